@@ -10,28 +10,28 @@
 #include <malloc.h>
 
 /* Three quarters of the limit can be claimed, because some kept things are in use. A lower limit counts as this one. */
-#define LEAST_LIMIT ((size_t)32 << 20)
+#define BUDGET_MIN ((size_t)32 << 20)
 #define CLAIM_WAIT_NS 2000000
 
 /* Free memory goes back to the system each time this many bytes were evicted. */
-#define GIVE_BACK ((size_t)8 << 20)
+#define MALLOC_TRIM_BYTES ((size_t)8 << 20)
 
-void budget_join(struct budget *b, struct keeper *k)
+void budget_register(struct budget *b, struct budget_client *k)
 {
 	k->next = b->keepers;
 	b->keepers = k;
 }
 
-void budget_leave(struct budget *b, struct keeper *k)
+void budget_unregister(struct budget *b, struct budget_client *k)
 {
-	struct keeper **at = &b->keepers;
+	struct budget_client **at = &b->keepers;
 	while (*at && *at != k)
 		at = &(*at)->next;
 	if (*at)
 		*at = k->next;
 }
 
-uint64_t budget_now(void)
+uint64_t budget_clock(void)
 {
 	return (uint64_t)clock_ns(CLOCK_MONOTONIC) + 1;
 }
@@ -39,17 +39,17 @@ uint64_t budget_now(void)
 size_t budget_used(const struct budget *b)
 {
 	size_t sum = atomic_load_explicit(&b->claimed, memory_order_relaxed);
-	for (const struct keeper *k = b->keepers; k; k = k->next)
+	for (const struct budget_client *k = b->keepers; k; k = k->next)
 		sum += atomic_load_explicit(&k->used, memory_order_relaxed);
 	return sum;
 }
 
 /* The keeper that has to evict next, or NULL. */
-static struct keeper *next_to_give(const struct budget *b)
+static struct budget_client *next_to_evict(const struct budget *b)
 {
-	struct keeper *found = NULL;
+	struct budget_client *found = NULL;
 	uint64_t oldest = BUDGET_NOTHING;
-	for (struct keeper *k = b->keepers; k; k = k->next) {
+	for (struct budget_client *k = b->keepers; k; k = k->next) {
 		if (atomic_load_explicit(&k->used, memory_order_relaxed) <= b->limit / BUDGET_OWN)
 			continue;
 		uint64_t at = k->oldest(k->arg);
@@ -61,16 +61,16 @@ static struct keeper *next_to_give(const struct budget *b)
 	return found;
 }
 
-void budget_settle(struct budget *b)
+void budget_enforce(struct budget *b)
 {
-	struct keeper *k;
+	struct budget_client *k;
 	size_t before = budget_used(b);
 	if (before <= b->limit)
 		return;
-	while (budget_used(b) > b->limit && (k = next_to_give(b)))
+	while (budget_used(b) > b->limit && (k = next_to_evict(b)))
 		k->evict(k->arg);
 	size_t after = budget_used(b), less = after < before ? before - after : 0;
-	if (less == 0 || atomic_fetch_add_explicit(&b->let_go, less, memory_order_relaxed) + less < GIVE_BACK)
+	if (less == 0 || atomic_fetch_add_explicit(&b->let_go, less, memory_order_relaxed) + less < MALLOC_TRIM_BYTES)
 		return;
 	atomic_store_explicit(&b->let_go, 0, memory_order_relaxed);
 #ifdef __GLIBC__
@@ -80,10 +80,10 @@ void budget_settle(struct budget *b)
 #endif
 }
 
-int budget_claim(struct budget *b, size_t bytes)
+int budget_reserve(struct budget *b, size_t bytes)
 {
 	const struct timespec moment = {.tv_nsec = CLAIM_WAIT_NS};
-	size_t limit = (b->limit > LEAST_LIMIT ? b->limit : LEAST_LIMIT) / 4 * 3, claimed = atomic_load(&b->claimed);
+	size_t limit = (b->limit > BUDGET_MIN ? b->limit : BUDGET_MIN) / 4 * 3, claimed = atomic_load(&b->claimed);
 	int rc = cancel_wait_begin();
 	if (rc < 0)
 		return rc;
@@ -99,11 +99,11 @@ int budget_claim(struct budget *b, size_t bytes)
 	}
 	cancel_wait_end();
 	if (rc == 0)
-		budget_settle(b);
+		budget_enforce(b);
 	return rc;
 }
 
-void budget_unclaim(struct budget *b, size_t bytes)
+void budget_unreserve(struct budget *b, size_t bytes)
 {
 	atomic_fetch_sub(&b->claimed, bytes);
 }

@@ -17,9 +17,9 @@
 
 /* Sizes in a file are multiples of this, which is a multiple of every page size. There is some room behind what was
  * asked for: a newline that follows a text of known size has no effect on its file. */
-#define STEP ((size_t)1 << 16)
+#define BUF_STEP ((size_t)1 << 16)
 /* No text is longer than this: what is asked for beyond it is a mistake. */
-#define MOST (SIZE_MAX > UINT32_MAX ? (size_t)(UINT64_C(1) << 36) : SIZE_MAX / 4)
+#define BUF_MAX (SIZE_MAX > UINT32_MAX ? (size_t)(UINT64_C(1) << 36) : SIZE_MAX / 4)
 
 void buf_release(struct buf *b)
 {
@@ -35,12 +35,12 @@ void buf_release(struct buf *b)
 static char *buf_fail(struct buf *b, int err)
 {
 	b->err = err;
-	deferred_note(err);
+	deferred_set(err);
 	return NULL;
 }
 
 /* A file without a name in `dir`, unless that lies in memory. A negative errno. */
-static int open_nameless(const char *dir)
+static int open_unnamed_file(const char *dir)
 {
 	struct statfs fs;
 	int fd = dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600) : -1;
@@ -54,10 +54,10 @@ static int open_nameless(const char *dir)
 
 /* The file of the buf, or a new one, with room for n bytes: its descriptor and where it is mapped; or a negative
  * errno. */
-static int map_room(const struct buf *b, size_t n, char **ret)
+static int map_file(const struct buf *b, size_t n, char **ret)
 {
 	int fd = b->file;
-	if (!fd && (fd = open_nameless(getenv("TMPDIR"))) < 0 && (fd = open_nameless("/var/tmp")) < 0)
+	if (!fd && (fd = open_unnamed_file(getenv("TMPDIR"))) < 0 && (fd = open_unnamed_file("/var/tmp")) < 0)
 		return -ENOTSUP;
 	int rc;
 	do
@@ -76,14 +76,14 @@ static int map_room(const struct buf *b, size_t n, char **ret)
 }
 
 /* Has the buf lie in a file, with room for n bytes at least. 0 or a negative errno. */
-static int grow_mapped(struct buf *b, size_t n)
+static int buf_grow_mapped(struct buf *b, size_t n)
 {
 	char *p;
 	size_t cap = b->file && n < b->cap + b->cap / 2 ? b->cap + b->cap / 2 : n;
-	if (cap > MOST)
+	if (cap > BUF_MAX)
 		return -ENOMEM;
-	cap = (cap / STEP + 2) * STEP;
-	int fd = map_room(b, cap, &p);
+	cap = (cap / BUF_STEP + 2) * BUF_STEP;
+	int fd = map_file(b, cap, &p);
 	if (fd < 0)
 		return fd;
 	if (!b->file && b->n)
@@ -105,7 +105,7 @@ char *buf_reserve(struct buf *b, size_t more)
 	if (more > SIZE_MAX / 2 - b->n)
 		return buf_fail(b, -ENOMEM);
 	if (b->n + more > BUF_MAPPED) {
-		int rc = grow_mapped(b, b->n + more);
+		int rc = buf_grow_mapped(b, b->n + more);
 		if (rc == 0)
 			return b->p + b->n;
 		/* If no file can be made here, or none of that size (RLIMIT_FSIZE), it stays in memory. A full disk is

@@ -3,13 +3,13 @@
 
 static _Thread_local int noted;
 
-void deferred_note(int rc)
+void deferred_set(int rc)
 {
 	if (!noted)
 		noted = rc;
 }
 
-int deferred_begin(void)
+int deferred_push(void)
 {
 	int before = noted;
 	noted = 0;
@@ -23,7 +23,7 @@ int deferred_take(int rc)
 	return found ? found : rc;
 }
 
-int deferred_end(int before, int rc)
+int deferred_pop(int before, int rc)
 {
 	int found = noted;
 	noted = before;

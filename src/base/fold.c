@@ -107,7 +107,7 @@ static bool is_uncomposed(uint32_t c)
 
 /* Whether the character can become one with what is before it, or change places with it: a mark, or the rest of a
  * Hangul syllable. */
-static bool joins(uint32_t c)
+static bool combines_with_previous(uint32_t c)
 {
 	/* Most of what is not ASCII: western letters, and arrows, lines and other symbols. */
 	if (c < 0x300 || (c >= 0x2100 && c < 0x2c00))
@@ -119,13 +119,13 @@ static bool joins(uint32_t c)
 }
 
 /* The length of the character at p, if it joins what is before it; or 0. */
-static int joining(const char *p, const char *end)
+static int combining_size(const char *p, const char *end)
 {
 	/* ASCII, and the rest of what is below U+0300. */
 	if (p == end || (unsigned char)*p < 0xcc)
 		return 0;
 	int step = utf8_next(p, (size_t)(end - p));
-	return step > 0 && joins(utf8_char(p, step)) ? step : 0;
+	return step > 0 && combines_with_previous(utf8_char(p, step)) ? step : 0;
 }
 
 /* Writes the cluster composed and folded. What it folds to may compose once more, as a small J with a caron does. */
@@ -156,7 +156,7 @@ static char *fold_cluster(const char **p, const char *end, char *to)
 		memcpy(to, begin, (size_t)-step);
 		return to - step;
 	}
-	for (int marks = 0; marks < FOLD_MARKS && (n = joining(*p, end)) > 0; marks++)
+	for (int marks = 0; marks < FOLD_MARKS && (n = combining_size(*p, end)) > 0; marks++)
 		*p += n;
 	uint32_t c = utf8_char(begin, step);
 	if (*p == begin + step && !is_uncomposed(c))
@@ -167,7 +167,7 @@ static char *fold_cluster(const char **p, const char *end, char *to)
 /* --- characters ------------------------------------------------------------------- */
 
 /* Whether what the character is compared as, alone, has one of those. */
-static bool becomes(uint32_t c, const utf8proc_int32_t *parts, utf8proc_ssize_t n)
+static bool fold_contains(uint32_t c, const utf8proc_int32_t *parts, utf8proc_ssize_t n)
 {
 	char bytes[4], folded[FOLD_ROOM(4)];
 	const char *p = bytes, *end = fold_cluster(&p, utf8_put(c, bytes), folded);
@@ -182,14 +182,14 @@ static bool becomes(uint32_t c, const utf8proc_int32_t *parts, utf8proc_ssize_t 
 	return false;
 }
 
-uint32_t fold_one(uint32_t c)
+uint32_t fold_char_full(uint32_t c)
 {
 	char bytes[4], folded[FOLD_ROOM(4)];
 	const char *p = bytes;
 
 	if (c < 0x80)
 		return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
-	if (joins(c))
+	if (combines_with_previous(c))
 		return FOLD_MANY;
 	if (!is_uncomposed(c))
 		return fold_plain(c);
@@ -197,7 +197,7 @@ uint32_t fold_one(uint32_t c)
 	return utf8_next(folded, (size_t)n) == n ? utf8_char(folded, n) : FOLD_MANY;
 }
 
-size_t fold_alike(uint32_t folded, uint32_t ret[FOLD_ALIKE])
+size_t fold_variants(uint32_t folded, uint32_t ret[FOLD_VARIANTS_MAX])
 {
 	/* The character itself, and the marks that it can be written with. */
 	utf8proc_int32_t parts[4];
@@ -210,16 +210,17 @@ size_t fold_alike(uint32_t folded, uint32_t ret[FOLD_ALIKE])
 		ret[n++] = (uint32_t)parts[i];
 	for (size_t i = 0; i < RANGES; i++) {
 		uint32_t c = (uint32_t)((int32_t)folded - fold_ranges[i].delta);
-		if (c >= fold_ranges[i].first && c <= fold_ranges[i].last && fold_char(c) == folded && n < FOLD_ALIKE)
+		if (c >= fold_ranges[i].first && c <= fold_ranges[i].last && fold_char(c) == folded &&
+		    n < FOLD_VARIANTS_MAX)
 			ret[n++] = c;
 	}
 	/* Of ASCII the typographic forms; fold_plain has all of them. */
 	for (uint32_t c = 0xa0; folded < 'a' && c <= 0x2212; c++)
-		if (fold_plain(c) == folded && n < FOLD_ALIKE)
+		if (fold_plain(c) == folded && n < FOLD_VARIANTS_MAX)
 			ret[n++] = c;
 	for (size_t i = 0; i < UNCOMPOSED; i++)
 		for (uint32_t c = uncomposed[i].first; c <= uncomposed[i].last; c++)
-			if (n < FOLD_ALIKE && fold_char(c) != folded && becomes(c, parts, n_parts))
+			if (n < FOLD_VARIANTS_MAX && fold_char(c) != folded && fold_contains(c, parts, n_parts))
 				ret[n++] = c;
 	return n;
 }
@@ -250,7 +251,7 @@ size_t fold_write(struct span *rest, size_t most, char *to)
 
 	while (p < stop) {
 		size_t ascii = fold_ascii(p, (size_t)(stop - p), out);
-		ascii -= ascii > 0 && joining(p + ascii, end) > 0;
+		ascii -= ascii > 0 && combining_size(p + ascii, end) > 0;
 		p += ascii;
 		out += ascii;
 		if (p < stop)

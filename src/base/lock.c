@@ -17,27 +17,27 @@ static _Thread_local struct {
 } held;
 
 static const char *const names[] = {
-    [LOCK_NONE] = "none",         [LOCK_TELLING] = "telling",
-    [LOCK_EVENTS] = "events",     [LOCK_PREFILL] = "prefill",
-    [LOCK_HANDLE] = "handle",     [LOCK_FILE] = "file",
-    [LOCK_SESSION] = "session",   [LOCK_CATALOG] = "catalog",
-    [LOCK_DERIVED] = "derived",   [LOCK_FACTS] = "facts",
-    [LOCK_CACHE] = "cache",       [LOCK_SCRATCH] = "scratch",
-    [LOCK_STATE] = "state",       [LOCK_LINES] = "lines",
-    [LOCK_RUNS] = "runs",         [LOCK_SEARCHES] = "searches",
-    [LOCK_MATCHERS] = "matchers", [LOCK_HANDLES] = "handles",
-    [LOCK_DROPPING] = "dropping", [LOCK_LISTINGS] = "listings",
-    [LOCK_LEASES] = "leases",     [LOCK_READDIRPLUS] = "readdirplus",
-    [LOCK_SIZES] = "sizes",       [LOCK_LOOP] = "loop",
-    [LOCK_BLOCKING] = "blocking", [LOCK_AHEAD] = "ahead",
-    [LOCK_MASKED] = "masked",
+    [LOCK_NONE] = "none",           [LOCK_PUBLISH] = "telling",
+    [LOCK_EVENTS] = "events",       [LOCK_PREFILL] = "prefill",
+    [LOCK_HANDLE] = "handle",       [LOCK_FILE] = "file",
+    [LOCK_SESSION] = "session",     [LOCK_CATALOG] = "catalog",
+    [LOCK_DERIVED] = "derived",     [LOCK_FACTS] = "facts",
+    [LOCK_CACHE] = "cache",         [LOCK_SCRATCH] = "scratch",
+    [LOCK_STATE] = "state",         [LOCK_LINES] = "lines",
+    [LOCK_RUNS] = "runs",           [LOCK_SEARCHES] = "searches",
+    [LOCK_MATCHERS] = "matchers",   [LOCK_HANDLES] = "handles",
+    [LOCK_DROP_PAGES] = "dropping", [LOCK_LISTINGS] = "listings",
+    [LOCK_LEASES] = "leases",       [LOCK_READDIRPLUS] = "readdirplus",
+    [LOCK_SIZES] = "sizes",         [LOCK_LOOP] = "loop",
+    [LOCK_BLOCKING] = "blocking",   [LOCK_READAHEAD] = "ahead",
+    [LOCK_REDACT] = "masked",
 };
 _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
 
 /* --- the order ------------------------------------------------------------------- */
 
 /* Under test the variable names a file for the message: a daemon has no standard error. */
-static void complain(enum lock_rank rank, enum lock_rank before)
+static void log_order_violation(enum lock_rank rank, enum lock_rank before)
 {
 	const char *report = secure_getenv("SESSIONFS_LOCK_CHECK");
 	log_error("lock order: %s is acquired while %s is held", names[rank], names[before]);
@@ -49,33 +49,33 @@ static void complain(enum lock_rank rank, enum lock_rank before)
 	abort();
 }
 
-static void check(enum lock_rank rank)
+static void check_lock_order(enum lock_rank rank)
 {
 	for (unsigned i = 0; i < held.n; i++)
 		if (held.rank[i] >= rank)
-			complain(rank, held.rank[i]);
+			log_order_violation(rank, held.rank[i]);
 }
 
 void lock_may_block(void)
 {
 	for (unsigned i = 0; i < held.n; i++)
 		if (held.rank[i] >= LOCK_CATALOG && held.rank[i] != LOCK_DERIVED)
-			complain(LOCK_NONE, held.rank[i]);
+			log_order_violation(LOCK_NONE, held.rank[i]);
 }
 
-static void held_add(enum lock_rank rank)
+static void held_count_adjust(enum lock_rank rank)
 {
 	if (held.n < LOCK_RANKS)
 		held.rank[held.n++] = (unsigned char)rank;
 }
 
-void lock_note(enum lock_rank rank)
+void lock_mark_held(enum lock_rank rank)
 {
-	check(rank);
-	held_add(rank);
+	check_lock_order(rank);
+	held_count_adjust(rank);
 }
 
-void lock_forget(enum lock_rank rank)
+void lock_unmark_held(enum lock_rank rank)
 {
 	unsigned i = held.n;
 	while (i > 0 && held.rank[i - 1] != rank)
@@ -101,7 +101,7 @@ void lock_destroy(struct lock *l)
 
 void lock_acquire(struct lock *l)
 {
-	lock_note(l->rank);
+	lock_mark_held(l->rank);
 	pthread_mutex_lock(&l->mutex);
 }
 
@@ -109,14 +109,14 @@ bool lock_try(struct lock *l)
 {
 	if (pthread_mutex_trylock(&l->mutex) != 0)
 		return false;
-	held_add(l->rank);
+	held_count_adjust(l->rank);
 	return true;
 }
 
 bool lock_try_for(struct lock *l, int64_t ns)
 {
 	const int64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
-	check(l->rank);
+	check_lock_order(l->rank);
 	/* pthread_mutex_timedlock goes by CLOCK_REALTIME, and the thread sanitizer does not know others. */
 	while (!lock_try(l)) {
 		if (clock_ns(CLOCK_MONOTONIC) >= until)
@@ -131,7 +131,7 @@ void lock_release(struct lock *l)
 	/* Read it now: the next holder may free the lock. */
 	enum lock_rank rank = l->rank;
 	pthread_mutex_unlock(&l->mutex);
-	lock_forget(rank);
+	lock_unmark_held(rank);
 }
 
 void lock_cond_init(pthread_cond_t *cond)
@@ -204,9 +204,9 @@ static int rwlock_wait(struct rwlock *l, bool write, int64_t until)
 	return rc;
 }
 
-static int rwlock_get(struct rwlock *l, bool write, bool wanted, int64_t ns)
+static int rwlock_acquire(struct rwlock *l, bool write, bool wanted, int64_t ns)
 {
-	check(l->lock.rank);
+	check_lock_order(l->lock.rank);
 	int64_t until = ns < 0 ? -1 : clock_ns(CLOCK_MONOTONIC) + ns;
 	pthread_mutex_lock(&l->lock.mutex);
 	l->writers_waiting += write;
@@ -225,28 +225,28 @@ static int rwlock_get(struct rwlock *l, bool write, bool wanted, int64_t ns)
 		pthread_cond_broadcast(&l->freed); /* readers wait for waiting writers */
 	pthread_mutex_unlock(&l->lock.mutex);
 	if (rc == 0)
-		held_add(l->lock.rank);
+		held_count_adjust(l->lock.rank);
 	return rc;
 }
 
 void lock_read(struct rwlock *l)
 {
-	rwlock_get(l, false, false, -1);
+	rwlock_acquire(l, false, false, -1);
 }
 
 void lock_write(struct rwlock *l)
 {
-	rwlock_get(l, true, false, -1);
+	rwlock_acquire(l, true, false, -1);
 }
 
-int lock_read_wanted(struct rwlock *l)
+int lock_read_cancellable(struct rwlock *l)
 {
-	return rwlock_get(l, false, true, -1);
+	return rwlock_acquire(l, false, true, -1);
 }
 
-int lock_write_wanted(struct rwlock *l, int64_t ns)
+int lock_write_cancellable(struct rwlock *l, int64_t ns)
 {
-	return rwlock_get(l, true, true, ns);
+	return rwlock_acquire(l, true, true, ns);
 }
 
 void lock_rw_release(struct rwlock *l)
@@ -259,5 +259,5 @@ void lock_rw_release(struct rwlock *l)
 	if (l->readers == 0)
 		pthread_cond_broadcast(&l->freed);
 	pthread_mutex_unlock(&l->lock.mutex);
-	lock_forget(l->lock.rank);
+	lock_unmark_held(l->lock.rank);
 }

@@ -78,13 +78,13 @@ static char crash_prefix[64]; /* of each line that is said of a crash */
 #define CRASH_STACK (32 * 1024)
 static _Thread_local char crash_stack[CRASH_STACK]; /* the thread's own may be used up */
 
-void log_thread_begins(void)
+void log_thread_init(void)
 {
 	sigaltstack(&(stack_t){.ss_sp = crash_stack, .ss_size = sizeof crash_stack}, NULL);
 }
 
 /* Only calls that a handler may make, whatever was interrupted: not syslog(3), so each line is sent as that does. */
-static void crashed(int sig)
+static void crash_handler(int sig)
 {
 	static const struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
 	void *frames[64];
@@ -112,25 +112,25 @@ die:
 	raise(sig); /* as if there were no handler */
 }
 
-void log_crashes(void)
+void log_install_crash_handler(void)
 {
-	struct sigaction act = {.sa_handler = crashed, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
+	struct sigaction act = {.sa_handler = crash_handler, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
 	void *frame;
 	backtrace(&frame, 1); /* the first one loads a library */
 	if (to_syslog)
 		snprintf(crash_prefix, sizeof crash_prefix, "<%d>sessionfs[%d]: ", LOG_DAEMON | LOG_ERR, (int)getpid());
 	else
 		strcpy(crash_prefix, "sessionfs: ");
-	log_thread_begins();
+	log_thread_init();
 	for (size_t i = 0; i < CRASHES; i++)
 		sigaction(crashes[i], &act, NULL);
 }
 #else
-void log_thread_begins(void)
+void log_thread_init(void)
 {
 }
 
-void log_crashes(void)
+void log_install_crash_handler(void)
 {
 }
 #endif

@@ -42,7 +42,7 @@ static int grow_cells(struct map *m)
 	more.cap = m->cap ? m->cap * 2 : 64;
 	more.cells = calloc(more.cap, sizeof *more.cells);
 	if (!more.cells) {
-		deferred_note(-ENOMEM);
+		deferred_set(-ENOMEM);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < m->cap; i++) {

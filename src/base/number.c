@@ -34,7 +34,7 @@ static bool number_step_up(char *text)
 
 /* Any decimal of up to 15 digits survives the way through a double, unless that is subnormal. So if 15 digits read
  * back, they are the shortest once the zeros at their end are cut. */
-static void shortest(double x, char text[SCIENTIFIC])
+static void format_shortest(double x, char text[SCIENTIFIC])
 {
 	for (int digits = x < DBL_MIN ? 1 : DBL_DIG;; digits++) {
 		snprintf(text, SCIENTIFIC, "%.*e", digits - 1, x);
@@ -61,7 +61,7 @@ void number_add(double x, struct buf *out)
 		buf_addc(out, '-');
 	char text[SCIENTIFIC], digits[SCIENTIFIC] = "";
 	int count = 0;
-	shortest(fabs(x), text);
+	format_shortest(fabs(x), text);
 	const char *p = text;
 	for (; *p != 'e'; p++)
 		/* The other character is the decimal point, whatever the locale has there. */
@@ -141,7 +141,7 @@ static char *put_digits(char *p, unsigned x, int count)
 
 /* The day of the month (from 1) so many days after 1970-01-01. Years are counted from March, so that the leap day is
  * the last of a year, and in periods of 400, which all have the same number of days. */
-static unsigned date_of(int64_t days, int *ret_year, int *ret_month)
+static unsigned day_of_month(int64_t days, int *ret_year, int *ret_month)
 {
 	const int64_t period = 146097, since = days + 719468; /* 0000-03-01 */
 	int64_t periods = since / period - (since % period < 0);
@@ -162,7 +162,7 @@ bool number_time(double ms, char ret[NUMBER_TIME])
 	const int64_t day = 24 * 60 * 60 * 1000;
 	int64_t t = (int64_t)ms, days = t / day - (t % day < 0);
 	int year, month;
-	unsigned date = date_of(days, &year, &month), rest = (unsigned)(t - days * day);
+	unsigned date = day_of_month(days, &year, &month), rest = (unsigned)(t - days * day);
 	char *p = ret;
 	if (year < 0 || year > 9999)
 		*p++ = year < 0 ? '-' : '+';

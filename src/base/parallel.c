@@ -18,9 +18,9 @@ struct parallel {
 };
 
 /* Works until nothing is left, or somebody has failed. */
-static void parallel_help(struct parallel *c)
+static void parallel_run(struct parallel *c)
 {
-	int before = deferred_begin();
+	int before = deferred_push();
 	size_t i;
 	while (atomic_load(&c->rc) == 0 && (i = atomic_fetch_add(&c->next, 1)) < c->n) {
 		int none = 0, rc = cancel_check();
@@ -29,32 +29,32 @@ static void parallel_help(struct parallel *c)
 		if (rc < 0)
 			atomic_compare_exchange_strong(&c->rc, &none, rc);
 	}
-	deferred_end(before, 0);
+	deferred_pop(before, 0);
 }
 
-static void *help_thread(void *arg)
+static void *parallel_thread_main(void *arg)
 {
 	struct parallel *c = arg;
 	atomic_fetch_add(&process_threads_begun, 1);
-	log_thread_begins();
+	log_thread_init();
 	cancel_set(c->cancel);
-	parallel_help(c);
+	parallel_run(c);
 	return NULL;
 }
 
 int parallel_for(size_t n, int (*work)(void *arg, size_t i), void *arg)
 {
 	struct parallel c = {.work = work, .arg = arg, .n = n, .cancel = cancel_get()};
-	pthread_t threads[PARALLEL_MOST];
+	pthread_t threads[PARALLEL_THREADS_MAX];
 	cpu_set_t cpus;
 	size_t most = n > 1 && sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
 	size_t started = 0;
-	if (most > PARALLEL_MOST)
-		most = PARALLEL_MOST;
+	if (most > PARALLEL_THREADS_MAX)
+		most = PARALLEL_THREADS_MAX;
 	while (started + 1 < most && started + 1 < n &&
-	       sys_pthread_create(&threads[started], NULL, help_thread, &c) == 0)
+	       sys_pthread_create(&threads[started], NULL, parallel_thread_main, &c) == 0)
 		started++;
-	parallel_help(&c);
+	parallel_run(&c);
 	while (started > 0)
 		pthread_join(threads[--started], NULL);
 	return atomic_load(&c.rc);

@@ -12,15 +12,15 @@
 
 /* What a key needs besides its pattern. */
 enum {
-	DIGIT = 1,       /* a digit in it */
-	APART = 2,       /* no + or / in front or behind */
-	ANYWHERE = 4,    /* nothing in front or behind */
-	NOT_SHOWN = 8,   /* its start is a part of the secret */
-	ENDS_LINES = 16, /* its line ends are no part of the secret */
-	NAMED = 32       /* one of `names` in front of the pattern */
+	DIGIT = 1,         /* a digit in it */
+	FORM_APART = 2,    /* no + or / in front or behind */
+	FORM_ANYWHERE = 4, /* nothing in front or behind */
+	FORM_HIDDEN = 8,   /* its start is a part of the secret */
+	ENDS_LINES = 16,   /* its line ends are no part of the secret */
+	NAMED = 32         /* one of `names` in front of the pattern */
 };
 
-struct form {
+struct secret_form {
 	const char *kind;
 	char first[4]; /* the bytes that it may begin with; #: a digit */
 	unsigned needs;
@@ -35,7 +35,7 @@ struct form {
 #define SEPARATOR "[:=][ ]{0,1}[\\\"']{0,4}"
 
 /* Of places that begin and end together the first form counts. */
-static const struct form forms[] = {
+static const struct secret_form forms[] = {
     {"anthropic", "s", DIGIT, "sk-ant-" WORD "{20,}"},
     {"openai", "s", DIGIT, "sk-" WORD "{20,}"},
     {"github", "g", 0, "gh[pousr]_" ALNUM "{36,}"},
@@ -62,7 +62,7 @@ static const struct form forms[] = {
     {"perplexity", "p", 0, "pplx-" ALNUM "{32,}"},
     {"nvidia", "n", 0, "nvapi-" WORD "{40,}"},
     {"tavily", "t", DIGIT, "tvly-" WORD "{20,}"},
-    {"brave", "B", APART, "BSA" WORD "{27,28}"},
+    {"brave", "B", FORM_APART, "BSA" WORD "{27,28}"},
     {"elevenlabs", "s", 0, "sk_" HEX "{48}"},
     {"replicate", "r", 0, "r8_" ALNUM "{37}"},
     {"sendgrid", "S", 0, "SG." WORD "{16,32}." WORD "{32,64}"},
@@ -73,14 +73,15 @@ static const struct form forms[] = {
     {"vault", "h", 0, "hv[sbr]." WORD "{24,}"},
     {"age", "A", 0, "AGE-SECRET-KEY-1[0-9A-Z]{58}"},
     {"jwt", "e", 0, "eyJ" WORD "{10,}.eyJ" WORD "{10,}." WORD "{10,}"},
-    {"bearer", "Bb", DIGIT | NOT_SHOWN, "[Bb]earer <[A-Za-z0-9._~+/=-]{20,}"},
-    {"named", "", NAMED | DIGIT | NOT_SHOWN, SEPARATOR "<" TOKEN},
-    {"named", "", NAMED | DIGIT | NOT_SHOWN, SEPARATOR "<" TOKEN},
-    {"named", "", NAMED | DIGIT | NOT_SHOWN, SEPARATOR "<[^\001-\040\"'\\,;<>(){}$*]{12,}"},
-    {"url", ":", ANYWHERE | NOT_SHOWN, "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
-    {"private key", "-", NOT_SHOWN | ENDS_LINES, NULL},
+    {"bearer", "Bb", DIGIT | FORM_HIDDEN, "[Bb]earer <[A-Za-z0-9._~+/=-]{20,}"},
+    {"named", "", NAMED | DIGIT | FORM_HIDDEN, SEPARATOR "<" TOKEN},
+    {"named", "", NAMED | DIGIT | FORM_HIDDEN, SEPARATOR "<" TOKEN},
+    {"named", "", NAMED | DIGIT | FORM_HIDDEN, SEPARATOR "<[^\001-\040\"'\\,;<>(){}$*]{12,}"},
+    {"url", ":", FORM_ANYWHERE | FORM_HIDDEN,
+     "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
+    {"private key", "-", FORM_HIDDEN | ENDS_LINES, NULL},
 };
-enum { FORMS = sizeof forms / sizeof *forms, SHOWN = 4, RUN = 13 };
+enum { FORMS = sizeof forms / sizeof *forms, FORM_SHOWN = 4, RUN = 13 };
 
 /* What the name ends with, in small letters, for each form that is NAMED. */
 static const char *const names[] = {
@@ -96,7 +97,7 @@ static const char *const seconds[] = {
     ['p'] = "yp",   ['r'] = "8k", ['s'] = "kh",   ['t'] = "v", ['x'] = "oa",
 };
 
-struct finder {
+struct secret_finder {
 	const char *from, *end;
 	const char *free[FORMS]; /* where the last place of each form ends: none begins inside it */
 	struct secrets *out;
@@ -120,7 +121,7 @@ static bool is_word(char c)
 /* --- patterns --------------------------------------------------------------------- */
 
 /* Takes one of the (a|b) that `at` stands in at p; NULL: none is there. */
-static const char *take_one_of(const char **at, const char *p, const char *end)
+static const char *match_alternative(const char **at, const char *p, const char *end)
 {
 	const char *found = NULL;
 	while (**at != ')') {
@@ -135,7 +136,7 @@ static const char *take_one_of(const char **at, const char *p, const char *end)
 
 /* Takes bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them. At the end of a pattern those at its end are
  * left that may not stand before what is behind. NUL is in no set. */
-static const char *take_set(const char **at, const char *p, const char *end)
+static const char *match_char_set(const char **at, const char *p, const char *end)
 {
 	bool set[256], is_without = *++*at == '^';
 	size_t n = 0, least = 1, most = 1;
@@ -162,15 +163,15 @@ static const char *take_set(const char **at, const char *p, const char *end)
 }
 
 /* Where the text at p stops to be as the pattern says, which it is up to its end; NULL: it is not. */
-static const char *take_pattern(const char *at, const char *p, const char *end, const char **key, const char **key_end)
+static const char *match_pattern(const char *at, const char *p, const char *end, const char **key, const char **key_end)
 {
 	*key = p;
 	*key_end = NULL;
 	while (*at && p) {
 		if (*at == '[') {
-			p = take_set(&at, p, end);
+			p = match_char_set(&at, p, end);
 		} else if (*at == '(') {
-			p = take_one_of(&at, p, end);
+			p = match_alternative(&at, p, end);
 		} else if (*at == '<' || *at == '>') {
 			*(*at == '<' ? key : key_end) = p;
 			at++;
@@ -187,10 +188,10 @@ static const char *take_pattern(const char *at, const char *p, const char *end, 
 /* The same of a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, and then the
  * key,
  * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if 16 bytes of base64 stand together in it. */
-static const char *take_private_key(const char *p, const char *end, const char **key, const char **key_end)
+static const char *match_private_key(const char *p, const char *end, const char **key, const char **key_end)
 {
 	static const struct span block = SPAN_LIT(" BLOCK"), name = SPAN_LIT(" PRIVATE KEY");
-	const char *at = take_pattern("-----BEGIN [A-Z0-9 ]{11,}>-----<", p, end, key, key_end);
+	const char *at = match_pattern("-----BEGIN [A-Z0-9 ]{11,}>-----<", p, end, key, key_end);
 	struct span title = {p + 10, at ? (size_t)(*key_end - p - 10) : 0};
 	if (title.n > block.n && memcmp(title.p + title.n - block.n, block.p, block.n) == 0)
 		title.n -= block.n;
@@ -221,7 +222,7 @@ static const char *take_private_key(const char *p, const char *end, const char *
 
 /* Where the run begins that ends with such a name, in small letters or capitals: at most 40 bytes before it. NULL: none
  * does. */
-static const char *secret_take_name(const struct finder *f, const char *pattern, const char *end)
+static const char *secret_take_name(const struct secret_finder *f, const char *pattern, const char *end)
 {
 	char small[64];
 	const char *first = end, *key, *key_end;
@@ -231,7 +232,7 @@ static const char *secret_take_name(const struct finder *f, const char *pattern,
 	n = end - first;
 	for (ptrdiff_t i = 0; i < n; i++)
 		small[i] = first[i] == '_' ? '_' : first[i] | 0x20;
-	while (before < n && take_pattern(pattern, small + before, small + n, &key, &key_end) != small + n)
+	while (before < n && match_pattern(pattern, small + before, small + n, &key, &key_end) != small + n)
 		before++;
 	if (before == n)
 		return NULL;
@@ -247,7 +248,7 @@ static const char *secret_take_name(const struct finder *f, const char *pattern,
 /* --- places ----------------------------------------------------------------------- */
 
 /* Adds a place of form i, unless it lacks what the form needs. */
-static int secret_add_place(struct finder *f, unsigned i, const char *key, const char *key_end, const char *end)
+static int secret_add_place(struct secret_finder *f, unsigned i, const char *key, const char *key_end, const char *end)
 {
 	const char *digit = key;
 	while (digit < key_end && !is_decimal(*digit))
@@ -262,7 +263,7 @@ static int secret_add_place(struct finder *f, unsigned i, const char *key, const
 }
 
 /* Adds the places of keys after the : or = at p. */
-static int find_named(struct finder *f, const char *p)
+static int find_named(struct secret_finder *f, const char *p)
 {
 	const char *name = p, *key, *key_end;
 	int rc = 0;
@@ -279,7 +280,7 @@ static int find_named(struct finder *f, const char *p)
 			continue;
 		const char *first = secret_take_name(f, names[k++], name);
 		const char *end =
-		    first && first >= f->free[i] ? take_pattern(forms[i].pattern, p, f->end, &key, &key_end) : NULL;
+		    first && first >= f->free[i] ? match_pattern(forms[i].pattern, p, f->end, &key, &key_end) : NULL;
 		if (end)
 			rc = secret_add_place(f, i, key, key_end, end);
 	}
@@ -288,7 +289,7 @@ static int find_named(struct finder *f, const char *p)
 
 /* Adds the places that begin at p, of all other forms. An escape of a line end, of JSON in JSON too, is in front of a
  * key. */
-static int find_at(struct finder *f, const char *p)
+static int find_secrets_at(struct secret_finder *f, const char *p)
 {
 	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
 	bool is_escape = p - f->from > 1 && p[-2] == '\\' && strchr("nrtbf", front),
@@ -300,16 +301,16 @@ static int find_at(struct finder *f, const char *p)
 	if (backslashes % 2)
 		return 0;
 	for (unsigned i = 0; i < FORMS; i++) {
-		const struct form *form = &forms[i];
+		const struct secret_form *form = &forms[i];
 		const char *key, *key_end;
 		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) || p < f->free[i] ||
-		    (is_inside && !(form->needs & ANYWHERE)))
+		    (is_inside && !(form->needs & FORM_ANYWHERE)))
 			continue;
-		const char *end = form->pattern ? take_pattern(form->pattern, p, f->end, &key, &key_end)
-		                                : take_private_key(p, f->end, &key, &key_end);
+		const char *end = form->pattern ? match_pattern(form->pattern, p, f->end, &key, &key_end)
+		                                : match_private_key(p, f->end, &key, &key_end);
 		const char behind = end && end < f->end ? *end : ' ';
-		if (!end || (is_word(behind) && !(form->needs & (ANYWHERE | ENDS_LINES))) ||
-		    ((form->needs & APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
+		if (!end || (is_word(behind) && !(form->needs & (FORM_ANYWHERE | ENDS_LINES))) ||
+		    ((form->needs & FORM_APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
 			continue;
 		int rc = secret_add_place(f, i, key, key_end, end);
 		if (rc < 0)
@@ -319,7 +320,7 @@ static int find_at(struct finder *f, const char *p)
 }
 
 /* Looks at the run that begins at p, and is long. */
-static int find_in_run(struct finder *f, const char *p)
+static int find_secrets_in_run(struct secret_finder *f, const char *p)
 {
 	size_t before = (size_t)(p - f->from);
 	bool is_escape = before > 0 && p[-1] == '\\';
@@ -330,9 +331,9 @@ static int find_in_run(struct finder *f, const char *p)
 		while (first > f->from && p - first <= 14 && is_word(first[-1]))
 			first--;
 		if (p[-1] == ':' || p - first <= 6)
-			rc = find_at(f, first);
+			rc = find_secrets_at(f, first);
 		if (rc == 0 && first > f->from && first[-1] == '\\')
-			rc = find_at(f, first + 1);
+			rc = find_secrets_at(f, first + 1);
 	}
 	for (const char *at = p; rc == 0 && at <= p + is_escape; at++) {
 		const char *second =
@@ -341,7 +342,7 @@ static int find_in_run(struct finder *f, const char *p)
 			continue;
 		bool may_begin = *second ? strchr(second, at[1]) != NULL : f->end - at > 28 && memchr(at + 24, '.', 5);
 		if (may_begin)
-			rc = find_at(f, at);
+			rc = find_secrets_at(f, at);
 	}
 	return rc;
 }
@@ -352,7 +353,7 @@ enum { BLOCK = 64 };
 
 /* Which of 64 bytes can stand in a run, and where : or = is or two rare bytes begin. One more byte can be read behind
  * them. */
-static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
+static void classify_block(const char *p, uint64_t *run, uint64_t *rare)
 {
 	*run = *rare = 0;
 #define PAIR(a, b) ((x == (a)) & (y == (b)))
@@ -366,7 +367,7 @@ static void look_at_block(const char *p, uint64_t *run, uint64_t *rare)
 	}
 }
 
-static int find_all(struct finder *f)
+static int find_all_secrets(struct secret_finder *f)
 {
 	/* Of the block before: which bytes end runs of 1, 2, 4, 8 and 13. */
 	uint64_t one = 0, two = 0, four = 0, eight = 0, all = 0;
@@ -375,7 +376,7 @@ static int find_all(struct finder *f)
 	for (const char *p = f->from; p < f->end && rc == 0; p += BLOCK) {
 		uint64_t run, rare;
 		bool is_last = f->end - p <= BLOCK;
-		look_at_block(is_last ? memcpy(rest, p, (size_t)(f->end - p)) : p, &run, &rare);
+		classify_block(is_last ? memcpy(rest, p, (size_t)(f->end - p)) : p, &run, &rare);
 		uint64_t run2 = run & (run << 1 | one >> (BLOCK - 1));
 		uint64_t run4 = run2 & (run2 << 2 | two >> (BLOCK - 2));
 		uint64_t run8 = run4 & (run4 << 4 | four >> (BLOCK - 4));
@@ -383,7 +384,7 @@ static int find_all(struct finder *f)
 		uint64_t begun = run13 & ~(run13 << 1 | all >> (BLOCK - 1));
 		one = run, two = run2, four = run4, eight = run8, all = run13;
 		for (; begun && rc == 0; begun &= begun - 1)
-			rc = find_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
+			rc = find_secrets_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
 		for (; rare && rc == 0; rare &= rare - 1) {
 			const char *at = p + __builtin_ctzll(rare);
 			if (*at == ':' || *at == '=')
@@ -393,7 +394,7 @@ static int find_all(struct finder *f)
 			/* The first byte of :// whsec_ Bearer and -----BEGIN */
 			size_t back = *at == ':' ? 0 : *at == 'r' ? 5 : 4;
 			if ((size_t)(at - f->from) >= back && strchr(":wBb-", at[-(ptrdiff_t)back]))
-				rc = find_at(f, at - back);
+				rc = find_secrets_at(f, at - back);
 		}
 	}
 	return rc;
@@ -411,9 +412,9 @@ static int secret_cmp(const void *pa, const void *pb)
 
 int secrets_find(struct span text, struct secrets *out)
 {
-	struct finder f = {.from = text.p, .end = text.p + text.n, .out = out};
+	struct secret_finder f = {.from = text.p, .end = text.p + text.n, .out = out};
 	size_t first = out->n, kept = first;
-	int rc = find_all(&f);
+	int rc = find_all_secrets(&f);
 
 	if (out->n - first > 1)
 		qsort(out->v + first, out->n - first, sizeof *out->v, secret_cmp);
@@ -437,12 +438,12 @@ const char *secret_kind(const struct secret *s)
 	return forms[s->form].kind;
 }
 
-size_t secret_shown(const struct secret *s)
+size_t secret_prefix_size(const struct secret *s)
 {
-	return forms[s->form].needs & NOT_SHOWN ? 0 : SHOWN;
+	return forms[s->form].needs & FORM_HIDDEN ? 0 : FORM_SHOWN;
 }
 
-struct span secret_part(const struct secret *s, const char *text, size_t from)
+struct span secret_hidden_part(const struct secret *s, const char *text, size_t from)
 {
 	const char *p = text + s->at + from, *end = text + s->at + s->n, *to = end;
 	if (forms[s->form].needs & ENDS_LINES) {

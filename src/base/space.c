@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-size_t space_first(struct span s)
+size_t space_size(struct span s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
 
@@ -24,17 +24,17 @@ size_t space_first(struct span s)
 
 struct span space_trim(struct span s)
 {
-	for (size_t n; (n = space_first(s)) > 0;)
+	for (size_t n; (n = space_size(s)) > 0;)
 		s = (struct span){s.p + n, s.n - n};
 	for (size_t n = 1; n <= 3 && n <= s.n;) {
-		bool ends = space_first((struct span){s.p + s.n - n, n}) == n;
+		bool ends = space_size((struct span){s.p + s.n - n, n}) == n;
 		s.n -= ends ? n : 0;
 		n = ends ? 1 : n + 1;
 	}
 	return s;
 }
 
-size_t space_control(struct span s)
+size_t control_size(struct span s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
 
@@ -50,7 +50,7 @@ size_t space_flatten(char *p, size_t n, char instead)
 	char *to = p;
 
 	for (size_t i = 0, step; i < n; i += step ? step : 1) {
-		step = p[i] >= ' ' && p[i] < 0x7f ? 0 : space_control((struct span){p + i, n - i});
+		step = p[i] >= ' ' && p[i] < 0x7f ? 0 : control_size((struct span){p + i, n - i});
 		*to++ = step ? instead : p[i];
 	}
 	return (size_t)(to - p);

@@ -12,7 +12,7 @@ struct lead {
 	unsigned char low, high; /* the range of the first of them */
 };
 
-static struct lead lead_of(unsigned char c)
+static struct lead utf8_lead(unsigned char c)
 {
 	if (c < 0xc2 || c > 0xf4)
 		return (struct lead){0, 0, 0};
@@ -29,7 +29,7 @@ int utf8_next(const char *p, size_t n)
 
 	if (u[0] < 0x80)
 		return 1;
-	struct lead lead = lead_of(u[0]);
+	struct lead lead = utf8_lead(u[0]);
 	if (lead.more == 0 || n < 2 || u[1] < lead.low || u[1] > lead.high)
 		return -1;
 	for (unsigned i = 2; i <= lead.more; i++)
@@ -39,7 +39,7 @@ int utf8_next(const char *p, size_t n)
 }
 
 /* The length of the ASCII at the beginning, less up to 7 bytes. */
-static size_t ascii_words(const char *p, size_t n)
+static size_t ascii_prefix(const char *p, size_t n)
 {
 	uint64_t w[4];
 	size_t i = 0;
@@ -64,7 +64,7 @@ size_t utf8_prefix(struct span s)
 	while (i < s.n) {
 		if ((unsigned char)s.p[i] < 0x80) {
 			i++;
-			i += ascii_words(s.p + i, s.n - i);
+			i += ascii_prefix(s.p + i, s.n - i);
 			continue;
 		}
 		int step = utf8_next(s.p + i, s.n - i);

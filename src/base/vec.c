@@ -19,7 +19,7 @@ bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
 	memcpy(&p, pp, sizeof p);
 	void *moved = reallocarray(p, room, size);
 	if (!moved) {
-		deferred_note(-ENOMEM);
+		deferred_set(-ENOMEM);
 		return false;
 	}
 	memcpy(pp, &moved, sizeof moved);

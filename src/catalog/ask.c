@@ -146,7 +146,7 @@ static bool pass_end(struct ask *a, struct pass *p, bool watched, bool settled, 
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
 	if (settled && err == 0)
 		*p = (struct pass){a->asof, rest > until ? rest : until, 0};
-	else if (settled && (err == -ETIMEDOUT || (a->retried && error_is_of_file(err) && err != -ENOMEM)))
+	else if (settled && (err == -ETIMEDOUT || (a->retried && error_is_about_file(err) && err != -ENOMEM)))
 		*p = (struct pass){a->asof, end + a->c->fresh_ms, err};
 	a->err = before;
 	if (err)
@@ -413,7 +413,7 @@ bool ask_wait(struct ask *a)
 
 static void ask_say(struct catalog *c, const char *path, struct seen *s)
 {
-	bool fails = s->look && !s->look->late ? s->said : error_is_of_file(s->err);
+	bool fails = s->look && !s->look->late ? s->said : error_is_about_file(s->err);
 	if (fails && !s->said)
 		log_warning("%s: %s", path, strerror(-s->err));
 	s->said = fails;
@@ -450,6 +450,6 @@ int ask_close(struct ask *a, int rc)
 bool ask_end(struct ask *a, bool found)
 {
 	ask_close(a, 0);
-	deferred_note(!found || a->needs_all ? a->err : 0);
+	deferred_set(!found || a->needs_all ? a->err : 0);
 	return found;
 }

@@ -256,7 +256,7 @@ struct catalog {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */
 		size_t count, most;                 /* most: constant */
 		struct hash_key secret;             /* of traces */
-		struct keeper keeper;               /* counts their memory */
+		struct budget_client keeper;        /* counts their memory */
 		pthread_cond_t opened;
 	} open;
 };
@@ -446,7 +446,7 @@ struct ask {
 };
 struct ask ask_begin(struct catalog *c, enum haste haste);
 bool ask_wait(struct ask *a);
-/* Releases the lock. If something was missing, notes that (deferred_note): "none" is no answer then. Returns
+/* Releases the lock. If something was missing, notes that (deferred_set): "none" is no answer then. Returns
  * `found`. */
 bool ask_end(struct ask *a, bool found);
 /* The same for a call that returns an error itself: -EINTR if it was interrupted, else rc. */

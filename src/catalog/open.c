@@ -345,7 +345,7 @@ static int get_once(struct catalog *c, uint32_t slot, unsigned how, struct sessi
 	struct open_index *surplus = open_index_take_surplus(c);
 	lock_release(&c->lock);
 	open_index_close_all(surplus);
-	budget_settle(c->budget);
+	budget_enforce(c->budget);
 
 	if (look)
 		rc = grow_index(c, x);
@@ -398,7 +398,7 @@ void catalog_put(struct catalog *c, struct session *s)
 	struct open_index *surplus = open_index_take_surplus(c);
 	lock_release(&c->lock);
 	open_index_close_all(surplus);
-	budget_settle(c->budget);
+	budget_enforce(c->budget);
 }
 
 void catalog_unread(struct catalog *c, uint32_t slot, int err)

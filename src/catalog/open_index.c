@@ -28,7 +28,7 @@ void open_index_unlink(struct open_indexes *o, struct open_index *x)
 
 void open_index_link_newest(struct open_indexes *o, struct open_index *x)
 {
-	x->used_at = budget_now();
+	x->used_at = budget_clock();
 	x->newer = NULL;
 	x->older = o->newest;
 	*(o->newest ? &o->newest->newer : &o->oldest) = x;
@@ -127,15 +127,15 @@ void open_indexes_init(struct catalog *c)
 	o->most = OPEN_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * OPEN_MAX + OTHERS)
 		o->most = limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
-	o->keeper = (struct keeper){.oldest = open_index_oldest_use, .evict = open_index_evict, .arg = c};
-	budget_join(c->budget, &o->keeper);
+	o->keeper = (struct budget_client){.oldest = open_index_oldest_use, .evict = open_index_evict, .arg = c};
+	budget_register(c->budget, &o->keeper);
 }
 
 void open_indexes_release(struct catalog *c)
 {
 	struct open_indexes *o = &c->open;
 
-	budget_leave(c->budget, &o->keeper);
+	budget_unregister(c->budget, &o->keeper);
 	while (o->newest) {
 		struct open_index *x = o->newest;
 		o->newest = x->older;

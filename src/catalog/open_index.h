@@ -12,7 +12,7 @@ struct open_index {
 	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
 	off_t size;
 	size_t memory;
-	uint64_t used_at; /* budget_now */
+	uint64_t used_at; /* budget_clock */
 	uint32_t slot;
 	unsigned refs;
 	int err;

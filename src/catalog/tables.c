@@ -20,7 +20,7 @@ const char *strings_copy(struct strings *s, struct span text)
 		size_t size = text.n + 1 > CHUNK ? text.n + 1 : CHUNK;
 		struct chunk *fresh = malloc(sizeof *fresh + size);
 		if (!fresh) {
-			deferred_note(-ENOMEM);
+			deferred_set(-ENOMEM);
 			return NULL;
 		}
 		*fresh = (struct chunk){.older = c, .size = size};

@@ -50,7 +50,7 @@ static void check_add_plain(struct buf *out, struct span s, bool backslash)
 	for (size_t i = 0; i < s.n;) {
 		int n = utf8_next(s.p + i, s.n - i);
 		size_t bytes = (size_t)(n > 0 ? n : -n);
-		bool control = space_control((struct span){s.p + i, s.n - i}) > 0;
+		bool control = control_size((struct span){s.p + i, s.n - i}) > 0;
 		bool hex = n < 0 || control || (s.p[i] == '\\' && backslash);
 		if (!hex)
 			buf_add(out, s.p + i, bytes);
@@ -133,9 +133,9 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 	if (rc < 0)
 		return report(c, file, 1,
 		              rc == -ESTALE ? "changed while it was looked at" : sys_strerror(-rc, text, sizeof text));
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	size_t n = session_problem_count(s);
-	rc = deferred_end(deferred, rc);
+	rc = deferred_pop(deferred, rc);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
 		rc = report(c, file, p.line, p.reason);
@@ -187,11 +187,11 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 	int rc = catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c.catalog);
 	if (rc < 0)
 		return rc;
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	rc = catalog_each_file(c.catalog, count_file, &c);
 	if (rc == 0)
 		rc = catalog_each_file(c.catalog, check_file, &c);
-	rc = deferred_end(deferred, rc);
+	rc = deferred_pop(deferred, rc);
 	if (c.progress)
 		hide_progress(&c);
 	catalog_close(c.catalog);

@@ -51,7 +51,7 @@ static void parts_close(struct parts *p)
 
 static bool is_coloured(const struct opts *o)
 {
-	return o->color == OPTS_COLOR_ALWAYS || (o->color == OPTS_COLOR_AUTO && terminal_has_colours(STDOUT_FILENO));
+	return o->color == OPTS_COLOR_ALWAYS || (o->color == OPTS_COLOR_AUTO && terminal_supports_color(STDOUT_FILENO));
 }
 
 /* 0 or a negative errno. After a failure, parts_close closes what was opened. */
@@ -222,7 +222,7 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 		return EXIT_FAILURE;
 	}
 	log_setup(o->log_level, !o->foreground);
-	log_crashes();
+	log_install_crash_handler();
 	if (!o->foreground)
 		fuse_set_log_func(relay);
 	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());

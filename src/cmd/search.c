@@ -51,7 +51,7 @@ static void add_harmless(struct span text, struct buf *out)
 {
 	size_t start = out->n;
 	buf_addspan(out, text);
-	terminal_make_harmless(out, start);
+	terminal_sanitize(out, start);
 }
 
 /* The colours are grep's. */

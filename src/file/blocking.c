@@ -145,7 +145,7 @@ static void *blocking_serve(void *arg)
 	struct blocking_call *p;
 
 	atomic_fetch_add(&process_threads_begun, 1);
-	log_thread_begins();
+	log_thread_init();
 	here = t;
 	lock_acquire(&pool->lock);
 	while ((p = next_work(t)) != NULL) {

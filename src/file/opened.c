@@ -38,7 +38,7 @@ int opened_new(struct resolver *r, struct resolved *file, struct opened **ret)
 	                     .device = file->st.st_dev,
 	                     .refs = 1,
 	                     .known.lines.st = {.st_size = -1}};
-	lock_init(&o->known.lock, LOCK_MASKED);
+	lock_init(&o->known.lock, LOCK_REDACT);
 	file->fd = -1;
 	*ret = o;
 	return 0;

@@ -97,7 +97,7 @@ static int find_masks(struct span text, uint64_t line, struct masked_lines *m)
 	struct span part;
 	int rc = secrets_find(text, &found);
 	for (size_t i = 0; i < found.n; i++) {
-		for (size_t from = 0; rc == 0 && (part = secret_part(&found.v[i], text.p, from)).n > 0;) {
+		for (size_t from = 0; rc == 0 && (part = secret_hidden_part(&found.v[i], text.p, from)).n > 0;) {
 			from = (size_t)(part.p - text.p) - found.v[i].at + part.n;
 			rc = add_mask(m, m->at + (uint64_t)(part.p - text.p), m->at + found.v[i].at + from);
 		}

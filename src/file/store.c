@@ -89,7 +89,7 @@ static int store_open(const struct source_path *at, const struct store_id *id, i
 /* Call close_locked afterwards, whatever it returns. */
 static int open_locked(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
 {
-	lock_note(LOCK_FILE);
+	lock_mark_held(LOCK_FILE);
 	int rc = store_open(at, id, O_RDWR | O_APPEND | flags, ret);
 	if (rc == 0)
 		rc = lock_file(ret->fd);
@@ -103,7 +103,7 @@ static void close_locked(const struct source_path *at, struct resolved *file)
 	if (file->fd >= 0)
 		sys_flock(file->fd, LOCK_UN);
 	resolved_release(at->resolver, file);
-	lock_forget(LOCK_FILE);
+	lock_unmark_held(LOCK_FILE);
 }
 
 static int store_size(int fd, off_t *ret)

@@ -35,11 +35,11 @@ struct list {
 struct facts {
 	struct catalog *catalog;
 	struct budget *budget;
-	struct keeper keeper;
+	struct budget_client keeper;
 	struct lock lock; /* guards what follows */
 	pthread_cond_t made;
 	struct list *last;      /* NULL: none, or let go */
-	uint64_t used_at;       /* budget_now */
+	uint64_t used_at;       /* budget_clock */
 	bool making;            /* some thread makes the next one */
 	struct doubles doubles; /* of `last`; that thread's */
 	struct hash_key secret; /* for the numbers of labels; does not change */
@@ -71,7 +71,7 @@ static uint64_t facts_oldest_use(void *arg)
 {
 	struct facts *f = arg;
 	LOCKED(&f->lock);
-	return f->last && budget_now() - f->used_at > IN_USE_NS ? f->used_at : BUDGET_NOTHING;
+	return f->last && budget_clock() - f->used_at > IN_USE_NS ? f->used_at : BUDGET_NOTHING;
 }
 
 /* Makes `next` (or NULL) the last list, and takes over the caller's reference. */
@@ -80,7 +80,7 @@ static void set_last(struct facts *f, struct list *next)
 	lock_acquire(&f->lock);
 	struct list *before = f->last;
 	f->last = next;
-	f->used_at = budget_now();
+	f->used_at = budget_clock();
 	if (!next && !f->making)
 		doubles_release(&f->doubles);
 	atomic_store(&f->keeper.used, next ? next->memory : 0);
@@ -104,8 +104,8 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	f->doubles.lock = &f->lock;
 	lock_cond_init(&f->made);
 	hash_key_draw(&f->secret);
-	f->keeper = (struct keeper){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
-	budget_join(budget, &f->keeper);
+	f->keeper = (struct budget_client){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
+	budget_register(budget, &f->keeper);
 	*ret = f;
 	return 0;
 }
@@ -114,7 +114,7 @@ void facts_close(struct facts *f)
 {
 	if (!f)
 		return;
-	budget_leave(f->budget, &f->keeper);
+	budget_unregister(f->budget, &f->keeper);
 	facts_list_release(f->last);
 	doubles_release(&f->doubles);
 	pthread_cond_destroy(&f->made);
@@ -204,7 +204,7 @@ static int read_one(void *arg, size_t k)
 		atomic_store(&r->gone, true);
 	else if (rc < 0)
 		atomic_store(&r->missed, rc);
-	if (error_is_of_file(rc))
+	if (error_is_about_file(rc))
 		catalog_unread(r->catalog, r->states[i].slot, rc);
 	return 0;
 }
@@ -286,7 +286,7 @@ static struct list *list_make(struct round *r)
 		return NULL;
 	}
 	size_t n = 0;
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	for (size_t i = 0; i < r->n; i++) {
 		const struct slot_state *s = &r->states[i];
 		struct kept *kept = r->kept[i];
@@ -310,10 +310,10 @@ static struct list *list_make(struct round *r)
 		r->kept[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, fact_cmp);
-	int missed = deferred_end(deferred, atomic_load(&r->missed));
+	int missed = deferred_pop(deferred, atomic_load(&r->missed));
 	bool lacks = missed || atomic_load(&r->gone);
 	l->known = lacks ? 0 : r->serial;
-	l->shown = (struct fact_list){lacks ? LACKING | budget_now() : l->known, missed, n, l->v, r->catalog};
+	l->shown = (struct fact_list){lacks ? LACKING | budget_clock() : l->known, missed, n, l->v, r->catalog};
 	return l;
 }
 
@@ -364,10 +364,10 @@ int facts_all(struct facts *f, const struct fact_list **ret)
 
 	lock_acquire(&f->lock);
 	f->making = false;
-	f->used_at = budget_now();
+	f->used_at = budget_clock();
 	pthread_cond_signal(&f->made);
 	lock_release(&f->lock);
-	budget_settle(f->budget);
+	budget_enforce(f->budget);
 	if (rc < 0) {
 		facts_list_release(now);
 		return rc;
@@ -381,7 +381,7 @@ const struct fact_list *facts_known(struct facts *f, uint64_t serial)
 	LOCKED(&f->lock);
 	struct list *l = serial && f->last && f->last->known == serial ? list_hold(f->last) : NULL;
 	if (l)
-		f->used_at = budget_now();
+		f->used_at = budget_clock();
 	return l ? &l->shown : NULL;
 }
 

@@ -39,7 +39,7 @@ struct batch {
 	struct row **v;
 	struct limit limit;
 	struct lock lock; /* guards the idle matchers */
-	struct matcher *idle[PARALLEL_MOST];
+	struct matcher *idle[PARALLEL_THREADS_MAX];
 	size_t n_idle;
 	_Atomic uint64_t texts; /* bytes of the lines that are kept */
 	_Atomic int missed;     /* why a session could not be read */
@@ -362,7 +362,7 @@ static int gather_work(void *arg, size_t i)
 	lock_acquire(&b->lock);
 	b->idle[b->n_idle++] = m;
 	lock_release(&b->lock);
-	if (error_is_of_file(rc)) {
+	if (error_is_about_file(rc)) {
 		b->v[i]->is_lacking = true;
 		atomic_store(&b->missed, rc);
 		catalog_unread(b->s->catalog, b->v[i]->slot, rc);
@@ -419,7 +419,7 @@ static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
 	uint64_t serial = 0;
 	size_t n;
 	int missed = catalog_all(s->catalog, &serial, &all, &n);
-	if (!all || (missed && !error_is_of_file(missed)))
+	if (!all || (missed && !error_is_about_file(missed)))
 		return missed;
 	int rc = renew_rows(a, all, n);
 	if (rc < 0)

@@ -293,7 +293,7 @@ int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struc
 {
 	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
 	struct session *s;
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	int rc = catalog_get_to_read(c, slot, &s);
 	if (rc == 0) {
 		double created = fact_time(render_created(s));
@@ -314,7 +314,7 @@ int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struc
 			(*ret)->slot = slot;
 		catalog_put(c, s);
 	}
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }
 
 void kept_release(struct kept *k)

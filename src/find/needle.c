@@ -70,7 +70,7 @@ static bool is_trusted(const uint32_t *c, size_t n, size_t i)
 	case ' ':
 		return i > 0 && c[i - 1] != ':' && c[i - 1] != '$';
 	default: /* a mark can be in what is written before it */
-		return c[i] >= 0x20 && fold_one(c[i]) == c[i];
+		return c[i] >= 0x20 && fold_char_full(c[i]) == c[i];
 	}
 }
 
@@ -113,12 +113,12 @@ static void anchor_pair(struct needle *p, unsigned first, unsigned second)
 /* The rarest character, in all the ways to write it. False if these are too many. */
 static bool anchor_character(struct needle *p)
 {
-	uint32_t alike[FOLD_ALIKE];
+	uint32_t alike[FOLD_VARIANTS_MAX];
 
 	for (unsigned i = 1; i < p->n; i++)
 		if (rarity_of(p->run[i]) > rarity_of(p->run[p->anchor]))
 			p->anchor = i;
-	size_t n = fold_alike(p->run[p->anchor], alike);
+	size_t n = fold_variants(p->run[p->anchor], alike);
 	for (size_t i = 0; i < n; i++) {
 		char bytes[4];
 		size_t length = (size_t)(utf8_put(alike[i], bytes) - bytes);
@@ -127,7 +127,7 @@ static bool anchor_character(struct needle *p)
 		                                 .distance = (unsigned char)(length - 1)});
 	}
 	p->rarity = rarity_of(p->run[p->anchor]);
-	return n < FOLD_ALIKE;
+	return n < FOLD_VARIANTS_MAX;
 }
 
 /* False if the run cannot be looked for. */
@@ -192,11 +192,11 @@ static uint32_t json_char(const char *p, const char *end, unsigned *ret_n)
 static bool needle_goes_on(const struct needle *needle, unsigned i, const char *p, const char *end)
 {
 	for (unsigned n; i < needle->n; i++, p += n) {
-		uint32_t c = p < end ? fold_one(json_char(p, end, &n)) : NO_CHAR;
+		uint32_t c = p < end ? fold_char_full(json_char(p, end, &n)) : NO_CHAR;
 		if (c == FOLD_MANY)
 			return true;
 		if (c != needle->run[i])
-			return p < end && p + n < end && fold_one(json_char(p + n, end, &n)) == FOLD_MANY;
+			return p < end && p + n < end && fold_char_full(json_char(p + n, end, &n)) == FOLD_MANY;
 	}
 	return true;
 }
@@ -211,7 +211,7 @@ static bool came_before(const struct needle *needle, unsigned i, const char *fro
 			return false;
 		for (p--; p > from && ((unsigned char)*p & 0xc0) == 0x80 && end - p < 4;)
 			p--;
-		uint32_t c = fold_one(char_at(p, end, &n));
+		uint32_t c = fold_char_full(char_at(p, end, &n));
 		if (c == FOLD_MANY)
 			return true;
 		if (c != needle->run[i])
@@ -224,7 +224,7 @@ static bool came_before(const struct needle *needle, unsigned i, const char *fro
 static bool needle_check_place(const struct needle *needle, const char *from, const char *p, const char *end)
 {
 	unsigned n, i = *p == '\\' ? 0 : needle->anchor, last = *p == '\\' ? needle->n - 1 : i;
-	uint32_t c = fold_one(json_char(p, end, &n));
+	uint32_t c = fold_char_full(json_char(p, end, &n));
 
 	for (; c != FOLD_MANY && i <= last; i++)
 		if (c == needle->run[i] && needle_goes_on(needle, i, p, end) && came_before(needle, i, from, p))

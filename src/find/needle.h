@@ -15,7 +15,7 @@
 #define NEEDLE_BYTES (12 * NEEDLE_RUN)
 /* So many bytes behind the end of what is scanned must be readable. */
 #define NEEDLE_PAD 64
-#define NEEDLE_PAIRS (FOLD_ALIKE + 2)
+#define NEEDLE_PAIRS (FOLD_VARIANTS_MAX + 2)
 
 /* Two bytes, `distance` apart, that stand where something may be. */
 struct pair {

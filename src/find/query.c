@@ -55,7 +55,7 @@ static struct span take_plain(struct span *rest)
 {
 	size_t n = 0;
 
-	while (n < rest->n && rest->p[n] != '"' && space_first(query_skip(*rest, n)) == 0)
+	while (n < rest->n && rest->p[n] != '"' && space_size(query_skip(*rest, n)) == 0)
 		n++;
 	struct span plain = {rest->p, n};
 	*rest = query_skip(*rest, n);
@@ -74,7 +74,7 @@ static int take_quoted(struct scan *s, struct span *ret)
 		return query_refuse(s, "nothing in the quotes", (struct span){all.p, 2});
 	*ret = (struct span){rest->p + 1, (size_t)(end - rest->p - 1)};
 	*rest = query_skip(*rest, ret->n + 2);
-	return rest->n && space_first(*rest) == 0 ? query_refuse(s, "a space must follow the closing quote", all) : 0;
+	return rest->n && space_size(*rest) == 0 ? query_refuse(s, "a space must follow the closing quote", all) : 0;
 }
 
 static bool read_digits(struct span s, int *ret)
@@ -219,7 +219,7 @@ static int parse(struct scan *s)
 	struct query *q = s->q;
 
 	for (;;) {
-		for (size_t n; (n = space_first(s->rest)) > 0;)
+		for (size_t n; (n = space_size(s->rest)) > 0;)
 			s->rest = query_skip(s->rest, n);
 		if (!s->rest.n)
 			break;

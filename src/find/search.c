@@ -110,7 +110,7 @@ int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct s
 	lock_init(&s->lock, LOCK_SEARCHES);
 	lock_cond_init(&s->made);
 	hash_key_draw(&s->secret);
-	budget_join(b, &s->keeper);
+	budget_register(b, &s->keeper);
 	*ret = s;
 	return 0;
 }
@@ -119,7 +119,7 @@ void searches_close(struct searches *s)
 {
 	if (!s)
 		return;
-	budget_leave(s->budget, &s->keeper);
+	budget_unregister(s->budget, &s->keeper);
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
 		while (s->cells[i])
 			search_forget(s, s->cells[i]);
@@ -177,7 +177,7 @@ int searches_number(struct searches *s, struct span text, uint64_t *ret, struct 
 	lock_acquire(&s->lock);
 	struct search *a = find_text(s, text, ret);
 	if (a)
-		a->used_at = budget_now();
+		a->used_at = budget_clock();
 	lock_release(&s->lock);
 	if (a)
 		return 0;
@@ -189,7 +189,7 @@ int searches_number(struct searches *s, struct span text, uint64_t *ret, struct 
 	/* Another thread may have been faster. */
 	if (!find_text(s, text, ret)) {
 		made->number = *ret;
-		made->used_at = budget_now();
+		made->used_at = budget_clock();
 		rc = search_add(s, made);
 		if (rc == 0)
 			return 0;
@@ -203,7 +203,7 @@ bool searches_knows(struct searches *s, uint64_t number)
 	LOCKED(&s->lock);
 	struct search *a = find_number(s, number);
 	if (a)
-		a->used_at = budget_now();
+		a->used_at = budget_clock();
 	return a;
 }
 
@@ -272,7 +272,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		uint64_t begun = a->begun;
 		bool good = false;
 		a->users++;
-		a->used_at = budget_now();
+		a->used_at = budget_clock();
 		/* Reuse the cached answer if the catalog is unchanged or it was started after this request. If the
 		 * thread that made it was interrupted, another one carries on. */
 		while (rc == 0 &&
@@ -287,6 +287,6 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		a->users--;
 	}
 	lock_release(&s->lock);
-	budget_settle(s->budget);
+	budget_enforce(s->budget);
 	return rc;
 }

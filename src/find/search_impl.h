@@ -64,7 +64,7 @@ struct search {
 	struct answer *answer; /* or NULL */
 	uint64_t serial;       /* catalog_serial when the answer was begun */
 	uint64_t begun;        /* how many answers were begun */
-	uint64_t used_at;      /* budget_now */
+	uint64_t used_at;      /* budget_clock */
 	size_t memory;
 	unsigned users;
 	bool busy; /* a thread is making an answer */
@@ -74,7 +74,7 @@ struct searches {
 	struct catalog *catalog;
 	struct facts *facts;
 	struct budget *budget;
-	struct keeper keeper;
+	struct budget_client keeper;
 	struct lock lock; /* guards what follows */
 	pthread_cond_t made;
 	struct search *cells[SEARCH_QUERIES]; /* by number */

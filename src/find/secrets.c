@@ -45,7 +45,7 @@ static int secrets_add_rows(struct look *l, struct span text, uint64_t off)
 		text_cell(span_of(l->fact->stem), &l->rows);
 		buf_addc(&l->rows, '\t');
 		text_cell(buf_span(&name), &l->rows);
-		buf_addf(&l->rows, "\t%s\t%.*s\t%zu\n", secret_kind(secret), (int)secret_shown(secret),
+		buf_addf(&l->rows, "\t%s\t%.*s\t%zu\n", secret_kind(secret), (int)secret_prefix_size(secret),
 		         text.p + secret->at, secret->n);
 		rc = cancel_check();
 	}

@@ -79,7 +79,7 @@ void coherence_init(struct coherence *c)
 	lock_init(&c->leases.lock, LOCK_LEASES);
 	lock_init(&c->listings.lock, LOCK_LISTINGS);
 	lock_init(&c->sizes.lock, LOCK_SIZES);
-	lock_init(&c->sizes.dropping, LOCK_DROPPING);
+	lock_init(&c->sizes.dropping, LOCK_DROP_PAGES);
 	lock_init(&c->prefill.lock, LOCK_PREFILL);
 	lock_init(&c->plus.lock, LOCK_READDIRPLUS);
 }

@@ -543,7 +543,7 @@ int events_open(struct catalog *c, const struct events_ops *ops, struct events *
 	struct events *e = calloc(1, sizeof *e);
 	if (!e)
 		return -ENOMEM;
-	lock_init(&e->telling, LOCK_TELLING);
+	lock_init(&e->telling, LOCK_PUBLISH);
 	lock_init(&e->lock, LOCK_EVENTS);
 	e->catalog = c;
 	e->ops = ops;

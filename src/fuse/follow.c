@@ -185,7 +185,7 @@ static void *follow(void *arg)
 	struct fs *fs = arg;
 	const struct cancel cancel = {.is_cancelled = is_over, .arg = fs};
 	atomic_fetch_add(&process_threads_begun, 1);
-	log_thread_begins();
+	log_thread_init();
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
 		/* Where inotify reports nothing, looking is only worth it while .events has readers. */

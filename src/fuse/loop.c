@@ -329,7 +329,7 @@ static void *work(void *arg)
 	struct fuse_buf buf = {.mem = NULL};
 	int rc = 1;
 	atomic_fetch_add(&process_threads_begun, 1);
-	log_thread_begins();
+	log_thread_init();
 	while (rc > 0 && wait_to_read(l)) {
 		do
 			rc = receive(l, &buf);

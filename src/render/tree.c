@@ -291,7 +291,7 @@ static void colour_end(const struct drawing *d, size_t start)
 {
 	if (!d->coloured)
 		return;
-	terminal_make_harmless(d->out, start);
+	terminal_sanitize(d->out, start);
 	buf_adds(d->out, COLOUR_END);
 }
 
@@ -372,7 +372,7 @@ static int draw_text(struct drawing *d, uint32_t entry)
 	colour_end(d, start);
 	start = d->out->n;
 	buf_add(d->out, d->row.p + kind, d->row.n - kind);
-	terminal_make_harmless(d->out, start);
+	terminal_sanitize(d->out, start);
 	return 0;
 }
 

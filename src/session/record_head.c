@@ -29,12 +29,12 @@ static bool head_is_blank(struct json_value text)
 	struct span rest = text.text;
 
 	while (text.kind == JSON_STRING && rest.n) {
-		size_t n = space_first(rest);
+		size_t n = space_size(rest);
 		if (*rest.p == '\\') {
 			n = rest.p[1] == 'u' ? 6 : 2;
 			buf_reset(&one);
 			json_decode((struct span){rest.p, n}, JSON_EXACT, &one);
-			if (buf_err(&one) || space_first(buf_span(&one)) == 0)
+			if (buf_err(&one) || space_size(buf_span(&one)) == 0)
 				return false;
 		}
 		if (n == 0)

@@ -32,7 +32,7 @@ int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const
 			atomic_store_explicit(made_at, s->serial, memory_order_release);
 	}
 	lock_release(&s->derived->mutex);
-	deferred_note(rc);
+	deferred_set(rc);
 	return rc;
 }
 
@@ -153,7 +153,7 @@ static struct session *session_new(const struct source_path *at)
 	}
 	lock_rw_init(&s->lock, LOCK_SESSION);
 	lock_init(&d->mutex, LOCK_DERIVED);
-	lock_init(&d->ahead_lock, LOCK_AHEAD);
+	lock_init(&d->ahead_lock, LOCK_READAHEAD);
 	s->derived = d;
 	s->resolver = at->resolver;
 	s->path = copy;
@@ -338,12 +338,12 @@ void session_wrlock(struct session *s)
 
 int session_rdlock_wanted(struct session *s)
 {
-	return lock_read_wanted(&s->lock);
+	return lock_read_cancellable(&s->lock);
 }
 
 int session_wrlock_wanted(struct session *s, int64_t ns)
 {
-	return lock_write_wanted(&s->lock, ns);
+	return lock_write_cancellable(&s->lock, ns);
 }
 
 void session_unlock(struct session *s)
@@ -496,7 +496,7 @@ int session_load(const struct session *s, uint32_t i, struct line *l, struct rec
 
 	if (rc == 0)
 		rc = line_load(s, i, l, ret);
-	deferred_note(rc);
+	deferred_set(rc);
 	return rc;
 }
 
@@ -551,7 +551,7 @@ int session_read_line(const struct session *s, uint32_t i, struct reader *r, str
 		rc = reader_fill(s, e, r);
 	if (rc == 0)
 		*ret = (struct span){bytes->p + (e->offset - r->offset), e->length};
-	deferred_note(rc);
+	deferred_set(rc);
 	return rc;
 }
 

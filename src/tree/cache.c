@@ -20,7 +20,7 @@ struct item {
 	size_t cost;
 	unsigned refs;
 	bool kept;        /* in the table and the list */
-	uint64_t used_at; /* budget_now */
+	uint64_t used_at; /* budget_clock */
 	struct item *chain;
 	struct item *newer, *older;
 };
@@ -34,7 +34,7 @@ struct size {
 struct cache {
 	struct lock lock;
 	struct budget *budget;
-	struct keeper keeper;
+	struct budget_client keeper;
 	struct size *sizes;    /* one for each hash: a newer one replaces it; NULL without memory */
 	struct item *big;      /* the newest one larger than the budget; it costs nothing */
 	unsigned big_age;      /* views put since it was used last */
@@ -86,7 +86,7 @@ static void list_push(struct cache *c, struct item *s)
 	s->older = c->newest;
 	*(c->newest ? &c->newest->newer : &c->oldest) = s;
 	c->newest = s;
-	s->used_at = budget_now();
+	s->used_at = budget_clock();
 }
 
 static void cache_drop(struct cache *c, struct item *s)
@@ -153,8 +153,8 @@ int cache_open(struct budget *budget, struct cache **ret)
 	c->sizes = budget->limit ? calloc(SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;
-	c->keeper = (struct keeper){.oldest = cache_oldest_use, .evict = cache_evict, .arg = c};
-	budget_join(budget, &c->keeper);
+	c->keeper = (struct budget_client){.oldest = cache_oldest_use, .evict = cache_evict, .arg = c};
+	budget_register(budget, &c->keeper);
 	*ret = c;
 	return 0;
 }
@@ -163,7 +163,7 @@ void cache_close(struct cache *c)
 {
 	if (!c)
 		return;
-	budget_leave(c->budget, &c->keeper);
+	budget_unregister(c->budget, &c->keeper);
 	while (c->oldest)
 		cache_drop(c, c->oldest);
 	lock_destroy(&c->lock);

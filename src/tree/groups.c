@@ -48,7 +48,7 @@ static bool group_has(struct ctx *c)
 	int rc;
 	const struct groups *all;
 	const struct group *g = find_group(c, &all, &rc);
-	deferred_note(g || rc == -ENOENT ? 0 : rc);
+	deferred_set(g || rc == -ENOENT ? 0 : rc);
 	return g;
 }
 

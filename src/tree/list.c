@@ -115,11 +115,11 @@ static int list_look_up(struct tree *t, node_t parent, struct span name, struct 
 
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	int rc = list_look_up(t, parent, name, ret);
 	while (tree_moved(t, &rc, &parent))
 		rc = list_look_up(t, parent, name, ret);
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }
 
 enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
@@ -207,10 +207,10 @@ static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t c
 		rc = ctx_turn(c, child_of(dir, k));
 		if (rc < 0)
 			break;
-		int before = deferred_begin();
+		int before = deferred_push();
 		bool has = ctx_has(c);
-		int deferred = deferred_end(before, 0);
-		deferred_note(deferred);
+		int deferred = deferred_pop(before, 0);
+		deferred_set(deferred);
 		if (!has)
 			rc = k->from->scope >= SCOPE_INDEX ? deferred : 0;
 		else if (!state_is_hidden(c->tree, c->node))
@@ -269,11 +269,11 @@ static int count_name(void *arg, struct span name, uint64_t cookie, node_t node,
 
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	struct counted counted = {emit, arg, 0};
 	int rc = list_all(t, dir, cookie, want, count_name, &counted);
 	/* The caller gets the names listed so far, and continues after them. */
 	while (counted.n == 0 && tree_moved(t, &rc, &dir))
 		rc = list_all(t, dir, cookie, want, count_name, &counted);
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }

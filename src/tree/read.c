@@ -12,7 +12,7 @@ uint64_t view_serial(struct ctx *c)
 	if (c->kind->make.serial)
 		return c->kind->make.serial(c);
 	if (c->kind->flags & OF_NOW)
-		return budget_now();
+		return budget_clock();
 	if (kind_is_of_all(c->kind))
 		return ctx_facts(c) == 0 ? c->facts->serial : 0;
 	/* Both only rise. */
@@ -45,7 +45,7 @@ static int make_view(struct ctx *c, void *arg, struct view *ret)
 	(void)arg;
 	struct budget *budget = cache_budget(c->tree->cache);
 	size_t claim = claim_of(c);
-	int rc = claim ? budget_claim(budget, claim) : 0;
+	int rc = claim ? budget_reserve(budget, claim) : 0;
 	if (rc < 0)
 		return rc;
 	if (c->kind->make.producer) {
@@ -55,7 +55,7 @@ static int make_view(struct ctx *c, void *arg, struct view *ret)
 		ret->size = ret->bytes.n;
 	}
 	if (claim)
-		budget_unclaim(budget, claim);
+		budget_unreserve(budget, claim);
 	return rc < 0 ? rc : buf_err(&ret->bytes);
 }
 
@@ -67,7 +67,7 @@ const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
 	if (kept)
 		return kept;
 	struct view made = {.bytes = BUF_INIT};
-	int deferred = deferred_begin(), rc = deferred_end(deferred, make(c, arg, &made));
+	int deferred = deferred_push(), rc = deferred_pop(deferred, make(c, arg, &made));
 	if (rc < 0) {
 		view_release(&made);
 		*ret_err = rc;
@@ -157,14 +157,14 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	int rc = read_at(t, node, off, n, out);
 	/* A reader that has the beginning of the old text must not get the rest of another one. */
 	while (off == 0 && tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_at(t, node, off, n, out);
 	}
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }
 
 static int read_link(struct tree *t, node_t node, struct buf *out)
@@ -185,11 +185,11 @@ static int read_link(struct tree *t, node_t node, struct buf *out)
 
 int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	int rc = read_link(t, node, out);
 	while (tree_moved(t, &rc, &node)) {
 		buf_reset(out);
 		rc = read_link(t, node, out);
 	}
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }

@@ -27,7 +27,7 @@ static const struct answer *query_answer(struct ctx *c, int *ret_err)
 {
 	const struct answer *h = NULL;
 	*ret_err = searches_get(c->tree->searches, query_number(c->node), &h);
-	deferred_note(*ret_err);
+	deferred_set(*ret_err);
 	return *ret_err < 0 ? NULL : h;
 }
 
@@ -83,7 +83,7 @@ static bool found_has(struct ctx *c)
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	uint64_t size = h ? answer_size(h, query_text_of(c)) : 0;
 	if (h && size == 0)
-		deferred_note(answer_missed(h));
+		deferred_set(answer_missed(h));
 	return size > 0;
 }
 
@@ -139,9 +139,9 @@ bool tree_is_holdable(node_t node)
 int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret_size)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	int deferred = deferred_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
+	int deferred = deferred_push(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	*ret = rc == 0 ? c.kind->make.hold(&c, ret_size, &rc) : NULL;
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }
 
 int tree_held_read(const struct tree_held *h, uint64_t off, size_t n, struct buf *out)

@@ -106,7 +106,7 @@ uint64_t related_serial(struct ctx *c)
 {
 	static const struct hash_key key = {.factor = UINT64_C(0x9e3779b97f4a7c15)};
 	/* What cannot be made is another one each time. */
-	return make_related(c) < 0 ? budget_now() : hash_bytes(&key, 0, c->related.p, c->related.n);
+	return make_related(c) < 0 ? budget_clock() : hash_bytes(&key, 0, c->related.p, c->related.n);
 }
 
 static int place_of(struct ctx *c, struct place *ret)
@@ -395,12 +395,12 @@ static bool only_grows(const struct kind *k)
 int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	int deferred = deferred_begin(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
+	int deferred = deferred_push(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc == 0) {
 		*count = only_grows(c.kind) ? session_count(c.session) : TREE_PIN_WHOLE;
 		rc = ctx_read(&c, 0, most, out);
 	}
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }
 
 static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
@@ -434,6 +434,6 @@ static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct bu
 
 int tree_snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
-	int deferred = deferred_begin();
-	return deferred_end(deferred, snapshot_more(t, node, count, out));
+	int deferred = deferred_push();
+	return deferred_pop(deferred, snapshot_more(t, node, count, out));
 }

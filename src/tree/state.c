@@ -166,7 +166,7 @@ static bool is_warned(const struct warned *w)
  * it is not the one that is forgotten. */
 void state_warn(struct tree *t, pid_t thread, node_t spoilt)
 {
-	pid_t process = process_of(thread);
+	pid_t process = process_of_thread(thread);
 	LOCKED(&t->state_lock);
 	struct warned *to = &t->warned[0];
 	for (struct warned *w = t->warned; w < t->warned + TREE_WARNED; w++) {
@@ -190,7 +190,7 @@ void state_mended(struct tree *t, struct node n)
 
 const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
 {
-	pid_t process = process_of(thread);
+	pid_t process = process_of_thread(thread);
 	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_WARNED; i++) {
 		struct warned *w = &t->warned[i];

@@ -433,14 +433,14 @@ static int getattr_once(struct tree *t, node_t node, struct tree_attr *ret)
 
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	int rc = getattr_once(t, node, ret);
 	while (tree_moved(t, &rc, &node)) {
 		rc = getattr_once(t, node, ret);
 		ret->name_class = ret->attr_class = TREE_ASKED;
 		ret->why = "I2: moved";
 	}
-	return deferred_end(deferred, rc);
+	return deferred_pop(deferred, rc);
 }
 
 /* --- what an id says ------------------------------------------------------ */

@@ -231,8 +231,8 @@ int edit_table(const struct session *s, struct edit_table *table, struct buf *te
                size_t *ret_n, struct buf *why)
 {
 	struct table t = {.s = s, .table = table, .text = text, .why = why};
-	int deferred = deferred_begin();
-	int rc = deferred_end(deferred, table_read(&t));
+	int deferred = deferred_push();
+	int rc = deferred_pop(deferred, table_read(&t));
 	free(t.seen);
 	free(t.then.v);
 	free(t.since.v);

@@ -89,8 +89,8 @@ static int migrate_add_all(struct migration *m)
 int migrate_write(const struct session *s, int fd)
 {
 	struct migration m = {.s = s, .fd = fd, .out = BUF_INIT};
-	int deferred = deferred_begin();
-	int rc = deferred_end(deferred, migrate_add_all(&m));
+	int deferred = deferred_push();
+	int rc = deferred_pop(deferred, migrate_add_all(&m));
 	buf_release(&m.out);
 	return rc;
 }

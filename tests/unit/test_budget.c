@@ -13,7 +13,7 @@
 
 /* Keeps things of one size, each used at a time of its own, and gives the first one up first. */
 struct hoard {
-	struct keeper keeper;
+	struct budget_client keeper;
 	const uint64_t *times;
 	size_t n, each;
 };
@@ -35,8 +35,8 @@ static void evict(void *arg)
 static void hoard(struct budget *b, struct hoard *h, const uint64_t *times, size_t n, size_t each)
 {
 	*h = (struct hoard){.times = times, .n = n, .each = each};
-	h->keeper = (struct keeper){.used = n * each, .oldest = oldest, .evict = evict, .arg = h};
-	budget_join(b, &h->keeper);
+	h->keeper = (struct budget_client){.used = n * each, .oldest = oldest, .evict = evict, .arg = h};
+	budget_register(b, &h->keeper);
 }
 
 static void the_oldest_of_all_goes_first(void **state)
@@ -47,11 +47,11 @@ static void the_oldest_of_all_goes_first(void **state)
 	hoard(&b, &x, (const uint64_t[]){1, 4, 5, 9}, 4, 10);
 	hoard(&b, &y, (const uint64_t[]){2, 3, 8}, 3, 20);
 	assert_int_equal(budget_used(&b), 100);
-	budget_settle(&b);
+	budget_enforce(&b);
 	assert_int_equal(x.n, 3);
 	assert_int_equal(y.n, 1);
 	assert_int_equal(budget_used(&b), 50);
-	budget_settle(&b);
+	budget_enforce(&b);
 	assert_int_equal(budget_used(&b), 50);
 }
 
@@ -64,7 +64,7 @@ static void a_small_share_is_not_asked_for(void **state)
 	hoard(&b, &x, NULL, 0, 0);
 	x.keeper.used = 1000;
 	hoard(&b, &y, (const uint64_t[]){1, 2, 3, 4, 5}, 5, 5);
-	budget_settle(&b);
+	budget_enforce(&b);
 	assert_int_equal(y.n, 80 / BUDGET_OWN / 5);
 	assert_int_equal(budget_used(&b), 1000 + 80 / BUDGET_OWN);
 }
@@ -75,7 +75,7 @@ static void nothing_is_kept_of_nothing(void **state)
 	struct budget b = BUDGET_INIT(0);
 	struct hoard x;
 	hoard(&b, &x, (const uint64_t[]){1, 2}, 2, 1);
-	budget_settle(&b);
+	budget_enforce(&b);
 	assert_int_equal(x.n, 0);
 }
 
@@ -86,24 +86,24 @@ static void who_left_does_not_count(void **state)
 	struct hoard x, y, z;
 	hoard(&b, &x, (const uint64_t[]){1}, 1, 10);
 	hoard(&b, &y, (const uint64_t[]){2}, 1, 10);
-	budget_leave(&b, &x.keeper);
+	budget_unregister(&b, &x.keeper);
 	assert_int_equal(budget_used(&b), 10);
 	hoard(&b, &z, (const uint64_t[]){3}, 1, 5);
-	budget_settle(&b);
+	budget_enforce(&b);
 	assert_int_equal(x.n + y.n + z.n, 2);
-	budget_leave(&b, &y.keeper);
-	budget_leave(&b, &z.keeper);
-	budget_leave(&b, &z.keeper);
+	budget_unregister(&b, &y.keeper);
+	budget_unregister(&b, &z.keeper);
+	budget_unregister(&b, &z.keeper);
 	assert_null(b.keepers);
-	budget_settle(&b);
+	budget_enforce(&b);
 }
 
 static void time_goes_on(void **state)
 {
 	(void)state;
-	uint64_t before = budget_now();
+	uint64_t before = budget_clock();
 	assert_true(before > 0);
-	assert_true(budget_now() >= before);
+	assert_true(budget_clock() >= before);
 }
 
 static bool is_cancelled(void *arg)
@@ -118,9 +118,9 @@ static void what_is_made_takes_the_place_of_what_is_kept(void **state)
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	struct hoard x;
 	hoard(&b, &x, (const uint64_t[]){1, 2, 3}, 3, (size_t)20 << 20);
-	assert_int_equal(budget_claim(&b, (size_t)40 << 20), 0);
+	assert_int_equal(budget_reserve(&b, (size_t)40 << 20), 0);
 	assert_int_equal(x.n, 1);
-	budget_unclaim(&b, (size_t)40 << 20);
+	budget_unreserve(&b, (size_t)40 << 20);
 	assert_int_equal(budget_used(&b), (size_t)20 << 20);
 }
 
@@ -132,12 +132,12 @@ static void who_finds_too_much_claimed_waits(void **state)
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
 	const struct cancel *before = cancel_set(&cancel);
 	/* Who is alone gets all he wants. */
-	assert_int_equal(budget_claim(&b, (size_t)100 << 20), 0);
-	assert_int_equal(budget_claim(&b, 1), -EINTR);
-	budget_unclaim(&b, (size_t)100 << 20);
-	assert_int_equal(budget_claim(&b, (size_t)40 << 20), 0);
-	assert_int_equal(budget_claim(&b, (size_t)8 << 20), 0);
-	assert_int_equal(budget_claim(&b, 1), -EINTR);
+	assert_int_equal(budget_reserve(&b, (size_t)100 << 20), 0);
+	assert_int_equal(budget_reserve(&b, 1), -EINTR);
+	budget_unreserve(&b, (size_t)100 << 20);
+	assert_int_equal(budget_reserve(&b, (size_t)40 << 20), 0);
+	assert_int_equal(budget_reserve(&b, (size_t)8 << 20), 0);
+	assert_int_equal(budget_reserve(&b, 1), -EINTR);
 	cancel_set(before);
 	assert_int_equal(budget_used(&b), (size_t)48 << 20);
 }

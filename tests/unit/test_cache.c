@@ -39,7 +39,7 @@ static void put(struct cache *c, node_t node, uint64_t serial, const char *s)
 	const struct view *kept = cache_put(c, node, serial, &v);
 	assert_non_null(kept);
 	cache_release(c, kept);
-	budget_settle(&budget);
+	budget_enforce(&budget);
 }
 
 static bool holds(struct cache *c, node_t node, uint64_t serial, const char *s)
@@ -155,7 +155,7 @@ static void counts_what_a_big_value_displaces(void **state)
 /* ---- beside another keeper ---- */
 
 struct other {
-	struct keeper keeper;
+	struct budget_client keeper;
 	uint64_t used_at;
 	bool is_cancelled;
 };
@@ -177,8 +177,8 @@ static void other_evicts(void *arg)
 static void join(struct other *o, size_t used, uint64_t used_at)
 {
 	*o = (struct other){.used_at = used_at};
-	o->keeper = (struct keeper){.used = used, .oldest = other_oldest, .evict = other_evicts, .arg = o};
-	budget_join(&budget, &o->keeper);
+	o->keeper = (struct budget_client){.used = used, .oldest = other_oldest, .evict = other_evicts, .arg = o};
+	budget_register(&budget, &o->keeper);
 }
 
 static void age_decides_between_keepers(void **state)
@@ -189,7 +189,7 @@ static void age_decides_between_keepers(void **state)
 	struct other o;
 	use(c, 1, "aaaa");
 	use(c, 2, "bbbb");
-	join(&o, 2 * each, budget_now());
+	join(&o, 2 * each, budget_clock());
 	use(c, 3, "cccc");
 	assert_false(o.is_cancelled);
 	assert_null(cache_get(c, 1, 1));
@@ -198,7 +198,7 @@ static void age_decides_between_keepers(void **state)
 	use(c, 4, "dddd");
 	assert_true(o.is_cancelled);
 	assert_true(holds(c, 3, 1, "cccc"));
-	budget_leave(&budget, &o.keeper);
+	budget_unregister(&budget, &o.keeper);
 	cache_close(c);
 }
 
@@ -219,7 +219,7 @@ static void a_small_share_is_left(void **state)
 	memset(large, 'x', 8 * each < sizeof large ? 8 * each : sizeof large - 1);
 	use(c, 30, large);
 	assert_int_equal(c->count, 1);
-	budget_leave(&budget, &o.keeper);
+	budget_unregister(&budget, &o.keeper);
 	cache_close(c);
 }
 
@@ -365,7 +365,7 @@ static void *churn(void *arg)
 		if (!v || !span_is(buf_span(&v->bytes), "value"))
 			return c;
 		cache_release(c, v);
-		budget_settle(&budget);
+		budget_enforce(&budget);
 	}
 	return NULL;
 }
@@ -396,7 +396,7 @@ static void sizes_outlive_the_bytes(void **state)
 		struct view v = {.bytes = BUF_INIT, .size = node * 10};
 		buf_addf(&v.bytes, "%1000d", 1);
 		cache_release(c, cache_put(c, node, 7, &v));
-		budget_settle(&budget);
+		budget_enforce(&budget);
 	}
 	assert_null(cache_get(c, 50, 7));
 	assert_true(cache_size(c, 50, 7, &size));

@@ -559,14 +559,14 @@ static void what_fails_for_now_is_said(void **state)
 	open_place(p);
 	for (int i = 0; i < 2; i++) {
 		let_open(false);
-		int before = deferred_begin();
+		int before = deferred_push();
 		uint32_t found = slot_of(p, "a", "one");
-		assert_int_equal(deferred_end(before, 0), -EMFILE);
+		assert_int_equal(deferred_pop(before, 0), -EMFILE);
 		assert_int_equal(found, NO_SLOT);
 		let_open(true);
-		before = deferred_begin();
+		before = deferred_push();
 		found = slot_of(p, "a", "one");
-		assert_int_equal(deferred_end(before, 0), 0);
+		assert_int_equal(deferred_pop(before, 0), 0);
 		assert_int_not_equal(found, NO_SLOT);
 		wait_stale();
 	}
@@ -574,10 +574,10 @@ static void what_fails_for_now_is_said(void **state)
 	assert_int_equal(catalog_slot(p->c, one, &slot), 0);
 	wait_stale();
 	let_open(false);
-	int before = deferred_begin();
+	int before = deferred_push();
 	assert_int_equal(catalog_slot(p->c, one, &slot), -EMFILE);
 	assert_false(catalog_slot_next(p->c, slot.project, &cookie, &slot));
-	assert_int_equal(deferred_end(before, 0), -EMFILE);
+	assert_int_equal(deferred_pop(before, 0), -EMFILE);
 	let_open(true);
 	assert_int_equal(catalog_slot(p->c, one, &slot), 0);
 	assert_sids(p, "one=a/one.jsonl two=a/two.jsonl");

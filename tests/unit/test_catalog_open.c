@@ -136,7 +136,7 @@ static uint64_t has_nothing(void *arg)
 static void an_index_comes_back_as_it_was(void **state)
 {
 	struct place *p = *state;
-	struct keeper other = {.oldest = has_nothing};
+	struct budget_client other = {.oldest = has_nothing};
 	struct session *s, *held;
 	uint32_t slots[40];
 	make_dir(p, "a");
@@ -146,7 +146,7 @@ static void an_index_comes_back_as_it_was(void **state)
 		put(p, name, HEADER("s", "/") ENTRY("x") ENTRY("y") ENTRY("x"));
 	}
 	open_within(p, 1 << 20);
-	budget_join(&p->budget, &other);
+	budget_register(&p->budget, &other);
 	int before = count_fds();
 	for (int i = 0; i < 40; i++) {
 		char name[32];
@@ -164,12 +164,12 @@ static void an_index_comes_back_as_it_was(void **state)
 	catalog_put(p->c, s);
 	p->budget.limit = all;
 	other.used = all / 2;
-	budget_settle(&p->budget);
+	budget_enforce(&p->budget);
 	int left = count_fds() - before;
 	assert_true(left >= 19 && left <= 20);
 	assert_true(budget_used(&p->budget) <= all);
 	p->budget.limit = 0;
-	budget_settle(&p->budget);
+	budget_enforce(&p->budget);
 	assert_int_equal(count_fds() - before, 2);
 	assert_int_equal(session_count(held), 3);
 	let_go(p, held);
@@ -182,7 +182,7 @@ static void an_index_comes_back_as_it_was(void **state)
 		catalog_put(p->c, s);
 	}
 	assert_int_equal(count_fds() - before, 1);
-	budget_leave(&p->budget, &other);
+	budget_unregister(&p->budget, &other);
 }
 
 /* Somebody has a lease on the file, and does not give it back. */

@@ -44,8 +44,8 @@ static bool gave_up(void *request)
 /* The kernel is notified: none of our locks is held. */
 static void ready(void *poll)
 {
-	lock_note(LOCK_TELLING);
-	lock_forget(LOCK_TELLING);
+	lock_mark_held(LOCK_PUBLISH);
+	lock_unmark_held(LOCK_PUBLISH);
 	++*(int *)poll;
 }
 

@@ -41,12 +41,12 @@ __typeof__(pread) *const sys_pread = counted_pread;
 
 static uint64_t later_ns;
 
-uint64_t __real_budget_now(void);
-uint64_t __wrap_budget_now(void);
+uint64_t __real_budget_clock(void);
+uint64_t __wrap_budget_clock(void);
 
-uint64_t __wrap_budget_now(void)
+uint64_t __wrap_budget_clock(void)
 {
-	return __real_budget_now() + later_ns;
+	return __real_budget_clock() + later_ns;
 }
 
 int __real_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
@@ -437,7 +437,7 @@ static void is_evicted_for_others(void **state)
 	assert_ptr_equal(list, again);
 	facts_release(again);
 	later_ns = UINT64_C(3600) * 1000000000;
-	budget_settle(&p->budget);
+	budget_enforce(&p->budget);
 	again = all(f);
 	later_ns = 0;
 	assert_ptr_not_equal(list, again);

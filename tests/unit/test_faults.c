@@ -217,9 +217,9 @@ static const say says[] = {say_names, say_front, say_tables, say_context, say_tr
 /* As whoever gives the answer away does it. */
 static int ask(say what, struct session *s, struct buf *out)
 {
-	int deferred = deferred_begin();
+	int deferred = deferred_push();
 	int rc = what(s, out);
-	return deferred_end(deferred, rc < 0 ? rc : buf_err(out));
+	return deferred_pop(deferred, rc < 0 ? rc : buf_err(out));
 }
 
 /* A session file that was changed at a certain time. */
@@ -276,17 +276,17 @@ static void saying(void **state)
 static void faults_of_an_answer(void **state)
 {
 	(void)state;
-	int outer = deferred_begin();
-	deferred_note(-EIO);
-	int inner = deferred_begin();
-	assert_int_equal(deferred_end(inner, -ENOENT), -ENOENT);
-	inner = deferred_begin();
-	deferred_note(0);
-	deferred_note(-ENOMEM);
-	deferred_note(-EIO);
-	assert_int_equal(deferred_end(inner, -ENOENT), -ENOMEM);
-	assert_int_equal(deferred_end(outer, 0), -EIO);
-	assert_int_equal(deferred_end(deferred_begin(), 0), 0);
+	int outer = deferred_push();
+	deferred_set(-EIO);
+	int inner = deferred_push();
+	assert_int_equal(deferred_pop(inner, -ENOENT), -ENOENT);
+	inner = deferred_push();
+	deferred_set(0);
+	deferred_set(-ENOMEM);
+	deferred_set(-EIO);
+	assert_int_equal(deferred_pop(inner, -ENOENT), -ENOMEM);
+	assert_int_equal(deferred_pop(outer, 0), -EIO);
+	assert_int_equal(deferred_pop(deferred_push(), 0), 0);
 }
 
 int main(void)

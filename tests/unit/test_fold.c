@@ -70,8 +70,8 @@ static void every_composed_character(void **state)
 	assert_non_null(f);
 	bool known = read_next(f, &to) == 0;
 	for (uint32_t c; known && (c = read_next(f, &to)) != UINT32_MAX; n++)
-		if (fold_one(c) != (to ? to : FOLD_MANY))
-			fail_msg("U+%04X becomes U+%04X, not U+%04X", c, fold_one(c), to);
+		if (fold_char_full(c) != (to ? to : FOLD_MANY))
+			fail_msg("U+%04X becomes U+%04X, not U+%04X", c, fold_char_full(c), to);
 	pclose(f);
 	if (!known)
 		skip();
@@ -84,13 +84,14 @@ static void alike(void **state)
 {
 	(void)state;
 	for (uint32_t c = 0; c < 0x2300; c = c == 0x5ff ? 0x1e00 : c + 1) {
-		uint32_t same[FOLD_ALIKE], folded = fold_one(c);
+		uint32_t same[FOLD_VARIANTS_MAX], folded = fold_char_full(c);
 		if (folded == FOLD_MANY)
 			continue;
-		size_t n = fold_alike(folded, same), seen = 0, marks = 0;
-		assert_true(n < FOLD_ALIKE);
+		size_t n = fold_variants(folded, same), seen = 0, marks = 0;
+		assert_true(n < FOLD_VARIANTS_MAX);
 		for (size_t i = 0; i < n; i++) {
-			assert_true(fold_one(same[i]) == folded || fold_one(same[i]) == FOLD_MANY || same[i] == 0x345);
+			assert_true(fold_char_full(same[i]) == folded || fold_char_full(same[i]) == FOLD_MANY ||
+			            same[i] == 0x345);
 			seen += same[i] == c;
 			marks += same[i] == 0x301;
 		}

@@ -50,7 +50,7 @@ static void in_order(void)
 	lock_rw_init(&session, LOCK_SESSION);
 	lock_init(&catalog, LOCK_CATALOG);
 	lock_init(&cache, LOCK_CACHE);
-	lock_note(LOCK_FILE);
+	lock_mark_held(LOCK_FILE);
 	lock_read(&session);
 	lock_acquire(&catalog);
 	lock_acquire(&cache);
@@ -59,9 +59,9 @@ static void in_order(void)
 	lock_rw_release(&session);
 	lock_write(&session);
 	lock_rw_release(&session);
-	lock_forget(LOCK_FILE);
-	lock_note(LOCK_FILE);
-	lock_forget(LOCK_FILE);
+	lock_unmark_held(LOCK_FILE);
+	lock_mark_held(LOCK_FILE);
+	lock_unmark_held(LOCK_FILE);
 }
 
 static void file_under_session(void)
@@ -69,7 +69,7 @@ static void file_under_session(void)
 	struct rwlock session;
 	lock_rw_init(&session, LOCK_SESSION);
 	lock_read(&session);
-	lock_note(LOCK_FILE);
+	lock_mark_held(LOCK_FILE);
 }
 
 static void session_under_catalog(void)
@@ -118,8 +118,8 @@ static enum lock_rank rank;
 
 static void rank_twice(void)
 {
-	lock_note(rank);
-	lock_note(rank);
+	lock_mark_held(rank);
+	lock_mark_held(rank);
 }
 
 static void each_lock_has_a_name(void **state)
@@ -134,7 +134,7 @@ static void each_lock_has_a_name(void **state)
 
 static void block_under_rank(void)
 {
-	lock_note(rank);
+	lock_mark_held(rank);
 	lock_may_block();
 }
 
@@ -233,7 +233,7 @@ static void *write_wanted(void *arg)
 	struct shared *s = arg;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = s};
 	cancel_set(&cancel);
-	s->rc = lock_write_wanted(&s->lock, -1);
+	s->rc = lock_write_cancellable(&s->lock, -1);
 	atomic_store(&s->done, 1);
 	return NULL;
 }

@@ -145,7 +145,7 @@ static void *use_up_the_stack(void *arg)
 
 static void *overflow(void *arg)
 {
-	log_thread_begins();
+	log_thread_init();
 	return use_up_the_stack(arg);
 }
 
@@ -162,7 +162,7 @@ static void a_crash_without_a_stack_is_told(void **state)
 		pthread_t thread;
 		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 		log_setup(LOG_LEVEL_ERROR, false);
-		log_crashes();
+		log_install_crash_handler();
 		pthread_create(&thread, NULL, overflow, NULL);
 		pthread_join(thread, NULL);
 		_exit(0);

@@ -43,7 +43,7 @@ static int do_one(void *arg, size_t i)
 	atomic_fetch_add(&w->calls, 1);
 	if (i != w->bad)
 		return 0;
-	deferred_note(w->deferred);
+	deferred_set(w->deferred);
 	return w->rc;
 }
 
@@ -90,7 +90,7 @@ static void returns_faults(void **state)
 	(void)state;
 	struct work *w = work_new();
 	w->deferred = -EIO;
-	deferred_note(-ENOMEM);
+	deferred_set(-ENOMEM);
 	for (size_t bad = 0; bad < 8; bad++) {
 		w->bad = bad;
 		assert_int_equal(parallel_for(8, do_one, w), -EIO);
@@ -122,7 +122,7 @@ static void a_cancelled_caller_begins_nothing(void **state)
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &w->asked};
 	cancel_set(&cancel);
 	assert_int_equal(parallel_for(MANY, ask, w), -EINTR);
-	assert_true(w->calls <= PARALLEL_MOST);
+	assert_true(w->calls <= PARALLEL_THREADS_MAX);
 	cancel_set(NULL);
 }
 

@@ -18,7 +18,7 @@
 
 static void *own_process(void *arg)
 {
-	*(pid_t *)arg = process_of(gettid());
+	*(pid_t *)arg = process_of_thread(gettid());
 	return NULL;
 }
 
@@ -28,12 +28,12 @@ static void threads_are_of_a_process(void **state)
 	pid_t process = 0;
 
 	(void)state;
-	assert_int_equal(process_of(getpid()), getpid());
+	assert_int_equal(process_of_thread(getpid()), getpid());
 	assert_int_equal(pthread_create(&thread, NULL, own_process, &process), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(process, getpid());
-	assert_int_equal(process_of(1 << 30), 1 << 30);
-	assert_int_equal(process_of(0), 0);
+	assert_int_equal(process_of_thread(1 << 30), 1 << 30);
+	assert_int_equal(process_of_thread(0), 0);
 }
 
 static uint64_t inode_of(int fd)

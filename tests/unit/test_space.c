@@ -34,12 +34,12 @@ static void test_trim(void **state)
 static void test_first(void **state)
 {
 	(void)state;
-	assert_int_equal(space_first(SPAN_LIT("\v x")), 1);
-	assert_int_equal(space_first(SPAN_LIT("\xc2\xa0")), 2);
-	assert_int_equal(space_first(SPAN_LIT("\xe3\x80\x80x")), 3);
-	assert_int_equal(space_first(SPAN_LIT("\xe3\x80")), 0); /* cut */
-	assert_int_equal(space_first(SPAN_LIT("x ")), 0);
-	assert_int_equal(space_first((struct span){NULL, 0}), 0);
+	assert_int_equal(space_size(SPAN_LIT("\v x")), 1);
+	assert_int_equal(space_size(SPAN_LIT("\xc2\xa0")), 2);
+	assert_int_equal(space_size(SPAN_LIT("\xe3\x80\x80x")), 3);
+	assert_int_equal(space_size(SPAN_LIT("\xe3\x80")), 0); /* cut */
+	assert_int_equal(space_size(SPAN_LIT("x ")), 0);
+	assert_int_equal(space_size((struct span){NULL, 0}), 0);
 }
 
 static void assert_flat(struct span text, const char *want)

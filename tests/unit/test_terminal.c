@@ -16,7 +16,7 @@ static void assert_harmless(struct span text, const char *want)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	buf_adds(&out, "\x1b");
 	buf_addspan(&out, text);
-	terminal_make_harmless(&out, 1);
+	terminal_sanitize(&out, 1);
 	assert_true(out.p[0] == '\x1b');
 	assert_string_equal(buf_cstr(&out) + 1, want);
 }
@@ -54,17 +54,17 @@ static void a_terminal_has_colours(void **state)
 	int fd = open_terminal(), file = open("/dev/null", O_WRONLY);
 	setenv("TERM", "xterm", 1);
 	unsetenv("NO_COLOR");
-	assert_true(terminal_has_colours(fd));
-	assert_false(terminal_has_colours(file));
+	assert_true(terminal_supports_color(fd));
+	assert_false(terminal_supports_color(file));
 	setenv("NO_COLOR", "", 1);
-	assert_true(terminal_has_colours(fd));
+	assert_true(terminal_supports_color(fd));
 	setenv("NO_COLOR", "0", 1);
-	assert_false(terminal_has_colours(fd));
+	assert_false(terminal_supports_color(fd));
 	unsetenv("NO_COLOR");
 	setenv("TERM", "dumb", 1);
-	assert_false(terminal_has_colours(fd));
+	assert_false(terminal_supports_color(fd));
 	unsetenv("TERM");
-	assert_true(terminal_has_colours(fd));
+	assert_true(terminal_supports_color(fd));
 	close(file);
 	close(fd);
 }

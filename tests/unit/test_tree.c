@@ -363,7 +363,7 @@ static void large_texts_wait_for_room(void **state)
 	         3 << 20, 1);
 	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
 	assert_int_equal(begin_budget(p, 64 << 20), 0);
-	assert_int_equal(budget_claim(&p->budget, (size_t)60 << 20), 0);
+	assert_int_equal(budget_reserve(&p->budget, (size_t)60 << 20), 0);
 	const struct cancel *before = cancel_set(&cancel);
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT;
@@ -375,7 +375,7 @@ static void large_texts_wait_for_room(void **state)
 		assert_int_equal(rc, files[i].waits ? -EINTR : 0);
 	}
 	cancel_set(before);
-	budget_unclaim(&p->budget, (size_t)60 << 20);
+	budget_unreserve(&p->budget, (size_t)60 << 20);
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT;
 		struct tree_attr a;

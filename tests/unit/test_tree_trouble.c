@@ -136,7 +136,7 @@ bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out);
 bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out)
 {
 	if (no_label && i == session_count(s) - 1)
-		deferred_note(-EIO);
+		deferred_set(-EIO);
 	return __real_session_label(s, i, out);
 }
 

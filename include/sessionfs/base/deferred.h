@@ -2,8 +2,8 @@
 /* deferred: errors of lookups that cannot return one, reported by the function that gives the whole answer.
  *
  * Many functions cannot return an error: they return a name, a number, or whether there is one. Such a function notes
- * the error (deferred_note) and answers "none". The function that gives the whole answer to a caller, or keeps it, asks
- * whether there was such a deferred error on the way (deferred_begin, deferred_end), and returns the error instead. The
+ * the error (deferred_set) and answers "none". The function that gives the whole answer to a caller, or keeps it, asks
+ * whether there was such a deferred error on the way (deferred_push, deferred_pop), and returns the error instead. The
  * note belongs to the thread. */
 #ifndef SESSIONFS_DEFERRED_H
 #define SESSIONFS_DEFERRED_H
@@ -12,20 +12,20 @@
 #include <stdbool.h>
 
 /* rc: a negative errno; 0 notes nothing. The first counts. */
-void deferred_note(int rc);
+void deferred_set(int rc);
 
-/* Sets aside an earlier deferred error. Returns it, for deferred_end. */
-int deferred_begin(void);
+/* Sets aside an earlier deferred error. Returns it, for deferred_pop. */
+int deferred_push(void);
 
-/* Returns the deferred error since deferred_begin, else rc, and forgets it: for a caller that tries again. */
+/* Returns the deferred error since deferred_push, else rc, and forgets it: for a caller that tries again. */
 int deferred_take(int rc);
 
-/* Returns the deferred error since deferred_begin, else rc, and restores the one that was set aside. */
-int deferred_end(int before, int rc);
+/* Returns the deferred error since deferred_push, else rc, and restores the one that was set aside. */
+int deferred_pop(int before, int rc);
 
 /* Whether an error is that of the file that was read: not of the request, nor for want of descriptors, nor that the
  * file is gone. */
-static inline bool error_is_of_file(int rc)
+static inline bool error_is_about_file(int rc)
 {
 	return rc < 0 && rc != -EINTR && rc != -EAGAIN && rc != -EMFILE && rc != -ENFILE && rc != -ENOENT &&
 	       rc != -ESTALE;

@@ -16,12 +16,12 @@ bool fold_is_word(uint32_t c);
 
 /* What the character is compared as where nothing joins it; FOLD_MANY if that is several, or if it joins others. */
 #define FOLD_MANY UINT32_MAX
-uint32_t fold_one(uint32_t c);
+uint32_t fold_char_full(uint32_t c);
 
 /* Characters of which any text has at least one that, folded, has `folded`, which is one of them and joins nothing;
- * returns how many. FOLD_ALIKE: there may be more. Takes some 100 us. */
-#define FOLD_ALIKE 16
-size_t fold_alike(uint32_t folded, uint32_t ret[FOLD_ALIKE]);
+ * returns how many. FOLD_VARIANTS_MAX: there may be more. Takes some 100 us. */
+#define FOLD_VARIANTS_MAX 16
+size_t fold_variants(uint32_t folded, uint32_t ret[FOLD_VARIANTS_MAX]);
 
 /* Writes at least the first `most` bytes of *rest folded, as UTF-8, and returns how many; *rest is what is left, and
  * folds to the same as in the whole text. Bytes that are no UTF-8 stay as they are. Of more marks than FOLD_MARKS in a

@@ -9,7 +9,7 @@
  * lock of the catalog and those of a higher rank are never held across such a call (lock_may_block). Those of a lower
  * rank, and LOCK_DERIVED, belong to one reader of .events, one open file or one session: who waits for one of these
  * waits for what that session's bytes take to arrive. No lock is held while the kernel is notified, except LOCK_PREFILL
- * and LOCK_DROPPING.
+ * and LOCK_DROP_PAGES.
  */
 #ifndef SESSIONFS_LOCK_H
 #define SESSIONFS_LOCK_H
@@ -23,32 +23,32 @@
 /* The order, outermost first. */
 enum lock_rank {
 	LOCK_NONE,
-	LOCK_TELLING, /* what .events knows of the sessions */
+	LOCK_PUBLISH, /* what .events knows of the sessions */
 	LOCK_PREFILL, /* giving pages to the kernel with an open */
 	LOCK_HANDLE,  /* the text of one open file, what is written through it */
 	LOCK_FILE,    /* flock(2) on a session file */
 	LOCK_SESSION, /* the index of one session file */
 	LOCK_CATALOG, /* the session files on disk */
 	/* The leaves: while one is held, no other module is called. */
-	LOCK_DERIVED, /* what is derived from one index */
-	LOCK_AHEAD,   /* what was read of its file besides */
-	LOCK_FACTS,   /* what is known of all sessions */
+	LOCK_DERIVED,   /* what is derived from one index */
+	LOCK_READAHEAD, /* what was read of its file besides */
+	LOCK_FACTS,     /* what is known of all sessions */
 	LOCK_CACHE,
 	LOCK_SCRATCH,
 	LOCK_STATE, /* what is remembered of writable names */
 	LOCK_LINES,
 	LOCK_RUNS,
-	LOCK_SEARCHES, /* the queries that are known */
-	LOCK_MATCHERS, /* the matchers of a search that nobody uses */
-	LOCK_EVENTS,   /* readers of .events */
-	LOCK_HANDLES,  /* the numbers of open files */
-	LOCK_DROPPING, /* having the kernel drop pages */
+	LOCK_SEARCHES,   /* the queries that are known */
+	LOCK_MATCHERS,   /* the matchers of a search that nobody uses */
+	LOCK_EVENTS,     /* readers of .events */
+	LOCK_HANDLES,    /* the numbers of open files */
+	LOCK_DROP_PAGES, /* having the kernel drop pages */
 	LOCK_LISTINGS,
 	LOCK_LEASES,
 	LOCK_READDIRPLUS,
 	LOCK_SIZES,
 	LOCK_LOOP,
-	LOCK_MASKED,   /* what is hidden of a line of one file */
+	LOCK_REDACT,   /* what is hidden of a line of one file */
 	LOCK_BLOCKING, /* the threads that ask servers that may not answer */
 	LOCK_RANKS
 };
@@ -104,19 +104,19 @@ void lock_rw_destroy(struct rwlock *l);
 void lock_read(struct rwlock *l);
 void lock_write(struct rwlock *l);
 /* 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin). */
-int lock_read_wanted(struct rwlock *l);
+int lock_read_cancellable(struct rwlock *l);
 /* The same, or -ETIMEDOUT if readers still have the lock after `ns`; -1: no limit. For another writer it waits however
  * long that takes. */
-int lock_write_wanted(struct rwlock *l, int64_t ns);
+int lock_write_cancellable(struct rwlock *l, int64_t ns);
 void lock_rw_release(struct rwlock *l);
 
 /* Call before a system call that may wait for somebody else: complains if the thread holds the lock of the catalog or
  * one of a higher rank but LOCK_DERIVED, as lock_acquire does. */
 void lock_may_block(void);
 
-/* For flock(2), which has its place in the order, too. Call lock_note before it is taken: that checks the order as
- * lock_acquire does. Call lock_forget once it is released. */
-void lock_note(enum lock_rank rank);
-void lock_forget(enum lock_rank rank);
+/* For flock(2), which has its place in the order, too. Call lock_mark_held before it is taken: that checks the order as
+ * lock_acquire does. Call lock_unmark_held once it is released. */
+void lock_mark_held(enum lock_rank rank);
+void lock_unmark_held(enum lock_rank rank);
 
 #endif

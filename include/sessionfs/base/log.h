@@ -20,9 +20,9 @@ void log_message(enum log_level level, const char *fmt, ...) __attribute__((form
 
 /* After log_setup, in the process that is to serve: from now on a signal that says that the program is wrong (SIGSEGV,
  * SIGABRT, ...) has a backtrace go where messages go, before it ends the process. Does nothing where libc has none. */
-void log_crashes(void);
+void log_install_crash_handler(void);
 /* Each thread of ours calls this first: else there is no backtrace when its stack is used up. */
-void log_thread_begins(void);
+void log_thread_init(void);
 /* Blocks all signals but those. */
 void log_block_signals(sigset_t *before);
 

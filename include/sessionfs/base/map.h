@@ -17,7 +17,7 @@ struct map {
 
 /* MAP_NONE if it is not there. */
 uint32_t map_get(const struct map *m, uint32_t scope, struct span key);
-/* Replaces the number that was there. 0 or -ENOMEM (deferred_note). */
+/* Replaces the number that was there. 0 or -ENOMEM (deferred_set). */
 int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value);
 size_t map_memory(const struct map *m);
 void map_release(struct map *m);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* More threads than this do not help: they wait for the same disk and the same locks. */
-#define PARALLEL_MOST 16
+#define PARALLEL_THREADS_MAX 16
 
 /* Calls work(arg, i) once for each i below n, in any order, from several threads at once; the caller is one of them. i
  * is handed out one by one, so that a long one does not hold up the rest. Ends with the first error, and returns it: a

@@ -13,7 +13,7 @@
 extern atomic_uint process_threads_begun;
 
 /* The process that the thread belongs to; the thread itself if that is not known. */
-pid_t process_of(pid_t thread);
+pid_t process_of_thread(pid_t thread);
 
 /* Whether the thread was killed and only ends its system call. The kernel gives SIGKILL to each thread of a process
  * that dies of any signal, or that leaves by another thread. */

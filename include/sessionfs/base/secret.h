@@ -30,9 +30,9 @@ int secrets_find(struct span text, struct secrets *out);
 /* What kind of key it is, as --secrets says it. */
 const char *secret_kind(const struct secret *s);
 /* How many of its first bytes --secrets shows: those of a prefix that is known, and of a secret none. */
-size_t secret_shown(const struct secret *s);
+size_t secret_prefix_size(const struct secret *s);
 /* The first part of the key, from its byte `from` on, that is hidden: all of it but for line ends. Empty: none is left.
  */
-struct span secret_part(const struct secret *s, const char *text, size_t from);
+struct span secret_hidden_part(const struct secret *s, const char *text, size_t from);
 
 #endif

@@ -19,10 +19,10 @@
 
 /* Whether what is printed there should have colours, if the user did not say: it is a terminal that has them, and
  * NO_COLOR is not set (no-color.org). */
-bool terminal_has_colours(int fd);
+bool terminal_supports_color(int fd);
 
 /* From `start` on: each control character but a TAB becomes `?`, those from U+0080 to U+009F too. What a session says
  * must not reach the terminal as a command to it. */
-void terminal_make_harmless(struct buf *out, size_t start);
+void terminal_sanitize(struct buf *out, size_t start);
 
 #endif

@@ -18,7 +18,7 @@
 	}
 
 /* Makes room for `need` elements of `size` bytes, and for more, so that growing one by one costs O(1) each. `pp` points
- * to the array's pointer. False without memory (deferred_note): the array stays as it is. */
+ * to the array's pointer. False without memory (deferred_set): the array stays as it is. */
 bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
 void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
 /* *pp points to n elements of somebody else: makes it point to a copy of them. False without memory. */

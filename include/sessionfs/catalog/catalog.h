@@ -166,8 +166,8 @@ int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret);
 /* catalog_get for the tables of all sessions: if the index is made for that, the lines they need are not read again. */
 int catalog_get_to_read(struct catalog *c, uint32_t slot, struct session **ret);
 void catalog_put(struct catalog *c, struct session *s);
-/* Call when something is answered without this session, which cannot be read (error_is_of_file): that is logged once,
- * until an index of the session can be made again. */
+/* Call when something is answered without this session, which cannot be read (error_is_about_file): that is logged
+ * once, until an index of the session can be made again. */
 void catalog_unread(struct catalog *c, uint32_t slot, int err);
 
 /* For --check: calls fn for every file under the source that header_name knows, and every directory that cannot be

@@ -33,7 +33,7 @@ bool opened_is_foreign(const struct opened *o);
  * be half written. What is hidden depends on the line alone, not on how it is read; the line is read for it. -ESTALE if
  * it changes meanwhile. */
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off);
-/* The same of the bytes as they are stored. Only for who shows none of them but what secret_shown allows. */
+/* The same of the bytes as they are stored. Only for who shows none of them but what secret_prefix_size allows. */
 ssize_t opened_stored(struct opened *o, void *p, size_t n, uint64_t off);
 bool opened_redacts(const struct opened *o);
 /* Where the line begins that contains `off`; one that begins more than `most` bytes before, as if it began there. 0 or

@@ -89,7 +89,7 @@ int facts_all(struct facts *f, const struct fact_list **ret);
 /* Why nothing is said of all sessions: all are missed, or not because of themselves. 0: what is there counts. */
 static inline int facts_error(const struct fact_list *l)
 {
-	return l->n > 0 && error_is_of_file(l->missed) ? 0 : l->missed;
+	return l->n > 0 && error_is_about_file(l->missed) ? 0 : l->missed;
 }
 void facts_release(const struct fact_list *list);
 /* The list that was made when the catalog had this serial, if it is still there; else NULL. Reads nothing. */

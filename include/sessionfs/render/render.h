@@ -31,7 +31,7 @@ int render_label_cells(const struct session *s, uint32_t i, struct buf *out);
 /* The first user message with text (its text blocks joined by a space), as clean text; nothing if there is none. */
 int render_first_message(const struct session *s, struct buf *out);
 
-/* text.c. From `start` on: each control character (space_control) becomes a space. */
+/* text.c. From `start` on: each control character (control_size) becomes a space. */
 void text_one_line(struct buf *out, size_t start);
 /* Appends a text as the cell of a table: TAB, newline, NUL and backslash as \t, \n, \0 and \\. */
 void text_cell(struct span text, struct buf *out);

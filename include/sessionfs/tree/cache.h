@@ -41,7 +41,7 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret);
 
 /* Takes over *v with its memory and returns a view to be released with cache_release. NULL without memory (v is freed).
  * Of views larger than the budget only the newest is kept, while it is in use; with a budget of 0 none at all. The next
- * budget_settle evicts views, not this function, since the caller may hold locks. */
+ * budget_enforce evicts views, not this function, since the caller may hold locks. */
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v);
 
 void cache_release(struct cache *c, const struct view *v);
