@@ -145,14 +145,14 @@ static int add_setting(const char *path, struct buf *out, const char **ret_why)
 	struct json j;
 	struct json_value settings;
 	json_init(&j, json, &deep);
-	if (!json_value(&j, &settings) || !json_end(&j) || settings.kind != JSON_OBJECT) {
+	if (!json_value(&j, &settings) || !json_at_end(&j) || settings.kind != JSON_OBJECT) {
 		*ret_why = "pi's settings.json is not a JSON object";
 		return -EINVAL;
 	}
 	struct json_value value = json_get(settings, "sessionDir");
 	if (value.kind == JSON_NONE)
 		return 0;
-	if (!json_truthy(value))
+	if (!json_is_truthy(value))
 		return 1;
 	if (value.kind != JSON_STRING) {
 		*ret_why = "sessionDir in pi's settings.json is not a string";

@@ -282,7 +282,7 @@ static void tell_label(struct events *e, const struct seen *seen, const struct s
 	events_begin_line("label", seen, &line);
 	events_add_name(",\"entry\":", s, target, &line);
 	/* Whatever is truthy is a label. */
-	if (!json_truthy(r.label)) {
+	if (!json_is_truthy(r.label)) {
 		buf_adds(&line, ",\"label\":null");
 	} else if (r.label.kind == JSON_STRING) {
 		events_add_string(",\"label\":", r.label, &line);

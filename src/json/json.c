@@ -34,7 +34,7 @@ static const unsigned char class_of[256] = {
     ['A' ... 'F'] = HEX,
 };
 
-static inline bool is_a(char c, unsigned char wanted)
+static inline bool has_class(char c, unsigned char wanted)
 {
 	return class_of[(unsigned char)c] & wanted;
 }
@@ -58,7 +58,7 @@ static inline const char *plain_end(const char *p, const char *end)
 			return p + __builtin_ctz(m);
 		p += BLOCK;
 	}
-	while (p < end && (unsigned char)*p >= 0x20 && !is_a(*p, SPECIAL))
+	while (p < end && (unsigned char)*p >= 0x20 && !has_class(*p, SPECIAL))
 		p++;
 	return p;
 }
@@ -68,11 +68,12 @@ static inline const char *escape_end(const char *p, const char *end)
 {
 	if (end - p < 2)
 		return NULL;
-	if (is_a(p[1], ESCAPE))
+	if (has_class(p[1], ESCAPE))
 		return p + 2;
 	if (p[1] != 'u' || end - p < 6)
 		return NULL;
-	return is_a(p[2], HEX) && is_a(p[3], HEX) && is_a(p[4], HEX) && is_a(p[5], HEX) ? p + 6 : NULL;
+	return has_class(p[2], HEX) && has_class(p[3], HEX) && has_class(p[4], HEX) && has_class(p[5], HEX) ? p + 6
+	                                                                                                    : NULL;
 }
 
 /* The closing quote of the string that continues at p, or NULL. Goes from one special byte to the next. */
@@ -95,15 +96,15 @@ static const char *string_end_by_step(const char *p, const char *end, bool *ret_
 
 /* Source code in a string has an escape every few bytes. Taking them one by one costs
  * a mispredicted branch each, so CHUNK bytes are judged at once, with a bit for each. */
-struct chunk {
+struct json_chunk {
 	uint64_t quote, backslash;
 	uint64_t common; /* the usual escapes: quote, backslash, n, t */
 	bool control;    /* there is a control byte somewhere */
 };
 
-static inline struct chunk chunk_read(const char *p)
+static inline struct json_chunk chunk_read(const char *p)
 {
-	struct chunk c = {0, 0, 0, false};
+	struct json_chunk c = {0, 0, 0, false};
 	ubytes16 least = ~(ubytes16){0};
 
 #pragma GCC unroll 4
@@ -123,7 +124,7 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 	uint64_t open = 0, begins = 0;
 
 	for (; end - p >= CHUNK; p += CHUNK) {
-		struct chunk c = chunk_read(p);
+		struct json_chunk c = chunk_read(p);
 		if (c.control)
 			break;
 		struct chunk_escapes e = chunk_escapes(c.backslash, open);
@@ -169,7 +170,7 @@ const char *json_string_end(const char *p, const char *end, bool *ret_escaped)
 
 static inline const char *digits_end(const char *p, const char *end)
 {
-	while (p < end && is_a(*p, DIGIT))
+	while (p < end && has_class(*p, DIGIT))
 		p++;
 	return p;
 }
@@ -178,7 +179,7 @@ static const char *number_end(const char *p, const char *end)
 {
 	if (*p == '-')
 		p++;
-	if (p == end || !is_a(*p, DIGIT))
+	if (p == end || !has_class(*p, DIGIT))
 		return NULL;
 	p = *p == '0' ? p + 1 : digits_end(p, end);
 	if (p < end && *p == '.') {
@@ -203,7 +204,7 @@ static inline const char *space_end(const char *p, const char *end)
 {
 	if (p < end && (unsigned char)*p > ' ')
 		return p;
-	while (p < end && is_a(*p, SPACE))
+	while (p < end && has_class(*p, SPACE))
 		p++;
 	return p;
 }
@@ -439,7 +440,7 @@ bool json_value(struct json *j, struct json_value *ret)
 	return true;
 }
 
-bool json_end(struct json *j)
+bool json_at_end(struct json *j)
 {
 	if (j->bad || j->depth != 0)
 		return false;
@@ -453,7 +454,7 @@ bool json_valid(struct span text, struct buf *deep)
 	struct json_value v;
 
 	json_init(&j, text, deep);
-	return json_value(&j, &v) && json_end(&j);
+	return json_value(&j, &v) && json_at_end(&j);
 }
 
 struct json_value json_get(struct json_value object, const char *name)

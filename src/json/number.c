@@ -54,7 +54,7 @@ bool json_double(struct json_value v, double *ret)
 	return true;
 }
 
-bool json_truthy(struct json_value v)
+bool json_is_truthy(struct json_value v)
 {
 	double d;
 

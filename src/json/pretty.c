@@ -4,7 +4,7 @@
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/number.h"
 
-static void new_line(struct buf *out, size_t depth)
+static void pretty_newline(struct buf *out, size_t depth)
 {
 	buf_addc(out, '\n');
 	char *to = buf_reserve(out, 2 * depth);
@@ -31,14 +31,14 @@ static void pretty_container(struct json_value v, struct buf *out)
 		if (rc == 0) {
 			depth--;
 			if (!empty)
-				new_line(out, depth);
+				pretty_newline(out, depth);
 			buf_addc(out, object[depth] ? '}' : ']');
 			empty = false;
 			continue;
 		}
 		if (!empty)
 			buf_addc(out, ',');
-		new_line(out, depth);
+		pretty_newline(out, depth);
 		if (object[depth - 1]) {
 			buf_addspan(out, json_raw(key));
 			buf_adds(out, ": ");

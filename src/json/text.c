@@ -23,7 +23,7 @@ static inline void sink_put(struct sink *out, const char *p, size_t n)
 	out->n += n;
 }
 
-static void put_code(struct sink *out, uint32_t c)
+static void put_code_point(struct sink *out, uint32_t c)
 {
 	char b[4];
 	sink_put(out, b, (size_t)(utf8_put(c, b) - b));
@@ -34,7 +34,7 @@ static bool is_surrogate(uint32_t c)
 	return c >= 0xd800 && c <= 0xdfff;
 }
 
-static void put_clean(struct sink *out, struct span s)
+static void put_utf8_clean(struct sink *out, struct span s)
 {
 	for (;;) {
 		size_t good = utf8_prefix(s);
@@ -42,7 +42,7 @@ static void put_clean(struct sink *out, struct span s)
 		if (good == s.n)
 			return;
 		size_t bad = (size_t)-utf8_next(s.p + good, s.n - good);
-		put_code(out, REPLACEMENT);
+		put_code_point(out, REPLACEMENT);
 		s = (struct span){s.p + good + bad, s.n - good - bad};
 	}
 }
@@ -110,11 +110,11 @@ static const char *put_escape(struct sink *out, const char *p, const char *end, 
 	if (how == JSON_CLEAN && c == 0)
 		c = SYMBOL_FOR_NULL;
 	if (c != JSON_NO_CHAR)
-		put_code(out, c);
+		put_code_point(out, c);
 	return p;
 }
 
-static size_t decode(struct span text, enum json_decode how, char *to)
+static size_t decode_text(struct span text, enum json_decode how, char *to)
 {
 	struct sink out = {to, 0};
 	const char *p = text.p, *end = text.n ? p + text.n : p;
@@ -123,7 +123,7 @@ static size_t decode(struct span text, enum json_decode how, char *to)
 		const char *escape = memchr(p, '\\', (size_t)(end - p));
 		struct span run = {p, (size_t)((escape ? escape : end) - p)};
 		if (how != JSON_EXACT)
-			put_clean(&out, run);
+			put_utf8_clean(&out, run);
 		else
 			sink_put(&out, run.p, run.n);
 		if (!escape)
@@ -231,18 +231,18 @@ void json_decode(struct span text, enum json_decode how, struct buf *out)
 		out->n += n;
 		return;
 	}
-	to = buf_reserve(out, decode(text, how, NULL));
+	to = buf_reserve(out, decode_text(text, how, NULL));
 	if (to)
-		out->n += decode(text, how, to);
+		out->n += decode_text(text, how, to);
 }
 
 size_t json_decoded_size(struct span text, enum json_decode how)
 {
 	bool is_simple = how == JSON_EXACT || utf8_prefix(text) == text.n;
-	return is_simple ? count_simple(text, how) : decode(text, how, NULL);
+	return is_simple ? count_simple(text, how) : decode_text(text, how, NULL);
 }
 
-bool json_is(struct json_value v, const char *ascii)
+bool json_equals(struct json_value v, const char *ascii)
 {
 	if (v.kind != JSON_STRING)
 		return false;

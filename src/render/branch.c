@@ -49,7 +49,7 @@ static bool branch_sees(struct branch_labels *b, uint32_t owner)
 /* Whether pi finds the parent of what names this id as that. */
 static bool holds_others(struct json_value id)
 {
-	return (id.kind == JSON_STRING || id.kind == JSON_NUMBER) && json_truthy(id);
+	return (id.kind == JSON_STRING || id.kind == JSON_NUMBER) && json_is_truthy(id);
 }
 
 /* Notes the ids of the path, and which labels its lines give. */
@@ -79,7 +79,7 @@ static int branch_label(struct branch_labels *b, uint32_t record, struct buf *ou
 {
 	struct record r = {0};
 	int rc = record == NO_ENTRY ? 0 : session_load(b->s, record, &b->line, &r);
-	if (rc < 0 || !json_truthy(r.label))
+	if (rc < 0 || !json_is_truthy(r.label))
 		return rc;
 	buf_addc(out, (char)r.label.kind);
 	json_decode(r.label.text, JSON_EXACT, out);

@@ -60,7 +60,7 @@ static enum shown shows(const struct session *s, uint32_t i)
 
 static bool is_displayed(const struct record *r)
 {
-	return json_truthy(r->type == RECORD_MESSAGE ? r->msg.display : r->display);
+	return json_is_truthy(r->type == RECORD_MESSAGE ? r->msg.display : r->display);
 }
 
 bool chat_shows(const struct session *s, uint32_t i, const struct record *r)
@@ -430,7 +430,7 @@ static int show_command(const struct session *s, uint32_t i, const struct record
 	struct buf command CLEANUP_BUF = BUF_INIT;
 	double code;
 
-	buf_adds(&command, json_truthy(r->msg.exclude_from_context) ? "!!" : "!");
+	buf_adds(&command, json_is_truthy(r->msg.exclude_from_context) ? "!!" : "!");
 	if (r->msg.command.kind == JSON_STRING)
 		text_begin(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
 	chat_shorten(&command, 0, COMMAND_CHARACTERS);
@@ -438,7 +438,7 @@ static int show_command(const struct session *s, uint32_t i, const struct record
 		return buf_err(&command);
 	chat_begin_line(s, above_of(s, i), out);
 	md_code_span(buf_span(&command), out);
-	if (json_truthy(r->msg.cancelled)) {
+	if (json_is_truthy(r->msg.cancelled)) {
 		buf_adds(out, DOT FAILED "cancelled");
 	} else if (json_double(r->msg.exit_code, &code)) {
 		buf_adds(out, code != 0 ? DOT FAILED "exit " : DOT "exit ");
@@ -522,8 +522,9 @@ static int show_end(struct md *m)
 	part_error(m->r, &error);
 	if (buf_err(&error))
 		return buf_err(&error);
-	buf_adds(m->out, json_is(m->r->msg.stop_reason, "aborted") ? "\n*" FAILED "aborted" : "\n*" FAILED "failed");
-	if (json_truthy(m->r->msg.error_message)) {
+	buf_adds(m->out,
+	         json_equals(m->r->msg.stop_reason, "aborted") ? "\n*" FAILED "aborted" : "\n*" FAILED "failed");
+	if (json_is_truthy(m->r->msg.error_message)) {
 		buf_adds(m->out, ": ");
 		chat_reason(buf_span(&error), m->out);
 	}

@@ -130,7 +130,7 @@ static int entry_text_value(struct entry_text *s)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	entry_text_kind(s);
-	if (s->r->type == RECORD_LABEL && json_truthy(s->r->label))
+	if (s->r->type == RECORD_LABEL && json_is_truthy(s->r->label))
 		add_value(s->r->label, &s->text);
 	else if (s->r->type == RECORD_LABEL)
 		return 0;

@@ -37,7 +37,7 @@ static void facts_of_message(struct facts *f, const struct record *r)
 	switch (r->role) {
 	case ROLE_ASSISTANT:
 		fact_model(f, r->msg.provider, r->msg.model);
-		if (!json_is(r->msg.stop_reason, "stop") && !json_is(r->msg.stop_reason, "toolUse"))
+		if (!json_equals(r->msg.stop_reason, "stop") && !json_equals(r->msg.stop_reason, "toolUse"))
 			fact_value(f, FACT_TEXT, r->msg.stop_reason);
 		return;
 	case ROLE_TOOL_RESULT:
@@ -47,9 +47,9 @@ static void facts_of_message(struct facts *f, const struct record *r)
 	case ROLE_BASH_EXECUTION:
 		if (json_double(r->msg.exit_code, &code) && code != 0)
 			fact_add(f, FACT_EXIT, "exit ", r->msg.exit_code);
-		fact_flag(f, json_truthy(r->msg.cancelled), "cancelled");
-		fact_flag(f, json_truthy(r->msg.truncated), "truncated");
-		fact_flag(f, json_truthy(r->msg.exclude_from_context), "not sent");
+		fact_flag(f, json_is_truthy(r->msg.cancelled), "cancelled");
+		fact_flag(f, json_is_truthy(r->msg.truncated), "truncated");
+		fact_flag(f, json_is_truthy(r->msg.exclude_from_context), "not sent");
 		return;
 	default:
 		fact_value(f, FACT_TEXT, r->msg.custom_type);
@@ -61,7 +61,7 @@ static void facts_of_message(struct facts *f, const struct record *r)
 unsigned facts_of(const struct record *r, struct fact ret[FACTS_MOST])
 {
 	struct facts f = {.v = ret};
-	bool labels = json_truthy(r->label);
+	bool labels = json_is_truthy(r->label);
 
 	switch (r->type) {
 	case RECORD_MESSAGE:

@@ -169,7 +169,7 @@ static void add_call_fact(const struct md *m)
 		buf_adds(m->out, " of ");
 		session_entry_name(m->s, caller, m->out);
 	}
-	buf_adds(m->out, json_truthy(m->r->msg.is_error) ? DOT "error" : "");
+	buf_adds(m->out, json_is_truthy(m->r->msg.is_error) ? DOT "error" : "");
 }
 
 static void md_add_fact(const struct md *m, const struct fact *f)
@@ -317,7 +317,7 @@ static int find_language(const struct md *m, const char **ret)
 	unsigned n = 0;
 
 	*ret = "";
-	if (json_truthy(m->r->msg.is_error) || file_action_of(m->r->msg.tool_name) != FILE_READ)
+	if (json_is_truthy(m->r->msg.is_error) || file_action_of(m->r->msg.tool_name) != FILE_READ)
 		return 0;
 	uint32_t caller = session_call(m->s, m->entry, &n);
 	if (caller == NO_ENTRY || session_entry(m->s, caller)->length / CALLER_FACTOR > m->r->line.n + CALLER_FREE)
@@ -374,7 +374,7 @@ static void md_show_block(struct md *m, const struct block *b)
 		md_show_text(m, b->text);
 		return;
 	case BLOCK_THINKING:
-		buf_adds(m->out, json_truthy(b->redacted) ? "\n### thinking (redacted)\n" : "\n### thinking\n");
+		buf_adds(m->out, json_is_truthy(b->redacted) ? "\n### thinking (redacted)\n" : "\n### thinking\n");
 		if (md_has_text(b->thinking))
 			md_text(b->thinking, m->out);
 		m->thinking = true;

@@ -434,7 +434,7 @@ static int article_show_block(struct page *g, const struct block *b)
 		page_pre(g, NULL, b->text, "text.md");
 		return 0;
 	case BLOCK_THINKING:
-		return show_folded(g, json_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking", b->thinking,
+		return show_folded(g, json_is_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking", b->thinking,
 		                   "thinking.md");
 	case BLOCK_IMAGE:
 		page_picture(g, b);

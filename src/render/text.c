@@ -198,7 +198,7 @@ static void add_argument(struct json_value v, const char *instead, struct buf *o
 {
 	size_t start = out->n;
 
-	if (!json_truthy(v)) {
+	if (!json_is_truthy(v)) {
 		buf_adds(out, instead);
 		return;
 	}
@@ -211,7 +211,7 @@ static void row_add_path(struct json_value arguments, const char *instead, struc
 {
 	struct json_value path = json_get(arguments, "path");
 
-	if (!json_truthy(path) && !*instead)
+	if (!json_is_truthy(path) && !*instead)
 		path = json_get(arguments, "file_path");
 	add_argument(path, instead, out);
 }
@@ -221,7 +221,7 @@ static bool line_number(struct json_value v, double *ret)
 	if (v.kind == JSON_STRING) {
 		struct json j;
 		json_init(&j, v.text, NULL);
-		if (json_peek(&j) != JSON_NUMBER || !json_value(&j, &v) || !json_end(&j))
+		if (json_peek(&j) != JSON_NUMBER || !json_value(&j, &v) || !json_at_end(&j))
 			return false;
 	}
 	return json_double(v, ret);
@@ -288,21 +288,21 @@ static void add_call(struct json_value name, struct json_value arguments, struct
 	size_t start = out->n;
 	text_inline(name, out);
 	text_truncate(out, start, ROW_UNITS);
-	if (json_is(name, "read") || json_is(name, "write") || json_is(name, "edit")) {
+	if (json_equals(name, "read") || json_equals(name, "write") || json_equals(name, "edit")) {
 		buf_adds(out, ": ");
 		row_add_path(arguments, "", out);
-		if (json_is(name, "read"))
+		if (json_equals(name, "read"))
 			add_range(arguments, out);
-	} else if (json_is(name, "bash")) {
+	} else if (json_equals(name, "bash")) {
 		buf_adds(out, ": ");
 		add_command(json_get(arguments, "command"), out);
-	} else if (json_is(name, "grep") || json_is(name, "find")) {
-		const char *slash = json_is(name, "grep") ? "/" : "";
+	} else if (json_equals(name, "grep") || json_equals(name, "find")) {
+		const char *slash = json_equals(name, "grep") ? "/" : "";
 		buf_addf(out, ": %s", slash);
 		add_argument(json_get(arguments, "pattern"), "", out);
 		buf_addf(out, "%s in ", slash);
 		row_add_path(arguments, ".", out);
-	} else if (json_is(name, "ls")) {
+	} else if (json_equals(name, "ls")) {
 		buf_adds(out, ": ");
 		row_add_path(arguments, ".", out);
 	} else if (arguments.kind != JSON_NONE) {
@@ -380,9 +380,9 @@ static void message_row(const struct record *r, size_t *ret_said, struct buf *ou
 		text_of_content(r, r->msg.content, "", ROW_UNITS, out);
 		if (out->n > *ret_said)
 			return;
-		if (json_is(r->msg.stop_reason, "aborted"))
+		if (json_equals(r->msg.stop_reason, "aborted"))
 			buf_adds(out, "(aborted)");
-		else if (json_truthy(r->msg.error_message))
+		else if (json_is_truthy(r->msg.error_message))
 			row_add(r->msg.error_message, ERROR_UNITS, out);
 		else
 			buf_adds(out, "(no content)");
@@ -476,7 +476,7 @@ static void record_row(const struct record *r, size_t *ret_said, struct buf *out
 			buf_adds(out, "[label: (cleared)]");
 		return;
 	case RECORD_SESSION_INFO:
-		if (json_truthy(r->name))
+		if (json_is_truthy(r->name))
 			bracketed("title", r->name, out);
 		else
 			buf_adds(out, "[title: empty]");

@@ -127,7 +127,7 @@ static struct json_value json_in(struct json_value string, struct buf *text)
 
 	json_decode(string.text, JSON_CLEAN, text);
 	json_init(&j, buf_span(text), &deep);
-	if (buf_err(text) || !json_value(&j, &v) || !json_end(&j))
+	if (buf_err(text) || !json_value(&j, &v) || !json_at_end(&j))
 		v.kind = JSON_NONE;
 	return v;
 }

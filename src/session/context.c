@@ -103,7 +103,7 @@ static int add_compaction(struct builder *b, uint32_t entry)
 	int rc = session_load(b->s, entry, &b->line, &r);
 	if (rc < 0)
 		return rc;
-	if (json_truthy(r.system_message))
+	if (json_is_truthy(r.system_message))
 		context_add_item(b, CONTEXT_SYSTEM, entry, NULL);
 	context_add_item(b, CONTEXT_COMPACTION, entry, NULL);
 	return 0;
@@ -244,7 +244,7 @@ bool context_is_sent(const struct record *r)
 	if (r->type != RECORD_MESSAGE)
 		return true;
 	if (r->role == ROLE_BASH_EXECUTION)
-		return !json_truthy(r->msg.exclude_from_context);
+		return !json_is_truthy(r->msg.exclude_from_context);
 	return r->role != ROLE_OTHER && r->role != ROLE_NONE;
 }
 
@@ -330,9 +330,9 @@ int context_state(const struct session *s, uint32_t at, const char **ret)
 		CLEANUP_LINE struct line line = LINE_INIT;
 		struct record r;
 		int rc = session_load(s, i, &line, &r);
-		if (rc == 0 && json_is(r.msg.stop_reason, "error"))
+		if (rc == 0 && json_equals(r.msg.stop_reason, "error"))
 			*ret = context_states[STATE_FAILED];
-		else if (rc == 0 && json_is(r.msg.stop_reason, "aborted"))
+		else if (rc == 0 && json_equals(r.msg.stop_reason, "aborted"))
 			*ret = context_states[STATE_STOPPED];
 		return rc;
 	}

@@ -125,7 +125,7 @@ int format_number(const struct format *f, struct json_value version)
 
 bool format_is_old_custom(struct json_value role)
 {
-	return json_is(role, "hookMessage");
+	return json_equals(role, "hookMessage");
 }
 
 const char *format_refuses(const struct record *first, bool *ret_is_later)
@@ -134,7 +134,7 @@ const char *format_refuses(const struct record *first, bool *ret_is_later)
 	double version;
 
 	/* What pi's harness writes since version 4: another format under the same file names. */
-	*ret_is_later = first->kind == JSON_OBJECT && !is_session && json_is(first->usage_kind, "header") &&
+	*ret_is_later = first->kind == JSON_OBJECT && !is_session && json_equals(first->usage_kind, "header") &&
 	                json_double(first->version, &version) && version == 4;
 	if (*ret_is_later)
 		return "pi session of version 4 (lanes), not supported";

@@ -231,7 +231,7 @@ size_t part_error(const struct record *r, struct buf *out)
 		text_plain(&t, "error");
 		return text_finish(&t);
 	default: /* a command of the user */
-		if (json_truthy(r->msg.cancelled))
+		if (json_is_truthy(r->msg.cancelled))
 			text_plain(&t, "cancelled");
 		else
 			text_span(&t, r->msg.exit_code.text);
@@ -241,9 +241,9 @@ size_t part_error(const struct record *r, struct buf *out)
 
 struct json_value part_usage(const struct record *r)
 {
-	if (json_truthy(r->usage))
+	if (json_is_truthy(r->usage))
 		return r->usage;
-	return json_truthy(r->msg.usage) ? r->msg.usage : (struct json_value){0};
+	return json_is_truthy(r->msg.usage) ? r->msg.usage : (struct json_value){0};
 }
 
 void part_calls_begin(const struct record *r, struct block_iter *ret)
@@ -274,9 +274,9 @@ const char *part_image_type(struct json_value mime_type)
 	                                    "image/webp", "image/avif", "image/bmp"};
 
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (json_is(mime_type, types[i]))
+		if (json_equals(mime_type, types[i]))
 			return types[i];
-	return json_is(mime_type, "image/jpg") ? "image/jpeg" : NULL;
+	return json_equals(mime_type, "image/jpg") ? "image/jpeg" : NULL;
 }
 
 /* The base64 text of an image: as stored, or decoded into `own` if it has escapes. */
@@ -329,10 +329,10 @@ void part_image(const struct part_image *img, struct buf *out)
 void part_call_of(const struct block *b, bool nested, struct part_call *ret)
 {
 	ret->n = b->n;
-	ret->nested = !nested                       ? NESTED_NOT
-	              : json_is(b->status, "ok")    ? NESTED_DONE
-	              : json_is(b->status, "error") ? NESTED_FAILED
-	                                            : NESTED_OPEN;
+	ret->nested = !nested                           ? NESTED_NOT
+	              : json_equals(b->status, "ok")    ? NESTED_DONE
+	              : json_equals(b->status, "error") ? NESTED_FAILED
+	                                                : NESTED_OPEN;
 	ret->error = b->error;
 	ret->duration = b->duration;
 	ret->id = b->id;

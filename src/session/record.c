@@ -213,7 +213,7 @@ static bool parse_fields(struct json *j, struct record *r, struct blocks *blocks
 		if (field == &r->message ? !record_parse_message(j, r, blocks) : !json_value(j, field ? field : &v))
 			return false;
 	}
-	return rc == 0 && json_end(j);
+	return rc == 0 && json_at_end(j);
 }
 
 bool record_parse(struct span line, const struct format *format, struct buf *deep, struct record *ret)
@@ -236,7 +236,7 @@ bool record_parse_blocks(struct span line, const struct format *format, struct b
 	json_init(&j, ret->line, deep);
 	ret->kind = json_peek(&j);
 	if (ret->kind != JSON_OBJECT)
-		return json_value(&j, &v) && json_end(&j) && json_truthy(v);
+		return json_value(&j, &v) && json_at_end(&j) && json_is_truthy(v);
 	if (!parse_fields(&j, ret, blocks))
 		return false;
 	ret->type = record_type_of(ret->type_);

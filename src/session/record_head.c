@@ -70,7 +70,7 @@ static inline void finish_message(struct head_scan *s)
 	if (head->role == ROLE_ASSISTANT)
 		/* If it ended by itself, pi's /tree shows it only if it has text. */
 		head->silent =
-		    !s->said && (!json_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7));
+		    !s->said && (!json_is_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7));
 	else
 		head->calls = head->files = 0;
 }
@@ -120,10 +120,10 @@ static void parse_other(struct record_head *head, struct span line, struct buf *
 	struct json_value v;
 
 	json_init(&j, line, deep);
-	if (!json_value(&j, &v) || !json_end(&j))
+	if (!json_value(&j, &v) || !json_at_end(&j))
 		return;
 	head->kind = v.kind;
-	head->falsy = !json_truthy(v);
+	head->falsy = !json_is_truthy(v);
 }
 
 static void parse_head(struct head_scan *s, struct span line, struct buf *deep)

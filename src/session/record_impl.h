@@ -41,11 +41,11 @@ static inline bool is_failed(enum record_role role, const struct ending *e)
 {
 	switch (role) {
 	case ROLE_TOOL_RESULT:
-		return json_truthy(e->is_error);
+		return json_is_truthy(e->is_error);
 	case ROLE_ASSISTANT:
 		return is_text(e->stop_reason, "error", 5) || is_text(e->stop_reason, "aborted", 7);
 	case ROLE_BASH_EXECUTION:
-		return json_truthy(e->cancelled) || is_bad_code(e->exit_code);
+		return json_is_truthy(e->cancelled) || is_bad_code(e->exit_code);
 	default:
 		return false;
 	}

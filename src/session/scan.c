@@ -179,7 +179,7 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_FAILED;
 	if (head->silent)
 		e->flags |= ENTRY_SILENT;
-	if ((head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY) && json_truthy(head->summary))
+	if ((head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY) && json_is_truthy(head->summary))
 		e->flags |= ENTRY_SUMMARY;
 	if (head->type == RECORD_SESSION_INFO)
 		s->at.info = s->at.count;
@@ -211,7 +211,7 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		return scan_fail(sc, -ENOMEM);
 	if (head->type != RECORD_LABEL)
 		return true;
-	if (json_truthy(head->label))
+	if (json_is_truthy(head->label))
 		e->flags |= ENTRY_SETS_LABEL;
 	struct key key;
 	bool usable = id_key(&head->target_id, &sc->parent_text, &key);

@@ -84,10 +84,10 @@ static uint64_t use_hash(const struct session *s, const struct entry *e, const s
 
 bool usage_take(struct session *s, const struct entry *e, const struct record_head *head)
 {
-	struct json_value usage = json_truthy(head->usage) ? head->usage : head->msg.usage;
+	struct json_value usage = json_is_truthy(head->usage) ? head->usage : head->msg.usage;
 	struct json_value provider = head->msg.provider, model = head->msg.model;
 
-	if (!json_truthy(usage))
+	if (!json_is_truthy(usage))
 		return true;
 	if (head->type != RECORD_MESSAGE) {
 		provider = head->provider;

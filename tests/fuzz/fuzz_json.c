@@ -23,7 +23,7 @@ static void check_quoting(struct span text)
 	assert_spans_equal(buf_span(&quoted), buf_span(&portable));
 	assert_true(is_utf8(buf_span(&quoted)));
 	json_init(&j, buf_span(&quoted), NULL);
-	assert_true(json_value(&j, &v) && json_end(&j) && v.kind == JSON_STRING);
+	assert_true(json_value(&j, &v) && json_at_end(&j) && v.kind == JSON_STRING);
 	json_decode(v.text, JSON_EXACT, &back);
 	if (is_utf8(text))
 		assert_spans_equal(buf_span(&back), text);
@@ -77,7 +77,7 @@ static void check_number(struct json_value v)
 	assert_true(json_double(v, &d));
 	double expected = strtod(buf_cstr(&text), NULL);
 	assert_true(memcmp(&d, &expected, sizeof d) == 0);
-	assert_int_equal(json_truthy(v), d != 0);
+	assert_int_equal(json_is_truthy(v), d != 0);
 }
 
 /* Walks the text with json_enter and json_next: true if all of it is well-formed. */
@@ -102,7 +102,7 @@ static bool walk(struct span text, struct buf *deep)
 		while (j.depth > 0 && (rc = json_next(&j, &key)) == 0)
 			;
 	} while (rc > 0);
-	return rc == 0 && json_end(&j);
+	return rc == 0 && json_at_end(&j);
 }
 
 /* Of valid JSON, without the white space between tokens. */
@@ -173,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert_int_equal(walk(text, &deep), ok);
 	json_init(&j, text, &deep);
 	bool read = json_value(&j, &v);
-	assert_int_equal(read && json_end(&j), ok);
+	assert_int_equal(read && json_at_end(&j), ok);
 	check_decoding(text);
 	check_quoting(text);
 	if (!ok)

@@ -16,7 +16,7 @@ int main(void)
 		struct json j;
 		struct json_value v;
 		json_init(&j, (struct span){line, (size_t)n}, NULL);
-		if (!json_value(&j, &v) || !json_end(&j)) {
+		if (!json_value(&j, &v) || !json_at_end(&j)) {
 			fprintf(stderr, "time_check: not JSON: %s", line);
 			return 2;
 		}

@@ -354,7 +354,7 @@ static void walks_members(void **state)
 	assert_true(json_value(&j, &v));
 	assert_true(v.escaped && span_is(v.text, "z\\n"));
 	assert_int_equal(json_next(&j, &key), 0);
-	assert_false(json_end(&j));
+	assert_false(json_at_end(&j));
 	assert_int_equal(json_next(&j, &key), 1);
 	assert_int_equal(json_enter(&j), JSON_ARRAY);
 	assert_int_equal(json_next(&j, NULL), 0);
@@ -367,9 +367,9 @@ static void walks_members(void **state)
 	assert_true(json_value(&j, &v) && span_is(v.text, "s") && !v.escaped);
 	assert_int_equal(json_next(&j, NULL), 0);
 	assert_int_equal(json_next(&j, &key), 0);
-	assert_true(json_end(&j));
+	assert_true(json_at_end(&j));
 	assert_int_equal(json_next(&j, &key), -1);
-	assert_false(json_end(&j));
+	assert_false(json_at_end(&j));
 }
 
 /* Walks everything with enter and next alone: -1, or how many scalars there are. */
@@ -395,7 +395,7 @@ static int count_by_walking(struct span text, struct buf *deep)
 		if (rc < 0)
 			return -1;
 	} while (rc > 0);
-	return json_end(&j) ? scalars : -1;
+	return json_at_end(&j) ? scalars : -1;
 }
 
 static void walking_judges_as_reading_does(void **state)
@@ -439,7 +439,7 @@ static void a_bad_scanner_stays_bad(void **state)
 	assert_false(json_value(&j, &v));
 	assert_int_equal(json_peek(&j), JSON_NONE);
 	assert_int_equal(json_enter(&j), JSON_NONE);
-	assert_false(json_end(&j));
+	assert_false(json_at_end(&j));
 }
 
 static void next_without_consuming_is_malformed(void **state)
@@ -496,17 +496,17 @@ static void get_passes_over_deep_members(void **state)
 static void compares_with_ascii(void **state)
 {
 	(void)state;
-	assert_true(json_is(value_of(SPAN_LIT("\"label\"")), "label"));
-	assert_false(json_is(value_of(SPAN_LIT("\"label\"")), "labels"));
-	assert_false(json_is(value_of(SPAN_LIT("\"label\"")), "labe"));
-	assert_true(json_is(value_of(SPAN_LIT("\"l\\u0061b\\u0065l\"")), "label"));
-	assert_true(json_is(value_of(SPAN_LIT("\"a\\/\\n\"")), "a/\n"));
-	assert_false(json_is(value_of(SPAN_LIT("\"\\u0161\"")), "a"));
-	assert_false(json_is(value_of(SPAN_LIT("\"a\\u0000\"")), "a"));
-	assert_true(json_is(value_of(SPAN_LIT("\"\"")), ""));
-	assert_false(json_is(value_of(SPAN_LIT("\"\\n\"")), ""));
-	assert_false(json_is(value_of(SPAN_LIT("5")), "5"));
-	assert_false(json_is((struct json_value){0}, ""));
+	assert_true(json_equals(value_of(SPAN_LIT("\"label\"")), "label"));
+	assert_false(json_equals(value_of(SPAN_LIT("\"label\"")), "labels"));
+	assert_false(json_equals(value_of(SPAN_LIT("\"label\"")), "labe"));
+	assert_true(json_equals(value_of(SPAN_LIT("\"l\\u0061b\\u0065l\"")), "label"));
+	assert_true(json_equals(value_of(SPAN_LIT("\"a\\/\\n\"")), "a/\n"));
+	assert_false(json_equals(value_of(SPAN_LIT("\"\\u0161\"")), "a"));
+	assert_false(json_equals(value_of(SPAN_LIT("\"a\\u0000\"")), "a"));
+	assert_true(json_equals(value_of(SPAN_LIT("\"\"")), ""));
+	assert_false(json_equals(value_of(SPAN_LIT("\"\\n\"")), ""));
+	assert_false(json_equals(value_of(SPAN_LIT("5")), "5"));
+	assert_false(json_equals((struct json_value){0}, ""));
 }
 
 static void raw_has_the_quotes(void **state)
@@ -553,10 +553,10 @@ static void truthiness(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof truthy / sizeof *truthy; i++)
-		assert_true(json_truthy(value_of(span_of(truthy[i]))));
+		assert_true(json_is_truthy(value_of(span_of(truthy[i]))));
 	for (size_t i = 0; i < sizeof falsy / sizeof *falsy; i++)
-		assert_false(json_truthy(value_of(span_of(falsy[i]))));
-	assert_false(json_truthy((struct json_value){0}));
+		assert_false(json_is_truthy(value_of(span_of(falsy[i]))));
+	assert_false(json_is_truthy((struct json_value){0}));
 }
 
 static void lays_out_for_people(void **state)

@@ -368,7 +368,7 @@ static void calls(void **state)
 	      &r);
 	assert_true(part_call_next(&r, &call));
 	assert_int_equal(call.n, 1);
-	assert_true(json_is(call.id, "c1") && json_is(call.name, "read"));
+	assert_true(json_equals(call.id, "c1") && json_equals(call.name, "read"));
 	part_arguments(&call, &b);
 	assert_buf(&b, SPAN_LIT("{\n  \"path\": \"a\\u0062\"\n}\n"));
 	assert_true(part_call_next(&r, &call));
@@ -417,7 +417,7 @@ static void nested_calls(void **state)
 		assert_true(part_call_next(&r, &call));
 		assert_int_equal(call.n, i + 1);
 		assert_int_equal(call.nested, want[i].nested);
-		assert_true(want[i].name ? json_is(call.name, want[i].name) : call.name.kind <= JSON_NULL);
+		assert_true(want[i].name ? json_equals(call.name, want[i].name) : call.name.kind <= JSON_NULL);
 		part_call_error(&call, &error);
 		assert_buf(&error, span_of(want[i].error));
 	}

@@ -72,7 +72,7 @@ static void model_add(struct model *m, const struct record *r)
 	e->label = r->type == RECORD_LABEL;
 	if (e->label) {
 		key_text(r->target_id, e->target);
-		e->sets = json_truthy(r->label);
+		e->sets = json_is_truthy(r->label);
 	}
 	if (r->role == ROLE_TOOL_RESULT)
 		key_text(r->msg.tool_call_id, e->result);

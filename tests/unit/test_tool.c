@@ -19,7 +19,7 @@ static struct json_value value(const char *json)
 	struct json j;
 
 	json_init(&j, span_of(json), NULL);
-	assert_true(!*json || (json_value(&j, &v) && json_end(&j)));
+	assert_true(!*json || (json_value(&j, &v) && json_at_end(&j)));
 	return v;
 }
 
@@ -152,11 +152,11 @@ static void values_of_a_form(void **state)
 	(void)state;
 	tool_read(value("\"write\""), value("{\"path\":\"a\",\"content\":\"b\",\"command\":\"c\"}"), &u);
 	assert_int_equal(u.form, TOOL_WRITE);
-	assert_true(json_is(u.path, "a") && json_is(u.content, "b"));
+	assert_true(json_equals(u.path, "a") && json_equals(u.content, "b"));
 	assert_int_equal(u.command.kind, JSON_NONE);
 	tool_read(value("\"bash\""), value("{\"path\":\"a\",\"command\":\"c\"}"), &u);
 	assert_int_equal(u.form, TOOL_BASH);
-	assert_true(json_is(u.command, "c"));
+	assert_true(json_equals(u.command, "c"));
 	assert_int_equal(u.path.kind, JSON_NONE);
 	tool_read(value("\"bash\""), value("{\"command\":1}"), &u);
 	assert_int_equal(u.form, TOOL_OTHER);

@@ -18,7 +18,7 @@
  *			json_value(&j, &v);
  *		}
  *	}
- *	ok = rc == 0 && json_end(&j);
+ *	ok = rc == 0 && json_at_end(&j);
  */
 #ifndef SESSIONFS_JSON_H
 #define SESSIONFS_JSON_H
@@ -92,7 +92,7 @@ bool json_value(struct json *j, struct json_value *ret);
 const char *json_string_end(const char *p, const char *end, bool *ret_escaped);
 
 /* True if only white space is left and every container was left. */
-bool json_end(struct json *j);
+bool json_at_end(struct json *j);
 
 /* True if `text` is one valid JSON value: what JSON.parse accepts. */
 bool json_valid(struct span text, struct buf *deep);
@@ -129,8 +129,8 @@ const char *json_escape(const char *p, const char *end, uint32_t *ret);
 size_t json_decoded_size(struct span text, enum json_decode how);
 
 /* Compares a string value's decoded text, or a key, with plain ASCII. */
-bool json_is(struct json_value v, const char *ascii);
-#define json_key_is json_is
+bool json_equals(struct json_value v, const char *ascii);
+#define json_key_is json_equals
 
 /* The JSON text of a value as it stands in the input (strings with quotes). */
 struct span json_raw(struct json_value v);
@@ -139,7 +139,7 @@ struct span json_raw(struct json_value v);
 bool json_double(struct json_value v, double *ret);
 
 /* True for what JavaScript calls truthy: not absent, null, false, 0, NaN or "". */
-bool json_truthy(struct json_value v);
+bool json_is_truthy(struct json_value v);
 
 /* Appends text as a JSON string with quotes, as JSON.stringify writes it
  * (WTF-8 surrogates as \udxxx; ill-formed bytes as U+FFFD). */
