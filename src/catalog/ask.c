@@ -57,7 +57,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 	bool watched = c->dirs[w->dir].watched;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->look && s->look->late && !look_is_outdated(s) &&
-	    !blocking_is_done(resolver_pool(c->resolver), &s->look->call))
+	    !blocking_is_done(resolver_blocking_pool(c->resolver), &s->look->call))
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
@@ -287,7 +287,7 @@ static int looks_run(struct catalog *c, struct look **v, size_t n)
 static int looks_await(struct ask *a, const struct want *wants, size_t n, int64_t until)
 {
 	struct catalog *c = a->c;
-	struct blocking_pool *pool = resolver_pool(c->resolver);
+	struct blocking_pool *pool = resolver_blocking_pool(c->resolver);
 	struct look *v[LOOKS];
 	size_t looks = 0;
 	for (size_t i = 0; i < n; i++) {

@@ -44,7 +44,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		return rc;
 	}
 	if (o->redact)
-		resolver_redact(c->resolver);
+		resolver_set_redact(c->resolver);
 	c->dirs[c->dir_count++] =
 	    (struct dir){.name = "", .project = NONE, .child = NONE, .sibling = NONE, .beside = NONE};
 	*ret = c;

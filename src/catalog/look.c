@@ -85,7 +85,7 @@ static int look_at_attrs(struct look *l, int at, enum resolve_how how)
 {
 	const struct source_path where = {l->resolver, l->path};
 	struct resolved got = RESOLVED_INIT;
-	int rc = at < 0 ? -EXDEV : resolve_look(l->resolver, at, l->path + l->base, &got.st);
+	int rc = at < 0 ? -EXDEV : resolve_fstatat(l->resolver, at, l->path + l->base, &got.st);
 	if (rc == -EXDEV)
 		rc = resolve_stat(&where, how, &got);
 	l->st = got.st;
@@ -134,7 +134,7 @@ static void remove_leftovers(struct look *l, int fd)
 	struct span rest = buf_span(&l->names);
 	struct name e;
 	while (names_next(&rest, &e))
-		if (store_is_temporary(e.text) && !store_tidy(fd, e.text))
+		if (store_is_temporary(e.text) && !store_remove_leftover(fd, e.text))
 			l->untidy = true;
 }
 
@@ -190,7 +190,7 @@ int look_start(struct catalog *c, struct look *l)
 {
 	l->foreign = true;
 	l->was_read = false;
-	if (blocking_start(resolver_pool(c->resolver), &l->call) == 0)
+	if (blocking_start(resolver_blocking_pool(c->resolver), &l->call) == 0)
 		return 0;
 	l->foreign = false;
 	return -ETIMEDOUT;
@@ -199,7 +199,7 @@ int look_start(struct catalog *c, struct look *l)
 void look_put(struct catalog *c, struct look *l)
 {
 	if (l && l->foreign)
-		blocking_put(resolver_pool(c->resolver), &l->call);
+		blocking_put(resolver_blocking_pool(c->resolver), &l->call);
 	else if (l)
 		look_free(&l->call);
 }

@@ -9,7 +9,7 @@
 /* The classes of (uid, gid) that have all of `bits` in the directory: 0700, 0070 and 0007. */
 static mode_t let_in(const struct catalog *c, uint32_t dir, unsigned bits, uid_t uid, gid_t gid)
 {
-	mode_t in = rights_with(rights_mode(&c->dirs[dir].rights, uid, gid), bits, 0777);
+	mode_t in = mode_for_classes(rights_mode(&c->dirs[dir].rights, uid, gid), bits, 0777);
 	return uid == c->uid ? in | 0700 : in;
 }
 

@@ -285,7 +285,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		goto remove;
 	}
 	dev_t device = places_is_descriptor(mountpoint) ? 0 : device_at(mountpoint);
-	resolver_forbid(catalog_resolver(parts->catalog), device);
+	resolver_forbid_device(catalog_resolver(parts->catalog), device);
 	status = mount_serve(fs, o, &parts->notify, &left);
 	left = left || !fs_stop(fs);
 	if (left) {

@@ -63,7 +63,7 @@ void blocking_put(struct blocking_pool *pool, struct blocking_call *p)
 }
 
 /* Drops a reference to the pool, and releases the lock. */
-static void blocking_pool_leave(struct blocking_pool *pool)
+static void blocking_pool_put_unlock(struct blocking_pool *pool)
 {
 	bool last = --pool->refs == 0;
 	pthread_cond_broadcast(&pool->changed);
@@ -77,22 +77,22 @@ static void blocking_pool_leave(struct blocking_pool *pool)
 }
 
 /* Whether what a thread began with then will hardly come any more. */
-static bool blocking_is_late(const struct blocking_pool *pool, int64_t since, int64_t now)
+static bool blocking_timed_out(const struct blocking_pool *pool, int64_t since, int64_t now)
 {
 	return now - since >= pool->most_ms ||
 	       (now - since >= pool->patience_ms && now - pool->answered >= pool->patience_ms);
 }
 
-static bool is_left_behind(const struct blocking_pool *pool, const struct blocking_thread *t, int64_t now)
+static bool is_stuck(const struct blocking_pool *pool, const struct blocking_thread *t, int64_t now)
 {
-	return t->exists && t->busy && blocking_is_late(pool, t->since, now);
+	return t->exists && t->busy && blocking_timed_out(pool, t->since, now);
 }
 
 /* Whether there is a thread that is not left behind: it will come to the queue. */
-static bool is_served(const struct blocking_pool *pool, int64_t now)
+static bool queue_is_served(const struct blocking_pool *pool, int64_t now)
 {
 	for (size_t i = 0; i < BLOCKING_THREADS; i++)
-		if (pool->threads[i].exists && !is_left_behind(pool, &pool->threads[i], now))
+		if (pool->threads[i].exists && !is_stuck(pool, &pool->threads[i], now))
 			return true;
 	return false;
 }
@@ -104,7 +104,7 @@ void blocking_pool_close(struct blocking_pool *pool)
 	lock_acquire(&pool->lock);
 	pool->closed = true;
 	pthread_cond_broadcast(&pool->wanted);
-	while (is_served(pool, clock_ms(CLOCK_MONOTONIC)))
+	while (queue_is_served(pool, clock_ms(CLOCK_MONOTONIC)))
 		lock_wait_for(&pool->lock, &pool->changed, LOCK_LOOK_NS);
 	struct blocking_call *queue = pool->first;
 	pool->first = NULL;
@@ -114,12 +114,12 @@ void blocking_pool_close(struct blocking_pool *pool)
 		blocking_put(pool, queue);
 	}
 	lock_acquire(&pool->lock);
-	blocking_pool_leave(pool);
+	blocking_pool_put_unlock(pool);
 }
 
 /* ---- the threads ---- */
 
-static struct blocking_call *next_work(struct blocking_thread *t)
+static struct blocking_call *next_call(struct blocking_thread *t)
 {
 	struct blocking_pool *pool = t->pool;
 	t->busy = t->asks = false;
@@ -138,7 +138,7 @@ static struct blocking_call *next_work(struct blocking_thread *t)
 	return p;
 }
 
-static void *blocking_serve(void *arg)
+static void *blocking_thread_main(void *arg)
 {
 	struct blocking_thread *t = arg;
 	struct blocking_pool *pool = t->pool;
@@ -148,7 +148,7 @@ static void *blocking_serve(void *arg)
 	log_thread_init();
 	here = t;
 	lock_acquire(&pool->lock);
-	while ((p = next_work(t)) != NULL) {
+	while ((p = next_call(t)) != NULL) {
 		lock_release(&pool->lock);
 		p->run(p);
 		lock_acquire(&pool->lock);
@@ -161,7 +161,7 @@ static void *blocking_serve(void *arg)
 		lock_acquire(&pool->lock);
 	}
 	t->exists = false;
-	blocking_pool_leave(pool);
+	blocking_pool_put_unlock(pool);
 	return NULL;
 }
 
@@ -178,7 +178,7 @@ static int start_thread(struct blocking_pool *pool, struct blocking_thread *t)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
 	log_block_signals(&before);
-	int rc = sys_pthread_create(&id, &attr, blocking_serve, t);
+	int rc = sys_pthread_create(&id, &attr, blocking_thread_main, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (rc == 0)
@@ -201,7 +201,7 @@ static int ensure_thread(struct blocking_pool *pool)
 	}
 	if (none && start_thread(pool, none) == 0)
 		return 0;
-	return is_served(pool, clock_ms(CLOCK_MONOTONIC)) ? 0 : -EAGAIN;
+	return queue_is_served(pool, clock_ms(CLOCK_MONOTONIC)) ? 0 : -EAGAIN;
 }
 
 int blocking_start(struct blocking_pool *pool, struct blocking_call *p)
@@ -239,7 +239,7 @@ int blocking_wait(struct blocking_pool *pool, struct blocking_call *const *v, si
 	for (size_t i = 0; i < n && rc != -EINTR && rc != -ETIME; i++) {
 		while (!v[i]->done && rc != -EINTR && rc != -ETIME) {
 			int64_t now = clock_ms(CLOCK_MONOTONIC);
-			if (v[i]->running ? blocking_is_late(pool, v[i]->since, now) : !is_served(pool, now))
+			if (v[i]->running ? blocking_timed_out(pool, v[i]->since, now) : !queue_is_served(pool, now))
 				break; /* it may not come any more */
 			int64_t left = until_ms ? (until_ms - now) * 1000000 : LOCK_LOOK_NS;
 			if (left > 0)
@@ -260,12 +260,12 @@ int blocking_run(struct blocking_pool *pool, struct blocking_call *p)
 	return -ETIMEDOUT;
 }
 
-bool blocking_is_here(void)
+bool blocking_on_pool_thread(void)
 {
 	return here != NULL;
 }
 
-int blocking_asks(dev_t device)
+int blocking_check_device(dev_t device)
 {
 	if (!here)
 		return 0;
@@ -275,7 +275,7 @@ int blocking_asks(dev_t device)
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < BLOCKING_THREADS; i++) {
 		const struct blocking_thread *t = &pool->threads[i];
-		if (t != here && t->asks && t->device == device && is_left_behind(pool, t, now))
+		if (t != here && t->asks && t->device == device && is_stuck(pool, t, now))
 			rc = -ETIMEDOUT;
 	}
 	here->asks = rc == 0;

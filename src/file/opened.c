@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The most that one request reads: any live server delivers it before the pool gives up. */
-#define MOST_ASKED ((size_t)LIMIT(128 << 10, 64))
+#define POOL_READ_MAX ((size_t)LIMIT(128 << 10, 64))
 
 struct opened {
 	struct resolver *resolver; /* held; or NULL */
@@ -21,7 +21,7 @@ struct opened {
 	bool redacts;
 	dev_t device;
 	atomic_uint refs;
-	struct known known; /* if it redacts */
+	struct redact_cache known; /* if it redacts */
 };
 
 int opened_new(struct resolver *r, struct resolved *file, struct opened **ret)
@@ -63,7 +63,7 @@ void opened_put(struct opened *o)
 
 /* ---- asked directly ---- */
 
-ssize_t contents_read(int fd, void *p, size_t n, uint64_t off)
+ssize_t file_pread(int fd, void *p, size_t n, uint64_t off)
 {
 	ssize_t got;
 	lock_may_block();
@@ -74,13 +74,13 @@ ssize_t contents_read(int fd, void *p, size_t n, uint64_t off)
 }
 
 /* What can be asked of a file. */
-enum what { BYTES, DATA_BEGINS, ATTRIBUTES };
+enum file_op { FILE_OP_PREAD, FILE_OP_SEEK_DATA, FILE_OP_FSTAT };
 
-static int64_t ask_now(const struct opened *o, enum what what, void *p, size_t n, uint64_t off)
+static int64_t file_op_run(const struct opened *o, enum file_op what, void *p, size_t n, uint64_t off)
 {
-	if (what == BYTES)
-		return contents_read(o->fd, p, n, off);
-	if (what == ATTRIBUTES)
+	if (what == FILE_OP_PREAD)
+		return file_pread(o->fd, p, n, off);
+	if (what == FILE_OP_FSTAT)
 		return fstat(o->fd, p) < 0 ? -errno : (int64_t)n;
 	off_t data = lseek(o->fd, (off_t)off, SEEK_DATA);
 	return data < 0 ? -errno : data;
@@ -88,48 +88,48 @@ static int64_t ask_now(const struct opened *o, enum what what, void *p, size_t n
 
 /* ---- asked by the pool ---- */
 
-struct question {
+struct read_request {
 	struct blocking_call call;
 	struct opened *file;
-	enum what what;
+	enum file_op what;
 	uint64_t off;
 	size_t n;
 	int64_t rc;
 	char bytes[];
 };
 
-static void question_run(struct blocking_call *p)
+static void read_request_run(struct blocking_call *p)
 {
-	struct question *q = (struct question *)p;
-	q->rc = blocking_asks(q->file->device);
+	struct read_request *q = (struct read_request *)p;
+	q->rc = blocking_check_device(q->file->device);
 	if (q->rc == 0)
-		q->rc = ask_now(q->file, q->what, q->bytes, q->n, q->off);
+		q->rc = file_op_run(q->file, q->what, q->bytes, q->n, q->off);
 }
 
-static void question_free(struct blocking_call *p)
+static void read_request_free(struct blocking_call *p)
 {
-	struct question *q = (struct question *)p;
+	struct read_request *q = (struct read_request *)p;
 	opened_put(q->file);
 	free(q);
 }
 
 /* The same, by the pool if the file is foreign. What is read, or the attributes, are put to `to`. */
-static int64_t opened_ask(struct opened *o, enum what what, void *to, size_t n, uint64_t off)
+static int64_t opened_do_op(struct opened *o, enum file_op what, void *to, size_t n, uint64_t off)
 {
-	if (!o->foreign || blocking_is_here())
-		return ask_now(o, what, to, n, off);
-	struct question *q = malloc(sizeof *q + n);
+	if (!o->foreign || blocking_on_pool_thread())
+		return file_op_run(o, what, to, n, off);
+	struct read_request *q = malloc(sizeof *q + n);
 	if (!q)
 		return -ENOMEM;
-	*q = (struct question){.call = {.run = question_run, .free = question_free},
-	                       .file = opened_get(o),
-	                       .what = what,
-	                       .off = off,
-	                       .n = n};
-	struct blocking_pool *pool = resolver_pool(o->resolver);
+	*q = (struct read_request){.call = {.run = read_request_run, .free = read_request_free},
+	                           .file = opened_get(o),
+	                           .what = what,
+	                           .off = off,
+	                           .n = n};
+	struct blocking_pool *pool = resolver_blocking_pool(o->resolver);
 	int rc = blocking_run(pool, &q->call);
 	int64_t answer = rc < 0 ? rc : q->rc;
-	if (answer > 0 && what != DATA_BEGINS)
+	if (answer > 0 && what != FILE_OP_SEEK_DATA)
 		memcpy(to, q->bytes, (size_t)answer);
 	blocking_put(pool, &q->call);
 	return answer;
@@ -145,34 +145,34 @@ bool opened_redacts(const struct opened *o)
 	return o->redacts;
 }
 
-struct known *opened_known(struct opened *o)
+struct redact_cache *opened_redact_cache(struct opened *o)
 {
 	return o->redacts ? &o->known : NULL;
 }
 
-ssize_t opened_stored(struct opened *o, void *p, size_t n, uint64_t off)
+ssize_t opened_pread_raw(struct opened *o, void *p, size_t n, uint64_t off)
 {
-	return (ssize_t)opened_ask(o, BYTES, p, o->foreign && n > MOST_ASKED ? MOST_ASKED : n, off);
+	return (ssize_t)opened_do_op(o, FILE_OP_PREAD, p, o->foreign && n > POOL_READ_MAX ? POOL_READ_MAX : n, off);
 }
 
-int64_t opened_data(struct opened *o, uint64_t off)
+int64_t opened_seek_data(struct opened *o, uint64_t off)
 {
-	return opened_ask(o, DATA_BEGINS, NULL, 0, off);
+	return opened_do_op(o, FILE_OP_SEEK_DATA, NULL, 0, off);
 }
 
 int opened_stat(struct opened *o, struct stat *ret)
 {
-	int64_t rc = opened_ask(o, ATTRIBUTES, ret, sizeof *ret, 0);
+	int64_t rc = opened_do_op(o, FILE_OP_FSTAT, ret, sizeof *ret, 0);
 	return rc < 0 ? (int)rc : 0;
 }
 
-int opened_line_begin(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret)
+int opened_find_line_start(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret)
 {
 	char piece[4096];
 	uint64_t least = off > most ? off - most : 0;
 	while (off > least) {
 		size_t n = off - least < sizeof piece ? (size_t)(off - least) : sizeof piece;
-		ssize_t got = opened_stored(o, piece, n, off - n);
+		ssize_t got = opened_pread_raw(o, piece, n, off - n);
 		if (got < (ssize_t)n)
 			return got < 0 ? (int)got : -ESTALE;
 		const char *end = memrchr(piece, '\n', n);

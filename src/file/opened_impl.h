@@ -8,7 +8,7 @@
 #include "sessionfs/file/opened.h"
 
 /* Bytes of the file. */
-struct range {
+struct masked_range {
 	uint64_t at, end;
 };
 
@@ -16,16 +16,16 @@ struct masked_lines {
 	struct stat st;   /* of the file when they were read; another one may have other lines */
 	uint64_t at, end; /* the lines as a whole, but for a long one's begin and end */
 	uint64_t line;    /* where the line begins that the byte at `end` is of */
-	VEC(struct range) masks;
+	VEC(struct masked_range) masks;
 };
 
-struct known {
+struct redact_cache {
 	struct lock lock;
 	struct masked_lines lines;
 };
 
 /* NULL: it does not redact. */
-struct known *opened_known(struct opened *o);
+struct redact_cache *opened_redact_cache(struct opened *o);
 /* As fstat(2), with a negative errno. */
 int opened_stat(struct opened *o, struct stat *ret);
 

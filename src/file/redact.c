@@ -32,10 +32,10 @@ static bool redact_is_settled(const struct stat *st)
 	return st->st_ctim.tv_sec < clock_now(CLOCK_REALTIME).tv_sec - 1;
 }
 
-static void redact_hide(const struct masked_lines *m, char *p, size_t n, uint64_t off)
+static void redact_apply(const struct masked_lines *m, char *p, size_t n, uint64_t off)
 {
 	for (size_t i = 0; i < m->masks.n; i++) {
-		struct range hidden = m->masks.v[i];
+		struct masked_range hidden = m->masks.v[i];
 		uint64_t at = hidden.at > off ? hidden.at : off, end = hidden.end < off + n ? hidden.end : off + n;
 		if (at < end)
 			memset(p + (at - off), '*', (size_t)(end - at));
@@ -44,7 +44,8 @@ static void redact_hide(const struct masked_lines *m, char *p, size_t n, uint64_
 
 /* How many of n bytes at `off` are in the lines that are remembered; in p they are hidden, if it is given. *line is
  * where the line behind these bytes begins, if that is known. */
-static size_t hide_known(struct known *known, const struct stat *now, char *p, size_t n, uint64_t off, uint64_t *line)
+static size_t redact_from_cache(struct redact_cache *known, const struct stat *now, char *p, size_t n, uint64_t off,
+                                uint64_t *line)
 {
 	LOCKED(&known->lock);
 	const struct masked_lines *m = &known->lines;
@@ -55,26 +56,26 @@ static size_t hide_known(struct known *known, const struct stat *now, char *p, s
 		*line = m->line;
 	}
 	if (p)
-		redact_hide(m, p, n, off);
+		redact_apply(m, p, n, off);
 	return n;
 }
 
-static int add_mask(struct masked_lines *m, uint64_t at, uint64_t end)
+static int redact_add_mask(struct masked_lines *m, uint64_t at, uint64_t end)
 {
 	if (!vec_reserve(&m->masks, 1))
 		return -ENOMEM;
-	m->masks.v[m->masks.n++] = (struct range){at, end};
+	m->masks.v[m->masks.n++] = (struct masked_range){at, end};
 	return 0;
 }
 
 /* Reads from m->at, where m->line began or goes on, to the end of the line that contains the byte before `end`, or
  * until that line is too long. */
-static int redact_read_lines(struct opened *o, uint64_t end, struct masked_lines *m, struct buf *text)
+static int redact_read_line_ends(struct opened *o, uint64_t end, struct masked_lines *m, struct buf *text)
 {
 	for (m->end = m->at; m->end < end || (m->line < end && m->end - m->line <= SECRET_LINE);) {
 		size_t n = m->end >= end ? AHEAD : end - m->end < PIECE ? (size_t)(end - m->end) : PIECE;
 		char *p = buf_reserve(text, n);
-		ssize_t got = p ? opened_stored(o, p, n, m->end) : buf_err(text);
+		ssize_t got = p ? opened_pread_raw(o, p, n, m->end) : buf_err(text);
 		int rc = cancel_check();
 		if (got <= 0 || rc < 0)
 			return got < 0 ? (int)got : rc;
@@ -91,7 +92,7 @@ static int redact_read_lines(struct opened *o, uint64_t end, struct masked_lines
 
 /* Finds what to hide of the text, whose first line began at `line`: keys, lines that are too long, and a last one that
  * is not whole. */
-static int find_masks(struct span text, uint64_t line, struct masked_lines *m)
+static int redact_find_masks(struct span text, uint64_t line, struct masked_lines *m)
 {
 	struct secrets found CLEANUP(secrets_release) = {0};
 	struct span part;
@@ -99,7 +100,7 @@ static int find_masks(struct span text, uint64_t line, struct masked_lines *m)
 	for (size_t i = 0; i < found.n; i++) {
 		for (size_t from = 0; rc == 0 && (part = secret_hidden_part(&found.v[i], text.p, from)).n > 0;) {
 			from = (size_t)(part.p - text.p) - found.v[i].at + part.n;
-			rc = add_mask(m, m->at + (uint64_t)(part.p - text.p), m->at + found.v[i].at + from);
+			rc = redact_add_mask(m, m->at + (uint64_t)(part.p - text.p), m->at + found.v[i].at + from);
 		}
 	}
 	while (rc == 0 && m->end - line > SECRET_LINE) {
@@ -107,7 +108,7 @@ static int find_masks(struct span text, uint64_t line, struct masked_lines *m)
 		const char *newline = memchr(from, '\n', (size_t)(text.p + text.n - from));
 		uint64_t end = newline ? m->at + (uint64_t)(newline - text.p) : m->end;
 		if (end - line > SECRET_LINE)
-			rc = add_mask(m, line, end);
+			rc = redact_add_mask(m, line, end);
 		line = end + 1;
 		if (!newline)
 			return rc;
@@ -115,7 +116,7 @@ static int find_masks(struct span text, uint64_t line, struct masked_lines *m)
 	while (text.n > 0 && strchr(" \t\r", text.p[text.n - 1]))
 		text.n--;
 	if (rc == 0 && m->line < m->end && (text.n == 0 || text.p[text.n - 1] != '}'))
-		rc = add_mask(m, m->line, m->end);
+		rc = redact_add_mask(m, m->line, m->end);
 	return rc;
 }
 
@@ -130,7 +131,7 @@ static int redact_check(struct opened *o, const struct masked_lines *m, struct s
 		return rc;
 	for (size_t done = 0; done < text.n && rc == 0; rc = cancel_check()) {
 		size_t n = text.n - done < sizeof there ? text.n - done : sizeof there;
-		ssize_t got = opened_stored(o, there, n, m->at + done);
+		ssize_t got = opened_pread_raw(o, there, n, m->at + done);
 		if (got <= 0 || memcmp(there, text.p + done, (size_t)got) != 0)
 			return got < 0 ? (int)got : -ESTALE;
 		done += (size_t)got;
@@ -140,18 +141,18 @@ static int redact_check(struct opened *o, const struct masked_lines *m, struct s
 
 /* Reads as opened_pread; m->line is where the line at `off` begins, or UINT64_MAX. The bytes are those that were looked
  * through. */
-static ssize_t look_through(struct opened *o, char *p, size_t n, uint64_t off, struct masked_lines *m)
+static ssize_t redact_scan(struct opened *o, char *p, size_t n, uint64_t off, struct masked_lines *m)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	int rc = m->line == UINT64_MAX ? opened_line_begin(o, off, SECRET_LINE + 1, &m->line) : 0;
+	int rc = m->line == UINT64_MAX ? opened_find_line_start(o, off, SECRET_LINE + 1, &m->line) : 0;
 	if (rc < 0)
 		/* Nothing is read behind the end of the file. */
-		return rc == -ESTALE && opened_stored(o, p, 1, off) == 0 ? 0 : rc;
+		return rc == -ESTALE && opened_pread_raw(o, p, 1, off) == 0 ? 0 : rc;
 	/* With the newline in front, to see that it is one still. */
 	const bool is_long = off - m->line > SECRET_LINE, front = m->line > 0 && !is_long;
 	uint64_t line = m->line;
 	m->at = is_long ? off : line - front;
-	rc = redact_read_lines(o, off + n, m, &text);
+	rc = redact_read_line_ends(o, off + n, m, &text);
 	if (rc < 0 || m->end <= off)
 		return rc;
 	if (front && *text.p != '\n')
@@ -159,26 +160,26 @@ static ssize_t look_through(struct opened *o, char *p, size_t n, uint64_t off, s
 	text.n = (size_t)(m->end - m->at);
 	rc = redact_check(o, m, buf_span(&text));
 	if (rc == 0)
-		rc = find_masks(buf_span(&text), line, m);
+		rc = redact_find_masks(buf_span(&text), line, m);
 	if (rc < 0)
 		return rc;
 	n = n < m->end - off ? n : (size_t)(m->end - off);
 	memcpy(p, text.p + (off - m->at), n);
-	redact_hide(m, p, n, off);
+	redact_apply(m, p, n, off);
 	return (ssize_t)n;
 }
 
 /* Reads as opened_pread, once: -ESTALE if the file was changed meanwhile. */
-static ssize_t redact_read(struct opened *o, struct known *known, void *p, size_t n, uint64_t off)
+static ssize_t redact_read(struct opened *o, struct redact_cache *known, void *p, size_t n, uint64_t off)
 {
 	struct masked_lines m = {.line = UINT64_MAX};
 	struct stat now;
 	int rc = opened_stat(o, &m.st);
 	if (rc < 0)
 		return rc;
-	size_t begun = hide_known(known, &m.st, NULL, n, off, &m.line);
+	size_t begun = redact_from_cache(known, &m.st, NULL, n, off, &m.line);
 	if (begun > 0) {
-		ssize_t got = opened_stored(o, p, begun, off);
+		ssize_t got = opened_pread_raw(o, p, begun, off);
 		if (got <= 0)
 			return got;
 		rc = opened_stat(o, &now);
@@ -186,11 +187,11 @@ static ssize_t redact_read(struct opened *o, struct known *known, void *p, size_
 			return rc < 0 ? rc : -ESTALE;
 		/* Another reader may have had others remembered meanwhile. */
 		m.line = UINT64_MAX;
-		begun = hide_known(known, &m.st, p, (size_t)got, off, &m.line);
+		begun = redact_from_cache(known, &m.st, p, (size_t)got, off, &m.line);
 	}
 	if (begun == n || (begun > 0 && m.line == UINT64_MAX))
 		return (ssize_t)begun;
-	ssize_t rest = look_through(o, (char *)p + begun, n - begun, off + begun, &m);
+	ssize_t rest = redact_scan(o, (char *)p + begun, n - begun, off + begun, &m);
 	if (rest > 0 && m.masks.n <= MASKS && redact_is_settled(&m.st)) {
 		LOCKED(&known->lock);
 		vec_release(&known->lines.masks);
@@ -203,10 +204,10 @@ static ssize_t redact_read(struct opened *o, struct known *known, void *p, size_
 
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off)
 {
-	struct known *known = opened_known(o);
+	struct redact_cache *known = opened_redact_cache(o);
 	ssize_t got = -ESTALE;
 	if (!known)
-		return opened_stored(o, p, n, off);
+		return opened_pread_raw(o, p, n, off);
 	for (int tries = 0; got == -ESTALE && tries < REDACT_TRIES; tries++)
 		got = redact_read(o, known, p, n, off);
 	return got;

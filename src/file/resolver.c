@@ -20,24 +20,25 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#define MOST_LINKS 40
-#define MOST_MOUNTS 16
-#define LOOK_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
-#define LOOK_MASK (STATX_BASIC_STATS | STATX_MNT_ID)
-#define NO_DETOUR (RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
+#define RESOLVE_SYMLINKS_MAX 40
+#define SOURCE_MOUNTS_MAX 16
+#define STATX_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
+#define STATX_WANTED (STATX_BASIC_STATS | STATX_MNT_ID)
+#define RESOLVE_STRICT (RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
 
-#define PATIENCE_MS 1000
+#define TIMEOUT_LOCAL_MS 1000
 /* If the source itself is on such a file system, all ask one server: wait longer while that answers others. */
-#define PATIENCE_REMOTE_MS 10000
+#define TIMEOUT_REMOTE_MS 10000
 
 struct resolver {
-	char *source;                 /* constant */
-	struct blocking_pool *pool;   /* constant */
-	uid_t owner;                  /* constant: the mounting user, whose links lead anywhere */
-	bool has_openat2;             /* constant */
-	bool redacts;                 /* constant once a file was opened */
-	int root;                     /* O_PATH; the number is constant, the directory behind it is replaced in place */
-	uint64_t mounts[MOST_MOUNTS]; /* constant: those that the path of the source leads over; none if one may wait */
+	char *source;               /* constant */
+	struct blocking_pool *pool; /* constant */
+	uid_t owner;                /* constant: the mounting user, whose links lead anywhere */
+	bool has_openat2;           /* constant */
+	bool redacts;               /* constant once a file was opened */
+	int root;                   /* O_PATH; the number is constant, the directory behind it is replaced in place */
+	uint64_t mounts[SOURCE_MOUNTS_MAX]; /* constant: those that the path of the source leads over; none if one may
+	                                       wait */
 	size_t mount_count;
 	atomic_int gone;         /* why the source's path leads to no directory, when last seen; 0: it does */
 	_Atomic dev_t forbidden; /* 0: none */
@@ -106,13 +107,13 @@ static bool is_remote(int fd)
 	return false;
 }
 
-static int open_how(int dir, const char *path, int flags, uint64_t resolve)
+static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = {.flags = (unsigned)flags, .resolve = resolve};
 	return sys_openat2(dir, path, &how, sizeof how);
 }
 
-static bool mount_is_near(const struct resolver *r, uint64_t mount)
+static bool mount_is_trusted(const struct resolver *r, uint64_t mount)
 {
 	for (size_t i = 0; r && i < r->mount_count; i++)
 		if (r->mounts[i] == mount)
@@ -122,7 +123,7 @@ static bool mount_is_near(const struct resolver *r, uint64_t mount)
 
 /* ---- the walk ---- */
 
-struct walk {
+struct resolver_walk {
 	const struct resolver *resolver; /* or NULL */
 	bool near;                       /* stay on file systems that cannot wait */
 	bool closed;                     /* a directory that a link led to does not let everybody through */
@@ -135,11 +136,11 @@ struct walk {
 	size_t below; /* how many bytes of the path are behind its first name, if it is relative to the source */
 	bool deep,
 	    deep_link; /* the last component is one of these; such a one was a link, which leads to a file only */
-	uid_t owners[MOST_LINKS];
+	uid_t owners[RESOLVE_SYMLINKS_MAX];
 	size_t links;
 };
 
-static void resolve_walk_release(struct walk *w)
+static void resolve_walk_release(struct resolver_walk *w)
 {
 	cleanup_close(&w->at);
 	cleanup_close(&w->last);
@@ -147,32 +148,32 @@ static void resolve_walk_release(struct walk *w)
 }
 
 /* Whether the file system of x may be asked. */
-static int may_ask(const struct walk *w, const struct statx *x)
+static int may_access_device(const struct resolver_walk *w, const struct statx *x)
 {
 	if (w->resolver && device_of(x) == atomic_load(&w->resolver->forbidden))
 		return -ELOOP;
-	if (w->near && !mount_is_near(w->resolver, mount_of(x)))
+	if (w->near && !mount_is_trusted(w->resolver, mount_of(x)))
 		return -EXDEV;
-	return blocking_asks(device_of(x));
+	return blocking_check_device(device_of(x));
 }
 
-static int resolve_look_at(int fd, struct statx *ret)
+static int resolve_statx(int fd, struct statx *ret)
 {
-	return sys_statx(fd, "", LOOK_FLAGS | AT_EMPTY_PATH, LOOK_MASK, ret) < 0 ? -errno : 0;
+	return sys_statx(fd, "", STATX_FLAGS | AT_EMPTY_PATH, STATX_WANTED, ret) < 0 ? -errno : 0;
 }
 
 /* Goes to where a path begins: the root directory, or the source. */
-static int go_to(struct walk *w, bool root)
+static int walk_restart(struct resolver_walk *w, bool root)
 {
 	cleanup_close(&w->at);
 	w->at = root                  ? sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC)
 	        : w->resolver == NULL ? sys_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
 	                              : fcntl(w->resolver->root, F_DUPFD_CLOEXEC, 0);
-	return w->at < 0 ? -errno : resolve_look_at(w->at, &w->x);
+	return w->at < 0 ? -errno : resolve_statx(w->at, &w->x);
 }
 
 /* The last component becomes the directory that the walk has come to. */
-static int walk_enter(struct walk *w)
+static int walk_enter(struct resolver_walk *w)
 {
 	if (w->last < 0)
 		return 0;
@@ -186,7 +187,7 @@ static int walk_enter(struct walk *w)
 }
 
 /* Takes the next component off the rest of the path. False at its end. */
-static bool next_name(struct walk *w, int *ret_err)
+static bool walk_next_name(struct resolver_walk *w, int *ret_err)
 {
 	char *p = w->rest + strspn(w->rest, "/");
 	size_t n = strcspn(p, "/");
@@ -202,16 +203,16 @@ static bool next_name(struct walk *w, int *ret_err)
 }
 
 /* The last component is a link: puts its text before the rest of the path. */
-static int walk_follow(struct walk *w)
+static int walk_follow(struct resolver_walk *w)
 {
 	char text[PATH_MAX];
 	w->deep_link = w->deep_link || w->deep;
 	if (w->deep && *w->rest)
 		return -ENOTDIR;
-	if (w->links == MOST_LINKS)
+	if (w->links == RESOLVE_SYMLINKS_MAX)
 		return -ELOOP;
 	w->owners[w->links++] = w->last_x.stx_uid;
-	int rc = may_ask(w, &w->last_x);
+	int rc = may_access_device(w, &w->last_x);
 	ssize_t n = rc < 0 ? -1 : readlinkat(w->last, "", text, sizeof text);
 	if (n <= 0 || (size_t)n == sizeof text)
 		return rc < 0 ? rc : n < 0 ? -errno : n == 0 ? -ENOENT : -ENAMETOOLONG;
@@ -229,76 +230,76 @@ static int walk_follow(struct walk *w)
 		joined[n] = '\0';
 	free(w->rest);
 	w->rest = joined;
-	return text[0] == '/' ? go_to(w, true) : 0;
+	return text[0] == '/' ? walk_restart(w, true) : 0;
 }
 
 /* As walk_enter, to look something up there. */
-static int walk_through(struct walk *w)
+static int walk_enter_for_lookup(struct resolver_walk *w)
 {
 	int rc = walk_enter(w);
 	w->closed = w->closed || (rc == 0 && w->links > 0 && (w->x.stx_mode & 0111) != 0111);
-	return rc < 0 ? rc : may_ask(w, &w->x);
+	return rc < 0 ? rc : may_access_device(w, &w->x);
 }
 
-static int walk_step(struct walk *w)
+static int walk_step(struct resolver_walk *w)
 {
-	int rc = walk_through(w);
+	int rc = walk_enter_for_lookup(w);
 	if (rc < 0)
 		return rc;
 	w->last = sys_openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (w->last < 0)
 		return -errno;
-	rc = resolve_look_at(w->last, &w->last_x);
+	rc = resolve_statx(w->last, &w->last_x);
 	if (rc == 0 && S_ISLNK(w->last_x.stx_mode))
 		rc = walk_follow(w);
 	return rc;
 }
 
-static int walk_init(struct walk *w, const struct resolver *r, bool near, const char *path)
+static int walk_init(struct resolver_walk *w, const struct resolver *r, bool near, const char *path)
 {
 	const char *below = r && *path != '/' ? strchr(path, '/') : NULL;
-	*w = (struct walk){.resolver = r,
-	                   .near = near,
-	                   .at = -1,
-	                   .last = -1,
-	                   .rest = strdup(path),
-	                   .below = below ? strlen(below) : 0};
-	return w->rest ? go_to(w, *path == '/') : -ENOMEM;
+	*w = (struct resolver_walk){.resolver = r,
+	                            .near = near,
+	                            .at = -1,
+	                            .last = -1,
+	                            .rest = strdup(path),
+	                            .below = below ? strlen(below) : 0};
+	return w->rest ? walk_restart(w, *path == '/') : -ENOMEM;
 }
 
 /* The directories behind the first name of the path are no links: goes to the last of them in one call, if all are on
  * one file system. If not, the walk goes on by one after the other. */
-static int walk_deep(struct walk *w)
+static int walk_parents_at_once(struct resolver_walk *w)
 {
 	char *rest = w->rest + strspn(w->rest, "/"), *end = strrchr(rest, '/');
 	if (!end || strlen(rest) + 1 != w->below || !w->resolver->has_openat2)
 		return 0;
-	int rc = walk_through(w);
+	int rc = walk_enter_for_lookup(w);
 	if (rc < 0)
 		return rc;
 	*end = '\0';
-	int fd = open_how(w->at, rest, O_PATH | O_DIRECTORY | O_CLOEXEC, NO_DETOUR | RESOLVE_BENEATH);
+	int fd = open_resolved(w->at, rest, O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_STRICT | RESOLVE_BENEATH);
 	*end = '/';
 	if (fd < 0)
 		return errno == ELOOP ? -ENOTDIR : errno == EXDEV ? 0 : -errno;
 	w->last = fd;
 	w->below = strlen(end);
 	memmove(w->rest, end, w->below + 1);
-	return resolve_look_at(fd, &w->last_x);
+	return resolve_statx(fd, &w->last_x);
 }
 
 /* Walks to the end of the path. Then `last` is no link; or it is -1 if the path was empty or ended in "..", and `at` is
  * the result. */
-static int walk_on(struct walk *w)
+static int walk_to_end(struct resolver_walk *w)
 {
 	int rc = 0, err;
-	while (rc == 0 && next_name(w, &err)) {
+	while (rc == 0 && walk_next_name(w, &err)) {
 		if (strcmp(w->name, ".") == 0)
 			continue;
 		bool is_first = !w->deep;
 		rc = walk_step(w);
 		if (rc == 0 && is_first)
-			rc = walk_deep(w);
+			rc = walk_parents_at_once(w);
 		if (rc == 0 && strcmp(w->name, "..") == 0)
 			rc = walk_enter(w);
 	}
@@ -306,7 +307,7 @@ static int walk_on(struct walk *w)
 }
 
 /* Applies the rule of owners to something that belongs to `owner`. */
-static int walk_check(const struct walk *w, uid_t owner)
+static int walk_check(const struct resolver_walk *w, uid_t owner)
 {
 	uid_t free_to = w->resolver ? w->resolver->owner : geteuid();
 	for (size_t i = 0; i < w->links; i++)
@@ -316,17 +317,17 @@ static int walk_check(const struct walk *w, uid_t owner)
 }
 
 /* Judges the end of the walk: 0, or the reason to refuse it. */
-static int arrive(struct walk *w, struct resolved *ret)
+static int walk_check_end(struct resolver_walk *w, struct resolved *ret)
 {
 	struct stat st;
 	const struct statx *x = w->last < 0 ? &w->x : &w->last_x;
-	int rc = may_ask(w, x);
+	int rc = may_access_device(w, x);
 	if (rc < 0)
 		return rc;
 	if (sys_fstat(w->last < 0 ? w->at : w->last, &st) < 0)
 		return -errno;
 	ret->st = st;
-	ret->foreign = w->resolver && !mount_is_near(w->resolver, mount_of(x));
+	ret->foreign = w->resolver && !mount_is_trusted(w->resolver, mount_of(x));
 	ret->linked = w->links > 0 || ret->foreign;
 	ret->closed = w->closed;
 	return walk_check(w, st.st_uid);
@@ -334,36 +335,36 @@ static int arrive(struct walk *w, struct resolved *ret)
 
 /* ---- requests ---- */
 
-enum ask { ASK_STAT, ASK_SPACE, ASK_FILE, ASK_DIR };
+enum resolve_op { RESOLVE_OP_STAT, RESOLVE_OP_STATVFS, RESOLVE_OP_FILE, RESOLVE_OP_DIR };
 
-static int fit(enum ask ask, mode_t mode)
+static int check_file_type(enum resolve_op ask, mode_t mode)
 {
-	if (ask <= ASK_SPACE)
+	if (ask <= RESOLVE_OP_STATVFS)
 		return 0;
-	if (ask == ASK_DIR)
+	if (ask == RESOLVE_OP_DIR)
 		return S_ISDIR(mode) ? 0 : -ENOTDIR;
 	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? -EISDIR : -EINVAL;
 }
 
 /* Opening a socket, or a device without a driver, fails with an errno of its own. */
-static int no_file(int err)
+static int map_open_error(int err)
 {
 	return err == ENXIO || err == ENODEV ? -EINVAL : -err;
 }
 
 /* Opens the end of the walk, and checks once more what was opened. */
-static int open_last(struct walk *w, enum ask ask, int flags, struct resolved *ret)
+static int walk_open_end(struct resolver_walk *w, enum resolve_op ask, int flags, struct resolved *ret)
 {
 	const char *name = w->last < 0 ? "." : w->name;
-	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
+	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == RESOLVE_OP_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
 	/* This must not wait, not even for a file system that was mounted there a moment ago. */
-	int fd CLEANUP_CLOSE =
-	    w->near && w->resolver->has_openat2 ? open_how(w->at, name, all, NO_DETOUR) : sys_openat(w->at, name, all);
+	int fd CLEANUP_CLOSE = w->near && w->resolver->has_openat2 ? open_resolved(w->at, name, all, RESOLVE_STRICT)
+	                                                           : sys_openat(w->at, name, all);
 	if (fd < 0)
-		return no_file(errno);
+		return map_open_error(errno);
 	if (sys_fstat(fd, &ret->st) < 0)
 		return -errno;
-	int rc = fit(ask, ret->st.st_mode);
+	int rc = check_file_type(ask, ret->st.st_mode);
 	if (rc == 0)
 		rc = walk_check(w, ret->st.st_uid);
 	if (rc < 0)
@@ -375,37 +376,39 @@ static int open_last(struct walk *w, enum ask ask, int flags, struct resolved *r
 	return 0;
 }
 
-static int walk_to(const struct resolver *r, bool near, const char *path, enum ask ask, int flags, struct resolved *ret)
+static int resolve_by_walk(const struct resolver *r, bool near, const char *path, enum resolve_op ask, int flags,
+                           struct resolved *ret)
 {
-	struct walk w CLEANUP(resolve_walk_release);
+	struct resolver_walk w CLEANUP(resolve_walk_release);
 	int rc = walk_init(&w, r, near, path);
 	if (rc == 0)
-		rc = walk_on(&w);
+		rc = walk_to_end(&w);
 	if (rc == 0)
-		rc = ask == ASK_DIR && w.deep_link ? -ENOTDIR : arrive(&w, ret);
+		rc = ask == RESOLVE_OP_DIR && w.deep_link ? -ENOTDIR : walk_check_end(&w, ret);
 	if (rc == 0)
-		rc = fit(ask, ret->st.st_mode);
-	if (rc == 0 && ask == ASK_SPACE && sys_fstatvfs(w.last < 0 ? w.at : w.last, &ret->space) < 0)
+		rc = check_file_type(ask, ret->st.st_mode);
+	if (rc == 0 && ask == RESOLVE_OP_STATVFS && sys_fstatvfs(w.last < 0 ? w.at : w.last, &ret->space) < 0)
 		rc = -errno;
-	if (rc == 0 && ask > ASK_SPACE)
-		rc = open_last(&w, ask, flags, ret);
+	if (rc == 0 && ask > RESOLVE_OP_STATVFS)
+		rc = walk_open_end(&w, ask, flags, ret);
 	return rc;
 }
 
-/* As walk_to, for plain names on the source's own file system, in few calls; -EXDEV for others. */
-static int open_plain(const struct resolver *r, const char *path, enum ask ask, int flags, struct resolved *ret)
+/* As resolve_by_walk, for plain names on the source's own file system, in few calls; -EXDEV for others. */
+static int resolve_fast(const struct resolver *r, const char *path, enum resolve_op ask, int flags,
+                        struct resolved *ret)
 {
 	if (!r->has_openat2 || r->mount_count == 0 || atomic_load(&r->gone))
 		return -EXDEV;
-	int kind = ask == ASK_STAT ? O_PATH : ask == ASK_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY;
-	int fd CLEANUP_CLOSE =
-	    open_how(r->root, *path ? path : ".", (ask == ASK_STAT ? 0 : flags) | kind | O_CLOEXEC, NO_DETOUR);
+	int kind = ask == RESOLVE_OP_STAT ? O_PATH : ask == RESOLVE_OP_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY;
+	int fd CLEANUP_CLOSE = open_resolved(r->root, *path ? path : ".",
+	                                     (ask == RESOLVE_OP_STAT ? 0 : flags) | kind | O_CLOEXEC, RESOLVE_STRICT);
 	if (fd < 0)
-		return errno == ELOOP ? -EXDEV : no_file(errno);
+		return errno == ELOOP ? -EXDEV : map_open_error(errno);
 	if (sys_fstat(fd, &ret->st) < 0)
 		return -errno;
-	int rc = fit(ask, ret->st.st_mode);
-	if (rc == 0 && ask != ASK_STAT) {
+	int rc = check_file_type(ask, ret->st.st_mode);
+	if (rc == 0 && ask != RESOLVE_OP_STAT) {
 		ret->fd = fd;
 		fd = -1;
 	}
@@ -413,10 +416,10 @@ static int open_plain(const struct resolver *r, const char *path, enum ask ask, 
 }
 
 /* Looks the source up by its path. If another directory is there now, that one is the source from now on. */
-static int root_renew(struct resolver *r, bool near)
+static int root_reopen(struct resolver *r, bool near)
 {
 	struct resolved root = RESOLVED_INIT;
-	int rc = walk_to(r, near, r->source, ASK_DIR, O_PATH, &root);
+	int rc = resolve_by_walk(r, near, r->source, RESOLVE_OP_DIR, O_PATH, &root);
 	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
 		rc = -errno;
 	/* The source directory may have been moved away. The user asked for the path, not for that directory. */
@@ -426,50 +429,50 @@ static int root_renew(struct resolver *r, bool near)
 	return rc;
 }
 
-static int resolve_answer(struct resolver *r, bool near, const char *path, enum ask ask, int flags,
-                          struct resolved *ret)
+static int resolve_on_this_thread(struct resolver *r, bool near, const char *path, enum resolve_op ask, int flags,
+                                  struct resolved *ret)
 {
 	/* What is below a source that was gone may be looked at before the source itself is. */
-	bool relative = r && *path != '/', root = ask == ASK_DIR && *path == '\0';
-	int rc = relative && (root || atomic_load(&r->gone)) ? root_renew(r, near) : 0;
-	return rc < 0 ? rc : walk_to(r, near, path, ask, flags, ret);
+	bool relative = r && *path != '/', root = ask == RESOLVE_OP_DIR && *path == '\0';
+	int rc = relative && (root || atomic_load(&r->gone)) ? root_reopen(r, near) : 0;
+	return rc < 0 ? rc : resolve_by_walk(r, near, path, ask, flags, ret);
 }
 
 /* ---- on another thread ---- */
 
-struct request {
+struct resolve_request {
 	struct blocking_call call;
 	struct resolver *resolver;
-	enum ask ask;
+	enum resolve_op ask;
 	int flags, rc;
 	struct resolved got;
 	char path[];
 };
 
-static void request_run(struct blocking_call *p)
+static void resolve_request_run(struct blocking_call *p)
 {
-	struct request *q = (struct request *)p;
-	q->rc = resolve_answer(q->resolver, false, q->path, q->ask, q->flags, &q->got);
+	struct resolve_request *q = (struct resolve_request *)p;
+	q->rc = resolve_on_this_thread(q->resolver, false, q->path, q->ask, q->flags, &q->got);
 }
 
-static void request_free(struct blocking_call *p)
+static void resolve_request_free(struct blocking_call *p)
 {
-	struct request *q = (struct request *)p;
+	struct resolve_request *q = (struct resolve_request *)p;
 	resolved_release(q->resolver, &q->got);
 	resolver_put(q->resolver);
 	free(q);
 }
 
-static int ask_elsewhere(struct resolver *r, const char *path, enum ask ask, int flags, struct resolved *ret)
+static int resolve_in_pool(struct resolver *r, const char *path, enum resolve_op ask, int flags, struct resolved *ret)
 {
-	struct request *q = malloc(sizeof *q + strlen(path) + 1);
+	struct resolve_request *q = malloc(sizeof *q + strlen(path) + 1);
 	if (!q)
 		return -ENOMEM;
-	*q = (struct request){.call = {.run = request_run, .free = request_free},
-	                      .resolver = resolver_get(r),
-	                      .ask = ask,
-	                      .flags = flags,
-	                      .got = RESOLVED_INIT};
+	*q = (struct resolve_request){.call = {.run = resolve_request_run, .free = resolve_request_free},
+	                              .resolver = resolver_get(r),
+	                              .ask = ask,
+	                              .flags = flags,
+	                              .got = RESOLVED_INIT};
 	strcpy(q->path, path);
 	int rc = blocking_run(r->pool, &q->call);
 	if (rc == 0) {
@@ -481,20 +484,22 @@ static int ask_elsewhere(struct resolver *r, const char *path, enum ask ask, int
 	return rc;
 }
 
-static int ask_for(const struct source_path *at, enum resolve_how how, enum ask ask, int wanted, struct resolved *ret)
+static int resolve_path(const struct source_path *at, enum resolve_how how, enum resolve_op ask, int wanted,
+                        struct resolved *ret)
 {
 	struct resolved got = RESOLVED_INIT;
 	struct resolver *r = at->resolver;
-	bool place = wanted & RESOLVER_PLACE, root = ask == ASK_SPACE || (ask == ASK_DIR && *at->path == '\0');
+	bool place = wanted & RESOLVER_PLACE,
+	     root = ask == RESOLVE_OP_STATVFS || (ask == RESOLVE_OP_DIR && *at->path == '\0');
 	int flags = wanted & ~RESOLVER_PLACE;
-	bool may_wait = how == RESOLVER_WAIT || blocking_is_here();
+	bool may_wait = how == RESOLVER_WAIT || blocking_on_pool_thread();
 	lock_may_block();
-	int rc = r && !root && !place ? open_plain(r, at->path, ask, flags, &got) : -EXDEV;
+	int rc = r && !root && !place ? resolve_fast(r, at->path, ask, flags, &got) : -EXDEV;
 	if (rc == -EXDEV && r)
-		rc = resolve_answer(r, true, at->path, ask, flags, &got);
+		rc = resolve_on_this_thread(r, true, at->path, ask, flags, &got);
 	if (rc == -EXDEV && may_wait)
-		rc = !r || blocking_is_here() ? resolve_answer(r, false, at->path, ask, flags, &got)
-		                              : ask_elsewhere(r, at->path, ask, flags, &got);
+		rc = !r || blocking_on_pool_thread() ? resolve_on_this_thread(r, false, at->path, ask, flags, &got)
+		                                     : resolve_in_pool(r, at->path, ask, flags, &got);
 	if (rc < 0) {
 		resolved_release(r, &got);
 		return rc;
@@ -509,35 +514,35 @@ static int ask_for(const struct source_path *at, enum resolve_how how, enum ask 
 
 int resolve_stat(const struct source_path *at, enum resolve_how how, struct resolved *ret)
 {
-	return ask_for(at, how, ASK_STAT, 0, ret);
+	return resolve_path(at, how, RESOLVE_OP_STAT, 0, ret);
 }
 
 int resolve_file(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret)
 {
-	return ask_for(at, how, ASK_FILE, flags, ret);
+	return resolve_path(at, how, RESOLVE_OP_FILE, flags, ret);
 }
 
 int resolve_dir(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret)
 {
-	return ask_for(at, how, ASK_DIR, flags, ret);
+	return resolve_path(at, how, RESOLVE_OP_DIR, flags, ret);
 }
 
-int resolver_space(struct resolver *r, struct statvfs *ret)
+int resolver_statvfs(struct resolver *r, struct statvfs *ret)
 {
 	struct resolved got = RESOLVED_INIT;
 	const struct source_path source = {r, r->source};
-	int rc = ask_for(&source, RESOLVER_WAIT, ASK_SPACE, 0, &got);
+	int rc = resolve_path(&source, RESOLVER_WAIT, RESOLVE_OP_STATVFS, 0, &got);
 	*ret = got.space;
 	return rc;
 }
 
-int resolve_look(const struct resolver *r, int dir, const char *name, struct stat *ret)
+int resolve_fstatat(const struct resolver *r, int dir, const char *name, struct stat *ret)
 {
 	struct statx x;
 	lock_may_block();
-	if (sys_statx(dir, name, LOOK_FLAGS, LOOK_MASK, &x) < 0)
+	if (sys_statx(dir, name, STATX_FLAGS, STATX_WANTED, &x) < 0)
 		return -errno;
-	if (S_ISLNK(x.stx_mode) || !mount_is_near(r, mount_of(&x)))
+	if (S_ISLNK(x.stx_mode) || !mount_is_trusted(r, mount_of(&x)))
 		return -EXDEV;
 	*ret = resolve_stat_of(&x);
 	return 0;
@@ -546,17 +551,17 @@ int resolve_look(const struct resolver *r, int dir, const char *name, struct sta
 /* ---- closing ---- */
 
 /* Closing a file sends a request to its server, and waits for the answer. */
-struct farewell {
+struct close_request {
 	struct blocking_call call;
 	int fd;
 };
 
-static void farewell_run(struct blocking_call *p)
+static void close_request_run(struct blocking_call *p)
 {
-	close(((struct farewell *)p)->fd);
+	close(((struct close_request *)p)->fd);
 }
 
-static void farewell_free(struct blocking_call *p)
+static void close_request_free(struct blocking_call *p)
 {
 	free(p);
 }
@@ -565,13 +570,13 @@ void resolver_close_fd(struct resolver *r, int fd, bool foreign)
 {
 	if (fd < 0)
 		return;
-	if (!foreign || !r || blocking_is_here()) {
+	if (!foreign || !r || blocking_on_pool_thread()) {
 		close(fd);
 		return;
 	}
-	struct farewell *f = malloc(sizeof *f);
+	struct close_request *f = malloc(sizeof *f);
 	if (f)
-		*f = (struct farewell){.call = {.run = farewell_run, .free = farewell_free}, .fd = fd};
+		*f = (struct close_request){.call = {.run = close_request_run, .free = close_request_free}, .fd = fd};
 	/* If no thread can close it, leaving it open is better than waiting. */
 	if (f && blocking_start(r->pool, &f->call) == 0)
 		blocking_put(r->pool, &f->call);
@@ -604,23 +609,23 @@ void resolver_put(struct resolver *r)
 }
 
 /* The file systems that the path leads over, unless one of them may wait for somebody else. */
-static int learn_mounts(struct resolver *r)
+static int load_source_mounts(struct resolver *r)
 {
-	struct walk w CLEANUP(resolve_walk_release);
+	struct resolver_walk w CLEANUP(resolve_walk_release);
 	int err = 0, rc = walk_init(&w, NULL, false, r->source);
 	do {
 		if (rc == 0 && err == 0)
 			rc = walk_enter(&w);
 		if (rc < 0)
 			return rc;
-		if (mount_is_near(r, mount_of(&w.x)))
+		if (mount_is_trusted(r, mount_of(&w.x)))
 			continue;
-		if (is_remote(w.at) || r->mount_count == MOST_MOUNTS) {
+		if (is_remote(w.at) || r->mount_count == SOURCE_MOUNTS_MAX) {
 			r->mount_count = 0;
 			return 0;
 		}
 		r->mounts[r->mount_count++] = mount_of(&w.x);
-	} while (next_name(&w, &err) && (rc = walk_step(&w)) == 0);
+	} while (walk_next_name(&w, &err) && (rc = walk_step(&w)) == 0);
 	return rc;
 }
 
@@ -633,14 +638,15 @@ int resolver_open(const char *source, struct resolver **ret)
 	r->owner = geteuid();
 	r->source = strdup(source);
 	r->root = sys_openat(AT_FDCWD, source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : learn_mounts(r);
+	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : load_source_mounts(r);
 	if (rc == 0)
-		rc = blocking_pool_open(PATIENCE_MS, r->mount_count ? PATIENCE_MS : PATIENCE_REMOTE_MS, &r->pool);
+		rc = blocking_pool_open(TIMEOUT_LOCAL_MS, r->mount_count ? TIMEOUT_LOCAL_MS : TIMEOUT_REMOTE_MS,
+		                        &r->pool);
 	if (rc < 0) {
 		resolver_put(r);
 		return rc;
 	}
-	int fd = open_how(r->root, ".", O_PATH | O_CLOEXEC, NO_DETOUR);
+	int fd = open_resolved(r->root, ".", O_PATH | O_CLOEXEC, RESOLVE_STRICT);
 	r->has_openat2 = fd >= 0;
 	cleanup_close(&fd);
 	*ret = r;
@@ -655,12 +661,12 @@ void resolver_close(struct resolver *r)
 	resolver_put(r);
 }
 
-void resolver_forbid(struct resolver *r, dev_t device)
+void resolver_forbid_device(struct resolver *r, dev_t device)
 {
 	atomic_store(&r->forbidden, device);
 }
 
-void resolver_redact(struct resolver *r)
+void resolver_set_redact(struct resolver *r)
 {
 	r->redacts = true;
 }
@@ -670,7 +676,7 @@ bool resolver_redacts(const struct resolver *r)
 	return r->redacts;
 }
 
-struct blocking_pool *resolver_pool(const struct resolver *r)
+struct blocking_pool *resolver_blocking_pool(const struct resolver *r)
 {
 	return r->pool;
 }

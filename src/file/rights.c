@@ -14,9 +14,9 @@
 /* The attribute as the kernel gives it, on every file system: a header and entries, all little-endian. */
 #define ACL_NAME "system.posix_acl_access"
 /* The longest value that an extended attribute can have. */
-#define ACL_MOST 65536
+#define ACL_SIZE_MAX 65536
 
-#define NOBODY ((uint32_t)-1) /* no valid uid or gid */
+#define NO_RIGHTS ((uint32_t)-1) /* no valid uid or gid */
 
 void rights_release(struct rights *r)
 {
@@ -25,7 +25,7 @@ void rights_release(struct rights *r)
 }
 
 /* The owner has what the mode says, nobody else has anything. */
-static struct rights owner_alone(uid_t uid, gid_t gid, mode_t mode)
+static struct rights rights_owner_only(uid_t uid, gid_t gid, mode_t mode)
 {
 	return (struct rights){.uid = uid, .gid = gid, .mode = mode & 0700};
 }
@@ -37,7 +37,7 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 	unsigned seen = 0, has[ACL_OTHER + 1] = {[ACL_MASK] = 7}; /* tags; bits by tag */
 	struct rights r = {.uid = uid, .gid = gid};
 
-	*ret = owner_alone(uid, gid, mode);
+	*ret = rights_owner_only(uid, gid, mode);
 	if (n <= sizeof head || (n - sizeof head) % sizeof e != 0)
 		return -EINVAL;
 	memcpy(&head, acl, sizeof head);
@@ -71,7 +71,7 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 }
 
 /* An error of the disk can be gone a moment later. */
-static ssize_t rights_ask(int fd, void *p, size_t size)
+static ssize_t read_acl(int fd, void *p, size_t size)
 {
 	ssize_t n = sys_fgetxattr(fd, ACL_NAME, p, size);
 	return n < 0 && errno == EIO ? sys_fgetxattr(fd, ACL_NAME, p, size) : n;
@@ -80,11 +80,11 @@ static ssize_t rights_ask(int fd, void *p, size_t size)
 int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 {
 	char few[512];
-	*ret = owner_alone(uid, gid, mode);
+	*ret = rights_owner_only(uid, gid, mode);
 	/* An ACL grants nobody but the owner more than the bits of group and others, so it need not be read. */
 	if ((mode & 077) == 0)
 		return 0;
-	ssize_t n = rights_ask(fd, few, sizeof few);
+	ssize_t n = read_acl(fd, few, sizeof few);
 	if (n >= 0)
 		return rights_parse(few, (size_t)n, uid, gid, mode, ret);
 	if (errno == ENODATA || errno == EOPNOTSUPP) {
@@ -93,10 +93,10 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 	}
 	if (errno != ERANGE)
 		return -errno;
-	char *many CLEANUP_FREE = malloc(ACL_MOST);
+	char *many CLEANUP_FREE = malloc(ACL_SIZE_MAX);
 	if (!many)
 		return -ENOMEM;
-	n = rights_ask(fd, many, ACL_MOST);
+	n = read_acl(fd, many, ACL_SIZE_MAX);
 	return n < 0 ? -errno : rights_parse(many, (size_t)n, uid, gid, mode, ret);
 }
 
@@ -113,7 +113,7 @@ bool rights_are_equal(const struct rights *a, const struct rights *b)
 }
 
 /* The least of others, the group and the named groups, except those that are `but`. */
-static unsigned strangers_have(const struct rights *r, gid_t but)
+static unsigned rights_of_strangers(const struct rights *r, gid_t but)
 {
 	unsigned bits = r->mode;
 	if (r->gid != but)
@@ -124,7 +124,7 @@ static unsigned strangers_have(const struct rights *r, gid_t but)
 	return bits;
 }
 
-static unsigned rights_group_has(const struct rights *r, gid_t gid)
+static unsigned rights_of_group(const struct rights *r, gid_t gid)
 {
 	bool is_known = r->gid == gid;
 	unsigned bits = is_known ? r->mode >> 3 : 0;
@@ -133,10 +133,10 @@ static unsigned rights_group_has(const struct rights *r, gid_t gid)
 			is_known = true;
 			bits |= r->named[i].bits;
 		}
-	return is_known ? bits : strangers_have(r, gid);
+	return is_known ? bits : rights_of_strangers(r, gid);
 }
 
-unsigned rights_of(const struct rights *r, enum rights_class who, uid_t uid, gid_t gid)
+unsigned rights_of_class(const struct rights *r, enum rights_class who, uid_t uid, gid_t gid)
 {
 	if (who == RIGHTS_OWNER) {
 		if (r->uid == uid)
@@ -144,9 +144,9 @@ unsigned rights_of(const struct rights *r, enum rights_class who, uid_t uid, gid
 		for (size_t i = 0; i < r->n; i++)
 			if (!r->named[i].is_group && r->named[i].id == uid)
 				return r->named[i].bits & 7;
-		return strangers_have(r, NOBODY) & 7;
+		return rights_of_strangers(r, NO_RIGHTS) & 7;
 	}
-	unsigned bits = who == RIGHTS_GROUP ? rights_group_has(r, gid) : strangers_have(r, gid);
+	unsigned bits = who == RIGHTS_GROUP ? rights_of_group(r, gid) : rights_of_strangers(r, gid);
 	if (r->uid != uid)
 		bits &= r->mode >> 6;
 	for (size_t i = 0; i < r->n; i++)
@@ -157,11 +157,11 @@ unsigned rights_of(const struct rights *r, enum rights_class who, uid_t uid, gid
 
 mode_t rights_mode(const struct rights *r, uid_t uid, gid_t gid)
 {
-	return rights_of(r, RIGHTS_OWNER, uid, gid) << 6 | rights_of(r, RIGHTS_GROUP, uid, gid) << 3 |
-	       rights_of(r, RIGHTS_OTHERS, uid, gid);
+	return rights_of_class(r, RIGHTS_OWNER, uid, gid) << 6 | rights_of_class(r, RIGHTS_GROUP, uid, gid) << 3 |
+	       rights_of_class(r, RIGHTS_OTHERS, uid, gid);
 }
 
-mode_t rights_with(mode_t mode, unsigned bits, mode_t grant)
+mode_t mode_for_classes(mode_t mode, unsigned bits, mode_t grant)
 {
 	mode_t all = 0;
 	for (unsigned shift = 0; shift <= 6; shift += 3)

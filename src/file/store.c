@@ -22,12 +22,12 @@
 
 /* Attempts while lines of others come in between. After the last one the line is in the file, but its parent is not the
  * newest entry. */
-#define MOST_ATTEMPTS 8
+#define STORE_ATTEMPTS_MAX 8
 
 /* How often to check whether the file ends in a whole line, or has stopped growing. */
-#define MOST_LOOKS 20
+#define LINE_END_CHECKS_MAX 20
 
-static int check_id(int fd, const struct store_id *id, struct stat *ret)
+static int store_check_id(int fd, const struct store_id *id, struct stat *ret)
 {
 	if (sys_fstat(fd, ret) < 0)
 		return -errno;
@@ -37,7 +37,7 @@ static int check_id(int fd, const struct store_id *id, struct stat *ret)
 }
 
 /* Whether the name still leads to the file that is open. */
-static int check_name(const struct source_path *at, const struct store_id *id)
+static int store_check_name(const struct source_path *at, const struct store_id *id)
 {
 	struct resolved now = RESOLVED_INIT;
 	int rc = resolve_stat(at, RESOLVER_WAIT, &now);
@@ -83,22 +83,22 @@ static int store_open(const struct source_path *at, const struct store_id *id, i
 	int rc = resolve_file(at, RESOLVER_WAIT, flags, ret);
 	if (rc == -ENOENT)
 		return -ESTALE;
-	return rc < 0 ? rc : check_id(ret->fd, id, &ret->st);
+	return rc < 0 ? rc : store_check_id(ret->fd, id, &ret->st);
 }
 
-/* Call close_locked afterwards, whatever it returns. */
-static int open_locked(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
+/* Call store_close_locked afterwards, whatever it returns. */
+static int store_open_locked(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
 {
 	lock_mark_held(LOCK_FILE);
 	int rc = store_open(at, id, O_RDWR | O_APPEND | flags, ret);
 	if (rc == 0)
 		rc = lock_file(ret->fd);
 	/* The previous holder of the lock may have replaced the file. */
-	return rc < 0 ? rc : check_name(at, id);
+	return rc < 0 ? rc : store_check_name(at, id);
 }
 
 /* Unlock first: the descriptor may be closed by a thread of the pool, late or never. */
-static void close_locked(const struct source_path *at, struct resolved *file)
+static void store_close_locked(const struct source_path *at, struct resolved *file)
 {
 	if (file->fd >= 0)
 		sys_flock(file->fd, LOCK_UN);
@@ -120,7 +120,7 @@ static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 {
 	size_t got = 0;
 	while (got < n) {
-		ssize_t more = contents_read(fd, p + got, n - got, (uint64_t)off + got);
+		ssize_t more = file_pread(fd, p + got, n - got, (uint64_t)off + got);
 		if (more < 0)
 			return more;
 		if (more == 0)
@@ -177,13 +177,13 @@ static void sleep_ms(unsigned ms)
 /* The size, and whether a line ends there. A line that pi is writing is visible half for a moment; only one that stays
  * so is torn. This waits for the end of that line and no longer: right after it is the best time to write.
  */
-static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
+static int wait_line_end(int fd, off_t *ret_size, bool *ret_whole)
 {
 	for (int looks = 0;; looks++) {
 		int rc = store_size(fd, ret_size);
 		if (rc == 0)
 			rc = store_ends_line(fd, *ret_size, ret_whole);
-		if (rc < 0 || looks == MOST_LOOKS)
+		if (rc < 0 || looks == LINE_END_CHECKS_MAX)
 			return rc;
 		if (*ret_whole)
 			return 0;
@@ -193,7 +193,7 @@ static int look_at_end(int fd, off_t *ret_size, bool *ret_whole)
 
 /* Whether the file has these bytes there: 1, 0, or a negative errno. Allocates nothing: there may be no memory when a
  * write is undone. */
-static int holds(int fd, off_t off, struct span bytes)
+static int file_has_bytes(int fd, off_t off, struct span bytes)
 {
 	char there[4096];
 	for (size_t done = 0; done < bytes.n;) {
@@ -208,7 +208,7 @@ static int holds(int fd, off_t off, struct span bytes)
 	return 1;
 }
 
-static off_t position(int fd)
+static off_t file_offset(int fd)
 {
 	return lseek(fd, 0, SEEK_CUR);
 }
@@ -228,10 +228,10 @@ static void store_end_line(int fd, off_t end)
 
 /* Removes our bytes before `end` again. If somebody has written after them, or the file cannot be truncated, they stay,
  * ending in a newline. */
-static void store_take_back(int fd, struct span ours, off_t end)
+static void store_undo_append(int fd, struct span ours, off_t end)
 {
 	off_t size = 0;
-	if (ours.n == 0 || end < (off_t)ours.n || holds(fd, end - (off_t)ours.n, ours) != 1)
+	if (ours.n == 0 || end < (off_t)ours.n || file_has_bytes(fd, end - (off_t)ours.n, ours) != 1)
 		return;
 	int rc = -1;
 	if (store_size(fd, &size) == 0 && size == end)
@@ -249,18 +249,18 @@ static int write_lines(int fd, struct span lines)
 {
 	size_t done = 0;
 	while (done < lines.n) {
-		off_t end = position(fd);
+		off_t end = file_offset(fd);
 		ssize_t n = sys_write(fd, lines.p + done, lines.n - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
 		/* O_APPEND: the descriptor is now at the end of what was written. */
-		if (!err && done > 0 && position(fd) != end + n) {
-			store_take_back(fd, (struct span){lines.p + done, (size_t)n}, position(fd));
+		if (!err && done > 0 && file_offset(fd) != end + n) {
+			store_undo_append(fd, (struct span){lines.p + done, (size_t)n}, file_offset(fd));
 			err = -EIO;
 		}
 		if (err) {
-			store_take_back(fd, (struct span){lines.p, done}, end);
+			store_undo_append(fd, (struct span){lines.p, done}, end);
 			return err;
 		}
 		done += (size_t)n;
@@ -268,12 +268,13 @@ static int write_lines(int fd, struct span lines)
 	return 0;
 }
 
-static int append_once(int fd, struct stat *synced, unsigned attempt, store_make make, void *arg, bool *ret_between)
+static int try_append_lines(int fd, struct stat *synced, unsigned attempt, store_make make, void *arg,
+                            bool *ret_between)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
 	off_t size = 0;
 	bool whole = true;
-	int rc = look_at_end(fd, &size, &whole);
+	int rc = wait_line_end(fd, &size, &whole);
 	if (rc == 0)
 		rc = make(arg, attempt, &lines);
 	if (rc == 0)
@@ -293,28 +294,29 @@ static int append_once(int fd, struct stat *synced, unsigned attempt, store_make
 		return rc;
 	rc = synced ? store_flush_changed(fd, sys_fdatasync, synced) : 0;
 	if (rc < 0) {
-		store_take_back(fd, buf_span(&all), position(fd));
+		store_undo_append(fd, buf_span(&all), file_offset(fd));
 		return rc;
 	}
 	/* If ours do not begin where the file ended, lines of others came first. Ours are written: an error from here
 	 * on is no failure of the write. */
-	*ret_between = holds(fd, size, buf_span(&all)) == 0;
+	*ret_between = file_has_bytes(fd, size, buf_span(&all)) == 0;
 	return 0;
 }
 
 static int append_locked(int fd, struct stat *synced, store_make make, void *arg)
 {
 	bool between = true;
-	for (unsigned attempt = 0; between && attempt < MOST_ATTEMPTS; attempt++) {
+	for (unsigned attempt = 0; between && attempt < STORE_ATTEMPTS_MAX; attempt++) {
 		/* A program that appends line after line overtakes each of our attempts, but soon pauses: then an
 		 * attempt succeeds. If pi's lines come one at a time, the first repair succeeds and must not wait. */
 		off_t before = -1, size = 0;
-		for (int looks = 0; attempt > 1 && looks < MOST_LOOKS && store_size(fd, &size) == 0 && size != before;
+		for (int looks = 0;
+		     attempt > 1 && looks < LINE_END_CHECKS_MAX && store_size(fd, &size) == 0 && size != before;
 		     looks++) {
 			before = size;
 			sleep_ms(attempt);
 		}
-		int rc = append_once(fd, synced, attempt, make, arg, &between);
+		int rc = try_append_lines(fd, synced, attempt, make, arg, &between);
 		if (rc < 0)
 			/* If a repair fails, the first line is still there and says what was meant. */
 			return attempt == 0 ? rc : 0;
@@ -326,13 +328,13 @@ int store_append(const struct source_path *at, const struct store_id *id, struct
                  void *arg)
 {
 	struct resolved file = RESOLVED_INIT;
-	int rc = open_locked(at, id, 0, &file);
+	int rc = store_open_locked(at, id, 0, &file);
 	if (rc == 0)
 		rc = append_locked(file.fd, synced, make, arg);
 	/* If the file was replaced meanwhile, our lines are in the old one. */
-	if (rc == 0 && check_name(at, id) == -ESTALE)
+	if (rc == 0 && store_check_name(at, id) == -ESTALE)
 		rc = -ESTALE;
-	close_locked(at, &file);
+	store_close_locked(at, &file);
 	return rc;
 }
 
@@ -378,9 +380,9 @@ int store_sync(const struct source_path *at, struct stat *synced)
 /* --- replacing ------------------------------------------------------------------ */
 
 /* The catalog takes no such name for a session. */
-#define TEMPORARY ".sessionfs-"
-#define RANDOM 6
-#define MOST_NAMES 100
+#define TEMPORARY_PREFIX ".sessionfs-"
+#define RANDOM_DIGITS 6
+#define TEMPORARY_TRIES_MAX 100
 
 /* Copies the attributes that we may set. Others, such as security labels, keep the system's default. */
 static int copy_xattrs(int from, int to)
@@ -407,21 +409,21 @@ static int copy_xattrs(int from, int to)
 
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-static int store_draw_name(char name[sizeof TEMPORARY + RANDOM])
+static int store_draw_name(char name[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS])
 {
-	unsigned char some[RANDOM];
+	unsigned char some[RANDOM_DIGITS];
 	if (sys_getrandom(some, sizeof some, 0) != sizeof some)
 		return -EIO;
-	strcpy(name, TEMPORARY);
-	for (size_t i = 0; i < RANDOM; i++)
-		name[sizeof TEMPORARY - 1 + i] = digits[some[i] % (sizeof digits - 1)];
-	name[sizeof TEMPORARY - 1 + RANDOM] = '\0';
+	strcpy(name, TEMPORARY_PREFIX);
+	for (size_t i = 0; i < RANDOM_DIGITS; i++)
+		name[sizeof TEMPORARY_PREFIX - 1 + i] = digits[some[i] % (sizeof digits - 1)];
+	name[sizeof TEMPORARY_PREFIX - 1 + RANDOM_DIGITS] = '\0';
 	return 0;
 }
 
 /* Locks a file that is to be filled or removed. 0, or -EAGAIN if somebody else has it locked, or the name now leads to
  * another file. */
-static int claim(int dir, const char *name, int fd)
+static int lock_temporary(int dir, const char *name, int fd)
 {
 	struct stat st, there;
 	if (sys_flock(fd, LOCK_EX | LOCK_NB) < 0)
@@ -435,10 +437,10 @@ static int claim(int dir, const char *name, int fd)
 
 /* Makes the temporary file in the directory. It is locked as long as it is open, so nobody takes it for one that was
  * left behind. Returns its descriptor, or a negative errno. */
-static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
+static int create_temporary(int dir, char name[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS])
 {
 	int rc = -EEXIST;
-	for (int tries = 0; tries < MOST_NAMES; tries++) {
+	for (int tries = 0; tries < TEMPORARY_TRIES_MAX; tries++) {
 		rc = store_draw_name(name);
 		if (rc < 0)
 			return rc;
@@ -447,7 +449,7 @@ static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
 			continue;
 		if (fd < 0)
 			return -errno;
-		rc = claim(dir, name, fd);
+		rc = lock_temporary(dir, name, fd);
 		if (rc == 0)
 			return fd;
 		close(fd);
@@ -462,11 +464,12 @@ static int make_temporary(int dir, char name[sizeof TEMPORARY + RANDOM])
 
 bool store_is_temporary(const char *name)
 {
-	size_t n = sizeof TEMPORARY - 1;
-	return strncmp(name, TEMPORARY, n) == 0 && strspn(name + n, digits) == RANDOM && strlen(name) == n + RANDOM;
+	size_t n = sizeof TEMPORARY_PREFIX - 1;
+	return strncmp(name, TEMPORARY_PREFIX, n) == 0 && strspn(name + n, digits) == RANDOM_DIGITS &&
+	       strlen(name) == n + RANDOM_DIGITS;
 }
 
-bool store_tidy(int dir, const char *name)
+bool store_remove_leftover(int dir, const char *name)
 {
 	struct stat st;
 	int fd CLEANUP_CLOSE = sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -475,15 +478,15 @@ bool store_tidy(int dir, const char *name)
 	if (sys_fstat(fd, &st) < 0)
 		return false;
 	bool ours = S_ISREG(st.st_mode) && (st.st_uid == geteuid() || geteuid() == 0);
-	return ours && claim(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
+	return ours && lock_temporary(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
 }
 
 /* Fills and places the temporary file; the caller removes it when this fails. */
-static int store_place(const struct resolved *old, const struct source_path *at, const struct store_id *id,
-                       const char *temporary, int fd, store_fill fill, void *arg)
+static int store_fill_and_rename(const struct resolved *old, const struct source_path *at, const struct store_id *id,
+                                 const char *temporary, int fd, store_fill fill, void *arg)
 {
 	struct stat before, after;
-	int rc = check_id(old->fd, id, &before);
+	int rc = store_check_id(old->fd, id, &before);
 	if (rc == 0)
 		rc = fill(arg, fd);
 	if (rc == 0 && (sys_fchown(fd, before.st_uid, before.st_gid) < 0 || sys_fchmod(fd, before.st_mode & 07777) < 0))
@@ -493,14 +496,14 @@ static int store_place(const struct resolved *old, const struct source_path *at,
 	if (rc == 0)
 		rc = store_flush(fd, sys_fsync);
 	if (rc == 0)
-		rc = check_name(at, id);
+		rc = store_check_name(at, id);
 	/* The name in the directory must still be that file: not a link to it, not another file. */
 	if (rc == 0 && sys_fstatat(old->dir, old->name, &after, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = errno == ENOENT ? -ESTALE : -errno;
 	if (rc == 0 && (after.st_dev != id->dev || after.st_ino != id->ino))
 		rc = -ESTALE;
 	if (rc == 0)
-		rc = check_id(old->fd, id, &after);
+		rc = store_check_id(old->fd, id, &after);
 	if (rc < 0)
 		return rc;
 	if (before.st_size != after.st_size || !time_is_same(before.st_mtim, after.st_mtim))
@@ -511,11 +514,11 @@ static int store_place(const struct resolved *old, const struct source_path *at,
 static int replace_locked(const struct resolved *old, const struct source_path *at, const struct store_id *id,
                           store_fill fill, void *arg)
 {
-	char temporary[sizeof TEMPORARY + RANDOM];
-	int fd CLEANUP_CLOSE = make_temporary(old->dir, temporary);
+	char temporary[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS];
+	int fd CLEANUP_CLOSE = create_temporary(old->dir, temporary);
 	if (fd < 0)
 		return fd;
-	int rc = store_place(old, at, id, temporary, fd, fill, arg);
+	int rc = store_fill_and_rename(old, at, id, temporary, fd, fill, arg);
 	if (rc < 0) {
 		unlinkat(old->dir, temporary, 0);
 		return rc;
@@ -527,9 +530,9 @@ static int replace_locked(const struct resolved *old, const struct source_path *
 int store_replace(const struct source_path *at, const struct store_id *id, store_fill fill, void *arg)
 {
 	struct resolved old = RESOLVED_INIT;
-	int rc = open_locked(at, id, RESOLVER_PLACE, &old);
+	int rc = store_open_locked(at, id, RESOLVER_PLACE, &old);
 	if (rc == 0)
 		rc = replace_locked(&old, at, id, fill, arg);
-	close_locked(at, &old);
+	store_close_locked(at, &old);
 	return rc;
 }

@@ -229,7 +229,7 @@ static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r
 		return rc;
 	const struct match_file raw = {read_raw, file};
 	/* The earlier scan may have seen only the first part of that line. */
-	rc = opened_line_begin(file, r->scanned, UINT64_MAX, &from);
+	rc = opened_find_line_start(file, r->scanned, UINT64_MAX, &from);
 	if (rc == 0)
 		rc = match_may(m, &raw, from, &at);
 	opened_put(file);

@@ -61,7 +61,7 @@ static int look_through_file(struct look *l, struct opened *file)
 	int rc = 0;
 	for (ssize_t got = 1; rc == 0 && got > 0;) {
 		char *p = buf_reserve(&bytes, PIECE);
-		got = p ? opened_stored(file, p, PIECE, off + bytes.n) : buf_err(&bytes);
+		got = p ? opened_pread_raw(file, p, PIECE, off + bytes.n) : buf_err(&bytes);
 		if (got < 0)
 			return (int)got;
 		const char *newline = memrchr(p, '\n', (size_t)got);

@@ -161,7 +161,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs source;
-	int rc = resolver_space(catalog_resolver(fs_of(req)->catalog), &source);
+	int rc = resolver_statvfs(catalog_resolver(fs_of(req)->catalog), &source);
 	if (rc == -EINTR) {
 		reply_error(req, rc);
 		return;

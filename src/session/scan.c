@@ -472,7 +472,7 @@ static int take_long(struct scan *sc, struct window *w, uint64_t to)
 /* A hole holds no newline. */
 static void skip_hole(const struct scan *sc, struct window *w, uint64_t to)
 {
-	int64_t data = opened_data(sc->s->file, w->offset);
+	int64_t data = opened_seek_data(sc->s->file, w->offset);
 
 	if (data < 0 && data != -ENXIO)
 		return;

@@ -48,7 +48,7 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 		if (got > 0 && cancel_check() < 0)
 			return -EINTR;
 		size_t most = n - got < PIECE ? n - got : PIECE;
-		ssize_t r = is_stored ? opened_stored(s->file, p + got, most, off + got)
+		ssize_t r = is_stored ? opened_pread_raw(s->file, p + got, most, off + got)
 		                      : opened_pread(s->file, p + got, most, off + got);
 		if (r < 0)
 			return r;

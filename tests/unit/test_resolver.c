@@ -271,11 +271,11 @@ static void own_mount_is_not_asked(void **state)
 	put_link("/proc", "source/there", geteuid());
 	put_link("/proc/version", "source/file", geteuid());
 	assert_int_equal(stat("/proc", &st), 0);
-	resolver_forbid(world.r, st.st_dev);
+	resolver_forbid_device(world.r, st.st_dev);
 	assert_int_equal(reached("there"), -ELOOP);
 	assert_int_equal(reached("file"), -ELOOP);
 	/* And what is on another file system is not asked under a lock. */
-	resolver_forbid(world.r, 0);
+	resolver_forbid_device(world.r, 0);
 	assert_int_equal(reached("there"), -EXDEV);
 	struct resolved got = RESOLVED_INIT;
 	const struct source_path where = {world.r, "file"};
@@ -315,7 +315,7 @@ struct work {
 static void work_run(struct blocking_call *p)
 {
 	struct work *w = (struct work *)p;
-	w->asked = blocking_asks(w->device);
+	w->asked = blocking_check_device(w->device);
 	if (w->gate && w->asked == 0) {
 		pthread_mutex_lock(w->gate);
 		pthread_mutex_unlock(w->gate);

@@ -159,7 +159,8 @@ static void never_more(void **state)
 			uid_t uid = ADA + user % 3;
 			bool in_team = user / 3 & 1, in_club = user / 6 & 1;
 			enum rights_class class = uid == ADA ? RIGHTS_OWNER : in_team ? RIGHTS_GROUP : RIGHTS_OTHERS;
-			unsigned shown = rights_of(&r, class, ADA, TEAM), may = one_may(&r, uid, in_team, in_club);
+			unsigned shown = rights_of_class(&r, class, ADA, TEAM),
+				 may = one_may(&r, uid, in_team, in_club);
 			if (shown & ~may & 7)
 				fail_msg("%u:%u %03o [%s]: user %u gets %o, may %o", r.uid, r.gid, mode, acls[i / 2048],
 				         uid, shown, may & 7);
@@ -266,10 +267,10 @@ static void real_files(void **state)
 static void grants(void **state)
 {
 	(void)state;
-	assert_int_equal(rights_with(0751, RIGHTS_X, 0644), 0644);
-	assert_int_equal(rights_with(0750, RIGHTS_X, 0666), 0660);
-	assert_int_equal(rights_with(0751, RIGHTS_R | RIGHTS_X, 0777), 0770);
-	assert_int_equal(rights_with(0000, RIGHTS_X, 0777), 0);
+	assert_int_equal(mode_for_classes(0751, RIGHTS_X, 0644), 0644);
+	assert_int_equal(mode_for_classes(0750, RIGHTS_X, 0666), 0660);
+	assert_int_equal(mode_for_classes(0751, RIGHTS_R | RIGHTS_X, 0777), 0770);
+	assert_int_equal(mode_for_classes(0000, RIGHTS_X, 0777), 0);
 }
 
 int main(void)

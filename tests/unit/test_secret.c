@@ -221,7 +221,7 @@ static void assert_read(const char *text, const char *expected)
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, text);
 	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_redact(r);
+	resolver_set_redact(r);
 	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
 	assert_int_equal(opened_new(r, &got, &file), 0);
 	assert_int_equal(opened_pread(file, piece, sizeof piece, 0), n);
@@ -236,7 +236,7 @@ static void assert_read(const char *text, const char *expected)
 			assert_memory_equal(piece, expected + at, (size_t)size);
 		}
 	}
-	assert_int_equal(opened_stored(file, piece, sizeof piece, 0), n);
+	assert_int_equal(opened_pread_raw(file, piece, sizeof piece, 0), n);
 	assert_memory_equal(piece, text, n);
 	opened_put(file);
 	resolver_close(r);
@@ -305,7 +305,7 @@ static void what_was_written_since_is_looked_through_anew(void **state)
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{}\n{\"" KEY);
 	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_redact(r);
+	resolver_set_redact(r);
 	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
 	assert_int_equal(opened_new(r, &got, &file), 0);
 	assert_int_equal(opened_pread(file, piece, sizeof piece, 5), strlen(KEY));
@@ -340,7 +340,7 @@ static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_redact(r);
+	resolver_set_redact(r);
 	for (int i = 0; i < 3 * 2 * 20 * 4; i++) {
 		const char *const *text = texts[i % 3];
 		bool is_remembered = i / 3 % 2;
@@ -379,7 +379,7 @@ static void a_file_that_grows_is_read(void **state)
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{\"" KEY "\"}\n");
 	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_redact(r);
+	resolver_set_redact(r);
 	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
 	assert_int_equal(opened_new(r, &got, &file), 0);
 	for (int i = 0; i < 20; i++) {
@@ -405,7 +405,7 @@ static void a_file_whose_hidden_line_goes_on_is_the_same(void **state)
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"y\":\"hf_example0");
 	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_redact(r);
+	resolver_set_redact(r);
 	assert_int_equal(session_open(&(struct source_path){r, "f"}, &s), 0);
 	add_file(path, "example0example0example0\"}\n");
 	assert_int_equal(session_grow(s), 1);

@@ -536,7 +536,7 @@ static void free_call(struct blocking_call *p)
 
 static void occupy_all(unsigned attempt)
 {
-	struct blocking_pool *pool = resolver_pool(place.at.resolver);
+	struct blocking_pool *pool = resolver_blocking_pool(place.at.resolver);
 	(void)attempt;
 	for (int i = 0; i < BLOCKING_THREADS; i++) {
 		struct blocking_call *p = calloc(1, sizeof *p);

@@ -178,7 +178,7 @@ static int locked_while_filled(void *arg, int fd)
 	(void)fd;
 	while ((e = readdir(d)))
 		if (store_is_temporary(e->d_name)) {
-			assert_false(store_tidy(dirfd(d), e->d_name));
+			assert_false(store_remove_leftover(dirfd(d), e->d_name));
 			*seen = true;
 		}
 	return -EIO;
@@ -198,12 +198,12 @@ static void left_behind(void **state)
 		start(OLD);
 		CLEANUP_CLOSE int fd = openat(dir, ".sessionfs-abc123", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		let_fail(c, 1, 1, EIO);
-		bool gone = store_tidy(dir, ".sessionfs-abc123");
+		bool gone = store_remove_leftover(dir, ".sessionfs-abc123");
 		plan.on = false;
 		assert_int_equal(files_beside(), gone ? 1 : 2);
 		assert_int_equal(unlinkat(dir, ".sessionfs-abc123", 0), gone ? -1 : 0);
 	}
-	assert_true(store_tidy(dir, ".sessionfs-abc123"));
+	assert_true(store_remove_leftover(dir, ".sessionfs-abc123"));
 	assert_false(store_is_temporary(".sessionfs-abc12"));
 	assert_false(store_is_temporary(".sessionfs-abc1234"));
 	assert_false(store_is_temporary(".sessionfs-abc.23"));

@@ -30,7 +30,7 @@ struct catalog_options {
 	unsigned fresh_ms; /* how long a look stays valid without inotify; 0: CATALOG_FRESH_MS */
 	bool poll;         /* do not use inotify */
 	bool redact;       /* hide what looks like a key in all that is read: opened_pread */
-	bool tidy;         /* remove temporary files of writers that were killed: store_tidy */
+	bool tidy;         /* remove temporary files of writers that were killed: store_remove_leftover */
 };
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);

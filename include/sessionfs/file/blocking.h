@@ -52,9 +52,9 @@ int blocking_wait(struct blocking_pool *pool, struct blocking_call *const *v, si
 int blocking_run(struct blocking_pool *pool, struct blocking_call *p);
 
 /* Whether this thread belongs to a pool. */
-bool blocking_is_here(void);
+bool blocking_on_pool_thread(void);
 /* Call before a system call that asks this device. 0, or -ETIMEDOUT if a thread that was left behind waits for the
  * device. On a thread that belongs to no pool this does nothing. */
-int blocking_asks(dev_t device);
+int blocking_check_device(dev_t device);
 
 #endif

@@ -16,7 +16,7 @@ struct opened;
 
 /* The one door to what session files hold: every read of their bytes goes through it. As pread(2), with a negative
  * errno. It waits for whoever serves the file: opened_pread does not. */
-ssize_t contents_read(int fd, void *p, size_t n, uint64_t off);
+ssize_t file_pread(int fd, void *p, size_t n, uint64_t off);
 
 /* Takes file->fd over, even if it fails. The first reference is the caller's. `r` can be NULL. 0 or -ENOMEM. */
 int opened_new(struct resolver *r, struct resolved *file, struct opened **ret);
@@ -34,12 +34,12 @@ bool opened_is_foreign(const struct opened *o);
  * it changes meanwhile. */
 ssize_t opened_pread(struct opened *o, void *p, size_t n, uint64_t off);
 /* The same of the bytes as they are stored. Only for who shows none of them but what secret_prefix_size allows. */
-ssize_t opened_stored(struct opened *o, void *p, size_t n, uint64_t off);
+ssize_t opened_pread_raw(struct opened *o, void *p, size_t n, uint64_t off);
 bool opened_redacts(const struct opened *o);
 /* Where the line begins that contains `off`; one that begins more than `most` bytes before, as if it began there. 0 or
  * a negative errno (-EINTR by cancel_check). */
-int opened_line_begin(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret);
+int opened_find_line_start(struct opened *o, uint64_t off, uint64_t most, uint64_t *ret);
 /* As lseek(2) with SEEK_DATA, with a negative errno. */
-int64_t opened_data(struct opened *o, uint64_t off);
+int64_t opened_seek_data(struct opened *o, uint64_t off);
 
 #endif

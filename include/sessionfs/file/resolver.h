@@ -34,12 +34,12 @@ void resolver_close(struct resolver *r);
 struct resolver *resolver_get(struct resolver *r);
 void resolver_put(struct resolver *r);
 /* The device of our own mount, once it is known. Nothing on it is asked for. */
-void resolver_forbid(struct resolver *r, dev_t device);
+void resolver_forbid_device(struct resolver *r, dev_t device);
 /* From now on what looks like a key is hidden in all that is read of files (opened_pread). Call it before any is. */
-void resolver_redact(struct resolver *r);
+void resolver_set_redact(struct resolver *r);
 bool resolver_redacts(const struct resolver *r);
 /* The pool for servers that may not answer. */
-struct blocking_pool *resolver_pool(const struct resolver *r);
+struct blocking_pool *resolver_blocking_pool(const struct resolver *r);
 
 /* A name under the source; borrowed. */
 struct source_path {
@@ -59,7 +59,7 @@ struct resolved {
 	int dir;                 /* with RESOLVER_PLACE, O_PATH: the directory that it lies in, wherever links led */
 	char name[NAME_MAX + 1]; /* and its name there, which is no link */
 	struct stat st;
-	struct statvfs space; /* resolver_space's */
+	struct statvfs space; /* resolver_statvfs's */
 	bool linked;          /* through a link, or on another file system: changes there cause no event */
 	bool foreign;         /* its file system may wait for somebody else */
 	bool closed;          /* a link led through a directory whose mode does not let everybody through */
@@ -85,9 +85,9 @@ int resolve_file(const struct source_path *at, enum resolve_how how, int flags, 
 int resolve_dir(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret);
 /* How much space there is where the source lies; it waits as RESOLVER_WAIT does. -ENOENT or -ENOTDIR if the source is
  * gone. */
-int resolver_space(struct resolver *r, struct statvfs *ret);
+int resolver_statvfs(struct resolver *r, struct statvfs *ret);
 /* The attributes of a name in a directory that is not foreign, in one system call. -EXDEV as for RESOLVER_NOW, and for
  * a link. */
-int resolve_look(const struct resolver *r, int dir, const char *name, struct stat *ret);
+int resolve_fstatat(const struct resolver *r, int dir, const char *name, struct stat *ret);
 
 #endif

@@ -53,10 +53,10 @@ void rights_release(struct rights *r);
 bool rights_are_equal(const struct rights *a, const struct rights *b);
 
 /* What everybody in the class of (uid, gid) may do with r. */
-unsigned rights_of(const struct rights *r, enum rights_class who, uid_t uid, gid_t gid);
+unsigned rights_of_class(const struct rights *r, enum rights_class who, uid_t uid, gid_t gid);
 /* The same for all three classes, as a mode. */
 mode_t rights_mode(const struct rights *r, uid_t uid, gid_t gid);
 /* The part of `grant` (a mode) for classes that have all of `bits` in `mode`. */
-mode_t rights_with(mode_t mode, unsigned bits, mode_t grant);
+mode_t mode_for_classes(mode_t mode, unsigned bits, mode_t grant);
 
 #endif

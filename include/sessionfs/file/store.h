@@ -57,6 +57,6 @@ bool store_is_temporary(const char *name);
 
 /* Removes such a file from the directory if it was left behind: a regular file of ours that nobody has locked to fill
  * it. False if there may still be one under the name. */
-bool store_tidy(int dir, const char *name);
+bool store_remove_leftover(int dir, const char *name);
 
 #endif
