@@ -75,7 +75,7 @@ static void header_take(struct json_value v, struct buf *out)
 
 static const char *header_check(const struct record *r, struct header *h)
 {
-	const char *why = format_refuses(r, &h->is_later);
+	const char *why = format_rejects_file(r, &h->is_later);
 	if (why)
 		return why;
 	header_take(r->id, &h->id);

@@ -32,7 +32,7 @@ static uint64_t hash_ends(const struct catalog *c, const struct session *s, uint
 	uint64_t x = 0;
 
 	for (int i = 0; i < 2; i++) {
-		if (session_pread_stored(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
+		if (session_pread_raw(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
 			return 0;
 		x = hash_bytes(&c->open.secret, x, bytes, n);
 	}
@@ -230,7 +230,7 @@ static void replace(struct catalog *c, struct open_index *x, struct session *s, 
 
 static int copy_and_grow(const struct catalog *c, struct session *s, struct session **ret, struct finding *ret_found)
 {
-	int rc = session_rdlock_wanted(s);
+	int rc = session_rdlock_cancellable(s);
 	if (rc < 0)
 		return rc;
 	rc = session_copy(s, ret);
@@ -279,7 +279,7 @@ static int grow_copy(struct catalog *c, struct open_index *x)
 static int grow_in_place(const struct catalog *c, struct open_index *x, struct finding *ret_found)
 {
 	struct session *s = x->session;
-	int rc = session_wrlock_wanted(s, READERS_NS);
+	int rc = session_wrlock_cancellable(s, READERS_NS);
 	if (rc < 0)
 		return rc;
 	rc = session_grow(s);
@@ -294,10 +294,10 @@ static int grow_in_place(const struct catalog *c, struct open_index *x, struct f
 static int grow_index(struct catalog *c, struct open_index *x)
 {
 	struct finding f = {0};
-	int rc = session_rdlock_wanted(x->session);
+	int rc = session_rdlock_cancellable(x->session);
 	if (rc < 0)
 		return rc;
-	bool changed = session_changed(x->session);
+	bool changed = session_has_grown(x->session);
 	session_unlock(x->session);
 	if (!changed)
 		return 0;
@@ -350,7 +350,7 @@ static int get_once(struct catalog *c, uint32_t slot, unsigned how, struct sessi
 	if (look)
 		rc = grow_index(c, x);
 	if (rc == 0)
-		rc = session_rdlock_wanted(x->session);
+		rc = session_rdlock_cancellable(x->session);
 	if (rc) {
 		lock_acquire(&c->lock);
 		open_index_put(c, x);

@@ -19,7 +19,7 @@ struct kept {
 	size_t memory;
 	struct session_facts of;
 	struct fact_label *labels; /* `of` has them, too */
-	uint64_t *marks;           /* of each entry with usage, in file order: use_mark.hash, and MARK_... */
+	uint64_t *marks;           /* of each entry with usage, in file order: usage_mark.hash, and MARK_... */
 	size_t n_marks;
 	bool repeats; /* an id may stand in it twice */
 	struct fact_use uses[];

@@ -279,8 +279,8 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 			buf_release(&f->found.texts[k]);
 	}
 	f->entries = session_count(x);
-	f->relinks = session_relinks(x);
-	f->marks = session_marks(x);
+	f->relinks = session_relink_count(x);
+	f->marks = session_label_serial(x);
 	return rc;
 }
 
@@ -320,7 +320,7 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
 		/* Earlier hits still hold if the new lines moved no entry and no label. */
 		const struct session_hits *before = r->state == ROW_GROWN ? r->hits : NULL;
-		if (before && before->relinks == session_relinks(x) && before->marks == session_marks(x) &&
+		if (before && before->relinks == session_relink_count(x) && before->marks == session_label_serial(x) &&
 		    before->entries <= session_count(x)) {
 			from = before->entries;
 			rc = copy_hits(&before->found, &f->found);

@@ -49,7 +49,7 @@ static void gather_release(struct gather *g)
 }
 
 /* Adds a sum of the index to that of its day, and of its model by name. Without entries it is that of its record. */
-static int gather_use(const struct session *s, const struct session_use *more, struct reader *reader, struct gather *g)
+static int gather_use(const struct session *s, const struct usage_bucket *more, struct reader *reader, struct gather *g)
 {
 	/* The day of the entry's usage.json: of its own time, else of the file's. */
 	struct use_key key = {more->day, 0};
@@ -69,7 +69,7 @@ static int gather_use(const struct session *s, const struct session_use *more, s
 	use->date = key.day;
 	use->of_results = key.of_results;
 	use->entries += more->entries ? more->entries : 1;
-	usage_add(&use->sum, more->entries ? more->sum : usage_of(part_usage(&r)));
+	usage_add(&use->sum, more->entries ? more->sum : usage_from_json(part_usage(&r)));
 	return 0;
 }
 
@@ -102,8 +102,8 @@ static int gather_uses(const struct session *s, struct reader *reader, struct ga
 	for (size_t i = 0; i < used.n && rc == 0; i++)
 		rc = apart[i] ? 0 : gather_use(s, &used.v[i], reader, g);
 	for (size_t i = 0; i < used.n_marks && rc == 0; i++) {
-		const struct use_mark *m = &used.marks[i];
-		const struct session_use one = {.day = used.v[m->use].day, .record = m->entry};
+		const struct usage_mark *m = &used.marks[i];
+		const struct usage_bucket one = {.day = used.v[m->use].day, .record = m->entry};
 		if (apart[m->use] && !(g->marks[i] & MARK_LEFT_OUT))
 			rc = gather_use(s, &one, reader, g);
 	}
@@ -170,7 +170,7 @@ static int gather_labels(const struct session *s, struct gather *g)
 	int rc = n > 0 ? matcher_open(&no_words, &m) : 0;
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		size_t start = texts->n, text, name;
-		uint32_t entry = session_labelled(s, i);
+		uint32_t entry = session_nth_labelled(s, i);
 		if (!session_label(s, entry, texts))
 			continue;
 		text = texts->n - start;

@@ -108,7 +108,7 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 	case TERM_MODEL:
 		return e->type == RECORD_MODEL_CHANGE || e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
 	case TERM_FILE:
-		return entry_uses_files(e) ? UNKNOWN : NO;
+		return entry_has_file_calls(e) ? UNKNOWN : NO;
 	case TERM_LABEL:
 		return session_label_record(s, i) == NO_ENTRY ? NO : UNKNOWN;
 	case TERM_AFTER:

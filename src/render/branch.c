@@ -67,7 +67,7 @@ static int branch_read_path(struct branch_labels *b, const struct branch_line *v
 		if (rc < 0)
 			return rc;
 		const struct label_change *change =
-		    session_label_change_of(b->changes, b->n, session_entry_by_id(b->s, r.target_id));
+		    session_label_change_find(b->changes, b->n, session_entry_by_id(b->s, r.target_id));
 		if (change)
 			b->given[change - b->changes] = v[k].entry;
 	}
@@ -116,7 +116,7 @@ static int branch_add_labels(struct branch_labels *b, struct branch_line *v, siz
 		return rc;
 	branch_sees(b, session_entry_by_id(b->s, r.id));
 	for (size_t k = 0; k < path; k++) {
-		const struct label_change *change = session_label_change_of(b->changes, b->n, v[k].entry);
+		const struct label_change *change = session_label_change_find(b->changes, b->n, v[k].entry);
 		rc = change ? branch_gives(b, change) : 1;
 		if (rc == 0)
 			rc = session_load(b->s, change->record, &b->line, &r);

@@ -43,7 +43,7 @@ static enum shown shows(const struct session *s, uint32_t i)
 		return NOT;
 	switch (part_role_as(e->type, e->role)) {
 	case ROLE_ASSISTANT:
-		return e->flags & ENTRY_SILENT && session_label_record(s, i) == NO_ENTRY ? NOT : SURELY;
+		return e->flags & ENTRY_NO_TEXT && session_label_record(s, i) == NO_ENTRY ? NOT : SURELY;
 	case ROLE_BRANCH_SUMMARY:
 		return e->type == RECORD_MESSAGE || e->flags & ENTRY_SUMMARY ? SURELY : NOT;
 	case ROLE_USER:
@@ -121,7 +121,7 @@ static bool is_in_list(const struct session *s, uint32_t above)
 {
 	uint32_t ring = NO_ENTRY;
 
-	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_parent(s, i, &ring)) {
 		const struct entry *e = session_entry(s, i);
 		if (shows(s, i) != NOT)
 			return e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION;
@@ -138,7 +138,7 @@ static void chat_begin_line(const struct session *s, uint32_t above, struct buf 
 static uint32_t above_of(const struct session *s, uint32_t i)
 {
 	uint32_t ring = NO_ENTRY;
-	return session_walk_up(s, i, &ring);
+	return session_walk_parent(s, i, &ring);
 }
 
 void chat_duration(double ms, struct buf *out)
@@ -244,7 +244,7 @@ static uint32_t called_above(const struct session *s, uint32_t i)
 	unsigned k = 0;
 
 	do {
-		i = session_walk_up(s, i, &ring);
+		i = session_walk_parent(s, i, &ring);
 		role = i != NO_ENTRY ? session_entry(s, i)->role : ROLE_ASSISTANT;
 	} while (role != ROLE_ASSISTANT && role != ROLE_TOOL_RESULT && k++ < SKIPPED);
 	return i;
@@ -364,7 +364,7 @@ static uint32_t caller_above(const struct session *s, uint32_t above, bool goes_
 	uint32_t ring = NO_ENTRY;
 	bool said = false;
 
-	for (uint32_t i = above; i != NO_ENTRY && (goes_on || !said); i = session_walk_up(s, i, &ring)) {
+	for (uint32_t i = above; i != NO_ENTRY && (goes_on || !said); i = session_walk_parent(s, i, &ring)) {
 		const struct entry *e = session_entry(s, i);
 		if (e->role == ROLE_ASSISTANT)
 			return e->flags & ENTRY_HAS_CALLS && (e->flags & ENTRY_FAILED ? !said : goes_on) ? i : NO_ENTRY;
@@ -380,7 +380,7 @@ static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t 
 	uint32_t ring = NO_ENTRY;
 	unsigned left = n, k = 0;
 
-	for (uint32_t i = above; i != NO_ENTRY && i != caller; i = session_walk_up(s, i, &ring)) {
+	for (uint32_t i = above; i != NO_ENTRY && i != caller; i = session_walk_parent(s, i, &ring)) {
 		if (session_call(s, i, &k) != caller || k == 0 || k > n || answered[k - 1])
 			continue;
 		answered[k - 1] = true;
@@ -399,7 +399,7 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 
 	if (caller == NO_ENTRY)
 		return 0;
-	unsigned n = session_calls(s, caller);
+	unsigned n = session_call_count(s, caller);
 	bool few[64] = {0}, *many CLEANUP_FREE = n > sizeof few ? calloc(n, 1) : NULL;
 	bool *answered = n > sizeof few ? many : few;
 	if (!answered)
@@ -590,7 +590,7 @@ bool render_chat_has(const struct session *s, uint32_t at)
 	uint32_t ring = NO_ENTRY;
 	struct record r;
 
-	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_parent(s, i, &ring)) {
 		enum shown shown = shows(s, i);
 		bool calls = session_entry(s, i)->flags & ENTRY_HAS_CALLS;
 		if (shown == SURELY || calls ||
@@ -622,7 +622,7 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 		return 0;
 	if (e->role == ROLE_TOOL_RESULT)
 		return show_result(p, i, reader, out);
-	uint32_t above = session_walk_up(s, i, &ring);
+	uint32_t above = session_walk_parent(s, i, &ring);
 	int rc = show_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
 	if (rc < 0 || shows(s, i) == NOT)
 		return rc;

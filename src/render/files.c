@@ -128,7 +128,7 @@ enum nested call_ending(const struct session *s, const struct part_call *call, u
 {
 	if (call->nested || result == NO_ENTRY)
 		return call->nested ? call->nested : NESTED_OPEN;
-	return entry_is_refused(session_entry(s, result)) ? NESTED_FAILED : NESTED_DONE;
+	return entry_result_failed(session_entry(s, result)) ? NESTED_FAILED : NESTED_DONE;
 }
 
 int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
@@ -142,7 +142,7 @@ int files_each(const struct session *s, int (*fn)(void *arg, const struct file_u
 
 	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
 		struct part_call call = {0};
-		if (!entry_uses_files(session_entry(s, i)))
+		if (!entry_has_file_calls(session_entry(s, i)))
 			continue;
 		rc = session_read(s, i, &reader, &r);
 		while (rc == 0 && part_call_next(&r, &call)) {

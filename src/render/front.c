@@ -178,7 +178,7 @@ int front_add_path(const struct place *p, const struct totals *t, struct buf *ou
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		rc = session_read(p->session, path[i], &reader, &r);
 		if (rc == 0)
-			usage_add(&all.usage, usage_of(part_usage(&r)));
+			usage_add(&all.usage, usage_from_json(part_usage(&r)));
 	}
 	return rc < 0 ? rc : front_add(p, &all, out);
 }

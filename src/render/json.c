@@ -353,7 +353,7 @@ static int count_role(struct info *info, const struct session *s, uint32_t i, st
 	return 0;
 }
 
-static int count_usage(struct info *info, const struct session *s, const struct session_use *use, struct line *line)
+static int count_usage(struct info *info, const struct session *s, const struct usage_bucket *use, struct line *line)
 {
 	struct record r;
 	int rc = session_load(s, use->record, line, &r);

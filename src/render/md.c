@@ -496,7 +496,7 @@ bool render_transcript_has(const struct session *s, uint32_t at)
 {
 	uint32_t ring = NO_ENTRY;
 
-	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_parent(s, i, &ring))
 		if (!(session_entry(s, i)->flags & ENTRY_NO_MESSAGE))
 			return true;
 	return false;
@@ -518,7 +518,7 @@ static int transcript_segment(const struct place *p, const void *item, bool is_f
 		return rc;
 	/* An entry without text may still have cost something. */
 	if (usage)
-		usage_add(usage, usage_of(part_usage(&r)));
+		usage_add(usage, usage_from_json(part_usage(&r)));
 	if (e->flags & ENTRY_NO_MESSAGE)
 		return 0;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};

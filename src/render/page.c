@@ -477,7 +477,7 @@ static int page_segment(const struct place *p, const void *of, bool is_first, st
 	if (rc < 0)
 		return rc;
 	if (usage)
-		usage_add(usage, usage_of(part_usage(&g.r)));
+		usage_add(usage, usage_from_json(part_usage(&g.r)));
 	rc = page_add_entry(&g);
 	return rc < 0 ? rc : buf_err(out);
 }

@@ -47,7 +47,7 @@ static void add_class(struct page *g)
 		class = "meta";
 	buf_adds(g->out, class ? class : "custom");
 	/* Calls that stand at the entry itself are shown with it. */
-	unsigned n = session_calls(g->s, g->entry);
+	unsigned n = session_call_count(g->s, g->entry);
 	bool calls = n > 64 || g->item->answered != (n ? UINT64_MAX >> (64 - n) : 0);
 	if (!calls && !chat_shows(g->s, g->entry, &g->r))
 		buf_adds(g->out, " aside");
@@ -88,7 +88,7 @@ static void article_add_heading(struct page *g)
 
 static void article_add_usage(struct page *g)
 {
-	struct usage u = usage_of(part_usage(&g->r));
+	struct usage u = usage_from_json(part_usage(&g->r));
 
 	if (!(u.total > 0) && !(u.cost > 0))
 		return;

@@ -187,10 +187,10 @@ static bool has_row(const struct session *s, uint32_t i, uint32_t position)
 {
 	unsigned flags = session_entry(s, i)->flags;
 	if (session_entry(s, i)->role != ROLE_ASSISTANT)
-		flags &= ~(unsigned)ENTRY_SILENT;
+		flags &= ~(unsigned)ENTRY_NO_TEXT;
 	if (!(flags & ENTRY_CONVERSATION) || (flags & ENTRY_NO_MESSAGE))
 		return false;
-	return !(flags & ENTRY_SILENT) || i == position || session_label_record(s, i) != NO_ENTRY;
+	return !(flags & ENTRY_NO_TEXT) || i == position || session_label_record(s, i) != NO_ENTRY;
 }
 
 static bool is_row(const struct drawing *d, uint32_t i)
@@ -200,7 +200,7 @@ static bool is_row(const struct drawing *d, uint32_t i)
 
 bool render_tree_has(const struct session *s)
 {
-	uint32_t position = session_position(s);
+	uint32_t position = session_current_position(s);
 	for (uint32_t i = 0; i < session_count(s); i++)
 		if (has_row(s, i, position))
 			return true;
@@ -401,7 +401,7 @@ static int drawing_begin(struct drawing *d, const struct session *s)
 {
 	d->s = s;
 	d->n = session_count(s);
-	d->position = session_position(s);
+	d->position = session_current_position(s);
 	row_source_init(&d->src, s);
 	if (d->n == 0)
 		return 0;
@@ -413,7 +413,7 @@ static int drawing_begin(struct drawing *d, const struct session *s)
 	if (rc < 0)
 		return rc;
 	uint32_t ring = NO_ENTRY;
-	for (uint32_t i = session_leaf(s); i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+	for (uint32_t i = session_leaf(s); i != NO_ENTRY; i = session_walk_parent(s, i, &ring))
 		d->flags[i] |= ACTIVE;
 	find_rows(d);
 	d->leaf_row = d->position;

@@ -74,7 +74,7 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 	for (uint32_t i = 0; i < session_count(s) && out->n == start; i++) {
 		const struct entry *e = session_entry(s, i);
 		struct record r;
-		if (e->role != role || e->flags & ENTRY_SILENT)
+		if (e->role != role || e->flags & ENTRY_NO_TEXT)
 			continue;
 		int rc = session_load(s, i, &line, &r);
 		rc = rc == 0 ? cancel_check() : rc;
@@ -231,7 +231,7 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 	row_source_init(&src, s);
 	size_t start = out->n;
 	/* When the table is saved later, this number tells from which state it was made. */
-	buf_addf(out, RENDER_LABELS_HEADING "\tas of line %" PRIu32 "\n", session_lines(s));
+	buf_addf(out, RENDER_LABELS_HEADING "\tas of line %" PRIu32 "\n", session_line_count(s));
 	size_t rows = out->n;
 	for (uint32_t i = 0; i < session_count(s); i++) {
 		const struct entry *e = session_entry(s, i);
@@ -297,8 +297,8 @@ double render_modified(const struct session *s)
 	double created = render_created(s);
 	struct timespec mtime = session_stat(s)->st_mtim;
 	double ms = (double)mtime.tv_sec * 1e3 + (double)mtime.tv_nsec / 1e6; /* rounded as Node does */
-	if (session_active(s) > 0)
-		return session_active(s);
+	if (session_last_active(s) > 0)
+		return session_last_active(s);
 	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created : text_rounded(ms);
 }
 

@@ -24,19 +24,19 @@ enum {
 	STEP = 4096 /* entries between two calls of cancel_check */
 };
 
-#define NO_ITEM UINT32_MAX
-#define NOT_OPEN (UINT32_MAX - 1) /* of `under`: the item is not the one that its hash stands for */
+#define NO_CALL_ITEM UINT32_MAX
+#define CALL_NOT_OPEN (UINT32_MAX - 1) /* of `under`: the item is not the one that its hash stands for */
 
 /* ---- items ---- */
 
 /* 0: the value cannot be an id. */
-static uint64_t item_hash(const struct session *s, uint32_t item)
+static uint64_t call_item_hash(const struct session *s, uint32_t item)
 {
 	struct call_item it = s->calls.v[item];
 	return (uint64_t)(it.high & (CALL_FIRST - 1)) << 32 | it.low;
 }
 
-bool call_add(struct session *s, const struct json_value *id, struct buf *text)
+bool call_item_add(struct session *s, const struct json_value *id, struct buf *text)
 {
 	struct key key;
 	struct call_item item = {0};
@@ -52,14 +52,14 @@ bool call_add(struct session *s, const struct json_value *id, struct buf *text)
 	return true;
 }
 
-bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n)
+bool call_items_set_entry(struct session *s, uint32_t i, size_t begin, size_t n)
 {
 	size_t found = s->calls.n - begin;
 
 	if (n < found)
 		memmove(s->calls.v + begin, s->calls.v + begin + found - n, n * sizeof *s->calls.v);
 	s->calls.n = begin + n;
-	if (s->calls.n >= NOT_OPEN || (n > WIDE && !vec_reserve(&s->call_wides, 1)))
+	if (s->calls.n >= CALL_NOT_OPEN || (n > WIDE && !vec_reserve(&s->call_wides, 1)))
 		return false;
 	if (n)
 		s->calls.v[begin].high |= CALL_FIRST;
@@ -73,14 +73,14 @@ bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n)
 	return true;
 }
 
-static bool has_items(const struct session *s, uint32_t i)
+static bool entry_has_items(const struct session *s, uint32_t i)
 {
-	return has_flag(s, i, ENTRY_HAS_CALLS) || index_entry(s, i)->role == ROLE_TOOL_RESULT;
+	return has_flag(s, i, ENTRY_HAS_CALLS) || session_entry_at(s, i)->role == ROLE_TOOL_RESULT;
 }
 
 /* Of n numbers in rising order, `step` apart, the place of the last one that is not above `most`; the first one is not.
  */
-static size_t last_upto(const uint32_t *v, size_t n, size_t step, uint32_t most)
+static size_t last_not_above(const uint32_t *v, size_t n, size_t step, uint32_t most)
 {
 	size_t low = 0, high = n;
 
@@ -95,34 +95,34 @@ static size_t last_upto(const uint32_t *v, size_t n, size_t step, uint32_t most)
 }
 
 /* Past the items of the entry whose first one is `item`. */
-static uint32_t items_end(const struct session *s, uint32_t item)
+static uint32_t call_items_end(const struct session *s, uint32_t item)
 {
 	for (uint32_t end = item + 1; end <= item + WIDE; end++)
 		if (end == s->calls.n || s->calls.v[end].high & CALL_FIRST)
 			return end;
-	return s->call_wides.v[last_upto(&s->call_wides.v->begin, s->call_wides.n, 2, item)].end;
+	return s->call_wides.v[last_not_above(&s->call_wides.v->begin, s->call_wides.n, 2, item)].end;
 }
 
 /* The first item of entry i, which must have one. */
-static uint32_t entry_item(const struct session *s, uint32_t i)
+static uint32_t entry_first_item(const struct session *s, uint32_t i)
 {
 	uint32_t item = s->call_blocks.v[i / BLOCK];
 
 	for (uint32_t e = i - i % BLOCK; e < i; e++)
-		if (has_items(s, e))
-			item = items_end(s, item);
+		if (entry_has_items(s, e))
+			item = call_items_end(s, item);
 	return item;
 }
 
 /* The entry that an item belongs to. */
-static uint32_t item_entry(const struct session *s, uint32_t item)
+static uint32_t call_item_entry(const struct session *s, uint32_t item)
 {
-	size_t block = last_upto(s->call_blocks.v, s->call_blocks.n, 1, item);
+	size_t block = last_not_above(s->call_blocks.v, s->call_blocks.n, 1, item);
 	uint32_t e = (uint32_t)block * BLOCK;
 
 	for (uint32_t end = s->call_blocks.v[block];; e++) {
-		if (has_items(s, e))
-			end = items_end(s, end);
+		if (entry_has_items(s, e))
+			end = call_items_end(s, end);
 		if (item < end)
 			return e;
 	}
@@ -130,24 +130,24 @@ static uint32_t item_entry(const struct session *s, uint32_t item)
 
 /* ---- the walk ---- */
 
-/* For one hash: the call that the next result answers, or NO_ITEM. */
+/* For one hash: the call that the next result answers, or NO_CALL_ITEM. */
 struct open_call {
 	uint32_t low;
 	uint16_t high;
 	uint32_t item;
 };
 
-struct walk {
+struct call_walk {
 	const struct session *s;
 	uint32_t *answers;
 	uint32_t *first;        /* first item of each entry */
 	struct open_call *open; /* hashed */
-	uint32_t *under;        /* by item: what its hash stood for before, or NOT_OPEN */
-	uint32_t *again;        /* by call: the next one of its message with the same hash, or NO_ITEM */
+	uint32_t *under;        /* by item: what its hash stood for before, or CALL_NOT_OPEN */
+	uint32_t *again;        /* by call: the next one of its message with the same hash, or NO_CALL_ITEM */
 	size_t size;
 };
 
-static void calls_walk_release(struct walk *w)
+static void calls_walk_release(struct call_walk *w)
 {
 	free(w->first);
 	free(w->open);
@@ -155,7 +155,7 @@ static void calls_walk_release(struct walk *w)
 	free(w->again);
 }
 
-static struct open_call *open_find(const struct walk *w, uint64_t hash)
+static struct open_call *open_call_find(const struct call_walk *w, uint64_t hash)
 {
 	uint32_t low = (uint32_t)hash;
 	uint16_t high = (uint16_t)(hash >> 32);
@@ -164,21 +164,21 @@ static struct open_call *open_find(const struct walk *w, uint64_t hash)
 	while (w->open[at].low && (w->open[at].low != low || w->open[at].high != high))
 		at = at + 1 == w->size ? 0 : at + 1;
 	if (!w->open[at].low)
-		w->open[at] = (struct open_call){low, high, NO_ITEM};
+		w->open[at] = (struct open_call){low, high, NO_CALL_ITEM};
 	return &w->open[at];
 }
 
 /* From the last to the first, so that the hash then stands for the first. */
-static void enter_calls(struct walk *w, uint32_t begin, uint32_t end)
+static void walk_add_calls(struct call_walk *w, uint32_t begin, uint32_t end)
 {
 	for (uint32_t item = end; item-- > begin;) {
-		uint64_t hash = item_hash(w->s, item);
-		w->under[item] = NOT_OPEN;
-		w->again[item] = NO_ITEM;
+		uint64_t hash = call_item_hash(w->s, item);
+		w->under[item] = CALL_NOT_OPEN;
+		w->again[item] = NO_CALL_ITEM;
 		if (!hash)
 			continue;
-		struct open_call *open = open_find(w, hash);
-		if (open->item != NO_ITEM && open->item >= begin && open->item < end)
+		struct open_call *open = open_call_find(w, hash);
+		if (open->item != NO_CALL_ITEM && open->item >= begin && open->item < end)
 			w->again[item] = open->item;
 		else
 			w->under[item] = open->item;
@@ -187,19 +187,19 @@ static void enter_calls(struct walk *w, uint32_t begin, uint32_t end)
 }
 
 /* The n-th result takes the n-th call of the message with that id, and all further ones the last. */
-static void enter_result(struct walk *w, uint32_t i, uint32_t item)
+static void walk_match_result(struct call_walk *w, uint32_t i, uint32_t item)
 {
-	uint64_t hash = item_hash(w->s, item);
+	uint64_t hash = call_item_hash(w->s, item);
 
-	w->under[item] = NOT_OPEN;
+	w->under[item] = CALL_NOT_OPEN;
 	if (!hash)
 		return;
-	struct open_call *open = open_find(w, hash);
+	struct open_call *open = open_call_find(w, hash);
 	uint32_t call = open->item;
-	if (call == NO_ITEM)
+	if (call == NO_CALL_ITEM)
 		return;
 	w->under[item] = call;
-	if (w->again[call] != NO_ITEM)
+	if (w->again[call] != NO_CALL_ITEM)
 		open->item = w->again[call];
 	w->answers[item] = call;
 	if (w->answers[call] > i)
@@ -207,31 +207,31 @@ static void enter_result(struct walk *w, uint32_t i, uint32_t item)
 }
 
 /* Comes to entry i on the way down, or leaves it on the way up. */
-static void visit(struct walk *w, uint32_t i, bool leaves)
+static void walk_visit(struct call_walk *w, uint32_t i, bool leaves)
 {
 	uint32_t item = w->first[i];
 	bool calls = has_flag(w->s, i, ENTRY_HAS_CALLS);
 
-	if (!calls && index_entry(w->s, i)->role != ROLE_TOOL_RESULT)
+	if (!calls && session_entry_at(w->s, i)->role != ROLE_TOOL_RESULT)
 		return;
-	uint32_t end = calls ? items_end(w->s, item) : item + 1;
+	uint32_t end = calls ? call_items_end(w->s, item) : item + 1;
 	for (; leaves && item < end; item++)
-		if (w->under[item] != NOT_OPEN)
-			open_find(w, item_hash(w->s, item))->item = w->under[item];
+		if (w->under[item] != CALL_NOT_OPEN)
+			open_call_find(w, call_item_hash(w->s, item))->item = w->under[item];
 	if (!leaves && calls)
-		enter_calls(w, item, end);
+		walk_add_calls(w, item, end);
 	else if (!leaves)
-		enter_result(w, i, item);
+		walk_match_result(w, i, item);
 }
 
 /* In a ring `root` is also met as a child. */
-static uint32_t skip_root(const struct session *s, uint32_t i, uint32_t root)
+static uint32_t walk_skip_root(const struct session *s, uint32_t i, uint32_t root)
 {
-	return i == root ? index_entry(s, i)->sibling : i;
+	return i == root ? session_entry_at(s, i)->sibling : i;
 }
 
 /* Walks all that is below root without a stack: the way back up is through the parents. */
-static int walk_from(struct walk *w, uint32_t root)
+static int walk_from(struct call_walk *w, uint32_t root)
 {
 	const struct session *s = w->s;
 
@@ -239,41 +239,42 @@ static int walk_from(struct walk *w, uint32_t root)
 		int rc = steps % STEP == 0 ? cancel_check() : 0;
 		if (rc < 0)
 			return rc;
-		visit(w, i, false);
-		uint32_t next = skip_root(s, index_entry(s, i)->child, root);
+		walk_visit(w, i, false);
+		uint32_t next = walk_skip_root(s, session_entry_at(s, i)->child, root);
 		while (next == NO_ENTRY) {
-			visit(w, i, true);
+			walk_visit(w, i, true);
 			if (i == root)
 				return 0;
-			next = skip_root(s, index_entry(s, i)->sibling, root);
+			next = walk_skip_root(s, session_entry_at(s, i)->sibling, root);
 			if (next == NO_ENTRY)
-				i = index_entry(s, i)->parent;
+				i = session_entry_at(s, i)->parent;
 		}
 		i = next;
 	}
 }
 
-static int calls_walk(struct walk *w)
+static int calls_walk(struct call_walk *w)
 {
 	const struct session *s = w->s;
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < s->at.count; i++) {
-		bool is_ring = index_entry(s, i)->parent != NO_ENTRY;
-		if (is_ring && (!has_flag(s, i, ENTRY_CYCLE) || w->first[i] == NO_ITEM))
+		bool is_ring = session_entry_at(s, i)->parent != NO_ENTRY;
+		if (is_ring && (!has_flag(s, i, ENTRY_CYCLE) || w->first[i] == NO_CALL_ITEM))
 			continue;
 		rc = walk_from(w, i);
 		/* A ring is cut above its first entry. */
-		for (uint32_t k = i; rc == 0 && is_ring && w->first[k] != NO_ITEM; k = index_entry(s, k)->parent)
-			w->first[k] = NO_ITEM;
+		for (uint32_t k = i; rc == 0 && is_ring && w->first[k] != NO_CALL_ITEM;
+		     k = session_entry_at(s, k)->parent)
+			w->first[k] = NO_CALL_ITEM;
 	}
 	return rc;
 }
 
-static int make_answers(const struct session *s)
+static int match_results(const struct session *s)
 {
 	__typeof__(&s->derived->answers) to = &s->derived->answers;
-	CLEANUP(calls_walk_release) struct walk w = {.s = s};
+	CLEANUP(calls_walk_release) struct call_walk w = {.s = s};
 	uint32_t item = 0;
 
 	to->n = 0;
@@ -289,17 +290,17 @@ static int make_answers(const struct session *s)
 	memset(to->v, 0xff, vec_used(to));
 	for (uint32_t i = 0; i < s->at.count; i++) {
 		w.first[i] = item;
-		if (has_items(s, i))
-			item = items_end(s, item);
+		if (entry_has_items(s, i))
+			item = call_items_end(s, item);
 	}
 	return calls_walk(&w);
 }
 
-/* The answer to an item, or NO_ITEM. */
-static int item_answer(const struct session *s, uint32_t item, uint32_t *ret)
+/* The answer to an item, or NO_CALL_ITEM. */
+static int call_item_result(const struct session *s, uint32_t item, uint32_t *ret)
 {
-	int rc = derive(s, &s->derived->answers_at, make_answers);
-	*ret = rc < 0 ? NO_ITEM : s->derived->answers.v[item];
+	int rc = derive_once(s, &s->derived->answers_at, match_results);
+	*ret = rc < 0 ? NO_CALL_ITEM : s->derived->answers.v[item];
 	return rc;
 }
 
@@ -307,20 +308,20 @@ uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n)
 {
 	uint32_t item;
 
-	if (index_entry(s, i)->role != ROLE_TOOL_RESULT || item_answer(s, entry_item(s, i), &item) < 0 ||
-	    item == NO_ITEM)
+	if (session_entry_at(s, i)->role != ROLE_TOOL_RESULT ||
+	    call_item_result(s, entry_first_item(s, i), &item) < 0 || item == NO_CALL_ITEM)
 		return NO_ENTRY;
-	uint32_t entry = item_entry(s, item);
-	*ret_n = item - entry_item(s, entry) + 1;
+	uint32_t entry = call_item_entry(s, item);
+	*ret_n = item - entry_first_item(s, entry) + 1;
 	return entry;
 }
 
-unsigned session_calls(const struct session *s, uint32_t i)
+unsigned session_call_count(const struct session *s, uint32_t i)
 {
 	if (!has_flag(s, i, ENTRY_HAS_CALLS))
 		return 0;
-	uint32_t item = entry_item(s, i);
-	return items_end(s, item) - item;
+	uint32_t item = entry_first_item(s, i);
+	return call_items_end(s, item) - item;
 }
 
 uint32_t session_result(const struct session *s, uint32_t i, unsigned n)
@@ -329,9 +330,9 @@ uint32_t session_result(const struct session *s, uint32_t i, unsigned n)
 
 	if (!has_flag(s, i, ENTRY_HAS_CALLS) || n == 0)
 		return NO_ENTRY;
-	uint32_t item = entry_item(s, i);
-	if (n > items_end(s, item) - item)
+	uint32_t item = entry_first_item(s, i);
+	if (n > call_items_end(s, item) - item)
 		return NO_ENTRY;
-	item_answer(s, item + n - 1, &first);
+	call_item_result(s, item + n - 1, &first);
 	return first;
 }

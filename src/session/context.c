@@ -14,37 +14,37 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct edit {
+struct context_edit {
 	uint32_t target, entry;
 	uint32_t order;
 	bool omits;
 };
 
-struct builder {
+struct context_builder {
 	const struct session *s;
 	struct line line;
-	struct edit *edits; /* sorted by target, one for each, after find_edits */
+	struct context_edit *edits; /* sorted by target, one for each, after find_edits */
 	size_t n_edits;
 	struct context_item *items;
 	size_t n;
 };
 
-static void builder_release(struct builder *b)
+static void context_builder_release(struct context_builder *b)
 {
 	line_release(&b->line);
 	free(b->edits);
 	free(b->items);
 }
 
-static int edit_compare(const void *pa, const void *pb)
+static int context_edit_cmp(const void *pa, const void *pb)
 {
-	const struct edit *a = pa, *b = pb;
+	const struct context_edit *a = pa, *b = pb;
 	if (a->target != b->target)
 		return a->target < b->target ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static const struct edit *edit_of(const struct builder *b, uint32_t entry)
+static const struct context_edit *builder_find_edit(const struct context_builder *b, uint32_t entry)
 {
 	size_t low = 0, high = b->n_edits;
 	while (low < high) {
@@ -58,7 +58,7 @@ static const struct edit *edit_of(const struct builder *b, uint32_t entry)
 }
 
 /* Collects the newest edit of each target among the context entries. */
-static int find_edits(struct builder *b, const uint32_t *entries, size_t n)
+static int find_edits(struct context_builder *b, const uint32_t *entries, size_t n)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < n; i++)
@@ -80,11 +80,12 @@ static int find_edits(struct builder *b, const uint32_t *entries, size_t n)
 		uint32_t target = session_entry_by_id(b->s, r.target_id);
 		if (target == NO_ENTRY || r.replacement.kind == JSON_NONE)
 			continue;
-		b->edits[found] = (struct edit){target, entries[i], (uint32_t)found, r.replacement.kind == JSON_NULL};
+		b->edits[found] =
+		    (struct context_edit){target, entries[i], (uint32_t)found, r.replacement.kind == JSON_NULL};
 		found++;
 	}
 
-	qsort(b->edits, found, sizeof(*b->edits), edit_compare);
+	qsort(b->edits, found, sizeof(*b->edits), context_edit_cmp);
 	for (size_t i = 0; i < found; i++) {
 		if (i + 1 == found || b->edits[i + 1].target != b->edits[i].target)
 			b->edits[b->n_edits++] = b->edits[i];
@@ -92,12 +93,13 @@ static int find_edits(struct builder *b, const uint32_t *entries, size_t n)
 	return 0;
 }
 
-static void context_add_item(struct builder *b, enum context_kind kind, uint32_t entry, const struct edit *edit)
+static void context_add_item(struct context_builder *b, enum context_kind kind, uint32_t entry,
+                             const struct context_edit *edit)
 {
 	b->items[b->n++] = (struct context_item){entry, edit ? edit->entry : NO_ENTRY, kind};
 }
 
-static int add_compaction(struct builder *b, uint32_t entry)
+static int add_compaction(struct context_builder *b, uint32_t entry)
 {
 	struct record r;
 	int rc = session_load(b->s, entry, &b->line, &r);
@@ -109,10 +111,10 @@ static int add_compaction(struct builder *b, uint32_t entry)
 	return 0;
 }
 
-static int context_add_entry(struct builder *b, uint32_t entry, bool newest_compaction)
+static int context_add_entry(struct context_builder *b, uint32_t entry, bool newest_compaction)
 {
 	const struct entry *e = session_entry(b->s, entry);
-	const struct edit *edit = edit_of(b, entry);
+	const struct context_edit *edit = builder_find_edit(b, entry);
 	if (edit && edit->omits)
 		return 0;
 
@@ -140,7 +142,7 @@ static int context_add_entry(struct builder *b, uint32_t entry, bool newest_comp
 }
 
 /* Cuts the path in place to the context entries: the newest compaction, what it keeps, what follows it. */
-static int truncate_path(struct builder *b, uint32_t *path, size_t *n, bool *ret_compacted)
+static int truncate_path(struct context_builder *b, uint32_t *path, size_t *n, bool *ret_compacted)
 {
 	size_t at = *n;
 	while (at > 0 && session_entry(b->s, path[at - 1])->type != RECORD_COMPACTION)
@@ -189,7 +191,7 @@ void context_settings(const struct session *s, const uint32_t *path, size_t n, u
 }
 
 /* pi finds the leaf by its id, so for pi a leaf whose id is null is none. */
-static bool is_nowhere(const struct session *s, uint32_t at)
+static bool leaf_has_null_id(const struct session *s, uint32_t at)
 {
 	return at == NO_ENTRY || (at == session_leaf(s) && session_entry(s, at)->flags & ENTRY_NULL_ID);
 }
@@ -197,7 +199,7 @@ static bool is_nowhere(const struct session *s, uint32_t at)
 int context_build(const struct session *s, uint32_t at, struct context *ret)
 {
 	struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
-	if (is_nowhere(s, at)) {
+	if (leaf_has_null_id(s, at)) {
 		*ret = c;
 		return 0;
 	}
@@ -209,7 +211,7 @@ int context_build(const struct session *s, uint32_t at, struct context *ret)
 		return rc;
 	context_settings(s, path, n, &c.model, &c.thinking);
 
-	CLEANUP(builder_release) struct builder b = {.s = s, .line = LINE_INIT};
+	CLEANUP(context_builder_release) struct context_builder b = {.s = s, .line = LINE_INIT};
 	bool compacted;
 	rc = truncate_path(&b, path, &n, &compacted);
 	if (rc < 0)
@@ -261,7 +263,7 @@ int context_model(const struct session *s, uint32_t entry, struct line *l, struc
 }
 
 /* The same, by what the index knows. */
-static bool is_surely_sent(const struct entry *e)
+static bool entry_is_sent(const struct entry *e)
 {
 	switch (e->type) {
 	case RECORD_MESSAGE:
@@ -275,14 +277,14 @@ static bool is_surely_sent(const struct entry *e)
 }
 
 /* The newest compaction and everything after it are in the context, unless edited. */
-static bool ends_with_sent(const struct session *s, uint32_t at)
+static bool branch_end_is_sent(const struct session *s, uint32_t at)
 {
 	uint32_t ring = NO_ENTRY;
 
-	if (session_has_edits(s) || is_nowhere(s, at))
+	if (session_has_edits(s) || leaf_has_null_id(s, at))
 		return false;
-	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
-		if (is_surely_sent(session_entry(s, i)))
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_parent(s, i, &ring))
+		if (entry_is_sent(session_entry(s, i)))
 			return true;
 	return false;
 }
@@ -293,7 +295,7 @@ int context_any_sent(const struct session *s, uint32_t at, bool *ret)
 	CLEANUP_LINE struct line line = LINE_INIT;
 	struct record r;
 
-	bool any = ends_with_sent(s, at);
+	bool any = branch_end_is_sent(s, at);
 	int rc = any ? 0 : context_build(s, at, &c);
 	for (size_t i = c.n; i > 0 && rc == 0 && !any; i--) {
 		rc = session_load(s, c.items[i - 1].entry, &line, &r);
@@ -317,7 +319,7 @@ int context_state(const struct session *s, uint32_t at, const char **ret)
 	uint32_t ring = NO_ENTRY;
 
 	*ret = NULL;
-	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring)) {
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_parent(s, i, &ring)) {
 		const struct entry *e = session_entry(s, i);
 		bool answers = e->role == ROLE_ASSISTANT;
 		if (e->type != RECORD_MESSAGE || e->flags & ENTRY_NO_MESSAGE ||

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* A whole number with the prefix 0x, 0o or 0b, without a sign. */
-static double prefixed_number(const char *p)
+static double js_prefixed_number(const char *p)
 {
 	int base = (p[1] | 0x20) == 'x' ? 16 : (p[1] | 0x20) == 'o' ? 8 : 2;
 	double value = 0;
@@ -29,7 +29,7 @@ static double prefixed_number(const char *p)
 }
 
 /* Number(text) */
-static double text_number(struct json_value v)
+static double js_text_number(struct json_value v)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	char *end;
@@ -42,7 +42,7 @@ static double text_number(struct json_value v)
 	if (!buf_cstr(&text) || memchr(s.p, 0, s.n))
 		return NAN;
 	if (s.n > 2 && s.p[0] == '0' && strchr("xXoObB", s.p[1]))
-		return prefixed_number(s.p);
+		return js_prefixed_number(s.p);
 	const char *unsigned_ = s.p + (*s.p == '+' || *s.p == '-');
 	if (strcmp(unsigned_, "Infinity") == 0)
 		return *s.p == '-' ? -INFINITY : INFINITY;
@@ -53,7 +53,7 @@ static double text_number(struct json_value v)
 }
 
 /* A list counts as its only element. In it null is empty, and true or false is no number. */
-static double list_number(struct json_value list)
+static double js_array_number(struct json_value list)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 
@@ -88,9 +88,9 @@ double format_version(struct json_value v)
 	case JSON_NUMBER:
 		return json_double(v, &d) ? d : NAN;
 	case JSON_STRING:
-		return text_number(v);
+		return js_text_number(v);
 	case JSON_ARRAY:
-		return list_number(v);
+		return js_array_number(v);
 	default:
 		return NAN;
 	}
@@ -101,26 +101,26 @@ static const struct format formats[] = {
     {.below = 3, .version = 2, .has_ids = true, .takes_appends = true, .has_old_custom = true},
     {.below = INFINITY, .has_ids = true, .takes_appends = true},
 };
-#define NEWEST (&formats[sizeof formats / sizeof *formats - 1])
+#define FORMAT_NEWEST (&formats[sizeof formats / sizeof *formats - 1])
 
 const struct format *format_of(struct json_value version)
 {
 	double v = format_version(version);
 	const struct format *f = formats;
 	/* NaN is not below any number. */
-	while (f < NEWEST && !(v < f->below))
+	while (f < FORMAT_NEWEST && !(v < f->below))
 		f++;
 	return f;
 }
 
-#define MOST_SHOWN 1000000000
+#define VERSION_SHOWN_MAX 1000000000
 
 int format_number(const struct format *f, struct json_value version)
 {
 	double v = format_version(version);
 	if (f->version)
 		return f->version;
-	return v < MOST_SHOWN ? (int)v : v >= MOST_SHOWN ? MOST_SHOWN : atoi(FORMAT_WRITTEN);
+	return v < VERSION_SHOWN_MAX ? (int)v : v >= VERSION_SHOWN_MAX ? VERSION_SHOWN_MAX : atoi(FORMAT_WRITTEN);
 }
 
 bool format_is_old_custom(struct json_value role)
@@ -128,7 +128,7 @@ bool format_is_old_custom(struct json_value role)
 	return json_equals(role, "hookMessage");
 }
 
-const char *format_refuses(const struct record *first, bool *ret_is_later)
+const char *format_rejects_file(const struct record *first, bool *ret_is_later)
 {
 	bool is_session = first->kind == JSON_OBJECT && first->type == RECORD_SESSION;
 	double version;

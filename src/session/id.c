@@ -17,7 +17,7 @@ enum { DIGEST = 16 };
 /* ---- keys ---- */
 
 /* Replaces the text by its digest. */
-static void digest(struct buf *text)
+static void digest_key(struct buf *text)
 {
 	uint8_t sum[SHA256_DIGEST_LENGTH];
 	SHA2_CTX sha;
@@ -29,7 +29,7 @@ static void digest(struct buf *text)
 	buf_add(text, sum, DIGEST);
 }
 
-bool id_key_unusual(const struct json_value *v, struct buf *text, struct key *ret)
+bool id_key_slow(const struct json_value *v, struct buf *text, struct key *ret)
 {
 	*ret = (struct key){0};
 	if (v->kind == JSON_NUMBER) {
@@ -40,15 +40,15 @@ bool id_key_unusual(const struct json_value *v, struct buf *text, struct key *re
 		return false;
 	buf_reset(text);
 	json_decode(v->text, JSON_READ, text);
-	if (text->n > NAME_PLAIN) {
-		ret->kind = KEY_DIGEST;
-		digest(text);
+	if (text->n > NAME_ID_BYTES_MAX) {
+		ret->kind = KEY_ID_DIGEST;
+		digest_key(text);
 	}
 	ret->text = buf_span(text);
 	return buf_err(text) == 0;
 }
 
-bool key_falsy(const struct key *k)
+bool key_is_falsy(const struct key *k)
 {
 	return k->kind == KEY_NUMBER ? k->value == 0 : k->text.n == 0;
 }
@@ -66,7 +66,7 @@ uint64_t key_hash(const struct session *s, const struct key *k)
 /* The byte in front of a key; for a text it is twice the length. */
 enum { HEAD_NUMBER = 1, HEAD_DIGEST = 3 };
 
-static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
+static uint32_t arena_add_slow(arena_t *a, const struct key *k)
 {
 	bool number = k->kind == KEY_NUMBER;
 	struct span bytes = number ? (struct span){(const char *)&k->value, sizeof k->value} : k->text;
@@ -78,7 +78,7 @@ static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
 	if (a->n > UINT32_MAX)
 		return 0;
 	uint32_t at = (uint32_t)a->n;
-	a->v[a->n++] = (char)(number ? HEAD_NUMBER : k->kind == KEY_DIGEST ? HEAD_DIGEST : bytes.n << 1);
+	a->v[a->n++] = (char)(number ? HEAD_NUMBER : k->kind == KEY_ID_DIGEST ? HEAD_DIGEST : bytes.n << 1);
 	if (bytes.n)
 		memcpy(a->v + a->n, bytes.p, bytes.n);
 	a->n += bytes.n;
@@ -87,7 +87,7 @@ static uint32_t arena_add_unusual(arena_t *a, const struct key *k)
 
 uint32_t arena_add(arena_t *a, const struct key *k)
 {
-	if (k->kind == KEY_TEXT && a->n && a->n < UINT32_MAX && a->cap - a->n > NAME_PLAIN) {
+	if (k->kind == KEY_TEXT && a->n && a->n < UINT32_MAX && a->cap - a->n > NAME_ID_BYTES_MAX) {
 		char *p = a->v + a->n;
 		size_t n = k->text.n;
 		p[0] = (char)(n << 1);
@@ -100,7 +100,7 @@ uint32_t arena_add(arena_t *a, const struct key *k)
 		a->n += n + 1;
 		return (uint32_t)(p - a->v);
 	}
-	return arena_add_unusual(a, k);
+	return arena_add_slow(a, k);
 }
 
 struct key arena_get(const arena_t *a, uint32_t at)
@@ -111,7 +111,7 @@ struct key arena_get(const arena_t *a, uint32_t at)
 	if (!(head & 1))
 		return (struct key){.text = {p, head >> 1}};
 	if (head == HEAD_DIGEST)
-		return (struct key){.text = {p, DIGEST}, .kind = KEY_DIGEST};
+		return (struct key){.text = {p, DIGEST}, .kind = KEY_ID_DIGEST};
 	struct key k = {.kind = KEY_NUMBER};
 	memcpy(&k.value, p, sizeof k.value);
 	return k;
@@ -121,56 +121,56 @@ struct key arena_get(const arena_t *a, uint32_t at)
 
 bool entry_has_key(const struct session *s, uint32_t i)
 {
-	return s->format->has_ids ? index_entry(s, i)->id != 0 : has_flag(s, i, ENTRY_ADDRESSED);
+	return s->format->has_ids ? session_entry_at(s, i)->id != 0 : has_flag(s, i, ENTRY_ADDRESSED);
 }
 
 struct key entry_key(const struct session *s, uint32_t i)
 {
 	if (!s->format->has_ids)
 		return (struct key){.text = {s->derived->ids.v + (size_t)i * DERIVED_ID, DERIVED_ID}};
-	return arena_get(&s->ids, index_entry(s, i)->id);
+	return arena_get(&s->ids, session_entry_at(s, i)->id);
 }
 
-static uint32_t slot_of(const struct id_table *t, uint64_t hash)
+static uint32_t id_table_bucket(const struct id_table *t, uint64_t hash)
 {
 	return (uint32_t)((hash >> 32) * t->size >> 32);
 }
 
-static uint32_t slot_entry(uint32_t slot)
+static uint32_t id_table_bucket_entry(uint32_t slot)
 {
 	return (slot & 0xffffff) - 1;
 }
 
 /* The slot of this key, or the free slot where it belongs. */
-static uint32_t *slot_find(const struct session *s, uint64_t hash, const struct key *k)
+static uint32_t *id_table_find_bucket(const struct session *s, uint64_t hash, const struct key *k)
 {
 	const struct id_table *t = &s->derived->table;
 
-	for (uint32_t at = slot_of(t, hash);; at = at + 1 == t->size ? 0 : at + 1) {
+	for (uint32_t at = id_table_bucket(t, hash);; at = at + 1 == t->size ? 0 : at + 1) {
 		uint32_t *slot = &t->slots[at];
 		if (!*slot)
 			return slot;
 		if (*slot >> 24 != (hash & 0xff))
 			continue;
-		struct key there = entry_key(s, slot_entry(*slot));
+		struct key there = entry_key(s, id_table_bucket_entry(*slot));
 		if (key_equal(&there, k))
 			return slot;
 	}
 }
 
 /* If the id is there already, the later line wins. */
-static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *ret_replaced)
+static void id_table_put(const struct session *s, uint64_t hash, uint32_t i, bool *ret_replaced)
 {
-	uint32_t *slot = &s->derived->table.slots[slot_of(&s->derived->table, hash)];
+	uint32_t *slot = &s->derived->table.slots[id_table_bucket(&s->derived->table, hash)];
 
 	if (*slot) {
 		struct key key = entry_key(s, i);
-		slot = slot_find(s, hash, &key);
+		slot = id_table_find_bucket(s, hash, &key);
 	}
 	if (!*slot) {
 		s->derived->table.used++;
-	} else if (has_flag(s, slot_entry(*slot), ENTRY_ADDRESSED)) {
-		index_entry(s, slot_entry(*slot))->flags &= (uint16_t)~ENTRY_ADDRESSED;
+	} else if (has_flag(s, id_table_bucket_entry(*slot), ENTRY_ADDRESSED)) {
+		session_entry_at(s, id_table_bucket_entry(*slot))->flags &= (uint16_t)~ENTRY_ADDRESSED;
 		s->derived->labels_taken = 0;
 		*ret_replaced = true;
 	}
@@ -180,7 +180,7 @@ static void table_put(const struct session *s, uint64_t hash, uint32_t i, bool *
 /* The hash of entry i's id, which is nearly always a short string. */
 static inline uint64_t id_hash(const struct session *s, uint32_t i)
 {
-	const char *p = s->ids.v + index_entry(s, i)->id;
+	const char *p = s->ids.v + session_entry_at(s, i)->id;
 	unsigned char head = (unsigned char)*p;
 
 	if (head & 1) {
@@ -190,24 +190,24 @@ static inline uint64_t id_hash(const struct session *s, uint32_t i)
 	return hash_bytes(&s->secret, 0, p + 1, head >> 1);
 }
 
-void table_add(const struct session *s, bool *ret_replaced)
+void id_table_add_missing(const struct session *s, bool *ret_replaced)
 {
-	enum { AHEAD = 16 };
+	enum { ID_READ_BYTES = 16 };
 	struct id_table *t = &s->derived->table;
-	uint64_t hashes[AHEAD];
+	uint64_t hashes[ID_READ_BYTES];
 
-	for (uint32_t i = t->upto; i < s->at.count + AHEAD; i++) {
-		if (i >= t->upto + AHEAD && entry_has_key(s, i - AHEAD))
-			table_put(s, hashes[i % AHEAD], i - AHEAD, ret_replaced);
+	for (uint32_t i = t->upto; i < s->at.count + ID_READ_BYTES; i++) {
+		if (i >= t->upto + ID_READ_BYTES && entry_has_key(s, i - ID_READ_BYTES))
+			id_table_put(s, hashes[i % ID_READ_BYTES], i - ID_READ_BYTES, ret_replaced);
 		if (i < s->at.count && entry_has_key(s, i)) {
-			hashes[i % AHEAD] = id_hash(s, i);
-			__builtin_prefetch(&t->slots[slot_of(t, hashes[i % AHEAD])], 1);
+			hashes[i % ID_READ_BYTES] = id_hash(s, i);
+			__builtin_prefetch(&t->slots[id_table_bucket(t, hashes[i % ID_READ_BYTES])], 1);
 		}
 	}
 	t->upto = s->at.count;
 }
 
-int table_reserve(const struct session *s)
+int id_table_reserve(const struct session *s)
 {
 	struct id_table *t = &s->derived->table;
 	uint64_t need = (uint64_t)t->used + (s->at.count - t->upto);
@@ -229,22 +229,22 @@ static void derive_id(const struct session *s, uint32_t i, char ret[DERIVED_ID +
 	const struct key k = {.text = {ret, DERIVED_ID}};
 	char line[16], again[16] = "";
 
-	snprintf(line, sizeof line, "\n%" PRIu32, index_entry(s, i)->line);
+	snprintf(line, sizeof line, "\n%" PRIu32, session_entry_at(s, i)->line);
 	for (unsigned clash = 1;; clash++) {
 		name_hash8(buf_span(&s->sid), span_of(line), span_of(again), ret);
-		if (!*slot_find(s, key_hash(s, &k), &k))
+		if (!*id_table_find_bucket(s, key_hash(s, &k), &k))
 			return;
 		snprintf(again, sizeof again, "\n%u", clash);
 	}
 }
 
-static int make_ids(const struct session *s)
+static int derive_all_ids(const struct session *s)
 {
 	struct derived *d = s->derived;
 	size_t known = d->ids.n / DERIVED_ID, bytes = (size_t)s->at.count * DERIVED_ID;
 	bool replaced;
 
-	if (!vec_reserve(&d->ids, bytes - d->ids.n) || table_reserve(s) < 0)
+	if (!vec_reserve(&d->ids, bytes - d->ids.n) || id_table_reserve(s) < 0)
 		return -ENOMEM;
 	d->ids.n = bytes;
 	for (uint32_t i = d->table.upto; i < s->at.count; d->table.upto = ++i) {
@@ -256,27 +256,27 @@ static int make_ids(const struct session *s)
 			memcpy(d->ids.v + (size_t)i * DERIVED_ID, id, DERIVED_ID);
 		}
 		struct key key = entry_key(s, i);
-		table_put(s, key_hash(s, &key), i, &replaced);
+		id_table_put(s, key_hash(s, &key), i, &replaced);
 	}
 	return 0;
 }
 
-int ids_need(const struct session *s)
+int ids_ensure(const struct session *s)
 {
-	return !s->format->has_ids ? derive(s, &s->derived->ids_at, make_ids) : 0;
+	return !s->format->has_ids ? derive_once(s, &s->derived->ids_at, derive_all_ids) : 0;
 }
 
-uint32_t table_find(const struct session *s, const struct key *k)
+uint32_t id_table_find(const struct session *s, const struct key *k)
 {
-	if (ids_need(s) < 0 || !s->derived->table.size)
+	if (ids_ensure(s) < 0 || !s->derived->table.size)
 		return NO_ENTRY;
-	const uint32_t *slot = slot_find(s, key_hash(s, k), k);
-	return *slot ? slot_entry(*slot) : NO_ENTRY;
+	const uint32_t *slot = id_table_find_bucket(s, key_hash(s, k), k);
+	return *slot ? id_table_bucket_entry(*slot) : NO_ENTRY;
 }
 
 struct span session_entry_id(const struct session *s, uint32_t i)
 {
-	if (!has_flag(s, i, ENTRY_ADDRESSED) || ids_need(s) < 0)
+	if (!has_flag(s, i, ENTRY_ADDRESSED) || ids_ensure(s) < 0)
 		return (struct span){"", 0};
 	struct key key = entry_key(s, i);
 	return key.kind == KEY_TEXT ? key.text : (struct span){"", 0};
@@ -287,5 +287,5 @@ uint32_t session_entry_by_id(const struct session *s, struct json_value id)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct key k;
 
-	return id_key(&id, &text, &k) ? table_find(s, &k) : NO_ENTRY;
+	return id_key(&id, &text, &k) ? id_table_find(s, &k) : NO_ENTRY;
 }

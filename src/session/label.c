@@ -5,16 +5,16 @@
 #include "sessionfs/base/space.h"
 #include "session_impl.h"
 
-uint32_t label_target(const struct session *s, struct ref r)
+uint32_t label_target(const struct session *s, struct id_ref r)
 {
 	if (!r.key || !s->format->has_ids)
 		return NO_ENTRY;
 	struct key key = arena_get(&s->labels.keys, r.key);
-	return table_find(s, &key);
+	return id_table_find(s, &key);
 }
 
 /* Of a struct label or label_change: by the entry, then the record, which are the first members of both. */
-static int by_entry_and_record(const void *a, const void *b)
+static int label_cmp(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -26,7 +26,7 @@ static int by_entry_and_record(const void *a, const void *b)
 /* Merges n new records, sorted by target, into the labels, which have room for them. For each target the last record
  * counts; if it clears, the label is gone. Merges from the end, so that labels before the first target stay in place.
  */
-static void take_labels(const struct session *s, const struct label *fresh, size_t n)
+static void labels_merge(const struct session *s, const struct label *fresh, size_t n)
 {
 	__typeof__(&s->derived->labels) to = &s->derived->labels;
 	size_t i = to->n, end = i + n, at = end;
@@ -48,7 +48,7 @@ static void take_labels(const struct session *s, const struct label *fresh, size
 
 /* Continues where the last call ended, so that a new label costs the same however many there are. Starts again if the
  * target of an earlier record may be another one now. */
-static int labels_make(const struct session *s)
+static int labels_update(const struct session *s)
 {
 	struct derived *d = s->derived;
 	size_t n = 0, from = d->labels_taken;
@@ -67,24 +67,24 @@ static int labels_make(const struct session *s)
 			settled = false;
 	}
 	if (n)
-		qsort(fresh, n, sizeof *fresh, by_entry_and_record);
-	take_labels(s, fresh, n);
+		qsort(fresh, n, sizeof *fresh, label_cmp);
+	labels_merge(s, fresh, n);
 	d->labels_taken = settled ? s->labels.list.n : 0;
 	d->labels_found = from + n;
 	return 0;
 }
 
-static size_t labels_need(const struct session *s)
+static size_t labels_ensure(const struct session *s)
 {
-	if (!s->labels.list.n || derive(s, &s->derived->labels_at, labels_make) < 0)
+	if (!s->labels.list.n || derive_once(s, &s->derived->labels_at, labels_update) < 0)
 		return 0;
 	return s->derived->labels.n;
 }
 
 uint32_t session_label_record(const struct session *s, uint32_t i)
 {
-	size_t n = labels_need(s);
-	const struct label *l = n ? bsearch(&i, s->derived->labels.v, n, sizeof *l, by_number) : NULL;
+	size_t n = labels_ensure(s);
+	const struct label *l = n ? bsearch(&i, s->derived->labels.v, n, sizeof *l, leading_number_cmp) : NULL;
 
 	return l ? l->record : NO_ENTRY;
 }
@@ -120,12 +120,12 @@ int session_label_changes(const struct session *s, uint32_t after, uint32_t upto
 	if (!v)
 		return -ENOMEM;
 	for (size_t k = 0; k < s->labels.list.n; k++) {
-		uint32_t record = s->labels.list.v[k].entry, line = index_entry(s, record)->line;
+		uint32_t record = s->labels.list.v[k].entry, line = session_entry_at(s, record)->line;
 		uint32_t target = line > after && line <= upto ? label_target(s, s->labels.list.v[k]) : NO_ENTRY;
 		if (target != NO_ENTRY)
 			v[n++] = (struct label_change){target, record, has_flag(s, record, ENTRY_SETS_LABEL)};
 	}
-	qsort(v, n, sizeof *v, by_entry_and_record);
+	qsort(v, n, sizeof *v, label_cmp);
 	*ret = v;
 	*ret_n = 0;
 	for (size_t i = 0; i < n; i++) /* keeps the last change of each entry */
@@ -134,24 +134,24 @@ int session_label_changes(const struct session *s, uint32_t after, uint32_t upto
 	return 0;
 }
 
-const struct label_change *session_label_change_of(const struct label_change *v, size_t n, uint32_t entry)
+const struct label_change *session_label_change_find(const struct label_change *v, size_t n, uint32_t entry)
 {
-	return n ? bsearch(&entry, v, n, sizeof *v, by_number) : NULL;
+	return n ? bsearch(&entry, v, n, sizeof *v, leading_number_cmp) : NULL;
 }
 
-uint32_t session_lines(const struct session *s)
+uint32_t session_line_count(const struct session *s)
 {
 	return s->at.lines;
 }
 
-uint32_t session_labelled(const struct session *s, size_t n)
+uint32_t session_nth_labelled(const struct session *s, size_t n)
 {
-	return n < labels_need(s) ? s->derived->labels.v[n].target : NO_ENTRY;
+	return n < labels_ensure(s) ? s->derived->labels.v[n].target : NO_ENTRY;
 }
 
 size_t session_label_count(const struct session *s)
 {
-	return labels_need(s);
+	return labels_ensure(s);
 }
 
 uint32_t session_name_record(const struct session *s)
@@ -159,9 +159,9 @@ uint32_t session_name_record(const struct session *s)
 	return s->at.info;
 }
 
-uint64_t session_marks(const struct session *s)
+uint64_t session_label_serial(const struct session *s)
 {
-	labels_need(s);
+	labels_ensure(s);
 	return s->derived->labels_found + (s->at.info == NO_ENTRY ? 0 : (uint64_t)s->at.info + 1);
 }
 
@@ -181,8 +181,8 @@ bool session_name(const struct session *s, struct buf *out)
 
 uint32_t session_branch_record(const struct session *s, uint32_t i)
 {
-	for (uint32_t c = index_entry(s, i)->child; c != NO_ENTRY; c = index_entry(s, c)->sibling)
-		if (index_entry(s, c)->type == RECORD_BRANCH_SUMMARY && has_flag(s, c, ENTRY_SUMMARY))
+	for (uint32_t c = session_entry_at(s, i)->child; c != NO_ENTRY; c = session_entry_at(s, c)->sibling)
+		if (session_entry_at(s, c)->type == RECORD_BRANCH_SUMMARY && has_flag(s, c, ENTRY_SUMMARY))
 			return c;
 	return NO_ENTRY;
 }

@@ -6,7 +6,7 @@
  * order in the file. Cycles arise only in this way, and are found there. */
 #include "session_impl.h"
 
-bool refs_add(struct refs *r, uint32_t entry, const struct key *key)
+bool id_refs_add(struct id_refs *r, uint32_t entry, const struct key *key)
 {
 	uint32_t at = 0;
 
@@ -17,122 +17,122 @@ bool refs_add(struct refs *r, uint32_t entry, const struct key *key)
 		if (!at)
 			return false;
 	}
-	r->list.v[r->list.n++] = (struct ref){entry, at};
+	r->list.v[r->list.n++] = (struct id_ref){entry, at};
 	return true;
 }
 
-void refs_release(struct refs *r)
+void id_refs_release(struct id_refs *r)
 {
 	vec_release(&r->list);
 	vec_release(&r->keys);
-	*r = (struct refs){0};
+	*r = (struct id_refs){0};
 }
 
 /* Records in the nearest conversation entry above i that i is below it. i's parent must be placed first. */
-static void link_place(struct session *s, uint32_t i)
+static void link_mark_ancestor(struct session *s, uint32_t i)
 {
-	struct entry *e = index_entry(s, i);
+	struct entry *e = session_entry_at(s, i);
 	uint32_t above = e->parent;
 
 	if (above != NO_ENTRY && !has_flag(s, above, ENTRY_CONVERSATION))
-		above = index_entry(s, above)->near;
-	e->flags |= ENTRY_PLACED;
+		above = session_entry_at(s, above)->near;
+	e->flags |= ENTRY_LINKED;
 	if (e->flags & ENTRY_CONVERSATION) {
 		if (above != NO_ENTRY && above != i)
-			index_entry(s, above)->flags |= ENTRY_HAS_BELOW;
+			session_entry_at(s, above)->flags |= ENTRY_HAS_BELOW;
 		return;
 	}
 	e->near = above;
 	if (above == NO_ENTRY)
 		return;
-	uint32_t newest = index_entry(s, above)->near;
+	uint32_t newest = session_entry_at(s, above)->near;
 	if (newest == NO_ENTRY || newest < i)
-		index_entry(s, above)->near = i;
+		session_entry_at(s, above)->near = i;
 }
 
 static void add_child(struct session *s, uint32_t i)
 {
-	struct entry *e = index_entry(s, i);
+	struct entry *e = session_entry_at(s, i);
 
 	if (e->parent == NO_ENTRY)
 		return;
-	e->sibling = index_entry(s, e->parent)->child;
-	index_entry(s, e->parent)->child = i;
+	e->sibling = session_entry_at(s, e->parent)->child;
+	session_entry_at(s, e->parent)->child = i;
 }
 
 /* Places the ring of n entries, each the parent of the one before. It begins below a
  * conversation entry, if there is one: all others then have it above them. */
-static void place_ring(struct session *s, const uint32_t *ring, size_t n)
+static void link_cycle(struct session *s, const uint32_t *ring, size_t n)
 {
 	size_t start = n - 1;
 
 	for (size_t k = 0; k < n; k++) {
-		index_entry(s, ring[k])->flags |= ENTRY_CYCLE;
+		session_entry_at(s, ring[k])->flags |= ENTRY_CYCLE;
 		if (has_flag(s, ring[k], ENTRY_CONVERSATION))
 			start = k + n - 1;
 	}
 	for (size_t k = 0; k < n; k++)
-		link_place(s, ring[(start + n - k) % n]);
+		link_mark_ancestor(s, ring[(start + n - k) % n]);
 }
 
 /* Places i, and before it all that are above it. The stack has room for all entries. */
-static void place_from_above(struct session *s, uint32_t i, uint32_t *stack)
+static void link_ancestors(struct session *s, uint32_t i, uint32_t *stack)
 {
 	size_t n = 0;
 
-	while (i != NO_ENTRY && !has_flag(s, i, ENTRY_PLACED | ENTRY_OPEN)) {
-		index_entry(s, i)->flags |= ENTRY_OPEN;
+	while (i != NO_ENTRY && !has_flag(s, i, ENTRY_LINKED | ENTRY_OPEN)) {
+		session_entry_at(s, i)->flags |= ENTRY_OPEN;
 		stack[n++] = i;
-		i = index_entry(s, i)->parent;
+		i = session_entry_at(s, i)->parent;
 	}
-	if (i != NO_ENTRY && !has_flag(s, i, ENTRY_PLACED)) {
+	if (i != NO_ENTRY && !has_flag(s, i, ENTRY_LINKED)) {
 		size_t first = n;
 		while (stack[--first] != i)
 			;
-		place_ring(s, stack + first, n - first);
+		link_cycle(s, stack + first, n - first);
 		n = first;
 	}
 	while (n)
-		link_place(s, stack[--n]);
+		link_mark_ancestor(s, stack[--n]);
 }
 
-static void relink(struct session *s, uint32_t *stack)
+static void link_all_again(struct session *s, uint32_t *stack)
 {
-	const unsigned made_here = ENTRY_HAS_BELOW | ENTRY_CYCLE | ENTRY_PLACED | ENTRY_OPEN;
+	const unsigned made_here = ENTRY_HAS_BELOW | ENTRY_CYCLE | ENTRY_LINKED | ENTRY_OPEN;
 
 	for (uint32_t i = 0; i < s->at.count; i++) {
-		struct entry *e = index_entry(s, i);
+		struct entry *e = session_entry_at(s, i);
 		e->flags &= (uint16_t)~made_here;
 		e->child = e->sibling = e->near = NO_ENTRY;
 		if (e->parent == NO_ENTRY || has_flag(s, e->parent, ENTRY_ADDRESSED))
 			continue;
 		struct key key = entry_key(s, e->parent);
-		e->parent = table_find(s, &key);
+		e->parent = id_table_find(s, &key);
 	}
 	for (uint32_t i = 0; i < s->at.count; i++)
 		add_child(s, i);
 	for (uint32_t i = 0; i < s->at.count; i++)
-		place_from_above(s, i, stack);
+		link_ancestors(s, i, stack);
 }
 
 /* Looks up the parents named in `refs` and keeps the rest as orphans, for which there must be room.
  * True if a parent does not stand before its child, or the child was linked already. */
-static bool link_parents(struct session *s, const struct refs *refs, uint32_t from)
+static bool link_parents(struct session *s, const struct id_refs *refs, uint32_t from)
 {
 	bool late = false;
 
 	for (size_t k = 0; k < refs->list.n; k++) {
-		struct entry *e = index_entry(s, refs->list.v[k].entry);
+		struct entry *e = session_entry_at(s, refs->list.v[k].entry);
 		struct key key = arena_get(&refs->keys, refs->list.v[k].key);
-		uint32_t parent = table_find(s, &key);
+		uint32_t parent = id_table_find(s, &key);
 		if (parent == NO_ENTRY) {
 			e->flags |= ENTRY_ORPHAN;
-			refs_add(&s->orphans, refs->list.v[k].entry, &key);
+			id_refs_add(&s->orphans, refs->list.v[k].entry, &key);
 			continue;
 		}
 		e->parent = parent;
 		e->flags &= (uint16_t)~ENTRY_ORPHAN;
-		if (key_falsy(&key))
+		if (key_is_falsy(&key))
 			e->flags |= ENTRY_WALK_ENDS;
 		late |= parent > refs->list.v[k].entry || refs->list.v[k].entry < from;
 	}
@@ -140,30 +140,30 @@ static bool link_parents(struct session *s, const struct refs *refs, uint32_t fr
 }
 
 /* Finds the parents of new entries and of orphans. Allocates all memory before it changes anything. */
-static int find_all_parents(struct session *s, uint32_t from, const struct refs *pending, bool *ret_late)
+static int find_all_parents(struct session *s, uint32_t from, const struct id_refs *pending, bool *ret_late)
 {
-	struct refs waiting = s->orphans, room = {0};
+	struct id_refs waiting = s->orphans, room = {0};
 
-	if (table_reserve(s) < 0)
+	if (id_table_reserve(s) < 0)
 		return -ENOMEM;
 	if (waiting.list.n || pending->list.n) {
 		if (!vec_reserve(&room.list, waiting.list.n + pending->list.n) ||
 		    !vec_reserve(&room.keys, waiting.keys.n + pending->keys.n + 1)) {
-			refs_release(&room);
+			id_refs_release(&room);
 			return -ENOMEM;
 		}
 	}
-	table_add(s, ret_late);
+	id_table_add_missing(s, ret_late);
 	s->orphans = room;
 	*ret_late |= link_parents(s, &waiting, from);
 	*ret_late |= link_parents(s, pending, from);
-	refs_release(&waiting);
+	id_refs_release(&waiting);
 	if (!s->orphans.list.n)
-		refs_release(&s->orphans);
+		id_refs_release(&s->orphans);
 	return 0;
 }
 
-int session_link(struct session *s, uint32_t from, const struct refs *pending)
+int session_link(struct session *s, uint32_t from, const struct id_refs *pending)
 {
 	bool late = false;
 
@@ -176,14 +176,14 @@ int session_link(struct session *s, uint32_t from, const struct refs *pending)
 		CLEANUP_FREE uint32_t *stack = malloc((size_t)s->at.count * sizeof *stack + 1);
 		if (!stack)
 			return -ENOMEM;
-		relink(s, stack);
+		link_all_again(s, stack);
 		s->relinks++;
 		if (from > 0 && from < atomic_load(&s->renamed))
 			atomic_store(&s->renamed, from);
 	} else {
 		for (uint32_t i = from; i < s->at.count; i++) {
 			add_child(s, i);
-			link_place(s, i);
+			link_mark_ancestor(s, i);
 		}
 	}
 	return !s->format->has_ids ? 0 : names_update(s, late ? 0 : from);
@@ -196,7 +196,7 @@ struct sibling {
 	uint32_t entry;
 };
 
-static int order_siblings(const void *pa, const void *pb)
+static int sibling_cmp(const void *pa, const void *pb)
 {
 	const struct sibling *a = pa, *b = pb;
 	if (a->time != b->time)
@@ -205,7 +205,7 @@ static int order_siblings(const void *pa, const void *pb)
 }
 
 /* Most are in order. */
-static bool are_sorted(const struct session *s, const uint32_t *v, size_t n)
+static bool siblings_are_sorted(const struct session *s, const uint32_t *v, size_t n)
 {
 	int64_t latest = INT64_MIN;
 	for (size_t i = 0; i < n; i++) {
@@ -219,7 +219,7 @@ static bool are_sorted(const struct session *s, const uint32_t *v, size_t n)
 
 int session_sort_siblings(const struct session *s, uint32_t *v, size_t n)
 {
-	if (are_sorted(s, v, n))
+	if (siblings_are_sorted(s, v, n))
 		return 0;
 	struct sibling *siblings CLEANUP_FREE = malloc(n * sizeof *siblings);
 	int64_t latest = INT64_MIN;
@@ -231,7 +231,7 @@ int session_sort_siblings(const struct session *s, uint32_t *v, size_t n)
 		if (t != NO_TIME && t > latest)
 			latest = t;
 	}
-	qsort(siblings, n, sizeof *siblings, order_siblings);
+	qsort(siblings, n, sizeof *siblings, sibling_cmp);
 	for (size_t i = 0; i < n; i++)
 		v[i] = siblings[i].entry;
 	return 0;

@@ -12,13 +12,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-struct naming {
+struct entry_naming {
 	struct session *s;
 	struct line line;
 	struct buf id, name, text;
 };
 
-static void naming_release(struct naming *n)
+static void entry_naming_release(struct entry_naming *n)
 {
 	line_release(&n->line);
 	buf_release(&n->id);
@@ -26,13 +26,13 @@ static void naming_release(struct naming *n)
 	buf_release(&n->text);
 }
 
-static uint64_t hash_name(const struct session *s, struct span name)
+static uint64_t name_hash(const struct session *s, struct span name)
 {
 	return key_hash(s, &(struct key){.text = name});
 }
 
 /* The slot of the name with this hash, or the free slot where it belongs; NULL if there are no odd names. */
-static uint32_t *odd_slot(const struct session *s, uint64_t hash)
+static uint32_t *assigned_name_bucket(const struct session *s, uint64_t hash)
 {
 	size_t size = s->odd_slots.n;
 
@@ -46,15 +46,15 @@ static uint32_t *odd_slot(const struct session *s, uint64_t hash)
 }
 
 /* The entry with an unusual id that has this name, or NO_ENTRY. */
-static uint32_t odd_owner(const struct session *s, struct span name)
+static uint32_t assigned_name_owner(const struct session *s, struct span name)
 {
-	const uint32_t *slot = odd_slot(s, hash_name(s, name));
+	const uint32_t *slot = assigned_name_bucket(s, name_hash(s, name));
 
 	return slot && *slot ? s->odd.v[*slot - 1].entry : NO_ENTRY;
 }
 
 /* Keeps at least half of the slots free. */
-static bool odd_reserve(struct session *s, size_t names)
+static bool assigned_names_reserve(struct session *s, size_t names)
 {
 	if (names * 2 <= s->odd_slots.n)
 		return true;
@@ -64,32 +64,32 @@ static bool odd_reserve(struct session *s, size_t names)
 	s->odd_slots.n = names * 4;
 	memset(s->odd_slots.v, 0, vec_used(&s->odd_slots));
 	for (size_t k = 0; k < s->odd.n; k++)
-		*odd_slot(s, s->odd.v[k].hash) = (uint32_t)k + 1;
+		*assigned_name_bucket(s, s->odd.v[k].hash) = (uint32_t)k + 1;
 	return true;
 }
 
 /* The entry whose encoded id is this name, or NO_ENTRY. */
-static uint32_t plain_owner(const struct session *s, struct span name, struct buf *text)
+static uint32_t id_name_owner(const struct session *s, struct span name, struct buf *text)
 {
 	buf_reset(text);
-	if (!name_decode(name, text) || text->n > NAME_PLAIN)
+	if (!name_decode(name, text) || text->n > NAME_ID_BYTES_MAX)
 		return NO_ENTRY;
-	return table_find(s, &(struct key){.text = buf_span(text)});
+	return id_table_find(s, &(struct key){.text = buf_span(text)});
 }
 
 /* Whether the name belongs to an entry before i. */
-static bool is_taken(struct naming *n, uint32_t i)
+static bool name_is_taken(struct entry_naming *n, uint32_t i)
 {
 	struct span name = buf_span(&n->name);
 
-	if (odd_owner(n->s, name) != NO_ENTRY)
+	if (assigned_name_owner(n->s, name) != NO_ENTRY)
 		return true;
-	uint32_t owner = plain_owner(n->s, name, &n->text);
-	return owner != NO_ENTRY && owner < i && !has_flag(n->s, owner, ENTRY_ODD_NAME);
+	uint32_t owner = id_name_owner(n->s, name, &n->text);
+	return owner != NO_ENTRY && owner < i && !has_flag(n->s, owner, ENTRY_ASSIGNED_NAME);
 }
 
 /* The text that names an entry: the exact bytes of its id, or a number as written. */
-static void naming_add_id(const struct record *r, struct buf *out)
+static void entry_add_id_text(const struct record *r, struct buf *out)
 {
 	if (r->id.kind == JSON_STRING)
 		json_decode(r->id.text, JSON_EXACT, out);
@@ -98,7 +98,7 @@ static void naming_add_id(const struct record *r, struct buf *out)
 }
 
 /* The number-th of ID, ID~2, ID~3, ... */
-static void naming_add_name(struct span id, uint32_t number, struct buf *out)
+static void entry_add_numbered_name(struct span id, uint32_t number, struct buf *out)
 {
 	char suffix[16] = "";
 
@@ -108,40 +108,40 @@ static void naming_add_name(struct span id, uint32_t number, struct buf *out)
 }
 
 /* Gives entry i the first name that is free. */
-static int naming_give(struct naming *n, uint32_t i)
+static int entry_assign_name(struct entry_naming *n, uint32_t i)
 {
-	struct odd_name odd = {.entry = i};
+	struct assigned_name odd = {.entry = i};
 	struct record r;
 	int rc = line_load(n->s, i, &n->line, &r);
 
 	if (rc < 0)
 		return rc;
 	buf_reset(&n->id);
-	naming_add_id(&r, &n->id);
+	entry_add_id_text(&r, &n->id);
 	do {
 		buf_reset(&n->name);
-		naming_add_name(buf_span(&n->id), ++odd.number, &n->name);
+		entry_add_numbered_name(buf_span(&n->id), ++odd.number, &n->name);
 		if (buf_err(&n->id) || buf_err(&n->name))
 			return -ENOMEM;
-	} while (is_taken(n, i));
-	odd.hash = hash_name(n->s, buf_span(&n->name));
-	if (!odd_reserve(n->s, n->s->odd.n + 1) || !vec_reserve(&n->s->odd, 1))
+	} while (name_is_taken(n, i));
+	odd.hash = name_hash(n->s, buf_span(&n->name));
+	if (!assigned_names_reserve(n->s, n->s->odd.n + 1) || !vec_reserve(&n->s->odd, 1))
 		return -ENOMEM;
 	n->s->odd.v[n->s->odd.n++] = odd;
-	*odd_slot(n->s, odd.hash) = (uint32_t)n->s->odd.n;
-	index_entry(n->s, i)->flags |= ENTRY_ODD_NAME;
+	*assigned_name_bucket(n->s, odd.hash) = (uint32_t)n->s->odd.n;
+	session_entry_at(n->s, i)->flags |= ENTRY_ASSIGNED_NAME;
 	return 0;
 }
 
 /* Whether an earlier entry has taken the name that entry i has by its id. */
-static bool has_lost_name(struct naming *n, uint32_t i)
+static bool name_was_taken(struct entry_naming *n, uint32_t i)
 {
 	buf_reset(&n->name);
 	name_encode("", session_entry_id(n->s, i), "", &n->name);
-	return odd_owner(n->s, buf_span(&n->name)) != NO_ENTRY;
+	return assigned_name_owner(n->s, buf_span(&n->name)) != NO_ENTRY;
 }
 
-int by_number(const void *a, const void *b)
+int leading_number_cmp(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -150,7 +150,7 @@ int by_number(const void *a, const void *b)
 
 int names_update(struct session *s, uint32_t from)
 {
-	CLEANUP(naming_release) struct naming n = {.s = s};
+	CLEANUP(entry_naming_release) struct entry_naming n = {.s = s};
 	const uint32_t *seeds = s->odd_seeds.v;
 	int rc = 0;
 
@@ -158,30 +158,30 @@ int names_update(struct session *s, uint32_t from)
 		return 0;
 	if (from == 0) {
 		for (size_t k = 0; k < s->odd.n; k++)
-			index_entry(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ODD_NAME;
+			session_entry_at(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ASSIGNED_NAME;
 		s->odd.n = s->odd_slots.n = 0;
 	}
 	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->at.count; i++)
 		if (has_flag(s, i, ENTRY_ADDRESSED) &&
-		    (bsearch(&i, seeds, s->odd_seeds.n, sizeof i, by_number) || has_lost_name(&n, i)))
-			rc = naming_give(&n, i);
+		    (bsearch(&i, seeds, s->odd_seeds.n, sizeof i, leading_number_cmp) || name_was_taken(&n, i)))
+			rc = entry_assign_name(&n, i);
 	return rc;
 }
 
-static void add_odd_name(const struct session *s, uint32_t i, struct buf *out)
+static void add_assigned_name(const struct session *s, uint32_t i, struct buf *out)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	CLEANUP_BUF struct buf id = BUF_INIT;
-	const struct odd_name *odd = bsearch(&i, s->odd.v, s->odd.n, sizeof *odd, by_number);
+	const struct assigned_name *odd = bsearch(&i, s->odd.v, s->odd.n, sizeof *odd, leading_number_cmp);
 	struct record r;
 	int rc = session_load(s, i, &l, &r);
 
 	if (rc == 0) {
-		naming_add_id(&r, &id);
+		entry_add_id_text(&r, &id);
 		rc = buf_err(&id);
 	}
 	if (rc == 0)
-		naming_add_name(buf_span(&id), odd->number, out);
+		entry_add_numbered_name(buf_span(&id), odd->number, out);
 	else if (!out->err)
 		out->err = rc;
 }
@@ -189,9 +189,9 @@ static void add_odd_name(const struct session *s, uint32_t i, struct buf *out)
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out)
 {
 	if (!has_flag(s, i, ENTRY_ADDRESSED))
-		buf_addf(out, "~%" PRIu32, index_entry(s, i)->line);
-	else if (has_flag(s, i, ENTRY_ODD_NAME))
-		add_odd_name(s, i, out);
+		buf_addf(out, "~%" PRIu32, session_entry_at(s, i)->line);
+	else if (has_flag(s, i, ENTRY_ASSIGNED_NAME))
+		add_assigned_name(s, i, out);
 	else
 		name_encode("", session_entry_id(s, i), "", out);
 }
@@ -211,12 +211,12 @@ static uint32_t entry_by_line(const struct session *s, struct span digits)
 	}
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (index_entry(s, middle)->line < line)
+		if (session_entry_at(s, middle)->line < line)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == s->at.count || index_entry(s, low)->line != line || has_flag(s, low, ENTRY_ADDRESSED))
+	if (low == s->at.count || session_entry_at(s, low)->line != line || has_flag(s, low, ENTRY_ADDRESSED))
 		return NO_ENTRY;
 	return low;
 }
@@ -227,9 +227,9 @@ uint32_t session_entry_by_name(const struct session *s, struct span component)
 
 	if (component.n && component.p[0] == '~')
 		return entry_by_line(s, (struct span){component.p + 1, component.n - 1});
-	uint32_t i = odd_owner(s, component);
+	uint32_t i = assigned_name_owner(s, component);
 	if (i != NO_ENTRY)
 		return i;
-	i = plain_owner(s, component, &text);
-	return i == NO_ENTRY || has_flag(s, i, ENTRY_ODD_NAME) ? NO_ENTRY : i;
+	i = id_name_owner(s, component, &text);
+	return i == NO_ENTRY || has_flag(s, i, ENTRY_ASSIGNED_NAME) ? NO_ENTRY : i;
 }

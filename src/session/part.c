@@ -19,7 +19,7 @@ struct text {
 	bool at_line; /* the last character is a newline */
 };
 
-static struct text text_to(struct buf *to)
+static struct text part_text_init(struct buf *to)
 {
 	return (struct text){.to = to, .begin = to ? to->n : 0};
 }
@@ -40,7 +40,7 @@ static size_t newline_at(struct span s, bool end)
 	return 0;
 }
 
-static bool says_something(struct span s)
+static bool has_visible_text(struct span s)
 {
 	while (s.n) {
 		size_t n = newline_at(s, false);
@@ -51,7 +51,7 @@ static bool says_something(struct span s)
 	return false;
 }
 
-static void text_span(struct text *t, struct span s)
+static void part_text_add_span(struct text *t, struct span s)
 {
 	if (t->to)
 		buf_addspan(t->to, s);
@@ -60,13 +60,13 @@ static void text_span(struct text *t, struct span s)
 	t->filled |= !t->at_line;
 }
 
-static void text_plain(struct text *t, const char *s)
+static void part_text_add_cstr(struct text *t, const char *s)
 {
-	text_span(t, span_of(s));
+	part_text_add_span(t, span_of(s));
 }
 
 /* Adds a string's text; any other kind has none. */
-static void text_string(struct text *t, struct json_value v)
+static void part_text_add_json(struct text *t, struct json_value v)
 {
 	if (v.kind != JSON_STRING || v.text.n == 0)
 		return;
@@ -74,7 +74,7 @@ static void text_string(struct text *t, struct json_value v)
 	if (t->to)
 		json_decode(v.text, JSON_CLEAN, t->to);
 	t->n += t->to ? t->to->n - before : json_decoded_size(v.text, JSON_CLEAN);
-	t->filled |= !v.escaped || (!t->filled && says_something(v.text));
+	t->filled |= !v.escaped || (!t->filled && has_visible_text(v.text));
 	t->at_line = v.escaped && newline_at(v.text, true);
 }
 
@@ -109,7 +109,7 @@ enum record_role part_role_as(enum record_type type, enum record_role role)
 }
 
 /* Adds the texts of the blocks of this type, joined by a newline. */
-static void text_blocks(struct text *t, const struct record *r, enum block_type type)
+static void part_text_add_blocks(struct text *t, const struct record *r, enum block_type type)
 {
 	struct block_iter it;
 	struct block b;
@@ -119,13 +119,13 @@ static void text_blocks(struct text *t, const struct record *r, enum block_type 
 		if (b.type != type)
 			continue;
 		if (b.n > 1)
-			text_plain(t, "\n");
-		text_string(t, type == BLOCK_TEXT ? b.text : b.thinking);
+			part_text_add_cstr(t, "\n");
+		part_text_add_json(t, type == BLOCK_TEXT ? b.text : b.thinking);
 	}
 }
 
 /* Ends the text: its size, 0 and nothing added if it says nothing. */
-static size_t text_finish(struct text *t)
+static size_t part_text_finish(struct text *t)
 {
 	if (!t->filled) {
 		if (t->to)
@@ -133,59 +133,59 @@ static size_t text_finish(struct text *t)
 		return 0;
 	}
 	if (!t->at_line)
-		text_plain(t, "\n");
+		part_text_add_cstr(t, "\n");
 	return t->n;
 }
 
 size_t part_text(const struct record *r, struct buf *out)
 {
-	struct text t = text_to(out);
+	struct text t = part_text_init(out);
 	bool is_bash = r->role == ROLE_BASH_EXECUTION;
 
 	if (is_bash && (r->msg.command.kind == JSON_STRING || r->msg.output.kind == JSON_STRING)) {
-		text_plain(&t, "$ ");
-		text_string(&t, r->msg.command);
-		text_plain(&t, "\n");
-		text_string(&t, r->msg.output);
+		part_text_add_cstr(&t, "$ ");
+		part_text_add_json(&t, r->msg.command);
+		part_text_add_cstr(&t, "\n");
+		part_text_add_json(&t, r->msg.output);
 	} else if (!is_bash && part_summary(r).kind == JSON_STRING) {
-		text_string(&t, part_summary(r));
+		part_text_add_json(&t, part_summary(r));
 	} else if (!is_bash) {
-		text_blocks(&t, r, BLOCK_TEXT);
+		part_text_add_blocks(&t, r, BLOCK_TEXT);
 	}
-	return text_finish(&t);
+	return part_text_finish(&t);
 }
 
 size_t part_thinking(const struct record *r, struct buf *out)
 {
-	struct text t = text_to(out);
+	struct text t = part_text_init(out);
 
-	text_blocks(&t, r, BLOCK_THINKING);
-	return text_finish(&t);
+	part_text_add_blocks(&t, r, BLOCK_THINKING);
+	return part_text_finish(&t);
 }
 
 size_t part_type(const struct record *r, struct buf *out)
 {
-	struct text t = text_to(out);
+	struct text t = part_text_init(out);
 
-	text_string(&t, r->type_);
-	return text_finish(&t);
+	part_text_add_json(&t, r->type_);
+	return part_text_finish(&t);
 }
 
 size_t part_role(const struct record *r, struct buf *out)
 {
-	struct text t = text_to(out);
+	struct text t = part_text_init(out);
 
 	if (r->role == ROLE_CUSTOM)
-		text_plain(&t, record_role_name(ROLE_CUSTOM));
+		part_text_add_cstr(&t, record_role_name(ROLE_CUSTOM));
 	else if (r->role != ROLE_NONE)
-		text_string(&t, r->msg.role);
-	return text_finish(&t);
+		part_text_add_json(&t, r->msg.role);
+	return part_text_finish(&t);
 }
 
 size_t part_model(const struct record *r, struct buf *out)
 {
 	struct json_value provider = r->provider, model = r->model_id;
-	struct text t = text_to(out);
+	struct text t = part_text_init(out);
 
 	if (r->role == ROLE_ASSISTANT) {
 		provider = r->msg.provider;
@@ -195,47 +195,47 @@ size_t part_model(const struct record *r, struct buf *out)
 	}
 	if (provider.kind != JSON_STRING || model.kind != JSON_STRING)
 		return 0;
-	text_string(&t, provider);
-	text_plain(&t, "/");
-	text_string(&t, model);
-	return text_finish(&t);
+	part_text_add_json(&t, provider);
+	part_text_add_cstr(&t, "/");
+	part_text_add_json(&t, model);
+	return part_text_finish(&t);
 }
 
 bool part_has_error(const struct record *r)
 {
 	struct ending e = {r->msg.stop_reason, r->msg.is_error, r->msg.cancelled, r->msg.exit_code};
 
-	return is_failed(r->role, &e);
+	return record_failed(r->role, &e);
 }
 
 size_t part_error(const struct record *r, struct buf *out)
 {
-	struct text t = text_to(out);
+	struct text t = part_text_init(out);
 	size_t n;
 
 	if (!part_has_error(r))
 		return 0;
 	switch (r->role) {
 	case ROLE_ASSISTANT:
-		text_string(&t, r->msg.error_message);
-		n = text_finish(&t);
+		part_text_add_json(&t, r->msg.error_message);
+		n = part_text_finish(&t);
 		if (n > 0)
 			return n;
-		t = text_to(out);
-		text_string(&t, r->msg.stop_reason);
-		return text_finish(&t);
+		t = part_text_init(out);
+		part_text_add_json(&t, r->msg.stop_reason);
+		return part_text_finish(&t);
 	case ROLE_TOOL_RESULT:
 		n = part_text(r, out);
 		if (n > 0)
 			return n;
-		text_plain(&t, "error");
-		return text_finish(&t);
+		part_text_add_cstr(&t, "error");
+		return part_text_finish(&t);
 	default: /* a command of the user */
 		if (json_is_truthy(r->msg.cancelled))
-			text_plain(&t, "cancelled");
+			part_text_add_cstr(&t, "cancelled");
 		else
-			text_span(&t, r->msg.exit_code.text);
-		return text_finish(&t);
+			part_text_add_span(&t, r->msg.exit_code.text);
+		return part_text_finish(&t);
 	}
 }
 
@@ -255,8 +255,8 @@ void part_calls_begin(const struct record *r, struct block_iter *ret)
 }
 
 /* Goes to the block of this type after the n-th; from `rest` on, if a walk has begun. */
-static bool next_of(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
-                    struct block *ret)
+static bool next_block_of_type(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
+                               struct block *ret)
 {
 	if ((n == 0 || !rest->live) && type == BLOCK_TOOL_CALL)
 		part_calls_begin(r, rest);
@@ -280,7 +280,7 @@ const char *part_image_type(struct json_value mime_type)
 }
 
 /* The base64 text of an image: as stored, or decoded into `own` if it has escapes. */
-static struct span image_text(struct json_value data, struct buf *own)
+static struct span image_base64_text(struct json_value data, struct buf *own)
 {
 	if (data.kind != JSON_STRING)
 		return (struct span){NULL, 0};
@@ -301,14 +301,14 @@ void part_image_of(const struct block *b, struct part_image *ret)
 		ret->ext = "bin";
 	else
 		ret->ext = strcmp(ret->type, "image/jpeg") == 0 ? "jpg" : ret->type + strlen("image/");
-	ret->size = base64_decode(image_text(b->data, &own), NULL);
+	ret->size = base64_decode(image_base64_text(b->data, &own), NULL);
 }
 
 bool part_image_next(const struct record *r, struct part_image *ret)
 {
 	struct block b;
 
-	if (!next_of(&ret->rest, r, BLOCK_IMAGE, ret->n, &b))
+	if (!next_block_of_type(&ret->rest, r, BLOCK_IMAGE, ret->n, &b))
 		return false;
 	part_image_of(&b, ret);
 	return true;
@@ -317,7 +317,7 @@ bool part_image_next(const struct record *r, struct part_image *ret)
 void part_image(const struct part_image *img, struct buf *out)
 {
 	CLEANUP_BUF struct buf own = BUF_INIT;
-	struct span text = image_text(img->data, &own);
+	struct span text = image_base64_text(img->data, &own);
 	char *to = buf_reserve(out, text.n / 4 * 3 + 3); /* the most that so many can decode to */
 
 	if (buf_err(&own))
@@ -344,7 +344,7 @@ bool part_call_next(const struct record *r, struct part_call *ret)
 {
 	struct block b;
 
-	if (!next_of(&ret->rest, r, BLOCK_TOOL_CALL, ret->n, &b))
+	if (!next_block_of_type(&ret->rest, r, BLOCK_TOOL_CALL, ret->n, &b))
 		return false;
 	part_call_of(&b, ret->rest.nested, ret);
 	return true;
@@ -386,11 +386,11 @@ void part_arguments(const struct part_call *c, struct buf *out)
 
 void part_call_error(const struct part_call *c, struct buf *out)
 {
-	struct text t = text_to(out);
+	struct text t = part_text_init(out);
 
 	if (c->nested != NESTED_FAILED)
 		return;
-	text_string(&t, c->error);
-	if (text_finish(&t) == 0)
+	part_text_add_json(&t, c->error);
+	if (part_text_finish(&t) == 0)
 		buf_adds(out, "error\n");
 }

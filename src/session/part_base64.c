@@ -30,7 +30,7 @@ static const unsigned char value_of[256] = {
     ['-'] = 63, ['/'] = 64, ['_'] = 64,
 };
 
-struct decoder {
+struct base64_decoder {
 	char *to;      /* NULL: count only */
 	size_t n;      /* bytes made */
 	uint32_t bits; /* of the group begun */
@@ -38,7 +38,7 @@ struct decoder {
 	bool ended;    /* a `=` was read */
 };
 
-static inline void put_group(struct decoder *d, uint32_t bits)
+static inline void base64_put_group(struct base64_decoder *d, uint32_t bits)
 {
 	if (d->to) {
 		d->to[d->n] = (char)(bits >> 16);
@@ -48,7 +48,7 @@ static inline void put_group(struct decoder *d, uint32_t bits)
 	d->n += 3;
 }
 
-static void put_unit(struct decoder *d, uint32_t unit)
+static void base64_put_unit(struct base64_decoder *d, uint32_t unit)
 {
 	unsigned char c = (unsigned char)unit;
 
@@ -58,12 +58,12 @@ static void put_unit(struct decoder *d, uint32_t unit)
 	d->bits = d->bits << 6 | (value_of[c] - 1u);
 	if (++d->have < GROUP)
 		return;
-	put_group(d, d->bits);
+	base64_put_group(d, d->bits);
 	d->bits = d->have = 0;
 }
 
 /* Returns the end of the character at p, which is not ASCII. */
-static const char *put_wide(struct decoder *d, const char *p, const char *end)
+static const char *base64_put_wide_char(struct base64_decoder *d, const char *p, const char *end)
 {
 	int step = utf8_next(p, (size_t)(end - p));
 	if (step < 0)
@@ -72,14 +72,14 @@ static const char *put_wide(struct decoder *d, const char *p, const char *end)
 	for (int i = 1; i < step; i++)
 		c = c << 6 | ((unsigned char)p[i] & 0x3f);
 	if (c > 0xffff) {
-		put_unit(d, 0xd7c0 + (c >> 10));
+		base64_put_unit(d, 0xd7c0 + (c >> 10));
 		c &= 0x3ff;
 	}
-	put_unit(d, c);
+	base64_put_unit(d, c);
 	return p + step;
 }
 
-static void put_last(struct decoder *d)
+static void base64_put_last(struct base64_decoder *d)
 {
 	if (d->have < 2)
 		return;
@@ -106,7 +106,7 @@ static bool chunk_is_clean(const char *p)
 }
 
 /* Returns the end of the whole groups at p, before the first odd character. */
-static const char *put_groups(struct decoder *d, const char *p, const char *end)
+static const char *base64_put_groups(struct base64_decoder *d, const char *p, const char *end)
 {
 	while (!d->to && end - p >= CHUNK && chunk_is_clean(p)) {
 		d->n += CHUNK / GROUP * 3;
@@ -117,27 +117,27 @@ static const char *put_groups(struct decoder *d, const char *p, const char *end)
 		uint32_t c = value_of[(unsigned char)p[2]], e = value_of[(unsigned char)p[3]];
 		if (!a || !b || !c || !e)
 			break;
-		put_group(d, (a - 1) << 18 | (b - 1) << 12 | (c - 1) << 6 | (e - 1));
+		base64_put_group(d, (a - 1) << 18 | (b - 1) << 12 | (c - 1) << 6 | (e - 1));
 	}
 	return p;
 }
 
 size_t base64_decode(struct span text, char *to)
 {
-	struct decoder d = {.to = to};
+	struct base64_decoder d = {.to = to};
 	const char *p = text.p, *end = text.n ? p + text.n : p;
 
 	while (p < end && !d.ended) {
 		if (d.have == 0) {
-			p = put_groups(&d, p, end);
+			p = base64_put_groups(&d, p, end);
 			if (p == end)
 				break;
 		}
 		if ((unsigned char)*p < 0x80)
-			put_unit(&d, (unsigned char)*p++);
+			base64_put_unit(&d, (unsigned char)*p++);
 		else
-			p = put_wide(&d, p, end);
+			p = base64_put_wide_char(&d, p, end);
 	}
-	put_last(&d);
+	base64_put_last(&d);
 	return d.n;
 }

@@ -4,7 +4,7 @@
 #include "session_impl.h"
 
 /* At most so many are kept: a file of nothing but bad lines must not fill the memory. */
-enum { FAULTS = 1000000 };
+enum { PROBLEMS_MAX = 1000000 };
 
 static const char *const reasons[] = {
     [REASON_MALFORMED] = "malformed: not JSON",
@@ -22,17 +22,17 @@ static const char *const reasons[] = {
     [REASON_ORPHAN] = "unknown parent: taken as a root",
     [REASON_CYCLE] = "its parents lead back to itself",
     [REASON_LABEL] = "labels an unknown entry",
-    [REASON_KEPT] = "the first entry that the compaction keeps is missing",
-    [REASON_MORE] = "further problems are not listed",
+    [REASON_BAD_FIRST_KEPT] = "the first entry that the compaction keeps is missing",
+    [REASON_AND_MORE] = "further problems are not listed",
 };
 
-bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason)
+bool problem_record_add(problem_records_t *f, uint64_t offset, uint32_t line, enum problem_reason reason)
 {
-	if (f->n > FAULTS)
+	if (f->n > PROBLEMS_MAX)
 		return true;
 	if (!vec_reserve(f, 1))
 		return false;
-	f->v[f->n] = (struct fault){offset, line, f->n == FAULTS ? REASON_MORE : reason};
+	f->v[f->n] = (struct problem_record){offset, line, f->n == PROBLEMS_MAX ? REASON_AND_MORE : reason};
 	f->n++;
 	return true;
 }
@@ -53,7 +53,7 @@ static uint32_t entry_by_index(const struct session *s, double index, bool *ret_
 }
 
 /* *ret_fine: what it names is there, even if nothing is kept. */
-static uint32_t first_kept(const struct session *s, uint32_t i, const struct record *r, bool *ret_fine)
+static uint32_t find_first_kept(const struct session *s, uint32_t i, const struct record *r, bool *ret_fine)
 {
 	bool is_header = false;
 	double index;
@@ -74,77 +74,77 @@ uint32_t session_first_kept(const struct session *s, uint32_t i, const struct re
 {
 	bool fine;
 
-	return first_kept(s, i, r, &fine);
+	return find_first_kept(s, i, r, &fine);
 }
 
-static bool add_entry_faults(const struct session *s, faults_t *to)
+static bool add_entry_problems(const struct session *s, problem_records_t *to)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	bool ok = true;
 	struct record r;
 
 	for (uint32_t i = 0; ok && i < s->at.count; i++) {
-		const struct entry *e = index_entry(s, i);
+		const struct entry *e = session_entry_at(s, i);
 		if (!(e->flags & ENTRY_ADDRESSED) && e->id)
-			ok = fault_add(to, e->offset, e->line, REASON_DUPLICATE);
+			ok = problem_record_add(to, e->offset, e->line, REASON_DUPLICATE);
 		if (ok && e->flags & ENTRY_ORPHAN)
-			ok = fault_add(to, e->offset, e->line, REASON_ORPHAN);
+			ok = problem_record_add(to, e->offset, e->line, REASON_ORPHAN);
 		if (ok && e->flags & ENTRY_CYCLE)
-			ok = fault_add(to, e->offset, e->line, REASON_CYCLE);
+			ok = problem_record_add(to, e->offset, e->line, REASON_CYCLE);
 		bool fine = true;
 		if (ok && e->type == RECORD_COMPACTION && session_load(s, i, &l, &r) == 0)
-			first_kept(s, i, &r, &fine);
+			find_first_kept(s, i, &r, &fine);
 		if (ok && !fine)
-			ok = fault_add(to, e->offset, e->line, REASON_KEPT);
+			ok = problem_record_add(to, e->offset, e->line, REASON_BAD_FIRST_KEPT);
 	}
 	return ok;
 }
 
-static bool add_label_faults(const struct session *s, faults_t *to)
+static bool add_label_problems(const struct session *s, problem_records_t *to)
 {
 	for (size_t k = 0; k < s->labels.list.n; k++) {
-		const struct entry *e = index_entry(s, s->labels.list.v[k].entry);
+		const struct entry *e = session_entry_at(s, s->labels.list.v[k].entry);
 		if (label_target(s, s->labels.list.v[k]) == NO_ENTRY &&
-		    !fault_add(to, e->offset, e->line, REASON_LABEL))
+		    !problem_record_add(to, e->offset, e->line, REASON_LABEL))
 			return false;
 	}
 	return true;
 }
 
-static int by_line(const void *a, const void *b)
+static int problem_line_cmp(const void *a, const void *b)
 {
-	const struct fault *x = a, *y = b;
+	const struct problem_record *x = a, *y = b;
 
 	if (x->offset != y->offset)
 		return x->offset < y->offset ? -1 : 1;
 	return (int)x->reason - (int)y->reason;
 }
 
-static int make_faults(const struct session *s)
+static int find_all_problems(const struct session *s)
 {
-	faults_t *to = &s->derived->faults;
+	problem_records_t *to = &s->derived->faults;
 
 	to->n = 0;
 	for (size_t k = 0; k < s->faults.n; k++)
-		if (!fault_add(to, s->faults.v[k].offset, s->faults.v[k].line, s->faults.v[k].reason))
+		if (!problem_record_add(to, s->faults.v[k].offset, s->faults.v[k].line, s->faults.v[k].reason))
 			return -ENOMEM;
-	if (!add_entry_faults(s, to) || !add_label_faults(s, to))
+	if (!add_entry_problems(s, to) || !add_label_problems(s, to))
 		return -ENOMEM;
-	if (s->at.tail == TAIL_TORN && !fault_add(to, s->at.whole, s->at.lines + 1, s->at.torn))
+	if (s->at.tail == TAIL_TORN && !problem_record_add(to, s->at.whole, s->at.lines + 1, s->at.torn))
 		return -ENOMEM;
 	if (to->n)
-		qsort(to->v, to->n, sizeof *to->v, by_line);
+		qsort(to->v, to->n, sizeof *to->v, problem_line_cmp);
 	return 0;
 }
 
 size_t session_problem_count(const struct session *s)
 {
-	return derive(s, &s->derived->faults_at, make_faults) < 0 ? 0 : s->derived->faults.n;
+	return derive_once(s, &s->derived->faults_at, find_all_problems) < 0 ? 0 : s->derived->faults.n;
 }
 
 struct problem session_problem(const struct session *s, size_t n)
 {
-	const struct fault *f = &s->derived->faults.v[n];
+	const struct problem_record *f = &s->derived->faults.v[n];
 
 	return (struct problem){f->line, f->offset, reasons[f->reason]};
 }

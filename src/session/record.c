@@ -64,20 +64,20 @@ static const struct span block_names[] = {
     [BLOCK_TOOL_CALL] = SPAN_LIT("toolCall"),
 };
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define NAME_COUNT(a) (sizeof(a) / sizeof *(a))
 
 const char *record_type_name(enum record_type t)
 {
-	return (size_t)t < COUNT(type_names) ? type_names[t].p : NULL;
+	return (size_t)t < NAME_COUNT(type_names) ? type_names[t].p : NULL;
 }
 
 const char *record_role_name(enum record_role r)
 {
-	return (size_t)r < COUNT(role_names) ? role_names[r].p : NULL;
+	return (size_t)r < NAME_COUNT(role_names) ? role_names[r].p : NULL;
 }
 
 /* The index of v among names, or 0. */
-static unsigned name_index(struct json_value v, const struct span *names, size_t n)
+static unsigned index_of_name(struct json_value v, const struct span *names, size_t n)
 {
 	if (v.kind != JSON_STRING)
 		return 0;
@@ -91,7 +91,7 @@ enum record_type record_type_of(struct json_value v)
 {
 	if (v.kind == JSON_STRING && key_is(v, "message", 7))
 		return RECORD_MESSAGE;
-	return name_index(v, type_names, COUNT(type_names));
+	return index_of_name(v, type_names, NAME_COUNT(type_names));
 }
 
 enum record_role record_role_of(struct json_value v)
@@ -100,7 +100,7 @@ enum record_role record_role_of(struct json_value v)
 		return ROLE_ASSISTANT;
 	if (v.kind == JSON_STRING && key_is(v, "toolResult", 10))
 		return ROLE_TOOL_RESULT;
-	unsigned role = name_index(v, role_names, COUNT(role_names));
+	unsigned role = index_of_name(v, role_names, NAME_COUNT(role_names));
 	return role ? role : ROLE_OTHER;
 }
 
@@ -153,14 +153,14 @@ static bool record_read_block(struct json *j, struct block *ret)
 		if (!json_value(j, field ? field : &v))
 			return false;
 	}
-	ret->type = name_index(ret->type_, block_names, COUNT(block_names));
+	ret->type = index_of_name(ret->type_, block_names, NAME_COUNT(block_names));
 	return rc == 0;
 }
 
 /* Reads the content at the cursor and notes its blocks. */
 static bool parse_content(struct json *j, struct record *r, struct blocks *blocks)
 {
-	const size_t most = COUNT(blocks->v);
+	const size_t most = NAME_COUNT(blocks->v);
 	struct json_value v;
 	size_t n = 0;
 	int rc;

@@ -44,7 +44,7 @@ static bool head_is_blank(struct json_value text)
 	return true;
 }
 
-static inline void see_text(struct head_scan *s, struct json_value text)
+static inline void head_scan_text(struct head_scan *s, struct json_value text)
 {
 	/* Nearly every text begins with a letter. */
 	bool plain = text.kind == JSON_STRING && text.text.n && (unsigned)(*text.text.p | 0x20) - 'a' < 26;
@@ -64,8 +64,8 @@ static inline void finish_message(struct head_scan *s)
 	struct record_head *head = s->head;
 	struct json_value stop = s->ending.stop_reason;
 
-	head->failed = is_failed(head->role, &s->ending);
-	head->refused = is_refused_by(head->role, s->details);
+	head->failed = record_failed(head->role, &s->ending);
+	head->refused = details_say_failed(head->role, s->details);
 	head->deferred = head->role == ROLE_ASSISTANT && is_text(stop, "deferred", 8);
 	if (head->role == ROLE_ASSISTANT)
 		/* If it ended by itself, pi's /tree shows it only if it has text. */
@@ -75,13 +75,13 @@ static inline void finish_message(struct head_scan *s)
 		head->calls = head->files = 0;
 }
 
-static void see_block(struct head_scan *s, struct json_value type, struct json_value id, struct json_value name,
-                      struct json_value text)
+static void head_scan_block(struct head_scan *s, struct json_value type, struct json_value id, struct json_value name,
+                            struct json_value text)
 {
 	if (type.kind != JSON_STRING)
 		return;
 	if (key_is(type, "text", 4))
-		see_text(s, text);
+		head_scan_text(s, text);
 	s->head->images += key_is(type, "image", 5);
 	if (!key_is(type, "toolCall", 8))
 		return;
@@ -107,14 +107,14 @@ static void head_parse_message(struct head_scan *s, const struct record *r)
 	s->details = r->msg.details;
 	s->ending = (struct ending){r->msg.stop_reason, r->msg.is_error, r->msg.cancelled, r->msg.exit_code};
 	s->said = false;
-	see_text(s, r->msg.content);
+	head_scan_text(s, r->msg.content);
 	block_iter_init(&it, r->msg.content);
 	while (block_next(&it, &b))
-		see_block(s, b.type_, b.id, b.name, b.text);
+		head_scan_block(s, b.type_, b.id, b.name, b.text);
 	finish_message(s);
 }
 
-static void parse_other(struct record_head *head, struct span line, struct buf *deep)
+static void head_parse_other_line(struct record_head *head, struct span line, struct buf *deep)
 {
 	struct json j;
 	struct json_value v;
@@ -133,13 +133,13 @@ static void parse_head(struct head_scan *s, struct span line, struct buf *deep)
 
 	memset(head, 0, sizeof *head);
 	if (!record_parse(line, NULL, deep, &r) || r.kind != JSON_OBJECT) {
-		parse_other(head, line, deep);
+		head_parse_other_line(head, line, deep);
 		return;
 	}
 	head->kind = JSON_OBJECT;
 	head->type = r.type;
-#define TAKE(c, json) head->c = r.c;
-	HEAD_FIELDS(TAKE)
+#define HEAD_TAKE_VALUE(c, json) head->c = r.c;
+	HEAD_FIELDS(HEAD_TAKE_VALUE)
 	head->msg.provider = r.msg.provider;
 	head->msg.model = r.msg.model;
 	head->msg.usage = r.msg.usage;
@@ -162,8 +162,8 @@ void record_head(struct span line, struct buf *deep, struct record_head *ret,
  * They need not watch for the end: the control character there stops them all, and LOOK bytes can be read from any
  * place in the line. */
 
-enum { LOOK = 16 };
-_Static_assert(RECORD_PAD >= 3 * LOOK, "the short way looks that far ahead");
+enum { SCAN_BYTES = 16 };
+_Static_assert(RECORD_PAD >= 3 * SCAN_BYTES, "the short way looks that far ahead");
 
 /* Where the first quote, backslash or control byte is among the LOOK bytes at p, or LOOK. */
 static inline unsigned find_special(const char *p)
@@ -171,17 +171,17 @@ static inline unsigned find_special(const char *p)
 	bytes16 b = bytes16_load(p);
 	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
 	bytes16 hit = ((b ^ (2 - 128)) < ' ' + 1 - 128) | (b == '\\');
-	return (unsigned)__builtin_ctz(bytes16_mask(hit) | 1u << LOOK);
+	return (unsigned)__builtin_ctz(bytes16_mask(hit) | 1u << SCAN_BYTES);
 }
 
 /* A bit for each of the LOOK bytes at p that is not a digit, and all bits above them. */
-static inline unsigned find_others(const char *p)
+static inline unsigned find_non_digits(const char *p)
 {
 	return ~bytes16_mask(bytes16_range(bytes16_load(p), '0', '9'));
 }
 
 /* The rest of the string at p, whose first n bytes are plain. */
-static const char *long_string(const struct head_scan *s, const char *p, unsigned n, struct json_value *ret)
+static const char *head_long_string(const struct head_scan *s, const char *p, unsigned n, struct json_value *ret)
 {
 	bool escaped;
 	const char *quote = json_string_end(p + 1 + n, s->end, &escaped);
@@ -196,10 +196,10 @@ static inline const char *string_at(const struct head_scan *s, const char *p, st
 {
 	unsigned n = find_special(p + 1);
 
-	if (n == LOOK)
-		n += find_special(p + 1 + LOOK);
+	if (n == SCAN_BYTES)
+		n += find_special(p + 1 + SCAN_BYTES);
 	if (p[n + 1] != '"')
-		return long_string(s, p, n, ret);
+		return head_long_string(s, p, n, ret);
 	*ret = (struct json_value){JSON_STRING, false, {p + 1, n}};
 	return p + n + 2;
 }
@@ -209,15 +209,15 @@ static inline const char *key_at(const char *p, struct span *ret)
 {
 	unsigned n = find_special(p + 1);
 
-	if (n == LOOK)
-		n += find_special(p + 1 + LOOK);
+	if (n == SCAN_BYTES)
+		n += find_special(p + 1 + SCAN_BYTES);
 	if (*p != '"' || memcmp(p + n + 1, "\":", 2) != 0)
 		return NULL;
 	*ret = (struct span){p + 1, n};
 	return p + n + 3;
 }
 
-static const char *long_number(const struct head_scan *s, const char *p, struct json_value *ret)
+static const char *head_long_number(const struct head_scan *s, const char *p, struct json_value *ret)
 {
 	struct json j;
 
@@ -230,17 +230,17 @@ static const char *long_number(const struct head_scan *s, const char *p, struct 
 static inline const char *number_at(const struct head_scan *s, const char *p)
 {
 	struct json_value v;
-	unsigned others = find_others(p), whole = (unsigned)__builtin_ctz(others), n = whole;
+	unsigned others = find_non_digits(p), whole = (unsigned)__builtin_ctz(others), n = whole;
 
 	if (p[n] == '.') {
 		n = (unsigned)__builtin_ctz(others & (others - 1));
 		if (n == whole + 1)
 			return NULL;
-		if (n == LOOK)
-			n += (unsigned)__builtin_ctz(find_others(p + LOOK));
+		if (n == SCAN_BYTES)
+			n += (unsigned)__builtin_ctz(find_non_digits(p + SCAN_BYTES));
 	}
-	bool usual = whole && whole < LOOK && (*p != '0' || whole == 1) && (p[n] | 0x20) != 'e';
-	return usual ? p + n : long_number(s, p, &v);
+	bool usual = whole && whole < SCAN_BYTES && (*p != '0' || whole == 1) && (p[n] | 0x20) != 'e';
+	return usual ? p + n : head_long_number(s, p, &v);
 }
 
 static inline __attribute__((always_inline)) const char *scalar_at(const struct head_scan *s, const char *p)
@@ -255,7 +255,7 @@ static inline __attribute__((always_inline)) const char *scalar_at(const struct 
 		return p + 4;
 	if (memcmp(p, "false", 5) == 0)
 		return p + 5;
-	return long_number(s, p, &v);
+	return head_long_number(s, p, &v);
 }
 
 /* Returns the end of the container at p, which begins with a bracket. */
@@ -305,13 +305,13 @@ static inline const char *value_at(const struct head_scan *s, const char *p, str
 	if (*p == '"')
 		return string_at(s, p, ret);
 	if (memcmp(p, "null", 4) != 0)
-		return long_number(s, p, ret);
+		return head_long_number(s, p, ret);
 	*ret = (struct json_value){JSON_NULL, false, {p, 4}};
 	return p + 4;
 }
 
 /* A value of any kind. */
-static inline const char *any_at(const struct head_scan *s, const char *p, struct json_value *ret)
+static inline const char *any_value_at(const struct head_scan *s, const char *p, struct json_value *ret)
 {
 	if (*p == '"')
 		return string_at(s, p, ret);
@@ -321,23 +321,27 @@ static inline const char *any_at(const struct head_scan *s, const char *p, struc
 	return end;
 }
 
-#define IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
-#define SKIP(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
+#define KEY_IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
+#define HEAD_SKIP_VALUE(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
 /* A usage: nearly always as pi writes it, numbers in pi's order. */
 static const char *usage_at(struct head_scan *s, const char *begin)
 {
 	struct json_value *n = s->head->numbers;
 	const char *p = begin;
-	if (!(p = SKIP(p, "{\"input\":")) || !(p = any_at(s, p, &n[0])) || !(p = SKIP(p, ",\"output\":")) ||
-	    !(p = any_at(s, p, &n[1])) || !(p = SKIP(p, ",\"cacheRead\":")) || !(p = any_at(s, p, &n[2])) ||
-	    !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = any_at(s, p, &n[3])) || !(p = SKIP(p, ",\"totalTokens\":")) ||
-	    !(p = any_at(s, p, &n[4])) || !(p = SKIP(p, ",\"cost\":{\"input\":")) || !(p = number_at(s, p)) ||
-	    !(p = SKIP(p, ",\"output\":")) || !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheRead\":")) ||
-	    !(p = number_at(s, p)) || !(p = SKIP(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) ||
-	    !(p = SKIP(p, ",\"total\":")) || !(p = any_at(s, p, &n[5])) || !(p = SKIP(p, "}}"))) {
+	if (!(p = HEAD_SKIP_VALUE(p, "{\"input\":")) || !(p = any_value_at(s, p, &n[0])) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"output\":")) || !(p = any_value_at(s, p, &n[1])) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"cacheRead\":")) || !(p = any_value_at(s, p, &n[2])) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"cacheWrite\":")) || !(p = any_value_at(s, p, &n[3])) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"totalTokens\":")) || !(p = any_value_at(s, p, &n[4])) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"cost\":{\"input\":")) || !(p = number_at(s, p)) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"output\":")) || !(p = number_at(s, p)) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"cacheRead\":")) || !(p = number_at(s, p)) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"cacheWrite\":")) || !(p = number_at(s, p)) ||
+	    !(p = HEAD_SKIP_VALUE(p, ",\"total\":")) || !(p = any_value_at(s, p, &n[5])) ||
+	    !(p = HEAD_SKIP_VALUE(p, "}}"))) {
 		n[0].kind = JSON_NONE;
-		return any_at(s, begin, &s->head->msg.usage);
+		return any_value_at(s, begin, &s->head->msg.usage);
 	}
 	s->head->msg.usage = (struct json_value){JSON_OBJECT, false, {begin, (size_t)(p - begin)}};
 	return p;
@@ -346,7 +350,7 @@ static const char *usage_at(struct head_scan *s, const char *begin)
 static const char *block_at(struct head_scan *s, const char *begin)
 {
 	struct json_value type = {JSON_STRING, false, {"text", 4}}, id = {0}, name = {0}, text = {0};
-	const char *p = SKIP(begin, "{\"type\":\"text\",\"text\":"); /* as most are */
+	const char *p = HEAD_SKIP_VALUE(begin, "{\"type\":\"text\",\"text\":"); /* as most are */
 	struct span key;
 	char before = ',';
 
@@ -363,14 +367,14 @@ static const char *block_at(struct head_scan *s, const char *begin)
 		p = key_at(p + 1, &key);
 		if (!p)
 			return NULL;
-		if (IS(key, "type"))
+		if (KEY_IS(key, "type"))
 			p = value_at(s, p, &type);
-		else if (IS(key, "id"))
+		else if (KEY_IS(key, "id"))
 			p = value_at(s, p, &id);
-		else if (IS(key, "name"))
-			p = any_at(s, p, &name);
-		else if (IS(key, "text"))
-			p = any_at(s, p, &text);
+		else if (KEY_IS(key, "name"))
+			p = any_value_at(s, p, &name);
+		else if (KEY_IS(key, "text"))
+			p = any_value_at(s, p, &text);
 		else
 			p = skip_at(s, p);
 		if (!p)
@@ -378,7 +382,7 @@ static const char *block_at(struct head_scan *s, const char *begin)
 	}
 	if (*p != '}')
 		return NULL;
-	see_block(s, type, id, name, text);
+	head_scan_block(s, type, id, name, text);
 	return p + 1;
 }
 
@@ -393,7 +397,7 @@ static const char *content_at(struct head_scan *s, const char *p)
 	if (*p == '"') {
 		p = string_at(s, p, &text);
 		if (p)
-			see_text(s, text);
+			head_scan_text(s, text);
 		return p;
 	}
 	if (*p != '[' || p[1] == ']')
@@ -407,21 +411,21 @@ static const char *content_at(struct head_scan *s, const char *p)
 }
 
 /* What says how a message or its call ended; NULL if it is another field. */
-static struct json_value *ending_of(struct head_scan *s, struct span key)
+static struct json_value *head_ending_field(struct head_scan *s, struct span key)
 {
 	switch (key.n) {
 	case 7:
-		return IS(key, "isError") ? &s->ending.is_error : NULL;
+		return KEY_IS(key, "isError") ? &s->ending.is_error : NULL;
 	case 8:
-		return IS(key, "exitCode") ? &s->ending.exit_code : NULL;
+		return KEY_IS(key, "exitCode") ? &s->ending.exit_code : NULL;
 	case 9:
-		return IS(key, "cancelled") ? &s->ending.cancelled : NULL;
+		return KEY_IS(key, "cancelled") ? &s->ending.cancelled : NULL;
 	case 10:
-		return IS(key, "stopReason")   ? &s->ending.stop_reason
-		       : IS(key, "durationMs") ? &s->head->duration
-		                               : NULL;
+		return KEY_IS(key, "stopReason")   ? &s->ending.stop_reason
+		       : KEY_IS(key, "durationMs") ? &s->head->duration
+		                                   : NULL;
 	case 11:
-		return IS(key, "nestedCalls") ? &s->head->nested_calls : NULL;
+		return KEY_IS(key, "nestedCalls") ? &s->head->nested_calls : NULL;
 	default:
 		return NULL;
 	}
@@ -446,24 +450,24 @@ static const char *message_at(struct head_scan *s, const char *p)
 		p = key_at(p + 1, &key);
 		if (!p)
 			return NULL;
-		if (IS(key, "content"))
+		if (KEY_IS(key, "content"))
 			p = content_at(s, p);
-		else if (IS(key, "usage"))
+		else if (KEY_IS(key, "usage"))
 			p = usage_at(s, p);
-		else if (IS(key, "provider"))
-			p = any_at(s, p, &s->head->msg.provider);
-		else if (IS(key, "model"))
-			p = any_at(s, p, &s->head->msg.model);
-		else if (IS(key, "role"))
+		else if (KEY_IS(key, "provider"))
+			p = any_value_at(s, p, &s->head->msg.provider);
+		else if (KEY_IS(key, "model"))
+			p = any_value_at(s, p, &s->head->msg.model);
+		else if (KEY_IS(key, "role"))
 			p = value_at(s, p, &s->role);
-		else if (IS(key, "toolCallId"))
+		else if (KEY_IS(key, "toolCallId"))
 			p = value_at(s, p, &s->head->tool_call_id);
-		else if (IS(key, "timestamp"))
-			p = any_at(s, p, &s->head->message_time);
-		else if (IS(key, "details"))
-			p = any_at(s, p, &s->details);
-		else if ((ending = ending_of(s, key)))
-			p = any_at(s, p, ending);
+		else if (KEY_IS(key, "timestamp"))
+			p = any_value_at(s, p, &s->head->message_time);
+		else if (KEY_IS(key, "details"))
+			p = any_value_at(s, p, &s->details);
+		else if ((ending = head_ending_field(s, key)))
+			p = any_value_at(s, p, ending);
 		else
 			p = skip_at(s, p);
 		if (!p)
@@ -472,32 +476,32 @@ static const char *message_at(struct head_scan *s, const char *p)
 	return *p == '}' ? p + 1 : NULL;
 }
 
-static struct json_value *field_of(struct head_scan *s, struct span key)
+static struct json_value *head_field(struct head_scan *s, struct span key)
 {
-#define FIELD(c, json)                                                                                                 \
-	if (IS(key, json))                                                                                             \
+#define HEAD_FIELD(c, json)                                                                                            \
+	if (KEY_IS(key, json))                                                                                         \
 		return &s->head->c;
-	HEAD_FIELDS(FIELD)
-	return IS(key, "type") ? &s->type : NULL;
+	HEAD_FIELDS(HEAD_FIELD)
+	return KEY_IS(key, "type") ? &s->type : NULL;
 }
 
 /* The four fields that pi writes first, in its order. NULL if they differ. */
-static const char *usual_begin(struct head_scan *s, const char *p)
+static const char *usual_prefix_at(struct head_scan *s, const char *p)
 {
-	if (!(p = SKIP(p, "{\"type\":")) || *p != '"' || !(p = string_at(s, p, &s->type)))
+	if (!(p = HEAD_SKIP_VALUE(p, "{\"type\":")) || *p != '"' || !(p = string_at(s, p, &s->type)))
 		return NULL;
-	if (!(p = SKIP(p, ",\"id\":")) || *p != '"' || !(p = string_at(s, p, &s->head->id)))
+	if (!(p = HEAD_SKIP_VALUE(p, ",\"id\":")) || *p != '"' || !(p = string_at(s, p, &s->head->id)))
 		return NULL;
-	if (!(p = SKIP(p, ",\"parentId\":")) || !(p = value_at(s, p, &s->head->parent_id)))
+	if (!(p = HEAD_SKIP_VALUE(p, ",\"parentId\":")) || !(p = value_at(s, p, &s->head->parent_id)))
 		return NULL;
-	if (!(p = SKIP(p, ",\"timestamp\":")) || *p != '"')
+	if (!(p = HEAD_SKIP_VALUE(p, ",\"timestamp\":")) || *p != '"')
 		return NULL;
 	return string_at(s, p, &s->head->timestamp);
 }
 
-static const char *line_at(struct head_scan *s, const char *begin)
+static const char *record_line_at(struct head_scan *s, const char *begin)
 {
-	const char *p = usual_begin(s, begin);
+	const char *p = usual_prefix_at(s, begin);
 	char before = ',';
 	struct span key;
 
@@ -512,10 +516,10 @@ static const char *line_at(struct head_scan *s, const char *begin)
 		if (!p)
 			return NULL;
 		struct json_value *field = NULL;
-		if (IS(key, "message"))
+		if (KEY_IS(key, "message"))
 			p = message_at(s, p);
-		else if ((field = field_of(s, key)))
-			p = any_at(s, p, field);
+		else if ((field = head_field(s, key)))
+			p = any_value_at(s, p, field);
 		else
 			p = skip_at(s, p);
 		if (!p)
@@ -552,8 +556,8 @@ static inline void head_reset(struct record_head *head)
 	head->message_time.kind = JSON_NONE;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
-#define RESET(c, json) head->c.kind = JSON_NONE;
-	HEAD_FIELDS(RESET)
+#define HEAD_RESET(c, json) head->c.kind = JSON_NONE;
+	HEAD_FIELDS(HEAD_RESET)
 	head->msg.provider.kind = head->msg.model.kind = head->msg.usage.kind = JSON_NONE;
 	head->numbers[0].kind = JSON_NONE;
 	head->tool_call_id.kind = head->nested_calls.kind = head->duration.kind = JSON_NONE;
@@ -575,7 +579,7 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 	s.ending.stop_reason.kind = s.ending.is_error.kind = JSON_NONE;
 	s.ending.cancelled.kind = s.ending.exit_code.kind = JSON_NONE;
 	s.message = s.content = s.said = false;
-	const char *p = line_at(&s, text.p);
+	const char *p = record_line_at(&s, text.p);
 	if (p && *p == '\r' && p != s.end)
 		p++;
 	/* The short way is done if the line ends here. */

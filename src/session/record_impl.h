@@ -28,7 +28,7 @@ struct ending {
 	struct json_value stop_reason, is_error, cancelled, exit_code;
 };
 
-static inline bool is_bad_code(struct json_value exit_code)
+static inline bool exit_code_failed(struct json_value exit_code)
 {
 	double code;
 
@@ -37,7 +37,7 @@ static inline bool is_bad_code(struct json_value exit_code)
 
 /* A toolResult with isError, an answer that ended in an error or was aborted, a command that was cancelled or whose
  * exit code is not 0. (A cancelled one may have a code, too.) */
-static inline bool is_failed(enum record_role role, const struct ending *e)
+static inline bool record_failed(enum record_role role, const struct ending *e)
 {
 	switch (role) {
 	case ROLE_TOOL_RESULT:
@@ -45,14 +45,14 @@ static inline bool is_failed(enum record_role role, const struct ending *e)
 	case ROLE_ASSISTANT:
 		return is_text(e->stop_reason, "error", 5) || is_text(e->stop_reason, "aborted", 7);
 	case ROLE_BASH_EXECUTION:
-		return json_is_truthy(e->cancelled) || is_bad_code(e->exit_code);
+		return json_is_truthy(e->cancelled) || exit_code_failed(e->exit_code);
 	default:
 		return false;
 	}
 }
 
 /* A toolResult whose details say that it failed, as those of OpenClaw's do. */
-static inline bool is_refused_by(enum record_role role, struct json_value details)
+static inline bool details_say_failed(enum record_role role, struct json_value details)
 {
 	return role == ROLE_TOOL_RESULT && details.kind == JSON_OBJECT &&
 	       is_text(json_get(details, "status"), "error", 5);

@@ -33,7 +33,7 @@ static int64_t days_from_civil(int64_t year, int month, int day)
 }
 
 /* Seconds that local time is ahead of UTC at this moment. */
-static int64_t offset_at(int64_t second)
+static int64_t utc_offset_at(int64_t second)
 {
 	time_t t = (time_t)second;
 	struct tm tm;
@@ -43,28 +43,28 @@ static int64_t offset_at(int64_t second)
 
 /* Local time to UTC. A local time that occurs twice means the first one; one that is skipped counts with the offset
  * from before the gap. So says ECMAScript; mktime(3) leaves both open. */
-static int64_t from_local(int64_t second)
+static int64_t local_to_utc(int64_t second)
 {
 	const int64_t day = 24 * 60 * 60;
-	int64_t before = second - offset_at(second - day), after = second - offset_at(second + day);
+	int64_t before = second - utc_offset_at(second - day), after = second - utc_offset_at(second + day);
 
-	if (before == after || before + offset_at(before) == second || after + offset_at(after) != second)
+	if (before == after || before + utc_offset_at(before) == second || after + utc_offset_at(after) != second)
 		return before;
 	return after;
 }
 
-static int64_t date_time(const struct date *d)
+static int64_t date_to_ms(const struct date *d)
 {
 	int64_t days = days_from_civil(d->year, d->month, 1) + d->day - 1;
 	int64_t second = ((days * 24 + d->hour) * 60 + d->minute) * 60 + d->second - d->zone;
 
 	if (fabs((double)second) > TIME_LIMIT / 1000 + MS_PER_DAY)
 		return NO_TIME;
-	int64_t ms = (d->local ? from_local(second) : second) * 1000 + d->ms;
+	int64_t ms = (d->local ? local_to_utc(second) : second) * 1000 + d->ms;
 	return fabs((double)ms) <= TIME_LIMIT ? ms : NO_TIME;
 }
 
-static uint64_t time_load(const char *p)
+static uint64_t load_8_bytes(const char *p)
 {
 	uint64_t word;
 
@@ -74,20 +74,20 @@ static uint64_t time_load(const char *p)
 
 /* Sets the high bit of each of eight bytes that does not match `form`: a digit where `form` has 0, else the same byte.
  * `limits` plus the greatest allowed difference is 0x7f. */
-static inline uint64_t misfits(const char *p, const char *form, const char *limits)
+static inline uint64_t mismatched_bytes(const char *p, const char *form, const char *limits)
 {
-	uint64_t difference = time_load(p) ^ time_load(form);
+	uint64_t difference = load_8_bytes(p) ^ load_8_bytes(form);
 
-	return difference | (difference + time_load(limits));
+	return difference | (difference + load_8_bytes(limits));
 }
 
-static int two(const char *p)
+static int two_digits(const char *p)
 {
 	return (p[0] - '0') * 10 + (p[1] - '0');
 }
 
 /* The form that toISOString writes, for years of four digits. */
-static bool parse_usual(struct span s, int64_t *ret)
+static bool parse_to_iso_string(struct span s, int64_t *ret)
 {
 	static const char form[] = "0000-00-00T00:00:00.000Z";
 	static const char limits[] = "vvvv\177vv\177vv\177vv\177vv\177vv\177vvv\177";
@@ -95,25 +95,26 @@ static bool parse_usual(struct span s, int64_t *ret)
 
 	if (s.n != sizeof form - 1)
 		return false;
-	uint64_t wrong =
-	    misfits(p, form, limits) | misfits(p + 8, form + 8, limits + 8) | misfits(p + 16, form + 16, limits + 16);
+	uint64_t wrong = mismatched_bytes(p, form, limits) | mismatched_bytes(p + 8, form + 8, limits + 8) |
+	                 mismatched_bytes(p + 16, form + 16, limits + 16);
 	if (wrong & UINT64_C(0x8080808080808080))
 		return false;
-	int month = two(p + 5), day = two(p + 8), hour = two(p + 11), minute = two(p + 14), second = two(p + 17);
+	int month = two_digits(p + 5), day = two_digits(p + 8), hour = two_digits(p + 11), minute = two_digits(p + 14),
+	    second = two_digits(p + 17);
 	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59)
 		return false;
 	/* As in days_from_civil, 400 years on, so that nothing is negative. */
-	unsigned year = (unsigned)(two(p) * 100 + two(p + 2)) + 400 - (month <= 2);
+	unsigned year = (unsigned)(two_digits(p) * 100 + two_digits(p + 2)) + 400 - (month <= 2);
 	unsigned day_of_year = (unsigned)(153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + (unsigned)day - 1;
 	unsigned days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year;
 	int64_t minutes = (((int64_t)days - 719468 - 146097) * 24 + hour) * 60 + minute;
-	*ret = (minutes * 60 + second) * 1000 + two(p + 20) * 10 + (p[22] - '0');
+	*ret = (minutes * 60 + second) * 1000 + two_digits(p + 20) * 10 + (p[22] - '0');
 	return true;
 }
 
 /* ---- the other forms ---- */
 
-static char first_of(const struct span *s)
+static char peek_char(const struct span *s)
 {
 	return s->n ? s->p[0] : '\0';
 }
@@ -151,7 +152,7 @@ static bool date_digits(struct span *s, size_t least, size_t most, int low, int 
 }
 
 /* HH:MM[:SS[.F]]: of a fraction the first three digits count. 24:00 is valid, later times of hour 24 are not. */
-static bool read_time(struct span *s, struct date *d)
+static bool parse_clock_time(struct span *s, struct date *d)
 {
 	if (!date_digits(s, 2, 2, 0, 24, &d->hour) || !date_skip(s, ":") || !date_digits(s, 2, 2, 0, 59, &d->minute))
 		return false;
@@ -175,9 +176,9 @@ static bool read_time(struct span *s, struct date *d)
 }
 
 /* Z, +HH:MM, +HHMM; without one the time is local. */
-static bool read_offset(struct span *s, struct date *d)
+static bool parse_utc_offset(struct span *s, struct date *d)
 {
-	char sign = first_of(s);
+	char sign = peek_char(s);
 	int hour, minute;
 	d->local = false;
 	if (date_skip(s, "Z"))
@@ -199,7 +200,7 @@ static bool read_offset(struct span *s, struct date *d)
 }
 
 /* The zones that have a name in RFC 2822. */
-static bool read_named_zone(struct span *s, struct date *d)
+static bool parse_zone_name(struct span *s, struct date *d)
 {
 	static const struct {
 		char name[4];
@@ -213,22 +214,22 @@ static bool read_named_zone(struct span *s, struct date *d)
 		d->zone = zones[i].hours * 3600;
 		return true;
 	}
-	return read_offset(s, d);
+	return parse_utc_offset(s, d);
 }
 
 /* Behind a date and a space: V8 takes years of less than three digits for others. */
-static bool read_spaced_time(struct span *s, struct date *d)
+static bool parse_time_after_space(struct span *s, struct date *d)
 {
-	if (d->year < 100 || !read_time(s, d))
+	if (d->year < 100 || !parse_clock_time(s, d))
 		return false;
-	return (skip_spaces(s) ? read_named_zone(s, d) : read_offset(s, d)) && s->n == 0;
+	return (skip_spaces(s) ? parse_zone_name(s, d) : parse_utc_offset(s, d)) && s->n == 0;
 }
 
 /* YYYY[-MM[-DD]] or +YYYYYY-..., then nothing (UTC), or THH:MM and what follows; YYYY-MM-DD HH:MM; YYYY/MM/DD with or
  * without that. */
-static bool read_iso(struct span s, struct date *d)
+static bool parse_iso_8601(struct span s, struct date *d)
 {
-	char sign = first_of(&s);
+	char sign = peek_char(&s);
 	bool is_signed = sign == '+' || sign == '-', has_day = false;
 	int year;
 	if (is_signed)
@@ -236,7 +237,7 @@ static bool read_iso(struct span s, struct date *d)
 	if (!date_digits(&s, is_signed ? 6 : 4, is_signed ? 6 : 4, 0, 999999, &year) || (sign == '-' && year == 0))
 		return false;
 	d->year = sign == '-' ? -year : year;
-	bool slashes = !is_signed && first_of(&s) == '/';
+	bool slashes = !is_signed && peek_char(&s) == '/';
 	const char *separator = slashes ? "/" : "-";
 	if (date_skip(&s, separator)) {
 		if (!date_digits(&s, slashes ? 1 : 2, 2, 1, 12, &d->month))
@@ -246,16 +247,16 @@ static bool read_iso(struct span s, struct date *d)
 			return false;
 	}
 	if (!slashes && date_skip(&s, "T"))
-		return read_time(&s, d) && read_offset(&s, d) && s.n == 0;
+		return parse_clock_time(&s, d) && parse_utc_offset(&s, d) && s.n == 0;
 	if (s.n == 0) {
 		d->local = slashes;
 		return !slashes || (has_day && year >= 100);
 	}
-	return has_day && !is_signed && skip_spaces(&s) && read_spaced_time(&s, d);
+	return has_day && !is_signed && skip_spaces(&s) && parse_time_after_space(&s, d);
 }
 
 /* [Www,] D Mon YYYY HH:MM[:SS] ZONE [(COMMENT)] */
-static bool read_mail(struct span s, struct date *d)
+static bool parse_rfc_2822(struct span s, struct date *d)
 {
 	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
 	                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -278,20 +279,20 @@ static bool read_mail(struct span s, struct date *d)
 		while (s.n && s.p[s.n - 1] == ' ')
 			s.n--;
 	}
-	return read_spaced_time(&s, d);
+	return parse_time_after_space(&s, d);
 }
 
-static int64_t time_of_text(struct span s)
+static int64_t parse_time(struct span s)
 {
 	const struct date begin = {.month = 1, .day = 1, .local = true};
 	struct date iso = begin, mail = begin;
 	int64_t ms;
 
-	if (parse_usual(s, &ms))
+	if (parse_to_iso_string(s, &ms))
 		return ms;
-	if (read_iso(s, &iso))
-		return date_time(&iso);
-	return read_mail(s, &mail) ? date_time(&mail) : NO_TIME;
+	if (parse_iso_8601(s, &iso))
+		return date_to_ms(&iso);
+	return parse_rfc_2822(s, &mail) ? date_to_ms(&mail) : NO_TIME;
 }
 
 int64_t record_time(struct json_value v)
@@ -299,12 +300,12 @@ int64_t record_time(struct json_value v)
 	double d;
 
 	if (v.kind == JSON_STRING && !v.escaped)
-		return time_of_text(v.text);
+		return parse_time(v.text);
 	if (json_double(v, &d))
 		return fabs(d) <= TIME_LIMIT ? (int64_t)d : NO_TIME;
 	if (v.kind != JSON_STRING)
 		return NO_TIME;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	json_decode(v.text, JSON_EXACT, &text);
-	return time_of_text(buf_span(&text));
+	return parse_time(buf_span(&text));
 }

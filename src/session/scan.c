@@ -17,7 +17,7 @@ enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
 
 struct scan {
 	struct session *s;
-	struct refs pending; /* entries whose parent must be looked up */
+	struct id_refs pending; /* entries whose parent must be looked up */
 	struct buf deep, id_text, parent_text;
 	struct buf long_line; /* a line that is too long for the window */
 	bool is_short;        /* most lines are kept, not only those with calls that have a file */
@@ -26,7 +26,7 @@ struct scan {
 
 static void scan_release(struct scan *sc)
 {
-	refs_release(&sc->pending);
+	id_refs_release(&sc->pending);
 	buf_release(&sc->deep);
 	buf_release(&sc->id_text);
 	buf_release(&sc->parent_text);
@@ -34,12 +34,12 @@ static void scan_release(struct scan *sc)
 }
 
 /* Sizes to go back to when a scan fails. Sums of usage then have more than the index, which nobody is given again. */
-struct mark {
+struct scan_checkpoint {
 	struct extent at;
 	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses, use_marks;
 };
 
-static void mark_restore(struct session *s, const struct mark *m)
+static void scan_restore(struct session *s, const struct scan_checkpoint *m)
 {
 	s->at = m->at;
 	s->entries.n = m->at.count;
@@ -63,7 +63,7 @@ static bool scan_fail(struct scan *sc, int err)
 	return false;
 }
 
-static bool take_header(struct scan *sc, struct span line, const struct record_head *head)
+static bool scan_header(struct scan *sc, struct span line, const struct record_head *head)
 {
 	struct session *s = sc->s;
 
@@ -78,13 +78,13 @@ static bool take_header(struct scan *sc, struct span line, const struct record_h
 	return true;
 }
 
-static bool add_fault(struct scan *sc, const struct entry *e, enum reason reason)
+static bool scan_add_problem(struct scan *sc, const struct entry *e, enum problem_reason reason)
 {
-	return fault_add(&sc->s->faults, e->offset, e->line, reason) || scan_fail(sc, -ENOMEM);
+	return problem_record_add(&sc->s->faults, e->offset, e->line, reason) || scan_fail(sc, -ENOMEM);
 }
 
 /* Keeps the id, and says so in the flags. */
-static bool take_id(struct scan *sc, struct entry *e, const struct key *id, struct span text)
+static bool scan_entry_id(struct scan *sc, struct entry *e, const struct key *id, struct span text)
 {
 	struct session *s = sc->s;
 	bool raw = !is_ascii(text) && utf8_prefix(text) < text.n;
@@ -101,7 +101,7 @@ static bool take_id(struct scan *sc, struct entry *e, const struct key *id, stru
 	return true;
 }
 
-static bool take_parent(struct scan *sc, struct entry *e, const struct json_value *parent, const struct key *id)
+static bool scan_entry_parent(struct scan *sc, struct entry *e, const struct json_value *parent, const struct key *id)
 {
 	struct session *s = sc->s;
 	struct key key;
@@ -109,23 +109,23 @@ static bool take_parent(struct scan *sc, struct entry *e, const struct json_valu
 	if (parent->kind == JSON_NULL)
 		return true;
 	if (parent->kind == JSON_NONE)
-		return add_fault(sc, e, REASON_NO_PARENT_ID);
+		return scan_add_problem(sc, e, REASON_NO_PARENT_ID);
 	if (!id_key(parent, &sc->parent_text, &key)) {
 		e->flags |= ENTRY_ORPHAN;
 		return true;
 	}
 	if (id && key_equal(id, &key))
-		return add_fault(sc, e, REASON_SELF_PARENT);
-	uint32_t before = s->at.count ? index_entry(s, s->at.count - 1)->id : 0;
+		return scan_add_problem(sc, e, REASON_SELF_PARENT);
+	uint32_t before = s->at.count ? session_entry_at(s, s->at.count - 1)->id : 0;
 	if (key.kind == KEY_TEXT && key.text.n && before && arena_is(&s->ids, before, key.text)) {
 		e->parent = s->at.count - 1;
 		return true;
 	}
-	return refs_add(&sc->pending, s->at.count, &key) || scan_fail(sc, -ENOMEM);
+	return id_refs_add(&sc->pending, s->at.count, &key) || scan_fail(sc, -ENOMEM);
 }
 
 /* The id and parent of an object line. */
-static bool take_links(struct scan *sc, struct entry *e, const struct record_head *head)
+static bool scan_entry_links(struct scan *sc, struct entry *e, const struct record_head *head)
 {
 	struct session *s = sc->s;
 	struct key id;
@@ -139,13 +139,13 @@ static bool take_links(struct scan *sc, struct entry *e, const struct record_hea
 	bool usable = id_key(&head->id, &sc->id_text, &id);
 	if (head->id.kind == JSON_NULL)
 		e->flags |= ENTRY_NULL_ID;
-	if (usable ? !take_id(sc, e, &id, head->id.text) : !add_fault(sc, e, REASON_NO_ID))
+	if (usable ? !scan_entry_id(sc, e, &id, head->id.text) : !scan_add_problem(sc, e, REASON_NO_ID))
 		return false;
-	return take_parent(sc, e, &head->parent_id, usable ? &id : NULL);
+	return scan_entry_parent(sc, e, &head->parent_id, usable ? &id : NULL);
 }
 
 /* When a message was said for pi's list of sessions, ms: a time that is no number is that of its entry. */
-static double message_time(const struct record_head *head, const struct entry *e)
+static double message_sort_time(const struct record_head *head, const struct entry *e)
 {
 	double t;
 
@@ -157,7 +157,7 @@ static double message_time(const struct record_head *head, const struct entry *e
 	return e->time == NO_TIME ? 0 : (double)e->time;
 }
 
-static bool take_object(struct scan *sc, struct entry *e, const struct record_head *head)
+static bool scan_object_line(struct scan *sc, struct entry *e, const struct record_head *head)
 {
 	struct session *s = sc->s;
 
@@ -170,22 +170,22 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 	if (head->calls)
 		e->flags |= ENTRY_HAS_CALLS;
 	if (head->files)
-		e->flags |= ENTRY_USES_FILES;
+		e->flags |= ENTRY_HAS_FILE_CALLS;
 	if (head->refused)
-		e->flags |= ENTRY_REFUSED;
+		e->flags |= ENTRY_RESULT_FAILED;
 	if (head->images)
 		e->flags |= ENTRY_HAS_IMAGES;
 	if (head->failed)
 		e->flags |= ENTRY_FAILED;
 	if (head->silent)
-		e->flags |= ENTRY_SILENT;
+		e->flags |= ENTRY_NO_TEXT;
 	if ((head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY) && json_is_truthy(head->summary))
 		e->flags |= ENTRY_SUMMARY;
 	if (head->type == RECORD_SESSION_INFO)
 		s->at.info = s->at.count;
 	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
 	if ((head->role == ROLE_USER || head->role == ROLE_ASSISTANT) && head->has_content) {
-		double t = message_time(head, e);
+		double t = message_sort_time(head, e);
 		s->at.active = t > s->at.active ? t : s->at.active;
 	}
 	uint32_t parts = head->calls > head->images ? head->calls : head->images;
@@ -198,16 +198,16 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 			parts = b.type == BLOCK_TOOL_CALL && b.n > parts ? b.n : parts;
 		e->flags |= ENTRY_NESTED;
 	}
-	if (parts >= node_parts(s->at.count) && !add_fault(sc, e, REASON_TOO_MANY_PARTS))
+	if (parts >= node_parts(s->at.count) && !scan_add_problem(sc, e, REASON_TOO_MANY_PARTS))
 		return false;
 	if (head->message_missing) {
 		e->flags |= ENTRY_NO_MESSAGE;
-		if (!add_fault(sc, e, REASON_NO_MESSAGE))
+		if (!scan_add_problem(sc, e, REASON_NO_MESSAGE))
 			return false;
 	}
-	if (!take_links(sc, e, head))
+	if (!scan_entry_links(sc, e, head))
 		return false;
-	if (!usage_take(s, e, head))
+	if (!usage_add_entry(s, e, head))
 		return scan_fail(sc, -ENOMEM);
 	if (head->type != RECORD_LABEL)
 		return true;
@@ -215,19 +215,19 @@ static bool take_object(struct scan *sc, struct entry *e, const struct record_he
 		e->flags |= ENTRY_SETS_LABEL;
 	struct key key;
 	bool usable = id_key(&head->target_id, &sc->parent_text, &key);
-	return refs_add(&s->labels, s->at.count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
+	return id_refs_add(&s->labels, s->at.count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
 }
 
-static void on_call(void *arg, struct json_value id)
+static void scan_on_call(void *arg, struct json_value id)
 {
 	struct scan *sc = arg;
 
-	if (!sc->err && !call_add(sc->s, &id, &sc->id_text))
+	if (!sc->err && !call_item_add(sc->s, &id, &sc->id_text))
 		sc->err = -ENOMEM;
 }
 
-static bool scan_take_entry(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset,
-                            size_t calls)
+static bool scan_add_entry(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset,
+                           size_t calls)
 {
 	struct session *s = sc->s;
 
@@ -242,97 +242,97 @@ static bool scan_take_entry(struct scan *sc, const struct record_head *head, str
 	                    .child = NO_ENTRY,
 	                    .sibling = NO_ENTRY,
 	                    .near = NO_ENTRY};
-	if (head->kind != JSON_OBJECT ? !add_fault(sc, e, REASON_NO_OBJECT) : !take_object(sc, e, head))
+	if (head->kind != JSON_OBJECT ? !scan_add_problem(sc, e, REASON_NO_OBJECT) : !scan_object_line(sc, e, head))
 		return false;
 	size_t items = head->calls;
 	if (e->role == ROLE_TOOL_RESULT) {
 		items = 1;
-		on_call(sc, head->tool_call_id);
+		scan_on_call(sc, head->tool_call_id);
 	}
-	if (sc->err || !call_entry(s, s->at.count, calls, items))
+	if (sc->err || !call_items_set_entry(s, s->at.count, calls, items))
 		return scan_fail(sc, -ENOMEM);
 	s->at.count++;
 	s->entries.n++;
-	if (entry_uses_files(e) || (sc->is_short && e->role != ROLE_TOOL_RESULT))
+	if (entry_has_file_calls(e) || (sc->is_short && e->role != ROLE_TOOL_RESULT))
 		scanned_add(s, offset, line);
 	return true;
 }
 
-enum taken { TAKEN_NOT, TAKEN_NOTHING, TAKEN_ENTRY, TAKEN_OTHER };
+enum scan_result { SCAN_STOPPED, SCAN_NO_ENTRY, SCAN_ENTRY, SCAN_OTHER };
 
 /* A line that gives no entry is blank or at fault. For the last line, if it is unfinished, only the fault is noted. */
-static enum taken scan_refuse(struct scan *sc, uint64_t offset, enum reason reason, bool tail)
+static enum scan_result scan_reject_line(struct scan *sc, uint64_t offset, enum problem_reason reason, bool tail)
 {
 	struct extent *at = &sc->s->at;
 
 	if (tail) {
 		at->torn = reason;
-		return TAKEN_NOT;
+		return SCAN_STOPPED;
 	}
 	at->lines++;
-	if (!fault_add(&sc->s->faults, offset, at->lines, reason))
+	if (!problem_record_add(&sc->s->faults, offset, at->lines, reason))
 		scan_fail(sc, -ENOMEM);
-	return TAKEN_NOTHING;
+	return SCAN_NO_ENTRY;
 }
 
-static enum taken take_later_header(struct scan *sc)
+static enum scan_result scan_later_header(struct scan *sc)
 {
 	struct session *s = sc->s;
 
 	if (!s->format->has_kept_index)
-		return TAKEN_OTHER;
+		return SCAN_OTHER;
 	if (!vec_reserve(&s->headers, 1)) {
 		scan_fail(sc, -ENOMEM);
-		return TAKEN_NOT;
+		return SCAN_STOPPED;
 	}
 	s->headers.v[s->headers.n] = 1 + s->at.count + (uint32_t)s->headers.n;
 	s->headers.n++;
-	return TAKEN_OTHER;
+	return SCAN_OTHER;
 }
 
 /* A line that is no entry. */
-static enum taken take_other(struct scan *sc, const struct record_head *head, struct span line, uint64_t offset,
-                             bool tail)
+static enum scan_result scan_other_line(struct scan *sc, const struct record_head *head, struct span line,
+                                        uint64_t offset, bool tail)
 {
 	struct session *s = sc->s;
 
 	if (head->falsy)
-		return scan_refuse(sc, offset, REASON_FALSY, tail);
+		return scan_reject_line(sc, offset, REASON_FALSY, tail);
 	if (head->kind == JSON_NONE && space_trim(line).n)
-		return scan_refuse(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
+		return scan_reject_line(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
 	if (head->kind == JSON_NONE) {
 		s->at.lines += !tail;
-		return TAKEN_NOTHING;
+		return SCAN_NO_ENTRY;
 	}
 	s->at.lines++;
 	if (!s->header_line.n)
-		return take_header(sc, line, head) ? TAKEN_OTHER : TAKEN_NOT;
+		return scan_header(sc, line, head) ? SCAN_OTHER : SCAN_STOPPED;
 	if (head->type == RECORD_SESSION)
-		return take_later_header(sc);
-	if (!s->at.full && !fault_add(&s->faults, offset, s->at.lines, REASON_TOO_MANY))
+		return scan_later_header(sc);
+	if (!s->at.full && !problem_record_add(&s->faults, offset, s->at.lines, REASON_TOO_MANY))
 		scan_fail(sc, -ENOMEM);
 	s->at.full = true;
-	return TAKEN_OTHER;
+	return SCAN_OTHER;
 }
 
 /* Takes the first line of the text. */
-static enum taken take_line(struct scan *sc, struct span text, uint64_t offset, bool tail, size_t *ret_n)
+static enum scan_result scan_line(struct scan *sc, struct span text, uint64_t offset, bool tail, size_t *ret_n)
 {
 	struct session *s = sc->s;
 	struct record_head head;
 	size_t calls = s->calls.n;
 
-	*ret_n = record_head_padded(text, &sc->deep, &head, on_call, sc);
+	*ret_n = record_head_padded(text, &sc->deep, &head, scan_on_call, sc);
 	struct span line = {text.p, *ret_n};
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
 	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
 	if (entry && s->at.count < SESSION_ENTRIES) {
 		s->at.lines++;
-		return scan_take_entry(sc, &head, line, offset, calls) ? TAKEN_ENTRY : TAKEN_NOT;
+		return scan_add_entry(sc, &head, line, offset, calls) ? SCAN_ENTRY : SCAN_STOPPED;
 	}
 	s->calls.n = calls;
-	return take_other(sc, &head, line, offset, tail);
+	return scan_other_line(sc, &head, line, offset, tail);
 }
 
 /* ---- reading ---- */
@@ -348,7 +348,7 @@ struct window {
 	uint64_t offset; /* of the first one in the file */
 	size_t long_n;   /* bytes of a last line that was too long for it */
 	bool skipping;   /* inside a line that is not kept */
-	enum reason why;
+	enum problem_reason why;
 };
 
 static void window_release(struct window *w)
@@ -411,7 +411,7 @@ static void window_clear(struct window *w, uint64_t offset)
 }
 
 /* Skips the rest of this line. */
-static void skip_line(struct window *w, enum reason why)
+static void window_skip_line(struct window *w, enum problem_reason why)
 {
 	if (!w->skipping)
 		w->why = why;
@@ -423,7 +423,7 @@ static void skip_line(struct window *w, enum reason why)
  * the longest line. Overwrites the window. */
 static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_t *ret)
 {
-	uint64_t from = w->offset + w->n, most = w->offset + SESSION_LINE_MOST + 1;
+	uint64_t from = w->offset + w->n, most = w->offset + SESSION_LINE_MAX + 1;
 
 	for (*ret = from; *ret < to && *ret <= most;) {
 		size_t want = to - *ret < CHUNK ? (size_t)(to - *ret) : CHUNK;
@@ -440,7 +440,7 @@ static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_
 }
 
 /* Takes a line that is too long for the window, which holds its beginning. */
-static int take_long(struct scan *sc, struct window *w, uint64_t to)
+static int scan_long_line(struct scan *sc, struct window *w, uint64_t to)
 {
 	uint64_t end, begin = w->offset;
 	size_t n;
@@ -448,11 +448,11 @@ static int take_long(struct scan *sc, struct window *w, uint64_t to)
 	int whole = find_line_end(sc, w, to, &end);
 	if (whole < 0)
 		return whole;
-	if (end - begin > SESSION_LINE_MOST) {
-		skip_line(w, REASON_TOO_LONG);
+	if (end - begin > SESSION_LINE_MAX) {
+		window_skip_line(w, REASON_TOO_LONG);
 		return 0;
 	}
-	int rc = take_line_at(sc->s, begin, (size_t)(end - begin), 0, &sc->long_line);
+	int rc = session_read_bytes(sc->s, begin, (size_t)(end - begin), 0, &sc->long_line);
 	if (rc < 0)
 		return rc;
 	char *pad = buf_reserve(&sc->long_line, RECORD_PAD);
@@ -464,13 +464,13 @@ static int take_long(struct scan *sc, struct window *w, uint64_t to)
 		w->long_n = (size_t)(end - begin);
 		return 0;
 	}
-	take_line(sc, buf_span(&sc->long_line), begin, false, &n);
+	scan_line(sc, buf_span(&sc->long_line), begin, false, &n);
 	sc->s->at.whole = end + 1;
 	return sc->err;
 }
 
 /* A hole holds no newline. */
-static void skip_hole(const struct scan *sc, struct window *w, uint64_t to)
+static void window_skip_hole(const struct scan *sc, struct window *w, uint64_t to)
 {
 	int64_t data = opened_seek_data(sc->s->file, w->offset);
 
@@ -482,22 +482,22 @@ static void skip_hole(const struct scan *sc, struct window *w, uint64_t to)
 }
 
 /* Takes the line at `begin`, of several that end at `last`. Returns its length. */
-static size_t take_whole(struct scan *sc, struct window *w, size_t begin, size_t last)
+static size_t scan_whole_line(struct scan *sc, struct window *w, size_t begin, size_t last)
 {
 	struct span text = {w->p + begin, last - begin};
 	size_t n;
 
 	if (!w->skipping) {
-		take_line(sc, text, w->offset + begin, false, &n);
+		scan_line(sc, text, w->offset + begin, false, &n);
 		return n;
 	}
 	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
-	scan_refuse(sc, sc->s->at.whole, w->why, false);
+	scan_reject_line(sc, sc->s->at.whole, w->why, false);
 	w->skipping = false;
 	return newline ? (size_t)(newline - text.p) : text.n;
 }
 
-static int scan_take_lines(struct scan *sc, struct window *w, uint64_t to)
+static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 {
 	struct extent *at = &sc->s->at;
 	const char *newline = memrchr(w->p + w->searched, '\n', w->n - w->searched);
@@ -505,7 +505,7 @@ static int scan_take_lines(struct scan *sc, struct window *w, uint64_t to)
 	if (newline) {
 		size_t last = (size_t)(newline - w->p), begin = 0;
 		while (begin <= last) {
-			begin += take_whole(sc, w, begin, last) + 1;
+			begin += scan_whole_line(sc, w, begin, last) + 1;
 			if (sc->err)
 				return sc->err;
 			at->whole = w->offset + begin;
@@ -515,14 +515,14 @@ static int scan_take_lines(struct scan *sc, struct window *w, uint64_t to)
 	w->searched = w->n;
 	/* A line that cannot be JSON is skipped; one that is too long for the window is taken by itself. */
 	if (w->skipping || (w->n >= CHUNK && (!w->p[0] || !strchr("{[\"-0123456789tfn \t\r", w->p[0])))) {
-		skip_line(w, REASON_MALFORMED);
+		window_skip_line(w, REASON_MALFORMED);
 		return 0;
 	}
-	return w->n > SESSION_LONG_LINE ? take_long(sc, w, to) : 0;
+	return w->n > SESSION_LINE_LONG ? scan_long_line(sc, w, to) : 0;
 }
 
 /* The bytes after the last newline. */
-static int take_tail(struct scan *sc, const struct window *w)
+static int scan_tail(struct scan *sc, const struct window *w)
 {
 	struct extent *at = &sc->s->at;
 
@@ -532,17 +532,17 @@ static int take_tail(struct scan *sc, const struct window *w)
 		return 0;
 	struct span text = w->long_n ? buf_span(&sc->long_line) : (struct span){w->p, w->n};
 	size_t n;
-	enum taken taken =
-	    w->skipping ? scan_refuse(sc, w->offset, REASON_TORN, true) : take_line(sc, text, w->offset, true, &n);
-	if (taken == TAKEN_NOT)
+	enum scan_result taken =
+	    w->skipping ? scan_reject_line(sc, w->offset, REASON_TORN, true) : scan_line(sc, text, w->offset, true, &n);
+	if (taken == SCAN_STOPPED)
 		at->tail = TAIL_TORN;
-	else if (taken != TAKEN_NOTHING)
-		at->tail = TAIL_TAKEN;
-	at->tail_is_entry = taken == TAKEN_ENTRY;
+	else if (taken != SCAN_NO_ENTRY)
+		at->tail = TAIL_INDEXED;
+	at->tail_is_entry = taken == SCAN_ENTRY;
 	return sc->err;
 }
 
-static int read_lines(struct scan *sc, uint64_t to)
+static int scan_to_offset(struct scan *sc, uint64_t to)
 {
 	struct extent *at = &sc->s->at;
 	uint64_t from = at->whole;
@@ -552,12 +552,12 @@ static int read_lines(struct scan *sc, uint64_t to)
 		return -ENOMEM;
 	while (w.offset + w.n < to && !w.long_n) {
 		if (w.skipping && w.n == 0)
-			skip_hole(sc, &w, to);
+			window_skip_hole(sc, &w, to);
 		if (w.offset == to)
 			break;
 		int rc = window_fill(sc, &w, to);
 		if (rc == 0)
-			rc = scan_take_lines(sc, &w, to);
+			rc = scan_window_lines(sc, &w, to);
 		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && cancel_check() < 0)) {
 			/* The whole lines that were read so far are kept: the next scan begins behind them. */
 			at->end = at->whole;
@@ -569,18 +569,18 @@ static int read_lines(struct scan *sc, uint64_t to)
 			return rc;
 	}
 	at->end = to;
-	return take_tail(sc, &w);
+	return scan_tail(sc, &w);
 }
 
 /* The tail was taken as a line. White space and a newline may follow; anything else makes it a different line from the
  * one that was shown. */
-static int close_tail(struct scan *sc, uint64_t to)
+static int scan_check_tail(struct scan *sc, uint64_t to)
 {
 	struct session *s = sc->s;
 	char bytes[4096];
 	char last = 0;
 
-	while (s->at.tail == TAIL_TAKEN && s->at.end < to) {
+	while (s->at.tail == TAIL_INDEXED && s->at.end < to) {
 		size_t want = to - s->at.end < sizeof bytes ? (size_t)(to - s->at.end) : sizeof bytes;
 		ssize_t n = opened_pread(s->file, bytes, want, s->at.end);
 		if (n <= 0)
@@ -593,7 +593,8 @@ static int close_tail(struct scan *sc, uint64_t to)
 		}
 		s->at.end += i;
 		if (last && s->at.tail_is_entry)
-			index_entry(s, s->at.count - 1)->length = (uint32_t)(s->at.end - s->at.whole) - (last == '\r');
+			session_entry_at(s, s->at.count - 1)->length =
+			    (uint32_t)(s->at.end - s->at.whole) - (last == '\r');
 		if (i < (size_t)n) {
 			s->at.whole = ++s->at.end;
 			s->at.tail = TAIL_NONE;
@@ -604,14 +605,14 @@ static int close_tail(struct scan *sc, uint64_t to)
 
 int session_scan(struct session *s, uint64_t size)
 {
-	const struct mark mark = {s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
-	                          s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
-	                          s->headers.n, s->odd_seeds.n,   s->uses.n,        s->use_marks.n};
+	const struct scan_checkpoint mark = {s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
+	                                     s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
+	                                     s->headers.n, s->odd_seeds.n,   s->uses.n,        s->use_marks.n};
 	CLEANUP(scan_release) struct scan sc = {.s = s, .is_short = size - s->at.end <= SHORT_SCAN};
 
-	int rc = close_tail(&sc, size);
-	if (rc == 0 && s->at.tail != TAIL_TAKEN)
-		rc = read_lines(&sc, size);
+	int rc = scan_check_tail(&sc, size);
+	if (rc == 0 && s->at.tail != TAIL_INDEXED)
+		rc = scan_to_offset(&sc, size);
 	bool cancelled = rc == -EINTR && s->header_line.n;
 	if (cancelled)
 		rc = 0;
@@ -620,6 +621,6 @@ int session_scan(struct session *s, uint64_t size)
 	if (rc == 0)
 		rc = session_link(s, mark.at.count, &sc.pending);
 	if (rc < 0)
-		mark_restore(s, &mark);
+		scan_restore(s, &mark);
 	return rc < 0 ? rc : cancelled ? -EINTR : 0;
 }

@@ -13,13 +13,13 @@
 #include <limits.h>
 
 enum {
-	PRINT = 4096,            /* bytes hashed at either end */
-	PIECE = 1024 * 1024,     /* read with one call, between two calls of cancel_check */
-	READ_AHEAD = 128 * 1024, /* the most that a reader reads in advance */
-	ROOM_KEPT = 1 << 20      /* a reader keeps no larger memory for the next session */
+	FINGERPRINT_SIZE = 4096,      /* bytes hashed at either end */
+	HASH_READ_SIZE = 1024 * 1024, /* read with one call, between two calls of cancel_check */
+	READ_AHEAD = 128 * 1024,      /* the most that a reader reads in advance */
+	SCRATCH_KEEP_MAX = 1 << 20    /* a reader keeps no larger memory for the next session */
 };
 
-int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
+int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
 {
 	int rc = 0;
 
@@ -47,7 +47,7 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 		/* A line can be gigabytes. */
 		if (got > 0 && cancel_check() < 0)
 			return -EINTR;
-		size_t most = n - got < PIECE ? n - got : PIECE;
+		size_t most = n - got < HASH_READ_SIZE ? n - got : HASH_READ_SIZE;
 		ssize_t r = is_stored ? opened_pread_raw(s->file, p + got, most, off + got)
 		                      : opened_pread(s->file, p + got, most, off + got);
 		if (r < 0)
@@ -59,7 +59,7 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 	return (ssize_t)got;
 }
 
-static int take_full(const struct session *s, uint64_t off, size_t n, size_t ahead, bool is_stored, struct buf *out)
+static int read_exactly(const struct session *s, uint64_t off, size_t n, size_t ahead, bool is_stored, struct buf *out)
 {
 	char *p = buf_reserve(out, n + ahead);
 	if (!p)
@@ -71,16 +71,16 @@ static int take_full(const struct session *s, uint64_t off, size_t n, size_t ahe
 	return out->n < n ? -ESTALE : 0;
 }
 
-int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out)
+int session_read_bytes(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out)
 {
 	buf_reset(out);
-	return ahead_take(s, off, n, ahead, out) ? buf_err(out) : take_full(s, off, n, ahead, false, out);
+	return readahead_get(s, off, n, ahead, out) ? buf_err(out) : read_exactly(s, off, n, ahead, false, out);
 }
 
 /* What is hidden of a last line changes when that goes on: the file is the same. */
 static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t *ret)
 {
-	char bytes[PRINT];
+	char bytes[FINGERPRINT_SIZE];
 	ssize_t got = read_full(s, bytes, n, from, true);
 
 	if (got < 0)
@@ -89,9 +89,9 @@ static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t
 	return 0;
 }
 
-static int make_prints(const struct session *s, uint64_t end, struct prints *ret)
+static int fingerprint_file(const struct session *s, uint64_t end, struct fingerprints *ret)
 {
-	size_t n = end < PRINT ? (size_t)end : PRINT;
+	size_t n = end < FINGERPRINT_SIZE ? (size_t)end : FINGERPRINT_SIZE;
 	int rc = hash_range(s, 0, n, &ret->head);
 
 	ret->end = end;
@@ -99,24 +99,24 @@ static int make_prints(const struct session *s, uint64_t end, struct prints *ret
 }
 
 /* If the file cannot be read now, the old ones stay valid. */
-static int take_prints(struct session *s)
+static int session_update_fingerprints(struct session *s)
 {
-	struct prints now = {0};
-	int rc = make_prints(s, s->at.end, &now);
+	struct fingerprints now = {0};
+	int rc = fingerprint_file(s, s->at.end, &now);
 
 	if (rc == 0)
 		s->prints = now;
 	return rc;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool stat_is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool same_state(const struct stat *a, const struct stat *b)
+static bool stat_is_unchanged(const struct stat *a, const struct stat *b)
 {
-	return same_file(a, b) && a->st_size == b->st_size && time_is_same(a->st_mtim, b->st_mtim) &&
+	return stat_is_same_file(a, b) && a->st_size == b->st_size && time_is_same(a->st_mtim, b->st_mtim) &&
 	       time_is_same(a->st_ctim, b->st_ctim);
 }
 
@@ -175,7 +175,7 @@ static void cleanup_session(struct session **s)
 
 /* The serial rises with each change. An index that is built again over the unchanged file gets the same serial, so that
  * views made from the dropped one stay valid; over a changed file it gets another. */
-static uint64_t serial_after(const struct stat *st, uint64_t before)
+static uint64_t next_serial(const struct stat *st, uint64_t before)
 {
 	uint64_t now =
 	    (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec + (uint64_t)st->st_size;
@@ -184,7 +184,7 @@ static uint64_t serial_after(const struct stat *st, uint64_t before)
 }
 
 /* What was read is a valid index of a shorter file; the next caller finds that the file has grown. */
-static int session_cancelled(struct session *s)
+static int session_keep_partial(struct session *s)
 {
 	s->st.st_size = (off_t)s->at.end;
 	s->st.st_mtim = (struct timespec){0};
@@ -207,9 +207,9 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 	if (rc == 0)
 		rc = session_scan(s, (uint64_t)s->st.st_size);
 	if (rc == -EINTR && s->header_line.n)
-		rc = session_cancelled(s);
+		rc = session_keep_partial(s);
 	if (rc == 0)
-		rc = take_prints(s);
+		rc = session_update_fingerprints(s);
 	if (rc < 0)
 		return rc;
 	vec_trim(&s->entries);
@@ -219,7 +219,7 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 	vec_trim(&s->use_marks);
 	vec_trim(&s->labels.list);
 	vec_trim(&s->labels.keys);
-	s->serial = serial_after(&s->st, s->serial);
+	s->serial = next_serial(&s->st, s->serial);
 	*ret = s;
 	s = NULL;
 	return 0;
@@ -227,7 +227,7 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 
 static void derived_close(struct derived *d)
 {
-	ahead_drop(d);
+	readahead_drop(d);
 	lock_destroy(&d->mutex);
 	lock_destroy(&d->ahead_lock);
 	free(d->table.slots);
@@ -336,12 +336,12 @@ void session_wrlock(struct session *s)
 	lock_write(&s->lock);
 }
 
-int session_rdlock_wanted(struct session *s)
+int session_rdlock_cancellable(struct session *s)
 {
 	return lock_read_cancellable(&s->lock);
 }
 
-int session_wrlock_wanted(struct session *s, int64_t ns)
+int session_wrlock_cancellable(struct session *s, int64_t ns)
 {
 	return lock_write_cancellable(&s->lock, ns);
 }
@@ -351,12 +351,12 @@ void session_unlock(struct session *s)
 	lock_rw_release(&s->lock);
 }
 
-bool session_changed(const struct session *s)
+bool session_has_grown(const struct session *s)
 {
 	struct resolved now = RESOLVED_INIT;
 	const struct source_path at = session_place(s);
 
-	return resolve_stat(&at, RESOLVER_WAIT, &now) < 0 || !same_state(&now.st, &s->st);
+	return resolve_stat(&at, RESOLVER_WAIT, &now) < 0 || !stat_is_unchanged(&now.st, &s->st);
 }
 
 int session_grow(struct session *s)
@@ -370,13 +370,13 @@ int session_grow(struct session *s)
 	const struct stat st = now.st;
 	if (s->broken)
 		return -ESTALE;
-	if (same_state(&st, &s->st))
+	if (stat_is_unchanged(&st, &s->st))
 		return 0;
-	ahead_drop(s->derived);
-	if (!same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
+	readahead_drop(s->derived);
+	if (!stat_is_same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
 		return -ESTALE;
-	struct prints prints = {0};
-	rc = make_prints(s, s->prints.end, &prints);
+	struct fingerprints prints = {0};
+	rc = fingerprint_file(s, s->prints.end, &prints);
 	if (rc == 0 && (prints.head != s->prints.head || prints.tail != s->prints.tail))
 		rc = -ESTALE;
 	if (rc < 0)
@@ -385,15 +385,15 @@ int session_grow(struct session *s)
 		rc = session_scan(s, (uint64_t)st.st_size);
 		if (rc < 0 && (rc != -EINTR || s->broken))
 			return rc;
-		take_prints(s);
+		session_update_fingerprints(s);
 		if (rc == -EINTR) {
 			s->serial++;
-			session_cancelled(s);
+			session_keep_partial(s);
 			return rc;
 		}
 	}
 	s->st = st;
-	s->serial = serial_after(&st, s->serial);
+	s->serial = next_serial(&st, s->serial);
 	return 1;
 }
 
@@ -406,7 +406,7 @@ const struct stat *session_stat(const struct session *s)
 
 uint64_t session_size(const struct session *s)
 {
-	if (s->at.tail == TAIL_TAKEN || s->at.whole == s->at.end)
+	if (s->at.tail == TAIL_INDEXED || s->at.whole == s->at.end)
 		return s->at.end;
 	struct timespec second_ago = clock_now(CLOCK_REALTIME);
 	second_ago.tv_sec--;
@@ -418,12 +418,12 @@ uint64_t session_serial(const struct session *s)
 	return s->serial;
 }
 
-uint32_t session_take_renamed(struct session *s)
+uint32_t session_fetch_renamed(struct session *s)
 {
 	return atomic_exchange(&s->renamed, NO_ENTRY);
 }
 
-uint32_t session_relinks(const struct session *s)
+uint32_t session_relink_count(const struct session *s)
 {
 	return s->relinks;
 }
@@ -439,7 +439,7 @@ size_t session_memory(const struct session *s)
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
 	                 vec_held(&d->answers) + vec_held(&d->faults);
 	lock_release(&s->derived->mutex);
-	return kept + derived + ahead_memory(s->derived);
+	return kept + derived + readahead_memory(s->derived);
 }
 
 const struct record *session_header(const struct session *s)
@@ -469,7 +469,7 @@ uint32_t session_count(const struct session *s)
 
 const struct entry *session_entry(const struct session *s, uint32_t i)
 {
-	return index_entry(s, i);
+	return session_entry_at(s, i);
 }
 
 /* ---- reading ---- */
@@ -482,8 +482,8 @@ void line_release(struct line *l)
 
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
 {
-	const struct entry *e = index_entry(s, i);
-	int rc = take_line_at(s, e->offset, e->length, 0, &l->bytes);
+	const struct entry *e = session_entry_at(s, i);
+	int rc = session_read_bytes(s, e->offset, e->length, 0, &l->bytes);
 
 	if (rc < 0)
 		return rc;
@@ -507,19 +507,19 @@ void reader_release(struct reader *r)
 		buf_release(&r->scratch[i]);
 }
 
-static void reset_scratch(struct buf *b)
+static void buf_reset_or_release(struct buf *b)
 {
-	if (b->cap > ROOM_KEPT)
+	if (b->cap > SCRATCH_KEEP_MAX)
 		buf_release(b);
 	buf_reset(b);
 }
 
 void reader_reset(struct reader *r)
 {
-	reset_scratch(&r->line.bytes);
-	reset_scratch(&r->line.deep);
+	buf_reset_or_release(&r->line.bytes);
+	buf_reset_or_release(&r->line.deep);
 	for (size_t i = 0; i < sizeof r->scratch / sizeof *r->scratch; i++)
-		reset_scratch(&r->scratch[i]);
+		buf_reset_or_release(&r->scratch[i]);
 	r->offset = 0;
 	r->ahead = 0;
 }
@@ -536,14 +536,14 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 	if (ahead > READ_AHEAD)
 		ahead = READ_AHEAD;
 	r->offset = e->offset;
-	int rc = take_line_at(s, e->offset, e->length, ahead, bytes);
+	int rc = session_read_bytes(s, e->offset, e->length, ahead, bytes);
 	r->ahead = rc < 0 ? 0 : ahead;
 	return rc;
 }
 
 int session_read_line(const struct session *s, uint32_t i, struct reader *r, struct span *ret)
 {
-	const struct entry *e = index_entry(s, i);
+	const struct entry *e = session_entry_at(s, i);
 	const struct buf *bytes = &r->line.bytes;
 
 	int rc = cancel_check();
@@ -567,7 +567,7 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 
 int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret)
 {
-	const struct entry *e = index_entry(s, i);
+	const struct entry *e = session_entry_at(s, i);
 	struct secrets found CLEANUP(secrets_release) = {0};
 	struct buf stored CLEANUP_BUF = BUF_INIT;
 	struct span line;
@@ -578,7 +578,7 @@ int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bo
 	if (rc < 0 || line.n > SECRET_LINE || (redacts && !memmem(line.p, line.n, "***", 3)))
 		return rc;
 	if (redacts)
-		rc = take_full(s, e->offset, line.n, 0, true, &stored);
+		rc = read_exactly(s, e->offset, line.n, 0, true, &stored);
 	if (rc == 0)
 		rc = secrets_find(redacts ? buf_span(&stored) : line, &found);
 	*ret = found.n > 0;
@@ -596,7 +596,7 @@ ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
 	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off, false);
 }
 
-ssize_t session_pread_stored(const struct session *s, void *p, size_t n, uint64_t off)
+ssize_t session_pread_raw(const struct session *s, void *p, size_t n, uint64_t off)
 {
 	return read_full(s, p, n, off, true);
 }
@@ -618,42 +618,42 @@ bool session_has_durations(const struct session *s)
 	return s->at.durations;
 }
 
-double session_active(const struct session *s)
+double session_last_active(const struct session *s)
 {
 	return s->at.active;
 }
 
-uint32_t session_position(const struct session *s)
+uint32_t session_current_position(const struct session *s)
 {
 	uint32_t leaf = session_leaf(s);
 
 	if (leaf == NO_ENTRY || has_flag(s, leaf, ENTRY_CONVERSATION))
 		return leaf;
-	return index_entry(s, leaf)->near;
+	return session_entry_at(s, leaf)->near;
 }
 
 bool session_is_tip(const struct session *s, uint32_t i)
 {
-	return (index_entry(s, i)->flags & (ENTRY_CONVERSATION | ENTRY_HAS_BELOW)) == ENTRY_CONVERSATION;
+	return (session_entry_at(s, i)->flags & (ENTRY_CONVERSATION | ENTRY_HAS_BELOW)) == ENTRY_CONVERSATION;
 }
 
 bool session_is_branch(const struct session *s, uint32_t i)
 {
-	return session_is_tip(s, i) || i == session_position(s);
+	return session_is_tip(s, i) || i == session_current_position(s);
 }
 
-uint32_t session_branch_at(const struct session *s, uint32_t i)
+uint32_t session_branch_end(const struct session *s, uint32_t i)
 {
-	if (i == session_position(s))
+	if (i == session_current_position(s))
 		return session_leaf(s);
-	uint32_t newest = index_entry(s, i)->near;
+	uint32_t newest = session_entry_at(s, i)->near;
 	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
 }
 
 /* A walk comes back to an entry only on a cycle, and then first to the one at which it entered the cycle. */
-uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring)
+uint32_t session_walk_parent(const struct session *s, uint32_t i, uint32_t *ring)
 {
-	const struct entry *e = index_entry(s, i);
+	const struct entry *e = session_entry_at(s, i);
 
 	if (*ring == NO_ENTRY && e->flags & ENTRY_CYCLE)
 		*ring = i;
@@ -665,7 +665,7 @@ int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *r
 	uint32_t ring = NO_ENTRY;
 	size_t n = 0;
 
-	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_parent(s, i, &ring))
 		n++;
 	uint32_t *path = malloc(n * sizeof *path + 1);
 	if (!path)
@@ -673,7 +673,7 @@ int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *r
 	*ret_n = n;
 	*ret = path;
 	ring = NO_ENTRY;
-	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_up(s, i, &ring))
+	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_parent(s, i, &ring))
 		path[--n] = i;
 	return 0;
 }

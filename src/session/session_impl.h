@@ -31,30 +31,30 @@
 #define SESSION_ENTRIES NODE_ENTRIES
 
 /* A longer line is taken by itself when the index is made, not through the window. */
-#define SESSION_LONG_LINE ((size_t)4 << 20)
+#define SESSION_LINE_LONG ((size_t)4 << 20)
 
 /* V8's strings end at this many UTF-16 units, so pi does not open a session with a longer line of ASCII. */
-#define SESSION_LINE_MOST ((uint64_t)0x1fffffe8)
+#define SESSION_LINE_MAX ((uint64_t)0x1fffffe8)
 
 /* Characters of an id derived for a v1 file. */
 #define DERIVED_ID 8
 
 /* An id of this many bytes fits a component however it is encoded. Of a longer one the index keeps a digest. */
-#define NAME_PLAIN 85
+#define NAME_ID_BYTES_MAX 85
 
 /* Private flags of an entry, above the public ones. */
 enum {
 	ENTRY_SETS_LABEL = 1 << 10, /* a label record whose label is truthy */
-	ENTRY_PLACED = 1 << 14,     /* while relinking: done */
+	ENTRY_LINKED = 1 << 14,     /* while relinking: done */
 	ENTRY_OPEN = 1 << 15,       /* while relinking: on the stack */
 };
 
 /* So many of the latest sums of usage are looked through for one that an entry belongs to. */
-#define USES_OPEN 8
+#define USAGE_BUCKETS_TRIED 8
 /* So many entries are added up in one sum, that little is read again where some of them do not count. */
-#define USE_MOST LIMIT(64, 20)
+#define USAGE_BUCKET_ENTRIES_MAX LIMIT(64, 20)
 
-enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_DIGEST };
+enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_ID_DIGEST };
 
 /* An id as a key. As in a JavaScript Map, 12 and "12" differ, 12 and 12.0 do not. */
 struct key {
@@ -65,20 +65,20 @@ struct key {
 
 /* Has `out` hold the n bytes from `off` on, a line, and up to `ahead` more. 0; -ESTALE if the file has fewer than n; or
  * a negative errno. */
-int take_line_at(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out);
+int session_read_bytes(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out);
 
 /* Keys, each with a byte in front that gives its kind; position 0 means none. */
 typedef VEC(char) arena_t;
 
 /* An entry and a key kept in an arena. */
-struct ref {
+struct id_ref {
 	uint32_t entry;
 	uint32_t key; /* position in the arena; 0: a value that can be no id */
 };
 
 /* Entries that name another one by id. */
-struct refs {
-	VEC(struct ref) list;
+struct id_refs {
+	VEC(struct id_ref) list;
 	arena_t keys;
 };
 
@@ -90,7 +90,7 @@ struct id_table {
 	uint32_t upto; /* entries below this number are in it */
 };
 
-enum reason {
+enum problem_reason {
 	REASON_MALFORMED,
 	REASON_TORN,
 	REASON_FALSY,
@@ -106,17 +106,17 @@ enum reason {
 	REASON_ORPHAN,
 	REASON_CYCLE,
 	REASON_LABEL,
-	REASON_KEPT,
-	REASON_MORE,
+	REASON_BAD_FIRST_KEPT,
+	REASON_AND_MORE,
 };
 
-struct fault {
+struct problem_record {
 	uint64_t offset;
 	uint32_t line;
-	enum reason reason;
+	enum problem_reason reason;
 };
 
-typedef VEC(struct fault) faults_t;
+typedef VEC(struct problem_record) problem_records_t;
 
 struct label {
 	uint32_t target, record;
@@ -135,10 +135,10 @@ struct call_wide {
 };
 
 /* The order of what begins with a number: for qsort and bsearch. */
-int by_number(const void *a, const void *b);
+int leading_number_cmp(const void *a, const void *b);
 
 /* A name that is not simply the encoded id; see name.c. */
-struct odd_name {
+struct assigned_name {
 	uint32_t entry;
 	uint32_t number; /* of ID, ID~2, ID~3, ... */
 	uint64_t hash;   /* of the name */
@@ -155,7 +155,7 @@ struct scanned_line {
 struct derived {
 	struct lock mutex;
 	struct lock ahead_lock; /* guards the next three; needed while mutex is held */
-	struct ahead {
+	struct readahead_bytes {
 		struct buf bytes;
 		uint64_t at; /* where in the file */
 	} ahead[2];
@@ -172,23 +172,23 @@ struct derived {
 	size_t labels_taken;      /* how many label records are in it; 0: make it anew */
 	size_t labels_found;      /* how many of all label records have an entry */
 	VEC(uint32_t) answers;    /* see call.c */
-	faults_t faults;
+	problem_records_t faults;
 };
 
 /* ahead.c: keeps a line that a scan takes in, if that is wanted and there is room. Nobody else may use the session. */
 void scanned_add(const struct session *s, uint64_t off, struct span line);
-/* take_line_at from memory if the line was kept, or is short: then more is read than the line. False: it is not there,
- * and nothing was added; true: see buf_err. */
-bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out);
+/* session_read_bytes from memory if the line was kept, or is short: then more is read than the line. False: it is not
+ * there, and nothing was added; true: see buf_err. */
+bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out);
 /* Frees what was read. Call when the file may have changed. */
-void ahead_drop(struct derived *d);
-size_t ahead_memory(struct derived *d);
+void readahead_drop(struct derived *d);
+size_t readahead_memory(struct derived *d);
 
 /* How the bytes after the last newline were taken. */
 enum tail {
-	TAIL_NONE,  /* nothing there, or blank */
-	TAIL_TAKEN, /* a whole value: counts as a line */
-	TAIL_TORN,  /* not (yet) a value; or a falsy one */
+	TAIL_NONE,    /* nothing there, or blank */
+	TAIL_INDEXED, /* a whole value: counts as a line */
+	TAIL_TORN,    /* not (yet) a value; or a falsy one */
 };
 
 /* How far the file was taken in. */
@@ -199,20 +199,20 @@ struct extent {
 	uint32_t count; /* entries */
 	uint32_t last;  /* v1: the newest entry with an id */
 	uint32_t info;  /* the newest session_info */
-	double active;  /* session_active */
+	double active;  /* session_last_active */
 	int64_t minute; /* of the newest usage, and its day */
 	date_t day;
 	struct usage usage; /* session_usage */
 	bool edits;         /* there is a context_edit */
 	bool durations;     /* there is a message with durationMs */
 	enum tail tail;
-	enum reason torn; /* why the tail is none */
+	enum problem_reason torn; /* why the tail is none */
 	bool tail_is_entry;
 	bool full; /* more entries than can be numbered */
 };
 
 /* Hashes of the first and the last of the `end` bytes taken in. */
-struct prints {
+struct fingerprints {
 	uint64_t end, head, tail;
 };
 
@@ -224,36 +224,36 @@ struct session {
 	struct stat st;
 	uint64_t serial;
 	struct hash_key secret;
-	struct prints prints;
+	struct fingerprints prints;
 	bool broken; /* a growth failed half way */
 
 	struct buf header_line, sid;
 	struct record header;
 	const struct format *format;
 	uint32_t relinks;         /* how often entries that were linked were linked anew */
-	_Atomic uint32_t renamed; /* see session_take_renamed */
+	_Atomic uint32_t renamed; /* see session_fetch_renamed */
 
 	struct extent at;
 
 	/* From here to `derived` there are only vectors, each of them in SESSION_VECTORS. */
 	VEC(struct entry) entries;
 	arena_t ids;
-	struct refs orphans;   /* whose parent may still come */
-	struct refs labels;    /* label records and what they point at */
-	VEC(uint32_t) headers; /* v1: indexes of later headers among the parsed lines */
-	faults_t faults;       /* known when scanned */
+	struct id_refs orphans;   /* whose parent may still come */
+	struct id_refs labels;    /* label records and what they point at */
+	VEC(uint32_t) headers;    /* v1: indexes of later headers among the parsed lines */
+	problem_records_t faults; /* known when scanned */
 
 	/* One item a tool call and a tool result, in file order: see call.c. */
 	VEC(struct call_item) calls;
 	VEC(uint32_t) call_blocks;
 	VEC(struct call_wide) call_wides;
 
-	VEC(struct session_use) uses; /* only the last USES_OPEN are added to */
-	VEC(struct use_mark) use_marks;
+	VEC(struct usage_bucket) uses; /* only the last USAGE_BUCKETS_TRIED are added to */
+	VEC(struct usage_mark) use_marks;
 
-	VEC(uint32_t) odd_seeds;  /* entries that are not found by their id */
-	VEC(struct odd_name) odd; /* those, and the entries whose names they have taken, in file order */
-	VEC(uint32_t) odd_slots;  /* hashed by name: index into odd plus one, or 0 */
+	VEC(uint32_t) odd_seeds;       /* entries that are not found by their id */
+	VEC(struct assigned_name) odd; /* those, and the entries whose names they have taken, in file order */
+	VEC(uint32_t) odd_slots;       /* hashed by name: index into odd plus one, or 0 */
 
 	struct derived *derived;
 };
@@ -283,7 +283,7 @@ _Static_assert(offsetof(struct session, derived) - offsetof(struct session, entr
                    0 SESSION_VECTORS(SESSION_ADD_SIZE),
                "each vector of a session is in SESSION_VECTORS");
 
-static inline struct entry *index_entry(const struct session *s, uint32_t i)
+static inline struct entry *session_entry_at(const struct session *s, uint32_t i)
 {
 	return &s->entries.v[i];
 }
@@ -302,7 +302,7 @@ int session_scan(struct session *s, uint64_t size);
 /* ---- id.c ---- */
 
 /* A string or number as a key; `text` holds what had to be decoded. False for other values. */
-bool id_key_unusual(const struct json_value *v, struct buf *text, struct key *ret);
+bool id_key_slow(const struct json_value *v, struct buf *text, struct key *ret);
 static inline bool is_ascii(struct span text)
 {
 	uint64_t word, all = 0;
@@ -319,8 +319,8 @@ static inline bool is_ascii(struct span text)
 
 static inline bool id_key(const struct json_value *v, struct buf *text, struct key *ret)
 {
-	if (v->kind != JSON_STRING || v->escaped || v->text.n > NAME_PLAIN || !is_ascii(v->text))
-		return id_key_unusual(v, text, ret);
+	if (v->kind != JSON_STRING || v->escaped || v->text.n > NAME_ID_BYTES_MAX || !is_ascii(v->text))
+		return id_key_slow(v, text, ret);
 	*ret = (struct key){.text = v->text};
 	return true;
 }
@@ -342,7 +342,7 @@ static inline bool key_equal(const struct key *a, const struct key *b)
 	return a->kind == b->kind && (a->kind == KEY_NUMBER ? a->value == b->value : text_equal(a->text, b->text));
 }
 
-bool key_falsy(const struct key *k);
+bool key_is_falsy(const struct key *k);
 uint64_t key_hash(const struct session *s, const struct key *k);
 
 /* Keeps a key. Returns its position, or 0 without memory or room. */
@@ -361,21 +361,21 @@ struct key entry_key(const struct session *s, uint32_t i);
 bool entry_has_key(const struct session *s, uint32_t i);
 
 /* Room for the ids of all entries. */
-int table_reserve(const struct session *s);
+int id_table_reserve(const struct session *s);
 /* Adds the ids that are missing. An entry that loses its id to a later line is no longer ENTRY_ADDRESSED, and
  * *ret_replaced is set. */
-void table_add(const struct session *s, bool *ret_replaced);
+void id_table_add_missing(const struct session *s, bool *ret_replaced);
 /* The entry with this id, or NO_ENTRY. */
-uint32_t table_find(const struct session *s, const struct key *k);
+uint32_t id_table_find(const struct session *s, const struct key *k);
 /* v1: makes all ids. 0 or -ENOMEM. */
-int ids_need(const struct session *s);
+int ids_ensure(const struct session *s);
 
 /* ---- link.c ---- */
 
-bool refs_add(struct refs *r, uint32_t entry, const struct key *key);
-void refs_release(struct refs *r);
+bool id_refs_add(struct id_refs *r, uint32_t entry, const struct key *key);
+void id_refs_release(struct id_refs *r);
 /* Links the entries from `from` on; `pending` are those whose parent is not the entry before. */
-int session_link(struct session *s, uint32_t from, const struct refs *pending);
+int session_link(struct session *s, uint32_t from, const struct id_refs *pending);
 
 /* ---- name.c ---- */
 
@@ -385,29 +385,29 @@ int names_update(struct session *s, uint32_t from);
 /* ---- call.c ---- */
 
 /* Adds the item of a call or result with this id; `text` is as for id_key. */
-bool call_add(struct session *s, const struct json_value *id, struct buf *text);
+bool call_item_add(struct session *s, const struct json_value *id, struct buf *text);
 /* The items from `begin` on belong to entry i, but only the last `n` of them count. */
-bool call_entry(struct session *s, uint32_t i, size_t begin, size_t n);
+bool call_items_set_entry(struct session *s, uint32_t i, size_t begin, size_t n);
 
 /* ---- usage.c ---- */
 
 /* Takes in the model and the usage of the entry that comes next. False without memory. */
-bool usage_take(struct session *s, const struct entry *e, const struct record_head *head);
+bool usage_add_entry(struct session *s, const struct entry *e, const struct record_head *head);
 
 /* ---- label.c ---- */
 
 /* The entry a label record points at, or NO_ENTRY. */
-uint32_t label_target(const struct session *s, struct ref r);
+uint32_t label_target(const struct session *s, struct id_ref r);
 
 /* ---- problem.c ---- */
 
-bool fault_add(faults_t *f, uint64_t offset, uint32_t line, enum reason reason);
+bool problem_record_add(problem_records_t *f, uint64_t offset, uint32_t line, enum problem_reason reason);
 
 /* ---- session.c ---- */
 
 /* As session_load, but never cancelled: for callers that cannot stop half way. */
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 /* Runs make under the mutex unless it ran at this serial. */
-int derive(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));
+int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));
 
 #endif

@@ -2,7 +2,7 @@
 /* Adds up the usage of entries as they are scanned. The index keeps no model's name, only where one stands. */
 #include "session_impl.h"
 
-static struct usage usage_sum(const struct json_value fields[USAGE_FIELDS])
+static struct usage usage_from_fields(const struct json_value fields[USAGE_FIELDS])
 {
 	double n[USAGE_FIELDS];
 
@@ -14,7 +14,7 @@ static struct usage usage_sum(const struct json_value fields[USAGE_FIELDS])
 	return (struct usage){n[0], n[1], n[2], n[3], total, n[5] > 0 ? n[5] : 0};
 }
 
-struct usage usage_of(struct json_value usage)
+struct usage usage_from_json(struct json_value usage)
 {
 	static const struct span names[] = {SPAN_LIT("input"),      SPAN_LIT("output"),      SPAN_LIT("cacheRead"),
 	                                    SPAN_LIT("cacheWrite"), SPAN_LIT("totalTokens"), SPAN_LIT("cost")};
@@ -25,7 +25,7 @@ struct usage usage_of(struct json_value usage)
 		if (fields[5].kind != JSON_NUMBER)
 			fields[5] = json_get(fields[5], "total");
 	}
-	return usage_sum(fields);
+	return usage_from_fields(fields);
 }
 
 void usage_add(struct usage *u, struct usage more)
@@ -39,26 +39,26 @@ void usage_add(struct usage *u, struct usage more)
 }
 
 /* The sum for this day and model, if one of the latest has it; else a new one. NULL without memory. */
-static struct session_use *use_get(struct session *s, date_t day, uint64_t model)
+static struct usage_bucket *usage_bucket_get(struct session *s, date_t day, uint64_t model)
 {
 	uint32_t record = s->at.count;
 
-	for (size_t n = s->uses.n; n > 0 && s->uses.n - n < USES_OPEN; n--) {
-		struct session_use *use = &s->uses.v[n - 1];
+	for (size_t n = s->uses.n; n > 0 && s->uses.n - n < USAGE_BUCKETS_TRIED; n--) {
+		struct usage_bucket *use = &s->uses.v[n - 1];
 		if (use->model != model)
 			continue;
-		if (use->day == day && use->entries < USE_MOST)
+		if (use->day == day && use->entries < USAGE_BUCKET_ENTRIES_MAX)
 			return use;
 		record = use->record;
 	}
 	if (!vec_reserve(&s->uses, 1))
 		return NULL;
-	s->uses.v[s->uses.n] = (struct session_use){.day = day, .record = record, .model = model};
+	s->uses.v[s->uses.n] = (struct usage_bucket){.day = day, .record = record, .model = model};
 	return &s->uses.v[s->uses.n++];
 }
 
-/* The hash of an entry for use_mark. In version 1 the id is made of the session's and of the line. */
-static uint64_t use_hash(const struct session *s, const struct entry *e, const struct usage *sum)
+/* The hash of an entry for usage_mark. In version 1 the id is made of the session's and of the line. */
+static uint64_t usage_mark_hash(const struct session *s, const struct entry *e, const struct usage *sum)
 {
 	static const struct hash_key fixed = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x9e3779b97f4a7c15)};
 	struct key id = {.text = buf_span(&s->sid)};
@@ -82,7 +82,7 @@ static uint64_t use_hash(const struct session *s, const struct entry *e, const s
 	return hash_bytes(&fixed, hash, (const char *)&what, sizeof what) >> 2;
 }
 
-bool usage_take(struct session *s, const struct entry *e, const struct record_head *head)
+bool usage_add_entry(struct session *s, const struct entry *e, const struct record_head *head)
 {
 	struct json_value usage = json_is_truthy(head->usage) ? head->usage : head->msg.usage;
 	struct json_value provider = head->msg.provider, model = head->msg.model;
@@ -106,16 +106,16 @@ bool usage_take(struct session *s, const struct entry *e, const struct record_he
 	if (minute != s->at.minute)
 		s->at.day = e->time == NO_TIME ? NO_DATE : date_at((double)e->time);
 	s->at.minute = minute;
-	struct session_use *use = use_get(s, s->at.day, hash);
+	struct usage_bucket *use = usage_bucket_get(s, s->at.day, hash);
 	if (!use || !vec_reserve(&s->use_marks, 1))
 		return false;
 	bool usual = head->numbers[0].kind && usage.text.p == head->msg.usage.text.p;
-	struct usage sum = usual ? usage_sum(head->numbers) : usage_of(usage);
+	struct usage sum = usual ? usage_from_fields(head->numbers) : usage_from_json(usage);
 	use->entries++;
 	usage_add(&use->sum, sum);
 	usage_add(&s->at.usage, sum);
 	s->use_marks.v[s->use_marks.n++] =
-	    (struct use_mark){use_hash(s, e, &sum), s->at.count, (uint32_t)(use - s->uses.v)};
+	    (struct usage_mark){usage_mark_hash(s, e, &sum), s->at.count, (uint32_t)(use - s->uses.v)};
 	return true;
 }
 

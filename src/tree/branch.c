@@ -91,7 +91,7 @@ static int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	int rc = 0;
-	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
+	const struct view *v = view_path(dir, session_branch_end(dir->session, dir->node.entry), &rc);
 	if (!v)
 		return rc;
 	for (size_t i = (size_t)cookie; i < v->n; i++) {
@@ -115,7 +115,7 @@ static int path_match(struct ctx *dir, struct span name, struct node *ret)
 	if (i == 0)
 		return -ENOENT;
 	int rc = 0;
-	const struct view *v = view_path(dir, session_branch_at(dir->session, dir->node.entry), &rc);
+	const struct view *v = view_path(dir, session_branch_end(dir->session, dir->node.entry), &rc);
 	if (!v)
 		return rc;
 	rc = i <= v->n ? path_name(dir, (size_t)i - 1, view_entry(v, (size_t)i - 1), &made) : -ENOENT;
@@ -129,7 +129,7 @@ static int path_match(struct ctx *dir, struct span name, struct node *ret)
 
 static int current_show(struct ctx *c, struct buf *out)
 {
-	branch_name(c, session_position(c->session), out);
+	branch_name(c, session_current_position(c->session), out);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ uint32_t tree_take_renamed(struct tree *t, uint32_t slot)
 	struct session *s;
 	if (catalog_get(t->catalog, slot, &s) < 0)
 		return NO_ENTRY;
-	uint32_t from = session_take_renamed(s);
+	uint32_t from = session_fetch_renamed(s);
 	catalog_put(t->catalog, s);
 	return from;
 }

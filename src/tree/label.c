@@ -130,7 +130,7 @@ static int make_labels(struct ctx *c, void *arg, struct view *v)
 	if (!order || !suffixes || !entries || !v->ends)
 		return -ENOMEM;
 	uint32_t e;
-	while (v->n < n && (e = session_labelled(c->session, v->n)) != NO_ENTRY)
+	while (v->n < n && (e = session_nth_labelled(c->session, v->n)) != NO_ENTRY)
 		entries[v->n++] = e;
 	int rc = 0;
 	for (int round = 0; round <= MOST_SUFFIXES; round++) {

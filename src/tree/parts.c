@@ -284,7 +284,7 @@ static int change_show(struct ctx *c, struct buf *out)
 static bool change_has(struct ctx *c)
 {
 	const struct entry *e = session_entry(c->session, c->node.entry);
-	return entry_uses_files(e) && (entry_has_nested(e) || result_has(c)) && view_has(c);
+	return entry_has_file_calls(e) && (entry_has_nested(e) || result_has(c)) && view_has(c);
 }
 
 bool tool_calls_has(struct ctx *c)

@@ -224,7 +224,7 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 	for (size_t i = 0; i < more; i++)
 		usage_add(&m->totals.usage, usages[i]);
 	m->entries = session_count(p->session);
-	m->relinks = session_relinks(p->session);
+	m->relinks = session_relink_count(p->session);
 	if (rc == 0)
 		rc = put_together(runs, n, v);
 	for (size_t k = 0; k < n; k++)
@@ -253,7 +253,7 @@ static int make_all(struct ctx *c, const struct place *p, struct view *ret)
 static bool is_same_so_far(const struct producer *producer, const struct session *s, const struct made *m)
 {
 	uint32_t n = session_count(s);
-	if (m->entries > n || m->relinks != session_relinks(s))
+	if (m->entries > n || m->relinks != session_relink_count(s))
 		return false;
 	for (uint32_t i = m->entries; producer->has_labels && i < n; i++)
 		if (session_entry(s, i)->type == RECORD_LABEL)

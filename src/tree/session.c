@@ -104,13 +104,13 @@ static int leaf_show(struct ctx *c, struct buf *out)
 
 static int last_show(struct ctx *c, struct buf *out)
 {
-	link_entry(c, "entries/", session_position(c->session), out);
+	link_entry(c, "entries/", session_current_position(c->session), out);
 	return 0;
 }
 
 bool position_has(struct ctx *c)
 {
-	return session_position(c->session) != NO_ENTRY;
+	return session_current_position(c->session) != NO_ENTRY;
 }
 
 static int jsonl_size(struct ctx *c, uint64_t *ret)

@@ -170,7 +170,7 @@ node_t ctx_id(const struct ctx *c)
 uint32_t ctx_position(const struct ctx *c)
 {
 	return c->kind->from->scope < SCOPE_ENTRY ? session_leaf(c->session)
-	                                          : session_branch_at(c->session, c->node.entry);
+	                                          : session_branch_end(c->session, c->node.entry);
 }
 
 int ctx_facts(struct ctx *c)

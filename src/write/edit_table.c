@@ -95,8 +95,8 @@ static bool is_of_others(struct table *t, const struct label_change *since)
 /* Whether the cell leaves the entry's label as it is. */
 static bool says_nothing(struct table *t, uint32_t entry, struct span cell)
 {
-	const struct label_change *then = session_label_change_of(t->then.v, t->then.n, entry),
-				  *since = session_label_change_of(t->since.v, t->since.n, entry);
+	const struct label_change *then = session_label_change_find(t->then.v, t->then.n, entry),
+				  *since = session_label_change_find(t->since.v, t->since.n, entry);
 	if (table_is_shown(t, since ? since : then, cell))
 		return true;
 	return since && table_is_shown(t, then, cell) && is_of_others(t, since);
@@ -137,7 +137,7 @@ static uint32_t find_entry(struct table *t, struct span name)
 	if (name.n == 0 || !span_only(name, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")))
 		return session_entry_by_name(t->s, name);
 	for (uint32_t i = t->next; i < count && i < t->next + NEAR; i++)
-		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ODD_NAME)) == ENTRY_ADDRESSED &&
+		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ASSIGNED_NAME)) == ENTRY_ADDRESSED &&
 		    span_eq(session_entry_id(t->s, i), name))
 			return i;
 	return session_entry_by_name(t->s, name);
@@ -192,7 +192,7 @@ static bool only_number(struct span s, uint32_t *ret)
 static int table_find_line(struct table *t)
 {
 	struct span rest = t->table->text, row;
-	uint32_t now = session_lines(t->s);
+	uint32_t now = session_line_count(t->s);
 	for (unsigned line = 1; !t->table->is_now && span_line(&rest, &row); line++) {
 		if (span_begins(row, SPAN_LIT("# ID")) && only_number(row, &t->table->line)) {
 			t->line = line;
@@ -217,9 +217,9 @@ static int table_read(struct table *t)
 	/* A missing row of an entry with a label clears it, unless others have set that label since the table was read:
 	 * then the table could not have a row for it. */
 	uint32_t e;
-	for (size_t i = 0; rc == 0 && (e = session_labelled(t->s, i)) != NO_ENTRY; i++) {
-		const struct label_change *then = session_label_change_of(t->then.v, t->then.n, e),
-					  *since = session_label_change_of(t->since.v, t->since.n, e);
+	for (size_t i = 0; rc == 0 && (e = session_nth_labelled(t->s, i)) != NO_ENTRY; i++) {
+		const struct label_change *then = session_label_change_find(t->then.v, t->then.n, e),
+					  *since = session_label_change_find(t->since.v, t->since.n, e);
 		bool is_news = since && !(then && then->set) && is_of_others(t, since);
 		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news)
 			rc = table_add_change(t, e, t->text->n);

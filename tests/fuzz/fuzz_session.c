@@ -35,7 +35,7 @@ static void add_all(struct session *s, struct buf *out)
 {
 	session_rdlock(s);
 	describe(s, out);
-	assert_true(session_active(s) == newest_said(s));
+	assert_true(session_last_active(s) == newest_said(s));
 	add_views(s, out);
 	session_unlock(s);
 	assert_int_equal(buf_err(out), 0);

@@ -45,7 +45,7 @@ static inline void describe_entry(const struct session *s, uint32_t i, struct bu
 	describe_number(out, "child", e->child);
 	describe_number(out, "sibling", e->sibling);
 	describe_number(out, "near", e->near);
-	describe_number(out, "branch_at", session_branch_at(s, i));
+	describe_number(out, "branch_at", session_branch_end(s, i));
 	describe_number(out, "branch_record", session_branch_record(s, i));
 	describe_number(out, "label_record", session_label_record(s, i));
 	describe_number(out, "call", session_call(s, i, &n));
@@ -77,12 +77,12 @@ static inline void describe(const struct session *s, struct buf *out)
 	buf_addspan(out, session_id(s));
 	buf_addf(out, " version=%d count=%" PRIu32, session_version(s), session_count(s));
 	describe_number(out, "leaf", session_leaf(s));
-	describe_number(out, "position", session_position(s));
+	describe_number(out, "position", session_current_position(s));
 	buf_adds(out, " name=");
 	session_name(s, out);
 	buf_addf(out, " labels=%zu:", session_label_count(s));
 	for (size_t k = 0; k < session_label_count(s); k++)
-		buf_addf(out, "%" PRIu32 ",", session_labelled(s, k));
+		buf_addf(out, "%" PRIu32 ",", session_nth_labelled(s, k));
 	buf_addc(out, '\n');
 	for (uint32_t i = 0; i < session_count(s); i++)
 		describe_entry(s, i, out);
@@ -92,7 +92,7 @@ static inline void describe(const struct session *s, struct buf *out)
 	}
 }
 
-/* session_active, by reading every record. */
+/* session_last_active, by reading every record. */
 static inline double newest_said(const struct session *s)
 {
 	CLEANUP_LINE struct line line = LINE_INIT;

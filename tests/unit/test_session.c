@@ -376,7 +376,7 @@ static void walks_through_cycles_end(void **state)
 	assert_path(s, 5, "4 5 ");
 	assert_int_equal(session_entry(s, 1)->near, 0);
 	assert_int_equal(session_entry(s, 4)->near, NO_ENTRY);
-	assert_int_equal(session_position(s), NO_ENTRY);
+	assert_int_equal(session_current_position(s), NO_ENTRY);
 	for (uint32_t i = 0; i < 6; i++)
 		assert_int_equal(!!(session_entry(s, i)->flags & ENTRY_CYCLE), i != 3);
 	assert_problems(s, "2 its parents lead back to itself; 3 its parents lead back to itself; "
@@ -393,7 +393,7 @@ static void branches_end_at_tips_and_at_the_position(void **state)
 
 	(void)state;
 	assert_int_equal(session_leaf(s), 5);
-	assert_int_equal(session_position(s), 0);
+	assert_int_equal(session_current_position(s), 0);
 	assert_false(session_is_tip(s, 0));
 	assert_true(session_is_tip(s, 1));
 	assert_false(session_is_tip(s, 2));
@@ -401,10 +401,10 @@ static void branches_end_at_tips_and_at_the_position(void **state)
 	assert_true(session_is_branch(s, 1));
 	assert_true(session_is_branch(s, 4));
 	assert_false(session_is_branch(s, 3));
-	assert_int_equal(session_branch_at(s, 0), 5);
-	assert_int_equal(session_branch_at(s, 1), 3);
-	assert_int_equal(session_branch_at(s, 4), 4);
-	assert_int_equal(session_branch_at(s, 2), 2);
+	assert_int_equal(session_branch_end(s, 0), 5);
+	assert_int_equal(session_branch_end(s, 1), 3);
+	assert_int_equal(session_branch_end(s, 4), 4);
+	assert_int_equal(session_branch_end(s, 2), 2);
 	fixture_release(&f);
 }
 
@@ -416,8 +416,8 @@ static void an_empty_session_has_no_leaf(void **state)
 	(void)state;
 	assert_int_equal(session_count(s), 0);
 	assert_int_equal(session_leaf(s), NO_ENTRY);
-	assert_int_equal(session_position(s), NO_ENTRY);
-	assert_int_equal(session_labelled(s, 0), NO_ENTRY);
+	assert_int_equal(session_current_position(s), NO_ENTRY);
+	assert_int_equal(session_nth_labelled(s, 0), NO_ENTRY);
 	assert_int_equal(session_entry_by_name(s, SPAN_LIT("a")), NO_ENTRY);
 	assert_int_equal(session_entry_by_name(s, SPAN_LIT("~1")), NO_ENTRY);
 	assert_problems(s, "");
@@ -454,10 +454,10 @@ static void the_last_label_record_counts(void **state)
 
 	(void)state;
 	assert_int_equal(session_label_count(s), 3);
-	assert_int_equal(session_labelled(s, 0), 1);
-	assert_int_equal(session_labelled(s, 1), 2);
-	assert_int_equal(session_labelled(s, 2), 3);
-	assert_int_equal(session_labelled(s, 3), NO_ENTRY);
+	assert_int_equal(session_nth_labelled(s, 0), 1);
+	assert_int_equal(session_nth_labelled(s, 1), 2);
+	assert_int_equal(session_nth_labelled(s, 2), 3);
+	assert_int_equal(session_nth_labelled(s, 3), NO_ENTRY);
 	assert_int_equal(session_label_record(s, 1), 4);
 	assert_true(session_label(s, 1, &b));
 	assert_text(&b, "two");

@@ -356,7 +356,7 @@ static void assert_same_as_at_once(const struct session *s, const struct buf *te
 	assert_int_equal(open_bytes(&f, text->p, text->n), 0);
 	describe(s, &grown);
 	describe(f.s, &at_once);
-	assert_true(session_active(s) == newest_said(f.s));
+	assert_true(session_last_active(s) == newest_said(f.s));
 	buf_addc(&grown, '\0');
 	buf_addc(&at_once, '\0');
 	assert_string_equal(grown.p, at_once.p);
@@ -376,10 +376,10 @@ static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most
 		n = n < text->n - at ? n : text->n - at;
 		append(&f, text->p + at, n);
 		at += n;
-		assert_true(session_changed(f.s));
+		assert_true(session_has_grown(f.s));
 		assert_int_equal(session_grow(f.s), 1);
 		assert_true(session_serial(f.s) > serial);
-		assert_false(session_changed(f.s));
+		assert_false(session_has_grown(f.s));
 		assert_int_equal(session_grow(f.s), 0);
 		if (roll(d, 20) == 0) {
 			struct buf so_far = {.p = text->p, .n = at};

@@ -34,6 +34,6 @@ bool format_is_old_custom(struct json_value role);
 
 /* Why a file with this first entry is no session; NULL if it is one. *ret_is_later: it is a session, of a version that
  * is not known yet. */
-const char *format_refuses(const struct record *first, bool *ret_is_later);
+const char *format_rejects_file(const struct record *first, bool *ret_is_later);
 
 #endif

@@ -24,23 +24,23 @@
 #define NO_ENTRY UINT32_MAX
 
 enum entry_flags {
-	ENTRY_ADDRESSED = 1 << 0,    /* found by its id; without it the name is ~LINE */
-	ENTRY_CONVERSATION = 1 << 1, /* message, custom_message, compaction, branch_summary */
-	ENTRY_HAS_BELOW = 1 << 2,    /* some conversation entry is below it */
-	ENTRY_HAS_CALLS = 1 << 3,    /* its message makes tool calls */
-	ENTRY_NO_MESSAGE = 1 << 4,   /* type message without `message`: left out of every view */
-	ENTRY_WALK_ENDS = 1 << 5,    /* has a parent in the tree, but pi's walk ends here (parentId "") */
-	ENTRY_ORPHAN = 1 << 6,       /* its parentId names no entry */
-	ENTRY_SUMMARY = 1 << 7,      /* branch_summary or compaction with a non-empty summary; the same bit */
-	ENTRY_USES_FILES = 1 << 7,   /* of an assistant: a call has a file_action (entry_uses_files); */
-	ENTRY_REFUSED = 1 << 7,      /* of a toolResult: its details say that the tool failed */
-	ENTRY_ODD_NAME = 1 << 8,     /* its component may differ from the encoded id (collision, cut) */
-	ENTRY_CYCLE = 1 << 9,        /* its parents lead back to itself */
-	ENTRY_HAS_IMAGES = 1 << 10,  /* its content has image blocks */
-	ENTRY_FAILED = 1 << 12,      /* it has an error: part_has_error */
-	ENTRY_SILENT = 1 << 13,      /* of an assistant: it is without text and ended by itself; the same bit */
-	ENTRY_NESTED = 1 << 13,      /* of a toolResult: it has nestedCalls (entry_has_nested) */
-	ENTRY_NULL_ID = 1 << 11,     /* its id is null: if it is the leaf, pi has no leaf */
+	ENTRY_ADDRESSED = 1 << 0,      /* found by its id; without it the name is ~LINE */
+	ENTRY_CONVERSATION = 1 << 1,   /* message, custom_message, compaction, branch_summary */
+	ENTRY_HAS_BELOW = 1 << 2,      /* some conversation entry is below it */
+	ENTRY_HAS_CALLS = 1 << 3,      /* its message makes tool calls */
+	ENTRY_NO_MESSAGE = 1 << 4,     /* type message without `message`: left out of every view */
+	ENTRY_WALK_ENDS = 1 << 5,      /* has a parent in the tree, but pi's walk ends here (parentId "") */
+	ENTRY_ORPHAN = 1 << 6,         /* its parentId names no entry */
+	ENTRY_SUMMARY = 1 << 7,        /* branch_summary or compaction with a non-empty summary; the same bit */
+	ENTRY_HAS_FILE_CALLS = 1 << 7, /* of an assistant: a call has a file_action (entry_has_file_calls); */
+	ENTRY_RESULT_FAILED = 1 << 7,  /* of a toolResult: its details say that the tool failed */
+	ENTRY_ASSIGNED_NAME = 1 << 8,  /* its component may differ from the encoded id (collision, cut) */
+	ENTRY_CYCLE = 1 << 9,          /* its parents lead back to itself */
+	ENTRY_HAS_IMAGES = 1 << 10,    /* its content has image blocks */
+	ENTRY_FAILED = 1 << 12,        /* it has an error: part_has_error */
+	ENTRY_NO_TEXT = 1 << 13,       /* of an assistant: it is without text and ended by itself; the same bit */
+	ENTRY_NESTED = 1 << 13,        /* of a toolResult: it has nestedCalls (entry_has_nested) */
+	ENTRY_NULL_ID = 1 << 11,       /* its id is null: if it is the leaf, pi has no leaf */
 };
 
 /* One entry. Read it through session_entry(). */
@@ -67,15 +67,15 @@ static inline bool entry_has_nested(const struct entry *e)
 }
 
 /* Of nested calls only the record knows. */
-static inline bool entry_uses_files(const struct entry *e)
+static inline bool entry_has_file_calls(const struct entry *e)
 {
-	return (e->role == ROLE_ASSISTANT && e->flags & ENTRY_USES_FILES) || entry_has_nested(e);
+	return (e->role == ROLE_ASSISTANT && e->flags & ENTRY_HAS_FILE_CALLS) || entry_has_nested(e);
 }
 
 /* A result that failed, by its isError or its details. */
-static inline bool entry_is_refused(const struct entry *e)
+static inline bool entry_result_failed(const struct entry *e)
 {
-	return e->role == ROLE_TOOL_RESULT && e->flags & (ENTRY_FAILED | ENTRY_REFUSED);
+	return e->role == ROLE_TOOL_RESULT && e->flags & (ENTRY_FAILED | ENTRY_RESULT_FAILED);
 }
 
 struct session;
@@ -98,8 +98,8 @@ void session_rdlock(struct session *s);
 void session_wrlock(struct session *s);
 /* 0, or -EINTR if the caller's work is to end before. For writing also -ETIMEDOUT, if readers hold the lock that long
  * (-1: no limit). */
-int session_rdlock_wanted(struct session *s);
-int session_wrlock_wanted(struct session *s, int64_t ns);
+int session_rdlock_cancellable(struct session *s);
+int session_wrlock_cancellable(struct session *s, int64_t ns);
 void session_unlock(struct session *s);
 
 /* Takes in what was appended. 1 if anything changed, 0 if not, -ESTALE if this
@@ -107,7 +107,7 @@ void session_unlock(struct session *s);
 int session_grow(struct session *s);
 
 /* True if session_grow() has something to take in. Costs one stat; the lock for reading is enough. */
-bool session_changed(const struct session *s);
+bool session_has_grown(const struct session *s);
 
 /* The file as of the last look (open or grow). */
 const struct stat *session_stat(const struct session *s);
@@ -118,10 +118,10 @@ uint64_t session_size(const struct session *s);
 uint64_t session_serial(const struct session *s);
 /* Rises when entries that were there get another parent or another name: an id was repeated, or a parent came after its
  * child. Another index of the same file begins with another number. */
-uint32_t session_relinks(const struct session *s);
+uint32_t session_relink_count(const struct session *s);
 /* The first new entry that may have taken the name of an earlier one, because it has the same id; all that follow it
  * may have, too. NO_ENTRY if there was none since the last call. Any lock may be held. */
-uint32_t session_take_renamed(struct session *s);
+uint32_t session_fetch_renamed(struct session *s);
 /* Bytes of memory the index uses. */
 size_t session_memory(const struct session *s);
 
@@ -176,7 +176,7 @@ int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bo
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
 /* The same as they are stored, also where they are redacted, and behind session_size(): for who shows none of them. */
-ssize_t session_pread_stored(const struct session *s, void *p, size_t n, uint64_t off);
+ssize_t session_pread_raw(const struct session *s, void *p, size_t n, uint64_t off);
 
 /* Entry i's id (v1: the derived one) if the index keeps it: a text that is not long. Otherwise, and for entries without
  * ENTRY_ADDRESSED, empty. */
@@ -194,19 +194,19 @@ bool session_has_durations(const struct session *s);
 
 /* The newest time of a message of the user or the assistant, ms since 1970, as pi takes it for its list of sessions; 0:
  * there is none. */
-double session_active(const struct session *s);
+double session_last_active(const struct session *s);
 
 /* The newest entry of the file, as for pi after a reload; NO_ENTRY if there is none. */
 uint32_t session_leaf(const struct session *s);
 /* The leaf itself or its nearest conversation ancestor: where branches/current points; NO_ENTRY if none. */
-uint32_t session_position(const struct session *s);
+uint32_t session_current_position(const struct session *s);
 /* i is a conversation entry with no conversation entry below it. */
 bool session_is_tip(const struct session *s, uint32_t i);
 /* Listed under branches/: the tips and the position. */
 bool session_is_branch(const struct session *s, uint32_t i);
 /* Where the branch named after i is taken (sessionfs(5), "A branch"): the leaf for the
  * position, the newest metadata following i for other listed ones, i itself for the rest. */
-uint32_t session_branch_at(const struct session *s, uint32_t i);
+uint32_t session_branch_end(const struct session *s, uint32_t i);
 
 /* Sorts siblings, which are in file order, as pi's getTree does: by time, equal times in file order; one without a time
  * stays behind the sibling before it in the file. 0 or -ENOMEM. */
@@ -216,7 +216,7 @@ int session_children(const struct session *s, uint32_t i, uint32_t **ret, size_t
 
 /* The next entry on pi's walk from i to the root, or NO_ENTRY. *ring is the walk's own, NO_ENTRY before its first step.
  */
-uint32_t session_walk_up(const struct session *s, uint32_t i, uint32_t *ring);
+uint32_t session_walk_parent(const struct session *s, uint32_t i, uint32_t *ring);
 /* The walk from `at` to the root as pi's getBranch does it, root first. Stops at the first
  * entry seen before. Entries without `message` are included. Caller frees *ret. */
 int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *ret_n);
@@ -226,7 +226,7 @@ uint32_t session_label_record(const struct session *s, uint32_t i);
 /* Appends i's label, exact bytes (a number as its JSON text). False if it has none. */
 bool session_label(const struct session *s, uint32_t i, struct buf *out);
 /* The n-th labelled entry in file order, or NO_ENTRY past the end. O(1) after the first call since a change. */
-uint32_t session_labelled(const struct session *s, size_t n);
+uint32_t session_nth_labelled(const struct session *s, size_t n);
 size_t session_label_count(const struct session *s);
 
 /* Appends the label that a label record sets, exact bytes. */
@@ -242,16 +242,16 @@ struct label_change {
 int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
                           size_t *ret_n);
 /* The change of this entry among those, or NULL. */
-const struct label_change *session_label_change_of(const struct label_change *v, size_t n, uint32_t entry);
+const struct label_change *session_label_change_find(const struct label_change *v, size_t n, uint32_t entry);
 /* How many physical lines the index has taken in. */
-uint32_t session_lines(const struct session *s);
+uint32_t session_line_count(const struct session *s);
 
 /* Appends the display name as pi's getSessionName gives it. False if there is none. */
 bool session_name(const struct session *s, struct buf *out);
 /* The record (an entry of type session_info) that set it or took it away last, or NO_ENTRY. */
 uint32_t session_name_record(const struct session *s);
 /* Rises when a label or the name is set or taken away, and when the entry comes that a label was set on before. */
-uint64_t session_marks(const struct session *s);
+uint64_t session_label_serial(const struct session *s);
 /* Newest branch_summary child of i with a non-empty summary, or NO_ENTRY. */
 uint32_t session_branch_record(const struct session *s, uint32_t i);
 
@@ -260,7 +260,7 @@ uint32_t session_branch_record(const struct session *s, uint32_t i);
  * *ret_n counts the call blocks of the message from 1. NO_ENTRY if none. */
 uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n);
 /* How many calls entry i makes. */
-unsigned session_calls(const struct session *s, uint32_t i);
+unsigned session_call_count(const struct session *s, uint32_t i);
 /* The first entry in the file whose session_call is (i, n), or NO_ENTRY. */
 uint32_t session_result(const struct session *s, uint32_t i, unsigned n);
 
@@ -274,12 +274,12 @@ uint32_t session_first_kept(const struct session *s, uint32_t i, const struct re
 struct usage {
 	double input, output, cache_read, cache_write, total, cost;
 };
-struct usage usage_of(struct json_value usage);
+struct usage usage_from_json(struct json_value usage);
 void usage_add(struct usage *u, struct usage more);
 
 /* What entries of one day used of one model, either results of tools or other entries. A day and a model may have
  * several of these. */
-struct session_use {
+struct usage_bucket {
 	date_t day;       /* NO_DATE: the entries have no time of their own */
 	uint32_t entries; /* how many */
 	uint32_t record;  /* an entry that says which model it was: for render_usage_model */
@@ -291,7 +291,7 @@ struct session_use {
  * so that it does not matter how they are written; 0 without an id. It has 62 bits: of 10^8 entries two different ones
  * have the same with a chance of one in a thousand. It has no secret: who can write a session can as well repeat an
  * entry. */
-struct use_mark {
+struct usage_mark {
 	uint64_t hash;
 	uint32_t entry, use; /* and the sum it is in */
 };
@@ -300,9 +300,9 @@ struct use_mark {
 struct session_usage {
 	struct usage sum;
 	size_t n;
-	const struct session_use *v;
+	const struct usage_bucket *v;
 	size_t n_marks;
-	const struct use_mark *marks;
+	const struct usage_mark *marks;
 };
 struct session_usage session_usage(const struct session *s);
 

@@ -11,7 +11,7 @@
 #include "sessionfs/base/limits.h"
 #include "session_impl.h"
 
-enum { AHEAD = LIMIT(32 * 1024, 512) };
+enum { READAHEAD_PLACES = LIMIT(32 * 1024, 512) };
 enum { SCANNED_MAX = LIMIT(8 << 20, 8192) }; /* bytes that are kept of one scan */
 
 void scanned_add(const struct session *s, uint64_t off, struct span line)
@@ -46,7 +46,7 @@ static int scanned_cmp(const void *pa, const void *pb)
 }
 
 /* Adds n bytes of the file, and of the `more` behind them those that are there. */
-static bool ahead_add(const struct ahead *a, uint64_t off, size_t n, size_t more, struct buf *out)
+static bool readahead_add(const struct readahead_bytes *a, uint64_t off, size_t n, size_t more, struct buf *out)
 {
 	if (off < a->at || off + n > a->at + a->bytes.n)
 		return false;
@@ -56,20 +56,20 @@ static bool ahead_add(const struct ahead *a, uint64_t off, size_t n, size_t more
 }
 
 /* Puts the bytes in the place that was used less recently; the caller gets what was there. */
-static void ahead_swap(struct derived *d, struct ahead *a)
+static void readahead_swap(struct derived *d, struct readahead_bytes *a)
 {
 	LOCKED(&d->ahead_lock);
-	struct ahead *to = &d->ahead[1 - d->ahead_used], before = *to;
+	struct readahead_bytes *to = &d->ahead[1 - d->ahead_used], before = *to;
 	if (a->bytes.n)
 		d->ahead_used = 1 - d->ahead_used;
 	*to = *a;
 	*a = before;
 }
 
-bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out)
+bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out)
 {
 	struct derived *d = s->derived;
-	struct ahead a = {.bytes = BUF_INIT};
+	struct readahead_bytes a = {.bytes = BUF_INIT};
 	bool is_there = false;
 	lock_acquire(&d->ahead_lock);
 	const struct scanned *k = &d->scanned;
@@ -80,29 +80,29 @@ bool ahead_take(const struct session *s, uint64_t off, size_t n, size_t more, st
 	lock_release(&d->ahead_lock);
 	if (is_there)
 		return true;
-	if (n + more > AHEAD / 2 || off + n > s->at.end || opened_is_foreign(s->file))
+	if (n + more > READAHEAD_PLACES / 2 || off + n > s->at.end || opened_is_foreign(s->file))
 		return false;
 	lock_acquire(&d->ahead_lock);
 	for (unsigned i = 0; i < 2 && !is_there; i++)
-		if ((is_there = ahead_add(&d->ahead[i], off, n, more, out)))
+		if ((is_there = readahead_add(&d->ahead[i], off, n, more, out)))
 			d->ahead_used = i;
 	lock_release(&d->ahead_lock);
 	if (is_there)
 		return true;
-	size_t want = s->at.end - off < AHEAD ? (size_t)(s->at.end - off) : AHEAD;
-	ahead_swap(d, &a);
+	size_t want = s->at.end - off < READAHEAD_PLACES ? (size_t)(s->at.end - off) : READAHEAD_PLACES;
+	readahead_swap(d, &a);
 	buf_reset(&a.bytes);
 	char *p = buf_reserve(&a.bytes, want);
 	ssize_t got = p ? opened_pread(s->file, p, want, off) : -ENOMEM;
 	a.bytes.n = got > 0 ? (size_t)got : 0;
 	a.at = off;
-	is_there = ahead_add(&a, off, n, more, out);
-	ahead_swap(d, &a);
+	is_there = readahead_add(&a, off, n, more, out);
+	readahead_swap(d, &a);
 	buf_release(&a.bytes);
 	return is_there;
 }
 
-void ahead_drop(struct derived *d)
+void readahead_drop(struct derived *d)
 {
 	LOCKED(&d->ahead_lock);
 	for (unsigned i = 0; i < 2; i++)
@@ -110,7 +110,7 @@ void ahead_drop(struct derived *d)
 	scanned_release(&d->scanned);
 }
 
-size_t ahead_memory(struct derived *d)
+size_t readahead_memory(struct derived *d)
 {
 	LOCKED(&d->ahead_lock);
 	return buf_memory(&d->ahead[0].bytes) + buf_memory(&d->ahead[1].bytes) + vec_held(&d->scanned.bytes) +
