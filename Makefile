@@ -159,7 +159,7 @@ $(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_clock -Wl,--wrap=
 $(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release
 
 # More sessions than files can be made of.
-moving_calls := catalog_slot_next catalog_project catalog_at catalog_get
+moving_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get
 $(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
 
 # Lines that are read, counted.
@@ -172,7 +172,7 @@ $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
-$(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_at -Wl,--wrap=catalog_slot
+$(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_session_at_place -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_missing_class -Wl,--wrap=tree_getattr
 
 $(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden

@@ -3,7 +3,7 @@
 #include "catalog_impl.h"
 
 /* The sessions in the order of their slots; returns how many. */
-static size_t take_all(struct ask *a, struct slot_state *v)
+static size_t sessions_copy_states(struct ask *a, struct slot_state *v)
 {
 	const struct catalog *c = a->c;
 	size_t n = 0;
@@ -34,7 +34,7 @@ static size_t take_all(struct ask *a, struct slot_state *v)
 	return n;
 }
 
-int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n)
+int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n)
 {
 	uint64_t known = *serial;
 
@@ -44,9 +44,9 @@ int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, si
 	}
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a)) {
-		load_projects(&a);
+		names_ensure_projects(&a);
 		need_all(&a, ATTRS);
-		load_all(&a);
+		names_ensure_all(&a);
 	}
 	if (c->said && !a.err)
 		ask_says(c);
@@ -54,7 +54,7 @@ int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, si
 	if (ret && (a.err || *serial != known)) {
 		*ret = calloc(c->slot_count + 1, sizeof **ret);
 		if (*ret)
-			*ret_n = take_all(&a, *ret);
+			*ret_n = sessions_copy_states(&a, *ret);
 		else
 			ask_misses(&a, -ENOMEM);
 	}
@@ -66,6 +66,6 @@ int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, si
 uint64_t catalog_serial(struct catalog *c)
 {
 	uint64_t serial = 0;
-	catalog_all(c, &serial, NULL, NULL);
+	catalog_list_states(c, &serial, NULL, NULL);
 	return serial;
 }

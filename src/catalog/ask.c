@@ -21,7 +21,7 @@
 struct ask ask_begin(struct catalog *c, enum haste haste)
 {
 	lock_acquire(&c->lock);
-	watch_drain(c);
+	inotify_drain(c);
 	return (struct ask){.c = c, .asof = ++c->tick, .now = catalog_now(), .haste = haste};
 }
 
@@ -61,7 +61,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
-		if (!file_is_there(f))
+		if (!file_exists(f))
 			return true;
 		if (w->depth == HEADERS && f->state == FILE_UNKNOWN && !s->err)
 			return false;
@@ -164,7 +164,7 @@ bool need_names(struct ask *a, uint32_t dir)
 		return false;
 	bool settled = true, unsure = false;
 	for (size_t i = 0; d->unsure && i < d->files.n; i++) {
-		if (!c->files[d->files.v[i]].unsure || !file_is_there(&c->files[d->files.v[i]]))
+		if (!c->files[d->files.v[i]].unsure || !file_exists(&c->files[d->files.v[i]]))
 			continue;
 		settled = need_file(a, d->files.v[i], ATTRS) && settled;
 		unsure = true;
@@ -202,7 +202,7 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 
 bool need_group(struct ask *a, uint32_t group, enum depth depth)
 {
-	struct group *g = &a->c->groups[group];
+	struct dir_group *g = &a->c->groups[group];
 	if (pass_holds(a, &g->passes[depth], g->marked))
 		return true;
 	bool settled = true;
@@ -312,7 +312,7 @@ static int looks_await(struct ask *a, const struct want *wants, size_t n, int64_
 		} else if (rc == -ETIMEDOUT) {
 			l->late = true;
 			if (s->err != -ETIMEDOUT)
-				mark_passes(c, l->dir);
+				mark_dir_stale(c, l->dir);
 			s->err = -ETIMEDOUT;
 		}
 	}

@@ -37,7 +37,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 		         ? resolver_open(c->source, &c->resolver)
 		         : -ENOMEM;
 	if (rc == 0)
-		c->groups[c->group_count++] = (struct group){.blind = 1};
+		c->groups[c->group_count++] = (struct dir_group){.blind = 1};
 	rc = rc == 0 ? list_add(&c->groups[0].dirs, 0) : rc;
 	if (rc < 0) {
 		catalog_close(c);
@@ -75,7 +75,7 @@ void catalog_close(struct catalog *c)
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		map_release(maps[i]);
 	list_release(&c->nameless);
-	strings_release(&c->strings);
+	string_pool_release(&c->strings);
 	free(c->files);
 	free(c->dirs);
 	free(c->groups);
@@ -100,12 +100,12 @@ struct resolver *catalog_resolver(const struct catalog *c)
 
 /* ---- how deep to look ---- */
 
-void load_projects(struct ask *a)
+void names_ensure_projects(struct ask *a)
 {
 	struct catalog *c = a->c;
 	bool settled = need_all(a, NAMES);
 	settled = need_group(a, 0, HEADERS) && settled;
-	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && names_projects(a))
+	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && name_projects(a))
 		c->named_epoch = c->epoch;
 }
 
@@ -119,31 +119,31 @@ static bool need_project(struct ask *a, uint32_t project, enum depth depth)
 	return (dir == NONE || need_group(a, a->c->dirs[dir].group, depth)) && settled;
 }
 
-bool load_all(struct ask *a)
+bool names_ensure_all(struct ask *a)
 {
 	struct catalog *c = a->c;
 	bool settled = need_all(a, HEADERS) && ask_may_decide(a);
 	for (uint32_t i = 0; settled && c->waiting > 0 && i < c->project_count; i++)
-		settled = names_slots(a, i);
+		settled = name_sessions(a, i);
 	c->named_all = c->named_all || settled;
-	return settled && names_sids(a);
+	return settled && name_sids(a);
 }
 
-bool load_project(struct ask *a, uint32_t project)
+bool names_ensure_project(struct ask *a, uint32_t project)
 {
 	if (project == NO_SLOT)
-		return load_all(a);
-	return need_project(a, project, HEADERS) && ask_may_decide(a) && names_slots(a, project);
+		return names_ensure_all(a);
+	return need_project(a, project, HEADERS) && ask_may_decide(a) && name_sessions(a, project);
 }
 
 /* ---- the newest ---- */
 
 /* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
-#define FEW 8
+#define HEADER_TRIES_MAX 8
 
 /* The file of the newest session of a project, or (NO_SLOT) of all; NONE if there is none. Its header was read. Most
  * files are sessions: at first only the newest one's own header is read. */
-static uint32_t newest_of(struct ask *a, uint32_t project, int which)
+static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 {
 	struct catalog *c = a->c;
 	struct newest *n = project == NO_SLOT ? &c->newest[which] : &c->projects[project].newest[which];
@@ -152,12 +152,12 @@ static uint32_t newest_of(struct ask *a, uint32_t project, int which)
 		need_group(a, 0, HEADERS);
 	need_project(a, project, ATTRS);
 	if (n->ages || n->epoch != c->epoch)
-		n->file = newest_seen(c, project, which);
+		n->file = newest_known(c, project, which);
 	while (n->file != NONE && n->file != other && c->files[n->file].state != FILE_SESSION) {
 		other = n->file;
-		if (a->tries++ < FEW ? !need_file(a, other, HEADERS) : !need_project(a, project, HEADERS))
+		if (a->tries++ < HEADER_TRIES_MAX ? !need_file(a, other, HEADERS) : !need_project(a, project, HEADERS))
 			break;
-		n->file = newest_seen(c, project, which);
+		n->file = newest_known(c, project, which);
 	}
 	bool found = n->file != NONE && c->files[n->file].state == FILE_SESSION;
 	n->epoch = c->epoch;
@@ -172,10 +172,10 @@ static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t projec
 	return project == NO_SLOT || c->dirs[dir].group == 0 || c->dirs[dir].project == project;
 }
 
-static void fill_project(struct catalog *c, uint32_t project, struct project_info *ret)
+static void project_fill_info(struct catalog *c, uint32_t project, struct project_info *ret)
 {
 	const struct project *p = &c->projects[project];
-	const struct group *own = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	const struct dir_group *own = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
 	*ret = (struct project_info){
 	    .project = project,
 	    .name = p->name,
@@ -188,7 +188,7 @@ static void fill_project(struct catalog *c, uint32_t project, struct project_inf
 }
 
 /* The end of a listing: false. It lacks what could not be looked at on the way; `hides`: if that hides a project. */
-static bool list_ends(struct ask *a, uint32_t project, bool hides)
+static bool listing_end(struct ask *a, uint32_t project, bool hides)
 {
 	struct catalog *c = a->c;
 	for (uint32_t i = 0; i < c->file_count; i++) {
@@ -201,18 +201,18 @@ static bool list_ends(struct ask *a, uint32_t project, bool hides)
 	return false;
 }
 
-static bool next_project(struct ask *a, uint64_t *cookie, struct project_info *ret)
+static bool projects_next(struct ask *a, uint64_t *cookie, struct project_info *ret)
 {
 	struct catalog *c = a->c;
-	load_projects(a);
+	names_ensure_projects(a);
 	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
-		if (!c->projects[project].name || newest_of(a, project, NEWEST_OF_ALL) == NONE)
+		if (!c->projects[project].name || newest_session_file(a, project, NEWEST_OF_ALL) == NONE)
 			continue;
-		fill_project(c, project, ret);
+		project_fill_info(c, project, ret);
 		return true;
 	}
-	return list_ends(a, NO_SLOT, true);
+	return listing_end(a, NO_SLOT, true);
 }
 
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
@@ -222,19 +222,19 @@ bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_in
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a)) {
 		*cookie = from;
-		found = next_project(&a, cookie, ret);
+		found = projects_next(&a, cookie, ret);
 		a.needs_all = true;
 	}
 	return ask_end(&a, found);
 }
 
-static bool get_project(struct ask *a, uint32_t project, struct project_info *ret)
+static bool project_get(struct ask *a, uint32_t project, struct project_info *ret)
 {
 	struct catalog *c = a->c;
-	bool found =
-	    project < c->project_count && c->projects[project].name && newest_of(a, project, NEWEST_OF_ALL) != NONE;
+	bool found = project < c->project_count && c->projects[project].name &&
+	             newest_session_file(a, project, NEWEST_OF_ALL) != NONE;
 	if (found)
-		fill_project(c, project, ret);
+		project_fill_info(c, project, ret);
 	a->lacks = !found;
 	return found;
 }
@@ -244,8 +244,8 @@ bool catalog_project_by_name(struct catalog *c, struct span name, struct project
 	bool found = false;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
 	while (ask_wait(&a)) {
-		load_projects(&a);
-		found = get_project(&a, map_get(&c->project_names, 0, name), ret);
+		names_ensure_projects(&a);
+		found = project_get(&a, map_get(&c->project_names, 0, name), ret);
 	}
 	return ask_end(&a, found);
 }
@@ -256,9 +256,9 @@ bool catalog_project(struct catalog *c, uint32_t project, struct project_info *r
 	struct ask a = ask_begin(c, HASTE_KNOWN);
 	while (ask_wait(&a)) {
 		if (project >= c->project_count || !c->projects[project].name)
-			load_projects(&a);
+			names_ensure_projects(&a);
 		*ret = (struct project_info){.project = project};
-		found = get_project(&a, project, ret);
+		found = project_get(&a, project, ret);
 		if (!found && project < c->project_count)
 			ret->name = c->projects[project].name;
 	}
@@ -267,7 +267,7 @@ bool catalog_project(struct catalog *c, uint32_t project, struct project_info *r
 
 /* ---- slots ---- */
 
-static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *ret)
+static void slot_fill_info(const struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
 	const struct file *f = &c->files[c->slots[slot].file];
 	*ret = (struct slot_info){
@@ -293,7 +293,7 @@ static void fill_slot(const struct catalog *c, uint32_t slot, struct slot_info *
 	ret->st.st_ctim = f->ctime;
 }
 
-int slot_look(struct ask *a, uint32_t slot)
+int slot_check_file(struct ask *a, uint32_t slot)
 {
 	const struct catalog *c = a->c;
 	if (slot >= c->slot_count || c->slots[slot].file == NONE)
@@ -307,9 +307,9 @@ int slot_look(struct ask *a, uint32_t slot)
 
 int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret)
 {
-	int rc = slot_look(a, slot);
+	int rc = slot_check_file(a, slot);
 	if (rc == 0)
-		fill_slot(a->c, slot, ret);
+		slot_fill_info(a->c, slot, ret);
 	return rc;
 }
 
@@ -317,10 +317,10 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 {
 	const struct catalog *c = a->c;
 	bool all = project == NO_SLOT;
-	load_project(a, project);
+	names_ensure_project(a, project);
 	need_project(a, project, ATTRS);
-	const struct list *slots = all ? NULL : &c->projects[project].slots;
-	size_t i = all ? (size_t)*cookie : list_below(slots, *cookie);
+	const struct u32_list *slots = all ? NULL : &c->projects[project].slots;
+	size_t i = all ? (size_t)*cookie : list_count_below(slots, *cookie);
 	for (; i < (all ? c->slot_count : slots->n); i++) {
 		uint32_t slot = all ? (uint32_t)i : slots->v[i];
 		uint32_t file = c->slots[slot].file;
@@ -329,10 +329,10 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 		int err = file == NONE ? -ESTALE : c->files[file].seen.err;
 		if ((err && err != -ETIMEDOUT) || (all && !c->files[file].sid_name))
 			continue;
-		fill_slot(c, slot, ret);
+		slot_fill_info(c, slot, ret);
 		return true;
 	}
-	return list_ends(a, project, false);
+	return listing_end(a, project, false);
 }
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
@@ -350,11 +350,11 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 
 /* The slot of the file with that name. If the file was replaced, the new one is taken in at once under the old name:
  * the name never disappears in between. */
-static bool slot_by_name(struct ask *a, const struct map *names, uint32_t project, struct span name,
-                         struct slot_info *ret)
+static bool slot_find_by_name(struct ask *a, const struct map *names, uint32_t project, struct span name,
+                              struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
-	load_project(a, project);
+	names_ensure_project(a, project);
 	uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
 	const struct file *f = file == NONE ? NULL : &c->files[file];
 	const char *given = !f ? NULL : project == NO_SLOT ? f->sid_name : f->stem;
@@ -369,7 +369,7 @@ bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem,
 	bool found = false;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
 	while (ask_wait(&a))
-		found = project < c->project_count && slot_by_name(&a, &c->stems, project, stem, ret);
+		found = project < c->project_count && slot_find_by_name(&a, &c->stems, project, stem, ret);
 	return ask_end(&a, found);
 }
 
@@ -378,7 +378,7 @@ bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *r
 	bool found = false;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
 	while (ask_wait(&a))
-		found = slot_by_name(&a, &c->sids, NO_SLOT, sid, ret);
+		found = slot_find_by_name(&a, &c->sids, NO_SLOT, sid, ret);
 	return ask_end(&a, found);
 }
 
@@ -392,14 +392,14 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 }
 
 /* The session that is at the file's place now. */
-static int slot_of_place(struct ask *a, uint32_t file, struct slot_info *ret)
+static int slot_at_place_now(struct ask *a, uint32_t file, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	const struct file *f = &c->files[file];
 	need_file_now(a, file);
 	need_file(a, file, HEADERS);
 	if (f->slot == NONE && f->project != NONE)
-		load_project(a, f->project);
+		names_ensure_project(a, f->project);
 	if (f->seen.err)
 		return f->seen.err;
 	return f->slot == NONE ? -ESTALE : slot_get(a, f->slot, ret);
@@ -411,10 +411,10 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a)) {
 		if (slot < c->slot_count)
-			rc = slot_of_place(&a, c->slots[slot].place, ret);
+			rc = slot_at_place_now(&a, c->slots[slot].place, ret);
 		if (rc == 0) { /* whether the slot ever belonged to this project */
-			const struct list *l = &c->projects[ret->project].slots;
-			size_t i = list_below(l, slot);
+			const struct u32_list *l = &c->projects[ret->project].slots;
+			size_t i = list_count_below(l, slot);
 			rc = i < l->n && l->v[i] == slot ? 0 : -ESTALE;
 		}
 	}
@@ -423,7 +423,7 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 
 /* The error of a file that could not be looked at and may be newer than this one; 0 if there is none. A file that waits
  * for somebody else does not count until it answers. */
-static int newer_in_trouble(const struct ask *a, uint32_t project, uint32_t file)
+static int newer_file_error(const struct ask *a, uint32_t project, uint32_t file)
 {
 	const struct catalog *c = a->c;
 	for (uint32_t i = 0; i < c->dir_count; i++) {
@@ -442,17 +442,17 @@ static int newer_in_trouble(const struct ask *a, uint32_t project, uint32_t file
 	return a->err == -ENOMEM ? -ENOMEM : 0;
 }
 
-static bool get_latest(struct ask *a, uint32_t project, struct slot_info *ret)
+static bool latest_session(struct ask *a, uint32_t project, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	if (project != NO_SLOT && project >= c->project_count)
 		return false;
-	uint32_t file = newest_of(a, project, NEWEST_LISTED);
+	uint32_t file = newest_session_file(a, project, NEWEST_LISTED);
 	if (file == NONE)
 		return false;
-	int err = a->err ? newer_in_trouble(a, project, file) : 0;
+	int err = a->err ? newer_file_error(a, project, file) : 0;
 	if (c->files[file].project != NONE)
-		load_project(a, c->files[file].project);
+		names_ensure_project(a, c->files[file].project);
 	bool found = c->files[file].slot != NONE && slot_get(a, c->files[file].slot, ret) == 0;
 	if (found) {
 		a->err = err;
@@ -466,7 +466,7 @@ bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 	bool found = false;
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a))
-		found = get_latest(&a, project, ret);
+		found = latest_session(&a, project, ret);
 	return ask_end(&a, found);
 }
 
@@ -475,7 +475,7 @@ struct timespec catalog_mtime(struct catalog *c)
 	struct timespec newest = {0};
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a)) {
-		uint32_t file = newest_of(&a, NO_SLOT, NEWEST_OF_ALL);
+		uint32_t file = newest_session_file(&a, NO_SLOT, NEWEST_OF_ALL);
 		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
 	}
 	ask_close(&a, 0);
@@ -489,13 +489,13 @@ struct listed {
 	uint32_t file, dir;
 };
 
-static int by_listed_path(const void *pa, const void *pb)
+static int listed_path_cmp(const void *pa, const void *pb)
 {
 	const struct listed *a = pa, *b = pb;
 	return strcmp(a->path, b->path);
 }
 
-static int dir_error(const struct dir *d)
+static int dir_last_error(const struct dir *d)
 {
 	return d->seen.err ? d->seen.err : d->err;
 }
@@ -513,24 +513,25 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 			l[n++] = (struct listed){.path = c->files[i].path, .file = i, .dir = NONE};
 	}
 	for (uint32_t i = 0; i < c->dir_count; i++) {
-		int err = dir_error(&c->dirs[i]);
+		int err = dir_last_error(&c->dirs[i]);
 		if ((err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP) ||
 		    (c->dirs[i].deep && !c->dirs[i].gone))
 			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
 	}
-	qsort(l, n, sizeof *l, by_listed_path);
+	qsort(l, n, sizeof *l, listed_path_cmp);
 	*ret = l;
 	return (ssize_t)n;
 }
 
 /* Why the file or directory is no session, in `text` or static; NULL if it is one. */
-static const char *why_not(const struct catalog *c, const struct listed *l, char *text, size_t size, uint32_t *ret_slot)
+static const char *why_no_session(const struct catalog *c, const struct listed *l, char *text, size_t size,
+                                  uint32_t *ret_slot)
 {
 	const struct file *f = l->file == NONE ? NULL : &c->files[l->file];
 	*ret_slot = f ? f->slot : NO_SLOT;
 	if (*ret_slot != NO_SLOT)
 		return NULL;
-	int err = f ? f->seen.err ? f->seen.err : f->err : dir_error(&c->dirs[l->dir]);
+	int err = f ? f->seen.err ? f->seen.err : f->err : dir_last_error(&c->dirs[l->dir]);
 	if (err == -EPERM)
 		return RESOLVER_REFUSED;
 	if (err)
@@ -551,7 +552,7 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 	while (ask_wait(&a)) {
 		free(l);
 		l = NULL;
-		load_all(&a);
+		names_ensure_all(&a);
 		n = list_files(c, &l);
 	}
 	ask_close(&a, 0);
@@ -562,7 +563,7 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 		uint32_t slot;
 		lock_acquire(&c->lock);
 		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
-		const char *reason = why_not(c, &l[i], text, sizeof text, &slot);
+		const char *reason = why_no_session(c, &l[i], text, sizeof text, &slot);
 		lock_release(&c->lock);
 		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, reason);
 		if (rc)

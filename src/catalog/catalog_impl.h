@@ -21,22 +21,22 @@
 #define NONE MAP_NONE
 
 /* Strings that live as long as the catalog, NUL-terminated. */
-struct strings {
-	struct chunk *newest;
+struct string_pool {
+	struct string_chunk *newest;
 };
-const char *strings_copy(struct strings *s, struct span text); /* NULL without memory */
-void strings_release(struct strings *s);
+const char *string_pool_copy(struct string_pool *s, struct span text); /* NULL without memory */
+void string_pool_release(struct string_pool *s);
 
 /* A growing array of numbers. */
-struct list {
+struct u32_list {
 	uint32_t *v;
 	size_t n, cap;
 };
-int list_add(struct list *l, uint32_t value);
+int list_add(struct u32_list *l, uint32_t value);
 /* How many numbers in a sorted list are below this one. */
-size_t list_below(const struct list *l, uint64_t value);
-void list_drop(struct list *l, size_t n); /* takes the first n off */
-void list_release(struct list *l);
+size_t list_count_below(const struct u32_list *l, uint64_t value);
+void list_drop_first(struct u32_list *l, size_t n); /* takes the first n off */
+void list_release(struct u32_list *l);
 
 /* How much of a file or directory is to be known. */
 enum depth {
@@ -113,15 +113,15 @@ struct pass {
 /* Directories whose sessions may be of the same project. groups[0] are those of which any project may have sessions:
  * the source, and what is in a directory beside a flat file. Each other directory in the source is a group with what is
  * below it. */
-struct group {
-	struct list dirs;
+struct dir_group {
+	struct u32_list dirs;
 	uint64_t marked; /* the tick of the last mark in one of them */
 	struct pass passes[DEPTHS];
 	size_t blind; /* of these directories, as in struct watching */
 };
 
 /* Sessions are found so many levels below the source. */
-#define LEVELS 8
+#define DIR_LEVELS_MAX 8
 
 /* dirs[0] is the source itself, with the name "". */
 struct dir {
@@ -133,11 +133,11 @@ struct dir {
 	uint32_t beside;     /* X.jsonl beside this X on the first level; or NONE */
 	uint32_t listed;     /* the scan of its parent that saw it last */
 	unsigned depth;
-	struct list files;    /* every name ever seen in it */
-	struct stat st;       /* at the last scan; st_mode 0: never, or not there */
-	struct rights rights; /* as of the last scan */
-	int acl_err;          /* why its ACL could not be read then; 0: it could */
-	uint64_t marked;      /* the tick of the last mark of it or of a file in it */
+	struct u32_list files; /* every name ever seen in it */
+	struct stat st;        /* at the last scan; st_mode 0: never, or not there */
+	struct rights rights;  /* as of the last scan */
+	int acl_err;           /* why its ACL could not be read then; 0: it could */
+	uint64_t marked;       /* the tick of the last mark of it or of a file in it */
 	struct pass passes[DEPTHS];
 	uint32_t project, scan;
 	int err;           /* why it could not be read */
@@ -166,11 +166,11 @@ struct newest {
 };
 
 struct project {
-	struct span key;     /* its directory name on disk, or the name it would have */
-	const char *name;    /* NULL until it is shown */
-	struct list slots;   /* in order; dead ones too */
-	struct list waiting; /* files that are sessions but have no slot yet */
-	uint32_t dir;        /* NONE: only flat files */
+	struct span key;         /* its directory name on disk, or the name it would have */
+	const char *name;        /* NULL until it is shown */
+	struct u32_list slots;   /* in order; dead ones too */
+	struct u32_list waiting; /* files that are sessions but have no slot yet */
+	uint32_t dir;            /* NONE: only flat files */
 	struct newest newest[2];
 	struct {
 		uint64_t looks, epoch; /* at directories, and what the epoch was, then */
@@ -179,13 +179,13 @@ struct project {
 };
 
 /* What a dropped index knew about its file: shows at the next opening whether that is the same file, grown. */
-struct trace {
+struct file_fingerprint {
 	uint64_t size, hash;
 };
 
 struct slot {
 	struct open_index *index; /* the index while it is open */
-	struct trace trace;
+	struct file_fingerprint trace;
 	uint32_t file;                  /* NONE: dead */
 	uint32_t place;                 /* the file, dead or alive */
 	uint32_t parent;                /* as of forks_epoch */
@@ -203,23 +203,23 @@ struct catalog {
 	struct resolver *resolver; /* constant */
 	uid_t uid;                 /* constant: the user that we run as */
 	struct budget *budget;     /* constant */
-	struct strings strings;
+	struct string_pool strings;
 	struct map paths, dir_names, project_keys, project_names, stems, sids;
 	struct map stem_tails, sid_tails; /* the last ~N given to a name */
 	struct file *files;
 	size_t file_count, file_cap;
 	struct dir *dirs;
 	size_t dir_count, dir_cap;
-	struct group *groups;
+	struct dir_group *groups;
 	size_t group_count, group_cap;
 	struct project *projects;
 	size_t project_count, project_cap;
 	struct slot *slots;
 	size_t slot_count, slot_cap;
-	size_t waiting;       /* in the lists of all projects */
-	struct list nameless; /* files with a slot and no name under sessions/ */
-	bool named_all;       /* SIDs were needed once: from then on each file gets one when it comes */
-	uint64_t changes;     /* rises when the attributes of a file turn out to have changed */
+	size_t waiting;           /* in the lists of all projects */
+	struct u32_list nameless; /* files with a slot and no name under sessions/ */
+	bool named_all;           /* SIDs were needed once: from then on each file gets one when it comes */
+	uint64_t changes;         /* rises when the attributes of a file turn out to have changed */
 	uint64_t epoch; /* rises when a slot is made or dies, a file turns out to be no session, or a parent another */
 	uint64_t named_epoch;    /* the epoch at which projects were last named */
 	struct newest newest[2]; /* of all projects */
@@ -228,7 +228,7 @@ struct catalog {
 		uid_t uid;
 		gid_t gid;
 		mode_t mode;
-	} names_mode; /* what catalog_names_mode returned last */
+	} names_mode; /* what catalog_list_all_mode returned last */
 	uint64_t dir_looks;
 	uint64_t forks_epoch; /* the epoch at which the parents of forks were found; 0: again */
 	bool forks_known;     /* they were found once: from then on it is noted when they change */
@@ -245,12 +245,12 @@ struct catalog {
 		size_t count; /* of watches */
 		struct catalog_change *changes;
 		size_t n, changes_cap;
-		struct list marked; /* files that events have marked and catalog_wait has not looked at */
-		bool lost;          /* anything may have changed */
-		bool behind;        /* names in some directory may have */
-		bool asked;         /* all names are to be known */
-		bool on, polls;     /* constant: catalog_wait is in use; without inotify */
-		bool said;          /* the user was told that no watches are left */
+		struct u32_list marked; /* files that events have marked and catalog_wait has not looked at */
+		bool lost;              /* anything may have changed */
+		bool behind;            /* names in some directory may have */
+		bool asked;             /* all names are to be known */
+		bool on, polls;         /* constant: catalog_wait is in use; without inotify */
+		bool said;              /* the user was told that no watches are left */
 	} watching;
 	struct open_indexes {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */
@@ -284,16 +284,16 @@ void open_indexes_release(struct catalog *c);
 /* The slot died: its index is closed as soon as nobody holds it. */
 void open_indexes_forget(struct catalog *c, uint32_t slot);
 /* How many bytes of the slot's file its index, open or dropped, has taken in. */
-off_t open_indexes_seen(const struct catalog *c, uint32_t slot);
+off_t open_indexes_known_size(const struct catalog *c, uint32_t slot);
 
 /* watch.c: marks, inotify watches, and the changes noted */
 int watching_init(struct watching *w, const struct catalog_options *o);
 void watching_release(struct watching *w);
 /* What was known of everything below the directory at once is to be gathered anew. */
-void mark_passes(struct catalog *c, uint32_t dir);
-void mark_file(struct catalog *c, uint32_t file); /* it may have changed, come or gone */
-void mark_names(struct catalog *c, uint32_t dir); /* names in the directory may have */
-void mark_files(struct catalog *c, uint32_t dir); /* both, for all that is in it */
+void mark_dir_stale(struct catalog *c, uint32_t dir);
+void mark_file_stale(struct catalog *c, uint32_t file); /* it may have changed, come or gone */
+void mark_names_stale(struct catalog *c, uint32_t dir); /* names in the directory may have */
+void mark_files_stale(struct catalog *c, uint32_t dir); /* both, for all that is in it */
 /* Of the directories below `root` the one after `dir`, each after its parent; `root` itself is the first. NONE at the
  * end. */
 uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir);
@@ -302,35 +302,35 @@ uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir);
  * is looked at by the pool, and gets no watch. */
 void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
 /* The directory cannot be read. */
-void watch_failed(struct catalog *c, uint32_t dir, int err);
+void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err);
 /* The file has another name, under which it can change without an event. */
-void watch_linked(struct catalog *c, uint32_t file);
+void watch_hard_link(struct catalog *c, uint32_t file);
 /* Notes a change for catalog_wait. */
-void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names);
+void watch_add_change(struct catalog *c, uint32_t file, uint32_t died, bool names);
 /* Some change cannot be noted: catalog_wait reports all files. */
-void watch_lost(struct watching *w);
+void watch_overflow(struct watching *w);
 /* Wakes catalog_wait. */
 void watch_wake(const struct watching *w);
-void watch_drop(struct catalog *c, uint32_t dir);  /* removes its watch */
-void watch_ended(struct catalog *c, uint32_t dir); /* it has removed itself */
+void watch_drop(struct catalog *c, uint32_t dir);    /* removes its watch */
+void watch_removed(struct catalog *c, uint32_t dir); /* it has removed itself */
 /* The directory may be another one now, and so all below it: removes their watches, and marks their names. */
 void watch_drop_below(struct catalog *c, uint32_t dir);
-void watch_gone(struct catalog *c, uint32_t dir, bool gone); /* it went, or came back */
-void watch_regroup(struct catalog *c, uint32_t dir, uint32_t group);
+void dir_set_gone(struct catalog *c, uint32_t dir, bool gone); /* it went, or came back */
+void dir_set_group(struct catalog *c, uint32_t dir, uint32_t group);
 uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: no such watch */
 
 /* slots.c */
 uint32_t project_for(struct catalog *c, struct span key);           /* the project of that key, made if need be; NONE */
 struct span flat_project_key(struct span cwd, struct buf *scratch); /* of a flat file */
-bool slot_make(struct catalog *c, uint32_t file);                   /* false without memory */
-void slot_kill(struct catalog *c, uint32_t slot);
+bool slot_create(struct catalog *c, uint32_t file);                 /* false without memory */
+void slot_retire(struct catalog *c, uint32_t slot);
 
 /* newest.c */
 bool newest_is_newer(const struct file *a, const struct file *b);
 /* Of a project, or (NO_SLOT) of all, as last seen; NONE: none. `which` is NEWEST_OF_ALL or NEWEST_LISTED. */
-uint32_t newest_seen(const struct catalog *c, uint32_t project, int which);
+uint32_t newest_known(const struct catalog *c, uint32_t project, int which);
 /* A file changed (its mtime was `before`): it may be the newest now, or no longer be. */
-void newest_ages(struct catalog *c, uint32_t file, struct timespec before);
+void newest_file_changed(struct catalog *c, uint32_t file, struct timespec before);
 
 /* look.c: looking at the disk, without the lock */
 
@@ -390,7 +390,7 @@ static inline bool file_may_be_session(const struct file *f)
 	return f->state == FILE_UNKNOWN || f->state == FILE_SESSION;
 }
 /* Whether there is such a file, or there may be. */
-static inline bool file_is_there(const struct file *f)
+static inline bool file_exists(const struct file *f)
 {
 	return f->state != FILE_GONE || f->seen.marked > f->seen.began;
 }
@@ -401,7 +401,7 @@ uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name); /* N
 bool file_waits(struct catalog *c, uint32_t file);
 
 /* watch_events.c */
-void watch_drain(struct catalog *c); /* marks what the pending inotify events tell of */
+void inotify_drain(struct catalog *c); /* marks what the pending inotify events tell of */
 
 /* ask.c: one call of the catalog
  *
@@ -464,9 +464,9 @@ bool need_all(struct ask *a, enum depth depth);                   /* of all dire
 void ask_says(struct catalog *c);
 
 /* names.c. Each of these names only what can be named for good now; true if that is all. */
-bool names_projects(struct ask *a);
-bool names_slots(struct ask *a, uint32_t project); /* gives slots to the files that wait */
-bool names_sids(struct ask *a);
+bool name_projects(struct ask *a);
+bool name_sessions(struct ask *a, uint32_t project); /* gives slots to the files that wait */
+bool name_sids(struct ask *a);
 
 /* rights.c: what the directories above allow */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);
@@ -475,14 +475,14 @@ mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_g
 mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid);
 
 /* catalog.c */
-void load_projects(struct ask *a); /* finds and names all projects */
-bool load_all(struct ask *a);      /* all headers; gives all slots and names */
-bool load_project(struct ask *a,
-                  uint32_t project); /* the same of one project, without SIDs; NO_SLOT: of all, with them */
+void names_ensure_projects(struct ask *a); /* finds and names all projects */
+bool names_ensure_all(struct ask *a);      /* all headers; gives all slots and names */
+bool names_ensure_project(struct ask *a,
+                          uint32_t project); /* the same of one project, without SIDs; NO_SLOT: of all, with them */
 
 /* Looks at the slot's file. 0 if it is still the same file; slot_get then fills in *ret. -ESTALE if it is gone or
  * was replaced, another negative errno if the look failed. */
-int slot_look(struct ask *a, uint32_t slot);
+int slot_check_file(struct ask *a, uint32_t slot);
 int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret);
 
 #endif

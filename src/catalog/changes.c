@@ -4,14 +4,14 @@
 
 #include <poll.h>
 
-void catalog_tidy(struct catalog *c, uint32_t slot)
+void catalog_remove_leftovers(struct catalog *c, uint32_t slot)
 {
 	struct ask a = ask_begin(c, HASTE_NONE);
 	uint32_t file = slot < c->slot_count ? c->slots[slot].file : NONE;
 	uint32_t dir = file == NONE ? NONE : c->files[file].dir;
 	if (dir != NONE && c->dirs[dir].untidy) {
 		c->dirs[dir].untidy = false;
-		mark_names(c, dir);
+		mark_names_stale(c, dir);
 		while (ask_wait(&a))
 			need_names(&a, dir);
 	}
@@ -21,7 +21,7 @@ void catalog_tidy(struct catalog *c, uint32_t slot)
 bool catalog_is_watched(struct catalog *c)
 {
 	LOCKED(&c->lock);
-	watch_drain(c);
+	inotify_drain(c);
 	return c->watching.blind == 0 && c->dirs[0].watched;
 }
 
@@ -37,7 +37,7 @@ uint64_t catalog_epoch(struct catalog *c)
 
 /* ---- waiting ---- */
 
-static ssize_t take_changes(struct watching *w, struct catalog *c, struct catalog_change **ret)
+static ssize_t changes_drain(struct watching *w, struct catalog *c, struct catalog_change **ret)
 {
 	size_t n = w->n;
 	for (size_t i = 0; i < n; i++)
@@ -49,7 +49,7 @@ static ssize_t take_changes(struct watching *w, struct catalog *c, struct catalo
 }
 
 /* Nobody knows which files changed, so report all of them, but none that was gone before. */
-static void note_all(struct catalog *c)
+static void changes_add_all(struct catalog *c)
 {
 	struct watching *w = &c->watching;
 	size_t n = w->n + c->file_count;
@@ -62,13 +62,13 @@ static void note_all(struct catalog *c)
 	w->lost = false;
 }
 
-static bool seen_is_behind(const struct seen *s)
+static bool seen_is_stale(const struct seen *s)
 {
 	return s->marked > s->began || s->began == 0;
 }
 
 /* Has what events have marked looked at: what has changed shows only then. */
-static void need_marked(struct ask *a)
+static void scan_marked(struct ask *a)
 {
 	struct catalog *c = a->c;
 	for (size_t i = 0; i < c->watching.marked.n; i++)
@@ -76,7 +76,7 @@ static void need_marked(struct ask *a)
 	/* If nobody has looked at anything yet, nobody has been told anything. */
 	bool behind = false;
 	for (uint32_t i = 0; c->watching.behind && c->dirs[0].scan > 0 && i < c->dir_count; i++) {
-		if (c->dirs[i].gone || !seen_is_behind(&c->dirs[i].seen))
+		if (c->dirs[i].gone || !seen_is_stale(&c->dirs[i].seen))
 			continue;
 		need_names(a, i);
 		behind = true;
@@ -95,7 +95,7 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	for (size_t i = 0; i < c->dir_count; i++) {
 		const struct seen *s = &c->dirs[i].seen;
 		ret->watches += c->dirs[i].wd > 0;
-		ret->scanning = ret->scanning || (!c->dirs[i].gone && seen_is_behind(s)) || (s->look && s->look->late);
+		ret->scanning = ret->scanning || (!c->dirs[i].gone && seen_is_stale(s)) || (s->look && s->look->late);
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
@@ -107,13 +107,13 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 }
 
 /* What was marked again meanwhile is looked at next time. */
-static void forget_marked(struct catalog *c)
+static void marked_clear(struct catalog *c)
 {
-	struct list *l = &c->watching.marked;
+	struct u32_list *l = &c->watching.marked;
 	size_t kept = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		struct file *f = &c->files[l->v[i]];
-		f->marked = seen_is_behind(&f->seen) && !f->seen.err;
+		f->marked = seen_is_stale(&f->seen) && !f->seen.err;
 		if (f->marked)
 			l->v[kept++] = l->v[i];
 	}
@@ -136,32 +136,32 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	if (look && !w->lost)
 		for (uint32_t i = 0; i < c->dir_count; i++)
 			if (!c->dirs[i].watched || c->dirs[i].linked)
-				mark_files(c, i);
+				mark_files_stale(c, i);
 	bool all = look || w->lost, names = w->asked;
 	w->asked = false;
 	while (ask_wait(&a)) {
 		if (all || names)
 			need_all(&a, all ? ATTRS : NAMES);
-		need_marked(&a);
+		scan_marked(&a);
 	}
 	if (w->lost)
-		note_all(c);
+		changes_add_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)
 		count = 0;
-	forget_marked(c);
-	ssize_t n = take_changes(w, c, ret);
+	marked_clear(c);
+	ssize_t n = changes_drain(w, c, ret);
 	ask_close(&a, 0);
 	return n;
 }
 
-void catalog_note(struct catalog *c, uint32_t slot)
+void catalog_add_change(struct catalog *c, uint32_t slot)
 {
 	LOCKED(&c->lock);
 	if (slot < c->slot_count && c->slots[slot].file != NONE)
-		watch_note(c, c->slots[slot].file, NONE, false);
+		watch_add_change(c, c->slots[slot].file, NONE, false);
 }
 
-static bool get_at(struct ask *a, uint32_t place, struct slot_info *ret)
+static bool session_at_place(struct ask *a, uint32_t place, struct slot_info *ret)
 {
 	struct catalog *c = a->c;
 	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};
@@ -170,9 +170,9 @@ static bool get_at(struct ask *a, uint32_t place, struct slot_info *ret)
 	const struct file *f = &c->files[place];
 	bool settled = need_file(a, place, HEADERS);
 	if (f->state == FILE_SESSION && f->slot == NONE && f->project != NONE)
-		settled = load_project(a, f->project) && settled;
+		settled = names_ensure_project(a, f->project) && settled;
 	if (settled && c->named_all && f->slot != NONE && !f->sid_name)
-		names_sids(a);
+		name_sids(a);
 	ret->project = f->project;
 	ret->stem = f->stem;
 	ret->sid = f->sid_name;
@@ -180,12 +180,12 @@ static bool get_at(struct ask *a, uint32_t place, struct slot_info *ret)
 	return f->slot != NONE && slot_get(a, f->slot, ret) == 0;
 }
 
-bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
+bool catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
 	bool found = false;
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a))
-		found = get_at(&a, place, ret);
+		found = session_at_place(&a, place, ret);
 	ask_close(&a, 0);
 	return found;
 }

@@ -11,7 +11,7 @@
 #include "sessionfs/base/cancel.h"
 
 /* The parent of some forks, as a header names it, and what is there. */
-struct parent_place {
+struct parent_path {
 	struct span path;
 	int rc; /* 0, or why nothing is there */
 	dev_t dev;
@@ -19,12 +19,12 @@ struct parent_place {
 };
 
 /* Sorted views of all live sessions, and the places by path. */
-struct lookup {
+struct fork_lookup {
 	struct catalog *c;
 	struct ask *ask;
 	uint32_t *by_base, *by_inode; /* slots */
 	size_t n;
-	struct parent_place *places;
+	struct parent_path *places;
 	size_t place_count;
 };
 
@@ -35,13 +35,13 @@ struct lookup {
 /* How each session's file, and the path to each branch, is called in a mount. */
 #define IN_MOUNT SPAN_LIT("session.jsonl")
 
-static const struct file *file_of(const struct catalog *c, uint32_t slot)
+static const struct file *slot_file(const struct catalog *c, uint32_t slot)
 {
 	return &c->files[c->slots[slot].file];
 }
 
 /* Returns the part after the last of these separators and cuts it off *path. */
-static struct span last_part(struct span *path, struct span separators)
+static struct span path_split_last(struct span *path, struct span separators)
 {
 	size_t at = path->n;
 	while (at > 0 && !memchr(separators.p, path->p[at - 1], separators.n))
@@ -51,55 +51,55 @@ static struct span last_part(struct span *path, struct span separators)
 	return part;
 }
 
-static struct span directory_of(const struct catalog *c, const struct file *f)
+static struct span file_dir_name(const struct catalog *c, const struct file *f)
 {
 	struct span path = span_of(f->dir ? c->dirs[f->dir].name : c->source);
-	return last_part(&path, SLASHES);
+	return path_split_last(&path, SLASHES);
 }
 
-static struct span base_of(const struct file *f)
+static struct span file_base_name(const struct file *f)
 {
 	return span_of(f->path + f->base);
 }
 
 /* By file name, then by the name of the directory. */
-static int order_base(const void *pa, const void *pb, void *arg)
+static int fork_base_cmp(const void *pa, const void *pb, void *arg)
 {
-	const struct file *a = file_of(arg, *(const uint32_t *)pa), *b = file_of(arg, *(const uint32_t *)pb);
-	int order = span_compare(base_of(a), base_of(b));
+	const struct file *a = slot_file(arg, *(const uint32_t *)pa), *b = slot_file(arg, *(const uint32_t *)pb);
+	int order = span_compare(file_base_name(a), file_base_name(b));
 	if (order == 0)
-		order = span_compare(directory_of(arg, a), directory_of(arg, b));
+		order = span_compare(file_dir_name(arg, a), file_dir_name(arg, b));
 	return order ? order : strcmp(a->path, b->path);
 }
 
-static int compare_inode(const struct file *f, dev_t dev, ino_t ino)
+static int inode_cmp(const struct file *f, dev_t dev, ino_t ino)
 {
 	int order = (f->dev > dev) - (f->dev < dev);
 	return order ? order : (f->ino > ino) - (f->ino < ino);
 }
 
-static int order_inode(const void *pa, const void *pb, void *arg)
+static int fork_inode_cmp(const void *pa, const void *pb, void *arg)
 {
-	const struct file *a = file_of(arg, *(const uint32_t *)pa), *b = file_of(arg, *(const uint32_t *)pb);
-	int order = compare_inode(a, b->dev, b->ino);
+	const struct file *a = slot_file(arg, *(const uint32_t *)pa), *b = slot_file(arg, *(const uint32_t *)pb);
+	int order = inode_cmp(a, b->dev, b->ino);
 	return order ? order : strcmp(a->path, b->path);
 }
 
-static void lookup_release(struct lookup *l)
+static void fork_lookup_release(struct fork_lookup *l)
 {
 	free(l->by_base);
 	free(l->by_inode);
 	free(l->places);
 }
 
-static int order_place(const void *pa, const void *pb)
+static int parent_place_cmp(const void *pa, const void *pb)
 {
-	const struct parent_place *a = pa, *b = pb;
+	const struct parent_path *a = pa, *b = pb;
 	return span_compare(a->path, b->path);
 }
 
 /* A header can name any path: asks only the disk of the source (RESOLVER_NOW). */
-static int look_at_places(struct catalog *c, struct parent_place *v, size_t n)
+static int stat_parent_paths(struct catalog *c, struct parent_path *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		int rc = cancel_check();
@@ -115,30 +115,30 @@ static int look_at_places(struct catalog *c, struct parent_place *v, size_t n)
 }
 
 /* Releases the lock while it looks at the paths that headers name, each once. */
-static int find_places(struct lookup *l)
+static int resolve_parent_paths(struct fork_lookup *l)
 {
 	struct catalog *c = l->c;
-	struct parent_place *v = l->places = calloc(c->slot_count + 1, sizeof *v);
+	struct parent_path *v = l->places = calloc(c->slot_count + 1, sizeof *v);
 	size_t n = 0;
 	for (uint32_t slot = 0; v && slot < c->slot_count; slot++) {
 		if (c->slots[slot].file == NONE)
 			continue;
-		struct span path = file_of(c, slot)->parent;
+		struct span path = slot_file(c, slot)->parent;
 		if (path.p && path.n && path.p[0] == '/' && !memchr(path.p, '\0', path.n))
 			v[n++].path = path;
 	}
 	lock_release(&c->lock);
 	if (n)
-		qsort(v, n, sizeof *v, order_place);
+		qsort(v, n, sizeof *v, parent_place_cmp);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || !span_eq(v[i].path, v[l->place_count - 1].path))
 			v[l->place_count++] = v[i];
-	int rc = v ? look_at_places(c, v, l->place_count) : -ENOMEM;
+	int rc = v ? stat_parent_paths(c, v, l->place_count) : -ENOMEM;
 	lock_acquire(&c->lock);
 	return rc;
 }
 
-static int lookup_init(struct lookup *l)
+static int fork_lookup_init(struct fork_lookup *l)
 {
 	struct catalog *c = l->c;
 	l->by_base = calloc(c->slot_count + 1, sizeof *l->by_base);
@@ -152,13 +152,13 @@ static int lookup_init(struct lookup *l)
 	if (l->n == 0)
 		return 0;
 	memcpy(l->by_inode, l->by_base, l->n * sizeof *l->by_inode);
-	qsort_r(l->by_base, l->n, sizeof *l->by_base, order_base, c);
-	qsort_r(l->by_inode, l->n, sizeof *l->by_inode, order_inode, c);
+	qsort_r(l->by_base, l->n, sizeof *l->by_base, fork_base_cmp, c);
+	qsort_r(l->by_inode, l->n, sizeof *l->by_inode, fork_inode_cmp, c);
 	return 0;
 }
 
 /* The session, other than `self`, whose file the path leads to now. */
-static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
+static uint32_t find_by_path(const struct fork_lookup *l, struct span path, uint32_t self)
 {
 	const struct catalog *c = l->c;
 	size_t n = strlen(c->source);
@@ -169,8 +169,8 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 		if (file != NONE && c->files[file].slot != NONE && c->files[file].slot != self)
 			return c->files[file].slot;
 	}
-	const struct parent_place key = {.path = path};
-	const struct parent_place *st = bsearch(&key, l->places, l->place_count, sizeof key, order_place);
+	const struct parent_path key = {.path = path};
+	const struct parent_path *st = bsearch(&key, l->places, l->place_count, sizeof key, parent_place_cmp);
 	if (!st)
 		return NONE;
 	if (is_transient(st->rc))
@@ -180,12 +180,12 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 	size_t low = 0, high = l->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (compare_inode(file_of(c, l->by_inode[middle]), st->dev, st->ino) < 0)
+		if (inode_cmp(slot_file(c, l->by_inode[middle]), st->dev, st->ino) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < l->n && compare_inode(file_of(c, l->by_inode[low]), st->dev, st->ino) == 0; low++) {
+	for (; low < l->n && inode_cmp(slot_file(c, l->by_inode[low]), st->dev, st->ino) == 0; low++) {
 		if (l->by_inode[low] != self)
 			return l->by_inode[low];
 	}
@@ -195,15 +195,15 @@ static uint32_t at_path(const struct lookup *l, struct span path, uint32_t self)
 /* The sessions with that file name in directories named `dir` (p NULL: any): the index of the first, or, with `past`,
  * the index after the last.
  */
-static size_t name_bound(const struct lookup *l, struct span base, struct span dir, bool past)
+static size_t find_name_bound(const struct fork_lookup *l, struct span base, struct span dir, bool past)
 {
 	size_t low = 0, high = l->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct file *f = file_of(l->c, l->by_base[middle]);
-		int order = span_compare(base_of(f), base);
+		const struct file *f = slot_file(l->c, l->by_base[middle]);
+		int order = span_compare(file_base_name(f), base);
 		if (order == 0 && dir.p)
-			order = span_compare(directory_of(l->c, f), dir);
+			order = span_compare(file_dir_name(l->c, f), dir);
 		if (order < 0 || (order == 0 && past))
 			low = middle + 1;
 		else
@@ -213,9 +213,10 @@ static size_t name_bound(const struct lookup *l, struct span base, struct span d
 }
 
 /* The only session but `self` with that file name and directory; *ret_many if there are several. */
-static uint32_t only_one(const struct lookup *l, struct span base, struct span dir, uint32_t self, bool *ret_many)
+static uint32_t find_unique_name(const struct fork_lookup *l, struct span base, struct span dir, uint32_t self,
+                                 bool *ret_many)
 {
-	size_t begin = name_bound(l, base, dir, false), end = name_bound(l, base, dir, true), others = 0;
+	size_t begin = find_name_bound(l, base, dir, false), end = find_name_bound(l, base, dir, true), others = 0;
 	uint32_t found = NONE;
 
 	for (size_t i = begin; i < end && others < 2; i++) {
@@ -230,31 +231,31 @@ static uint32_t only_one(const struct lookup *l, struct span base, struct span d
 
 /* The session, other than `self`, that a path like projects/PROJECT/STEM/session.jsonl or sessions/SID/session.jsonl
  * names in a mount, perhaps with branches/ID before the last part. */
-static uint32_t in_mount(const struct lookup *l, struct span path, uint32_t self)
+static uint32_t find_by_mount_path(const struct fork_lookup *l, struct span path, uint32_t self)
 {
 	const struct catalog *c = l->c;
-	if (!span_eq(last_part(&path, SLASH), IN_MOUNT))
+	if (!span_eq(path_split_last(&path, SLASH), IN_MOUNT))
 		return NONE;
 	for (int branch = 0; branch < 2; branch++) {
-		struct span name = last_part(&path, SLASH), rest = path, above = last_part(&rest, SLASH);
+		struct span name = path_split_last(&path, SLASH), rest = path, above = path_split_last(&rest, SLASH);
 		uint32_t file = NONE, project;
 		if (span_is(above, "sessions")) {
 			file = map_get(&c->sids, 0, name);
-		} else if (span_is(last_part(&rest, SLASH), "projects")) {
+		} else if (span_is(path_split_last(&rest, SLASH), "projects")) {
 			project = map_get(&c->project_names, 0, above);
 			file = project == NONE ? NONE : map_get(&c->stems, project, name);
 		}
 		uint32_t slot = file == NONE ? NONE : c->files[file].slot;
 		if (slot != NONE && slot != self)
 			return slot;
-		if (!span_is(last_part(&path, SLASH), "branches"))
+		if (!span_is(path_split_last(&path, SLASH), "branches"))
 			return NONE;
 	}
 	return NONE;
 }
 
 /* The session that the file lies below: the nearest directory above with .jsonl behind its name is its file. */
-static uint32_t lies_below(const struct catalog *c, const struct file *f)
+static uint32_t find_parent_by_dir(const struct catalog *c, const struct file *f)
 {
 	uint32_t found = NONE;
 	for (uint32_t dir = f->dir; dir != 0 && found == NONE; dir = c->dirs[dir].parent) {
@@ -267,26 +268,26 @@ static uint32_t lies_below(const struct catalog *c, const struct file *f)
 }
 
 /* The only session with that file name, or the only one of them in a directory of the same name. */
-static uint32_t with_name(const struct lookup *l, struct span path, uint32_t self)
+static uint32_t find_by_name(const struct fork_lookup *l, struct span path, uint32_t self)
 {
-	struct span base = last_part(&path, SLASHES), dir = last_part(&path, SLASHES);
+	struct span base = path_split_last(&path, SLASHES), dir = path_split_last(&path, SLASHES);
 	bool many;
 
 	if (base.n == 0 || memchr(base.p, '\0', base.n) || span_eq(base, IN_MOUNT))
 		return NONE;
-	uint32_t found = only_one(l, base, (struct span){NULL, 0}, self, &many);
-	return many && dir.n ? only_one(l, base, dir, self, &many) : found;
+	uint32_t found = find_unique_name(l, base, (struct span){NULL, 0}, self, &many);
+	return many && dir.n ? find_unique_name(l, base, dir, self, &many) : found;
 }
 
-static void note_session(struct catalog *c, uint32_t slot)
+static void report_session_changed(struct catalog *c, uint32_t slot)
 {
 	if (slot != NONE && c->slots[slot].file != NONE)
-		watch_note(c, c->slots[slot].file, NONE, false);
+		watch_add_change(c, c->slots[slot].file, NONE, false);
 }
 
 /* Sessions tell of their parents and forks, so a change of these is one of both sessions. Before all parents are known
  * nobody has been told of any. */
-static void set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
+static void slot_set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 {
 	uint32_t before = c->slots[slot].parent;
 	if (before == parent)
@@ -295,13 +296,13 @@ static void set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 	if (!c->forks_known)
 		return;
 	c->epoch++;
-	note_session(c, slot);
-	note_session(c, before);
-	note_session(c, parent);
+	report_session_changed(c, slot);
+	report_session_changed(c, before);
+	report_session_changed(c, parent);
 }
 
 /* A slot has the list of its forks, in their order. */
-static void link_forks(struct catalog *c)
+static void build_fork_lists(struct catalog *c)
 {
 	for (uint32_t slot = 0; slot < c->slot_count; slot++)
 		c->slots[slot].first_fork = NONE;
@@ -315,23 +316,23 @@ static void link_forks(struct catalog *c)
 }
 
 /* Notes the parent of each slot. */
-static int make_forks(struct lookup *l)
+static int find_parents(struct fork_lookup *l)
 {
 	struct catalog *c = l->c;
-	int rc = lookup_init(l);
+	int rc = fork_lookup_init(l);
 	for (uint32_t slot = 0; rc == 0 && slot < c->slot_count; slot++) {
-		struct span path = c->slots[slot].file == NONE ? (struct span){NULL, 0} : file_of(c, slot)->parent;
-		uint32_t parent = path.p ? in_mount(l, path, slot) : NONE;
+		struct span path = c->slots[slot].file == NONE ? (struct span){NULL, 0} : slot_file(c, slot)->parent;
+		uint32_t parent = path.p ? find_by_mount_path(l, path, slot) : NONE;
 		if (path.p && parent == NONE)
-			parent = at_path(l, path, slot);
+			parent = find_by_path(l, path, slot);
 		if (path.p && parent == NONE)
-			parent = with_name(l, path, slot);
+			parent = find_by_name(l, path, slot);
 		if (parent == NONE && c->slots[slot].file != NONE)
-			parent = lies_below(c, file_of(c, slot));
-		set_parent(c, slot, parent);
+			parent = find_parent_by_dir(c, slot_file(c, slot));
+		slot_set_parent(c, slot, parent);
 		rc = cancel_check();
 	}
-	link_forks(c);
+	build_fork_lists(c);
 	return rc;
 }
 
@@ -339,21 +340,21 @@ static int make_forks(struct lookup *l)
 static bool forks_refresh(struct ask *a)
 {
 	struct catalog *c = a->c;
-	if (!load_all(a))
+	if (!names_ensure_all(a))
 		return false;
-	load_projects(a);
+	names_ensure_projects(a);
 	if (c->forks_epoch == c->epoch)
 		return true;
-	struct lookup l CLEANUP(lookup_release) = {.c = c, .ask = a};
+	struct fork_lookup l CLEANUP(fork_lookup_release) = {.c = c, .ask = a};
 	uint64_t epoch = c->epoch;
-	int before = a->err, rc = find_places(&l);
+	int before = a->err, rc = resolve_parent_paths(&l);
 	/* Another call has found them meanwhile. */
 	if (rc == 0 && c->forks_epoch == c->epoch)
 		return true;
 	a->err = 0;
 	bool whole = c->epoch == epoch;
 	if (rc == 0)
-		rc = make_forks(&l);
+		rc = find_parents(&l);
 	c->forks_epoch = whole && rc == 0 && a->err == 0 ? c->epoch : 0;
 	c->forks_known = true;
 	if (rc < 0) {
@@ -365,17 +366,17 @@ static bool forks_refresh(struct ask *a)
 	return true;
 }
 
-static uint32_t get_parent(struct ask *a, uint32_t slot)
+static uint32_t parent_of_slot(struct ask *a, uint32_t slot)
 {
 	const struct catalog *c = a->c;
-	if (slot_look(a, slot) < 0)
+	if (slot_check_file(a, slot) < 0)
 		return NO_SLOT;
-	const struct dir *dir = &c->dirs[file_of(c, slot)->dir];
-	if (!file_of(c, slot)->parent.p && dir->depth < 2 && dir->beside == NONE)
+	const struct dir *dir = &c->dirs[slot_file(c, slot)->dir];
+	if (!slot_file(c, slot)->parent.p && dir->depth < 2 && dir->beside == NONE)
 		return NO_SLOT;
 	forks_refresh(a);
 	uint32_t parent = c->slots[slot].parent;
-	return parent != NONE && slot_look(a, parent) == 0 ? parent : NO_SLOT;
+	return parent != NONE && slot_check_file(a, parent) == 0 ? parent : NO_SLOT;
 }
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
@@ -383,12 +384,12 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 	uint32_t parent = NO_SLOT;
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a))
-		parent = get_parent(&a, slot);
+		parent = parent_of_slot(&a, slot);
 	ask_end(&a, parent != NO_SLOT);
 	return parent;
 }
 
-static bool next_fork(struct ask *a, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
+static bool forks_next(struct ask *a, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	bool found = false;
@@ -408,7 +409,7 @@ static bool next_fork(struct ask *a, uint32_t slot, bool below, uint64_t *cookie
 		if (c->slots[slot].file == NONE || c->slots[fork].file == NONE)
 			continue;
 		/* Is it below the directory that is the file's path without .jsonl? */
-		struct span path = {.p = file_of(c, slot)->path}, of = span_of(file_of(c, fork)->path);
+		struct span path = {.p = slot_file(c, slot)->path}, of = span_of(slot_file(c, fork)->path);
 		bool has_dir = header_name(path.p, &path.n) == NAME_SESSION;
 		bool is_below = has_dir && span_begins(of, path) && of.p[path.n] == '/';
 		found = is_below == below && slot_get(a, fork, ret) == 0;
@@ -424,12 +425,12 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *c
 	while (ask_wait(&a)) {
 		*cookie = from;
 		a.needs_all = true;
-		found = next_fork(&a, slot, below, cookie, ret);
+		found = forks_next(&a, slot, below, cookie, ret);
 	}
 	return ask_end(&a, found);
 }
 
-void catalog_follow_forks(struct catalog *c)
+void catalog_report_forks(struct catalog *c)
 {
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a)) {

@@ -66,7 +66,7 @@ void header_release(struct header *h)
 }
 
 /* The string's text; empty if `v` is no string. */
-static void header_take(struct json_value v, struct buf *out)
+static void header_read_string(struct json_value v, struct buf *out)
 {
 	buf_reset(out);
 	if (v.kind == JSON_STRING)
@@ -78,11 +78,11 @@ static const char *header_check(const struct record *r, struct header *h)
 	const char *why = format_rejects_file(r, &h->is_later);
 	if (why)
 		return why;
-	header_take(r->id, &h->id);
-	header_take(r->cwd, &h->cwd);
-	header_take(r->parent_session, &h->parent);
+	header_read_string(r->id, &h->id);
+	header_read_string(r->cwd, &h->cwd);
+	header_read_string(r->parent_session, &h->parent);
 	if (h->parent.n == 0)
-		header_take(r->branched_from, &h->parent);
+		header_read_string(r->branched_from, &h->parent);
 	h->err = buf_err(&h->id);
 	if (!h->err)
 		h->err = buf_err(&h->cwd);
@@ -98,7 +98,7 @@ struct lines {
 };
 
 /* Looks at one line. True if it decides; then h holds the result. */
-static bool header_look(struct span line, struct lines *l, struct buf *deep, struct header *h)
+static bool header_check_line(struct span line, struct lines *l, struct buf *deep, struct header *h)
 {
 	struct record r;
 	uint32_t number = l->number++, *malformed = &l->malformed;
@@ -124,7 +124,7 @@ static bool header_look(struct span line, struct lines *l, struct buf *deep, str
 }
 
 /* The event log of `pi --mode json` begins as a session does, so in a deeper directory the first entry counts, too. */
-static int scan(struct opened *file, bool is_deep, struct header *h)
+static int header_scan(struct opened *file, bool is_deep, struct header *h)
 {
 	/* What is read can be a mebibyte: it is not kept. */
 	struct buf bytes CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
@@ -144,12 +144,12 @@ static int scan(struct opened *file, bool is_deep, struct header *h)
 		const char *p = bytes.p, *nl;
 		while (got > 0 && (nl = memchr(p + seen, '\n', bytes.n - seen)) != NULL) {
 			size_t end = (size_t)(nl - p);
-			if (header_look((struct span){p + begin, end - begin}, &l, &deep, h))
+			if (header_check_line((struct span){p + begin, end - begin}, &l, &deep, h))
 				return h->err;
 			begin = seen = end + 1;
 		}
 		if (got == 0) {
-			if (header_look((struct span){p + begin, bytes.n - begin}, &l, &deep, h))
+			if (header_check_line((struct span){p + begin, bytes.n - begin}, &l, &deep, h))
 				return h->err;
 			break;
 		}
@@ -188,7 +188,7 @@ static int header_read_file(struct resolver *from, struct resolved *file, bool i
 	int rc = opened_new(from, file, &opened);
 	if (rc < 0)
 		return rc;
-	rc = scan(opened, is_deep, h);
+	rc = header_scan(opened, is_deep, h);
 	opened_put(opened);
 	return rc;
 }

@@ -10,23 +10,23 @@
 
 #include <stdio.h>
 
-static int by_file(const void *pa, const void *pb, void *arg)
+static int file_path_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct catalog *c = arg;
 	return strcmp(c->files[*(const uint32_t *)pa].path, c->files[*(const uint32_t *)pb].path);
 }
 
 /* Sorts files by their path. */
-static void sort_files(struct catalog *c, struct list *l)
+static void files_sort(struct catalog *c, struct u32_list *l)
 {
 	if (l->n > 1)
-		qsort_r(l->v, l->n, sizeof *l->v, by_file, c);
+		qsort_r(l->v, l->n, sizeof *l->v, file_path_cmp, c);
 }
 
 /* ---- making a name unique ---- */
 
 /* Where one kind of name is kept, and whether an owner still holds one. */
-struct naming {
+struct name_rule {
 	struct map *taken; /* component to owner */
 	struct map
 	    *tails; /* plain component to the last ~N given: a thousand equal names must not cost a million tries */
@@ -37,7 +37,7 @@ struct naming {
 
 /* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... NULL without memory, or if it is not settled whether
  * somebody else still has it. */
-static const char *name_give(struct ask *a, const struct naming *how, struct span text, uint32_t owner)
+static const char *assign_name(struct ask *a, const struct name_rule *how, struct span text, uint32_t owner)
 {
 	struct catalog *c = a->c;
 	struct buf name CLEANUP_BUF = BUF_INIT, plain CLEANUP_BUF = BUF_INIT;
@@ -62,11 +62,11 @@ static const char *name_give(struct ask *a, const struct naming *how, struct spa
 			continue;
 		if (a->n > 0)
 			return NULL;
-		const char *kept = strings_copy(&c->strings, buf_span(&name));
+		const char *kept = string_pool_copy(&c->strings, buf_span(&name));
 		if (!kept || map_put(how->taken, how->scope, span_of(kept), owner) < 0)
 			return NULL;
 		if (n > 1) {
-			const char *base = strings_copy(&c->strings, buf_span(&plain));
+			const char *base = string_pool_copy(&c->strings, buf_span(&plain));
 			if (!base || map_put(how->tails, how->scope, span_of(base), n) < 0)
 				return NULL;
 		}
@@ -76,25 +76,25 @@ static const char *name_give(struct ask *a, const struct naming *how, struct spa
 
 /* ---- projects ---- */
 
-static bool is_dashed(struct span key)
+static bool key_has_dashes(struct span key)
 {
 	return key.n >= 4 && memcmp(key.p, "--", 2) == 0 && memcmp(key.p + key.n - 2, "--", 2) == 0;
 }
 
 /* Those without dashes first. */
-static int by_project(const void *pa, const void *pb, void *arg)
+static int project_key_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct catalog *c = arg;
 	struct span a = c->projects[*(const uint32_t *)pa].key, b = c->projects[*(const uint32_t *)pb].key;
-	return is_dashed(a) == is_dashed(b) ? span_compare(a, b) : is_dashed(a) ? 1 : -1;
+	return key_has_dashes(a) == key_has_dashes(b) ? span_compare(a, b) : key_has_dashes(a) ? 1 : -1;
 }
 
-static bool project_is_present(struct catalog *c, uint32_t project)
+static bool project_has_sessions(struct catalog *c, uint32_t project)
 {
 	const struct project *p = &c->projects[project];
-	const struct group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
 	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
-		const struct list *files = &c->dirs[g->dirs.v[k]].files;
+		const struct u32_list *files = &c->dirs[g->dirs.v[k]].files;
 		for (size_t i = 0; i < files->n; i++) {
 			if (file_may_be_session(&c->files[files->v[i]]))
 				return true;
@@ -113,34 +113,34 @@ static bool project_is_present(struct catalog *c, uint32_t project)
 }
 
 /* A project is named by what stands between the dashes, unless another project has that name without dashes. */
-static struct span project_text(struct catalog *c, uint32_t project)
+static struct span project_display_text(struct catalog *c, uint32_t project)
 {
 	struct span key = c->projects[project].key;
-	if (!is_dashed(key))
+	if (!key_has_dashes(key))
 		return key;
 	struct span inside = {key.p + 2, key.n - 4};
 	uint32_t plain = map_get(&c->project_keys, 0, inside);
-	if (plain != NONE && (c->projects[plain].name || project_is_present(c, plain)))
+	if (plain != NONE && (c->projects[plain].name || project_has_sessions(c, plain)))
 		return key;
 	return inside;
 }
 
-bool names_projects(struct ask *a)
+bool name_projects(struct ask *a)
 {
 	struct catalog *c = a->c;
-	struct list fresh CLEANUP(list_release) = {0};
+	struct u32_list fresh CLEANUP(list_release) = {0};
 	struct map tails CLEANUP(map_release) = {0};
-	struct naming how = {.taken = &c->project_names, .tails = &tails};
+	struct name_rule how = {.taken = &c->project_names, .tails = &tails};
 	bool all = true;
 
 	for (uint32_t i = 0; i < c->project_count && all; i++)
-		if (!c->projects[i].name && project_is_present(c, i))
+		if (!c->projects[i].name && project_has_sessions(c, i))
 			all = list_add(&fresh, i) == 0;
 	if (fresh.n > 1)
-		qsort_r(fresh.v, fresh.n, sizeof *fresh.v, by_project, c);
+		qsort_r(fresh.v, fresh.n, sizeof *fresh.v, project_key_cmp, c);
 	for (size_t i = 0; i < fresh.n && all; i++) {
 		struct project *p = &c->projects[fresh.v[i]];
-		p->name = name_give(a, &how, project_text(c, fresh.v[i]), fresh.v[i]);
+		p->name = assign_name(a, &how, project_display_text(c, fresh.v[i]), fresh.v[i]);
 		all = p->name != NULL;
 	}
 	if (!all)
@@ -164,7 +164,7 @@ void catalog_stem_text(const char *file, uint32_t stem_at, struct buf *out)
 	buf_adds(out, rest);
 }
 
-static bool stem_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
+static bool stem_is_taken(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
 {
 	need_file_now(a, owner);
 	const struct file *f = &a->c->files[owner];
@@ -172,17 +172,17 @@ static bool stem_holds(struct ask *a, uint32_t owner, uint32_t scope, struct spa
 	       span_is(component, f->stem);
 }
 
-/* False as name_give. */
-static bool stem_give(struct ask *a, uint32_t file)
+/* False as assign_name. */
+static bool stem_assign(struct ask *a, uint32_t file)
 {
 	struct catalog *c = a->c;
 	struct file *f = &c->files[file];
 	if (f->stem && f->stem_project == f->project && map_get(&c->stems, f->project, span_of(f->stem)) == file)
 		return true;
-	struct naming how = {&c->stems, &c->stem_tails, f->project, "latest", stem_holds};
+	struct name_rule how = {&c->stems, &c->stem_tails, f->project, "latest", stem_is_taken};
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	catalog_stem_text(f->path, f->stem_at, &text);
-	const char *stem = buf_err(&text) ? NULL : name_give(a, &how, buf_span(&text), file);
+	const char *stem = buf_err(&text) ? NULL : assign_name(a, &how, buf_span(&text), file);
 	if (!stem)
 		return false;
 	f = &c->files[file];
@@ -191,15 +191,15 @@ static bool stem_give(struct ask *a, uint32_t file)
 	return true;
 }
 
-bool names_slots(struct ask *a, uint32_t project)
+bool name_sessions(struct ask *a, uint32_t project)
 {
 	struct catalog *c = a->c;
-	struct list *waiting = &c->projects[project].waiting;
+	struct u32_list *waiting = &c->projects[project].waiting;
 	size_t n = 0;
 
 	if (waiting->n == 0)
 		return true;
-	sort_files(c, waiting);
+	files_sort(c, waiting);
 	for (; n < waiting->n; n++) {
 		uint32_t file = waiting->v[n];
 		struct file *f = &c->files[file];
@@ -207,7 +207,7 @@ bool names_slots(struct ask *a, uint32_t project)
 			f->waits = false;
 			continue;
 		}
-		if (!stem_give(a, file) || !slot_make(c, file))
+		if (!stem_assign(a, file) || !slot_create(c, file))
 			break;
 		c->files[file].waits = false;
 	}
@@ -216,15 +216,15 @@ bool names_slots(struct ask *a, uint32_t project)
 	if (!all && a->n == 0) {
 		log_error("%s: out of memory", c->files[waiting->v[n]].path);
 		ask_misses(a, -ENOMEM);
-		mark_passes(c, c->files[waiting->v[n]].dir);
+		mark_dir_stale(c, c->files[waiting->v[n]].dir);
 	}
-	list_drop(waiting, n);
+	list_drop_first(waiting, n);
 	return all;
 }
 
 /* ---- SIDs ---- */
 
-static bool sid_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
+static bool sid_is_taken(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
 {
 	(void)scope;
 	need_file_now(a, owner);
@@ -232,26 +232,26 @@ static bool sid_holds(struct ask *a, uint32_t owner, uint32_t scope, struct span
 	return file_may_be_session(f) && f->sid_name && span_is(component, f->sid_name);
 }
 
-bool names_sids(struct ask *a)
+bool name_sids(struct ask *a)
 {
 	struct catalog *c = a->c;
-	struct list *l = &c->nameless;
+	struct u32_list *l = &c->nameless;
 	size_t named = 0;
 
-	sort_files(c, l);
+	files_sort(c, l);
 	for (; named < l->n; named++) {
 		uint32_t file = l->v[named];
 		const struct file *f = &c->files[file];
 		if (f->slot == NONE || (f->sid_name && map_get(&c->sids, 0, span_of(f->sid_name)) == file))
 			continue;
-		struct naming how = {&c->sids, &c->sid_tails, 0, NULL, sid_holds};
-		const char *name = name_give(a, &how, f->sid, file);
+		struct name_rule how = {&c->sids, &c->sid_tails, 0, NULL, sid_is_taken};
+		const char *name = assign_name(a, &how, f->sid, file);
 		c->files[file].sid_name = name;
 		if (!name)
 			break;
 	}
 	bool all = named == l->n;
-	list_drop(l, named);
+	list_drop_first(l, named);
 	if (!all && a->n == 0)
 		ask_misses(a, -ENOMEM);
 	return all;

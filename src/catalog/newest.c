@@ -19,7 +19,7 @@ bool newest_is_newer(const struct file *a, const struct file *b)
 }
 
 /* `best` may be NONE. */
-static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t file, int which)
+static uint32_t newest_of_two(const struct catalog *c, uint32_t best, uint32_t file, int which)
 {
 	const struct file *f = &c->files[file];
 	bool is_hidden = f->seen.err && f->state != FILE_SESSION;
@@ -31,45 +31,45 @@ static uint32_t newest_of_both(const struct catalog *c, uint32_t best, uint32_t 
 	return best == NONE || newest_is_newer(f, &c->files[best]) ? file : best;
 }
 
-static void newest_takes(const struct catalog *c, struct newest *n, uint32_t file, struct timespec before)
+static void newest_add_file(const struct catalog *c, struct newest *n, uint32_t file, struct timespec before)
 {
 	for (int which = 0; which < 2; which++, n++) {
 		n->ages = n->ages || (n->file == file && time_is_before(c->files[file].mtime, before));
-		n->file = newest_of_both(c, n->file, file, which);
+		n->file = newest_of_two(c, n->file, file, which);
 	}
 }
 
-void newest_ages(struct catalog *c, uint32_t file, struct timespec before)
+void newest_file_changed(struct catalog *c, uint32_t file, struct timespec before)
 {
 	const struct file *f = &c->files[file];
 	uint32_t project = c->dirs[f->dir].group ? c->dirs[f->dir].project : f->project;
-	newest_takes(c, c->newest, file, before);
+	newest_add_file(c, c->newest, file, before);
 	if (project != NONE)
-		newest_takes(c, c->projects[project].newest, file, before);
+		newest_add_file(c, c->projects[project].newest, file, before);
 }
 
-uint32_t newest_seen(const struct catalog *c, uint32_t project, int which)
+uint32_t newest_known(const struct catalog *c, uint32_t project, int which)
 {
 	uint32_t best = NONE;
 	for (uint32_t i = 0; project == NO_SLOT && i < c->file_count; i++)
-		best = newest_of_both(c, best, i, which);
+		best = newest_of_two(c, best, i, which);
 	if (project == NO_SLOT)
 		return best;
 	const struct project *p = &c->projects[project];
-	const struct group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
 	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
-		const struct list *files = &c->dirs[g->dirs.v[k]].files;
+		const struct u32_list *files = &c->dirs[g->dirs.v[k]].files;
 		for (size_t i = 0; i < files->n; i++)
-			best = newest_of_both(c, best, files->v[i], which);
+			best = newest_of_two(c, best, files->v[i], which);
 	}
 	for (size_t i = 0; i < p->waiting.n; i++) {
 		if (c->files[p->waiting.v[i]].project == project)
-			best = newest_of_both(c, best, p->waiting.v[i], which);
+			best = newest_of_two(c, best, p->waiting.v[i], which);
 	}
 	for (size_t i = 0; i < p->slots.n; i++) {
 		uint32_t file = c->slots[p->slots.v[i]].file;
 		if (file != NONE)
-			best = newest_of_both(c, best, file, which);
+			best = newest_of_two(c, best, file, which);
 	}
 	return best;
 }

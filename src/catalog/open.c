@@ -11,13 +11,13 @@
 
 #include "open_index.h"
 
-#define TRACE_BYTES 256
+#define FINGERPRINT_BYTES 256
 /* How long growing an index waits for its readers. */
-#define READERS_NS INT64_C(50000000)
+#define READERS_WAIT_NS INT64_C(50000000)
 
 /* Try again: another index replaced this one, or the thread that was making it was interrupted. Not an errno, because
  * a file operation can fail with EAGAIN, too. */
-enum { ONCE_MORE = 1 };
+enum { GET_RETRY = 1 };
 
 /* How an index is asked for: as now on the disk, and to be read from. */
 enum { NOW = 1, KEEPS_LINES = 2 };
@@ -25,9 +25,9 @@ enum { NOW = 1, KEEPS_LINES = 2 };
 /* ---- traces ---- */
 
 /* A hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
-static uint64_t hash_ends(const struct catalog *c, const struct session *s, uint64_t size)
+static uint64_t fingerprint_file_ends(const struct catalog *c, const struct session *s, uint64_t size)
 {
-	char bytes[TRACE_BYTES];
+	char bytes[FINGERPRINT_BYTES];
 	size_t n = size < sizeof bytes ? (size_t)size : sizeof bytes;
 	uint64_t x = 0;
 
@@ -42,25 +42,26 @@ static uint64_t hash_ends(const struct catalog *c, const struct session *s, uint
 /* ---- opening ---- */
 
 /* What was learned about the file, without the lock, while its index was opened or grown. */
-struct finding {
-	struct trace trace;
+struct index_snapshot {
+	struct file_fingerprint trace;
 	struct timespec mtime, ctime;
 	off_t size;
 	size_t memory;
 };
 
 /* The session is locked, or no other thread knows it. */
-static struct finding find_out(const struct catalog *c, const struct session *s)
+static struct index_snapshot index_snapshot_take(const struct catalog *c, const struct session *s)
 {
 	const struct stat *st = session_stat(s);
 	uint64_t size = session_size(s);
-	return (struct finding){
-	    {size, hash_ends(c, s, size)}, st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
+	return (struct index_snapshot){
+	    {size, fingerprint_file_ends(c, s, size)}, st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
 }
 
 /* Opens a session. *ret_same: as far as the trace `before` shows, it is still the same file. */
 static int open_session(const struct catalog *c, const struct source_path *at, bool keeps_lines,
-                        const struct trace *before, struct session **ret, struct finding *ret_found, bool *ret_same)
+                        const struct file_fingerprint *before, struct session **ret, struct index_snapshot *ret_found,
+                        bool *ret_same)
 {
 	struct session *s;
 	int rc = session_open_to_read(at, keeps_lines, &s);
@@ -72,13 +73,13 @@ static int open_session(const struct catalog *c, const struct source_path *at, b
 		session_close(s);
 		return -EINTR;
 	}
-	*ret_found = find_out(c, s);
-	*ret_same = before->hash == 0 || (!is_short && hash_ends(c, s, before->size) == before->hash);
+	*ret_found = index_snapshot_take(c, s);
+	*ret_same = before->hash == 0 || (!is_short && fingerprint_file_ends(c, s, before->size) == before->hash);
 	*ret = s;
 	return 0;
 }
 
-static void take_in(struct catalog *c, struct open_index *x, const struct finding *f)
+static void open_index_update(struct catalog *c, struct open_index *x, const struct index_snapshot *f)
 {
 	x->trace = f->trace;
 	x->mtime = f->mtime;
@@ -89,14 +90,14 @@ static void take_in(struct catalog *c, struct open_index *x, const struct findin
 
 /* The index must not be older than the attributes shown with it: a reader that has seen a new mtime keeps
  * what it reads next for as long as the mtime stays. A change of mode or owner shows only in the ctime. */
-static bool open_index_is_behind(const struct catalog *c, const struct open_index *x)
+static bool open_index_is_stale(const struct catalog *c, const struct open_index *x)
 {
 	const struct file *f = &c->files[c->slots[x->slot].file];
 	return f->size != x->size || !time_is_same(f->mtime, x->mtime) || !time_is_same(f->ctime, x->ctime);
 }
 
 /* Whether the file just opened may not be the slot's. */
-static bool is_in_doubt(const struct catalog *c, const struct open_index *x, const struct session *s)
+static bool may_be_other_file(const struct catalog *c, const struct open_index *x, const struct session *s)
 {
 	if (x->err)
 		return x->err != -EINTR && !is_transient(x->err);
@@ -111,11 +112,11 @@ static int open_index_check(struct catalog *c, struct open_index *x, const struc
 {
 	struct ask a = ask_begin(c, HASTE_NONE);
 	if (!x->err && !trace_holds && !x->forgotten)
-		slot_kill(c, x->slot);
-	if (!x->forgotten && is_in_doubt(c, x, s)) {
+		slot_retire(c, x->slot);
+	if (!x->forgotten && may_be_other_file(c, x, s)) {
 		uint32_t file = c->slots[x->slot].file;
 		c->files[file].reread = true;
-		mark_file(c, file);
+		mark_file_stale(c, file);
 		while (ask_wait(&a))
 			need_file(&a, file, HEADERS);
 	}
@@ -128,8 +129,8 @@ static int open_index_check(struct catalog *c, struct open_index *x, const struc
 static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_lines)
 {
 	struct session *s = NULL;
-	struct finding f = {0};
-	struct trace before = c->slots[x->slot].trace;
+	struct index_snapshot f = {0};
+	struct file_fingerprint before = c->slots[x->slot].trace;
 	const struct source_path at = {c->resolver, c->files[c->slots[x->slot].file].path};
 
 	lock_release(&c->lock);
@@ -152,7 +153,7 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 	} else {
 		x->session = s;
 		c->slots[x->slot].said = false;
-		take_in(c, x, &f);
+		open_index_update(c, x, &f);
 	}
 	/* If building was interrupted, the next caller finishes the index. */
 	x->partial = !is_whole;
@@ -173,8 +174,8 @@ static struct open_index *open_index_add(struct catalog *c, uint32_t slot)
 	return x;
 }
 
-/* 0, ONCE_MORE or a negative errno. */
-static int take_once(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
+/* 0, GET_RETRY or a negative errno. */
+static int open_index_try_take(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
 {
 	struct open_index *x = c->slots[slot].index;
 	int rc = 0;
@@ -188,7 +189,7 @@ static int take_once(struct catalog *c, uint32_t slot, unsigned how, struct open
 		open_index_fill(c, x, how & KEEPS_LINES);
 	}
 	if (rc == 0 && (x->err || x->forgotten))
-		rc = x->err == -EINTR || x->replaced ? ONCE_MORE : x->err ? x->err : -ESTALE;
+		rc = x->err == -EINTR || x->replaced ? GET_RETRY : x->err ? x->err : -ESTALE;
 	if (rc) {
 		open_index_put(c, x);
 		return rc;
@@ -205,15 +206,16 @@ static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struc
 {
 	int rc;
 	do
-		rc = c->slots[slot].file == NONE ? -ESTALE : take_once(c, slot, how, ret);
-	while (rc == ONCE_MORE && cancel_check() == 0);
-	return rc == ONCE_MORE ? -EINTR : rc;
+		rc = c->slots[slot].file == NONE ? -ESTALE : open_index_try_take(c, slot, how, ret);
+	while (rc == GET_RETRY && cancel_check() == 0);
+	return rc == GET_RETRY ? -EINTR : rc;
 }
 
 /* ---- growing ---- */
 
 /* Replaces an index that is being read by its grown copy. */
-static void replace(struct catalog *c, struct open_index *x, struct session *s, const struct finding *f)
+static void open_index_replace(struct catalog *c, struct open_index *x, struct session *s,
+                               const struct index_snapshot *f)
 {
 	struct open_index *n = open_index_add(c, x->slot);
 	if (!n) {
@@ -224,11 +226,12 @@ static void replace(struct catalog *c, struct open_index *x, struct session *s, 
 	n->opening = false;
 	n->session = s;
 	n->partial = x->partial;
-	take_in(c, n, f);
+	open_index_update(c, n, f);
 	x->forgotten = x->replaced = true;
 }
 
-static int copy_and_grow(const struct catalog *c, struct session *s, struct session **ret, struct finding *ret_found)
+static int copy_and_grow(const struct catalog *c, struct session *s, struct session **ret,
+                         struct index_snapshot *ret_found)
 {
 	int rc = session_rdlock_cancellable(s);
 	if (rc < 0)
@@ -241,21 +244,21 @@ static int copy_and_grow(const struct catalog *c, struct session *s, struct sess
 	if (rc < 0)
 		session_close(*ret);
 	else
-		*ret_found = find_out(c, *ret);
+		*ret_found = index_snapshot_take(c, *ret);
 	return rc < 0 ? rc : 0;
 }
 
-/* The file has grown, but a reader holds the index for long: one thread makes a grown copy for all others. ONCE_MORE:
+/* The file has grown, but a reader holds the index for long: one thread makes a grown copy for all others. GET_RETRY:
  * the copy is there. */
 static int grow_copy(struct catalog *c, struct open_index *x)
 {
 	struct session *s;
-	struct finding f;
+	struct index_snapshot f;
 
 	lock_acquire(&c->lock);
 	int rc = lock_wait_while(&c->lock, &c->open.opened, &x->copying);
 	if (rc == 0 && x->forgotten)
-		rc = x->replaced ? ONCE_MORE : -ESTALE;
+		rc = x->replaced ? GET_RETRY : -ESTALE;
 	if (rc == 0)
 		x->copying = true;
 	lock_release(&c->lock);
@@ -270,30 +273,30 @@ static int grow_copy(struct catalog *c, struct open_index *x)
 	if (rc == 0 && x->forgotten)
 		session_close(s);
 	else if (rc == 0)
-		replace(c, x, s, &f);
+		open_index_replace(c, x, s, &f);
 	lock_release(&c->lock);
-	return rc < 0 ? rc : ONCE_MORE;
+	return rc < 0 ? rc : GET_RETRY;
 }
 
 /* Takes in what was appended. -ETIMEDOUT if readers hold the index for too long. */
-static int grow_in_place(const struct catalog *c, struct open_index *x, struct finding *ret_found)
+static int grow_in_place(const struct catalog *c, struct open_index *x, struct index_snapshot *ret_found)
 {
 	struct session *s = x->session;
-	int rc = session_wrlock_cancellable(s, READERS_NS);
+	int rc = session_wrlock_cancellable(s, READERS_WAIT_NS);
 	if (rc < 0)
 		return rc;
 	rc = session_grow(s);
 	if (rc >= 0 || rc == -EINTR)
-		*ret_found = find_out(c, s);
+		*ret_found = index_snapshot_take(c, s);
 	session_unlock(s);
 	return rc < 0 ? rc : 0;
 }
 
-/* Takes in what was appended to a file whose index is open. Called without the lock. 0, ONCE_MORE or a negative
+/* Takes in what was appended to a file whose index is open. Called without the lock. 0, GET_RETRY or a negative
  * errno. */
 static int grow_index(struct catalog *c, struct open_index *x)
 {
-	struct finding f = {0};
+	struct index_snapshot f = {0};
 	int rc = session_rdlock_cancellable(x->session);
 	if (rc < 0)
 		return rc;
@@ -312,25 +315,25 @@ static int grow_index(struct catalog *c, struct open_index *x)
 			need_file_now(&a, file);
 	}
 	if (rc == 0 || (rc == -EINTR && f.memory))
-		take_in(c, x, &f);
+		open_index_update(c, x, &f);
 	else if (rc == -ESTALE && !x->forgotten)
-		slot_kill(c, x->slot);
+		slot_retire(c, x->slot);
 	if (x->forgotten && rc != -EINTR)
-		rc = x->replaced ? ONCE_MORE : -ESTALE;
+		rc = x->replaced ? GET_RETRY : -ESTALE;
 	if (rc == -EINTR)
 		x->partial = true;
 	ask_close(&a, 0);
 	return rc;
 }
 
-/* 0, ONCE_MORE or a negative errno. */
-static int get_once(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
+/* 0, GET_RETRY or a negative errno. */
+static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	struct open_index *x = NULL;
 	int rc = 0;
 	struct ask a = ask_begin(c, how & NOW ? HASTE_NONE : HASTE_KNOWN);
 	while (ask_wait(&a))
-		rc = slot_look(&a, slot);
+		rc = slot_check_file(&a, slot);
 	rc = ask_close(&a, rc);
 	if (rc < 0)
 		return rc;
@@ -340,9 +343,9 @@ static int get_once(struct catalog *c, uint32_t slot, unsigned how, struct sessi
 		lock_release(&c->lock);
 		return rc;
 	}
-	bool look = how & NOW || x->partial || open_index_is_behind(c, x);
+	bool look = how & NOW || x->partial || open_index_is_stale(c, x);
 	x->partial = false;
-	struct open_index *surplus = open_index_take_surplus(c);
+	struct open_index *surplus = open_indexes_detach_surplus(c);
 	lock_release(&c->lock);
 	open_index_close_all(surplus);
 	budget_enforce(c->budget);
@@ -365,17 +368,17 @@ static int open_index_get(struct catalog *c, uint32_t slot, unsigned how, struct
 {
 	int rc;
 	do
-		rc = get_once(c, slot, how, ret);
-	while (rc == ONCE_MORE && cancel_check() == 0);
-	return rc == ONCE_MORE ? -EINTR : rc;
+		rc = open_index_try_get(c, slot, how, ret);
+	while (rc == GET_RETRY && cancel_check() == 0);
+	return rc == GET_RETRY ? -EINTR : rc;
 }
 
-int catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
+int catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
 	return open_index_get(c, slot, 0, ret);
 }
 
-int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret)
+int catalog_session_get_fresh(struct catalog *c, uint32_t slot, struct session **ret)
 {
 	return open_index_get(c, slot, NOW, ret);
 }
@@ -385,7 +388,7 @@ int catalog_get_to_read(struct catalog *c, uint32_t slot, struct session **ret)
 	return open_index_get(c, slot, KEEPS_LINES, ret);
 }
 
-void catalog_put(struct catalog *c, struct session *s)
+void catalog_session_put(struct catalog *c, struct session *s)
 {
 	session_drop_lines(s);
 	size_t memory = session_memory(s);
@@ -395,13 +398,13 @@ void catalog_put(struct catalog *c, struct session *s)
 	struct open_index *x = open_index_of(&c->open, s);
 	open_index_set_memory(c, x, memory);
 	open_index_put(c, x);
-	struct open_index *surplus = open_index_take_surplus(c);
+	struct open_index *surplus = open_indexes_detach_surplus(c);
 	lock_release(&c->lock);
 	open_index_close_all(surplus);
 	budget_enforce(c->budget);
 }
 
-void catalog_unread(struct catalog *c, uint32_t slot, int err)
+void catalog_log_unreadable(struct catalog *c, uint32_t slot, int err)
 {
 	LOCKED(&c->lock);
 	struct slot *s = &c->slots[slot];

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 
 /* Each index keeps a file open. A small limit must leave some descriptors for others and a few for each request. */
-#define OPEN_MAX LIMIT(512, 3)
-#define OTHERS 16
+#define OPEN_INDEXES_MAX LIMIT(512, 3)
+#define SPARE_FILES 16
 
 void open_index_close(struct open_index *x)
 {
@@ -64,7 +64,7 @@ void open_index_remove(struct catalog *c, struct open_index *x)
 }
 
 /* The index to be dropped next, or NULL. */
-static struct open_index *open_index_dispensable(const struct open_indexes *o)
+static struct open_index *open_index_find_unused(const struct open_indexes *o)
 {
 	struct open_index *x = o->oldest;
 	while (x && x->refs)
@@ -72,11 +72,11 @@ static struct open_index *open_index_dispensable(const struct open_indexes *o)
 	return x && x->newer ? x : NULL;
 }
 
-struct open_index *open_index_take_surplus(struct catalog *c)
+struct open_index *open_indexes_detach_surplus(struct catalog *c)
 {
 	struct open_index *out = NULL, *x;
 
-	while (c->open.count > c->open.most && (x = open_index_dispensable(&c->open))) {
+	while (c->open.count > c->open.most && (x = open_index_find_unused(&c->open))) {
 		open_index_remove(c, x);
 		x->older = out;
 		out = x;
@@ -98,7 +98,7 @@ static uint64_t open_index_oldest_use(void *arg)
 	struct catalog *c = arg;
 
 	lock_acquire(&c->lock);
-	const struct open_index *x = open_index_dispensable(&c->open);
+	const struct open_index *x = open_index_find_unused(&c->open);
 	uint64_t at = x ? x->used_at : BUDGET_NOTHING;
 	lock_release(&c->lock);
 	return at;
@@ -109,7 +109,7 @@ static void open_index_evict(void *arg)
 	struct catalog *c = arg;
 
 	lock_acquire(&c->lock);
-	struct open_index *x = open_index_dispensable(&c->open);
+	struct open_index *x = open_index_find_unused(&c->open);
 	if (x)
 		open_index_remove(c, x);
 	lock_release(&c->lock);
@@ -124,9 +124,9 @@ void open_indexes_init(struct catalog *c)
 	hash_key_draw(&o->secret);
 	lock_cond_init(&o->opened);
 	struct rlimit limit;
-	o->most = OPEN_MAX;
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * OPEN_MAX + OTHERS)
-		o->most = limit.rlim_cur > OTHERS + 2 ? (size_t)(limit.rlim_cur - OTHERS) / 2 : 1;
+	o->most = OPEN_INDEXES_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2 * OPEN_INDEXES_MAX + SPARE_FILES)
+		o->most = limit.rlim_cur > SPARE_FILES + 2 ? (size_t)(limit.rlim_cur - SPARE_FILES) / 2 : 1;
 	o->keeper = (struct budget_client){.oldest = open_index_oldest_use, .evict = open_index_evict, .arg = c};
 	budget_register(c->budget, &o->keeper);
 }
@@ -144,7 +144,7 @@ void open_indexes_release(struct catalog *c)
 	pthread_cond_destroy(&o->opened);
 }
 
-off_t open_indexes_seen(const struct catalog *c, uint32_t slot)
+off_t open_indexes_known_size(const struct catalog *c, uint32_t slot)
 {
 	const struct slot *s = &c->slots[slot];
 	return s->index && !s->index->opening ? s->index->size : (off_t)s->trace.size;

@@ -8,7 +8,7 @@
 struct open_index {
 	struct session *session; /* NULL while it is being opened, or could not be */
 	struct open_index *newer, *older;
-	struct trace trace;
+	struct file_fingerprint trace;
 	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
 	off_t size;
 	size_t memory;
@@ -34,7 +34,7 @@ void open_index_remove(struct catalog *c, struct open_index *x);
 void open_index_put(struct catalog *c, struct open_index *x);
 void open_index_close(struct open_index *x);
 /* Takes out the surplus indexes, to be closed without the lock (open_index_close_all). */
-struct open_index *open_index_take_surplus(struct catalog *c);
+struct open_index *open_indexes_detach_surplus(struct catalog *c);
 void open_index_close_all(struct open_index *x);
 
 #endif

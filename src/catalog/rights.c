@@ -7,7 +7,7 @@
 #include "sessionfs/base/log.h"
 
 /* The classes of (uid, gid) that have all of `bits` in the directory: 0700, 0070 and 0007. */
-static mode_t let_in(const struct catalog *c, uint32_t dir, unsigned bits, uid_t uid, gid_t gid)
+static mode_t dir_classes_allowed(const struct catalog *c, uint32_t dir, unsigned bits, uid_t uid, gid_t gid)
 {
 	mode_t in = mode_for_classes(rights_mode(&c->dirs[dir].rights, uid, gid), bits, 0777);
 	return uid == c->uid ? in | 0700 : in;
@@ -15,17 +15,17 @@ static mode_t let_in(const struct catalog *c, uint32_t dir, unsigned bits, uid_t
 
 mode_t rights_of_slot(const struct catalog *c, const struct file *f)
 {
-	mode_t in = f->shown & let_in(c, 0, RIGHTS_X, f->uid, f->gid);
+	mode_t in = f->shown & dir_classes_allowed(c, 0, RIGHTS_X, f->uid, f->gid);
 	for (uint32_t dir = f->dir; dir != 0; dir = c->dirs[dir].parent)
-		in &= let_in(c, dir, RIGHTS_X, f->uid, f->gid);
+		in &= dir_classes_allowed(c, dir, RIGHTS_X, f->uid, f->gid);
 	return in;
 }
 
 /* The mode of a directory of this group in the mount: r to list names, x to reach one. */
-static mode_t rights_to_names(const struct catalog *c, uint32_t dir, gid_t gid)
+static mode_t names_mode(const struct catalog *c, uint32_t dir, gid_t gid)
 {
-	mode_t list = let_in(c, dir, RIGHTS_R, c->uid, gid) & 0444;
-	return list | (let_in(c, dir, RIGHTS_X, c->uid, gid) & 0111);
+	mode_t list = dir_classes_allowed(c, dir, RIGHTS_R, c->uid, gid) & 0444;
+	return list | (dir_classes_allowed(c, dir, RIGHTS_X, c->uid, gid) & 0111);
 }
 
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid)
@@ -33,17 +33,17 @@ mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_g
 	uint32_t dir = c->projects[project].dir;
 	uint32_t own = dir == NONE ? 0 : dir;
 	*ret_gid = c->dirs[own].rights.gid;
-	return let_in(c, 0, RIGHTS_X, c->uid, *ret_gid) & rights_to_names(c, own, *ret_gid);
+	return dir_classes_allowed(c, 0, RIGHTS_X, c->uid, *ret_gid) & names_mode(c, own, *ret_gid);
 }
 
 /* The classes that may list the name of such a file, which is that of each directory on the way from where its stem
  * begins. */
 static mode_t rights_to_stem(const struct catalog *c, const struct file *f, gid_t gid)
 {
-	mode_t in = let_in(c, f->dir, RIGHTS_R, c->uid, gid);
+	mode_t in = dir_classes_allowed(c, f->dir, RIGHTS_R, c->uid, gid);
 	for (uint32_t dir = f->dir; dir != 0 && (c->dirs[dir].depth > 1 || f->stem_at == 0);) {
 		dir = c->dirs[dir].parent;
-		in &= let_in(c, dir, RIGHTS_R | RIGHTS_X, c->uid, gid);
+		in &= dir_classes_allowed(c, dir, RIGHTS_R | RIGHTS_X, c->uid, gid);
 	}
 	return in;
 }
@@ -51,10 +51,10 @@ static mode_t rights_to_stem(const struct catalog *c, const struct file *f, gid_
 /* The classes that may list the names of all its sessions. One file of a directory is like the others. */
 static mode_t rights_to_stems(const struct catalog *c, const struct project *p, gid_t gid)
 {
-	const struct group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
 	mode_t in = 0777;
 	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
-		const struct list *files = &c->dirs[g->dirs.v[k]].files;
+		const struct u32_list *files = &c->dirs[g->dirs.v[k]].files;
 		size_t i = 0;
 		while (i < files->n && !file_may_be_session(&c->files[files->v[i]]))
 			i++;
@@ -82,18 +82,18 @@ mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid)
 	return p->names_mode.mode;
 }
 
-mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
+mode_t catalog_root_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a))
 		need_names(&a, 0);
 	*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
-	mode_t mode = rights_to_names(c, 0, *ret_gid);
+	mode_t mode = names_mode(c, 0, *ret_gid);
 	ask_close(&a, 0);
 	return mode;
 }
 
-mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid)
+mode_t catalog_list_all_mode(struct catalog *c, uid_t uid, gid_t gid)
 {
 	mode_t all = 0777;
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
@@ -102,7 +102,7 @@ mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid)
 	if (c->dir_looks != c->names_mode.looks || c->names_mode.uid != uid || c->names_mode.gid != gid) {
 		for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
 			if (c->dirs[i].scan > 0 && !c->dirs[i].err && !c->dirs[i].gone)
-				all &= let_in(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
+				all &= dir_classes_allowed(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
 		c->names_mode.looks = c->dir_looks;
 		c->names_mode.uid = uid;
 		c->names_mode.gid = gid;

@@ -4,11 +4,11 @@
 
 #include "sessionfs/base/log.h"
 
-#ifndef SLOTS_MOST
-#define SLOTS_MOST (NODE_SLOTS - 1)
+#ifndef SLOTS_MAX
+#define SLOTS_MAX (NODE_SLOTS - 1)
 #endif
 /* So early it is said that numbers run out: a file that is replaced each second uses up the rest in three days. */
-#define SLOTS_MANY (SLOTS_MOST / 8 * 7)
+#define SLOTS_WARN_AT (SLOTS_MAX / 8 * 7)
 
 uint32_t project_for(struct catalog *c, struct span key)
 {
@@ -19,7 +19,7 @@ uint32_t project_for(struct catalog *c, struct span key)
 		return NONE;
 	if (!vec_grow(&c->projects, &c->project_cap, c->project_count + 1, sizeof *c->projects))
 		return NONE;
-	const char *kept = strings_copy(&c->strings, key);
+	const char *kept = string_pool_copy(&c->strings, key);
 	uint32_t number = (uint32_t)c->project_count;
 	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
 		return NONE;
@@ -41,10 +41,10 @@ struct span flat_project_key(struct span cwd, struct buf *scratch)
 	return buf_span(scratch);
 }
 
-bool slot_make(struct catalog *c, uint32_t file)
+bool slot_create(struct catalog *c, uint32_t file)
 {
 	struct project *p = &c->projects[c->files[file].project];
-	if (c->slot_count >= SLOTS_MOST) {
+	if (c->slot_count >= SLOTS_MAX) {
 		if (!c->full)
 			log_error("%s: no numbers are left for new sessions: unmount and mount again to see them",
 			          c->source);
@@ -58,7 +58,7 @@ bool slot_make(struct catalog *c, uint32_t file)
 	c->slots[slot] =
 	    (struct slot){.file = file, .place = file, .parent = NONE, .first_fork = NONE, .next_fork = NONE};
 	c->files[file].slot = slot;
-	if (++c->slot_count == SLOTS_MANY)
+	if (++c->slot_count == SLOTS_WARN_AT)
 		log_warning(
 		    "%s: 7/8 of the numbers for sessions are used up: unmount and mount again before none are left",
 		    c->source);
@@ -66,15 +66,15 @@ bool slot_make(struct catalog *c, uint32_t file)
 	return true;
 }
 
-void slot_kill(struct catalog *c, uint32_t slot)
+void slot_retire(struct catalog *c, uint32_t slot)
 {
 	struct slot *s = &c->slots[slot];
 	struct file *f = &c->files[s->file];
 	open_indexes_forget(c, slot);
-	watch_note(c, s->file, slot, true);
+	watch_add_change(c, s->file, slot, true);
 	s->file = NONE;
 	f->slot = NONE;
 	f->state = FILE_UNKNOWN;
-	mark_passes(c, f->dir);
+	mark_dir_stale(c, f->dir);
 	c->epoch++;
 }

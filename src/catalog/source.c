@@ -12,16 +12,16 @@
 
 #define SETTINGS_BYTES ((off_t)16 << 20)
 
-static const char *env(const char *name)
+static const char *getenv_nonempty(const char *name)
 {
 	const char *value = getenv(name);
 	return value && *value ? value : NULL;
 }
 
 /* Appends the home directory. */
-static int add_home(struct buf *out, const char **ret_why)
+static int source_add_home(struct buf *out, const char **ret_why)
 {
-	const char *home = env("HOME");
+	const char *home = getenv_nonempty("HOME");
 	if (home) {
 		buf_adds(out, home);
 		return 0;
@@ -36,7 +36,7 @@ static int add_home(struct buf *out, const char **ret_why)
 	return -EINVAL;
 }
 
-static int hex(char c)
+static int hex_digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -45,7 +45,7 @@ static int hex(char c)
 }
 
 /* Appends the path in a URL; `rest` is what follows "file://". */
-static int add_url(struct span rest, struct buf *out, const char **ret_why)
+static int source_add_url(struct span rest, struct buf *out, const char **ret_why)
 {
 	static const char local[] = "localhost/";
 
@@ -60,8 +60,8 @@ static int add_url(struct span rest, struct buf *out, const char **ret_why)
 	for (size_t i = 0; i < rest.n && rest.p[i] != '?' && rest.p[i] != '#'; i++) {
 		int high = -1, low = -1;
 		if (rest.p[i] == '%' && rest.n - i > 2) {
-			high = hex(rest.p[i + 1]);
-			low = hex(rest.p[i + 2]);
+			high = hex_digit_value(rest.p[i + 1]);
+			low = hex_digit_value(rest.p[i + 2]);
 		}
 		if (high < 0 || low < 0) {
 			buf_addc(out, rest.p[i]);
@@ -79,26 +79,26 @@ static int add_url(struct span rest, struct buf *out, const char **ret_why)
 }
 
 /* Appends a directory as the user wrote it; expands `~`, `~/...` and file://. */
-static int add_directory(struct span text, struct buf *out, const char **ret_why)
+static int source_add_dir(struct span text, struct buf *out, const char **ret_why)
 {
 	if (memchr(text.p, '\0', text.n)) {
 		*ret_why = "a session directory contains a NUL";
 		return -EINVAL;
 	}
 	if (text.p[0] == '~' && (text.n == 1 || text.p[1] == '/')) {
-		int rc = add_home(out, ret_why);
+		int rc = source_add_home(out, ret_why);
 		if (rc == 0)
 			buf_add(out, text.p + 1, text.n - 1);
 		return rc;
 	}
 	if (text.n >= 7 && memcmp(text.p, "file://", 7) == 0)
-		return add_url((struct span){text.p + 7, text.n - 7}, out, ret_why);
+		return source_add_url((struct span){text.p + 7, text.n - 7}, out, ret_why);
 	buf_addspan(out, text);
 	return 0;
 }
 
 /* Reads a settings file. 1, 0 if there is none, or a negative errno. */
-static int read_settings(const char *path, struct buf *out)
+static int source_read_settings(const char *path, struct buf *out)
 {
 	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
@@ -125,11 +125,11 @@ static int read_settings(const char *path, struct buf *out)
 
 /* Appends the file's sessionDir. 1 if it has one (an empty or false one appends nothing), 0 if not, or a negative
  * errno. */
-static int add_setting(const char *path, struct buf *out, const char **ret_why)
+static int source_add_setting(const char *path, struct buf *out, const char **ret_why)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT, dir CLEANUP_BUF = BUF_INIT;
 
-	int rc = read_settings(path, &text);
+	int rc = source_read_settings(path, &text);
 	if (rc < 0) {
 		*ret_why = "pi's settings.json cannot be read";
 		return rc == -ENOMEM ? rc : -EINVAL;
@@ -159,39 +159,39 @@ static int add_setting(const char *path, struct buf *out, const char **ret_why)
 		return -EINVAL;
 	}
 	json_decode(value.text, JSON_EXACT, &dir);
-	rc = buf_err(&dir) ? -ENOMEM : add_directory(buf_span(&dir), out, ret_why);
+	rc = buf_err(&dir) ? -ENOMEM : source_add_dir(buf_span(&dir), out, ret_why);
 	return rc < 0 ? rc : 1;
 }
 
-static int add_agent_dir(struct buf *out, const char **ret_why)
+static int source_add_agent_dir(struct buf *out, const char **ret_why)
 {
-	const char *dir = env("PI_CODING_AGENT_DIR");
+	const char *dir = getenv_nonempty("PI_CODING_AGENT_DIR");
 	if (dir)
-		return add_directory(span_of(dir), out, ret_why);
-	int rc = add_home(out, ret_why);
+		return source_add_dir(span_of(dir), out, ret_why);
+	int rc = source_add_home(out, ret_why);
 	buf_adds(out, "/.pi/agent");
 	return rc;
 }
 
-static int find_sessions(struct buf *out, const char **ret_why)
+static int source_find_default(struct buf *out, const char **ret_why)
 {
-	const char *dir = env("PI_CODING_AGENT_SESSION_DIR");
+	const char *dir = getenv_nonempty("PI_CODING_AGENT_SESSION_DIR");
 	if (dir)
-		return add_directory(span_of(dir), out, ret_why);
+		return source_add_dir(span_of(dir), out, ret_why);
 
 	struct buf agent CLEANUP_BUF = BUF_INIT, settings CLEANUP_BUF = BUF_INIT;
 	size_t before = out->n;
-	int rc = add_setting(".pi/settings.json", out, ret_why);
+	int rc = source_add_setting(".pi/settings.json", out, ret_why);
 	if (rc < 0 || out->n > before)
 		return rc;
-	int agent_rc = add_agent_dir(&agent, ret_why);
+	int agent_rc = source_add_agent_dir(&agent, ret_why);
 	if (agent_rc < 0)
 		return agent_rc;
 	if (rc == 0) {
 		buf_addspan(&settings, buf_span(&agent));
 		buf_adds(&settings, "/settings.json");
 		const char *path = buf_cstr(&settings);
-		rc = path ? add_setting(path, out, ret_why) : -ENOMEM;
+		rc = path ? source_add_setting(path, out, ret_why) : -ENOMEM;
 		if (rc < 0 || out->n > before)
 			return rc;
 	}
@@ -205,7 +205,7 @@ int source_default(struct buf *out, const char **ret_why)
 	struct buf dir CLEANUP_BUF = BUF_INIT;
 	const char *why = "out of memory";
 
-	int rc = find_sessions(&dir, &why);
+	int rc = source_find_default(&dir, &why);
 	if (rc >= 0)
 		rc = buf_err(&dir);
 	if (rc < 0) {

@@ -5,25 +5,25 @@
 
 #include "sessionfs/base/deferred.h"
 
-#define CHUNK 65536
+#define STRING_CHUNK_SIZE 65536
 
-struct chunk {
-	struct chunk *older;
+struct string_chunk {
+	struct string_chunk *older;
 	size_t used, size;
 	char bytes[];
 };
 
-const char *strings_copy(struct strings *s, struct span text)
+const char *string_pool_copy(struct string_pool *s, struct span text)
 {
-	struct chunk *c = s->newest;
+	struct string_chunk *c = s->newest;
 	if (!c || c->size - c->used <= text.n) {
-		size_t size = text.n + 1 > CHUNK ? text.n + 1 : CHUNK;
-		struct chunk *fresh = malloc(sizeof *fresh + size);
+		size_t size = text.n + 1 > STRING_CHUNK_SIZE ? text.n + 1 : STRING_CHUNK_SIZE;
+		struct string_chunk *fresh = malloc(sizeof *fresh + size);
 		if (!fresh) {
 			deferred_set(-ENOMEM);
 			return NULL;
 		}
-		*fresh = (struct chunk){.older = c, .size = size};
+		*fresh = (struct string_chunk){.older = c, .size = size};
 		s->newest = c = fresh;
 	}
 	char *p = c->bytes + c->used;
@@ -34,16 +34,16 @@ const char *strings_copy(struct strings *s, struct span text)
 	return p;
 }
 
-void strings_release(struct strings *s)
+void string_pool_release(struct string_pool *s)
 {
 	while (s->newest) {
-		struct chunk *older = s->newest->older;
+		struct string_chunk *older = s->newest->older;
 		free(s->newest);
 		s->newest = older;
 	}
 }
 
-int list_add(struct list *l, uint32_t value)
+int list_add(struct u32_list *l, uint32_t value)
 {
 	if (!vec_reserve(l, 1))
 		return -ENOMEM;
@@ -51,7 +51,7 @@ int list_add(struct list *l, uint32_t value)
 	return 0;
 }
 
-size_t list_below(const struct list *l, uint64_t value)
+size_t list_count_below(const struct u32_list *l, uint64_t value)
 {
 	size_t low = 0, high = l->n;
 	while (low < high) {
@@ -64,7 +64,7 @@ size_t list_below(const struct list *l, uint64_t value)
 	return low;
 }
 
-void list_drop(struct list *l, size_t n)
+void list_drop_first(struct u32_list *l, size_t n)
 {
 	l->n -= n;
 	if (l->n)
@@ -73,8 +73,8 @@ void list_drop(struct list *l, size_t n)
 		list_release(l);
 }
 
-void list_release(struct list *l)
+void list_release(struct u32_list *l)
 {
 	free(l->v);
-	*l = (struct list){0};
+	*l = (struct u32_list){0};
 }

@@ -48,11 +48,11 @@ uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name)
 /* What is beside a flat file can be of any project. */
 static void dir_is_beside(struct catalog *c, uint32_t dir, uint32_t file)
 {
-	struct group *g = &c->groups[c->dirs[dir].group];
+	struct dir_group *g = &c->groups[c->dirs[dir].group];
 	c->dirs[dir].beside = file;
 	for (size_t i = 0; i < g->dirs.n; i++) {
 		c->groups[0].dirs.v[c->groups[0].dirs.n++] = g->dirs.v[i];
-		watch_regroup(c, g->dirs.v[i], 0);
+		dir_set_group(c, g->dirs.v[i], 0);
 	}
 	list_release(&g->dirs);
 }
@@ -79,8 +79,8 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	                .project = parent ? p->project : project_for(c, span_of(name)),
 	                .came = p->came || p->scan > 1};
 	path_in(c, parent, name, &path);
-	d.name = buf_err(&path) || d.project == NONE ? NULL : strings_copy(&c->strings, buf_span(&path));
-	struct group fresh = {0}, *g = parent ? &c->groups[d.group] : &fresh;
+	d.name = buf_err(&path) || d.project == NONE ? NULL : string_pool_copy(&c->strings, buf_span(&path));
+	struct dir_group fresh = {0}, *g = parent ? &c->groups[d.group] : &fresh;
 	if (!d.name || !vec_reserve(&g->dirs, 1) || map_put(&c->dir_names, 0, span_of(d.name), dir) < 0) {
 		list_release(&fresh.dirs);
 		return false;
@@ -99,8 +99,8 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 		if (beside != NONE)
 			dir_is_beside(c, dir, beside);
 	}
-	mark_passes(c, parent);
-	mark_passes(c, dir);
+	mark_dir_stale(c, parent);
+	mark_dir_stale(c, dir);
 	return true;
 }
 
@@ -112,8 +112,8 @@ static void dir_seen(struct catalog *c, uint32_t parent, const char *name, bool 
 	if (dir != NONE) {
 		c->dirs[dir].listed = p->scan;
 		if (c->dirs[dir].gone)
-			watch_gone(c, dir, false);
-	} else if (*name != '.' && is_new && p->depth < LEVELS && !dir_make(c, parent, name)) {
+			dir_set_gone(c, dir, false);
+	} else if (*name != '.' && is_new && p->depth < DIR_LEVELS_MAX && !dir_make(c, parent, name)) {
 		dir_lacks(c, parent, name);
 	}
 }
@@ -123,7 +123,7 @@ static void dir_seen(struct catalog *c, uint32_t parent, const char *name, bool 
 static void file_is_other(struct catalog *c, struct file *f, const char *reason, int err)
 {
 	if (f->slot != NONE)
-		slot_kill(c, f->slot);
+		slot_retire(c, f->slot);
 	else if (f->state != FILE_OTHER)
 		c->epoch++;
 	f->state = FILE_OTHER;
@@ -153,10 +153,10 @@ static void file_is_refused(struct catalog *c, struct file *f, int err)
 static void file_vanishes(struct catalog *c, struct file *f, uint64_t began)
 {
 	if (f->slot != NONE) {
-		slot_kill(c, f->slot);
+		slot_retire(c, f->slot);
 	} else if (f->state != FILE_GONE) {
 		c->epoch++;
-		watch_note(c, (uint32_t)(f - c->files), NONE, true);
+		watch_add_change(c, (uint32_t)(f - c->files), NONE, true);
 	}
 	f->state = FILE_GONE;
 	f->seen.began = began;
@@ -168,12 +168,12 @@ static void file_vanishes(struct catalog *c, struct file *f, uint64_t began)
 static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 {
 	for (uint32_t dir = f->dir; c->dirs[dir].gone; dir = c->dirs[dir].parent)
-		watch_gone(c, dir, false);
+		dir_set_gone(c, dir, false);
 	f->state = FILE_UNKNOWN;
 	f->placed = false;
 	f->listed_ino = listed;
 	c->epoch++;
-	mark_passes(c, f->dir);
+	mark_dir_stale(c, f->dir);
 }
 
 /* Takes in the attributes of a regular file. True if they changed: then a header that was read must be
@@ -182,7 +182,7 @@ static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 {
 	/* A write that found no room is taken back: a file that shrinks to what the index has read is not rewritten. */
-	off_t least = f->slot == NONE ? f->size : open_indexes_seen(c, f->slot);
+	off_t least = f->slot == NONE ? f->size : open_indexes_known_size(c, f->slot);
 	bool is_other_file =
 	    f->dev != st->st_dev || f->ino != st->st_ino || (st->st_size < f->size && st->st_size < least);
 	bool changed = is_other_file || st->st_size != f->size || !time_is_same(f->mtime, st->st_mtim) ||
@@ -192,11 +192,11 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	/* The kernel keeps fixed nodes of its entries with the old owner and mode. */
 	bool is_owned = f->mode == st->st_mode && f->uid == st->st_uid && f->gid == st->st_gid;
 	if (changed && f->ino)
-		watch_note(c, file, NONE, !is_owned || f->state == FILE_OTHER);
+		watch_add_change(c, file, NONE, !is_owned || f->state == FILE_OTHER);
 	if (st->st_nlink > 1)
-		watch_linked(c, file);
+		watch_hard_link(c, file);
 	if (is_other_file && f->slot != NONE)
-		slot_kill(c, f->slot);
+		slot_retire(c, f->slot);
 	else if (is_other_file && f->state == FILE_SESSION)
 		f->state = FILE_UNKNOWN;
 	else if (f->state == FILE_OTHER && (changed || f->err))
@@ -215,7 +215,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 		file_is_other(c, f, "empty file", 0);
 	if (changed) {
 		c->changes++;
-		newest_ages(c, file, before);
+		newest_file_changed(c, file, before);
 	}
 	return changed;
 }
@@ -263,7 +263,7 @@ static struct span scan_keep(struct catalog *c, struct span before, const struct
 {
 	if (before.p && span_eq(before, buf_span(text)))
 		return before;
-	return (struct span){strings_copy(&c->strings, buf_span(text)), text->n};
+	return (struct span){string_pool_copy(&c->strings, buf_span(text)), text->n};
 }
 
 bool file_waits(struct catalog *c, uint32_t file)
@@ -290,7 +290,7 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 	}
 	bool differs = sid.p != f->sid.p || parent.p != f->parent.p || project != f->project;
 	if (differs && f->slot != NONE)
-		slot_kill(c, f->slot);
+		slot_retire(c, f->slot);
 	if (sid.p != f->sid.p)
 		f->sid_name = NULL;
 	f->sid = sid;
@@ -308,7 +308,7 @@ static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session,
 	if (S_ISREG(h->st.st_mode)) {
 		file_takes(c, f, &h->st);
 		if (f->state == FILE_SESSION && f->shown != h->mode)
-			watch_note(c, file, NONE, true);
+			watch_add_change(c, file, NONE, true);
 		f->shown = h->mode;
 		f->acl_unread = h->acl_err;
 		acl_is_unread(c, f->path, h->acl_err);
@@ -350,17 +350,17 @@ static void take_file(struct catalog *c, const struct look *l)
 	f->seen.err = 0;
 	f->reread = f->unsure = false;
 	if (l->is_far || l->linked)
-		watch_linked(c, file);
+		watch_hard_link(c, file);
 	if (l->absent) {
 		file_vanishes(c, f, l->began);
 		return;
 	}
 	if (f->state == FILE_GONE) {
 		file_comes(c, f, 0);
-		watch_note(c, file, NONE, true);
+		watch_add_change(c, file, NONE, true);
 	}
 	if (f->marked)
-		watch_note(c, file, NONE, false);
+		watch_add_change(c, file, NONE, false);
 	if (!file_takes_stat(c, file, l->rc, &l->st))
 		return;
 	bool changed = file_takes(c, f, &l->st);
@@ -369,7 +369,7 @@ static void take_file(struct catalog *c, const struct look *l)
 	} else if (changed && f->state == FILE_SESSION) {
 		/* It became a session after the look began. */
 		f->reread = true;
-		mark_file(c, file);
+		mark_file_stale(c, file);
 	}
 }
 
@@ -385,11 +385,11 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	if (found != NONE)
 		return found;
 
-	struct list *files = &c->dirs[dir].files;
+	struct u32_list *files = &c->dirs[dir].files;
 	if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files) ||
 	    !vec_reserve(files, 1))
 		return NONE;
-	const char *kept = strings_copy(&c->strings, buf_span(&path));
+	const char *kept = string_pool_copy(&c->strings, buf_span(&path));
 	uint32_t file = (uint32_t)c->file_count;
 	if (!kept || map_put(&c->paths, 0, span_of(kept), file) < 0)
 		return NONE;
@@ -436,16 +436,16 @@ static void file_seen(struct catalog *c, const struct look *l, const struct name
 		f->seen.began = 0;
 		file_comes(c, f, e->ino);
 		if (d->scan > 1 || d->came)
-			watch_note(c, file, NONE, true);
+			watch_add_change(c, file, NONE, true);
 	}
 	f->listed_ino = e->ino;
 	if (e->type != DT_REG && e->type != DT_DIR)
-		watch_linked(c, file);
+		watch_hard_link(c, file);
 	/* A regular file is looked at when a call needs it. Anything else may not be a file. */
 	if (e->type != DT_REG)
 		f->unsure = d->unsure = true;
 	if (e->type != DT_REG || !(is_new || is_same))
-		mark_file(c, file);
+		mark_file_stale(c, file);
 }
 
 /* The lock is released from time to time: others need not wait until all names are in. */
@@ -460,7 +460,7 @@ static void take_names(struct catalog *c, const struct look *l)
 		if (e.type == DT_DIR || e.type == DT_UNKNOWN || (e.type == DT_LNK && l->dir == 0))
 			dir_seen(c, l->dir, e.text, e.type == DT_DIR || !is_candidate);
 		struct dir *d = &c->dirs[l->dir];
-		d->deep = d->deep || (d->depth == LEVELS && e.type == DT_DIR && e.text[0] != '.');
+		d->deep = d->deep || (d->depth == DIR_LEVELS_MAX && e.type == DT_DIR && e.text[0] != '.');
 		if (n % NAMES_AT_ONCE == 0) {
 			lock_release(&c->lock);
 			lock_acquire(&c->lock);
@@ -481,10 +481,10 @@ static void dir_goes(struct catalog *c, uint32_t dir, uint64_t began)
 			was_seen = f->state != FILE_GONE;
 		}
 		if (was_seen)
-			mark_names(c, i); /* later, or a file in it: it is looked at itself */
+			mark_names_stale(c, i); /* later, or a file in it: it is looked at itself */
 		if (d->gone || was_seen)
 			continue;
-		watch_gone(c, i, true);
+		dir_set_gone(c, i, true);
 		d->seen.began = began;
 		d->seen.err = d->err = 0;
 	}
@@ -513,7 +513,7 @@ static void dir_fails(struct catalog *c, const struct look *l)
 		d->seen.err = err;
 		return;
 	}
-	watch_failed(c, l->dir, err);
+	watch_dir_unreadable(c, l->dir, err);
 	if (err != d->err && err != -ENOENT && err != -ENOTDIR)
 		log_warning("%s: %s", d->name[0] ? d->name : c->source,
 		            err == -EPERM ? RESOLVER_REFUSED : strerror(-err));
@@ -537,7 +537,7 @@ static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now
 	for (uint32_t i = differs ? dir : NONE; i != NONE; i = dir_next(c, dir, i))
 		for (size_t k = 0; k < c->dirs[i].files.n; k++)
 			if (c->files[c->dirs[i].files.v[k]].state == FILE_SESSION)
-				watch_note(c, c->dirs[i].files.v[k], NONE, true);
+				watch_add_change(c, c->dirs[i].files.v[k], NONE, true);
 	rights_release(&d->rights);
 	d->rights = *now;
 	*now = (struct rights){0};
@@ -552,7 +552,7 @@ static void take_dir(struct catalog *c, struct look *l)
 	d->seen.err = 0;
 	d->seen.foreign = l->is_far;
 	if (l->is_far)
-		watch_failed(c, l->dir, -EXDEV); /* its server changes it without an event */
+		watch_dir_unreadable(c, l->dir, -EXDEV); /* its server changes it without an event */
 	if (l->rc < 0) {
 		dir_fails(c, l);
 	} else if (l->was_read) {
@@ -591,7 +591,7 @@ void take_look(struct catalog *c, struct look *l)
 	}
 	/* Passes hold while a failure lasts. */
 	if (seen_of(c, l->dir, l->file)->err != before)
-		mark_passes(c, l->dir);
+		mark_dir_stale(c, l->dir);
 	seen_of(c, l->dir, l->file)->look = NULL;
 	pthread_cond_broadcast(&c->looked);
 	look_put(c, l);
@@ -606,5 +606,5 @@ void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
 		s->err = err;
 	else
 		file_fails(&c->files[file], err);
-	mark_passes(c, dir);
+	mark_dir_stale(c, dir);
 }

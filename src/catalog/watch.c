@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Inotify watches on the source and its directories, and the changes noted for catalog_wait.
  *
- * The next call of the catalog takes in the events; in a request that only reads, its first call (catalog_reads). The
- * kernel queues them before the write that caused them returns, so a caller always sees what was written before. Events
- * also wake the thread in catalog_wait, which takes them in if no other call does.
+ * The next call of the catalog takes in the events; in a request that only reads, its first call (catalog_set_reading).
+ * The kernel queues them before the write that caused them returns, so a caller always sees what was written before.
+ * Events also wake the thread in catalog_wait, which takes them in if no other call does.
  *
  * A directory gets its watch before its names are read, so no change is missed in between. It may have none: its file
  * system can change behind this kernel's back, watches ran out, or the same
@@ -18,12 +18,12 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 
-#define MASK                                                                                                           \
+#define INOTIFY_MASK                                                                                                   \
 	(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | \
 	 IN_EXCL_UNLINK | IN_ONLYDIR)
 #define CHANGES_MAX ((size_t)LIMIT(1 << 16, 2))
 /* The kernel has a limit, too: /proc/sys/fs/inotify/max_user_watches. */
-#define WATCHES_MOST LIMIT(SIZE_MAX, (size_t)16)
+#define WATCHES_MAX LIMIT(SIZE_MAX, (size_t)16)
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
@@ -60,13 +60,13 @@ void watch_wake(const struct watching *w)
 		return; /* the counter is full, so it wakes anyway */
 }
 
-void watch_lost(struct watching *w)
+void watch_overflow(struct watching *w)
 {
 	w->lost = true;
 	watch_wake(w);
 }
 
-void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
+void watch_add_change(struct catalog *c, uint32_t file, uint32_t died, bool names)
 {
 	struct watching *w = &c->watching;
 	if (!w->on || (died == NONE && !names && c->files[file].noted))
@@ -75,7 +75,7 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 	if (w->lost)
 		return;
 	if (w->n >= CHANGES_MAX || !vec_grow(&w->changes, &w->changes_cap, w->n + 1, sizeof *w->changes)) {
-		watch_lost(w);
+		watch_overflow(w);
 		return;
 	}
 	if (w->n == 0)
@@ -85,38 +85,38 @@ void watch_note(struct catalog *c, uint32_t file, uint32_t died, bool names)
 
 /* ---- marks ---- */
 
-void mark_passes(struct catalog *c, uint32_t dir)
+void mark_dir_stale(struct catalog *c, uint32_t dir)
 {
 	c->dirs[dir].marked = c->groups[c->dirs[dir].group].marked = c->marked = ++c->tick;
 }
 
-void mark_file(struct catalog *c, uint32_t file)
+void mark_file_stale(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
-	mark_passes(c, f->dir);
+	mark_dir_stale(c, f->dir);
 	f->seen.marked = c->tick;
 	if (!c->watching.on || f->marked)
 		return;
 	f->marked = list_add(&c->watching.marked, file) == 0;
 	if (!f->marked)
-		watch_lost(&c->watching);
+		watch_overflow(&c->watching);
 	else if (c->watching.marked.n == 1)
 		watch_wake(&c->watching); /* whichever thread took the event */
 }
 
-void mark_names(struct catalog *c, uint32_t dir)
+void mark_names_stale(struct catalog *c, uint32_t dir)
 {
-	mark_passes(c, dir);
+	mark_dir_stale(c, dir);
 	c->dirs[dir].seen.marked = c->tick;
 	c->dirs[dir].st = (struct stat){0};
 	c->watching.behind = true;
 	watch_wake(&c->watching);
 }
 
-void mark_files(struct catalog *c, uint32_t dir)
+void mark_files_stale(struct catalog *c, uint32_t dir)
 {
 	const struct dir *d = &c->dirs[dir];
-	mark_names(c, dir);
+	mark_names_stale(c, dir);
 	for (size_t i = 0; i < d->files.n; i++)
 		if (c->files[d->files.v[i]].state != FILE_GONE)
 			c->files[d->files.v[i]].seen.marked = c->tick;
@@ -133,7 +133,7 @@ uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir)
 
 /* ---- which directories have a watch ---- */
 
-static void count_blind(struct catalog *c, const struct dir *d, size_t n)
+static void count_unwatched(struct catalog *c, const struct dir *d, size_t n)
 {
 	if (d->gone || (d->watched && !d->linked))
 		return;
@@ -141,32 +141,32 @@ static void count_blind(struct catalog *c, const struct dir *d, size_t n)
 	c->groups[d->group].blind += n;
 }
 
-static void set_watched(struct catalog *c, uint32_t dir, bool watched, bool linked)
+static void dir_set_watched(struct catalog *c, uint32_t dir, bool watched, bool linked)
 {
 	struct dir *d = &c->dirs[dir];
-	count_blind(c, d, (size_t)-1);
+	count_unwatched(c, d, (size_t)-1);
 	d->watched = watched;
 	d->linked = linked;
-	count_blind(c, d, 1);
+	count_unwatched(c, d, 1);
 }
 
-void watch_gone(struct catalog *c, uint32_t dir, bool gone)
+void dir_set_gone(struct catalog *c, uint32_t dir, bool gone)
 {
 	struct dir *d = &c->dirs[dir];
 	watch_drop(c, dir);
-	count_blind(c, d, (size_t)-1);
+	count_unwatched(c, d, (size_t)-1);
 	d->gone = gone;
-	count_blind(c, d, 1);
-	mark_names(c, dir);
+	count_unwatched(c, d, 1);
+	mark_names_stale(c, dir);
 }
 
-void watch_regroup(struct catalog *c, uint32_t dir, uint32_t group)
+void dir_set_group(struct catalog *c, uint32_t dir, uint32_t group)
 {
 	struct dir *d = &c->dirs[dir];
-	count_blind(c, d, (size_t)-1);
+	count_unwatched(c, d, (size_t)-1);
 	d->group = group;
-	count_blind(c, d, 1);
-	mark_passes(c, dir);
+	count_unwatched(c, d, 1);
+	mark_dir_stale(c, dir);
 }
 
 uint32_t watch_dir_of(const struct watching *w, int wd)
@@ -174,7 +174,7 @@ uint32_t watch_dir_of(const struct watching *w, int wd)
 	return wd > 0 && (size_t)wd < w->cap ? w->by_wd[wd] : NONE;
 }
 
-static bool remember(struct watching *w, int wd, uint32_t dir)
+static bool watch_table_put(struct watching *w, int wd, uint32_t dir)
 {
 	size_t before = w->cap;
 	if (!vec_grow(&w->by_wd, &w->cap, (size_t)wd + 1, sizeof *w->by_wd))
@@ -185,7 +185,7 @@ static bool remember(struct watching *w, int wd, uint32_t dir)
 	return true;
 }
 
-void watch_ended(struct catalog *c, uint32_t dir)
+void watch_removed(struct catalog *c, uint32_t dir)
 {
 	c->watching.by_wd[c->dirs[dir].wd] = NONE;
 	c->watching.count--;
@@ -197,21 +197,21 @@ void watch_drop(struct catalog *c, uint32_t dir)
 	struct dir *d = &c->dirs[dir];
 	if (d->wd > 0) {
 		inotify_rm_watch(c->watching.inotify, d->wd);
-		watch_ended(c, dir);
+		watch_removed(c, dir);
 	}
-	set_watched(c, dir, false, d->linked);
+	dir_set_watched(c, dir, false, d->linked);
 }
 
 void watch_drop_below(struct catalog *c, uint32_t dir)
 {
 	for (uint32_t d = dir; d != NONE; d = dir_next(c, dir, d)) {
 		watch_drop(c, d);
-		mark_names(c, d);
+		mark_names_stale(c, d);
 	}
 }
 
 /* Without a watch, changes are seen later. The user should know. */
-static void say_unwatched(struct catalog *c, uint32_t dir, int err)
+static void log_unwatched(struct catalog *c, uint32_t dir, int err)
 {
 	const char *name = c->dirs[dir].name[0] ? c->dirs[dir].name : c->source;
 	if (err != ENOSPC) {
@@ -239,11 +239,11 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	/* Watch the directory that is open; its path may lead elsewhere by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	errno = ENOSPC;
-	int wd = w->count < WATCHES_MOST ? sys_inotify_add_watch(w->inotify, path, MASK) : -1;
+	int wd = w->count < WATCHES_MAX ? sys_inotify_add_watch(w->inotify, path, INOTIFY_MASK) : -1;
 	/* A directory with two names has one watch, and its events do not say which name was used. */
-	if (wd < 0 || watch_dir_of(w, wd) != NONE || !remember(w, wd, dir)) {
+	if (wd < 0 || watch_dir_of(w, wd) != NONE || !watch_table_put(w, wd, dir)) {
 		if (wd < 0 && !d->unwatched)
-			say_unwatched(c, dir, errno);
+			log_unwatched(c, dir, errno);
 		d->unwatched = true;
 		return;
 	}
@@ -253,29 +253,29 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	d->watched_ino = st->st_ino;
 	d->unwatched = false;
 	uint64_t marked = d->seen.marked;
-	mark_files(c, dir); /* what was seen before the watch existed may have changed since */
+	mark_files_stale(c, dir); /* what was seen before the watch existed may have changed since */
 	/* The names are read after this. But another directory may have this path by now, which only a watch of its
 	 * parent reports. */
 	if (dir == 0 || c->dirs[d->parent].watched)
 		d->seen.marked = marked;
-	set_watched(c, dir, true, d->linked);
+	dir_set_watched(c, dir, true, d->linked);
 }
 
-void watch_failed(struct catalog *c, uint32_t dir, int err)
+void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err)
 {
 	watch_drop(c, dir);
 	/* The watch of the directory that it is in reports when it comes back. */
 	if (dir != 0 && (err == -ENOENT || err == -ENOTDIR))
-		set_watched(c, dir, c->dirs[c->dirs[dir].parent].watched, c->dirs[dir].linked);
+		dir_set_watched(c, dir, c->dirs[c->dirs[dir].parent].watched, c->dirs[dir].linked);
 }
 
-void watch_linked(struct catalog *c, uint32_t file)
+void watch_hard_link(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
 	if (f->linked)
 		return;
 	f->linked = true;
-	set_watched(c, f->dir, c->dirs[f->dir].watched, true);
+	dir_set_watched(c, f->dir, c->dirs[f->dir].watched, true);
 }
 
 void catalog_wake(struct catalog *c)

@@ -12,43 +12,43 @@
 #define COMES_OR_GOES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
 /* Of the request that the thread answers: when inotify is asked. */
-static _Thread_local enum { EACH_TIME, ONCE, NO_MORE } drains;
+static _Thread_local enum { DRAIN_EACH_TIME, DRAIN_ONCE, DRAIN_DONE } drains;
 
-void catalog_reads(bool begins)
+void catalog_set_reading(bool begins)
 {
-	drains = begins ? ONCE : EACH_TIME;
+	drains = begins ? DRAIN_ONCE : DRAIN_EACH_TIME;
 }
 
-static void dir_event(struct catalog *c, uint32_t parent, const struct inotify_event *e)
+static void handle_dir_event(struct catalog *c, uint32_t parent, const struct inotify_event *e)
 {
-	mark_names(c, parent);
+	mark_names_stale(c, parent);
 	uint32_t dir = dir_of_name(c, parent, e->name);
 	if (dir == NONE)
 		return;
 	if (e->mask & (IN_DELETE | IN_MOVED_FROM))
 		watch_drop_below(c, dir);
 	else
-		mark_names(c, dir);
+		mark_names_stale(c, dir);
 }
 
-static void file_event(struct catalog *c, uint32_t dir, const struct inotify_event *e)
+static void handle_file_event(struct catalog *c, uint32_t dir, const struct inotify_event *e)
 {
 	uint32_t file = file_for(c, dir, e->name);
 	if (file != NONE) {
-		mark_file(c, file);
+		mark_file_stale(c, file);
 	} else {
-		watch_lost(&c->watching);
-		mark_files(c, dir);
+		watch_overflow(&c->watching);
+		mark_files_stale(c, dir);
 	}
 }
 
-static void take_event(struct catalog *c, const struct inotify_event *e)
+static void handle_event(struct catalog *c, const struct inotify_event *e)
 {
 	if (e->mask & IN_Q_OVERFLOW) {
 		log_debug("inotify: events were lost; looking at everything");
-		watch_lost(&c->watching);
+		watch_overflow(&c->watching);
 		for (uint32_t i = 0; i < c->dir_count; i++)
-			mark_files(c, i);
+			mark_files_stale(c, i);
 		return;
 	}
 	uint32_t dir = watch_dir_of(&c->watching, e->wd);
@@ -56,20 +56,20 @@ static void take_event(struct catalog *c, const struct inotify_event *e)
 		return;
 	if (e->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
 		if (e->mask & (IN_IGNORED | IN_UNMOUNT))
-			watch_ended(c, dir);
+			watch_removed(c, dir);
 		watch_drop_below(c, dir);
 	} else if (e->len == 0) {
-		mark_names(c, dir); /* its own rights changed */
+		mark_names_stale(c, dir); /* its own rights changed */
 	} else if (file_is_candidate(e->name) && !(e->mask & IN_ISDIR)) {
-		file_event(c, dir, e);
+		handle_file_event(c, dir, e);
 	} else if (c->tidy && store_is_temporary(e->name)) {
 		c->dirs[dir].untidy = true;
 	} else if ((dir == 0 || e->mask & IN_ISDIR) && e->mask & COMES_OR_GOES) {
-		dir_event(c, dir, e);
+		handle_dir_event(c, dir, e);
 	}
 }
 
-void watch_drain(struct catalog *c)
+void inotify_drain(struct catalog *c)
 {
 	union {
 		struct inotify_event event;
@@ -77,14 +77,14 @@ void watch_drain(struct catalog *c)
 	} some;
 	ssize_t n;
 
-	if (drains == NO_MORE)
+	if (drains == DRAIN_DONE)
 		return;
-	if (drains == ONCE)
-		drains = NO_MORE;
+	if (drains == DRAIN_ONCE)
+		drains = DRAIN_DONE;
 	while (c->watching.inotify >= 0 && (n = sys_read(c->watching.inotify, &some, sizeof some)) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *e = (const struct inotify_event *)(some.bytes + at);
-			take_event(c, e);
+			handle_event(c, e);
 			at += (ssize_t)(sizeof *e + e->len);
 		}
 	}

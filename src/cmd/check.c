@@ -127,7 +127,7 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 	struct session *s;
 	char text[128];
 
-	int rc = catalog_get(c->catalog, slot, &s);
+	int rc = catalog_session_get(c->catalog, slot, &s);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc < 0)
@@ -142,7 +142,7 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 	}
 	if (rc == 0)
 		rc = report_leaf(c, file, s);
-	catalog_put(c->catalog, s);
+	catalog_session_put(c->catalog, s);
 	return rc;
 }
 

@@ -177,14 +177,14 @@ static void answer_again_release(struct again *g)
 	if (g->matcher)
 		matcher_close(g->matcher);
 	if (g->session)
-		catalog_put(g->s->catalog, g->session);
+		catalog_session_put(g->s->catalog, g->session);
 }
 
 static int again_begin(struct again *g)
 {
 	if (g->session)
 		return 0;
-	int rc = catalog_get(g->s->catalog, g->f->slot, &g->session);
+	int rc = catalog_session_get(g->s->catalog, g->f->slot, &g->session);
 	if (rc < 0)
 		g->session = NULL;
 	return rc < 0 ? rc : matcher_open(g->query, &g->matcher);

@@ -205,7 +205,7 @@ static int read_one(void *arg, size_t k)
 	else if (rc < 0)
 		atomic_store(&r->missed, rc);
 	if (error_is_about_file(rc))
-		catalog_unread(r->catalog, r->states[i].slot, rc);
+		catalog_log_unreadable(r->catalog, r->states[i].slot, rc);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ static int read_one(void *arg, size_t k)
 static int round_run(struct round *r, struct facts *f, const struct list *before)
 {
 	*r = (struct round){.facts = f, .catalog = f->catalog, .serial = before ? before->known : 0};
-	int missed = catalog_all(f->catalog, &r->serial, &r->states, &r->n);
+	int missed = catalog_list_states(f->catalog, &r->serial, &r->states, &r->n);
 	if (missed == -EINTR)
 		return missed;
 	if (missed == 0 && !r->states)

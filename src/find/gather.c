@@ -343,11 +343,11 @@ static int look_at_session(struct batch *b, struct matcher *m, struct row *r)
 	int rc = r->state == ROW_NEW ? look_at_bytes(b, m, r) : 0;
 	if (rc < 0 || r->state == ROW_NONE)
 		return rc;
-	rc = catalog_get(b->s->catalog, r->slot, &x);
+	rc = catalog_session_get(b->s->catalog, r->slot, &x);
 	if (rc < 0)
 		return rc;
 	rc = look_inside(b, m, x, r);
-	catalog_put(b->s->catalog, x);
+	catalog_session_put(b->s->catalog, x);
 	return rc;
 }
 
@@ -365,7 +365,7 @@ static int gather_work(void *arg, size_t i)
 	if (error_is_about_file(rc)) {
 		b->v[i]->is_lacking = true;
 		atomic_store(&b->missed, rc);
-		catalog_unread(b->s->catalog, b->v[i]->slot, rc);
+		catalog_log_unreadable(b->s->catalog, b->v[i]->slot, rc);
 		return 0;
 	}
 	if (rc != -ESTALE && rc != -ENOENT)
@@ -418,7 +418,7 @@ static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
 	struct batch b = {.s = s, .a = a};
 	uint64_t serial = 0;
 	size_t n;
-	int missed = catalog_all(s->catalog, &serial, &all, &n);
+	int missed = catalog_list_states(s->catalog, &serial, &all, &n);
 	if (!all || (missed && !error_is_about_file(missed)))
 		return missed;
 	int rc = renew_rows(a, all, n);

@@ -312,7 +312,7 @@ int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struc
 			rc = pack_all(s, &g, created, ret);
 		if (rc == 0)
 			(*ret)->slot = slot;
-		catalog_put(c, s);
+		catalog_session_put(c, s);
 	}
 	return deferred_pop(deferred, rc);
 }

@@ -32,7 +32,7 @@ static int secrets_add_rows(struct look *l, struct span text, uint64_t off)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	int rc = secrets_find(text, &found);
 	if (rc == 0 && found.n && !l->session)
-		rc = catalog_get(l->list->catalog, l->fact->slot, &l->session);
+		rc = catalog_session_get(l->list->catalog, l->fact->slot, &l->session);
 	for (size_t i = 0; i < found.n && rc == 0; i++) {
 		const struct secret *secret = &found.v[i];
 		uint64_t at = off + secret->at;
@@ -100,7 +100,7 @@ static int secrets_look(void *arg, size_t i)
 	opened_put(file);
 	resolved_release(at.resolver, &got);
 	if (l->session)
-		catalog_put(l->list->catalog, l->session);
+		catalog_session_put(l->list->catalog, l->session);
 	return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
 }
 

@@ -178,7 +178,7 @@ int table_usage(const struct fact_list *list, struct buf *out)
 static int add_problems(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct session *s;
-	int rc = f->of->problems ? catalog_get(c, f->slot, &s) : -ESTALE;
+	int rc = f->of->problems ? catalog_session_get(c, f->slot, &s) : -ESTALE;
 	/* One that is gone makes the next table another. */
 	if (rc < 0)
 		return rc == -ESTALE ? 0 : rc;
@@ -191,7 +191,7 @@ static int add_problems(struct catalog *c, const struct fact *f, struct buf *out
 		buf_addf(out, "%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
 		rc = cancel_check();
 	}
-	catalog_put(c, s);
+	catalog_session_put(c, s);
 	return rc;
 }
 
@@ -227,12 +227,12 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 	struct span rest = f->of->files, row;
 	struct session *s;
 	if (rest.n == 0 && f->of->has_files) {
-		int rc = catalog_get(c, f->slot, &s);
+		int rc = catalog_session_get(c, f->slot, &s);
 		/* One that is gone makes the next table another. */
 		if (rc < 0)
 			return rc == -ESTALE ? 0 : rc;
 		rc = render_files_rows(s, SIZE_MAX, &made);
-		catalog_put(c, s);
+		catalog_session_put(c, s);
 		if (rc < 0)
 			return rc;
 		rest = buf_span(&made);

@@ -197,11 +197,11 @@ static void events_log(struct events *e, const char *event, const struct seen *s
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	struct session *s;
 	events_begin_line(event, seen, &line);
-	if (catalog_get(e->catalog, seen->slot, &s) == 0) {
+	if (catalog_session_get(e->catalog, seen->slot, &s) == 0) {
 		const char *state = state_at(s, session_leaf(s));
 		if (state)
 			buf_addf(&line, ",\"state\":\"%s\"", state);
-		catalog_put(e->catalog, s);
+		catalog_session_put(e->catalog, s);
 	}
 	events_end_line(e, &line);
 }
@@ -307,7 +307,7 @@ static void tell_name(struct events *e, const struct seen *seen, const struct se
 static void tell_growth(struct events *e, struct seen *seen)
 {
 	struct session *s;
-	if (catalog_get(e->catalog, seen->slot, &s) < 0)
+	if (catalog_session_get(e->catalog, seen->slot, &s) < 0)
 		return; /* a change of its own will tell what became of it */
 	uint32_t n = session_count(s), first = n;
 	while (first > 0 && session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->told)
@@ -328,7 +328,7 @@ static void tell_growth(struct events *e, struct seen *seen)
 		tell_name(e, seen, s);
 	if (first < n)
 		seen->told = session_entry(s, n - 1)->offset + session_entry(s, n - 1)->length;
-	catalog_put(e->catalog, s);
+	catalog_session_put(e->catalog, s);
 }
 
 /* ---- what became of places ---- */
@@ -375,12 +375,12 @@ static bool slot_at_place(struct catalog *c, uint32_t place, struct slot_info *r
 {
 	struct slot_info first;
 	uint64_t cookie = 0;
-	if (!catalog_at(c, place, ret))
+	if (!catalog_session_at_place(c, place, ret))
 		return false;
 	if (ret->sid)
 		return true;
 	catalog_slot_next(c, NO_SLOT, &cookie, &first);
-	return catalog_at(c, place, ret);
+	return catalog_session_at_place(c, place, ret);
 }
 
 /* Sessions that went are only collected in `went`: they may have moved. */

@@ -154,7 +154,7 @@ static void follow_forks(struct fs *fs)
 	if (!f->forks_wait || f->forks_ms > now)
 		return;
 	f->forks_wait = false;
-	catalog_follow_forks(fs->catalog);
+	catalog_report_forks(fs->catalog);
 	int64_t after = clock_ms(CLOCK_MONOTONIC);
 	f->forks_ms = after + (after - now) * FORKS_REST;
 }
@@ -165,7 +165,7 @@ static void tell_change(struct fs *fs, const struct catalog_change *change)
 {
 	struct slot_info s;
 	struct telling t = {fs, false, true};
-	bool is_there = catalog_at(fs->catalog, change->place, &s);
+	bool is_there = catalog_session_at_place(fs->catalog, change->place, &s);
 	if (change->names)
 		tree_invalidate_names(fs->tree, &s, change->died, follow_tell, &t);
 	if (!is_there)

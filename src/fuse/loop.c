@@ -199,9 +199,9 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	l->working++;
 	lock_release(&l->lock);
 	cancel_set(&cancel);
-	catalog_reads(only_reads);
+	catalog_set_reading(only_reads);
 	fuse_session_process_buf(l->session, buf);
-	catalog_reads(false);
+	catalog_set_reading(false);
 	cancel_set(NULL);
 	atomic_store(&w->unique, 0);
 	LOCKED(&l->lock);

@@ -52,19 +52,19 @@ static struct store_id id_of(const struct session *s)
  * before waiting for the file's lock. */
 static int commit_get(struct commit *c)
 {
-	int rc = catalog_get_now(c->tree->catalog, c->slot, &c->session);
+	int rc = catalog_session_get_fresh(c->tree->catalog, c->slot, &c->session);
 	if (rc < 0)
 		return rc;
 	const struct store_id now = id_of(c->session);
 	if (now.dev == c->id.dev && now.ino == c->id.ino)
 		return 0;
-	catalog_put(c->tree->catalog, c->session);
+	catalog_session_put(c->tree->catalog, c->session);
 	return -ESTALE;
 }
 
 static void commit_put(struct commit *c)
 {
-	catalog_put(c->tree->catalog, c->session);
+	catalog_session_put(c->tree->catalog, c->session);
 	c->session = NULL;
 }
 
@@ -175,7 +175,7 @@ static int find_entries(struct commit *c, const struct session *s)
 static int commit_begin(struct commit *c, bool again, bool *ret_old)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
-	int rc = catalog_get(c->tree->catalog, c->slot, &c->session);
+	int rc = catalog_session_get(c->tree->catalog, c->slot, &c->session);
 	if (rc < 0)
 		return rc;
 	c->id = id_of(c->session);
@@ -253,7 +253,7 @@ static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 		c->slot = info.slot;
 		rc = try_append(c, true, sync);
 	}
-	catalog_tidy(t->catalog, c->slot);
+	catalog_remove_leftovers(t->catalog, c->slot);
 	return rc;
 }
 
@@ -366,12 +366,12 @@ int commit_entry(struct tree *t, struct node n, struct buf *out)
 	struct session *s;
 	if (kind_of(n)->from->scope < SCOPE_ENTRY)
 		return 0;
-	int rc = catalog_get(t->catalog, n.slot, &s);
+	int rc = catalog_session_get(t->catalog, n.slot, &s);
 	if (rc < 0)
 		return rc;
 	if (n.entry < session_count(s))
 		session_entry_name(s, n.entry, out);
-	catalog_put(t->catalog, s);
+	catalog_session_put(t->catalog, s);
 	return buf_err(out);
 }
 
@@ -420,13 +420,13 @@ static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t te
 {
 	struct session *s;
 	uint64_t bytes = text + RECORD_BYTES;
-	if (catalog_get(t->catalog, slot->slot, &s) < 0)
+	if (catalog_session_get(t->catalog, slot->slot, &s) < 0)
 		return bytes;
 	const struct stat *st = session_stat(s);
 	/* The new file has no last block with room in it. */
 	if (!session_format(s)->takes_appends)
 		bytes += (uint64_t)(st->st_size + st->st_blksize) + (uint64_t)session_count(s) * MIGRATED_BYTES;
-	catalog_put(t->catalog, s);
+	catalog_session_put(t->catalog, s);
 	return bytes;
 }
 

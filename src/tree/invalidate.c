@@ -42,10 +42,10 @@ void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, voi
 uint32_t tree_take_renamed(struct tree *t, uint32_t slot)
 {
 	struct session *s;
-	if (catalog_get(t->catalog, slot, &s) < 0)
+	if (catalog_session_get(t->catalog, slot, &s) < 0)
 		return NO_ENTRY;
 	uint32_t from = session_fetch_renamed(s);
-	catalog_put(t->catalog, s);
+	catalog_session_put(t->catalog, s);
 	return from;
 }
 
@@ -53,13 +53,13 @@ uint32_t tree_take_renamed(struct tree *t, uint32_t slot)
 static void add_entry_names(struct tree *t, uint32_t slot, uint32_t from, struct buf *out)
 {
 	struct session *s;
-	if (catalog_get(t->catalog, slot, &s) < 0)
+	if (catalog_session_get(t->catalog, slot, &s) < 0)
 		return;
 	for (uint32_t i = from; i < session_count(s); i++) {
 		session_entry_name(s, i, out);
 		buf_addc(out, '/');
 	}
-	catalog_put(t->catalog, s);
+	catalog_session_put(t->catalog, s);
 }
 
 /* Directories named after entries are in one of the session's own directories. Invalidating that one drops all below

@@ -19,9 +19,9 @@ static void own_shared(const struct ctx *c, struct tree_attr *a)
 	a->uid = t->uid;
 	a->gid = c->project.gid;
 	if (kind_stamp(c->kind) != STAMP_PROJECT)
-		mode = catalog_mode(t->catalog, NULL, &a->gid);
+		mode = catalog_root_mode(t->catalog, NULL, &a->gid);
 	if (c->kind->flags & GATHERS)
-		mode &= catalog_names_mode(t->catalog, a->uid, a->gid) | 0111;
+		mode &= catalog_list_all_mode(t->catalog, a->uid, a->gid) | 0111;
 	if (t->is_private || kind_is_own(c->kind))
 		mode &= 0700;
 	a->mode = c->kind->make.type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
@@ -44,7 +44,7 @@ void ctx_own(const struct ctx *c, struct tree_attr *a)
 	} else {
 		mode_t r = s->mode & 0444, w = ctx_is_writable(c) ? s->mode & 0222 : 0;
 		if (c->kind->flags & GATHERS)
-			r &= catalog_names_mode(c->tree->catalog, s->st.st_uid, s->st.st_gid);
+			r &= catalog_list_all_mode(c->tree->catalog, s->st.st_uid, s->st.st_gid);
 		a->uid = s->st.st_uid;
 		a->gid = s->st.st_gid;
 		a->mode = type | r | w | (type == S_IFDIR || (c->kind->flags & RUN) ? r >> 2 : 0);
@@ -65,5 +65,5 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 		return 0444;
 	if (kind_is_own(dir) || !catalog_project(t->catalog, c.slot.project, &p))
 		return 0;
-	return p.mode & catalog_mode(t->catalog, &p.gid, ret_gid) & (kind_is_own(dir) ? 0400 : 0444);
+	return p.mode & catalog_root_mode(t->catalog, &p.gid, ret_gid) & (kind_is_own(dir) ? 0400 : 0444);
 }

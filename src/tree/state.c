@@ -133,9 +133,9 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 	log_warning("%s: %s: %s", slot.file, what, why);
 	uint32_t forgotten = add_refusal(t, &slot, what, rc, why);
 	atomic_fetch_add(&t->commits, 1);
-	catalog_note(t->catalog, slot.slot);
+	catalog_add_change(t->catalog, slot.slot);
 	if (forgotten != slot.slot)
-		catalog_note(t->catalog, forgotten);
+		catalog_add_change(t->catalog, forgotten);
 }
 
 uint64_t state_serial(struct tree *t)

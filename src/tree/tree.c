@@ -80,7 +80,7 @@ void ctx_close(struct ctx *c)
 		return;
 	lines_give(&c->tree->lines, c->loaded_slot, c->loaded, &c->line, &c->record, &c->marks);
 	if (c->session)
-		catalog_put(c->tree->catalog, c->session);
+		catalog_session_put(c->tree->catalog, c->session);
 	c->session = NULL;
 	facts_release(c->facts);
 	c->facts = NULL;
@@ -119,7 +119,7 @@ int ctx_resolve(struct ctx *c, enum scope scope)
 		c->scope = SCOPE_SLOT;
 	}
 	if (scope >= SCOPE_INDEX && c->scope < SCOPE_INDEX) {
-		int rc = catalog_get(t->catalog, c->node.slot, &c->session);
+		int rc = catalog_session_get(t->catalog, c->node.slot, &c->session);
 		if (rc < 0)
 			return rc;
 		/* The file may have grown since the slot was looked at: one ctx, one time. */

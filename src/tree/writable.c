@@ -56,12 +56,12 @@ static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t
 static int label_text(struct tree *t, struct node link, struct buf *out)
 {
 	struct session *s;
-	int rc = catalog_get(t->catalog, link.slot, &s);
+	int rc = catalog_session_get(t->catalog, link.slot, &s);
 	if (rc < 0)
 		return rc;
 	if (link.entry >= session_count(s) || !session_label(s, link.entry, out))
 		rc = -ENOENT;
-	catalog_put(t->catalog, s);
+	catalog_session_put(t->catalog, s);
 	return rc < 0 ? rc : buf_err(out);
 }
 

@@ -60,10 +60,10 @@ static void *ask(void *arg)
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .waits = waits, .arg = a};
 	struct session *s;
 	cancel_set(&cancel);
-	a->rc = catalog_get(a->p->c, a->slot, &s);
+	a->rc = catalog_session_get(a->p->c, a->slot, &s);
 	if (a->rc == 0) {
 		a->count = session_count(s);
-		catalog_put(a->p->c, s);
+		catalog_session_put(a->p->c, s);
 	}
 	return NULL;
 }
@@ -173,7 +173,7 @@ static void a_long_reader_holds_up_nobody(void **state)
 	struct asker others[4];
 	struct session *s;
 	uint32_t slot = begin(p);
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
 	append(p, "a/big.jsonl", ENTRY("y"));
 	wait_stale();
 	for (size_t i = 0; i < 4; i++)
@@ -189,10 +189,10 @@ static void a_long_reader_holds_up_nobody(void **state)
 	assert_ends(&others[0], 0);
 	assert_int_equal(others[0].count, ENTRIES + 2);
 	assert_int_equal(session_count(s), ENTRIES);
-	catalog_put(p->c, s);
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	catalog_session_put(p->c, s);
+	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
 	assert_int_equal(session_count(s), ENTRIES + 2);
-	catalog_put(p->c, s);
+	catalog_session_put(p->c, s);
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 static struct session *hold(struct place *p, uint32_t slot)
 {
 	struct session *s = NULL;
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
 	session_unlock(s);
 	return s;
 }
@@ -24,7 +24,7 @@ static struct session *hold(struct place *p, uint32_t slot)
 static void let_go(struct place *p, struct session *s)
 {
 	session_rdlock(s);
-	catalog_put(p->c, s);
+	catalog_session_put(p->c, s);
 }
 
 static void gives_an_index_that_grows(void **state)
@@ -38,9 +38,9 @@ static void gives_an_index_that_grows(void **state)
 	s = hold(p, slot);
 	assert_int_equal(session_count(s), 1);
 	assert_true(span_is(session_id(s), "one"));
-	assert_int_equal(catalog_get(p->c, slot, &again), 0);
+	assert_int_equal(catalog_session_get(p->c, slot, &again), 0);
 	assert_ptr_equal(s, again);
-	catalog_put(p->c, again);
+	catalog_session_put(p->c, again);
 	let_go(p, s);
 	append(p, "a/one.jsonl", ENTRY("y"));
 	wait_stale();
@@ -49,17 +49,17 @@ static void gives_an_index_that_grows(void **state)
 	/* Held by somebody while its file is replaced: it stays what it was. */
 	replace(p, "a/one.jsonl", HEADER("one", "/"));
 	wait_stale();
-	assert_int_equal(catalog_get(p->c, slot, &again), -ESTALE);
+	assert_int_equal(catalog_session_get(p->c, slot, &again), -ESTALE);
 	assert_int_equal(session_count(s), 2);
 	let_go(p, s);
 	slot = slot_of(p, "a", "one");
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
 	assert_int_equal(session_count(s), 0);
-	catalog_put(p->c, s);
+	catalog_session_put(p->c, s);
 	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
 	wait_stale();
-	assert_int_equal(catalog_get(p->c, slot, &s), -ESTALE);
-	assert_int_equal(catalog_get(p->c, 4711, &s), -ESTALE);
+	assert_int_equal(catalog_session_get(p->c, slot, &s), -ESTALE);
+	assert_int_equal(catalog_session_get(p->c, 4711, &s), -ESTALE);
 }
 
 static void rewritten_while_nobody_looked(void **state)
@@ -74,20 +74,20 @@ static void rewritten_while_nobody_looked(void **state)
 	uint32_t one = slot_of(p, "a", "one"), grown = slot_of(p, "a", "grown"), two = slot_of(p, "a", "two");
 	uint32_t order[] = {one, grown, two};
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(catalog_get(p->c, order[i], &s), 0);
-		catalog_put(p->c, s);
+		assert_int_equal(catalog_session_get(p->c, order[i], &s), 0);
+		catalog_session_put(p->c, s);
 	}
 	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("other") ENTRY("more"));
 	append(p, "a/grown.jsonl", ENTRY("y"));
 	wait_stale();
-	assert_int_equal(catalog_get(p->c, grown, &s), 0);
+	assert_int_equal(catalog_session_get(p->c, grown, &s), 0);
 	assert_int_equal(session_count(s), 2);
-	catalog_put(p->c, s);
-	assert_int_equal(catalog_get(p->c, one, &s), -ESTALE);
+	catalog_session_put(p->c, s);
+	assert_int_equal(catalog_session_get(p->c, one, &s), -ESTALE);
 	assert_int_not_equal(slot_of(p, "a", "one"), one);
-	assert_int_equal(catalog_get(p->c, slot_of(p, "a", "one"), &s), 0);
+	assert_int_equal(catalog_session_get(p->c, slot_of(p, "a", "one"), &s), 0);
 	assert_int_equal(session_count(s), 2);
-	catalog_put(p->c, s);
+	catalog_session_put(p->c, s);
 }
 
 static int count_fds(void)
@@ -116,9 +116,9 @@ static void keeps_few_indexes_open(void **state)
 	uint32_t first = slot_of(p, "a", "0");
 	held = hold(p, first);
 	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);) {
-		assert_int_equal(catalog_get(p->c, slot.slot, &s), 0);
+		assert_int_equal(catalog_session_get(p->c, slot.slot, &s), 0);
 		assert_int_equal(session_count(s), 1);
-		catalog_put(p->c, s);
+		catalog_session_put(p->c, s);
 	}
 	assert_true(count_fds() - before <= 512);
 	assert_int_equal(session_count(held), 1);
@@ -152,16 +152,16 @@ static void an_index_comes_back_as_it_was(void **state)
 		char name[32];
 		snprintf(name, sizeof name, "%d", i);
 		slots[i] = slot_of(p, "a", name);
-		assert_int_equal(catalog_get(p->c, slots[i], &s), 0);
-		catalog_put(p->c, s);
+		assert_int_equal(catalog_session_get(p->c, slots[i], &s), 0);
+		catalog_session_put(p->c, s);
 	}
 	assert_int_equal(count_fds() - before, 40);
 	size_t all = budget_used(&p->budget);
 	assert_true(all > 40 * sizeof(struct entry) * 3);
 	/* Now it wants half of what they take; those that are used, and the one used last, stay. */
 	held = hold(p, slots[0]);
-	assert_int_equal(catalog_get(p->c, slots[39], &s), 0);
-	catalog_put(p->c, s);
+	assert_int_equal(catalog_session_get(p->c, slots[39], &s), 0);
+	catalog_session_put(p->c, s);
 	p->budget.limit = all;
 	other.used = all / 2;
 	budget_enforce(&p->budget);
@@ -175,11 +175,11 @@ static void an_index_comes_back_as_it_was(void **state)
 	let_go(p, held);
 	for (int i = 0; i < 40; i++) {
 		struct buf name CLEANUP_BUF = BUF_INIT;
-		assert_int_equal(catalog_get(p->c, slots[i], &s), 0);
+		assert_int_equal(catalog_session_get(p->c, slots[i], &s), 0);
 		session_entry_name(s, 1, &name);
 		assert_true(span_is(buf_span(&name), "y"));
 		assert_int_equal(session_entry_by_name(s, span_of("x")), 2);
-		catalog_put(p->c, s);
+		catalog_session_put(p->c, s);
 	}
 	assert_int_equal(count_fds() - before, 1);
 	budget_unregister(&p->budget, &other);
@@ -200,12 +200,12 @@ static void a_file_that_says_eagain_is_not_asked_again(void **state)
 		close(fd);
 		skip();
 	}
-	assert_int_equal(catalog_get(p->c, slot, &s), -EAGAIN);
+	assert_int_equal(catalog_session_get(p->c, slot, &s), -EAGAIN);
 	assert_int_equal(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
 	close(fd);
-	assert_int_equal(catalog_get(p->c, slot, &s), 0);
+	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
 	assert_int_equal(session_count(s), 1);
-	catalog_put(p->c, s);
+	catalog_session_put(p->c, s);
 }
 
 /* To look at a file on another file system may wait, and is done on another thread; here one was looked at a moment
@@ -232,7 +232,7 @@ static void what_lies_elsewhere_is_known_before_it_is_given(void **state)
 	uint32_t slot = slot_of(p, "a", "one");
 	assert_int_not_equal(slot, NO_SLOT);
 	put(&other, target + sizeof "/dev/shm", HEADER("two", "/") ENTRY("x"));
-	int rc = catalog_get(p->c, slot, &s);
+	int rc = catalog_session_get(p->c, slot, &s);
 	unlink(target);
 	assert_int_equal(rc, -ESTALE);
 }
@@ -279,10 +279,10 @@ static void *use_sessions(void *arg)
 			if (!slot.sid)
 				atomic_fetch_add(&x->surprises, 1);
 			catalog_parent(c, slot.slot);
-			int rc = catalog_get(c, slot.slot, &s);
+			int rc = catalog_session_get(c, slot.slot, &s);
 			if (rc == 0) {
 				session_leaf(s);
-				catalog_put(c, s);
+				catalog_session_put(c, s);
 				atomic_fetch_add(&x->gets, 1);
 			} else if (rc != -ESTALE) {
 				atomic_store(&x->surprises, rc);
@@ -325,7 +325,7 @@ struct same {
 static void *get_one(void *arg)
 {
 	struct same *x = arg;
-	return catalog_get(x->c, x->slot, &x->got) == 0 ? x : NULL;
+	return catalog_session_get(x->c, x->slot, &x->got) == 0 ? x : NULL;
 }
 
 static void an_index_is_built_once(void **state)
@@ -355,7 +355,7 @@ static void an_index_is_built_once(void **state)
 		session_unlock(x[i].got);
 	for (int i = 0; i < 4; i++) {
 		session_rdlock(x[i].got);
-		catalog_put(p->c, x[i].got);
+		catalog_session_put(p->c, x[i].got);
 	}
 }
 

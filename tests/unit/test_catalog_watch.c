@@ -48,10 +48,10 @@ static uint32_t entries(struct place *p, const char *stem)
 {
 	struct session *s;
 	uint32_t slot = slot_of(p, "w", stem);
-	if (slot == NO_SLOT || catalog_get(p->c, slot, &s) < 0)
+	if (slot == NO_SLOT || catalog_session_get(p->c, slot, &s) < 0)
 		return NO_ENTRY;
 	uint32_t n = session_count(s);
-	catalog_put(p->c, s);
+	catalog_session_put(p->c, s);
 	return n;
 }
 
@@ -75,7 +75,7 @@ static size_t changes_of(struct place *p, const char *file, struct catalog_chang
 	*ret = (struct catalog_change){.died = NO_SLOT};
 	for (ssize_t i = 0; i < n; i++) {
 		struct slot_info info;
-		catalog_at(p->c, changes[i].place, &info);
+		catalog_session_at_place(p->c, changes[i].place, &info);
 		if (strcmp(info.file, file) != 0)
 			continue;
 		found++;
@@ -123,14 +123,14 @@ static void a_request_that_only_reads_asks_once_what_changed(void **state)
 	assert_int_equal(entries(p, "a"), 1);
 	for (uint32_t n = 2; n < 20; n++) {
 		append(p, "--w--/a.jsonl", ENTRY("e"));
-		catalog_reads(true);
+		catalog_set_reading(true);
 		assert_int_equal(entries(p, "a"), n);
 		unsigned once = reads;
 		assert_int_equal(entries(p, "a"), n);
 		assert_int_equal(count_projects(p), 1);
 		assert_true(catalog_is_watched(p->c));
 		assert_int_equal(reads, once);
-		catalog_reads(false);
+		catalog_set_reading(false);
 		assert_true(catalog_is_watched(p->c));
 		assert_int_equal(reads, once + 1);
 		append(p, "--w--/a.jsonl", "\n");
@@ -457,22 +457,22 @@ static void ask_for(struct writer *w, int round, const char *project, const char
 	int rc = catalog_slot_now(w->p->c, slot.slot, &slot);
 	if (rc < 0 || slot.st.st_size != size)
 		miss(w, round, project, stem, "catalog_slot_now", rc < 0 ? rc : (long)slot.st.st_size);
-	rc = catalog_get(w->p->c, slot.slot, &s);
+	rc = catalog_session_get(w->p->c, slot.slot, &s);
 	if (rc < 0) {
 		miss(w, round, project, stem, "catalog_get", rc);
 		return;
 	}
 	if (session_size(s) != (uint64_t)size)
 		miss(w, round, project, stem, "session_size", (long)session_size(s));
-	catalog_put(w->p->c, s);
+	catalog_session_put(w->p->c, s);
 }
 
 /* As one request, and as one that asks anew at each step. */
 static void look_for(struct writer *w, int round, const char *project, const char *stem, long size)
 {
-	catalog_reads(true);
+	catalog_set_reading(true);
 	ask_for(w, round, project, stem, size);
-	catalog_reads(false);
+	catalog_set_reading(false);
 	ask_for(w, round, project, stem, size);
 }
 
@@ -542,8 +542,8 @@ static void *browse(void *arg)
 		while (catalog_project_next(p->c, &cookie, &project))
 			;
 		while (catalog_slot_next(p->c, NO_SLOT, &at, &slot)) {
-			if (catalog_get(p->c, slot.slot, &s) == 0)
-				catalog_put(p->c, s);
+			if (catalog_session_get(p->c, slot.slot, &s) == 0)
+				catalog_session_put(p->c, s);
 		}
 		catalog_latest(p->c, NO_SLOT, &slot);
 	}

@@ -244,7 +244,7 @@ static void what_is_as_it_was_is_no_event(void **state)
 	events_tell(w->events, &all, 1);
 	assert_string_equal(told(w), "");
 	unlink(at(&w->place, A));
-	assert_false(catalog_at(w->place.c, all.place, &s));
+	assert_false(catalog_session_at_place(w->place.c, all.place, &s));
 	assert_int_equal(strncmp(told(w), "\"event\":\"deleted\"", 17), 0);
 	events_tell(w->events, &all, 1);
 	assert_string_equal(told(w), "");
@@ -298,10 +298,10 @@ bool __real_catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *coo
 bool __wrap_catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret);
 bool __real_catalog_project(struct catalog *c, uint32_t project, struct project_info *ret);
 bool __wrap_catalog_project(struct catalog *c, uint32_t project, struct project_info *ret);
-bool __real_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
-bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
-int __real_catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
-int __wrap_catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
+bool __real_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret);
+bool __wrap_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret);
+int __real_catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret);
+int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret);
 
 /* The files keep their inodes, in another order; two names are of one file. */
 static struct slot_info moving(uint32_t place)
@@ -327,17 +327,17 @@ bool __wrap_catalog_project(struct catalog *c, uint32_t project, struct project_
 	return true;
 }
 
-bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
+bool __wrap_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
 	if (!is_moving)
-		return __real_catalog_at(c, place, ret);
+		return __real_catalog_session_at_place(c, place, ret);
 	*ret = moving(place);
 	return has_moved == (place >= MOVED);
 }
 
-int __wrap_catalog_get(struct catalog *c, uint32_t slot, struct session **ret)
+int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return is_moving ? -ESTALE : __real_catalog_get(c, slot, ret);
+	return is_moving ? -ESTALE : __real_catalog_session_get(c, slot, ret);
 }
 
 /* Comparing each of those that went with each of those that came takes a minute of a processor's time. */

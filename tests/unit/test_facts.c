@@ -269,14 +269,14 @@ static void sum_with_models(struct place *p, int models, bool is_usual)
 	assert_true(of->model.n == 4 && of->model.p[3] == 'A' + (ENTRIES - 1) % models);
 
 	struct session *s;
-	assert_int_equal(catalog_get(p->c, list->v[0].slot, &s), 0);
+	assert_int_equal(catalog_session_get(p->c, list->v[0].slot, &s), 0);
 	atomic_store(&bytes, 0);
 	assert_int_equal(render_info_json(s, "used.jsonl", &info), 0);
 	assert_true(!is_usual || atomic_load(&bytes) < text.n / 4);
 	buf_addc(&info, '\0');
 	assert_non_null(strstr(info.p, "\"totalTokens\": 9000,"));
 	assert_non_null(strstr(info.p, "\"assistant\": 3000"));
-	catalog_put(p->c, s);
+	catalog_session_put(p->c, s);
 	facts_release(list);
 	facts_close(f);
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#define SLOTS_MOST 16u
+#define SLOTS_MAX 16u
 
 #include "../../src/catalog/slots.c"
 
@@ -44,10 +44,10 @@ static void says_in_time_that_numbers_run_out(void **state)
 	put(p, "w/b.jsonl", HEADER("b", "/"));
 	open_place(p);
 	uint32_t kept = look_for(p, "a");
-	for (unsigned used = 2; used < SLOTS_MOST + 4; used++) {
-		assert_int_equal(count_said("7/8 of the numbers"), used >= SLOTS_MANY);
-		assert_int_equal(count_said("no numbers are left for new sessions"), used > SLOTS_MOST);
-		assert_int_equal(look_for(p, "b") == NO_SLOT, used > SLOTS_MOST);
+	for (unsigned used = 2; used < SLOTS_MAX + 4; used++) {
+		assert_int_equal(count_said("7/8 of the numbers"), used >= SLOTS_WARN_AT);
+		assert_int_equal(count_said("no numbers are left for new sessions"), used > SLOTS_MAX);
+		assert_int_equal(look_for(p, "b") == NO_SLOT, used > SLOTS_MAX);
 		replace(p, "w/b.jsonl", HEADER("b", "/"));
 		wait_stale();
 		look_for(p, "b");

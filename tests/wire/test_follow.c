@@ -15,8 +15,8 @@ static atomic_uint looked; /* how many of them were looked at once more */
 
 ssize_t __real_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
 ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
-bool __real_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
-bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
+bool __real_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret);
+bool __wrap_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret);
 int __real_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 
@@ -31,10 +31,10 @@ ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct
 	return CHANGED;
 }
 
-bool __wrap_catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret)
+bool __wrap_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
 	if (!atomic_load(&begun))
-		return __real_catalog_at(c, place, ret);
+		return __real_catalog_session_at_place(c, place, ret);
 	*ret = (struct slot_info){.slot = place, .place = place};
 	return true;
 }

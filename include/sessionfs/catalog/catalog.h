@@ -4,7 +4,7 @@
  * A slot is one session file at one generation. Its number is never reused in
  * one mount: a file that was replaced or rewritten gets a new slot and keeps its names. Finding the files costs one
  * readdir a directory. A header is read only when a call needs what is in it (is it a session, its SID, the project of
- * a flat file). An index is built only for catalog_get.
+ * a flat file). An index is built only for catalog_session_get.
  *
  * Every call sees what is on the disk. Where inotify reports every change (`watch`), the call first takes in the
  * pending events. Elsewhere (network filesystems, other FUSE filesystems, linked files) it looks at the disk again if
@@ -24,7 +24,7 @@ struct catalog;
 
 struct catalog_options {
 	/* Limits the memory of the indexes. Beyond it the least recently used are dropped, but never the one used last.
-	 * catalog_get and catalog_put settle it. Must outlive the catalog. */
+	 * catalog_session_get and catalog_session_put settle it. Must outlive the catalog. */
 	struct budget *budget;
 	bool watch;        /* note changes for catalog_wait, and use inotify */
 	unsigned fresh_ms; /* how long a look stays valid without inotify; 0: CATALOG_FRESH_MS */
@@ -46,7 +46,7 @@ struct project_info {
 	uint32_t project;
 	const char *name;      /* component; lives as long as the catalog */
 	struct timespec mtime; /* newest session's */
-	mode_t mode;           /* as catalog_mode, for its directory and the classes of `gid` */
+	mode_t mode;           /* as catalog_root_mode, for its directory and the classes of `gid` */
 	gid_t gid;             /* of its directory on disk */
 	mode_t names_mode;     /* which of these classes may list all its sessions: 0700, 0070 and 0007 */
 	bool watched;          /* catalog_wait will report its every change */
@@ -84,7 +84,7 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* Call after a write to that session: removes leftover temporary files from its directory (catalog_options.tidy). Costs
  * nothing if none was seen there. */
-void catalog_tidy(struct catalog *c, uint32_t slot);
+void catalog_remove_leftovers(struct catalog *c, uint32_t slot);
 /* Newest by mtime, then the greater name, in one project or (NO_SLOT) all, but for deeper directories and archives.
  * False if there is none. */
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);
@@ -93,16 +93,16 @@ struct timespec catalog_mtime(struct catalog *c);
 
 /* What each class may do with the names in the source: r to list them, x to reach one. The classes are those of the
  * user that we run as, who may do both, and of a group (NULL: the source's). */
-mode_t catalog_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid);
+mode_t catalog_root_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid);
 /* Which classes of (uid, gid) may list every directory of sessions: 0700, 0070 and 0007. */
-mode_t catalog_names_mode(struct catalog *c, uid_t uid, gid_t gid);
+mode_t catalog_list_all_mode(struct catalog *c, uid_t uid, gid_t gid);
 
 /* Whether catalog_wait will report every change under the source. */
 bool catalog_is_watched(struct catalog *c);
 
 /* The calling thread begins a request that only reads, or ends it. In between only its first call asks what changed
  * before: that the request sees. What changes later, the next one sees. */
-void catalog_reads(bool begins);
+void catalog_set_reading(bool begins);
 
 /* A change since the last catalog_wait. */
 struct catalog_change {
@@ -116,11 +116,11 @@ struct catalog_change {
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
 void catalog_wake(struct catalog *c);
 /* Has catalog_wait report the session, for what is said of it elsewhere. */
-void catalog_note(struct catalog *c, uint32_t slot);
+void catalog_add_change(struct catalog *c, uint32_t slot);
 /* What is at a place: true if it is a session. Otherwise slot is NO_SLOT, and only project, stem, sid and file are
  * filled in, as last known (or NO_SLOT and NULL). Does not read all headers: even a session has no `sid` until another
  * call has read them. */
-bool catalog_at(struct catalog *c, uint32_t place, struct slot_info *ret);
+bool catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret);
 
 /* What is known at this moment: with `watch` nothing is waited for, but looked at later by catalog_wait. */
 struct catalog_status {
@@ -144,8 +144,8 @@ struct slot_state {
 /* All sessions in the order of their slots; the caller frees *ret. If nothing has changed since *serial was returned
  * (0: never), *ret is NULL; `ret` itself can be NULL, too. 0, or a negative errno: then what is not in *ret may be
  * there all the same, and the next call finds a change. */
-int catalog_all(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n);
-/* The serial that catalog_all would return; 0 if something cannot be looked at now. */
+int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n);
+/* The serial that catalog_list_states would return; 0 if something cannot be looked at now. */
 uint64_t catalog_serial(struct catalog *c);
 
 /* The session this one was forked from (sessionfs(5), "A session"); NO_SLOT if it is not in the mount. */
@@ -155,20 +155,21 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot);
 bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret);
 /* Has catalog_wait report the sessions whose parent or forks are others now, if anybody has asked for these, and if
  * catalog_is_watched. Call it after changes. It takes long if there are many sessions, and one came or went. */
-void catalog_follow_forks(struct catalog *c);
+void catalog_report_forks(struct catalog *c);
 
-/* The slot's index, grown to what the file holds now and locked for reading. catalog_put unlocks it and gives it back.
- * A thread may hold one index at a time: growing one waits for its readers. 0, -ESTALE if the
- * slot was replaced or is gone, or another negative errno. */
-int catalog_get(struct catalog *c, uint32_t slot, struct session **ret);
+/* The slot's index, grown to what the file holds now and locked for reading. catalog_session_put unlocks it and gives
+ * it back. A thread may hold one index at a time: growing one waits for its readers. 0, -ESTALE if the slot was
+ * replaced or is gone, or another negative errno. */
+int catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret);
 /* The same, but checks whether the file has grown even if it was looked at a moment ago. */
-int catalog_get_now(struct catalog *c, uint32_t slot, struct session **ret);
-/* catalog_get for the tables of all sessions: if the index is made for that, the lines they need are not read again. */
+int catalog_session_get_fresh(struct catalog *c, uint32_t slot, struct session **ret);
+/* catalog_session_get for the tables of all sessions: if the index is made for that, the lines they need are not read
+ * again. */
 int catalog_get_to_read(struct catalog *c, uint32_t slot, struct session **ret);
-void catalog_put(struct catalog *c, struct session *s);
+void catalog_session_put(struct catalog *c, struct session *s);
 /* Call when something is answered without this session, which cannot be read (error_is_about_file): that is logged
  * once, until an index of the session can be made again. */
-void catalog_unread(struct catalog *c, uint32_t slot, int err);
+void catalog_log_unreadable(struct catalog *c, uint32_t slot, int err);
 
 /* For --check: calls fn for every file under the source that header_name knows, and every directory that cannot be
  * read, in byte order of the relative path. `reason` says why the file is not listed; NULL for a session. Stops when fn
