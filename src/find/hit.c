@@ -196,9 +196,9 @@ static void hit_add_cell(struct span text, bool is_said, char end, struct buf *o
 {
 	size_t start = out->n;
 
-	text_cell(text, out);
+	text_add_cell(text, out);
 	if (is_said)
-		text_one_line(out, start);
+		text_flatten_from(out, start);
 	buf_addc(out, end);
 }
 

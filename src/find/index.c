@@ -28,8 +28,8 @@ static void add_text_cell(struct span text, struct buf *out)
 {
 	buf_adds(out, "<td>");
 	size_t start = out->n;
-	html_text(text, out);
-	text_one_line(out, start);
+	html_add_text(text, out);
+	text_flatten_from(out, start);
 	buf_adds(out, "</td>");
 }
 
@@ -58,7 +58,7 @@ static void index_add_amount(double value, struct buf *out)
 static void add_number_cell(bool has, double counted, double all, void (*add)(double value, struct buf *out),
                             struct buf *out)
 {
-	void (*add_exactly)(double value, struct buf *out) = add == html_count ? number_add : add;
+	void (*add_exactly)(double value, struct buf *out) = add == html_add_count ? number_add : add;
 	bool has_more = isfinite(all) && fabs(all - counted) >= AMOUNT_LEAST;
 	buf_adds(out, "<td class=\"right\"");
 	if (has && isfinite(counted)) {
@@ -66,7 +66,7 @@ static void add_number_cell(bool has, double counted, double all, void (*add)(do
 		buf_adds(out, " data-v=\"");
 		number_add(counted, out);
 		buf_addc(out, '"');
-		if ((add == html_count && counted >= 1000) || has_more) {
+		if ((add == html_add_count && counted >= 1000) || has_more) {
 			buf_adds(out, " title=\"");
 			add_exactly(has_more ? all : counted, out);
 			buf_adds(out, has_more ? " with entries counted elsewhere\"" : "\"");
@@ -89,15 +89,15 @@ static int index_add_session(const struct fact *f, int64_t now,
 	if (rc < 0)
 		return rc;
 	buf_adds(out, "<tr><th scope=\"row\"><a href=\"");
-	html_path(buf_span(&path), out);
+	html_add_url(buf_span(&path), out);
 	buf_adds(out, "\">");
-	html_text(of->title, out);
+	html_add_text(of->title, out);
 	buf_adds(out, "</a></th>");
 	add_text_cell(span_of(f->project), out);
 	add_time_cell(of->modified, out);
 	add_time_cell(of->created, out);
 	add_number_cell(true, of->messages, of->messages, number_add, out);
-	add_number_cell(of->has_usage, f->counted.total, of->usage.total, html_count, out);
+	add_number_cell(of->has_usage, f->counted.total, of->usage.total, html_add_count, out);
 	add_number_cell(of->has_usage, f->counted.cost, of->usage.cost, index_add_amount, out);
 	add_text_cell(of->model, out);
 	buf_adds(out, "<td>");
@@ -119,7 +119,7 @@ static void add_sums(const struct fact_list *list, struct buf *out)
 	buf_addf(out, "%zu session%s", list->n, list->n == 1 ? "" : "s");
 	if (tokens > 0 && isfinite(tokens)) {
 		buf_adds(out, ", ");
-		html_count(tokens, out);
+		html_add_count(tokens, out);
 		buf_adds(out, " tokens");
 	}
 	if (cost >= AMOUNT_LEAST && isfinite(cost)) {

@@ -150,12 +150,12 @@ static int gather_label_row(const struct session *s, uint32_t entry, struct buf 
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	session_entry_name(s, entry, &name);
-	text_cell(buf_span(&name), out);
+	text_add_cell(buf_span(&name), out);
 	buf_addc(out, '\t');
 	if (session_entry(s, entry)->time != NO_TIME)
 		number_add_time((double)session_entry(s, entry)->time, out);
 	buf_addc(out, '\t');
-	int rc = render_label_cells(s, entry, out);
+	int rc = render_add_label_cells(s, entry, out);
 	return rc < 0 ? rc : buf_err(&name);
 }
 

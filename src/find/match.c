@@ -96,7 +96,7 @@ static enum verdict index_says(const struct session *s, uint32_t i, const struct
 
 	switch (t->kind) {
 	case TERM_WORD:
-		return entry_text_any_of(e->type) ? UNKNOWN : NO;
+		return entry_text_type_has_any(e->type) ? UNKNOWN : NO;
 	case TERM_ROLE:
 		return e->role == ROLE_NONE ? NO : is_name(record_role_name(e->role), t->text);
 	case TERM_TYPE:
@@ -162,7 +162,7 @@ static int uses(struct matcher *m, const struct session *s, const struct record 
 		if (t->kind == TERM_IS)
 			*ret = call.nested == NESTED_FAILED;
 		else if (is_file)
-			*ret = file_of_call(s, &call, &m->value) && text_contains(buf_span(&m->value), t->text);
+			*ret = call_file_path(s, &call, &m->value) && text_contains(buf_span(&m->value), t->text);
 		else
 			*ret = match_is_text(m, call.name, t->text);
 	}

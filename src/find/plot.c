@@ -233,11 +233,11 @@ static void plot_add_name(struct span name, size_t characters, struct buf *out)
 	struct span first = utf8_first(name, characters);
 
 	buf_addspan(&text, first);
-	text_one_line(&text, 0);
+	text_flatten_from(&text, 0);
 	for (size_t i = 0; i + 2 < text.n; i++)
 		if (memcmp(text.p + i, "\xef\xbf", 2) == 0 && (unsigned char)text.p[i + 2] >= 0xbe)
 			text.p[i + 2] = '\xbd';
-	html_text(buf_span(&text), out);
+	html_add_text(buf_span(&text), out);
 	buf_adds(out, first.n < name.n ? "\u2026" : "");
 }
 
@@ -255,7 +255,7 @@ static void plot_add_short(double value, struct buf *out)
 static void plot_add_amount(const struct plot *p, double value, struct buf *out)
 {
 	if (p->by_tokens)
-		html_count(value, out);
+		html_add_count(value, out);
 	else
 		html_dollars(value, PLOT_FINE_AMOUNT, out);
 }

@@ -40,11 +40,11 @@ static int secrets_add_rows(struct look *l, struct span text, uint64_t off)
 		buf_reset(&name);
 		if (entry < session_count(l->session) && session_entry(l->session, entry)->offset <= at)
 			session_entry_name(l->session, entry, &name);
-		text_cell(span_of(l->fact->project), &l->rows);
+		text_add_cell(span_of(l->fact->project), &l->rows);
 		buf_addc(&l->rows, '\t');
-		text_cell(span_of(l->fact->stem), &l->rows);
+		text_add_cell(span_of(l->fact->stem), &l->rows);
 		buf_addc(&l->rows, '\t');
-		text_cell(buf_span(&name), &l->rows);
+		text_add_cell(buf_span(&name), &l->rows);
 		buf_addf(&l->rows, "\t%s\t%.*s\t%zu\n", secret_kind(secret), (int)secret_prefix_size(secret),
 		         text.p + secret->at, secret->n);
 		rc = cancel_check();

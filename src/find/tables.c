@@ -19,16 +19,16 @@
 static void add_said(struct span text, struct buf *out)
 {
 	size_t start = out->n;
-	text_cell(text, out);
-	text_one_line(out, start);
+	text_add_cell(text, out);
+	text_flatten_from(out, start);
 }
 
 /* The two cells that lead to the session's directory, each with a TAB behind it. */
 static void add_place(const struct fact *f, struct buf *out)
 {
-	text_cell(span_of(f->project), out);
+	text_add_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
-	text_cell(span_of(f->stem), out);
+	text_add_cell(span_of(f->stem), out);
 	buf_addc(out, '\t');
 }
 
@@ -49,7 +49,7 @@ static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 	if (parent == NO_SLOT || catalog_slot(c, parent, &s) < 0 || !catalog_project(c, s.project, &p))
 		return;
 	buf_addf(&path, "projects/%s/%s", p.name, s.stem);
-	text_cell(buf_span(&path), out);
+	text_add_cell(buf_span(&path), out);
 	out->err = buf_err(&path) ? buf_err(&path) : out->err;
 }
 
@@ -115,7 +115,7 @@ static void tables_add_key(const struct fact *f, const struct fact_use *use, str
 	date_name(use->date, day);
 	buf_adds(out, day);
 	buf_addc(out, '\t');
-	text_cell(span_of(f->project), out);
+	text_add_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
 	add_said(use->model, out);
 }
@@ -185,7 +185,7 @@ static int add_problems(struct catalog *c, const struct fact *f, struct buf *out
 	size_t n = session_problem_count(s);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
-		text_cell(span_of(f->file), out);
+		text_add_cell(span_of(f->file), out);
 		buf_addc(out, '\t');
 		add_place(f, out);
 		buf_addf(out, "%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
@@ -201,7 +201,7 @@ static int add_no_session(void *arg, const char *file, uint32_t slot, const char
 	(void)slot;
 	/* Directories that cannot be read are reported, too. */
 	if (reason && header_name(file, NULL) != NAME_OTHER) {
-		text_cell(span_of(file), out);
+		text_add_cell(span_of(file), out);
 		buf_addf(out, "\t\t\t\t\t%s\n", reason);
 	}
 	return cancel_check();
@@ -288,7 +288,7 @@ int table_labels(const struct fact_list *list, struct buf *out)
 		qsort(all, n, sizeof *all, labelled_cmp);
 	buf_adds(out, LABELS_HEADING);
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		render_label_cell(all[i].label->text, out);
+		render_add_label_cell(all[i].label->text, out);
 		buf_addc(out, '\t');
 		add_place(all[i].fact, out);
 		buf_addspan(out, all[i].label->row);

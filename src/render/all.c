@@ -11,11 +11,11 @@
 #include <stdlib.h>
 
 /* One that says something is looked for among the first entries: so many are read, none longer than that. */
-enum { LOOKED_AT = 1024, PROBES = 8, PROBE_BYTES = 64 * 1024 };
+enum { ALL_ENTRIES_TRIED = 1024, ALL_PROBES_MAX = 8, PROBE_BYTES = 64 * 1024 };
 
 /* Whatever was before, it stays. */
-static int items_newer(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret,
-                       size_t *ret_n)
+static int all_items_newer(const struct render_target *p, uint32_t first, uint32_t last, struct render_totals *t,
+                           void **ret, size_t *ret_n)
 {
 	uint32_t count = session_count(p->session);
 	size_t n = first < count ? count - first : 0;
@@ -31,14 +31,14 @@ static int items_newer(const struct place *p, uint32_t first, uint32_t last, str
 	return 0;
 }
 
-static int items_all(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
+static int all_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n)
 {
-	return items_newer(p, 0, NO_ENTRY, t, ret, ret_n);
+	return all_items_newer(p, 0, NO_ENTRY, t, ret, ret_n);
 }
 
 /* Appends the lines of a part. `prefix` holds the ID and a blank, `id` bytes; what each line says it is comes behind.
  */
-static int lines_add(const struct entry_text *parts, struct buf *prefix, size_t id, struct buf *out)
+static int all_add_lines(const struct entry_text *parts, struct buf *prefix, size_t id, struct buf *out)
 {
 	prefix->n = id;
 	buf_addspan(prefix, buf_span(&parts->what));
@@ -59,7 +59,7 @@ static int lines_add(const struct entry_text *parts, struct buf *prefix, size_t 
 	return 0;
 }
 
-static int all_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+static int all_segment(const struct render_target *p, const void *item, bool is_first, struct reader *reader,
                        struct usage *usage, struct buf *out)
 {
 	struct buf *prefix = &reader->scratch[2];
@@ -67,7 +67,7 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	struct record r;
 
 	(void)is_first, (void)usage;
-	if (!entry_text_any_of(session_entry(p->session, i)->type))
+	if (!entry_text_type_has_any(session_entry(p->session, i)->type))
 		return 0;
 	int rc = session_read(p->session, i, reader, &r);
 	if (rc < 0)
@@ -78,7 +78,7 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 	size_t id = prefix->n;
 	struct entry_text parts = {.what = reader->scratch[0], .text = reader->scratch[1]};
 	entry_text_begin(&parts, &r);
-	while ((rc = entry_text_next(&parts)) > 0 && (rc = lines_add(&parts, prefix, id, out)) == 0)
+	while ((rc = entry_text_next(&parts)) > 0 && (rc = all_add_lines(&parts, prefix, id, out)) == 0)
 		;
 	reader->scratch[0] = parts.what;
 	reader->scratch[1] = parts.text;
@@ -87,24 +87,24 @@ static int all_segment(const struct place *p, const void *item, bool is_first, s
 
 const struct producer producer_all_txt = {
     .item = sizeof(uint32_t),
-    .list = items_all,
-    .newer = items_newer,
+    .list = all_items,
+    .newer = all_items_newer,
     .segment = all_segment,
 };
 
 /* Most sessions say something at once. */
-bool render_all_begins(const struct session *s)
+bool render_all_exists(const struct session *s)
 {
 	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
 	struct line line CLEANUP_LINE = LINE_INIT;
-	uint32_t count = session_count(s), n = count < LOOKED_AT ? count : LOOKED_AT;
+	uint32_t count = session_count(s), n = count < ALL_ENTRIES_TRIED ? count : ALL_ENTRIES_TRIED;
 	unsigned probes = 0;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < n && rc == 0 && probes < PROBES; i++) {
+	for (uint32_t i = 0; i < n && rc == 0 && probes < ALL_PROBES_MAX; i++) {
 		const struct entry *e = session_entry(s, i);
 		struct record r;
-		if (!entry_text_any_of(e->type) || e->length > PROBE_BYTES)
+		if (!entry_text_type_has_any(e->type) || e->length > PROBE_BYTES)
 			continue;
 		probes++;
 		rc = session_load(s, i, &line, &r);

@@ -36,7 +36,7 @@ static void branch_labels_release(struct branch_labels *b)
 }
 
 /* Whether the id of this entry was seen before; now it is. */
-static bool branch_sees(struct branch_labels *b, uint32_t owner)
+static bool branch_mark_seen(struct branch_labels *b, uint32_t owner)
 {
 	if (owner == NO_ENTRY)
 		return true;
@@ -47,7 +47,7 @@ static bool branch_sees(struct branch_labels *b, uint32_t owner)
 }
 
 /* Whether pi finds the parent of what names this id as that. */
-static bool holds_others(struct json_value id)
+static bool id_can_be_parent(struct json_value id)
 {
 	return (id.kind == JSON_STRING || id.kind == JSON_NUMBER) && json_is_truthy(id);
 }
@@ -60,7 +60,7 @@ static int branch_read_path(struct branch_labels *b, const struct branch_line *v
 		int rc = cancel_check();
 		if (rc < 0)
 			return rc;
-		branch_sees(b, v[k].entry);
+		branch_mark_seen(b, v[k].entry);
 		if (session_entry(b->s, v[k].entry)->type != RECORD_LABEL)
 			continue;
 		rc = session_load(b->s, v[k].entry, &b->line, &r);
@@ -75,7 +75,7 @@ static int branch_read_path(struct branch_labels *b, const struct branch_line *v
 }
 
 /* Appends the label that a record sets, with its kind before it. What pi takes for false is none. */
-static int branch_label(struct branch_labels *b, uint32_t record, struct buf *out)
+static int branch_add_label(struct branch_labels *b, uint32_t record, struct buf *out)
 {
 	struct record r = {0};
 	int rc = record == NO_ENTRY ? 0 : session_load(b->s, record, &b->line, &r);
@@ -87,15 +87,15 @@ static int branch_label(struct branch_labels *b, uint32_t record, struct buf *ou
 }
 
 /* 1 if the path gives the label that the session has, 0 if not. */
-static int branch_gives(struct branch_labels *b, const struct label_change *change)
+static int branch_sets_label(struct branch_labels *b, const struct label_change *change)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT, given CLEANUP_BUF = BUF_INIT;
 	uint32_t record = b->given[change - b->changes];
 	if (record == change->record)
 		return 1;
-	int rc = branch_label(b, change->record, &now);
+	int rc = branch_add_label(b, change->record, &now);
 	if (rc == 0)
-		rc = branch_label(b, record, &given);
+		rc = branch_add_label(b, record, &given);
 	return rc < 0 ? rc : span_eq(buf_span(&now), buf_span(&given));
 }
 
@@ -112,17 +112,17 @@ static int branch_add_labels(struct branch_labels *b, struct branch_line *v, siz
 	int rc = branch_read_path(b, v, path);
 	if (rc == 0)
 		rc = session_load(b->s, v[path - 1].entry, &b->line, &r);
-	if (rc < 0 || !holds_others(r.id))
+	if (rc < 0 || !id_can_be_parent(r.id))
 		return rc;
-	branch_sees(b, session_entry_by_id(b->s, r.id));
+	branch_mark_seen(b, session_entry_by_id(b->s, r.id));
 	for (size_t k = 0; k < path; k++) {
 		const struct label_change *change = session_label_change_find(b->changes, b->n, v[k].entry);
-		rc = change ? branch_gives(b, change) : 1;
+		rc = change ? branch_sets_label(b, change) : 1;
 		if (rc == 0)
 			rc = session_load(b->s, change->record, &b->line, &r);
 		if (rc < 0)
 			return rc;
-		if (rc > 0 || !holds_others(r.id) || branch_sees(b, session_entry_by_id(b->s, r.id)))
+		if (rc > 0 || !id_can_be_parent(r.id) || branch_mark_seen(b, session_entry_by_id(b->s, r.id)))
 			continue;
 		v[*n] = (struct branch_line){change->record, v[*n - 1].entry};
 		++*n;
@@ -130,13 +130,13 @@ static int branch_add_labels(struct branch_labels *b, struct branch_line *v, siz
 	return 0;
 }
 
-static int branch_lines(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
+static int branch_lines(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n)
 {
 	struct branch_labels b CLEANUP(branch_labels_release) = {.s = p->session, .line = LINE_INIT};
 	uint32_t *path CLEANUP_FREE = NULL;
 	void *items = NULL;
 	size_t n = 0;
-	int rc = items_path(p, t, &items, &n);
+	int rc = path_items(p, t, &items, &n);
 	path = items;
 	if (rc == 0)
 		rc = session_label_changes(p->session, 0, UINT32_MAX, &b.changes, &b.n);
@@ -157,13 +157,13 @@ static int branch_lines(const struct place *p, struct totals *t, void **ret, siz
 	return 0;
 }
 
-static int branch_front(const struct place *p, const struct totals *t, struct buf *out)
+static int branch_front(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	(void)t;
-	if (!migrated_differs(p->session))
+	if (!session_is_migrated(p->session))
 		return render_header_json(p->session, out);
-	int rc = migrated_header(session_header(p->session), &made);
+	int rc = migrated_add_header(session_header(p->session), &made);
 	json_stringify((struct json_value){.kind = JSON_OBJECT, .text = buf_span(&made)}, out);
 	buf_addc(out, '\n');
 	return rc < 0 ? rc : buf_err(out);
@@ -178,8 +178,8 @@ static void branch_add_key(const char *key, struct json_value v, struct buf *out
 }
 
 /* A label as pi writes it. */
-static int branch_label_line(const struct session *s, const struct branch_line *l, struct reader *reader,
-                             struct buf *out)
+static int branch_add_label_line(const struct session *s, const struct branch_line *l, struct reader *reader,
+                                 struct buf *out)
 {
 	struct buf *parent = &reader->scratch[0];
 	struct record r;
@@ -202,7 +202,7 @@ static int branch_label_line(const struct session *s, const struct branch_line *
 	return 0;
 }
 
-static int branch_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+static int branch_segment(const struct render_target *p, const void *item, bool is_first, struct reader *reader,
                           struct usage *usage, struct buf *out)
 {
 	const struct branch_line *l = item;
@@ -210,13 +210,13 @@ static int branch_segment(const struct place *p, const void *item, bool is_first
 	int rc;
 	(void)is_first, (void)usage;
 	if (l->before != NO_ENTRY) {
-		rc = branch_label_line(p->session, l, reader, out);
-	} else if (migrated_differs(p->session)) {
+		rc = branch_add_label_line(p->session, l, reader, out);
+	} else if (session_is_migrated(p->session)) {
 		struct buf *made = &reader->scratch[0];
 		buf_reset(made);
 		rc = session_read(p->session, l->entry, reader, &r);
 		if (rc == 0)
-			rc = migrated_entry(p->session, l->entry, &r, made);
+			rc = migrated_add_entry(p->session, l->entry, &r, made);
 		if (rc == 0)
 			json_stringify((struct json_value){.kind = JSON_OBJECT, .text = buf_span(made)}, out);
 	} else {

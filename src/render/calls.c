@@ -6,13 +6,13 @@
 #include "sessionfs/session/part.h"
 
 /* Lines of a longer message are made only when a result asks for them: perhaps none does. */
-#define KEPT_BYTES ((uint64_t)64 << 10)
+#define CALL_TEXTS_MAX ((uint64_t)64 << 10)
 
 /* The reader's scratch[2] has the texts of the calls of one message, scratch[3] the number of its entry and where each
  * ends. */
 
 /* The n-th text that is kept, if it is that of entry i. */
-static bool calls_find(uint32_t i, unsigned n, const struct reader *reader, struct span *ret)
+static bool call_texts_find(uint32_t i, unsigned n, const struct reader *reader, struct span *ret)
 {
 	const uint64_t *kept = (const void *)reader->scratch[3].p;
 	size_t count = reader->scratch[3].n / sizeof *kept;
@@ -27,13 +27,13 @@ static bool calls_find(uint32_t i, unsigned n, const struct reader *reader, stru
 	return true;
 }
 
-static void keep_number(struct buf *kept, uint64_t n)
+static void cache_add_number(struct buf *kept, uint64_t n)
 {
 	buf_add(kept, (const char *)&n, sizeof n);
 }
 
-static int calls_make(const struct session *s, uint32_t i, const struct record *r, call_text *make,
-                      struct reader *reader)
+static int call_texts_build(const struct session *s, uint32_t i, const struct record *r, call_text *make,
+                            struct reader *reader)
 {
 	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
 	struct buf *texts = &reader->scratch[2], *kept = &reader->scratch[3];
@@ -42,11 +42,11 @@ static int calls_make(const struct session *s, uint32_t i, const struct record *
 
 	buf_reset(texts);
 	buf_reset(kept);
-	keep_number(kept, i);
+	cache_add_number(kept, i);
 	while (rc == 0 && part_call_next(r, &call)) {
 		tool_read(call.name, call.arguments, &use);
 		make(s, &use, texts);
-		keep_number(kept, texts->n);
+		cache_add_number(kept, texts->n);
 		rc = cancel_check();
 	}
 	rc = buf_err(texts) ? buf_err(texts) : rc;
@@ -56,22 +56,24 @@ static int calls_make(const struct session *s, uint32_t i, const struct record *
 	return rc;
 }
 
-int calls_keep(const struct session *s, uint32_t i, const struct record *r, call_text *make, struct reader *reader)
+int call_texts_cache(const struct session *s, uint32_t i, const struct record *r, call_text *make,
+                     struct reader *reader)
 {
 	const struct entry *e = session_entry(s, i);
 
-	return e->flags & ENTRY_HAS_CALLS && e->length <= KEPT_BYTES ? calls_make(s, i, r, make, reader) : 0;
+	return e->flags & ENTRY_HAS_CALLS && e->length <= CALL_TEXTS_MAX ? call_texts_build(s, i, r, make, reader) : 0;
 }
 
-int calls_get(const struct session *s, uint32_t i, unsigned n, call_text *make, struct reader *reader, struct span *ret)
+int call_texts_get(const struct session *s, uint32_t i, unsigned n, call_text *make, struct reader *reader,
+                   struct span *ret)
 {
 	struct record r;
 
-	if (calls_find(i, n, reader, ret))
+	if (call_texts_find(i, n, reader, ret))
 		return 0;
 	int rc = session_read(s, i, reader, &r);
-	rc = rc == 0 ? calls_make(s, i, &r, make, reader) : rc;
+	rc = rc == 0 ? call_texts_build(s, i, &r, make, reader) : rc;
 	if (rc == 0)
-		calls_find(i, n, reader, ret);
+		call_texts_find(i, n, reader, ret);
 	return rc;
 }

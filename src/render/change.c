@@ -10,13 +10,13 @@
 #include <errno.h>
 
 /* A side of a hunk: its first line and how many there are. A side without lines is where the line before is. */
-struct range {
+struct diff_range {
 	int64_t first, count;
 };
 
 /* The next hunk. What is before it moves the sides by as much as they differ here. */
 struct hunk {
-	struct range before, after;
+	struct diff_range before, after;
 	bool changed;
 	struct buf lines, *out;
 };
@@ -39,7 +39,7 @@ static void hunk_add(struct hunk *h, char sign, struct span line)
 /* Appends the hunk if a line of it is a change, and begins the next behind it. */
 static void hunk_end(struct hunk *h)
 {
-	struct range *sides[] = {&h->before, &h->after};
+	struct diff_range *sides[] = {&h->before, &h->after};
 	struct buf *out = h->out;
 
 	for (int i = 0; i < 2; i++) {
@@ -47,7 +47,7 @@ static void hunk_end(struct hunk *h)
 		if (h->changed)
 			buf_addf(out, "%s%lld,%lld", i ? " +" : "@@ -", (long long)(first < least ? least : first),
 			         (long long)sides[i]->count);
-		*sides[i] = (struct range){sides[i]->first + sides[i]->count, 0};
+		*sides[i] = (struct diff_range){sides[i]->first + sides[i]->count, 0};
 	}
 	if (h->changed) {
 		buf_adds(out, " @@\n");
@@ -71,7 +71,7 @@ struct diff_row {
 /* A number of more digits is none that anybody wrote. */
 enum { DIGITS = 15 };
 
-static bool read_row(struct span line, struct diff_row *ret)
+static bool parse_diff_row(struct span line, struct diff_row *ret)
 {
 	size_t i = 1, digits = 0;
 
@@ -101,7 +101,7 @@ static void change_add_rows(struct span diff, struct buf *out)
 	struct span line;
 
 	while (span_line(&diff, &line)) {
-		if (!read_row(line, &row)) {
+		if (!parse_diff_row(line, &row)) {
 			out->n = start;
 			return;
 		}
@@ -122,7 +122,7 @@ static void change_add_rows(struct span diff, struct buf *out)
 /* --- the arguments ------------------------------------------------------------------ */
 
 /* The pieces of a file that a call names are shown as if they were all of it. */
-static int add_piece(void *arg, struct span old_text, struct span new_text)
+static int change_add_piece(void *arg, struct span old_text, struct span new_text)
 {
 	struct hunk *h = arg;
 	struct span line;
@@ -135,7 +135,7 @@ static int add_piece(void *arg, struct span old_text, struct span new_text)
 	return 0;
 }
 
-static int add_of_arguments(const struct part_call *call, bool is_write, struct buf *out)
+static int change_add_from_arguments(const struct part_call *call, bool is_write, struct buf *out)
 {
 	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
 	struct hunk h CLEANUP(hunk_release) = {{1, 0}, {1, 0}, .out = out};
@@ -146,9 +146,9 @@ static int add_of_arguments(const struct part_call *call, bool is_write, struct 
 	if (use.edits.kind != JSON_ARRAY || use.edits_text.n)
 		use.edits.kind = JSON_NONE;
 	if (!is_write)
-		return tool_edits(&use, add_piece, &h);
+		return tool_edits(&use, change_add_piece, &h);
 	json_decode(use.content.text, JSON_CLEAN, &content);
-	add_piece(&h, SPAN_LIT(""), buf_span(&content));
+	change_add_piece(&h, SPAN_LIT(""), buf_span(&content));
 	if (content.n && content.p[content.n - 1] != '\n')
 		buf_adds(out, "\\ No newline at end of file\n");
 	return buf_err(&content);
@@ -156,13 +156,13 @@ static int add_of_arguments(const struct part_call *call, bool is_write, struct 
 
 /* --- all of them ---------------------------------------------------------------------- */
 
-bool change_is_done(const struct session *s, const struct part_call *call, uint32_t result)
+bool change_succeeded(const struct session *s, const struct part_call *call, uint32_t result)
 {
 	return file_action_of(call->name) > FILE_READ && call_ending(s, call, result) == NESTED_DONE;
 }
 
 /* A text that only the result has; nothing if it has none. */
-static void add_detail(const struct record *r, const char *key, struct buf *out)
+static void change_add_detail(const struct record *r, const char *key, struct buf *out)
 {
 	struct json_value v = {0};
 
@@ -180,15 +180,15 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	bool is_new = file_action_of(call->name) == FILE_WRITE;
 	struct record r;
 
-	if (!change_is_done(s, call, result) || !file_of_call(s, call, &file))
+	if (!change_succeeded(s, call, result) || !call_file_path(s, call, &file))
 		return buf_err(&file);
-	text_one_line(&file, 0);
+	text_flatten_from(&file, 0);
 	/* What a nested call returned is not stored. */
 	int rc = call->nested ? 0 : session_load(s, result, &line, &r);
 	if (rc < 0)
 		return rc;
 	if (!call->nested)
-		add_detail(&r, "patch", &patch);
+		change_add_detail(&r, "patch", &patch);
 	/* Nothing but newlines is no text. */
 	if (!span_only(buf_span(&patch), SPAN_LIT("\n"))) {
 		buf_addspan(out, buf_span(&patch));
@@ -199,12 +199,12 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	if (buf_err(&patch))
 		return buf_err(&patch);
 	if (!call->nested)
-		add_detail(&r, "diff", &rows);
+		change_add_detail(&r, "diff", &rows);
 	change_add_rows(buf_span(&rows), &hunks);
 	if (hunks.n)
 		is_new = false;
 	else
-		rc = add_of_arguments(call, is_new, &hunks);
+		rc = change_add_from_arguments(call, is_new, &hunks);
 	if (hunks.n)
 		buf_addf(out, "--- %s\n+++ %s\n", is_new ? "/dev/null" : buf_cstr(&file), buf_cstr(&file));
 	buf_addspan(out, buf_span(&hunks));
@@ -213,7 +213,7 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	return rc < 0 ? rc : buf_err(out);
 }
 
-void change_count(struct span diff, uint64_t *added, uint64_t *removed)
+void change_count_lines(struct span diff, uint64_t *added, uint64_t *removed)
 {
 	bool begun = false;
 	struct span line;

@@ -23,38 +23,38 @@
 enum { COMMAND_CHARACTERS = 120, REASON_CHARACTERS = 160 };
 
 /* Entries that may stand between results of one message. */
-enum { SKIPPED = 16 };
+enum { VISIBLE_SKIPPED = 16 };
 /* A result that stands elsewhere says what its call did if finding that takes no longer than parsing so many bytes. */
-#define FAR_BYTES ((uint64_t)64 << 10)
+#define CALL_LOOKUP_BYTES_MAX ((uint64_t)64 << 10)
 
 /* Between two entries, a longer time is more likely that of a session that was left and resumed. */
-#define LONGEST_MS (24 * 60 * 60 * 1000.0)
+#define DURATION_MAX_MS (24 * 60 * 60 * 1000.0)
 
 /* --- what is shown ---------------------------------------------------------------- */
 
 /* Whether the entry is there for people: it has a heading, a line or a mark. Custom messages must be read to know. */
-enum shown { NOT, SURELY, MAYBE };
+enum visibility { VISIBLE_NO, VISIBLE_YES, VISIBLE_MAYBE };
 
-static enum shown shows(const struct session *s, uint32_t i)
+static enum visibility entry_visibility(const struct session *s, uint32_t i)
 {
 	const struct entry *e = session_entry(s, i);
 
 	if (e->flags & ENTRY_NO_MESSAGE)
-		return NOT;
+		return VISIBLE_NO;
 	switch (part_role_as(e->type, e->role)) {
 	case ROLE_ASSISTANT:
-		return e->flags & ENTRY_NO_TEXT && session_label_record(s, i) == NO_ENTRY ? NOT : SURELY;
+		return e->flags & ENTRY_NO_TEXT && session_label_record(s, i) == NO_ENTRY ? VISIBLE_NO : VISIBLE_YES;
 	case ROLE_BRANCH_SUMMARY:
-		return e->type == RECORD_MESSAGE || e->flags & ENTRY_SUMMARY ? SURELY : NOT;
+		return e->type == RECORD_MESSAGE || e->flags & ENTRY_SUMMARY ? VISIBLE_YES : VISIBLE_NO;
 	case ROLE_USER:
 	case ROLE_TOOL_RESULT:
 	case ROLE_BASH_EXECUTION:
 	case ROLE_COMPACTION_SUMMARY:
-		return SURELY;
+		return VISIBLE_YES;
 	case ROLE_CUSTOM:
-		return MAYBE;
+		return VISIBLE_MAYBE;
 	default:
-		return NOT;
+		return VISIBLE_NO;
 	}
 }
 
@@ -63,18 +63,18 @@ static bool is_displayed(const struct record *r)
 	return json_is_truthy(r->type == RECORD_MESSAGE ? r->msg.display : r->display);
 }
 
-bool chat_shows(const struct session *s, uint32_t i, const struct record *r)
+bool chat_has_entry(const struct session *s, uint32_t i, const struct record *r)
 {
-	enum shown shown = shows(s, i);
-	return shown == SURELY || (shown == MAYBE && is_displayed(r));
+	enum visibility shown = entry_visibility(s, i);
+	return shown == VISIBLE_YES || (shown == VISIBLE_MAYBE && is_displayed(r));
 }
 
 /* Appends the entry's label and ID, and ends the line. */
-static void end_line_of(const struct session *s, uint32_t i, struct buf *out)
+static void chat_end_entry_line(const struct session *s, uint32_t i, struct buf *out)
 {
 	const struct md m = {.s = s, .entry = i, .out = out};
 
-	md_label(&m);
+	md_add_label(&m);
 	buf_adds(out, DOT);
 	session_entry_name(s, i, out);
 	buf_addc(out, '\n');
@@ -82,7 +82,7 @@ static void end_line_of(const struct session *s, uint32_t i, struct buf *out)
 
 /* --- what the calls of a message did -------------------------------------------- */
 
-static bool take_start(struct span *text, struct span start)
+static bool skip_prefix(struct span *text, struct span start)
 {
 	if (text->n <= start.n || memcmp(text->p, start.p, start.n) != 0)
 		return false;
@@ -92,16 +92,16 @@ static bool take_start(struct span *text, struct span start)
 
 /* Takes the session's directory from the beginning of a path, and the way into it from that of a command: both are the
  * same in most calls, and long. Compares what is stored, escapes and all: one program wrote it. */
-static void take_cwd(struct span cwd, struct tool_use *u)
+static void tool_use_strip_cwd(struct span cwd, struct tool_use *u)
 {
 	struct span path = u->path.text, command = u->command.text;
 
 	if (cwd.n == 0)
 		return;
-	if (u->path.kind == JSON_STRING && take_start(&path, cwd) && take_start(&path, SPAN_LIT("/")))
+	if (u->path.kind == JSON_STRING && skip_prefix(&path, cwd) && skip_prefix(&path, SPAN_LIT("/")))
 		u->path.text = path;
-	if (u->command.kind == JSON_STRING && take_start(&command, SPAN_LIT("cd ")) && take_start(&command, cwd) &&
-	    take_start(&command, SPAN_LIT(" && ")))
+	if (u->command.kind == JSON_STRING && skip_prefix(&command, SPAN_LIT("cd ")) && skip_prefix(&command, cwd) &&
+	    skip_prefix(&command, SPAN_LIT(" && ")))
 		u->command.text = command;
 }
 
@@ -110,20 +110,20 @@ static void add_call_summary(const struct session *s, struct tool_use *u, struct
 	struct json_value cwd = session_header(s)->cwd;
 
 	if (cwd.kind == JSON_STRING)
-		take_cwd(cwd.text, u);
-	tool_summary(u, out);
+		tool_use_strip_cwd(cwd.text, u);
+	tool_add_summary(u, out);
 }
 
 /* --- lines -------------------------------------------------------------------------- */
 
 /* Whether the last that was shown up to `above` is a line, too. */
-static bool is_in_list(const struct session *s, uint32_t above)
+static bool previous_is_line(const struct session *s, uint32_t above)
 {
 	uint32_t ring = NO_ENTRY;
 
 	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_parent(s, i, &ring)) {
 		const struct entry *e = session_entry(s, i);
-		if (shows(s, i) != NOT)
+		if (entry_visibility(s, i) != VISIBLE_NO)
 			return e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION;
 	}
 	return false;
@@ -132,10 +132,10 @@ static bool is_in_list(const struct session *s, uint32_t above)
 /* The lines of a list have no blank one between them. */
 static void chat_begin_line(const struct session *s, uint32_t above, struct buf *out)
 {
-	buf_adds(out, is_in_list(s, above) ? "- " : "\n- ");
+	buf_adds(out, previous_is_line(s, above) ? "- " : "\n- ");
 }
 
-static uint32_t above_of(const struct session *s, uint32_t i)
+static uint32_t entry_above(const struct session *s, uint32_t i)
 {
 	uint32_t ring = NO_ENTRY;
 	return session_walk_parent(s, i, &ring);
@@ -143,11 +143,11 @@ static uint32_t above_of(const struct session *s, uint32_t i)
 
 void chat_duration(double ms, struct buf *out)
 {
-	static const struct unit {
+	static const struct time_unit {
 		const char *name;
 		double ms;
 	} units[] = {{"h", 3600e3}, {"min", 60e3}, {"s", 1e3}, {"ms", 1}};
-	const struct unit *u = units;
+	const struct time_unit *u = units;
 
 	if (!(ms >= 0 && ms < INFINITY))
 		return;
@@ -169,11 +169,11 @@ double chat_took(const struct session *s, uint32_t caller, uint32_t result, cons
 		return NAN;
 	int64_t begin = session_entry(s, caller)->time, end = session_entry(s, result)->time;
 	ms = (double)end - (double)begin;
-	return begin != NO_TIME && end != NO_TIME && ms > 0 && ms <= LONGEST_MS ? ms : NAN;
+	return begin != NO_TIME && end != NO_TIME && ms > 0 && ms <= DURATION_MAX_MS ? ms : NAN;
 }
 
 /* The line of the error that says most: pi's bash says at the end how the command ended. */
-static struct span reason_in(struct span error)
+static struct span error_reason_line(struct span error)
 {
 	static const char ended[] = "Command ";
 	const char *p = error.p, *end = p + error.n;
@@ -193,14 +193,14 @@ static struct span reason_in(struct span error)
 /* From `start` on: one line of at most so many characters. */
 static void chat_shorten(struct buf *out, size_t start, size_t characters)
 {
-	text_one_line(out, start);
-	text_trim(out, start);
-	text_shorten(out, start, characters);
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
+	text_shorten_from(out, start, characters);
 }
 
 void chat_reason(struct span clean, struct buf *out)
 {
-	struct span reason = reason_in(clean);
+	struct span reason = error_reason_line(clean);
 	size_t start = out->n;
 
 	buf_addspan(out, reason);
@@ -228,17 +228,17 @@ static void add_tool_name(const struct record *r, struct buf *out)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 
-	text_inline(r->msg.tool_name, &name);
+	text_add_inline(r->msg.tool_name, &name);
 	chat_shorten(&name, 0, COMMAND_CHARACTERS);
 	out->err = buf_err(&name) ? buf_err(&name) : out->err;
 	if (name.n > 0)
-		md_code_span(buf_span(&name), out);
+		md_add_code_span(buf_span(&name), out);
 	else
 		buf_adds(out, "tool");
 }
 
 /* The entry above, but for a few that make no calls and answer none. */
-static uint32_t called_above(const struct session *s, uint32_t i)
+static uint32_t nearest_call_above(const struct session *s, uint32_t i)
 {
 	uint32_t ring = NO_ENTRY, role;
 	unsigned k = 0;
@@ -246,21 +246,21 @@ static uint32_t called_above(const struct session *s, uint32_t i)
 	do {
 		i = session_walk_parent(s, i, &ring);
 		role = i != NO_ENTRY ? session_entry(s, i)->role : ROLE_ASSISTANT;
-	} while (role != ROLE_ASSISTANT && role != ROLE_TOOL_RESULT && k++ < SKIPPED);
+	} while (role != ROLE_ASSISTANT && role != ROLE_TOOL_RESULT && k++ < VISIBLE_SKIPPED);
 	return i;
 }
 
 /* Whether it is known, or quickly found, what call n did that result i answers: the summaries of the calls of one
  * message are kept. */
-static bool is_near(const struct session *s, uint32_t i, uint32_t caller, unsigned n)
+static bool call_is_near(const struct session *s, uint32_t i, uint32_t caller, unsigned n)
 {
-	uint32_t above = called_above(s, i);
+	uint32_t above = nearest_call_above(s, i);
 	unsigned k = 0;
 
 	if (above == caller || (above != NO_ENTRY && session_entry(s, above)->role == ROLE_TOOL_RESULT &&
 	                        session_call(s, above, &k) == caller))
 		return true;
-	return (uint64_t)session_entry(s, caller)->length * n <= FAR_BYTES;
+	return (uint64_t)session_entry(s, caller)->length * n <= CALL_LOOKUP_BYTES_MAX;
 }
 
 /* The links to the pictures of a result, on its line. */
@@ -277,7 +277,7 @@ static int add_pictures(const struct md *of)
 		if (b.type != BLOCK_IMAGE)
 			continue;
 		buf_reset(&link);
-		md_image(&m, &b);
+		md_show_image(&m, &b);
 		buf_adds(of->out, DOT);
 		if (link.n > 2) /* it is a paragraph: without the newlines around it */
 			buf_add(of->out, link.p + 1, link.n - 2);
@@ -310,7 +310,7 @@ static int chat_show_nested(const struct session *s, const struct record *r, str
 		buf_reset(&text);
 		add_call_summary(s, &use, &text);
 		buf_adds(out, "  - ");
-		md_code_span(buf_span(&text), out);
+		md_add_code_span(buf_span(&text), out);
 		rc = chat_nested_end(&call, out);
 		buf_addc(out, '\n');
 		rc = rc < 0 ? rc : buf_err(&text) ? buf_err(&text) : cancel_check();
@@ -321,7 +321,7 @@ static int chat_show_nested(const struct session *s, const struct record *r, str
 }
 
 /* Appends the line of a toolResult: what its call did. */
-static int show_result(const struct place *p, uint32_t i, struct reader *reader, struct buf *out)
+static int chat_show_result(const struct render_target *p, uint32_t i, struct reader *reader, struct buf *out)
 {
 	const struct session *s = p->session;
 	unsigned n = 0;
@@ -329,19 +329,19 @@ static int show_result(const struct place *p, uint32_t i, struct reader *reader,
 	bool failed = session_entry(s, i)->flags & ENTRY_FAILED;
 	bool has_images = session_entry(s, i)->flags & ENTRY_HAS_IMAGES;
 	bool has_nested = entry_has_nested(session_entry(s, i));
-	bool near = caller != NO_ENTRY && is_near(s, i, caller, n);
+	bool near = caller != NO_ENTRY && call_is_near(s, i, caller, n);
 	struct span summary = {NULL, 0};
 	struct record r;
-	int rc = near ? calls_get(s, caller, n, add_call_summary, reader, &summary) : 0;
+	int rc = near ? call_texts_get(s, caller, n, add_call_summary, reader, &summary) : 0;
 
 	r.msg.duration.kind = JSON_NONE;
 	if (rc == 0 && (failed || has_images || !near || has_nested || session_has_durations(s)))
 		rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
-	chat_begin_line(s, above_of(s, i), out);
+	chat_begin_line(s, entry_above(s, i), out);
 	if (near)
-		md_code_span(summary, out);
+		md_add_code_span(summary, out);
 	else
 		add_tool_name(&r, out);
 	rc = failed ? add_failure(&r, NULL, out) : 0;
@@ -349,7 +349,7 @@ static int show_result(const struct place *p, uint32_t i, struct reader *reader,
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	if (rc == 0 && has_images)
 		rc = add_pictures(&m);
-	end_line_of(s, i, out);
+	chat_end_entry_line(s, i, out);
 	if (rc == 0 && has_nested)
 		rc = chat_show_nested(s, &r, out);
 	return rc < 0 ? rc : buf_err(out);
@@ -359,7 +359,7 @@ static int show_result(const struct place *p, uint32_t i, struct reader *reader,
 
 /* The last assistant message from `above` up, if it made calls and no result of them can come any more: where the model
  * goes on; or, if it failed, where anything but a result follows. */
-static uint32_t caller_above(const struct session *s, uint32_t above, bool goes_on)
+static uint32_t unanswered_caller(const struct session *s, uint32_t above, bool goes_on)
 {
 	uint32_t ring = NO_ENTRY;
 	bool said = false;
@@ -391,10 +391,10 @@ static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t 
 
 /* Appends a line, with `end` at its end, for each call that no result answers on the way from `above` (or NO_ENTRY) up
  * to the last assistant message, if none can come any more. `goes_on`: an assistant message follows, or nothing. */
-static int show_unanswered(const struct session *s, uint32_t above, bool goes_on, const char *end,
-                           struct reader *reader, struct buf *out)
+static int chat_show_unanswered(const struct session *s, uint32_t above, bool goes_on, const char *end,
+                                struct reader *reader, struct buf *out)
 {
-	uint32_t caller = caller_above(s, above, goes_on);
+	uint32_t caller = unanswered_caller(s, above, goes_on);
 	struct span summary;
 
 	if (caller == NO_ENTRY)
@@ -409,7 +409,7 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 	for (unsigned k = 1; left > 0 && k <= n; k++) {
 		if (answered[k - 1])
 			continue;
-		int rc = calls_get(s, caller, k, add_call_summary, reader, &summary);
+		int rc = call_texts_get(s, caller, k, add_call_summary, reader, &summary);
 		if (rc < 0)
 			return rc;
 		if (begun)
@@ -417,7 +417,7 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 		else
 			chat_begin_line(s, above, out);
 		begun = true;
-		md_code_span(summary, out);
+		md_add_code_span(summary, out);
 		buf_adds(out, end);
 	}
 	return buf_err(out);
@@ -425,26 +425,26 @@ static int show_unanswered(const struct session *s, uint32_t above, bool goes_on
 
 /* --- commands of the user ----------------------------------------------------------- */
 
-static int show_command(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
+static int chat_show_command(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
 {
 	struct buf command CLEANUP_BUF = BUF_INIT;
 	double code;
 
 	buf_adds(&command, json_is_truthy(r->msg.exclude_from_context) ? "!!" : "!");
 	if (r->msg.command.kind == JSON_STRING)
-		text_begin(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
+		text_add_prefix(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
 	chat_shorten(&command, 0, COMMAND_CHARACTERS);
 	if (buf_err(&command))
 		return buf_err(&command);
-	chat_begin_line(s, above_of(s, i), out);
-	md_code_span(buf_span(&command), out);
+	chat_begin_line(s, entry_above(s, i), out);
+	md_add_code_span(buf_span(&command), out);
 	if (json_is_truthy(r->msg.cancelled)) {
 		buf_adds(out, DOT FAILED "cancelled");
 	} else if (json_double(r->msg.exit_code, &code)) {
 		buf_adds(out, code != 0 ? DOT FAILED "exit " : DOT "exit ");
 		number_add(code, out);
 	}
-	end_line_of(s, i, out);
+	chat_end_entry_line(s, i, out);
 	return buf_err(out);
 }
 
@@ -467,7 +467,7 @@ static void add_minute(int64_t time, struct buf *out)
 static void chat_end_heading(const struct md *m)
 {
 	add_minute(session_entry(m->s, m->entry)->time, m->out);
-	end_line_of(m->s, m->entry, m->out);
+	chat_end_entry_line(m->s, m->entry, m->out);
 }
 
 /* --- messages --------------------------------------------------------------- */
@@ -494,7 +494,7 @@ static bool show_skill(const struct md *m, struct json_value v)
 	chat_shorten(m->out, start, COMMAND_CHARACTERS);
 	buf_addc(m->out, '\n');
 	if (words.n > 0)
-		md_text((struct json_value){JSON_STRING, true, {words.p + 1, words.n - 2}}, m->out);
+		md_add_paragraph((struct json_value){JSON_STRING, true, {words.p + 1, words.n - 2}}, m->out);
 	return true;
 }
 
@@ -506,14 +506,14 @@ static void chat_show_content(struct md *m)
 	block_iter_init_of(&it, m->r, part_content(m->r));
 	while (block_next(&it, &b)) {
 		if (b.type == BLOCK_TEXT && md_has_text(b.text) && !show_skill(m, b.text))
-			md_text(b.text, m->out);
+			md_add_paragraph(b.text, m->out);
 		else if (b.type == BLOCK_IMAGE)
-			md_image(m, &b);
+			md_show_image(m, &b);
 	}
 }
 
 /* How a message ended, if not as usual. */
-static int show_end(struct md *m)
+static int chat_show_ending(struct md *m)
 {
 	struct buf error CLEANUP_BUF = BUF_INIT;
 
@@ -532,7 +532,7 @@ static int show_end(struct md *m)
 	return 0;
 }
 
-static void show_mark(const struct md *m, const char *what, struct json_value tokens)
+static void chat_show_mark(const struct md *m, const char *what, struct json_value tokens)
 {
 	double n;
 
@@ -546,7 +546,7 @@ static void show_mark(const struct md *m, const char *what, struct json_value to
 	chat_end_heading(m);
 }
 
-static int show_entry(struct md *m)
+static int chat_show_entry(struct md *m)
 {
 	const struct record *r = m->r;
 	bool is_message = r->type == RECORD_MESSAGE;
@@ -558,24 +558,24 @@ static int show_entry(struct md *m)
 		buf_addf(m->out, "\n## %s", record_role_name(r->role));
 		chat_end_heading(m);
 		chat_show_content(m);
-		return show_end(m);
+		return chat_show_ending(m);
 	case ROLE_BASH_EXECUTION:
-		return show_command(m->s, m->entry, r, m->out);
+		return chat_show_command(m->s, m->entry, r, m->out);
 	case ROLE_CUSTOM:
 		if (!is_displayed(r))
 			return 0;
 		buf_adds(m->out, "\n## ");
 		start = m->out->n;
-		text_inline(is_message ? r->msg.custom_type : r->custom_type, m->out);
+		text_add_inline(is_message ? r->msg.custom_type : r->custom_type, m->out);
 		buf_adds(m->out, m->out->n == start ? "custom" : "");
 		chat_end_heading(m);
 		chat_show_content(m);
 		return 0;
 	case ROLE_BRANCH_SUMMARY:
-		show_mark(m, "branch summary", (struct json_value){0});
+		chat_show_mark(m, "branch summary", (struct json_value){0});
 		return 0;
 	case ROLE_COMPACTION_SUMMARY:
-		show_mark(m, "compaction", is_message ? r->msg.tokens_before : r->tokens_before);
+		chat_show_mark(m, "compaction", is_message ? r->msg.tokens_before : r->tokens_before);
 		return 0;
 	default:
 		return 0;
@@ -584,17 +584,17 @@ static int show_entry(struct md *m)
 
 /* --- what is there ---------------------------------------------------------- */
 
-bool render_chat_has(const struct session *s, uint32_t at)
+bool render_chat_exists(const struct session *s, uint32_t at)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	uint32_t ring = NO_ENTRY;
 	struct record r;
 
 	for (uint32_t i = at; i != NO_ENTRY; i = session_walk_parent(s, i, &ring)) {
-		enum shown shown = shows(s, i);
+		enum visibility shown = entry_visibility(s, i);
 		bool calls = session_entry(s, i)->flags & ENTRY_HAS_CALLS;
-		if (shown == SURELY || calls ||
-		    (shown == MAYBE && (session_load(s, i, &line, &r) < 0 || is_displayed(&r))))
+		if (shown == VISIBLE_YES || calls ||
+		    (shown == VISIBLE_MAYBE && (session_load(s, i, &line, &r) < 0 || is_displayed(&r))))
 			return true;
 	}
 	return false;
@@ -602,14 +602,14 @@ bool render_chat_has(const struct session *s, uint32_t at)
 
 /* --- the view --------------------------------------------------------------- */
 
-static int chat_front(const struct place *p, const struct totals *t, struct buf *out)
+static int chat_front(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
 	(void)t;
 	buf_adds(out, "# ");
 	return render_title(p->session, out);
 }
 
-static int chat_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+static int chat_segment(const struct render_target *p, const void *item, bool is_first, struct reader *reader,
                         struct usage *usage, struct buf *out)
 {
 	const struct session *s = p->session;
@@ -621,36 +621,36 @@ static int chat_segment(const struct place *p, const void *item, bool is_first, 
 	if (!(e->flags & ENTRY_CONVERSATION) || e->flags & ENTRY_NO_MESSAGE)
 		return 0;
 	if (e->role == ROLE_TOOL_RESULT)
-		return show_result(p, i, reader, out);
+		return chat_show_result(p, i, reader, out);
 	uint32_t above = session_walk_parent(s, i, &ring);
-	int rc = show_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
-	if (rc < 0 || shows(s, i) == NOT)
+	int rc = chat_show_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
+	if (rc < 0 || entry_visibility(s, i) == VISIBLE_NO)
 		return rc;
 	rc = session_read(s, i, reader, &r);
 	if (rc == 0)
-		rc = calls_keep(s, i, &r, add_call_summary, reader);
+		rc = call_texts_cache(s, i, &r, add_call_summary, reader);
 	if (rc < 0)
 		return rc;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
-	rc = show_entry(&m);
+	rc = chat_show_entry(&m);
 	return rc < 0 ? rc : buf_err(out);
 }
 
 /* The calls that were made last and have no result yet. Each line is the beginning of the one that the result will
  * have, so that the file never gets shorter. */
-static int chat_back(const struct place *p, const struct totals *t, size_t n, struct buf *out)
+static int chat_back(const struct render_target *p, const struct render_totals *t, size_t n, struct buf *out)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 
 	(void)t, (void)n;
-	return show_unanswered(p->session, p->at, true, "\n", &reader, out);
+	return chat_show_unanswered(p->session, p->at, true, "\n", &reader, out);
 }
 
 /* A segment depends on its entry, its label and its ancestors only. */
 const struct producer producer_chat_md = {
     .item = sizeof(uint32_t),
-    .list = items_path,
-    .newer = items_newer_path,
+    .list = path_items,
+    .newer = path_items_newer,
     .has_labels = true,
     .front = chat_front,
     .segment = chat_segment,

@@ -6,23 +6,23 @@
 
 #include "sessionfs/base/cleanup.h"
 
-enum { CONTEXT = 3, MOST_CELLS = 1 << 20, MOST_BYTES = 1 << 24 };
+enum { CONTEXT = 3, LCS_CELLS_MAX = 1 << 20, LCS_BYTES_MAX = 1 << 24 };
 
 /* --- lines ------------------------------------------------------------------ */
 
 /* The lines of a text that are left; p is NULL behind the last one. */
-struct lines {
+struct diff_lines {
 	const char *p, *end;
 };
 
-static struct lines lines_of(struct span text, bool ended)
+static struct diff_lines diff_lines_init(struct span text, bool ended)
 {
 	if (text.n == 0)
-		return (struct lines){NULL, NULL};
-	return (struct lines){text.p, text.p + text.n - (ended ? 1 : 0)};
+		return (struct diff_lines){NULL, NULL};
+	return (struct diff_lines){text.p, text.p + text.n - (ended ? 1 : 0)};
 }
 
-static bool take_first(struct lines *l, struct span *ret)
+static bool diff_lines_pop_first(struct diff_lines *l, struct span *ret)
 {
 	if (!l->p)
 		return false;
@@ -32,7 +32,7 @@ static bool take_first(struct lines *l, struct span *ret)
 	return true;
 }
 
-static bool take_last(struct lines *l, struct span *ret)
+static bool diff_lines_pop_last(struct diff_lines *l, struct span *ret)
 {
 	if (!l->p)
 		return false;
@@ -46,9 +46,10 @@ static bool take_last(struct lines *l, struct span *ret)
 }
 
 /* Takes a line from both if it is the same. */
-static bool take_same(bool (*take)(struct lines *, struct span *), struct lines *a, struct lines *b, struct span *ret)
+static bool diff_lines_pop_equal(bool (*take)(struct diff_lines *, struct span *), struct diff_lines *a,
+                                 struct diff_lines *b, struct span *ret)
 {
-	struct lines rest_a = *a, rest_b = *b;
+	struct diff_lines rest_a = *a, rest_b = *b;
 	struct span other;
 
 	if (!take(&rest_a, ret) || !take(&rest_b, &other) || !span_eq(*ret, other))
@@ -67,7 +68,7 @@ struct hunks {
 	bool begun;                /* a line of this pair of texts is shown */
 };
 
-static void show(struct hunks *h, char sign, struct span line)
+static void hunks_add_line(struct hunks *h, char sign, struct span line)
 {
 	struct buf *out = h->d->out;
 
@@ -79,15 +80,15 @@ static void show(struct hunks *h, char sign, struct span line)
 	buf_addc(out, '\n');
 }
 
-static void add_same(struct hunks *h, struct span line)
+static void hunks_add_context(struct hunks *h, struct span line)
 {
 	h->held[h->n_held++ % CONTEXT] = line;
 	if (h->begun && h->n_held <= CONTEXT)
-		show(h, ' ', line);
+		hunks_add_line(h, ' ', line);
 }
 
 /* Shows the context before the change: the lines held, except those already shown after the previous change. */
-static void add_change(struct hunks *h, char sign, struct span line)
+static void hunks_add_change(struct hunks *h, char sign, struct span line)
 {
 	size_t shown = !h->begun ? 0 : h->n_held < CONTEXT ? h->n_held : CONTEXT;
 	size_t first = h->n_held > shown + CONTEXT ? h->n_held - CONTEXT : shown;
@@ -95,32 +96,32 @@ static void add_change(struct hunks *h, char sign, struct span line)
 	if (h->d->out && (h->begun ? first > shown : h->d->any))
 		buf_adds(h->d->out, "@@\n");
 	for (size_t i = first; i < h->n_held; i++)
-		show(h, ' ', h->held[i % CONTEXT]);
+		hunks_add_line(h, ' ', h->held[i % CONTEXT]);
 	h->n_held = 0;
-	show(h, sign, line);
+	hunks_add_line(h, sign, line);
 	if (sign == '+')
 		h->d->added++;
 	else
 		h->d->removed++;
 }
 
-static void add_all(struct hunks *h, char sign, struct lines l)
+static void hunks_add_lines(struct hunks *h, char sign, struct diff_lines l)
 {
 	struct span line;
 
-	while (take_first(&l, &line))
-		add_change(h, sign, line);
+	while (diff_lines_pop_first(&l, &line))
+		hunks_add_change(h, sign, line);
 }
 
 /* --- the fewest changes ----------------------------------------------------- */
 
-struct line {
+struct diff_line {
 	struct span text;
 	bool changed; /* the other text has it not here */
 };
 
 struct lcs {
-	struct line *old_lines, *new_lines;
+	struct diff_line *old_lines, *new_lines;
 	uint16_t *common; /* [i * (columns + 1) + j]: of the first i old lines and the first j new ones */
 	size_t rows, columns;
 };
@@ -132,23 +133,23 @@ static void lcs_release(struct lcs *t)
 	free(t->common);
 }
 
-static size_t lines_count(struct lines l)
+static size_t lines_count(struct diff_lines l)
 {
 	struct span line;
 	size_t n = 0;
 
-	while (take_first(&l, &line))
+	while (diff_lines_pop_first(&l, &line))
 		n++;
 	return n;
 }
 
-static void lcs_fill(struct lcs *t, struct lines old_lines, struct lines new_lines)
+static void lcs_fill(struct lcs *t, struct diff_lines old_lines, struct diff_lines new_lines)
 {
 	size_t width = t->columns + 1;
 
-	for (size_t j = 0; take_first(&new_lines, &t->new_lines[j].text); j++)
+	for (size_t j = 0; diff_lines_pop_first(&new_lines, &t->new_lines[j].text); j++)
 		;
-	for (size_t i = 0; take_first(&old_lines, &t->old_lines[i].text); i++) {
+	for (size_t i = 0; diff_lines_pop_first(&old_lines, &t->old_lines[i].text); i++) {
 		const uint16_t *above = t->common + i * width;
 		uint16_t *row = t->common + (i + 1) * width;
 		for (size_t j = 0; j < t->columns; j++)
@@ -179,23 +180,23 @@ static void lcs_add_marked(struct hunks *h, const struct lcs *t)
 {
 	for (size_t i = 0, j = 0; i < t->rows || j < t->columns;) {
 		if (i < t->rows && t->old_lines[i].changed)
-			add_change(h, '-', t->old_lines[i++].text);
+			hunks_add_change(h, '-', t->old_lines[i++].text);
 		else if (j < t->columns && t->new_lines[j].changed)
-			add_change(h, '+', t->new_lines[j++].text);
+			hunks_add_change(h, '+', t->new_lines[j++].text);
 		else
-			add_same(h, t->old_lines[i++].text), j++;
+			hunks_add_context(h, t->old_lines[i++].text), j++;
 	}
 }
 
-static int add_middle(struct hunks *h, struct lines old_lines, struct lines new_lines)
+static int diff_add_middle(struct hunks *h, struct diff_lines old_lines, struct diff_lines new_lines)
 {
 	struct lcs t CLEANUP(lcs_release) = {.rows = lines_count(old_lines), .columns = lines_count(new_lines)};
 	size_t cells = t.rows * t.columns;
 
 	/* Each old line is compared with each new one. */
-	if (cells == 0 || cells > MOST_CELLS || (size_t)(old_lines.end - old_lines.p) * t.columns > MOST_BYTES) {
-		add_all(h, '-', old_lines);
-		add_all(h, '+', new_lines);
+	if (cells == 0 || cells > LCS_CELLS_MAX || (size_t)(old_lines.end - old_lines.p) * t.columns > LCS_BYTES_MAX) {
+		hunks_add_lines(h, '-', old_lines);
+		hunks_add_lines(h, '+', new_lines);
 		return 0;
 	}
 	t.old_lines = calloc(t.rows, sizeof *t.old_lines);
@@ -209,26 +210,26 @@ static int add_middle(struct hunks *h, struct lines old_lines, struct lines new_
 	return 0;
 }
 
-static bool ends_line(struct span text)
+static bool text_ends_line(struct span text)
 {
 	return text.n == 0 || text.p[text.n - 1] == '\n';
 }
 
 int diff_add(struct diff *d, struct span old_text, struct span new_text)
 {
-	bool ended = ends_line(old_text) && ends_line(new_text);
-	struct lines a = lines_of(old_text, ended), b = lines_of(new_text, ended);
+	bool ended = text_ends_line(old_text) && text_ends_line(new_text);
+	struct diff_lines a = diff_lines_init(old_text, ended), b = diff_lines_init(new_text, ended);
 	struct hunks h = {.d = d};
 	struct span line, last;
 
-	while (take_same(take_first, &a, &b, &line))
-		add_same(&h, line);
-	struct lines same = {NULL, NULL};
-	while (take_same(take_last, &a, &b, &last))
-		same = (struct lines){last.p, same.p ? same.end : last.p + last.n};
-	int rc = a.p || b.p ? add_middle(&h, a, b) : 0;
-	for (int i = 0; i < CONTEXT && h.begun && take_first(&same, &line); i++)
-		add_same(&h, line);
+	while (diff_lines_pop_equal(diff_lines_pop_first, &a, &b, &line))
+		hunks_add_context(&h, line);
+	struct diff_lines same = {NULL, NULL};
+	while (diff_lines_pop_equal(diff_lines_pop_last, &a, &b, &last))
+		same = (struct diff_lines){last.p, same.p ? same.end : last.p + last.n};
+	int rc = a.p || b.p ? diff_add_middle(&h, a, b) : 0;
+	for (int i = 0; i < CONTEXT && h.begun && diff_lines_pop_first(&same, &line); i++)
+		hunks_add_context(&h, line);
 	d->any |= h.begun;
 	return rc < 0 ? rc : d->out ? buf_err(d->out) : 0;
 }

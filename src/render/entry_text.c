@@ -14,7 +14,7 @@ void entry_text_release(struct entry_text *s)
 	buf_release(&s->text);
 }
 
-bool entry_text_any_of(enum record_type type)
+bool entry_text_type_has_any(enum record_type type)
 {
 	switch (type) {
 	case RECORD_MESSAGE:
@@ -65,7 +65,7 @@ static void add_value(struct json_value v, struct buf *text)
 		return;
 	}
 	json_compact(v, text);
-	text_make_clean(text, start);
+	text_clean_from(text, start);
 }
 
 static int add_members(struct json_value object, struct buf *text)
@@ -100,7 +100,7 @@ int entry_text_arguments(const struct part_call *call, struct buf *out)
 	return 0;
 }
 
-bool entry_text_any_arguments(const struct part_call *call)
+bool entry_text_has_arguments(const struct part_call *call)
 {
 	struct json_value key;
 	struct json j;
@@ -143,7 +143,7 @@ static int entry_text_value(struct entry_text *s)
 }
 
 /* Appends the part at hand; nothing if there is none. */
-static int entry_text_make(struct entry_text *s)
+static int entry_text_append(struct entry_text *s)
 {
 	switch (s->of) {
 	case TEXT_OF_MESSAGE:
@@ -177,7 +177,7 @@ void entry_text_begin(struct entry_text *s, const struct record *r)
 	s->r = r;
 	s->call = (struct part_call){.n = 0};
 	s->next = is_value ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
-	s->end = is_value ? TEXT_OF_VALUE + 1 : entry_text_any_of(r->type) ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
+	s->end = is_value ? TEXT_OF_VALUE + 1 : entry_text_type_has_any(r->type) ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
 }
 
 int entry_text_next(struct entry_text *s)
@@ -196,7 +196,7 @@ int entry_text_next(struct entry_text *s)
 			s->next = s->call.n > 0 ? TEXT_OF_ARGUMENTS : s->of + 1u;
 		buf_reset(&s->what);
 		int rc = cancel_check();
-		rc = rc == 0 ? entry_text_make(s) : rc;
+		rc = rc == 0 ? entry_text_append(s) : rc;
 		rc = buf_err(&s->what) ? buf_err(&s->what) : rc;
 		rc = buf_err(&s->text) ? buf_err(&s->text) : rc;
 		if (rc < 0)

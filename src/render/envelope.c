@@ -5,7 +5,7 @@
 
 /* How much of a text is looked at, so that a text of any length costs little, and the longest `*`. */
 #define ENVELOPES_BYTES ((size_t)65536)
-#define WITHIN_LINE 512
+#define ENVELOPE_GAP_MAX 512
 
 /* The forms, from real sessions; sessionfs(5) lists them. In a form 0 is a digit, * anything within a line and
  * without a bracket that closes, ~ the same without a blank, % anything at all, all as short as they can be. A line
@@ -66,12 +66,15 @@ static const char *const ends[] = {"[message_id: *]", "[slack message id: *]"};
 
 /* How many bytes at the beginning have the form; 0: it does not fit. The first place where what follows a gap stands is
  * always right, since only the end of the form is open. */
-static size_t form_fits(struct span text, const char *form)
+static size_t envelope_form_size(struct span text, const char *form)
 {
 	size_t at = 0;
 	while (*form) {
 		char gap = strchr("*~%", *form) ? *form++ : '\0';
-		size_t n = strcspn(form, "*~%"), same = 0, end = at, most = gap == '%' ? text.n : gap ? WITHIN_LINE : 0;
+		size_t n = strcspn(form, "*~%"), same = 0, end = at,
+		       most = gap == '%' ? text.n
+		              : gap      ? ENVELOPE_GAP_MAX
+		                         : 0;
 		for (size_t begin = at; text.n - at >= n; at++) {
 			for (same = 0, end = at; same < n && end < text.n; same++, end++) {
 				end += form[same] == '\n' && text.p[end] == '\r' && end + 1 < text.n;
@@ -91,7 +94,7 @@ static size_t form_fits(struct span text, const char *form)
 	return at;
 }
 
-size_t text_envelope(struct span text)
+size_t envelope_size(struct span text)
 {
 	const size_t end = text.n < ENVELOPES_BYTES ? text.n : ENVELOPES_BYTES;
 	size_t at = 0, before;
@@ -100,7 +103,7 @@ size_t text_envelope(struct span text)
 		for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 			while (at < end && strchr(" \t\r\n", text.p[at]) && text.p[at])
 				at++;
-			at += form_fits((struct span){text.p + at, end - at}, forms[i]);
+			at += envelope_form_size((struct span){text.p + at, end - at}, forms[i]);
 		}
 	} while (at > before);
 	return at;
@@ -113,11 +116,11 @@ struct span text_words(struct span text)
 			return (struct span){text.p, 0};
 	for (;;) {
 		text = space_trim(text);
-		size_t most = text.n < WITHIN_LINE ? text.n : WITHIN_LINE;
+		size_t most = text.n < ENVELOPE_GAP_MAX ? text.n : ENVELOPE_GAP_MAX;
 		const char *p = most ? memrchr(text.p + text.n - most, '[', most) : NULL;
 		struct span last = {p, p ? (size_t)(text.p + text.n - p) : 0};
-		if (!p || ((form_fits(last, ends[0]) != last.n || (p > text.p && p[-1] != '\n')) &&
-		           form_fits(last, ends[1]) != last.n))
+		if (!p || ((envelope_form_size(last, ends[0]) != last.n || (p > text.p && p[-1] != '\n')) &&
+		           envelope_form_size(last, ends[1]) != last.n))
 			return text;
 		text.n -= last.n;
 	}

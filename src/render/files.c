@@ -13,7 +13,7 @@
 #include <errno.h>
 
 /* How many bytes the root of an absolute path takes; 0 for any other path. */
-static size_t root_length(struct span path, bool *ret_windows)
+static size_t path_root_size(struct span path, bool *ret_windows)
 {
 	bool drive = path.n > 2 && isalpha((unsigned char)path.p[0]) && path.p[1] == ':' &&
 	             (path.p[2] == '\\' || path.p[2] == '/');
@@ -52,13 +52,13 @@ static void add_path(struct span cwd, struct span path, struct buf *out)
 {
 	struct span parts[2] = {path, {NULL, 0}};
 	bool windows, of_cwd;
-	size_t start = out->n, root = root_length(path, &windows);
+	size_t start = out->n, root = path_root_size(path, &windows);
 
 	if (path.p[0] == '~') {
 		buf_addspan(out, path);
 		return;
 	}
-	if (!root && (root = root_length(cwd, &of_cwd))) {
+	if (!root && (root = path_root_size(cwd, &of_cwd))) {
 		windows = of_cwd;
 		parts[0] = cwd;
 		parts[1] = path;
@@ -106,7 +106,7 @@ static bool add_path_of(const struct buf *cwd, const struct part_call *call, str
 		out->err = -ENOMEM;
 	if (buf_err(out) || memmem(path.p, path.n, "://", 3))
 		return false;
-	if (!cwd && path.p[0] != '~' && root_length(buf_span(&path), &windows) == 0)
+	if (!cwd && path.p[0] != '~' && path_root_size(buf_span(&path), &windows) == 0)
 		return false;
 	add_path(cwd ? buf_span(cwd) : SPAN_LIT(""), buf_span(&path), out);
 	if (out->n - start <= FILE_PATH_MAX)
@@ -115,7 +115,7 @@ static bool add_path_of(const struct buf *cwd, const struct part_call *call, str
 	return false;
 }
 
-bool file_of_call(const struct session *s, const struct part_call *call, struct buf *out)
+bool call_file_path(const struct session *s, const struct part_call *call, struct buf *out)
 {
 	struct buf cwd CLEANUP_BUF = BUF_INIT;
 	bool fits = decode_cwd(s, &cwd);
@@ -131,7 +131,7 @@ enum nested call_ending(const struct session *s, const struct part_call *call, u
 	return entry_result_failed(session_entry(s, result)) ? NESTED_FAILED : NESTED_DONE;
 }
 
-int files_each(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
+int session_each_file_use(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf cwd CLEANUP_BUF = BUF_INIT;
@@ -162,7 +162,7 @@ struct rows {
 	size_t max;
 };
 
-static int files_add_row(void *arg, const struct file_use *use)
+static int file_uses_add_row(void *arg, const struct file_use *use)
 {
 	struct buf entry CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
 	static const char *const outcomes[] = {
@@ -174,13 +174,13 @@ static int files_add_row(void *arg, const struct file_use *use)
 		number_add_time((double)e->time, rows->out);
 	buf_addc(rows->out, '\t');
 	session_entry_name(rows->s, use->entry, &entry);
-	text_cell(buf_span(&entry), rows->out);
+	text_add_cell(buf_span(&entry), rows->out);
 	buf_addc(rows->out, '\t');
 	part_call_component(use->call, &name);
-	text_cell(buf_span(&name), rows->out);
+	text_add_cell(buf_span(&name), rows->out);
 	buf_addf(rows->out, "\t%s\t%s\t", file_action_name(file_action_of(use->call->name)),
 	         outcomes[call_ending(rows->s, use->call, use->result)]);
-	text_cell(use->path, rows->out);
+	text_add_cell(use->path, rows->out);
 	buf_addc(rows->out, '\n');
 	if (buf_err(&entry) || buf_err(&name) || buf_err(rows->out))
 		return -ENOMEM;
@@ -189,7 +189,7 @@ static int files_add_row(void *arg, const struct file_use *use)
 
 int render_files_rows(const struct session *s, size_t max, struct buf *out)
 {
-	return files_each(s, files_add_row, &(struct rows){s, out, max});
+	return session_each_file_use(s, file_uses_add_row, &(struct rows){s, out, max});
 }
 
 int render_files(const struct session *s, struct buf *out)

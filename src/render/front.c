@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* The code point of the character at p if YAML does not allow it unescaped, else 0. */
-static unsigned odd_in_yaml(const char *p, size_t n)
+static unsigned yaml_needs_escape(const char *p, size_t n)
 {
 	if (n >= 1 && *p == 0x7f)
 		return 0x7f;
@@ -42,7 +42,7 @@ static void add_yaml(const char *key, struct span clean, struct buf *out)
 	}
 	buf_addf(out, "%s: ", key);
 	for (size_t i = 0; i < quoted.n; i++) {
-		unsigned c = odd_in_yaml(quoted.p + i, quoted.n - i);
+		unsigned c = yaml_needs_escape(quoted.p + i, quoted.n - i);
 		if (c)
 			buf_addf(out, "\\u%04x", c);
 		else
@@ -56,7 +56,7 @@ static void add_yaml_exact(const char *key, struct span exact, struct buf *out)
 {
 	struct buf clean CLEANUP_BUF = BUF_INIT;
 
-	text_clean(exact, &clean);
+	text_add_clean(exact, &clean);
 	if (buf_err(&clean))
 		out->err = buf_err(&clean);
 	else
@@ -104,9 +104,9 @@ static int add_model_line(const struct session *s, uint32_t entry, struct line *
 	int rc = context_model(s, entry, l, &provider, &model);
 	if (rc < 0 || (provider.kind <= JSON_NULL && model.kind <= JSON_NULL))
 		return rc;
-	text_inline(provider, &text);
+	text_add_inline(provider, &text);
 	buf_addc(&text, '/');
-	text_inline(model, &text);
+	text_add_inline(model, &text);
 	if (!buf_err(&text))
 		add_yaml("model", buf_span(&text), out);
 	return buf_err(&text);
@@ -123,14 +123,14 @@ static int add_thinking_line(const struct session *s, uint32_t entry, struct lin
 		int rc = session_load(s, entry, l, &r);
 		if (rc < 0)
 			return rc;
-		text_inline(r.thinking_level, &text);
+		text_add_inline(r.thinking_level, &text);
 	}
 	if (!buf_err(&text))
 		add_yaml("thinkingLevel", buf_span(&text), out);
 	return buf_err(&text);
 }
 
-int front_add(const struct place *p, const struct totals *t, struct buf *out)
+int front_matter_add(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
 	const struct session *s = p->session;
 	struct line line CLEANUP_LINE = LINE_INIT;
@@ -166,11 +166,11 @@ int front_add(const struct place *p, const struct totals *t, struct buf *out)
 	return buf_err(&text) ? buf_err(&text) : buf_err(out);
 }
 
-int front_add_path(const struct place *p, const struct totals *t, struct buf *out)
+int front_matter_add_path(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	uint32_t *path CLEANUP_FREE = NULL;
-	struct totals all = {.model = t->model, .thinking = t->thinking};
+	struct render_totals all = {.model = t->model, .thinking = t->thinking};
 	struct record r;
 	size_t n = 0;
 
@@ -180,12 +180,12 @@ int front_add_path(const struct place *p, const struct totals *t, struct buf *ou
 		if (rc == 0)
 			usage_add(&all.usage, usage_from_json(part_usage(&r)));
 	}
-	return rc < 0 ? rc : front_add(p, &all, out);
+	return rc < 0 ? rc : front_matter_add(p, &all, out);
 }
 
 /* --- items: which segments a view has --- */
 
-int items_path(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
+int path_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n)
 {
 	uint32_t *path = NULL;
 	size_t n = 0;
@@ -199,7 +199,8 @@ int items_path(const struct place *p, struct totals *t, void **ret, size_t *ret_
 }
 
 /* Gives up on a path that goes back in the file. */
-int items_newer_path(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret, size_t *ret_n)
+int path_items_newer(const struct render_target *p, uint32_t first, uint32_t last, struct render_totals *t, void **ret,
+                     size_t *ret_n)
 {
 	const struct session *s = p->session;
 	uint32_t below = session_count(s), i = p->at;
@@ -220,7 +221,7 @@ int items_newer_path(const struct place *p, uint32_t first, uint32_t last, struc
 	return 0;
 }
 
-int items_context(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
+int context_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n)
 {
 	struct context c;
 	int rc = context_build(p->session, p->at, &c);

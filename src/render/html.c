@@ -16,7 +16,7 @@ static const char *const escapes[256] = {
 
 static const unsigned char more_bytes[256] = {['&'] = 4, ['<'] = 3, ['>'] = 3, ['"'] = 5, ['\''] = 4};
 
-void html_text(struct span clean, struct buf *out)
+void html_add_text(struct span clean, struct buf *out)
 {
 	const char *end = clean.p + clean.n;
 	for (const char *p = clean.p; p < end;) {
@@ -30,7 +30,7 @@ void html_text(struct span clean, struct buf *out)
 }
 
 /* From the end to the beginning, so that nothing is overwritten before it was moved. */
-void html_escape(struct buf *out, size_t start)
+void html_escape_from(struct buf *out, size_t start)
 {
 	size_t more = 0;
 
@@ -48,7 +48,7 @@ void html_escape(struct buf *out, size_t start)
 	out->n += more;
 }
 
-void html_value(struct json_value v, struct buf *out)
+void html_add_value(struct json_value v, struct buf *out)
 {
 	size_t start = out->n;
 
@@ -56,10 +56,10 @@ void html_value(struct json_value v, struct buf *out)
 		json_decode(v.text, JSON_CLEAN, out);
 	else if (v.kind > JSON_NULL)
 		json_decode(json_raw(v), JSON_CLEAN, out);
-	html_escape(out, start);
+	html_escape_from(out, start);
 }
 
-void html_path(struct span path, struct buf *out)
+void html_add_url(struct span path, struct buf *out)
 {
 	static const char plain[] = "-._~/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -83,7 +83,7 @@ void html_dollars(double dollars, double fine, struct buf *out)
 		number_add(dollars, out);
 }
 
-void html_count(double n, struct buf *out)
+void html_add_count(double n, struct buf *out)
 {
 	static const char *const steps[] = {"k", "M", "G", "T"};
 	size_t i = 0;
@@ -127,11 +127,11 @@ void html_zone(double ms, struct buf *out)
 	/* Summer is in January for some. */
 	const char *standard = at[at[0].tm_isdst > 0].tm_zone, *summer = at[at[0].tm_isdst <= 0].tm_zone;
 	buf_adds(out, *standard == '+' || *standard == '-' ? "UTC" : "");
-	html_text(span_of(standard), out);
+	html_add_text(span_of(standard), out);
 	if (strcmp(standard, summer) == 0)
 		return;
 	buf_addc(out, '/');
-	html_text(span_of(summer), out);
+	html_add_text(span_of(summer), out);
 }
 
 void html_state(const char *state, int64_t changed, int64_t now, struct buf *out)
@@ -149,7 +149,7 @@ void html_state(const char *state, int64_t changed, int64_t now, struct buf *out
 
 /* --- pages ----------------------------------------------------------------------- */
 
-void html_base64(struct span bytes, struct buf *out)
+void html_add_base64(struct span bytes, struct buf *out)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -185,7 +185,7 @@ const char *const html_plot_style = asset_plot_css;
 enum { STYLES = sizeof html_index.styles / sizeof *html_index.styles };
 
 /* Of the texts, one after the other. */
-static void add_hash(const char *const *texts, size_t n, struct buf *out)
+static void html_add_hash(const char *const *texts, size_t n, struct buf *out)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 	SHA2_CTX sha;
@@ -195,7 +195,7 @@ static void add_hash(const char *const *texts, size_t n, struct buf *out)
 		SHA256Update(&sha, (const uint8_t *)texts[i], strlen(texts[i]));
 	SHA256Final(digest, &sha);
 	buf_adds(out, "'sha256-");
-	html_base64((struct span){(const char *)digest, sizeof digest}, out);
+	html_add_base64((struct span){(const char *)digest, sizeof digest}, out);
 	buf_addc(out, '\'');
 }
 
@@ -206,15 +206,15 @@ void html_begin(struct span title, const struct html_assets *assets, struct buf 
 	    out,
 	    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src ");
-	add_hash(assets->styles, STYLES, out);
+	html_add_hash(assets->styles, STYLES, out);
 	buf_adds(out, "; script-src ");
-	add_hash(&assets->script, 1, out);
+	html_add_hash(&assets->script, 1, out);
 	buf_adds(out, "; base-uri 'none'; form-action 'none'\">\n"
 	              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	              "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	              "<meta name=\"referrer\" content=\"no-referrer\">\n"
 	              "<link rel=\"icon\" href=\"data:,\">\n<title>");
-	html_text(title, out);
+	html_add_text(title, out);
 	buf_adds(out, "</title>\n<style>");
 	for (size_t i = 0; i < STYLES && assets->styles[i]; i++)
 		buf_adds(out, assets->styles[i]);

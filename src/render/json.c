@@ -33,23 +33,23 @@ static void add_raw(struct span json, struct buf *out)
 }
 
 /* An object being written. */
-struct object {
+struct json_object {
 	struct buf *out;
 	bool open; /* has a member */
 };
 
-static struct object object_begin(struct buf *out)
+static struct json_object json_object_begin(struct buf *out)
 {
 	buf_addc(out, '{');
-	return (struct object){out, false};
+	return (struct json_object){out, false};
 }
 
-static void object_end(struct object *o)
+static void json_object_end(struct json_object *o)
 {
 	buf_addc(o->out, '}');
 }
 
-static void object_next(struct object *o)
+static void json_object_next(struct json_object *o)
 {
 	if (o->open)
 		buf_addc(o->out, ',');
@@ -57,29 +57,29 @@ static void object_next(struct object *o)
 }
 
 /* Begins a member; the caller writes the value. */
-static struct buf *object_key(struct object *o, struct span key)
+static struct buf *json_object_key(struct json_object *o, struct span key)
 {
-	object_next(o);
+	json_object_next(o);
 	json_quote(key, o->out);
 	buf_addc(o->out, ':');
 	return o->out;
 }
 
-static struct buf *object_name(struct object *o, const char *name)
+static struct buf *json_object_name(struct json_object *o, const char *name)
 {
-	return object_key(o, span_of(name));
+	return json_object_key(o, span_of(name));
 }
 
 /* A member as it is stored. An absent one is undefined in JavaScript, and JSON leaves that out. */
-static void object_value(struct object *o, const char *name, struct json_value v)
+static void json_object_value(struct json_object *o, const char *name, struct json_value v)
 {
 	if (v.kind != JSON_NONE)
-		add_raw(json_raw(v), object_name(o, name));
+		add_raw(json_raw(v), json_object_name(o, name));
 }
 
-static void object_time(struct object *o, const char *name, struct json_value v)
+static void json_object_time(struct json_object *o, const char *name, struct json_value v)
 {
-	number_add(render_time(v), object_name(o, name));
+	number_add(json_to_ms(v), json_object_name(o, name));
 }
 
 /* ---- context.json ---- */
@@ -131,7 +131,7 @@ static int edited_content(struct context_writer *w, uint32_t edit, enum record_r
 /* {...message, role: "custom", content: c}, each only if it changes */
 static int rewrite_message(struct context_writer *w, struct json_value message, bool to_custom, struct content c)
 {
-	struct object o = object_begin(w->out);
+	struct json_object o = json_object_begin(w->out);
 	struct json j;
 	json_init(&j, message.text, &w->reader->line.deep);
 	json_enter(&j);
@@ -151,7 +151,7 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 		}
 		if (text.n == 0)
 			continue;
-		object_next(&o);
+		json_object_next(&o);
 		add_raw(json_raw(key), w->out);
 		buf_addc(w->out, ':');
 		add_raw(text, w->out);
@@ -159,8 +159,8 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 	if (rc != 0) /* it was valid when it was loaded */
 		return -ENOMEM;
 	if (c.replaced && !had_content && c.text.n > 0)
-		add_raw(c.text, object_name(&o, "content"));
-	object_end(&o);
+		add_raw(c.text, json_object_name(&o, "content"));
+	json_object_end(&o);
 	return 0;
 }
 
@@ -195,29 +195,29 @@ static int write_custom(struct context_writer *w, const struct record *r, uint32
 		if (rc < 0)
 			return rc;
 	}
-	struct object o = object_begin(w->out);
-	buf_adds(object_name(&o, "role"), "\"custom\"");
-	object_value(&o, "customType", r->custom_type);
+	struct json_object o = json_object_begin(w->out);
+	buf_adds(json_object_name(&o, "role"), "\"custom\"");
+	json_object_value(&o, "customType", r->custom_type);
 	if (c.text.n > 0)
-		add_raw(c.text, object_name(&o, "content"));
-	object_value(&o, "display", r->display);
-	object_value(&o, "details", r->details);
-	object_time(&o, "timestamp", r->timestamp);
-	object_end(&o);
+		add_raw(c.text, json_object_name(&o, "content"));
+	json_object_value(&o, "display", r->display);
+	json_object_value(&o, "details", r->details);
+	json_object_time(&o, "timestamp", r->timestamp);
+	json_object_end(&o);
 	return 0;
 }
 
 static void write_summary(struct context_writer *w, const struct record *r, bool compaction)
 {
-	struct object o = object_begin(w->out);
-	buf_adds(object_name(&o, "role"), compaction ? "\"compactionSummary\"" : "\"branchSummary\"");
-	object_value(&o, "summary", r->summary);
+	struct json_object o = json_object_begin(w->out);
+	buf_adds(json_object_name(&o, "role"), compaction ? "\"compactionSummary\"" : "\"branchSummary\"");
+	json_object_value(&o, "summary", r->summary);
 	if (compaction)
-		object_value(&o, "tokensBefore", r->tokens_before);
+		json_object_value(&o, "tokensBefore", r->tokens_before);
 	else
-		object_value(&o, "fromId", r->from_id);
-	object_time(&o, "timestamp", r->timestamp);
-	object_end(&o);
+		json_object_value(&o, "fromId", r->from_id);
+	json_object_time(&o, "timestamp", r->timestamp);
+	json_object_end(&o);
 }
 
 static int write_item(struct context_writer *w, const struct context_item *item)
@@ -242,8 +242,8 @@ static int write_item(struct context_writer *w, const struct context_item *item)
 	return -EINVAL;
 }
 
-static int json_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
-                        struct usage *usage, struct buf *out)
+static int context_json_segment(const struct render_target *p, const void *item, bool is_first, struct reader *reader,
+                                struct usage *usage, struct buf *out)
 {
 	(void)usage;
 	CLEANUP(context_writer_release)
@@ -253,62 +253,62 @@ static int json_segment(const struct place *p, const void *item, bool is_first, 
 	return rc < 0 ? rc : buf_err(out);
 }
 
-static int context_front(const struct place *p, const struct totals *t, struct buf *out)
+static int context_front(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
 	(void)p, (void)t;
-	struct object o = object_begin(out);
-	buf_addc(object_name(&o, "messages"), '[');
+	struct json_object o = json_object_begin(out);
+	buf_addc(json_object_name(&o, "messages"), '[');
 	return buf_err(out);
 }
 
-static int write_thinking(const struct session *s, uint32_t entry, struct line *l, struct object *o)
+static int write_thinking(const struct session *s, uint32_t entry, struct line *l, struct json_object *o)
 {
 	if (entry == NO_ENTRY) {
-		buf_adds(object_name(o, "thinkingLevel"), "\"off\"");
+		buf_adds(json_object_name(o, "thinkingLevel"), "\"off\"");
 		return 0;
 	}
 	struct record r;
 	int rc = session_load(s, entry, l, &r);
 	if (rc == 0)
-		object_value(o, "thinkingLevel", r.thinking_level);
+		json_object_value(o, "thinkingLevel", r.thinking_level);
 	return rc;
 }
 
-static int write_model(const struct session *s, uint32_t entry, struct line *l, struct object *o)
+static int write_model(const struct session *s, uint32_t entry, struct line *l, struct json_object *o)
 {
 	if (entry == NO_ENTRY) {
-		buf_adds(object_name(o, "model"), "null");
+		buf_adds(json_object_name(o, "model"), "null");
 		return 0;
 	}
 	struct json_value provider, id;
 	int rc = context_model(s, entry, l, &provider, &id);
 	if (rc < 0)
 		return rc;
-	struct object model = object_begin(object_name(o, "model"));
-	object_value(&model, "provider", provider);
-	object_value(&model, "modelId", id);
-	object_end(&model);
+	struct json_object model = json_object_begin(json_object_name(o, "model"));
+	json_object_value(&model, "provider", provider);
+	json_object_value(&model, "modelId", id);
+	json_object_end(&model);
 	return 0;
 }
 
-static int context_back(const struct place *p, const struct totals *t, size_t n, struct buf *out)
+static int context_back(const struct render_target *p, const struct render_totals *t, size_t n, struct buf *out)
 {
 	CLEANUP_LINE struct line line = LINE_INIT;
-	struct object o = {out, true};
+	struct json_object o = {out, true};
 	buf_adds(out, n > 0 ? "\n]" : "]");
 	int rc = write_thinking(p->session, t->thinking, &line, &o);
 	if (rc == 0)
 		rc = write_model(p->session, t->model, &line, &o);
-	object_end(&o);
+	json_object_end(&o);
 	buf_addc(out, '\n');
 	return rc < 0 ? rc : buf_err(out);
 }
 
 const struct producer producer_context_json = {
     .item = sizeof(struct context_item),
-    .list = items_context,
+    .list = context_items,
     .front = context_front,
-    .segment = json_segment,
+    .segment = context_json_segment,
     .back = context_back,
 };
 
@@ -380,94 +380,94 @@ static int info_collect(const struct session *s, struct info *info)
 	return rc;
 }
 
-static void object_text(struct object *o, const char *name, struct span text)
+static void json_object_text(struct json_object *o, const char *name, struct span text)
 {
-	json_quote(text, object_name(o, name));
+	json_quote(text, json_object_name(o, name));
 }
 
 /* Adds the text in `text`. If making it failed, that error sticks to the output. */
-static void object_made(struct object *o, const char *name, const struct buf *text, size_t n)
+static void object_text_or_error(struct json_object *o, const char *name, const struct buf *text, size_t n)
 {
 	if (buf_err(text))
 		o->out->err = buf_err(text);
 	else
-		object_text(o, name, (struct span){text->p, n});
+		json_object_text(o, name, (struct span){text->p, n});
 }
 
-static void object_count(struct object *o, const char *name, size_t n)
+static void json_object_count(struct json_object *o, const char *name, size_t n)
 {
-	buf_addf(object_name(o, name), "%zu", n);
+	buf_addf(json_object_name(o, name), "%zu", n);
 }
 
 /* A time as pi's Date would print it; nothing if that is invalid. */
-static void object_date(struct object *o, const char *name, double ms)
+static void json_object_date(struct json_object *o, const char *name, double ms)
 {
 	char text[NUMBER_TIME];
 	if (number_time(ms, text))
-		object_text(o, name, span_of(text));
+		json_object_text(o, name, span_of(text));
 }
 
-static void info_add_usage(struct object *o, const struct usage *u)
+static void info_add_usage(struct json_object *o, const struct usage *u)
 {
-	number_add(u->input, object_name(o, "input"));
-	number_add(u->output, object_name(o, "output"));
-	number_add(u->cache_read, object_name(o, "cacheRead"));
-	number_add(u->cache_write, object_name(o, "cacheWrite"));
-	number_add(u->total, object_name(o, "totalTokens"));
-	number_add(number_round(u->cost, RENDER_COST_DECIMALS), object_name(o, "cost"));
+	number_add(u->input, json_object_name(o, "input"));
+	number_add(u->output, json_object_name(o, "output"));
+	number_add(u->cache_read, json_object_name(o, "cacheRead"));
+	number_add(u->cache_write, json_object_name(o, "cacheWrite"));
+	number_add(u->total, json_object_name(o, "totalTokens"));
+	number_add(number_round(u->cost, RENDER_COST_DECIMALS), json_object_name(o, "cost"));
 }
 
-static int info_add_names(struct object *o, const struct session *s, const char *file, struct buf *text)
+static int info_add_names(struct json_object *o, const struct session *s, const char *file, struct buf *text)
 {
-	object_value(o, "id", session_header(s)->id);
+	json_object_value(o, "id", session_header(s)->id);
 	buf_reset(text);
 	if (session_name(s, text) || buf_err(text))
-		object_made(o, "name", text, text->n);
+		object_text_or_error(o, "name", text, text->n);
 	buf_reset(text);
 	int rc = render_title(s, text);
 	if (rc < 0)
 		return rc;
-	object_made(o, "title", text, text->n - 1);
+	object_text_or_error(o, "title", text, text->n - 1);
 	struct json_value cwd = session_header(s)->cwd;
 	if (cwd.kind == JSON_STRING && cwd.text.n > 0)
-		object_value(o, "cwd", cwd);
-	object_text(o, "file", span_of(file));
+		json_object_value(o, "cwd", cwd);
+	json_object_text(o, "file", span_of(file));
 	return 0;
 }
 
-static void add_counts(struct object *o, const struct session *s, const struct counters *roles)
+static void add_counts(struct json_object *o, const struct session *s, const struct counters *roles)
 {
 	uint32_t count = session_count(s);
 	size_t branches = 0;
 	for (uint32_t i = 0; i < count; i++)
 		branches += session_is_branch(s, i);
 
-	object_count(o, "entries", count);
-	struct object messages = object_begin(object_name(o, "messages"));
+	json_object_count(o, "entries", count);
+	struct json_object messages = json_object_begin(json_object_name(o, "messages"));
 	for (size_t i = 0; i < roles->n; i++)
-		buf_addf(object_key(&messages, counters_name(roles, i)), "%zu",
+		buf_addf(json_object_key(&messages, counters_name(roles, i)), "%zu",
 		         *(const size_t *)counters_value(roles, i));
-	object_end(&messages);
-	object_count(o, "branches", branches);
-	object_count(o, "labels", session_label_count(s));
-	object_count(o, "problems", session_problem_count(s));
+	json_object_end(&messages);
+	json_object_count(o, "branches", branches);
+	json_object_count(o, "labels", session_label_count(s));
+	json_object_count(o, "problems", session_problem_count(s));
 }
 
-static void add_all_usage(struct object *o, const struct session *s, const struct info *info)
+static void add_all_usage(struct json_object *o, const struct session *s, const struct info *info)
 {
 	if (info->models.n == 0)
 		return;
 	struct usage sum = session_usage(s).sum;
-	struct object usage = object_begin(object_name(o, "usage"));
+	struct json_object usage = json_object_begin(json_object_name(o, "usage"));
 	info_add_usage(&usage, &sum);
-	struct object models = object_begin(object_name(&usage, "models"));
+	struct json_object models = json_object_begin(json_object_name(&usage, "models"));
 	for (size_t i = 0; i < info->models.n; i++) {
-		struct object model = object_begin(object_key(&models, counters_name(&info->models, i)));
+		struct json_object model = json_object_begin(json_object_key(&models, counters_name(&info->models, i)));
 		info_add_usage(&model, counters_value(&info->models, i));
-		object_end(&model);
+		json_object_end(&model);
 	}
-	object_end(&models);
-	object_end(&usage);
+	json_object_end(&models);
+	json_object_end(&usage);
 }
 
 int render_info_json(const struct session *s, const char *file, struct buf *out)
@@ -480,22 +480,22 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 
 	CLEANUP_BUF struct buf flat = BUF_INIT;
 	struct buf *text = &info.name;
-	struct object o = object_begin(&flat);
+	struct json_object o = json_object_begin(&flat);
 	rc = info_add_names(&o, s, file, text);
 	if (rc < 0)
 		return rc;
-	object_count(&o, "version", (size_t)session_version(s));
-	object_date(&o, "created", render_created(s));
-	object_date(&o, "modified", render_modified(s));
+	json_object_count(&o, "version", (size_t)session_version(s));
+	json_object_date(&o, "created", render_created(s));
+	json_object_date(&o, "modified", render_modified(s));
 	struct json_value parent = session_header(s)->parent_session;
 	if (parent.kind != JSON_STRING)
 		parent = session_header(s)->branched_from;
 	if (parent.kind == JSON_STRING)
-		object_value(&o, "parentSession", parent);
+		json_object_value(&o, "parentSession", parent);
 	if (session_leaf(s) != NO_ENTRY) {
 		buf_reset(text);
 		session_entry_name(s, session_leaf(s), text);
-		object_made(&o, "leaf", text, text->n);
+		object_text_or_error(&o, "leaf", text, text->n);
 	}
 	add_counts(&o, s, &info.roles);
 	buf_reset(text);
@@ -503,16 +503,16 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	if (rc < 0)
 		return rc;
 	if (text->n > 0)
-		object_text(&o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
+		json_object_text(&o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
 	add_all_usage(&o, s, &info);
 	const char *state;
 	rc = context_state(s, session_leaf(s), &state);
 	if (rc < 0)
 		return rc;
 	if (state)
-		object_text(&o, "state", span_of(state));
-	object_count(&o, "bytes", (size_t)session_stat(s)->st_size);
-	object_end(&o);
+		json_object_text(&o, "state", span_of(state));
+	json_object_count(&o, "bytes", (size_t)session_stat(s)->st_size);
+	json_object_end(&o);
 	if (buf_err(&flat))
 		return buf_err(&flat);
 

@@ -40,7 +40,7 @@ static const char *const by_name[][2] = {
 };
 /* clang-format on */
 
-static const char *language_find(struct span key, const char *const (*table)[2], size_t n)
+static const char *language_lookup(struct span key, const char *const (*table)[2], size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strlen(table[i][0]) == key.n && strncasecmp(table[i][0], key.p, key.n) == 0)
@@ -49,7 +49,7 @@ static const char *language_find(struct span key, const char *const (*table)[2],
 }
 
 /* What stands behind the last `c`, or all; false if there is none. */
-static bool behind(char c, struct span *text)
+static bool span_after_last(char c, struct span *text)
 {
 	const char *at = text->n ? memrchr(text->p, c, text->n) : NULL;
 	if (at)
@@ -57,12 +57,12 @@ static bool behind(char c, struct span *text)
 	return at;
 }
 
-const char *tool_language(struct span path)
+const char *file_language(struct span path)
 {
-	behind('/', &path);
-	behind('\\', &path);
-	const char *language = language_find(path, by_name, sizeof by_name / sizeof *by_name);
-	if (*language || !behind('.', &path))
+	span_after_last('/', &path);
+	span_after_last('\\', &path);
+	const char *language = language_lookup(path, by_name, sizeof by_name / sizeof *by_name);
+	if (*language || !span_after_last('.', &path))
 		return language;
-	return language_find(path, by_extension, sizeof by_extension / sizeof *by_extension);
+	return language_lookup(path, by_extension, sizeof by_extension / sizeof *by_extension);
 }

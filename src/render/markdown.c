@@ -11,18 +11,18 @@
 #include <strings.h>
 
 /* A longer text is shown as it stands. */
-#define TEXT_MOST ((size_t)256 << 10)
+#define MARKDOWN_SIZE_MAX ((size_t)256 << 10)
 /* What a text may come to: md4c adds the cells that a row of a table lacks. */
-#define GROWTH_MOST 8
+#define GROWTH_MAX 8
 #define GROWTH_FREE ((size_t)16 << 10)
 /* After so many callbacks it is asked whether the work is to end. */
-#define STEPS 256
+#define MARKDOWN_STEPS 256
 /* So many lists and quotes in each other at most: browsers cut deep trees. */
-#define DEPTH_MOST 100
+#define DEPTH_MAX 100
 /* And so many kinds of emphasis, links and pictures. */
-#define SPANS_MOST 100
+#define SPANS_MAX 100
 /* As long as a name of a language may be. */
-#define LANGUAGE_MOST 32
+#define LANGUAGE_SIZE_MAX 32
 /* The heading under which a text stands. */
 #define HEADING_ABOVE 2
 
@@ -31,21 +31,21 @@
 #define BRACKET '\xff'
 #define PIPE '\xfe'
 
-enum { TOO_MUCH = -2, CANCELLED = -3 }; /* in some places md4c overlooks what is positive */
+enum { MARKDOWN_TOO_BIG = -2, MARKDOWN_CANCELLED = -3 }; /* in some places md4c overlooks what is positive */
 
-struct page {
+struct markdown_page {
 	struct buf *out;
 	size_t most; /* bytes in out */
 	unsigned steps;
 	unsigned depth; /* of blocks */
-	MD_BLOCKTYPE blocks[DEPTH_MOST];
+	MD_BLOCKTYPE blocks[DEPTH_MAX];
 	unsigned spans; /* that are open; md4c may end them in another order than it began them, or not at all */
 	struct open_span {
 		MD_SPANTYPE type;
 		const char *end; /* its tag, or NULL */
 		size_t begin;    /* of its contents, */
 		size_t target;   /* and of its target in `targets` */
-	} open[SPANS_MOST];
+	} open[SPANS_MAX];
 	struct buf targets; /* those of the open spans that would be links, as text */
 	bool in_link;
 	unsigned levels;  /* a bit for the level of each heading under which we are */
@@ -54,14 +54,14 @@ struct page {
 	size_t title;     /* and of a heading */
 };
 
-static int markdown_step(struct page *p)
+static int markdown_step(struct markdown_page *p)
 {
 	if (p->out->n > p->most || buf_err(p->out))
-		return TOO_MUCH;
-	return ++p->steps % STEPS == 0 && cancel_check() < 0 ? CANCELLED : 0;
+		return MARKDOWN_TOO_BIG;
+	return ++p->steps % MARKDOWN_STEPS == 0 && cancel_check() < 0 ? MARKDOWN_CANCELLED : 0;
 }
 
-static void add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
+static void markdown_add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
 {
 	if (a->size == 0)
 		return;
@@ -70,7 +70,7 @@ static void add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
 		if (a->substr_types[i] == MD_TEXT_ENTITY)
 			buf_addspan(out, part);
 		else
-			html_text(part, out);
+			html_add_text(part, out);
 	}
 }
 
@@ -83,10 +83,10 @@ static void markdown_add_code(const MD_BLOCK_CODE_DETAIL *d, struct buf *out)
 	size_t n = 0;
 	while (n < lang->size && strchr(plain, lang->text[n]))
 		n++;
-	bool known = n == lang->size && n <= LANGUAGE_MOST;
+	bool known = n == lang->size && n <= LANGUAGE_SIZE_MAX;
 	if (!known || d->info.size > lang->size) {
 		buf_adds(out, "<p><code>");
-		add_attribute(&d->info, out);
+		markdown_add_attribute(&d->info, out);
 		buf_adds(out, "</code></p>\n");
 	}
 	buf_adds(out, "<pre><code");
@@ -98,7 +98,7 @@ static void markdown_add_code(const MD_BLOCK_CODE_DETAIL *d, struct buf *out)
 	buf_addc(out, '>');
 }
 
-static void begin_cell(struct page *p, const char *tag, const MD_BLOCK_TD_DETAIL *d)
+static void markdown_begin_cell(struct markdown_page *p, const char *tag, const MD_BLOCK_TD_DETAIL *d)
 {
 	buf_adds(p->out, tag);
 	if (d->align == MD_ALIGN_CENTER)
@@ -109,7 +109,7 @@ static void begin_cell(struct page *p, const char *tag, const MD_BLOCK_TD_DETAIL
 	p->cell = p->out->n;
 }
 
-static bool is_blank(const struct page *p, size_t start)
+static bool markdown_is_blank_since(const struct markdown_page *p, size_t start)
 {
 	return space_trim((struct span){p->out->p + start, p->out->n - start}).n == 0;
 }
@@ -118,7 +118,7 @@ static bool is_blank(const struct page *p, size_t start)
 static const char link_end[] = "</a>";
 
 /* Ends the spans that are open, but for so many. Behind what is no link stands where it leads, unless it says so. */
-static void end_spans(struct page *p, unsigned but)
+static void markdown_end_spans(struct markdown_page *p, unsigned but)
 {
 	while (p->spans > but && !buf_err(p->out)) {
 		const struct open_span *o = &p->open[--p->spans];
@@ -129,22 +129,22 @@ static void end_spans(struct page *p, unsigned but)
 		p->targets.n = o->target;
 		if (o->end == link_end) {
 			/* A link without text cannot be seen. */
-			buf_adds(p->out, is_blank(p, o->begin) ? "link" : "");
+			buf_adds(p->out, markdown_is_blank_since(p, o->begin) ? "link" : "");
 			p->in_link = false;
 		}
 		buf_adds(p->out, o->end ? o->end : "");
 	}
 }
 
-static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
+static int markdown_on_enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
-	struct page *p = arg;
+	struct markdown_page *p = arg;
 	struct buf *out = p->out;
 	unsigned level;
 
-	if (p->depth == DEPTH_MOST || buf_err(out))
-		return TOO_MUCH;
-	end_spans(p, 0);
+	if (p->depth == DEPTH_MAX || buf_err(out))
+		return MARKDOWN_TOO_BIG;
+	markdown_end_spans(p, 0);
 	p->blocks[p->depth++] = type;
 	switch (type) {
 	case MD_BLOCK_QUOTE:
@@ -194,10 +194,10 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		buf_adds(out, "<tr>");
 		break;
 	case MD_BLOCK_TH:
-		begin_cell(p, "<th", detail);
+		markdown_begin_cell(p, "<th", detail);
 		break;
 	case MD_BLOCK_TD:
-		begin_cell(p, "<td", detail);
+		markdown_begin_cell(p, "<td", detail);
 		break;
 	case MD_BLOCK_DOC:
 	case MD_BLOCK_HTML:
@@ -206,7 +206,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	return markdown_step(p);
 }
 
-static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
+static int markdown_on_leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
 	static const char *const ends[] = {
 	    [MD_BLOCK_QUOTE] = "</blockquote>\n",
@@ -221,13 +221,14 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	    [MD_BLOCK_TR] = "</tr>\n",
 	    [MD_BLOCK_TD] = "</td>",
 	};
-	struct page *p = arg;
+	struct markdown_page *p = arg;
 
 	(void)detail;
 	if (buf_err(p->out) || p->depth == 0 || p->blocks[--p->depth] != type)
-		return TOO_MUCH;
-	end_spans(p, 0);
-	bool blank = (type == MD_BLOCK_H && is_blank(p, p->title)) || (type == MD_BLOCK_TH && is_blank(p, p->cell));
+		return MARKDOWN_TOO_BIG;
+	markdown_end_spans(p, 0);
+	bool blank = (type == MD_BLOCK_H && markdown_is_blank_since(p, p->title)) ||
+	             (type == MD_BLOCK_TH && markdown_is_blank_since(p, p->cell));
 	if (blank) { /* takes back the tag: a reader is told of each heading */
 		p->out->n = type == MD_BLOCK_H ? p->title : p->cell;
 		while (p->out->p[--p->out->n] != '<')
@@ -243,7 +244,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 }
 
 /* By what the URL begins with as it stands, and not as an entity: what is hidden is no link. */
-static bool is_allowed(const MD_ATTRIBUTE *url)
+static bool link_is_allowed(const MD_ATTRIBUTE *url)
 {
 	static const char *const schemes[] = {"http://", "https://", "mailto:"};
 
@@ -258,39 +259,39 @@ static bool is_allowed(const MD_ATTRIBUTE *url)
 }
 
 /* Links do not stand in each other. */
-static const char *begin_link(struct page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBUTE *title)
+static const char *markdown_begin_link(struct markdown_page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBUTE *title)
 {
-	if (p->in_link || !is_allowed(url)) {
-		add_attribute(url, &p->targets);
+	if (p->in_link || !link_is_allowed(url)) {
+		markdown_add_attribute(url, &p->targets);
 		buf_adds(&p->targets, title->size > 0 ? " " : "");
-		add_attribute(title, &p->targets);
+		markdown_add_attribute(title, &p->targets);
 		return NULL;
 	}
 	p->in_link = true;
 	buf_adds(p->out, LINK_BEGIN);
-	add_attribute(url, p->out);
+	markdown_add_attribute(url, p->out);
 	if (title->size > 0) {
 		buf_adds(p->out, "\" title=\"");
-		add_attribute(title, p->out);
+		markdown_add_attribute(title, p->out);
 	}
 	buf_adds(p->out, "\">");
 	return link_end;
 }
 
-static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
+static int markdown_on_enter_span(MD_SPANTYPE type, void *detail, void *arg)
 {
-	struct page *p = arg;
+	struct markdown_page *p = arg;
 	const MD_SPAN_A_DETAIL *a = detail;
 	const MD_SPAN_IMG_DETAIL *image = detail;
 	size_t target = p->targets.n;
 	const char *end = NULL;
 
-	if (p->spans == SPANS_MOST || buf_err(&p->targets))
-		return TOO_MUCH;
+	if (p->spans == SPANS_MAX || buf_err(&p->targets))
+		return MARKDOWN_TOO_BIG;
 	if (type == MD_SPAN_A)
-		end = begin_link(p, &a->href, &a->title);
+		end = markdown_begin_link(p, &a->href, &a->title);
 	else if (type == MD_SPAN_IMG)
-		end = begin_link(p, &image->src, &image->title);
+		end = markdown_begin_link(p, &image->src, &image->title);
 	else
 		end = type == MD_SPAN_EM       ? "</em>"
 		      : type == MD_SPAN_STRONG ? "</strong>"
@@ -302,18 +303,18 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 	return markdown_step(p);
 }
 
-static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
+static int markdown_on_leave_span(MD_SPANTYPE type, void *detail, void *arg)
 {
-	struct page *p = arg;
+	struct markdown_page *p = arg;
 	unsigned but = p->spans;
 
 	(void)detail;
 	if (buf_err(p->out))
-		return TOO_MUCH;
+		return MARKDOWN_TOO_BIG;
 	while (but > 0 && p->open[but - 1].type != type)
 		but--;
 	if (but > 0)
-		end_spans(p, but - 1);
+		markdown_end_spans(p, but - 1);
 	return markdown_step(p);
 }
 
@@ -335,16 +336,16 @@ static const char *url_end(const char *p, const char *end)
 }
 
 /* The next URL in a text; false if there is none. */
-static bool find_url(struct span text, struct span *ret)
+static bool find_url(struct span markdown_on_text, struct span *ret)
 {
-	const char *p = text.p, *end = p + text.n;
+	const char *p = markdown_on_text.p, *end = p + markdown_on_text.n;
 
 	for (; (p = memmem(p, (size_t)(end - p), "://", 3)); p += 3) {
-		size_t n = p - text.p >= 5 && memcmp(p - 5, "https", 5) == 0  ? 5
-		           : p - text.p >= 4 && memcmp(p - 4, "http", 4) == 0 ? 4
-		                                                              : 0;
+		size_t n = p - markdown_on_text.p >= 5 && memcmp(p - 5, "https", 5) == 0  ? 5
+		           : p - markdown_on_text.p >= 4 && memcmp(p - 4, "http", 4) == 0 ? 4
+		                                                                          : 0;
 		const char *begin = p - n;
-		if (n == 0 || (begin > text.p && isascii(begin[-1]) && isalnum(begin[-1])))
+		if (n == 0 || (begin > markdown_on_text.p && isascii(begin[-1]) && isalnum(begin[-1])))
 			continue;
 		const char *stop = url_end(p + 3, end);
 		if (stop == p + 3)
@@ -356,26 +357,26 @@ static bool find_url(struct span text, struct span *ret)
 }
 
 /* md4c's own links of this kind can end in the wrong place, even behind the text. */
-static void markdown_add_text(struct page *p, struct span text)
+static void markdown_add_text(struct markdown_page *p, struct span markdown_on_text)
 {
 	struct span url;
 
-	while (!p->in_link && find_url(text, &url)) {
-		size_t before = (size_t)(url.p - text.p), n = before + url.n;
-		html_text((struct span){text.p, before}, p->out);
+	while (!p->in_link && find_url(markdown_on_text, &url)) {
+		size_t before = (size_t)(url.p - markdown_on_text.p), n = before + url.n;
+		html_add_text((struct span){markdown_on_text.p, before}, p->out);
 		buf_adds(p->out, LINK_BEGIN);
-		html_text(url, p->out);
+		html_add_text(url, p->out);
 		buf_adds(p->out, "\">");
-		html_text(url, p->out);
+		html_add_text(url, p->out);
 		buf_adds(p->out, link_end);
-		text = (struct span){text.p + n, text.n - n};
+		markdown_on_text = (struct span){markdown_on_text.p + n, markdown_on_text.n - n};
 	}
-	html_text(text, p->out);
+	html_add_text(markdown_on_text, p->out);
 }
 
-static int text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
+static int markdown_on_text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
 {
-	struct page *p = arg;
+	struct markdown_page *p = arg;
 
 	if (type == MD_TEXT_ENTITY) /* &name; or &#number; by md4c's own rules */
 		buf_add(p->out, s, n);
@@ -384,7 +385,7 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)
 	else if (type == MD_TEXT_NORMAL)
 		markdown_add_text(p, (struct span){s, n});
 	else
-		html_text((struct span){s, n}, p->out);
+		html_add_text((struct span){s, n}, p->out);
 	return markdown_step(p);
 }
 
@@ -399,7 +400,7 @@ static char *line_end(char *p, const char *end)
 
 /* The text ends in a newline. A definition, `[label]:`, stands at the beginning of a paragraph: behind white space and
  * marks of quotes, lists and tasks. Without its bracket one before that could begin it, and so on. */
-static void keep_definitions(char *p, char *end)
+static void protect_definitions(char *p, char *end)
 {
 	for (char *first = p, *next = NULL; p < end; p = line_end(p, end) + 1)
 		for (; strchr(" \t>-+*0123456789.)[]xX", *p); p++) {
@@ -419,7 +420,7 @@ static void keep_definitions(char *p, char *end)
 
 /* The last of so many columns has the rest of the row. Pipes in code do not count, unless it is uncertain what is code.
  */
-static void keep_cells(char *p, char *end, unsigned columns)
+static void protect_row_pipes(char *p, char *end, unsigned columns)
 {
 	char *cell = p += strspn(p, " \t>"), *tick;
 	bool has_code = !memchr(p, '<', (size_t)(end - p));
@@ -442,7 +443,7 @@ static void keep_cells(char *p, char *end, unsigned columns)
 }
 
 /* How many columns a line gives a table, if it is the one below the heading; else 0. */
-static unsigned columns_of(const char *p, const char *end)
+static unsigned table_delimiter_columns(const char *p, const char *end)
 {
 	bool has_pipe = memchr(p, '|', (size_t)(end - p));
 	unsigned n = 0;
@@ -456,58 +457,58 @@ static unsigned columns_of(const char *p, const char *end)
 }
 
 /* A table ends at a blank line. What only looks like one is shown as it is. */
-static void keep_tables(char *p, char *end)
+static void protect_tables(char *p, char *end)
 {
 	unsigned columns = 0;
 
 	for (char *eol, *next; p < end; p = next) {
 		eol = line_end(p, end);
 		next = eol + (end - eol > 1 && memcmp(eol, "\r\n", 2) == 0 ? 2 : 1);
-		unsigned below = next < end ? columns_of(next, line_end(next, end)) : 0;
+		unsigned below = next < end ? table_delimiter_columns(next, line_end(next, end)) : 0;
 		if (p + strspn(p, " \t>") >= eol)
 			columns = 0;
 		if (below > 0 && (columns == 0 || below < columns))
 			columns = below;
 		if (columns > 0)
-			keep_cells(p, eol, columns);
+			protect_row_pipes(p, eol, columns);
 	}
 }
 
-int html_markdown(struct span clean, struct buf *out)
+int html_add_markdown(struct span clean, struct buf *out)
 {
 	static const MD_PARSER parser = {
 	    .flags = MD_FLAG_NOHTML | MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS,
-	    .enter_block = enter_block,
-	    .leave_block = leave_block,
-	    .enter_span = enter_span,
-	    .leave_span = leave_span,
-	    .text = text,
+	    .enter_block = markdown_on_enter_block,
+	    .leave_block = markdown_on_leave_block,
+	    .enter_span = markdown_on_enter_span,
+	    .leave_span = markdown_on_leave_span,
+	    .text = markdown_on_text,
 	};
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	size_t start = out->n;
-	struct page p = {.out = out, .targets = BUF_INIT, .most = start + GROWTH_MOST * clean.n + GROWTH_FREE};
-	int rc = TOO_MUCH;
+	struct markdown_page p = {.out = out, .targets = BUF_INIT, .most = start + GROWTH_MAX * clean.n + GROWTH_FREE};
+	int rc = MARKDOWN_TOO_BIG;
 
 	/* md4c may look behind a last line that does not end. */
 	buf_addspan(&line, clean);
 	buf_addc(&line, '\n');
-	if (clean.n <= TEXT_MOST && !buf_err(&line)) {
+	if (clean.n <= MARKDOWN_SIZE_MAX && !buf_err(&line)) {
 		bool defines = memmem(line.p, line.n, "]:", 2), has_pipe = memchr(line.p, '|', line.n);
 		if (defines)
-			keep_definitions(line.p, line.p + line.n);
+			protect_definitions(line.p, line.p + line.n);
 		if (has_pipe)
-			keep_tables(line.p, line.p + line.n);
+			protect_tables(line.p, line.p + line.n);
 		rc = md_parse(line.p, (MD_SIZE)line.n, &parser, &p);
 		for (size_t i = start; (defines || has_pipe) && i < out->n; i++)
 			out->p[i] = out->p[i] == BRACKET ? '[' : out->p[i] == PIPE ? '|' : out->p[i];
 	}
 	buf_release(&p.targets);
 	/* It may also end too early. */
-	if ((rc == 0 && p.depth == 0) || rc == CANCELLED || buf_err(out))
-		return rc == CANCELLED ? -EINTR : buf_err(out);
+	if ((rc == 0 && p.depth == 0) || rc == MARKDOWN_CANCELLED || buf_err(out))
+		return rc == MARKDOWN_CANCELLED ? -EINTR : buf_err(out);
 	out->n = start;
 	buf_adds(out, "<pre>");
-	html_text(clean, out);
+	html_add_text(clean, out);
 	buf_adds(out, "</pre>\n");
 	return buf_err(out);
 }

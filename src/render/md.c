@@ -13,7 +13,7 @@
 #include "sessionfs/render/tool.h"
 #include "sessionfs/session/context.h"
 
-#include "facts.h"
+#include "heading_fields.h"
 #include "md.h"
 #include "pieces.h"
 #include "text.h"
@@ -26,7 +26,7 @@ void md_end_line(struct buf *out)
 		buf_addc(out, '\n');
 }
 
-static size_t run_of(char c, const char *p, const char *end)
+static size_t run_length(char c, const char *p, const char *end)
 {
 	const char *q = p;
 	while (q < end && *q == c)
@@ -41,7 +41,7 @@ static size_t longest_run(char c, struct span text)
 	size_t longest = 0;
 
 	for (const char *p = text.p; p < end && (p = memchr(p, c, (size_t)(end - p)));) {
-		size_t run = run_of(c, p, end);
+		size_t run = run_length(c, p, end);
 		if (run > longest)
 			longest = run;
 		p += run;
@@ -50,7 +50,7 @@ static size_t longest_run(char c, struct span text)
 }
 
 /* The length of the fence that the text opens and, by Markdown's rules, does not close; 0: none. */
-static size_t open_fence(struct span text, char *ret_c)
+static size_t unclosed_fence_size(struct span text, char *ret_c)
 {
 	const char *end = text.p + text.n;
 	size_t open = 0;
@@ -62,13 +62,13 @@ static size_t open_fence(struct span text, char *ret_c)
 		eol = memchr(p, '\n', (size_t)(end - p));
 		if (!eol)
 			eol = end;
-		p += run_of(' ', p, eol);
+		p += run_length(' ', p, eol);
 		if (p == eol || (open ? *p != c : *p != '`' && *p != '~'))
 			continue;
-		size_t run = run_of(*p, p, eol);
+		size_t run = run_length(*p, p, eol);
 		const char *rest = p + run;
 		if (open) {
-			rest += run_of(' ', rest, eol);
+			rest += run_length(' ', rest, eol);
 			if (run >= open && (rest == eol || *rest == '\r'))
 				open = 0;
 		} else if (run >= 3 && (*p == '~' || !memchr(rest, '`', (size_t)(eol - rest)))) {
@@ -80,7 +80,7 @@ static size_t open_fence(struct span text, char *ret_c)
 	return open;
 }
 
-static void add_many(char c, size_t n, struct buf *out)
+static void add_repeated(char c, size_t n, struct buf *out)
 {
 	char *to = buf_reserve(out, n);
 	if (!to)
@@ -89,7 +89,7 @@ static void add_many(char c, size_t n, struct buf *out)
 	out->n += n;
 }
 
-void md_text(struct json_value v, struct buf *out)
+void md_add_paragraph(struct json_value v, struct buf *out)
 {
 	char c = 0;
 
@@ -99,10 +99,10 @@ void md_text(struct json_value v, struct buf *out)
 	md_end_line(out);
 	if (buf_err(out))
 		return;
-	size_t open = open_fence((struct span){out->p + start, out->n - start}, &c);
+	size_t open = unclosed_fence_size((struct span){out->p + start, out->n - start}, &c);
 	if (open == 0)
 		return;
-	add_many(c, open, out);
+	add_repeated(c, open, out);
 	buf_addc(out, '\n');
 }
 
@@ -130,11 +130,11 @@ void md_end_fence(size_t mark, struct buf *out)
 		memset(out->p + mark, '`', more);
 		out->n += more;
 	}
-	add_many('`', 3 + more, out);
+	add_repeated('`', 3 + more, out);
 	buf_addc(out, '\n');
 }
 
-void md_fenced(const char *info, struct json_value v, struct buf *out)
+void md_add_fenced(const char *info, struct json_value v, struct buf *out)
 {
 	size_t mark = md_begin_fence(info, out);
 
@@ -142,23 +142,23 @@ void md_fenced(const char *info, struct json_value v, struct buf *out)
 	md_end_fence(mark, out);
 }
 
-void md_code_span(struct span clean, struct buf *out)
+void md_add_code_span(struct span clean, struct buf *out)
 {
 	size_t ticks = longest_run('`', clean) + 1;
 
 	if (clean.n == 0)
 		return;
 	bool padded = clean.p[0] == '`' || clean.p[clean.n - 1] == '`';
-	add_many('`', ticks, out);
+	add_repeated('`', ticks, out);
 	buf_adds(out, padded ? " " : "");
 	buf_addspan(out, clean);
 	buf_adds(out, padded ? " " : "");
-	add_many('`', ticks, out);
+	add_repeated('`', ticks, out);
 }
 
 /* --- the line above ------------------------------------------------------------ */
 
-static void add_call_fact(const struct md *m)
+static void md_add_call_field(const struct md *m)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(m->s, m->entry, &n);
@@ -172,40 +172,40 @@ static void add_call_fact(const struct md *m)
 	buf_adds(m->out, json_is_truthy(m->r->msg.is_error) ? DOT "error" : "");
 }
 
-static void md_add_fact(const struct md *m, const struct fact *f)
+static void md_add_heading_field(const struct md *m, const struct heading_field *f)
 {
 	double code = 0;
 
-	if (f->of == FACT_CALL) {
-		add_call_fact(m);
+	if (f->of == HEADING_CALL) {
+		md_add_call_field(m);
 		return;
 	}
 	buf_adds(m->out, f->goes_on ? " " : DOT);
 	buf_adds(m->out, f->before);
 	if (f->provider.kind > JSON_NULL) {
-		text_inline(f->provider, m->out);
+		text_add_inline(f->provider, m->out);
 		buf_addc(m->out, '/');
 	}
-	if (f->of == FACT_EXIT && json_double(f->v, &code))
+	if (f->of == HEADING_EXIT && json_double(f->v, &code))
 		number_add(code, m->out);
 	else
-		text_inline(f->v, m->out);
-	buf_adds(m->out, f->of == FACT_TOKENS ? " tokens before" : "");
+		text_add_inline(f->v, m->out);
+	buf_adds(m->out, f->of == HEADING_TOKENS ? " tokens before" : "");
 }
 
-void md_label(const struct md *m)
+void md_add_label(const struct md *m)
 {
 	struct buf label CLEANUP_BUF = BUF_INIT;
 
 	if (!session_label(m->s, m->entry, &label))
 		return;
 	buf_adds(m->out, DOT "[");
-	text_inline_exact(buf_span(&label), m->out);
+	text_add_inline_exact(buf_span(&label), m->out);
 	buf_addc(m->out, ']');
 }
 
 /* The heading of the entry without its mark. `what`, if given, replaces the role or type. */
-static void show_heading(const struct md *m, const char *what)
+static void md_show_heading(const struct md *m, const char *what)
 {
 	int64_t time = session_entry(m->s, m->entry)->time;
 	size_t start = m->out->n;
@@ -213,7 +213,7 @@ static void show_heading(const struct md *m, const char *what)
 	if (what)
 		buf_adds(m->out, what);
 	else
-		text_role(m->r, m->out);
+		text_add_role(m->r, m->out);
 	if (m->out->n == start)
 		buf_adds(m->out, m->r->kind == JSON_OBJECT ? "no type" : "no object");
 	buf_adds(m->out, DOT);
@@ -222,16 +222,16 @@ static void show_heading(const struct md *m, const char *what)
 		buf_adds(m->out, DOT);
 		number_add_time((double)time, m->out);
 	}
-	struct fact facts[FACTS_MOST];
-	unsigned n = what ? 0 : facts_of(m->r, facts);
+	struct heading_field facts[HEADING_FIELDS_MAX];
+	unsigned n = what ? 0 : heading_fields_of_record(m->r, facts);
 	for (unsigned i = 0; i < n; i++)
-		md_add_fact(m, &facts[i]);
-	md_label(m);
+		md_add_heading_field(m, &facts[i]);
+	md_add_label(m);
 }
 
 /* --- calls ---------------------------------------------------------------------- */
 
-static void add_fenced(const char *info, const struct buf *text, struct buf *out)
+static void md_add_fenced_buf(const char *info, const struct buf *text, struct buf *out)
 {
 	size_t mark = md_begin_fence(info, out);
 
@@ -252,11 +252,11 @@ static void md_show_call(struct md *m, const struct block *b)
 	int rc = tool_diff(&u, &diff, &added, &removed);
 	if (u.form == TOOL_EDIT && diff.n == 0)
 		u.shown = 0;
-	text_inline(u.path, &path);
-	const char *language = u.form == TOOL_WRITE ? tool_language(buf_span(&path)) : "";
+	text_add_inline(u.path, &path);
+	const char *language = u.form == TOOL_WRITE ? file_language(buf_span(&path)) : "";
 	if (path.n > TOOL_PATH)
-		text_shorten(&path, 0, TOOL_PATH);
-	tool_rest(&u, &facts, &rest);
+		text_shorten_from(&path, 0, TOOL_PATH);
+	tool_add_remaining(&u, &facts, &rest);
 	rc = buf_err(&path) ? buf_err(&path) : rc;
 	rc = buf_err(&facts) ? buf_err(&facts) : rc;
 	rc = buf_err(&rest) ? buf_err(&rest) : rc;
@@ -266,12 +266,12 @@ static void md_show_call(struct md *m, const struct block *b)
 	}
 
 	buf_addf(out, "\n### call %u: ", b->n);
-	text_inline(u.name, out);
+	text_add_inline(u.name, out);
 	if (path.n > 0) {
 		buf_addc(out, ' ');
-		md_code_span(buf_span(&path), out);
+		md_add_code_span(buf_span(&path), out);
 	}
-	tool_lines(&u, out);
+	tool_add_line_range(&u, out);
 	if (added)
 		buf_addf(out, " +%u", added);
 	if (removed)
@@ -279,13 +279,13 @@ static void md_show_call(struct md *m, const struct block *b)
 	buf_addspan(out, buf_span(&facts));
 	buf_addc(out, '\n');
 	if (diff.n > 0)
-		add_fenced("diff", &diff, out);
+		md_add_fenced_buf("diff", &diff, out);
 	if (u.form == TOOL_WRITE && u.content.kind)
-		md_fenced(language, u.content, out);
+		md_add_fenced(language, u.content, out);
 	if (u.form == TOOL_BASH)
-		md_fenced("bash", u.command, out);
+		md_add_fenced("bash", u.command, out);
 	if (rest.n > 0)
-		add_fenced("json", &rest, out);
+		md_add_fenced_buf("json", &rest, out);
 	m->thinking = false;
 }
 
@@ -293,9 +293,9 @@ static void md_show_call(struct md *m, const struct block *b)
 
 /* What a call says is in another line. To look at it must not cost more than to show the output: a message can make
  * many calls, and be long. */
-enum { CALLER_FREE = 8192, CALLER_FACTOR = 4 };
+enum { CALL_SIZE_FREE = 8192, CALL_SIZE_FACTOR = 4 };
 
-static const char *language_of(const struct part_call *call)
+static const char *call_language(const struct part_call *call)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 	struct buf path CLEANUP_BUF = BUF_INIT;
@@ -303,13 +303,13 @@ static const char *language_of(const struct part_call *call)
 	tool_read(call->name, call->arguments, &u);
 	if (u.form != TOOL_READ)
 		return "";
-	text_inline(u.path, &path);
-	return tool_language(buf_span(&path));
+	text_add_inline(u.path, &path);
+	return file_language(buf_span(&path));
 }
 
 /* The language of a tool's output: that of the file which the call has read, "" if that is unknown. Returns 0 or a
  * negative errno. */
-static int find_language(const struct md *m, const char **ret)
+static int output_language(const struct md *m, const char **ret)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct part_call call = {.n = 0};
@@ -320,13 +320,14 @@ static int find_language(const struct md *m, const char **ret)
 	if (json_is_truthy(m->r->msg.is_error) || file_action_of(m->r->msg.tool_name) != FILE_READ)
 		return 0;
 	uint32_t caller = session_call(m->s, m->entry, &n);
-	if (caller == NO_ENTRY || session_entry(m->s, caller)->length / CALLER_FACTOR > m->r->line.n + CALLER_FREE)
+	if (caller == NO_ENTRY ||
+	    session_entry(m->s, caller)->length / CALL_SIZE_FACTOR > m->r->line.n + CALL_SIZE_FREE)
 		return 0;
 	int rc = session_load(m->s, caller, &line, &r);
 	while (rc == 0 && call.n < n && part_call_next(&r, &call))
 		;
 	if (rc == 0 && n > 0 && call.n == n)
-		*ret = language_of(&call);
+		*ret = call_language(&call);
 	return rc;
 }
 
@@ -340,12 +341,12 @@ static void md_show_text(struct md *m, struct json_value v)
 		buf_adds(m->out, "\n### text\n");
 	m->thinking = false;
 	if (m->language)
-		md_fenced(m->language, v, m->out);
+		md_add_fenced(m->language, v, m->out);
 	else
-		md_text(v, m->out);
+		md_add_paragraph(v, m->out);
 }
 
-void md_image(struct md *m, const struct block *b)
+void md_show_image(struct md *m, const struct block *b)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct part_image image = {0};
@@ -355,14 +356,14 @@ void md_image(struct md *m, const struct block *b)
 	if (image.size > 0 && image.type) {
 		session_entry_name(m->s, m->entry, &name);
 		buf_addf(m->out, "\n![image %u](%sentries/", image.n, m->prefix);
-		html_path(buf_span(&name), m->out);
+		html_add_url(buf_span(&name), m->out);
 		buf_addf(m->out, "/images/%u.%s)\n", image.n, image.ext);
 		return;
 	}
 	buf_adds(m->out, "\n*image");
 	if (md_has_text(b->mime_type)) {
 		buf_adds(m->out, DOT);
-		text_inline(b->mime_type, m->out);
+		text_add_inline(b->mime_type, m->out);
 	}
 	buf_adds(m->out, "*\n");
 }
@@ -376,11 +377,11 @@ static void md_show_block(struct md *m, const struct block *b)
 	case BLOCK_THINKING:
 		buf_adds(m->out, json_is_truthy(b->redacted) ? "\n### thinking (redacted)\n" : "\n### thinking\n");
 		if (md_has_text(b->thinking))
-			md_text(b->thinking, m->out);
+			md_add_paragraph(b->thinking, m->out);
 		m->thinking = true;
 		return;
 	case BLOCK_IMAGE:
-		md_image(m, b);
+		md_show_image(m, b);
 		return;
 	case BLOCK_TOOL_CALL:
 		md_show_call(m, b);
@@ -389,7 +390,7 @@ static void md_show_block(struct md *m, const struct block *b)
 		buf_adds(m->out, "\n*block");
 		if (md_has_text(b->type_)) {
 			buf_adds(m->out, DOT);
-			text_inline(b->type_, m->out);
+			text_add_inline(b->type_, m->out);
 		}
 		buf_adds(m->out, "*\n");
 		return;
@@ -422,12 +423,12 @@ static void md_show_bash(const struct record *r, struct buf *out)
 	if (!md_has_text(r->msg.full_output_path))
 		return;
 	buf_adds(out, "\n*full output: ");
-	text_inline(r->msg.full_output_path, out);
+	text_add_inline(r->msg.full_output_path, out);
 	buf_adds(out, "*\n");
 }
 
 /* Names of the tools in a list of them. */
-static void show_tools(const char *what, struct json_value list, struct buf *out)
+static void md_show_tools(const char *what, struct json_value list, struct buf *out)
 {
 	struct json j;
 	struct json_value tool;
@@ -442,13 +443,13 @@ static void show_tools(const char *what, struct json_value list, struct buf *out
 	while (json_next(&j, NULL) > 0 && json_value(&j, &tool)) {
 		buf_adds(out, between);
 		between = ", ";
-		text_inline(tool.kind == JSON_OBJECT ? json_get(tool, "name") : tool, out);
+		text_add_inline(tool.kind == JSON_OBJECT ? json_get(tool, "name") : tool, out);
 	}
 	buf_adds(out, "*\n");
 }
 
 /* The text of a system message is in `content` and in sections; a section replaces an earlier one of the same name. */
-static void show_system(struct md *m, struct json_value message)
+static void md_show_system(struct md *m, struct json_value message)
 {
 	struct json_value sections = json_get(message, "sections"), key, v;
 	struct json j;
@@ -458,16 +459,16 @@ static void show_system(struct md *m, struct json_value message)
 		json_enter(&j);
 		while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
 			buf_adds(m->out, "\n### section ");
-			text_inline(key, m->out);
+			text_add_inline(key, m->out);
 			buf_adds(m->out, v.kind == JSON_NULL ? " (removed)\n" : "\n");
 			md_show_text(m, v);
 		}
 	}
-	show_tools("tools added", json_get(message, "toolsAdded"), m->out);
-	show_tools("tools removed", json_get(message, "toolsRemoved"), m->out);
+	md_show_tools("tools added", json_get(message, "toolsAdded"), m->out);
+	md_show_tools("tools removed", json_get(message, "toolsRemoved"), m->out);
 }
 
-static void show_message(struct md *m, struct json_value content)
+static void md_show_message(struct md *m, struct json_value content)
 {
 	const struct record *r = m->r;
 
@@ -476,7 +477,7 @@ static void show_message(struct md *m, struct json_value content)
 		return;
 	}
 	if (r->role == ROLE_TOOL_RESULT) {
-		int rc = find_language(m, &m->language);
+		int rc = output_language(m, &m->language);
 		if (rc < 0)
 			m->out->err = rc;
 	}
@@ -484,7 +485,7 @@ static void show_message(struct md *m, struct json_value content)
 	m->language = NULL;
 	m->thinking = false;
 	if (r->role == ROLE_SYSTEM)
-		show_system(m, r->message);
+		md_show_system(m, r->message);
 	md_show_text(m, part_summary(r));
 	if (r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
 		return;
@@ -492,7 +493,7 @@ static void show_message(struct md *m, struct json_value content)
 	md_show_text(m, r->msg.error_message);
 }
 
-bool render_transcript_has(const struct session *s, uint32_t at)
+bool render_transcript_exists(const struct session *s, uint32_t at)
 {
 	uint32_t ring = NO_ENTRY;
 
@@ -502,7 +503,7 @@ bool render_transcript_has(const struct session *s, uint32_t at)
 	return false;
 }
 
-static int transcript_segment(const struct place *p, const void *item, bool is_first, struct reader *reader,
+static int transcript_segment(const struct render_target *p, const void *item, bool is_first, struct reader *reader,
                               struct usage *usage, struct buf *out)
 {
 	const struct session *s = p->session;
@@ -524,25 +525,25 @@ static int transcript_segment(const struct place *p, const void *item, bool is_f
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	bool conversation = record_is_conversation(r.type);
 	buf_adds(out, conversation ? "\n## " : "\n*");
-	show_heading(&m, NULL);
+	md_show_heading(&m, NULL);
 	buf_adds(out, conversation ? "\n" : "*\n");
-	show_message(&m, part_content(&r));
+	md_show_message(&m, part_content(&r));
 	return buf_err(out);
 }
 
 /* A segment depends on its entry, its label and its ancestors only. */
 const struct producer producer_transcript_md = {
     .item = sizeof(uint32_t),
-    .list = items_path,
-    .newer = items_newer_path,
+    .list = path_items,
+    .newer = path_items_newer,
     .has_labels = true,
-    .front = front_add,
+    .front = front_matter_add,
     .segment = transcript_segment,
 };
 
 /* --- context.md ------------------------------------------------------------- */
 
-static int md_context_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
+static int md_context_segment(const struct render_target *p, const void *of, bool is_first, struct reader *reader,
                               struct usage *usage, struct buf *out)
 {
 	const struct context_item *item = of;
@@ -559,28 +560,28 @@ static int md_context_segment(const struct place *p, const void *of, bool is_fir
 	struct md m = {.s = s, .entry = item->entry, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	bool system = item->kind == CONTEXT_SYSTEM;
 	buf_adds(out, "\n## ");
-	show_heading(&m, system ? "system" : NULL);
+	md_show_heading(&m, system ? "system" : NULL);
 	buf_adds(out, item->edit != NO_ENTRY && !system ? DOT "edited\n" : "\n");
 	if (system) {
 		m.has_images = false;
 		md_show_content(&m, json_get(r.system_message, "content"));
-		show_system(&m, r.system_message);
+		md_show_system(&m, r.system_message);
 	} else if (item->edit != NO_ENTRY) {
 		struct json_value content = json_get(edit.replacement, "content");
 		m.has_images = false;
 		if (r.type == RECORD_MESSAGE)
-			show_message(&m, content);
+			md_show_message(&m, content);
 		else
 			md_show_content(&m, content);
 	} else {
-		show_message(&m, part_content(&r));
+		md_show_message(&m, part_content(&r));
 	}
 	return buf_err(out);
 }
 
 const struct producer producer_context_md = {
     .item = sizeof(struct context_item),
-    .list = items_context,
-    .front = front_add_path,
+    .list = context_items,
+    .front = front_matter_add_path,
     .segment = md_context_segment,
 };

@@ -29,18 +29,18 @@ static inline bool md_has_text(struct json_value v)
 /* Ends the last line, unless there is none. */
 void md_end_line(struct buf *out);
 /* A string as a paragraph. A fence that it leaves open is closed. */
-void md_text(struct json_value v, struct buf *out);
+void md_add_paragraph(struct json_value v, struct buf *out);
 /* A fence that is longer than any run of backticks in what is appended between the two calls. */
 size_t md_begin_fence(const char *info, struct buf *out);
 void md_end_fence(size_t mark, struct buf *out);
 /* A string in a fence. */
-void md_fenced(const char *info, struct json_value v, struct buf *out);
+void md_add_fenced(const char *info, struct json_value v, struct buf *out);
 /* Text of one line as code; nothing if there is none. */
-void md_code_span(struct span clean, struct buf *out);
+void md_add_code_span(struct span clean, struct buf *out);
 
 /* The entry's label, if it has one. */
-void md_label(const struct md *m);
+void md_add_label(const struct md *m);
 /* A link to a picture, if it is a file of the entry, else a note. */
-void md_image(struct md *m, const struct block *b);
+void md_show_image(struct md *m, const struct block *b);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static void migrated_key(struct buf *out, struct span key, bool *first)
+static void migrated_add_key(struct buf *out, struct span key, bool *first)
 {
 	buf_adds(out, *first ? "\"" : ",\"");
 	buf_addspan(out, key);
@@ -12,7 +12,7 @@ static void migrated_key(struct buf *out, struct span key, bool *first)
 	*first = false;
 }
 
-static void migrated_id(const struct session *s, uint32_t i, struct buf *out)
+static void migrated_add_id(const struct session *s, uint32_t i, struct buf *out)
 {
 	if (i == NO_ENTRY)
 		buf_adds(out, "null");
@@ -21,7 +21,7 @@ static void migrated_id(const struct session *s, uint32_t i, struct buf *out)
 }
 
 /* The message; the role custom gets its current name. */
-static void migrated_message(const struct record *r, struct buf *out)
+static void migrated_add_message(const struct record *r, struct buf *out)
 {
 	struct span all = json_raw(r->message);
 	if (!format_is_old_custom(r->msg.role)) {
@@ -34,7 +34,7 @@ static void migrated_message(const struct record *r, struct buf *out)
 	buf_add(out, after, (size_t)(all.p + all.n - after));
 }
 
-int migrated_entry(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
+int migrated_add_entry(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json j;
@@ -55,37 +55,37 @@ int migrated_entry(const struct session *s, uint32_t i, const struct record *r, 
 	while (json_next(&j, &key) > 0 && json_value(&j, &value)) {
 		if (indexed && json_key_is(key, "firstKeptEntryIndex"))
 			continue;
-		migrated_key(out, key.text, &first);
+		migrated_add_key(out, key.text, &first);
 		if (!format->has_ids && json_key_is(key, "id") && (has_id = true)) {
-			migrated_id(s, i, out);
+			migrated_add_id(s, i, out);
 		} else if (!format->has_ids && json_key_is(key, "parentId") && (has_parent = true)) {
-			migrated_id(s, above, out);
+			migrated_add_id(s, above, out);
 		} else if (kept != NO_ENTRY && json_key_is(key, "firstKeptEntryId") && (has_kept = true)) {
-			migrated_id(s, kept, out);
+			migrated_add_id(s, kept, out);
 		} else if (r->type == RECORD_MESSAGE && json_key_is(key, "message") && value.kind == JSON_OBJECT &&
 		           value.text.p == r->message.text.p) {
-			migrated_message(r, out);
+			migrated_add_message(r, out);
 		} else {
 			buf_addspan(out, json_raw(value));
 		}
 	}
 	if (!has_id) {
-		migrated_key(out, SPAN_LIT("id"), &first);
-		migrated_id(s, i, out);
+		migrated_add_key(out, SPAN_LIT("id"), &first);
+		migrated_add_id(s, i, out);
 	}
 	if (!has_parent) {
-		migrated_key(out, SPAN_LIT("parentId"), &first);
-		migrated_id(s, above, out);
+		migrated_add_key(out, SPAN_LIT("parentId"), &first);
+		migrated_add_id(s, above, out);
 	}
 	if (kept != NO_ENTRY && !has_kept) {
-		migrated_key(out, SPAN_LIT("firstKeptEntryId"), &first);
-		migrated_id(s, kept, out);
+		migrated_add_key(out, SPAN_LIT("firstKeptEntryId"), &first);
+		migrated_add_id(s, kept, out);
 	}
 	buf_addc(out, '}');
 	return buf_err(&deep) ? buf_err(&deep) : buf_err(out);
 }
 
-int migrated_header(const struct record *header, struct buf *out)
+int migrated_add_header(const struct record *header, struct buf *out)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json j;
@@ -97,11 +97,11 @@ int migrated_header(const struct record *header, struct buf *out)
 	while (json_next(&j, &key) > 0 && json_value(&j, &value)) {
 		bool version = json_key_is(key, "version");
 		versioned |= version;
-		migrated_key(out, key.text, &first);
+		migrated_add_key(out, key.text, &first);
 		buf_addspan(out, version ? SPAN_LIT(FORMAT_WRITTEN) : json_raw(value));
 	}
 	if (!versioned) {
-		migrated_key(out, SPAN_LIT("version"), &first);
+		migrated_add_key(out, SPAN_LIT("version"), &first);
 		buf_adds(out, FORMAT_WRITTEN);
 	}
 	buf_addc(out, '}');

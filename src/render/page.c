@@ -18,7 +18,7 @@
 /* A row of the tree shows so many UTF-16 units. */
 #define ROW_UNITS 100
 /* So many subagents are named in a page. */
-#define RELATED_MOST 100
+#define RELATED_MAX 100
 /* Rows are indented to this level. */
 #define ROW_LEVELS 64
 
@@ -29,11 +29,11 @@
 
 /* A page shows the pictures of its entries in place until these have come to so many bytes of the session file.
  * Entries that are too short for one do not count. */
-#define PICTURES_MOST ((uint64_t)48 << 20)
-#define PICTURE_LEAST 4096
+#define PICTURES_SIZE_MAX ((uint64_t)48 << 20)
+#define PICTURE_SIZE_MIN 4096
 /* So many entries are laid out by a browser only if they are looked at: with fewer it is busy with the parts, with more
  * with what is in them. */
-#define PART_ENTRIES 16
+#define PAGE_PART_ENTRIES 16
 
 struct items {
 	const struct session *s;
@@ -45,7 +45,7 @@ struct items {
 };
 
 /* A call stands at the first of its results in its branch. */
-static void join_call(struct items *a, uint32_t result)
+static void items_move_call(struct items *a, uint32_t result)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(a->s, result, &n);
@@ -53,7 +53,7 @@ static void join_call(struct items *a, uint32_t result)
 	if (caller == NO_ENTRY || a->at[caller] <= a->opened)
 		return;
 	struct page_item *item = &a->v[a->at[caller] - 1];
-	if (n > 64 || item->answered >> (n - 1) & 1 || (n > 1 && !page_call_is_near(a->s, caller, n)))
+	if (n > 64 || item->answered >> (n - 1) & 1 || (n > 1 && !call_is_in_page(a->s, caller, n)))
 		return;
 	item->answered |= (uint64_t)1 << (n - 1);
 	a->v[a->n].flags |= ITEM_ANSWERS;
@@ -65,19 +65,19 @@ static void items_add(struct items *a, uint32_t entry)
 	uint32_t length = session_entry(a->s, entry)->length;
 	struct page_item *item = &a->v[a->n];
 	*item = (struct page_item){.entry = entry, .next = NO_ENTRY};
-	if ((a->n - a->opened) % PART_ENTRIES == 0) {
+	if ((a->n - a->opened) % PAGE_PART_ENTRIES == 0) {
 		item->flags |= ITEM_PART;
 		if (a->n > a->opened)
 			item[-1].flags |= ITEM_PART_ENDS;
 	}
-	a->pictures += length >= PICTURE_LEAST ? length : 0;
-	item->flags |= a->pictures > PICTURES_MOST ? ITEM_NO_PICTURES : 0u;
+	a->pictures += length >= PICTURE_SIZE_MIN ? length : 0;
+	item->flags |= a->pictures > PICTURES_SIZE_MAX ? ITEM_NO_PICTURES : 0u;
 	if (session_entry(a->s, entry)->role == ROLE_TOOL_RESULT)
-		join_call(a, entry);
+		items_move_call(a, entry);
 	a->at[entry] = (uint32_t)++a->n;
 }
 
-static int add_rows(struct items *a)
+static int items_add_rows(struct items *a)
 {
 	struct tree_row *rows CLEANUP_FREE = NULL;
 	size_t n;
@@ -97,7 +97,7 @@ static int add_rows(struct items *a)
 }
 
 /* `more`: flags of its last item. */
-static void close_branch(struct items *a, unsigned more)
+static void items_close_branch(struct items *a, unsigned more)
 {
 	if (a->n == a->opened)
 		return;
@@ -105,7 +105,7 @@ static void close_branch(struct items *a, unsigned more)
 	a->v[a->n - 1].flags |= ITEM_PART_ENDS | more;
 }
 
-static int add_current(struct items *a, uint32_t at)
+static int items_add_current_branch(struct items *a, uint32_t at)
 {
 	uint32_t *path CLEANUP_FREE = NULL;
 	size_t n = 0;
@@ -114,13 +114,13 @@ static int add_current(struct items *a, uint32_t at)
 		items_add(a, path[i]);
 		a->v[a->n - 1].next = i + 1 < n ? path[i + 1] : NO_ENTRY;
 	}
-	close_branch(a, 0);
+	items_close_branch(a, 0);
 	a->opened = a->n;
 	return rc;
 }
 
 /* An entry whose parent was not the one before begins a branch. */
-static int add_others(struct items *a)
+static int items_add_other_branches(struct items *a)
 {
 	uint32_t *order CLEANUP_FREE = NULL;
 	uint32_t before = NO_ENTRY;
@@ -133,7 +133,7 @@ static int add_others(struct items *a)
 			continue;
 		bool opens = before == NO_ENTRY || parent != before;
 		if (opens) {
-			close_branch(a, ITEM_CLOSES);
+			items_close_branch(a, ITEM_CLOSES);
 			a->opened = a->n;
 		} else {
 			a->v[a->n - 1].next = entry;
@@ -142,7 +142,7 @@ static int add_others(struct items *a)
 		a->v[a->n - 1].flags |= opens ? ITEM_OPENS : 0u;
 		before = entry;
 	}
-	close_branch(a, ITEM_CLOSES);
+	items_close_branch(a, ITEM_CLOSES);
 	return 0;
 }
 
@@ -152,19 +152,19 @@ static void items_release(struct items *a)
 	free(a->at);
 }
 
-static int page_items(const struct place *p, struct totals *t, void **ret, size_t *ret_n)
+static int page_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n)
 {
 	struct items a CLEANUP(items_release) = {.s = p->session};
 	a.at = calloc((size_t)session_count(p->session) + 1, sizeof *a.at);
 	if (!a.at)
 		return -ENOMEM;
-	int rc = add_rows(&a);
+	int rc = items_add_rows(&a);
 	if (rc < 0)
 		return rc;
 	size_t first = a.opened = a.n;
-	rc = add_current(&a, p->at);
+	rc = items_add_current_branch(&a, p->at);
 	if (rc == 0)
-		rc = add_others(&a);
+		rc = items_add_other_branches(&a);
 	if (rc < 0)
 		return rc;
 	if (a.n > first)
@@ -179,15 +179,15 @@ static int page_items(const struct place *p, struct totals *t, void **ret, size_
 
 /* --- front --------------------------------------------------------------------- */
 
-#define FACT_END "</dd></div>\n"
+#define FIELD_END "</dd></div>\n"
 
-static void begin_fact(const char *what, struct buf *out)
+static void page_begin_field(const char *what, struct buf *out)
 {
 	buf_addf(out, "<div><dt>%s</dt><dd>", what);
 }
 
 /* From the first to the last time of an entry. */
-static void add_times(const struct session *s, struct buf *out)
+static void page_add_times(const struct session *s, struct buf *out)
 {
 	int64_t first = INT64_MAX, last = NO_TIME;
 	for (uint32_t i = 0; i < session_count(s); i++) {
@@ -200,13 +200,13 @@ static void add_times(const struct session *s, struct buf *out)
 	buf_adds(out, "<div><dt>Time (<span id=\"~zone\">");
 	html_zone((double)last, out);
 	buf_adds(out, "</span>)</dt><dd>");
-	page_time(first, out);
+	page_add_time(first, out);
 	buf_adds(out, " \u2013 ");
-	page_time(last, out);
-	buf_adds(out, FACT_END);
+	page_add_time(last, out);
+	buf_adds(out, FIELD_END);
 }
 
-static int add_state(const struct place *p, struct buf *out)
+static int add_state(const struct render_target *p, struct buf *out)
 {
 	struct timespec changed = session_stat(p->session)->st_mtim;
 	const char *state;
@@ -214,13 +214,13 @@ static int add_state(const struct place *p, struct buf *out)
 
 	if (rc < 0 || !state)
 		return rc;
-	begin_fact("State", out);
+	page_begin_field("State", out);
 	html_state(state, (int64_t)changed.tv_sec * 1000 + changed.tv_nsec / 1000000, p->now, out);
-	buf_adds(out, FACT_END);
+	buf_adds(out, FIELD_END);
 	return 0;
 }
 
-static int add_model(const struct session *s, uint32_t entry, struct buf *out)
+static int page_add_model(const struct session *s, uint32_t entry, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct json_value provider, model;
@@ -228,25 +228,25 @@ static int add_model(const struct session *s, uint32_t entry, struct buf *out)
 	int rc = context_model(s, entry, &line, &provider, &model);
 	if (rc < 0 || model.kind <= JSON_NULL)
 		return rc;
-	begin_fact("Model", out);
-	page_inline(provider, ROW_UNITS, out);
+	page_begin_field("Model", out);
+	page_add_inline(provider, ROW_UNITS, out);
 	buf_addc(out, '/');
-	page_inline(model, ROW_UNITS, out);
-	buf_adds(out, FACT_END);
+	page_add_inline(model, ROW_UNITS, out);
+	buf_adds(out, FIELD_END);
 	return 0;
 }
 
 static void page_add_usage(const struct usage *u, struct buf *out)
 {
 	if (u->total > 0) {
-		begin_fact("Tokens", out);
-		html_count(u->total, out);
-		buf_adds(out, FACT_END);
+		page_begin_field("Tokens", out);
+		html_add_count(u->total, out);
+		buf_adds(out, FIELD_END);
 	}
 	size_t start = out->n;
-	begin_fact("Cost", out);
-	if (page_cost(u->cost, out))
-		buf_adds(out, FACT_END);
+	page_begin_field("Cost", out);
+	if (page_add_cost(u->cost, out))
+		buf_adds(out, FIELD_END);
 	else
 		out->n = start;
 }
@@ -254,79 +254,80 @@ static void page_add_usage(const struct usage *u, struct buf *out)
 static void page_add_link(struct span to, struct span text, struct buf *out)
 {
 	buf_adds(out, "<a href=\"");
-	html_path(to, out);
+	html_add_url(to, out);
 	buf_adds(out, "\">");
-	html_text(text, out);
+	html_add_text(text, out);
 	buf_adds(out, "</a>");
 }
 
 /* The session that this one came from, and those that it started. A page's name without .html is its session's. */
-static void add_related(const struct place *p, struct buf *out)
+static void page_add_related(const struct render_target *p, struct buf *out)
 {
 	const char *at = p->related, *end;
 	for (size_t n = 0; at && (end = strchr(at, '\n')) != NULL; n++, at = end + 1) {
-		if (n > RELATED_MOST) {
+		if (n > RELATED_MAX) {
 			buf_adds(out, ", <a href=\"");
-			html_path(span_of(p->prefix), out);
+			html_add_url(span_of(p->prefix), out);
 			buf_adds(out, "subagents\">\u2026</a>");
 			break;
 		}
 		if (at == end)
 			continue;
 		if (n == 0)
-			begin_fact("Parent", out);
+			page_begin_field("Parent", out);
 		else if (n == 1)
-			begin_fact("Subagents", out);
+			page_begin_field("Subagents", out);
 		else
 			buf_adds(out, ", ");
 		const char *name = (const char *)memrchr(at, '/', (size_t)(end - at)) + 1;
 		page_add_link((struct span){at, (size_t)(end - at)},
 		              (struct span){name, (size_t)(end - name) - strlen(".html")}, out);
 		if (n == 0)
-			buf_adds(out, FACT_END);
+			buf_adds(out, FIELD_END);
 	}
 	if (at && strchr(p->related, '\n')[1])
-		buf_adds(out, FACT_END);
+		buf_adds(out, FIELD_END);
 }
 
-static int add_header(const struct place *p, const struct totals *t, struct span title, struct buf *out)
+static int page_add_header(const struct render_target *p, const struct render_totals *t, struct span title,
+                           struct buf *out)
 {
 	const struct session *s = p->session;
 	struct json_value cwd = session_header(s)->cwd;
 
 	buf_adds(out, "<a class=\"skip\" href=\"#~main\">Skip to the conversation</a>\n"
 	              "<header class=\"top\"><p><a href=\"../index.html\">All sessions</a></p>\n<h1 title=\"");
-	html_text(title, out);
+	html_add_text(title, out);
 	buf_adds(out, "\">");
-	html_text(title, out);
+	html_add_text(title, out);
 	buf_adds(out, "</h1>\n<dl>\n");
 	if (cwd.kind == JSON_STRING) {
-		begin_fact("Directory", out);
-		html_value(cwd, out);
-		buf_adds(out, FACT_END);
+		page_begin_field("Directory", out);
+		html_add_value(cwd, out);
+		buf_adds(out, FIELD_END);
 	}
-	add_times(s, out);
+	page_add_times(s, out);
 	int rc = add_state(p, out);
-	rc = rc < 0 ? rc : add_model(s, t->model, out);
-	begin_fact("Entries", out);
+	rc = rc < 0 ? rc : page_add_model(s, t->model, out);
+	page_begin_field("Entries", out);
 	number_add_unsigned(session_count(s), out);
-	buf_adds(out, FACT_END);
+	buf_adds(out, FIELD_END);
 	page_add_usage(&t->usage, out);
 	/* The last two names of the way to the session are the project's and its own. */
 	const char *at = strstr(p->prefix, "projects/");
-	begin_fact("Files", out);
+	page_begin_field("Files", out);
 	page_add_link(span_of(p->prefix), span_of(at ? at : p->prefix), out);
-	buf_adds(out, FACT_END);
-	add_related(p, out);
+	buf_adds(out, FIELD_END);
+	page_add_related(p, out);
 	buf_adds(out, "</dl>\n");
-	rc = rc < 0 ? rc : page_files(p, out);
+	rc = rc < 0 ? rc : page_add_files(p, out);
 	buf_adds(out,
 	         "</header>\n"
 	         "<nav aria-label=\"Tree of entries\"><details><summary><h2>Tree</h2></summary>\n<ol id=\"~tree\">\n");
 	return rc;
 }
 
-static int page_front(const struct place *p, const struct totals *t, struct buf *out)
+static int page_front(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
 	struct buf title CLEANUP_BUF = BUF_INIT;
 
@@ -335,30 +336,30 @@ static int page_front(const struct place *p, const struct totals *t, struct buf 
 		return rc < 0 ? rc : buf_err(&title);
 	title.n -= title.n > 0 && title.p[title.n - 1] == '\n';
 	html_begin(buf_span(&title), &html_session, out);
-	rc = add_header(p, t, buf_span(&title), out);
+	rc = page_add_header(p, t, buf_span(&title), out);
 	return rc < 0 ? rc : buf_err(out);
 }
 
 /* --- rows ---------------------------------------------------------------------- */
 
-static void row_of_call(const struct session *s, struct tool_use *u, struct buf *out)
+static void row_shorten_call(const struct session *s, struct tool_use *u, struct buf *out)
 {
 	size_t start = out->n;
 
-	tool_summary(u, out);
-	page_take_cwd(s, start, out);
+	tool_add_summary(u, out);
+	page_strip_cwd(s, start, out);
 }
 
 /* From `start` on: a row's text, cut, as text of the page. */
-static void row_end(struct buf *out, size_t start)
+static void page_row_end(struct buf *out, size_t start)
 {
-	text_one_line(out, start);
-	if (text_truncate(out, start, ROW_UNITS))
+	text_flatten_from(out, start);
+	if (text_truncate_from(out, start, ROW_UNITS))
 		buf_adds(out, "\u2026");
-	html_escape(out, start);
+	html_escape_from(out, start);
 }
 
-static int add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
+static int page_add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
 {
 	size_t start = out->n;
 	struct span summary = {NULL, 0};
@@ -367,22 +368,22 @@ static int add_row_text(const struct session *s, uint32_t entry, struct reader *
 	uint32_t caller = session_call(s, entry, &n);
 	int rc = 0;
 
-	if (caller != NO_ENTRY && page_call_is_near(s, caller, n)) {
-		rc = calls_get(s, caller, n, row_of_call, reader, &summary);
+	if (caller != NO_ENTRY && call_is_in_page(s, caller, n)) {
+		rc = call_texts_get(s, caller, n, row_shorten_call, reader, &summary);
 		buf_addspan(out, summary);
 	} else {
 		rc = session_read(s, entry, reader, &r);
-		rc = rc == 0 ? calls_keep(s, entry, &r, row_of_call, reader) : rc;
+		rc = rc == 0 ? call_texts_cache(s, entry, &r, row_shorten_call, reader) : rc;
 		if (rc == 0)
-			text_row(&r, out);
+			text_add_row(&r, out);
 	}
 	if (rc < 0)
 		return rc;
-	row_end(out, start);
+	page_row_end(out, start);
 	return 0;
 }
 
-static int add_row(const struct session *s, const struct page_item *item, struct reader *reader, struct buf *out)
+static int page_add_row(const struct session *s, const struct page_item *item, struct reader *reader, struct buf *out)
 {
 	unsigned level = item->number < ROW_LEVELS ? item->number : ROW_LEVELS;
 	const struct entry *e = session_entry(s, item->entry);
@@ -390,12 +391,12 @@ static int add_row(const struct session *s, const struct page_item *item, struct
 
 	buf_addf(out, "<li class=\"%s d%u%s\"><a ", e->type == RECORD_MESSAGE ? class : "k", level,
 	         item->flags & ITEM_ACTIVE ? "" : " off");
-	page_link(s, item->entry, 0, out);
+	page_add_entry_href(s, item->entry, 0, out);
 	buf_adds(out, item->flags & ITEM_LEAF ? " aria-current=\"true\">" : ">");
 	if (e->flags & ENTRY_FAILED)
 		buf_adds(out, "<span class=\"failed\">failed</span> ");
-	page_label(s, item->entry, &reader->scratch[0], out);
-	int rc = add_row_text(s, item->entry, reader, out);
+	page_add_label(s, item->entry, &reader->scratch[0], out);
+	int rc = page_add_row_text(s, item->entry, reader, out);
 	buf_adds(out, "</a></li>\n");
 	return rc;
 }
@@ -405,7 +406,7 @@ static int add_row(const struct session *s, const struct page_item *item, struct
 #define ROWS_END "</ol></details></nav>\n<main id=\"~main\" tabindex=\"-1\">\n"
 
 /* A branch is named by what its first entry says. */
-static void open_branch(struct page *g)
+static void page_open_branch(struct page *g)
 {
 	uint32_t parent = session_entry(g->s, g->entry)->parent;
 	size_t start;
@@ -413,17 +414,17 @@ static void open_branch(struct page *g)
 	buf_adds(g->out, "<details class=\"branch\"><summary><h2>");
 	buf_addf(g->out, "Branch of %u %s: ", g->item->number, g->item->number == 1 ? "entry" : "entries");
 	start = g->out->n;
-	text_row(&g->r, g->out);
-	row_end(g->out, start);
+	text_add_row(&g->r, g->out);
+	page_row_end(g->out, start);
 	buf_adds(g->out, "</h2></summary>\n");
 	if (parent == NO_ENTRY)
 		return;
 	buf_adds(g->out, "<p class=\"forks\">Goes on from <a ");
-	page_link(g->s, parent, 0, g->out);
+	page_add_entry_href(g->s, parent, 0, g->out);
 	buf_addc(g->out, '>');
 	start = g->out->n;
 	session_entry_name(g->s, parent, g->out);
-	html_escape(g->out, start);
+	html_escape_from(g->out, start);
 	buf_adds(g->out, "</a></p>\n");
 }
 
@@ -437,10 +438,10 @@ static int page_add_entry(struct page *g)
 	if ((flags & ITEM_FIRST) && !(flags & ITEM_OPENS))
 		buf_adds(g->out, "<h2>Current branch</h2>\n");
 	if (flags & ITEM_OPENS)
-		open_branch(g);
+		page_open_branch(g);
 	if (flags & ITEM_PART)
 		buf_adds(g->out, "<div class=\"part\">\n");
-	int rc = page_entry(g);
+	int rc = page_add_article(g);
 	if (flags & ITEM_PART_ENDS)
 		buf_adds(g->out, "</div>\n");
 	if (flags & ITEM_CLOSES)
@@ -453,7 +454,7 @@ static void page_release(struct page *g)
 	buf_release(&g->name);
 }
 
-static int page_segment(const struct place *p, const void *of, bool is_first, struct reader *reader,
+static int page_segment(const struct render_target *p, const void *of, bool is_first, struct reader *reader,
                         struct usage *usage, struct buf *out)
 {
 	const struct page_item *item = of;
@@ -470,7 +471,7 @@ static int page_segment(const struct place *p, const void *of, bool is_first, st
 
 	(void)is_first;
 	if (item->flags & ITEM_ROW) {
-		int rc = add_row(g.s, item, reader, out);
+		int rc = page_add_row(g.s, item, reader, out);
 		return rc < 0 ? rc : buf_err(out);
 	}
 	int rc = session_read(g.s, item->entry, reader, &g.r);
@@ -482,7 +483,7 @@ static int page_segment(const struct place *p, const void *of, bool is_first, st
 	return rc < 0 ? rc : buf_err(out);
 }
 
-static int page_back(const struct place *p, const struct totals *t, size_t n, struct buf *out)
+static int page_back(const struct render_target *p, const struct render_totals *t, size_t n, struct buf *out)
 {
 	(void)p, (void)t;
 	if (n == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* page: what the files of html/PROJECT/STEM.html share.
  *
- * page.c has the producer: what stands where, front, segments, back. page_entry.c shows an entry, page_text.c texts,
- * pictures and small facts. */
+ * page.c has the producer: what stands where, front, segments, back. page_add_article.c shows an entry, page_text.c
+ * texts, pictures and small facts. */
 #ifndef SESSIONFS_RENDER_PAGE_H
 #define SESSIONFS_RENDER_PAGE_H
 
@@ -33,7 +33,7 @@ enum {
 
 /* Everything that showing an entry needs. */
 struct page {
-	const struct place *place;
+	const struct render_target *place;
 	const struct session *s;
 	const struct page_item *item;
 	uint32_t entry;
@@ -46,29 +46,29 @@ struct page {
 /* To show a call of entry `caller` at its result, the line of the call is read again, if that takes no longer than
  * parsing so many bytes. */
 #define PAGE_CALL_BYTES ((uint64_t)256 << 10)
-static inline bool page_call_is_near(const struct session *s, uint32_t caller, unsigned n)
+static inline bool call_is_in_page(const struct session *s, uint32_t caller, unsigned n)
 {
 	return (uint64_t)session_entry(s, caller)->length * n <= PAGE_CALL_BYTES;
 }
 
-/* page_entry.c: the entry as an article. 0 or a negative errno. */
-int page_entry(struct page *g);
+/* page_add_article.c: the entry as an article. 0 or a negative errno. */
+int page_add_article(struct page *g);
 
-/* page_files.c: what the session changed; nothing if that is none. 0 or a negative errno. */
-int page_files(const struct place *p, struct buf *out);
+/* page_add_files.c: what the session changed; nothing if that is none. 0 or a negative errno. */
+int page_add_files(const struct render_target *p, struct buf *out);
 
 /* page_text.c: small facts. An absent one appends nothing. */
-void page_time(int64_t ms, struct buf *out);     /* html_time */
-bool page_cost(double dollars, struct buf *out); /* false, and nothing: of less than is shown */
+void page_add_time(int64_t ms, struct buf *out);     /* html_time */
+bool page_add_cost(double dollars, struct buf *out); /* false, and nothing: of less than is shown */
 /* The entry's label; `text` is memory to make it in. */
-void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);
+void page_add_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);
 /* Appends href="..." of an entry in the page, with `/n` behind it unless n is 0. */
-void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *out);
+void page_add_entry_href(const struct session *s, uint32_t entry, unsigned n, struct buf *out);
 /* Appends the beginning of a value on one line, as a text of at most so many UTF-16 units. True if that is not all. */
-bool page_inline(struct json_value v, size_t units, struct buf *out);
+bool page_add_inline(struct json_value v, size_t units, struct buf *out);
 
 /* Takes the session's working directory out of what `out` holds from `start` on: paths below it are relative. */
-void page_take_cwd(const struct session *s, size_t start, struct buf *out);
+void page_strip_cwd(const struct session *s, size_t start, struct buf *out);
 
 /* The same: texts. */
 
@@ -79,18 +79,18 @@ void page_take_cwd(const struct session *s, size_t start, struct buf *out);
 
 /* Sets g->text to the beginning of a string, clean; at most `most` bytes of its JSON are decoded. True if that is not
  * all. */
-bool page_begin_text(struct page *g, struct json_value v, size_t most);
+bool page_decode_text(struct page *g, struct json_value v, size_t most);
 /* A text as Markdown. `file` is where all of it is, below the entry's directory. */
-int page_markdown(struct page *g, struct json_value v, const char *file);
+int page_add_markdown(struct page *g, struct json_value v, const char *file);
 /* A text as it stands, in a <pre>; `before` (or NULL) comes first in it. */
-void page_pre(struct page *g, const char *before, struct json_value v, const char *file);
+void page_add_pre(struct page *g, const char *before, struct json_value v, const char *file);
 /* The same of what is in g->text; `truncated`: that is not all. */
-void page_pre_text(struct page *g, const char *before, bool truncated, const char *file);
+void page_add_pre_text(struct page *g, const char *before, bool truncated, const char *file);
 /* The lines of a diff, in g->text: coloured, and with their signs. */
-void page_diff(struct page *g, const char *file);
+void page_add_diff(struct page *g, const char *file);
 /* "Cut here", with a link to `file`. */
-void page_truncated(struct page *g, const char *file);
+void page_add_cut_note(struct page *g, const char *file);
 /* A picture, where it stands or as a link. */
-void page_picture(struct page *g, const struct block *b);
+void page_add_picture(struct page *g, const struct block *b);
 
 #endif

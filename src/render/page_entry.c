@@ -2,7 +2,7 @@
 /* Shows an entry in a page: an article with a heading, or a single line if the entry is metadata. */
 #include "page.h"
 
-#include "facts.h"
+#include "heading_fields.h"
 #include "md.h"
 #include "pieces.h"
 #include "text.h"
@@ -28,13 +28,13 @@
 #define NESTED_SHOWN LIMIT(1000, 3)
 
 /* Arguments that are longer are not read through: no diff is made of them. */
-#define READ_MOST ((size_t)1 << 20)
+#define ARTICLE_READ_MAX ((size_t)1 << 20)
 /* Arguments are laid out if they are not longer. */
-#define PRETTY_MOST PAGE_OUTPUT_BYTES
+#define JSON_PRETTY_MAX PAGE_OUTPUT_BYTES
 
 /* --- the line above ----------------------------------------------------------- */
 
-static void add_class(struct page *g)
+static void article_add_class(struct page *g)
 {
 	static const char *const classes[ROLE_COMPACTION_SUMMARY + 1] = {
 	    [ROLE_USER] = "user",           [ROLE_ASSISTANT] = "assistant", [ROLE_TOOL_RESULT] = "result",
@@ -49,7 +49,7 @@ static void add_class(struct page *g)
 	/* Calls that stand at the entry itself are shown with it. */
 	unsigned n = session_call_count(g->s, g->entry);
 	bool calls = n > 64 || g->item->answered != (n ? UINT64_MAX >> (64 - n) : 0);
-	if (!calls && !chat_shows(g->s, g->entry, &g->r))
+	if (!calls && !chat_has_entry(g->s, g->entry, &g->r))
 		buf_adds(g->out, " aside");
 	if (session_label_record(g->s, g->entry) != NO_ENTRY)
 		buf_adds(g->out, " labelled");
@@ -79,9 +79,9 @@ static void article_add_heading(struct page *g)
 		buf_adds(g->out, fixed);
 		return;
 	}
-	text_role(&g->r, g->out);
-	text_truncate(g->out, start, INLINE_UNITS);
-	html_escape(g->out, start);
+	text_add_role(&g->r, g->out);
+	text_truncate_from(g->out, start, INLINE_UNITS);
+	html_escape_from(g->out, start);
 	if (g->out->n == start)
 		buf_adds(g->out, g->r.kind == JSON_OBJECT ? "no type" : "no object");
 }
@@ -93,43 +93,43 @@ static void article_add_usage(struct page *g)
 	if (!(u.total > 0) && !(u.cost > 0))
 		return;
 	buf_adds(g->out, "<span>");
-	html_count(u.total, g->out);
+	html_add_count(u.total, g->out);
 	buf_adds(g->out, " tokens");
 	size_t end = g->out->n;
 	buf_adds(g->out, ", ");
-	if (!page_cost(u.cost, g->out))
+	if (!page_add_cost(u.cost, g->out))
 		g->out->n = end;
 	buf_adds(g->out, "</span>\n");
 }
 
-static void add_fact_span(struct page *g, const char *before, struct json_value provider, struct json_value v)
+static void article_add_field(struct page *g, const char *before, struct json_value provider, struct json_value v)
 {
 	buf_addf(g->out, "<span>%s", before);
 	if (provider.kind > JSON_NULL) {
-		page_inline(provider, INLINE_UNITS, g->out);
+		page_add_inline(provider, INLINE_UNITS, g->out);
 		buf_addc(g->out, '/');
 	}
-	page_inline(v, INLINE_UNITS, g->out);
+	page_add_inline(v, INLINE_UNITS, g->out);
 	buf_adds(g->out, "</span>\n");
 }
 
-static void add_target(struct page *g, struct json_value id)
+static void article_add_anchor(struct page *g, struct json_value id)
 {
 	uint32_t target = session_entry_by_id(g->s, id);
 
 	if (target == NO_ENTRY) {
 		if (id.kind > JSON_NULL)
-			add_fact_span(g, "", (struct json_value){0}, id);
+			article_add_field(g, "", (struct json_value){0}, id);
 		return;
 	}
 	buf_adds(g->out, "<a ");
-	page_link(g->s, target, 0, g->out);
+	page_add_entry_href(g->s, target, 0, g->out);
 	buf_addc(g->out, '>');
-	page_inline(id, INLINE_UNITS, g->out);
+	page_add_inline(id, INLINE_UNITS, g->out);
 	buf_adds(g->out, "</a>\n");
 }
 
-static void add_call_link(struct page *g)
+static void article_add_call_link(struct page *g)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(g->s, g->entry, &n);
@@ -137,35 +137,35 @@ static void add_call_link(struct page *g)
 	if (caller == NO_ENTRY || g->item->flags & ITEM_ANSWERS)
 		return;
 	buf_adds(g->out, "<a ");
-	page_link(g->s, caller, n, g->out);
+	page_add_entry_href(g->s, caller, n, g->out);
 	buf_adds(g->out, ">call</a>\n");
 }
 
-static void article_add_facts(struct page *g)
+static void article_add_fields(struct page *g)
 {
-	struct fact facts[FACTS_MOST];
-	unsigned n = facts_of(&g->r, facts);
+	struct heading_field facts[HEADING_FIELDS_MAX];
+	unsigned n = heading_fields_of_record(&g->r, facts);
 
-	for (const struct fact *f = facts; f < facts + n; f++)
+	for (const struct heading_field *f = facts; f < facts + n; f++)
 		switch (f->of) {
-		case FACT_TEXT:
-		case FACT_EXIT:
-		case FACT_MODEL:
-			add_fact_span(g, f->before, f->provider, f->v);
+		case HEADING_TEXT:
+		case HEADING_EXIT:
+		case HEADING_MODEL:
+			article_add_field(g, f->before, f->provider, f->v);
 			break;
-		case FACT_TOKENS:
-			add_fact_span(g, "tokens before: ", f->provider, f->v);
+		case HEADING_TOKENS:
+			article_add_field(g, "tokens before: ", f->provider, f->v);
 			break;
-		case FACT_ENTRY:
+		case HEADING_ENTRY:
 			buf_adds(g->out, f->before);
-			add_target(g, f->v);
+			article_add_anchor(g, f->v);
 			break;
-		case FACT_CALL:
-			add_call_link(g);
+		case HEADING_CALL:
+			article_add_call_link(g);
 		}
 }
 
-static void add_head(struct page *g)
+static void article_add_head(struct page *g)
 {
 	bool conversation = record_is_conversation(g->r.type);
 
@@ -174,31 +174,31 @@ static void add_head(struct page *g)
 	buf_adds(g->out, conversation ? "</h3>\n" : "</b>\n");
 	if (session_entry(g->s, g->entry)->flags & ENTRY_FAILED)
 		buf_adds(g->out, "<strong class=\"failed\">failed</strong>\n");
-	article_add_facts(g);
-	page_label(g->s, g->entry, g->text, g->out);
+	article_add_fields(g);
+	page_add_label(g->s, g->entry, g->text, g->out);
 	article_add_usage(g);
 	int64_t ms = session_entry(g->s, g->entry)->time;
-	page_time(ms, g->out);
+	page_add_time(ms, g->out);
 	buf_adds(g->out, ms == NO_TIME ? "" : "\n");
 	buf_adds(g->out, "<a class=\"id\" ");
-	page_link(g->s, g->entry, 0, g->out);
+	page_add_entry_href(g->s, g->entry, 0, g->out);
 	buf_addc(g->out, '>');
-	html_text(buf_span(&g->name), g->out);
+	html_add_text(buf_span(&g->name), g->out);
 	buf_adds(g->out, "</a></header>\n");
 }
 
 /* --- what is said ------------------------------------------------------------- */
 
-static void begin_details(struct page *g, const char *what)
+static void article_begin_details(struct page *g, const char *what)
 {
 	buf_addf(g->out, "<details%s><summary>%s</summary>\n", strncmp(what, "Thinking", 8) ? "" : " class=\"think\"",
 	         what);
 }
 
-static int show_folded(struct page *g, const char *what, struct json_value v, const char *file)
+static int article_show_folded(struct page *g, const char *what, struct json_value v, const char *file)
 {
-	begin_details(g, what);
-	int rc = page_markdown(g, v, file);
+	article_begin_details(g, what);
+	int rc = page_add_markdown(g, v, file);
 	buf_adds(g->out, "</details>\n");
 	return rc;
 }
@@ -206,7 +206,7 @@ static int show_folded(struct page *g, const char *what, struct json_value v, co
 /* --- calls ------------------------------------------------------------------- */
 
 /* Where all arguments of a call are, below the entry's directory. */
-static const char *arguments_file(struct page *g, const struct block *b)
+static const char *call_arguments_path(struct page *g, const struct block *b)
 {
 	struct part_call call = {.n = b->n, .name = b->name};
 	const char *file;
@@ -220,26 +220,26 @@ static const char *arguments_file(struct page *g, const struct block *b)
 }
 
 /* Deeply nested JSON becomes far longer when it is indented. */
-static void show_json(struct page *g, struct json_value v, const char *file)
+static void article_show_json(struct page *g, struct json_value v, const char *file)
 {
 	struct span raw = json_raw(v);
-	bool truncated = raw.n > PRETTY_MOST;
+	bool truncated = raw.n > JSON_PRETTY_MAX;
 
 	buf_reset(g->text);
 	if (truncated) {
-		text_clean((struct span){raw.p, PAGE_OUTPUT_BYTES}, g->text);
+		text_add_clean((struct span){raw.p, PAGE_OUTPUT_BYTES}, g->text);
 	} else {
 		json_pretty(v, g->text);
-		text_make_clean(g->text, 0);
+		text_clean_from(g->text, 0);
 	}
-	page_pre_text(g, NULL, truncated, file);
+	page_add_pre_text(g, NULL, truncated, file);
 }
 
-static bool show_diff(struct page *g, const struct tool_use *u, const char *file)
+static bool article_show_diff(struct page *g, const struct tool_use *u, const char *file)
 {
 	unsigned added = 0, removed = 0;
 
-	if (json_raw(u->arguments).n > READ_MOST)
+	if (json_raw(u->arguments).n > ARTICLE_READ_MAX)
 		return false;
 	buf_reset(g->text);
 	int rc = tool_diff(u, g->text, &added, &removed);
@@ -247,33 +247,33 @@ static bool show_diff(struct page *g, const struct tool_use *u, const char *file
 		g->out->err = rc;
 	if (rc < 0 || g->text->n == 0)
 		return false;
-	page_diff(g, file);
+	page_add_diff(g, file);
 	return true;
 }
 
 /* What the line above does not say. */
-static void show_arguments(struct page *g, const struct tool_use *u, const char *file)
+static void article_show_arguments(struct page *g, const struct tool_use *u, const char *file)
 {
 	bool shown = true;
 
 	if (u->form == TOOL_WRITE)
-		page_pre(g, NULL, u->content, file);
+		page_add_pre(g, NULL, u->content, file);
 	else if (u->form == TOOL_BASH)
-		page_pre(g, "$ ", u->command, file);
+		page_add_pre(g, "$ ", u->command, file);
 	else
-		shown = u->form == TOOL_EDIT && show_diff(g, u, file);
+		shown = u->form == TOOL_EDIT && article_show_diff(g, u, file);
 	if (!shown && u->arguments.kind != JSON_NONE)
-		show_json(g, u->arguments, file);
-	if (!shown || json_raw(u->arguments).n > READ_MOST)
+		article_show_json(g, u->arguments, file);
+	if (!shown || json_raw(u->arguments).n > ARTICLE_READ_MAX)
 		return;
 	buf_reset(g->text);
-	tool_rest(u, NULL, g->text);
+	tool_add_remaining(u, NULL, g->text);
 	if (g->text->n > 0)
-		page_pre_text(g, NULL, false, file);
+		page_add_pre_text(g, NULL, false, file);
 }
 
 /* Of a result: how long its call took, why it failed, how many pictures came back. */
-static void add_outcome(struct page *g, uint32_t caller)
+static void article_add_outcome(struct page *g, uint32_t caller)
 {
 	const struct entry *e = session_entry(g->s, g->entry);
 	struct part_image image = {0};
@@ -292,7 +292,7 @@ static void add_outcome(struct page *g, uint32_t caller)
 	part_error(&g->r, g->text);
 	start = g->out->n;
 	chat_reason(buf_span(g->text), g->out);
-	html_escape(g->out, start);
+	html_escape_from(g->out, start);
 	buf_adds(g->out, "</strong>");
 }
 
@@ -304,34 +304,34 @@ static void add_nested_end(struct page *g, const struct block *b)
 	part_call_of(b, true, &call);
 	int rc = chat_nested_end(&call, g->out);
 	g->out->err = rc < 0 ? rc : g->out->err;
-	html_escape(g->out, start);
+	html_escape_from(g->out, start);
 }
 
 /* A line for a call of g->entry, which unfolds to its arguments and what is appended behind them. `result`: that which
  * the call stands at, or NULL. `nested`: the call is one of those that a result's tool made. */
-static void begin_call(struct page *g, const struct block *b, struct page *result, bool nested)
+static void article_begin_call(struct page *g, const struct block *b, struct page *result, bool nested)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
 	tool_read(b->name, b->arguments, &u);
 	if (nested || (g->r.role != ROLE_TOOL_RESULT && (!result || result->item->flags & ITEM_ANSWERS))) {
 		buf_adds(g->out, "<div class=\"call\" id=\"");
-		html_text(buf_span(&g->name), g->out);
+		html_add_text(buf_span(&g->name), g->out);
 		buf_addf(g->out, "/%u\">", b->n);
 	} else {
 		buf_adds(g->out, "<div class=\"call\">");
 	}
 	buf_adds(g->out, "<details><summary>");
 	size_t start = g->out->n;
-	tool_summary(&u, g->out);
-	page_take_cwd(g->s, start, g->out);
-	html_escape(g->out, start);
+	tool_add_summary(&u, g->out);
+	page_strip_cwd(g->s, start, g->out);
+	html_escape_from(g->out, start);
 	if (result)
-		add_outcome(result, g->entry);
+		article_add_outcome(result, g->entry);
 	else if (nested)
 		add_nested_end(g, b);
 	buf_adds(g->out, "</summary>\n");
-	show_arguments(g, &u, arguments_file(g, b));
+	article_show_arguments(g, &u, call_arguments_path(g, b));
 }
 
 /* A call that stands at no result of its branch. */
@@ -341,11 +341,11 @@ static void article_show_call(struct page *g, const struct block *b)
 
 	if (b->n <= 64 && g->item->answered >> (b->n - 1) & 1)
 		return;
-	begin_call(g, b, NULL, false);
+	article_begin_call(g, b, NULL, false);
 	buf_adds(g->out, "</details>");
 	if (result != NO_ENTRY) {
 		buf_adds(g->out, "<a ");
-		page_link(g->s, result, 0, g->out);
+		page_add_entry_href(g->s, result, 0, g->out);
 		buf_addf(g->out, " aria-label=\"Result of call %u\">result</a>", b->n);
 	} else if (g->item->next != NO_ENTRY) {
 		buf_adds(g->out, "<span>no result</span>");
@@ -354,7 +354,7 @@ static void article_show_call(struct page *g, const struct block *b)
 }
 
 /* The call that a result answers, where that stands here. 1 if it does. */
-static int begin_result_call(struct page *g)
+static int article_begin_result_call(struct page *g)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct block_iter it;
@@ -364,7 +364,7 @@ static int begin_result_call(struct page *g)
 	int rc;
 
 	of.entry = session_call(g->s, g->entry, &n);
-	if (of.entry == NO_ENTRY || (!(g->item->flags & ITEM_ANSWERS) && !page_call_is_near(g->s, of.entry, n)))
+	if (of.entry == NO_ENTRY || (!(g->item->flags & ITEM_ANSWERS) && !call_is_in_page(g->s, of.entry, n)))
 		return 0;
 	rc = session_load(g->s, of.entry, &line, &of.r);
 	if (rc < 0)
@@ -375,7 +375,7 @@ static int begin_result_call(struct page *g)
 	block_iter_init_of(&it, &of.r, part_content(&of.r));
 	while (rc == 0 && block_next(&it, &b))
 		if (b.type == BLOCK_TOOL_CALL && b.n == n) {
-			begin_call(&of, &b, g, false);
+			article_begin_call(&of, &b, g, false);
 			rc = 1;
 		}
 	buf_release(&of.name);
@@ -383,18 +383,18 @@ static int begin_result_call(struct page *g)
 }
 
 /* Without its call a result is named by its tool. */
-static int begin_result(struct page *g)
+static int article_begin_result(struct page *g)
 {
-	int rc = begin_result_call(g);
+	int rc = article_begin_result_call(g);
 
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	buf_adds(g->out, "<div class=\"call\"><details><summary>");
 	if (md_has_text(g->r.msg.tool_name))
-		page_inline(g->r.msg.tool_name, INLINE_UNITS, g->out);
+		page_add_inline(g->r.msg.tool_name, INLINE_UNITS, g->out);
 	else
 		buf_adds(g->out, "Output");
-	add_outcome(g, NO_ENTRY);
+	article_add_outcome(g, NO_ENTRY);
 	buf_adds(g->out, "</summary>\n");
 	return 0;
 }
@@ -410,11 +410,11 @@ static int article_show_nested(struct page *g)
 	for (part_calls_begin(&g->r, &it); rc == 0 && block_next(&it, &b); rc = cancel_check()) {
 		if (b.type != BLOCK_TOOL_CALL || b.n > NESTED_SHOWN)
 			continue;
-		begin_call(g, &b, NULL, true);
+		article_begin_call(g, &b, NULL, true);
 		buf_adds(g->out, "</details></div>\n");
 	}
 	if (it.seen[BLOCK_TOOL_CALL] > NESTED_SHOWN)
-		page_truncated(g, "tool-calls/");
+		page_add_cut_note(g, "tool-calls/");
 	if (json_get(g->r.msg.nested_calls, "complete").kind == JSON_FALSE)
 		buf_adds(g->out, "<p class=\"cut\">and others</p>\n");
 	buf_adds(g->out, "</div>\n");
@@ -430,21 +430,21 @@ static int article_show_block(struct page *g, const struct block *b)
 		if (!md_has_text(b->text))
 			return 0;
 		if (g->r.role != ROLE_TOOL_RESULT)
-			return page_markdown(g, b->text, "text.md");
-		page_pre(g, NULL, b->text, "text.md");
+			return page_add_markdown(g, b->text, "text.md");
+		page_add_pre(g, NULL, b->text, "text.md");
 		return 0;
 	case BLOCK_THINKING:
-		return show_folded(g, json_is_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking", b->thinking,
-		                   "thinking.md");
+		return article_show_folded(g, json_is_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking",
+		                           b->thinking, "thinking.md");
 	case BLOCK_IMAGE:
-		page_picture(g, b);
+		page_add_picture(g, b);
 		return 0;
 	case BLOCK_TOOL_CALL:
 		article_show_call(g, b);
 		return 0;
 	case BLOCK_OTHER:
 		buf_adds(g->out, "<p class=\"cut\">Block: ");
-		page_inline(b->type_, INLINE_UNITS, g->out);
+		page_add_inline(b->type_, INLINE_UNITS, g->out);
 		buf_adds(g->out, "</p>\n");
 	}
 	return 0;
@@ -468,16 +468,16 @@ static int article_show_content(struct page *g, struct json_value content)
 static int article_show_bash(struct page *g)
 {
 	buf_adds(g->out, "<div class=\"call\"><details><summary>$ ");
-	page_inline(g->r.msg.command, LINE_UNITS, g->out);
+	page_add_inline(g->r.msg.command, LINE_UNITS, g->out);
 	buf_adds(g->out, "</summary>\n");
-	page_pre(g, "$ ", g->r.msg.command, "text.md");
+	page_add_pre(g, "$ ", g->r.msg.command, "text.md");
 	if (md_has_text(g->r.msg.output))
-		page_pre(g, NULL, g->r.msg.output, "text.md");
+		page_add_pre(g, NULL, g->r.msg.output, "text.md");
 	buf_adds(g->out, "</details></div>\n");
 	return 0;
 }
 
-static int show_body(struct page *g)
+static int article_show_body(struct page *g)
 {
 	const struct record *r = &g->r;
 	const char *folded = r->role == ROLE_SYSTEM ? "System prompt" : NULL;
@@ -489,9 +489,9 @@ static int show_body(struct page *g)
 	if (!folded && hides)
 		folded = "Hidden";
 	bool is_result = r->role == ROLE_TOOL_RESULT;
-	int rc = is_result ? begin_result(g) : 0;
+	int rc = is_result ? article_begin_result(g) : 0;
 	if (folded)
-		begin_details(g, folded);
+		article_begin_details(g, folded);
 	if (rc == 0)
 		rc = article_show_content(g, part_content(r));
 	if (folded)
@@ -501,21 +501,21 @@ static int show_body(struct page *g)
 	if (rc == 0 && entry_has_nested(session_entry(g->s, g->entry)))
 		rc = article_show_nested(g);
 	if (rc == 0 && md_has_text(part_summary(r)))
-		rc = show_folded(g, "Summary", part_summary(r), "text.md");
+		rc = article_show_folded(g, "Summary", part_summary(r), "text.md");
 	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
 		return rc;
 	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");
-	bool truncated = page_inline(r->msg.error_message, COMMAND_UNITS, g->out);
+	bool truncated = page_add_inline(r->msg.error_message, COMMAND_UNITS, g->out);
 	buf_adds(g->out, "</p>\n");
 	if (truncated && part_has_error(r))
-		page_truncated(g, "error");
+		page_add_cut_note(g, "error");
 	return 0;
 }
 
 /* --- branches ----------------------------------------------------------------- */
 
 /* Links to the branches that begin behind this entry, but for the one it is on. */
-static int add_branches(struct page *g)
+static int article_add_branches(struct page *g)
 {
 	const struct entry *e = session_entry(g->s, g->entry);
 	uint32_t *children CLEANUP_FREE = NULL;
@@ -530,25 +530,26 @@ static int add_branches(struct page *g)
 		if (children[i] == g->item->next)
 			continue;
 		buf_adds(g->out, shown++ ? ", <a " : "<p class=\"forks\">Also from here: <a ");
-		page_link(g->s, children[i], 0, g->out);
+		page_add_entry_href(g->s, children[i], 0, g->out);
 		buf_addf(g->out, ">branch %zu</a>", shown);
 	}
 	buf_adds(g->out, shown ? "</p>\n" : "");
 	return 0;
 }
 
-int page_entry(struct page *g)
+int page_add_article(struct page *g)
 {
 	buf_adds(g->out, "<article id=\"");
-	html_text(buf_span(&g->name), g->out);
+	html_add_text(buf_span(&g->name), g->out);
 	buf_adds(g->out, "\" class=\"");
-	add_class(g);
+	article_add_class(g);
 	buf_adds(g->out, "\">");
-	add_head(g);
-	int rc =
-	    g->r.type == RECORD_MESSAGE && session_entry(g->s, g->entry)->flags & ENTRY_NO_MESSAGE ? 0 : show_body(g);
+	article_add_head(g);
+	int rc = g->r.type == RECORD_MESSAGE && session_entry(g->s, g->entry)->flags & ENTRY_NO_MESSAGE
+	             ? 0
+	             : article_show_body(g);
 	if (rc == 0)
-		rc = add_branches(g);
+		rc = article_add_branches(g);
 	buf_adds(g->out, "</article>\n");
 	return rc;
 }

@@ -13,37 +13,37 @@
 #define FILES_SHOWN LIMIT(500, 5)
 #define PATH_UNITS 200
 
-struct changed {
+struct changed_file {
 	uint64_t added, removed;
 	uint32_t entry;
 	unsigned n; /* the first call that changed it, of that entry; 0: none did */
 };
 
-struct changes {
+struct changed_files {
 	const struct session *s;
 	struct counters *files; /* struct changed, by path */
-	struct changed all;
+	struct changed_file all;
 };
 
-static int files_add_change(void *arg, const struct file_use *use)
+static int page_files_add_change(void *arg, const struct file_use *use)
 {
 	struct buf diff CLEANUP_BUF = BUF_INIT;
-	struct changes *c = arg;
+	struct changed_files *c = arg;
 
-	if (!change_is_done(c->s, use->call, use->result))
+	if (!change_succeeded(c->s, use->call, use->result))
 		return 0;
-	struct changed *file = counters_get(c->files, use->path);
+	struct changed_file *file = counters_get(c->files, use->path);
 	if (!file)
 		return -ENOMEM;
 	if (!file->n)
-		*file = (struct changed){0, 0, use->entry, use->call->n};
+		*file = (struct changed_file){0, 0, use->entry, use->call->n};
 	int rc = render_change(c->s, use->call, use->result, &diff);
-	change_count(buf_span(&diff), &file->added, &file->removed);
-	change_count(buf_span(&diff), &c->all.added, &c->all.removed);
+	change_count_lines(buf_span(&diff), &file->added, &file->removed);
+	change_count_lines(buf_span(&diff), &c->all.added, &c->all.removed);
 	return rc;
 }
 
-static void files_add_counts(const struct changed *of, const char *end, struct buf *out)
+static void page_files_add_counts(const struct changed_file *of, const char *end, struct buf *out)
 {
 	if (of->added)
 		buf_addf(out, " +%llu", (unsigned long long)of->added);
@@ -52,35 +52,35 @@ static void files_add_counts(const struct changed *of, const char *end, struct b
 	buf_adds(out, end);
 }
 
-int page_files(const struct place *p, struct buf *out)
+int page_add_files(const struct render_target *p, struct buf *out)
 {
-	struct counters files CLEANUP(counters_release) = COUNTERS_INIT(struct changed);
-	struct changes c = {.s = p->session, .files = &files};
-	int rc = files_each(p->session, files_add_change, &c);
+	struct counters files CLEANUP(counters_release) = COUNTERS_INIT(struct changed_file);
+	struct changed_files c = {.s = p->session, .files = &files};
+	int rc = session_each_file_use(p->session, page_files_add_change, &c);
 
 	if (rc < 0 || files.n == 0)
 		return rc;
 	buf_addf(out, "<details class=\"files\"><summary>%zu file%s changed", files.n, files.n == 1 ? "" : "s");
-	files_add_counts(&c.all, "</summary>\n<ul>\n", out);
+	page_files_add_counts(&c.all, "</summary>\n<ul>\n", out);
 	for (size_t i = 0; i < files.n && i < FILES_SHOWN; i++) {
-		const struct changed *file = counters_value(&files, i);
+		const struct changed_file *file = counters_value(&files, i);
 		buf_adds(out, "<li><a ");
-		page_link(p->session, file->entry, file->n, out);
+		page_add_entry_href(p->session, file->entry, file->n, out);
 		buf_addc(out, '>');
 		size_t start = out->n;
 		buf_addspan(out, counters_name(&files, i));
-		page_take_cwd(p->session, start, out);
-		text_one_line(out, start);
-		if (text_truncate(out, start, PATH_UNITS))
+		page_strip_cwd(p->session, start, out);
+		text_flatten_from(out, start);
+		if (text_truncate_from(out, start, PATH_UNITS))
 			buf_adds(out, "\u2026");
-		html_escape(out, start);
+		html_escape_from(out, start);
 		buf_adds(out, "</a>");
-		files_add_counts(file, "</li>\n", out);
+		page_files_add_counts(file, "</li>\n", out);
 	}
 	buf_adds(out, "</ul>\n");
 	if (files.n > FILES_SHOWN) {
 		buf_adds(out, "<p class=\"cut\">Cut here. <a href=\"");
-		html_path(span_of(p->prefix), out);
+		html_add_url(span_of(p->prefix), out);
 		buf_adds(out, "files.tsv\">All of them</a></p>\n");
 	}
 	buf_adds(out, "</details>\n");

@@ -12,25 +12,25 @@
 #include <stdio.h>
 
 /* A picture of more base64 is a link. */
-#define PICTURE_MOST ((size_t)8 << 20)
+#define PICTURE_INLINE_MAX ((size_t)8 << 20)
 #define PICTURE_TYPE_UNITS 64
 
 /* href="..." of a file below the entry's directory. */
-static void add_file(struct page *g, const char *file)
+static void page_add_file_href(struct page *g, const char *file)
 {
 	buf_adds(g->out, "href=\"");
-	html_path(span_of(g->place->prefix), g->out);
+	html_add_url(span_of(g->place->prefix), g->out);
 	buf_adds(g->out, "entries/");
-	html_path(buf_span(&g->name), g->out);
+	html_add_url(buf_span(&g->name), g->out);
 	buf_addc(g->out, '/');
-	html_path(span_of(file), g->out);
+	html_add_url(span_of(file), g->out);
 	buf_addc(g->out, '"');
 }
 
-void page_truncated(struct page *g, const char *file)
+void page_add_cut_note(struct page *g, const char *file)
 {
 	buf_adds(g->out, "<p class=\"cut\">Cut here. <a ");
-	add_file(g, file);
+	page_add_file_href(g, file);
 	buf_adds(g->out, ">All of it</a></p>\n");
 }
 
@@ -38,7 +38,7 @@ void page_truncated(struct page *g, const char *file)
 
 /* The beginning of a JSON string's inside, at least `want` bytes of it: it does not end in an escape, a character, or
  * between two escapes that are a pair of surrogates. */
-static struct span truncate_json(struct span text, size_t want)
+static struct span json_string_prefix(struct span text, size_t want)
 {
 	size_t i = 0, high = 0;
 
@@ -60,33 +60,33 @@ static struct span truncate_json(struct span text, size_t want)
 	return (struct span){text.p, i < text.n ? i : text.n};
 }
 
-bool page_begin_text(struct page *g, struct json_value v, size_t most)
+bool page_decode_text(struct page *g, struct json_value v, size_t most)
 {
 	buf_reset(g->text);
 	if (v.kind != JSON_STRING)
 		return false;
-	struct span shown = v.text.n > most ? truncate_json(v.text, most) : v.text;
+	struct span shown = v.text.n > most ? json_string_prefix(v.text, most) : v.text;
 	json_decode(shown, JSON_CLEAN, g->text);
 	return shown.n < v.text.n;
 }
 
-int page_markdown(struct page *g, struct json_value v, const char *file)
+int page_add_markdown(struct page *g, struct json_value v, const char *file)
 {
-	bool truncated = page_begin_text(g, v, PAGE_TEXT_BYTES);
+	bool truncated = page_decode_text(g, v, PAGE_TEXT_BYTES);
 	int rc = buf_err(g->text);
 
 	if (rc < 0 || g->text->n == 0)
 		return rc;
 	buf_adds(g->out, "<div class=\"md\">\n");
-	rc = html_markdown(buf_span(g->text), g->out);
+	rc = html_add_markdown(buf_span(g->text), g->out);
 	buf_adds(g->out, "</div>\n");
 	if (truncated)
-		page_truncated(g, file);
+		page_add_cut_note(g, file);
 	return rc;
 }
 
 /* Where the lines that are shown end. */
-static size_t lines_end(struct span text, size_t lines)
+static size_t shown_lines_size(struct span text, size_t lines)
 {
 	struct span rest = text, line;
 
@@ -96,11 +96,11 @@ static size_t lines_end(struct span text, size_t lines)
 }
 
 /* HTML ignores a newline right after <pre>. */
-void page_pre_text(struct page *g, const char *before, bool truncated, const char *file)
+void page_add_pre_text(struct page *g, const char *before, bool truncated, const char *file)
 {
 	struct span text = buf_span(g->text);
 	size_t most = text.n < 2 * PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
-	size_t end = text.n ? lines_end((struct span){text.p, most}, PAGE_OUTPUT_LINES) : 0;
+	size_t end = text.n ? shown_lines_size((struct span){text.p, most}, PAGE_OUTPUT_LINES) : 0;
 
 	if (buf_err(g->text)) {
 		g->out->err = buf_err(g->text);
@@ -110,48 +110,48 @@ void page_pre_text(struct page *g, const char *before, bool truncated, const cha
 		end++;
 	buf_adds(g->out, "<pre>\n");
 	buf_adds(g->out, before ? before : "");
-	html_text((struct span){text.p, end}, g->out);
+	html_add_text((struct span){text.p, end}, g->out);
 	buf_adds(g->out, "</pre>\n");
 	if (truncated || end < text.n)
-		page_truncated(g, file);
+		page_add_cut_note(g, file);
 }
 
-void page_pre(struct page *g, const char *before, struct json_value v, const char *file)
+void page_add_pre(struct page *g, const char *before, struct json_value v, const char *file)
 {
-	bool truncated = page_begin_text(g, v, PAGE_OUTPUT_BYTES);
-	page_pre_text(g, before, truncated, file);
+	bool truncated = page_decode_text(g, v, PAGE_OUTPUT_BYTES);
+	page_add_pre_text(g, before, truncated, file);
 }
 
-static const char *diff_tag(char sign)
+static const char *diff_line_tag(char sign)
 {
 	return sign == '-' ? "del" : sign == '+' ? "ins" : sign == '@' ? "b" : NULL;
 }
 
-void page_diff(struct page *g, const char *file)
+void page_add_diff(struct page *g, const char *file)
 {
 	struct span text = buf_span(g->text);
 	size_t most = text.n < PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
-	size_t end = text.n ? lines_end((struct span){text.p, most}, 2 * PAGE_OUTPUT_LINES) : 0;
+	size_t end = text.n ? shown_lines_size((struct span){text.p, most}, 2 * PAGE_OUTPUT_LINES) : 0;
 
 	while (end < text.n && text.p[end - 1] != '\n')
 		end++;
 	buf_adds(g->out, "<pre class=\"diff\">\n");
 	for (size_t at = 0; at < end;) {
-		const char *tag = diff_tag(text.p[at]);
+		const char *tag = diff_line_tag(text.p[at]);
 		size_t to = at;
 		do
-			to += lines_end((struct span){text.p + to, end - to}, 1);
-		while (to < end && diff_tag(text.p[to]) == tag);
+			to += shown_lines_size((struct span){text.p + to, end - to}, 1);
+		while (to < end && diff_line_tag(text.p[to]) == tag);
 		if (tag)
 			buf_addf(g->out, "<%s>", tag);
-		html_text((struct span){text.p + at, to - at}, g->out);
+		html_add_text((struct span){text.p + at, to - at}, g->out);
 		if (tag)
 			buf_addf(g->out, "</%s>", tag);
 		at = to;
 	}
 	buf_adds(g->out, "</pre>\n");
 	if (end < text.n)
-		page_truncated(g, file);
+		page_add_cut_note(g, file);
 }
 
 /* --- pictures ---------------------------------------------------------------- */
@@ -166,36 +166,36 @@ static bool is_plain_base64(struct span s, size_t decoded)
 	       !memchr(s.p, '_', s.n);
 }
 
-static void link_picture(struct page *g, const struct block *b, const struct part_image *linked)
+static void page_link_picture(struct page *g, const struct block *b, const struct part_image *linked)
 {
 	char file[sizeof "images/" + 32];
 
 	buf_addf(g->out, "<p class=\"cut\">Picture %u", b->n);
 	if (b->mime_type.kind == JSON_STRING) {
 		buf_adds(g->out, ", ");
-		page_inline(b->mime_type, PICTURE_TYPE_UNITS, g->out);
+		page_add_inline(b->mime_type, PICTURE_TYPE_UNITS, g->out);
 	}
 	if (linked->type && linked->size > 0) {
 		snprintf(file, sizeof file, "images/%u.%s", linked->n, linked->ext);
 		buf_adds(g->out, ": <a ");
-		add_file(g, file);
+		page_add_file_href(g, file);
 		buf_adds(g->out, ">the file</a>");
 	}
 	buf_adds(g->out, "</p>\n");
 }
 
-void page_picture(struct page *g, const struct block *b)
+void page_add_picture(struct page *g, const struct block *b)
 {
 	struct buf bytes CLEANUP_BUF = BUF_INIT;
 	const char *type = part_image_type(b->mime_type);
 	struct part_image image = {0};
 	bool fits = type && !(g->item->flags & ITEM_NO_PICTURES) && b->data.kind == JSON_STRING &&
-	            b->data.text.n <= PICTURE_MOST;
+	            b->data.text.n <= PICTURE_INLINE_MAX;
 
 	part_image_of(b, &image);
 	bool plain = fits && is_plain_base64(b->data.text, image.size);
 	if (!fits || image.size == 0) {
-		link_picture(g, b, &image);
+		page_link_picture(g, b, &image);
 		return;
 	}
 	buf_addf(g->out, "<p><img loading=\"lazy\" alt=\"Picture %u\" src=\"data:%s;base64,", b->n, type);
@@ -203,7 +203,7 @@ void page_picture(struct page *g, const struct block *b)
 		buf_addspan(g->out, b->data.text);
 	} else { /* what is base64 for Node.js alone is encoded anew */
 		part_image(&image, &bytes);
-		html_base64(buf_span(&bytes), g->out);
+		html_add_base64(buf_span(&bytes), g->out);
 	}
 	if (buf_err(&bytes))
 		g->out->err = buf_err(&bytes);
@@ -213,42 +213,42 @@ void page_picture(struct page *g, const struct block *b)
 /* --- small facts -------------------------------------------------------------- */
 
 /* Less is shown as nothing. */
-#define COST_LEAST 0.00005
+#define COST_SHOWN_MIN 0.00005
 /* A longer directory is not looked for. */
-#define CWD_MOST 1024
+#define CWD_SIZE_MAX 1024
 
-void page_time(int64_t ms, struct buf *out)
+void page_add_time(int64_t ms, struct buf *out)
 {
 	html_time(ms == NO_TIME ? NAN : (double)ms, out);
 }
 
-bool page_cost(double dollars, struct buf *out)
+bool page_add_cost(double dollars, struct buf *out)
 {
-	if (!(dollars >= COST_LEAST))
+	if (!(dollars >= COST_SHOWN_MIN))
 		return false;
 	html_dollars(dollars, 1, out);
 	return true;
 }
 
-void page_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out)
+void page_add_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out)
 {
 	buf_reset(text);
 	if (!session_label(s, entry, text))
 		return;
 	buf_adds(out, "<b class=\"label\">");
 	size_t start = out->n;
-	text_inline_exact(buf_span(text), out);
-	html_escape(out, start);
+	text_add_inline_exact(buf_span(text), out);
+	html_escape_from(out, start);
 	buf_adds(out, "</b>\n");
 }
 
-void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *out)
+void page_add_entry_href(const struct session *s, uint32_t entry, unsigned n, struct buf *out)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 
 	session_entry_name(s, entry, &name);
 	buf_adds(out, "href=\"#");
-	html_path(buf_span(&name), out);
+	html_add_url(buf_span(&name), out);
 	if (n) {
 		buf_addc(out, '/');
 		number_add_unsigned(n, out);
@@ -258,19 +258,19 @@ void page_link(const struct session *s, uint32_t entry, unsigned n, struct buf *
 		out->err = buf_err(&name);
 }
 
-bool page_inline(struct json_value v, size_t units, struct buf *out)
+bool page_add_inline(struct json_value v, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
-	text_begin(v, units, out);
-	bool truncated = text_truncate(out, start, units);
-	text_one_line(out, start);
-	html_escape(out, start);
+	text_add_prefix(v, units, out);
+	bool truncated = text_truncate_from(out, start, units);
+	text_flatten_from(out, start);
+	html_escape_from(out, start);
 	return truncated;
 }
 
 /* Where a path begins with `dir`, from `from` on; NULL if none does. */
-static char *find_path(const char *text, char *from, char *end, struct span dir)
+static char *find_path_below(const char *text, char *from, char *end, struct span dir)
 {
 	for (char *p = from; p < end && (p = memmem(p, (size_t)(end - p), dir.p, dir.n)); p++)
 		if (p == text || (isascii(p[-1]) && !isalnum(p[-1]) && !strchr("/._-~", p[-1])))
@@ -278,12 +278,12 @@ static char *find_path(const char *text, char *from, char *end, struct span dir)
 	return NULL;
 }
 
-void page_take_cwd(const struct session *s, size_t start, struct buf *out)
+void page_strip_cwd(const struct session *s, size_t start, struct buf *out)
 {
 	struct json_value cwd = session_header(s)->cwd;
 	struct buf dir CLEANUP_BUF = BUF_INIT;
 
-	if (cwd.kind != JSON_STRING || cwd.text.n < 2 || cwd.text.n > CWD_MOST)
+	if (cwd.kind != JSON_STRING || cwd.text.n < 2 || cwd.text.n > CWD_SIZE_MAX)
 		return;
 	json_decode(cwd.text, JSON_CLEAN, &dir);
 	if (dir.n == 0 || dir.p[dir.n - 1] != '/')
@@ -292,7 +292,7 @@ void page_take_cwd(const struct session *s, size_t start, struct buf *out)
 		return;
 	char *to = out->p + start, *end = out->p + out->n;
 	for (char *from = to, *at; from < end; from = at) {
-		at = find_path(out->p + start, from, end, buf_span(&dir));
+		at = find_path_below(out->p + start, from, end, buf_span(&dir));
 		size_t n = (size_t)((at ? at : end) - from);
 		memmove(to, from, n);
 		to += n;

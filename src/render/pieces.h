@@ -7,15 +7,16 @@
 #include "sessionfs/session/part.h"
 
 /* front.c. The entries of the path (uint32_t) as items: transcripts. */
-int items_path(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
-int items_newer_path(const struct place *p, uint32_t first, uint32_t last, struct totals *t, void **ret, size_t *ret_n);
+int path_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n);
+int path_items_newer(const struct render_target *p, uint32_t first, uint32_t last, struct render_totals *t, void **ret,
+                     size_t *ret_n);
 /* The messages that the model is sent (struct context_item) as items. */
-int items_context(const struct place *p, struct totals *t, void **ret, size_t *ret_n);
+int context_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n);
 
 /* The front matter of the Markdown views. */
-int front_add(const struct place *p, const struct totals *t, struct buf *out);
+int front_matter_add(const struct render_target *p, const struct render_totals *t, struct buf *out);
 /* The same, but reads the whole path for its usage, instead of taking that of the segments. */
-int front_add_path(const struct place *p, const struct totals *t, struct buf *out);
+int front_matter_add_path(const struct render_target *p, const struct render_totals *t, struct buf *out);
 
 /* tree.c. All entries, session_count() of them, in the order of pi's /tree: depth first, of siblings the one that
  * leads to the leaf first, the others by time. So an entry stands right behind its parent, or begins a branch. Entries
@@ -34,7 +35,7 @@ int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n);
 
 /* chat.c: what its lines say. */
 /* Whether chat.md has a heading, a line or a mark for entry i, the record of which is r. */
-bool chat_shows(const struct session *s, uint32_t i, const struct record *r);
+bool chat_has_entry(const struct session *s, uint32_t i, const struct record *r);
 /* Appends the line of an error that says most, shortened. */
 void chat_reason(struct span clean, struct buf *out);
 /* How long a call took, ms: as its result (r is its record) says it, else from its entry (or NO_ENTRY) to the result's.

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-void text_clean(struct span exact, struct buf *out)
+void text_add_clean(struct span exact, struct buf *out)
 {
 	struct buf quoted CLEANUP_BUF = BUF_INIT;
 
@@ -23,7 +23,7 @@ void text_clean(struct span exact, struct buf *out)
 	json_decode((struct span){quoted.p + 1, quoted.n - 2}, JSON_CLEAN, out);
 }
 
-void text_make_clean(struct buf *out, size_t start)
+void text_clean_from(struct buf *out, size_t start)
 {
 	struct buf copy CLEANUP_BUF = BUF_INIT;
 
@@ -35,16 +35,16 @@ void text_make_clean(struct buf *out, size_t start)
 	buf_addspan(&copy, s);
 	out->n = start;
 	out->err = buf_err(&copy);
-	text_clean(buf_span(&copy), out);
+	text_add_clean(buf_span(&copy), out);
 }
 
-void text_one_line(struct buf *out, size_t start)
+void text_flatten_from(struct buf *out, size_t start)
 {
 	if (out->n > start)
 		out->n = start + space_flatten(out->p + start, out->n - start, ' ');
 }
 
-void text_cell(struct span text, struct buf *out)
+void text_add_cell(struct span text, struct buf *out)
 {
 	static const char odd[] = {'\t', '\n', '\0', '\\'}, shown[] = {'t', 'n', '0', '\\'};
 	size_t done = 0;
@@ -61,7 +61,7 @@ void text_cell(struct span text, struct buf *out)
 	buf_add(out, text.p + done, text.n - done);
 }
 
-void text_trim(struct buf *out, size_t start)
+void text_trim_from(struct buf *out, size_t start)
 {
 	if (out->n == start)
 		return;
@@ -85,7 +85,7 @@ static size_t units_end(const struct buf *b, size_t start, size_t units)
 	return i;
 }
 
-bool text_truncate(struct buf *out, size_t start, size_t units)
+bool text_truncate_from(struct buf *out, size_t start, size_t units)
 {
 	size_t end = units_end(out, start, units);
 	bool truncated = end < out->n;
@@ -93,7 +93,7 @@ bool text_truncate(struct buf *out, size_t start, size_t units)
 	return truncated;
 }
 
-void text_shorten(struct buf *out, size_t start, size_t characters)
+void text_shorten_from(struct buf *out, size_t start, size_t characters)
 {
 	struct span text = {out->p + start, out->n - start};
 	struct span most = utf8_first(text, characters);
@@ -104,28 +104,28 @@ void text_shorten(struct buf *out, size_t start, size_t characters)
 	buf_adds(out, "\u2026");
 }
 
-void text_inline(struct json_value v, struct buf *out)
+void text_add_inline(struct json_value v, struct buf *out)
 {
 	size_t start = out->n;
 
 	if (v.kind == JSON_STRING)
 		json_decode(v.text, JSON_CLEAN, out);
 	else if (v.kind > JSON_NULL)
-		text_clean(json_raw(v), out);
-	text_one_line(out, start);
+		text_add_clean(json_raw(v), out);
+	text_flatten_from(out, start);
 }
 
-void text_inline_exact(struct span exact, struct buf *out)
+void text_add_inline_exact(struct span exact, struct buf *out)
 {
 	size_t start = out->n;
 
-	text_clean(exact, out);
-	text_one_line(out, start);
+	text_add_clean(exact, out);
+	text_flatten_from(out, start);
 }
 
 /* A beginning of a JSON string's inside that has at least `units` units, if the string has that many, and does not end
  * in an escape. */
-static struct span escaped_prefix(struct span text, size_t units)
+static struct span json_escaped_prefix(struct span text, size_t units)
 {
 	size_t want = 6 * units + 12;
 	size_t i = 0;
@@ -137,16 +137,16 @@ static struct span escaped_prefix(struct span text, size_t units)
 	return (struct span){text.p, i < text.n ? i : text.n};
 }
 
-void text_begin(struct json_value v, size_t units, struct buf *out)
+void text_add_prefix(struct json_value v, size_t units, struct buf *out)
 {
 	if (v.kind == JSON_STRING)
-		json_decode(escaped_prefix(v.text, units), JSON_CLEAN, out);
+		json_decode(json_escaped_prefix(v.text, units), JSON_CLEAN, out);
 	else
-		text_inline(v, out);
+		text_add_inline(v, out);
 }
 
-void text_of_content(const struct record *r, struct json_value content, const char *between, size_t units,
-                     struct buf *out)
+void text_add_content(const struct record *r, struct json_value content, const char *between, size_t units,
+                      struct buf *out)
 {
 	size_t start = out->n;
 	struct block_iter it;
@@ -158,11 +158,11 @@ void text_of_content(const struct record *r, struct json_value content, const ch
 			continue;
 		buf_adds(out, b.n > 1 ? between : "");
 		if (b.text.kind == JSON_STRING)
-			text_begin(b.text, units, out);
+			text_add_prefix(b.text, units, out);
 	}
-	text_truncate(out, start, units);
-	text_one_line(out, start);
-	text_trim(out, start);
+	text_truncate_from(out, start, units);
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
 }
 
 /* --- rows ------------------------------------------------------------------- */
@@ -183,18 +183,18 @@ void row_source_release(struct row_source *src)
 }
 
 /* The beginning of a value on one line, trimmed. */
-static void row_add(struct json_value v, size_t units, struct buf *out)
+static void row_add_value(struct json_value v, size_t units, struct buf *out)
 {
 	size_t start = out->n;
 
-	text_begin(v, units, out);
-	text_truncate(out, start, units);
-	text_one_line(out, start);
-	text_trim(out, start);
+	text_add_prefix(v, units, out);
+	text_truncate_from(out, start, units);
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
 }
 
 /* As JavaScript's String(value || instead). */
-static void add_argument(struct json_value v, const char *instead, struct buf *out)
+static void row_add_argument(struct json_value v, const char *instead, struct buf *out)
 {
 	size_t start = out->n;
 
@@ -202,9 +202,9 @@ static void add_argument(struct json_value v, const char *instead, struct buf *o
 		buf_adds(out, instead);
 		return;
 	}
-	text_begin(v, ROW_UNITS, out);
-	text_one_line(out, start);
-	text_truncate(out, start, ROW_UNITS);
+	text_add_prefix(v, ROW_UNITS, out);
+	text_flatten_from(out, start);
+	text_truncate_from(out, start, ROW_UNITS);
 }
 
 static void row_add_path(struct json_value arguments, const char *instead, struct buf *out)
@@ -213,10 +213,10 @@ static void row_add_path(struct json_value arguments, const char *instead, struc
 
 	if (!json_is_truthy(path) && !*instead)
 		path = json_get(arguments, "file_path");
-	add_argument(path, instead, out);
+	row_add_argument(path, instead, out);
 }
 
-static bool line_number(struct json_value v, double *ret)
+static bool argument_line_number(struct json_value v, double *ret)
 {
 	if (v.kind == JSON_STRING) {
 		struct json j;
@@ -228,16 +228,16 @@ static bool line_number(struct json_value v, double *ret)
 }
 
 /* `:first-last`, or the part of it that the call has. */
-static void add_range(struct json_value arguments, struct buf *out)
+static void row_add_range(struct json_value arguments, struct buf *out)
 {
 	struct json_value offset = json_get(arguments, "offset"), limit = json_get(arguments, "limit");
 	double first = 1, count = 0;
 
 	if (offset.kind <= JSON_NULL && limit.kind <= JSON_NULL)
 		return;
-	if (offset.kind > JSON_NULL && !line_number(offset, &first))
+	if (offset.kind > JSON_NULL && !argument_line_number(offset, &first))
 		return;
-	if (limit.kind > JSON_NULL && !line_number(limit, &count))
+	if (limit.kind > JSON_NULL && !argument_line_number(limit, &count))
 		return;
 	buf_addc(out, ':');
 	number_add(first, out);
@@ -247,21 +247,21 @@ static void add_range(struct json_value arguments, struct buf *out)
 	number_add(first + count - 1, out);
 }
 
-static void add_command(struct json_value command, struct buf *out)
+static void row_add_command(struct json_value command, struct buf *out)
 {
 	size_t start = out->n;
 
 	if (command.kind == JSON_STRING)
-		text_begin(command, ROW_UNITS, out);
+		text_add_prefix(command, ROW_UNITS, out);
 	bool more = units_end(out, start, COMMAND_UNITS) < out->n;
-	text_one_line(out, start);
-	text_trim(out, start);
-	text_truncate(out, start, COMMAND_UNITS);
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
+	text_truncate_from(out, start, COMMAND_UNITS);
 	buf_adds(out, more ? "..." : "");
 }
 
 /* The beginning of a value's JSON text without white space between its tokens. */
-static void add_compact(struct json_value v, size_t units, struct buf *out)
+static void row_add_compact(struct json_value v, size_t units, struct buf *out)
 {
 	struct buf json CLEANUP_BUF = BUF_INIT;
 	struct span raw = json_raw(v);
@@ -278,28 +278,28 @@ static void add_compact(struct json_value v, size_t units, struct buf *out)
 			buf_addc(&json, raw.p[++i]);
 	}
 	size_t start = out->n;
-	text_clean(buf_span(&json), out);
-	buf_adds(out, text_truncate(out, start, units) ? "..." : "");
+	text_add_clean(buf_span(&json), out);
+	buf_adds(out, text_truncate_from(out, start, units) ? "..." : "");
 }
 
-static void add_call(struct json_value name, struct json_value arguments, struct buf *out)
+static void row_add_call(struct json_value name, struct json_value arguments, struct buf *out)
 {
 	buf_addc(out, '[');
 	size_t start = out->n;
-	text_inline(name, out);
-	text_truncate(out, start, ROW_UNITS);
+	text_add_inline(name, out);
+	text_truncate_from(out, start, ROW_UNITS);
 	if (json_equals(name, "read") || json_equals(name, "write") || json_equals(name, "edit")) {
 		buf_adds(out, ": ");
 		row_add_path(arguments, "", out);
 		if (json_equals(name, "read"))
-			add_range(arguments, out);
+			row_add_range(arguments, out);
 	} else if (json_equals(name, "bash")) {
 		buf_adds(out, ": ");
-		add_command(json_get(arguments, "command"), out);
+		row_add_command(json_get(arguments, "command"), out);
 	} else if (json_equals(name, "grep") || json_equals(name, "find")) {
 		const char *slash = json_equals(name, "grep") ? "/" : "";
 		buf_addf(out, ": %s", slash);
-		add_argument(json_get(arguments, "pattern"), "", out);
+		row_add_argument(json_get(arguments, "pattern"), "", out);
 		buf_addf(out, "%s in ", slash);
 		row_add_path(arguments, ".", out);
 	} else if (json_equals(name, "ls")) {
@@ -307,12 +307,12 @@ static void add_call(struct json_value name, struct json_value arguments, struct
 		row_add_path(arguments, ".", out);
 	} else if (arguments.kind != JSON_NONE) {
 		buf_adds(out, ": ");
-		add_compact(arguments, ARGUMENT_UNITS, out);
+		row_add_compact(arguments, ARGUMENT_UNITS, out);
 	}
 	buf_addc(out, ']');
 }
 
-static int keep_end(struct row_source *src)
+static int row_source_end(struct row_source *src)
 {
 	if (!vec_grow(&src->ends, &src->cap_ends, src->n_ends + 1, sizeof *src->ends))
 		return -ENOMEM;
@@ -321,7 +321,7 @@ static int keep_end(struct row_source *src)
 }
 
 /* Adds the rows of all calls of a message to those that are kept, after an empty one. */
-static int keep_calls(struct row_source *src, uint32_t caller, const struct record *r)
+static int row_source_cache_calls(struct row_source *src, uint32_t caller, const struct record *r)
 {
 	size_t first = src->n_ends + 1;
 	struct block_iter it;
@@ -329,14 +329,14 @@ static int keep_calls(struct row_source *src, uint32_t caller, const struct reco
 
 	if (!src->calls)
 		src->calls = calloc(session_count(src->s), sizeof *src->calls);
-	int rc = src->calls && first < UINT32_MAX ? keep_end(src) : -ENOMEM;
+	int rc = src->calls && first < UINT32_MAX ? row_source_end(src) : -ENOMEM;
 	block_iter_init_of(&it, r, r->msg.content);
 	while (rc == 0 && block_next(&it, &b)) {
 		if (b.type != BLOCK_TOOL_CALL)
 			continue;
 		if (session_result(src->s, caller, b.n) != NO_ENTRY)
-			add_call(b.name, b.arguments, &src->texts);
-		rc = keep_end(src);
+			row_add_call(b.name, b.arguments, &src->texts);
+		rc = row_source_end(src);
 	}
 	if (rc == 0)
 		src->calls[caller] = (uint32_t)first;
@@ -344,7 +344,7 @@ static int keep_calls(struct row_source *src, uint32_t caller, const struct reco
 }
 
 /* A toolResult is shown as the call it answers. 1 if that was found. */
-static int result_row(struct row_source *src, uint32_t i, struct buf *out)
+static int row_add_result(struct row_source *src, uint32_t i, struct buf *out)
 {
 	unsigned n = 0;
 	uint32_t caller = session_call(src->s, i, &n);
@@ -353,7 +353,7 @@ static int result_row(struct row_source *src, uint32_t i, struct buf *out)
 		return 0;
 	if (!src->calls || !src->calls[caller]) {
 		int rc = session_read(src->s, caller, &src->reader, &r);
-		rc = rc == 0 ? keep_calls(src, caller, &r) : rc;
+		rc = rc == 0 ? row_source_cache_calls(src, caller, &r) : rc;
 		if (rc < 0)
 			return rc;
 	}
@@ -366,31 +366,31 @@ static int result_row(struct row_source *src, uint32_t i, struct buf *out)
 }
 
 /* A row begins with what kind of entry it is of. What somebody said may follow, at *ret_said. */
-static void message_row(const struct record *r, size_t *ret_said, struct buf *out)
+static void row_add_message(const struct record *r, size_t *ret_said, struct buf *out)
 {
 	switch (r->role) {
 	case ROLE_USER:
 		buf_adds(out, "user: ");
 		*ret_said = out->n;
-		text_of_content(r, r->msg.content, "", ROW_UNITS, out);
+		text_add_content(r, r->msg.content, "", ROW_UNITS, out);
 		return;
 	case ROLE_ASSISTANT:
 		buf_adds(out, "assistant: ");
 		*ret_said = out->n;
-		text_of_content(r, r->msg.content, "", ROW_UNITS, out);
+		text_add_content(r, r->msg.content, "", ROW_UNITS, out);
 		if (out->n > *ret_said)
 			return;
 		if (json_equals(r->msg.stop_reason, "aborted"))
 			buf_adds(out, "(aborted)");
 		else if (json_is_truthy(r->msg.error_message))
-			row_add(r->msg.error_message, ERROR_UNITS, out);
+			row_add_value(r->msg.error_message, ERROR_UNITS, out);
 		else
 			buf_adds(out, "(no content)");
 		return;
 	case ROLE_TOOL_RESULT:
 		buf_addc(out, '[');
 		if (r->msg.tool_name.kind > JSON_NULL)
-			text_inline(r->msg.tool_name, out);
+			text_add_inline(r->msg.tool_name, out);
 		else
 			buf_adds(out, "tool");
 		buf_addc(out, ']');
@@ -398,24 +398,24 @@ static void message_row(const struct record *r, size_t *ret_said, struct buf *ou
 	case ROLE_BASH_EXECUTION:
 		buf_adds(out, "[bash]: ");
 		*ret_said = out->n;
-		row_add(r->msg.command, ROW_UNITS, out);
+		row_add_value(r->msg.command, ROW_UNITS, out);
 		return;
 	default:
 		buf_addc(out, '[');
-		text_role(r, out);
+		text_add_role(r, out);
 		buf_addc(out, ']');
 		return;
 	}
 }
 
-static void bracketed(const char *what, struct json_value v, struct buf *out)
+static void row_add_bracketed(const char *what, struct json_value v, struct buf *out)
 {
 	buf_addf(out, "[%s: ", what);
-	row_add(v, ROW_UNITS, out);
+	row_add_value(v, ROW_UNITS, out);
 	buf_addc(out, ']');
 }
 
-double text_rounded(double x)
+double js_round(double x)
 {
 	if (!(x > -1e15 && x < 1e15))
 		return x;
@@ -423,61 +423,62 @@ double text_rounded(double x)
 	return (double)((double)whole > x + 0.5 ? whole - 1 : whole);
 }
 
-static void compaction_row(const struct record *r, struct buf *out)
+static void row_add_compaction(const struct record *r, struct buf *out)
 {
 	double tokens;
 
 	buf_adds(out, "[compaction");
 	if (json_double(r->tokens_before, &tokens)) {
 		buf_adds(out, ": ");
-		number_add(text_rounded(tokens / 1000), out);
+		number_add(js_round(tokens / 1000), out);
 		buf_adds(out, "k tokens");
 	}
 	buf_addc(out, ']');
 }
 
-static void record_row(const struct record *r, size_t *ret_said, struct buf *out)
+static void row_add_record(const struct record *r, size_t *ret_said, struct buf *out)
 {
 	switch (r->type) {
 	case RECORD_MESSAGE:
-		message_row(r, ret_said, out);
+		row_add_message(r, ret_said, out);
 		return;
 	case RECORD_CUSTOM_MESSAGE:
 		buf_addc(out, '[');
-		text_inline(r->custom_type, out);
+		text_add_inline(r->custom_type, out);
 		buf_adds(out, "]: ");
 		*ret_said = out->n;
-		text_of_content(r, r->content, "", ROW_UNITS, out);
+		text_add_content(r, r->content, "", ROW_UNITS, out);
 		return;
 	case RECORD_COMPACTION:
-		compaction_row(r, out);
+		row_add_compaction(r, out);
 		return;
 	case RECORD_BRANCH_SUMMARY:
 		buf_adds(out, "[branch summary]: ");
 		*ret_said = out->n;
-		row_add(r->summary, ROW_UNITS, out);
+		row_add_value(r->summary, ROW_UNITS, out);
 		return;
 	case RECORD_MODEL_CHANGE:
-		bracketed("model", r->model_id, out);
+		row_add_bracketed("model", r->model_id, out);
 		return;
 	case RECORD_THINKING_LEVEL_CHANGE:
-		bracketed("thinking", r->thinking_level, out);
+		row_add_bracketed("thinking", r->thinking_level, out);
 		return;
 	case RECORD_CUSTOM:
-		bracketed("custom", r->custom_type, out);
+		row_add_bracketed("custom", r->custom_type, out);
 		return;
 	case RECORD_CONTEXT_EDIT:
-		bracketed(r->replacement.kind == JSON_NULL ? "context omit" : "context replace", r->target_id, out);
+		row_add_bracketed(r->replacement.kind == JSON_NULL ? "context omit" : "context replace", r->target_id,
+		                  out);
 		return;
 	case RECORD_LABEL:
 		if (r->label.kind > JSON_NULL)
-			bracketed("label", r->label, out);
+			row_add_bracketed("label", r->label, out);
 		else
 			buf_adds(out, "[label: (cleared)]");
 		return;
 	case RECORD_SESSION_INFO:
 		if (json_is_truthy(r->name))
-			bracketed("title", r->name, out);
+			row_add_bracketed("title", r->name, out);
 		else
 			buf_adds(out, "[title: empty]");
 		return;
@@ -486,19 +487,19 @@ static void record_row(const struct record *r, size_t *ret_said, struct buf *out
 	}
 }
 
-void text_row(const struct record *r, struct buf *out)
+void text_add_row(const struct record *r, struct buf *out)
 {
 	size_t said;
 
-	record_row(r, &said, out);
+	row_add_record(r, &said, out);
 }
 
-int row_text(struct row_source *src, uint32_t i, struct buf *out)
+int row_add_text(struct row_source *src, uint32_t i, struct buf *out)
 {
 	size_t start = out->n, said = SIZE_MAX;
 	src->kind = SIZE_MAX;
 	if (session_entry(src->s, i)->role == ROLE_TOOL_RESULT) {
-		int rc = result_row(src, i, out);
+		int rc = row_add_result(src, i, out);
 		if (rc != 0)
 			return rc < 0 ? rc : buf_err(out);
 	}
@@ -506,16 +507,16 @@ int row_text(struct row_source *src, uint32_t i, struct buf *out)
 	int rc = session_read(src->s, i, &src->reader, &r);
 	if (rc < 0)
 		return rc;
-	record_row(&r, &said, out);
+	row_add_record(&r, &said, out);
 	if (said != SIZE_MAX)
 		src->kind = said - start;
 	/* A caller that wants a single row needs no calls. */
 	if (src->calls && session_entry(src->s, i)->flags & ENTRY_HAS_CALLS && !src->calls[i])
-		rc = keep_calls(src, i, &r);
+		rc = row_source_cache_calls(src, i, &r);
 	return rc < 0 ? rc : buf_err(out);
 }
 
-void text_role(const struct record *r, struct buf *out)
+void text_add_role(const struct record *r, struct buf *out)
 {
 	const char *fixed = r->type == RECORD_MESSAGE ? record_role_name(r->role) : record_type_name(r->type);
 
@@ -524,39 +525,39 @@ void text_role(const struct record *r, struct buf *out)
 	if (fixed)
 		buf_adds(out, fixed);
 	else if (r->type == RECORD_MESSAGE)
-		text_inline(r->msg.role, out);
+		text_add_inline(r->msg.role, out);
 	if (out->n == start)
-		text_inline(r->type_, out);
+		text_add_inline(r->type_, out);
 }
 
-static void row_summary_text(const struct record *r, size_t characters, struct buf *out)
+static void row_add_summary_text(const struct record *r, size_t characters, struct buf *out)
 {
 	size_t start = out->n, units = 2 * characters;
 
 	if (r->type != RECORD_MESSAGE && r->type != RECORD_CUSTOM_MESSAGE && r->summary.kind != JSON_STRING) {
-		text_row(r, out);
+		text_add_row(r, out);
 	} else if (r->role == ROLE_BASH_EXECUTION) {
-		row_add(r->msg.command, units, out);
+		row_add_value(r->msg.command, units, out);
 	} else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING) {
-		row_add(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
+		row_add_value(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
 	} else {
-		text_of_content(r, r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
+		text_add_content(r, r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
 	}
 	if (!buf_err(out))
 		out->n = start + utf8_first((struct span){out->p + start, out->n - start}, characters).n;
-	text_trim(out, start);
+	text_trim_from(out, start);
 }
 
-int row_summary(struct row_source *src, uint32_t i, const char *between, size_t characters, struct buf *out)
+int row_add_summary(struct row_source *src, uint32_t i, const char *between, size_t characters, struct buf *out)
 {
 	size_t start = out->n;
 	struct record r;
 	int rc = session_read(src->s, i, &src->reader, &r);
 	if (rc < 0)
 		return rc;
-	text_role(&r, out);
-	text_shorten(out, start, ROLE_CHARACTERS);
+	text_add_role(&r, out);
+	text_shorten_from(out, start, ROLE_CHARACTERS);
 	buf_adds(out, between);
-	row_summary_text(&r, characters, out);
+	row_add_summary_text(&r, characters, out);
 	return buf_err(out);
 }

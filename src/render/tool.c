@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <strings.h>
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define FORM_COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* --- arguments -------------------------------------------------------------- */
 
@@ -32,8 +32,8 @@ enum key { PATH, OLD, NEW, EDITS, CONTENT, COMMAND, FIRST, LIMIT, LAST, KEYS };
 #define KEY(name, key) key,
 static const struct span names[] = {NAMES(NAME)};
 static const unsigned char keys[] = {NAMES(KEY)};
-enum { COUNT_OF_NAMES = COUNT(names) };
-_Static_assert(COUNT(names) <= 32, "tool_use.shown has a bit for each");
+enum { COUNT_OF_NAMES = FORM_COUNT(names) };
+_Static_assert(FORM_COUNT(names) <= 32, "tool_use.shown has a bit for each");
 
 /* The arguments of a call, or of one edit of it. */
 struct arguments {
@@ -42,7 +42,7 @@ struct arguments {
 	size_t members;
 };
 
-static bool is_usable(enum key key, struct json_value v)
+static bool argument_is_usable(enum key key, struct json_value v)
 {
 	double x;
 
@@ -61,7 +61,7 @@ static bool is_usable(enum key key, struct json_value v)
 }
 
 /* Of anything but an object nothing. */
-static void read_arguments(struct json_value object, struct arguments *ret)
+static void arguments_parse(struct json_value object, struct arguments *ret)
 {
 	struct json_value found[COUNT_OF_NAMES] = {0}, key, v;
 	struct buf deep CLEANUP_BUF = BUF_INIT;
@@ -78,7 +78,7 @@ static void read_arguments(struct json_value object, struct arguments *ret)
 	}
 	for (unsigned i = 0; i < COUNT_OF_NAMES; i++) {
 		enum key k = keys[i];
-		if (!found[i].kind || ret->taken[k] || !is_usable(k, found[i]))
+		if (!found[i].kind || ret->taken[k] || !argument_is_usable(k, found[i]))
 			continue;
 		ret->of[k] = found[i];
 		ret->taken[k] = 1u << i;
@@ -86,7 +86,7 @@ static void read_arguments(struct json_value object, struct arguments *ret)
 }
 
 /* Whether the heading can show the path exactly. Otherwise the path is shown with the remaining arguments. */
-static bool fits_on_line(struct json_value path)
+static bool path_fits_on_line(struct json_value path)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 
@@ -101,25 +101,25 @@ static bool fits_on_line(struct json_value path)
 	return true;
 }
 
-static struct json_value take(const struct arguments *a, enum key key, struct tool_use *u)
+static struct json_value argument_use(const struct arguments *a, enum key key, struct tool_use *u)
 {
-	if (key == PATH && !fits_on_line(a->of[PATH]))
+	if (key == PATH && !path_fits_on_line(a->of[PATH]))
 		return a->of[PATH];
 
 	u->shown |= a->taken[key];
 	return a->of[key];
 }
 
-static unsigned take_number(const struct arguments *a, enum key key, struct tool_use *u)
+static unsigned argument_use_number(const struct arguments *a, enum key key, struct tool_use *u)
 {
 	double x = 0;
 
-	json_double(take(a, key, u), &x);
+	json_double(argument_use(a, key, u), &x);
 	return (unsigned)x;
 }
 
 /* The JSON in a string, decoded into `text`; JSON_NONE if there is none. */
-static struct json_value json_in(struct json_value string, struct buf *text)
+static struct json_value json_from_string(struct json_value string, struct buf *text)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json_value v = {.kind = JSON_NONE};
@@ -135,11 +135,11 @@ static struct json_value json_in(struct json_value string, struct buf *text)
 /* --- forms ------------------------------------------------------------------ */
 
 /* An edit in `edits`: its two texts. False if it is none. *ret_whole stays if it says no more than that. */
-static bool read_edit(struct json_value v, struct json_value *ret_old, struct json_value *ret_new, bool *ret_whole)
+static bool edit_parse(struct json_value v, struct json_value *ret_old, struct json_value *ret_new, bool *ret_whole)
 {
 	struct arguments a;
 
-	read_arguments(v, &a);
+	arguments_parse(v, &a);
 	*ret_old = a.of[OLD];
 	*ret_new = a.of[NEW];
 	bool is_edit = a.taken[OLD] && a.taken[NEW];
@@ -147,7 +147,7 @@ static bool read_edit(struct json_value v, struct json_value *ret_old, struct js
 	return is_edit;
 }
 
-static int pass_edit(struct json_value old_value, struct json_value new_value, tool_edit *fn, void *arg)
+static int edit_emit(struct json_value old_value, struct json_value new_value, tool_edit *fn, void *arg)
 {
 	struct buf old_text CLEANUP_BUF = BUF_INIT, new_text CLEANUP_BUF = BUF_INIT;
 
@@ -158,7 +158,7 @@ static int pass_edit(struct json_value old_value, struct json_value new_value, t
 }
 
 /* Passes the edits of a list, or the only one, to fn (NULL: counts them). Elements that are no edits are left out. */
-static int each_edit(struct json_value edits, tool_edit *fn, void *arg, size_t *ret_n, bool *ret_whole)
+static int edits_for_each(struct json_value edits, tool_edit *fn, void *arg, size_t *ret_n, bool *ret_whole)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json_value v, old_text, new_text;
@@ -170,9 +170,9 @@ static int each_edit(struct json_value edits, tool_edit *fn, void *arg, size_t *
 	if (is_list)
 		json_enter(&j);
 	for (*ret_n = 0; rc == 0 && (!is_list || json_next(&j, NULL) > 0) && json_value(&j, &v);) {
-		if (read_edit(v, &old_text, &new_text, ret_whole)) {
+		if (edit_parse(v, &old_text, &new_text, ret_whole)) {
 			++*ret_n;
-			rc = fn ? pass_edit(old_text, new_text, fn, arg) : 0;
+			rc = fn ? edit_emit(old_text, new_text, fn, arg) : 0;
 		}
 		if (!is_list)
 			break;
@@ -180,60 +180,60 @@ static int each_edit(struct json_value edits, tool_edit *fn, void *arg, size_t *
 	return rc;
 }
 
-static void take_edits(const struct arguments *a, struct tool_use *u)
+static void arguments_use_edits(const struct arguments *a, struct tool_use *u)
 {
 	struct json_value v = a->of[EDITS];
 	bool whole = true;
 	size_t n;
 
 	if (v.kind == JSON_STRING)
-		v = json_in(v, &u->edits_text);
+		v = json_from_string(v, &u->edits_text);
 	if (v.kind != JSON_OBJECT && v.kind != JSON_ARRAY)
 		return;
-	each_edit(v, NULL, NULL, &n, &whole);
+	edits_for_each(v, NULL, NULL, &n, &whole);
 	if (n)
 		u->edits = v;
 	if (n && whole)
 		u->shown |= a->taken[EDITS];
 }
 
-static enum tool_form read_write(const struct arguments *a, struct tool_use *u)
+static enum tool_form parse_write_tool(const struct arguments *a, struct tool_use *u)
 {
-	u->path = take(a, PATH, u);
-	u->content = take(a, CONTENT, u);
+	u->path = argument_use(a, PATH, u);
+	u->content = argument_use(a, CONTENT, u);
 	return a->taken[PATH] || a->taken[CONTENT] ? TOOL_WRITE : TOOL_OTHER;
 }
 
 /* Some tools with these names take the whole file, as a write does. */
-static enum tool_form read_edits(const struct arguments *a, struct tool_use *u)
+static enum tool_form parse_edit_tool(const struct arguments *a, struct tool_use *u)
 {
-	take_edits(a, u);
+	arguments_use_edits(a, u);
 	if (a->taken[OLD] && a->taken[NEW]) {
-		u->old_text = take(a, OLD, u);
-		u->new_text = take(a, NEW, u);
+		u->old_text = argument_use(a, OLD, u);
+		u->new_text = argument_use(a, NEW, u);
 	} else if (u->edits.kind == JSON_NONE && a->taken[CONTENT]) {
-		return read_write(a, u);
+		return parse_write_tool(a, u);
 	}
-	u->path = take(a, PATH, u);
+	u->path = argument_use(a, PATH, u);
 	return u->edits.kind || u->old_text.kind || u->path.kind ? TOOL_EDIT : TOOL_OTHER;
 }
 
-static enum tool_form read_read(const struct arguments *a, struct tool_use *u)
+static enum tool_form parse_read_tool(const struct arguments *a, struct tool_use *u)
 {
 	if (!a->taken[PATH])
 		return TOOL_OTHER;
-	u->path = take(a, PATH, u);
-	u->first = take_number(a, FIRST, u);
+	u->path = argument_use(a, PATH, u);
+	u->first = argument_use_number(a, FIRST, u);
 	if (a->taken[LIMIT])
-		u->last = (u->first ? u->first : 1) + take_number(a, LIMIT, u) - 1;
+		u->last = (u->first ? u->first : 1) + argument_use_number(a, LIMIT, u) - 1;
 	else
-		u->last = take_number(a, LAST, u);
+		u->last = argument_use_number(a, LAST, u);
 	return TOOL_READ;
 }
 
-static enum tool_form read_bash(const struct arguments *a, struct tool_use *u)
+static enum tool_form parse_bash_tool(const struct arguments *a, struct tool_use *u)
 {
-	u->command = take(a, COMMAND, u);
+	u->command = argument_use(a, COMMAND, u);
 	return a->taken[COMMAND] ? TOOL_BASH : TOOL_OTHER;
 }
 
@@ -241,13 +241,15 @@ typedef enum tool_form form_reader(const struct arguments *a, struct tool_use *u
 
 static form_reader *find_tool(struct json_value name)
 {
-	static form_reader *const of_files[] = {
-	    [FILE_NONE] = NULL, [FILE_READ] = read_read, [FILE_WRITE] = read_write, [FILE_EDIT] = read_edits};
+	static form_reader *const of_files[] = {[FILE_NONE] = NULL,
+	                                        [FILE_READ] = parse_read_tool,
+	                                        [FILE_WRITE] = parse_write_tool,
+	                                        [FILE_EDIT] = parse_edit_tool};
 	static const char *const shells[] = {"bash", "exec", "shell_exec", "run_terminal"};
 
-	for (size_t i = 0; i < COUNT(shells) && name.kind == JSON_STRING; i++)
+	for (size_t i = 0; i < FORM_COUNT(shells) && name.kind == JSON_STRING; i++)
 		if (strlen(shells[i]) == name.text.n && strncasecmp(shells[i], name.text.p, name.text.n) == 0)
-			return read_bash;
+			return parse_bash_tool;
 	return of_files[file_action_of(name)];
 }
 
@@ -255,7 +257,7 @@ struct json_value tool_path(struct json_value arguments)
 {
 	struct arguments a;
 
-	read_arguments(arguments, &a);
+	arguments_parse(arguments, &a);
 	return a.of[PATH];
 }
 
@@ -270,12 +272,12 @@ void tool_read(struct json_value name, struct json_value arguments, struct tool_
 	buf_reset(&ret->edits_text);
 	ret->arguments = arguments;
 	if (arguments.kind == JSON_STRING) {
-		struct json_value v = json_in(arguments, &ret->arguments_text);
+		struct json_value v = json_from_string(arguments, &ret->arguments_text);
 		ret->arguments = v.kind == JSON_OBJECT ? v : arguments;
 	}
 	if (!form || ret->arguments.kind != JSON_OBJECT)
 		return;
-	read_arguments(ret->arguments, &a);
+	arguments_parse(ret->arguments, &a);
 	ret->members = a.members;
 	ret->form = form(&a, ret);
 	if (ret->form == TOOL_OTHER)
@@ -294,12 +296,12 @@ int tool_edits(const struct tool_use *u, tool_edit *fn, void *arg)
 {
 	bool whole = true;
 	size_t n;
-	int rc = u->edits.kind ? each_edit(u->edits, fn, arg, &n, &whole) : 0;
+	int rc = u->edits.kind ? edits_for_each(u->edits, fn, arg, &n, &whole) : 0;
 
-	return rc == 0 && u->old_text.kind ? pass_edit(u->old_text, u->new_text, fn, arg) : rc;
+	return rc == 0 && u->old_text.kind ? edit_emit(u->old_text, u->new_text, fn, arg) : rc;
 }
 
-static int add_edit(void *arg, struct span old_text, struct span new_text)
+static int diff_add_edit(void *arg, struct span old_text, struct span new_text)
 {
 	return diff_add(arg, old_text, new_text);
 }
@@ -307,7 +309,7 @@ static int add_edit(void *arg, struct span old_text, struct span new_text)
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed)
 {
 	struct diff d = {.out = out};
-	int rc = u->form == TOOL_EDIT ? tool_edits(u, add_edit, &d) : 0;
+	int rc = u->form == TOOL_EDIT ? tool_edits(u, diff_add_edit, &d) : 0;
 
 	*ret_added = d.added;
 	*ret_removed = d.removed;
@@ -316,16 +318,16 @@ int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, un
 
 /* --- the rest --------------------------------------------------------------- */
 
-enum { LONGEST_WORD = 40 };
+enum { FIELD_WORD_MAX = 40 };
 
 /* A number, true or false, and a key that is a word. */
-static bool fact_of_argument(struct json_value key, struct json_value v, struct buf *facts)
+static bool argument_as_field(struct json_value key, struct json_value v, struct buf *facts)
 {
-	bool is_word = key.text.n > 0 && key.text.n <= LONGEST_WORD && !key.escaped;
+	bool is_word = key.text.n > 0 && key.text.n <= FIELD_WORD_MAX && !key.escaped;
 
 	for (size_t i = 0; i < key.text.n && is_word; i++)
 		is_word = isalnum((unsigned char)key.text.p[i]) || key.text.p[i] == '_';
-	if (!is_word || v.kind < JSON_FALSE || v.kind > JSON_NUMBER || v.text.n > LONGEST_WORD)
+	if (!is_word || v.kind < JSON_FALSE || v.kind > JSON_NUMBER || v.text.n > FIELD_WORD_MAX)
 		return false;
 	buf_adds(facts, " · ");
 	buf_addspan(facts, key.text);
@@ -335,7 +337,7 @@ static bool fact_of_argument(struct json_value key, struct json_value v, struct 
 }
 
 /* Makes a JSON object of the arguments that the form does not show. Short ones go into `facts`, unless that is NULL. */
-static void add_unshown(const struct tool_use *u, struct buf *facts, struct buf *object)
+static void add_remaining_arguments(const struct tool_use *u, struct buf *facts, struct buf *object)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json_value key, v;
@@ -347,7 +349,7 @@ static void add_unshown(const struct tool_use *u, struct buf *facts, struct buf 
 		bool shown = false;
 		for (unsigned i = 0; i < COUNT_OF_NAMES; i++)
 			shown |= u->shown & 1u << i && json_key_is(key, names[i].p);
-		if (shown || (facts && fact_of_argument(key, v, facts)))
+		if (shown || (facts && argument_as_field(key, v, facts)))
 			continue;
 		buf_addc(object, object->n ? ',' : '{');
 		buf_addspan(object, json_raw(key));
@@ -358,7 +360,7 @@ static void add_unshown(const struct tool_use *u, struct buf *facts, struct buf 
 		buf_addc(object, '}');
 }
 
-void tool_rest(const struct tool_use *u, struct buf *facts, struct buf *out)
+void tool_add_remaining(const struct tool_use *u, struct buf *facts, struct buf *out)
 {
 	struct buf object CLEANUP_BUF = BUF_INIT;
 	struct json_value v = u->arguments;
@@ -367,14 +369,14 @@ void tool_rest(const struct tool_use *u, struct buf *facts, struct buf *out)
 	if ((size_t)__builtin_popcount(u->shown) == u->members && u->shown)
 		return;
 	if (u->shown) {
-		add_unshown(u, facts, &object);
+		add_remaining_arguments(u, facts, &object);
 		v = (struct json_value){object.n ? JSON_OBJECT : JSON_NONE, false, buf_span(&object)};
 	}
 	if (buf_err(&object)) {
 		out->err = buf_err(&object);
 	} else if (v.kind != JSON_NONE) {
 		json_pretty(v, out);
-		text_make_clean(out, start);
+		text_clean_from(out, start);
 	}
 }
 
@@ -383,28 +385,28 @@ void tool_rest(const struct tool_use *u, struct buf *facts, struct buf *out)
 enum { NAME_CHARACTERS = 40, SUMMARY_CHARACTERS = 120 };
 
 /* From `start` on: on one line, its white space single spaces, and not too long. */
-static void tool_shorten(struct buf *out, size_t start, size_t characters)
+static void tool_shorten_from(struct buf *out, size_t start, size_t characters)
 {
 	size_t n = start;
 
-	text_one_line(out, start);
-	text_trim(out, start);
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
 	for (size_t i = start; i < out->n; i++)
 		if (out->p[i] != ' ' || out->p[i - 1] != ' ')
 			out->p[n++] = out->p[i];
 	out->n = n;
-	text_shorten(out, start, characters);
+	text_shorten_from(out, start, characters);
 }
 
-static void add_short(struct json_value v, size_t characters, struct buf *out)
+static void tool_add_short(struct json_value v, size_t characters, struct buf *out)
 {
 	size_t start = out->n;
 
-	text_begin(v, 4 * characters, out);
-	tool_shorten(out, start, characters);
+	text_add_prefix(v, 4 * characters, out);
+	tool_shorten_from(out, start, characters);
 }
 
-void tool_lines(const struct tool_use *u, struct buf *out)
+void tool_add_line_range(const struct tool_use *u, struct buf *out)
 {
 	if (!u->first && !u->last)
 		return;
@@ -442,7 +444,7 @@ static void add_size(struct json_value content, struct buf *out)
 }
 
 /* The texts among the arguments, in their order, also those in lists. */
-static void add_texts(const struct tool_use *u, struct buf *out)
+static void tool_add_texts(const struct tool_use *u, struct buf *out)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json_value key, v;
@@ -472,30 +474,30 @@ static void add_texts(const struct tool_use *u, struct buf *out)
 		if (v.kind != JSON_STRING)
 			continue;
 		buf_addc(out, ' ');
-		add_short(v, SUMMARY_CHARACTERS, out);
+		tool_add_short(v, SUMMARY_CHARACTERS, out);
 		out->n -= out->p && out->n > start && out->p[out->n - 1] == ' ';
 	}
-	text_shorten(out, start, SUMMARY_CHARACTERS);
+	text_shorten_from(out, start, SUMMARY_CHARACTERS);
 }
 
-void tool_summary(const struct tool_use *u, struct buf *out)
+void tool_add_summary(const struct tool_use *u, struct buf *out)
 {
 	size_t start = out->n;
 
-	add_short(u->name, NAME_CHARACTERS, out);
+	tool_add_short(u->name, NAME_CHARACTERS, out);
 	if (out->n == start)
 		buf_adds(out, "no name");
 	if (u->form == TOOL_OTHER) {
-		add_texts(u, out);
+		tool_add_texts(u, out);
 		return;
 	}
 	if (u->path.kind || u->command.kind) {
 		buf_addc(out, ' ');
-		add_short(u->command.kind ? u->command : u->path, u->command.kind ? SUMMARY_CHARACTERS : TOOL_PATH,
-		          out);
+		tool_add_short(u->command.kind ? u->command : u->path, u->command.kind ? SUMMARY_CHARACTERS : TOOL_PATH,
+		               out);
 	}
 	if (u->form == TOOL_READ)
-		tool_lines(u, out);
+		tool_add_line_range(u, out);
 	else if (u->form == TOOL_WRITE)
 		add_size(u->content, out);
 	else

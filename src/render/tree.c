@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LEVELS 64
+#define TREE_STACK_LEVELS 64
 #define NAME_WIDTH 8
 
 enum {
@@ -35,7 +35,7 @@ enum {
 
 #define STEP 4096 /* entries between two calls of cancel_check */
 
-struct walk {
+struct order_walk {
 	const struct session *s;
 	uint32_t n;
 	uint8_t *flags;    /* by entry */
@@ -43,21 +43,21 @@ struct walk {
 	size_t n_stack, n_done;
 };
 
-static void order_release(struct walk *w)
+static void order_walk_release(struct order_walk *w)
 {
 	free(w->flags);
 	free(w->entries);
 }
 
-static uint32_t *stack_top(const struct walk *w)
+static uint32_t *walk_stack_top(const struct order_walk *w)
 {
 	return w->entries + w->n - w->n_stack;
 }
 
 /* Among the siblings pushed since `base`, moves the one that leads to the leaf to the top. */
-static void put_leaf_first(struct walk *w, size_t base)
+static void walk_put_leaf_first(struct order_walk *w, size_t base)
 {
-	uint32_t *v = stack_top(w);
+	uint32_t *v = walk_stack_top(w);
 
 	for (size_t i = 0; i < w->n_stack - base; i++) {
 		uint32_t entry = v[i];
@@ -69,30 +69,30 @@ static void put_leaf_first(struct walk *w, size_t base)
 	}
 }
 
-static void push(struct walk *w, uint32_t entry)
+static void walk_push(struct order_walk *w, uint32_t entry)
 {
 	if (w->flags[entry] & REACHED)
 		return;
 	w->flags[entry] |= REACHED;
 	w->n_stack++;
-	*stack_top(w) = entry;
+	*walk_stack_top(w) = entry;
 }
 
 /* Puts everything on the stack and below it in order. */
-static int walk_down(struct walk *w)
+static int walk_down(struct order_walk *w)
 {
 	int rc = 0;
 	while (rc == 0 && w->n_stack > 0) {
-		uint32_t entry = *stack_top(w);
+		uint32_t entry = *walk_stack_top(w);
 		w->n_stack--;
 		w->entries[w->n_done++] = entry;
 
 		size_t base = w->n_stack;
 		uint32_t child = session_entry(w->s, entry)->child;
 		for (; child != NO_ENTRY; child = session_entry(w->s, child)->sibling)
-			push(w, child);
-		rc = session_sort_siblings(w->s, stack_top(w), w->n_stack - base);
-		put_leaf_first(w, base);
+			walk_push(w, child);
+		rc = session_sort_siblings(w->s, walk_stack_top(w), w->n_stack - base);
+		walk_put_leaf_first(w, base);
 		if (rc == 0 && w->n_done % STEP == 0)
 			rc = cancel_check();
 	}
@@ -100,7 +100,7 @@ static int walk_down(struct walk *w)
 }
 
 /* The first entry, in the file, of the cycle that i's ancestors end in. */
-static uint32_t cycle_of(const struct walk *w, uint32_t i)
+static uint32_t cycle_of(const struct order_walk *w, uint32_t i)
 {
 	uint32_t slow = i, fast = i;
 	do {
@@ -114,22 +114,22 @@ static uint32_t cycle_of(const struct walk *w, uint32_t i)
 	return first;
 }
 
-static int order_walk(struct walk *w)
+static int order_walk(struct order_walk *w)
 {
 	for (uint32_t i = session_leaf(w->s); i != NO_ENTRY && !(w->flags[i] & TO_LEAF);
 	     i = session_entry(w->s, i)->parent)
 		w->flags[i] |= TO_LEAF;
 	for (uint32_t i = w->n; i-- > 0;)
 		if (session_entry(w->s, i)->parent == NO_ENTRY)
-			push(w, i);
-	put_leaf_first(w, 0);
+			walk_push(w, i);
+	walk_put_leaf_first(w, 0);
 	int rc = walk_down(w);
 
 	/* Entries that no root reaches hang on a cycle: enter it at its first entry. */
 	for (uint32_t i = 0; i < w->n && rc == 0; i++) {
 		if (w->flags[i] & REACHED)
 			continue;
-		push(w, cycle_of(w, i));
+		walk_push(w, cycle_of(w, i));
 		rc = walk_down(w);
 	}
 	return rc;
@@ -137,7 +137,7 @@ static int order_walk(struct walk *w)
 
 int order_entries(const struct session *s, uint32_t **ret)
 {
-	struct walk w CLEANUP(order_release) = {.s = s, .n = session_count(s)};
+	struct order_walk w CLEANUP(order_walk_release) = {.s = s, .n = session_count(s)};
 
 	w.flags = calloc((size_t)w.n + 1, sizeof *w.flags);
 	w.entries = malloc(((size_t)w.n + 1) * sizeof *w.entries);
@@ -154,7 +154,7 @@ int order_entries(const struct session *s, uint32_t **ret)
 /* --- what is drawn ---------------------------------------------------------- */
 
 /* There may be millions, so members that are not needed at the same time share their place. */
-struct spot {
+struct row_layout {
 	uint32_t above; /* nearest row above it, or NO_ENTRY */
 	uint32_t indent;
 	uint32_t gutter; /* nearest row above it that is drawn with a connector, or NO_ENTRY */
@@ -163,8 +163,8 @@ struct spot {
 struct drawing {
 	const struct session *s;
 	uint32_t n;
-	struct spot *spots; /* by entry */
-	uint8_t *flags;     /* by entry */
+	struct row_layout *spots; /* by entry */
+	uint8_t *flags;           /* by entry */
 	uint32_t *rows;
 	size_t n_rows;
 	uint32_t n_roots; /* rows with none above */
@@ -183,7 +183,7 @@ static void drawing_release(struct drawing *d)
 	buf_release(&d->row);
 }
 
-static bool has_row(const struct session *s, uint32_t i, uint32_t position)
+static bool entry_has_row(const struct session *s, uint32_t i, uint32_t position)
 {
 	unsigned flags = session_entry(s, i)->flags;
 	if (session_entry(s, i)->role != ROLE_ASSISTANT)
@@ -193,16 +193,16 @@ static bool has_row(const struct session *s, uint32_t i, uint32_t position)
 	return !(flags & ENTRY_NO_TEXT) || i == position || session_label_record(s, i) != NO_ENTRY;
 }
 
-static bool is_row(const struct drawing *d, uint32_t i)
+static bool entry_is_row(const struct drawing *d, uint32_t i)
 {
-	return has_row(d->s, i, d->position);
+	return entry_has_row(d->s, i, d->position);
 }
 
-bool render_tree_has(const struct session *s)
+bool render_tree_exists(const struct session *s)
 {
 	uint32_t position = session_current_position(s);
 	for (uint32_t i = 0; i < session_count(s); i++)
-		if (has_row(s, i, position))
+		if (entry_has_row(s, i, position))
 			return true;
 	return false;
 }
@@ -210,7 +210,7 @@ bool render_tree_has(const struct session *s)
 /* --- rows ------------------------------------------------------------------- */
 
 /* Leaves the rows among the entries in `rows`, which are in the order of the drawing. */
-static void find_rows(struct drawing *d)
+static void drawing_find_rows(struct drawing *d)
 {
 	for (uint32_t k = 0; k < d->n; k++) {
 		uint32_t entry = d->rows[k];
@@ -219,16 +219,16 @@ static void find_rows(struct drawing *d)
 		if (parent == NO_ENTRY || !(d->flags[parent] & REACHED))
 			d->spots[entry].above = NO_ENTRY;
 		else
-			d->spots[entry].above = is_row(d, parent) ? parent : d->spots[parent].above;
+			d->spots[entry].above = entry_is_row(d, parent) ? parent : d->spots[parent].above;
 		d->flags[entry] |= REACHED;
-		if (is_row(d, entry))
+		if (entry_is_row(d, entry))
 			d->rows[d->n_rows++] = entry;
 	}
 }
 
 /* --- drawing ---------------------------------------------------------------- */
 
-static void count_below(struct drawing *d)
+static void drawing_count_below(struct drawing *d)
 {
 	for (size_t k = 0; k < d->n_rows; k++) {
 		uint32_t above = d->spots[d->rows[k]].above;
@@ -240,11 +240,11 @@ static void count_below(struct drawing *d)
 }
 
 /* For each row: its indentation and the lines that lead to it. */
-static void arrange(struct drawing *d)
+static void layout_rows(struct drawing *d)
 {
-	count_below(d);
+	drawing_count_below(d);
 	for (size_t k = 0; k < d->n_rows; k++) {
-		struct spot *spot = &d->spots[d->rows[k]];
+		struct row_layout *spot = &d->spots[d->rows[k]];
 		uint8_t *flags = &d->flags[d->rows[k]];
 		if (spot->above == NO_ENTRY) {
 			spot->gutter = NO_ENTRY;
@@ -252,7 +252,7 @@ static void arrange(struct drawing *d)
 			*flags |= d->n_roots > 1 ? BRANCHED : 0;
 			continue;
 		}
-		const struct spot *above = &d->spots[spot->above];
+		const struct row_layout *above = &d->spots[spot->above];
 		uint8_t flags_above = d->flags[spot->above];
 		bool branches = flags_above & SEVERAL;
 		bool after_branch = (flags_above & BRANCHED) && above->indent > 0;
@@ -263,7 +263,7 @@ static void arrange(struct drawing *d)
 }
 
 /* The last of siblings is the first that is met from the end. */
-static void mark_last(struct drawing *d)
+static void mark_last_siblings(struct drawing *d)
 {
 	for (size_t k = d->n_rows; k-- > 0;) {
 		uint32_t above = d->spots[d->rows[k]].above;
@@ -274,13 +274,13 @@ static void mark_last(struct drawing *d)
 	}
 }
 
-static uint32_t level_of(const struct drawing *d, const struct spot *spot)
+static uint32_t row_level(const struct drawing *d, const struct row_layout *spot)
 {
 	return d->n_roots > 1 ? spot->indent - 1 : spot->indent;
 }
 
 /* What is appended between the two calls has this colour, and cannot be a command to the terminal. */
-static size_t colour(const struct drawing *d, const char *how)
+static size_t colour_begin(const struct drawing *d, const char *how)
 {
 	if (d->coloured)
 		buf_adds(d->out, how);
@@ -297,10 +297,10 @@ static void colour_end(const struct drawing *d, size_t start)
 
 static void draw_lines(const struct drawing *d, uint32_t entry)
 {
-	const struct spot *spot = &d->spots[entry];
-	const char *cells[LEVELS];
-	uint32_t levels = level_of(d, spot);
-	uint32_t hidden = levels > LEVELS ? levels - LEVELS : 0;
+	const struct row_layout *spot = &d->spots[entry];
+	const char *cells[TREE_STACK_LEVELS];
+	uint32_t levels = row_level(d, spot);
+	uint32_t hidden = levels > TREE_STACK_LEVELS ? levels - TREE_STACK_LEVELS : 0;
 
 	if (levels == 0)
 		return;
@@ -309,13 +309,13 @@ static void draw_lines(const struct drawing *d, uint32_t entry)
 	if (d->flags[entry] & CONNECTED)
 		cells[levels - 1 - hidden] = d->flags[entry] & LAST ? "└─ " : "├─ ";
 	for (uint32_t i = spot->gutter; i != NO_ENTRY; i = d->spots[i].gutter) {
-		uint32_t level = level_of(d, &d->spots[i]) - 1;
+		uint32_t level = row_level(d, &d->spots[i]) - 1;
 		if (level < hidden)
 			break;
 		if (!(d->flags[i] & LAST))
 			cells[level - hidden] = "│  ";
 	}
-	size_t start = colour(d, COLOUR_DIM);
+	size_t start = colour_begin(d, COLOUR_DIM);
 	if (hidden)
 		buf_addf(d->out, "(%u) ", hidden);
 	for (uint32_t i = hidden; i < levels; i++)
@@ -329,9 +329,9 @@ static void draw_label(const struct drawing *d, uint32_t entry)
 
 	if (!session_label(d->s, entry, &label) || buf_err(&label))
 		return;
-	size_t start = colour(d, COLOUR_MAGENTA);
+	size_t start = colour_begin(d, COLOUR_MAGENTA);
 	buf_addc(d->out, '[');
-	text_inline_exact(buf_span(&label), d->out);
+	text_add_inline_exact(buf_span(&label), d->out);
 	buf_addc(d->out, ']');
 	colour_end(d, start);
 	buf_addc(d->out, ' ');
@@ -339,14 +339,14 @@ static void draw_label(const struct drawing *d, uint32_t entry)
 
 static void draw_mark(const struct drawing *d, const char *how, const char *mark)
 {
-	size_t start = colour(d, how);
+	size_t start = colour_begin(d, how);
 	buf_adds(d->out, mark);
 	colour_end(d, start);
 }
 
 static void draw_name(const struct drawing *d, uint32_t entry)
 {
-	size_t start = colour(d, COLOUR_YELLOW), end = d->out->n + NAME_WIDTH;
+	size_t start = colour_begin(d, COLOUR_YELLOW), end = d->out->n + NAME_WIDTH;
 
 	session_entry_name(d->s, entry, d->out);
 	while (d->out->n < end && !buf_err(d->out))
@@ -358,16 +358,16 @@ static void draw_name(const struct drawing *d, uint32_t entry)
 static int draw_text(struct drawing *d, uint32_t entry)
 {
 	if (!d->coloured)
-		return row_text(&d->src, entry, d->out);
+		return row_add_text(&d->src, entry, d->out);
 	buf_reset(&d->row);
-	int rc = row_text(&d->src, entry, &d->row);
+	int rc = row_add_text(&d->src, entry, &d->row);
 	if (rc < 0)
 		return rc;
 	size_t kind = d->src.kind < d->row.n ? d->src.kind : d->row.n;
 	unsigned role = session_entry(d->s, entry)->role;
-	size_t start = colour(d, role == ROLE_USER        ? COLOUR_BOLD_CYAN
-	                         : role == ROLE_ASSISTANT ? COLOUR_GREEN
-	                                                  : COLOUR_DIM);
+	size_t start = colour_begin(d, role == ROLE_USER        ? COLOUR_BOLD_CYAN
+	                               : role == ROLE_ASSISTANT ? COLOUR_GREEN
+	                                                        : COLOUR_DIM);
 	buf_add(d->out, d->row.p, kind);
 	colour_end(d, start);
 	start = d->out->n;
@@ -415,21 +415,21 @@ static int drawing_begin(struct drawing *d, const struct session *s)
 	uint32_t ring = NO_ENTRY;
 	for (uint32_t i = session_leaf(s); i != NO_ENTRY; i = session_walk_parent(s, i, &ring))
 		d->flags[i] |= ACTIVE;
-	find_rows(d);
+	drawing_find_rows(d);
 	d->leaf_row = d->position;
-	if (d->position != NO_ENTRY && !is_row(d, d->position))
+	if (d->position != NO_ENTRY && !entry_is_row(d, d->position))
 		d->leaf_row = d->spots[d->position].above;
-	arrange(d);
+	layout_rows(d);
 	return 0;
 }
 
-static int draw(const struct session *s, bool coloured, struct buf *out)
+static int draw_tree(const struct session *s, bool coloured, struct buf *out)
 {
 	struct drawing d CLEANUP(drawing_release) = {.row = BUF_INIT, .out = out, .coloured = coloured};
 
 	int rc = drawing_begin(&d, s);
 	if (rc == 0)
-		mark_last(&d);
+		mark_last_siblings(&d);
 	for (size_t k = 0; k < d.n_rows && rc == 0; k++)
 		rc = draw_row(&d, d.rows[k]);
 	return rc < 0 ? rc : buf_err(out);
@@ -447,7 +447,7 @@ int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n)
 		return -ENOMEM;
 	uint32_t base = 0; /* the level where the branch at hand leaves the active one */
 	for (size_t k = 0; k < d.n_rows; k++) {
-		uint32_t entry = d.rows[k], above = d.spots[entry].above, level = level_of(&d, &d.spots[entry]);
+		uint32_t entry = d.rows[k], above = d.spots[entry].above, level = row_level(&d, &d.spots[entry]);
 		bool active = d.flags[entry] & ACTIVE;
 		if (above == NO_ENTRY || d.flags[above] & ACTIVE)
 			base = level;
@@ -460,10 +460,10 @@ int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n)
 
 int render_tree_txt(const struct session *s, struct buf *out)
 {
-	return draw(s, false, out);
+	return draw_tree(s, false, out);
 }
 
 int render_tree_coloured(const struct session *s, struct buf *out)
 {
-	return draw(s, true, out);
+	return draw_tree(s, true, out);
 }

@@ -261,7 +261,7 @@ static int file_show(struct ctx *c, struct buf *out)
 	struct part_call call;
 	if (!call_find(c, c->node.part, &call))
 		return -ESTALE;
-	if (file_of_call(c->session, &call, out))
+	if (call_file_path(c->session, &call, out))
 		buf_addc(out, '\n');
 	return buf_err(out);
 }
@@ -311,7 +311,7 @@ static int arguments_show(struct ctx *c, struct buf *out)
 static bool arguments_txt_has(struct ctx *c)
 {
 	struct part_call call;
-	return call_find(c, c->node.part, &call) && entry_text_any_arguments(&call);
+	return call_find(c, c->node.part, &call) && entry_text_has_arguments(&call);
 }
 
 static int arguments_txt_show(struct ctx *c, struct buf *out)

@@ -30,7 +30,7 @@
 
 /* `more` of a view of segments. The view's `ends` are counted from the end of the front. */
 struct made {
-	struct totals totals;
+	struct render_totals totals;
 	size_t front;              /* bytes */
 	uint32_t entries, relinks; /* of the session then */
 };
@@ -38,7 +38,7 @@ struct made {
 /* A run of segments, [from, to), and what was made of them. */
 struct run {
 	const struct producer *producer;
-	const struct place *place;
+	const struct render_target *place;
 	const struct view *view;
 	size_t from, to, limit;
 	struct usage *usages;     /* one for each of them */
@@ -109,12 +109,12 @@ uint64_t related_serial(struct ctx *c)
 	return make_related(c) < 0 ? budget_clock() : hash_bytes(&key, 0, c->related.p, c->related.n);
 }
 
-static int place_of(struct ctx *c, struct place *ret)
+static int place_of(struct ctx *c, struct render_target *ret)
 {
-	*ret = (struct place){.session = c->session,
-	                      .at = ctx_position(c),
-	                      .prefix = c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "",
-	                      .now = clock_ms(CLOCK_REALTIME)};
+	*ret = (struct render_target){.session = c->session,
+	                              .at = ctx_position(c),
+	                              .prefix = c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "",
+	                              .now = clock_ms(CLOCK_REALTIME)};
 	int rc = c->kind->make.related ? make_related(c) : 0;
 	if (rc < 0)
 		return rc;
@@ -195,7 +195,7 @@ static int put_together(struct run *runs, size_t n, struct view *v)
 
 /* Makes the segments from number `from` on, and front and back. Adds usage in the order of the list, so that the
  * sum is the same whatever the number of threads, and of steps in which the session grew. */
-static int make_from(struct ctx *c, const struct place *p, size_t from, struct view *v)
+static int make_from(struct ctx *c, const struct render_target *p, size_t from, struct view *v)
 {
 	struct run runs[RUNS_MOST] = {0};
 	struct made *m = v->more;
@@ -232,12 +232,12 @@ static int make_from(struct ctx *c, const struct place *p, size_t from, struct v
 	return rc;
 }
 
-static int make_all(struct ctx *c, const struct place *p, struct view *ret)
+static int make_all(struct ctx *c, const struct render_target *p, struct view *ret)
 {
 	struct made *m = ret->more = calloc(1, sizeof *m);
 	if (!m)
 		return -ENOMEM;
-	m->totals = (struct totals)TOTALS_INIT;
+	m->totals = (struct render_totals)TOTALS_INIT;
 	ret->item = c->kind->make.producer->item;
 	int rc = c->kind->make.producer->list(p, &m->totals, &ret->items, &ret->n);
 	if (rc < 0)
@@ -262,7 +262,7 @@ static bool is_same_so_far(const struct producer *producer, const struct session
 }
 
 /* Adds the new items of the list. Drops the bytes of the old ones: a reader that follows the file has read them. */
-static bool extend(struct ctx *c, const struct place *p, struct view *v)
+static bool extend(struct ctx *c, const struct render_target *p, struct view *v)
 {
 	const struct producer *producer = c->kind->make.producer;
 	struct made *m = v->more;
@@ -280,7 +280,7 @@ static bool extend(struct ctx *c, const struct place *p, struct view *v)
 
 int segments_make(struct ctx *c, struct view *ret)
 {
-	struct place p;
+	struct render_target p;
 	struct view before;
 	int rc = place_of(c, &p);
 	if (rc < 0)
@@ -320,7 +320,7 @@ static size_t segment_at(const struct view *v, uint64_t off)
 
 /* A segment that is made again. */
 struct again {
-	struct place place;
+	struct render_target place;
 	const struct view *view;
 	size_t i;
 	struct reader reader;
@@ -407,7 +407,7 @@ static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct bu
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct reader reader CLEANUP_READER = READER_INIT;
-	struct totals totals = TOTALS_INIT;
+	struct render_totals totals = TOTALS_INIT;
 	void *items CLEANUP_FREE = NULL;
 	struct node id = tree_node(node);
 	size_t n = 0, before = out->n;
@@ -417,7 +417,7 @@ static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct bu
 	if (rc < 0 || session_count(c.session) <= *count)
 		return rc;
 	const struct producer *producer = c.kind->make.producer;
-	struct place p;
+	struct render_target p;
 	rc = place_of(&c, &p);
 	if (rc < 0)
 		return rc;

@@ -193,7 +193,7 @@ static int tree_show(struct ctx *c, struct buf *out)
 
 static bool tree_has(struct ctx *c)
 {
-	return render_tree_has(c->session);
+	return render_tree_exists(c->session);
 }
 
 static bool labels_tsv_has(struct ctx *c)
@@ -234,12 +234,12 @@ bool context_md_has(struct ctx *c)
 
 bool transcript_has(struct ctx *c)
 {
-	return render_transcript_has(c->session, ctx_position(c));
+	return render_transcript_exists(c->session, ctx_position(c));
 }
 
 bool chat_has(struct ctx *c)
 {
-	return render_chat_has(c->session, ctx_position(c));
+	return render_chat_exists(c->session, ctx_position(c));
 }
 
 bool view_has(struct ctx *c)
@@ -256,7 +256,7 @@ bool view_has(struct ctx *c)
 
 static bool all_has(struct ctx *c)
 {
-	return render_all_begins(c->session) || view_has(c);
+	return render_all_exists(c->session) || view_has(c);
 }
 
 static int stop_at_file(void *arg, const struct file_use *use)
@@ -268,7 +268,7 @@ static int stop_at_file(void *arg, const struct file_use *use)
 /* The first one is rarely far from the beginning. */
 static bool files_has(struct ctx *c)
 {
-	return files_each(c->session, stop_at_file, NULL) != 0;
+	return session_each_file_use(c->session, stop_at_file, NULL) != 0;
 }
 
 static const struct kind in_session[] = {

@@ -78,7 +78,7 @@ static bool table_is_shown(struct table *t, const struct label_change *change, s
 	struct buf label CLEANUP_BUF = BUF_INIT, shown CLEANUP_BUF = BUF_INIT;
 	if (session_label_text(t->s, change->record, &label) < 0)
 		return false;
-	render_label_cell(buf_span(&label), &shown);
+	render_add_label_cell(buf_span(&label), &shown);
 	return span_eq(buf_span(&shown), cell);
 }
 

@@ -53,7 +53,7 @@ static int add_between(struct migration *m, uint64_t from, uint64_t to)
 		struct record r;
 		if (!record_parse(line, session_format(m->s), &deep, &r) || r.type != RECORD_SESSION)
 			continue;
-		int rc = migrated_header(&r, &m->out);
+		int rc = migrated_add_header(&r, &m->out);
 		if (rc < 0)
 			return rc;
 		buf_addc(&m->out, '\n');
@@ -74,7 +74,7 @@ static int migrate_add_all(struct migration *m)
 			rc = session_load(m->s, i, &line, &r);
 		if (rc < 0)
 			return rc;
-		rc = migrated_entry(m->s, i, &r, &m->out);
+		rc = migrated_add_entry(m->s, i, &r, &m->out);
 		buf_addc(&m->out, '\n');
 		if (rc == 0 && m->out.n > FLUSH_AT)
 			rc = flush(m);

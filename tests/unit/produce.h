@@ -9,8 +9,8 @@
 static inline int produce(const struct producer *producer, const struct session *s, uint32_t at, const char *prefix,
                           struct buf *out)
 {
-	const struct place p = {.session = s, .at = at, .prefix = prefix};
-	struct totals totals = TOTALS_INIT;
+	const struct render_target p = {.session = s, .at = at, .prefix = prefix};
+	struct render_totals totals = TOTALS_INIT;
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf body CLEANUP_BUF = BUF_INIT;
 	void *items CLEANUP_FREE = NULL;

@@ -27,7 +27,7 @@ static __attribute__((constructor)) void have_harmless_input(void)
 #define PI USER("\"pi\"", "\"a\"")
 
 /* A directory with the file, so that what is left beside it is seen. */
-static struct place {
+static struct render_target {
 	char dir[64], path[80], away[80];
 	struct store_id id;
 	struct source_path at;

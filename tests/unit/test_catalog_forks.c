@@ -10,7 +10,7 @@
 
 /* ---- forks ---- */
 
-static void assert_parent(struct place *p, const char *project, const char *stem, const char *parent)
+static void assert_parent(struct render_target *p, const char *project, const char *stem, const char *parent)
 {
 	struct slot_info slot;
 	uint32_t found = catalog_parent(p->c, slot_of(p, project, stem));
@@ -24,7 +24,7 @@ static void assert_parent(struct place *p, const char *project, const char *stem
 
 static void forks_find_their_parent(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	char text[256];
 	make_dir(p, "a");
 	make_dir(p, "b");
@@ -89,7 +89,7 @@ static void forks_of_a_mount_find_their_parent(void **state)
 	    {"/mnt/b/one/session.jsonl", NULL},
 	    {"session.jsonl", NULL},
 	};
-	struct place *p = *state;
+	struct render_target *p = *state;
 	char file[32], text[256];
 	make_dir(p, "a");
 	make_dir(p, "b");
@@ -110,7 +110,7 @@ static void forks_of_a_mount_find_their_parent(void **state)
 	}
 }
 
-static void assert_kin(struct place *p, const char *project, const char *stem, bool below, const char *expected)
+static void assert_kin(struct render_target *p, const char *project, const char *stem, bool below, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
@@ -123,7 +123,7 @@ static void assert_kin(struct place *p, const char *project, const char *stem, b
 /* Who started another has it below its own name, and its forks anywhere. */
 static void what_lies_below_was_started_by_it(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	for (const char *const *dir = (const char *const[]){"a", "a/one", "a/one/x", "a/one/x/y", "a/two", NULL}; *dir;
 	     dir++)
 		make_dir(p, *dir);
@@ -153,7 +153,7 @@ static void what_lies_below_was_started_by_it(void **state)
 /* Forks in several projects can have one stem. */
 static void forks_with_one_stem_are_all_there(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	for (const char *const *dir = (const char *const[]){"a", "b", "c", "d", NULL}; *dir; dir++) {
@@ -178,7 +178,7 @@ static void forks_with_one_stem_are_all_there(void **state)
 /* The session that was listed last is no fork any more: the list goes on behind it, and nothing comes twice. */
 static void a_list_of_forks_goes_on(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	uint64_t cookie = 0;

@@ -121,7 +121,7 @@ static void arguments(void **state)
 		buf_addf(&line, CALLS(CALL("\"n\"", "%s")), samples[i][0]);
 		assert_true(record_parse(buf_span(&line), NULL, NULL, &r));
 		assert_true(part_call_next(&r, &call));
-		assert_int_equal(entry_text_any_arguments(&call), samples[i][1][0] != '\0');
+		assert_int_equal(entry_text_has_arguments(&call), samples[i][1][0] != '\0');
 		buf_adds(&out, "before\n");
 		assert_int_equal(entry_text_arguments(&call, &out), 0);
 		assert_memory_equal(out.p, "before\n", 7);
@@ -133,7 +133,7 @@ static void arguments(void **state)
 	struct record r;
 	assert_true(record_parse(span_of(none), NULL, NULL, &r));
 	assert_true(part_call_next(&r, &call));
-	assert_false(entry_text_any_arguments(&call));
+	assert_false(entry_text_has_arguments(&call));
 	assert_int_equal(entry_text_arguments(&call, &out), 0);
 	assert_int_equal(out.n, 0);
 }
@@ -233,7 +233,7 @@ static void assert_all(const char *lines, const char *want)
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(produce(&producer_all_txt, f.s, session_leaf(f.s), "", &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-	assert_int_equal(render_all_begins(f.s), *want != '\0');
+	assert_int_equal(render_all_exists(f.s), *want != '\0');
 	fixture_close(&f);
 }
 

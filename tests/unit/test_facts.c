@@ -57,7 +57,7 @@ int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before
 static _Atomic unsigned makes;
 
 /* One session is replaced by another one whenever its facts are to be read. */
-static struct place *storm;
+static struct render_target *storm;
 
 int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
                      struct files_room *room, struct kept **ret)
@@ -69,7 +69,7 @@ int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before
 	return __real_kept_make(c, slot, before, d, room, ret);
 }
 
-static struct facts *open_facts(struct place *p)
+static struct facts *open_facts(struct render_target *p)
 {
 	struct facts *f;
 	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
@@ -91,7 +91,7 @@ static const struct fact *find(const struct fact_list *list, const char *file)
 	return NULL;
 }
 
-static void put_three(struct place *p)
+static void put_three(struct render_target *p)
 {
 	make_dir(p, "--a--");
 	put(p, "--a--/old.jsonl", DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
@@ -101,7 +101,7 @@ static void put_three(struct place *p)
 
 static void lists_the_newest_first(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	put_three(p);
 	open_place(p);
 	struct facts *f = open_facts(p);
@@ -126,7 +126,7 @@ static void lists_the_newest_first(void **state)
 /* The same list while nothing changes, and of a session that stays the same the same facts. */
 static void reads_what_changed_alone(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	put_three(p);
 	open_place(p);
 	struct facts *f = open_facts(p);
@@ -159,7 +159,7 @@ static void reads_what_changed_alone(void **state)
 
 static void what_cannot_be_read_is_missed(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	uint64_t last = 0;
 	put_three(p);
@@ -197,7 +197,7 @@ static void what_cannot_be_read_is_missed(void **state)
 /* The others are there, and the next list has all. */
 static void what_is_always_replaced_is_left_out(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
 	open_place(p);
@@ -239,7 +239,7 @@ static void add_used(int i, int models, struct buf *out)
 	buf_adds(out, "}}}\n");
 }
 
-static void sum_with_models(struct place *p, int models, bool is_usual)
+static void sum_with_models(struct render_target *p, int models, bool is_usual)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, info CLEANUP_BUF = BUF_INIT;
 	buf_adds(&text, DATED("used", "2026-01-01T10:00:00.000Z"));
@@ -313,7 +313,7 @@ static unsigned counted(struct facts *f, unsigned *ret_makes)
 static void an_entry_of_many_files_counts_once(void **state)
 {
 #define AT "2026-01-01T10:00:00.000Z"
-	struct place *p = *state;
+	struct render_target *p = *state;
 	unsigned n;
 	char name[32];
 	make_dir(p, "--a--");
@@ -355,7 +355,7 @@ static void results_count_for_subagents(void **state)
 #define RESULT_USED(id)                                                                                                \
 	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"" AT                                \
 	"\",\"message\":{\"role\":\"toolResult\",\"content\":[],\"usage\":{\"input\":40,\"cost\":{\"total\":7}}}}\n"
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl", DATED("s", AT) RESULT_USED("r") USED("1", AT) RESULT_USED("r2"));
@@ -398,7 +398,7 @@ static bool count_down(void *arg)
 /* However early it ends, the next ones get to the end: what was read stays. */
 static void an_interrupt_keeps_what_was_read(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	_Atomic int left;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 	const struct fact_list *list = NULL;
@@ -429,7 +429,7 @@ static void an_interrupt_keeps_what_was_read(void **state)
 /* But not while they are in use: each request would read all sessions again. */
 static void is_evicted_for_others(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	put_three(p);
 	open_within(p, 1024);
 	struct facts *f = open_facts(p);
@@ -469,7 +469,7 @@ static void days_have_names(void **state)
 /* Two names under a day are never equal, and each leads to its session. */
 static void equal_names_are_numbered(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	make_dir(p, "--a--");
 	for (int i = 0; i < EQUAL; i++) {
 		char name[32];
@@ -515,7 +515,7 @@ static void equal_names_are_numbered(void **state)
  * while. */
 static void labels_of_all_sessions(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	put(p, "a/old.jsonl",
@@ -580,7 +580,7 @@ static void labels_of_all_sessions(void **state)
 static void groups_are_counted(void **state)
 {
 	enum { LABELS = 1000 };
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	buf_adds(&text, DATED("s", "2026-01-01T10:00:00.000Z") ENTRY("1"));
@@ -618,7 +618,7 @@ static void groups_are_counted(void **state)
 /* The same rows, whether there is room to keep them or not; what was called gets its result later. */
 static void files_of_all_sessions(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	const size_t limits[] = {SIZE_MAX, 8 * 40, 0};
 	make_dir(p, "a");
 	put(p, "a/s.jsonl", DATED("s", "2026-01-01T10:00:00.000Z") CALLS("1", "") CALLS("2", ""));
@@ -663,7 +663,7 @@ static void files_of_all_sessions(void **state)
 static void cells_are_on_one_line(void **state)
 {
 #define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	put(p, "a/s.jsonl",

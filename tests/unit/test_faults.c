@@ -124,7 +124,7 @@ static int entry_line(const struct session *s, uint32_t i, struct buf *out)
 	struct row_source src CLEANUP(row_source_release);
 
 	row_source_init(&src, s);
-	return row_text(&src, i, out);
+	return row_add_text(&src, i, out);
 }
 
 static int say_names(struct session *s, struct buf *out)

@@ -58,7 +58,7 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 	fixture_open(&f, lines.p, lines.n);
 	assert_int_equal(session_load(f.s, 0, &line, &r), 0);
 	assert_true(part_call_next(&r, &call));
-	assert_int_equal(file_of_call(f.s, &call, &out), want != NULL);
+	assert_int_equal(call_file_path(f.s, &call, &out), want != NULL);
 	assert_string_equal(buf_cstr(&out), want ? want : "");
 	fixture_close(&f);
 }
@@ -148,7 +148,7 @@ static void assert_change(const char *name, const char *arguments, const char *r
 	assert_true(part_call_next(&r, &call));
 	assert_int_equal(render_change(f.s, &call, session_result(f.s, 0, 1), &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-	change_count(buf_span(&out), &added, &removed);
+	change_count_lines(buf_span(&out), &added, &removed);
 	assert_int_equal(added, want_added);
 	assert_int_equal(removed, want_removed);
 	fixture_close(&f);

@@ -14,7 +14,7 @@
 static const char *markdown(const char *text, struct buf *out)
 {
 	buf_reset(out);
-	assert_int_equal(html_markdown(span_of(text), out), 0);
+	assert_int_equal(html_add_markdown(span_of(text), out), 0);
 	assert_non_null(buf_cstr(out));
 	return buf_cstr(out);
 }
@@ -30,16 +30,16 @@ static void text_is_escaped(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	html_text(span_of("a<b>&\"'c"), &out);
+	html_add_text(span_of("a<b>&\"'c"), &out);
 	assert_string_equal(buf_cstr(&out), "a&lt;b&gt;&amp;&quot;&#39;c");
-	html_escape(&out, 8);
+	html_escape_from(&out, 8);
 	assert_string_equal(buf_cstr(&out), "a&lt;b&gt;&amp;amp;&amp;quot;&amp;#39;c");
 	struct json j;
 	struct json_value v;
 	json_init(&j, span_of("\"\\u003cx\\\"\\ud800\\u0000\""), NULL);
 	assert_true(json_value(&j, &v));
 	buf_reset(&out);
-	html_value(v, &out);
+	html_add_value(v, &out);
 	assert_string_equal(buf_cstr(&out), "&lt;x&quot;\xef\xbf\xbd\u2400");
 }
 
@@ -48,7 +48,7 @@ static void path_has_no_scheme(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	html_path(span_of("../a b/javascript:x?y#z\"%\xc3\xa9"), &out);
+	html_add_url(span_of("../a b/javascript:x?y#z\"%\xc3\xa9"), &out);
 	assert_string_equal(buf_cstr(&out), "../a%20b/javascript%3Ax%3Fy%23z%22%25%C3%A9");
 }
 
@@ -188,7 +188,7 @@ static void assert_words(struct span text)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	assert_int_equal(html_markdown(text, &out), 0);
+	assert_int_equal(html_add_markdown(text, &out), 0);
 	struct span missing = missing_word(text, buf_span(&out));
 	if (missing.n > 0)
 		fail_msg("no \"%.*s\" of \"%.*s\" in \"%.*s\"", (int)missing.n, missing.p, (int)text.n, text.p,
@@ -302,7 +302,7 @@ static void costs_are_bounded(void **state)
 		buf_adds(&in, "|---");
 	for (int i = 0; i < 10000; i++)
 		buf_adds(&in, "\n|b");
-	assert_int_equal(html_markdown(buf_span(&in), &out), 0);
+	assert_int_equal(html_add_markdown(buf_span(&in), &out), 0);
 	assert_true(out.n < 10 * in.n);
 	/* Newer versions of md4c (0.5) see no table there. */
 	assert_true(memcmp(out.p, "<pre>", 5) == 0 || memcmp(out.p, "<p>|a", 5) == 0);
@@ -310,7 +310,7 @@ static void costs_are_bounded(void **state)
 		fill(&in, deep[i], 100000);
 		buf_adds(&in, "a");
 		buf_reset(&out);
-		assert_int_equal(html_markdown(buf_span(&in), &out), 0);
+		assert_int_equal(html_add_markdown(buf_span(&in), &out), 0);
 		assert_true(out.n < 10 * in.n);
 	}
 	/* The deepest paragraph is not lost. */
@@ -323,7 +323,7 @@ static void costs_are_bounded(void **state)
 	}
 	fill(&in, "a *b*\n\n", 300000);
 	buf_reset(&out);
-	assert_int_equal(html_markdown(buf_span(&in), &out), 0);
+	assert_int_equal(html_add_markdown(buf_span(&in), &out), 0);
 	assert_memory_equal(out.p, "<pre>a *b*", 10);
 }
 

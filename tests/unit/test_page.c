@@ -137,7 +137,7 @@ static void the_current_branch_comes_first(void **state)
 static void segments_stand_alone(void **state)
 {
 	struct fixture f;
-	struct totals totals = TOTALS_INIT;
+	struct render_totals totals = TOTALS_INIT;
 	struct buf whole CLEANUP_BUF = BUF_INIT, again CLEANUP_BUF = BUF_INIT;
 	void *items CLEANUP_FREE = NULL;
 	size_t n = 0, ends[64] = {0};
@@ -151,7 +151,7 @@ static void segments_stand_alone(void **state)
 
 	(void)state;
 	fixture_open(&f, lines, strlen(lines));
-	const struct place p = {.session = f.s, .at = session_leaf(f.s), .prefix = PREFIX};
+	const struct render_target p = {.session = f.s, .at = session_leaf(f.s), .prefix = PREFIX};
 	struct reader reader CLEANUP_READER = READER_INIT;
 	assert_int_equal(producer_page_html.list(&p, &totals, &items, &n), 0);
 	assert_in_range(n, 1, 63);

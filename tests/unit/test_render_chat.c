@@ -345,7 +345,7 @@ static void assert_has(const char *lines, bool want)
 	struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_chat_has(f.s, session_leaf(f.s)), want);
+	assert_int_equal(render_chat_exists(f.s, session_leaf(f.s)), want);
 	fixture_close(&f);
 }
 

@@ -154,7 +154,7 @@ static int entry_line(const struct session *s, uint32_t i, struct buf *out)
 	struct row_source src CLEANUP(row_source_release);
 
 	row_source_init(&src, s);
-	return row_text(&src, i, out);
+	return row_add_text(&src, i, out);
 }
 
 static void assert_row(const char *fields, const char *want)

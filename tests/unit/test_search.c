@@ -22,7 +22,7 @@
 	"\"message\":{\"role\":\"user\",\"content\":\"" text "\",\"timestamp\":" ms "}}\n"
 
 struct finder {
-	struct place *p;
+	struct render_target *p;
 	struct facts *facts;
 	struct searches *s;
 };
@@ -74,7 +74,7 @@ static void expect(struct finder *f, const char *query, const char *lines)
 	answer_put(a);
 }
 
-static void three_sessions_within(struct finder *f, struct place *p, size_t cache)
+static void three_sessions_within(struct finder *f, struct render_target *p, size_t cache)
 {
 	f->p = p;
 	make_dir(f->p, "p");
@@ -84,12 +84,12 @@ static void three_sessions_within(struct finder *f, struct place *p, size_t cach
 	finder_open(f, cache);
 }
 
-static void three_sessions(struct finder *f, struct place *p)
+static void three_sessions(struct finder *f, struct render_target *p)
 {
 	three_sessions_within(f, p, 64 << 20);
 }
 
-static void look_at_order(struct place *p, size_t cache, size_t piece)
+static void look_at_order(struct render_target *p, size_t cache, size_t piece)
 {
 	struct finder f;
 	three_sessions_within(&f, p, cache);

@@ -14,7 +14,7 @@
 
 static FILE *said; /* to the standard error stream while a session was looked at */
 
-static uint32_t look_for(struct place *p, const char *stem)
+static uint32_t look_for(struct render_target *p, const char *stem)
 {
 	int saved = dup(2);
 	assert_int_equal(dup2(fileno(said), 2), 2);
@@ -38,7 +38,7 @@ static unsigned count_said(const char *text)
  * there stays. */
 static void says_in_time_that_numbers_run_out(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	make_dir(p, "w");
 	put(p, "w/a.jsonl", HEADER("a", "/"));
 	put(p, "w/b.jsonl", HEADER("b", "/"));

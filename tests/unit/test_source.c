@@ -10,14 +10,14 @@
 
 #include "files.h"
 
-struct place {
+struct render_target {
 	char root[64], home[80];
 	int before;
 };
 
 static int set_up(void **state)
 {
-	struct place *p = calloc(1, sizeof *p);
+	struct render_target *p = calloc(1, sizeof *p);
 	assert_non_null(p);
 	strcpy(p->root, "/tmp/test_source.XXXXXX");
 	make_temporary(p->root);
@@ -36,7 +36,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	assert_int_equal(fchdir(p->before), 0);
 	close(p->before);
 	remove_all(p->root);
@@ -48,7 +48,7 @@ static int tear_down(void **state)
 #define AGENT "home/.pi/agent/settings.json"
 
 /* `expected` may begin with ~ for the home. */
-static void assert_source(struct place *p, const char *expected)
+static void assert_source(struct render_target *p, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	char text[256];
@@ -73,7 +73,7 @@ static void assert_refused(const char *expected)
 
 static void follows_pis_precedence(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	assert_source(p, "~/.pi/agent/sessions");
 	setenv("PI_CODING_AGENT_DIR", "", 1);
 	assert_source(p, "~/.pi/agent/sessions");
@@ -95,7 +95,7 @@ static void follows_pis_precedence(void **state)
 
 static void an_empty_setting_of_the_project_counts(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	put_file(AGENT, "{\"sessionDir\":\"/agents\"}");
 	put_file(PROJECT, "{\"sessionDir\":\"\"}");
 	assert_source(p, "~/.pi/agent/sessions");
@@ -109,7 +109,7 @@ static void an_empty_setting_of_the_project_counts(void **state)
 
 static void expands_what_pi_expands(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	const char *cases[][2] = {
 	    {"~", "~"},
 	    {"~/a b", "~/a b"},

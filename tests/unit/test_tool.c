@@ -42,11 +42,11 @@ static void assert_sample(const struct sample *s, struct tool_use *u)
 	unsigned added, removed;
 
 	tool_read(value(s->name), value(s->arguments), u);
-	tool_summary(u, &summary);
+	tool_add_summary(u, &summary);
 	assert_text(&summary, s->summary);
 	assert_int_equal(tool_diff(u, &diff, &added, &removed), 0);
 	assert_text(&diff, s->diff);
-	tool_rest(u, NULL, &rest);
+	tool_add_remaining(u, NULL, &rest);
 	assert_text(&rest, s->rest);
 }
 
@@ -178,8 +178,8 @@ static void paths_are_said_whole(void **state)
 			buf_addc(&path, (char)('a' + i % 26));
 		buf_addf(&json, "{\"path\":\"%s\"}", buf_cstr(&path));
 		tool_read(value("\"read\""), value(buf_cstr(&json)), &u);
-		tool_summary(&u, &summary);
-		tool_rest(&u, NULL, &rest);
+		tool_add_summary(&u, &summary);
+		tool_add_remaining(&u, NULL, &rest);
 		assert_true((strstr(buf_cstr(&summary), path.p) != NULL) == (n <= TOOL_PATH));
 		assert_true((rest.n == 0) == (n <= TOOL_PATH));
 	}
@@ -215,7 +215,7 @@ static void a_summary_is_one_short_line(void **state)
 		for (size_t i = 0; i < COUNT(calls); i++) {
 			buf_reset(&summary);
 			tool_read(calls[i] ? value(calls[i]) : long_name, arguments, &u);
-			tool_summary(&u, &summary);
+			tool_add_summary(&u, &summary);
 			assert_int_equal(buf_err(&summary), 0);
 			assert_int_equal(utf8_prefix(buf_span(&summary)), summary.n);
 			assert_int_equal(utf8_first(buf_span(&summary), TOOL_SUMMARY).n, summary.n);
@@ -434,8 +434,8 @@ static void languages(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(paths); i++)
-		assert_string_equal(tool_language(span_of(paths[i][0])), paths[i][1]);
-	assert_string_equal(tool_language((struct span){NULL, 0}), "");
+		assert_string_equal(file_language(span_of(paths[i][0])), paths[i][1]);
+	assert_string_equal(file_language((struct span){NULL, 0}), "");
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static void add_session(struct buf *out)
 	}
 }
 
-static int begin_budget(struct place *p, size_t budget)
+static int begin_budget(struct render_target *p, size_t budget)
 {
 	const struct catalog_options o = {.budget = &p->budget};
 	p->budget = (struct budget)BUDGET_INIT(budget);
@@ -88,7 +88,7 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 static void all_calls_and_images_of_a_message_are_shown(void **state)
 {
 	enum { MANY = 5000 };
-	struct place *p = *state;
+	struct render_target *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
 	struct tree_attr a;
 
@@ -123,7 +123,7 @@ static void all_calls_and_images_of_a_message_are_shown(void **state)
 }
 
 /* The file in pieces of `size`, which must be as many bytes as it says. */
-static void read_pieces(struct place *p, const char *path, size_t size, struct buf *out)
+static void read_pieces(struct render_target *p, const char *path, size_t size, struct buf *out)
 {
 	struct tree_attr a;
 	size_t n;
@@ -138,7 +138,7 @@ static void read_pieces(struct place *p, const char *path, size_t size, struct b
 
 static void transcripts_are_the_same_whole_and_in_pieces(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT, pieces = BUF_INIT;
 
 	add_session(&text);
@@ -156,7 +156,7 @@ static void transcripts_are_the_same_whole_and_in_pieces(void **state)
 
 static void transcripts_add_up_in_the_order_of_the_path(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
 	char line[64];
 	double cost = 0;
@@ -213,7 +213,7 @@ static void add_random(struct buf *out, unsigned i, unsigned *seed)
 }
 
 /* Until the tree has looked at the file again, and shows all of it. */
-static void wait_seen(struct place *p)
+static void wait_seen(struct render_target *p)
 {
 	struct tree_attr a;
 	struct stat st;
@@ -224,7 +224,7 @@ static void wait_seen(struct place *p)
 
 static void a_transcript_that_grew_is_as_if_made_at_once(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	const char *file = S "/transcript.md";
 	unsigned seed = 7;
 
@@ -232,7 +232,7 @@ static void a_transcript_that_grew_is_as_if_made_at_once(void **state)
 	begin(p, HEADER USER("\"m0\"", "null"));
 	for (unsigned i = 1; i < 400; i++) {
 		CLEANUP_BUF struct buf line = BUF_INIT, grown = BUF_INIT, fresh = BUF_INIT;
-		struct place other = *p;
+		struct render_target other = *p;
 		struct tree_attr a;
 		add_random(&line, i, &seed);
 		write_at(p->file, O_APPEND, line.p, line.n);
@@ -268,12 +268,12 @@ struct seen {
 };
 
 struct visitor {
-	struct place *p;
+	struct render_target *p;
 	struct seen (*seen)[NAMES];
 	unsigned seed;
 };
 
-static int look(struct place *p, unsigned session, size_t name, struct tree_attr *ret)
+static int look(struct render_target *p, unsigned session, size_t name, struct tree_attr *ret)
 {
 	char path[128];
 
@@ -302,7 +302,7 @@ static void *read_at_random(void *arg)
 
 static void readers_share_a_small_budget(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct seen seen[SESSIONS][NAMES];
 	struct visitor readers[4];
 	pthread_t threads[4];
@@ -351,7 +351,7 @@ static void large_texts_wait_for_room(void **state)
 	} files[] = {{S "/transcript.md", 1}, {S "/tree.txt", 1},          {S "/context.md", 1},
 	             {S "/context.json", 1},  {S "/entries/b/text.md", 1}, {S "/branches/b/transcript.md", 1},
 	             {S "/title", 0},         {S "/info.json", 0},         {S "/entries/a/text.md", 0}};
-	struct place *p = *state;
+	struct render_target *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	atomic_uint looks; /* of several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
@@ -415,7 +415,7 @@ static void add_calls(struct buf *out, unsigned of, unsigned n)
 static void results_of_long_messages_in_turns_are_linear(void **state)
 {
 	enum { MANY = 400, OF = 4 };
-	struct place *p = *state;
+	struct render_target *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
 	buf_adds(&text, HEADER);

@@ -12,7 +12,7 @@
 
 static void touched(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	const struct tree_change times = {.mtime = true, .atime = true, .mode = true, .uid = true};
@@ -37,7 +37,7 @@ static void touched(void **state)
 static void staged(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 
@@ -64,7 +64,7 @@ static void staged(void **state)
 
 static void truncated_by_path(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_attr a;
 	struct tree_change size = {.size = true};
 
@@ -78,7 +78,7 @@ static void truncated_by_path(void **state)
 /* Written over in place, then cut. */
 static void cut_to_length(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	struct tree_change size = {.size = true};
@@ -97,7 +97,7 @@ static void cut_to_length(void **state)
 /* What cannot be shown as it is stored is kept when it is saved as it was shown. */
 static void saved_as_shown(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"x\\ud800\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"x\\u0000\"")
 	             LABEL("\"n\"", "\"m\"", "\"c\"", "\" \"") INFO("\"i\"", "\"n\"", "\"\\udc00\""));
@@ -115,7 +115,7 @@ static void saved_as_shown(void **state)
 
 static void side_files(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC);
@@ -139,7 +139,7 @@ static void side_files(void **state)
 
 static void renamed_over(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
@@ -163,7 +163,7 @@ static void renamed_over(void **state)
 /* Never EINVAL: mv takes that for something else. The side file stays. */
 static void rename_refused(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(put(p, A, "tmp", "one\ntwo\n"), 0);
@@ -186,7 +186,7 @@ static void rename_refused(void **state)
 /* Renamed away, as editors make their backups: a copy stays, the name is free, nothing is written. */
 static void renamed_away(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
@@ -206,7 +206,7 @@ static void renamed_away(void **state)
 /* Without room for the copy the name stays, and nothing is left of the copy. */
 static void renamed_away_without_room(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_attr a;
 
 	begin(p, ABC);
@@ -225,7 +225,7 @@ static void renamed_away_without_room(void **state)
 
 static void renamed_back(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(move(p, S, "labels.tsv", S, "labels.tsv~"), 0);
@@ -239,7 +239,7 @@ static void renamed_back(void **state)
 
 static void table_removed(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(take(p, S, "labels.tsv"), 0);

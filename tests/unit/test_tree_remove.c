@@ -26,7 +26,7 @@ static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, mo
 	return 0;
 }
 
-static void assert_removable_last(struct place *p, const char *path)
+static void assert_removable_last(struct render_target *p, const char *path)
 {
 	bool any = false;
 
@@ -37,7 +37,7 @@ static void assert_removable_last(struct place *p, const char *path)
 /* A directory that is emptied from its beginning is refused before anything is gone. */
 static void listed_last(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABELS NAMED SUMMARY("s", "a", "m", "tried"));
 	assert_int_equal(put(p, A, "side", "x"), 0);
@@ -47,7 +47,7 @@ static void listed_last(void **state)
 
 static void refused_once(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABELS NAMED);
 	assert_int_equal(put(p, A, "side", "x"), 0);
@@ -78,7 +78,7 @@ static void refused_once(void **state)
 /* Whatever was refused, wherever. */
 static void all_refusals_count(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABELS SUMMARY("s", "a", "m", "tried"));
 	for (int how = 0; how < 4; how++) {
@@ -97,7 +97,7 @@ static void all_refusals_count(void **state)
 /* More processes at once than are kept in mind: one that goes on is not forgotten. */
 static void many_processes(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABELS);
 	assert_int_equal(take(p, A, "entry.json"), -EPERM);
@@ -115,7 +115,7 @@ static void many_processes(void **state)
 /* A tool that cleans up after a refused write is told that it cannot; after a good one it can. */
 static void cleaned_up(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 
 	begin(p, ABC LABELS);
 	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
@@ -142,7 +142,7 @@ static void cleaned_up(void **state)
 /* Whatever a label is, it can be removed, also while somebody still has it open who made it. */
 static void removed_is_gone(void **state)
 {
-	struct place *p = *state;
+	struct render_target *p = *state;
 	struct tree_handle *h, *other;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"\\n\""));

@@ -39,9 +39,9 @@ void entry_text_kind(struct entry_text *s);
 /* arguments.txt: the arguments of a call as lines of text. 0 or a negative errno. */
 int entry_text_arguments(const struct part_call *call, struct buf *out);
 /* Whether there is anything in it. */
-bool entry_text_any_arguments(const struct part_call *call);
+bool entry_text_has_arguments(const struct part_call *call);
 
 /* Whether entries of this type can say anything. */
-bool entry_text_any_of(enum record_type type);
+bool entry_text_type_has_any(enum record_type type);
 
 #endif

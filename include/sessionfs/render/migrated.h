@@ -8,13 +8,13 @@
 #include "sessionfs/session/session.h"
 
 /* Whether pi migrates this session at all. */
-static inline bool migrated_differs(const struct session *s)
+static inline bool session_is_migrated(const struct session *s)
 {
 	return session_format(s)->has_old_custom;
 }
 
-int migrated_header(const struct record *header, struct buf *out);
+int migrated_add_header(const struct record *header, struct buf *out);
 /* `r` is entry i, loaded. What is no object stays. */
-int migrated_entry(const struct session *s, uint32_t i, const struct record *r, struct buf *out);
+int migrated_add_entry(const struct session *s, uint32_t i, const struct record *r, struct buf *out);
 
 #endif

@@ -55,22 +55,22 @@ int tool_edits(const struct tool_use *u, tool_edit *fn, void *arg);
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed);
 
 /* Appends the lines that were read, `:10-20`; nothing if it was the whole file. */
-void tool_lines(const struct tool_use *u, struct buf *out);
+void tool_add_line_range(const struct tool_use *u, struct buf *out);
 
 /* Appends the summary of the call: what it did as one line of at most TOOL_SUMMARY characters, without a newline: `edit
  * src/a.ts +4 -1`, `bash npm test`, `read src/b.c:10-20`, `write src/c.c, 12 lines`. */
 #define TOOL_SUMMARY 288
-void tool_summary(const struct tool_use *u, struct buf *out);
+void tool_add_summary(const struct tool_use *u, struct buf *out);
 
 /* Appends as JSON, laid out as by json_pretty, the arguments that path, command, content, lines and diff do not say;
  * nothing if there are none. A path that the summary cannot say exactly in TOOL_PATH bytes is among them. Who shows
  * nothing of the form itself, such as a diff that is empty, sets `shown` to 0 and gets all arguments. Those that are
  * short numbers, true or false go into `facts`, each as " · KEY VALUE", unless that is NULL. */
 #define TOOL_PATH 200
-void tool_rest(const struct tool_use *u, struct buf *facts, struct buf *out);
+void tool_add_remaining(const struct tool_use *u, struct buf *facts, struct buf *out);
 
 /* The language of a file by its name, as highlighters call it ("ts", "python", "c"): right after a fence, and in a
  * class ([a-z0-9-]). "" if it is unknown. */
-const char *tool_language(struct span path);
+const char *file_language(struct span path);
 
 #endif

@@ -17,7 +17,7 @@
 #define TITLE_CHARACTERS 200
 
 /* Appends the text blocks of a user message, joined by a space. */
-static void add_message_text(struct json_value content, enum json_decode how, struct buf *out)
+static void add_user_text(struct json_value content, enum json_decode how, struct buf *out)
 {
 	struct block_iter it;
 	struct block b;
@@ -34,8 +34,8 @@ static void add_message_text(struct json_value content, enum json_decode how, st
 
 static void make_line(struct buf *out, size_t start)
 {
-	text_one_line(out, start);
-	text_trim(out, start);
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
 }
 
 /* From `start` on, where a user message is: keeps only what the user said. If that is nothing, the message goes into
@@ -45,7 +45,7 @@ static void keep_words(struct buf *out, size_t start, struct buf *whole)
 	struct buf words CLEANUP_BUF = BUF_INIT;
 	struct span text = {out->p + start, out->n - start}, name;
 	size_t skill = out->n > start ? text_skill(text, &name) : 0;
-	size_t from = skill || out->n == start ? skill : text_envelope(text);
+	size_t from = skill || out->n == start ? skill : envelope_size(text);
 	struct span rest = {text.p + from, text.n - from};
 
 	buf_addspan(&words, text_words(rest));
@@ -80,7 +80,7 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 		rc = rc == 0 ? cancel_check() : rc;
 		if (rc < 0)
 			return rc;
-		add_message_text(r.msg.content, for_title ? JSON_READ : JSON_CLEAN, out);
+		add_user_text(r.msg.content, for_title ? JSON_READ : JSON_CLEAN, out);
 		if (for_title && role == ROLE_USER)
 			keep_words(out, start, &whole);
 		else if (for_title)
@@ -103,18 +103,18 @@ int render_title(const struct session *s, struct buf *out)
 	int rc = 0;
 
 	session_name(s, &exact);
-	text_one_line(&exact, 0);
-	text_trim(&exact, 0);
+	text_flatten_from(&exact, 0);
+	text_trim_from(&exact, 0);
 	if (exact.n == 0)
 		rc = first_message(s, ROLE_USER, true, &exact);
 	if (rc == 0 && exact.n == 0)
 		rc = first_message(s, ROLE_ASSISTANT, true, &exact);
 	if (rc < 0 || buf_err(&exact))
 		return rc < 0 ? rc : buf_err(&exact);
-	text_clean(buf_span(&exact), out);
+	text_add_clean(buf_span(&exact), out);
 	if (out->n == start)
 		buf_adds(out, "(no messages)");
-	text_shorten(out, start, TITLE_CHARACTERS);
+	text_shorten_from(out, start, TITLE_CHARACTERS);
 	buf_addc(out, '\n');
 	return buf_err(out);
 }
@@ -127,7 +127,7 @@ int render_name(const struct session *s, struct buf *out)
 		return buf_err(&exact);
 	if (buf_err(&exact))
 		return buf_err(&exact);
-	text_clean(buf_span(&exact), out);
+	text_add_clean(buf_span(&exact), out);
 	buf_addc(out, '\n');
 	return buf_err(out);
 }
@@ -206,21 +206,21 @@ int render_problems(const struct session *s, struct buf *out)
 }
 
 /* A label as it stands in the table's second column. */
-void render_label_cell(struct span label, struct buf *out)
+void render_add_label_cell(struct span label, struct buf *out)
 {
 	struct buf escaped CLEANUP_BUF = BUF_INIT;
 	const char *cr;
 
 	for (; (cr = memchr(label.p, '\r', label.n));
 	     label = (struct span){cr + 1, label.n - (size_t)(cr + 1 - label.p)}) {
-		text_cell((struct span){label.p, (size_t)(cr - label.p)}, &escaped);
+		text_add_cell((struct span){label.p, (size_t)(cr - label.p)}, &escaped);
 		buf_adds(&escaped, "\\r");
 	}
-	text_cell(label, &escaped);
+	text_add_cell(label, &escaped);
 	if (buf_err(&escaped))
 		out->err = buf_err(&escaped);
 	else
-		text_clean(buf_span(&escaped), out);
+		text_add_clean(buf_span(&escaped), out);
 }
 
 int render_labels_tsv(const struct session *s, struct buf *out)
@@ -245,9 +245,9 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 			return buf_err(&label);
 		session_entry_name(s, i, out);
 		buf_addc(out, '\t');
-		render_label_cell(buf_span(&label), out);
+		render_add_label_cell(buf_span(&label), out);
 		buf_addc(out, '\t');
-		int rc = row_summary(&src, i, ": ", SUMMARY_CHARACTERS, out);
+		int rc = row_add_summary(&src, i, ": ", SUMMARY_CHARACTERS, out);
 		if (rc < 0)
 			return rc;
 		buf_addc(out, '\n');
@@ -257,27 +257,27 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 	return buf_err(out);
 }
 
-int render_label_cells(const struct session *s, uint32_t i, struct buf *out)
+int render_add_label_cells(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct row_source src CLEANUP(row_source_release);
 	struct buf text CLEANUP_BUF = BUF_INIT;
 
 	row_source_init(&src, s);
 	/* Both are on one line, so no TAB is in them. */
-	int rc = row_summary(&src, i, "\t", SUMMARY_CHARACTERS, &text);
+	int rc = row_add_summary(&src, i, "\t", SUMMARY_CHARACTERS, &text);
 	if (rc < 0)
 		return rc;
 	struct span role = {text.p, (size_t)((char *)memchr(text.p, '\t', text.n) - text.p)};
-	text_cell(role, out);
+	text_add_cell(role, out);
 	buf_addc(out, '\t');
-	text_cell((struct span){role.p + role.n + 1, text.n - role.n - 1}, out);
+	text_add_cell((struct span){role.p + role.n + 1, text.n - role.n - 1}, out);
 	return buf_err(out);
 }
 
 /* --- what is said of a whole session: its times as pi's session list gives them, and for which model usage counts ---
  */
 
-double render_time(struct json_value v)
+double json_to_ms(struct json_value v)
 {
 	if (v.kind == JSON_NULL || v.kind == JSON_FALSE)
 		return 0;
@@ -289,7 +289,7 @@ double render_time(struct json_value v)
 
 double render_created(const struct session *s)
 {
-	return render_time(session_header(s)->timestamp);
+	return json_to_ms(session_header(s)->timestamp);
 }
 
 double render_modified(const struct session *s)
@@ -299,7 +299,7 @@ double render_modified(const struct session *s)
 	double ms = (double)mtime.tv_sec * 1e3 + (double)mtime.tv_nsec / 1e6; /* rounded as Node does */
 	if (session_last_active(s) > 0)
 		return session_last_active(s);
-	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created : text_rounded(ms);
+	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created : js_round(ms);
 }
 
 void render_usage_model(const struct record *r, enum json_decode how, struct buf *out)
