@@ -165,7 +165,7 @@ int64_t tree_tell_left(struct tree *t, int64_t now_ms)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	int64_t next_ms = INT64_MAX;
 	node_t dir;
-	while (scratch_left(t->scratch, now_ms, &next_ms, &dir, &name))
+	while (scratch_next_leftover(t->scratch, now_ms, &next_ms, &dir, &name))
 		commit_refused_in(t, dir, buf_span(&name), 0, "kept in memory only, and gone at the unmount");
 	return next_ms;
 }
@@ -194,7 +194,7 @@ static int rename_over(struct tree *t, uint64_t id, struct node to)
 	if (rc < 0)
 		return rename_errno(rc);
 	state_show(t, to);
-	scratch_retire(t->scratch, id);
+	scratch_detach(t->scratch, id);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static int rename_link(struct tree *t, uint64_t id, const struct writable *w, no
 	rc = w->link(t, dir, to_name, to, &entry);
 	if (rc < 0)
 		return rename_errno(rc);
-	scratch_retire(t->scratch, id);
+	scratch_detach(t->scratch, id);
 	return 0;
 }
 

@@ -66,12 +66,12 @@ static bool is_held(struct tree *t, const struct tree_handle *h)
 
 static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_handle **ret)
 {
-	int rc = scratch_hold(t->scratch, id);
+	int rc = scratch_ref(t->scratch, id);
 	if (rc < 0)
 		return rc;
 	struct tree_handle *h = handle_new(node_unpack(scratch_node(id)));
 	if (!h) {
-		scratch_drop(t->scratch, id);
+		scratch_unref(t->scratch, id);
 		return -ENOMEM;
 	}
 	h->scratch = id;
@@ -202,7 +202,7 @@ static int commit(struct tree *t, struct tree_handle *h, bool sync)
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
 	/* An interrupted fsync is called again, and then the text must still be there. */
 	if (rc != -EINTR || !sync)
-		stage_settle(&h->stage, rc);
+		stage_finish(&h->stage, rc);
 	if (rc < 0)
 		return rc;
 	state_show(t, h->node);
@@ -234,7 +234,7 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	if (rc == 0 && !h->stage.form->is_table)
 		rc = commit_room(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), h->stage.quoted);
 	if (rc < 0)
-		stage_settle(&h->stage, rc);
+		stage_finish(&h->stage, rc);
 	return rc;
 }
 
@@ -307,7 +307,7 @@ void tree_release(struct tree *t, struct tree_handle *h)
 void tree_abandon(struct tree *t, struct tree_handle *h)
 {
 	if (h->scratch) {
-		scratch_drop(t->scratch, h->scratch);
+		scratch_unref(t->scratch, h->scratch);
 		catalog_wake(t->catalog);
 	}
 	handle_free(t, h);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-struct edit_writer {
+struct edit_builder {
 	const struct session *s;
 	struct buf *out;
 	uint32_t number;   /* the id as a number */
@@ -21,14 +21,14 @@ struct edit_writer {
 	uint32_t own_first, own_end; /* the records of the attempt before */
 };
 
-static void writer_release(struct edit_writer *w)
+static void edit_writer_release(struct edit_builder *w)
 {
 	buf_release(&w->parent);
 }
 
 /* Whether an id is certainly a string without escapes, like those of pi. With a letter other than e it cannot be a
  * number. */
-static bool edit_is_plain(struct span id)
+static bool id_is_plain_string(struct span id)
 {
 	bool letter = false;
 	for (size_t i = 0; i < id.n; i++) {
@@ -41,10 +41,10 @@ static bool edit_is_plain(struct span id)
 }
 
 /* Appends the JSON text of entry i's id. */
-static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
+static int edit_add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct span id = session_entry_id(s, i);
-	if (edit_is_plain(id)) {
+	if (id_is_plain_string(id)) {
 		buf_addc(out, '"');
 		buf_addspan(out, id);
 		buf_addc(out, '"');
@@ -75,7 +75,7 @@ static int add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 }
 
 /* Finds the entries of the previous attempt, which are adjacent: one write appended them. */
-static void find_written(struct edit_writer *w, struct span written)
+static void edit_find_previous(struct edit_builder *w, struct span written)
 {
 	static const char before_id[] = ",\"id\":\"";
 	const char *id = written.n > 0 ? memmem(written.p, written.n, before_id, sizeof before_id - 1) : NULL;
@@ -92,7 +92,7 @@ static void find_written(struct edit_writer *w, struct span written)
 
 /* The newest entry that can be a parent: pi's leaf, but no line that pi cannot address, and none of the previous
  * attempt, since those are written again. */
-static uint32_t newest(const struct edit_writer *w)
+static uint32_t edit_newest_parent(const struct edit_builder *w)
 {
 	uint32_t n = session_count(w->s);
 	while (n > 0) {
@@ -106,17 +106,17 @@ static uint32_t newest(const struct edit_writer *w)
 	return n > 0 ? n - 1 : NO_ENTRY;
 }
 
-static int edit_below_newest(struct edit_writer *w)
+static int edit_set_parent(struct edit_builder *w)
 {
-	uint32_t i = newest(w);
+	uint32_t i = edit_newest_parent(w);
 	if (i != NO_ENTRY)
-		return add_entry_id(w->s, i, &w->parent);
+		return edit_add_entry_id(w->s, i, &w->parent);
 	buf_adds(&w->parent, "null");
 	return buf_err(&w->parent);
 }
 
 /* Begins a record, up to the timestamp. */
-static void edit_begin(struct edit_writer *w, const char *type)
+static void edit_begin_record(struct edit_builder *w, const char *type)
 {
 	struct json_value id = {.kind = JSON_STRING};
 	/* 8 hex digits that no entry has. The first number was drawn; each is an odd step behind the one before, so
@@ -134,14 +134,14 @@ static void edit_begin(struct edit_writer *w, const char *type)
 }
 
 /* The next record hangs below this one. */
-static void edit_end(struct edit_writer *w)
+static void edit_end_record(struct edit_builder *w)
 {
 	buf_adds(w->out, "}\n");
 	buf_reset(&w->parent);
 	buf_addf(&w->parent, "\"%s\"", w->id);
 }
 
-static int check_entry(const struct session *s, uint32_t i)
+static int edit_check_entry(const struct session *s, uint32_t i)
 {
 	if (i >= session_count(s))
 		return -ENOENT;
@@ -150,27 +150,27 @@ static int check_entry(const struct session *s, uint32_t i)
 
 /* --- labels ---------------------------------------------------------------------- */
 
-static int edit_add_label(struct edit_writer *w, const struct edit_label *l)
+static int edit_add_label(struct edit_builder *w, const struct edit_label *l)
 {
-	edit_begin(w, "label");
+	edit_begin_record(w, "label");
 	buf_adds(w->out, ",\"targetId\":");
-	int rc = add_entry_id(w->s, l->entry, w->out);
+	int rc = edit_add_entry_id(w->s, l->entry, w->out);
 	if (rc < 0)
 		return rc;
 	if (l->text.n > 0) {
 		buf_adds(w->out, ",\"label\":");
 		json_quote(l->text, w->out);
 	}
-	edit_end(w);
+	edit_end_record(w);
 	return 0;
 }
 
-int edit_labels(struct edit_writer *w, const struct edit *e, bool again)
+int edit_labels(struct edit_builder *w, const struct edit *e, bool again)
 {
-	int rc = edit_below_newest(w);
+	int rc = edit_set_parent(w);
 	for (size_t i = 0; rc == 0 && i < e->n; i++) {
 		struct buf now CLEANUP_BUF = BUF_INIT;
-		rc = check_entry(w->s, e->labels[i].entry);
+		rc = edit_check_entry(w->s, e->labels[i].entry);
 		if (rc == 0 && !again)
 			session_label(w->s, e->labels[i].entry, &now);
 		if (rc == 0 && (again || !span_eq(buf_span(&now), e->labels[i].text)))
@@ -181,25 +181,25 @@ int edit_labels(struct edit_writer *w, const struct edit *e, bool again)
 
 /* --- name -------------------------------------------------------------------------- */
 
-int edit_name(struct edit_writer *w, const struct edit *e, bool again)
+int edit_name(struct edit_builder *w, const struct edit *e, bool again)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	session_name(w->s, &now);
 	if (!again && span_eq(buf_span(&now), e->text))
 		return 0;
-	int rc = edit_below_newest(w);
+	int rc = edit_set_parent(w);
 	if (rc < 0)
 		return rc;
-	edit_begin(w, "session_info");
+	edit_begin_record(w, "session_info");
 	buf_adds(w->out, ",\"name\":");
 	json_quote(e->text, w->out);
-	edit_end(w);
+	edit_end_record(w);
 	return 0;
 }
 
 /* --- branches and the leaf ------------------------------------------------------------ */
 
-static bool summary_is(const struct session *s, uint32_t i, struct span text)
+static bool entry_summary_equals(const struct session *s, uint32_t i, struct span text)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct buf now CLEANUP_BUF = BUF_INIT;
@@ -214,36 +214,36 @@ static bool summary_is(const struct session *s, uint32_t i, struct span text)
 }
 
 /* A branch_summary below e's entry. */
-static int add_summary(struct edit_writer *w, const struct edit *e)
+static int edit_add_summary(struct edit_builder *w, const struct edit *e)
 {
-	int rc = add_entry_id(w->s, e->entry, &w->parent);
+	int rc = edit_add_entry_id(w->s, e->entry, &w->parent);
 	if (rc < 0)
 		return rc;
-	edit_begin(w, "branch_summary");
+	edit_begin_record(w, "branch_summary");
 	buf_adds(w->out, ",\"fromId\":");
-	uint32_t from = newest(w);
+	uint32_t from = edit_newest_parent(w);
 	if (from == NO_ENTRY)
 		buf_adds(w->out, "\"root\"");
 	else
-		rc = add_entry_id(w->s, from, w->out);
+		rc = edit_add_entry_id(w->s, from, w->out);
 	buf_adds(w->out, ",\"summary\":");
 	json_quote(e->text, w->out);
-	edit_end(w);
+	edit_end_record(w);
 	return rc;
 }
 
-int edit_branch(struct edit_writer *w, const struct edit *e, bool again)
+int edit_branch(struct edit_builder *w, const struct edit *e, bool again)
 {
-	int rc = check_entry(w->s, e->entry);
-	if (rc < 0 || (!again && summary_is(w->s, session_branch_record(w->s, e->entry), e->text)))
+	int rc = edit_check_entry(w->s, e->entry);
+	if (rc < 0 || (!again && entry_summary_equals(w->s, session_branch_record(w->s, e->entry), e->text)))
 		return rc;
-	return add_summary(w, e);
+	return edit_add_summary(w, e);
 }
 
-int edit_leaf(struct edit_writer *w, const struct edit *e, bool again)
+int edit_leaf(struct edit_builder *w, const struct edit *e, bool again)
 {
 	uint32_t i = session_leaf(w->s);
-	int rc = check_entry(w->s, e->entry);
+	int rc = edit_check_entry(w->s, e->entry);
 	if (rc < 0)
 		return rc;
 	/* The leaf may be at the entry already, or be an empty summary below it. */
@@ -251,18 +251,18 @@ int edit_leaf(struct edit_writer *w, const struct edit *e, bool again)
 	if (!is_there && !again) {
 		const struct entry *leaf = session_entry(w->s, i);
 		is_there = leaf->type == RECORD_BRANCH_SUMMARY && leaf->parent == e->entry &&
-		           summary_is(w->s, i, (struct span){NULL, 0});
+		           entry_summary_equals(w->s, i, (struct span){NULL, 0});
 	}
-	return is_there && !again ? 0 : add_summary(w, e);
+	return is_there && !again ? 0 : edit_add_summary(w, e);
 }
 
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)
 {
-	struct edit_writer w CLEANUP(writer_release) = {.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
+	struct edit_builder w CLEANUP(edit_writer_release) = {.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
 	size_t before = out->n;
 	int deferred = deferred_push();
 	int rc = getrandom(&w.number, sizeof w.number, 0) == sizeof w.number ? 0 : -EIO;
-	find_written(&w, e->written);
+	edit_find_previous(&w, e->written);
 	if (rc == 0)
 		rc = e->records(&w, e, again);
 	if (rc == 0)

@@ -21,7 +21,7 @@ struct labels {
 	size_t n;
 };
 
-struct table {
+struct label_table {
 	const struct session *s;
 	struct edit_table *table;
 	struct labels then, since; /* up to the line in the heading, and after it */
@@ -34,14 +34,14 @@ struct table {
 	uint32_t next; /* the entry after that of the last row */
 };
 
-static int table_bad(struct table *t, const char *reason)
+static int label_table_fail(struct label_table *t, const char *reason)
 {
 	buf_reset(t->why);
 	buf_addf(t->why, "line %u: %s", t->line, reason);
 	return -EINVAL;
 }
 
-static int table_add_change(struct table *t, uint32_t entry, size_t begin)
+static int label_table_add_change(struct label_table *t, uint32_t entry, size_t begin)
 {
 	if (!vec_grow(&t->labels, &t->cap, t->n + 1, sizeof *t->labels))
 		return -ENOMEM;
@@ -52,7 +52,7 @@ static int table_add_change(struct table *t, uint32_t entry, size_t begin)
 	return 0;
 }
 
-static int table_unescape(struct table *t, struct span cell)
+static int label_table_unescape(struct label_table *t, struct span cell)
 {
 	for (size_t i = 0; i < cell.n; i++) {
 		char c = cell.p[i];
@@ -64,14 +64,14 @@ static int table_unescape(struct table *t, struct span cell)
 		static const char escapes[] = {'t', 'n', 'r', '0', '\\'}, meant[] = {'\t', '\n', '\r', '\0', '\\'};
 		const char *at = memchr(escapes, next, sizeof escapes);
 		if (!at)
-			return table_bad(t, "unknown escape; use \\t, \\n, \\r, \\0 or \\\\");
+			return label_table_fail(t, "unknown escape; use \\t, \\n, \\r, \\0 or \\\\");
 		buf_addc(t->text, meant[at - escapes]);
 	}
 	return 0;
 }
 
 /* Whether a cell reads as this change was shown. No change (NULL), or one that clears, was shown as an empty cell. */
-static bool table_is_shown(struct table *t, const struct label_change *change, struct span cell)
+static bool label_table_cell_is_current(struct label_table *t, const struct label_change *change, struct span cell)
 {
 	if (!change || !change->set)
 		return cell.n == 0;
@@ -83,7 +83,7 @@ static bool table_is_shown(struct table *t, const struct label_change *change, s
 }
 
 /* Whether others, not this table, have changed the entry's label since the table was read. */
-static bool is_of_others(struct table *t, const struct label_change *since)
+static bool label_changed_by_others(struct label_table *t, const struct label_change *since)
 {
 	struct buf label CLEANUP_BUF = BUF_INIT;
 	if (since->set && session_label_text(t->s, since->record, &label) < 0)
@@ -93,57 +93,57 @@ static bool is_of_others(struct table *t, const struct label_change *since)
 }
 
 /* Whether the cell leaves the entry's label as it is. */
-static bool says_nothing(struct table *t, uint32_t entry, struct span cell)
+static bool cell_keeps_label(struct label_table *t, uint32_t entry, struct span cell)
 {
 	const struct label_change *then = session_label_change_find(t->then.v, t->then.n, entry),
 				  *since = session_label_change_find(t->since.v, t->since.n, entry);
-	if (table_is_shown(t, since ? since : then, cell))
+	if (label_table_cell_is_current(t, since ? since : then, cell))
 		return true;
-	return since && table_is_shown(t, then, cell) && is_of_others(t, since);
+	return since && label_table_cell_is_current(t, then, cell) && label_changed_by_others(t, since);
 }
 
-static int take_cell(struct table *t, uint32_t entry, struct span cell)
+static int label_table_apply_cell(struct label_table *t, uint32_t entry, struct span cell)
 {
-	if (says_nothing(t, entry, cell))
+	if (cell_keeps_label(t, entry, cell))
 		return 0;
 	size_t begin = t->text->n;
-	int bad_escape = table_unescape(t, cell);
+	int bad_escape = label_table_unescape(t, cell);
 	if (bad_escape < 0)
 		return bad_escape;
 	struct span label = {t->text->p + begin, t->text->n - begin};
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
 	if (label.n > form_label.limit)
-		return table_bad(t, "the label is longer than 4096 bytes");
+		return label_table_fail(t, "the label is longer than 4096 bytes");
 	int rc = value_parse(&form_label, label, &value, &why);
 	/* White space clears a label, as in its file. Without a label that changes nothing. */
 	if (rc == 0 && value.n == 0) {
 		t->text->n = begin;
-		if (says_nothing(t, entry, (struct span){NULL, 0}))
+		if (cell_keeps_label(t, entry, (struct span){NULL, 0}))
 			return 0;
 	} else if (rc == 0) {
 		rc = value_check_label(label, &why);
 	}
-	return rc < 0 ? table_bad(t, why ? why : strerror(-rc)) : table_add_change(t, entry, begin);
+	return rc < 0 ? label_table_fail(t, why ? why : strerror(-rc)) : label_table_add_change(t, entry, begin);
 }
 
 /* The entry that a row names. It is nearly always one of the next few after that of the previous row, so those are
  * tried before the table of all ids: most rows of a long table are saved unchanged. */
-static uint32_t find_entry(struct table *t, struct span name)
+static uint32_t label_table_find_entry(struct label_table *t, struct span name)
 {
-	enum { NEAR = 8 };
+	enum { NEAR_ROWS = 8 };
 	uint32_t count = session_count(t->s);
 	/* An entry with such an id, as pi makes them, has the id itself as its name. */
 	if (name.n == 0 || !span_only(name, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")))
 		return session_entry_by_name(t->s, name);
-	for (uint32_t i = t->next; i < count && i < t->next + NEAR; i++)
+	for (uint32_t i = t->next; i < count && i < t->next + NEAR_ROWS; i++)
 		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ASSIGNED_NAME)) == ENTRY_ADDRESSED &&
 		    span_eq(session_entry_id(t->s, i), name))
 			return i;
 	return session_entry_by_name(t->s, name);
 }
 
-static int take_row(struct table *t, struct span row)
+static int label_table_apply_row(struct label_table *t, struct span row)
 {
 	if (span_only(row, SPAN_LIT(" \t")))
 		return 0;
@@ -156,23 +156,23 @@ static int take_row(struct table *t, struct span row)
 	if (row.p[0] == '#' && session_entry_by_name(t->s, id) == NO_ENTRY)
 		return 0;
 	if (!tab)
-		return table_bad(t, "no TAB after the id");
+		return label_table_fail(t, "no TAB after the id");
 	struct span cell = {tab + 1, row.n - id.n - 1};
 	const char *end = memchr(cell.p, '\t', cell.n);
 	if (end)
 		cell.n = (size_t)(end - cell.p);
-	uint32_t i = find_entry(t, id);
+	uint32_t i = label_table_find_entry(t, id);
 	if (i == NO_ENTRY || !(session_entry(t->s, i)->flags & ENTRY_ADDRESSED))
-		return table_bad(t, "no entry has this id");
+		return label_table_fail(t, "no entry has this id");
 	if (t->seen[i / 8] & 1u << i % 8)
-		return table_bad(t, "this id has a row already");
+		return label_table_fail(t, "this id has a row already");
 	t->next = i + 1;
 	t->seen[i / 8] = (unsigned char)(t->seen[i / 8] | 1u << i % 8);
-	return take_cell(t, i, cell);
+	return label_table_apply_cell(t, i, cell);
 }
 
 /* The number in a text that contains exactly one. */
-static bool only_number(struct span s, uint32_t *ret)
+static bool single_number(struct span s, uint32_t *ret)
 {
 	uint64_t n = 0;
 	size_t i = 0;
@@ -189,40 +189,41 @@ static bool only_number(struct span s, uint32_t *ret)
 }
 
 /* The line in the first heading; without a heading the current line. */
-static int table_find_line(struct table *t)
+static int label_table_find_line(struct label_table *t)
 {
 	struct span rest = t->table->text, row;
 	uint32_t now = session_line_count(t->s);
 	for (unsigned line = 1; !t->table->is_now && span_line(&rest, &row); line++) {
-		if (span_begins(row, SPAN_LIT("# ID")) && only_number(row, &t->table->line)) {
+		if (span_begins(row, SPAN_LIT("# ID")) && single_number(row, &t->table->line)) {
 			t->line = line;
-			return t->table->line > now ? table_bad(t, "the session file does not have that line") : 0;
+			return t->table->line > now ? label_table_fail(t, "the session file does not have that line")
+			                            : 0;
 		}
 	}
 	t->table->line = now;
 	return 0;
 }
 
-static int table_read(struct table *t)
+static int label_table_parse(struct label_table *t)
 {
 	struct span rest = t->table->text, row;
 	t->seen = calloc(session_count(t->s) / 8 + 1, 1);
-	int rc = t->seen ? table_find_line(t) : -ENOMEM;
+	int rc = t->seen ? label_table_find_line(t) : -ENOMEM;
 	if (rc == 0)
 		rc = session_label_changes(t->s, 0, t->table->line, &t->then.v, &t->then.n);
 	if (rc == 0)
 		rc = session_label_changes(t->s, t->table->line, UINT32_MAX, &t->since.v, &t->since.n);
 	for (t->line = 1; rc == 0 && span_line(&rest, &row); t->line++)
-		rc = take_row(t, row);
+		rc = label_table_apply_row(t, row);
 	/* A missing row of an entry with a label clears it, unless others have set that label since the table was read:
 	 * then the table could not have a row for it. */
 	uint32_t e;
 	for (size_t i = 0; rc == 0 && (e = session_nth_labelled(t->s, i)) != NO_ENTRY; i++) {
 		const struct label_change *then = session_label_change_find(t->then.v, t->then.n, e),
 					  *since = session_label_change_find(t->since.v, t->since.n, e);
-		bool is_news = since && !(then && then->set) && is_of_others(t, since);
+		bool is_news = since && !(then && then->set) && label_changed_by_others(t, since);
 		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news)
-			rc = table_add_change(t, e, t->text->n);
+			rc = label_table_add_change(t, e, t->text->n);
 	}
 	return rc < 0 ? rc : buf_err(t->text);
 }
@@ -230,9 +231,9 @@ static int table_read(struct table *t)
 int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
                size_t *ret_n, struct buf *why)
 {
-	struct table t = {.s = s, .table = table, .text = text, .why = why};
+	struct label_table t = {.s = s, .table = table, .text = text, .why = why};
 	int deferred = deferred_push();
-	int rc = deferred_pop(deferred, table_read(&t));
+	int rc = deferred_pop(deferred, label_table_parse(&t));
 	free(t.seen);
 	free(t.then.v);
 	free(t.since.v);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define FLUSH_AT ((size_t)LIMIT(1 << 20, 64))
+#define MIGRATION_FLUSH_SIZE ((size_t)LIMIT(1 << 20, 64))
 
 struct migration {
 	const struct session *s;
@@ -16,7 +16,7 @@ struct migration {
 	struct buf out;
 };
 
-static int flush(struct migration *m)
+static int migration_flush(struct migration *m)
 {
 	if (buf_err(&m->out))
 		return buf_err(&m->out);
@@ -31,7 +31,7 @@ static int flush(struct migration *m)
 }
 
 /* Copies the headers between entries. Other lines there do not parse, or mean nothing to pi. */
-static int add_between(struct migration *m, uint64_t from, uint64_t to)
+static int migration_copy_headers(struct migration *m, uint64_t from, uint64_t to)
 {
 	struct buf gap CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	if (to <= from)
@@ -61,7 +61,7 @@ static int add_between(struct migration *m, uint64_t from, uint64_t to)
 	return buf_err(&m->out);
 }
 
-static int migrate_add_all(struct migration *m)
+static int migration_add_entries(struct migration *m)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
 	uint64_t at = 0;
@@ -69,28 +69,28 @@ static int migrate_add_all(struct migration *m)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct entry *e = session_entry(m->s, i);
 		struct record r;
-		int rc = add_between(m, at, e->offset);
+		int rc = migration_copy_headers(m, at, e->offset);
 		if (rc == 0)
 			rc = session_load(m->s, i, &line, &r);
 		if (rc < 0)
 			return rc;
 		rc = migrated_add_entry(m->s, i, &r, &m->out);
 		buf_addc(&m->out, '\n');
-		if (rc == 0 && m->out.n > FLUSH_AT)
-			rc = flush(m);
+		if (rc == 0 && m->out.n > MIGRATION_FLUSH_SIZE)
+			rc = migration_flush(m);
 		if (rc < 0)
 			return rc;
 		at = e->offset + e->length;
 	}
-	int rc = add_between(m, at, (uint64_t)session_stat(m->s)->st_size);
-	return rc < 0 ? rc : flush(m);
+	int rc = migration_copy_headers(m, at, (uint64_t)session_stat(m->s)->st_size);
+	return rc < 0 ? rc : migration_flush(m);
 }
 
 int migrate_write(const struct session *s, int fd)
 {
 	struct migration m = {.s = s, .fd = fd, .out = BUF_INIT};
 	int deferred = deferred_push();
-	int rc = deferred_pop(deferred, migrate_add_all(&m));
+	int rc = deferred_pop(deferred, migration_add_entries(&m));
 	buf_release(&m.out);
 	return rc;
 }

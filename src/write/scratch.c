@@ -11,8 +11,8 @@
 /* Never a setuid, setgid or sticky bit: whoever may write to a session may make one, with any contents. */
 #define SCRATCH_MODE 0777
 
-struct file {
-	struct file *next;
+struct scratch_file {
+	struct scratch_file *next;
 	struct scratch_attr attr;
 	node_t dir;
 	struct buf name;  /* empty: unlinked */
@@ -24,7 +24,7 @@ struct file {
 
 struct scratch {
 	struct lock lock;
-	struct file *first, *last;
+	struct scratch_file *first, *last;
 	uint64_t made;
 	size_t files, bytes;
 	size_t most_files, most_bytes;
@@ -42,7 +42,7 @@ int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret)
 	return 0;
 }
 
-static void file_free(struct file *f)
+static void scratch_file_free(struct scratch_file *f)
 {
 	buf_release(&f->name);
 	buf_release(&f->bytes);
@@ -54,37 +54,37 @@ void scratch_close(struct scratch *sc)
 	if (!sc)
 		return;
 	while (sc->first) {
-		struct file *f = sc->first;
+		struct scratch_file *f = sc->first;
 		sc->first = f->next;
-		file_free(f);
+		scratch_file_free(f);
 	}
 	lock_destroy(&sc->lock);
 	free(sc);
 }
 
-static struct file *scratch_by_name(struct scratch *sc, node_t dir, struct span name)
+static struct scratch_file *scratch_by_name(struct scratch *sc, node_t dir, struct span name)
 {
-	for (struct file *f = sc->first; f; f = f->next)
+	for (struct scratch_file *f = sc->first; f; f = f->next)
 		if (f->dir == dir && f->name.n > 0 && span_eq(buf_span(&f->name), name))
 			return f;
 	return NULL;
 }
 
-static struct file *by_id(struct scratch *sc, uint64_t id)
+static struct scratch_file *scratch_by_id(struct scratch *sc, uint64_t id)
 {
-	for (struct file *f = sc->first; f; f = f->next)
+	for (struct scratch_file *f = sc->first; f; f = f->next)
 		if (f->attr.id == id)
 			return f;
 	return NULL;
 }
 
 /* Frees a file that has neither a name nor an opener. */
-static void sweep(struct scratch *sc, struct file *f)
+static void scratch_free_unused(struct scratch *sc, struct scratch_file *f)
 {
 	if (f->name.n > 0 || f->open > 0)
 		return;
-	struct file *before = NULL;
-	for (struct file *g = sc->first; g != f; g = g->next)
+	struct scratch_file *before = NULL;
+	for (struct scratch_file *g = sc->first; g != f; g = g->next)
 		before = g;
 	if (before)
 		before->next = f->next;
@@ -94,13 +94,13 @@ static void sweep(struct scratch *sc, struct file *f)
 		sc->last = before;
 	sc->files--;
 	sc->bytes -= f->bytes.n;
-	file_free(f);
+	scratch_file_free(f);
 }
 
-static void forget_name(struct scratch *sc, struct file *f)
+static void scratch_drop_name(struct scratch *sc, struct scratch_file *f)
 {
 	buf_release(&f->name);
-	sweep(sc, f);
+	scratch_free_unused(sc, f);
 }
 
 int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
@@ -114,14 +114,14 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 		return -EEXIST;
 	if (sc->files >= sc->most_files || size > sc->most_bytes - sc->bytes)
 		return -ENOSPC;
-	struct file *f = calloc(1, sizeof *f);
+	struct scratch_file *f = calloc(1, sizeof *f);
 	if (!f)
 		return -ENOMEM;
 	buf_addspan(&f->name, name);
 	if (target)
 		buf_adds(&f->bytes, target);
 	if (buf_err(&f->name) || buf_err(&f->bytes)) {
-		file_free(f);
+		scratch_file_free(f);
 		return -ENOMEM;
 	}
 	f->dir = dir;
@@ -143,7 +143,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret)
 {
 	LOCKED(&sc->lock);
-	const struct file *f = scratch_by_name(sc, dir, name);
+	const struct scratch_file *f = scratch_by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
 	*ret = f->attr;
@@ -153,7 +153,7 @@ int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scra
 int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret)
 {
 	LOCKED(&sc->lock);
-	const struct file *f = by_id(sc, id);
+	const struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
 	*ret = f->attr;
@@ -163,7 +163,7 @@ int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret)
 int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *a)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_id(sc, id);
+	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
 	f->attr.mode = (f->attr.mode & S_IFMT) | (a->mode & SCRATCH_MODE);
@@ -177,7 +177,7 @@ int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *
 bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *ret_name, struct scratch_attr *ret)
 {
 	LOCKED(&sc->lock);
-	for (const struct file *f = sc->first; f; f = f->next) {
+	for (const struct scratch_file *f = sc->first; f; f = f->next) {
 		if (f->dir != dir || f->attr.id <= after || f->name.n == 0)
 			continue;
 		buf_reset(ret_name);
@@ -191,14 +191,14 @@ bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *re
 bool scratch_is_synced(struct scratch *sc, uint64_t id)
 {
 	LOCKED(&sc->lock);
-	const struct file *f = by_id(sc, id);
+	const struct scratch_file *f = scratch_by_id(sc, id);
 	return f && f->synced;
 }
 
 int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_id(sc, id);
+	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
 	f->synced = true;
@@ -209,10 +209,10 @@ int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir)
 int scratch_unlink(struct scratch *sc, node_t dir, struct span name)
 {
 	LOCKED(&sc->lock);
-	struct file *f = scratch_by_name(sc, dir, name);
+	struct scratch_file *f = scratch_by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
-	forget_name(sc, f);
+	scratch_drop_name(sc, f);
 	return 0;
 }
 
@@ -220,19 +220,19 @@ int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_d
 {
 	LOCKED(&sc->lock);
 	struct buf fresh CLEANUP_BUF = BUF_INIT;
-	struct file *f = scratch_by_name(sc, dir, name);
+	struct scratch_file *f = scratch_by_name(sc, dir, name);
 	if (!f)
 		return -ENOENT;
 	if (to_name.n > NAME_MAX)
 		return -ENAMETOOLONG;
-	struct file *old = scratch_by_name(sc, to_dir, to_name);
+	struct scratch_file *old = scratch_by_name(sc, to_dir, to_name);
 	if (old == f)
 		return 0;
 	buf_addspan(&fresh, to_name);
 	if (buf_err(&fresh))
 		return -ENOMEM;
 	if (old)
-		forget_name(sc, old);
+		scratch_drop_name(sc, old);
 	struct buf swap = f->name;
 	f->name = fresh;
 	fresh = swap;
@@ -240,31 +240,31 @@ int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_d
 	return 0;
 }
 
-int scratch_hold(struct scratch *sc, uint64_t id)
+int scratch_ref(struct scratch *sc, uint64_t id)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_id(sc, id);
+	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
 	f->open++;
 	return 0;
 }
 
-void scratch_drop(struct scratch *sc, uint64_t id)
+void scratch_unref(struct scratch *sc, uint64_t id)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_id(sc, id);
+	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return;
 	f->open--;
 	f->closed_ms = clock_ms(CLOCK_MONOTONIC);
-	sweep(sc, f);
+	scratch_free_unused(sc, f);
 }
 
 int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct buf *out)
 {
 	LOCKED(&sc->lock);
-	const struct file *f = by_id(sc, id);
+	const struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
 	if (off >= f->bytes.n)
@@ -275,7 +275,7 @@ int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct
 }
 
 /* Makes the file `size` bytes long if it is shorter; the new bytes are NUL. */
-static int grow_file(struct scratch *sc, struct file *f, uint64_t size)
+static int scratch_file_grow(struct scratch *sc, struct scratch_file *f, uint64_t size)
 {
 	if (size <= f->bytes.n)
 		return 0;
@@ -293,7 +293,7 @@ static int grow_file(struct scratch *sc, struct file *f, uint64_t size)
 	return 0;
 }
 
-static void touch(struct file *f)
+static void scratch_touch(struct scratch_file *f)
 {
 	f->attr.size = f->bytes.n;
 	f->attr.mtime = clock_now(CLOCK_REALTIME);
@@ -302,57 +302,57 @@ static void touch(struct file *f)
 int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t off)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_id(sc, id);
+	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
 	if (f->retired)
 		return -EIO;
 	if (off > sc->most_bytes)
 		return -ENOSPC;
-	int rc = grow_file(sc, f, off + bytes.n);
+	int rc = scratch_file_grow(sc, f, off + bytes.n);
 	if (rc < 0 || bytes.n == 0)
 		return rc;
 	memcpy(f->bytes.p + off, bytes.p, bytes.n);
-	touch(f);
+	scratch_touch(f);
 	return 0;
 }
 
 int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_id(sc, id);
+	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
 	if (f->retired)
 		return -EIO;
-	int rc = grow_file(sc, f, size);
+	int rc = scratch_file_grow(sc, f, size);
 	if (rc < 0)
 		return rc;
 	sc->bytes -= f->bytes.n - (size_t)size;
 	f->bytes.n = (size_t)size;
-	touch(f);
+	scratch_touch(f);
 	return 0;
 }
 
-void scratch_retire(struct scratch *sc, uint64_t id)
+void scratch_detach(struct scratch *sc, uint64_t id)
 {
 	LOCKED(&sc->lock);
-	struct file *f = by_id(sc, id);
+	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return;
 	f->retired = true;
-	forget_name(sc, f);
+	scratch_drop_name(sc, f);
 }
 
-bool scratch_left(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name)
+bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name)
 {
 	LOCKED(&sc->lock);
-	for (struct file *f = sc->first; f; f = f->next) {
+	for (struct scratch_file *f = sc->first; f; f = f->next) {
 		if (f->told || f->open > 0 || f->closed_ms == 0)
 			continue;
-		if (f->closed_ms + SCRATCH_LEFT_MS > now_ms) {
-			if (f->closed_ms + SCRATCH_LEFT_MS < *next_ms)
-				*next_ms = f->closed_ms + SCRATCH_LEFT_MS;
+		if (f->closed_ms + SCRATCH_LEFTOVER_MS > now_ms) {
+			if (f->closed_ms + SCRATCH_LEFTOVER_MS < *next_ms)
+				*next_ms = f->closed_ms + SCRATCH_LEFTOVER_MS;
 			continue;
 		}
 		f->told = true;

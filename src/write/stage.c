@@ -7,10 +7,10 @@
 #include <errno.h>
 
 /* Room for bytes around a value: a BOM, CR LF. */
-#define AROUND 16
+#define STAGE_MARGIN 16
 
 /* The length as a JSON string: the room it takes on the disk. */
-static size_t quoted_size(const char *p, size_t n)
+static size_t json_quoted_size(const char *p, size_t n)
 {
 	size_t size = n;
 	for (size_t i = 0; i < n; i++) {
@@ -28,7 +28,7 @@ int stage_init(struct stage *st, const struct value_form *form, struct span show
 	*st = (struct stage){.form = form, .bytes = BUF_INIT, .dirty = truncated};
 	if (!truncated)
 		buf_addspan(&st->bytes, shown);
-	st->quoted = quoted_size(st->bytes.p, st->bytes.n);
+	st->quoted = json_quoted_size(st->bytes.p, st->bytes.n);
 	return buf_err(&st->bytes);
 }
 
@@ -38,7 +38,7 @@ void stage_release(struct stage *st)
 }
 
 /* EINTR must not stick: an interrupted caller tries again. */
-static int stage_refuse(struct stage *st, int rc)
+static int stage_fail(struct stage *st, int rc)
 {
 	st->refused = rc == -EINTR ? 0 : rc;
 	st->dirty = st->wrote = false;
@@ -48,7 +48,7 @@ static int stage_refuse(struct stage *st, int rc)
 }
 
 /* Fills up to `size` with NUL. */
-static int grow_stage(struct stage *st, size_t size)
+static int stage_grow(struct stage *st, size_t size)
 {
 	if (size <= st->bytes.n)
 		return 0;
@@ -57,7 +57,7 @@ static int grow_stage(struct stage *st, size_t size)
 	if (!to)
 		return -ENOMEM;
 	memset(to, 0, more);
-	st->quoted += quoted_size(to, more);
+	st->quoted += json_quoted_size(to, more);
 	st->bytes.n = size;
 	return 0;
 }
@@ -69,31 +69,31 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 		return st->refused;
 	if (bytes.n == 0)
 		return 0;
-	uint64_t limit = st->form->limit + AROUND;
+	uint64_t limit = st->form->limit + STAGE_MARGIN;
 	if (off > limit || bytes.n > limit - off) {
 		*ret_why = "too long";
-		return stage_refuse(st, -EFBIG);
+		return stage_fail(st, -EFBIG);
 	}
 	bool gap = off > st->bytes.n;
 	bool first = st->bytes.n == 0 && off == 0 && !st->wrote;
-	int rc = grow_stage(st, (size_t)off + bytes.n);
+	int rc = stage_grow(st, (size_t)off + bytes.n);
 	if (rc < 0)
-		return stage_refuse(st, rc);
-	st->quoted -= quoted_size(st->bytes.p + off, bytes.n);
+		return stage_fail(st, rc);
+	st->quoted -= json_quoted_size(st->bytes.p + off, bytes.n);
 	memcpy(st->bytes.p + off, bytes.p, bytes.n);
-	st->quoted += quoted_size(bytes.p, bytes.n);
+	st->quoted += json_quoted_size(bytes.p, bytes.n);
 	st->dirty = st->wrote = true;
 	if (st->reached < (size_t)off + bytes.n)
 		st->reached = (size_t)off + bytes.n;
 	struct span written = {st->bytes.p, st->reached};
 	/* A table is checked as a whole: checking all of it for each piece would be quadratic. */
 	if (!gap && !st->form->is_table)
-		rc = value_prefix(st->form, written, ret_why);
+		rc = value_check_prefix(st->form, written, ret_why);
 	/* A NUL may be a gap that is filled later: the commit checks it. */
 	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
 		rc = 0;
 	if (rc < 0)
-		return stage_refuse(st, rc);
+		return stage_fail(st, rc);
 	*ret_whole = first && value_is_line(st->form, bytes);
 	return 0;
 }
@@ -102,16 +102,16 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 {
 	if (st->refused)
 		return st->refused;
-	if (size > st->form->limit + AROUND) {
+	if (size > st->form->limit + STAGE_MARGIN) {
 		*ret_why = "too long";
-		return stage_refuse(st, -EFBIG);
+		return stage_fail(st, -EFBIG);
 	}
 	if (size == st->bytes.n)
 		return 0;
-	int rc = grow_stage(st, (size_t)size);
+	int rc = stage_grow(st, (size_t)size);
 	if (rc < 0)
-		return stage_refuse(st, rc);
-	st->quoted -= quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);
+		return stage_fail(st, rc);
+	st->quoted -= json_quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);
 	st->bytes.n = (size_t)size;
 	if (st->reached > st->bytes.n)
 		st->reached = st->bytes.n;
@@ -119,10 +119,10 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 	return 0;
 }
 
-void stage_settle(struct stage *st, int verdict)
+void stage_finish(struct stage *st, int verdict)
 {
 	if (verdict < 0)
-		stage_refuse(st, verdict);
+		stage_fail(st, verdict);
 	else {
 		st->dirty = st->wrote = false;
 		st->reached = 0;

@@ -9,15 +9,15 @@
 #include <errno.h>
 
 /* Bytes that may surround a value: a BOM, CR LF. */
-#define AROUND 5
+#define VALUE_MARGIN 5
 
-static int value_refuse(int rc, const char *why, const char **ret_why)
+static int value_fail(int rc, const char *why, const char **ret_why)
 {
 	*ret_why = why;
 	return rc;
 }
 
-static struct span without_bom(struct span s)
+static struct span skip_bom(struct span s)
 {
 	if (s.n >= 3 && memcmp(s.p, "\xef\xbb\xbf", 3) == 0)
 		return (struct span){s.p + 3, s.n - 3};
@@ -26,7 +26,7 @@ static struct span without_bom(struct span s)
 
 /* Drops one trailing newline and every CR before it, or at the end. A text is shown with a newline at its end, so a CR
  * before it would be lost when the text is read and written back. */
-static struct span value_without_newline(struct span s)
+static struct span value_trim_newline(struct span s)
 {
 	if (s.n > 0 && s.p[s.n - 1] == '\n')
 		s.n--;
@@ -36,7 +36,7 @@ static struct span value_without_newline(struct span s)
 }
 
 /* The number of bytes of an incomplete character at the end: the next write may complete it. */
-static size_t open_end(struct span s)
+static size_t incomplete_char_size(struct span s)
 {
 	for (size_t k = 1; k <= 3 && k <= s.n; k++) {
 		unsigned char c = (unsigned char)s.p[s.n - k];
@@ -53,21 +53,21 @@ static size_t open_end(struct span s)
 	return 0;
 }
 
-int value_prefix(const struct value_form *form, struct span text, const char **ret_why)
+int value_check_prefix(const struct value_form *form, struct span text, const char **ret_why)
 {
 	/* No continuation can make the text short enough. For a value that is trimmed only the whole text can tell. */
-	if (text.n > form->limit + AROUND ||
-	    (!form->is_trimmed && value_without_newline(without_bom(text)).n > form->limit))
-		return value_refuse(-EFBIG, "too long", ret_why);
+	if (text.n > form->limit + VALUE_MARGIN ||
+	    (!form->is_trimmed && value_trim_newline(skip_bom(text)).n > form->limit))
+		return value_fail(-EFBIG, "too long", ret_why);
 	if (memchr(text.p, '\0', text.n))
-		return value_refuse(-EINVAL, "has a NUL byte", ret_why);
-	struct span sure = {text.p, text.n - open_end(text)};
+		return value_fail(-EINVAL, "has a NUL byte", ret_why);
+	struct span sure = {text.p, text.n - incomplete_char_size(text)};
 	if (utf8_prefix(sure) != sure.n)
-		return value_refuse(-EINVAL, "is not UTF-8", ret_why);
+		return value_fail(-EINVAL, "is not UTF-8", ret_why);
 	if (form->is_line && text.n > 0) {
 		const char *line = memchr(text.p, '\n', text.n);
 		if (line && line + 1 < text.p + text.n)
-			return value_refuse(-EINVAL, "a label is one line", ret_why);
+			return value_fail(-EINVAL, "a label is one line", ret_why);
 	}
 	return 0;
 }
@@ -97,7 +97,7 @@ static void value_add_lines(struct span s, struct buf *out)
 }
 
 /* Each run of CR and LF becomes one space. */
-static void add_one_line(struct span s, struct buf *out)
+static void value_add_one_line(struct span s, struct buf *out)
 {
 	bool in_run = false;
 	for (size_t i = 0; i < s.n; i++) {
@@ -112,7 +112,7 @@ static void add_one_line(struct span s, struct buf *out)
 
 static size_t parse_label(struct span s, struct buf *out)
 {
-	s = value_without_newline(s);
+	s = value_trim_newline(s);
 	if (space_trim(s).n == 0)
 		s.n = 0;
 	buf_addspan(out, s);
@@ -122,7 +122,7 @@ static size_t parse_label(struct span s, struct buf *out)
 static size_t parse_name(struct span s, struct buf *out)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
-	add_one_line(value_without_newline(s), &line);
+	value_add_one_line(value_trim_newline(s), &line);
 	s = space_trim(buf_span(&line));
 	buf_addspan(out, s);
 	if (buf_err(&line))
@@ -132,7 +132,7 @@ static size_t parse_name(struct span s, struct buf *out)
 
 static size_t parse_summary(struct span s, struct buf *out)
 {
-	s = value_without_newline(s);
+	s = value_trim_newline(s);
 	value_add_lines(s, out);
 	return s.n;
 }
@@ -159,16 +159,16 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 {
 	size_t before = out->n;
 	if (text.n > 0) {
-		int rc = value_prefix(form, text, ret_why);
+		int rc = value_check_prefix(form, text, ret_why);
 		if (rc < 0)
 			return rc;
-		if (open_end(text) > 0)
-			return value_refuse(-EINVAL, "is not UTF-8", ret_why);
-		if (form->parse(without_bom(text), out) > form->limit)
-			return value_refuse(-EFBIG, "too long", ret_why);
+		if (incomplete_char_size(text) > 0)
+			return value_fail(-EINVAL, "is not UTF-8", ret_why);
+		if (form->parse(skip_bom(text), out) > form->limit)
+			return value_fail(-EFBIG, "too long", ret_why);
 	}
 	if (out->n == before && form->cannot_clear)
-		return value_refuse(-EINVAL, form->cannot_clear, ret_why);
+		return value_fail(-EINVAL, form->cannot_clear, ret_why);
 	return buf_err(out);
 }
 
@@ -179,9 +179,9 @@ int value_check_label(struct span text, const char **ret_why)
 	if (rc < 0)
 		return rc;
 	if (value.n == 0)
-		return value_refuse(-EINVAL, "a label is not only white space", ret_why);
+		return value_fail(-EINVAL, "a label is not only white space", ret_why);
 	if (!span_eq(buf_span(&value), text))
-		return value_refuse(-EINVAL, "a label neither begins with a byte order mark nor ends in a line break",
-		                    ret_why);
+		return value_fail(-EINVAL, "a label neither begins with a byte order mark nor ends in a line break",
+		                  ret_why);
 	return 0;
 }

@@ -109,7 +109,7 @@ static int step(struct stage *st, struct model *m, struct feed *f)
 		if (st->refused)
 			return st->refused;
 		rc = judge(st->form, buf_span(&st->bytes), &value);
-		stage_settle(st, rc);
+		stage_finish(st, rc);
 		m->changed = false;
 	}
 	}

@@ -139,9 +139,9 @@ static void contents(void **state)
 	assert_int_equal(scratch_write(sc, 99, span_of("x"), 0), -ESTALE);
 	assert_int_equal(scratch_read(sc, 99, 0, 1, &b), -ESTALE);
 	assert_int_equal(scratch_resize(sc, 99, 0), -ESTALE);
-	assert_int_equal(scratch_hold(sc, 99), -ESTALE);
-	scratch_drop(sc, 99);
-	scratch_retire(sc, 99);
+	assert_int_equal(scratch_ref(sc, 99), -ESTALE);
+	scratch_unref(sc, 99);
+	scratch_detach(sc, 99);
 }
 
 static void limits(void **state)
@@ -196,15 +196,15 @@ static void unlinked(void **state)
 	struct scratch_attr a;
 	uint64_t id = made(sc, DIR_A, "a");
 
-	assert_int_equal(scratch_hold(sc, id), 0);
-	assert_int_equal(scratch_hold(sc, id), 0);
+	assert_int_equal(scratch_ref(sc, id), 0);
+	assert_int_equal(scratch_ref(sc, id), 0);
 	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("a")), 0);
 	assert_int_equal(found(sc, DIR_A, "a"), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("late"), 0), 0);
 	assert_bytes(sc, id, span_of("late"));
-	scratch_drop(sc, id);
+	scratch_unref(sc, id);
 	assert_bytes(sc, id, span_of("late"));
-	scratch_drop(sc, id);
+	scratch_unref(sc, id);
 	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
 }
 
@@ -231,13 +231,13 @@ static void retired(void **state)
 	uint64_t id = made(sc, DIR_A, "tmp");
 
 	assert_int_equal(scratch_write(sc, id, span_of("value"), 0), 0);
-	assert_int_equal(scratch_hold(sc, id), 0);
-	scratch_retire(sc, id);
+	assert_int_equal(scratch_ref(sc, id), 0);
+	scratch_detach(sc, id);
 	assert_int_equal(found(sc, DIR_A, "tmp"), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("late"), 0), -EIO);
 	assert_int_equal(scratch_resize(sc, id, 0), -EIO);
 	assert_bytes(sc, id, span_of("value"));
-	scratch_drop(sc, id);
+	scratch_unref(sc, id);
 	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
 }
 
@@ -276,21 +276,21 @@ static void left(void **state)
 
 	uint64_t notes = made(sc, DIR_A, "notes"), gone = made(sc, DIR_A, "gone");
 	assert_int_equal(scratch_create(sc, DIR_A, span_of("link"), S_IFLNK | 0777, 7, 8, "x", &a), 0);
-	assert_int_equal(scratch_hold(sc, notes), 0);
-	assert_int_equal(scratch_hold(sc, gone), 0);
-	assert_false(scratch_left(sc, INT64_MAX, &next, &dir, &name));
+	assert_int_equal(scratch_ref(sc, notes), 0);
+	assert_int_equal(scratch_ref(sc, gone), 0);
+	assert_false(scratch_next_leftover(sc, INT64_MAX, &next, &dir, &name));
 	assert_true(next == INT64_MAX);
-	scratch_drop(sc, notes);
-	scratch_drop(sc, gone);
+	scratch_unref(sc, notes);
+	scratch_unref(sc, gone);
 	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("gone")), 0);
-	assert_false(scratch_left(sc, now + SCRATCH_LEFT_MS - 1, &next, &dir, &name));
-	assert_true(next >= now + SCRATCH_LEFT_MS && next < INT64_MAX);
+	assert_false(scratch_next_leftover(sc, now + SCRATCH_LEFTOVER_MS - 1, &next, &dir, &name));
+	assert_true(next >= now + SCRATCH_LEFTOVER_MS && next < INT64_MAX);
 	assert_int_equal(scratch_rename(sc, DIR_A, span_of("notes"), DIR_B, span_of("moved")), 0);
-	assert_true(scratch_left(sc, next, &next, &dir, &name));
+	assert_true(scratch_next_leftover(sc, next, &next, &dir, &name));
 	assert_true(dir == DIR_B && span_is(buf_span(&name), "moved"));
-	scratch_hold(sc, notes);
-	scratch_drop(sc, notes);
-	assert_false(scratch_left(sc, INT64_MAX, &next, &dir, &name));
+	scratch_ref(sc, notes);
+	scratch_unref(sc, notes);
+	assert_false(scratch_next_leftover(sc, INT64_MAX, &next, &dir, &name));
 }
 
 int main(void)

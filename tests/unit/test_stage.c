@@ -89,7 +89,7 @@ static void whole_line(void **state)
 	/* Written once more from the beginning it is not known to be all. */
 	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
 	assert_false(whole);
-	stage_settle(&st, 0);
+	stage_finish(&st, 0);
 	assert_false(st.dirty || st.wrote);
 	assert_bytes(&st, SPAN_LIT("new\n"));
 }
@@ -143,7 +143,7 @@ static void over_with_newline(void **state)
 	put(&st, "yz\n", 0);
 	assert_int_equal(resize(&st, 3), 0);
 	assert_bytes(&st, SPAN_LIT("yz\n"));
-	stage_settle(&st, 0);
+	stage_finish(&st, 0);
 	assert_refused(&st, "two\n", 3, -EINVAL);
 }
 
@@ -253,7 +253,7 @@ static void settled(void **state)
 
 	(void)state;
 	put(&st, "a", 0);
-	stage_settle(&st, -ENOSPC);
+	stage_finish(&st, -ENOSPC);
 	assert_int_equal(st.refused, -ENOSPC);
 	assert_int_equal(st.bytes.n, 0);
 	assert_int_equal(put_bytes(&st, SPAN_LIT("a"), 0, &whole), -ENOSPC);
@@ -268,7 +268,7 @@ static void interrupted(void **state)
 
 	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
-	stage_settle(&st, -EINTR);
+	stage_finish(&st, -EINTR);
 	assert_int_equal(st.refused, 0);
 	assert_false(st.wrote);
 	assert_bytes(&st, SPAN_LIT(""));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be written, checked early (value_prefix) and whole (value_parse). */
+/* What may be written, checked early (value_check_prefix) and whole (value_parse). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void assert_refused(const struct value_form *kind, struct span text, int 
 static int prefix(const struct value_form *kind, struct span text)
 {
 	const char *why = NULL;
-	int rc = value_prefix(kind, text, &why);
+	int rc = value_check_prefix(kind, text, &why);
 
 	assert_true((rc < 0) == (why != NULL));
 	return rc;

@@ -9,11 +9,11 @@
 
 #include "sessionfs/session/session.h"
 
-struct edit_writer;
+struct edit_builder;
 struct edit;
 
 /* Appends the records of a change to the writer's output. Only edit_make calls it. */
-typedef int edit_records(struct edit_writer *w, const struct edit *e, bool again);
+typedef int edit_records(struct edit_builder *w, const struct edit *e, bool again);
 
 edit_records edit_labels; /* one or more labels set or cleared */
 edit_records edit_name;   /* the session's name; empty clears */

@@ -42,8 +42,8 @@ int scratch_unlink(struct scratch *sc, node_t dir, struct span name);
 int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_dir, struct span to_name);
 
 /* Counts an opener: an unlinked file is freed with its last one. */
-int scratch_hold(struct scratch *sc, uint64_t id);
-void scratch_drop(struct scratch *sc, uint64_t id);
+int scratch_ref(struct scratch *sc, uint64_t id);
+void scratch_unref(struct scratch *sc, uint64_t id);
 
 /* File contents, or a link's target. Appends at most n bytes from off. */
 int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct buf *out);
@@ -56,14 +56,14 @@ int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir);
 bool scratch_is_synced(struct scratch *sc, uint64_t id);
 /* How long a file may stay closed before it counts as left: editors are done with theirs sooner. */
 #ifdef SESSIONFS_SMALL_LIMITS
-#define SCRATCH_LEFT_MS 1000
+#define SCRATCH_LEFTOVER_MS 1000
 #else
-#define SCRATCH_LEFT_MS 60000
+#define SCRATCH_LEFTOVER_MS 60000
 #endif
 /* The next file that was left, each once; links never are. If false, *next_ms (CLOCK_MONOTONIC) is lowered to when
  * there may be one. */
-bool scratch_left(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name);
+bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name);
 /* The file became the value of a writable name: it loses its own, later writes fail. */
-void scratch_retire(struct scratch *sc, uint64_t id);
+void scratch_detach(struct scratch *sc, uint64_t id);
 
 #endif

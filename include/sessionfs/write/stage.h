@@ -32,6 +32,6 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why);
 
 /* Takes the verdict of a commit. On success the stage is clean and can be written again. On refusal its bytes are
  * dropped. After -EINTR they are dropped, too, but the same bytes can be written again. */
-void stage_settle(struct stage *st, int verdict);
+void stage_finish(struct stage *st, int verdict);
 
 #endif

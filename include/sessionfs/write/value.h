@@ -26,7 +26,7 @@ extern const struct value_form form_table;   /* labels.tsv */
 
 /* Judges the beginning of a text: 0, or -EFBIG or -EINVAL with the reason in *ret_why (static text) if no continuation
  * can make it valid. */
-int value_prefix(const struct value_form *form, struct span text, const char **ret_why);
+int value_check_prefix(const struct value_form *form, struct span text, const char **ret_why);
 
 /* Judges the whole and appends the value: without BOM and final newline, line ends as \n, a label or
  * name trimmed. Empty: clears, where that can be. Errors as above. */
