@@ -153,7 +153,7 @@ failing_alloc := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(failing_alloc) $(fa
 $(failing_alloc): private linking += $(allocs:%=-Wl,--wrap=%)
 
 # Sessions that are replaced before they are read.
-$(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_clock -Wl,--wrap=kept_make
+$(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_clock -Wl,--wrap=cached_facts_read
 
 # Days that go by in between.
 $(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release

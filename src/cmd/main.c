@@ -384,7 +384,7 @@ static int act_secrets(struct parts *parts, const char *source)
 	struct facts *facts;
 	int rc = facts_open(parts->catalog, &parts->budget, &facts);
 	if (rc == 0) {
-		rc = facts_all(facts, &all);
+		rc = facts_get(facts, &all);
 		if (rc == 0)
 			rc = table_secrets(all, &rows);
 		if (rc == 0)

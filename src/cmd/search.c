@@ -69,7 +69,7 @@ static void add_marked(struct printing *p, struct span text)
 {
 	struct span mark;
 	size_t at = 0;
-	while (p->how->style == CLI_SEARCH_COLOURED && query_mark(p->query, text, at, &mark)) {
+	while (p->how->style == CLI_SEARCH_COLOURED && query_next_match(p->query, text, at, &mark)) {
 		size_t begin = (size_t)(mark.p - text.p);
 		add_harmless((struct span){text.p + at, begin - at}, &p->text);
 		search_add_part(p, COLOUR_BOLD_RED, mark);
@@ -151,7 +151,7 @@ static int print_entries(struct printing *p, struct searches *s, const struct an
 		rc = answer_text(s, h, FOUND_ROWS, i, &row);
 		if (rc < 0)
 			break;
-		answer_cells(buf_span(&row), cells);
+		answer_split_row(buf_span(&row), cells);
 		if (json) {
 			add_object(p, cells, answer_at(h, i).title, &p->text);
 		} else {
@@ -175,7 +175,7 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 	const struct answer *h;
 	struct query *q;
 	uint64_t number;
-	int rc = searches_number(s, span_of(how->text), &number, why);
+	int rc = searches_get_number(s, span_of(how->text), &number, why);
 	rc = rc < 0 ? rc : query_parse(span_of(how->text), clock_ms(CLOCK_REALTIME), &q);
 	if (rc < 0)
 		return rc;
@@ -185,18 +185,18 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 		bool is_table = how->style == CLI_SEARCH_ENTRIES || how->style == CLI_SEARCH_JSON;
 		bool any = answer_size(h, is_table ? FOUND_ROWS : FOUND_HITS) > 0;
 		bool is_whole = how->style == CLI_SEARCH_PLAIN && !how->root && how->lines == HIT_LINES &&
-		                how->entries >= SEARCH_MOST;
+		                how->entries >= SEARCH_ENTRIES_MAX;
 		rc = is_table   ? print_entries(&p, s, h)
 		     : is_whole ? print_plain(s, h, out)
-		                : answer_each(s, h, how->lines, how->entries, print_line, &p);
+		                : answer_each_best_line(s, h, how->lines, how->entries, print_line, &p);
 		fflush(out);
 		if (rc == 0 && messages)
 			fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,
 			        p.sessions == 1 ? "session" : "sessions",
-			        answer_count(h) == SEARCH_MOST || p.lines + HIT_LINES > SEARCH_MOST
+			        answer_count(h) == SEARCH_ENTRIES_MAX || p.lines + HIT_LINES > SEARCH_ENTRIES_MAX
 			            ? "; there may be more"
 			            : "");
-		rc = rc < 0 ? rc : answer_missed(h);
+		rc = rc < 0 ? rc : answer_missed_error(h);
 		rc = rc < 0 ? rc : any && (is_table || is_whole || p.lines > 0);
 		answer_put(h);
 	}

@@ -8,7 +8,7 @@
 
 /* Up to the end of one session: the number of entries, of those whose lines are in hits.txt, and where its texts end.
  */
-struct part {
+struct answer_part {
 	size_t count, fits;
 	uint64_t ends[FOUND_TEXTS];
 };
@@ -19,16 +19,17 @@ struct answer {
 	_Atomic int missed; /* as of the last request */
 	struct query *query;
 	struct session_hits **v;
-	struct part *parts; /* of each session */
+	struct answer_part *parts; /* of each session */
 	size_t n;
 };
 
 /* ---- making ---- */
 
-static int by_rank(const void *a, const void *b)
+static int answer_rank_cmp(const void *a, const void *b)
 {
 	const struct session_hits *x = *(struct session_hits *const *)a, *y = *(struct session_hits *const *)b;
-	return rank_cmp((struct rank){x->modified, x->file}, (struct rank){y->modified, y->file});
+	return session_rank_cmp((struct session_rank){x->modified, x->file},
+	                        (struct session_rank){y->modified, y->file});
 }
 
 static void answer_free(struct answer *h)
@@ -79,22 +80,22 @@ static struct answer *answer_new(const struct search *a)
 }
 
 /* The first entries count, as many as an answer has, and of hits.txt those of them whose lines fit. */
-static void add_up(struct answer *h)
+static void answer_sum_sizes(struct answer *h)
 {
-	struct part sum = {.ends[FOUND_ROWS] = strlen(ROWS_HEADING)};
+	struct answer_part sum = {.ends[FOUND_ROWS] = strlen(ROWS_HEADING)};
 	uint64_t lines = 0;
 	for (size_t i = 0; i < h->n; i++) {
 		const struct found_list *f = &h->v[i]->found;
-		size_t n = f->n < SEARCH_MOST - sum.count ? f->n : SEARCH_MOST - sum.count, fit = n;
-		while (fit > 0 && lines + f->v[fit - 1].lines > SEARCH_MOST)
+		size_t n = f->n < SEARCH_ENTRIES_MAX - sum.count ? f->n : SEARCH_ENTRIES_MAX - sum.count, fit = n;
+		while (fit > 0 && lines + f->v[fit - 1].lines > SEARCH_ENTRIES_MAX)
 			fit--;
 		if (sum.fits < sum.count)
 			fit = 0; /* there are none behind the first that does not fit */
 		sum.count += n;
 		sum.fits += fit;
-		lines += found_begin(f, fit).lines;
-		sum.ends[FOUND_HITS] += found_begin(f, fit).ends[FOUND_HITS];
-		sum.ends[FOUND_ROWS] += found_begin(f, n).ends[FOUND_ROWS];
+		lines += found_entry_begin(f, fit).lines;
+		sum.ends[FOUND_HITS] += found_entry_begin(f, fit).ends[FOUND_HITS];
+		sum.ends[FOUND_ROWS] += found_entry_begin(f, n).ends[FOUND_ROWS];
 		h->parts[i] = sum;
 	}
 }
@@ -104,14 +105,14 @@ int answer_make(struct searches *s, struct search *a, struct answer **ret)
 	struct answer *h = answer_new(a);
 	if (!h)
 		return -ENOMEM;
-	qsort(h->v, h->n, sizeof *h->v, by_rank);
+	qsort(h->v, h->n, sizeof *h->v, answer_rank_cmp);
 	if (a->answer && h->n == a->answer->n && (h->n == 0 || memcmp(h->v, a->answer->v, h->n * sizeof *h->v) == 0)) {
 		atomic_store(&a->answer->missed, a->missed);
 		answer_free(h);
 		*ret = answer_get(a->answer);
 		return 0;
 	}
-	add_up(h);
+	answer_sum_sizes(h);
 	h->version = atomic_fetch_add(&s->version, 1) + 1;
 	*ret = h;
 	return 0;
@@ -124,7 +125,7 @@ uint64_t answer_version(const struct answer *h)
 	return h->version;
 }
 
-int answer_missed(const struct answer *h)
+int answer_missed_error(const struct answer *h)
 {
 	return atomic_load(&h->missed);
 }
@@ -164,7 +165,7 @@ struct answer_entry answer_at(const struct answer *h, size_t i)
 /* ---- reading ---- */
 
 /* Makes what is shown of entries of one session again, for a read. */
-struct again {
+struct answer_rereader {
 	struct searches *s;
 	const struct session_hits *f;
 	const struct query *query;
@@ -172,7 +173,7 @@ struct again {
 	struct matcher *matcher;
 };
 
-static void answer_again_release(struct again *g)
+static void answer_reread_release(struct answer_rereader *g)
 {
 	if (g->matcher)
 		matcher_close(g->matcher);
@@ -180,7 +181,7 @@ static void answer_again_release(struct again *g)
 		catalog_session_put(g->s->catalog, g->session);
 }
 
-static int again_begin(struct again *g)
+static int answer_reread_begin(struct answer_rereader *g)
 {
 	if (g->session)
 		return 0;
@@ -198,7 +199,8 @@ static void answer_add_slice(struct span s, uint64_t begin, uint64_t off, uint64
 }
 
 /* Appends n bytes from `off` on of the text of a session. */
-static int answer_read_session(struct again *g, enum found_text text, uint64_t off, uint64_t n, struct buf *out)
+static int answer_read_session(struct answer_rereader *g, enum found_text text, uint64_t off, uint64_t n,
+                               struct buf *out)
 {
 	const struct found_list *f = &g->f->found;
 	if (!f->not_kept) {
@@ -209,10 +211,10 @@ static int answer_read_session(struct again *g, enum found_text text, uint64_t o
 	size_t want = out->n + (size_t)n;
 	for (size_t i = 0; rc == 0 && out->n < want && i < f->n; i++) {
 		struct found_list made CLEANUP(found_release) = {0};
-		uint32_t begin = found_begin(f, i).ends[text], end = f->v[i].ends[text], lines;
+		uint32_t begin = found_entry_begin(f, i).ends[text], end = f->v[i].ends[text], lines;
 		if (off >= end)
 			continue;
-		rc = again_begin(g);
+		rc = answer_reread_begin(g);
 		rc = rc < 0 ? rc : match_show(g->matcher, g->session, f->v[i].entry, f, made.texts, &lines);
 		if (rc == 0 && made.texts[text].n != end - begin)
 			rc = -ESTALE;
@@ -238,7 +240,8 @@ int answer_read(struct searches *s, const struct answer *h, enum found_text text
 	for (size_t i = 0; i < h->n && rc == 0 && off < end; i++) {
 		uint64_t to = h->parts[i].ends[text] < end ? h->parts[i].ends[text] : end;
 		if (off < to) {
-			struct again g CLEANUP(answer_again_release) = {.s = s, .f = h->v[i], .query = h->query};
+			struct answer_rereader g CLEANUP(answer_reread_release) = {
+			    .s = s, .f = h->v[i], .query = h->query};
 			rc = answer_read_session(&g, text, off - begin, to - off, out);
 			off = to;
 		}
@@ -250,13 +253,14 @@ int answer_read(struct searches *s, const struct answer *h, enum found_text text
 int answer_text(struct searches *s, const struct answer *h, enum found_text text, size_t i, struct buf *out)
 {
 	size_t k;
-	struct again g CLEANUP(answer_again_release) = {.s = s, .f = answer_find(h, i, &k), .query = h->query};
-	uint32_t begin = found_begin(&g.f->found, k).ends[text];
+	struct answer_rereader g CLEANUP(answer_reread_release) = {
+	    .s = s, .f = answer_find(h, i, &k), .query = h->query};
+	uint32_t begin = found_entry_begin(&g.f->found, k).ends[text];
 	int rc = answer_read_session(&g, text, begin, g.f->found.v[k].ends[text] - begin, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 
-void answer_cells(struct span row, struct span ret[ROW_CELLS])
+void answer_split_row(struct span row, struct span ret[ROW_CELLS])
 {
 	const char *p = row.p, *end = row.p + row.n;
 	for (int i = 0; i < ROW_CELLS; i++) {
@@ -268,38 +272,39 @@ void answer_cells(struct span row, struct span ret[ROW_CELLS])
 
 /* ---- line by line ---- */
 
-struct each {
+struct answer_each_arg {
 	int (*fn)(void *arg, const struct answer_line *line);
 	void *arg;
 	struct answer_line line;
 };
 
-static int each_line(void *arg, const struct hit *hit)
+static int answer_each_line(void *arg, const struct hit *hit)
 {
-	struct each *e = arg;
+	struct answer_each_arg *e = arg;
 	e->line.hit = hit;
 	return e->fn(e->arg, &e->line);
 }
 
-int answer_each(struct searches *s, const struct answer *h, size_t lines, size_t entries,
-                int (*fn)(void *arg, const struct answer_line *line), void *arg)
+int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries,
+                          int (*fn)(void *arg, const struct answer_line *line), void *arg)
 {
-	struct each e = {.fn = fn, .arg = arg};
+	struct answer_each_arg e = {.fn = fn, .arg = arg};
 	size_t begin = 0;
 	int rc = 0;
 	for (size_t i = 0; i < h->n && rc == 0 && begin < entries; i++) {
 		const struct found_list *f = &h->v[i]->found;
-		struct again g CLEANUP(answer_again_release) = {.s = s, .f = h->v[i], .query = h->query};
+		struct answer_rereader g CLEANUP(answer_reread_release) = {.s = s, .f = h->v[i], .query = h->query};
 		size_t end = lines == HIT_LINES ? h->parts[i].fits : h->parts[i].count;
 		e.line.project = f->project;
 		e.line.stem = f->stem;
 		end = end < entries ? end : entries;
 		for (size_t k = 0; rc == 0 && begin + k < end; k++) {
-			if (f->v[k].lines == found_begin(f, k).lines)
+			if (f->v[k].lines == found_entry_begin(f, k).lines)
 				continue;
-			rc = again_begin(&g);
+			rc = answer_reread_begin(&g);
 			if (rc == 0)
-				rc = match_hits(g.matcher, g.session, f->v[k].entry, lines, each_line, &e);
+				rc = match_each_hit_line(g.matcher, g.session, f->v[k].entry, lines, answer_each_line,
+				                         &e);
 		}
 		begin = h->parts[i].count;
 	}

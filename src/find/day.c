@@ -6,7 +6,7 @@
 
 enum { HOUR = 60 * 60, DAY = 24 * HOUR };
 
-static time_t noon_utc(struct day d)
+static time_t day_noon_utc(struct day d)
 {
 	struct tm tm = {.tm_year = d.year - 1900, .tm_mon = d.month - 1, .tm_mday = d.day, .tm_hour = 12};
 
@@ -34,7 +34,7 @@ struct day day_at(int64_t ms)
 struct day day_plus(struct day d, int days)
 {
 	struct tm tm = {0};
-	time_t t = noon_utc(d) + (time_t)days * DAY;
+	time_t t = day_noon_utc(d) + (time_t)days * DAY;
 
 	gmtime_r(&t, &tm);
 	return day_of(&tm);
@@ -51,11 +51,11 @@ bool day_is_valid(struct day d)
 int64_t day_begin(struct day d)
 {
 	/* No zone is further than this from UTC. */
-	time_t low = noon_utc(d) - 2 * DAY, high = noon_utc(d) + 2 * DAY;
+	time_t low = day_noon_utc(d) - 2 * DAY, high = day_noon_utc(d) + 2 * DAY;
 
 	while (low < high) {
 		time_t middle = low + (high - low) / 2;
-		if (noon_utc(day_at_second(middle)) < noon_utc(d))
+		if (day_noon_utc(day_at_second(middle)) < day_noon_utc(d))
 			low = middle + 1;
 		else
 			high = middle;

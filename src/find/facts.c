@@ -12,21 +12,21 @@
 #include <math.h>
 
 /* How often to start again because a session was replaced while it was read. */
-#define MOST_TRIES 8
+#define FACTS_TRIES_MAX 8
 
 /* Keep facts for 10 s after use: a walk of by-date/ needs them on every lookup. */
-#define IN_USE_NS (UINT64_C(1000000000) * LIMIT(10, 1))
+#define FACTS_KEEP_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* Set in the serial of a list that lacks a session: the next list may have it. */
-#define LACKING (UINT64_C(1) << 63)
+#define SERIAL_INCOMPLETE (UINT64_C(1) << 63)
 /* The share of the budget that rows of files.tsv may take: half of what a keeper may have undisturbed. */
-#define FILES_SHARE (2 * BUDGET_OWN)
+#define FILES_BUDGET_DIVISOR (2 * BUDGET_OWN)
 
-struct list {
+struct fact_list_impl {
 	struct fact_list shown; /* first member: callers have a pointer to it */
 	struct facts *facts;
 	_Atomic unsigned refs;
-	uint64_t known;     /* the catalog's serial; 0: ask anew */
-	struct kept **kept; /* of each in `v`, by rising slot */
+	uint64_t known;             /* the catalog's serial; 0: ask anew */
+	struct cached_facts **kept; /* of each in `v`, by rising slot */
 	struct fact *v;
 	size_t memory;                               /* guarded by the lock of `facts`, once others have the list */
 	_Atomic(struct groups *) groups[GROUP_KEYS]; /* NULL: not made yet */
@@ -38,19 +38,19 @@ struct facts {
 	struct budget_client keeper;
 	struct lock lock; /* guards what follows */
 	pthread_cond_t made;
-	struct list *last;      /* NULL: none, or let go */
-	uint64_t used_at;       /* budget_clock */
-	bool making;            /* some thread makes the next one */
-	struct doubles doubles; /* of `last`; that thread's */
-	struct hash_key secret; /* for the numbers of labels; does not change */
+	struct fact_list_impl *last;    /* NULL: none, or let go */
+	uint64_t used_at;               /* budget_clock */
+	bool making;                    /* some thread makes the next one */
+	struct duplicate_table doubles; /* of `last`; that thread's */
+	struct hash_key secret;         /* for the numbers of labels; does not change */
 };
 
-static void facts_list_release(struct list *l)
+static void facts_list_release(struct fact_list_impl *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) > 1)
 		return;
 	for (size_t i = 0; i < l->shown.n; i++)
-		kept_release(l->kept[i]);
+		cached_facts_release(l->kept[i]);
 	for (size_t i = 0; i < GROUP_KEYS; i++)
 		groups_free(atomic_load(&l->groups[i]));
 	free(l->kept);
@@ -58,7 +58,7 @@ static void facts_list_release(struct list *l)
 	free(l);
 }
 
-static struct list *list_hold(struct list *l)
+static struct fact_list_impl *facts_list_ref(struct fact_list_impl *l)
 {
 	if (l)
 		atomic_fetch_add(&l->refs, 1);
@@ -71,18 +71,18 @@ static uint64_t facts_oldest_use(void *arg)
 {
 	struct facts *f = arg;
 	LOCKED(&f->lock);
-	return f->last && budget_clock() - f->used_at > IN_USE_NS ? f->used_at : BUDGET_NOTHING;
+	return f->last && budget_clock() - f->used_at > FACTS_KEEP_NS ? f->used_at : BUDGET_NOTHING;
 }
 
 /* Makes `next` (or NULL) the last list, and takes over the caller's reference. */
-static void set_last(struct facts *f, struct list *next)
+static void facts_set_last(struct facts *f, struct fact_list_impl *next)
 {
 	lock_acquire(&f->lock);
-	struct list *before = f->last;
+	struct fact_list_impl *before = f->last;
 	f->last = next;
 	f->used_at = budget_clock();
 	if (!next && !f->making)
-		doubles_release(&f->doubles);
+		duplicates_release(&f->doubles);
 	atomic_store(&f->keeper.used, next ? next->memory : 0);
 	lock_release(&f->lock);
 	facts_list_release(before);
@@ -90,7 +90,7 @@ static void set_last(struct facts *f, struct list *next)
 
 static void facts_evict(void *arg)
 {
-	set_last(arg, NULL);
+	facts_set_last(arg, NULL);
 }
 
 int facts_open(struct catalog *catalog, struct budget *budget, struct facts **ret)
@@ -116,7 +116,7 @@ void facts_close(struct facts *f)
 		return;
 	budget_unregister(f->budget, &f->keeper);
 	facts_list_release(f->last);
-	doubles_release(&f->doubles);
+	duplicates_release(&f->doubles);
 	pthread_cond_destroy(&f->made);
 	lock_destroy(&f->lock);
 	free(f);
@@ -125,33 +125,33 @@ void facts_close(struct facts *f)
 /* --- reading ---------------------------------------------------------------------- */
 
 /* One attempt to make a list: the sessions of the catalog, and their facts as far as they are read. */
-struct round {
+struct facts_refresh {
 	struct facts *facts;
 	struct catalog *catalog;
 	struct slot_state *states;
-	struct kept **kept; /* one for each; NULL: not read */
-	uint32_t *wanted;   /* those to be read */
+	struct cached_facts **kept; /* one for each; NULL: not read */
+	uint32_t *wanted;           /* those to be read */
 	size_t n, n_wanted;
-	struct files_room room;
+	struct file_rows_budget room;
 	uint64_t serial;
 	_Atomic int missed;
 	atomic_bool gone; /* a session was replaced meanwhile */
 };
 
-static void round_release(struct round *r)
+static void facts_refresh_release(struct facts_refresh *r)
 {
 	for (size_t i = 0; i < r->n && r->kept; i++)
-		kept_release(r->kept[i]);
+		cached_facts_release(r->kept[i]);
 	free(r->kept);
 	free(r->wanted);
 	free(r->states);
-	*r = (struct round){0};
+	*r = (struct facts_refresh){0};
 }
 
 /* By the name of the file, which begins with the day, then by path. */
-static int by_name(const void *pa, const void *pb, void *arg)
+static int session_file_cmp(const void *pa, const void *pb, void *arg)
 {
-	const struct round *r = arg;
+	const struct facts_refresh *r = arg;
 	const char *a = r->states[*(const uint32_t *)pa].file, *b = r->states[*(const uint32_t *)pb].file;
 	const char *a_slash = strrchr(a, '/'), *b_slash = strrchr(b, '/');
 	int order = strcmp(a_slash ? a_slash + 1 : a, b_slash ? b_slash + 1 : b);
@@ -159,13 +159,13 @@ static int by_name(const void *pa, const void *pb, void *arg)
 }
 
 /* Shares the facts of unchanged sessions with the list before. Both are in the order of slots. */
-static void share(struct round *r, const struct list *before)
+static void facts_reuse_unchanged(struct facts_refresh *r, const struct fact_list_impl *before)
 {
 	size_t k = 0, n = before ? before->shown.n : 0;
 	for (size_t i = 0; i < r->n; i++) {
 		while (k < n && before->kept[k]->slot < r->states[i].slot)
 			k++;
-		if (k < n && kept_is_of(before->kept[k], &r->states[i])) {
+		if (k < n && cached_facts_match(before->kept[k], &r->states[i])) {
 			r->kept[i] = before->kept[k];
 			atomic_fetch_add(&r->kept[i]->refs, 1);
 			r->room.used += r->kept[i]->of.files.n;
@@ -175,17 +175,18 @@ static void share(struct round *r, const struct list *before)
 	}
 	/* The oldest are read first: an entry of several mostly counts for the one where it is seen first. */
 	if (r->n_wanted)
-		qsort_r(r->wanted, r->n_wanted, sizeof *r->wanted, by_name, r);
+		qsort_r(r->wanted, r->n_wanted, sizeof *r->wanted, session_file_cmp, r);
 }
 
-static int read_one(void *arg, size_t k)
+static int facts_read_session(void *arg, size_t k)
 {
-	struct round *r = arg;
+	struct facts_refresh *r = arg;
 	uint32_t i = r->wanted[k];
-	struct kept *before = r->kept[i], *made = NULL;
-	int rc = deferred_take(kept_make(r->catalog, r->states[i].slot, before, &r->facts->doubles, &r->room, &made));
+	struct cached_facts *before = r->kept[i], *made = NULL;
+	int rc = deferred_take(
+	    cached_facts_read(r->catalog, r->states[i].slot, before, &r->facts->doubles, &r->room, &made));
 	if (rc < 0) {
-		kept_release(made);
+		cached_facts_release(made);
 		made = NULL;
 	}
 	if (rc == -EINTR)
@@ -198,7 +199,7 @@ static int read_one(void *arg, size_t k)
 	}
 	if (before)
 		atomic_fetch_sub(&r->room.used, before->of.files.n);
-	kept_release(before);
+	cached_facts_release(before);
 	r->kept[i] = made;
 	if (rc == -ESTALE)
 		atomic_store(&r->gone, true);
@@ -210,32 +211,32 @@ static int read_one(void *arg, size_t k)
 }
 
 /* 0; 1 if nothing has changed since the list before; or a negative errno. After -EINTR, what was read can be used. */
-static int round_run(struct round *r, struct facts *f, const struct list *before)
+static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const struct fact_list_impl *before)
 {
-	*r = (struct round){.facts = f, .catalog = f->catalog, .serial = before ? before->known : 0};
+	*r = (struct facts_refresh){.facts = f, .catalog = f->catalog, .serial = before ? before->known : 0};
 	int missed = catalog_list_states(f->catalog, &r->serial, &r->states, &r->n);
 	if (missed == -EINTR)
 		return missed;
 	if (missed == 0 && !r->states)
 		return 1;
 	atomic_store(&r->missed, missed);
-	r->room.most = f->budget->limit / FILES_SHARE;
-	r->kept = calloc(r->n + 1, sizeof(struct kept *));
+	r->room.most = f->budget->limit / FILES_BUDGET_DIVISOR;
+	r->kept = calloc(r->n + 1, sizeof(struct cached_facts *));
 	r->wanted = calloc(r->n + 1, sizeof *r->wanted);
 	if (!r->states || !r->kept || !r->wanted)
 		return -ENOMEM;
 	if (!before)
-		doubles_release(&f->doubles);
-	share(r, before);
+		duplicates_release(&f->doubles);
+	facts_reuse_unchanged(r, before);
 	/* What counts elsewhere is known when all are read; where it is not as it was taken to be, all is made again.
 	 */
 	for (int tries = 0, rc;; tries++) {
-		rc = parallel_for(r->n_wanted, read_one, r);
-		if (tries == MOST_TRIES)
+		rc = parallel_for(r->n_wanted, facts_read_session, r);
+		if (tries == FACTS_TRIES_MAX)
 			atomic_store(&r->gone, true);
-		if (rc < 0 || tries == MOST_TRIES)
+		if (rc < 0 || tries == FACTS_TRIES_MAX)
 			return rc;
-		rc = doubles_find(&f->doubles, r->kept, r->states, r->n, r->wanted, &r->n_wanted);
+		rc = duplicates_find(&f->doubles, r->kept, r->states, r->n, r->wanted, &r->n_wanted);
 		if (rc < 0 || r->n_wanted == 0)
 			return rc;
 	}
@@ -243,7 +244,7 @@ static int round_run(struct round *r, struct facts *f, const struct list *before
 
 /* --- lists ------------------------------------------------------------------------- */
 
-int rank_cmp(struct rank a, struct rank b)
+int session_rank_cmp(struct session_rank a, struct session_rank b)
 {
 	if (isnan(a.modified) != isnan(b.modified))
 		return isnan(a.modified) ? 1 : -1;
@@ -252,10 +253,11 @@ int rank_cmp(struct rank a, struct rank b)
 	return strcmp(a.file, b.file);
 }
 
-static int fact_cmp(const void *pa, const void *pb)
+static int session_fact_cmp(const void *pa, const void *pb)
 {
 	const struct fact *a = pa, *b = pb;
-	return rank_cmp((struct rank){a->of->modified, a->file}, (struct rank){b->of->modified, b->file});
+	return session_rank_cmp((struct session_rank){a->of->modified, a->file},
+	                        (struct session_rank){b->of->modified, b->file});
 }
 
 /* Adds up what counts for the session in usage.tsv. */
@@ -273,14 +275,15 @@ static void fact_count(struct catalog *c, struct fact *f)
 }
 
 /* The list of all sessions that were read. NULL without memory. */
-static struct list *list_make(struct round *r)
+static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 {
-	struct list *l = calloc(1, sizeof *l);
+	struct fact_list_impl *l = calloc(1, sizeof *l);
 	if (!l)
 		return NULL;
-	*l = (struct list){.facts = r->facts, .refs = 1, .memory = sizeof *l + doubles_memory(&r->facts->doubles)};
+	*l = (struct fact_list_impl){
+	    .facts = r->facts, .refs = 1, .memory = sizeof *l + duplicates_memory(&r->facts->doubles)};
 	l->v = calloc(r->n + 1, sizeof *l->v);
-	l->kept = calloc(r->n + 1, sizeof(struct kept *));
+	l->kept = calloc(r->n + 1, sizeof(struct cached_facts *));
 	if (!l->v || !l->kept) {
 		facts_list_release(l);
 		return NULL;
@@ -289,7 +292,7 @@ static struct list *list_make(struct round *r)
 	int deferred = deferred_push();
 	for (size_t i = 0; i < r->n; i++) {
 		const struct slot_state *s = &r->states[i];
-		struct kept *kept = r->kept[i];
+		struct cached_facts *kept = r->kept[i];
 		if (!kept)
 			continue;
 		l->v[n] = (struct fact){
@@ -309,35 +312,36 @@ static struct list *list_make(struct round *r)
 		l->memory += sizeof *l->v + sizeof *l->kept + kept->memory;
 		r->kept[i] = NULL;
 	}
-	qsort(l->v, n, sizeof *l->v, fact_cmp);
+	qsort(l->v, n, sizeof *l->v, session_fact_cmp);
 	int missed = deferred_pop(deferred, atomic_load(&r->missed));
 	bool lacks = missed || atomic_load(&r->gone);
 	l->known = lacks ? 0 : r->serial;
-	l->shown = (struct fact_list){lacks ? LACKING | budget_clock() : l->known, missed, n, l->v, r->catalog};
+	l->shown =
+	    (struct fact_list){lacks ? SERIAL_INCOMPLETE | budget_clock() : l->known, missed, n, l->v, r->catalog};
 	return l;
 }
 
 /* The current list: `before`, whose reference it takes over, or a new one. A session that is replaced whenever it is
  * read is left out after some attempts; the next call tries again. */
-static int facts_renew(struct facts *f, struct list *before, struct list **ret)
+static int facts_list_refresh(struct facts *f, struct fact_list_impl *before, struct fact_list_impl **ret)
 {
 	for (int tries = 0;; tries++) {
-		struct round r CLEANUP(round_release) = {0};
-		int rc = round_run(&r, f, before);
+		struct facts_refresh r CLEANUP(facts_refresh_release) = {0};
+		int rc = facts_refresh_run(&r, f, before);
 		if (rc == 1) {
 			*ret = before;
 			return 0;
 		}
 		if (rc == -EINTR)
 			atomic_store(&r.missed, rc);
-		struct list *next = rc == 0 || (rc == -EINTR && r.kept) ? list_make(&r) : NULL;
+		struct fact_list_impl *next = rc == 0 || (rc == -EINTR && r.kept) ? facts_list_build(&r) : NULL;
 		facts_list_release(before);
 		/* What was read is lost, and with it what was right. */
 		f->doubles.settled &= next != NULL;
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
-		set_last(f, f->doubles.stale ? NULL : list_hold(next));
-		if (rc < 0 || !atomic_load(&r.gone) || tries + 1 == MOST_TRIES) {
+		facts_set_last(f, f->doubles.stale ? NULL : facts_list_ref(next));
+		if (rc < 0 || !atomic_load(&r.gone) || tries + 1 == FACTS_TRIES_MAX) {
 			*ret = next;
 			return rc;
 		}
@@ -347,20 +351,20 @@ static int facts_renew(struct facts *f, struct list *before, struct list **ret)
 
 /* --- all of them ----------------------------------------------------------------------- */
 
-int facts_all(struct facts *f, const struct fact_list **ret)
+int facts_get(struct facts *f, const struct fact_list **ret)
 {
-	struct list *before = NULL, *now = NULL;
+	struct fact_list_impl *before = NULL, *now = NULL;
 	lock_acquire(&f->lock);
 	int rc = lock_wait_while(&f->lock, &f->made, &f->making);
 	if (rc == 0) {
 		f->making = true;
-		before = list_hold(f->last);
+		before = facts_list_ref(f->last);
 	}
 	lock_release(&f->lock);
 	if (rc < 0)
 		return rc;
 
-	rc = facts_renew(f, before, &now);
+	rc = facts_list_refresh(f, before, &now);
 
 	lock_acquire(&f->lock);
 	f->making = false;
@@ -376,10 +380,10 @@ int facts_all(struct facts *f, const struct fact_list **ret)
 	return 0;
 }
 
-const struct fact_list *facts_known(struct facts *f, uint64_t serial)
+const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial)
 {
 	LOCKED(&f->lock);
-	struct list *l = serial && f->last && f->last->known == serial ? list_hold(f->last) : NULL;
+	struct fact_list_impl *l = serial && f->last && f->last->known == serial ? facts_list_ref(f->last) : NULL;
 	if (l)
 		f->used_at = budget_clock();
 	return l ? &l->shown : NULL;
@@ -387,7 +391,7 @@ const struct fact_list *facts_known(struct facts *f, uint64_t serial)
 
 void facts_release(const struct fact_list *list)
 {
-	facts_list_release((struct list *)list);
+	facts_list_release((struct fact_list_impl *)list);
 }
 
 uint64_t facts_serial(struct facts *f)
@@ -399,7 +403,7 @@ uint64_t facts_serial(struct facts *f)
 
 const struct groups *facts_groups(const struct fact_list *list, enum group_key key)
 {
-	struct list *l = (struct list *)list;
+	struct fact_list_impl *l = (struct fact_list_impl *)list;
 	struct groups *made = atomic_load(&l->groups[key]), *other = NULL;
 	if (made)
 		return made;

@@ -18,26 +18,26 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#define FIRST_BATCH 32
+#define SEARCH_FIRST_BATCH 32
 /* How often to start again because a session was replaced during the search. */
-#define ROUNDS 3
+#define SEARCH_ROUNDS_MAX 3
 /* The texts of hits are kept, so that reading them needs no index, while those of a query take at most this share of
  * the budget. So many entries are searched for at a time. */
-#define TEXT_SHARE 4
-#define STEP 256
+#define TEXT_BUDGET_DIVISOR 4
+#define SEARCH_STEP 256
 
 /* The session with which the answer is full: those after it do not count. */
-struct limit {
+struct row_cutoff {
 	bool is_set;
-	struct rank at;
+	struct session_rank at;
 };
 
-struct batch {
+struct search_batch {
 	struct searches *s;
 	struct search *a;
 	struct slot_state *all; /* the sessions of the rows */
-	struct row **v;
-	struct limit limit;
+	struct search_row **v;
+	struct row_cutoff limit;
 	struct lock lock; /* guards the idle matchers */
 	struct matcher *idle[PARALLEL_THREADS_MAX];
 	size_t n_idle;
@@ -63,7 +63,7 @@ void session_hits_put(struct session_hits *f)
 	free(f);
 }
 
-static void session_hits_put_held(struct session_hits **f)
+static void cleanup_session_hits(struct session_hits **f)
 {
 	session_hits_put(*f);
 }
@@ -77,23 +77,23 @@ size_t session_hits_memory(const struct session_hits *f)
 }
 
 /* The bytes of the texts that are kept. */
-static uint64_t gather_kept(const struct found_list *f)
+static uint64_t found_text_bytes(const struct found_list *f)
 {
 	return f->texts[FOUND_HITS].n + f->texts[FOUND_ROWS].n + f->texts[FOUND_NAMES].n;
 }
 
 /* ---- rows ---- */
 
-static void row_drop(struct row *r)
+static void search_row_release(struct search_row *r)
 {
 	session_hits_put(r->hits);
 	r->hits = NULL;
 }
 
 /* The row of a session. It takes over what is still true of `before` (or NULL), and its hits. */
-static struct row gather_row(const struct slot_state *now, struct row *before, const struct query *q)
+static struct search_row search_row_new(const struct slot_state *now, struct search_row *before, const struct query *q)
 {
-	struct row r = {.slot = now->slot};
+	struct search_row r = {.slot = now->slot};
 	if (before) {
 		r = *before;
 		before->hits = NULL;
@@ -101,10 +101,10 @@ static struct row gather_row(const struct slot_state *now, struct row *before, c
 		if (r.size != (uint64_t)now->size || !time_is_same(r.mtime, now->mtime) ||
 		    !time_is_same(r.ctime, now->ctime)) {
 			r.is_ranked = false;
-			if (r.state == ROW_FOUND && query_is_local(q) && !r.hits->undated)
+			if (r.state == ROW_FOUND && query_verdict_is_final(q) && !r.hits->undated)
 				r.state = ROW_GROWN;
 			if (r.state != ROW_GROWN) {
-				row_drop(&r);
+				search_row_release(&r);
 				/* Bytes before `scanned` hold no match, and appending cannot change that. */
 				r.state = ROW_NEW;
 			}
@@ -118,20 +118,20 @@ static struct row gather_row(const struct slot_state *now, struct row *before, c
 }
 
 /* Makes a row for each session that exists now. Both lists are in the order of slots. */
-static int renew_rows(struct search *a, const struct slot_state *all, size_t n)
+static int search_renew_rows(struct search *a, const struct slot_state *all, size_t n)
 {
 	size_t old = 0;
-	struct row *rows = calloc(n + 1, sizeof *rows);
+	struct search_row *rows = calloc(n + 1, sizeof *rows);
 	if (!rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		while (old < a->n && a->rows[old].slot < all[i].slot)
-			row_drop(&a->rows[old++]);
+			search_row_release(&a->rows[old++]);
 		bool is_known = old < a->n && a->rows[old].slot == all[i].slot;
-		rows[i] = gather_row(&all[i], is_known ? &a->rows[old++] : NULL, a->query);
+		rows[i] = search_row_new(&all[i], is_known ? &a->rows[old++] : NULL, a->query);
 	}
 	while (old < a->n)
-		row_drop(&a->rows[old++]);
+		search_row_release(&a->rows[old++]);
 	free(a->rows);
 	a->rows = rows;
 	a->n = n;
@@ -140,55 +140,55 @@ static int renew_rows(struct search *a, const struct slot_state *all, size_t n)
 
 /* ---- where the answer is full ---- */
 
-static struct rank rank_of(const struct row *r)
+static struct session_rank row_rank(const struct search_row *r)
 {
-	return (struct rank){r->modified, r->file};
+	return (struct session_rank){r->modified, r->file};
 }
 
-static int gather_row_cmp(const void *a, const void *b)
+static int search_row_cmp(const void *a, const void *b)
 {
-	return rank_cmp(rank_of(*(struct row *const *)a), rank_of(*(struct row *const *)b));
+	return session_rank_cmp(row_rank(*(struct search_row *const *)a), row_rank(*(struct search_row *const *)b));
 }
 
-static bool is_behind(const struct limit *limit, const struct row *r)
+static bool row_is_past_cutoff(const struct row_cutoff *limit, const struct search_row *r)
 {
-	return limit->is_set && r->is_ranked && rank_cmp(rank_of(r), limit->at) > 0;
+	return limit->is_set && r->is_ranked && session_rank_cmp(row_rank(r), limit->at) > 0;
 }
 
 /* Finds the limit, and drops the hits of sessions after it. `v` has room for all rows. */
-static struct limit gather_find_limit(struct search *a, struct row **v)
+static struct row_cutoff search_find_cutoff(struct search *a, struct search_row **v)
 {
-	struct limit limit = {0};
+	struct row_cutoff limit = {0};
 	uint64_t entries = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < a->n; i++)
 		if (a->rows[i].state == ROW_FOUND && a->rows[i].hits->found.n > 0)
 			v[n++] = &a->rows[i];
-	qsort(v, n, sizeof *v, gather_row_cmp);
+	qsort(v, n, sizeof *v, search_row_cmp);
 	for (size_t i = 0; i < n; i++) {
 		if (limit.is_set) {
-			row_drop(v[i]);
+			search_row_release(v[i]);
 			v[i]->state = ROW_MAYBE;
 			continue;
 		}
 		entries += v[i]->hits->found.n;
-		if (entries >= SEARCH_MOST)
-			limit = (struct limit){true, rank_of(v[i])};
+		if (entries >= SEARCH_ENTRIES_MAX)
+			limit = (struct row_cutoff){true, row_rank(v[i])};
 	}
 	return limit;
 }
 
-static int gather_slot_cmp(const void *slot, const void *row)
+static int search_slot_cmp(const void *slot, const void *row)
 {
-	uint32_t a = *(const uint32_t *)slot, b = ((const struct row *)row)->slot;
+	uint32_t a = *(const uint32_t *)slot, b = ((const struct search_row *)row)->slot;
 	return (a > b) - (a < b);
 }
 
 /* Sets when each session was modified, from a list of all sessions. */
-static void rank_rows(struct search *a, const struct fact_list *list)
+static void search_rank_rows(struct search *a, const struct fact_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		struct row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, gather_slot_cmp);
+		struct search_row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, search_slot_cmp);
 		if (!r)
 			continue;
 		r->modified = list->v[i].of->modified;
@@ -199,7 +199,7 @@ static void rank_rows(struct search *a, const struct fact_list *list)
 /* ---- looking at one session ---- */
 
 /* A thread has a matcher to itself while it searches a session. */
-static struct matcher *take_matcher(struct batch *b, int *ret_err)
+static struct matcher *batch_get_matcher(struct search_batch *b, int *ret_err)
 {
 	struct matcher *m = NULL;
 	lock_acquire(&b->lock);
@@ -210,13 +210,13 @@ static struct matcher *take_matcher(struct batch *b, int *ret_err)
 	return *ret_err < 0 ? NULL : m;
 }
 
-static ssize_t read_raw(void *arg, void *p, size_t n, uint64_t off)
+static ssize_t read_raw_bytes(void *arg, void *p, size_t n, uint64_t off)
 {
 	return opened_pread(arg, p, n, off);
 }
 
 /* Scans the raw bytes that were not scanned before. */
-static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r)
+static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struct search_row *r)
 {
 	const struct source_path place = {catalog_resolver(b->s->catalog), r->file};
 	struct resolved got = RESOLVED_INIT;
@@ -227,11 +227,11 @@ static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r
 		rc = opened_new(place.resolver, &got, &file);
 	if (rc < 0)
 		return rc;
-	const struct match_file raw = {read_raw, file};
+	const struct match_file raw = {read_raw_bytes, file};
 	/* The earlier scan may have seen only the first part of that line. */
 	rc = opened_find_line_start(file, r->scanned, UINT64_MAX, &from);
 	if (rc == 0)
-		rc = match_may(m, &raw, from, &at);
+		rc = match_next_candidate(m, &raw, from, &at);
 	opened_put(file);
 	if (rc < 0)
 		return rc;
@@ -241,7 +241,7 @@ static int look_at_bytes(const struct batch *b, struct matcher *m, struct row *r
 }
 
 /* Copies earlier hits so that the search can go on behind them. */
-static int copy_hits(const struct found_list *from, struct found_list *to)
+static int found_list_copy(const struct found_list *from, struct found_list *to)
 {
 	int rc = 0;
 	to->not_kept = from->not_kept;
@@ -259,18 +259,19 @@ static int copy_hits(const struct found_list *from, struct found_list *to)
 
 /* Searches the session from entry `from` on, until it alone would fill an answer. The texts are kept while there is
  * room. */
-static int search_from(struct batch *b, struct matcher *m, const struct session *x, uint32_t from,
-                       struct session_hits *f)
+static int session_search_from(struct search_batch *b, struct matcher *m, const struct session *x, uint32_t from,
+                               struct session_hits *f)
 {
 	uint64_t claimed = 0;
 	int rc = 0;
-	while (rc == 0 && from < session_count(x) && f->found.n < SEARCH_MOST) {
-		size_t most = f->found.n + STEP < SEARCH_MOST ? f->found.n + STEP : SEARCH_MOST;
-		uint64_t before = gather_kept(&f->found);
+	while (rc == 0 && from < session_count(x) && f->found.n < SEARCH_ENTRIES_MAX) {
+		size_t most =
+		    f->found.n + SEARCH_STEP < SEARCH_ENTRIES_MAX ? f->found.n + SEARCH_STEP : SEARCH_ENTRIES_MAX;
+		uint64_t before = found_text_bytes(&f->found);
 		rc = match_session(m, x, from, most, &f->found, &from, &f->undated);
-		uint64_t more = gather_kept(&f->found) - before;
+		uint64_t more = found_text_bytes(&f->found) - before;
 		claimed += more;
-		if (atomic_fetch_add(&b->texts, more) + more <= b->s->budget->limit / TEXT_SHARE)
+		if (atomic_fetch_add(&b->texts, more) + more <= b->s->budget->limit / TEXT_BUDGET_DIVISOR)
 			continue;
 		atomic_fetch_sub(&b->texts, claimed);
 		claimed = 0;
@@ -284,9 +285,9 @@ static int search_from(struct batch *b, struct matcher *m, const struct session 
 	return rc;
 }
 
-static int look_inside(struct batch *b, struct matcher *m, const struct session *x, struct row *r)
+static int row_search_session(struct search_batch *b, struct matcher *m, const struct session *x, struct search_row *r)
 {
-	struct session_hits *f CLEANUP(session_hits_put_held) = calloc(1, sizeof *f);
+	struct session_hits *f CLEANUP(cleanup_session_hits) = calloc(1, sizeof *f);
 	const struct slot_state *of = &b->all[r - b->a->rows];
 	if (!f)
 		return -ENOMEM;
@@ -296,14 +297,14 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	f->found.project = of->project_name;
 	f->found.stem = of->stem;
 	f->file = of->file;
-	f->modified = fact_time(render_modified(x));
+	f->modified = info_time_ms(render_modified(x));
 	int rc = render_title(x, &f->title);
 	if (rc < 0)
 		return rc;
 	r->modified = f->modified;
 	r->is_ranked = true;
-	if (is_behind(&b->limit, r)) {
-		row_drop(r);
+	if (row_is_past_cutoff(&b->limit, r)) {
+		search_row_release(r);
 		r->state = ROW_MAYBE;
 		return 0;
 	}
@@ -316,49 +317,49 @@ static int look_inside(struct batch *b, struct matcher *m, const struct session 
 	                                    session_id(x),
 	                                    {f->title.p, f->title.n - 1},
 	                                    span_of(state ? state : "")};
-	if (query_wants_session(b->a->query, &asked)) {
+	if (query_may_match_session(b->a->query, &asked)) {
 		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
 		/* Earlier hits still hold if the new lines moved no entry and no label. */
 		const struct session_hits *before = r->state == ROW_GROWN ? r->hits : NULL;
 		if (before && before->relinks == session_relink_count(x) && before->marks == session_label_serial(x) &&
 		    before->entries <= session_count(x)) {
 			from = before->entries;
-			rc = copy_hits(&before->found, &f->found);
+			rc = found_list_copy(&before->found, &f->found);
 		}
 		if (rc == 0)
-			rc = search_from(b, m, x, from, f);
+			rc = session_search_from(b, m, x, from, f);
 		if (rc < 0)
 			return rc;
 	}
-	row_drop(r);
+	search_row_release(r);
 	r->hits = f;
 	f = NULL;
 	r->state = ROW_FOUND;
 	return 0;
 }
 
-static int look_at_session(struct batch *b, struct matcher *m, struct row *r)
+static int row_update(struct search_batch *b, struct matcher *m, struct search_row *r)
 {
 	struct session *x;
-	int rc = r->state == ROW_NEW ? look_at_bytes(b, m, r) : 0;
+	int rc = r->state == ROW_NEW ? row_scan_bytes(b, m, r) : 0;
 	if (rc < 0 || r->state == ROW_NONE)
 		return rc;
 	rc = catalog_session_get(b->s->catalog, r->slot, &x);
 	if (rc < 0)
 		return rc;
-	rc = look_inside(b, m, x, r);
+	rc = row_search_session(b, m, x, r);
 	catalog_session_put(b->s->catalog, x);
 	return rc;
 }
 
-static int gather_work(void *arg, size_t i)
+static int search_row_work(void *arg, size_t i)
 {
-	struct batch *b = arg;
+	struct search_batch *b = arg;
 	int rc;
-	struct matcher *m = take_matcher(b, &rc);
+	struct matcher *m = batch_get_matcher(b, &rc);
 	if (!m)
 		return rc;
-	rc = deferred_take(look_at_session(b, m, b->v[i]));
+	rc = deferred_take(row_update(b, m, b->v[i]));
 	lock_acquire(&b->lock);
 	b->idle[b->n_idle++] = m;
 	lock_release(&b->lock);
@@ -370,7 +371,7 @@ static int gather_work(void *arg, size_t i)
 	}
 	if (rc != -ESTALE && rc != -ENOENT)
 		return rc;
-	row_drop(b->v[i]);
+	search_row_release(b->v[i]);
 	b->v[i]->state = ROW_NONE;
 	b->v[i]->scanned = 0;
 	b->v[i]->ctime = (struct timespec){0}; /* differs from any file's: the row is made anew */
@@ -380,61 +381,62 @@ static int gather_work(void *arg, size_t i)
 
 /* ---- all of them ---- */
 
-static int newest_first(const void *a, const void *b)
+static int row_newest_first_cmp(const void *a, const void *b)
 {
-	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	const struct search_row *x = *(struct search_row *const *)a, *y = *(struct search_row *const *)b;
 	if (x->is_ranked != y->is_ranked)
 		return x->is_ranked ? -1 : 1;
 	if (x->is_ranked)
-		return rank_cmp(rank_of(x), rank_of(y));
+		return session_rank_cmp(row_rank(x), row_rank(y));
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
 
 /* Searches the sessions that may count, the newest first, until none is left. */
-static int gather_all(struct batch *b)
+static int search_pending_rows(struct search_batch *b)
 {
 	struct search *a = b->a;
-	struct row **v CLEANUP_FREE = b->v = calloc(a->n + 1, sizeof *v);
+	struct search_row **v CLEANUP_FREE = b->v = calloc(a->n + 1, sizeof *v);
 	int rc = v ? 0 : -ENOMEM;
-	for (size_t most = FIRST_BATCH; rc == 0; most *= 2) {
+	for (size_t most = SEARCH_FIRST_BATCH; rc == 0; most *= 2) {
 		size_t n = 0;
-		b->limit = gather_find_limit(a, v);
+		b->limit = search_find_cutoff(a, v);
 		for (size_t i = 0; i < a->n; i++) {
-			const struct row *r = &a->rows[i];
-			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking && !is_behind(&b->limit, r))
+			const struct search_row *r = &a->rows[i];
+			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking &&
+			    !row_is_past_cutoff(&b->limit, r))
 				v[n++] = &a->rows[i];
 		}
 		if (n == 0)
 			return 0;
-		qsort(v, n, sizeof *v, newest_first);
-		rc = parallel_for(n < most ? n : most, gather_work, b);
+		qsort(v, n, sizeof *v, row_newest_first_cmp);
+		rc = parallel_for(n < most ? n : most, search_row_work, b);
 	}
 	return rc;
 }
 
-static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
+static int search_update_once(struct searches *s, struct search *a, bool *ret_gone)
 {
 	struct slot_state *all CLEANUP_FREE = NULL;
-	struct batch b = {.s = s, .a = a};
+	struct search_batch b = {.s = s, .a = a};
 	uint64_t serial = 0;
 	size_t n;
 	int missed = catalog_list_states(s->catalog, &serial, &all, &n);
 	if (!all || (missed && !error_is_about_file(missed)))
 		return missed;
-	int rc = renew_rows(a, all, n);
+	int rc = search_renew_rows(a, all, n);
 	if (rc < 0)
 		return rc;
 	b.all = all;
 	atomic_init(&b.missed, missed);
 	for (size_t i = 0; i < a->n; i++)
-		b.texts += a->rows[i].hits ? gather_kept(&a->rows[i].hits->found) : 0;
+		b.texts += a->rows[i].hits ? found_text_bytes(&a->rows[i].hits->found) : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
 	/* The order of the sessions, if it is known. */
-	const struct fact_list *list = facts_known(s->facts, serial);
+	const struct fact_list *list = facts_get_cached(s->facts, serial);
 	if (list)
-		rank_rows(a, list);
+		search_rank_rows(a, list);
 	facts_release(list);
-	rc = gather_all(&b);
+	rc = search_pending_rows(&b);
 	while (b.n_idle > 0)
 		matcher_close(b.idle[--b.n_idle]);
 	lock_destroy(&b.lock);
@@ -443,11 +445,11 @@ static int gather_once(struct searches *s, struct search *a, bool *ret_gone)
 	return rc;
 }
 
-int gather(struct searches *s, struct search *a)
+int search_update_rows(struct searches *s, struct search *a)
 {
 	bool gone = true;
 	int rc = 0;
-	for (int round = 0; rc == 0 && gone && round < ROUNDS; round++)
-		rc = gather_once(s, a, &gone);
+	for (int round = 0; rc == 0 && gone && round < SEARCH_ROUNDS_MAX; round++)
+		rc = search_update_once(s, a, &gone);
 	return rc;
 }

@@ -18,19 +18,19 @@
 #define LINK_TITLE_CHARACTERS 60
 #define ALLOCATED 16 /* what malloc needs for itself */
 
-enum naming {
-	NAME_TIME,     /* HH.MM TITLE */
-	NAME_DAY_TIME, /* DAY HH.MM TITLE */
-	NAME_NUMBER,   /* NNNN WHAT TEXT */
+enum link_naming {
+	LINK_NAME_TIME,     /* HH.MM TITLE */
+	LINK_NAME_DAY_TIME, /* DAY HH.MM TITLE */
+	LINK_NAME_NUMBER,   /* NNNN WHAT TEXT */
 };
 
 /* `i` is the number of a link of the session: 0, or that of a label. */
-struct key {
+struct group_key_ops {
 	size_t (*links)(const struct session_facts *of); /* how many of the session are in any group */
 	/* The number of the group, which must always stand for the same name. */
 	uint64_t (*number)(const struct fact *f, size_t i);
 	void (*add_name)(const struct fact *f, size_t i, struct buf *out);
-	enum naming naming;
+	enum link_naming naming;
 };
 
 /* No day that JavaScript knows is further from 1970. */
@@ -39,12 +39,12 @@ _Static_assert(2 * DAYS_BEFORE < UINT64_C(1) << GROUP_NUMBER_BITS, "a day has a 
 _Static_assert(NODE_SLOT_BITS <= GROUP_NUMBER_BITS, "a project has a number");
 
 /* Of a session that has a time. */
-static size_t dated_links(const struct session_facts *of)
+static size_t date_link_count(const struct session_facts *of)
 {
 	return of->date != NO_DATE;
 }
 
-static uint64_t date_number(const struct fact *f, size_t i)
+static uint64_t date_group_number(const struct fact *f, size_t i)
 {
 	(void)i;
 	return (uint64_t)((int64_t)f->of->date + DAYS_BEFORE);
@@ -58,7 +58,7 @@ static void date_add_name(const struct fact *f, size_t i, struct buf *out)
 	buf_adds(out, day);
 }
 
-static uint64_t project_number(const struct fact *f, size_t i)
+static uint64_t project_group_number(const struct fact *f, size_t i)
 {
 	(void)i;
 	return f->project_number;
@@ -70,12 +70,12 @@ static void project_add_name(const struct fact *f, size_t i, struct buf *out)
 	buf_adds(out, f->project);
 }
 
-static size_t label_links(const struct session_facts *of)
+static size_t label_link_count(const struct session_facts *of)
 {
 	return of->n_labels;
 }
 
-static uint64_t label_number(const struct fact *f, size_t i)
+static uint64_t label_group_number(const struct fact *f, size_t i)
 {
 	return f->of->labels[i].number;
 }
@@ -85,28 +85,28 @@ static void label_add_name(const struct fact *f, size_t i, struct buf *out)
 	name_encode("", f->of->labels[i].text, "", out);
 }
 
-static const struct key keys[GROUP_KEYS] = {
-    [GROUP_BY_DATE] = {dated_links, date_number, date_add_name, NAME_TIME},
-    [GROUP_BY_PROJECT] = {dated_links, project_number, project_add_name, NAME_DAY_TIME},
-    [GROUP_BY_LABEL] = {label_links, label_number, label_add_name, NAME_NUMBER},
+static const struct group_key_ops keys[GROUP_KEYS] = {
+    [GROUP_BY_DATE] = {date_link_count, date_group_number, date_add_name, LINK_NAME_TIME},
+    [GROUP_BY_PROJECT] = {date_link_count, project_group_number, project_add_name, LINK_NAME_DAY_TIME},
+    [GROUP_BY_LABEL] = {label_link_count, label_group_number, label_add_name, LINK_NAME_NUMBER},
 };
 
 /* Appends the name of link `n` of its group, counted from 1, and what tells it from equal ones. */
-static void add_link_name(const struct fact *f, const struct group_link *l, enum naming naming, size_t n,
+static void add_link_name(const struct fact *f, const struct group_link *l, enum link_naming naming, size_t n,
                           const char *tail, struct buf *out)
 {
 	struct span text =
-	    naming == NAME_NUMBER ? f->of->labels[l->label].name : utf8_first(f->of->title, LINK_TITLE_CHARACTERS);
+	    naming == LINK_NAME_NUMBER ? f->of->labels[l->label].name : utf8_first(f->of->title, LINK_TITLE_CHARACTERS);
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	char at[16] = "";
 	struct tm tm;
-	if (naming == NAME_NUMBER)
+	if (naming == LINK_NAME_NUMBER)
 		buf_addf(&prefix, "%04zu ", n);
-	if (naming == NAME_DAY_TIME) {
+	if (naming == LINK_NAME_DAY_TIME) {
 		date_add_name(f, 0, &prefix);
 		buf_addc(&prefix, ' ');
 	}
-	if (naming != NAME_NUMBER && date_local(f->of->created, &tm))
+	if (naming != LINK_NAME_NUMBER && date_local(f->of->created, &tm))
 		strftime(at, sizeof at, "%H.%M ", &tm);
 	buf_adds(&prefix, at);
 	if (!buf_cstr(&prefix))
@@ -117,7 +117,7 @@ static void add_link_name(const struct fact *f, const struct group_link *l, enum
 
 /* --- what is under them ------------------------------------------------------ */
 
-struct made {
+struct group_builder {
 	struct groups shown; /* first: groups that were handed out are this */
 	struct group *groups;
 	struct group_link *v;
@@ -130,7 +130,7 @@ struct made {
 
 void groups_free(struct groups *g)
 {
-	struct made *m = (struct made *)g;
+	struct group_builder *m = (struct group_builder *)g;
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->n_names; i++)
@@ -145,25 +145,25 @@ void groups_free(struct groups *g)
 }
 
 /* In the order in which names are given. */
-struct order {
+struct group_order {
 	const struct fact *facts;
-	enum naming naming;
+	enum link_naming naming;
 };
 
 /* By group; then by file or, if they are numbered, as the list has them. */
-static int naming_cmp(const void *pa, const void *pb, void *arg)
+static int group_name_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct group_link *a = pa, *b = pb;
-	const struct order *o = arg;
+	const struct group_order *o = arg;
 	if (a->number != b->number)
 		return a->number < b->number ? -1 : 1;
-	if (o->naming != NAME_NUMBER)
+	if (o->naming != LINK_NAME_NUMBER)
 		return strcmp(o->facts[a->fact].file, o->facts[b->fact].file);
 	return a->fact != b->fact ? (a->fact < b->fact ? -1 : 1) : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
 /* By group, then slot and entry. */
-static int slot_cmp(const void *pa, const void *pb, void *arg)
+static int group_slot_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct group_link *a = pa, *b = pb;
 	const struct fact *v = arg;
@@ -173,7 +173,7 @@ static int slot_cmp(const void *pa, const void *pb, void *arg)
 }
 
 /* Takes over the text. p NULL without memory. */
-static struct span keep_name(struct made *m, struct buf *name)
+static struct span group_keep_name(struct group_builder *m, struct buf *name)
 {
 	if (!buf_cstr(name) || !vec_grow(&m->names, &m->names_cap, m->n_names + 1, sizeof *m->names))
 		return (struct span){NULL, 0};
@@ -185,7 +185,8 @@ static struct span keep_name(struct made *m, struct buf *name)
 }
 
 /* The place of the group of v[i], which is that of the link before it or a new one; MAP_NONE without memory. */
-static uint32_t add_to_group(struct made *m, const struct fact_list *list, const struct key *key, size_t i)
+static uint32_t add_to_group(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key,
+                             size_t i)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	const struct fact *f = &list->v[m->v[i].fact];
@@ -194,7 +195,7 @@ static uint32_t add_to_group(struct made *m, const struct fact_list *list, const
 		g = &m->groups[m->shown.n++];
 		*g = (struct group){.number = m->v[i].number, .first = i, .mtime = f->mtime};
 		key->add_name(f, m->v[i].label, &name);
-		g->name = keep_name(m, &name);
+		g->name = group_keep_name(m, &name);
 		if (!g->name.p || map_put(&m->found, 0, g->name, (uint32_t)m->shown.n - 1) < 0)
 			return MAP_NONE;
 	}
@@ -204,21 +205,21 @@ static uint32_t add_to_group(struct made *m, const struct fact_list *list, const
 	return (uint32_t)m->shown.n - 1;
 }
 
-static bool link_is_taken(const struct made *m, uint32_t group, const struct buf *name)
+static bool link_is_taken(const struct group_builder *m, uint32_t group, const struct buf *name)
 {
 	return !buf_err(name) && map_get(&m->taken, group, buf_span(name)) != MAP_NONE;
 }
 
 /* Gives v[i] its name in the group: plain, or with ~2, ~3, ... False without memory. */
-static bool give_link_name(struct made *m, const struct fact_list *list, const struct key *key, uint32_t group,
-                           size_t i)
+static bool link_assign_name(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key,
+                             uint32_t group, size_t i)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct group_link *l = &m->v[i];
 	size_t n_in_group = m->groups[group].n;
 	add_link_name(&list->v[l->fact], l, key->naming, n_in_group, "", &name);
 	if (link_is_taken(m, group, &name)) {
-		struct span plain = keep_name(m, &name);
+		struct span plain = group_keep_name(m, &name);
 		if (!plain.p)
 			return false;
 		uint32_t given = map_get(&m->tails, group, plain), n = given == MAP_NONE ? 1 : given;
@@ -231,13 +232,13 @@ static bool give_link_name(struct made *m, const struct fact_list *list, const s
 		if (map_put(&m->tails, group, plain, n) < 0)
 			return false;
 	}
-	l->name = keep_name(m, &name);
+	l->name = group_keep_name(m, &name);
 	return l->name.p && map_put(&m->taken, group, l->name, (uint32_t)i) == 0;
 }
 
-static bool groups_fill(struct made *m, const struct fact_list *list, const struct key *key)
+static bool groups_fill(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key)
 {
-	const struct order order = {list->v, key->naming};
+	const struct group_order order = {list->v, key->naming};
 	size_t n = 0;
 	for (uint32_t i = 0; i < list->n; i++) {
 		const struct fact *f = &list->v[i];
@@ -246,16 +247,16 @@ static bool groups_fill(struct made *m, const struct fact_list *list, const stru
 			    .number = key->number(f, k),
 			    .fact = i,
 			    .label = k,
-			    .entry = key->naming == NAME_NUMBER ? f->of->labels[k].entry : 0,
+			    .entry = key->naming == LINK_NAME_NUMBER ? f->of->labels[k].entry : 0,
 			};
 	}
-	qsort_r(m->v, n, sizeof *m->v, naming_cmp, (void *)&order);
+	qsort_r(m->v, n, sizeof *m->v, group_name_cmp, (void *)&order);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t group = add_to_group(m, list, key, i);
-		if (group == MAP_NONE || !give_link_name(m, list, key, group, i))
+		if (group == MAP_NONE || !link_assign_name(m, list, key, group, i))
 			return false;
 	}
-	qsort_r(m->v, n, sizeof *m->v, slot_cmp, (void *)list->v);
+	qsort_r(m->v, n, sizeof *m->v, group_slot_cmp, (void *)list->v);
 	/* Each has its place now; the names are known already. */
 	for (uint32_t k = 0; k < m->shown.n; k++)
 		for (size_t i = 0; i < m->groups[k].n; i++)
@@ -267,7 +268,7 @@ static bool groups_fill(struct made *m, const struct fact_list *list, const stru
 
 struct groups *groups_make(const struct fact_list *list, enum group_key key)
 {
-	struct made *m = calloc(1, sizeof *m);
+	struct group_builder *m = calloc(1, sizeof *m);
 	size_t n = 1;
 	if (!m)
 		return NULL;
@@ -303,12 +304,12 @@ const struct group *groups_find(const struct groups *g, uint64_t number)
 
 const struct group *groups_find_name(const struct groups *g, struct span name)
 {
-	uint32_t i = map_get(&((const struct made *)g)->found, 0, name);
+	uint32_t i = map_get(&((const struct group_builder *)g)->found, 0, name);
 	return i == MAP_NONE ? NULL : &g->groups[i];
 }
 
 const struct group_link *groups_find_link(const struct groups *g, const struct group *group, struct span name)
 {
-	uint32_t i = map_get(&((const struct made *)g)->taken, (uint32_t)(group - g->groups), name);
+	uint32_t i = map_get(&((const struct group_builder *)g)->taken, (uint32_t)(group - g->groups), name);
 	return i == MAP_NONE ? NULL : &g->v[i];
 }

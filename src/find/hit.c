@@ -12,7 +12,7 @@
 #include <inttypes.h>
 
 /* Hands the hits of one entry to the caller. m->path is the file that they are in. */
-struct hits {
+struct hit_search {
 	struct matcher *m;
 	const struct session *s;
 	const struct record *r;
@@ -29,7 +29,7 @@ struct hits {
 };
 
 /* A line is judged by its words, or by those of `of`, which it shows. 1: no further one is needed. */
-static int hit_line(struct hits *h, struct span text, struct span of, uint64_t line)
+static int hit_check_line(struct hit_search *h, struct span text, struct span of, uint64_t line)
 {
 	struct words *w = &h->m->words;
 	unsigned words = words_count(w, of);
@@ -54,7 +54,7 @@ static int hit_line(struct hits *h, struct span text, struct span of, uint64_t l
 }
 
 /* Looks at each line of a file's text. */
-static int hit_add_lines(struct hits *h, struct span text)
+static int hit_add_lines(struct hit_search *h, struct span text)
 {
 	bool any = h->least == 0 || words_count(&h->m->words, text) > 0;
 	struct span s;
@@ -62,13 +62,13 @@ static int hit_add_lines(struct hits *h, struct span text)
 
 	for (uint64_t line = 1; rc == 0 && any && span_line(&text, &s); line++) {
 		rc = line % 1024 ? 0 : cancel_check();
-		rc = rc < 0 ? rc : hit_line(h, s, s, line);
+		rc = rc < 0 ? rc : hit_check_line(h, s, s, line);
 	}
 	return rc;
 }
 
 /* Has m->path be a file of entry i. */
-static struct buf *set_path(struct hits *h, uint32_t i, const char *file)
+static struct buf *hit_set_path(struct hit_search *h, uint32_t i, const char *file)
 {
 	struct buf *path = &h->m->path;
 
@@ -81,7 +81,7 @@ static struct buf *set_path(struct hits *h, uint32_t i, const char *file)
 }
 
 /* A label or name: one that is in use is a file; an older one stands in the line of its record alone. */
-static int hit_add_value(struct hits *h, struct span text)
+static int hit_add_value(struct hit_search *h, struct span text)
 {
 	const struct reader *reader = &h->m->reader;
 	const struct entry *e = session_entry(h->s, h->entry);
@@ -98,16 +98,17 @@ static int hit_add_value(struct hits *h, struct span text)
 	if (session_name_record(h->s) == h->entry)
 		buf_adds(path, "name");
 	else if (target != NO_ENTRY)
-		set_path(h, target, "label");
+		hit_set_path(h, target, "label");
 	if (buf_err(path) || path->n > 0)
 		return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
-	set_path(h, h->entry, "entry.json");
+	hit_set_path(h, h->entry, "entry.json");
 	if (buf_err(path))
 		return buf_err(path);
-	return hit_line(h, (struct span){reader->line.bytes.p + (e->offset - reader->offset), e->length}, text, 1);
+	return hit_check_line(h, (struct span){reader->line.bytes.p + (e->offset - reader->offset), e->length}, text,
+	                      1);
 }
 
-static int hit_add_part(struct hits *h, const struct entry_text *parts)
+static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
 {
 	static const char *const files[] = {[TEXT_OF_MESSAGE] = "text.md",
 	                                    [TEXT_OF_THINKING] = "thinking.md",
@@ -120,7 +121,7 @@ static int hit_add_part(struct hits *h, const struct entry_text *parts)
 	bool of_call = parts->of == TEXT_OF_ARGUMENTS || (parts->of == TEXT_OF_ERROR && parts->call.n > 0);
 	if (of_call && parts->call.n >= node_parts(h->entry))
 		return 0;
-	struct buf *path = set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->of]);
+	struct buf *path = hit_set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->of]);
 	if (of_call) {
 		part_call_component(&parts->call, path);
 		buf_adds(path, parts->of == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
@@ -128,7 +129,7 @@ static int hit_add_part(struct hits *h, const struct entry_text *parts)
 	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
 }
 
-static int hits_walk(struct hits *h)
+static int hit_search_entry(struct hit_search *h)
 {
 	struct entry_text *parts = &h->m->parts;
 	int rc;
@@ -139,7 +140,7 @@ static int hits_walk(struct hits *h)
 	return rc < 0 ? rc : 0;
 }
 
-static int hits_each(struct hits *h)
+static int hit_search_lines(struct hit_search *h)
 {
 	unsigned most = (unsigned)h->m->words.wanted, words = most;
 	size_t better = 0;
@@ -148,7 +149,7 @@ static int hits_each(struct hits *h)
 	h->least = h->best = most > 0;
 	h->is_counting = most > 1;
 	if (h->is_counting)
-		rc = hits_walk(h);
+		rc = hit_search_entry(h);
 	h->is_counting = false;
 	if (most > 1) {
 		while (words > 1 && h->lines[words] == 0)
@@ -158,24 +159,24 @@ static int hits_each(struct hits *h)
 		h->least = words;
 	}
 	h->left = h->most - better;
-	return rc < 0 ? rc : hits_walk(h);
+	return rc < 0 ? rc : hit_search_entry(h);
 }
 
-int match_hits(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
-               int (*add)(void *arg, const struct hit *hit), void *arg)
+int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
+                        int (*add)(void *arg, const struct hit *hit), void *arg)
 {
 	struct record r;
 
-	matcher_forget(m);
+	matcher_reset(m);
 	int rc = session_read(s, entry, &m->reader, &r);
-	struct hits h = {.m = m, .s = s, .r = &r, .entry = entry, .add = add, .arg = arg, .most = most};
-	return rc < 0 ? rc : hits_each(&h);
+	struct hit_search h = {.m = m, .s = s, .r = &r, .entry = entry, .add = add, .arg = arg, .most = most};
+	return rc < 0 ? rc : hit_search_lines(&h);
 }
 
 /* --- as text ----------------------------------------------------------------------- */
 
-/* Where hits_show writes. */
-struct shown {
+/* Where hit_append_texts writes. */
+struct hit_output {
 	struct matcher *m;
 	const struct session *s;
 	const struct found_list *of;
@@ -184,7 +185,7 @@ struct shown {
 	bool has_row;
 };
 
-static void hit_add_path(const struct shown *o, const struct hit *hit, struct buf *out)
+static void hit_add_path(const struct hit_output *o, const struct hit *hit, struct buf *out)
 {
 	if (o->of->project)
 		buf_addf(out, "projects/%s/%s/", o->of->project, o->of->stem);
@@ -203,7 +204,7 @@ static void hit_add_cell(struct span text, bool is_said, char end, struct buf *o
 }
 
 /* WHAT TEXT, as a link to the entry has it in its name. */
-static int hit_add_name(struct shown *o, const struct hit *hit)
+static int hit_add_name(struct hit_output *o, const struct hit *hit)
 {
 	struct buf *out = &o->texts[FOUND_NAMES], *cut = &o->m->value;
 	size_t start = out->n;
@@ -221,7 +222,7 @@ static int hit_add_name(struct shown *o, const struct hit *hit)
 }
 
 /* The row of the entry, with its best line, and its name. */
-static int hit_add_row(struct shown *o, const struct hit *hit)
+static int hit_add_row(struct hit_output *o, const struct hit *hit)
 {
 	struct buf *out = &o->texts[FOUND_ROWS], *cell = &o->m->value;
 	int64_t time = session_entry(o->s, o->entry)->time;
@@ -247,9 +248,9 @@ static int hit_add_row(struct shown *o, const struct hit *hit)
 	return rc < 0 ? rc : hit_add_name(o, hit);
 }
 
-static int write_hit(void *arg, const struct hit *hit)
+static int hit_append(void *arg, const struct hit *hit)
 {
-	struct shown *o = arg;
+	struct hit_output *o = arg;
 	struct buf *out = &o->texts[FOUND_HITS];
 
 	hit_add_path(o, hit, out);
@@ -261,12 +262,12 @@ static int write_hit(void *arg, const struct hit *hit)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-int hits_show(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-              const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines)
+int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                     const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines)
 {
-	struct shown o = {.m = m, .s = s, .of = of, .texts = texts, .entry = i};
-	struct hits h = {.m = m, .s = s, .r = r, .entry = i, .add = write_hit, .arg = &o, .most = HIT_LINES};
-	int rc = hits_each(&h);
+	struct hit_output o = {.m = m, .s = s, .of = of, .texts = texts, .entry = i};
+	struct hit_search h = {.m = m, .s = s, .r = r, .entry = i, .add = hit_append, .arg = &o, .most = HIT_LINES};
+	int rc = hit_search_lines(&h);
 
 	if (rc == 0 && !o.has_row) {
 		m->parts.r = r;
@@ -286,9 +287,9 @@ int match_show(struct matcher *m, const struct session *s, uint32_t entry, const
 {
 	struct record r;
 
-	matcher_forget(m);
+	matcher_reset(m);
 	int rc = session_read(s, entry, &m->reader, &r);
-	return rc < 0 ? rc : hits_show(m, s, entry, &r, of, texts, ret_lines);
+	return rc < 0 ? rc : hit_append_texts(m, s, entry, &r, of, texts, ret_lines);
 }
 
 int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out)

@@ -14,7 +14,7 @@ enum { GROUP = 100 };
 enum { CHANGED = 2 }; /* the column by which a list of facts is sorted */
 enum { TOKENS = 5, COST = 6 };
 /* A smaller one is not shown, as in the page of a session. */
-#define AMOUNT_LEAST 0.00005
+#define AMOUNT_SHOWN_MIN 0.00005
 
 static const struct {
 	const char *name;
@@ -24,7 +24,7 @@ static const struct {
     {"Tokens", true}, {"Cost", true},     {"Model", false},  {"State", false},
 };
 
-static void add_text_cell(struct span text, struct buf *out)
+static void index_add_text_cell(struct span text, struct buf *out)
 {
 	buf_adds(out, "<td>");
 	size_t start = out->n;
@@ -33,7 +33,7 @@ static void add_text_cell(struct span text, struct buf *out)
 	buf_adds(out, "</td>");
 }
 
-static void add_time_cell(double ms, struct buf *out)
+static void index_add_time_cell(double ms, struct buf *out)
 {
 	buf_adds(out, "<td");
 	if (!isnan(ms)) {
@@ -49,17 +49,17 @@ static void add_time_cell(double ms, struct buf *out)
 /* Nothing for what costs nothing. */
 static void index_add_amount(double value, struct buf *out)
 {
-	if (value >= AMOUNT_LEAST)
+	if (value >= AMOUNT_SHOWN_MIN)
 		html_dollars(value, PLOT_FINE_AMOUNT, out);
 }
 
 /* What counts, and on hover the exact number of tokens and what the session has in all. A value that is no number (null
  * in the tables) counts as absent. */
-static void add_number_cell(bool has, double counted, double all, void (*add)(double value, struct buf *out),
-                            struct buf *out)
+static void index_add_number_cell(bool has, double counted, double all, void (*add)(double value, struct buf *out),
+                                  struct buf *out)
 {
 	void (*add_exactly)(double value, struct buf *out) = add == html_add_count ? number_add : add;
-	bool has_more = isfinite(all) && fabs(all - counted) >= AMOUNT_LEAST;
+	bool has_more = isfinite(all) && fabs(all - counted) >= AMOUNT_SHOWN_MIN;
 	buf_adds(out, "<td class=\"right\"");
 	if (has && isfinite(counted)) {
 		counted = number_round(counted, RENDER_COST_DECIMALS);
@@ -93,13 +93,13 @@ static int index_add_session(const struct fact *f, int64_t now,
 	buf_adds(out, "\">");
 	html_add_text(of->title, out);
 	buf_adds(out, "</a></th>");
-	add_text_cell(span_of(f->project), out);
-	add_time_cell(of->modified, out);
-	add_time_cell(of->created, out);
-	add_number_cell(true, of->messages, of->messages, number_add, out);
-	add_number_cell(of->has_usage, f->counted.total, of->usage.total, html_add_count, out);
-	add_number_cell(of->has_usage, f->counted.cost, of->usage.cost, index_add_amount, out);
-	add_text_cell(of->model, out);
+	index_add_text_cell(span_of(f->project), out);
+	index_add_time_cell(of->modified, out);
+	index_add_time_cell(of->created, out);
+	index_add_number_cell(true, of->messages, of->messages, number_add, out);
+	index_add_number_cell(of->has_usage, f->counted.total, of->usage.total, html_add_count, out);
+	index_add_number_cell(of->has_usage, f->counted.cost, of->usage.cost, index_add_amount, out);
+	index_add_text_cell(of->model, out);
 	buf_adds(out, "<td>");
 	html_state(of->state, (int64_t)f->mtime.tv_sec * 1000 + f->mtime.tv_nsec / 1000000, now, out);
 	buf_adds(out, "</td></tr>\n");
@@ -107,7 +107,7 @@ static int index_add_session(const struct fact *f, int64_t now,
 }
 
 /* The script writes the same of the rows that it shows. */
-static void add_sums(const struct fact_list *list, struct buf *out)
+static void index_add_sums(const struct fact_list *list, struct buf *out)
 {
 	struct number_sum all_tokens = {0}, all_cost = {0};
 
@@ -122,7 +122,7 @@ static void add_sums(const struct fact_list *list, struct buf *out)
 		html_add_count(tokens, out);
 		buf_adds(out, " tokens");
 	}
-	if (cost >= AMOUNT_LEAST && isfinite(cost)) {
+	if (cost >= AMOUNT_SHOWN_MIN && isfinite(cost)) {
 		buf_adds(out, ", ");
 		index_add_amount(cost, out);
 	}
@@ -138,7 +138,7 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 	         "<option value=\"left\">Left</option>"
 	         "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> "
 	         "<output id=\"count\" for=\"filter\">");
-	add_sums(list, out);
+	index_add_sums(list, out);
 	buf_adds(out, "</output>");
 	if (list->n > 0) {
 		buf_adds(out, " <small>Times: <span id=\"zone\">");

@@ -5,7 +5,7 @@
 #include "sessionfs/base/fold.h"
 
 /* Of the text, the bytes before what becomes the byte `at` when folded, or with it. */
-static size_t mark_place(struct span text, size_t at, bool with)
+static size_t folded_to_offset(struct span text, size_t at, bool with)
 {
 	char folded[FOLD_ROOM(1)];
 	struct span rest = text;
@@ -18,7 +18,7 @@ static size_t mark_place(struct span text, size_t at, bool with)
 	return text.n;
 }
 
-bool query_mark(const struct query *q, struct span line, size_t from, struct span *ret)
+bool query_next_match(const struct query *q, struct span line, size_t from, struct span *ret)
 {
 	struct buf folded CLEANUP_BUF = BUF_INIT;
 	struct span rest = {line.p + from, line.n - from};
@@ -37,7 +37,7 @@ bool query_mark(const struct query *q, struct span line, size_t from, struct spa
 	}
 	if (begin == SIZE_MAX)
 		return false;
-	begin = mark_place(rest, begin, false);
-	*ret = (struct span){rest.p + begin, mark_place(rest, end - 1, true) - begin};
+	begin = folded_to_offset(rest, begin, false);
+	*ret = (struct span){rest.p + begin, folded_to_offset(rest, end - 1, true) - begin};
 	return true;
 }

@@ -43,12 +43,12 @@ void matcher_close(struct matcher *m)
 	free(m);
 }
 
-void matcher_forget(struct matcher *m)
+void matcher_reset(struct matcher *m)
 {
 	buf_reset(&m->reader.line.bytes);
 }
 
-int match_may(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at)
+int match_next_candidate(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at)
 {
 	uint64_t at = from;
 
@@ -61,24 +61,24 @@ int match_may(struct matcher *m, const struct match_file *file, uint64_t from, u
 
 /* --- what the index says ---------------------------------------------------------- */
 
-enum verdict { NO, YES, UNKNOWN };
+enum verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN };
 
-static enum verdict verdict_of(bool yes)
+static enum verdict verdict_from_bool(bool yes)
 {
-	return yes ? YES : NO;
+	return yes ? VERDICT_YES : VERDICT_NO;
 }
 
 /* Whether a fixed name equals the folded text. */
-static enum verdict is_name(const char *name, struct span folded)
+static enum verdict equals_name(const char *name, struct span folded)
 {
 	if (!name)
-		return UNKNOWN;
+		return VERDICT_UNKNOWN;
 	if (strlen(name) != folded.n)
-		return NO;
+		return VERDICT_NO;
 	for (size_t i = 0; i < folded.n; i++)
 		if ((name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]) != folded.p[i])
-			return NO;
-	return YES;
+			return VERDICT_NO;
+	return VERDICT_YES;
 }
 
 /* ms since 1970 */
@@ -90,46 +90,46 @@ static int64_t match_time(const struct session *s, const struct entry *e, bool *
 	return time_ns(session_stat(s)->st_mtim) / 1000000;
 }
 
-static enum verdict index_says(const struct session *s, uint32_t i, const struct term *t, bool *undated)
+static enum verdict index_matches(const struct session *s, uint32_t i, const struct term *t, bool *undated)
 {
 	const struct entry *e = session_entry(s, i);
 
 	switch (t->kind) {
 	case TERM_WORD:
-		return entry_text_type_has_any(e->type) ? UNKNOWN : NO;
+		return entry_text_type_has_any(e->type) ? VERDICT_UNKNOWN : VERDICT_NO;
 	case TERM_ROLE:
-		return e->role == ROLE_NONE ? NO : is_name(record_role_name(e->role), t->text);
+		return e->role == ROLE_NONE ? VERDICT_NO : equals_name(record_role_name(e->role), t->text);
 	case TERM_TYPE:
-		return is_name(record_type_name(e->type), t->text);
+		return equals_name(record_type_name(e->type), t->text);
 	case TERM_TOOL:
 		if (e->role == ROLE_TOOL_RESULT)
-			return UNKNOWN;
-		return e->role == ROLE_ASSISTANT && (e->flags & ENTRY_HAS_CALLS) ? UNKNOWN : NO;
+			return VERDICT_UNKNOWN;
+		return e->role == ROLE_ASSISTANT && (e->flags & ENTRY_HAS_CALLS) ? VERDICT_UNKNOWN : VERDICT_NO;
 	case TERM_MODEL:
-		return e->type == RECORD_MODEL_CHANGE || e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
+		return e->type == RECORD_MODEL_CHANGE || e->role == ROLE_ASSISTANT ? VERDICT_UNKNOWN : VERDICT_NO;
 	case TERM_FILE:
-		return entry_has_file_calls(e) ? UNKNOWN : NO;
+		return entry_has_file_calls(e) ? VERDICT_UNKNOWN : VERDICT_NO;
 	case TERM_LABEL:
-		return session_label_record(s, i) == NO_ENTRY ? NO : UNKNOWN;
+		return session_label_record(s, i) == NO_ENTRY ? VERDICT_NO : VERDICT_UNKNOWN;
 	case TERM_AFTER:
-		return verdict_of(match_time(s, e, undated) >= t->day);
+		return verdict_from_bool(match_time(s, e, undated) >= t->day);
 	case TERM_BEFORE:
-		return verdict_of(match_time(s, e, undated) < t->day);
+		return verdict_from_bool(match_time(s, e, undated) < t->day);
 	case TERM_IS:
 		if (span_is(t->text, "secret"))
-			return UNKNOWN;
+			return VERDICT_UNKNOWN;
 		if (e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION)
-			return UNKNOWN;
-		return e->role == ROLE_ASSISTANT ? UNKNOWN : NO;
+			return VERDICT_UNKNOWN;
+		return e->role == ROLE_ASSISTANT ? VERDICT_UNKNOWN : VERDICT_NO;
 	default: /* of the session: the caller knows */
-		return verdict_of(!t->negated);
+		return verdict_from_bool(!t->negated);
 	}
 }
 
 /* --- what the record says --------------------------------------------------------- */
 
 /* The one line that `value` holds. */
-static struct span line_of(const struct buf *value)
+static struct span single_line(const struct buf *value)
 {
 	struct span s = buf_span(value);
 
@@ -148,7 +148,8 @@ static bool match_is_text(struct matcher *m, struct json_value v, struct span fo
 }
 
 /* Whether a call, or the result, is of that tool; a call is of that file; or a nested call or the entry failed. */
-static int uses(struct matcher *m, const struct session *s, const struct record *r, const struct term *t, bool *ret)
+static int record_uses_tool(struct matcher *m, const struct session *s, const struct record *r, const struct term *t,
+                            bool *ret)
 {
 	bool is_file = t->kind == TERM_FILE;
 	struct part_call call = {0};
@@ -169,7 +170,7 @@ static int uses(struct matcher *m, const struct session *s, const struct record 
 	return rc;
 }
 
-static int has_label(struct matcher *m, const struct session *s, uint32_t i, struct span folded, bool *ret)
+static int entry_has_label(struct matcher *m, const struct session *s, uint32_t i, struct span folded, bool *ret)
 {
 	struct record r;
 	int rc = session_load(s, session_label_record(s, i), &m->label, &r);
@@ -184,8 +185,8 @@ static int has_label(struct matcher *m, const struct session *s, uint32_t i, str
 	return 0;
 }
 
-static int record_says(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                       const struct term *t, bool *ret)
+static int record_matches(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                          const struct term *t, bool *ret)
 {
 	int rc = 0;
 
@@ -193,28 +194,28 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 	switch (t->kind) {
 	case TERM_ROLE:
 		part_role(r, &m->value);
-		*ret = text_equals(line_of(&m->value), t->text);
+		*ret = text_equals(single_line(&m->value), t->text);
 		break;
 	case TERM_TYPE:
 		part_type(r, &m->value);
-		*ret = text_equals(line_of(&m->value), t->text);
+		*ret = text_equals(single_line(&m->value), t->text);
 		break;
 	case TERM_MODEL:
 		part_model(r, &m->value);
-		*ret = text_contains(line_of(&m->value), t->text);
+		*ret = text_contains(single_line(&m->value), t->text);
 		break;
 	case TERM_TOOL:
 	case TERM_FILE:
-		rc = uses(m, s, r, t, ret);
+		rc = record_uses_tool(m, s, r, t, ret);
 		break;
 	case TERM_LABEL:
-		rc = has_label(m, s, i, t->text, ret);
+		rc = entry_has_label(m, s, i, t->text, ret);
 		break;
 	default:
 		if (span_is(t->text, "secret"))
 			rc = session_has_secret(s, i, &m->reader, ret);
 		else
-			rc = uses(m, s, r, t, ret);
+			rc = record_uses_tool(m, s, r, t, ret);
 		break;
 	}
 	return rc < 0 ? rc : buf_err(&m->value);
@@ -223,19 +224,19 @@ static int record_says(struct matcher *m, const struct session *s, uint32_t i, c
 /* --- checking ---------------------------------------------------------------------- */
 
 /* Whether the index alone refuses the entry. */
-static bool is_refused(struct matcher *m, const struct session *s, uint32_t i, bool *undated)
+static bool index_rejects_entry(struct matcher *m, const struct session *s, uint32_t i, bool *undated)
 {
 	for (size_t k = 0; k < m->q->terms.n; k++) {
 		const struct term *t = &m->q->terms.v[k];
-		enum verdict v = index_says(s, i, t, undated);
-		if (v != UNKNOWN && (v == YES) == t->negated)
+		enum verdict v = index_matches(s, i, t, undated);
+		if (v != VERDICT_UNKNOWN && (v == VERDICT_YES) == t->negated)
 			return true;
 	}
 	return false;
 }
 
 /* Asks the record what the index does not know. */
-static int check_record(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
+static int record_check_terms(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
 {
 	bool undated = false;
 
@@ -243,9 +244,9 @@ static int check_record(struct matcher *m, const struct session *s, uint32_t i, 
 	for (size_t k = m->words.n; k < m->q->terms.n && *ret; k++) {
 		const struct term *t = &m->q->terms.v[k];
 		bool has;
-		if (index_says(s, i, t, &undated) != UNKNOWN)
+		if (index_matches(s, i, t, &undated) != VERDICT_UNKNOWN)
 			continue;
-		int rc = record_says(m, s, i, r, t, &has);
+		int rc = record_matches(m, s, i, r, t, &has);
 		if (rc < 0)
 			return rc;
 		*ret = has != t->negated;
@@ -255,9 +256,9 @@ static int check_record(struct matcher *m, const struct session *s, uint32_t i, 
 	int rc;
 	words_reset(&m->words);
 	entry_text_begin(&m->parts, r);
-	while ((rc = entry_text_next(&m->parts)) > 0 && (rc = words_look(&m->words, buf_span(&m->parts.text))) == 0)
+	while ((rc = entry_text_next(&m->parts)) > 0 && (rc = words_add_text(&m->words, buf_span(&m->parts.text))) == 0)
 		;
-	*ret = words_are_there(&m->words);
+	*ret = words_match(&m->words);
 	return rc < 0 ? rc : 0;
 }
 
@@ -270,21 +271,21 @@ void found_release(struct found_list *f)
 		buf_release(&f->texts[k]);
 }
 
-struct found found_begin(const struct found_list *f, size_t i)
+struct found found_entry_begin(const struct found_list *f, size_t i)
 {
 	return i > 0 ? f->v[i - 1] : (struct found){0};
 }
 
-static int found_add(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     struct found_list *out)
+static int found_list_add(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                          struct found_list *out)
 {
-	struct found found = found_begin(out, out->n);
+	struct found found = found_entry_begin(out, out->n);
 	size_t before[FOUND_TEXTS];
 	uint32_t lines = 0;
 
 	for (int k = 0; k < FOUND_TEXTS; k++)
 		before[k] = out->texts[k].n;
-	int rc = hits_show(m, s, i, r, out, out->texts, &lines);
+	int rc = hit_append_texts(m, s, i, r, out, out->texts, &lines);
 	found.entry = i;
 	found.lines += lines;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
@@ -304,11 +305,11 @@ static int match_check(struct matcher *m, const struct session *s, uint32_t i, s
 	struct record r;
 	bool matches;
 
-	if (is_refused(m, s, i, undated))
+	if (index_rejects_entry(m, s, i, undated))
 		return i % 1024 ? 0 : cancel_check();
 	int rc = session_read(s, i, &m->reader, &r);
-	rc = rc < 0 ? rc : check_record(m, s, i, &r, &matches);
-	return rc < 0 || !matches ? rc : found_add(m, s, i, &r, out);
+	rc = rc < 0 ? rc : record_check_terms(m, s, i, &r, &matches);
+	return rc < 0 || !matches ? rc : found_list_add(m, s, i, &r, out);
 }
 
 /* --- a session -------------------------------------------------------------------- */
@@ -334,7 +335,7 @@ static ssize_t match_read_session(void *arg, void *p, size_t n, uint64_t off)
 }
 
 /* The first entry from i on that may match. */
-static int next_entry(struct matcher *m, const struct session *s, uint32_t i, uint32_t *ret)
+static int match_next_entry(struct matcher *m, const struct session *s, uint32_t i, uint32_t *ret)
 {
 	uint64_t at;
 
@@ -354,10 +355,10 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 	uint32_t i = from;
 	int rc = 0;
 
-	matcher_forget(m);
+	matcher_reset(m);
 	scanner_set(&m->scanner, &file);
 	while (rc == 0 && i < session_count(s) && out->n < most) {
-		rc = next_entry(m, s, i, &i);
+		rc = match_next_entry(m, s, i, &i);
 		if (rc == 0 && i < session_count(s))
 			rc = match_check(m, s, i++, out, &undated);
 	}

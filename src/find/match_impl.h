@@ -23,10 +23,10 @@ struct matcher {
 };
 
 /* Before another session is read, or the same after it changed: the reader knows lines by their offsets only. */
-void matcher_forget(struct matcher *m);
+void matcher_reset(struct matcher *m);
 
 /* The same as match_show, of an entry that was read: r is its record. */
-int hits_show(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-              const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
+int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                     const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
 
 #endif

@@ -21,7 +21,7 @@ static const char twins[] = "ks;`'\"- ";
 /* The bytes of session files, the most frequent first. */
 static const char frequent[] = " e\"tanosir\\lcdpu:m,fhg/-_.01b2{}y3()w45v6879=k;x>z[]*j'`+q<$#|&@!?~^%";
 
-static unsigned rarity_of(uint32_t c)
+static unsigned char_rarity(uint32_t c)
 {
 	const char *at = c && c < 0x80 ? strchr(frequent, (int)c) : NULL;
 	if (c >= 0x80)
@@ -47,7 +47,7 @@ static uint32_t char_at(const char *p, const char *end, unsigned *ret_n)
 
 /* Whether the character at `i` stands in the raw line as it does in the view, next to the same one before it. The view
  * makes `KEY: ` and `$ ` itself, and puts tokens of JSON together, which need not be together in the file. */
-static bool is_trusted(const uint32_t *c, size_t n, size_t i)
+static bool char_is_verbatim(const uint32_t *c, size_t n, size_t i)
 {
 	bool ends = i + 1 == n || c[i + 1] == ' ';
 
@@ -74,19 +74,19 @@ static bool is_trusted(const uint32_t *c, size_t n, size_t i)
 	}
 }
 
-static void needle_add_pair(struct needle *p, struct pair pair)
+static void needle_add_pair(struct needle *p, struct needle_pair pair)
 {
 	p->pairs[p->n_pairs++] = pair;
 }
 
 /* The rarest pair within ASCII that has no twins; 0 if there is none. */
-static unsigned choose_pair(const struct needle *p, unsigned *ret_first, unsigned *ret_second)
+static unsigned needle_choose_pair(const struct needle *p, unsigned *ret_first, unsigned *ret_second)
 {
 	unsigned best = 0;
 
 	for (unsigned i = 0; i < p->n; i++) {
 		for (unsigned k = i; k < p->n && p->run[k] < 0x80 && !strchr(twins, (int)p->run[k]); k++) {
-			unsigned rarity = rarity_of(p->run[i]) + rarity_of(p->run[k]) + 1;
+			unsigned rarity = char_rarity(p->run[i]) + char_rarity(p->run[k]) + 1;
 			if (k == i || rarity <= best)
 				continue;
 			best = rarity;
@@ -98,40 +98,40 @@ static unsigned choose_pair(const struct needle *p, unsigned *ret_first, unsigne
 }
 
 /* A pair of ASCII characters, so many apart. */
-static void anchor_pair(struct needle *p, unsigned first, unsigned second)
+static void needle_anchor_pair(struct needle *p, unsigned first, unsigned second)
 {
 	uint32_t a = p->run[first], b = p->run[second];
 
 	p->anchor = first;
-	needle_add_pair(p, (struct pair){.first = (char)a,
-	                                 .second = (char)b,
-	                                 .first_case = is_letter(a) ? 0x20 : 0,
-	                                 .second_case = is_letter(b) ? 0x20 : 0,
-	                                 .distance = (unsigned char)(second - first)});
+	needle_add_pair(p, (struct needle_pair){.first = (char)a,
+	                                        .second = (char)b,
+	                                        .first_case = is_letter(a) ? 0x20 : 0,
+	                                        .second_case = is_letter(b) ? 0x20 : 0,
+	                                        .distance = (unsigned char)(second - first)});
 }
 
 /* The rarest character, in all the ways to write it. False if these are too many. */
-static bool anchor_character(struct needle *p)
+static bool needle_anchor_char(struct needle *p)
 {
 	uint32_t alike[FOLD_VARIANTS_MAX];
 
 	for (unsigned i = 1; i < p->n; i++)
-		if (rarity_of(p->run[i]) > rarity_of(p->run[p->anchor]))
+		if (char_rarity(p->run[i]) > char_rarity(p->run[p->anchor]))
 			p->anchor = i;
 	size_t n = fold_variants(p->run[p->anchor], alike);
 	for (size_t i = 0; i < n; i++) {
 		char bytes[4];
 		size_t length = (size_t)(utf8_put(alike[i], bytes) - bytes);
-		needle_add_pair(p, (struct pair){.first = bytes[0],
-		                                 .second = bytes[length - 1],
-		                                 .distance = (unsigned char)(length - 1)});
+		needle_add_pair(p, (struct needle_pair){.first = bytes[0],
+		                                        .second = bytes[length - 1],
+		                                        .distance = (unsigned char)(length - 1)});
 	}
-	p->rarity = rarity_of(p->run[p->anchor]);
+	p->rarity = char_rarity(p->run[p->anchor]);
 	return n < FOLD_VARIANTS_MAX;
 }
 
 /* False if the run cannot be looked for. */
-static bool set_run(const uint32_t *run, size_t n, struct needle *p)
+static bool needle_set_run(const uint32_t *run, size_t n, struct needle *p)
 {
 	unsigned first, second, wide = 0;
 	bool slash = false;
@@ -142,15 +142,15 @@ static bool set_run(const uint32_t *run, size_t n, struct needle *p)
 		wide += run[i] >= 0x80;
 		slash |= run[i] == '/';
 	}
-	p->rarity = choose_pair(p, &first, &second);
+	p->rarity = needle_choose_pair(p, &first, &second);
 	if (p->rarity > 0)
-		anchor_pair(p, first, second);
-	else if (!anchor_character(p))
+		needle_anchor_pair(p, first, second);
+	else if (!needle_anchor_char(p))
 		return false;
 	p->rarity += 16 * (p->n + wide);
-	needle_add_pair(p, (struct pair){.first = '\\', .second = 'u', .distance = 1});
+	needle_add_pair(p, (struct needle_pair){.first = '\\', .second = 'u', .distance = 1});
 	if (slash)
-		needle_add_pair(p, (struct pair){.first = '\\', .second = '/', .distance = 1});
+		needle_add_pair(p, (struct needle_pair){.first = '\\', .second = '/', .distance = 1});
 	return true;
 }
 
@@ -165,10 +165,10 @@ bool needle_make(struct span folded, struct needle *ret)
 	for (unsigned step, i = 0; i < folded.n; i += step)
 		c[n++] = char_at(folded.p + i, folded.p + folded.n, &step);
 	for (size_t i = 0; i <= n; i++) {
-		if (i < n && is_trusted(c, n, i))
+		if (i < n && char_is_verbatim(c, n, i))
 			continue;
 		struct needle p;
-		if (i > begin && set_run(c + begin, i - begin, &p) && (ret->n == 0 || p.rarity > ret->rarity))
+		if (i > begin && needle_set_run(c + begin, i - begin, &p) && (ret->n == 0 || p.rarity > ret->rarity))
 			*ret = p;
 		begin = i + 1;
 	}
@@ -178,7 +178,7 @@ bool needle_make(struct span folded, struct needle *ret)
 /* --- finding ---------------------------------------------------------------------- */
 
 /* The character that stands at p in a string of JSON. */
-static uint32_t json_char(const char *p, const char *end, unsigned *ret_n)
+static uint32_t json_char_at(const char *p, const char *end, unsigned *ret_n)
 {
 	uint32_t c;
 
@@ -189,20 +189,20 @@ static uint32_t json_char(const char *p, const char *end, unsigned *ret_n)
 }
 
 /* Whether the run can go on at p with its i-th character. A mark can make anything of what it stands behind. */
-static bool needle_goes_on(const struct needle *needle, unsigned i, const char *p, const char *end)
+static bool needle_run_continues(const struct needle *needle, unsigned i, const char *p, const char *end)
 {
 	for (unsigned n; i < needle->n; i++, p += n) {
-		uint32_t c = p < end ? fold_char_full(json_char(p, end, &n)) : NO_CHAR;
+		uint32_t c = p < end ? fold_char_full(json_char_at(p, end, &n)) : NO_CHAR;
 		if (c == FOLD_MANY)
 			return true;
 		if (c != needle->run[i])
-			return p < end && p + n < end && fold_char_full(json_char(p + n, end, &n)) == FOLD_MANY;
+			return p < end && p + n < end && fold_char_full(json_char_at(p + n, end, &n)) == FOLD_MANY;
 	}
 	return true;
 }
 
 /* Whether the run, up to its i-th character, can end before p. */
-static bool came_before(const struct needle *needle, unsigned i, const char *from, const char *p)
+static bool needle_run_ends_before(const struct needle *needle, unsigned i, const char *from, const char *p)
 {
 	while (i-- > 0) {
 		const char *end = p;
@@ -224,15 +224,16 @@ static bool came_before(const struct needle *needle, unsigned i, const char *fro
 static bool needle_check_place(const struct needle *needle, const char *from, const char *p, const char *end)
 {
 	unsigned n, i = *p == '\\' ? 0 : needle->anchor, last = *p == '\\' ? needle->n - 1 : i;
-	uint32_t c = fold_char_full(json_char(p, end, &n));
+	uint32_t c = fold_char_full(json_char_at(p, end, &n));
 
 	for (; c != FOLD_MANY && i <= last; i++)
-		if (c == needle->run[i] && needle_goes_on(needle, i, p, end) && came_before(needle, i, from, p))
+		if (c == needle->run[i] && needle_run_continues(needle, i, p, end) &&
+		    needle_run_ends_before(needle, i, from, p))
 			return true;
 	return c == FOLD_MANY;
 }
 
-enum { STEP = 16 };
+enum { NEEDLE_STEP = 16 };
 
 const char *needle_find(const struct needle *needle, const char *from, const char *p, const char *to, const char *end)
 {
@@ -245,7 +246,7 @@ const char *needle_find(const struct needle *needle, const char *from, const cha
 		first_case[i] = (bytes16){0} | (signed char)needle->pairs[i].first_case;
 		second_case[i] = (bytes16){0} | (signed char)needle->pairs[i].second_case;
 	}
-	for (; p < to; p += STEP) {
+	for (; p < to; p += NEEDLE_STEP) {
 		bytes16 here = bytes16_load(p);
 		ubytes16 hit = {0};
 		for (unsigned i = 0; i < n; i++) {

@@ -18,7 +18,7 @@
 #define NEEDLE_PAIRS (FOLD_VARIANTS_MAX + 2)
 
 /* Two bytes, `distance` apart, that stand where something may be. */
-struct pair {
+struct needle_pair {
 	char first, second;
 	char first_case, second_case; /* 0x20 for letters */
 	unsigned char distance;
@@ -29,7 +29,7 @@ struct needle {
 	unsigned n;
 	unsigned anchor; /* the character at which the pairs are, but those of escapes */
 	unsigned rarity; /* the greater the rarer */
-	struct pair pairs[NEEDLE_PAIRS];
+	struct needle_pair pairs[NEEDLE_PAIRS];
 	unsigned n_pairs;
 };
 

@@ -25,29 +25,29 @@ enum {
 	ROW = 22,
 	END = 8,
 	LABEL = 84,
-	BAR_MOST = 36
+	BAR_WIDTH_MAX = 36
 };
 /* The models that have a colour of their own; all others share the last one. */
 enum { COLOURS = 8, NAMED = COLOURS - 1 };
-enum { BARS_MOST = 366, BARS_LEAST = 14, NAME_CHARACTERS = 34, TICKS = 5 };
+enum { BARS_MAX = 366, BARS_MIN = 14, NAME_CHARACTERS = 34, TICKS = 5 };
 /* A larger amount is abbreviated: in full it does not fit beside the axis. */
-#define LONG_AMOUNT 1e6
+#define AMOUNT_LONG 1e6
 /* Bars are clamped to these: a file may claim any cost. */
-#define VALUE_LEAST 1e-9
-#define VALUE_MOST 1e15
+#define VALUE_MIN 1e-9
+#define VALUE_MAX 1e15
 
 /* The time that one bar covers, in days or in months. */
-struct unit {
+struct bar_unit {
 	const char *name;
 	int days, months;
 };
 
-static const struct unit units[] = {
+static const struct bar_unit units[] = {
     {"day", 1, 0},         {"week", 7, 0},         {"month", 0, 1},          {"year", 0, 12},
     {"ten years", 0, 120}, {"100 years", 0, 1200}, {"1000 years", 0, 12000}, {"10000 years", 0, 120000},
 };
 
-struct model {
+struct plot_model {
 	double cost, tokens;
 	unsigned colour;
 };
@@ -58,7 +58,7 @@ struct plot {
 	bool by_tokens;
 	date_t from; /* days before are left out */
 	date_t first, last;
-	const struct unit *unit;
+	const struct bar_unit *unit;
 	int64_t first_bar;
 	unsigned bars, colours;
 	struct span names[COLOURS]; /* of the models; the last one may be of the others */
@@ -75,19 +75,19 @@ static void plot_release(struct plot *p)
 
 /* --- what is shown ----------------------------------------------------------------- */
 
-static double usable(double x)
+static double plot_clamp(double x)
 {
-	return x >= VALUE_LEAST && isfinite(x) ? x < VALUE_MOST ? x : VALUE_MOST : 0;
+	return x >= VALUE_MIN && isfinite(x) ? x < VALUE_MAX ? x : VALUE_MAX : 0;
 }
 
-static double amount_of(const struct plot *p, const struct fact_use *use)
+static double amount_of(const struct plot *p, const struct fact_usage *use)
 {
 	return p->by_tokens ? use->sum.total : use->sum.cost;
 }
 
-static double value_of(const struct plot *p, const struct fact_use *use)
+static double plot_use_value(const struct plot *p, const struct fact_usage *use)
 {
-	return usable(amount_of(p, use));
+	return plot_clamp(amount_of(p, use));
 }
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -96,7 +96,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 }
 
 /* Weeks begin on Monday; 1970-01-01 was a Thursday. */
-static int64_t bar_of(const struct unit *u, date_t day)
+static int64_t day_bar(const struct bar_unit *u, date_t day)
 {
 	struct tm tm = {0};
 	time_t t = (time_t)day * 24 * 60 * 60;
@@ -106,23 +106,23 @@ static int64_t bar_of(const struct unit *u, date_t day)
 	return floor_div(((int64_t)tm.tm_year + 1900) * 12 + tm.tm_mon, u->months);
 }
 
-static bool is_shown(const struct plot *p, const struct fact *f, const struct fact_use *use)
+static bool plot_shows_use(const struct plot *p, const struct fact *f, const struct fact_usage *use)
 {
 	return use->date != NO_DATE && use->date >= p->from && fact_use_counts(f, use);
 }
 
-static int add_models(struct plot *p)
+static int plot_add_models(struct plot *p)
 {
 	for (size_t i = 0; i < p->list->n; i++) {
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
-			if (!is_shown(p, &p->list->v[i], &of->uses[k]))
+			if (!plot_shows_use(p, &p->list->v[i], &of->uses[k]))
 				continue;
-			struct model *m = counters_get(&p->models, of->uses[k].model);
+			struct plot_model *m = counters_get(&p->models, of->uses[k].model);
 			if (!m)
 				return -ENOMEM;
-			m->cost += usable(of->uses[k].sum.cost);
-			m->tokens += usable(of->uses[k].sum.total);
+			m->cost += plot_clamp(of->uses[k].sum.cost);
+			m->tokens += plot_clamp(of->uses[k].sum.total);
 			p->by_tokens = p->by_tokens && m->cost <= 0;
 		}
 		int rc = cancel_check();
@@ -132,13 +132,13 @@ static int add_models(struct plot *p)
 	return 0;
 }
 
-static void add_days(struct plot *p)
+static void plot_add_days(struct plot *p)
 {
 	for (size_t i = 0; i < p->list->n; i++) {
 		const struct session_facts *of = p->list->v[i].of;
 		for (size_t k = 0; k < of->n_uses; k++) {
 			date_t day = of->uses[k].date;
-			if (!is_shown(p, &p->list->v[i], &of->uses[k]) || value_of(p, &of->uses[k]) <= 0)
+			if (!plot_shows_use(p, &p->list->v[i], &of->uses[k]) || plot_use_value(p, &of->uses[k]) <= 0)
 				continue;
 			if (p->first == NO_DATE || day < p->first)
 				p->first = day;
@@ -148,46 +148,46 @@ static void add_days(struct plot *p)
 	}
 }
 
-static void choose_unit(struct plot *p)
+static void plot_choose_unit(struct plot *p)
 {
 	for (p->unit = units;; p->unit++) {
-		p->first_bar = bar_of(p->unit, p->first);
-		int64_t bars = bar_of(p->unit, p->last) - p->first_bar + 1;
-		p->bars = bars <= BARS_MOST ? (unsigned)bars : 0;
+		p->first_bar = day_bar(p->unit, p->first);
+		int64_t bars = day_bar(p->unit, p->last) - p->first_bar + 1;
+		p->bars = bars <= BARS_MAX ? (unsigned)bars : 0;
 		if (p->bars || p->unit == &units[sizeof units / sizeof *units - 1])
 			return;
 	}
 }
 
 /* What ranks models: the value, then the name. */
-struct rank {
+struct model_rank {
 	double value;
 	struct span name;
-	struct model *model;
+	struct plot_model *model;
 };
 
 static int plot_rank_cmp(const void *pa, const void *pb)
 {
-	const struct rank *a = pa, *b = pb;
+	const struct model_rank *a = pa, *b = pb;
 	if (a->value != b->value)
 		return a->value > b->value ? -1 : 1;
 	return span_compare(a->name, b->name);
 }
 
 /* The models with most use have a colour each; one that would be alone under "other" has the last one. */
-static int choose_colours(struct plot *p)
+static int plot_choose_colours(struct plot *p)
 {
 	size_t n = 0;
-	struct rank *ranks CLEANUP_FREE = calloc(p->models.n + 1, sizeof *ranks);
+	struct model_rank *ranks CLEANUP_FREE = calloc(p->models.n + 1, sizeof *ranks);
 	if (!ranks)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->models.n; i++) {
 		struct span name = counters_name(&p->models, i);
-		struct model *m = counters_get(&p->models, name);
+		struct plot_model *m = counters_get(&p->models, name);
 		double value = p->by_tokens ? m->tokens : m->cost;
 		m->colour = NAMED;
 		if (value > 0)
-			ranks[n++] = (struct rank){value, name, m};
+			ranks[n++] = (struct model_rank){value, name, m};
 	}
 	qsort(ranks, n, sizeof *ranks, plot_rank_cmp);
 	p->colours = n < COLOURS ? (unsigned)n : COLOURS;
@@ -199,7 +199,7 @@ static int choose_colours(struct plot *p)
 	return 0;
 }
 
-static int add_bars(struct plot *p)
+static int plot_sum_bars(struct plot *p)
 {
 	p->v = calloc(p->bars, sizeof *p->v);
 	if (!p->v)
@@ -208,14 +208,14 @@ static int add_bars(struct plot *p)
 		const struct session_facts *of = p->list->v[i].of;
 		double sum = 0;
 		for (size_t k = 0; k < of->n_uses; k++) {
-			const struct fact_use *use = &of->uses[k];
-			double value = value_of(p, use);
-			if (!is_shown(p, &p->list->v[i], use) || value <= 0)
+			const struct fact_usage *use = &of->uses[k];
+			double value = plot_use_value(p, use);
+			if (!plot_shows_use(p, &p->list->v[i], use) || value <= 0)
 				continue;
-			const struct model *m = counters_get(&p->models, use->model);
+			const struct plot_model *m = counters_get(&p->models, use->model);
 			if (!m)
 				return -ENOMEM;
-			p->v[bar_of(p->unit, use->date) - p->first_bar][m->colour] += value;
+			p->v[day_bar(p->unit, use->date) - p->first_bar][m->colour] += value;
 			p->sums[m->colour] += amount_of(p, use);
 			sum += amount_of(p, use);
 		}
@@ -260,7 +260,7 @@ static void plot_add_amount(const struct plot *p, double value, struct buf *out)
 		html_dollars(value, PLOT_FINE_AMOUNT, out);
 }
 
-static void add_bar_name(const struct plot *p, int64_t bar, struct buf *out)
+static void plot_add_bar_name(const struct plot *p, int64_t bar, struct buf *out)
 {
 	char day[DATE_NAME];
 	if (p->unit->days) {
@@ -276,7 +276,7 @@ static void add_bar_name(const struct plot *p, int64_t bar, struct buf *out)
 
 /* --- the picture ------------------------------------------------------------------- */
 
-static void add_begin(unsigned height, const char *what, bool alone, struct buf *out)
+static void plot_add_begin(unsigned height, const char *what, bool alone, struct buf *out)
 {
 	buf_addf(out, "<svg class=\"plot\" height=\"%u\" role=\"img\" aria-label=\"%s\"", height, what);
 	if (!alone) {
@@ -302,7 +302,7 @@ static double tick_step(double most)
 				return steps[i] * power;
 }
 
-static double highest(const struct plot *p)
+static double bar_highest(const struct plot *p)
 {
 	double most = 0;
 	for (unsigned b = 0; b < p->bars; b++) {
@@ -314,7 +314,7 @@ static double highest(const struct plot *p)
 	return most;
 }
 
-static void add_ticks(const struct plot *p, double step, double top, struct buf *out)
+static void plot_add_ticks(const struct plot *p, double step, double top, struct buf *out)
 {
 	for (unsigned i = 0; i * step <= top * 1.000001; i++) {
 		double y = TOP + HEIGHT - HEIGHT * (i * step / top);
@@ -323,7 +323,7 @@ static void add_ticks(const struct plot *p, double step, double top, struct buf 
 			plot_add_short(i * step, out);
 		} else {
 			buf_addc(out, '$');
-			if (top >= LONG_AMOUNT)
+			if (top >= AMOUNT_LONG)
 				plot_add_short(i * step, out);
 			else
 				number_add(number_round(i * step, RENDER_COST_DECIMALS), out);
@@ -332,7 +332,7 @@ static void add_ticks(const struct plot *p, double step, double top, struct buf 
 	}
 }
 
-static void add_bar(const struct plot *p, unsigned b, double x, double width, double top, struct buf *out)
+static void plot_add_bar(const struct plot *p, unsigned b, double x, double width, double top, struct buf *out)
 {
 	double below = 0;
 	for (unsigned c = 0; c < p->colours; c++) {
@@ -343,7 +343,7 @@ static void add_bar(const struct plot *p, unsigned b, double x, double width, do
 		below += value;
 		buf_addf(out, "<rect class=\"c%u\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"><title>", c,
 		         x * 100 / AREA, HEIGHT - high, width * 100 / AREA, high - low);
-		add_bar_name(p, p->first_bar + b, out);
+		plot_add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, " \u00b7 ");
 		plot_add_name(p->names[c], NAME_CHARACTERS, out);
 		buf_adds(out, p->by_tokens ? " \u00b7 " : " \u00b7 $");
@@ -353,25 +353,25 @@ static void add_bar(const struct plot *p, unsigned b, double x, double width, do
 }
 
 /* Each third label fits in a narrow page, too, unless it stands at the right end: the others can be hidden. */
-static void add_bars_and_labels(const struct plot *p, double top, struct buf *out)
+static void plot_add_bars_and_labels(const struct plot *p, double top, struct buf *out)
 {
-	unsigned places = p->bars > BARS_LEAST ? p->bars : BARS_LEAST;
-	double each = (double)AREA / places, width = each * 0.8 < BAR_MOST ? each * 0.8 : BAR_MOST;
+	unsigned places = p->bars > BARS_MIN ? p->bars : BARS_MIN;
+	double each = (double)AREA / places, width = each * 0.8 < BAR_WIDTH_MAX ? each * 0.8 : BAR_WIDTH_MAX;
 	unsigned every = (unsigned)(LABEL / each) + 1;
 	for (unsigned b = 0; b < p->bars; b++) {
 		double at = b * each;
-		add_bar(p, b, at + (each - width) / 2, width, top, out);
+		plot_add_bar(p, b, at + (each - width) / 2, width, top, out);
 		if (b % every != 0 || at + LABEL > AREA)
 			continue;
 		bool is_spare = b / every % 3 != 0 || at > AREA * 0.7;
 		buf_addf(out, "<text class=\"at%s\" x=\"%.2f%%\" y=\"%d\">", is_spare ? " spare" : "", at * 100 / AREA,
 		         HEIGHT + 18);
-		add_bar_name(p, p->first_bar + b, out);
+		plot_add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, "</text>\n");
 	}
 }
 
-static void add_legend(const struct plot *p, struct buf *out)
+static void plot_add_legend(const struct plot *p, struct buf *out)
 {
 	for (unsigned c = 0; c < p->colours; c++) {
 		unsigned y = c * ROW;
@@ -395,52 +395,52 @@ static void plot_add_head(const struct plot *p, const char *what, struct buf *ou
 	buf_addf(out, "</text><text class=\"at\" x=\"%d\" y=\"36\">%s to %s</text>\n", -LEFT, first, last);
 }
 
-static void add_picture(const struct plot *p, bool alone, struct buf *out)
+static void plot_add_svg(const struct plot *p, bool alone, struct buf *out)
 {
-	double step = tick_step(highest(p)), top = step;
-	while (top < highest(p))
+	double step = tick_step(bar_highest(p)), top = step;
+	while (top < bar_highest(p))
 		top += step;
 	char what[64];
 	snprintf(what, sizeof what, "%s by %s and model", p->by_tokens ? "Tokens" : "Cost", p->unit->name);
-	add_begin(TOP + HEIGHT + BELOW + p->colours * ROW + END, what, alone, out);
+	plot_add_begin(TOP + HEIGHT + BELOW + p->colours * ROW + END, what, alone, out);
 	plot_add_head(p, what, out);
-	add_ticks(p, step, top, out);
+	plot_add_ticks(p, step, top, out);
 	buf_addf(out, "<svg y=\"%d\" width=\"%s\" height=\"%d\">\n", TOP, alone ? "716" : "100%", HEIGHT + BELOW);
 	for (unsigned i = 0; i * step <= top * 1.000001; i++)
 		buf_addf(out, "<rect class=\"grid\" y=\"%.1f\" width=\"100%%\" height=\"1\"/>",
 		         HEIGHT - HEIGHT * (i * step / top));
 	buf_addc(out, '\n');
-	add_bars_and_labels(p, top, out);
+	plot_add_bars_and_labels(p, top, out);
 	buf_addf(out, "</svg>\n<g class=\"legend\" transform=\"translate(0 %d)\">\n", TOP + HEIGHT + BELOW);
-	add_legend(p, out);
+	plot_add_legend(p, out);
 	buf_adds(out, "</g>\n</svg>\n");
 }
 
 /* Of the days from one on. */
-static int add_plot(const struct fact_list *list, date_t from, bool alone, struct buf *out)
+static int plot_add(const struct fact_list *list, date_t from, bool alone, struct buf *out)
 {
 	struct plot p CLEANUP(plot_release) = {.list = list,
-	                                       .models = COUNTERS_INIT(struct model),
+	                                       .models = COUNTERS_INIT(struct plot_model),
 	                                       .by_tokens = true,
 	                                       .from = from,
 	                                       .first = NO_DATE,
 	                                       .last = NO_DATE};
-	int rc = add_models(&p);
+	int rc = plot_add_models(&p);
 
 	if (rc < 0)
 		return rc;
-	add_days(&p);
+	plot_add_days(&p);
 	if (p.first == NO_DATE) {
-		add_begin(TOP, "No use yet", alone, out);
+		plot_add_begin(TOP, "No use yet", alone, out);
 		buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"18\">No use yet</text>\n</svg>\n", -LEFT);
 		return buf_err(out);
 	}
-	choose_unit(&p);
-	rc = choose_colours(&p);
+	plot_choose_unit(&p);
+	rc = plot_choose_colours(&p);
 	if (rc == 0)
-		rc = add_bars(&p);
+		rc = plot_sum_bars(&p);
 	if (rc == 0)
-		add_picture(&p, alone, out);
+		plot_add_svg(&p, alone, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 
@@ -448,21 +448,21 @@ int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
 {
 	struct plot any = {.list = list, .from = NO_DATE, .first = NO_DATE, .last = NO_DATE};
 	char day[DATE_NAME];
-	int rc = facts_error(list);
+	int rc = facts_list_error(list);
 
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < 2; i++) { /* by cost, by tokens */
 		any.by_tokens = i > 0;
-		add_days(&any);
+		plot_add_days(&any);
 	}
-	date_t from = any.last == NO_DATE ? NO_DATE : any.last - BARS_MOST + 1;
-	rc = add_plot(list, from, alone, out);
+	date_t from = any.last == NO_DATE ? NO_DATE : any.last - BARS_MAX + 1;
+	rc = plot_add(list, from, alone, out);
 	if (rc < 0 || alone || any.first >= from)
 		return rc;
 	date_name(any.first, day);
 	buf_addf(out, "<details><summary>All since %s</summary>\n", day);
-	rc = add_plot(list, any.first, false, out);
+	rc = plot_add(list, any.first, false, out);
 	buf_adds(out, "</details>\n");
 	return rc < 0 ? rc : buf_err(out);
 }

@@ -24,7 +24,7 @@ static const struct span filter_names[] = {
 enum { FILTERS = sizeof filter_names / sizeof *filter_names };
 
 /* Where the parser is. */
-struct scan {
+struct query_parser {
 	struct span rest;
 	struct query *q;
 	int64_t now;
@@ -32,7 +32,7 @@ struct scan {
 };
 
 /* Says what is wrong with which part of the text, on one line. */
-static int query_refuse(const struct scan *s, const char *why, struct span what)
+static int query_fail(const struct query_parser *s, const char *why, struct span what)
 {
 	if (s->why) {
 		size_t start = s->why->n;
@@ -51,7 +51,7 @@ static struct span query_skip(struct span s, size_t n)
 }
 
 /* What the rest begins with, up to white space or a quote. */
-static struct span take_plain(struct span *rest)
+static struct span query_parse_plain(struct span *rest)
 {
 	size_t n = 0;
 
@@ -63,21 +63,21 @@ static struct span take_plain(struct span *rest)
 }
 
 /* The text in the quotes that the rest begins with. */
-static int take_quoted(struct scan *s, struct span *ret)
+static int query_parse_quoted(struct query_parser *s, struct span *ret)
 {
 	struct span *rest = &s->rest, all = *rest;
 	const char *end = memchr(rest->p + 1, '"', rest->n - 1);
 
 	if (!end)
-		return query_refuse(s, "the quote is not closed", all);
+		return query_fail(s, "the quote is not closed", all);
 	if (end == rest->p + 1)
-		return query_refuse(s, "nothing in the quotes", (struct span){all.p, 2});
+		return query_fail(s, "nothing in the quotes", (struct span){all.p, 2});
 	*ret = (struct span){rest->p + 1, (size_t)(end - rest->p - 1)};
 	*rest = query_skip(*rest, ret->n + 2);
-	return rest->n && space_size(*rest) == 0 ? query_refuse(s, "a space must follow the closing quote", all) : 0;
+	return rest->n && space_size(*rest) == 0 ? query_fail(s, "a space must follow the closing quote", all) : 0;
 }
 
-static bool read_digits(struct span s, int *ret)
+static bool query_parse_digits(struct span s, int *ret)
 {
 	*ret = 0;
 	for (size_t i = 0; i < s.n && s.n <= 5; i++) {
@@ -89,11 +89,12 @@ static bool read_digits(struct span s, int *ret)
 }
 
 /* A day that is counted back from now, as in 7d. */
-static bool read_relative(struct scan *s, struct span text, struct day *ret)
+static bool query_parse_relative_day(struct query_parser *s, struct span text, struct day *ret)
 {
 	int days;
 
-	if (text.n < 2 || (text.p[text.n - 1] | 0x20) != 'd' || !read_digits((struct span){text.p, text.n - 1}, &days))
+	if (text.n < 2 || (text.p[text.n - 1] | 0x20) != 'd' ||
+	    !query_parse_digits((struct span){text.p, text.n - 1}, &days))
 		return false;
 	struct day today = day_at(s->now);
 	*ret = day_plus(today, -days);
@@ -101,36 +102,36 @@ static bool read_relative(struct scan *s, struct span text, struct day *ret)
 	return true;
 }
 
-static bool read_day(struct scan *s, struct span text, struct day *ret)
+static bool query_parse_day(struct query_parser *s, struct span text, struct day *ret)
 {
-	if (read_relative(s, text, ret))
+	if (query_parse_relative_day(s, text, ret))
 		return true;
 	if (text.n != 10 || text.p[4] != '-' || text.p[7] != '-')
 		return false;
-	return read_digits((struct span){text.p, 4}, &ret->year) &&
-	       read_digits((struct span){text.p + 5, 2}, &ret->month) &&
-	       read_digits((struct span){text.p + 8, 2}, &ret->day) && day_is_valid(*ret);
+	return query_parse_digits((struct span){text.p, 4}, &ret->year) &&
+	       query_parse_digits((struct span){text.p + 5, 2}, &ret->month) &&
+	       query_parse_digits((struct span){text.p + 8, 2}, &ret->day) && day_is_valid(*ret);
 }
 
-static int set_value(struct scan *s, struct span value, struct term *t)
+static int term_set_value(struct query_parser *s, struct span value, struct term *t)
 {
 	char name[64];
 	struct day day;
 
 	if (t->kind == TERM_AFTER || t->kind == TERM_BEFORE) {
-		if (!read_day(s, value, &day))
-			return query_refuse(s, "not a day: YYYY-MM-DD, or 7d for seven days ago", value);
+		if (!query_parse_day(s, value, &day))
+			return query_fail(s, "not a day: YYYY-MM-DD, or 7d for seven days ago", value);
 		t->day = day_begin(day);
 		snprintf(name, sizeof name, "%04d-%02d-%02d", day.year, day.month, day.day);
 		value = span_of(name);
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")) && !text_equals(value, SPAN_LIT("secret")))
-		return query_refuse(s, "not known; there is is:error, and is:secret", value);
+		return query_fail(s, "not known; there is is:error, and is:secret", value);
 	int state = 0;
 	while (t->kind == TERM_STATE && state < STATES && !text_equals(value, span_of(context_states[state])))
 		state++;
 	if (state == STATES)
-		return query_refuse(s, "no state: working, done, failed or stopped", value);
+		return query_fail(s, "no state: working, done, failed or stopped", value);
 	/* settle() sets the pointer: the bytes may still move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
@@ -139,7 +140,7 @@ static int set_value(struct scan *s, struct span value, struct term *t)
 }
 
 /* Refuses a word X:Y in which one letter more, less or other makes the name of a filter of X. */
-static int refuse_misspelt(const struct scan *s, struct span word)
+static int query_reject_misspelt(const struct query_parser *s, struct span word)
 {
 	const char *colon = memchr(word.p, ':', word.n);
 	char why[80];
@@ -157,37 +158,37 @@ static int refuse_misspelt(const struct scan *s, struct span word)
 		if (from_a > a.n || from_b > b.n || !span_eq(query_skip(a, from_a), query_skip(b, from_b)))
 			continue;
 		snprintf(why, sizeof why, "not known; there is %s (a word with a colon can stand in quotes)", b.p);
-		return query_refuse(s, why, word);
+		return query_fail(s, why, word);
 	}
 	return 0;
 }
 
 /* The next term. */
-static int take_term(struct scan *s, struct term *t)
+static int query_parse_term(struct query_parser *s, struct term *t)
 {
 	struct span value, *rest = &s->rest, all = *rest;
 
 	*t = (struct term){.negated = rest->p[0] == '-'};
 	*rest = query_skip(*rest, t->negated);
 	if (rest->n && rest->p[0] != '"') {
-		value = take_plain(rest);
+		value = query_parse_plain(rest);
 		for (unsigned k = TERM_WORD + 1; k < FILTERS && t->kind == TERM_WORD; k++)
 			t->kind = span_begins(value, filter_names[k]) ? k : TERM_WORD;
-		int rc = t->kind == TERM_WORD ? refuse_misspelt(s, value) : 0;
+		int rc = t->kind == TERM_WORD ? query_reject_misspelt(s, value) : 0;
 		if (rc < 0)
 			return rc;
 		value = query_skip(value, filter_names[t->kind].n);
 		if (value.n > 0)
-			return rest->n && rest->p[0] == '"' ? query_refuse(s, "a quote inside a word", all)
-			                                    : set_value(s, value, t);
+			return rest->n && rest->p[0] == '"' ? query_fail(s, "a quote inside a word", all)
+			                                    : term_set_value(s, value, t);
 	}
 	if (!rest->n || rest->p[0] != '"')
-		return query_refuse(s, "nothing follows", (struct span){all.p, (size_t)(rest->p - all.p)});
-	int rc = take_quoted(s, &value);
-	return rc < 0 ? rc : set_value(s, value, t);
+		return query_fail(s, "nothing follows", (struct span){all.p, (size_t)(rest->p - all.p)});
+	int rc = query_parse_quoted(s, &value);
+	return rc < 0 ? rc : term_set_value(s, value, t);
 }
 
-static int compare(const void *a, const void *b)
+static int term_cmp(const void *a, const void *b)
 {
 	const struct term *x = a, *y = b;
 
@@ -198,23 +199,23 @@ static int compare(const void *a, const void *b)
 	return span_compare(x->text, y->text);
 }
 
-static int settle(const struct scan *s, struct query *q)
+static int query_finish(const struct query_parser *s, struct query *q)
 {
 	size_t kept = 0;
 
 	if (q->terms.n == 0)
-		return query_refuse(s, "nothing to look for", (struct span){NULL, 0});
+		return query_fail(s, "nothing to look for", (struct span){NULL, 0});
 	for (size_t i = 0; i < q->terms.n; i++)
 		q->terms.v[i].text.p = q->bytes.p + q->terms.v[i].begin;
-	qsort(q->terms.v, q->terms.n, sizeof *q->terms.v, compare);
+	qsort(q->terms.v, q->terms.n, sizeof *q->terms.v, term_cmp);
 	for (size_t i = 0; i < q->terms.n; i++)
-		if (i == 0 || compare(&q->terms.v[kept - 1], &q->terms.v[i]) != 0)
+		if (i == 0 || term_cmp(&q->terms.v[kept - 1], &q->terms.v[i]) != 0)
 			q->terms.v[kept++] = q->terms.v[i];
 	q->terms.n = kept;
-	return kept <= QUERY_TERMS ? 0 : query_refuse(s, "too many different words", (struct span){NULL, 0});
+	return kept <= QUERY_TERMS ? 0 : query_fail(s, "too many different words", (struct span){NULL, 0});
 }
 
-static int parse(struct scan *s)
+static int query_parse_terms(struct query_parser *s)
 {
 	struct query *q = s->q;
 
@@ -225,14 +226,14 @@ static int parse(struct scan *s)
 			break;
 		if (!vec_reserve(&q->terms, 1))
 			return -ENOMEM;
-		int rc = take_term(s, &q->terms.v[q->terms.n]);
+		int rc = query_parse_term(s, &q->terms.v[q->terms.n]);
 		if (rc < 0)
 			return rc;
 		q->terms.n++;
 	}
 	if (buf_err(&q->bytes))
 		return buf_err(&q->bytes);
-	return settle(s, q);
+	return query_finish(s, q);
 }
 
 int query_parse(struct span text, int64_t now, struct query **ret)
@@ -248,8 +249,8 @@ int query_parse_why(struct span text, int64_t now, struct query **ret, struct bu
 		return -ENOMEM;
 	atomic_init(&q->refs, 1);
 	q->expires = INT64_MAX;
-	struct scan s = {.rest = text, .q = q, .now = now, .why = why};
-	int rc = parse(&s);
+	struct query_parser s = {.rest = text, .q = q, .now = now, .why = why};
+	int rc = query_parse_terms(&s);
 	if (rc < 0)
 		query_put(q);
 	else
@@ -277,7 +278,7 @@ int64_t query_expires(const struct query *q)
 	return q->expires;
 }
 
-static bool asks(const struct query *q, enum term_kind kind)
+static bool query_has_term(const struct query *q, enum term_kind kind)
 {
 	for (size_t i = 0; i < q->terms.n; i++)
 		if (q->terms.v[i].kind == kind)
@@ -285,9 +286,9 @@ static bool asks(const struct query *q, enum term_kind kind)
 	return false;
 }
 
-bool query_is_local(const struct query *q)
+bool query_verdict_is_final(const struct query *q)
 {
-	return !asks(q, TERM_TITLE) && !asks(q, TERM_LABEL) && !asks(q, TERM_STATE);
+	return !query_has_term(q, TERM_TITLE) && !query_has_term(q, TERM_LABEL) && !query_has_term(q, TERM_STATE);
 }
 
 bool text_contains(struct span text, struct span part)
@@ -306,7 +307,7 @@ bool text_equals(struct span text, struct span folded)
 	return span_eq(buf_span(&own), folded);
 }
 
-bool query_wants_session(const struct query *q, const struct query_session *s)
+bool query_may_match_session(const struct query *q, const struct query_session *s)
 {
 	for (size_t i = 0; i < q->terms.n; i++) {
 		const struct term *t = &q->terms.v[i];

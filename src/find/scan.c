@@ -11,14 +11,14 @@
 #include <stdlib.h>
 
 /* A block fits into the CPU's cache, so that it comes from memory once. */
-enum { BLOCK = 256 * 1024, MARGIN = 512 };
+enum { SCAN_BLOCK_SIZE = 256 * 1024, SCAN_MARGIN = 512 };
 
-_Static_assert(MARGIN >= NEEDLE_BYTES, "a run fits");
+_Static_assert(SCAN_MARGIN >= NEEDLE_BYTES, "a run fits");
 
 /* --- needles ----------------------------------------------------------------------- */
 
 /* Adds the needle of a text that stands in the line as it is. */
-static void add_needle(struct needles *p, struct span folded)
+static void needles_add(struct needles *p, struct span folded)
 {
 	p->n += needle_make(folded, &p->v[p->n]);
 }
@@ -35,19 +35,19 @@ static void needles_add_model(struct needles *p, struct span text)
 		text = (struct span){slash + 1, text.n - n - 1};
 	else
 		text.n = n;
-	add_needle(p, text);
+	needles_add(p, text);
 }
 
-static void add_term(struct needles *p, const struct term *t)
+static void needles_add_term(struct needles *p, const struct term *t)
 {
 	switch (t->kind) {
 	case TERM_WORD:
 		p->never |= memchr(t->text.p, '\n', t->text.n) != NULL;
-		add_needle(p, t->text);
+		needles_add(p, t->text);
 		break;
 	case TERM_TYPE:
 	case TERM_TOOL:
-		add_needle(p, t->text);
+		needles_add(p, t->text);
 		break;
 	case TERM_MODEL:
 		needles_add_model(p, t->text);
@@ -57,7 +57,7 @@ static void add_term(struct needles *p, const struct term *t)
 	}
 }
 
-static int by_rarity(const void *a, const void *b)
+static int needle_rarity_cmp(const void *a, const void *b)
 {
 	const struct needle *x = a, *y = b;
 
@@ -71,8 +71,8 @@ int needles_make(const struct query *q, struct needles *ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < q->terms.n; i++)
 		if (!q->terms.v[i].negated)
-			add_term(ret, &q->terms.v[i]);
-	qsort(ret->v, ret->n, sizeof *ret->v, by_rarity);
+			needles_add_term(ret, &q->terms.v[i]);
+	qsort(ret->v, ret->n, sizeof *ret->v, needle_rarity_cmp);
 	return 0;
 }
 
@@ -85,10 +85,10 @@ void needles_release(struct needles *p)
 
 int scanner_init(struct scanner *s)
 {
-	*s = (struct scanner){.bytes = malloc(BLOCK + NEEDLE_PAD)};
+	*s = (struct scanner){.bytes = malloc(SCAN_BLOCK_SIZE + NEEDLE_PAD)};
 	if (!s->bytes)
 		return -ENOMEM;
-	memset(s->bytes, 0, BLOCK + NEEDLE_PAD);
+	memset(s->bytes, 0, SCAN_BLOCK_SIZE + NEEDLE_PAD);
 	return 0;
 }
 
@@ -114,8 +114,8 @@ static int scanner_read_block(struct scanner *s, uint64_t offset)
 	s->offset = offset;
 	s->n = keep;
 	s->at_end = false;
-	while (s->n < BLOCK && !s->at_end) {
-		ssize_t n = s->file->read(s->file->arg, s->bytes + s->n, BLOCK - s->n, s->offset + s->n);
+	while (s->n < SCAN_BLOCK_SIZE && !s->at_end) {
+		ssize_t n = s->file->read(s->file->arg, s->bytes + s->n, SCAN_BLOCK_SIZE - s->n, s->offset + s->n);
 		if (n < 0)
 			return (int)n;
 		s->at_end = n == 0;
@@ -125,26 +125,27 @@ static int scanner_read_block(struct scanner *s, uint64_t offset)
 }
 
 /* The end of the places that can be checked in this block. */
-static uint64_t block_end(const struct scanner *s)
+static uint64_t scanner_block_end(const struct scanner *s)
 {
 	if (s->at_end)
 		return s->offset + s->n;
-	return s->offset + (s->n > MARGIN ? s->n - MARGIN : 0);
+	return s->offset + (s->n > SCAN_MARGIN ? s->n - SCAN_MARGIN : 0);
 }
 
 /* Makes sure that the block covers `from`, with its margin. */
-static int have(struct scanner *s, uint64_t from)
+static int scanner_load(struct scanner *s, uint64_t from)
 {
-	uint64_t begin = from > MARGIN ? from - MARGIN : 0;
+	uint64_t begin = from > SCAN_MARGIN ? from - SCAN_MARGIN : 0;
 
-	return begin >= s->offset && from < block_end(s) ? 0 : scanner_read_block(s, begin);
+	return begin >= s->offset && from < scanner_block_end(s) ? 0 : scanner_read_block(s, begin);
 }
 
 /* --- finding ---------------------------------------------------------------------- */
 
 /* Whether the line at `place` has the other needles, too: true if it is not all in the block. Else *ret_next is behind
  * the line. */
-static bool has_others(const struct scanner *s, const struct needles *needles, const char *place, const char **ret_next)
+static bool line_has_other_needles(const struct scanner *s, const struct needles *needles, const char *place,
+                                   const char **ret_next)
 {
 	const char *end = s->bytes + s->n;
 	const char *first = memrchr(s->bytes, '\n', (size_t)(place - s->bytes));
@@ -164,16 +165,16 @@ static bool has_others(const struct scanner *s, const struct needles *needles, c
 }
 
 /* The same in the block, from `from` on. NULL: none; then *ret_next is where the search is to go on. */
-static const char *find_in_block(const struct scanner *s, const struct needles *needles, uint64_t from,
-                                 uint64_t *ret_next)
+static const char *scanner_find_in_block(const struct scanner *s, const struct needles *needles, uint64_t from,
+                                         uint64_t *ret_next)
 {
-	const char *p = s->bytes + (from - s->offset), *to = s->bytes + (block_end(s) - s->offset);
+	const char *p = s->bytes + (from - s->offset), *to = s->bytes + (scanner_block_end(s) - s->offset);
 
 	while (p < to) {
 		const char *place = needle_find(&needles->v[0], s->bytes, p, to, s->bytes + s->n);
 		if (!place)
 			break;
-		if (has_others(s, needles, place, &p))
+		if (line_has_other_needles(s, needles, place, &p))
 			return place;
 	}
 	*ret_next = s->offset + (uint64_t)((p > to ? p : to) - s->bytes);
@@ -182,17 +183,17 @@ static const char *find_in_block(const struct scanner *s, const struct needles *
 
 int scanner_find(struct scanner *s, const struct needles *needles, uint64_t from, uint64_t *ret_at)
 {
-	int rc = needles->never ? 0 : have(s, from);
+	int rc = needles->never ? 0 : scanner_load(s, from);
 
 	if (needles->never)
 		return 0;
-	for (; rc == 0; rc = have(s, from)) {
-		if (from >= block_end(s))
+	for (; rc == 0; rc = scanner_load(s, from)) {
+		if (from >= scanner_block_end(s))
 			return 0;
 		*ret_at = from;
 		if (needles->n == 0)
 			return 1;
-		const char *place = find_in_block(s, needles, from, &from);
+		const char *place = scanner_find_in_block(s, needles, from, &from);
 		if (!place)
 			continue;
 		*ret_at = s->offset + (uint64_t)(place - s->bytes);

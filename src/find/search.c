@@ -8,16 +8,16 @@
 
 #include <errno.h>
 
-#define NUMBERS (UINT64_C(1) << SEARCH_NUMBER_BITS)
+#define SEARCH_NUMBERS_MAX (UINT64_C(1) << SEARCH_NUMBER_BITS)
 
-static int64_t now_ms(void)
+static int64_t clock_realtime_ms(void)
 {
 	return clock_ms(CLOCK_REALTIME);
 }
 
 /* ---- queries, under the lock ---- */
 
-static struct search *find_number(struct searches *s, uint64_t number)
+static struct search *searches_find_number(struct searches *s, uint64_t number)
 {
 	struct search *a = s->cells[number % SEARCH_QUERIES];
 	while (a && a->number != number)
@@ -27,7 +27,7 @@ static struct search *find_number(struct searches *s, uint64_t number)
 
 /* The least recently used query that no thread uses and the kernel has no name for; NULL if there is none. `heavy`: of
  * those with an answer, named or not, but never the one used last. */
-static struct search *oldest_of(struct searches *s, bool heavy)
+static struct search *searches_oldest(struct searches *s, bool heavy)
 {
 	struct search *oldest = NULL, *newest = NULL;
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
@@ -41,13 +41,13 @@ static struct search *oldest_of(struct searches *s, bool heavy)
 	return heavy && oldest == newest ? NULL : oldest;
 }
 
-static void set_memory(struct searches *s, struct search *a, size_t memory)
+static void search_set_memory(struct searches *s, struct search *a, size_t memory)
 {
 	atomic_fetch_add(&s->keeper.used, memory - a->memory);
 	a->memory = memory;
 }
 
-static void drop_answer(struct searches *s, struct search *a)
+static void search_drop_answer(struct searches *s, struct search *a)
 {
 	for (size_t i = 0; i < a->n; i++)
 		session_hits_put(a->rows[i].hits);
@@ -56,18 +56,18 @@ static void drop_answer(struct searches *s, struct search *a)
 	a->n = 0;
 	answer_put(a->answer);
 	a->answer = NULL;
-	set_memory(s, a, 0);
+	search_set_memory(s, a, 0);
 }
 
 static void search_free(struct searches *s, struct search *a)
 {
-	drop_answer(s, a);
+	search_drop_answer(s, a);
 	query_put(a->query);
 	buf_release(&a->text);
 	free(a);
 }
 
-static void search_forget(struct searches *s, struct search *a)
+static void searches_remove(struct searches *s, struct search *a)
 {
 	struct search **at = &s->cells[a->number % SEARCH_QUERIES];
 	while (*at != a)
@@ -83,7 +83,7 @@ static uint64_t search_oldest_use(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
-	const struct search *a = oldest_of(s, true);
+	const struct search *a = searches_oldest(s, true);
 	return a ? a->used_at : BUDGET_NOTHING;
 }
 
@@ -91,9 +91,9 @@ static void search_evict(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
-	struct search *a = oldest_of(s, true);
+	struct search *a = searches_oldest(s, true);
 	if (a)
-		drop_answer(s, a);
+		search_drop_answer(s, a);
 }
 
 int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct searches **ret)
@@ -122,7 +122,7 @@ void searches_close(struct searches *s)
 	budget_unregister(s->budget, &s->keeper);
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
 		while (s->cells[i])
-			search_forget(s, s->cells[i]);
+			searches_remove(s, s->cells[i]);
 	pthread_cond_destroy(&s->made);
 	lock_destroy(&s->lock);
 	free(s);
@@ -133,7 +133,7 @@ void searches_close(struct searches *s)
 static int search_new(struct span text, struct search **ret, struct buf *why)
 {
 	struct query *q;
-	int rc = query_parse_why(text, now_ms(), &q, why);
+	int rc = query_parse_why(text, clock_realtime_ms(), &q, why);
 	if (rc < 0)
 		return rc;
 	query_put(q);
@@ -148,12 +148,12 @@ static int search_new(struct span text, struct search **ret, struct buf *why)
 }
 
 /* The query with this text, or NULL; *ret_number is its number, known or not. Two texts may have one hash. */
-static struct search *find_text(struct searches *s, struct span text, uint64_t *ret_number)
+static struct search *searches_find_text(struct searches *s, struct span text, uint64_t *ret_number)
 {
-	uint64_t number = hash_bytes(&s->secret, 0, text.p, text.n) % NUMBERS;
+	uint64_t number = hash_bytes(&s->secret, 0, text.p, text.n) % SEARCH_NUMBERS_MAX;
 	struct search *a;
-	while ((a = find_number(s, number)) && !span_eq(buf_span(&a->text), text))
-		number = (number + 1) % NUMBERS;
+	while ((a = searches_find_number(s, number)) && !span_eq(buf_span(&a->text), text))
+		number = (number + 1) % SEARCH_NUMBERS_MAX;
 	*ret_number = number;
 	return a;
 }
@@ -161,9 +161,9 @@ static struct search *find_text(struct searches *s, struct span text, uint64_t *
 static int search_add(struct searches *s, struct search *a)
 {
 	struct search **cell = &s->cells[a->number % SEARCH_QUERIES];
-	struct search *old = s->n - s->named >= SEARCH_QUERIES ? oldest_of(s, false) : NULL;
+	struct search *old = s->n - s->named >= SEARCH_QUERIES ? searches_oldest(s, false) : NULL;
 	if (old)
-		search_forget(s, old);
+		searches_remove(s, old);
 	if (s->n - s->named >= SEARCH_QUERIES)
 		return -EAGAIN;
 	a->next = *cell;
@@ -172,10 +172,10 @@ static int search_add(struct searches *s, struct search *a)
 	return 0;
 }
 
-int searches_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why)
+int searches_get_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why)
 {
 	lock_acquire(&s->lock);
-	struct search *a = find_text(s, text, ret);
+	struct search *a = searches_find_text(s, text, ret);
 	if (a)
 		a->used_at = budget_clock();
 	lock_release(&s->lock);
@@ -187,7 +187,7 @@ int searches_number(struct searches *s, struct span text, uint64_t *ret, struct 
 		return rc;
 	LOCKED(&s->lock);
 	/* Another thread may have been faster. */
-	if (!find_text(s, text, ret)) {
+	if (!searches_find_text(s, text, ret)) {
 		made->number = *ret;
 		made->used_at = budget_clock();
 		rc = search_add(s, made);
@@ -198,19 +198,19 @@ int searches_number(struct searches *s, struct span text, uint64_t *ret, struct 
 	return rc;
 }
 
-bool searches_knows(struct searches *s, uint64_t number)
+bool searches_has_number(struct searches *s, uint64_t number)
 {
 	LOCKED(&s->lock);
-	struct search *a = find_number(s, number);
+	struct search *a = searches_find_number(s, number);
 	if (a)
 		a->used_at = budget_clock();
 	return a;
 }
 
-void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer)
+void searches_lookup_count(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer)
 {
 	LOCKED(&s->lock);
-	struct search *a = find_number(s, number);
+	struct search *a = searches_find_number(s, number);
 	if (!a)
 		return;
 	s->named -= a->names > 0;
@@ -219,7 +219,7 @@ void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t 
 	s->named += a->names > 0;
 	/* No search for the oldest here: the kernel may drop thousands of names at once. */
 	if (a->names == 0 && a->users == 0 && s->n - s->named > SEARCH_QUERIES)
-		search_forget(s, a);
+		searches_remove(s, a);
 }
 
 /* ---- answers ---- */
@@ -232,18 +232,18 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	struct query *q;
 	int rc = 0;
 	/* A query such as after:7d means something else each day: then earlier hits are worthless. */
-	if (!a->query || now_ms() >= query_expires(a->query)) {
-		rc = query_parse(buf_span(&a->text), now_ms(), &q);
+	if (!a->query || clock_realtime_ms() >= query_expires(a->query)) {
+		rc = query_parse(buf_span(&a->text), clock_realtime_ms(), &q);
 		if (rc < 0)
 			return rc;
-		drop_answer(s, a);
+		search_drop_answer(s, a);
 		query_put(a->query);
 		a->query = q;
 	}
 	a->busy = true;
 	a->begun++;
 	lock_release(&s->lock);
-	rc = gather(s, a);
+	rc = search_update_rows(s, a);
 	if (rc == 0)
 		rc = answer_make(s, a, &answer);
 	size_t memory = a->n * sizeof *a->rows;
@@ -256,7 +256,7 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 		a->serial = serial;
 		*ret = answer_get(answer);
 	}
-	set_memory(s, a, memory + (a->answer ? answer_memory(a->answer) : 0));
+	search_set_memory(s, a, memory + (a->answer ? answer_memory(a->answer) : 0));
 	a->busy = false;
 	pthread_cond_broadcast(&s->made);
 	return rc;
@@ -266,7 +266,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 {
 	uint64_t serial = catalog_serial(s->catalog);
 	lock_acquire(&s->lock);
-	struct search *a = find_number(s, number);
+	struct search *a = searches_find_number(s, number);
 	int rc = a ? 0 : -ESTALE;
 	if (a) {
 		uint64_t begun = a->begun;
@@ -276,8 +276,9 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		/* Reuse the cached answer if the catalog is unchanged or it was started after this request. If the
 		 * thread that made it was interrupted, another one carries on. */
 		while (rc == 0 &&
-		       !(good = a->answer && now_ms() < query_expires(a->query) &&
-		                (a->begun > begun || (serial && a->serial == serial && !answer_missed(a->answer)))) &&
+		       !(good = a->answer && clock_realtime_ms() < query_expires(a->query) &&
+		                (a->begun > begun ||
+		                 (serial && a->serial == serial && !answer_missed_error(a->answer)))) &&
 		       a->busy)
 			rc = lock_wait_while(&s->lock, &s->made, &a->busy);
 		if (rc == 0 && good)

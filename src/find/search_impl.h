@@ -38,7 +38,7 @@ enum row_state {
 	ROW_GROWN, /* the file grew: `hits` may hold for the part before */
 	ROW_FOUND, /* `hits` is complete */
 };
-struct row {
+struct search_row {
 	uint32_t slot;
 	enum row_state state;
 	struct timespec mtime, ctime; /* of the file as it was searched, like `size` */
@@ -57,8 +57,8 @@ struct search {
 	uint64_t number;
 	uint64_t names; /* how many names the kernel has for it */
 	struct buf text;
-	struct query *query; /* parsed when an answer is first needed: many queries are only looked up */
-	struct row *rows;    /* by slot; used only by the thread that set `busy` */
+	struct query *query;     /* parsed when an answer is first needed: many queries are only looked up */
+	struct search_row *rows; /* by slot; used only by the thread that set `busy` */
 	size_t n;
 	int missed;            /* why some session could not be read; or 0 */
 	struct answer *answer; /* or NULL */
@@ -84,7 +84,7 @@ struct searches {
 };
 
 /* gather.c: updates the rows. After an error, what was found before it stays. */
-int gather(struct searches *s, struct search *a);
+int search_update_rows(struct searches *s, struct search *a);
 
 /* answer.c: makes the answer from the rows. */
 int answer_make(struct searches *s, struct search *a, struct answer **ret);

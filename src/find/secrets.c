@@ -13,10 +13,10 @@
 
 #define SECRETS_HEADING "project\tstem\tentry\tkind\tstart\tlength\n"
 
-enum { PIECE = LIMIT(256 * 1024, 100) };
+enum { SECRETS_READ_SIZE = LIMIT(256 * 1024, 100) };
 
 /* What is known of one session. */
-struct look {
+struct secret_scan {
 	const struct fact_list *list;
 	const struct fact *fact;
 	struct session *session; /* held; NULL: no key was found yet */
@@ -26,7 +26,7 @@ struct look {
 /* --- one file --------------------------------------------------------------------- */
 
 /* Adds the keys in whole lines that begin at `off`. */
-static int secrets_add_rows(struct look *l, struct span text, uint64_t off)
+static int secrets_add_rows(struct secret_scan *l, struct span text, uint64_t off)
 {
 	struct secrets found CLEANUP(secrets_release) = {0};
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -53,15 +53,15 @@ static int secrets_add_rows(struct look *l, struct span text, uint64_t off)
 }
 
 /* Looks through the bytes as they are stored. A line that is too long is skipped. */
-static int look_through_file(struct look *l, struct opened *file)
+static int secrets_scan_file(struct secret_scan *l, struct opened *file)
 {
 	struct buf bytes CLEANUP_BUF = BUF_INIT;
 	uint64_t off = 0; /* of the bytes */
 	bool is_long = false;
 	int rc = 0;
 	for (ssize_t got = 1; rc == 0 && got > 0;) {
-		char *p = buf_reserve(&bytes, PIECE);
-		got = p ? opened_pread_raw(file, p, PIECE, off + bytes.n) : buf_err(&bytes);
+		char *p = buf_reserve(&bytes, SECRETS_READ_SIZE);
+		got = p ? opened_pread_raw(file, p, SECRETS_READ_SIZE, off + bytes.n) : buf_err(&bytes);
 		if (got < 0)
 			return (int)got;
 		const char *newline = memrchr(p, '\n', (size_t)got);
@@ -86,9 +86,9 @@ static int look_through_file(struct look *l, struct opened *file)
 /* --- the table -------------------------------------------------------------------- */
 
 /* Finds the keys in a session. One that is gone has none, and makes the next table another. */
-static int secrets_look(void *arg, size_t i)
+static int secrets_scan_session(void *arg, size_t i)
 {
-	struct look *l = (struct look *)arg + i;
+	struct secret_scan *l = (struct secret_scan *)arg + i;
 	const struct source_path at = {catalog_resolver(l->list->catalog), l->fact->file};
 	struct resolved got = RESOLVED_INIT;
 	struct opened *file = NULL;
@@ -96,7 +96,7 @@ static int secrets_look(void *arg, size_t i)
 	if (rc == 0)
 		rc = opened_new(at.resolver, &got, &file);
 	if (rc == 0)
-		rc = look_through_file(l, file);
+		rc = secrets_scan_file(l, file);
 	opened_put(file);
 	resolved_release(at.resolver, &got);
 	if (l->session)
@@ -106,12 +106,12 @@ static int secrets_look(void *arg, size_t i)
 
 int table_secrets(const struct fact_list *list, struct buf *out)
 {
-	struct look *all CLEANUP_FREE = calloc(list->n + 1, sizeof *all);
-	int rc = all ? facts_error(list) : -ENOMEM;
+	struct secret_scan *all CLEANUP_FREE = calloc(list->n + 1, sizeof *all);
+	int rc = all ? facts_list_error(list) : -ENOMEM;
 	for (size_t i = 0; all && i < list->n; i++)
-		all[i] = (struct look){.list = list, .fact = &list->v[i], .rows = BUF_INIT};
+		all[i] = (struct secret_scan){.list = list, .fact = &list->v[i], .rows = BUF_INIT};
 	if (rc == 0)
-		rc = parallel_for(list->n, secrets_look, all);
+		rc = parallel_for(list->n, secrets_scan_session, all);
 	buf_adds(out, SECRETS_HEADING);
 	for (size_t i = 0; all && i < list->n; i++) {
 		rc = rc < 0 ? rc : buf_err(&all[i].rows);

@@ -16,7 +16,7 @@
 #define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
 
 /* What a session says may hold any character; a name leads to its file as it stands. */
-static void add_said(struct span text, struct buf *out)
+static void tables_add_said(struct span text, struct buf *out)
 {
 	size_t start = out->n;
 	text_add_cell(text, out);
@@ -24,7 +24,7 @@ static void add_said(struct span text, struct buf *out)
 }
 
 /* The two cells that lead to the session's directory, each with a TAB behind it. */
-static void add_place(const struct fact *f, struct buf *out)
+static void tables_add_location(const struct fact *f, struct buf *out)
 {
 	text_add_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
@@ -32,7 +32,7 @@ static void add_place(const struct fact *f, struct buf *out)
 	buf_addc(out, '\t');
 }
 
-static void add_cost(double cost, struct buf *out)
+static void tables_add_cost(double cost, struct buf *out)
 {
 	number_add(number_round(cost, RENDER_COST_DECIMALS), out);
 }
@@ -40,7 +40,7 @@ static void add_cost(double cost, struct buf *out)
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
 /* The way to the session that it was forked from, as in its `parent`. */
-static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
+static void tables_add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
@@ -56,9 +56,9 @@ static void add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->of;
-	add_said(of->id, out);
+	tables_add_said(of->id, out);
 	buf_addc(out, '\t');
-	add_place(f, out);
+	tables_add_location(f, out);
 	number_add_time(of->created, out);
 	buf_addc(out, '\t');
 	number_add_time(of->modified, out);
@@ -67,19 +67,19 @@ static void tables_add_session(struct catalog *c, const struct fact *f, struct b
 		number_add(of->usage.total, out);
 	buf_addc(out, '\t');
 	if (of->has_usage)
-		add_cost(of->usage.cost, out);
+		tables_add_cost(of->usage.cost, out);
 	buf_addc(out, '\t');
-	add_said(of->model, out);
+	tables_add_said(of->model, out);
 	buf_addf(out, "\t%s\t", of->state ? of->state : "");
-	add_parent(c, f->slot, out);
+	tables_add_parent(c, f->slot, out);
 	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
-	add_said(of->title, out);
+	tables_add_said(of->title, out);
 	buf_addc(out, '\n');
 }
 
 int table_sessions(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_error(list);
+	int rc = facts_list_error(list);
 	buf_adds(out, SESSIONS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		tables_add_session(list->catalog, &list->v[i], out);
@@ -91,7 +91,7 @@ int table_sessions(const struct fact_list *list, struct buf *out)
 /* --- usage.tsv ------------------------------------------------------------------- */
 
 /* The sum of all that have the same first cells. */
-struct row {
+struct usage_row {
 	struct span cells; /* of day, project and model, with a TAB in between */
 	uint64_t messages;
 	struct usage sum;
@@ -100,7 +100,7 @@ struct row {
 /* The three cells are compared one after the other: what is behind a TAB must not matter before it. */
 static int tables_row_cmp(const void *pa, const void *pb)
 {
-	struct span a = ((const struct row *)pa)->cells, b = ((const struct row *)pb)->cells;
+	struct span a = ((const struct usage_row *)pa)->cells, b = ((const struct usage_row *)pb)->cells;
 	for (size_t i = 0; i < a.n && i < b.n; i++) {
 		int x = a.p[i] == '\t' ? -1 : (unsigned char)a.p[i], y = b.p[i] == '\t' ? -1 : (unsigned char)b.p[i];
 		if (x != y)
@@ -109,7 +109,7 @@ static int tables_row_cmp(const void *pa, const void *pb)
 	return (a.n > b.n) - (a.n < b.n);
 }
 
-static void tables_add_key(const struct fact *f, const struct fact_use *use, struct buf *out)
+static void tables_add_key(const struct fact *f, const struct fact_usage *use, struct buf *out)
 {
 	char day[DATE_NAME];
 	date_name(use->date, day);
@@ -117,18 +117,18 @@ static void tables_add_key(const struct fact *f, const struct fact_use *use, str
 	buf_addc(out, '\t');
 	text_add_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
-	add_said(use->model, out);
+	tables_add_said(use->model, out);
 }
 
-static int sum_session(const struct fact *f, struct buf *key, struct counters *rows)
+static int usage_rows_add_session(const struct fact *f, struct buf *key, struct counters *rows)
 {
 	for (size_t i = 0; i < f->of->n_uses; i++) {
-		const struct fact_use *use = &f->of->uses[i];
+		const struct fact_usage *use = &f->of->uses[i];
 		if (!fact_use_counts(f, use))
 			continue;
 		buf_reset(key);
 		tables_add_key(f, use, key);
-		struct row *row = counters_get(rows, buf_span(key));
+		struct usage_row *row = counters_get(rows, buf_span(key));
 		if (!row || buf_err(key))
 			return -ENOMEM;
 		row->messages += use->entries;
@@ -137,7 +137,7 @@ static int sum_session(const struct fact *f, struct buf *key, struct counters *r
 	return cancel_check();
 }
 
-static void tables_add_row(const struct row *row, struct buf *out)
+static void tables_add_row(const struct usage_row *row, struct buf *out)
 {
 	const double numbers[] = {row->sum.input, row->sum.output, row->sum.cache_read, row->sum.cache_write,
 	                          row->sum.total};
@@ -148,22 +148,22 @@ static void tables_add_row(const struct row *row, struct buf *out)
 		number_add(numbers[i], out);
 	}
 	buf_addc(out, '\t');
-	add_cost(row->sum.cost, out);
+	tables_add_cost(row->sum.cost, out);
 	buf_addc(out, '\n');
 }
 
 int table_usage(const struct fact_list *list, struct buf *out)
 {
-	struct counters rows CLEANUP(counters_release) = COUNTERS_INIT(struct row);
+	struct counters rows CLEANUP(counters_release) = COUNTERS_INIT(struct usage_row);
 	struct buf key CLEANUP_BUF = BUF_INIT;
-	int rc = facts_error(list);
+	int rc = facts_list_error(list);
 	for (size_t i = 0; i < list->n && rc == 0; i++)
-		rc = sum_session(&list->v[i], &key, &rows);
-	struct row *sorted CLEANUP_FREE = rc == 0 ? calloc(rows.n + 1, sizeof *sorted) : NULL;
+		rc = usage_rows_add_session(&list->v[i], &key, &rows);
+	struct usage_row *sorted CLEANUP_FREE = rc == 0 ? calloc(rows.n + 1, sizeof *sorted) : NULL;
 	if (!sorted)
 		return rc < 0 ? rc : -ENOMEM;
 	for (size_t i = 0; i < rows.n; i++) {
-		sorted[i] = *(const struct row *)counters_value(&rows, i);
+		sorted[i] = *(const struct usage_row *)counters_value(&rows, i);
 		sorted[i].cells = counters_name(&rows, i);
 	}
 	qsort(sorted, rows.n, sizeof *sorted, tables_row_cmp);
@@ -175,7 +175,7 @@ int table_usage(const struct fact_list *list, struct buf *out)
 
 /* --- problems.tsv ---------------------------------------------------------------- */
 
-static int add_problems(struct catalog *c, const struct fact *f, struct buf *out)
+static int tables_add_problems(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct session *s;
 	int rc = f->of->problems ? catalog_session_get(c, f->slot, &s) : -ESTALE;
@@ -187,7 +187,7 @@ static int add_problems(struct catalog *c, const struct fact *f, struct buf *out
 		struct problem p = session_problem(s, i);
 		text_add_cell(span_of(f->file), out);
 		buf_addc(out, '\t');
-		add_place(f, out);
+		tables_add_location(f, out);
 		buf_addf(out, "%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
 		rc = cancel_check();
 	}
@@ -195,7 +195,7 @@ static int add_problems(struct catalog *c, const struct fact *f, struct buf *out
 	return rc;
 }
 
-static int add_no_session(void *arg, const char *file, uint32_t slot, const char *reason)
+static int tables_add_rejected_file(void *arg, const char *file, uint32_t slot, const char *reason)
 {
 	struct buf *out = arg;
 	(void)slot;
@@ -209,12 +209,12 @@ static int add_no_session(void *arg, const char *file, uint32_t slot, const char
 
 int table_problems(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_error(list);
+	int rc = facts_list_error(list);
 	buf_adds(out, PROBLEMS_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++)
-		rc = add_problems(list->catalog, &list->v[i], out);
+		rc = tables_add_problems(list->catalog, &list->v[i], out);
 	if (rc == 0)
-		rc = catalog_each_file(list->catalog, add_no_session, out);
+		rc = catalog_each_file(list->catalog, tables_add_rejected_file, out);
 	return rc < 0 ? rc : buf_err(out);
 }
 
@@ -237,7 +237,7 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 			return rc;
 		rest = buf_span(&made);
 	}
-	add_place(f, &begin);
+	tables_add_location(f, &begin);
 	while (span_line(&rest, &row)) {
 		buf_addspan(out, buf_span(&begin));
 		buf_addspan(out, row);
@@ -248,7 +248,7 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 
 int table_files(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_error(list);
+	int rc = facts_list_error(list);
 	buf_adds(out, "project\tstem\t" FILES_HEADING);
 	for (size_t i = 0; i < list->n && rc == 0; i++)
 		rc = table_add_files(list->catalog, &list->v[i], out);
@@ -257,7 +257,7 @@ int table_files(const struct fact_list *list, struct buf *out)
 
 /* --- labels.tsv ------------------------------------------------------------------ */
 
-struct labelled {
+struct labelled_row {
 	const struct fact *fact;
 	const struct fact_label *label;
 };
@@ -265,7 +265,7 @@ struct labelled {
 /* Rows with one label stay in their order: those of a session are in one block, by entry. */
 static int labelled_cmp(const void *pa, const void *pb)
 {
-	const struct labelled *a = pa, *b = pb;
+	const struct labelled_row *a = pa, *b = pb;
 	int d = span_compare(a->label->text, b->label->text);
 	if (d == 0)
 		d = (a->fact > b->fact) - (a->fact < b->fact);
@@ -275,22 +275,22 @@ static int labelled_cmp(const void *pa, const void *pb)
 int table_labels(const struct fact_list *list, struct buf *out)
 {
 	size_t most = 1, n = 0;
-	int rc = facts_error(list);
+	int rc = facts_list_error(list);
 	for (size_t i = 0; i < list->n; i++)
 		most += list->v[i].of->n_labels;
-	struct labelled *all CLEANUP_FREE = calloc(most, sizeof *all);
+	struct labelled_row *all CLEANUP_FREE = calloc(most, sizeof *all);
 	if (rc == 0 && !all)
 		rc = -ENOMEM;
 	for (size_t i = 0; i < list->n && rc == 0; i++)
 		for (size_t k = 0; k < list->v[i].of->n_labels; k++)
-			all[n++] = (struct labelled){&list->v[i], &list->v[i].of->labels[k]};
+			all[n++] = (struct labelled_row){&list->v[i], &list->v[i].of->labels[k]};
 	if (rc == 0)
 		qsort(all, n, sizeof *all, labelled_cmp);
 	buf_adds(out, LABELS_HEADING);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		render_add_label_cell(all[i].label->text, out);
 		buf_addc(out, '\t');
-		add_place(all[i].fact, out);
+		tables_add_location(all[i].fact, out);
 		buf_addspan(out, all[i].label->row);
 		buf_addc(out, '\n');
 		rc = cancel_check();

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Of the text, at a time: what stays near the CPU when it is looked through for many words. */
-enum { PIECE = 16 * 1024 };
+enum { WORDS_PIECE_SIZE = 16 * 1024 };
 /* A character has so many bytes at most. */
 enum { CHARACTER = 4 };
 
@@ -23,7 +23,7 @@ int words_init(struct words *w, const struct query *q)
 		if (w->longest < w->v[w->n].text.n)
 			w->longest = w->v[w->n].text.n;
 	}
-	w->folded = malloc(w->longest + 2 * CHARACTER + FOLD_ROOM(PIECE));
+	w->folded = malloc(w->longest + 2 * CHARACTER + FOLD_ROOM(WORDS_PIECE_SIZE));
 	return w->folded ? 0 : -ENOMEM;
 }
 
@@ -40,7 +40,7 @@ void words_reset(struct words *w)
 
 /* Folds the next piece of *rest after what a word that ends in it, or next to it, may begin with, and the character
  * before that. False at the end of the text. */
-static bool next_piece(struct words *w, struct span *rest)
+static bool words_next_piece(struct words *w, struct span *rest)
 {
 	size_t keep = w->longest + 2 * CHARACTER;
 
@@ -48,24 +48,24 @@ static bool next_piece(struct words *w, struct span *rest)
 		return false;
 	w->kept = keep = keep < w->filled ? keep : w->filled;
 	memmove(w->folded, w->folded + w->filled - keep, keep);
-	w->filled = keep + fold_write(rest, PIECE, w->folded + keep);
+	w->filled = keep + fold_write(rest, WORDS_PIECE_SIZE, w->folded + keep);
 	return true;
 }
 
 /* A word that holds a newline is in no line; a text has many. */
-static bool has_word(const struct words *w, size_t i)
+static bool words_has_seen(const struct words *w, size_t i)
 {
 	struct span word = w->v[i].text;
 
 	return memmem(w->folded, w->filled, word.p, word.n) && !memchr(word.p, '\n', word.n);
 }
 
-bool words_look(struct words *w, struct span text)
+bool words_add_text(struct words *w, struct span text)
 {
 	w->filled = 0;
-	while (next_piece(w, &text)) {
+	while (words_next_piece(w, &text)) {
 		for (size_t i = 0; i < w->n; i++) {
-			if (w->found[i] || !has_word(w, i))
+			if (w->found[i] || !words_has_seen(w, i))
 				continue;
 			w->found[i] = true;
 			if (i >= w->wanted)
@@ -78,7 +78,7 @@ bool words_look(struct words *w, struct span text)
 	return false;
 }
 
-bool words_are_there(const struct words *w)
+bool words_match(const struct words *w)
 {
 	for (size_t i = w->wanted; i < w->n; i++)
 		if (w->found[i])
@@ -92,9 +92,9 @@ unsigned words_count(struct words *w, struct span text)
 
 	memset(w->found, 0, w->wanted * sizeof *w->found);
 	w->filled = 0;
-	while (n < w->wanted && next_piece(w, &text)) {
+	while (n < w->wanted && words_next_piece(w, &text)) {
 		for (size_t i = 0; i < w->wanted; i++) {
-			if (w->found[i] || !has_word(w, i))
+			if (w->found[i] || !words_has_seen(w, i))
 				continue;
 			w->found[i] = true;
 			n++;
@@ -175,7 +175,7 @@ static int part_choose(struct words *w, struct span rest, struct part *p)
 	int rc = 0;
 
 	w->filled = 0;
-	while (rc == 0 && p->score >> 32 < (w->wanted << 16 | w->wanted) && next_piece(w, &rest)) {
+	while (rc == 0 && p->score >> 32 < (w->wanted << 16 | w->wanted) && words_next_piece(w, &rest)) {
 		/* Of a word that ends the piece it is not known what is next to it. */
 		size_t done = w->kept - after, stop = w->filled - (rest.n > 0 ? CHARACTER : 0), i = 0;
 		for (size_t k = 0; k < w->wanted; k++)
@@ -205,7 +205,7 @@ static size_t skip_folded(struct words *w, struct span *rest, size_t characters)
 {
 	struct span begin = *rest;
 
-	for (size_t step = PIECE; step > 0 && rest->n > 0 && characters > 0;) {
+	for (size_t step = WORDS_PIECE_SIZE; step > 0 && rest->n > 0 && characters > 0;) {
 		struct span next = *rest;
 		size_t n = count_folded(w->folded, fold_write(&next, step, w->folded));
 		if (n > characters && step > 1) {

@@ -22,9 +22,9 @@ void words_release(struct words *w);
 /* Begins with another entry: no word was found. */
 void words_reset(struct words *w);
 /* Looks at a text of the entry. True once it is known whether the entry has the words. */
-bool words_look(struct words *w, struct span text);
+bool words_add_text(struct words *w, struct span text);
 /* Whether all texts together have all words that are wanted, and none of the others. */
-bool words_are_there(const struct words *w);
+bool words_match(const struct words *w);
 
 /* How many of the words that are wanted occur in the text. */
 unsigned words_count(struct words *w, struct span text);

@@ -48,7 +48,7 @@ static int query_match(struct ctx *dir, struct span name, struct node *ret)
 	uint64_t number;
 	if (!name_decode(name, &text))
 		return buf_err(&text) ? buf_err(&text) : -ENOENT;
-	int rc = searches_number(dir->tree->searches, buf_span(&text), &number, NULL);
+	int rc = searches_get_number(dir->tree->searches, buf_span(&text), &number, NULL);
 	if (rc < 0)
 		return rc;
 	ret->slot = (uint32_t)(number >> ENTRY_BITS);
@@ -59,7 +59,7 @@ static int query_match(struct ctx *dir, struct span name, struct node *ret)
 /* False if it was forgotten. */
 static bool query_has(struct ctx *c)
 {
-	return searches_knows(c->tree->searches, query_number(c->node));
+	return searches_has_number(c->tree->searches, query_number(c->node));
 }
 
 void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
@@ -67,7 +67,7 @@ void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
 	struct node n = tree_node(node);
 	const struct kind *k = kind_of(n);
 	if (k && k->has == query_has)
-		searches_name(t->searches, query_number(n), more, fewer);
+		searches_lookup_count(t->searches, query_number(n), more, fewer);
 }
 
 /* --- hits.txt, entries.tsv --------------------------------------------------------- */
@@ -83,7 +83,7 @@ static bool found_has(struct ctx *c)
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	uint64_t size = h ? answer_size(h, query_text_of(c)) : 0;
 	if (h && size == 0)
-		deferred_set(answer_missed(h));
+		deferred_set(answer_missed_error(h));
 	return size > 0;
 }
 
@@ -204,20 +204,20 @@ static int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		if (rc == -ESTALE)
 			return 0;
 	}
-	return rc == 0 && h ? answer_missed(h) : rc < 0 ? rc : 0;
+	return rc == 0 && h ? answer_missed_error(h) : rc < 0 ? rc : 0;
 }
 
 static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	size_t i = 0;
-	for (size_t k = 0; k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i <= SEARCH_MOST; k++)
+	for (size_t k = 0; k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i <= SEARCH_ENTRIES_MAX; k++)
 		i = i * 10 + (size_t)(name.p[k] - '0');
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(dir, &rc);
 	if (!h)
 		return rc;
-	int none = i > 0 && answer_missed(h) ? answer_missed(h) : -ENOENT;
+	int none = i > 0 && answer_missed_error(h) ? answer_missed_error(h) : -ENOENT;
 	if (i == 0 || i > answer_count(h))
 		return none;
 	rc = hit_name(dir->tree, h, i - 1, &made);

@@ -175,7 +175,7 @@ uint32_t ctx_position(const struct ctx *c)
 
 int ctx_facts(struct ctx *c)
 {
-	return c->facts ? 0 : facts_all(c->tree->facts, &c->facts);
+	return c->facts ? 0 : facts_get(c->tree->facts, &c->facts);
 }
 
 /* --- attributes ------------------------------------------------------------ */

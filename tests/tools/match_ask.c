@@ -25,7 +25,7 @@ static int ask(const char *path, const struct session *s, struct matcher *m, str
 	uint32_t next = 0;
 	uint64_t at = 0;
 
-	int may = match_may(m, &file, 0, &at);
+	int may = match_next_candidate(m, &file, 0, &at);
 	/* In steps, as a search does that has enough. */
 	while (next < session_count(s)) {
 		int rc = match_session(m, s, next, found->n + 3, found, &next, NULL);
@@ -48,7 +48,7 @@ static int answer(const struct session *s, struct matcher *m, const struct found
 		session_entry_name(s, entry, &name);
 		printf("entry %" PRIu32 " %s\n", session_entry(s, entry)->line, buf_cstr(&name));
 		struct found_list once CLEANUP(found_release) = {0};
-		struct found begin = found_begin(found, i), end = found->v[i];
+		struct found begin = found_entry_begin(found, i), end = found->v[i];
 		uint32_t lines;
 		int rc = match_show(m, s, entry, found, once.texts, &lines);
 		if (rc < 0 || lines != end.lines - begin.lines)

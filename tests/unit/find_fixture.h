@@ -38,7 +38,7 @@ static inline int match_lines(struct matcher *m, const struct session *s, uint32
 {
 	struct shown_lines l = {prefix, out};
 
-	return match_hits(m, s, entry, HIT_LINES, show_line, &l);
+	return match_each_hit_line(m, s, entry, HIT_LINES, show_line, &l);
 }
 
 /* The words of a query, whose text has nothing else, and which of them must not occur. */
@@ -101,7 +101,7 @@ static inline void match_all(const struct session *s, struct span text, struct b
 
 	assert_int_equal(query_parse(text, 0, &q), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
-	int may = match_may(m, &file, 0, &at);
+	int may = match_next_candidate(m, &file, 0, &at);
 	assert_true(may >= 0);
 	assert_int_equal(match_session(m, s, 0, SIZE_MAX, &found, &next, NULL), 0);
 	assert_int_equal(next, session_count(s));
@@ -109,7 +109,7 @@ static inline void match_all(const struct session *s, struct span text, struct b
 		assert_true(may == 1 && match_entry_at(s, at) <= found.v[0].entry);
 	for (size_t i = 0; i < found.n; i++) {
 		struct found_list once CLEANUP(found_release) = {0};
-		struct found begin = found_begin(&found, i);
+		struct found begin = found_entry_begin(&found, i);
 		uint32_t lines;
 		assert_int_equal(match_show(m, s, found.v[i].entry, &found, once.texts, &lines), 0);
 		assert_int_equal(lines, found.v[i].lines - begin.lines);

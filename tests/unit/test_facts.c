@@ -49,24 +49,24 @@ uint64_t __wrap_budget_clock(void)
 	return __real_budget_clock() + later_ns;
 }
 
-int __real_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
-                     struct files_room *room, struct kept **ret);
-int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
-                     struct files_room *room, struct kept **ret);
+int __real_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
+                             struct duplicate_table *d, struct file_rows_budget *room, struct cached_facts **ret);
+int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
+                             struct duplicate_table *d, struct file_rows_budget *room, struct cached_facts **ret);
 
 static _Atomic unsigned makes;
 
 /* One session is replaced by another one whenever its facts are to be read. */
 static struct render_target *storm;
 
-int __wrap_kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d,
-                     struct files_room *room, struct kept **ret)
+int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
+                             struct duplicate_table *d, struct file_rows_budget *room, struct cached_facts **ret)
 {
 	struct slot_info info;
 	atomic_fetch_add(&makes, 1);
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
 		replace(storm, info.file, DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
-	return __real_kept_make(c, slot, before, d, room, ret);
+	return __real_cached_facts_read(c, slot, before, d, room, ret);
 }
 
 static struct facts *open_facts(struct render_target *p)
@@ -79,7 +79,7 @@ static struct facts *open_facts(struct render_target *p)
 static const struct fact_list *all(struct facts *f)
 {
 	const struct fact_list *list;
-	assert_int_equal(facts_all(f, &list), 0);
+	assert_int_equal(facts_get(f, &list), 0);
 	return list;
 }
 
@@ -415,7 +415,7 @@ static void an_interrupt_keeps_what_was_read(void **state)
 	cancel_set(&cancel);
 	while (rc == -EINTR && rounds++ < 1000) {
 		atomic_store(&left, 40);
-		rc = facts_all(f, &list);
+		rc = facts_get(f, &list);
 	}
 	cancel_set(NULL);
 	assert_int_equal(rc, 0);

@@ -642,7 +642,7 @@ static void errors(void **state)
 	(void)state;
 	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
-	assert_int_equal(match_may(m, &file, 0, NULL), -EIO);
+	assert_int_equal(match_next_candidate(m, &file, 0, NULL), -EIO);
 	matcher_close(m);
 	query_put(q);
 }

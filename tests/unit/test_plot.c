@@ -13,19 +13,19 @@
 
 #include <cmocka.h>
 
-static struct fact_use use(const char *day, const char *model, double cost, double tokens)
+static struct fact_usage use(const char *day, const char *model, double cost, double tokens)
 {
 	struct tm tm = {0};
 	bool dated = day && sscanf(day, "%d-%d-%d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday) == 3;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
 	date_t date = dated ? (date_t)(timegm(&tm) / 86400) : NO_DATE;
-	return (struct fact_use){
+	return (struct fact_usage){
 	    .date = date, .entries = 1, .model = span_of(model), .sum = {.cost = cost, .total = tokens}};
 }
 
 /* The picture of one session with this use. */
-static const char *plot(const struct fact_use *uses, size_t n, bool alone, struct buf *out)
+static const char *plot(const struct fact_usage *uses, size_t n, bool alone, struct buf *out)
 {
 	struct session_facts of = {.n_uses = n, .uses = uses};
 	struct fact fact = {.of = &of};
@@ -47,7 +47,7 @@ static unsigned count(const char *text, const char *what)
 static void bars_are_summed_and_stacked(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	const struct fact_use uses[] = {
+	const struct fact_usage uses[] = {
 	    use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/a", 0.2, 5), use("2026-03-01", "p/b", 2, 5),
 	    use("2026-03-04", "p/b", 1, 5),   use("2026-03-05", "p/c", 0, 500),
 	};
@@ -69,8 +69,8 @@ static void bars_are_summed_and_stacked(void **state)
 static void amounts_are_those_of_the_table(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fact_use uses[] = {use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/b", 0.025, 5),
-	                          use("2026-03-02", "p/c", 7, 5)};
+	struct fact_usage uses[] = {use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/b", 0.025, 5),
+	                            use("2026-03-02", "p/c", 7, 5)};
 	(void)state;
 	uses[2].of_results = true;
 	const char *svg = plot(uses, 2, true, &out);
@@ -92,7 +92,7 @@ static void amounts_are_those_of_the_table(void **state)
 static void tokens_stand_for_what_is_free(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	const struct fact_use uses[] = {use("2026-03-01", "p/a", 0, 1234567), use("2026-03-02", "p/a", 0, 1)};
+	const struct fact_usage uses[] = {use("2026-03-01", "p/a", 0, 1234567), use("2026-03-02", "p/a", 0, 1)};
 
 	(void)state;
 	const char *svg = plot(uses, 2, true, &out);
@@ -105,8 +105,8 @@ static void tokens_stand_for_what_is_free(void **state)
 static void the_last_months_come_first(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	const struct fact_use uses[] = {use("2025-04-09", "p/old", 7, 1), use("2025-04-10", "p/a", 1, 1),
-	                                use("2026-04-10", "p/a", 2, 1)};
+	const struct fact_usage uses[] = {use("2025-04-09", "p/old", 7, 1), use("2025-04-10", "p/a", 1, 1),
+	                                  use("2026-04-10", "p/a", 2, 1)};
 
 	(void)state;
 	const char *svg = plot(uses, 3, true, &out);
@@ -141,7 +141,7 @@ static void long_times_are_binned(void **state)
 	const size_t n = sizeof cases / sizeof *cases - (sizeof(time_t) == 8 ? 0 : 2);
 	for (size_t i = 0; i < n; i++) {
 		char text[64];
-		const struct fact_use uses[] = {use(cases[i].first, "p/a", 1, 1), use(cases[i].last, "p/a", 2, 1)};
+		const struct fact_usage uses[] = {use(cases[i].first, "p/a", 1, 1), use(cases[i].last, "p/a", 2, 1)};
 		const char *svg = plot(uses, 2, false, &out);
 		if (i > 0)
 			svg = strstr(svg, "<details>");
@@ -157,7 +157,7 @@ static void long_times_are_binned(void **state)
 static void few_models_have_a_colour(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fact_use uses[20];
+	struct fact_usage uses[20];
 	char names[20][8];
 
 	(void)state;
@@ -177,7 +177,7 @@ static void few_models_have_a_colour(void **state)
 static void odd_numbers_and_names_are_harmless(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	const struct fact_use uses[] = {
+	const struct fact_usage uses[] = {
 	    use("2026-03-01", "</title><script>\"'&\x01\uffff", 1, 1),
 	    use("2026-03-01", "nan", NAN, NAN),
 	    use("2026-03-01", "inf", INFINITY, INFINITY),
@@ -220,12 +220,12 @@ static void labels_are_in_the_picture(void **state)
 
 	(void)state;
 	for (int days = 1; days <= 800; days += days < 60 ? 1 : 37) {
-		struct fact_use uses[] = {use("2026-02-09", "p/a", 1, 1), use("2026-02-09", "p/a", 2, 1)};
+		struct fact_usage uses[] = {use("2026-02-09", "p/a", 1, 1), use("2026-02-09", "p/a", 2, 1)};
 		uses[1].date += days - 1;
 		texts_fit(plot(uses, 2, true, &out), "<text class=\"at", false);
 	}
 	for (double cost = 1e-3; cost <= 1e15; cost *= 7) {
-		const struct fact_use uses[] = {use("2026-02-09", "p/a", cost, 1)};
+		const struct fact_usage uses[] = {use("2026-02-09", "p/a", cost, 1)};
 		texts_fit(plot(uses, 1, true, &out), "<text class=\"tick\"", true);
 	}
 }

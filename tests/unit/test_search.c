@@ -43,7 +43,7 @@ static void finder_close(struct finder *f)
 static uint64_t number_of(struct finder *f, const char *text)
 {
 	uint64_t number;
-	assert_int_equal(searches_number(f->s, span_of(text), &number, NULL), 0);
+	assert_int_equal(searches_get_number(f->s, span_of(text), &number, NULL), 0);
 	return number;
 }
 
@@ -272,13 +272,13 @@ static void test_full(void **state)
 	put_many(&f, "p/e.jsonl", "e", "5000", 5, 1);
 	finder_open(&f, 64 << 20);
 	const struct answer *a = ask(&f, "red");
-	assert_int_equal(count_lines(&f, a), SEARCH_MOST - 1);
-	assert_int_equal(answer_count(a), SEARCH_MOST);
+	assert_int_equal(count_lines(&f, a), SEARCH_ENTRIES_MAX - 1);
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
 	lines_of(&f, a, &text);
 	/* 333 * 3 + 900 * 3 + 3150 * 2, and one line more would be of an entry of two */
 	const char last[] = "projects/p/c/entries/e3149/text.md:2:red 1\n";
 	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
-	assert_int_equal(answer_at(a, SEARCH_MOST - 1).entry, SEARCH_MOST - 1 - 333 - 900 - 8000);
+	assert_int_equal(answer_at(a, SEARCH_ENTRIES_MAX - 1).entry, SEARCH_ENTRIES_MAX - 1 - 333 - 900 - 8000);
 	answer_put(a);
 	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
 	assert_int_equal(unlink(at(f.p, "p/b.jsonl")), 0);
@@ -346,11 +346,11 @@ static void test_numbers(void **state)
 		snprintf(text, sizeof text, "word%d", i);
 		assert_true(number_of(&f, text) != first);
 	}
-	assert_false(searches_knows(f.s, first));
+	assert_false(searches_has_number(f.s, first));
 	assert_int_equal(searches_get(f.s, first, &a), -ESTALE);
 	assert_int_equal(number_of(&f, "red"), first);
-	assert_true(searches_knows(f.s, first));
-	assert_int_equal(searches_number(f.s, SPAN_LIT("\"red"), &number, &why), -EINVAL);
+	assert_true(searches_has_number(f.s, first));
+	assert_int_equal(searches_get_number(f.s, SPAN_LIT("\"red"), &number, &why), -EINVAL);
 	assert_string_equal(buf_cstr(&why), "\"red: the quote is not closed");
 	finder_close(&f);
 }
@@ -462,7 +462,7 @@ static void test_no_memory(void **state)
 	long most = 0;
 	for (int rc = -ENOMEM; rc < 0; most++) {
 		allocs_left = most;
-		rc = searches_number(f.s, SPAN_LIT("red"), &number, NULL);
+		rc = searches_get_number(f.s, SPAN_LIT("red"), &number, NULL);
 		allocs_left = -1;
 		assert_true(rc == 0 || rc == -ENOMEM);
 	}

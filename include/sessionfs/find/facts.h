@@ -13,7 +13,7 @@
 #include "sessionfs/render/render.h"
 
 /* What the entries of one day used of one model, either results of tools or other entries. */
-struct fact_use {
+struct fact_usage {
 	date_t date;
 	uint32_t entries;
 	bool of_results;
@@ -42,7 +42,7 @@ struct session_facts {
 	struct span id, title, model; /* model: the last one, empty if there is none */
 	date_t date;                  /* of `created`; NO_DATE without it */
 	size_t n_uses;
-	const struct fact_use *uses;
+	const struct fact_usage *uses;
 	bool has_files;    /* whether files.tsv has rows of it */
 	struct span files; /* these, as render_files_rows has them; empty if there was no room for them */
 	size_t n_labels;   /* by entry */
@@ -61,7 +61,7 @@ struct fact {
 };
 
 /* What its results used counts for its subagents' own sessions. */
-static inline bool fact_use_counts(const struct fact *f, const struct fact_use *use)
+static inline bool fact_use_counts(const struct fact *f, const struct fact_usage *use)
 {
 	return !use->of_results || !f->has_subagents;
 }
@@ -85,15 +85,15 @@ void facts_close(struct facts *f);
 /* All sessions as of now; give it back with facts_release (NULL: nothing). 0 or a negative errno (-EINTR by
  * cancel_check: what was read is kept for the next call). `missed` is no error here: it is that of who lists or does
  * not find one. */
-int facts_all(struct facts *f, const struct fact_list **ret);
+int facts_get(struct facts *f, const struct fact_list **ret);
 /* Why nothing is said of all sessions: all are missed, or not because of themselves. 0: what is there counts. */
-static inline int facts_error(const struct fact_list *l)
+static inline int facts_list_error(const struct fact_list *l)
 {
 	return l->n > 0 && error_is_about_file(l->missed) ? 0 : l->missed;
 }
 void facts_release(const struct fact_list *list);
 /* The list that was made when the catalog had this serial, if it is still there; else NULL. Reads nothing. */
-const struct fact_list *facts_known(struct facts *f, uint64_t serial);
+const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial);
 
 /* A number that differs from an earlier one if anything that lists of all sessions show may have changed since; 0 if
  * that is not known. */

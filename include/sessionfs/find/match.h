@@ -27,7 +27,7 @@ struct match_file {
 };
 /* Whether a line of the file can match that begins at `from` or behind it: 1, and *ret_at (may be NULL) is a place in
  * the first such line; 0: none; or a negative errno. `from` is where a line begins. */
-int match_may(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at);
+int match_next_candidate(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at);
 
 /* What is shown of the entries that match, entry after entry: lines of hits.txt, and each a row of entries.tsv and the
  * WHAT TEXT of its link. */
@@ -46,11 +46,11 @@ struct found_list {
 };
 void found_release(struct found_list *f);
 /* Where entry number i begins. */
-struct found found_begin(const struct found_list *f, size_t i);
+struct found found_entry_begin(const struct found_list *f, size_t i);
 
 /* Appends the entries from number `from` on that match to *out, in order, until that holds `most`, and their texts.
  * *ret_next is the entry to go on with: session_count(s) at the end. The session is locked for reading by the caller;
- * what query_wants_session asks is not asked again. 0 or a negative errno; then what was found before stays.
+ * what query_may_match_session asks is not asked again. 0 or a negative errno; then what was found before stays.
  *
  * An entry without a time is taken to be as old as the session file; *ret_undated (may be NULL) is set if that was
  * asked for, so that the result holds for this mtime only. */
@@ -77,8 +77,8 @@ struct hit {
 };
 /* Hands the `most` lines with the most different words of an entry that matches (without words the first ones) to
  * `add`, in their order, until that returns other than 0: this is returned then. 0, or a negative errno. */
-int match_hits(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
-               int (*add)(void *arg, const struct hit *hit), void *arg);
+int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
+                        int (*add)(void *arg, const struct hit *hit), void *arg);
 /* Appends what is shown of an entry that matches: `of` says of which session. *ret_lines are the lines of hits.txt. */
 int match_show(struct matcher *m, const struct session *s, uint32_t entry, const struct found_list *of,
                struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);

@@ -33,14 +33,14 @@ struct query_session {
 	struct span project, stem, sid, title, state;
 };
 /* False if no entry of this session can match. */
-bool query_wants_session(const struct query *q, const struct query_session *s);
+bool query_may_match_session(const struct query *q, const struct query_session *s);
 
 /* Whether an entry that matches, or does not, stays so whatever is appended to its session. False if labels, the
  * title or the state are asked for. */
-bool query_is_local(const struct query *q);
+bool query_verdict_is_final(const struct query *q);
 
 /* The next part of the line, from byte `from` on, that a word of the query takes; of several there the longest. False
  * if there is none. */
-bool query_mark(const struct query *q, struct span line, size_t from, struct span *ret);
+bool query_next_match(const struct query *q, struct span line, size_t from, struct span *ret);
 
 #endif

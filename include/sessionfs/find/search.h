@@ -28,16 +28,16 @@ void searches_close(struct searches *s);
 #define SEARCH_NUMBER_BITS 44
 
 /* The number of a query. 0; -EINVAL if it cannot be parsed, and `why` (or NULL) says why (query_parse_why); -ENOMEM. */
-int searches_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why);
+int searches_get_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why);
 
 /* Whether there is still a query of this number. It counts as asked. */
-bool searches_knows(struct searches *s, uint64_t number);
+bool searches_has_number(struct searches *s, uint64_t number);
 
 /* The kernel has so many names more for the query, and so many fewer. */
-void searches_name(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer);
+void searches_lookup_count(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer);
 
 /* The most that an answer has of each. */
-#define SEARCH_MOST 10000
+#define SEARCH_ENTRIES_MAX 10000
 
 /* What a query found, as of one moment; never changes. */
 struct answer;
@@ -50,7 +50,7 @@ void answer_put(const struct answer *h);
 /* Differs between answers that are not the same. */
 uint64_t answer_version(const struct answer *h);
 /* Why it lacks sessions that could not be read; 0 if it lacks none. */
-int answer_missed(const struct answer *h);
+int answer_missed_error(const struct answer *h);
 /* hits.txt or entries.tsv: its size (0: it has no line), and up to n bytes of it from `off` on, appended. -ESTALE if a
  * session was replaced meanwhile. */
 uint64_t answer_size(const struct answer *h, enum found_text text);
@@ -64,8 +64,8 @@ struct answer_line {
 };
 /* Calls fn for the best lines of each of the first entries, so many at most of both (HIT_LINES: those of hits.txt), in
  * order, until it returns other than 0: this is returned then. 0 or a negative errno. */
-int answer_each(struct searches *s, const struct answer *h, size_t lines, size_t entries,
-                int (*fn)(void *arg, const struct answer_line *line), void *arg);
+int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries,
+                          int (*fn)(void *arg, const struct answer_line *line), void *arg);
 
 /* The entries that match, in order. */
 struct answer_entry {
@@ -79,6 +79,6 @@ int answer_text(struct searches *s, const struct answer *h, enum found_text text
 /* The cells of a row, as they stand there. */
 #define ROWS_HEADING "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
 enum { ROW_PATH = 5, ROW_LINE, ROW_TEXT, ROW_CELLS };
-void answer_cells(struct span row, struct span ret[ROW_CELLS]);
+void answer_split_row(struct span row, struct span ret[ROW_CELLS]);
 
 #endif

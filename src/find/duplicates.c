@@ -12,30 +12,30 @@
 
 /* Open addressing, linear probing, at most three quarters full. A cell is the upper bits of a mark's hash and a slot,
  * and one more; 0: unused. Where these bits are the same by chance, two sessions are compared in vain. */
-#define OWNER ((uint64_t)NODE_SLOTS * 2 - 1)
+#define OWNER_MASK ((uint64_t)NODE_SLOTS * 2 - 1)
 /* So many marks more than there are may be those of sessions that are gone. */
-#define SPARE LIMIT(100000, 16)
+#define STALE_MARKS_MAX LIMIT(100000, 16)
 
-void doubles_release(struct doubles *d)
+void duplicates_release(struct duplicate_table *d)
 {
 	free(d->cells);
 	vec_release(&d->shares);
-	*d = (struct doubles){.lock = d->lock};
+	*d = (struct duplicate_table){.lock = d->lock};
 }
 
-size_t doubles_memory(const struct doubles *d)
+size_t duplicates_memory(const struct duplicate_table *d)
 {
 	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->shares.cap;
 }
 
 /* A table without a lock is of one thread, which asks only what was seen before: all have the owner 1. */
-static uint64_t owner_bits(const struct doubles *d)
+static uint64_t owner_bits(const struct duplicate_table *d)
 {
-	return d->lock ? OWNER : 1;
+	return d->lock ? OWNER_MASK : 1;
 }
 
 /* The cell of a hash, or the unused one where it belongs. */
-static uint64_t *doubles_cell(const struct doubles *d, uint64_t hash)
+static uint64_t *duplicates_cell(const struct duplicate_table *d, uint64_t hash)
 {
 	size_t at = (size_t)(hash >> (64 - d->bits)), last = ((size_t)1 << d->bits) - 1;
 	while (d->cells[at] && (d->cells[at] ^ hash) > owner_bits(d))
@@ -44,10 +44,10 @@ static uint64_t *doubles_cell(const struct doubles *d, uint64_t hash)
 }
 
 /* The owner that the mark had before, or 0: it has this one now. */
-static uint64_t doubles_own(struct doubles *d, uint64_t mark, uint64_t owner)
+static uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t owner)
 {
 	uint64_t hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~owner_bits(d);
-	uint64_t *cell = doubles_cell(d, hash), before = *cell & owner_bits(d);
+	uint64_t *cell = duplicates_cell(d, hash), before = *cell & owner_bits(d);
 	if (!before) {
 		*cell = hash | owner;
 		d->n++;
@@ -55,9 +55,9 @@ static uint64_t doubles_own(struct doubles *d, uint64_t mark, uint64_t owner)
 	return before;
 }
 
-static bool doubles_reserve(struct doubles *d, size_t more)
+static bool duplicates_reserve(struct duplicate_table *d, size_t more)
 {
-	struct doubles next = *d;
+	struct duplicate_table next = *d;
 	if (!d->cells) {
 		hash_key_draw(&next.secret);
 		next.bits = 6;
@@ -71,16 +71,16 @@ static bool doubles_reserve(struct doubles *d, size_t more)
 		return false;
 	for (size_t i = 0; d->cells && i < (size_t)1 << d->bits; i++)
 		if (d->cells[i])
-			*doubles_cell(&next, d->cells[i]) = d->cells[i];
+			*duplicates_cell(&next, d->cells[i]) = d->cells[i];
 	free(d->cells);
 	*d = next;
 	return true;
 }
 
-int doubles_note(struct doubles *d, uint32_t slot, uint64_t *marks, size_t n, bool repeats)
+int duplicates_add_session(struct duplicate_table *d, uint32_t slot, uint64_t *marks, size_t n, bool repeats)
 {
 	LOCKED(d->lock);
-	if (!doubles_reserve(d, n))
+	if (!duplicates_reserve(d, n))
 		return -ENOMEM;
 	while (d->shares.n <= slot) {
 		if (!vec_reserve(&d->shares, 1))
@@ -89,10 +89,10 @@ int doubles_note(struct doubles *d, uint32_t slot, uint64_t *marks, size_t n, bo
 	}
 	d->shares.v[slot] |= repeats;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t owner = marks[i] ? doubles_own(d, marks[i], slot + 1) : 0;
+		uint64_t owner = marks[i] ? duplicates_set_owner(d, marks[i], slot + 1) : 0;
 		if (owner && owner != slot + 1) {
 			d->shares.v[slot] = d->shares.v[owner - 1] = true;
-			marks[i] |= MARK_LEFT_OUT;
+			marks[i] |= MARK_EXCLUDED;
 		}
 	}
 	d->settled &= !d->shares.v[slot];
@@ -101,38 +101,38 @@ int doubles_note(struct doubles *d, uint32_t slot, uint64_t *marks, size_t n, bo
 
 /* Marks what was seen in the sessions before, or before in this one. Returns whether `uses` is as it has to be then, or
  * a negative errno. */
-static int mark_doubles(struct kept *k, struct doubles *seen)
+static int mark_duplicates(struct cached_facts *k, struct duplicate_table *seen)
 {
 	bool right = true;
-	if (!doubles_reserve(seen, k->n_marks))
+	if (!duplicates_reserve(seen, k->n_marks))
 		return -ENOMEM;
 	for (size_t i = 0; i < k->n_marks; i++) {
-		uint64_t mark = k->marks[i] & ~MARK_FLAGS, left_out = k->marks[i] & MARK_LEFT_OUT;
-		bool is_double = mark && doubles_own(seen, mark, 1);
-		k->marks[i] = mark | left_out | (is_double ? MARK_DOUBLE : 0);
+		uint64_t mark = k->marks[i] & ~MARK_FLAGS, left_out = k->marks[i] & MARK_EXCLUDED;
+		bool is_double = mark && duplicates_set_owner(seen, mark, 1);
+		k->marks[i] = mark | left_out | (is_double ? MARK_DUPLICATE : 0);
 		right = right && is_double == !!left_out;
 	}
 	return right;
 }
 
 /* Sessions count in this order: oldest first. */
-struct sharers {
-	struct kept *const *kept;
+struct usage_sharers {
+	struct cached_facts *const *kept;
 	const struct slot_state *states;
 };
 
-static int by_age(const void *pa, const void *pb, void *arg)
+static int session_age_cmp(const void *pa, const void *pb, void *arg)
 {
-	const struct sharers *of = arg;
+	const struct usage_sharers *of = arg;
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	return rank_cmp((struct rank){-of->kept[a]->of.created, of->states[a].file},
-	                (struct rank){-of->kept[b]->of.created, of->states[b].file});
+	return session_rank_cmp((struct session_rank){-of->kept[a]->of.created, of->states[a].file},
+	                        (struct session_rank){-of->kept[b]->of.created, of->states[b].file});
 }
 
-int doubles_find(struct doubles *d, struct kept *const *kept, const struct slot_state *states, size_t n,
-                 uint32_t *wanted, size_t *ret_n)
+int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept, const struct slot_state *states,
+                    size_t n, uint32_t *wanted, size_t *ret_n)
 {
-	struct doubles seen CLEANUP(doubles_release) = {0};
+	struct duplicate_table seen CLEANUP(duplicates_release) = {0};
 	size_t sharing = 0, all = 0;
 	int rc = 0;
 	*ret_n = 0;
@@ -141,13 +141,13 @@ int doubles_find(struct doubles *d, struct kept *const *kept, const struct slot_
 		if (kept[i] && d->shares.v[kept[i]->slot])
 			wanted[sharing++] = i;
 	}
-	d->stale = d->n > all * 2 + SPARE;
+	d->stale = d->n > all * 2 + STALE_MARKS_MAX;
 	if (d->settled && sharing == d->sharing)
 		return 0;
 	d->sharing = sharing;
-	qsort_r(wanted, sharing, sizeof *wanted, by_age, &(struct sharers){kept, states});
+	qsort_r(wanted, sharing, sizeof *wanted, session_age_cmp, &(struct usage_sharers){kept, states});
 	for (size_t i = 0; i < sharing && rc == 0; i++) {
-		rc = mark_doubles(kept[wanted[i]], &seen);
+		rc = mark_duplicates(kept[wanted[i]], &seen);
 		if (rc == 0)
 			wanted[(*ret_n)++] = wanted[i];
 		rc = rc < 0 ? rc : cancel_check();

@@ -21,9 +21,9 @@ struct use_key {
 };
 
 /* The facts while they are collected. */
-struct gather {
+struct facts_collector {
 	uint32_t messages;
-	struct counters uses; /* struct fact_use, by a struct use_key and the model */
+	struct counters uses; /* struct fact_usage, by a struct use_key and the model */
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
 	size_t id;        /* its bytes; the model has a buf of its own */
@@ -36,7 +36,7 @@ struct gather {
 	bool has_files;
 };
 
-static void gather_release(struct gather *g)
+static void facts_collector_release(struct facts_collector *g)
 {
 	counters_release(&g->uses);
 	free(g->marks);
@@ -49,7 +49,8 @@ static void gather_release(struct gather *g)
 }
 
 /* Adds a sum of the index to that of its day, and of its model by name. Without entries it is that of its record. */
-static int gather_use(const struct session *s, const struct usage_bucket *more, struct reader *reader, struct gather *g)
+static int collect_usage_bucket(const struct session *s, const struct usage_bucket *more, struct reader *reader,
+                                struct facts_collector *g)
 {
 	/* The day of the entry's usage.json: of its own time, else of the file's. */
 	struct use_key key = {more->day, 0};
@@ -63,7 +64,7 @@ static int gather_use(const struct session *s, const struct usage_bucket *more, 
 	buf_reset(&g->key);
 	buf_add(&g->key, &key, sizeof key);
 	render_usage_model(&r, JSON_CLEAN, &g->key);
-	struct fact_use *use = counters_get(&g->uses, buf_span(&g->key));
+	struct fact_usage *use = counters_get(&g->uses, buf_span(&g->key));
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
 	use->date = key.day;
@@ -74,8 +75,8 @@ static int gather_use(const struct session *s, const struct usage_bucket *more, 
 }
 
 /* Which entries are left out. */
-static int gather_marks(const struct session *s, uint32_t slot, const struct kept *before, struct doubles *d,
-                        struct gather *g)
+static int collect_marks(const struct session *s, uint32_t slot, const struct cached_facts *before,
+                         struct duplicate_table *d, struct facts_collector *g)
 {
 	struct session_usage used = session_usage(s);
 	g->marks = calloc(used.n_marks + 1, sizeof *g->marks);
@@ -85,36 +86,36 @@ static int gather_marks(const struct session *s, uint32_t slot, const struct kep
 		g->marks[i] = used.marks[i].hash;
 		g->repeats |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
 	}
-	int rc = doubles_note(d, slot, g->marks, used.n_marks, g->repeats);
+	int rc = duplicates_add_session(d, slot, g->marks, used.n_marks, g->repeats);
 	for (size_t i = 0; before && i < used.n_marks && i < before->n_marks; i++)
-		g->marks[i] = used.marks[i].hash | (before->marks[i] & MARK_DOUBLE ? MARK_LEFT_OUT : 0);
+		g->marks[i] = used.marks[i].hash | (before->marks[i] & MARK_DUPLICATE ? MARK_EXCLUDED : 0);
 	return rc;
 }
 
 /* Sums of the index that have an entry that is left out are added up anew from their other entries. */
-static int gather_uses(const struct session *s, struct reader *reader, struct gather *g)
+static int collect_usage(const struct session *s, struct reader *reader, struct facts_collector *g)
 {
 	struct session_usage used = session_usage(s);
 	bool *apart CLEANUP_FREE = calloc(used.n + 1, sizeof *apart);
 	int rc = apart ? 0 : -ENOMEM;
 	for (size_t i = 0; i < used.n_marks && rc == 0; i++)
-		apart[used.marks[i].use] |= g->marks[i] & MARK_LEFT_OUT;
+		apart[used.marks[i].use] |= g->marks[i] & MARK_EXCLUDED;
 	for (size_t i = 0; i < used.n && rc == 0; i++)
-		rc = apart[i] ? 0 : gather_use(s, &used.v[i], reader, g);
+		rc = apart[i] ? 0 : collect_usage_bucket(s, &used.v[i], reader, g);
 	for (size_t i = 0; i < used.n_marks && rc == 0; i++) {
 		const struct usage_mark *m = &used.marks[i];
 		const struct usage_bucket one = {.day = used.v[m->use].day, .record = m->entry};
-		if (apart[m->use] && !(g->marks[i] & MARK_LEFT_OUT))
-			rc = gather_use(s, &one, reader, g);
+		if (apart[m->use] && !(g->marks[i] & MARK_EXCLUDED))
+			rc = collect_usage_bucket(s, &one, reader, g);
 	}
 	return rc;
 }
 
-static int gather_entries(const struct session *s, struct gather *g)
+static int collect_entries(const struct session *s, struct facts_collector *g)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct record r;
-	int rc = gather_uses(s, &reader, g);
+	int rc = collect_usage(s, &reader, g);
 	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
 		const struct entry *e = session_entry(s, i);
 		g->messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
@@ -128,13 +129,13 @@ static int gather_entries(const struct session *s, struct gather *g)
 	return rc < 0 ? rc : buf_err(&g->model);
 }
 
-double fact_time(double ms)
+double info_time_ms(double ms)
 {
 	char text[NUMBER_TIME];
 	return number_time(ms, text) ? (double)(int64_t)ms : NAN;
 }
 
-static int gather_texts(const struct session *s, struct gather *g)
+static int collect_texts(const struct session *s, struct facts_collector *g)
 {
 	struct buf *texts = &g->texts;
 	json_decode(session_header(s)->id.text, JSON_CLEAN, texts);
@@ -159,7 +160,7 @@ static int gather_label_row(const struct session *s, uint32_t entry, struct buf 
 	return rc < 0 ? rc : buf_err(&name);
 }
 
-static int gather_labels(const struct session *s, struct gather *g)
+static int collect_labels(const struct session *s, struct facts_collector *g)
 {
 	static const struct query no_words;
 	size_t n = session_label_count(s);
@@ -189,7 +190,7 @@ static int gather_labels(const struct session *s, struct gather *g)
 }
 
 /* Rows that the room has no place for are not made to their end. */
-static int gather_files(const struct session *s, struct files_room *room, struct gather *g)
+static int collect_files(const struct session *s, struct file_rows_budget *room, struct facts_collector *g)
 {
 	size_t used = atomic_load(&room->used), left = used < room->most ? room->most - used : 0;
 	int rc = render_files_rows(s, left, &g->files);
@@ -203,19 +204,19 @@ static int gather_files(const struct session *s, struct files_room *room, struct
 	return rc < 0 ? rc : 0;
 }
 
-static struct span model_of(const struct counters *uses, size_t i)
+static struct span usage_row_model(const struct counters *uses, size_t i)
 {
 	struct span key = counters_name(uses, i);
 	return (struct span){key.p + sizeof(struct use_key), key.n - sizeof(struct use_key)};
 }
 
 /* Whether row i has the same model as the row before, as most do. */
-static bool is_repeated(const struct counters *uses, size_t i)
+static bool usage_row_repeats_model(const struct counters *uses, size_t i)
 {
-	return i > 0 && span_eq(model_of(uses, i), model_of(uses, i - 1));
+	return i > 0 && span_eq(usage_row_model(uses, i), usage_row_model(uses, i - 1));
 }
 
-static struct span pack(struct span text, char **at)
+static struct span pack_text(struct span text, char **at)
 {
 	char *p = *at;
 	if (text.n)
@@ -224,29 +225,30 @@ static struct span pack(struct span text, char **at)
 	return (struct span){p, text.n};
 }
 
-static int pack_all(const struct session *s, const struct gather *g, double created, struct kept **ret)
+static int pack_facts(const struct session *s, const struct facts_collector *g, double created,
+                      struct cached_facts **ret)
 {
 	const struct stat *st = session_stat(s);
 	struct session_usage used = session_usage(s);
-	size_t size = sizeof(struct kept) + g->uses.n * sizeof(struct fact_use) +
+	size_t size = sizeof(struct cached_facts) + g->uses.n * sizeof(struct fact_usage) +
 	              g->labels.n * sizeof(struct fact_label) + used.n_marks * sizeof(uint64_t) + g->texts.n +
 	              g->model.n + g->label_texts.n + g->files.n;
 	for (size_t i = 0; i < g->uses.n; i++)
-		size += is_repeated(&g->uses, i) ? 0 : model_of(&g->uses, i).n;
-	struct kept *k = malloc(size);
+		size += usage_row_repeats_model(&g->uses, i) ? 0 : usage_row_model(&g->uses, i).n;
+	struct cached_facts *k = malloc(size);
 	if (!k)
 		return -ENOMEM;
 	struct fact_label *labels = (void *)&k->uses[g->uses.n];
 	uint64_t *marks = (void *)&labels[g->labels.n];
 	char *at = (char *)&marks[used.n_marks];
-	*k = (struct kept){
+	*k = (struct cached_facts){
 	    .refs = 1,
 	    .size = st->st_size,
 	    .mtime = st->st_mtim,
 	    .ctime = st->st_ctim,
 	    .memory = size,
 	    .of = {.created = created,
-	           .modified = fact_time(render_modified(s)),
+	           .modified = info_time_ms(render_modified(s)),
 	           .entries = session_count(s),
 	           .messages = g->messages,
 	           .bytes = (uint64_t)st->st_size,
@@ -267,17 +269,17 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	if (used.n_marks)
 		memcpy(marks, g->marks, used.n_marks * sizeof *marks);
 	for (size_t i = 0; i < g->uses.n; i++) {
-		k->uses[i] = *(const struct fact_use *)counters_value(&g->uses, i);
-		bool is_same = is_repeated(&g->uses, i);
-		k->uses[i].model = is_same ? k->uses[i - 1].model : pack(model_of(&g->uses, i), &at);
+		k->uses[i] = *(const struct fact_usage *)counters_value(&g->uses, i);
+		bool is_same = usage_row_repeats_model(&g->uses, i);
+		k->uses[i].model = is_same ? k->uses[i - 1].model : pack_text(usage_row_model(&g->uses, i), &at);
 	}
 	const char *p = g->texts.p;
-	k->of.id = pack((struct span){p, g->id}, &at);
-	k->of.title = pack((struct span){p + g->id, g->texts.n - g->id}, &at);
+	k->of.id = pack_text((struct span){p, g->id}, &at);
+	k->of.title = pack_text((struct span){p + g->id, g->texts.n - g->id}, &at);
 	/* Without its newline. */
-	k->of.model = pack((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
-	k->of.files = pack(buf_span(&g->files), &at);
-	p = pack(buf_span(&g->label_texts), &at).p;
+	k->of.model = pack_text((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
+	k->of.files = pack_text(buf_span(&g->files), &at);
+	p = pack_text(buf_span(&g->label_texts), &at).p;
 	for (size_t i = 0; i < g->labels.n; p = labels[i].row.p + labels[i].row.n, i++) {
 		labels[i] = g->labels.v[i];
 		labels[i].text.p = p;
@@ -288,28 +290,28 @@ static int pack_all(const struct session *s, const struct gather *g, double crea
 	return 0;
 }
 
-int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struct doubles *d, struct files_room *room,
-              struct kept **ret)
+int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before, struct duplicate_table *d,
+                      struct file_rows_budget *room, struct cached_facts **ret)
 {
-	struct gather g CLEANUP(gather_release) = {.uses = COUNTERS_INIT(struct fact_use)};
+	struct facts_collector g CLEANUP(facts_collector_release) = {.uses = COUNTERS_INIT(struct fact_usage)};
 	struct session *s;
 	int deferred = deferred_push();
 	int rc = catalog_get_to_read(c, slot, &s);
 	if (rc == 0) {
-		double created = fact_time(render_created(s));
-		rc = gather_marks(s, slot, before, d, &g);
+		double created = info_time_ms(render_created(s));
+		rc = collect_marks(s, slot, before, d, &g);
 		if (rc == 0)
-			rc = gather_entries(s, &g);
+			rc = collect_entries(s, &g);
 		if (rc == 0)
 			rc = context_state(s, session_leaf(s), &g.state);
 		if (rc == 0)
-			rc = gather_labels(s, &g);
+			rc = collect_labels(s, &g);
 		if (rc == 0)
-			rc = gather_texts(s, &g);
+			rc = collect_texts(s, &g);
 		if (rc == 0)
-			rc = gather_files(s, room, &g);
+			rc = collect_files(s, room, &g);
 		if (rc == 0)
-			rc = pack_all(s, &g, created, ret);
+			rc = pack_facts(s, &g, created, ret);
 		if (rc == 0)
 			(*ret)->slot = slot;
 		catalog_session_put(c, s);
@@ -317,13 +319,13 @@ int kept_make(struct catalog *c, uint32_t slot, const struct kept *before, struc
 	return deferred_pop(deferred, rc);
 }
 
-void kept_release(struct kept *k)
+void cached_facts_release(struct cached_facts *k)
 {
 	if (k && atomic_fetch_sub(&k->refs, 1) == 1)
 		free(k);
 }
 
-bool kept_is_of(const struct kept *k, const struct slot_state *now)
+bool cached_facts_match(const struct cached_facts *k, const struct slot_state *now)
 {
 	return k->slot == now->slot && k->size == now->size && time_is_same(k->mtime, now->mtime) &&
 	       time_is_same(k->ctime, now->ctime);
