@@ -145,7 +145,7 @@ static bool is_there(struct copy *c, const struct tree_attr *a, struct span targ
 		return n >= 0 && (size_t)n == target.n && memcmp(to, target.p, target.n) == 0;
 	}
 	/* Neither size nor time of these says that they are the same. */
-	bool told = !tree_is_untimed(a->node) && !tree_is_restamped(a->node);
+	bool told = !tree_mtime_is_unreliable(a->node) && !tree_mtime_is_from_record(a->node);
 	if (told && !((st->st_mode ^ a->mode) & 07777))
 		return true;
 	struct stat now;

@@ -170,7 +170,7 @@ static int print_entries(struct printing *p, struct searches *s, const struct an
 
 int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *messages, struct buf *why)
 {
-	struct searches *s = tree_searches(t);
+	struct searches *s = tree_get_searches(t);
 	struct printing p = {.how = how, .out = out, .text = BUF_INIT};
 	const struct answer *h;
 	struct query *q;

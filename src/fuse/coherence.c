@@ -55,7 +55,7 @@ static void limit(struct fs *fs, struct tree_attr *a)
 {
 	leases_note(fs, a);
 	if (listings_are_asked(fs, a->node))
-		limit_attr(a, TREE_ASKED, "I7: names can change unnoticed");
+		limit_attr(a, TREE_UNCACHED, "I7: names can change unnoticed");
 }
 
 void coherence_settle(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a)

@@ -82,7 +82,7 @@ static inline bool told_note(struct told_owner *o, const struct tree_attr *a)
 /* How long the kernel may keep what has this class (I1). */
 static inline double seconds_of(enum tree_class class)
 {
-	static const double seconds[] = {[TREE_ASKED] = 0,
+	static const double seconds[] = {[TREE_UNCACHED] = 0,
 	                                 [TREE_LIVE] = 0.5,
 	                                 [TREE_WATCHED] = LIMIT(60, 1),
 	                                 [TREE_LEASE] = LIMIT(60, 1),
@@ -218,7 +218,7 @@ struct follow {
 void follow_start(struct fs *fs);
 /* Returns false if the thread does not end in time: it still uses everything. */
 bool follow_stop(struct fs *fs);
-/* Invalidates what depends on the node's session if anything was written or refused since tree_commits returned
+/* Invalidates what depends on the node's session if anything was written or refused since tree_commit_count returned
  * `before` (I5). */
 void follow_written(struct fs *fs, node_t node, uint64_t before);
 

@@ -38,7 +38,8 @@ struct telling {
 static void follow_tell_node(const struct telling *t, node_t node)
 {
 	/* If the kernel opens files without asking, it keeps all pages that are read: see sizes.c. */
-	bool whole = tree_is_dir(node) || (t->waits && (t->fs->coherence.sizes.told || tree_is_restamped(node))) ||
+	bool whole = tree_is_dir(node) ||
+	             (t->waits && (t->fs->coherence.sizes.told || tree_mtime_is_from_record(node))) ||
 	             (t->contents && tree_is_rewritten(node));
 	log_debug("drop %s %" PRIu64 " (%s)", whole ? "all of" : "attributes of", node, t->contents ? "I6" : "I5");
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
@@ -74,7 +75,7 @@ static void follow_tell_session(struct fs *fs, const struct slot_info *s, bool c
 void follow_written(struct fs *fs, node_t node, uint64_t before)
 {
 	struct slot_info s;
-	if (fs->session && tree_commits(fs->tree) != before &&
+	if (fs->session && tree_commit_count(fs->tree) != before &&
 	    catalog_slot(fs->catalog, node_unpack(node).slot, &s) == 0)
 		follow_tell_session(fs, &s, false, false);
 }
@@ -114,11 +115,11 @@ static void recheck(struct fs *fs)
 			 * index grow, and a failing write may be about to take back what it wrote. Done twice, because
 			 * an older answer can still be on its way. */
 			if (leases_are_out(fs, s.slot))
-				renamed = tree_take_renamed(fs->tree, s.slot);
+				renamed = tree_fetch_renamed(fs->tree, s.slot);
 			struct telling t = {fs, false, true};
 			uint32_t from = renamed < a->renamed ? renamed : a->renamed;
 			if (from != NO_ENTRY)
-				tree_invalidate_all(fs->tree, s.slot, from, follow_tell, &t);
+				tree_invalidate_entry_names(fs->tree, s.slot, from, follow_tell, &t);
 		}
 		/* A session that changes continuously is invalidated once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
@@ -133,7 +134,7 @@ static void recheck(struct fs *fs)
 
 static int timeout_ms(struct fs *fs, bool look)
 {
-	int64_t now = clock_ms(CLOCK_MONOTONIC), first = tree_tell_left(fs->tree, now);
+	int64_t now = clock_ms(CLOCK_MONOTONIC), first = tree_report_leftovers(fs->tree, now);
 	if (look && first > now + LOOK_MS)
 		first = now + LOOK_MS;
 	for (size_t i = 0; i < fs->coherence.follow.n; i++)

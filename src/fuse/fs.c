@@ -70,7 +70,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	struct fuse_entry_param e = {.ino = 0};
 	if (rc) {
-		enum tree_class class = tree_missing_class(fs->tree, parent, span_of(name));
+		enum tree_class class = tree_negative_class(fs->tree, parent, span_of(name));
 		log_debug("lookup %" PRIu64 "/%s: missing, %s (I10)", parent, name, name_of_class(class));
 		e.entry_timeout = seconds_of(class);
 	} else {
@@ -83,15 +83,15 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		log_entry("lookup", parent, name, &attr);
 		e = coherence_entry(&attr);
 	}
-	tree_name(fs->tree, e.ino, 1, 0);
+	tree_lookup_count(fs->tree, e.ino, 1, 0);
 	/* The reply was not delivered: the lookup was interrupted, and no FORGET will come. */
 	if (fuse_reply_entry(req, &e) == -ENOENT)
-		tree_name(fs->tree, e.ino, 0, 1);
+		tree_lookup_count(fs->tree, e.ino, 0, 1);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t names)
 {
-	tree_name(fs_of(req)->tree, ino, 0, names);
+	tree_lookup_count(fs_of(req)->tree, ino, 0, names);
 	fuse_reply_none(req);
 }
 
@@ -320,7 +320,7 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	}
 	/* The kernel asks for the attributes if they no longer hold, before it reads: there is no need to find them out
 	 * here. */
-	if (tree_is_notified(fs->tree, node, LIVE_SECONDS)) {
+	if (tree_is_quiet(fs->tree, node, LIVE_SECONDS)) {
 		fi->noflush = fi->keep_cache = 1;
 		return 0;
 	}
@@ -334,9 +334,9 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	 * So a growing file is not read through the page cache. */
 	bool is_young = is_younger(attr.mtime, LIVE_SECONDS);
 	/* The time of such a file does not say how old it is, its class does. */
-	if (tree_is_restamped(node))
+	if (tree_mtime_is_from_record(node))
 		is_young = attr.attr_class < TREE_WATCHED;
-	fi->direct_io = is_young || tree_is_untimed(node);
+	fi->direct_io = is_young || tree_mtime_is_unreliable(node);
 	fi->keep_cache = !fi->direct_io;
 	return fi->direct_io && snapshot_is_wanted(&attr) ? snapshot_open(fs, node, &fi->fh) : 0;
 }
@@ -381,7 +381,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 		struct buf out CLEANUP_BUF = BUF_INIT;
 		int rc = -EBADF;
 		if (h)
-			rc = h->held ? tree_held_read(h->held, (uint64_t)off, size, &out)
+			rc = h->held ? tree_pinned_read(h->held, (uint64_t)off, size, &out)
 			             : tree_handle_read(fs->tree, h->writing, (uint64_t)off, size, &out);
 		else if (!fi->fh)
 			rc = tree_read(fs->tree, ino, (uint64_t)off, size, &out);
@@ -411,7 +411,7 @@ static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, s
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	handles_close(fs, fi->fh);
 	follow_written(fs, ino, before);
 	fuse_reply_err(req, 0);

@@ -20,7 +20,7 @@ void handle_put(struct fs *fs, struct handle *handle)
 	if (handle->writing)
 		tree_release(fs->tree, handle->writing);
 	buf_release(&handle->text);
-	tree_held_release(handle->held);
+	tree_pinned_release(handle->held);
 	lock_destroy(&handle->lock);
 	free(handle);
 }
@@ -30,7 +30,7 @@ void handles_release(struct fs *fs, struct handles *h)
 	for (size_t i = 0; i < h->n; i++) {
 		struct handle *handle = h->at[i].handle;
 		if (handle && handle->writing) {
-			tree_abandon(fs->tree, handle->writing);
+			tree_release_uncommitted(fs->tree, handle->writing);
 			handle->writing = NULL;
 		}
 		handle_put(fs, handle);

@@ -85,7 +85,7 @@ static bool leases_make_note(struct leases *l, const struct tree_attr *a)
 		return false;
 	memset(l->slots + before, 0, (l->n - before) * sizeof *l->slots);
 	struct lease_slot *s = &l->slots[slot];
-	if (a->attr_class != TREE_LEASE && !tree_is_restamped(a->node))
+	if (a->attr_class != TREE_LEASE && !tree_mtime_is_from_record(a->node))
 		return s->watched = true;
 	if (l->nodes >= NODES_MAX)
 		drop_ended(l);
@@ -97,10 +97,10 @@ static bool leases_make_note(struct leases *l, const struct tree_attr *a)
 
 void leases_note(struct fs *fs, struct tree_attr *a)
 {
-	bool kept = a->attr_class != TREE_ASKED && a->attr_class != TREE_FIXED;
-	if ((!kept && !tree_is_restamped(a->node)) || leases_make_note(&fs->coherence.leases, a))
+	bool kept = a->attr_class != TREE_UNCACHED && a->attr_class != TREE_FIXED;
+	if ((!kept && !tree_mtime_is_from_record(a->node)) || leases_make_note(&fs->coherence.leases, a))
 		return;
-	enum tree_class least = fs->read_only ? TREE_LIVE : TREE_ASKED;
+	enum tree_class least = fs->read_only ? TREE_LIVE : TREE_UNCACHED;
 	if (a->name_class == a->attr_class)
 		a->name_class = least;
 	a->attr_class = least;

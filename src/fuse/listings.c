@@ -148,7 +148,7 @@ void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr
 		log_debug("drop listing %" PRIu64 " (I7)", node);
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
 	} else {
-		limit_attr(a, TREE_ASKED, "I12: must be believed");
+		limit_attr(a, TREE_UNCACHED, "I12: must be believed");
 	}
 }
 

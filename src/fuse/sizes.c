@@ -43,7 +43,7 @@ static bool sizes_note(struct sizes *s, const struct tree_attr *a, bool dropped)
 		differs = told->size == a->size && told->version != a->version;
 	else if (told->node == a->node)
 		differs = told->size != a->size || told->version != a->version;
-	else if (tree_is_restamped(a->node))
+	else if (tree_mtime_is_from_record(a->node))
 		differs = a->attr_class < TREE_WATCHED;
 	if (dropped || !differs)
 		*told = (struct size_told){a->node, a->size, a->version, {a->mode, a->uid, a->gid}};
@@ -84,7 +84,7 @@ void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session))
 		return;
 	if (must_be_believed(s, req, a)) {
-		limit_attr(a, TREE_ASKED, "I12: must be believed");
+		limit_attr(a, TREE_UNCACHED, "I12: must be believed");
 		return;
 	}
 	if (!lock_try_for(&s->dropping, WAIT_NS))

@@ -15,17 +15,17 @@
 
 bool snapshot_is_wanted(const struct tree_attr *attr)
 {
-	return tree_is_rewritten(attr->node) && (attr->size < SNAPSHOT_MAX / 2 || tree_is_holdable(attr->node));
+	return tree_is_rewritten(attr->node) && (attr->size < SNAPSHOT_MAX / 2 || tree_can_pin(attr->node));
 }
 
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 {
 	struct handle handle = {.text = BUF_INIT, .snapshot = node};
-	int rc = tree_is_holdable(node) ? tree_hold(fs->tree, node, &handle.held, &handle.size)
-	                                : tree_snapshot(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
+	int rc = tree_can_pin(node) ? tree_pin(fs->tree, node, &handle.held, &handle.size)
+	                            : tree_snapshot(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
 	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
 	if (number == 0) {
-		tree_held_release(handle.held);
+		tree_pinned_release(handle.held);
 		buf_release(&handle.text);
 		return rc ? rc : -ENOMEM;
 	}
@@ -49,10 +49,10 @@ static void begin_again(struct fs *fs, struct handle *h)
 /* The caller holds the handle's lock. */
 static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n)
 {
-	if (off == 0 && h->ended && h->count != TREE_PIN_WHOLE)
+	if (off == 0 && h->ended && h->count != TREE_SNAPSHOT_WHOLE)
 		begin_again(fs, h);
 	/* If the session is gone, nothing is added. */
-	if (off >= h->text.n && tree_snapshot_more(fs->tree, h->snapshot, &h->count, &h->text) < 0)
+	if (off >= h->text.n && tree_snapshot_append_new(fs->tree, h->snapshot, &h->count, &h->text) < 0)
 		h->text.err = 0;
 	size_t at = off < h->text.n ? (size_t)off : h->text.n;
 	size_t left = h->text.n - at;

@@ -19,7 +19,7 @@ static struct tree_caller caller_of(fuse_req_t req)
 	return (struct tree_caller){ctx->uid, ctx->gid, ctx->pid};
 }
 
-/* Answers with the result. If anything was written or refused since tree_commits returned `before`, the kernel is
+/* Answers with the result. If anything was written or refused since tree_commit_count returned `before`, the kernel is
  * notified first (I5). */
 static void reply_written(fuse_req_t req, fuse_ino_t node, uint64_t before, int rc)
 {
@@ -48,7 +48,7 @@ int write_open(fuse_req_t req, node_t node, struct fuse_file_info *fi)
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
 	struct tree_handle *h;
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	int rc = tree_open_write(fs->tree, node, fi->flags & O_TRUNC, &who, &h);
 	follow_written(fs, node, before);
 	return rc < 0 ? rc : write_keep(fs, h, fi);
@@ -60,7 +60,7 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	struct tree_caller who = caller_of(req);
 	struct tree_handle *h;
 	struct tree_attr attr;
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	int rc = tree_create(fs->tree, parent, span_of(name), mode, fi->flags & O_EXCL, fi->flags & O_TRUNC, &who, &h,
 	                     &attr);
 	follow_written(fs, parent, before);
@@ -82,7 +82,7 @@ void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t 
 {
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	/* Also of pwritev2 with RWF_DSYNC. */
 	if (h && h->writing && fi->flags & O_DSYNC)
@@ -101,7 +101,7 @@ static void write_commit(fuse_req_t req, fuse_ino_t ino, const struct fuse_file_
 {
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
 	if (fs->read_only) {
 		fuse_reply_err(req, ENOSYS);
@@ -127,9 +127,9 @@ void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	write_commit(req, ino, fi, tree_fsync);
 }
 
-static struct tree_change change_of(const struct stat *st, int to_set)
+static struct tree_setattr change_of(const struct stat *st, int to_set)
 {
-	return (struct tree_change){
+	return (struct tree_setattr){
 	    .mode = to_set & FUSE_SET_ATTR_MODE,
 	    .uid = to_set & FUSE_SET_ATTR_UID,
 	    .gid = to_set & FUSE_SET_ATTR_GID,
@@ -152,8 +152,8 @@ void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, 
 {
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
-	const struct tree_change change = change_of(st, to_set);
-	uint64_t before = tree_commits(fs->tree);
+	const struct tree_setattr change = change_of(st, to_set);
+	uint64_t before = tree_commit_count(fs->tree);
 	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = tree_setattr(fs->tree, ino, h ? h->writing : NULL, &change, &attr);
 	handle_put(fs, h);
@@ -172,7 +172,7 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
 	struct tree_attr attr;
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	int rc = tree_symlink(fs->tree, parent, span_of(name), target, &who, &attr);
 	follow_written(fs, parent, before);
 	if (rc < 0) {
@@ -189,7 +189,7 @@ static void remove_name(fuse_req_t req, fuse_ino_t parent, const char *name,
 {
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = caller_of(req);
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	reply_written(req, parent, before, how(fs->tree, parent, span_of(name), &who));
 }
 
@@ -206,8 +206,8 @@ void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 void write_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct fs *fs = fs_of(req);
-	uint64_t before = tree_commits(fs->tree);
-	reply_written(req, parent, before, tree_refuse(fs->tree, parent, span_of(name)));
+	uint64_t before = tree_commit_count(fs->tree);
+	reply_written(req, parent, before, tree_refuse_create(fs->tree, parent, span_of(name)));
 }
 
 void write_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
@@ -224,7 +224,7 @@ void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t 
                   unsigned flags)
 {
 	struct fs *fs = fs_of(req);
-	uint64_t before = tree_commits(fs->tree);
+	uint64_t before = tree_commit_count(fs->tree);
 	int rc = -EINVAL;
 	if ((flags & ~(unsigned)RENAME_NOREPLACE) == 0)
 		rc = tree_rename(fs->tree, from, span_of(name), to, span_of(new_name), flags & RENAME_NOREPLACE);

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int make_path(struct ctx *c, void *at, struct view *ret)
+static int path_view_build(struct ctx *c, void *at, struct view *ret)
 {
 	uint32_t *path = NULL;
 	int rc = session_path(c->session, *(uint32_t *)at, &path, &ret->n);
@@ -19,7 +19,7 @@ static int make_path(struct ctx *c, void *at, struct view *ret)
 static const struct view *view_path(struct ctx *c, uint32_t at, int *ret_err)
 {
 	node_t id = node_pack((struct node){.kind = KIND_PATH_VIEW, .slot = c->node.slot, .entry = at});
-	return view_get(c, id, session_serial(c->session), make_path, &at, ret_err);
+	return ctx_get_view(c, id, session_serial(c->session), path_view_build, &at, ret_err);
 }
 
 /* `current` is the name of a link, so an entry of that name gets the next free name. */
@@ -43,7 +43,8 @@ static int branch_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	uint32_t n = session_count(dir->session);
 	for (uint64_t i = cookie; i < n; i++)
-		if (session_is_branch(dir->session, (uint32_t)i) && list_entry(dir, l, (uint32_t)i, branch_name, &name))
+		if (session_is_branch(dir->session, (uint32_t)i) &&
+		    entry_list_child(dir, l, (uint32_t)i, branch_name, &name))
 			break;
 	return buf_err(&name);
 }
@@ -98,7 +99,7 @@ static int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
 		buf_reset(&name);
 		rc = path_name(dir, i, view_entry(v, i), &name);
-		if (rc < 0 || list_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + (uint64_t)i))
+		if (rc < 0 || list_emit_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + (uint64_t)i))
 			break;
 	}
 	cache_release(dir->tree->cache, v);
@@ -135,7 +136,7 @@ static int current_show(struct ctx *c, struct buf *out)
 
 static int path_link_show(struct ctx *c, struct buf *out)
 {
-	link_entry(c, "../../entries/", c->node.entry, out);
+	append_entry_path(c, "../../entries/", c->node.entry, out);
 	return 0;
 }
 
@@ -147,23 +148,23 @@ static bool path_link_may_go(const struct ctx *c)
 
 static const struct kind in_branches[] = {
     {"current", .doc = "the branch in use (a link)", .from = &from_session, .make = LINK(current_show),
-     .has = position_has},
+     .has = position_exists},
     {NULL, .doc = "a branch", .from = &from_branch, .make = DIR(branch),
      .names = {"ID", branch_list, branch_match, NULL}},
 };
-const struct rows rows_branches = ROWS(in_branches);
+const struct kind_rows rows_branches = ROWS(in_branches);
 
 static const struct kind in_branch[] = {
     {"session.jsonl", .doc = "the path to it as a session file: for `pi --fork`", .from = &from_branch,
-     .make = PIECES(branch_jsonl, NULL)},
-    {"chat.md", .doc = "what user and assistant said on it", .from = &from_branch, .make = PIECES(chat_md, NULL),
-     .has = chat_has},
-    {"context.md", .doc = "what the model is sent at its end", .from = &from_branch, .make = PIECES(context_md, NULL),
-     .has = context_md_has},
-    {"context.json", .doc = "the same, as pi has it", .from = &from_branch, .make = PIECES(context_json, NULL)},
-    {"transcript.md", .doc = "the whole path to its end", .from = &from_branch, .make = PIECES(transcript_md, NULL),
-     .has = transcript_has},
+     .make = SEGMENTED(branch_jsonl, NULL)},
+    {"chat.md", .doc = "what user and assistant said on it", .from = &from_branch, .make = SEGMENTED(chat_md, NULL),
+     .has = chat_exists},
+    {"context.md", .doc = "what the model is sent at its end", .from = &from_branch,
+     .make = SEGMENTED(context_md, NULL), .has = context_md_exists},
+    {"context.json", .doc = "the same, as pi has it", .from = &from_branch, .make = SEGMENTED(context_json, NULL)},
+    {"transcript.md", .doc = "the whole path to its end", .from = &from_branch, .make = SEGMENTED(transcript_md, NULL),
+     .has = transcript_exists},
     {NULL, .doc = "an entry of the path (a link)", .from = &from_branch, .make = LINK(path_link_show),
      .names = {"NNNN-KIND", path_list, path_match, path_link_may_go}},
 };
-const struct rows rows_branch = ROWS(in_branch);
+const struct kind_rows rows_branch = ROWS(in_branch);

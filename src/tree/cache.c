@@ -13,7 +13,7 @@
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 
-struct item {
+struct cache_item {
 	struct view view; /* first: a view that was handed out is its item */
 	node_t node;
 	uint64_t serial;
@@ -21,12 +21,12 @@ struct item {
 	unsigned refs;
 	bool kept;        /* in the table and the list */
 	uint64_t used_at; /* budget_clock */
-	struct item *chain;
-	struct item *newer, *older;
+	struct cache_item *chain;
+	struct cache_item *newer, *older;
 };
 
 /* The size of a view. It is kept longer than the bytes, so that another stat does not make the view again. */
-struct size {
+struct view_size {
 	node_t node;
 	uint64_t serial, size;
 };
@@ -35,16 +35,16 @@ struct cache {
 	struct lock lock;
 	struct budget *budget;
 	struct budget_client keeper;
-	struct size *sizes;    /* one for each hash: a newer one replaces it; NULL without memory */
-	struct item *big;      /* the newest one larger than the budget; it costs nothing */
-	unsigned big_age;      /* views put since it was used last */
-	size_t count, buckets; /* buckets is a power of two */
-	struct item **table;
-	struct item *newest, *oldest; /* by last use */
+	struct view_size *sizes; /* one for each hash: a newer one replaces it; NULL without memory */
+	struct cache_item *big;  /* the newest one larger than the budget; it costs nothing */
+	unsigned big_age;        /* views put since it was used last */
+	size_t count, buckets;   /* buckets is a power of two */
+	struct cache_item **table;
+	struct cache_item *newest, *oldest; /* by last use */
 };
 
 #define FIRST_BUCKETS LIMIT(256, 2)
-#define SIZES ((size_t)LIMIT(1 << 16, 4))
+#define CACHE_SIZES ((size_t)LIMIT(1 << 16, 4))
 #define BIG_AGE LIMIT(64, 2)
 
 void view_release(struct view *v)
@@ -55,32 +55,32 @@ void view_release(struct view *v)
 	cleanup_free(&v->more);
 }
 
-static void item_free(struct item *s)
+static void item_free(struct cache_item *s)
 {
 	view_release(&s->view);
 	free(s);
 }
 
-static size_t bucket_of(node_t node, size_t buckets)
+static size_t cache_bucket(node_t node, size_t buckets)
 {
 	return (size_t)hash_word(node) & (buckets - 1);
 }
 
-static struct item **find_item(struct cache *c, node_t node)
+static struct cache_item **cache_find_item(struct cache *c, node_t node)
 {
-	struct item **at = &c->table[bucket_of(node, c->buckets)];
+	struct cache_item **at = &c->table[cache_bucket(node, c->buckets)];
 	while (*at && (*at)->node != node)
 		at = &(*at)->chain;
 	return at;
 }
 
-static void list_remove(struct cache *c, struct item *s)
+static void cache_list_remove(struct cache *c, struct cache_item *s)
 {
 	*(s->newer ? &s->newer->older : &c->newest) = s->older;
 	*(s->older ? &s->older->newer : &c->oldest) = s->newer;
 }
 
-static void list_push(struct cache *c, struct item *s)
+static void cache_list_push(struct cache *c, struct cache_item *s)
 {
 	s->newer = NULL;
 	s->older = c->newest;
@@ -89,10 +89,10 @@ static void list_push(struct cache *c, struct item *s)
 	s->used_at = budget_clock();
 }
 
-static void cache_drop(struct cache *c, struct item *s)
+static void cache_drop(struct cache *c, struct cache_item *s)
 {
-	*find_item(c, s->node) = s->chain;
-	list_remove(c, s);
+	*cache_find_item(c, s->node) = s->chain;
+	cache_list_remove(c, s);
 	if (s == c->big)
 		c->big = NULL;
 	c->count--;
@@ -103,15 +103,15 @@ static void cache_drop(struct cache *c, struct item *s)
 }
 
 /* Without memory the chains just get longer. */
-static void grow_table(struct cache *c)
+static void cache_grow_table(struct cache *c)
 {
 	size_t buckets = c->buckets * 2;
-	struct item **table = calloc(buckets, sizeof(struct item *));
+	struct cache_item **table = calloc(buckets, sizeof(struct cache_item *));
 	if (!table)
 		return;
 	for (size_t i = 0; i < c->buckets; i++) {
-		for (struct item *s = c->table[i], *next; s; s = next) {
-			struct item **head = &table[bucket_of(s->node, buckets)];
+		for (struct cache_item *s = c->table[i], *next; s; s = next) {
+			struct cache_item **head = &table[cache_bucket(s->node, buckets)];
 			next = s->chain;
 			s->chain = *head;
 			*head = s;
@@ -143,14 +143,14 @@ int cache_open(struct budget *budget, struct cache **ret)
 	struct cache *c = calloc(1, sizeof *c);
 	if (!c)
 		return -ENOMEM;
-	c->table = calloc(FIRST_BUCKETS, sizeof(struct item *));
+	c->table = calloc(FIRST_BUCKETS, sizeof(struct cache_item *));
 	if (!c->table) {
 		free(c);
 		return -ENOMEM;
 	}
 	lock_init(&c->lock, LOCK_CACHE);
 	/* Its pages come as they are used. */
-	c->sizes = budget->limit ? calloc(SIZES, sizeof *c->sizes) : NULL;
+	c->sizes = budget->limit ? calloc(CACHE_SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;
 	c->keeper = (struct budget_client){.oldest = cache_oldest_use, .evict = cache_evict, .arg = c};
@@ -180,7 +180,7 @@ struct budget *cache_budget(const struct cache *c)
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 {
 	LOCKED(&c->lock);
-	struct item *s = *find_item(c, node);
+	struct cache_item *s = *cache_find_item(c, node);
 	if (!s)
 		return NULL;
 	if (s->serial != serial) {
@@ -188,18 +188,18 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 			cache_drop(c, s);
 		return NULL;
 	}
-	list_remove(c, s);
-	list_push(c, s);
+	cache_list_remove(c, s);
+	cache_list_push(c, s);
 	if (s == c->big)
 		c->big_age = 0;
 	s->refs++;
 	return &s->view;
 }
 
-bool cache_take(struct cache *c, node_t node, struct view *ret)
+bool cache_detach(struct cache *c, node_t node, struct view *ret)
 {
 	LOCKED(&c->lock);
-	struct item *s = *find_item(c, node);
+	struct cache_item *s = *cache_find_item(c, node);
 	if (!s || s->refs > 0)
 		return false;
 	*ret = s->view;
@@ -208,9 +208,9 @@ bool cache_take(struct cache *c, node_t node, struct view *ret)
 	return true;
 }
 
-static struct size *size_of(struct cache *c, node_t node)
+static struct view_size *cache_size_entry(struct cache *c, node_t node)
 {
-	return &c->sizes[bucket_of(node, SIZES)];
+	return &c->sizes[cache_bucket(node, CACHE_SIZES)];
 }
 
 bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
@@ -218,7 +218,7 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 	if (!c->sizes)
 		return false;
 	LOCKED(&c->lock);
-	const struct size *s = size_of(c, node);
+	const struct view_size *s = cache_size_entry(c, node);
 	if (s->node != node || s->serial != serial)
 		return false;
 	*ret = s->size;
@@ -227,7 +227,7 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)
 {
-	struct item *s = calloc(1, sizeof *s);
+	struct cache_item *s = calloc(1, sizeof *s);
 	if (!s) {
 		view_release(v);
 		*v = (struct view){0};
@@ -242,16 +242,16 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	/* An eighth for the gaps that the allocator leaves. */
 	size_t cap = v->cap > v->n ? v->cap : v->n, bytes = buf_memory(&v->bytes);
 	size_t each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
-	*s = (struct item){.view = *v, .node = node, .serial = serial, .refs = 1};
+	*s = (struct cache_item){.view = *v, .node = node, .serial = serial, .refs = 1};
 	s->cost = sizeof *s + bytes + bytes / 8 + cap * each;
 	*v = (struct view){0};
 
 	LOCKED(&c->lock);
 	if (c->sizes)
-		*size_of(c, node) = (struct size){node, serial, s->view.size};
+		*cache_size_entry(c, node) = (struct view_size){node, serial, s->view.size};
 	if (c->big && c->big->node != node && ++c->big_age > BIG_AGE)
 		cache_drop(c, c->big);
-	struct item *old = *find_item(c, node);
+	struct cache_item *old = *cache_find_item(c, node);
 	if (old && old->serial == serial) {
 		item_free(s);
 		old->refs++;
@@ -269,11 +269,11 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 		s->cost = 0;
 	}
 	if (c->count >= c->buckets)
-		grow_table(c);
-	struct item **head = &c->table[bucket_of(node, c->buckets)];
+		cache_grow_table(c);
+	struct cache_item **head = &c->table[cache_bucket(node, c->buckets)];
 	s->chain = *head;
 	*head = s;
-	list_push(c, s);
+	cache_list_push(c, s);
 	s->kept = true;
 	c->count++;
 	atomic_fetch_add(&c->keeper.used, s->cost);
@@ -285,7 +285,7 @@ void cache_release(struct cache *c, const struct view *v)
 	if (!v)
 		return;
 	LOCKED(&c->lock);
-	struct item *s = (struct item *)(uintptr_t)v;
+	struct cache_item *s = (struct cache_item *)(uintptr_t)v;
 	if (--s->refs == 0 && !s->kept)
 		item_free(s);
 }

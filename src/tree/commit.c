@@ -10,7 +10,7 @@
 #include <errno.h>
 
 /* How often a commit tries again when another file has taken the place of the session's. */
-#define MOST_TRIES 16
+#define COMMIT_TRIES_MAX 16
 
 struct commit {
 	struct tree *tree;
@@ -36,13 +36,13 @@ static void commit_release(struct commit *c)
 	buf_release(&c->names);
 }
 
-static void set_labels(struct commit *c, struct edit_label *labels, size_t n)
+static void commit_set_labels(struct commit *c, struct edit_label *labels, size_t n)
 {
 	c->labels = labels;
 	c->edit = (struct edit){.records = edit_labels, .labels = labels, .n = n, .entry = NO_ENTRY};
 }
 
-static struct store_id id_of(const struct session *s)
+static struct store_id session_store_id(const struct session *s)
 {
 	const struct stat *st = session_stat(s);
 	return (struct store_id){st->st_dev, st->st_ino};
@@ -55,7 +55,7 @@ static int commit_get(struct commit *c)
 	int rc = catalog_session_get_fresh(c->tree->catalog, c->slot, &c->session);
 	if (rc < 0)
 		return rc;
-	const struct store_id now = id_of(c->session);
+	const struct store_id now = session_store_id(c->session);
 	if (now.dev == c->id.dev && now.ino == c->id.ino)
 		return 0;
 	catalog_session_put(c->tree->catalog, c->session);
@@ -71,11 +71,11 @@ static void commit_put(struct commit *c)
 static bool commit_is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
 {
 	const struct commit *c = arg;
-	return state_is_saved(c->tree, c->slot, line, entry, label);
+	return state_label_is_saved(c->tree, c->slot, line, entry, label);
 }
 
 /* The changes of a table depend on the current labels. */
-static int read_table(struct commit *c)
+static int commit_parse_table(struct commit *c)
 {
 	free(c->labels);
 	c->labels = NULL;
@@ -87,14 +87,14 @@ static int read_table(struct commit *c)
 	return rc;
 }
 
-static int make_lines(void *arg, unsigned attempt, struct buf *out)
+static int commit_make_lines(void *arg, unsigned attempt, struct buf *out)
 {
 	struct commit *c = arg;
 	int rc = commit_get(c);
 	if (rc < 0)
 		return rc;
 	if (c->is_table && attempt == 0)
-		rc = read_table(c);
+		rc = commit_parse_table(c);
 	c->edit.written = buf_span(&c->written);
 	if (rc == 0)
 		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
@@ -124,7 +124,7 @@ int commit_allowed(struct tree *t, uint32_t slot)
 	return info.st.st_mode & 0222 ? 0 : -EACCES;
 }
 
-static struct source_path where_is(const struct tree *t, const struct slot_info *slot)
+static struct source_path slot_source_path(const struct tree *t, const struct slot_info *slot)
 {
 	return (struct source_path){catalog_resolver(t->catalog), slot->file};
 }
@@ -132,7 +132,7 @@ static struct source_path where_is(const struct tree *t, const struct slot_info 
 /* ---- the entries that are written to ---- */
 
 /* The i-th of them, or NULL. A table names its entries itself. */
-static uint32_t *written_entry(struct commit *c, size_t i)
+static uint32_t *commit_nth_entry(struct commit *c, size_t i)
 {
 	struct edit *e = &c->edit;
 	if (e->labels)
@@ -141,12 +141,12 @@ static uint32_t *written_entry(struct commit *c, size_t i)
 }
 
 /* In another file they have other numbers. Of a handle they are known since it was opened. */
-static int remember_entries(struct commit *c, const struct session *s)
+static int commit_save_entry_ids(struct commit *c, const struct session *s)
 {
 	const uint32_t *entry;
 	if (c->names.n > 0)
 		return 0;
-	for (size_t i = 0; (entry = written_entry(c, i)); i++) {
+	for (size_t i = 0; (entry = commit_nth_entry(c, i)); i++) {
 		if (*entry >= session_count(s))
 			return -ESTALE;
 		session_entry_name(s, *entry, &c->names);
@@ -155,11 +155,11 @@ static int remember_entries(struct commit *c, const struct session *s)
 	return buf_err(&c->names);
 }
 
-static int find_entries(struct commit *c, const struct session *s)
+static int commit_restore_entries(struct commit *c, const struct session *s)
 {
 	const char *name = c->names.p;
 	uint32_t *entry;
-	for (size_t i = 0; (entry = written_entry(c, i)); i++) {
+	for (size_t i = 0; (entry = commit_nth_entry(c, i)); i++) {
 		const char *end = memchr(name, '/', (size_t)(c->names.p + c->names.n - name));
 		*entry = session_entry_by_name(s, (struct span){name, (size_t)(end - name)});
 		if (*entry == NO_ENTRY)
@@ -178,11 +178,13 @@ static int commit_begin(struct commit *c, bool again, bool *ret_old)
 	int rc = catalog_session_get(c->tree->catalog, c->slot, &c->session);
 	if (rc < 0)
 		return rc;
-	c->id = id_of(c->session);
-	rc = again && c->names.n ? find_entries(c, c->session) : again ? 0 : remember_entries(c, c->session);
+	c->id = session_store_id(c->session);
+	rc = again && c->names.n ? commit_restore_entries(c, c->session)
+	     : again             ? 0
+	                         : commit_save_entry_ids(c, c->session);
 	/* An old file is only migrated if the records would change anything. */
 	if (rc == 0 && !session_format(c->session)->takes_appends) {
-		rc = c->is_table ? read_table(c) : 0;
+		rc = c->is_table ? commit_parse_table(c) : 0;
 		if (rc == 0)
 			rc = edit_make(c->session, &c->edit, false, 0, &lines);
 	}
@@ -191,7 +193,7 @@ static int commit_begin(struct commit *c, bool again, bool *ret_old)
 	return rc;
 }
 
-static int fill_migrated(void *arg, int fd)
+static int commit_write_migrated(void *arg, int fd)
 {
 	struct commit *c = arg;
 	int rc = commit_get(c);
@@ -203,7 +205,7 @@ static int fill_migrated(void *arg, int fd)
 }
 
 /* -ESTALE or -EAGAIN: the file is another one by now, because somebody replaced it or it was migrated. */
-static int try_append(struct commit *c, bool again, bool sync)
+static int commit_try_append(struct commit *c, bool again, bool sync)
 {
 	struct tree *t = c->tree;
 	struct slot_info info;
@@ -214,16 +216,16 @@ static int try_append(struct commit *c, bool again, bool sync)
 		rc = commit_begin(c, again, &old);
 	if (rc < 0)
 		return rc;
-	const struct source_path at = where_is(t, &info);
+	const struct source_path at = slot_source_path(t, &info);
 	atomic_fetch_add(&t->commits, 1);
 	if (old) {
-		rc = store_replace(&at, &c->id, fill_migrated, c);
+		rc = store_replace(&at, &c->id, commit_write_migrated, c);
 		c->table.is_now = true;
 		return rc < 0 ? rc : -EAGAIN;
 	}
 	buf_reset(&c->written);
 	c->now_ms = clock_ms(CLOCK_REALTIME);
-	rc = store_append(&at, &c->id, sync ? &synced : NULL, make_lines, c);
+	rc = store_append(&at, &c->id, sync ? &synced : NULL, commit_make_lines, c);
 	if (rc == 0 && sync)
 		state_note_synced(t, &synced);
 	/* Take it into the index, so that it reads back at once. If that fails, it is written all the same. */
@@ -231,11 +233,11 @@ static int try_append(struct commit *c, bool again, bool sync)
 		commit_put(c);
 	/* If the same table is saved again, these changes are its own, not those of others. */
 	for (size_t i = 0; rc == 0 && c->is_table && i < c->edit.n; i++)
-		state_saved(t, c->slot, c->table.line, c->labels[i].entry, c->labels[i].text);
+		state_add_saved_label(t, c->slot, c->table.line, c->labels[i].entry, c->labels[i].text);
 	return rc;
 }
 
-static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
+static int commit_append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 {
 	struct slot_info info;
 	c->tree = t;
@@ -243,26 +245,26 @@ static int append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
 	int rc = commit_allowed(t, slot);
 	if (rc < 0)
 		return rc;
-	rc = try_append(c, false, sync);
-	for (int tries = 1; (rc == -ESTALE || rc == -EAGAIN) && tries < MOST_TRIES; tries++) {
+	rc = commit_try_append(c, false, sync);
+	for (int tries = 1; (rc == -ESTALE || rc == -EAGAIN) && tries < COMMIT_TRIES_MAX; tries++) {
 		/* Entries of a file that nobody has seen any more cannot be found in another one. */
-		if (written_entry(c, 0) && c->names.n == 0)
+		if (commit_nth_entry(c, 0) && c->names.n == 0)
 			return rc;
 		if (catalog_slot_now(t->catalog, slot, &info) < 0)
 			return -ESTALE;
 		c->slot = info.slot;
-		rc = try_append(c, true, sync);
+		rc = commit_try_append(c, true, sync);
 	}
 	catalog_remove_leftovers(t->catalog, c->slot);
 	return rc;
 }
 
-uint64_t tree_commits(const struct tree *t)
+uint64_t tree_commit_count(const struct tree *t)
 {
 	return atomic_load(&t->commits);
 }
 
-static const char *reason(int rc)
+static const char *errno_reason(int rc)
 {
 	switch (-rc) {
 	case EACCES:
@@ -280,14 +282,15 @@ static const char *reason(int rc)
 	}
 }
 
-struct wanted {
+struct node_name_search {
 	node_t node;
 	struct buf *name;
 };
 
-static int take_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *a)
+static int collect_node_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                             const struct tree_attr *a)
 {
-	struct wanted *w = arg;
+	struct node_name_search *w = arg;
 	(void)cookie, (void)mode, (void)a;
 	if (node == w->node)
 		buf_addspan(w->name, name);
@@ -301,24 +304,25 @@ static void commit_add_path(struct tree *t, struct node n, struct span entry, st
 	const struct kind *k = kind_of(n);
 	if (!k || n.kind == KIND_ROOT || (k->from->scope == SCOPE_SLOT && k->make.type == S_IFDIR))
 		return;
-	struct node up = node_above(t, n);
+	struct node up = node_parent(t, n);
 	commit_add_path(t, up, entry, out);
 	if (out->n > 0)
 		buf_addc(out, '/');
 	size_t start = out->n;
 	if (k->name)
 		buf_adds(out, k->name);
-	else if ((k->flags & TARGET) && entry.n > 0)
+	else if ((k->flags & LINK_TARGET_DIR) && entry.n > 0)
 		buf_addspan(out, entry);
-	else if (k->flags & TARGET)
+	else if (k->flags & LINK_TARGET_DIR)
 		commit_entry(t, n, out);
 	else
-		tree_list(t, tree_id(up), 0, TREE_NAMES, take_name, &(struct wanted){tree_id(n), out});
+		tree_list(t, tree_id(up), 0, TREE_NAMES, collect_node_name,
+		          &(struct node_name_search){tree_id(n), out});
 	if (out->n == start)
 		buf_addc(out, '?');
 }
 
-int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why)
+int commit_refuse_in(struct tree *t, node_t dir, struct span name, int rc, const char *why)
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
 	commit_add_path(t, tree_node(dir), (struct span){NULL, 0}, &what);
@@ -330,33 +334,35 @@ int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, cons
 		unsigned char b = (unsigned char)name.p[i];
 		buf_addc(&what, b < ' ' || b == 0x7f || (b > 0x7f && !text) ? '?' : (char)b);
 	}
-	state_refuse(t, tree_node(dir), buf_cstr(&what) ? what.p : "a name", rc, why && *why ? why : reason(rc));
+	state_add_refusal(t, tree_node(dir), buf_cstr(&what) ? what.p : "a name", rc,
+	                  why && *why ? why : errno_reason(rc));
 	return rc;
 }
 
-int commit_refused(struct tree *t, struct node n, struct span entry, int rc, const char *why)
+int commit_refuse(struct tree *t, struct node n, struct span entry, int rc, const char *why)
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
 	commit_add_path(t, n, entry, &what);
-	state_refuse(t, n, what.n > 0 && buf_cstr(&what) ? what.p : "the session", rc, why && *why ? why : reason(rc));
+	state_add_refusal(t, n, what.n > 0 && buf_cstr(&what) ? what.p : "the session", rc,
+	                  why && *why ? why : errno_reason(rc));
 	return rc;
 }
 
-int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why)
+int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why)
 {
 	if (rc == -EPERM || rc == -ENOSPC)
-		return commit_refused_in(t, dir, name, rc, why);
-	return rc == -EACCES ? commit_refused_in(t, dir, name, rc, NULL) : rc;
+		return commit_refuse_in(t, dir, name, rc, why);
+	return rc == -EACCES ? commit_refuse_in(t, dir, name, rc, NULL) : rc;
 }
 
 int commit_side_name(struct tree *t, node_t dir, struct span name)
 {
 	return !kind_has_name(name) ? 0
-	                            : commit_refused_in(t, dir, name, -EPERM,
-	                                                "a name of the tree that cannot be made here; use another one");
+	                            : commit_refuse_in(t, dir, name, -EPERM,
+	                                               "a name of the tree that cannot be made here; use another one");
 }
 
-static struct span without_newline(struct span s)
+static struct span path_without_newline(struct span s)
 {
 	return s.n > 0 && s.p[s.n - 1] == '\n' ? (struct span){s.p, s.n - 1} : s;
 }
@@ -380,12 +386,12 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	/* Saving a file unchanged writes nothing, whatever the stored bytes. */
 	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 &&
-	    span_eq(without_newline(buf_span(&now)), without_newline(text)))
+	    span_eq(path_without_newline(buf_span(&now)), path_without_newline(text)))
 		return sync ? commit_sync(t, n, entry) : 0;
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	struct edit_label one;
-	const struct writable *w = writable_of(n);
+	const struct writable *w = kind_writable(n);
 	const char *why = NULL;
 	int rc = value_parse(w->form, text, &value, &why);
 	if (rc == 0) {
@@ -396,18 +402,18 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 			c.edit.entry = n.entry;
 		one = (struct edit_label){n.entry, buf_span(&value)};
 		if (w->records == edit_labels && !c.is_table)
-			set_labels(&c, &one, 1);
+			commit_set_labels(&c, &one, 1);
 		if (entry.n > 0) {
 			buf_addspan(&c.names, entry);
 			buf_addc(&c.names, '/');
 			rc = buf_err(&c.names);
 		}
 		if (rc == 0)
-			rc = append(t, n.slot, &c, sync);
+			rc = commit_append(t, n.slot, &c, sync);
 	}
 	if (c.why.n > 0)
 		why = buf_cstr(&c.why);
-	return rc < 0 ? commit_refused(t, n, entry, rc, why) : 0;
+	return rc < 0 ? commit_refuse(t, n, entry, rc, why) : 0;
 }
 
 /* A record around the value. */
@@ -416,7 +422,7 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 #define MIGRATED_BYTES 40
 
 /* The bytes that a write adds to the disk: a record, or for an old file a whole new file. */
-static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t text)
+static uint64_t commit_bytes_needed(struct tree *t, const struct slot_info *slot, size_t text)
 {
 	struct session *s;
 	uint64_t bytes = text + RECORD_BYTES;
@@ -430,7 +436,7 @@ static uint64_t room_for(struct tree *t, const struct slot_info *slot, size_t te
 	return bytes;
 }
 
-int commit_room(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted)
+int commit_check_space(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
@@ -438,40 +444,40 @@ int commit_room(struct tree *t, struct node n, struct span entry, struct span te
 	if (rc == 0)
 		rc = commit_slot(t, n.slot, &info);
 	if (rc < 0)
-		return commit_refused(t, n, entry, rc, NULL);
+		return commit_refuse(t, n, entry, rc, NULL);
 	const struct store_id id = {info.st.st_dev, info.st.st_ino};
-	const struct source_path at = where_is(t, &info);
-	rc = store_check(&at, &id, (size_t)room_for(t, &info, quoted));
+	const struct source_path at = slot_source_path(t, &info);
+	rc = store_check(&at, &id, (size_t)commit_bytes_needed(t, &info, quoted));
 	/* A replaced file is looked at again by the commit. If the file begins with this text, there may be nothing to
 	 * write. */
 	if (rc == -ESTALE ||
 	    (rc == -ENOSPC && tree_read(t, node_pack(n), 0, text.n, &now) == 0 && span_eq(buf_span(&now), text)))
 		return 0;
-	return rc < 0 ? commit_refused(t, n, entry, rc, NULL) : 0;
+	return rc < 0 ? commit_refuse(t, n, entry, rc, NULL) : 0;
 }
 
 int commit_check(struct tree *t, struct node n, struct span entry, struct span text)
 {
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
-	int rc = value_parse(writable_of(n)->form, text, &value, &why);
-	return rc < 0 ? commit_refused(t, n, entry, rc, why) : 0;
+	int rc = value_parse(kind_writable(n)->form, text, &value, &why);
+	return rc < 0 ? commit_refuse(t, n, entry, rc, why) : 0;
 }
 
 int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
-	set_labels(&c, labels, n);
-	int rc = append(t, tree_node(dir).slot, &c, false);
-	return rc < 0 ? commit_refused_in(t, dir, name, rc, NULL) : 0;
+	commit_set_labels(&c, labels, n);
+	int rc = commit_append(t, tree_node(dir).slot, &c, false);
+	return rc < 0 ? commit_refuse_in(t, dir, name, rc, NULL) : 0;
 }
 
 int commit_leaf(struct tree *t, struct node n, uint32_t entry)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	c.edit = (struct edit){.records = edit_leaf, .entry = entry};
-	int rc = append(t, n.slot, &c, false);
-	return rc < 0 ? commit_refused(t, n, (struct span){NULL, 0}, rc, NULL) : 0;
+	int rc = commit_append(t, n.slot, &c, false);
+	return rc < 0 ? commit_refuse(t, n, (struct span){NULL, 0}, rc, NULL) : 0;
 }
 
 int commit_sync(struct tree *t, struct node n, struct span entry)
@@ -479,11 +485,11 @@ int commit_sync(struct tree *t, struct node n, struct span entry)
 	struct slot_info info;
 	int rc = commit_slot(t, n.slot, &info);
 	if (rc == 0) {
-		const struct source_path at = where_is(t, &info);
+		const struct source_path at = slot_source_path(t, &info);
 		struct stat synced = state_synced(t);
 		rc = store_sync(&at, &synced);
 		if (rc == 0)
 			state_note_synced(t, &synced);
 	}
-	return rc < 0 && rc != -EINTR ? commit_refused(t, n, entry, rc, "the session file may not be on the disk") : rc;
+	return rc < 0 && rc != -EINTR ? commit_refuse(t, n, entry, rc, "the session file may not be on the disk") : rc;
 }

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-void link_entry(struct ctx *c, const char *up, uint32_t i, struct buf *out)
+void append_entry_path(struct ctx *c, const char *up, uint32_t i, struct buf *out)
 {
 	buf_adds(out, up);
 	session_entry_name(c->session, i, out);
@@ -16,15 +16,15 @@ static void entry_name(struct ctx *c, uint32_t i, struct buf *out)
 	session_entry_name(c->session, i, out);
 }
 
-int list_entry(struct ctx *dir, const struct lister *l, uint32_t i,
-               void (*called)(struct ctx *, uint32_t, struct buf *), struct buf *name)
+int entry_list_child(struct ctx *dir, const struct lister *l, uint32_t i,
+                     void (*called)(struct ctx *, uint32_t, struct buf *), struct buf *name)
 {
 	buf_reset(name);
 	called(dir, i, name);
 	if (buf_err(name))
 		return buf_err(name);
-	return list_child(dir, l, (struct node){.slot = dir->node.slot, .entry = i}, buf_span(name),
-	                  COOKIE_DYNAMIC + 1 + (uint64_t)i);
+	return list_emit_child(dir, l, (struct node){.slot = dir->node.slot, .entry = i}, buf_span(name),
+	                       COOKIE_DYNAMIC + 1 + (uint64_t)i);
 }
 
 static int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
@@ -32,7 +32,7 @@ static int entry_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	uint32_t n = session_count(dir->session);
 	for (uint64_t i = cookie; i < n; i++)
-		if (list_entry(dir, l, (uint32_t)i, entry_name, &name))
+		if (entry_list_child(dir, l, (uint32_t)i, entry_name, &name))
 			break;
 	return buf_err(&name);
 }
@@ -46,13 +46,13 @@ static int entry_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-void add_entry_line(struct ctx *c, uint32_t i, struct buf *out)
+void append_entry_name_line(struct ctx *c, uint32_t i, struct buf *out)
 {
 	session_entry_name(c->session, i, out);
 	buf_addc(out, '\n');
 }
 
-static bool parent_has(struct ctx *c)
+static bool parent_exists(struct ctx *c)
 {
 	return session_entry(c->session, c->node.entry)->parent != NO_ENTRY;
 }
@@ -62,11 +62,11 @@ static int parent_show(struct ctx *c, struct buf *out)
 	uint32_t parent = session_entry(c->session, c->node.entry)->parent;
 	if (parent == NO_ENTRY)
 		return -ESTALE;
-	add_entry_line(c, parent, out);
+	append_entry_name_line(c, parent, out);
 	return 0;
 }
 
-static bool children_has(struct ctx *c)
+static bool children_exist(struct ctx *c)
 {
 	return session_entry(c->session, c->node.entry)->child != NO_ENTRY;
 }
@@ -77,7 +77,7 @@ static int children_show(struct ctx *c, struct buf *out)
 	size_t n;
 	int rc = session_children(c->session, c->node.entry, &children, &n);
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		add_entry_line(c, children[i], out);
+		append_entry_name_line(c, children[i], out);
 		rc = cancel_check();
 	}
 	return rc;
@@ -92,14 +92,14 @@ static int children_size(struct ctx *c, uint64_t *ret)
 	uint32_t i = session_entry(c->session, c->node.entry)->child;
 	for (; i != NO_ENTRY && rc == 0; i = session_entry(c->session, i)->sibling) {
 		buf_reset(&name);
-		add_entry_line(c, i, &name);
+		append_entry_name_line(c, i, &name);
 		*ret += name.n;
 		rc = buf_err(&name) ? buf_err(&name) : cancel_check();
 	}
 	return rc;
 }
 
-static bool call_of_has(struct ctx *c)
+static bool call_of_exists(struct ctx *c)
 {
 	unsigned n;
 	return session_entry(c->session, c->node.entry)->role == ROLE_TOOL_RESULT &&
@@ -114,7 +114,7 @@ static int call_of_show(struct ctx *c, struct buf *out)
 		return -ESTALE;
 	session_entry_name(c->session, caller, out);
 	buf_adds(out, "/tool-calls/");
-	int rc = call_name_of(c, caller, n, out);
+	int rc = call_append_name_of(c, caller, n, out);
 	buf_addc(out, '\n');
 	return rc;
 }
@@ -133,7 +133,7 @@ static int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *ou
 		return 0;
 	size_t left = e->length - (size_t)off, k = n < left ? n : left;
 	size_t before = out->n;
-	int rc = add_bytes(c, e->offset + off, k, out);
+	int rc = session_add_bytes(c, e->offset + off, k, out);
 	if (rc < 0 || out->n - before != k)
 		return rc < 0 ? rc : -ESTALE;
 	if (k < n)
@@ -176,7 +176,7 @@ static int label_show(struct ctx *c, struct buf *out)
 	return field_show(c, session_label_record(c->session, c->node.entry), true, out);
 }
 
-static bool branch_summary_has(struct ctx *c)
+static bool branch_summary_exists(struct ctx *c)
 {
 	return session_branch_record(c->session, c->node.entry) != NO_ENTRY;
 }
@@ -187,14 +187,14 @@ static int branch_summary_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_entries[] = {
-    {NULL, .doc = "an entry", .from = &from_branch, .make = DIR(entry), .flags = TAKES_NAMES | TARGET,
+    {NULL, .doc = "an entry", .from = &from_branch, .make = DIR(entry), .flags = ALLOWS_CREATE | LINK_TARGET_DIR,
      .names = {"ID", entry_list, entry_match, NULL}},
 };
-const struct rows rows_entries = ROWS(in_entries);
+const struct kind_rows rows_entries = ROWS(in_entries);
 
 static const struct kind in_entry[] = {
     {"entry.json", .doc = "the line as it is stored", .from = &from_entry,
-     .make = RANGE(entry_json_size, entry_json_part), .keeps = KEEPS_FIXED},
+     .make = RANGE(entry_json_size, entry_json_part), .keeps = CACHE_FIXED},
     {"type", .doc = "message, compaction, label and so on", .from = &from_record, .make = RECORD(part_type)},
     {"role", .doc = "of a message: user, assistant, toolResult and so on", .from = &from_record,
      .make = RECORD(part_role)},
@@ -204,20 +204,20 @@ static const struct kind in_entry[] = {
     {"thinking.md", .doc = "the model's thinking", .from = &from_record, .make = RECORD(part_thinking)},
     {"usage.json", .doc = "tokens and cost", .from = &from_record, .make = RECORD(usage_show)},
     {"tool-calls", .doc = "the tool calls of a message, or those that a tool made", .from = &from_record,
-     .make = DIR(tool_calls), .has = tool_calls_has, .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
+     .make = DIR(tool_calls), .has = tool_calls_exist, .time = MTIME_SESSION, .keeps = CACHE_LEASE},
     {"call", .doc = "of a result: the call it answers, as a path below entries/", .from = &from_entry,
-     .make = SHOW(call_of_show), .has = call_of_has, .flags = SMALL},
+     .make = SHOW(call_of_show), .has = call_of_exists, .flags = UNCACHED_TEXT},
     {"error", .doc = "what went wrong", .from = &from_record, .make = RECORD(part_error)},
-    {"images", .doc = "the images, decoded", .from = &from_record, .make = DIR(images), .has = images_has,
-     .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
-    {"parent", .doc = "the id of the entry above", .from = &from_entry, .make = SHOW(parent_show), .has = parent_has,
-     .flags = SMALL},
+    {"images", .doc = "the images, decoded", .from = &from_record, .make = DIR(images), .has = images_exist,
+     .time = MTIME_SESSION, .keeps = CACHE_LEASE},
+    {"parent", .doc = "the id of the entry above", .from = &from_entry, .make = SHOW(parent_show), .has = parent_exists,
+     .flags = UNCACHED_TEXT},
     {"children", .doc = "the ids of the entries below", .from = &from_entry,
-     .make = SIZED(children_show, children_size), .has = children_has},
+     .make = SIZED(children_show, children_size), .has = children_exist},
     {"branch", .doc = "the newest summary of a branch that starts here", .from = &from_entry,
-     .make = SHOW(branch_summary_show), .has = branch_summary_has, .flags = SMALL, .write = &writable_summary,
-     .time = STAMP_BRANCH, .keeps = KEEPS_NOTHING},
-    {"label", .doc = "the label", .from = &from_entry, .make = SHOW(label_show), .has = label_has, .flags = SMALL,
-     .write = &writable_label, .time = STAMP_LABEL, .keeps = KEEPS_NOTHING},
+     .make = SHOW(branch_summary_show), .has = branch_summary_exists, .flags = UNCACHED_TEXT,
+     .write = &writable_summary, .time = MTIME_BRANCH, .keeps = CACHE_NOTHING},
+    {"label", .doc = "the label", .from = &from_entry, .make = SHOW(label_show), .has = label_dir_exists,
+     .flags = UNCACHED_TEXT, .write = &writable_label, .time = MTIME_LABEL, .keeps = CACHE_NOTHING},
 };
-const struct rows rows_entry = ROWS(in_entry);
+const struct kind_rows rows_entry = ROWS(in_entry);

@@ -17,9 +17,9 @@ static struct node group_node(uint64_t number)
 }
 
 /* The groups of the key of c's row, as of now; NULL and *ret_err if they cannot be made. */
-static const struct groups *all_groups(struct ctx *c, int *ret_err)
+static const struct groups *ctx_all_groups(struct ctx *c, int *ret_err)
 {
-	*ret_err = ctx_facts(c);
+	*ret_err = ctx_load_facts(c);
 	const struct groups *all = *ret_err == 0 ? facts_groups(c->facts, c->kind->make.key) : NULL;
 	if (*ret_err == 0 && !all)
 		*ret_err = -ENOMEM;
@@ -27,27 +27,27 @@ static const struct groups *all_groups(struct ctx *c, int *ret_err)
 }
 
 /* What is not found may be among the sessions that could not be read. */
-static int not_found(const struct ctx *c)
+static int not_found_or_error(const struct ctx *c)
 {
 	return c->facts->missed ? c->facts->missed : -ENOENT;
 }
 
 /* The group of c's node; NULL and *ret_err if there is none. */
-static const struct group *find_group(struct ctx *c, const struct groups **ret_all, int *ret_err)
+static const struct group *ctx_find_group(struct ctx *c, const struct groups **ret_all, int *ret_err)
 {
-	const struct groups *all = *ret_all = all_groups(c, ret_err);
+	const struct groups *all = *ret_all = ctx_all_groups(c, ret_err);
 	uint64_t above = (uint64_t)c->node.slot << GROUP_ENTRY_BITS | c->node.entry;
 	const struct group *g = all ? groups_find(all, above << NODE_PART_BITS | c->node.part) : NULL;
 	if (all && !g)
-		*ret_err = not_found(c);
+		*ret_err = not_found_or_error(c);
 	return g;
 }
 
-static bool group_has(struct ctx *c)
+static bool group_exists(struct ctx *c)
 {
 	int rc;
 	const struct groups *all;
-	const struct group *g = find_group(c, &all, &rc);
+	const struct group *g = ctx_find_group(c, &all, &rc);
 	deferred_set(g || rc == -ENOENT ? 0 : rc);
 	return g;
 }
@@ -56,18 +56,18 @@ struct timespec group_mtime(struct ctx *c)
 {
 	int rc;
 	const struct groups *all;
-	const struct group *g = find_group(c, &all, &rc);
+	const struct group *g = ctx_find_group(c, &all, &rc);
 	return g ? g->mtime : (struct timespec){0};
 }
 
 static int group_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	int rc;
-	const struct groups *all = all_groups(dir, &rc);
+	const struct groups *all = ctx_all_groups(dir, &rc);
 	for (size_t i = 0; all && i < all->n && rc == 0; i++) {
 		const struct group *g = &all->groups[i];
 		if (g->number >= cookie)
-			rc = list_child(dir, l, group_node(g->number), g->name, COOKIE_DYNAMIC + g->number + 1);
+			rc = list_emit_child(dir, l, group_node(g->number), g->name, COOKIE_DYNAMIC + g->number + 1);
 	}
 	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
 }
@@ -75,10 +75,10 @@ static int group_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 static int group_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	int rc;
-	const struct groups *all = all_groups(dir, &rc);
+	const struct groups *all = ctx_all_groups(dir, &rc);
 	const struct group *g = all ? groups_find_name(all, name) : NULL;
 	if (!g)
-		return all ? not_found(dir) : rc;
+		return all ? not_found_or_error(dir) : rc;
 	unsigned kind = ret->kind;
 	*ret = group_node(g->number);
 	ret->kind = kind;
@@ -91,7 +91,8 @@ static uint64_t group_link_cookie(const struct ctx *dir, const struct group_link
 }
 
 /* The links of one session from *i on, up to `end`: the ctx of the first serves all of them. Moves *i behind them. */
-static int list_links(const struct ctx *dir, const struct groups *all, size_t *i, size_t end, const struct lister *l)
+static int group_list_links(const struct ctx *dir, const struct groups *all, size_t *i, size_t end,
+                            const struct lister *l)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	uint32_t fact = all->v[*i].fact;
@@ -102,8 +103,8 @@ static int list_links(const struct ctx *dir, const struct groups *all, size_t *i
 	for (; *i < end && all->v[*i].fact == fact; ++*i) {
 		n.entry = all->v[*i].entry;
 		if (rc == 0)
-			rc =
-			    list_child(&c, l, n, all->v[*i].name, COOKIE_DYNAMIC + group_link_cookie(dir, &all->v[*i]));
+			rc = list_emit_child(&c, l, n, all->v[*i].name,
+			                     COOKIE_DYNAMIC + group_link_cookie(dir, &all->v[*i]));
 	}
 	/* One that went just now is missed by the next listing. */
 	return rc == -ESTALE || rc == -ENOENT ? 0 : rc;
@@ -113,7 +114,7 @@ static int group_link_list(struct ctx *dir, uint64_t cookie, const struct lister
 {
 	int rc;
 	const struct groups *all;
-	const struct group *g = find_group(dir, &all, &rc);
+	const struct group *g = ctx_find_group(dir, &all, &rc);
 	if (!g)
 		return rc == -ENOENT ? -ESTALE : rc;
 	/* The first link behind the cookie. */
@@ -126,7 +127,7 @@ static int group_link_list(struct ctx *dir, uint64_t cookie, const struct lister
 			hi = mid;
 	}
 	while (i < end && rc == 0)
-		rc = list_links(dir, all, &i, end, l);
+		rc = group_list_links(dir, all, &i, end, l);
 	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
 }
 
@@ -134,53 +135,53 @@ static int group_link_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	int rc;
 	const struct groups *all;
-	const struct group *g = find_group(dir, &all, &rc);
+	const struct group *g = ctx_find_group(dir, &all, &rc);
 	if (!g)
 		return rc;
 	const struct group_link *link = groups_find_link(all, g, name);
 	if (!link)
-		return not_found(dir);
+		return not_found_or_error(dir);
 	*ret = (struct node){.kind = ret->kind, .slot = dir->facts->v[link->fact].slot, .entry = link->entry};
 	return 0;
 }
 
 static int group_link_show(struct ctx *c, struct buf *out)
 {
-	return link_session(c, "../../projects/", &c->slot, out);
+	return append_session_path(c, "../../projects/", &c->slot, out);
 }
 
 static const struct kind in_by_date[] = {
-    {NULL, .doc = "the sessions begun on this day", .from = &from_all, .make = GROUP(day, BY_DATE), .has = group_has,
-     .names = {"DAY", group_list, group_match, NULL}, .time = STAMP_GROUP},
+    {NULL, .doc = "the sessions begun on this day", .from = &from_all, .make = GROUP(day, BY_DATE), .has = group_exists,
+     .names = {"DAY", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
-const struct rows rows_by_date = ROWS(in_by_date);
+const struct kind_rows rows_by_date = ROWS(in_by_date);
 
 static const struct kind in_day[] = {
-    {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(group_link_show), .flags = OF_ALL,
+    {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(group_link_show), .flags = FROM_ALL_SESSIONS,
      .names = {"TIME TITLE", group_link_list, group_link_match, NULL}},
 };
-const struct rows rows_day = ROWS(in_day);
+const struct kind_rows rows_day = ROWS(in_day);
 
 static const struct kind in_by_project[] = {
-    {NULL, .doc = "the sessions of one project", .from = &from_all, .make = GROUP(titles, BY_PROJECT), .has = group_has,
-     .names = {"PROJECT", group_list, group_match, NULL}, .time = STAMP_GROUP},
+    {NULL, .doc = "the sessions of one project", .from = &from_all, .make = GROUP(titles, BY_PROJECT),
+     .has = group_exists, .names = {"PROJECT", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
-const struct rows rows_by_project = ROWS(in_by_project);
+const struct kind_rows rows_by_project = ROWS(in_by_project);
 
 static const struct kind in_titles[] = {
-    {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(group_link_show), .flags = OF_ALL,
+    {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(group_link_show), .flags = FROM_ALL_SESSIONS,
      .names = {"DAY TIME TITLE", group_link_list, group_link_match, NULL}},
 };
-const struct rows rows_titles = ROWS(in_titles);
+const struct kind_rows rows_titles = ROWS(in_titles);
 
 static const struct kind in_all_labels[] = {
     {NULL, .doc = "the entries with this label, of all sessions", .from = &from_all, .make = GROUP(labelled, BY_LABEL),
-     .has = group_has, .names = {"LABEL", group_list, group_match, NULL}, .time = STAMP_GROUP},
+     .has = group_exists, .names = {"LABEL", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
-const struct rows rows_all_labels = ROWS(in_all_labels);
+const struct kind_rows rows_all_labels = ROWS(in_all_labels);
 
 static const struct kind in_labelled[] = {
-    {NULL, .doc = "an entry (a link)", .from = &from_branch, .make = LINK(hit_show), .has = label_has, .flags = OF_ALL,
-     .names = {"NNNN WHAT TEXT", group_link_list, group_link_match, NULL}},
+    {NULL, .doc = "an entry (a link)", .from = &from_branch, .make = LINK(hit_show), .has = label_dir_exists,
+     .flags = FROM_ALL_SESSIONS, .names = {"NNNN WHAT TEXT", group_link_list, group_link_match, NULL}},
 };
-const struct rows rows_labelled = ROWS(in_labelled);
+const struct kind_rows rows_labelled = ROWS(in_labelled);

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define INDEX "index.html"
-#define PAGE ".html"
+#define INDEX_PAGE "index.html"
+#define PAGE_SUFFIX ".html"
 
 /* --- projects ---------------------------------------------------------------------- */
 
@@ -17,14 +17,14 @@
 static void html_project_name(struct tree *t, const char *project, struct buf *out)
 {
 	struct project_info other;
-	if (strcmp(project, INDEX) != 0) {
+	if (strcmp(project, INDEX_PAGE) != 0) {
 		buf_adds(out, project);
 		return;
 	}
-	char name[sizeof INDEX + 16];
+	char name[sizeof INDEX_PAGE + 16];
 	unsigned n = 2;
 	do
-		snprintf(name, sizeof name, INDEX "~%u", n++);
+		snprintf(name, sizeof name, INDEX_PAGE "~%u", n++);
 	while (catalog_project_by_name(t->catalog, span_of(name), &other));
 	buf_adds(out, name);
 }
@@ -40,7 +40,8 @@ static int html_project_list(struct ctx *dir, uint64_t cookie, const struct list
 		html_project_name(dir->tree, p.name, &name);
 		if (buf_err(&name))
 			return buf_err(&name);
-		rc = list_child(dir, l, (struct node){.slot = p.project}, buf_span(&name), COOKIE_DYNAMIC + cookie);
+		rc =
+		    list_emit_child(dir, l, (struct node){.slot = p.project}, buf_span(&name), COOKIE_DYNAMIC + cookie);
 	}
 	return 0;
 }
@@ -50,7 +51,7 @@ static int html_project_match(struct ctx *dir, struct span name, struct node *re
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	struct catalog *catalog = dir->tree->catalog;
 	struct project_info p;
-	if (!catalog_project_by_name(catalog, name, &p) && !catalog_project_by_name(catalog, SPAN_LIT(INDEX), &p))
+	if (!catalog_project_by_name(catalog, name, &p) && !catalog_project_by_name(catalog, SPAN_LIT(INDEX_PAGE), &p))
 		return -ENOENT;
 	html_project_name(dir->tree, p.name, &made);
 	if (!span_eq(buf_span(&made), name))
@@ -59,10 +60,10 @@ static int html_project_match(struct ctx *dir, struct span name, struct node *re
 	return 0;
 }
 
-static bool html_project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool html_project_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	struct buf project CLEANUP_BUF = BUF_INIT;
-	bool moves = project_moves(t, s, slot, &project);
+	bool moves = project_name_changes(t, s, slot, &project);
 	if (moves && buf_cstr(&project))
 		html_project_name(t, project.p, name);
 	return moves;
@@ -71,13 +72,13 @@ static bool html_project_moves(struct tree *t, const struct slot_info *s, uint32
 /* --- pages ------------------------------------------------------------------------- */
 
 /* A STEM that is too long with what is behind it is cut anew, as any name. */
-static void page_name(const struct slot_info *s, struct buf *out)
+static void html_page_name(const struct slot_info *s, struct buf *out)
 {
 	struct buf plain CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
-	char suffix[NAME_BYTES + sizeof PAGE];
+	char suffix[NAME_BYTES + sizeof PAGE_SUFFIX];
 	size_t n = strlen(s->stem);
-	if (n + strlen(PAGE) <= NAME_BYTES) {
-		buf_addf(out, "%s" PAGE, s->stem);
+	if (n + strlen(PAGE_SUFFIX) <= NAME_BYTES) {
+		buf_addf(out, "%s" PAGE_SUFFIX, s->stem);
 		return;
 	}
 	/* A STEM ends in ~2 or the like, or in a hash that stands for it. */
@@ -85,33 +86,33 @@ static void page_name(const struct slot_info *s, struct buf *out)
 	catalog_stem_text(s->file, s->stem_at, &text);
 	name_encode("", buf_span(&text), "", &plain);
 	bool is_plain = span_eq(buf_span(&plain), span_of(s->stem));
-	snprintf(suffix, sizeof suffix, "%s" PAGE, is_plain || !tail ? "" : tail);
+	snprintf(suffix, sizeof suffix, "%s" PAGE_SUFFIX, is_plain || !tail ? "" : tail);
 	name_encode("", buf_span(&text), suffix, out);
 	out->err = buf_err(&text) ? buf_err(&text) : out->err;
 }
 
-static int page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
+static int html_page_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	int rc = 0;
 	while (rc == 0 && catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, &dir->slot)) {
 		buf_reset(&name);
-		page_name(&dir->slot, &name);
+		html_page_name(&dir->slot, &name);
 		if (buf_err(&name))
 			return buf_err(&name);
-		rc =
-		    list_child(dir, l, (struct node){.slot = dir->slot.slot}, buf_span(&name), COOKIE_DYNAMIC + cookie);
+		rc = list_emit_child(dir, l, (struct node){.slot = dir->slot.slot}, buf_span(&name),
+		                     COOKIE_DYNAMIC + cookie);
 	}
 	return 0;
 }
 
 /* A name that was cut does not say its STEM, so all are looked at. */
-static bool find_truncated(struct ctx *dir, struct span name, struct slot_info *ret)
+static bool page_find_truncated(struct ctx *dir, struct span name, struct slot_info *ret)
 {
 	uint64_t cookie = 0;
 	while (catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, ret)) {
 		struct buf made CLEANUP_BUF = BUF_INIT;
-		page_name(ret, &made);
+		html_page_name(ret, &made);
 		if (span_eq(buf_span(&made), name))
 			return true;
 	}
@@ -119,36 +120,36 @@ static bool find_truncated(struct ctx *dir, struct span name, struct slot_info *
 }
 
 /* A cut name lacks less than one %XX or character of the most that a name has. */
-static int page_match(struct ctx *dir, struct span name, struct node *ret)
+static int html_page_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct slot_info s;
-	size_t end = strlen(PAGE);
-	bool whole = name.n > end && memcmp(name.p + name.n - end, PAGE, end) == 0 &&
+	size_t end = strlen(PAGE_SUFFIX);
+	bool whole = name.n > end && memcmp(name.p + name.n - end, PAGE_SUFFIX, end) == 0 &&
 	             catalog_slot_by_stem(dir->tree->catalog, dir->node.slot, (struct span){name.p, name.n - end}, &s);
-	if (!whole && (name.n < NAME_BYTES - 3 || !find_truncated(dir, name, &s)))
+	if (!whole && (name.n < NAME_BYTES - 3 || !page_find_truncated(dir, name, &s)))
 		return -ENOENT;
 	ret->slot = s.slot;
 	return 0;
 }
 
-static bool page_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool page_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	if (s->project == NO_SLOT || !s->stem)
 		return false;
 	*slot = s->project;
-	page_name(s, name);
+	html_page_name(s, name);
 	return true;
 }
 
-static int page_to_session(struct ctx *c, struct buf *out)
+static int page_append_session_path(struct ctx *c, struct buf *out)
 {
-	int rc = link_session(c, "../../projects/", &c->slot, out);
+	int rc = append_session_path(c, "../../projects/", &c->slot, out);
 	buf_addc(out, '/');
 	return rc;
 }
 
-static int add_page(struct tree *t, const struct slot_info *s, struct buf *out)
+static int html_add_page_path(struct tree *t, const struct slot_info *s, struct buf *out)
 {
 	struct project_info p;
 	if (!catalog_project(t->catalog, s->project, &p) || !s->stem)
@@ -156,12 +157,12 @@ static int add_page(struct tree *t, const struct slot_info *s, struct buf *out)
 	buf_adds(out, "../");
 	html_project_name(t, p.name, out);
 	buf_addc(out, '/');
-	page_name(s, out);
+	html_page_name(s, out);
 	return 0;
 }
 
 /* One that is gone just now is left out: then the page is made anew. */
-static int page_related(struct ctx *c, struct buf *out)
+static int page_append_related(struct ctx *c, struct buf *out)
 {
 	struct catalog *catalog = c->tree->catalog;
 	struct buf pages CLEANUP_BUF = BUF_INIT;
@@ -170,44 +171,46 @@ static int page_related(struct ctx *c, struct buf *out)
 	uint64_t cookie = 0;
 	size_t n = 0;
 	if (parent != NO_SLOT && catalog_slot(catalog, parent, &s) == 0)
-		add_page(c->tree, &s, out);
+		html_add_page_path(c->tree, &s, out);
 	buf_addc(out, '\n');
 	while (catalog_fork_next(catalog, c->node.slot, true, &cookie, &s)) {
-		if (add_page(c->tree, &s, &pages) < 0)
+		if (html_add_page_path(c->tree, &s, &pages) < 0)
 			continue;
 		buf_addc(&pages, '\n');
 		n++;
 	}
-	return buf_err(&pages) ? buf_err(&pages) : add_sorted(buf_span(&pages), n, out);
+	return buf_err(&pages) ? buf_err(&pages) : append_sorted_lines(buf_span(&pages), n, out);
 }
 
 /* --- index.html -------------------------------------------------------------------- */
 
-static int add_link(void *arg, const struct fact *f, struct buf *out)
+static int html_index_add_link(void *arg, const struct fact *f, struct buf *out)
 {
 	struct slot_info s = {.stem = f->stem, .file = f->file, .stem_at = f->stem_at};
 	html_project_name(arg, f->project, out);
 	buf_addc(out, '/');
-	page_name(&s, out);
+	html_page_name(&s, out);
 	return buf_err(out);
 }
 
 static int html_index_show(struct ctx *c, struct buf *out)
 {
-	int rc = ctx_facts(c);
-	return rc < 0 ? rc : index_page(c->facts, add_link, c->tree, out);
+	int rc = ctx_load_facts(c);
+	return rc < 0 ? rc : index_page(c->facts, html_index_add_link, c->tree, out);
 }
 
 static const struct kind in_html[] = {
     {"index.html", .doc = "all sessions in a table", .from = &from_all, .make = SHOW(html_index_show)},
     {NULL, .doc = "the pages of the sessions of a project", .from = &from_project, .make = DIR(html_project),
-     .flags = TELLS_NEW | OWN, .names = {"PROJECT", html_project_list, html_project_match, NULL},
-     .moves = html_project_moves},
+     .flags = NOTIFY_CREATE | OWNER_ONLY, .names = {"PROJECT", html_project_list, html_project_match, NULL},
+     .moves = html_project_name_changes},
 };
-const struct rows rows_html = ROWS(in_html);
+const struct kind_rows rows_html = ROWS(in_html);
 
 static const struct kind in_html_project[] = {
-    {NULL, .doc = "a session as a page", .from = &from_session, .make = PAGES(page_html, page_to_session, page_related),
-     .flags = OWN | GATHERS, .names = {"STEM.html", page_list, page_match, NULL}, .moves = page_moves},
+    {NULL, .doc = "a session as a page", .from = &from_session,
+     .make = SEGMENTED_PAGE(page_html, page_append_session_path, page_append_related),
+     .flags = OWNER_ONLY | LISTS_ALL_PROJECTS, .names = {"STEM.html", html_page_list, html_page_match, NULL},
+     .moves = page_name_changes},
 };
-const struct rows rows_html_project = ROWS(in_html_project);
+const struct kind_rows rows_html_project = ROWS(in_html_project);

@@ -12,7 +12,7 @@
  * their ids), so they are made all at once: `bytes` holds the names one after the
  * other, `ends` where each ends, and after them a permutation by name. */
 
-static int order_cmp(const void *a, const void *b, void *arg)
+static int label_order_cmp(const void *a, const void *b, void *arg)
 {
 	const struct view *v = arg;
 	uint32_t i, k;
@@ -23,7 +23,7 @@ static int order_cmp(const void *a, const void *b, void *arg)
 }
 
 /* The permutation lies behind the names, at any alignment. */
-static uint32_t order_at(const struct view *v, size_t i)
+static uint32_t label_order_at(const struct view *v, size_t i)
 {
 	uint32_t k;
 	uint64_t names = v->n ? v->ends[v->n - 1] : 0;
@@ -36,9 +36,9 @@ static ssize_t view_label_find(const struct view *v, struct span name)
 	size_t lo = 0, hi = v->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int d = span_compare(view_name(v, order_at(v, mid)), name);
+		int d = span_compare(view_name(v, label_order_at(v, mid)), name);
 		if (d == 0)
-			return (ssize_t)order_at(v, mid);
+			return (ssize_t)label_order_at(v, mid);
 		if (d < 0)
 			lo = mid + 1;
 		else
@@ -65,10 +65,10 @@ static void add_label_name(struct ctx *c, uint32_t e, int suffixes, struct buf *
 }
 
 /* ~ID, ~LINE */
-#define MOST_SUFFIXES 2
+#define LABEL_SUFFIXES_MAX 2
 
 /* Lays the names out with `suffixes[i]` each and sorts the permutation. */
-static int lay_out_labels(struct ctx *c, struct view *v, const unsigned char *suffixes, uint32_t *order)
+static int label_layout_names(struct ctx *c, struct view *v, const unsigned char *suffixes, uint32_t *order)
 {
 	v->bytes.n = 0;
 	for (size_t i = 0; i < v->n; i++) {
@@ -78,13 +78,13 @@ static int lay_out_labels(struct ctx *c, struct view *v, const unsigned char *su
 	}
 	int rc = buf_err(&v->bytes);
 	if (rc == 0)
-		qsort_r(order, v->n, sizeof *order, order_cmp, v);
+		qsort_r(order, v->n, sizeof *order, label_order_cmp, v);
 	return rc;
 }
 
 /* Among equal names: a label whose plain text equals another's name with its id
  * keeps the name, and the other gets a longer suffix; otherwise all do. */
-static bool step_aside(const uint32_t *group, size_t n, unsigned char *suffixes)
+static bool label_use_longer_suffix(const uint32_t *group, size_t n, unsigned char *suffixes)
 {
 	unsigned char least = UCHAR_MAX, most = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -95,7 +95,7 @@ static bool step_aside(const uint32_t *group, size_t n, unsigned char *suffixes)
 	bool any = false;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char *s = &suffixes[group[i]];
-		if ((least < most && *s == least) || *s == MOST_SUFFIXES)
+		if ((least < most && *s == least) || *s == LABEL_SUFFIXES_MAX)
 			continue;
 		(*s)++;
 		any = true;
@@ -104,7 +104,7 @@ static bool step_aside(const uint32_t *group, size_t n, unsigned char *suffixes)
 }
 
 /* Gives names that occur more than once their next suffix. True if there were any. */
-static bool mark_equal(const struct view *v, const uint32_t *order, unsigned char *suffixes)
+static bool label_extend_equal(const struct view *v, const uint32_t *order, unsigned char *suffixes)
 {
 	bool any = false;
 	for (size_t i = 0; i < v->n; i++) {
@@ -112,13 +112,13 @@ static bool mark_equal(const struct view *v, const uint32_t *order, unsigned cha
 		while (k < v->n && span_eq(view_name(v, order[i]), view_name(v, order[k])))
 			k++;
 		if (k - i > 1)
-			any |= step_aside(order + i, k - i, suffixes);
+			any |= label_use_longer_suffix(order + i, k - i, suffixes);
 		i = k - 1;
 	}
 	return any;
 }
 
-static int make_labels(struct ctx *c, void *arg, struct view *v)
+static int label_names_build(struct ctx *c, void *arg, struct view *v)
 {
 	(void)arg;
 	size_t n = session_label_count(c->session);
@@ -133,9 +133,9 @@ static int make_labels(struct ctx *c, void *arg, struct view *v)
 	while (v->n < n && (e = session_nth_labelled(c->session, v->n)) != NO_ENTRY)
 		entries[v->n++] = e;
 	int rc = 0;
-	for (int round = 0; round <= MOST_SUFFIXES; round++) {
-		rc = lay_out_labels(c, v, suffixes, order);
-		if (rc < 0 || !mark_equal(v, order, suffixes))
+	for (int round = 0; round <= LABEL_SUFFIXES_MAX; round++) {
+		rc = label_layout_names(c, v, suffixes, order);
+		if (rc < 0 || !label_extend_equal(v, order, suffixes))
 			break;
 	}
 	buf_add(&v->bytes, order, v->n * sizeof *order);
@@ -145,7 +145,7 @@ static int make_labels(struct ctx *c, void *arg, struct view *v)
 static const struct view *view_labels(struct ctx *c, int *ret_err)
 {
 	node_t id = node_pack((struct node){.kind = KIND_LABEL_VIEW, .slot = c->node.slot});
-	return view_get(c, id, session_serial(c->session), make_labels, NULL, ret_err);
+	return ctx_get_view(c, id, session_serial(c->session), label_names_build, NULL, ret_err);
 }
 
 static int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
@@ -164,7 +164,7 @@ static int label_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	}
 	for (size_t i = lo; i < v->n; i++) {
 		struct node n = {.slot = dir->node.slot, .entry = view_entry(v, i)};
-		if (list_child(dir, l, n, view_name(v, i), COOKIE_DYNAMIC + 1 + (uint64_t)view_entry(v, i)))
+		if (list_emit_child(dir, l, n, view_name(v, i), COOKIE_DYNAMIC + 1 + (uint64_t)view_entry(v, i)))
 			break;
 	}
 	cache_release(dir->tree->cache, v);
@@ -184,19 +184,19 @@ static int label_match(struct ctx *dir, struct span name, struct node *ret)
 	return i < 0 ? -ENOENT : 0;
 }
 
-bool label_has(struct ctx *c)
+bool label_dir_exists(struct ctx *c)
 {
 	return session_label_record(c->session, c->node.entry) != NO_ENTRY;
 }
 
-static int to_entry_show(struct ctx *c, struct buf *out)
+static int label_link_show(struct ctx *c, struct buf *out)
 {
-	link_entry(c, "../entries/", c->node.entry, out);
+	append_entry_path(c, "../entries/", c->node.entry, out);
 	return 0;
 }
 
 static const struct kind in_labels[] = {
-    {NULL, .doc = "an entry (a link)", .from = &from_branch, .make = LINK(to_entry_show), .has = label_has,
-     .names = {"LABEL", label_list, label_match, NULL}, .write = &writable_label_link, .keeps = KEEPS_NOTHING},
+    {NULL, .doc = "an entry (a link)", .from = &from_branch, .make = LINK(label_link_show), .has = label_dir_exists,
+     .names = {"LABEL", label_list, label_match, NULL}, .write = &writable_label_link, .keeps = CACHE_NOTHING},
 };
-const struct rows rows_labels = ROWS(in_labels);
+const struct kind_rows rows_labels = ROWS(in_labels);

@@ -26,16 +26,16 @@ static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit e
 }
 
 /* The node that the fixed name k has below `dir`. */
-static struct node child_of(struct node dir, const struct kind *k)
+static struct node child_node(struct node dir, const struct kind *k)
 {
 	return (struct node){.kind = kind_id(k), .slot = dir.slot, .entry = dir.entry, .part = dir.part};
 }
 
 /* The row of the fixed name in a directory, or that of its dynamic names. */
-static const struct kind *find_row(struct node dir, struct span name)
+static const struct kind *find_kind_by_name(struct node dir, struct span name)
 {
 	const struct kind *dynamic = NULL;
-	const struct rows *rows = rows_of(dir);
+	const struct kind_rows *rows = kind_rows_of_dir(dir);
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
 		if (!k->name)
 			dynamic = k;
@@ -46,31 +46,32 @@ static const struct kind *find_row(struct node dir, struct span name)
 }
 
 /* Names that come from a session's index need that of their directory. */
-static int dynamic_resolve(struct ctx *dir, const struct kind *k)
+static int dynamic_names_resolve(struct ctx *dir, const struct kind *k)
 {
 	return k->from->scope >= SCOPE_INDEX && dir->kind->from->scope >= SCOPE_SLOT ? ctx_resolve(dir, SCOPE_INDEX)
 	                                                                             : 0;
 }
 
 /* *ret_again: the file behind the name was replaced before it could be examined. */
-static int lookup_dynamic(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret, bool *ret_again)
+static int tree_lookup_dynamic(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret,
+                               bool *ret_again)
 {
-	struct node dir = c->node, child = child_of(dir, k);
-	int rc = dynamic_resolve(c, k);
+	struct node dir = c->node, child = child_node(dir, k);
+	int rc = dynamic_names_resolve(c, k);
 	if (rc == 0)
 		rc = k->names.match(c, name, &child);
 	if (rc < 0)
 		return rc;
 	if (child.slot != dir.slot)
 		c->scope = SCOPE_MOUNT;
-	rc = ctx_turn(c, child);
+	rc = ctx_switch_node(c, child);
 	*ret_again = rc == -ESTALE;
 	if (rc == -ESTALE)
 		rc = -ENOENT;
 	return rc < 0 ? rc : ctx_attr(c, ret);
 }
 
-static int lookup_once(struct tree *t, node_t parent, struct span name, struct tree_attr *ret, bool *ret_again)
+static int tree_lookup_once(struct tree *t, node_t parent, struct span name, struct tree_attr *ret, bool *ret_again)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	*ret_again = false;
@@ -79,23 +80,23 @@ static int lookup_once(struct tree *t, node_t parent, struct span name, struct t
 		return rc;
 	if (c.kind->make.type != S_IFDIR)
 		return -ENOTDIR;
-	const struct kind *k = find_row(c.node, name);
+	const struct kind *k = find_kind_by_name(c.node, name);
 	if (!k)
 		return -ENOENT;
 	if (!k->name)
-		return lookup_dynamic(&c, k, name, ret, ret_again);
-	rc = ctx_turn(&c, child_of(c.node, k));
+		return tree_lookup_dynamic(&c, k, name, ret, ret_again);
+	rc = ctx_switch_node(&c, child_node(c.node, k));
 	if (rc < 0)
 		return rc;
-	if (!ctx_has(&c))
-		return state_is_fresh(t, c.node) ? ctx_fresh_attr(&c, ret) : -ENOENT;
+	if (!ctx_name_exists(&c))
+		return state_is_created(t, c.node) ? ctx_created_attr(&c, ret) : -ENOENT;
 	return state_is_hidden(t, c.node) ? -ENOENT : ctx_lookup_attr(&c, ret);
 }
 
 /* How often the file behind a name may be replaced while it is looked up. */
-#define MOST_TRIES 16
+#define LOOKUP_TRIES_MAX 16
 
-static int list_look_up(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
+static int list_lookup_retry(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
 	struct scratch_attr s;
 	bool again;
@@ -103,8 +104,8 @@ static int list_look_up(struct tree *t, node_t parent, struct span name, struct 
 	if (name.n > NAME_MAX)
 		return -ENAMETOOLONG;
 	do
-		rc = lookup_once(t, parent, name, ret, &again);
-	while (again && ++tries < MOST_TRIES && cancel_check() == 0);
+		rc = tree_lookup_once(t, parent, name, ret, &again);
+	while (again && ++tries < LOOKUP_TRIES_MAX && cancel_check() == 0);
 	if (rc != -ENOENT)
 		return rc;
 	rc = scratch_lookup(t->scratch, parent, name, &s);
@@ -116,25 +117,25 @@ static int list_look_up(struct tree *t, node_t parent, struct span name, struct 
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
 	int deferred = deferred_push();
-	int rc = list_look_up(t, parent, name, ret);
-	while (tree_moved(t, &rc, &parent))
-		rc = list_look_up(t, parent, name, ret);
+	int rc = list_lookup_retry(t, parent, name, ret);
+	while (tree_retarget_node(t, &rc, &parent))
+		rc = list_lookup_retry(t, parent, name, ret);
 	return deferred_pop(deferred, rc);
 }
 
-enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name)
+enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name)
 {
 	struct node n = tree_node(dir);
-	const struct kind *k = kind_of(n), *row = find_row(n, name);
+	const struct kind *k = kind_of(n), *row = find_kind_by_name(n, name);
 	/* Tools look for .gitignore and the like in every directory. No dynamic name is like that. If a process makes
 	 * one, it does so through the mount, and the kernel sees that. */
 	if (!k || !row || (!row->name && name.n > 0 && name.p[0] == '.'))
 		return TREE_FIXED;
-	if (kind_is_of_all(k))
-		return TREE_ASKED;
-	if ((k->flags & TELLS_NEW) && catalog_is_watched(t->catalog))
+	if (kind_shows_all_sessions(k))
+		return TREE_UNCACHED;
+	if ((k->flags & NOTIFY_CREATE) && catalog_is_watched(t->catalog))
 		return TREE_WATCHED;
-	return k->from->scope < SCOPE_SLOT && !kind_is_of_all(k) ? TREE_LIVE : tree_unwatched(t);
+	return k->from->scope < SCOPE_SLOT && !kind_shows_all_sessions(k) ? TREE_LIVE : tree_unwatched_class(t);
 }
 
 int tree_writable_dir(struct tree *t, node_t dir)
@@ -143,7 +144,7 @@ int tree_writable_dir(struct tree *t, node_t dir)
 	if (t->read_only)
 		return -EROFS;
 	const struct kind *k = kind_of(tree_node(dir));
-	if (!k || !(k->flags & TAKES_NAMES))
+	if (!k || !(k->flags & ALLOWS_CREATE))
 		return -EPERM;
 	int rc = ctx_open(&c, t, tree_node(dir), SCOPE_MOUNT);
 	if (rc < 0)
@@ -156,33 +157,33 @@ int tree_writable_dir(struct tree *t, node_t dir)
 bool tree_writable_name(node_t dir, struct span name, struct node *ret)
 {
 	struct node d = tree_node(dir);
-	const struct kind *k = find_row(d, name);
+	const struct kind *k = find_kind_by_name(d, name);
 	if (!k || !k->name || !k->write)
 		return false;
-	*ret = child_of(d, k);
+	*ret = child_node(d, k);
 	return true;
 }
 
-static int list_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
+static int list_emit_one(struct ctx *c, const struct lister *l, struct span name, uint64_t cookie)
 {
 	struct tree_attr attr;
 	int rc = cancel_check();
 	if (rc < 0)
 		return rc;
 	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->make.type == S_IFDIR);
-	bool known = wanted && kind_is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
+	bool known = wanted && kind_size_is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
 	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->make.type, known ? &attr : NULL) != 0;
 	return *l->stopped;
 }
 
-int list_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie)
+int list_emit_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie)
 {
 	struct node here = dir->node;
 	const struct kind *kind = dir->kind;
 	child.kind = kind_id(l->dynamic);
 	dir->node = child;
 	dir->kind = l->dynamic;
-	int rc = list_one(dir, l, name, cookie);
+	int rc = list_emit_one(dir, l, name, cookie);
 	dir->node = here;
 	dir->kind = kind;
 	return rc;
@@ -196,30 +197,30 @@ _Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_DYNAMIC, "the cookies of fixed nam
 /* One half of the fixed names, after the cookie. If the session cannot be read to find out whether a name exists, the
  * listing ends before it with the error, so that the caller asks for it again: otherwise the name would be missing as
  * long as the kernel keeps the listing. */
-static int list_fixed(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
+static int list_fixed_names(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
 {
-	const struct rows *rows = rows_of(dir);
+	const struct kind_rows *rows = kind_rows_of_dir(dir);
 	int rc = 0;
 	for (const struct kind *k = rows->v; rc == 0 && k < rows->v + rows->n; k++) {
 		uint64_t own = (uint64_t)(k - rows->v) + 1 + (removable ? COOKIE_REMOVABLE : 0);
-		if (!k->name || k->flags & OF_NOW || kind_is_removable(k) != removable || own <= cookie)
+		if (!k->name || k->flags & LIVE_STATUS || kind_is_removable(k) != removable || own <= cookie)
 			continue;
-		rc = ctx_turn(c, child_of(dir, k));
+		rc = ctx_switch_node(c, child_node(dir, k));
 		if (rc < 0)
 			break;
 		int before = deferred_push();
-		bool has = ctx_has(c);
+		bool has = ctx_name_exists(c);
 		int deferred = deferred_pop(before, 0);
 		deferred_set(deferred);
 		if (!has)
 			rc = k->from->scope >= SCOPE_INDEX ? deferred : 0;
 		else if (!state_is_hidden(c->tree, c->node))
-			rc = list_one(c, l, span_of(k->name), own);
+			rc = list_emit_one(c, l, span_of(k->name), own);
 	}
 	return rc;
 }
 
-static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lister *l)
+static int list_table_names(struct tree *t, node_t dir_id, uint64_t cookie, struct lister *l)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	int rc = ctx_open(&c, t, tree_node(dir_id), SCOPE_MOUNT);
@@ -228,41 +229,42 @@ static int list_shown(struct tree *t, node_t dir_id, uint64_t cookie, struct lis
 	if (c.kind->make.type != S_IFDIR)
 		return -ENOTDIR;
 	struct node dir = c.node;
-	rc = list_fixed(&c, dir, false, cookie, l);
+	rc = list_fixed_names(&c, dir, false, cookie, l);
 	if (rc == 0)
-		rc = list_fixed(&c, dir, true, cookie, l);
-	l->dynamic = rc == 0 ? find_row(dir, (struct span){NULL, 0}) : NULL;
+		rc = list_fixed_names(&c, dir, true, cookie, l);
+	l->dynamic = rc == 0 ? find_kind_by_name(dir, (struct span){NULL, 0}) : NULL;
 	if (!l->dynamic)
 		return rc;
 	c.node = dir;
 	c.kind = kind_of(dir);
-	rc = dynamic_resolve(&c, l->dynamic);
+	rc = dynamic_names_resolve(&c, l->dynamic);
 	return rc < 0 ? rc : l->dynamic->names.list(&c, cookie < COOKIE_DYNAMIC ? 0 : cookie - COOKIE_DYNAMIC, l);
 }
 
-static int list_all(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
+static int list_all_names_of_dir(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit,
+                                 void *arg)
 {
 	bool stopped = false;
 	struct lister l = {emit, arg, want, &stopped, NULL};
 	if (cookie < COOKIE_SCRATCH) {
-		int rc = list_shown(t, dir, cookie, &l);
+		int rc = list_table_names(t, dir, cookie, &l);
 		if (rc < 0 || stopped)
 			return rc < 0 ? rc : 0;
 	}
 	const struct kind *k = kind_of(tree_node(dir));
-	return k && (k->flags & TAKES_NAMES) ? list_scratch(t, dir, cookie, emit, arg) : 0;
+	return k && (k->flags & ALLOWS_CREATE) ? list_scratch(t, dir, cookie, emit, arg) : 0;
 }
 
-struct counted {
+struct list_counter {
 	tree_emit emit;
 	void *arg;
 	size_t n;
 };
 
-static int count_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
-                      const struct tree_attr *attr)
+static int list_count_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                           const struct tree_attr *attr)
 {
-	struct counted *c = arg;
+	struct list_counter *c = arg;
 	c->n++;
 	return c->emit(c->arg, name, cookie, node, mode, attr);
 }
@@ -270,10 +272,10 @@ static int count_name(void *arg, struct span name, uint64_t cookie, node_t node,
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
 	int deferred = deferred_push();
-	struct counted counted = {emit, arg, 0};
-	int rc = list_all(t, dir, cookie, want, count_name, &counted);
+	struct list_counter counted = {emit, arg, 0};
+	int rc = list_all_names_of_dir(t, dir, cookie, want, list_count_name, &counted);
 	/* The caller gets the names listed so far, and continues after them. */
-	while (counted.n == 0 && tree_moved(t, &rc, &dir))
-		rc = list_all(t, dir, cookie, want, count_name, &counted);
+	while (counted.n == 0 && tree_retarget_node(t, &rc, &dir))
+		rc = list_all_names_of_dir(t, dir, cookie, want, list_count_name, &counted);
 	return deferred_pop(deferred, rc);
 }

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-bool tree_moved(struct tree *t, int *rc, node_t *node)
+bool tree_retarget_node(struct tree *t, int *rc, node_t *node)
 {
 	struct node n = tree_node(*node);
 	const struct kind *k = kind_of(n);

@@ -18,7 +18,7 @@ struct link {
 };
 
 /* The same directory in the session as its file is now: the first write to an old file replaces it, and its slot. */
-static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
+static node_t dir_in_current_slot(struct tree *t, node_t dir, const struct slot_info *was)
 {
 	struct slot_info now;
 	struct node n = tree_node(dir);
@@ -28,10 +28,10 @@ static node_t dir_now(struct tree *t, node_t dir, const struct slot_info *was)
 }
 
 /* A link that was written exists. If looking it up fails now, answer with its attributes as it was made. */
-static void show_written(struct tree *t, node_t dir, struct span name, const char *target, const struct link *made,
-                         struct tree_attr *ret)
+static void attr_of_new_link(struct tree *t, node_t dir, struct span name, const char *target, const struct link *made,
+                             struct tree_attr *ret)
 {
-	dir = dir_now(t, dir, &made->was);
+	dir = dir_in_current_slot(t, dir, &made->was);
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return;
 	struct node n = made->node;
@@ -59,7 +59,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	if (rc == 0)
 		rc = catalog_slot(t->catalog, tree_node(dir).slot, &made.was);
 	if (rc < 0)
-		return commit_denied(t, dir, name, rc, NO_NAMES);
+		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_NAMES);
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return -EEXIST;
 	const struct writable *w = writable_link(dir, name, &made.node);
@@ -68,81 +68,83 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 		if (kind_of(made.node)->from->scope >= SCOPE_ENTRY)
 			made.node.entry = entry;
 		if (rc == 0)
-			show_written(t, dir, name, target, &made, ret);
+			attr_of_new_link(t, dir, name, target, &made, ret);
 		return rc;
 	}
 	bool is_emacs_lock = name.n > 1 && memcmp(name.p, ".#", 2) == 0;
-	if (tree_writable_name(dir, name, &control) || ((kind_of(tree_node(dir))->flags & TARGET) && !is_emacs_lock))
-		return commit_refused_in(t, dir, name, -EPERM, "no link can be made here (ln -n replaces one)");
+	if (tree_writable_name(dir, name, &control) ||
+	    ((kind_of(tree_node(dir))->flags & LINK_TARGET_DIR) && !is_emacs_lock))
+		return commit_refuse_in(t, dir, name, -EPERM, "no link can be made here (ln -n replaces one)");
 	rc = commit_side_name(t, dir, name);
 	if (rc < 0)
 		return rc;
 	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
 	if (rc < 0)
-		return commit_denied(t, dir, name, rc, "there are too many side files");
-	return tree_lookup(t, dir_now(t, dir, &made.was), name, ret);
+		return commit_refuse_denied(t, dir, name, rc, "there are too many side files");
+	return tree_lookup(t, dir_in_current_slot(t, dir, &made.was), name, ret);
 }
 
 /* --- unlink ------------------------------------------------------------------------- */
 
-#define NO_REMOVAL "it cannot be removed"
+#define REFUSE_NO_REMOVAL "it cannot be removed"
 
-static int unlink_written(struct tree *t, node_t dir, struct span name, struct node n)
+static int unlink_value(struct tree *t, node_t dir, struct span name, struct node n)
 {
-	const struct writable *w = writable_of(n);
+	const struct writable *w = kind_writable(n);
 	bool stored;
 	{
 		struct ctx c CLEANUP_CTX = {0};
-		stored = ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && ctx_has(&c);
+		stored = ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && ctx_name_exists(&c);
 	}
 	/* Then it exists only because somebody is creating it. */
 	if (!stored) {
-		state_forget(t, n);
+		state_drop_created(t, n);
 		return 0;
 	}
-	return w && w->unlink ? w->unlink(t, dir, name, n) : commit_refused_in(t, dir, name, -EPERM, NO_REMOVAL);
+	return w && w->unlink ? w->unlink(t, dir, name, n) : commit_refuse_in(t, dir, name, -EPERM, REFUSE_NO_REMOVAL);
 }
 
 /* Whether a name must stay for now: a process that was refused one removal is refused all. */
-static int keep_for_now(struct tree *t, node_t dir, struct span name, struct node n, const struct tree_caller *who)
+static int check_removal_block(struct tree *t, node_t dir, struct span name, struct node n,
+                               const struct tree_caller *who)
 {
 	bool tell = false;
-	const char *why = state_keeps(t, who->pid, n, tree_node(dir).slot, &tell);
+	const char *why = state_removal_is_blocked(t, who->pid, n, tree_node(dir).slot, &tell);
 	if (!why)
 		return 0;
-	return tell ? commit_refused_in(t, dir, name, -EPERM, why) : -EPERM;
+	return tell ? commit_refuse_in(t, dir, name, -EPERM, why) : -EPERM;
 }
 
 /* A removal that is refused anyway. To a process that removes all there is, the first reason is told. */
-static int refuse_removal(struct tree *t, node_t dir, struct span name, int why, const struct tree_caller *who)
+static int removal_refuse(struct tree *t, node_t dir, struct span name, int why, const struct tree_caller *who)
 {
-	int rc = keep_for_now(t, dir, name, (struct node){0}, who);
-	return rc < 0 ? rc : commit_denied(t, dir, name, why, NO_REMOVAL);
+	int rc = check_removal_block(t, dir, name, (struct node){0}, who);
+	return rc < 0 ? rc : commit_refuse_denied(t, dir, name, why, REFUSE_NO_REMOVAL);
 }
 
-static int unlink_name(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
+static int tree_unlink_once(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
 	struct tree_attr a;
 	int rc = tree_writable_dir(t, dir);
 	if (rc < 0)
-		return refuse_removal(t, dir, name, rc, who);
+		return removal_refuse(t, dir, name, rc, who);
 	rc = tree_lookup(t, dir, name, &a);
 	if (rc < 0)
 		return rc;
 	if (S_ISDIR(a.mode))
 		return -EISDIR;
 	struct node n = tree_node(a.node);
-	rc = keep_for_now(t, dir, name, n, who);
+	rc = check_removal_block(t, dir, name, n, who);
 	if (rc < 0)
 		return rc;
-	return node_is_scratch(n) ? scratch_unlink(t->scratch, dir, name) : unlink_written(t, dir, name, n);
+	return node_is_scratch(n) ? scratch_unlink(t->scratch, dir, name) : unlink_value(t, dir, name, n);
 }
 
 int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
-	int rc = unlink_name(t, dir, name, who);
+	int rc = tree_unlink_once(t, dir, name, who);
 	if (rc == -EPERM || rc == -EACCES)
-		state_warn(t, who->pid, 0);
+		state_block_removals(t, who->pid, 0);
 	return rc;
 }
 
@@ -150,29 +152,29 @@ int tree_rmdir(struct tree *t, node_t dir, struct span name, const struct tree_c
 {
 	if (t->read_only)
 		return -EROFS;
-	int rc = refuse_removal(t, dir, name, -EPERM, who);
-	state_warn(t, who->pid, 0);
+	int rc = removal_refuse(t, dir, name, -EPERM, who);
+	state_block_removals(t, who->pid, 0);
 	return rc;
 }
 
-int tree_refuse(struct tree *t, node_t dir, struct span name)
+int tree_refuse_create(struct tree *t, node_t dir, struct span name)
 {
-	return t->read_only ? -EROFS : commit_denied(t, dir, name, -EPERM, NO_NAMES);
+	return t->read_only ? -EROFS : commit_refuse_denied(t, dir, name, -EPERM, REFUSE_NO_NAMES);
 }
 
-int64_t tree_tell_left(struct tree *t, int64_t now_ms)
+int64_t tree_report_leftovers(struct tree *t, int64_t now_ms)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	int64_t next_ms = INT64_MAX;
 	node_t dir;
 	while (scratch_next_leftover(t->scratch, now_ms, &next_ms, &dir, &name))
-		commit_refused_in(t, dir, buf_span(&name), 0, "kept in memory only, and gone at the unmount");
+		commit_refuse_in(t, dir, buf_span(&name), 0, "kept in memory only, and gone at the unmount");
 	return next_ms;
 }
 
 /* --- rename -------------------------------------------------------------------------- */
 
-static int whole_scratch(struct tree *t, uint64_t id, struct buf *out)
+static int scratch_read_all(struct tree *t, uint64_t id, struct buf *out)
 {
 	int rc = scratch_read(t->scratch, id, 0, SIZE_MAX, out);
 	return rc < 0 ? rc : buf_err(out);
@@ -185,15 +187,15 @@ static int rename_errno(int rc)
 }
 
 /* A scratch file becomes the value of a writable name; on refusal it stays. */
-static int rename_over(struct tree *t, uint64_t id, struct node to)
+static int rename_to_value(struct tree *t, uint64_t id, struct node to)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	int rc = whole_scratch(t, id, &text);
+	int rc = scratch_read_all(t, id, &text);
 	if (rc == 0)
 		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), scratch_is_synced(t->scratch, id));
 	if (rc < 0)
 		return rename_errno(rc);
-	state_show(t, to);
+	state_unhide(t, to);
 	scratch_detach(t->scratch, id);
 	return 0;
 }
@@ -202,7 +204,7 @@ static int rename_over(struct tree *t, uint64_t id, struct node to)
 static int rename_link(struct tree *t, uint64_t id, const struct writable *w, node_t dir, struct span to_name)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
-	int rc = whole_scratch(t, id, &target);
+	int rc = scratch_read_all(t, id, &target);
 	const char *to = buf_cstr(&target);
 	if (rc < 0 || !to)
 		return rc < 0 ? rc : -ENOMEM;
@@ -225,35 +227,35 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 	if (w)
 		return rename_link(t, id, w, to_dir, to_name);
 	if (tree_writable_name(to_dir, to_name, &to))
-		return link || !writable_of(to)->form
-		           ? commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it")
-		           : rename_over(t, id, to);
+		return link || !kind_writable(to)->form
+		           ? commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it")
+		           : rename_to_value(t, id, to);
 	int rc = tree_lookup(t, to_dir, to_name, &old);
 	if (rc == 0 && !tree_is_scratch(old.node))
-		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
+		return commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
 	rc = commit_side_name(t, to_dir, to_name);
 	return rc < 0 ? rc : scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
 
 /* A writable file renamed to a side name: a copy of its text stays there, and its own name is gone until it is made
  * again. */
-static int rename_away(struct tree *t, const struct tree_attr *from, node_t to_dir, struct span to_name)
+static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_t to_dir, struct span to_name)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct scratch_attr copy;
 	struct tree_attr old;
 	struct node n = tree_node(from->node), to;
 	if (tree_writable_name(to_dir, to_name, &to))
-		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
+		return commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
 	int rc = tree_lookup(t, to_dir, to_name, &old);
 	if (rc == 0 && !tree_is_scratch(old.node))
-		return commit_refused_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
+		return commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
 	if (rc == 0)
 		scratch_unlink(t->scratch, to_dir, to_name);
 	rc = commit_side_name(t, to_dir, to_name);
 	if (rc < 0)
 		return rc;
-	rc = tree_read(t, from->node, 0, writable_of(n)->form->limit + 1, &text);
+	rc = tree_read(t, from->node, 0, kind_writable(n)->form->limit + 1, &text);
 	if (rc == 0)
 		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, NULL, &copy);
 	if (rc < 0)
@@ -272,10 +274,10 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 	struct tree_attr from, old;
 	int rc = tree_writable_dir(t, dir);
 	if (rc < 0)
-		return commit_denied(t, dir, name, rc, NO_NAMES);
+		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_NAMES);
 	rc = tree_writable_dir(t, to_dir);
 	if (rc < 0)
-		return commit_denied(t, to_dir, to_name, rc, NO_NAMES);
+		return commit_refuse_denied(t, to_dir, to_name, rc, REFUSE_NO_NAMES);
 	rc = tree_lookup(t, dir, name, &from);
 	if (rc < 0)
 		return rc;
@@ -284,10 +286,10 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 	struct node n = tree_node(from.node);
 	if (node_is_scratch(n))
 		return rename_scratch(t, &from, dir, name, to_dir, to_name);
-	const struct writable *w = writable_of(n);
+	const struct writable *w = kind_writable(n);
 	if (w && w->rename)
 		return to_dir == dir ? rename_errno(w->rename(t, n, dir, to_name))
-		                     : commit_refused_in(t, dir, name, -EPERM, "it cannot be renamed to there");
-	return w && w->form ? rename_away(t, &from, to_dir, to_name)
-	                    : commit_refused_in(t, dir, name, -EPERM, "it cannot be renamed to there");
+		                     : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to there");
+	return w && w->form ? rename_to_scratch(t, &from, to_dir, to_name)
+	                    : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to there");
 }

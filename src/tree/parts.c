@@ -15,7 +15,7 @@
 
 /* Begins a walk at a mark that the n-th block of the type stands behind. The calls of a result stand apart from its
  * content: the marks are of what was walked last. */
-static void part_begin(struct ctx *c, enum block_type type, uint64_t n, struct block_iter *ret)
+static void block_walk_begin(struct ctx *c, enum block_type type, uint64_t n, struct block_iter *ret)
 {
 	struct json_value content = part_content(&c->record);
 	bool nested = type == BLOCK_TOOL_CALL && c->record.role == ROLE_TOOL_RESULT;
@@ -38,9 +38,9 @@ static void part_begin(struct ctx *c, enum block_type type, uint64_t n, struct b
 }
 
 /* The next block of the type. Without memory for a mark the next walks begin further up. */
-static bool part_next(struct ctx *c, enum block_type type, struct block_iter *rest, struct block *ret)
+static bool block_walk_next(struct ctx *c, enum block_type type, struct block_iter *rest, struct block *ret)
 {
-	struct marks *m = &c->marks;
+	struct block_marks *m = &c->marks;
 	const char *begin = rest->nested ? c->record.msg.nested_calls.text.p : part_content(&c->record).text.p;
 	do {
 		if (!block_next(rest, ret))
@@ -52,11 +52,11 @@ static bool part_next(struct ctx *c, enum block_type type, struct block_iter *re
 	return ret->n < node_parts(c->loaded);
 }
 
-static bool part_find(struct ctx *c, enum block_type type, uint32_t n, struct block *ret)
+static bool block_find(struct ctx *c, enum block_type type, uint32_t n, struct block *ret)
 {
 	struct block_iter rest;
-	part_begin(c, type, n, &rest);
-	while (part_next(c, type, &rest, ret) && ret->n <= n)
+	block_walk_begin(c, type, n, &rest);
+	while (block_walk_next(c, type, &rest, ret) && ret->n <= n)
 		if (ret->n == n)
 			return true;
 	return false;
@@ -65,13 +65,13 @@ static bool part_find(struct ctx *c, enum block_type type, uint32_t n, struct bl
 static bool call_find(struct ctx *c, uint32_t n, struct part_call *ret)
 {
 	struct block b;
-	bool found = part_find(c, BLOCK_TOOL_CALL, n, &b);
+	bool found = block_find(c, BLOCK_TOOL_CALL, n, &b);
 	if (found)
 		part_call_of(&b, c->record.role == ROLE_TOOL_RESULT, ret);
 	return found;
 }
 
-static void call_name(struct ctx *c, uint32_t n, struct buf *out)
+static void call_append_name(struct ctx *c, uint32_t n, struct buf *out)
 {
 	struct part_call call;
 	if (call_find(c, n, &call))
@@ -79,15 +79,15 @@ static void call_name(struct ctx *c, uint32_t n, struct buf *out)
 }
 
 /* Afterwards c views the record of the node's own entry again. */
-static int make_call_names(struct ctx *c, void *entry, struct view *v)
+static int call_names_build(struct ctx *c, void *entry, struct view *v)
 {
 	struct block_iter rest = {.live = false};
 	struct part_call call;
 	struct block b;
 	int rc = ctx_load(c, *(uint32_t *)entry);
 	if (rc == 0)
-		part_begin(c, BLOCK_TOOL_CALL, 0, &rest);
-	while (rc == 0 && part_next(c, BLOCK_TOOL_CALL, &rest, &b)) {
+		block_walk_begin(c, BLOCK_TOOL_CALL, 0, &rest);
+	while (rc == 0 && block_walk_next(c, BLOCK_TOOL_CALL, &rest, &b)) {
 		if (v->n == v->cap && !vec_grow(&v->ends, &v->cap, v->n + 1, sizeof *v->ends))
 			return -ENOMEM;
 		part_call_of(&b, rest.nested, &call);
@@ -100,11 +100,11 @@ static int make_call_names(struct ctx *c, void *entry, struct view *v)
 	return rc < 0 ? rc : buf_err(&v->bytes);
 }
 
-static int call_name_kept(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
+static int call_append_cached_name(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 {
 	node_t id = node_pack((struct node){.kind = KIND_CALL_VIEW, .slot = c->node.slot, .entry = entry});
 	int rc = 0;
-	const struct view *v = view_get(c, id, 0, make_call_names, &entry, &rc);
+	const struct view *v = ctx_get_view(c, id, 0, call_names_build, &entry, &rc);
 	if (!v)
 		return rc;
 	if (n <= v->n)
@@ -115,14 +115,14 @@ static int call_name_kept(struct ctx *c, uint32_t entry, uint32_t n, struct buf 
 
 /* The results of several messages can alternate. For a long message the names of its calls are kept, not its line:
  * otherwise the lines would evict each other, and be read again for every result. */
-int call_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
+int call_append_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 {
 	if (session_entry(c->session, entry)->length > LINE_SHORT && cache_budget(c->tree->cache)->limit)
-		return call_name_kept(c, entry, n, out);
+		return call_append_cached_name(c, entry, n, out);
 	int rc = ctx_load(c, entry);
 	if (rc < 0)
 		return rc;
-	call_name(c, n, out);
+	call_append_name(c, n, out);
 	return ctx_load(c, c->node.entry);
 }
 
@@ -133,15 +133,15 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	struct part_call call;
 	struct block b;
 	int rc = 0;
-	part_begin(dir, BLOCK_TOOL_CALL, cookie + 1, &rest);
-	while (rc == 0 && part_next(dir, BLOCK_TOOL_CALL, &rest, &b)) {
+	block_walk_begin(dir, BLOCK_TOOL_CALL, cookie + 1, &rest);
+	while (rc == 0 && block_walk_next(dir, BLOCK_TOOL_CALL, &rest, &b)) {
 		if (b.n <= cookie)
 			continue;
 		part_call_of(&b, rest.nested, &call);
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = call.n};
 		buf_reset(&name);
 		part_call_component(&call, &name);
-		if (list_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + call.n))
+		if (list_emit_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + call.n))
 			break;
 		rc = cancel_check();
 	}
@@ -149,7 +149,7 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 }
 
 /* The number at the beginning of a name; 0 if there is none, or if it is too great for a part. */
-static uint32_t leading_number(struct span name)
+static uint32_t name_leading_number(struct span name)
 {
 	uint32_t n = 0;
 	for (size_t i = 0; i < name.n && name.p[i] >= '0' && name.p[i] <= '9' && n < NODE_WIDE_PARTS; i++)
@@ -160,10 +160,10 @@ static uint32_t leading_number(struct span name)
 static int call_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
-	uint32_t n = leading_number(name);
+	uint32_t n = name_leading_number(name);
 	if (n == 0)
 		return -ENOENT;
-	call_name(dir, n, &made);
+	call_append_name(dir, n, &made);
 	if (!span_eq(buf_span(&made), name))
 		return buf_err(&made) ? buf_err(&made) : -ENOENT;
 	ret->part = n;
@@ -173,13 +173,13 @@ static int call_match(struct ctx *dir, struct span name, struct node *ret)
 static bool image_find(struct ctx *c, uint32_t n, struct part_image *ret)
 {
 	struct block b;
-	if (!part_find(c, BLOCK_IMAGE, n, &b))
+	if (!block_find(c, BLOCK_IMAGE, n, &b))
 		return false;
 	part_image_of(&b, ret);
 	return ret->size > 0;
 }
 
-static void add_image_name(const struct part_image *image, struct buf *out)
+static void image_append_name(const struct part_image *image, struct buf *out)
 {
 	buf_addf(out, "%u.%s", image->n, image->ext);
 }
@@ -191,8 +191,8 @@ static int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	struct part_image image;
 	struct block b;
 	int rc = 0;
-	part_begin(dir, BLOCK_IMAGE, cookie + 1, &rest);
-	while (rc == 0 && part_next(dir, BLOCK_IMAGE, &rest, &b)) {
+	block_walk_begin(dir, BLOCK_IMAGE, cookie + 1, &rest);
+	while (rc == 0 && block_walk_next(dir, BLOCK_IMAGE, &rest, &b)) {
 		if (b.n <= cookie)
 			continue;
 		rc = cancel_check();
@@ -201,8 +201,8 @@ static int image_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 			continue;
 		struct node n = {.slot = dir->node.slot, .entry = dir->node.entry, .part = image.n};
 		buf_reset(&name);
-		add_image_name(&image, &name);
-		if (list_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + image.n))
+		image_append_name(&image, &name);
+		if (list_emit_child(dir, l, n, buf_span(&name), COOKIE_DYNAMIC + image.n))
 			break;
 	}
 	return rc < 0 ? rc : buf_err(&name);
@@ -212,17 +212,17 @@ static int image_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	struct part_image image;
-	uint32_t n = leading_number(name);
+	uint32_t n = name_leading_number(name);
 	if (!image_find(dir, n, &image))
 		return -ENOENT;
-	add_image_name(&image, &made);
+	image_append_name(&image, &made);
 	if (!span_eq(buf_span(&made), name))
 		return buf_err(&made) ? buf_err(&made) : -ENOENT;
 	ret->part = n;
 	return 0;
 }
 
-static bool result_has(struct ctx *c)
+static bool result_exists(struct ctx *c)
 {
 	return session_result(c->session, c->node.entry, c->node.part) != NO_ENTRY;
 }
@@ -232,12 +232,12 @@ static int result_show(struct ctx *c, struct buf *out)
 	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
 	if (result == NO_ENTRY)
 		return -ESTALE;
-	add_entry_line(c, result, out);
+	append_entry_name_line(c, result, out);
 	return 0;
 }
 
 /* Whether the result has a text.md. */
-static bool output_has(struct ctx *c)
+static bool output_exists(struct ctx *c)
 {
 	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
 	if (result == NO_ENTRY || ctx_load(c, result) < 0)
@@ -251,7 +251,7 @@ static int output_show(struct ctx *c, struct buf *out)
 	uint32_t result = session_result(c->session, c->node.entry, c->node.part);
 	if (result == NO_ENTRY)
 		return -ESTALE;
-	link_entry(c, "../../../", result, out);
+	append_entry_path(c, "../../../", result, out);
 	buf_adds(out, "/text.md");
 	return 0;
 }
@@ -266,7 +266,7 @@ static int file_show(struct ctx *c, struct buf *out)
 	return buf_err(out);
 }
 
-static bool file_has(struct ctx *c)
+static bool call_file_exists(struct ctx *c)
 {
 	struct buf file CLEANUP_BUF = BUF_INIT;
 	return file_show(c, &file) == 0 && file.n > 0;
@@ -281,19 +281,19 @@ static int change_show(struct ctx *c, struct buf *out)
 	return rc;
 }
 
-static bool change_has(struct ctx *c)
+static bool change_exists(struct ctx *c)
 {
 	const struct entry *e = session_entry(c->session, c->node.entry);
-	return entry_has_file_calls(e) && (entry_has_nested(e) || result_has(c)) && view_has(c);
+	return entry_has_file_calls(e) && (entry_has_nested(e) || result_exists(c)) && view_file_exists(c);
 }
 
-bool tool_calls_has(struct ctx *c)
+bool tool_calls_exist(struct ctx *c)
 {
 	struct part_call call = {0};
 	return part_call_next(&c->record, &call);
 }
 
-static bool arguments_has(struct ctx *c)
+static bool arguments_exist(struct ctx *c)
 {
 	struct part_call call;
 	return call_find(c, c->node.part, &call) && call.arguments.kind != JSON_NONE;
@@ -308,7 +308,7 @@ static int arguments_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-static bool arguments_txt_has(struct ctx *c)
+static bool arguments_txt_exists(struct ctx *c)
 {
 	struct part_call call;
 	return call_find(c, c->node.part, &call) && entry_text_has_arguments(&call);
@@ -329,13 +329,13 @@ static int call_error_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-static bool call_has(struct ctx *c)
+static bool call_exists(struct ctx *c)
 {
 	struct part_call call;
 	return call_find(c, c->node.part, &call);
 }
 
-bool images_has(struct ctx *c)
+bool images_exist(struct ctx *c)
 {
 	struct part_image image = {0};
 	while (part_image_next(&c->record, &image))
@@ -344,7 +344,7 @@ bool images_has(struct ctx *c)
 	return false;
 }
 
-static bool image_has(struct ctx *c)
+static bool image_exists(struct ctx *c)
 {
 	struct part_image image;
 	return image_find(c, c->node.part, &image);
@@ -369,31 +369,31 @@ static int image_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_tool_calls[] = {
-    {NULL, .doc = "a tool call", .from = &from_record, .make = DIR(call), .has = call_has,
-     .names = {"N-NAME", call_list, call_match, NULL}, .time = STAMP_SESSION, .keeps = KEEPS_LEASE},
+    {NULL, .doc = "a tool call", .from = &from_record, .make = DIR(call), .has = call_exists,
+     .names = {"N-NAME", call_list, call_match, NULL}, .time = MTIME_SESSION, .keeps = CACHE_LEASE},
 };
-const struct rows rows_tool_calls = ROWS(in_tool_calls);
+const struct kind_rows rows_tool_calls = ROWS(in_tool_calls);
 
 static const struct kind in_call[] = {
-    {"arguments.json", .doc = "its arguments", .from = &from_record, .make = SHOW(arguments_show), .has = arguments_has,
-     .flags = SMALL},
+    {"arguments.json", .doc = "its arguments", .from = &from_record, .make = SHOW(arguments_show),
+     .has = arguments_exist, .flags = UNCACHED_TEXT},
     {"arguments.txt", .doc = "the same as lines of text", .from = &from_record, .make = SHOW(arguments_txt_show),
-     .has = arguments_txt_has, .flags = SMALL},
+     .has = arguments_txt_exists, .flags = UNCACHED_TEXT},
     {"result", .doc = "the id of the entry that answers it", .from = &from_entry, .make = SHOW(result_show),
-     .has = result_has, .flags = SMALL},
+     .has = result_exists, .flags = UNCACHED_TEXT},
     {"output.md", .doc = "the text of the answer (a link)", .from = &from_branch, .make = LINK(output_show),
-     .has = output_has},
+     .has = output_exists},
     {"file", .doc = "the file that it read, wrote or edited", .from = &from_record, .make = SHOW(file_show),
-     .has = file_has, .flags = SMALL},
+     .has = call_file_exists, .flags = UNCACHED_TEXT},
     {"change.diff", .doc = "what it changed there, as a diff", .from = &from_entry, .make = SHOW(change_show),
-     .has = change_has},
+     .has = change_exists},
     {"error", .doc = "of a call that a tool made: what went wrong", .from = &from_record, .make = SHOW(call_error_show),
-     .has = view_has, .flags = SMALL},
+     .has = view_file_exists, .flags = UNCACHED_TEXT},
 };
-const struct rows rows_call = ROWS(in_call);
+const struct kind_rows rows_call = ROWS(in_call);
 
 static const struct kind in_images[] = {
-    {NULL, .doc = "an image", .from = &from_record, .make = SIZED(image_show, image_size), .has = image_has,
+    {NULL, .doc = "an image", .from = &from_record, .make = SIZED(image_show, image_size), .has = image_exists,
      .names = {"N.EXT", image_list, image_match, NULL}},
 };
-const struct rows rows_images = ROWS(in_images);
+const struct kind_rows rows_images = ROWS(in_images);

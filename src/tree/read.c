@@ -11,45 +11,45 @@ uint64_t view_serial(struct ctx *c)
 {
 	if (c->kind->make.serial)
 		return c->kind->make.serial(c);
-	if (c->kind->flags & OF_NOW)
+	if (c->kind->flags & LIVE_STATUS)
 		return budget_clock();
-	if (kind_is_of_all(c->kind))
-		return ctx_facts(c) == 0 ? c->facts->serial : 0;
+	if (kind_shows_all_sessions(c->kind))
+		return ctx_load_facts(c) == 0 ? c->facts->serial : 0;
 	/* Both only rise. */
-	if (kind_is_untimed(c->kind))
+	if (kind_mtime_is_unreliable(c->kind))
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
 	uint64_t serial = c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
-	return c->kind->make.related ? serial + related_serial(c) : serial;
+	return c->kind->make.related ? serial + ctx_related_serial(c) : serial;
 }
 
 /* Less is not worth counting; longer lines and texts lie in files, and so many threads make segments. */
-#define CLAIM_LEAST ((uint64_t)1 << 20)
-#define CLAIM_MOST ((uint64_t)16 << 20)
+#define CLAIM_MIN ((uint64_t)1 << 20)
+#define CLAIM_MAX ((uint64_t)16 << 20)
 #define CLAIM_VIEW ((uint64_t)64 << 20)
 
 /* The memory that making the contents takes, about: a line and a text made of it. */
-static size_t claim_of(const struct ctx *c)
+static size_t ctx_memory_needed(const struct ctx *c)
 {
-	uint64_t bytes = 0, most = c->kind->make.producer ? CLAIM_VIEW : CLAIM_MOST;
-	if ((c->kind->flags & WHOLE) || c->kind->make.producer)
+	uint64_t bytes = 0, most = c->kind->make.producer ? CLAIM_VIEW : CLAIM_MAX;
+	if ((c->kind->flags & FROM_WHOLE_SESSION) || c->kind->make.producer)
 		bytes = session_size(c->session);
 	else if (c->kind->from->scope == SCOPE_RECORD)
 		bytes = session_entry(c->session, c->node.entry)->length;
-	if (bytes < CLAIM_LEAST)
+	if (bytes < CLAIM_MIN)
 		return 0;
 	return (size_t)(2 * bytes < most ? 2 * bytes : most);
 }
 
-static int make_view(struct ctx *c, void *arg, struct view *ret)
+static int ctx_render_view(struct ctx *c, void *arg, struct view *ret)
 {
 	(void)arg;
 	struct budget *budget = cache_budget(c->tree->cache);
-	size_t claim = claim_of(c);
+	size_t claim = ctx_memory_needed(c);
 	int rc = claim ? budget_reserve(budget, claim) : 0;
 	if (rc < 0)
 		return rc;
 	if (c->kind->make.producer) {
-		rc = segments_make(c, ret);
+		rc = segments_render(c, ret);
 	} else {
 		rc = ctx_show(c, &ret->bytes);
 		ret->size = ret->bytes.n;
@@ -59,8 +59,8 @@ static int make_view(struct ctx *c, void *arg, struct view *ret)
 	return rc < 0 ? rc : buf_err(&ret->bytes);
 }
 
-const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
-                            int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err)
+const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
+                                int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err)
 {
 	struct cache *cache = c->tree->cache;
 	const struct view *kept = cache_get(cache, id, serial);
@@ -81,10 +81,10 @@ const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
 
 const struct view *ctx_view(struct ctx *c, int *ret_err)
 {
-	return view_get(c, ctx_id(c), view_serial(c), make_view, NULL, ret_err);
+	return ctx_get_view(c, ctx_id(c), view_serial(c), ctx_render_view, NULL, ret_err);
 }
 
-void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
+void append_slice(struct buf *out, struct span s, uint64_t off, size_t n)
 {
 	if (off >= s.n)
 		return;
@@ -94,7 +94,7 @@ void add_slice(struct buf *out, struct span s, uint64_t off, size_t n)
 
 /* Serves what the cache has of an entry without reading its line, which can be long. 1 if that succeeded, 0 if not, or
  * a negative errno. */
-static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+static int read_from_cache(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	if (c->kind->from->scope != SCOPE_RECORD)
 		return 0;
@@ -104,7 +104,7 @@ static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
 	if (!kept)
 		return 0;
-	add_slice(out, buf_span(&kept->bytes), off, n);
+	append_slice(out, buf_span(&kept->bytes), off, n);
 	cache_release(c->tree->cache, kept);
 	return buf_err(out) ? buf_err(out) : 1;
 }
@@ -112,16 +112,16 @@ static int read_kept(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	int rc = 0;
-	if (!ctx_has(c))
-		return state_is_fresh(c->tree, c->node) ? 0 : -ESTALE;
+	if (!ctx_name_exists(c))
+		return state_is_created(c->tree, c->node) ? 0 : -ESTALE;
 	if (c->kind->make.part) {
 		rc = c->kind->make.part(c, off, n, out);
 		return rc < 0 ? rc : buf_err(out);
 	}
 	/* A file that one read takes whole is made for that read alone; others are kept for the following reads. */
-	if (off == 0 && kind_is_cheap(c->kind)) {
+	if (off == 0 && kind_size_is_cheap(c->kind)) {
 		uint64_t size;
-		rc = ctx_size(c, &size);
+		rc = ctx_get_size(c, &size);
 		if (rc == 0 && size <= n)
 			rc = ctx_show(c, out);
 		if (rc < 0 || size <= n)
@@ -133,12 +133,12 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	if (v->bytes.n < v->size)
 		rc = segments_read(c, v, off, n, out);
 	else
-		add_slice(out, buf_span(&v->bytes), off, n);
+		append_slice(out, buf_span(&v->bytes), off, n);
 	cache_release(c->tree->cache, v);
 	return rc < 0 ? rc : buf_err(out);
 }
 
-static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
+static int tree_read_once(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	if (tree_is_scratch(node))
@@ -148,7 +148,7 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 		return rc;
 	if (c.kind->make.type != S_IFREG)
 		return c.kind->make.type == S_IFDIR ? -EISDIR : -EINVAL;
-	rc = read_kept(&c, off, n, out);
+	rc = read_from_cache(&c, off, n, out);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	rc = ctx_resolve(&c, c.kind->from->scope);
@@ -158,16 +158,16 @@ static int read_at(struct tree *t, node_t node, uint64_t off, size_t n, struct b
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
 	int deferred = deferred_push();
-	int rc = read_at(t, node, off, n, out);
+	int rc = tree_read_once(t, node, off, n, out);
 	/* A reader that has the beginning of the old text must not get the rest of another one. */
-	while (off == 0 && tree_moved(t, &rc, &node)) {
+	while (off == 0 && tree_retarget_node(t, &rc, &node)) {
 		buf_reset(out);
-		rc = read_at(t, node, off, n, out);
+		rc = tree_read_once(t, node, off, n, out);
 	}
 	return deferred_pop(deferred, rc);
 }
 
-static int read_link(struct tree *t, node_t node, struct buf *out)
+static int tree_readlink_once(struct tree *t, node_t node, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	if (tree_is_scratch(node))
@@ -177,7 +177,7 @@ static int read_link(struct tree *t, node_t node, struct buf *out)
 		return rc;
 	if (c.kind->make.type != S_IFLNK)
 		return -EINVAL;
-	if (!ctx_has(&c))
+	if (!ctx_name_exists(&c))
 		return -ESTALE;
 	rc = ctx_show(&c, out);
 	return rc < 0 ? rc : buf_err(out);
@@ -186,10 +186,10 @@ static int read_link(struct tree *t, node_t node, struct buf *out)
 int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
 	int deferred = deferred_push();
-	int rc = read_link(t, node, out);
-	while (tree_moved(t, &rc, &node)) {
+	int rc = tree_readlink_once(t, node, out);
+	while (tree_retarget_node(t, &rc, &node)) {
 		buf_reset(out);
-		rc = read_link(t, node, out);
+		rc = tree_readlink_once(t, node, out);
 	}
 	return deferred_pop(deferred, rc);
 }

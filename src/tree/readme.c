@@ -51,12 +51,12 @@ static const char last[] =
     "mode of a file forbids is refused by the kernel, and not said there.\n";
 
 /* The names of a directory, each with what it is: NAME, or DIRECTORY/NAME where names come from the data. */
-static void add_names_of(const char *where, const struct rows *rows, struct buf *out)
+static void readme_add_names(const char *where, const struct kind_rows *rows, struct buf *out)
 {
 	buf_addf(out, "\n%s:\n\n", where);
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
 		struct buf name CLEANUP_BUF = BUF_INIT;
-		const struct rows *in = rows_of((struct node){.kind = kind_id(k)});
+		const struct kind_rows *in = kind_rows_of_dir((struct node){.kind = kind_id(k)});
 		buf_addf(&name, "%s%s", k->name, in->n ? "/" : "");
 		for (const struct kind *f = in->v; f < in->v + in->n; f++)
 			if (!f->name)
@@ -69,8 +69,8 @@ int readme_show(struct ctx *c, struct buf *out)
 {
 	(void)c;
 	buf_adds(out, first);
-	add_names_of("At the root", &rows_root, out);
-	add_names_of("In a session, projects/PROJECT/STEM/", &rows_session, out);
+	readme_add_names("At the root", &rows_root, out);
+	readme_add_names("In a session, projects/PROJECT/STEM/", &rows_session, out);
 	buf_adds(out, last);
 	return buf_err(out);
 }

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 /* As the kernel: more links on one path are a loop. */
-#define MOST_LINKS 40
+#define SYMLINKS_MAX 40
 
 /* Takes the first component off *rest. False at the end. */
-static bool next_component(struct span *rest, struct span *ret)
+static bool path_next_component(struct span *rest, struct span *ret)
 {
 	while (rest->n > 0 && rest->p[0] == '/') {
 		rest->p++;
@@ -33,7 +33,7 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 	int rc = tree_getattr(t, from, &at);
 	buf_adds(&now, path);
 	struct span rest = buf_span(&now), name;
-	while (rc == 0 && next_component(&rest, &name)) {
+	while (rc == 0 && path_next_component(&rest, &name)) {
 		node_t dir = at.node;
 		if (span_is(name, ".") || span_is(name, ".."))
 			rc = tree_getattr(t, name.n == 1 ? dir : tree_parent(t, dir), &at);
@@ -42,7 +42,7 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 		bool last = rest.n == 0;
 		if (rc < 0 || !S_ISLNK(at.mode) || (last && !follow))
 			continue;
-		if (++links > MOST_LINKS)
+		if (++links > SYMLINKS_MAX)
 			return -ELOOP;
 		buf_reset(&next);
 		rc = tree_readlink(t, at.node, &next);

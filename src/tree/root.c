@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-int link_session(struct ctx *c, const char *up, const struct slot_info *s, struct buf *out)
+int append_session_path(struct ctx *c, const char *up, const struct slot_info *s, struct buf *out)
 {
 	struct project_info p;
 	if (!catalog_project(c->tree->catalog, s->project, &p))
@@ -24,7 +24,8 @@ static int project_list(struct ctx *dir, uint64_t cookie, const struct lister *l
 	int rc = 0;
 	while (rc == 0 && catalog_project_next(dir->tree->catalog, &cookie, &p)) {
 		dir->project = p;
-		rc = list_child(dir, l, (struct node){.slot = p.project}, span_of(p.name), COOKIE_DYNAMIC + cookie);
+		rc =
+		    list_emit_child(dir, l, (struct node){.slot = p.project}, span_of(p.name), COOKIE_DYNAMIC + cookie);
 	}
 	return 0;
 }
@@ -42,8 +43,8 @@ static int session_list(struct ctx *dir, uint64_t cookie, const struct lister *l
 {
 	int rc = 0;
 	while (rc == 0 && catalog_slot_next(dir->tree->catalog, dir->node.slot, &cookie, &dir->slot))
-		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.stem),
-		                COOKIE_DYNAMIC + cookie);
+		rc = list_emit_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.stem),
+		                     COOKIE_DYNAMIC + cookie);
 	return 0;
 }
 
@@ -60,8 +61,8 @@ static int session_link_list(struct ctx *dir, uint64_t cookie, const struct list
 {
 	int rc = 0;
 	while (rc == 0 && catalog_slot_next(dir->tree->catalog, NO_SLOT, &cookie, &dir->slot))
-		rc = list_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.sid),
-		                COOKIE_DYNAMIC + cookie);
+		rc = list_emit_child(dir, l, (struct node){.slot = dir->slot.slot}, span_of(dir->slot.sid),
+		                     COOKIE_DYNAMIC + cookie);
 	return 0;
 }
 
@@ -74,7 +75,7 @@ static int session_link_match(struct ctx *dir, struct span name, struct node *re
 	return 0;
 }
 
-static bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool session_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	*slot = s->project;
@@ -82,7 +83,7 @@ static bool session_moves(struct tree *t, const struct slot_info *s, uint32_t *s
 	return s->project != NO_SLOT && s->stem;
 }
 
-static bool session_link_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool session_link_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	(void)slot;
@@ -91,7 +92,7 @@ static bool session_link_moves(struct tree *t, const struct slot_info *s, uint32
 }
 
 /* A project appears with its first session, and goes with its last one. */
-bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+bool project_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	struct project_info p;
 	struct slot_info first, second;
@@ -105,7 +106,7 @@ bool project_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, st
 	                  !catalog_slot_next(t->catalog, s->project, &cookie, &second));
 }
 
-static bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool latest_link_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	(void)s;
@@ -114,7 +115,7 @@ static bool latest_moves(struct tree *t, const struct slot_info *s, uint32_t *sl
 	return true;
 }
 
-static bool project_latest_moves(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
+static bool project_latest_link_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	(void)t;
 	(void)name;
@@ -124,17 +125,17 @@ static bool project_latest_moves(struct tree *t, const struct slot_info *s, uint
 
 /* --- the root --- */
 
-static bool latest_has(struct ctx *c)
+static bool latest_exists(struct ctx *c)
 {
 	return catalog_latest(c->tree->catalog, NO_SLOT, &c->slot);
 }
 
 static int latest_show(struct ctx *c, struct buf *out)
 {
-	return link_session(c, "projects/", &c->slot, out);
+	return append_session_path(c, "projects/", &c->slot, out);
 }
 
-static bool project_latest_has(struct ctx *c)
+static bool project_latest_exists(struct ctx *c)
 {
 	return catalog_latest(c->tree->catalog, c->node.slot, &c->slot);
 }
@@ -147,7 +148,7 @@ static int project_latest_show(struct ctx *c, struct buf *out)
 
 static int session_link_show(struct ctx *c, struct buf *out)
 {
-	return link_session(c, "../projects/", &c->slot, out);
+	return append_session_path(c, "../projects/", &c->slot, out);
 }
 
 static int agents_show(struct ctx *c, struct buf *out)
@@ -157,16 +158,16 @@ static int agents_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-static int usage_svg(const struct fact_list *all, struct buf *out)
+static int usage_svg_render(const struct fact_list *all, struct buf *out)
 {
 	return plot_usage(all, true, out);
 }
 
 /* The names of the root and of a session that are not searched, of files or of all else. */
-static void add_ignored(const struct rows *rows, const char *place, bool files, struct buf *out)
+static void ignore_add_names(const struct kind_rows *rows, const char *place, bool files, struct buf *out)
 {
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++)
-		if (k->name && k->name[0] != '.' && !(k->flags & SEARCHED) && (k->make.type == S_IFREG) == files)
+		if (k->name && k->name[0] != '.' && !(k->flags & IGNORE_EXEMPT) && (k->make.type == S_IFREG) == files)
 			buf_addf(out, "%s%s\n", place, k->name);
 }
 
@@ -177,11 +178,11 @@ static int ignore_show(struct ctx *c, struct buf *out)
 {
 	(void)c;
 	buf_adds(out, "# For rg and fd: of each session all.txt, name and title. Everything: rg -uu, fd -I\n");
-	add_ignored(&rows_root, "/", true, out);
-	add_ignored(&rows_session, "", true, out);
+	ignore_add_names(&rows_root, "/", true, out);
+	ignore_add_names(&rows_session, "", true, out);
 	buf_adds(out, "![!.]*/\n");
-	add_ignored(&rows_root, "/", false, out);
-	add_ignored(&rows_session, "", false, out);
+	ignore_add_names(&rows_root, "/", false, out);
+	ignore_add_names(&rows_session, "", false, out);
 	buf_adds(out, "!/projects/*/\n!/projects/*/[!.]*/\n");
 	return buf_err(out);
 }
@@ -205,16 +206,16 @@ static int status_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_root[] = {
-    {"README.md", .doc = "this text", .from = &from_mount, .make = SHOW(readme_show), .flags = SMALL},
+    {"README.md", .doc = "this text", .from = &from_mount, .make = SHOW(readme_show), .flags = UNCACHED_TEXT},
     {"AGENTS.md", .doc = "a link to it, for agents", .from = &from_mount, .make = LINK(agents_show)},
     {".ignore", .doc = "for rg and fd: `rg WORD` here searches all.txt, name and title of each session",
-     .from = &from_mount, .make = SHOW(ignore_show), .flags = SMALL},
+     .from = &from_mount, .make = SHOW(ignore_show), .flags = UNCACHED_TEXT},
     {"projects", .doc = "sessions as STEM/, by the directory they were started in; .latest: the newest",
-     .from = &from_mount, .make = DIR(projects), .flags = SEARCHED},
+     .from = &from_mount, .make = DIR(projects), .flags = IGNORE_EXEMPT},
     {"sessions", .doc = "the same sessions by id (links)", .from = &from_mount, .make = DIR(sessions),
-     .flags = TELLS_NEW | GATHERS},
+     .flags = NOTIFY_CREATE | LISTS_ALL_PROJECTS},
     {"latest", .doc = "the newest session of all (a link)", .from = &from_mount, .make = LINK(latest_show),
-     .has = latest_has, .moves = latest_moves, .time = STAMP_SESSION},
+     .has = latest_exists, .moves = latest_link_changes, .time = MTIME_SESSION},
     {"by-date", .doc = "the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)", .from = &from_all,
      .make = GROUP(by_date, BY_DATE)},
     {"by-project", .doc = "the same sessions, by project; DAY TIME TITLE (links)", .from = &from_all,
@@ -222,7 +223,7 @@ static const struct kind in_root[] = {
     {"sessions.tsv", .doc = "all sessions as a table, newest first", .from = &from_all, .make = TABLE(table_sessions)},
     {"usage.tsv", .doc = "tokens and cost by day, project and model, as a table", .from = &from_all,
      .make = TABLE(table_usage)},
-    {"usage.svg", .doc = "the cost by day and model, as a picture", .from = &from_all, .make = TABLE(usage_svg)},
+    {"usage.svg", .doc = "the cost by day and model, as a picture", .from = &from_all, .make = TABLE(usage_svg_render)},
     {"files.tsv", .doc = "which session read, wrote or edited which file, as a table; costs what usage.tsv costs",
      .from = &from_all, .make = TABLE(table_files)},
     {"problems.tsv", .doc = "what could not be read or linked, in any session, and files that are shown nowhere",
@@ -231,33 +232,33 @@ static const struct kind in_root[] = {
      .make = GROUP(all_labels, BY_LABEL)},
     {"labels.tsv", .doc = "all labels of all sessions, as a table", .from = &from_all, .make = TABLE(table_labels)},
     {"search", .doc = "what matches in all sessions: hits.txt as grep prints it, NNNN WHAT TEXT leads to the entry",
-     .from = &from_mount, .make = DIR(search), .flags = OWN},
+     .from = &from_mount, .make = DIR(search), .flags = OWNER_ONLY},
     {"html", .doc = "sessions as web pages, STEM.html; html/index.html has all in a table", .from = &from_mount,
-     .make = DIR(html), .flags = OWN},
+     .make = DIR(html), .flags = OWNER_ONLY},
     {".status", .doc = "how the mount is, as JSON; not listed", .from = &from_mount, .make = SHOW(status_show),
-     .flags = OF_NOW | SMALL | REWRITTEN},
+     .flags = LIVE_STATUS | UNCACHED_TEXT | REWRITTEN},
 };
-const struct rows rows_root = ROWS(in_root);
+const struct kind_rows rows_root = ROWS(in_root);
 
 static const struct kind in_sessions[] = {
     {NULL, .doc = "a session (a link)", .from = &from_file, .make = LINK(session_link_show),
-     .names = {"SID", session_link_list, session_link_match, NULL}, .moves = session_link_moves},
+     .names = {"SID", session_link_list, session_link_match, NULL}, .moves = session_link_name_changes},
 };
-const struct rows rows_sessions = ROWS(in_sessions);
+const struct kind_rows rows_sessions = ROWS(in_sessions);
 
 static const struct kind in_projects[] = {
     {NULL, .doc = "the sessions that were started in one directory", .from = &from_project, .make = DIR(project),
-     .flags = TELLS_NEW, .names = {"PROJECT", project_list, project_match, NULL}, .moves = project_moves},
+     .flags = NOTIFY_CREATE, .names = {"PROJECT", project_list, project_match, NULL}, .moves = project_name_changes},
 };
-const struct rows rows_projects = ROWS(in_projects);
+const struct kind_rows rows_projects = ROWS(in_projects);
 
 static const struct kind in_project[] = {
     {".latest", .doc = "the newest session of the project (a link)", .from = &from_mount,
-     .make = LINK(project_latest_show), .has = project_latest_has, .moves = project_latest_moves,
-     .time = STAMP_SESSION},
-    {NULL, .doc = "a session", .from = &from_file, .make = DIR(session), .flags = TAKES_NAMES,
-     .names = {"STEM", session_list, session_match, NULL}, .moves = session_moves},
+     .make = LINK(project_latest_show), .has = project_latest_exists, .moves = project_latest_link_changes,
+     .time = MTIME_SESSION},
+    {NULL, .doc = "a session", .from = &from_file, .make = DIR(session), .flags = ALLOWS_CREATE,
+     .names = {"STEM", session_list, session_match, NULL}, .moves = session_name_changes},
 };
-const struct rows rows_project = ROWS(in_project);
+const struct kind_rows rows_project = ROWS(in_project);
 
-const struct kind tree_root = {"/", .doc = "the mount", .from = &from_mount, .make = DIR(root), .flags = TELLS_NEW};
+const struct kind tree_root = {"/", .doc = "the mount", .from = &from_mount, .make = DIR(root), .flags = NOTIFY_CREATE};

@@ -11,7 +11,7 @@
 #define ENTRY_BITS (NODE_ENTRY_BITS - 1)
 _Static_assert(SEARCH_NUMBER_BITS == NODE_SLOT_BITS + ENTRY_BITS, "a query's number is a node's");
 
-static uint64_t query_number(struct node n)
+static uint64_t node_query_number(struct node n)
 {
 	return (uint64_t)n.slot << ENTRY_BITS | n.entry;
 }
@@ -26,7 +26,7 @@ static void answer_release(const struct answer **h)
 static const struct answer *query_answer(struct ctx *c, int *ret_err)
 {
 	const struct answer *h = NULL;
-	*ret_err = searches_get(c->tree->searches, query_number(c->node), &h);
+	*ret_err = searches_get(c->tree->searches, node_query_number(c->node), &h);
 	deferred_set(*ret_err);
 	return *ret_err < 0 ? NULL : h;
 }
@@ -57,17 +57,17 @@ static int query_match(struct ctx *dir, struct span name, struct node *ret)
 }
 
 /* False if it was forgotten. */
-static bool query_has(struct ctx *c)
+static bool query_exists(struct ctx *c)
 {
-	return searches_has_number(c->tree->searches, query_number(c->node));
+	return searches_has_number(c->tree->searches, node_query_number(c->node));
 }
 
-void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
+void tree_lookup_count(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
 {
 	struct node n = tree_node(node);
 	const struct kind *k = kind_of(n);
-	if (k && k->has == query_has)
-		searches_lookup_count(t->searches, query_number(n), more, fewer);
+	if (k && k->has == query_exists)
+		searches_lookup_count(t->searches, node_query_number(n), more, fewer);
 }
 
 /* --- hits.txt, entries.tsv --------------------------------------------------------- */
@@ -77,7 +77,7 @@ static enum found_text query_text_of(const struct ctx *c)
 	return strcmp(c->kind->name, "hits.txt") == 0 ? FOUND_HITS : FOUND_ROWS;
 }
 
-static bool found_has(struct ctx *c)
+static bool found_file_exists(struct ctx *c)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
@@ -110,33 +110,33 @@ static int found_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	return h ? answer_read(c->tree->searches, h, query_text_of(c), off, n, out) : rc;
 }
 
-struct tree_held {
+struct tree_pinned {
 	struct searches *searches;
 	const struct answer *answer;
 	enum found_text text;
 };
 
-static struct tree_held *found_hold(struct ctx *c, uint64_t *ret_size, int *ret_err)
+static struct tree_pinned *found_pin(struct ctx *c, uint64_t *ret_size, int *ret_err)
 {
-	struct tree_held *held = malloc(sizeof *held);
+	struct tree_pinned *held = malloc(sizeof *held);
 	const struct answer *h = held ? query_answer(c, ret_err) : NULL;
 	if (!h) {
 		*ret_err = held ? *ret_err : -ENOMEM;
 		free(held);
 		return NULL;
 	}
-	*held = (struct tree_held){c->tree->searches, h, query_text_of(c)};
+	*held = (struct tree_pinned){c->tree->searches, h, query_text_of(c)};
 	*ret_size = answer_size(h, held->text);
 	return held;
 }
 
-bool tree_is_holdable(node_t node)
+bool tree_can_pin(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
 	return k && k->make.hold;
 }
 
-int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret_size)
+int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret, uint64_t *ret_size)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	int deferred = deferred_push(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
@@ -144,12 +144,12 @@ int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret
 	return deferred_pop(deferred, rc);
 }
 
-int tree_held_read(const struct tree_held *h, uint64_t off, size_t n, struct buf *out)
+int tree_pinned_read(const struct tree_pinned *h, uint64_t off, size_t n, struct buf *out)
 {
 	return answer_read(h->searches, h->answer, h->text, off, n, out);
 }
 
-void tree_held_release(struct tree_held *h)
+void tree_pinned_release(struct tree_pinned *h)
 {
 	if (!h)
 		return;
@@ -160,7 +160,7 @@ void tree_held_release(struct tree_held *h)
 /* --- links to entries ------------------------------------------------------------- */
 
 /* NNNN WHAT TEXT */
-static int hit_name(struct tree *t, const struct answer *h, size_t i, struct buf *out)
+static int hit_append_name(struct tree *t, const struct answer *h, size_t i, struct buf *out)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	char number[32];
@@ -173,7 +173,7 @@ static int hit_name(struct tree *t, const struct answer *h, size_t i, struct buf
 }
 
 /* The links of one session from number i on: the ctx of the first serves all of them. Moves *ret_next behind them. */
-static int list_session(struct ctx *dir, const struct answer *h, size_t i, const struct lister *l, size_t *ret_next)
+static int hit_list_session(struct ctx *dir, const struct answer *h, size_t i, const struct lister *l, size_t *ret_next)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -185,9 +185,9 @@ static int list_session(struct ctx *dir, const struct answer *h, size_t i, const
 	for (; rc == 0 && i < answer_count(h) && (e = answer_at(h, i)).slot == first.slot; i++) {
 		n.entry = e.entry;
 		buf_reset(&name);
-		rc = hit_name(dir->tree, h, i, &name);
+		rc = hit_append_name(dir->tree, h, i, &name);
 		if (rc == 0)
-			rc = list_child(&c, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + i);
+			rc = list_emit_child(&c, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + i);
 	}
 	*ret_next = i;
 	return rc;
@@ -199,7 +199,7 @@ static int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	const struct answer *h CLEANUP_ANSWER = query_answer(dir, &rc);
 	size_t i = (size_t)cookie;
 	while (h && rc == 0 && i < answer_count(h)) {
-		rc = list_session(dir, h, i, l, &i);
+		rc = hit_list_session(dir, h, i, l, &i);
 		/* The session was replaced: what is there now is found when the answer is asked for again. */
 		if (rc == -ESTALE)
 			return 0;
@@ -220,7 +220,7 @@ static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 	int none = i > 0 && answer_missed_error(h) ? answer_missed_error(h) : -ENOENT;
 	if (i == 0 || i > answer_count(h))
 		return none;
-	rc = hit_name(dir->tree, h, i - 1, &made);
+	rc = hit_append_name(dir->tree, h, i - 1, &made);
 	if (rc < 0 || !span_eq(buf_span(&made), name))
 		return rc < 0 ? rc : none;
 	*ret = (struct node){.kind = ret->kind, .slot = answer_at(h, i - 1).slot, .entry = answer_at(h, i - 1).entry};
@@ -229,24 +229,24 @@ static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 
 int hit_show(struct ctx *c, struct buf *out)
 {
-	int rc = link_session(c, "../../projects/", &c->slot, out);
+	int rc = append_session_path(c, "../../projects/", &c->slot, out);
 	if (rc == 0)
-		link_entry(c, "/entries/", c->node.entry, out);
+		append_entry_path(c, "/entries/", c->node.entry, out);
 	return rc;
 }
 
 static const struct kind in_search[] = {
-    {NULL, .doc = "what matches in all sessions", .from = &from_query, .make = DIR(query), .has = query_has,
+    {NULL, .doc = "what matches in all sessions", .from = &from_query, .make = DIR(query), .has = query_exists,
      .names = {"QUERY", query_list, query_match, NULL}},
 };
-const struct rows rows_search = ROWS(in_search);
+const struct kind_rows rows_search = ROWS(in_search);
 
 static const struct kind in_query[] = {
     {"hits.txt", .doc = "the best lines of each entry that matches, as grep prints them", .from = &from_query,
-     .make = HELD(found_hold, found_size, found_part, found_serial), .has = found_has},
+     .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
     {"entries.tsv", .doc = "a row for each entry that matches: when, where, what, and its best line",
-     .from = &from_query, .make = HELD(found_hold, found_size, found_part, found_serial), .has = found_has},
-    {NULL, .doc = "an entry that matches (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = OF_ALL,
-     .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
+     .from = &from_query, .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
+    {NULL, .doc = "an entry that matches (a link)", .from = &from_branch, .make = LINK(hit_show),
+     .flags = FROM_ALL_SESSIONS, .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };
-const struct rows rows_query = ROWS(in_query);
+const struct kind_rows rows_query = ROWS(in_query);

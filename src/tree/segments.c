@@ -22,14 +22,14 @@
 /* The share of the cache that the bytes of one view may take. */
 #define BYTES_SHARE 4
 /* A further run, which may get a thread of its own, is begun for at least so many segments. */
-#define RUN_LEAST 256
+#define RUN_ITEMS_MIN 256
 /* A run leaves at most this much memory to the next one. */
-#define RUN_SCRATCH_BYTES ((size_t)LIMIT(2 << 20, 64))
+#define RUN_BUFFER_KEEP_MAX ((size_t)LIMIT(2 << 20, 64))
 /* A longer segment is kept, not made again for each read. */
 #define SEGMENT_LONG ((uint64_t)LIMIT(256 << 10, 64))
 
 /* `more` of a view of segments. The view's `ends` are counted from the end of the front. */
-struct made {
+struct made_segments {
 	struct render_totals totals;
 	size_t front;              /* bytes */
 	uint32_t entries, relinks; /* of the session then */
@@ -42,80 +42,80 @@ struct run {
 	const struct view *view;
 	size_t from, to, limit;
 	struct usage *usages;     /* one for each of them */
-	struct run_memory memory; /* its bytes are empty once they exceeded the limit */
+	struct run_buffer memory; /* its bytes are empty once they exceeded the limit */
 	uint64_t size;
 	bool kept;
 };
 
-#define RUN_MEMORY_INIT                                                                                                \
+#define RUN_BUFFER_INIT                                                                                                \
 	{                                                                                                              \
 		BUF_INIT, READER_INIT                                                                                  \
 	}
 
-static void memory_release(struct run_memory *m)
+static void run_buffer_release(struct run_buffer *m)
 {
 	buf_release(&m->bytes);
 	reader_release(&m->reader);
 }
 
-void run_scratch_init(struct run_scratch *s)
+void run_buffers_init(struct run_buffers *s)
 {
-	for (size_t k = 0; k < RUNS_MOST; k++)
-		s->runs[k] = (struct run_memory)RUN_MEMORY_INIT;
+	for (size_t k = 0; k < RUNS_MAX; k++)
+		s->runs[k] = (struct run_buffer)RUN_BUFFER_INIT;
 	lock_init(&s->lock, LOCK_RUNS);
 }
 
-void run_scratch_release(struct run_scratch *s)
+void run_buffers_release(struct run_buffers *s)
 {
-	for (size_t k = 0; k < RUNS_MOST; k++)
-		memory_release(&s->runs[k]);
+	for (size_t k = 0; k < RUNS_MAX; k++)
+		run_buffer_release(&s->runs[k]);
 	lock_destroy(&s->lock);
 }
 
-static void swap_memory(struct run_memory *a, struct run_memory *b)
+static void run_buffer_swap(struct run_buffer *a, struct run_buffer *b)
 {
-	struct run_memory other = *a;
+	struct run_buffer other = *a;
 	*a = *b;
 	*b = other;
 }
 
 /* Of two that come back the one with more room is kept. */
-static void run_scratch_put(struct run_scratch *s, size_t k, struct run_memory *m)
+static void run_buffers_put(struct run_buffers *s, size_t k, struct run_buffer *m)
 {
 	buf_reset(&m->bytes);
 	reader_reset(&m->reader);
-	if (m->bytes.cap > RUN_SCRATCH_BYTES)
+	if (m->bytes.cap > RUN_BUFFER_KEEP_MAX)
 		buf_release(&m->bytes);
 	lock_acquire(&s->lock);
 	if (m->bytes.cap >= s->runs[k].bytes.cap)
-		swap_memory(&s->runs[k], m);
+		run_buffer_swap(&s->runs[k], m);
 	lock_release(&s->lock);
-	memory_release(m);
+	run_buffer_release(m);
 }
 
 /* --- where a view stands --------------------------------------------------------- */
 
-static int make_related(struct ctx *c)
+static int ctx_make_related(struct ctx *c)
 {
 	buf_reset(&c->related);
 	int rc = c->kind->make.related(c, &c->related);
 	return rc < 0 ? rc : buf_cstr(&c->related) ? 0 : -ENOMEM;
 }
 
-uint64_t related_serial(struct ctx *c)
+uint64_t ctx_related_serial(struct ctx *c)
 {
 	static const struct hash_key key = {.factor = UINT64_C(0x9e3779b97f4a7c15)};
 	/* What cannot be made is another one each time. */
-	return make_related(c) < 0 ? budget_clock() : hash_bytes(&key, 0, c->related.p, c->related.n);
+	return ctx_make_related(c) < 0 ? budget_clock() : hash_bytes(&key, 0, c->related.p, c->related.n);
 }
 
-static int place_of(struct ctx *c, struct render_target *ret)
+static int ctx_render_target(struct ctx *c, struct render_target *ret)
 {
 	*ret = (struct render_target){.session = c->session,
-	                              .at = ctx_position(c),
+	                              .at = ctx_conversation_end(c),
 	                              .prefix = c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "",
 	                              .now = clock_ms(CLOCK_REALTIME)};
-	int rc = c->kind->make.related ? make_related(c) : 0;
+	int rc = c->kind->make.related ? ctx_make_related(c) : 0;
 	if (rc < 0)
 		return rc;
 	ret->related = c->kind->make.related ? c->related.p : NULL;
@@ -127,21 +127,21 @@ static int place_of(struct ctx *c, struct render_target *ret)
 	return rc < 0 ? rc : ret->prefix ? 0 : -ENOMEM;
 }
 
-static const void *item_at(const struct view *v, size_t i)
+static const void *view_item_at(const struct view *v, size_t i)
 {
 	return (const char *)v->items + i * v->item;
 }
 
 static uint32_t segment_entry(const struct view *v, size_t i)
 {
-	return *(const uint32_t *)item_at(v, i);
+	return *(const uint32_t *)view_item_at(v, i);
 }
 
 /* --- making -------------------------------------------------------------------- */
 
 /* Makes the segments of a run: where each ends, counted from the beginning of the run, the usage of each, and the bytes
  * as long as they are within the limit. */
-static int make_run(void *arg, size_t k)
+static int run_render(void *arg, size_t k)
 {
 	struct run *r = (struct run *)arg + k;
 	struct buf *bytes = &r->memory.bytes;
@@ -154,7 +154,7 @@ static int make_run(void *arg, size_t k)
 		lines += session_entry(r->place->session, segment_entry(r->view, i))->length;
 	buf_reserve(bytes, lines < r->limit ? (size_t)lines : r->limit);
 	for (size_t i = r->from; i < r->to && rc == 0; i++) {
-		rc = r->producer->segment(r->place, item_at(r->view, i), i == 0, &r->memory.reader,
+		rc = r->producer->segment(r->place, view_item_at(r->view, i), i == 0, &r->memory.reader,
 		                          &r->usages[i - r->from], bytes);
 		r->size = before + bytes->n;
 		r->view->ends[i] = r->size;
@@ -169,10 +169,10 @@ static int make_run(void *arg, size_t k)
 
 /* Puts front and back around the runs. If not all bytes are at hand, keeps only these two, because making them again
  * would read the whole path, and where each segment ends. */
-static int put_together(struct run *runs, size_t n, struct view *v)
+static int segments_join(struct run *runs, size_t n, struct view *v)
 {
 	const struct producer *producer = runs->producer;
-	struct made *m = v->more;
+	struct made_segments *m = v->more;
 	uint64_t before = runs->from ? v->ends[runs->from - 1] : 0;
 	bool kept = runs->from == 0;
 	buf_release(&v->bytes);
@@ -195,12 +195,12 @@ static int put_together(struct run *runs, size_t n, struct view *v)
 
 /* Makes the segments from number `from` on, and front and back. Adds usage in the order of the list, so that the
  * sum is the same whatever the number of threads, and of steps in which the session grew. */
-static int make_from(struct ctx *c, const struct render_target *p, size_t from, struct view *v)
+static int segments_render_from(struct ctx *c, const struct render_target *p, size_t from, struct view *v)
 {
-	struct run runs[RUNS_MOST] = {0};
-	struct made *m = v->more;
-	size_t more = v->n - from, n = more / RUN_LEAST;
-	n = n < 1 ? 1 : n < RUNS_MOST ? n : RUNS_MOST;
+	struct run runs[RUNS_MAX] = {0};
+	struct made_segments *m = v->more;
+	size_t more = v->n - from, n = more / RUN_ITEMS_MIN;
+	n = n < 1 ? 1 : n < RUNS_MAX ? n : RUNS_MAX;
 	struct usage *usages CLEANUP_FREE = calloc(more + 1, sizeof *usages);
 	if (!usages)
 		return -ENOMEM;
@@ -213,28 +213,28 @@ static int make_from(struct ctx *c, const struct render_target *p, size_t from, 
 		    .to = from + more * (k + 1) / n,
 		    .limit = from ? 0 : cache_budget(c->tree->cache)->limit / BYTES_SHARE / n,
 		    .usages = usages + more * k / n,
-		    .memory = RUN_MEMORY_INIT,
+		    .memory = RUN_BUFFER_INIT,
 		};
 	/* Memory that was used before causes no page faults: a cold find takes a tenth less. */
 	lock_acquire(&c->tree->run_scratch.lock);
 	for (size_t k = 0; k < n; k++)
-		swap_memory(&c->tree->run_scratch.runs[k], &runs[k].memory);
+		run_buffer_swap(&c->tree->run_scratch.runs[k], &runs[k].memory);
 	lock_release(&c->tree->run_scratch.lock);
-	int rc = parallel_for(n, make_run, runs);
+	int rc = parallel_for(n, run_render, runs);
 	for (size_t i = 0; i < more; i++)
 		usage_add(&m->totals.usage, usages[i]);
 	m->entries = session_count(p->session);
 	m->relinks = session_relink_count(p->session);
 	if (rc == 0)
-		rc = put_together(runs, n, v);
+		rc = segments_join(runs, n, v);
 	for (size_t k = 0; k < n; k++)
-		run_scratch_put(&c->tree->run_scratch, k, &runs[k].memory);
+		run_buffers_put(&c->tree->run_scratch, k, &runs[k].memory);
 	return rc;
 }
 
-static int make_all(struct ctx *c, const struct render_target *p, struct view *ret)
+static int segments_render_all(struct ctx *c, const struct render_target *p, struct view *ret)
 {
-	struct made *m = ret->more = calloc(1, sizeof *m);
+	struct made_segments *m = ret->more = calloc(1, sizeof *m);
 	if (!m)
 		return -ENOMEM;
 	m->totals = (struct render_totals)TOTALS_INIT;
@@ -244,13 +244,13 @@ static int make_all(struct ctx *c, const struct render_target *p, struct view *r
 		return rc;
 	ret->cap = ret->n;
 	ret->ends = malloc((ret->n + 1) * sizeof *ret->ends);
-	return ret->ends ? make_from(c, p, 0, ret) : -ENOMEM;
+	return ret->ends ? segments_render_from(c, p, 0, ret) : -ENOMEM;
 }
 
 /* --- growth -------------------------------------------------------------------- */
 
 /* Whether making the segments again would give the same bytes. */
-static bool is_same_so_far(const struct producer *producer, const struct session *s, const struct made *m)
+static bool segments_are_valid(const struct producer *producer, const struct session *s, const struct made_segments *m)
 {
 	uint32_t n = session_count(s);
 	if (m->entries > n || m->relinks != session_relink_count(s))
@@ -262,45 +262,45 @@ static bool is_same_so_far(const struct producer *producer, const struct session
 }
 
 /* Adds the new items of the list. Drops the bytes of the old ones: a reader that follows the file has read them. */
-static bool extend(struct ctx *c, const struct render_target *p, struct view *v)
+static bool segments_extend(struct ctx *c, const struct render_target *p, struct view *v)
 {
 	const struct producer *producer = c->kind->make.producer;
-	struct made *m = v->more;
+	struct made_segments *m = v->more;
 	void *items CLEANUP_FREE = NULL;
 	size_t n = 0, from = v->n, cap = v->cap;
-	if (!producer->newer || from == 0 || !is_same_so_far(producer, p->session, m) ||
+	if (!producer->newer || from == 0 || !segments_are_valid(producer, p->session, m) ||
 	    producer->newer(p, m->entries, segment_entry(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
 	    (v->n + n > v->cap && (!vec_grow(&v->ends, &cap, v->n + n, sizeof *v->ends) ||
 	                           !vec_grow(&v->items, &v->cap, v->n + n, v->item))))
 		return false;
 	memcpy((char *)v->items + from * v->item, items, n * v->item);
 	v->n += n;
-	return make_from(c, p, from, v) == 0;
+	return segments_render_from(c, p, from, v) == 0;
 }
 
-int segments_make(struct ctx *c, struct view *ret)
+int segments_render(struct ctx *c, struct view *ret)
 {
 	struct render_target p;
 	struct view before;
-	int rc = place_of(c, &p);
+	int rc = ctx_render_target(c, &p);
 	if (rc < 0)
 		return rc;
-	if (cache_take(c->tree->cache, ctx_id(c), &before)) {
-		if (extend(c, &p, &before)) {
+	if (cache_detach(c->tree->cache, ctx_id(c), &before)) {
+		if (segments_extend(c, &p, &before)) {
 			*ret = before;
 			return 0;
 		}
 		view_release(&before);
 	}
-	return make_all(c, &p, ret);
+	return segments_render_all(c, &p, ret);
 }
 
 /* --- reading ------------------------------------------------------------------- */
 
 /* Where segment i begins; i == n is the back. */
-static uint64_t begin_of(const struct view *v, size_t i)
+static uint64_t segment_begin(const struct view *v, size_t i)
 {
-	const struct made *m = v->more;
+	const struct made_segments *m = v->more;
 	return m->front + (i ? v->ends[i - 1] : 0);
 }
 
@@ -310,7 +310,7 @@ static size_t segment_at(const struct view *v, uint64_t off)
 	size_t lo = 0, hi = v->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (begin_of(v, mid + 1) > off)
+		if (segment_begin(v, mid + 1) > off)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -319,7 +319,7 @@ static size_t segment_at(const struct view *v, uint64_t off)
 }
 
 /* A segment that is made again. */
-struct again {
+struct segment_remake {
 	struct render_target place;
 	const struct view *view;
 	size_t i;
@@ -327,66 +327,66 @@ struct again {
 	struct view made;
 };
 
-static void again_release(struct again *a)
+static void segment_remake_release(struct segment_remake *a)
 {
 	reader_release(&a->reader);
 	view_release(&a->made);
 }
 
-static int make_again(struct ctx *c, void *arg, struct view *ret)
+static int segment_render_again(struct ctx *c, void *arg, struct view *ret)
 {
-	struct again *a = arg;
+	struct segment_remake *a = arg;
 	ret->bytes.n = 0;
-	return c->kind->make.producer->segment(&a->place, item_at(a->view, a->i), a->i == 0, &a->reader, NULL,
+	return c->kind->make.producer->segment(&a->place, view_item_at(a->view, a->i), a->i == 0, &a->reader, NULL,
 	                                       &ret->bytes);
 }
 
 /* Appends up to n bytes of a segment from `skip` on. A long segment is made once and kept. */
-static int read_segment(struct ctx *c, struct again *a, uint64_t skip, size_t n, struct buf *out)
+static int read_segment(struct ctx *c, struct segment_remake *a, uint64_t skip, size_t n, struct buf *out)
 {
-	uint64_t size = begin_of(a->view, a->i + 1) - begin_of(a->view, a->i);
+	uint64_t size = segment_begin(a->view, a->i + 1) - segment_begin(a->view, a->i);
 	const struct view *kept = NULL;
 	int rc = 0;
 	/* There are more segments than numbers for the parts of a node. */
 	node_t id = (node_t)KIND_SEGMENT_VIEW << (64 - NODE_KIND_BITS) |
 	            hash_word(hash_word(ctx_id(c)) + a->i) >> NODE_KIND_BITS;
 	if (size > SEGMENT_LONG)
-		kept = view_get(c, id, session_serial(c->session), make_again, a, &rc);
+		kept = ctx_get_view(c, id, session_serial(c->session), segment_render_again, a, &rc);
 	else
-		rc = make_again(c, a, &a->made);
+		rc = segment_render_again(c, a, &a->made);
 	struct span made = buf_span(kept ? &kept->bytes : &a->made.bytes);
 	if (rc == 0 && made.n != size)
 		rc = -EIO;
 	if (rc == 0)
-		add_slice(out, made, skip, n);
+		append_slice(out, made, skip, n);
 	cache_release(c->tree->cache, kept);
 	return rc;
 }
 
 int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out)
 {
-	const struct made *m = v->more;
-	struct again a CLEANUP(again_release) = {.view = v, .reader = READER_INIT};
+	const struct made_segments *m = v->more;
+	struct segment_remake a CLEANUP(segment_remake_release) = {.view = v, .reader = READER_INIT};
 	size_t want = out->n + n;
-	int rc = place_of(c, &a.place);
+	int rc = ctx_render_target(c, &a.place);
 	if (rc < 0)
 		return rc;
-	add_slice(out, (struct span){v->bytes.p, m->front}, off, n);
+	append_slice(out, (struct span){v->bytes.p, m->front}, off, n);
 	for (a.i = segment_at(v, off); a.i < v->n && out->n < want; a.i++) {
-		uint64_t begin = begin_of(v, a.i);
+		uint64_t begin = segment_begin(v, a.i);
 		rc = read_segment(c, &a, off > begin ? off - begin : 0, want - out->n, out);
 		if (rc < 0)
 			return rc;
 	}
-	uint64_t back = begin_of(v, v->n);
-	add_slice(out, (struct span){v->bytes.p + m->front, v->bytes.n - m->front}, off > back ? off - back : 0,
-	          want - out->n);
+	uint64_t back = segment_begin(v, v->n);
+	append_slice(out, (struct span){v->bytes.p + m->front, v->bytes.n - m->front}, off > back ? off - back : 0,
+	             want - out->n);
 	return 0;
 }
 
 /* --- for one reader ------------------------------------------------------------ */
 
-static bool only_grows(const struct kind *k)
+static bool kind_is_append_only(const struct kind *k)
 {
 	return k && k->make.producer && k->make.producer->newer &&
 	       (!k->make.producer->back || k->make.producer->back_passes);
@@ -397,13 +397,13 @@ int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uin
 	struct ctx c CLEANUP_CTX = {0};
 	int deferred = deferred_push(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc == 0) {
-		*count = only_grows(c.kind) ? session_count(c.session) : TREE_PIN_WHOLE;
+		*count = kind_is_append_only(c.kind) ? session_count(c.session) : TREE_SNAPSHOT_WHOLE;
 		rc = ctx_read(&c, 0, most, out);
 	}
 	return deferred_pop(deferred, rc);
 }
 
-static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+static int snapshot_append_new(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct reader reader CLEANUP_READER = READER_INIT;
@@ -411,14 +411,14 @@ static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct bu
 	void *items CLEANUP_FREE = NULL;
 	struct node id = tree_node(node);
 	size_t n = 0, before = out->n;
-	if (!only_grows(kind_of(id)) || *count == TREE_PIN_WHOLE)
+	if (!kind_is_append_only(kind_of(id)) || *count == TREE_SNAPSHOT_WHOLE)
 		return 0;
 	int rc = ctx_open(&c, t, id, SCOPE_INDEX);
 	if (rc < 0 || session_count(c.session) <= *count)
 		return rc;
 	const struct producer *producer = c.kind->make.producer;
 	struct render_target p;
-	rc = place_of(&c, &p);
+	rc = ctx_render_target(&c, &p);
 	if (rc < 0)
 		return rc;
 	rc = producer->newer(&p, *count, NO_ENTRY, &totals, &items, &n);
@@ -432,8 +432,8 @@ static int snapshot_more(struct tree *t, node_t node, uint32_t *count, struct bu
 	return 0;
 }
 
-int tree_snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+int tree_snapshot_append_new(struct tree *t, node_t node, uint32_t *count, struct buf *out)
 {
 	int deferred = deferred_push();
-	return deferred_pop(deferred, snapshot_more(t, node, count, out));
+	return deferred_pop(deferred, snapshot_append_new(t, node, count, out));
 }

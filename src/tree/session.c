@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-static bool parent_session_has(struct ctx *c)
+static bool parent_session_exists(struct ctx *c)
 {
 	return catalog_parent(c->tree->catalog, c->node.slot) != NO_SLOT;
 }
@@ -18,19 +18,19 @@ static int parent_session_show(struct ctx *c, struct buf *out)
 	uint32_t slot = catalog_parent(c->tree->catalog, c->node.slot);
 	int rc = slot == NO_SLOT ? -ESTALE : catalog_slot(c->tree->catalog, slot, &s);
 	if (rc == 0)
-		rc = link_session(c, "projects/", &s, out);
+		rc = append_session_path(c, "projects/", &s, out);
 	buf_addc(out, '\n');
 	return rc;
 }
 
-static bool forks_has(struct ctx *c)
+static bool forks_exist(struct ctx *c)
 {
 	struct slot_info s;
 	uint64_t cookie = 0;
 	return catalog_fork_next(c->tree->catalog, c->node.slot, false, &cookie, &s);
 }
 
-static bool subagents_has(struct ctx *c)
+static bool subagents_exist(struct ctx *c)
 {
 	struct slot_info s;
 	uint64_t cookie = 0;
@@ -42,7 +42,7 @@ static int compare_spans(const void *a, const void *b)
 	return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-int add_sorted(struct span text, size_t n, struct buf *out)
+int append_sorted_lines(struct span text, size_t n, struct buf *out)
 {
 	struct span *lines CLEANUP_FREE = calloc(n + 1, sizeof *lines);
 	if (!lines)
@@ -69,7 +69,7 @@ static int add_forks(struct ctx *c, bool below, struct buf *out)
 	int rc = 0;
 	while (rc == 0 && catalog_fork_next(c->tree->catalog, c->node.slot, below, &cookie, &s)) {
 		/* -ESTALE: its project went just now. */
-		rc = link_session(c, "projects/", &s, &paths);
+		rc = append_session_path(c, "projects/", &s, &paths);
 		if (rc == 0) {
 			buf_addc(&paths, '\n');
 			n++;
@@ -78,7 +78,7 @@ static int add_forks(struct ctx *c, bool below, struct buf *out)
 	}
 	if (rc == 0)
 		rc = buf_err(&paths);
-	return rc < 0 ? rc : add_sorted(buf_span(&paths), n, out);
+	return rc < 0 ? rc : append_sorted_lines(buf_span(&paths), n, out);
 }
 
 static int forks_show(struct ctx *c, struct buf *out)
@@ -91,24 +91,24 @@ static int subagents_show(struct ctx *c, struct buf *out)
 	return add_forks(c, true, out);
 }
 
-static bool any_entry(struct ctx *c)
+static bool session_has_entries(struct ctx *c)
 {
 	return session_leaf(c->session) != NO_ENTRY;
 }
 
 static int leaf_show(struct ctx *c, struct buf *out)
 {
-	link_entry(c, "entries/", session_leaf(c->session), out);
+	append_entry_path(c, "entries/", session_leaf(c->session), out);
 	return 0;
 }
 
-static int last_show(struct ctx *c, struct buf *out)
+static int last_link_show(struct ctx *c, struct buf *out)
 {
-	link_entry(c, "entries/", session_current_position(c->session), out);
+	append_entry_path(c, "entries/", session_current_position(c->session), out);
 	return 0;
 }
 
-bool position_has(struct ctx *c)
+bool position_exists(struct ctx *c)
 {
 	return session_current_position(c->session) != NO_ENTRY;
 }
@@ -120,7 +120,7 @@ static int jsonl_size(struct ctx *c, uint64_t *ret)
 }
 
 /* Appends up to n bytes of the session file. */
-int add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+int session_add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	while (n > 0) {
 		char *to = buf_reserve(out, n);
@@ -149,19 +149,19 @@ static int session_state_show(struct ctx *c, struct buf *out)
 }
 
 /* If that cannot be found out, the file is listed, and its reader gets the error. */
-static bool session_state_has(struct ctx *c)
+static bool session_state_exists(struct ctx *c)
 {
 	const char *state;
 	return context_state(c->session, session_leaf(c->session), &state) < 0 || state;
 }
 
-static bool name_has(struct ctx *c)
+static bool name_file_exists(struct ctx *c)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	return session_name(c->session, &name);
 }
 
-static bool cwd_has(struct ctx *c)
+static bool cwd_exists(struct ctx *c)
 {
 	struct buf cwd CLEANUP_BUF = BUF_INIT;
 	return render_cwd(c->session, &cwd) == 0 && cwd.n > 0;
@@ -186,17 +186,17 @@ static int resume_show(struct ctx *c, struct buf *out)
 	return buf_err(&path) ? buf_err(&path) : render_resume(c->session, buf_span(&path), out);
 }
 
-static int tree_show(struct ctx *c, struct buf *out)
+static int tree_txt_show(struct ctx *c, struct buf *out)
 {
 	return c->tree->coloured ? render_tree_coloured(c->session, out) : render_tree_txt(c->session, out);
 }
 
-static bool tree_has(struct ctx *c)
+static bool tree_txt_exists(struct ctx *c)
 {
 	return render_tree_exists(c->session);
 }
 
-static bool labels_tsv_has(struct ctx *c)
+static bool labels_tsv_exists(struct ctx *c)
 {
 	const unsigned shown = ENTRY_CONVERSATION | ENTRY_ADDRESSED;
 	uint32_t n = session_count(c->session);
@@ -207,42 +207,42 @@ static bool labels_tsv_has(struct ctx *c)
 	return has;
 }
 
-static bool problems_has(struct ctx *c)
+static bool problems_exist(struct ctx *c)
 {
 	return session_problem_count(c->session) > 0;
 }
 
 static int errors_show(struct ctx *c, struct buf *out)
 {
-	state_errors(c->tree, c->slot.place, out);
+	state_append_errors(c->tree, c->slot.place, out);
 	return 0;
 }
 
-static bool errors_has(struct ctx *c)
+static bool errors_exist(struct ctx *c)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
-	state_errors(c->tree, c->slot.place, &b);
+	state_append_errors(c->tree, c->slot.place, &b);
 	return b.n > 0;
 }
 
 /* If that cannot be found out, the file is listed, and its reader gets the error. */
-bool context_md_has(struct ctx *c)
+bool context_md_exists(struct ctx *c)
 {
 	bool any = true;
-	return context_any_sent(c->session, ctx_position(c), &any) < 0 || any;
+	return context_any_sent(c->session, ctx_conversation_end(c), &any) < 0 || any;
 }
 
-bool transcript_has(struct ctx *c)
+bool transcript_exists(struct ctx *c)
 {
-	return render_transcript_exists(c->session, ctx_position(c));
+	return render_transcript_exists(c->session, ctx_conversation_end(c));
 }
 
-bool chat_has(struct ctx *c)
+bool chat_exists(struct ctx *c)
 {
-	return render_chat_exists(c->session, ctx_position(c));
+	return render_chat_exists(c->session, ctx_conversation_end(c));
 }
 
-bool view_has(struct ctx *c)
+bool view_file_exists(struct ctx *c)
 {
 	uint64_t size;
 	if (cache_size(c->tree->cache, ctx_id(c), view_serial(c), &size))
@@ -254,73 +254,77 @@ bool view_has(struct ctx *c)
 	return any;
 }
 
-static bool all_has(struct ctx *c)
+static bool all_txt_exists(struct ctx *c)
 {
-	return render_all_exists(c->session) || view_has(c);
+	return render_all_exists(c->session) || view_file_exists(c);
 }
 
-static int stop_at_file(void *arg, const struct file_use *use)
+static int stop_at_first_file(void *arg, const struct file_use *use)
 {
 	(void)arg, (void)use;
 	return 1;
 }
 
 /* The first one is rarely far from the beginning. */
-static bool files_has(struct ctx *c)
+static bool files_tsv_exists(struct ctx *c)
 {
-	return session_each_file_use(c->session, stop_at_file, NULL) != 0;
+	return session_each_file_use(c->session, stop_at_first_file, NULL) != 0;
 }
 
 static const struct kind in_session[] = {
     {"session.jsonl", .doc = "the session file itself, byte for byte", .from = &from_session,
-     .make = RANGE(jsonl_size, add_bytes)},
+     .make = RANGE(jsonl_size, session_add_bytes)},
     {"header.json", .doc = "its header line", .from = &from_session, .make = TEXT(render_header_json)},
     {"info.json", .doc = "counts, times, tokens and cost", .from = &from_session, .make = SHOW(info_show),
      .flags = REWRITTEN},
     {"state", .doc = "working, done, failed or stopped: what its end says", .from = &from_session,
-     .make = SHOW(session_state_show), .has = session_state_has, .flags = REWRITTEN, .keeps = KEEPS_NOTHING},
+     .make = SHOW(session_state_show), .has = session_state_exists, .flags = REWRITTEN, .keeps = CACHE_NOTHING},
     {"title", .doc = "its name, or the first thing the user said", .from = &from_session, .make = TEXT(render_title),
-     .flags = SEARCHED | REWRITTEN},
+     .flags = IGNORE_EXEMPT | REWRITTEN},
     {"files.tsv", .doc = "which files it read, wrote and edited, as a table", .from = &from_session,
-     .make = TEXT(render_files), .has = files_has, .flags = REWRITTEN},
-    {"cwd", .doc = "the directory it was started in", .from = &from_session, .make = TEXT(render_cwd), .has = cwd_has},
-    {"path", .doc = "where the session file is", .from = &from_file, .make = SHOW(path_show), .flags = SMALL},
+     .make = TEXT(render_files), .has = files_tsv_exists, .flags = REWRITTEN},
+    {"cwd", .doc = "the directory it was started in", .from = &from_session, .make = TEXT(render_cwd),
+     .has = cwd_exists},
+    {"path", .doc = "where the session file is", .from = &from_file, .make = SHOW(path_show), .flags = UNCACHED_TEXT},
     {"resume", .doc = "a script that goes on with it in pi", .from = &from_session, .make = SHOW(resume_show),
-     .flags = RUN},
+     .flags = EXECUTABLE},
     {"tree.txt", .doc = "the tree of entries, with ids, labels and the leaf", .from = &from_session,
-     .make = SHOW(tree_show), .has = tree_has, .flags = WHOLE | REWRITTEN},
+     .make = SHOW(tree_txt_show), .has = tree_txt_exists, .flags = FROM_WHOLE_SESSION | REWRITTEN},
     {"all.txt", .doc = "everything said on every branch, each line with its entry: search this", .from = &from_session,
-     .make = PIECES(all_txt, NULL), .has = all_has, .flags = SEARCHED},
+     .make = SEGMENTED(all_txt, NULL), .has = all_txt_exists, .flags = IGNORE_EXEMPT},
     {"chat.md", .doc = "what user and assistant said, and a line for each tool call", .from = &from_session,
-     .make = PIECES(chat_md, NULL), .has = chat_has},
-    {"context.md", .doc = "what the model is sent at the leaf", .from = &from_session, .make = PIECES(context_md, NULL),
-     .has = context_md_has},
-    {"context.json", .doc = "the same, as pi has it", .from = &from_session, .make = PIECES(context_json, NULL)},
-    {"transcript.md", .doc = "the whole path to the leaf", .from = &from_session, .make = PIECES(transcript_md, NULL),
-     .has = transcript_has},
+     .make = SEGMENTED(chat_md, NULL), .has = chat_exists},
+    {"context.md", .doc = "what the model is sent at the leaf", .from = &from_session,
+     .make = SEGMENTED(context_md, NULL), .has = context_md_exists},
+    {"context.json", .doc = "the same, as pi has it", .from = &from_session, .make = SEGMENTED(context_json, NULL)},
+    {"transcript.md", .doc = "the whole path to the leaf", .from = &from_session,
+     .make = SEGMENTED(transcript_md, NULL), .has = transcript_exists},
     {"parent", .doc = "the session this was forked from or started by, as a path in the mount", .from = &from_file,
-     .make = SHOW(parent_session_show), .has = parent_session_has, .flags = GATHERS | UNTIMED | SMALL,
-     .keeps = KEEPS_NOTHING},
+     .make = SHOW(parent_session_show), .has = parent_session_exists,
+     .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
     {"problems.txt", .doc = "what could not be read in it", .from = &from_session, .make = TEXT(render_problems),
-     .has = problems_has, .flags = REWRITTEN, .keeps = KEEPS_NOTHING},
+     .has = problems_exist, .flags = REWRITTEN, .keeps = CACHE_NOTHING},
     {"errors", .doc = "why recent writes were refused", .from = &from_file, .make = SHOW(errors_show),
-     .has = errors_has, .flags = REWRITTEN | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
+     .has = errors_exist, .flags = REWRITTEN | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
     {"forks", .doc = "the sessions forked from this one, as paths in the mount", .from = &from_file,
-     .make = SHOW(forks_show), .has = forks_has, .flags = GATHERS | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
+     .make = SHOW(forks_show), .has = forks_exist, .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT,
+     .keeps = CACHE_NOTHING},
     {"subagents", .doc = "the sessions this one started, as paths in the mount", .from = &from_file,
-     .make = SHOW(subagents_show), .has = subagents_has, .flags = GATHERS | UNTIMED | SMALL, .keeps = KEEPS_NOTHING},
+     .make = SHOW(subagents_show), .has = subagents_exist,
+     .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
     {"entries", .doc = "an entry: text.md, thinking.md, tool-calls/N-NAME/arguments.txt, images/, entry.json, ...",
-     .from = &from_session, .make = DIR(entries), .flags = LASTS},
+     .from = &from_session, .make = DIR(entries), .flags = PERMANENT},
     {"branches", .doc = "the same views at every branch tip, and its path as links", .from = &from_session,
-     .make = DIR(branches), .flags = LASTS},
+     .make = DIR(branches), .flags = PERMANENT},
     {"labels", .doc = "the labelled entries (links)", .from = &from_session, .make = DIR(labels),
-     .flags = TAKES_NAMES | LASTS},
-    {"name", .doc = "the name it was given", .from = &from_session, .make = TEXT(render_name), .has = name_has,
-     .flags = SEARCHED, .write = &writable_name, .keeps = KEEPS_NOTHING},
-    {"leaf", .doc = "the newest entry (a link)", .from = &from_session, .make = LINK(leaf_show), .has = any_entry,
-     .write = &writable_leaf},
-    {"last", .doc = "what was said last (a link)", .from = &from_session, .make = LINK(last_show), .has = position_has},
+     .flags = ALLOWS_CREATE | PERMANENT},
+    {"name", .doc = "the name it was given", .from = &from_session, .make = TEXT(render_name), .has = name_file_exists,
+     .flags = IGNORE_EXEMPT, .write = &writable_name, .keeps = CACHE_NOTHING},
+    {"leaf", .doc = "the newest entry (a link)", .from = &from_session, .make = LINK(leaf_show),
+     .has = session_has_entries, .write = &writable_leaf},
+    {"last", .doc = "what was said last (a link)", .from = &from_session, .make = LINK(last_link_show),
+     .has = position_exists},
     {"labels.tsv", .doc = "all labels as a table", .from = &from_session, .make = TEXT(render_labels_tsv),
-     .has = labels_tsv_has, .write = &writable_labels_tsv},
+     .has = labels_tsv_exists, .write = &writable_labels_tsv},
 };
-const struct rows rows_session = ROWS(in_session);
+const struct kind_rows rows_session = ROWS(in_session);

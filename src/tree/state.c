@@ -11,12 +11,12 @@
 #include <errno.h>
 
 #define HIDDEN_MS 10000
-#define WARNED_MS 10000
+#define REMOVAL_BLOCK_MS 10000
 
 /* The place of this name, or the one that is shown again first. */
-static struct hidden *hidden_place(struct tree *t, node_t node)
+static struct hidden_name *hidden_name_slot(struct tree *t, node_t node)
 {
-	struct hidden *first = &t->hidden[0];
+	struct hidden_name *first = &t->hidden[0];
 	for (size_t i = 0; i < TREE_HIDDEN; i++) {
 		if (t->hidden[i].node == node)
 			return &t->hidden[i];
@@ -29,18 +29,18 @@ static struct hidden *hidden_place(struct tree *t, node_t node)
 void state_hide(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	*hidden_place(t, node_pack(n)) = (struct hidden){node_pack(n), clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS};
+	*hidden_name_slot(t, node_pack(n)) = (struct hidden_name){node_pack(n), clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS};
 }
 
-void state_show(struct tree *t, struct node n)
+void state_unhide(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	struct hidden *h = hidden_place(t, node_pack(n));
+	struct hidden_name *h = hidden_name_slot(t, node_pack(n));
 	if (h->node == node_pack(n))
-		*h = (struct hidden){0};
+		*h = (struct hidden_name){0};
 }
 
-static bool is_fresh(const struct tree *t, node_t node)
+static bool created_is_unwritten(const struct tree *t, node_t node)
 {
 	const struct tree_handle *h = t->handles;
 	while (h && !(h->fresh && node_pack(h->node) == node))
@@ -48,20 +48,20 @@ static bool is_fresh(const struct tree *t, node_t node)
 	return h;
 }
 
-bool state_is_fresh(struct tree *t, struct node n)
+bool state_is_created(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	return is_fresh(t, node_pack(n));
+	return created_is_unwritten(t, node_pack(n));
 }
 
 bool state_is_hidden(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	const struct hidden *h = hidden_place(t, node_pack(n));
-	return h->node == node_pack(n) && h->until_ms > clock_ms(CLOCK_MONOTONIC) && !is_fresh(t, h->node);
+	const struct hidden_name *h = hidden_name_slot(t, node_pack(n));
+	return h->node == node_pack(n) && h->until_ms > clock_ms(CLOCK_MONOTONIC) && !created_is_unwritten(t, h->node);
 }
 
-void state_forget(struct tree *t, struct node n)
+void state_drop_created(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
 	for (struct tree_handle *h = t->handles; h; h = h->next) {
@@ -72,20 +72,20 @@ void state_forget(struct tree *t, struct node n)
 	}
 }
 
-static bool is_in(struct node n, struct node dir)
+static bool hidden_is_in_dir(struct node n, struct node dir)
 {
 	return kind_is_in(kind_of(n), dir) && n.slot == dir.slot && n.entry == dir.entry;
 }
 
-bool state_is_in(struct tree *t, struct node dir)
+bool state_dir_has_changes(struct tree *t, struct node dir)
 {
 	LOCKED(&t->state_lock);
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < TREE_HIDDEN; i++)
-		if (t->hidden[i].until_ms > now && is_in(node_unpack(t->hidden[i].node), dir))
+		if (t->hidden[i].until_ms > now && hidden_is_in_dir(node_unpack(t->hidden[i].node), dir))
 			return true;
 	for (const struct tree_handle *h = t->handles; h; h = h->next)
-		if (h->fresh && is_in(h->node, dir))
+		if (h->fresh && hidden_is_in_dir(h->node, dir))
 			return true;
 	return false;
 }
@@ -105,7 +105,7 @@ void state_note_synced(struct tree *t, const struct stat *synced)
 /* --- refusals ---------------------------------------------------------------------- */
 
 /* Returns the session of the refusal that is forgotten for it, NO_SLOT if none is. */
-static uint32_t add_refusal(struct tree *t, const struct slot_info *slot, const char *what, int rc, const char *why)
+static uint32_t refusal_store(struct tree *t, const struct slot_info *slot, const char *what, int rc, const char *why)
 {
 	LOCKED(&t->state_lock);
 	struct refusal *r = &t->refusals[t->refused++ % TREE_REFUSALS];
@@ -122,7 +122,7 @@ static uint32_t add_refusal(struct tree *t, const struct slot_info *slot, const 
 }
 
 /* `errors` comes or goes with no change of a file: it is noted in the catalog as one. */
-void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why)
+void state_add_refusal(struct tree *t, struct node n, const char *what, int rc, const char *why)
 {
 	struct slot_info slot;
 	const struct kind *k = kind_of(n);
@@ -131,7 +131,7 @@ void state_refuse(struct tree *t, struct node n, const char *what, int rc, const
 		return;
 	}
 	log_warning("%s: %s: %s", slot.file, what, why);
-	uint32_t forgotten = add_refusal(t, &slot, what, rc, why);
+	uint32_t forgotten = refusal_store(t, &slot, what, rc, why);
 	atomic_fetch_add(&t->commits, 1);
 	catalog_add_change(t->catalog, slot.slot);
 	if (forgotten != slot.slot)
@@ -145,7 +145,7 @@ uint64_t state_serial(struct tree *t)
 }
 
 /* Newest first. */
-void state_errors(struct tree *t, uint32_t place, struct buf *out)
+void state_append_errors(struct tree *t, uint32_t place, struct buf *out)
 {
 	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_REFUSALS; i++) {
@@ -157,44 +157,45 @@ void state_errors(struct tree *t, uint32_t place, struct buf *out)
 
 /* --- who may remove ---------------------------------------------------------------- */
 
-static bool is_warned(const struct warned *w)
+static bool removal_block_is_active(const struct removal_block *w)
 {
-	return w->at_ms != 0 && w->at_ms > clock_ms(CLOCK_MONOTONIC) - WARNED_MS;
+	return w->at_ms != 0 && w->at_ms > clock_ms(CLOCK_MONOTONIC) - REMOVAL_BLOCK_MS;
 }
 
 /* Renews the same process and name, or replaces the oldest. A process that keeps removing is warned again and again, so
  * it is not the one that is forgotten. */
-void state_warn(struct tree *t, pid_t thread, node_t spoilt)
+void state_block_removals(struct tree *t, pid_t thread, node_t spoilt)
 {
 	pid_t process = process_of_thread(thread);
 	LOCKED(&t->state_lock);
-	struct warned *to = &t->warned[0];
-	for (struct warned *w = t->warned; w < t->warned + TREE_WARNED; w++) {
-		if (is_warned(w) && w->process == process && w->spoilt == spoilt) {
+	struct removal_block *to = &t->warned[0];
+	for (struct removal_block *w = t->warned; w < t->warned + TREE_REMOVAL_BLOCKS; w++) {
+		if (removal_block_is_active(w) && w->process == process && w->spoilt == spoilt) {
 			w->at_ms = clock_ms(CLOCK_MONOTONIC);
 			return;
 		}
 		if (w->at_ms < to->at_ms)
 			to = w;
 	}
-	*to = (struct warned){.process = process, .spoilt = spoilt, .at_ms = clock_ms(CLOCK_MONOTONIC)};
+	*to = (struct removal_block){.process = process, .spoilt = spoilt, .at_ms = clock_ms(CLOCK_MONOTONIC)};
 }
 
-void state_mended(struct tree *t, struct node n)
+void state_clear_block(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	for (size_t i = 0; i < TREE_WARNED; i++)
+	for (size_t i = 0; i < TREE_REMOVAL_BLOCKS; i++)
 		if (t->warned[i].spoilt == node_pack(n))
-			t->warned[i] = (struct warned){0};
+			t->warned[i] = (struct removal_block){0};
 }
 
-const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
+const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
 {
 	pid_t process = process_of_thread(thread);
 	LOCKED(&t->state_lock);
-	for (size_t i = 0; i < TREE_WARNED; i++) {
-		struct warned *w = &t->warned[i];
-		if (!is_warned(w) || w->process != process || (w->spoilt != 0 && w->spoilt != node_pack(n)))
+	for (size_t i = 0; i < TREE_REMOVAL_BLOCKS; i++) {
+		struct removal_block *w = &t->warned[i];
+		if (!removal_block_is_active(w) || w->process != process ||
+		    (w->spoilt != 0 && w->spoilt != node_pack(n)))
 			continue;
 		if (w->spoilt)
 			return "a write of it was refused to this process";
@@ -207,49 +208,49 @@ const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t sl
 
 /* --- what was saved from tables ------------------------------------------------------ */
 
-static uint64_t hash_label(const struct tree *t, struct span label)
+static uint64_t saved_label_hash(const struct tree *t, struct span label)
 {
 	return hash_bytes(&t->secret, 0, label.p, label.n);
 }
 
 /* The place of this label of the table, if it is kept. */
-static struct saved *set_of(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
+static struct saved_label *saved_label_find(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
 {
 	uint64_t h = hash_word(hash_word((uint64_t)slot << 32 | entry) ^ line);
 	return &t->saved[h % TREE_SAVED_SETS * TREE_SAVED_WAYS];
 }
 
-static bool is_place(const struct saved *s, uint32_t slot, uint32_t line, uint32_t entry)
+static bool saved_label_is(const struct saved_label *s, uint32_t slot, uint32_t line, uint32_t entry)
 {
 	return s->turn != 0 && s->slot == slot && s->line == line && s->entry == entry;
 }
 
-void state_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
+void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
 {
 	LOCKED(&t->state_lock);
 	if (!t->saved)
 		t->saved = calloc((size_t)TREE_SAVED_SETS * TREE_SAVED_WAYS, sizeof *t->saved);
 	if (!t->saved)
 		return;
-	struct saved *set = set_of(t, slot, line, entry), *to = set;
+	struct saved_label *set = saved_label_find(t, slot, line, entry), *to = set;
 	for (size_t i = 0; i < TREE_SAVED_WAYS; i++) {
-		if (is_place(&set[i], slot, line, entry)) {
+		if (saved_label_is(&set[i], slot, line, entry)) {
 			to = &set[i];
 			break;
 		}
 		if (set[i].turn < to->turn)
 			to = &set[i];
 	}
-	*to = (struct saved){slot, line, entry, ++t->saves, hash_label(t, label)};
+	*to = (struct saved_label){slot, line, entry, ++t->saves, saved_label_hash(t, label)};
 }
 
-bool state_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
+bool state_label_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
 {
 	LOCKED(&t->state_lock);
-	const struct saved *set = t->saved ? set_of(t, slot, line, entry) : NULL;
+	const struct saved_label *set = t->saved ? saved_label_find(t, slot, line, entry) : NULL;
 	for (size_t i = 0; set && i < TREE_SAVED_WAYS; i++)
-		if (is_place(&set[i], slot, line, entry))
-			return set[i].label == hash_label(t, label);
+		if (saved_label_is(&set[i], slot, line, entry))
+			return set[i].label == saved_label_hash(t, label);
 	return false;
 }
 

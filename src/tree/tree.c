@@ -43,8 +43,8 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	}
 	lock_init(&t->state_lock, LOCK_STATE);
 	hash_key_draw(&t->secret);
-	lines_init(&t->lines);
-	run_scratch_init(&t->run_scratch);
+	line_cache_init(&t->lines);
+	run_buffers_init(&t->run_scratch);
 	*ret = t;
 	return 0;
 }
@@ -62,12 +62,12 @@ void tree_close(struct tree *t)
 	facts_close(t->facts);
 	scratch_close(t->scratch);
 	state_close(t);
-	lines_destroy(&t->lines);
-	run_scratch_release(&t->run_scratch);
+	line_cache_destroy(&t->lines);
+	run_buffers_release(&t->run_scratch);
 	free(t);
 }
 
-struct searches *tree_searches(struct tree *t)
+struct searches *tree_get_searches(struct tree *t)
 {
 	return t->searches;
 }
@@ -78,7 +78,7 @@ void ctx_close(struct ctx *c)
 {
 	if (!c->tree)
 		return;
-	lines_give(&c->tree->lines, c->loaded_slot, c->loaded, &c->line, &c->record, &c->marks);
+	line_cache_put(&c->tree->lines, c->loaded_slot, c->loaded, &c->line, &c->record, &c->marks);
 	if (c->session)
 		catalog_session_put(c->tree->catalog, c->session);
 	c->session = NULL;
@@ -92,11 +92,11 @@ int ctx_load(struct ctx *c, uint32_t i)
 {
 	if (c->loaded == i)
 		return 0;
-	struct lines *lines = &c->tree->lines;
-	lines_give(lines, c->loaded_slot, c->loaded, &c->line, &c->record, &c->marks);
+	struct line_cache *lines = &c->tree->lines;
+	line_cache_put(lines, c->loaded_slot, c->loaded, &c->line, &c->record, &c->marks);
 	c->loaded = NO_ENTRY;
 	c->loaded_slot = c->node.slot;
-	bool kept = lines_take(lines, c->loaded_slot, i, &c->line, &c->record, &c->marks);
+	bool kept = line_cache_get(lines, c->loaded_slot, i, &c->line, &c->record, &c->marks);
 	int rc = kept ? 0 : session_load(c->session, i, &c->line, &c->record);
 	if (rc == 0)
 		c->loaded = i;
@@ -153,7 +153,7 @@ int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope)
 	return rc < 0 ? rc : ctx_resolve(c, scope > c->kind->from->scope ? scope : c->kind->from->scope);
 }
 
-int ctx_turn(struct ctx *c, struct node n)
+int ctx_switch_node(struct ctx *c, struct node n)
 {
 	c->node = n;
 	c->kind = kind_of(n);
@@ -167,20 +167,20 @@ node_t ctx_id(const struct ctx *c)
 	return tree_id(c->node);
 }
 
-uint32_t ctx_position(const struct ctx *c)
+uint32_t ctx_conversation_end(const struct ctx *c)
 {
 	return c->kind->from->scope < SCOPE_ENTRY ? session_leaf(c->session)
 	                                          : session_branch_end(c->session, c->node.entry);
 }
 
-int ctx_facts(struct ctx *c)
+int ctx_load_facts(struct ctx *c)
 {
 	return c->facts ? 0 : facts_get(c->tree->facts, &c->facts);
 }
 
 /* --- attributes ------------------------------------------------------------ */
 
-static struct timespec time_of(int64_t ms, struct timespec fallback)
+static struct timespec ms_to_timespec(int64_t ms, struct timespec fallback)
 {
 	if (ms == NO_TIME)
 		return fallback;
@@ -192,31 +192,31 @@ static struct timespec time_of(int64_t ms, struct timespec fallback)
 	return (struct timespec){.tv_sec = (time_t)s, .tv_nsec = (long)rest * 1000000};
 }
 
-static struct timespec record_stamp(struct ctx *c, uint32_t i)
+static struct timespec record_mtime(struct ctx *c, uint32_t i)
 {
 	struct timespec fallback = c->slot.st.st_mtim;
-	return i == NO_ENTRY ? fallback : time_of(session_entry(c->session, i)->time, fallback);
+	return i == NO_ENTRY ? fallback : ms_to_timespec(session_entry(c->session, i)->time, fallback);
 }
 
 static struct timespec ctx_mtime(struct ctx *c)
 {
-	if (c->kind->flags & OF_NOW)
+	if (c->kind->flags & LIVE_STATUS)
 		return clock_now(CLOCK_REALTIME);
-	switch (kind_stamp(c->kind)) {
-	case STAMP_ALL:
+	switch (kind_mtime_source(c->kind)) {
+	case MTIME_ALL:
 		return catalog_mtime(c->tree->catalog);
-	case STAMP_PROJECT:
+	case MTIME_PROJECT:
 		return c->project.mtime;
-	case STAMP_GROUP:
+	case MTIME_GROUP:
 		return group_mtime(c);
-	case STAMP_ENTRY:
-		return record_stamp(c, c->node.entry);
-	case STAMP_LABEL:
-		return record_stamp(c, session_label_record(c->session, c->node.entry));
-	case STAMP_BRANCH:
-		return record_stamp(c, session_branch_record(c->session, c->node.entry));
-	case STAMP_SESSION:
-	case STAMP_AS_FROM:
+	case MTIME_ENTRY:
+		return record_mtime(c, c->node.entry);
+	case MTIME_LABEL:
+		return record_mtime(c, session_label_record(c->session, c->node.entry));
+	case MTIME_BRANCH:
+		return record_mtime(c, session_branch_record(c->session, c->node.entry));
+	case MTIME_SESSION:
+	case MTIME_AS_SOURCE:
 		break;
 	}
 	return c->slot.st.st_mtim;
@@ -225,7 +225,7 @@ static struct timespec ctx_mtime(struct ctx *c)
 /* Entries that pi cannot address take neither label nor branch. */
 bool ctx_is_writable(const struct ctx *c)
 {
-	bool writable = (c->kind->write && c->kind->make.type == S_IFREG) || (c->kind->flags & TAKES_NAMES);
+	bool writable = (c->kind->write && c->kind->make.type == S_IFREG) || (c->kind->flags & ALLOWS_CREATE);
 	if (c->tree->read_only || !writable)
 		return false;
 	return c->kind->from->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
@@ -238,34 +238,34 @@ bool ctx_is_writable(const struct ctx *c)
  * few seconds. */
 #define LEASE_AFTER 60
 
-static bool is_older(struct timespec t, time_t seconds)
+static bool time_is_older(struct timespec t, time_t seconds)
 {
 	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec > seconds;
 }
 
 /* Whether every change of what the kind shows is noted. */
-static bool is_watched(const struct ctx *c)
+static bool ctx_is_watched(const struct ctx *c)
 {
 	const struct kind *k = c->kind;
-	bool alone = k->from->scope >= SCOPE_SLOT && !(k->flags & GATHERS);
-	if (kind_stamp(k) == STAMP_PROJECT)
+	bool alone = k->from->scope >= SCOPE_SLOT && !(k->flags & LISTS_ALL_PROJECTS);
+	if (kind_mtime_source(k) == MTIME_PROJECT)
 		return c->project.watched;
 	if (alone && !c->slot.watched)
 		return false;
 	/* The directory of a session holds names that follow from other sessions. */
-	const struct rows *rows = k->from->scope == SCOPE_SLOT ? k->make.rows : NULL;
+	const struct kind_rows *rows = k->from->scope == SCOPE_SLOT ? k->make.rows : NULL;
 	for (size_t i = 0; rows && i < rows->n; i++)
-		alone = alone && !((rows->v[i].flags & GATHERS) && rows->v[i].has);
+		alone = alone && !((rows->v[i].flags & LISTS_ALL_PROJECTS) && rows->v[i].has);
 	return alone || catalog_is_watched(c->tree->catalog);
 }
 
-enum tree_class tree_unwatched(const struct tree *t)
+enum tree_class tree_unwatched_class(const struct tree *t)
 {
-	return t->read_only ? TREE_LIVE : TREE_ASKED;
+	return t->read_only ? TREE_LIVE : TREE_UNCACHED;
 }
 
 /* Sets a->why, too. */
-static enum tree_class class_of(const struct ctx *c, struct tree_attr *a)
+static enum tree_class ctx_cache_class(const struct ctx *c, struct tree_attr *a)
 {
 	const struct kind *k = c->kind;
 	enum tree_class class = kind_class(k);
@@ -277,39 +277,39 @@ static enum tree_class class_of(const struct ctx *c, struct tree_attr *a)
 	a->why = "I1: cannot change";
 	if (class == TREE_FIXED)
 		return class;
-	a->why = k->flags & OF_NOW ? "I2: of this moment" : "I2: follows from all sessions";
-	if (kind_is_of_all(k) || k->flags & OF_NOW)
-		return TREE_ASKED;
+	a->why = k->flags & LIVE_STATUS ? "I2: of this moment" : "I2: follows from all sessions";
+	if (kind_shows_all_sessions(k) || k->flags & LIVE_STATUS)
+		return TREE_UNCACHED;
 	if (class != TREE_WATCHED && !leased)
 		a->why = "I2: of a kind that is not followed";
 	else if (k->names.may_go && k->names.may_go(c))
 		a->why = "I2: the name can go by itself";
 	else if (!leased && writable)
 		a->why = "I2: can be written";
-	else if (leased ? !c->slot.watched : !is_watched(c))
+	else if (leased ? !c->slot.watched : !ctx_is_watched(c))
 		a->why = "I2: changes may go unnoticed";
-	else if (!is_older(changed, leased ? LEASE_AFTER : WATCHED_AFTER))
+	else if (!time_is_older(changed, leased ? LEASE_AFTER : WATCHED_AFTER))
 		a->why = "I6: changed recently";
 	else {
 		a->why = "I2: changes are followed";
 		return class;
 	}
-	return tree_unwatched(c->tree);
+	return tree_unwatched_class(c->tree);
 }
 
-bool tree_is_notified(struct tree *t, node_t node, time_t seconds)
+bool tree_is_quiet(struct tree *t, node_t node, time_t seconds)
 {
 	struct ctx c = {.tree = t, .node = tree_node(node)};
 	const struct kind *k = c.kind = kind_of(c.node);
-	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.may_go || kind_is_untimed(k) ||
-	    catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
+	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.may_go ||
+	    kind_mtime_is_unreliable(k) || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
 		return false;
 	struct tree_attr a = {.mtime = c.slot.st.st_mtim};
-	enum tree_class class = class_of(&c, &a);
-	return (class == TREE_WATCHED || class == TREE_LEASE) && is_older(a.mtime, seconds);
+	enum tree_class class = ctx_cache_class(&c, &a);
+	return (class == TREE_WATCHED || class == TREE_LEASE) && time_is_older(a.mtime, seconds);
 }
 
-bool ctx_has(struct ctx *c)
+bool ctx_name_exists(struct ctx *c)
 {
 	if (c->kind->has)
 		return c->kind->has(c);
@@ -318,11 +318,11 @@ bool ctx_has(struct ctx *c)
 
 int ctx_show(struct ctx *c, struct buf *out)
 {
-	const struct make *make = &c->kind->make;
+	const struct kind_ops *make = &c->kind->make;
 	if (make->text)
 		return make->text(c->session, out);
 	if (make->table) {
-		int rc = ctx_facts(c);
+		int rc = ctx_load_facts(c);
 		return rc < 0 ? rc : make->table(c->facts, out);
 	}
 	if (!make->record)
@@ -331,7 +331,7 @@ int ctx_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-int ctx_size(struct ctx *c, uint64_t *ret)
+int ctx_get_size(struct ctx *c, uint64_t *ret)
 {
 	if (c->kind->make.type == S_IFDIR || c->kind->make.record) {
 		*ret = c->kind->make.record ? c->kind->make.record(&c->record, NULL) : 0;
@@ -339,7 +339,7 @@ int ctx_size(struct ctx *c, uint64_t *ret)
 	}
 	if (c->kind->make.size)
 		return c->kind->make.size(c, ret);
-	if (c->kind->make.type == S_IFLNK || (c->kind->flags & SMALL)) {
+	if (c->kind->make.type == S_IFLNK || (c->kind->flags & UNCACHED_TEXT)) {
 		struct buf made CLEANUP_BUF = BUF_INIT;
 		int rc = ctx_show(c, &made);
 		*ret = made.n;
@@ -359,18 +359,19 @@ int ctx_size(struct ctx *c, uint64_t *ret)
 static struct tree_attr attr_of(struct ctx *c, uint64_t size, uint64_t version)
 {
 	struct tree_attr a = {.node = ctx_id(c), .size = size, .mtime = ctx_mtime(c), .version = version};
-	ctx_own(c, &a);
-	a.attr_class = class_of(c, &a);
-	a.name_class = (c->kind->flags & LASTS) || kind_is_table(c->kind) ? TREE_FIXED : a.attr_class;
+	ctx_set_owner_and_mode(c, &a);
+	a.attr_class = ctx_cache_class(c, &a);
+	a.name_class = (c->kind->flags & PERMANENT) || kind_is_table(c->kind) ? TREE_FIXED : a.attr_class;
 	return a;
 }
 
 int ctx_attr(struct ctx *c, struct tree_attr *ret)
 {
 	uint64_t size;
-	int rc = ctx_size(c, &size);
+	int rc = ctx_get_size(c, &size);
 	if (rc == 0)
-		*ret = attr_of(c, size, c->kind->make.type == S_IFREG && kind_is_of_all(c->kind) ? view_serial(c) : 0);
+		*ret = attr_of(c, size,
+		               c->kind->make.type == S_IFREG && kind_shows_all_sessions(c->kind) ? view_serial(c) : 0);
 	return rc;
 }
 
@@ -402,14 +403,14 @@ void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret)
 	};
 }
 
-int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret)
+int ctx_created_attr(struct ctx *c, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){
 	    .node = ctx_id(c),
 	    .mtime = c->slot.st.st_mtim,
 	    .why = "I2: being written",
 	};
-	ctx_own(c, ret);
+	ctx_set_owner_and_mode(c, ret);
 	return 0;
 }
 
@@ -426,8 +427,8 @@ static int getattr_once(struct tree *t, node_t node, struct tree_attr *ret)
 	int rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (!ctx_has(&c))
-		return state_is_fresh(t, c.node) ? ctx_fresh_attr(&c, ret) : -ESTALE;
+	if (!ctx_name_exists(&c))
+		return state_is_created(t, c.node) ? ctx_created_attr(&c, ret) : -ESTALE;
 	return ctx_attr(&c, ret);
 }
 
@@ -435,9 +436,9 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	int deferred = deferred_push();
 	int rc = getattr_once(t, node, ret);
-	while (tree_moved(t, &rc, &node)) {
+	while (tree_retarget_node(t, &rc, &node)) {
 		rc = getattr_once(t, node, ret);
-		ret->name_class = ret->attr_class = TREE_ASKED;
+		ret->name_class = ret->attr_class = TREE_UNCACHED;
 		ret->why = "I2: moved";
 	}
 	return deferred_pop(deferred, rc);
@@ -445,7 +446,7 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 
 /* --- what an id says ------------------------------------------------------ */
 
-struct node node_above(struct tree *t, struct node n)
+struct node node_parent(struct tree *t, struct node n)
 {
 	const struct kind *up = kind_of(n) ? kind_above(kind_of(n)) : NULL;
 	if (!up)
@@ -470,18 +471,18 @@ struct node node_above(struct tree *t, struct node n)
 
 node_t tree_parent(struct tree *t, node_t dir)
 {
-	return tree_id(node_above(t, tree_node(dir)));
+	return tree_id(node_parent(t, tree_node(dir)));
 }
 
 bool tree_is_listing_volatile(struct tree *t, node_t dir)
 {
-	return state_is_in(t, tree_node(dir));
+	return state_dir_has_changes(t, tree_node(dir));
 }
 
 uint64_t tree_listing_serial(struct tree *t, node_t dir)
 {
 	const struct kind *k = kind_of(tree_node(dir));
-	if (k && kind_is_of_all(k))
+	if (k && kind_shows_all_sessions(k))
 		return facts_serial(t->facts);
 	/* Both only rise. */
 	return catalog_epoch(t->catalog) + state_serial(t) + 1;
@@ -506,17 +507,18 @@ bool tree_is_fixed(node_t node)
 }
 
 /* The time is that of a record, and a record may say anything of its time. */
-bool tree_is_restamped(node_t node)
+bool tree_mtime_is_from_record(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
 	return k && k->make.type == S_IFREG && kind_class(k) != TREE_FIXED &&
-	       (kind_stamp(k) == STAMP_ENTRY || kind_stamp(k) == STAMP_LABEL || kind_stamp(k) == STAMP_BRANCH);
+	       (kind_mtime_source(k) == MTIME_ENTRY || kind_mtime_source(k) == MTIME_LABEL ||
+	        kind_mtime_source(k) == MTIME_BRANCH);
 }
 
-bool tree_is_untimed(node_t node)
+bool tree_mtime_is_unreliable(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && kind_is_untimed(k);
+	return k && kind_mtime_is_unreliable(k);
 }
 
 bool tree_is_table(node_t node)

@@ -39,44 +39,44 @@ enum scope {
 };
 
 /* Whose time a kind shows (sessionfs(5), "Attributes"). */
-enum stamp {
-	STAMP_AS_FROM,
-	STAMP_ALL,
-	STAMP_PROJECT,
-	STAMP_GROUP,
-	STAMP_SESSION,
-	STAMP_ENTRY,
-	STAMP_LABEL,
-	STAMP_BRANCH
+enum mtime_source {
+	MTIME_AS_SOURCE,
+	MTIME_ALL,
+	MTIME_PROJECT,
+	MTIME_GROUP,
+	MTIME_SESSION,
+	MTIME_ENTRY,
+	MTIME_LABEL,
+	MTIME_BRANCH
 };
 
 /* What a kind is made from, and what follows from that. */
-struct from {
+struct kind_source {
 	enum scope scope;
-	enum stamp stamp;
-	/* The most that the kernel may keep of it. In a read-only mount TREE_ASKED is TREE_LIVE. */
+	enum mtime_source stamp;
+	/* The most that the kernel may keep of it. In a read-only mount TREE_UNCACHED is TREE_LIVE. */
 	enum tree_class class;
 	/* What is said of all sessions: it can change with each of them while its time stays the same. The user that we
 	 * run as alone may use it. */
 	bool of_all;
 };
-extern const struct from from_mount, from_all, from_query, from_project, from_file, from_session, from_branch,
+extern const struct kind_source from_mount, from_all, from_query, from_project, from_file, from_session, from_branch,
     from_entry, from_record;
 
 /* What the kernel may keep of a kind where that is not as `from` says. */
-enum keeps {
-	KEEPS_AS_FROM,
-	KEEPS_NOTHING = 1 + TREE_ASKED,
-	KEEPS_LEASE = 1 + TREE_LEASE,
-	KEEPS_FIXED = 1 + TREE_FIXED,
+enum cache_override {
+	CACHE_AS_SOURCE,
+	CACHE_NOTHING = 1 + TREE_UNCACHED,
+	CACHE_LEASE = 1 + TREE_LEASE,
+	CACHE_FIXED = 1 + TREE_FIXED,
 };
 
 #define TREE_HIDDEN 64
 #define TREE_REFUSALS 64
-#define TREE_WARNED 256
+#define TREE_REMOVAL_BLOCKS 256
 
 /* A writable name that is gone for a moment (state.c). */
-struct hidden {
+struct hidden_name {
 	node_t node;      /* 0: unused */
 	int64_t until_ms; /* CLOCK_MONOTONIC */
 };
@@ -88,7 +88,7 @@ struct refusal {
 };
 
 /* A process that for a moment may not remove names (state.c). */
-struct warned {
+struct removal_block {
 	pid_t process;
 	node_t spoilt; /* a write of this name was refused, and only this name is kept; 0: a removal was refused, and
 	                  all names are kept */
@@ -97,7 +97,7 @@ struct warned {
 };
 
 /* A label that was saved by writing a labels.tsv (state.c). */
-struct saved {
+struct saved_label {
 	uint32_t slot, line, entry;
 	uint32_t turn;  /* 0: unused; a greater turn is newer */
 	uint64_t label; /* hash of the label */
@@ -106,68 +106,68 @@ struct saved {
 #define TREE_SAVED_WAYS 8
 
 /* Places where a search can begin in a long line, in their order. */
-struct marks {
+struct block_marks {
 	struct block_iter *v;
 	size_t n, cap;
 };
 
 /* lines.c: the lines used last, with their records. The last place is for a long line. */
-#define LINES_KEPT 9
+#define LINE_CACHE_SIZE 9
 /* A line that takes more memory than this is long: only one is kept. */
 #define LINE_SHORT (256 * 1024)
-struct lines {
+struct line_cache {
 	struct lock lock;
 	uint64_t clock;
-	struct kept_line {
+	struct cached_line {
 		struct line line;
 		struct record record;
-		struct marks marks;
+		struct block_marks marks;
 		uint32_t slot, entry;
 		uint64_t given; /* when it was given back; 0: never */
-	} kept[LINES_KEPT];
+	} kept[LINE_CACHE_SIZE];
 };
 
-void lines_init(struct lines *l);
-void lines_destroy(struct lines *l);
+void line_cache_init(struct line_cache *l);
+void line_cache_destroy(struct line_cache *l);
 /* True if *line, *record and *marks are now those of the entry. If not, *line is memory to be reused. */
-bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
-                struct marks *marks);
+bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
+                    struct block_marks *marks);
 /* Takes the line back, or with entry NO_ENTRY only its memory. *line and *marks are empty afterwards. */
-void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
-                struct marks *marks);
+void line_cache_put(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
+                    struct block_marks *marks);
 
 /* segments.c: memory that the runs of one view leave to the runs of the next */
-#define RUNS_MOST 4
-struct run_memory {
+#define RUNS_MAX 4
+struct run_buffer {
 	struct buf bytes;
 	struct reader reader;
 };
-struct run_scratch {
+struct run_buffers {
 	struct lock lock;
-	struct run_memory runs[RUNS_MOST];
+	struct run_buffer runs[RUNS_MAX];
 };
 
-void run_scratch_init(struct run_scratch *s);
-void run_scratch_release(struct run_scratch *s);
+void run_buffers_init(struct run_buffers *s);
+void run_buffers_release(struct run_buffers *s);
 
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct facts *facts;
-	struct lines lines;
-	struct run_scratch run_scratch;
+	struct line_cache lines;
+	struct run_buffers run_scratch;
 	struct scratch *scratch;
 	struct searches *searches;
 	const char *mountpoint;
 	bool read_only, is_private, coloured;
-	_Atomic uint64_t commits; /* see tree_commits */
+	_Atomic uint64_t commits; /* see tree_commit_count */
 	struct lock state_lock;   /* guards the nine fields that follow, up to `handles` */
-	struct hidden hidden[TREE_HIDDEN];
+	struct hidden_name hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
-	struct warned warned[TREE_WARNED];
+	struct removal_block warned[TREE_REMOVAL_BLOCKS];
 	struct hash_key secret;
-	struct saved *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
+	struct saved_label *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
 	uint32_t saves;
 	struct stat synced;          /* see state_synced */
 	struct tree_handle *handles; /* list of the writable files that are open for writing */
@@ -188,10 +188,10 @@ struct ctx {
 	struct session *session;
 	struct line line;
 	struct record record;
-	struct marks marks;            /* of that line */
+	struct block_marks marks;      /* of that line */
 	uint32_t loaded;               /* the entry whose line `record` views, or NO_ENTRY */
 	uint32_t loaded_slot;          /* its session */
-	const struct fact_list *facts; /* of all sessions; NULL: not asked for yet (ctx_facts) */
+	const struct fact_list *facts; /* of all sessions; NULL: not asked for yet (ctx_load_facts) */
 	struct buf to_session;         /* made by the kind's to_session */
 	struct buf related;            /* made by the kind's related */
 };
@@ -209,9 +209,9 @@ struct lister {
 #define COOKIE_DYNAMIC 256
 
 /* How contents, a target or names are made. What is not set does not apply: see the macros below. */
-struct make {
+struct kind_ops {
 	mode_t type; /* S_IFDIR, S_IFREG, S_IFLNK */
-	const struct rows *rows;
+	const struct kind_rows *rows;
 	enum group_key key; /* of groups of links: all of them, or one */
 	int (*text)(const struct session *s, struct buf *out);
 	size_t (*record)(const struct record *r, struct buf *out);
@@ -222,38 +222,39 @@ struct make {
 	const struct producer *producer;
 	int (*to_session)(struct ctx *c, struct buf *out);
 	int (*related)(struct ctx *c, struct buf *out); /* as `related` of struct place */
-	struct tree_held *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
+	struct tree_pinned *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
 	uint64_t (*serial)(struct ctx *c);
 };
 
-#define MADE(of_type, ...)                                                                                             \
+#define KIND_OPS(of_type, ...)                                                                                         \
 	{                                                                                                              \
 		.type = (of_type), __VA_ARGS__                                                                         \
 	}
-#define DIR(names) MADE(S_IFDIR, .rows = &rows_##names)
-#define GROUP(names, by) MADE(S_IFDIR, .rows = &rows_##names, .key = GROUP_##by)
+#define DIR(names) KIND_OPS(S_IFDIR, .rows = &rows_##names)
+#define GROUP(names, by) KIND_OPS(S_IFDIR, .rows = &rows_##names, .key = GROUP_##by)
 /* The target. */
-#define LINK(make) MADE(S_IFLNK, .show = (make))
+#define LINK(make) KIND_OPS(S_IFLNK, .show = (make))
 /* Files: what is made of a session; */
-#define TEXT(make) MADE(S_IFREG, .text = (make))
+#define TEXT(make) KIND_OPS(S_IFREG, .text = (make))
 /* of an entry's line, as the functions of part.h: there is no file if the size is 0; */
-#define RECORD(make) MADE(S_IFREG, .record = (make))
+#define RECORD(make) KIND_OPS(S_IFREG, .record = (make))
 /* of all sessions; */
-#define TABLE(make) MADE(S_IFREG, .table = (make))
+#define TABLE(make) KIND_OPS(S_IFREG, .table = (make))
 /* of anything; */
-#define SHOW(make) MADE(S_IFREG, .show = (make))
+#define SHOW(make) KIND_OPS(S_IFREG, .show = (make))
 /* and the exact size is cheaper to get than the contents. */
-#define SIZED(make, measure) MADE(S_IFREG, .show = (make), .size = (measure))
+#define SIZED(make, measure) KIND_OPS(S_IFREG, .show = (make), .size = (measure))
 /* Any range can be read without making the rest. */
-#define RANGE(measure, read) MADE(S_IFREG, .size = (measure), .part = (read))
+#define RANGE(measure, read) KIND_OPS(S_IFREG, .size = (measure), .part = (read))
 /* In pieces. If it stands outside of its session, `to` appends the way from there to the session's directory, with a
  * slash behind it. */
-#define PIECES(view, to) MADE(S_IFREG, .producer = &producer_##view, .to_session = (to))
+#define SEGMENTED(view, to) KIND_OPS(S_IFREG, .producer = &producer_##view, .to_session = (to))
 /* The same, and it shows sessions that are related to this one. */
-#define PAGES(view, to, others) MADE(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
+#define SEGMENTED_PAGE(view, to, others)                                                                               \
+	KIND_OPS(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
 /* Kept elsewhere, under a number, and can be held there: `keep` returns what holds it, or NULL and the error. */
-#define HELD(keep, measure, read, number)                                                                              \
-	MADE(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))
+#define PINNED(keep, measure, read, number)                                                                            \
+	KIND_OPS(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))
 
 /* Dynamic names: they come from the data. */
 struct dynamic_names {
@@ -267,45 +268,45 @@ struct dynamic_names {
 
 enum flag {
 	/* Directories in which names can be created. */
-	TAKES_NAMES = 1 << 0,
+	ALLOWS_CREATE = 1 << 0,
 	/* Directories that writable links can point to. In them no link is created: `ln -s` onto a link to such a
 	 * directory ends up inside it. */
-	TARGET = 1 << 1,
+	LINK_TARGET_DIR = 1 << 1,
 	/* Directories that the kernel must drop when a name appears in them. */
-	TELLS_NEW = 1 << 2,
+	NOTIFY_CREATE = 1 << 2,
 	/* Names sessions of all projects. A user may read it who may list all the projects. */
-	GATHERS = 1 << 3,
+	LISTS_ALL_PROJECTS = 1 << 3,
 	/* Its name exists as long as its session. */
-	LASTS = 1 << 4,
+	PERMANENT = 1 << 4,
 	/* As of_all in `from`: what leads to a session, but was found among all. */
-	OF_ALL = 1 << 5,
+	FROM_ALL_SESSIONS = 1 << 5,
 	/* The user that we run as alone may use it, as what is said of all sessions. */
-	OWN = 1 << 6,
+	OWNER_ONLY = 1 << 6,
 	/* What .ignore leaves to searches: of the names of the root and of a session those alone. */
-	SEARCHED = 1 << 7,
+	IGNORE_EXEMPT = 1 << 7,
 	/* Files that can be run by those who can read them. */
-	RUN = 1 << 8,
+	EXECUTABLE = 1 << 8,
 	/* Files that are made from the whole session, not only from some of its lines. */
-	WHOLE = 1 << 9,
+	FROM_WHOLE_SESSION = 1 << 9,
 	/* Files whose contents change in the middle as the session grows, besides those that kind_is_rewritten knows.
 	 */
 	REWRITTEN = 1 << 10,
 	/* Files whose contents change while their attributes stay the same, except perhaps the size; besides those of
 	 * all sessions. */
-	UNTIMED = 1 << 11,
+	UNRELIABLE_MTIME = 1 << 11,
 	/* Files that are made to find their size, and are not cached. */
-	SMALL = 1 << 12,
+	UNCACHED_TEXT = 1 << 12,
 	/* Files that say how it is at this moment, which is their time. They are the mounting user's, and not listed;
 	 * the kernel keeps nothing of them. */
-	OF_NOW = 1 << 13,
+	LIVE_STATUS = 1 << 13,
 };
 
 /* One row of the table: a name of a directory. */
 struct kind {
 	const char *name; /* NULL: `names` */
 	const char *doc;  /* what it is, in a line of README.md; sessionfs(5) says more */
-	const struct from *from;
-	struct make make;
+	const struct kind_source *from;
+	struct kind_ops make;
 	/* Whether it exists for this ctx; NULL: always, unless its RECORD is empty. */
 	bool (*has)(struct ctx *c);
 	unsigned flags; /* enum flag */
@@ -316,19 +317,19 @@ struct kind {
 	/* How it is written (write_impl.h); NULL: it is not writable. Its mode and class depend on this. */
 	const struct writable *write;
 	/* Where they are not as `from` says. */
-	enum stamp time;
-	enum keeps keeps;
+	enum mtime_source time;
+	enum cache_override keeps;
 };
 
 /* The names of a directory, in the order in which they are listed; a row without a name for all others. */
-struct rows {
+struct kind_rows {
 	const struct kind *v;
 	size_t n;
 };
 
 /* root.c, session.c */
 extern const struct kind tree_root;
-extern const struct rows rows_root, rows_session;
+extern const struct kind_rows rows_root, rows_session;
 
 /* kinds.c */
 
@@ -341,20 +342,20 @@ const struct kind *kind_next(const struct kind *after);
 /* Its directory; NULL for the root. */
 const struct kind *kind_above(const struct kind *k);
 /* Those of a directory; none if it is not one. */
-const struct rows *rows_of(struct node dir);
+const struct kind_rows *kind_rows_of_dir(struct node dir);
 bool kind_is_in(const struct kind *k, struct node dir);
 /* Whether any directory has this fixed name. */
 bool kind_has_name(struct span name);
-enum stamp kind_stamp(const struct kind *k);
+enum mtime_source kind_mtime_source(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
-bool kind_is_of_all(const struct kind *k);
-bool kind_is_own(const struct kind *k);
+bool kind_shows_all_sessions(const struct kind *k);
+bool kind_is_owner_only(const struct kind *k);
 /* Files whose contents change in the middle as the session grows. */
 bool kind_is_rewritten(const struct kind *k);
 /* Files whose contents change while their attributes stay the same, except perhaps the size. */
-bool kind_is_untimed(const struct kind *k);
+bool kind_mtime_is_unreliable(const struct kind *k);
 /* Whether its size is known without making contents that are worth caching. */
-bool kind_is_cheap(const struct kind *k);
+bool kind_size_is_cheap(const struct kind *k);
 /* Whether it is made of all sessions to find its size: a table above the sessions. */
 bool kind_is_table(const struct kind *k);
 /* Whether a name of this kind can be removed. */
@@ -370,7 +371,7 @@ static inline const struct kind *kind_of(struct node n)
 }
 
 /* The directory that contains node n: the root if its session is gone, or if it is the root. */
-struct node node_above(struct tree *t, struct node n);
+struct node node_parent(struct tree *t, struct node n);
 
 /* tree.c */
 
@@ -379,29 +380,29 @@ int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
 int ctx_init(struct ctx *c, struct tree *t, struct node n);
 int ctx_resolve(struct ctx *c, enum scope scope);
 /* Turns the ctx to a child of the same session, or of the same mount. */
-int ctx_turn(struct ctx *c, struct node n);
+int ctx_switch_node(struct ctx *c, struct node n);
 void ctx_close(struct ctx *c);
 node_t ctx_id(const struct ctx *c);
 /* Whether the name exists. */
-bool ctx_has(struct ctx *c);
-int ctx_size(struct ctx *c, uint64_t *ret);
+bool ctx_name_exists(struct ctx *c);
+int ctx_get_size(struct ctx *c, uint64_t *ret);
 /* Appends the contents, or the target. */
 int ctx_show(struct ctx *c, struct buf *out);
 int ctx_attr(struct ctx *c, struct tree_attr *ret);
 /* The same for tree_lookup. */
 int ctx_lookup_attr(struct ctx *c, struct tree_attr *ret);
 /* The attributes of a writable name that was just created and is still empty. */
-int ctx_fresh_attr(struct ctx *c, struct tree_attr *ret);
+int ctx_created_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
-/* The class of what follows a session file without being watched. In a writable mount it is TREE_ASKED, so that what
+/* The class of what follows a session file without being watched. In a writable mount it is TREE_UNCACHED, so that what
  * was written reads back at once. */
-enum tree_class tree_unwatched(const struct tree *t);
+enum tree_class tree_unwatched_class(const struct tree *t);
 /* Whether c's node is writable by its kind and its entry; modes are not checked. */
 bool ctx_is_writable(const struct ctx *c);
 /* The entry at which the conversation shown ends: the leaf, or the end of a branch. */
-uint32_t ctx_position(const struct ctx *c);
+uint32_t ctx_conversation_end(const struct ctx *c);
 /* Has c->facts be those of all sessions as of now, for as long as the ctx is open; it must hold no index. */
-int ctx_facts(struct ctx *c);
+int ctx_load_facts(struct ctx *c);
 /* Makes c->record the record of entry i. */
 int ctx_load(struct ctx *c, uint32_t i);
 #define CLEANUP_CTX CLEANUP(ctx_close)
@@ -429,19 +430,19 @@ int tree_writable_dir(struct tree *t, node_t dir);
 /* The writable file or link with this name in `dir`, whether it exists now or not. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
 /* Emits one of the dynamic names being listed: node `child` in `dir`. Non-zero stops the listing. */
-int list_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie);
+int list_emit_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie);
 
 /* mode.c: owner and mode (sessionfs(5), "Attributes") */
-void ctx_own(const struct ctx *c, struct tree_attr *a);
+void ctx_set_owner_and_mode(const struct ctx *c, struct tree_attr *a);
 
 /* state.c */
 bool state_is_hidden(struct tree *t, struct node n);
-bool state_is_fresh(struct tree *t, struct node n);
+bool state_is_created(struct tree *t, struct node n);
 /* Whether any name in the directory is hidden, or created and not written yet. */
-bool state_is_in(struct tree *t, struct node dir);
+bool state_dir_has_changes(struct tree *t, struct node dir);
 /* Rises with every refusal. */
 uint64_t state_serial(struct tree *t);
-void state_errors(struct tree *t, uint32_t place, struct buf *out);
+void state_append_errors(struct tree *t, uint32_t place, struct buf *out);
 void state_close(struct tree *t);
 
 /* read.c */
@@ -449,25 +450,25 @@ void state_close(struct tree *t);
 /* Appends up to n bytes at off of c's file. */
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 /* Appends up to n bytes of s from `off` on. */
-void add_slice(struct buf *out, struct span s, uint64_t off, size_t n);
+void append_slice(struct buf *out, struct span s, uint64_t off, size_t n);
 /* The cached view with this id, made by `make` if necessary. Release with cache_release. NULL and *ret_err on
  * failure. */
-const struct view *view_get(struct ctx *c, node_t id, uint64_t serial,
-                            int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err);
+const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
+                                int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err);
 /* The cached view of c's node, made if necessary. Release with cache_release. NULL and *ret_err on failure. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* The serial to cache c's view under. The contents of one entry never change in a generation; all else changes with the
  * session's serial. */
 uint64_t view_serial(struct ctx *c);
 /* segments.c. A number for what the kind's related says now. */
-uint64_t related_serial(struct ctx *c);
+uint64_t ctx_related_serial(struct ctx *c);
 
 /* moved.c: for an operation on *node that ended with *rc, or with a deferred error (then *rc is set to it). True if
  * another file has taken the session's place: *node is its node, and the operation is to be repeated. */
-bool tree_moved(struct tree *t, int *rc, node_t *node);
+bool tree_retarget_node(struct tree *t, int *rc, node_t *node);
 
 /* segments.c: the contents of kinds with a producer */
-int segments_make(struct ctx *c, struct view *ret);
+int segments_render(struct ctx *c, struct view *ret);
 /* Appends up to n bytes at off of a view that keeps only some of its bytes. */
 int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out);
 

@@ -7,7 +7,7 @@
 
 /* A link under one of these names in labels/ waits for its real name: a name that begins
  * with a dot, or GNU ln's CuXXXXXX. */
-static bool is_temporary(struct span name)
+static bool label_name_is_temporary(struct span name)
 {
 	if (name.n > 0 && name.p[0] == '.')
 		return true;
@@ -26,7 +26,7 @@ static bool is_temporary(struct span name)
 #define NO_ENTRY_OF_IT "the target is no entry of this session"
 
 /* The entry of this session that a link's target names. */
-static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
+static int link_target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
 {
 	struct tree_attr a = {0};
 	struct slot_info slot;
@@ -40,7 +40,7 @@ static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t
 	}
 	int rc = tree_resolve_from(t, from, target, true, &a);
 	struct node n_dir = tree_node(dir), e = tree_node(a.node);
-	if (rc == 0 && kind_of(e) && (kind_of(e)->flags & TARGET) && e.slot == n_dir.slot) {
+	if (rc == 0 && kind_of(e) && (kind_of(e)->flags & LINK_TARGET_DIR) && e.slot == n_dir.slot) {
 		*ret = e.entry;
 		return 0;
 	}
@@ -53,7 +53,7 @@ static int target_entry(struct tree *t, node_t dir, const char *target, uint32_t
 /* --- labels/ ------------------------------------------------------------------------ */
 
 /* The text of the label that a link shows. */
-static int label_text(struct tree *t, struct node link, struct buf *out)
+static int label_link_text(struct tree *t, struct node link, struct buf *out)
 {
 	struct session *s;
 	int rc = catalog_session_get(t->catalog, link.slot, &s);
@@ -66,9 +66,10 @@ static int label_text(struct tree *t, struct node link, struct buf *out)
 }
 
 /* The text that the name stands for: that of `old`, the label that has the name now, or the name decoded. */
-static int name_text(struct tree *t, struct span name, const struct node *old, struct buf *out, const char **why)
+static int label_text_for_name(struct tree *t, struct span name, const struct node *old, struct buf *out,
+                               const char **why)
 {
-	int rc = old ? label_text(t, *old, out) : 0;
+	int rc = old ? label_link_text(t, *old, out) : 0;
 	if (rc < 0)
 		return rc;
 	if (!old && !name_decode(name, out)) {
@@ -79,7 +80,7 @@ static int name_text(struct tree *t, struct span name, const struct node *old, s
 }
 
 /* The label with this name, if there is one. */
-static int find_label(struct tree *t, node_t dir, struct span name, struct node *old, bool *ret_found)
+static int find_label_by_name(struct tree *t, node_t dir, struct span name, struct node *old, bool *ret_found)
 {
 	struct tree_attr a;
 	int rc = tree_lookup(t, dir, name, &a);
@@ -87,7 +88,7 @@ static int find_label(struct tree *t, node_t dir, struct span name, struct node 
 	if (rc < 0)
 		return rc == -ENOENT ? 0 : rc;
 	*old = tree_node(a.node);
-	return writable_of(*old) == &writable_label_link ? 0 : -EPERM;
+	return kind_writable(*old) == &writable_label_link ? 0 : -EPERM;
 }
 
 /* Puts label `name` on the entry that `target` names, and sets *entry to it; without a target, on *entry. The entry
@@ -100,15 +101,15 @@ static int label_set(struct tree *t, node_t dir, struct span name, const char *t
 	const char *why = NULL;
 	size_t n = 0;
 	bool found;
-	int rc = find_label(t, dir, name, &old, &found);
+	int rc = find_label_by_name(t, dir, name, &old, &found);
 	if (rc == 0)
-		rc = name_text(t, name, found ? &old : NULL, &text, &why);
+		rc = label_text_for_name(t, name, found ? &old : NULL, &text, &why);
 	if (rc == 0 && target) {
-		rc = target_entry(t, dir, target, entry);
+		rc = link_target_entry(t, dir, target, entry);
 		why = rc == -ENOENT || rc == -EINVAL ? NO_ENTRY_OF_IT : NULL;
 	}
 	if (rc < 0)
-		return why ? commit_refused_in(t, dir, name, rc, why) : rc;
+		return why ? commit_refuse_in(t, dir, name, rc, why) : rc;
 	if (found && old.entry != *entry)
 		both[n++] = (struct edit_label){.entry = old.entry};
 	both[n++] = (struct edit_label){.entry = *entry, .text = buf_span(&text)};
@@ -118,8 +119,8 @@ static int label_set(struct tree *t, node_t dir, struct span name, const char *t
 static int label_rename(struct tree *t, struct node from, node_t dir, struct span to_name)
 {
 	struct tree_attr old;
-	if (is_temporary(to_name))
-		return commit_refused_in(t, dir, to_name, -EPERM, "such a name is one of tools for a moment");
+	if (label_name_is_temporary(to_name))
+		return commit_refuse_in(t, dir, to_name, -EPERM, "such a name is one of tools for a moment");
 	int rc = tree_lookup(t, dir, to_name, &old);
 	if (rc == 0 && tree_node(old.node).entry == from.entry)
 		return 0;
@@ -131,14 +132,14 @@ static int label_rename(struct tree *t, struct node from, node_t dir, struct spa
 static int leaf_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *ret_entry)
 {
 	struct node n;
-	int rc = target_entry(t, dir, target, ret_entry);
+	int rc = link_target_entry(t, dir, target, ret_entry);
 	if (rc == -ENOENT || rc == -EINVAL)
-		return commit_refused_in(t, dir, name, rc, NO_ENTRY_OF_IT);
+		return commit_refuse_in(t, dir, name, rc, NO_ENTRY_OF_IT);
 	tree_writable_name(dir, name, &n);
 	if (rc == 0)
 		rc = commit_leaf(t, n, *ret_entry);
 	if (rc == 0)
-		state_show(t, n);
+		state_unhide(t, n);
 	return rc;
 }
 
@@ -158,7 +159,7 @@ static int clear_value(struct tree *t, node_t dir, struct span name, struct node
 }
 
 /* A name that always exists is hidden until it is created again, or for a moment. */
-static int hide(struct tree *t, node_t dir, struct span name, struct node n)
+static int hide_name(struct tree *t, node_t dir, struct span name, struct node n)
 {
 	(void)dir;
 	(void)name;
@@ -171,16 +172,16 @@ static int hide(struct tree *t, node_t dir, struct span name, struct node n)
 const struct writable writable_label = {.form = &form_label, .records = edit_labels, .unlink = clear_label};
 const struct writable writable_name = {.form = &form_name, .records = edit_name, .unlink = clear_value};
 const struct writable writable_summary = {.form = &form_summary, .records = edit_branch};
-const struct writable writable_labels_tsv = {.form = &form_table, .records = edit_labels, .unlink = hide};
-const struct writable writable_leaf = {.link = leaf_set, .unlink = hide};
+const struct writable writable_labels_tsv = {.form = &form_table, .records = edit_labels, .unlink = hide_name};
+const struct writable writable_leaf = {.link = leaf_set, .unlink = hide_name};
 const struct writable writable_label_link = {.link = label_set, .rename = label_rename, .unlink = clear_label};
 
 const struct writable *writable_link(node_t dir, struct span name, struct node *ret)
 {
 	struct node d = tree_node(dir);
-	const struct rows *rows = rows_of(d);
+	const struct kind_rows *rows = kind_rows_of_dir(d);
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++) {
-		if (!k->write || !k->write->link || (k->name ? !span_is(name, k->name) : is_temporary(name)))
+		if (!k->write || !k->write->link || (k->name ? !span_is(name, k->name) : label_name_is_temporary(name)))
 			continue;
 		*ret = (struct node){.kind = kind_id(k), .slot = d.slot};
 		return k->write;

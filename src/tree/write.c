@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static struct tree_handle *handle_new(struct node n)
+static struct tree_handle *tree_handle_new(struct node n)
 {
 	struct tree_handle *h = calloc(1, sizeof *h);
 	if (h) {
@@ -20,7 +20,7 @@ static struct tree_handle *handle_new(struct node n)
 	return h;
 }
 
-static void handle_free(struct tree *t, struct tree_handle *h)
+static void tree_handle_free(struct tree *t, struct tree_handle *h)
 {
 	lock_acquire(&t->state_lock);
 	for (struct tree_handle **at = &t->handles; *at; at = &(*at)->next)
@@ -36,12 +36,12 @@ static void handle_free(struct tree *t, struct tree_handle *h)
 }
 
 /* The caller has the handle for itself, or its lock. */
-static void add_user(struct tree_handle *h, const struct tree_caller *who)
+static void handle_add_user(struct tree_handle *h, const struct tree_caller *who)
 {
 	size_t i = 0;
-	while (i < USERS && h->users[i] != 0 && h->users[i] != who->pid)
+	while (i < HANDLE_USERS_MAX && h->users[i] != 0 && h->users[i] != who->pid)
 		i++;
-	if (i < USERS)
+	if (i < HANDLE_USERS_MAX)
 		h->users[i] = who->pid;
 }
 
@@ -49,7 +49,7 @@ static void add_user(struct tree_handle *h, const struct tree_caller *who)
  * this check a text written by several processes that share a file, such as a shell and its commands, would be
  * committed piece by piece. Processes that never used the handle are not known; if the file is open twice, it is not
  * known which open a descriptor belongs to. */
-static bool is_held(struct tree *t, const struct tree_handle *h)
+static bool handle_is_still_open(struct tree *t, const struct tree_handle *h)
 {
 	bool alone = true;
 	lock_acquire(&t->state_lock);
@@ -58,7 +58,7 @@ static bool is_held(struct tree *t, const struct tree_handle *h)
 	lock_release(&t->state_lock);
 	if (!alone)
 		return false;
-	for (size_t i = 0; i < USERS && h->users[i] != 0; i++)
+	for (size_t i = 0; i < HANDLE_USERS_MAX && h->users[i] != 0; i++)
 		if (process_writes(h->users[i], node_pack(h->node)))
 			return true;
 	return false;
@@ -69,7 +69,7 @@ static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_
 	int rc = scratch_ref(t->scratch, id);
 	if (rc < 0)
 		return rc;
-	struct tree_handle *h = handle_new(node_unpack(scratch_node(id)));
+	struct tree_handle *h = tree_handle_new(node_unpack(scratch_node(id)));
 	if (!h) {
 		scratch_unref(t->scratch, id);
 		return -ENOMEM;
@@ -82,13 +82,13 @@ static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_
 }
 
 /* The text that a writable file shows now; nothing if it does not exist. */
-static int shown(struct tree *t, struct node n, struct buf *out)
+static int writable_current_text(struct tree *t, struct node n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	int rc = ctx_open(&c, t, n, SCOPE_MOUNT);
 	if (rc < 0)
 		return rc;
-	if (!ctx_has(&c))
+	if (!ctx_name_exists(&c))
 		return 0;
 	rc = ctx_show(&c, out);
 	return rc < 0 ? rc : buf_err(out);
@@ -100,20 +100,20 @@ static int open_staged(struct tree *t, struct node n, bool truncate, const struc
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	int rc = commit_allowed(t, n.slot);
 	if (rc == 0 && !truncate)
-		rc = shown(t, n, &now);
+		rc = writable_current_text(t, n, &now);
 	if (rc < 0)
 		return rc;
-	struct tree_handle *h = handle_new(n);
+	struct tree_handle *h = tree_handle_new(n);
 	if (!h)
 		return -ENOMEM;
 	rc = commit_entry(t, n, &h->entry);
 	if (rc == 0)
-		rc = stage_init(&h->stage, writable_of(n)->form, buf_span(&now), truncate);
+		rc = stage_init(&h->stage, kind_writable(n)->form, buf_span(&now), truncate);
 	if (rc < 0) {
-		handle_free(t, h);
+		tree_handle_free(t, h);
 		return rc;
 	}
-	add_user(h, who);
+	handle_add_user(h, who);
 	LOCKED(&t->state_lock);
 	h->next = t->handles;
 	t->handles = h;
@@ -130,13 +130,13 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
 		return -EROFS;
 	if (!kind_of(n))
 		return -EPERM;
-	if (!writable_of(n) || !writable_of(n)->form)
-		return commit_refused(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be written");
+	if (!kind_writable(n) || !kind_writable(n)->form)
+		return commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be written");
 	int rc = open_staged(t, n, truncate, who, ret);
-	return rc == -EACCES ? commit_refused(t, n, (struct span){NULL, 0}, rc, NULL) : rc;
+	return rc == -EACCES ? commit_refuse(t, n, (struct span){NULL, 0}, rc, NULL) : rc;
 }
 
-static int create_fresh(struct tree *t, struct node n, const struct tree_caller *who, struct tree_handle **ret)
+static int create_writable(struct tree *t, struct node n, const struct tree_caller *who, struct tree_handle **ret)
 {
 	struct tree_handle *h;
 	int rc = open_staged(t, n, true, who, &h);
@@ -158,22 +158,22 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 	struct tree_handle *h = NULL;
 	int rc = tree_writable_dir(t, dir);
 	if (rc < 0)
-		return commit_denied(t, dir, name, rc, NO_NAMES);
+		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_NAMES);
 	rc = tree_lookup(t, dir, name, &a);
 	if (rc == 0 && exclusive)
 		return -EEXIST;
 	if (rc == 0)
 		rc = tree_open_write(t, a.node, truncate, who, &h);
 	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
-		rc = writable_of(control)->form
-		         ? create_fresh(t, control, who, &h)
-		         : commit_refused(t, control, (struct span){NULL, 0}, -EPERM, "it is a link");
+		rc = kind_writable(control)->form
+		         ? create_writable(t, control, who, &h)
+		         : commit_refuse(t, control, (struct span){NULL, 0}, -EPERM, "it is a link");
 	else if (rc == -ENOENT) {
 		rc = commit_side_name(t, dir, name);
 		if (rc < 0)
 			return rc;
 		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &made);
-		rc = rc < 0 ? commit_denied(t, dir, name, rc, "there are too many side files")
+		rc = rc < 0 ? commit_refuse_denied(t, dir, name, rc, "there are too many side files")
 		            : open_scratch(t, made.id, false, &h);
 	}
 	if (rc < 0)
@@ -188,16 +188,16 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 
 /* --- the life of a stage --------------------------------------------------------------- */
 
-static int refused(struct tree *t, struct tree_handle *h, int rc, const char *why)
+static int handle_refuse(struct tree *t, struct tree_handle *h, int rc, const char *why)
 {
-	return rc < 0 && why ? commit_refused(t, h->node, buf_span(&h->entry), rc, why) : rc;
+	return rc < 0 && why ? commit_refuse(t, h->node, buf_span(&h->entry), rc, why) : rc;
 }
 
-static int commit(struct tree *t, struct tree_handle *h, bool sync)
+static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 {
 	int rc;
 	if (h->removed)
-		rc = commit_refused(t, h->node, buf_span(&h->entry), -EIO, "removed before it was written");
+		rc = commit_refuse(t, h->node, buf_span(&h->entry), -EIO, "removed before it was written");
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
 	/* An interrupted fsync is called again, and then the text must still be there. */
@@ -205,17 +205,17 @@ static int commit(struct tree *t, struct tree_handle *h, bool sync)
 		stage_finish(&h->stage, rc);
 	if (rc < 0)
 		return rc;
-	state_show(t, h->node);
-	state_mended(t, h->node);
+	state_unhide(t, h->node);
+	state_clear_block(t, h->node);
 	h->fresh = false;
 	return 0;
 }
 
 /* A tool may clean up after a refusal: it must not remove what was there before. */
-static int verdict(struct tree *t, const struct tree_handle *h, int rc, const struct tree_caller *who)
+static int block_removals_on_error(struct tree *t, const struct tree_handle *h, int rc, const struct tree_caller *who)
 {
 	if (rc < 0)
-		state_warn(t, who->pid, node_pack(h->node));
+		state_block_removals(t, who->pid, node_pack(h->node));
 	return rc;
 }
 
@@ -225,14 +225,14 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	const char *why = NULL;
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
 	if (rc < 0)
-		return refused(t, h, rc, why);
+		return handle_refuse(t, h, rc, why);
 	/* Shells look at the error of a write but not at that of a close: so a line that looks whole is checked now as
 	 * far as possible. It is appended at the flush, since a second line may still follow. */
 	if (whole)
 		rc = commit_check(t, h->node, buf_span(&h->entry), bytes);
 	/* The room that a table needs is known only when all of it is there. */
 	if (rc == 0 && !h->stage.form->is_table)
-		rc = commit_room(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), h->stage.quoted);
+		rc = commit_check_space(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), h->stage.quoted);
 	if (rc < 0)
 		stage_finish(&h->stage, rc);
 	return rc;
@@ -243,8 +243,8 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 	if (h->scratch)
 		return scratch_write(t->scratch, h->scratch, bytes, off);
 	LOCKED(&h->lock);
-	add_user(h, who);
-	return verdict(t, h, write_staged(t, h, bytes, off), who);
+	handle_add_user(h, who);
+	return block_removals_on_error(t, h, write_staged(t, h, bytes, off), who);
 }
 
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out)
@@ -263,10 +263,12 @@ int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *
 	if (h->scratch)
 		return 0;
 	LOCKED(&h->lock);
-	add_user(h, who);
+	handle_add_user(h, who);
 	if (h->stage.refused)
 		return h->stage.refused;
-	return h->stage.wrote && !is_held(t, h) ? verdict(t, h, commit(t, h, h->synced), who) : 0;
+	return h->stage.wrote && !handle_is_still_open(t, h)
+	           ? block_removals_on_error(t, h, commit_handle(t, h, h->synced), who)
+	           : 0;
 }
 
 int tree_sync(struct tree *t, node_t node)
@@ -294,28 +296,29 @@ int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *
 	LOCKED(&h->lock);
 	if (h->stage.refused)
 		return h->stage.refused;
-	return h->stage.dirty ? verdict(t, h, commit(t, h, true), who) : commit_sync(t, h->node, buf_span(&h->entry));
+	return h->stage.dirty ? block_removals_on_error(t, h, commit_handle(t, h, true), who)
+	                      : commit_sync(t, h->node, buf_span(&h->entry));
 }
 
 void tree_release(struct tree *t, struct tree_handle *h)
 {
 	if (!h->scratch && h->stage.dirty && !h->stage.refused)
-		commit(t, h, h->synced);
-	tree_abandon(t, h);
+		commit_handle(t, h, h->synced);
+	tree_release_uncommitted(t, h);
 }
 
-void tree_abandon(struct tree *t, struct tree_handle *h)
+void tree_release_uncommitted(struct tree *t, struct tree_handle *h)
 {
 	if (h->scratch) {
 		scratch_unref(t->scratch, h->scratch);
 		catalog_wake(t->catalog);
 	}
-	handle_free(t, h);
+	tree_handle_free(t, h);
 }
 
 /* --- attributes ---------------------------------------------------------------------- */
 
-static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t size)
+static int setattr_size(struct tree *t, node_t node, struct tree_handle *h, uint64_t size)
 {
 	struct node n = tree_node(node);
 	const struct tree_caller nobody = {0};
@@ -330,17 +333,17 @@ static int resize(struct tree *t, node_t node, struct tree_handle *h, uint64_t s
 		h = own;
 	}
 	lock_acquire(&h->lock);
-	int rc = refused(t, h, stage_resize(&h->stage, size, &why), why);
+	int rc = handle_refuse(t, h, stage_resize(&h->stage, size, &why), why);
 	/* truncate(2) has no close that could commit. */
 	if (rc == 0 && own && h->stage.dirty)
-		rc = commit(t, h, false);
+		rc = commit_handle(t, h, false);
 	lock_release(&h->lock);
 	if (own)
 		tree_release(t, own);
 	return rc;
 }
 
-static int change_scratch(struct tree *t, node_t node, const struct tree_change *change)
+static int setattr_scratch(struct tree *t, node_t node, const struct tree_setattr *change)
 {
 	struct scratch_attr a;
 	int rc = scratch_getattr(t->scratch, scratch_id(node), &a);
@@ -360,29 +363,29 @@ static int change_scratch(struct tree *t, node_t node, const struct tree_change 
 }
 
 /* Whether the handle is one of this file: the request names both. */
-static bool is_of(const struct tree_handle *h, node_t node)
+static bool handle_is_of_node(const struct tree_handle *h, node_t node)
 {
 	return tree_is_scratch(node) ? h->scratch == scratch_id(node) : !h->scratch && node_pack(h->node) == node;
 }
 
-int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
+int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_setattr *change,
                  struct tree_attr *ret)
 {
 	struct node n = tree_node(node);
 	struct tree_attr before;
 	if (t->read_only)
 		return -EROFS;
-	if (h && !is_of(h, node))
+	if (h && !handle_is_of_node(h, node))
 		return -EBADF;
 	/* Setting times and modes of writable names succeeds without effect: tools set them on what they write. */
-	if (!node_is_scratch(n) && !writable_of(n))
-		return kind_of(n) ? commit_refused(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be changed")
+	if (!node_is_scratch(n) && !kind_writable(n))
+		return kind_of(n) ? commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be changed")
 		                  : -EPERM;
 	int rc = tree_getattr(t, node, &before);
 	if (rc == 0 && change->size)
-		rc = resize(t, node, h, change->to.size);
+		rc = setattr_size(t, node, h, change->to.size);
 	if (rc == 0 && node_is_scratch(n))
-		rc = change_scratch(t, node, change);
+		rc = setattr_scratch(t, node, change);
 	if (rc < 0)
 		return rc;
 	rc = tree_handle_attr(t, node, h, ret);
@@ -396,7 +399,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret)
 {
-	if (h && !is_of(h, node))
+	if (h && !handle_is_of_node(h, node))
 		return -EBADF;
 	int rc = tree_getattr(t, node, ret);
 	if (rc < 0 || !h || h->scratch)

@@ -11,7 +11,7 @@
 #include "tree_impl.h"
 
 /* write.c: an open file. The most users of one that are remembered: */
-#define USERS 8
+#define HANDLE_USERS_MAX 8
 struct tree_handle {
 	struct tree_handle *next; /* open for writing too; under state_lock */
 	struct lock lock;
@@ -20,8 +20,8 @@ struct tree_handle {
 	_Atomic bool synced;         /* its commits are on the disk when they return */
 	_Atomic bool fresh, removed; /* created through this handle and not committed yet; and removed since */
 	struct stage stage;
-	struct buf entry;   /* the name of the entry it belongs to */
-	pid_t users[USERS]; /* threads that have opened, written or closed it; 0: none */
+	struct buf entry;              /* the name of the entry it belongs to */
+	pid_t users[HANDLE_USERS_MAX]; /* threads that have opened, written or closed it; 0: none */
 };
 
 /* tree/writable.c: one row for each writable name. Its kind's `show` reads the value back. */
@@ -41,7 +41,7 @@ extern const struct writable writable_label, writable_name, writable_summary, wr
     writable_label_link;
 
 /* The row of a writable file or link; NULL if it is not writable. */
-const struct writable *writable_of(struct node n);
+const struct writable *kind_writable(struct node n);
 /* The row of the link that has, or would have, this name in `dir`; *ret is its node. NULL: such a link is a side
  * file. */
 const struct writable *writable_link(node_t dir, struct span name, struct node *ret);
@@ -58,18 +58,18 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 int commit_check(struct tree *t, struct node n, struct span entry, struct span text);
 /* Whether the disk has room, and the file permits writing, for a text that begins with `text` and takes `quoted` bytes
  * as a JSON string. */
-int commit_room(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted);
+int commit_check_space(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted);
 /* Notes that `n` refused what was asked of it, and why (NULL: the reason follows from rc). `entry` as above. Returns
  * rc. */
-int commit_refused(struct tree *t, struct node n, struct span entry, int rc, const char *why);
+int commit_refuse(struct tree *t, struct node n, struct span entry, int rc, const char *why);
 /* The same for any name in a directory. */
-int commit_refused_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
+int commit_refuse_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
 /* The same, if rc says that this cannot be done, now or ever: `why` is for names that can never do it. */
-int commit_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why);
+int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why);
 /* Refuses a side file with a name that the tree has somewhere, which a program means to be that: 0 or -EPERM. */
 int commit_side_name(struct tree *t, node_t dir, struct span name);
 /* Why in most directories. */
-#define NO_NAMES "nothing can be made or moved here"
+#define REFUSE_NO_NAMES "nothing can be made or moved here"
 /* The slot that is at the place of this one now: it may be another file. */
 int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret);
 /* Sets and clears labels, all with one append; changes their entries to those of another file. A refusal is reported
@@ -86,11 +86,11 @@ int commit_allowed(struct tree *t, uint32_t slot);
 
 /* Hides a name that was renamed or removed to be created again: it is gone until then, for at most ten seconds. */
 void state_hide(struct tree *t, struct node n);
-void state_show(struct tree *t, struct node n);
+void state_unhide(struct tree *t, struct node n);
 /* Forgets a created name that was removed before it was written. */
-void state_forget(struct tree *t, struct node n);
+void state_drop_created(struct tree *t, struct node n);
 /* Writes the reason of a refusal to the log and to `errors`. */
-void state_refuse(struct tree *t, struct node n, const char *what, int rc, const char *why);
+void state_add_refusal(struct tree *t, struct node n, const char *what, int rc, const char *why);
 
 /* The session file that was last put on the disk, as it was then. Of others nothing is known. */
 struct stat state_synced(struct tree *t);
@@ -100,16 +100,16 @@ void state_note_synced(struct tree *t, const struct stat *synced);
  * refused write must not remove the old value. So for ten seconds such a process may remove nothing. */
 
 /* The process of this thread was refused a write of the name `spoilt`; 0: a removal. */
-void state_warn(struct tree *t, pid_t thread, node_t spoilt);
+void state_block_removals(struct tree *t, pid_t thread, node_t spoilt);
 /* The name was written: ends what was noted of it. */
-void state_mended(struct tree *t, struct node n);
+void state_clear_block(struct tree *t, struct node n);
 /* Why the process of this thread may not remove the name now; NULL: it may. *ret_tell: this must still be added to the
  * `errors` of the session in `slot`, which says it once and not for each name. */
-const char *state_keeps(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell);
+const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell);
 
 /* Notes that a label was saved from the labels.tsv made as of this line; empty: it was cleared. */
-void state_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
+void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
 /* Whether this label is the one last saved from that table. Old ones may be forgotten. */
-bool state_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
+bool state_label_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
 
 #endif

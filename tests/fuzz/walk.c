@@ -117,9 +117,9 @@ static void check_missing(struct tree *t, node_t dir, const struct listing *l)
 {
 	struct tree_attr a;
 
-	const struct rows *rows = rows_of(tree_node(dir));
+	const struct kind_rows *rows = kind_rows_of_dir(tree_node(dir));
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++)
-		if (k->name && !(k->flags & OF_NOW) && tree_lookup(t, dir, span_of(k->name), &a) == 0 &&
+		if (k->name && !(k->flags & LIVE_STATUS) && tree_lookup(t, dir, span_of(k->name), &a) == 0 &&
 		    !is_listed(l, span_of(k->name)))
 			fail_msg("%s can be looked up but is not listed", k->name);
 }

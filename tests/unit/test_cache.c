@@ -92,14 +92,14 @@ static void a_view_with_more_can_be_gone_on_with(void **state)
 	const struct view *kept = cache_put(c, 7, 1, &v);
 	assert_null(cache_get(c, 7, 2));
 	/* Not while somebody holds it. */
-	assert_false(cache_take(c, 7, &got));
+	assert_false(cache_detach(c, 7, &got));
 	cache_release(c, kept);
-	assert_true(cache_take(c, 7, &got));
+	assert_true(cache_detach(c, 7, &got));
 	assert_int_equal(got.n, 2);
 	assert_int_equal(got.ends[1], 9);
 	assert_int_equal(cache_used(c), 0);
 	assert_null(cache_get(c, 7, 1));
-	assert_false(cache_take(c, 7, &v));
+	assert_false(cache_detach(c, 7, &v));
 	view_release(&got);
 	cache_close(c);
 }
@@ -120,7 +120,7 @@ static void drops_a_view_of_another_serial(void **state)
 static void evicts_the_least_recently_used(void **state)
 {
 	(void)state;
-	size_t each = sizeof(struct item) + 4;
+	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(3 * each);
 	use(c, 1, "aaaa");
 	use(c, 2, "bbbb");
@@ -139,7 +139,7 @@ static void evicts_the_least_recently_used(void **state)
 static void counts_what_a_big_value_displaces(void **state)
 {
 	(void)state;
-	size_t each = sizeof(struct item) + 4;
+	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(3 * each);
 	use(c, 1, "aaaa");
 	use(c, 2, "bbbb");
@@ -184,7 +184,7 @@ static void join(struct other *o, size_t used, uint64_t used_at)
 static void age_decides_between_keepers(void **state)
 {
 	(void)state;
-	size_t each = sizeof(struct item) + 4;
+	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(4 * each);
 	struct other o;
 	use(c, 1, "aaaa");
@@ -206,7 +206,7 @@ static void age_decides_between_keepers(void **state)
 static void a_small_share_is_left(void **state)
 {
 	(void)state;
-	size_t each = sizeof(struct item) + 4;
+	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(8 * BUDGET_OWN * each / 2);
 	struct other o;
 	join(&o, cache_budget(c)->limit * 2, BUDGET_NOTHING);
@@ -226,7 +226,7 @@ static void a_small_share_is_left(void **state)
 static void a_held_view_outlives_its_eviction(void **state)
 {
 	(void)state;
-	struct cache *c = open_cache(sizeof(struct item) + 16);
+	struct cache *c = open_cache(sizeof(struct cache_item) + 16);
 	struct view v = text("held");
 	const struct view *held = cache_put(c, 1, 1, &v);
 	use(c, 2, "other");
@@ -240,7 +240,7 @@ static void a_held_view_outlives_its_eviction(void **state)
 static void the_newest_view_beyond_the_budget_stays(void **state)
 {
 	(void)state;
-	struct cache *c = open_cache(sizeof(struct item) + 4);
+	struct cache *c = open_cache(sizeof(struct cache_item) + 4);
 	put(c, 1, 1, "keep");
 	put(c, 2, 1, "too big to keep");
 	assert_true(holds(c, 2, 1, "too big to keep"));
@@ -272,7 +272,7 @@ static void counts_arrays(void **state)
 	const struct view *kept = cache_put(c, 1, 1, &v);
 	assert_null(v.ends);
 	assert_int_equal(kept->ends[2], 30);
-	assert_int_equal(cache_used(c), sizeof(struct item) + 3 * 12);
+	assert_int_equal(cache_used(c), sizeof(struct cache_item) + 3 * 12);
 	cache_release(c, kept);
 	cache_close(c);
 }
@@ -373,7 +373,7 @@ static void *churn(void *arg)
 static void threads_share_it(void **state)
 {
 	(void)state;
-	struct cache *c = open_cache(50 * sizeof(struct item));
+	struct cache *c = open_cache(50 * sizeof(struct cache_item));
 	pthread_t threads[4];
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, churn, c), 0);

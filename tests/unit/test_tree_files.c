@@ -15,7 +15,7 @@ static void touched(void **state)
 	struct render_target *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
-	const struct tree_change times = {.mtime = true, .atime = true, .mode = true, .uid = true};
+	const struct tree_setattr times = {.mtime = true, .atime = true, .mode = true, .uid = true};
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"old\""));
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
@@ -66,7 +66,7 @@ static void truncated_by_path(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_attr a;
-	struct tree_change size = {.size = true};
+	struct tree_setattr size = {.size = true};
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"older\""));
 	size.to.size = 3;
@@ -81,7 +81,7 @@ static void cut_to_length(void **state)
 	struct render_target *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
-	struct tree_change size = {.size = true};
+	struct tree_setattr size = {.size = true};
 
 	begin(p, ABC INFO("\"i\"", "\"c\"", "\"a longer name\""));
 	size.to.size = 6;
@@ -213,7 +213,7 @@ static void renamed_away_without_room(void **state)
 	assert_int_equal(put(p, A, "label", "x\n"), 0);
 	assert_int_equal(put(p, A, "big", "x"), 0);
 	for (uint64_t size = UINT64_C(128) << 20; size > 0; size /= 2) {
-		struct tree_change more = {.size = true};
+		struct tree_setattr more = {.size = true};
 		assert_int_equal(find(p, A "/big", &a), 0);
 		more.to.size = a.size + size;
 		tree_setattr(p->tree, a.node, NULL, &more, &a);

@@ -33,7 +33,7 @@ static void check_names(const struct kind *k)
 	                    : k->names.called && k->names.list && k->names.match);
 	assert_non_null(k->doc);
 	assert_non_null(k->from);
-	if (k->flags & TARGET)
+	if (k->flags & LINK_TARGET_DIR)
 		assert_int_equal(k->make.type, S_IFDIR);
 }
 
@@ -44,7 +44,7 @@ static void directories(void **state)
 
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		const struct kind *dir = kind_above(k);
-		const struct rows *rows = rows_of((struct node){.kind = kind_id(k)});
+		const struct kind_rows *rows = kind_rows_of_dir((struct node){.kind = kind_id(k)});
 		size_t dynamic = 0;
 		check_names(k);
 		assert_true((dir == NULL) == (k == &tree_root));
@@ -73,9 +73,9 @@ static void scopes(void **state)
 		if (k->make.record)
 			assert_int_equal(k->from->scope, SCOPE_RECORD);
 		if (k->make.table)
-			assert_true(kind_is_of_all(k));
-		if (kind_is_of_all(k))
-			assert_true(kind_class(k) == TREE_ASKED && kind_is_own(k));
+			assert_true(kind_shows_all_sessions(k));
+		if (kind_shows_all_sessions(k))
+			assert_true(kind_class(k) == TREE_UNCACHED && kind_is_owner_only(k));
 	}
 }
 

@@ -388,7 +388,7 @@ static void read_only(void **state)
 	struct render_target *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
-	const struct tree_change touch = {.mtime = true};
+	const struct tree_setattr touch = {.mtime = true};
 
 	begin_mode(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""), 0644, true);
 	assert_mode(p, S, S_IFDIR | 0555);

@@ -20,13 +20,13 @@
 /* How often it was asked what may be kept of a name's not being there. */
 static atomic_uint asked_of_missing;
 
-enum tree_class __real_tree_missing_class(struct tree *t, node_t dir, struct span name);
-enum tree_class __wrap_tree_missing_class(struct tree *t, node_t dir, struct span name);
+enum tree_class __real_tree_negative_class(struct tree *t, node_t dir, struct span name);
+enum tree_class __wrap_tree_negative_class(struct tree *t, node_t dir, struct span name);
 
-enum tree_class __wrap_tree_missing_class(struct tree *t, node_t dir, struct span name)
+enum tree_class __wrap_tree_negative_class(struct tree *t, node_t dir, struct span name)
 {
 	atomic_fetch_add(&asked_of_missing, 1);
-	return __real_tree_missing_class(t, dir, name);
+	return __real_tree_negative_class(t, dir, name);
 }
 
 /* How often the tree was asked for attributes. */

@@ -18,7 +18,7 @@ struct view {
 	uint64_t *ends; /* where each part ends */
 	void *items;
 	size_t n, cap, item; /* item: the size of one item in bytes */
-	/* A small malloc'ed block or NULL. A view that has one outlives its serial, for cache_take. */
+	/* A small malloc'ed block or NULL. A view that has one outlives its serial, for cache_detach. */
 	void *more;
 };
 
@@ -33,7 +33,7 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 
 /* Takes the node's view out of the cache, whatever its serial, unless somebody holds it. The caller then owns its
  * memory. False if there is none to take. */
-bool cache_take(struct cache *c, node_t node, struct view *ret);
+bool cache_detach(struct cache *c, node_t node, struct view *ret);
 void view_release(struct view *v);
 
 /* The size of the view made at this serial, if still known; its bytes may be gone. */

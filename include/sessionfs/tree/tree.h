@@ -24,15 +24,15 @@ void tree_close(struct tree *t);
 void tree_set_mountpoint(struct tree *t, const char *mountpoint);
 
 /* What finds entries in all sessions; the tree's. */
-struct searches *tree_searches(struct tree *t);
+struct searches *tree_get_searches(struct tree *t);
 
 /* What a kernel may keep of a name, or of attributes. The caller decides for how long. */
 enum tree_class {
-	TREE_ASKED,   /* nothing: it can change at any moment, and the change must be seen */
-	TREE_LIVE,    /* for a moment: it follows a session file */
-	TREE_WATCHED, /* until tree_invalidate_* names it: every change of the file is noticed */
-	TREE_LEASE,   /* as TREE_WATCHED, but one of many: the caller must note which were given out */
-	TREE_FIXED,   /* forever: it cannot change while its session is the same */
+	TREE_UNCACHED, /* nothing: it can change at any moment, and the change must be seen */
+	TREE_LIVE,     /* for a moment: it follows a session file */
+	TREE_WATCHED,  /* until tree_invalidate_* names it: every change of the file is noticed */
+	TREE_LEASE,    /* as TREE_WATCHED, but one of many: the caller must note which were given out */
+	TREE_FIXED,    /* forever: it cannot change while its session is the same */
 };
 
 struct tree_attr {
@@ -55,27 +55,28 @@ bool tree_is_table(node_t node);
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
 /* The kernel has so many names more for the node, and so many fewer. While it has any, what the node stands for is not
  * forgotten. */
-void tree_name(struct tree *t, node_t node, uint64_t more, uint64_t fewer);
+void tree_lookup_count(struct tree *t, node_t node, uint64_t more, uint64_t fewer);
 /* Whether the attributes of this file are watched or leased, and its session file has not changed for so many seconds.
  * False if that cannot be said without making or reading anything. */
-bool tree_is_notified(struct tree *t, node_t node, time_t seconds);
+bool tree_is_quiet(struct tree *t, node_t node, time_t seconds);
 /* How the absence of this name may be kept. */
-enum tree_class tree_missing_class(struct tree *t, node_t dir, struct span name);
+enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name);
 
 /* Names what a kernel may have cached and must ask for again. With a name: that name in the directory `node`, and all
  * below it. Without: the attributes of `node`, and with them its contents or listing. */
-typedef void (*tree_tell)(void *arg, node_t node, struct span name);
+typedef void (*tree_invalidate_fn)(void *arg, node_t node, struct span name);
 /* After a change of the session's file: names the watched nodes, whose number is fixed. No lock is held in `tell`. */
-void tree_invalidate_session(struct tree *t, uint32_t slot, tree_tell tell, void *arg);
+void tree_invalidate_session(struct tree *t, uint32_t slot, tree_invalidate_fn tell, void *arg);
 /* The same for what is above the session: its project and the root. */
-void tree_invalidate_above(struct tree *t, uint32_t project, tree_tell tell, void *arg);
+void tree_invalidate_above(struct tree *t, uint32_t project, tree_invalidate_fn tell, void *arg);
 /* After a session came to this place or went from it; `died` is the slot of the one that went, or NO_SLOT. */
-void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_tell tell, void *arg);
+void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_invalidate_fn tell,
+                           void *arg);
 /* The first entry from which on names may have led to other entries since the last call; NO_ENTRY if there is none. If
- * there is one, tree_invalidate_all drops every name of the session's entries and branches, and those from this entry
- * on even if they are in use. Makes the index grow. */
-uint32_t tree_take_renamed(struct tree *t, uint32_t slot);
-void tree_invalidate_all(struct tree *t, uint32_t slot, uint32_t from, tree_tell tell, void *arg);
+ * there is one, tree_invalidate_entry_names drops every name of the session's entries and branches, and those from this
+ * entry on even if they are in use. Makes the index grow. */
+uint32_t tree_fetch_renamed(struct tree *t, uint32_t slot);
+void tree_invalidate_entry_names(struct tree *t, uint32_t slot, uint32_t from, tree_invalidate_fn tell, void *arg);
 
 /* Receives one name of a directory. A listing from `cookie` continues after it. `attr` is NULL if the attributes were
  * not wanted or would have to be produced; node and mode (type bits) are always set. Return non-zero to stop (this name
@@ -98,23 +99,23 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid);
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);
 
 /* Appends the contents as of one moment, up to `most` bytes. If growth only adds to the file, *count is the number of
- * entries that its session had then. Otherwise *count is TREE_PIN_WHOLE: tree_snapshot_more adds nothing. */
+ * entries that its session had then. Otherwise *count is TREE_SNAPSHOT_WHOLE: tree_snapshot_append_new adds nothing. */
 int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count);
-#define TREE_PIN_WHOLE UINT32_MAX
+#define TREE_SNAPSHOT_WHOLE UINT32_MAX
 /* Appends what such a file has gained since: of the entries after the first *count, those on its path. Updates *count.
  * 0, or a negative errno with nothing appended. */
-int tree_snapshot_more(struct tree *t, node_t node, uint32_t *count, struct buf *out);
+int tree_snapshot_append_new(struct tree *t, node_t node, uint32_t *count, struct buf *out);
 
 /* Contents that stay as they are as long as they are held, whatever the file shows meanwhile. Any thread may read them.
  */
-struct tree_held;
+struct tree_pinned;
 /* Whether the contents of this file can be held. */
-bool tree_is_holdable(node_t node);
+bool tree_can_pin(node_t node);
 /* Holds the contents as of now: *ret_size bytes. 0 or a negative errno. */
-int tree_hold(struct tree *t, node_t node, struct tree_held **ret, uint64_t *ret_size);
+int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret, uint64_t *ret_size);
 /* Appends up to n bytes at off. 0 or a negative errno. */
-int tree_held_read(const struct tree_held *h, uint64_t off, size_t n, struct buf *out);
-void tree_held_release(struct tree_held *h);
+int tree_pinned_read(const struct tree_pinned *h, uint64_t off, size_t n, struct buf *out);
+void tree_pinned_release(struct tree_pinned *h);
 
 /* The parent directory, for "..". Exact for every directory. */
 node_t tree_parent(struct tree *t, node_t dir);
@@ -130,7 +131,7 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 bool tree_is_rewritten(node_t node);
 
 /* True if the file's content can change without its attributes. The kernel must keep nothing of it. */
-bool tree_is_untimed(node_t node);
+bool tree_mtime_is_unreliable(node_t node);
 
 bool tree_is_dir(node_t node);
 
@@ -149,7 +150,7 @@ bool tree_is_of_session(node_t node);
 bool tree_is_fixed(node_t node);
 
 /* True if the file's text can change while its size and time stay the same. */
-bool tree_is_restamped(node_t node);
+bool tree_mtime_is_from_record(node_t node);
 
 /* True for editors' side files. */
 bool tree_is_scratch(node_t node);

@@ -18,7 +18,7 @@ struct tree_caller {
 };
 
 /* What setattr may change. */
-struct tree_change {
+struct tree_setattr {
 	bool mode, uid, gid, size, atime, mtime;
 	struct tree_attr to; /* mode, uid, gid, size, mtime */
 	struct timespec atime_to;
@@ -45,18 +45,18 @@ void tree_handle_sync(struct tree *t, struct tree_handle *h);
 /* Commits what is left (a bare truncation) and frees the handle. */
 void tree_release(struct tree *t, struct tree_handle *h);
 /* Frees the handle of a file that was never closed, without a commit: the text may not be complete. */
-void tree_abandon(struct tree *t, struct tree_handle *h);
+void tree_release_uncommitted(struct tree *t, struct tree_handle *h);
 
 /* `h` may be NULL; -EBADF if it is another file's. Setting times, modes and owners of writable names succeeds without
  * effect. */
-int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_change *change,
+int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struct tree_setattr *change,
                  struct tree_attr *ret);
 /* The attributes as this handle sees them (with its staged size). */
 int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct tree_attr *ret);
 
 /* Rises whenever a session file may have been written to, or a write was refused. While it stays the same there is
  * nothing to invalidate. */
-uint64_t tree_commits(const struct tree *t);
+uint64_t tree_commit_count(const struct tree *t);
 
 int tree_symlink(struct tree *t, node_t dir, struct span name, const char *target, const struct tree_caller *who,
                  struct tree_attr *ret);
@@ -66,10 +66,10 @@ int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_
 /* No directory can be removed. */
 int tree_rmdir(struct tree *t, node_t dir, struct span name, const struct tree_caller *who);
 /* What can be made nowhere: directories, devices, hard links. Notes that, and returns why. */
-int tree_refuse(struct tree *t, node_t dir, struct span name);
+int tree_refuse_create(struct tree *t, node_t dir, struct span name);
 /* Notes the side files that were left behind, each once. When to call it again (CLOCK_MONOTONIC, in ms), if none is
  * closed meanwhile: catalog_wait returns then. */
-int64_t tree_tell_left(struct tree *t, int64_t now_ms);
+int64_t tree_report_leftovers(struct tree *t, int64_t now_ms);
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace);
 
 #endif

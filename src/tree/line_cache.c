@@ -9,17 +9,17 @@
 /* A line that takes more memory than this is not kept at all. */
 #define LINE_LONG (16 * 1024 * 1024)
 
-enum { LONG = LINES_KEPT - 1 };
+enum { LINE_CACHE_LONG = LINE_CACHE_SIZE - 1 };
 
-void lines_init(struct lines *l)
+void line_cache_init(struct line_cache *l)
 {
-	*l = (struct lines){0};
+	*l = (struct line_cache){0};
 	lock_init(&l->lock, LOCK_LINES);
 }
 
-void lines_destroy(struct lines *l)
+void line_cache_destroy(struct line_cache *l)
 {
-	for (size_t i = 0; i < LINES_KEPT; i++) {
+	for (size_t i = 0; i < LINE_CACHE_SIZE; i++) {
 		line_release(&l->kept[i].line);
 		free(l->kept[i].marks.v);
 	}
@@ -27,10 +27,10 @@ void lines_destroy(struct lines *l)
 }
 
 /* The line of this entry, or NULL. */
-static struct kept_line *find_line(struct lines *l, uint32_t slot, uint32_t entry)
+static struct cached_line *line_cache_find(struct line_cache *l, uint32_t slot, uint32_t entry)
 {
-	for (size_t i = 0; i < LINES_KEPT; i++) {
-		struct kept_line *k = &l->kept[i];
+	for (size_t i = 0; i < LINE_CACHE_SIZE; i++) {
+		struct cached_line *k = &l->kept[i];
 		if (k->entry == entry && k->slot == slot && k->line.bytes.n)
 			return k;
 	}
@@ -38,23 +38,23 @@ static struct kept_line *find_line(struct lines *l, uint32_t slot, uint32_t entr
 }
 
 /* The short one that was given back first. */
-static struct kept_line *oldest(struct lines *l)
+static struct cached_line *line_cache_oldest(struct line_cache *l)
 {
-	struct kept_line *oldest = &l->kept[0];
-	for (size_t i = 0; i < LONG; i++)
-		if (l->kept[i].given < oldest->given)
-			oldest = &l->kept[i];
-	return oldest;
+	struct cached_line *line_cache_oldest = &l->kept[0];
+	for (size_t i = 0; i < LINE_CACHE_LONG; i++)
+		if (l->kept[i].given < line_cache_oldest->given)
+			line_cache_oldest = &l->kept[i];
+	return line_cache_oldest;
 }
 
-bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
-                struct marks *marks)
+bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
+                    struct block_marks *marks)
 {
 	LOCKED(&l->lock);
-	struct kept_line *k = find_line(l, slot, entry);
+	struct cached_line *k = line_cache_find(l, slot, entry);
 	bool found = k;
 	if (!found)
-		k = oldest(l);
+		k = line_cache_oldest(l);
 	if (found)
 		*record = k->record;
 	*line = k->line;
@@ -62,17 +62,17 @@ bool lines_take(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	if (!found)
 		marks->n = 0;
 	k->line = (struct line)LINE_INIT;
-	k->marks = (struct marks){0};
+	k->marks = (struct block_marks){0};
 	k->given = 0;
 	return found;
 }
 
-void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
-                struct marks *marks)
+void line_cache_put(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
+                    struct block_marks *marks)
 {
 	size_t cap = buf_memory(&line->bytes) + line->deep.cap;
-	struct marks old_marks = *marks;
-	*marks = (struct marks){0};
+	struct block_marks old_marks = *marks;
+	*marks = (struct block_marks){0};
 	if (cap > (entry == NO_ENTRY ? LINE_SHORT : LINE_LONG))
 		line_release(line);
 	if (!line->bytes.p) {
@@ -82,9 +82,9 @@ void lines_give(struct lines *l, uint32_t slot, uint32_t entry, struct line *lin
 	if (entry == NO_ENTRY)
 		buf_reset(&line->bytes);
 	lock_acquire(&l->lock);
-	struct kept_line *k = entry == NO_ENTRY ? NULL : find_line(l, slot, entry);
+	struct cached_line *k = entry == NO_ENTRY ? NULL : line_cache_find(l, slot, entry);
 	if (!k)
-		k = cap > LINE_SHORT ? &l->kept[LONG] : oldest(l);
+		k = cap > LINE_SHORT ? &l->kept[LINE_CACHE_LONG] : line_cache_oldest(l);
 	struct line old = k->line;
 	struct block_iter *old_v = k->marks.v;
 	k->line = *line;
