@@ -33,7 +33,7 @@ bool caller_may_read(fuse_req_t req, const struct tree_attr *a)
 
 /* Whether the thread is one of ours. A walk sends one request after the other, so who was a stranger last time is not
  * looked at again, until a thread of ours begins: it can have the same number. */
-static bool is_own(uint32_t thread)
+static bool thread_is_ours(uint32_t thread)
 {
 	static _Thread_local uint32_t stranger;
 	static _Thread_local unsigned since;
@@ -54,13 +54,13 @@ void caller_reply_error(struct fuse_session *session, const struct fuse_in_heade
 }
 
 /* resolver.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */
-bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h)
+bool caller_refuse_our_thread(const struct fs *fs, const struct fuse_in_header *h)
 {
 	uint32_t op = h->opcode;
 	/* These ask nothing of the tree, and come only once. */
 	if (op == FUSE_INIT || op == FUSE_DESTROY || op == FUSE_RELEASE || op == FUSE_RELEASEDIR || op == FUSE_FLUSH)
 		return false;
-	if (!fs->refuse_own || !is_own(h->pid))
+	if (!fs->refuse_own || !thread_is_ours(h->pid))
 		return false;
 	caller_reply_error(fs->session, h, ELOOP);
 	return true;

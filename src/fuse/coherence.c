@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-struct stat stat_of(const struct tree_attr *a)
+struct stat attr_to_stat(const struct tree_attr *a)
 {
 	return (struct stat){
 	    .st_ino = a->node,
@@ -27,13 +27,13 @@ struct fuse_entry_param coherence_entry(const struct tree_attr *a)
 {
 	return (struct fuse_entry_param){
 	    .ino = a->node,
-	    .attr = stat_of(a),
-	    .attr_timeout = seconds_of(a->attr_class),
-	    .entry_timeout = seconds_of(a->name_class),
+	    .attr = attr_to_stat(a),
+	    .attr_timeout = cache_class_seconds(a->attr_class),
+	    .entry_timeout = cache_class_seconds(a->name_class),
 	};
 }
 
-const char *name_of_class(enum tree_class class)
+const char *cache_class_name(enum tree_class class)
 {
 	/* In their order. */
 	static const char *const names[] = {"asked", "live", "watched", "leased", "fixed"};
@@ -43,33 +43,33 @@ const char *name_of_class(enum tree_class class)
 void log_entry(const char *request, node_t dir, const char *name, const struct tree_attr *a)
 {
 	log_debug("%s %" PRIu64 "/%s: %" PRIu64 ": name %s, attributes %s (%s)", request, dir, name, a->node,
-	          name_of_class(a->name_class), name_of_class(a->attr_class), a->why);
+	          cache_class_name(a->name_class), cache_class_name(a->attr_class), a->why);
 }
 
 void log_attr(const char *request, const struct tree_attr *a)
 {
-	log_debug("%s %" PRIu64 ": attributes %s (%s)", request, a->node, name_of_class(a->attr_class), a->why);
+	log_debug("%s %" PRIu64 ": attributes %s (%s)", request, a->node, cache_class_name(a->attr_class), a->why);
 }
 
-static void limit(struct fs *fs, struct tree_attr *a)
+static void coherence_limit_class(struct fs *fs, struct tree_attr *a)
 {
-	leases_note(fs, a);
-	if (listings_are_asked(fs, a->node))
+	leases_grant(fs, a);
+	if (listings_are_uncached(fs, a->node))
 		limit_attr(a, TREE_UNCACHED, "I7: names can change unnoticed");
 }
 
-void coherence_settle(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a)
+void coherence_check_attr(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a)
 {
-	limit(fs, a);
-	listings_check(fs, req, asked, a);
-	sizes_tell(fs, req, a);
+	coherence_limit_class(fs, a);
+	listings_drop_stale(fs, req, asked, a);
+	sizes_drop_stale_pages(fs, req, a);
 }
 
-bool coherence_settle_listed(struct fs *fs, struct tree_attr *a)
+bool coherence_check_listed_attr(struct fs *fs, struct tree_attr *a)
 {
-	bool given = sizes_may_be_told(fs, a);
+	bool given = sizes_are_current(fs, a);
 	if (given)
-		limit(fs, a);
+		coherence_limit_class(fs, a);
 	return given;
 }
 

@@ -6,43 +6,36 @@
  * no longer true. To invalidate a node means to have the kernel drop what it has cached of it; the names of functions
  * say `tell`. The rules:
  *
- *  I1. Only seconds_of turns a class into seconds: asked 0, live 0.5, watched and leased 60, fixed a day. A name and
- *      the attributes of its node have a class each.
- *  I2. A node is watched or leased only if the kernel will be notified of its changes: a thread follows the catalog,
- *      and a note was made (leases.c). Otherwise it is live, or asked in a writable mount. The minute limits the harm
- *      of a missed change.
- *  I3. All watched nodes of a session share one note, since the table says which they are. Each leased node has its own
- *      note. So has a file whose contents can change while its size and time stay: the kernel cannot see that. Without
- *      a note nothing is invalidated, except by I6.
- *  I4. Invalidating a file drops its attributes, invalidating a directory also its listing. That waits for nobody, and
- *      the kernel drops a file's pages by itself when it sees another size or time. Pages are dropped only by threads
- *      that no reader can be waiting for: the one that follows, or one of several (I8).
- *  I5. If a write changed anything or was refused, the kernel is notified before the write is answered. The thread that
- *      follows sends all other notifications. Only that thread invalidates names, because that waits for lookups in
- *      their directory.
- *  I6. An answer made before a change can reach the kernel after the notification. So each notification is repeated a
- *      second later, with or without a note. Contents are invalidated then, too: two changes in one tick of the clock
- *      show one time. For the same reason nothing younger than two seconds is watched, and nothing younger than a
- *      minute leased.
- *  I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
- *      change without that time, each answer with the directory's attributes drops the listing first, until the
- *      directory is listed again (listings.c). If names can change unnoticed, the attributes are asked: of a session's
- *      directory also if that can happen to its forks, which may be anywhere.
- *  I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown, or whose contents
- *      changed while size and time stayed the same (untimed), are dropped before its new size is given out. A single
- *      thread cannot do that and goes without (sizes.c). Otherwise a growing file is read past the page cache, and a
- *      text that changes in its middle comes from a snapshot made for the open (snapshot.c). What is watched or
- *      leased and has not changed for a while is neither, and opening it makes nothing.
- *      A table of all sessions takes long to make, and all names of its directory wait for a LOOKUP. So its name is
- *      fixed, and LOOKUP says the size that the kernel has, or 0. GETATTR makes the table: it comes before a read.
- *  I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
- * I10. A missing name has a class, too. The class is asked if a write could create the name.
- * I11. Listings bring attributes along, but those of files only while somebody looks files up: each file costs the
- *      kernel a kilobyte (readdirplus.c).
- * I12. The kernel does not believe attributes if the node was invalidated after it asked for them, by any thread: it
- *      goes by the old owner and mode once more. So an answer drops no listing or pages if these have changed since
- *      they were last given, or if who asks may not read the node: the attributes are then asked for anew before it is
- *      read. Nor do two answers in a row to users whom the mode can keep out.
+ *  I1. Only cache_class_seconds turns a class into seconds: asked 0, live 0.5, watched and leased 60, fixed a day. A
+ * name and the attributes of its node have a class each. I2. A node is watched or leased only if the kernel will be
+ * notified of its changes: a thread follows the catalog, and a note was made (leases.c). Otherwise it is live, or asked
+ * in a writable mount. The minute limits the harm of a missed change. I3. All watched nodes of a session share one
+ * note, since the table says which they are. Each leased node has its own note. So has a file whose contents can change
+ * while its size and time stay: the kernel cannot see that. Without a note nothing is invalidated, except by I6. I4.
+ * Invalidating a file drops its attributes, invalidating a directory also its listing. That waits for nobody, and the
+ * kernel drops a file's pages by itself when it sees another size or time. Pages are dropped only by threads that no
+ * reader can be waiting for: the one that follows, or one of several (I8). I5. If a write changed anything or was
+ * refused, the kernel is notified before the write is answered. The thread that follows sends all other notifications.
+ * Only that thread invalidates names, because that waits for lookups in their directory. I6. An answer made before a
+ * change can reach the kernel after the notification. So each notification is repeated a second later, with or without
+ * a note. Contents are invalidated then, too: two changes in one tick of the clock show one time. For the same reason
+ * nothing younger than two seconds is watched, and nothing younger than a minute leased. I7. The kernel keeps every
+ * listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can change without that time, each
+ * answer with the directory's attributes drops the listing first, until the directory is listed again (listings.c). If
+ * names can change unnoticed, the attributes are asked: of a session's directory also if that can happen to its forks,
+ * which may be anywhere. I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown,
+ * or whose contents changed while size and time stayed the same (untimed), are dropped before its new size is given
+ * out. A single thread cannot do that and goes without (sizes.c). Otherwise a growing file is read past the page cache,
+ * and a text that changes in its middle comes from a snapshot made for the open (snapshot.c). What is watched or leased
+ * and has not changed for a while is neither, and opening it makes nothing. A table of all sessions takes long to make,
+ * and all names of its directory wait for a LOOKUP. So its name is fixed, and LOOKUP says the size that the kernel has,
+ * or 0. GETATTR makes the table: it comes before a read. I9. Only fixed contents are given to the kernel ahead of an
+ * open (prefill.c). I10. A missing name has a class, too. The class is asked if a write could create the name. I11.
+ * Listings bring attributes along, but those of files only while somebody looks files up: each file costs the kernel a
+ * kilobyte (readdirplus.c). I12. The kernel does not believe attributes if the node was invalidated after it asked for
+ * them, by any thread: it goes by the old owner and mode once more. So an answer drops no listing or pages if these
+ * have changed since they were last given, or if who asks may not read the node: the attributes are then asked for anew
+ * before it is read. Nor do two answers in a row to users whom the mode can keep out.
  *
  * With -d each answer is logged with what the kernel may keep of it and the rule that decided that, and so is each
  * notification. To find out why a listing is outdated, search the log for the directory's number (`ls -id`): its last
@@ -65,22 +58,22 @@
 struct fs;
 
 /* Owner and mode that the kernel was last given of a node (I12). */
-struct told_owner {
+struct sent_owner {
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
 };
 
 /* Notes those in the attributes. False if they were others. */
-static inline bool told_note(struct told_owner *o, const struct tree_attr *a)
+static inline bool sent_owner_update(struct sent_owner *o, const struct tree_attr *a)
 {
 	bool same = o->mode == a->mode && o->uid == a->uid && o->gid == a->gid;
-	*o = (struct told_owner){a->mode, a->uid, a->gid};
+	*o = (struct sent_owner){a->mode, a->uid, a->gid};
 	return same;
 }
 
 /* How long the kernel may keep what has this class (I1). */
-static inline double seconds_of(enum tree_class class)
+static inline double cache_class_seconds(enum tree_class class)
 {
 	static const double seconds[] = {[TREE_UNCACHED] = 0,
 	                                 [TREE_LIVE] = 0.5,
@@ -111,15 +104,15 @@ struct leases {
 
 /* Before attributes go to the kernel: notes what they let it keep, or lets it keep less (I2, I3). Any lock of the tree
  * may be held. */
-void leases_note(struct fs *fs, struct tree_attr *a);
-void leases_keep(struct fs *fs, bool kept);
+void leases_grant(struct fs *fs, struct tree_attr *a);
+void leases_set_enabled(struct fs *fs, bool kept);
 /* Removes the notes of a session. The caller frees *ret, the nodes noted one by one. True if watched nodes of the
  * session were given out, too. */
-bool leases_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n);
+bool leases_revoke(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n);
 /* Removes the note of what is above all sessions. True if there was one. */
-bool leases_take_above(struct fs *fs);
+bool leases_revoke_above(struct fs *fs);
 /* Whether a lease on a single node may still be running, even if its note was removed. */
-bool leases_are_out(struct fs *fs, uint32_t slot);
+bool leases_may_be_active(struct fs *fs, uint32_t slot);
 void leases_release(struct leases *l);
 
 /* listings.c: directories whose cached listing can be outdated although their time stays the same */
@@ -132,40 +125,40 @@ struct listings {
 struct listing_state {
 	node_t dir; /* 0: free */
 	uint64_t epoch;
-	struct told_owner told;
+	struct sent_owner told;
 	bool dropped; /* the last answer to a user whom the mode can keep out dropped the listing */
 };
 
 /* Call before listing a directory with these attributes from its beginning. 0 or -ENOMEM. */
 int listings_begin(struct fs *fs, const struct tree_attr *attr);
 /* Whether names in this directory can change unnoticed (I7). */
-bool listings_are_asked(struct fs *fs, node_t dir);
+bool listings_are_uncached(struct fs *fs, node_t dir);
 /* Call before attributes of the node go to the kernel: drops a listing that may be outdated. No lock may be held. With
  * attributes that the kernel must believe (I12) it limits how long they may be kept instead; `req` asks for them. */
-void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a);
-/* Whether listings_check could have anything to do. Any lock may be held. */
-bool listings_is_noted(struct fs *fs, node_t node);
+void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a);
+/* Whether listings_drop_stale could have anything to do. Any lock may be held. */
+bool listings_is_tracked(struct fs *fs, node_t node);
 void listings_release(struct listings *l);
 
 /* sizes.c: the sizes that the kernel was given */
 struct sizes {
 	struct lock lock;     /* guards the notes */
 	struct lock dropping; /* its holder drops pages */
-	struct size_told {
+	struct sent_size {
 		node_t node;
 		uint64_t size, version;
-		struct told_owner owner;
+		struct sent_owner owner;
 	} * told;                                     /* hashed by node; NULL: only those of tables are noted */
-	struct size_told tables[1 << NODE_KIND_BITS]; /* by kind */
+	struct sent_size tables[1 << NODE_KIND_BITS]; /* by kind */
 };
 
 /* Starts noting sizes. There must be several threads, and the kernel must open files without asking. 0 or -ENOMEM. */
 int sizes_start(struct fs *fs);
 /* Call before an answer with these attributes: drops the pages of a file whose size has changed. No lock may be
  * held. If the kernel must believe the rest of them (I12), it is given the size it has. */
-void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a);
-/* False if sizes_tell must drop pages before these attributes are given out. Any lock may be held. */
-bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a);
+void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a);
+/* False if sizes_drop_stale_pages must drop pages before these attributes are given out. Any lock may be held. */
+bool sizes_are_current(struct fs *fs, const struct tree_attr *a);
 
 /* For the answer to a LOOKUP of a table: sets the size that the kernel has. */
 void sizes_recall(struct fs *fs, struct tree_attr *a);
@@ -179,14 +172,18 @@ struct prefill {
 /* Starts storing pages ahead of opens. There must be several threads. 0 or -ENOMEM. */
 int prefill_start(struct fs *fs);
 /* Call before answering the open of a fixed file. */
-void prefill_give(struct fs *fs, node_t node);
+void prefill_store_pages(struct fs *fs, node_t node);
 
 /* readdirplus.c: the attributes that a listing brings along */
-enum plus { PLUS_ALL, PLUS_PROBE, PLUS_DIRS }; /* attributes of all; of all but one file; of directories */
+enum readdirplus_mode {
+	READDIRPLUS_ALL,
+	READDIRPLUS_PROBE,
+	READDIRPLUS_DIRS
+}; /* attributes of all; of all but one file; of directories */
 
 /* How many listings there are for one probe, and after how many unused probes listings leave out the attributes of
  * files. */
-enum { PLUS_PROBE_EVERY = LIMIT(64, 2), PLUS_UNUSED_MAX = LIMIT(1024, 4) };
+enum { READDIRPLUS_PROBE_EVERY = LIMIT(64, 2), READDIRPLUS_UNUSED_MAX = LIMIT(1024, 4) };
 
 struct readdirplus {
 	struct lock lock;
@@ -195,9 +192,9 @@ struct readdirplus {
 	bool probed;       /* a probe was sent, and no file was looked up since */
 };
 
-/* What a listing, or the next piece of one, brings along. After PLUS_PROBE call readdirplus_probed once a file was
- * listed. */
-enum plus readdirplus_begin(struct readdirplus *p, bool first);
+/* What a listing, or the next piece of one, brings along. After READDIRPLUS_PROBE call readdirplus_probed once a file
+ * was listed. */
+enum readdirplus_mode readdirplus_choose(struct readdirplus *p, bool first);
 void readdirplus_probed(struct readdirplus *p);
 /* Call when somebody looks up a file. */
 void readdirplus_used(struct readdirplus *p);
@@ -220,7 +217,7 @@ void follow_start(struct fs *fs);
 bool follow_stop(struct fs *fs);
 /* Invalidates what depends on the node's session if anything was written or refused since tree_commit_count returned
  * `before` (I5). */
-void follow_written(struct fs *fs, node_t node, uint64_t before);
+void follow_notify_write(struct fs *fs, node_t node, uint64_t before);
 
 struct coherence {
 	struct leases leases;
@@ -236,19 +233,19 @@ void coherence_init(struct coherence *c);
 void coherence_release(struct coherence *c);
 /* Call before attributes go to the kernel in answer to the request for the node `asked`. Limits how long they may be
  * kept, and drops cached listings and pages that contradict them. No lock may be held. */
-void coherence_settle(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a);
-/* As coherence_settle, but locks may be held. False if the attributes cannot be given. The caller calls listings_check
- * later, without locks. */
-bool coherence_settle_listed(struct fs *fs, struct tree_attr *a);
+void coherence_check_attr(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a);
+/* As coherence_check_attr, but locks may be held. False if the attributes cannot be given. The caller calls
+ * listings_drop_stale later, without locks. */
+bool coherence_check_listed_attr(struct fs *fs, struct tree_attr *a);
 /* For the log: how long the kernel may keep what this request is answered with. */
-const char *name_of_class(enum tree_class class);
+const char *cache_class_name(enum tree_class class);
 void log_entry(const char *request, node_t dir, const char *name, const struct tree_attr *a);
 void log_attr(const char *request, const struct tree_attr *a);
-struct stat stat_of(const struct tree_attr *a);
+struct stat attr_to_stat(const struct tree_attr *a);
 struct fuse_entry_param coherence_entry(const struct tree_attr *a);
 
 /* Whether t is less than this many seconds ago, or in the future. */
-static inline bool is_younger(struct timespec t, time_t seconds)
+static inline bool time_is_younger(struct timespec t, time_t seconds)
 {
 	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec < seconds;
 }

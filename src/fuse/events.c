@@ -18,7 +18,7 @@
 #include <time.h>
 
 /* The session at a place, as readers know it. */
-struct seen {
+struct events_session {
 	uint32_t slot; /* NO_SLOT: no session */
 	uint32_t next; /* in a list of what went: the next one with this file; MAP_NONE: there is none */
 	const char *project, *stem, *sid;
@@ -29,8 +29,8 @@ struct seen {
 	uint64_t told; /* bytes of the file; readers were told of the entries in them */
 };
 
-struct seen_list {
-	struct seen *v;
+struct events_sessions {
+	struct events_session *v;
 	size_t n, cap;
 	struct map by_file; /* of what went: the first one with each file */
 };
@@ -42,8 +42,8 @@ struct events_reader {
 	void *poll;
 };
 
-struct waiting {
-	struct waiting *next;
+struct pending_read {
+	struct pending_read *next;
 	struct events_reader *reader;
 	void *request;
 	size_t n;
@@ -52,34 +52,34 @@ struct waiting {
 struct events {
 	struct catalog *catalog;
 	const struct events_ops *ops;
-	struct lock telling;   /* guards `seen`; held while an index grows, which takes time */
-	struct seen_list seen; /* by place */
-	struct lock lock;      /* guards the rest; separate, so that reads never wait for an index */
-	struct buf log;        /* the newest lines, at most EVENTS_BACKLOG bytes, for all readers */
-	uint64_t begin;        /* where the log begins: who has read less has lost lines */
+	struct lock telling;         /* guards `seen`; held while an index grows, which takes time */
+	struct events_sessions seen; /* by place */
+	struct lock lock;            /* guards the rest; separate, so that reads never wait for an index */
+	struct buf log;              /* the newest lines, at most EVENTS_BACKLOG bytes, for all readers */
+	uint64_t begin;              /* where the log begins: who has read less has lost lines */
 	struct events_reader *readers;
-	struct waiting *waiting; /* oldest first */
+	struct pending_read *waiting; /* oldest first */
 };
 
-static void seen_release(struct seen_list *l)
+static void events_sessions_release(struct events_sessions *l)
 {
 	cleanup_free(&l->v);
 	map_release(&l->by_file);
-	*l = (struct seen_list){0};
+	*l = (struct events_sessions){0};
 }
 
-static struct seen *seen_at(struct seen_list *l, uint32_t place)
+static struct events_session *events_sessions_at(struct events_sessions *l, uint32_t place)
 {
 	if (!vec_grow(&l->v, &l->cap, (size_t)place + 1, sizeof *l->v))
 		return NULL;
 	for (; l->n <= place; l->n++)
-		l->v[l->n] = (struct seen){.slot = NO_SLOT};
+		l->v[l->n] = (struct events_session){.slot = NO_SLOT};
 	return &l->v[place];
 }
 
-static struct seen seen_as(const struct slot_info *s, const char *project)
+static struct events_session events_session_from_slot(const struct slot_info *s, const char *project)
 {
-	return (struct seen){
+	return (struct events_session){
 	    .slot = s->slot,
 	    .project = project,
 	    .stem = s->stem,
@@ -90,9 +90,9 @@ static struct seen seen_as(const struct slot_info *s, const char *project)
 }
 
 /* Lists all sessions. The first reader is taken to know these. */
-static int events_list_sessions(struct catalog *c, struct seen_list *ret)
+static int events_load_sessions(struct catalog *c, struct events_sessions *ret)
 {
-	struct seen_list l CLEANUP(seen_release) = {0};
+	struct events_sessions l CLEANUP(events_sessions_release) = {0};
 	struct project_info project = {.project = NO_SLOT};
 	struct slot_info slot;
 	uint64_t cookie = 0;
@@ -102,13 +102,13 @@ static int events_list_sessions(struct catalog *c, struct seen_list *ret)
 			project.project = NO_SLOT;
 			continue;
 		}
-		struct seen *s = seen_at(&l, slot.place);
+		struct events_session *s = events_sessions_at(&l, slot.place);
 		if (!s)
 			return -ENOMEM;
-		*s = seen_as(&slot, project.name);
+		*s = events_session_from_slot(&slot, project.name);
 	}
 	*ret = l;
-	l = (struct seen_list){0};
+	l = (struct events_sessions){0};
 	return 0;
 }
 
@@ -141,14 +141,14 @@ static void events_add_buf(const char *key, const struct buf *text, struct buf *
 		out->err = buf_err(text);
 }
 
-static void events_add_path(const char *key, const struct seen *s, struct buf *out)
+static void events_add_path(const char *key, const struct events_session *s, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	buf_addf(&path, "projects/%s/%s", s->project, s->stem);
 	events_add_buf(key, &path, out);
 }
 
-static void events_begin_line(const char *event, const struct seen *s, struct buf *out)
+static void events_begin_line(const char *event, const struct events_session *s, struct buf *out)
 {
 	buf_reset(out);
 	events_add_time(out);
@@ -158,7 +158,7 @@ static void events_begin_line(const char *event, const struct seen *s, struct bu
 }
 
 /* All readers lose a line, and what they have not read yet. */
-static void lose_all(struct events *e)
+static void events_mark_lost(struct events *e)
 {
 	e->begin += e->log.n + 1;
 	buf_reset(&e->log);
@@ -181,24 +181,24 @@ static void events_end_line(struct events *e, struct buf *line)
 	if (line->n <= EVENTS_BACKLOG && !buf_err(line))
 		buf_addspan(&e->log, buf_span(line));
 	if (line->n > EVENTS_BACKLOG || buf_err(line) || buf_err(&e->log))
-		lose_all(e);
+		events_mark_lost(e);
 }
 
 /* What the end of the branch says as of entry `at` (NO_ENTRY: nothing); NULL if nothing, or if it cannot be read. */
-static const char *state_at(const struct session *s, uint32_t at)
+static const char *branch_state_at(const struct session *s, uint32_t at)
 {
 	const char *state;
 	return context_state(s, at, &state) < 0 ? NULL : state;
 }
 
 /* What became of a session, with its state if it is there. */
-static void events_log(struct events *e, const char *event, const struct seen *seen)
+static void events_add_change(struct events *e, const char *event, const struct events_session *seen)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	struct session *s;
 	events_begin_line(event, seen, &line);
 	if (catalog_session_get(e->catalog, seen->slot, &s) == 0) {
-		const char *state = state_at(s, session_leaf(s));
+		const char *state = branch_state_at(s, session_leaf(s));
 		if (state)
 			buf_addf(&line, ",\"state\":\"%s\"", state);
 		catalog_session_put(e->catalog, s);
@@ -208,7 +208,7 @@ static void events_log(struct events *e, const char *event, const struct seen *s
 
 /* ---- what a session grew by ---- */
 
-#define ENTRIES_A_LINE 500
+#define ENTRIES_PER_LINE 500
 
 static void events_add_name(const char *key, const struct session *s, uint32_t i, struct buf *out)
 {
@@ -251,8 +251,8 @@ static void events_add_entry(const struct session *s, uint32_t i, struct reader 
 }
 
 /* `state`: what the entries change it to, or NULL. */
-static void tell_entries(struct events *e, const struct seen *seen, const struct session *s, uint32_t from, uint32_t to,
-                         const char *state)
+static void events_add_entries(struct events *e, const struct events_session *seen, const struct session *s,
+                               uint32_t from, uint32_t to, const char *state)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf line CLEANUP_BUF = BUF_INIT;
@@ -269,7 +269,7 @@ static void tell_entries(struct events *e, const struct seen *seen, const struct
 	events_end_line(e, &line);
 }
 
-static void tell_label(struct events *e, const struct seen *seen, const struct session *s, uint32_t i)
+static void events_add_label(struct events *e, const struct events_session *seen, const struct session *s, uint32_t i)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	struct line text CLEANUP_LINE = LINE_INIT;
@@ -293,7 +293,7 @@ static void tell_label(struct events *e, const struct seen *seen, const struct s
 	events_end_line(e, &line);
 }
 
-static void tell_name(struct events *e, const struct seen *seen, const struct session *s)
+static void events_add_session_name(struct events *e, const struct events_session *seen, const struct session *s)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT;
 	events_begin_line("renamed", seen, &line);
@@ -304,7 +304,7 @@ static void tell_name(struct events *e, const struct seen *seen, const struct se
 	events_end_line(e, &line);
 }
 
-static void tell_growth(struct events *e, struct seen *seen)
+static void events_add_growth(struct events *e, struct events_session *seen)
 {
 	struct session *s;
 	if (catalog_session_get(e->catalog, seen->slot, &s) < 0)
@@ -313,19 +313,20 @@ static void tell_growth(struct events *e, struct seen *seen)
 	while (first > 0 && session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->told)
 		first--;
 	bool named = false;
-	const char *before = state_at(s, first > 0 ? first - 1 : NO_ENTRY), *state = state_at(s, session_leaf(s));
-	for (uint32_t i = first; i < n; i += ENTRIES_A_LINE) {
-		bool is_last = n - i <= ENTRIES_A_LINE;
-		tell_entries(e, seen, s, i, is_last ? n : i + ENTRIES_A_LINE,
-		             is_last && state != before ? state : NULL);
+	const char *before = branch_state_at(s, first > 0 ? first - 1 : NO_ENTRY),
+		   *state = branch_state_at(s, session_leaf(s));
+	for (uint32_t i = first; i < n; i += ENTRIES_PER_LINE) {
+		bool is_last = n - i <= ENTRIES_PER_LINE;
+		events_add_entries(e, seen, s, i, is_last ? n : i + ENTRIES_PER_LINE,
+		                   is_last && state != before ? state : NULL);
 	}
 	for (uint32_t i = first; i < n; i++) {
 		if (session_entry(s, i)->type == RECORD_LABEL)
-			tell_label(e, seen, s, i);
+			events_add_label(e, seen, s, i);
 		named = named || session_entry(s, i)->type == RECORD_SESSION_INFO;
 	}
 	if (named)
-		tell_name(e, seen, s);
+		events_add_session_name(e, seen, s);
 	if (first < n)
 		seen->told = session_entry(s, n - 1)->offset + session_entry(s, n - 1)->length;
 	catalog_session_put(e->catalog, s);
@@ -333,17 +334,18 @@ static void tell_growth(struct events *e, struct seen *seen)
 
 /* ---- what became of places ---- */
 
-static struct span events_key(const struct seen *s)
+static struct span events_key(const struct events_session *s)
 {
 	return (struct span){(const char *)&s->file, sizeof s->file};
 }
 
-/* Indexes what went by its file, for tell_came. Sessions with one file are a list, in the order in which they went. */
-static int chain_went(struct seen_list *went)
+/* Indexes what went by its file, for events_add_created. Sessions with one file are a list, in the order in which they
+ * went. */
+static int events_index_removed(struct events_sessions *went)
 {
 	int rc = 0;
 	for (size_t i = went->n; i > 0 && rc == 0; i--) {
-		struct seen *s = &went->v[i - 1];
+		struct events_session *s = &went->v[i - 1];
 		s->next = map_get(&went->by_file, 0, events_key(s));
 		if (s->sid)
 			rc = map_put(&went->by_file, 0, events_key(s), (uint32_t)(i - 1));
@@ -352,13 +354,14 @@ static int chain_went(struct seen_list *went)
 }
 
 /* A session under a new name was moved if the same batch of changes removed its file elsewhere. */
-static void tell_came(struct events *e, struct seen_list *went, struct seen *seen, struct seen now)
+static void events_add_created(struct events *e, struct events_sessions *went, struct events_session *seen,
+                               struct events_session now)
 {
 	uint32_t i = now.sid ? map_get(&went->by_file, 0, events_key(&now)) : MAP_NONE;
-	struct seen *from = i == MAP_NONE ? NULL : &went->v[i];
+	struct events_session *from = i == MAP_NONE ? NULL : &went->v[i];
 	*seen = now;
 	if (!from || map_put(&went->by_file, 0, events_key(from), from->next) != 0) {
-		events_log(e, "created", seen);
+		events_add_change(e, "created", seen);
 		return;
 	}
 	struct buf line CLEANUP_BUF = BUF_INIT;
@@ -367,11 +370,11 @@ static void tell_came(struct events *e, struct seen_list *went, struct seen *see
 	events_end_line(e, &line);
 	seen->told = from->told;
 	from->slot = NO_SLOT;
-	tell_growth(e, seen);
+	events_add_growth(e, seen);
 }
 
 /* A new session gets its SID only when all headers have been read, since other sessions may have the same. */
-static bool slot_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
+static bool events_slot_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
 	struct slot_info first;
 	uint64_t cookie = 0;
@@ -384,61 +387,61 @@ static bool slot_at_place(struct catalog *c, uint32_t place, struct slot_info *r
 }
 
 /* Sessions that went are only collected in `went`: they may have moved. */
-static int tell_place(struct events *e, uint32_t place, bool came, struct seen_list *went)
+static int events_add_place_changes(struct events *e, uint32_t place, bool came, struct events_sessions *went)
 {
 	struct project_info project;
 	struct slot_info s;
-	bool is_there = slot_at_place(e->catalog, place, &s) && catalog_project(e->catalog, s.project, &project);
-	struct seen *seen = seen_at(&e->seen, place);
+	bool is_there = events_slot_at_place(e->catalog, place, &s) && catalog_project(e->catalog, s.project, &project);
+	struct events_session *seen = events_sessions_at(&e->seen, place);
 	if (!seen)
 		return -ENOMEM;
 	bool was_there = seen->slot != NO_SLOT;
 	if (came != (is_there && !was_there))
 		return 0;
 	if (came) {
-		tell_came(e, went, seen, seen_as(&s, project.name));
+		events_add_created(e, went, seen, events_session_from_slot(&s, project.name));
 	} else if (was_there && !is_there) {
-		struct seen *to = seen_at(went, (uint32_t)went->n);
+		struct events_session *to = events_sessions_at(went, (uint32_t)went->n);
 		if (!to)
 			return -ENOMEM;
 		*to = *seen;
 		seen->slot = NO_SLOT;
 	} else if (was_there && seen->slot != s.slot) {
-		*seen = seen_as(&s, project.name);
-		events_log(e, "replaced", seen);
+		*seen = events_session_from_slot(&s, project.name);
+		events_add_change(e, "replaced", seen);
 	} else if (was_there) {
-		tell_growth(e, seen);
+		events_add_growth(e, seen);
 	}
 	return 0;
 }
 
-static void serve_all(struct events *e);
+static void events_serve_all(struct events *e);
 static void *take_poll(struct events *e);
 
 static void tell_changes(struct events *e, const struct catalog_change *changes, size_t n)
 {
 	LOCKED(&e->telling);
-	if (!events_are_read(e))
+	if (!events_have_readers(e))
 		return;
-	struct seen_list went CLEANUP(seen_release) = {0};
+	struct events_sessions went CLEANUP(events_sessions_release) = {0};
 	int rc = 0;
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = tell_place(e, changes[i].place, false, &went);
+		rc = events_add_place_changes(e, changes[i].place, false, &went);
 	if (rc == 0)
-		rc = chain_went(&went);
+		rc = events_index_removed(&went);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = tell_place(e, changes[i].place, true, &went);
+		rc = events_add_place_changes(e, changes[i].place, true, &went);
 	for (size_t i = 0; i < went.n && rc == 0; i++)
 		if (went.v[i].slot != NO_SLOT)
-			events_log(e, "deleted", &went.v[i]);
+			events_add_change(e, "deleted", &went.v[i]);
 	lock_acquire(&e->lock);
 	if (rc < 0)
-		lose_all(e);
-	serve_all(e);
+		events_mark_lost(e);
+	events_serve_all(e);
 	lock_release(&e->lock);
 }
 
-void events_tell(struct events *e, const struct catalog_change *changes, size_t n)
+void events_publish(struct events *e, const struct catalog_change *changes, size_t n)
 {
 	tell_changes(e, changes, n);
 	/* Without our locks: the kernel is notified. */
@@ -446,7 +449,7 @@ void events_tell(struct events *e, const struct catalog_change *changes, size_t 
 		e->ops->ready(poll);
 }
 
-bool events_are_read(struct events *e)
+bool events_have_readers(struct events *e)
 {
 	LOCKED(&e->lock);
 	return e->readers != NULL;
@@ -454,13 +457,13 @@ bool events_are_read(struct events *e)
 
 /* ---- readers ---- */
 
-static bool has_more(const struct events *e, const struct events_reader *r)
+static bool reader_has_data(const struct events *e, const struct events_reader *r)
 {
 	return r->rest.n > 0 || r->at != e->begin + e->log.n;
 }
 
 /* Takes as many whole lines as fit in n out of the log, but one at least: the log may drop it before it is read. */
-static void take_lines(const struct events *e, struct events_reader *r, size_t n)
+static void reader_take_log_lines(const struct events *e, struct events_reader *r, size_t n)
 {
 	uint64_t next = e->begin;
 	if (r->at < e->begin) {
@@ -484,7 +487,7 @@ static void take_lines(const struct events *e, struct events_reader *r, size_t n
 static bool events_serve(struct events *e, struct events_reader *r, size_t n, void *request)
 {
 	if (r->rest.n == 0)
-		take_lines(e, r, n);
+		reader_take_log_lines(e, r, n);
 	if (r->rest.n == 0 && n > 0)
 		return false;
 	size_t some = r->rest.n < n ? r->rest.n : n;
@@ -497,10 +500,10 @@ static bool events_serve(struct events *e, struct events_reader *r, size_t n, vo
 	return true;
 }
 
-static void serve_all(struct events *e)
+static void events_serve_all(struct events *e)
 {
-	for (struct waiting **at = &e->waiting; *at;) {
-		struct waiting *x = *at;
+	for (struct pending_read **at = &e->waiting; *at;) {
+		struct pending_read *x = *at;
 		if (!events_serve(e, x->reader, x->n, x->request)) {
 			at = &x->next;
 			continue;
@@ -515,7 +518,7 @@ static void *take_poll(struct events *e)
 {
 	LOCKED(&e->lock);
 	struct events_reader *r = e->readers;
-	while (r && (!r->poll || !has_more(e, r)))
+	while (r && (!r->poll || !reader_has_data(e, r)))
 		r = r->next;
 	void *poll = r ? r->poll : NULL;
 	if (r)
@@ -524,10 +527,10 @@ static void *take_poll(struct events *e)
 }
 
 /* Answers waiting reads without bytes: those of this reader, or this request, or (both NULL) all. */
-static void dismiss(struct events *e, const struct events_reader *r, const void *request, int err)
+static void events_cancel_reads(struct events *e, const struct events_reader *r, const void *request, int err)
 {
-	for (struct waiting **at = &e->waiting; *at;) {
-		struct waiting *x = *at;
+	for (struct pending_read **at = &e->waiting; *at;) {
+		struct pending_read *x = *at;
 		if ((r && x->reader != r) || (request && x->request != request)) {
 			at = &x->next;
 			continue;
@@ -551,7 +554,7 @@ int events_open(struct catalog *c, const struct events_ops *ops, struct events *
 	return 0;
 }
 
-static void reader_free(struct events *e, struct events_reader *r)
+static void events_reader_free(struct events *e, struct events_reader *r)
 {
 	if (r->poll)
 		e->ops->forget(r->poll);
@@ -564,15 +567,15 @@ void events_close(struct events *e)
 	if (!e)
 		return;
 	lock_acquire(&e->lock);
-	dismiss(e, NULL, NULL, 0);
+	events_cancel_reads(e, NULL, NULL, 0);
 	lock_release(&e->lock);
 	while (e->readers) {
 		struct events_reader *r = e->readers;
 		e->readers = r->next;
-		reader_free(e, r);
+		events_reader_free(e, r);
 	}
 	buf_release(&e->log);
-	seen_release(&e->seen);
+	events_sessions_release(&e->seen);
 	lock_destroy(&e->lock);
 	lock_destroy(&e->telling);
 	free(e);
@@ -582,12 +585,12 @@ void events_close(struct events *e)
 static int events_add_reader(struct events *e, struct events_reader *r)
 {
 	/* Without readers the list was not kept up to date. */
-	if (!events_are_read(e)) {
-		struct seen_list now = {0};
-		int rc = events_list_sessions(e->catalog, &now);
+	if (!events_have_readers(e)) {
+		struct events_sessions now = {0};
+		int rc = events_load_sessions(e->catalog, &now);
 		if (rc)
 			return rc;
-		seen_release(&e->seen);
+		events_sessions_release(&e->seen);
 		e->seen = now;
 	}
 	LOCKED(&e->lock);
@@ -602,7 +605,7 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 	struct events_reader *r CLEANUP_FREE = calloc(1, sizeof *r);
 	if (!r)
 		return -ENOMEM;
-	/* events_tell can hold the lock for long, while an index grows. */
+	/* events_publish can hold the lock for long, while an index grows. */
 	while (!lock_try_for(&e->telling, LOCK_LOOK_NS))
 		if (cancel_check() < 0)
 			return -EINTR;
@@ -618,19 +621,19 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 void events_reader_close(struct events *e, struct events_reader *r)
 {
 	LOCKED(&e->lock);
-	dismiss(e, r, NULL, -EINTR);
+	events_cancel_reads(e, r, NULL, -EINTR);
 	struct events_reader **at = &e->readers;
 	while (*at != r)
 		at = &(*at)->next;
 	*at = r->next;
-	reader_free(e, r);
+	events_reader_free(e, r);
 	if (!e->readers)
 		buf_release(&e->log);
 }
 
 void events_read(struct events *e, struct events_reader *r, size_t n, bool wait, void *request)
 {
-	struct waiting *x CLEANUP_FREE = malloc(sizeof *x);
+	struct pending_read *x CLEANUP_FREE = malloc(sizeof *x);
 	LOCKED(&e->lock);
 	if (events_serve(e, r, n, request))
 		return;
@@ -639,8 +642,8 @@ void events_read(struct events *e, struct events_reader *r, size_t n, bool wait,
 		e->ops->answer(request, err, (struct span){"", 0});
 		return;
 	}
-	*x = (struct waiting){.reader = r, .request = request, .n = n};
-	struct waiting **end = &e->waiting;
+	*x = (struct pending_read){.reader = r, .request = request, .n = n};
+	struct pending_read **end = &e->waiting;
 	while (*end)
 		end = &(*end)->next;
 	*end = x;
@@ -650,13 +653,13 @@ void events_read(struct events *e, struct events_reader *r, size_t n, bool wait,
 void events_interrupt(struct events *e, void *request)
 {
 	LOCKED(&e->lock);
-	dismiss(e, NULL, request, -EINTR);
+	events_cancel_reads(e, NULL, request, -EINTR);
 }
 
 bool events_poll(struct events *e, struct events_reader *r, void *poll)
 {
 	LOCKED(&e->lock);
-	bool ready = has_more(e, r);
+	bool ready = reader_has_data(e, r);
 	if (poll) {
 		if (r->poll)
 			e->ops->forget(r->poll);

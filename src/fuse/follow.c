@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 
 #define RECHECK_MS 1000
-#define LOOK_MS 250 /* between looks for readers of .events where inotify reports nothing */
-#define FORKS_REST 8
+#define FOLLOW_POLL_MS 250 /* between looks for readers of .events where inotify reports nothing */
+#define FORKS_PAUSE_FACTOR 8
 
 struct recheck {
 	uint32_t slot;
@@ -27,7 +27,7 @@ struct recheck {
 };
 
 /* How to notify the kernel of a change. No lock may be held meanwhile. */
-struct telling {
+struct invalidation {
 	struct fs *fs;
 	bool contents;
 	bool waits; /* may wait for readers of the pages it drops; false while a request is served */
@@ -35,7 +35,7 @@ struct telling {
 
 /* --- the kernel --------------------------------------------------------------------- */
 
-static void follow_tell_node(const struct telling *t, node_t node)
+static void follow_invalidate_node(const struct invalidation *t, node_t node)
 {
 	/* If the kernel opens files without asking, it keeps all pages that are read: see sizes.c. */
 	bool whole = tree_is_dir(node) ||
@@ -45,11 +45,11 @@ static void follow_tell_node(const struct telling *t, node_t node)
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
 }
 
-static void follow_tell(void *arg, node_t node, struct span name)
+static void follow_invalidate_name(void *arg, node_t node, struct span name)
 {
-	const struct telling *t = arg;
+	const struct invalidation *t = arg;
 	if (!name.p) {
-		follow_tell_node(t, node);
+		follow_invalidate_node(t, node);
 		return;
 	}
 	log_debug("drop name %" PRIu64 "/%.*s (%s)", node, (int)name.n, name.p, t->contents ? "I6" : "I5");
@@ -58,31 +58,31 @@ static void follow_tell(void *arg, node_t node, struct span name)
 
 /* No lease, nothing to invalidate. But while a request is served, the thread that follows can have taken the note and
  * not have notified yet. */
-static void follow_tell_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
+static void follow_invalidate_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
 {
-	struct telling t = {fs, contents, waits};
+	struct invalidation t = {fs, contents, waits};
 	node_t *nodes CLEANUP_FREE = NULL;
 	size_t n;
-	bool given = leases_take(fs, s->slot, &nodes, &n);
+	bool given = leases_revoke(fs, s->slot, &nodes, &n);
 	for (size_t i = 0; i < n; i++)
-		follow_tell_node(&t, nodes[i]);
+		follow_invalidate_node(&t, nodes[i]);
 	if (given || contents || !waits)
-		tree_invalidate_session(fs->tree, s->slot, follow_tell, &t);
-	if (leases_take_above(fs) || contents || !waits)
-		tree_invalidate_above(fs->tree, s->project, follow_tell, &t);
+		tree_invalidate_session(fs->tree, s->slot, follow_invalidate_name, &t);
+	if (leases_revoke_above(fs) || contents || !waits)
+		tree_invalidate_above(fs->tree, s->project, follow_invalidate_name, &t);
 }
 
-void follow_written(struct fs *fs, node_t node, uint64_t before)
+void follow_notify_write(struct fs *fs, node_t node, uint64_t before)
 {
 	struct slot_info s;
 	if (fs->session && tree_commit_count(fs->tree) != before &&
 	    catalog_slot(fs->catalog, node_unpack(node).slot, &s) == 0)
-		follow_tell_session(fs, &s, false, false);
+		follow_invalidate_session(fs, &s, false, false);
 }
 
 /* --- once more ------------------------------------------------------------------------ */
 
-static void plan_recheck(struct follow *f, uint32_t slot)
+static void follow_schedule_recheck(struct follow *f, uint32_t slot)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	size_t before = f->slots;
@@ -99,7 +99,7 @@ static void plan_recheck(struct follow *f, uint32_t slot)
 	f->places[slot] = (uint32_t)f->n;
 }
 
-static void recheck(struct fs *fs)
+static void follow_repeat_notifications(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
@@ -110,16 +110,16 @@ static void recheck(struct fs *fs)
 			continue;
 		uint32_t renamed = NO_ENTRY;
 		if (catalog_slot(fs->catalog, a->slot, &s) == 0) {
-			follow_tell_session(fs, &s, true, true);
+			follow_invalidate_session(fs, &s, true, true);
 			/* Names that may lead elsewhere now. Not invalidated with the change itself: that makes the
 			 * index grow, and a failing write may be about to take back what it wrote. Done twice, because
 			 * an older answer can still be on its way. */
-			if (leases_are_out(fs, s.slot))
+			if (leases_may_be_active(fs, s.slot))
 				renamed = tree_fetch_renamed(fs->tree, s.slot);
-			struct telling t = {fs, false, true};
+			struct invalidation t = {fs, false, true};
 			uint32_t from = renamed < a->renamed ? renamed : a->renamed;
 			if (from != NO_ENTRY)
-				tree_invalidate_entry_names(fs->tree, s.slot, from, follow_tell, &t);
+				tree_invalidate_entry_names(fs->tree, s.slot, from, follow_invalidate_name, &t);
 		}
 		/* A session that changes continuously is invalidated once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
@@ -132,11 +132,11 @@ static void recheck(struct fs *fs)
 	}
 }
 
-static int timeout_ms(struct fs *fs, bool look)
+static int follow_timeout_ms(struct fs *fs, bool look)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC), first = tree_report_leftovers(fs->tree, now);
-	if (look && first > now + LOOK_MS)
-		first = now + LOOK_MS;
+	if (look && first > now + FOLLOW_POLL_MS)
+		first = now + FOLLOW_POLL_MS;
 	for (size_t i = 0; i < fs->coherence.follow.n; i++)
 		if (fs->coherence.follow.recheck[i].at_ms < first)
 			first = fs->coherence.follow.recheck[i].at_ms;
@@ -157,55 +157,55 @@ static void follow_forks(struct fs *fs)
 	f->forks_wait = false;
 	catalog_report_forks(fs->catalog);
 	int64_t after = clock_ms(CLOCK_MONOTONIC);
-	f->forks_ms = after + (after - now) * FORKS_REST;
+	f->forks_ms = after + (after - now) * FORKS_PAUSE_FACTOR;
 }
 
 /* --- changes ---------------------------------------------------------------------------- */
 
-static void tell_change(struct fs *fs, const struct catalog_change *change)
+static void follow_notify_change(struct fs *fs, const struct catalog_change *change)
 {
 	struct slot_info s;
-	struct telling t = {fs, false, true};
+	struct invalidation t = {fs, false, true};
 	bool is_there = catalog_session_at_place(fs->catalog, change->place, &s);
 	if (change->names)
-		tree_invalidate_names(fs->tree, &s, change->died, follow_tell, &t);
+		tree_invalidate_names(fs->tree, &s, change->died, follow_invalidate_name, &t);
 	if (!is_there)
 		return;
-	follow_tell_session(fs, &s, false, true);
-	plan_recheck(&fs->coherence.follow, s.slot);
+	follow_invalidate_session(fs, &s, false, true);
+	follow_schedule_recheck(&fs->coherence.follow, s.slot);
 }
 
-static bool is_over(void *arg)
+static bool follow_is_stopped(void *arg)
 {
 	struct fs *fs = arg;
 	return atomic_load(&fs->coherence.follow.stop) || fuse_session_exited(fs->session);
 }
 
-static void *follow(void *arg)
+static void *follow_thread_main(void *arg)
 {
 	struct fs *fs = arg;
-	const struct cancel cancel = {.is_cancelled = is_over, .arg = fs};
+	const struct cancel cancel = {.is_cancelled = follow_is_stopped, .arg = fs};
 	atomic_fetch_add(&process_threads_begun, 1);
 	log_thread_init();
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
 		/* Where inotify reports nothing, looking is only worth it while .events has readers. */
-		bool look = events_are_read(fs->events) && !catalog_is_watched(fs->catalog);
+		bool look = events_have_readers(fs->events) && !catalog_is_watched(fs->catalog);
 		struct catalog_change *changes CLEANUP_FREE = NULL;
-		ssize_t n = catalog_wait(fs->catalog, timeout_ms(fs, look), look, &changes);
+		ssize_t n = catalog_wait(fs->catalog, follow_timeout_ms(fs, look), look, &changes);
 		if (n < 0) {
 			log_error("changes are not followed: %s", strerror((int)-n));
-			leases_keep(fs, false);
+			leases_set_enabled(fs, false);
 			break;
 		}
 		for (ssize_t i = 0; i < n; i++)
-			tell_change(fs, &changes[i]);
+			follow_notify_change(fs, &changes[i]);
 		if (n > 0) {
-			events_tell(fs->events, changes, (size_t)n);
+			events_publish(fs->events, changes, (size_t)n);
 			fs->coherence.follow.forks_wait = true;
 		}
 		follow_forks(fs);
-		recheck(fs);
+		follow_repeat_notifications(fs);
 	}
 	return NULL;
 }
@@ -217,10 +217,10 @@ void follow_start(struct fs *fs)
 	if (!fs->session || fs->coherence.follow.running)
 		return;
 	log_block_signals(&old);
-	int rc = sys_pthread_create(&fs->coherence.follow.thread, NULL, follow, fs);
+	int rc = sys_pthread_create(&fs->coherence.follow.thread, NULL, follow_thread_main, fs);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	fs->coherence.follow.running = rc == 0;
-	leases_keep(fs, rc == 0);
+	leases_set_enabled(fs, rc == 0);
 	if (rc)
 		log_warning("changes are not followed: %s", strerror(rc));
 }

@@ -18,7 +18,7 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define LIVE_SECONDS 10 /* a session whose file is younger than this counts as growing */
+#define FILE_LIVE_SECONDS 10 /* a session whose file is younger than this counts as growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
 /* -EINTR without an interrupt: the end of the mount cancelled the work. The reply says so. */
@@ -29,7 +29,7 @@ static void reply_error(fuse_req_t req, int rc)
 	fuse_reply_err(req, gone ? ENOTCONN : -rc);
 }
 
-static int fs_attr(struct fs *fs, node_t node, struct tree_attr *ret)
+static int fs_getattr(struct fs *fs, node_t node, struct tree_attr *ret)
 {
 	if (node == NODE_EVENTS && !fs->no_open) {
 		*ret = stream_attr(fs);
@@ -71,15 +71,15 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param e = {.ino = 0};
 	if (rc) {
 		enum tree_class class = tree_negative_class(fs->tree, parent, span_of(name));
-		log_debug("lookup %" PRIu64 "/%s: missing, %s (I10)", parent, name, name_of_class(class));
-		e.entry_timeout = seconds_of(class);
+		log_debug("lookup %" PRIu64 "/%s: missing, %s (I10)", parent, name, cache_class_name(class));
+		e.entry_timeout = cache_class_seconds(class);
 	} else {
 		if (S_ISREG(attr.mode))
 			readdirplus_used(&fs->coherence.plus);
 		if (tree_is_table(attr.node))
 			sizes_recall(fs, &attr);
 		else
-			coherence_settle(fs, req, attr.node, &attr);
+			coherence_check_attr(fs, req, attr.node, &attr);
 		log_entry("lookup", parent, name, &attr);
 		e = coherence_entry(&attr);
 	}
@@ -101,19 +101,19 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct tree_attr attr;
 	struct handle *handle = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
-	                                   : fs_attr(fs, ino, &attr);
+	                                   : fs_getattr(fs, ino, &attr);
 	/* SEEK_END must use the size that can be read through this handle. */
 	if (rc == 0 && handle && handle->snapshot)
 		attr.size = snapshot_size(handle);
-	handle_put(fs, handle);
+	fs_handle_put(fs, handle);
 	if (rc) {
 		reply_error(req, rc);
 		return;
 	}
-	coherence_settle(fs, req, ino, &attr);
+	coherence_check_attr(fs, req, ino, &attr);
 	log_attr("getattr", &attr);
-	struct stat st = stat_of(&attr);
-	fuse_reply_attr(req, &st, seconds_of(attr.attr_class));
+	struct stat st = attr_to_stat(&attr);
+	fuse_reply_attr(req, &st, cache_class_seconds(attr.attr_class));
 }
 
 /* The kernel asks only without default_permissions. Then only the user we run as can get here, and we could read
@@ -122,7 +122,7 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
-	int rc = fs_attr(fs, ino, &attr);
+	int rc = fs_getattr(fs, ino, &attr);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -135,7 +135,7 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 }
 
 /* The kernel does not check who may read a link, so we do. */
-static bool may_read_link(fuse_req_t req, node_t node)
+static bool caller_may_read_link(fuse_req_t req, node_t node)
 {
 	const struct fuse_ctx *who = fuse_req_ctx(req);
 	if (who->uid == 0 || who->uid == geteuid())
@@ -150,7 +150,7 @@ static bool may_read_link(fuse_req_t req, node_t node)
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
-	int rc = may_read_link(req, ino) ? tree_readlink(fs_of(req)->tree, ino, &target) : -EACCES;
+	int rc = caller_may_read_link(req, ino) ? tree_readlink(fs_of(req)->tree, ino, &target) : -EACCES;
 	const char *text = rc ? NULL : buf_cstr(&target);
 	if (text)
 		fuse_reply_readlink(req, text);
@@ -191,12 +191,12 @@ struct listing {
 	char *p;
 	size_t n, cap;
 	bool plus;
-	enum plus brings;
-	struct buf noted; /* node_t: directories for listings_check once no lock is held */
+	enum readdirplus_mode brings;
+	struct buf noted; /* node_t: directories for listings_drop_stale once no lock is held */
 };
 
 /* Non-zero if the name did not fit. */
-static int add_name(struct listing *l, const char *name, uint64_t cookie, const struct fuse_entry_param *e)
+static int listing_add_name(struct listing *l, const char *name, uint64_t cookie, const struct fuse_entry_param *e)
 {
 	size_t room = l->cap - l->n;
 	size_t n = l->plus ? fuse_add_direntry_plus(l->req, l->p + l->n, room, name, e, (off_t)cookie)
@@ -208,12 +208,13 @@ static int add_name(struct listing *l, const char *name, uint64_t cookie, const 
 }
 
 /* Without an ino the kernel only lists the name, and looks it up when somebody wants more. */
-static struct fuse_entry_param bare_entry(node_t node, mode_t type)
+static struct fuse_entry_param entry_without_attr(node_t node, mode_t type)
 {
 	return (struct fuse_entry_param){.attr = {.st_ino = node, .st_mode = type}};
 }
 
-static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
+static int list_emit_entry(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                           const struct tree_attr *attr)
 {
 	struct listing *l = arg;
 	char text[NAME_MAX + 1];
@@ -221,32 +222,33 @@ static int emit(void *arg, struct span name, uint64_t cookie, node_t node, mode_
 		return 0;
 	memcpy(text, name.p, name.n);
 	text[name.n] = '\0';
-	if (attr && S_ISDIR(mode) && listings_is_noted(fs_of(l->req), node))
+	if (attr && S_ISDIR(mode) && listings_is_tracked(fs_of(l->req), node))
 		buf_add(&l->noted, &node, sizeof node);
-	struct fuse_entry_param e = bare_entry(node, mode);
-	if (attr && l->brings == PLUS_PROBE && S_ISREG(mode)) {
-		l->brings = PLUS_ALL;
+	struct fuse_entry_param e = entry_without_attr(node, mode);
+	if (attr && l->brings == READDIRPLUS_PROBE && S_ISREG(mode)) {
+		l->brings = READDIRPLUS_ALL;
 		readdirplus_probed(&fs_of(l->req)->coherence.plus);
 	} else if (attr) {
 		struct tree_attr settled = *attr;
-		if (coherence_settle_listed(fs_of(l->req), &settled)) {
+		if (coherence_check_listed_attr(fs_of(l->req), &settled)) {
 			e = coherence_entry(&settled);
 			log_entry("listed", l->dir, text, &settled);
 		}
 	}
-	return add_name(l, text, cookie + COOKIE_PARENT, &e);
+	return listing_add_name(l, text, cookie + COOKIE_PARENT, &e);
 }
 
-static int list(struct listing *l, struct tree *tree, uint64_t cookie)
+static int list_directory(struct listing *l, struct tree *tree, uint64_t cookie)
 {
 	node_t dir = l->dir;
-	struct fuse_entry_param self = bare_entry(dir, S_IFDIR), parent = bare_entry(tree_parent(tree, dir), S_IFDIR);
-	if (cookie < COOKIE_SELF && add_name(l, ".", COOKIE_SELF, &self))
+	struct fuse_entry_param self = entry_without_attr(dir, S_IFDIR),
+				parent = entry_without_attr(tree_parent(tree, dir), S_IFDIR);
+	if (cookie < COOKIE_SELF && listing_add_name(l, ".", COOKIE_SELF, &self))
 		return 0;
-	if (cookie < COOKIE_PARENT && add_name(l, "..", COOKIE_PARENT, &parent))
+	if (cookie < COOKIE_PARENT && listing_add_name(l, "..", COOKIE_PARENT, &parent))
 		return 0;
-	enum tree_want want = !l->plus ? TREE_NAMES : l->brings == PLUS_DIRS ? TREE_DIRS : TREE_ATTRS;
-	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, want, emit, l);
+	enum tree_want want = !l->plus ? TREE_NAMES : l->brings == READDIRPLUS_DIRS ? TREE_DIRS : TREE_ATTRS;
+	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, want, list_emit_entry, l);
 }
 
 static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bool plus)
@@ -256,19 +258,19 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
 	int rc = p ? 0 : -ENOMEM;
 	if (plus)
-		l.brings = readdirplus_begin(&fs->coherence.plus, off == 0);
+		l.brings = readdirplus_choose(&fs->coherence.plus, off == 0);
 	if (!rc && off == 0) {
 		struct tree_attr attr;
-		rc = fs_attr(fs, dir, &attr);
+		rc = fs_getattr(fs, dir, &attr);
 		if (!rc)
 			rc = S_ISDIR(attr.mode) ? listings_begin(fs, &attr) : -ENOTDIR;
 	}
 	if (!rc)
-		rc = list(&l, fs->tree, (uint64_t)off);
+		rc = list_directory(&l, fs->tree, (uint64_t)off);
 	for (size_t i = 0; i < l.noted.n; i += sizeof(node_t)) {
 		node_t node;
 		memcpy(&node, l.noted.p + i, sizeof node);
-		listings_check(fs, NULL, node, NULL);
+		listings_drop_stale(fs, NULL, node, NULL);
 	}
 	buf_release(&l.noted);
 	/* Return the names found before the error; the next call returns the error. */
@@ -298,8 +300,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	/* Invalidating the attributes drops the listing, so the attributes must be noted. */
-	if (fs_attr(fs, ino, &attr) == 0) {
-		leases_note(fs, &attr);
+	if (fs_getattr(fs, ino, &attr) == 0) {
+		leases_grant(fs, &attr);
 		fi->cache_readdir = fi->keep_cache =
 		    attr.attr_class >= TREE_WATCHED && !tree_is_listing_volatile(fs->tree, ino);
 		log_debug("list %" PRIu64 ": %s (%s)", ino, fi->keep_cache ? "kept" : "not kept", attr.why);
@@ -309,18 +311,18 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 /* --- files ----------------------------------------------------------------- */
 
-static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
+static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
 	/* The kernel already has its attributes, and they still hold. */
 	if (tree_is_fixed(node)) {
 		fi->noflush = fi->keep_cache = 1;
-		prefill_give(fs, node);
+		prefill_store_pages(fs, node);
 		return 0;
 	}
 	/* The kernel asks for the attributes if they no longer hold, before it reads: there is no need to find them out
 	 * here. */
-	if (tree_is_quiet(fs->tree, node, LIVE_SECONDS)) {
+	if (tree_is_quiet(fs->tree, node, FILE_LIVE_SECONDS)) {
 		fi->noflush = fi->keep_cache = 1;
 		return 0;
 	}
@@ -332,13 +334,13 @@ static int open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	fi->noflush = 1;
 	/* While one process learns a new size, another can read the old last page, with only zeros behind the old end.
 	 * So a growing file is not read through the page cache. */
-	bool is_young = is_younger(attr.mtime, LIVE_SECONDS);
+	bool is_young = time_is_younger(attr.mtime, FILE_LIVE_SECONDS);
 	/* The time of such a file does not say how old it is, its class does. */
 	if (tree_mtime_is_from_record(node))
 		is_young = attr.attr_class < TREE_WATCHED;
 	fi->direct_io = is_young || tree_mtime_is_unreliable(node);
 	fi->keep_cache = !fi->direct_io;
-	return fi->direct_io && snapshot_is_wanted(&attr) ? snapshot_open(fs, node, &fi->fh) : 0;
+	return fi->direct_io && snapshot_is_needed(&attr) ? snapshot_open(fs, node, &fi->fh) : 0;
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -358,7 +360,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (ino == NODE_EVENTS)
 		rc = stream_open(fs, fi);
 	else
-		rc = to_write || tree_is_scratch(ino) ? write_open(req, ino, fi) : open_file(fs, ino, fi);
+		rc = to_write || tree_is_scratch(ino) ? op_open_write(req, ino, fi) : op_open_file(fs, ino, fi);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -390,7 +392,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 		else
 			fuse_reply_buf(req, out.p, out.n);
 	}
-	handle_put(fs, h);
+	fs_handle_put(fs, h);
 }
 
 /* Everything but .events can be read at any time. */
@@ -405,7 +407,7 @@ static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, s
 			fuse_pollhandle_destroy(ph);
 		fuse_reply_poll(req, POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM);
 	}
-	handle_put(fs, handle);
+	fs_handle_put(fs, handle);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -413,7 +415,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct fs *fs = fs_of(req);
 	uint64_t before = tree_commit_count(fs->tree);
 	handles_close(fs, fi->fh);
-	follow_written(fs, ino, before);
+	follow_notify_write(fs, ino, before);
 	fuse_reply_err(req, 0);
 }
 
@@ -440,19 +442,19 @@ static const struct fuse_lowlevel_ops operations = {
     .read = op_read,
     .poll = op_poll,
     .release = op_release,
-    .flush = write_flush,
-    .fsync = write_fsync,
-    .fsyncdir = write_fsync,
-    .setattr = write_setattr,
-    .mknod = write_mknod,
-    .mkdir = write_mkdir,
-    .unlink = write_unlink,
-    .rmdir = write_rmdir,
-    .symlink = write_symlink,
-    .rename = write_rename,
-    .link = write_link,
-    .create = write_create,
-    .write = write_write,
+    .flush = op_flush,
+    .fsync = op_fsync,
+    .fsyncdir = op_fsync,
+    .setattr = op_setattr,
+    .mknod = op_mknod,
+    .mkdir = op_mkdir,
+    .unlink = op_unlink,
+    .rmdir = op_rmdir,
+    .symlink = op_symlink,
+    .rename = op_rename,
+    .link = op_link,
+    .create = op_create,
+    .write = op_write,
     .fallocate = op_fallocate,
 };
 

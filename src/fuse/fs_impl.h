@@ -43,12 +43,12 @@ void handles_init(struct handles *h);
 void handles_release(struct fs *fs, struct handles *h);
 /* Takes over a copy of *handle, and initializes its lock. Returns its number, or 0 without memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
-/* The handle with this number, or NULL. Return it with handle_put. */
+/* The handle with this number, or NULL. Return it with fs_handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
 /* Frees the number, if there is such a handle, and drops the open file's use of it. */
 void handles_close(struct fs *fs, uint64_t number);
 /* Drops one use; the last one frees the handle. A RELEASE can overtake the thread that has just answered a READ. */
-void handle_put(struct fs *fs, struct handle *handle);
+void fs_handle_put(struct fs *fs, struct handle *handle);
 
 struct fs {
 	struct tree *tree;
@@ -80,7 +80,7 @@ bool caller_may_read(fuse_req_t req, const struct tree_attr *a);
 /* Answers a request that has an answer with an errno, without looking at what it asks for. Does not wait. */
 void caller_reply_error(struct fuse_session *session, const struct fuse_in_header *h, int err);
 /* Answers a request of one of our own threads with ELOOP. False if it is to be answered like others (refuse_own). */
-bool caller_refuse_own(const struct fs *fs, const struct fuse_in_header *h);
+bool caller_refuse_our_thread(const struct fs *fs, const struct fuse_in_header *h);
 
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
  * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the
@@ -96,7 +96,7 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns);
 
 /* snapshot.c: texts made for one open file */
 /* Whether the file of a growing session should be read from a snapshot. */
-bool snapshot_is_wanted(const struct tree_attr *attr);
+bool snapshot_is_needed(const struct tree_attr *attr);
 /* Makes the text; *ret is the number of its handle. 0 or a negative errno. */
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret);
 /* Answers the request with up to n bytes at off of a text that is not `held`. */
@@ -104,20 +104,19 @@ void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
 uint64_t snapshot_size(struct handle *h);
 
 /* write.c: the operations that change something */
-int write_open(fuse_req_t req, node_t node, struct fuse_file_info *fi);
-void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
-void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi);
-void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
-void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi);
-void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
-void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
-void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
-void write_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
-void write_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
-void write_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
-void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
-                  unsigned flags);
+int op_open_write(fuse_req_t req, node_t node, struct fuse_file_info *fi);
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi);
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi);
+void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+void op_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name, unsigned flags);
 
 /* stream.c: `.events` at the root */
 

@@ -8,7 +8,7 @@ void handles_init(struct handles *h)
 	lock_init(&h->lock, LOCK_HANDLES);
 }
 
-void handle_put(struct fs *fs, struct handle *handle)
+void fs_handle_put(struct fs *fs, struct handle *handle)
 {
 	if (!handle)
 		return;
@@ -33,7 +33,7 @@ void handles_release(struct fs *fs, struct handles *h)
 			tree_release_uncommitted(fs->tree, handle->writing);
 			handle->writing = NULL;
 		}
-		handle_put(fs, handle);
+		fs_handle_put(fs, handle);
 	}
 	free(h->at);
 	lock_destroy(&h->lock);
@@ -85,5 +85,5 @@ void handles_close(struct fs *fs, uint64_t number)
 	lock_release(&h->lock);
 	if (found && found->reader)
 		events_reader_close(fs->events, found->reader);
-	handle_put(fs, found);
+	fs_handle_put(fs, found);
 }

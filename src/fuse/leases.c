@@ -7,10 +7,10 @@
  * the note no lease is given. */
 #include "fs_impl.h"
 
-#define NODES_MAX ((size_t)LIMIT(1 << 18, 32))
+#define LEASE_NODES_MAX ((size_t)LIMIT(1 << 18, 32))
 
 /* The longest a lease lasts, including the time until the answer arrives. */
-#define LEASE_MS ((int64_t)(seconds_of(TREE_LEASE) * 1000) + LIMIT(2000, 100))
+#define LEASE_MS ((int64_t)(cache_class_seconds(TREE_LEASE) * 1000) + LIMIT(2000, 100))
 
 struct lease_slot {
 	bool watched;     /* a node that tree_invalidate_session names was given out */
@@ -22,7 +22,7 @@ struct lease_slot {
 /* --- the list, under the lock ------------------------------------------------ */
 
 /* At most once a second: the search is too slow to repeat for each node without room. */
-static void drop_ended(struct leases *l)
+static void leases_drop_expired(struct leases *l)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC_COARSE);
 	if (now - l->dropped_ms < LIMIT(1000, 10))
@@ -37,17 +37,17 @@ static void drop_ended(struct leases *l)
 	}
 }
 
-static int node_cmp(const void *a, const void *b)
+static int lease_node_cmp(const void *a, const void *b)
 {
 	node_t x = *(const node_t *)a, y = *(const node_t *)b;
 	return (x > y) - (x < y);
 }
 
 /* Drops duplicates: the kernel asks for a node again and again. */
-static void compact(struct leases *l, struct lease_slot *s)
+static void leases_remove_duplicates(struct leases *l, struct lease_slot *s)
 {
 	size_t n = 0;
-	qsort(s->nodes, s->n, sizeof *s->nodes, node_cmp);
+	qsort(s->nodes, s->n, sizeof *s->nodes, lease_node_cmp);
 	for (size_t i = 0; i < s->n; i++)
 		if (n == 0 || s->nodes[n - 1] != s->nodes[i])
 			s->nodes[n++] = s->nodes[i];
@@ -55,11 +55,11 @@ static void compact(struct leases *l, struct lease_slot *s)
 	s->n = n;
 }
 
-static bool add_node(struct leases *l, struct lease_slot *s, node_t node)
+static bool leases_add_node(struct leases *l, struct lease_slot *s, node_t node)
 {
 	if (s->n == s->cap) {
 		if (s->n > 0)
-			compact(l, s);
+			leases_remove_duplicates(l, s);
 		/* With a quarter or less free it would soon be full again. */
 		if (s->cap - s->n <= s->cap / 4 && !vec_grow(&s->nodes, &s->cap, s->cap + 1, sizeof *s->nodes) &&
 		    s->n == s->cap)
@@ -72,7 +72,7 @@ static bool add_node(struct leases *l, struct lease_slot *s, node_t node)
 
 /* --- notes ------------------------------------------------------------------------ */
 
-static bool leases_make_note(struct leases *l, const struct tree_attr *a)
+static bool leases_record(struct leases *l, const struct tree_attr *a)
 {
 	LOCKED(&l->lock);
 	if (!l->kept)
@@ -87,18 +87,18 @@ static bool leases_make_note(struct leases *l, const struct tree_attr *a)
 	struct lease_slot *s = &l->slots[slot];
 	if (a->attr_class != TREE_LEASE && !tree_mtime_is_from_record(a->node))
 		return s->watched = true;
-	if (l->nodes >= NODES_MAX)
-		drop_ended(l);
-	if (l->nodes >= NODES_MAX || !add_node(l, s, a->node))
+	if (l->nodes >= LEASE_NODES_MAX)
+		leases_drop_expired(l);
+	if (l->nodes >= LEASE_NODES_MAX || !leases_add_node(l, s, a->node))
 		return false;
 	s->until_ms = clock_ms(CLOCK_MONOTONIC_COARSE) + LEASE_MS;
 	return true;
 }
 
-void leases_note(struct fs *fs, struct tree_attr *a)
+void leases_grant(struct fs *fs, struct tree_attr *a)
 {
 	bool kept = a->attr_class != TREE_UNCACHED && a->attr_class != TREE_FIXED;
-	if ((!kept && !tree_mtime_is_from_record(a->node)) || leases_make_note(&fs->coherence.leases, a))
+	if ((!kept && !tree_mtime_is_from_record(a->node)) || leases_record(&fs->coherence.leases, a))
 		return;
 	enum tree_class least = fs->read_only ? TREE_LIVE : TREE_UNCACHED;
 	if (a->name_class == a->attr_class)
@@ -107,7 +107,7 @@ void leases_note(struct fs *fs, struct tree_attr *a)
 	a->why = "I2: no note was made";
 }
 
-bool leases_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
+bool leases_revoke(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 {
 	struct leases *l = &fs->coherence.leases;
 	*ret = NULL;
@@ -123,14 +123,14 @@ bool leases_take(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n)
 	return taken.watched;
 }
 
-bool leases_are_out(struct fs *fs, uint32_t slot)
+bool leases_may_be_active(struct fs *fs, uint32_t slot)
 {
 	struct leases *l = &fs->coherence.leases;
 	LOCKED(&l->lock);
 	return slot < l->n && l->slots[slot].until_ms > clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
-bool leases_take_above(struct fs *fs)
+bool leases_revoke_above(struct fs *fs)
 {
 	struct leases *l = &fs->coherence.leases;
 	LOCKED(&l->lock);
@@ -139,7 +139,7 @@ bool leases_take_above(struct fs *fs)
 	return above;
 }
 
-void leases_keep(struct fs *fs, bool kept)
+void leases_set_enabled(struct fs *fs, bool kept)
 {
 	LOCKED(&fs->coherence.leases.lock);
 	fs->coherence.leases.kept = kept;

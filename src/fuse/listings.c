@@ -23,15 +23,16 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#define SETTLED_SECONDS 2 /* the coarsest timestamp of a file system */
-#define DEPTH_OWN 5       /* projects/PROJECT/STEM/entries/ID: the names in it follow from the session's file alone */
+#define TIMESTAMP_COARSEST_S 2 /* the coarsest timestamp of a file system */
+#define SESSION_OWNED_DEPTH                                                                                            \
+	5 /* projects/PROJECT/STEM/entries/ID: the names in it follow from the session's file alone */
 
 /* A cell keeps what tree_listing_serial said, or one of these. */
 enum { EPOCH_OUTDATED = 0 };
-#define EPOCH_FINE UINT64_MAX
+#define EPOCH_CURRENT UINT64_MAX
 
 /* The cell of the directory, or the free cell where it belongs. There is always a free cell. */
-static struct listing_state *find_listing(const struct listings *l, node_t dir)
+static struct listing_state *listings_find(const struct listings *l, node_t dir)
 {
 	size_t i = (size_t)hash_word(dir) & (l->cap - 1);
 	while (l->cells[i].dir && l->cells[i].dir != dir)
@@ -40,11 +41,11 @@ static struct listing_state *find_listing(const struct listings *l, node_t dir)
 }
 
 /* Makes room. Settled directories need no cell and are dropped: otherwise every directory ever listed would stay. */
-static bool grow_listings(struct listings *l)
+static bool listings_grow(struct listings *l)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->cap; i++)
-		n += l->cells[i].dir && l->cells[i].epoch != EPOCH_FINE;
+		n += l->cells[i].dir && l->cells[i].epoch != EPOCH_CURRENT;
 	struct listings more = {.cap = l->cap ? l->cap : 64};
 	if (n > l->cap / 4)
 		more.cap *= 2;
@@ -52,8 +53,8 @@ static bool grow_listings(struct listings *l)
 	if (!more.cells)
 		return false;
 	for (size_t i = 0; i < l->cap; i++) {
-		if (l->cells[i].dir && l->cells[i].epoch != EPOCH_FINE)
-			*find_listing(&more, l->cells[i].dir) = l->cells[i];
+		if (l->cells[i].dir && l->cells[i].epoch != EPOCH_CURRENT)
+			*listings_find(&more, l->cells[i].dir) = l->cells[i];
 	}
 	free(l->cells);
 	l->cells = more.cells;
@@ -63,23 +64,23 @@ static bool grow_listings(struct listings *l)
 }
 
 /* A settled directory needs a cell only if it has one. False without memory. */
-static bool listings_note(struct listings *l, const struct tree_attr *a, uint64_t epoch)
+static bool listings_track(struct listings *l, const struct tree_attr *a, uint64_t epoch)
 {
-	struct listing_state *s = l->cap ? find_listing(l, a->node) : NULL;
+	struct listing_state *s = l->cap ? listings_find(l, a->node) : NULL;
 	if (s && s->dir) {
 		s->epoch = epoch;
 		return true;
 	}
-	if (epoch == EPOCH_FINE)
+	if (epoch == EPOCH_CURRENT)
 		return true;
-	if (l->n >= l->cap / 2 && !grow_listings(l))
+	if (l->n >= l->cap / 2 && !listings_grow(l))
 		return false;
-	*find_listing(l, a->node) = (struct listing_state){a->node, epoch, {a->mode, a->uid, a->gid}, false};
+	*listings_find(l, a->node) = (struct listing_state){a->node, epoch, {a->mode, a->uid, a->gid}, false};
 	l->n++;
 	return true;
 }
 
-bool listings_are_asked(struct fs *fs, node_t dir)
+bool listings_are_uncached(struct fs *fs, node_t dir)
 {
 	return fs->no_opendir && !fs->read_only && tree_is_dir(dir) && tree_is_listing_volatile(fs->tree, dir);
 }
@@ -90,57 +91,59 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	if (!fs->no_opendir)
 		return 0;
 	unsigned depth = 0;
-	for (node_t at = attr->node; at != NODE_ROOT && depth < DEPTH_OWN; at = tree_parent(fs->tree, at))
+	for (node_t at = attr->node; at != NODE_ROOT && depth < SESSION_OWNED_DEPTH; at = tree_parent(fs->tree, at))
 		depth++;
-	uint64_t epoch = EPOCH_FINE;
-	if (is_younger(attr->mtime, SETTLED_SECONDS) || listings_are_asked(fs, attr->node))
+	uint64_t epoch = EPOCH_CURRENT;
+	if (time_is_younger(attr->mtime, TIMESTAMP_COARSEST_S) || listings_are_uncached(fs, attr->node))
 		epoch = EPOCH_OUTDATED;
-	else if (depth < DEPTH_OWN)
+	else if (depth < SESSION_OWNED_DEPTH)
 		epoch = tree_listing_serial(fs->tree, attr->node);
 	log_debug("list %" PRIu64 ": kept %s (I7)", attr->node,
-	          epoch == EPOCH_FINE       ? "while its time is the same"
+	          epoch == EPOCH_CURRENT    ? "while its time is the same"
 	          : epoch == EPOCH_OUTDATED ? "until its attributes are next given"
 	                                    : "while its time and the names in it are the same");
 	lock_acquire(&l->lock);
-	bool done = listings_note(l, attr, epoch);
+	bool done = listings_track(l, attr, epoch);
 	lock_release(&l->lock);
 	return done ? 0 : -ENOMEM;
 }
 
 /* Returns a copy of the directory's cell. Notes the owner and mode in the attributes `a` (may be NULL) that are about
  * to be given; *ret_known: the kernel has the same already. */
-static struct listing_state noted(struct listings *l, node_t node, const struct tree_attr *a, bool *ret_known)
+static struct listing_state listings_update_owner(struct listings *l, node_t node, const struct tree_attr *a,
+                                                  bool *ret_known)
 {
 	LOCKED(&l->lock);
-	struct listing_state *s = l->cap ? find_listing(l, node) : NULL;
+	struct listing_state *s = l->cap ? listings_find(l, node) : NULL;
 	*ret_known = true;
 	if (!s || !s->dir)
-		return (struct listing_state){.epoch = EPOCH_FINE};
-	*ret_known = !a || told_note(&s->told, a);
+		return (struct listing_state){.epoch = EPOCH_CURRENT};
+	*ret_known = !a || sent_owner_update(&s->told, a);
 	return *s;
 }
 
-bool listings_is_noted(struct fs *fs, node_t node)
+bool listings_is_tracked(struct fs *fs, node_t node)
 {
 	bool known;
-	return fs->no_opendir && noted(&fs->coherence.listings, node, NULL, &known).epoch != EPOCH_FINE;
+	return fs->no_opendir &&
+	       listings_update_owner(&fs->coherence.listings, node, NULL, &known).epoch != EPOCH_CURRENT;
 }
 
-void listings_check(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a)
+void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a)
 {
 	struct listings *l = &fs->coherence.listings;
 	bool known;
 	if (!fs->no_opendir || !fs->session)
 		return;
-	const struct listing_state s = noted(l, node, a, &known);
-	if (s.epoch == EPOCH_FINE || (s.epoch != EPOCH_OUTDATED && s.epoch == tree_listing_serial(fs->tree, node)))
+	const struct listing_state s = listings_update_owner(l, node, a, &known);
+	if (s.epoch == EPOCH_CURRENT || (s.epoch != EPOCH_OUTDATED && s.epoch == tree_listing_serial(fs->tree, node)))
 		return;
 	/* Root is let in by any mode. */
 	bool is_checked = a && fuse_req_ctx(req)->uid != 0;
 	bool drops = !a || (known && caller_may_read(req, a) && !(is_checked && s.dropped));
 	if (is_checked) {
 		LOCKED(&l->lock);
-		struct listing_state *now = find_listing(l, node);
+		struct listing_state *now = listings_find(l, node);
 		if (now->dir)
 			now->dropped = drops;
 	}

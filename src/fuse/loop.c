@@ -34,17 +34,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_NS = 1000 * 1000 };
+enum { WATCH_TICK_NS = 1000 * 1000 };
 
 /* How long the reader looks for the next request, and how often in a row it does not after it found none. */
-enum { SPIN_NS = 50 * 1000, MOST_SKIPPED = 63 };
+enum { SPIN_NS = 50 * 1000, SPINS_SKIPPED_MAX = 63 };
 
 /* After a request could not be read for lack of memory, the next try. */
 enum { RETRY_MS = 10 };
 
 /* Work is not cancelled before this unless its process dies: not every signal is meant to end it, and it is better to
  * finish a write that is nearly done. */
-enum { GRACE_NS = 200 * 1000 * 1000 };
+enum { REQUEST_GRACE_NS = 200 * 1000 * 1000 };
 
 /* A thread and the request it is working on. */
 struct worker {
@@ -83,16 +83,16 @@ static int64_t now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-static void loop_signal(int event)
+static void signal_eventfd(int event)
 {
 	uint64_t one = 1;
 	ssize_t n = write(event, &one, sizeof one);
 	(void)n;
 }
 
-static void loop_end(struct loop *l)
+static void loop_stop(struct loop *l)
 {
-	loop_signal(l->end);
+	signal_eventfd(l->end);
 	LOCKED(&l->lock);
 	l->ended = true;
 	pthread_cond_broadcast(&l->spare);
@@ -130,7 +130,7 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 		}
 		is_running = pthread_tryjoin_np(thread, NULL) == EBUSY;
 		if (is_running)
-			nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = WATCH_TICK_NS}, NULL);
 	} while (is_running && now_ns() - begun < ns);
 	free(buf.mem);
 	return !is_running;
@@ -138,15 +138,15 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 
 /* --- who works ----------------------------------------------------------------------------------- */
 
-static void *work(void *arg);
+static void *loop_thread_main(void *arg);
 
-static bool add_thread(struct loop *l)
+static bool loop_add_thread(struct loop *l)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	if (!w)
 		return false;
 	w->loop = l;
-	if (sys_pthread_create(&w->thread, NULL, work, w) != 0) {
+	if (sys_pthread_create(&w->thread, NULL, loop_thread_main, w) != 0) {
 		free(w);
 		return false;
 	}
@@ -155,26 +155,26 @@ static bool add_thread(struct loop *l)
 	return true;
 }
 
-static bool is_interrupted(struct worker *w)
+static bool worker_is_interrupted(struct worker *w)
 {
 	uint64_t unique = atomic_load(&w->unique);
 	return atomic_load(&w->interrupted) == unique || atomic_load(&w->killed) == unique;
 }
 
-static bool is_cancelled(void *arg)
+static bool worker_is_cancelled(void *arg)
 {
 	struct worker *w = arg;
-	if (!is_interrupted(w) && !fuse_session_exited(w->loop->session))
+	if (!worker_is_interrupted(w) && !fuse_session_exited(w->loop->session))
 		return false;
-	return atomic_load(&w->killed) == atomic_load(&w->unique) || now_ns() - w->began > GRACE_NS;
+	return atomic_load(&w->killed) == atomic_load(&w->unique) || now_ns() - w->began > REQUEST_GRACE_NS;
 }
 
 /* A thread may wait only if another one reads meanwhile: the next request may be what ends the wait. */
-static bool waits(void *arg, bool begins)
+static bool worker_wait_hook(void *arg, bool begins)
 {
 	struct loop *l = ((struct worker *)arg)->loop;
 	LOCKED(&l->lock);
-	if (begins && !l->ended && l->spares == 0 && !add_thread(l))
+	if (begins && !l->ended && l->spares == 0 && !loop_add_thread(l))
 		return false;
 	l->working += begins ? -1 : 1;
 	pthread_cond_signal(&l->room);
@@ -183,10 +183,10 @@ static bool waits(void *arg, bool begins)
 
 /* Answers the request once fewer than `cap` threads work or it is interrupted. An interrupted request that has not
  * begun needs no grace. */
-static void process(struct worker *w, const struct fuse_buf *buf)
+static void worker_process(struct worker *w, const struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;
-	const struct cancel cancel = {.is_cancelled = is_cancelled, .waits = waits, .arg = w};
+	const struct cancel cancel = {.is_cancelled = worker_is_cancelled, .waits = worker_wait_hook, .arg = w};
 	const uint32_t op = ((const struct fuse_in_header *)buf->mem)->opcode;
 	bool only_reads = op == FUSE_LOOKUP || op == FUSE_GETATTR || op == FUSE_READLINK || op == FUSE_READ ||
 	                  op == FUSE_OPENDIR || op == FUSE_READDIR || op == FUSE_READDIRPLUS;
@@ -194,7 +194,7 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 	lock_acquire(&l->lock);
 	while (l->working >= l->cap && !l->ended && w->began) {
 		lock_wait(&l->lock, &l->room);
-		w->began = is_interrupted(w) ? 0 : now_ns();
+		w->began = worker_is_interrupted(w) ? 0 : now_ns();
 	}
 	l->working++;
 	lock_release(&l->lock);
@@ -211,7 +211,7 @@ static void process(struct worker *w, const struct fuse_buf *buf)
 
 /* libfuse gets the interrupt, too, for the requests that wait in .events. It gets it first: until it has seen the
  * request, it keeps the interrupt. */
-static void interrupt(struct loop *l, const struct fuse_buf *buf)
+static void loop_interrupt(struct loop *l, const struct fuse_buf *buf)
 {
 	const struct fuse_interrupt_in *in = (const void *)((const struct fuse_in_header *)buf->mem + 1);
 	uint64_t unique = buf->size < sizeof(struct fuse_in_header) + sizeof *in ? 0 : in->unique;
@@ -232,10 +232,10 @@ static void interrupt(struct loop *l, const struct fuse_buf *buf)
 /* --- who reads ------------------------------------------------------------------------------------ */
 
 /* Has another thread read, unless none can be made or the reader has finished meanwhile. */
-static void replace_reader(struct loop *l, uint64_t turn)
+static void loop_replace_reader(struct loop *l, uint64_t turn)
 {
 	LOCKED(&l->lock);
-	if (l->spares == 0 && !add_thread(l))
+	if (l->spares == 0 && !loop_add_thread(l))
 		return;
 	if (!atomic_compare_exchange_strong(&l->turn, &turn, turn + 1))
 		return;
@@ -245,7 +245,7 @@ static void replace_reader(struct loop *l, uint64_t turn)
 
 /* While the reader finds nothing it looks ever more seldom, and most seldom if another program took the CPU when it was
  * offered: a thread that sleeps gets it back sooner. Result as of fs_receive. */
-static int spin(struct loop *l, struct fuse_buf *buf)
+static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 {
 	if (l->skipped < l->skip) {
 		l->skipped++;
@@ -260,18 +260,18 @@ static int spin(struct loop *l, struct fuse_buf *buf)
 	}
 	l->skipped = 0;
 	if (rc == -EAGAIN && until && now_ns() - until > SPIN_NS)
-		l->skip = MOST_SKIPPED;
+		l->skip = SPINS_SKIPPED_MAX;
 	else
-		l->skip = rc != -EAGAIN ? 0 : l->skip < MOST_SKIPPED ? 2 * l->skip + 1 : MOST_SKIPPED;
+		l->skip = rc != -EAGAIN ? 0 : l->skip < SPINS_SKIPPED_MAX ? 2 * l->skip + 1 : SPINS_SKIPPED_MAX;
 	return rc;
 }
 
 /* Waits for a request. Positive, 0 at the end, or a negative errno. */
-static int receive(struct loop *l, struct fuse_buf *buf)
+static int loop_receive(struct loop *l, struct fuse_buf *buf)
 {
 	struct pollfd wait[] = {{.fd = l->device, .events = POLLIN}, {.fd = l->end, .events = POLLIN}};
 	while (!fuse_session_exited(l->session)) {
-		int rc = spin(l, buf);
+		int rc = loop_spin_for_request(l, buf);
 		if (rc == -EAGAIN) {
 			poll(wait, 2, -1);
 			rc = fs_receive(l->session, buf);
@@ -290,14 +290,14 @@ static bool loop_answer(struct worker *w, const struct fuse_buf *buf)
 	struct loop *l = w->loop;
 	const struct fuse_in_header *h = buf->mem;
 	if (h->opcode == FUSE_INTERRUPT) {
-		interrupt(l, buf);
+		loop_interrupt(l, buf);
 		return true;
 	}
 	if (h->opcode == FUSE_FORGET || h->opcode == FUSE_BATCH_FORGET) {
 		fuse_session_process_buf(l->session, buf);
 		return true;
 	}
-	if (caller_refuse_own(l->fs, h))
+	if (caller_refuse_our_thread(l->fs, h))
 		return true;
 	/* Before another thread can read: it may read the interrupt of this request. */
 	atomic_store(&w->caller, h->pid);
@@ -305,13 +305,13 @@ static bool loop_answer(struct worker *w, const struct fuse_buf *buf)
 	uint64_t turn = atomic_load(&l->turn) + 1;
 	atomic_store(&l->turn, turn);
 	if (atomic_exchange(&l->resting, false))
-		loop_signal(l->active);
-	process(w, buf);
+		signal_eventfd(l->active);
+	worker_process(w, buf);
 	return atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
 }
 
 /* Waits until this thread is the reader. False at the end. */
-static bool wait_to_read(struct loop *l)
+static bool loop_wait_to_read(struct loop *l)
 {
 	LOCKED(&l->lock);
 	l->spares++;
@@ -322,7 +322,7 @@ static bool wait_to_read(struct loop *l)
 	return !l->ended;
 }
 
-static void *work(void *arg)
+static void *loop_thread_main(void *arg)
 {
 	struct worker *w = arg;
 	struct loop *l = w->loop;
@@ -330,22 +330,22 @@ static void *work(void *arg)
 	int rc = 1;
 	atomic_fetch_add(&process_threads_begun, 1);
 	log_thread_init();
-	while (rc > 0 && wait_to_read(l)) {
+	while (rc > 0 && loop_wait_to_read(l)) {
 		do
-			rc = receive(l, &buf);
+			rc = loop_receive(l, &buf);
 		while (rc > 0 && loop_answer(w, &buf));
 	}
 	if (rc < 0)
 		atomic_store(&l->error, rc);
 	if (rc <= 0)
-		loop_end(l);
+		loop_stop(l);
 	free(buf.mem);
 	return NULL;
 }
 
 /* --- all of them --------------------------------------------------------------------------------- */
 
-static int prepare(struct loop *l, struct fs *fs, unsigned threads)
+static int loop_prepare(struct loop *l, struct fs *fs, unsigned threads)
 {
 	int fd = fuse_session_fd(fs->session), flags = fcntl(fd, F_GETFL);
 	cpu_set_t cpus;
@@ -366,7 +366,7 @@ static int prepare(struct loop *l, struct fs *fs, unsigned threads)
 	return 0;
 }
 
-static void release(struct loop *l)
+static void loop_release(struct loop *l)
 {
 	pthread_cond_destroy(&l->spare);
 	pthread_cond_destroy(&l->room);
@@ -381,9 +381,9 @@ static void release(struct loop *l)
 }
 
 /* Looks after the reader until the end. Only this thread takes signals. */
-static void watch_reader(struct loop *l, const sigset_t *mask)
+static void loop_watch_reader(struct loop *l, const sigset_t *mask)
 {
-	const struct timespec tick = {.tv_nsec = TICK_NS};
+	const struct timespec tick = {.tv_nsec = WATCH_TICK_NS};
 	struct pollfd p[] = {{.fd = l->end, .events = POLLIN}, {.fd = l->active, .events = POLLIN}};
 	uint64_t before = 0, n;
 	while (!fuse_session_exited(l->session)) {
@@ -396,7 +396,7 @@ static void watch_reader(struct loop *l, const sigset_t *mask)
 		if (turn != before) {
 			before = turn;
 		} else if (turn % 2) {
-			replace_reader(l, turn);
+			loop_replace_reader(l, turn);
 		} else {
 			atomic_store(&l->resting, true);
 			/* The reader may have begun a request before it could see `resting`. */
@@ -410,7 +410,7 @@ int fs_loop(struct fs *fs, unsigned threads)
 {
 	sigset_t old;
 	struct loop *l = malloc(sizeof *l);
-	int rc = l ? prepare(l, fs, threads) : -ENOMEM;
+	int rc = l ? loop_prepare(l, fs, threads) : -ENOMEM;
 	if (rc) {
 		free(l);
 		return rc;
@@ -419,15 +419,15 @@ int fs_loop(struct fs *fs, unsigned threads)
 	/* One thread reads and one is spare. Dropping or storing pages needs two that may work: one of them can answer
 	 * while the other waits. */
 	lock_acquire(&l->lock);
-	rc = add_thread(l) ? 0 : -EAGAIN;
-	if (rc == 0 && add_thread(l) && l->cap > 1)
+	rc = loop_add_thread(l) ? 0 : -EAGAIN;
+	if (rc == 0 && loop_add_thread(l) && l->cap > 1)
 		rc = fs->read_only ? sizes_start(fs) : prefill_start(fs);
 	lock_release(&l->lock);
 	if (rc == 0)
-		watch_reader(l, &old);
+		loop_watch_reader(l, &old);
 	else
 		atomic_store(&l->error, rc);
-	loop_end(l);
+	loop_stop(l);
 	fuse_session_exit(l->session);
 	int64_t leave = now_ns() + FS_LEAVE_NS;
 	bool all_ended = true;
@@ -437,6 +437,6 @@ int fs_loop(struct fs *fs, unsigned threads)
 	if (!all_ended)
 		return -ETIMEDOUT;
 	rc = atomic_load(&l->error);
-	release(l);
+	loop_release(l);
 	return rc;
 }

@@ -12,24 +12,27 @@
 
 #include <stdlib.h>
 
-enum { MOST_GIVEN = LIMIT(64 * 1024, 64), CELLS = LIMIT(1 << 17, 2) }; /* bytes of a file; notes, 1 MiB in all */
+enum {
+	PREFILL_SIZE_MAX = LIMIT(64 * 1024, 64),
+	PREFILL_CELLS = LIMIT(1 << 17, 2)
+}; /* bytes of a file; notes, 1 MiB in all */
 
 int prefill_start(struct fs *fs)
 {
-	fs->coherence.prefill.given = calloc(CELLS, sizeof *fs->coherence.prefill.given);
+	fs->coherence.prefill.given = calloc(PREFILL_CELLS, sizeof *fs->coherence.prefill.given);
 	return fs->coherence.prefill.given ? 0 : -ENOMEM;
 }
 
 /* A note replaces another node's in the same cell; that one will be given again. */
-void prefill_give(struct fs *fs, node_t node)
+void prefill_store_pages(struct fs *fs, node_t node)
 {
 	struct prefill *p = &fs->coherence.prefill;
 	if (!p->given || fuse_session_exited(fs->session) || !lock_try(&p->lock))
 		return;
-	node_t *cell = &p->given[hash_word(node) % CELLS];
+	node_t *cell = &p->given[hash_word(node) % PREFILL_CELLS];
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	if (*cell != node && tree_read(fs->tree, node, 0, MOST_GIVEN + 1, &text) == 0 && text.n > 0 &&
-	    text.n <= MOST_GIVEN) {
+	if (*cell != node && tree_read(fs->tree, node, 0, PREFILL_SIZE_MAX + 1, &text) == 0 && text.n > 0 &&
+	    text.n <= PREFILL_SIZE_MAX) {
 		struct fuse_bufvec pages = FUSE_BUFVEC_INIT(text.n);
 		pages.buf[0].mem = text.p;
 		fuse_lowlevel_notify_store(fs->session, node, 0, &pages, 0);

@@ -10,17 +10,17 @@
  * nobody wants, listings bring along only the attributes of directories, until somebody looks up a file. */
 #include "fs_impl.h"
 
-enum plus readdirplus_begin(struct readdirplus *p, bool first)
+enum readdirplus_mode readdirplus_choose(struct readdirplus *p, bool first)
 {
-	enum plus brings = PLUS_ALL;
+	enum readdirplus_mode brings = READDIRPLUS_ALL;
 	LOCKED(&p->lock);
-	if (p->unused < PLUS_UNUSED_MAX && first && ++p->listings >= PLUS_PROBE_EVERY) {
+	if (p->unused < READDIRPLUS_UNUSED_MAX && first && ++p->listings >= READDIRPLUS_PROBE_EVERY) {
 		p->unused += p->probed;
 		p->probed = false;
-		brings = PLUS_PROBE;
+		brings = READDIRPLUS_PROBE;
 	}
-	if (p->unused >= PLUS_UNUSED_MAX)
-		brings = PLUS_DIRS;
+	if (p->unused >= READDIRPLUS_UNUSED_MAX)
+		brings = READDIRPLUS_DIRS;
 	return brings;
 }
 

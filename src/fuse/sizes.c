@@ -17,27 +17,27 @@
 #include <sys/stat.h>
 
 /* If a file changed longer ago than this, the thread that follows has dropped its pages. */
-enum { YOUNG_SECONDS = 5 };
-enum { CELLS = LIMIT(1 << 12, 2), WAIT_NS = 10 * 1000 * 1000 };
+enum { SIZES_YOUNG_SECONDS = 5 };
+enum { SIZES_CELLS = LIMIT(1 << 12, 2), SIZES_WAIT_NS = 10 * 1000 * 1000 };
 
 int sizes_start(struct fs *fs)
 {
-	fs->coherence.sizes.told = calloc(CELLS, sizeof *fs->coherence.sizes.told);
+	fs->coherence.sizes.told = calloc(SIZES_CELLS, sizeof *fs->coherence.sizes.told);
 	return fs->coherence.sizes.told ? 0 : -ENOMEM;
 }
 
-static struct size_told *told_of(struct sizes *s, node_t node)
+static struct sent_size *told_of(struct sizes *s, node_t node)
 {
-	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->told[hash_word(node) % CELLS];
+	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->told[hash_word(node) % SIZES_CELLS];
 }
 
 /* Notes the size, and of an untimed file its version, and returns true. If pages must be dropped first and `dropped` is
  * false, it only returns false. A new note replaces another node's note in the same cell. */
-static bool sizes_note(struct sizes *s, const struct tree_attr *a, bool dropped)
+static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
-	struct size_told *told = told_of(s, a->node);
-	bool differs = a->version || is_younger(a->mtime, YOUNG_SECONDS);
+	struct sent_size *told = told_of(s, a->node);
+	bool differs = a->version || time_is_younger(a->mtime, SIZES_YOUNG_SECONDS);
 	/* The kernel must believe a new size of a table: nothing asks for it once more before it is mapped. */
 	if (tree_is_table(a->node))
 		differs = told->size == a->size && told->version != a->version;
@@ -46,29 +46,29 @@ static bool sizes_note(struct sizes *s, const struct tree_attr *a, bool dropped)
 	else if (tree_mtime_is_from_record(a->node))
 		differs = a->attr_class < TREE_WATCHED;
 	if (dropped || !differs)
-		*told = (struct size_told){a->node, a->size, a->version, {a->mode, a->uid, a->gid}};
+		*told = (struct sent_size){a->node, a->size, a->version, {a->mode, a->uid, a->gid}};
 	return dropped || !differs;
 }
 
 /* True if the kernel must believe the attributes (I12). It is then given the size that it has, which fits its pages. */
-static bool must_be_believed(struct sizes *s, fuse_req_t req, struct tree_attr *a)
+static bool attr_must_be_accepted(struct sizes *s, fuse_req_t req, struct tree_attr *a)
 {
 	bool may_read = caller_may_read(req, a);
 	LOCKED(&s->lock);
-	struct size_told *told = told_of(s, a->node);
+	struct sent_size *told = told_of(s, a->node);
 	if (told->node != a->node)
 		return !may_read;
-	if (told_note(&told->owner, a) && may_read)
+	if (sent_owner_update(&told->owner, a) && may_read)
 		return false;
 	a->size = told->size;
 	return true;
 }
 
-bool sizes_may_be_told(struct fs *fs, const struct tree_attr *a)
+bool sizes_are_current(struct fs *fs, const struct tree_attr *a)
 {
 	struct sizes *s = &fs->coherence.sizes;
 	return (!s->told && !tree_is_table(a->node)) || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
-	       sizes_note(s, a, !s->told);
+	       sizes_record(s, a, !s->told);
 }
 
 void sizes_recall(struct fs *fs, struct tree_attr *a)
@@ -78,22 +78,22 @@ void sizes_recall(struct fs *fs, struct tree_attr *a)
 	a->size = told_of(s, a->node)->size;
 }
 
-void sizes_tell(struct fs *fs, fuse_req_t req, struct tree_attr *a)
+void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 {
 	struct sizes *s = &fs->coherence.sizes;
-	if (sizes_may_be_told(fs, a) || fuse_session_exited(fs->session))
+	if (sizes_are_current(fs, a) || fuse_session_exited(fs->session))
 		return;
-	if (must_be_believed(s, req, a)) {
+	if (attr_must_be_accepted(s, req, a)) {
 		limit_attr(a, TREE_UNCACHED, "I12: must be believed");
 		return;
 	}
-	if (!lock_try_for(&s->dropping, WAIT_NS))
+	if (!lock_try_for(&s->dropping, SIZES_WAIT_NS))
 		return;
-	if (!sizes_note(s, a, false)) {
+	if (!sizes_record(s, a, false)) {
 		log_debug("drop pages %" PRIu64 " (I8)", a->node);
 		fuse_lowlevel_notify_inval_inode(fs->session, a->node, 0, 0);
 		/* Not earlier: a thread that finds the note gives out the size at once. */
-		sizes_note(s, a, true);
+		sizes_record(s, a, true);
 	}
 	lock_release(&s->dropping);
 }

@@ -13,7 +13,7 @@
 
 #define SNAPSHOT_MAX (UINT64_C(1) << LIMIT(26, 12)) /* bytes for one open */
 
-bool snapshot_is_wanted(const struct tree_attr *attr)
+bool snapshot_is_needed(const struct tree_attr *attr)
 {
 	return tree_is_rewritten(attr->node) && (attr->size < SNAPSHOT_MAX / 2 || tree_can_pin(attr->node));
 }
@@ -34,7 +34,7 @@ int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 }
 
 /* Replaces the text with the current one. If there is none any more, the old text stays. */
-static void begin_again(struct fs *fs, struct handle *h)
+static void snapshot_renew(struct fs *fs, struct handle *h)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	uint32_t count;
@@ -47,10 +47,10 @@ static void begin_again(struct fs *fs, struct handle *h)
 }
 
 /* The caller holds the handle's lock. */
-static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n)
+static struct span snapshot_slice(struct fs *fs, struct handle *h, uint64_t off, size_t n)
 {
 	if (off == 0 && h->ended && h->count != TREE_SNAPSHOT_WHOLE)
-		begin_again(fs, h);
+		snapshot_renew(fs, h);
 	/* If the session is gone, nothing is added. */
 	if (off >= h->text.n && tree_snapshot_append_new(fs->tree, h->snapshot, &h->count, &h->text) < 0)
 		h->text.err = 0;
@@ -63,7 +63,7 @@ static struct span slice(struct fs *fs, struct handle *h, uint64_t off, size_t n
 void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 {
 	LOCKED(&h->lock);
-	struct span s = slice(fuse_req_userdata(req), h, off, n);
+	struct span s = snapshot_slice(fuse_req_userdata(req), h, off, n);
 	fuse_reply_buf(req, s.n ? s.p : NULL, s.n);
 }
 

@@ -4,7 +4,7 @@
  *
  * Lock order: libfuse holds the request's lock when it calls the interrupt function, which takes the events' lock. So
  * the function is set before the request is handed to the events, never under the events' lock. An interrupt that comes
- * in between is found when the events call gave_up. */
+ * in between is found when the events call stream_is_interrupted. */
 #include "fs_impl.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ struct tree_attr stream_attr(const struct fs *fs)
 	};
 }
 
-static void answer(void *request, int err, struct span bytes)
+static void stream_reply(void *request, int err, struct span bytes)
 {
 	if (err)
 		fuse_reply_err(request, -err);
@@ -41,25 +41,25 @@ static void answer(void *request, int err, struct span bytes)
 		fuse_reply_buf(request, bytes.p, bytes.n);
 }
 
-static bool gave_up(void *request)
+static bool stream_is_interrupted(void *request)
 {
 	return fuse_req_interrupted(request) != 0;
 }
 
-static void ready(void *poll)
+static void stream_poll_ready(void *poll)
 {
 	fuse_lowlevel_notify_poll(poll);
 	fuse_pollhandle_destroy(poll);
 }
 
-static void forget(void *poll)
+static void stream_poll_release(void *poll)
 {
 	fuse_pollhandle_destroy(poll);
 }
 
-const struct events_ops stream_ops = {answer, gave_up, ready, forget};
+const struct events_ops stream_ops = {stream_reply, stream_is_interrupted, stream_poll_ready, stream_poll_release};
 
-static void interrupted(fuse_req_t req, void *events)
+static void stream_on_interrupt(fuse_req_t req, void *events)
 {
 	events_interrupt(events, req);
 }
@@ -83,7 +83,7 @@ int stream_open(struct fs *fs, struct fuse_file_info *fi)
 
 void stream_read(struct fs *fs, fuse_req_t req, struct events_reader *reader, size_t n, const struct fuse_file_info *fi)
 {
-	fuse_req_interrupt_func(req, interrupted, fs->events);
+	fuse_req_interrupt_func(req, stream_on_interrupt, fs->events);
 	events_read(fs->events, reader, n, !(fi->flags & O_NONBLOCK), req);
 }
 

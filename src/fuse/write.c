@@ -13,7 +13,7 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static struct tree_caller caller_of(fuse_req_t req)
+static struct tree_caller request_caller(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	return (struct tree_caller){ctx->uid, ctx->gid, ctx->pid};
@@ -21,14 +21,14 @@ static struct tree_caller caller_of(fuse_req_t req)
 
 /* Answers with the result. If anything was written or refused since tree_commit_count returned `before`, the kernel is
  * notified first (I5). */
-static void reply_written(fuse_req_t req, fuse_ino_t node, uint64_t before, int rc)
+static void reply_to_write(fuse_req_t req, fuse_ino_t node, uint64_t before, int rc)
 {
-	follow_written(fs_of(req), node, before);
+	follow_notify_write(fs_of(req), node, before);
 	fuse_reply_err(req, -rc);
 }
 
 /* Gives the handle a number. On failure the handle is freed. */
-static int write_keep(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
+static int op_add_write_handle(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
 {
 	if (fi->flags & O_DSYNC)
 		tree_handle_sync(fs->tree, h);
@@ -43,29 +43,29 @@ static int write_keep(struct fs *fs, struct tree_handle *h, struct fuse_file_inf
 	return 0;
 }
 
-int write_open(fuse_req_t req, node_t node, struct fuse_file_info *fi)
+int op_open_write(fuse_req_t req, node_t node, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
+	struct tree_caller who = request_caller(req);
 	struct tree_handle *h;
 	uint64_t before = tree_commit_count(fs->tree);
 	int rc = tree_open_write(fs->tree, node, fi->flags & O_TRUNC, &who, &h);
-	follow_written(fs, node, before);
-	return rc < 0 ? rc : write_keep(fs, h, fi);
+	follow_notify_write(fs, node, before);
+	return rc < 0 ? rc : op_add_write_handle(fs, h, fi);
 }
 
-void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
+	struct tree_caller who = request_caller(req);
 	struct tree_handle *h;
 	struct tree_attr attr;
 	uint64_t before = tree_commit_count(fs->tree);
 	int rc = tree_create(fs->tree, parent, span_of(name), mode, fi->flags & O_EXCL, fi->flags & O_TRUNC, &who, &h,
 	                     &attr);
-	follow_written(fs, parent, before);
+	follow_notify_write(fs, parent, before);
 	if (rc == 0)
-		rc = write_keep(fs, h, fi);
+		rc = op_add_write_handle(fs, h, fi);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
 		return;
@@ -78,29 +78,29 @@ void write_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 		handles_close(fs, number);
 }
 
-void write_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
+	struct tree_caller who = request_caller(req);
 	uint64_t before = tree_commit_count(fs->tree);
 	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	/* Also of pwritev2 with RWF_DSYNC. */
 	if (h && h->writing && fi->flags & O_DSYNC)
 		tree_handle_sync(fs->tree, h->writing);
 	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off, &who) : -EBADF;
-	handle_put(fs, h);
-	follow_written(fs, ino, before);
+	fs_handle_put(fs, h);
+	follow_notify_write(fs, ino, before);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
 		fuse_reply_write(req, n);
 }
 
-static void write_commit(fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi,
-                         int (*how)(struct tree *, struct tree_handle *, const struct tree_caller *))
+static void op_commit(fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi,
+                      int (*how)(struct tree *, struct tree_handle *, const struct tree_caller *))
 {
 	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
+	struct tree_caller who = request_caller(req);
 	uint64_t before = tree_commit_count(fs->tree);
 	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
 	if (fs->read_only) {
@@ -113,21 +113,21 @@ static void write_commit(fuse_req_t req, fuse_ino_t ino, const struct fuse_file_
 		rc = how(fs->tree, h->writing, &who);
 	else if (how == tree_fsync)
 		rc = tree_sync(fs->tree, ino);
-	handle_put(fs, h);
-	reply_written(req, ino, before, rc);
+	fs_handle_put(fs, h);
+	reply_to_write(req, ino, before, rc);
 }
 
-void write_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	write_commit(req, ino, fi, tree_flush);
+	op_commit(req, ino, fi, tree_flush);
 }
 
-void write_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-	write_commit(req, ino, fi, tree_fsync);
+	op_commit(req, ino, fi, tree_fsync);
 }
 
-static struct tree_setattr change_of(const struct stat *st, int to_set)
+static struct tree_setattr setattr_of_request(const struct stat *st, int to_set)
 {
 	return (struct tree_setattr){
 	    .mode = to_set & FUSE_SET_ATTR_MODE,
@@ -148,33 +148,33 @@ static struct tree_setattr change_of(const struct stat *st, int to_set)
 	};
 }
 
-void write_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
-	const struct tree_setattr change = change_of(st, to_set);
+	const struct tree_setattr change = setattr_of_request(st, to_set);
 	uint64_t before = tree_commit_count(fs->tree);
 	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = tree_setattr(fs->tree, ino, h ? h->writing : NULL, &change, &attr);
-	handle_put(fs, h);
-	follow_written(fs, ino, before);
+	fs_handle_put(fs, h);
+	follow_notify_write(fs, ino, before);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
 		return;
 	}
 	log_attr("setattr", &attr);
-	struct stat now = stat_of(&attr);
-	fuse_reply_attr(req, &now, seconds_of(attr.attr_class));
+	struct stat now = attr_to_stat(&attr);
+	fuse_reply_attr(req, &now, cache_class_seconds(attr.attr_class));
 }
 
-void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
+	struct tree_caller who = request_caller(req);
 	struct tree_attr attr;
 	uint64_t before = tree_commit_count(fs->tree);
 	int rc = tree_symlink(fs->tree, parent, span_of(name), target, &who, &attr);
-	follow_written(fs, parent, before);
+	follow_notify_write(fs, parent, before);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
 		return;
@@ -184,49 +184,48 @@ void write_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const 
 	fuse_reply_entry(req, &e);
 }
 
-static void remove_name(fuse_req_t req, fuse_ino_t parent, const char *name,
-                        int (*how)(struct tree *, node_t, struct span, const struct tree_caller *))
+static void op_remove_name(fuse_req_t req, fuse_ino_t parent, const char *name,
+                           int (*how)(struct tree *, node_t, struct span, const struct tree_caller *))
 {
 	struct fs *fs = fs_of(req);
-	struct tree_caller who = caller_of(req);
+	struct tree_caller who = request_caller(req);
 	uint64_t before = tree_commit_count(fs->tree);
-	reply_written(req, parent, before, how(fs->tree, parent, span_of(name), &who));
+	reply_to_write(req, parent, before, how(fs->tree, parent, span_of(name), &who));
 }
 
-void write_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	remove_name(req, parent, name, tree_unlink);
+	op_remove_name(req, parent, name, tree_unlink);
 }
 
-void write_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	remove_name(req, parent, name, tree_rmdir);
+	op_remove_name(req, parent, name, tree_rmdir);
 }
 
-void write_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct fs *fs = fs_of(req);
 	uint64_t before = tree_commit_count(fs->tree);
-	reply_written(req, parent, before, tree_refuse_create(fs->tree, parent, span_of(name)));
+	reply_to_write(req, parent, before, tree_refuse_create(fs->tree, parent, span_of(name)));
 }
 
-void write_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	write_mkdir(req, parent, name, mode);
+	op_mkdir(req, parent, name, mode);
 }
 
-void write_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
-	write_mkdir(req, parent, name, 0);
+	op_mkdir(req, parent, name, 0);
 }
 
-void write_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name,
-                  unsigned flags)
+void op_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name, unsigned flags)
 {
 	struct fs *fs = fs_of(req);
 	uint64_t before = tree_commit_count(fs->tree);
 	int rc = -EINVAL;
 	if ((flags & ~(unsigned)RENAME_NOREPLACE) == 0)
 		rc = tree_rename(fs->tree, from, span_of(name), to, span_of(new_name), flags & RENAME_NOREPLACE);
-	reply_written(req, to, before, rc);
+	reply_to_write(req, to, before, rc);
 }

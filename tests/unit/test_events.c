@@ -94,7 +94,7 @@ static void follow(struct world *w)
 	struct catalog_change *changes = NULL;
 	ssize_t n = catalog_wait(w->place.c, 0, false, &changes);
 	assert_true(n >= 0);
-	events_tell(w->events, changes, (size_t)n);
+	events_publish(w->events, changes, (size_t)n);
 	free(changes);
 }
 
@@ -241,12 +241,12 @@ static void what_is_as_it_was_is_no_event(void **state)
 	assert_int_equal(chmod(at(&w->place, A), 0600), 0);
 	assert_string_equal(told(w), "");
 	struct catalog_change all = {.died = NO_SLOT, .names = true};
-	events_tell(w->events, &all, 1);
+	events_publish(w->events, &all, 1);
 	assert_string_equal(told(w), "");
 	unlink(at(&w->place, A));
 	assert_false(catalog_session_at_place(w->place.c, all.place, &s));
 	assert_int_equal(strncmp(told(w), "\"event\":\"deleted\"", 17), 0);
-	events_tell(w->events, &all, 1);
+	events_publish(w->events, &all, 1);
 	assert_string_equal(told(w), "");
 }
 
@@ -354,7 +354,7 @@ static void many_move_in_little_time(void **state)
 	assert_int_equal(events_reader_open(w->events, &w->reader), 0);
 	has_moved = true;
 	clock_t begin = clock();
-	events_tell(w->events, changes, 2 * MOVED);
+	events_publish(w->events, changes, 2 * MOVED);
 	assert_true(clock() - begin < 10 * CLOCKS_PER_SEC);
 	is_moving = false;
 	free(changes);
@@ -452,7 +452,7 @@ static void readers_wait_and_are_woken(void **state)
 	events_read(w->events, w->reader, 4096, true, &other);
 	events_reader_close(w->events, w->reader);
 	assert_int_equal(other.err, -EINTR);
-	assert_false(events_are_read(w->events));
+	assert_false(events_have_readers(w->events));
 }
 
 static void a_second_reader_gets_what_comes_from_then_on(void **state)

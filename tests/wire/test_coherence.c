@@ -123,13 +123,13 @@ static void i3_a_lease_is_noted_and_ends_once(void **state)
 	uint64_t leased = wire_walk(w, ENTRY).nodeid, other = wire_walk(w, SESSION "/entries/aaaa0002").nodeid;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(wire_walk(w, ENTRY).nodeid, leased);
-	assert_true(leases_are_out(w->fs, node_unpack(leased).slot));
+	assert_true(leases_may_be_active(w->fs, node_unpack(leased).slot));
 	wire_append(w, FILE_ONE, more);
 	/* By its notes: those of one node do not pile up, and what is told a second later has none. */
 	assert_in_range(told_of(w, leased, 1500), 1, 20);
-	assert_false(leases_take(w->fs, node_unpack(other).slot, &nodes, &n));
+	assert_false(leases_revoke(w->fs, node_unpack(other).slot, &nodes, &n));
 	assert_int_equal(n, 0);
-	assert_true(leases_are_out(w->fs, node_unpack(leased).slot));
+	assert_true(leases_may_be_active(w->fs, node_unpack(leased).slot));
 }
 
 /* Its time is that of a record, which another label can have, too. */
@@ -140,7 +140,7 @@ static void i3_what_changes_without_its_time_has_a_note_of_its_own(void **state)
 	size_t n, found = 0;
 	uint64_t label = wire_walk(w, SESSION "/entries/aaaa0002/label").nodeid;
 	assert_kept(w, SESSION "/entries/aaaa0002/label", 0, 0);
-	leases_take(w->fs, node_unpack(label).slot, &nodes, &n);
+	leases_revoke(w->fs, node_unpack(label).slot, &nodes, &n);
 	for (size_t i = 0; i < n; i++)
 		found += nodes[i] == label;
 	free(nodes);
@@ -193,7 +193,7 @@ static void i5_a_truncation_is_told_before_it_is_answered(void **state)
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
 	wire_walk(w, TITLE);
 	follow_stop(w->fs);
-	leases_keep(w->fs, true);
+	leases_set_enabled(w->fs, true);
 	wire_walk(w, TITLE);
 	unsigned before = w->notifications;
 	struct fuse_setattr_in in = {.valid = FATTR_SIZE};

@@ -56,7 +56,7 @@ static unsigned look_at_all(struct wire *w, const char *entries, uint32_t *ret_s
 
 static void wait_for_end(struct wire *w, uint32_t slot)
 {
-	while (leases_are_out(w->fs, slot))
+	while (leases_may_be_active(w->fs, slot))
 		usleep(10 * 1000);
 	/* Those that ended are looked for now and then. */
 	usleep(50 * 1000);

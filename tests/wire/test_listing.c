@@ -242,17 +242,17 @@ static void i7_notes_of_listings_do_not_pile_up(void **state)
 		young.node = node_pack(dir);
 		clock_gettime(CLOCK_REALTIME, &young.mtime);
 		assert_int_equal(listings_begin(&fs, &young), 0);
-		assert_true(listings_is_noted(&fs, young.node));
+		assert_true(listings_is_tracked(&fs, young.node));
 		if (i < AT_ONCE)
 			continue;
 		dir.entry = i - AT_ONCE;
 		old.node = node_pack(dir);
 		assert_int_equal(listings_begin(&fs, &old), 0);
-		assert_false(listings_is_noted(&fs, old.node));
+		assert_false(listings_is_tracked(&fs, old.node));
 	}
 	for (uint32_t i = (ROUNDS - 1) * AT_ONCE; i < ROUNDS * AT_ONCE; i++) {
 		dir.entry = i;
-		assert_true(listings_is_noted(&fs, node_pack(dir)));
+		assert_true(listings_is_tracked(&fs, node_pack(dir)));
 	}
 	assert_true(fs.coherence.listings.cap <= AT_ONCE * 8);
 	coherence_release(&fs.coherence);

@@ -13,7 +13,7 @@
 static unsigned until_probe(struct readdirplus *p)
 {
 	unsigned n = 0;
-	while (readdirplus_begin(p, true) == PLUS_ALL)
+	while (readdirplus_choose(p, true) == READDIRPLUS_ALL)
 		n++;
 	readdirplus_probed(p);
 	return n;
@@ -22,7 +22,7 @@ static unsigned until_probe(struct readdirplus *p)
 static void ignore_probes(struct readdirplus *p, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(until_probe(p), PLUS_PROBE_EVERY - 1);
+		assert_int_equal(until_probe(p), READDIRPLUS_PROBE_EVERY - 1);
 }
 
 /* The probe before the last shows in the last. */
@@ -32,14 +32,14 @@ static void i11_stops_when_no_probe_was_used(void **state)
 	(void)state;
 	p = (struct readdirplus){0};
 	lock_init(&p.lock, LOCK_READDIRPLUS);
-	ignore_probes(&p, PLUS_UNUSED_MAX);
-	for (unsigned i = 1; i < PLUS_PROBE_EVERY; i++)
-		assert_int_equal(readdirplus_begin(&p, true), PLUS_ALL);
-	for (unsigned i = 0; i < 3 * PLUS_PROBE_EVERY; i++)
-		assert_int_equal(readdirplus_begin(&p, i % 2 == 0), PLUS_DIRS);
+	ignore_probes(&p, READDIRPLUS_UNUSED_MAX);
+	for (unsigned i = 1; i < READDIRPLUS_PROBE_EVERY; i++)
+		assert_int_equal(readdirplus_choose(&p, true), READDIRPLUS_ALL);
+	for (unsigned i = 0; i < 3 * READDIRPLUS_PROBE_EVERY; i++)
+		assert_int_equal(readdirplus_choose(&p, i % 2 == 0), READDIRPLUS_DIRS);
 	readdirplus_used(&p);
 	until_probe(&p);
-	ignore_probes(&p, PLUS_UNUSED_MAX - 1);
+	ignore_probes(&p, READDIRPLUS_UNUSED_MAX - 1);
 	lock_destroy(&p.lock);
 }
 
@@ -50,7 +50,7 @@ static void i11_goes_on_while_probes_are_used(void **state)
 	p = (struct readdirplus){0};
 	lock_init(&p.lock, LOCK_READDIRPLUS);
 	for (unsigned i = 0; i < 3; i++) {
-		ignore_probes(&p, PLUS_UNUSED_MAX);
+		ignore_probes(&p, READDIRPLUS_UNUSED_MAX);
 		readdirplus_used(&p);
 	}
 	lock_destroy(&p.lock);
@@ -62,14 +62,14 @@ static void i11_counts_listings_with_files_only(void **state)
 	(void)state;
 	p = (struct readdirplus){0};
 	lock_init(&p.lock, LOCK_READDIRPLUS);
-	for (unsigned i = 1; i < PLUS_PROBE_EVERY; i++) {
-		assert_int_equal(readdirplus_begin(&p, true), PLUS_ALL);
-		assert_int_equal(readdirplus_begin(&p, false), PLUS_ALL);
+	for (unsigned i = 1; i < READDIRPLUS_PROBE_EVERY; i++) {
+		assert_int_equal(readdirplus_choose(&p, true), READDIRPLUS_ALL);
+		assert_int_equal(readdirplus_choose(&p, false), READDIRPLUS_ALL);
 	}
 	/* None of these has a file that could be the probe. */
-	for (unsigned i = 0; i < 3 * PLUS_UNUSED_MAX * PLUS_PROBE_EVERY; i++) {
-		assert_int_equal(readdirplus_begin(&p, true), PLUS_PROBE);
-		assert_int_equal(readdirplus_begin(&p, false), PLUS_ALL);
+	for (unsigned i = 0; i < 3 * READDIRPLUS_UNUSED_MAX * READDIRPLUS_PROBE_EVERY; i++) {
+		assert_int_equal(readdirplus_choose(&p, true), READDIRPLUS_PROBE);
+		assert_int_equal(readdirplus_choose(&p, false), READDIRPLUS_ALL);
 	}
 	lock_destroy(&p.lock);
 }
@@ -107,7 +107,7 @@ static void i11_brings_directories_where_nobody_wants_more(void **state)
 	assert_true(all.dirs > 0);
 	assert_int_equal(all.dirs_told, all.dirs);
 	assert_true(all.others_told > 4);
-	w->fs->coherence.plus.unused = PLUS_UNUSED_MAX;
+	w->fs->coherence.plus.unused = READDIRPLUS_UNUSED_MAX;
 	struct brought dirs = list(w, ENTRY);
 	assert_int_equal(dirs.names, all.names);
 	assert_int_equal(dirs.dirs_told, all.dirs);
@@ -126,7 +126,7 @@ static void i11_lists_one_file_by_name_alone(void **state)
 {
 	struct wire *w = *state;
 	struct brought all = list(w, ENTRY);
-	w->fs->coherence.plus.listings = PLUS_PROBE_EVERY - 1;
+	w->fs->coherence.plus.listings = READDIRPLUS_PROBE_EVERY - 1;
 	struct brought probe = list(w, ENTRY), next = list(w, ENTRY);
 	assert_int_equal(probe.names, all.names);
 	assert_int_equal(probe.dirs_told, all.dirs_told);

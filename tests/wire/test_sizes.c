@@ -210,9 +210,9 @@ static void i8_nothing_is_dropped_at_the_end(void **state)
 	struct wire *w = *state;
 	assert_int_equal(look(w, &node), 0);
 	struct tree_attr grown = {.node = node, .mode = S_IFREG, .size = 1};
-	assert_false(sizes_may_be_told(w->fs, &grown));
+	assert_false(sizes_are_current(w->fs, &grown));
 	wire_stop(w);
-	sizes_tell(w->fs, NULL, &grown);
+	sizes_drop_stale_pages(w->fs, NULL, &grown);
 	assert_false(wire_wait(w, 50));
 	wire_close(w);
 	free(w);

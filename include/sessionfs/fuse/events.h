@@ -5,7 +5,7 @@
  *
  * event is created, appended, label, renamed, replaced or deleted. All readers read one log of the newest lines. One
  * whose next lines are not there any more gets one event "lost" in their place. The thread that follows the catalog
- * calls events_tell; without readers it does nothing. Thread-safe. The lock is held in the callbacks: they must not
+ * calls events_publish; without readers it does nothing. Thread-safe. The lock is held in the callbacks: they must not
  * call back. */
 #ifndef SESSIONFS_EVENTS_H
 #define SESSIONFS_EVENTS_H
@@ -34,15 +34,15 @@ int events_open(struct catalog *c, const struct events_ops *ops, struct events *
 void events_close(struct events *e);
 
 /* Tells readers what changed at these places. */
-void events_tell(struct events *e, const struct catalog_change *changes, size_t n);
-bool events_are_read(struct events *e);
+void events_publish(struct events *e, const struct catalog_change *changes, size_t n);
+bool events_have_readers(struct events *e);
 
 /* Opens a reader, which gets the events from now on. */
 int events_reader_open(struct events *e, struct events_reader **ret);
 /* Closes the reader. Its waiting reads are answered with -EINTR. */
 void events_reader_close(struct events *e, struct events_reader *r);
 
-/* Answers the request with up to n bytes, whole lines if they fit. If there are none yet, events_tell answers later;
+/* Answers the request with up to n bytes, whole lines if they fit. If there are none yet, events_publish answers later;
  * without `wait` the answer is -EAGAIN. */
 void events_read(struct events *e, struct events_reader *r, size_t n, bool wait, void *request);
 /* Answers the request with -EINTR if it is waiting. */
