@@ -12,7 +12,7 @@
 
 #include "sessionfs/catalog/header.h"
 
-struct check {
+struct check_run {
 	struct catalog *catalog;
 	struct header header; /* scratch */
 	struct buf line;      /* scratch */
@@ -23,7 +23,7 @@ struct check {
 	int shown; /* columns of the progress line now on the terminal */
 };
 
-static void hide_progress(struct check *c)
+static void check_clear_progress(struct check_run *c)
 {
 	if (!c->shown)
 		return;
@@ -32,7 +32,7 @@ static void hide_progress(struct check *c)
 	c->shown = 0;
 }
 
-static void show_progress(struct check *c)
+static void check_show_progress(struct check_run *c)
 {
 	if (!c->progress || clock_ms(CLOCK_MONOTONIC) - c->began_ms < c->progress_ms)
 		return;
@@ -45,7 +45,7 @@ static void show_progress(struct check *c)
 }
 
 /* Appends text on one line: control characters, ill-formed bytes and, with `backslash`, backslashes become \xNN. */
-static void check_add_plain(struct buf *out, struct span s, bool backslash)
+static void check_add_escaped(struct buf *out, struct span s, bool backslash)
 {
 	for (size_t i = 0; i < s.n;) {
 		int n = utf8_next(s.p + i, s.n - i);
@@ -60,13 +60,13 @@ static void check_add_plain(struct buf *out, struct span s, bool backslash)
 	}
 }
 
-static int report(struct check *c, const char *file, uint32_t line, const char *reason)
+static int check_report(struct check_run *c, const char *file, uint32_t line, const char *reason)
 {
-	hide_progress(c);
+	check_clear_progress(c);
 	buf_reset(&c->line);
-	check_add_plain(&c->line, span_of(file), true);
+	check_add_escaped(&c->line, span_of(file), true);
 	buf_addf(&c->line, ":%u: ", line ? line : 1);
-	check_add_plain(&c->line, span_of(reason), false);
+	check_add_escaped(&c->line, span_of(reason), false);
 	buf_addc(&c->line, '\n');
 	if (buf_err(&c->line))
 		return -ENOMEM;
@@ -75,7 +75,7 @@ static int report(struct check *c, const char *file, uint32_t line, const char *
 }
 
 /* Counts the messages on the path to each entry. `stack` has room for all of them. */
-static void count_messages(const struct session *s, uint32_t *messages, uint32_t *stack)
+static void check_count_messages(const struct session *s, uint32_t *messages, uint32_t *stack)
 {
 	uint32_t count = session_count(s);
 	memset(messages, 0xff, count * sizeof *messages); /* not counted yet */
@@ -97,7 +97,7 @@ static void count_messages(const struct session *s, uint32_t *messages, uint32_t
 }
 
 /* Who comes back to a session that holds hardly anything, because its leaf was moved, looks for the rest. */
-static int report_leaf(struct check *c, const char *file, const struct session *s)
+static int check_report_leaf(struct check_run *c, const char *file, const struct session *s)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	uint32_t leaf = session_leaf(s), longest = leaf;
@@ -107,7 +107,7 @@ static int report_leaf(struct check *c, const char *file, const struct session *
 		return -ENOMEM;
 	if (leaf == NO_ENTRY)
 		return 0;
-	count_messages(s, messages, stack);
+	check_count_messages(s, messages, stack);
 	for (uint32_t i = 0; i < session_count(s); i++)
 		if (session_is_tip(s, i) && (session_entry(s, i)->flags & ENTRY_ADDRESSED) &&
 		    messages[i] > messages[longest])
@@ -119,10 +119,10 @@ static int report_leaf(struct check *c, const char *file, const struct session *
 	session_entry_name(s, longest, &text);
 	buf_adds(&text, " leaf` in the session's directory of a mount");
 	const char *reason = buf_cstr(&text);
-	return reason ? report(c, file, session_entry(s, longest)->line, reason) : -ENOMEM;
+	return reason ? check_report(c, file, session_entry(s, longest)->line, reason) : -ENOMEM;
 }
 
-static int report_session(struct check *c, const char *file, uint32_t slot)
+static int check_report_session(struct check_run *c, const char *file, uint32_t slot)
 {
 	struct session *s;
 	char text[128];
@@ -131,24 +131,25 @@ static int report_session(struct check *c, const char *file, uint32_t slot)
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc < 0)
-		return report(c, file, 1,
-		              rc == -ESTALE ? "changed while it was looked at" : sys_strerror(-rc, text, sizeof text));
+		return check_report(c, file, 1,
+		                    rc == -ESTALE ? "changed while it was looked at"
+		                                  : sys_strerror(-rc, text, sizeof text));
 	int deferred = deferred_push();
 	size_t n = session_problem_count(s);
 	rc = deferred_pop(deferred, rc);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
-		rc = report(c, file, p.line, p.reason);
+		rc = check_report(c, file, p.line, p.reason);
 	}
 	if (rc == 0)
-		rc = report_leaf(c, file, s);
+		rc = check_report_leaf(c, file, s);
 	catalog_session_put(c->catalog, s);
 	return rc;
 }
 
 static int count_file(void *arg, const char *file, uint32_t slot, const char *reason)
 {
-	struct check *c = arg;
+	struct check_run *c = arg;
 	(void)file;
 	(void)slot;
 	(void)reason;
@@ -158,19 +159,19 @@ static int count_file(void *arg, const char *file, uint32_t slot, const char *re
 
 static int check_file(void *arg, const char *file, uint32_t slot, const char *reason)
 {
-	struct check *c = arg;
+	struct check_run *c = arg;
 	int rc;
 	if (reason) {
 		/* The catalog says why it is no session; on which line is found here. */
 		const struct source_path at = {catalog_resolver(c->catalog), file};
 		bool is_found = !header_read(&at, RESOLVER_WAIT, &c->header) && c->header.reason &&
 		                strcmp(c->header.reason, reason) == 0;
-		rc = report(c, file, is_found ? c->header.line : 1, reason);
+		rc = check_report(c, file, is_found ? c->header.line : 1, reason);
 	} else {
-		rc = report_session(c, file, slot);
+		rc = check_report_session(c, file, slot);
 	}
 	c->done++;
-	show_progress(c);
+	check_show_progress(c);
 	return rc;
 }
 
@@ -178,7 +179,7 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 {
 	/* Keep no index: each is used once. */
 	struct budget nothing = BUDGET_INIT(0);
-	struct check c = {
+	struct check_run c = {
 	    .out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};
 
 	if (progress && ((o && o->progress_always) || isatty(fileno(progress))))
@@ -193,7 +194,7 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 		rc = catalog_each_file(c.catalog, check_file, &c);
 	rc = deferred_pop(deferred, rc);
 	if (c.progress)
-		hide_progress(&c);
+		check_clear_progress(&c);
 	catalog_close(c.catalog);
 	header_release(&c.header);
 	buf_release(&c.line);

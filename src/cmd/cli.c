@@ -14,7 +14,8 @@
 #define CHUNK ((size_t)1 << 20)
 
 /* Behind the NUL of a name stands what it is: `/` a directory, `@` a link, or nothing. */
-static int collect(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
+static int cli_collect_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                            const struct tree_attr *attr)
 {
 	struct cli_names *all = arg;
 	(void)cookie, (void)node, (void)attr;
@@ -32,22 +33,22 @@ void cli_names_release(struct cli_names *all)
 	vec_release(all);
 }
 
-static int name_cmp(const void *a, const void *b)
+static int cli_name_cmp(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int cli_names_of(struct tree *t, node_t dir, struct cli_names *ret)
+int cli_names_load(struct tree *t, node_t dir, struct cli_names *ret)
 {
-	int rc = tree_list(t, dir, 0, TREE_NAMES, collect, ret);
+	int rc = tree_list(t, dir, 0, TREE_NAMES, cli_collect_name, ret);
 	if (ret->n > 0)
-		qsort(ret->v, ret->n, sizeof *ret->v, name_cmp);
+		qsort(ret->v, ret->n, sizeof *ret->v, cli_name_cmp);
 	return rc < 0 ? rc : ret->err;
 }
 
-bool cli_names_have(const struct cli_names *all, const char *name)
+bool cli_names_contain(const struct cli_names *all, const char *name)
 {
-	return all->n > 0 && bsearch(&name, all->v, all->n, sizeof *all->v, name_cmp);
+	return all->n > 0 && bsearch(&name, all->v, all->n, sizeof *all->v, cli_name_cmp);
 }
 
 int cli_attr(struct tree *t, node_t dir, struct span name, struct tree_attr *ret)
@@ -80,7 +81,7 @@ int cli_cat(struct tree *t, const char *path, FILE *out)
 	return rc;
 }
 
-static void put_owner(FILE *out, const char *name, unsigned id)
+static void ls_put_owner(FILE *out, const char *name, unsigned id)
 {
 	if (name)
 		fprintf(out, " %s", name);
@@ -101,8 +102,8 @@ static int ls_long(struct span name, const struct tree_attr *a, struct span targ
 	if (localtime_r(&a->mtime.tv_sec, &tm))
 		strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
 	fprintf(out, "%s 1", mode);
-	put_owner(out, pw ? pw->pw_name : NULL, a->uid);
-	put_owner(out, gr ? gr->gr_name : NULL, a->gid);
+	ls_put_owner(out, pw ? pw->pw_name : NULL, a->uid);
+	ls_put_owner(out, gr ? gr->gr_name : NULL, a->gid);
 	fprintf(out, " %ju %s ", (uintmax_t)a->size, date);
 	int rc = cli_put(out, name);
 	if (rc == 0 && S_ISLNK(a->mode)) {
@@ -130,7 +131,7 @@ static int ls_json(struct span name, const struct tree_attr *a, struct span targ
 	return buf_err(&line) ? buf_err(&line) : cli_put(out, buf_span(&line));
 }
 
-static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, bool json, FILE *out)
+static int ls_name(struct tree *t, struct span name, const struct tree_attr *a, bool json, FILE *out)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
 	if (S_ISLNK(a->mode)) {
@@ -144,7 +145,7 @@ static int ls_one(struct tree *t, struct span name, const struct tree_attr *a, b
 static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 {
 	struct cli_names all CLEANUP(cli_names_release) = {0};
-	int rc = cli_names_of(t, dir, &all);
+	int rc = cli_names_load(t, dir, &all);
 	size_t shown = 0;
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		struct tree_attr a;
@@ -158,7 +159,7 @@ static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 		if (json && rc == 0 && shown++ > 0)
 			fputs(",\n", out);
 		if (rc == 0)
-			rc = ls_one(t, name, &a, json, out);
+			rc = ls_name(t, name, &a, json, out);
 	}
 	return rc;
 }
@@ -174,7 +175,8 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 	if (json)
 		fputs("[", out);
 	const char *base = strrchr(path, '/');
-	rc = S_ISDIR(a.mode) ? ls_dir(t, a.node, json, out) : ls_one(t, span_of(base ? base + 1 : path), &a, json, out);
+	rc =
+	    S_ISDIR(a.mode) ? ls_dir(t, a.node, json, out) : ls_name(t, span_of(base ? base + 1 : path), &a, json, out);
 	if (json)
 		fputs("]\n", out);
 	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
@@ -188,7 +190,7 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out)
 	if (rc < 0 || !S_ISDIR(a.mode))
 		return rc;
 	node_t dir = a.node;
-	rc = cli_names_of(t, dir, &all);
+	rc = cli_names_load(t, dir, &all);
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		char mark = all.v[i][strlen(all.v[i]) + 1];
 		bool is_dir = mark == '/';
@@ -200,24 +202,24 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out)
 }
 
 /* One level of --tree: the names of a directory, and the next one to print. */
-struct level {
+struct tree_level {
 	node_t dir;
 	struct cli_names all;
 	size_t next;
 };
 
-static int level_open(struct tree *t, node_t dir, struct level *ret)
+static int tree_level_open(struct tree *t, node_t dir, struct tree_level *ret)
 {
-	*ret = (struct level){.dir = dir};
-	int rc = cli_names_of(t, dir, &ret->all);
+	*ret = (struct tree_level){.dir = dir};
+	int rc = cli_names_load(t, dir, &ret->all);
 	if (rc < 0)
 		cli_names_release(&ret->all);
 	return rc;
 }
 
-static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE *out)
+static int cli_tree_below(struct tree *t, struct tree_level *levels, size_t *depth, FILE *out)
 {
-	struct level *l = &levels[*depth - 1];
+	struct tree_level *l = &levels[*depth - 1];
 	if (l->next == l->all.n) {
 		cli_names_release(&l->all);
 		--*depth;
@@ -238,8 +240,8 @@ static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE 
 			rc = cli_put(out, buf_span(&target));
 	}
 	fputs(S_ISDIR(a.mode) ? "/\n" : "\n", out);
-	if (rc == 0 && S_ISDIR(a.mode) && *depth < MOST_LEVELS) {
-		rc = level_open(t, a.node, &levels[*depth]);
+	if (rc == 0 && S_ISDIR(a.mode) && *depth < TREE_LEVELS_MAX) {
+		rc = tree_level_open(t, a.node, &levels[*depth]);
 		if (rc == 0)
 			++*depth;
 	}
@@ -248,16 +250,16 @@ static int tree_below(struct tree *t, struct level *levels, size_t *depth, FILE 
 
 int cli_tree(struct tree *t, const char *path, FILE *out)
 {
-	struct level levels[MOST_LEVELS];
+	struct tree_level levels[TREE_LEVELS_MAX];
 	struct tree_attr a;
 	size_t depth = 1;
 	int rc = tree_resolve(t, path, true, &a);
 	if (rc == 0)
-		rc = level_open(t, a.node, &levels[0]);
+		rc = tree_level_open(t, a.node, &levels[0]);
 	if (rc < 0)
 		return rc;
 	while (rc == 0 && depth > 0)
-		rc = tree_below(t, levels, &depth, out);
+		rc = cli_tree_below(t, levels, &depth, out);
 	while (depth > 0)
 		cli_names_release(&levels[--depth].all);
 	return rc;

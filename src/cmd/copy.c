@@ -19,12 +19,12 @@
 
 #define CHUNK ((size_t)1 << 20)
 /* A name from the data never begins with a point. */
-#define UNFINISHED ".sessionfs~"
+#define COPY_UNFINISHED_NAME ".sessionfs~"
 /* What is to be removed is not deeper. */
-#define MOST_FOREIGN_LEVELS 128
+#define COPY_REMOVE_LEVELS_MAX 128
 #define MOUNT_KEPT "a mount, from which --delete removes nothing"
 
-struct copy {
+struct copy_run {
 	struct tree *tree;
 	bool removes, failed, stopped;
 	dev_t device;
@@ -33,7 +33,7 @@ struct copy {
 };
 
 /* Names what failed. 0 if the rest can be copied. */
-static int copy_fault(struct copy *c, int rc)
+static int copy_report_error(struct copy_run *c, int rc)
 {
 	if (rc == -EINTR || c->stopped)
 		return rc;
@@ -46,7 +46,7 @@ static int copy_fault(struct copy *c, int rc)
 	return c->stopped ? rc : 0;
 }
 
-static size_t path_push(struct copy *c, const char *name)
+static size_t copy_path_push(struct copy_run *c, const char *name)
 {
 	size_t n = c->path.n;
 	buf_addf(&c->path, "%s%s", n ? "/" : "", name);
@@ -55,28 +55,28 @@ static size_t path_push(struct copy *c, const char *name)
 
 /* --- removing ------------------------------------------------------------------------ */
 
-static int copy_remove(struct copy *c, int at, const char *name, unsigned levels);
+static int copy_remove(struct copy_run *c, int at, const char *name, unsigned levels);
 
-static int remove_but(struct copy *c, int dir, const struct cli_names *keep, unsigned levels)
+static int copy_remove_except(struct copy_run *c, int dir, const struct cli_names *keep, unsigned levels)
 {
 	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d CLEANUP_CLOSEDIR = own < 0 ? NULL : fdopendir(own);
 	const struct dirent *e;
 	int rc = d ? 0 : -errno;
 	while (rc == 0 && (e = readdir(d))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || cli_names_have(keep, e->d_name))
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || cli_names_contain(keep, e->d_name))
 			continue;
-		size_t before = path_push(c, e->d_name);
+		size_t before = copy_path_push(c, e->d_name);
 		rc = cancel_check();
 		rc = rc < 0 ? rc : copy_remove(c, dir, e->d_name, levels);
-		rc = rc < 0 ? copy_fault(c, rc) : 0;
+		rc = rc < 0 ? copy_report_error(c, rc) : 0;
 		c->path.n = before;
 	}
 	return rc;
 }
 
 /* Whether something is mounted on the name, or it is on another file system. Neither waits for a server. */
-static bool copy_is_mount(const struct copy *c, int at, const char *name)
+static bool copy_is_mount(const struct copy_run *c, int at, const char *name)
 {
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	struct statx st;
@@ -85,7 +85,7 @@ static bool copy_is_mount(const struct copy *c, int at, const char *name)
 	return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) || makedev(st.stx_dev_major, st.stx_dev_minor) != c->device;
 }
 
-static int copy_remove(struct copy *c, int at, const char *name, unsigned levels)
+static int copy_remove(struct copy_run *c, int at, const char *name, unsigned levels)
 {
 	struct stat st;
 	if (unlinkat(at, name, 0) == 0) {
@@ -102,7 +102,7 @@ static int copy_remove(struct copy *c, int at, const char *name, unsigned levels
 		return errno == ENOTDIR ? -err : -errno;
 	if ((st.st_mode & 0700) != 0700)
 		sys_fchmod(fd, (st.st_mode & 07777) | 0700);
-	int rc = remove_but(c, fd, &(struct cli_names){0}, levels - 1);
+	int rc = copy_remove_except(c, fd, &(struct cli_names){0}, levels - 1);
 	if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
 		return -errno;
 	c->removed += rc == 0;
@@ -112,7 +112,7 @@ static int copy_remove(struct copy *c, int at, const char *name, unsigned levels
 /* --- files and links ----------------------------------------------------------------- */
 
 /* Whether the bytes are those of the tree. */
-static bool is_equal(struct copy *c, node_t node, int fd)
+static bool copy_is_equal(struct copy_run *c, node_t node, int fd)
 {
 	struct buf there CLEANUP_BUF = BUF_INIT;
 	uint64_t off = 0;
@@ -133,8 +133,8 @@ static bool is_equal(struct copy *c, node_t node, int fd)
 }
 
 /* Whether what has the name already is what the tree has there. */
-static bool is_there(struct copy *c, const struct tree_attr *a, struct span target, int at, const char *name,
-                     const struct stat *st)
+static bool copy_is_current(struct copy_run *c, const struct tree_attr *a, struct span target, int at, const char *name,
+                            const struct stat *st)
 {
 	char to[PATH_MAX];
 	if (((st->st_mode ^ a->mode) & S_IFMT) || (uint64_t)st->st_size != a->size ||
@@ -151,28 +151,28 @@ static bool is_there(struct copy *c, const struct tree_attr *a, struct span targ
 	struct stat now;
 	int fd CLEANUP_CLOSE = sys_openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	return fd >= 0 && sys_fstat(fd, &now) == 0 && now.st_ino == st->st_ino && now.st_dev == st->st_dev &&
-	       (told || is_equal(c, a->node, fd)) &&
+	       (told || copy_is_equal(c, a->node, fd)) &&
 	       (!((now.st_mode ^ a->mode) & 07777) || sys_fchmod(fd, a->mode & 07777) == 0);
 }
 
 /* Removes the unfinished file or link of a copy that was killed. If anything else has its name, the path ends in that,
  * and the caller restores it. */
-static int copy_tidy(struct copy *c, int at)
+static int copy_tidy(struct copy_run *c, int at)
 {
 	struct stat st;
-	if (sys_fstatat(at, UNFINISHED, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (sys_fstatat(at, COPY_UNFINISHED_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	int rc = -EEXIST;
 	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
-		rc = unlinkat(at, UNFINISHED, 0) < 0 ? -errno : 0;
+		rc = unlinkat(at, COPY_UNFINISHED_NAME, 0) < 0 ? -errno : 0;
 	else if (c->removes)
-		rc = copy_remove(c, at, UNFINISHED, MOST_FOREIGN_LEVELS);
+		rc = copy_remove(c, at, COPY_UNFINISHED_NAME, COPY_REMOVE_LEVELS_MAX);
 	if (rc < 0)
-		path_push(c, UNFINISHED);
+		copy_path_push(c, COPY_UNFINISHED_NAME);
 	return rc;
 }
 
-static int write_all(int fd, struct span s)
+static int copy_write_all(int fd, struct span s)
 {
 	while (s.n > 0) {
 		ssize_t n = sys_write(fd, s.p, s.n);
@@ -184,16 +184,17 @@ static int write_all(int fd, struct span s)
 	return 0;
 }
 
-static int write_file(struct copy *c, const struct tree_attr *a, int at)
+static int copy_write_file(struct copy_run *c, const struct tree_attr *a, int at)
 {
-	int fd CLEANUP_CLOSE = sys_openat(at, UNFINISHED, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd CLEANUP_CLOSE =
+	    sys_openat(at, COPY_UNFINISHED_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int rc = fd < 0 ? -errno : 0;
 	uint64_t off = 0;
 	do {
 		buf_reset(&c->chunk);
 		rc = rc < 0 ? rc : cancel_check();
 		rc = rc < 0 ? rc : tree_read(c->tree, a->node, off, CHUNK, &c->chunk);
-		rc = rc < 0 ? rc : write_all(fd, buf_span(&c->chunk));
+		rc = rc < 0 ? rc : copy_write_all(fd, buf_span(&c->chunk));
 		off += c->chunk.n;
 	} while (rc == 0 && c->chunk.n == CHUNK);
 	/* The time from before the bytes: if they changed meanwhile, the next copy sees that. */
@@ -203,7 +204,7 @@ static int write_file(struct copy *c, const struct tree_attr *a, int at)
 	return rc;
 }
 
-static int copy_one(struct copy *c, const struct tree_attr *a, int at, const char *name)
+static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, const char *name)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
 	struct stat st;
@@ -211,7 +212,7 @@ static int copy_one(struct copy *c, const struct tree_attr *a, int at, const cha
 	if (rc < 0 || !buf_cstr(&target))
 		return rc < 0 ? rc : -ENOMEM;
 	bool there = sys_fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	if (there && is_there(c, a, buf_span(&target), at, name, &st)) {
+	if (there && copy_is_current(c, a, buf_span(&target), at, name, &st)) {
 		c->skipped++;
 		return 0;
 	}
@@ -220,15 +221,16 @@ static int copy_one(struct copy *c, const struct tree_attr *a, int at, const cha
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, a->mtime};
 	if (!S_ISLNK(a->mode))
-		rc = write_file(c, a, at);
-	else if (symlinkat(target.p, at, UNFINISHED) < 0 || utimensat(at, UNFINISHED, times, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = copy_write_file(c, a, at);
+	else if (symlinkat(target.p, at, COPY_UNFINISHED_NAME) < 0 ||
+	         utimensat(at, COPY_UNFINISHED_NAME, times, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
 	if (rc == 0 && in_way)
-		rc = copy_remove(c, at, name, MOST_FOREIGN_LEVELS);
-	if (rc == 0 && sys_renameat(at, UNFINISHED, at, name) < 0)
+		rc = copy_remove(c, at, name, COPY_REMOVE_LEVELS_MAX);
+	if (rc == 0 && sys_renameat(at, COPY_UNFINISHED_NAME, at, name) < 0)
 		rc = -errno;
 	if (rc < 0)
-		unlinkat(at, UNFINISHED, 0);
+		unlinkat(at, COPY_UNFINISHED_NAME, 0);
 	c->written += rc == 0;
 	return rc;
 }
@@ -236,7 +238,7 @@ static int copy_one(struct copy *c, const struct tree_attr *a, int at, const cha
 /* --- directories --------------------------------------------------------------------- */
 
 /* Opens a directory, never through a link. The owner can write in it: the next copy writes there, or removes it. */
-static int dir_open(int at, const char *name, struct stat *st)
+static int copy_open_dir(int at, const char *name, struct stat *st)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || sys_fstat(fd, st) < 0 ||
@@ -250,21 +252,21 @@ static int dir_open(int at, const char *name, struct stat *st)
 }
 
 /* The same; makes the directory if the name is free. */
-static int dir_ensure(struct copy *c, int at, const char *name, struct stat *st)
+static int dir_ensure(struct copy_run *c, int at, const char *name, struct stat *st)
 {
-	int fd = dir_open(at, name, st);
+	int fd = copy_open_dir(at, name, st);
 	if (fd == -ENOTDIR && c->removes) {
 		int rc = copy_remove(c, at, name, 0);
 		fd = rc < 0 ? rc : -ENOENT;
 	}
 	if (fd == -ENOENT)
-		fd = mkdirat(at, name, 0700) < 0 ? -errno : dir_open(at, name, st);
+		fd = mkdirat(at, name, 0700) < 0 ? -errno : copy_open_dir(at, name, st);
 	return fd;
 }
 
-static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigned levels);
+static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, unsigned levels);
 
-static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsigned levels)
+static int copy_name(struct copy_run *c, node_t dir, const char *name, int at, unsigned levels)
 {
 	struct tree_attr a;
 	struct stat st;
@@ -272,7 +274,7 @@ static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsig
 	if (rc < 0)
 		return rc;
 	if (!S_ISDIR(a.mode))
-		return copy_one(c, &a, at, name);
+		return copy_file(c, &a, at, name);
 	int fd CLEANUP_CLOSE = levels ? dir_ensure(c, at, name, &st) : -ELOOP;
 	bool removes = c->removes;
 	c->removes = removes && fd >= 0 && !copy_is_mount(c, at, name);
@@ -284,7 +286,7 @@ static int copy_name(struct copy *c, node_t dir, const char *name, int at, unsig
 	return rc == 0 && (st.st_mode & 07777) != mode && sys_fchmod(fd, mode) < 0 ? -errno : rc;
 }
 
-static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigned levels)
+static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, unsigned levels)
 {
 	struct cli_names all CLEANUP(cli_names_release) = {0};
 	struct stat st;
@@ -292,20 +294,20 @@ static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigne
 	int rc = copy_tidy(c, fd);
 	if (rc < 0)
 		return rc;
-	rc = cli_names_of(c->tree, dir->node, &all);
+	rc = cli_names_load(c->tree, dir->node, &all);
 	/* What was listed before the error can be copied; what was not is not known to be gone. */
 	bool is_whole = rc == 0;
-	rc = is_whole ? 0 : copy_fault(c, rc);
+	rc = is_whole ? 0 : copy_report_error(c, rc);
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
-		size_t before = path_push(c, all.v[i]);
+		size_t before = copy_path_push(c, all.v[i]);
 		rc = cancel_check();
 		rc = rc < 0 ? rc : copy_name(c, dir->node, all.v[i], fd, levels);
 		/* Gone since it was listed: the next copy finds what is there then. */
-		rc = rc == -ENOENT || rc == -ESTALE || rc == 0 ? 0 : copy_fault(c, rc);
+		rc = rc == -ENOENT || rc == -ESTALE || rc == 0 ? 0 : copy_report_error(c, rc);
 		c->path.n = before;
 	}
 	if (rc == 0 && is_whole && c->removes)
-		rc = remove_but(c, fd, &all, MOST_FOREIGN_LEVELS);
+		rc = copy_remove_except(c, fd, &all, COPY_REMOVE_LEVELS_MAX);
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
 	if (rc == 0 && sys_fstat(fd, &st) == 0 && !time_is_same(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
 	    errno != EPERM) /* somebody else's */
@@ -317,15 +319,15 @@ static int copy_dir(struct copy *c, const struct tree_attr *dir, int fd, unsigne
 /* --- all ----------------------------------------------------------------------------- */
 
 /* What is to end the copy. */
-struct ending {
+struct copy_signal_check {
 	sigset_t signals;
 	atomic_uint asked; /* how often; several threads ask */
 };
 
 /* The system is asked one time in 16: each step of long work asks. */
-static bool has_signal(void *arg)
+static bool copy_has_signal(void *arg)
 {
-	struct ending *e = arg;
+	struct copy_signal_check *e = arg;
 	sigset_t pending;
 	if (atomic_fetch_add_explicit(&e->asked, 1, memory_order_relaxed) % 16)
 		return false;
@@ -334,31 +336,31 @@ static bool has_signal(void *arg)
 	return !sigisemptyset(&pending);
 }
 
-static int copy_all(struct copy *c, const char *path, const struct tree_attr *what, const char *to)
+static int copy_all(struct copy_run *c, const char *path, const struct tree_attr *what, const char *to)
 {
 	struct stat st;
-	int fd CLEANUP_CLOSE = dir_open(AT_FDCWD, to, &st);
+	int fd CLEANUP_CLOSE = copy_open_dir(AT_FDCWD, to, &st);
 	if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)) {
 		log_error("%s: %s", to, fd < 0 ? strerror(-fd) : "another copy is being made here");
 		return fd < 0 ? fd : -EBUSY;
 	}
 	c->device = st.st_dev;
 	const char *last = strrchr(path, '/');
-	int rc = S_ISDIR(what->mode) ? copy_dir(c, what, fd, MOST_LEVELS) : copy_tidy(c, fd);
+	int rc = S_ISDIR(what->mode) ? copy_dir(c, what, fd, TREE_LEVELS_MAX) : copy_tidy(c, fd);
 	if (rc == 0 && !S_ISDIR(what->mode)) {
-		path_push(c, last ? last + 1 : path);
-		rc = copy_one(c, what, fd, last ? last + 1 : path);
+		copy_path_push(c, last ? last + 1 : path);
+		rc = copy_file(c, what, fd, last ? last + 1 : path);
 		rc = rc == 0 && sys_fsync(fd) < 0 && errno != EINVAL ? -errno : rc;
 	}
-	return rc < 0 && !c->stopped ? copy_fault(c, rc) : rc;
+	return rc < 0 && !c->stopped ? copy_report_error(c, rc) : rc;
 }
 
 bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, const char *to, bool removes, FILE *out)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	struct copy c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT};
+	struct copy_run c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT};
 	struct sigaction action;
-	struct ending ending = {.asked = 0};
+	struct copy_signal_check ending = {.asked = 0};
 	sigset_t before;
 	sigemptyset(&ending.signals);
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -366,7 +368,7 @@ bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, co
 			sigaddset(&ending.signals, ends[i]);
 	/* They wait until nothing unfinished is left; then they do what they always do. */
 	pthread_sigmask(SIG_BLOCK, &ending.signals, &before);
-	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = has_signal, .arg = &ending});
+	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = copy_has_signal, .arg = &ending});
 	int rc = copy_all(&c, path, what, to);
 	cancel_set(outer);
 	fprintf(out, "%zu written, %zu unchanged, %zu removed\n", c.written, c.skipped, c.removed);

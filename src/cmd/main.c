@@ -30,7 +30,7 @@
 enum { EXIT_USAGE = 2 };
 
 /* What every action except -h and -V needs. */
-struct parts {
+struct app_parts {
 	struct budget budget; /* must not move: the others point to it */
 	struct catalog *catalog;
 	struct cache *cache;
@@ -38,7 +38,7 @@ struct parts {
 	struct notify notify;
 };
 
-static void parts_close(struct parts *p)
+static void app_close(struct app_parts *p)
 {
 	if (p->tree)
 		tree_close(p->tree);
@@ -46,16 +46,16 @@ static void parts_close(struct parts *p)
 		cache_close(p->cache);
 	if (p->catalog)
 		catalog_close(p->catalog);
-	*p = (struct parts){0};
+	*p = (struct app_parts){0};
 }
 
-static bool is_coloured(const struct opts *o)
+static bool opts_use_color(const struct opts *o)
 {
 	return o->color == OPTS_COLOR_ALWAYS || (o->color == OPTS_COLOR_AUTO && terminal_supports_color(STDOUT_FILENO));
 }
 
-/* 0 or a negative errno. After a failure, parts_close closes what was opened. */
-static int parts_open(const char *source, const struct opts *o, struct parts *p)
+/* 0 or a negative errno. After a failure, app_close closes what was opened. */
+static int app_open(const char *source, const struct opts *o, struct app_parts *p)
 {
 	p->budget = (struct budget)BUDGET_INIT(o->cache);
 	const struct catalog_options options = {
@@ -76,14 +76,14 @@ static int parts_open(const char *source, const struct opts *o, struct parts *p)
 			.cache = p->cache,
 			.read_only = o->read_only,
 			.is_private = o->allow_root,
-			.coloured = o->action == OPTS_CAT && is_coloured(o),
+			.coloured = o->action == OPTS_CAT && opts_use_color(o),
 		    },
 		    &p->tree);
 	return rc;
 }
 
 /* Keeps our files off descriptors 0 to 2: printf must not write into them. */
-static bool open_standard(void)
+static bool reserve_standard_fds(void)
 {
 	int fd;
 	do
@@ -99,7 +99,7 @@ static bool open_standard(void)
 
 /* Forbids core files, and debugging by the user's other processes: if root mounts, memory also holds other people's
  * conversations. The leak sanitizer is such a debugger. */
-static void keep_private(void)
+static void forbid_core_dumps(void)
 {
 	const struct rlimit none = {0, 0};
 	setrlimit(RLIMIT_CORE, &none);
@@ -111,7 +111,7 @@ static void keep_private(void)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-static void set_limits(void)
+static void set_resource_limits(void)
 {
 	struct rlimit limit;
 	/* Each session in use keeps a file open. */
@@ -133,7 +133,7 @@ static void set_limits(void)
 
 #ifdef SESSIONFS_NO_FUSE
 
-static int act_mount(const struct opts *o, const struct parts *parts, const char *source)
+static int act_mount(const struct opts *o, const struct app_parts *parts, const char *source)
 {
 	(void)parts, (void)source;
 	log_error("%s: this program was built without libfuse, and cannot mount; files instead of a mount: "
@@ -146,7 +146,7 @@ static int act_mount(const struct opts *o, const struct parts *parts, const char
 
 /* In the background, libfuse's messages go where ours go. In the foreground libfuse prints them: some come in pieces.
  */
-static void relay(enum fuse_log_level level, const char *format, va_list ap)
+static void log_libfuse_message(enum fuse_log_level level, const char *format, va_list ap)
 {
 	char text[1024];
 	int n = vsnprintf(text, sizeof text, format, ap);
@@ -163,13 +163,13 @@ static void relay(enum fuse_log_level level, const char *format, va_list ap)
 }
 
 /* Whether users other than the mounting one have access. */
-static bool opts_is_shared(const struct opts *o)
+static bool opts_allow_others(const struct opts *o)
 {
 	return o->allow_other || o->allow_root;
 }
 
 /* libfuse takes the last of equal options: users can choose an fsname, but not lift nosuid and nodev. */
-static int add_options(struct fuse_args *args, struct opts *o, const char *source)
+static int add_fuse_options(struct fuse_args *args, struct opts *o, const char *source)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	char *list CLEANUP_FREE = NULL;
@@ -180,7 +180,7 @@ static int add_options(struct fuse_args *args, struct opts *o, const char *sourc
 	    o->read_only ? "ro" : "rw",
 	    o->allow_other ? "allow_other" : "",
 	    o->allow_root ? "allow_root" : "",
-	    opts_is_shared(o) || o->default_permissions ? "default_permissions" : "",
+	    opts_allow_others(o) || o->default_permissions ? "default_permissions" : "",
 	    o->debug ? "debug" : "",
 	};
 	buf_addf(&name, "fsname=%s", source);
@@ -206,7 +206,7 @@ static void drop_errors(enum fuse_log_level level, const char *format, va_list a
 }
 
 /* The device of the file at a path, found without asking its filesystem; 0: unknown. */
-static dev_t device_at(const char *path)
+static dev_t mount_device_at(const char *path)
 {
 	struct statx st;
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
@@ -224,7 +224,7 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 	log_setup(o->log_level, !o->foreground);
 	log_install_crash_handler();
 	if (!o->foreground)
-		fuse_set_log_func(relay);
+		fuse_set_log_func(log_libfuse_message);
 	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());
 	notify_send(notify, ready);
 	int rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
@@ -240,10 +240,10 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 
 /* libfuse unmounts by name, lazily, unless its descriptor shows that the filesystem is gone. If something else is
  * mounted there now, replace the descriptor by one that shows that. */
-static void mount_leave(struct fuse_session *se, const char *mountpoint, dev_t device)
+static void mount_detach(struct fuse_session *se, const char *mountpoint, dev_t device)
 {
 	int ends[2];
-	if (device && device_at(mountpoint) != device && pipe2(ends, O_CLOEXEC) == 0) {
+	if (device && mount_device_at(mountpoint) != device && pipe2(ends, O_CLOEXEC) == 0) {
 		close(ends[0]);
 		dup3(ends[1], fuse_session_fd(se), O_CLOEXEC);
 		close(ends[1]);
@@ -251,7 +251,7 @@ static void mount_leave(struct fuse_session *se, const char *mountpoint, dev_t d
 	fuse_session_unmount(se);
 }
 
-static int run_session(struct opts *o, const struct parts *parts, const char *source, const char *mountpoint)
+static int run_fuse_session(struct opts *o, const struct app_parts *parts, const char *source, const char *mountpoint)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *se;
@@ -261,7 +261,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 
 	int rc = fs_open(&(struct fs_options){parts->tree, parts->catalog, o->read_only, .refuse_own = true}, &fs);
 	if (rc == 0)
-		rc = add_options(&args, o, source);
+		rc = add_fuse_options(&args, o, source);
 	if (rc) {
 		log_error("%s: %s", mountpoint, strerror(-rc));
 		goto close;
@@ -284,7 +284,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		log_error("%s: not mounted", mountpoint);
 		goto remove;
 	}
-	dev_t device = places_is_descriptor(mountpoint) ? 0 : device_at(mountpoint);
+	dev_t device = places_is_fuse_fd(mountpoint) ? 0 : mount_device_at(mountpoint);
 	resolver_forbid_device(catalog_resolver(parts->catalog), device);
 	status = mount_serve(fs, o, &parts->notify, &left);
 	left = left || !fs_stop(fs);
@@ -292,7 +292,7 @@ static int run_session(struct opts *o, const struct parts *parts, const char *so
 		log_error("%s: unmounted while a session file did not answer", o->target);
 		status = EXIT_FAILURE;
 	}
-	mount_leave(se, mountpoint, device);
+	mount_detach(se, mountpoint, device);
 	/* That thread still uses everything: free nothing. */
 	if (left)
 		_exit(status);
@@ -306,25 +306,25 @@ close:
 	return status;
 }
 
-static int act_mount(struct opts *o, const struct parts *parts, const char *source)
+static int act_mount(struct opts *o, const struct app_parts *parts, const char *source)
 {
 	char *mountpoint CLEANUP_FREE = places_mountpoint(o->target, source, o->nonempty);
 	if (!mountpoint)
 		return EXIT_FAILURE;
 	/* The program that passed the descriptor has mounted already: we cannot add default_permissions. */
-	if (opts_is_shared(o) && places_is_descriptor(mountpoint) && !o->default_permissions) {
+	if (opts_allow_others(o) && places_is_fuse_fd(mountpoint) && !o->default_permissions) {
 		log_error("others would get in whatever the modes say: with drop_privileges, default_permissions "
 		          "must be among the options");
 		return EXIT_FAILURE;
 	}
 	tree_set_mountpoint(parts->tree, mountpoint);
-	return run_session(o, parts, source, mountpoint);
+	return run_fuse_session(o, parts, source, mountpoint);
 }
 
 #endif
 
 /* The exit codes are grep's. */
-static int act_search(const struct opts *o, const struct parts *parts)
+static int act_search(const struct opts *o, const struct app_parts *parts)
 {
 	struct buf why CLEANUP_BUF = BUF_INIT;
 	bool shown = isatty(STDOUT_FILENO);
@@ -332,18 +332,18 @@ static int act_search(const struct opts *o, const struct parts *parts)
 	                         .root = o->root,
 	                         .lines = o->lines ? o->lines : SIZE_MAX,
 	                         .entries = o->limit ? o->limit : SIZE_MAX,
-	                         .style = o->json          ? CLI_SEARCH_JSON
-	                                  : o->entries     ? CLI_SEARCH_ENTRIES
-	                                  : is_coloured(o) ? CLI_SEARCH_COLOURED
-	                                  : shown          ? CLI_SEARCH_HARMLESS
-	                                                   : CLI_SEARCH_PLAIN};
+	                         .style = o->json             ? CLI_SEARCH_JSON
+	                                  : o->entries        ? CLI_SEARCH_ENTRIES
+	                                  : opts_use_color(o) ? CLI_SEARCH_COLOURED
+	                                  : shown             ? CLI_SEARCH_SANITIZED
+	                                                      : CLI_SEARCH_PLAIN};
 	int rc = cli_search(parts->tree, &how, stdout, shown && !o->json && !o->entries ? stderr : NULL, &why);
 	if (rc < 0)
 		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int note_unreadable(void *arg, const char *file, uint32_t slot, const char *reason)
+static int log_unreadable_file(void *arg, const char *file, uint32_t slot, const char *reason)
 {
 	(void)slot;
 	if (reason && strcmp(reason, strerror(EACCES)) == 0) {
@@ -353,7 +353,7 @@ static int note_unreadable(void *arg, const char *file, uint32_t slot, const cha
 	return 0;
 }
 
-static int act_copy(const struct opts *o, const struct parts *parts, const char *source)
+static int act_copy(const struct opts *o, const struct app_parts *parts, const char *source)
 {
 	struct slot_info any;
 	struct tree_attr what;
@@ -369,7 +369,7 @@ static int act_copy(const struct opts *o, const struct parts *parts, const char 
 		return EXIT_FAILURE;
 	}
 	char *to CLEANUP_FREE = places_copy(o, source, S_ISREG(what.mode));
-	rc = to ? catalog_each_file(parts->catalog, note_unreadable, &lacking) : 0;
+	rc = to ? catalog_each_file(parts->catalog, log_unreadable_file, &lacking) : 0;
 	if (rc < 0)
 		log_error("%s: %s", source, strerror(-rc));
 	/* What cannot be read is not gone. */
@@ -377,7 +377,7 @@ static int act_copy(const struct opts *o, const struct parts *parts, const char 
 	return good && !lacking && rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int act_secrets(struct parts *parts, const char *source)
+static int act_secrets(struct app_parts *parts, const char *source)
 {
 	struct buf rows CLEANUP_BUF = BUF_INIT;
 	const struct fact_list *all = NULL;
@@ -402,10 +402,10 @@ static int act_secrets(struct parts *parts, const char *source)
 
 static int act_on_tree(struct opts *o, const char *source)
 {
-	struct parts parts CLEANUP(parts_close) = {0};
+	struct app_parts parts CLEANUP(app_close) = {0};
 	if (o->action == OPTS_MOUNT)
-		notify_take(&parts.notify);
-	int rc = parts_open(source, o, &parts);
+		notify_from_env(&parts.notify);
+	int rc = app_open(source, o, &parts);
 	if (rc) {
 		log_error("%s: %s", source, strerror(-rc));
 		return EXIT_FAILURE;
@@ -464,10 +464,10 @@ int main(int argc, char *argv[])
 	struct opts o CLEANUP(opts_release) = OPTS_INIT;
 	struct buf why CLEANUP_BUF = BUF_INIT;
 
-	if (!open_standard())
+	if (!reserve_standard_fds())
 		return EXIT_FAILURE;
 	if (argc == 1 && isatty(STDERR_FILENO)) {
-		places_introduce(stderr);
+		places_print_hint(stderr);
 		return EXIT_USAGE;
 	}
 	int rc = opts_parse(argc, argv, &o, &why);
@@ -489,10 +489,10 @@ int main(int argc, char *argv[])
 	/* What it runs must not inherit what holds for us. */
 	if (o.action == OPTS_PICK)
 		return cli_pick(o.source, o.target);
-	keep_private();
+	forbid_core_dumps();
 	log_setup(o.log_level, false);
 	if (o.action == OPTS_UNMOUNT)
 		return places_unmount(o.target);
-	set_limits();
+	set_resource_limits();
 	return act_on_source(&o);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void notify_take(struct notify *n)
+void notify_from_env(struct notify *n)
 {
 	const char *name = getenv("NOTIFY_SOCKET");
 	size_t size = name ? strlen(name) : 0;

@@ -13,7 +13,7 @@ struct notify {
 };
 
 /* Takes NOTIFY_SOCKET out of the environment. Not thread-safe: call before threads start. */
-void notify_take(struct notify *n);
+void notify_from_env(struct notify *n);
 /* Sends lines of NAME=VALUE. A failure is logged. */
 void notify_send(const struct notify *n, const char *text);
 

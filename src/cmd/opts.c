@@ -37,7 +37,7 @@ struct option {
 	const char *const *choices; /* the last one is NULL */
 };
 
-#define FIELD(f) .at = offsetof(struct opts, f)
+#define OPTS_FIELD(f) .at = offsetof(struct opts, f)
 
 static const char *const levels[] = {
     [LOG_LEVEL_ERROR] = "error",
@@ -55,40 +55,42 @@ static const char *const colors[] = {
 };
 
 static const struct option options[] = {
-    {0, "ro", "ro", NULL, FLAG, FIELD(read_only), .help = "mount read-only (faster)"},
-    {0, "redact", "redact", NULL, FLAG, FIELD(redact),
+    {0, "ro", "ro", NULL, FLAG, OPTS_FIELD(read_only), .help = "mount read-only (faster)"},
+    {0, "redact", "redact", NULL, FLAG, OPTS_FIELD(redact),
      .help = "* for each byte of what looks like a key (implies -o ro)"},
-    {0, "rw", NULL, NULL, CLEAR, FIELD(read_only)},
-    {0, "allow_other", "allow-other", NULL, FLAG, FIELD(allow_other), .help = "let other users in, by the mode bits"},
-    {0, "allow_root", NULL, NULL, FLAG, FIELD(allow_root), .help = "let root in, and nobody else"},
-    {0, "default_permissions", NULL, NULL, FLAG, FIELD(default_permissions)},
-    {0, "nonempty", NULL, NULL, FLAG, FIELD(nonempty), .help = "mount on a directory that is not empty"},
-    {0, "cache", "cache", "SIZE", SIZE, FIELD(cache), .standard = "96M",
+    {0, "rw", NULL, NULL, CLEAR, OPTS_FIELD(read_only)},
+    {0, "allow_other", "allow-other", NULL, FLAG, OPTS_FIELD(allow_other),
+     .help = "let other users in, by the mode bits"},
+    {0, "allow_root", NULL, NULL, FLAG, OPTS_FIELD(allow_root), .help = "let root in, and nobody else"},
+    {0, "default_permissions", NULL, NULL, FLAG, OPTS_FIELD(default_permissions)},
+    {0, "nonempty", NULL, NULL, FLAG, OPTS_FIELD(nonempty), .help = "mount on a directory that is not empty"},
+    {0, "cache", "cache", "SIZE", SIZE, OPTS_FIELD(cache), .standard = "96M",
      .help = "memory for indexes and files; K, M or G may follow"},
-    {0, "loglevel", "log-level", "LEVEL", CHOICE, FIELD(log_level), .choices = levels, .standard = "warning",
+    {0, "loglevel", "log-level", "LEVEL", CHOICE, OPTS_FIELD(log_level), .choices = levels, .standard = "warning",
      .help = "error, warning, info or debug"},
-    {0, "poll", "poll", "SECONDS", PERIOD, FIELD(poll_ms), .bare = "1",
+    {0, "poll", "poll", "SECONDS", PERIOD, OPTS_FIELD(poll_ms), .bare = "1",
      .help = "look at the source that often, instead of being told"},
-    {'f', NULL, "foreground", NULL, FLAG, FIELD(foreground), .help = "stay in the foreground"},
-    {'d', "debug", "debug", NULL, FLAG, FIELD(debug), .help = "print every request and answer (implies -f)"},
-    {'s', NULL, "single-thread", NULL, FLAG, FIELD(single_thread), .help = "answer one request at a time"},
-    {0, "max_threads", "max-threads", "N", COUNT, FIELD(max_threads), .standard = "128",
+    {'f', NULL, "foreground", NULL, FLAG, OPTS_FIELD(foreground), .help = "stay in the foreground"},
+    {'d', "debug", "debug", NULL, FLAG, OPTS_FIELD(debug), .help = "print every request and answer (implies -f)"},
+    {'s', NULL, "single-thread", NULL, FLAG, OPTS_FIELD(single_thread), .help = "answer one request at a time"},
+    {0, "max_threads", "max-threads", "N", COUNT, OPTS_FIELD(max_threads), .standard = "128",
      .help = "most requests at work at any time"},
     {0, "remount", NULL, NULL, REFUSE, .help = "cannot change a mount; unmount it and mount it again"},
-    {'S', NULL, "source", "SOURCE", TEXT, FIELD(source), .help = "the directory of session files"},
+    {'S', NULL, "source", "SOURCE", TEXT, OPTS_FIELD(source), .help = "the directory of session files"},
     {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
     {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
-    {0, NULL, "json", NULL, FLAG, FIELD(json), .help = "with --ls and --search: one JSON object a name or entry"},
-    {0, NULL, "names", NULL, FLAG, FIELD(names), .help = "with --ls: names alone, / behind directories"},
+    {0, NULL, "json", NULL, FLAG, OPTS_FIELD(json), .help = "with --ls and --search: one JSON object a name or entry"},
+    {0, NULL, "names", NULL, FLAG, OPTS_FIELD(names), .help = "with --ls: names alone, / behind directories"},
     {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
     {0, NULL, "copy", "PATH", ACTION, OPTS_COPY, .help = "write a part of the tree as files below DIR"},
-    {0, NULL, "delete", NULL, FLAG, FIELD(removes), .help = "with --copy: remove what is not in the tree"},
+    {0, NULL, "delete", NULL, FLAG, OPTS_FIELD(removes), .help = "with --copy: remove what is not in the tree"},
     {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print what matches in all sessions, as grep does"},
-    {0, NULL, "entries", NULL, FLAG, FIELD(entries), .help = "with --search: a table with a row for each entry"},
-    {'m', NULL, NULL, "N", COUNT, FIELD(lines), .standard = "3", .help = "with --search: lines of each entry; 0: all"},
-    {0, NULL, "limit", "N", COUNT, FIELD(limit), .help = "with --search: entries at most; 0: all"},
-    {0, NULL, "root", "DIR", TEXT, FIELD(root), .help = "with --search: what stands before each path"},
-    {0, NULL, "color", "WHEN", CHOICE, FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
+    {0, NULL, "entries", NULL, FLAG, OPTS_FIELD(entries), .help = "with --search: a table with a row for each entry"},
+    {'m', NULL, NULL, "N", COUNT, OPTS_FIELD(lines), .standard = "3",
+     .help = "with --search: lines of each entry; 0: all"},
+    {0, NULL, "limit", "N", COUNT, OPTS_FIELD(limit), .help = "with --search: entries at most; 0: all"},
+    {0, NULL, "root", "DIR", TEXT, OPTS_FIELD(root), .help = "with --search: what stands before each path"},
+    {0, NULL, "color", "WHEN", CHOICE, OPTS_FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
      .help = "with --cat and --search: auto, always or never"},
     {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session, and go on with it in pi"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
@@ -116,7 +118,7 @@ static const char *const not_ours[] = {
     "X-*",         "clone_fd",      "max_idle_threads=*",
 };
 
-struct parser {
+struct opts_parser {
 	struct opts *o;
 	struct buf *why;
 	bool acted, from_mount;
@@ -125,14 +127,14 @@ struct parser {
 	const char *operand[2];
 };
 
-static int opts_bad(struct parser *p, struct span option, const char *reason)
+static int opts_fail(struct opts_parser *p, struct span option, const char *reason)
 {
 	buf_addspan(p->why, option);
 	buf_addf(p->why, ": %s", reason);
 	return -EINVAL;
 }
 
-static bool read_count(struct span text, uint64_t *ret)
+static bool parse_count(struct span text, uint64_t *ret)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < text.n; i++) {
@@ -145,7 +147,7 @@ static bool read_count(struct span text, uint64_t *ret)
 	return text.n > 0;
 }
 
-static bool read_size(struct span text, size_t *ret)
+static bool parse_size(struct span text, size_t *ret)
 {
 	static const char units[] = "KMG";
 	const char *unit = text.n ? memchr("KMGkmg", text.p[text.n - 1], 6) : NULL;
@@ -155,23 +157,23 @@ static bool read_size(struct span text, size_t *ret)
 		text.n--;
 	}
 	uint64_t n;
-	if (!read_count(text, &n) || n > SIZE_MAX >> shift)
+	if (!parse_count(text, &n) || n > SIZE_MAX >> shift)
 		return false;
 	*ret = (size_t)n << shift;
 	return true;
 }
 
 /* Digits, perhaps with a point and more digits. Fractions of a millisecond are ignored. */
-static bool read_period(struct span text, unsigned *ret)
+static bool parse_seconds(struct span text, unsigned *ret)
 {
 	const char *point = memchr(text.p, '.', text.n);
 	struct span whole = {text.p, point ? (size_t)(point - text.p) : text.n};
 	uint64_t seconds, ignored, ms = 0;
-	if (!read_count(whole, &seconds) || seconds >= UINT_MAX / 1000)
+	if (!parse_count(whole, &seconds) || seconds >= UINT_MAX / 1000)
 		return false;
 	if (point) {
 		struct span fraction = {point + 1, text.n - whole.n - 1};
-		if (!read_count(fraction, &ignored))
+		if (!parse_count(fraction, &ignored))
 			return false;
 		for (size_t i = 0; i < 3; i++)
 			ms = ms * 10 + (i < fraction.n ? (unsigned)(fraction.p[i] - '0') : 0);
@@ -180,7 +182,8 @@ static bool read_period(struct span text, unsigned *ret)
 	return *ret > 0;
 }
 
-static int choose(struct parser *p, const struct option *option, struct span written, struct span argument)
+static int opts_set_choice(struct opts_parser *p, const struct option *option, struct span written,
+                           struct span argument)
 {
 	for (unsigned i = 0; option->choices[i]; i++) {
 		if (span_is(argument, option->choices[i])) {
@@ -188,20 +191,20 @@ static int choose(struct parser *p, const struct option *option, struct span wri
 			return 0;
 		}
 	}
-	opts_bad(p, written, "not one of");
+	opts_fail(p, written, "not one of");
 	for (unsigned i = 0; option->choices[i]; i++)
 		buf_addf(p->why, "%s %s", i ? "," : "", option->choices[i]);
 	return -EINVAL;
 }
 
-static int opts_act(struct parser *p, const struct option *option, struct span written, const char *target)
+static int opts_set_action(struct opts_parser *p, const struct option *option, struct span written, const char *target)
 {
 	/* -h and -V win over everything else, whatever the order. */
 	bool tells = p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION;
 	if (tells)
 		return 0;
 	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
-		return opts_bad(p, written, "only one command can be done at a time; see sessionfs --help");
+		return opts_fail(p, written, "only one command can be done at a time; see sessionfs --help");
 	p->acted = true;
 	p->o->action = option->action;
 	p->o->target = target;
@@ -209,7 +212,7 @@ static int opts_act(struct parser *p, const struct option *option, struct span w
 }
 
 /* An argument that is kept (TEXT, ACTION) must end where its argv string ends. */
-static int apply(struct parser *p, const struct option *option, struct span written, struct span argument)
+static int opts_apply(struct opts_parser *p, const struct option *option, struct span written, struct span argument)
 {
 	char *field = (char *)p->o + option->at;
 	uint64_t n;
@@ -219,34 +222,34 @@ static int apply(struct parser *p, const struct option *option, struct span writ
 	case CLEAR:
 		/* mount(8) writes rw before all other options. */
 		if (option->value == CLEAR && p->o->redact)
-			return opts_bad(p, written, "redact is read-only; leave out one of them");
+			return opts_fail(p, written, "redact is read-only; leave out one of them");
 		*(bool *)field = option->value == FLAG;
 		return 0;
 	case ACTION:
-		return opts_act(p, option, written, argument.p);
+		return opts_set_action(p, option, written, argument.p);
 	case TEXT:
 		*(const char **)(void *)field = argument.p;
 		return 0;
 	case SIZE:
-		return read_size(argument, (size_t *)(void *)field) ? 0 : opts_bad(p, written, "not a size");
+		return parse_size(argument, (size_t *)(void *)field) ? 0 : opts_fail(p, written, "not a size");
 	case COUNT:
-		if (!read_count(argument, &n) || n >= UINT_MAX)
-			return opts_bad(p, written, "not a number");
+		if (!parse_count(argument, &n) || n >= UINT_MAX)
+			return opts_fail(p, written, "not a number");
 		*(unsigned *)(void *)field = (unsigned)n;
 		return 0;
 	case PERIOD:
-		return read_period(argument, (unsigned *)(void *)field)
+		return parse_seconds(argument, (unsigned *)(void *)field)
 		           ? 0
-		           : opts_bad(p, written, "not a number of seconds above 0");
+		           : opts_fail(p, written, "not a number of seconds above 0");
 	case CHOICE:
-		return choose(p, option, written, argument);
+		return opts_set_choice(p, option, written, argument);
 	case REFUSE:
 		break;
 	}
-	return opts_bad(p, written, option->help);
+	return opts_fail(p, written, option->help);
 }
 
-static bool is_not_ours(struct span item)
+static bool opts_is_for_mount(struct span item)
 {
 	for (size_t i = 0; i < sizeof not_ours / sizeof *not_ours; i++) {
 		const char *star = strchr(not_ours[i], '*');
@@ -258,7 +261,7 @@ static bool is_not_ours(struct span item)
 }
 
 /* Splits NAME=ARGUMENT; the argument is {NULL, 0} without a `=`. */
-static struct span split_argument(struct span *item)
+static struct span opts_split_argument(struct span *item)
 {
 	const char *equals = memchr(item->p, '=', item->n);
 	if (!equals)
@@ -268,9 +271,9 @@ static struct span split_argument(struct span *item)
 	return argument;
 }
 
-static int parse_item(struct parser *p, struct span item)
+static int opts_parse_item(struct opts_parser *p, struct span item)
 {
-	struct span name = item, argument = split_argument(&name);
+	struct span name = item, argument = opts_split_argument(&name);
 	for (size_t i = 0; i < N_OPTIONS; i++) {
 		const struct option *option = &options[i];
 		if (!option->in_list || !span_is(name, option->in_list))
@@ -278,10 +281,10 @@ static int parse_item(struct parser *p, struct span item)
 		if (option->bare && !argument.p)
 			argument = span_of(option->bare);
 		if (!option->argument != !argument.p)
-			return opts_bad(p, item, option->argument ? "needs a value" : "takes no value");
-		return apply(p, option, item, argument);
+			return opts_fail(p, item, option->argument ? "needs a value" : "takes no value");
+		return opts_apply(p, option, item, argument);
 	}
-	if (item.n == 0 || is_not_ours(item))
+	if (item.n == 0 || opts_is_for_mount(item))
 		return 0;
 	if (p->o->fuse.n)
 		buf_addc(&p->o->fuse, ',');
@@ -290,14 +293,14 @@ static int parse_item(struct parser *p, struct span item)
 }
 
 /* As in libfuse, a backslash makes the next comma part of the value. libfuse gets both as written. */
-static int parse_list(struct parser *p, const char *list)
+static int opts_parse_list(struct opts_parser *p, const char *list)
 {
 	const char *item = list;
 	for (const char *at = list;; at++) {
 		if (*at == '\\' && at[1]) {
 			at++;
 		} else if (*at == ',' || !*at) {
-			int rc = parse_item(p, (struct span){item, (size_t)(at - item)});
+			int rc = opts_parse_item(p, (struct span){item, (size_t)(at - item)});
 			if (rc || !*at)
 				return rc;
 			item = at + 1;
@@ -305,32 +308,32 @@ static int parse_list(struct parser *p, const char *list)
 	}
 }
 
-static int parse_long(struct parser *p, const char *word, const char *next, int *used)
+static int opts_parse_long(struct opts_parser *p, const char *word, const char *next, int *used)
 {
-	struct span name = span_of(word + 2), argument = split_argument(&name);
+	struct span name = span_of(word + 2), argument = opts_split_argument(&name);
 	for (size_t i = 0; i < N_OPTIONS; i++) {
 		const struct option *option = &options[i];
 		if (!option->name || !span_is(name, option->name))
 			continue;
 		if (!option->argument && argument.p)
-			return opts_bad(p, span_of(word), "takes no value");
+			return opts_fail(p, span_of(word), "takes no value");
 		if (option->bare && !argument.p) {
 			argument = span_of(option->bare);
 		} else if (option->argument && !argument.p && option->value == ACTION) {
 			p->waits = word;
 		} else if (option->argument && !argument.p) {
 			if (!next)
-				return opts_bad(p, span_of(word), "needs a value");
+				return opts_fail(p, span_of(word), "needs a value");
 			argument = span_of(next);
 			*used = 2;
 		}
-		return apply(p, option, span_of(word), argument);
+		return opts_apply(p, option, span_of(word), argument);
 	}
-	return opts_bad(p, span_of(word), "unknown option");
+	return opts_fail(p, span_of(word), "unknown option");
 }
 
 /* Letters may be joined (-fd). The argument of a letter is the rest of the word, or the next word. */
-static int parse_letters(struct parser *p, const char *word, const char *next, int *used)
+static int opts_parse_letters(struct opts_parser *p, const char *word, const char *next, int *used)
 {
 	for (const char *at = word + 1; *at; at++) {
 		if (p->from_mount && strchr("fnsv", *at))
@@ -343,26 +346,26 @@ static int parse_letters(struct parser *p, const char *word, const char *next, i
 		struct span written = {at, 1};
 		if (!option && !drop && !list) {
 			buf_addc(p->why, '-');
-			return opts_bad(p, written, "unknown option");
+			return opts_fail(p, written, "unknown option");
 		}
 		if (option && !option->argument) {
-			int rc = apply(p, option, span_of(word), (struct span){NULL, 0});
+			int rc = opts_apply(p, option, span_of(word), (struct span){NULL, 0});
 			if (rc)
 				return rc;
 			continue;
 		}
 		const char *argument = at[1] ? at + 1 : next;
 		if (!argument)
-			return opts_bad(p, span_of(word), "needs a value");
+			return opts_fail(p, span_of(word), "needs a value");
 		*used = at[1] ? 1 : 2;
 		if (drop)
 			return 0;
-		return list ? parse_list(p, argument) : apply(p, option, span_of(word), span_of(argument));
+		return list ? opts_parse_list(p, argument) : opts_apply(p, option, span_of(word), span_of(argument));
 	}
 	return 0;
 }
 
-static int parse_operand(struct parser *p, const char *word)
+static int opts_parse_operand(struct opts_parser *p, const char *word)
 {
 	if (p->waits) {
 		p->o->target = word;
@@ -370,12 +373,12 @@ static int parse_operand(struct parser *p, const char *word)
 		return 0;
 	}
 	if (p->operands == 2)
-		return opts_bad(p, span_of(word), "one operand too many");
+		return opts_fail(p, span_of(word), "one operand too many");
 	p->operand[p->operands++] = word;
 	return 0;
 }
 
-static int parse_words(struct parser *p, int argc, char *const argv[])
+static int opts_parse_words(struct opts_parser *p, int argc, char *const argv[])
 {
 	bool only_operands = false;
 	for (int i = 1, used; i < argc; i += used) {
@@ -383,13 +386,13 @@ static int parse_words(struct parser *p, int argc, char *const argv[])
 		int rc = 0;
 		used = 1;
 		if (only_operands || word[0] != '-' || !word[1])
-			rc = parse_operand(p, word);
+			rc = opts_parse_operand(p, word);
 		else if (strcmp(word, "--") == 0)
 			only_operands = true;
 		else if (word[1] == '-')
-			rc = parse_long(p, word, next, &used);
+			rc = opts_parse_long(p, word, next, &used);
 		else
-			rc = parse_letters(p, word, next, &used);
+			rc = opts_parse_letters(p, word, next, &used);
 		if (rc)
 			return rc;
 	}
@@ -398,11 +401,11 @@ static int parse_words(struct parser *p, int argc, char *const argv[])
 
 /* What an operand means depends on the action. For a mount the last one is the mountpoint, the other the
  * source. */
-static int place_operands(struct parser *p)
+static int opts_assign_operands(struct opts_parser *p)
 {
 	struct opts *o = p->o;
 	if (p->waits)
-		return opts_bad(p, span_of(p->waits), "needs a value");
+		return opts_fail(p, span_of(p->waits), "needs a value");
 	if (o->action == OPTS_MOUNT) {
 		if (p->operands == 0) {
 			buf_adds(p->why, "no mountpoint; see sessionfs --help");
@@ -412,50 +415,50 @@ static int place_operands(struct parser *p)
 	}
 	if (o->action == OPTS_COPY) {
 		if (p->operands == 0)
-			return opts_bad(p, SPAN_LIT("--copy"), "needs a directory to write to, after the path");
+			return opts_fail(p, SPAN_LIT("--copy"), "needs a directory to write to, after the path");
 		o->to = p->operand[--p->operands];
 	}
 	if (o->removes && o->action != OPTS_COPY)
-		return opts_bad(p, SPAN_LIT("--delete"), "only goes with --copy");
+		return opts_fail(p, SPAN_LIT("--delete"), "only goes with --copy");
 	if ((o->action == OPTS_UNMOUNT || (o->action == OPTS_PICK && !*o->target)) && p->operands == 1)
 		o->target = p->operand[--p->operands];
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
-		return opts_bad(p, SPAN_LIT("--json"), "only goes with --ls and --search");
+		return opts_fail(p, SPAN_LIT("--json"), "only goes with --ls and --search");
 	if (o->names && (o->action != OPTS_LS || o->json))
-		return opts_bad(p, SPAN_LIT("--names"), "only goes with --ls, and not with --json");
+		return opts_fail(p, SPAN_LIT("--names"), "only goes with --ls, and not with --json");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
-		return opts_bad(p, SPAN_LIT("--color"), "only goes with --cat and --search");
+		return opts_fail(p, SPAN_LIT("--color"), "only goes with --cat and --search");
 	if ((o->entries || o->limit || o->root || o->lines != HIT_LINES) && o->action != OPTS_SEARCH)
-		return opts_bad(p, SPAN_LIT("--entries, -m, --limit and --root"), "only go with --search");
+		return opts_fail(p, SPAN_LIT("--entries, -m, --limit and --root"), "only go with --search");
 	if (o->fuse.n > 0 && o->action != OPTS_MOUNT) {
 		buf_adds(p->why, "-o ");
-		return opts_bad(p, buf_span(&o->fuse), "no such option, or one of a mount only; see sessionfs --help");
+		return opts_fail(p, buf_span(&o->fuse), "no such option, or one of a mount only; see sessionfs --help");
 	}
 	if (p->operands == 0)
 		return 0;
 	bool has_path = o->action == OPTS_CAT || o->action == OPTS_LS || o->action == OPTS_TREE || o->to;
 	if (p->operands > 1 || o->source || (o->action != OPTS_MOUNT && o->action != OPTS_CHECK))
-		return opts_bad(p, span_of(p->operand[0]),
-		                has_path                   ? "one PATH at a time; -S goes before a SOURCE"
-		                : o->action == OPTS_SEARCH ? "one QUERY at a time; quote several words"
-		                                           : "one operand too many");
+		return opts_fail(p, span_of(p->operand[0]),
+		                 has_path                   ? "one PATH at a time; -S goes before a SOURCE"
+		                 : o->action == OPTS_SEARCH ? "one QUERY at a time; quote several words"
+		                                            : "one operand too many");
 	o->source = p->operand[0];
 	return 0;
 }
 
 int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 {
-	struct parser p = {.o = ret, .why = why};
+	struct opts_parser p = {.o = ret, .why = why};
 	const char *self = argc > 0 ? argv[0] : "", *slash = strrchr(self, '/');
 
 	p.from_mount = strncmp(slash ? slash + 1 : self, "mount.", 6) == 0;
 
 	for (size_t i = 0; i < N_OPTIONS; i++)
 		if (options[i].standard)
-			apply(&p, &options[i], SPAN_LIT(""), span_of(options[i].standard));
-	int rc = parse_words(&p, argc, argv);
+			opts_apply(&p, &options[i], SPAN_LIT(""), span_of(options[i].standard));
+	int rc = opts_parse_words(&p, argc, argv);
 	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION)
-		rc = place_operands(&p);
+		rc = opts_assign_operands(&p);
 	ret->foreground |= ret->debug;
 	ret->read_only |= ret->redact;
 	if (ret->debug)

@@ -24,24 +24,24 @@
 #include <unistd.h>
 
 /* How far places_warn_empty looks. */
-#define MOST_LEVELS 5
-#define MOST_NAMES 8192
-#define MOST_MS 1000
+#define HUNT_LEVELS_MAX 5
+#define HUNT_NAMES_MAX 8192
+#define HUNT_TIME_MAX_MS 1000
 
-static bool is_below(const char *path, const char *dir)
+static bool path_is_below(const char *path, const char *dir)
 {
 	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
 }
 
 /* As pi names the directory of a project. */
-static bool is_project(const char *name)
+static bool name_is_project(const char *name)
 {
 	size_t n = strlen(name);
 	return n >= 4 && memcmp(name, "--", 2) == 0 && memcmp(name + n - 2, "--", 2) == 0;
 }
 
-static bool is_dots(const char *name)
+static bool name_is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
@@ -98,7 +98,7 @@ char *places_source(const char *given)
 	return NULL;
 }
 
-struct hunt {
+struct session_hunt {
 	int64_t until_ms;
 	size_t names;
 	struct header header;
@@ -106,16 +106,16 @@ struct hunt {
 };
 
 /* Looks for a session so many levels below. */
-static bool hunt(struct hunt *h, const char *dir, unsigned levels)
+static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsigned levels)
 {
 	DIR *d CLEANUP(cleanup_dir) = opendir(dir);
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	const struct dirent *e;
 	struct statx st;
-	while (d && h->names < MOST_NAMES && clock_ms(CLOCK_MONOTONIC) < h->until_ms && (e = readdir(d))) {
+	while (d && h->names < HUNT_NAMES_MAX && clock_ms(CLOCK_MONOTONIC) < h->until_ms && (e = readdir(d))) {
 		struct buf below CLEANUP_BUF = BUF_INIT;
 		h->names++;
-		if (is_dots(e->d_name))
+		if (name_is_dots(e->d_name))
 			continue;
 		if (levels == 0 && e->d_type != DT_LNK && places_is_session(dir, e->d_name, &h->header)) {
 			buf_adds(&h->found, dir);
@@ -128,14 +128,14 @@ static bool hunt(struct hunt *h, const char *dir, unsigned levels)
 		if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 			continue;
 		buf_addf(&below, "%s/%s", dir, e->d_name);
-		if (buf_cstr(&below) && hunt(h, below.p, levels - 1))
+		if (buf_cstr(&below) && find_sessions_at_depth(h, below.p, levels - 1))
 			return true;
 	}
 	return false;
 }
 
 /* Below a home, below pi's directory and below the agent's they are usually here; else one level after the other. */
-static bool hunt_below(struct hunt *h, const char *source)
+static bool find_sessions_below(struct session_hunt *h, const char *source)
 {
 	static const char *const usual[] = {".pi/agent/sessions", "agent/sessions", "sessions"};
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
@@ -145,16 +145,16 @@ static bool hunt_below(struct hunt *h, const char *source)
 		int fd CLEANUP_CLOSE = sys_openat2(at, usual[i], &how, sizeof how);
 		struct buf dir CLEANUP_BUF = BUF_INIT;
 		buf_addf(&dir, "%s/%s", source, usual[i]);
-		found = fd >= 0 && buf_cstr(&dir) && hunt(h, dir.p, 1);
+		found = fd >= 0 && buf_cstr(&dir) && find_sessions_at_depth(h, dir.p, 1);
 	}
-	for (unsigned levels = 2; !found && levels <= MOST_LEVELS; levels++)
-		found = hunt(h, source, levels);
+	for (unsigned levels = 2; !found && levels <= HUNT_LEVELS_MAX; levels++)
+		found = find_sessions_at_depth(h, source, levels);
 	return found;
 }
 
 /* Whether a mount would show any session: links count, too. Appends the path of the deepest directory named `sessions`
  * below the source that holds all of them, if there is one. */
-static bool has_sessions(const char *source, struct buf *out)
+static bool source_has_sessions(const char *source, struct buf *out)
 {
 	struct budget nothing = BUDGET_INIT(0);
 	struct catalog *c;
@@ -185,16 +185,17 @@ static bool has_sessions(const char *source, struct buf *out)
 
 void places_warn_empty(const char *source)
 {
-	struct hunt h = {.header = HEADER_INIT, .until_ms = clock_ms(CLOCK_MONOTONIC) + MOST_MS};
+	struct session_hunt h = {.header = HEADER_INIT, .until_ms = clock_ms(CLOCK_MONOTONIC) + HUNT_TIME_MAX_MS};
 	struct buf all CLEANUP_BUF = BUF_INIT;
 	/* A session here, or in a directory of another name, is not below one of that name. */
-	bool any = hunt(&h, source, 0) ||
-	           (hunt(&h, source, 1) && buf_cstr(&h.found) && strcmp(strrchr(h.found.p, '/'), "/sessions") != 0);
+	bool any =
+	    find_sessions_at_depth(&h, source, 0) || (find_sessions_at_depth(&h, source, 1) && buf_cstr(&h.found) &&
+	                                              strcmp(strrchr(h.found.p, '/'), "/sessions") != 0);
 	buf_reset(&h.found);
-	if (!any && !has_sessions(source, &all)) {
-		bool found = hunt_below(&h, source) && buf_cstr(&h.found);
+	if (!any && !source_has_sessions(source, &all)) {
+		bool found = find_sessions_below(&h, source) && buf_cstr(&h.found);
 		char *last = found ? strrchr(h.found.p, '/') : NULL;
-		if (last && is_project(last + 1))
+		if (last && name_is_project(last + 1))
 			*last = '\0';
 		log_warning("%s: there are no sessions here%s%s", source, found ? "; there are some in " : "",
 		            found ? h.found.p : "");
@@ -210,7 +211,7 @@ void places_warn_empty(const char *source)
 
 /* How many mounts of sessions there are on `dir`, 0 or 1, or (NULL) by this user. The directories of those that are
  * this user's are appended to `out`, with commas. */
-static size_t count_mounts(const char *dir, struct buf *out)
+static size_t count_session_mounts(const char *dir, struct buf *out)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	struct mntent entry;
@@ -230,53 +231,54 @@ static size_t count_mounts(const char *dir, struct buf *out)
 	return n;
 }
 
-bool places_is_descriptor(const char *mountpoint)
+bool places_is_fuse_fd(const char *mountpoint)
 {
 	return strncmp(mountpoint, "/dev/fd/", 8) == 0;
 }
 
 /* Why the contents of the mountpoint forbid a mount, or NULL. A directory that cannot be read is left to mount(2). */
-static const char *contents_fault(const char *real, bool nonempty)
+static const char *mountpoint_contents_error(const char *real, bool nonempty)
 {
 	struct header h CLEANUP_HEADER = HEADER_INIT;
 	DIR *d CLEANUP(cleanup_dir) = opendir(real);
 	const struct dirent *e;
 	bool any = false;
 	while (d && (e = readdir(d))) {
-		if (is_dots(e->d_name))
+		if (name_is_dots(e->d_name))
 			continue;
 		any = true;
-		if ((e->d_type != DT_REG && is_project(e->d_name)) || places_is_session(real, e->d_name, &h))
+		if ((e->d_type != DT_REG && name_is_project(e->d_name)) || places_is_session(real, e->d_name, &h))
 			return "holds sessions, which a mount would hide; the order is SOURCE MOUNTPOINT";
 	}
 	return any && !nonempty ? "is not empty, and a mount would hide what is in it: -o nonempty allows that" : NULL;
 }
 
 /* The real path of the directory in which pi keeps its sessions, or NULL. */
-static char *pi_sessions(void)
+static char *places_pi_sessions(void)
 {
 	struct buf standard CLEANUP_BUF = BUF_INIT;
 	const char *why;
 	return source_default(&standard, &why) == 0 && buf_cstr(&standard) ? realpath(standard.p, NULL) : NULL;
 }
 
-static const char *mountpoint_fault(const char *real, const char *source, bool nonempty)
+static const char *mountpoint_error(const char *real, const char *source, bool nonempty)
 {
-	if (is_below(real, source))
+	if (path_is_below(real, source))
 		return "is inside the directory of sessions";
-	if (is_below(source, real))
+	if (path_is_below(source, real))
 		return "would hide the directory of sessions";
-	if (count_mounts(real, NULL) > 0)
+	if (count_session_mounts(real, NULL) > 0)
 		return "sessions are mounted here already";
-	char *pi CLEANUP_FREE = pi_sessions();
-	return pi && is_below(pi, real) ? "would hide the sessions of pi" : contents_fault(real, nonempty);
+	char *pi CLEANUP_FREE = places_pi_sessions();
+	return pi && path_is_below(pi, real) ? "would hide the sessions of pi"
+	                                     : mountpoint_contents_error(real, nonempty);
 }
 
 char *places_mountpoint(const char *path, const char *source, bool nonempty)
 {
 	struct stat st;
 	struct statvfs fs;
-	if (places_is_descriptor(path))
+	if (places_is_fuse_fd(path))
 		return strdup(path);
 	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 	/* For a dead mount the kernel may answer stat from its cache, but never statvfs. */
@@ -285,7 +287,7 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 		return NULL;
 	}
 	char *real = err ? NULL : realpath(path, NULL);
-	const char *fault = real ? mountpoint_fault(real, source, nonempty) : strerror(err ? err : errno);
+	const char *fault = real ? mountpoint_error(real, source, nonempty) : strerror(err ? err : errno);
 	if (!fault)
 		return real;
 	if (err == ENOENT)
@@ -300,16 +302,16 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 /* --- where a copy goes --------------------------------------------------------------- */
 
 /* `dir` is where the copy goes, or the directory in which its directory is to be made. */
-static const char *copy_fault_at(const char *dir, bool is_made, const char *source, bool removes)
+static const char *copy_target_error(const char *dir, bool is_made, const char *source, bool removes)
 {
 	const char *home = getenv("HOME");
-	char *pi CLEANUP_FREE = pi_sessions(), *real = home ? realpath(home, NULL) : NULL;
+	char *pi CLEANUP_FREE = places_pi_sessions(), *real = home ? realpath(home, NULL) : NULL;
 	const char *fault = NULL;
-	if (is_below(dir, source) || (pi && is_below(dir, pi)))
+	if (path_is_below(dir, source) || (pi && path_is_below(dir, pi)))
 		fault = "is inside the directory of sessions";
-	else if (!is_made && (is_below(source, dir) || (pi && is_below(pi, dir))))
+	else if (!is_made && (path_is_below(source, dir) || (pi && path_is_below(pi, dir))))
 		fault = "holds the directory of sessions";
-	else if (!is_made && removes && (strcmp(dir, "/") == 0 || (real && is_below(real, dir))))
+	else if (!is_made && removes && (strcmp(dir, "/") == 0 || (real && path_is_below(real, dir))))
 		fault = "holds your home, of which --delete would leave nothing";
 	free(real);
 	return fault;
@@ -352,11 +354,11 @@ char *places_copy(const struct opts *o, const char *source, bool is_file)
 	if (err == ENOENT) {
 		char *copy CLEANUP_FREE = strdup(path);
 		char *above CLEANUP_FREE = copy ? realpath(dirname(copy), NULL) : NULL;
-		fault = above ? copy_fault_at(above, true, source, o->removes) : NULL;
+		fault = above ? copy_target_error(above, true, source, o->removes) : NULL;
 		real = above && !fault && mkdir(path, 0700) == 0 ? realpath(path, NULL) : NULL;
 	}
 	if (real && !fault)
-		fault = copy_fault_at(real, false, source, o->removes);
+		fault = copy_target_error(real, false, source, o->removes);
 	if (real && !fault)
 		return real;
 	log_error("%s: %s", path, fault ? fault : strerror(errno));
@@ -366,7 +368,7 @@ char *places_copy(const struct opts *o, const char *source, bool is_file)
 
 /* --- without a mountpoint, and after the mount ------------------------------------------ */
 
-void places_introduce(FILE *out)
+void places_print_hint(FILE *out)
 {
 	struct buf source CLEANUP_BUF = BUF_INIT, mounted CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
@@ -378,7 +380,7 @@ void places_introduce(FILE *out)
 		        there ? "" : strerror(errno));
 	fprintf(out, "To see %s in ~/pi: mkdir -p ~/pi && sessionfs %s~/pi\n",
 	        there ? "them" : "the session files of a directory SOURCE", there ? "" : "SOURCE ");
-	if (count_mounts(NULL, &mounted) > 0 && buf_cstr(&mounted))
+	if (count_session_mounts(NULL, &mounted) > 0 && buf_cstr(&mounted))
 		fprintf(out, "Mounted now: %s\n", mounted.p);
 	fprintf(out, "To unmount: sessionfs -u. Options: sessionfs --help. The manual: man sessionfs\n");
 }
@@ -406,7 +408,7 @@ int places_unmount(const char *given)
 		return EXIT_FAILURE;
 	}
 	const char *dir = real ? real : given;
-	size_t n = count_mounts(dir, &mounted);
+	size_t n = count_session_mounts(dir, &mounted);
 	if (!dir)
 		dir = buf_cstr(&mounted);
 	if (n != 1 || !dir) {

@@ -10,7 +10,7 @@
 
 #define CHUNK ((size_t)1 << 20)
 
-struct printing {
+struct search_printer {
 	const struct cli_search *how;
 	FILE *out;
 	const struct query *query;
@@ -19,7 +19,7 @@ struct printing {
 	struct buf text;
 };
 
-static void add_root(const struct printing *p, struct buf *out)
+static void search_add_root(const struct search_printer *p, struct buf *out)
 {
 	const char *root = p->how->root;
 	if (!root)
@@ -32,7 +32,7 @@ static void add_root(const struct printing *p, struct buf *out)
 /* ---- lines ---- */
 
 /* hits.txt as it is. */
-static int print_plain(struct searches *s, const struct answer *h, FILE *out)
+static int search_print_plain(struct searches *s, const struct answer *h, FILE *out)
 {
 	struct buf chunk CLEANUP_BUF = BUF_INIT;
 	int rc = 0;
@@ -47,7 +47,7 @@ static int print_plain(struct searches *s, const struct answer *h, FILE *out)
 	return rc;
 }
 
-static void add_harmless(struct span text, struct buf *out)
+static void search_add_sanitized(struct span text, struct buf *out)
 {
 	size_t start = out->n;
 	buf_addspan(out, text);
@@ -55,32 +55,32 @@ static void add_harmless(struct span text, struct buf *out)
 }
 
 /* The colours are grep's. */
-static void search_add_part(struct printing *p, const char *colour, struct span text)
+static void search_add_part(struct search_printer *p, const char *colour, struct span text)
 {
 	bool coloured = p->how->style == CLI_SEARCH_COLOURED;
 	if (coloured)
 		buf_adds(&p->text, colour);
-	add_harmless(text, &p->text);
+	search_add_sanitized(text, &p->text);
 	if (coloured)
 		buf_adds(&p->text, COLOUR_END);
 }
 
-static void add_marked(struct printing *p, struct span text)
+static void search_add_marked(struct search_printer *p, struct span text)
 {
 	struct span mark;
 	size_t at = 0;
 	while (p->how->style == CLI_SEARCH_COLOURED && query_next_match(p->query, text, at, &mark)) {
 		size_t begin = (size_t)(mark.p - text.p);
-		add_harmless((struct span){text.p + at, begin - at}, &p->text);
+		search_add_sanitized((struct span){text.p + at, begin - at}, &p->text);
 		search_add_part(p, COLOUR_BOLD_RED, mark);
 		at = begin + mark.n;
 	}
-	add_harmless((struct span){text.p + at, text.n - at}, &p->text);
+	search_add_sanitized((struct span){text.p + at, text.n - at}, &p->text);
 }
 
-static int print_line(void *arg, const struct answer_line *l)
+static int search_print_line(void *arg, const struct answer_line *l)
 {
-	struct printing *p = arg;
+	struct search_printer *p = arg;
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	char number[24];
 	int n = snprintf(number, sizeof number, "%ju", (uintmax_t)l->hit->line);
@@ -88,7 +88,7 @@ static int print_line(void *arg, const struct answer_line *l)
 	p->stem = l->stem;
 	p->lines++;
 	buf_reset(&p->text);
-	add_root(p, &path);
+	search_add_root(p, &path);
 	buf_addf(&path, "projects/%s/%s/", l->project, l->stem);
 	buf_addspan(&path, l->hit->path);
 	if (p->how->style == CLI_SEARCH_PLAIN) {
@@ -100,7 +100,7 @@ static int print_line(void *arg, const struct answer_line *l)
 		search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
 		search_add_part(p, COLOUR_GREEN, (struct span){number, (size_t)n});
 		search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
-		add_marked(p, l->hit->text);
+		search_add_marked(p, l->hit->text);
 	}
 	buf_addc(&p->text, '\n');
 	int rc = buf_err(&path) ? buf_err(&path) : buf_err(&p->text);
@@ -110,7 +110,8 @@ static int print_line(void *arg, const struct answer_line *l)
 /* ---- entries ---- */
 
 /* Cells have what a table escapes as a backslash and one of these. */
-static void add_object(const struct printing *p, const struct span cells[], struct span title, struct buf *out)
+static void search_add_json(const struct search_printer *p, const struct span cells[], struct span title,
+                            struct buf *out)
 {
 	static const char *const names[] = {"time", "project", "stem", "entry", "what", "path", "line", "text"};
 	static const char escaped[] = "tn0", meant[] = {'\t', '\n', '\0'};
@@ -122,7 +123,7 @@ static void add_object(const struct printing *p, const struct span cells[], stru
 		buf_addf(out, "%s\"%s\":", out->n > 1 ? "," : "", names[i]);
 		buf_reset(&plain);
 		if (i == ROW_PATH)
-			add_root(p, &plain);
+			search_add_root(p, &plain);
 		for (const char *c = cells[i].p, *end = c + cells[i].n; c < end; c++) {
 			const char *at = *c == '\\' && c + 1 < end ? memchr(escaped, *++c, sizeof meant) : NULL;
 			buf_addc(&plain, at ? meant[at - escaped] : *c);
@@ -138,7 +139,7 @@ static void add_object(const struct printing *p, const struct span cells[], stru
 	out->err = buf_err(&plain) ? buf_err(&plain) : out->err;
 }
 
-static int print_entries(struct printing *p, struct searches *s, const struct answer *h)
+static int search_print_entries(struct search_printer *p, struct searches *s, const struct answer *h)
 {
 	struct buf row CLEANUP_BUF = BUF_INIT;
 	size_t n = answer_count(h) < p->how->entries ? answer_count(h) : p->how->entries;
@@ -153,12 +154,12 @@ static int print_entries(struct printing *p, struct searches *s, const struct an
 			break;
 		answer_split_row(buf_span(&row), cells);
 		if (json) {
-			add_object(p, cells, answer_at(h, i).title, &p->text);
+			search_add_json(p, cells, answer_at(h, i).title, &p->text);
 		} else {
 			size_t before = (size_t)(cells[ROW_PATH].p - row.p);
 			buf_add(&p->text, row.p, before);
 			if (cells[ROW_PATH].n > 0)
-				add_root(p, &p->text);
+				search_add_root(p, &p->text);
 			buf_add(&p->text, row.p + before, row.n - before);
 		}
 		rc = buf_err(&p->text) ? buf_err(&p->text) : cli_put(p->out, buf_span(&p->text));
@@ -171,7 +172,7 @@ static int print_entries(struct printing *p, struct searches *s, const struct an
 int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *messages, struct buf *why)
 {
 	struct searches *s = tree_get_searches(t);
-	struct printing p = {.how = how, .out = out, .text = BUF_INIT};
+	struct search_printer p = {.how = how, .out = out, .text = BUF_INIT};
 	const struct answer *h;
 	struct query *q;
 	uint64_t number;
@@ -186,9 +187,9 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 		bool any = answer_size(h, is_table ? FOUND_ROWS : FOUND_HITS) > 0;
 		bool is_whole = how->style == CLI_SEARCH_PLAIN && !how->root && how->lines == HIT_LINES &&
 		                how->entries >= SEARCH_ENTRIES_MAX;
-		rc = is_table   ? print_entries(&p, s, h)
-		     : is_whole ? print_plain(s, h, out)
-		                : answer_each_best_line(s, h, how->lines, how->entries, print_line, &p);
+		rc = is_table   ? search_print_entries(&p, s, h)
+		     : is_whole ? search_print_plain(s, h, out)
+		                : answer_each_best_line(s, h, how->lines, how->entries, search_print_line, &p);
 		fflush(out);
 		if (rc == 0 && messages)
 			fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,

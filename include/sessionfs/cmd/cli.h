@@ -32,11 +32,11 @@ struct cli_names {
 	int err;
 };
 /* Into what is all zero. cli_names_release is called whatever is returned. */
-int cli_names_of(struct tree *t, node_t dir, struct cli_names *ret);
+int cli_names_load(struct tree *t, node_t dir, struct cli_names *ret);
 void cli_names_release(struct cli_names *all);
-bool cli_names_have(const struct cli_names *all, const char *name);
+bool cli_names_contain(const struct cli_names *all, const char *name);
 /* No directory in the tree is deeper. */
-#define MOST_LEVELS 16
+#define TREE_LEVELS_MAX 16
 
 /* copy.c: writes `what`, to which `path` leads, as real files below the directory `to`, a real path; what is there and
  * has the same size and time stays. A file replaces only a file, and a link only a link. `removes`: what is not in the
@@ -49,7 +49,7 @@ bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, co
  * rows of entries.tsv, as they are or a JSON object each. */
 enum cli_search_style {
 	CLI_SEARCH_PLAIN,
-	CLI_SEARCH_HARMLESS,
+	CLI_SEARCH_SANITIZED,
 	CLI_SEARCH_COLOURED,
 	CLI_SEARCH_ENTRIES,
 	CLI_SEARCH_JSON
