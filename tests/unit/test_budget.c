@@ -39,7 +39,7 @@ static void hoard(struct budget *b, struct hoard *h, const uint64_t *times, size
 	budget_register(b, &h->keeper);
 }
 
-static void the_oldest_of_all_goes_first(void **state)
+static void evicts_oldest_across_clients(void **state)
 {
 	(void)state;
 	struct budget b = BUDGET_INIT(60);
@@ -56,7 +56,7 @@ static void the_oldest_of_all_goes_first(void **state)
 }
 
 /* One can let nothing go and has more than all: the other keeps its small share. */
-static void a_small_share_is_not_asked_for(void **state)
+static void client_keeps_minimum_share(void **state)
 {
 	(void)state;
 	struct budget b = BUDGET_INIT(80);
@@ -69,7 +69,7 @@ static void a_small_share_is_not_asked_for(void **state)
 	assert_int_equal(budget_used(&b), 1000 + 80 / BUDGET_OWN);
 }
 
-static void nothing_is_kept_of_nothing(void **state)
+static void zero_limit_evicts_everything(void **state)
 {
 	(void)state;
 	struct budget b = BUDGET_INIT(0);
@@ -79,7 +79,7 @@ static void nothing_is_kept_of_nothing(void **state)
 	assert_int_equal(x.n, 0);
 }
 
-static void who_left_does_not_count(void **state)
+static void unregistered_client_does_not_count(void **state)
 {
 	(void)state;
 	struct budget b = BUDGET_INIT(10);
@@ -98,7 +98,7 @@ static void who_left_does_not_count(void **state)
 	budget_enforce(&b);
 }
 
-static void time_goes_on(void **state)
+static void clock_is_monotonic(void **state)
 {
 	(void)state;
 	uint64_t before = budget_clock();
@@ -112,7 +112,7 @@ static bool is_cancelled(void *arg)
 	return ++*looks > 3;
 }
 
-static void what_is_made_takes_the_place_of_what_is_kept(void **state)
+static void reservation_evicts_cached_memory(void **state)
 {
 	(void)state;
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
@@ -124,7 +124,7 @@ static void what_is_made_takes_the_place_of_what_is_kept(void **state)
 	assert_int_equal(budget_used(&b), (size_t)20 << 20);
 }
 
-static void who_finds_too_much_claimed_waits(void **state)
+static void reservation_waits_when_over_limit(void **state)
 {
 	(void)state;
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
@@ -145,13 +145,13 @@ static void who_finds_too_much_claimed_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_oldest_of_all_goes_first),
-	    cmocka_unit_test(a_small_share_is_not_asked_for),
-	    cmocka_unit_test(nothing_is_kept_of_nothing),
-	    cmocka_unit_test(who_left_does_not_count),
-	    cmocka_unit_test(time_goes_on),
-	    cmocka_unit_test(what_is_made_takes_the_place_of_what_is_kept),
-	    cmocka_unit_test(who_finds_too_much_claimed_waits),
+	    cmocka_unit_test(evicts_oldest_across_clients),
+	    cmocka_unit_test(client_keeps_minimum_share),
+	    cmocka_unit_test(zero_limit_evicts_everything),
+	    cmocka_unit_test(unregistered_client_does_not_count),
+	    cmocka_unit_test(clock_is_monotonic),
+	    cmocka_unit_test(reservation_evicts_cached_memory),
+	    cmocka_unit_test(reservation_waits_when_over_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

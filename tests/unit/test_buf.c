@@ -57,7 +57,7 @@ static void appends_in_order(void **state)
 	assert_memory_equal(b.p, "ab\0cdef42-x", 11);
 }
 
-static void nothing_is_nothing(void **state)
+static void empty_appends_do_nothing(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -213,7 +213,7 @@ static size_t unreclaimable(void)
 	return sum;
 }
 
-static void a_long_buf_lies_in_a_file(void **state)
+static void long_buf_is_file_backed(void **state)
 {
 	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
@@ -235,7 +235,7 @@ static void a_long_buf_lies_in_a_file(void **state)
 	assert_string_equal(buf_cstr(&b), "short");
 }
 
-static void system_calls_may_have_a_long_buf(void **state)
+static void system_calls_accept_mapped_buf(void **state)
 {
 	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT, again = BUF_INIT;
@@ -254,7 +254,7 @@ static void system_calls_may_have_a_long_buf(void **state)
 }
 
 /* Space is reserved before it is used: what could not be had is an error, and what was there stays. */
-static void a_full_disk_is_an_error(void **state)
+static void full_disk_is_enospc(void **state)
 {
 	(void)state;
 	for (size_t had = 0; had <= LONG; had += LONG) {
@@ -273,7 +273,7 @@ static void a_full_disk_is_an_error(void **state)
 }
 
 /* Some file systems cannot reserve space. */
-static void where_no_space_can_be_reserved_it_stays_in_memory(void **state)
+static void no_fallocate_stays_in_memory(void **state)
 {
 	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
@@ -283,7 +283,7 @@ static void where_no_space_can_be_reserved_it_stays_in_memory(void **state)
 	assert_int_equal(b.file, 0);
 }
 
-static void in_a_directory_in_memory_there_is_no_file(void **state)
+static void tmpfs_is_not_used_for_files(void **state)
 {
 	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
@@ -312,7 +312,7 @@ static void *sum_all(void *arg)
 	return (void *)sum;
 }
 
-static void threads_read_the_same(void **state)
+static void threads_read_equal_bytes(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	pthread_t threads[6];
@@ -343,7 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(appends_in_order),
-	    cmocka_unit_test(nothing_is_nothing),
+	    cmocka_unit_test(empty_appends_do_nothing),
 	    cmocka_unit_test(grows_past_every_power),
 	    cmocka_unit_test(formats_long_text),
 	    cmocka_unit_test(cstr_does_not_count_the_nul),
@@ -351,12 +351,12 @@ int main(void)
 	    cmocka_unit_test(reserve_gives_room_to_write),
 	    cmocka_unit_test(impossible_sizes_fail),
 	    cmocka_unit_test(failed_growth_sticks),
-	    cmocka_unit_test(a_long_buf_lies_in_a_file),
-	    cmocka_unit_test(system_calls_may_have_a_long_buf),
-	    cmocka_unit_test(a_full_disk_is_an_error),
-	    cmocka_unit_test(where_no_space_can_be_reserved_it_stays_in_memory),
-	    cmocka_unit_test(in_a_directory_in_memory_there_is_no_file),
-	    cmocka_unit_test(threads_read_the_same),
+	    cmocka_unit_test(long_buf_is_file_backed),
+	    cmocka_unit_test(system_calls_accept_mapped_buf),
+	    cmocka_unit_test(full_disk_is_enospc),
+	    cmocka_unit_test(no_fallocate_stays_in_memory),
+	    cmocka_unit_test(tmpfs_is_not_used_for_files),
+	    cmocka_unit_test(threads_read_equal_bytes),
 	    cmocka_unit_test(release_keeps_errno),
 	};
 

@@ -82,7 +82,7 @@ static void finds_by_node_and_serial(void **state)
 	cache_close(c);
 }
 
-static void a_view_with_more_can_be_gone_on_with(void **state)
+static void extendable_view_can_be_detached(void **state)
 {
 	(void)state;
 	struct cache *c = open_cache(1 << 20);
@@ -136,7 +136,7 @@ static void evicts_the_least_recently_used(void **state)
 	cache_close(c);
 }
 
-static void counts_what_a_big_value_displaces(void **state)
+static void big_value_evicts_several(void **state)
 {
 	(void)state;
 	size_t each = sizeof(struct cache_item) + 4;
@@ -181,7 +181,7 @@ static void join(struct other *o, size_t used, uint64_t used_at)
 	budget_register(&budget, &o->keeper);
 }
 
-static void age_decides_between_keepers(void **state)
+static void oldest_client_is_evicted_first(void **state)
 {
 	(void)state;
 	size_t each = sizeof(struct cache_item) + 4;
@@ -203,7 +203,7 @@ static void age_decides_between_keepers(void **state)
 }
 
 /* Another one that cannot let go, of more than all: the cache keeps its share, and always what was used last. */
-static void a_small_share_is_left(void **state)
+static void cache_keeps_minimum_share(void **state)
 {
 	(void)state;
 	size_t each = sizeof(struct cache_item) + 4;
@@ -223,7 +223,7 @@ static void a_small_share_is_left(void **state)
 	cache_close(c);
 }
 
-static void a_held_view_outlives_its_eviction(void **state)
+static void view_in_use_survives_eviction(void **state)
 {
 	(void)state;
 	struct cache *c = open_cache(sizeof(struct cache_item) + 16);
@@ -237,7 +237,7 @@ static void a_held_view_outlives_its_eviction(void **state)
 	cache_close(c);
 }
 
-static void the_newest_view_beyond_the_budget_stays(void **state)
+static void newest_view_stays_over_budget(void **state)
 {
 	(void)state;
 	struct cache *c = open_cache(sizeof(struct cache_item) + 4);
@@ -277,7 +277,7 @@ static void counts_arrays(void **state)
 	cache_close(c);
 }
 
-static void the_second_producer_gets_the_first_view(void **state)
+static void concurrent_put_returns_first_view(void **state)
 {
 	(void)state;
 	struct cache *c = open_cache(1 << 20);
@@ -341,7 +341,7 @@ static void survives_without_memory(void **state)
 	cache_close(c);
 }
 
-static void nothing_is_fine(void **state)
+static void null_arguments_are_ignored(void **state)
 {
 	(void)state;
 	struct cache *c = open_cache(0);
@@ -386,7 +386,7 @@ static void threads_share_it(void **state)
 	cache_close(c);
 }
 
-static void sizes_outlive_the_bytes(void **state)
+static void sizes_survive_eviction(void **state)
 {
 	uint64_t size = 0;
 
@@ -409,21 +409,21 @@ static void sizes_outlive_the_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(sizes_outlive_the_bytes),
+	    cmocka_unit_test(sizes_survive_eviction),
 	    cmocka_unit_test(finds_by_node_and_serial),
-	    cmocka_unit_test(a_view_with_more_can_be_gone_on_with),
+	    cmocka_unit_test(extendable_view_can_be_detached),
 	    cmocka_unit_test(drops_a_view_of_another_serial),
 	    cmocka_unit_test(evicts_the_least_recently_used),
-	    cmocka_unit_test(counts_what_a_big_value_displaces),
-	    cmocka_unit_test(age_decides_between_keepers),
-	    cmocka_unit_test(a_small_share_is_left),
-	    cmocka_unit_test(a_held_view_outlives_its_eviction),
-	    cmocka_unit_test(the_newest_view_beyond_the_budget_stays),
+	    cmocka_unit_test(big_value_evicts_several),
+	    cmocka_unit_test(oldest_client_is_evicted_first),
+	    cmocka_unit_test(cache_keeps_minimum_share),
+	    cmocka_unit_test(view_in_use_survives_eviction),
+	    cmocka_unit_test(newest_view_stays_over_budget),
 	    cmocka_unit_test(counts_arrays),
-	    cmocka_unit_test(the_second_producer_gets_the_first_view),
+	    cmocka_unit_test(concurrent_put_returns_first_view),
 	    cmocka_unit_test(many_values),
 	    cmocka_unit_test(survives_without_memory),
-	    cmocka_unit_test(nothing_is_fine),
+	    cmocka_unit_test(null_arguments_are_ignored),
 	    cmocka_unit_test(threads_share_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

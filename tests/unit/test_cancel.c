@@ -22,7 +22,7 @@ static void *check(void *arg)
 	return NULL;
 }
 
-static void ends_when_asked(void **state)
+static void check_returns_eintr_when_cancelled(void **state)
 {
 	(void)state;
 	bool asked = false;
@@ -36,7 +36,7 @@ static void ends_when_asked(void **state)
 	assert_int_equal(cancel_check(), 0);
 }
 
-static void leaves_other_threads_alone(void **state)
+static void cancel_is_per_thread(void **state)
 {
 	(void)state;
 	bool asked = true;
@@ -54,8 +54,8 @@ static void leaves_other_threads_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(ends_when_asked),
-	    cmocka_unit_test(leaves_other_threads_alone),
+	    cmocka_unit_test(check_returns_eintr_when_cancelled),
+	    cmocka_unit_test(cancel_is_per_thread),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

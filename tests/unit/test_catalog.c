@@ -70,7 +70,7 @@ static void assert_sids(struct render_target *p, const char *expected)
 
 /* ---- names ---- */
 
-static void shows_projects_under_their_names(void **state)
+static void project_names(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "--home-a--");
@@ -93,7 +93,7 @@ static void shows_projects_under_their_names(void **state)
 	assert_string_equal(catalog_source(p->c), p->root);
 }
 
-static void a_project_keeps_its_name(void **state)
+static void project_name_is_stable(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "--x--");
@@ -113,7 +113,7 @@ static void a_project_keeps_its_name(void **state)
 	assert_sessions(p, "x", "9=--x--/9.jsonl");
 }
 
-static void flat_files_go_where_their_header_says(void **state)
+static void flat_file_project_comes_from_header(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "--home-a--");
@@ -132,7 +132,7 @@ static void flat_files_go_where_their_header_says(void **state)
 	assert_sessions(p, "%", "4=4.jsonl");
 }
 
-static void equal_names_are_told_apart(void **state)
+static void duplicate_names_get_suffixes(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "b");
@@ -161,7 +161,7 @@ static void equal_names_are_told_apart(void **state)
 	            "same~3=b/latest.jsonl");
 }
 
-static void any_file_name_will_do(void **state)
+static void unusual_file_names_are_accepted(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "a");
@@ -185,7 +185,7 @@ static void make_below(const struct render_target *p, const char *path, const ch
 	put(p, path, text);
 }
 
-static void deeper_directories_are_looked_at(void **state)
+static void nested_directories_are_scanned(void **state)
 {
 	struct render_target *p = *state;
 	make_below(p, "--w--/one.jsonl", HEADER("1", "/w"));
@@ -225,7 +225,7 @@ static void deeper_directories_are_looked_at(void **state)
 	assert_false(catalog_latest(p->c, info.project, &slot));
 }
 
-static void what_is_beside_a_flat_file_is_of_its_project(void **state)
+static void directory_beside_flat_file_shares_project(void **state)
 {
 	struct render_target *p = *state;
 	make_below(p, "x.jsonl", HEADER("1", "/home/me"));
@@ -249,7 +249,7 @@ static void what_is_beside_a_flat_file_is_of_its_project(void **state)
 }
 
 /* Without inotify: the clock decides. */
-static void deeper_directories_come_and_go(void **state)
+static void nested_directories_are_rescanned_without_inotify(void **state)
 {
 	struct render_target *p = *state;
 	make_below(p, "w/a/b/c/session.jsonl", HEADER("1", "/w"));
@@ -290,7 +290,7 @@ static int stop_at_second(void *arg, const char *file, uint32_t slot, const char
 	return ++*(int *)arg == 2 ? 42 : 0;
 }
 
-static void only_sessions_are_shown(void **state)
+static void non_sessions_are_hidden(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "a");
@@ -348,7 +348,7 @@ static void only_sessions_are_shown(void **state)
 	assert_int_equal(catalog_each_file(p->c, stop_at_second, &count), 42);
 }
 
-static void a_header_may_be_long_and_late(void **state)
+static void long_header_after_blank_lines_is_read(void **state)
 {
 	struct render_target *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -395,7 +395,7 @@ static int opened(int watch)
 }
 
 /* Of a file that begins with blank lines a mebibyte may be read: many looks at once must not hold that much each. */
-static void a_header_holds_no_more_than_it_says(void **state)
+static void header_read_frees_its_buffer(void **state)
 {
 	struct render_target *p = *state;
 	struct header h CLEANUP_HEADER = HEADER_INIT;
@@ -412,7 +412,7 @@ static void a_header_holds_no_more_than_it_says(void **state)
 	assert_true(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + 65536);
 }
 
-static void nothing_is_opened_before_it_is_needed(void **state)
+static void files_are_opened_lazily(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "a");
@@ -457,7 +457,7 @@ static void nothing_is_opened_before_it_is_needed(void **state)
 
 /* ---- changes ---- */
 
-static void follows_what_happens_on_disk(void **state)
+static void file_changes_are_seen(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info slot;
@@ -501,7 +501,7 @@ static void follows_what_happens_on_disk(void **state)
 	assert_int_equal(catalog_slot(p->c, NO_SLOT, &slot), -ESTALE);
 }
 
-static void a_file_made_anew_is_another_session(void **state)
+static void recreated_file_gets_new_slot(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info slot;
@@ -517,7 +517,7 @@ static void a_file_made_anew_is_another_session(void **state)
 	assert_sids(p, "another=a/one.jsonl");
 }
 
-static void the_source_may_go_and_come(void **state)
+static void source_can_be_removed_and_restored(void **state)
 {
 	struct render_target *p = *state;
 	char away[80];
@@ -548,7 +548,7 @@ static void let_open(bool yes)
 }
 
 /* What fails for now is said, and never remembered. */
-static void what_fails_for_now_is_said(void **state)
+static void transient_errors_are_reported_not_cached(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info slot;
@@ -617,7 +617,7 @@ static void a_name_says_what_a_file_can_be(void **state)
 }
 
 /* Files that are no sessions make no project, and lend nobody their time. */
-static void what_is_no_session_counts_nowhere(void **state)
+static void non_sessions_do_not_affect_projects(void **state)
 {
 	struct render_target *p = *state;
 	struct project_info info;
@@ -645,7 +645,7 @@ static void what_is_no_session_counts_nowhere(void **state)
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 500);
 }
 
-static void listings_go_on_while_names_change(void **state)
+static void listing_continues_across_changes(void **state)
 {
 	struct render_target *p = *state;
 	struct project_info info;
@@ -674,7 +674,7 @@ static void listings_go_on_while_names_change(void **state)
 	assert_false(catalog_slot_next(p->c, 999, &(uint64_t){0}, &slot));
 }
 
-static void knows_the_newest(void **state)
+static void newest_session_is_found(void **state)
 {
 	struct render_target *p = *state;
 	struct project_info a;
@@ -712,7 +712,7 @@ static void knows_the_newest(void **state)
 }
 
 /* Questions that follow each other closely must not keep an old answer alive. */
-static void the_newest_is_found_while_many_ask(void **state)
+static void newest_is_current_under_load(void **state)
 {
 	struct render_target *p = *state;
 	struct project_info a;
@@ -732,7 +732,7 @@ static void the_newest_is_found_while_many_ask(void **state)
 	assert_int_equal(a.mtime.tv_sec, 7000);
 }
 
-static void the_newest_of_many_that_are_none(void **state)
+static void newest_skips_non_sessions(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info slot;
@@ -750,7 +750,7 @@ static void the_newest_of_many_that_are_none(void **state)
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
 }
 
-static void refuses_what_is_no_directory(void **state)
+static void open_fails_on_non_directory(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_options o = {0};
@@ -765,29 +765,29 @@ static void refuses_what_is_no_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(shows_projects_under_their_names),
-	    TEST(a_project_keeps_its_name),
-	    TEST(flat_files_go_where_their_header_says),
-	    TEST(equal_names_are_told_apart),
-	    TEST(any_file_name_will_do),
-	    TEST(deeper_directories_are_looked_at),
-	    TEST(what_is_beside_a_flat_file_is_of_its_project),
-	    TEST(deeper_directories_come_and_go),
-	    TEST(only_sessions_are_shown),
-	    TEST(a_header_may_be_long_and_late),
-	    TEST(nothing_is_opened_before_it_is_needed),
-	    TEST(a_header_holds_no_more_than_it_says),
-	    TEST(follows_what_happens_on_disk),
-	    TEST(a_file_made_anew_is_another_session),
-	    TEST(the_source_may_go_and_come),
-	    TEST(what_fails_for_now_is_said),
+	    TEST(project_names),
+	    TEST(project_name_is_stable),
+	    TEST(flat_file_project_comes_from_header),
+	    TEST(duplicate_names_get_suffixes),
+	    TEST(unusual_file_names_are_accepted),
+	    TEST(nested_directories_are_scanned),
+	    TEST(directory_beside_flat_file_shares_project),
+	    TEST(nested_directories_are_rescanned_without_inotify),
+	    TEST(non_sessions_are_hidden),
+	    TEST(long_header_after_blank_lines_is_read),
+	    TEST(files_are_opened_lazily),
+	    TEST(header_read_frees_its_buffer),
+	    TEST(file_changes_are_seen),
+	    TEST(recreated_file_gets_new_slot),
+	    TEST(source_can_be_removed_and_restored),
+	    TEST(transient_errors_are_reported_not_cached),
 	    TEST(a_name_says_what_a_file_can_be),
-	    TEST(what_is_no_session_counts_nowhere),
-	    TEST(listings_go_on_while_names_change),
-	    TEST(knows_the_newest),
-	    TEST(the_newest_is_found_while_many_ask),
-	    TEST(the_newest_of_many_that_are_none),
-	    TEST(refuses_what_is_no_directory),
+	    TEST(non_sessions_do_not_affect_projects),
+	    TEST(listing_continues_across_changes),
+	    TEST(newest_session_is_found),
+	    TEST(newest_is_current_under_load),
+	    TEST(newest_skips_non_sessions),
+	    TEST(open_fails_on_non_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

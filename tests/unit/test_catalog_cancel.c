@@ -126,7 +126,7 @@ static uint32_t begin(struct render_target *p)
 	return slot.slot;
 }
 
-static void who_waits_can_be_cancelled(void **state)
+static void waiter_can_be_cancelled(void **state)
 {
 	struct render_target *p = *state;
 	struct asker builder, waiter;
@@ -144,7 +144,7 @@ static void who_waits_can_be_cancelled(void **state)
 
 /* One is cancelled; the others get what they asked for. They go on only when he has ended, since he would get it, too,
  * from whoever is done before he looks. */
-static void another_one_goes_on(void **state)
+static void cancelled_builder_does_not_stop_others(void **state)
 {
 	struct render_target *p = *state;
 	struct asker builder, waiters[3];
@@ -167,7 +167,7 @@ static void another_one_goes_on(void **state)
 }
 
 /* Somebody reads for long; the file grows; the others need not wait for him, and he sees what he saw. */
-static void a_long_reader_holds_up_nobody(void **state)
+static void long_reader_does_not_block_others(void **state)
 {
 	struct render_target *p = *state;
 	struct asker others[4];
@@ -199,9 +199,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(who_waits_can_be_cancelled),
-	    TEST(another_one_goes_on),
-	    TEST(a_long_reader_holds_up_nobody),
+	    TEST(waiter_can_be_cancelled),
+	    TEST(cancelled_builder_does_not_stop_others),
+	    TEST(long_reader_does_not_block_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

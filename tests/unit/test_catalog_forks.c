@@ -22,7 +22,7 @@ static void assert_parent(struct render_target *p, const char *project, const ch
 	assert_string_equal(slot.file, parent);
 }
 
-static void forks_find_their_parent(void **state)
+static void fork_parent_is_found_by_path(void **state)
 {
 	struct render_target *p = *state;
 	char text[256];
@@ -71,7 +71,7 @@ static void forks_find_their_parent(void **state)
 }
 
 /* As pi names what it forked in a mount: a session there, or a branch of one. */
-static void forks_of_a_mount_find_their_parent(void **state)
+static void fork_parent_is_found_by_mount_path(void **state)
 {
 	static const struct {
 		const char *said, *parent;
@@ -121,7 +121,7 @@ static void assert_kin(struct render_target *p, const char *project, const char 
 }
 
 /* Who started another has it below its own name, and its forks anywhere. */
-static void what_lies_below_was_started_by_it(void **state)
+static void nested_sessions_have_their_parent(void **state)
 {
 	struct render_target *p = *state;
 	for (const char *const *dir = (const char *const[]){"a", "a/one", "a/one/x", "a/one/x/y", "a/two", NULL}; *dir;
@@ -151,7 +151,7 @@ static void what_lies_below_was_started_by_it(void **state)
 }
 
 /* Forks in several projects can have one stem. */
-static void forks_with_one_stem_are_all_there(void **state)
+static void forks_with_equal_stems_are_listed(void **state)
 {
 	struct render_target *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
@@ -176,7 +176,7 @@ static void forks_with_one_stem_are_all_there(void **state)
 }
 
 /* The session that was listed last is no fork any more: the list goes on behind it, and nothing comes twice. */
-static void a_list_of_forks_goes_on(void **state)
+static void fork_listing_continues_after_removal(void **state)
 {
 	struct render_target *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
@@ -207,9 +207,9 @@ static void a_list_of_forks_goes_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(forks_find_their_parent),           TEST(forks_of_a_mount_find_their_parent),
-	    TEST(what_lies_below_was_started_by_it), TEST(forks_with_one_stem_are_all_there),
-	    TEST(a_list_of_forks_goes_on),
+	    TEST(fork_parent_is_found_by_path),         TEST(fork_parent_is_found_by_mount_path),
+	    TEST(nested_sessions_have_their_parent),    TEST(forks_with_equal_stems_are_listed),
+	    TEST(fork_listing_continues_after_removal),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

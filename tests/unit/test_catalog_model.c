@@ -273,21 +273,21 @@ static int wrong_runs(int runs, enum rule rule)
 	return wrong;
 }
 
-static void a_reader_is_told_what_was_so_since_it_began(void **state)
+static void model_never_returns_stale_state(void **state)
 {
 	(void)state;
 	assert_int_equal(wrong_runs(RUNS, RIGHT), 0);
 }
 
 /* A write between the look and the tick would be taken for seen. */
-static void a_look_that_draws_its_tick_late_is_found_out(void **state)
+static void model_catches_late_tick(void **state)
 {
 	(void)state;
 	assert_in_range(wrong_runs(RUNS / 4, BEGAN_AFTER_THE_LOOK), RUNS / 4 / 100, RUNS / 4);
 }
 
 /* What was known of the file before it went would be taken for a look at the one that came. */
-static void a_name_that_comes_with_its_old_look_is_found_out(void **state)
+static void model_catches_reused_scan(void **state)
 {
 	(void)state;
 	assert_in_range(wrong_runs(RUNS / 4, COMES_WITH_OLD_BEGAN), RUNS / 4 / 200, RUNS / 4);
@@ -296,9 +296,9 @@ static void a_name_that_comes_with_its_old_look_is_found_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_reader_is_told_what_was_so_since_it_began),
-	    cmocka_unit_test(a_look_that_draws_its_tick_late_is_found_out),
-	    cmocka_unit_test(a_name_that_comes_with_its_old_look_is_found_out),
+	    cmocka_unit_test(model_never_returns_stale_state),
+	    cmocka_unit_test(model_catches_late_tick),
+	    cmocka_unit_test(model_catches_reused_scan),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void let_go(struct render_target *p, struct session *s)
 	catalog_session_put(p->c, s);
 }
 
-static void gives_an_index_that_grows(void **state)
+static void index_grows_with_file(void **state)
 {
 	struct render_target *p = *state;
 	struct session *s, *again;
@@ -62,7 +62,7 @@ static void gives_an_index_that_grows(void **state)
 	assert_int_equal(catalog_session_get(p->c, 4711, &s), -ESTALE);
 }
 
-static void rewritten_while_nobody_looked(void **state)
+static void rewrite_is_seen_after_eviction(void **state)
 {
 	struct render_target *p = *state;
 	struct session *s;
@@ -100,7 +100,7 @@ static int count_fds(void)
 	return n;
 }
 
-static void keeps_few_indexes_open(void **state)
+static void open_indexes_are_limited(void **state)
 {
 	struct render_target *p = *state;
 	struct session *s, *held;
@@ -133,7 +133,7 @@ static uint64_t has_nothing(void *arg)
 }
 
 /* Entry numbers are what node ids are made of. */
-static void an_index_comes_back_as_it_was(void **state)
+static void reopened_index_keeps_entry_numbers(void **state)
 {
 	struct render_target *p = *state;
 	struct budget_client other = {.oldest = has_nothing};
@@ -186,7 +186,7 @@ static void an_index_comes_back_as_it_was(void **state)
 }
 
 /* Somebody has a lease on the file, and does not give it back. */
-static void a_file_that_says_eagain_is_not_asked_again(void **state)
+static void eagain_on_open_is_not_retried(void **state)
 {
 	struct render_target *p = *state;
 	struct session *s;
@@ -210,7 +210,7 @@ static void a_file_that_says_eagain_is_not_asked_again(void **state)
 
 /* To look at a file on another file system may wait, and is done on another thread; here one was looked at a moment
  * ago, so the first to see that it is another one is who opens it. */
-static void what_lies_elsewhere_is_known_before_it_is_given(void **state)
+static void foreign_file_is_checked_before_use(void **state)
 {
 	struct render_target *p = *state;
 	struct session *s;
@@ -295,7 +295,7 @@ static void *use_sessions(void *arg)
 	return NULL;
 }
 
-static void many_threads_at_once(void **state)
+static void threads_open_and_change_files(void **state)
 {
 	struct render_target *p = *state;
 	struct chaos x = {.p = p};
@@ -328,7 +328,7 @@ static void *get_one(void *arg)
 	return catalog_session_get(x->c, x->slot, &x->got) == 0 ? x : NULL;
 }
 
-static void an_index_is_built_once(void **state)
+static void concurrent_opens_build_one_index(void **state)
 {
 	struct render_target *p = *state;
 	struct same x[4];
@@ -362,14 +362,10 @@ static void an_index_is_built_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(gives_an_index_that_grows),
-	    TEST(rewritten_while_nobody_looked),
-	    TEST(keeps_few_indexes_open),
-	    TEST(an_index_comes_back_as_it_was),
-	    TEST(many_threads_at_once),
-	    TEST(an_index_is_built_once),
-	    TEST(a_file_that_says_eagain_is_not_asked_again),
-	    TEST(what_lies_elsewhere_is_known_before_it_is_given),
+	    TEST(index_grows_with_file),         TEST(rewrite_is_seen_after_eviction),
+	    TEST(open_indexes_are_limited),      TEST(reopened_index_keeps_entry_numbers),
+	    TEST(threads_open_and_change_files), TEST(concurrent_opens_build_one_index),
+	    TEST(eagain_on_open_is_not_retried), TEST(foreign_file_is_checked_before_use),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static void put_old_and_new(struct render_target *p)
 	set_mtime(p, "b/new.jsonl", 2000);
 }
 
-static void one_failure_makes_no_other_newest(void **state)
+static void failed_stat_does_not_change_newest(void **state)
 {
 	struct render_target *p = *state;
 	put_old_and_new(p);
@@ -120,7 +120,7 @@ static void one_failure_makes_no_other_newest(void **state)
 	assert_latest(p, "b/new.jsonl", 0);
 }
 
-static void the_newest_in_trouble_is_no_other(void **state)
+static void unreadable_newest_is_an_error(void **state)
 {
 	struct render_target *p = *state;
 	put_old_and_new(p);
@@ -133,7 +133,7 @@ static void the_newest_in_trouble_is_no_other(void **state)
 	assert_latest(p, "b/new.jsonl", 0);
 }
 
-static void an_older_one_in_trouble_is_no_matter(void **state)
+static void unreadable_older_file_is_ignored(void **state)
 {
 	struct render_target *p = *state;
 	put_old_and_new(p);
@@ -161,7 +161,7 @@ static size_t list(struct render_target *p, char *text, int *ret_deferred)
 	return n;
 }
 
-static void one_failure_changes_no_listing(void **state)
+static void failed_stat_does_not_change_listing(void **state)
 {
 	struct render_target *p = *state;
 	char text[256];
@@ -177,7 +177,7 @@ static void one_failure_changes_no_listing(void **state)
 }
 
 /* Also if it is there again before the end. */
-static void what_a_listing_lacks_is_told(void **state)
+static void incomplete_listing_returns_error(void **state)
 {
 	struct render_target *p = *state;
 	char text[256];
@@ -284,7 +284,7 @@ static bool lists_without(struct render_target *p, unsigned nth)
 	return !failed;
 }
 
-static void no_name_is_missing_for_want_of_memory(void **state)
+static void enomem_never_hides_a_name(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "a");
@@ -296,7 +296,7 @@ static void no_name_is_missing_for_want_of_memory(void **state)
 
 /* ---- where it came from ---- */
 
-static void a_parent_in_trouble_is_told(void **state)
+static void unreadable_parent_is_reported(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info slot;
@@ -326,7 +326,7 @@ static void a_parent_in_trouble_is_told(void **state)
 /* ---- ACLs ---- */
 
 /* An ACL that cannot be read grants nobody but the owner anything, until it can be read. */
-static void an_acl_in_trouble_closes_nothing(void **state)
+static void unreadable_acl_limits_access_to_owner(void **state)
 {
 	static const char *const names[] = {"a/one.jsonl", "a", "."};
 	struct render_target *p = *state;
@@ -384,7 +384,7 @@ static size_t notes_taken(struct render_target *p)
 
 /* A directory could not be watched, and can be now: what was seen of it before is no older than what is watched holds,
  * but nobody told of what has changed since. */
-static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
+static void unwatched_directory_is_rescanned_when_watched(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info latest;
@@ -421,7 +421,7 @@ static void what_was_seen_without_a_watch_is_looked_at_again(void **state)
 }
 
 /* What inotify says of a file is taken in even when the names beside it are about to be read again. */
-static void a_change_beside_a_new_directory_is_taken_in(void **state)
+static void file_event_beside_new_directory_is_applied(void **state)
 {
 	struct render_target *p = *state;
 	open_watched(p);
@@ -436,7 +436,7 @@ static void a_change_beside_a_new_directory_is_taken_in(void **state)
 }
 
 /* The same when it cannot be looked at in that moment. */
-static void a_change_that_could_not_be_looked_at_is_not_forgotten(void **state)
+static void failed_scan_is_retried(void **state)
 {
 	struct render_target *p = *state;
 	open_watched(p);
@@ -459,19 +459,19 @@ static void a_change_that_could_not_be_looked_at_is_not_forgotten(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(one_failure_makes_no_other_newest),
-	    TEST(the_newest_in_trouble_is_no_other),
-	    TEST(an_older_one_in_trouble_is_no_matter),
-	    TEST(one_failure_changes_no_listing),
-	    TEST(what_a_listing_lacks_is_told),
+	    TEST(failed_stat_does_not_change_newest),
+	    TEST(unreadable_newest_is_an_error),
+	    TEST(unreadable_older_file_is_ignored),
+	    TEST(failed_stat_does_not_change_listing),
+	    TEST(incomplete_listing_returns_error),
 	    TEST(a_lasting_failure_is_looked_at_seldom),
 	    TEST(a_failure_is_of_its_project),
-	    TEST(a_parent_in_trouble_is_told),
-	    TEST(an_acl_in_trouble_closes_nothing),
-	    TEST(no_name_is_missing_for_want_of_memory),
-	    TEST(what_was_seen_without_a_watch_is_looked_at_again),
-	    TEST(a_change_beside_a_new_directory_is_taken_in),
-	    TEST(a_change_that_could_not_be_looked_at_is_not_forgotten),
+	    TEST(unreadable_parent_is_reported),
+	    TEST(unreadable_acl_limits_access_to_owner),
+	    TEST(enomem_never_hides_a_name),
+	    TEST(unwatched_directory_is_rescanned_when_watched),
+	    TEST(file_event_beside_new_directory_is_applied),
+	    TEST(failed_scan_is_retried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

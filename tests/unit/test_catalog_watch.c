@@ -88,7 +88,7 @@ static size_t changes_of(struct render_target *p, const char *file, struct catal
 	return found;
 }
 
-static void what_was_written_is_there_at_once(void **state)
+static void writes_are_seen_at_once(void **state)
 {
 	struct render_target *p = *state;
 	struct project_info info;
@@ -117,7 +117,7 @@ static void what_was_written_is_there_at_once(void **state)
 }
 
 /* One that writes may have changed the file itself, and asks each time. */
-static void a_request_that_only_reads_asks_once_what_changed(void **state)
+static void reading_request_drains_inotify_once(void **state)
 {
 	struct render_target *p = *state;
 	assert_int_equal(entries(p, "a"), 1);
@@ -139,7 +139,7 @@ static void a_request_that_only_reads_asks_once_what_changed(void **state)
 	}
 }
 
-static void directories_come_move_and_go(void **state)
+static void directories_are_created_moved_and_removed(void **state)
 {
 	struct render_target *p = *state;
 	assert_int_equal(count_projects(p), 1);
@@ -160,7 +160,7 @@ static void directories_come_move_and_go(void **state)
 	assert_true(catalog_is_watched(p->c));
 }
 
-static void changes_are_noted_once(void **state)
+static void changes_are_reported_once(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_change change;
@@ -200,7 +200,7 @@ static void changes_are_noted_once(void **state)
 }
 
 /* What was written and found no room is taken back: the session is the same, nobody has read it. */
-static void a_line_that_is_taken_back_was_never_there(void **state)
+static void undone_append_is_not_a_change(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info info;
@@ -224,7 +224,7 @@ static void a_line_that_is_taken_back_was_never_there(void **state)
 }
 
 /* The file has another name outside, or is elsewhere: nobody tells of what is done to it there. */
-static void linked_files_are_looked_at_by_the_clock(void **state)
+static void hard_linked_files_are_polled(void **state)
 {
 	struct render_target *p = *state;
 	struct slot_info info;
@@ -247,7 +247,7 @@ static void linked_files_are_looked_at_by_the_clock(void **state)
 	unlink(outside);
 }
 
-static void without_inotify_the_clock_decides(void **state)
+static void polling_works_without_inotify(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_change change;
@@ -267,7 +267,7 @@ static void without_inotify_the_clock_decides(void **state)
 }
 
 /* A directory that is looked at again and again reports once that its files are gone, with a session or without. */
-static void what_is_gone_is_reported_once(void **state)
+static void removal_is_reported_once(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_change change;
@@ -296,7 +296,7 @@ static void what_is_gone_is_reported_once(void **state)
 
 /* More than the kernel keeps events for, and more than are noted one by one: each file is reported, and then no other
  * until something changes. */
-static void lost_changes_are_all_reported(void **state)
+static void queue_overflow_reports_all_files(void **state)
 {
 	enum { MANY = 66000 };
 	struct render_target *p = *state;
@@ -339,7 +339,7 @@ static void lost_changes_are_all_reported(void **state)
 }
 
 /* Whichever thread takes in that the kernel had no room for more events. */
-static void who_waits_is_woken_by_lost_changes(void **state)
+static void queue_overflow_wakes_waiter(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_change *changes = NULL;
@@ -382,7 +382,7 @@ static void *wake_later(void *arg)
 	return NULL;
 }
 
-static void waiting_ends_when_it_should(void **state)
+static void wait_times_out_and_is_woken(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_change *changes = NULL;
@@ -399,7 +399,7 @@ static void waiting_ends_when_it_should(void **state)
 	free(changes);
 }
 
-static void nobody_waits_without_a_watch(void **state)
+static void wait_without_watch_is_einval(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_change *changes = NULL;
@@ -595,7 +595,7 @@ static size_t sessions_of(struct render_target *p, const char *project)
 }
 
 /* A directory that was moved takes its watches with it, and what is below it is watched where it is now. */
-static void deeper_directories_are_watched(void **state)
+static void nested_directories_are_watched(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_status status;
@@ -638,7 +638,7 @@ static void deeper_directories_are_watched(void **state)
 }
 
 /* Directories that get no watch are looked at by the clock. (With the small limits there are none left.) */
-static void more_directories_than_watches(void **state)
+static void directories_without_watch_are_polled(void **state)
 {
 	struct render_target *p = *state;
 	struct catalog_status status;
@@ -674,12 +674,12 @@ static void more_directories_than_watches(void **state)
 }
 
 /* All rounds if SESSIONFS_TEST_ROUNDS is set. */
-static void who_has_written_sees_that_among_readers(void **state)
+static void writer_sees_own_write_among_readers(void **state)
 {
 	write_and_browse(*state, false, getenv("SESSIONFS_TEST_ROUNDS") ? MANY_ROUNDS : CHECK_ROUNDS);
 }
 
-static void who_has_written_sees_that_later_without_inotify(void **state)
+static void writer_sees_own_write_by_polling(void **state)
 {
 	write_and_browse(*state, true, FEW_ROUNDS);
 }
@@ -687,22 +687,22 @@ static void who_has_written_sees_that_later_without_inotify(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WATCHED(what_was_written_is_there_at_once),
-	    WATCHED(a_request_that_only_reads_asks_once_what_changed),
-	    WATCHED(directories_come_move_and_go),
-	    WATCHED(deeper_directories_are_watched),
-	    WATCHED(more_directories_than_watches),
-	    WATCHED(changes_are_noted_once),
-	    WATCHED(a_line_that_is_taken_back_was_never_there),
-	    WATCHED(linked_files_are_looked_at_by_the_clock),
-	    WATCHED(without_inotify_the_clock_decides),
-	    WATCHED(what_is_gone_is_reported_once),
-	    WATCHED(lost_changes_are_all_reported),
-	    WATCHED(who_waits_is_woken_by_lost_changes),
-	    WATCHED(waiting_ends_when_it_should),
-	    WATCHED(who_has_written_sees_that_among_readers),
-	    WATCHED(who_has_written_sees_that_later_without_inotify),
-	    TEST(nobody_waits_without_a_watch),
+	    WATCHED(writes_are_seen_at_once),
+	    WATCHED(reading_request_drains_inotify_once),
+	    WATCHED(directories_are_created_moved_and_removed),
+	    WATCHED(nested_directories_are_watched),
+	    WATCHED(directories_without_watch_are_polled),
+	    WATCHED(changes_are_reported_once),
+	    WATCHED(undone_append_is_not_a_change),
+	    WATCHED(hard_linked_files_are_polled),
+	    WATCHED(polling_works_without_inotify),
+	    WATCHED(removal_is_reported_once),
+	    WATCHED(queue_overflow_reports_all_files),
+	    WATCHED(queue_overflow_wakes_waiter),
+	    WATCHED(wait_times_out_and_is_woken),
+	    WATCHED(writer_sees_own_write_among_readers),
+	    WATCHED(writer_sees_own_write_by_polling),
+	    TEST(wait_without_watch_is_einval),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

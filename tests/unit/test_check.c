@@ -55,7 +55,7 @@ static char *check(const char *root, const struct check_options *o, FILE *progre
 	return text;
 }
 
-static void says_nothing_of_good_sessions(void **state)
+static void valid_sessions_print_nothing(void **state)
 {
 	size_t found = 99;
 	make_dir(*state, "--a--");
@@ -67,7 +67,7 @@ static void says_nothing_of_good_sessions(void **state)
 	assert_int_equal(found, 0);
 }
 
-static void one_line_for_each_problem(void **state)
+static void each_problem_prints_one_line(void **state)
 {
 	size_t found = 0;
 	char path[256];
@@ -103,7 +103,7 @@ static void one_line_for_each_problem(void **state)
 }
 
 /* The current branch has less than a tenth of the longest one. */
-static void a_leaf_that_was_moved_away(void **state)
+static void short_current_branch_is_reported(void **state)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	size_t found = 0;
@@ -123,7 +123,7 @@ static void a_leaf_that_was_moved_away(void **state)
 	free(said);
 }
 
-static void progress_is_wiped_at_the_end(void **state)
+static void progress_line_is_erased(void **state)
 {
 	static const struct check_options always = {.progress_ms = 1, .progress_always = true};
 	char *drawn = NULL;
@@ -150,7 +150,7 @@ static void progress_is_wiped_at_the_end(void **state)
 	free(drawn);
 }
 
-static void says_why_it_could_not(void **state)
+static void failure_reason_is_printed(void **state)
 {
 	size_t found = 7;
 	assert_int_equal(check_source("/nonexistent/sessions", NULL, stdout, NULL, &found), -ENOENT);
@@ -167,8 +167,9 @@ static void says_why_it_could_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(says_nothing_of_good_sessions), TEST(one_line_for_each_problem), TEST(a_leaf_that_was_moved_away),
-	    TEST(progress_is_wiped_at_the_end),  TEST(says_why_it_could_not),
+	    TEST(valid_sessions_print_nothing),     TEST(each_problem_prints_one_line),
+	    TEST(short_current_branch_is_reported), TEST(progress_line_is_erased),
+	    TEST(failure_reason_is_printed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void expect_state(const char *text, const char *at, const char *expected)
 	MESSAGE(id, parent,                                                                                            \
 	        "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"ls\"}]" rest)
 
-static void the_end_of_the_branch_says_the_state(void **state)
+static void state_comes_from_branch_end(void **state)
 {
 	(void)state;
 	expect_state(HEADER, NULL, "none");
@@ -173,14 +173,14 @@ static void test_compaction(void **state)
 	buf_release(&text);
 }
 
-static void test_kept_from_the_root(void **state)
+static void compaction_can_keep_all_entries(void **state)
 {
 	(void)state;
 	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") COMPACTION("c", "\"b\"", "\"a\""), "C:c M:a M:b");
 	expect(HEADER COMPACTION("c", "null", "\"c\""), "C:c");
 }
 
-static void test_older_compaction_gives_nothing(void **state)
+static void older_compaction_is_ignored(void **state)
 {
 	(void)state;
 	expect(HEADER ASKS("a", "null") COMPACTION("c", "\"a\"", "\"a\"") ASKS("b", "\"c\"")
@@ -283,7 +283,7 @@ static void test_v1(void **state)
 	fixture_close(&f);
 }
 
-static void test_nowhere(void **state)
+static void unaddressable_leaf_has_empty_context(void **state)
 {
 	(void)state;
 	const char *text = HEADER ASKS("a", "null");
@@ -308,15 +308,15 @@ int main(void)
 	    cmocka_unit_test(test_without_message),
 	    cmocka_unit_test(test_settings),
 	    cmocka_unit_test(test_compaction),
-	    cmocka_unit_test(test_kept_from_the_root),
-	    cmocka_unit_test(test_older_compaction_gives_nothing),
+	    cmocka_unit_test(compaction_can_keep_all_entries),
+	    cmocka_unit_test(older_compaction_is_ignored),
 	    cmocka_unit_test(test_system_message),
 	    cmocka_unit_test(test_edits),
 	    cmocka_unit_test(test_edits_and_compaction),
 	    cmocka_unit_test(test_many_edits),
 	    cmocka_unit_test(test_v1),
-	    cmocka_unit_test(test_nowhere),
-	    cmocka_unit_test(the_end_of_the_branch_says_the_state),
+	    cmocka_unit_test(unaddressable_leaf_has_empty_context),
+	    cmocka_unit_test(state_comes_from_branch_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

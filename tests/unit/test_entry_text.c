@@ -180,7 +180,7 @@ static void values(void **state)
 }
 
 /* What one entry says leaves nothing for the next. */
-static void one_entry_after_the_other(void **state)
+static void entries_do_not_share_text(void **state)
 {
 	static const char *const samples[][2] = {
 	    {CALLS(CALL("\"a\"", "1") "," CALL("\"b\"", "2")), "a1 call a|1\na2 call b|2\n"},
@@ -270,7 +270,7 @@ int main(void)
 	    cmocka_unit_test(arguments),
 	    cmocka_unit_test(errors),
 	    cmocka_unit_test(values),
-	    cmocka_unit_test(one_entry_after_the_other),
+	    cmocka_unit_test(entries_do_not_share_text),
 	    cmocka_unit_test(without_memory),
 	    cmocka_unit_test(all_branches),
 	    cmocka_unit_test(ids_of_old_files),

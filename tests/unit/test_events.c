@@ -133,12 +133,12 @@ static const char *told(struct world *w)
 
 #define OF_A "\"session\":\"sid-a\",\"path\":\"projects/w/a\""
 
-static void nothing_is_told_of_nothing(void **state)
+static void no_change_emits_no_event(void **state)
 {
 	assert_string_equal(told(*state), "");
 }
 
-static void entries_are_told_as_they_come(void **state)
+static void appended_entries_emit_events(void **state)
 {
 	struct world *w = *state;
 	append(&w->place, A, ENTRY("e2") "{\"type\":\"odd\\u0041\",\"id\":\"e/3\",\"parentId\":\"e2\"}\n");
@@ -168,7 +168,7 @@ static void assert_message(struct world *w, const char *fields, const char *want
 	assert_string_equal(told(w), "\"event\":\"replaced\"," OF_A ",\"state\":\"working\"}\n");
 }
 
-static void messages_say_who_spoke_and_why_it_stopped(void **state)
+static void message_events_have_role_and_stop_reason(void **state)
 {
 	struct world *w = *state;
 	assert_message(w, "\"role\":\"assistant\",\"content\":[],\"stopReason\":\"stop\"",
@@ -194,7 +194,7 @@ static void messages_say_who_spoke_and_why_it_stopped(void **state)
 }
 
 /* jq ends at half a surrogate pair. */
-static void half_a_pair_is_told_as_a_whole_character(void **state)
+static void lone_surrogate_becomes_replacement_character(void **state)
 {
 	struct world *w = *state;
 	append(&w->place, A, "{\"type\":\"\\udc00x\",\"id\":\"o\",\"parentId\":\"e1\"}\n");
@@ -207,7 +207,7 @@ static void half_a_pair_is_told_as_a_whole_character(void **state)
 	assert_non_null(strstr(told(w), "\"entry\":\"e1\",\"label\":[\"\uFFFD\",1]}\n"));
 }
 
-static void half_a_line_is_told_when_it_is_whole(void **state)
+static void partial_line_emits_event_when_complete(void **state)
 {
 	struct world *w = *state;
 	append(&w->place, A, "{\"type\":\"label\",\"id\":\"l1\",");
@@ -220,7 +220,7 @@ static void half_a_line_is_told_when_it_is_whole(void **state)
 	assert_string_equal(told(w), "");
 }
 
-static void labels_and_names_are_told_by_name(void **state)
+static void label_and_name_events(void **state)
 {
 	struct world *w = *state;
 	append(&w->place, A,
@@ -234,7 +234,7 @@ static void labels_and_names_are_told_by_name(void **state)
 }
 
 /* Rights concern the kernel's names. Lost events name every file: only what differs is an event. */
-static void what_is_as_it_was_is_no_event(void **state)
+static void unchanged_session_emits_no_event(void **state)
 {
 	struct world *w = *state;
 	struct slot_info s;
@@ -250,7 +250,7 @@ static void what_is_as_it_was_is_no_event(void **state)
 	assert_string_equal(told(w), "");
 }
 
-static void files_come_move_and_go(void **state)
+static void create_move_and_remove_events(void **state)
 {
 	struct world *w = *state;
 	put(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w"));
@@ -341,7 +341,7 @@ int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session 
 }
 
 /* Comparing each of those that went with each of those that came takes a minute of a processor's time. */
-static void many_move_in_little_time(void **state)
+static void many_moves_take_linear_time(void **state)
 {
 	struct world *w = *state;
 	struct catalog_change *changes = calloc(2 * MOVED, sizeof *changes);
@@ -366,7 +366,7 @@ static void many_move_in_little_time(void **state)
 		assert_true(strstr(r->text, "\"renamed\"") && !strstr(r->text, "\"deleted\""));
 }
 
-static void a_slow_reader_hears_that_lines_are_lost(void **state)
+static void slow_reader_gets_lost_event(void **state)
 {
 	struct world *w = *state;
 	tell_much(w);
@@ -386,7 +386,7 @@ static void a_slow_reader_hears_that_lines_are_lost(void **state)
 }
 
 /* What was begun is read to its end. */
-static void a_line_in_pieces_stays_whole(void **state)
+static void partially_read_line_is_completed(void **state)
 {
 	struct world *w = *state;
 	struct buf all CLEANUP_BUF = BUF_INIT;
@@ -406,7 +406,7 @@ static void a_line_in_pieces_stays_whole(void **state)
 }
 
 /* They share what is kept for them. */
-static void readers_that_do_not_read_cost_little(void **state)
+static void idle_readers_share_memory(void **state)
 {
 	enum { READERS = 1000 };
 	struct world *w = *state;
@@ -422,7 +422,7 @@ static void readers_that_do_not_read_cost_little(void **state)
 	assert_non_null(strstr(take(w, 65000)->text, "\"event\":\"appended\""));
 }
 
-static void readers_wait_and_are_woken(void **state)
+static void blocked_readers_are_woken(void **state)
 {
 	struct world *w = *state;
 	struct reply waiting = {0}, other = {0};
@@ -455,7 +455,7 @@ static void readers_wait_and_are_woken(void **state)
 	assert_false(events_have_readers(w->events));
 }
 
-static void a_second_reader_gets_what_comes_from_then_on(void **state)
+static void new_reader_gets_only_new_events(void **state)
 {
 	struct world *w = *state;
 	struct events_reader *first = w->reader;
@@ -490,7 +490,7 @@ static void *open_stopped(void *arg)
 
 /* While what is to be told is found out, an index may grow. Those who are there already do not wait for that, and who
  * comes can be stopped. */
-static void readers_wait_for_no_index(void **state)
+static void readers_do_not_wait_for_index(void **state)
 {
 	static struct reply waiting;
 	pthread_t thread;
@@ -515,21 +515,21 @@ static void readers_wait_for_no_index(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WORLD(nothing_is_told_of_nothing),
-	    WORLD(entries_are_told_as_they_come),
-	    WORLD(messages_say_who_spoke_and_why_it_stopped),
-	    WORLD(half_a_pair_is_told_as_a_whole_character),
-	    WORLD(half_a_line_is_told_when_it_is_whole),
-	    WORLD(labels_and_names_are_told_by_name),
-	    WORLD(what_is_as_it_was_is_no_event),
-	    WORLD(files_come_move_and_go),
-	    WORLD(many_move_in_little_time),
-	    WORLD(a_slow_reader_hears_that_lines_are_lost),
-	    WORLD(a_line_in_pieces_stays_whole),
-	    WORLD(readers_that_do_not_read_cost_little),
-	    WORLD(readers_wait_and_are_woken),
-	    WORLD(readers_wait_for_no_index),
-	    WORLD(a_second_reader_gets_what_comes_from_then_on),
+	    WORLD(no_change_emits_no_event),
+	    WORLD(appended_entries_emit_events),
+	    WORLD(message_events_have_role_and_stop_reason),
+	    WORLD(lone_surrogate_becomes_replacement_character),
+	    WORLD(partial_line_emits_event_when_complete),
+	    WORLD(label_and_name_events),
+	    WORLD(unchanged_session_emits_no_event),
+	    WORLD(create_move_and_remove_events),
+	    WORLD(many_moves_take_linear_time),
+	    WORLD(slow_reader_gets_lost_event),
+	    WORLD(partially_read_line_is_completed),
+	    WORLD(idle_readers_share_memory),
+	    WORLD(blocked_readers_are_woken),
+	    WORLD(readers_do_not_wait_for_index),
+	    WORLD(new_reader_gets_only_new_events),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

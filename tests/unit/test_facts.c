@@ -99,7 +99,7 @@ static void put_three(struct render_target *p)
 	put(p, "--a--/used.jsonl", DATED("used", "2026-01-02T10:00:00.000Z") USED("1", "2026-01-02T09:00:00Z"));
 }
 
-static void lists_the_newest_first(void **state)
+static void sessions_are_sorted_newest_first(void **state)
 {
 	struct render_target *p = *state;
 	put_three(p);
@@ -124,7 +124,7 @@ static void lists_the_newest_first(void **state)
 }
 
 /* The same list while nothing changes, and of a session that stays the same the same facts. */
-static void reads_what_changed_alone(void **state)
+static void only_changed_sessions_are_read(void **state)
 {
 	struct render_target *p = *state;
 	put_three(p);
@@ -157,7 +157,7 @@ static void reads_what_changed_alone(void **state)
 	facts_close(f);
 }
 
-static void what_cannot_be_read_is_missed(void **state)
+static void unreadable_session_is_counted_as_missed(void **state)
 {
 	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -195,7 +195,7 @@ static void what_cannot_be_read_is_missed(void **state)
 }
 
 /* The others are there, and the next list has all. */
-static void what_is_always_replaced_is_left_out(void **state)
+static void constantly_replaced_session_is_skipped(void **state)
 {
 	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -282,7 +282,7 @@ static void sum_with_models(struct render_target *p, int models, bool is_usual)
 }
 
 /* Each line is read once, for the index; of the sums only a few lines are looked at again. */
-static void usage_is_summed_with_the_index(void **state)
+static void usage_is_summed_while_indexing(void **state)
 {
 	sum_with_models(*state, 3, true);
 }
@@ -310,7 +310,7 @@ static unsigned counted(struct facts *f, unsigned *ret_makes)
 
 /* The facts of a session are made once where the name of its file says which is older, twice where it misleads; after a
  * change those of the changed session alone. */
-static void an_entry_of_many_files_counts_once(void **state)
+static void shared_entry_counts_once(void **state)
 {
 #define AT "2026-01-01T10:00:00.000Z"
 	struct render_target *p = *state;
@@ -396,7 +396,7 @@ static bool count_down(void *arg)
 }
 
 /* However early it ends, the next ones get to the end: what was read stays. */
-static void an_interrupt_keeps_what_was_read(void **state)
+static void interrupted_refresh_keeps_progress(void **state)
 {
 	struct render_target *p = *state;
 	_Atomic int left;
@@ -427,7 +427,7 @@ static void an_interrupt_keeps_what_was_read(void **state)
 }
 
 /* But not while they are in use: each request would read all sessions again. */
-static void is_evicted_for_others(void **state)
+static void unused_facts_are_evicted(void **state)
 {
 	struct render_target *p = *state;
 	put_three(p);
@@ -467,7 +467,7 @@ static void days_have_names(void **state)
 #define EQUAL 1000
 
 /* Two names under a day are never equal, and each leads to its session. */
-static void equal_names_are_numbered(void **state)
+static void duplicate_link_names_are_numbered(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "--a--");
@@ -513,7 +513,7 @@ static void equal_names_are_numbered(void **state)
 
 /* Entries with a label are numbered in the order of the table. A label keeps its number when nothing has it for a
  * while. */
-static void labels_of_all_sessions(void **state)
+static void labels_are_grouped_across_sessions(void **state)
 {
 	struct render_target *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -616,7 +616,7 @@ static void groups_are_counted(void **state)
 	"\"toolCallId\":\"c\",\"content\":[]}}\n"
 
 /* The same rows, whether there is room to keep them or not; what was called gets its result later. */
-static void files_of_all_sessions(void **state)
+static void files_table_covers_all_sessions(void **state)
 {
 	struct render_target *p = *state;
 	const size_t limits[] = {SIZE_MAX, 8 * 40, 0};
@@ -660,7 +660,7 @@ static void files_of_all_sessions(void **state)
 }
 
 /* But for TAB, newline and backslash a control character is a space, whoever said it. */
-static void cells_are_on_one_line(void **state)
+static void control_characters_in_cells_become_spaces(void **state)
 {
 #define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."
 	struct render_target *p = *state;
@@ -689,14 +689,22 @@ static void cells_are_on_one_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(lists_the_newest_first),         TEST(reads_what_changed_alone),
-	    TEST(what_cannot_be_read_is_missed),  TEST(an_interrupt_keeps_what_was_read),
-	    TEST(usage_is_summed_with_the_index), TEST(many_models_are_summed),
-	    TEST(is_evicted_for_others),          cmocka_unit_test(days_have_names),
-	    TEST(equal_names_are_numbered),       TEST(what_is_always_replaced_is_left_out),
-	    TEST(labels_of_all_sessions),         TEST(cells_are_on_one_line),
-	    TEST(files_of_all_sessions),          TEST(an_entry_of_many_files_counts_once),
-	    TEST(results_count_for_subagents),    TEST(groups_are_counted),
+	    TEST(sessions_are_sorted_newest_first),
+	    TEST(only_changed_sessions_are_read),
+	    TEST(unreadable_session_is_counted_as_missed),
+	    TEST(interrupted_refresh_keeps_progress),
+	    TEST(usage_is_summed_while_indexing),
+	    TEST(many_models_are_summed),
+	    TEST(unused_facts_are_evicted),
+	    cmocka_unit_test(days_have_names),
+	    TEST(duplicate_link_names_are_numbered),
+	    TEST(constantly_replaced_session_is_skipped),
+	    TEST(labels_are_grouped_across_sessions),
+	    TEST(control_characters_in_cells_become_spaces),
+	    TEST(files_table_covers_all_sessions),
+	    TEST(shared_entry_counts_once),
+	    TEST(results_count_for_subagents),
+	    TEST(groups_are_counted),
 	};
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,7 +106,7 @@ static int grow_once(size_t way, unsigned nth)
 	return !failed;
 }
 
-static void growing(void **state)
+static void allocation_failures_while_growing(void **state)
 {
 	(void)state;
 	EACH_WAY(w)
@@ -264,7 +264,7 @@ static void say_all(const char *text)
 	}
 }
 
-static void saying(void **state)
+static void allocation_failures_while_rendering(void **state)
 {
 	(void)state;
 	say_all(plain);
@@ -273,7 +273,7 @@ static void saying(void **state)
 }
 
 /* The first deferred error counts, and belongs to the answer that was being made. */
-static void faults_of_an_answer(void **state)
+static void deferred_errors_nest(void **state)
 {
 	(void)state;
 	int outer = deferred_push();
@@ -292,9 +292,9 @@ static void faults_of_an_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(faults_of_an_answer),
-	    cmocka_unit_test(growing),
-	    cmocka_unit_test(saying),
+	    cmocka_unit_test(deferred_errors_nest),
+	    cmocka_unit_test(allocation_failures_while_growing),
+	    cmocka_unit_test(allocation_failures_while_rendering),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

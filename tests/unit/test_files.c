@@ -25,7 +25,7 @@ static const char calls[] = HEADER ASSISTANT("a", "null",
 	RESULT("r3", "\"r1\"", "3", ",\"isError\":false");
 /* clang-format on */
 
-static void a_row_for_each_call_with_a_file(void **state)
+static void each_file_call_has_a_row(void **state)
 {
 	(void)state;
 	assert_renders(render_files, calls,
@@ -35,7 +35,7 @@ static void a_row_for_each_call_with_a_file(void **state)
 }
 
 /* The flags of results and calls stay when entries are linked anew. */
-static void an_outcome_lasts_when_an_id_is_repeated(void **state)
+static void outcome_survives_duplicate_id(void **state)
 {
 	(void)state;
 	assert_renders(render_files,
@@ -63,7 +63,7 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 	fixture_close(&f);
 }
 
-static void paths_are_put_behind_the_directory(void **state)
+static void relative_paths_are_joined_to_cwd(void **state)
 {
 	(void)state;
 	assert_path("\"/w\"", "\"a//b/./../c\"", "/w/a/c");
@@ -158,7 +158,7 @@ static void assert_change(const char *name, const char *arguments, const char *r
 #define EDIT "{\"path\":\"f\",\"oldText\":\"a\\nb\",\"newText\":\"c\"}"
 #define BY_EDIT NAMES "@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"
 
-static void a_change_is_what_the_result_says(void **state)
+static void diff_comes_from_result(void **state)
 {
 	(void)state;
 	assert_change("edit", EDIT,
@@ -174,7 +174,7 @@ static void a_change_is_what_the_result_says(void **state)
 	assert_change("edit", EDIT, ",\"details\":{\"diff\":\" 9 a\\n-1 x\"}", NAMES "@@ -1,2 +1,1 @@\n a\n-x\n", 0, 1);
 }
 
-static void else_what_the_arguments_say(void **state)
+static void diff_falls_back_to_arguments(void **state)
 {
 	static const char *const no_rows[] = {
 	    "",       " 1 a", "-1 a\\n\\n+1 b",      "-a\\n+b", " 1|a\\n+2|b", "-1 a\\n+2",
@@ -245,7 +245,7 @@ static void assert_found(const struct fixture *f, const char *query, const char 
 }
 
 /* No line but the header says /w; a path may be escaped. */
-static void entries_are_found_by_their_files(void **state)
+static void file_filter_finds_entries(void **state)
 {
 	static const char lines[] = HEADER USER("u", "null", "w/src") ASSISTANT(
 	    "a", "\"u\"",
@@ -293,7 +293,7 @@ static const char changes[] = HEADER ASSISTANT("a", "null",
 /* clang-format on */
 
 /* Links lead to the calls; what nobody wrote for a page is no markup there. */
-static void a_page_lists_what_was_changed(void **state)
+static void page_lists_changed_files(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fixture f;
@@ -325,15 +325,15 @@ static void a_page_lists_what_nested_calls_changed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_row_for_each_call_with_a_file),
-	    cmocka_unit_test(an_outcome_lasts_when_an_id_is_repeated),
-	    cmocka_unit_test(paths_are_put_behind_the_directory),
+	    cmocka_unit_test(each_file_call_has_a_row),
+	    cmocka_unit_test(outcome_survives_duplicate_id),
+	    cmocka_unit_test(relative_paths_are_joined_to_cwd),
 	    cmocka_unit_test(a_path_that_is_too_long_is_none),
 	    cmocka_unit_test(rows_end_where_there_is_no_more_room),
-	    cmocka_unit_test(a_change_is_what_the_result_says),
-	    cmocka_unit_test(else_what_the_arguments_say),
-	    cmocka_unit_test(entries_are_found_by_their_files),
-	    cmocka_unit_test(a_page_lists_what_was_changed),
+	    cmocka_unit_test(diff_comes_from_result),
+	    cmocka_unit_test(diff_falls_back_to_arguments),
+	    cmocka_unit_test(file_filter_finds_entries),
+	    cmocka_unit_test(page_lists_changed_files),
 	    cmocka_unit_test(nested_calls_are_calls),
 	    cmocka_unit_test(entries_are_found_by_their_nested_calls),
 	    cmocka_unit_test(a_page_lists_what_nested_calls_changed),

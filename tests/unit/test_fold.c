@@ -80,7 +80,7 @@ static void every_composed_character(void **state)
 
 /* Each character that is compared as one other is among those that are looked for, and so is a mark of each that can be
  * written in parts. */
-static void alike(void **state)
+static void variants_fold_to_character(void **state)
 {
 	(void)state;
 	for (uint32_t c = 0; c < 0x2300; c = c == 0x5ff ? 0x1e00 : c + 1) {
@@ -126,7 +126,7 @@ static void texts(void **state)
 }
 
 /* Written in other ways. */
-static void same_texts(void **state)
+static void equivalent_texts_fold_equal(void **state)
 {
 	(void)state;
 	assert_folded(SPAN_LIT("e\xcc\x81t\xc3\x89 CAFE\xcc\x81"), "\xc3\xa9t\xc3\xa9 caf\xc3\xa9");
@@ -152,7 +152,7 @@ static void same_texts(void **state)
 }
 
 /* A text folds to the same in whatever pieces; more marks in a row than any language has take no more time each. */
-static void in_pieces(void **state)
+static void folding_in_pieces_gives_same_result(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
 
@@ -173,7 +173,7 @@ static void in_pieces(void **state)
 }
 
 /* The text gets longer by half. */
-static void longer(void **state)
+static void folded_text_can_be_longer(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, folded = BUF_INIT;
 
@@ -187,11 +187,13 @@ static void longer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_character), cmocka_unit_test(every_composed_character),
-	    cmocka_unit_test(alike),           cmocka_unit_test(same_texts),
-	    cmocka_unit_test(in_pieces),       cmocka_unit_test(texts),
-	    cmocka_unit_test(longer)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_character),
+	                                   cmocka_unit_test(every_composed_character),
+	                                   cmocka_unit_test(variants_fold_to_character),
+	                                   cmocka_unit_test(equivalent_texts_fold_equal),
+	                                   cmocka_unit_test(folding_in_pieces_gives_same_result),
+	                                   cmocka_unit_test(texts),
+	                                   cmocka_unit_test(folded_text_can_be_longer)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void path_has_no_scheme(void **state)
 	assert_string_equal(buf_cstr(&out), "../a%20b/javascript%3Ax%3Fy%23z%22%25%C3%A9");
 }
 
-static void markdown_is_shown(void **state)
+static void markdown_is_rendered(void **state)
 {
 	(void)state;
 	shows("a *b* **c** ~~d~~ `e`\nf",
@@ -71,7 +71,7 @@ static void markdown_is_shown(void **state)
 }
 
 /* Levels without gaps, under that of the entry, and none without text. */
-static void headings_nest(void **state)
+static void headings_are_renumbered_without_gaps(void **state)
 {
 	(void)state;
 	shows("### a\n# b\n### c\n## d\n#\n", "<h3>a</h3>\n<h3>b</h3>\n<h4>c</h4>\n<h4>d</h4>\n");
@@ -115,7 +115,7 @@ static void links_are_harmless(void **state)
 }
 
 /* What is no link says where it would lead. */
-static void targets_are_shown(void **state)
+static void rejected_link_targets_are_shown(void **state)
 {
 	(void)state;
 	shows("[the *code*](src/fs.c#L10)", "<p>the <em>code</em> (src/fs.c#L10)</p>\n");
@@ -130,7 +130,7 @@ static void targets_are_shown(void **state)
 }
 
 /* Lines that would define links, or footnotes. */
-static void definitions_are_shown(void **state)
+static void link_definitions_are_shown_as_text(void **state)
 {
 	(void)state;
 	shows("[FAIL]: test_three_days", "<p>[FAIL]: test_three_days</p>\n");
@@ -160,7 +160,7 @@ static void definitions_are_shown(void **state)
 	"<div class=\"wide\" tabindex=\"0\"><table>\n<thead>\n" head "</thead>\n" body "</table></div>\n"
 
 /* Cells beyond those of the heading stand in the last one. */
-static void all_cells_are_shown(void **state)
+static void surplus_cells_are_merged(void **state)
 {
 	(void)state;
 	shows("|a|b|\n|---|---|\n|1|2|3|*4*|\n|5|6|\n",
@@ -198,7 +198,7 @@ static void assert_words(struct span text)
 }
 
 /* Texts of pieces that mean something, and of words that come once. */
-static void each_word_is_shown(void **state)
+static void no_word_is_lost(void **state)
 {
 	static const char *const pieces[] = {
 	    "[",
@@ -287,7 +287,7 @@ static void fill(struct buf *b, const char *what, size_t n)
 }
 
 /* What grows beyond a small multiple, nests without end or is very long stands as it is. */
-static void costs_are_bounded(void **state)
+static void output_size_is_bounded(void **state)
 {
 	struct buf in CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	static const char *const deep[] = {"> ", "- a\n",          "1. ", "[", "[a]: x\n", "[\\",
@@ -327,7 +327,7 @@ static void costs_are_bounded(void **state)
 	assert_memory_equal(out.p, "<pre>a *b*", 10);
 }
 
-static void page_stands_alone(void **state)
+static void page_has_no_external_resources(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const struct html_assets assets = {{"a{}", "b{}"}, "1"};
@@ -349,12 +349,18 @@ static void page_stands_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(text_is_escaped),     cmocka_unit_test(path_has_no_scheme),
-	    cmocka_unit_test(markdown_is_shown),   cmocka_unit_test(headings_nest),
-	    cmocka_unit_test(links_are_harmless),  cmocka_unit_test(raw_html_is_text),
-	    cmocka_unit_test(targets_are_shown),   cmocka_unit_test(definitions_are_shown),
-	    cmocka_unit_test(all_cells_are_shown), cmocka_unit_test(each_word_is_shown),
-	    cmocka_unit_test(costs_are_bounded),   cmocka_unit_test(page_stands_alone),
+	    cmocka_unit_test(text_is_escaped),
+	    cmocka_unit_test(path_has_no_scheme),
+	    cmocka_unit_test(markdown_is_rendered),
+	    cmocka_unit_test(headings_are_renumbered_without_gaps),
+	    cmocka_unit_test(links_are_harmless),
+	    cmocka_unit_test(raw_html_is_text),
+	    cmocka_unit_test(rejected_link_targets_are_shown),
+	    cmocka_unit_test(link_definitions_are_shown_as_text),
+	    cmocka_unit_test(surplus_cells_are_merged),
+	    cmocka_unit_test(no_word_is_lost),
+	    cmocka_unit_test(output_size_is_bounded),
+	    cmocka_unit_test(page_has_no_external_resources),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static struct session_facts with_cost(double cost)
 }
 
 /* Each amount is short, and what is no number is in no cell that the script sorts by. */
-static void odd_costs_are_harmless(void **state)
+static void extreme_costs_are_shortened(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct session_facts of[] = {with_cost(1.5), with_cost(1e308), with_cost(INFINITY), with_cost(NAN)};
@@ -55,7 +55,7 @@ static void odd_costs_are_harmless(void **state)
 }
 
 /* Tokens are short, with the number in full beside them; a cost of nothing is not shown. */
-static void numbers_are_short(void **state)
+static void numbers_are_abbreviated(void **state)
 {
 	static const struct {
 		double tokens, cost;
@@ -124,7 +124,7 @@ static size_t most_rows(const char *html, size_t *ret_groups)
 	return most;
 }
 
-static void rows_stand_in_groups(void **state)
+static void rows_are_grouped(void **state)
 {
 	static const struct {
 		size_t n, groups, most;
@@ -142,7 +142,7 @@ static void rows_stand_in_groups(void **state)
 	}
 }
 
-static void cells_are_on_one_line(void **state)
+static void index_cells_are_on_one_line(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct session_facts of = with_cost(1);
@@ -155,9 +155,9 @@ static void cells_are_on_one_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(odd_costs_are_harmless), cmocka_unit_test(numbers_are_short),
-	    cmocka_unit_test(an_entry_counts_once),   cmocka_unit_test(rows_stand_in_groups),
-	    cmocka_unit_test(cells_are_on_one_line),
+	    cmocka_unit_test(extreme_costs_are_shortened), cmocka_unit_test(numbers_are_abbreviated),
+	    cmocka_unit_test(an_entry_counts_once),        cmocka_unit_test(rows_are_grouped),
+	    cmocka_unit_test(index_cells_are_on_one_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void accepts_what_is_valid(void **state)
 			fail_msg("refused: %s", texts[i].p);
 }
 
-static void refuses_what_is_not(void **state)
+static void rejects_invalid_json(void **state)
 {
 	static const struct span texts[] = {
 	    SPAN_LIT(""),
@@ -182,7 +182,7 @@ static void refuses_every_truncation(void **state)
 }
 
 /* A quote, an escape or a control byte means the same wherever it meets the ends of blocks. */
-static void blocks_do_not_matter(void **state)
+static void block_boundaries_do_not_matter(void **state)
 {
 	static const struct {
 		const char *text;
@@ -398,7 +398,7 @@ static int count_by_walking(struct span text, struct buf *deep)
 	return json_at_end(&j) ? scalars : -1;
 }
 
-static void walking_judges_as_reading_does(void **state)
+static void walking_and_validating_agree(void **state)
 {
 	static const char *const tokens[] = {"{", "}", "[", "]", ":", ",", "\"k\"", "1", "null", " "};
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
@@ -424,7 +424,7 @@ static void walking_judges_as_reading_does(void **state)
 	assert_int_equal(count_by_walking(buf_span(&b), &deep), -1);
 }
 
-static void a_bad_scanner_stays_bad(void **state)
+static void scanner_error_is_sticky(void **state)
 {
 	struct json_value key, v;
 	struct json j;
@@ -442,7 +442,7 @@ static void a_bad_scanner_stays_bad(void **state)
 	assert_false(json_at_end(&j));
 }
 
-static void next_without_consuming_is_malformed(void **state)
+static void next_without_value_fails(void **state)
 {
 	struct json_value key;
 	struct json j;
@@ -454,7 +454,7 @@ static void next_without_consuming_is_malformed(void **state)
 	assert_int_equal(json_next(&j, &key), -1);
 }
 
-static void get_takes_the_last(void **state)
+static void get_returns_last_duplicate(void **state)
 {
 	struct json_value v = value_of(SPAN_LIT("{\"a\":1,\"b\":{\"a\":9},\"\\u0061\":[2],\"c\":null}"));
 
@@ -477,7 +477,7 @@ static void get_takes_the_last(void **state)
 	assert_int_equal(got[2].kind, JSON_NONE);
 }
 
-static void get_passes_over_deep_members(void **state)
+static void get_skips_nested_members(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, inner = BUF_INIT, deep = BUF_INIT;
 	struct json_value v;
@@ -509,7 +509,7 @@ static void compares_with_ascii(void **state)
 	assert_false(json_equals((struct json_value){0}, ""));
 }
 
-static void raw_has_the_quotes(void **state)
+static void raw_includes_quotes(void **state)
 {
 	(void)state;
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" \"a\\n\" "))), "\"a\\n\""));
@@ -559,7 +559,7 @@ static void truthiness(void **state)
 	assert_false(json_is_truthy((struct json_value){0}));
 }
 
-static void lays_out_for_people(void **state)
+static void pretty_print(void **state)
 {
 	static const struct {
 		const char *in, *out;
@@ -585,7 +585,7 @@ static void lays_out_for_people(void **state)
 	assert_int_equal(none.n, 0);
 }
 
-static void without_white_space(void **state)
+static void compact_print(void **state)
 {
 	static const struct {
 		const char *in, *out;
@@ -608,7 +608,7 @@ static void without_white_space(void **state)
 	assert_int_equal(none.n, 0);
 }
 
-static void as_javascript_writes_it(void **state)
+static void stringify_matches_javascript(void **state)
 {
 	static const struct {
 		const char *in, *out;
@@ -631,7 +631,7 @@ static void as_javascript_writes_it(void **state)
 	assert_int_equal(none.n, 0);
 }
 
-static void layout_of_deep_values_stays_small(void **state)
+static void pretty_print_of_deep_values_is_bounded(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT, out = BUF_INIT;
 	struct json_value v;
@@ -646,7 +646,7 @@ static void layout_of_deep_values_stays_small(void **state)
 	assert_true(json_valid(buf_span(&out), &deep));
 }
 
-static void layout_without_memory(void **state)
+static void pretty_print_without_memory(void **state)
 {
 	(void)state;
 	for (long left = 0; left < 2; left++) {
@@ -662,9 +662,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(accepts_what_is_valid),
-	    cmocka_unit_test(refuses_what_is_not),
+	    cmocka_unit_test(rejects_invalid_json),
 	    cmocka_unit_test(refuses_every_truncation),
-	    cmocka_unit_test(blocks_do_not_matter),
+	    cmocka_unit_test(block_boundaries_do_not_matter),
 	    cmocka_unit_test(every_byte_in_a_string),
 	    cmocka_unit_test(runs_of_backslashes),
 	    cmocka_unit_test(deep_nesting),
@@ -672,20 +672,20 @@ int main(void)
 	    cmocka_unit_test(deep_buf_is_reused),
 	    cmocka_unit_test(deep_nesting_without_memory),
 	    cmocka_unit_test(walks_members),
-	    cmocka_unit_test(walking_judges_as_reading_does),
-	    cmocka_unit_test(a_bad_scanner_stays_bad),
-	    cmocka_unit_test(next_without_consuming_is_malformed),
-	    cmocka_unit_test(get_takes_the_last),
-	    cmocka_unit_test(get_passes_over_deep_members),
+	    cmocka_unit_test(walking_and_validating_agree),
+	    cmocka_unit_test(scanner_error_is_sticky),
+	    cmocka_unit_test(next_without_value_fails),
+	    cmocka_unit_test(get_returns_last_duplicate),
+	    cmocka_unit_test(get_skips_nested_members),
 	    cmocka_unit_test(compares_with_ascii),
-	    cmocka_unit_test(raw_has_the_quotes),
+	    cmocka_unit_test(raw_includes_quotes),
 	    cmocka_unit_test(numbers_as_doubles),
 	    cmocka_unit_test(truthiness),
-	    cmocka_unit_test(lays_out_for_people),
-	    cmocka_unit_test(without_white_space),
-	    cmocka_unit_test(as_javascript_writes_it),
-	    cmocka_unit_test(layout_of_deep_values_stays_small),
-	    cmocka_unit_test(layout_without_memory),
+	    cmocka_unit_test(pretty_print),
+	    cmocka_unit_test(compact_print),
+	    cmocka_unit_test(stringify_matches_javascript),
+	    cmocka_unit_test(pretty_print_of_deep_values_is_bounded),
+	    cmocka_unit_test(pretty_print_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

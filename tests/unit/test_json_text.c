@@ -58,7 +58,7 @@ static void both_decode_escapes(void **state)
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
 
-static void exact_keeps_everything(void **state)
+static void exact_mode_keeps_all_code_units(void **state)
 {
 	static const struct pair pairs[] = {
 	    PAIR("a\\u0000b", "a\0b"),
@@ -106,7 +106,7 @@ static void clean_is_always_utf8(void **state)
 }
 
 /* Text that no checked string holds must still be harmless. */
-static void stray_backslashes_say_nothing(void **state)
+static void stray_backslashes_are_skipped(void **state)
 {
 	static const struct pair pairs[] = {
 	    PAIR("\\", ""),       PAIR("a\\", "a"),         PAIR("\\x41", "x41"),
@@ -146,7 +146,7 @@ static void size_agrees_on_random_text(void **state)
 }
 
 /* An escape means the same wherever it meets the ends of blocks. */
-static void blocks_do_not_matter(void **state)
+static void decoding_ignores_block_boundaries(void **state)
 {
 	static const struct pair pieces[] = {
 	    PAIR("\\n", "\n"),
@@ -209,7 +209,7 @@ static void quotes_as_stringify_does(void **state)
 	}
 }
 
-static void quoting_is_undone_by_decoding(void **state)
+static void quote_and_decode_round_trip(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, quoted = BUF_INIT, back = BUF_INIT;
 
@@ -288,14 +288,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(both_decode_escapes),
-	    cmocka_unit_test(exact_keeps_everything),
+	    cmocka_unit_test(exact_mode_keeps_all_code_units),
 	    cmocka_unit_test(clean_is_always_utf8),
-	    cmocka_unit_test(stray_backslashes_say_nothing),
+	    cmocka_unit_test(stray_backslashes_are_skipped),
 	    cmocka_unit_test(size_agrees_on_random_text),
-	    cmocka_unit_test(blocks_do_not_matter),
+	    cmocka_unit_test(decoding_ignores_block_boundaries),
 	    cmocka_unit_test(decoding_appends),
 	    cmocka_unit_test(quotes_as_stringify_does),
-	    cmocka_unit_test(quoting_is_undone_by_decoding),
+	    cmocka_unit_test(quote_and_decode_round_trip),
 	    cmocka_unit_test(without_memory),
 	    cmocka_unit_test(utf8_second_bytes),
 	    cmocka_unit_test(utf8_prefix_finds_the_first_error),

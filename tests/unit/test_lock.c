@@ -99,7 +99,7 @@ static void twice(void)
 	lock_acquire(&cache); /* would wait for itself */
 }
 
-static void the_order_is_asserted(void **state)
+static void order_violation_aborts(void **state)
 {
 	char said[512];
 	(void)state;
@@ -200,7 +200,7 @@ static void waiting_goes_by_no_clock_that_can_be_set(void **state)
 }
 
 /* What is only tried hangs nobody. */
-static void what_is_tried_may_be_out_of_order(void **state)
+static void trylock_is_exempt_from_order(void **state)
 {
 	struct lock catalog, cache;
 	(void)state;
@@ -256,7 +256,7 @@ static void wait_for_writer(struct shared *s)
 	}
 }
 
-static void who_waits_to_write_can_be_cancelled(void **state)
+static void waiting_writer_can_be_cancelled(void **state)
 {
 	struct shared s = {.rc = 1};
 	pthread_t writer, reader;
@@ -276,7 +276,7 @@ static void who_waits_to_write_can_be_cancelled(void **state)
 	lock_rw_destroy(&s.lock);
 }
 
-static void writers_go_first(void **state)
+static void writers_have_priority(void **state)
 {
 	struct shared s = {.rc = 1};
 	pthread_t writer;
@@ -298,13 +298,13 @@ static void writers_go_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_order_is_asserted),
+	    cmocka_unit_test(order_violation_aborts),
 	    cmocka_unit_test(each_lock_has_a_name),
 	    cmocka_unit_test(what_can_wait_is_called_under_outer_locks),
 	    cmocka_unit_test(waiting_goes_by_no_clock_that_can_be_set),
-	    cmocka_unit_test(what_is_tried_may_be_out_of_order),
-	    cmocka_unit_test(who_waits_to_write_can_be_cancelled),
-	    cmocka_unit_test(writers_go_first),
+	    cmocka_unit_test(trylock_is_exempt_from_order),
+	    cmocka_unit_test(waiting_writer_can_be_cancelled),
+	    cmocka_unit_test(writers_have_priority),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void all_levels(void)
 	log_debug("d: debug");
 }
 
-static void drops_what_is_above_the_level(void **state)
+static void messages_above_level_are_dropped(void **state)
 {
 	static const struct {
 		enum log_level level;
@@ -119,7 +119,7 @@ static void errno_is_kept(void **state)
 	assert_string_equal(text, "sessionfs: x: Invalid cross-device link\n");
 }
 
-static void syslog_takes_them_from_stderr(void **state)
+static void syslog_replaces_stderr(void **state)
 {
 	char text[100];
 	struct capture c;
@@ -149,7 +149,7 @@ static void *overflow(void *arg)
 	return use_up_the_stack(arg);
 }
 
-static void a_crash_without_a_stack_is_told(void **state)
+static void stack_overflow_is_logged(void **state)
 {
 	char text[8192];
 	struct capture c;
@@ -178,13 +178,13 @@ static void a_crash_without_a_stack_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drops_what_is_above_the_level),
+		cmocka_unit_test(messages_above_level_are_dropped),
 		cmocka_unit_test(a_message_stays_one_line),
 		cmocka_unit_test(a_long_message_is_cut),
 		cmocka_unit_test(errno_is_kept),
-		cmocka_unit_test(syslog_takes_them_from_stderr),
+		cmocka_unit_test(syslog_replaces_stderr),
 #if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-		cmocka_unit_test(a_crash_without_a_stack_is_told),
+		cmocka_unit_test(stack_overflow_is_logged),
 #endif
 	};
 

@@ -34,7 +34,7 @@ static const char *const text =
                                                                                                                      */
     ;
 
-static void entries_found(void **state)
+static void matching_entries_are_found(void **state)
 {
 	static const struct {
 		const char *query, *want;
@@ -121,7 +121,7 @@ static void entries_found(void **state)
 }
 
 /* Text is the same however its letters are written, and with the quotes, hyphens and blanks of typographers. */
-static void written_otherwise(void **state)
+static void equivalent_spellings_match(void **state)
 {
 	static const char *const said[] = {"\xc3\xa9t\xc3\xa9",          "E\xcc\x81te\\u0301",
 	                                   "Don\xe2\x80\x99t\xc2\xa0go", "\\u2014 don't go",
@@ -180,7 +180,7 @@ static void lines_of(const struct session *s, const char *query, uint32_t entry,
 	query_put(q);
 }
 
-static void lines_found(void **state)
+static void best_lines_are_found(void **state)
 {
 	static const struct {
 		const char *query;
@@ -275,7 +275,7 @@ static void labels_and_names(void **state)
 }
 
 /* Those that are found in steps of one are those that are found at once; what has no time is as old as the file. */
-static void in_steps(void **state)
+static void stepwise_search_equals_full_search(void **state)
 {
 	struct fixture f;
 	struct query *q = NULL;
@@ -314,7 +314,7 @@ static void in_steps(void **state)
 }
 
 /* One matcher reads one session after the other, with lines at the same places. */
-static void session_after_session(void **state)
+static void matcher_is_reusable(void **state)
 {
 	struct fixture a, b;
 	struct query *q = NULL;
@@ -478,7 +478,7 @@ static void check_words(const struct session *s)
 	buf_release(&words[1]);
 }
 
-static void against_every_entry(void **state)
+static void needles_match_all_entries(void **state)
 {
 	(void)state;
 	dice = seed_of_run();
@@ -496,7 +496,7 @@ static void against_every_entry(void **state)
 }
 
 /* A word that stands at each place around the seams of two blocks. */
-static void at_the_seams(void **state)
+static void words_across_block_boundaries_match(void **state)
 {
 	static const char *const ways[] = {"needle in hay", "needle\\u0020in hay", "\\u006e\\u0065edle in ha\\u0079"};
 
@@ -516,7 +516,7 @@ static void at_the_seams(void **state)
 }
 
 /* A line of some MiB is looked at in pieces: a word at each place around their ends. */
-static void in_long_lines(void **state)
+static void words_across_piece_boundaries_match(void **state)
 {
 	(void)state;
 	for (size_t before = 16300; before < 16420; before++) {
@@ -650,15 +650,15 @@ static void errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(entries_found),
-	    cmocka_unit_test(written_otherwise),
-	    cmocka_unit_test(lines_found),
+	    cmocka_unit_test(matching_entries_are_found),
+	    cmocka_unit_test(equivalent_spellings_match),
+	    cmocka_unit_test(best_lines_are_found),
 	    cmocka_unit_test(labels_and_names),
-	    cmocka_unit_test(in_steps),
-	    cmocka_unit_test(session_after_session),
-	    cmocka_unit_test(against_every_entry),
-	    cmocka_unit_test(at_the_seams),
-	    cmocka_unit_test(in_long_lines),
+	    cmocka_unit_test(stepwise_search_equals_full_search),
+	    cmocka_unit_test(matcher_is_reusable),
+	    cmocka_unit_test(needles_match_all_entries),
+	    cmocka_unit_test(words_across_block_boundaries_match),
+	    cmocka_unit_test(words_across_piece_boundaries_match),
 	    cmocka_unit_test(the_best_part_is_shown),
 	    cmocka_unit_test(the_best_part_is_at_a_seam),
 	    cmocka_unit_test(errors),

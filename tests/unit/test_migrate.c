@@ -65,7 +65,7 @@ static void ids_and_parents(void **state)
 }
 
 /* Keys that are there keep their place; what ids they had does not count. */
-static void keys_keep_their_places(void **state)
+static void key_order_is_kept(void **state)
 {
 	(void)state;
 	assert_migrated(
@@ -77,7 +77,7 @@ static void keys_keep_their_places(void **state)
 	    "{\"id\":\"@1\",\"parentId\":\"@0\"}\n");
 }
 
-static void first_kept(void **state)
+static void first_kept_entry_is_translated(void **state)
 {
 	(void)state;
 	/* Counted with the header as 0. */
@@ -92,7 +92,7 @@ static void first_kept(void **state)
 }
 
 /* The header, an entry to come, one that is not there: no id. What is no number stays. */
-static void first_kept_nowhere(void **state)
+static void invalid_first_kept_entry_is_dropped(void **state)
 {
 	static const char *const gone[] = {"0", "2", "3", "99", "-1", "1.5", "1e300"};
 
@@ -125,7 +125,7 @@ static void hook_message(void **state)
 }
 
 /* What does not parse goes, as does what says nothing to pi; later headers stay. */
-static void between_entries(void **state)
+static void unparsable_lines_are_dropped(void **state)
 {
 	(void)state;
 	assert_span_migrated(SPAN_LIT("not json\n\n" HEADER_V1 "{\"type\":\"a\"}\r\n{\"type\n"
@@ -138,7 +138,7 @@ static void between_entries(void **state)
 }
 
 /* Deeper than the scanner keeps without help. */
-static void deep_values_stay_whole(void **state)
+static void deeply_nested_values_are_copied(void **state)
 {
 	enum { DEPTH = 2 * JSON_DEPTH };
 	CLEANUP_BUF struct buf old = BUF_INIT, want = BUF_INIT;
@@ -157,7 +157,7 @@ static void deep_values_stay_whole(void **state)
 }
 
 /* A last line without a newline counts once it parses. */
-static void last_line(void **state)
+static void unterminated_last_line_is_kept(void **state)
 {
 	(void)state;
 	assert_migrated(HEADER_V1 "{\"type\":\"a\"}", "{\"type\":\"session\",\"id\":\"sid\",\"version\":3}\n"
@@ -165,7 +165,7 @@ static void last_line(void **state)
 }
 
 /* More than is gathered for one write. */
-static void large(void **state)
+static void file_larger_than_buffer(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f, after;
 	CLEANUP_BUF struct buf old = BUF_INIT, out = BUF_INIT;
@@ -184,7 +184,7 @@ static void large(void **state)
 	assert_int_equal(session_entry(after.s, 39999)->parent, 39998);
 }
 
-static void cannot_write(void **state)
+static void write_errors_are_returned(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f, HEADER_V1 V1("message"));
@@ -199,11 +199,16 @@ static void cannot_write(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(ids_and_parents), cmocka_unit_test(keys_keep_their_places),
-	    cmocka_unit_test(first_kept),      cmocka_unit_test(first_kept_nowhere),
-	    cmocka_unit_test(hook_message),    cmocka_unit_test(between_entries),
-	    cmocka_unit_test(last_line),       cmocka_unit_test(large),
-	    cmocka_unit_test(cannot_write),    cmocka_unit_test(deep_values_stay_whole),
+	    cmocka_unit_test(ids_and_parents),
+	    cmocka_unit_test(key_order_is_kept),
+	    cmocka_unit_test(first_kept_entry_is_translated),
+	    cmocka_unit_test(invalid_first_kept_entry_is_dropped),
+	    cmocka_unit_test(hook_message),
+	    cmocka_unit_test(unparsable_lines_are_dropped),
+	    cmocka_unit_test(unterminated_last_line_is_kept),
+	    cmocka_unit_test(file_larger_than_buffer),
+	    cmocka_unit_test(write_errors_are_returned),
+	    cmocka_unit_test(deeply_nested_values_are_copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void refuses_other_forms(void **state)
 	}
 }
 
-static void prefix_and_suffix_are_taken_as_they_are(void **state)
+static void prefix_and_suffix_are_not_encoded(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -202,7 +202,7 @@ static void a_long_suffix_alone_is_cut_too(void **state)
 	assert_memory_equal(name.p + 242, "%2F~", 4);
 }
 
-static void a_huge_text_costs_no_memory(void **state)
+static void huge_text_is_cut_without_allocation(void **state)
 {
 	CLEANUP_BUF struct buf name = BUF_INIT;
 	const size_t n = (size_t)8 << 20;
@@ -265,14 +265,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(encodes_and_decodes),
 	    cmocka_unit_test(refuses_other_forms),
-	    cmocka_unit_test(prefix_and_suffix_are_taken_as_they_are),
+	    cmocka_unit_test(prefix_and_suffix_are_not_encoded),
 	    cmocka_unit_test(appends_to_what_is_there),
 	    cmocka_unit_test(hash_is_sha256),
 	    cmocka_unit_test(cuts_what_is_too_long),
 	    cmocka_unit_test(cuts_between_characters),
 	    cmocka_unit_test(hash_covers_prefix_and_suffix),
 	    cmocka_unit_test(a_long_suffix_alone_is_cut_too),
-	    cmocka_unit_test(a_huge_text_costs_no_memory),
+	    cmocka_unit_test(huge_text_is_cut_without_allocation),
 	    cmocka_unit_test(random_bytes_round_trip),
 	    cmocka_unit_test(without_memory),
 	};

@@ -72,7 +72,7 @@ static void assert_whole(const char *lines)
 	fixture_close(&f);
 }
 
-static void each_entry_is_there_once(void **state)
+static void each_entry_has_one_article(void **state)
 {
 	(void)state;
 	assert_whole(HEADER);
@@ -94,7 +94,7 @@ static void each_entry_is_there_once(void **state)
 
 #define MORE(id, parent) USER(id, "\"" parent "\"", id)
 
-static void many_entries_stand_in_parts(void **state)
+static void many_entries_are_split_into_parts(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -134,7 +134,7 @@ static void the_current_branch_comes_first(void **state)
 }
 
 /* Made again one by one, from the last to the first, segments are what they were. */
-static void segments_stand_alone(void **state)
+static void segments_can_be_rendered_separately(void **state)
 {
 	struct fixture f;
 	struct render_totals totals = TOTALS_INIT;
@@ -177,7 +177,7 @@ static void segments_stand_alone(void **state)
 #define RESULT(id, parent, call, rest)                                                                                 \
 	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolName\":\"t\",\"toolCallId\":\"" call "\"" rest)
 
-static void calls_and_results_lead_to_each_other(void **state)
+static void calls_and_results_are_linked(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -228,7 +228,7 @@ static void nested_calls_stand_below_theirs(void **state)
 }
 
 /* A call whose result is on another branch, or that has none, stands where it was made. */
-static void calls_without_a_result_below_stay(void **state)
+static void unanswered_calls_stay_in_place(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -252,7 +252,7 @@ static void calls_without_a_result_below_stay(void **state)
 }
 
 /* What chat.md leaves out is marked, and what has a label. */
-static void what_is_said_is_told_from_the_rest(void **state)
+static void spoken_entries_are_marked(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -272,7 +272,7 @@ static void what_is_said_is_told_from_the_rest(void **state)
 }
 
 /* However often it was branched, the current branch stands at the left. */
-static void the_current_branch_is_at_the_edge(void **state)
+static void current_branch_is_not_indented(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -289,7 +289,7 @@ static void the_current_branch_is_at_the_edge(void **state)
 }
 
 /* The line of a call is read for the row of each result: only as long as that is cheap. */
-static void rows_of_many_results_are_cheap(void **state)
+static void result_rows_read_few_calls(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	enum { CALLS = 300 };
@@ -368,7 +368,7 @@ static void long_texts_are_cut(void **state)
 
 #define IMAGE(type, data) "{\"type\":\"image\",\"mimeType\":\"" type "\",\"data\":\"" data "\"}"
 
-static void pictures_are_shown_if_they_are_pictures(void **state)
+static void only_real_pictures_are_embedded(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const char *const images[] = {
@@ -399,7 +399,7 @@ static void pictures_are_shown_if_they_are_pictures(void **state)
 }
 
 /* What a browser would not decode as Node.js does is encoded anew. */
-static void pictures_are_decoded_as_files_are(void **state)
+static void picture_base64_matches_image_files(void **state)
 {
 	static const struct {
 		const char *data, *shown;
@@ -441,7 +441,7 @@ static void pictures_are_decoded_as_files_are(void **state)
 }
 
 /* Where the bytes of pictures have come to 48 MB, the next one is a link. */
-static void pictures_have_a_budget(void **state)
+static void embedded_pictures_are_limited(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, data CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	enum { BYTES = 5 << 20, PICTURES = 12 };
@@ -481,7 +481,7 @@ static void pictures_have_a_budget(void **state)
 
 #define EVIL "</title><script>alert(1)</script>\\\"'&amp;"
 
-static void nothing_said_is_markup(void **state)
+static void session_text_is_escaped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -548,7 +548,7 @@ static void usage_counts_once(void **state)
 }
 
 /* JSON of little text that is nested deeply would come to very much, laid out. */
-static void arguments_laid_out_are_cut(void **state)
+static void pretty_arguments_are_cut(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -568,7 +568,7 @@ static void arguments_laid_out_are_cut(void **state)
 }
 
 /* Only where a path begins: a directory of the same name further down is another. */
-static void directory_is_left_out(void **state)
+static void cwd_prefix_is_stripped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -584,24 +584,24 @@ static void directory_is_left_out(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(directory_is_left_out),
-	    cmocka_unit_test(each_entry_is_there_once),
-	    cmocka_unit_test(many_entries_stand_in_parts),
+	    cmocka_unit_test(cwd_prefix_is_stripped),
+	    cmocka_unit_test(each_entry_has_one_article),
+	    cmocka_unit_test(many_entries_are_split_into_parts),
 	    cmocka_unit_test(the_current_branch_comes_first),
-	    cmocka_unit_test(segments_stand_alone),
-	    cmocka_unit_test(calls_and_results_lead_to_each_other),
+	    cmocka_unit_test(segments_can_be_rendered_separately),
+	    cmocka_unit_test(calls_and_results_are_linked),
 	    cmocka_unit_test(nested_calls_stand_below_theirs),
-	    cmocka_unit_test(calls_without_a_result_below_stay),
-	    cmocka_unit_test(what_is_said_is_told_from_the_rest),
-	    cmocka_unit_test(the_current_branch_is_at_the_edge),
-	    cmocka_unit_test(rows_of_many_results_are_cheap),
+	    cmocka_unit_test(unanswered_calls_stay_in_place),
+	    cmocka_unit_test(spoken_entries_are_marked),
+	    cmocka_unit_test(current_branch_is_not_indented),
+	    cmocka_unit_test(result_rows_read_few_calls),
 	    cmocka_unit_test(long_texts_are_cut),
-	    cmocka_unit_test(pictures_are_shown_if_they_are_pictures),
-	    cmocka_unit_test(pictures_are_decoded_as_files_are),
-	    cmocka_unit_test(pictures_have_a_budget),
-	    cmocka_unit_test(nothing_said_is_markup),
+	    cmocka_unit_test(only_real_pictures_are_embedded),
+	    cmocka_unit_test(picture_base64_matches_image_files),
+	    cmocka_unit_test(embedded_pictures_are_limited),
+	    cmocka_unit_test(session_text_is_escaped),
 	    cmocka_unit_test(usage_counts_once),
-	    cmocka_unit_test(arguments_laid_out_are_cut),
+	    cmocka_unit_test(pretty_arguments_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static struct work *work_new(void)
 	return &w;
 }
 
-static void does_each_once(void **state)
+static void each_index_runs_once(void **state)
 {
 	(void)state;
 	const size_t counts[] = {0, 1, 2, 3, MANY};
@@ -70,7 +70,7 @@ static void does_each_once(void **state)
 	refused = false;
 }
 
-static void ends_with_the_first_error(void **state)
+static void first_error_stops_loop(void **state)
 {
 	(void)state;
 	struct work *w = work_new();
@@ -85,7 +85,7 @@ static void ends_with_the_first_error(void **state)
 }
 
 /* Whoever has noted it, it is an error of the loop; what the caller had noted before stays his. */
-static void returns_faults(void **state)
+static void deferred_errors_are_returned(void **state)
 {
 	(void)state;
 	struct work *w = work_new();
@@ -115,7 +115,7 @@ static int ask(void *arg, size_t i)
 }
 
 /* The threads see what stops the caller, and begin nothing more then. */
-static void a_cancelled_caller_begins_nothing(void **state)
+static void cancelled_caller_starts_no_work(void **state)
 {
 	(void)state;
 	struct work *w = work_new();
@@ -129,10 +129,10 @@ static void a_cancelled_caller_begins_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(does_each_once),
-	    cmocka_unit_test(ends_with_the_first_error),
-	    cmocka_unit_test(returns_faults),
-	    cmocka_unit_test(a_cancelled_caller_begins_nothing),
+	    cmocka_unit_test(each_index_runs_once),
+	    cmocka_unit_test(first_error_stops_loop),
+	    cmocka_unit_test(deferred_errors_are_returned),
+	    cmocka_unit_test(cancelled_caller_starts_no_work),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

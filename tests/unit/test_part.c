@@ -430,7 +430,7 @@ static void nested_calls(void **state)
 }
 
 /* The n-th search goes on where the one before it ended. */
-static void many_images_cost_one_walk(void **state)
+static void iterating_images_is_linear(void **state)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT;
 	struct part_image img = {0};
@@ -491,7 +491,7 @@ static void without_memory(void **state)
 	assert_int_equal(buf_err(&b), -ENOMEM);
 }
 
-static void the_content_that_counts(void **state)
+static void content_is_from_message_or_record(void **state)
 {
 	struct record r;
 
@@ -518,10 +518,10 @@ int main(void)
 	    cmocka_unit_test(images_are_counted),
 	    cmocka_unit_test(calls),
 	    cmocka_unit_test(nested_calls),
-	    cmocka_unit_test(many_images_cost_one_walk),
+	    cmocka_unit_test(iterating_images_is_linear),
 	    cmocka_unit_test(a_large_image),
 	    cmocka_unit_test(without_memory),
-	    cmocka_unit_test(the_content_that_counts),
+	    cmocka_unit_test(content_is_from_message_or_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

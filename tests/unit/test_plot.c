@@ -89,7 +89,7 @@ static void amounts_are_those_of_the_table(void **state)
 	assert_non_null(strstr(plot(uses, 2, true, &out), "Cost by day and model: $1e+308<"));
 }
 
-static void tokens_stand_for_what_is_free(void **state)
+static void tokens_are_plotted_without_cost(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {use("2026-03-01", "p/a", 0, 1234567), use("2026-03-02", "p/a", 0, 1)};
@@ -102,7 +102,7 @@ static void tokens_stand_for_what_is_free(void **state)
 }
 
 /* A file has the last twelve months; in a page all time follows, folded, if there is more. */
-static void the_last_months_come_first(void **state)
+static void last_twelve_months_are_plotted(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {use("2025-04-09", "p/old", 7, 1), use("2025-04-10", "p/a", 1, 1),
@@ -122,7 +122,7 @@ static void the_last_months_come_first(void **state)
 }
 
 /* The bars of all time are weeks, months, years, and never many. */
-static void long_times_are_binned(void **state)
+static void long_ranges_are_binned(void **state)
 {
 	static const struct {
 		const char *first, *last, *unit, *bar;
@@ -154,7 +154,7 @@ static void long_times_are_binned(void **state)
 	}
 }
 
-static void few_models_have_a_colour(void **state)
+static void top_models_have_colours(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fact_usage uses[20];
@@ -174,7 +174,7 @@ static void few_models_have_a_colour(void **state)
 	assert_null(strstr(svg, "p/m12"));
 }
 
-static void odd_numbers_and_names_are_harmless(void **state)
+static void extreme_values_and_names_are_escaped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {
@@ -214,7 +214,7 @@ static void texts_fit(const char *svg, const char *class, bool to_the_left)
 	}
 }
 
-static void labels_are_in_the_picture(void **state)
+static void axis_labels_fit_in_svg(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -233,10 +233,10 @@ static void labels_are_in_the_picture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(bars_are_summed_and_stacked),    cmocka_unit_test(tokens_stand_for_what_is_free),
-	    cmocka_unit_test(the_last_months_come_first),     cmocka_unit_test(long_times_are_binned),
-	    cmocka_unit_test(few_models_have_a_colour),       cmocka_unit_test(odd_numbers_and_names_are_harmless),
-	    cmocka_unit_test(amounts_are_those_of_the_table), cmocka_unit_test(labels_are_in_the_picture),
+	    cmocka_unit_test(bars_are_summed_and_stacked),    cmocka_unit_test(tokens_are_plotted_without_cost),
+	    cmocka_unit_test(last_twelve_months_are_plotted), cmocka_unit_test(long_ranges_are_binned),
+	    cmocka_unit_test(top_models_have_colours),        cmocka_unit_test(extreme_values_and_names_are_escaped),
+	    cmocka_unit_test(amounts_are_those_of_the_table), cmocka_unit_test(axis_labels_fit_in_svg),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

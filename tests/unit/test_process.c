@@ -22,7 +22,7 @@ static void *own_process(void *arg)
 	return NULL;
 }
 
-static void threads_are_of_a_process(void **state)
+static void thread_maps_to_process(void **state)
 {
 	pthread_t thread;
 	pid_t process = 0;
@@ -91,7 +91,7 @@ static void open_for_writing(void **state)
 }
 
 /* One that was killed while it waits for the mount: tests/wire/test_loop.c. */
-static void who_lives_is_not_dying(void **state)
+static void live_process_is_not_dying(void **state)
 {
 	sigset_t blocked, before;
 	(void)state;
@@ -108,9 +108,9 @@ static void who_lives_is_not_dying(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(threads_are_of_a_process),
+	    cmocka_unit_test(thread_maps_to_process),
 	    cmocka_unit_test(open_for_writing),
-	    cmocka_unit_test(who_lives_is_not_dying),
+	    cmocka_unit_test(live_process_is_not_dying),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static unsigned reads_of(const struct session *s, const struct producer *produce
 }
 
 /* The title takes one, the first message; a front also that of the model. */
-static void views(void **state)
+static void each_view_reads_lines_once(void **state)
 {
 	struct fixture f;
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -76,7 +76,7 @@ static void views(void **state)
 }
 
 /* What a long message calls is looked at where a result asks for it, once for all of them. */
-static void long_message(void **state)
+static void calls_of_long_message_are_read_once(void **state)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
 	struct fixture f;
@@ -96,7 +96,7 @@ static void long_message(void **state)
 }
 
 /* An entry that matches is read once more, for its lines. */
-static void search(void **state)
+static void search_rereads_matching_lines_only(void **state)
 {
 	struct found_list found = {0};
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -125,9 +125,9 @@ static void search(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(views),
-	    cmocka_unit_test(long_message),
-	    cmocka_unit_test(search),
+	    cmocka_unit_test(each_view_reads_lines_once),
+	    cmocka_unit_test(calls_of_long_message_are_read_once),
+	    cmocka_unit_test(search_rereads_matching_lines_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

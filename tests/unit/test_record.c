@@ -69,7 +69,7 @@ static void head_reads_a_message(void **state)
 	assert_span(c.ids[1], "c2");
 }
 
-static void head_takes_keys_in_any_order(void **state)
+static void head_accepts_any_key_order(void **state)
 {
 	struct calls c;
 	struct record_head h = head_of("{\"message\":{\"content\":[{\"id\":\"c\",\"type\":\"toolCall\"},5,[6]],"
@@ -145,7 +145,7 @@ static void head_counts_calls_of_assistants_only(void **state)
 	assert_null(c.ids[0].p);
 }
 
-static void head_judges_lines(void **state)
+static void head_classifies_lines(void **state)
 {
 	static const struct {
 		const char *line;
@@ -308,7 +308,7 @@ static const char *const usual_lines[] = {
     "false}}",
 };
 
-static void both_ways_to_read_a_head_agree(void **state)
+static void fast_and_slow_head_agree(void **state)
 {
 	static const char bytes[] = "\"\\{}[]:, 0123456789.eE-ntfu\x01\t\r\xff"
 				    "abc";
@@ -336,7 +336,7 @@ static void both_ways_to_read_a_head_agree(void **state)
 }
 
 /* Each byte at each place of a few short values and keys. */
-static void both_ways_agree_on_every_byte(void **state)
+static void fast_and_slow_head_agree_on_every_byte(void **state)
 {
 	static const char line[] =
 	    "{\"type\":\"label\",\"id\":\"12345678\",\"parentId\":null,\"timestamp\":\"t\","
@@ -469,7 +469,7 @@ static void parse_views_every_field(void **state)
 	if (strcmp(json, "role") != 0)                                                                                 \
 		assert_span(r.msg.c.text, json);
 
-static void parse_knows_the_listed_names(void **state)
+static void parse_recognizes_known_names(void **state)
 {
 	struct record r =
 	    parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0" MESSAGE_FIELDS(
@@ -483,7 +483,7 @@ static void parse_knows_the_listed_names(void **state)
 	MESSAGE_FIELDS(CHECK_MESSAGE)
 }
 
-static void parse_tells_types_and_roles(void **state)
+static void parse_recognizes_types_and_roles(void **state)
 {
 	char line[128];
 
@@ -609,7 +609,7 @@ static bool notes_blocks(const char *message)
 	return r.blocks != NULL;
 }
 
-static void blocks_are_noted_in_passing(void **state)
+static void blocks_are_collected_while_parsing(void **state)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct blocks blocks;
@@ -634,22 +634,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(head_reads_a_message),
-	    cmocka_unit_test(head_takes_keys_in_any_order),
+	    cmocka_unit_test(head_accepts_any_key_order),
 	    cmocka_unit_test(head_takes_the_last_of_equal_keys),
 	    cmocka_unit_test(head_reads_escaped_keys_and_names),
 	    cmocka_unit_test(head_counts_calls_of_assistants_only),
-	    cmocka_unit_test(head_judges_lines),
-	    cmocka_unit_test(both_ways_to_read_a_head_agree),
-	    cmocka_unit_test(both_ways_agree_on_every_byte),
+	    cmocka_unit_test(head_classifies_lines),
+	    cmocka_unit_test(fast_and_slow_head_agree),
+	    cmocka_unit_test(fast_and_slow_head_agree_on_every_byte),
 	    cmocka_unit_test(head_says_how_a_message_ended),
 	    cmocka_unit_test(head_survives_deep_nesting),
 	    cmocka_unit_test(parse_views_every_field),
-	    cmocka_unit_test(parse_knows_the_listed_names),
-	    cmocka_unit_test(parse_tells_types_and_roles),
+	    cmocka_unit_test(parse_recognizes_known_names),
+	    cmocka_unit_test(parse_recognizes_types_and_roles),
 	    cmocka_unit_test(hook_messages_are_custom_in_old_files),
 	    cmocka_unit_test(parse_refuses_what_pi_skips),
 	    cmocka_unit_test(blocks_come_in_order),
-	    cmocka_unit_test(blocks_are_noted_in_passing),
+	    cmocka_unit_test(blocks_are_collected_while_parsing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

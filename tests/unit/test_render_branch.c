@@ -30,7 +30,7 @@ static void assert_branch(const char *lines, uint32_t at, const char *want)
 #define B USER("b", "\"a\"", "two")
 #define OTHER USER("o", "\"a\"", "other")
 
-static void a_path_stands_as_it_is_stored(void **state)
+static void path_lines_are_copied_verbatim(void **state)
 {
 	(void)state;
 	assert_branch(HEADER A B OTHER, 1, HEADER A B);
@@ -39,7 +39,7 @@ static void a_path_stands_as_it_is_stored(void **state)
 	              1, "{\"type\":\"session\", \"version\":3,\"id\":\"s\"}\n {\"id\" :\"a\",\"x\":1.50}\t\n" B);
 }
 
-static void labels_set_elsewhere_follow(void **state)
+static void labels_from_other_branches_are_appended(void **state)
 {
 	(void)state;
 	/* The newest of each, below one another. */
@@ -57,7 +57,7 @@ static void labels_set_elsewhere_follow(void **state)
 	                  ADDED("\"m\"", "\"c\"", "a", ""));
 }
 
-static void what_the_path_gives_does_not_follow(void **state)
+static void labels_on_path_are_not_repeated(void **state)
 {
 	(void)state;
 #define LABELLED HEADER A ENTRY("l", "\"a\"", SETS("a", "\"x\"")) USER("c", "\"l\"", "three")
@@ -71,7 +71,7 @@ static void what_the_path_gives_does_not_follow(void **state)
 }
 
 /* pi would not find a parent with such an id, or find it in place of what has that id. */
-static void ids_that_lead_nowhere(void **state)
+static void unaddressable_ids_get_no_labels(void **state)
 {
 	(void)state;
 #define LAST(id) "{\"id\":" id ",\"parentId\":\"a\",\"type\":\"custom\"}\n"
@@ -86,7 +86,7 @@ static void ids_that_lead_nowhere(void **state)
 	assert_branch(HEADER A OTHER SET_BELOW_O("\"b\"") B, 3, HEADER A B);
 }
 
-static void an_old_file_is_migrated(void **state)
+static void old_format_is_migrated(void **state)
 {
 	(void)state;
 	assert_branch("{\"type\":\"session\",\"version\": 2,\"id\":\"s\"}\n"
@@ -106,11 +106,11 @@ static void an_old_file_is_migrated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_path_stands_as_it_is_stored),
-	    cmocka_unit_test(labels_set_elsewhere_follow),
-	    cmocka_unit_test(what_the_path_gives_does_not_follow),
-	    cmocka_unit_test(ids_that_lead_nowhere),
-	    cmocka_unit_test(an_old_file_is_migrated),
+	    cmocka_unit_test(path_lines_are_copied_verbatim),
+	    cmocka_unit_test(labels_from_other_branches_are_appended),
+	    cmocka_unit_test(labels_on_path_are_not_repeated),
+	    cmocka_unit_test(unaddressable_ids_get_no_labels),
+	    cmocka_unit_test(old_format_is_migrated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void assert_chat(const char *lines, const char *want)
 	assert_string_equal(strchr(out.p, '\n') + 1, want);
 }
 
-static void title_is_the_heading(void **state)
+static void chat_title_heading(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -50,7 +50,7 @@ static void title_is_the_heading(void **state)
 	assert_string_equal(out.p, "# Called\n\n## user" MINUTE "a\n\nx\n");
 }
 
-static void what_was_said_and_a_line_for_each_call(void **state)
+static void messages_and_call_lines(void **state)
 {
 	(void)state;
 	assert_chat(HEADER USER("u", "null", "do it") ASSISTANT(
@@ -68,7 +68,7 @@ static void what_was_said_and_a_line_for_each_call(void **state)
 	            "\n## assistant" MINUTE "c\n\ndone\n");
 }
 
-static void failures_say_why(void **state)
+static void failed_calls_show_reason(void **state)
 {
 	(void)state;
 	assert_chat(HEADER ASSISTANT("a", "null", BASH("1", "false") "," READ("2", "`"), ",\"stopReason\":\"toolUse\"")
@@ -91,7 +91,7 @@ static void assert_took(const char *lines, const char *want)
 #define TOOK(time)                                                                                                     \
 	HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT_AT("r", "\"a\"", time, "1", "\"content\":[]")
 
-static void how_long_it_took(void **state)
+static void call_durations(void **state)
 {
 	(void)state;
 	assert_took(TOOK("2T03:04:05.679"), " · 1 ms");
@@ -188,7 +188,7 @@ static void calls_without_a_result(void **state)
 }
 
 /* What comes between a call and its result does not say that there is none. */
-static void results_that_come_later(void **state)
+static void results_after_other_messages(void **state)
 {
 #define BETWEEN                                                                                                        \
 	ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y") "," READ("3", "z"), ",\"stopReason\":\"toolUse\"")    \
@@ -216,7 +216,7 @@ static void results_that_come_later(void **state)
 }
 
 /* The call of such a result is known, however long its message is. */
-static void long_calls_of_later_results(void **state)
+static void long_calls_with_later_results(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -232,7 +232,7 @@ static void long_calls_of_later_results(void **state)
 	assert_non_null(strstr(out.p, "steer\n\n- `write x, 1 line` · r\n"));
 }
 
-static void the_working_directory_is_not_said(void **state)
+static void cwd_is_stripped_from_summaries(void **state)
 {
 	(void)state;
 	assert_chat(HEADER ASSISTANT("a", "null",
@@ -307,7 +307,7 @@ static void custom_messages_if_displayed(void **state)
 	    "\n## note" MINUTE "a\n\nseen\n");
 }
 
-static void how_messages_end(void **state)
+static void abnormal_endings_are_shown(void **state)
 {
 	(void)state;
 	assert_chat(
@@ -349,7 +349,7 @@ static void assert_has(const char *lines, bool want)
 	fixture_close(&f);
 }
 
-static void there_is_none_without_anything_to_say(void **state)
+static void chat_is_absent_when_empty(void **state)
 {
 	(void)state;
 	assert_has(HEADER, false);
@@ -379,24 +379,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(pictures_of_a_call_are_linked_on_its_line),
-	    cmocka_unit_test(title_is_the_heading),
-	    cmocka_unit_test(what_was_said_and_a_line_for_each_call),
-	    cmocka_unit_test(failures_say_why),
-	    cmocka_unit_test(how_long_it_took),
+	    cmocka_unit_test(chat_title_heading),
+	    cmocka_unit_test(messages_and_call_lines),
+	    cmocka_unit_test(failed_calls_show_reason),
+	    cmocka_unit_test(call_durations),
 	    cmocka_unit_test(how_long_pi_says_it_took),
 	    cmocka_unit_test(nested_calls_stand_below_theirs),
 	    cmocka_unit_test(a_skill_is_a_line),
 	    cmocka_unit_test(calls_without_a_result),
-	    cmocka_unit_test(results_that_come_later),
-	    cmocka_unit_test(long_calls_of_later_results),
-	    cmocka_unit_test(the_working_directory_is_not_said),
+	    cmocka_unit_test(results_after_other_messages),
+	    cmocka_unit_test(long_calls_with_later_results),
+	    cmocka_unit_test(cwd_is_stripped_from_summaries),
 	    cmocka_unit_test(very_many_calls),
 	    cmocka_unit_test(commands_of_the_user),
 	    cmocka_unit_test(marks),
 	    cmocka_unit_test(custom_messages_if_displayed),
-	    cmocka_unit_test(how_messages_end),
+	    cmocka_unit_test(abnormal_endings_are_shown),
 	    cmocka_unit_test(fences_and_pictures_and_labels),
-	    cmocka_unit_test(there_is_none_without_anything_to_say),
+	    cmocka_unit_test(chat_is_absent_when_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

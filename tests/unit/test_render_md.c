@@ -90,7 +90,7 @@ static void front_matter(void **state)
 	assert_memory_equal(out.p, want, sizeof want - 1);
 }
 
-static void front_matter_of_nothing(void **state)
+static void front_matter_of_empty_session(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -105,7 +105,7 @@ static void front_matter_of_nothing(void **state)
 	assert_string_equal(body_of(&out), "");
 }
 
-static void numbers_are_numbers_in_yaml(void **state)
+static void yaml_numbers_are_unquoted(void **state)
 {
 	static const struct {
 		const char *usage, *line;
@@ -127,7 +127,7 @@ static void numbers_are_numbers_in_yaml(void **state)
 }
 
 /* The usage that was added up in passing is that of the path. */
-static void both_fronts_have_the_same_sum(void **state)
+static void usage_sums_agree(void **state)
 {
 	struct fixture f;
 	struct buf transcript CLEANUP_BUF = BUF_INIT, context CLEANUP_BUF = BUF_INIT;
@@ -222,7 +222,7 @@ static void entries_of_all_types(void **state)
 	    "\n*no type · n" WHEN "*\n");
 }
 
-static void fences_hold_what_is_in_them(void **state)
+static void fences_are_longer_than_content(void **state)
 {
 	(void)state;
 	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"x\\n`````\\n``\""),
@@ -254,7 +254,7 @@ static void assert_call(const char *call, const char *want)
 	assert_transcript(buf_cstr(&lines), buf_cstr(&text));
 }
 
-static void calls_are_drawn(void **state)
+static void calls_are_rendered(void **state)
 {
 	static const char *const calls[][2] = {
 	    {CALL("1", "edit", "{\"path\":\"a.c\",\"edits\":[{\"oldText\":\"a\\nb\",\"newText\":\"a\\nc\"}]}"),
@@ -286,7 +286,7 @@ static void calls_are_drawn(void **state)
 }
 
 /* A path that is too long for the heading stands below it. */
-static void long_paths_are_whole(void **state)
+static void long_paths_are_not_cut(void **state)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT, call CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 
@@ -316,7 +316,7 @@ static void fence_of(const char *calls, const char *result, struct buf *out)
 
 #define TWO_READS CALL("1", "read", "{\"path\":\"a.c\"}") "," CALL("2", "read", "{\"path\":\"b.py\"}")
 
-static void output_has_the_language_of_what_was_read(void **state)
+static void output_fence_has_file_language(void **state)
 {
 	static const char *const cases[][3] = {
 	    {TWO_READS, RESULT("b", "\"a\"", "1", "read", ""), "```c"},
@@ -338,7 +338,7 @@ static void output_has_the_language_of_what_was_read(void **state)
 }
 
 /* Each result of a long message with many calls would read all of it. */
-static void long_messages_are_not_read_for_a_language(void **state)
+static void language_is_skipped_for_long_messages(void **state)
 {
 	struct buf calls CLEANUP_BUF = BUF_INIT, fence CLEANUP_BUF = BUF_INIT;
 
@@ -389,7 +389,7 @@ static void images_are_links(void **state)
 	assert_line(&out, "![image 2](../../entries/a%20b%252F%2525%C3%A9./images/2.jpg)");
 }
 
-static void the_context_is_what_is_sent(void **state)
+static void context_shows_sent_messages(void **state)
 {
 	(void)state;
 	assert_context(
@@ -413,7 +413,7 @@ static void the_context_is_what_is_sent(void **state)
 	    "\n## bashExecution · h" WHEN "\n\n```console\n$ ls\n```\n");
 }
 
-static void an_edit_replaces_the_content_of_a_message(void **state)
+static void context_edit_replaces_content(void **state)
 {
 	(void)state;
 	assert_context(
@@ -533,7 +533,7 @@ static void add_hostile_entry(struct buf *lines, struct buf *said, unsigned i, u
 	buf_addf(lines, "%s}\n", shapes[shape][1]);
 }
 
-static void every_line_stands_verbatim(void **state)
+static void every_line_is_verbatim(void **state)
 {
 	(void)state;
 	for (uint32_t round = 1; round <= 40; round++) {
@@ -557,7 +557,7 @@ static void every_line_stands_verbatim(void **state)
 }
 
 /* A diff has each line of both texts behind its sign, if they have none in common. */
-static void every_line_of_an_edit_stands(void **state)
+static void every_edit_line_is_shown(void **state)
 {
 	(void)state;
 	for (uint32_t round = 1; round <= 40; round++) {
@@ -592,7 +592,7 @@ static void add_two_segments(const struct session *s, uint32_t at, struct buf *o
 }
 
 /* A segment is the same in every branch that holds the entry. */
-static void segments_do_not_depend_on_the_branch(void **state)
+static void segments_are_branch_independent(void **state)
 {
 	struct fixture f;
 	static const char before[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two");
@@ -614,23 +614,23 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(front_matter),
-	    cmocka_unit_test(front_matter_of_nothing),
-	    cmocka_unit_test(numbers_are_numbers_in_yaml),
-	    cmocka_unit_test(both_fronts_have_the_same_sum),
+	    cmocka_unit_test(front_matter_of_empty_session),
+	    cmocka_unit_test(yaml_numbers_are_unquoted),
+	    cmocka_unit_test(usage_sums_agree),
 	    cmocka_unit_test(messages_of_all_roles),
 	    cmocka_unit_test(entries_of_all_types),
-	    cmocka_unit_test(fences_hold_what_is_in_them),
-	    cmocka_unit_test(calls_are_drawn),
-	    cmocka_unit_test(long_paths_are_whole),
-	    cmocka_unit_test(output_has_the_language_of_what_was_read),
-	    cmocka_unit_test(long_messages_are_not_read_for_a_language),
+	    cmocka_unit_test(fences_are_longer_than_content),
+	    cmocka_unit_test(calls_are_rendered),
+	    cmocka_unit_test(long_paths_are_not_cut),
+	    cmocka_unit_test(output_fence_has_file_language),
+	    cmocka_unit_test(language_is_skipped_for_long_messages),
 	    cmocka_unit_test(open_fences_are_closed),
 	    cmocka_unit_test(images_are_links),
-	    cmocka_unit_test(the_context_is_what_is_sent),
-	    cmocka_unit_test(an_edit_replaces_the_content_of_a_message),
-	    cmocka_unit_test(every_line_stands_verbatim),
-	    cmocka_unit_test(every_line_of_an_edit_stands),
-	    cmocka_unit_test(segments_do_not_depend_on_the_branch),
+	    cmocka_unit_test(context_shows_sent_messages),
+	    cmocka_unit_test(context_edit_replaces_content),
+	    cmocka_unit_test(every_line_is_verbatim),
+	    cmocka_unit_test(every_edit_line_is_shown),
+	    cmocka_unit_test(segments_are_branch_independent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static void assert_tree(const char *lines, const char *want)
 	assert_renders(render_tree_txt, lines, want);
 }
 
-static void a_chain_stays_at_one_indent(void **state)
+static void linear_chain_is_not_indented(void **state)
 {
 	(void)state;
 	assert_tree(HEADER, "");
@@ -98,7 +98,7 @@ static void labels_and_messages_without_message(void **state)
 	   "}")
 
 /* As in pi's /tree. What is below an answer that only called tools hangs on the row above it. */
-static void answers_without_text_are_left_out(void **state)
+static void textless_answers_are_hidden(void **state)
 {
 	(void)state;
 	assert_tree(HEADER SAYS("a", "null", "01") CALLS("b", "\"a\"", "02") RESULT("c", "\"b\"", "03", "")
@@ -129,7 +129,7 @@ static void answers_without_text_are_left_out(void **state)
 	            "b         • assistant: (no content)  <- leaf\n");
 }
 
-static void what_went_wrong_is_marked(void **state)
+static void failures_are_marked(void **state)
 {
 	(void)state;
 	assert_tree(
@@ -261,7 +261,7 @@ static void rows_of_calls(void **state)
 }
 
 /* Texts are cut at 200 UTF-16 units, wherever escapes stand. */
-static void long_texts_are_cut(void **state)
+static void tree_rows_are_cut(void **state)
 {
 	(void)state;
 	for (unsigned lead = 0; lead < 14; lead++) {
@@ -336,7 +336,7 @@ static void deep_and_wide_trees(void **state)
 }
 
 /* A row deeper than 64 levels begins with how many are not drawn. */
-static void deep_rows_say_how_deep(void **state)
+static void deep_rows_show_their_depth(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -385,7 +385,7 @@ static void rows_for_a_terminal(void **state)
 }
 
 /* Control characters of a text, a label, the name of a tool and an id: those above U+0080 too, which tree.txt has. */
-static void nothing_said_is_a_command_to_the_terminal(void **state)
+static void control_characters_do_not_reach_terminal(void **state)
 {
 	(void)state;
 	const char *lines = HEADER AT(
@@ -403,22 +403,22 @@ static void nothing_said_is_a_command_to_the_terminal(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_chain_stays_at_one_indent),
+	    cmocka_unit_test(linear_chain_is_not_indented),
 	    cmocka_unit_test(branches_are_drawn_in_order),
 	    cmocka_unit_test(several_roots),
 	    cmocka_unit_test(siblings_without_a_time_stay_in_place),
 	    cmocka_unit_test(cycles_come_last),
 	    cmocka_unit_test(labels_and_messages_without_message),
-	    cmocka_unit_test(answers_without_text_are_left_out),
-	    cmocka_unit_test(what_went_wrong_is_marked),
+	    cmocka_unit_test(textless_answers_are_hidden),
+	    cmocka_unit_test(failures_are_marked),
 	    cmocka_unit_test(rows_of_messages),
 	    cmocka_unit_test(rows_of_other_types),
 	    cmocka_unit_test(rows_of_calls),
-	    cmocka_unit_test(long_texts_are_cut),
+	    cmocka_unit_test(tree_rows_are_cut),
 	    cmocka_unit_test(rows_for_a_terminal),
-	    cmocka_unit_test(nothing_said_is_a_command_to_the_terminal),
+	    cmocka_unit_test(control_characters_do_not_reach_terminal),
 	    cmocka_unit_test(deep_and_wide_trees),
-	    cmocka_unit_test(deep_rows_say_how_deep),
+	    cmocka_unit_test(deep_rows_show_their_depth),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

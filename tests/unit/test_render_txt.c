@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render_fixture.h"
 
-static void title_is_the_name(void **state)
+static void title_defaults_to_name(void **state)
 {
 	(void)state;
 	assert_renders(render_title,
@@ -10,7 +10,7 @@ static void title_is_the_name(void **state)
 	               "x y\n");
 }
 
-static void title_is_the_first_text(void **state)
+static void title_falls_back_to_first_message(void **state)
 {
 	(void)state;
 	assert_renders(render_title,
@@ -27,7 +27,7 @@ static void title_is_the_first_text(void **state)
 #define ASSISTANT(id, parent, text) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":" text)
 
 /* Also where the name or what the user said has nothing that can be shown. */
-static void else_it_is_the_first_answer(void **state)
+static void title_falls_back_to_first_answer(void **state)
 {
 	(void)state;
 	assert_renders(render_title,
@@ -58,7 +58,7 @@ static void a_title_is_one_line(void **state)
 #define STAMP "[Mon 2026-03-16 18:21 GMT+5:30] "
 
 /* Each form, then two and more of them. */
-static void what_a_program_put_before_is_left_out(void **state)
+static void envelopes_are_stripped_from_title(void **state)
 {
 	static const char *const before[] = {
 	    SENDER,
@@ -159,7 +159,7 @@ static void a_skill_is_left_out(void **state)
 }
 
 /* Nor is anything left out of what is all envelope, of a name, and of an answer. */
-static void what_only_looks_like_it_stays(void **state)
+static void envelope_lookalikes_are_kept(void **state)
 {
 	static const char *const said[] = {
 	    "Why (untrusted metadata): and left?",
@@ -206,7 +206,7 @@ static void what_only_looks_like_it_stays(void **state)
 
 /* Only so much is looked at, whatever there is: what is all envelopes stays from there on, and one that does not end
  * there is none. Each byte of it being looked at for each of the others would take hours. */
-static void long_envelopes_cost_little(void **state)
+static void envelope_scan_is_bounded(void **state)
 {
 	static const struct {
 		const char *begin, *again, *title;
@@ -356,15 +356,15 @@ static void summaries_are_cut(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(title_is_the_name),
-	    cmocka_unit_test(title_is_the_first_text),
-	    cmocka_unit_test(else_it_is_the_first_answer),
-	    cmocka_unit_test(what_a_program_put_before_is_left_out),
+	    cmocka_unit_test(title_defaults_to_name),
+	    cmocka_unit_test(title_falls_back_to_first_message),
+	    cmocka_unit_test(title_falls_back_to_first_answer),
+	    cmocka_unit_test(envelopes_are_stripped_from_title),
 	    cmocka_unit_test(what_a_program_put_after_is_left_out),
 	    cmocka_unit_test(words_of_a_later_message_are_the_title),
 	    cmocka_unit_test(a_skill_is_left_out),
-	    cmocka_unit_test(what_only_looks_like_it_stays),
-	    cmocka_unit_test(long_envelopes_cost_little),
+	    cmocka_unit_test(envelope_lookalikes_are_kept),
+	    cmocka_unit_test(envelope_scan_is_bounded),
 	    cmocka_unit_test(a_title_is_one_line),
 	    cmocka_unit_test(long_titles_are_cut),
 	    cmocka_unit_test(first_message_is_not_trimmed),

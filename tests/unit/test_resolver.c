@@ -167,7 +167,7 @@ static int directory(const char *path)
 }
 
 /* Behind the first name of a path only the last one may be a link, and only to a file. */
-static void no_link_leads_on_in_deeper_directories(void **state)
+static void symlinks_below_first_level_must_be_last(void **state)
 {
 	(void)state;
 	uid_t me = geteuid();
@@ -205,7 +205,7 @@ static void no_link_leads_on_in_deeper_directories(void **state)
 }
 
 /* However deep a file lies, openat2 goes there at once; behind a link on the first level in one call more. */
-static void depth_costs_no_calls(void **state)
+static void depth_does_not_add_system_calls(void **state)
 {
 	char path[64] = "source/p";
 	(void)state;
@@ -230,7 +230,7 @@ static void depth_costs_no_calls(void **state)
 	resolved_release(world.r, &got);
 }
 
-static void links_count_for_their_owner(void **state)
+static void links_are_followed_only_for_owner(void **state)
 {
 	enum { ALICE = 12345, BOB = 12346 };
 
@@ -263,7 +263,7 @@ static void links_count_for_their_owner(void **state)
 	assert_int_equal(reached("dir/alices"), 2);
 }
 
-static void own_mount_is_not_asked(void **state)
+static void own_mount_is_refused(void **state)
 {
 	struct stat st;
 
@@ -285,7 +285,7 @@ static void own_mount_is_not_asked(void **state)
 }
 
 /* The source is what its path names, also after that was another directory. */
-static void source_is_renewed(void **state)
+static void source_path_is_reopened(void **state)
 {
 	struct resolved got = RESOLVED_INIT;
 	const struct source_path root = {world.r, ""};
@@ -346,7 +346,7 @@ static int wait_for(struct blocking_pool *pool, struct work *w)
 }
 
 /* One device does not answer: nobody asks it a second time, the others are asked, and the end waits for nobody. */
-static void who_does_not_answer_is_left_behind(void **state)
+static void hung_device_does_not_block_others(void **state)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 	struct blocking_pool *pool;
@@ -375,7 +375,7 @@ static void who_does_not_answer_is_left_behind(void **state)
 }
 
 /* So many devices do not answer that there is no thread left: then that is said at once. */
-static void threads_are_bounded(void **state)
+static void hung_devices_use_bounded_threads(void **state)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 	struct blocking_pool *pool;
@@ -413,13 +413,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    AT_ALL_KERNELS(plain_names_and_links),
-	    AT_ALL_KERNELS(no_link_leads_on_in_deeper_directories),
-	    cmocka_unit_test_setup_teardown(depth_costs_no_calls, set_up, tear_down),
-	    AT_ALL_KERNELS(links_count_for_their_owner),
-	    AT_ALL_KERNELS(own_mount_is_not_asked),
-	    AT_ALL_KERNELS(source_is_renewed),
-	    cmocka_unit_test(who_does_not_answer_is_left_behind),
-	    cmocka_unit_test(threads_are_bounded),
+	    AT_ALL_KERNELS(symlinks_below_first_level_must_be_last),
+	    cmocka_unit_test_setup_teardown(depth_does_not_add_system_calls, set_up, tear_down),
+	    AT_ALL_KERNELS(links_are_followed_only_for_owner),
+	    AT_ALL_KERNELS(own_mount_is_refused),
+	    AT_ALL_KERNELS(source_path_is_reopened),
+	    cmocka_unit_test(hung_device_does_not_block_others),
+	    cmocka_unit_test(hung_devices_use_bounded_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static unsigned one_may(const struct rights *r, uid_t uid, bool in_team, bool in
 }
 
 /* Nobody gets more by the class they are in than the object gives them, whatever it is and whoever they are. */
-static void never_more(void **state)
+static void mode_never_exceeds_acl(void **state)
 {
 	static const char *const acls[] = {"",        "u1000:5", "u1001:0",        "u1002:7",
 	                                   "g2000:5", "g2001:0", "g2001:1 u1001:4"};
@@ -170,7 +170,7 @@ static void never_more(void **state)
 }
 
 /* Bytes that are no ACL grant nobody but the owner anything. */
-static void hostile_bytes(void **state)
+static void malformed_acls_are_rejected(void **state)
 {
 	struct acl good = {.n = 0};
 	(void)state;
@@ -207,7 +207,7 @@ static void hostile_bytes(void **state)
 }
 
 /* Real ones, as many as there may be, where the file system has them. */
-static void real_files(void **state)
+static void modes_match_real_acls(void **state)
 {
 	char path[] = "/tmp/sessionfs-rights-XXXXXX";
 	struct rights r, again;
@@ -264,7 +264,7 @@ static void real_files(void **state)
 	close(fd);
 }
 
-static void grants(void **state)
+static void classes_granted_all_bits(void **state)
 {
 	(void)state;
 	assert_int_equal(mode_for_classes(0751, RIGHTS_X, 0644), 0644);
@@ -276,8 +276,11 @@ static void grants(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(classes),    cmocka_unit_test(never_more), cmocka_unit_test(hostile_bytes),
-	    cmocka_unit_test(real_files), cmocka_unit_test(grants),
+	    cmocka_unit_test(classes),
+	    cmocka_unit_test(mode_never_exceeds_acl),
+	    cmocka_unit_test(malformed_acls_are_rejected),
+	    cmocka_unit_test(modes_match_real_acls),
+	    cmocka_unit_test(classes_granted_all_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,7 +266,7 @@ static void listing(void **state)
 }
 
 /* What nobody takes away after it was closed, each once. */
-static void left(void **state)
+static void leftovers_are_reported_once(void **state)
 {
 	struct scratch *sc = *state;
 	CLEANUP_BUF struct buf name = BUF_INIT;
@@ -297,8 +297,17 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(names),    TEST(attributes), TEST(link_target), TEST(contents),   TEST(limits), TEST(retired),
-	    TEST(unlinked), TEST(renamed),    TEST(listing),     TEST(long_names), TEST(left),
+	    TEST(names),
+	    TEST(attributes),
+	    TEST(link_target),
+	    TEST(contents),
+	    TEST(limits),
+	    TEST(retired),
+	    TEST(unlinked),
+	    TEST(renamed),
+	    TEST(listing),
+	    TEST(long_names),
+	    TEST(leftovers_are_reported_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,7 +154,7 @@ static void assert_place(struct span text, const char *kind)
 	assert_string_equal(secret_kind(&found.v[0]), kind);
 }
 
-static void each_form_is_found(void **state)
+static void every_secret_form_is_found(void **state)
 {
 	static const char *const around[][2] = {
 	    {"", ""},     {"{\"a\":\"", "\"}"}, {"\\n", "\\n"},
@@ -175,7 +175,7 @@ static void each_form_is_found(void **state)
 	}
 }
 
-static void what_nearly_looks_like_one_is_not_found(void **state)
+static void near_misses_are_not_found(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	(void)state;
@@ -186,7 +186,7 @@ static void what_nearly_looks_like_one_is_not_found(void **state)
 	}
 }
 
-static void of_several_the_first_and_longest_counts(void **state)
+static void first_and_longest_match_wins(void **state)
 {
 	static const struct example text[] = {
 	    {"jwt", "Bearer  eyJexample0example0.eyJexample0example0.example0example0 "},
@@ -250,7 +250,7 @@ static void assert_read(const char *text, const char *expected)
 	"***"                                                                                                          \
 	"********************************"
 
-static void a_file_is_read_without_keys(void **state)
+static void redacted_read_hides_keys(void **state)
 {
 	(void)state;
 	assert_read("a\n", "a\n");
@@ -264,7 +264,7 @@ static void a_file_is_read_without_keys(void **state)
 	            "https://u:********@host\n");
 }
 
-static void a_last_line_that_may_go_on_is_hidden(void **state)
+static void unfinished_last_line_is_hidden(void **state)
 {
 	(void)state;
 	assert_read("{}\n{\"a\":\"hf_exam", "{}\n*************");
@@ -274,7 +274,7 @@ static void a_last_line_that_may_go_on_is_hidden(void **state)
 	assert_read("{}\n ", "{}\n*");
 }
 
-static void a_line_that_is_too_long_is_hidden(void **state)
+static void overlong_line_is_hidden(void **state)
 {
 	char text[16384], expected[16384];
 	(void)state;
@@ -294,7 +294,7 @@ static void a_line_that_is_too_long_is_hidden(void **state)
 	}
 }
 
-static void what_was_written_since_is_looked_through_anew(void **state)
+static void grown_line_is_scanned_again(void **state)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200] = "";
 	struct resolver *r;
@@ -393,7 +393,7 @@ static void a_file_that_grows_is_read(void **state)
 	remove_all(dir);
 }
 
-static void a_file_whose_hidden_line_goes_on_is_the_same(void **state)
+static void growing_hidden_line_keeps_session(void **state)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
 	struct resolver *r;
@@ -420,16 +420,16 @@ static void a_file_whose_hidden_line_goes_on_is_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_form_is_found),
-	    cmocka_unit_test(what_nearly_looks_like_one_is_not_found),
-	    cmocka_unit_test(of_several_the_first_and_longest_counts),
-	    cmocka_unit_test(a_file_is_read_without_keys),
-	    cmocka_unit_test(a_last_line_that_may_go_on_is_hidden),
-	    cmocka_unit_test(a_line_that_is_too_long_is_hidden),
-	    cmocka_unit_test(what_was_written_since_is_looked_through_anew),
+	    cmocka_unit_test(every_secret_form_is_found),
+	    cmocka_unit_test(near_misses_are_not_found),
+	    cmocka_unit_test(first_and_longest_match_wins),
+	    cmocka_unit_test(redacted_read_hides_keys),
+	    cmocka_unit_test(unfinished_last_line_is_hidden),
+	    cmocka_unit_test(overlong_line_is_hidden),
+	    cmocka_unit_test(grown_line_is_scanned_again),
 	    cmocka_unit_test(a_file_that_is_rewritten_in_place_shows_no_key),
 	    cmocka_unit_test(a_file_that_grows_is_read),
-	    cmocka_unit_test(a_file_whose_hidden_line_goes_on_is_the_same),
+	    cmocka_unit_test(growing_hidden_line_keeps_session),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

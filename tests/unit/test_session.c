@@ -14,7 +14,7 @@
 
 /* ---- what is a session ---- */
 
-static void only_files_with_a_header_are_sessions(void **state)
+static void file_without_header_is_rejected(void **state)
 {
 	static const struct {
 		const char *text;
@@ -125,7 +125,7 @@ static void lines_become_entries(void **state)
 	fixture_release(&f);
 }
 
-static void odd_lines_are_told(void **state)
+static void irregular_lines_are_reported(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER "nope\nnull\n0\n\"\"\n5\n[1]\n\xc2\xa0\xef\xbb\xbf\n"
@@ -179,7 +179,7 @@ static void ids_are_exact(void **state)
 	fixture_release(&f);
 }
 
-static void equal_names_are_told_apart_in_file_order(void **state)
+static void duplicate_names_are_numbered_in_file_order(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER META("12", "null") META("\"x\"", "null") META("\"12\"", "12")
@@ -238,7 +238,7 @@ static void add_long_id(struct buf *out, size_t n, char last)
 	buf_addc(out, '"');
 }
 
-static void long_ids_are_told_apart(void **state)
+static void long_ids_are_distinguished(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct fixture f;
@@ -270,7 +270,7 @@ static void long_ids_are_told_apart(void **state)
 	fixture_release(&f);
 }
 
-static void a_number_of_many_digits_is_found_by_its_name(void **state)
+static void long_numeric_id_is_found_by_name(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
 	struct fixture f;
@@ -303,14 +303,14 @@ static size_t memory_of_ids(size_t n)
 	return memory;
 }
 
-static void long_ids_take_no_more_memory_than_others(void **state)
+static void long_ids_use_constant_memory(void **state)
 {
 	(void)state;
 	size_t least = memory_of_ids(100);
 	assert_in_range(memory_of_ids(2000), 1, least + least / 10);
 }
 
-static void of_equal_ids_the_last_line_wins(void **state)
+static void last_duplicate_id_wins(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"a\"", "null")
@@ -330,7 +330,7 @@ static void of_equal_ids_the_last_line_wins(void **state)
 
 /* ---- the tree ---- */
 
-static void odd_parents_make_roots(void **state)
+static void invalid_parents_make_roots(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("\"a\"", "\"a\"") USER("\"b\"", "\"gone\"") USER("\"c\"", "true")
@@ -344,7 +344,7 @@ static void odd_parents_make_roots(void **state)
 	fixture_release(&f);
 }
 
-static void parents_may_come_later(void **state)
+static void parent_can_follow_child(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER META("\"c\"", "\"b\"") USER("\"b\"", "\"a\""));
@@ -364,7 +364,7 @@ static void parents_may_come_later(void **state)
 	fixture_release(&f);
 }
 
-static void walks_through_cycles_end(void **state)
+static void walks_end_on_cycles(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("\"a\"", "\"c\"") META("\"b\"", "\"a\"") META("\"c\"", "\"b\"")
@@ -385,7 +385,7 @@ static void walks_through_cycles_end(void **state)
 	fixture_release(&f);
 }
 
-static void branches_end_at_tips_and_at_the_position(void **state)
+static void branches_are_tips_and_position(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") META("\"m\"", "\"b\"")
@@ -424,7 +424,7 @@ static void an_empty_session_has_no_leaf(void **state)
 	fixture_release(&f);
 }
 
-static void summaries_of_branches_are_found(void **state)
+static void branch_summary_is_found(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(
@@ -442,7 +442,7 @@ static void summaries_of_branches_are_found(void **state)
 
 /* ---- labels and the name ---- */
 
-static void the_last_label_record_counts(void **state)
+static void last_label_record_wins(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct fixture f;
@@ -477,7 +477,7 @@ static void the_last_label_record_counts(void **state)
 	fixture_release(&f);
 }
 
-static void labels_move_with_the_id(void **state)
+static void label_follows_reassigned_id(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") LABEL("\"l\"", "\"a\"", "\"a\"", "\"x\""));
@@ -491,7 +491,7 @@ static void labels_move_with_the_id(void **state)
 	fixture_release(&f);
 }
 
-static void the_name_is_the_last_one_in_the_file(void **state)
+static void last_name_wins(void **state)
 {
 	static const struct {
 		const char *lines, *name;
@@ -555,7 +555,7 @@ static uint32_t kept_by(const struct session *s, uint32_t i)
 
 #define KEEP(index) "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":" index "}\n"
 
-static void v1_indexes_count_parsed_lines(void **state)
+static void v1_kept_index_counts_parsed_lines(void **state)
 {
 	struct fixture f;
 	struct session *s =
@@ -583,7 +583,7 @@ static void v1_indexes_count_parsed_lines(void **state)
 #define COMPACTION(id, kept)                                                                                           \
 	"{\"type\":\"compaction\",\"id\":" id ",\"parentId\":null,\"summary\":\"s\",\"firstKeptEntryId\":" kept "}\n"
 
-static void compactions_name_what_they_keep(void **state)
+static void compaction_first_kept_entry(void **state)
 {
 	struct fixture f;
 	struct session *s =
@@ -610,7 +610,7 @@ static uint64_t serial_at(const struct fixture *f)
 }
 
 /* What was made from an index that was dropped must not be taken for that of the one built after it. */
-static void serials_of_other_states_differ_across_indexes(void **state)
+static void serials_differ_across_rebuilt_indexes(void **state)
 {
 	struct fixture f;
 
@@ -627,31 +627,31 @@ static void serials_of_other_states_differ_across_indexes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(only_files_with_a_header_are_sessions),
+	    cmocka_unit_test(file_without_header_is_rejected),
 	    cmocka_unit_test(only_regular_files_are_opened),
 	    cmocka_unit_test(versions_are_compared_as_javascript_does),
 	    cmocka_unit_test(lines_become_entries),
-	    cmocka_unit_test(odd_lines_are_told),
+	    cmocka_unit_test(irregular_lines_are_reported),
 	    cmocka_unit_test(ids_are_exact),
-	    cmocka_unit_test(equal_names_are_told_apart_in_file_order),
+	    cmocka_unit_test(duplicate_names_are_numbered_in_file_order),
 	    cmocka_unit_test(long_ids_have_short_names),
-	    cmocka_unit_test(long_ids_are_told_apart),
-	    cmocka_unit_test(a_number_of_many_digits_is_found_by_its_name),
-	    cmocka_unit_test(long_ids_take_no_more_memory_than_others),
-	    cmocka_unit_test(of_equal_ids_the_last_line_wins),
-	    cmocka_unit_test(odd_parents_make_roots),
-	    cmocka_unit_test(parents_may_come_later),
-	    cmocka_unit_test(walks_through_cycles_end),
-	    cmocka_unit_test(branches_end_at_tips_and_at_the_position),
+	    cmocka_unit_test(long_ids_are_distinguished),
+	    cmocka_unit_test(long_numeric_id_is_found_by_name),
+	    cmocka_unit_test(long_ids_use_constant_memory),
+	    cmocka_unit_test(last_duplicate_id_wins),
+	    cmocka_unit_test(invalid_parents_make_roots),
+	    cmocka_unit_test(parent_can_follow_child),
+	    cmocka_unit_test(walks_end_on_cycles),
+	    cmocka_unit_test(branches_are_tips_and_position),
 	    cmocka_unit_test(an_empty_session_has_no_leaf),
-	    cmocka_unit_test(summaries_of_branches_are_found),
-	    cmocka_unit_test(the_last_label_record_counts),
-	    cmocka_unit_test(labels_move_with_the_id),
-	    cmocka_unit_test(the_name_is_the_last_one_in_the_file),
-	    cmocka_unit_test(serials_of_other_states_differ_across_indexes),
+	    cmocka_unit_test(branch_summary_is_found),
+	    cmocka_unit_test(last_label_record_wins),
+	    cmocka_unit_test(label_follows_reassigned_id),
+	    cmocka_unit_test(last_name_wins),
+	    cmocka_unit_test(serials_differ_across_rebuilt_indexes),
 	    cmocka_unit_test(v1_files_are_linear),
-	    cmocka_unit_test(v1_indexes_count_parsed_lines),
-	    cmocka_unit_test(compactions_name_what_they_keep),
+	    cmocka_unit_test(v1_kept_index_counts_parsed_lines),
+	    cmocka_unit_test(compaction_first_kept_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

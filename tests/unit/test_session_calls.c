@@ -14,7 +14,7 @@
 
 /* ---- calls ---- */
 
-static void results_answer_the_nearest_call_above(void **state)
+static void result_matches_nearest_call_above(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(
@@ -44,7 +44,7 @@ static void results_answer_the_nearest_call_above(void **state)
 	fixture_release(&f);
 }
 
-static void an_id_used_twice_is_answered_in_order(void **state)
+static void duplicate_call_ids_match_in_order(void **state)
 {
 	struct fixture f;
 	struct session *s =
@@ -67,7 +67,7 @@ static void an_id_used_twice_is_answered_in_order(void **state)
 }
 
 /* So many calls of one message with one id, and as many results in a row, after others that nobody answers. */
-static void many_calls_of_one_message_are_all_answered(void **state)
+static void many_calls_of_one_message_match(void **state)
 {
 	enum { MANY = 20000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -102,9 +102,9 @@ static void many_calls_of_one_message_are_all_answered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(results_answer_the_nearest_call_above),
-	    cmocka_unit_test(an_id_used_twice_is_answered_in_order),
-	    cmocka_unit_test(many_calls_of_one_message_are_all_answered),
+	    cmocka_unit_test(result_matches_nearest_call_above),
+	    cmocka_unit_test(duplicate_call_ids_match_in_order),
+	    cmocka_unit_test(many_calls_of_one_message_match),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void assert_same(const struct session *a, const struct session *b)
 	assert_memory_equal(x.p, y.p, x.n);
 }
 
-static void goes_on_where_it_was(void **state)
+static void cancelled_scan_resumes(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct fixture whole, f;
@@ -82,7 +82,7 @@ static void goes_on_where_it_was(void **state)
 }
 
 /* Of a line without an end nothing can be kept. */
-static void a_first_line_is_all_or_nothing(void **state)
+static void cancelled_header_leaves_no_session(void **state)
 {
 	static char line[2 << 20];
 	struct fixture f;
@@ -97,7 +97,7 @@ static void a_first_line_is_all_or_nothing(void **state)
 }
 
 /* A terabyte in which nothing is. */
-static void holes_are_not_read(void **state)
+static void sparse_holes_are_skipped(void **state)
 {
 	struct fixture f;
 	int left = 1000;
@@ -120,7 +120,7 @@ static void holes_are_not_read(void **state)
 	fixture_release(&f);
 }
 
-static void a_copy_is_its_own(void **state)
+static void session_copy_grows_independently(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_BUF struct buf before = BUF_INIT, after = BUF_INIT;
@@ -157,10 +157,10 @@ static void a_copy_is_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(goes_on_where_it_was),
-	    cmocka_unit_test(a_first_line_is_all_or_nothing),
-	    cmocka_unit_test(holes_are_not_read),
-	    cmocka_unit_test(a_copy_is_its_own),
+	    cmocka_unit_test(cancelled_scan_resumes),
+	    cmocka_unit_test(cancelled_header_leaves_no_session),
+	    cmocka_unit_test(sparse_holes_are_skipped),
+	    cmocka_unit_test(session_copy_grows_independently),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static void a_whole_tail_counts_and_a_torn_one_does_not(void **state)
+static void complete_tail_is_indexed_torn_is_not(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER META("\"a\"", "null") "{\"type\":\"custom\",\"id\":\"b\"");
@@ -40,7 +40,7 @@ static void a_whole_tail_counts_and_a_torn_one_does_not(void **state)
 	fixture_release(&f);
 }
 
-static void bytes_glued_to_a_taken_tail_make_another_file(void **state)
+static void bytes_after_indexed_tail_are_stale(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER "5");
@@ -53,7 +53,7 @@ static void bytes_glued_to_a_taken_tail_make_another_file(void **state)
 	fixture_release(&f);
 }
 
-static void readers_see_whole_lines_until_the_file_rests(void **state)
+static void readers_see_whole_lines_until_quiet(void **state)
 {
 	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	char bytes[512];
@@ -138,7 +138,7 @@ static void assert_id(const struct session *s, uint32_t i, const char *id)
 }
 
 /* Be they one run or two, such as results and their calls. */
-static void runs_of_lines_are_read_at_once(void **state)
+static void adjacent_lines_share_one_pread(void **state)
 {
 	enum { LINES = 200 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -161,7 +161,7 @@ static void runs_of_lines_are_read_at_once(void **state)
 }
 
 /* It was changed where nobody compares it. */
-static void what_was_read_is_dropped_when_the_file_changed(void **state)
+static void readahead_is_dropped_on_change(void **state)
 {
 	struct fixture f;
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -180,7 +180,7 @@ static void what_was_read_is_dropped_when_the_file_changed(void **state)
 	fixture_release(&f);
 }
 
-static void a_line_changed_under_us_is_stale(void **state)
+static void line_changed_while_reading_is_stale(void **state)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	struct record r;
@@ -217,7 +217,7 @@ static void lines_longer_than_the_buffer_are_read(void **state)
 }
 
 /* Lines of any length, some blank, some longer than what is read at once, some that are no JSON. */
-static void lines_are_found_wherever_a_read_ends(void **state)
+static void line_ends_across_read_boundaries(void **state)
 {
 	enum { LINES = 6000, LONG = 300000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -267,7 +267,7 @@ static void add_turn(struct buf *text, unsigned i)
 }
 
 /* Bytes that can be no JSON are not kept, however many there are without a newline. */
-static void long_rubbish_is_one_bad_line(void **state)
+static void long_garbage_is_one_bad_line(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER);
@@ -288,7 +288,7 @@ static void long_rubbish_is_one_bad_line(void **state)
 }
 
 /* As many turns with one call and its result, all with the same call id. */
-static void a_million_entries_stay_small(void **state)
+static void index_of_million_entries_is_small(void **state)
 {
 	enum { MANY = 1000000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -319,7 +319,7 @@ static size_t allocated(void)
 }
 
 /* Ids, calls with their results, labels, names and problems, and all that is derived from them. */
-static void memory_is_what_it_says(void **state)
+static void session_memory_matches_heap(void **state)
 {
 	enum { MANY = 3000 };
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
@@ -354,7 +354,7 @@ static void memory_is_what_it_says(void **state)
 }
 
 /* Each line names the one behind it as its parent, and all results ask for a call that nobody made. */
-static void a_long_chain_backwards_is_linear(void **state)
+static void reversed_parent_chain_is_linear(void **state)
 {
 	enum { MANY = 200000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -391,7 +391,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-static void readers_share_what_is_derived(void **state)
+static void readers_share_derived_data(void **state)
 {
 	pthread_t threads[3];
 	struct fixture f;
@@ -415,20 +415,20 @@ static void readers_share_what_is_derived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_whole_tail_counts_and_a_torn_one_does_not),
-	    cmocka_unit_test(bytes_glued_to_a_taken_tail_make_another_file),
-	    cmocka_unit_test(readers_see_whole_lines_until_the_file_rests),
+	    cmocka_unit_test(complete_tail_is_indexed_torn_is_not),
+	    cmocka_unit_test(bytes_after_indexed_tail_are_stale),
+	    cmocka_unit_test(readers_see_whole_lines_until_quiet),
 	    cmocka_unit_test(a_changed_file_is_stale),
-	    cmocka_unit_test(runs_of_lines_are_read_at_once),
-	    cmocka_unit_test(what_was_read_is_dropped_when_the_file_changed),
-	    cmocka_unit_test(a_line_changed_under_us_is_stale),
+	    cmocka_unit_test(adjacent_lines_share_one_pread),
+	    cmocka_unit_test(readahead_is_dropped_on_change),
+	    cmocka_unit_test(line_changed_while_reading_is_stale),
 	    cmocka_unit_test(lines_longer_than_the_buffer_are_read),
-	    cmocka_unit_test(lines_are_found_wherever_a_read_ends),
-	    cmocka_unit_test(long_rubbish_is_one_bad_line),
-	    cmocka_unit_test(a_million_entries_stay_small),
-	    cmocka_unit_test(memory_is_what_it_says),
-	    cmocka_unit_test(a_long_chain_backwards_is_linear),
-	    cmocka_unit_test(readers_share_what_is_derived),
+	    cmocka_unit_test(line_ends_across_read_boundaries),
+	    cmocka_unit_test(long_garbage_is_one_bad_line),
+	    cmocka_unit_test(index_of_million_entries_is_small),
+	    cmocka_unit_test(session_memory_matches_heap),
+	    cmocka_unit_test(reversed_parent_chain_is_linear),
+	    cmocka_unit_test(readers_share_derived_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,7 +301,7 @@ static void compare(const struct session *s, const struct model *m)
 	}
 }
 
-static void random_files_are_read_as_the_model_reads_them(void **state)
+static void random_files_match_model(void **state)
 {
 	struct dice d = {seed_of_run()};
 
@@ -319,7 +319,7 @@ static void random_files_are_read_as_the_model_reads_them(void **state)
 }
 
 /* Lines of all lengths, in file order with some left out, and back and forth. */
-static void a_reader_reads_what_is_loaded(void **state)
+static void reader_and_load_agree(void **state)
 {
 	struct dice d = {seed_of_run()};
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -390,7 +390,7 @@ static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most
 	fixture_release(&f);
 }
 
-static void growing_gives_the_same_index_as_reading_at_once(void **state)
+static void grown_index_equals_fresh_index(void **state)
 {
 	static const unsigned sizes[] = {1, 7, 60, 1000};
 	struct dice d = {seed_of_run()};
@@ -407,9 +407,9 @@ static void growing_gives_the_same_index_as_reading_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(random_files_are_read_as_the_model_reads_them),
-	    cmocka_unit_test(a_reader_reads_what_is_loaded),
-	    cmocka_unit_test(growing_gives_the_same_index_as_reading_at_once),
+	    cmocka_unit_test(random_files_match_model),
+	    cmocka_unit_test(reader_and_load_agree),
+	    cmocka_unit_test(grown_index_equals_fresh_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

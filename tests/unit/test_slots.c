@@ -36,7 +36,7 @@ static unsigned count_said(const char *text)
 
 /* Each replacement takes a number, which is not used again. It is said in time, and when there are none left; what is
  * there stays. */
-static void says_in_time_that_numbers_run_out(void **state)
+static void slot_exhaustion_is_warned_early(void **state)
 {
 	struct render_target *p = *state;
 	make_dir(p, "w");
@@ -58,7 +58,7 @@ static void says_in_time_that_numbers_run_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(says_in_time_that_numbers_run_out),
+	    TEST(slot_exhaustion_is_warned_early),
 	};
 	said = tmpfile();
 	if (!said)

@@ -71,7 +71,7 @@ static void assert_refused(const char *expected)
 	assert_true(span_is(buf_span(&got), "kept"));
 }
 
-static void follows_pis_precedence(void **state)
+static void source_precedence_matches_pi(void **state)
 {
 	struct render_target *p = *state;
 	assert_source(p, "~/.pi/agent/sessions");
@@ -93,7 +93,7 @@ static void follows_pis_precedence(void **state)
 	assert_source(p, "/environment");
 }
 
-static void an_empty_setting_of_the_project_counts(void **state)
+static void empty_project_setting_is_used(void **state)
 {
 	struct render_target *p = *state;
 	put_file(AGENT, "{\"sessionDir\":\"/agents\"}");
@@ -107,7 +107,7 @@ static void an_empty_setting_of_the_project_counts(void **state)
 	assert_source(p, "/agents");
 }
 
-static void expands_what_pi_expands(void **state)
+static void tilde_and_file_urls_are_expanded(void **state)
 {
 	struct render_target *p = *state;
 	const char *cases[][2] = {
@@ -133,7 +133,7 @@ static void expands_what_pi_expands(void **state)
 	assert_true(span_is(buf_span(&got), "~other"));
 }
 
-static void refuses_settings_it_cannot_read(void **state)
+static void unreadable_settings_are_rejected(void **state)
 {
 	(void)state;
 	put_file(PROJECT, "{\"sessionDir\":");
@@ -153,7 +153,7 @@ static void refuses_settings_it_cannot_read(void **state)
 	assert_refused("pi's settings.json cannot be read");
 }
 
-static void without_a_home_the_password_file_says(void **state)
+static void home_falls_back_to_passwd(void **state)
 {
 	(void)state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
@@ -172,11 +172,9 @@ static void without_a_home_the_password_file_says(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(follows_pis_precedence),
-	    TEST(an_empty_setting_of_the_project_counts),
-	    TEST(expands_what_pi_expands),
-	    TEST(refuses_settings_it_cannot_read),
-	    TEST(without_a_home_the_password_file_says),
+	    TEST(source_precedence_matches_pi),     TEST(empty_project_setting_is_used),
+	    TEST(tilde_and_file_urls_are_expanded), TEST(unreadable_settings_are_rejected),
+	    TEST(home_falls_back_to_passwd),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void appends(void **state)
 	assert_file("line 0\n");
 }
 
-static void begins_its_own_line(void **state)
+static void append_after_torn_line_starts_new_line(void **state)
 {
 	struct maker m = {0}, nothing = {.lines = ""};
 
@@ -81,7 +81,7 @@ static void begins_its_own_line(void **state)
 	assert_file(OLD TORN "\nline 0\n");
 }
 
-static void is_one_write(void **state)
+static void append_is_one_write(void **state)
 {
 	struct maker m = {.lines = "one\ntwo\n"};
 
@@ -132,7 +132,7 @@ static void before_second_write(unsigned nth)
 }
 
 /* A line that comes in between: the maker is asked again and sees it. */
-static void line_between(void **state)
+static void foreign_line_between_retries(void **state)
 {
 	struct maker m = {.during = pi_appends_once};
 
@@ -170,7 +170,7 @@ static void pi_appends_many(unsigned attempt)
 }
 
 /* Many lines come in between, one after the other: ours is behind them in the end. */
-static void lines_between(void **state)
+static void many_foreign_lines_between_retry(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct maker m = {.during = pi_appends_many};
@@ -191,7 +191,7 @@ static void rest_of_the_line(enum call c, unsigned nth)
 }
 
 /* A line that is half there is being written: nobody ends it but its writer. */
-static void line_half_written(void **state)
+static void half_written_line_is_waited_for(void **state)
 {
 	struct maker m = {0};
 
@@ -204,7 +204,7 @@ static void line_half_written(void **state)
 	assert_file(OLD TORN "\"}\nline 0\n");
 }
 
-static void never_endless(void **state)
+static void retries_are_bounded(void **state)
 {
 	struct maker m = {.during = pi_appends};
 
@@ -215,7 +215,7 @@ static void never_endless(void **state)
 }
 
 /* The repair fails: the first line stands and says what was meant. */
-static void repair_fails(void **state)
+static void failed_undo_keeps_first_line(void **state)
 {
 	struct maker m = {.during = pi_appends_once};
 
@@ -233,7 +233,7 @@ static void before_second_call(enum call c, unsigned nth)
 }
 
 /* A line of pi's behind a part of ours is whole, and not cut off with it; our part is a line of its own. */
-static void pi_behind_a_short_write(void **state)
+static void foreign_line_after_short_write_is_kept(void **state)
 {
 	struct maker m = {0};
 
@@ -397,7 +397,7 @@ static void full_disk(void **state)
 }
 
 /* What cannot be cut off ends a line: pi does not look before it appends. */
-static void cannot_take_back(void **state)
+static void failed_undo_ends_line(void **state)
 {
 	struct maker m = {0};
 
@@ -467,7 +467,7 @@ static void before_sync(enum call c, unsigned nth)
 		add_file(place.path, PI);
 }
 
-static void not_on_the_disk(void **state)
+static void failed_fsync_is_undone(void **state)
 {
 	struct maker m = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once}, behind = {0};
 
@@ -498,7 +498,7 @@ static void not_on_the_disk(void **state)
 }
 
 /* Each call in turn, each time it is made: the whole line is there, or nothing of it and an error. */
-static void every_call_of_append(void **state)
+static void each_failing_call_in_append(void **state)
 {
 	unsigned kinds = 0;
 
@@ -547,7 +547,7 @@ static void occupy_all(unsigned attempt)
 }
 
 /* While no thread comes to close it, the next one gets the lock all the same. */
-static void unlocks_what_stays_open(void **state)
+static void lock_is_released_before_close(void **state)
 {
 	struct maker m = {.during = occupy_all};
 	struct stat here, there;
@@ -600,25 +600,25 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(appends),
-	    TEST(begins_its_own_line),
-	    TEST(is_one_write),
+	    TEST(append_after_torn_line_starts_new_line),
+	    TEST(append_is_one_write),
 	    TEST(follows_a_link),
-	    TEST(line_between),
-	    TEST(lines_between),
-	    TEST(line_half_written),
-	    TEST(never_endless),
-	    TEST(repair_fails),
-	    TEST(pi_behind_a_short_write),
+	    TEST(foreign_line_between_retries),
+	    TEST(many_foreign_lines_between_retry),
+	    TEST(half_written_line_is_waited_for),
+	    TEST(retries_are_bounded),
+	    TEST(failed_undo_keeps_first_line),
+	    TEST(foreign_line_after_short_write_is_kept),
 	    TEST(stale),
 	    TEST(no_file),
 	    TEST(interrupted),
 	    TEST(short_write),
 	    TEST(full_disk),
-	    TEST(cannot_take_back),
+	    TEST(failed_undo_ends_line),
 	    TEST(syncs_what_was_written),
-	    TEST(not_on_the_disk),
-	    TEST(every_call_of_append),
-	    TEST(unlocks_what_stays_open),
+	    TEST(failed_fsync_is_undone),
+	    TEST(each_failing_call_in_append),
+	    TEST(lock_is_released_before_close),
 	    TEST(check),
 	};
 

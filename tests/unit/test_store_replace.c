@@ -95,7 +95,7 @@ static void replaces_behind_a_link(void **state)
 	assert_int_equal(files_beside(), 2);
 }
 
-static void keeps_the_old(void **state)
+static void failed_replace_keeps_old_file(void **state)
 {
 	(void)state;
 	start(OLD);
@@ -130,7 +130,7 @@ static int fill_while_led_astray(void *arg, int fd)
 }
 
 /* Nothing is made, renamed or removed in a directory that came in place of the file's own. */
-static void never_goes_astray(void **state)
+static void replace_ignores_swapped_directory(void **state)
 {
 	char real[80], other[80], there[96];
 
@@ -151,7 +151,7 @@ static void never_goes_astray(void **state)
 }
 
 /* Attributes that the disk or the system do not take are none that could be kept. */
-static void attributes_refused(void **state)
+static void unsupported_xattrs_are_ignored(void **state)
 {
 	(void)state;
 	start(OLD);
@@ -184,7 +184,7 @@ static int locked_while_filled(void *arg, int fd)
 	return -EIO;
 }
 
-static void left_behind(void **state)
+static void stale_temporary_files_are_removed(void **state)
 {
 	CLEANUP_CLOSE int dir = open(place.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool seen = false;
@@ -210,7 +210,7 @@ static void left_behind(void **state)
 	assert_true(store_is_temporary(".sessionfs-aZ0123"));
 }
 
-static void every_call_of_replace(void **state)
+static void each_failing_call_in_replace(void **state)
 {
 	unsigned kinds = 0;
 
@@ -248,9 +248,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(replaces),      TEST(is_on_the_disk_step_by_step), TEST(replaces_behind_a_link),
-	    TEST(keeps_the_old), TEST(never_goes_astray),           TEST(attributes_refused),
-	    TEST(left_behind),   TEST(every_call_of_replace),       cmocka_unit_test(the_input_is_no_device),
+	    TEST(replaces),
+	    TEST(is_on_the_disk_step_by_step),
+	    TEST(replaces_behind_a_link),
+	    TEST(failed_replace_keeps_old_file),
+	    TEST(replace_ignores_swapped_directory),
+	    TEST(unsupported_xattrs_are_ignored),
+	    TEST(stale_temporary_files_are_removed),
+	    TEST(each_failing_call_in_replace),
+	    cmocka_unit_test(the_input_is_no_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static int begin_budget(struct render_target *p, size_t budget)
 	return rc;
 }
 
-static void node_ids_hold_what_was_packed(void **state)
+static void node_ids_round_trip(void **state)
 {
 	static const struct node cases[] = {
 	    {.kind = 1},
@@ -136,7 +136,7 @@ static void read_pieces(struct render_target *p, const char *path, size_t size, 
 	assert_int_equal(out->n, a.size);
 }
 
-static void transcripts_are_the_same_whole_and_in_pieces(void **state)
+static void transcript_reads_agree_at_any_offset(void **state)
 {
 	struct render_target *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT, pieces = BUF_INIT;
@@ -154,7 +154,7 @@ static void transcripts_are_the_same_whole_and_in_pieces(void **state)
 	assert_memory_equal(pieces.p, whole.p, whole.n);
 }
 
-static void transcripts_add_up_in_the_order_of_the_path(void **state)
+static void transcript_usage_order_is_fixed(void **state)
 {
 	struct render_target *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
@@ -222,7 +222,7 @@ static void wait_seen(struct render_target *p)
 		usleep(1000);
 }
 
-static void a_transcript_that_grew_is_as_if_made_at_once(void **state)
+static void grown_transcript_equals_fresh_one(void **state)
 {
 	struct render_target *p = *state;
 	const char *file = S "/transcript.md";
@@ -343,7 +343,7 @@ static bool is_cancelled(void *arg)
 
 /* What is made from all of a large session, or from a long line, waits until there is room for it; the rest does not.
  */
-static void large_texts_wait_for_room(void **state)
+static void large_texts_wait_for_memory(void **state)
 {
 	static const struct {
 		const char *name;
@@ -412,7 +412,7 @@ static void add_calls(struct buf *out, unsigned of, unsigned n)
 }
 
 /* The line with the calls is not read again for each. */
-static void results_of_long_messages_in_turns_are_linear(void **state)
+static void alternating_results_read_lines_once(void **state)
 {
 	enum { MANY = 400, OF = 4 };
 	struct render_target *p = *state;
@@ -446,14 +446,14 @@ static void results_of_long_messages_in_turns_are_linear(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(node_ids_hold_what_was_packed),
+	    cmocka_unit_test(node_ids_round_trip),
 	    cmocka_unit_test_setup_teardown(all_calls_and_images_of_a_message_are_shown, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(transcripts_are_the_same_whole_and_in_pieces, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(a_transcript_that_grew_is_as_if_made_at_once, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(transcripts_add_up_in_the_order_of_the_path, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(transcript_reads_agree_at_any_offset, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(grown_transcript_equals_fresh_one, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(transcript_usage_order_is_fixed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(large_texts_wait_for_room, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(results_of_long_messages_in_turns_are_linear, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(large_texts_wait_for_memory, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(alternating_results_read_lines_once, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

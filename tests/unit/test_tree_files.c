@@ -10,7 +10,7 @@
 
 /* ---- handles ---- */
 
-static void touched(void **state)
+static void touch_creates_empty_name(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_handle *h;
@@ -34,7 +34,7 @@ static void touched(void **state)
 }
 
 /* O_EXCL is exact; readers see the old text until the commit, the handle its own. */
-static void staged(void **state)
+static void staged_text_is_private_to_handle(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct render_target *p = *state;
@@ -95,7 +95,7 @@ static void cut_to_length(void **state)
 }
 
 /* What cannot be shown as it is stored is kept when it is saved as it was shown. */
-static void saved_as_shown(void **state)
+static void saving_shown_text_changes_nothing(void **state)
 {
 	struct render_target *p = *state;
 
@@ -137,7 +137,7 @@ static void side_files(void **state)
 	assert_missing(p, S "/errors");
 }
 
-static void renamed_over(void **state)
+static void rename_onto_writable_name_commits(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_handle *h;
@@ -161,7 +161,7 @@ static void renamed_over(void **state)
 }
 
 /* Never EINVAL: mv takes that for something else. The side file stays. */
-static void rename_refused(void **state)
+static void refused_rename_is_never_einval(void **state)
 {
 	struct render_target *p = *state;
 
@@ -184,7 +184,7 @@ static void rename_refused(void **state)
 }
 
 /* Renamed away, as editors make their backups: a copy stays, the name is free, nothing is written. */
-static void renamed_away(void **state)
+static void rename_to_side_name_keeps_copy(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_handle *h;
@@ -204,7 +204,7 @@ static void renamed_away(void **state)
 }
 
 /* Without room for the copy the name stays, and nothing is left of the copy. */
-static void renamed_away_without_room(void **state)
+static void rename_to_side_name_fails_when_full(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_attr a;
@@ -223,7 +223,7 @@ static void renamed_away_without_room(void **state)
 	assert_reads(p, A "/label", "x\n");
 }
 
-static void renamed_back(void **state)
+static void rename_back_restores_name(void **state)
 {
 	struct render_target *p = *state;
 
@@ -255,12 +255,18 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(touched),           TEST(staged),
-	    TEST(truncated_by_path), TEST(cut_to_length),
-	    TEST(saved_as_shown),    TEST(side_files),
-	    TEST(renamed_over),      TEST(rename_refused),
-	    TEST(renamed_away),      TEST(renamed_away_without_room),
-	    TEST(renamed_back),      TEST(table_removed),
+	    TEST(touch_creates_empty_name),
+	    TEST(staged_text_is_private_to_handle),
+	    TEST(truncated_by_path),
+	    TEST(cut_to_length),
+	    TEST(saving_shown_text_changes_nothing),
+	    TEST(side_files),
+	    TEST(rename_onto_writable_name_commits),
+	    TEST(refused_rename_is_never_einval),
+	    TEST(rename_to_side_name_keeps_copy),
+	    TEST(rename_to_side_name_fails_when_full),
+	    TEST(rename_back_restores_name),
+	    TEST(table_removed),
 	};
 
 	/* What is refused here is refused on purpose. */

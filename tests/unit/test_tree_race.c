@@ -72,7 +72,7 @@ static void *write_value(void *arg)
 }
 
 /* One migrates it; the other finds under the lock of the file that it has nothing to write. */
-static void two_at_once(void **state)
+static void concurrent_writes_migrate_once(void **state)
 {
 	struct render_target *p = *state;
 	p->fresh_ms = 1; /* so that it is seen in every state */
@@ -99,7 +99,7 @@ static void two_at_once(void **state)
 }
 
 /* Nobody looks at the disk again for a minute: what was migrated is known all the same. */
-static void first_write_without_another_look(void **state)
+static void migrated_file_is_known_without_scan(void **state)
 {
 	CLEANUP_BUF struct buf path = BUF_INIT, second = BUF_INIT;
 	struct render_target *p = *state;
@@ -140,7 +140,7 @@ static int counted_flock(int fd, int how)
 __typeof__(flock) *const sys_flock = counted_flock;
 
 /* As an editor that saves while we wait for the lock of the file. */
-static void replaced_while_it_waits(void **state)
+static void file_replaced_while_waiting_for_lock(void **state)
 {
 	struct render_target *p = *state;
 	static const struct {
@@ -173,7 +173,7 @@ static void replaced_while_it_waits(void **state)
 }
 
 /* Without a lock two mounts would not see each other: nothing is written, and the reason is told. */
-static void no_write_without_a_lock(void **state)
+static void missing_flock_refuses_write(void **state)
 {
 	struct render_target *p = *state;
 	static const int errors[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
@@ -196,7 +196,7 @@ static void no_write_without_a_lock(void **state)
 }
 
 /* What is written between the open and the close of a file goes into what is there then. */
-static void replaced_before_the_close(void **state)
+static void file_replaced_before_close(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_handle *h;
@@ -212,7 +212,7 @@ static void replaced_before_the_close(void **state)
 
 /* The same of what belongs to an entry, which is found there by its name; not a line of the file is lost if there is
  * no such entry any more. */
-static void entry_of_a_file_replaced(void **state)
+static void entry_is_found_in_replaced_file(void **state)
 {
 	struct render_target *p = *state;
 	static const struct {
@@ -247,7 +247,7 @@ static void *replace_often(void *arg)
 }
 
 /* The name is there all the time, whatever comes into its place meanwhile. */
-static void never_without_its_name(void **state)
+static void name_never_disappears_during_replace(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_attr a;
@@ -266,13 +266,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(two_at_once),
-	    TEST(first_write_without_another_look),
-	    TEST(replaced_while_it_waits),
-	    TEST(replaced_before_the_close),
-	    TEST(no_write_without_a_lock),
-	    TEST(entry_of_a_file_replaced),
-	    TEST(never_without_its_name),
+	    TEST(concurrent_writes_migrate_once),       TEST(migrated_file_is_known_without_scan),
+	    TEST(file_replaced_while_waiting_for_lock), TEST(file_replaced_before_close),
+	    TEST(missing_flock_refuses_write),          TEST(entry_is_found_in_replaced_file),
+	    TEST(name_never_disappears_during_replace),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

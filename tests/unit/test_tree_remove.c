@@ -35,7 +35,7 @@ static void assert_removable_last(struct render_target *p, const char *path)
 }
 
 /* A directory that is emptied from its beginning is refused before anything is gone. */
-static void listed_last(void **state)
+static void removable_names_are_listed_last(void **state)
 {
 	struct render_target *p = *state;
 
@@ -45,7 +45,7 @@ static void listed_last(void **state)
 	assert_removable_last(p, A);
 }
 
-static void refused_once(void **state)
+static void one_refusal_blocks_all_removals(void **state)
 {
 	struct render_target *p = *state;
 
@@ -76,7 +76,7 @@ static void refused_once(void **state)
 }
 
 /* Whatever was refused, wherever. */
-static void all_refusals_count(void **state)
+static void any_refusal_blocks_removals(void **state)
 {
 	struct render_target *p = *state;
 
@@ -95,7 +95,7 @@ static void all_refusals_count(void **state)
 }
 
 /* More processes at once than are kept in mind: one that goes on is not forgotten. */
-static void many_processes(void **state)
+static void refusals_of_many_processes_are_kept(void **state)
 {
 	struct render_target *p = *state;
 
@@ -113,7 +113,7 @@ static void many_processes(void **state)
 }
 
 /* A tool that cleans up after a refused write is told that it cannot; after a good one it can. */
-static void cleaned_up(void **state)
+static void cleanup_after_refused_write_is_refused(void **state)
 {
 	struct render_target *p = *state;
 
@@ -140,7 +140,7 @@ static void cleaned_up(void **state)
 }
 
 /* Whatever a label is, it can be removed, also while somebody still has it open who made it. */
-static void removed_is_gone(void **state)
+static void any_label_can_be_removed(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_handle *h, *other;
@@ -177,8 +177,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(listed_last),    TEST(refused_once), TEST(all_refusals_count),
-	    TEST(many_processes), TEST(cleaned_up),   TEST(removed_is_gone),
+	    TEST(removable_names_are_listed_last),
+	    TEST(one_refusal_blocks_all_removals),
+	    TEST(any_refusal_blocks_removals),
+	    TEST(refusals_of_many_processes_are_kept),
+	    TEST(cleanup_after_refused_write_is_refused),
+	    TEST(any_label_can_be_removed),
 	};
 	log_setup(LOG_LEVEL_ERROR, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "../../src/tree/write_impl.h"
 
 /* A number leads to its row and back, and none is that of what is no row. */
-static void numbers(void **state)
+static void kind_ids_round_trip(void **state)
 {
 	unsigned n = 0;
 	(void)state;
@@ -38,7 +38,7 @@ static void check_names(const struct kind *k)
 }
 
 /* Each name but the root stands in one directory, and a directory has one row for the names that no other row has. */
-static void directories(void **state)
+static void each_name_has_one_directory(void **state)
 {
 	(void)state;
 
@@ -58,7 +58,7 @@ static void directories(void **state)
 }
 
 /* What a name is made from includes what its directory is made from, so that its node has all that theirs have. */
-static void scopes(void **state)
+static void scope_includes_directory_scope(void **state)
 {
 	(void)state;
 
@@ -82,9 +82,9 @@ static void scopes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(numbers),
-	    cmocka_unit_test(directories),
-	    cmocka_unit_test(scopes),
+	    cmocka_unit_test(kind_ids_round_trip),
+	    cmocka_unit_test(each_name_has_one_directory),
+	    cmocka_unit_test(scope_includes_directory_scope),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void assert_made(struct render_target *p, const char *dir, const char *na
 	assert_int_equal(made.gid, real.gid);
 }
 
-static void a_link_that_was_written_is_made(void **state)
+static void written_link_exists_despite_errors(void **state)
 {
 	static const int errors[] = {-EIO, -ENOENT, -ESTALE, -EMFILE};
 	struct render_target *p = *state;
@@ -108,7 +108,7 @@ static int list_whole(struct render_target *p, node_t dir, struct listed *l)
 	return rc;
 }
 
-static void a_listing_without_memory_is_whole_or_fails(void **state)
+static void listing_without_memory_is_all_or_nothing(void **state)
 {
 	struct render_target *p = *state;
 	struct listed want, got;
@@ -141,7 +141,7 @@ bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out)
 }
 
 /* With so many segments, the last of them is made by another thread than the one that is asked. */
-static void what_a_thread_cannot_read_is_an_error(void **state)
+static void worker_thread_read_error_is_returned(void **state)
 {
 	static const char *const names[] = {S "/transcript.md", S "/context.md"};
 	struct render_target *p = *state;
@@ -162,9 +162,9 @@ static void what_a_thread_cannot_read_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(a_link_that_was_written_is_made, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(a_listing_without_memory_is_whole_or_fails, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(what_a_thread_cannot_read_is_an_error, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(written_link_exists_despite_errors, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(listing_without_memory_is_all_or_nothing, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(worker_thread_read_error_is_returned, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

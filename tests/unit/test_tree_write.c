@@ -109,7 +109,7 @@ static void label_is_checked(void **state)
 }
 
 /* The third of its kind has another name than it was given, and is there all the same. */
-static void label_link_of_many(void **state)
+static void third_equal_label_gets_other_name(void **state)
 {
 	struct render_target *p = *state;
 
@@ -206,7 +206,7 @@ static void save_edited(struct render_target *p, const struct buf *table, const 
 }
 
 /* Two have the table open; neither undoes what the other does, each can take back its own. */
-static void table_of_two(void **state)
+static void concurrent_tables_merge(void **state)
 {
 	CLEANUP_BUF struct buf table = BUF_INIT;
 	struct render_target *p = *state;
@@ -345,7 +345,7 @@ static void errors_newest_first(void **state)
 }
 
 /* Its pieces are those of what it says now, also when it was read in pieces before. */
-static void errors_in_pieces(void **state)
+static void errors_file_reads_at_any_offset(void **state)
 {
 	struct render_target *p = *state;
 
@@ -363,7 +363,7 @@ static void errors_in_pieces(void **state)
 }
 
 /* The error comes from the write, stays with the handle, and the bytes are gone. */
-static void refusal_stays(void **state)
+static void refusal_sticks_to_handle(void **state)
 {
 	struct render_target *p = *state;
 	struct tree_handle *h;
@@ -425,7 +425,7 @@ static void not_writable_file(void **state)
 	assert_added(p, "");
 }
 
-static void unaddressed(void **state)
+static void unaddressable_entry_is_not_writable(void **state)
 {
 	struct render_target *p = *state;
 
@@ -572,7 +572,7 @@ static void old_file_untouched(void **state)
 }
 
 /* A line of pi's that came since is the parent; a torn one is ended first. */
-static void behind_others(void **state)
+static void append_after_foreign_lines(void **state)
 {
 	struct render_target *p = *state;
 	static const char more[] = USER("\"d\"", "\"c\"") "{\"type\":\"tor";
@@ -594,30 +594,30 @@ int main(void)
 	    TEST(label_records),
 	    TEST(label_links),
 	    TEST(label_is_checked),
-	    TEST(label_link_of_many),
+	    TEST(third_equal_label_gets_other_name),
 	    TEST(label_link_replaced),
 	    TEST(label_link_renamed),
 	    TEST(label_link_removed),
 	    TEST(link_targets),
 	    TEST(table),
-	    TEST(table_of_two),
+	    TEST(concurrent_tables_merge),
 	    TEST(name),
 	    TEST(name_removed),
 	    TEST(branch),
 	    TEST(leaf),
 	    TEST(refused_values),
 	    TEST(errors_newest_first),
-	    TEST(errors_in_pieces),
-	    TEST(refusal_stays),
+	    TEST(errors_file_reads_at_any_offset),
+	    TEST(refusal_sticks_to_handle),
 	    TEST(read_only),
 	    TEST(not_writable_file),
-	    TEST(unaddressed),
+	    TEST(unaddressable_entry_is_not_writable),
 	    TEST(generated_names),
 	    TEST(names_of_the_tree_are_no_side_files),
 	    TEST(old_file),
 	    TEST(old_file_linked),
 	    TEST(old_file_untouched),
-	    TEST(behind_others),
+	    TEST(append_after_foreign_lines),
 	};
 
 	/* What is refused here is refused on purpose. */

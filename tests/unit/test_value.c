@@ -120,7 +120,7 @@ static void table(void **state)
 }
 
 /* A label and a name are cleared by it. */
-static void nothing(void **state)
+static void empty_values_clear(void **state)
 {
 	(void)state;
 	assert_value(&form_label, span_of(""), "");
@@ -160,7 +160,7 @@ static void limits(void **state)
 }
 
 /* What a writer may still make good is not refused. */
-static void beginnings(void **state)
+static void prefixes_are_judged(void **state)
 {
 	(void)state;
 	assert_int_equal(prefix(&form_label, span_of("")), 0);
@@ -195,10 +195,14 @@ static void lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(label),   cmocka_unit_test(white_space_clears),
-	    cmocka_unit_test(name),    cmocka_unit_test(summary),
-	    cmocka_unit_test(table),   cmocka_unit_test(limits),
-	    cmocka_unit_test(nothing), cmocka_unit_test(beginnings),
+	    cmocka_unit_test(label),
+	    cmocka_unit_test(white_space_clears),
+	    cmocka_unit_test(name),
+	    cmocka_unit_test(summary),
+	    cmocka_unit_test(table),
+	    cmocka_unit_test(limits),
+	    cmocka_unit_test(empty_values_clear),
+	    cmocka_unit_test(prefixes_are_judged),
 	    cmocka_unit_test(lines),
 	};
 
