@@ -84,7 +84,7 @@ static void assert_kept(struct wire *w, const char *path, uint64_t name, uint64_
 
 enum { LIVE = 500, MINUTE = 60 * 1000, DAY = 86400 * 1000 };
 
-static void i1_each_class_has_its_seconds(void **state)
+static void i1_timeouts_per_class(void **state)
 {
 	struct wire *w = *state;
 	assert_kept(w, SESSION "/name", 0, 0);
@@ -94,7 +94,7 @@ static void i1_each_class_has_its_seconds(void **state)
 	assert_kept(w, ENTRY "/text.md", DAY, DAY);
 }
 
-static void i2_nothing_is_promised_that_nobody_keeps(void **state)
+static void i2_no_lease_without_follower(void **state)
 {
 	struct wire *w = *state;
 	assert_kept(w, TITLE, LIVE, LIVE);
@@ -115,7 +115,7 @@ static unsigned told_of(struct wire *w, uint64_t node, int ms)
 	return n;
 }
 
-static void i3_a_lease_is_noted_and_ends_once(void **state)
+static void i3_lease_is_revoked_once(void **state)
 {
 	struct wire *w = *state;
 	node_t *nodes;
@@ -133,7 +133,7 @@ static void i3_a_lease_is_noted_and_ends_once(void **state)
 }
 
 /* Its time is that of a record, which another label can have, too. */
-static void i3_what_changes_without_its_time_has_a_note_of_its_own(void **state)
+static void i3_unreliable_mtime_has_own_lease(void **state)
 {
 	struct wire *w = *state;
 	node_t *nodes;
@@ -162,7 +162,7 @@ static void release(struct wire *w, uint64_t node, uint64_t fh)
 }
 
 /* Each close of a descriptor is a flush, also of one that nothing was written through. */
-static void i5_what_wrote_nothing_tells_nothing(void **state)
+static void i5_empty_write_sends_no_notification(void **state)
 {
 	struct wire *w = *state;
 	static struct reply r;
@@ -186,7 +186,7 @@ static void i5_what_wrote_nothing_tells_nothing(void **state)
 }
 
 /* truncate(2) has no close: it is over with its own answer. */
-static void i5_a_truncation_is_told_before_it_is_answered(void **state)
+static void i5_truncation_notifies_before_reply(void **state)
 {
 	struct wire *w = *state;
 	static struct reply r;
@@ -204,7 +204,7 @@ static void i5_a_truncation_is_told_before_it_is_answered(void **state)
 static const char same_name[] = "{\"type\":\"session\",\"id\":\"same\"}\n";
 
 /* Whether a session has parents and forks follows from others, and changes nothing of its own. */
-static void i7_forks_are_told_to_their_sessions(void **state)
+static void i7_new_fork_notifies_parent(void **state)
 {
 	struct wire *w = *state;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, fork = wire_walk(w, FORK_DIR).nodeid;
@@ -232,7 +232,7 @@ static void i7_forks_are_told_to_their_sessions(void **state)
 }
 
 /* A file with another name can change unseen, in the directory of another session too. */
-static void i7_forks_that_may_come_unseen_are_asked_for(void **state)
+static void i7_unwatched_forks_are_uncached(void **state)
 {
 	struct wire *w = *state;
 	char from[256], to[256];
@@ -261,7 +261,7 @@ static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
 }
 
 /* The kernel has the attributes, or asks for them: making a text to find out its size would be in vain. */
-static void i8_to_open_what_rests_makes_nothing(void **state)
+static void i8_open_of_quiet_file_renders_nothing(void **state)
 {
 	struct wire *w = *state;
 	unsigned asked;
@@ -285,7 +285,7 @@ static void i8_to_open_what_rests_makes_nothing(void **state)
 	assert_int_equal(asked, 1);
 }
 
-static void i8_what_nobody_follows_is_asked_for_when_it_is_opened(void **state)
+static void i8_open_without_follower_renders(void **state)
 {
 	struct wire *w = prepare();
 	unsigned asked;
@@ -298,7 +298,7 @@ static void i8_what_nobody_follows_is_asked_for_when_it_is_opened(void **state)
 	teardown(state);
 }
 
-static void i10_a_name_that_is_there_is_not_asked_for_as_missing(void **state)
+static void i10_existing_name_is_not_negative(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -370,7 +370,7 @@ static void assert_lookup_logged(struct wire *w, const char *dir, const char *na
 		fail_msg("not logged: %s...%s", begin, end);
 }
 
-static void i2_the_log_says_what_decided_of_a_name(void **state)
+static void i2_log_shows_deciding_rule(void **state)
 {
 	struct wire *w = *state;
 	assert_lookup_logged(w, SESSION, "title", "name watched, attributes watched (I2: changes are followed)");
@@ -385,7 +385,7 @@ static void i2_the_log_says_what_decided_of_a_name(void **state)
 	assert_lookup_logged(w, SESSION, "title", "name asked, attributes asked (I6: changed recently)");
 }
 
-static void i2_the_log_says_where_forks_may_come_unseen(void **state)
+static void i2_log_shows_unwatched_forks(void **state)
 {
 	struct wire *w = *state;
 	char from[256], to[256];
@@ -396,14 +396,14 @@ static void i2_the_log_says_where_forks_may_come_unseen(void **state)
 	assert_lookup_logged(w, "projects/home-w-app", strrchr(SESSION, '/') + 1, "(I2: changes may go unnoticed)");
 }
 
-static void i10_the_log_says_what_may_be_kept_of_a_missing_name(void **state)
+static void i10_log_shows_negative_class(void **state)
 {
 	struct wire *w = *state;
 	assert_lookup_logged(w, SESSION, "errors", "missing, asked (I10)");
 	assert_lookup_logged(w, SESSION, ".gitignore", "missing, fixed (I10)");
 }
 
-static void i7_the_log_says_which_listing_is_dropped(void **state)
+static void i7_log_shows_dropped_listing(void **state)
 {
 	struct wire *w = *state;
 	FILE *log;
@@ -421,7 +421,7 @@ static void i7_the_log_says_which_listing_is_dropped(void **state)
 	assert_true(log_says(log, saved, begin, " (I7)"));
 }
 
-static void i12_the_log_says_what_must_be_believed(void **state)
+static void i12_log_shows_must_accept(void **state)
 {
 	struct wire *w = *state;
 	FILE *log;
@@ -437,7 +437,7 @@ static void i12_the_log_says_what_must_be_believed(void **state)
 	assert_true(log_says(log, saved, begin, "attributes asked (I12: must be believed)"));
 }
 
-static void i5_the_log_says_what_is_dropped(void **state)
+static void i5_log_shows_dropped_pages(void **state)
 {
 	struct wire *w = *state;
 	FILE *log;
@@ -457,24 +457,23 @@ static void i5_the_log_says_what_is_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(i1_each_class_has_its_seconds, untouched),
-	    TEST(i2_nothing_is_promised_that_nobody_keeps, untouched_unwatched),
-	    TEST(i3_a_lease_is_noted_and_ends_once, untouched),
-	    TEST(i3_what_changes_without_its_time_has_a_note_of_its_own, untouched),
-	    TEST(i5_what_wrote_nothing_tells_nothing, at_rest),
-	    TEST(i5_a_truncation_is_told_before_it_is_answered, at_rest),
-	    TEST(i7_forks_are_told_to_their_sessions, untouched),
-	    TEST(i7_forks_that_may_come_unseen_are_asked_for, untouched),
-	    TEST(i8_to_open_what_rests_makes_nothing, untouched),
-	    cmocka_unit_test(i8_what_nobody_follows_is_asked_for_when_it_is_opened),
-	    TEST(i10_a_name_that_is_there_is_not_asked_for_as_missing, at_rest),
-	    cmocka_unit_test_setup_teardown(i2_the_log_says_what_decided_of_a_name, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i2_the_log_says_where_forks_may_come_unseen, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i5_the_log_says_what_is_dropped, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i7_the_log_says_which_listing_is_dropped, traced, untraced),
-	    cmocka_unit_test_setup_teardown(i10_the_log_says_what_may_be_kept_of_a_missing_name, traced_writable,
-	                                    untraced),
-	    cmocka_unit_test_setup_teardown(i12_the_log_says_what_must_be_believed, traced, untraced),
+	    TEST(i1_timeouts_per_class, untouched),
+	    TEST(i2_no_lease_without_follower, untouched_unwatched),
+	    TEST(i3_lease_is_revoked_once, untouched),
+	    TEST(i3_unreliable_mtime_has_own_lease, untouched),
+	    TEST(i5_empty_write_sends_no_notification, at_rest),
+	    TEST(i5_truncation_notifies_before_reply, at_rest),
+	    TEST(i7_new_fork_notifies_parent, untouched),
+	    TEST(i7_unwatched_forks_are_uncached, untouched),
+	    TEST(i8_open_of_quiet_file_renders_nothing, untouched),
+	    cmocka_unit_test(i8_open_without_follower_renders),
+	    TEST(i10_existing_name_is_not_negative, at_rest),
+	    cmocka_unit_test_setup_teardown(i2_log_shows_deciding_rule, traced_writable, untraced),
+	    cmocka_unit_test_setup_teardown(i2_log_shows_unwatched_forks, traced_writable, untraced),
+	    cmocka_unit_test_setup_teardown(i5_log_shows_dropped_pages, traced_writable, untraced),
+	    cmocka_unit_test_setup_teardown(i7_log_shows_dropped_listing, traced, untraced),
+	    cmocka_unit_test_setup_teardown(i10_log_shows_negative_class, traced_writable, untraced),
+	    cmocka_unit_test_setup_teardown(i12_log_shows_must_accept, traced, untraced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

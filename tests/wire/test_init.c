@@ -26,7 +26,7 @@ static ssize_t noted_read(int fd, void *p, size_t n)
 
 __typeof__(read) *const sys_read = noted_read;
 
-static void a_request_fits_whatever_the_size_of_a_page(void **state)
+static void request_fits_any_page_size(void **state)
 {
 	(void)state;
 	for (page = 4096; page <= 65536; page *= 4) {
@@ -47,6 +47,6 @@ static void a_request_fits_whatever_the_size_of_a_page(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(a_request_fits_whatever_the_size_of_a_page)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(request_fits_any_page_size)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void wait_for_end(struct wire *w, uint32_t slot)
 	usleep(50 * 1000);
 }
 
-static void leases_that_ended_make_room_for_others(void **state)
+static void expired_leases_are_reused(void **state)
 {
 	struct wire *w = *state;
 	uint32_t a, b;
@@ -81,7 +81,7 @@ static void leases_that_ended_make_room_for_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(leases_that_ended_make_room_for_others, set_up, teardown),
+	    cmocka_unit_test_setup_teardown(expired_leases_are_reused, set_up, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static void lists_the_same_in_any_portion(void **state)
+static void listing_is_equal_at_any_buffer_size(void **state)
 {
 	struct wire *w = *state;
 	static const char *const dirs[] = {"",
@@ -48,7 +48,7 @@ static uint64_t parent_listed(struct wire *w, const char *path)
 	return parent;
 }
 
-static void knows_parents(void **state)
+static void dotdot_is_the_parent(void **state)
 {
 	struct wire *w = *state;
 	assert_int_equal(parent_listed(w, ""), FUSE_ROOT_ID);
@@ -115,13 +115,13 @@ static unsigned check_below(struct wire *w, uint64_t dir, const char *path)
 	return count;
 }
 
-static void keeps_every_promise_of_the_tree(void **state)
+static void listing_matches_lookup(void **state)
 {
 	struct wire *w = *state;
 	assert_true(check_below(w, FUSE_ROOT_ID, "") > 100);
 }
 
-static void lists_plainly_too(void **state)
+static void readdir_without_plus(void **state)
 {
 	struct wire *w = *state;
 	struct reply r;
@@ -198,7 +198,7 @@ static void i7_drops_listings_made_just_after_a_change(void **state)
 }
 
 /* The kernel would not believe the mode that comes with a notification. */
-static void i12_another_mode_is_told_without_a_notification(void **state)
+static void i12_new_mode_sends_no_notification(void **state)
 {
 	struct wire *w = *state;
 	static const struct {
@@ -229,7 +229,7 @@ static void i12_another_mode_is_told_without_a_notification(void **state)
 }
 
 /* Directories of live sessions are noted as they come; those that were listed again since are forgotten. */
-static void i7_notes_of_listings_do_not_pile_up(void **state)
+static void i7_tracked_listings_are_bounded(void **state)
 {
 	enum { ROUNDS = 100, AT_ONCE = 100 };
 	struct wire *w = *state;
@@ -261,14 +261,14 @@ static void i7_notes_of_listings_do_not_pile_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WIRED(lists_the_same_in_any_portion),
-	    WIRED(knows_parents),
-	    WIRED(keeps_every_promise_of_the_tree),
-	    WIRED(lists_plainly_too),
+	    WIRED(listing_is_equal_at_any_buffer_size),
+	    WIRED(dotdot_is_the_parent),
+	    WIRED(listing_matches_lookup),
+	    WIRED(readdir_without_plus),
 	    UNWATCHED(i7_drops_listings_that_other_files_change),
 	    UNWATCHED(i7_drops_listings_made_just_after_a_change),
-	    UNWATCHED(i12_another_mode_is_told_without_a_notification),
-	    WIRED_READ_ONLY(i7_notes_of_listings_do_not_pile_up),
+	    UNWATCHED(i12_new_mode_sends_no_notification),
+	    WIRED_READ_ONLY(i7_tracked_listings_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,7 +194,7 @@ static void assert_answered(struct served *s, uint64_t unique)
 	assert_int_equal(wire_receive_of(&s->w, unique, &r), 0);
 }
 
-static void what_takes_long_holds_up_nobody(void **state)
+static void slow_request_does_not_block_others(void **state)
 {
 	struct served s;
 	uint64_t waiting[2];
@@ -224,7 +224,7 @@ static void what_takes_long_holds_up_nobody(void **state)
 	finish(&s);
 }
 
-static void one_thread_answers_in_turn(void **state)
+static void single_thread_replies_in_order(void **state)
 {
 	struct served s;
 	(void)state;
@@ -264,7 +264,7 @@ static void every_request_is_answered_once(void **state)
 	finish(&s);
 }
 
-static void what_was_begun_is_answered_at_the_end(void **state)
+static void unmount_finishes_running_requests(void **state)
 {
 	struct served s;
 	(void)state;
@@ -327,7 +327,7 @@ static void long_work_ends_when_it_is_interrupted(void **state)
 }
 
 /* All are at work, and there is one who hears of it all the same. */
-static void those_that_wait_for_a_thread_can_be_interrupted(void **state)
+static void queued_requests_can_be_interrupted(void **state)
 {
 	enum { WORKING = 2, KEPT = 30 };
 	(void)state;
@@ -362,7 +362,7 @@ static void those_that_wait_for_a_thread_can_be_interrupted(void **state)
 }
 
 /* As for an index that one of them makes. However many they are, others are answered. */
-static void those_that_wait_for_another_leave_threads(void **state)
+static void waiting_requests_free_their_threads(void **state)
 {
 	enum { ASKED = 300 };
 	static struct reply r;
@@ -385,7 +385,7 @@ static void those_that_wait_for_another_leave_threads(void **state)
 }
 
 /* Nobody would read what the others wait for. */
-static void without_another_thread_nobody_waits_for_another(void **state)
+static void waiting_without_spare_thread_is_eagain(void **state)
 {
 	enum { THREADS = 5, ASKED = 20 };
 	static struct reply r;
@@ -409,7 +409,7 @@ static void without_another_thread_nobody_waits_for_another(void **state)
 	finish(&s);
 }
 
-static void who_is_killed_ends_work_at_once(void **state)
+static void sigkill_cancels_request(void **state)
 {
 	enum { HOUR_MS = 3600 * 1000 };
 	struct served s;
@@ -432,7 +432,7 @@ static void who_is_killed_ends_work_at_once(void **state)
 	finish(&s);
 }
 
-static void the_end_ends_long_work(void **state)
+static void unmount_cancels_long_work(void **state)
 {
 	struct served s;
 	(void)state;
@@ -450,7 +450,7 @@ static void the_end_ends_long_work(void **state)
 	finish(&s);
 }
 
-static void without_any_thread_it_fails(void **state)
+static void loop_without_threads_fails(void **state)
 {
 	struct served s;
 	(void)state;
@@ -483,7 +483,7 @@ static void a_request_that_memory_lacks_for_is_read_later(void **state)
 }
 
 /* Somebody may wait for its answer. */
-static void a_request_that_comes_with_the_end_is_received(void **state)
+static void last_request_is_received(void **state)
 {
 	struct served s;
 	struct fuse_buf buf = {.mem = NULL};
@@ -509,7 +509,7 @@ static void open_file(struct wire *w, uint64_t node, unsigned notifications)
 	assert_int_equal(w->notifications - before, notifications);
 }
 
-static void i9_what_cannot_change_is_given_with_the_open(void **state)
+static void i9_fixed_pages_are_stored_on_open(void **state)
 {
 	static char big[70001];
 	struct wire *w = prepare();
@@ -537,14 +537,14 @@ static void i9_what_cannot_change_is_given_with_the_open(void **state)
 	teardown(state);
 }
 
-static void i9_one_thread_gives_nothing(void **state)
+static void i9_single_thread_stores_nothing(void **state)
 {
 	struct wire *w = *state;
 	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
 }
 
 /* It would wait for itself. */
-static void i9_one_that_stays_alone_gives_nothing(void **state)
+static void i9_lone_thread_stores_nothing(void **state)
 {
 	struct wire *w = prepare();
 	w->threads = 2;
@@ -557,7 +557,7 @@ static void i9_one_that_stays_alone_gives_nothing(void **state)
 }
 
 /* The reader asks in vain between the requests: it offers the CPU at first, and then sleeps. */
-static void who_is_deprived_of_the_cpu_sleeps(void **state)
+static void preempted_reader_stops_spinning(void **state)
 {
 	struct served s;
 	(void)state;
@@ -576,7 +576,7 @@ static void who_is_deprived_of_the_cpu_sleeps(void **state)
 /* Somebody else's thread; none of ours has this number. */
 enum { STRANGER = 1 };
 
-static void what_we_ask_ourselves_is_refused(void **state)
+static void own_threads_are_refused(void **state)
 {
 	struct reply *r = malloc(sizeof *r);
 	struct wire *w = prepare();
@@ -607,7 +607,7 @@ static void what_we_ask_ourselves_is_refused(void **state)
 }
 
 /* The number can be that of a new thread of ours. */
-static void a_stranger_is_asked_for_once_until_a_thread_begins(void **state)
+static void caller_check_is_cached_until_new_thread(void **state)
 {
 	struct wire *w = prepare();
 	struct fuse_entry_out e;
@@ -632,26 +632,26 @@ static void a_stranger_is_asked_for_once_until_a_thread_begins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(who_is_deprived_of_the_cpu_sleeps),
-	    cmocka_unit_test(what_we_ask_ourselves_is_refused),
-	    cmocka_unit_test(a_stranger_is_asked_for_once_until_a_thread_begins),
-	    cmocka_unit_test(what_takes_long_holds_up_nobody),
-	    cmocka_unit_test(one_thread_answers_in_turn),
+	    cmocka_unit_test(preempted_reader_stops_spinning),
+	    cmocka_unit_test(own_threads_are_refused),
+	    cmocka_unit_test(caller_check_is_cached_until_new_thread),
+	    cmocka_unit_test(slow_request_does_not_block_others),
+	    cmocka_unit_test(single_thread_replies_in_order),
 	    cmocka_unit_test(every_request_is_answered_once),
-	    cmocka_unit_test(what_was_begun_is_answered_at_the_end),
+	    cmocka_unit_test(unmount_finishes_running_requests),
 	    cmocka_unit_test(requests_fail_at_the_end_without_work),
 	    cmocka_unit_test(long_work_ends_when_it_is_interrupted),
-	    cmocka_unit_test(those_that_wait_for_a_thread_can_be_interrupted),
-	    cmocka_unit_test(those_that_wait_for_another_leave_threads),
-	    cmocka_unit_test(without_another_thread_nobody_waits_for_another),
-	    cmocka_unit_test(who_is_killed_ends_work_at_once),
-	    cmocka_unit_test(the_end_ends_long_work),
-	    cmocka_unit_test(without_any_thread_it_fails),
+	    cmocka_unit_test(queued_requests_can_be_interrupted),
+	    cmocka_unit_test(waiting_requests_free_their_threads),
+	    cmocka_unit_test(waiting_without_spare_thread_is_eagain),
+	    cmocka_unit_test(sigkill_cancels_request),
+	    cmocka_unit_test(unmount_cancels_long_work),
+	    cmocka_unit_test(loop_without_threads_fails),
 	    cmocka_unit_test(a_request_that_memory_lacks_for_is_read_later),
-	    cmocka_unit_test(a_request_that_comes_with_the_end_is_received),
-	    cmocka_unit_test(i9_what_cannot_change_is_given_with_the_open),
-	    WIRED(i9_one_thread_gives_nothing),
-	    cmocka_unit_test(i9_one_that_stays_alone_gives_nothing),
+	    cmocka_unit_test(last_request_is_received),
+	    cmocka_unit_test(i9_fixed_pages_are_stored_on_open),
+	    WIRED(i9_single_thread_stores_nothing),
+	    cmocka_unit_test(i9_lone_thread_stores_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void ignore_probes(struct readdirplus *p, unsigned n)
 }
 
 /* The probe before the last shows in the last. */
-static void i11_stops_when_no_probe_was_used(void **state)
+static void i11_unused_probes_stop_file_attributes(void **state)
 {
 	struct readdirplus p;
 	(void)state;
@@ -43,7 +43,7 @@ static void i11_stops_when_no_probe_was_used(void **state)
 	lock_destroy(&p.lock);
 }
 
-static void i11_goes_on_while_probes_are_used(void **state)
+static void i11_used_probes_keep_file_attributes(void **state)
 {
 	struct readdirplus p;
 	(void)state;
@@ -99,7 +99,7 @@ static struct brought list(struct wire *w, const char *path)
 
 #define ENTRY SESSION "/entries/aaaa0002"
 
-static void i11_brings_directories_where_nobody_wants_more(void **state)
+static void i11_unused_probes_keep_directory_attributes(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -122,7 +122,7 @@ static void i11_brings_directories_where_nobody_wants_more(void **state)
 	assert_int_equal(list(w, ENTRY).others_told, all.others_told);
 }
 
-static void i11_lists_one_file_by_name_alone(void **state)
+static void i11_probe_omits_one_attribute(void **state)
 {
 	struct wire *w = *state;
 	struct brought all = list(w, ENTRY);
@@ -137,11 +137,11 @@ static void i11_lists_one_file_by_name_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(i11_stops_when_no_probe_was_used),
-	    cmocka_unit_test(i11_goes_on_while_probes_are_used),
+	    cmocka_unit_test(i11_unused_probes_stop_file_attributes),
+	    cmocka_unit_test(i11_used_probes_keep_file_attributes),
 	    cmocka_unit_test(i11_counts_listings_with_files_only),
-	    WIRED(i11_brings_directories_where_nobody_wants_more),
-	    WIRED(i11_lists_one_file_by_name_alone),
+	    WIRED(i11_unused_probes_keep_directory_attributes),
+	    WIRED(i11_probe_omits_one_attribute),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static unsigned look(struct wire *w, uint64_t *ret)
 	return w->notifications - before;
 }
 
-static void i8_a_new_size_comes_after_the_old_pages_went(void **state)
+static void i8_pages_are_dropped_before_new_size(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -65,7 +65,7 @@ static void i8_a_new_size_comes_after_the_old_pages_went(void **state)
 }
 
 /* The notes have room for some files only. */
-static void i8_a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young(void **state)
+static void i8_unknown_size_of_young_file_drops_pages(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -81,7 +81,7 @@ static void i8_a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_youn
 }
 
 /* Pages cannot be dropped while it is made: locks are held. */
-static void i8_a_listing_says_nothing_of_a_file_that_has_grown(void **state)
+static void i8_listing_omits_grown_file_attributes(void **state)
 {
 	uint64_t node;
 	size_t n;
@@ -101,7 +101,7 @@ static void i8_a_listing_says_nothing_of_a_file_that_has_grown(void **state)
 }
 
 /* It would wait for whoever waits for its next answer. */
-static void i8_one_thread_drops_nothing(void **state)
+static void i8_single_thread_drops_no_pages(void **state)
 {
 	uint64_t node;
 	begin(state, true, 1);
@@ -112,7 +112,7 @@ static void i8_one_thread_drops_nothing(void **state)
 }
 
 /* What grows is not read through the page cache there. */
-static void i8_nothing_is_dropped_where_opens_are_answered(void **state)
+static void i8_no_drop_when_open_is_answered(void **state)
 {
 	uint64_t node;
 	begin(state, false, 2);
@@ -123,7 +123,7 @@ static void i8_nothing_is_dropped_where_opens_are_answered(void **state)
 }
 
 /* A thread that drops for too long holds nobody else up. */
-static void i8_who_has_waited_for_a_moment_goes_on(void **state)
+static void i8_slow_drop_does_not_block_others(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -137,7 +137,7 @@ static void i8_who_has_waited_for_a_moment_goes_on(void **state)
 }
 
 /* The kernel would not believe the mode that comes with a notification. */
-static void i12_another_mode_comes_with_the_size_before(void **state)
+static void i12_new_mode_keeps_old_size(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -203,7 +203,7 @@ static void i8_a_table_is_made_by_getattr(void **state)
 }
 
 /* Then one answers alone, so that nobody waits for ever. */
-static void i8_nothing_is_dropped_at_the_end(void **state)
+static void i8_no_drop_after_unmount(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -223,15 +223,15 @@ static void i8_nothing_is_dropped_at_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TORN_DOWN(i8_a_new_size_comes_after_the_old_pages_went),
-	    TORN_DOWN(i8_a_size_that_was_forgotten_is_taken_for_new_while_the_file_is_young),
-	    TORN_DOWN(i8_a_listing_says_nothing_of_a_file_that_has_grown),
-	    TORN_DOWN(i8_one_thread_drops_nothing),
-	    TORN_DOWN(i8_nothing_is_dropped_where_opens_are_answered),
-	    TORN_DOWN(i8_who_has_waited_for_a_moment_goes_on),
-	    TORN_DOWN(i12_another_mode_comes_with_the_size_before),
+	    TORN_DOWN(i8_pages_are_dropped_before_new_size),
+	    TORN_DOWN(i8_unknown_size_of_young_file_drops_pages),
+	    TORN_DOWN(i8_listing_omits_grown_file_attributes),
+	    TORN_DOWN(i8_single_thread_drops_no_pages),
+	    TORN_DOWN(i8_no_drop_when_open_is_answered),
+	    TORN_DOWN(i8_slow_drop_does_not_block_others),
+	    TORN_DOWN(i12_new_mode_keeps_old_size),
 	    TORN_DOWN(i8_a_table_is_made_by_getattr),
-	    cmocka_unit_test(i8_nothing_is_dropped_at_the_end),
+	    cmocka_unit_test(i8_no_drop_after_unmount),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

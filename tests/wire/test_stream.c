@@ -25,7 +25,7 @@ static uint64_t send_read(struct wire *w, uint64_t node, uint64_t fh, uint32_t f
 	return wire_send(w, FUSE_READ, node, &in, sizeof in, NULL, 0);
 }
 
-static void events_come_when_something_happens(void **state)
+static void events_wake_blocked_read(void **state)
 {
 	struct wire *w = *state;
 	struct reply r;
@@ -104,7 +104,7 @@ static void events_can_be_interrupted(void **state)
 	assert_int_equal(wire_receive(w, &r), released);
 }
 
-static void events_end_with_the_mount(void **state)
+static void unmount_ends_event_stream(void **state)
 {
 	struct wire *w = prepare();
 	struct reply r;
@@ -124,10 +124,10 @@ static void events_end_with_the_mount(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WIRED(events_come_when_something_happens),
+	    WIRED(events_wake_blocked_read),
 	    WIRED(events_can_be_polled),
 	    WIRED(events_can_be_interrupted),
-	    cmocka_unit_test(events_end_with_the_mount),
+	    cmocka_unit_test(unmount_ends_event_stream),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

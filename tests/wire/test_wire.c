@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void settles_what_the_kernel_may_do(void **state)
+static void init_negotiates_capabilities(void **state)
 {
 	struct wire *w = *state;
 	uint32_t flags = w->init.flags;
@@ -18,7 +18,7 @@ static void settles_what_the_kernel_may_do(void **state)
 	assert_false(flags & FUSE_CACHE_SYMLINKS);
 }
 
-static void reads_what_lookup_found(void **state)
+static void lookup_then_read(void **state)
 {
 	struct wire *w = *state;
 	struct reply r;
@@ -43,7 +43,7 @@ static void reads_what_lookup_found(void **state)
 	assert_int_equal(wire_call(w, FUSE_RELEASE, e.nodeid, &release, sizeof release, &r), 0);
 }
 
-static void i10_says_for_how_long_a_name_is_missing(void **state)
+static void i10_negative_entry_timeouts(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -77,7 +77,7 @@ static void i10_says_for_how_long_a_name_is_missing(void **state)
 }
 
 /* What was given out above the sessions is told of at once, also when nothing of the session was. */
-static void i3_tells_what_is_above_a_session(void **state)
+static void i3_notifies_nodes_above_session(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e;
@@ -94,7 +94,7 @@ static void i3_tells_what_is_above_a_session(void **state)
 }
 
 /* A directory of an entry is leased, but not while its session grows. */
-static void i6_leases_only_what_rests(void **state)
+static void i6_growing_session_has_no_lease(void **state)
 {
 	struct wire *w = *state;
 	wire_age(w, FILE_ONE, 30);
@@ -115,7 +115,7 @@ static void reads_links(void **state)
 	assert_int_equal(wire_call(w, FUSE_READLINK, FUSE_ROOT_ID, NULL, 0, &r), -EINVAL);
 }
 
-static void knows_its_file_system(void **state)
+static void statfs_reports_source(void **state)
 {
 	struct wire *w = *state;
 	struct reply r;
@@ -134,7 +134,7 @@ static void knows_its_file_system(void **state)
 	assert_int_equal(rename(away, w->source), 0);
 }
 
-static void names_have_a_length(void **state)
+static void overlong_names_are_rejected(void **state)
 {
 	struct wire *w = *state;
 	static const char *const dirs[] = {"projects",         "projects/home-w-app",       SESSION,
@@ -253,7 +253,7 @@ static void unknown_handles(void **state)
 	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &release, sizeof release, &r), 0);
 }
 
-static void forgets_without_an_answer(void **state)
+static void forget_has_no_reply(void **state)
 {
 	struct wire *w = *state;
 	struct fuse_entry_out e = wire_walk(w, SESSION "/title");
@@ -281,7 +281,7 @@ static void ask(struct wire *w, uint64_t search, unsigned from, unsigned n, bool
 
 /* Who stands in a query's directory stays there, whatever else is asked. What the kernel has forgotten is forgotten
  * after as many others as are known. */
-static void a_query_in_use_is_not_forgotten(void **state)
+static void query_in_use_is_kept(void **state)
 {
 	enum { OTHERS = 1100 };
 	struct wire *w = *state;
@@ -374,7 +374,7 @@ static int may(struct wire *w, const char *path, uint32_t mask)
 	return wire_call(w, FUSE_ACCESS, wire_walk(w, path).nodeid, &(struct fuse_access_in){.mask = mask}, 8, &r);
 }
 
-static void tells_who_asks_what_is_allowed(void **state)
+static void access_reports_permissions(void **state)
 {
 	struct wire *w = *state;
 	assert_int_equal(may(w, SESSION "/title", F_OK), 0);
@@ -388,7 +388,7 @@ static void tells_who_asks_what_is_allowed(void **state)
 
 /* --- open files -------------------------------------------------------------- */
 
-static void read_only_opens_nothing(void **state)
+static void read_only_open_is_enosys(void **state)
 {
 	struct wire *w = *state;
 	struct reply r;
@@ -420,7 +420,7 @@ static void old_kernels_open_everything(void **state)
 	teardown(state);
 }
 
-static void i8_a_reader_of_a_growing_session_sees_one_text(void **state)
+static void i8_growing_session_is_read_from_snapshot(void **state)
 {
 	struct wire *w = *state;
 	static struct reply before, after, now;
@@ -488,7 +488,7 @@ static unsigned dropped(struct wire *w, uint64_t node, int ms)
 }
 
 /* An answer on its way may be older than the second change, too. */
-static void i6_each_change_is_told_of_once_more_a_second_later(void **state)
+static void i6_notification_is_repeated_after_a_second(void **state)
 {
 	struct wire *w = *state;
 	uint64_t context = wire_walk(w, SESSION "/context.md").nodeid;
@@ -501,27 +501,27 @@ static void i6_each_change_is_told_of_once_more_a_second_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WIRED(settles_what_the_kernel_may_do),
-	    WIRED(reads_what_lookup_found),
-	    WIRED(i10_says_for_how_long_a_name_is_missing),
-	    WIRED(i3_tells_what_is_above_a_session),
-	    WIRED(i6_leases_only_what_rests),
+	    WIRED(init_negotiates_capabilities),
+	    WIRED(lookup_then_read),
+	    WIRED(i10_negative_entry_timeouts),
+	    WIRED(i3_notifies_nodes_above_session),
+	    WIRED(i6_growing_session_has_no_lease),
 	    WIRED(reads_links),
-	    WIRED(knows_its_file_system),
-	    WIRED(names_have_a_length),
+	    WIRED(statfs_reports_source),
+	    WIRED(overlong_names_are_rejected),
 	    WIRED(bounds_of_reads),
 	    WIRED(bounds_of_listings),
 	    WIRED(unknown_nodes),
 	    WIRED(unknown_handles),
-	    WIRED(forgets_without_an_answer),
-	    WIRED(a_query_in_use_is_not_forgotten),
+	    WIRED(forget_has_no_reply),
+	    WIRED(query_in_use_is_kept),
 	    WIRED(refuses_writes),
 	    WIRED_READ_ONLY(refuses_writes_read_only),
-	    WIRED(i6_each_change_is_told_of_once_more_a_second_later),
-	    WIRED(tells_who_asks_what_is_allowed),
-	    WIRED_READ_ONLY(read_only_opens_nothing),
+	    WIRED(i6_notification_is_repeated_after_a_second),
+	    WIRED(access_reports_permissions),
+	    WIRED_READ_ONLY(read_only_open_is_enosys),
 	    cmocka_unit_test(old_kernels_open_everything),
-	    WIRED(i8_a_reader_of_a_growing_session_sees_one_text),
+	    WIRED(i8_growing_session_is_read_from_snapshot),
 	    WIRED(many_open_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

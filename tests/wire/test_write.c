@@ -56,7 +56,7 @@ static void a_label_is_set_and_read_back(void **state)
 
 /* Another program has the session file locked: who writes waits for it, and nobody else does, however few threads there
  * are (here one). */
-static void a_lock_of_another_program_holds_up_nobody_else(void **state)
+static void foreign_flock_blocks_only_the_writer(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -100,7 +100,7 @@ static void a_handle_can_be_written_again_after_a_commit(void **state)
 	assert_reads(w, SESSION "/name", "Other\n");
 }
 
-static void what_is_shown_already_adds_nothing(void **state)
+static void unchanged_value_appends_nothing(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -115,7 +115,7 @@ static void what_is_shown_already_adds_nothing(void **state)
 }
 
 /* As cp -p and install do it: mode, owner and times, before and after the text, with the handle and without. */
-static void attributes_are_taken_and_mean_nothing(void **state)
+static void setattr_of_times_and_owner_is_ignored(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -137,7 +137,7 @@ static void attributes_are_taken_and_mean_nothing(void **state)
 	assert_int_equal(wire_call(w, FUSE_SETATTR, wire_walk(w, ENTRY "/text.md").nodeid, &in, sizeof in, &r), -EPERM);
 }
 
-static void only_the_handle_sees_what_is_not_committed(void **state)
+static void uncommitted_text_is_private_to_handle(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -162,7 +162,7 @@ static void only_the_handle_sees_what_is_not_committed(void **state)
 	assert_reads(w, LABELLED "/label", "countess\n");
 }
 
-static void a_label_is_cleared_by_size_or_by_name(void **state)
+static void label_is_cleared_by_truncate_or_unlink(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -185,7 +185,7 @@ static void a_label_is_cleared_by_size_or_by_name(void **state)
 }
 
 /* `: >` of a program that never flushes: the file is released with its size changed. */
-static void a_bare_truncation_is_committed_at_the_end(void **state)
+static void truncation_is_committed_on_release(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -271,7 +271,7 @@ static void links_in_labels(void **state)
 
 /* --- side files ---------------------------------------------------------------------- */
 
-static void a_scratch_file_is_kept_while_it_exists(void **state)
+static void scratch_file_keeps_its_text(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -297,7 +297,7 @@ static void a_scratch_file_is_kept_while_it_exists(void **state)
 	assert_nothing_added(s);
 }
 
-static void a_scratch_file_moved_over_a_name_is_written_there(void **state)
+static void rename_of_scratch_file_commits(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -321,7 +321,7 @@ static void a_scratch_file_moved_over_a_name_is_written_there(void **state)
 	assert_nothing_added(s);
 }
 
-static void a_name_moved_away_comes_back(void **state)
+static void renamed_name_can_be_recreated(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -339,7 +339,7 @@ static void a_name_moved_away_comes_back(void **state)
 }
 
 /* Where names come and go by themselves, the kernel asks before it uses what it has kept of them, and drops it. */
-static void i7_names_that_come_by_themselves_are_listed(void **state)
+static void i7_new_names_appear_in_listing(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
@@ -532,20 +532,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    WIRED(a_label_is_set_and_read_back),
-	    WIRED(a_lock_of_another_program_holds_up_nobody_else),
+	    WIRED(foreign_flock_blocks_only_the_writer),
 	    WIRED(a_handle_can_be_written_again_after_a_commit),
-	    WIRED(what_is_shown_already_adds_nothing),
-	    WIRED(attributes_are_taken_and_mean_nothing),
-	    WIRED(only_the_handle_sees_what_is_not_committed),
-	    WIRED(a_label_is_cleared_by_size_or_by_name),
-	    WIRED(a_bare_truncation_is_committed_at_the_end),
+	    WIRED(unchanged_value_appends_nothing),
+	    WIRED(setattr_of_times_and_owner_is_ignored),
+	    WIRED(uncommitted_text_is_private_to_handle),
+	    WIRED(label_is_cleared_by_truncate_or_unlink),
+	    WIRED(truncation_is_committed_on_release),
 	    WIRED(a_table_is_one_write),
 	    WIRED(a_branch_and_a_leaf),
 	    WIRED(links_in_labels),
-	    WIRED(a_scratch_file_is_kept_while_it_exists),
-	    WIRED(a_scratch_file_moved_over_a_name_is_written_there),
-	    WIRED(a_name_moved_away_comes_back),
-	    WIRED(i7_names_that_come_by_themselves_are_listed),
+	    WIRED(scratch_file_keeps_its_text),
+	    WIRED(rename_of_scratch_file_commits),
+	    WIRED(renamed_name_can_be_recreated),
+	    WIRED(i7_new_names_appear_in_listing),
 	    WIRED(any_file_and_directory_of_a_session_can_be_synced),
 	    WIRED(a_synced_side_file_is_on_the_disk_once_it_is_renamed),
 	    WIRED(o_sync_has_each_commit_on_the_disk),

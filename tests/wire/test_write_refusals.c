@@ -19,7 +19,7 @@ static int setup_read_only(void **state)
 	} while (0)
 
 /* `errors` comes with it, and nothing else changes. */
-static void i5_a_refusal_is_told_before_it_is_answered(void **state)
+static void i5_refusal_notifies_before_reply(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
 	uint64_t valid, session = w->counted = wire_walk(w, SESSION).nodeid;
@@ -49,7 +49,7 @@ static void i5_a_refusal_is_told_before_it_is_answered(void **state)
 }
 
 /* Of all sessions so many reasons are kept: the oldest go, and `errors` with them. */
-static void i7_errors_that_are_forgotten_are_told(void **state)
+static void i7_dropped_errors_are_notified(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
 	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
@@ -69,7 +69,7 @@ static void i7_errors_that_are_forgotten_are_told(void **state)
 	assert_false(is_listed(w, SESSION, "errors"));
 }
 
-static void a_refusal_changes_nothing_and_is_told(void **state)
+static void refused_write_appends_nothing(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -111,7 +111,7 @@ static void *refused_thread(void *arg)
 }
 
 /* Threads of one program are one process; a directory counts as well as a file. */
-static void a_refused_removal_refuses_others(void **state)
+static void refused_removal_blocks_others(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -135,7 +135,7 @@ static void a_refused_removal_refuses_others(void **state)
 	pthread_join(thread, NULL);
 }
 
-static void what_cannot_be_made(void **state)
+static void create_errors(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -159,7 +159,7 @@ static void what_cannot_be_made(void **state)
 	assert_nothing_added(s);
 }
 
-static void read_only_writes_nothing(void **state)
+static void read_only_mount_refuses_writes(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -222,7 +222,7 @@ static void handles_of_another_file(void **state)
 	assert_nothing_added(s);
 }
 
-static void offsets_and_sizes_beyond_everything(void **state)
+static void huge_offsets_are_efbig(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -270,7 +270,7 @@ static void side_files_are_bounded(void **state)
 
 /* Whoever is overtaken by the end of the mount has not closed: what he truncated was not meant to be empty, and what he
  * wrote so far not to be all. */
-static void the_end_of_the_mount_commits_nothing(void **state)
+static void unmount_discards_uncommitted_text(void **state)
 {
 	struct state *s;
 	assert_int_equal(start((void **)&s, false), 0);
@@ -374,7 +374,7 @@ static void any_request(struct chaos *c, struct wire *w)
 }
 
 /* Whatever is sent in whatever order: what was there stays, and what is added is whole lines of kinds we write. */
-static void requests_in_any_order(void **state)
+static void random_requests_never_damage_file(void **state)
 {
 	struct state *s = *state;
 	struct chaos c = {.seed = 1};
@@ -399,18 +399,18 @@ static void requests_in_any_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_end_of_the_mount_commits_nothing),
-	    WIRED(i5_a_refusal_is_told_before_it_is_answered),
-	    WIRED(i7_errors_that_are_forgotten_are_told),
-	    WIRED(a_refusal_changes_nothing_and_is_told),
-	    WIRED(a_refused_removal_refuses_others),
-	    WIRED(what_cannot_be_made),
-	    cmocka_unit_test_setup_teardown(read_only_writes_nothing, setup_read_only, teardown),
+	    cmocka_unit_test(unmount_discards_uncommitted_text),
+	    WIRED(i5_refusal_notifies_before_reply),
+	    WIRED(i7_dropped_errors_are_notified),
+	    WIRED(refused_write_appends_nothing),
+	    WIRED(refused_removal_blocks_others),
+	    WIRED(create_errors),
+	    cmocka_unit_test_setup_teardown(read_only_mount_refuses_writes, setup_read_only, teardown),
 	    WIRED(handles_that_are_not_open),
 	    WIRED(handles_of_another_file),
-	    WIRED(offsets_and_sizes_beyond_everything),
+	    WIRED(huge_offsets_are_efbig),
 	    WIRED(side_files_are_bounded),
-	    WIRED(requests_in_any_order),
+	    WIRED(random_requests_never_damage_file),
 	};
 	log_setup(LOG_LEVEL_ERROR, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);
