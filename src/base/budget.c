@@ -18,13 +18,13 @@
 
 void budget_register(struct budget *b, struct budget_client *k)
 {
-	k->next = b->keepers;
-	b->keepers = k;
+	k->next = b->clients;
+	b->clients = k;
 }
 
 void budget_unregister(struct budget *b, struct budget_client *k)
 {
-	struct budget_client **at = &b->keepers;
+	struct budget_client **at = &b->clients;
 	while (*at && *at != k)
 		at = &(*at)->next;
 	if (*at)
@@ -38,8 +38,8 @@ uint64_t budget_clock(void)
 
 size_t budget_used(const struct budget *b)
 {
-	size_t sum = atomic_load_explicit(&b->claimed, memory_order_relaxed);
-	for (const struct budget_client *k = b->keepers; k; k = k->next)
+	size_t sum = atomic_load_explicit(&b->reserved, memory_order_relaxed);
+	for (const struct budget_client *k = b->clients; k; k = k->next)
 		sum += atomic_load_explicit(&k->used, memory_order_relaxed);
 	return sum;
 }
@@ -49,7 +49,7 @@ static struct budget_client *next_to_evict(const struct budget *b)
 {
 	struct budget_client *found = NULL;
 	uint64_t oldest = BUDGET_NOTHING;
-	for (struct budget_client *k = b->keepers; k; k = k->next) {
+	for (struct budget_client *k = b->clients; k; k = k->next) {
 		if (atomic_load_explicit(&k->used, memory_order_relaxed) <= b->limit / BUDGET_OWN)
 			continue;
 		uint64_t at = k->oldest(k->arg);
@@ -70,9 +70,9 @@ void budget_enforce(struct budget *b)
 	while (budget_used(b) > b->limit && (k = next_to_evict(b)))
 		k->evict(k->arg);
 	size_t after = budget_used(b), less = after < before ? before - after : 0;
-	if (less == 0 || atomic_fetch_add_explicit(&b->let_go, less, memory_order_relaxed) + less < MALLOC_TRIM_BYTES)
+	if (less == 0 || atomic_fetch_add_explicit(&b->evicted, less, memory_order_relaxed) + less < MALLOC_TRIM_BYTES)
 		return;
-	atomic_store_explicit(&b->let_go, 0, memory_order_relaxed);
+	atomic_store_explicit(&b->evicted, 0, memory_order_relaxed);
 #ifdef __GLIBC__
 	/* Evicted things lie between kept ones, so the allocator holds on to their memory: over days the process would
 	 * grow much larger than what it keeps. */
@@ -83,7 +83,7 @@ void budget_enforce(struct budget *b)
 int budget_reserve(struct budget *b, size_t bytes)
 {
 	const struct timespec moment = {.tv_nsec = CLAIM_WAIT_NS};
-	size_t limit = (b->limit > BUDGET_MIN ? b->limit : BUDGET_MIN) / 4 * 3, claimed = atomic_load(&b->claimed);
+	size_t limit = (b->limit > BUDGET_MIN ? b->limit : BUDGET_MIN) / 4 * 3, claimed = atomic_load(&b->reserved);
 	int rc = cancel_wait_begin();
 	if (rc < 0)
 		return rc;
@@ -92,8 +92,8 @@ int budget_reserve(struct budget *b, size_t bytes)
 			rc = cancel_check();
 			if (rc == 0)
 				sys_nanosleep(&moment, NULL);
-			claimed = atomic_load(&b->claimed);
-		} else if (atomic_compare_exchange_weak(&b->claimed, &claimed, claimed + bytes)) {
+			claimed = atomic_load(&b->reserved);
+		} else if (atomic_compare_exchange_weak(&b->reserved, &claimed, claimed + bytes)) {
 			break;
 		}
 	}
@@ -105,5 +105,5 @@ int budget_reserve(struct budget *b, size_t bytes)
 
 void budget_unreserve(struct budget *b, size_t bytes)
 {
-	atomic_fetch_sub(&b->claimed, bytes);
+	atomic_fetch_sub(&b->reserved, bytes);
 }

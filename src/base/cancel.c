@@ -20,13 +20,13 @@ const struct cancel *cancel_get(void)
 
 int cancel_wait_begin(void)
 {
-	return current && current->waits && !current->waits(current->arg, true) ? -EAGAIN : 0;
+	return current && current->on_wait && !current->on_wait(current->arg, true) ? -EAGAIN : 0;
 }
 
 void cancel_wait_end(void)
 {
-	if (current && current->waits)
-		current->waits(current->arg, false);
+	if (current && current->on_wait)
+		current->on_wait(current->arg, false);
 }
 
 int cancel_check(void)

@@ -172,20 +172,20 @@ int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)
 
 void lock_rw_init(struct rwlock *l, enum lock_rank rank)
 {
-	*l = (struct rwlock){.written = false};
+	*l = (struct rwlock){.write_locked = false};
 	lock_init(&l->lock, rank);
-	lock_cond_init(&l->freed);
+	lock_cond_init(&l->released);
 }
 
 void lock_rw_destroy(struct rwlock *l)
 {
 	lock_destroy(&l->lock);
-	pthread_cond_destroy(&l->freed);
+	pthread_cond_destroy(&l->released);
 }
 
 static bool is_free_for(const struct rwlock *l, bool write)
 {
-	return !l->written && (write ? l->readers == 0 : l->writers_waiting == 0);
+	return !l->write_locked && (write ? l->readers == 0 : l->writers_waiting == 0);
 }
 
 /* Waits for readers until `until` (-1: no limit), for another writer as long as it takes. */
@@ -195,10 +195,10 @@ static int rwlock_wait(struct rwlock *l, bool write, int64_t until)
 	if (rc < 0 || is_free_for(l, write))
 		return rc;
 	while (rc == 0 && !is_free_for(l, write)) {
-		int64_t left = until < 0 || l->written ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
+		int64_t left = until < 0 || l->write_locked ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
 		rc = cancel_check() < 0 ? -EINTR : left <= 0 ? -ETIMEDOUT : 0;
 		if (rc == 0)
-			lock_wait_for(&l->lock, &l->freed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
+			lock_wait_for(&l->lock, &l->released, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
 	}
 	cancel_wait_end();
 	return rc;
@@ -215,14 +215,14 @@ static int rwlock_acquire(struct rwlock *l, bool write, bool wanted, int64_t ns)
 		rc = rwlock_wait(l, write, until);
 	else
 		while (!is_free_for(l, write))
-			lock_wait(&l->lock, &l->freed);
+			lock_wait(&l->lock, &l->released);
 	l->writers_waiting -= write;
 	if (rc == 0 && write)
-		l->written = true;
+		l->write_locked = true;
 	else if (rc == 0)
 		l->readers++;
 	else if (write)
-		pthread_cond_broadcast(&l->freed); /* readers wait for waiting writers */
+		pthread_cond_broadcast(&l->released); /* readers wait for waiting writers */
 	pthread_mutex_unlock(&l->lock.mutex);
 	if (rc == 0)
 		held_count_adjust(l->lock.rank);
@@ -252,12 +252,12 @@ int lock_write_cancellable(struct rwlock *l, int64_t ns)
 void lock_rw_release(struct rwlock *l)
 {
 	pthread_mutex_lock(&l->lock.mutex);
-	if (l->written)
-		l->written = false;
+	if (l->write_locked)
+		l->write_locked = false;
 	else
 		l->readers--;
 	if (l->readers == 0)
-		pthread_cond_broadcast(&l->freed);
+		pthread_cond_broadcast(&l->released);
 	pthread_mutex_unlock(&l->lock.mutex);
 	lock_unmark_held(l->lock.rank);
 }

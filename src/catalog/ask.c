@@ -163,13 +163,13 @@ bool need_names(struct ask *a, uint32_t dir)
 	if (!need(a, (struct want){.dir = dir, .file = NONE}))
 		return false;
 	bool settled = true, unsure = false;
-	for (size_t i = 0; d->unsure && i < d->files.n; i++) {
-		if (!c->files[d->files.v[i]].unsure || !file_exists(&c->files[d->files.v[i]]))
+	for (size_t i = 0; d->type_unknown && i < d->files.n; i++) {
+		if (!c->files[d->files.v[i]].type_unknown || !file_exists(&c->files[d->files.v[i]]))
 			continue;
 		settled = need_file(a, d->files.v[i], ATTRS) && settled;
 		unsure = true;
 	}
-	d->unsure = unsure;
+	d->type_unknown = unsure;
 	return settled;
 }
 
@@ -413,10 +413,10 @@ bool ask_wait(struct ask *a)
 
 static void ask_say(struct catalog *c, const char *path, struct seen *s)
 {
-	bool fails = s->look && !s->look->late ? s->said : error_is_about_file(s->err);
-	if (fails && !s->said)
+	bool fails = s->look && !s->look->late ? s->logged : error_is_about_file(s->err);
+	if (fails && !s->logged)
 		log_warning("%s: %s", path, strerror(-s->err));
-	s->said = fails;
+	s->logged = fails;
 	c->said = c->said || fails;
 }
 
@@ -433,7 +433,7 @@ void ask_says(struct catalog *c)
 			ask_say(c, f->path, &f->seen);
 	}
 	ask_say(c, c->source, &source);
-	root->seen.said = source.said;
+	root->seen.logged = source.logged;
 	for (size_t i = 1; i < c->dir_count && !source.err; i++)
 		ask_say(c, c->dirs[i].name, &c->dirs[i].seen);
 }

@@ -67,7 +67,7 @@ struct seen {
 	int err;           /* that look failed, and says nothing about the file; 0, or a negative errno */
 	struct look *look; /* on its way; NULL: none */
 	bool foreign;      /* a look may wait for somebody else: it is made by the pool */
-	bool said;         /* the user was told that it cannot be looked at */
+	bool logged;       /* the user was told that it cannot be looked at */
 };
 
 struct file {
@@ -91,14 +91,14 @@ struct file {
 	uint32_t dir, project, stem_project, slot;
 	uint32_t scan; /* the directory scan that saw it last */
 	enum file_state state;
-	bool placed; /* since it came, its project was found */
-	bool waits;  /* is in its project's list of files that need a slot */
-	bool linked; /* may change under another name, unseen by inotify */
-	bool noted;  /* is in `changes`, or would be if these were not lost */
-	bool marked; /* is in the list of marked files */
-	bool unsure; /* its directory does not say whether it is a regular file */
-	bool unseen; /* the last look failed to get its attributes */
-	bool reread; /* its header is to be read again, whatever its attributes */
+	bool placed;       /* since it came, its project was found */
+	bool waits;        /* is in its project's list of files that need a slot */
+	bool linked;       /* may change under another name, unseen by inotify */
+	bool noted;        /* is in `changes`, or would be if these were not lost */
+	bool marked;       /* is in the list of marked files */
+	bool type_unknown; /* its directory does not say whether it is a regular file */
+	bool unseen;       /* the last look failed to get its attributes */
+	bool reread;       /* its header is to be read again, whatever its attributes */
 	bool acl_unread;
 };
 
@@ -144,16 +144,16 @@ struct dir {
 	int wd;            /* its inotify watch; 0: none */
 	dev_t watched_dev; /* what that watches */
 	ino_t watched_ino;
-	bool watched;   /* its changes are reported: it has a watch, or it is gone and its parent has one */
-	bool gone;      /* not in its parent's names: not looked at until it is again */
-	bool linked;    /* has linked files */
-	bool came;      /* appeared after the first scan of the source */
-	bool unwatched; /* a watch was refused and the user was told */
-	bool untidy;    /* may hold leftover temporary files */
-	bool lacks;     /* some of its names could not be taken in */
-	bool unsure;    /* has such files */
-	bool racy;      /* changed so soon before the scan that a later change may have the same mtime */
-	bool deep;      /* has directories that are too deep to be entered */
+	bool watched;      /* its changes are reported: it has a watch, or it is gone and its parent has one */
+	bool gone;         /* not in its parent's names: not looked at until it is again */
+	bool linked;       /* has linked files */
+	bool came;         /* appeared after the first scan of the source */
+	bool unwatched;    /* a watch was refused and the user was told */
+	bool untidy;       /* may hold leftover temporary files */
+	bool incomplete;   /* some of its names could not be taken in */
+	bool type_unknown; /* has such files */
+	bool racy;         /* changed so soon before the scan that a later change may have the same mtime */
+	bool deep;         /* has directories that are too deep to be entered */
 };
 
 /* The newest session's file, as last seen: of all, and of those that pi lists, which are in no deeper directory and no
@@ -190,7 +190,7 @@ struct slot {
 	uint32_t place;                 /* the file, dead or alive */
 	uint32_t parent;                /* as of forks_epoch */
 	uint32_t first_fork, next_fork; /* of this slot; of the same parent, as of when forks were last found */
-	bool said;                      /* the user was told that it cannot be read */
+	bool logged;                    /* the user was told that it cannot be read */
 };
 
 struct catalog {
@@ -250,7 +250,7 @@ struct catalog {
 		bool behind;            /* names in some directory may have */
 		bool asked;             /* all names are to be known */
 		bool on, polls;         /* constant: catalog_wait is in use; without inotify */
-		bool said;              /* the user was told that no watches are left */
+		bool logged;            /* the user was told that no watches are left */
 	} watching;
 	struct open_indexes {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */

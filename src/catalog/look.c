@@ -224,7 +224,7 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	strcpy(l->path, path);
 	if (file == NONE) {
 		const struct dir *d = &c->dirs[dir];
-		if (!d->racy && !d->lacks && !d->err && !d->acl_err)
+		if (!d->racy && !d->incomplete && !d->err && !d->acl_err)
 			l->known = d->st;
 		return l;
 	}

@@ -152,7 +152,7 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 		x->forgotten = true;
 	} else {
 		x->session = s;
-		c->slots[x->slot].said = false;
+		c->slots[x->slot].logged = false;
 		open_index_update(c, x, &f);
 	}
 	/* If building was interrupted, the next caller finishes the index. */
@@ -409,7 +409,7 @@ void catalog_log_unreadable(struct catalog *c, uint32_t slot, int err)
 	LOCKED(&c->lock);
 	struct slot *s = &c->slots[slot];
 	bool of_source = err == -ETIMEDOUT && c->dirs[0].seen.foreign;
-	bool *said = of_source ? &c->dirs[0].seen.said : &s->said;
+	bool *said = of_source ? &c->dirs[0].seen.logged : &s->logged;
 	if (!*said && s->file != NONE)
 		log_warning("%s: %s", of_source ? c->source : c->files[s->file].path, strerror(-err));
 	*said = c->said = true;

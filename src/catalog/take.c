@@ -27,7 +27,7 @@ static void acl_is_unread(struct catalog *c, const char *path, int err)
 static void dir_lacks(struct catalog *c, uint32_t dir, const char *name)
 {
 	log_error("%s: out of memory", name);
-	c->dirs[dir].lacks = true;
+	c->dirs[dir].incomplete = true;
 }
 
 static void path_in(const struct catalog *c, uint32_t dir, const char *name, struct buf *out)
@@ -348,7 +348,7 @@ static void take_file(struct catalog *c, const struct look *l)
 	f->seen.at = l->at;
 	f->seen.foreign = l->is_far;
 	f->seen.err = 0;
-	f->reread = f->unsure = false;
+	f->reread = f->type_unknown = false;
 	if (l->is_far || l->linked)
 		watch_hard_link(c, file);
 	if (l->absent) {
@@ -443,7 +443,7 @@ static void file_seen(struct catalog *c, const struct look *l, const struct name
 		watch_hard_link(c, file);
 	/* A regular file is looked at when a call needs it. Anything else may not be a file. */
 	if (e->type != DT_REG)
-		f->unsure = d->unsure = true;
+		f->type_unknown = d->type_unknown = true;
 	if (e->type != DT_REG || !(is_new || is_same))
 		mark_file_stale(c, file);
 }
@@ -559,7 +559,7 @@ static void take_dir(struct catalog *c, struct look *l)
 		time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
 		dir_takes_rights(c, l->dir, &l->rights, l->acl_err);
 		d->scan++;
-		d->lacks = d->deep = false;
+		d->incomplete = d->deep = false;
 		take_names(c, l);
 		d = &c->dirs[l->dir];
 		/* A change within the same tick of the clock leaves the mtime as it is. */
@@ -568,7 +568,7 @@ static void take_dir(struct catalog *c, struct look *l)
 		d->untidy = d->untidy || l->untidy;
 		d->racy = !d->watched && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
 		dir_loses(c, l);
-		if (d->lacks)
+		if (d->incomplete)
 			d->seen.err = -ENOMEM;
 	}
 	d->seen.began = l->began;

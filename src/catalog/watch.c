@@ -218,12 +218,12 @@ static void log_unwatched(struct catalog *c, uint32_t dir, int err)
 		log_info("%s: no watch: %s: changes are looked for instead", name, strerror(err));
 		return;
 	}
-	if (!c->watching.said)
+	if (!c->watching.logged)
 		log_warning("%s: no inotify watches are left: changes are looked for instead, which takes longer; to "
 		            "have more: "
 		            "sysctl fs.inotify.max_user_watches=1048576",
 		            name);
-	c->watching.said = true;
+	c->watching.logged = true;
 }
 
 void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)

@@ -391,7 +391,7 @@ static int act_secrets(struct app_parts *parts, const char *source)
 			rc = cli_put(stdout, buf_span(&rows));
 		/* What could not be read may have some. */
 		if (rc == 0)
-			rc = all->missed;
+			rc = all->error;
 		facts_release(all);
 		facts_close(facts);
 	}

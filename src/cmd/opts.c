@@ -121,8 +121,8 @@ static const char *const not_ours[] = {
 struct opts_parser {
 	struct opts *o;
 	struct buf *why;
-	bool acted, from_mount;
-	const char *waits; /* the word of an action that still needs its target, or NULL */
+	bool has_action, from_mount;
+	const char *pending_action; /* the word of an action that still needs its target, or NULL */
 	unsigned operands;
 	const char *operand[2];
 };
@@ -203,9 +203,9 @@ static int opts_set_action(struct opts_parser *p, const struct option *option, s
 	bool tells = p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION;
 	if (tells)
 		return 0;
-	if (p->acted && option->action != OPTS_HELP && option->action != OPTS_VERSION)
+	if (p->has_action && option->action != OPTS_HELP && option->action != OPTS_VERSION)
 		return opts_fail(p, written, "only one command can be done at a time; see sessionfs --help");
-	p->acted = true;
+	p->has_action = true;
 	p->o->action = option->action;
 	p->o->target = target;
 	return 0;
@@ -320,7 +320,7 @@ static int opts_parse_long(struct opts_parser *p, const char *word, const char *
 		if (option->bare && !argument.p) {
 			argument = span_of(option->bare);
 		} else if (option->argument && !argument.p && option->value == ACTION) {
-			p->waits = word;
+			p->pending_action = word;
 		} else if (option->argument && !argument.p) {
 			if (!next)
 				return opts_fail(p, span_of(word), "needs a value");
@@ -367,9 +367,9 @@ static int opts_parse_letters(struct opts_parser *p, const char *word, const cha
 
 static int opts_parse_operand(struct opts_parser *p, const char *word)
 {
-	if (p->waits) {
+	if (p->pending_action) {
 		p->o->target = word;
-		p->waits = NULL;
+		p->pending_action = NULL;
 		return 0;
 	}
 	if (p->operands == 2)
@@ -404,8 +404,8 @@ static int opts_parse_words(struct opts_parser *p, int argc, char *const argv[])
 static int opts_assign_operands(struct opts_parser *p)
 {
 	struct opts *o = p->o;
-	if (p->waits)
-		return opts_fail(p, span_of(p->waits), "needs a value");
+	if (p->pending_action)
+		return opts_fail(p, span_of(p->pending_action), "needs a value");
 	if (o->action == OPTS_MOUNT) {
 		if (p->operands == 0) {
 			buf_adds(p->why, "no mountpoint; see sessionfs --help");

@@ -16,7 +16,7 @@ struct answer_part {
 struct answer {
 	atomic_uint refs;
 	uint64_t version;
-	_Atomic int missed; /* as of the last request */
+	_Atomic int error; /* as of the last request */
 	struct query *query;
 	struct session_hits **v;
 	struct answer_part *parts; /* of each session */
@@ -66,7 +66,7 @@ static struct answer *answer_new(const struct search *a)
 	if (!h)
 		return NULL;
 	atomic_store(&h->refs, 1);
-	atomic_store(&h->missed, a->missed);
+	atomic_store(&h->error, a->error);
 	h->query = query_get(a->query);
 	h->v = calloc(a->n + 1, sizeof *h->v);
 	for (size_t i = 0; h->v && i < a->n; i++)
@@ -107,7 +107,7 @@ int answer_make(struct searches *s, struct search *a, struct answer **ret)
 		return -ENOMEM;
 	qsort(h->v, h->n, sizeof *h->v, answer_rank_cmp);
 	if (a->answer && h->n == a->answer->n && (h->n == 0 || memcmp(h->v, a->answer->v, h->n * sizeof *h->v) == 0)) {
-		atomic_store(&a->answer->missed, a->missed);
+		atomic_store(&a->answer->error, a->error);
 		answer_free(h);
 		*ret = answer_get(a->answer);
 		return 0;
@@ -127,7 +127,7 @@ uint64_t answer_version(const struct answer *h)
 
 int answer_missed_error(const struct answer *h)
 {
-	return atomic_load(&h->missed);
+	return atomic_load(&h->error);
 }
 
 uint64_t answer_size(const struct answer *h, enum found_text text)
@@ -203,7 +203,7 @@ static int answer_read_session(struct answer_rereader *g, enum found_text text, 
                                struct buf *out)
 {
 	const struct found_list *f = &g->f->found;
-	if (!f->not_kept) {
+	if (!f->texts_dropped) {
 		answer_add_slice(buf_span(&f->texts[text]), 0, off, n, out);
 		return 0;
 	}

@@ -23,12 +23,12 @@ struct use_key {
 /* The facts while they are collected. */
 struct facts_collector {
 	uint32_t messages;
-	struct counters uses; /* struct fact_usage, by a struct use_key and the model */
+	struct counters usage; /* struct fact_usage, by a struct use_key and the model */
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
-	size_t id;        /* its bytes; the model has a buf of its own */
+	size_t id_size;   /* its bytes; the model has a buf of its own */
 	uint64_t *marks;  /* as in struct kept */
-	bool repeats;
+	bool may_repeat_ids;
 	const char *state;
 	VEC(struct fact_label) labels; /* their texts, names and rows are in `label_texts`, one after the other */
 	struct buf label_texts;
@@ -38,7 +38,7 @@ struct facts_collector {
 
 static void facts_collector_release(struct facts_collector *g)
 {
-	counters_release(&g->uses);
+	counters_release(&g->usage);
 	free(g->marks);
 	buf_release(&g->model);
 	buf_release(&g->key);
@@ -64,7 +64,7 @@ static int collect_usage_bucket(const struct session *s, const struct usage_buck
 	buf_reset(&g->key);
 	buf_add(&g->key, &key, sizeof key);
 	render_usage_model(&r, JSON_CLEAN, &g->key);
-	struct fact_usage *use = counters_get(&g->uses, buf_span(&g->key));
+	struct fact_usage *use = counters_get(&g->usage, buf_span(&g->key));
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
 	use->date = key.day;
@@ -84,9 +84,9 @@ static int collect_marks(const struct session *s, uint32_t slot, const struct ca
 		return -ENOMEM;
 	for (size_t i = 0; i < used.n_marks; i++) {
 		g->marks[i] = used.marks[i].hash;
-		g->repeats |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
+		g->may_repeat_ids |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
 	}
-	int rc = duplicates_add_session(d, slot, g->marks, used.n_marks, g->repeats);
+	int rc = duplicates_add_session(d, slot, g->marks, used.n_marks, g->may_repeat_ids);
 	for (size_t i = 0; before && i < used.n_marks && i < before->n_marks; i++)
 		g->marks[i] = used.marks[i].hash | (before->marks[i] & MARK_DUPLICATE ? MARK_EXCLUDED : 0);
 	return rc;
@@ -99,13 +99,13 @@ static int collect_usage(const struct session *s, struct reader *reader, struct 
 	bool *apart CLEANUP_FREE = calloc(used.n + 1, sizeof *apart);
 	int rc = apart ? 0 : -ENOMEM;
 	for (size_t i = 0; i < used.n_marks && rc == 0; i++)
-		apart[used.marks[i].use] |= g->marks[i] & MARK_EXCLUDED;
+		apart[used.marks[i].bucket] |= g->marks[i] & MARK_EXCLUDED;
 	for (size_t i = 0; i < used.n && rc == 0; i++)
 		rc = apart[i] ? 0 : collect_usage_bucket(s, &used.v[i], reader, g);
 	for (size_t i = 0; i < used.n_marks && rc == 0; i++) {
 		const struct usage_mark *m = &used.marks[i];
-		const struct usage_bucket one = {.day = used.v[m->use].day, .record = m->entry};
-		if (apart[m->use] && !(g->marks[i] & MARK_EXCLUDED))
+		const struct usage_bucket one = {.day = used.v[m->bucket].day, .record = m->entry};
+		if (apart[m->bucket] && !(g->marks[i] & MARK_EXCLUDED))
 			rc = collect_usage_bucket(s, &one, reader, g);
 	}
 	return rc;
@@ -139,7 +139,7 @@ static int collect_texts(const struct session *s, struct facts_collector *g)
 {
 	struct buf *texts = &g->texts;
 	json_decode(session_header(s)->id.text, JSON_CLEAN, texts);
-	g->id = texts->n;
+	g->id_size = texts->n;
 	int rc = render_title(s, texts);
 	if (rc < 0)
 		return rc;
@@ -192,11 +192,11 @@ static int collect_labels(const struct session *s, struct facts_collector *g)
 /* Rows that the room has no place for are not made to their end. */
 static int collect_files(const struct session *s, struct file_rows_budget *room, struct facts_collector *g)
 {
-	size_t used = atomic_load(&room->used), left = used < room->most ? room->most - used : 0;
+	size_t used = atomic_load(&room->used), left = used < room->max ? room->max - used : 0;
 	int rc = render_files_rows(s, left, &g->files);
 	size_t n = g->files.n;
 	g->has_files = n > 0;
-	if (rc > 0 || atomic_fetch_add(&room->used, n) + n > room->most) {
+	if (rc > 0 || atomic_fetch_add(&room->used, n) + n > room->max) {
 		if (rc == 0)
 			atomic_fetch_sub(&room->used, n);
 		buf_release(&g->files);
@@ -230,15 +230,15 @@ static int pack_facts(const struct session *s, const struct facts_collector *g, 
 {
 	const struct stat *st = session_stat(s);
 	struct session_usage used = session_usage(s);
-	size_t size = sizeof(struct cached_facts) + g->uses.n * sizeof(struct fact_usage) +
+	size_t size = sizeof(struct cached_facts) + g->usage.n * sizeof(struct fact_usage) +
 	              g->labels.n * sizeof(struct fact_label) + used.n_marks * sizeof(uint64_t) + g->texts.n +
 	              g->model.n + g->label_texts.n + g->files.n;
-	for (size_t i = 0; i < g->uses.n; i++)
-		size += usage_row_repeats_model(&g->uses, i) ? 0 : usage_row_model(&g->uses, i).n;
+	for (size_t i = 0; i < g->usage.n; i++)
+		size += usage_row_repeats_model(&g->usage, i) ? 0 : usage_row_model(&g->usage, i).n;
 	struct cached_facts *k = malloc(size);
 	if (!k)
 		return -ENOMEM;
-	struct fact_label *labels = (void *)&k->uses[g->uses.n];
+	struct fact_label *labels = (void *)&k->usage_rows[g->usage.n];
 	uint64_t *marks = (void *)&labels[g->labels.n];
 	char *at = (char *)&marks[used.n_marks];
 	*k = (struct cached_facts){
@@ -247,38 +247,39 @@ static int pack_facts(const struct session *s, const struct facts_collector *g, 
 	    .mtime = st->st_mtim,
 	    .ctime = st->st_ctim,
 	    .memory = size,
-	    .of = {.created = created,
-	           .modified = info_time_ms(render_modified(s)),
-	           .entries = session_count(s),
-	           .messages = g->messages,
-	           .bytes = (uint64_t)st->st_size,
-	           .state = g->state,
-	           .problems = session_problem_count(s) > 0,
-	           .has_files = g->has_files,
-	           .has_usage = used.n > 0,
-	           .usage = used.sum,
-	           .date = isnan(created) ? NO_DATE : date_at(created),
-	           .n_uses = g->uses.n,
-	           .n_labels = g->labels.n},
+	    .facts = {.created = created,
+	              .modified = info_time_ms(render_modified(s)),
+	              .entries = session_count(s),
+	              .messages = g->messages,
+	              .bytes = (uint64_t)st->st_size,
+	              .state = g->state,
+	              .has_problems = session_problem_count(s) > 0,
+	              .has_files = g->has_files,
+	              .has_usage = used.n > 0,
+	              .usage = used.sum,
+	              .date = isnan(created) ? NO_DATE : date_at(created),
+	              .n_usage = g->usage.n,
+	              .n_labels = g->labels.n},
 	    .marks = marks,
 	    .n_marks = used.n_marks,
-	    .repeats = g->repeats,
+	    .may_repeat_ids = g->may_repeat_ids,
 	};
-	k->of.uses = k->uses;
-	k->of.labels = k->labels = labels;
+	k->facts.usage_rows = k->usage_rows;
+	k->facts.labels = k->labels = labels;
 	if (used.n_marks)
 		memcpy(marks, g->marks, used.n_marks * sizeof *marks);
-	for (size_t i = 0; i < g->uses.n; i++) {
-		k->uses[i] = *(const struct fact_usage *)counters_value(&g->uses, i);
-		bool is_same = usage_row_repeats_model(&g->uses, i);
-		k->uses[i].model = is_same ? k->uses[i - 1].model : pack_text(usage_row_model(&g->uses, i), &at);
+	for (size_t i = 0; i < g->usage.n; i++) {
+		k->usage_rows[i] = *(const struct fact_usage *)counters_value(&g->usage, i);
+		bool is_same = usage_row_repeats_model(&g->usage, i);
+		k->usage_rows[i].model =
+		    is_same ? k->usage_rows[i - 1].model : pack_text(usage_row_model(&g->usage, i), &at);
 	}
 	const char *p = g->texts.p;
-	k->of.id = pack_text((struct span){p, g->id}, &at);
-	k->of.title = pack_text((struct span){p + g->id, g->texts.n - g->id}, &at);
+	k->facts.id = pack_text((struct span){p, g->id_size}, &at);
+	k->facts.title = pack_text((struct span){p + g->id_size, g->texts.n - g->id_size}, &at);
 	/* Without its newline. */
-	k->of.model = pack_text((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
-	k->of.files = pack_text(buf_span(&g->files), &at);
+	k->facts.model = pack_text((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
+	k->facts.files = pack_text(buf_span(&g->files), &at);
 	p = pack_text(buf_span(&g->label_texts), &at).p;
 	for (size_t i = 0; i < g->labels.n; p = labels[i].row.p + labels[i].row.n, i++) {
 		labels[i] = g->labels.v[i];
@@ -293,7 +294,7 @@ static int pack_facts(const struct session *s, const struct facts_collector *g, 
 int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before, struct duplicate_table *d,
                       struct file_rows_budget *room, struct cached_facts **ret)
 {
-	struct facts_collector g CLEANUP(facts_collector_release) = {.uses = COUNTERS_INIT(struct fact_usage)};
+	struct facts_collector g CLEANUP(facts_collector_release) = {.usage = COUNTERS_INIT(struct fact_usage)};
 	struct session *s;
 	int deferred = deferred_push();
 	int rc = catalog_get_to_read(c, slot, &s);

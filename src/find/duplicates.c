@@ -19,13 +19,13 @@
 void duplicates_release(struct duplicate_table *d)
 {
 	free(d->cells);
-	vec_release(&d->shares);
+	vec_release(&d->is_shared);
 	*d = (struct duplicate_table){.lock = d->lock};
 }
 
 size_t duplicates_memory(const struct duplicate_table *d)
 {
-	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->shares.cap;
+	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->is_shared.cap;
 }
 
 /* A table without a lock is of one thread, which asks only what was seen before: all have the owner 1. */
@@ -82,20 +82,20 @@ int duplicates_add_session(struct duplicate_table *d, uint32_t slot, uint64_t *m
 	LOCKED(d->lock);
 	if (!duplicates_reserve(d, n))
 		return -ENOMEM;
-	while (d->shares.n <= slot) {
-		if (!vec_reserve(&d->shares, 1))
+	while (d->is_shared.n <= slot) {
+		if (!vec_reserve(&d->is_shared, 1))
 			return -ENOMEM;
-		d->shares.v[d->shares.n++] = false;
+		d->is_shared.v[d->is_shared.n++] = false;
 	}
-	d->shares.v[slot] |= repeats;
+	d->is_shared.v[slot] |= repeats;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t owner = marks[i] ? duplicates_set_owner(d, marks[i], slot + 1) : 0;
 		if (owner && owner != slot + 1) {
-			d->shares.v[slot] = d->shares.v[owner - 1] = true;
+			d->is_shared.v[slot] = d->is_shared.v[owner - 1] = true;
 			marks[i] |= MARK_EXCLUDED;
 		}
 	}
-	d->settled &= !d->shares.v[slot];
+	d->is_current &= !d->is_shared.v[slot];
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static int mark_duplicates(struct cached_facts *k, struct duplicate_table *seen)
 
 /* Sessions count in this order: oldest first. */
 struct usage_sharers {
-	struct cached_facts *const *kept;
+	struct cached_facts *const *cached;
 	const struct slot_state *states;
 };
 
@@ -125,8 +125,8 @@ static int session_age_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct usage_sharers *of = arg;
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	return session_rank_cmp((struct session_rank){-of->kept[a]->of.created, of->states[a].file},
-	                        (struct session_rank){-of->kept[b]->of.created, of->states[b].file});
+	return session_rank_cmp((struct session_rank){-of->cached[a]->facts.created, of->states[a].file},
+	                        (struct session_rank){-of->cached[b]->facts.created, of->states[b].file});
 }
 
 int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept, const struct slot_state *states,
@@ -138,13 +138,13 @@ int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept,
 	*ret_n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		all += kept[i] ? kept[i]->n_marks : 0;
-		if (kept[i] && d->shares.v[kept[i]->slot])
+		if (kept[i] && d->is_shared.v[kept[i]->slot])
 			wanted[sharing++] = i;
 	}
-	d->stale = d->n > all * 2 + STALE_MARKS_MAX;
-	if (d->settled && sharing == d->sharing)
+	d->is_stale = d->n > all * 2 + STALE_MARKS_MAX;
+	if (d->is_current && sharing == d->shared_count)
 		return 0;
-	d->sharing = sharing;
+	d->shared_count = sharing;
 	qsort_r(wanted, sharing, sizeof *wanted, session_age_cmp, &(struct usage_sharers){kept, states});
 	for (size_t i = 0; i < sharing && rc == 0; i++) {
 		rc = mark_duplicates(kept[wanted[i]], &seen);
@@ -152,6 +152,6 @@ int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept,
 			wanted[(*ret_n)++] = wanted[i];
 		rc = rc < 0 ? rc : cancel_check();
 	}
-	d->settled = rc == 0 && *ret_n == 0;
+	d->is_current = rc == 0 && *ret_n == 0;
 	return rc;
 }

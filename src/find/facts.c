@@ -22,11 +22,11 @@
 #define FILES_BUDGET_DIVISOR (2 * BUDGET_OWN)
 
 struct fact_list_impl {
-	struct fact_list shown; /* first member: callers have a pointer to it */
+	struct fact_list list; /* first member: callers have a pointer to it */
 	struct facts *facts;
 	_Atomic unsigned refs;
-	uint64_t known;             /* the catalog's serial; 0: ask anew */
-	struct cached_facts **kept; /* of each in `v`, by rising slot */
+	uint64_t catalog_serial;      /* the catalog's serial; 0: ask anew */
+	struct cached_facts **cached; /* of each in `v`, by rising slot */
 	struct fact *v;
 	size_t memory;                               /* guarded by the lock of `facts`, once others have the list */
 	_Atomic(struct groups *) groups[GROUP_KEYS]; /* NULL: not made yet */
@@ -35,25 +35,25 @@ struct fact_list_impl {
 struct facts {
 	struct catalog *catalog;
 	struct budget *budget;
-	struct budget_client keeper;
+	struct budget_client client;
 	struct lock lock; /* guards what follows */
-	pthread_cond_t made;
-	struct fact_list_impl *last;    /* NULL: none, or let go */
-	uint64_t used_at;               /* budget_clock */
-	bool making;                    /* some thread makes the next one */
-	struct duplicate_table doubles; /* of `last`; that thread's */
-	struct hash_key secret;         /* for the numbers of labels; does not change */
+	pthread_cond_t built;
+	struct fact_list_impl *newest;     /* NULL: none, or let go */
+	uint64_t used_at;                  /* budget_clock */
+	bool is_building;                  /* some thread makes the next one */
+	struct duplicate_table duplicates; /* of `last`; that thread's */
+	struct hash_key secret;            /* for the numbers of labels; does not change */
 };
 
 static void facts_list_release(struct fact_list_impl *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) > 1)
 		return;
-	for (size_t i = 0; i < l->shown.n; i++)
-		cached_facts_release(l->kept[i]);
+	for (size_t i = 0; i < l->list.n; i++)
+		cached_facts_release(l->cached[i]);
 	for (size_t i = 0; i < GROUP_KEYS; i++)
 		groups_free(atomic_load(&l->groups[i]));
-	free(l->kept);
+	free(l->cached);
 	free(l->v);
 	free(l);
 }
@@ -71,19 +71,19 @@ static uint64_t facts_oldest_use(void *arg)
 {
 	struct facts *f = arg;
 	LOCKED(&f->lock);
-	return f->last && budget_clock() - f->used_at > FACTS_KEEP_NS ? f->used_at : BUDGET_NOTHING;
+	return f->newest && budget_clock() - f->used_at > FACTS_KEEP_NS ? f->used_at : BUDGET_NOTHING;
 }
 
 /* Makes `next` (or NULL) the last list, and takes over the caller's reference. */
 static void facts_set_last(struct facts *f, struct fact_list_impl *next)
 {
 	lock_acquire(&f->lock);
-	struct fact_list_impl *before = f->last;
-	f->last = next;
+	struct fact_list_impl *before = f->newest;
+	f->newest = next;
 	f->used_at = budget_clock();
-	if (!next && !f->making)
-		duplicates_release(&f->doubles);
-	atomic_store(&f->keeper.used, next ? next->memory : 0);
+	if (!next && !f->is_building)
+		duplicates_release(&f->duplicates);
+	atomic_store(&f->client.used, next ? next->memory : 0);
 	lock_release(&f->lock);
 	facts_list_release(before);
 }
@@ -101,11 +101,11 @@ int facts_open(struct catalog *catalog, struct budget *budget, struct facts **re
 	f->catalog = catalog;
 	f->budget = budget;
 	lock_init(&f->lock, LOCK_FACTS);
-	f->doubles.lock = &f->lock;
-	lock_cond_init(&f->made);
+	f->duplicates.lock = &f->lock;
+	lock_cond_init(&f->built);
 	hash_key_draw(&f->secret);
-	f->keeper = (struct budget_client){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
-	budget_register(budget, &f->keeper);
+	f->client = (struct budget_client){.oldest = facts_oldest_use, .evict = facts_evict, .arg = f};
+	budget_register(budget, &f->client);
 	*ret = f;
 	return 0;
 }
@@ -114,10 +114,10 @@ void facts_close(struct facts *f)
 {
 	if (!f)
 		return;
-	budget_unregister(f->budget, &f->keeper);
-	facts_list_release(f->last);
-	duplicates_release(&f->doubles);
-	pthread_cond_destroy(&f->made);
+	budget_unregister(f->budget, &f->client);
+	facts_list_release(f->newest);
+	duplicates_release(&f->duplicates);
+	pthread_cond_destroy(&f->built);
 	lock_destroy(&f->lock);
 	free(f);
 }
@@ -129,21 +129,21 @@ struct facts_refresh {
 	struct facts *facts;
 	struct catalog *catalog;
 	struct slot_state *states;
-	struct cached_facts **kept; /* one for each; NULL: not read */
-	uint32_t *wanted;           /* those to be read */
-	size_t n, n_wanted;
-	struct file_rows_budget room;
+	struct cached_facts **cached; /* one for each; NULL: not read */
+	uint32_t *to_read;            /* those to be read */
+	size_t n, n_to_read;
+	struct file_rows_budget rows_budget;
 	uint64_t serial;
-	_Atomic int missed;
-	atomic_bool gone; /* a session was replaced meanwhile */
+	_Atomic int error;
+	atomic_bool is_replaced; /* a session was replaced meanwhile */
 };
 
 static void facts_refresh_release(struct facts_refresh *r)
 {
-	for (size_t i = 0; i < r->n && r->kept; i++)
-		cached_facts_release(r->kept[i]);
-	free(r->kept);
-	free(r->wanted);
+	for (size_t i = 0; i < r->n && r->cached; i++)
+		cached_facts_release(r->cached[i]);
+	free(r->cached);
+	free(r->to_read);
 	free(r->states);
 	*r = (struct facts_refresh){0};
 }
@@ -161,30 +161,30 @@ static int session_file_cmp(const void *pa, const void *pb, void *arg)
 /* Shares the facts of unchanged sessions with the list before. Both are in the order of slots. */
 static void facts_reuse_unchanged(struct facts_refresh *r, const struct fact_list_impl *before)
 {
-	size_t k = 0, n = before ? before->shown.n : 0;
+	size_t k = 0, n = before ? before->list.n : 0;
 	for (size_t i = 0; i < r->n; i++) {
-		while (k < n && before->kept[k]->slot < r->states[i].slot)
+		while (k < n && before->cached[k]->slot < r->states[i].slot)
 			k++;
-		if (k < n && cached_facts_match(before->kept[k], &r->states[i])) {
-			r->kept[i] = before->kept[k];
-			atomic_fetch_add(&r->kept[i]->refs, 1);
-			r->room.used += r->kept[i]->of.files.n;
+		if (k < n && cached_facts_match(before->cached[k], &r->states[i])) {
+			r->cached[i] = before->cached[k];
+			atomic_fetch_add(&r->cached[i]->refs, 1);
+			r->rows_budget.used += r->cached[i]->facts.files.n;
 		} else {
-			r->wanted[r->n_wanted++] = (uint32_t)i;
+			r->to_read[r->n_to_read++] = (uint32_t)i;
 		}
 	}
 	/* The oldest are read first: an entry of several mostly counts for the one where it is seen first. */
-	if (r->n_wanted)
-		qsort_r(r->wanted, r->n_wanted, sizeof *r->wanted, session_file_cmp, r);
+	if (r->n_to_read)
+		qsort_r(r->to_read, r->n_to_read, sizeof *r->to_read, session_file_cmp, r);
 }
 
 static int facts_read_session(void *arg, size_t k)
 {
 	struct facts_refresh *r = arg;
-	uint32_t i = r->wanted[k];
-	struct cached_facts *before = r->kept[i], *made = NULL;
+	uint32_t i = r->to_read[k];
+	struct cached_facts *before = r->cached[i], *made = NULL;
 	int rc = deferred_take(
-	    cached_facts_read(r->catalog, r->states[i].slot, before, &r->facts->doubles, &r->room, &made));
+	    cached_facts_read(r->catalog, r->states[i].slot, before, &r->facts->duplicates, &r->rows_budget, &made));
 	if (rc < 0) {
 		cached_facts_release(made);
 		made = NULL;
@@ -193,18 +193,18 @@ static int facts_read_session(void *arg, size_t k)
 		return rc;
 	/* A label has one number, and its directory one inode, whenever it is set. Nothing is kept for that of labels
 	 * that are gone: the number is a hash. Of 300,000 labels two share one in one mount of a million. */
-	for (size_t n = 0; made && n < made->of.n_labels; n++) {
+	for (size_t n = 0; made && n < made->facts.n_labels; n++) {
 		struct fact_label *l = &made->labels[n];
 		l->number = hash_bytes(&r->facts->secret, 0, l->text.p, l->text.n) >> (64 - GROUP_NUMBER_BITS);
 	}
 	if (before)
-		atomic_fetch_sub(&r->room.used, before->of.files.n);
+		atomic_fetch_sub(&r->rows_budget.used, before->facts.files.n);
 	cached_facts_release(before);
-	r->kept[i] = made;
+	r->cached[i] = made;
 	if (rc == -ESTALE)
-		atomic_store(&r->gone, true);
+		atomic_store(&r->is_replaced, true);
 	else if (rc < 0)
-		atomic_store(&r->missed, rc);
+		atomic_store(&r->error, rc);
 	if (error_is_about_file(rc))
 		catalog_log_unreadable(r->catalog, r->states[i].slot, rc);
 	return 0;
@@ -213,31 +213,31 @@ static int facts_read_session(void *arg, size_t k)
 /* 0; 1 if nothing has changed since the list before; or a negative errno. After -EINTR, what was read can be used. */
 static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const struct fact_list_impl *before)
 {
-	*r = (struct facts_refresh){.facts = f, .catalog = f->catalog, .serial = before ? before->known : 0};
+	*r = (struct facts_refresh){.facts = f, .catalog = f->catalog, .serial = before ? before->catalog_serial : 0};
 	int missed = catalog_list_states(f->catalog, &r->serial, &r->states, &r->n);
 	if (missed == -EINTR)
 		return missed;
 	if (missed == 0 && !r->states)
 		return 1;
-	atomic_store(&r->missed, missed);
-	r->room.most = f->budget->limit / FILES_BUDGET_DIVISOR;
-	r->kept = calloc(r->n + 1, sizeof(struct cached_facts *));
-	r->wanted = calloc(r->n + 1, sizeof *r->wanted);
-	if (!r->states || !r->kept || !r->wanted)
+	atomic_store(&r->error, missed);
+	r->rows_budget.max = f->budget->limit / FILES_BUDGET_DIVISOR;
+	r->cached = calloc(r->n + 1, sizeof(struct cached_facts *));
+	r->to_read = calloc(r->n + 1, sizeof *r->to_read);
+	if (!r->states || !r->cached || !r->to_read)
 		return -ENOMEM;
 	if (!before)
-		duplicates_release(&f->doubles);
+		duplicates_release(&f->duplicates);
 	facts_reuse_unchanged(r, before);
 	/* What counts elsewhere is known when all are read; where it is not as it was taken to be, all is made again.
 	 */
 	for (int tries = 0, rc;; tries++) {
-		rc = parallel_for(r->n_wanted, facts_read_session, r);
+		rc = parallel_for(r->n_to_read, facts_read_session, r);
 		if (tries == FACTS_TRIES_MAX)
-			atomic_store(&r->gone, true);
+			atomic_store(&r->is_replaced, true);
 		if (rc < 0 || tries == FACTS_TRIES_MAX)
 			return rc;
-		rc = duplicates_find(&f->doubles, r->kept, r->states, r->n, r->wanted, &r->n_wanted);
-		if (rc < 0 || r->n_wanted == 0)
+		rc = duplicates_find(&f->duplicates, r->cached, r->states, r->n, r->to_read, &r->n_to_read);
+		if (rc < 0 || r->n_to_read == 0)
 			return rc;
 	}
 }
@@ -256,8 +256,8 @@ int session_rank_cmp(struct session_rank a, struct session_rank b)
 static int session_fact_cmp(const void *pa, const void *pb)
 {
 	const struct fact *a = pa, *b = pb;
-	return session_rank_cmp((struct session_rank){a->of->modified, a->file},
-	                        (struct session_rank){b->of->modified, b->file});
+	return session_rank_cmp((struct session_rank){a->facts->modified, a->file},
+	                        (struct session_rank){b->facts->modified, b->file});
 }
 
 /* Adds up what counts for the session in usage.tsv. */
@@ -266,12 +266,12 @@ static void fact_count(struct catalog *c, struct fact *f)
 	bool has_results = false;
 	struct slot_info s;
 	uint64_t cookie = 0;
-	for (size_t i = 0; i < f->of->n_uses; i++)
-		has_results = has_results || f->of->uses[i].of_results;
+	for (size_t i = 0; i < f->facts->n_usage; i++)
+		has_results = has_results || f->facts->usage_rows[i].of_results;
 	f->has_subagents = has_results && catalog_fork_next(c, f->slot, true, &cookie, &s);
-	for (size_t i = 0; i < f->of->n_uses; i++)
-		if (fact_use_counts(f, &f->of->uses[i]))
-			usage_add(&f->counted, f->of->uses[i].sum);
+	for (size_t i = 0; i < f->facts->n_usage; i++)
+		if (fact_use_counts(f, &f->facts->usage_rows[i]))
+			usage_add(&f->counted, f->facts->usage_rows[i].sum);
 }
 
 /* The list of all sessions that were read. NULL without memory. */
@@ -281,10 +281,10 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 	if (!l)
 		return NULL;
 	*l = (struct fact_list_impl){
-	    .facts = r->facts, .refs = 1, .memory = sizeof *l + duplicates_memory(&r->facts->doubles)};
+	    .facts = r->facts, .refs = 1, .memory = sizeof *l + duplicates_memory(&r->facts->duplicates)};
 	l->v = calloc(r->n + 1, sizeof *l->v);
-	l->kept = calloc(r->n + 1, sizeof(struct cached_facts *));
-	if (!l->v || !l->kept) {
+	l->cached = calloc(r->n + 1, sizeof(struct cached_facts *));
+	if (!l->v || !l->cached) {
 		facts_list_release(l);
 		return NULL;
 	}
@@ -292,7 +292,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 	int deferred = deferred_push();
 	for (size_t i = 0; i < r->n; i++) {
 		const struct slot_state *s = &r->states[i];
-		struct cached_facts *kept = r->kept[i];
+		struct cached_facts *kept = r->cached[i];
 		if (!kept)
 			continue;
 		l->v[n] = (struct fact){
@@ -305,19 +305,19 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		    .file = s->file,
 		    .stem_at = s->stem_at,
 		    .mtime = s->mtime,
-		    .of = &kept->of,
+		    .facts = &kept->facts,
 		};
 		fact_count(r->catalog, &l->v[n]);
-		l->kept[n++] = kept;
-		l->memory += sizeof *l->v + sizeof *l->kept + kept->memory;
-		r->kept[i] = NULL;
+		l->cached[n++] = kept;
+		l->memory += sizeof *l->v + sizeof *l->cached + kept->memory;
+		r->cached[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, session_fact_cmp);
-	int missed = deferred_pop(deferred, atomic_load(&r->missed));
-	bool lacks = missed || atomic_load(&r->gone);
-	l->known = lacks ? 0 : r->serial;
-	l->shown =
-	    (struct fact_list){lacks ? SERIAL_INCOMPLETE | budget_clock() : l->known, missed, n, l->v, r->catalog};
+	int missed = deferred_pop(deferred, atomic_load(&r->error));
+	bool lacks = missed || atomic_load(&r->is_replaced);
+	l->catalog_serial = lacks ? 0 : r->serial;
+	l->list = (struct fact_list){lacks ? SERIAL_INCOMPLETE | budget_clock() : l->catalog_serial, missed, n, l->v,
+	                             r->catalog};
 	return l;
 }
 
@@ -333,15 +333,15 @@ static int facts_list_refresh(struct facts *f, struct fact_list_impl *before, st
 			return 0;
 		}
 		if (rc == -EINTR)
-			atomic_store(&r.missed, rc);
-		struct fact_list_impl *next = rc == 0 || (rc == -EINTR && r.kept) ? facts_list_build(&r) : NULL;
+			atomic_store(&r.error, rc);
+		struct fact_list_impl *next = rc == 0 || (rc == -EINTR && r.cached) ? facts_list_build(&r) : NULL;
 		facts_list_release(before);
 		/* What was read is lost, and with it what was right. */
-		f->doubles.settled &= next != NULL;
+		f->duplicates.is_current &= next != NULL;
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
-		facts_set_last(f, f->doubles.stale ? NULL : facts_list_ref(next));
-		if (rc < 0 || !atomic_load(&r.gone) || tries + 1 == FACTS_TRIES_MAX) {
+		facts_set_last(f, f->duplicates.is_stale ? NULL : facts_list_ref(next));
+		if (rc < 0 || !atomic_load(&r.is_replaced) || tries + 1 == FACTS_TRIES_MAX) {
 			*ret = next;
 			return rc;
 		}
@@ -355,10 +355,10 @@ int facts_get(struct facts *f, const struct fact_list **ret)
 {
 	struct fact_list_impl *before = NULL, *now = NULL;
 	lock_acquire(&f->lock);
-	int rc = lock_wait_while(&f->lock, &f->made, &f->making);
+	int rc = lock_wait_while(&f->lock, &f->built, &f->is_building);
 	if (rc == 0) {
-		f->making = true;
-		before = facts_list_ref(f->last);
+		f->is_building = true;
+		before = facts_list_ref(f->newest);
 	}
 	lock_release(&f->lock);
 	if (rc < 0)
@@ -367,26 +367,27 @@ int facts_get(struct facts *f, const struct fact_list **ret)
 	rc = facts_list_refresh(f, before, &now);
 
 	lock_acquire(&f->lock);
-	f->making = false;
+	f->is_building = false;
 	f->used_at = budget_clock();
-	pthread_cond_signal(&f->made);
+	pthread_cond_signal(&f->built);
 	lock_release(&f->lock);
 	budget_enforce(f->budget);
 	if (rc < 0) {
 		facts_list_release(now);
 		return rc;
 	}
-	*ret = &now->shown;
+	*ret = &now->list;
 	return 0;
 }
 
 const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial)
 {
 	LOCKED(&f->lock);
-	struct fact_list_impl *l = serial && f->last && f->last->known == serial ? facts_list_ref(f->last) : NULL;
+	struct fact_list_impl *l =
+	    serial && f->newest && f->newest->catalog_serial == serial ? facts_list_ref(f->newest) : NULL;
 	if (l)
 		f->used_at = budget_clock();
-	return l ? &l->shown : NULL;
+	return l ? &l->list : NULL;
 }
 
 void facts_release(const struct fact_list *list)
@@ -415,7 +416,7 @@ const struct groups *facts_groups(const struct fact_list *list, enum group_key k
 	}
 	LOCKED(&l->facts->lock);
 	l->memory += made ? made->memory : 0;
-	if (made && l == l->facts->last)
-		atomic_fetch_add(&l->facts->keeper.used, made->memory);
+	if (made && l == l->facts->newest)
+		atomic_fetch_add(&l->facts->client.used, made->memory);
 	return made;
 }

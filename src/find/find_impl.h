@@ -17,12 +17,12 @@ struct cached_facts {
 	off_t size;
 	struct timespec mtime, ctime;
 	size_t memory;
-	struct session_facts of;
+	struct session_facts facts;
 	struct fact_label *labels; /* `of` has them, too */
 	uint64_t *marks;           /* of each entry with usage, in file order: usage_mark.hash, and MARK_... */
 	size_t n_marks;
-	bool repeats; /* an id may stand in it twice */
-	struct fact_usage uses[];
+	bool may_repeat_ids; /* an id may stand in it twice */
+	struct fact_usage usage_rows[];
 };
 /* Set in a mark: `uses` is without the entry, since it counts for another session or was there before. */
 #define MARK_EXCLUDED (UINT64_C(1) << 63)
@@ -44,7 +44,7 @@ double info_time_ms(double ms);
 /* The rows of files.tsv are kept while those of all sessions fit. */
 struct file_rows_budget {
 	_Atomic size_t used;
-	size_t most;
+	size_t max;
 };
 struct duplicate_table;
 /* Reads a session. Its `uses` is without the entries that are MARK_DUPLICATE in `before`, or (NULL) that
@@ -66,10 +66,10 @@ struct duplicate_table {
 	unsigned bits; /* 1 << bits cells */
 	size_t n;
 	struct hash_key secret;
-	VEC(bool) shares; /* by slot: it has, or had, an entry in common with another */
-	size_t sharing;   /* how many there were the last time */
-	bool settled;     /* the last list was right, and nothing that shares has come since */
-	bool stale;       /* too much is of sessions that are gone: it is time to begin anew */
+	VEC(bool) is_shared; /* by slot: it has, or had, an entry in common with another */
+	size_t shared_count; /* how many there were the last time */
+	bool is_current;     /* the last list was right, and nothing that shares has come since */
+	bool is_stale;       /* too much is of sessions that are gone: it is time to begin anew */
 };
 void duplicates_release(struct duplicate_table *d);
 size_t duplicates_memory(const struct duplicate_table *d);

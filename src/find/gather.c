@@ -41,9 +41,9 @@ struct search_batch {
 	struct lock lock; /* guards the idle matchers */
 	struct matcher *idle[PARALLEL_THREADS_MAX];
 	size_t n_idle;
-	_Atomic uint64_t texts; /* bytes of the lines that are kept */
-	_Atomic int missed;     /* why a session could not be read */
-	atomic_bool gone;       /* a session was replaced meanwhile */
+	_Atomic uint64_t text_bytes; /* bytes of the lines that are kept */
+	_Atomic int error;           /* why a session could not be read */
+	atomic_bool is_replaced;     /* a session was replaced meanwhile */
 };
 
 /* ---- what was found in one session ---- */
@@ -97,7 +97,7 @@ static struct search_row search_row_new(const struct slot_state *now, struct sea
 	if (before) {
 		r = *before;
 		before->hits = NULL;
-		r.is_lacking = false;
+		r.is_unreadable = false;
 		if (r.size != (uint64_t)now->size || !time_is_same(r.mtime, now->mtime) ||
 		    !time_is_same(r.ctime, now->ctime)) {
 			r.is_ranked = false;
@@ -191,7 +191,7 @@ static void search_rank_rows(struct search *a, const struct fact_list *list)
 		struct search_row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, search_slot_cmp);
 		if (!r)
 			continue;
-		r->modified = list->v[i].of->modified;
+		r->modified = list->v[i].facts->modified;
 		r->is_ranked = true;
 	}
 }
@@ -229,14 +229,14 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 		return rc;
 	const struct match_file raw = {read_raw_bytes, file};
 	/* The earlier scan may have seen only the first part of that line. */
-	rc = opened_find_line_start(file, r->scanned, UINT64_MAX, &from);
+	rc = opened_find_line_start(file, r->scanned_bytes, UINT64_MAX, &from);
 	if (rc == 0)
 		rc = match_next_candidate(m, &raw, from, &at);
 	opened_put(file);
 	if (rc < 0)
 		return rc;
 	r->state = rc == 0 ? ROW_NONE : ROW_MAYBE;
-	r->scanned = rc == 0 ? r->size : at;
+	r->scanned_bytes = rc == 0 ? r->size : at;
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 static int found_list_copy(const struct found_list *from, struct found_list *to)
 {
 	int rc = 0;
-	to->not_kept = from->not_kept;
+	to->texts_dropped = from->texts_dropped;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
 		buf_addspan(&to->texts[k], buf_span(&from->texts[k]));
 		rc = rc < 0 ? rc : buf_err(&to->texts[k]);
@@ -271,11 +271,11 @@ static int session_search_from(struct search_batch *b, struct matcher *m, const 
 		rc = match_session(m, x, from, most, &f->found, &from, &f->undated);
 		uint64_t more = found_text_bytes(&f->found) - before;
 		claimed += more;
-		if (atomic_fetch_add(&b->texts, more) + more <= b->s->budget->limit / TEXT_BUDGET_DIVISOR)
+		if (atomic_fetch_add(&b->text_bytes, more) + more <= b->s->budget->limit / TEXT_BUDGET_DIVISOR)
 			continue;
-		atomic_fetch_sub(&b->texts, claimed);
+		atomic_fetch_sub(&b->text_bytes, claimed);
 		claimed = 0;
-		f->found.not_kept = true;
+		f->found.texts_dropped = true;
 		for (int k = 0; k < FOUND_TEXTS; k++)
 			buf_release(&f->found.texts[k]);
 	}
@@ -318,7 +318,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	                                    {f->title.p, f->title.n - 1},
 	                                    span_of(state ? state : "")};
 	if (query_may_match_session(b->a->query, &asked)) {
-		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned) : 0;
+		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned_bytes) : 0;
 		/* Earlier hits still hold if the new lines moved no entry and no label. */
 		const struct session_hits *before = r->state == ROW_GROWN ? r->hits : NULL;
 		if (before && before->relinks == session_relink_count(x) && before->marks == session_label_serial(x) &&
@@ -364,8 +364,8 @@ static int search_row_work(void *arg, size_t i)
 	b->idle[b->n_idle++] = m;
 	lock_release(&b->lock);
 	if (error_is_about_file(rc)) {
-		b->v[i]->is_lacking = true;
-		atomic_store(&b->missed, rc);
+		b->v[i]->is_unreadable = true;
+		atomic_store(&b->error, rc);
 		catalog_log_unreadable(b->s->catalog, b->v[i]->slot, rc);
 		return 0;
 	}
@@ -373,9 +373,9 @@ static int search_row_work(void *arg, size_t i)
 		return rc;
 	search_row_release(b->v[i]);
 	b->v[i]->state = ROW_NONE;
-	b->v[i]->scanned = 0;
+	b->v[i]->scanned_bytes = 0;
 	b->v[i]->ctime = (struct timespec){0}; /* differs from any file's: the row is made anew */
-	atomic_store(&b->gone, true);
+	atomic_store(&b->is_replaced, true);
 	return 0;
 }
 
@@ -402,7 +402,7 @@ static int search_pending_rows(struct search_batch *b)
 		b->limit = search_find_cutoff(a, v);
 		for (size_t i = 0; i < a->n; i++) {
 			const struct search_row *r = &a->rows[i];
-			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_lacking &&
+			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_unreadable &&
 			    !row_is_past_cutoff(&b->limit, r))
 				v[n++] = &a->rows[i];
 		}
@@ -427,9 +427,9 @@ static int search_update_once(struct searches *s, struct search *a, bool *ret_go
 	if (rc < 0)
 		return rc;
 	b.all = all;
-	atomic_init(&b.missed, missed);
+	atomic_init(&b.error, missed);
 	for (size_t i = 0; i < a->n; i++)
-		b.texts += a->rows[i].hits ? found_text_bytes(&a->rows[i].hits->found) : 0;
+		b.text_bytes += a->rows[i].hits ? found_text_bytes(&a->rows[i].hits->found) : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
 	/* The order of the sessions, if it is known. */
 	const struct fact_list *list = facts_get_cached(s->facts, serial);
@@ -440,8 +440,8 @@ static int search_update_once(struct searches *s, struct search *a, bool *ret_go
 	while (b.n_idle > 0)
 		matcher_close(b.idle[--b.n_idle]);
 	lock_destroy(&b.lock);
-	*ret_gone = atomic_load(&b.gone);
-	a->missed = atomic_load(&b.missed);
+	*ret_gone = atomic_load(&b.is_replaced);
+	a->error = atomic_load(&b.error);
 	return rc;
 }
 

@@ -47,14 +47,14 @@ static size_t date_link_count(const struct session_facts *of)
 static uint64_t date_group_number(const struct fact *f, size_t i)
 {
 	(void)i;
-	return (uint64_t)((int64_t)f->of->date + DAYS_BEFORE);
+	return (uint64_t)((int64_t)f->facts->date + DAYS_BEFORE);
 }
 
 static void date_add_name(const struct fact *f, size_t i, struct buf *out)
 {
 	char day[DATE_NAME];
 	(void)i;
-	date_name(f->of->date, day);
+	date_name(f->facts->date, day);
 	buf_adds(out, day);
 }
 
@@ -77,12 +77,12 @@ static size_t label_link_count(const struct session_facts *of)
 
 static uint64_t label_group_number(const struct fact *f, size_t i)
 {
-	return f->of->labels[i].number;
+	return f->facts->labels[i].number;
 }
 
 static void label_add_name(const struct fact *f, size_t i, struct buf *out)
 {
-	name_encode("", f->of->labels[i].text, "", out);
+	name_encode("", f->facts->labels[i].text, "", out);
 }
 
 static const struct group_key_ops keys[GROUP_KEYS] = {
@@ -95,8 +95,8 @@ static const struct group_key_ops keys[GROUP_KEYS] = {
 static void add_link_name(const struct fact *f, const struct group_link *l, enum link_naming naming, size_t n,
                           const char *tail, struct buf *out)
 {
-	struct span text =
-	    naming == LINK_NAME_NUMBER ? f->of->labels[l->label].name : utf8_first(f->of->title, LINK_TITLE_CHARACTERS);
+	struct span text = naming == LINK_NAME_NUMBER ? f->facts->labels[l->label].name
+	                                              : utf8_first(f->facts->title, LINK_TITLE_CHARACTERS);
 	struct buf prefix CLEANUP_BUF = BUF_INIT;
 	char at[16] = "";
 	struct tm tm;
@@ -106,7 +106,7 @@ static void add_link_name(const struct fact *f, const struct group_link *l, enum
 		date_add_name(f, 0, &prefix);
 		buf_addc(&prefix, ' ');
 	}
-	if (naming != LINK_NAME_NUMBER && date_local(f->of->created, &tm))
+	if (naming != LINK_NAME_NUMBER && date_local(f->facts->created, &tm))
 		strftime(at, sizeof at, "%H.%M ", &tm);
 	buf_adds(&prefix, at);
 	if (!buf_cstr(&prefix))
@@ -118,7 +118,7 @@ static void add_link_name(const struct fact *f, const struct group_link *l, enum
 /* --- what is under them ------------------------------------------------------ */
 
 struct group_builder {
-	struct groups shown; /* first: groups that were handed out are this */
+	struct groups result; /* first: groups that were handed out are this */
 	struct group *groups;
 	struct group_link *v;
 	char **names; /* of the groups and links */
@@ -179,7 +179,7 @@ static struct span group_keep_name(struct group_builder *m, struct buf *name)
 		return (struct span){NULL, 0};
 	struct span kept = buf_span(name);
 	m->names[m->n_names++] = name->p;
-	m->shown.memory += name->cap + ALLOCATED;
+	m->result.memory += name->cap + ALLOCATED;
 	*name = (struct buf)BUF_INIT;
 	return kept;
 }
@@ -190,19 +190,19 @@ static uint32_t add_to_group(struct group_builder *m, const struct fact_list *li
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	const struct fact *f = &list->v[m->v[i].fact];
-	struct group *g = m->shown.n ? &m->groups[m->shown.n - 1] : NULL;
+	struct group *g = m->result.n ? &m->groups[m->result.n - 1] : NULL;
 	if (!g || g->number != m->v[i].number) {
-		g = &m->groups[m->shown.n++];
+		g = &m->groups[m->result.n++];
 		*g = (struct group){.number = m->v[i].number, .first = i, .mtime = f->mtime};
 		key->add_name(f, m->v[i].label, &name);
 		g->name = group_keep_name(m, &name);
-		if (!g->name.p || map_put(&m->found, 0, g->name, (uint32_t)m->shown.n - 1) < 0)
+		if (!g->name.p || map_put(&m->found, 0, g->name, (uint32_t)m->result.n - 1) < 0)
 			return MAP_NONE;
 	}
 	g->n++;
 	if (time_is_before(g->mtime, f->mtime))
 		g->mtime = f->mtime;
-	return (uint32_t)m->shown.n - 1;
+	return (uint32_t)m->result.n - 1;
 }
 
 static bool link_is_taken(const struct group_builder *m, uint32_t group, const struct buf *name)
@@ -242,12 +242,12 @@ static bool groups_fill(struct group_builder *m, const struct fact_list *list, c
 	size_t n = 0;
 	for (uint32_t i = 0; i < list->n; i++) {
 		const struct fact *f = &list->v[i];
-		for (uint32_t k = 0; k < key->links(f->of); k++)
+		for (uint32_t k = 0; k < key->links(f->facts); k++)
 			m->v[n++] = (struct group_link){
 			    .number = key->number(f, k),
 			    .fact = i,
 			    .label = k,
-			    .entry = key->naming == LINK_NAME_NUMBER ? f->of->labels[k].entry : 0,
+			    .entry = key->naming == LINK_NAME_NUMBER ? f->facts->labels[k].entry : 0,
 			};
 	}
 	qsort_r(m->v, n, sizeof *m->v, group_name_cmp, (void *)&order);
@@ -258,7 +258,7 @@ static bool groups_fill(struct group_builder *m, const struct fact_list *list, c
 	}
 	qsort_r(m->v, n, sizeof *m->v, group_slot_cmp, (void *)list->v);
 	/* Each has its place now; the names are known already. */
-	for (uint32_t k = 0; k < m->shown.n; k++)
+	for (uint32_t k = 0; k < m->result.n; k++)
 		for (size_t i = 0; i < m->groups[k].n; i++)
 			if (map_put(&m->taken, k, m->v[m->groups[k].first + i].name,
 			            (uint32_t)(m->groups[k].first + i)) < 0)
@@ -273,18 +273,18 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 	if (!m)
 		return NULL;
 	for (size_t i = 0; i < list->n; i++)
-		n += keys[key].links(list->v[i].of);
+		n += keys[key].links(list->v[i].facts);
 	m->groups = calloc(n, sizeof *m->groups);
 	m->v = calloc(n, sizeof *m->v);
 	if (!m->groups || !m->v || !groups_fill(m, list, &keys[key])) {
-		groups_free(&m->shown);
+		groups_free(&m->result);
 		return NULL;
 	}
-	m->shown.groups = m->groups;
-	m->shown.v = m->v;
-	m->shown.memory += sizeof *m + n * (sizeof *m->groups + sizeof *m->v) + m->names_cap * sizeof *m->names +
-	                   map_memory(&m->found) + map_memory(&m->taken) + map_memory(&m->tails);
-	return &m->shown;
+	m->result.groups = m->groups;
+	m->result.v = m->v;
+	m->result.memory += sizeof *m + n * (sizeof *m->groups + sizeof *m->v) + m->names_cap * sizeof *m->names +
+	                    map_memory(&m->found) + map_memory(&m->taken) + map_memory(&m->tails);
+	return &m->result;
 }
 
 const struct group *groups_find(const struct groups *g, uint64_t number)

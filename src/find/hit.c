@@ -19,13 +19,13 @@ struct hit_search {
 	uint32_t entry;
 	int (*add)(void *arg, const struct hit *hit);
 	void *arg;
-	size_t most;
+	size_t max;
 	bool is_counting;              /* first the lines are counted, and none is handed over */
 	size_t lines[QUERY_TERMS + 1]; /* by how many words they have */
-	unsigned least, best;          /* what a hit has at least, and the first one at most */
+	unsigned words_min, words_max; /* what a hit has at least, and the first one at most */
 	size_t left;                   /* of the lines that have the least, so many are hits */
-	size_t given;
-	bool had_best;
+	size_t reported;
+	bool has_best;
 };
 
 /* A line is judged by its words, or by those of `of`, which it shows. 1: no further one is needed. */
@@ -35,10 +35,10 @@ static int hit_check_line(struct hit_search *h, struct span text, struct span of
 	unsigned words = words_count(w, of);
 
 	if (h->is_counting)
-		return ++h->lines[words] >= h->most && words == w->wanted;
-	if (words < h->least || (words == h->least && h->left == 0))
+		return ++h->lines[words] >= h->max && words == w->n_required;
+	if (words < h->words_min || (words == h->words_min && h->left == 0))
 		return 0;
-	h->left -= words == h->least;
+	h->left -= words == h->words_min;
 	struct buf *cut = &h->m->cut;
 	buf_reset(cut);
 	int rc = words_cut(w, text, HIT_CHARACTERS, cut);
@@ -47,16 +47,16 @@ static int hit_check_line(struct hit_search *h, struct span text, struct span of
 	                  .whole = text,
 	                  .what = buf_span(&h->m->parts.what),
 	                  .line = line,
-	                  .is_best = words == h->best && !h->had_best};
-	h->had_best |= hit.is_best;
+	                  .is_best = words == h->words_max && !h->has_best};
+	h->has_best |= hit.is_best;
 	rc = rc < 0 ? rc : h->add(h->arg, &hit);
-	return rc == 0 && ++h->given == h->most ? 1 : rc;
+	return rc == 0 && ++h->reported == h->max ? 1 : rc;
 }
 
 /* Looks at each line of a file's text. */
 static int hit_add_lines(struct hit_search *h, struct span text)
 {
-	bool any = h->least == 0 || words_count(&h->m->words, text) > 0;
+	bool any = h->words_min == 0 || words_count(&h->m->words, text) > 0;
 	struct span s;
 	int rc = 0;
 
@@ -116,15 +116,15 @@ static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
 	                                    [TEXT_OF_ERROR] = "error"};
 	struct span text = buf_span(&parts->text);
 
-	if (parts->of == TEXT_OF_VALUE)
+	if (parts->kind == TEXT_OF_VALUE)
 		return hit_add_value(h, text);
-	bool of_call = parts->of == TEXT_OF_ARGUMENTS || (parts->of == TEXT_OF_ERROR && parts->call.n > 0);
+	bool of_call = parts->kind == TEXT_OF_ARGUMENTS || (parts->kind == TEXT_OF_ERROR && parts->call.n > 0);
 	if (of_call && parts->call.n >= node_parts(h->entry))
 		return 0;
-	struct buf *path = hit_set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->of]);
+	struct buf *path = hit_set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->kind]);
 	if (of_call) {
 		part_call_component(&parts->call, path);
-		buf_adds(path, parts->of == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
+		buf_adds(path, parts->kind == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
 	}
 	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
 }
@@ -142,11 +142,11 @@ static int hit_search_entry(struct hit_search *h)
 
 static int hit_search_lines(struct hit_search *h)
 {
-	unsigned most = (unsigned)h->m->words.wanted, words = most;
+	unsigned most = (unsigned)h->m->words.n_required, words = most;
 	size_t better = 0;
 	int rc = 0;
 
-	h->least = h->best = most > 0;
+	h->words_min = h->words_max = most > 0;
 	h->is_counting = most > 1;
 	if (h->is_counting)
 		rc = hit_search_entry(h);
@@ -154,11 +154,11 @@ static int hit_search_lines(struct hit_search *h)
 	if (most > 1) {
 		while (words > 1 && h->lines[words] == 0)
 			words--;
-		for (h->best = words; words > 1 && better + h->lines[words] < h->most; words--)
+		for (h->words_max = words; words > 1 && better + h->lines[words] < h->max; words--)
 			better += h->lines[words];
-		h->least = words;
+		h->words_min = words;
 	}
-	h->left = h->most - better;
+	h->left = h->max - better;
 	return rc < 0 ? rc : hit_search_entry(h);
 }
 
@@ -169,7 +169,7 @@ int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t ent
 
 	matcher_reset(m);
 	int rc = session_read(s, entry, &m->reader, &r);
-	struct hit_search h = {.m = m, .s = s, .r = &r, .entry = entry, .add = add, .arg = arg, .most = most};
+	struct hit_search h = {.m = m, .s = s, .r = &r, .entry = entry, .add = add, .arg = arg, .max = most};
 	return rc < 0 ? rc : hit_search_lines(&h);
 }
 
@@ -179,7 +179,7 @@ int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t ent
 struct hit_output {
 	struct matcher *m;
 	const struct session *s;
-	const struct found_list *of;
+	const struct found_list *found;
 	struct buf *texts;
 	uint32_t entry, lines;
 	bool has_row;
@@ -187,8 +187,8 @@ struct hit_output {
 
 static void hit_add_path(const struct hit_output *o, const struct hit *hit, struct buf *out)
 {
-	if (o->of->project)
-		buf_addf(out, "projects/%s/%s/", o->of->project, o->of->stem);
+	if (o->found->project)
+		buf_addf(out, "projects/%s/%s/", o->found->project, o->found->stem);
 	buf_addspan(out, hit->path);
 }
 
@@ -231,8 +231,8 @@ static int hit_add_row(struct hit_output *o, const struct hit *hit)
 	if (time != NO_TIME)
 		number_add_time((double)time, out);
 	buf_addc(out, '\t');
-	hit_add_cell(span_of(o->of->project ? o->of->project : ""), false, '\t', out);
-	hit_add_cell(span_of(o->of->stem ? o->of->stem : ""), false, '\t', out);
+	hit_add_cell(span_of(o->found->project ? o->found->project : ""), false, '\t', out);
+	hit_add_cell(span_of(o->found->stem ? o->found->stem : ""), false, '\t', out);
 	buf_reset(cell);
 	session_entry_name(o->s, o->entry, cell);
 	hit_add_cell(buf_span(cell), false, '\t', out);
@@ -265,8 +265,8 @@ static int hit_append(void *arg, const struct hit *hit)
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
                      const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines)
 {
-	struct hit_output o = {.m = m, .s = s, .of = of, .texts = texts, .entry = i};
-	struct hit_search h = {.m = m, .s = s, .r = r, .entry = i, .add = hit_append, .arg = &o, .most = HIT_LINES};
+	struct hit_output o = {.m = m, .s = s, .found = of, .texts = texts, .entry = i};
+	struct hit_search h = {.m = m, .s = s, .r = r, .entry = i, .add = hit_append, .arg = &o, .max = HIT_LINES};
 	int rc = hit_search_lines(&h);
 
 	if (rc == 0 && !o.has_row) {

@@ -82,7 +82,7 @@ static void index_add_number_cell(bool has, double counted, double all, void (*a
 static int index_add_session(const struct fact *f, int64_t now,
                              int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg, struct buf *out)
 {
-	const struct session_facts *of = f->of;
+	const struct session_facts *of = f->facts;
 	struct buf path CLEANUP_BUF = BUF_INIT;
 
 	int rc = link(arg, f, &path);

@@ -290,7 +290,7 @@ static int found_list_add(struct matcher *m, const struct session *s, uint32_t i
 	found.lines += lines;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
 		found.ends[k] += (uint32_t)(out->texts[k].n - before[k]);
-		if (rc < 0 || out->not_kept)
+		if (rc < 0 || out->texts_dropped)
 			out->texts[k].n = before[k];
 	}
 	if (rc < 0 || !vec_reserve(out, 1))

@@ -114,15 +114,15 @@ static bool plot_shows_use(const struct plot *p, const struct fact *f, const str
 static int plot_add_models(struct plot *p)
 {
 	for (size_t i = 0; i < p->list->n; i++) {
-		const struct session_facts *of = p->list->v[i].of;
-		for (size_t k = 0; k < of->n_uses; k++) {
-			if (!plot_shows_use(p, &p->list->v[i], &of->uses[k]))
+		const struct session_facts *of = p->list->v[i].facts;
+		for (size_t k = 0; k < of->n_usage; k++) {
+			if (!plot_shows_use(p, &p->list->v[i], &of->usage_rows[k]))
 				continue;
-			struct plot_model *m = counters_get(&p->models, of->uses[k].model);
+			struct plot_model *m = counters_get(&p->models, of->usage_rows[k].model);
 			if (!m)
 				return -ENOMEM;
-			m->cost += plot_clamp(of->uses[k].sum.cost);
-			m->tokens += plot_clamp(of->uses[k].sum.total);
+			m->cost += plot_clamp(of->usage_rows[k].sum.cost);
+			m->tokens += plot_clamp(of->usage_rows[k].sum.total);
 			p->by_tokens = p->by_tokens && m->cost <= 0;
 		}
 		int rc = cancel_check();
@@ -135,10 +135,11 @@ static int plot_add_models(struct plot *p)
 static void plot_add_days(struct plot *p)
 {
 	for (size_t i = 0; i < p->list->n; i++) {
-		const struct session_facts *of = p->list->v[i].of;
-		for (size_t k = 0; k < of->n_uses; k++) {
-			date_t day = of->uses[k].date;
-			if (!plot_shows_use(p, &p->list->v[i], &of->uses[k]) || plot_use_value(p, &of->uses[k]) <= 0)
+		const struct session_facts *of = p->list->v[i].facts;
+		for (size_t k = 0; k < of->n_usage; k++) {
+			date_t day = of->usage_rows[k].date;
+			if (!plot_shows_use(p, &p->list->v[i], &of->usage_rows[k]) ||
+			    plot_use_value(p, &of->usage_rows[k]) <= 0)
 				continue;
 			if (p->first == NO_DATE || day < p->first)
 				p->first = day;
@@ -205,10 +206,10 @@ static int plot_sum_bars(struct plot *p)
 	if (!p->v)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->list->n; i++) {
-		const struct session_facts *of = p->list->v[i].of;
+		const struct session_facts *of = p->list->v[i].facts;
 		double sum = 0;
-		for (size_t k = 0; k < of->n_uses; k++) {
-			const struct fact_usage *use = &of->uses[k];
+		for (size_t k = 0; k < of->n_usage; k++) {
+			const struct fact_usage *use = &of->usage_rows[k];
 			double value = plot_use_value(p, use);
 			if (!plot_shows_use(p, &p->list->v[i], use) || value <= 0)
 				continue;

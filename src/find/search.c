@@ -43,7 +43,7 @@ static struct search *searches_oldest(struct searches *s, bool heavy)
 
 static void search_set_memory(struct searches *s, struct search *a, size_t memory)
 {
-	atomic_fetch_add(&s->keeper.used, memory - a->memory);
+	atomic_fetch_add(&s->client.used, memory - a->memory);
 	a->memory = memory;
 }
 
@@ -105,12 +105,12 @@ int searches_open(struct catalog *c, struct facts *f, struct budget *b, struct s
 	    .catalog = c,
 	    .facts = f,
 	    .budget = b,
-	    .keeper = {.oldest = search_oldest_use, .evict = search_evict, .arg = s},
+	    .client = {.oldest = search_oldest_use, .evict = search_evict, .arg = s},
 	};
 	lock_init(&s->lock, LOCK_SEARCHES);
-	lock_cond_init(&s->made);
+	lock_cond_init(&s->answered);
 	hash_key_draw(&s->secret);
-	budget_register(b, &s->keeper);
+	budget_register(b, &s->client);
 	*ret = s;
 	return 0;
 }
@@ -119,11 +119,11 @@ void searches_close(struct searches *s)
 {
 	if (!s)
 		return;
-	budget_unregister(s->budget, &s->keeper);
+	budget_unregister(s->budget, &s->client);
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
 		while (s->cells[i])
 			searches_remove(s, s->cells[i]);
-	pthread_cond_destroy(&s->made);
+	pthread_cond_destroy(&s->answered);
 	lock_destroy(&s->lock);
 	free(s);
 }
@@ -240,8 +240,8 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 		query_put(a->query);
 		a->query = q;
 	}
-	a->busy = true;
-	a->begun++;
+	a->is_updating = true;
+	a->answers_begun++;
 	lock_release(&s->lock);
 	rc = search_update_rows(s, a);
 	if (rc == 0)
@@ -257,8 +257,8 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 		*ret = answer_get(answer);
 	}
 	search_set_memory(s, a, memory + (a->answer ? answer_memory(a->answer) : 0));
-	a->busy = false;
-	pthread_cond_broadcast(&s->made);
+	a->is_updating = false;
+	pthread_cond_broadcast(&s->answered);
 	return rc;
 }
 
@@ -269,7 +269,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 	struct search *a = searches_find_number(s, number);
 	int rc = a ? 0 : -ESTALE;
 	if (a) {
-		uint64_t begun = a->begun;
+		uint64_t begun = a->answers_begun;
 		bool good = false;
 		a->users++;
 		a->used_at = budget_clock();
@@ -277,10 +277,10 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		 * thread that made it was interrupted, another one carries on. */
 		while (rc == 0 &&
 		       !(good = a->answer && clock_realtime_ms() < query_expires(a->query) &&
-		                (a->begun > begun ||
+		                (a->answers_begun > begun ||
 		                 (serial && a->serial == serial && !answer_missed_error(a->answer)))) &&
-		       a->busy)
-			rc = lock_wait_while(&s->lock, &s->made, &a->busy);
+		       a->is_updating)
+			rc = lock_wait_while(&s->lock, &s->answered, &a->is_updating);
 		if (rc == 0 && good)
 			*ret = answer_get(a->answer);
 		else if (rc == 0)

@@ -43,11 +43,11 @@ struct search_row {
 	enum row_state state;
 	struct timespec mtime, ctime; /* of the file as it was searched, like `size` */
 	uint64_t size;
-	uint64_t scanned; /* bytes */
-	double modified;  /* if `is_ranked` */
-	bool is_lacking;  /* the file cannot be read now */
-	bool is_ranked;   /* `modified` is known */
-	const char *file; /* the catalog's */
+	uint64_t scanned_bytes; /* bytes */
+	double modified;        /* if `is_ranked` */
+	bool is_unreadable;     /* the file cannot be read now */
+	bool is_ranked;         /* `modified` is known */
+	const char *file;       /* the catalog's */
 	struct session_hits *hits;
 };
 
@@ -60,23 +60,23 @@ struct search {
 	struct query *query;     /* parsed when an answer is first needed: many queries are only looked up */
 	struct search_row *rows; /* by slot; used only by the thread that set `busy` */
 	size_t n;
-	int missed;            /* why some session could not be read; or 0 */
-	struct answer *answer; /* or NULL */
-	uint64_t serial;       /* catalog_serial when the answer was begun */
-	uint64_t begun;        /* how many answers were begun */
-	uint64_t used_at;      /* budget_clock */
+	int error;              /* why some session could not be read; or 0 */
+	struct answer *answer;  /* or NULL */
+	uint64_t serial;        /* catalog_serial when the answer was begun */
+	uint64_t answers_begun; /* how many answers were begun */
+	uint64_t used_at;       /* budget_clock */
 	size_t memory;
 	unsigned users;
-	bool busy; /* a thread is making an answer */
+	bool is_updating; /* a thread is making an answer */
 };
 
 struct searches {
 	struct catalog *catalog;
 	struct facts *facts;
 	struct budget *budget;
-	struct budget_client keeper;
+	struct budget_client client;
 	struct lock lock; /* guards what follows */
-	pthread_cond_t made;
+	pthread_cond_t answered;
 	struct search *cells[SEARCH_QUERIES]; /* by number */
 	size_t n, named;                      /* all, and those that the kernel has names for */
 	struct hash_key secret;

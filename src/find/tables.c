@@ -55,7 +55,7 @@ static void tables_add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 
 static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
 {
-	const struct session_facts *of = f->of;
+	const struct session_facts *of = f->facts;
 	tables_add_said(of->id, out);
 	buf_addc(out, '\t');
 	tables_add_location(f, out);
@@ -122,8 +122,8 @@ static void tables_add_key(const struct fact *f, const struct fact_usage *use, s
 
 static int usage_rows_add_session(const struct fact *f, struct buf *key, struct counters *rows)
 {
-	for (size_t i = 0; i < f->of->n_uses; i++) {
-		const struct fact_usage *use = &f->of->uses[i];
+	for (size_t i = 0; i < f->facts->n_usage; i++) {
+		const struct fact_usage *use = &f->facts->usage_rows[i];
 		if (!fact_use_counts(f, use))
 			continue;
 		buf_reset(key);
@@ -178,7 +178,7 @@ int table_usage(const struct fact_list *list, struct buf *out)
 static int tables_add_problems(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct session *s;
-	int rc = f->of->problems ? catalog_session_get(c, f->slot, &s) : -ESTALE;
+	int rc = f->facts->has_problems ? catalog_session_get(c, f->slot, &s) : -ESTALE;
 	/* One that is gone makes the next table another. */
 	if (rc < 0)
 		return rc == -ESTALE ? 0 : rc;
@@ -224,9 +224,9 @@ int table_problems(const struct fact_list *list, struct buf *out)
 static int table_add_files(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT, begin CLEANUP_BUF = BUF_INIT;
-	struct span rest = f->of->files, row;
+	struct span rest = f->facts->files, row;
 	struct session *s;
-	if (rest.n == 0 && f->of->has_files) {
+	if (rest.n == 0 && f->facts->has_files) {
 		int rc = catalog_session_get(c, f->slot, &s);
 		/* One that is gone makes the next table another. */
 		if (rc < 0)
@@ -277,13 +277,13 @@ int table_labels(const struct fact_list *list, struct buf *out)
 	size_t most = 1, n = 0;
 	int rc = facts_list_error(list);
 	for (size_t i = 0; i < list->n; i++)
-		most += list->v[i].of->n_labels;
+		most += list->v[i].facts->n_labels;
 	struct labelled_row *all CLEANUP_FREE = calloc(most, sizeof *all);
 	if (rc == 0 && !all)
 		rc = -ENOMEM;
 	for (size_t i = 0; i < list->n && rc == 0; i++)
-		for (size_t k = 0; k < list->v[i].of->n_labels; k++)
-			all[n++] = (struct labelled_row){&list->v[i], &list->v[i].of->labels[k]};
+		for (size_t k = 0; k < list->v[i].facts->n_labels; k++)
+			all[n++] = (struct labelled_row){&list->v[i], &list->v[i].facts->labels[k]};
 	if (rc == 0)
 		qsort(all, n, sizeof *all, labelled_cmp);
 	buf_adds(out, LABELS_HEADING);

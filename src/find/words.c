@@ -19,7 +19,7 @@ int words_init(struct words *w, const struct query *q)
 {
 	*w = (struct words){.v = q->terms.v};
 	for (; w->n < q->terms.n && w->v[w->n].kind == TERM_WORD; w->n++) {
-		w->wanted += !w->v[w->n].negated;
+		w->n_required += !w->v[w->n].negated;
 		if (w->longest < w->v[w->n].text.n)
 			w->longest = w->v[w->n].text.n;
 	}
@@ -35,7 +35,7 @@ void words_release(struct words *w)
 void words_reset(struct words *w)
 {
 	memset(w->found, 0, sizeof w->found);
-	w->missing = w->wanted;
+	w->missing = w->n_required;
 }
 
 /* Folds the next piece of *rest after what a word that ends in it, or next to it, may begin with, and the character
@@ -68,11 +68,11 @@ bool words_add_text(struct words *w, struct span text)
 			if (w->found[i] || !words_has_seen(w, i))
 				continue;
 			w->found[i] = true;
-			if (i >= w->wanted)
+			if (i >= w->n_required)
 				return true;
 			w->missing--;
 		}
-		if (w->missing == 0 && w->wanted == w->n)
+		if (w->missing == 0 && w->n_required == w->n)
 			return true;
 	}
 	return false;
@@ -80,7 +80,7 @@ bool words_add_text(struct words *w, struct span text)
 
 bool words_match(const struct words *w)
 {
-	for (size_t i = w->wanted; i < w->n; i++)
+	for (size_t i = w->n_required; i < w->n; i++)
 		if (w->found[i])
 			return false;
 	return w->missing == 0;
@@ -90,10 +90,10 @@ unsigned words_count(struct words *w, struct span text)
 {
 	unsigned n = 0;
 
-	memset(w->found, 0, w->wanted * sizeof *w->found);
+	memset(w->found, 0, w->n_required * sizeof *w->found);
 	w->filled = 0;
-	while (n < w->wanted && words_next_piece(w, &text)) {
-		for (size_t i = 0; i < w->wanted; i++) {
+	while (n < w->n_required && words_next_piece(w, &text)) {
+		for (size_t i = 0; i < w->n_required; i++) {
 			if (w->found[i] || !words_has_seen(w, i))
 				continue;
 			w->found[i] = true;
@@ -144,7 +144,7 @@ static void part_judge(const struct words *w, struct part *p, size_t i, size_t e
 
 	p->words[i].found = end - p->words[i].length + 1;
 	p->words[i].whole = whole ? p->words[i].found : p->words[i].whole;
-	for (size_t k = 0; k < w->wanted && !is_known; k++) {
+	for (size_t k = 0; k < w->n_required && !is_known; k++) {
 		bool as_whole = p->words[k].whole > from;
 		size_t found = as_whole ? p->words[k].whole : p->words[k].found;
 		if (found <= from)
@@ -175,13 +175,13 @@ static int part_choose(struct words *w, struct span rest, struct part *p)
 	int rc = 0;
 
 	w->filled = 0;
-	while (rc == 0 && p->score >> 32 < (w->wanted << 16 | w->wanted) && words_next_piece(w, &rest)) {
+	while (rc == 0 && p->score >> 32 < (w->n_required << 16 | w->n_required) && words_next_piece(w, &rest)) {
 		/* Of a word that ends the piece it is not known what is next to it. */
 		size_t done = w->kept - after, stop = w->filled - (rest.n > 0 ? CHARACTER : 0), i = 0;
-		for (size_t k = 0; k < w->wanted; k++)
+		for (size_t k = 0; k < w->n_required; k++)
 			part_find_next(w, p, k, done < w->v[k].text.n ? 0 : done + 1 - w->v[k].text.n);
 		for (;; part_find_next(w, p, i, done)) {
-			for (size_t k = i = 0; k < w->wanted; k++)
+			for (size_t k = i = 0; k < w->n_required; k++)
 				i = p->words[k].next < p->words[i].next ? k : i;
 			size_t end = p->words[i].next, begin = end - w->v[i].text.n, before = begin;
 			if (end > stop)
@@ -227,11 +227,11 @@ int words_cut(struct words *w, struct span line, size_t most, struct buf *out)
 		buf_addspan(out, line);
 		return buf_err(out);
 	}
-	for (size_t i = 0; i < w->wanted; i++) {
+	for (size_t i = 0; i < w->n_required; i++) {
 		size_t length = count_folded(w->v[i].text.p, w->v[i].text.n);
 		p.words[i].length = length < most - 2 ? length : most - 2;
 	}
-	int rc = w->wanted > 0 ? part_choose(w, line, &p) : 0;
+	int rc = w->n_required > 0 ? part_choose(w, line, &p) : 0;
 	size_t begin = skip_folded(w, &rest, p.begin), end = begin + skip_folded(w, &rest, p.end - p.begin);
 	/* An eighth is left for what is before the words, if there is room. */
 	begin -= begin > most / 8 ? most / 8 : begin;

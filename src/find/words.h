@@ -8,7 +8,7 @@
 
 struct words {
 	const struct term *v; /* of the query: those that must occur, then those that must not */
-	size_t n, wanted;
+	size_t n, n_required;
 	size_t longest;      /* bytes */
 	char *folded;        /* a piece of the text, after the end of the one before */
 	size_t filled, kept; /* bytes of both; of the one before */

@@ -95,10 +95,10 @@ static inline void limit_attr(struct tree_attr *a, enum tree_class most, const c
 /* leases.c */
 struct leases {
 	struct lock lock;
-	bool kept;                /* a thread notifies the kernel of changes */
+	bool is_enabled;          /* a thread notifies the kernel of changes */
 	struct lease_slot *slots; /* by number */
 	size_t n, nodes;
-	bool above;         /* a lease on something above the sessions was given out */
+	bool granted_above; /* a lease on something above the sessions was given out */
 	int64_t dropped_ms; /* when expired leases were last dropped */
 };
 
@@ -125,8 +125,8 @@ struct listings {
 struct listing_state {
 	node_t dir; /* 0: free */
 	uint64_t epoch;
-	struct sent_owner told;
-	bool dropped; /* the last answer to a user whom the mode can keep out dropped the listing */
+	struct sent_owner sent_owner;
+	bool was_dropped; /* the last answer to a user whom the mode can keep out dropped the listing */
 };
 
 /* Call before listing a directory with these attributes from its beginning. 0 or -ENOMEM. */
@@ -142,13 +142,13 @@ void listings_release(struct listings *l);
 
 /* sizes.c: the sizes that the kernel was given */
 struct sizes {
-	struct lock lock;     /* guards the notes */
-	struct lock dropping; /* its holder drops pages */
+	struct lock lock;      /* guards the notes */
+	struct lock drop_lock; /* its holder drops pages */
 	struct sent_size {
 		node_t node;
 		uint64_t size, version;
 		struct sent_owner owner;
-	} * told;                                     /* hashed by node; NULL: only those of tables are noted */
+	} * sent;                                     /* hashed by node; NULL: only those of tables are noted */
 	struct sent_size tables[1 << NODE_KIND_BITS]; /* by kind */
 };
 
@@ -165,8 +165,8 @@ void sizes_recall(struct fs *fs, struct tree_attr *a);
 
 /* prefill.c */
 struct prefill {
-	struct lock lock; /* its holder stores pages */
-	node_t *given;    /* hashed; NULL: no pages are stored */
+	struct lock lock;  /* its holder stores pages */
+	node_t *prefilled; /* hashed; NULL: no pages are stored */
 };
 
 /* Starts storing pages ahead of opens. There must be several threads. 0 or -ENOMEM. */
@@ -208,8 +208,8 @@ struct follow {
 	size_t n, cap;
 	uint32_t *places; /* by slot: its place in `recheck`, from 1 on; 0: none */
 	size_t slots;
-	bool forks_wait;  /* forks may be others since they were last looked at */
-	int64_t forks_ms; /* not to be looked at before */
+	bool forks_pending; /* forks may be others since they were last looked at */
+	int64_t forks_ms;   /* not to be looked at before */
 };
 
 void follow_start(struct fs *fs);

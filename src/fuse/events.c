@@ -26,7 +26,7 @@ struct events_session {
 		dev_t dev;
 		ino_t ino;
 	} file;
-	uint64_t told; /* bytes of the file; readers were told of the entries in them */
+	uint64_t published_end; /* bytes of the file; readers were told of the entries in them */
 };
 
 struct events_sessions {
@@ -37,8 +37,8 @@ struct events_sessions {
 
 struct events_reader {
 	struct events_reader *next;
-	uint64_t at;     /* up to there in the log it has read */
-	struct buf rest; /* of the lines that it reads in pieces */
+	uint64_t position;  /* up to there in the log it has read */
+	struct buf partial; /* of the lines that it reads in pieces */
 	void *poll;
 };
 
@@ -52,11 +52,11 @@ struct pending_read {
 struct events {
 	struct catalog *catalog;
 	const struct events_ops *ops;
-	struct lock telling;         /* guards `seen`; held while an index grows, which takes time */
-	struct events_sessions seen; /* by place */
-	struct lock lock;            /* guards the rest; separate, so that reads never wait for an index */
-	struct buf log;              /* the newest lines, at most EVENTS_BACKLOG bytes, for all readers */
-	uint64_t begin;              /* where the log begins: who has read less has lost lines */
+	struct lock publish_lock;        /* guards `seen`; held while an index grows, which takes time */
+	struct events_sessions sessions; /* by place */
+	struct lock lock;                /* guards the rest; separate, so that reads never wait for an index */
+	struct buf log;                  /* the newest lines, at most EVENTS_BACKLOG bytes, for all readers */
+	uint64_t begin;                  /* where the log begins: who has read less has lost lines */
 	struct events_reader *readers;
 	struct pending_read *waiting; /* oldest first */
 };
@@ -85,7 +85,7 @@ static struct events_session events_session_from_slot(const struct slot_info *s,
 	    .stem = s->stem,
 	    .sid = s->sid,
 	    .file = {s->st.st_dev, s->st.st_ino},
-	    .told = (uint64_t)s->st.st_size,
+	    .published_end = (uint64_t)s->st.st_size,
 	};
 }
 
@@ -310,7 +310,8 @@ static void events_add_growth(struct events *e, struct events_session *seen)
 	if (catalog_session_get(e->catalog, seen->slot, &s) < 0)
 		return; /* a change of its own will tell what became of it */
 	uint32_t n = session_count(s), first = n;
-	while (first > 0 && session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->told)
+	while (first > 0 &&
+	       session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->published_end)
 		first--;
 	bool named = false;
 	const char *before = branch_state_at(s, first > 0 ? first - 1 : NO_ENTRY),
@@ -328,7 +329,7 @@ static void events_add_growth(struct events *e, struct events_session *seen)
 	if (named)
 		events_add_session_name(e, seen, s);
 	if (first < n)
-		seen->told = session_entry(s, n - 1)->offset + session_entry(s, n - 1)->length;
+		seen->published_end = session_entry(s, n - 1)->offset + session_entry(s, n - 1)->length;
 	catalog_session_put(e->catalog, s);
 }
 
@@ -368,7 +369,7 @@ static void events_add_created(struct events *e, struct events_sessions *went, s
 	events_begin_line("renamed", seen, &line);
 	events_add_path(",\"from\":", from, &line);
 	events_end_line(e, &line);
-	seen->told = from->told;
+	seen->published_end = from->published_end;
 	from->slot = NO_SLOT;
 	events_add_growth(e, seen);
 }
@@ -392,7 +393,7 @@ static int events_add_place_changes(struct events *e, uint32_t place, bool came,
 	struct project_info project;
 	struct slot_info s;
 	bool is_there = events_slot_at_place(e->catalog, place, &s) && catalog_project(e->catalog, s.project, &project);
-	struct events_session *seen = events_sessions_at(&e->seen, place);
+	struct events_session *seen = events_sessions_at(&e->sessions, place);
 	if (!seen)
 		return -ENOMEM;
 	bool was_there = seen->slot != NO_SLOT;
@@ -420,7 +421,7 @@ static void *take_poll(struct events *e);
 
 static void tell_changes(struct events *e, const struct catalog_change *changes, size_t n)
 {
-	LOCKED(&e->telling);
+	LOCKED(&e->publish_lock);
 	if (!events_have_readers(e))
 		return;
 	struct events_sessions went CLEANUP(events_sessions_release) = {0};
@@ -459,44 +460,44 @@ bool events_have_readers(struct events *e)
 
 static bool reader_has_data(const struct events *e, const struct events_reader *r)
 {
-	return r->rest.n > 0 || r->at != e->begin + e->log.n;
+	return r->partial.n > 0 || r->position != e->begin + e->log.n;
 }
 
 /* Takes as many whole lines as fit in n out of the log, but one at least: the log may drop it before it is read. */
 static void reader_take_log_lines(const struct events *e, struct events_reader *r, size_t n)
 {
 	uint64_t next = e->begin;
-	if (r->at < e->begin) {
-		events_add_time(&r->rest);
-		buf_adds(&r->rest, ",\"event\":\"lost\"}\n");
-	} else if (e->log.n > r->at - e->begin) {
-		size_t read = (size_t)(r->at - e->begin);
+	if (r->position < e->begin) {
+		events_add_time(&r->partial);
+		buf_adds(&r->partial, ",\"event\":\"lost\"}\n");
+	} else if (e->log.n > r->position - e->begin) {
+		size_t read = (size_t)(r->position - e->begin);
 		struct span log = {e->log.p + read, e->log.n - read};
 		const char *end = log.n <= n ? log.p + log.n - 1 : memrchr(log.p, '\n', n);
 		end = end ? end : memchr(log.p, '\n', log.n);
-		next = r->at + (size_t)(end + 1 - log.p);
-		buf_add(&r->rest, log.p, (size_t)(end + 1 - log.p));
+		next = r->position + (size_t)(end + 1 - log.p);
+		buf_add(&r->partial, log.p, (size_t)(end + 1 - log.p));
 	}
-	if (buf_err(&r->rest))
-		buf_release(&r->rest);
-	else if (r->rest.n > 0)
-		r->at = next;
+	if (buf_err(&r->partial))
+		buf_release(&r->partial);
+	else if (r->partial.n > 0)
+		r->position = next;
 }
 
 /* True if the request was answered. */
 static bool events_serve(struct events *e, struct events_reader *r, size_t n, void *request)
 {
-	if (r->rest.n == 0)
+	if (r->partial.n == 0)
 		reader_take_log_lines(e, r, n);
-	if (r->rest.n == 0 && n > 0)
+	if (r->partial.n == 0 && n > 0)
 		return false;
-	size_t some = r->rest.n < n ? r->rest.n : n;
-	e->ops->answer(request, 0, (struct span){r->rest.p, some});
-	r->rest.n -= some;
-	if (r->rest.n)
-		memmove(r->rest.p, r->rest.p + some, r->rest.n);
+	size_t some = r->partial.n < n ? r->partial.n : n;
+	e->ops->answer(request, 0, (struct span){r->partial.p, some});
+	r->partial.n -= some;
+	if (r->partial.n)
+		memmove(r->partial.p, r->partial.p + some, r->partial.n);
 	else
-		buf_release(&r->rest);
+		buf_release(&r->partial);
 	return true;
 }
 
@@ -546,7 +547,7 @@ int events_open(struct catalog *c, const struct events_ops *ops, struct events *
 	struct events *e = calloc(1, sizeof *e);
 	if (!e)
 		return -ENOMEM;
-	lock_init(&e->telling, LOCK_PUBLISH);
+	lock_init(&e->publish_lock, LOCK_PUBLISH);
 	lock_init(&e->lock, LOCK_EVENTS);
 	e->catalog = c;
 	e->ops = ops;
@@ -558,7 +559,7 @@ static void events_reader_free(struct events *e, struct events_reader *r)
 {
 	if (r->poll)
 		e->ops->forget(r->poll);
-	buf_release(&r->rest);
+	buf_release(&r->partial);
 	free(r);
 }
 
@@ -575,9 +576,9 @@ void events_close(struct events *e)
 		events_reader_free(e, r);
 	}
 	buf_release(&e->log);
-	events_sessions_release(&e->seen);
+	events_sessions_release(&e->sessions);
 	lock_destroy(&e->lock);
-	lock_destroy(&e->telling);
+	lock_destroy(&e->publish_lock);
 	free(e);
 }
 
@@ -590,11 +591,11 @@ static int events_add_reader(struct events *e, struct events_reader *r)
 		int rc = events_load_sessions(e->catalog, &now);
 		if (rc)
 			return rc;
-		events_sessions_release(&e->seen);
-		e->seen = now;
+		events_sessions_release(&e->sessions);
+		e->sessions = now;
 	}
 	LOCKED(&e->lock);
-	r->at = e->begin + e->log.n;
+	r->position = e->begin + e->log.n;
 	r->next = e->readers;
 	e->readers = r;
 	return 0;
@@ -606,11 +607,11 @@ int events_reader_open(struct events *e, struct events_reader **ret)
 	if (!r)
 		return -ENOMEM;
 	/* events_publish can hold the lock for long, while an index grows. */
-	while (!lock_try_for(&e->telling, LOCK_LOOK_NS))
+	while (!lock_try_for(&e->publish_lock, LOCK_LOOK_NS))
 		if (cancel_check() < 0)
 			return -EINTR;
 	int rc = events_add_reader(e, r);
-	lock_release(&e->telling);
+	lock_release(&e->publish_lock);
 	if (rc == 0) {
 		*ret = r;
 		r = NULL;
@@ -637,7 +638,7 @@ void events_read(struct events *e, struct events_reader *r, size_t n, bool wait,
 	LOCKED(&e->lock);
 	if (events_serve(e, r, n, request))
 		return;
-	int err = e->ops->gave_up(request) ? -EINTR : !wait ? -EAGAIN : !x ? -ENOMEM : 0;
+	int err = e->ops->is_interrupted(request) ? -EINTR : !wait ? -EAGAIN : !x ? -ENOMEM : 0;
 	if (err) {
 		e->ops->answer(request, err, (struct span){"", 0});
 		return;

@@ -23,14 +23,14 @@
 struct recheck {
 	uint32_t slot;
 	int64_t at_ms, changed_ms;
-	uint32_t renamed; /* the names of entries from this one on were invalidated; NO_ENTRY: none were */
+	uint32_t renamed_from; /* the names of entries from this one on were invalidated; NO_ENTRY: none were */
 };
 
 /* How to notify the kernel of a change. No lock may be held meanwhile. */
 struct invalidation {
 	struct fs *fs;
 	bool contents;
-	bool waits; /* may wait for readers of the pages it drops; false while a request is served */
+	bool can_wait; /* may wait for readers of the pages it drops; false while a request is served */
 };
 
 /* --- the kernel --------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static void follow_invalidate_node(const struct invalidation *t, node_t node)
 {
 	/* If the kernel opens files without asking, it keeps all pages that are read: see sizes.c. */
 	bool whole = tree_is_dir(node) ||
-	             (t->waits && (t->fs->coherence.sizes.told || tree_mtime_is_from_record(node))) ||
+	             (t->can_wait && (t->fs->coherence.sizes.sent || tree_mtime_is_from_record(node))) ||
 	             (t->contents && tree_is_rewritten(node));
 	log_debug("drop %s %" PRIu64 " (%s)", whole ? "all of" : "attributes of", node, t->contents ? "I6" : "I5");
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
@@ -117,13 +117,13 @@ static void follow_repeat_notifications(struct fs *fs)
 			if (leases_may_be_active(fs, s.slot))
 				renamed = tree_fetch_renamed(fs->tree, s.slot);
 			struct invalidation t = {fs, false, true};
-			uint32_t from = renamed < a->renamed ? renamed : a->renamed;
+			uint32_t from = renamed < a->renamed_from ? renamed : a->renamed_from;
 			if (from != NO_ENTRY)
 				tree_invalidate_entry_names(fs->tree, s.slot, from, follow_invalidate_name, &t);
 		}
 		/* A session that changes continuously is invalidated once a second. */
 		a->at_ms = (renamed != NO_ENTRY ? now : a->changed_ms) + RECHECK_MS;
-		a->renamed = renamed;
+		a->renamed_from = renamed;
 		if (a->at_ms > now)
 			continue;
 		f->places[f->recheck[f->n - 1].slot] = (uint32_t)i;
@@ -140,7 +140,7 @@ static int follow_timeout_ms(struct fs *fs, bool look)
 	for (size_t i = 0; i < fs->coherence.follow.n; i++)
 		if (fs->coherence.follow.recheck[i].at_ms < first)
 			first = fs->coherence.follow.recheck[i].at_ms;
-	if (fs->coherence.follow.forks_wait && fs->coherence.follow.forks_ms < first)
+	if (fs->coherence.follow.forks_pending && fs->coherence.follow.forks_ms < first)
 		first = fs->coherence.follow.forks_ms;
 	return first == INT64_MAX ? -1 : first > now ? (int)(first - now) : 0;
 }
@@ -152,9 +152,9 @@ static void follow_forks(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
-	if (!f->forks_wait || f->forks_ms > now)
+	if (!f->forks_pending || f->forks_ms > now)
 		return;
-	f->forks_wait = false;
+	f->forks_pending = false;
 	catalog_report_forks(fs->catalog);
 	int64_t after = clock_ms(CLOCK_MONOTONIC);
 	f->forks_ms = after + (after - now) * FORKS_PAUSE_FACTOR;
@@ -202,7 +202,7 @@ static void *follow_thread_main(void *arg)
 			follow_notify_change(fs, &changes[i]);
 		if (n > 0) {
 			events_publish(fs->events, changes, (size_t)n);
-			fs->coherence.follow.forks_wait = true;
+			fs->coherence.follow.forks_pending = true;
 		}
 		follow_forks(fs);
 		follow_repeat_notifications(fs);

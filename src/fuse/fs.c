@@ -377,14 +377,14 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 	struct handle *h = handles_get(&fs->handles, fi->fh);
 	if (h && h->reader) {
 		stream_read(fs, req, h->reader, size, fi);
-	} else if (h && !h->writing && !h->held) {
+	} else if (h && !h->writing && !h->pinned) {
 		snapshot_read(req, h, size, (uint64_t)off);
 	} else {
 		struct buf out CLEANUP_BUF = BUF_INIT;
 		int rc = -EBADF;
 		if (h)
-			rc = h->held ? tree_pinned_read(h->held, (uint64_t)off, size, &out)
-			             : tree_handle_read(fs->tree, h->writing, (uint64_t)off, size, &out);
+			rc = h->pinned ? tree_pinned_read(h->pinned, (uint64_t)off, size, &out)
+			               : tree_handle_read(fs->tree, h->writing, (uint64_t)off, size, &out);
 		else if (!fi->fh)
 			rc = tree_read(fs->tree, ino, (uint64_t)off, size, &out);
 		if (rc < 0)

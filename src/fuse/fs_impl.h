@@ -19,10 +19,10 @@ struct handle {
 	node_t snapshot;  /* the node whose text it is; 0: none */
 	struct lock lock; /* guards text, count and ended */
 	struct buf text;
-	uint32_t count;           /* see tree_snapshot */
-	bool ended;               /* the last read reached the end of the text */
-	struct tree_pinned *held; /* the text, in place of `text` */
-	uint64_t size;            /* of that */
+	uint32_t count;             /* see tree_snapshot */
+	bool at_end;                /* the last read reached the end of the text */
+	struct tree_pinned *pinned; /* the text, in place of `text` */
+	uint64_t size;              /* of that */
 	struct events_reader *reader;
 	struct tree_handle *writing;
 	unsigned users; /* the open file itself and each request that is using it */

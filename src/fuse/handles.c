@@ -20,7 +20,7 @@ void fs_handle_put(struct fs *fs, struct handle *handle)
 	if (handle->writing)
 		tree_release(fs->tree, handle->writing);
 	buf_release(&handle->text);
-	tree_pinned_release(handle->held);
+	tree_pinned_release(handle->pinned);
 	lock_destroy(&handle->lock);
 	free(handle);
 }

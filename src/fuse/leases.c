@@ -75,10 +75,10 @@ static bool leases_add_node(struct leases *l, struct lease_slot *s, node_t node)
 static bool leases_record(struct leases *l, const struct tree_attr *a)
 {
 	LOCKED(&l->lock);
-	if (!l->kept)
+	if (!l->is_enabled)
 		return false;
 	if (!tree_is_of_session(a->node))
-		return l->above = true;
+		return l->granted_above = true;
 	uint32_t slot = node_unpack(a->node).slot;
 	size_t before = l->n;
 	if (!vec_grow(&l->slots, &l->n, (size_t)slot + 1, sizeof *l->slots))
@@ -134,15 +134,15 @@ bool leases_revoke_above(struct fs *fs)
 {
 	struct leases *l = &fs->coherence.leases;
 	LOCKED(&l->lock);
-	bool above = l->above;
-	l->above = false;
+	bool above = l->granted_above;
+	l->granted_above = false;
 	return above;
 }
 
 void leases_set_enabled(struct fs *fs, bool kept)
 {
 	LOCKED(&fs->coherence.leases.lock);
-	fs->coherence.leases.kept = kept;
+	fs->coherence.leases.is_enabled = kept;
 }
 
 void leases_release(struct leases *l)

@@ -118,7 +118,7 @@ static struct listing_state listings_update_owner(struct listings *l, node_t nod
 	*ret_known = true;
 	if (!s || !s->dir)
 		return (struct listing_state){.epoch = EPOCH_CURRENT};
-	*ret_known = !a || sent_owner_update(&s->told, a);
+	*ret_known = !a || sent_owner_update(&s->sent_owner, a);
 	return *s;
 }
 
@@ -140,12 +140,12 @@ void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree
 		return;
 	/* Root is let in by any mode. */
 	bool is_checked = a && fuse_req_ctx(req)->uid != 0;
-	bool drops = !a || (known && caller_may_read(req, a) && !(is_checked && s.dropped));
+	bool drops = !a || (known && caller_may_read(req, a) && !(is_checked && s.was_dropped));
 	if (is_checked) {
 		LOCKED(&l->lock);
 		struct listing_state *now = listings_find(l, node);
 		if (now->dir)
-			now->dropped = drops;
+			now->was_dropped = drops;
 	}
 	if (drops) {
 		log_debug("drop listing %" PRIu64 " (I7)", node);

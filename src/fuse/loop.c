@@ -68,11 +68,11 @@ struct loop {
 	atomic_bool resting; /* the main thread does not look at `turn` */
 	atomic_int error;
 	int64_t spin_ns;
-	unsigned skip, skipped; /* the reader's: so many spins are left out; have been */
-	struct lock lock;       /* guards the fields below */
-	pthread_cond_t spare;   /* for threads that wait to read */
-	pthread_cond_t room;    /* for threads that wait to work */
-	bool is_read, ended;
+	unsigned spins_to_skip, spins_skipped; /* the reader's: so many spins are left out; have been */
+	struct lock lock;                      /* guards the fields below */
+	pthread_cond_t spare;                  /* for threads that wait to read */
+	pthread_cond_t room;                   /* for threads that wait to work */
+	bool has_reader, ended;
 	struct worker *workers;
 	unsigned spares;  /* threads that wait to read */
 	int working, cap; /* threads that work, less those that wait for others; that may work */
@@ -186,7 +186,7 @@ static bool worker_wait_hook(void *arg, bool begins)
 static void worker_process(struct worker *w, const struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;
-	const struct cancel cancel = {.is_cancelled = worker_is_cancelled, .waits = worker_wait_hook, .arg = w};
+	const struct cancel cancel = {.is_cancelled = worker_is_cancelled, .on_wait = worker_wait_hook, .arg = w};
 	const uint32_t op = ((const struct fuse_in_header *)buf->mem)->opcode;
 	bool only_reads = op == FUSE_LOOKUP || op == FUSE_GETATTR || op == FUSE_READLINK || op == FUSE_READ ||
 	                  op == FUSE_OPENDIR || op == FUSE_READDIR || op == FUSE_READDIRPLUS;
@@ -239,7 +239,7 @@ static void loop_replace_reader(struct loop *l, uint64_t turn)
 		return;
 	if (!atomic_compare_exchange_strong(&l->turn, &turn, turn + 1))
 		return;
-	l->is_read = false;
+	l->has_reader = false;
 	pthread_cond_signal(&l->spare);
 }
 
@@ -247,8 +247,8 @@ static void loop_replace_reader(struct loop *l, uint64_t turn)
  * offered: a thread that sleeps gets it back sooner. Result as of fs_receive. */
 static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 {
-	if (l->skipped < l->skip) {
-		l->skipped++;
+	if (l->spins_skipped < l->spins_to_skip) {
+		l->spins_skipped++;
 		return -EAGAIN;
 	}
 	int64_t until = l->spin_ns ? now_ns() + l->spin_ns : 0;
@@ -258,11 +258,13 @@ static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 		if (rc == -EAGAIN)
 			sys_sched_yield(); /* the caller may be waiting for this CPU */
 	}
-	l->skipped = 0;
+	l->spins_skipped = 0;
 	if (rc == -EAGAIN && until && now_ns() - until > SPIN_NS)
-		l->skip = SPINS_SKIPPED_MAX;
+		l->spins_to_skip = SPINS_SKIPPED_MAX;
 	else
-		l->skip = rc != -EAGAIN ? 0 : l->skip < SPINS_SKIPPED_MAX ? 2 * l->skip + 1 : SPINS_SKIPPED_MAX;
+		l->spins_to_skip = rc != -EAGAIN                          ? 0
+		                   : l->spins_to_skip < SPINS_SKIPPED_MAX ? 2 * l->spins_to_skip + 1
+		                                                          : SPINS_SKIPPED_MAX;
 	return rc;
 }
 
@@ -315,10 +317,10 @@ static bool loop_wait_to_read(struct loop *l)
 {
 	LOCKED(&l->lock);
 	l->spares++;
-	while (l->is_read && !l->ended)
+	while (l->has_reader && !l->ended)
 		lock_wait(&l->lock, &l->spare);
 	l->spares--;
-	l->is_read = true;
+	l->has_reader = true;
 	return !l->ended;
 }
 

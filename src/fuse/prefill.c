@@ -19,17 +19,17 @@ enum {
 
 int prefill_start(struct fs *fs)
 {
-	fs->coherence.prefill.given = calloc(PREFILL_CELLS, sizeof *fs->coherence.prefill.given);
-	return fs->coherence.prefill.given ? 0 : -ENOMEM;
+	fs->coherence.prefill.prefilled = calloc(PREFILL_CELLS, sizeof *fs->coherence.prefill.prefilled);
+	return fs->coherence.prefill.prefilled ? 0 : -ENOMEM;
 }
 
 /* A note replaces another node's in the same cell; that one will be given again. */
 void prefill_store_pages(struct fs *fs, node_t node)
 {
 	struct prefill *p = &fs->coherence.prefill;
-	if (!p->given || fuse_session_exited(fs->session) || !lock_try(&p->lock))
+	if (!p->prefilled || fuse_session_exited(fs->session) || !lock_try(&p->lock))
 		return;
-	node_t *cell = &p->given[hash_word(node) % PREFILL_CELLS];
+	node_t *cell = &p->prefilled[hash_word(node) % PREFILL_CELLS];
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	if (*cell != node && tree_read(fs->tree, node, 0, PREFILL_SIZE_MAX + 1, &text) == 0 && text.n > 0 &&
 	    text.n <= PREFILL_SIZE_MAX) {

@@ -22,13 +22,13 @@ enum { SIZES_CELLS = LIMIT(1 << 12, 2), SIZES_WAIT_NS = 10 * 1000 * 1000 };
 
 int sizes_start(struct fs *fs)
 {
-	fs->coherence.sizes.told = calloc(SIZES_CELLS, sizeof *fs->coherence.sizes.told);
-	return fs->coherence.sizes.told ? 0 : -ENOMEM;
+	fs->coherence.sizes.sent = calloc(SIZES_CELLS, sizeof *fs->coherence.sizes.sent);
+	return fs->coherence.sizes.sent ? 0 : -ENOMEM;
 }
 
 static struct sent_size *told_of(struct sizes *s, node_t node)
 {
-	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->told[hash_word(node) % SIZES_CELLS];
+	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->sent[hash_word(node) % SIZES_CELLS];
 }
 
 /* Notes the size, and of an untimed file its version, and returns true. If pages must be dropped first and `dropped` is
@@ -67,8 +67,8 @@ static bool attr_must_be_accepted(struct sizes *s, fuse_req_t req, struct tree_a
 bool sizes_are_current(struct fs *fs, const struct tree_attr *a)
 {
 	struct sizes *s = &fs->coherence.sizes;
-	return (!s->told && !tree_is_table(a->node)) || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
-	       sizes_record(s, a, !s->told);
+	return (!s->sent && !tree_is_table(a->node)) || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
+	       sizes_record(s, a, !s->sent);
 }
 
 void sizes_recall(struct fs *fs, struct tree_attr *a)
@@ -87,7 +87,7 @@ void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 		limit_attr(a, TREE_UNCACHED, "I12: must be believed");
 		return;
 	}
-	if (!lock_try_for(&s->dropping, SIZES_WAIT_NS))
+	if (!lock_try_for(&s->drop_lock, SIZES_WAIT_NS))
 		return;
 	if (!sizes_record(s, a, false)) {
 		log_debug("drop pages %" PRIu64 " (I8)", a->node);
@@ -95,5 +95,5 @@ void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 		/* Not earlier: a thread that finds the note gives out the size at once. */
 		sizes_record(s, a, true);
 	}
-	lock_release(&s->dropping);
+	lock_release(&s->drop_lock);
 }

@@ -21,11 +21,11 @@ bool snapshot_is_needed(const struct tree_attr *attr)
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 {
 	struct handle handle = {.text = BUF_INIT, .snapshot = node};
-	int rc = tree_can_pin(node) ? tree_pin(fs->tree, node, &handle.held, &handle.size)
+	int rc = tree_can_pin(node) ? tree_pin(fs->tree, node, &handle.pinned, &handle.size)
 	                            : tree_snapshot(fs->tree, node, SNAPSHOT_MAX, &handle.text, &handle.count);
 	uint64_t number = rc ? 0 : handles_add(&fs->handles, &handle);
 	if (number == 0) {
-		tree_pinned_release(handle.held);
+		tree_pinned_release(handle.pinned);
 		buf_release(&handle.text);
 		return rc ? rc : -ENOMEM;
 	}
@@ -49,14 +49,14 @@ static void snapshot_renew(struct fs *fs, struct handle *h)
 /* The caller holds the handle's lock. */
 static struct span snapshot_slice(struct fs *fs, struct handle *h, uint64_t off, size_t n)
 {
-	if (off == 0 && h->ended && h->count != TREE_SNAPSHOT_WHOLE)
+	if (off == 0 && h->at_end && h->count != TREE_SNAPSHOT_WHOLE)
 		snapshot_renew(fs, h);
 	/* If the session is gone, nothing is added. */
 	if (off >= h->text.n && tree_snapshot_append_new(fs->tree, h->snapshot, &h->count, &h->text) < 0)
 		h->text.err = 0;
 	size_t at = off < h->text.n ? (size_t)off : h->text.n;
 	size_t left = h->text.n - at;
-	h->ended = n >= left;
+	h->at_end = n >= left;
 	return (struct span){h->text.p + at, n < left ? n : left};
 }
 
@@ -70,5 +70,5 @@ void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off)
 uint64_t snapshot_size(struct handle *h)
 {
 	LOCKED(&h->lock);
-	return h->held ? h->size : h->text.n;
+	return h->pinned ? h->size : h->text.n;
 }

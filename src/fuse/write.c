@@ -136,7 +136,7 @@ static struct tree_setattr setattr_of_request(const struct stat *st, int to_set)
 	    .size = to_set & FUSE_SET_ATTR_SIZE,
 	    .atime = to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW),
 	    .mtime = to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW),
-	    .to =
+	    .attr =
 		{
 		    .mode = st->st_mode,
 		    .uid = st->st_uid,
@@ -144,7 +144,7 @@ static struct tree_setattr setattr_of_request(const struct stat *st, int to_set)
 		    .size = (uint64_t)st->st_size,
 		    .mtime = to_set & FUSE_SET_ATTR_MTIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_mtim,
 		},
-	    .atime_to = to_set & FUSE_SET_ATTR_ATIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_atim,
+	    .atime_value = to_set & FUSE_SET_ATTR_ATIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_atim,
 	};
 }
 

@@ -86,9 +86,9 @@ static int all_segment(const struct render_target *p, const void *item, bool is_
 }
 
 const struct producer producer_all_txt = {
-    .item = sizeof(uint32_t),
+    .item_size = sizeof(uint32_t),
     .list = all_items,
-    .newer = all_items_newer,
+    .list_appended = all_items_newer,
     .segment = all_segment,
 };
 

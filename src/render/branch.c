@@ -229,7 +229,7 @@ static int branch_segment(const struct render_target *p, const void *item, bool 
 }
 
 const struct producer producer_branch_jsonl = {
-    .item = sizeof(struct branch_line),
+    .item_size = sizeof(struct branch_line),
     .list = branch_lines,
     .front = branch_front,
     .segment = branch_segment,

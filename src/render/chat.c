@@ -643,17 +643,17 @@ static int chat_back(const struct render_target *p, const struct render_totals *
 	struct reader reader CLEANUP_READER = READER_INIT;
 
 	(void)t, (void)n;
-	return chat_show_unanswered(p->session, p->at, true, "\n", &reader, out);
+	return chat_show_unanswered(p->session, p->leaf, true, "\n", &reader, out);
 }
 
 /* A segment depends on its entry, its label and its ancestors only. */
 const struct producer producer_chat_md = {
-    .item = sizeof(uint32_t),
+    .item_size = sizeof(uint32_t),
     .list = path_items,
-    .newer = path_items_newer,
+    .list_appended = path_items_newer,
     .has_labels = true,
     .front = chat_front,
     .segment = chat_segment,
     .back = chat_back,
-    .back_passes = true,
+    .back_is_transient = true,
 };

@@ -63,9 +63,9 @@ static bool diff_lines_pop_equal(bool (*take)(struct diff_lines *, struct span *
 
 struct hunks {
 	struct diff *d;
-	struct span held[CONTEXT]; /* the unchanged lines before the next change, the n-th in n % CONTEXT */
-	size_t n_held;             /* since the last change */
-	bool begun;                /* a line of this pair of texts is shown */
+	struct span context[CONTEXT]; /* the unchanged lines before the next change, the n-th in n % CONTEXT */
+	size_t n_context;             /* since the last change */
+	bool begun;                   /* a line of this pair of texts is shown */
 };
 
 static void hunks_add_line(struct hunks *h, char sign, struct span line)
@@ -82,22 +82,22 @@ static void hunks_add_line(struct hunks *h, char sign, struct span line)
 
 static void hunks_add_context(struct hunks *h, struct span line)
 {
-	h->held[h->n_held++ % CONTEXT] = line;
-	if (h->begun && h->n_held <= CONTEXT)
+	h->context[h->n_context++ % CONTEXT] = line;
+	if (h->begun && h->n_context <= CONTEXT)
 		hunks_add_line(h, ' ', line);
 }
 
 /* Shows the context before the change: the lines held, except those already shown after the previous change. */
 static void hunks_add_change(struct hunks *h, char sign, struct span line)
 {
-	size_t shown = !h->begun ? 0 : h->n_held < CONTEXT ? h->n_held : CONTEXT;
-	size_t first = h->n_held > shown + CONTEXT ? h->n_held - CONTEXT : shown;
+	size_t shown = !h->begun ? 0 : h->n_context < CONTEXT ? h->n_context : CONTEXT;
+	size_t first = h->n_context > shown + CONTEXT ? h->n_context - CONTEXT : shown;
 
-	if (h->d->out && (h->begun ? first > shown : h->d->any))
+	if (h->d->out && (h->begun ? first > shown : h->d->has_hunks))
 		buf_adds(h->d->out, "@@\n");
-	for (size_t i = first; i < h->n_held; i++)
-		hunks_add_line(h, ' ', h->held[i % CONTEXT]);
-	h->n_held = 0;
+	for (size_t i = first; i < h->n_context; i++)
+		hunks_add_line(h, ' ', h->context[i % CONTEXT]);
+	h->n_context = 0;
 	hunks_add_line(h, sign, line);
 	if (sign == '+')
 		h->d->added++;
@@ -230,6 +230,6 @@ int diff_add(struct diff *d, struct span old_text, struct span new_text)
 	int rc = a.p || b.p ? diff_add_middle(&h, a, b) : 0;
 	for (int i = 0; i < CONTEXT && h.begun && diff_lines_pop_first(&same, &line); i++)
 		hunks_add_context(&h, line);
-	d->any |= h.begun;
+	d->has_hunks |= h.begun;
 	return rc < 0 ? rc : d->out ? buf_err(d->out) : 0;
 }

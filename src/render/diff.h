@@ -8,7 +8,7 @@
 struct diff {
 	struct buf *out; /* NULL: count only */
 	unsigned added, removed;
-	bool any; /* an earlier pair of texts differed: "@@" comes before the next */
+	bool has_hunks; /* an earlier pair of texts differed: "@@" comes before the next */
 };
 
 /* Appends the difference in lines, as tool_diff has it; nothing if there is none. A newline at the end of both texts

@@ -145,7 +145,7 @@ static int entry_text_value(struct entry_text *s)
 /* Appends the part at hand; nothing if there is none. */
 static int entry_text_append(struct entry_text *s)
 {
-	switch (s->of) {
+	switch (s->kind) {
 	case TEXT_OF_MESSAGE:
 		entry_text_kind(s);
 		part_text(s->r, &s->text);
@@ -176,24 +176,24 @@ void entry_text_begin(struct entry_text *s, const struct record *r)
 
 	s->r = r;
 	s->call = (struct part_call){.n = 0};
-	s->next = is_value ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
-	s->end = is_value ? TEXT_OF_VALUE + 1 : entry_text_type_has_any(r->type) ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
+	s->next_kind = is_value ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
+	s->end_kind = is_value ? TEXT_OF_VALUE + 1 : entry_text_type_has_any(r->type) ? TEXT_OF_VALUE : TEXT_OF_MESSAGE;
 }
 
 int entry_text_next(struct entry_text *s)
 {
 	buf_reset(&s->text);
-	while (s->text.n == 0 && s->next < s->end) {
-		if (s->next == TEXT_OF_ARGUMENTS && !part_call_next(s->r, &s->call)) {
-			s->next++;
+	while (s->text.n == 0 && s->next_kind < s->end_kind) {
+		if (s->next_kind == TEXT_OF_ARGUMENTS && !part_call_next(s->r, &s->call)) {
+			s->next_kind++;
 			s->call.n = 0;
 		}
-		s->of = s->next;
+		s->kind = s->next_kind;
 		/* The arguments of all calls, after those of a nested one its error. */
-		if (s->of == TEXT_OF_ARGUMENTS)
-			s->next = s->call.nested == NESTED_FAILED ? TEXT_OF_ERROR : TEXT_OF_ARGUMENTS;
+		if (s->kind == TEXT_OF_ARGUMENTS)
+			s->next_kind = s->call.nested == NESTED_FAILED ? TEXT_OF_ERROR : TEXT_OF_ARGUMENTS;
 		else
-			s->next = s->call.n > 0 ? TEXT_OF_ARGUMENTS : s->of + 1u;
+			s->next_kind = s->call.n > 0 ? TEXT_OF_ARGUMENTS : s->kind + 1u;
 		buf_reset(&s->what);
 		int rc = cancel_check();
 		rc = rc == 0 ? entry_text_append(s) : rc;

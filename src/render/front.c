@@ -151,8 +151,8 @@ int front_matter_add(const struct render_target *p, const struct render_totals *
 		add_yaml("cwd", buf_span(&text), out);
 	}
 	buf_reset(&text);
-	if (p->at != NO_ENTRY) {
-		session_entry_name(s, p->at, &text);
+	if (p->leaf != NO_ENTRY) {
+		session_entry_name(s, p->leaf, &text);
 		add_yaml("leaf", buf_span(&text), out);
 	}
 	if (rc == 0)
@@ -174,7 +174,7 @@ int front_matter_add_path(const struct render_target *p, const struct render_tot
 	struct record r;
 	size_t n = 0;
 
-	int rc = p->at == NO_ENTRY ? 0 : session_path(p->session, p->at, &path, &n);
+	int rc = p->leaf == NO_ENTRY ? 0 : session_path(p->session, p->leaf, &path, &n);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		rc = session_read(p->session, path[i], &reader, &r);
 		if (rc == 0)
@@ -189,7 +189,7 @@ int path_items(const struct render_target *p, struct render_totals *t, void **re
 {
 	uint32_t *path = NULL;
 	size_t n = 0;
-	int rc = p->at == NO_ENTRY ? 0 : session_path(p->session, p->at, &path, &n);
+	int rc = p->leaf == NO_ENTRY ? 0 : session_path(p->session, p->leaf, &path, &n);
 	if (rc < 0)
 		return rc;
 	context_settings(p->session, path, n, &t->model, &t->thinking);
@@ -203,7 +203,7 @@ int path_items_newer(const struct render_target *p, uint32_t first, uint32_t las
                      size_t *ret_n)
 {
 	const struct session *s = p->session;
-	uint32_t below = session_count(s), i = p->at;
+	uint32_t below = session_count(s), i = p->leaf;
 	size_t n = 0, room = below - first;
 	uint32_t *path = malloc((room + 1) * sizeof *path);
 	if (!path)
@@ -224,7 +224,7 @@ int path_items_newer(const struct render_target *p, uint32_t first, uint32_t las
 int context_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n)
 {
 	struct context c;
-	int rc = context_build(p->session, p->at, &c);
+	int rc = context_build(p->session, p->leaf, &c);
 	if (rc < 0)
 		return rc;
 	t->model = c.model;

@@ -10,7 +10,7 @@ struct heading_fields {
 static void heading_field_add(struct heading_fields *f, enum heading_field_kind of, const char *before,
                               struct json_value v)
 {
-	f->v[f->n++] = (struct heading_field){.of = of, .before = before, .v = v};
+	f->v[f->n++] = (struct heading_field){.kind = of, .before = before, .v = v};
 }
 
 static void heading_field_add_value(struct heading_fields *f, enum heading_field_kind of, struct json_value v)
@@ -98,7 +98,7 @@ unsigned heading_fields_of_record(const struct record *r, struct heading_field r
 		if (labels)
 			heading_field_add(&f, HEADING_TEXT, "", r->label);
 		heading_field_add(&f, HEADING_ENTRY, labels ? "on " : "cleared on ", r->target_id);
-		ret[f.n - 1].goes_on = labels;
+		ret[f.n - 1].continues = labels;
 		break;
 	case RECORD_SESSION_INFO:
 		heading_field_add_value(&f, HEADING_TEXT, r->name);

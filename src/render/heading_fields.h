@@ -14,10 +14,10 @@ enum heading_field_kind {
 	HEADING_CALL,  /* of a result: the call that it answers */
 };
 struct heading_field {
-	enum heading_field_kind of;
+	enum heading_field_kind kind;
 	const char *before;
 	struct json_value v, provider;
-	bool goes_on; /* it is about the same as the one before it */
+	bool continues; /* it is about the same as the one before it */
 };
 
 #define HEADING_FIELDS_MAX 4

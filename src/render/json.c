@@ -305,7 +305,7 @@ static int context_back(const struct render_target *p, const struct render_total
 }
 
 const struct producer producer_context_json = {
-    .item = sizeof(struct context_item),
+    .item_size = sizeof(struct context_item),
     .list = context_items,
     .front = context_front,
     .segment = context_json_segment,

@@ -35,7 +35,7 @@ enum { MARKDOWN_TOO_BIG = -2, MARKDOWN_CANCELLED = -3 }; /* in some places md4c 
 
 struct markdown_page {
 	struct buf *out;
-	size_t most; /* bytes in out */
+	size_t size_max; /* bytes in out */
 	unsigned steps;
 	unsigned depth; /* of blocks */
 	MD_BLOCKTYPE blocks[DEPTH_MAX];
@@ -56,7 +56,7 @@ struct markdown_page {
 
 static int markdown_step(struct markdown_page *p)
 {
-	if (p->out->n > p->most || buf_err(p->out))
+	if (p->out->n > p->size_max || buf_err(p->out))
 		return MARKDOWN_TOO_BIG;
 	return ++p->steps % MARKDOWN_STEPS == 0 && cancel_check() < 0 ? MARKDOWN_CANCELLED : 0;
 }
@@ -486,7 +486,8 @@ int html_add_markdown(struct span clean, struct buf *out)
 	};
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	size_t start = out->n;
-	struct markdown_page p = {.out = out, .targets = BUF_INIT, .most = start + GROWTH_MAX * clean.n + GROWTH_FREE};
+	struct markdown_page p = {
+	    .out = out, .targets = BUF_INIT, .size_max = start + GROWTH_MAX * clean.n + GROWTH_FREE};
 	int rc = MARKDOWN_TOO_BIG;
 
 	/* md4c may look behind a last line that does not end. */

@@ -176,21 +176,21 @@ static void md_add_heading_field(const struct md *m, const struct heading_field 
 {
 	double code = 0;
 
-	if (f->of == HEADING_CALL) {
+	if (f->kind == HEADING_CALL) {
 		md_add_call_field(m);
 		return;
 	}
-	buf_adds(m->out, f->goes_on ? " " : DOT);
+	buf_adds(m->out, f->continues ? " " : DOT);
 	buf_adds(m->out, f->before);
 	if (f->provider.kind > JSON_NULL) {
 		text_add_inline(f->provider, m->out);
 		buf_addc(m->out, '/');
 	}
-	if (f->of == HEADING_EXIT && json_double(f->v, &code))
+	if (f->kind == HEADING_EXIT && json_double(f->v, &code))
 		number_add(code, m->out);
 	else
 		text_add_inline(f->v, m->out);
-	buf_adds(m->out, f->of == HEADING_TOKENS ? " tokens before" : "");
+	buf_adds(m->out, f->kind == HEADING_TOKENS ? " tokens before" : "");
 }
 
 void md_add_label(const struct md *m)
@@ -251,7 +251,7 @@ static void md_show_call(struct md *m, const struct block *b)
 	tool_read(b->name, b->arguments, &u);
 	int rc = tool_diff(&u, &diff, &added, &removed);
 	if (u.form == TOOL_EDIT && diff.n == 0)
-		u.shown = 0;
+		u.shown_arguments = 0;
 	text_add_inline(u.path, &path);
 	const char *language = u.form == TOOL_WRITE ? file_language(buf_span(&path)) : "";
 	if (path.n > TOOL_PATH)
@@ -533,9 +533,9 @@ static int transcript_segment(const struct render_target *p, const void *item, b
 
 /* A segment depends on its entry, its label and its ancestors only. */
 const struct producer producer_transcript_md = {
-    .item = sizeof(uint32_t),
+    .item_size = sizeof(uint32_t),
     .list = path_items,
-    .newer = path_items_newer,
+    .list_appended = path_items_newer,
     .has_labels = true,
     .front = front_matter_add,
     .segment = transcript_segment,
@@ -580,7 +580,7 @@ static int md_context_segment(const struct render_target *p, const void *of, boo
 }
 
 const struct producer producer_context_md = {
-    .item = sizeof(struct context_item),
+    .item_size = sizeof(struct context_item),
     .list = context_items,
     .front = front_matter_add_path,
     .segment = md_context_segment,

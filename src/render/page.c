@@ -53,9 +53,9 @@ static void items_move_call(struct items *a, uint32_t result)
 	if (caller == NO_ENTRY || a->at[caller] <= a->opened)
 		return;
 	struct page_item *item = &a->v[a->at[caller] - 1];
-	if (n > 64 || item->answered >> (n - 1) & 1 || (n > 1 && !call_is_in_page(a->s, caller, n)))
+	if (n > 64 || item->calls_at_results >> (n - 1) & 1 || (n > 1 && !call_is_in_page(a->s, caller, n)))
 		return;
-	item->answered |= (uint64_t)1 << (n - 1);
+	item->calls_at_results |= (uint64_t)1 << (n - 1);
 	a->v[a->n].flags |= ITEM_ANSWERS;
 }
 
@@ -162,7 +162,7 @@ static int page_items(const struct render_target *p, struct render_totals *t, vo
 	if (rc < 0)
 		return rc;
 	size_t first = a.opened = a.n;
-	rc = items_add_current_branch(&a, p->at);
+	rc = items_add_current_branch(&a, p->leaf);
 	if (rc == 0)
 		rc = items_add_other_branches(&a);
 	if (rc < 0)
@@ -263,7 +263,7 @@ static void page_add_link(struct span to, struct span text, struct buf *out)
 /* The session that this one came from, and those that it started. A page's name without .html is its session's. */
 static void page_add_related(const struct render_target *p, struct buf *out)
 {
-	const char *at = p->related, *end;
+	const char *at = p->related_pages, *end;
 	for (size_t n = 0; at && (end = strchr(at, '\n')) != NULL; n++, at = end + 1) {
 		if (n > RELATED_MAX) {
 			buf_adds(out, ", <a href=\"");
@@ -285,7 +285,7 @@ static void page_add_related(const struct render_target *p, struct buf *out)
 		if (n == 0)
 			buf_adds(out, FIELD_END);
 	}
-	if (at && strchr(p->related, '\n')[1])
+	if (at && strchr(p->related_pages, '\n')[1])
 		buf_adds(out, FIELD_END);
 }
 
@@ -459,7 +459,7 @@ static int page_segment(const struct render_target *p, const void *of, bool is_f
 {
 	const struct page_item *item = of;
 	struct page g CLEANUP(page_release) = {
-	    .place = p,
+	    .target = p,
 	    .s = p->session,
 	    .item = item,
 	    .entry = item->entry,
@@ -494,7 +494,7 @@ static int page_back(const struct render_target *p, const struct render_totals *
 }
 
 const struct producer producer_page_html = {
-    .item = sizeof(struct page_item),
+    .item_size = sizeof(struct page_item),
     .list = page_items,
     .has_labels = true,
     .front = page_front,

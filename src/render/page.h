@@ -16,7 +16,8 @@ struct page_item {
 	uint32_t number; /* of a row its level; of the first entry of a branch how many entries that has */
 	uint32_t next;   /* the entry that follows on the same branch, or NO_ENTRY */
 	uint32_t flags;
-	uint64_t answered; /* calls of the entry, the first one in the lowest bit, that stand at their results */
+	uint64_t
+	    calls_at_results; /* calls of the entry, the first one in the lowest bit, that stand at their results */
 };
 enum {
 	ITEM_ROW = 1 << 0,         /* a row of the tree; else an entry */
@@ -33,7 +34,7 @@ enum {
 
 /* Everything that showing an entry needs. */
 struct page {
-	const struct render_target *place;
+	const struct render_target *target;
 	const struct session *s;
 	const struct page_item *item;
 	uint32_t entry;

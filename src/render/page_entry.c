@@ -48,7 +48,7 @@ static void article_add_class(struct page *g)
 	buf_adds(g->out, class ? class : "custom");
 	/* Calls that stand at the entry itself are shown with it. */
 	unsigned n = session_call_count(g->s, g->entry);
-	bool calls = n > 64 || g->item->answered != (n ? UINT64_MAX >> (64 - n) : 0);
+	bool calls = n > 64 || g->item->calls_at_results != (n ? UINT64_MAX >> (64 - n) : 0);
 	if (!calls && !chat_has_entry(g->s, g->entry, &g->r))
 		buf_adds(g->out, " aside");
 	if (session_label_record(g->s, g->entry) != NO_ENTRY)
@@ -147,7 +147,7 @@ static void article_add_fields(struct page *g)
 	unsigned n = heading_fields_of_record(&g->r, facts);
 
 	for (const struct heading_field *f = facts; f < facts + n; f++)
-		switch (f->of) {
+		switch (f->kind) {
 		case HEADING_TEXT:
 		case HEADING_EXIT:
 		case HEADING_MODEL:
@@ -339,7 +339,7 @@ static void article_show_call(struct page *g, const struct block *b)
 {
 	uint32_t result = session_result(g->s, g->entry, b->n);
 
-	if (b->n <= 64 && g->item->answered >> (b->n - 1) & 1)
+	if (b->n <= 64 && g->item->calls_at_results >> (b->n - 1) & 1)
 		return;
 	article_begin_call(g, b, NULL, false);
 	buf_adds(g->out, "</details>");

@@ -19,7 +19,7 @@
 static void page_add_file_href(struct page *g, const char *file)
 {
 	buf_adds(g->out, "href=\"");
-	html_add_url(span_of(g->place->prefix), g->out);
+	html_add_url(span_of(g->target->prefix), g->out);
 	buf_adds(g->out, "entries/");
 	html_add_url(buf_span(&g->name), g->out);
 	buf_addc(g->out, '/');

@@ -106,7 +106,7 @@ static struct json_value argument_use(const struct arguments *a, enum key key, s
 	if (key == PATH && !path_fits_on_line(a->of[PATH]))
 		return a->of[PATH];
 
-	u->shown |= a->taken[key];
+	u->shown_arguments |= a->taken[key];
 	return a->of[key];
 }
 
@@ -194,7 +194,7 @@ static void arguments_use_edits(const struct arguments *a, struct tool_use *u)
 	if (n)
 		u->edits = v;
 	if (n && whole)
-		u->shown |= a->taken[EDITS];
+		u->shown_arguments |= a->taken[EDITS];
 }
 
 static enum tool_form parse_write_tool(const struct arguments *a, struct tool_use *u)
@@ -278,10 +278,10 @@ void tool_read(struct json_value name, struct json_value arguments, struct tool_
 	if (!form || ret->arguments.kind != JSON_OBJECT)
 		return;
 	arguments_parse(ret->arguments, &a);
-	ret->members = a.members;
+	ret->argument_count = a.members;
 	ret->form = form(&a, ret);
 	if (ret->form == TOOL_OTHER)
-		ret->shown = 0;
+		ret->shown_arguments = 0;
 }
 
 void tool_release(struct tool_use *u)
@@ -348,7 +348,7 @@ static void add_remaining_arguments(const struct tool_use *u, struct buf *facts,
 	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
 		bool shown = false;
 		for (unsigned i = 0; i < COUNT_OF_NAMES; i++)
-			shown |= u->shown & 1u << i && json_key_is(key, names[i].p);
+			shown |= u->shown_arguments & 1u << i && json_key_is(key, names[i].p);
 		if (shown || (facts && argument_as_field(key, v, facts)))
 			continue;
 		buf_addc(object, object->n ? ',' : '{');
@@ -366,9 +366,9 @@ void tool_add_remaining(const struct tool_use *u, struct buf *facts, struct buf 
 	struct json_value v = u->arguments;
 	size_t start = out->n;
 
-	if ((size_t)__builtin_popcount(u->shown) == u->members && u->shown)
+	if ((size_t)__builtin_popcount(u->shown_arguments) == u->argument_count && u->shown_arguments)
 		return;
-	if (u->shown) {
+	if (u->shown_arguments) {
 		add_remaining_arguments(u, facts, &object);
 		v = (struct json_value){object.n ? JSON_OBJECT : JSON_NONE, false, buf_span(&object)};
 	}

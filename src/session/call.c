@@ -140,19 +140,19 @@ struct open_call {
 struct call_walk {
 	const struct session *s;
 	uint32_t *answers;
-	uint32_t *first;        /* first item of each entry */
-	struct open_call *open; /* hashed */
-	uint32_t *under;        /* by item: what its hash stood for before, or CALL_NOT_OPEN */
-	uint32_t *again;        /* by call: the next one of its message with the same hash, or NO_CALL_ITEM */
+	uint32_t *first;              /* first item of each entry */
+	struct open_call *open_calls; /* hashed */
+	uint32_t *shadowed;           /* by item: what its hash stood for before, or CALL_NOT_OPEN */
+	uint32_t *next_alike;         /* by call: the next one of its message with the same hash, or NO_CALL_ITEM */
 	size_t size;
 };
 
 static void calls_walk_release(struct call_walk *w)
 {
 	free(w->first);
-	free(w->open);
-	free(w->under);
-	free(w->again);
+	free(w->open_calls);
+	free(w->shadowed);
+	free(w->next_alike);
 }
 
 static struct open_call *open_call_find(const struct call_walk *w, uint64_t hash)
@@ -161,11 +161,11 @@ static struct open_call *open_call_find(const struct call_walk *w, uint64_t hash
 	uint16_t high = (uint16_t)(hash >> 32);
 	size_t at = (size_t)((uint64_t)low * w->size >> 32);
 
-	while (w->open[at].low && (w->open[at].low != low || w->open[at].high != high))
+	while (w->open_calls[at].low && (w->open_calls[at].low != low || w->open_calls[at].high != high))
 		at = at + 1 == w->size ? 0 : at + 1;
-	if (!w->open[at].low)
-		w->open[at] = (struct open_call){low, high, NO_CALL_ITEM};
-	return &w->open[at];
+	if (!w->open_calls[at].low)
+		w->open_calls[at] = (struct open_call){low, high, NO_CALL_ITEM};
+	return &w->open_calls[at];
 }
 
 /* From the last to the first, so that the hash then stands for the first. */
@@ -173,15 +173,15 @@ static void walk_add_calls(struct call_walk *w, uint32_t begin, uint32_t end)
 {
 	for (uint32_t item = end; item-- > begin;) {
 		uint64_t hash = call_item_hash(w->s, item);
-		w->under[item] = CALL_NOT_OPEN;
-		w->again[item] = NO_CALL_ITEM;
+		w->shadowed[item] = CALL_NOT_OPEN;
+		w->next_alike[item] = NO_CALL_ITEM;
 		if (!hash)
 			continue;
 		struct open_call *open = open_call_find(w, hash);
 		if (open->item != NO_CALL_ITEM && open->item >= begin && open->item < end)
-			w->again[item] = open->item;
+			w->next_alike[item] = open->item;
 		else
-			w->under[item] = open->item;
+			w->shadowed[item] = open->item;
 		open->item = item;
 	}
 }
@@ -191,16 +191,16 @@ static void walk_match_result(struct call_walk *w, uint32_t i, uint32_t item)
 {
 	uint64_t hash = call_item_hash(w->s, item);
 
-	w->under[item] = CALL_NOT_OPEN;
+	w->shadowed[item] = CALL_NOT_OPEN;
 	if (!hash)
 		return;
 	struct open_call *open = open_call_find(w, hash);
 	uint32_t call = open->item;
 	if (call == NO_CALL_ITEM)
 		return;
-	w->under[item] = call;
-	if (w->again[call] != NO_CALL_ITEM)
-		open->item = w->again[call];
+	w->shadowed[item] = call;
+	if (w->next_alike[call] != NO_CALL_ITEM)
+		open->item = w->next_alike[call];
 	w->answers[item] = call;
 	if (w->answers[call] > i)
 		w->answers[call] = i;
@@ -216,8 +216,8 @@ static void walk_visit(struct call_walk *w, uint32_t i, bool leaves)
 		return;
 	uint32_t end = calls ? call_items_end(w->s, item) : item + 1;
 	for (; leaves && item < end; item++)
-		if (w->under[item] != CALL_NOT_OPEN)
-			open_call_find(w, call_item_hash(w->s, item))->item = w->under[item];
+		if (w->shadowed[item] != CALL_NOT_OPEN)
+			open_call_find(w, call_item_hash(w->s, item))->item = w->shadowed[item];
 	if (!leaves && calls)
 		walk_add_calls(w, item, end);
 	else if (!leaves)
@@ -258,7 +258,7 @@ static int calls_walk(struct call_walk *w)
 	const struct session *s = w->s;
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < s->at.count; i++) {
+	for (uint32_t i = 0; rc == 0 && i < s->extent.entry_count; i++) {
 		bool is_ring = session_entry_at(s, i)->parent != NO_ENTRY;
 		if (is_ring && (!has_flag(s, i, ENTRY_CYCLE) || w->first[i] == NO_CALL_ITEM))
 			continue;
@@ -279,16 +279,16 @@ static int match_results(const struct session *s)
 
 	to->n = 0;
 	w.size = s->calls.n + s->calls.n / 2 + 1;
-	w.first = malloc((size_t)s->at.count * sizeof *w.first + 1);
-	w.open = calloc(w.size, sizeof *w.open);
-	w.under = malloc(s->calls.n * sizeof *w.under + 1);
-	w.again = malloc(s->calls.n * sizeof *w.again + 1);
-	if (!w.first || !w.open || !w.under || !w.again || !vec_reserve(to, s->calls.n))
+	w.first = malloc((size_t)s->extent.entry_count * sizeof *w.first + 1);
+	w.open_calls = calloc(w.size, sizeof *w.open_calls);
+	w.shadowed = malloc(s->calls.n * sizeof *w.shadowed + 1);
+	w.next_alike = malloc(s->calls.n * sizeof *w.next_alike + 1);
+	if (!w.first || !w.open_calls || !w.shadowed || !w.next_alike || !vec_reserve(to, s->calls.n))
 		return -ENOMEM;
 	to->n = s->calls.n;
 	w.answers = to->v;
 	memset(to->v, 0xff, vec_used(to));
-	for (uint32_t i = 0; i < s->at.count; i++) {
+	for (uint32_t i = 0; i < s->extent.entry_count; i++) {
 		w.first[i] = item;
 		if (entry_has_items(s, i))
 			item = call_items_end(s, item);

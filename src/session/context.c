@@ -17,7 +17,7 @@
 struct context_edit {
 	uint32_t target, entry;
 	uint32_t order;
-	bool omits;
+	bool is_removal;
 };
 
 struct context_builder {
@@ -115,7 +115,7 @@ static int context_add_entry(struct context_builder *b, uint32_t entry, bool new
 {
 	const struct entry *e = session_entry(b->s, entry);
 	const struct context_edit *edit = builder_find_edit(b, entry);
-	if (edit && edit->omits)
+	if (edit && edit->is_removal)
 		return 0;
 
 	switch (e->type) {

@@ -171,7 +171,7 @@ static void id_table_put(const struct session *s, uint64_t hash, uint32_t i, boo
 		s->derived->table.used++;
 	} else if (has_flag(s, id_table_bucket_entry(*slot), ENTRY_ADDRESSED)) {
 		session_entry_at(s, id_table_bucket_entry(*slot))->flags &= (uint16_t)~ENTRY_ADDRESSED;
-		s->derived->labels_taken = 0;
+		s->derived->label_records = 0;
 		*ret_replaced = true;
 	}
 	*slot = (uint32_t)(hash & 0xff) << 24 | (i + 1);
@@ -196,21 +196,21 @@ void id_table_add_missing(const struct session *s, bool *ret_replaced)
 	struct id_table *t = &s->derived->table;
 	uint64_t hashes[ID_READ_BYTES];
 
-	for (uint32_t i = t->upto; i < s->at.count + ID_READ_BYTES; i++) {
+	for (uint32_t i = t->upto; i < s->extent.entry_count + ID_READ_BYTES; i++) {
 		if (i >= t->upto + ID_READ_BYTES && entry_has_key(s, i - ID_READ_BYTES))
 			id_table_put(s, hashes[i % ID_READ_BYTES], i - ID_READ_BYTES, ret_replaced);
-		if (i < s->at.count && entry_has_key(s, i)) {
+		if (i < s->extent.entry_count && entry_has_key(s, i)) {
 			hashes[i % ID_READ_BYTES] = id_hash(s, i);
 			__builtin_prefetch(&t->slots[id_table_bucket(t, hashes[i % ID_READ_BYTES])], 1);
 		}
 	}
-	t->upto = s->at.count;
+	t->upto = s->extent.entry_count;
 }
 
 int id_table_reserve(const struct session *s)
 {
 	struct id_table *t = &s->derived->table;
-	uint64_t need = (uint64_t)t->used + (s->at.count - t->upto);
+	uint64_t need = (uint64_t)t->used + (s->extent.entry_count - t->upto);
 
 	if (need * 5 <= (uint64_t)t->size * 4)
 		return 0;
@@ -241,13 +241,13 @@ static void derive_id(const struct session *s, uint32_t i, char ret[DERIVED_ID +
 static int derive_all_ids(const struct session *s)
 {
 	struct derived *d = s->derived;
-	size_t known = d->ids.n / DERIVED_ID, bytes = (size_t)s->at.count * DERIVED_ID;
+	size_t known = d->ids.n / DERIVED_ID, bytes = (size_t)s->extent.entry_count * DERIVED_ID;
 	bool replaced;
 
 	if (!vec_reserve(&d->ids, bytes - d->ids.n) || id_table_reserve(s) < 0)
 		return -ENOMEM;
 	d->ids.n = bytes;
-	for (uint32_t i = d->table.upto; i < s->at.count; d->table.upto = ++i) {
+	for (uint32_t i = d->table.upto; i < s->extent.entry_count; d->table.upto = ++i) {
 		char id[DERIVED_ID + 1];
 		if (!has_flag(s, i, ENTRY_ADDRESSED))
 			continue;

@@ -51,7 +51,7 @@ static void labels_merge(const struct session *s, const struct label *fresh, siz
 static int labels_update(const struct session *s)
 {
 	struct derived *d = s->derived;
-	size_t n = 0, from = d->labels_taken;
+	size_t n = 0, from = d->label_records;
 	CLEANUP_FREE struct label *fresh = malloc((s->labels.list.n - from) * sizeof *fresh + 1);
 	bool settled = true;
 
@@ -69,8 +69,8 @@ static int labels_update(const struct session *s)
 	if (n)
 		qsort(fresh, n, sizeof *fresh, label_cmp);
 	labels_merge(s, fresh, n);
-	d->labels_taken = settled ? s->labels.list.n : 0;
-	d->labels_found = from + n;
+	d->label_records = settled ? s->labels.list.n : 0;
+	d->labels_resolved = from + n;
 	return 0;
 }
 
@@ -141,7 +141,7 @@ const struct label_change *session_label_change_find(const struct label_change *
 
 uint32_t session_line_count(const struct session *s)
 {
-	return s->at.lines;
+	return s->extent.lines;
 }
 
 uint32_t session_nth_labelled(const struct session *s, size_t n)
@@ -156,13 +156,14 @@ size_t session_label_count(const struct session *s)
 
 uint32_t session_name_record(const struct session *s)
 {
-	return s->at.info;
+	return s->extent.newest_info;
 }
 
 uint64_t session_label_serial(const struct session *s)
 {
 	labels_ensure(s);
-	return s->derived->labels_found + (s->at.info == NO_ENTRY ? 0 : (uint64_t)s->at.info + 1);
+	return s->derived->labels_resolved +
+	       (s->extent.newest_info == NO_ENTRY ? 0 : (uint64_t)s->extent.newest_info + 1);
 }
 
 bool session_name(const struct session *s, struct buf *out)
@@ -171,7 +172,8 @@ bool session_name(const struct session *s, struct buf *out)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct record r;
 
-	if (s->at.info == NO_ENTRY || session_load(s, s->at.info, &l, &r) < 0 || r.name.kind != JSON_STRING)
+	if (s->extent.newest_info == NO_ENTRY || session_load(s, s->extent.newest_info, &l, &r) < 0 ||
+	    r.name.kind != JSON_STRING)
 		return false;
 	json_decode(r.name.text, JSON_READ, &text);
 	struct span name = space_trim(buf_span(&text));

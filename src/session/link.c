@@ -35,19 +35,19 @@ static void link_mark_ancestor(struct session *s, uint32_t i)
 	uint32_t above = e->parent;
 
 	if (above != NO_ENTRY && !has_flag(s, above, ENTRY_CONVERSATION))
-		above = session_entry_at(s, above)->near;
+		above = session_entry_at(s, above)->nearest;
 	e->flags |= ENTRY_LINKED;
 	if (e->flags & ENTRY_CONVERSATION) {
 		if (above != NO_ENTRY && above != i)
 			session_entry_at(s, above)->flags |= ENTRY_HAS_BELOW;
 		return;
 	}
-	e->near = above;
+	e->nearest = above;
 	if (above == NO_ENTRY)
 		return;
-	uint32_t newest = session_entry_at(s, above)->near;
+	uint32_t newest = session_entry_at(s, above)->nearest;
 	if (newest == NO_ENTRY || newest < i)
-		session_entry_at(s, above)->near = i;
+		session_entry_at(s, above)->nearest = i;
 }
 
 static void add_child(struct session *s, uint32_t i)
@@ -100,18 +100,18 @@ static void link_all_again(struct session *s, uint32_t *stack)
 {
 	const unsigned made_here = ENTRY_HAS_BELOW | ENTRY_CYCLE | ENTRY_LINKED | ENTRY_OPEN;
 
-	for (uint32_t i = 0; i < s->at.count; i++) {
+	for (uint32_t i = 0; i < s->extent.entry_count; i++) {
 		struct entry *e = session_entry_at(s, i);
 		e->flags &= (uint16_t)~made_here;
-		e->child = e->sibling = e->near = NO_ENTRY;
+		e->child = e->sibling = e->nearest = NO_ENTRY;
 		if (e->parent == NO_ENTRY || has_flag(s, e->parent, ENTRY_ADDRESSED))
 			continue;
 		struct key key = entry_key(s, e->parent);
 		e->parent = id_table_find(s, &key);
 	}
-	for (uint32_t i = 0; i < s->at.count; i++)
+	for (uint32_t i = 0; i < s->extent.entry_count; i++)
 		add_child(s, i);
-	for (uint32_t i = 0; i < s->at.count; i++)
+	for (uint32_t i = 0; i < s->extent.entry_count; i++)
 		link_ancestors(s, i, stack);
 }
 
@@ -173,7 +173,7 @@ int session_link(struct session *s, uint32_t from, const struct id_refs *pending
 			return rc;
 	}
 	if (late) {
-		CLEANUP_FREE uint32_t *stack = malloc((size_t)s->at.count * sizeof *stack + 1);
+		CLEANUP_FREE uint32_t *stack = malloc((size_t)s->extent.entry_count * sizeof *stack + 1);
 		if (!stack)
 			return -ENOMEM;
 		link_all_again(s, stack);
@@ -181,7 +181,7 @@ int session_link(struct session *s, uint32_t from, const struct id_refs *pending
 		if (from > 0 && from < atomic_load(&s->renamed))
 			atomic_store(&s->renamed, from);
 	} else {
-		for (uint32_t i = from; i < s->at.count; i++) {
+		for (uint32_t i = from; i < s->extent.entry_count; i++) {
 			add_child(s, i);
 			link_mark_ancestor(s, i);
 		}

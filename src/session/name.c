@@ -161,7 +161,7 @@ int names_update(struct session *s, uint32_t from)
 			session_entry_at(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ASSIGNED_NAME;
 		s->odd.n = s->odd_slots.n = 0;
 	}
-	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->at.count; i++)
+	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->extent.entry_count; i++)
 		if (has_flag(s, i, ENTRY_ADDRESSED) &&
 		    (bsearch(&i, seeds, s->odd_seeds.n, sizeof i, leading_number_cmp) || name_was_taken(&n, i)))
 			rc = entry_assign_name(&n, i);
@@ -200,7 +200,7 @@ void session_entry_name(const struct session *s, uint32_t i, struct buf *out)
 static uint32_t entry_by_line(const struct session *s, struct span digits)
 {
 	uint64_t line = 0;
-	uint32_t low = 0, high = s->at.count;
+	uint32_t low = 0, high = s->extent.entry_count;
 
 	if (digits.n == 0 || digits.n > 10 || digits.p[0] == '0')
 		return NO_ENTRY;
@@ -216,7 +216,7 @@ static uint32_t entry_by_line(const struct session *s, struct span digits)
 		else
 			high = middle;
 	}
-	if (low == s->at.count || session_entry_at(s, low)->line != line || has_flag(s, low, ENTRY_ADDRESSED))
+	if (low == s->extent.entry_count || session_entry_at(s, low)->line != line || has_flag(s, low, ENTRY_ADDRESSED))
 		return NO_ENTRY;
 	return low;
 }

@@ -47,7 +47,7 @@ static uint32_t entry_by_index(const struct session *s, double index, bool *ret_
 	*ret_is_header = index == 0;
 	for (size_t k = 0; k < s->headers.n && s->headers.v[k] <= index; k++, headers++)
 		*ret_is_header |= s->headers.v[k] == index;
-	if (*ret_is_header || index - headers >= s->at.count)
+	if (*ret_is_header || index - headers >= s->extent.entry_count)
 		return NO_ENTRY;
 	return (uint32_t)index - headers;
 }
@@ -83,7 +83,7 @@ static bool add_entry_problems(const struct session *s, problem_records_t *to)
 	bool ok = true;
 	struct record r;
 
-	for (uint32_t i = 0; ok && i < s->at.count; i++) {
+	for (uint32_t i = 0; ok && i < s->extent.entry_count; i++) {
 		const struct entry *e = session_entry_at(s, i);
 		if (!(e->flags & ENTRY_ADDRESSED) && e->id)
 			ok = problem_record_add(to, e->offset, e->line, REASON_DUPLICATE);
@@ -122,7 +122,7 @@ static int problem_line_cmp(const void *a, const void *b)
 
 static int find_all_problems(const struct session *s)
 {
-	problem_records_t *to = &s->derived->faults;
+	problem_records_t *to = &s->derived->problems;
 
 	to->n = 0;
 	for (size_t k = 0; k < s->faults.n; k++)
@@ -130,7 +130,8 @@ static int find_all_problems(const struct session *s)
 			return -ENOMEM;
 	if (!add_entry_problems(s, to) || !add_label_problems(s, to))
 		return -ENOMEM;
-	if (s->at.tail == TAIL_TORN && !problem_record_add(to, s->at.whole, s->at.lines + 1, s->at.torn))
+	if (s->extent.tail == TAIL_TORN &&
+	    !problem_record_add(to, s->extent.whole_end, s->extent.lines + 1, s->extent.tail_problem))
 		return -ENOMEM;
 	if (to->n)
 		qsort(to->v, to->n, sizeof *to->v, problem_line_cmp);
@@ -139,12 +140,12 @@ static int find_all_problems(const struct session *s)
 
 size_t session_problem_count(const struct session *s)
 {
-	return derive_once(s, &s->derived->faults_at, find_all_problems) < 0 ? 0 : s->derived->faults.n;
+	return derive_once(s, &s->derived->problems_at, find_all_problems) < 0 ? 0 : s->derived->problems.n;
 }
 
 struct problem session_problem(const struct session *s, size_t n)
 {
-	const struct problem_record *f = &s->derived->faults.v[n];
+	const struct problem_record *f = &s->derived->problems.v[n];
 
 	return (struct problem){f->line, f->offset, reasons[f->reason]};
 }

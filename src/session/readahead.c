@@ -35,7 +35,7 @@ static void scanned_release(struct scanned *k)
 
 void session_drop_lines(struct session *s)
 {
-	LOCKED(&s->derived->ahead_lock);
+	LOCKED(&s->derived->readahead_lock);
 	scanned_release(&s->derived->scanned);
 }
 
@@ -58,10 +58,10 @@ static bool readahead_add(const struct readahead_bytes *a, uint64_t off, size_t 
 /* Puts the bytes in the place that was used less recently; the caller gets what was there. */
 static void readahead_swap(struct derived *d, struct readahead_bytes *a)
 {
-	LOCKED(&d->ahead_lock);
-	struct readahead_bytes *to = &d->ahead[1 - d->ahead_used], before = *to;
+	LOCKED(&d->readahead_lock);
+	struct readahead_bytes *to = &d->readahead[1 - d->readahead_newest], before = *to;
 	if (a->bytes.n)
-		d->ahead_used = 1 - d->ahead_used;
+		d->readahead_newest = 1 - d->readahead_newest;
 	*to = *a;
 	*a = before;
 }
@@ -71,25 +71,25 @@ bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more,
 	struct derived *d = s->derived;
 	struct readahead_bytes a = {.bytes = BUF_INIT};
 	bool is_there = false;
-	lock_acquire(&d->ahead_lock);
+	lock_acquire(&d->readahead_lock);
 	const struct scanned *k = &d->scanned;
 	const struct scanned_line *l =
 	    k->lines.n ? bsearch(&off, k->lines.v, k->lines.n, sizeof *k->lines.v, scanned_cmp) : NULL;
 	if (l && l->n == n && (is_there = true))
 		buf_add(out, k->bytes.v + l->at, n);
-	lock_release(&d->ahead_lock);
+	lock_release(&d->readahead_lock);
 	if (is_there)
 		return true;
-	if (n + more > READAHEAD_PLACES / 2 || off + n > s->at.end || opened_is_foreign(s->file))
+	if (n + more > READAHEAD_PLACES / 2 || off + n > s->extent.end || opened_is_foreign(s->file))
 		return false;
-	lock_acquire(&d->ahead_lock);
+	lock_acquire(&d->readahead_lock);
 	for (unsigned i = 0; i < 2 && !is_there; i++)
-		if ((is_there = readahead_add(&d->ahead[i], off, n, more, out)))
-			d->ahead_used = i;
-	lock_release(&d->ahead_lock);
+		if ((is_there = readahead_add(&d->readahead[i], off, n, more, out)))
+			d->readahead_newest = i;
+	lock_release(&d->readahead_lock);
 	if (is_there)
 		return true;
-	size_t want = s->at.end - off < READAHEAD_PLACES ? (size_t)(s->at.end - off) : READAHEAD_PLACES;
+	size_t want = s->extent.end - off < READAHEAD_PLACES ? (size_t)(s->extent.end - off) : READAHEAD_PLACES;
 	readahead_swap(d, &a);
 	buf_reset(&a.bytes);
 	char *p = buf_reserve(&a.bytes, want);
@@ -104,15 +104,15 @@ bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more,
 
 void readahead_drop(struct derived *d)
 {
-	LOCKED(&d->ahead_lock);
+	LOCKED(&d->readahead_lock);
 	for (unsigned i = 0; i < 2; i++)
-		buf_release(&d->ahead[i].bytes);
+		buf_release(&d->readahead[i].bytes);
 	scanned_release(&d->scanned);
 }
 
 size_t readahead_memory(struct derived *d)
 {
-	LOCKED(&d->ahead_lock);
-	return buf_memory(&d->ahead[0].bytes) + buf_memory(&d->ahead[1].bytes) + vec_held(&d->scanned.bytes) +
+	LOCKED(&d->readahead_lock);
+	return buf_memory(&d->readahead[0].bytes) + buf_memory(&d->readahead[1].bytes) + vec_held(&d->scanned.bytes) +
 	       vec_held(&d->scanned.lines);
 }

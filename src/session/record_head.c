@@ -19,7 +19,7 @@ struct head_scan {
 	struct json_value type, role, details;
 	struct ending ending;
 	bool message, content; /* seen */
-	bool said;             /* a text that is not white space */
+	bool has_text;         /* a text that is not white space */
 };
 
 /* A string of white space, as JavaScript's trim() knows it, or no string. */
@@ -49,7 +49,7 @@ static inline void head_scan_text(struct head_scan *s, struct json_value text)
 	/* Nearly every text begins with a letter. */
 	bool plain = text.kind == JSON_STRING && text.text.n && (unsigned)(*text.text.p | 0x20) - 'a' < 26;
 
-	s->said = s->said || plain || !head_is_blank(text);
+	s->has_text = s->has_text || plain || !head_is_blank(text);
 }
 
 static void finish_role(struct record_head *head, struct json_value role)
@@ -64,15 +64,15 @@ static inline void finish_message(struct head_scan *s)
 	struct record_head *head = s->head;
 	struct json_value stop = s->ending.stop_reason;
 
-	head->failed = record_failed(head->role, &s->ending);
-	head->refused = details_say_failed(head->role, s->details);
+	head->has_error = record_failed(head->role, &s->ending);
+	head->details_failed = details_say_failed(head->role, s->details);
 	head->deferred = head->role == ROLE_ASSISTANT && is_text(stop, "deferred", 8);
 	if (head->role == ROLE_ASSISTANT)
 		/* If it ended by itself, pi's /tree shows it only if it has text. */
-		head->silent =
-		    !s->said && (!json_is_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7));
+		head->no_text =
+		    !s->has_text && (!json_is_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7));
 	else
-		head->calls = head->files = 0;
+		head->calls = head->has_file_call = 0;
 }
 
 static void head_scan_block(struct head_scan *s, struct json_value type, struct json_value id, struct json_value name,
@@ -86,7 +86,7 @@ static void head_scan_block(struct head_scan *s, struct json_value type, struct 
 	if (!key_is(type, "toolCall", 8))
 		return;
 	s->head->calls++;
-	s->head->files |= file_action_of(name) != FILE_NONE;
+	s->head->has_file_call |= file_action_of(name) != FILE_NONE;
 	if (s->on_call)
 		s->on_call(s->arg, id);
 }
@@ -106,7 +106,7 @@ static void head_parse_message(struct head_scan *s, const struct record *r)
 	s->head->has_content = r->msg.content.kind != JSON_NONE;
 	s->details = r->msg.details;
 	s->ending = (struct ending){r->msg.stop_reason, r->msg.is_error, r->msg.cancelled, r->msg.exit_code};
-	s->said = false;
+	s->has_text = false;
 	head_scan_text(s, r->msg.content);
 	block_iter_init(&it, r->msg.content);
 	while (block_next(&it, &b))
@@ -544,15 +544,15 @@ static void finish_head(struct head_scan *s)
 	head->message_missing = head->type == RECORD_MESSAGE;
 	head->tool_call_id.kind = head->nested_calls.kind = head->duration.kind = JSON_NONE;
 	head->calls = head->images = 0;
-	head->files = false;
+	head->has_file_call = false;
 }
 
 /* Field by field: compilers clear the whole with an instruction that takes longer than half a line. */
 static inline void head_reset(struct record_head *head)
 {
 	head->kind = JSON_NONE;
-	head->falsy = head->deferred = head->message_missing = head->old_custom = head->failed = head->silent =
-	    head->has_content = head->files = head->refused = false;
+	head->falsy = head->deferred = head->message_missing = head->old_custom = head->has_error = head->no_text =
+	    head->has_content = head->has_file_call = head->details_failed = false;
 	head->message_time.kind = JSON_NONE;
 	head->type = RECORD_OTHER;
 	head->role = ROLE_NONE;
@@ -578,7 +578,7 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 	s.details.kind = JSON_NONE;
 	s.ending.stop_reason.kind = s.ending.is_error.kind = JSON_NONE;
 	s.ending.cancelled.kind = s.ending.exit_code.kind = JSON_NONE;
-	s.message = s.content = s.said = false;
+	s.message = s.content = s.has_text = false;
 	const char *p = record_line_at(&s, text.p);
 	if (p && *p == '\r' && p != s.end)
 		p++;

@@ -41,8 +41,8 @@ struct scan_checkpoint {
 
 static void scan_restore(struct session *s, const struct scan_checkpoint *m)
 {
-	s->at = m->at;
-	s->entries.n = m->at.count;
+	s->extent = m->at;
+	s->entries.n = m->at.entry_count;
 	s->faults.n = m->faults;
 	s->labels.list.n = m->labels;
 	s->labels.keys.n = m->label_keys;
@@ -54,7 +54,7 @@ static void scan_restore(struct session *s, const struct scan_checkpoint *m)
 	s->odd_seeds.n = m->odd_seeds;
 	s->uses.n = m->uses;
 	s->use_marks.n = m->use_marks;
-	s->broken = true;
+	s->is_broken = true;
 }
 
 static bool scan_fail(struct scan *sc, int err)
@@ -97,7 +97,7 @@ static bool scan_entry_id(struct scan *sc, struct entry *e, const struct key *id
 		return true;
 	if (!vec_reserve(&s->odd_seeds, 1))
 		return scan_fail(sc, -ENOMEM);
-	s->odd_seeds.v[s->odd_seeds.n++] = s->at.count;
+	s->odd_seeds.v[s->odd_seeds.n++] = s->extent.entry_count;
 	return true;
 }
 
@@ -116,12 +116,12 @@ static bool scan_entry_parent(struct scan *sc, struct entry *e, const struct jso
 	}
 	if (id && key_equal(id, &key))
 		return scan_add_problem(sc, e, REASON_SELF_PARENT);
-	uint32_t before = s->at.count ? session_entry_at(s, s->at.count - 1)->id : 0;
+	uint32_t before = s->extent.entry_count ? session_entry_at(s, s->extent.entry_count - 1)->id : 0;
 	if (key.kind == KEY_TEXT && key.text.n && before && arena_is(&s->ids, before, key.text)) {
-		e->parent = s->at.count - 1;
+		e->parent = s->extent.entry_count - 1;
 		return true;
 	}
-	return id_refs_add(&sc->pending, s->at.count, &key) || scan_fail(sc, -ENOMEM);
+	return id_refs_add(&sc->pending, s->extent.entry_count, &key) || scan_fail(sc, -ENOMEM);
 }
 
 /* The id and parent of an object line. */
@@ -132,8 +132,8 @@ static bool scan_entry_links(struct scan *sc, struct entry *e, const struct reco
 
 	if (!s->format->has_ids) {
 		e->flags |= ENTRY_ADDRESSED;
-		e->parent = s->at.last;
-		s->at.last = s->at.count;
+		e->parent = s->extent.last_with_id;
+		s->extent.last_with_id = s->extent.entry_count;
 		return true;
 	}
 	bool usable = id_key(&head->id, &sc->id_text, &id);
@@ -169,27 +169,27 @@ static bool scan_object_line(struct scan *sc, struct entry *e, const struct reco
 		e->flags |= ENTRY_CONVERSATION;
 	if (head->calls)
 		e->flags |= ENTRY_HAS_CALLS;
-	if (head->files)
+	if (head->has_file_call)
 		e->flags |= ENTRY_HAS_FILE_CALLS;
-	if (head->refused)
+	if (head->details_failed)
 		e->flags |= ENTRY_RESULT_FAILED;
 	if (head->images)
 		e->flags |= ENTRY_HAS_IMAGES;
-	if (head->failed)
+	if (head->has_error)
 		e->flags |= ENTRY_FAILED;
-	if (head->silent)
+	if (head->no_text)
 		e->flags |= ENTRY_NO_TEXT;
 	if ((head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY) && json_is_truthy(head->summary))
 		e->flags |= ENTRY_SUMMARY;
 	if (head->type == RECORD_SESSION_INFO)
-		s->at.info = s->at.count;
-	s->at.edits |= head->type == RECORD_CONTEXT_EDIT;
+		s->extent.newest_info = s->extent.entry_count;
+	s->extent.has_context_edits |= head->type == RECORD_CONTEXT_EDIT;
 	if ((head->role == ROLE_USER || head->role == ROLE_ASSISTANT) && head->has_content) {
 		double t = message_sort_time(head, e);
-		s->at.active = t > s->at.active ? t : s->at.active;
+		s->extent.last_active = t > s->extent.last_active ? t : s->extent.last_active;
 	}
 	uint32_t parts = head->calls > head->images ? head->calls : head->images;
-	s->at.durations |= head->duration.kind == JSON_NUMBER;
+	s->extent.durations |= head->duration.kind == JSON_NUMBER;
 	if (e->role == ROLE_TOOL_RESULT && head->nested_calls.kind == JSON_OBJECT) {
 		struct block_iter it;
 		struct block b;
@@ -198,7 +198,7 @@ static bool scan_object_line(struct scan *sc, struct entry *e, const struct reco
 			parts = b.type == BLOCK_TOOL_CALL && b.n > parts ? b.n : parts;
 		e->flags |= ENTRY_NESTED;
 	}
-	if (parts >= node_parts(s->at.count) && !scan_add_problem(sc, e, REASON_TOO_MANY_PARTS))
+	if (parts >= node_parts(s->extent.entry_count) && !scan_add_problem(sc, e, REASON_TOO_MANY_PARTS))
 		return false;
 	if (head->message_missing) {
 		e->flags |= ENTRY_NO_MESSAGE;
@@ -215,7 +215,7 @@ static bool scan_object_line(struct scan *sc, struct entry *e, const struct reco
 		e->flags |= ENTRY_SETS_LABEL;
 	struct key key;
 	bool usable = id_key(&head->target_id, &sc->parent_text, &key);
-	return id_refs_add(&s->labels, s->at.count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
+	return id_refs_add(&s->labels, s->extent.entry_count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
 }
 
 static void scan_on_call(void *arg, struct json_value id)
@@ -233,15 +233,15 @@ static bool scan_add_entry(struct scan *sc, const struct record_head *head, stru
 
 	if (!vec_reserve(&s->entries, 1))
 		return scan_fail(sc, -ENOMEM);
-	struct entry *e = &s->entries.v[s->at.count];
+	struct entry *e = &s->entries.v[s->extent.entry_count];
 	*e = (struct entry){.offset = offset,
 	                    .time = NO_TIME,
 	                    .length = (uint32_t)line.n,
-	                    .line = s->at.lines,
+	                    .line = s->extent.lines,
 	                    .parent = NO_ENTRY,
 	                    .child = NO_ENTRY,
 	                    .sibling = NO_ENTRY,
-	                    .near = NO_ENTRY};
+	                    .nearest = NO_ENTRY};
 	if (head->kind != JSON_OBJECT ? !scan_add_problem(sc, e, REASON_NO_OBJECT) : !scan_object_line(sc, e, head))
 		return false;
 	size_t items = head->calls;
@@ -249,9 +249,9 @@ static bool scan_add_entry(struct scan *sc, const struct record_head *head, stru
 		items = 1;
 		scan_on_call(sc, head->tool_call_id);
 	}
-	if (sc->err || !call_items_set_entry(s, s->at.count, calls, items))
+	if (sc->err || !call_items_set_entry(s, s->extent.entry_count, calls, items))
 		return scan_fail(sc, -ENOMEM);
-	s->at.count++;
+	s->extent.entry_count++;
 	s->entries.n++;
 	if (entry_has_file_calls(e) || (sc->is_short && e->role != ROLE_TOOL_RESULT))
 		scanned_add(s, offset, line);
@@ -263,10 +263,10 @@ enum scan_result { SCAN_STOPPED, SCAN_NO_ENTRY, SCAN_ENTRY, SCAN_OTHER };
 /* A line that gives no entry is blank or at fault. For the last line, if it is unfinished, only the fault is noted. */
 static enum scan_result scan_reject_line(struct scan *sc, uint64_t offset, enum problem_reason reason, bool tail)
 {
-	struct extent *at = &sc->s->at;
+	struct extent *at = &sc->s->extent;
 
 	if (tail) {
-		at->torn = reason;
+		at->tail_problem = reason;
 		return SCAN_STOPPED;
 	}
 	at->lines++;
@@ -285,7 +285,7 @@ static enum scan_result scan_later_header(struct scan *sc)
 		scan_fail(sc, -ENOMEM);
 		return SCAN_STOPPED;
 	}
-	s->headers.v[s->headers.n] = 1 + s->at.count + (uint32_t)s->headers.n;
+	s->headers.v[s->headers.n] = 1 + s->extent.entry_count + (uint32_t)s->headers.n;
 	s->headers.n++;
 	return SCAN_OTHER;
 }
@@ -301,17 +301,17 @@ static enum scan_result scan_other_line(struct scan *sc, const struct record_hea
 	if (head->kind == JSON_NONE && space_trim(line).n)
 		return scan_reject_line(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
 	if (head->kind == JSON_NONE) {
-		s->at.lines += !tail;
+		s->extent.lines += !tail;
 		return SCAN_NO_ENTRY;
 	}
-	s->at.lines++;
+	s->extent.lines++;
 	if (!s->header_line.n)
 		return scan_header(sc, line, head) ? SCAN_OTHER : SCAN_STOPPED;
 	if (head->type == RECORD_SESSION)
 		return scan_later_header(sc);
-	if (!s->at.full && !problem_record_add(&s->faults, offset, s->at.lines, REASON_TOO_MANY))
+	if (!s->extent.is_full && !problem_record_add(&s->faults, offset, s->extent.lines, REASON_TOO_MANY))
 		scan_fail(sc, -ENOMEM);
-	s->at.full = true;
+	s->extent.is_full = true;
 	return SCAN_OTHER;
 }
 
@@ -327,8 +327,8 @@ static enum scan_result scan_line(struct scan *sc, struct span text, uint64_t of
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
 	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
-	if (entry && s->at.count < SESSION_ENTRIES) {
-		s->at.lines++;
+	if (entry && s->extent.entry_count < SESSION_ENTRIES) {
+		s->extent.lines++;
 		return scan_add_entry(sc, &head, line, offset, calls) ? SCAN_ENTRY : SCAN_STOPPED;
 	}
 	s->calls.n = calls;
@@ -465,7 +465,7 @@ static int scan_long_line(struct scan *sc, struct window *w, uint64_t to)
 		return 0;
 	}
 	scan_line(sc, buf_span(&sc->long_line), begin, false, &n);
-	sc->s->at.whole = end + 1;
+	sc->s->extent.whole_end = end + 1;
 	return sc->err;
 }
 
@@ -492,14 +492,14 @@ static size_t scan_whole_line(struct scan *sc, struct window *w, size_t begin, s
 		return n;
 	}
 	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
-	scan_reject_line(sc, sc->s->at.whole, w->why, false);
+	scan_reject_line(sc, sc->s->extent.whole_end, w->why, false);
 	w->skipping = false;
 	return newline ? (size_t)(newline - text.p) : text.n;
 }
 
 static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 {
-	struct extent *at = &sc->s->at;
+	struct extent *at = &sc->s->extent;
 	const char *newline = memrchr(w->p + w->searched, '\n', w->n - w->searched);
 
 	if (newline) {
@@ -508,7 +508,7 @@ static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 			begin += scan_whole_line(sc, w, begin, last) + 1;
 			if (sc->err)
 				return sc->err;
-			at->whole = w->offset + begin;
+			at->whole_end = w->offset + begin;
 		}
 		window_drop(w, begin);
 	}
@@ -524,7 +524,7 @@ static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 /* The bytes after the last newline. */
 static int scan_tail(struct scan *sc, const struct window *w)
 {
-	struct extent *at = &sc->s->at;
+	struct extent *at = &sc->s->extent;
 
 	at->tail = TAIL_NONE;
 	at->tail_is_entry = false;
@@ -544,8 +544,8 @@ static int scan_tail(struct scan *sc, const struct window *w)
 
 static int scan_to_offset(struct scan *sc, uint64_t to)
 {
-	struct extent *at = &sc->s->at;
-	uint64_t from = at->whole;
+	struct extent *at = &sc->s->extent;
+	uint64_t from = at->whole_end;
 	CLEANUP(window_release) struct window w = {.offset = from};
 
 	if (window_reserve(&w, to - from < CHUNK ? (size_t)(to - from) + 1 : CHUNK) < 0)
@@ -560,7 +560,7 @@ static int scan_to_offset(struct scan *sc, uint64_t to)
 			rc = scan_window_lines(sc, &w, to);
 		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && cancel_check() < 0)) {
 			/* The whole lines that were read so far are kept: the next scan begins behind them. */
-			at->end = at->whole;
+			at->end = at->whole_end;
 			at->tail = TAIL_NONE;
 			at->tail_is_entry = false;
 			return -EINTR;
@@ -580,9 +580,9 @@ static int scan_check_tail(struct scan *sc, uint64_t to)
 	char bytes[4096];
 	char last = 0;
 
-	while (s->at.tail == TAIL_INDEXED && s->at.end < to) {
-		size_t want = to - s->at.end < sizeof bytes ? (size_t)(to - s->at.end) : sizeof bytes;
-		ssize_t n = opened_pread(s->file, bytes, want, s->at.end);
+	while (s->extent.tail == TAIL_INDEXED && s->extent.end < to) {
+		size_t want = to - s->extent.end < sizeof bytes ? (size_t)(to - s->extent.end) : sizeof bytes;
+		ssize_t n = opened_pread(s->file, bytes, want, s->extent.end);
 		if (n <= 0)
 			return n == 0 ? -ESTALE : (int)n;
 		size_t i = 0;
@@ -591,13 +591,13 @@ static int scan_check_tail(struct scan *sc, uint64_t to)
 				return -ESTALE;
 			last = bytes[i];
 		}
-		s->at.end += i;
-		if (last && s->at.tail_is_entry)
-			session_entry_at(s, s->at.count - 1)->length =
-			    (uint32_t)(s->at.end - s->at.whole) - (last == '\r');
+		s->extent.end += i;
+		if (last && s->extent.tail_is_entry)
+			session_entry_at(s, s->extent.entry_count - 1)->length =
+			    (uint32_t)(s->extent.end - s->extent.whole_end) - (last == '\r');
 		if (i < (size_t)n) {
-			s->at.whole = ++s->at.end;
-			s->at.tail = TAIL_NONE;
+			s->extent.whole_end = ++s->extent.end;
+			s->extent.tail = TAIL_NONE;
 		}
 	}
 	return 0;
@@ -605,13 +605,13 @@ static int scan_check_tail(struct scan *sc, uint64_t to)
 
 int session_scan(struct session *s, uint64_t size)
 {
-	const struct scan_checkpoint mark = {s->at,        s->faults.n,      s->labels.list.n, s->labels.keys.n,
+	const struct scan_checkpoint mark = {s->extent,    s->faults.n,      s->labels.list.n, s->labels.keys.n,
 	                                     s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
 	                                     s->headers.n, s->odd_seeds.n,   s->uses.n,        s->use_marks.n};
-	CLEANUP(scan_release) struct scan sc = {.s = s, .is_short = size - s->at.end <= SHORT_SCAN};
+	CLEANUP(scan_release) struct scan sc = {.s = s, .is_short = size - s->extent.end <= SHORT_SCAN};
 
 	int rc = scan_check_tail(&sc, size);
-	if (rc == 0 && s->at.tail != TAIL_INDEXED)
+	if (rc == 0 && s->extent.tail != TAIL_INDEXED)
 		rc = scan_to_offset(&sc, size);
 	bool cancelled = rc == -EINTR && s->header_line.n;
 	if (cancelled)
@@ -619,7 +619,7 @@ int session_scan(struct session *s, uint64_t size)
 	if (rc == 0 && !s->header_line.n)
 		rc = -EINVAL;
 	if (rc == 0)
-		rc = session_link(s, mark.at.count, &sc.pending);
+		rc = session_link(s, mark.at.entry_count, &sc.pending);
 	if (rc < 0)
 		scan_restore(s, &mark);
 	return rc < 0 ? rc : cancelled ? -EINTR : 0;

@@ -102,10 +102,10 @@ static int fingerprint_file(const struct session *s, uint64_t end, struct finger
 static int session_update_fingerprints(struct session *s)
 {
 	struct fingerprints now = {0};
-	int rc = fingerprint_file(s, s->at.end, &now);
+	int rc = fingerprint_file(s, s->extent.end, &now);
 
 	if (rc == 0)
-		s->prints = now;
+		s->fingerprints = now;
 	return rc;
 }
 
@@ -153,14 +153,14 @@ static struct session *session_new(const struct source_path *at)
 	}
 	lock_rw_init(&s->lock, LOCK_SESSION);
 	lock_init(&d->mutex, LOCK_DERIVED);
-	lock_init(&d->ahead_lock, LOCK_READAHEAD);
+	lock_init(&d->readahead_lock, LOCK_READAHEAD);
 	s->derived = d;
 	s->resolver = at->resolver;
 	s->path = copy;
 	s->serial = 1;
-	s->at.last = s->at.info = NO_ENTRY;
-	s->at.minute = NO_TIME;
-	s->at.day = NO_DATE;
+	s->extent.last_with_id = s->extent.newest_info = NO_ENTRY;
+	s->extent.usage_minute = NO_TIME;
+	s->extent.usage_day = NO_DATE;
 	hash_key_draw(&s->secret);
 	/* Another index of the file must not have the same count. */
 	s->relinks = (uint32_t)s->secret.seed;
@@ -186,7 +186,7 @@ static uint64_t next_serial(const struct stat *st, uint64_t before)
 /* What was read is a valid index of a shorter file; the next caller finds that the file has grown. */
 static int session_keep_partial(struct session *s)
 {
-	s->st.st_size = (off_t)s->at.end;
+	s->st.st_size = (off_t)s->extent.end;
 	s->st.st_mtim = (struct timespec){0};
 	return 0;
 }
@@ -229,12 +229,12 @@ static void derived_close(struct derived *d)
 {
 	readahead_drop(d);
 	lock_destroy(&d->mutex);
-	lock_destroy(&d->ahead_lock);
+	lock_destroy(&d->readahead_lock);
 	free(d->table.slots);
 	vec_release(&d->ids);
 	vec_release(&d->labels);
 	vec_release(&d->answers);
-	vec_release(&d->faults);
+	vec_release(&d->problems);
 	free(d);
 }
 
@@ -368,22 +368,22 @@ int session_grow(struct session *s)
 	if (rc < 0)
 		return rc;
 	const struct stat st = now.st;
-	if (s->broken)
+	if (s->is_broken)
 		return -ESTALE;
 	if (stat_is_unchanged(&st, &s->st))
 		return 0;
 	readahead_drop(s->derived);
-	if (!stat_is_same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->at.end)
+	if (!stat_is_same_file(&st, &s->st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < s->extent.end)
 		return -ESTALE;
 	struct fingerprints prints = {0};
-	rc = fingerprint_file(s, s->prints.end, &prints);
-	if (rc == 0 && (prints.head != s->prints.head || prints.tail != s->prints.tail))
+	rc = fingerprint_file(s, s->fingerprints.end, &prints);
+	if (rc == 0 && (prints.head != s->fingerprints.head || prints.tail != s->fingerprints.tail))
 		rc = -ESTALE;
 	if (rc < 0)
 		return rc;
-	if ((uint64_t)st.st_size > s->at.end) {
+	if ((uint64_t)st.st_size > s->extent.end) {
 		rc = session_scan(s, (uint64_t)st.st_size);
-		if (rc < 0 && (rc != -EINTR || s->broken))
+		if (rc < 0 && (rc != -EINTR || s->is_broken))
 			return rc;
 		session_update_fingerprints(s);
 		if (rc == -EINTR) {
@@ -406,11 +406,11 @@ const struct stat *session_stat(const struct session *s)
 
 uint64_t session_size(const struct session *s)
 {
-	if (s->at.tail == TAIL_INDEXED || s->at.whole == s->at.end)
-		return s->at.end;
+	if (s->extent.tail == TAIL_INDEXED || s->extent.whole_end == s->extent.end)
+		return s->extent.end;
 	struct timespec second_ago = clock_now(CLOCK_REALTIME);
 	second_ago.tv_sec--;
-	return time_is_before(second_ago, s->st.st_mtim) ? s->at.whole : s->at.end;
+	return time_is_before(second_ago, s->st.st_mtim) ? s->extent.whole_end : s->extent.end;
 }
 
 uint64_t session_serial(const struct session *s)
@@ -437,7 +437,7 @@ size_t session_memory(const struct session *s)
 
 	lock_acquire(&s->derived->mutex);
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
-	                 vec_held(&d->answers) + vec_held(&d->faults);
+	                 vec_held(&d->answers) + vec_held(&d->problems);
 	lock_release(&s->derived->mutex);
 	return kept + derived + readahead_memory(s->derived);
 }
@@ -464,7 +464,7 @@ int session_version(const struct session *s)
 
 uint32_t session_count(const struct session *s)
 {
-	return s->at.count;
+	return s->extent.entry_count;
 }
 
 const struct entry *session_entry(const struct session *s, uint32_t i)
@@ -521,7 +521,7 @@ void reader_reset(struct reader *r)
 	for (size_t i = 0; i < sizeof r->scratch / sizeof *r->scratch; i++)
 		buf_reset_or_release(&r->scratch[i]);
 	r->offset = 0;
-	r->ahead = 0;
+	r->prefetched = 0;
 }
 
 /* Has r hold the line of an entry. Once lines turn out to follow each other, more than the line is read, and then ever
@@ -531,13 +531,13 @@ static int reader_fill(const struct session *s, const struct entry *e, struct re
 	struct buf *bytes = &r->line.bytes;
 	uint64_t end = r->offset + bytes->n;
 	bool follows = bytes->n > 0 && e->offset > r->offset && e->offset <= end + 1;
-	size_t ahead = follows ? 2 * r->ahead + e->length : 0;
+	size_t ahead = follows ? 2 * r->prefetched + e->length : 0;
 
 	if (ahead > READ_AHEAD)
 		ahead = READ_AHEAD;
 	r->offset = e->offset;
 	int rc = session_read_bytes(s, e->offset, e->length, ahead, bytes);
-	r->ahead = rc < 0 ? 0 : ahead;
+	r->prefetched = rc < 0 ? 0 : ahead;
 	return rc;
 }
 
@@ -605,22 +605,22 @@ ssize_t session_pread_raw(const struct session *s, void *p, size_t n, uint64_t o
 
 uint32_t session_leaf(const struct session *s)
 {
-	return s->at.count ? s->at.count - 1 : NO_ENTRY;
+	return s->extent.entry_count ? s->extent.entry_count - 1 : NO_ENTRY;
 }
 
 bool session_has_edits(const struct session *s)
 {
-	return s->at.edits;
+	return s->extent.has_context_edits;
 }
 
 bool session_has_durations(const struct session *s)
 {
-	return s->at.durations;
+	return s->extent.durations;
 }
 
 double session_last_active(const struct session *s)
 {
-	return s->at.active;
+	return s->extent.last_active;
 }
 
 uint32_t session_current_position(const struct session *s)
@@ -629,7 +629,7 @@ uint32_t session_current_position(const struct session *s)
 
 	if (leaf == NO_ENTRY || has_flag(s, leaf, ENTRY_CONVERSATION))
 		return leaf;
-	return session_entry_at(s, leaf)->near;
+	return session_entry_at(s, leaf)->nearest;
 }
 
 bool session_is_tip(const struct session *s, uint32_t i)
@@ -646,7 +646,7 @@ uint32_t session_branch_end(const struct session *s, uint32_t i)
 {
 	if (i == session_current_position(s))
 		return session_leaf(s);
-	uint32_t newest = session_entry_at(s, i)->near;
+	uint32_t newest = session_entry_at(s, i)->nearest;
 	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
 }
 

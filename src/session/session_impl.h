@@ -154,25 +154,25 @@ struct scanned_line {
  * computed; 0: never. */
 struct derived {
 	struct lock mutex;
-	struct lock ahead_lock; /* guards the next three; needed while mutex is held */
+	struct lock readahead_lock; /* guards the next three; needed while mutex is held */
 	struct readahead_bytes {
 		struct buf bytes;
 		uint64_t at; /* where in the file */
-	} ahead[2];
-	unsigned ahead_used; /* the one that was used last */
+	} readahead[2];
+	unsigned readahead_newest; /* the one that was used last */
 	struct scanned {
 		bool wanted;
 		VEC(char) bytes;
 		VEC(struct scanned_line) lines; /* by `off` */
 	} scanned;
-	_Atomic uint64_t ids_at, labels_at, answers_at, faults_at;
+	_Atomic uint64_t ids_at, labels_at, answers_at, problems_at;
 	struct id_table table;    /* but for v1 files, filled by session_link */
 	VEC(char) ids;            /* v1: eight characters an entry */
 	VEC(struct label) labels; /* by target */
-	size_t labels_taken;      /* how many label records are in it; 0: make it anew */
-	size_t labels_found;      /* how many of all label records have an entry */
+	size_t label_records;     /* how many label records are in it; 0: make it anew */
+	size_t labels_resolved;   /* how many of all label records have an entry */
 	VEC(uint32_t) answers;    /* see call.c */
-	problem_records_t faults;
+	problem_records_t problems;
 };
 
 /* ahead.c: keeps a line that a scan takes in, if that is wanted and there is room. Nobody else may use the session. */
@@ -193,22 +193,22 @@ enum tail {
 
 /* How far the file was taken in. */
 struct extent {
-	uint64_t whole; /* end of the last whole line */
-	uint64_t end;   /* bytes looked at: `whole` plus the tail */
-	uint32_t lines; /* whole lines, and the tail if taken */
-	uint32_t count; /* entries */
-	uint32_t last;  /* v1: the newest entry with an id */
-	uint32_t info;  /* the newest session_info */
-	double active;  /* session_last_active */
-	int64_t minute; /* of the newest usage, and its day */
-	date_t day;
-	struct usage usage; /* session_usage */
-	bool edits;         /* there is a context_edit */
-	bool durations;     /* there is a message with durationMs */
+	uint64_t whole_end;    /* end of the last whole line */
+	uint64_t end;          /* bytes looked at: `whole` plus the tail */
+	uint32_t lines;        /* whole lines, and the tail if taken */
+	uint32_t entry_count;  /* entries */
+	uint32_t last_with_id; /* v1: the newest entry with an id */
+	uint32_t newest_info;  /* the newest session_info */
+	double last_active;    /* session_last_active */
+	int64_t usage_minute;  /* of the newest usage, and its day */
+	date_t usage_day;
+	struct usage usage;     /* session_usage */
+	bool has_context_edits; /* there is a context_edit */
+	bool durations;         /* there is a message with durationMs */
 	enum tail tail;
-	enum problem_reason torn; /* why the tail is none */
+	enum problem_reason tail_problem; /* why the tail is none */
 	bool tail_is_entry;
-	bool full; /* more entries than can be numbered */
+	bool is_full; /* more entries than can be numbered */
 };
 
 /* Hashes of the first and the last of the `end` bytes taken in. */
@@ -224,8 +224,8 @@ struct session {
 	struct stat st;
 	uint64_t serial;
 	struct hash_key secret;
-	struct fingerprints prints;
-	bool broken; /* a growth failed half way */
+	struct fingerprints fingerprints;
+	bool is_broken; /* a growth failed half way */
 
 	struct buf header_line, sid;
 	struct record header;
@@ -233,7 +233,7 @@ struct session {
 	uint32_t relinks;         /* how often entries that were linked were linked anew */
 	_Atomic uint32_t renamed; /* see session_fetch_renamed */
 
-	struct extent at;
+	struct extent extent;
 
 	/* From here to `derived` there are only vectors, each of them in SESSION_VECTORS. */
 	VEC(struct entry) entries;

@@ -41,7 +41,7 @@ void usage_add(struct usage *u, struct usage more)
 /* The sum for this day and model, if one of the latest has it; else a new one. NULL without memory. */
 static struct usage_bucket *usage_bucket_get(struct session *s, date_t day, uint64_t model)
 {
-	uint32_t record = s->at.count;
+	uint32_t record = s->extent.entry_count;
 
 	for (size_t n = s->uses.n; n > 0 && s->uses.n - n < USAGE_BUCKETS_TRIED; n--) {
 		struct usage_bucket *use = &s->uses.v[n - 1];
@@ -103,23 +103,23 @@ bool usage_add_entry(struct session *s, const struct entry *e, const struct reco
 		hash ^= 2;
 	/* A day begins with a minute in all zones of today. */
 	int64_t minute = e->time < 0 ? e->time : e->time / 60000;
-	if (minute != s->at.minute)
-		s->at.day = e->time == NO_TIME ? NO_DATE : date_at((double)e->time);
-	s->at.minute = minute;
-	struct usage_bucket *use = usage_bucket_get(s, s->at.day, hash);
+	if (minute != s->extent.usage_minute)
+		s->extent.usage_day = e->time == NO_TIME ? NO_DATE : date_at((double)e->time);
+	s->extent.usage_minute = minute;
+	struct usage_bucket *use = usage_bucket_get(s, s->extent.usage_day, hash);
 	if (!use || !vec_reserve(&s->use_marks, 1))
 		return false;
 	bool usual = head->numbers[0].kind && usage.text.p == head->msg.usage.text.p;
 	struct usage sum = usual ? usage_from_fields(head->numbers) : usage_from_json(usage);
 	use->entries++;
 	usage_add(&use->sum, sum);
-	usage_add(&s->at.usage, sum);
+	usage_add(&s->extent.usage, sum);
 	s->use_marks.v[s->use_marks.n++] =
-	    (struct usage_mark){usage_mark_hash(s, e, &sum), s->at.count, (uint32_t)(use - s->uses.v)};
+	    (struct usage_mark){usage_mark_hash(s, e, &sum), s->extent.entry_count, (uint32_t)(use - s->uses.v)};
 	return true;
 }
 
 struct session_usage session_usage(const struct session *s)
 {
-	return (struct session_usage){s->at.usage, s->uses.n, s->uses.v, s->use_marks.n, s->use_marks.v};
+	return (struct session_usage){s->extent.usage, s->uses.n, s->uses.v, s->use_marks.n, s->use_marks.v};
 }

@@ -19,7 +19,7 @@ struct cache_item {
 	uint64_t serial;
 	size_t cost;
 	unsigned refs;
-	bool kept;        /* in the table and the list */
+	bool is_cached;   /* in the table and the list */
 	uint64_t used_at; /* budget_clock */
 	struct cache_item *chain;
 	struct cache_item *newer, *older;
@@ -34,11 +34,11 @@ struct view_size {
 struct cache {
 	struct lock lock;
 	struct budget *budget;
-	struct budget_client keeper;
-	struct view_size *sizes; /* one for each hash: a newer one replaces it; NULL without memory */
-	struct cache_item *big;  /* the newest one larger than the budget; it costs nothing */
-	unsigned big_age;        /* views put since it was used last */
-	size_t count, buckets;   /* buckets is a power of two */
+	struct budget_client client;
+	struct view_size *sizes;      /* one for each hash: a newer one replaces it; NULL without memory */
+	struct cache_item *oversized; /* the newest one larger than the budget; it costs nothing */
+	unsigned oversized_age;       /* views put since it was used last */
+	size_t count, buckets;        /* buckets is a power of two */
 	struct cache_item **table;
 	struct cache_item *newest, *oldest; /* by last use */
 };
@@ -93,11 +93,11 @@ static void cache_drop(struct cache *c, struct cache_item *s)
 {
 	*cache_find_item(c, s->node) = s->chain;
 	cache_list_remove(c, s);
-	if (s == c->big)
-		c->big = NULL;
+	if (s == c->oversized)
+		c->oversized = NULL;
 	c->count--;
-	atomic_fetch_sub(&c->keeper.used, s->cost);
-	s->kept = false;
+	atomic_fetch_sub(&c->client.used, s->cost);
+	s->is_cached = false;
 	if (s->refs == 0)
 		item_free(s);
 }
@@ -153,8 +153,8 @@ int cache_open(struct budget *budget, struct cache **ret)
 	c->sizes = budget->limit ? calloc(CACHE_SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;
-	c->keeper = (struct budget_client){.oldest = cache_oldest_use, .evict = cache_evict, .arg = c};
-	budget_register(budget, &c->keeper);
+	c->client = (struct budget_client){.oldest = cache_oldest_use, .evict = cache_evict, .arg = c};
+	budget_register(budget, &c->client);
 	*ret = c;
 	return 0;
 }
@@ -163,7 +163,7 @@ void cache_close(struct cache *c)
 {
 	if (!c)
 		return;
-	budget_unregister(c->budget, &c->keeper);
+	budget_unregister(c->budget, &c->client);
 	while (c->oldest)
 		cache_drop(c, c->oldest);
 	lock_destroy(&c->lock);
@@ -190,8 +190,8 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 	}
 	cache_list_remove(c, s);
 	cache_list_push(c, s);
-	if (s == c->big)
-		c->big_age = 0;
+	if (s == c->oversized)
+		c->oversized_age = 0;
 	s->refs++;
 	return &s->view;
 }
@@ -249,8 +249,8 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	LOCKED(&c->lock);
 	if (c->sizes)
 		*cache_size_entry(c, node) = (struct view_size){node, serial, s->view.size};
-	if (c->big && c->big->node != node && ++c->big_age > BIG_AGE)
-		cache_drop(c, c->big);
+	if (c->oversized && c->oversized->node != node && ++c->oversized_age > BIG_AGE)
+		cache_drop(c, c->oversized);
 	struct cache_item *old = *cache_find_item(c, node);
 	if (old && old->serial == serial) {
 		item_free(s);
@@ -262,10 +262,10 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	if (c->budget->limit == 0)
 		return &s->view;
 	if (s->cost > c->budget->limit) {
-		if (c->big)
-			cache_drop(c, c->big);
-		c->big = s;
-		c->big_age = 0;
+		if (c->oversized)
+			cache_drop(c, c->oversized);
+		c->oversized = s;
+		c->oversized_age = 0;
 		s->cost = 0;
 	}
 	if (c->count >= c->buckets)
@@ -274,9 +274,9 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	s->chain = *head;
 	*head = s;
 	cache_list_push(c, s);
-	s->kept = true;
+	s->is_cached = true;
 	c->count++;
-	atomic_fetch_add(&c->keeper.used, s->cost);
+	atomic_fetch_add(&c->client.used, s->cost);
 	return &s->view;
 }
 
@@ -286,11 +286,11 @@ void cache_release(struct cache *c, const struct view *v)
 		return;
 	LOCKED(&c->lock);
 	struct cache_item *s = (struct cache_item *)(uintptr_t)v;
-	if (--s->refs == 0 && !s->kept)
+	if (--s->refs == 0 && !s->is_cached)
 		item_free(s);
 }
 
 size_t cache_used(const struct cache *c)
 {
-	return atomic_load(&c->keeper.used);
+	return atomic_load(&c->client.used);
 }

@@ -80,7 +80,7 @@ static int commit_parse_table(struct commit *c)
 	free(c->labels);
 	c->labels = NULL;
 	buf_reset(&c->text);
-	c->table.is_own = commit_is_own;
+	c->table.is_saved_here = commit_is_own;
 	c->table.arg = c;
 	int rc = edit_table(c->session, &c->table, &c->text, &c->labels, &c->edit.n, &c->why);
 	c->edit.labels = c->labels;
@@ -99,7 +99,7 @@ static int commit_make_lines(void *arg, unsigned attempt, struct buf *out)
 	if (rc == 0)
 		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
 	/* When it was looked at, an old file would not have changed. */
-	if (rc == 0 && out->n > 0 && !session_format(c->session)->takes_appends)
+	if (rc == 0 && out->n > 0 && !session_format(c->session)->is_appendable)
 		rc = -EAGAIN;
 	commit_put(c);
 	buf_reset(&c->written);
@@ -183,7 +183,7 @@ static int commit_begin(struct commit *c, bool again, bool *ret_old)
 	     : again             ? 0
 	                         : commit_save_entry_ids(c, c->session);
 	/* An old file is only migrated if the records would change anything. */
-	if (rc == 0 && !session_format(c->session)->takes_appends) {
+	if (rc == 0 && !session_format(c->session)->is_appendable) {
 		rc = c->is_table ? commit_parse_table(c) : 0;
 		if (rc == 0)
 			rc = edit_make(c->session, &c->edit, false, 0, &lines);
@@ -220,7 +220,7 @@ static int commit_try_append(struct commit *c, bool again, bool sync)
 	atomic_fetch_add(&t->commits, 1);
 	if (old) {
 		rc = store_replace(&at, &c->id, commit_write_migrated, c);
-		c->table.is_now = true;
+		c->table.is_from_other_file = true;
 		return rc < 0 ? rc : -EAGAIN;
 	}
 	buf_reset(&c->written);
@@ -430,7 +430,7 @@ static uint64_t commit_bytes_needed(struct tree *t, const struct slot_info *slot
 		return bytes;
 	const struct stat *st = session_stat(s);
 	/* The new file has no last block with room in it. */
-	if (!session_format(s)->takes_appends)
+	if (!session_format(s)->is_appendable)
 		bytes += (uint64_t)(st->st_size + st->st_blksize) + (uint64_t)session_count(s) * MIGRATED_BYTES;
 	catalog_session_put(t->catalog, s);
 	return bytes;

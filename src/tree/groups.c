@@ -29,7 +29,7 @@ static const struct groups *ctx_all_groups(struct ctx *c, int *ret_err)
 /* What is not found may be among the sessions that could not be read. */
 static int not_found_or_error(const struct ctx *c)
 {
-	return c->facts->missed ? c->facts->missed : -ENOENT;
+	return c->facts->error ? c->facts->error : -ENOENT;
 }
 
 /* The group of c's node; NULL and *ret_err if there is none. */
@@ -69,7 +69,7 @@ static int group_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 		if (g->number >= cookie)
 			rc = list_emit_child(dir, l, group_node(g->number), g->name, COOKIE_DYNAMIC + g->number + 1);
 	}
-	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
+	return rc == 0 ? dir->facts->error : rc < 0 ? rc : 0;
 }
 
 static int group_match(struct ctx *dir, struct span name, struct node *ret)
@@ -128,7 +128,7 @@ static int group_link_list(struct ctx *dir, uint64_t cookie, const struct lister
 	}
 	while (i < end && rc == 0)
 		rc = group_list_links(dir, all, &i, end, l);
-	return rc == 0 ? dir->facts->missed : rc < 0 ? rc : 0;
+	return rc == 0 ? dir->facts->error : rc < 0 ? rc : 0;
 }
 
 static int group_link_match(struct ctx *dir, struct span name, struct node *ret)

@@ -92,7 +92,7 @@ bool kind_has_name(struct span name)
 
 enum mtime_source kind_mtime_source(const struct kind *k)
 {
-	return k->time != MTIME_AS_SOURCE ? k->time : k->from->stamp;
+	return k->time != MTIME_AS_SOURCE ? k->time : k->from->mtime;
 }
 
 enum tree_class kind_class(const struct kind *k)
@@ -104,7 +104,7 @@ enum tree_class kind_class(const struct kind *k)
 
 bool kind_shows_all_sessions(const struct kind *k)
 {
-	return (k->flags & FROM_ALL_SESSIONS) || k->from->of_all;
+	return (k->flags & FROM_ALL_SESSIONS) || k->from->covers_all_sessions;
 }
 
 bool kind_is_owner_only(const struct kind *k)

@@ -20,8 +20,8 @@ void line_cache_init(struct line_cache *l)
 void line_cache_destroy(struct line_cache *l)
 {
 	for (size_t i = 0; i < LINE_CACHE_SIZE; i++) {
-		line_release(&l->kept[i].line);
-		free(l->kept[i].marks.v);
+		line_release(&l->lines[i].line);
+		free(l->lines[i].marks.v);
 	}
 	lock_destroy(&l->lock);
 }
@@ -30,7 +30,7 @@ void line_cache_destroy(struct line_cache *l)
 static struct cached_line *line_cache_find(struct line_cache *l, uint32_t slot, uint32_t entry)
 {
 	for (size_t i = 0; i < LINE_CACHE_SIZE; i++) {
-		struct cached_line *k = &l->kept[i];
+		struct cached_line *k = &l->lines[i];
 		if (k->entry == entry && k->slot == slot && k->line.bytes.n)
 			return k;
 	}
@@ -40,10 +40,10 @@ static struct cached_line *line_cache_find(struct line_cache *l, uint32_t slot, 
 /* The short one that was given back first. */
 static struct cached_line *line_cache_oldest(struct line_cache *l)
 {
-	struct cached_line *line_cache_oldest = &l->kept[0];
+	struct cached_line *line_cache_oldest = &l->lines[0];
 	for (size_t i = 0; i < LINE_CACHE_LONG; i++)
-		if (l->kept[i].given < line_cache_oldest->given)
-			line_cache_oldest = &l->kept[i];
+		if (l->lines[i].released_at < line_cache_oldest->released_at)
+			line_cache_oldest = &l->lines[i];
 	return line_cache_oldest;
 }
 
@@ -63,7 +63,7 @@ bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct 
 		marks->n = 0;
 	k->line = (struct line)LINE_INIT;
 	k->marks = (struct block_marks){0};
-	k->given = 0;
+	k->released_at = 0;
 	return found;
 }
 
@@ -84,14 +84,14 @@ void line_cache_put(struct line_cache *l, uint32_t slot, uint32_t entry, struct 
 	lock_acquire(&l->lock);
 	struct cached_line *k = entry == NO_ENTRY ? NULL : line_cache_find(l, slot, entry);
 	if (!k)
-		k = cap > LINE_SHORT ? &l->kept[LINE_CACHE_LONG] : line_cache_oldest(l);
+		k = cap > LINE_SHORT ? &l->lines[LINE_CACHE_LONG] : line_cache_oldest(l);
 	struct line old = k->line;
 	struct block_iter *old_v = k->marks.v;
 	k->line = *line;
 	k->marks = old_marks;
 	k->slot = slot;
 	k->entry = entry;
-	k->given = ++l->clock;
+	k->released_at = ++l->clock;
 	if (entry != NO_ENTRY)
 		k->record = *record;
 	lock_release(&l->lock);

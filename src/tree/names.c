@@ -13,7 +13,7 @@
 
 /* A link that is written as a record. */
 struct link {
-	struct slot_info was; /* its session, before it was written */
+	struct slot_info before; /* its session, before it was written */
 	struct node node;
 };
 
@@ -31,7 +31,7 @@ static node_t dir_in_current_slot(struct tree *t, node_t dir, const struct slot_
 static void attr_of_new_link(struct tree *t, node_t dir, struct span name, const char *target, const struct link *made,
                              struct tree_attr *ret)
 {
-	dir = dir_in_current_slot(t, dir, &made->was);
+	dir = dir_in_current_slot(t, dir, &made->before);
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return;
 	struct node n = made->node;
@@ -42,9 +42,9 @@ static void attr_of_new_link(struct tree *t, node_t dir, struct span name, const
 	*ret = (struct tree_attr){.node = node_pack(n),
 	                          .mode = S_IFLNK | 0777,
 	                          .size = strlen(target),
-	                          .uid = made->was.st.st_uid,
-	                          .gid = made->was.st.st_gid,
-	                          .mtime = made->was.st.st_mtim,
+	                          .uid = made->before.st.st_uid,
+	                          .gid = made->before.st.st_gid,
+	                          .mtime = made->before.st.st_mtim,
 	                          .why = "I2: can be written"};
 }
 
@@ -57,7 +57,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	uint32_t entry = NO_ENTRY;
 	int rc = tree_writable_dir(t, dir);
 	if (rc == 0)
-		rc = catalog_slot(t->catalog, tree_node(dir).slot, &made.was);
+		rc = catalog_slot(t->catalog, tree_node(dir).slot, &made.before);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_NAMES);
 	if (tree_lookup(t, dir, name, ret) == 0)
@@ -81,7 +81,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, "there are too many side files");
-	return tree_lookup(t, dir_in_current_slot(t, dir, &made.was), name, ret);
+	return tree_lookup(t, dir_in_current_slot(t, dir, &made.before), name, ret);
 }
 
 /* --- unlink ------------------------------------------------------------------------- */

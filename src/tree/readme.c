@@ -60,7 +60,7 @@ static void readme_add_names(const char *where, const struct kind_rows *rows, st
 		buf_addf(&name, "%s%s", k->name, in->n ? "/" : "");
 		for (const struct kind *f = in->v; f < in->v + in->n; f++)
 			if (!f->name)
-				buf_addf(&name, "%s%s", f->names.called, f->make.rows ? "/" : "");
+				buf_addf(&name, "%s%s", f->names.doc_name, f->make.rows ? "/" : "");
 		buf_addf(out, "    %-18s  %s\n", buf_cstr(&name) ? name.p : "", k->doc);
 	}
 }

@@ -38,13 +38,13 @@ struct made_segments {
 /* A run of segments, [from, to), and what was made of them. */
 struct run {
 	const struct producer *producer;
-	const struct render_target *place;
+	const struct render_target *target;
 	const struct view *view;
 	size_t from, to, limit;
 	struct usage *usages;     /* one for each of them */
-	struct run_buffer memory; /* its bytes are empty once they exceeded the limit */
+	struct run_buffer buffer; /* its bytes are empty once they exceeded the limit */
 	uint64_t size;
-	bool kept;
+	bool is_kept;
 };
 
 #define RUN_BUFFER_INIT                                                                                                \
@@ -112,13 +112,13 @@ uint64_t ctx_related_serial(struct ctx *c)
 static int ctx_render_target(struct ctx *c, struct render_target *ret)
 {
 	*ret = (struct render_target){.session = c->session,
-	                              .at = ctx_conversation_end(c),
+	                              .leaf = ctx_conversation_end(c),
 	                              .prefix = c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "",
 	                              .now = clock_ms(CLOCK_REALTIME)};
 	int rc = c->kind->make.related ? ctx_make_related(c) : 0;
 	if (rc < 0)
 		return rc;
-	ret->related = c->kind->make.related ? c->related.p : NULL;
+	ret->related_pages = c->kind->make.related ? c->related.p : NULL;
 	if (!c->kind->make.to_session)
 		return 0;
 	buf_reset(&c->to_session);
@@ -144,22 +144,22 @@ static uint32_t segment_entry(const struct view *v, size_t i)
 static int run_render(void *arg, size_t k)
 {
 	struct run *r = (struct run *)arg + k;
-	struct buf *bytes = &r->memory.bytes;
+	struct buf *bytes = &r->buffer.bytes;
 	uint64_t before = 0;
 	int rc = 0;
-	r->kept = true;
+	r->is_kept = true;
 	/* Its text is seldom longer than its lines. */
 	uint64_t lines = 0;
 	for (size_t i = r->from; i < r->to && lines < r->limit; i++)
-		lines += session_entry(r->place->session, segment_entry(r->view, i))->length;
+		lines += session_entry(r->target->session, segment_entry(r->view, i))->length;
 	buf_reserve(bytes, lines < r->limit ? (size_t)lines : r->limit);
 	for (size_t i = r->from; i < r->to && rc == 0; i++) {
-		rc = r->producer->segment(r->place, view_item_at(r->view, i), i == 0, &r->memory.reader,
+		rc = r->producer->segment(r->target, view_item_at(r->view, i), i == 0, &r->buffer.reader,
 		                          &r->usages[i - r->from], bytes);
 		r->size = before + bytes->n;
 		r->view->ends[i] = r->size;
-		r->kept = r->kept && bytes->n <= r->limit;
-		if (r->kept)
+		r->is_kept = r->is_kept && bytes->n <= r->limit;
+		if (r->is_kept)
 			continue;
 		before += bytes->n;
 		bytes->n = 0;
@@ -176,19 +176,19 @@ static int segments_join(struct run *runs, size_t n, struct view *v)
 	uint64_t before = runs->from ? v->ends[runs->from - 1] : 0;
 	bool kept = runs->from == 0;
 	buf_release(&v->bytes);
-	int rc = producer->front ? producer->front(runs->place, &m->totals, &v->bytes) : 0;
+	int rc = producer->front ? producer->front(runs->target, &m->totals, &v->bytes) : 0;
 	m->front = v->bytes.n;
 	for (size_t k = 0; k < n; k++) {
 		for (size_t i = runs[k].from; i < runs[k].to; i++)
 			v->ends[i] += before;
 		before += runs[k].size;
-		kept = kept && runs[k].kept;
+		kept = kept && runs[k].is_kept;
 	}
 	buf_reserve(&v->bytes, kept ? (size_t)before : 0);
 	for (size_t k = 0; kept && k < n; k++)
-		buf_addspan(&v->bytes, buf_span(&runs[k].memory.bytes));
+		buf_addspan(&v->bytes, buf_span(&runs[k].buffer.bytes));
 	if (rc == 0 && producer->back)
-		rc = producer->back(runs->place, &m->totals, v->n, &v->bytes);
+		rc = producer->back(runs->target, &m->totals, v->n, &v->bytes);
 	v->size = v->bytes.n + (kept ? 0 : before);
 	return rc;
 }
@@ -207,18 +207,18 @@ static int segments_render_from(struct ctx *c, const struct render_target *p, si
 	for (size_t k = 0; k < n; k++)
 		runs[k] = (struct run){
 		    .producer = c->kind->make.producer,
-		    .place = p,
+		    .target = p,
 		    .view = v,
 		    .from = from + more * k / n,
 		    .to = from + more * (k + 1) / n,
 		    .limit = from ? 0 : cache_budget(c->tree->cache)->limit / BYTES_SHARE / n,
 		    .usages = usages + more * k / n,
-		    .memory = RUN_BUFFER_INIT,
+		    .buffer = RUN_BUFFER_INIT,
 		};
 	/* Memory that was used before causes no page faults: a cold find takes a tenth less. */
 	lock_acquire(&c->tree->run_scratch.lock);
 	for (size_t k = 0; k < n; k++)
-		run_buffer_swap(&c->tree->run_scratch.runs[k], &runs[k].memory);
+		run_buffer_swap(&c->tree->run_scratch.runs[k], &runs[k].buffer);
 	lock_release(&c->tree->run_scratch.lock);
 	int rc = parallel_for(n, run_render, runs);
 	for (size_t i = 0; i < more; i++)
@@ -228,7 +228,7 @@ static int segments_render_from(struct ctx *c, const struct render_target *p, si
 	if (rc == 0)
 		rc = segments_join(runs, n, v);
 	for (size_t k = 0; k < n; k++)
-		run_buffers_put(&c->tree->run_scratch, k, &runs[k].memory);
+		run_buffers_put(&c->tree->run_scratch, k, &runs[k].buffer);
 	return rc;
 }
 
@@ -238,7 +238,7 @@ static int segments_render_all(struct ctx *c, const struct render_target *p, str
 	if (!m)
 		return -ENOMEM;
 	m->totals = (struct render_totals)TOTALS_INIT;
-	ret->item = c->kind->make.producer->item;
+	ret->item = c->kind->make.producer->item_size;
 	int rc = c->kind->make.producer->list(p, &m->totals, &ret->items, &ret->n);
 	if (rc < 0)
 		return rc;
@@ -268,8 +268,8 @@ static bool segments_extend(struct ctx *c, const struct render_target *p, struct
 	struct made_segments *m = v->more;
 	void *items CLEANUP_FREE = NULL;
 	size_t n = 0, from = v->n, cap = v->cap;
-	if (!producer->newer || from == 0 || !segments_are_valid(producer, p->session, m) ||
-	    producer->newer(p, m->entries, segment_entry(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
+	if (!producer->list_appended || from == 0 || !segments_are_valid(producer, p->session, m) ||
+	    producer->list_appended(p, m->entries, segment_entry(v, from - 1), &m->totals, &items, &n) < 0 || n == 0 ||
 	    (v->n + n > v->cap && (!vec_grow(&v->ends, &cap, v->n + n, sizeof *v->ends) ||
 	                           !vec_grow(&v->items, &v->cap, v->n + n, v->item))))
 		return false;
@@ -320,24 +320,24 @@ static size_t segment_at(const struct view *v, uint64_t off)
 
 /* A segment that is made again. */
 struct segment_remake {
-	struct render_target place;
+	struct render_target target;
 	const struct view *view;
 	size_t i;
 	struct reader reader;
-	struct view made;
+	struct view segment;
 };
 
 static void segment_remake_release(struct segment_remake *a)
 {
 	reader_release(&a->reader);
-	view_release(&a->made);
+	view_release(&a->segment);
 }
 
 static int segment_render_again(struct ctx *c, void *arg, struct view *ret)
 {
 	struct segment_remake *a = arg;
 	ret->bytes.n = 0;
-	return c->kind->make.producer->segment(&a->place, view_item_at(a->view, a->i), a->i == 0, &a->reader, NULL,
+	return c->kind->make.producer->segment(&a->target, view_item_at(a->view, a->i), a->i == 0, &a->reader, NULL,
 	                                       &ret->bytes);
 }
 
@@ -353,8 +353,8 @@ static int read_segment(struct ctx *c, struct segment_remake *a, uint64_t skip, 
 	if (size > SEGMENT_LONG)
 		kept = ctx_get_view(c, id, session_serial(c->session), segment_render_again, a, &rc);
 	else
-		rc = segment_render_again(c, a, &a->made);
-	struct span made = buf_span(kept ? &kept->bytes : &a->made.bytes);
+		rc = segment_render_again(c, a, &a->segment);
+	struct span made = buf_span(kept ? &kept->bytes : &a->segment.bytes);
 	if (rc == 0 && made.n != size)
 		rc = -EIO;
 	if (rc == 0)
@@ -368,7 +368,7 @@ int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, s
 	const struct made_segments *m = v->more;
 	struct segment_remake a CLEANUP(segment_remake_release) = {.view = v, .reader = READER_INIT};
 	size_t want = out->n + n;
-	int rc = ctx_render_target(c, &a.place);
+	int rc = ctx_render_target(c, &a.target);
 	if (rc < 0)
 		return rc;
 	append_slice(out, (struct span){v->bytes.p, m->front}, off, n);
@@ -388,8 +388,8 @@ int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, s
 
 static bool kind_is_append_only(const struct kind *k)
 {
-	return k && k->make.producer && k->make.producer->newer &&
-	       (!k->make.producer->back || k->make.producer->back_passes);
+	return k && k->make.producer && k->make.producer->list_appended &&
+	       (!k->make.producer->back || k->make.producer->back_is_transient);
 }
 
 int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
@@ -421,9 +421,9 @@ static int snapshot_append_new(struct tree *t, node_t node, uint32_t *count, str
 	rc = ctx_render_target(&c, &p);
 	if (rc < 0)
 		return rc;
-	rc = producer->newer(&p, *count, NO_ENTRY, &totals, &items, &n);
+	rc = producer->list_appended(&p, *count, NO_ENTRY, &totals, &items, &n);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = producer->segment(&p, (char *)items + i * producer->item, false, &reader, NULL, out);
+		rc = producer->segment(&p, (char *)items + i * producer->item_size, false, &reader, NULL, out);
 	if (rc < 0) {
 		out->n = before;
 		return rc;

@@ -43,7 +43,7 @@ void state_unhide(struct tree *t, struct node n)
 static bool created_is_unwritten(const struct tree *t, node_t node)
 {
 	const struct tree_handle *h = t->handles;
-	while (h && !(h->fresh && node_pack(h->node) == node))
+	while (h && !(h->is_new && node_pack(h->node) == node))
 		h = h->next;
 	return h;
 }
@@ -65,8 +65,8 @@ void state_drop_created(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
 	for (struct tree_handle *h = t->handles; h; h = h->next) {
-		if (h->fresh && node_pack(h->node) == node_pack(n)) {
-			h->fresh = false;
+		if (h->is_new && node_pack(h->node) == node_pack(n)) {
+			h->is_new = false;
 			h->removed = true;
 		}
 	}
@@ -85,7 +85,7 @@ bool state_dir_has_changes(struct tree *t, struct node dir)
 		if (t->hidden[i].until_ms > now && hidden_is_in_dir(node_unpack(t->hidden[i].node), dir))
 			return true;
 	for (const struct tree_handle *h = t->handles; h; h = h->next)
-		if (h->fresh && hidden_is_in_dir(h->node, dir))
+		if (h->is_new && hidden_is_in_dir(h->node, dir))
 			return true;
 	return false;
 }
@@ -168,24 +168,24 @@ void state_block_removals(struct tree *t, pid_t thread, node_t spoilt)
 {
 	pid_t process = process_of_thread(thread);
 	LOCKED(&t->state_lock);
-	struct removal_block *to = &t->warned[0];
-	for (struct removal_block *w = t->warned; w < t->warned + TREE_REMOVAL_BLOCKS; w++) {
-		if (removal_block_is_active(w) && w->process == process && w->spoilt == spoilt) {
+	struct removal_block *to = &t->removal_blocks[0];
+	for (struct removal_block *w = t->removal_blocks; w < t->removal_blocks + TREE_REMOVAL_BLOCKS; w++) {
+		if (removal_block_is_active(w) && w->process == process && w->failed_write == spoilt) {
 			w->at_ms = clock_ms(CLOCK_MONOTONIC);
 			return;
 		}
 		if (w->at_ms < to->at_ms)
 			to = w;
 	}
-	*to = (struct removal_block){.process = process, .spoilt = spoilt, .at_ms = clock_ms(CLOCK_MONOTONIC)};
+	*to = (struct removal_block){.process = process, .failed_write = spoilt, .at_ms = clock_ms(CLOCK_MONOTONIC)};
 }
 
 void state_clear_block(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_REMOVAL_BLOCKS; i++)
-		if (t->warned[i].spoilt == node_pack(n))
-			t->warned[i] = (struct removal_block){0};
+		if (t->removal_blocks[i].failed_write == node_pack(n))
+			t->removal_blocks[i] = (struct removal_block){0};
 }
 
 const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
@@ -193,14 +193,14 @@ const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n
 	pid_t process = process_of_thread(thread);
 	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_REMOVAL_BLOCKS; i++) {
-		struct removal_block *w = &t->warned[i];
+		struct removal_block *w = &t->removal_blocks[i];
 		if (!removal_block_is_active(w) || w->process != process ||
-		    (w->spoilt != 0 && w->spoilt != node_pack(n)))
+		    (w->failed_write != 0 && w->failed_write != node_pack(n)))
 			continue;
-		if (w->spoilt)
+		if (w->failed_write)
 			return "a write of it was refused to this process";
-		*ret_tell = w->told != slot + 1;
-		w->told = slot + 1;
+		*ret_tell = w->reported_slot != slot + 1;
+		w->reported_slot = slot + 1;
 		return "not removed, since another removal was refused to this process";
 	}
 	return NULL;
@@ -217,20 +217,20 @@ static uint64_t saved_label_hash(const struct tree *t, struct span label)
 static struct saved_label *saved_label_find(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
 {
 	uint64_t h = hash_word(hash_word((uint64_t)slot << 32 | entry) ^ line);
-	return &t->saved[h % TREE_SAVED_SETS * TREE_SAVED_WAYS];
+	return &t->saved_labels[h % TREE_SAVED_SETS * TREE_SAVED_WAYS];
 }
 
 static bool saved_label_is(const struct saved_label *s, uint32_t slot, uint32_t line, uint32_t entry)
 {
-	return s->turn != 0 && s->slot == slot && s->line == line && s->entry == entry;
+	return s->order != 0 && s->slot == slot && s->line == line && s->entry == entry;
 }
 
 void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
 {
 	LOCKED(&t->state_lock);
-	if (!t->saved)
-		t->saved = calloc((size_t)TREE_SAVED_SETS * TREE_SAVED_WAYS, sizeof *t->saved);
-	if (!t->saved)
+	if (!t->saved_labels)
+		t->saved_labels = calloc((size_t)TREE_SAVED_SETS * TREE_SAVED_WAYS, sizeof *t->saved_labels);
+	if (!t->saved_labels)
 		return;
 	struct saved_label *set = saved_label_find(t, slot, line, entry), *to = set;
 	for (size_t i = 0; i < TREE_SAVED_WAYS; i++) {
@@ -238,16 +238,16 @@ void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_
 			to = &set[i];
 			break;
 		}
-		if (set[i].turn < to->turn)
+		if (set[i].order < to->order)
 			to = &set[i];
 	}
-	*to = (struct saved_label){slot, line, entry, ++t->saves, saved_label_hash(t, label)};
+	*to = (struct saved_label){slot, line, entry, ++t->saved_count, saved_label_hash(t, label)};
 }
 
 bool state_label_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
 {
 	LOCKED(&t->state_lock);
-	const struct saved_label *set = t->saved ? saved_label_find(t, slot, line, entry) : NULL;
+	const struct saved_label *set = t->saved_labels ? saved_label_find(t, slot, line, entry) : NULL;
 	for (size_t i = 0; set && i < TREE_SAVED_WAYS; i++)
 		if (saved_label_is(&set[i], slot, line, entry))
 			return set[i].label == saved_label_hash(t, label);
@@ -256,7 +256,7 @@ bool state_label_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t
 
 void state_close(struct tree *t)
 {
-	free(t->saved);
+	free(t->saved_labels);
 	for (size_t i = 0; i < TREE_REFUSALS; i++)
 		buf_release(&t->refusals[i].text);
 	lock_destroy(&t->state_lock);

@@ -282,7 +282,7 @@ static enum tree_class ctx_cache_class(const struct ctx *c, struct tree_attr *a)
 		return TREE_UNCACHED;
 	if (class != TREE_WATCHED && !leased)
 		a->why = "I2: of a kind that is not followed";
-	else if (k->names.may_go && k->names.may_go(c))
+	else if (k->names.can_disappear && k->names.can_disappear(c))
 		a->why = "I2: the name can go by itself";
 	else if (!leased && writable)
 		a->why = "I2: can be written";
@@ -301,7 +301,7 @@ bool tree_is_quiet(struct tree *t, node_t node, time_t seconds)
 {
 	struct ctx c = {.tree = t, .node = tree_node(node)};
 	const struct kind *k = c.kind = kind_of(c.node);
-	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.may_go ||
+	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.can_disappear ||
 	    kind_mtime_is_unreliable(k) || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
 		return false;
 	struct tree_attr a = {.mtime = c.slot.st.st_mtim};

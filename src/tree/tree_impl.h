@@ -53,12 +53,12 @@ enum mtime_source {
 /* What a kind is made from, and what follows from that. */
 struct kind_source {
 	enum scope scope;
-	enum mtime_source stamp;
+	enum mtime_source mtime;
 	/* The most that the kernel may keep of it. In a read-only mount TREE_UNCACHED is TREE_LIVE. */
 	enum tree_class class;
 	/* What is said of all sessions: it can change with each of them while its time stays the same. The user that we
 	 * run as alone may use it. */
-	bool of_all;
+	bool covers_all_sessions;
 };
 extern const struct kind_source from_mount, from_all, from_query, from_project, from_file, from_session, from_branch,
     from_entry, from_record;
@@ -90,16 +90,16 @@ struct refusal {
 /* A process that for a moment may not remove names (state.c). */
 struct removal_block {
 	pid_t process;
-	node_t spoilt; /* a write of this name was refused, and only this name is kept; 0: a removal was refused, and
-	                  all names are kept */
-	uint32_t told; /* the session whose `errors` says that, plus one */
-	int64_t at_ms; /* CLOCK_MONOTONIC; 0: unused */
+	node_t failed_write; /* a write of this name was refused, and only this name is kept; 0: a removal was refused,
+	                  and all names are kept */
+	uint32_t reported_slot; /* the session whose `errors` says that, plus one */
+	int64_t at_ms;          /* CLOCK_MONOTONIC; 0: unused */
 };
 
 /* A label that was saved by writing a labels.tsv (state.c). */
 struct saved_label {
 	uint32_t slot, line, entry;
-	uint32_t turn;  /* 0: unused; a greater turn is newer */
+	uint32_t order; /* 0: unused; a greater turn is newer */
 	uint64_t label; /* hash of the label */
 };
 #define TREE_SAVED_SETS 2048
@@ -123,8 +123,8 @@ struct line_cache {
 		struct record record;
 		struct block_marks marks;
 		uint32_t slot, entry;
-		uint64_t given; /* when it was given back; 0: never */
-	} kept[LINE_CACHE_SIZE];
+		uint64_t released_at; /* when it was given back; 0: never */
+	} lines[LINE_CACHE_SIZE];
 };
 
 void line_cache_init(struct line_cache *l);
@@ -165,10 +165,10 @@ struct tree {
 	struct hidden_name hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
-	struct removal_block warned[TREE_REMOVAL_BLOCKS];
+	struct removal_block removal_blocks[TREE_REMOVAL_BLOCKS];
 	struct hash_key secret;
-	struct saved_label *saved; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
-	uint32_t saves;
+	struct saved_label *saved_labels; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
+	uint32_t saved_count;
 	struct stat synced;          /* see state_synced */
 	struct tree_handle *handles; /* list of the writable files that are open for writing */
 	uid_t uid;
@@ -258,12 +258,12 @@ struct kind_ops {
 
 /* Dynamic names: they come from the data. */
 struct dynamic_names {
-	const char *called; /* what documents call them */
+	const char *doc_name; /* what documents call them */
 	/* Called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a name. */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
 	int (*match)(struct ctx *dir, struct span name, struct node *ret);
 	/* Whether one can go while the rest of its directory stays. Overrides `from` and `keeps`. NULL: none can. */
-	bool (*may_go)(const struct ctx *c);
+	bool (*can_disappear)(const struct ctx *c);
 };
 
 enum flag {

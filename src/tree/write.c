@@ -144,7 +144,7 @@ static int create_writable(struct tree *t, struct node n, const struct tree_call
 		return rc;
 	/* A file that is created and closed without a write sets no value. */
 	h->stage.dirty = false;
-	h->fresh = true;
+	h->is_new = true;
 	*ret = h;
 	return 0;
 }
@@ -207,7 +207,7 @@ static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 		return rc;
 	state_unhide(t, h->node);
 	state_clear_block(t, h->node);
-	h->fresh = false;
+	h->is_new = false;
 	return 0;
 }
 
@@ -232,7 +232,7 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 		rc = commit_check(t, h->node, buf_span(&h->entry), bytes);
 	/* The room that a table needs is known only when all of it is there. */
 	if (rc == 0 && !h->stage.form->is_table)
-		rc = commit_check_space(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), h->stage.quoted);
+		rc = commit_check_space(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), h->stage.json_size);
 	if (rc < 0)
 		stage_finish(&h->stage, rc);
 	return rc;
@@ -264,9 +264,9 @@ int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *
 		return 0;
 	LOCKED(&h->lock);
 	handle_add_user(h, who);
-	if (h->stage.refused)
-		return h->stage.refused;
-	return h->stage.wrote && !handle_is_still_open(t, h)
+	if (h->stage.error)
+		return h->stage.error;
+	return h->stage.was_written && !handle_is_still_open(t, h)
 	           ? block_removals_on_error(t, h, commit_handle(t, h, h->synced), who)
 	           : 0;
 }
@@ -294,15 +294,15 @@ int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *
 		return rc < 0 ? rc : tree_sync(t, dir);
 	}
 	LOCKED(&h->lock);
-	if (h->stage.refused)
-		return h->stage.refused;
+	if (h->stage.error)
+		return h->stage.error;
 	return h->stage.dirty ? block_removals_on_error(t, h, commit_handle(t, h, true), who)
 	                      : commit_sync(t, h->node, buf_span(&h->entry));
 }
 
 void tree_release(struct tree *t, struct tree_handle *h)
 {
-	if (!h->scratch && h->stage.dirty && !h->stage.refused)
+	if (!h->scratch && h->stage.dirty && !h->stage.error)
 		commit_handle(t, h, h->synced);
 	tree_release_uncommitted(t, h);
 }
@@ -350,15 +350,15 @@ static int setattr_scratch(struct tree *t, node_t node, const struct tree_setatt
 	if (rc < 0)
 		return rc;
 	if (change->mode)
-		a.mode = change->to.mode;
+		a.mode = change->attr.mode;
 	if (change->uid)
-		a.uid = change->to.uid;
+		a.uid = change->attr.uid;
 	if (change->gid)
-		a.gid = change->to.gid;
+		a.gid = change->attr.gid;
 	if (change->atime)
-		a.atime = change->atime_to;
+		a.atime = change->atime_value;
 	if (change->mtime)
-		a.mtime = change->to.mtime;
+		a.mtime = change->attr.mtime;
 	return scratch_setattr(t->scratch, a.id, &a);
 }
 
@@ -383,7 +383,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 		                  : -EPERM;
 	int rc = tree_getattr(t, node, &before);
 	if (rc == 0 && change->size)
-		rc = setattr_size(t, node, h, change->to.size);
+		rc = setattr_size(t, node, h, change->attr.size);
 	if (rc == 0 && node_is_scratch(n))
 		rc = setattr_scratch(t, node, change);
 	if (rc < 0)
@@ -393,7 +393,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 		return rc;
 	/* A truncation to nothing removes the value, and with it the file: that is no error. */
 	*ret = before;
-	ret->size = change->to.size;
+	ret->size = change->attr.size;
 	return 0;
 }
 

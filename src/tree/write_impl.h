@@ -16,9 +16,9 @@ struct tree_handle {
 	struct tree_handle *next; /* open for writing too; under state_lock */
 	struct lock lock;
 	struct node node;
-	uint64_t scratch;            /* the scratch file's id; 0: a writable file */
-	_Atomic bool synced;         /* its commits are on the disk when they return */
-	_Atomic bool fresh, removed; /* created through this handle and not committed yet; and removed since */
+	uint64_t scratch;             /* the scratch file's id; 0: a writable file */
+	_Atomic bool synced;          /* its commits are on the disk when they return */
+	_Atomic bool is_new, removed; /* created through this handle and not committed yet; and removed since */
 	struct stage stage;
 	struct buf entry;              /* the name of the entry it belongs to */
 	pid_t users[HANDLE_USERS_MAX]; /* threads that have opened, written or closed it; 0: none */

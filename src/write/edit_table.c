@@ -73,7 +73,7 @@ static int label_table_unescape(struct label_table *t, struct span cell)
 /* Whether a cell reads as this change was shown. No change (NULL), or one that clears, was shown as an empty cell. */
 static bool label_table_cell_is_current(struct label_table *t, const struct label_change *change, struct span cell)
 {
-	if (!change || !change->set)
+	if (!change || !change->is_set)
 		return cell.n == 0;
 	struct buf label CLEANUP_BUF = BUF_INIT, shown CLEANUP_BUF = BUF_INIT;
 	if (session_label_text(t->s, change->record, &label) < 0)
@@ -86,10 +86,10 @@ static bool label_table_cell_is_current(struct label_table *t, const struct labe
 static bool label_changed_by_others(struct label_table *t, const struct label_change *since)
 {
 	struct buf label CLEANUP_BUF = BUF_INIT;
-	if (since->set && session_label_text(t->s, since->record, &label) < 0)
+	if (since->is_set && session_label_text(t->s, since->record, &label) < 0)
 		return true;
 	struct edit_table *e = t->table;
-	return !e->is_own || !e->is_own(e->arg, e->line, since->entry, buf_span(&label));
+	return !e->is_saved_here || !e->is_saved_here(e->arg, e->line, since->entry, buf_span(&label));
 }
 
 /* Whether the cell leaves the entry's label as it is. */
@@ -193,7 +193,7 @@ static int label_table_find_line(struct label_table *t)
 {
 	struct span rest = t->table->text, row;
 	uint32_t now = session_line_count(t->s);
-	for (unsigned line = 1; !t->table->is_now && span_line(&rest, &row); line++) {
+	for (unsigned line = 1; !t->table->is_from_other_file && span_line(&rest, &row); line++) {
 		if (span_begins(row, SPAN_LIT("# ID")) && single_number(row, &t->table->line)) {
 			t->line = line;
 			return t->table->line > now ? label_table_fail(t, "the session file does not have that line")
@@ -221,7 +221,7 @@ static int label_table_parse(struct label_table *t)
 	for (size_t i = 0; rc == 0 && (e = session_nth_labelled(t->s, i)) != NO_ENTRY; i++) {
 		const struct label_change *then = session_label_change_find(t->then.v, t->then.n, e),
 					  *since = session_label_change_find(t->since.v, t->since.n, e);
-		bool is_news = since && !(then && then->set) && label_changed_by_others(t, since);
+		bool is_news = since && !(then && then->is_set) && label_changed_by_others(t, since);
 		if (!(t->seen[e / 8] & 1u << e % 8) && !is_news)
 			rc = label_table_add_change(t, e, t->text->n);
 	}

@@ -17,17 +17,17 @@ struct scratch_file {
 	node_t dir;
 	struct buf name;  /* empty: unlinked */
 	struct buf bytes; /* a link's target */
-	unsigned open;
+	unsigned open_count;
 	int64_t closed_ms; /* when it was last closed */
-	bool retired, told, synced;
+	bool is_retired, is_reported, synced;
 };
 
 struct scratch {
 	struct lock lock;
 	struct scratch_file *first, *last;
-	uint64_t made;
+	uint64_t created_count;
 	size_t files, bytes;
-	size_t most_files, most_bytes;
+	size_t max_files, max_bytes;
 };
 
 int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret)
@@ -36,8 +36,8 @@ int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret)
 	if (!sc)
 		return -ENOMEM;
 	lock_init(&sc->lock, LOCK_SCRATCH);
-	sc->most_files = most_files;
-	sc->most_bytes = most_bytes;
+	sc->max_files = most_files;
+	sc->max_bytes = most_bytes;
 	*ret = sc;
 	return 0;
 }
@@ -81,7 +81,7 @@ static struct scratch_file *scratch_by_id(struct scratch *sc, uint64_t id)
 /* Frees a file that has neither a name nor an opener. */
 static void scratch_free_unused(struct scratch *sc, struct scratch_file *f)
 {
-	if (f->name.n > 0 || f->open > 0)
+	if (f->name.n > 0 || f->open_count > 0)
 		return;
 	struct scratch_file *before = NULL;
 	for (struct scratch_file *g = sc->first; g != f; g = g->next)
@@ -112,7 +112,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 		return -ENAMETOOLONG;
 	if (scratch_by_name(sc, dir, name))
 		return -EEXIST;
-	if (sc->files >= sc->most_files || size > sc->most_bytes - sc->bytes)
+	if (sc->files >= sc->max_files || size > sc->max_bytes - sc->bytes)
 		return -ENOSPC;
 	struct scratch_file *f = calloc(1, sizeof *f);
 	if (!f)
@@ -126,7 +126,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 	}
 	f->dir = dir;
 	f->attr = (struct scratch_attr){
-	    .id = ++sc->made, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = size};
+	    .id = ++sc->created_count, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = size};
 	f->attr.mtime = clock_now(CLOCK_REALTIME);
 	f->attr.atime = f->attr.mtime;
 	if (sc->last)
@@ -246,7 +246,7 @@ int scratch_ref(struct scratch *sc, uint64_t id)
 	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
-	f->open++;
+	f->open_count++;
 	return 0;
 }
 
@@ -256,7 +256,7 @@ void scratch_unref(struct scratch *sc, uint64_t id)
 	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return;
-	f->open--;
+	f->open_count--;
 	f->closed_ms = clock_ms(CLOCK_MONOTONIC);
 	scratch_free_unused(sc, f);
 }
@@ -280,7 +280,7 @@ static int scratch_file_grow(struct scratch *sc, struct scratch_file *f, uint64_
 	if (size <= f->bytes.n)
 		return 0;
 	uint64_t more = size - f->bytes.n;
-	if (more > sc->most_bytes - sc->bytes)
+	if (more > sc->max_bytes - sc->bytes)
 		return -ENOSPC;
 	char *to = buf_reserve(&f->bytes, (size_t)more);
 	if (!to) {
@@ -305,9 +305,9 @@ int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t o
 	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
-	if (f->retired)
+	if (f->is_retired)
 		return -EIO;
-	if (off > sc->most_bytes)
+	if (off > sc->max_bytes)
 		return -ENOSPC;
 	int rc = scratch_file_grow(sc, f, off + bytes.n);
 	if (rc < 0 || bytes.n == 0)
@@ -323,7 +323,7 @@ int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size)
 	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
-	if (f->retired)
+	if (f->is_retired)
 		return -EIO;
 	int rc = scratch_file_grow(sc, f, size);
 	if (rc < 0)
@@ -340,7 +340,7 @@ void scratch_detach(struct scratch *sc, uint64_t id)
 	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return;
-	f->retired = true;
+	f->is_retired = true;
 	scratch_drop_name(sc, f);
 }
 
@@ -348,14 +348,14 @@ bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms,
 {
 	LOCKED(&sc->lock);
 	for (struct scratch_file *f = sc->first; f; f = f->next) {
-		if (f->told || f->open > 0 || f->closed_ms == 0)
+		if (f->is_reported || f->open_count > 0 || f->closed_ms == 0)
 			continue;
 		if (f->closed_ms + SCRATCH_LEFTOVER_MS > now_ms) {
 			if (f->closed_ms + SCRATCH_LEFTOVER_MS < *next_ms)
 				*next_ms = f->closed_ms + SCRATCH_LEFTOVER_MS;
 			continue;
 		}
-		f->told = true;
+		f->is_reported = true;
 		*ret_dir = f->dir;
 		buf_reset(ret_name);
 		buf_addspan(ret_name, buf_span(&f->name));

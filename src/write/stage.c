@@ -28,7 +28,7 @@ int stage_init(struct stage *st, const struct value_form *form, struct span show
 	*st = (struct stage){.form = form, .bytes = BUF_INIT, .dirty = truncated};
 	if (!truncated)
 		buf_addspan(&st->bytes, shown);
-	st->quoted = json_quoted_size(st->bytes.p, st->bytes.n);
+	st->json_size = json_quoted_size(st->bytes.p, st->bytes.n);
 	return buf_err(&st->bytes);
 }
 
@@ -40,9 +40,9 @@ void stage_release(struct stage *st)
 /* EINTR must not stick: an interrupted caller tries again. */
 static int stage_fail(struct stage *st, int rc)
 {
-	st->refused = rc == -EINTR ? 0 : rc;
-	st->dirty = st->wrote = false;
-	st->reached = st->quoted = 0;
+	st->error = rc == -EINTR ? 0 : rc;
+	st->dirty = st->was_written = false;
+	st->written_end = st->json_size = 0;
 	buf_release(&st->bytes);
 	return rc;
 }
@@ -57,7 +57,7 @@ static int stage_grow(struct stage *st, size_t size)
 	if (!to)
 		return -ENOMEM;
 	memset(to, 0, more);
-	st->quoted += json_quoted_size(to, more);
+	st->json_size += json_quoted_size(to, more);
 	st->bytes.n = size;
 	return 0;
 }
@@ -65,8 +65,8 @@ static int stage_grow(struct stage *st, size_t size)
 int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_whole, const char **ret_why)
 {
 	*ret_whole = false;
-	if (st->refused)
-		return st->refused;
+	if (st->error)
+		return st->error;
 	if (bytes.n == 0)
 		return 0;
 	uint64_t limit = st->form->limit + STAGE_MARGIN;
@@ -75,17 +75,17 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 		return stage_fail(st, -EFBIG);
 	}
 	bool gap = off > st->bytes.n;
-	bool first = st->bytes.n == 0 && off == 0 && !st->wrote;
+	bool first = st->bytes.n == 0 && off == 0 && !st->was_written;
 	int rc = stage_grow(st, (size_t)off + bytes.n);
 	if (rc < 0)
 		return stage_fail(st, rc);
-	st->quoted -= json_quoted_size(st->bytes.p + off, bytes.n);
+	st->json_size -= json_quoted_size(st->bytes.p + off, bytes.n);
 	memcpy(st->bytes.p + off, bytes.p, bytes.n);
-	st->quoted += json_quoted_size(bytes.p, bytes.n);
-	st->dirty = st->wrote = true;
-	if (st->reached < (size_t)off + bytes.n)
-		st->reached = (size_t)off + bytes.n;
-	struct span written = {st->bytes.p, st->reached};
+	st->json_size += json_quoted_size(bytes.p, bytes.n);
+	st->dirty = st->was_written = true;
+	if (st->written_end < (size_t)off + bytes.n)
+		st->written_end = (size_t)off + bytes.n;
+	struct span written = {st->bytes.p, st->written_end};
 	/* A table is checked as a whole: checking all of it for each piece would be quadratic. */
 	if (!gap && !st->form->is_table)
 		rc = value_check_prefix(st->form, written, ret_why);
@@ -100,8 +100,8 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 
 int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 {
-	if (st->refused)
-		return st->refused;
+	if (st->error)
+		return st->error;
 	if (size > st->form->limit + STAGE_MARGIN) {
 		*ret_why = "too long";
 		return stage_fail(st, -EFBIG);
@@ -111,10 +111,10 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 	int rc = stage_grow(st, (size_t)size);
 	if (rc < 0)
 		return stage_fail(st, rc);
-	st->quoted -= json_quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);
+	st->json_size -= json_quoted_size(st->bytes.p + size, st->bytes.n - (size_t)size);
 	st->bytes.n = (size_t)size;
-	if (st->reached > st->bytes.n)
-		st->reached = st->bytes.n;
+	if (st->written_end > st->bytes.n)
+		st->written_end = st->bytes.n;
 	st->dirty = true;
 	return 0;
 }
@@ -124,7 +124,7 @@ void stage_finish(struct stage *st, int verdict)
 	if (verdict < 0)
 		stage_fail(st, verdict);
 	else {
-		st->dirty = st->wrote = false;
-		st->reached = 0;
+		st->dirty = st->was_written = false;
+		st->written_end = 0;
 	}
 }

@@ -146,13 +146,13 @@ static size_t parse_table(struct span s, struct buf *out)
 const struct value_form form_label = {.limit = 4096, .is_line = true, .parse = parse_label};
 const struct value_form form_name = {.limit = (size_t)1 << 16, .is_trimmed = true, .parse = parse_name};
 const struct value_form form_summary = {
-    .limit = (size_t)1 << 20, .parse = parse_summary, .cannot_clear = "a summary cannot be taken back"};
+    .limit = (size_t)1 << 20, .parse = parse_summary, .clear_error = "a summary cannot be taken back"};
 const struct value_form form_table = {
     .limit = (size_t)64 << 20,
     .is_trimmed = true,
     .is_table = true,
     .parse = parse_table,
-    .cannot_clear = "an empty table clears nothing: keep a line, such as a comment",
+    .clear_error = "an empty table clears nothing: keep a line, such as a comment",
 };
 
 int value_parse(const struct value_form *form, struct span text, struct buf *out, const char **ret_why)
@@ -167,8 +167,8 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 		if (form->parse(skip_bom(text), out) > form->limit)
 			return value_fail(-EFBIG, "too long", ret_why);
 	}
-	if (out->n == before && form->cannot_clear)
-		return value_fail(-EINVAL, form->cannot_clear, ret_why);
+	if (out->n == before && form->clear_error)
+		return value_fail(-EINVAL, form->clear_error, ret_why);
 	return buf_err(out);
 }
 

@@ -56,5 +56,5 @@ test_of() { # FILE SET_UP TEAR_DOWN
 }
 run 1 "$(test_of 1 NULL NULL)" sessionfs/base/name.h texts.h
 run 2 "$(test_of 2 set_up tear_down)" write_fixture.h
-run 3 "char c; return contents_read(0, &c, 1, 0) != -EIO" errno.h sessionfs/base/sys.h sessionfs/file/opened.h
+run 3 "char c; return file_pread(0, &c, 1, 0) != -EIO" errno.h sessionfs/base/sys.h sessionfs/file/opened.h
 run 4 "$(test_of 4 setup teardown)" fixture.h

@@ -45,8 +45,8 @@ static void assert_same_head(const struct record_head *a, const struct record_he
 	assert_int_equal(a->calls, b->calls);
 	assert_int_equal(a->message_missing, b->message_missing);
 	assert_int_equal(a->old_custom, b->old_custom);
-	assert_int_equal(a->failed, b->failed);
-	assert_int_equal(a->silent, b->silent);
+	assert_int_equal(a->has_error, b->has_error);
+	assert_int_equal(a->no_text, b->no_text);
 	assert_int_equal(a->deferred, b->deferred);
 	assert_same_value(a->id, b->id);
 	assert_same_value(a->parent_id, b->parent_id);

@@ -106,8 +106,8 @@ static int step(struct stage *st, struct model *m, struct feed *f)
 		break;
 	default: {
 		CLEANUP_BUF struct buf value = BUF_INIT;
-		if (st->refused)
-			return st->refused;
+		if (st->error)
+			return st->error;
 		rc = judge(st->form, buf_span(&st->bytes), &value);
 		stage_finish(st, rc);
 		m->changed = false;
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	/* Once refused, refused for good, and nothing is kept. */
 	for (; f.n > 0; assert_int_equal(step(&st, &m, &f), rc))
-		assert_true(st.refused == rc && st.bytes.n == 0 && !st.dirty);
+		assert_true(st.error == rc && st.bytes.n == 0 && !st.dirty);
 	stage_release(&st);
 	buf_release(&m.bytes);
 	return 0;

@@ -209,7 +209,7 @@ static void dump_dir(struct dump *d, node_t dir, const char *path)
 
 static const char *name_of(const struct kind *k)
 {
-	return k->name ? k->name : k->names.called;
+	return k->name ? k->name : k->names.doc_name;
 }
 
 static void put_dir(const struct kind *dir)

@@ -45,7 +45,7 @@ refused src/base/new.c '#include "sessionfs/nowhere/x.h"' 'unknown folder: sessi
 
 # The bytes of session files come in by one door.
 for call in pread sys_pread; do
-	refused src/session/new.c "	ssize_t n = $call(fd, p, n, off);" 'pread(2) is called by contents_read alone'
+	refused src/session/new.c "	ssize_t n = $call(fd, p, n, off);" 'pread(2) is called by file_pread alone'
 done
 
 # Another folder's private header, by each way to write that.

@@ -9,7 +9,7 @@
 static inline int produce(const struct producer *producer, const struct session *s, uint32_t at, const char *prefix,
                           struct buf *out)
 {
-	const struct render_target p = {.session = s, .at = at, .prefix = prefix};
+	const struct render_target p = {.session = s, .leaf = at, .prefix = prefix};
 	struct render_totals totals = TOTALS_INIT;
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct buf body CLEANUP_BUF = BUF_INIT;
@@ -18,8 +18,8 @@ static inline int produce(const struct producer *producer, const struct session 
 
 	int rc = producer->list(&p, &totals, &items, &n);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = producer->segment(&p, (const char *)items + i * producer->item, i == 0, &reader, &totals.usage,
-		                       &body);
+		rc = producer->segment(&p, (const char *)items + i * producer->item_size, i == 0, &reader,
+		                       &totals.usage, &body);
 	if (rc == 0 && producer->front)
 		rc = producer->front(&p, &totals, out);
 	buf_addspan(out, buf_span(&body));

@@ -44,7 +44,7 @@ static inline void describe_entry(const struct session *s, uint32_t i, struct bu
 	describe_number(out, "parent", e->parent);
 	describe_number(out, "child", e->child);
 	describe_number(out, "sibling", e->sibling);
-	describe_number(out, "near", e->near);
+	describe_number(out, "near", e->nearest);
 	describe_number(out, "branch_at", session_branch_end(s, i));
 	describe_number(out, "branch_record", session_branch_record(s, i));
 	describe_number(out, "label_record", session_label_record(s, i));

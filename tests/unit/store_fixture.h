@@ -30,7 +30,7 @@ static __attribute__((constructor)) void have_harmless_input(void)
 static struct render_target {
 	char dir[64], path[80], away[80];
 	struct store_id id;
-	struct source_path at;
+	struct source_path leaf;
 } place;
 
 static inline void start(const char *text)
@@ -53,7 +53,7 @@ static inline int set_up(void **state)
 	make_temporary(place.dir);
 	snprintf(place.path, sizeof place.path, "%s/s.jsonl", place.dir);
 	snprintf(place.away, sizeof place.away, "%s/away", place.dir);
-	place.at = (struct source_path){NULL, place.path};
+	place.leaf = (struct source_path){NULL, place.path};
 	return 0;
 }
 

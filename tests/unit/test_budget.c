@@ -94,7 +94,7 @@ static void unregistered_client_does_not_count(void **state)
 	budget_unregister(&b, &y.keeper);
 	budget_unregister(&b, &z.keeper);
 	budget_unregister(&b, &z.keeper);
-	assert_null(b.keepers);
+	assert_null(b.clients);
 	budget_enforce(&b);
 }
 

@@ -319,7 +319,7 @@ static void survives_without_memory(void **state)
 	assert_int_equal(cache_open(&budget, &c), -ENOMEM);
 	calls_until_failure = 1;
 	assert_int_equal(cache_open(&budget, &c), -ENOMEM);
-	assert_null(budget.keepers);
+	assert_null(budget.clients);
 	assert_null(c);
 	calls_until_failure = -1;
 

@@ -57,7 +57,7 @@ static bool waits(void *arg, bool begins)
 static void *ask(void *arg)
 {
 	struct asker *a = arg;
-	const struct cancel cancel = {.is_cancelled = is_cancelled, .waits = waits, .arg = a};
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .on_wait = waits, .arg = a};
 	struct session *s;
 	cancel_set(&cancel);
 	a->rc = catalog_session_get(a->p->c, a->slot, &s);

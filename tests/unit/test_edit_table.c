@@ -33,7 +33,7 @@ static void table_text(const struct session *s, struct span table, struct buf *o
 	CLEANUP_FREE struct edit_label *labels = NULL;
 	size_t n = 0;
 
-	struct edit_table saved = {.text = table, .is_own = is_own};
+	struct edit_table saved = {.text = table, .is_saved_here = is_own};
 	int rc = edit_table(s, &saved, &text, &labels, &n, &why);
 	if (rc < 0) {
 		assert_int_equal(rc, -EINVAL);

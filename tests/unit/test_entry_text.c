@@ -14,8 +14,8 @@ static int add_parts(struct entry_text *parts, const struct record *r, struct bu
 	int rc;
 	entry_text_begin(parts, r);
 	while ((rc = entry_text_next(parts)) > 0) {
-		buf_addc(out, of[parts->of]);
-		if (parts->of == TEXT_OF_ARGUMENTS)
+		buf_addc(out, of[parts->kind]);
+		if (parts->kind == TEXT_OF_ARGUMENTS)
 			buf_addf(out, "%u", parts->call.n);
 		buf_addc(out, ' ');
 		buf_addspan(out, buf_span(&parts->what));

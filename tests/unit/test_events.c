@@ -498,7 +498,7 @@ static void readers_do_not_wait_for_index(void **state)
 	struct world *w = *state;
 	struct events_reader *other;
 	waiting = (struct reply){0};
-	lock_acquire(&w->events->telling);
+	lock_acquire(&w->events->publish_lock);
 	events_read(w->events, w->reader, 4096, true, &waiting);
 	assert_false(waiting.done);
 	assert_false(events_poll(w->events, w->reader, NULL));
@@ -507,7 +507,7 @@ static void readers_do_not_wait_for_index(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, open_stopped, w->events), 0);
 	assert_int_equal(pthread_join(thread, &stopped), 0);
 	assert_non_null(stopped);
-	lock_release(&w->events->telling);
+	lock_release(&w->events->publish_lock);
 	assert_int_equal(events_reader_open(w->events, &other), 0);
 	events_reader_close(w->events, other);
 }

@@ -107,16 +107,16 @@ static void sessions_are_sorted_newest_first(void **state)
 	struct facts *f = open_facts(p);
 	const struct fact_list *list = all(f);
 	assert_int_equal(list->n, 3);
-	assert_int_equal(list->missed, 0);
+	assert_int_equal(list->error, 0);
 	assert_string_equal(list->v[0].file, "--a--/equal.jsonl");
 	assert_string_equal(list->v[1].file, "--a--/used.jsonl");
 	assert_string_equal(list->v[2].file, "--a--/old.jsonl");
-	const struct session_facts *used = list->v[1].of;
+	const struct session_facts *used = list->v[1].facts;
 	assert_int_equal(used->entries, 1);
 	assert_int_equal(used->messages, 1);
 	assert_true(used->has_usage && used->usage.total == 3);
-	assert_int_equal(used->n_uses, 1);
-	assert_true(span_is(used->model, "p/m") && span_is(used->uses[0].model, "p/m"));
+	assert_int_equal(used->n_usage, 1);
+	assert_true(span_is(used->model, "p/m") && span_is(used->usage_rows[0].model, "p/m"));
 	assert_true(span_is(used->title, "(no messages)"));
 	assert_string_equal(list->v[1].project, "a");
 	facts_release(list);
@@ -147,9 +147,9 @@ static void only_changed_sessions_are_read(void **state)
 	assert_int_not_equal(facts_serial(f), serial);
 	const struct fact_list *next = all(f);
 	assert_int_equal(next->n, 3);
-	assert_ptr_equal(find(next, "--a--/used.jsonl")->of, find(list, "--a--/used.jsonl")->of);
-	assert_int_equal(find(next, "--a--/old.jsonl")->of->entries, 2);
-	assert_int_equal(find(list, "--a--/old.jsonl")->of->entries, 1);
+	assert_ptr_equal(find(next, "--a--/used.jsonl")->facts, find(list, "--a--/used.jsonl")->facts);
+	assert_int_equal(find(next, "--a--/old.jsonl")->facts->entries, 2);
+	assert_int_equal(find(list, "--a--/old.jsonl")->facts->entries, 1);
 	assert_null(find(next, "--a--/equal.jsonl"));
 	assert_non_null(find(next, "--a--/new.jsonl"));
 	facts_release(next);
@@ -171,10 +171,10 @@ static void unreadable_session_is_counted_as_missed(void **state)
 		atomic_store(&fail_from, from);
 		const struct fact_list *list = all(f);
 		atomic_store(&fail_from, 0);
-		if (list->missed == 0) {
+		if (list->error == 0) {
 			assert_int_equal(list->n, 3);
 		} else {
-			assert_int_equal(list->missed, -EIO);
+			assert_int_equal(list->error, -EIO);
 			assert_true(list->n < 3);
 			buf_reset(&out);
 			assert_int_equal(table_sessions(list, &out), list->n ? 0 : -EIO);
@@ -189,7 +189,7 @@ static void unreadable_session_is_counted_as_missed(void **state)
 	wait_stale();
 	const struct fact_list *list = all(f);
 	assert_int_equal(list->n, 3);
-	assert_int_equal(list->missed, 0);
+	assert_int_equal(list->error, 0);
 	facts_release(list);
 	facts_close(f);
 }
@@ -207,7 +207,7 @@ static void constantly_replaced_session_is_skipped(void **state)
 		storm = p;
 		const struct fact_list *list = all(f);
 		storm = NULL;
-		assert_int_equal(list->missed, 0);
+		assert_int_equal(list->error, 0);
 		assert_int_equal(list->n, 2);
 		assert_int_not_equal(list->serial, last);
 		last = list->serial;
@@ -253,15 +253,15 @@ static void sum_with_models(struct render_target *p, int models, bool is_usual)
 	const struct fact_list *list = all(f);
 	if (is_usual)
 		assert_in_range(atomic_load(&bytes), text.n - 1, text.n + text.n / 4);
-	const struct session_facts *of = list->v[0].of;
-	assert_int_equal(of->n_uses, 4 * models);
+	const struct session_facts *of = list->v[0].facts;
+	assert_int_equal(of->n_usage, 4 * models);
 	assert_true(of->usage.total == 3 * ENTRIES && of->usage.cost == ENTRIES / 4);
 	unsigned entries = 0;
 	double cost = 0;
-	for (size_t i = 0; i < of->n_uses; i++) {
-		entries += of->uses[i].entries;
-		cost += of->uses[i].sum.cost;
-		assert_true(of->uses[i].sum.output == 2 * of->uses[i].entries);
+	for (size_t i = 0; i < of->n_usage; i++) {
+		entries += of->usage_rows[i].entries;
+		cost += of->usage_rows[i].sum.cost;
+		assert_true(of->usage_rows[i].sum.output == 2 * of->usage_rows[i].entries);
 	}
 	assert_int_equal(entries, ENTRIES);
 	assert_true(cost == of->usage.cost);
@@ -301,8 +301,8 @@ static unsigned counted(struct facts *f, unsigned *ret_makes)
 	atomic_store(&makes, 0);
 	const struct fact_list *list = all(f);
 	for (size_t i = 0; i < list->n; i++)
-		for (size_t k = 0; k < list->v[i].of->n_uses; k++)
-			entries += list->v[i].of->uses[k].entries;
+		for (size_t k = 0; k < list->v[i].facts->n_usage; k++)
+			entries += list->v[i].facts->usage_rows[k].entries;
 	*ret_makes = atomic_load(&makes);
 	facts_release(list);
 	return entries;
@@ -374,10 +374,10 @@ static void results_count_for_subagents(void **state)
 		const struct fact_list *list = all(f);
 		const struct fact *s = find(list, "--a--/s.jsonl"), *fork = find(list, "--a--/fork.jsonl");
 		assert_int_equal(s->has_subagents, has);
-		assert_true(s->of->usage.total == 83);
+		assert_true(s->facts->usage.total == 83);
 		assert_true(s->counted.total == (has ? 3 : 83) && s->counted.cost == (has ? 0.1 : 14.1));
 		/* It has no subagents itself, but its first two entries are the older one's. */
-		assert_true(!fork->has_subagents && fork->counted.total == 40 && fork->of->usage.total == 83);
+		assert_true(!fork->has_subagents && fork->counted.total == 40 && fork->facts->usage.total == 83);
 		buf_reset(&out);
 		assert_int_equal(table_usage(list, &out), 0);
 		const char *rows = strchr(buf_cstr(&out), '\n') + 1;
@@ -421,7 +421,7 @@ static void interrupted_refresh_keeps_progress(void **state)
 	assert_int_equal(rc, 0);
 	assert_true(rounds > 1);
 	assert_int_equal(list->n, 50);
-	assert_int_equal(list->missed, 0);
+	assert_int_equal(list->error, 0);
 	facts_release(list);
 	facts_close(f);
 }
@@ -631,11 +631,11 @@ static void files_table_covers_all_sessions(void **state)
 		struct facts *f;
 		assert_int_equal(facts_open(p->c, &budget, &f), 0);
 		const struct fact_list *list = all(f);
-		assert_int_equal(find(list, "a/s.jsonl")->of->files.n > 0, i == 0);
+		assert_int_equal(find(list, "a/s.jsonl")->facts->files.n > 0, i == 0);
 		/* In between it depends on who is read first. */
 		if (i != 1)
-			assert_int_equal(find(list, "a/t.jsonl")->of->files.n > 0, i == 0);
-		assert_false(find(list, "a/u.jsonl")->of->has_files);
+			assert_int_equal(find(list, "a/t.jsonl")->facts->files.n > 0, i == 0);
+		assert_false(find(list, "a/u.jsonl")->facts->has_files);
 		assert_int_equal(table_files(list, &out), 0);
 		assert_string_equal(buf_cstr(&out), "project\tstem\ttime\tentry\tcall\taction\toutcome\tpath\n"
 		                                    "a\tt\t\t1\t1-read\tread\topen\t/x\n"
@@ -649,7 +649,7 @@ static void files_table_covers_all_sessions(void **state)
 	append(p, "a/s.jsonl", ANSWER("3", "1"));
 	wait_stale();
 	next = all(f);
-	assert_ptr_equal(find(next, "a/t.jsonl")->of, find(list, "a/t.jsonl")->of);
+	assert_ptr_equal(find(next, "a/t.jsonl")->facts, find(list, "a/t.jsonl")->facts);
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	assert_int_equal(table_files(next, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "a\ts\t\t1\t1-read\tread\tdone\t/x\n"

@@ -22,7 +22,7 @@ static const char *page(const struct session_facts *of, size_t n, struct buf *ou
 	struct fact *v = calloc(n + 1, sizeof *v);
 	assert_non_null(v);
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct fact){.project = "p", .stem = "s", .of = &of[i], .counted = of[i].usage};
+		v[i] = (struct fact){.project = "p", .stem = "s", .facts = &of[i], .counted = of[i].usage};
 	struct fact_list list = {.n = n, .v = v};
 	buf_reset(out);
 	assert_int_equal(index_page(&list, link_to, NULL, out), 0);
@@ -98,7 +98,7 @@ static void an_entry_counts_once(void **state)
 		of[i] = with_cost(cases[i].all);
 		v[i] = (struct fact){.project = "p",
 		                     .stem = "s",
-		                     .of = &of[i],
+		                     .facts = &of[i],
 		                     .counted = {.cost = cases[i].counted, .total = cases[i].counted}};
 	}
 	struct fact_list list = {.n = 4, .v = v};

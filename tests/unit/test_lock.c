@@ -288,7 +288,7 @@ static void writers_have_priority(void **state)
 	lock_rw_release(&s.lock);
 	pthread_join(writer, NULL);
 	assert_int_equal(s.rc, 0);
-	assert_true(s.lock.written);
+	assert_true(s.lock.write_locked);
 	lock_rw_release(&s.lock);
 	lock_read(&s.lock);
 	lock_rw_release(&s.lock);

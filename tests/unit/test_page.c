@@ -151,18 +151,18 @@ static void segments_can_be_rendered_separately(void **state)
 
 	(void)state;
 	fixture_open(&f, lines, strlen(lines));
-	const struct render_target p = {.session = f.s, .at = session_leaf(f.s), .prefix = PREFIX};
+	const struct render_target p = {.session = f.s, .leaf = session_leaf(f.s), .prefix = PREFIX};
 	struct reader reader CLEANUP_READER = READER_INIT;
 	assert_int_equal(producer_page_html.list(&p, &totals, &items, &n), 0);
 	assert_in_range(n, 1, 63);
 	for (size_t i = 0; i < n; i++) {
-		const void *item = (const char *)items + i * producer_page_html.item;
+		const void *item = (const char *)items + i * producer_page_html.item_size;
 		assert_int_equal(producer_page_html.segment(&p, item, i == 0, &reader, &totals.usage, &whole), 0);
 		ends[i + 1] = whole.n;
 	}
 	for (size_t i = n; i-- > 0;) {
 		struct reader other CLEANUP_READER = READER_INIT;
-		const void *item = (const char *)items + i * producer_page_html.item;
+		const void *item = (const char *)items + i * producer_page_html.item_size;
 		buf_reset(&again);
 		assert_int_equal(producer_page_html.segment(&p, item, i == 0, &other, NULL, &again), 0);
 		assert_int_equal(again.n, ends[i + 1] - ends[i]);

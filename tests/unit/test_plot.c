@@ -27,8 +27,8 @@ static struct fact_usage use(const char *day, const char *model, double cost, do
 /* The picture of one session with this use. */
 static const char *plot(const struct fact_usage *uses, size_t n, bool alone, struct buf *out)
 {
-	struct session_facts of = {.n_uses = n, .uses = uses};
-	struct fact fact = {.of = &of};
+	struct session_facts of = {.n_usage = n, .usage_rows = uses};
+	struct fact fact = {.facts = &of};
 	struct fact_list list = {.n = 1, .v = &fact};
 	buf_reset(out);
 	assert_int_equal(plot_usage(&list, alone, out), 0);
@@ -79,8 +79,8 @@ static void amounts_are_those_of_the_table(void **state)
 	uses[0].sum.cost = 0.09996;
 	assert_non_null(strstr(plot(uses, 1, true, &out), "Cost by day and model: $0.1000<"));
 	assert_non_null(strstr(plot(uses, 3, true, &out), "p/c"));
-	struct session_facts of = {.n_uses = 3, .uses = uses};
-	struct fact fact = {.of = &of, .has_subagents = true};
+	struct session_facts of = {.n_usage = 3, .usage_rows = uses};
+	struct fact fact = {.facts = &of, .has_subagents = true};
 	struct fact_list list = {.n = 1, .v = &fact};
 	buf_reset(&out);
 	assert_int_equal(plot_usage(&list, true, &out), 0);

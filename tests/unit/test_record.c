@@ -248,7 +248,7 @@ static void assert_same_head(const struct buf *line, size_t more)
 	assert_int_equal(h.type, padded.type);
 	assert_int_equal(h.role, padded.role);
 	assert_int_equal(h.calls, padded.calls);
-	if (h.failed != padded.failed || h.silent != padded.silent || h.deferred != padded.deferred)
+	if (h.has_error != padded.has_error || h.no_text != padded.no_text || h.deferred != padded.deferred)
 		fail_msg("%.*s", (int)line->n, line->p);
 	assert_same_value(h.id, padded.id);
 	assert_same_value(h.parent_id, padded.parent_id);
@@ -403,8 +403,8 @@ static void head_says_how_a_message_ended(void **state)
 		CLEANUP_BUF struct buf line = BUF_INIT;
 		struct calls c;
 		struct record_head h = head_of(cases[i].line, &c);
-		if (h.failed != cases[i].failed || h.silent != cases[i].silent)
-			fail_msg("%s: failed %d, silent %d", cases[i].line, h.failed, h.silent);
+		if (h.has_error != cases[i].failed || h.no_text != cases[i].silent)
+			fail_msg("%s: has_error %d, no_text %d", cases[i].line, h.has_error, h.no_text);
 		buf_adds(&line, cases[i].line);
 		assert_same_head(&line, 0);
 	}

@@ -585,7 +585,7 @@ static void every_edit_line_is_shown(void **state)
 
 static void add_two_segments(const struct session *s, uint32_t at, struct buf *out)
 {
-	const struct render_target p = {.session = s, .at = at, .prefix = ""};
+	const struct render_target p = {.session = s, .leaf = at, .prefix = ""};
 	struct reader reader CLEANUP_READER = READER_INIT;
 	for (uint32_t i = 0; i < 2; i++)
 		assert_int_equal(producer_transcript_md.segment(&p, &i, false, &reader, NULL, out), 0);

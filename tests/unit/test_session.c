@@ -351,8 +351,8 @@ static void parent_can_follow_child(void **state)
 
 	(void)state;
 	assert_int_equal(session_entry(s, 0)->parent, 1);
-	assert_int_equal(session_entry(s, 0)->near, 1);
-	assert_int_equal(session_entry(s, 1)->near, 0);
+	assert_int_equal(session_entry(s, 0)->nearest, 1);
+	assert_int_equal(session_entry(s, 1)->nearest, 0);
 	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
 	append(&f, USER("\"a\"", "null"), strlen(USER("\"a\"", "null")));
 	assert_int_equal(session_grow(s), 1);
@@ -374,8 +374,8 @@ static void walks_end_on_cycles(void **state)
 	assert_path(s, 3, "0 1 2 3 ");
 	assert_path(s, 0, "1 2 0 ");
 	assert_path(s, 5, "4 5 ");
-	assert_int_equal(session_entry(s, 1)->near, 0);
-	assert_int_equal(session_entry(s, 4)->near, NO_ENTRY);
+	assert_int_equal(session_entry(s, 1)->nearest, 0);
+	assert_int_equal(session_entry(s, 4)->nearest, NO_ENTRY);
 	assert_int_equal(session_current_position(s), NO_ENTRY);
 	for (uint32_t i = 0; i < 6; i++)
 		assert_int_equal(!!(session_entry(s, i)->flags & ENTRY_CYCLE), i != 3);

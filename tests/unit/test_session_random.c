@@ -290,7 +290,7 @@ static void compare(const struct session *s, const struct model *m)
 		assert_int_equal(e->parent, me->up);
 		assert_int_equal(e->child, model_newest_child(m, i, m->n));
 		assert_int_equal(e->sibling, me->up == NO_ENTRY ? NO_ENTRY : model_newest_child(m, me->up, i));
-		assert_int_equal(e->near, model_near(m, i));
+		assert_int_equal(e->nearest, model_near(m, i));
 		assert_int_equal(!!(e->flags & ENTRY_ADDRESSED), me->addressed);
 		assert_int_equal(!!(e->flags & ENTRY_CONVERSATION), me->conversation);
 		assert_int_equal(!!(e->flags & ENTRY_CYCLE), model_in_ring(m, i));

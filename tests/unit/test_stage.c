@@ -44,8 +44,8 @@ static void assert_refused(struct stage *st, const char *text, uint64_t off, int
 	assert_int_equal(stage_write(st, span_of(text), off, &whole, &why), rc);
 	assert_non_null(why);
 	assert_false(whole);
-	assert_int_equal(st->refused, rc);
-	assert_false(st->dirty || st->wrote);
+	assert_int_equal(st->error, rc);
+	assert_false(st->dirty || st->was_written);
 	assert_int_equal(st->bytes.n, 0);
 }
 
@@ -55,7 +55,7 @@ static void assert_bytes(const struct stage *st, struct span bytes)
 	assert_memory_equal(st->bytes.p, bytes.p, bytes.n);
 	CLEANUP_BUF struct buf quoted = BUF_INIT;
 	json_quote(buf_span(&st->bytes), &quoted);
-	assert_int_equal(st->quoted, quoted.n - 2);
+	assert_int_equal(st->json_size, quoted.n - 2);
 }
 
 static int resize(struct stage *st, uint64_t size)
@@ -72,10 +72,10 @@ static void begins(void **state)
 
 	(void)state;
 	assert_bytes(&kept, SPAN_LIT("old\n"));
-	assert_false(kept.dirty || kept.wrote);
+	assert_false(kept.dirty || kept.was_written);
 	assert_int_equal(cut.bytes.n, 0);
 	assert_true(cut.dirty);
-	assert_false(cut.wrote);
+	assert_false(cut.was_written);
 }
 
 static void whole_line(void **state)
@@ -85,12 +85,12 @@ static void whole_line(void **state)
 
 	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
-	assert_true(whole && st.dirty && st.wrote);
+	assert_true(whole && st.dirty && st.was_written);
 	/* Written once more from the beginning it is not known to be all. */
 	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
 	assert_false(whole);
 	stage_finish(&st, 0);
-	assert_false(st.dirty || st.wrote);
+	assert_false(st.dirty || st.was_written);
 	assert_bytes(&st, SPAN_LIT("new\n"));
 }
 
@@ -100,7 +100,7 @@ static void pieces(void **state)
 
 	(void)state;
 	put(&st, "", 0);
-	assert_false(st.wrote);
+	assert_false(st.was_written);
 	put(&st, "\xe2\x82", 0);
 	put(&st, "\xac", 2);
 	put(&st, "5\n", 3);
@@ -174,7 +174,7 @@ static void sizes(void **state)
 	assert_false(st.dirty);
 	assert_int_equal(resize(&st, 2), 0);
 	assert_true(st.dirty);
-	assert_false(st.wrote);
+	assert_false(st.was_written);
 	assert_int_equal(resize(&st, 4), 0);
 	assert_bytes(&st, SPAN_LIT("ab\0\0"));
 	assert_int_equal(resize(&st, 1 << 20), -EFBIG);
@@ -230,7 +230,7 @@ static void nul(void **state)
 
 	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("a\0b"), 0, &whole), -EINVAL);
-	assert_int_equal(st.refused, -EINVAL);
+	assert_int_equal(st.error, -EINVAL);
 }
 
 static void too_long_in_pieces(void **state)
@@ -254,7 +254,7 @@ static void settled(void **state)
 	(void)state;
 	put(&st, "a", 0);
 	stage_finish(&st, -ENOSPC);
-	assert_int_equal(st.refused, -ENOSPC);
+	assert_int_equal(st.error, -ENOSPC);
 	assert_int_equal(st.bytes.n, 0);
 	assert_int_equal(put_bytes(&st, SPAN_LIT("a"), 0, &whole), -ENOSPC);
 }
@@ -269,12 +269,12 @@ static void interrupted(void **state)
 	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
 	stage_finish(&st, -EINTR);
-	assert_int_equal(st.refused, 0);
-	assert_false(st.wrote);
+	assert_int_equal(st.error, 0);
+	assert_false(st.was_written);
 	assert_bytes(&st, SPAN_LIT(""));
 	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
 	assert_true(whole);
-	assert_true(st.wrote);
+	assert_true(st.was_written);
 	assert_bytes(&st, SPAN_LIT("one\n"));
 }
 

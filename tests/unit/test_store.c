@@ -43,12 +43,12 @@ static int make(void *arg, unsigned attempt, struct buf *out)
 static int add(struct maker *m, bool sync)
 {
 	struct stat synced = {0};
-	return store_append(&place.at, &place.id, sync ? &synced : NULL, make, m);
+	return store_append(&place.leaf, &place.id, sync ? &synced : NULL, make, m);
 }
 
 static int sync_now(void)
 {
-	return store_sync(&place.at, &(struct stat){0});
+	return store_sync(&place.leaf, &(struct stat){0});
 }
 
 static void appends(void **state)
@@ -285,13 +285,13 @@ static void stale(void **state)
 	start(OLD);
 	replaced();
 	assert_int_equal(add(&m, false), -ESTALE);
-	assert_int_equal(store_check(&place.at, &place.id, 1), -ESTALE);
+	assert_int_equal(store_check(&place.leaf, &place.id, 1), -ESTALE);
 	assert_int_equal(m.asked, 0);
 	assert_file("another\n");
 	assert_file_at(place.away, OLD);
 	unlink(place.path);
 	assert_int_equal(add(&m, false), -ESTALE);
-	assert_int_equal(store_check(&place.at, &place.id, 1), -ESTALE);
+	assert_int_equal(store_check(&place.leaf, &place.id, 1), -ESTALE);
 	m.during = replace_it;
 	start(OLD);
 	assert_int_equal(add(&m, false), -ESTALE);
@@ -327,7 +327,7 @@ static void no_file(void **state)
 		return;
 	assert_int_equal(chmod(place.path, 0444), 0);
 	assert_int_equal(add(&m, false), -EACCES);
-	assert_int_equal(store_check(&place.at, &place.id, 1), -EACCES);
+	assert_int_equal(store_check(&place.leaf, &place.id, 1), -EACCES);
 }
 
 /* ---- failures ---- */
@@ -441,23 +441,23 @@ static void syncs_what_was_written(void **state)
 	assert_int_equal(add(&raced, true), 0);
 	assert_calls("flock write fdatasync write fdatasync flock");
 	/* What is on the disk already is not put there again, until anybody has written. */
-	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("fsync");
-	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("");
 	add_file(place.path, PI);
-	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("fsync");
 	m.asked = 0;
-	assert_int_equal(store_append(&place.at, &place.id, &synced, make, &m), 0);
+	assert_int_equal(store_append(&place.leaf, &place.id, &synced, make, &m), 0);
 	assert_calls("flock write fdatasync flock");
-	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("");
 	add_file(place.path, PI);
 	plan.calls[FSYNC].seen = 0;
 	let_fail(FSYNC, 1, 1, EIO);
-	assert_int_equal(store_sync(&place.at, &synced), -EIO);
-	assert_int_equal(store_sync(&place.at, &synced), 0);
+	assert_int_equal(store_sync(&place.leaf, &synced), -EIO);
+	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("fsync fsync");
 }
 
@@ -536,7 +536,7 @@ static void free_call(struct blocking_call *p)
 
 static void occupy_all(unsigned attempt)
 {
-	struct blocking_pool *pool = resolver_blocking_pool(place.at.resolver);
+	struct blocking_pool *pool = resolver_blocking_pool(place.leaf.resolver);
 	(void)attempt;
 	for (int i = 0; i < BLOCKING_THREADS; i++) {
 		struct blocking_call *p = calloc(1, sizeof *p);
@@ -561,15 +561,15 @@ static void lock_is_released_before_close(void **state)
 	}
 	assert_int_equal(symlink(target, place.path), 0);
 	place.id = (struct store_id){there.st_dev, there.st_ino};
-	assert_int_equal(resolver_open(place.dir, &place.at.resolver), 0);
-	place.at.path = "s.jsonl";
+	assert_int_equal(resolver_open(place.dir, &place.leaf.resolver), 0);
+	place.leaf.path = "s.jsonl";
 	sem_init(&gate, 0, 0);
 	assert_int_equal(add(&m, false), 0);
 	assert_file_at(target, "line 0\n");
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	for (int i = 0; i < BLOCKING_THREADS; i++)
 		sem_post(&gate);
-	resolver_close(place.at.resolver);
+	resolver_close(place.leaf.resolver);
 	unlink(target);
 }
 
@@ -577,20 +577,20 @@ static void check(void **state)
 {
 	(void)state;
 	start(OLD);
-	assert_int_equal(store_check(&place.at, &place.id, 4096), 0);
+	assert_int_equal(store_check(&place.leaf, &place.id, 4096), 0);
 	/* Where a size has 32 bits the disk may have room for all that it can say. */
 	if (sizeof(size_t) > 4)
-		assert_int_equal(store_check(&place.at, &place.id, SIZE_MAX / 2), -ENOSPC);
+		assert_int_equal(store_check(&place.leaf, &place.id, SIZE_MAX / 2), -ENOSPC);
 	let_fail(OPENAT, 5, 1, EROFS);
-	assert_int_equal(store_check(&place.at, &place.id, 1), -EROFS);
+	assert_int_equal(store_check(&place.leaf, &place.id, 1), -EROFS);
 	plan = (struct plan){0};
 	let_fail(FSTAT, 1, 1, EIO);
-	assert_int_equal(store_check(&place.at, &place.id, 1), -EIO);
+	assert_int_equal(store_check(&place.leaf, &place.id, 1), -EIO);
 	/* Who cannot say how much room there is does not refuse. */
 	let_fail(FSTATVFS, 1, 1, ENOSYS);
-	assert_int_equal(store_check(&place.at, &place.id, 1), 0);
+	assert_int_equal(store_check(&place.leaf, &place.id, 1), 0);
 	plan.no_blocks = true;
-	assert_int_equal(store_check(&place.at, &place.id, 4096), 0);
+	assert_int_equal(store_check(&place.leaf, &place.id, 4096), 0);
 	plan.no_blocks = false;
 	assert_file(OLD);
 }

@@ -18,7 +18,7 @@ static int fill(void *arg, int fd)
 
 static int replace(const char *text)
 {
-	return store_replace(&place.at, &place.id, fill, (void *)(uintptr_t)text);
+	return store_replace(&place.leaf, &place.id, fill, (void *)(uintptr_t)text);
 }
 
 static int fill_refuses(void *arg, int fd)
@@ -99,13 +99,13 @@ static void failed_replace_keeps_old_file(void **state)
 {
 	(void)state;
 	start(OLD);
-	assert_int_equal(store_replace(&place.at, &place.id, fill_refuses, NULL), -EPERM);
+	assert_int_equal(store_replace(&place.leaf, &place.id, fill_refuses, NULL), -EPERM);
 	assert_file(OLD);
-	assert_int_equal(store_replace(&place.at, &place.id, fill_while_pi_appends, (void *)(uintptr_t) "new\n"),
+	assert_int_equal(store_replace(&place.leaf, &place.id, fill_while_pi_appends, (void *)(uintptr_t) "new\n"),
 	                 -EAGAIN);
 	assert_file(OLD PI);
 	assert_int_equal(files_beside(), 1);
-	assert_int_equal(store_replace(&place.at, &place.id, fill_while_replaced, (void *)(uintptr_t) "new\n"),
+	assert_int_equal(store_replace(&place.leaf, &place.id, fill_while_replaced, (void *)(uintptr_t) "new\n"),
 	                 -ESTALE);
 	assert_file("another\n");
 	assert_file_at(place.away, OLD PI);
@@ -139,7 +139,7 @@ static void replace_ignores_swapped_directory(void **state)
 	snprintf(real, sizeof real, "%s.real", place.dir);
 	snprintf(other, sizeof other, "%s.other", place.dir);
 	snprintf(there, sizeof there, "%s/s.jsonl", other);
-	assert_int_equal(store_replace(&place.at, &place.id, fill_while_led_astray, (void *)(uintptr_t) "new\n"),
+	assert_int_equal(store_replace(&place.leaf, &place.id, fill_while_led_astray, (void *)(uintptr_t) "new\n"),
 	                 -ESTALE);
 	assert_file_at(there, "theirs\n");
 	assert_int_equal(files_beside(), 1);
@@ -190,7 +190,7 @@ static void stale_temporary_files_are_removed(void **state)
 	bool seen = false;
 	(void)state;
 	start(OLD);
-	assert_int_equal(store_replace(&place.at, &place.id, locked_while_filled, &seen), -EIO);
+	assert_int_equal(store_replace(&place.leaf, &place.id, locked_while_filled, &seen), -EIO);
 	assert_true(seen);
 	assert_int_equal(files_beside(), 1);
 	/* Nobody holds it, and it is removed; where that fails it is left for the next one. */

@@ -69,7 +69,7 @@ static void truncated_by_path(void **state)
 	struct tree_setattr size = {.size = true};
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"older\""));
-	size.to.size = 3;
+	size.attr.size = 3;
 	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), NULL, &size, &a), 0);
 	assert_reads(p, A "/label", "old\n");
 	assert_added(p, SET("@0", "l", "a", "old"));
@@ -84,7 +84,7 @@ static void cut_to_length(void **state)
 	struct tree_setattr size = {.size = true};
 
 	begin(p, ABC INFO("\"i\"", "\"c\"", "\"a longer name\""));
-	size.to.size = 6;
+	size.attr.size = 6;
 	assert_int_equal(tree_open_write(p->tree, node_at(p, S "/name"), false, &who, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("short\n"), 0, &who), 0);
 	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/name"), h, &size, &a), 0);
@@ -215,7 +215,7 @@ static void rename_to_side_name_fails_when_full(void **state)
 	for (uint64_t size = UINT64_C(128) << 20; size > 0; size /= 2) {
 		struct tree_setattr more = {.size = true};
 		assert_int_equal(find(p, A "/big", &a), 0);
-		more.to.size = a.size + size;
+		more.attr.size = a.size + size;
 		tree_setattr(p->tree, a.node, NULL, &more, &a);
 	}
 	assert_int_equal(move(p, A, "label", A, "label~"), -ENOSPC);

@@ -29,8 +29,8 @@ static void check_names(const struct kind *k)
 {
 	assert_true(k->make.type == S_IFDIR || k->make.type == S_IFREG || k->make.type == S_IFLNK);
 	assert_true((k->make.type == S_IFDIR) == (k->make.rows != NULL));
-	assert_true(k->name ? !k->names.called && !k->names.list && !k->names.match
-	                    : k->names.called && k->names.list && k->names.match);
+	assert_true(k->name ? !k->names.doc_name && !k->names.list && !k->names.match
+	                    : k->names.doc_name && k->names.list && k->names.match);
 	assert_non_null(k->doc);
 	assert_non_null(k->from);
 	if (k->flags & LINK_TARGET_DIR)

@@ -72,11 +72,11 @@ static void i8_unknown_size_of_young_file_drops_pages(void **state)
 	struct wire *w = *state;
 	grow(w);
 	assert_int_equal(look(w, &node), 1);
-	memset(w->fs->coherence.sizes.told, 0, sizeof *w->fs->coherence.sizes.told << 12);
+	memset(w->fs->coherence.sizes.sent, 0, sizeof *w->fs->coherence.sizes.sent << 12);
 	assert_int_equal(wire_told(w, node, NULL), 1);
 	wire_age(w, FILE_ONE, 500);
 	wire_wait_for_look();
-	memset(w->fs->coherence.sizes.told, 0, sizeof *w->fs->coherence.sizes.told << 12);
+	memset(w->fs->coherence.sizes.sent, 0, sizeof *w->fs->coherence.sizes.sent << 12);
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }
 
@@ -130,9 +130,9 @@ static void i8_slow_drop_does_not_block_others(void **state)
 	struct wire *w = *state;
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
-	lock_acquire(&w->fs->coherence.sizes.dropping);
+	lock_acquire(&w->fs->coherence.sizes.drop_lock);
 	assert_int_equal(wire_told(w, node, NULL), 0);
-	lock_release(&w->fs->coherence.sizes.dropping);
+	lock_release(&w->fs->coherence.sizes.drop_lock);
 	assert_int_equal(wire_told(w, node, NULL), 1);
 }
 

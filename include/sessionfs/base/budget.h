@@ -30,9 +30,9 @@ struct budget_client {
 
 struct budget {
 	size_t limit;
-	struct budget_client *keepers;
-	_Atomic size_t let_go; /* bytes evicted since free memory last went back to the system */
-	_Atomic size_t claimed;
+	struct budget_client *clients;
+	_Atomic size_t evicted; /* bytes evicted since free memory last went back to the system */
+	_Atomic size_t reserved;
 };
 
 #define BUDGET_INIT(bytes)                                                                                             \

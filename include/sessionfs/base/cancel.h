@@ -13,7 +13,7 @@ struct cancel {
 	bool (*is_cancelled)(void *arg);
 	/* Called when the thread begins or stops waiting for somebody else. False: no thread can take its place. NULL:
 	 * no limit. */
-	bool (*waits)(void *arg, bool begins);
+	bool (*on_wait)(void *arg, bool begins);
 	void *arg;
 };
 

@@ -94,9 +94,9 @@ static inline struct lock *lock_acquired(struct lock *l)
 /* For many readers or one writer. Writers go first: a thread must not read twice. */
 struct rwlock {
 	struct lock lock; /* guards the rest */
-	pthread_cond_t freed;
+	pthread_cond_t released;
 	unsigned readers, writers_waiting;
-	bool written;
+	bool write_locked;
 };
 
 void lock_rw_init(struct rwlock *l, enum lock_rank rank);

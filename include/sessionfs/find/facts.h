@@ -36,13 +36,13 @@ struct session_facts {
 	uint32_t entries, messages;
 	uint64_t bytes;    /* of the file */
 	const char *state; /* NULL: it has none */
-	bool problems;     /* whether it has any */
+	bool has_problems; /* whether it has any */
 	bool has_usage;
 	struct usage usage;
 	struct span id, title, model; /* model: the last one, empty if there is none */
 	date_t date;                  /* of `created`; NO_DATE without it */
-	size_t n_uses;
-	const struct fact_usage *uses;
+	size_t n_usage;
+	const struct fact_usage *usage_rows;
 	bool has_files;    /* whether files.tsv has rows of it */
 	struct span files; /* these, as render_files_rows has them; empty if there was no room for them */
 	size_t n_labels;   /* by entry */
@@ -57,7 +57,7 @@ struct fact {
 	struct timespec mtime;
 	bool has_subagents;   /* known only of a session whose results used something */
 	struct usage counted; /* the part of of->usage that counts for it: the sum of the uses that count */
-	const struct session_facts *of;
+	const struct session_facts *facts;
 };
 
 /* What its results used counts for its subagents' own sessions. */
@@ -69,7 +69,7 @@ static inline bool fact_use_counts(const struct fact *f, const struct fact_usage
 /* All sessions as of one moment: newest first by `modified`, equal ones in byte order of `file`. It does not change. */
 struct fact_list {
 	uint64_t serial; /* another list with this serial says the same */
-	int missed;      /* a negative errno: some sessions, which could not be read now, are not among them; or 0 */
+	int error;       /* a negative errno: some sessions, which could not be read now, are not among them; or 0 */
 	size_t n;
 	const struct fact *v;
 	struct catalog *catalog; /* whose sessions they are */
@@ -89,7 +89,7 @@ int facts_get(struct facts *f, const struct fact_list **ret);
 /* Why nothing is said of all sessions: all are missed, or not because of themselves. 0: what is there counts. */
 static inline int facts_list_error(const struct fact_list *l)
 {
-	return l->n > 0 && error_is_about_file(l->missed) ? 0 : l->missed;
+	return l->n > 0 && error_is_about_file(l->error) ? 0 : l->error;
 }
 void facts_release(const struct fact_list *list);
 /* The list that was made when the catalog had this serial, if it is still there; else NULL. Reads nothing. */

@@ -42,7 +42,7 @@ struct found_list {
 	size_t n, cap;
 	const char *project, *stem;    /* of the session, as it is named */
 	struct buf texts[FOUND_TEXTS]; /* empty if they are not kept */
-	bool not_kept;
+	bool texts_dropped;
 };
 void found_release(struct found_list *f);
 /* Where entry number i begins. */

@@ -21,7 +21,7 @@ struct events_ops {
 	/* Answers a read: `err` is 0 and `bytes` the answer (empty: end of file), or `err` is a negative errno. */
 	void (*answer)(void *request, int err, struct span bytes);
 	/* Whether the request was interrupted before the read began to wait. */
-	bool (*gave_up)(void *request);
+	bool (*is_interrupted)(void *request);
 	/* There is something to read for the reader of this `poll` (see events_poll). The callee owns it from now
 	 * on. */
 	void (*ready)(void *poll);

@@ -17,12 +17,12 @@ enum text_of {
 /* One part of an entry after the other. Ready when all is zero. Each uses the memory of the one before it again, those
  * of further entries, too; release it with entry_text_release. */
 struct entry_text {
-	enum text_of of;
+	enum text_of kind;
 	struct part_call call; /* TEXT_OF_ARGUMENTS, TEXT_OF_ERROR: whose */
 	struct buf what;       /* the WHAT of its lines: user, thinking, call NAME, ... */
 	struct buf text;       /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
 	const struct record *r;
-	unsigned next, end; /* enum text_of */
+	unsigned next_kind, end_kind; /* enum text_of */
 };
 void entry_text_release(struct entry_text *s);
 #define CLEANUP_ENTRY_TEXT CLEANUP(entry_text_release)

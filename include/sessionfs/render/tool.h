@@ -25,8 +25,8 @@ struct tool_use {
 	struct json_value edits;                  /* an object or array of them, each with its texts */
 	struct json_value old_text, new_text;     /* one more edit */
 	unsigned first, last;                     /* 0: from the first line, to the last */
-	unsigned shown;                           /* which of the arguments the form says */
-	size_t members;                           /* how many arguments there are */
+	unsigned shown_arguments;                 /* which of the arguments the form says */
+	size_t argument_count;                    /* how many arguments there are */
 	struct buf arguments_text, edits_text;    /* what was stored as text, decoded */
 };
 #define TOOL_USE_INIT                                                                                                  \

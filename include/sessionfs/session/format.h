@@ -10,7 +10,7 @@ struct format {
 	int version;         /* as it is shown; 0: as the header says */
 	bool has_ids;        /* false: each entry is the child of the one before, and its id is made of its place */
 	bool has_kept_index; /* a compaction may name its first kept entry by number */
-	bool takes_appends;  /* false: pi migrates the file to FORMAT_WRITTEN before it writes, and so do we */
+	bool is_appendable;  /* false: pi migrates the file to FORMAT_WRITTEN before it writes, and so do we */
 	bool has_old_custom; /* the role custom may have its old name */
 };
 

@@ -134,9 +134,9 @@ struct record_head {
 	bool falsy;           /* null, false, 0, "": no entry for pi */
 	bool message_missing; /* a message entry whose `message` is absent or null */
 	bool old_custom;      /* role is the old name of custom: in old formats it is ROLE_CUSTOM */
-	bool failed;          /* as part_has_error */
+	bool has_error;       /* as part_has_error */
 	bool deferred;        /* an assistant's message whose stopReason is deferred */
-	bool silent;          /* an assistant's message without text but white space that ended as usual */
+	bool no_text;         /* an assistant's message without text but white space that ended as usual */
 	enum record_type type;
 	enum record_role role;
 	HEAD_FIELDS(RECORD_MEMBER)
@@ -148,11 +148,11 @@ struct record_head {
 	/* Of msg.usage as pi writes it, else the first is absent: input, output, cacheRead, cacheWrite, totalTokens,
 	 * cost.total */
 	struct json_value numbers[USAGE_FIELDS];
-	bool has_content; /* message.content is there */
-	bool files;       /* one of the calls has a file_action */
-	bool refused;     /* of a tool whose details say that it failed, as OpenClaw writes */
-	unsigned calls;   /* toolCall blocks seen (counting from 1) */
-	unsigned images;  /* image blocks */
+	bool has_content;    /* message.content is there */
+	bool has_file_call;  /* one of the calls has a file_action */
+	bool details_failed; /* of a tool whose details say that it failed, as OpenClaw writes */
+	unsigned calls;      /* toolCall blocks seen (counting from 1) */
+	unsigned images;     /* image blocks */
 };
 
 /* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in

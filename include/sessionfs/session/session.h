@@ -52,8 +52,8 @@ struct entry {
 	uint32_t parent;  /* in the tree as pi draws it; NO_ENTRY for roots */
 	uint32_t child;   /* newest child, or NO_ENTRY */
 	uint32_t sibling; /* next older child of the same parent, or NO_ENTRY */
-	uint32_t near;    /* metadata: nearest conversation ancestor or NO_ENTRY;
-	                     conversation: newest metadata whose `near` is this, or NO_ENTRY */
+	uint32_t nearest; /* metadata: nearest conversation ancestor or NO_ENTRY;
+	                  conversation: newest metadata whose `near` is this, or NO_ENTRY */
 	uint32_t id;      /* where the index keeps its id */
 	uint16_t flags;
 	uint8_t type;      /* enum record_type */
@@ -155,7 +155,7 @@ struct reader {
 	struct line line;
 	struct blocks blocks;  /* of the line read last */
 	uint64_t offset;       /* of line.bytes in the file */
-	size_t ahead;          /* how many of them were read in advance */
+	size_t prefetched;     /* how many of them were read in advance */
 	struct buf scratch[4]; /* for what is made of the lines: whoever reads them uses this memory for all of them */
 };
 #define READER_INIT                                                                                                    \
@@ -235,7 +235,7 @@ int session_label_text(const struct session *s, uint32_t record, struct buf *out
 /* The label that the records in some lines of the file left on an entry: the last of them counts. */
 struct label_change {
 	uint32_t entry, record;
-	bool set; /* false: it cleared */
+	bool is_set; /* false: it cleared */
 };
 /* The changes made by the records in the physical lines after `after`, up to and including `upto`: sorted by entry,
  * each entry at most once. The caller frees *ret. 0 or -ENOMEM. */
@@ -293,7 +293,7 @@ struct usage_bucket {
  * entry. */
 struct usage_mark {
 	uint64_t hash;
-	uint32_t entry, use; /* and the sum it is in */
+	uint32_t entry, bucket; /* and the sum it is in */
 };
 
 /* What all entries used, in file order. It points into the index. */

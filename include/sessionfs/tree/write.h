@@ -20,8 +20,8 @@ struct tree_caller {
 /* What setattr may change. */
 struct tree_setattr {
 	bool mode, uid, gid, size, atime, mtime;
-	struct tree_attr to; /* mode, uid, gid, size, mtime */
-	struct timespec atime_to;
+	struct tree_attr attr; /* mode, uid, gid, size, mtime */
+	struct timespec atime_value;
 };
 
 /* Opens a writable file, or a scratch file (also for reading). `truncate`: O_TRUNC. -EPERM if the name is not writable,

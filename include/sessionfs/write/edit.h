@@ -46,11 +46,11 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
  * row that reads as the table did then was not edited: the label stays as others have made it since. Without a heading
  * the table counts as made now. */
 struct edit_table {
-	struct span text; /* value_parse'd */
-	bool is_now;      /* the heading counts lines of another file, which had the current labels */
+	struct span text;        /* value_parse'd */
+	bool is_from_other_file; /* the heading counts lines of another file, which had the current labels */
 	/* Whether this label (empty: none) of an entry was saved from this same table, not by others. NULL: none was.
 	 */
-	bool (*is_own)(void *arg, uint32_t line, uint32_t entry, struct span label);
+	bool (*is_saved_here)(void *arg, uint32_t line, uint32_t entry, struct span label);
 	void *arg;
 	uint32_t line; /* set by edit_table: the line in the heading */
 };

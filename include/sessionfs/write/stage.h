@@ -11,12 +11,12 @@
 struct stage {
 	const struct value_form *form;
 	struct buf bytes;
-	size_t reached; /* the end of what was written since the last commit; old text may follow, which may still be
-	                   cut off */
-	size_t quoted;  /* the length of `bytes` as a JSON string, without the quotes */
-	bool dirty;     /* a write or a change of size since the last commit */
-	bool wrote;     /* a write since the last commit */
-	int refused;    /* the errno that every later call gets, or 0 */
+	size_t written_end; /* the end of what was written since the last commit; old text may follow, which may still
+	                   be cut off */
+	size_t json_size;   /* the length of `bytes` as a JSON string, without the quotes */
+	bool dirty;         /* a write or a change of size since the last commit */
+	bool was_written;   /* a write since the last commit */
+	int error;          /* the errno that every later call gets, or 0 */
 };
 
 /* Begins with the text that is shown now (`shown`, copied), or empty for O_TRUNC, which makes the stage dirty. */

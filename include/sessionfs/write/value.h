@@ -16,7 +16,7 @@ struct value_form {
 	bool is_table;   /* checked when it is complete: checking all of it for each piece would be quadratic */
 	/* Appends the value of a text without BOM. Returns the length that is compared with the limit. */
 	size_t (*parse)(struct span text, struct buf *out);
-	const char *cannot_clear; /* why an empty value is refused; NULL: it clears */
+	const char *clear_error; /* why an empty value is refused; NULL: it clears */
 };
 
 extern const struct value_form form_label;   /* one line, at most 4,096 bytes; white space only clears */
