@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/setup installs what the tests need, README.md says what that is, and a test that is skipped for want of it fails.
+# scripts/setup installs what the tests need, CONTRIBUTING.md lists them, and a test that is skipped for want of it fails.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
@@ -16,9 +16,9 @@ packages() {
 	part | grep -oE '(want|wish) [a-z][a-z0-9-]+ ' | cut -d' ' -f2
 	part | grep -oE 'for program in [^;]*; do' | grep -v setpriv | sed 's/^for program in //; s/; do//' | tr ' ' '\n'
 }
-sed -n '/^`make check` also installs/,/^## /p' "$ROOT/README.md" | grep -A1 '^\*' | grep -oE '`[a-z][a-z0-9-]+`' | tr -d '`' | sort -u >"$T/said"
+sed -n '/^`make check` installs/,/^\[tests/p' "$ROOT/CONTRIBUTING.md" | grep -A1 '^\*' | grep -oE '`[a-z][a-z0-9-]+`' | tr -d '`' | sort -u >"$T/said"
 packages | sort -u >"$T/installed"
-diff "$T/said" "$T/installed" >&2 || die "README.md says (<) another list than scripts/setup installs (>)"
+diff "$T/said" "$T/installed" >&2 || die "CONTRIBUTING.md (<) and scripts/setup (>) name other packages"
 
 # A tree in which one test finds no such program.
 mkdir -p "$T/tree/tests/e2e" "$T/tree/scripts" "$T/tree/build"
@@ -29,7 +29,7 @@ cat >"$T/tree/tests/e2e/lacking.sh" <<EOF
 . "$ROOT/tests/lib/lib.sh"
 lacks no-such-program
 EOF
-# What a test does to its standard input, it does to nobody else's.
+# The standard input of a test is a file of its own.
 printf '#!/bin/sh\n[ ! /dev/stdin -ef /dev/null ]\n' >"$T/tree/tests/e2e/good.sh"
 chmod +x "$T"/tree/tests/e2e/*
 fails 1 "FAIL  e2e/lacking.sh .there is no no-such-program here.*1 passed, 1 failed, 0 skipped" env -u FAST "$T/tree/scripts/check" build
