@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define CHUNK ((size_t)1 << 20)
 
 /* Behind the NUL of a name stands what it is: `/` a directory, `@` a link, or nothing. */
 static int cli_collect_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
@@ -73,7 +72,7 @@ int cli_cat(struct tree *t, const char *path, FILE *out)
 		return -EISDIR;
 	for (uint64_t off = 0; rc == 0; off += chunk.n) {
 		buf_reset(&chunk);
-		rc = tree_read(t, a.node, off, CHUNK, &chunk);
+		rc = tree_read(t, a.node, off, CLI_READ_SIZE, &chunk);
 		if (rc < 0 || chunk.n == 0)
 			return rc;
 		rc = cli_put(out, buf_span(&chunk));

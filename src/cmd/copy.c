@@ -17,7 +17,6 @@
 #include <stdatomic.h>
 #include <sys/sysmacros.h>
 
-#define CHUNK ((size_t)1 << 20)
 /* A name from the data never begins with a point. */
 #define COPY_UNFINISHED_NAME ".sessionfs~"
 /* What is to be removed is not deeper. */
@@ -119,16 +118,16 @@ static bool copy_is_equal(struct copy_run *c, node_t node, int fd)
 	do {
 		buf_reset(&c->chunk);
 		buf_reset(&there);
-		char *p = buf_reserve(&there, CHUNK);
+		char *p = buf_reserve(&there, CLI_READ_SIZE);
 		ssize_t n = 1;
-		if (!p || tree_read(c->tree, node, off, CHUNK, &c->chunk) < 0)
+		if (!p || tree_read(c->tree, node, off, CLI_READ_SIZE, &c->chunk) < 0)
 			return false;
-		while (there.n < c->chunk.n && (n = sys_read(fd, p + there.n, CHUNK - there.n)) > 0)
+		while (there.n < c->chunk.n && (n = sys_read(fd, p + there.n, CLI_READ_SIZE - there.n)) > 0)
 			there.n += (size_t)n;
 		if (there.n != c->chunk.n || (there.n > 0 && memcmp(p, c->chunk.p, there.n) != 0))
 			return false;
 		off += there.n;
-	} while (c->chunk.n == CHUNK);
+	} while (c->chunk.n == CLI_READ_SIZE);
 	return true;
 }
 
@@ -193,10 +192,10 @@ static int copy_write_file(struct copy_run *c, const struct tree_attr *a, int at
 	do {
 		buf_reset(&c->chunk);
 		rc = rc < 0 ? rc : cancel_check();
-		rc = rc < 0 ? rc : tree_read(c->tree, a->node, off, CHUNK, &c->chunk);
+		rc = rc < 0 ? rc : tree_read(c->tree, a->node, off, CLI_READ_SIZE, &c->chunk);
 		rc = rc < 0 ? rc : copy_write_all(fd, buf_span(&c->chunk));
 		off += c->chunk.n;
-	} while (rc == 0 && c->chunk.n == CHUNK);
+	} while (rc == 0 && c->chunk.n == CLI_READ_SIZE);
 	/* The time from before the bytes: if they changed meanwhile, the next copy sees that. */
 	if (rc == 0 && (sys_fchmod(fd, a->mode & 07777) < 0 ||
 	                futimens(fd, (struct timespec[]){{.tv_nsec = UTIME_OMIT}, a->mtime}) < 0 || sys_fsync(fd) < 0))

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#define CHUNK ((size_t)1 << 20)
 
 struct search_printer {
 	const struct cli_search *how;
@@ -38,7 +37,7 @@ static int search_print_plain(struct searches *s, const struct answer *h, FILE *
 	int rc = 0;
 	for (uint64_t off = 0; rc == 0 && off < answer_size(h, FOUND_HITS); off += chunk.n) {
 		buf_reset(&chunk);
-		rc = answer_read(s, h, FOUND_HITS, off, CHUNK, &chunk);
+		rc = answer_read(s, h, FOUND_HITS, off, CLI_READ_SIZE, &chunk);
 		if (rc == 0 && chunk.n == 0)
 			rc = -EIO;
 		if (rc == 0)

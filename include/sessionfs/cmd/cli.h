@@ -35,6 +35,8 @@ struct cli_names {
 int cli_names_load(struct tree *t, node_t dir, struct cli_names *ret);
 void cli_names_release(struct cli_names *all);
 bool cli_names_contain(const struct cli_names *all, const char *name);
+/* Bytes that one read of a file of the tree asks for. */
+#define CLI_READ_SIZE ((size_t)1 << 20)
 /* No directory in the tree is deeper. */
 #define TREE_LEVELS_MAX 16
 
