@@ -40,7 +40,7 @@ _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank
 static void log_order_violation(enum lock_rank rank, enum lock_rank before)
 {
 	const char *report = secure_getenv("SESSIONFS_LOCK_CHECK");
-	log_error("lock order: %s is acquired while %s is held", names[rank], names[before]);
+	log_error("lock order: %s acquired while holding %s", names[rank], names[before]);
 	if (!report)
 		return;
 	int fd = open(report, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);

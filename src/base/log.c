@@ -97,7 +97,7 @@ static void crash_handler(int sig)
 	    pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
 		goto die;
 	end = stpcpy(stpcpy(head, "ended by SIG"), name ? name : "NAL");
-	end = stpcpy(end, "; addr2line -fi -e FILE +0xOFFSET says where FILE(+0xOFFSET) is:\n");
+	end = stpcpy(end, "; addr2line -fi -e FILE +0xOFFSET finds the source line of FILE(+0xOFFSET):\n");
 	if (write(ends[1], head, (size_t)(end - head)) < 0)
 		goto die;
 	backtrace_symbols_fd(frames, backtrace(frames, sizeof frames / sizeof *frames), ends[1]);

@@ -537,10 +537,10 @@ static const char *why_no_session(const struct catalog *c, const struct listed *
 	if (err)
 		return sys_strerror(-err, text, size);
 	if (!f)
-		return "what is deeper than this is not looked at";
+		return "deeper directories are not searched";
 	if (f->state == FILE_SESSION)
-		return "more sessions than can be numbered";
-	return f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was looked at";
+		return "too many sessions";
+	return f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was read";
 }
 
 int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),

@@ -106,7 +106,7 @@ static bool header_check_line(struct span line, struct lines *l, struct buf *dee
 		if (l->has_header) {
 			bool is_entry = r.kind == JSON_OBJECT && r.id.kind == JSON_STRING;
 			h->line = is_entry ? h->line : number;
-			h->reason = is_entry ? NULL : "no session file: its first entry has no id that is a string";
+			h->reason = is_entry ? NULL : "not a session: the id of its first entry is not a string";
 			return true;
 		}
 		h->line = number;

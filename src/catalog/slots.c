@@ -46,7 +46,7 @@ bool slot_create(struct catalog *c, uint32_t file)
 	struct project *p = &c->projects[c->files[file].project];
 	if (c->slot_count >= SLOTS_MAX) {
 		if (!c->full)
-			log_error("%s: no numbers are left for new sessions: unmount and mount again to see them",
+			log_error("%s: no numbers left for new sessions; unmount and mount again to see them",
 			          c->source);
 		c->full = true;
 		return true;
@@ -60,7 +60,7 @@ bool slot_create(struct catalog *c, uint32_t file)
 	c->files[file].slot = slot;
 	if (++c->slot_count == SLOTS_WARN_AT)
 		log_warning(
-		    "%s: 7/8 of the numbers for sessions are used up: unmount and mount again before none are left",
+		    "%s: 7/8 of the numbers for sessions are used; unmount and mount again before they run out",
 		    c->source);
 	c->epoch++;
 	return true;

@@ -18,7 +18,7 @@ static const char is_a_directory[] = "is a directory";
 static void acl_is_unread(struct catalog *c, const char *path, int err)
 {
 	if (err && !c->acl_said)
-		log_warning("%s: ACL: %s: what has an ACL that cannot be read is shown to its owner alone", path,
+		log_warning("%s: ACL: %s: files with unreadable ACLs: owner only", path,
 		            strerror(-err));
 	c->acl_said = c->acl_said || err;
 }

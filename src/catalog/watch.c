@@ -38,7 +38,7 @@ int watching_init(struct watching *w, const struct catalog_options *o)
 	w->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	w->polls = w->inotify < 0;
 	if (w->polls)
-		log_warning("inotify: %s: changes are looked for instead", strerror(errno));
+		log_warning("inotify: %s: polling instead", strerror(errno));
 	return 0;
 }
 
@@ -215,12 +215,12 @@ static void log_unwatched(struct catalog *c, uint32_t dir, int err)
 {
 	const char *name = c->dirs[dir].name[0] ? c->dirs[dir].name : c->source;
 	if (err != ENOSPC) {
-		log_info("%s: no watch: %s: changes are looked for instead", name, strerror(err));
+		log_info("%s: cannot watch: %s: polling instead", name, strerror(err));
 		return;
 	}
 	if (!c->watching.logged)
-		log_warning("%s: no inotify watches are left: changes are looked for instead, which takes longer; to "
-		            "have more: "
+		log_warning("%s: no inotify watches left: polling instead, which is slower; to "
+		            "raise the limit: "
 		            "sysctl fs.inotify.max_user_watches=1048576",
 		            name);
 	c->watching.logged = true;

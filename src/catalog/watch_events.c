@@ -45,7 +45,7 @@ static void handle_file_event(struct catalog *c, uint32_t dir, const struct inot
 static void handle_event(struct catalog *c, const struct inotify_event *e)
 {
 	if (e->mask & IN_Q_OVERFLOW) {
-		log_debug("inotify: events were lost; looking at everything");
+		log_debug("inotify: events were lost; scanning everything");
 		watch_overflow(&c->watching);
 		for (uint32_t i = 0; i < c->dir_count; i++)
 			mark_files_stale(c, i);

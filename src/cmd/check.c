@@ -114,10 +114,10 @@ static int check_report_leaf(struct check_run *c, const char *file, const struct
 			longest = i;
 	if (messages[leaf] >= (messages[longest] + 9) / 10)
 		return 0;
-	buf_addf(&text, "messages to this entry: %u, to the leaf: %u; to go on from here, `ln -sfn entries/",
+	buf_addf(&text, "messages to this entry: %u, to the leaf: %u; to continue from here, `ln -sfn entries/",
 	         messages[longest], messages[leaf]);
 	session_entry_name(s, longest, &text);
-	buf_adds(&text, " leaf` in the session's directory of a mount");
+	buf_adds(&text, " leaf` in the directory of the session in a mount");
 	const char *reason = buf_cstr(&text);
 	return reason ? check_report(c, file, session_entry(s, longest)->line, reason) : -ENOMEM;
 }
@@ -132,7 +132,7 @@ static int check_report_session(struct check_run *c, const char *file, uint32_t 
 		return rc;
 	if (rc < 0)
 		return check_report(c, file, 1,
-		                    rc == -ESTALE ? "changed while it was looked at"
+		                    rc == -ESTALE ? "changed while it was read"
 		                                  : sys_strerror(-rc, text, sizeof text));
 	int deferred = deferred_push();
 	size_t n = session_problem_count(s);

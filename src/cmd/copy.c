@@ -340,7 +340,7 @@ static int copy_all(struct copy_run *c, const char *path, const struct tree_attr
 	struct stat st;
 	int fd CLEANUP_CLOSE = copy_open_dir(AT_FDCWD, to, &st);
 	if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)) {
-		log_error("%s: %s", to, fd < 0 ? strerror(-fd) : "another copy is being made here");
+		log_error("%s: %s", to, fd < 0 ? strerror(-fd) : "another copy to this directory is running");
 		return fd < 0 ? fd : -EBUSY;
 	}
 	c->device = st.st_dev;

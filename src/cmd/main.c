@@ -136,7 +136,7 @@ static void set_resource_limits(void)
 static int act_mount(const struct opts *o, const struct app_parts *parts, const char *source)
 {
 	(void)parts, (void)source;
-	log_error("%s: this program was built without libfuse, and cannot mount; files instead of a mount: "
+	log_error("%s: built without libfuse, cannot mount; to write files instead: "
 	          "sessionfs --copy / DIR",
 	          o->target);
 	return EXIT_FAILURE;
@@ -218,7 +218,7 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 {
 	char ready[64];
 	if (fuse_daemonize(o->foreground) < 0) {
-		log_error("cannot go to the background: %s", strerror(errno));
+		log_error("cannot run in the background: %s", strerror(errno));
 		return EXIT_FAILURE;
 	}
 	log_setup(o->log_level, !o->foreground);
@@ -313,8 +313,8 @@ static int act_mount(struct opts *o, const struct app_parts *parts, const char *
 		return EXIT_FAILURE;
 	/* The program that passed the descriptor has mounted already: we cannot add default_permissions. */
 	if (opts_allow_others(o) && places_is_fuse_fd(mountpoint) && !o->default_permissions) {
-		log_error("others would get in whatever the modes say: with drop_privileges, default_permissions "
-		          "must be among the options");
+		log_error("others would have access regardless of modes: drop_privileges requires default_permissions "
+		          "as an option");
 		return EXIT_FAILURE;
 	}
 	tree_set_mountpoint(parts->tree, mountpoint);
@@ -365,7 +365,7 @@ static int act_copy(const struct opts *o, const struct app_parts *parts, const c
 		return EXIT_FAILURE;
 	}
 	if (o->removes && !catalog_slot_next(parts->catalog, NO_SLOT, &cookie, &any)) {
-		log_error("%s: there are no sessions here, and --delete would leave nothing of the copy", source);
+		log_error("%s: no sessions, and --delete would empty the copy", source);
 		return EXIT_FAILURE;
 	}
 	char *to CLEANUP_FREE = places_copy(o, source, S_ISREG(what.mode));

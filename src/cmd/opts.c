@@ -56,46 +56,43 @@ static const char *const colors[] = {
 
 static const struct option options[] = {
     {0, "ro", "ro", NULL, FLAG, OPTS_FIELD(read_only), .help = "mount read-only (faster)"},
-    {0, "redact", "redact", NULL, FLAG, OPTS_FIELD(redact),
-     .help = "* for each byte of what looks like a key (implies -o ro)"},
+    {0, "redact", "redact", NULL, FLAG, OPTS_FIELD(redact), .help = "mask likely keys with * (implies ro)"},
     {0, "rw", NULL, NULL, CLEAR, OPTS_FIELD(read_only)},
     {0, "allow_other", "allow-other", NULL, FLAG, OPTS_FIELD(allow_other),
-     .help = "let other users in, by the mode bits"},
-    {0, "allow_root", NULL, NULL, FLAG, OPTS_FIELD(allow_root), .help = "let root in, and nobody else"},
+     .help = "let other users in, as the modes allow"},
+    {0, "allow_root", NULL, NULL, FLAG, OPTS_FIELD(allow_root), .help = "let only root in"},
     {0, "default_permissions", NULL, NULL, FLAG, OPTS_FIELD(default_permissions)},
     {0, "nonempty", NULL, NULL, FLAG, OPTS_FIELD(nonempty), .help = "mount on a directory that is not empty"},
-    {0, "cache", "cache", "SIZE", SIZE, OPTS_FIELD(cache), .standard = "96M",
-     .help = "memory for indexes and files; K, M or G may follow"},
+    {0, "cache", "cache", "SIZE", SIZE, OPTS_FIELD(cache), .standard = "96M", .help = "memory limit, in K, M or G"},
     {0, "loglevel", "log-level", "LEVEL", CHOICE, OPTS_FIELD(log_level), .choices = levels, .standard = "warning",
-     .help = "error, warning, info or debug"},
+     .help = "error, warning, info, debug"},
     {0, "poll", "poll", "SECONDS", PERIOD, OPTS_FIELD(poll_ms), .bare = "1",
-     .help = "look at the source that often, instead of being told"},
+     .help = "poll the source, do not use inotify"},
     {'f', NULL, "foreground", NULL, FLAG, OPTS_FIELD(foreground), .help = "stay in the foreground"},
-    {'d', "debug", "debug", NULL, FLAG, OPTS_FIELD(debug), .help = "print every request and answer (implies -f)"},
-    {'s', NULL, "single-thread", NULL, FLAG, OPTS_FIELD(single_thread), .help = "answer one request at a time"},
+    {'d', "debug", "debug", NULL, FLAG, OPTS_FIELD(debug), .help = "print all requests (implies -f)"},
+    {'s', NULL, "single-thread", NULL, FLAG, OPTS_FIELD(single_thread), .help = "handle one request at a time"},
     {0, "max_threads", "max-threads", "N", COUNT, OPTS_FIELD(max_threads), .standard = "128",
-     .help = "most requests at work at any time"},
-    {0, "remount", NULL, NULL, REFUSE, .help = "cannot change a mount; unmount it and mount it again"},
+     .help = "requests handled at once"},
+    {0, "remount", NULL, NULL, REFUSE, .help = "cannot change a mount; unmount and mount again"},
     {'S', NULL, "source", "SOURCE", TEXT, OPTS_FIELD(source), .help = "the directory of session files"},
     {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
     {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
-    {0, NULL, "json", NULL, FLAG, OPTS_FIELD(json), .help = "with --ls and --search: one JSON object a name or entry"},
-    {0, NULL, "names", NULL, FLAG, OPTS_FIELD(names), .help = "with --ls: names alone, / behind directories"},
-    {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory of the tree"},
-    {0, NULL, "copy", "PATH", ACTION, OPTS_COPY, .help = "write a part of the tree as files below DIR"},
-    {0, NULL, "delete", NULL, FLAG, OPTS_FIELD(removes), .help = "with --copy: remove what is not in the tree"},
-    {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print what matches in all sessions, as grep does"},
-    {0, NULL, "entries", NULL, FLAG, OPTS_FIELD(entries), .help = "with --search: a table with a row for each entry"},
-    {'m', NULL, NULL, "N", COUNT, OPTS_FIELD(lines), .standard = "3",
-     .help = "with --search: lines of each entry; 0: all"},
-    {0, NULL, "limit", "N", COUNT, OPTS_FIELD(limit), .help = "with --search: entries at most; 0: all"},
-    {0, NULL, "root", "DIR", TEXT, OPTS_FIELD(root), .help = "with --search: what stands before each path"},
+    {0, NULL, "json", NULL, FLAG, OPTS_FIELD(json), .help = "print JSON (with --ls, --search)"},
+    {0, NULL, "names", NULL, FLAG, OPTS_FIELD(names), .help = "print names only (with --ls)"},
+    {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory"},
+    {0, NULL, "copy", "PATH", ACTION, OPTS_COPY, .help = "write a part of the tree to DIR"},
+    {0, NULL, "delete", NULL, FLAG, OPTS_FIELD(removes), .help = "remove other files (with --copy)"},
+    {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print matching lines of all sessions"},
+    {0, NULL, "entries", NULL, FLAG, OPTS_FIELD(entries), .help = "print a row per entry (with --search)"},
+    {'m', NULL, NULL, "N", COUNT, OPTS_FIELD(lines), .standard = "3", .help = "lines per entry (with --search)"},
+    {0, NULL, "limit", "N", COUNT, OPTS_FIELD(limit), .help = "most entries (with --search); 0: all"},
+    {0, NULL, "root", "DIR", TEXT, OPTS_FIELD(root), .help = "prefix of each path (with --search)"},
     {0, NULL, "color", "WHEN", CHOICE, OPTS_FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
-     .help = "with --cat and --search: auto, always or never"},
-    {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session, and go on with it in pi"},
-    {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "read every session file and report what is wrong"},
-    {0, NULL, "secrets", NULL, ACTION, OPTS_SECRETS, .help = "print where something that looks like a key is"},
-    {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or the only mount of yours"},
+     .help = "auto, always or never"},
+    {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session and continue it in pi"},
+    {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "report problems of all session files"},
+    {0, NULL, "secrets", NULL, ACTION, OPTS_SECRETS, .help = "print a table of likely keys"},
+    {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or your only mount"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
 };
@@ -204,7 +201,7 @@ static int opts_set_action(struct opts_parser *p, const struct option *option, s
 	if (tells)
 		return 0;
 	if (p->has_action && option->action != OPTS_HELP && option->action != OPTS_VERSION)
-		return opts_fail(p, written, "only one command can be done at a time; see sessionfs --help");
+		return opts_fail(p, written, "only one command at a time; see sessionfs --help");
 	p->has_action = true;
 	p->o->action = option->action;
 	p->o->target = target;
@@ -415,21 +412,21 @@ static int opts_assign_operands(struct opts_parser *p)
 	}
 	if (o->action == OPTS_COPY) {
 		if (p->operands == 0)
-			return opts_fail(p, SPAN_LIT("--copy"), "needs a directory to write to, after the path");
+			return opts_fail(p, SPAN_LIT("--copy"), "requires a directory after the path");
 		o->to = p->operand[--p->operands];
 	}
 	if (o->removes && o->action != OPTS_COPY)
-		return opts_fail(p, SPAN_LIT("--delete"), "only goes with --copy");
+		return opts_fail(p, SPAN_LIT("--delete"), "requires --copy");
 	if ((o->action == OPTS_UNMOUNT || (o->action == OPTS_PICK && !*o->target)) && p->operands == 1)
 		o->target = p->operand[--p->operands];
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
-		return opts_fail(p, SPAN_LIT("--json"), "only goes with --ls and --search");
+		return opts_fail(p, SPAN_LIT("--json"), "requires --ls or --search");
 	if (o->names && (o->action != OPTS_LS || o->json))
 		return opts_fail(p, SPAN_LIT("--names"), "only goes with --ls, and not with --json");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
-		return opts_fail(p, SPAN_LIT("--color"), "only goes with --cat and --search");
+		return opts_fail(p, SPAN_LIT("--color"), "requires --cat or --search");
 	if ((o->entries || o->limit || o->root || o->lines != HIT_LINES) && o->action != OPTS_SEARCH)
-		return opts_fail(p, SPAN_LIT("--entries, -m, --limit and --root"), "only go with --search");
+		return opts_fail(p, SPAN_LIT("--entries, -m, --limit and --root"), "require --search");
 	if (o->fuse.n > 0 && o->action != OPTS_MOUNT) {
 		buf_adds(p->why, "-o ");
 		return opts_fail(p, buf_span(&o->fuse), "no such option, or one of a mount only; see sessionfs --help");
@@ -477,14 +474,14 @@ void opts_usage(FILE *out)
 	      "       sessionfs [-S SOURCE] --cat [--color=WHEN] PATH\n"
 	      "       sessionfs [-S SOURCE] --ls [--json | --names] PATH | --tree PATH\n"
 	      "       sessionfs [-S SOURCE] --copy [--delete] PATH DIR\n"
-	      "       sessionfs [-S SOURCE] --search [--entries | --json] [--limit=N] [--color=WHEN] QUERY\n"
+	      "       sessionfs [-S SOURCE] --search [--entries | --json] [options] QUERY\n"
 	      "       sessionfs [-S SOURCE] --pick [QUERY]\n"
 	      "       sessionfs --check [SOURCE]\n"
 	      "       sessionfs [-S SOURCE] --secrets\n"
 	      "       sessionfs -u [MOUNTPOINT]\n"
 	      "\n"
-	      "Shows the sessions of the pi coding agent as files and directories. Without\n"
-	      "SOURCE: the sessions where pi keeps them. Unmount with sessionfs -u MOUNTPOINT.\n"
+	      "Shows the sessions of the pi coding agent as files and directories, by default\n"
+	      "the sessions that pi keeps. Unmount with sessionfs -u MOUNTPOINT.\n"
 	      "\n",
 	      out);
 	for (size_t i = 0; i < N_OPTIONS; i++) {
@@ -513,5 +510,5 @@ void opts_usage(FILE *out)
 			fprintf(out, " (%s)", o->standard);
 		fputc('\n', out);
 	}
-	fputs("\nOther -o options go to libfuse.\n", out);
+	fputs("\nOther -o options are passed to libfuse.\n", out);
 }

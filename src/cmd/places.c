@@ -86,10 +86,10 @@ char *places_source(const char *given)
 	if (d && faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) == 0)
 		return real;
 	if (errno == ENOENT && given)
-		log_error("%s: there is no such source (%s)%s", path, strerror(errno), hint_for_word(path));
+		log_error("%s: no such source (%s)%s", path, strerror(errno), hint_for_word(path));
 	else if (errno == ENOENT)
 		log_error(
-		    "pi has no sessions here (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE; see "
+		    "no sessions of pi (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE; see "
 		    "sessionfs --help",
 		    path, strerror(errno));
 	else
@@ -197,7 +197,7 @@ void places_warn_empty(const char *source)
 		char *last = found ? strrchr(h.found.p, '/') : NULL;
 		if (last && name_is_project(last + 1))
 			*last = '\0';
-		log_warning("%s: there are no sessions here%s%s", source, found ? "; there are some in " : "",
+		log_warning("%s: no sessions%s%s", source, found ? "; found some in " : "",
 		            found ? h.found.p : "");
 	} else if (all.n > 0 && buf_cstr(&all)) {
 		log_warning("%s: all sessions are in one directory below; to tell their projects apart, use that: %s",
@@ -248,9 +248,9 @@ static const char *mountpoint_contents_error(const char *real, bool nonempty)
 			continue;
 		any = true;
 		if ((e->d_type != DT_REG && name_is_project(e->d_name)) || places_is_session(real, e->d_name, &h))
-			return "holds sessions, which a mount would hide; the order is SOURCE MOUNTPOINT";
+			return "contains sessions, which a mount would hide; the order is SOURCE MOUNTPOINT";
 	}
-	return any && !nonempty ? "is not empty, and a mount would hide what is in it: -o nonempty allows that" : NULL;
+	return any && !nonempty ? "not empty; -o nonempty allows a mount to hide its contents" : NULL;
 }
 
 /* The real path of the directory in which pi keeps its sessions, or NULL. */
@@ -268,7 +268,7 @@ static const char *mountpoint_error(const char *real, const char *source, bool n
 	if (path_is_below(source, real))
 		return "would hide the directory of sessions";
 	if (count_session_mounts(real, NULL) > 0)
-		return "sessions are mounted here already";
+		return "sessions are already mounted here";
 	char *pi CLEANUP_FREE = places_pi_sessions();
 	return pi && path_is_below(pi, real) ? "would hide the sessions of pi"
 	                                     : mountpoint_contents_error(real, nonempty);
@@ -283,7 +283,7 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 	/* For a dead mount the kernel may answer stat from its cache, but never statvfs. */
 	if (err == ENOTCONN || (statvfs(path, &fs) < 0 && errno == ENOTCONN)) {
-		log_error("%s: the program that was mounted here is gone; to clear it: sessionfs -u '%s'", path, path);
+		log_error("%s: the program that was mounted here has died; to remove the mount: sessionfs -u '%s'", path, path);
 		return NULL;
 	}
 	char *real = err ? NULL : realpath(path, NULL);
@@ -291,7 +291,7 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 	if (!fault)
 		return real;
 	if (err == ENOENT)
-		log_error("%s: there is no such mountpoint (%s); to make it: mkdir -p '%s'%s", path, fault, path,
+		log_error("%s: no such mountpoint (%s); to create it: mkdir -p '%s'%s", path, fault, path,
 		          hint_for_word(path));
 	else
 		log_error("%s: %s", path, fault);
@@ -310,9 +310,9 @@ static const char *copy_target_error(const char *dir, bool is_made, const char *
 	if (path_is_below(dir, source) || (pi && path_is_below(dir, pi)))
 		fault = "is inside the directory of sessions";
 	else if (!is_made && (path_is_below(source, dir) || (pi && path_is_below(pi, dir))))
-		fault = "holds the directory of sessions";
+		fault = "contains the directory of sessions";
 	else if (!is_made && removes && (strcmp(dir, "/") == 0 || (real && path_is_below(real, dir))))
-		fault = "holds your home, of which --delete would leave nothing";
+		fault = "contains your home, which --delete would empty";
 	free(real);
 	return fault;
 }
@@ -413,7 +413,7 @@ int places_unmount(const char *given)
 		dir = buf_cstr(&mounted);
 	if (n != 1 || !dir) {
 		log_error("%s: %s", dir && *dir ? dir : "-u",
-		          n > 1 ? "which of these is to be unmounted?" : "no sessions are mounted here");
+		          n > 1 ? "several mounts; name the one to unmount" : "not a mount of sessions");
 		return EXIT_FAILURE;
 	}
 	int status = run_fusermount("-q", dir);

@@ -134,7 +134,7 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 	         "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
 	         "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
 	         "<label hidden>State <select id=\"state\"><option value=\"\">Any</option>"
-	         "<option value=\"done\">Waiting for you</option><option value=\"working\">Working</option>"
+	         "<option value=\"done\">Done</option><option value=\"working\">Working</option>"
 	         "<option value=\"left\">Left</option>"
 	         "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> "
 	         "<output id=\"count\" for=\"filter\">");
@@ -145,7 +145,7 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 		html_zone((double)list->v[0].mtime.tv_sec * 1000, out);
 		buf_adds(out, "</span></small>");
 	}
-	buf_adds(out, "</p>\n<p id=\"search\">What was said in the sessions is found in the mount: "
+	buf_adds(out, "</p>\n<p id=\"search\">To search the sessions, in the mount: "
 	              "<code>cat search/WORD/hits.txt</code></p>\n"
 	              "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)

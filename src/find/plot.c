@@ -432,7 +432,7 @@ static int plot_add(const struct fact_list *list, date_t from, bool alone, struc
 		return rc;
 	plot_add_days(&p);
 	if (p.first == NO_DATE) {
-		plot_add_begin(TOP, "No use yet", alone, out);
+		plot_add_begin(TOP, "No usage yet", alone, out);
 		buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"18\">No use yet</text>\n</svg>\n", -LEFT);
 		return buf_err(out);
 	}

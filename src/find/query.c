@@ -69,12 +69,12 @@ static int query_parse_quoted(struct query_parser *s, struct span *ret)
 	const char *end = memchr(rest->p + 1, '"', rest->n - 1);
 
 	if (!end)
-		return query_fail(s, "the quote is not closed", all);
+		return query_fail(s, "unclosed quote", all);
 	if (end == rest->p + 1)
-		return query_fail(s, "nothing in the quotes", (struct span){all.p, 2});
+		return query_fail(s, "empty quotes", (struct span){all.p, 2});
 	*ret = (struct span){rest->p + 1, (size_t)(end - rest->p - 1)};
 	*rest = query_skip(*rest, ret->n + 2);
-	return rest->n && space_size(*rest) == 0 ? query_fail(s, "a space must follow the closing quote", all) : 0;
+	return rest->n && space_size(*rest) == 0 ? query_fail(s, "no space after the closing quote", all) : 0;
 }
 
 static bool query_parse_digits(struct span s, int *ret)
@@ -120,18 +120,18 @@ static int term_set_value(struct query_parser *s, struct span value, struct term
 
 	if (t->kind == TERM_AFTER || t->kind == TERM_BEFORE) {
 		if (!query_parse_day(s, value, &day))
-			return query_fail(s, "not a day: YYYY-MM-DD, or 7d for seven days ago", value);
+			return query_fail(s, "not a day: use YYYY-MM-DD, or 7d for seven days ago", value);
 		t->day = day_begin(day);
 		snprintf(name, sizeof name, "%04d-%02d-%02d", day.year, day.month, day.day);
 		value = span_of(name);
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")) && !text_equals(value, SPAN_LIT("secret")))
-		return query_fail(s, "not known; there is is:error, and is:secret", value);
+		return query_fail(s, "unknown value: use is:error or is:secret", value);
 	int state = 0;
 	while (t->kind == TERM_STATE && state < STATES && !text_equals(value, span_of(context_states[state])))
 		state++;
 	if (state == STATES)
-		return query_fail(s, "no state: working, done, failed or stopped", value);
+		return query_fail(s, "unknown state: use working, done, failed or stopped", value);
 	/* settle() sets the pointer: the bytes may still move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
@@ -157,7 +157,7 @@ static int query_reject_misspelt(const struct query_parser *s, struct span word)
 		from_b = same + (b.n >= a.n);
 		if (from_a > a.n || from_b > b.n || !span_eq(query_skip(a, from_a), query_skip(b, from_b)))
 			continue;
-		snprintf(why, sizeof why, "not known; there is %s (a word with a colon can stand in quotes)", b.p);
+		snprintf(why, sizeof why, "unknown filter; did you mean %s? (put a word with a colon in quotes)", b.p);
 		return query_fail(s, why, word);
 	}
 	return 0;
@@ -183,7 +183,7 @@ static int query_parse_term(struct query_parser *s, struct term *t)
 			                                    : term_set_value(s, value, t);
 	}
 	if (!rest->n || rest->p[0] != '"')
-		return query_fail(s, "nothing follows", (struct span){all.p, (size_t)(rest->p - all.p)});
+		return query_fail(s, "no value", (struct span){all.p, (size_t)(rest->p - all.p)});
 	int rc = query_parse_quoted(s, &value);
 	return rc < 0 ? rc : term_set_value(s, value, t);
 }
@@ -204,7 +204,7 @@ static int query_finish(const struct query_parser *s, struct query *q)
 	size_t kept = 0;
 
 	if (q->terms.n == 0)
-		return query_fail(s, "nothing to look for", (struct span){NULL, 0});
+		return query_fail(s, "empty query", (struct span){NULL, 0});
 	for (size_t i = 0; i < q->terms.n; i++)
 		q->terms.v[i].text.p = q->bytes.p + q->terms.v[i].begin;
 	qsort(q->terms.v, q->terms.n, sizeof *q->terms.v, term_cmp);

@@ -194,7 +194,7 @@ static void *follow_thread_main(void *arg)
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		ssize_t n = catalog_wait(fs->catalog, follow_timeout_ms(fs, look), look, &changes);
 		if (n < 0) {
-			log_error("changes are not followed: %s", strerror((int)-n));
+			log_error("cannot follow changes: %s", strerror((int)-n));
 			leases_set_enabled(fs, false);
 			break;
 		}
@@ -222,7 +222,7 @@ void follow_start(struct fs *fs)
 	fs->coherence.follow.running = rc == 0;
 	leases_set_enabled(fs, rc == 0);
 	if (rc)
-		log_warning("changes are not followed: %s", strerror(rc));
+		log_warning("cannot follow changes: %s", strerror(rc));
 }
 
 /* The loop has ended. The thread may be invalidating a name, which waits for lookups in the same directory: fs_join

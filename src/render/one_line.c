@@ -166,11 +166,11 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 		json_decode(said.text, JSON_EXACT, &cwd);
 	if (buf_err(&cwd))
 		return buf_err(&cwd);
-	buf_addf(out, "#!/bin/sh\n# Goes on with this session%s. What is given here is given to pi.\n",
-	         cwd.n > 0 ? ", where it was started" : "");
+	buf_addf(out, "#!/bin/sh\n# Continues this session%s. Passes its arguments to pi.\n",
+	         cwd.n > 0 ? ", in its directory" : "");
 	const char *why = NULL;
 	if (cwd.n > 0 && memchr(cwd.p, '\0', cwd.n))
-		why = "the session was started in a directory that cannot be, with NUL in its name";
+		why = "the name of the directory of the session has a NUL";
 	/* Node.js would give pi another path, at which pi begins a new session. */
 	else if (utf8_prefix(path) < path.n)
 		why = "pi cannot open the session file: its path is not UTF-8";
@@ -180,7 +180,7 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 	}
 	if (cwd.n > 0) {
 		struct buf elsewhere CLEANUP_BUF = BUF_INIT;
-		buf_adds(&elsewhere, "resume: to go on elsewhere: pi --fork ");
+		buf_adds(&elsewhere, "resume: to continue elsewhere: pi --fork ");
 		add_quoted(path, &elsewhere);
 		buf_adds(out, "cd -P -- ");
 		add_quoted(buf_span(&cwd), out);

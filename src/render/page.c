@@ -419,7 +419,7 @@ static void page_open_branch(struct page *g)
 	buf_adds(g->out, "</h2></summary>\n");
 	if (parent == NO_ENTRY)
 		return;
-	buf_adds(g->out, "<p class=\"forks\">Goes on from <a ");
+	buf_adds(g->out, "<p class=\"forks\">Continues from <a ");
 	page_add_entry_href(g->s, parent, 0, g->out);
 	buf_addc(g->out, '>');
 	start = g->out->n;

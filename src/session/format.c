@@ -137,7 +137,7 @@ const char *format_rejects_file(const struct record *first, bool *ret_is_later)
 	*ret_is_later = first->kind == JSON_OBJECT && !is_session && json_equals(first->usage_kind, "header") &&
 	                json_double(first->version, &version) && version == 4;
 	if (*ret_is_later)
-		return "pi session of version 4 (lanes), not supported";
+		return "a pi session of version 4 (lanes), which is not supported";
 	if (!is_session)
 		return "no session header: the first entry is something else";
 	return first->id.kind == JSON_STRING ? NULL : "the session header has no id that is a string";

@@ -157,11 +157,11 @@ const struct kind_rows rows_branches = ROWS(in_branches);
 static const struct kind in_branch[] = {
     {"session.jsonl", .doc = "the path to it as a session file: for `pi --fork`", .from = &from_branch,
      .make = SEGMENTED(branch_jsonl, NULL)},
-    {"chat.md", .doc = "what user and assistant said on it", .from = &from_branch, .make = SEGMENTED(chat_md, NULL),
+    {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_branch, .make = SEGMENTED(chat_md, NULL),
      .has = chat_exists},
     {"context.md", .doc = "what the model is sent at its end", .from = &from_branch,
      .make = SEGMENTED(context_md, NULL), .has = context_md_exists},
-    {"context.json", .doc = "the same, as pi has it", .from = &from_branch, .make = SEGMENTED(context_json, NULL)},
+    {"context.json", .doc = "the same as JSON, as in pi", .from = &from_branch, .make = SEGMENTED(context_json, NULL)},
     {"transcript.md", .doc = "the whole path to its end", .from = &from_branch, .make = SEGMENTED(transcript_md, NULL),
      .has = transcript_exists},
     {NULL, .doc = "an entry of the path (a link)", .from = &from_branch, .make = LINK(path_link_show),

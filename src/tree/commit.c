@@ -270,13 +270,13 @@ static const char *errno_reason(int rc)
 	case EACCES:
 		return "the session file is not writable";
 	case ENOENT:
-		return "there is no such entry";
+		return "no such entry";
 	case EPERM:
 		return "pi cannot address this entry";
 	case ESTALE:
 		return "the session file was replaced";
 	case ENOLCK:
-		return "the file system of the session files does not lock them: nothing is written without a lock";
+		return "the file system of the session files has no locks: nothing is written without a lock";
 	default:
 		return strerror(-rc);
 	}

@@ -151,7 +151,7 @@ static int group_link_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_by_date[] = {
-    {NULL, .doc = "the sessions begun on this day", .from = &from_all, .make = GROUP(day, BY_DATE), .has = group_exists,
+    {NULL, .doc = "sessions that started on this day", .from = &from_all, .make = GROUP(day, BY_DATE), .has = group_exists,
      .names = {"DAY", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
 const struct kind_rows rows_by_date = ROWS(in_by_date);
@@ -163,7 +163,7 @@ static const struct kind in_day[] = {
 const struct kind_rows rows_day = ROWS(in_day);
 
 static const struct kind in_by_project[] = {
-    {NULL, .doc = "the sessions of one project", .from = &from_all, .make = GROUP(titles, BY_PROJECT),
+    {NULL, .doc = "sessions of one project", .from = &from_all, .make = GROUP(titles, BY_PROJECT),
      .has = group_exists, .names = {"PROJECT", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
 const struct kind_rows rows_by_project = ROWS(in_by_project);
@@ -175,7 +175,7 @@ static const struct kind in_titles[] = {
 const struct kind_rows rows_titles = ROWS(in_titles);
 
 static const struct kind in_all_labels[] = {
-    {NULL, .doc = "the entries with this label, of all sessions", .from = &from_all, .make = GROUP(labelled, BY_LABEL),
+    {NULL, .doc = "entries with this label, in all sessions", .from = &from_all, .make = GROUP(labelled, BY_LABEL),
      .has = group_exists, .names = {"LABEL", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
 const struct kind_rows rows_all_labels = ROWS(in_all_labels);

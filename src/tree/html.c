@@ -200,8 +200,8 @@ static int html_index_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_html[] = {
-    {"index.html", .doc = "all sessions in a table", .from = &from_all, .make = SHOW(html_index_show)},
-    {NULL, .doc = "the pages of the sessions of a project", .from = &from_project, .make = DIR(html_project),
+    {"index.html", .doc = "all sessions as a table", .from = &from_all, .make = SHOW(html_index_show)},
+    {NULL, .doc = "pages of the sessions of a project", .from = &from_project, .make = DIR(html_project),
      .flags = NOTIFY_CREATE | OWNER_ONLY, .names = {"PROJECT", html_project_list, html_project_match, NULL},
      .moves = html_project_name_changes},
 };

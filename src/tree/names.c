@@ -74,19 +74,19 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	bool is_emacs_lock = name.n > 1 && memcmp(name.p, ".#", 2) == 0;
 	if (tree_writable_name(dir, name, &control) ||
 	    ((kind_of(tree_node(dir))->flags & LINK_TARGET_DIR) && !is_emacs_lock))
-		return commit_refuse_in(t, dir, name, -EPERM, "no link can be made here (ln -n replaces one)");
+		return commit_refuse_in(t, dir, name, -EPERM, "links cannot be created here (ln -n replaces one)");
 	rc = commit_side_name(t, dir, name);
 	if (rc < 0)
 		return rc;
 	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
 	if (rc < 0)
-		return commit_refuse_denied(t, dir, name, rc, "there are too many side files");
+		return commit_refuse_denied(t, dir, name, rc, "too many scratch files");
 	return tree_lookup(t, dir_in_current_slot(t, dir, &made.before), name, ret);
 }
 
 /* --- unlink ------------------------------------------------------------------------- */
 
-#define REFUSE_NO_REMOVAL "it cannot be removed"
+#define REFUSE_NO_REMOVAL "this name cannot be removed"
 
 static int unlink_value(struct tree *t, node_t dir, struct span name, struct node n)
 {
@@ -168,7 +168,7 @@ int64_t tree_report_leftovers(struct tree *t, int64_t now_ms)
 	int64_t next_ms = INT64_MAX;
 	node_t dir;
 	while (scratch_next_leftover(t->scratch, now_ms, &next_ms, &dir, &name))
-		commit_refuse_in(t, dir, buf_span(&name), 0, "kept in memory only, and gone at the unmount");
+		commit_refuse_in(t, dir, buf_span(&name), 0, "only in memory, and lost at the unmount");
 	return next_ms;
 }
 
@@ -180,7 +180,7 @@ static int scratch_read_all(struct tree *t, uint64_t id, struct buf *out)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-/* The verdict of a rename must not be EINVAL: mv reads that as "into itself". */
+/* The verdict of a rename must not be EINVAL: mv reads that as "a directory cannot be moved into itself". */
 static int rename_errno(int rc)
 {
 	return rc == -EINVAL || rc == -EXDEV ? -EPERM : rc;
@@ -228,11 +228,11 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 		return rename_link(t, id, w, to_dir, to_name);
 	if (tree_writable_name(to_dir, to_name, &to))
 		return link || !kind_writable(to)->form
-		           ? commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it")
+		           ? commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename")
 		           : rename_to_value(t, id, to);
 	int rc = tree_lookup(t, to_dir, to_name, &old);
 	if (rc == 0 && !tree_is_scratch(old.node))
-		return commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
+		return commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename");
 	rc = commit_side_name(t, to_dir, to_name);
 	return rc < 0 ? rc : scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
@@ -246,10 +246,10 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 	struct tree_attr old;
 	struct node n = tree_node(from->node), to;
 	if (tree_writable_name(to_dir, to_name, &to))
-		return commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
+		return commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename");
 	int rc = tree_lookup(t, to_dir, to_name, &old);
 	if (rc == 0 && !tree_is_scratch(old.node))
-		return commit_refuse_in(t, to_dir, to_name, -EPERM, "nothing can be renamed over it");
+		return commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename");
 	if (rc == 0)
 		scratch_unlink(t->scratch, to_dir, to_name);
 	rc = commit_side_name(t, to_dir, to_name);
@@ -289,7 +289,7 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 	const struct writable *w = kind_writable(n);
 	if (w && w->rename)
 		return to_dir == dir ? rename_errno(w->rename(t, n, dir, to_name))
-		                     : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to there");
+		                     : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to this name");
 	return w && w->form ? rename_to_scratch(t, &from, to_dir, to_name)
-	                    : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to there");
+	                    : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to this name");
 }

@@ -377,7 +377,7 @@ const struct kind_rows rows_tool_calls = ROWS(in_tool_calls);
 static const struct kind in_call[] = {
     {"arguments.json", .doc = "its arguments", .from = &from_record, .make = SHOW(arguments_show),
      .has = arguments_exist, .flags = UNCACHED_TEXT},
-    {"arguments.txt", .doc = "the same as lines of text", .from = &from_record, .make = SHOW(arguments_txt_show),
+    {"arguments.txt", .doc = "the arguments as lines of text", .from = &from_record, .make = SHOW(arguments_txt_show),
      .has = arguments_txt_exists, .flags = UNCACHED_TEXT},
     {"result", .doc = "the id of the entry that answers it", .from = &from_entry, .make = SHOW(result_show),
      .has = result_exists, .flags = UNCACHED_TEXT},
@@ -385,7 +385,7 @@ static const struct kind in_call[] = {
      .has = output_exists},
     {"file", .doc = "the file that it read, wrote or edited", .from = &from_record, .make = SHOW(file_show),
      .has = call_file_exists, .flags = UNCACHED_TEXT},
-    {"change.diff", .doc = "what it changed there, as a diff", .from = &from_entry, .make = SHOW(change_show),
+    {"change.diff", .doc = "the change, as a diff", .from = &from_entry, .make = SHOW(change_show),
      .has = change_exists},
     {"error", .doc = "of a call that a tool made: what went wrong", .from = &from_record, .make = SHOW(call_error_show),
      .has = view_file_exists, .flags = UNCACHED_TEXT},

@@ -177,7 +177,7 @@ static void ignore_add_names(const struct kind_rows *rows, const char *place, bo
 static int ignore_show(struct ctx *c, struct buf *out)
 {
 	(void)c;
-	buf_adds(out, "# For rg and fd: of each session all.txt, name and title. Everything: rg -uu, fd -I\n");
+	buf_adds(out, "# Limits rg and fd to all.txt, name and title of each session. Everything: rg -uu, fd -I\n");
 	ignore_add_names(&rows_root, "/", true, out);
 	ignore_add_names(&rows_session, "", true, out);
 	buf_adds(out, "![!.]*/\n");
@@ -206,36 +206,36 @@ static int status_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_root[] = {
-    {"README.md", .doc = "this text", .from = &from_mount, .make = SHOW(readme_show), .flags = UNCACHED_TEXT},
+    {"README.md", .doc = "this file", .from = &from_mount, .make = SHOW(readme_show), .flags = UNCACHED_TEXT},
     {"AGENTS.md", .doc = "a link to it, for agents", .from = &from_mount, .make = LINK(agents_show)},
     {".ignore", .doc = "for rg and fd: `rg WORD` here searches all.txt, name and title of each session",
      .from = &from_mount, .make = SHOW(ignore_show), .flags = UNCACHED_TEXT},
-    {"projects", .doc = "sessions as STEM/, by the directory they were started in; .latest: the newest",
+    {"projects", .doc = "sessions by the directory in which they started; .latest: the newest",
      .from = &from_mount, .make = DIR(projects), .flags = IGNORE_EXEMPT},
-    {"sessions", .doc = "the same sessions by id (links)", .from = &from_mount, .make = DIR(sessions),
+    {"sessions", .doc = "sessions by id (links)", .from = &from_mount, .make = DIR(sessions),
      .flags = NOTIFY_CREATE | LISTS_ALL_PROJECTS},
     {"latest", .doc = "the newest session of all (a link)", .from = &from_mount, .make = LINK(latest_show),
      .has = latest_exists, .moves = latest_link_changes, .time = MTIME_SESSION},
-    {"by-date", .doc = "the same sessions, by the day (YYYY-MM-DD) and time they were begun (links)", .from = &from_all,
+    {"by-date", .doc = "sessions by the day and time of their start (links)", .from = &from_all,
      .make = GROUP(by_date, BY_DATE)},
-    {"by-project", .doc = "the same sessions, by project; DAY TIME TITLE (links)", .from = &from_all,
+    {"by-project", .doc = "sessions by project (links)", .from = &from_all,
      .make = GROUP(by_project, BY_PROJECT)},
     {"sessions.tsv", .doc = "all sessions as a table, newest first", .from = &from_all, .make = TABLE(table_sessions)},
     {"usage.tsv", .doc = "tokens and cost by day, project and model, as a table", .from = &from_all,
      .make = TABLE(table_usage)},
-    {"usage.svg", .doc = "the cost by day and model, as a picture", .from = &from_all, .make = TABLE(usage_svg_render)},
-    {"files.tsv", .doc = "which session read, wrote or edited which file, as a table; costs what usage.tsv costs",
+    {"usage.svg", .doc = "a chart of cost by day and model", .from = &from_all, .make = TABLE(usage_svg_render)},
+    {"files.tsv", .doc = "files read, written and edited, as a table",
      .from = &from_all, .make = TABLE(table_files)},
-    {"problems.tsv", .doc = "what could not be read or linked, in any session, and files that are shown nowhere",
+    {"problems.tsv", .doc = "lines and files that could not be read",
      .from = &from_all, .make = TABLE(table_problems)},
-    {"labels", .doc = "every entry with that label, in any session; NNNN TITLE (links)", .from = &from_all,
+    {"labels", .doc = "entries with that label, in any session (links)", .from = &from_all,
      .make = GROUP(all_labels, BY_LABEL)},
     {"labels.tsv", .doc = "all labels of all sessions, as a table", .from = &from_all, .make = TABLE(table_labels)},
-    {"search", .doc = "what matches in all sessions: hits.txt as grep prints it, NNNN WHAT TEXT leads to the entry",
+    {"search", .doc = "matches in all sessions: hits.txt as from grep, and links to entries",
      .from = &from_mount, .make = DIR(search), .flags = OWNER_ONLY},
-    {"html", .doc = "sessions as web pages, STEM.html; html/index.html has all in a table", .from = &from_mount,
+    {"html", .doc = "sessions as web pages; html/index.html lists all", .from = &from_mount,
      .make = DIR(html), .flags = OWNER_ONLY},
-    {".status", .doc = "how the mount is, as JSON; not listed", .from = &from_mount, .make = SHOW(status_show),
+    {".status", .doc = "the state of the mount as JSON; not listed", .from = &from_mount, .make = SHOW(status_show),
      .flags = LIVE_STATUS | UNCACHED_TEXT | REWRITTEN},
 };
 const struct kind_rows rows_root = ROWS(in_root);
@@ -247,7 +247,7 @@ static const struct kind in_sessions[] = {
 const struct kind_rows rows_sessions = ROWS(in_sessions);
 
 static const struct kind in_projects[] = {
-    {NULL, .doc = "the sessions that were started in one directory", .from = &from_project, .make = DIR(project),
+    {NULL, .doc = "sessions that started in one directory", .from = &from_project, .make = DIR(project),
      .flags = NOTIFY_CREATE, .names = {"PROJECT", project_list, project_match, NULL}, .moves = project_name_changes},
 };
 const struct kind_rows rows_projects = ROWS(in_projects);

@@ -236,17 +236,17 @@ int hit_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_search[] = {
-    {NULL, .doc = "what matches in all sessions", .from = &from_query, .make = DIR(query), .has = query_exists,
+    {NULL, .doc = "matches in all sessions", .from = &from_query, .make = DIR(query), .has = query_exists,
      .names = {"QUERY", query_list, query_match, NULL}},
 };
 const struct kind_rows rows_search = ROWS(in_search);
 
 static const struct kind in_query[] = {
-    {"hits.txt", .doc = "the best lines of each entry that matches, as grep prints them", .from = &from_query,
+    {"hits.txt", .doc = "the best lines of each matching entry, as from grep", .from = &from_query,
      .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
-    {"entries.tsv", .doc = "a row for each entry that matches: when, where, what, and its best line",
+    {"entries.tsv", .doc = "a row for each matching entry",
      .from = &from_query, .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
-    {NULL, .doc = "an entry that matches (a link)", .from = &from_branch, .make = LINK(hit_show),
+    {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show),
      .flags = FROM_ALL_SESSIONS, .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };
 const struct kind_rows rows_query = ROWS(in_query);

@@ -198,10 +198,10 @@ const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n
 		    (w->failed_write != 0 && w->failed_write != node_pack(n)))
 			continue;
 		if (w->failed_write)
-			return "a write of it was refused to this process";
+			return "a write to it by this process failed";
 		*ret_tell = w->reported_slot != slot + 1;
 		w->reported_slot = slot + 1;
-		return "not removed, since another removal was refused to this process";
+		return "not removed: another removal by this process was refused";
 	}
 	return NULL;
 }

@@ -23,7 +23,7 @@ static bool label_name_is_temporary(struct span name)
 
 /* --- what links lead to --- */
 
-#define NO_ENTRY_OF_IT "the target is no entry of this session"
+#define NO_ENTRY_OF_IT "the target is not an entry of this session"
 
 /* The entry of this session that a link's target names. */
 static int link_target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
@@ -73,7 +73,7 @@ static int label_text_for_name(struct tree *t, struct span name, const struct no
 	if (rc < 0)
 		return rc;
 	if (!old && !name_decode(name, out)) {
-		*why = "a name as labels/ would show it is needed: % is written %25";
+		*why = "not a label name: write % as %25";
 		return -EINVAL;
 	}
 	return buf_err(out) ? buf_err(out) : value_check_label(buf_span(out), why);
@@ -120,7 +120,7 @@ static int label_rename(struct tree *t, struct node from, node_t dir, struct spa
 {
 	struct tree_attr old;
 	if (label_name_is_temporary(to_name))
-		return commit_refuse_in(t, dir, to_name, -EPERM, "such a name is one of tools for a moment");
+		return commit_refuse_in(t, dir, to_name, -EPERM, "names like this are temporary names of tools");
 	int rc = tree_lookup(t, dir, to_name, &old);
 	if (rc == 0 && tree_node(old.node).entry == from.entry)
 		return 0;

@@ -131,7 +131,7 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
 	if (!kind_of(n))
 		return -EPERM;
 	if (!kind_writable(n) || !kind_writable(n)->form)
-		return commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be written");
+		return commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "this name cannot be written");
 	int rc = open_staged(t, n, truncate, who, ret);
 	return rc == -EACCES ? commit_refuse(t, n, (struct span){NULL, 0}, rc, NULL) : rc;
 }
@@ -167,13 +167,13 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
 		rc = kind_writable(control)->form
 		         ? create_writable(t, control, who, &h)
-		         : commit_refuse(t, control, (struct span){NULL, 0}, -EPERM, "it is a link");
+		         : commit_refuse(t, control, (struct span){NULL, 0}, -EPERM, "this name is a link");
 	else if (rc == -ENOENT) {
 		rc = commit_side_name(t, dir, name);
 		if (rc < 0)
 			return rc;
 		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &made);
-		rc = rc < 0 ? commit_refuse_denied(t, dir, name, rc, "there are too many side files")
+		rc = rc < 0 ? commit_refuse_denied(t, dir, name, rc, "too many scratch files")
 		            : open_scratch(t, made.id, false, &h);
 	}
 	if (rc < 0)
@@ -197,7 +197,7 @@ static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 {
 	int rc;
 	if (h->removed)
-		rc = commit_refuse(t, h->node, buf_span(&h->entry), -EIO, "removed before it was written");
+		rc = commit_refuse(t, h->node, buf_span(&h->entry), -EIO, "the file was removed before it was written");
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
 	/* An interrupted fsync is called again, and then the text must still be there. */
@@ -379,7 +379,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 		return -EBADF;
 	/* Setting times and modes of writable names succeeds without effect: tools set them on what they write. */
 	if (!node_is_scratch(n) && !kind_writable(n))
-		return kind_of(n) ? commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "it cannot be changed")
+		return kind_of(n) ? commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "this name cannot be changed")
 		                  : -EPERM;
 	int rc = tree_getattr(t, node, &before);
 	if (rc == 0 && change->size)

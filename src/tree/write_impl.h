@@ -69,7 +69,7 @@ int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, c
 /* Refuses a side file with a name that the tree has somewhere, which a program means to be that: 0 or -EPERM. */
 int commit_side_name(struct tree *t, node_t dir, struct span name);
 /* Why in most directories. */
-#define REFUSE_NO_NAMES "nothing can be made or moved here"
+#define REFUSE_NO_NAMES "names cannot be created or moved here"
 /* The slot that is at the place of this one now: it may be another file. */
 int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret);
 /* Sets and clears labels, all with one append; changes their entries to those of another file. A refusal is reported

@@ -165,7 +165,7 @@ static int label_table_apply_row(struct label_table *t, struct span row)
 	if (i == NO_ENTRY || !(session_entry(t->s, i)->flags & ENTRY_ADDRESSED))
 		return label_table_fail(t, "no entry has this id");
 	if (t->seen[i / 8] & 1u << i % 8)
-		return label_table_fail(t, "this id has a row already");
+		return label_table_fail(t, "this id already has a row");
 	t->next = i + 1;
 	t->seen[i / 8] = (unsigned char)(t->seen[i / 8] | 1u << i % 8);
 	return label_table_apply_cell(t, i, cell);

@@ -146,13 +146,13 @@ static size_t parse_table(struct span s, struct buf *out)
 const struct value_form form_label = {.limit = 4096, .is_line = true, .parse = parse_label};
 const struct value_form form_name = {.limit = (size_t)1 << 16, .is_trimmed = true, .parse = parse_name};
 const struct value_form form_summary = {
-    .limit = (size_t)1 << 20, .parse = parse_summary, .clear_error = "a summary cannot be taken back"};
+    .limit = (size_t)1 << 20, .parse = parse_summary, .clear_error = "a summary cannot be removed"};
 const struct value_form form_table = {
     .limit = (size_t)64 << 20,
     .is_trimmed = true,
     .is_table = true,
     .parse = parse_table,
-    .clear_error = "an empty table clears nothing: keep a line, such as a comment",
+    .clear_error = "an empty table clears nothing; keep a line, such as a comment",
 };
 
 int value_parse(const struct value_form *form, struct span text, struct buf *out, const char **ret_why)
@@ -179,9 +179,9 @@ int value_check_label(struct span text, const char **ret_why)
 	if (rc < 0)
 		return rc;
 	if (value.n == 0)
-		return value_fail(-EINVAL, "a label is not only white space", ret_why);
+		return value_fail(-EINVAL, "a label cannot be white space only", ret_why);
 	if (!span_eq(buf_span(&value), text))
-		return value_fail(-EINVAL, "a label neither begins with a byte order mark nor ends in a line break",
+		return value_fail(-EINVAL, "a label cannot start with a byte order mark or end in a line break",
 		                  ret_why);
 	return 0;
 }

@@ -157,16 +157,16 @@ mkdir -p "$T/home/.pi/agent/sessions/--p--" "$T/home/empty"
 refused "is inside the directory of sessions" "$T/src"
 refused "is inside the directory of sessions" "$T/src/new"
 refused "is inside the directory of sessions" "$T/home/.pi/agent/sessions/--p--"
-refused "holds the directory of sessions" "$T"
-refused "holds the directory of sessions" /
-refused "holds the directory of sessions" "$T/home" # of pi's
+refused "contains the directory of sessions" "$T"
+refused "contains the directory of sessions" /
+refused "contains the directory of sessions" "$T/home" # of pi's
 rm -r "$T/home/.pi"
-refused "holds your home, of which --delete would leave nothing" "$T/home" --delete
+refused "contains your home, which --delete would empty" "$T/home" --delete
 refused "No such file or directory" "$T/home/no/such"
 ln -s ../src "$T/home/link"
 refused "is inside the directory of sessions" "$T/home/link"
-fails 2 "^sessionfs: --copy: needs a directory to write to, after the path$" "$SESSIONFS" --copy html
-fails 2 "^sessionfs: --delete: only goes with --copy$" "$SESSIONFS" --delete --ls /
+fails 2 "^sessionfs: --copy: requires a directory after the path$" "$SESSIONFS" --copy html
+fails 2 "^sessionfs: --delete: requires --copy$" "$SESSIONFS" --delete --ls /
 # A source that is not there, such as a disk that is not mounted, takes nothing from the copy.
 mkdir "$T/none"
 fails 1 "$T/none: there are no sessions here, and --delete would leave nothing of the copy$" "$SESSIONFS" -S "$T/none" --copy --delete / "$T/to"

@@ -33,7 +33,7 @@ warning() { # SOURCE [OPTION...]: what it says besides
 }
 told="there are no sessions here"
 is "sessionfs: $T/none: $told" "$(warning "$T/none" --check)" "a source with nothing in it"
-is "sessionfs: $HOME: $told; there are some in $pi" "$(warning "$HOME" --search x)" "a home as source"
+is "sessionfs: $HOME: $told; found some in $pi" "$(warning "$HOME" --search x)" "a home as source"
 is "" "$(warning "$HOME" --check -o loglevel=error)" "what it says if only errors are wanted"
 # One level or two above the directory of all sessions they are found, but as one project.
 below() { echo "sessionfs: $1: all sessions are in one directory below; to tell their projects apart, use that: $2"; }
@@ -90,12 +90,12 @@ said=$("$program" "$HOME/.pi/agent" "$T/mnt" 2>&1) || die "a source above pi's i
 is "$(below "$HOME/.pi/agent" "$pi")" "$said" "what the mount says of a source above pi's"
 umount_fs "$T/mnt"
 said=$("$program" "$HOME" "$T/mnt" 2>&1) || die "a source without sessions is not mounted: $said"
-is "sessionfs: $HOME: $told; there are some in $pi" "$said" "what the mount says of it"
+is "sessionfs: $HOME: $told; found some in $pi" "$said" "what the mount says of it"
 mountpoint -q "$T/mnt" || die "it is not mounted"
 # Sessions that come are shown.
 cp -r "$pi/--home-ada-weather--" "$HOME/"
 within 10 "sessions that came" test -e "$T/mnt/$FORECAST/title"
-fails 1 "sessions are mounted here already" "$program" "$T/mnt"
+fails 1 "sessions are already mounted here" "$program" "$T/mnt"
 umount_fs "$T/mnt"
 said=$("$program" -o nonempty "$T/busy" 2>&1) || die "-o nonempty: $said"
 is "" "$said" "what -o nonempty says"

@@ -50,7 +50,7 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
         assert run.returncode != 0 and run.stderr and not run.stdout and not os.path.exists(ran), (link, run)
         # What it says to do instead, as one would paste it. In a directory that cannot be, it says only that.
         if b"\xff" not in path and link != b"nul":
-            subprocess.run([b"sh", b"-c", run.stderr.split(b"resume: to go on elsewhere: ", 1)[1]], check=True)
+            subprocess.run([b"sh", b"-c", run.stderr.split(b"resume: to continue elsewhere: ", 1)[1]], check=True)
             assert open(ran, "rb").read().split(b"\nx\0", 1)[1] == b"--fork\0" + path[:-1] + b"\0", (link, run)
         continue
     assert run.returncode == 0 and not run.stderr and not run.stdout, (link, run)

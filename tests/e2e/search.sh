@@ -130,7 +130,7 @@ status 1 --search nothing-like-this
 status 0 --search 'session:team/42 type:message -git -wombat'
 status 1 --limit 1 --search 'session:team/42 type:message -git -wombat'
 status 2 --search '"open'
-grep -q 'the quote is not closed' "$T/err" || die "says: $(cat "$T/err")"
+grep -q 'unclosed quote' "$T/err" || die "says: $(cat "$T/err")"
 status 2 --search 'tools:bash'
 grep -q 'tools:bash: not known; there is tool:' "$T/err" || die "says: $(cat "$T/err")"
 status 0 --search=-nothing-like-this

@@ -64,7 +64,7 @@ lines=$(reasons errors | wc -l)
 ! rm -rf entries/4726bdf3 2>/dev/null || die "an entry was removed"
 is 2 $(($(reasons errors | wc -l) - lines)) "reasons of rm -rf"
 matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed, since another removal" "$(reasons errors | head -n 1)" "the second reason of rm -rf"
-matches "^[^ ]*Z entries/4726bdf3/[^ ]*: it cannot be removed" "$(reasons errors | sed -n 2p)" "the first reason of rm -rf"
+matches "^[^ ]*Z entries/4726bdf3/[^ ]*: this name cannot be removed" "$(reasons errors | sed -n 2p)" "the first reason of rm -rf"
 
 # Outside of the sessions there is the log.
 ! mkdir "$T/mnt/projects/x" 2>/dev/null || die "a project was made"
@@ -74,7 +74,7 @@ matches "sessionfs: ${FORECAST%/*}/x: .*made or moved" "$(reasons "$T/log" | tai
 
 # A minute after they were closed.
 within 120 "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: kept in memory only" "$T/log"
-within 20 "in errors" grep -q "Z notes.md: kept in memory only, and gone at the unmount\$" errors
+within 20 "in errors" grep -q "Z notes.md: only in memory, and lost at the unmount\$" errors
 within 20 "of an entry, too" grep -q ": entries/4726bdf3/todo: kept in memory only" "$T/log"
 [ -x "$small" ] || [ $((SECONDS - begun)) -ge 60 ] || die "after $((SECONDS - begun)) s"
 is 2 "$(grep -c "kept in memory only" "$T/log")" "files that are kept in memory"

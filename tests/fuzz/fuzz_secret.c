@@ -39,7 +39,7 @@ static const char *const keys[] = {
     "-----BEGIN RSA PRIVATE KEY-----\\n" MARK "example0example0\\nexample0" MARK "\\n-----END RSA PRIVATE KEY-----",
 };
 
-static struct render_target p;
+static struct source_fixture p;
 
 static void assert_hidden(struct span text)
 {

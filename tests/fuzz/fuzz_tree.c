@@ -17,7 +17,7 @@
 /* The file looks as if it had lain there: what it holds then does not depend on the moment. */
 enum { AGE = 5 };
 
-static struct render_target p;
+static struct source_fixture p;
 
 static void open_tree(void)
 {

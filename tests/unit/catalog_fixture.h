@@ -19,13 +19,13 @@
 
 #define FRESH_MS 1000
 
-struct render_target {
+struct source_fixture {
 	char root[64];
 	struct budget budget;
 	struct catalog *c;
 };
 
-static inline const char *at(const struct render_target *p, const char *relative)
+static inline const char *at(const struct source_fixture *p, const char *relative)
 {
 	static _Thread_local char path[4][1024];
 	static _Thread_local unsigned next;
@@ -34,29 +34,29 @@ static inline const char *at(const struct render_target *p, const char *relative
 	return to;
 }
 
-static inline void put(const struct render_target *p, const char *relative, const char *text)
+static inline void put(const struct source_fixture *p, const char *relative, const char *text)
 {
 	put_file(at(p, relative), text);
 }
 
-static inline void append(const struct render_target *p, const char *relative, const char *text)
+static inline void append(const struct source_fixture *p, const char *relative, const char *text)
 {
 	write_at(at(p, relative), O_CREAT | O_APPEND, text, strlen(text));
 }
 
 /* Puts a new file in place of the old one, as editors do. */
-static inline void replace(const struct render_target *p, const char *relative, const char *text)
+static inline void replace(const struct source_fixture *p, const char *relative, const char *text)
 {
 	put(p, "temporary", text);
 	assert_int_equal(rename(at(p, "temporary"), at(p, relative)), 0);
 }
 
-static inline void make_dir(const struct render_target *p, const char *relative)
+static inline void make_dir(const struct source_fixture *p, const char *relative)
 {
 	assert_int_equal(mkdir(at(p, relative), 0755), 0);
 }
 
-static inline void set_mtime(const struct render_target *p, const char *relative, time_t seconds)
+static inline void set_mtime(const struct source_fixture *p, const char *relative, time_t seconds)
 {
 	struct timespec t[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
 	assert_int_equal(utimensat(AT_FDCWD, at(p, relative), t, 0), 0);
@@ -67,21 +67,21 @@ static inline void wait_stale(void)
 	let_pass(CATALOG_CLOCK, FRESH_MS + 10);
 }
 
-static inline void open_within(struct render_target *p, size_t bytes)
+static inline void open_within(struct source_fixture *p, size_t bytes)
 {
 	struct catalog_options o = {.budget = &p->budget, .fresh_ms = FRESH_MS};
 	p->budget = (struct budget)BUDGET_INIT(bytes);
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
 }
 
-static inline void open_place(struct render_target *p)
+static inline void open_place(struct source_fixture *p)
 {
 	open_within(p, 64 << 20);
 }
 
 static inline int set_up(void **state)
 {
-	struct render_target *p = calloc(1, sizeof *p);
+	struct source_fixture *p = calloc(1, sizeof *p);
 	assert_non_null(p);
 	strcpy(p->root, "/tmp/test_catalog.XXXXXX");
 	make_temporary(p->root);
@@ -92,14 +92,14 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	catalog_close(p->c);
 	remove_all(p->root);
 	free(p);
 	return 0;
 }
 
-static inline uint32_t slot_of(struct render_target *p, const char *project, const char *stem)
+static inline uint32_t slot_of(struct source_fixture *p, const char *project, const char *stem)
 {
 	struct project_info info;
 	struct slot_info slot;

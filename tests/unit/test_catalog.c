@@ -21,14 +21,14 @@
 
 /* ---- what the catalog shows, as one text ---- */
 
-static void add_projects(struct render_target *p, struct buf *out)
+static void add_projects(struct source_fixture *p, struct buf *out)
 {
 	struct project_info info;
 	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &info);)
 		buf_addf(out, "%s ", info.name);
 }
 
-static void add_sessions(struct render_target *p, const char *project, struct buf *out)
+static void add_sessions(struct source_fixture *p, const char *project, struct buf *out)
 {
 	struct project_info info;
 	struct slot_info slot;
@@ -40,28 +40,28 @@ static void add_sessions(struct render_target *p, const char *project, struct bu
 	}
 }
 
-static void add_sids(struct render_target *p, struct buf *out)
+static void add_sids(struct source_fixture *p, struct buf *out)
 {
 	struct slot_info slot;
 	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);)
 		buf_addf(out, "%s=%s ", slot.sid, slot.file);
 }
 
-static void assert_projects(struct render_target *p, const char *expected)
+static void assert_projects(struct source_fixture *p, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	add_projects(p, &got);
 	assert_words(&got, expected);
 }
 
-static void assert_sessions(struct render_target *p, const char *project, const char *expected)
+static void assert_sessions(struct source_fixture *p, const char *project, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	add_sessions(p, project, &got);
 	assert_words(&got, expected);
 }
 
-static void assert_sids(struct render_target *p, const char *expected)
+static void assert_sids(struct source_fixture *p, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	add_sids(p, &got);
@@ -72,7 +72,7 @@ static void assert_sids(struct render_target *p, const char *expected)
 
 static void project_names(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "--home-a--");
 	make_dir(p, "--x--");
 	make_dir(p, "x");
@@ -95,7 +95,7 @@ static void project_names(void **state)
 
 static void project_name_is_stable(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "--x--");
 	put(p, "--x--/2.jsonl", HEADER("2", "/x"));
 	open_place(p);
@@ -115,7 +115,7 @@ static void project_name_is_stable(void **state)
 
 static void flat_file_project_comes_from_header(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "--home-a--");
 	put(p, "--home-a--/1.jsonl", HEADER("1", "/home/a"));
 	put(p, "1.jsonl", HEADER("f1", "/home/a"));
@@ -134,7 +134,7 @@ static void flat_file_project_comes_from_header(void **state)
 
 static void duplicate_names_get_suffixes(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "b");
 	make_dir(p, "a");
 	put(p, "b/latest.jsonl", HEADER("same", "/"));
@@ -163,7 +163,7 @@ static void duplicate_names_get_suffixes(void **state)
 
 static void unusual_file_names_are_accepted(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	put(p, "a/.jsonl", HEADER("1", "/"));
 	put(p, "a/.hidden.jsonl", HEADER("2", "/"));
@@ -174,7 +174,7 @@ static void unusual_file_names_are_accepted(void **state)
 	assert_sessions(p, "a", "%2Ehidden=a/.hidden.jsonl %=a/.jsonl %FF=a/\xff.jsonl new%0Aline=a/new\nline.jsonl");
 }
 
-static void make_below(const struct render_target *p, const char *path, const char *text)
+static void make_below(const struct source_fixture *p, const char *path, const char *text)
 {
 	char dir[512];
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -187,7 +187,7 @@ static void make_below(const struct render_target *p, const char *path, const ch
 
 static void nested_directories_are_scanned(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_below(p, "--w--/one.jsonl", HEADER("1", "/w"));
 	make_below(p, "--w--/one/run-0/session.jsonl", HEADER("2", "/elsewhere") ENTRY("a"));
 	make_below(p, "--w--/one/.git/session.jsonl", HEADER("3", "/w"));
@@ -227,7 +227,7 @@ static void nested_directories_are_scanned(void **state)
 
 static void directory_beside_flat_file_shares_project(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_below(p, "x.jsonl", HEADER("1", "/home/me"));
 	make_below(p, "x/run-0/session.jsonl", HEADER("2", "/elsewhere"));
 	make_below(p, "x/y.jsonl", HEADER("3", "/elsewhere"));
@@ -251,7 +251,7 @@ static void directory_beside_flat_file_shares_project(void **state)
 /* Without inotify: the clock decides. */
 static void nested_directories_are_rescanned_without_inotify(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_below(p, "w/a/b/c/session.jsonl", HEADER("1", "/w"));
 	open_place(p);
 	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl");
@@ -292,7 +292,7 @@ static int stop_at_second(void *arg, const char *file, uint32_t slot, const char
 
 static void non_sessions_are_hidden(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	make_dir(p, "a/dir.jsonl");
 	make_dir(p, "real");
@@ -333,7 +333,7 @@ static void non_sessions_are_hidden(void **state)
 	                           "a/fifo.jsonl: not a regular file\n"
 	                           "a/good.jsonl: ok\n"
 	                           "a/half.jsonl: no session header: this line is malformed\n"
-	                           "a/lanes.jsonl: pi session of version 4 (lanes), not supported\n"
+	                           "a/lanes.jsonl: a pi session of version 4 (lanes), which is not supported\n"
 	                           "a/late.jsonl: ok\n"
 	                           "a/link-to-fifo.jsonl: not a regular file\n"
 	                           "a/link.jsonl: ok\n"
@@ -350,7 +350,7 @@ static void non_sessions_are_hidden(void **state)
 
 static void long_header_after_blank_lines_is_read(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	buf_adds(&text, "{\"pad\":\"");
@@ -397,7 +397,7 @@ static int opened(int watch)
 /* Of a file that begins with blank lines a mebibyte may be read: many looks at once must not hold that much each. */
 static void header_read_frees_its_buffer(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct header h CLEANUP_HEADER = HEADER_INIT;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	for (int i = 0; i < 100000; i++)
@@ -414,7 +414,7 @@ static void header_read_frees_its_buffer(void **state)
 
 static void files_are_opened_lazily(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	make_dir(p, "b");
 	for (int i = 0; i < 50; i++) {
@@ -459,7 +459,7 @@ static void files_are_opened_lazily(void **state)
 
 static void file_changes_are_seen(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/"));
@@ -503,7 +503,7 @@ static void file_changes_are_seen(void **state)
 
 static void recreated_file_gets_new_slot(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/"));
@@ -519,7 +519,7 @@ static void recreated_file_gets_new_slot(void **state)
 
 static void source_can_be_removed_and_restored(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	char away[80];
 	struct timespec none = {0};
 	make_dir(p, "a");
@@ -550,7 +550,7 @@ static void let_open(bool yes)
 /* What fails for now is said, and never remembered. */
 static void transient_errors_are_reported_not_cached(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	uint64_t cookie = 0;
 	make_dir(p, "a");
@@ -619,7 +619,7 @@ static void a_name_says_what_a_file_can_be(void **state)
 /* Files that are no sessions make no project, and lend nobody their time. */
 static void non_sessions_do_not_affect_projects(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct project_info info;
 	make_dir(p, "a");
 	make_dir(p, "ghost");
@@ -647,7 +647,7 @@ static void non_sessions_do_not_affect_projects(void **state)
 
 static void listing_continues_across_changes(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct project_info info;
 	struct slot_info slot;
 	uint64_t cookie = 0;
@@ -676,7 +676,7 @@ static void listing_continues_across_changes(void **state)
 
 static void newest_session_is_found(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct project_info a;
 	struct slot_info slot;
 	make_dir(p, "a");
@@ -714,7 +714,7 @@ static void newest_session_is_found(void **state)
 /* Questions that follow each other closely must not keep an old answer alive. */
 static void newest_is_current_under_load(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct project_info a;
 	make_dir(p, "a");
 	put(p, "a/x.jsonl", HEADER("x", "/"));
@@ -734,7 +734,7 @@ static void newest_is_current_under_load(void **state)
 
 static void newest_skips_non_sessions(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
 	put(p, "a/good.jsonl", HEADER("good", "/"));
@@ -752,7 +752,7 @@ static void newest_skips_non_sessions(void **state)
 
 static void open_fails_on_non_directory(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_options o = {0};
 	put(p, "file", "");
 	assert_int_equal(catalog_open(at(p, "file"), &o, &p->c), -ENOTDIR);

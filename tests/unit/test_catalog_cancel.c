@@ -19,7 +19,7 @@ enum hold { NEVER, AT_FIRST, AFTER_WAIT };
 
 /* A thread that wants the index. Asked whether it is cancelled it waits until it may go on, if it is held up. */
 struct asker {
-	struct render_target *p;
+	struct source_fixture *p;
 	uint32_t slot;
 	enum hold hold;
 	atomic_bool held, cancelled;
@@ -68,7 +68,7 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-static void start(struct asker *a, struct render_target *p, uint32_t slot, enum hold hold)
+static void start(struct asker *a, struct source_fixture *p, uint32_t slot, enum hold hold)
 {
 	*a = (struct asker){.p = p, .slot = slot, .hold = hold, .held = hold == AT_FIRST, .rc = 1};
 	sem_init(&a->reached, 0, 0);
@@ -109,7 +109,7 @@ static void assert_ends(struct asker *a, int rc)
 
 enum { ENTRIES = 40000 };
 
-static uint32_t begin(struct render_target *p)
+static uint32_t begin(struct source_fixture *p)
 {
 	struct slot_info slot;
 	struct project_info project;
@@ -128,7 +128,7 @@ static uint32_t begin(struct render_target *p)
 
 static void waiter_can_be_cancelled(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct asker builder, waiter;
 	uint32_t slot = begin(p);
 	start(&builder, p, slot, AT_FIRST);
@@ -146,7 +146,7 @@ static void waiter_can_be_cancelled(void **state)
  * from whoever is done before he looks. */
 static void cancelled_builder_does_not_stop_others(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct asker builder, waiters[3];
 	uint32_t slot = begin(p);
 	start(&builder, p, slot, AT_FIRST);
@@ -169,7 +169,7 @@ static void cancelled_builder_does_not_stop_others(void **state)
 /* Somebody reads for long; the file grows; the others need not wait for him, and he sees what he saw. */
 static void long_reader_does_not_block_others(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct asker others[4];
 	struct session *s;
 	uint32_t slot = begin(p);

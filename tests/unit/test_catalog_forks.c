@@ -10,7 +10,7 @@
 
 /* ---- forks ---- */
 
-static void assert_parent(struct render_target *p, const char *project, const char *stem, const char *parent)
+static void assert_parent(struct source_fixture *p, const char *project, const char *stem, const char *parent)
 {
 	struct slot_info slot;
 	uint32_t found = catalog_parent(p->c, slot_of(p, project, stem));
@@ -24,7 +24,7 @@ static void assert_parent(struct render_target *p, const char *project, const ch
 
 static void fork_parent_is_found_by_path(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	char text[256];
 	make_dir(p, "a");
 	make_dir(p, "b");
@@ -89,7 +89,7 @@ static void fork_parent_is_found_by_mount_path(void **state)
 	    {"/mnt/b/one/session.jsonl", NULL},
 	    {"session.jsonl", NULL},
 	};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	char file[32], text[256];
 	make_dir(p, "a");
 	make_dir(p, "b");
@@ -110,7 +110,8 @@ static void fork_parent_is_found_by_mount_path(void **state)
 	}
 }
 
-static void assert_kin(struct render_target *p, const char *project, const char *stem, bool below, const char *expected)
+static void assert_kin(struct source_fixture *p, const char *project, const char *stem, bool below,
+                       const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
@@ -123,7 +124,7 @@ static void assert_kin(struct render_target *p, const char *project, const char 
 /* Who started another has it below its own name, and its forks anywhere. */
 static void nested_sessions_have_their_parent(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	for (const char *const *dir = (const char *const[]){"a", "a/one", "a/one/x", "a/one/x/y", "a/two", NULL}; *dir;
 	     dir++)
 		make_dir(p, *dir);
@@ -153,7 +154,7 @@ static void nested_sessions_have_their_parent(void **state)
 /* Forks in several projects can have one stem. */
 static void forks_with_equal_stems_are_listed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	for (const char *const *dir = (const char *const[]){"a", "b", "c", "d", NULL}; *dir; dir++) {
@@ -178,7 +179,7 @@ static void forks_with_equal_stems_are_listed(void **state)
 /* The session that was listed last is no fork any more: the list goes on behind it, and nothing comes twice. */
 static void fork_listing_continues_after_removal(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	uint64_t cookie = 0;

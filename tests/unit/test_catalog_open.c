@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 /* Another one's, as it were: a thread has one index at a time. */
-static struct session *hold(struct render_target *p, uint32_t slot)
+static struct session *hold(struct source_fixture *p, uint32_t slot)
 {
 	struct session *s = NULL;
 	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
@@ -21,7 +21,7 @@ static struct session *hold(struct render_target *p, uint32_t slot)
 	return s;
 }
 
-static void let_go(struct render_target *p, struct session *s)
+static void let_go(struct source_fixture *p, struct session *s)
 {
 	session_rdlock(s);
 	catalog_session_put(p->c, s);
@@ -29,7 +29,7 @@ static void let_go(struct render_target *p, struct session *s)
 
 static void index_grows_with_file(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct session *s, *again;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
@@ -64,7 +64,7 @@ static void index_grows_with_file(void **state)
 
 static void rewrite_is_seen_after_eviction(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct session *s;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
@@ -102,7 +102,7 @@ static int count_fds(void)
 
 static void open_indexes_are_limited(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct session *s, *held;
 	struct slot_info slot;
 	make_dir(p, "a");
@@ -135,7 +135,7 @@ static uint64_t has_nothing(void *arg)
 /* Entry numbers are what node ids are made of. */
 static void reopened_index_keeps_entry_numbers(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct budget_client other = {.oldest = has_nothing};
 	struct session *s, *held;
 	uint32_t slots[40];
@@ -188,7 +188,7 @@ static void reopened_index_keeps_entry_numbers(void **state)
 /* Somebody has a lease on the file, and does not give it back. */
 static void eagain_on_open_is_not_retried(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct session *s;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
@@ -212,7 +212,7 @@ static void eagain_on_open_is_not_retried(void **state)
  * ago, so the first to see that it is another one is who opens it. */
 static void foreign_file_is_checked_before_use(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct session *s;
 	struct stat here, there;
 	char target[] = "/dev/shm/test_catalog.XXXXXX";
@@ -222,7 +222,7 @@ static void foreign_file_is_checked_before_use(void **state)
 		skip();
 	}
 	close(fd);
-	struct render_target other = {.root = "/dev/shm"};
+	struct source_fixture other = {.root = "/dev/shm"};
 	make_dir(p, "a");
 	put(&other, target + sizeof "/dev/shm", HEADER("one", "/") ENTRY("x"));
 	assert_int_equal(symlink(target, at(p, "a/one.jsonl")), 0);
@@ -240,7 +240,7 @@ static void foreign_file_is_checked_before_use(void **state)
 /* ---- threads ---- */
 
 struct chaos {
-	struct render_target *p;
+	struct source_fixture *p;
 	atomic_bool stop;
 	atomic_int gets, surprises; /* cmocka's assertions work in the main thread only */
 };
@@ -297,7 +297,7 @@ static void *use_sessions(void *arg)
 
 static void threads_open_and_change_files(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct chaos x = {.p = p};
 	pthread_t threads[5];
 	make_dir(p, "a");
@@ -330,7 +330,7 @@ static void *get_one(void *arg)
 
 static void concurrent_opens_build_one_index(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct same x[4];
 	pthread_t threads[4];
 	struct buf text CLEANUP_BUF = BUF_INIT;

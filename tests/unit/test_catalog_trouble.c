@@ -48,7 +48,7 @@ static ssize_t failing_fgetxattr(int fd, const char *name, void *p, size_t n)
 	return fails(fd, true) ? -1 : fgetxattr(fd, name, p, n);
 }
 
-static void let_fail(struct render_target *p, const char *name, bool acl, unsigned times)
+static void let_fail(struct source_fixture *p, const char *name, bool acl, unsigned times)
 {
 	struct stat st;
 	assert_int_equal(stat(at(p, name), &st), 0);
@@ -89,7 +89,7 @@ static void let_be(void)
 
 /* ---- the newest ---- */
 
-static void assert_latest(struct render_target *p, const char *file, int deferred)
+static void assert_latest(struct source_fixture *p, const char *file, int deferred)
 {
 	struct slot_info slot = {0};
 	int before = deferred_push();
@@ -101,7 +101,7 @@ static void assert_latest(struct render_target *p, const char *file, int deferre
 	}
 }
 
-static void put_old_and_new(struct render_target *p)
+static void put_old_and_new(struct source_fixture *p)
 {
 	make_dir(p, "a");
 	make_dir(p, "b");
@@ -113,7 +113,7 @@ static void put_old_and_new(struct render_target *p)
 
 static void failed_stat_does_not_change_newest(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	put_old_and_new(p);
 	open_place(p);
 	let_fail(p, "b/new.jsonl", false, 1);
@@ -122,7 +122,7 @@ static void failed_stat_does_not_change_newest(void **state)
 
 static void unreadable_newest_is_an_error(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	put_old_and_new(p);
 	open_place(p);
 	let_fail(p, "b/new.jsonl", false, EVER);
@@ -135,7 +135,7 @@ static void unreadable_newest_is_an_error(void **state)
 
 static void unreadable_older_file_is_ignored(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	put_old_and_new(p);
 	open_place(p);
 	let_fail(p, "a/old.jsonl", false, EVER);
@@ -145,7 +145,7 @@ static void unreadable_older_file_is_ignored(void **state)
 /* ---- listings ---- */
 
 /* Of all sessions; how many. */
-static size_t list(struct render_target *p, char *text, int *ret_deferred)
+static size_t list(struct source_fixture *p, char *text, int *ret_deferred)
 {
 	struct slot_info slot;
 	size_t n = 0;
@@ -163,7 +163,7 @@ static size_t list(struct render_target *p, char *text, int *ret_deferred)
 
 static void failed_stat_does_not_change_listing(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	char text[256];
 	int deferred;
 	make_dir(p, "a");
@@ -179,7 +179,7 @@ static void failed_stat_does_not_change_listing(void **state)
 /* Also if it is there again before the end. */
 static void incomplete_listing_returns_error(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	char text[256];
 	int deferred;
 	make_dir(p, "a");
@@ -200,7 +200,7 @@ static void incomplete_listing_returns_error(void **state)
 /* What one bad file costs the others: it is looked at again at each end of a listing, not for each name. */
 static void a_lasting_failure_is_looked_at_seldom(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	struct project_info project;
 	make_dir(p, "a");
@@ -232,7 +232,7 @@ static void a_lasting_failure_is_looked_at_seldom(void **state)
 /* A project has only its own failures, however soon it is asked for after another one. */
 static void a_failure_is_of_its_project(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	struct project_info project;
 	make_dir(p, "a");
@@ -259,7 +259,7 @@ static bool is_whole(const char *text)
 }
 
 /* True once there are not so many allocations. */
-static bool lists_without(struct render_target *p, unsigned nth)
+static bool lists_without(struct source_fixture *p, unsigned nth)
 {
 	char text[256];
 	struct project_info project;
@@ -286,7 +286,7 @@ static bool lists_without(struct render_target *p, unsigned nth)
 
 static void enomem_never_hides_a_name(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	put(p, "a/1.jsonl", HEADER("same", "/"));
 	put(p, "a/2.jsonl", HEADER("same", "/"));
@@ -298,7 +298,7 @@ static void enomem_never_hides_a_name(void **state)
 
 static void unreadable_parent_is_reported(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	uint64_t cookie = 0;
 	make_dir(p, "a");
@@ -329,7 +329,7 @@ static void unreadable_parent_is_reported(void **state)
 static void unreadable_acl_limits_access_to_owner(void **state)
 {
 	static const char *const names[] = {"a/one.jsonl", "a", "."};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/"));
@@ -356,7 +356,7 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 
 /* ---- what inotify tells ---- */
 
-static void open_watched(struct render_target *p)
+static void open_watched(struct source_fixture *p)
 {
 	struct catalog_options o = {.budget = &p->budget, .watch = true, .fresh_ms = FRESH_MS};
 	p->budget = (struct budget)BUDGET_INIT(64 << 20);
@@ -366,14 +366,14 @@ static void open_watched(struct render_target *p)
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
 }
 
-static off_t size_of(struct render_target *p, uint32_t slot)
+static off_t size_of(struct source_fixture *p, uint32_t slot)
 {
 	struct slot_info info;
 	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
 	return info.st.st_size;
 }
 
-static size_t notes_taken(struct render_target *p)
+static size_t notes_taken(struct source_fixture *p)
 {
 	struct catalog_change *changes = NULL;
 	ssize_t n = catalog_wait(p->c, 0, false, &changes);
@@ -386,7 +386,7 @@ static size_t notes_taken(struct render_target *p)
  * but nobody told of what has changed since. */
 static void unwatched_directory_is_rescanned_when_watched(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info latest;
 	for (unsigned nth = 1; nth <= 2; nth++) {
 		const char *name = nth == 1 ? "flat.jsonl" : "a/one.jsonl";
@@ -423,7 +423,7 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 /* What inotify says of a file is taken in even when the names beside it are about to be read again. */
 static void file_event_beside_new_directory_is_applied(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	open_watched(p);
 	catalog_serial(p->c);
 	uint32_t slot = slot_of(p, "flat", "flat");
@@ -438,7 +438,7 @@ static void file_event_beside_new_directory_is_applied(void **state)
 /* The same when it cannot be looked at in that moment. */
 static void failed_scan_is_retried(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	open_watched(p);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t serial = catalog_serial(p->c);

@@ -25,7 +25,7 @@ static ssize_t counted_read(int fd, void *p, size_t n)
 }
 __typeof__(read) *const sys_read = counted_read;
 
-static void open_watched(struct render_target *p, bool poll)
+static void open_watched(struct source_fixture *p, bool poll)
 {
 	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = FRESH_MS};
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
@@ -34,7 +34,7 @@ static void open_watched(struct render_target *p, bool poll)
 static int set_up_watched(void **state)
 {
 	set_up(state);
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "--w--");
 	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
 	put(p, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("e1"));
@@ -44,7 +44,7 @@ static int set_up_watched(void **state)
 
 #define WATCHED(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
 
-static uint32_t entries(struct render_target *p, const char *stem)
+static uint32_t entries(struct source_fixture *p, const char *stem)
 {
 	struct session *s;
 	uint32_t slot = slot_of(p, "w", stem);
@@ -55,7 +55,7 @@ static uint32_t entries(struct render_target *p, const char *stem)
 	return n;
 }
 
-static size_t count_projects(struct render_target *p)
+static size_t count_projects(struct source_fixture *p)
 {
 	struct project_info info;
 	uint64_t cookie = 0;
@@ -66,7 +66,7 @@ static size_t count_projects(struct render_target *p)
 }
 
 /* The changes since the last call, of one file: how many, whether names may lead elsewhere, and the slot that died. */
-static size_t changes_of(struct render_target *p, const char *file, struct catalog_change *ret)
+static size_t changes_of(struct source_fixture *p, const char *file, struct catalog_change *ret)
 {
 	struct catalog_change *changes = NULL;
 	ssize_t n = catalog_wait(p->c, 0, false, &changes);
@@ -90,7 +90,7 @@ static size_t changes_of(struct render_target *p, const char *file, struct catal
 
 static void writes_are_seen_at_once(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct project_info info;
 	struct slot_info latest;
 	assert_int_equal(entries(p, "a"), 1);
@@ -119,7 +119,7 @@ static void writes_are_seen_at_once(void **state)
 /* One that writes may have changed the file itself, and asks each time. */
 static void reading_request_drains_inotify_once(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	assert_int_equal(entries(p, "a"), 1);
 	for (uint32_t n = 2; n < 20; n++) {
 		append(p, "--w--/a.jsonl", ENTRY("e"));
@@ -141,7 +141,7 @@ static void reading_request_drains_inotify_once(void **state)
 
 static void directories_are_created_moved_and_removed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	assert_int_equal(count_projects(p), 1);
 	make_dir(p, "--v--");
 	put(p, "--v--/x.jsonl", HEADER("sid-x", "/v"));
@@ -162,7 +162,7 @@ static void directories_are_created_moved_and_removed(void **state)
 
 static void changes_are_reported_once(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_change change;
 	entries(p, "a");
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
@@ -202,7 +202,7 @@ static void changes_are_reported_once(void **state)
 /* What was written and found no room is taken back: the session is the same, nobody has read it. */
 static void undone_append_is_not_a_change(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info info;
 	struct catalog_change change;
 	assert_int_equal(entries(p, "a"), 1);
@@ -226,7 +226,7 @@ static void undone_append_is_not_a_change(void **state)
 /* The file has another name outside, or is elsewhere: nobody tells of what is done to it there. */
 static void hard_linked_files_are_polled(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct slot_info info;
 	char outside[] = "/tmp/test_catalog_outside.XXXXXX";
 	int fd = mkstemp(outside);
@@ -249,7 +249,7 @@ static void hard_linked_files_are_polled(void **state)
 
 static void polling_works_without_inotify(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_change change;
 	catalog_close(p->c);
 	open_watched(p, true);
@@ -269,7 +269,7 @@ static void polling_works_without_inotify(void **state)
 /* A directory that is looked at again and again reports once that its files are gone, with a session or without. */
 static void removal_is_reported_once(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_change change;
 	put(p, "--w--/unread.jsonl", HEADER("sid-u", "/w"));
 	catalog_close(p->c);
@@ -299,7 +299,7 @@ static void removal_is_reported_once(void **state)
 static void queue_overflow_reports_all_files(void **state)
 {
 	enum { MANY = 66000 };
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_change *changes = NULL;
 	char root[] = "/dev/shm/test_catalog.XXXXXX", name[32];
 	if (!mkdtemp(root))
@@ -341,7 +341,7 @@ static void queue_overflow_reports_all_files(void **state)
 /* Whichever thread takes in that the kernel had no room for more events. */
 static void queue_overflow_wakes_waiter(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_change *changes = NULL;
 	int most = 0;
 	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
@@ -384,7 +384,7 @@ static void *wake_later(void *arg)
 
 static void wait_times_out_and_is_woken(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_change *changes = NULL;
 	pthread_t thread;
 	entries(p, "a");
@@ -401,7 +401,7 @@ static void wait_times_out_and_is_woken(void **state)
 
 static void wait_without_watch_is_einval(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_change *changes = NULL;
 	open_place(p);
 	assert_int_equal(catalog_wait(p->c, 0, false, &changes), -EINVAL);
@@ -412,7 +412,7 @@ static void wait_without_watch_is_einval(void **state)
 enum { WRITERS = 6, BROWSERS = 4, MANY_ROUNDS = 10000, FEW_ROUNDS = 600, CHECK_ROUNDS = 3000 };
 
 struct writer {
-	struct render_target *p;
+	struct source_fixture *p;
 	pthread_t thread;
 	int kind, rounds;
 	bool poll;
@@ -428,7 +428,7 @@ static void miss(struct writer *w, int round, const char *project, const char *s
 		         stem, what, got);
 }
 
-static bool is_listed(struct render_target *p, uint32_t project, const char *stem)
+static bool is_listed(struct source_fixture *p, uint32_t project, const char *stem)
 {
 	struct slot_info info;
 	uint64_t cookie = 0;
@@ -481,7 +481,7 @@ static const char text[] = HEADER("sid", "/w") ENTRY("e1");
 /* Each round begins and ends with the same files. */
 static void write_once(struct writer *w, int round, long *size)
 {
-	struct render_target *p = w->p;
+	struct source_fixture *p = w->p;
 	char entry[256];
 	const char *moved = round % 2 ? "m" : "n", *from = round % 2 ? "n" : "m";
 	switch (w->kind) {
@@ -533,7 +533,7 @@ static void *write_often(void *arg)
 
 static void *browse(void *arg)
 {
-	struct render_target *p = arg;
+	struct source_fixture *p = arg;
 	while (atomic_load(&writing)) {
 		struct project_info project;
 		struct slot_info slot;
@@ -550,7 +550,7 @@ static void *browse(void *arg)
 	return NULL;
 }
 
-static void write_and_browse(struct render_target *p, bool poll, int rounds)
+static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
 {
 	struct writer writers[WRITERS];
 	pthread_t browsers[BROWSERS];
@@ -581,7 +581,7 @@ static void write_and_browse(struct render_target *p, bool poll, int rounds)
 		assert_string_equal(writers[i].wrong, "");
 }
 
-static size_t sessions_of(struct render_target *p, const char *project)
+static size_t sessions_of(struct source_fixture *p, const char *project)
 {
 	struct project_info info;
 	struct slot_info slot;
@@ -597,7 +597,7 @@ static size_t sessions_of(struct render_target *p, const char *project)
 /* A directory that was moved takes its watches with it, and what is below it is watched where it is now. */
 static void nested_directories_are_watched(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_status status;
 	assert_int_equal(sessions_of(p, "w"), 2);
 	make_dir(p, "--w--/a");
@@ -640,7 +640,7 @@ static void nested_directories_are_watched(void **state)
 /* Directories that get no watch are looked at by the clock. (With the small limits there are none left.) */
 static void directories_without_watch_are_polled(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct catalog_status status;
 	char path[64];
 	for (int i = 0; i < 30; i++) {

@@ -117,8 +117,8 @@ static void short_current_branch_is_reported(void **state)
 	text.n -= strlen(USER("b", "\"a\""));
 	put(*state, "less.jsonl", buf_cstr(&text));
 	char *said = check(*state, NULL, NULL, &found);
-	assert_string_equal(said, "less.jsonl:31: messages to this entry: 30, to the leaf: 2; to go on from here, "
-	                          "`ln -sfn entries/m29 leaf` in the session's directory of a mount\n");
+	assert_string_equal(said, "less.jsonl:31: messages to this entry: 30, to the leaf: 2; to continue from here, "
+	                          "`ln -sfn entries/m29 leaf` in the directory of the session in a mount\n");
 	assert_int_equal(found, 1);
 	free(said);
 }

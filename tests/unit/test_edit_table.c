@@ -132,7 +132,7 @@ static void names_the_line(void **state)
 	(void)state;
 	assert_table(LABELLED, "a\tnew\nb\\tx\nnone\tx\n", "! line 2: no TAB after the id");
 	assert_table(LABELLED, "a\tnew\nnone\tx\n", "! line 2: no entry has this id");
-	assert_table(LABELLED, "a\tnew\na\tx\n", "! line 2: this id has a row already");
+	assert_table(LABELLED, "a\tnew\na\tx\n", "! line 2: this id already has a row");
 }
 
 static void escapes(void **state)

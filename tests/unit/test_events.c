@@ -57,7 +57,7 @@ static void forget(void *poll)
 static const struct events_ops ops = {answer, gave_up, ready, forget};
 
 struct world {
-	struct render_target place;
+	struct source_fixture place;
 	struct events *events;
 	struct events_reader *reader;
 };

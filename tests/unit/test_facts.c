@@ -57,7 +57,7 @@ int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cach
 static _Atomic unsigned makes;
 
 /* One session is replaced by another one whenever its facts are to be read. */
-static struct render_target *storm;
+static struct source_fixture *storm;
 
 int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
                              struct duplicate_table *d, struct file_rows_budget *room, struct cached_facts **ret)
@@ -69,7 +69,7 @@ int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cach
 	return __real_cached_facts_read(c, slot, before, d, room, ret);
 }
 
-static struct facts *open_facts(struct render_target *p)
+static struct facts *open_facts(struct source_fixture *p)
 {
 	struct facts *f;
 	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
@@ -91,7 +91,7 @@ static const struct fact *find(const struct fact_list *list, const char *file)
 	return NULL;
 }
 
-static void put_three(struct render_target *p)
+static void put_three(struct source_fixture *p)
 {
 	make_dir(p, "--a--");
 	put(p, "--a--/old.jsonl", DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
@@ -101,7 +101,7 @@ static void put_three(struct render_target *p)
 
 static void sessions_are_sorted_newest_first(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	put_three(p);
 	open_place(p);
 	struct facts *f = open_facts(p);
@@ -126,7 +126,7 @@ static void sessions_are_sorted_newest_first(void **state)
 /* The same list while nothing changes, and of a session that stays the same the same facts. */
 static void only_changed_sessions_are_read(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	put_three(p);
 	open_place(p);
 	struct facts *f = open_facts(p);
@@ -159,7 +159,7 @@ static void only_changed_sessions_are_read(void **state)
 
 static void unreadable_session_is_counted_as_missed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	uint64_t last = 0;
 	put_three(p);
@@ -197,7 +197,7 @@ static void unreadable_session_is_counted_as_missed(void **state)
 /* The others are there, and the next list has all. */
 static void constantly_replaced_session_is_skipped(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
 	open_place(p);
@@ -239,7 +239,7 @@ static void add_used(int i, int models, struct buf *out)
 	buf_adds(out, "}}}\n");
 }
 
-static void sum_with_models(struct render_target *p, int models, bool is_usual)
+static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, info CLEANUP_BUF = BUF_INIT;
 	buf_adds(&text, DATED("used", "2026-01-01T10:00:00.000Z"));
@@ -313,7 +313,7 @@ static unsigned counted(struct facts *f, unsigned *ret_makes)
 static void shared_entry_counts_once(void **state)
 {
 #define AT "2026-01-01T10:00:00.000Z"
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	unsigned n;
 	char name[32];
 	make_dir(p, "--a--");
@@ -355,7 +355,7 @@ static void results_count_for_subagents(void **state)
 #define RESULT_USED(id)                                                                                                \
 	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"" AT                                \
 	"\",\"message\":{\"role\":\"toolResult\",\"content\":[],\"usage\":{\"input\":40,\"cost\":{\"total\":7}}}}\n"
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl", DATED("s", AT) RESULT_USED("r") USED("1", AT) RESULT_USED("r2"));
@@ -398,7 +398,7 @@ static bool count_down(void *arg)
 /* However early it ends, the next ones get to the end: what was read stays. */
 static void interrupted_refresh_keeps_progress(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	_Atomic int left;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 	const struct fact_list *list = NULL;
@@ -429,7 +429,7 @@ static void interrupted_refresh_keeps_progress(void **state)
 /* But not while they are in use: each request would read all sessions again. */
 static void unused_facts_are_evicted(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	put_three(p);
 	open_within(p, 1024);
 	struct facts *f = open_facts(p);
@@ -469,7 +469,7 @@ static void days_have_names(void **state)
 /* Two names under a day are never equal, and each leads to its session. */
 static void duplicate_link_names_are_numbered(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	for (int i = 0; i < EQUAL; i++) {
 		char name[32];
@@ -515,7 +515,7 @@ static void duplicate_link_names_are_numbered(void **state)
  * while. */
 static void labels_are_grouped_across_sessions(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	put(p, "a/old.jsonl",
@@ -580,7 +580,7 @@ static void labels_are_grouped_across_sessions(void **state)
 static void groups_are_counted(void **state)
 {
 	enum { LABELS = 1000 };
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	buf_adds(&text, DATED("s", "2026-01-01T10:00:00.000Z") ENTRY("1"));
@@ -618,7 +618,7 @@ static void groups_are_counted(void **state)
 /* The same rows, whether there is room to keep them or not; what was called gets its result later. */
 static void files_table_covers_all_sessions(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	const size_t limits[] = {SIZE_MAX, 8 * 40, 0};
 	make_dir(p, "a");
 	put(p, "a/s.jsonl", DATED("s", "2026-01-01T10:00:00.000Z") CALLS("1", "") CALLS("2", ""));
@@ -663,7 +663,7 @@ static void files_table_covers_all_sessions(void **state)
 static void control_characters_in_cells_become_spaces(void **state)
 {
 #define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	put(p, "a/s.jsonl",

@@ -127,8 +127,8 @@ static void the_current_branch_comes_first(void **state)
 	/* There and back. */
 	assert_has(&out, "Also from here: <a href=\"#b\">branch 1</a>");
 	assert_has(&out, "Also from here: <a href=\"#d\">branch 1</a>");
-	assert_has(&out, "Goes on from <a href=\"#a\">a</a>");
-	assert_has(&out, "Goes on from <a href=\"#b\">b</a>");
+	assert_has(&out, "Continues from <a href=\"#a\">a</a>");
+	assert_has(&out, "Continues from <a href=\"#b\">b</a>");
 	assert_int_equal(count(out.p, "<details class=\"branch\">"), 2);
 	assert_has(&out, "href=\"#f\" aria-current=\"true\"");
 }

@@ -195,7 +195,7 @@ static void misspelt_filters(void **state)
 		CLEANUP_BUF struct buf why = BUF_INIT;
 		char want[64];
 		assert_int_equal(query_parse_why(span_of(rows[i][0]), 0, &q, &why), -EINVAL);
-		snprintf(want, sizeof want, "there is %s (", rows[i][1]);
+		snprintf(want, sizeof want, "did you mean %s? (", rows[i][1]);
 		if (!buf_cstr(&why) || !strstr(buf_cstr(&why), want))
 			fail_msg("%s: `%s`", rows[i][0], buf_cstr(&why));
 	}

@@ -22,7 +22,7 @@
 	"\"message\":{\"role\":\"user\",\"content\":\"" text "\",\"timestamp\":" ms "}}\n"
 
 struct finder {
-	struct render_target *p;
+	struct source_fixture *p;
 	struct facts *facts;
 	struct searches *s;
 };
@@ -74,7 +74,7 @@ static void expect(struct finder *f, const char *query, const char *lines)
 	answer_put(a);
 }
 
-static void three_sessions_within(struct finder *f, struct render_target *p, size_t cache)
+static void three_sessions_within(struct finder *f, struct source_fixture *p, size_t cache)
 {
 	f->p = p;
 	make_dir(f->p, "p");
@@ -84,12 +84,12 @@ static void three_sessions_within(struct finder *f, struct render_target *p, siz
 	finder_open(f, cache);
 }
 
-static void three_sessions(struct finder *f, struct render_target *p)
+static void three_sessions(struct finder *f, struct source_fixture *p)
 {
 	three_sessions_within(f, p, 64 << 20);
 }
 
-static void look_at_order(struct render_target *p, size_t cache, size_t piece)
+static void look_at_order(struct source_fixture *p, size_t cache, size_t piece)
 {
 	struct finder f;
 	three_sessions_within(&f, p, cache);
@@ -351,7 +351,7 @@ static void test_numbers(void **state)
 	assert_int_equal(number_of(&f, "red"), first);
 	assert_true(searches_has_number(f.s, first));
 	assert_int_equal(searches_get_number(f.s, SPAN_LIT("\"red"), &number, &why), -EINVAL);
-	assert_string_equal(buf_cstr(&why), "\"red: the quote is not closed");
+	assert_string_equal(buf_cstr(&why), "\"red: unclosed quote");
 	finder_close(&f);
 }
 

@@ -143,7 +143,7 @@ static void irregular_lines_are_reported(void **state)
 	assert_problems(s, "2 malformed: not JSON; 3 null, false, 0 or \"\": not an entry; "
 	                   "4 null, false, 0 or \"\": not an entry; 5 null, false, 0 or \"\": not an entry; "
 	                   "6 not an object; 7 not an object; 9 no usable id; "
-	                   "10 a message entry without a message; 11 no parentId: taken as a root; "
+	                   "10 a message entry without a message; 11 no parentId: a root; "
 	                   "12 the last line is incomplete; ");
 	assert_int_equal(session_problem(s, 0).offset, strlen(HEADER));
 	fixture_release(&f);
@@ -339,8 +339,8 @@ static void invalid_parents_make_roots(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(session_entry(s, i)->parent, NO_ENTRY);
-	assert_problems(s, "2 its own parent: taken as a root; 3 unknown parent: taken as a root; "
-	                   "4 unknown parent: taken as a root; 5 unknown parent: taken as a root; ");
+	assert_problems(s, "2 its own parent: a root; 3 unknown parent: a root; "
+	                   "4 unknown parent: a root; 5 unknown parent: a root; ");
 	fixture_release(&f);
 }
 
@@ -379,9 +379,9 @@ static void walks_end_on_cycles(void **state)
 	assert_int_equal(session_current_position(s), NO_ENTRY);
 	for (uint32_t i = 0; i < 6; i++)
 		assert_int_equal(!!(session_entry(s, i)->flags & ENTRY_CYCLE), i != 3);
-	assert_problems(s, "2 its parents lead back to itself; 3 its parents lead back to itself; "
-	                   "4 its parents lead back to itself; 6 its parents lead back to itself; "
-	                   "7 its parents lead back to itself; ");
+	assert_problems(s, "2 it is its own ancestor; 3 it is its own ancestor; "
+	                   "4 it is its own ancestor; 6 it is its own ancestor; "
+	                   "7 it is its own ancestor; ");
 	fixture_release(&f);
 }
 

@@ -14,7 +14,7 @@
 
 static FILE *said; /* to the standard error stream while a session was looked at */
 
-static uint32_t look_for(struct render_target *p, const char *stem)
+static uint32_t look_for(struct source_fixture *p, const char *stem)
 {
 	int saved = dup(2);
 	assert_int_equal(dup2(fileno(said), 2), 2);
@@ -38,7 +38,7 @@ static unsigned count_said(const char *text)
  * there stays. */
 static void slot_exhaustion_is_warned_early(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	make_dir(p, "w");
 	put(p, "w/a.jsonl", HEADER("a", "/"));
 	put(p, "w/b.jsonl", HEADER("b", "/"));
@@ -46,7 +46,7 @@ static void slot_exhaustion_is_warned_early(void **state)
 	uint32_t kept = look_for(p, "a");
 	for (unsigned used = 2; used < SLOTS_MAX + 4; used++) {
 		assert_int_equal(count_said("7/8 of the numbers"), used >= SLOTS_WARN_AT);
-		assert_int_equal(count_said("no numbers are left for new sessions"), used > SLOTS_MAX);
+		assert_int_equal(count_said("no numbers left for new sessions"), used > SLOTS_MAX);
 		assert_int_equal(look_for(p, "b") == NO_SLOT, used > SLOTS_MAX);
 		replace(p, "w/b.jsonl", HEADER("b", "/"));
 		wait_stale();

@@ -10,14 +10,14 @@
 
 #include "files.h"
 
-struct render_target {
+struct source_fixture {
 	char root[64], home[80];
 	int before;
 };
 
 static int set_up(void **state)
 {
-	struct render_target *p = calloc(1, sizeof *p);
+	struct source_fixture *p = calloc(1, sizeof *p);
 	assert_non_null(p);
 	strcpy(p->root, "/tmp/test_source.XXXXXX");
 	make_temporary(p->root);
@@ -36,7 +36,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	assert_int_equal(fchdir(p->before), 0);
 	close(p->before);
 	remove_all(p->root);
@@ -48,7 +48,7 @@ static int tear_down(void **state)
 #define AGENT "home/.pi/agent/settings.json"
 
 /* `expected` may begin with ~ for the home. */
-static void assert_source(struct render_target *p, const char *expected)
+static void assert_source(struct source_fixture *p, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	char text[256];
@@ -73,7 +73,7 @@ static void assert_refused(const char *expected)
 
 static void source_precedence_matches_pi(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	assert_source(p, "~/.pi/agent/sessions");
 	setenv("PI_CODING_AGENT_DIR", "", 1);
 	assert_source(p, "~/.pi/agent/sessions");
@@ -95,7 +95,7 @@ static void source_precedence_matches_pi(void **state)
 
 static void empty_project_setting_is_used(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	put_file(AGENT, "{\"sessionDir\":\"/agents\"}");
 	put_file(PROJECT, "{\"sessionDir\":\"\"}");
 	assert_source(p, "~/.pi/agent/sessions");
@@ -109,7 +109,7 @@ static void empty_project_setting_is_used(void **state)
 
 static void tilde_and_file_urls_are_expanded(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	const char *cases[][2] = {
 	    {"~", "~"},
 	    {"~/a b", "~/a b"},

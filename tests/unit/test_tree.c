@@ -32,7 +32,7 @@ static void add_session(struct buf *out)
 	}
 }
 
-static int begin_budget(struct render_target *p, size_t budget)
+static int begin_budget(struct source_fixture *p, size_t budget)
 {
 	const struct catalog_options o = {.budget = &p->budget};
 	p->budget = (struct budget)BUDGET_INIT(budget);
@@ -88,7 +88,7 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 static void all_calls_and_images_of_a_message_are_shown(void **state)
 {
 	enum { MANY = 5000 };
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
 	struct tree_attr a;
 
@@ -123,7 +123,7 @@ static void all_calls_and_images_of_a_message_are_shown(void **state)
 }
 
 /* The file in pieces of `size`, which must be as many bytes as it says. */
-static void read_pieces(struct render_target *p, const char *path, size_t size, struct buf *out)
+static void read_pieces(struct source_fixture *p, const char *path, size_t size, struct buf *out)
 {
 	struct tree_attr a;
 	size_t n;
@@ -138,7 +138,7 @@ static void read_pieces(struct render_target *p, const char *path, size_t size, 
 
 static void transcript_reads_agree_at_any_offset(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT, pieces = BUF_INIT;
 
 	add_session(&text);
@@ -156,7 +156,7 @@ static void transcript_reads_agree_at_any_offset(void **state)
 
 static void transcript_usage_order_is_fixed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
 	char line[64];
 	double cost = 0;
@@ -213,7 +213,7 @@ static void add_random(struct buf *out, unsigned i, unsigned *seed)
 }
 
 /* Until the tree has looked at the file again, and shows all of it. */
-static void wait_seen(struct render_target *p)
+static void wait_seen(struct source_fixture *p)
 {
 	struct tree_attr a;
 	struct stat st;
@@ -224,7 +224,7 @@ static void wait_seen(struct render_target *p)
 
 static void grown_transcript_equals_fresh_one(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	const char *file = S "/transcript.md";
 	unsigned seed = 7;
 
@@ -232,7 +232,7 @@ static void grown_transcript_equals_fresh_one(void **state)
 	begin(p, HEADER USER("\"m0\"", "null"));
 	for (unsigned i = 1; i < 400; i++) {
 		CLEANUP_BUF struct buf line = BUF_INIT, grown = BUF_INIT, fresh = BUF_INIT;
-		struct render_target other = *p;
+		struct source_fixture other = *p;
 		struct tree_attr a;
 		add_random(&line, i, &seed);
 		write_at(p->file, O_APPEND, line.p, line.n);
@@ -268,12 +268,12 @@ struct seen {
 };
 
 struct visitor {
-	struct render_target *p;
+	struct source_fixture *p;
 	struct seen (*seen)[NAMES];
 	unsigned seed;
 };
 
-static int look(struct render_target *p, unsigned session, size_t name, struct tree_attr *ret)
+static int look(struct source_fixture *p, unsigned session, size_t name, struct tree_attr *ret)
 {
 	char path[128];
 
@@ -302,7 +302,7 @@ static void *read_at_random(void *arg)
 
 static void readers_share_a_small_budget(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct seen seen[SESSIONS][NAMES];
 	struct visitor readers[4];
 	pthread_t threads[4];
@@ -351,7 +351,7 @@ static void large_texts_wait_for_memory(void **state)
 	} files[] = {{S "/transcript.md", 1}, {S "/tree.txt", 1},          {S "/context.md", 1},
 	             {S "/context.json", 1},  {S "/entries/b/text.md", 1}, {S "/branches/b/transcript.md", 1},
 	             {S "/title", 0},         {S "/info.json", 0},         {S "/entries/a/text.md", 0}};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	atomic_uint looks; /* of several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
@@ -415,7 +415,7 @@ static void add_calls(struct buf *out, unsigned of, unsigned n)
 static void alternating_results_read_lines_once(void **state)
 {
 	enum { MANY = 400, OF = 4 };
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
 	buf_adds(&text, HEADER);

@@ -12,7 +12,7 @@
 
 static void touch_creates_empty_name(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	const struct tree_setattr times = {.mtime = true, .atime = true, .mode = true, .uid = true};
@@ -37,7 +37,7 @@ static void touch_creates_empty_name(void **state)
 static void staged_text_is_private_to_handle(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 
@@ -64,7 +64,7 @@ static void staged_text_is_private_to_handle(void **state)
 
 static void truncated_by_path(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_attr a;
 	struct tree_setattr size = {.size = true};
 
@@ -78,7 +78,7 @@ static void truncated_by_path(void **state)
 /* Written over in place, then cut. */
 static void cut_to_length(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	struct tree_setattr size = {.size = true};
@@ -97,7 +97,7 @@ static void cut_to_length(void **state)
 /* What cannot be shown as it is stored is kept when it is saved as it was shown. */
 static void saving_shown_text_changes_nothing(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"x\\ud800\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"x\\u0000\"")
 	             LABEL("\"n\"", "\"m\"", "\"c\"", "\" \"") INFO("\"i\"", "\"n\"", "\"\\udc00\""));
@@ -115,7 +115,7 @@ static void saving_shown_text_changes_nothing(void **state)
 
 static void side_files(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC);
@@ -139,7 +139,7 @@ static void side_files(void **state)
 
 static void rename_onto_writable_name_commits(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
@@ -163,7 +163,7 @@ static void rename_onto_writable_name_commits(void **state)
 /* Never EINVAL: mv takes that for something else. The side file stays. */
 static void refused_rename_is_never_einval(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(put(p, A, "tmp", "one\ntwo\n"), 0);
@@ -186,7 +186,7 @@ static void refused_rename_is_never_einval(void **state)
 /* Renamed away, as editors make their backups: a copy stays, the name is free, nothing is written. */
 static void rename_to_side_name_keeps_copy(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
@@ -206,7 +206,7 @@ static void rename_to_side_name_keeps_copy(void **state)
 /* Without room for the copy the name stays, and nothing is left of the copy. */
 static void rename_to_side_name_fails_when_full(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_attr a;
 
 	begin(p, ABC);
@@ -225,7 +225,7 @@ static void rename_to_side_name_fails_when_full(void **state)
 
 static void rename_back_restores_name(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(move(p, S, "labels.tsv", S, "labels.tsv~"), 0);
@@ -239,7 +239,7 @@ static void rename_back_restores_name(void **state)
 
 static void table_removed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(take(p, S, "labels.tsv"), 0);

@@ -17,7 +17,7 @@
 #define OLD HEADER_V1 V1("message") V1("message")
 
 /* The name of the n-th entry. */
-static void entry_path(struct render_target *p, size_t n, struct buf *out)
+static void entry_path(struct source_fixture *p, size_t n, struct buf *out)
 {
 	CLEANUP_BUF struct buf names = BUF_INIT;
 	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &names), 0);
@@ -38,7 +38,7 @@ static bool ends_in_time(pthread_t thread)
 }
 
 struct writer {
-	struct render_target *p;
+	struct source_fixture *p;
 	const char *dir, *name, *text;
 	pthread_barrier_t *start;
 	int rc;
@@ -74,7 +74,7 @@ static void *write_value(void *arg)
 /* One migrates it; the other finds under the lock of the file that it has nothing to write. */
 static void concurrent_writes_migrate_once(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	p->fresh_ms = 1; /* so that it is seen in every state */
 	for (int round = 0; round < 300; round++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, table = BUF_INIT;
@@ -102,7 +102,7 @@ static void concurrent_writes_migrate_once(void **state)
 static void migrated_file_is_known_without_scan(void **state)
 {
 	CLEANUP_BUF struct buf path = BUF_INIT, second = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	p->fresh_ms = 60000;
 	begin(p, OLD);
 	entry_path(p, 0, &path);
@@ -117,7 +117,7 @@ static void migrated_file_is_known_without_scan(void **state)
 static const char other[] =
     HEADER USER("\"new\"", "null") USER("\"c\"", "\"new\"") USER("\"b\"", "\"c\"") USER("\"a\"", "\"b\"");
 
-static void replace(struct render_target *p)
+static void replace(struct source_fixture *p)
 {
 	char next[200];
 	snprintf(next, sizeof next, "%s.next", p->file);
@@ -142,7 +142,7 @@ __typeof__(flock) *const sys_flock = counted_flock;
 /* As an editor that saves while we wait for the lock of the file. */
 static void file_replaced_while_waiting_for_lock(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	static const struct {
 		const char *dir, *name, *text, *added;
 	} cases[] = {
@@ -175,7 +175,7 @@ static void file_replaced_while_waiting_for_lock(void **state)
 /* Without a lock two mounts would not see each other: nothing is written, and the reason is told. */
 static void missing_flock_refuses_write(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	static const int errors[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		begin(p, ABC);
@@ -187,7 +187,7 @@ static void missing_flock_refuses_write(void **state)
 		assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), -ENOLCK);
 		tree_release(p->tree, h);
 		no_lock = 0;
-		assert_has(p, S "/errors", "Z name: the file system of the session files does not lock them");
+		assert_has(p, S "/errors", "Z name: the file system of the session files has no locks");
 		assert_added(p, "");
 		assert_int_equal(put(p, S, "name", "x\n"), 0);
 		assert_added(p, NAME("@0", "c", "x"));
@@ -198,7 +198,7 @@ static void missing_flock_refuses_write(void **state)
 /* What is written between the open and the close of a file goes into what is there then. */
 static void file_replaced_before_close(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	begin(p, ABC);
 	node_t name = node_at(p, S "/labels.tsv");
@@ -214,7 +214,7 @@ static void file_replaced_before_close(void **state)
  * no such entry any more. */
 static void entry_is_found_in_replaced_file(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	static const struct {
 		const char *dir, *name, *text, *added;
 	} cases[] = {
@@ -249,7 +249,7 @@ static void *replace_often(void *arg)
 /* The name is there all the time, whatever comes into its place meanwhile. */
 static void name_never_disappears_during_replace(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_attr a;
 	pthread_t thread;
 	p->fresh_ms = 1;

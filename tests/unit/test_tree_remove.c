@@ -26,7 +26,7 @@ static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, mo
 	return 0;
 }
 
-static void assert_removable_last(struct render_target *p, const char *path)
+static void assert_removable_last(struct source_fixture *p, const char *path)
 {
 	bool any = false;
 
@@ -37,7 +37,7 @@ static void assert_removable_last(struct render_target *p, const char *path)
 /* A directory that is emptied from its beginning is refused before anything is gone. */
 static void removable_names_are_listed_last(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABELS NAMED SUMMARY("s", "a", "m", "tried"));
 	assert_int_equal(put(p, A, "side", "x"), 0);
@@ -47,7 +47,7 @@ static void removable_names_are_listed_last(void **state)
 
 static void one_refusal_blocks_all_removals(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABELS NAMED);
 	assert_int_equal(put(p, A, "side", "x"), 0);
@@ -61,10 +61,10 @@ static void one_refusal_blocks_all_removals(void **state)
 	assert_added(p, "");
 	assert_reads(p, S "/leaf", "entries/i");
 	assert_has(p, S "/errors",
-	           "Z entries/a/label: not removed, since another removal was refused to this process (EPERM)");
+	           "Z entries/a/label: not removed: another removal by this process was refused (EPERM)");
 	/* Told once, behind the reason of the first. */
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	assert_has(p, S "/errors", "Z session.jsonl: it cannot be removed (EPERM)");
+	assert_has(p, S "/errors", "Z session.jsonl: this name cannot be removed (EPERM)");
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 20, &b), 0);
 	const char *first = memchr(b.p, '\n', b.n);
 	assert_ptr_equal(memchr(first + 1, '\n', b.n - (size_t)(first + 1 - b.p)), b.p + b.n - 1);
@@ -78,7 +78,7 @@ static void one_refusal_blocks_all_removals(void **state)
 /* Whatever was refused, wherever. */
 static void any_refusal_blocks_removals(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABELS SUMMARY("s", "a", "m", "tried"));
 	for (int how = 0; how < 4; how++) {
@@ -97,7 +97,7 @@ static void any_refusal_blocks_removals(void **state)
 /* More processes at once than are kept in mind: one that goes on is not forgotten. */
 static void refusals_of_many_processes_are_kept(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABELS);
 	assert_int_equal(take(p, A, "entry.json"), -EPERM);
@@ -115,7 +115,7 @@ static void refusals_of_many_processes_are_kept(void **state)
 /* A tool that cleans up after a refused write is told that it cannot; after a good one it can. */
 static void cleanup_after_refused_write_is_refused(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABELS);
 	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
@@ -142,7 +142,7 @@ static void cleanup_after_refused_write_is_refused(void **state)
 /* Whatever a label is, it can be removed, also while somebody still has it open who made it. */
 static void any_label_can_be_removed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h, *other;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"\\n\""));

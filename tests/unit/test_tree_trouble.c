@@ -50,7 +50,7 @@ int __wrap_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 }
 
 /* Makes the link while nothing can be looked at any more; what is answered must be what is there. */
-static void assert_made(struct render_target *p, const char *dir, const char *name, const char *target, int error)
+static void assert_made(struct source_fixture *p, const char *dir, const char *name, const char *target, int error)
 {
 	struct tree_attr made, real;
 	node_t in = node_at(p, dir);
@@ -70,7 +70,7 @@ static void assert_made(struct render_target *p, const char *dir, const char *na
 static void written_link_exists_despite_errors(void **state)
 {
 	static const int errors[] = {-EIO, -ENOENT, -ESTALE, -EMFILE};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		begin(p, ABC);
 		assert_made(p, S "/labels", "x", "../entries/a", errors[i]);
@@ -95,7 +95,7 @@ static int add_listed(void *arg, struct span name, uint64_t cookie, node_t node,
 }
 
 /* As the kernel does it: piece by piece, to one without names. Its error is all that the reader hears of. */
-static int list_whole(struct render_target *p, node_t dir, struct listed *l)
+static int list_whole(struct source_fixture *p, node_t dir, struct listed *l)
 {
 	size_t before;
 	int rc;
@@ -110,7 +110,7 @@ static int list_whole(struct render_target *p, node_t dir, struct listed *l)
 
 static void listing_without_memory_is_all_or_nothing(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct listed want, got;
 	begin(p, ABC);
 	node_t dir = node_at(p, S "/entries/b");
@@ -144,7 +144,7 @@ bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out)
 static void worker_thread_read_error_is_returned(void **state)
 {
 	static const char *const names[] = {S "/transcript.md", S "/context.md"};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct tree_attr a;
 	buf_adds(&text, HEADER USER("\"0\"", "null"));

@@ -13,7 +13,7 @@
 
 static void label_file(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "label", "auth works\n"), 0);
@@ -40,7 +40,7 @@ static void label_file(void **state)
 static void label_cleared(void **state)
 {
 	static const char *const blank[] = {"", "\n", "  \t\n"};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	for (size_t i = 0; i < 3; i++) {
 		begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"x\""));
@@ -55,7 +55,7 @@ static void label_cleared(void **state)
 
 static void label_records(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(take(p, A, "label"), 0);
@@ -66,7 +66,7 @@ static void label_records(void **state)
 
 static void label_links(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_int_equal(make_link(p, S "/labels", "works", "../entries/a"), 0);
@@ -83,7 +83,7 @@ static void label_is_checked(void **state)
 	static const char *const names[] = {"a%0Ab", "a%0A",         "%00", "a%00", " ",   "%09",  "%C2%A0",
 	                                    "%FF",   "%ED%A0%80",    "%",   "100%", "%2f", "a\nb", "\xff",
 	                                    "%41",   "\xef\xbb\xbfx"};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"two\\nlines\""));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -98,7 +98,7 @@ static void label_is_checked(void **state)
 	assert_int_equal(make_link(p, S "/labels", "x\ny", "../entries/a"), -EINVAL);
 	assert_has(p, S "/errors", "Z labels/x?y: ");
 	assert_int_equal(make_link(p, S "/labels", "x", "../title"), -EINVAL);
-	assert_has(p, S "/errors", "Z labels/x: the target is no entry of this session (EINVAL)\n");
+	assert_has(p, S "/errors", "Z labels/x: the target is not an entry of this session (EINVAL)\n");
 	assert_int_equal(put(p, S, "labels.tsv", "a\tx\\ny\n"), -EINVAL);
 	assert_has(p, S "/errors", "Z labels.tsv: line 1: a label is one line (EINVAL)\n");
 	/* One that came otherwise can be renamed and removed, not moved to another entry. */
@@ -111,7 +111,7 @@ static void label_is_checked(void **state)
 /* The third of its kind has another name than it was given, and is there all the same. */
 static void third_equal_label_gets_other_name(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"x\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"x\""));
 	assert_int_equal(make_link(p, S "/labels", "x", "../entries/c"), 0);
@@ -121,7 +121,7 @@ static void third_equal_label_gets_other_name(void **state)
 
 static void label_link_replaced(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
 	assert_int_equal(force_link(p, S "/labels", "works", "../entries/a"), 0);
@@ -135,7 +135,7 @@ static void label_link_replaced(void **state)
 
 static void label_link_renamed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
 	assert_int_equal(move(p, S "/labels", "works", S "/labels", "done"), 0);
@@ -150,7 +150,7 @@ static void label_link_renamed(void **state)
 
 static void label_link_removed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
 	assert_int_equal(take(p, S "/labels", "works"), 0);
@@ -160,7 +160,7 @@ static void label_link_removed(void **state)
 
 static void link_targets(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_int_equal(make_link(p, S "/labels", "1", "../entries/a/"), 0);
@@ -179,7 +179,7 @@ static void link_targets(void **state)
 
 static void table(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(put(p, S, "labels.tsv", "a\told\tx\nb\tnew\nc\talso\n"), 0);
@@ -193,7 +193,7 @@ static void table(void **state)
 	assert_has(p, S "/errors", "labels.tsv: line 2: no entry has this id (EINVAL)\n");
 }
 
-static void save_edited(struct render_target *p, const struct buf *table, const char *from, const char *to)
+static void save_edited(struct source_fixture *p, const struct buf *table, const char *from, const char *to)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	const char *at = memmem(table->p, table->n, from, strlen(from));
@@ -209,7 +209,7 @@ static void save_edited(struct render_target *p, const struct buf *table, const 
 static void concurrent_tables_merge(void **state)
 {
 	CLEANUP_BUF struct buf table = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
@@ -233,7 +233,7 @@ static void concurrent_tables_merge(void **state)
 
 static void name(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_missing(p, S "/name");
@@ -248,7 +248,7 @@ static void name(void **state)
 
 static void name_removed(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC INFO("\"i\"", "\"c\"", "\"old\""));
 	assert_reads(p, S "/name", "old\n");
@@ -260,7 +260,7 @@ static void name_removed(void **state)
 
 static void branch(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "branch", "Tried A,\nfailed\n"), 0);
@@ -275,7 +275,7 @@ static void branch(void **state)
 
 static void leaf(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_int_equal(force_link(p, S, "leaf", "entries/a"), 0);
@@ -302,7 +302,7 @@ static void leaf(void **state)
 static void refused_values(void **state)
 {
 	CLEANUP_BUF struct buf over = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\"") INFO("\"i\"", "\"l\"", "\"old\""));
 	assert_missing(p, S "/errors");
@@ -327,7 +327,7 @@ static void refused_values(void **state)
 static void errors_newest_first(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "label", "one\ntwo\n"), -EINVAL);
@@ -347,7 +347,7 @@ static void errors_newest_first(void **state)
 /* Its pieces are those of what it says now, also when it was read in pieces before. */
 static void errors_file_reads_at_any_offset(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	for (int i = 0; i < 2; i++) {
@@ -365,7 +365,7 @@ static void errors_file_reads_at_any_offset(void **state)
 /* The error comes from the write, stays with the handle, and the bytes are gone. */
 static void refusal_sticks_to_handle(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
@@ -385,7 +385,7 @@ static void refusal_sticks_to_handle(void **state)
 
 static void read_only(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	const struct tree_setattr touch = {.mtime = true};
@@ -408,7 +408,7 @@ static void read_only(void **state)
 
 static void not_writable_file(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin_mode(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""), 0444, false);
@@ -427,7 +427,7 @@ static void not_writable_file(void **state)
 
 static void unaddressable_entry_is_not_writable(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, ABC USER("null", "\"c\""));
 	assert_mode(p, S, S_IFDIR | 0755);
@@ -443,7 +443,7 @@ static void unaddressable_entry_is_not_writable(void **state)
 static void generated_names(void **state)
 {
 	static const char *const names[] = {"title", "session.jsonl", "tree.txt", "context.md", "info.json"};
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 
@@ -481,7 +481,7 @@ static void names_of_the_tree_are_no_side_files(void **state)
 	static const char *const side[] = {"4913",  ".label.swp",  "label~",    "label.tmp", "#label#",
 	                                   "Label", "labels.tsv~", "sedAbCdEf", "name.new"};
 	CLEANUP_BUF struct buf said = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	struct tree_attr a;
 
 	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"c\"", "\"x\""));
@@ -519,7 +519,7 @@ static void names_of_the_tree_are_no_side_files(void **state)
 static void old_file(void **state)
 {
 	CLEANUP_BUF struct buf all = BUF_INIT, id = BUF_INIT, path = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, HEADER_V1 V1("message") V1("message"));
 	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
@@ -544,7 +544,7 @@ static void old_file(void **state)
 static void old_file_linked(void **state)
 {
 	CLEANUP_BUF struct buf id = BUF_INIT, target = BUF_INIT;
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, HEADER_V1 V1("message") V1("message"));
 	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
@@ -558,7 +558,7 @@ static void old_file_linked(void **state)
 /* To touch it, or to write what is there, leaves it as it is. */
 static void old_file_untouched(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	begin(p, HEADER_V1 V1("message") "{\"type\":\"session_info\",\"name\":\"old\"}\n");
 	assert_int_equal(put(p, S, "name", "old\n"), 0);
@@ -574,7 +574,7 @@ static void old_file_untouched(void **state)
 /* A line of pi's that came since is the parent; a torn one is ended first. */
 static void append_after_foreign_lines(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 	static const char more[] = USER("\"d\"", "\"c\"") "{\"type\":\"tor";
 
 	begin(p, ABC);

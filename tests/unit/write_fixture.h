@@ -27,7 +27,7 @@
 	"{\"type\":\"branch_summary\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"fromId\":\"" from          \
 	"\",\"summary\":\"" text "\"}\n"
 
-struct render_target {
+struct source_fixture {
 	char root[64], file[160];
 	struct budget budget;
 	struct catalog *catalog;
@@ -40,7 +40,7 @@ struct render_target {
 /* The program that is at work; no process has such a number. */
 static struct tree_caller who = {.pid = 1 << 30};
 
-static inline void begin_mode(struct render_target *p, const char *text, mode_t mode, bool read_only)
+static inline void begin_mode(struct source_fixture *p, const char *text, mode_t mode, bool read_only)
 {
 	const struct catalog_options o = {.budget = &p->budget, .fresh_ms = p->fresh_ms};
 	struct tree_options t = {.read_only = read_only};
@@ -57,12 +57,12 @@ static inline void begin_mode(struct render_target *p, const char *text, mode_t 
 	tree_set_mountpoint(p->tree, "/mnt/s");
 }
 
-static inline void begin(struct render_target *p, const char *text)
+static inline void begin(struct source_fixture *p, const char *text)
 {
 	begin_mode(p, text, 0644, false);
 }
 
-static inline void end(struct render_target *p)
+static inline void end(struct source_fixture *p)
 {
 	tree_close(p->tree);
 	cache_close(p->cache);
@@ -74,7 +74,7 @@ static inline void end(struct render_target *p)
 
 static inline int set_up(void **state)
 {
-	struct render_target *p = calloc(1, sizeof *p);
+	struct source_fixture *p = calloc(1, sizeof *p);
 	char dir[128];
 
 	assert_non_null(p);
@@ -91,7 +91,7 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-	struct render_target *p = *state;
+	struct source_fixture *p = *state;
 
 	end(p);
 	remove_all(p->root);
@@ -101,12 +101,12 @@ static inline int tear_down(void **state)
 
 /* ---- what is there ---- */
 
-static inline int find(struct render_target *p, const char *path, struct tree_attr *ret)
+static inline int find(struct source_fixture *p, const char *path, struct tree_attr *ret)
 {
 	return tree_resolve(p->tree, path, false, ret);
 }
 
-static inline node_t node_at(struct render_target *p, const char *path)
+static inline node_t node_at(struct source_fixture *p, const char *path)
 {
 	struct tree_attr a;
 
@@ -115,7 +115,7 @@ static inline node_t node_at(struct render_target *p, const char *path)
 	return a.node;
 }
 
-static inline void assert_mode(struct render_target *p, const char *path, mode_t mode)
+static inline void assert_mode(struct source_fixture *p, const char *path, mode_t mode)
 {
 	struct tree_attr a;
 
@@ -123,14 +123,14 @@ static inline void assert_mode(struct render_target *p, const char *path, mode_t
 	assert_int_equal(a.mode, mode);
 }
 
-static inline void assert_missing(struct render_target *p, const char *path)
+static inline void assert_missing(struct source_fixture *p, const char *path)
 {
 	struct tree_attr a;
 
 	assert_int_equal(find(p, path, &a), -ENOENT);
 }
 
-static inline void assert_reads(struct render_target *p, const char *path, const char *text)
+static inline void assert_reads(struct source_fixture *p, const char *path, const char *text)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct tree_attr a;
@@ -145,7 +145,7 @@ static inline void assert_reads(struct render_target *p, const char *path, const
 	assert_int_equal(a.size, b.n);
 }
 
-static inline void assert_has(struct render_target *p, const char *path, const char *text)
+static inline void assert_has(struct source_fixture *p, const char *path, const char *text)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -166,7 +166,7 @@ static inline int add_name(void *arg, struct span name, uint64_t cookie, node_t 
 	return 0;
 }
 
-static inline void assert_lists(struct render_target *p, const char *path, const char *names)
+static inline void assert_lists(struct source_fixture *p, const char *path, const char *names)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -189,7 +189,7 @@ static inline void level_times(struct buf *b)
 }
 
 /* What was added to the session file since the last look. */
-static inline void assert_added(struct render_target *p, const char *pattern)
+static inline void assert_added(struct source_fixture *p, const char *pattern)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -202,7 +202,7 @@ static inline void assert_added(struct render_target *p, const char *pattern)
 
 /* ---- what programs do ---- */
 
-static inline int open_in(struct render_target *p, node_t dir, const char *name, bool exclusive,
+static inline int open_in(struct source_fixture *p, node_t dir, const char *name, bool exclusive,
                           struct tree_handle **ret)
 {
 	struct tree_attr a;
@@ -212,14 +212,14 @@ static inline int open_in(struct render_target *p, node_t dir, const char *name,
 	return tree_create(p->tree, dir, span_of(name), 0644, exclusive, true, &who, ret, &a);
 }
 
-static inline int open_create(struct render_target *p, const char *dir, const char *name, bool exclusive,
+static inline int open_create(struct source_fixture *p, const char *dir, const char *name, bool exclusive,
                               struct tree_handle **ret)
 {
 	return open_in(p, node_at(p, dir), name, exclusive, ret);
 }
 
 /* As a shell does it: open, flush (dup2), write, flush, release. */
-static inline int put_bytes(struct render_target *p, const char *dir, const char *name, struct span text)
+static inline int put_bytes(struct source_fixture *p, const char *dir, const char *name, struct span text)
 {
 	struct tree_handle *h;
 	int rc = open_create(p, dir, name, false, &h);
@@ -234,12 +234,12 @@ static inline int put_bytes(struct render_target *p, const char *dir, const char
 	return rc < 0 ? rc : flushed;
 }
 
-static inline int put(struct render_target *p, const char *dir, const char *name, const char *text)
+static inline int put(struct source_fixture *p, const char *dir, const char *name, const char *text)
 {
 	return put_bytes(p, dir, name, span_of(text));
 }
 
-static inline int make_link(struct render_target *p, const char *dir, const char *name, const char *target)
+static inline int make_link(struct source_fixture *p, const char *dir, const char *name, const char *target)
 {
 	struct tree_attr a;
 
@@ -247,26 +247,26 @@ static inline int make_link(struct render_target *p, const char *dir, const char
 }
 
 /* By the program that is at work. */
-static inline int take_too(struct render_target *p, const char *dir, const char *name)
+static inline int take_too(struct source_fixture *p, const char *dir, const char *name)
 {
 	return tree_unlink(p->tree, node_at(p, dir), span_of(name), &who);
 }
 
 /* By another one, as rm(1). */
-static inline int take(struct render_target *p, const char *dir, const char *name)
+static inline int take(struct source_fixture *p, const char *dir, const char *name)
 {
 	who.pid++;
 	return take_too(p, dir, name);
 }
 
-static inline int move(struct render_target *p, const char *dir, const char *name, const char *to_dir,
+static inline int move(struct source_fixture *p, const char *dir, const char *name, const char *to_dir,
                        const char *to_name)
 {
 	return tree_rename(p->tree, node_at(p, dir), span_of(name), node_at(p, to_dir), span_of(to_name), false);
 }
 
 /* As GNU ln -sfn does it. */
-static inline int force_link(struct render_target *p, const char *dir, const char *name, const char *target)
+static inline int force_link(struct source_fixture *p, const char *dir, const char *name, const char *target)
 {
 	int rc = make_link(p, dir, name, target);
 
