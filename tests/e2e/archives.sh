@@ -66,7 +66,7 @@ same "$T/want" "$T/got" "problems.tsv"
 sed 's/\t\t\t\t\t/:1: /' "$T/want" | same /dev/stdin "$T/got" "--check"
 mkdir "$T/other"
 cp "$S/one.jsonl.reset.$T1" "$T/other"
-fails 1 'holds sessions' "$SESSIONFS" "$S" "$T/other"
+fails 1 'contains sessions' "$SESSIONFS" "$S" "$T/other"
 
 # --- while it changes -----------------------------------------------------------------------
 mv "$S/one.jsonl" "$S/one.jsonl.reset.$T2"

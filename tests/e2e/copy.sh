@@ -169,7 +169,7 @@ fails 2 "^sessionfs: --copy: requires a directory after the path$" "$SESSIONFS" 
 fails 2 "^sessionfs: --delete: requires --copy$" "$SESSIONFS" --delete --ls /
 # A source that is not there, such as a disk that is not mounted, takes nothing from the copy.
 mkdir "$T/none"
-fails 1 "$T/none: there are no sessions here, and --delete would leave nothing of the copy$" "$SESSIONFS" -S "$T/none" --copy --delete / "$T/to"
+fails 1 "$T/none: no sessions, and --delete would empty the copy$" "$SESSIONFS" -S "$T/none" --copy --delete / "$T/to"
 diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "something was removed"
 
 # A session that cannot be read: named; the rest is copied; nothing is removed.

@@ -24,7 +24,7 @@ kill_thread() { # PID SIGNAL NUMBER
 		"$(python3 -c 'import os; print({"x86_64": 234, "aarch64": 131}[os.uname().machine])')" "$1" "${tids[$3]}" "$2"
 }
 
-for case in "SEGV 0 main" "ABRT 1 work" "BUS 3 follow" "FPE 0 main" "ILL 2 work"; do
+for case in "SEGV 0 main" "ABRT 1 loop_thread_main" "BUS 3 follow_thread_main" "FPE 0 main" "ILL 2 loop_thread_main"; do
 	read -r signal thread function <<<"$case"
 	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	pid=$!

@@ -22,9 +22,9 @@ fails 2 "sessionfs: max_threads=many: not a number" "$SESSIONFS" -o max_threads=
 fails 2 "sessionfs: --poll=0: not a number of seconds above 0" "$SESSIONFS" --poll=0 "$T/src" "$T/mnt"
 fails 1 "sessionfs: .*$T/nowhere.*No such file" "$SESSIONFS" "$T/nowhere" "$T/mnt"
 # What looks like a command of another program, or like one option of this one.
-(cd "$T" && fails 1 "sessionfs: help: there is no such mountpoint .*; for commands: sessionfs --help$" "$SESSIONFS" -S src help)
-fails 1 "sessionfs: pi has no sessions here.*; see sessionfs --help$" env HOME="$T/nowhere" "$SESSIONFS" help
-(cd "$T" && fails 1 "sessionfs: cat: there is no such source .*; for commands: sessionfs --help$" "$SESSIONFS" cat "$T/mnt")
+(cd "$T" && fails 1 "sessionfs: help: no such mountpoint .*; for commands: sessionfs --help$" "$SESSIONFS" -S src help)
+fails 1 "sessionfs: no sessions of pi.*; see sessionfs --help$" env HOME="$T/nowhere" "$SESSIONFS" help
+(cd "$T" && fails 1 "sessionfs: cat: no such source .*; for commands: sessionfs --help$" "$SESSIONFS" cat "$T/mnt")
 ! "$SESSIONFS" "$T/src" "$T/missing" 2>&1 | grep -e --help || die "a path was taken for a command"
 fails 2 "^sessionfs: latest/state: one PATH at a time" "$SESSIONFS" -S "$T/src" --cat latest/title latest/state
 fails 2 "^sessionfs: forecast: one QUERY at a time" "$SESSIONFS" -S "$T/src" --search weather forecast

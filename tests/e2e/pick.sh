@@ -108,7 +108,7 @@ pick '' '"open'
 is 2 "$rc" "no query"
 mkdir "$T/none"
 fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
-fails 1 "sessionfs: $T/not: there is no such source" "$SESSIONFS" -S "$T/not" --pick
+fails 1 "sessionfs: $T/not: no such source" "$SESSIONFS" -S "$T/not" --pick
 is "$T/src/--plain--/s29.jsonl" "$(printf '2\np\n' | PI_CODING_AGENT_SESSION_DIR=$T/src PATH=$T/bin:$T/plain "$SESSIONFS" --pick 2>/dev/null)" "where pi keeps its sessions"
 # The same with other tools.
 for program in "$T"/plain/*; do ln -sf "$(command -v busybox)" "$program"; done

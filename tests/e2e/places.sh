@@ -17,8 +17,8 @@ nobody=(env)
 
 # --- the source ---
 fails 1 "nowhere/.pi/agent/sessions: No such file.*SOURCE" env HOME="$T/nowhere" "$program" "$T/mnt"
-matches "pi has no sessions here" "$(HOME=$T/nowhere "$program" --ls / 2>&1)" "what it says without pi"
-fails 1 "sessionfs: $T/nowhere: there is no such source .No such file" "$program" "$T/nowhere" "$T/mnt"
+matches "no sessions of pi" "$(HOME=$T/nowhere "$program" --ls / 2>&1)" "what it says without pi"
+fails 1 "sessionfs: $T/nowhere: no such source .No such file" "$program" "$T/nowhere" "$T/mnt"
 chmod 0 "$T/closed"
 for how in "$T/mnt" "--search x" "--ls /" --check; do
 	# shellcheck disable=SC2086
@@ -31,7 +31,7 @@ warning() { # SOURCE [OPTION...]: what it says besides
 	# shellcheck disable=SC2069 # what it prints is not of interest
 	timeout 120 "$program" -S "$@" 2>&1 >/dev/null || :
 }
-told="there are no sessions here"
+told="no sessions"
 is "sessionfs: $T/none: $told" "$(warning "$T/none" --check)" "a source with nothing in it"
 is "sessionfs: $HOME: $told; found some in $pi" "$(warning "$HOME" --search x)" "a home as source"
 is "" "$(warning "$HOME" --check -o loglevel=error)" "what it says if only errors are wanted"
@@ -74,15 +74,15 @@ is "" "$(warning "$pi/--home-ada-weather--" --search x)" "a source that is a pro
 matches "$told" "$(warning "$T/none" --search x)" "a source with many names"
 
 # --- the mountpoint ---
-fails 1 "sessionfs: $T/missing: there is no such mountpoint .No such file.*mkdir -p '$T/missing'" "$program" "$T/missing"
+fails 1 "sessionfs: $T/missing: no such mountpoint .No such file.*mkdir -p '$T/missing'" "$program" "$T/missing"
 refused() { # REGEX MOUNTPOINT [OPTION...]
 	fails 1 "sessionfs: $2: $1" "$program" "${@:3}" "$T/empty" "$2"
 	! mountpoint -q "$2" || die "mounted on $2"
 }
-refused "is not empty.*-o nonempty" "$T/busy"
+refused "not empty.*-o nonempty" "$T/busy"
 for o in "" nonempty; do
 	for hidden in "$pi" "$HOME/.pi/agent" "$HOME"; do refused "would hide the sessions of pi" "$hidden" -o "ro,$o"; done
-	for hidden in "$T/deep/a" "$T/deep/a/b/c"; do refused "holds sessions.*SOURCE MOUNTPOINT" "$hidden" -o "ro,$o"; done
+	for hidden in "$T/deep/a" "$T/deep/a/b/c"; do refused "contains sessions.*SOURCE MOUNTPOINT" "$hidden" -o "ro,$o"; done
 done
 
 need_mount

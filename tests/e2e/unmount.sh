@@ -29,7 +29,7 @@ fails 1 "^sessionfs: $T/plain: not a mount of sessions$" "$SESSIONFS" -u "$T/pla
 fails 1 "^sessionfs: $T/none: No such file" "$SESSIONFS" -u "$T/none"
 fails 2 "one operand too many" "$SESSIONFS" -u "$T/plain" "$T/mnt"
 fails 2 "one operand too many" "$SESSIONFS" -S "$T/plain" -u "$T/mnt" "$T/plain"
-fails 2 "can be done at a time" "$SESSIONFS" -u --check
+fails 2 "only one command at a time" "$SESSIONFS" -u --check
 
 need_mount
 need setpriv unshare
@@ -67,7 +67,7 @@ mountpoint -q "$T/mnt" || die "a busy one was unmounted"
 # Dead, and busy.
 kill -KILL "$(mount_pid "$T/mnt")"
 within 10 "it is dead" eval '! ls "$T/mnt" >/dev/null 2>&1'
-fails 1 "^sessionfs: $T/mnt: the program that was mounted here is gone; to clear it: sessionfs -u '$T/mnt'$" "$SESSIONFS" "$T/mnt"
+fails 1 "^sessionfs: $T/mnt: the program that was mounted here has died; to remove the mount: sessionfs -u '$T/mnt'$" "$SESSIONFS" "$T/mnt"
 nothing "-u of a dead one" "$SESSIONFS" -u "$T/mnt"
 unmounted "$T/mnt"
 kill $holder
