@@ -45,7 +45,7 @@ is "" "$said" "what is said with drop_privileges"
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, with drop_privileges"
 umount_fs "$T/mnt"
 said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,allow_other 2>&1) || :
-matches "default_permissions must be" "$said" "what it says where the modes would not count"
+matches "requires default_permissions" "$said" "what it says where the modes would not count"
 umount -l "$T/mnt"
 mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,allow_other,default_permissions ||
 	die "drop_privileges with default_permissions ended with $?"

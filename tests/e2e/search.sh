@@ -132,7 +132,7 @@ status 1 --limit 1 --search 'session:team/42 type:message -git -wombat'
 status 2 --search '"open'
 grep -q 'unclosed quote' "$T/err" || die "says: $(cat "$T/err")"
 status 2 --search 'tools:bash'
-grep -q 'tools:bash: not known; there is tool:' "$T/err" || die "says: $(cat "$T/err")"
+grep -q 'tools:bash: unknown filter; did you mean tool:' "$T/err" || die "says: $(cat "$T/err")"
 status 0 --search=-nothing-like-this
 status 2 --search "$(seq 10000 | xargs)"
 status 0 --search "$(yes the | head -n 10000 | xargs)"
