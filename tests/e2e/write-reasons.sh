@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every refusal that reaches the program has its reason in `errors` and in the log, with the name that was refused; so has
-# what was written under a name that is kept in memory only.
+# what was written under a name that is only in memory.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -25,8 +25,8 @@ echo x >entries/4726bdf3/todo
 : >gone.md
 rm gone.md
 
-# What is kept in memory only is named when its minute is over, whenever that is.
-reasons() { grep -v "kept in memory only" "$1"; }
+# What is only in memory is named when its minute is over, whenever that is.
+reasons() { grep -v "only in memory" "$1"; }
 says() { # NAME REASON COMMAND...: is refused, and why
 	local name=$1 reason=$2 rc=0
 	shift 2
@@ -36,25 +36,25 @@ says() { # NAME REASON COMMAND...: is refused, and why
 	matches "sessionfs: $file: $name: .*$reason" "$(reasons "$T/log" | tail -n 1)" "the log after $*"
 }
 into() { says "$2" "$1" bash -c "echo x >'$2'"; }
-for name in labels/x entries/x entries/4726bdf3/x x branches/x; do says "$name" "made or moved" mkdir "$name"; done
+for name in labels/x entries/x entries/4726bdf3/x x branches/x; do says "$name" "created or moved" mkdir "$name"; done
 for name in chat.md title entries/4726bdf3/text.md branches/c8aa6125/chat.md session.jsonl; do
 	into "cannot be written" "$name"
 	says "$name" "cannot be changed" touch "$name"
 	says "$name" "cannot be changed" chmod 600 "$name"
 done
 into "cannot be written" "$(find entries -name arguments.json | sort | head -n 1)"
-into "made or moved" branches/c8aa6125/new
-says branches/new "made or moved" ln -s ../entries/4726bdf3 branches/new
+into "created or moved" branches/c8aa6125/new
+says branches/new "created or moved" ln -s ../entries/4726bdf3 branches/new
 says entries/4726bdf3/link "ln -n" ln -s ../f31d0e43 entries/4726bdf3/link
-says entries/new "made or moved" ln title entries/new
-says entries/new "made or moved" mkfifo entries/new
+says entries/new "created or moved" ln title entries/new
+says entries/new "created or moved" mkfifo entries/new
 # Names that the tree has elsewhere, or not for this entry: nobody takes what is kept in memory for what they say.
 for name in entries/4726bdf3/context.json label README.md labels/title; do into "name of the tree.*use another" "$name"; done
 says branch "name of the tree" mv notes.md branch
 says label "name of the tree" ln -s entries/4726bdf3 label
 says chat.md "renamed" mv chat.md aside
 says title "renamed over" python3 -c 'import os; os.rename("name", "title")'
-says branches/x "made or moved" mv notes.md branches/x
+says branches/x "created or moved" mv notes.md branches/x
 # One refusal of a removal stands for ten seconds, for a process: each of these is another one.
 for name in session.jsonl chat.md entries/4726bdf3/text.md branches/c8aa6125/chat.md; do says "$name" "cannot be removed" rm -f "$name"; done
 for name in labels entries/4726bdf3; do says "$name" "cannot be removed" rmdir "$name"; done
@@ -63,21 +63,21 @@ for name in labels entries/4726bdf3; do says "$name" "cannot be removed" rmdir "
 lines=$(reasons errors | wc -l)
 ! rm -rf entries/4726bdf3 2>/dev/null || die "an entry was removed"
 is 2 $(($(reasons errors | wc -l) - lines)) "reasons of rm -rf"
-matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed, since another removal" "$(reasons errors | head -n 1)" "the second reason of rm -rf"
+matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed: another removal" "$(reasons errors | head -n 1)" "the second reason of rm -rf"
 matches "^[^ ]*Z entries/4726bdf3/[^ ]*: this name cannot be removed" "$(reasons errors | sed -n 2p)" "the first reason of rm -rf"
 
 # Outside of the sessions there is the log.
 ! mkdir "$T/mnt/projects/x" 2>/dev/null || die "a project was made"
-matches "sessionfs: projects/x: .*made or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in projects"
+matches "sessionfs: projects/x: .*created or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in projects"
 ! mkdir "$T/mnt/${FORECAST%/*}/x" 2>/dev/null || die "a session was made"
-matches "sessionfs: ${FORECAST%/*}/x: .*made or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in a project"
+matches "sessionfs: ${FORECAST%/*}/x: .*created or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in a project"
 
 # A minute after they were closed.
-within 120 "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: kept in memory only" "$T/log"
+within 120 "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: only in memory" "$T/log"
 within 20 "in errors" grep -q "Z notes.md: only in memory, and lost at the unmount\$" errors
-within 20 "of an entry, too" grep -q ": entries/4726bdf3/todo: kept in memory only" "$T/log"
+within 20 "of an entry, too" grep -q ": entries/4726bdf3/todo: only in memory" "$T/log"
 [ -x "$small" ] || [ $((SECONDS - begun)) -ge 60 ] || die "after $((SECONDS - begun)) s"
-is 2 "$(grep -c "kept in memory only" "$T/log")" "files that are kept in memory"
+is 2 "$(grep -c "only in memory" "$T/log")" "files that are kept in memory"
 ! grep -q gone.md "$T/log" || die "a file that is gone was named"
 
 # In a file that was replaced, the entry of an open label has its name all the same, and the session its `errors`.

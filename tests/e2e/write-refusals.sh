@@ -102,7 +102,7 @@ table() { # REASON LINE...: the table with these lines at its end
 }
 table "line 26: no entry has this id" "00000000\tx\t"
 table "no TAB" "$a"
-table "row already" "$a\tx\t"
+table "already has a row" "$a\tx\t"
 sed "s/^$a	[^	]*/$a	back\\\\slash/" labels.tsv >"$T/table"
 because "unknown escape" "$invalid" cp "$T/table" labels.tsv
 { printf '%s\t' "$a" && cat "$T/long"; } >"$T/table"
@@ -168,7 +168,7 @@ because "one line" "$invalid" ln -s ../entries/$d labels/two%0Alines
 because "NUL" "$invalid" ln -s ../entries/$d labels/n%00l
 because "UTF-8" "$invalid" ln -s ../entries/$d labels/%FF
 because "white space" "$invalid" ln -s ../entries/$d "labels/  "
-because "labels/ would show" "$invalid" ln -s ../entries/$d $'labels/a\377b'
+because "not a label name" "$invalid" ln -s ../entries/$d $'labels/a\377b'
 because "one line" "$invalid" ln -sfn ../entries/$d labels/two%0Alines
 sed "s/^$c	[^	]*/$c	two\\\\nlines/" labels.tsv >"$T/table"
 because "one line" "$invalid" cp "$T/table" labels.tsv

@@ -47,7 +47,7 @@ done
 refuses "" "$python" -c 'import shutil, sys; shutil.move(*sys.argv[1:])' "$s" "$elsewhere/moved"
 refuses "" rsync -a --remove-source-files "$s/entries/$a/" "$elsewhere/rsync/"
 kept "all that is refused"
-matches "another removal was refused" "$(cat "$s/errors")" "what errors says"
+matches "another removal by this process was refused" "$(cat "$s/errors")" "what errors says"
 
 # --- what is done --------------------------------------------------------------------------
 
