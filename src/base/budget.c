@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Few keepers, each with its own lock, so no lock here. The counts are atomic; if one is slightly stale, one thing too
- * many or too few is evicted. */
+/* There are few clients, each with its own lock, so none is needed here. The counts are atomic; a slightly stale one
+ * evicts one object too many or too few. */
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/clock.h"
 
@@ -9,11 +9,11 @@
 
 #include <malloc.h>
 
-/* Three quarters of the limit can be claimed, because some kept things are in use. A lower limit counts as this one. */
+/* Three quarters of the limit can be reserved, because some objects are in use. This is the lowest effective limit. */
 #define BUDGET_MIN ((size_t)32 << 20)
 #define CLAIM_WAIT_NS 2000000
 
-/* Free memory goes back to the system each time this many bytes were evicted. */
+/* The system gets free memory back each time this many bytes were evicted. */
 #define MALLOC_TRIM_BYTES ((size_t)8 << 20)
 
 void budget_register(struct budget *b, struct budget_client *k)
@@ -44,7 +44,7 @@ size_t budget_used(const struct budget *b)
 	return sum;
 }
 
-/* The keeper that has to evict next, or NULL. */
+/* Returns the client that must evict next, or NULL. */
 static struct budget_client *next_to_evict(const struct budget *b)
 {
 	struct budget_client *found = NULL;
@@ -74,8 +74,8 @@ void budget_enforce(struct budget *b)
 		return;
 	atomic_store_explicit(&b->evicted, 0, memory_order_relaxed);
 #ifdef __GLIBC__
-	/* Evicted things lie between kept ones, so the allocator holds on to their memory: over days the process would
-	 * grow much larger than what it keeps. */
+	/* Evicted objects are scattered among cached ones, so the allocator keeps their memory: over days the process
+	 * would grow much larger than its caches. */
 	malloc_trim(0);
 #endif
 }

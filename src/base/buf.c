@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Growth doubles, so n appends cost O(n). An append that cannot grow changes
- * nothing but `err`: half a value is never mistaken for a whole one. */
+/* Growth doubles, so n appends cost O(n). An append that cannot grow changes only `err`: half a value is never mistaken
+ * for a whole one. */
 #include "sessionfs/base/buf.h"
 
 #include "sessionfs/base/deferred.h"
@@ -15,10 +15,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Sizes in a file are multiples of this, which is a multiple of every page size. There is some room behind what was
- * asked for: a newline that follows a text of known size has no effect on its file. */
+/* Sizes in a file are multiples of this, which is a multiple of every page size. There is some spare room after the
+ * requested size: a newline added to a text of known size does not change its file. */
 #define BUF_STEP ((size_t)1 << 16)
-/* No text is longer than this: what is asked for beyond it is a mistake. */
+/* No text is longer than this: a larger request is a bug. */
 #define BUF_MAX (SIZE_MAX > UINT32_MAX ? (size_t)(UINT64_C(1) << 36) : SIZE_MAX / 4)
 
 void buf_release(struct buf *b)
@@ -39,7 +39,7 @@ static char *buf_fail(struct buf *b, int err)
 	return NULL;
 }
 
-/* A file without a name in `dir`, unless that lies in memory. A negative errno. */
+/* Returns an unnamed file in `dir`, unless that is in memory; or a negative errno. */
 static int open_unnamed_file(const char *dir)
 {
 	struct statfs fs;
@@ -52,8 +52,8 @@ static int open_unnamed_file(const char *dir)
 	return -ENOTSUP;
 }
 
-/* The file of the buf, or a new one, with room for n bytes: its descriptor and where it is mapped; or a negative
- * errno. */
+/* Returns the descriptor of the buf's file or of a new one, with room for n bytes, and where it is mapped; or a
+ * negative errno. */
 static int map_file(const struct buf *b, size_t n, char **ret)
 {
 	int fd = b->file;
@@ -75,7 +75,7 @@ static int map_file(const struct buf *b, size_t n, char **ret)
 	return rc < 0 ? rc : -ENOMEM;
 }
 
-/* Has the buf lie in a file, with room for n bytes at least. 0 or a negative errno. */
+/* Backs the buf by a file with room for at least n bytes. Returns 0 or a negative errno. */
 static int buf_grow_mapped(struct buf *b, size_t n)
 {
 	char *p;
@@ -108,8 +108,8 @@ char *buf_reserve(struct buf *b, size_t more)
 		int rc = buf_grow_mapped(b, b->n + more);
 		if (rc == 0)
 			return b->p + b->n;
-		/* If no file can be made here, or none of that size (RLIMIT_FSIZE), it stays in memory. A full disk is
-		 * an error. */
+		/* If no file can be created, or none of that size (RLIMIT_FSIZE), it stays in memory. A full disk is an
+		 * error. */
 		if (b->file || (rc != -ENOTSUP && rc != -EINVAL && rc != -ENODEV && rc != -EFBIG))
 			return buf_fail(b, rc);
 	}

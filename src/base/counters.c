@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct counter {
-	struct span name; /* stands behind the value */
+	struct span name; /* stored after the value */
 	_Alignas(max_align_t) unsigned char value[];
 };
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Days and their names. */
 #include "sessionfs/base/date.h"
 
 #include <math.h>

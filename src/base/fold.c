@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Most text is ASCII: that is folded 16 bytes at a time, and only other characters are looked up. A text is composed
- * cluster by cluster: a character, and those behind it that can become one with it. */
+/* Most text is ASCII, which is folded 16 bytes at a time; only other characters are looked up. Text is composed cluster
+ * by cluster: a character, and the characters after it that can combine with it. */
 #include "sessionfs/base/fold.h"
 #include "sessionfs/base/bytes.h"
 #include "sessionfs/base/utf8.h"
 
 #include <utf8proc.h>
 
-/* From first to last each step-th character folds to itself plus delta. */
+/* Every step-th character from first to last folds to itself plus delta. */
 struct fold_range {
 	uint32_t first, last, step;
 	int32_t delta;
@@ -21,7 +21,7 @@ uint32_t fold_char(uint32_t c)
 {
 	size_t low = 0, high = RANGES;
 
-	/* Between Georgian and Cyrillic capitals there is nothing but the scripts of East Asia. */
+	/* Between Georgian and Cyrillic capitals there are only the scripts of East Asia. */
 	if (c >= 0x2e80 && c < 0xa640)
 		return c;
 	while (low < high) {
@@ -44,7 +44,7 @@ bool fold_is_word(uint32_t c)
 	return c == '_' || (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND);
 }
 
-/* What a character of composed text is compared as. A mark stays one: only as capital is the iota below a letter. */
+/* Returns the form a composed character compares as. A mark stays a mark: case folding makes U+0345 a letter. */
 static uint32_t fold_plain(uint32_t c)
 {
 	switch (c) {
@@ -79,12 +79,12 @@ static uint32_t fold_plain(uint32_t c)
 
 /* --- clusters --------------------------------------------------------------------- */
 
-/* Characters of a cluster, and of what they decompose to. */
+/* Maximum characters of a cluster, and of its decomposition. */
 enum { CLUSTER = 1 + FOLD_MARKS, DECOMPOSED = 4 * CLUSTER };
 
 _Static_assert(FOLD_ROOM(0) >= 12 * CLUSTER, "a cluster fits");
 
-/* In these ranges are all characters that are not in composed text, and few others. */
+/* These ranges contain all characters that composed text cannot have, and few others. */
 static const struct {
 	uint32_t first, last;
 } uncomposed[] = {
@@ -105,11 +105,11 @@ static bool is_uncomposed(uint32_t c)
 	return i < UNCOMPOSED && c >= uncomposed[i].first;
 }
 
-/* Whether the character can become one with what is before it, or change places with it: a mark, or the rest of a
- * Hangul syllable. */
+/* Whether the character can combine or change places with the one before it: a mark, or the rest of a Hangul
+ * syllable. */
 static bool combines_with_previous(uint32_t c)
 {
-	/* Most of what is not ASCII: western letters, and arrows, lines and other symbols. */
+	/* Most text beyond ASCII: western letters, arrows, lines and other symbols. */
 	if (c < 0x300 || (c >= 0x2100 && c < 0x2c00))
 		return false;
 	if (c >= 0x1160 && c < 0x1200)
@@ -118,17 +118,17 @@ static bool combines_with_previous(uint32_t c)
 	return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
 }
 
-/* The length of the character at p, if it joins what is before it; or 0. */
+/* Returns the length of the character at p if it joins the one before it, else 0. */
 static int combining_size(const char *p, const char *end)
 {
-	/* ASCII, and the rest of what is below U+0300. */
+	/* Below U+0300. */
 	if (p == end || (unsigned char)*p < 0xcc)
 		return 0;
 	int step = utf8_next(p, (size_t)(end - p));
 	return step > 0 && combines_with_previous(utf8_char(p, step)) ? step : 0;
 }
 
-/* Writes the cluster composed and folded. What it folds to may compose once more, as a small J with a caron does. */
+/* Writes the cluster composed and folded. The folded form can compose once more, as a small J with a caron does. */
 static char *fold_compose(const char *p, size_t n, char *to)
 {
 	utf8proc_int32_t c[DECOMPOSED];
@@ -145,7 +145,7 @@ static char *fold_compose(const char *p, size_t n, char *to)
 	return out;
 }
 
-/* Writes the cluster at *p folded, and moves *p behind it. Bytes that are no UTF-8 are one, too. */
+/* Writes the cluster at *p folded, and advances *p. An ill-formed sequence is a cluster, too. */
 static char *fold_cluster(const char **p, const char *end, char *to)
 {
 	const char *begin = *p;
@@ -166,7 +166,7 @@ static char *fold_cluster(const char **p, const char *end, char *to)
 
 /* --- characters ------------------------------------------------------------------- */
 
-/* Whether what the character is compared as, alone, has one of those. */
+/* Whether the character alone folds to one of the parts. */
 static bool fold_contains(uint32_t c, const utf8proc_int32_t *parts, utf8proc_ssize_t n)
 {
 	char bytes[4], folded[FOLD_ROOM(4)];
@@ -214,7 +214,7 @@ size_t fold_variants(uint32_t folded, uint32_t ret[FOLD_VARIANTS_MAX])
 		    n < FOLD_VARIANTS_MAX)
 			ret[n++] = c;
 	}
-	/* Of ASCII the typographic forms; fold_plain has all of them. */
+	/* The typographic forms of ASCII characters; fold_plain has all of them. */
 	for (uint32_t c = 0xa0; folded < 'a' && c <= 0x2212; c++)
 		if (fold_plain(c) == folded && n < FOLD_VARIANTS_MAX)
 			ret[n++] = c;
@@ -227,7 +227,7 @@ size_t fold_variants(uint32_t folded, uint32_t ret[FOLD_VARIANTS_MAX])
 
 /* --- text ------------------------------------------------------------------------- */
 
-/* Folds the ASCII that p begins with; returns its length. At least 16 bytes can be written at `to`. */
+/* Folds the ASCII at the start of p; returns its length. `to` has room for at least 16 bytes. */
 static size_t fold_ascii(const char *p, size_t n, char *to)
 {
 	size_t i = 0;

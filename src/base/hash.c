@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* If there are no random bytes, addresses are the secret: better than none. */
+/* Without random bytes, addresses are the secret: better than none. */
 void hash_key_draw(struct hash_key *k)
 {
 	*k = (struct hash_key){(uint64_t)(uintptr_t)k, hash_word((uint64_t)(uintptr_t)k)};
@@ -22,11 +22,11 @@ static uint64_t hash_load(const char *p, size_t n)
 
 uint64_t hash_bytes(const struct hash_key *k, uint64_t kind, const char *p, size_t n)
 {
-	/* Without the factor one byte more could make up for another byte. */
+	/* Without the factor, one more byte could cancel out another byte. */
 	uint64_t h = (k->seed ^ kind) + n * k->factor;
 
 	if (n < 8) {
-		uint64_t few = 0; /* without a call */
+		uint64_t few = 0; /* avoids a call */
 		if (n >= 4)
 			few = hash_load(p, 4) | hash_load(p + n - 4, 4) << 32;
 		else if (n > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread holds few locks, so a linear search of its list costs only nanoseconds. The check stays in the program that
- * is shipped: that is the one that was tested. */
+/* A thread holds few locks, so a linear search of its list costs only nanoseconds. Release builds keep the check: the
+ * shipped program is the tested one. */
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
@@ -117,7 +117,7 @@ bool lock_try_for(struct lock *l, int64_t ns)
 {
 	const int64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
 	check_lock_order(l->rank);
-	/* pthread_mutex_timedlock goes by CLOCK_REALTIME, and the thread sanitizer does not know others. */
+	/* pthread_mutex_timedlock uses CLOCK_REALTIME, and the thread sanitizer does not support other clocks. */
 	while (!lock_try(l)) {
 		if (clock_ns(CLOCK_MONOTONIC) >= until)
 			return false;
@@ -167,8 +167,8 @@ int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)
 
 /* --- readers and writers ------------------------------------------------------------- */
 
-/* Why not pthread_rwlock_t: its timed calls use CLOCK_REALTIME, or are unknown to the thread sanitizer; and a writer
- * that checks every 20 ms whether it is still wanted would lose its place each time. */
+/* Not pthread_rwlock_t: its timed calls use CLOCK_REALTIME or are unknown to the thread sanitizer. Also, a writer that
+ * checks every 20 ms for cancellation would lose its turn each time. */
 
 void lock_rw_init(struct rwlock *l, enum lock_rank rank)
 {
@@ -188,7 +188,7 @@ static bool is_free_for(const struct rwlock *l, bool write)
 	return !l->write_locked && (write ? l->readers == 0 : l->writers_waiting == 0);
 }
 
-/* Waits for readers until `until` (-1: no limit), for another writer as long as it takes. */
+/* Waits for readers until `until` (-1: no limit), and for another writer without a limit. */
 static int rwlock_wait(struct rwlock *l, bool write, int64_t until)
 {
 	int rc = is_free_for(l, write) ? 0 : cancel_wait_begin();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A message is one line, written with one call, whatever bytes a file name in it has. Where messages go is the only
- * state of the whole process: set before threads start, and only read afterwards. */
+/* A message is one line, written with one call, whatever bytes a file name in it has. The destination is the only
+ * process-wide state: set before threads start, then only read. */
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/space.h"
 
@@ -61,7 +61,7 @@ void log_block_signals(sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, &most, before);
 }
 
-/* A sanitizer has a backtrace of its own, and a stack for it. gcc and clang say differently that there is one. */
+/* A sanitizer has a backtrace of its own, and a stack for it. gcc and clang report sanitizers differently. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED 1
 #elif defined __has_feature
@@ -73,17 +73,17 @@ void log_block_signals(sigset_t *before)
 #if defined __GLIBC__ && !defined SANITIZED
 #include <execinfo.h>
 
-static char crash_prefix[64]; /* of each line that is said of a crash */
+static char crash_prefix[64]; /* of each line logged about a crash */
 
 #define CRASH_STACK (32 * 1024)
-static _Thread_local char crash_stack[CRASH_STACK]; /* the thread's own may be used up */
+static _Thread_local char crash_stack[CRASH_STACK]; /* the thread's own stack can be full */
 
 void log_thread_init(void)
 {
 	sigaltstack(&(stack_t){.ss_sp = crash_stack, .ss_size = sizeof crash_stack}, NULL);
 }
 
-/* Only calls that a handler may make, whatever was interrupted: not syslog(3), so each line is sent as that does. */
+/* Uses only async-signal-safe calls: not syslog(3), so each line is sent in its protocol. */
 static void crash_handler(int sig)
 {
 	static const struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
@@ -116,7 +116,7 @@ void log_install_crash_handler(void)
 {
 	struct sigaction act = {.sa_handler = crash_handler, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
 	void *frame;
-	backtrace(&frame, 1); /* the first one loads a library */
+	backtrace(&frame, 1); /* the first call loads a library */
 	if (to_syslog)
 		snprintf(crash_prefix, sizeof crash_prefix, "<%d>sessionfs[%d]: ", LOG_DAEMON | LOG_ERR, (int)getpid());
 	else

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A component is encoded whole, then cut if it is too long. Decoding undoes the
- * %XX and asks the encoder whether it would have written the same: so there is
- * one definition of the form, and a name that reads back is always canonical. */
+/* A component is encoded whole, then cut if it is too long. Decoding undoes the %XX and checks that the encoder would
+ * give the same component. So the form is defined once, and every name that decodes is canonical. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/utf8.h"
 
@@ -49,7 +48,7 @@ static void name_add_text(struct span text, bool first, struct buf *out)
 	}
 }
 
-/* The length of a component after cutting it between characters to at most `most` bytes. */
+/* Returns the length of a component after cutting it between characters to at most `most` bytes. */
 static size_t truncated_size(struct span component, size_t most)
 {
 	size_t kept = 0;
@@ -87,7 +86,7 @@ static int name_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Decodes each %XX. False if a % does not begin one. */
+/* Decodes each %XX. Returns false if a % does not begin one. */
 static bool name_unescape(struct span component, struct buf *out)
 {
 	for (size_t i = 0; i < component.n; i++) {
@@ -106,8 +105,8 @@ static bool name_unescape(struct span component, struct buf *out)
 	return true;
 }
 
-/* Whether it looks like a cut name. Such a name lacks less than one %XX or character
- * of NAME_BYTES. A text that only looks like one counts as one. */
+/* Whether it looks like a cut name, which is shorter than NAME_BYTES by less than one %XX or character. A text that
+ * only looks like one counts as one. */
 static bool is_truncated(struct span component)
 {
 	if (component.n < NAME_BYTES - 3)

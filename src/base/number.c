@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* number: doubles and dates as text.
  *
- * JavaScript prints the shortest decimal that reads back as the same double,
- * and of several such the nearest. C has no call for that, but it has both
- * directions exactly: print with ever more digits until strtod agrees. */
+ * JavaScript prints the shortest decimal that reads back as the same double, and of several such the nearest. C has no
+ * call for that, but converts exactly in both directions: print with ever more digits until strtod agrees. */
 #include "sessionfs/base/number.h"
 
 #include <float.h>
@@ -15,10 +14,10 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "a double must be computed as one (gcc: -msse2 -mfpmath=sse)");
 
-/* "d.ddde+xx" of 17 digits, which are always enough for a double */
+/* "d.ddde+xx" with 17 digits, always enough for a double */
 #define SCIENTIFIC 32
 
-/* Adds one to the last digit. False at 9.99...9. */
+/* Adds one to the last digit. Returns false at 9.99...9. */
 static bool number_step_up(char *text)
 {
 	for (char *p = strchr(text, 'e'); p > text;) {
@@ -32,15 +31,15 @@ static bool number_step_up(char *text)
 	return false;
 }
 
-/* Any decimal of up to 15 digits survives the way through a double, unless that is subnormal. So if 15 digits read
- * back, they are the shortest once the zeros at their end are cut. */
+/* Any decimal of up to 15 digits survives a round trip through a double, unless that is subnormal. So if 15 digits read
+ * back, they are the shortest once the trailing zeros are cut. */
 static void format_shortest(double x, char text[SCIENTIFIC])
 {
 	for (int digits = x < DBL_MIN ? 1 : DBL_DIG;; digits++) {
 		snprintf(text, SCIENTIFIC, "%.*e", digits - 1, x);
 		if (strtod(text, NULL) == x)
 			return;
-		/* Below a power of two doubles lie twice as close, so there the nearest decimal can miss while its
+		/* Below a power of two, doubles are twice as dense. So the nearest decimal can miss there while its
 		 * greater neighbour still reads back. */
 		if (number_step_up(text) && strtod(text, NULL) == x)
 			return;
@@ -64,7 +63,7 @@ void number_add(double x, struct buf *out)
 	format_shortest(fabs(x), text);
 	const char *p = text;
 	for (; *p != 'e'; p++)
-		/* The other character is the decimal point, whatever the locale has there. */
+		/* The other character is the locale's decimal point. */
 		if (*p >= '0' && *p <= '9')
 			digits[count++] = *p;
 	while (count > 1 && digits[count - 1] == '0')
@@ -81,8 +80,8 @@ void number_add(double x, struct buf *out)
 		buf_addf(out, "%.*s.%.*s", point, digits, count - point, digits + point);
 }
 
-/* A double is a half of the last decimal only if it is an odd multiple of that power of two. A little more is rounded
- * away from 0, too. */
+/* Only an odd multiple of that power of two can be exactly half of the last decimal. Slightly larger values are rounded
+ * away from 0 anyway. */
 static double number_away_from_half(double x, int decimals)
 {
 	double halves = x * (double)(2 << decimals);
@@ -139,8 +138,8 @@ static char *put_digits(char *p, unsigned x, int count)
 	return p + count;
 }
 
-/* The day of the month (from 1) so many days after 1970-01-01. Years are counted from March, so that the leap day is
- * the last of a year, and in periods of 400, which all have the same number of days. */
+/* Returns the day of the month (from 1) for a number of days since 1970-01-01. Years count from March, so that the leap
+ * day is a year's last, in periods of 400, which all have the same number of days. */
 static unsigned day_of_month(int64_t days, int *ret_year, int *ret_month)
 {
 	const int64_t period = 146097, since = days + 719468; /* 0000-03-01 */

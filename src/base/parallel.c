@@ -12,12 +12,12 @@ struct parallel {
 	int (*work)(void *arg, size_t i);
 	void *arg;
 	size_t n;
-	_Atomic size_t next; /* the first that no thread has begun */
+	_Atomic size_t next; /* the next i to begin */
 	_Atomic int rc;      /* the first error */
 	const struct cancel *cancel;
 };
 
-/* Works until nothing is left, or somebody has failed. */
+/* Works until no i is left, or a call has failed. */
 static void parallel_run(struct parallel *c)
 {
 	int before = deferred_push();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each file of /proc is read with one call, so it shows one moment. */
+/* Each file of /proc is read with one call, so that its contents are consistent. */
 #include "sessionfs/base/process.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Descriptors that a process passes to its children are redirections, which have low numbers. */
+/* Descriptors passed to children are redirections, which have low numbers. */
 #define PROCESS_FILES_MAX 256
 #define PROCESS_CHILDREN_MAX 64
 
-/* The lines that are needed are at the beginning of the file. */
+/* The required lines are at the beginning of the file. */
 #define PROC_FILE_SIZE 1024
 
 atomic_uint process_threads_begun;
@@ -31,7 +31,7 @@ static int process_read(const char *path, char text[PROC_FILE_SIZE])
 	return 0;
 }
 
-/* The number in the line that begins with `key` (and a newline before it). */
+/* Parses the number in the line that begins with `key` (which starts with a newline). */
 static bool parse_status_field(const char *text, const char *key, int base, uint64_t *ret)
 {
 	const char *at = strstr(text, key);
@@ -57,7 +57,7 @@ bool process_is_dying(pid_t thread)
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)thread);
 	if (thread <= 0 || process_read(path, text) < 0)
 		return false;
-	/* The name of the program, before the state, may have spaces and brackets. */
+	/* The name of the program, before the state, can have spaces and brackets. */
 	const char *at = strrchr(text, ')');
 	for (int field = STATE - 1; at && field < SIGNAL; field++)
 		at = strchr(at + 1, ' ');

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* What looks like a key is rare: so places where one may begin are found first, 64 bytes at a time. Nearly every form
- * begins a run of 13 bytes or more that can stand in names (the letters, digits, _ and - of base64url), or ends in one
- * behind a point or a colon. The others have two bytes next to each other that are rare, or a name before : or =. Only
- * there forms are compared, with patterns of literals, (a|b), [sets] and {counts}: each part takes all that it can,
- * which is right because what follows never begins with a byte that the part takes. */
+/* Keys are rare. So the first step finds places where one can begin, 64 bytes at a time. Nearly every form begins with
+ * a run of at least 13 word bytes (the letters, digits, _ and - of base64url), or ends in one after a point or a colon.
+ * The others have a rare pair of bytes, or a name before : or =. Only these places are compared with the forms:
+ * patterns of literals, (a|b), [sets] and {counts}. Each part matches as much as it can, which is right because the
+ * next part never begins with a byte that it matches. */
 #include "sessionfs/base/secret.h"
 #include "sessionfs/base/bytes.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* What a key needs besides its pattern. */
+/* Further conditions on a key. */
 enum {
-	DIGIT = 1,         /* a digit in it */
-	FORM_APART = 2,    /* no + or / in front or behind */
-	FORM_ANYWHERE = 4, /* nothing in front or behind */
-	FORM_HIDDEN = 8,   /* its start is a part of the secret */
-	ENDS_LINES = 16,   /* its line ends are no part of the secret */
-	NAMED = 32         /* one of `names` in front of the pattern */
+	DIGIT = 1,         /* it has a digit */
+	FORM_APART = 2,    /* no + or / before or after it */
+	FORM_ANYWHERE = 4, /* any byte before or after it */
+	FORM_HIDDEN = 8,   /* its start is secret */
+	ENDS_LINES = 16,   /* its line ends are not secret */
+	NAMED = 32         /* one of `names` comes before the pattern */
 };
 
 struct secret_form {
 	const char *kind;
-	char first[4]; /* the bytes that it may begin with; #: a digit */
+	char first[4]; /* its possible first bytes; #: a digit */
 	unsigned needs;
-	const char *pattern; /* NULL: a private key; the key stands between < and >, if these are there */
+	const char *pattern; /* NULL: a private key; < and > enclose the key, if present */
 };
 
 #define WORD "[A-Za-z0-9_-]"
@@ -34,7 +34,7 @@ struct secret_form {
 #define TOKEN "[A-Za-z0-9_+/=~-]{16,}"
 #define SEPARATOR "[:=][ ]{0,1}[\\\"']{0,4}"
 
-/* Of places that begin and end together the first form counts. */
+/* If places begin and end together, the first form wins. */
 static const struct secret_form forms[] = {
     {"anthropic", "s", DIGIT, "sk-ant-" WORD "{20,}"},
     {"openai", "s", DIGIT, "sk-" WORD "{20,}"},
@@ -83,14 +83,14 @@ static const struct secret_form forms[] = {
 };
 enum { FORMS = sizeof forms / sizeof *forms, FORM_SHOWN = 4, RUN = 13 };
 
-/* What the name ends with, in small letters, for each form that is NAMED. */
+/* The lower-case end of the name, for each NAMED form. */
 static const char *const names[] = {
     "(app|client|api|access|auth|bot|secret|private|signing|encryption)[_-]{0,1}(secret|key|token)",
     "app[_-]{0,1}password",
     "passw(ord|d)",
 };
 
-/* What is second in the forms that begin with a run; NULL: none begins so. M, N and O may go on with any byte. */
+/* Second bytes of forms that begin with a run; NULL: no form begins so. M, N and O can be followed by any byte. */
 static const char *const seconds[] = {
     ['A'] = "KSIG", ['B'] = "S",  ['G'] = "O",    ['M'] = "",  ['N'] = "",   ['O'] = "",
     ['d'] = "o",    ['e'] = "y",  ['g'] = "hils", ['h'] = "f", ['l'] = "i",  ['n'] = "pvt",
@@ -99,7 +99,7 @@ static const char *const seconds[] = {
 
 struct secret_finder {
 	const char *from, *end;
-	const char *free[FORMS]; /* where the last place of each form ends: none begins inside it */
+	const char *free[FORMS]; /* the end of each form's last place: none begins inside it */
 	struct secrets *out;
 };
 
@@ -120,7 +120,7 @@ static bool is_word(char c)
 
 /* --- patterns --------------------------------------------------------------------- */
 
-/* Takes one of the (a|b) that `at` stands in at p; NULL: none is there. */
+/* Matches p with an alternative of the (a|b) at *at; returns the end of the match, or NULL. */
 static const char *match_alternative(const char **at, const char *p, const char *end)
 {
 	const char *found = NULL;
@@ -134,8 +134,8 @@ static const char *match_alternative(const char **at, const char *p, const char 
 	return found;
 }
 
-/* Takes bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them. At the end of a pattern those at its end are
- * left that may not stand before what is behind. NUL is in no set. */
+/* Matches bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them. At the end of a pattern, gives back last
+ * bytes until the next byte is not a word byte. NUL is in no set. */
 static const char *match_char_set(const char **at, const char *p, const char *end)
 {
 	bool set[256], is_without = *++*at == '^';
@@ -162,7 +162,7 @@ static const char *match_char_set(const char **at, const char *p, const char *en
 	return n < least ? NULL : p + n;
 }
 
-/* Where the text at p stops to be as the pattern says, which it is up to its end; NULL: it is not. */
+/* Returns the end of the text at p that matches the pattern, up to `end`; or NULL. */
 static const char *match_pattern(const char *at, const char *p, const char *end, const char **key, const char **key_end)
 {
 	*key = p;
@@ -185,9 +185,8 @@ static const char *match_pattern(const char *at, const char *p, const char *end,
 	return p;
 }
 
-/* The same of a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, and then the
- * key,
- * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if 16 bytes of base64 stand together in it. */
+/* The same for a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, then the key,
+ * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if it has 16 adjacent bytes of base64. */
 static const char *match_private_key(const char *p, const char *end, const char **key, const char **key_end)
 {
 	static const struct span block = SPAN_LIT(" BLOCK"), name = SPAN_LIT(" PRIVATE KEY");
@@ -220,8 +219,7 @@ static const char *match_private_key(const char *p, const char *end, const char 
 
 /* --- names ------------------------------------------------------------------------ */
 
-/* Where the run begins that ends with such a name, in small letters or capitals: at most 40 bytes before it. NULL: none
- * does. */
+/* Returns the beginning of the run that ends with such a name, in either case, at most 40 bytes before it; or NULL. */
 static const char *secret_take_name(const struct secret_finder *f, const char *pattern, const char *end)
 {
 	char small[64];
@@ -238,7 +236,7 @@ static const char *secret_take_name(const struct secret_finder *f, const char *p
 		return NULL;
 	while (first - f->from > slashes && first[-1 - slashes] == '\\')
 		slashes++;
-	/* The letter of an escape is in front of the name, not of it. */
+	/* The letter of an escape is before the name, not part of it. */
 	bool is_escape = slashes > 0 && before > 0 && strchr("nrtbf", *first);
 	if (is_escape && (slashes % 2 || before == 41))
 		return before <= 41 ? first + 1 : NULL;
@@ -287,14 +285,14 @@ static int find_named(struct secret_finder *f, const char *p)
 	return rc;
 }
 
-/* Adds the places that begin at p, of all other forms. An escape of a line end, of JSON in JSON too, is in front of a
- * key. */
+/* Adds the places of all other forms that begin at p. A key can follow an escape of a line end, also of JSON in
+ * JSON. */
 static int find_secrets_at(struct secret_finder *f, const char *p)
 {
 	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
 	bool is_escape = p - f->from > 1 && p[-2] == '\\' && strchr("nrtbf", front),
 	     is_inside = is_word(front) && !is_escape;
-	/* The letter of an escape is in front of a key, not of it: JSON stays JSON. */
+	/* The letter of an escape is before a key, not part of it: JSON stays JSON. */
 	size_t backslashes = 0;
 	while (p - f->from > (ptrdiff_t)backslashes && p[-1 - (ptrdiff_t)backslashes] == '\\')
 		backslashes++;
@@ -319,14 +317,14 @@ static int find_secrets_at(struct secret_finder *f, const char *p)
 	return 0;
 }
 
-/* Looks at the run that begins at p, and is long. */
+/* Searches the run at p, which has at least RUN bytes. */
 static int find_secrets_in_run(struct secret_finder *f, const char *p)
 {
 	size_t before = (size_t)(p - f->from);
 	bool is_escape = before > 0 && p[-1] == '\\';
 	int rc = 0;
 	if (before > 2 && (p[-1] == '.' || (p[-1] == ':' && p[0] == 'A' && p[1] == 'A'))) {
-		/* SG. ya29. hvs. hvb. hvr. and 0123456789:AA, perhaps behind an escape of a line end */
+		/* SG. ya29. hvs. hvb. hvr. and 0123456789:AA, perhaps after an escape of a line end */
 		const char *first = p - 1;
 		while (first > f->from && p - first <= 14 && is_word(first[-1]))
 			first--;
@@ -351,8 +349,8 @@ static int find_secrets_in_run(struct secret_finder *f, const char *p)
 
 enum { BLOCK = 64 };
 
-/* Which of 64 bytes can stand in a run, and where : or = is or two rare bytes begin. One more byte can be read behind
- * them. */
+/* Finds which of 64 bytes can be in a run, and where : or = is or two rare bytes begin. One more byte after them must
+ * be readable. */
 static void classify_block(const char *p, uint64_t *run, uint64_t *rare)
 {
 	*run = *rare = 0;
@@ -369,7 +367,7 @@ static void classify_block(const char *p, uint64_t *run, uint64_t *rare)
 
 static int find_all_secrets(struct secret_finder *f)
 {
-	/* Of the block before: which bytes end runs of 1, 2, 4, 8 and 13. */
+	/* Bytes of the previous block that end runs of 1, 2, 4, 8 and 13. */
 	uint64_t one = 0, two = 0, four = 0, eight = 0, all = 0;
 	char rest[BLOCK + 1] = {0};
 	int rc = 0;

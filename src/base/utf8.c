@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text is mostly ASCII: whole words are passed over while no high bit is set, and
- * only the rest is looked at byte by byte. */
+/* Text is mostly ASCII: whole words are skipped while no high bit is set, and only the rest is checked byte by byte. */
 #include "sessionfs/base/utf8.h"
 
 #include <stdint.h>
@@ -8,7 +7,7 @@
 static const uint64_t high_bits = 0x8080808080808080u;
 
 struct lead {
-	unsigned more;           /* continuation bytes */
+	unsigned more;           /* the number of continuation bytes */
 	unsigned char low, high; /* the range of the first of them */
 };
 
@@ -38,7 +37,7 @@ int utf8_next(const char *p, size_t n)
 	return (int)lead.more + 1;
 }
 
-/* The length of the ASCII at the beginning, less up to 7 bytes. */
+/* Returns the length of the ASCII prefix, less up to 7 bytes. */
 static size_t ascii_prefix(const char *p, size_t n)
 {
 	uint64_t w[4];

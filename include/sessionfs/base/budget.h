@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* budget: bytes of memory that several keepers share.
+/* budget: bytes of memory that several clients share.
  *
- * Each keeper counts its bytes in `used` and knows when it used each of its things last (budget_clock). When all of
- * them together exceed the budget, the keeper of the least recently used thing evicts it, and so on. A keeper with a
- * small share is left alone: one keeper's things that are in use must not cost the others everything.
+ * Each client counts its bytes in `used` and knows when it last used each of its objects (budget_clock). When the
+ * clients together exceed the budget, the client with the least recently used object evicts it, and so on. A client
+ * with a small share never evicts: objects that one client uses must not cost the others everything.
  *
- * Keepers join and leave while there is only one thread. Everything else is thread-safe. */
+ * Clients register and unregister while there is only one thread. Everything else is thread-safe. */
 #ifndef SESSIONFS_BUDGET_H
 #define SESSIONFS_BUDGET_H
 
@@ -16,16 +16,16 @@
 
 struct budget_client {
 	_Atomic size_t used; /* bytes */
-	/* When the thing that would be evicted next was last used. BUDGET_NOTHING: there is nothing to evict. */
+	/* When the next object to evict was last used; BUDGET_NOTHING without one. */
 	uint64_t (*oldest)(void *arg);
-	/* Evicts it. */
+	/* Evicts that object. */
 	void (*evict)(void *arg);
 	void *arg;
-	struct budget_client *next; /* the budget's */
+	struct budget_client *next; /* owned by the budget */
 };
 
 #define BUDGET_NOTHING UINT64_MAX
-/* A keeper that uses no more than this fraction of the limit (a quarter) is not asked to evict. */
+/* A client that uses at most this fraction of the limit (a quarter) never evicts. */
 #define BUDGET_OWN 4
 
 struct budget {
@@ -40,22 +40,22 @@ struct budget {
 		.limit = (bytes)                                                                                       \
 	}
 
-/* *k is the caller's and stays where it is until it leaves. */
+/* The caller owns *k, which must not move until it is unregistered. */
 void budget_register(struct budget *b, struct budget_client *k);
 void budget_unregister(struct budget *b, struct budget_client *k);
 
-/* The time that ages are compared by: nanoseconds, never 0. */
+/* Returns the time that ages are compared by, in nanoseconds; never 0. */
 uint64_t budget_clock(void);
 size_t budget_used(const struct budget *b);
 
-/* Counts memory that the caller is about to use while it makes something, until budget_unreserve; keepers evict to make
- * room for it. If the claims of others leave no room, the call waits. 0, -EINTR (cancel_check) or -EAGAIN
- * (cancel_wait_begin); nothing is claimed on an error. Keepers are called as by budget_enforce. */
+/* Counts memory that the caller is about to use, until budget_unreserve; clients evict to make room for it. Waits while
+ * the reservations of others leave no room. Returns 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin); an error
+ * reserves nothing. Calls clients as budget_enforce does. */
 int budget_reserve(struct budget *b, size_t bytes);
 void budget_unreserve(struct budget *b, size_t bytes);
 
-/* Has keepers evict until the total is within the limit or nothing is left to evict. The caller holds no lock that the
- * keepers acquire. */
+/* Evicts until the total is within the limit or nothing is left to evict. The caller must not hold a lock that the
+ * clients acquire. */
 void budget_enforce(struct budget *b);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* buf: growable bytes with a sticky error.
  *
- * Invariants: `p` is NULL or owned by the buf; `n <= cap`; the bytes are not
- * NUL-terminated. After the first failed growth `err` is -ENOMEM or what the disk said, `n` stays
- * and every append is a no-op, so that producers need not check each call:
- * they append, and the consumer looks at buf_err() once.
+ * Invariants: `p` is NULL or owned by the buf; `n <= cap`; the bytes are not NUL-terminated. After the first failed
+ * growth `err` is -ENOMEM or the error of the disk, `n` stays, and every append is a no-op. So producers need not check
+ * each call: the consumer checks buf_err() once.
  *
- * What is longer than BUF_MAPPED lies in a file without a name ($TMPDIR or /var/tmp), mapped shared: under pressure the
- * kernel writes it out, so it costs disk space and not memory. It is memory like any other, for system calls too. Its
- * space is reserved before it is used: on a full disk the error is -ENOSPC. Where no such file can be made, and where
- * both directories lie in memory, long bufs stay in memory. */
+ * A buf longer than BUF_MAPPED is backed by an unnamed file ($TMPDIR or /var/tmp), mapped shared: under pressure the
+ * kernel writes it out, so it costs disk space instead of memory. It works like any other memory, in system calls too.
+ * Its space is reserved before use: on a full disk the error is -ENOSPC. If such a file cannot be created, or both
+ * directories are in memory, long bufs stay in memory. */
 #ifndef SESSIONFS_BUF_H
 #define SESSIONFS_BUF_H
 
@@ -23,10 +22,10 @@ struct buf {
 	char *p;
 	size_t n, cap;
 	int err;
-	int file; /* the descriptor of the file that the bytes lie in, or 0: that one is always standard input */
+	int file; /* the descriptor of the backing file, or 0, which is always standard input */
 };
 
-/* A longer buf lies in a file. */
+/* A longer buf is backed by a file. */
 #define BUF_MAPPED ((size_t)LIMIT(8 << 20, 4096))
 
 #define BUF_INIT                                                                                                       \
@@ -44,11 +43,11 @@ static inline void buf_reset(struct buf *b)
 	b->err = 0;
 }
 
-/* Makes room for `more` bytes after `n`. Returns where they begin, or NULL
- * (and the error sticks). The caller writes there and adds to `n`. */
+/* Makes room for `more` bytes after `n`. Returns where they begin, or NULL (and sets the sticky error). The caller
+ * writes there and adds to `n`. */
 char *buf_reserve(struct buf *b, size_t more);
 
-/* The memory it uses. Of what lies in a file a sixteenth counts, at least a MiB: files are not unlimited either. */
+/* Returns the memory used. A file counts as a sixteenth of its size, at least a MiB: files are not unlimited either. */
 size_t buf_memory(const struct buf *b);
 
 void buf_add(struct buf *b, const void *p, size_t n);
@@ -70,13 +69,13 @@ static inline struct span buf_span(const struct buf *b)
 	return (struct span){b->p, b->n};
 }
 
-/* 0, or why an append failed. */
+/* Returns 0, or why an append failed. */
 static inline int buf_err(const struct buf *b)
 {
 	return b->err;
 }
 
-/* The bytes with a NUL after them (not counted in n), or NULL without memory. */
+/* Returns the bytes with a NUL after them (not counted in n), or NULL if out of memory. */
 const char *buf_cstr(struct buf *b);
 
 #define CLEANUP_BUF CLEANUP(buf_release)

@@ -2,7 +2,7 @@
 /* bytes: 16 bytes at a time, with the vectors of gcc and clang, which compile for every processor.
  *
  * A comparison sets all bits of the bytes for which it is true, and clears the others. SSE2 compares signed bytes:
- * subtract 128 (or flip the high bit) to have an unsigned order in one instruction. */
+ * subtract 128 (or flip the high bit) for an unsigned order in one instruction. */
 #ifndef SESSIONFS_BYTES_H
 #define SESSIONFS_BYTES_H
 
@@ -23,13 +23,13 @@ static inline bytes16 bytes16_load(const char *p)
 	return b;
 }
 
-/* Which bytes are from `first` to `last`, two bytes of ASCII. */
+/* Returns which bytes are from `first` to `last`, two ASCII bytes. */
 static inline bytes16 bytes16_range(bytes16 b, char first, char last)
 {
 	return (bytes16)((ubytes16)b - (unsigned char)(first + 128)) < (signed char)(last - first - 127);
 }
 
-/* Returns a bit for each byte of a comparison, that of the first byte lowest. */
+/* Returns a bit for each byte of a comparison, the first byte's lowest. */
 static inline unsigned bytes16_mask(bytes16 comparison)
 {
 #ifdef __SSE2__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cleanup: scope guards. A guard runs when the variable leaves its scope and
- * leaves errno as it was. To hand the object on, set the variable to NULL / -1. */
+/* cleanup: scope guards. A guard runs when the variable leaves its scope, and preserves errno. To pass the object on,
+ * set the variable to NULL or -1. */
 #ifndef SESSIONFS_CLEANUP_H
 #define SESSIONFS_CLEANUP_H
 
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A guard is used by that alone, which clang does not see. */
+/* clang does not count the guard as a use of the variable. */
 #define CLEANUP(fn) __attribute__((cleanup(fn), unused))
 
-/* The pointer is NULL then. */
+/* Sets the pointer to NULL. */
 static inline void cleanup_free(void *pp)
 {
 	int saved = errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock: what time it is, in one number or as a struct timespec, and which of two times came first. */
+/* clock: the time, as one number or as a struct timespec, and the order of two times. */
 #ifndef SESSIONFS_CLOCK_H
 #define SESSIONFS_CLOCK_H
 
@@ -15,7 +15,7 @@ static inline struct timespec clock_now(clockid_t clock)
 	return t;
 }
 
-/* Nanoseconds since the clock's zero: good to the year 2262. */
+/* Returns nanoseconds since the clock's zero; valid until the year 2262. */
 static inline int64_t time_ns(struct timespec t)
 {
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -32,8 +32,8 @@ static inline int64_t clock_ms(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The time of CLOCK_MONOTONIC in so many nanoseconds (at least 0), as pthread_cond_timedwait takes it (lock_cond_init).
- */
+/* Returns the time of CLOCK_MONOTONIC `ns` nanoseconds (at least 0) from now, for pthread_cond_timedwait
+ * (lock_cond_init). */
 static inline struct timespec clock_in(int64_t ns)
 {
 	struct timespec t = clock_now(CLOCK_MONOTONIC);

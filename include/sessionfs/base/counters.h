@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* counters: values by name, in the order in which the names were first seen. Names are any bytes, and there may be
- * many: a lookup costs O(1) whatever they are. */
+/* counters: values by name, in the order in which the names first appeared. Names are any bytes, and there can be many:
+ * a lookup is O(1) in any case. */
 #ifndef SESSIONFS_COUNTERS_H
 #define SESSIONFS_COUNTERS_H
 
@@ -12,7 +12,7 @@ struct counters {
 	size_t size; /* of a value */
 	struct counter **rows;
 	size_t n, cap;
-	struct map places; /* of names in `rows` */
+	struct map places; /* name to index in `rows` */
 };
 
 #define COUNTERS_INIT(type)                                                                                            \
@@ -22,7 +22,8 @@ struct counters {
 
 void counters_release(struct counters *t);
 
-/* The value of this name, all zero when the name is new; it stays where it is until release. NULL without memory. */
+/* Returns the value of this name, all zero if the name is new; it does not move until release. Returns NULL if out of
+ * memory. */
 void *counters_get(struct counters *t, struct span name);
 
 struct span counters_name(const struct counters *t, size_t i);

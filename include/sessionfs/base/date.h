@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* date: days in the time zone that we run in. */
+/* date: days in the local time zone. */
 #ifndef SESSIONFS_DATE_H
 #define SESSIONFS_DATE_H
 
@@ -11,9 +11,9 @@
 typedef int32_t date_t;
 #define NO_DATE INT32_MIN
 
-/* A time in ms as the zone has it. False if it has none. */
+/* Converts a time in ms to local time. Returns false if it has none. */
 bool date_local(double ms, struct tm *ret);
-/* The day of a time in ms; NO_DATE if it is none. */
+/* Returns the day of a time in ms; NO_DATE if it is not a time. */
 date_t date_at(double ms);
 #define DATE_NAME 48
 /* YYYY-MM-DD */

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* deferred: errors of lookups that cannot return one, reported by the function that gives the whole answer.
  *
- * Many functions cannot return an error: they return a name, a number, or whether there is one. Such a function notes
- * the error (deferred_set) and answers "none". The function that gives the whole answer to a caller, or keeps it, asks
- * whether there was such a deferred error on the way (deferred_push, deferred_pop), and returns the error instead. The
- * note belongs to the thread. */
+ * Many functions cannot return an error: they return a name, a number, or a bool. Such a function notes the error
+ * (deferred_set) and answers "none". The function that returns the whole answer to a caller, or caches it, checks for a
+ * deferred error (deferred_push, deferred_pop), and returns that instead. The note belongs to the thread. */
 #ifndef SESSIONFS_DEFERRED_H
 #define SESSIONFS_DEFERRED_H
 
 #include <errno.h>
 #include <stdbool.h>
 
-/* rc: a negative errno; 0 notes nothing. The first counts. */
+/* rc: a negative errno; 0 notes nothing. Only the first error is kept. */
 void deferred_set(int rc);
 
 /* Sets aside an earlier deferred error. Returns it, for deferred_pop. */
 int deferred_push(void);
 
-/* Returns the deferred error since deferred_push, else rc, and forgets it: for a caller that tries again. */
+/* Returns the deferred error since deferred_push, else rc, and clears it: for a caller that retries. */
 int deferred_take(int rc);
 
 /* Returns the deferred error since deferred_push, else rc, and restores the one that was set aside. */
 int deferred_pop(int before, int rc);
 
-/* Whether an error is that of the file that was read: not of the request, nor for want of descriptors, nor that the
+/* Whether an error is about the file that was read: not about the request or a lack of descriptors, and not because the
  * file is gone. */
 static inline bool error_is_about_file(int rc)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hash: hashes for tables in memory. Each process has others, so never store them. */
+/* hash: hashes for tables in memory. They differ between processes, so never store them. */
 #ifndef SESSIONFS_HASH_H
 #define SESSIONFS_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The upper half of the product depends on all bits of both numbers. Without the factor nobody can predict it. */
+/* The upper half of the product depends on all bits of both numbers. It cannot be predicted without the factor. */
 static inline uint64_t hash_mix(uint64_t word, uint64_t factor)
 {
 #ifdef __SIZEOF_INT128__
@@ -19,20 +19,20 @@ static inline uint64_t hash_mix(uint64_t word, uint64_t factor)
 #endif
 }
 
-/* The hash of a value that no user can choose: a node id, an address. */
+/* Hashes a value that no user can choose: a node id, an address. */
 static inline uint64_t hash_word(uint64_t word)
 {
 	return hash_mix(word, UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* The secret for hashes of what stands in files: without it nobody can write a file whose keys collide. */
+/* The secret for hashes of file contents: it prevents files whose keys are chosen to collide. */
 struct hash_key {
 	uint64_t seed, factor;
 };
 
 void hash_key_draw(struct hash_key *k);
 
-/* The same bytes have different hashes as different kinds of key. */
+/* The same bytes have different hashes for different kinds of key. */
 uint64_t hash_bytes(const struct hash_key *k, uint64_t kind, const char *p, size_t n);
 
 #endif

@@ -18,12 +18,12 @@ void log_message(enum log_level level, const char *fmt, ...) __attribute__((form
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* After log_setup, in the process that is to serve: from now on a signal that says that the program is wrong (SIGSEGV,
- * SIGABRT, ...) has a backtrace go where messages go, before it ends the process. Does nothing where libc has none. */
+/* Call after log_setup, in the process that serves the mount. A signal that means a bug (SIGSEGV, SIGABRT, ...) then
+ * logs a backtrace before it ends the process. Does nothing if libc has no backtraces. */
 void log_install_crash_handler(void);
-/* Each thread of ours calls this first: else there is no backtrace when its stack is used up. */
+/* Each of our threads must call this first: otherwise a stack overflow gets no backtrace. */
 void log_thread_init(void);
-/* Blocks all signals but those. */
+/* Blocks all signals except those for crashes. */
 void log_block_signals(sigset_t *before);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* name: any text to one path component and back, by the encoding of the
- * namespace ("Names"): `/`, `%`, bytes below 0x20, 0x7f, a leading `.`, a
- * leading `~` and every byte that is not valid UTF-8 become %XX (upper case);
- * the empty text is `%`. Lone surrogates in WTF-8 are not valid UTF-8: three %XX.
- * A component longer than NAME_BYTES, prefix and suffix included, is cut between
- * characters (never inside a %XX) and ends in `~` and the first 8 hex digits
- * of SHA-256 over prefix, text before encoding, and suffix. */
+/* name: any text to one path component and back, by the encoding of the namespace ("Names"): `/`, `%`, bytes below
+ * 0x20, 0x7f, a leading `.`, a leading `~` and every byte that is not valid UTF-8 become %XX (upper case). The empty
+ * text is `%`. Lone surrogates in WTF-8 are not valid UTF-8: three %XX. A component longer than NAME_BYTES, prefix and
+ * suffix included, is cut between characters (never inside a %XX). It then ends in `~` and the first 8 hex digits of
+ * SHA-256 over prefix, text before encoding, and suffix. */
 #ifndef SESSIONFS_NAME_H
 #define SESSIONFS_NAME_H
 
@@ -13,16 +11,15 @@
 
 #define NAME_BYTES 255
 
-/* Appends the component for prefix + text + suffix. Prefix and suffix are
- * names already (not encoded again). Behind a prefix, a leading `.` or `~` of the text is not encoded. */
+/* Appends the component for prefix + text + suffix. Prefix and suffix are names already (not encoded again). After a
+ * prefix, a leading `.` or `~` of the text is not encoded. */
 void name_encode(const char *prefix, struct span text, const char *suffix, struct buf *out);
 
-/* Appends the text that a component stands for. False, with nothing appended,
- * if the component is not in the form that name_encode("", ...) gives for that
- * text. A cut component is not reversible: false. */
+/* Appends the text that a component encodes. Returns false and appends nothing unless name_encode("", ...) gives
+ * exactly this component for the text. Also false for a cut component, which is not reversible. */
 bool name_decode(struct span component, struct buf *out);
 
-/* First 8 hex digits of SHA-256 over the three spans one after the other, NUL-terminated in ret. */
+/* Writes the first 8 hex digits of SHA-256 over the three spans one after the other, and a NUL. */
 void name_hash8(struct span a, struct span b, struct span c, char ret[9]);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* node: the 64-bit id of a thing in the tree: kind, session slot, entry, part.
+/* node: the 64-bit id of a node in the tree: kind, session slot, entry, part.
  *
- * An id is a value to be unpacked and checked, not a pointer: there is no inode
- * table, and nothing to forget but queries (search.h). A stale or hostile id fails a bounds check.
- * Inode numbers stay the same while mounted, even when indexes are dropped.
- * Links that stand in several directories (a path entry of many branches) say
- * the same wherever they stand and share one id. */
+ * An id is a value to unpack and check, not a pointer. Without an inode table, only queries (search.h) are ever
+ * forgotten. A stale or hostile id fails a bounds check. Inode numbers stay the same while mounted, even after indexes
+ * are evicted. Links that appear in several directories (a path entry of many branches) have the same target everywhere
+ * and share one id. */
 #ifndef SESSIONFS_NODE_H
 #define SESSIONFS_NODE_H
 
@@ -22,7 +21,7 @@ typedef uint64_t node_t;
 #define NODE_SLOTS (UINT32_C(1) << NODE_SLOT_BITS)
 
 /* An entry number uses one bit less than its field has. If that bit is set, the part has more bits and the entry fewer:
- * a message with thousands of parts is rare, and rarer still behind a quarter of a million others. */
+ * a message with thousands of parts is rare, and rarer still after a quarter of a million entries. */
 #define NODE_ENTRIES (UINT32_C(1) << (NODE_ENTRY_BITS - 1))
 #define NODE_PARTS (UINT32_C(1) << NODE_PART_BITS)
 #define NODE_WIDE (UINT64_C(1) << (NODE_ENTRY_BITS - 1 + NODE_PART_BITS))
@@ -38,7 +37,7 @@ struct node {
 	uint32_t part;
 };
 
-/* The parts of an entry are numbered below this. */
+/* Returns the limit of an entry's part numbers. */
 static inline uint32_t node_parts(uint32_t entry)
 {
 	return entry < NODE_WIDE_ENTRIES ? NODE_WIDE_PARTS : NODE_PARTS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* parallel: a loop on all cores.
  *
- * The threads of a parallel loop work for the request of the caller: they end with it (cancel.h), and what they could
- * not look up (deferred.h) is an error of the whole. */
+ * The threads of a parallel loop work for the caller's request: cancelling it stops them (cancel.h), and a deferred
+ * error in one (deferred.h) fails the whole loop. */
 #ifndef SESSIONFS_PARALLEL_H
 #define SESSIONFS_PARALLEL_H
 
@@ -11,10 +11,10 @@
 /* More threads than this do not help: they wait for the same disk and the same locks. */
 #define PARALLEL_THREADS_MAX 16
 
-/* Calls work(arg, i) once for each i below n, in any order, from several threads at once; the caller is one of them. i
- * is handed out one by one, so that a long one does not hold up the rest. Ends with the first error, and returns it: a
- * negative errno of `work`, an error deferred in it, or -EINTR (cancel_check is asked before each); what was not begun
- * then is not called. Otherwise 0. Where threads cannot be started, those that are there do all. */
+/* Calls work(arg, i) once for each i below n, in any order, from several threads at once, including the caller's. Each
+ * thread fetches one i at a time, so that a slow one does not delay the rest. Stops at the first error and returns it:
+ * a negative errno of `work`, an error deferred in it, or -EINTR (cancel_check before each call). Calls not yet begun
+ * are then dropped. Returns 0 otherwise. If threads cannot be started, the existing ones do all the work. */
 int parallel_for(size_t n, int (*work)(void *arg, size_t i), void *arg);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* secret: what looks like a key in bytes as they are stored: prefixes of services, private keys, JSON Web Tokens,
- * passwords in URLs, Bearer headers, the value of a name such as API_KEY. sessionfs(5), "Secrets", has the forms and
- * the rules. Nothing is decoded, and no place crosses the end of a line. */
+/* secret: finds likely keys in raw bytes: prefixes of services, private keys, JSON Web Tokens, passwords in URLs,
+ * Bearer headers, the value of a name such as API_KEY. sessionfs(5), "Secrets", lists the forms and the rules. Nothing
+ * is decoded, and no key crosses the end of a line. */
 #ifndef SESSIONFS_SECRET_H
 #define SESSIONFS_SECRET_H
 
@@ -11,10 +11,10 @@
 
 #include <stdint.h>
 
-/* A longer line is not looked through. */
+/* Longer lines are not searched. */
 #define SECRET_LINE ((size_t)LIMIT(64 << 20, 8 << 10))
 
-/* Where a key stands: n bytes from `at` on. */
+/* A key of n bytes at `at`. */
 struct secret {
 	size_t at, n;
 	unsigned form;
@@ -25,14 +25,14 @@ struct secrets {
 };
 void secrets_release(struct secrets *s);
 
-/* Appends the places in text, which is whole lines, from left to right; none overlap. 0 or -ENOMEM. */
+/* Appends the keys in text, which must be whole lines, from left to right; none overlap. Returns 0 or -ENOMEM. */
 int secrets_find(struct span text, struct secrets *out);
-/* What kind of key it is, as --secrets says it. */
+/* Returns the kind of key that --secrets shows. */
 const char *secret_kind(const struct secret *s);
-/* How many of its first bytes --secrets shows: those of a prefix that is known, and of a secret none. */
+/* Returns how many of its first bytes --secrets can show: the length of a known prefix; 0 if the start is secret. */
 size_t secret_prefix_size(const struct secret *s);
-/* The first part of the key, from its byte `from` on, that is hidden: all of it but for line ends. Empty: none is left.
- */
+/* Returns the first part of the key, from its byte `from` on, to mask: all bytes except line ends. Empty: no part is
+ * left. */
 struct span secret_hidden_part(const struct secret *s, const char *text, size_t from);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* span: borrowed bytes, the string type that crosses the layers.
  *
- * A span never owns and is never NUL-terminated by promise. It is valid as long
- * as the buffer it points into: usually a line that a `struct line` holds. */
+ * A span never owns its bytes and need not end in a NUL. It is valid as long as the buffer it points into: usually a
+ * line that a `struct line` holds. */
 #ifndef SESSIONFS_SPAN_H
 #define SESSIONFS_SPAN_H
 
@@ -27,7 +27,7 @@ static inline bool span_eq(struct span a, struct span b)
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-/* By bytes: negative, 0, or positive. */
+/* Compares bytes: negative, 0, or positive. */
 static inline int span_compare(struct span a, struct span b)
 {
 	size_t least = a.n < b.n ? a.n : b.n;
@@ -45,7 +45,7 @@ static inline bool span_begins(struct span a, struct span with)
 	return a.n >= with.n && memcmp(a.p, with.p, with.n) == 0;
 }
 
-/* Whether each of its bytes is one of those. */
+/* Whether each byte of a is in `of`. */
 static inline bool span_only(struct span a, struct span of)
 {
 	while (a.n && memchr(of.p, a.p[a.n - 1], of.n))
@@ -53,7 +53,7 @@ static inline bool span_only(struct span a, struct span of)
 	return a.n == 0;
 }
 
-/* Takes the first line off the rest, without its newline. False if there is none. */
+/* Splits the first line off the rest, without its newline. Returns false if the rest is empty. */
 static inline bool span_line(struct span *rest, struct span *ret)
 {
 	const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sys: the calls to the system that tests have fail. sys_pread is pread(2), and so on; these are weak, so a test that
- * defines one itself has the whole program call that. */
+/* sys: system calls that tests can make fail. sys_pread is pread(2), and so on. They are weak: a test that defines one
+ * replaces it in the whole program. */
 #ifndef SESSIONFS_SYS_H
 #define SESSIONFS_SYS_H
 
@@ -28,7 +28,7 @@ int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *r
 #define sys_error_name(err) strerrorname_np(err)
 #else
 int tgkill(pid_t process, pid_t thread, int signal);
-#define sys_strerror(err, text, n) ((void)(text), (void)(n), strerror(err)) /* these stay */
+#define sys_strerror(err, text, n) ((void)(text), (void)(n), strerror(err)) /* these strings are constant */
 #define sys_error_name(err) ((void)(err), (const char *)NULL)
 #endif
 struct open_how;

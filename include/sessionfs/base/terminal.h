@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal: what is printed for people: its colours, and what a session says in it. */
+/* terminal: colours, and text that is safe to print, for people. */
 #ifndef SESSIONFS_TERMINAL_H
 #define SESSIONFS_TERMINAL_H
 
@@ -17,12 +17,12 @@
 #define COLOUR_BOLD_CYAN "\x1b[1;36m"
 #define COLOUR_END "\x1b[m"
 
-/* Whether what is printed there should have colours, if the user did not say: it is a terminal that has them, and
- * NO_COLOR is not set (no-color.org). */
+/* Whether output to fd gets colours by default: it is a terminal that supports them, and NO_COLOR is not set
+ * (no-color.org). */
 bool terminal_supports_color(int fd);
 
-/* From `start` on: each control character but a TAB becomes `?`, those from U+0080 to U+009F too. What a session says
- * must not reach the terminal as a command to it. */
+/* Replaces each control character from `start` on by `?`, also U+0080 to U+009F, but no TAB. Text of a session must not
+ * reach the terminal as a command. */
 void terminal_sanitize(struct buf *out, size_t start);
 
 #endif

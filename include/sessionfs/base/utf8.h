@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8: well-formed or not, by the WHATWG decoder (Unicode table 3-7), so that
- * a U+FFFD stands where pi, which reads files through that decoder, has one. */
+/* utf8: well-formed or not, by the WHATWG decoder (Unicode table 3-7), so that U+FFFD is in the same places as in pi,
+ * which reads files through that decoder. */
 #ifndef SESSIONFS_UTF8_H
 #define SESSIONFS_UTF8_H
 
@@ -8,11 +8,11 @@
 
 #include <stdint.h>
 
-/* The character at p, of n > 0 bytes: its length if it is well-formed, else
- * minus the length of the maximal ill-formed subpart (1 to 3). */
+/* Returns the length of the character at p, of n > 0 bytes, if it is well-formed; else minus the length of the maximal
+ * ill-formed subpart (1 to 3). */
 int utf8_next(const char *p, size_t n);
 
-/* The well-formed character of n bytes at p. */
+/* Returns the well-formed character of n bytes at p. */
 static inline uint32_t utf8_char(const char *p, int n)
 {
 	uint32_t c = (unsigned char)*p & (n > 1 ? 0x7fu >> n : 0x7fu);
@@ -40,12 +40,12 @@ static inline char *utf8_put(uint32_t c, char *to)
 	return to;
 }
 
-/* How many bytes at the beginning are well-formed. */
+/* Returns the length of the well-formed prefix. */
 size_t utf8_prefix(struct span s);
 
-/* The first characters of text, at most so many. */
+/* Returns the first `characters` characters of text, or all. */
 struct span utf8_first(struct span text, size_t characters);
-/* How many characters there are. */
+/* Returns the number of characters. */
 size_t utf8_count(struct span text);
 
 #endif

@@ -18,18 +18,18 @@
 	}
 
 /* Makes room for `need` elements of `size` bytes, and for more, so that growing one by one costs O(1) each. `pp` points
- * to the array's pointer. False without memory (deferred_set): the array stays as it is. */
+ * to the array's pointer. Returns false if out of memory (deferred_set): the array stays as it is. */
 bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
 void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
-/* *pp points to n elements of somebody else: makes it point to a copy of them. False without memory. */
+/* Replaces *pp, which points to n borrowed elements, by a copy of them. Returns false if out of memory. */
 bool vec_copy(void *pp, size_t *cap, size_t n, size_t size);
-/* The memory of an array. Room behind the elements takes none until it is touched, except for the first page. */
+/* Returns the memory of an array. Unused room takes none until it is touched, except for the first page. */
 size_t vec_memory(size_t n, size_t cap, size_t size);
 
-/* Makes room for `more` elements; false without memory. */
+/* Makes room for `more` elements. Returns false if out of memory. */
 #define vec_reserve(vec, more)                                                                                         \
 	((vec)->cap - (vec)->n >= (more) || vec_grow(&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
-/* Gives back unused room, but keeps some to grow. */
+/* Frees unused room, but keeps some to grow. */
 #define vec_trim(vec) vec_shrink(&(vec)->v, &(vec)->cap, (vec)->n, sizeof *(vec)->v)
 #define vec_used(vec) ((vec)->n * sizeof *(vec)->v)
 #define vec_held(vec) vec_memory((vec)->n, (vec)->cap, sizeof *(vec)->v)
