@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Many bytes of a string at once: a mask with one bit for each byte of a CHUNK.
- * Private to json. The callers have a plain loop besides, for the rest of a text. */
+/* Many bytes of a string at once: a mask with one bit for each byte of a CHUNK. Private to json. Callers also have a
+ * plain loop, for the rest of a text. */
 #ifndef SESSIONFS_JSON_BLOCK_H
 #define SESSIONFS_JSON_BLOCK_H
 
@@ -8,7 +8,7 @@
 
 enum { CHUNK = 64 };
 
-/* The bytes of the chunk at p that are c. */
+/* Returns the bytes of the chunk at p that are c. */
 static inline uint64_t chunk_equal(const char *p, char c)
 {
 	uint64_t mask = 0;
@@ -24,13 +24,13 @@ struct chunk_escapes {
 	uint64_t escaped; /* the bytes after those */
 };
 
-/* Finds which backslashes of a chunk begin an escape; `open` is 1 if the byte before it begins one, else 0. */
+/* Finds which backslashes of a chunk begin an escape; `open` is 1 if the byte before the chunk begins one, else 0. */
 static inline struct chunk_escapes chunk_escapes(uint64_t backslash, uint64_t open)
 {
 	const uint64_t odd_bits = 0xaaaaaaaaaaaaaaaau;
 
-	/* The borrow of the subtraction runs through each run of backslashes, so that
-	 * every second one of a run comes out as escaped, and the byte after an odd run. */
+	/* The borrow of the subtraction runs through each run of backslashes, so that every second one of a run comes
+	 * out as escaped, and the byte after an odd run. */
 	uint64_t first = backslash & ~open;
 	uint64_t series = (((first << 1) | odd_bits) - first) ^ odd_bits;
 	return (struct chunk_escapes){series & backslash, series ^ (backslash | open)};

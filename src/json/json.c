@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Nearly all bytes of a session file stand inside strings, so the scanner is as
- * fast as its search for the next quote, backslash or control byte: that looks
- * at a block of bytes at once. Around the strings a plain state machine checks
- * the grammar, with one bit for each open container in place of recursion. */
+/* Nearly all bytes of a session file are inside strings, so the scanner is as fast as its search for the next quote,
+ * backslash or control byte: that checks a block of bytes at once. Around the strings a plain state machine checks the
+ * grammar, with one bit for each open container instead of recursion. */
 #include "sessionfs/json/json.h"
 #include "block.h"
 
@@ -11,10 +10,10 @@ enum {
 	SPECIAL = 2, /* ends a run of plain string bytes */
 	DIGIT = 4,
 	HEX = 8,
-	ESCAPE = 16, /* may follow a backslash, u aside */
+	ESCAPE = 16, /* can follow a backslash, except u */
 };
 
-/* Control bytes are SPECIAL too: see is_special. */
+/* Control bytes are SPECIAL, too: see is_special. */
 static const unsigned char class_of[256] = {
     [' '] = SPACE,
     ['\t'] = SPACE,
@@ -45,11 +44,11 @@ enum { BLOCK = 16 };
 static inline unsigned block_specials(const char *p)
 {
 	bytes16 b = bytes16_load(p);
-	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
+	/* Swaps quotes and spaces: then quote and control bytes are the lowest, compared as signed. */
 	return bytes16_mask(((b ^ (2 - 128)) < ' ' + 1 - 128) | (b == '\\'));
 }
 
-/* The first byte from p on that is not plain, or `end`. */
+/* Returns the first byte from p on that is not plain, or `end`. */
 static inline const char *plain_end(const char *p, const char *end)
 {
 	while (end - p >= BLOCK) {
@@ -63,7 +62,7 @@ static inline const char *plain_end(const char *p, const char *end)
 	return p;
 }
 
-/* Returns the end of the escape at p, or NULL if it is none. */
+/* Returns the end of the escape at p, or NULL if invalid. */
 static inline const char *escape_end(const char *p, const char *end)
 {
 	if (end - p < 2)
@@ -76,7 +75,7 @@ static inline const char *escape_end(const char *p, const char *end)
 	                                                                                                    : NULL;
 }
 
-/* The closing quote of the string that continues at p, or NULL. Goes from one special byte to the next. */
+/* Returns the closing quote of the string that continues at p, or NULL. Steps from one special byte to the next. */
 static const char *string_end_by_step(const char *p, const char *end, bool *ret_escaped)
 {
 	for (;;) {
@@ -94,12 +93,12 @@ static const char *string_end_by_step(const char *p, const char *end, bool *ret_
 	}
 }
 
-/* Source code in a string has an escape every few bytes. Taking them one by one costs
- * a mispredicted branch each, so CHUNK bytes are judged at once, with a bit for each. */
+/* Source code in a string has an escape every few bytes. Stepping through them costs a mispredicted branch each, so
+ * CHUNK bytes are checked at once, with a bit for each. */
 struct json_chunk {
 	uint64_t quote, backslash;
 	uint64_t common; /* the usual escapes: quote, backslash, n, t */
-	bool control;    /* there is a control byte somewhere */
+	bool control;    /* there is a control byte */
 };
 
 static inline struct json_chunk chunk_read(const char *p)
@@ -140,7 +139,8 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 			}
 		}
 		begins |= e.begins;
-		/* Known without what went before, unless there are two: so chunks need not wait for each other. */
+		/* Does not depend on the previous chunk, unless there are two: so chunks need not wait for each
+		 * other. */
 		uint64_t last = c.backslash >> (CHUNK - 2);
 		open = last >> 1;
 		if (__builtin_expect(last == 3, false))
@@ -150,7 +150,7 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 	return string_end_by_step(p - open, end, ret_escaped);
 }
 
-/* The closing quote of the string whose first byte is at p, or NULL. Keys and ids end within a block. */
+/* Returns the closing quote of the string whose first byte is at p, or NULL. Keys and ids end within a block. */
 static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
 {
 	if (end - p >= BLOCK) {
@@ -232,7 +232,7 @@ static inline const char *scalar_end(enum json_kind kind, const char *p, const c
 	return p ? p + 1 : NULL;
 }
 
-/* The byte past JSON_DEPTH that holds level d's bit; NULL if there is no room for it. */
+/* Returns the byte beyond JSON_DEPTH with level d's bit, or NULL if out of memory. */
 static unsigned char *deep_byte(struct json *j, size_t d)
 {
 	size_t at = (d - JSON_DEPTH) / 8;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A JSON value as a number, and as a truth value of JavaScript. */
+/* JSON values as numbers, and as JavaScript's truth values. */
 #include "sessionfs/json/json.h"
 
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of at most 15 digits without an exponent, that is nearly all. Their digits and the power of ten are exact as
- * doubles, so one division rounds correctly. */
+/* Parses numbers of at most 15 digits without an exponent, which nearly all are. Their digits and the power of ten are
+ * exact as doubles, so one division rounds correctly. */
 static bool short_double(struct span text, double *ret)
 {
 	static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};

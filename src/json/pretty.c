@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A value laid out for people. The scanner walks it, so there is no tree to
- * build and nothing to recurse into. */
+/* Formats a value for people. The scanner walks it: no tree, no recursion. */
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/number.h"
 
@@ -68,7 +67,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The end of the run of tokens at p that have no white space between them. */
+/* Returns the end of the run of tokens at p without white space between them. */
 static const char *tokens_end(const char *p, const char *end)
 {
 	bool escaped;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes JSON strings, and encodes text as JSON. One decoder makes both the size and the bytes: without a place to
- * write to it only counts. Nearly all text only needs its escapes replaced: a faster path with the same result does
- * that, many bytes at a time. */
+/* Decodes JSON strings, and encodes text as JSON. One decoder makes both the size and the bytes: without a destination
+ * it only counts. Nearly all text only needs its escapes replaced: a faster path with the same result does that, many
+ * bytes at a time. */
 #include "sessionfs/json/json.h"
 #include "sessionfs/base/utf8.h"
 #include "block.h"
@@ -47,7 +47,7 @@ static void put_utf8_clean(struct sink *out, struct span s)
 	}
 }
 
-/* The code unit of the \uXXXX at p, or -1. */
+/* Returns the code unit of the \uXXXX at p, or -1. */
 static int32_t unit_at(const char *p, const char *end)
 {
 	int32_t unit = 0;
@@ -69,8 +69,8 @@ static int32_t unit_at(const char *p, const char *end)
 static const char plain_escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
 
-/* Returns the end of the escape at p, which stands for *ret. A checked string has only
- * valid ones; in other text a backslash that begins none is skipped. */
+/* Returns the end of the escape at p, and its character in *ret. A checked string has only valid escapes; in other
+ * text, skips a backslash that begins none. */
 static const char *escape_read(const char *p, const char *end, uint32_t *ret)
 {
 	char plain = end - p >= 2 ? plain_escapes[(unsigned char)p[1]] : 0;
@@ -99,7 +99,7 @@ const char *json_escape(const char *p, const char *end, uint32_t *ret)
 	return escape_read(p, end, ret);
 }
 
-/* Writes what the escape at p stands for; returns its end. */
+/* Writes the character of the escape at p; returns its end. */
 static const char *put_escape(struct sink *out, const char *p, const char *end, enum json_decode how)
 {
 	uint32_t c;
@@ -133,9 +133,9 @@ static size_t decode_text(struct span text, enum json_decode how, char *to)
 	return out.n;
 }
 
-/* The shorter way is
- *	count_simple: the size of a text of which nothing but escapes has to be replaced
- *	decode_simple: writes at most text.n bytes; false if the text is not simple after all */
+/* The faster path:
+ *	count_simple: the size of a text in which only escapes need replacement
+ *	decode_simple: writes at most text.n bytes; returns false if the text is not simple after all */
 
 static size_t count_simple(struct span text, enum json_decode how)
 {
@@ -170,7 +170,7 @@ static size_t count_simple(struct span text, enum json_decode how)
 	return out.n;
 }
 
-/* Writes what the escape, or the characters beyond ASCII, at *p stand for; false if one is ill-formed. */
+/* Writes the character of the escape, or the characters beyond ASCII, at *p. Returns false if one is ill-formed. */
 static inline bool put_special(char **to, const char **p, const char *end, enum json_decode how)
 {
 	if (**p == '\\') {
@@ -195,7 +195,7 @@ static inline bool put_special(char **to, const char **p, const char *end, enum 
 	return true;
 }
 
-/* Writes whole blocks, then overwrites what follows an escape. Decoding makes nothing longer, so there is room. */
+/* Writes whole blocks, then overwrites the bytes after an escape. Decoding makes nothing longer, so there is room. */
 static bool decode_simple(struct span text, enum json_decode how, char *begin, size_t *ret_n)
 {
 	const unsigned wide = how != JSON_EXACT ? UINT32_MAX : 0;

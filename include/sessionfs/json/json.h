@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* json: a pull scanner over a span. The judge of what is valid is JavaScript's
- * JSON.parse, but for the encoding: bytes that are not UTF-8 are accepted inside
- * strings, since pi reads files with U+FFFD in their place.
+/* json: a pull scanner over a span. It accepts what JavaScript's JSON.parse accepts, except that strings can have bytes
+ * that are not UTF-8, since pi reads files with U+FFFD in their place.
  *
- * Values are spans into the input: no tree, no recursion, no allocation per
- * token. Nesting deeper than JSON_DEPTH levels keeps one bit a level in the
- * caller's `deep` buf.
+ * Values are spans into the input: no tree, no recursion, no allocation per token. Nesting deeper than JSON_DEPTH
+ * levels stores one bit a level in the caller's `deep` buf.
  *
  *	json_init(&j, line, &deep);
  *	if (json_enter(&j) != JSON_OBJECT) ...
@@ -18,8 +16,7 @@
  *			json_value(&j, &v);
  *		}
  *	}
- *	ok = rc == 0 && json_at_end(&j);
- */
+ *	ok = rc == 0 && json_at_end(&j); */
 #ifndef SESSIONFS_JSON_H
 #define SESSIONFS_JSON_H
 
@@ -28,7 +25,7 @@
 #include <stdint.h>
 
 enum json_kind {
-	JSON_NONE, /* absent, or malformed */
+	JSON_NONE, /* absent or malformed */
 	JSON_NULL,
 	JSON_FALSE,
 	JSON_TRUE,
@@ -38,7 +35,7 @@ enum json_kind {
 	JSON_OBJECT,
 };
 
-/* The kind of the value at p, by its first byte; JSON_NONE if none can begin there. */
+/* Returns the kind of the value at p, by its first byte; JSON_NONE if no value can begin there. */
 static inline enum json_kind json_kind_at(const char *p, const char *end)
 {
 	static const unsigned char kind_of[256] = {
@@ -49,8 +46,7 @@ static inline enum json_kind json_kind_at(const char *p, const char *end)
 	return p < end ? (enum json_kind)kind_of[(unsigned char)*p] : JSON_NONE;
 }
 
-/* One value. `text` of a string is what stands between its quotes, still
- * escaped; of anything else the whole JSON text of the value. */
+/* One value. `text` of a string is the text between its quotes, still escaped; for other values the whole JSON text. */
 struct json_value {
 	enum json_kind kind;
 	bool escaped; /* strings: has a backslash */
@@ -63,102 +59,99 @@ struct json {
 	const char *p, *end;
 	struct buf *deep;
 	size_t depth;
-	bool fresh;                     /* no member of the container entered last was read yet */
+	bool fresh;                     /* no member of the innermost container was read yet */
 	bool bad;                       /* malformed: every later call fails */
 	uint64_t bits[JSON_DEPTH / 64]; /* open containers: 1 object, 0 array */
 };
 
-/* `deep` may be NULL: then nesting past JSON_DEPTH is malformed. It stays the
- * caller's, is reset as needed, and must outlive the scanner. */
+/* If `deep` is NULL, nesting beyond JSON_DEPTH is malformed. The caller owns it; it is reset as needed, and must
+ * outlive the scanner. */
 void json_init(struct json *j, struct span text, struct buf *deep);
 
-/* The kind of the value at the cursor. */
+/* Returns the kind of the value at the cursor. */
 enum json_kind json_peek(struct json *j);
 
-/* Steps into the array or object at the cursor and says which it was; JSON_NONE if it is neither. */
+/* Steps into the array or object at the cursor and returns its kind; JSON_NONE if it is neither. */
 enum json_kind json_enter(struct json *j);
 
-/* The next element of the container entered last: 1 with the cursor at its
- * value (of an object: *key is set; arrays take NULL), 0 at the end of the
- * container, which is left, -1 if malformed. The caller must consume the value
- * (json_value, or json_enter and all its elements) before the next call. */
+/* Advances to the next element of the innermost container. Returns 1 with the cursor at its value (of an object, sets
+ * *key; of an array, key can be NULL), 0 at the end of the container, which is left, -1 if malformed. The caller must
+ * consume the value (json_value, or json_enter and all its elements) before the next call. */
 int json_next(struct json *j, struct json_value *key);
 
-/* Reads the value at the cursor; containers are checked and skipped whole. False if malformed. */
+/* Reads the value at the cursor; containers are checked and skipped whole. Returns false if malformed. */
 bool json_value(struct json *j, struct json_value *ret);
 
-/* The closing quote of the string whose text continues at p, or NULL if it is malformed or does not end before `end`.
- * With NULL *ret_escaped is undefined. */
+/* Returns the closing quote of the string whose text continues at p, or NULL if the string is malformed or does not end
+ * before `end`. *ret_escaped is undefined after NULL. */
 const char *json_string_end(const char *p, const char *end, bool *ret_escaped);
 
-/* True if only white space is left and every container was left. */
+/* Returns true if only white space is left and every container was left. */
 bool json_at_end(struct json *j);
 
-/* True if `text` is one valid JSON value: what JSON.parse accepts. */
+/* Returns true if `text` is one valid JSON value, as JSON.parse accepts. */
 bool json_valid(struct span text, struct buf *deep);
 
-/* The member `name` of an object value (the last one if it occurs twice, as in
- * JSON.parse), or kind JSON_NONE. */
+/* Returns the member `name` of an object value (the last one if duplicate, as in JSON.parse), or kind JSON_NONE. */
 struct json_value json_get(struct json_value object, const char *name);
 
-/* Several members in one pass over the object. The names end in NUL, too. */
+/* Gets several members in one pass over the object. The names must also end in NUL. */
 void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret);
 
-/* What decoded text looks like. */
+/* The form of decoded text. */
 enum json_decode {
-	/* For ids, labels and comparisons: every byte and surrogate kept; a lone
-	 * surrogate becomes its three bytes (WTF-8), NUL is NUL. */
+	/* For ids, labels and comparisons: keeps every byte and surrogate; a lone surrogate becomes its three bytes
+	 * (WTF-8), NUL is NUL. */
 	JSON_EXACT,
 	/* For lookups: as JSON_EXACT, but ill-formed bytes become U+FFFD, as in JSON_CLEAN. */
 	JSON_READ,
-	/* For text files: always valid UTF-8 without NUL. A lone surrogate and each
-	 * maximal ill-formed sequence become U+FFFD (as in the WHATWG decoder,
-	 * hence in pi), NUL becomes U+2400. */
+	/* For text files: always valid UTF-8 without NUL. A lone surrogate and each maximal ill-formed sequence become
+	 * U+FFFD (as in the WHATWG decoder, hence in pi); NUL becomes U+2400. */
 	JSON_CLEAN,
 };
 
 /* Appends the string's text, escapes decoded. */
 void json_decode(struct span text, enum json_decode how, struct buf *out);
 
-/* The character that the escape at p, a backslash, stands for; half a pair of surrogates stands for itself, and
- * JSON_NO_CHAR is what begins no escape. Returns where it ends, at most `end`. */
+/* Decodes the escape at p, a backslash, to a character; half a surrogate pair is a character of its own, and an invalid
+ * escape is JSON_NO_CHAR. Returns its end, at most `end`. */
 const char *json_escape(const char *p, const char *end, uint32_t *ret);
 #define JSON_NO_CHAR UINT32_MAX
 
-/* How many bytes json_decode would append. */
+/* Returns the number of bytes json_decode would append. */
 size_t json_decoded_size(struct span text, enum json_decode how);
 
 /* Compares a string value's decoded text, or a key, with plain ASCII. */
 bool json_equals(struct json_value v, const char *ascii);
 #define json_key_is json_equals
 
-/* The JSON text of a value as it stands in the input (strings with quotes). */
+/* Returns the JSON text of a value as in the input (strings with quotes). */
 struct span json_raw(struct json_value v);
 
-/* A number as a double, as JSON.parse reads it (1e400 is infinity). False if v is no number. */
+/* Returns a number as a double, as JSON.parse reads it (1e400 is infinity). Returns false if v is not a number. */
 bool json_double(struct json_value v, double *ret);
 
-/* True for what JavaScript calls truthy: not absent, null, false, 0, NaN or "". */
+/* Returns true for JavaScript's truthy values: not absent, null, false, 0, NaN or "". */
 bool json_is_truthy(struct json_value v);
 
 /* Appends text as a JSON string with quotes, as JSON.stringify writes it
  * (WTF-8 surrogates as \udxxx; ill-formed bytes as U+FFFD). */
 void json_quote(struct span text, struct buf *out);
 
-/* Appends valid JSON text with U+FFFD for each escape that is a lone surrogate, as toWellFormed() would. */
+/* Appends valid JSON text with each escape of a lone surrogate replaced by U+FFFD, as toWellFormed() would. */
 void json_well_formed(struct span json, struct buf *out);
 
-/* Appends the value laid out as JSON.stringify(v, null, 2) would, scalars copied
- * as stored; no final newline. Values nested deeper than JSON_PRETTY_DEPTH are
- * copied as stored, so that indentation cannot turn a small line into gigabytes. */
+/* Appends the value laid out as JSON.stringify(v, null, 2) would, with scalars copied unchanged; no final newline.
+ * Values nested deeper than JSON_PRETTY_DEPTH are copied unchanged, so that indentation cannot turn a small line into
+ * gigabytes. */
 #define JSON_PRETTY_DEPTH 128
 void json_pretty(struct json_value v, struct buf *out);
 
-/* Appends the value as it is stored, without the white space between its tokens. */
+/* Appends the raw value without the white space between its tokens. */
 void json_compact(struct json_value v, struct buf *out);
 
-/* Appends the value as JSON.stringify(JSON.parse(text)) would, but that keys stay where they are: one that is given
- * twice stays twice, and numbers as keys do not go to the front. */
+/* Appends the value as JSON.stringify(JSON.parse(text)) would, but keeps the order of keys: a duplicate key stays
+ * twice, and numeric keys do not move to the front. */
 void json_stringify(struct json_value v, struct buf *out);
 
 #endif
