@@ -18,16 +18,16 @@ struct blocking_thread {
 	struct blocking_pool *pool;
 	bool exists, busy, asks;
 	int64_t since; /* when it became busy */
-	dev_t device;  /* the one it asks, if `asks` */
+	dev_t device;  /* the device it asks, if `asks` */
 };
 
 struct blocking_pool {
 	struct lock lock;
-	pthread_cond_t wanted, changed; /* work has come; work is done, or a thread has ended */
+	pthread_cond_t wanted, changed; /* work was queued; work is done, or a thread has ended */
 	struct blocking_thread threads[BLOCKING_THREADS];
-	struct blocking_call *first, **last; /* the queue: no thread works on these yet */
+	struct blocking_call *first, **last; /* the queue, without the running calls */
 	unsigned patience_ms, most_ms;
-	int64_t answered; /* when somebody who was asked last answered */
+	int64_t answered; /* when a device last answered */
 	unsigned refs;    /* of the owner and of each thread */
 	bool closed;
 };
@@ -52,7 +52,7 @@ int blocking_pool_open(unsigned patience_ms, unsigned most_ms, struct blocking_p
 
 /* ---- references ---- */
 
-/* Call without the lock: freeing a call may close a file, and that asks the device once more. */
+/* Call without the lock: freeing a call can close a file, which asks the device again. */
 void blocking_put(struct blocking_pool *pool, struct blocking_call *p)
 {
 	lock_acquire(&pool->lock);
@@ -76,7 +76,7 @@ static void blocking_pool_put_unlock(struct blocking_pool *pool)
 	free(pool);
 }
 
-/* Whether what a thread began with then will hardly come any more. */
+/* Whether a call begun at `since` is unlikely to return. */
 static bool blocking_timed_out(const struct blocking_pool *pool, int64_t since, int64_t now)
 {
 	return now - since >= pool->most_ms ||
@@ -88,7 +88,7 @@ static bool is_stuck(const struct blocking_pool *pool, const struct blocking_thr
 	return t->exists && t->busy && blocking_timed_out(pool, t->since, now);
 }
 
-/* Whether there is a thread that is not left behind: it will come to the queue. */
+/* Whether a thread that is not stuck exists: it will serve the queue. */
 static bool queue_is_served(const struct blocking_pool *pool, int64_t now)
 {
 	for (size_t i = 0; i < BLOCKING_THREADS; i++)
@@ -165,7 +165,7 @@ static void *blocking_thread_main(void *arg)
 	return NULL;
 }
 
-/* The thread blocks signals: other threads take them. */
+/* Pool threads block signals, so that other threads get them. */
 static int start_thread(struct blocking_pool *pool, struct blocking_thread *t)
 {
 	pthread_attr_t attr;
@@ -188,7 +188,7 @@ static int start_thread(struct blocking_pool *pool, struct blocking_thread *t)
 	return -EAGAIN;
 }
 
-/* Has a thread for one more piece of work: a free one, a new one, or one that is not left behind. */
+/* Ensures a thread for one more call: an idle one, a new one, or one that is not stuck. */
 static int ensure_thread(struct blocking_pool *pool)
 {
 	struct blocking_thread *none = NULL;
@@ -240,7 +240,7 @@ int blocking_wait(struct blocking_pool *pool, struct blocking_call *const *v, si
 		while (!v[i]->done && rc != -EINTR && rc != -ETIME) {
 			int64_t now = clock_ms(CLOCK_MONOTONIC);
 			if (v[i]->running ? blocking_timed_out(pool, v[i]->since, now) : !queue_is_served(pool, now))
-				break; /* it may not come any more */
+				break; /* it is unlikely to finish */
 			int64_t left = until_ms ? (until_ms - now) * 1000000 : LOCK_LOOK_NS;
 			if (left > 0)
 				lock_wait_for(&pool->lock, &pool->changed, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A request to the pool has its own buffer and a reference to the file: when the answer comes, the reader may be gone,
- * but the descriptor must still be that of the file. */
+/* A request to the pool has its own buffer and a reference to the file: when the answer arrives, the reader can be
+ * gone, but the descriptor must still be open. */
 #include "opened_impl.h"
 
 #include "sessionfs/base/cancel.h"
@@ -11,11 +11,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The most that one request reads: any live server delivers it before the pool gives up. */
+/* The maximum of one request: any live server delivers it before the pool gives up. */
 #define POOL_READ_MAX ((size_t)LIMIT(128 << 10, 64))
 
 struct opened {
-	struct resolver *resolver; /* held; or NULL */
+	struct resolver *resolver; /* has a reference; or NULL */
 	int fd;
 	bool foreign;
 	bool redacts;
@@ -73,7 +73,7 @@ ssize_t file_pread(int fd, void *p, size_t n, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-/* What can be asked of a file. */
+/* Operations on a file. */
 enum file_op { FILE_OP_PREAD, FILE_OP_SEEK_DATA, FILE_OP_FSTAT };
 
 static int64_t file_op_run(const struct opened *o, enum file_op what, void *p, size_t n, uint64_t off)
@@ -113,7 +113,7 @@ static void read_request_free(struct blocking_call *p)
 	free(q);
 }
 
-/* The same, by the pool if the file is foreign. What is read, or the attributes, are put to `to`. */
+/* As file_op_run, but in the pool if the file is foreign. Copies the data or attributes to `to`. */
 static int64_t opened_do_op(struct opened *o, enum file_op what, void *to, size_t n, uint64_t off)
 {
 	if (!o->foreign || blocking_on_pool_thread())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an open file remembers of the lines that were read last, if it redacts. Private to file. */
+/* The lines that an open file read last, if it redacts. Private to file. */
 #ifndef SESSIONFS_OPENED_IMPL_H
 #define SESSIONFS_OPENED_IMPL_H
 
@@ -13,9 +13,9 @@ struct masked_range {
 };
 
 struct masked_lines {
-	struct stat st;   /* of the file when they were read; another one may have other lines */
-	uint64_t at, end; /* the lines as a whole, but for a long one's begin and end */
-	uint64_t line;    /* where the line begins that the byte at `end` is of */
+	struct stat st;   /* of the file at the time; after a change, lines can differ */
+	uint64_t at, end; /* whole lines, except the beginning and end of a long one */
+	uint64_t line;    /* the start of the line that continues at `end` */
 	VEC(struct masked_range) masks;
 };
 
@@ -24,7 +24,7 @@ struct redact_cache {
 	struct masked_lines lines;
 };
 
-/* NULL: it does not redact. */
+/* Returns NULL if it does not redact. */
 struct redact_cache *opened_redact_cache(struct opened *o);
 /* As fstat(2), with a negative errno. */
 int opened_stat(struct opened *o, struct stat *ret);

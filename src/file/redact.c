@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Hides what looks like a key in what is read of a file. The lines that a read touches are looked through as a whole:
- * a key can be cut at its ends, and what is in front of it decides, too. What was found is remembered while the file is
- * the same: whoever reads lines piece by piece has them looked through once. */
+/* Masks likely keys in reads of a file. Each line of a read is searched as a whole: a read can cut a key, and the bytes
+ * before a key matter, too. The masks are cached while the file is unchanged: reading lines piece by piece searches
+ * them once. */
 #include "opened_impl.h"
 
 #include "sessionfs/base/buf.h"
@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of lines with more parts to hide than this none are remembered. */
+/* Lines with more masks are not cached. */
 enum { MASKS = LIMIT(4096, 4), AHEAD = 4096 };
-/* What is read between two calls of cancel_check. */
+/* Bytes read between two calls of cancel_check. */
 #define PIECE ((size_t)LIMIT(1 << 20, 100))
-/* How often a read begins again because the file was changed meanwhile. */
+/* Attempts of a read while the file changes. */
 #define REDACT_TRIES 8
 
 static bool redact_is_unchanged(const struct stat *before, const struct stat *now)
@@ -26,7 +26,7 @@ static bool redact_is_unchanged(const struct stat *before, const struct stat *no
 	       time_is_same(before->st_ctim, now->st_ctim);
 }
 
-/* Whether the next change of the file gives it another time: two in one tick of the clock do not. */
+/* Whether the next change of the file gives it another time: two changes in one clock tick do not. */
 static bool redact_is_settled(const struct stat *st)
 {
 	return st->st_ctim.tv_sec < clock_now(CLOCK_REALTIME).tv_sec - 1;
@@ -42,8 +42,8 @@ static void redact_apply(const struct masked_lines *m, char *p, size_t n, uint64
 	}
 }
 
-/* How many of n bytes at `off` are in the lines that are remembered; in p they are hidden, if it is given. *line is
- * where the line behind these bytes begins, if that is known. */
+/* Returns how many of n bytes at `off` are in the cached lines, and masks them in p, unless NULL. If they reach the end
+ * of these lines, sets *line to the start of the line there. */
 static size_t redact_from_cache(struct redact_cache *known, const struct stat *now, char *p, size_t n, uint64_t off,
                                 uint64_t *line)
 {
@@ -68,7 +68,7 @@ static int redact_add_mask(struct masked_lines *m, uint64_t at, uint64_t end)
 	return 0;
 }
 
-/* Reads from m->at, where m->line began or goes on, to the end of the line that contains the byte before `end`, or
+/* Reads from m->at, where m->line starts or continues, to the end of the line that contains the byte before `end`, or
  * until that line is too long. */
 static int redact_read_line_ends(struct opened *o, uint64_t end, struct masked_lines *m, struct buf *text)
 {
@@ -90,8 +90,8 @@ static int redact_read_line_ends(struct opened *o, uint64_t end, struct masked_l
 	return 0;
 }
 
-/* Finds what to hide of the text, whose first line began at `line`: keys, lines that are too long, and a last one that
- * is not whole. */
+/* Finds the masks of the text, whose first line starts at `line`: keys, lines that are too long, and an incomplete last
+ * line. */
 static int redact_find_masks(struct span text, uint64_t line, struct masked_lines *m)
 {
 	struct secrets found CLEANUP(secrets_release) = {0};
@@ -120,8 +120,8 @@ static int redact_find_masks(struct span text, uint64_t line, struct masked_line
 	return rc;
 }
 
-/* -ESTALE if the text, which was read in pieces, was not in the file as a whole: of a key that was written meanwhile a
- * half looks like none. Lines that others append change nothing of it. */
+/* Returns -ESTALE if the text, read in pieces, was never in the file as a whole: half of a key written meanwhile does
+ * not look like a key. Appended lines do not matter. */
 static int redact_check(struct opened *o, const struct masked_lines *m, struct span text)
 {
 	char there[16384];
@@ -139,16 +139,16 @@ static int redact_check(struct opened *o, const struct masked_lines *m, struct s
 	return rc;
 }
 
-/* Reads as opened_pread; m->line is where the line at `off` begins, or UINT64_MAX. The bytes are those that were looked
- * through. */
+/* Reads as opened_pread; m->line is the start of the line at `off`, or UINT64_MAX. Returns only bytes that were
+ * searched. */
 static ssize_t redact_scan(struct opened *o, char *p, size_t n, uint64_t off, struct masked_lines *m)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	int rc = m->line == UINT64_MAX ? opened_find_line_start(o, off, SECRET_LINE + 1, &m->line) : 0;
 	if (rc < 0)
-		/* Nothing is read behind the end of the file. */
+		/* A read after the end of the file returns 0. */
 		return rc == -ESTALE && opened_pread_raw(o, p, 1, off) == 0 ? 0 : rc;
-	/* With the newline in front, to see that it is one still. */
+	/* Includes the newline before the line, to check that it is still there. */
 	const bool is_long = off - m->line > SECRET_LINE, front = m->line > 0 && !is_long;
 	uint64_t line = m->line;
 	m->at = is_long ? off : line - front;
@@ -169,7 +169,7 @@ static ssize_t redact_scan(struct opened *o, char *p, size_t n, uint64_t off, st
 	return (ssize_t)n;
 }
 
-/* Reads as opened_pread, once: -ESTALE if the file was changed meanwhile. */
+/* Reads as opened_pread, in one attempt: -ESTALE if the file changes meanwhile. */
 static ssize_t redact_read(struct opened *o, struct redact_cache *known, void *p, size_t n, uint64_t off)
 {
 	struct masked_lines m = {.line = UINT64_MAX};
@@ -185,7 +185,7 @@ static ssize_t redact_read(struct opened *o, struct redact_cache *known, void *p
 		rc = opened_stat(o, &now);
 		if (rc < 0 || !redact_is_unchanged(&m.st, &now))
 			return rc < 0 ? rc : -ESTALE;
-		/* Another reader may have had others remembered meanwhile. */
+		/* Another reader can have replaced the cached lines meanwhile. */
 		m.line = UINT64_MAX;
 		begun = redact_from_cache(known, &m.st, p, (size_t)got, off, &m.line);
 	}

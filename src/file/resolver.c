@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A walk has a handle of the directory it has come to, and the rest of the path. Each component is opened with O_PATH
- * and O_NOFOLLOW: that asks the file system of the directory, but not the one that is mounted on the component. statx
- * with AT_STATX_DONT_SYNC then says which file system that is, without asking it either. So the walk knows, before each
- * request, which file system it would ask.
+/* A walk has a handle of its current directory, and the rest of the path. Each component is opened with O_PATH and
+ * O_NOFOLLOW: that asks the file system of the directory, but not one mounted on the component. Then statx with
+ * AT_STATX_DONT_SYNC identifies that file system, without asking it either. So the walk knows, before each request,
+ * which file system it would ask.
  *
- * Nearly all names are plain ones on the source's own file system. openat2(2) walks to those in one call, and fails for
- * others. */
+ * Nearly all names are plain names on the source's own file system. openat2(2) resolves those in one call, and fails
+ * for others. */
 #include "sessionfs/file/resolver.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -27,25 +27,24 @@
 #define RESOLVE_STRICT (RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
 
 #define TIMEOUT_LOCAL_MS 1000
-/* If the source itself is on such a file system, all ask one server: wait longer while that answers others. */
+/* If the source itself is on such a file system, all requests ask one server: wait longer while it answers others. */
 #define TIMEOUT_REMOTE_MS 10000
 
 struct resolver {
-	char *source;               /* constant */
-	struct blocking_pool *pool; /* constant */
-	uid_t owner;                /* constant: the mounting user, whose links lead anywhere */
-	bool has_openat2;           /* constant */
-	bool redacts;               /* constant once a file was opened */
-	int root;                   /* O_PATH; the number is constant, the directory behind it is replaced in place */
-	uint64_t mounts[SOURCE_MOUNTS_MAX]; /* constant: those that the path of the source leads over; none if one may
-	                                       wait */
+	char *source;                       /* constant */
+	struct blocking_pool *pool;         /* constant */
+	uid_t owner;                        /* constant: the mounting user, whose links lead anywhere */
+	bool has_openat2;                   /* constant */
+	bool redacts;                       /* constant once a file was opened */
+	int root;                           /* O_PATH; the number is constant, its directory is replaced in place */
+	uint64_t mounts[SOURCE_MOUNTS_MAX]; /* constant: the mounts on the path of the source; none if one can block */
 	size_t mount_count;
-	atomic_int gone;         /* why the source's path leads to no directory, when last seen; 0: it does */
+	atomic_int gone;         /* why the source's path led to no directory, when last checked; else 0 */
 	_Atomic dev_t forbidden; /* 0: none */
 	atomic_uint refs;        /* of the owner, and of each request in the pool */
 };
 
-/* ---- what the kernel says ---- */
+/* ---- the kernel's answers ---- */
 
 static uint64_t mount_of(const struct statx *x)
 {
@@ -125,17 +124,17 @@ static bool mount_is_trusted(const struct resolver *r, uint64_t mount)
 
 struct resolver_walk {
 	const struct resolver *resolver; /* or NULL */
-	bool near;                       /* stay on file systems that cannot wait */
-	bool closed;                     /* a directory that a link led to does not let everybody through */
-	int at;                          /* O_PATH: the directory it has come to */
+	bool near;                       /* stay on file systems that cannot block */
+	bool closed;                     /* a directory on a link's path is not searchable by every class */
+	int at;                          /* O_PATH: the current directory */
 	struct statx x;                  /* of `at` */
-	int last;                        /* O_PATH: the last component, -1 if there is none but `at` */
+	int last;                        /* O_PATH: the last component, or -1 */
 	struct statx last_x;
 	char name[NAME_MAX + 1]; /* of the last component */
 	char *rest;              /* the rest of the path */
-	size_t below; /* how many bytes of the path are behind its first name, if it is relative to the source */
+	size_t below;            /* the bytes of the path after its first name, if it is relative to the source */
 	bool deep,
-	    deep_link; /* the last component is one of these; such a one was a link, which leads to a file only */
+	    deep_link; /* the last component is after the first name; one such was a link, which must lead to a file */
 	uid_t owners[RESOLVE_SYMLINKS_MAX];
 	size_t links;
 };
@@ -147,7 +146,7 @@ static void resolve_walk_release(struct resolver_walk *w)
 	cleanup_free(&w->rest);
 }
 
-/* Whether the file system of x may be asked. */
+/* Checks access to the file system of x: returns 0 or a negative errno. */
 static int may_access_device(const struct resolver_walk *w, const struct statx *x)
 {
 	if (w->resolver && device_of(x) == atomic_load(&w->resolver->forbidden))
@@ -162,7 +161,7 @@ static int resolve_statx(int fd, struct statx *ret)
 	return sys_statx(fd, "", STATX_FLAGS | AT_EMPTY_PATH, STATX_WANTED, ret) < 0 ? -errno : 0;
 }
 
-/* Goes to where a path begins: the root directory, or the source. */
+/* Goes to the start of a path: the root directory, or the source. */
 static int walk_restart(struct resolver_walk *w, bool root)
 {
 	cleanup_close(&w->at);
@@ -172,7 +171,7 @@ static int walk_restart(struct resolver_walk *w, bool root)
 	return w->at < 0 ? -errno : resolve_statx(w->at, &w->x);
 }
 
-/* The last component becomes the directory that the walk has come to. */
+/* Makes the last component the current directory. */
 static int walk_enter(struct resolver_walk *w)
 {
 	if (w->last < 0)
@@ -186,7 +185,7 @@ static int walk_enter(struct resolver_walk *w)
 	return 0;
 }
 
-/* Takes the next component off the rest of the path. False at its end. */
+/* Splits the next component off the rest of the path. Returns false at its end. */
 static bool walk_next_name(struct resolver_walk *w, int *ret_err)
 {
 	char *p = w->rest + strspn(w->rest, "/");
@@ -224,7 +223,7 @@ static int walk_follow(struct resolver_walk *w)
 		return -ENOMEM;
 	memcpy(joined, text, (size_t)n);
 	joined[n] = '/';
-	/* A slash at the end says that it must be a directory; nothing here depends on that. */
+	/* A slash at the end requires a directory; nothing here depends on that. */
 	memcpy(joined + n + (more != 0), w->rest, more + 1);
 	if (!more)
 		joined[n] = '\0';
@@ -233,7 +232,7 @@ static int walk_follow(struct resolver_walk *w)
 	return text[0] == '/' ? walk_restart(w, true) : 0;
 }
 
-/* As walk_enter, to look something up there. */
+/* As walk_enter, before a lookup there. */
 static int walk_enter_for_lookup(struct resolver_walk *w)
 {
 	int rc = walk_enter(w);
@@ -267,8 +266,8 @@ static int walk_init(struct resolver_walk *w, const struct resolver *r, bool nea
 	return w->rest ? walk_restart(w, *path == '/') : -ENOMEM;
 }
 
-/* The directories behind the first name of the path are no links: goes to the last of them in one call, if all are on
- * one file system. If not, the walk goes on by one after the other. */
+/* The directories after the first name of the path must not be links: goes to the last of them in one call, if all are
+ * on one file system. If not, the walk continues step by step. */
 static int walk_parents_at_once(struct resolver_walk *w)
 {
 	char *rest = w->rest + strspn(w->rest, "/"), *end = strrchr(rest, '/');
@@ -288,8 +287,8 @@ static int walk_parents_at_once(struct resolver_walk *w)
 	return resolve_statx(fd, &w->last_x);
 }
 
-/* Walks to the end of the path. Then `last` is no link; or it is -1 if the path was empty or ended in "..", and `at` is
- * the result. */
+/* Walks to the end of the path. Then `last` is not a link; or it is -1 if the path was empty or ended in "..", and `at`
+ * is the result. */
 static int walk_to_end(struct resolver_walk *w)
 {
 	int rc = 0, err;
@@ -306,7 +305,7 @@ static int walk_to_end(struct resolver_walk *w)
 	return rc < 0 ? rc : err;
 }
 
-/* Applies the rule of owners to something that belongs to `owner`. */
+/* Applies the rule of owners to a file of `owner`. */
 static int walk_check(const struct resolver_walk *w, uid_t owner)
 {
 	uid_t free_to = w->resolver ? w->resolver->owner : geteuid();
@@ -316,7 +315,7 @@ static int walk_check(const struct resolver_walk *w, uid_t owner)
 	return 0;
 }
 
-/* Judges the end of the walk: 0, or the reason to refuse it. */
+/* Checks the end of the walk: returns 0, or the reason to refuse it. */
 static int walk_check_end(struct resolver_walk *w, struct resolved *ret)
 {
 	struct stat st;
@@ -346,18 +345,18 @@ static int check_file_type(enum resolve_op ask, mode_t mode)
 	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? -EISDIR : -EINVAL;
 }
 
-/* Opening a socket, or a device without a driver, fails with an errno of its own. */
+/* Opening a socket, or a device without a driver, fails with a special errno. */
 static int map_open_error(int err)
 {
 	return err == ENXIO || err == ENODEV ? -EINVAL : -err;
 }
 
-/* Opens the end of the walk, and checks once more what was opened. */
+/* Opens the end of the walk, and checks the opened file again. */
 static int walk_open_end(struct resolver_walk *w, enum resolve_op ask, int flags, struct resolved *ret)
 {
 	const char *name = w->last < 0 ? "." : w->name;
 	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == RESOLVE_OP_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
-	/* This must not wait, not even for a file system that was mounted there a moment ago. */
+	/* This must not block, not even for a file system mounted there a moment ago. */
 	int fd CLEANUP_CLOSE = w->near && w->resolver->has_openat2 ? open_resolved(w->at, name, all, RESOLVE_STRICT)
 	                                                           : sys_openat(w->at, name, all);
 	if (fd < 0)
@@ -415,14 +414,14 @@ static int resolve_fast(const struct resolver *r, const char *path, enum resolve
 	return rc;
 }
 
-/* Looks the source up by its path. If another directory is there now, that one is the source from now on. */
+/* Looks up the source by its path. If another directory is there now, it becomes the source. */
 static int root_reopen(struct resolver *r, bool near)
 {
 	struct resolved root = RESOLVED_INIT;
 	int rc = resolve_by_walk(r, near, r->source, RESOLVE_OP_DIR, O_PATH, &root);
 	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
 		rc = -errno;
-	/* The source directory may have been moved away. The user asked for the path, not for that directory. */
+	/* The source directory can have been moved away. The user asked for the path, not for that directory. */
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
 		atomic_store(&r->gone, rc);
 	resolved_release(r, &root);
@@ -432,7 +431,7 @@ static int root_reopen(struct resolver *r, bool near)
 static int resolve_on_this_thread(struct resolver *r, bool near, const char *path, enum resolve_op ask, int flags,
                                   struct resolved *ret)
 {
-	/* What is below a source that was gone may be looked at before the source itself is. */
+	/* A name below a source that was gone can be looked up before the source itself. */
 	bool relative = r && *path != '/', root = ask == RESOLVE_OP_DIR && *path == '\0';
 	int rc = relative && (root || atomic_load(&r->gone)) ? root_reopen(r, near) : 0;
 	return rc < 0 ? rc : resolve_by_walk(r, near, path, ask, flags, ret);
@@ -577,7 +576,7 @@ void resolver_close_fd(struct resolver *r, int fd, bool foreign)
 	struct close_request *f = malloc(sizeof *f);
 	if (f)
 		*f = (struct close_request){.call = {.run = close_request_run, .free = close_request_free}, .fd = fd};
-	/* If no thread can close it, leaving it open is better than waiting. */
+	/* If no thread can close it, a leak is better than waiting. */
 	if (f && blocking_start(r->pool, &f->call) == 0)
 		blocking_put(r->pool, &f->call);
 	else
@@ -608,7 +607,7 @@ void resolver_put(struct resolver *r)
 	free(r);
 }
 
-/* The file systems that the path leads over, unless one of them may wait for somebody else. */
+/* Loads the file systems on the path, unless one of them can block. */
 static int load_source_mounts(struct resolver *r)
 {
 	struct resolver_walk w CLEANUP(resolve_walk_release);

@@ -24,7 +24,7 @@ void rights_release(struct rights *r)
 	*r = (struct rights){0};
 }
 
-/* The owner has what the mode says, nobody else has anything. */
+/* Grants the owner the mode's bits, and others nothing. */
 static struct rights rights_owner_only(uid_t uid, gid_t gid, mode_t mode)
 {
 	return (struct rights){.uid = uid, .gid = gid, .mode = mode & 0700};
@@ -49,7 +49,7 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 		memcpy(&e, (const char *)acl + at, sizeof e);
 		unsigned tag = le16toh(e.e_tag), bits = le16toh(e.e_perm);
 		bool is_named = tag == ACL_USER || tag == ACL_GROUP;
-		/* Each of the other tags is a bit, too, and comes once. */
+		/* Each of the other tags is also a bit, and occurs once. */
 		bool is_first = tag && tag <= ACL_OTHER && !(tag & (tag - 1)) && !(seen & tag);
 		is_good = bits <= 7 && (is_named || is_first);
 		if (is_good && is_named)
@@ -70,7 +70,7 @@ int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, s
 	return 0;
 }
 
-/* An error of the disk can be gone a moment later. */
+/* A disk error can be transient. */
 static ssize_t read_acl(int fd, void *p, size_t size)
 {
 	ssize_t n = sys_fgetxattr(fd, ACL_NAME, p, size);
@@ -81,7 +81,7 @@ int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret)
 {
 	char few[512];
 	*ret = rights_owner_only(uid, gid, mode);
-	/* An ACL grants nobody but the owner more than the bits of group and others, so it need not be read. */
+	/* An ACL grants group and others at most the mode's bits for them, so it need not be read. */
 	if ((mode & 077) == 0)
 		return 0;
 	ssize_t n = read_acl(fd, few, sizeof few);
@@ -112,7 +112,7 @@ bool rights_are_equal(const struct rights *a, const struct rights *b)
 	return true;
 }
 
-/* The least of others, the group and the named groups, except those that are `but`. */
+/* Returns the intersection of others, the group and the named groups, except those that are `but`. */
 static unsigned rights_of_strangers(const struct rights *r, gid_t but)
 {
 	unsigned bits = r->mode;

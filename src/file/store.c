@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The append protocol.
  *
- * Under the lock: look at the end of the file, let the caller make lines that fit
- * what is there, write them with one write(2) on an O_APPEND descriptor, look
- * again. The write lands at the end whatever happened meanwhile, so the worst that
- * a concurrent pi can do is to come in between, which shows in the bytes before ours.
+ * Under the lock: check the end of the file, let the caller make lines that fit the contents, write them with one
+ * write(2) on an O_APPEND descriptor, check again. The write always lands at the end. So the worst case is that lines
+ * of a concurrent pi come in between, which shows in the bytes before ours.
  *
- * A write that came out short is finished, or taken back while nobody has
- * written behind it. What cannot be taken back ends a line. */
+ * A short write is completed, or undone while no other bytes follow it. A part that cannot be undone gets a newline. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/cancel.h"
@@ -24,7 +22,7 @@
  * newest entry. */
 #define STORE_ATTEMPTS_MAX 8
 
-/* How often to check whether the file ends in a whole line, or has stopped growing. */
+/* Checks whether the file ends in a whole line, or has stopped growing. */
 #define LINE_END_CHECKS_MAX 20
 
 static int store_check_id(int fd, const struct store_id *id, struct stat *ret)
@@ -36,7 +34,7 @@ static int store_check_id(int fd, const struct store_id *id, struct stat *ret)
 	return ret->st_dev == id->dev && ret->st_ino == id->ino ? 0 : -ESTALE;
 }
 
-/* Whether the name still leads to the file that is open. */
+/* Returns 0 if the name still leads to the open file, else a negative errno. */
 static int store_check_name(const struct source_path *at, const struct store_id *id)
 {
 	struct resolved now = RESOLVED_INIT;
@@ -46,7 +44,8 @@ static int store_check_name(const struct source_path *at, const struct store_id 
 	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
-/* 0, -EAGAIN if somebody else holds the lock, -ENOLCK if the file system has none, or another negative errno. */
+/* Returns 0, -EAGAIN if another program holds the lock, -ENOLCK if the file system has no locks, or another negative
+ * errno. */
 static int try_lock(int fd)
 {
 	if (sys_flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -62,7 +61,7 @@ static int try_lock(int fd)
 	}
 }
 
-/* Another program may hold the lock for ever, and a blocking flock(2) cannot be cancelled: so poll. */
+/* Another program can hold the lock forever, and a blocking flock(2) cannot be cancelled: so poll. */
 static int lock_file(int fd)
 {
 	struct timespec pause = {.tv_nsec = 200 * 1000};
@@ -93,11 +92,11 @@ static int store_open_locked(const struct source_path *at, const struct store_id
 	int rc = store_open(at, id, O_RDWR | O_APPEND | flags, ret);
 	if (rc == 0)
 		rc = lock_file(ret->fd);
-	/* The previous holder of the lock may have replaced the file. */
+	/* The previous holder of the lock can have replaced the file. */
 	return rc < 0 ? rc : store_check_name(at, id);
 }
 
-/* Unlock first: the descriptor may be closed by a thread of the pool, late or never. */
+/* Unlock first: a thread of the pool can close the descriptor late or never. */
 static void store_close_locked(const struct source_path *at, struct resolved *file)
 {
 	if (file->fd >= 0)
@@ -115,7 +114,7 @@ static int store_size(int fd, off_t *ret)
 	return 0;
 }
 
-/* How many bytes there are, at most n, or a negative errno. */
+/* Returns the number of bytes read, at most n, or a negative errno. */
 static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 {
 	size_t got = 0;
@@ -140,7 +139,7 @@ static int store_flush(int fd, int (*sync)(int))
 	return 0;
 }
 
-/* The same, unless the file is still as it was when *synced was set here. */
+/* As store_flush, unless the file has not changed since *synced was set here. */
 static int store_flush_changed(int fd, int (*sync)(int), struct stat *synced)
 {
 	struct stat now;
@@ -174,9 +173,8 @@ static void sleep_ms(unsigned ms)
 	sys_nanosleep(&pause, NULL);
 }
 
-/* The size, and whether a line ends there. A line that pi is writing is visible half for a moment; only one that stays
- * so is torn. This waits for the end of that line and no longer: right after it is the best time to write.
- */
+/* Gets the size, and whether a line ends there. A line that pi is writing is briefly incomplete; one that stays so is
+ * torn. Waits only until that line ends: right after it is the best time to write. */
 static int wait_line_end(int fd, off_t *ret_size, bool *ret_whole)
 {
 	for (int looks = 0;; looks++) {
@@ -191,8 +189,8 @@ static int wait_line_end(int fd, off_t *ret_size, bool *ret_whole)
 	}
 }
 
-/* Whether the file has these bytes there: 1, 0, or a negative errno. Allocates nothing: there may be no memory when a
- * write is undone. */
+/* Returns 1 if the file has these bytes at `off`, 0 if not, or a negative errno. Allocates nothing: undoing a write
+ * must work without free memory. */
 static int file_has_bytes(int fd, off_t off, struct span bytes)
 {
 	char there[4096];
@@ -213,8 +211,8 @@ static off_t file_offset(int fd)
 	return lseek(fd, 0, SEEK_CUR);
 }
 
-/* Replaces the last byte of a truncated line of ours by a newline, so that the next line does not run into it. That
- * needs no disk space. */
+/* Replaces the last byte of our truncated line by a newline, so that the next line does not run into it. That needs no
+ * disk space. */
 static void store_end_line(int fd, off_t end)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -226,8 +224,8 @@ static void store_end_line(int fd, off_t end)
 	fcntl(fd, F_SETFL, flags);
 }
 
-/* Removes our bytes before `end` again. If somebody has written after them, or the file cannot be truncated, they stay,
- * ending in a newline. */
+/* Truncates our bytes before `end`. If other bytes follow them, or the file cannot be truncated, they stay, ending in a
+ * newline. */
 static void store_undo_append(int fd, struct span ours, off_t end)
 {
 	off_t size = 0;
@@ -243,8 +241,8 @@ static void store_undo_append(int fd, struct span ours, off_t end)
 		store_end_line(fd, end);
 }
 
-/* Writes all lines with one write(2). If the disk or a limit cuts that short, the rest follows; if that fails, or a
- * line of somebody else came in between, what was written is removed again. */
+/* Writes all lines with one write(2). Completes a short write. If that fails, or another line came in between,
+ * truncates the written bytes. */
 static int write_lines(int fd, struct span lines)
 {
 	size_t done = 0;
@@ -254,7 +252,7 @@ static int write_lines(int fd, struct span lines)
 		if (n < 0 && errno == EINTR)
 			continue;
 		int err = n < 0 ? -errno : n == 0 ? -EIO : 0;
-		/* O_APPEND: the descriptor is now at the end of what was written. */
+		/* O_APPEND: the descriptor is now at the end of the written bytes. */
 		if (!err && done > 0 && file_offset(fd) != end + n) {
 			store_undo_append(fd, (struct span){lines.p + done, (size_t)n}, file_offset(fd));
 			err = -EIO;
@@ -297,8 +295,8 @@ static int try_append_lines(int fd, struct stat *synced, unsigned attempt, store
 		store_undo_append(fd, buf_span(&all), file_offset(fd));
 		return rc;
 	}
-	/* If ours do not begin where the file ended, lines of others came first. Ours are written: an error from here
-	 * on is no failure of the write. */
+	/* If our lines do not begin at the old end of the file, lines of others came first. The write has succeeded:
+	 * later errors are not its failure. */
 	*ret_between = file_has_bytes(fd, size, buf_span(&all)) == 0;
 	return 0;
 }
@@ -318,7 +316,7 @@ static int append_locked(int fd, struct stat *synced, store_make make, void *arg
 		}
 		int rc = try_append_lines(fd, synced, attempt, make, arg, &between);
 		if (rc < 0)
-			/* If a repair fails, the first line is still there and says what was meant. */
+			/* If a repair fails, the first line is still in the file with the right content. */
 			return attempt == 0 ? rc : 0;
 	}
 	return 0;
@@ -348,9 +346,9 @@ int store_check(const struct source_path *at, const struct store_id *id, size_t 
 	if (rc == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    size + n > limit.rlim_cur)
 		rc = -EFBIG;
-	/* Without blocks it says nothing of how much room there is. */
+	/* Without blocks it does not report free space. */
 	if (rc == 0 && sys_fstatvfs(file.fd, &fs) == 0 && fs.f_frsize > 0 && fs.f_blocks > 0) {
-		/* The rest of the file's last block is room, too. */
+		/* The rest of the file's last block is free space, too. */
 		uint64_t slack = (fs.f_frsize - size % fs.f_frsize) % fs.f_frsize;
 		uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
 		if (n > slack && (n - slack + fs.f_frsize - 1) / fs.f_frsize > blocks)
@@ -379,7 +377,7 @@ int store_sync(const struct source_path *at, struct stat *synced)
 
 /* --- replacing ------------------------------------------------------------------ */
 
-/* The catalog takes no such name for a session. */
+/* The catalog never accepts such a name for a session. */
 #define TEMPORARY_PREFIX ".sessionfs-"
 #define RANDOM_DIGITS 6
 #define TEMPORARY_TRIES_MAX 100
@@ -421,7 +419,7 @@ static int store_draw_name(char name[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS])
 	return 0;
 }
 
-/* Locks a file that is to be filled or removed. 0, or -EAGAIN if somebody else has it locked, or the name now leads to
+/* Locks a file to fill or remove it. Returns 0, or -EAGAIN if another process has it locked, or the name now leads to
  * another file. */
 static int lock_temporary(int dir, const char *name, int fd)
 {
@@ -435,8 +433,8 @@ static int lock_temporary(int dir, const char *name, int fd)
 	return st.st_dev == there.st_dev && st.st_ino == there.st_ino ? 0 : -EAGAIN;
 }
 
-/* Makes the temporary file in the directory. It is locked as long as it is open, so nobody takes it for one that was
- * left behind. Returns its descriptor, or a negative errno. */
+/* Creates the temporary file in the directory. It is locked while open, so that it is not taken for a leftover. Returns
+ * its descriptor, or a negative errno. */
 static int create_temporary(int dir, char name[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS])
 {
 	int rc = -EEXIST;

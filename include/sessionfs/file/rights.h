@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* rights: what a class of users (owner, group, others) surely may do with a file or directory.
+/* rights: the access to a file or directory that every member of a class of users (owner, group, others) has.
  *
- * The kernel judges the mount by three classes, made from the owner and group of a session file. But access to a
- * session depends on that file and on the directories above it, each with an owner, a group and perhaps an ACL of its
- * own. So a class is granted only what each of them grants to everybody in the class, whatever other groups those users
- * are in:
+ * The kernel checks access to the mount by three classes, made from the owner and group of a session file. But access
+ * to a session depends on that file and on the directories above it, each with an owner, a group and perhaps an ACL of
+ * its own. So a class is granted only what each of them grants to every member of the class, whatever other groups
+ * those users are in:
  *
- * - owner (uid): its owner's permissions if the owner is uid; else those of the named user uid, if there is one; else
- *   the least of its group, its named groups and others, because uid's groups are not known.
- * - group (gid's members but uid): the most of its group and named groups that are gid; if there are none, the least of
- *   its group, its named groups and others (another group counts as others).
- * - others (neither uid nor in gid): the least of others, its group and its named groups, except those that are gid.
+ * - owner (uid): its owner's permissions if the owner is uid; else the named user uid's permissions, if any; else the
+ *   intersection of its group, its named groups and others, because uid's groups are unknown.
+ * - group (gid's members except uid): the union of its group and named groups that are gid; without these, the
+ *   intersection of its group, its named groups and others (another group counts as others).
+ * - others (neither uid nor in gid): the intersection of others, its group and its named groups, except those that are
+ *   gid.
  *
- * The last two are further reduced to what the owner has, if the owner is not uid, and to what each other named user
- * has: any of them may be in the class. So denying one user by name denies the whole class, and granting one user by
- * name grants the class nothing. */
+ * The last two are further reduced to the owner's permissions, if the owner is not uid, and to each other named user's:
+ * any of them can be in the class. So denying one user by name denies the whole class, and granting one user by name
+ * grants the class nothing. */
 #ifndef SESSIONFS_RIGHTS_H
 #define SESSIONFS_RIGHTS_H
 
@@ -35,7 +36,7 @@ struct rights_named {
 	unsigned char bits;
 };
 
-/* Release with rights_release. All zero: nothing for anybody. */
+/* Release with rights_release. All zero: no access. */
 struct rights {
 	uid_t uid;
 	gid_t gid;
@@ -44,19 +45,19 @@ struct rights {
 	size_t n;
 };
 
-/* The rights of an open file or directory. `mode` is as fstat gives it. 0 or a negative errno; then *ret grants nothing
- * to anybody but the owner. */
+/* Gets the rights of an open file or directory. `mode` is as fstat gives it. Returns 0 or a negative errno; then *ret
+ * grants access only to the owner. */
 int rights_read(int fd, uid_t uid, gid_t gid, mode_t mode, struct rights *ret);
-/* As rights_read, from the bytes of the extended attribute "system.posix_acl_access"; -EINVAL if they are none. */
+/* As rights_read, from the bytes of the extended attribute "system.posix_acl_access"; -EINVAL if invalid. */
 int rights_parse(const void *acl, size_t n, uid_t uid, gid_t gid, mode_t mode, struct rights *ret);
 void rights_release(struct rights *r);
 bool rights_are_equal(const struct rights *a, const struct rights *b);
 
-/* What everybody in the class of (uid, gid) may do with r. */
+/* Returns the access to r of every member of the class of (uid, gid). */
 unsigned rights_of_class(const struct rights *r, enum rights_class who, uid_t uid, gid_t gid);
-/* The same for all three classes, as a mode. */
+/* Returns this for all three classes, as a mode. */
 mode_t rights_mode(const struct rights *r, uid_t uid, gid_t gid);
-/* The part of `grant` (a mode) for classes that have all of `bits` in `mode`. */
+/* Returns the part of `grant` (a mode) for classes that have all of `bits` in `mode`. */
 mode_t mode_for_classes(mode_t mode, unsigned bits, mode_t grant);
 
 #endif
