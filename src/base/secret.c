@@ -17,14 +17,15 @@ enum {
 	FORM_ANYWHERE = 4, /* any byte before or after it */
 	FORM_HIDDEN = 8,   /* its start is secret */
 	ENDS_LINES = 16,   /* its line ends are not secret */
-	NAMED = 32         /* one of `names` comes before the pattern */
+	NAMED = 32         /* a name comes before it */
 };
 
 struct secret_form {
 	const char *kind;
 	char first[4]; /* its possible first bytes; #: a digit */
 	unsigned needs;
-	const char *pattern; /* NULL: a private key; < and > enclose the key, if present */
+	const char *pattern; /* NULL: a private key; < and > enclose the key, if present; of a NAMED form, another one,
+	                        of the lower-case end of the name, and a NUL come first */
 };
 
 #define WORD "[A-Za-z0-9_-]"
@@ -74,21 +75,17 @@ static const struct secret_form forms[] = {
     {"age", "A", 0, "AGE-SECRET-KEY-1[0-9A-Z]{58}"},
     {"jwt", "e", 0, "eyJ" WORD "{10,}.eyJ" WORD "{10,}." WORD "{10,}"},
     {"bearer", "Bb", DIGIT | FORM_HIDDEN, "[Bb]earer <[A-Za-z0-9._~+/=-]{20,}"},
-    {"named", "", NAMED | DIGIT | FORM_HIDDEN, SEPARATOR "<" TOKEN},
-    {"named", "", NAMED | DIGIT | FORM_HIDDEN, SEPARATOR "<" TOKEN},
-    {"named", "", NAMED | DIGIT | FORM_HIDDEN, SEPARATOR "<[^\001-\040\"'\\,;<>(){}$*]{12,}"},
+    {"named", ":=", NAMED | DIGIT | FORM_ANYWHERE | FORM_HIDDEN,
+     "(app|client|api|access|auth|bot|secret|private|signing|encryption)[_-]{0,1}(secret|key|token)\0" SEPARATOR
+     "<" TOKEN},
+    {"named", ":=", NAMED | DIGIT | FORM_ANYWHERE | FORM_HIDDEN, "app[_-]{0,1}password\0" SEPARATOR "<" TOKEN},
+    {"named", ":=", NAMED | DIGIT | FORM_ANYWHERE | FORM_HIDDEN,
+     "passw(ord|d)\0" SEPARATOR "<[^\001-\040\"'\\,;<>(){}$*]{12,}"},
     {"url", ":", FORM_ANYWHERE | FORM_HIDDEN,
      "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
     {"private key", "-", FORM_HIDDEN | ENDS_LINES, NULL},
 };
 enum { FORMS = sizeof forms / sizeof *forms, FORM_SHOWN = 4, RUN = 13 };
-
-/* The lower-case end of the name, for each NAMED form. */
-static const char *const names[] = {
-    "(app|client|api|access|auth|bot|secret|private|signing|encryption)[_-]{0,1}(secret|key|token)",
-    "app[_-]{0,1}password",
-    "passw(ord|d)",
-};
 
 /* Second bytes of forms that begin with a run; NULL: no form begins so. M, N and O can be followed by any byte. */
 static const char *const seconds[] = {
@@ -219,12 +216,27 @@ static const char *match_private_key(const char *p, const char *end, const char 
 
 /* --- names ------------------------------------------------------------------------ */
 
-/* Returns the beginning of the run that ends with such a name, in either case, at most 40 bytes before it; or NULL. */
-static const char *secret_take_name(const struct secret_finder *f, const char *pattern, const char *end)
+/* Returns the end of the name before the : or = at p, or NULL if no form's name ends so: few words do. */
+static const char *secret_name_end(const struct secret_finder *f, const char *p)
+{
+	p -= p > f->from && p[-1] == ' ';
+	for (int i = 0; i < 4 && p > f->from && (p[-1] == '\\' || p[-1] == '"' || p[-1] == '\''); i++)
+		p--;
+	const int last = p - f->from < 2 ? 0 : p[-1] | 0x20, before = last ? p[-2] | 0x20 : 0;
+	bool fits =
+	    last == 'd' ? before == 'r' || before == 'w' : before == 'e' && (last == 't' || last == 'y' || last == 'n');
+	return fits ? p : NULL;
+}
+
+/* Returns the beginning of the run before the : or = at p, if it ends with such a name, in either case, at most 40
+ * bytes before it; or NULL. */
+static const char *secret_take_name(const struct secret_finder *f, const char *pattern, const char *p)
 {
 	char small[64];
-	const char *first = end, *key, *key_end;
+	const char *end = secret_name_end(f, p), *first = end, *key, *key_end;
 	ptrdiff_t n, before = 0, slashes = 0;
+	if (!end)
+		return NULL;
 	while (first > f->from && end - first < (ptrdiff_t)sizeof small && is_word(first[-1]))
 		first--;
 	n = end - first;
@@ -238,55 +250,15 @@ static const char *secret_take_name(const struct secret_finder *f, const char *p
 		slashes++;
 	/* The letter of an escape is before the name, not part of it. */
 	bool is_escape = slashes > 0 && before > 0 && strchr("nrtbf", *first);
-	if (is_escape && (slashes % 2 || before == 41))
+	if (is_escape && (slashes % 2 || before > 40))
 		return before <= 41 ? first + 1 : NULL;
 	return slashes % 2 || before > 40 ? NULL : first;
 }
 
 /* --- places ----------------------------------------------------------------------- */
 
-/* Adds a place of form i, unless it lacks what the form needs. */
-static int secret_add_place(struct secret_finder *f, unsigned i, const char *key, const char *key_end, const char *end)
-{
-	const char *digit = key;
-	while (digit < key_end && !is_decimal(*digit))
-		digit++;
-	if ((forms[i].needs & DIGIT) && digit == key_end)
-		return 0;
-	f->free[i] = end;
-	if (!vec_reserve(f->out, 1))
-		return -ENOMEM;
-	f->out->v[f->out->n++] = (struct secret){(size_t)(key - f->from), (size_t)(key_end - key), i};
-	return 0;
-}
-
-/* Adds the places of keys after the : or = at p. */
-static int find_named(struct secret_finder *f, const char *p)
-{
-	const char *name = p, *key, *key_end;
-	int rc = 0;
-	name -= name > f->from && name[-1] == ' ';
-	for (int i = 0; i < 4 && name > f->from && (name[-1] == '\\' || name[-1] == '"' || name[-1] == '\''); i++)
-		name--;
-	/* Few words end as a name does. */
-	const int last = name - f->from < 2 ? 0 : name[-1] | 0x20, before = last ? name[-2] | 0x20 : 0;
-	if (last == 'd' ? before != 'r' && before != 'w'
-	                : before != 'e' || !(last == 't' || last == 'y' || last == 'n'))
-		return 0;
-	for (unsigned i = 0, k = 0; i < FORMS && rc == 0; i++) {
-		if (!(forms[i].needs & NAMED))
-			continue;
-		const char *first = secret_take_name(f, names[k++], name);
-		const char *end =
-		    first && first >= f->free[i] ? match_pattern(forms[i].pattern, p, f->end, &key, &key_end) : NULL;
-		if (end)
-			rc = secret_add_place(f, i, key, key_end, end);
-	}
-	return rc;
-}
-
-/* Adds the places of all other forms that begin at p. A key can follow an escape of a line end, also of JSON in
- * JSON. */
+/* Adds the places that begin at p, or after it if it is the : or = after a name. A key can follow an escape of a line
+ * end, also of JSON in JSON. */
 static int find_secrets_at(struct secret_finder *f, const char *p)
 {
 	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
@@ -296,23 +268,34 @@ static int find_secrets_at(struct secret_finder *f, const char *p)
 	size_t backslashes = 0;
 	while (p - f->from > (ptrdiff_t)backslashes && p[-1 - (ptrdiff_t)backslashes] == '\\')
 		backslashes++;
-	if (backslashes % 2)
-		return 0;
 	for (unsigned i = 0; i < FORMS; i++) {
 		const struct secret_form *form = &forms[i];
 		const char *key, *key_end;
-		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) || p < f->free[i] ||
-		    (is_inside && !(form->needs & FORM_ANYWHERE)))
+		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) ||
+		    (is_inside && !(form->needs & FORM_ANYWHERE)) || (backslashes % 2 && !(form->needs & NAMED)))
 			continue;
-		const char *end = form->pattern ? match_pattern(form->pattern, p, f->end, &key, &key_end)
-		                                : match_private_key(p, f->end, &key, &key_end);
+		const char *pattern = form->pattern, *begin = p;
+		if (form->needs & NAMED) {
+			begin = secret_take_name(f, pattern, p);
+			pattern += strlen(pattern) + 1;
+		}
+		if (!begin || begin < f->free[i])
+			continue;
+		const char *end = pattern ? match_pattern(pattern, p, f->end, &key, &key_end)
+		                          : match_private_key(p, f->end, &key, &key_end);
 		const char behind = end && end < f->end ? *end : ' ';
 		if (!end || (is_word(behind) && !(form->needs & (FORM_ANYWHERE | ENDS_LINES))) ||
 		    ((form->needs & FORM_APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
 			continue;
-		int rc = secret_add_place(f, i, key, key_end, end);
-		if (rc < 0)
-			return rc;
+		const char *digit = key;
+		while (digit < key_end && !is_decimal(*digit))
+			digit++;
+		if ((form->needs & DIGIT) && digit == key_end)
+			continue;
+		f->free[i] = end;
+		if (!vec_reserve(f->out, 1))
+			return -ENOMEM;
+		f->out->v[f->out->n++] = (struct secret){(size_t)(key - f->from), (size_t)(key_end - key), i};
 	}
 	return 0;
 }
@@ -385,13 +368,12 @@ static int find_all_secrets(struct secret_finder *f)
 			rc = find_secrets_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
 		for (; rare && rc == 0; rare &= rare - 1) {
 			const char *at = p + __builtin_ctzll(rare);
-			if (*at == ':' || *at == '=')
-				rc = find_named(f, at);
-			if (rc < 0 || *at == '=' || (*at == ':' && (f->end - at < 2 || at[1] != '/')))
+			bool is_separator = *at == ':' || *at == '=', is_url = f->end - at > 1 && at[1] == '/';
+			if (is_separator && !is_url && !secret_name_end(f, at))
 				continue;
-			/* The first byte of :// whsec_ Bearer and -----BEGIN */
-			size_t back = *at == ':' ? 0 : *at == 'r' ? 5 : 4;
-			if ((size_t)(at - f->from) >= back && strchr(":wBb-", at[-(ptrdiff_t)back]))
+			/* The first byte of :// = whsec_ Bearer and -----BEGIN */
+			size_t back = is_separator ? 0 : *at == 'r' ? 5 : 4;
+			if ((size_t)(at - f->from) >= back && strchr(":=wBb-", at[-(ptrdiff_t)back]))
 				rc = find_secrets_at(f, at - back);
 		}
 	}
