@@ -104,17 +104,17 @@ struct json_chunk {
 static inline struct json_chunk chunk_read(const char *p)
 {
 	struct json_chunk c = {0, 0, 0, false};
-	ubytes16 least = ~(ubytes16){0};
+	bytes16 control = {0};
 
 #pragma GCC unroll 4
 	for (int i = 0; i < CHUNK; i += 16) {
 		bytes16 b = bytes16_load(p + i), quote = b == '"', backslash = b == '\\';
-		least = bytes16_min(least, (ubytes16)b);
+		control |= bytes16_range(b, 0, ' ' - 1);
 		c.quote |= (uint64_t)bytes16_mask(quote) << i;
 		c.backslash |= (uint64_t)bytes16_mask(backslash) << i;
 		c.common |= (uint64_t)bytes16_mask((quote | (b == 'n')) | (backslash | (b == 't'))) << i;
 	}
-	c.control = bytes16_mask(least < 0x20) != 0;
+	c.control = bytes16_mask(control) != 0;
 	return c;
 }
 

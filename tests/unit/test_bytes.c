@@ -38,24 +38,11 @@ static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
 	}
 }
 
-static void the_lesser_byte_is_unsigned(void **state)
-{
-	(void)state;
-	for (unsigned a = 0; a < 256; a++) {
-		for (unsigned b = 0; b < 256; b++) {
-			ubytes16 least =
-			    bytes16_min((ubytes16){0} | (unsigned char)a, (ubytes16){0} | (unsigned char)b);
-			assert_int_equal(bytes16_mask(least == (unsigned char)(a < b ? a : b)), 0xffff);
-		}
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_byte_has_a_bit),
 	    cmocka_unit_test(a_range_has_its_ends_and_nothing_next_to_them),
-	    cmocka_unit_test(the_lesser_byte_is_unsigned),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

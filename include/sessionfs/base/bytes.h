@@ -45,15 +45,4 @@ static inline unsigned bytes16_mask(bytes16 comparison)
 #endif
 }
 
-/* Returns the lesser of each two bytes. */
-static inline ubytes16 bytes16_min(ubytes16 a, ubytes16 b)
-{
-#ifdef __SSE2__
-	return (ubytes16)_mm_min_epu8((__m128i)a, (__m128i)b);
-#else
-	const ubytes16 less = (ubytes16)(a < b);
-	return (a & less) | (b & ~less);
-#endif
-}
-
 #endif
