@@ -69,9 +69,7 @@ static int32_t unit_at(const char *p, const char *end)
 static const char plain_escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
 
-/* Returns the end of the escape at p, and its character in *ret. A checked string has only valid escapes; in other
- * text, skips a backslash that begins none. */
-static const char *escape_read(const char *p, const char *end, uint32_t *ret)
+const char *json_escape(const char *p, const char *end, uint32_t *ret)
 {
 	char plain = end - p >= 2 ? plain_escapes[(unsigned char)p[1]] : 0;
 
@@ -94,17 +92,12 @@ static const char *escape_read(const char *p, const char *end, uint32_t *ret)
 	return p + 12;
 }
 
-const char *json_escape(const char *p, const char *end, uint32_t *ret)
-{
-	return escape_read(p, end, ret);
-}
-
 /* Writes the character of the escape at p; returns its end. */
 static const char *put_escape(struct sink *out, const char *p, const char *end, enum json_decode how)
 {
 	uint32_t c;
 
-	p = escape_read(p, end, &c);
+	p = json_escape(p, end, &c);
 	if (how == JSON_CLEAN && is_surrogate(c))
 		c = REPLACEMENT;
 	if (how == JSON_CLEAN && c == 0)
@@ -251,7 +244,7 @@ bool json_equals(struct json_value v, const char *ascii)
 	const char *p = v.text.p, *end = p + v.text.n;
 	for (; p < end && *ascii; ascii++) {
 		uint32_t c = (unsigned char)*p;
-		p = *p == '\\' ? escape_read(p, end, &c) : p + 1;
+		p = *p == '\\' ? json_escape(p, end, &c) : p + 1;
 		if (c != (unsigned char)*ascii)
 			return false;
 	}
@@ -309,7 +302,7 @@ void json_well_formed(struct span json, struct buf *out)
 		if (!escape)
 			break;
 		uint32_t c;
-		const char *next = escape_read(escape, end, &c);
+		const char *next = json_escape(escape, end, &c);
 		buf_add(out, p, (size_t)((is_surrogate(c) ? escape : next) - p));
 		if (is_surrogate(c))
 			buf_adds(out, "\uFFFD");

@@ -113,8 +113,8 @@ enum json_decode {
 /* Appends the string's text, escapes decoded. */
 void json_decode(struct span text, enum json_decode how, struct buf *out);
 
-/* Decodes the escape at p, a backslash, to a character; half a surrogate pair is a character of its own, and an invalid
- * escape is JSON_NO_CHAR. Returns its end, at most `end`. */
+/* Decodes the escape at p, a backslash, to a character; half a surrogate pair is a character of its own, and a
+ * backslash that begins no escape is skipped as JSON_NO_CHAR. Returns the end, at most `end`. */
 const char *json_escape(const char *p, const char *end, uint32_t *ret);
 #define JSON_NO_CHAR UINT32_MAX
 
