@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* all.txt: everything that was said, on every branch, in the order of the file. Each line of text has in front of it
- * which entry says it, and as what, so that a line that grep finds leads there by itself.
+/* all.txt: the text of all entries, on all branches, in file order. Each line begins with the entry's ID and the kind
+ * of text, so a line found by grep identifies its entry.
  *
- * A segment depends on its entry alone, so the file grows at its end as the session does, whatever is appended. */
+ * A segment depends on its entry alone, so the file only grows at its end. */
 #include "sessionfs/render/entry_text.h"
 
 #include "pieces.h"
@@ -10,10 +10,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* One that says something is looked for among the first entries: so many are read, none longer than that. */
+/* Limits for the search of a first entry with text: the number of entries, of those read, and the size of each. */
 enum { ALL_ENTRIES_TRIED = 1024, ALL_PROBES_MAX = 8, PROBE_BYTES = 64 * 1024 };
 
-/* Whatever was before, it stays. */
+/* Existing items are kept. */
 static int all_items_newer(const struct render_target *p, uint32_t first, uint32_t last, struct render_totals *t,
                            void **ret, size_t *ret_n)
 {
@@ -36,8 +36,7 @@ static int all_items(const struct render_target *p, struct render_totals *t, voi
 	return all_items_newer(p, 0, NO_ENTRY, t, ret, ret_n);
 }
 
-/* Appends the lines of a part. `prefix` holds the ID and a blank, `id` bytes; what each line says it is comes behind.
- */
+/* Appends the lines of a part. `prefix` holds the ID and a space, `id` bytes; the kind of text follows in each line. */
 static int all_add_lines(const struct entry_text *parts, struct buf *prefix, size_t id, struct buf *out)
 {
 	prefix->n = id;
@@ -92,7 +91,7 @@ const struct producer producer_all_txt = {
     .segment = all_segment,
 };
 
-/* Most sessions say something at once. */
+/* Most sessions have text at the beginning. */
 bool render_all_exists(const struct session *s)
 {
 	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};

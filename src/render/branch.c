@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* branches/ID/session.jsonl: a path as a session file of its own, from which pi goes on.
+/* branches/ID/session.jsonl: a path as a session file that pi can resume.
  *
- * On the path are all entries that the context is made of, but labels stand wherever the leaf was when they were set.
- * Those that the path lacks follow it, as pi writes labels. When the path grows they stand elsewhere, so the file is
- * made again then. */
+ * The path has all entries of the context, but a label record is where the leaf was when it was set. Labels missing
+ * from the path follow it, as pi writes labels. When the path grows these lines move, so the file is then made again.
+ */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/render/migrated.h"
 
@@ -12,19 +12,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A line of the file. Behind the path: a label, below the entry of the line before. */
+/* A line of the file. After the path: a label, whose parent is the entry of the line before. */
 struct branch_line {
-	uint32_t entry, before; /* before NO_ENTRY: a line of the path */
+	uint32_t entry, before; /* before: NO_ENTRY for a line of the path */
 };
 
-/* What tells which labels the path lacks. */
+/* Finds the labels that the path lacks. */
 struct branch_labels {
 	const struct session *s;
 	struct line line;
 	struct label_change *changes; /* the newest of each entry */
 	size_t n;
-	uint32_t *given;     /* for each of them: the record on the path that counts there, or NO_ENTRY */
-	unsigned char *seen; /* a bit for each entry: its id stands in the file */
+	uint32_t *given;     /* for each: the last record on the path that sets its label, or NO_ENTRY */
+	unsigned char *seen; /* a bit for each entry: its id is in the file */
 };
 
 static void branch_labels_release(struct branch_labels *b)
@@ -35,7 +35,7 @@ static void branch_labels_release(struct branch_labels *b)
 	free(b->seen);
 }
 
-/* Whether the id of this entry was seen before; now it is. */
+/* Returns whether the id of this entry was seen before, and marks it as seen. */
 static bool branch_mark_seen(struct branch_labels *b, uint32_t owner)
 {
 	if (owner == NO_ENTRY)
@@ -46,13 +46,13 @@ static bool branch_mark_seen(struct branch_labels *b, uint32_t owner)
 	return before;
 }
 
-/* Whether pi finds the parent of what names this id as that. */
+/* Returns whether pi can use this id as a parent. */
 static bool id_can_be_parent(struct json_value id)
 {
 	return (id.kind == JSON_STRING || id.kind == JSON_NUMBER) && json_is_truthy(id);
 }
 
-/* Notes the ids of the path, and which labels its lines give. */
+/* Marks the ids on the path, and the labels that its lines set. */
 static int branch_read_path(struct branch_labels *b, const struct branch_line *v, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -74,7 +74,7 @@ static int branch_read_path(struct branch_labels *b, const struct branch_line *v
 	return 0;
 }
 
-/* Appends the label that a record sets, with its kind before it. What pi takes for false is none. */
+/* Appends the label that a record sets, after its JSON kind; nothing if it is false for pi. */
 static int branch_add_label(struct branch_labels *b, uint32_t record, struct buf *out)
 {
 	struct record r = {0};
@@ -86,7 +86,7 @@ static int branch_add_label(struct branch_labels *b, uint32_t record, struct buf
 	return buf_err(out);
 }
 
-/* 1 if the path gives the label that the session has, 0 if not. */
+/* Returns 1 if the path sets the session's current label, else 0. */
 static int branch_sets_label(struct branch_labels *b, const struct label_change *change)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT, given CLEANUP_BUF = BUF_INIT;
@@ -99,7 +99,7 @@ static int branch_sets_label(struct branch_labels *b, const struct label_change 
 	return rc < 0 ? rc : span_eq(buf_span(&now), buf_span(&given));
 }
 
-/* Appends the labels that n lines of a path lack. v has room for them. */
+/* Appends the labels that n lines of a path lack. v must have room for them. */
 static int branch_add_labels(struct branch_labels *b, struct branch_line *v, size_t *n)
 {
 	struct record r = {0};
@@ -177,7 +177,7 @@ static void branch_add_key(const char *key, struct json_value v, struct buf *out
 	buf_addspan(out, json_raw(v));
 }
 
-/* A label as pi writes it. */
+/* Appends a label as pi writes it. */
 static int branch_add_label_line(const struct session *s, const struct branch_line *l, struct reader *reader,
                                  struct buf *out)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache with the lines of one message: the one that was asked for last. */
+/* Caches the lines of one message: the one requested last. */
 #include "calls.h"
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/session/part.h"
 
-/* Lines of a longer message are made only when a result asks for them: perhaps none does. */
+/* Lines of a longer message are made only when a result requests them: it may have no results. */
 #define CALL_TEXTS_MAX ((uint64_t)64 << 10)
 
-/* The reader's scratch[2] has the texts of the calls of one message, scratch[3] the number of its entry and where each
- * ends. */
+/* The reader's scratch[2] has the lines of one message's calls, scratch[3] the number of its entry and the end of each
+ * line. */
 
-/* The n-th text that is kept, if it is that of entry i. */
+/* Returns the n-th cached line, if it belongs to entry i. */
 static bool call_texts_find(uint32_t i, unsigned n, const struct reader *reader, struct span *ret)
 {
 	const uint64_t *kept = (const void *)reader->scratch[3].p;

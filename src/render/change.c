@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* change.diff: what a call changed, as its result says it, else as its arguments do. No texts are compared here: that
- * is diff.c's. */
+/* change.diff: the change that a call made, from its result, else from its arguments. diff.c compares texts, this file
+ * does not. */
 #include "sessionfs/render/files.h"
 
 #include "sessionfs/render/tool.h"
@@ -9,12 +9,12 @@
 
 #include <errno.h>
 
-/* A side of a hunk: its first line and how many there are. A side without lines is where the line before is. */
+/* A side of a hunk: its first line and the number of lines. A side without lines is at the line before. */
 struct diff_range {
 	int64_t first, count;
 };
 
-/* The next hunk. What is before it moves the sides by as much as they differ here. */
+/* The next hunk. The distance between its sides comes from earlier hunks. */
 struct hunk {
 	struct diff_range before, after;
 	bool changed;
@@ -36,7 +36,7 @@ static void hunk_add(struct hunk *h, char sign, struct span line)
 	buf_addc(&h->lines, '\n');
 }
 
-/* Appends the hunk if a line of it is a change, and begins the next behind it. */
+/* Appends the hunk if a line of it is a change, and begins the next after it. */
 static void hunk_end(struct hunk *h)
 {
 	struct diff_range *sides[] = {&h->before, &h->after};
@@ -59,16 +59,16 @@ static void hunk_end(struct hunk *h)
 	buf_reset(&h->lines);
 }
 
-/* --- the result's own -------------------------------------------------------------- */
+/* --- from the result ----------------------------------------------------------------- */
 
-/* A row of pi's details.diff; sign '.': rows are left out there. */
+/* A row of pi's details.diff; sign '.': omitted rows. */
 struct diff_row {
 	char sign;
 	int64_t number;
 	struct span text;
 };
 
-/* A number of more digits is none that anybody wrote. */
+/* A line number cannot have more digits. */
 enum { DIGITS = 15 };
 
 static bool parse_diff_row(struct span line, struct diff_row *ret)
@@ -92,7 +92,7 @@ static bool parse_diff_row(struct span line, struct diff_row *ret)
 	return ret->sign == '+' || ret->sign == '-' || ret->sign == ' ';
 }
 
-/* Rows without a gap are a hunk. Nothing if a row is none. */
+/* Appends a hunk for each run of rows without a gap; nothing if a row is invalid. */
 static void change_add_rows(struct span diff, struct buf *out)
 {
 	struct hunk h CLEANUP(hunk_release) = {{1, 0}, {1, 0}, .out = out};
@@ -119,9 +119,9 @@ static void change_add_rows(struct span diff, struct buf *out)
 	hunk_end(&h);
 }
 
-/* --- the arguments ------------------------------------------------------------------ */
+/* --- from the arguments -------------------------------------------------------------- */
 
-/* The pieces of a file that a call names are shown as if they were all of it. */
+/* Shows the pieces of a file that a call names as if they were all of it. */
 static int change_add_piece(void *arg, struct span old_text, struct span new_text)
 {
 	struct hunk *h = arg;
@@ -142,7 +142,7 @@ static int change_add_from_arguments(const struct part_call *call, bool is_write
 	struct buf content CLEANUP_BUF = BUF_INIT;
 
 	tool_read(call->name, call->arguments, &use);
-	/* A list as it is stored, not in a text. */
+	/* Only a stored list, not one in a string. */
 	if (use.edits.kind != JSON_ARRAY || use.edits_text.n)
 		use.edits.kind = JSON_NONE;
 	if (!is_write)
@@ -154,14 +154,14 @@ static int change_add_from_arguments(const struct part_call *call, bool is_write
 	return buf_err(&content);
 }
 
-/* --- all of them ---------------------------------------------------------------------- */
+/* --- change.diff ------------------------------------------------------------------------ */
 
 bool change_succeeded(const struct session *s, const struct part_call *call, uint32_t result)
 {
 	return file_action_of(call->name) > FILE_READ && call_ending(s, call, result) == NESTED_DONE;
 }
 
-/* A text that only the result has; nothing if it has none. */
+/* Appends a text that only results have; nothing if it is missing. */
 static void change_add_detail(const struct record *r, const char *key, struct buf *out)
 {
 	struct json_value v = {0};
@@ -183,13 +183,13 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	if (!change_succeeded(s, call, result) || !call_file_path(s, call, &file))
 		return buf_err(&file);
 	text_flatten_from(&file, 0);
-	/* What a nested call returned is not stored. */
+	/* The result of a nested call is not stored. */
 	int rc = call->nested ? 0 : session_load(s, result, &line, &r);
 	if (rc < 0)
 		return rc;
 	if (!call->nested)
 		change_add_detail(&r, "patch", &patch);
-	/* Nothing but newlines is no text. */
+	/* A patch of only newlines is ignored. */
 	if (!span_only(buf_span(&patch), SPAN_LIT("\n"))) {
 		buf_addspan(out, buf_span(&patch));
 		if (patch.p[patch.n - 1] != '\n')

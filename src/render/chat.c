@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* chat.md: what user and assistant said, and a line for each tool call. A line of text stands in the file as it was
- * said. Each heading and line ends in the ID of its entry, so that one gets from it to entries/ID.
+/* chat.md: the text of user and assistant, and a line for each tool call. A line of session text is unchanged in the
+ * file. Each heading and line ends in the ID of its entry, which leads to entries/ID.
  *
- * The line of a call stands where its result is, so that the file only grows as results come; a call that has none
- * stands where the model goes on without it. Of results that failed, have pictures, nested calls or a duration more is
- * said: of the others only the index is read. */
+ * The line of a call is at its result, so that the file only grows as results come; a call without a result is shown
+ * where the model continues without it. A result is read only if it failed, or has pictures, nested calls or a
+ * duration; the index has the rest. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
@@ -22,17 +22,17 @@
 
 enum { COMMAND_CHARACTERS = 120, REASON_CHARACTERS = 160 };
 
-/* Entries that may stand between results of one message. */
+/* The max number of entries between results of one message. */
 enum { VISIBLE_SKIPPED = 16 };
-/* A result that stands elsewhere says what its call did if finding that takes no longer than parsing so many bytes. */
+/* A result further away shows its call if finding that costs no more than parsing this many bytes. */
 #define CALL_LOOKUP_BYTES_MAX ((uint64_t)64 << 10)
 
-/* Between two entries, a longer time is more likely that of a session that was left and resumed. */
+/* A longer time between two entries more likely means that the session was left and resumed. */
 #define DURATION_MAX_MS (24 * 60 * 60 * 1000.0)
 
-/* --- what is shown ---------------------------------------------------------------- */
+/* --- visibility ------------------------------------------------------------------- */
 
-/* Whether the entry is there for people: it has a heading, a line or a mark. Custom messages must be read to know. */
+/* Whether an entry has a heading, a line or a mark. Custom messages must be read to know. */
 enum visibility { VISIBLE_NO, VISIBLE_YES, VISIBLE_MAYBE };
 
 static enum visibility entry_visibility(const struct session *s, uint32_t i)
@@ -80,7 +80,7 @@ static void chat_end_entry_line(const struct session *s, uint32_t i, struct buf 
 	buf_addc(out, '\n');
 }
 
-/* --- what the calls of a message did -------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------ */
 
 static bool skip_prefix(struct span *text, struct span start)
 {
@@ -90,8 +90,8 @@ static bool skip_prefix(struct span *text, struct span start)
 	return true;
 }
 
-/* Takes the session's directory from the beginning of a path, and the way into it from that of a command: both are the
- * same in most calls, and long. Compares what is stored, escapes and all: one program wrote it. */
+/* Removes the session's directory from the beginning of a path, and "cd DIRECTORY" from a command's: they are long, and
+ * the same in most calls. Compares raw JSON, including escapes: one program wrote it. */
 static void tool_use_strip_cwd(struct span cwd, struct tool_use *u)
 {
 	struct span path = u->path.text, command = u->command.text;
@@ -116,7 +116,7 @@ static void add_call_summary(const struct session *s, struct tool_use *u, struct
 
 /* --- lines -------------------------------------------------------------------------- */
 
-/* Whether the last that was shown up to `above` is a line, too. */
+/* Returns whether the last visible entry up to `above` is also a line. */
 static bool previous_is_line(const struct session *s, uint32_t above)
 {
 	uint32_t ring = NO_ENTRY;
@@ -129,7 +129,7 @@ static bool previous_is_line(const struct session *s, uint32_t above)
 	return false;
 }
 
-/* The lines of a list have no blank one between them. */
+/* The lines of a list have no blank line between them. */
 static void chat_begin_line(const struct session *s, uint32_t above, struct buf *out)
 {
 	buf_adds(out, previous_is_line(s, above) ? "- " : "\n- ");
@@ -172,7 +172,7 @@ double chat_took(const struct session *s, uint32_t caller, uint32_t result, cons
 	return begin != NO_TIME && end != NO_TIME && ms > 0 && ms <= DURATION_MAX_MS ? ms : NAN;
 }
 
-/* The line of the error that says most: pi's bash says at the end how the command ended. */
+/* Returns the most informative line of an error: pi's bash ends with the result of the command. */
 static struct span error_reason_line(struct span error)
 {
 	static const char ended[] = "Command ";
@@ -190,7 +190,7 @@ static struct span error_reason_line(struct span error)
 	return (struct span){p, (size_t)((eol ? eol : end) - p)};
 }
 
-/* From `start` on: one line of at most so many characters. */
+/* Puts the text after `start` on one line of at most `characters` characters. */
 static void chat_shorten(struct buf *out, size_t start, size_t characters)
 {
 	text_flatten_from(out, start);
@@ -207,7 +207,7 @@ void chat_reason(struct span clean, struct buf *out)
 	chat_shorten(out, start, REASON_CHARACTERS);
 }
 
-/* Of the result, or of a nested call. */
+/* Appends the error of the result, or of a nested call. */
 static int add_failure(const struct record *r, const struct part_call *call, struct buf *out)
 {
 	struct buf error CLEANUP_BUF = BUF_INIT;
@@ -223,7 +223,7 @@ static int add_failure(const struct record *r, const struct part_call *call, str
 	return 0;
 }
 
-/* What a result without its call says of it. */
+/* Names a result without its call. */
 static void add_tool_name(const struct record *r, struct buf *out)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -237,7 +237,7 @@ static void add_tool_name(const struct record *r, struct buf *out)
 		buf_adds(out, "tool");
 }
 
-/* The entry above, but for a few that make no calls and answer none. */
+/* Returns the entry above, skipping a few that neither make nor answer calls. */
 static uint32_t nearest_call_above(const struct session *s, uint32_t i)
 {
 	uint32_t ring = NO_ENTRY, role;
@@ -250,8 +250,8 @@ static uint32_t nearest_call_above(const struct session *s, uint32_t i)
 	return i;
 }
 
-/* Whether it is known, or quickly found, what call n did that result i answers: the summaries of the calls of one
- * message are kept. */
+/* Returns whether the summary of call n, which result i answers, is cached or cheap to read: the summaries of one
+ * message are cached. */
 static bool call_is_near(const struct session *s, uint32_t i, uint32_t caller, unsigned n)
 {
 	uint32_t above = nearest_call_above(s, i);
@@ -263,7 +263,7 @@ static bool call_is_near(const struct session *s, uint32_t i, uint32_t caller, u
 	return (uint64_t)session_entry(s, caller)->length * n <= CALL_LOOKUP_BYTES_MAX;
 }
 
-/* The links to the pictures of a result, on its line. */
+/* Appends links to the pictures of a result on its line. */
 static int add_pictures(const struct md *of)
 {
 	struct buf link CLEANUP_BUF = BUF_INIT;
@@ -279,7 +279,7 @@ static int add_pictures(const struct md *of)
 		buf_reset(&link);
 		md_show_image(&m, &b);
 		buf_adds(of->out, DOT);
-		if (link.n > 2) /* it is a paragraph: without the newlines around it */
+		if (link.n > 2) /* without the newlines around the paragraph */
 			buf_add(of->out, link.p + 1, link.n - 2);
 	}
 	return buf_err(&link);
@@ -357,8 +357,8 @@ static int chat_show_result(const struct render_target *p, uint32_t i, struct re
 
 /* --- calls without a result --------------------------------------------------------- */
 
-/* The last assistant message from `above` up, if it made calls and no result of them can come any more: where the model
- * goes on; or, if it failed, where anything but a result follows. */
+/* Returns the last assistant message from `above` up, if it made calls that can get no more results: the model
+ * continues, or, if the message failed, an entry other than a result follows. */
 static uint32_t unanswered_caller(const struct session *s, uint32_t above, bool goes_on)
 {
 	uint32_t ring = NO_ENTRY;
@@ -374,7 +374,7 @@ static uint32_t unanswered_caller(const struct session *s, uint32_t above, bool 
 	return NO_ENTRY;
 }
 
-/* Marks the calls of `caller` that results on the way up to it answer. Returns how many are left. */
+/* Marks the calls of `caller` that results on the path up to it answer. Returns the number of the others. */
 static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t caller, unsigned n, bool *answered)
 {
 	uint32_t ring = NO_ENTRY;
@@ -389,8 +389,8 @@ static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t 
 	return left;
 }
 
-/* Appends a line, with `end` at its end, for each call that no result answers on the way from `above` (or NO_ENTRY) up
- * to the last assistant message, if none can come any more. `goes_on`: an assistant message follows, or nothing. */
+/* Appends a line, with `end` at its end, for each call without a result on the path from `above` (or NO_ENTRY) up to
+ * the last assistant message, if it can get no more results. `goes_on`: an assistant message follows, or nothing. */
 static int chat_show_unanswered(const struct session *s, uint32_t above, bool goes_on, const char *end,
                                 struct reader *reader, struct buf *out)
 {
@@ -450,7 +450,7 @@ static int chat_show_command(const struct session *s, uint32_t i, const struct r
 
 /* --- lines ------------------------------------------------------------------ */
 
-/* To the minute, in UTC. */
+/* Appends a time to the minute, in UTC. */
 static void add_minute(int64_t time, struct buf *out)
 {
 	char text[NUMBER_TIME];
@@ -472,7 +472,7 @@ static void chat_end_heading(const struct md *m)
 
 /* --- messages --------------------------------------------------------------- */
 
-/* A skill that pi put before the user's words is one line. False: there is none. */
+/* Shows a skill that pi put before the user's words as one line. Returns false without one. */
 static bool show_skill(const struct md *m, struct json_value v)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, words CLEANUP_BUF = BUF_INIT;
@@ -512,7 +512,7 @@ static void chat_show_content(struct md *m)
 	}
 }
 
-/* How a message ended, if not as usual. */
+/* Shows how a message ended, unless it is the usual way. */
 static int chat_show_ending(struct md *m)
 {
 	struct buf error CLEANUP_BUF = BUF_INIT;
@@ -582,7 +582,7 @@ static int chat_show_entry(struct md *m)
 	}
 }
 
-/* --- what is there ---------------------------------------------------------- */
+/* --- existence -------------------------------------------------------------- */
 
 bool render_chat_exists(const struct session *s, uint32_t at)
 {
@@ -636,8 +636,8 @@ static int chat_segment(const struct render_target *p, const void *item, bool is
 	return rc < 0 ? rc : buf_err(out);
 }
 
-/* The calls that were made last and have no result yet. Each line is the beginning of the one that the result will
- * have, so that the file never gets shorter. */
+/* Shows the calls made last that have no result yet. Each line is the beginning of its final line, so that the file
+ * never gets shorter. */
 static int chat_back(const struct render_target *p, const struct render_totals *t, size_t n, struct buf *out)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
@@ -646,7 +646,7 @@ static int chat_back(const struct render_target *p, const struct render_totals *
 	return chat_show_unanswered(p->session, p->leaf, true, "\n", &reader, out);
 }
 
-/* A segment depends on its entry, its label and its ancestors only. */
+/* A segment depends only on its entry, its label and its ancestors. */
 const struct producer producer_chat_md = {
     .item_size = sizeof(uint32_t),
     .list = path_items,

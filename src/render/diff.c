@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What both texts begin and end with goes first, without any memory. For what is left a table of the longest common
- * subsequences says the fewest changes. It costs old lines times new ones, a few milliseconds at most; beyond that all
- * old lines go and all new ones come, which is what such an edit mostly is. */
+/* Common lines at both ends are removed first, without allocation. For the rest, a table of the longest common
+ * subsequences finds the fewest changes. It costs old lines times new lines, at most a few milliseconds; beyond that
+ * limit all old lines are removed and all new ones added, which is usually accurate for such edits. */
 #include "diff.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -10,7 +10,7 @@ enum { CONTEXT = 3, LCS_CELLS_MAX = 1 << 20, LCS_BYTES_MAX = 1 << 24 };
 
 /* --- lines ------------------------------------------------------------------ */
 
-/* The lines of a text that are left; p is NULL behind the last one. */
+/* The remaining lines of a text; p is NULL after the last one. */
 struct diff_lines {
 	const char *p, *end;
 };
@@ -45,7 +45,7 @@ static bool diff_lines_pop_last(struct diff_lines *l, struct span *ret)
 	return true;
 }
 
-/* Takes a line from both if it is the same. */
+/* Removes a line from both if it is the same. */
 static bool diff_lines_pop_equal(bool (*take)(struct diff_lines *, struct span *), struct diff_lines *a,
                                  struct diff_lines *b, struct span *ret)
 {
@@ -59,13 +59,13 @@ static bool diff_lines_pop_equal(bool (*take)(struct diff_lines *, struct span *
 	return true;
 }
 
-/* --- what is shown ---------------------------------------------------------- */
+/* --- hunks ------------------------------------------------------------------ */
 
 struct hunks {
 	struct diff *d;
 	struct span context[CONTEXT]; /* the unchanged lines before the next change, the n-th in n % CONTEXT */
 	size_t n_context;             /* since the last change */
-	bool begun;                   /* a line of this pair of texts is shown */
+	bool begun;                   /* a line of this pair of texts was shown */
 };
 
 static void hunks_add_line(struct hunks *h, char sign, struct span line)
@@ -87,7 +87,7 @@ static void hunks_add_context(struct hunks *h, struct span line)
 		hunks_add_line(h, ' ', line);
 }
 
-/* Shows the context before the change: the lines held, except those already shown after the previous change. */
+/* Shows the context before the change: the buffered lines, except those shown after the previous change. */
 static void hunks_add_change(struct hunks *h, char sign, struct span line)
 {
 	size_t shown = !h->begun ? 0 : h->n_context < CONTEXT ? h->n_context : CONTEXT;
@@ -117,12 +117,12 @@ static void hunks_add_lines(struct hunks *h, char sign, struct diff_lines l)
 
 struct diff_line {
 	struct span text;
-	bool changed; /* the other text has it not here */
+	bool changed; /* not in the other text at this point */
 };
 
 struct lcs {
 	struct diff_line *old_lines, *new_lines;
-	uint16_t *common; /* [i * (columns + 1) + j]: of the first i old lines and the first j new ones */
+	uint16_t *common; /* [i * (columns + 1) + j]: of the first i old lines and the first j new lines */
 	size_t rows, columns;
 };
 
@@ -160,7 +160,8 @@ static void lcs_fill(struct lcs *t, struct diff_lines old_lines, struct diff_lin
 	}
 }
 
-/* Goes back from the end, along lines in common only where no change will do: changes stand as late as they can. */
+/* Goes back from the end, and follows common lines only where no change is possible: changes are as late as possible.
+ */
 static void lcs_mark(struct lcs *t)
 {
 	size_t width = t->columns + 1;

@@ -8,11 +8,11 @@
 struct diff {
 	struct buf *out; /* NULL: count only */
 	unsigned added, removed;
-	bool has_hunks; /* an earlier pair of texts differed: "@@" comes before the next */
+	bool has_hunks; /* an earlier pair of texts differed: the next begins with "@@" */
 };
 
-/* Appends the difference in lines, as tool_diff has it; nothing if there is none. A newline at the end of both texts
- * ends their last lines; if only one has it, an empty line follows in that one. Returns 0 or -ENOMEM. */
+/* Appends the difference in lines as in tool_diff; nothing if the texts are equal. A newline at the end of both texts
+ * ends their last lines; if only one text has it, an empty line follows in that text. Returns 0 or -ENOMEM. */
 int diff_add(struct diff *d, struct span old_text, struct span new_text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an entry says. */
+/* The text of an entry. */
 #include "sessionfs/render/entry_text.h"
 
 #include "sessionfs/base/cancel.h"
@@ -29,7 +29,7 @@ bool entry_text_type_has_any(enum record_type type)
 	}
 }
 
-/* Ends the last line of what begins at `start`, or the only one, which may be empty. */
+/* Ends the last line of the text after `start`, or an only, empty line. */
 static void entry_text_end_line(struct buf *text, size_t start)
 {
 	if (text->n == start || text->p[text->n - 1] != '\n')
@@ -56,7 +56,7 @@ void entry_text_kind(struct entry_text *s)
 
 /* --- arguments ------------------------------------------------------------------ */
 
-/* A string decoded, any other value as JSON. */
+/* Appends a string decoded, any other value as JSON. */
 static void add_value(struct json_value v, struct buf *text)
 {
 	size_t start = text->n;
@@ -125,7 +125,7 @@ static int entry_text_error(struct entry_text *s)
 	return buf_err(&text);
 }
 
-/* The label of a label record, the name of a session_info. */
+/* Appends the label of a label record, the name of a session_info. */
 static int entry_text_value(struct entry_text *s)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -142,7 +142,7 @@ static int entry_text_value(struct entry_text *s)
 	return buf_err(&name);
 }
 
-/* Appends the part at hand; nothing if there is none. */
+/* Appends the current part; nothing if the entry lacks it. */
 static int entry_text_append(struct entry_text *s)
 {
 	switch (s->kind) {
@@ -189,7 +189,7 @@ int entry_text_next(struct entry_text *s)
 			s->call.n = 0;
 		}
 		s->kind = s->next_kind;
-		/* The arguments of all calls, after those of a nested one its error. */
+		/* The arguments of all calls; the error of a nested call follows its arguments. */
 		if (s->kind == TEXT_OF_ARGUMENTS)
 			s->next_kind = s->call.nested == NESTED_FAILED ? TEXT_OF_ERROR : TEXT_OF_ARGUMENTS;
 		else

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What pi and programs that embed it, OpenClaw above all, put before and after a user's words. */
+/* The text that pi and programs that embed it, mainly OpenClaw, put before and after a user's words. */
 #include "text.h"
 #include "sessionfs/base/space.h"
 
-/* How much of a text is looked at, so that a text of any length costs little, and the longest `*`. */
+/* Limits the text that is read, so that long texts cost little, and the length of a `*`. */
 #define ENVELOPES_BYTES ((size_t)65536)
 #define ENVELOPE_GAP_MAX 512
 
-/* The forms, from real sessions; sessionfs(5) lists them. In a form 0 is a digit, * anything within a line and
- * without a bracket that closes, ~ the same without a blank, % anything at all, all as short as they can be. A line
- * may end in CR, too. White space behind one goes, too. */
+/* The forms, from real sessions; sessionfs(5) lists them. In a form 0 is a digit; * is any text within a line and
+ * without a closing bracket; ~ is the same without a space; % is any text. All match as little as possible. A line may
+ * also end in CR. White space after a form belongs to it. */
 static const char *const forms[] = {
     /* Sender (untrusted metadata):
      * ```json
@@ -24,7 +24,7 @@ static const char *const forms[] = {
     "[cron:*] ",
     /* [Thread starter - for context] And all lines up to an empty one. */
     "[Thread starter - for context]\n%\n\n",
-    /* [Slack #weather +30m 2026-01-05 10:00 UTC] Ada (U0EXAMPLE): a channel has who speaks */
+    /* [Slack #weather +30m 2026-01-05 10:00 UTC] Ada (U0EXAMPLE): a channel names the user */
     "[Slack #* 0000-00-00 00:00 ~] * (U~): ",
     /* [Wed 2026-04-08 01:21 UTC], [Discord ada user id:7290 +55m Tue 2026-03-03 07:24 UTC] */
     "[* 0000-00-00 00:00 ~] ",
@@ -55,17 +55,17 @@ static const char *const forms[] = {
     "[OpenClaw heartbeat poll]",
 };
 
-/* How messages begin in which a user says nothing. */
+/* The beginnings of messages that no user wrote. */
 static const struct span prompts[] = {
     SPAN_LIT("A new session was started via /new or /reset. "),
     SPAN_LIT("Read HEARTBEAT.md if it exists (workspace context). "),
 };
 
-/* The same, at the end: the first one on a line of its own. */
+/* The forms at the end of a message: the first one on a line of its own. */
 static const char *const ends[] = {"[message_id: *]", "[slack message id: *]"};
 
-/* How many bytes at the beginning have the form; 0: it does not fit. The first place where what follows a gap stands is
- * always right, since only the end of the form is open. */
+/* Returns the size of the beginning that matches the form; 0 without a match. The first match after a gap is always
+ * right, since only the end of a form is open. */
 static size_t envelope_form_size(struct span text, const char *form)
 {
 	size_t at = 0;
@@ -133,7 +133,7 @@ size_t text_skill(struct span text, struct span *ret_name)
 
 	if (!span_begins(text, begin) || !(p = memmem(p, text.n - begin.n, "\">\n", 3)))
 		return 0;
-	/* There is a quote: these do not come to the end. */
+	/* A quote follows: these searches stop before the end. */
 	*ret_name = (struct span){text.p + begin.n, strcspn(text.p + begin.n, "\"")};
 	if (ret_name->n == 0 || strncmp(ret_name->p + ret_name->n, "\" location=\"", 12) != 0)
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which file a call reads, writes or edits, and files.tsv. Paths are taken apart as text: the files are those of
- * another time, perhaps of another machine. */
+/* The file that a call reads, writes or edits, and files.tsv. Paths are only parsed as text: the files can be old or on
+ * another machine. */
 #include "sessionfs/render/files.h"
 
 #include "sessionfs/base/cancel.h"
@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-/* How many bytes the root of an absolute path takes; 0 for any other path. */
+/* Returns the size of the root of an absolute path; 0 for any other path. */
 static size_t path_root_size(struct span path, bool *ret_windows)
 {
 	bool drive = path.n > 2 && isalpha((unsigned char)path.p[0]) && path.p[1] == ':' &&
@@ -22,7 +22,7 @@ static size_t path_root_size(struct span path, bool *ret_windows)
 	return drive ? 3 : *ret_windows ? 2 : path.n && path.p[0] == '/';
 }
 
-/* Adds the components of a path behind `from`, where the root ends or, without one, nothing is. */
+/* Appends the components of a path to the text after `from`, where the root ends; a relative path has no root. */
 static void add_components(struct span rest, size_t from, bool absolute, bool windows, struct buf *out)
 {
 	const struct span up = SPAN_LIT("..");
@@ -47,7 +47,7 @@ static void add_components(struct span rest, size_t from, bool absolute, bool wi
 	}
 }
 
-/* A path as a session says it that was started in `cwd`. */
+/* Appends a path from a session that was started in `cwd`. */
 static void add_path(struct span cwd, struct span path, struct buf *out)
 {
 	struct span parts[2] = {path, {NULL, 0}};
@@ -75,11 +75,11 @@ static void add_path(struct span cwd, struct span path, struct buf *out)
 		buf_addc(out, '.');
 }
 
-/* The paths that a session may say are longer than FILE_PATH_MAX: `..` takes components out. What is longer than this,
- * as it is written, has no file in any case. */
+/* Stored paths can be longer than FILE_PATH_MAX, since `..` removes components. A stored path over this limit is
+ * ignored. */
 #define SAID_MAX ((size_t)16 * FILE_PATH_MAX)
 
-/* Where a session was started. False if that is longer: then a relative path has no file. */
+/* Decodes the session's working directory. Returns false if it is over the limit: then relative paths are ignored. */
 static bool decode_cwd(const struct session *s, struct buf *out)
 {
 	struct json_value cwd = session_header(s)->cwd;
@@ -89,7 +89,7 @@ static bool decode_cwd(const struct session *s, struct buf *out)
 	return cwd.kind != JSON_STRING || cwd.text.n <= SAID_MAX;
 }
 
-/* `cwd` is NULL if it is too long. */
+/* `cwd` is NULL if it is over the limit. */
 static bool add_path_of(const struct buf *cwd, const struct part_call *call, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The YAML at the beginning of transcript.md and context.md. Names and paths can have
- * any character, and YAML readers differ in which they accept. So every text is
- * double-quoted, and all that YAML 1.1 or 1.2 could object to is escaped. */
+/* The YAML at the beginning of transcript.md and context.md. Names and paths can have any character, and YAML readers
+ * differ in those they accept. So each text is double-quoted, and characters that YAML 1.1 or 1.2 does not allow are
+ * escaped. */
 #include "pieces.h"
 
 #include "text.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The code point of the character at p if YAML does not allow it unescaped, else 0. */
+/* Returns the code point at p if YAML does not allow it unescaped, else 0. */
 static unsigned yaml_needs_escape(const char *p, size_t n)
 {
 	if (n >= 1 && *p == 0x7f)
@@ -30,7 +30,7 @@ static unsigned yaml_needs_escape(const char *p, size_t n)
 	return 0;
 }
 
-/* A YAML double-quoted scalar: a JSON string in which all that YAML 1.1 calls unprintable is escaped, too. */
+/* Appends a YAML double-quoted scalar: a JSON string that also escapes characters that YAML 1.1 calls unprintable. */
 static void add_yaml(const char *key, struct span clean, struct buf *out)
 {
 	struct buf quoted CLEANUP_BUF = BUF_INIT;
@@ -63,7 +63,7 @@ static void add_yaml_exact(const char *key, struct span exact, struct buf *out)
 		add_yaml(key, buf_span(&clean), out);
 }
 
-/* Numbers have a fixed width, so that the text behind them stays in place while they grow. */
+/* Numbers have a fixed width, so that the text after them does not move as they grow. */
 #define NUMBER_COLUMN 32
 
 static void add_yaml_number(const char *key, double x, struct buf *out)
@@ -183,7 +183,7 @@ int front_matter_add_path(const struct render_target *p, const struct render_tot
 	return rc < 0 ? rc : front_matter_add(p, &all, out);
 }
 
-/* --- items: which segments a view has --- */
+/* --- items: the segments of a view --- */
 
 int path_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n)
 {
@@ -198,7 +198,7 @@ int path_items(const struct render_target *p, struct render_totals *t, void **re
 	return 0;
 }
 
-/* Gives up on a path that goes back in the file. */
+/* Returns no items if the path goes back in the file. */
 int path_items_newer(const struct render_target *p, uint32_t first, uint32_t last, struct render_totals *t, void **ret,
                      size_t *ret_n)
 {

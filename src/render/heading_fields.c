@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One list for Markdown and for pages, so that both show the same metadata. */
+/* One list, so that Markdown and pages show the same metadata. */
 #include "heading_fields.h"
 
 struct heading_fields {

@@ -9,7 +9,7 @@
 
 /* --- text ------------------------------------------------------------------------ */
 
-/* How a byte is written, where not as itself. */
+/* The escape of each byte that needs one. */
 static const char *const escapes[256] = {
     ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;",
 };
@@ -29,7 +29,7 @@ void html_add_text(struct span clean, struct buf *out)
 	}
 }
 
-/* From the end to the beginning, so that nothing is overwritten before it was moved. */
+/* Works backwards, so that each byte is moved before it is overwritten. */
 void html_escape_from(struct buf *out, size_t start)
 {
 	size_t more = 0;
@@ -71,7 +71,7 @@ void html_add_url(struct span path, struct buf *out)
 	}
 }
 
-/* A larger number is written as in the tables: it is no amount of money. */
+/* A larger number is written as in the tables. */
 #define AMOUNT_MOST 1e12
 
 void html_dollars(double dollars, double fine, struct buf *out)
@@ -124,7 +124,7 @@ void html_zone(double ms, struct buf *out)
 		if (!localtime_r(&t, &at[i]))
 			return;
 	}
-	/* Summer is in January for some. */
+	/* In the southern hemisphere summer is in January. */
 	const char *standard = at[at[0].tm_isdst > 0].tm_zone, *summer = at[at[0].tm_isdst <= 0].tm_zone;
 	buf_adds(out, *standard == '+' || *standard == '-' ? "UTC" : "");
 	html_add_text(span_of(standard), out);
@@ -166,7 +166,7 @@ void html_add_base64(struct span bytes, struct buf *out)
 	}
 }
 
-/* The files in pages/ are part of the program, as strings. */
+/* Embeds the files of pages/ as strings. */
 #define ASSET(name, file)                                                                                              \
 	extern const char name[] __attribute__((visibility("hidden")));                                                \
 	__asm__(".pushsection .rodata\n" #name ": .incbin \"src/render/pages/" file "\"\n.byte 0\n.popsection")
@@ -184,7 +184,7 @@ const char *const html_plot_style = asset_plot_css;
 
 enum { STYLES = sizeof html_index.styles / sizeof *html_index.styles };
 
-/* Of the texts, one after the other. */
+/* Appends the hash of the concatenated texts. */
 static void html_add_hash(const char *const *texts, size_t n, struct buf *out)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
@@ -199,7 +199,7 @@ static void html_add_hash(const char *const *texts, size_t n, struct buf *out)
 	buf_addc(out, '\'');
 }
 
-/* Without an icon of its own, a browser asks the server for one. */
+/* Without an icon, a browser requests one from the server. */
 void html_begin(struct span title, const struct html_assets *assets, struct buf *out)
 {
 	buf_adds(

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* render_json: context.json, info.json and header.json.
+/* context.json, info.json and header.json.
  *
- * context.json must be what pi's buildSessionContext gives, so messages are
- * copied as they are stored, one a line, and rewritten only where pi changes
- * them: member by member, which keeps the order that JavaScript's spread keeps.
- * Bytes that are not UTF-8 come out as U+FFFD, as pi read them.
+ * context.json must equal the result of pi's buildSessionContext. So messages are copied unchanged, one a line, and
+ * rewritten only where pi changes them: member by member, in the order that JavaScript's spread keeps. Invalid UTF-8
+ * becomes U+FFFD, as when pi reads it.
  *
- * info.json is collected in one pass over the lines, written without layout and
- * then laid out by json_pretty. Programs like jq read it, and they stop at a lone
- * surrogate, so it has U+FFFD instead. */
+ * info.json is collected in one pass over the lines, written without layout and then laid out by json_pretty. Programs
+ * such as jq refuse a lone surrogate, so it becomes U+FFFD. */
 #include "pieces.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
@@ -18,7 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* JSON text as it stands, but as valid UTF-8. Only its strings have bytes beyond ASCII. */
+/* Appends JSON text unchanged, except that it becomes valid UTF-8. Only strings have bytes beyond ASCII. */
 static void add_raw(struct span json, struct buf *out)
 {
 	for (;;) {
@@ -56,7 +54,7 @@ static void json_object_next(struct json_object *o)
 	o->open = true;
 }
 
-/* Begins a member; the caller writes the value. */
+/* Begins a member; the caller appends the value. */
 static struct buf *json_object_key(struct json_object *o, struct span key)
 {
 	json_object_next(o);
@@ -70,7 +68,7 @@ static struct buf *json_object_name(struct json_object *o, const char *name)
 	return json_object_key(o, span_of(name));
 }
 
-/* A member as it is stored. An absent one is undefined in JavaScript, and JSON leaves that out. */
+/* Appends a member unchanged. An absent value is undefined in JavaScript, and JSON omits it. */
 static void json_object_value(struct json_object *o, const char *name, struct json_value v)
 {
 	if (v.kind != JSON_NONE)
@@ -87,15 +85,15 @@ static void json_object_time(struct json_object *o, const char *name, struct jso
 /* The content that replaces a message's `content`. */
 struct content {
 	bool replaced;
-	struct span text; /* JSON; empty: the member is left out */
+	struct span text; /* JSON; empty: the member is omitted */
 };
 
-/* Everything that writing one item needs. */
+/* The context for writing one item. */
 struct context_writer {
 	const struct session *s;
 	struct reader *reader;
 	struct line edit_line;
-	struct buf made; /* a content that is neither stored nor constant */
+	struct buf made; /* memory for a content that is neither stored nor constant */
 	struct buf *out;
 };
 
@@ -105,7 +103,7 @@ static void context_writer_release(struct context_writer *w)
 	buf_release(&w->made);
 }
 
-/* The content after an edit. Assistant messages and tool results have only blocks, so there a text becomes a block. */
+/* Sets the content after an edit. Assistant messages and tool results only have blocks, so a text becomes a block. */
 static int edited_content(struct context_writer *w, uint32_t edit, enum record_role role, struct content *c)
 {
 	struct record r;
@@ -128,7 +126,7 @@ static int edited_content(struct context_writer *w, uint32_t edit, enum record_r
 	return buf_err(&w->made);
 }
 
-/* {...message, role: "custom", content: c}, each only if it changes */
+/* Appends {...message, role: "custom", content: c}; each member only if it changes. */
 static int rewrite_message(struct context_writer *w, struct json_value message, bool to_custom, struct content c)
 {
 	struct json_object o = json_object_begin(w->out);
@@ -156,7 +154,7 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 		buf_addc(w->out, ':');
 		add_raw(text, w->out);
 	}
-	if (rc != 0) /* it was valid when it was loaded */
+	if (rc != 0) /* the text was valid when it was loaded */
 		return -ENOMEM;
 	if (c.replaced && !had_content && c.text.n > 0)
 		add_raw(c.text, json_object_name(&o, "content"));
@@ -167,7 +165,7 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 static int write_message(struct context_writer *w, const struct record *r, uint32_t edit)
 {
 	struct content c = {false, {NULL, 0}};
-	/* If no content is stored, pi adds an empty one. */
+	/* pi adds an empty content if none is stored. */
 	if (r->msg.content.kind <= JSON_NULL && r->role == ROLE_SYSTEM)
 		c = (struct content){true, SPAN_LIT("\"\"")};
 	else if (r->msg.content.kind <= JSON_NULL &&
@@ -330,7 +328,7 @@ static void info_release(struct info *info)
 	buf_release(&info->name);
 }
 
-/* Only of a role without a name of ours the line is read. */
+/* Reads the line only if the role is unknown. */
 static int count_role(struct info *info, const struct session *s, uint32_t i, struct line *line)
 {
 	const char *name = record_role_name(session_entry(s, i)->role);
@@ -385,7 +383,7 @@ static void json_object_text(struct json_object *o, const char *name, struct spa
 	json_quote(text, json_object_name(o, name));
 }
 
-/* Adds the text in `text`. If making it failed, that error sticks to the output. */
+/* Appends `text` as a member. Its error sticks to the output. */
 static void object_text_or_error(struct json_object *o, const char *name, const struct buf *text, size_t n)
 {
 	if (buf_err(text))
@@ -399,7 +397,7 @@ static void json_object_count(struct json_object *o, const char *name, size_t n)
 	buf_addf(json_object_name(o, name), "%zu", n);
 }
 
-/* A time as pi's Date would print it; nothing if that is invalid. */
+/* Appends a time as pi's Date prints it; nothing if it is invalid. */
 static void json_object_date(struct json_object *o, const char *name, double ms)
 {
 	char text[NUMBER_TIME];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Languages by the names of files. What each is called: the name that GitHub, highlight.js and Pygments all know, so
- * far as there is one. */
+/* Languages by file name, under the names that GitHub, highlight.js and Pygments share, where such a name exists. */
 #include "sessionfs/render/tool.h"
 
 #include <strings.h>
@@ -48,7 +47,7 @@ static const char *language_lookup(struct span key, const char *const (*table)[2
 	return "";
 }
 
-/* What stands behind the last `c`, or all; false if there is none. */
+/* Sets *text to the part after the last `c`, or keeps all. Returns false if the text has no `c`. */
 static bool span_after_last(char c, struct span *text)
 {
 	const char *at = text->n ? memrchr(text->p, c, text->n) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Markdown as elements, by md4c. It only parses: md_html() would let javascript: links and pictures of other servers
- * through. So every tag is one of those in this file. */
+/* Markdown as elements, parsed by md4c. md_html() is not used: it lets javascript: links and remote pictures through.
+ * So this file writes all tags. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/render/html.h"
@@ -10,28 +10,28 @@
 #include <md4c.h>
 #include <strings.h>
 
-/* A longer text is shown as it stands. */
+/* A longer text is shown unchanged. */
 #define MARKDOWN_SIZE_MAX ((size_t)256 << 10)
-/* What a text may come to: md4c adds the cells that a row of a table lacks. */
+/* The max growth of a text: md4c adds missing cells to the rows of a table. */
 #define GROWTH_MAX 8
 #define GROWTH_FREE ((size_t)16 << 10)
-/* After so many callbacks it is asked whether the work is to end. */
+/* The number of callbacks between two calls of cancel_check. */
 #define MARKDOWN_STEPS 256
-/* So many lists and quotes in each other at most: browsers cut deep trees. */
+/* The max depth of lists and quotes: browsers cut deep trees. */
 #define DEPTH_MAX 100
-/* And so many kinds of emphasis, links and pictures. */
+/* The max depth of emphasis, links and pictures. */
 #define SPANS_MAX 100
-/* As long as a name of a language may be. */
+/* The max length of the name of a language. */
 #define LANGUAGE_SIZE_MAX 32
-/* The heading under which a text stands. */
+/* The level of the heading above a text. */
 #define HEADING_ABOVE 2
 
-/* These bytes, which no text has, stand for others while md4c reads it, so that it leaves nothing out: for a bracket
- * that could begin the definition of a link, and for what would end the last cell of a row that has more. */
+/* These bytes are in no valid text. They replace characters while md4c reads the text, so that it drops nothing: a
+ * bracket that could begin the definition of a link, and a bar that would end the last cell of an overlong row. */
 #define BRACKET '\xff'
 #define PIPE '\xfe'
 
-enum { MARKDOWN_TOO_BIG = -2, MARKDOWN_CANCELLED = -3 }; /* in some places md4c overlooks what is positive */
+enum { MARKDOWN_TOO_BIG = -2, MARKDOWN_CANCELLED = -3 }; /* md4c ignores positive results in some places */
 
 struct markdown_page {
 	struct buf *out;
@@ -39,19 +39,19 @@ struct markdown_page {
 	unsigned steps;
 	unsigned depth; /* of blocks */
 	MD_BLOCKTYPE blocks[DEPTH_MAX];
-	unsigned spans; /* that are open; md4c may end them in another order than it began them, or not at all */
+	unsigned spans; /* open spans; md4c can end them in another order than it began them, or not at all */
 	struct open_span {
 		MD_SPANTYPE type;
-		const char *end; /* its tag, or NULL */
-		size_t begin;    /* of its contents, */
+		const char *end; /* its end tag, or NULL */
+		size_t begin;    /* the beginning of its contents, */
 		size_t target;   /* and of its target in `targets` */
 	} open[SPANS_MAX];
-	struct buf targets; /* those of the open spans that would be links, as text */
+	struct buf targets; /* the targets of open spans that are not links, as text */
 	bool in_link;
-	unsigned levels;  /* a bit for the level of each heading under which we are */
-	unsigned heading; /* the one that is open */
-	size_t cell;      /* where the contents of a cell begin, */
-	size_t title;     /* and of a heading */
+	unsigned levels;  /* a bit for the level of each heading above */
+	unsigned heading; /* the open heading */
+	size_t cell;      /* the beginning of a cell's contents, */
+	size_t title;     /* and of a heading's */
 };
 
 static int markdown_step(struct markdown_page *p)
@@ -74,7 +74,7 @@ static void markdown_add_attribute(const MD_ATTRIBUTE *a, struct buf *out)
 	}
 }
 
-/* What is more than a language stands before the code. */
+/* More than a language is shown before the code. */
 static void markdown_add_code(const MD_BLOCK_CODE_DETAIL *d, struct buf *out)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_.#";
@@ -117,7 +117,8 @@ static bool markdown_is_blank_since(const struct markdown_page *p, size_t start)
 #define LINK_BEGIN "<a rel=\"noopener noreferrer\" href=\""
 static const char link_end[] = "</a>";
 
-/* Ends the spans that are open, but for so many. Behind what is no link stands where it leads, unless it says so. */
+/* Ends the open spans except the outermost `but`. The target follows a span that is not a link, unless its text shows
+ * it. */
 static void markdown_end_spans(struct markdown_page *p, unsigned but)
 {
 	while (p->spans > but && !buf_err(p->out)) {
@@ -128,7 +129,7 @@ static void markdown_end_spans(struct markdown_page *p, unsigned but)
 			buf_addf(p->out, " (%.*s)", (int)target.n, target.p);
 		p->targets.n = o->target;
 		if (o->end == link_end) {
-			/* A link without text cannot be seen. */
+			/* A link without text would be invisible. */
 			buf_adds(p->out, markdown_is_blank_since(p, o->begin) ? "link" : "");
 			p->in_link = false;
 		}
@@ -165,7 +166,7 @@ static int markdown_on_enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		buf_adds(out, "<hr>\n");
 		break;
 	case MD_BLOCK_H:
-		/* Headings follow each other without gaps, whatever levels the text has. */
+		/* Headings have no gaps, whatever levels the text has. */
 		level = ((MD_BLOCK_H_DETAIL *)detail)->level;
 		p->levels &= (1U << level) - 1;
 		p->heading = HEADING_ABOVE + 1 + (unsigned)__builtin_popcount(p->levels);
@@ -181,7 +182,7 @@ static int markdown_on_enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 		buf_adds(out, "<p>");
 		break;
 	case MD_BLOCK_TABLE:
-		/* A wide one is scrolled, also by the keyboard. */
+		/* A wide table can be scrolled, also by keyboard. */
 		buf_adds(out, "<div class=\"wide\" tabindex=\"0\"><table>\n");
 		break;
 	case MD_BLOCK_THEAD:
@@ -229,7 +230,7 @@ static int markdown_on_leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	markdown_end_spans(p, 0);
 	bool blank = (type == MD_BLOCK_H && markdown_is_blank_since(p, p->title)) ||
 	             (type == MD_BLOCK_TH && markdown_is_blank_since(p, p->cell));
-	if (blank) { /* takes back the tag: a reader is told of each heading */
+	if (blank) { /* removes the tag: screen readers announce each heading */
 		p->out->n = type == MD_BLOCK_H ? p->title : p->cell;
 		while (p->out->p[--p->out->n] != '<')
 			;
@@ -243,7 +244,7 @@ static int markdown_on_leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	return markdown_step(p);
 }
 
-/* By what the URL begins with as it stands, and not as an entity: what is hidden is no link. */
+/* Checks the raw beginning of the URL. A URL hidden by an entity is not a link. */
 static bool link_is_allowed(const MD_ATTRIBUTE *url)
 {
 	static const char *const schemes[] = {"http://", "https://", "mailto:"};
@@ -258,7 +259,7 @@ static bool link_is_allowed(const MD_ATTRIBUTE *url)
 	return false;
 }
 
-/* Links do not stand in each other. */
+/* Links cannot be nested. */
 static const char *markdown_begin_link(struct markdown_page *p, const MD_ATTRIBUTE *url, const MD_ATTRIBUTE *title)
 {
 	if (p->in_link || !link_is_allowed(url)) {
@@ -318,7 +319,8 @@ static int markdown_on_leave_span(MD_SPANTYPE type, void *detail, void *arg)
 	return markdown_step(p);
 }
 
-/* Where a URL ends that stands in a sentence: before what ends the sentence, or a bracket around the URL. */
+/* Returns the end of a URL in a sentence: before the punctuation that ends the sentence, and before a bracket around
+ * the URL. */
 static const char *url_end(const char *p, const char *end)
 {
 	const char *q = p;
@@ -335,7 +337,7 @@ static const char *url_end(const char *p, const char *end)
 	return q;
 }
 
-/* The next URL in a text; false if there is none. */
+/* Finds the next URL in a text. Returns false without one. */
 static bool find_url(struct span markdown_on_text, struct span *ret)
 {
 	const char *p = markdown_on_text.p, *end = p + markdown_on_text.n;
@@ -356,7 +358,7 @@ static bool find_url(struct span markdown_on_text, struct span *ret)
 	return false;
 }
 
-/* md4c's own links of this kind can end in the wrong place, even behind the text. */
+/* md4c's autolinks can end in the wrong place, even after the text. */
 static void markdown_add_text(struct markdown_page *p, struct span markdown_on_text)
 {
 	struct span url;
@@ -380,7 +382,7 @@ static int markdown_on_text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void 
 
 	if (type == MD_TEXT_ENTITY) /* &name; or &#number; by md4c's own rules */
 		buf_add(p->out, s, n);
-	else if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) /* who writes a new line in a message means one */
+	else if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) /* a newline in a message is intended */
 		buf_adds(p->out, "<br>\n");
 	else if (type == MD_TEXT_NORMAL)
 		markdown_add_text(p, (struct span){s, n});
@@ -398,8 +400,8 @@ static char *line_end(char *p, const char *end)
 	return p;
 }
 
-/* The text ends in a newline. A definition, `[label]:`, stands at the beginning of a paragraph: behind white space and
- * marks of quotes, lists and tasks. Without its bracket one before that could begin it, and so on. */
+/* The text ends in a newline. A definition, `[label]:`, begins a paragraph, after white space and marks of quotes,
+ * lists and tasks. If its bracket is replaced, the bracket before it could begin the definition, and so on. */
 static void protect_definitions(char *p, char *end)
 {
 	for (char *first = p, *next = NULL; p < end; p = line_end(p, end) + 1)
@@ -418,8 +420,8 @@ static void protect_definitions(char *p, char *end)
 		}
 }
 
-/* The last of so many columns has the rest of the row. Pipes in code do not count, unless it is uncertain what is code.
- */
+/* The last of `columns` columns gets the rest of the row. Pipes in code do not count, unless it is uncertain where code
+ * is. */
 static void protect_row_pipes(char *p, char *end, unsigned columns)
 {
 	char *cell = p += strspn(p, " \t>"), *tick;
@@ -442,7 +444,7 @@ static void protect_row_pipes(char *p, char *end, unsigned columns)
 	}
 }
 
-/* How many columns a line gives a table, if it is the one below the heading; else 0. */
+/* Returns the number of columns if the line is the one below a table's heading, else 0. */
 static unsigned table_delimiter_columns(const char *p, const char *end)
 {
 	bool has_pipe = memchr(p, '|', (size_t)(end - p));
@@ -456,7 +458,7 @@ static unsigned table_delimiter_columns(const char *p, const char *end)
 	return n;
 }
 
-/* A table ends at a blank line. What only looks like one is shown as it is. */
+/* A table ends at a blank line. Text that only resembles a table is shown unchanged. */
 static void protect_tables(char *p, char *end)
 {
 	unsigned columns = 0;
@@ -490,7 +492,7 @@ int html_add_markdown(struct span clean, struct buf *out)
 	    .out = out, .targets = BUF_INIT, .size_max = start + GROWTH_MAX * clean.n + GROWTH_FREE};
 	int rc = MARKDOWN_TOO_BIG;
 
-	/* md4c may look behind a last line that does not end. */
+	/* md4c can read past a last line without a newline. */
 	buf_addspan(&line, clean);
 	buf_addc(&line, '\n');
 	if (clean.n <= MARKDOWN_SIZE_MAX && !buf_err(&line)) {
@@ -504,7 +506,7 @@ int html_add_markdown(struct span clean, struct buf *out)
 			out->p[i] = out->p[i] == BRACKET ? '[' : out->p[i] == PIPE ? '|' : out->p[i];
 	}
 	buf_release(&p.targets);
-	/* It may also end too early. */
+	/* md4c can also end too early. */
 	if ((rc == 0 && p.depth == 0) || rc == MARKDOWN_CANCELLED || buf_err(out))
 		return rc == MARKDOWN_CANCELLED ? -EINTR : buf_err(out);
 	out->n = start;

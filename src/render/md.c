@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversations as Markdown. A line of text stands in the file as it was said, so
- * that grep -x finds it; what we add stands on lines of its own. Output of tools is
- * fenced, with a fence longer than any run of backticks in it. A fence that a text
- * leaves open is closed, so that a viewer does not take the rest of the conversation
- * for code.
+/* Conversations as Markdown. A line of session text is unchanged in the file, so that grep -x finds it; added text is
+ * on lines of its own. Tool output is fenced, with a fence longer than any run of backticks in it. A fence that a text
+ * leaves open is closed, so that a viewer does not show the rest of the conversation as code.
  *
- * Text is decoded straight from the session's line into `out`; nothing looks at
- * its bytes one by one. */
+ * Text is decoded directly from the session's line into `out`, without a pass over its bytes. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/render/html.h"
@@ -18,7 +15,7 @@
 #include "pieces.h"
 #include "text.h"
 
-/* --- text in which every line stands as it was said ------------------------------ */
+/* --- text with unchanged lines --------------------------------------------------- */
 
 void md_end_line(struct buf *out)
 {
@@ -34,7 +31,7 @@ static size_t run_length(char c, const char *p, const char *end)
 	return (size_t)(q - p);
 }
 
-/* The longest run of a character. */
+/* Returns the length of the longest run of a character. */
 static size_t longest_run(char c, struct span text)
 {
 	const char *end = text.p + text.n;
@@ -49,7 +46,7 @@ static size_t longest_run(char c, struct span text)
 	return longest;
 }
 
-/* The length of the fence that the text opens and, by Markdown's rules, does not close; 0: none. */
+/* Returns the length of a fence that the text opens and, by Markdown's rules, does not close; 0 without one. */
 static size_t unclosed_fence_size(struct span text, char *ret_c)
 {
 	const char *end = text.p + text.n;
@@ -115,7 +112,7 @@ size_t md_begin_fence(const char *info, struct buf *out)
 	return mark;
 }
 
-/* It began as the usual one: lengthens it if need be. */
+/* The fence began with the usual length: makes it longer if necessary. */
 void md_end_fence(size_t mark, struct buf *out)
 {
 	md_end_line(out);
@@ -156,7 +153,7 @@ void md_add_code_span(struct span clean, struct buf *out)
 	add_repeated('`', ticks, out);
 }
 
-/* --- the line above ------------------------------------------------------------ */
+/* --- headings ------------------------------------------------------------------ */
 
 static void md_add_call_field(const struct md *m)
 {
@@ -204,7 +201,7 @@ void md_add_label(const struct md *m)
 	buf_addc(m->out, ']');
 }
 
-/* The heading of the entry without its mark. `what`, if given, replaces the role or type. */
+/* Appends the entry's heading without its mark. `what`, if given, replaces the role or type. */
 static void md_show_heading(const struct md *m, const char *what)
 {
 	int64_t time = session_entry(m->s, m->entry)->time;
@@ -239,7 +236,7 @@ static void md_add_fenced_buf(const char *info, const struct buf *text, struct b
 	md_end_fence(mark, out);
 }
 
-/* What a person would draw of the call, and the other arguments as JSON. */
+/* Shows the main argument of the call as text, and the other arguments as JSON. */
 static void md_show_call(struct md *m, const struct block *b)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT, diff CLEANUP_BUF = BUF_INIT;
@@ -291,8 +288,8 @@ static void md_show_call(struct md *m, const struct block *b)
 
 /* --- output ----------------------------------------------------------------- */
 
-/* What a call says is in another line. To look at it must not cost more than to show the output: a message can make
- * many calls, and be long. */
+/* The call is in another line. Reading it must not cost more than showing the output: a message can be long and have
+ * many calls. */
 enum { CALL_SIZE_FREE = 8192, CALL_SIZE_FACTOR = 4 };
 
 static const char *call_language(const struct part_call *call)
@@ -307,7 +304,7 @@ static const char *call_language(const struct part_call *call)
 	return file_language(buf_span(&path));
 }
 
-/* The language of a tool's output: that of the file which the call has read, "" if that is unknown. Returns 0 or a
+/* Sets *ret to the language of a tool's output: the language of the file that the call read, or "". Returns 0 or a
  * negative errno. */
 static int output_language(const struct md *m, const char **ret)
 {
@@ -427,7 +424,7 @@ static void md_show_bash(const struct record *r, struct buf *out)
 	buf_adds(out, "*\n");
 }
 
-/* Names of the tools in a list of them. */
+/* Appends the names of the tools in a list. */
 static void md_show_tools(const char *what, struct json_value list, struct buf *out)
 {
 	struct json j;
@@ -448,7 +445,8 @@ static void md_show_tools(const char *what, struct json_value list, struct buf *
 	buf_adds(out, "*\n");
 }
 
-/* The text of a system message is in `content` and in sections; a section replaces an earlier one of the same name. */
+/* Appends a system message. Its text is in `content` and in sections; a section replaces an earlier one of the same
+ * name. */
 static void md_show_system(struct md *m, struct json_value message)
 {
 	struct json_value sections = json_get(message, "sections"), key, v;
@@ -517,7 +515,7 @@ static int transcript_segment(const struct render_target *p, const void *item, b
 	int rc = session_read(s, i, reader, &r);
 	if (rc < 0)
 		return rc;
-	/* An entry without text may still have cost something. */
+	/* An entry without text can have usage. */
 	if (usage)
 		usage_add(usage, usage_from_json(part_usage(&r)));
 	if (e->flags & ENTRY_NO_MESSAGE)
@@ -531,7 +529,7 @@ static int transcript_segment(const struct render_target *p, const void *item, b
 	return buf_err(out);
 }
 
-/* A segment depends on its entry, its label and its ancestors only. */
+/* A segment depends only on its entry, its label and its ancestors. */
 const struct producer producer_transcript_md = {
     .item_size = sizeof(uint32_t),
     .list = path_items,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules are those of pi's migrateV1ToV2 and migrateV2ToV3. */
+/* The rules of pi's migrateV1ToV2 and migrateV2ToV3. */
 #include "sessionfs/render/migrated.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static void migrated_add_id(const struct session *s, uint32_t i, struct buf *out
 		json_quote(session_entry_id(s, i), out);
 }
 
-/* The message; the role custom gets its current name. */
+/* Appends the message; the role custom gets its current name. */
 static void migrated_add_message(const struct record *r, struct buf *out)
 {
 	struct span all = json_raw(r->message);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The small text files of a session. In what pi shows on one line (title, rows) control
- * characters become spaces. A value of its own (name, cwd) stays as it is, except for
- * what no text file can hold. */
+/* The small text files of a session. In texts that pi shows on one line (title, rows), control characters become
+ * spaces. Values (name, cwd) stay unchanged, except for characters that a text file cannot have. */
 #include "sessionfs/render/render.h"
 
 #include "text.h"
@@ -38,8 +37,8 @@ static void make_line(struct buf *out, size_t start)
 	text_trim_from(out, start);
 }
 
-/* From `start` on, where a user message is: keeps only what the user said. If that is nothing, the message goes into
- * `whole`, unless that has one. */
+/* Keeps only the user's words of the user message after `start`. If it has none, the message goes into `whole`, unless
+ * that already has one. */
 static void keep_words(struct buf *out, size_t start, struct buf *whole)
 {
 	struct buf words CLEANUP_BUF = BUF_INIT;
@@ -64,7 +63,7 @@ static void keep_words(struct buf *out, size_t start, struct buf *whole)
 	out->err = buf_err(&words) ? buf_err(&words) : out->err;
 }
 
-/* The text of the first message of this role that has any, that is, any that a title shows if it is for one. */
+/* Appends the text of the first message of this role with text, for a title with text that titles show. */
 static int first_message(const struct session *s, enum record_role role, bool for_title, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
@@ -143,7 +142,7 @@ int render_cwd(const struct session *s, struct buf *out)
 	return buf_err(out);
 }
 
-/* As one word for sh, whatever the bytes are. */
+/* Appends the bytes as one word for sh, whatever they are. */
 static void add_quoted(struct span text, struct buf *out)
 {
 	buf_addc(out, '\'');
@@ -155,7 +154,7 @@ static void add_quoted(struct span text, struct buf *out)
 	buf_addc(out, '\'');
 }
 
-/* A directory without a slash in front is looked for from here, as by pi, not in $CDPATH or where `cd -` leads. */
+/* Like pi, resolves a relative directory from here, without $CDPATH or the meaning of `cd -`. */
 int render_resume(const struct session *s, struct span path, struct buf *out)
 {
 	struct buf cwd CLEANUP_BUF = BUF_INIT;
@@ -171,7 +170,7 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 	const char *why = NULL;
 	if (cwd.n > 0 && memchr(cwd.p, '\0', cwd.n))
 		why = "the name of the directory of the session has a NUL";
-	/* Node.js would give pi another path, at which pi begins a new session. */
+	/* Node.js would change the path, and pi would begin a new session there. */
 	else if (utf8_prefix(path) < path.n)
 		why = "pi cannot open the session file: its path is not UTF-8";
 	if (why) {
@@ -205,7 +204,7 @@ int render_problems(const struct session *s, struct buf *out)
 	return buf_err(out);
 }
 
-/* A label as it stands in the table's second column. */
+/* Appends a label for the table's second column. */
 void render_add_label_cell(struct span label, struct buf *out)
 {
 	struct buf escaped CLEANUP_BUF = BUF_INIT;
@@ -230,7 +229,7 @@ int render_labels_tsv(const struct session *s, struct buf *out)
 
 	row_source_init(&src, s);
 	size_t start = out->n;
-	/* When the table is saved later, this number tells from which state it was made. */
+	/* When the table is saved, this number tells from which state it was made. */
 	buf_addf(out, RENDER_LABELS_HEADING "\tas of line %" PRIu32 "\n", session_line_count(s));
 	size_t rows = out->n;
 	for (uint32_t i = 0; i < session_count(s); i++) {
@@ -263,7 +262,7 @@ int render_add_label_cells(const struct session *s, uint32_t i, struct buf *out)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 
 	row_source_init(&src, s);
-	/* Both are on one line, so no TAB is in them. */
+	/* Both are one-line texts without TABs. */
 	int rc = row_add_summary(&src, i, "\t", SUMMARY_CHARACTERS, &text);
 	if (rc < 0)
 		return rc;
@@ -274,8 +273,7 @@ int render_add_label_cells(const struct session *s, uint32_t i, struct buf *out)
 	return buf_err(out);
 }
 
-/* --- what is said of a whole session: its times as pi's session list gives them, and for which model usage counts ---
- */
+/* --- facts about a whole session: times as in pi's session list, and the models of usage ---------------------- */
 
 double json_to_ms(struct json_value v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* html/PROJECT/STEM.html: a session as a page that stands alone: the tree of its entries, the current branch, and
- * each other branch folded. All that grows with the session is in segments. */
+/* html/PROJECT/STEM.html: a session as a page without other files: the tree of its entries, the current branch, and the
+ * other branches folded. Parts that grow with the session are in segments. */
 #include "page.h"
 
 #include "calls.h"
@@ -15,36 +15,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A row of the tree shows so many UTF-16 units. */
+/* UTF-16 units in a row of the tree. */
 #define ROW_UNITS 100
-/* So many subagents are named in a page. */
+/* Subagents named in a page. */
 #define RELATED_MAX 100
-/* Rows are indented to this level. */
+/* The max indentation of rows. */
 #define ROW_LEVELS 64
 
-/* --- what stands where ------------------------------------------------------------ */
+/* --- items ------------------------------------------------------------------------ */
 
-/* The rows of the tree, the entries of the current branch, and each other branch. Each entry stands in the branch in
- * which it is met first, in the order of the tree; so each is there once, whatever the tree looks like. */
+/* The rows of the tree, the entries of the current branch, and each other branch. An entry is shown in the first branch
+ * that has it, in the order of the tree. So each entry is shown once, whatever the shape of the tree. */
 
-/* A page shows the pictures of its entries in place until these have come to so many bytes of the session file.
- * Entries that are too short for one do not count. */
+/* A page embeds pictures until their entries total this many bytes of the session file. Shorter entries than the
+ * minimum do not count. */
 #define PICTURES_SIZE_MAX ((uint64_t)48 << 20)
 #define PICTURE_SIZE_MIN 4096
-/* So many entries are laid out by a browser only if they are looked at: with fewer it is busy with the parts, with more
- * with what is in them. */
+/* The number of entries that a browser lays out together, only when they are visible: fewer cost more per part, more
+ * cost more per layout. */
 #define PAGE_PART_ENTRIES 16
 
 struct items {
 	const struct session *s;
 	struct page_item *v;
 	size_t n, cap;
-	size_t opened;     /* the first item of the branch at hand */
+	size_t opened;     /* the first item of the current branch */
 	uint32_t *at;      /* by entry: the number of its item, from 1 */
-	uint64_t pictures; /* bytes of entries that may have some */
+	uint64_t pictures; /* bytes of entries that can have pictures */
 };
 
-/* A call stands at the first of its results in its branch. */
+/* A call is shown at the first of its results in its branch. */
 static void items_move_call(struct items *a, uint32_t result)
 {
 	unsigned n = 0;
@@ -59,7 +59,7 @@ static void items_move_call(struct items *a, uint32_t result)
 	a->v[a->n].flags |= ITEM_ANSWERS;
 }
 
-/* There is room for all. */
+/* The array has room for all entries. */
 static void items_add(struct items *a, uint32_t entry)
 {
 	uint32_t length = session_entry(a->s, entry)->length;
@@ -96,7 +96,7 @@ static int items_add_rows(struct items *a)
 	return 0;
 }
 
-/* `more`: flags of its last item. */
+/* `more`: flags for its last item. */
 static void items_close_branch(struct items *a, unsigned more)
 {
 	if (a->n == a->opened)
@@ -119,7 +119,7 @@ static int items_add_current_branch(struct items *a, uint32_t at)
 	return rc;
 }
 
-/* An entry whose parent was not the one before begins a branch. */
+/* An entry begins a branch if its parent is not the entry before. */
 static int items_add_other_branches(struct items *a)
 {
 	uint32_t *order CLEANUP_FREE = NULL;
@@ -186,7 +186,7 @@ static void page_begin_field(const char *what, struct buf *out)
 	buf_addf(out, "<div><dt>%s</dt><dd>", what);
 }
 
-/* From the first to the last time of an entry. */
+/* Appends the first and the last time of the entries. */
 static void page_add_times(const struct session *s, struct buf *out)
 {
 	int64_t first = INT64_MAX, last = NO_TIME;
@@ -260,7 +260,7 @@ static void page_add_link(struct span to, struct span text, struct buf *out)
 	buf_adds(out, "</a>");
 }
 
-/* The session that this one came from, and those that it started. A page's name without .html is its session's. */
+/* Links the parent session and the subagents. A page's name without .html is its session's. */
 static void page_add_related(const struct render_target *p, struct buf *out)
 {
 	const char *at = p->related_pages, *end;
@@ -313,7 +313,7 @@ static int page_add_header(const struct render_target *p, const struct render_to
 	number_add_unsigned(session_count(s), out);
 	buf_adds(out, FIELD_END);
 	page_add_usage(&t->usage, out);
-	/* The last two names of the way to the session are the project's and its own. */
+	/* The path to the session ends in the names of the project and of the session. */
 	const char *at = strstr(p->prefix, "projects/");
 	page_begin_field("Files", out);
 	page_add_link(span_of(p->prefix), span_of(at ? at : p->prefix), out);
@@ -350,7 +350,7 @@ static void row_shorten_call(const struct session *s, struct tool_use *u, struct
 	page_strip_cwd(s, start, out);
 }
 
-/* From `start` on: a row's text, cut, as text of the page. */
+/* Cuts the row's text after `start`, and escapes it. */
 static void page_row_end(struct buf *out, size_t start)
 {
 	text_flatten_from(out, start);
@@ -405,7 +405,7 @@ static int page_add_row(const struct session *s, const struct page_item *item, s
 
 #define ROWS_END "</ol></details></nav>\n<main id=\"~main\" tabindex=\"-1\">\n"
 
-/* A branch is named by what its first entry says. */
+/* A branch is named after the text of its first entry. */
 static void page_open_branch(struct page *g)
 {
 	uint32_t parent = session_entry(g->s, g->entry)->parent;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* page: what the files of html/PROJECT/STEM.html share.
+/* page: shared by the files that make html/PROJECT/STEM.html.
  *
- * page.c has the producer: what stands where, front, segments, back. page_add_article.c shows an entry, page_text.c
- * texts, pictures and small facts. */
+ * page.c has the producer: order, front, segments, back. page_entry.c shows an entry; page_files.c the changed files;
+ * page_text.c texts, pictures and small facts. */
 #ifndef SESSIONFS_RENDER_PAGE_H
 #define SESSIONFS_RENDER_PAGE_H
 
@@ -13,85 +13,85 @@
 /* A segment of the page. */
 struct page_item {
 	uint32_t entry;  /* first: struct producer */
-	uint32_t number; /* of a row its level; of the first entry of a branch how many entries that has */
-	uint32_t next;   /* the entry that follows on the same branch, or NO_ENTRY */
+	uint32_t number; /* a row's level; at the first entry of a branch, the branch's number of entries */
+	uint32_t next;   /* the next entry on the same branch, or NO_ENTRY */
 	uint32_t flags;
-	uint64_t
-	    calls_at_results; /* calls of the entry, the first one in the lowest bit, that stand at their results */
+	uint64_t calls_at_results; /* calls that are shown at their results; the lowest bit is the first call */
 };
 enum {
 	ITEM_ROW = 1 << 0,         /* a row of the tree; else an entry */
-	ITEM_ACTIVE = 1 << 1,      /* a row on the way from the root to the leaf */
-	ITEM_LEAF = 1 << 2,        /* the row where the leaf is */
+	ITEM_ACTIVE = 1 << 1,      /* a row on the path from the root to the leaf */
+	ITEM_LEAF = 1 << 2,        /* the row of the leaf */
 	ITEM_FIRST = 1 << 3,       /* the first entry: the rows end before it */
-	ITEM_OPENS = 1 << 4,       /* the first entry of a branch that is not the current one */
-	ITEM_CLOSES = 1 << 5,      /* the last one of it */
-	ITEM_PART = 1 << 6,        /* the first of some entries that stand in one element, */
+	ITEM_OPENS = 1 << 4,       /* the first entry of a branch other than the current one */
+	ITEM_CLOSES = 1 << 5,      /* the last entry of such a branch */
+	ITEM_PART = 1 << 6,        /* the first of several entries in one element, */
 	ITEM_PART_ENDS = 1 << 7,   /* and the last of them */
-	ITEM_NO_PICTURES = 1 << 8, /* there are more than enough pictures before it */
-	ITEM_ANSWERS = 1 << 9,     /* a result where its call stands */
+	ITEM_NO_PICTURES = 1 << 8, /* the entries before it have too many pictures */
+	ITEM_ANSWERS = 1 << 9,     /* a result that shows its call */
 };
 
-/* Everything that showing an entry needs. */
+/* The context for showing an entry. */
 struct page {
 	const struct render_target *target;
 	const struct session *s;
 	const struct page_item *item;
 	uint32_t entry;
 	struct record r;
-	struct buf *text, *more; /* memory to make texts in */
-	struct buf name;         /* the entry's, or of the entry whose call is shown */
+	struct buf *text, *more; /* buffers for texts */
+	struct buf name;         /* the ID of the entry, or of the entry whose call is shown */
 	struct buf *out;
 };
 
-/* To show a call of entry `caller` at its result, the line of the call is read again, if that takes no longer than
- * parsing so many bytes. */
+/* To show a call of entry `caller` at its result, the call's line is read again if that takes no longer than parsing
+ * this many bytes. */
 #define PAGE_CALL_BYTES ((uint64_t)256 << 10)
 static inline bool call_is_in_page(const struct session *s, uint32_t caller, unsigned n)
 {
 	return (uint64_t)session_entry(s, caller)->length * n <= PAGE_CALL_BYTES;
 }
 
-/* page_add_article.c: the entry as an article. 0 or a negative errno. */
+/* page_entry.c: appends the entry as an article. Returns 0 or a negative errno. */
 int page_add_article(struct page *g);
 
-/* page_add_files.c: what the session changed; nothing if that is none. 0 or a negative errno. */
+/* page_files.c: appends the files that the session changed; nothing if there were no changes. Returns 0 or a negative
+ * errno. */
 int page_add_files(const struct render_target *p, struct buf *out);
 
-/* page_text.c: small facts. An absent one appends nothing. */
+/* page_text.c: small facts. An absent fact appends nothing. */
 void page_add_time(int64_t ms, struct buf *out);     /* html_time */
-bool page_add_cost(double dollars, struct buf *out); /* false, and nothing: of less than is shown */
-/* The entry's label; `text` is memory to make it in. */
+bool page_add_cost(double dollars, struct buf *out); /* returns false, without output, below the minimum */
+/* Appends the entry's label; `text` is a buffer for it. */
 void page_add_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);
-/* Appends href="..." of an entry in the page, with `/n` behind it unless n is 0. */
+/* Appends href="..." for an entry of the page, followed by `/n` unless n is 0. */
 void page_add_entry_href(const struct session *s, uint32_t entry, unsigned n, struct buf *out);
-/* Appends the beginning of a value on one line, as a text of at most so many UTF-16 units. True if that is not all. */
+/* Appends the beginning of a value on one line, at most `units` UTF-16 units. Returns true if the value is longer. */
 bool page_add_inline(struct json_value v, size_t units, struct buf *out);
 
-/* Takes the session's working directory out of what `out` holds from `start` on: paths below it are relative. */
+/* Removes the session's working directory from the text of `out` after `start`: paths below it become relative. */
 void page_strip_cwd(const struct session *s, size_t start, struct buf *out);
 
-/* The same: texts. */
+/* page_text.c: texts. */
 
-/* Long output of tools is cut after so many bytes or lines; what somebody said only if it is very long. */
+/* Long tool output is cut after this many bytes or lines; other text only if it is very long. */
 #define PAGE_OUTPUT_BYTES ((size_t)16 << 10)
 #define PAGE_OUTPUT_LINES 200
 #define PAGE_TEXT_BYTES ((size_t)256 << 10)
 
-/* Sets g->text to the beginning of a string, clean; at most `most` bytes of its JSON are decoded. True if that is not
- * all. */
+/* Sets g->text to the clean beginning of a string, decoding at most `most` bytes of its JSON. Returns true if the
+ * string is longer. */
 bool page_decode_text(struct page *g, struct json_value v, size_t most);
-/* A text as Markdown. `file` is where all of it is, below the entry's directory. */
+/* Appends a text as Markdown. `file` has the whole text, relative to the entry's directory. */
 int page_add_markdown(struct page *g, struct json_value v, const char *file);
-/* A text as it stands, in a <pre>; `before` (or NULL) comes first in it. */
+/* Appends a text unchanged in a <pre>, after `before` (or NULL). */
 void page_add_pre(struct page *g, const char *before, struct json_value v, const char *file);
-/* The same of what is in g->text; `truncated`: that is not all. */
+/* The same for g->text; `truncated`: the text is longer. */
 void page_add_pre_text(struct page *g, const char *before, bool truncated, const char *file);
-/* The lines of a diff, in g->text: coloured, and with their signs. */
+/* Appends the diff in g->text, coloured and with its signs. */
 void page_add_diff(struct page *g, const char *file);
-/* "Cut here", with a link to `file`. */
+/* Appends "Cut here" with a link to `file`. */
 void page_add_cut_note(struct page *g, const char *file);
-/* A picture, where it stands or as a link. */
+/* Appends a picture, inline or as a link. */
 void page_add_picture(struct page *g, const struct block *b);
 
 #endif

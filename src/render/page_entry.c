@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shows an entry in a page: an article with a heading, or a single line if the entry is metadata. */
+/* An entry in a page: an article with a heading, or a single line if the entry is metadata. */
 #include "page.h"
 
 #include "heading_fields.h"
@@ -15,24 +15,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A label or the like is shown to so many UTF-16 units. */
+/* UTF-16 units of a label and other short values. */
 #define INLINE_UNITS 200
-/* A command or an error, to so many. */
+/* UTF-16 units of a command or an error. */
 #define COMMAND_UNITS 4096
-/* So many branches are linked from where they begin. */
+/* Branches linked from the entry where they begin. */
 #define BRANCHES_SHOWN 20
-/* The line of a command that the user ran, to so many. */
+/* UTF-16 units in the line of a user's command. */
 #define LINE_UNITS 120
 
-/* So many nested calls of a result are shown. */
+/* Nested calls shown for a result. */
 #define NESTED_SHOWN LIMIT(1000, 3)
 
-/* Arguments that are longer are not read through: no diff is made of them. */
+/* Longer arguments are not parsed: no diff is made of them. */
 #define ARTICLE_READ_MAX ((size_t)1 << 20)
-/* Arguments are laid out if they are not longer. */
+/* Longer arguments are not laid out. */
 #define JSON_PRETTY_MAX PAGE_OUTPUT_BYTES
 
-/* --- the line above ----------------------------------------------------------- */
+/* --- headings ----------------------------------------------------------------- */
 
 static void article_add_class(struct page *g)
 {
@@ -46,7 +46,7 @@ static void article_add_class(struct page *g)
 	if (!record_is_conversation(g->r.type))
 		class = "meta";
 	buf_adds(g->out, class ? class : "custom");
-	/* Calls that stand at the entry itself are shown with it. */
+	/* Calls without a result in the branch are shown with the entry. */
 	unsigned n = session_call_count(g->s, g->entry);
 	bool calls = n > 64 || g->item->calls_at_results != (n ? UINT64_MAX >> (64 - n) : 0);
 	if (!calls && !chat_has_entry(g->s, g->entry, &g->r))
@@ -187,7 +187,7 @@ static void article_add_head(struct page *g)
 	buf_adds(g->out, "</a></header>\n");
 }
 
-/* --- what is said ------------------------------------------------------------- */
+/* --- folded text -------------------------------------------------------------- */
 
 static void article_begin_details(struct page *g, const char *what)
 {
@@ -205,7 +205,7 @@ static int article_show_folded(struct page *g, const char *what, struct json_val
 
 /* --- calls ------------------------------------------------------------------- */
 
-/* Where all arguments of a call are, below the entry's directory. */
+/* Returns the path of the call's arguments, relative to the entry's directory. */
 static const char *call_arguments_path(struct page *g, const struct block *b)
 {
 	struct part_call call = {.n = b->n, .name = b->name};
@@ -219,7 +219,7 @@ static const char *call_arguments_path(struct page *g, const struct block *b)
 	return file ? file : "";
 }
 
-/* Deeply nested JSON becomes far longer when it is indented. */
+/* Indentation makes deeply nested JSON far longer. */
 static void article_show_json(struct page *g, struct json_value v, const char *file)
 {
 	struct span raw = json_raw(v);
@@ -251,7 +251,7 @@ static bool article_show_diff(struct page *g, const struct tool_use *u, const ch
 	return true;
 }
 
-/* What the line above does not say. */
+/* Shows the arguments that the summary lacks. */
 static void article_show_arguments(struct page *g, const struct tool_use *u, const char *file)
 {
 	bool shown = true;
@@ -272,7 +272,7 @@ static void article_show_arguments(struct page *g, const struct tool_use *u, con
 		page_add_pre_text(g, NULL, false, file);
 }
 
-/* Of a result: how long its call took, why it failed, how many pictures came back. */
+/* Appends the outcome of a result: duration, error, number of pictures. */
 static void article_add_outcome(struct page *g, uint32_t caller)
 {
 	const struct entry *e = session_entry(g->s, g->entry);
@@ -307,8 +307,8 @@ static void add_nested_end(struct page *g, const struct block *b)
 	html_escape_from(g->out, start);
 }
 
-/* A line for a call of g->entry, which unfolds to its arguments and what is appended behind them. `result`: that which
- * the call stands at, or NULL. `nested`: the call is one of those that a result's tool made. */
+/* Begins the line of a call of g->entry, which unfolds to its arguments and to the text that the caller appends.
+ * `result`: the result that shows the call, or NULL. `nested`: the call is one that a result's tool made. */
 static void article_begin_call(struct page *g, const struct block *b, struct page *result, bool nested)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
@@ -334,7 +334,7 @@ static void article_begin_call(struct page *g, const struct block *b, struct pag
 	article_show_arguments(g, &u, call_arguments_path(g, b));
 }
 
-/* A call that stands at no result of its branch. */
+/* Shows a call that no result of its branch shows. */
 static void article_show_call(struct page *g, const struct block *b)
 {
 	uint32_t result = session_result(g->s, g->entry, b->n);
@@ -353,7 +353,7 @@ static void article_show_call(struct page *g, const struct block *b)
 	buf_adds(g->out, "</div>\n");
 }
 
-/* The call that a result answers, where that stands here. 1 if it does. */
+/* Begins the call that a result answers, if the result shows it. Returns 1 if so. */
 static int article_begin_result_call(struct page *g)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
@@ -382,7 +382,7 @@ static int article_begin_result_call(struct page *g)
 	return rc;
 }
 
-/* Without its call a result is named by its tool. */
+/* A result without its call shows the name of its tool. */
 static int article_begin_result(struct page *g)
 {
 	int rc = article_begin_result_call(g);
@@ -399,7 +399,7 @@ static int article_begin_result(struct page *g)
 	return 0;
 }
 
-/* The calls that the tool of a result made, below its own. */
+/* Shows the calls that the tool of a result made, below its own. */
 static int article_show_nested(struct page *g)
 {
 	struct block_iter it;
@@ -514,7 +514,7 @@ static int article_show_body(struct page *g)
 
 /* --- branches ----------------------------------------------------------------- */
 
-/* Links to the branches that begin behind this entry, but for the one it is on. */
+/* Links the branches that begin after this entry, except the current one. */
 static int article_add_branches(struct page *g)
 {
 	const struct entry *e = session_entry(g->s, g->entry);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a session changed, folded below its facts: how many lines came and went, and the first call. */
+/* The files that a session changed, folded below its facts: the numbers of lines added and removed, and the first call.
+ */
 #include "page.h"
 
 #include "text.h"
@@ -9,14 +10,14 @@
 
 #include <errno.h>
 
-/* So many are shown of a session that changed more. */
+/* The max number of files shown. */
 #define FILES_SHOWN LIMIT(500, 5)
 #define PATH_UNITS 200
 
 struct changed_file {
 	uint64_t added, removed;
 	uint32_t entry;
-	unsigned n; /* the first call that changed it, of that entry; 0: none did */
+	unsigned n; /* the first call that changed it, of that entry; 0: none */
 };
 
 struct changed_files {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts, pictures, small facts: times, sums, labels, links. A long text is cut before it is decoded, and says where all
- * of it is. */
+/* Texts, pictures, small facts: times, sums, labels, links. A long text is cut before it is decoded, and links to the
+ * whole text. */
 #include "page.h"
 
 #include "text.h"
@@ -11,11 +11,11 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A picture of more base64 is a link. */
+/* A picture with more base64 becomes a link. */
 #define PICTURE_INLINE_MAX ((size_t)8 << 20)
 #define PICTURE_TYPE_UNITS 64
 
-/* href="..." of a file below the entry's directory. */
+/* Appends href="..." for a file in the entry's directory. */
 static void page_add_file_href(struct page *g, const char *file)
 {
 	buf_adds(g->out, "href=\"");
@@ -36,8 +36,8 @@ void page_add_cut_note(struct page *g, const char *file)
 
 /* --- texts ------------------------------------------------------------------ */
 
-/* The beginning of a JSON string's inside, at least `want` bytes of it: it does not end in an escape, a character, or
- * between two escapes that are a pair of surrogates. */
+/* Returns the beginning of the inside of a JSON string, at least `want` bytes. It does not end in an escape, in a
+ * character, or between the two escapes of a surrogate pair. */
 static struct span json_string_prefix(struct span text, size_t want)
 {
 	size_t i = 0, high = 0;
@@ -85,7 +85,7 @@ int page_add_markdown(struct page *g, struct json_value v, const char *file)
 	return rc;
 }
 
-/* Where the lines that are shown end. */
+/* Returns the size of the lines that are shown. */
 static size_t shown_lines_size(struct span text, size_t lines)
 {
 	struct span rest = text, line;
@@ -156,8 +156,8 @@ void page_add_diff(struct page *g, const char *file)
 
 /* --- pictures ---------------------------------------------------------------- */
 
-/* Whether base64 that decodes to so many bytes can be given to a browser as it stands: Node.js also takes the alphabet
- * of URLs, and skips what belongs to neither. */
+/* Returns whether base64 that decodes to `decoded` bytes is valid for a browser: Node.js also accepts the URL alphabet,
+ * and skips characters of neither alphabet. */
 static bool is_plain_base64(struct span s, size_t decoded)
 {
 	size_t padding = s.n > 0 && s.p[s.n - 1] == '=' ? s.n > 1 && s.p[s.n - 2] == '=' ? 2 : 1 : 0;
@@ -201,7 +201,7 @@ void page_add_picture(struct page *g, const struct block *b)
 	buf_addf(g->out, "<p><img loading=\"lazy\" alt=\"Picture %u\" src=\"data:%s;base64,", b->n, type);
 	if (plain) {
 		buf_addspan(g->out, b->data.text);
-	} else { /* what is base64 for Node.js alone is encoded anew */
+	} else { /* only Node.js accepts it: encode it again */
 		part_image(&image, &bytes);
 		html_add_base64(buf_span(&bytes), g->out);
 	}
@@ -212,9 +212,9 @@ void page_add_picture(struct page *g, const struct block *b)
 
 /* --- small facts -------------------------------------------------------------- */
 
-/* Less is shown as nothing. */
+/* A lower cost is not shown. */
 #define COST_SHOWN_MIN 0.00005
-/* A longer directory is not looked for. */
+/* A longer directory is not searched. */
 #define CWD_SIZE_MAX 1024
 
 void page_add_time(int64_t ms, struct buf *out)
@@ -269,7 +269,7 @@ bool page_add_inline(struct json_value v, size_t units, struct buf *out)
 	return truncated;
 }
 
-/* Where a path begins with `dir`, from `from` on; NULL if none does. */
+/* Returns the first path after `from` that begins with `dir`; NULL without one. */
 static char *find_path_below(const char *text, char *from, char *end, struct span dir)
 {
 	for (char *p = from; p < end && (p = memmem(p, (size_t)(end - p), dir.p, dir.n)); p++)

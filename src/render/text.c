@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows quote the beginning of texts that can be megabytes long. So a text is cut
- * before it is decoded. pi counts in UTF-16 units, and a unit is at most six bytes
- * of JSON. To cut between two escapes and not in one, count from the start. */
+/* Rows quote the beginning of texts that can be megabytes long. So a text is cut before it is decoded. pi counts in
+ * UTF-16 units, and a unit is at most six bytes of JSON. Cutting between two escapes requires counting from the start.
+ */
 #include "text.h"
 
 #include "sessionfs/base/number.h"
@@ -70,7 +70,7 @@ void text_trim_from(struct buf *out, size_t start)
 	out->n = start + s.n;
 }
 
-/* Where the first `units` units from `start` on end. */
+/* Returns the end of the first `units` units after `start`. */
 static size_t units_end(const struct buf *b, size_t start, size_t units)
 {
 	size_t i = start;
@@ -123,8 +123,8 @@ void text_add_inline_exact(struct span exact, struct buf *out)
 	text_flatten_from(out, start);
 }
 
-/* A beginning of a JSON string's inside that has at least `units` units, if the string has that many, and does not end
- * in an escape. */
+/* Returns a beginning of the inside of a JSON string that has at least `units` units, if the string has as many, and
+ * does not end in an escape. */
 static struct span json_escaped_prefix(struct span text, size_t units)
 {
 	size_t want = 6 * units + 12;
@@ -182,7 +182,7 @@ void row_source_release(struct row_source *src)
 	cleanup_free(&src->ends);
 }
 
-/* The beginning of a value on one line, trimmed. */
+/* Appends the beginning of a value on one line, trimmed. */
 static void row_add_value(struct json_value v, size_t units, struct buf *out)
 {
 	size_t start = out->n;
@@ -193,7 +193,7 @@ static void row_add_value(struct json_value v, size_t units, struct buf *out)
 	text_trim_from(out, start);
 }
 
-/* As JavaScript's String(value || instead). */
+/* Appends JavaScript's String(value || instead). */
 static void row_add_argument(struct json_value v, const char *instead, struct buf *out)
 {
 	size_t start = out->n;
@@ -227,7 +227,7 @@ static bool argument_line_number(struct json_value v, double *ret)
 	return json_double(v, ret);
 }
 
-/* `:first-last`, or the part of it that the call has. */
+/* Appends `:first-last`, or the part of it that the call has. */
 static void row_add_range(struct json_value arguments, struct buf *out)
 {
 	struct json_value offset = json_get(arguments, "offset"), limit = json_get(arguments, "limit");
@@ -260,7 +260,7 @@ static void row_add_command(struct json_value command, struct buf *out)
 	buf_adds(out, more ? "..." : "");
 }
 
-/* The beginning of a value's JSON text without white space between its tokens. */
+/* Appends the beginning of a value's JSON text, without white space between its tokens. */
 static void row_add_compact(struct json_value v, size_t units, struct buf *out)
 {
 	struct buf json CLEANUP_BUF = BUF_INIT;
@@ -320,7 +320,7 @@ static int row_source_end(struct row_source *src)
 	return buf_err(&src->texts);
 }
 
-/* Adds the rows of all calls of a message to those that are kept, after an empty one. */
+/* Caches the rows of all calls of a message, after an empty one. */
 static int row_source_cache_calls(struct row_source *src, uint32_t caller, const struct record *r)
 {
 	size_t first = src->n_ends + 1;
@@ -343,7 +343,7 @@ static int row_source_cache_calls(struct row_source *src, uint32_t caller, const
 	return rc;
 }
 
-/* A toolResult is shown as the call it answers. 1 if that was found. */
+/* Appends the call that a toolResult answers. Returns 1 if it was found. */
 static int row_add_result(struct row_source *src, uint32_t i, struct buf *out)
 {
 	unsigned n = 0;
@@ -365,7 +365,7 @@ static int row_add_result(struct row_source *src, uint32_t i, struct buf *out)
 	return 1;
 }
 
-/* A row begins with what kind of entry it is of. What somebody said may follow, at *ret_said. */
+/* A row begins with the kind of its entry. Session text can follow, from *ret_said on. */
 static void row_add_message(const struct record *r, size_t *ret_said, struct buf *out)
 {
 	switch (r->role) {
@@ -510,7 +510,7 @@ int row_add_text(struct row_source *src, uint32_t i, struct buf *out)
 	row_add_record(&r, &said, out);
 	if (said != SIZE_MAX)
 		src->kind = said - start;
-	/* A caller that wants a single row needs no calls. */
+	/* A caller that needs a single row needs no calls. */
 	if (src->calls && session_entry(src->s, i)->flags & ENTRY_HAS_CALLS && !src->calls[i])
 		rc = row_source_cache_calls(src, i, &r);
 	return rc < 0 ? rc : buf_err(out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tool call did. The rules for edits are those of pi's own edit tool, which also takes what models send instead
- * of what they were told to. Names of tools and arguments are pi's own, and those found in sessions that people
- * published: a tool that nobody uses has no row. */
+/* What a tool call did. The rules for edits are the rules of pi's own edit tool, which also accepts variants that
+ * models send. Names of tools and arguments are pi's own and names found in published sessions: unused tools have no
+ * row. */
 #include "sessionfs/render/tool.h"
 
 #include "sessionfs/base/number.h"
@@ -20,7 +20,7 @@
 enum key { PATH, OLD, NEW, EDITS, CONTENT, COMMAND, FIRST, LIMIT, LAST, KEYS };
 
 /* clang-format off */
-/* What each argument is called; of several that are there the first one counts. */
+/* The names of each argument; the first one present counts. */
 #define NAMES(X) \
 	X("path", PATH) X("file_path", PATH) X("filePath", PATH) X("file", PATH) \
 	X("oldText", OLD) X("old_string", OLD) X("oldString", OLD) X("old_text", OLD) \
@@ -35,10 +35,10 @@ static const unsigned char keys[] = {NAMES(KEY)};
 enum { COUNT_OF_NAMES = FORM_COUNT(names) };
 _Static_assert(FORM_COUNT(names) <= 32, "tool_use.shown has a bit for each");
 
-/* The arguments of a call, or of one edit of it. */
+/* The arguments of a call, or of one edit of a call. */
 struct arguments {
 	struct json_value of[KEYS];
-	unsigned taken[KEYS]; /* the bit of the name that it had */
+	unsigned taken[KEYS]; /* the bit of the name used */
 	size_t members;
 };
 
@@ -60,7 +60,7 @@ static bool argument_is_usable(enum key key, struct json_value v)
 	}
 }
 
-/* Of anything but an object nothing. */
+/* Values other than objects have no arguments. */
 static void arguments_parse(struct json_value object, struct arguments *ret)
 {
 	struct json_value found[COUNT_OF_NAMES] = {0}, key, v;
@@ -85,7 +85,7 @@ static void arguments_parse(struct json_value object, struct arguments *ret)
 	}
 }
 
-/* Whether the heading can show the path exactly. Otherwise the path is shown with the remaining arguments. */
+/* Returns whether the heading can show the path exactly. Otherwise the path is shown with the remaining arguments. */
 static bool path_fits_on_line(struct json_value path)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -118,7 +118,7 @@ static unsigned argument_use_number(const struct arguments *a, enum key key, str
 	return (unsigned)x;
 }
 
-/* The JSON in a string, decoded into `text`; JSON_NONE if there is none. */
+/* Returns the JSON in a string, decoded into `text`; JSON_NONE if it has none. */
 static struct json_value json_from_string(struct json_value string, struct buf *text)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
@@ -134,7 +134,8 @@ static struct json_value json_from_string(struct json_value string, struct buf *
 
 /* --- forms ------------------------------------------------------------------ */
 
-/* An edit in `edits`: its two texts. False if it is none. *ret_whole stays if it says no more than that. */
+/* Gets the two texts of an edit in `edits`. Returns false if it is not an edit. Clears *ret_whole if it has other
+ * members. */
 static bool edit_parse(struct json_value v, struct json_value *ret_old, struct json_value *ret_new, bool *ret_whole)
 {
 	struct arguments a;
@@ -157,7 +158,7 @@ static int edit_emit(struct json_value old_value, struct json_value new_value, t
 	return rc < 0 ? rc : fn(arg, buf_span(&old_text), buf_span(&new_text));
 }
 
-/* Passes the edits of a list, or the only one, to fn (NULL: counts them). Elements that are no edits are left out. */
+/* Passes the edits of a list, or a single edit, to fn (NULL: counts them). Skips elements that are not edits. */
 static int edits_for_each(struct json_value edits, tool_edit *fn, void *arg, size_t *ret_n, bool *ret_whole)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
@@ -204,7 +205,7 @@ static enum tool_form parse_write_tool(const struct arguments *a, struct tool_us
 	return a->taken[PATH] || a->taken[CONTENT] ? TOOL_WRITE : TOOL_OTHER;
 }
 
-/* Some tools with these names take the whole file, as a write does. */
+/* Some tools with these names expect the whole file, like a write. */
 static enum tool_form parse_edit_tool(const struct arguments *a, struct tool_use *u)
 {
 	arguments_use_edits(a, u);
@@ -320,7 +321,7 @@ int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, un
 
 enum { FIELD_WORD_MAX = 40 };
 
-/* A number, true or false, and a key that is a word. */
+/* Appends a number, true or false whose key is a word. */
 static bool argument_as_field(struct json_value key, struct json_value v, struct buf *facts)
 {
 	bool is_word = key.text.n > 0 && key.text.n <= FIELD_WORD_MAX && !key.escaped;
@@ -336,7 +337,8 @@ static bool argument_as_field(struct json_value key, struct json_value v, struct
 	return true;
 }
 
-/* Makes a JSON object of the arguments that the form does not show. Short ones go into `facts`, unless that is NULL. */
+/* Appends a JSON object of the arguments that the form does not show. Short ones go into `facts`, unless that is NULL.
+ */
 static void add_remaining_arguments(const struct tool_use *u, struct buf *facts, struct buf *object)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;
@@ -384,7 +386,7 @@ void tool_add_remaining(const struct tool_use *u, struct buf *facts, struct buf 
 
 enum { NAME_CHARACTERS = 40, SUMMARY_CHARACTERS = 120 };
 
-/* From `start` on: on one line, its white space single spaces, and not too long. */
+/* Puts the text after `start` on one line, with single spaces, and shortens it. */
 static void tool_shorten_from(struct buf *out, size_t start, size_t characters)
 {
 	size_t n = start;
@@ -443,7 +445,7 @@ static void add_size(struct json_value content, struct buf *out)
 	buf_addf(out, n == 1 ? ", %zu line" : ", %zu lines", n);
 }
 
-/* The texts among the arguments, in their order, also those in lists. */
+/* Appends the texts among the arguments in their order, also those in lists. */
 static void tool_add_texts(const struct tool_use *u, struct buf *out)
 {
 	struct buf deep CLEANUP_BUF = BUF_INIT;

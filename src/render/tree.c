@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree as pi's /tree draws it, for trees of any shape.
  *
- * All entries are put in the order of the drawing, by a walk with a stack of its own. Then the rows among
- * them are drawn: the conversation entries, but for answers that only call tools.
- * What is no row is bridged: a row hangs on the nearest row above it.
+ * First, a walk with its own stack puts all entries in drawing order. Then the rows are drawn: the conversation
+ * entries, except answers that only call tools. Each row hangs on its nearest ancestor with a row.
  *
- * As in pi a chain keeps its indent: rows move right where it branches, and once
- * more after that. Drawing a row costs at most LEVELS steps however deep it is: a
- * deeper row begins with the number of levels that are not drawn. */
+ * As in pi a chain keeps its indent: rows move right where it branches, and once more after that. Drawing a row costs
+ * at most LEVELS steps at any depth: a deeper row begins with the number of omitted levels. */
 #include "pieces.h"
 #include "text.h"
 #include "sessionfs/base/cancel.h"
@@ -21,13 +19,13 @@
 #define NAME_WIDTH 8
 
 enum {
-	REACHED = 1 << 0,   /* it has been looked at, or put on the stack */
-	TO_LEAF = 1 << 1,   /* the leaf, or above it in the tree */
-	ACTIVE = 1 << 2,    /* on the walk from the leaf to the root */
+	REACHED = 1 << 0,   /* visited, or on the stack */
+	TO_LEAF = 1 << 1,   /* the leaf or an ancestor of it */
+	ACTIVE = 1 << 2,    /* on the path from the leaf to the root */
 	BRANCHED = 1 << 3,  /* one of several siblings: its child moves right */
 	CONNECTED = 1 << 4, /* drawn with a connector */
 	LAST = 1 << 5,      /* the last of its siblings */
-	BELOW = 1 << 6,     /* it is `above` for some row */
+	BELOW = 1 << 6,     /* it is `above` for a row */
 	SEVERAL = 1 << 7,   /* it is `above` for several rows */
 };
 
@@ -39,7 +37,7 @@ struct order_walk {
 	const struct session *s;
 	uint32_t n;
 	uint8_t *flags;    /* by entry */
-	uint32_t *entries; /* the stack grows down from its end: an entry is on the stack before it is put in order */
+	uint32_t *entries; /* the stack grows down from the end: an entry is on the stack before it gets its place */
 	size_t n_stack, n_done;
 };
 
@@ -54,7 +52,7 @@ static uint32_t *walk_stack_top(const struct order_walk *w)
 	return w->entries + w->n - w->n_stack;
 }
 
-/* Among the siblings pushed since `base`, moves the one that leads to the leaf to the top. */
+/* Of the siblings pushed since `base`, moves the one that leads to the leaf to the top. */
 static void walk_put_leaf_first(struct order_walk *w, size_t base)
 {
 	uint32_t *v = walk_stack_top(w);
@@ -78,7 +76,7 @@ static void walk_push(struct order_walk *w, uint32_t entry)
 	*walk_stack_top(w) = entry;
 }
 
-/* Puts everything on the stack and below it in order. */
+/* Puts the entries on the stack, and those below them, in order. */
 static int walk_down(struct order_walk *w)
 {
 	int rc = 0;
@@ -99,7 +97,7 @@ static int walk_down(struct order_walk *w)
 	return rc;
 }
 
-/* The first entry, in the file, of the cycle that i's ancestors end in. */
+/* Returns the first entry, in file order, of the cycle that i's ancestors end in. */
 static uint32_t cycle_of(const struct order_walk *w, uint32_t i)
 {
 	uint32_t slow = i, fast = i;
@@ -125,7 +123,7 @@ static int order_walk(struct order_walk *w)
 	walk_put_leaf_first(w, 0);
 	int rc = walk_down(w);
 
-	/* Entries that no root reaches hang on a cycle: enter it at its first entry. */
+	/* Entries that no root reaches hang on a cycle: start at its first entry. */
 	for (uint32_t i = 0; i < w->n && rc == 0; i++) {
 		if (w->flags[i] & REACHED)
 			continue;
@@ -151,9 +149,9 @@ int order_entries(const struct session *s, uint32_t **ret)
 	return 0;
 }
 
-/* --- what is drawn ---------------------------------------------------------- */
+/* --- state of a drawing ----------------------------------------------------- */
 
-/* There may be millions, so members that are not needed at the same time share their place. */
+/* There can be millions, so it is small. */
 struct row_layout {
 	uint32_t above; /* nearest row above it, or NO_ENTRY */
 	uint32_t indent;
@@ -167,7 +165,7 @@ struct drawing {
 	uint8_t *flags;           /* by entry */
 	uint32_t *rows;
 	size_t n_rows;
-	uint32_t n_roots; /* rows with none above */
+	uint32_t n_roots; /* rows without a row above */
 	uint32_t position, leaf_row;
 	struct row_source src;
 	struct buf row, *out;
@@ -209,13 +207,13 @@ bool render_tree_exists(const struct session *s)
 
 /* --- rows ------------------------------------------------------------------- */
 
-/* Leaves the rows among the entries in `rows`, which are in the order of the drawing. */
+/* Keeps in `rows`, which is in drawing order, only entries with a row. */
 static void drawing_find_rows(struct drawing *d)
 {
 	for (uint32_t k = 0; k < d->n; k++) {
 		uint32_t entry = d->rows[k];
 		uint32_t parent = session_entry(d->s, entry)->parent;
-		/* The parent of what hangs on a cycle comes behind it. */
+		/* On a cycle the parent comes after the entry. */
 		if (parent == NO_ENTRY || !(d->flags[parent] & REACHED))
 			d->spots[entry].above = NO_ENTRY;
 		else
@@ -239,7 +237,7 @@ static void drawing_count_below(struct drawing *d)
 	}
 }
 
-/* For each row: its indentation and the lines that lead to it. */
+/* Computes the indentation of each row, and its connecting lines. */
 static void layout_rows(struct drawing *d)
 {
 	drawing_count_below(d);
@@ -262,7 +260,7 @@ static void layout_rows(struct drawing *d)
 	}
 }
 
-/* The last of siblings is the first that is met from the end. */
+/* The last sibling is the first one from the end. */
 static void mark_last_siblings(struct drawing *d)
 {
 	for (size_t k = d->n_rows; k-- > 0;) {
@@ -279,7 +277,7 @@ static uint32_t row_level(const struct drawing *d, const struct row_layout *spot
 	return d->n_roots > 1 ? spot->indent - 1 : spot->indent;
 }
 
-/* What is appended between the two calls has this colour, and cannot be a command to the terminal. */
+/* The text between the two calls has this colour, and cannot contain a terminal command. */
 static size_t colour_begin(const struct drawing *d, const char *how)
 {
 	if (d->coloured)
@@ -396,7 +394,7 @@ static int draw_row(struct drawing *d, uint32_t entry)
 	return 0;
 }
 
-/* Everything but the drawing itself. */
+/* Prepares the drawing. */
 static int drawing_begin(struct drawing *d, const struct session *s)
 {
 	d->s = s;
@@ -445,7 +443,7 @@ int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n)
 	struct tree_row *rows = malloc((d.n_rows + 1) * sizeof *rows);
 	if (!rows)
 		return -ENOMEM;
-	uint32_t base = 0; /* the level where the branch at hand leaves the active one */
+	uint32_t base = 0; /* the level where the current branch leaves the active one */
 	for (size_t k = 0; k < d.n_rows; k++) {
 		uint32_t entry = d.rows[k], above = d.spots[entry].above, level = row_level(&d, &d.spots[entry]);
 		bool active = d.flags[entry] & ACTIVE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* entry_text: the text of an entry, part by part: what all.txt shows of it, and what a search looks at. Pure: a record
- * in, spans out. Rules: sessionfs(5), all.txt. */
+/* entry_text: the text of an entry, part by part, as all.txt shows it and a search reads it. Pure: a record in, spans
+ * out. Rules: sessionfs(5), all.txt. */
 #ifndef SESSIONFS_ENTRY_TEXT_H
 #define SESSIONFS_ENTRY_TEXT_H
 
@@ -10,15 +10,15 @@ enum text_of {
 	TEXT_OF_MESSAGE,   /* text.md */
 	TEXT_OF_THINKING,  /* thinking.md */
 	TEXT_OF_ARGUMENTS, /* a call's arguments.txt */
-	TEXT_OF_ERROR,     /* error, where text.md does not say it; a nested call's, if call.n is not 0 */
-	TEXT_OF_VALUE,     /* of a label record the label, of session_info the name */
+	TEXT_OF_ERROR,     /* error, if text.md does not have it; the error of a nested call if call.n is not 0 */
+	TEXT_OF_VALUE,     /* the label of a label record, the name of a session_info */
 };
 
-/* One part of an entry after the other. Ready when all is zero. Each uses the memory of the one before it again, those
- * of further entries, too; release it with entry_text_release. */
+/* Iterates over the parts of an entry. Zeroed memory is ready for use. Each part reuses the memory of the one before
+ * it, also across entries; release it with entry_text_release. */
 struct entry_text {
 	enum text_of kind;
-	struct part_call call; /* TEXT_OF_ARGUMENTS, TEXT_OF_ERROR: whose */
+	struct part_call call; /* the call of TEXT_OF_ARGUMENTS and TEXT_OF_ERROR */
 	struct buf what;       /* the WHAT of its lines: user, thinking, call NAME, ... */
 	struct buf text;       /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
 	const struct record *r;
@@ -27,21 +27,21 @@ struct entry_text {
 void entry_text_release(struct entry_text *s);
 #define CLEANUP_ENTRY_TEXT CLEANUP(entry_text_release)
 
-/* Begins with an entry; the record must stay. */
+/* Begins an entry. The record must outlive the iteration. */
 void entry_text_begin(struct entry_text *s, const struct record *r);
-/* Goes to the next part, in the order of all.txt, and asks cancel_check. 1, 0 behind the last one, or a negative
- * errno. */
+/* Goes to the next part, in the order of all.txt, and asks cancel_check. Returns 1, 0 after the last part, or a
+ * negative errno. */
 int entry_text_next(struct entry_text *s);
 
-/* Appends to s->what what the entry is: the role of a message, else the type. */
+/* Appends the kind of the entry to s->what: the role of a message, else the type. */
 void entry_text_kind(struct entry_text *s);
 
-/* arguments.txt: the arguments of a call as lines of text. 0 or a negative errno. */
+/* Appends arguments.txt: the arguments of a call as lines of text. Returns 0 or a negative errno. */
 int entry_text_arguments(const struct part_call *call, struct buf *out);
-/* Whether there is anything in it. */
+/* Returns whether arguments.txt has any text. */
 bool entry_text_has_arguments(const struct part_call *call);
 
-/* Whether entries of this type can say anything. */
+/* Returns whether entries of this type can have text. */
 bool entry_text_type_has_any(enum record_type type);
 
 #endif

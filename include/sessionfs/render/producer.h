@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* producer: how a view of a session is made in pieces: a front, one segment for each item of a list, and a back. The
- * file is their concatenation. The tree makes all pieces once, to learn where each ends, and later any piece alone. So
- * a view of any size takes little memory.
+/* producer: a view of a session made in pieces: a front, one segment for each item of a list, and a back. The file is
+ * their concatenation. The tree makes all pieces once to learn their sizes, and later makes single pieces again. So a
+ * view of any size takes little memory.
  *
- * One const object for each view and syntax. Its functions never lock, open files or know node ids. Several threads may
- * make segments at once. Each function returns 0 or a negative errno, including that of `out`, asks cancel_check while
- * it reads, and appends to what `out` holds. */
+ * There is one const object for each view and syntax. Its functions never lock, open files or know node ids. Several
+ * threads may make segments at once. Each function appends to `out`, asks cancel_check while it reads, and returns 0 or
+ * a negative errno, including the error of `out`. */
 #ifndef SESSIONFS_PRODUCER_H
 #define SESSIONFS_PRODUCER_H
 
 #include "sessionfs/render/render.h"
 
-/* The place that a view shows. */
+/* The session and the path that a view shows. */
 struct render_target {
 	const struct session *session; /* locked for reading by the caller */
 	uint32_t leaf;                 /* the last entry of the path, or NO_ENTRY */
-	const char *prefix;            /* the beginning of links: the way from the file's directory to the session's */
-	const char *related_pages; /* a page: ways to other pages, each with a newline; the first to the parent's (or
-	                            * empty), the others to those of subagents. NULL: not known */
+	const char *prefix;            /* the beginning of links: the path from the file's directory to the session's */
+	const char *related_pages; /* a page: paths to other pages, each followed by a newline: first the parent's (or
+	                              empty), then those to the subagents. NULL: unknown */
 	int64_t now;               /* ms since 1970 */
 };
 
-/* What front and back need to know of the segments. */
+/* Facts about all segments, for the front and the back. */
 struct render_totals {
-	struct usage usage;       /* the usage of all segments, added up in their order */
+	struct usage usage;       /* the usage of all segments, summed in their order */
 	uint32_t model, thinking; /* the entries that set them, or NO_ENTRY */
 };
 #define TOTALS_INIT                                                                                                    \
@@ -32,24 +32,24 @@ struct render_totals {
 	}
 
 struct producer {
-	/* The bytes of an item. It begins with the number of its entry, a uint32_t. */
+	/* The size of an item. It begins with the number of its entry, a uint32_t. */
 	size_t item_size;
-	/* The items; the caller frees *ret. Sets the model and thinking level of *t. */
+	/* Returns the items, which the caller frees, and sets the model and thinking level of *t. */
 	int (*list)(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n);
-	/* The items of the entries from number `first` on; none if the item before them is not that of entry `last`
-	 * (NO_ENTRY: any will do). Updates *t with them. NULL: growth may change segments that were made. */
+	/* Returns the items of the entries from number `first` on, and updates *t with them. Returns none if the item
+	 * before them is not the one of entry `last` (NO_ENTRY: any). NULL: growth can change existing segments. */
 	int (*list_appended)(const struct render_target *p, uint32_t first, uint32_t last, struct render_totals *t,
 	                     void **ret, size_t *ret_n);
-	/* The segment of an entry shows its label, so a label record changes segments that were made. */
+	/* The segment of an entry shows its label, so a label record changes existing segments. */
 	bool has_labels;
-	/* NULL: there is no front. */
+	/* NULL: no front. */
 	int (*front)(const struct render_target *p, const struct render_totals *t, struct buf *out);
 	/* Adds the entry's usage to `usage`, unless that is NULL. */
 	int (*segment)(const struct render_target *p, const void *item_size, bool is_first, struct reader *reader,
 	               struct usage *usage, struct buf *out);
-	/* What follows n segments. NULL: nothing. With a back the file does not grow at its end with the session. */
+	/* Appends the end of a file with n segments. NULL: nothing. With a back, the file does not grow at its end. */
 	int (*back)(const struct render_target *p, const struct render_totals *t, size_t n, struct buf *out);
-	/* The back is only about the last items: who follows the file gets the next segments behind it. */
+	/* The back is only about the last items: readers who follow the file get the next segments after it. */
 	bool back_is_transient;
 };
 
