@@ -17,7 +17,7 @@
   let kept, sorted;
 
   const rows = () => kept ??= [...list.rows].slice(1);
-  // Without the numbers: who types 12 does not mean them.
+  // Without the numbers: a search for 12 does not mean them.
   const textOf = row => {
     let text = texts.get(row);
     if (text === undefined) {
@@ -31,7 +31,7 @@
     for (; step < 4 && n >= (step ? 999.95 : 1000); step++) n /= 1000;
     return step ? (n < 1e6 ? n.toFixed(1) : n.toExponential(0).replace(/\+(?=.$)/, '+0')) + 'kMGT'[step - 1] : n.toFixed(0);
   };
-  // Exactly, as far as the page has decimals: whatever the order, the sum is the page's.
+  // Exact in the decimals of the page, so the sum is the page's in any order.
   const sum = (shown, column) => {
     let whole = 0, billionths = 0;
     for (const row of shown) {
@@ -41,7 +41,7 @@
     }
     return whole + billionths / 1e9;
   };
-  // As the page says it of all.
+  // Like the page's totals.
   const sums = shown => {
     const tokens = sum(shown, 5), cost = sum(shown, 6);
     return [
@@ -50,7 +50,7 @@
       cost >= 0.00005 && isFinite(cost) && `$${cost < 1e12 ? cost.toFixed(cost < 0.1 ? 4 : 2) : cost}`,
     ].filter(Boolean).join(', ');
   };
-  // Only the rows that match are in the table, in full groups: a browser skips those that are not in view.
+  // Only matching rows are in the table, in full groups: a browser skips groups out of view.
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent.trim().split(', ').includes(state.value)));
@@ -69,7 +69,7 @@
     heads[column].setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
   };
 
-  // The address: #find=WORDS&state=STATE&sort=COLUMN, with a minus where it descends, each of them only if it says something.
+  // The address: #find=WORDS&state=STATE&sort=COLUMN, with a minus if it descends, without parts that are unset.
   const names = heads.map(head => head.textContent.toLowerCase());
   const keep = () => {
     const address = new URLSearchParams(), at = heads.findIndex(head => head.ariaSort), isDown = heads[at].ariaSort === 'descending';
@@ -103,7 +103,7 @@
   for (const input of [filter, state]) input.addEventListener('input', () => { show(); keep(); });
   for (const hidden of document.querySelectorAll('#find [hidden]')) hidden.hidden = false;
   addEventListener('hashchange', read);
-  // A browser may put what was typed here before into the field, after this script.
+  // After this script, a browser can restore earlier input in the field.
   addEventListener('pageshow', () => (location.hash || filter.value || state.value) && read());
   if (location.hash) read();
 })();

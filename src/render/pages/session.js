@@ -25,7 +25,7 @@
 		for (let n = places.get(article); n >= 0; n--) if (rows.has(articles[n])) return rows.get(articles[n]);
 	};
 
-	/* What an entry says, but for the line above it. */
+	/* The text of an entry without its heading. */
 	const texts = new Map();
 	const textOf = (article) => {
 		if (!texts.has(article)) texts.set(article, [...article.children].slice(1).map((e) => e.textContent).join("\n"));
@@ -37,7 +37,7 @@
 		return lower.get(article);
 	};
 
-	/* The address: #ID&view=VIEW&find=WORDS, each of them only if it says something. */
+	/* The address: #ID&view=VIEW&find=WORDS, without parts that are unset. */
 	const views = ["chat", "all", "user", "labelled"];
 	let view = views[0];
 	const at = (id) => document.getElementById(id) ?? document.getElementById(decode(id));
@@ -55,7 +55,7 @@
 		return { id, state: new URLSearchParams(id ? hash.slice(and + 1) : hash) };
 	};
 
-	/* Rows that have all the words, in any case. */
+	/* Shows the rows that have all words, ignoring case. */
 	const filter = () => {
 		const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
 		for (const [article, row] of rows) row.hidden = !words.every((word) => says(article, row).includes(word));
@@ -69,9 +69,9 @@
 		for (const details of document.querySelectorAll("main details")) details.open = open;
 	};
 
-	/* What somebody is led to, until he is there. */
+	/* The target of a jump, until it is in view. */
 	let goal;
-	/* Where the reader is: the entry that a link led to while its beginning is in view, else that at the top. */
+	/* The reader's position: the last link's target while its beginning is in view, else the entry at the top. */
 	let here;
 	const mark = (article) => {
 		if (!article || article === here) return;
@@ -79,7 +79,7 @@
 		here = article;
 		const row = rowOf(here);
 		row?.classList.add("here");
-		/* Who has the mouse in the tree looks for something there. */
+		/* While the mouse is in the tree, the reader searches there. */
 		if (!row || !wide.matches || nav.matches(":hover")) return;
 		const r = row.getBoundingClientRect(), n = nav.getBoundingClientRect();
 		if (r.top < n.top || r.bottom > n.bottom) nav.scrollTop += r.top - n.top - n.height / 2;
@@ -94,15 +94,15 @@
 	};
 	let looks = false;
 	const soon = () => {
-		/* What is not drawn yet is not found. */
+		/* Entries are found only after they are drawn. */
 		if (!looks) requestAnimationFrame(() => setTimeout(() => { looks = false; look(); }));
 		looks = true;
 	};
 
-	/* What comes into view is laid out only then, so that all moves once more. */
+	/* Entries are laid out when they come into view, and then move again. */
 	const arrive = (article, times = 4) => {
 		goal = article;
-		/* The next key may come before the page is drawn. */
+		/* The next key can come before the page is drawn. */
 		mark(article);
 		article.scrollIntoView();
 		if (times) requestAnimationFrame(() => setTimeout(() => { if (article === goal) arrive(article, times - 1); }));
@@ -111,14 +111,14 @@
 			soon();
 		}
 	};
-	/* Chromium opens what is around a target itself. */
+	/* Chromium opens the elements around a target itself. */
 	const reveal = () => {
 		const { id, state } = read();
 		if (state) {
 			show(state.get("view"));
 			input.value = state.get("find") ?? "";
 			filter();
-			/* This makes it the target, which the address with all of it is not. */
+			/* Makes the entry the target, which the full address does not. */
 			if (at(id) && !at(id).matches(":target")) location.replace(`#${id}`);
 		} else if (!id) {
 			show();
@@ -170,7 +170,7 @@
 		button(text, () => {
 			show(views[n]);
 			keep(read().id);
-			/* The reader stays where he is, or goes to what is before it. */
+			/* The reader stays here, or goes to the entry before. */
 			const near = here?.checkVisibility() ? here : next(-1, "article");
 			if (near) arrive(near);
 			else soon();
@@ -192,14 +192,14 @@
 		event.preventDefault();
 		key[2]();
 	});
-	/* The whole of what a row is the beginning of; a browser shows about as much. */
+	/* A row shows the beginning of this text; a browser shows about this much of it. */
 	tree.addEventListener("mouseover", ({ target }) => {
 		const row = target.closest("li");
 		if (row && !row.title) row.title = textOf(document.getElementById(decode(row.firstChild.hash.slice(1)))).trim().slice(0, 2000) || row.textContent;
 	});
 	addEventListener("scroll", soon, { passive: true });
 	addEventListener("hashchange", reveal);
-	/* When all is there, a browser looks for the whole address among the entries. */
+	/* After loading, a browser searches the entries for the whole address. */
 	addEventListener("load", () => read().state && reveal());
 	show();
 	reveal();
