@@ -76,52 +76,34 @@ static void add_path(struct span cwd, struct span path, struct buf *out)
 }
 
 /* Stored paths can be longer than FILE_PATH_MAX, since `..` removes components. A stored path over this limit is
- * ignored. */
-#define SAID_MAX ((size_t)16 * FILE_PATH_MAX)
+ * ignored, and so is one relative to such a directory. */
+#define STORED_PATH_MAX ((size_t)16 * FILE_PATH_MAX)
 
-/* Decodes the session's working directory. Returns false if it is over the limit: then relative paths are ignored. */
-static bool decode_cwd(const struct session *s, struct buf *out)
+bool call_file_path(const struct session *s, const struct part_call *call, struct buf *out)
 {
-	struct json_value cwd = session_header(s)->cwd;
-
-	if (cwd.kind == JSON_STRING && cwd.text.n <= SAID_MAX)
-		json_decode(cwd.text, JSON_CLEAN, out);
-	return cwd.kind != JSON_STRING || cwd.text.n <= SAID_MAX;
-}
-
-/* `cwd` is NULL if it is over the limit. */
-static bool add_path_of(const struct buf *cwd, const struct part_call *call, struct buf *out)
-{
-	struct buf path CLEANUP_BUF = BUF_INIT;
-	struct json_value v = {0};
+	struct buf path CLEANUP_BUF = BUF_INIT, cwd CLEANUP_BUF = BUF_INIT;
+	struct json_value from = session_header(s)->cwd, v = {0};
 	size_t start = out->n;
 	bool windows;
 
 	if (file_action_of(call->name) != FILE_NONE)
 		v = tool_path(call->arguments);
-	if (v.kind != JSON_STRING || v.text.n > SAID_MAX)
+	if (v.kind != JSON_STRING || v.text.n > STORED_PATH_MAX)
 		return false;
 	json_decode(v.text, JSON_CLEAN, &path);
-	if (buf_err(&path))
+	bool is_relative = path.n > 0 && path.p[0] != '~' && path_root_size(buf_span(&path), &windows) == 0;
+	bool has_cwd = is_relative && from.kind == JSON_STRING, fits = !has_cwd || from.text.n <= STORED_PATH_MAX;
+	if (has_cwd && fits)
+		json_decode(from.text, JSON_CLEAN, &cwd);
+	if (buf_err(&path) || buf_err(&cwd))
 		out->err = -ENOMEM;
-	if (buf_err(out) || memmem(path.p, path.n, "://", 3))
+	if (buf_err(out) || !fits || memmem(path.p, path.n, "://", 3))
 		return false;
-	if (!cwd && path.p[0] != '~' && path_root_size(buf_span(&path), &windows) == 0)
-		return false;
-	add_path(cwd ? buf_span(cwd) : SPAN_LIT(""), buf_span(&path), out);
+	add_path(buf_span(&cwd), buf_span(&path), out);
 	if (out->n - start <= FILE_PATH_MAX)
 		return true;
 	out->n = start;
 	return false;
-}
-
-bool call_file_path(const struct session *s, const struct part_call *call, struct buf *out)
-{
-	struct buf cwd CLEANUP_BUF = BUF_INIT;
-	bool fits = decode_cwd(s, &cwd);
-
-	out->err = buf_err(&cwd) ? buf_err(&cwd) : out->err;
-	return add_path_of(fits ? &cwd : NULL, call, out);
 }
 
 enum nested call_ending(const struct session *s, const struct part_call *call, uint32_t result)
@@ -134,11 +116,9 @@ enum nested call_ending(const struct session *s, const struct part_call *call, u
 int session_each_file_use(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
-	struct buf cwd CLEANUP_BUF = BUF_INIT;
 	struct buf *path = &reader.scratch[0];
 	struct record r;
-	bool fits = decode_cwd(s, &cwd);
-	int rc = buf_err(&cwd);
+	int rc = 0;
 
 	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
 		struct part_call call = {0};
@@ -147,7 +127,7 @@ int session_each_file_use(const struct session *s, int (*fn)(void *arg, const st
 		rc = session_read(s, i, &reader, &r);
 		while (rc == 0 && part_call_next(&r, &call)) {
 			buf_reset(path);
-			if (add_path_of(fits ? &cwd : NULL, &call, path))
+			if (call_file_path(s, &call, path))
 				rc =
 				    fn(arg, &(struct file_use){i, session_result(s, i, call.n), &call, buf_span(path)});
 			rc = rc ? rc : buf_err(path) ? buf_err(path) : cancel_check();
