@@ -178,7 +178,7 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	struct buf hunks CLEANUP_BUF = BUF_INIT;
 	struct line line CLEANUP_LINE = LINE_INIT;
 	bool is_new = file_action_of(call->name) == FILE_WRITE;
-	struct record r;
+	struct record r = {0};
 
 	if (!change_succeeded(s, call, result) || !call_file_path(s, call, &file))
 		return buf_err(&file);
@@ -187,8 +187,7 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	int rc = call->nested ? 0 : session_load(s, result, &line, &r);
 	if (rc < 0)
 		return rc;
-	if (!call->nested)
-		change_add_detail(&r, "patch", &patch);
+	change_add_detail(&r, "patch", &patch);
 	/* A patch of only newlines is ignored. */
 	if (!span_only(buf_span(&patch), SPAN_LIT("\n"))) {
 		buf_addspan(out, buf_span(&patch));
@@ -198,8 +197,7 @@ int render_change(const struct session *s, const struct part_call *call, uint32_
 	}
 	if (buf_err(&patch))
 		return buf_err(&patch);
-	if (!call->nested)
-		change_add_detail(&r, "diff", &rows);
+	change_add_detail(&r, "diff", &rows);
 	change_add_rows(buf_span(&rows), &hunks);
 	if (hunks.n)
 		is_new = false;
