@@ -208,7 +208,7 @@ void chat_reason(struct span clean, struct buf *out)
 }
 
 /* Appends the error of the result, or of a nested call. */
-static int add_failure(const struct record *r, const struct part_call *call, struct buf *out)
+static void add_failure(const struct record *r, const struct part_call *call, struct buf *out)
 {
 	struct buf error CLEANUP_BUF = BUF_INIT;
 
@@ -216,11 +216,9 @@ static int add_failure(const struct record *r, const struct part_call *call, str
 		part_call_error(call, &error);
 	else
 		part_error(r, &error);
-	if (buf_err(&error))
-		return buf_err(&error);
+	out->err = buf_err(&error) ? buf_err(&error) : out->err;
 	buf_adds(out, DOT FAILED "failed: ");
 	chat_reason(buf_span(&error), out);
-	return 0;
 }
 
 /* Names a result without its call. */
@@ -264,7 +262,7 @@ static bool call_is_near(const struct session *s, uint32_t i, uint32_t caller, u
 }
 
 /* Appends links to the pictures of a result on its line. */
-static int add_pictures(const struct md *of)
+static void add_pictures(const struct md *of)
 {
 	struct buf link CLEANUP_BUF = BUF_INIT;
 	struct md m = *of;
@@ -281,20 +279,20 @@ static int add_pictures(const struct md *of)
 		buf_adds(of->out, DOT);
 		if (link.n > 2) /* without the newlines around the paragraph */
 			buf_add(of->out, link.p + 1, link.n - 2);
+		of->out->err = buf_err(&link) ? buf_err(&link) : of->out->err;
 	}
-	return buf_err(&link);
 }
 
-int chat_nested_end(const struct part_call *call, struct buf *out)
+void chat_nested_end(const struct part_call *call, struct buf *out)
 {
 	double ms;
-	int rc = call->nested == NESTED_FAILED ? add_failure(NULL, call, out) : 0;
 
+	if (call->nested == NESTED_FAILED)
+		add_failure(NULL, call, out);
 	if (call->nested == NESTED_OPEN)
 		buf_adds(out, DOT "unfinished");
 	if (json_double(call->duration, &ms))
 		chat_duration(ms, out);
-	return rc;
 }
 
 /* Appends a line for each call that the tool of a result made. */
@@ -311,9 +309,9 @@ static int chat_show_nested(const struct session *s, const struct record *r, str
 		add_call_summary(s, &use, &text);
 		buf_adds(out, "  - ");
 		md_add_code_span(buf_span(&text), out);
-		rc = chat_nested_end(&call, out);
+		chat_nested_end(&call, out);
 		buf_addc(out, '\n');
-		rc = rc < 0 ? rc : buf_err(&text) ? buf_err(&text) : cancel_check();
+		rc = buf_err(&text) ? buf_err(&text) : cancel_check();
 	}
 	if (json_get(r->msg.nested_calls, "complete").kind == JSON_FALSE)
 		buf_adds(out, "  - and others\n");
@@ -344,13 +342,14 @@ static int chat_show_result(const struct render_target *p, uint32_t i, struct re
 		md_add_code_span(summary, out);
 	else
 		add_tool_name(&r, out);
-	rc = failed ? add_failure(&r, NULL, out) : 0;
+	if (failed)
+		add_failure(&r, NULL, out);
 	chat_duration(chat_took(s, caller, i, &r), out);
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
-	if (rc == 0 && has_images)
-		rc = add_pictures(&m);
+	if (has_images)
+		add_pictures(&m);
 	chat_end_entry_line(s, i, out);
-	if (rc == 0 && has_nested)
+	if (has_nested)
 		rc = chat_show_nested(s, &r, out);
 	return rc < 0 ? rc : buf_err(out);
 }
@@ -425,7 +424,7 @@ static int chat_show_unanswered(const struct session *s, uint32_t above, bool go
 
 /* --- commands of the user ----------------------------------------------------------- */
 
-static int chat_show_command(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
+static void chat_show_command(const struct session *s, uint32_t i, const struct record *r, struct buf *out)
 {
 	struct buf command CLEANUP_BUF = BUF_INIT;
 	double code;
@@ -434,8 +433,7 @@ static int chat_show_command(const struct session *s, uint32_t i, const struct r
 	if (r->msg.command.kind == JSON_STRING)
 		text_add_prefix(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
 	chat_shorten(&command, 0, COMMAND_CHARACTERS);
-	if (buf_err(&command))
-		return buf_err(&command);
+	out->err = buf_err(&command) ? buf_err(&command) : out->err;
 	chat_begin_line(s, entry_above(s, i), out);
 	md_add_code_span(buf_span(&command), out);
 	if (json_is_truthy(r->msg.cancelled)) {
@@ -445,7 +443,6 @@ static int chat_show_command(const struct session *s, uint32_t i, const struct r
 		number_add(code, out);
 	}
 	chat_end_entry_line(s, i, out);
-	return buf_err(out);
 }
 
 /* --- lines ------------------------------------------------------------------ */
@@ -513,15 +510,14 @@ static void chat_show_content(struct md *m)
 }
 
 /* Shows how a message ended, unless it is the usual way. */
-static int chat_show_ending(struct md *m)
+static void chat_show_ending(struct md *m)
 {
 	struct buf error CLEANUP_BUF = BUF_INIT;
 
 	if (!part_has_error(m->r))
-		return 0;
+		return;
 	part_error(m->r, &error);
-	if (buf_err(&error))
-		return buf_err(&error);
+	m->out->err = buf_err(&error) ? buf_err(&error) : m->out->err;
 	buf_adds(m->out,
 	         json_equals(m->r->msg.stop_reason, "aborted") ? "\n*" FAILED "aborted" : "\n*" FAILED "failed");
 	if (json_is_truthy(m->r->msg.error_message)) {
@@ -529,7 +525,6 @@ static int chat_show_ending(struct md *m)
 		chat_reason(buf_span(&error), m->out);
 	}
 	buf_adds(m->out, "*\n");
-	return 0;
 }
 
 static void chat_show_mark(const struct md *m, const char *what, struct json_value tokens)
@@ -546,7 +541,7 @@ static void chat_show_mark(const struct md *m, const char *what, struct json_val
 	chat_end_heading(m);
 }
 
-static int chat_show_entry(struct md *m)
+static void chat_show_entry(struct md *m)
 {
 	const struct record *r = m->r;
 	bool is_message = r->type == RECORD_MESSAGE;
@@ -558,27 +553,29 @@ static int chat_show_entry(struct md *m)
 		buf_addf(m->out, "\n## %s", record_role_name(r->role));
 		chat_end_heading(m);
 		chat_show_content(m);
-		return chat_show_ending(m);
+		chat_show_ending(m);
+		return;
 	case ROLE_BASH_EXECUTION:
-		return chat_show_command(m->s, m->entry, r, m->out);
+		chat_show_command(m->s, m->entry, r, m->out);
+		return;
 	case ROLE_CUSTOM:
 		if (!is_displayed(r))
-			return 0;
+			return;
 		buf_adds(m->out, "\n## ");
 		start = m->out->n;
 		text_add_inline(is_message ? r->msg.custom_type : r->custom_type, m->out);
 		buf_adds(m->out, m->out->n == start ? "custom" : "");
 		chat_end_heading(m);
 		chat_show_content(m);
-		return 0;
+		return;
 	case ROLE_BRANCH_SUMMARY:
 		chat_show_mark(m, "branch summary", (struct json_value){0});
-		return 0;
+		return;
 	case ROLE_COMPACTION_SUMMARY:
 		chat_show_mark(m, "compaction", is_message ? r->msg.tokens_before : r->tokens_before);
-		return 0;
+		return;
 	default:
-		return 0;
+		return;
 	}
 }
 
@@ -632,8 +629,8 @@ static int chat_segment(const struct render_target *p, const void *item, bool is
 	if (rc < 0)
 		return rc;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
-	rc = chat_show_entry(&m);
-	return rc < 0 ? rc : buf_err(out);
+	chat_show_entry(&m);
+	return buf_err(out);
 }
 
 /* Shows the calls made last that have no result yet. Each line is the beginning of its final line, so that the file

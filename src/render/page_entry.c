@@ -206,14 +206,13 @@ static int article_show_folded(struct page *g, const char *what, struct json_val
 /* --- calls ------------------------------------------------------------------- */
 
 /* Returns the path of the call's arguments, relative to the entry's directory. */
-static const char *call_arguments_path(struct page *g, const struct block *b)
+static const char *call_arguments_path(struct page *g, const struct part_call *call)
 {
-	struct part_call call = {.n = b->n, .name = b->name};
 	const char *file;
 
 	buf_reset(g->more);
 	buf_adds(g->more, "tool-calls/");
-	part_call_component(&call, g->more);
+	part_call_component(call, g->more);
 	buf_adds(g->more, "/arguments.json");
 	file = buf_cstr(g->more);
 	return file ? file : "";
@@ -296,28 +295,17 @@ static void article_add_outcome(struct page *g, uint32_t caller)
 	buf_adds(g->out, "</strong>");
 }
 
-static void add_nested_end(struct page *g, const struct block *b)
-{
-	struct part_call call;
-	size_t start = g->out->n;
-
-	part_call_of(b, true, &call);
-	int rc = chat_nested_end(&call, g->out);
-	g->out->err = rc < 0 ? rc : g->out->err;
-	html_escape_from(g->out, start);
-}
-
 /* Begins the line of a call of g->entry, which unfolds to its arguments and to the text that the caller appends.
- * `result`: the result that shows the call, or NULL. `nested`: the call is one that a result's tool made. */
-static void article_begin_call(struct page *g, const struct block *b, struct page *result, bool nested)
+ * `result`: the result that shows the call, or NULL. */
+static void article_begin_call(struct page *g, const struct part_call *call, struct page *result)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
-	tool_read(b->name, b->arguments, &u);
-	if (nested || (g->r.role != ROLE_TOOL_RESULT && (!result || result->item->flags & ITEM_ANSWERS))) {
+	tool_read(call->name, call->arguments, &u);
+	if (call->nested || (g->r.role != ROLE_TOOL_RESULT && (!result || result->item->flags & ITEM_ANSWERS))) {
 		buf_adds(g->out, "<div class=\"call\" id=\"");
 		html_add_text(buf_span(&g->name), g->out);
-		buf_addf(g->out, "/%u\">", b->n);
+		buf_addf(g->out, "/%u\">", call->n);
 	} else {
 		buf_adds(g->out, "<div class=\"call\">");
 	}
@@ -325,23 +313,25 @@ static void article_begin_call(struct page *g, const struct block *b, struct pag
 	size_t start = g->out->n;
 	tool_add_summary(&u, g->out);
 	page_strip_cwd(g->s, start, g->out);
+	if (call->nested)
+		chat_nested_end(call, g->out);
 	html_escape_from(g->out, start);
 	if (result)
 		article_add_outcome(result, g->entry);
-	else if (nested)
-		add_nested_end(g, b);
 	buf_adds(g->out, "</summary>\n");
-	article_show_arguments(g, &u, call_arguments_path(g, b));
+	article_show_arguments(g, &u, call_arguments_path(g, call));
 }
 
 /* Shows a call that no result of its branch shows. */
 static void article_show_call(struct page *g, const struct block *b)
 {
 	uint32_t result = session_result(g->s, g->entry, b->n);
+	struct part_call call;
 
 	if (b->n <= 64 && g->item->calls_at_results >> (b->n - 1) & 1)
 		return;
-	article_begin_call(g, b, NULL, false);
+	part_call_of(b, false, &call);
+	article_begin_call(g, &call, NULL);
 	buf_adds(g->out, "</details>");
 	if (result != NO_ENTRY) {
 		buf_adds(g->out, "<a ");
@@ -357,27 +347,25 @@ static void article_show_call(struct page *g, const struct block *b)
 static int article_begin_result_call(struct page *g)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
-	struct block_iter it;
-	struct block b;
+	struct part_call call = {0};
 	struct page of = *g;
 	unsigned n = 0;
-	int rc;
 
 	of.entry = session_call(g->s, g->entry, &n);
 	if (of.entry == NO_ENTRY || (!(g->item->flags & ITEM_ANSWERS) && !call_is_in_page(g->s, of.entry, n)))
 		return 0;
-	rc = session_load(g->s, of.entry, &line, &of.r);
+	int rc = session_load(g->s, of.entry, &line, &of.r);
 	if (rc < 0)
 		return rc;
 	of.name = (struct buf)BUF_INIT;
 	session_entry_name(g->s, of.entry, &of.name);
 	rc = buf_err(&of.name);
-	block_iter_init_of(&it, &of.r, part_content(&of.r));
-	while (rc == 0 && block_next(&it, &b))
-		if (b.type == BLOCK_TOOL_CALL && b.n == n) {
-			article_begin_call(&of, &b, g, false);
-			rc = 1;
-		}
+	while (rc == 0 && call.n < n && part_call_next(&of.r, &call))
+		;
+	if (rc == 0 && n > 0 && call.n == n) {
+		article_begin_call(&of, &call, g);
+		rc = 1;
+	}
 	buf_release(&of.name);
 	return rc;
 }
@@ -402,18 +390,16 @@ static int article_begin_result(struct page *g)
 /* Shows the calls that the tool of a result made, below its own. */
 static int article_show_nested(struct page *g)
 {
-	struct block_iter it;
-	struct block b;
+	struct part_call call = {0};
 	int rc = 0;
 
 	buf_adds(g->out, "<div class=\"nested\">\n");
-	for (part_calls_begin(&g->r, &it); rc == 0 && block_next(&it, &b); rc = cancel_check()) {
-		if (b.type != BLOCK_TOOL_CALL || b.n > NESTED_SHOWN)
-			continue;
-		article_begin_call(g, &b, NULL, true);
+	while (rc == 0 && part_call_next(&g->r, &call) && call.n <= NESTED_SHOWN) {
+		article_begin_call(g, &call, NULL);
 		buf_adds(g->out, "</details></div>\n");
+		rc = cancel_check();
 	}
-	if (it.seen[BLOCK_TOOL_CALL] > NESTED_SHOWN)
+	if (call.n > NESTED_SHOWN)
 		page_add_cut_note(g, "tool-calls/");
 	if (json_get(g->r.msg.nested_calls, "complete").kind == JSON_FALSE)
 		buf_adds(g->out, "<p class=\"cut\">and others</p>\n");

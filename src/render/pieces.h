@@ -43,7 +43,7 @@ void chat_reason(struct span clean, struct buf *out);
 double chat_took(const struct session *s, uint32_t caller, uint32_t result, const struct record *r);
 /* Appends a dot and a duration; nothing if it is NAN. */
 void chat_duration(double ms, struct buf *out);
-/* Appends how a nested call ended: its error and its duration. Returns 0 or a negative errno. */
-int chat_nested_end(const struct part_call *call, struct buf *out);
+/* Appends how a nested call ended: its error and its duration. */
+void chat_nested_end(const struct part_call *call, struct buf *out);
 
 #endif
