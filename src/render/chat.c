@@ -141,7 +141,7 @@ static uint32_t entry_above(const struct session *s, uint32_t i)
 	return session_walk_parent(s, i, &ring);
 }
 
-void chat_duration(double ms, struct buf *out)
+static void add_duration(double ms, struct buf *out)
 {
 	static const struct time_unit {
 		const char *name;
@@ -159,17 +159,18 @@ void chat_duration(double ms, struct buf *out)
 	buf_addf(out, " %s", u->name);
 }
 
-double chat_took(const struct session *s, uint32_t caller, uint32_t result, const struct record *r)
+void chat_duration(const struct session *s, uint32_t caller, uint32_t result, const struct record *r, struct buf *out)
 {
 	double ms;
 
-	if (json_double(r->msg.duration, &ms) && ms >= 0 && ms < INFINITY)
-		return ms;
-	if (caller == NO_ENTRY)
-		return NAN;
-	int64_t begin = session_entry(s, caller)->time, end = session_entry(s, result)->time;
-	ms = (double)end - (double)begin;
-	return begin != NO_TIME && end != NO_TIME && ms > 0 && ms <= DURATION_MAX_MS ? ms : NAN;
+	if (json_double(r->msg.duration, &ms) && ms >= 0 && ms < INFINITY) {
+		add_duration(ms, out);
+	} else if (caller != NO_ENTRY) {
+		int64_t begin = session_entry(s, caller)->time, end = session_entry(s, result)->time;
+		ms = (double)end - (double)begin;
+		if (begin != NO_TIME && end != NO_TIME && ms > 0 && ms <= DURATION_MAX_MS)
+			add_duration(ms, out);
+	}
 }
 
 /* Returns the most informative line of an error: pi's bash ends with the result of the command. */
@@ -292,7 +293,7 @@ void chat_nested_end(const struct part_call *call, struct buf *out)
 	if (call->nested == NESTED_OPEN)
 		buf_adds(out, DOT "unfinished");
 	if (json_double(call->duration, &ms))
-		chat_duration(ms, out);
+		add_duration(ms, out);
 }
 
 /* Appends a line for each call that the tool of a result made. */
@@ -344,7 +345,7 @@ static int chat_show_result(const struct render_target *p, uint32_t i, struct re
 		add_tool_name(&r, out);
 	if (failed)
 		add_failure(&r, NULL, out);
-	chat_duration(chat_took(s, caller, i, &r), out);
+	chat_duration(s, caller, i, &r, out);
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};
 	if (has_images)
 		add_pictures(&m);

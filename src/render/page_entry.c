@@ -278,7 +278,7 @@ static void article_add_outcome(struct page *g, uint32_t caller)
 	struct part_image image = {0};
 	size_t start;
 
-	chat_duration(chat_took(g->s, caller, g->entry, &g->r), g->out);
+	chat_duration(g->s, caller, g->entry, &g->r, g->out);
 	if (e->flags & ENTRY_HAS_IMAGES) {
 		while (part_image_next(&g->r, &image))
 			;

@@ -38,11 +38,9 @@ int tree_rows(const struct session *s, struct tree_row **ret, size_t *ret_n);
 bool chat_has_entry(const struct session *s, uint32_t i, const struct record *r);
 /* Appends the most informative line of an error, shortened. */
 void chat_reason(struct span clean, struct buf *out);
-/* Returns how long a call took in ms: from its result (r is its record), else the time from its entry (or NO_ENTRY) to
- * the result's. NAN: unknown. */
-double chat_took(const struct session *s, uint32_t caller, uint32_t result, const struct record *r);
-/* Appends a dot and a duration; nothing if it is NAN. */
-void chat_duration(double ms, struct buf *out);
+/* Appends a dot and how long a call took: as its result says (r is its record), else the time from its entry (or
+ * NO_ENTRY) to the result's. Appends nothing if that is unknown. */
+void chat_duration(const struct session *s, uint32_t caller, uint32_t result, const struct record *r, struct buf *out);
 /* Appends how a nested call ended: its error and its duration. */
 void chat_nested_end(const struct part_call *call, struct buf *out);
 
