@@ -200,9 +200,9 @@ static void page_add_times(const struct session *s, struct buf *out)
 	buf_adds(out, "<div><dt>Time (<span id=\"~zone\">");
 	html_zone((double)last, out);
 	buf_adds(out, "</span>)</dt><dd>");
-	page_add_time(first, out);
+	html_time((double)first, out);
 	buf_adds(out, " \u2013 ");
-	page_add_time(last, out);
+	html_time((double)last, out);
 	buf_adds(out, FIELD_END);
 }
 
@@ -243,12 +243,11 @@ static void page_add_usage(const struct usage *u, struct buf *out)
 		html_add_count(u->total, out);
 		buf_adds(out, FIELD_END);
 	}
-	size_t start = out->n;
-	page_begin_field("Cost", out);
-	if (page_add_cost(u->cost, out))
+	if (u->cost >= PAGE_COST_MIN) {
+		page_begin_field("Cost", out);
+		html_dollars(u->cost, PAGE_COST_FINE, out);
 		buf_adds(out, FIELD_END);
-	else
-		out->n = start;
+	}
 }
 
 static void page_add_link(struct span to, struct span text, struct buf *out)
@@ -350,15 +349,6 @@ static void row_shorten_call(const struct session *s, struct tool_use *u, struct
 	page_strip_cwd(s, start, out);
 }
 
-/* Cuts the row's text after `start`, and escapes it. */
-static void page_row_end(struct buf *out, size_t start)
-{
-	text_flatten_from(out, start);
-	if (text_truncate_from(out, start, ROW_UNITS))
-		buf_adds(out, "\u2026");
-	html_escape_from(out, start);
-}
-
 static int page_add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
 {
 	size_t start = out->n;
@@ -379,7 +369,7 @@ static int page_add_row_text(const struct session *s, uint32_t entry, struct rea
 	}
 	if (rc < 0)
 		return rc;
-	page_row_end(out, start);
+	page_shorten_from(out, start, ROW_UNITS);
 	return 0;
 }
 
@@ -415,7 +405,7 @@ static void page_open_branch(struct page *g)
 	buf_addf(g->out, "Branch of %u %s: ", g->item->number, g->item->number == 1 ? "entry" : "entries");
 	start = g->out->n;
 	text_add_row(&g->r, g->out);
-	page_row_end(g->out, start);
+	page_shorten_from(g->out, start, ROW_UNITS);
 	buf_adds(g->out, "</h2></summary>\n");
 	if (parent == NO_ENTRY)
 		return;

@@ -58,15 +58,20 @@ int page_add_article(struct page *g);
  * errno. */
 int page_add_files(const struct render_target *p, struct buf *out);
 
+/* A lower cost is not shown; a cost below a dollar has four decimals. */
+#define PAGE_COST_MIN 0.00005
+#define PAGE_COST_FINE 1
+
 /* page_text.c: small facts. An absent fact appends nothing. */
-void page_add_time(int64_t ms, struct buf *out);     /* html_time */
-bool page_add_cost(double dollars, struct buf *out); /* returns false, without output, below the minimum */
 /* Appends the entry's label; `text` is a buffer for it. */
 void page_add_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out);
 /* Appends href="..." for an entry of the page, followed by `/n` unless n is 0. */
 void page_add_entry_href(const struct session *s, uint32_t entry, unsigned n, struct buf *out);
 /* Appends the beginning of a value on one line, at most `units` UTF-16 units. Returns true if the value is longer. */
 bool page_add_inline(struct json_value v, size_t units, struct buf *out);
+
+/* Shortens the text after `start` to one line of at most `units` UTF-16 units and an ellipsis, and escapes it. */
+void page_shorten_from(struct buf *out, size_t start, size_t units);
 
 /* Removes the session's working directory from the text of `out` after `start`: paths below it become relative. */
 void page_strip_cwd(const struct session *s, size_t start, struct buf *out);

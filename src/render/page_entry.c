@@ -95,10 +95,10 @@ static void article_add_usage(struct page *g)
 	buf_adds(g->out, "<span>");
 	html_add_count(u.total, g->out);
 	buf_adds(g->out, " tokens");
-	size_t end = g->out->n;
-	buf_adds(g->out, ", ");
-	if (!page_add_cost(u.cost, g->out))
-		g->out->n = end;
+	if (u.cost >= PAGE_COST_MIN) {
+		buf_adds(g->out, ", ");
+		html_dollars(u.cost, PAGE_COST_FINE, g->out);
+	}
 	buf_adds(g->out, "</span>\n");
 }
 
@@ -178,8 +178,10 @@ static void article_add_head(struct page *g)
 	page_add_label(g->s, g->entry, g->text, g->out);
 	article_add_usage(g);
 	int64_t ms = session_entry(g->s, g->entry)->time;
-	page_add_time(ms, g->out);
-	buf_adds(g->out, ms == NO_TIME ? "" : "\n");
+	if (ms != NO_TIME) {
+		html_time((double)ms, g->out);
+		buf_addc(g->out, '\n');
+	}
 	buf_adds(g->out, "<a class=\"id\" ");
 	page_add_entry_href(g->s, g->entry, 0, g->out);
 	buf_addc(g->out, '>');

@@ -3,7 +3,6 @@
  */
 #include "page.h"
 
-#include "text.h"
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/render/files.h"
@@ -71,10 +70,7 @@ int page_add_files(const struct render_target *p, struct buf *out)
 		size_t start = out->n;
 		buf_addspan(out, counters_name(&files, i));
 		page_strip_cwd(p->session, start, out);
-		text_flatten_from(out, start);
-		if (text_truncate_from(out, start, PATH_UNITS))
-			buf_adds(out, "\u2026");
-		html_escape_from(out, start);
+		page_shorten_from(out, start, PATH_UNITS);
 		buf_adds(out, "</a>");
 		page_files_add_counts(file, "</li>\n", out);
 	}

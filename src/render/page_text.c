@@ -5,10 +5,8 @@
 
 #include "text.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/render/html.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 
 /* A picture with more base64 becomes a link. */
@@ -212,23 +210,8 @@ void page_add_picture(struct page *g, const struct block *b)
 
 /* --- small facts -------------------------------------------------------------- */
 
-/* A lower cost is not shown. */
-#define COST_SHOWN_MIN 0.00005
 /* A longer directory is not searched. */
 #define CWD_SIZE_MAX 1024
-
-void page_add_time(int64_t ms, struct buf *out)
-{
-	html_time(ms == NO_TIME ? NAN : (double)ms, out);
-}
-
-bool page_add_cost(double dollars, struct buf *out)
-{
-	if (!(dollars >= COST_SHOWN_MIN))
-		return false;
-	html_dollars(dollars, 1, out);
-	return true;
-}
 
 void page_add_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out)
 {
@@ -256,6 +239,14 @@ void page_add_entry_href(const struct session *s, uint32_t entry, unsigned n, st
 	buf_addc(out, '"');
 	if (buf_err(&name))
 		out->err = buf_err(&name);
+}
+
+void page_shorten_from(struct buf *out, size_t start, size_t units)
+{
+	text_flatten_from(out, start);
+	if (text_truncate_from(out, start, units))
+		buf_adds(out, "\u2026");
+	html_escape_from(out, start);
 }
 
 bool page_add_inline(struct json_value v, size_t units, struct buf *out)
