@@ -71,10 +71,8 @@ static size_t envelope_form_size(struct span text, const char *form)
 	size_t at = 0;
 	while (*form) {
 		char gap = strchr("*~%", *form) ? *form++ : '\0';
-		size_t n = strcspn(form, "*~%"), same = 0, end = at,
-		       most = gap == '%' ? text.n
-		              : gap      ? ENVELOPE_GAP_MAX
-		                         : 0;
+		size_t most = gap == '%' ? text.n : ENVELOPE_GAP_MAX;
+		size_t n = strcspn(form, "*~%"), same = 0, end = at;
 		for (size_t begin = at; text.n - at >= n; at++) {
 			for (same = 0, end = at; same < n && end < text.n; same++, end++) {
 				end += form[same] == '\n' && text.p[end] == '\r' && end + 1 < text.n;
@@ -82,8 +80,8 @@ static size_t envelope_form_size(struct span text, const char *form)
 				if (form[same] == '0' ? c < '0' || c > '9' : c != form[same])
 					break;
 			}
-			if (same == n || at - begin == most ||
-			    (gap && gap != '%' && strchr(gap == '~' ? " \n]" : "\n]", text.p[at])))
+			if (same == n || !gap || at - begin == most ||
+			    (gap != '%' && strchr(gap == '~' ? " \n]" : "\n]", text.p[at])))
 				break;
 		}
 		if (same < n)
