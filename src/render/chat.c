@@ -263,24 +263,17 @@ static bool call_is_near(const struct session *s, uint32_t i, uint32_t caller, u
 }
 
 /* Appends links to the pictures of a result on its line. */
-static void add_pictures(const struct md *of)
+static void add_pictures(const struct md *m)
 {
-	struct buf link CLEANUP_BUF = BUF_INIT;
-	struct md m = *of;
 	struct block_iter it;
 	struct block b;
 
-	m.out = &link;
-	block_iter_init_of(&it, m.r, part_content(m.r));
+	block_iter_init_of(&it, m->r, part_content(m->r));
 	while (block_next(&it, &b)) {
 		if (b.type != BLOCK_IMAGE)
 			continue;
-		buf_reset(&link);
-		md_show_image(&m, &b);
-		buf_adds(of->out, DOT);
-		if (link.n > 2) /* without the newlines around the paragraph */
-			buf_add(of->out, link.p + 1, link.n - 2);
-		of->out->err = buf_err(&link) ? buf_err(&link) : of->out->err;
+		buf_adds(m->out, DOT);
+		md_add_image(m, &b);
 	}
 }
 

@@ -343,7 +343,7 @@ static void md_show_text(struct md *m, struct json_value v)
 		md_add_paragraph(v, m->out);
 }
 
-void md_show_image(struct md *m, const struct block *b)
+void md_add_image(const struct md *m, const struct block *b)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct part_image image = {0};
@@ -352,17 +352,25 @@ void md_show_image(struct md *m, const struct block *b)
 		part_image_of(b, &image);
 	if (image.size > 0 && image.type) {
 		session_entry_name(m->s, m->entry, &name);
-		buf_addf(m->out, "\n![image %u](%sentries/", image.n, m->prefix);
+		buf_addf(m->out, "![image %u](%sentries/", image.n, m->prefix);
 		html_add_url(buf_span(&name), m->out);
-		buf_addf(m->out, "/images/%u.%s)\n", image.n, image.ext);
+		buf_addf(m->out, "/images/%u.%s)", image.n, image.ext);
+		m->out->err = buf_err(&name) ? buf_err(&name) : m->out->err;
 		return;
 	}
-	buf_adds(m->out, "\n*image");
+	buf_adds(m->out, "*image");
 	if (md_has_text(b->mime_type)) {
 		buf_adds(m->out, DOT);
 		text_add_inline(b->mime_type, m->out);
 	}
-	buf_adds(m->out, "*\n");
+	buf_addc(m->out, '*');
+}
+
+void md_show_image(const struct md *m, const struct block *b)
+{
+	buf_addc(m->out, '\n');
+	md_add_image(m, b);
+	buf_addc(m->out, '\n');
 }
 
 static void md_show_block(struct md *m, const struct block *b)

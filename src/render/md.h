@@ -40,7 +40,8 @@ void md_add_code_span(struct span clean, struct buf *out);
 
 /* Appends the entry's label, if it has one. */
 void md_add_label(const struct md *m);
-/* Appends a link to a picture if it is a file of the entry, else a note. */
-void md_show_image(struct md *m, const struct block *b);
+/* Appends a link to a picture if it is a file of the entry, else a note; md_show_image does so as a paragraph. */
+void md_add_image(const struct md *m, const struct block *b);
+void md_show_image(const struct md *m, const struct block *b);
 
 #endif
