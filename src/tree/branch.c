@@ -140,7 +140,7 @@ static int path_link_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-/* The metadata at the end of a branch's path go with the branch; what stands above them stays. */
+/* Metadata at the end of a branch's path disappears with the branch; the entries above it stay. */
 static bool path_link_may_go(const struct ctx *c)
 {
 	return !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
@@ -157,8 +157,8 @@ const struct kind_rows rows_branches = ROWS(in_branches);
 static const struct kind in_branch[] = {
     {"session.jsonl", .doc = "the path to it as a session file: for `pi --fork`", .from = &from_branch,
      .make = SEGMENTED(branch_jsonl, NULL)},
-    {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_branch, .make = SEGMENTED(chat_md, NULL),
-     .has = chat_exists},
+    {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_branch,
+     .make = SEGMENTED(chat_md, NULL), .has = chat_exists},
     {"context.md", .doc = "what the model is sent at its end", .from = &from_branch,
      .make = SEGMENTED(context_md, NULL), .has = context_md_exists},
     {"context.json", .doc = "the same as JSON, as in pi", .from = &from_branch, .make = SEGMENTED(context_json, NULL)},

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Views are found by node in a hash table and ordered by last use in a list. A view lives as long as somebody holds it:
- * eviction only takes it out of the table, the last release frees it. So a reader never waits for memory, and the
- * budget bounds what is kept for later, not what is in use now.
+/* A hash table finds views by node, and a list orders them by last use. Eviction only removes a view from both; its
+ * last release frees it. So a reader never waits for memory, and the budget limits cached views, not views in use.
  *
- * A view larger than the budget is read in many pieces like any other, and making it for each piece would be quadratic.
- * So the newest one is kept beside the others, as long as it is in use.
+ * A view larger than the budget is read in many pieces like any other, and rendering it for each piece would be
+ * quadratic. So the newest such view stays in addition to the others, while it is in use.
  *
- * One mutex guards everything: it is held for a few pointer moves, never while a view is made. If two threads make the
- * same view, the second one gets the first one's from cache_put. */
+ * One mutex guards everything: it is held for a few pointer moves, never while a view is rendered. If two threads
+ * render the same view, the second one gets the view of the first from cache_put. */
 #include "sessionfs/tree/cache.h"
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 
 struct cache_item {
-	struct view view; /* first: a view that was handed out is its item */
+	struct view view; /* first: a view has the address of its item */
 	node_t node;
 	uint64_t serial;
 	size_t cost;
@@ -25,7 +24,7 @@ struct cache_item {
 	struct cache_item *newer, *older;
 };
 
-/* The size of a view. It is kept longer than the bytes, so that another stat does not make the view again. */
+/* The size of a view. It outlives the bytes, so that another stat does not render the view again. */
 struct view_size {
 	node_t node;
 	uint64_t serial, size;
@@ -35,10 +34,10 @@ struct cache {
 	struct lock lock;
 	struct budget *budget;
 	struct budget_client client;
-	struct view_size *sizes;      /* one for each hash: a newer one replaces it; NULL without memory */
-	struct cache_item *oversized; /* the newest one larger than the budget; it costs nothing */
-	unsigned oversized_age;       /* views put since it was used last */
-	size_t count, buckets;        /* buckets is a power of two */
+	struct view_size *sizes;      /* one for each hash, newest only; NULL if out of memory */
+	struct cache_item *oversized; /* the newest view larger than the budget; its cost is 0 */
+	unsigned oversized_age;       /* views put since its last use */
+	size_t count, buckets;        /* buckets: a power of two */
 	struct cache_item **table;
 	struct cache_item *newest, *oldest; /* by last use */
 };
@@ -102,7 +101,7 @@ static void cache_drop(struct cache *c, struct cache_item *s)
 		item_free(s);
 }
 
-/* Without memory the chains just get longer. */
+/* If out of memory, the chains just get longer. */
 static void cache_grow_table(struct cache *c)
 {
 	size_t buckets = c->buckets * 2;
@@ -149,7 +148,7 @@ int cache_open(struct budget *budget, struct cache **ret)
 		return -ENOMEM;
 	}
 	lock_init(&c->lock, LOCK_CACHE);
-	/* Its pages come as they are used. */
+	/* The kernel allocates its pages on first use. */
 	c->sizes = budget->limit ? calloc(CACHE_SIZES, sizeof *c->sizes) : NULL;
 	c->budget = budget;
 	c->buckets = FIRST_BUCKETS;

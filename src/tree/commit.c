@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From a value to an append: parse, lock the file, catch up with it, make the
- * records for what is there now, write them, and take them into the index before
- * the reply, so that what was written reads back at once. */
+/* From a value to an append: parse, lock the file, update the index, make the records for the current state, write
+ * them, and index them before the reply, so that readers see the write at once. */
 #include "sessionfs/write/migrate.h"
 #include "sessionfs/file/store.h"
 #include "sessionfs/base/utf8.h"
@@ -9,7 +8,7 @@
 
 #include <errno.h>
 
-/* How often a commit tries again when another file has taken the place of the session's. */
+/* Attempts of a commit while other files replace the session's file. */
 #define COMMIT_TRIES_MAX 16
 
 struct commit {
@@ -20,9 +19,9 @@ struct commit {
 	struct edit edit;
 	struct edit_table table; /* edit_labels from labels.tsv */
 	bool is_table;
-	struct edit_label *labels; /* read from the table; or the caller's, and n of them in the edit */
+	struct edit_label *labels; /* parsed from the table, or the caller's; edit.n of them */
 	struct buf text, why, written;
-	struct buf names; /* of the entries that are written to, each with a slash behind it */
+	struct buf names; /* of the entries that are written to, each with a slash after it */
 	int64_t now_ms;
 };
 
@@ -48,8 +47,8 @@ static struct store_id session_store_id(const struct session *s)
 	return (struct store_id){st->st_dev, st->st_ino};
 }
 
-/* Gets the session as its file is now, in c->session until commit_put. -ESTALE if that is another file. Release it
- * before waiting for the file's lock. */
+/* Gets the session of the current file, in c->session until commit_put. Fails with -ESTALE if that is another file.
+ * Release it before waiting for the file's lock. */
 static int commit_get(struct commit *c)
 {
 	int rc = catalog_session_get_fresh(c->tree->catalog, c->slot, &c->session);
@@ -98,7 +97,7 @@ static int commit_make_lines(void *arg, unsigned attempt, struct buf *out)
 	c->edit.written = buf_span(&c->written);
 	if (rc == 0)
 		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
-	/* When it was looked at, an old file would not have changed. */
+	/* At the first check, the records did not change this old file. */
 	if (rc == 0 && out->n > 0 && !session_format(c->session)->is_appendable)
 		rc = -EAGAIN;
 	commit_put(c);
@@ -131,7 +130,7 @@ static struct source_path slot_source_path(const struct tree *t, const struct sl
 
 /* ---- the entries that are written to ---- */
 
-/* The i-th of them, or NULL. A table names its entries itself. */
+/* Returns the i-th of them, or NULL. A table names its entries itself. */
 static uint32_t *commit_nth_entry(struct commit *c, size_t i)
 {
 	struct edit *e = &c->edit;
@@ -140,7 +139,7 @@ static uint32_t *commit_nth_entry(struct commit *c, size_t i)
 	return e->entry != NO_ENTRY && i == 0 ? &e->entry : NULL;
 }
 
-/* In another file they have other numbers. Of a handle they are known since it was opened. */
+/* Their numbers differ in another file. A handle knows their names since it was opened. */
 static int commit_save_entry_ids(struct commit *c, const struct session *s)
 {
 	const uint32_t *entry;
@@ -171,7 +170,7 @@ static int commit_restore_entries(struct commit *c, const struct session *s)
 
 /* ---- one try ---- */
 
-/* Finds the file of the slot, and the entries in it. *ret_old: the file must be migrated first. */
+/* Finds the file of the slot, and the entries in it. Sets *ret_old if the file must be migrated first. */
 static int commit_begin(struct commit *c, bool again, bool *ret_old)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
@@ -182,7 +181,7 @@ static int commit_begin(struct commit *c, bool again, bool *ret_old)
 	rc = again && c->names.n ? commit_restore_entries(c, c->session)
 	     : again             ? 0
 	                         : commit_save_entry_ids(c, c->session);
-	/* An old file is only migrated if the records would change anything. */
+	/* Migrate an old file only if the records would change anything. */
 	if (rc == 0 && !session_format(c->session)->is_appendable) {
 		rc = c->is_table ? commit_parse_table(c) : 0;
 		if (rc == 0)
@@ -204,7 +203,7 @@ static int commit_write_migrated(void *arg, int fd)
 	return rc;
 }
 
-/* -ESTALE or -EAGAIN: the file is another one by now, because somebody replaced it or it was migrated. */
+/* Returns -ESTALE or -EAGAIN if the file was replaced or migrated meanwhile. */
 static int commit_try_append(struct commit *c, bool again, bool sync)
 {
 	struct tree *t = c->tree;
@@ -228,10 +227,10 @@ static int commit_try_append(struct commit *c, bool again, bool sync)
 	rc = store_append(&at, &c->id, sync ? &synced : NULL, commit_make_lines, c);
 	if (rc == 0 && sync)
 		state_note_synced(t, &synced);
-	/* Take it into the index, so that it reads back at once. If that fails, it is written all the same. */
+	/* Index the write, so that it reads back at once. If that fails, the write still succeeded. */
 	if (rc == 0 && commit_get(c) == 0)
 		commit_put(c);
-	/* If the same table is saved again, these changes are its own, not those of others. */
+	/* If the same table is saved again, these changes are its own, not foreign ones. */
 	for (size_t i = 0; rc == 0 && c->is_table && i < c->edit.n; i++)
 		state_add_saved_label(t, c->slot, c->table.line, c->labels[i].entry, c->labels[i].text);
 	return rc;
@@ -247,7 +246,7 @@ static int commit_append(struct tree *t, uint32_t slot, struct commit *c, bool s
 		return rc;
 	rc = commit_try_append(c, false, sync);
 	for (int tries = 1; (rc == -ESTALE || rc == -EAGAIN) && tries < COMMIT_TRIES_MAX; tries++) {
-		/* Entries of a file that nobody has seen any more cannot be found in another one. */
+		/* Only a name finds an entry in another file. */
 		if (commit_nth_entry(c, 0) && c->names.n == 0)
 			return rc;
 		if (catalog_slot_now(t->catalog, slot, &info) < 0)
@@ -297,8 +296,8 @@ static int collect_node_name(void *arg, struct span name, uint64_t cookie, node_
 	return node == w->node;
 }
 
-/* The path of a name, from that of its session on if it has one. `entry`: the name of the entry that it belongs to, if
- * it is known: in a file that was replaced it cannot be found any more. */
+/* Appends the path of a name, from its session on if it has one. `entry`: the name of the entry that it belongs to, if
+ * known: after the file was replaced it cannot be looked up. */
 static void commit_add_path(struct tree *t, struct node n, struct span entry, struct buf *out)
 {
 	const struct kind *k = kind_of(n);
@@ -328,7 +327,7 @@ int commit_refuse_in(struct tree *t, node_t dir, struct span name, int rc, const
 	commit_add_path(t, tree_node(dir), (struct span){NULL, 0}, &what);
 	if (what.n > 0)
 		buf_addc(&what, '/');
-	/* In a form that fits on one line. */
+	/* Keep the message on one line. */
 	bool text = utf8_prefix(name) == name.n;
 	for (size_t i = 0; i < name.n; i++) {
 		unsigned char b = (unsigned char)name.p[i];
@@ -416,12 +415,12 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	return rc < 0 ? commit_refuse(t, n, entry, rc, why) : 0;
 }
 
-/* A record around the value. */
+/* The record around the value. */
 #define RECORD_BYTES 512
-/* An id and a parent, which an old file does not have. */
+/* An id and a parent, which an old file lacks. */
 #define MIGRATED_BYTES 40
 
-/* The bytes that a write adds to the disk: a record, or for an old file a whole new file. */
+/* Returns the bytes that a write adds to the disk: a record, or for an old file a whole new file. */
 static uint64_t commit_bytes_needed(struct tree *t, const struct slot_info *slot, size_t text)
 {
 	struct session *s;
@@ -429,7 +428,7 @@ static uint64_t commit_bytes_needed(struct tree *t, const struct slot_info *slot
 	if (catalog_session_get(t->catalog, slot->slot, &s) < 0)
 		return bytes;
 	const struct stat *st = session_stat(s);
-	/* The new file has no last block with room in it. */
+	/* The last block of the new file has no free space. */
 	if (!session_format(s)->is_appendable)
 		bytes += (uint64_t)(st->st_size + st->st_blksize) + (uint64_t)session_count(s) * MIGRATED_BYTES;
 	catalog_session_put(t->catalog, s);
@@ -448,8 +447,8 @@ int commit_check_space(struct tree *t, struct node n, struct span entry, struct 
 	const struct store_id id = {info.st.st_dev, info.st.st_ino};
 	const struct source_path at = slot_source_path(t, &info);
 	rc = store_check(&at, &id, (size_t)commit_bytes_needed(t, &info, quoted));
-	/* A replaced file is looked at again by the commit. If the file begins with this text, there may be nothing to
-	 * write. */
+	/* The commit checks a replaced file again. If the file begins with this text, the commit possibly writes
+	 * nothing. */
 	if (rc == -ESTALE ||
 	    (rc == -ENOSPC && tree_read(t, node_pack(n), 0, text.n, &now) == 0 && span_eq(buf_span(&now), text)))
 		return 0;

@@ -83,7 +83,7 @@ static int children_show(struct ctx *c, struct buf *out)
 	return rc;
 }
 
-/* Their order does not matter here. */
+/* The size does not depend on their order. */
 static int children_size(struct ctx *c, uint64_t *ret)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
@@ -125,7 +125,7 @@ static int entry_json_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
-/* The line as it stands in the file, plus a newline. */
+/* The line as stored in the file, plus a newline. */
 static int entry_json_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	const struct entry *e = session_entry(c->session, c->node.entry);
@@ -153,7 +153,7 @@ static size_t usage_show(const struct record *r, struct buf *out)
 	return json_raw(usage).n + 1;
 }
 
-/* A field of another record as a text file: the label or summary that was set last. */
+/* Appends a field of another record as a text file: the label or summary that was set last. */
 static int field_show(struct ctx *c, uint32_t record, bool label, struct buf *out)
 {
 	if (record == NO_ENTRY)
@@ -193,13 +193,11 @@ static const struct kind in_entries[] = {
 const struct kind_rows rows_entries = ROWS(in_entries);
 
 static const struct kind in_entry[] = {
-    {"entry.json", .doc = "the line as stored", .from = &from_entry,
-     .make = RANGE(entry_json_size, entry_json_part), .keeps = CACHE_FIXED},
+    {"entry.json", .doc = "the line as stored", .from = &from_entry, .make = RANGE(entry_json_size, entry_json_part),
+     .keeps = CACHE_FIXED},
     {"type", .doc = "message, compaction, label, ...", .from = &from_record, .make = RECORD(part_type)},
-    {"role", .doc = "user, assistant, toolResult, ...", .from = &from_record,
-     .make = RECORD(part_role)},
-    {"model", .doc = "provider/model", .from = &from_record,
-     .make = RECORD(part_model)},
+    {"role", .doc = "user, assistant, toolResult, ...", .from = &from_record, .make = RECORD(part_role)},
+    {"model", .doc = "provider/model", .from = &from_record, .make = RECORD(part_model)},
     {"text.md", .doc = "the text", .from = &from_record, .make = RECORD(part_text)},
     {"thinking.md", .doc = "the model's thinking", .from = &from_record, .make = RECORD(part_thinking)},
     {"usage.json", .doc = "tokens and cost", .from = &from_record, .make = RECORD(usage_show)},
@@ -212,8 +210,8 @@ static const struct kind in_entry[] = {
      .time = MTIME_SESSION, .keeps = CACHE_LEASE},
     {"parent", .doc = "the id of the parent", .from = &from_entry, .make = SHOW(parent_show), .has = parent_exists,
      .flags = UNCACHED_TEXT},
-    {"children", .doc = "the ids of the children", .from = &from_entry,
-     .make = SIZED(children_show, children_size), .has = children_exist},
+    {"children", .doc = "the ids of the children", .from = &from_entry, .make = SIZED(children_show, children_size),
+     .has = children_exist},
     {"branch", .doc = "the newest summary of a branch that starts here", .from = &from_entry,
      .make = SHOW(branch_summary_show), .has = branch_summary_exists, .flags = UNCACHED_TEXT,
      .write = &writable_summary, .time = MTIME_BRANCH, .keeps = CACHE_NOTHING},

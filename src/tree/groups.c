@@ -16,7 +16,7 @@ static struct node group_node(uint64_t number)
 	                     .part = (uint32_t)number & (NODE_PARTS - 1)};
 }
 
-/* The groups of the key of c's row, as of now; NULL and *ret_err if they cannot be made. */
+/* Returns the current groups of the key of c's row; NULL and *ret_err if they cannot be made. */
 static const struct groups *ctx_all_groups(struct ctx *c, int *ret_err)
 {
 	*ret_err = ctx_load_facts(c);
@@ -26,13 +26,13 @@ static const struct groups *ctx_all_groups(struct ctx *c, int *ret_err)
 	return all;
 }
 
-/* What is not found may be among the sessions that could not be read. */
+/* A missing name can belong to a session that could not be read. */
 static int not_found_or_error(const struct ctx *c)
 {
 	return c->facts->error ? c->facts->error : -ENOENT;
 }
 
-/* The group of c's node; NULL and *ret_err if there is none. */
+/* Returns the group of c's node, or NULL and *ret_err. */
 static const struct group *ctx_find_group(struct ctx *c, const struct groups **ret_all, int *ret_err)
 {
 	const struct groups *all = *ret_all = ctx_all_groups(c, ret_err);
@@ -90,7 +90,8 @@ static uint64_t group_link_cookie(const struct ctx *dir, const struct group_link
 	return ((uint64_t)dir->facts->v[link->fact].slot << NODE_ENTRY_BITS | link->entry) + 1;
 }
 
-/* The links of one session from *i on, up to `end`: the ctx of the first serves all of them. Moves *i behind them. */
+/* Lists the links of one session from *i on, up to `end`: the ctx of the first serves all of them. Moves *i after
+ * them. */
 static int group_list_links(const struct ctx *dir, const struct groups *all, size_t *i, size_t end,
                             const struct lister *l)
 {
@@ -106,7 +107,7 @@ static int group_list_links(const struct ctx *dir, const struct groups *all, siz
 			rc = list_emit_child(&c, l, n, all->v[*i].name,
 			                     COOKIE_DYNAMIC + group_link_cookie(dir, &all->v[*i]));
 	}
-	/* One that went just now is missed by the next listing. */
+	/* The next listing omits a link that disappeared just now. */
 	return rc == -ESTALE || rc == -ENOENT ? 0 : rc;
 }
 
@@ -117,7 +118,7 @@ static int group_link_list(struct ctx *dir, uint64_t cookie, const struct lister
 	const struct group *g = ctx_find_group(dir, &all, &rc);
 	if (!g)
 		return rc == -ENOENT ? -ESTALE : rc;
-	/* The first link behind the cookie. */
+	/* The first link after the cookie. */
 	size_t i = g->first, end = g->first + g->n, hi = end;
 	while (i < hi) {
 		size_t mid = i + (hi - i) / 2;
@@ -151,8 +152,8 @@ static int group_link_show(struct ctx *c, struct buf *out)
 }
 
 static const struct kind in_by_date[] = {
-    {NULL, .doc = "sessions that started on this day", .from = &from_all, .make = GROUP(day, BY_DATE), .has = group_exists,
-     .names = {"DAY", group_list, group_match, NULL}, .time = MTIME_GROUP},
+    {NULL, .doc = "sessions that started on this day", .from = &from_all, .make = GROUP(day, BY_DATE),
+     .has = group_exists, .names = {"DAY", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
 const struct kind_rows rows_by_date = ROWS(in_by_date);
 
@@ -163,8 +164,8 @@ static const struct kind in_day[] = {
 const struct kind_rows rows_day = ROWS(in_day);
 
 static const struct kind in_by_project[] = {
-    {NULL, .doc = "sessions of one project", .from = &from_all, .make = GROUP(titles, BY_PROJECT),
-     .has = group_exists, .names = {"PROJECT", group_list, group_match, NULL}, .time = MTIME_GROUP},
+    {NULL, .doc = "sessions of one project", .from = &from_all, .make = GROUP(titles, BY_PROJECT), .has = group_exists,
+     .names = {"PROJECT", group_list, group_match, NULL}, .time = MTIME_GROUP},
 };
 const struct kind_rows rows_by_project = ROWS(in_by_project);
 

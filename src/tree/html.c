@@ -13,7 +13,7 @@
 
 /* --- projects ---------------------------------------------------------------------- */
 
-/* As under projects/, but INDEX is the name of a page here: such a project has the next free name. */
+/* Names as in projects/, but INDEX_PAGE is a page here: a project of that name gets the next free name. */
 static void html_project_name(struct tree *t, const char *project, struct buf *out)
 {
 	struct project_info other;
@@ -71,7 +71,7 @@ static bool html_project_name_changes(struct tree *t, const struct slot_info *s,
 
 /* --- pages ------------------------------------------------------------------------- */
 
-/* A STEM that is too long with what is behind it is cut anew, as any name. */
+/* If a STEM is too long with the suffix, it is truncated again, as any name. */
 static void html_page_name(const struct slot_info *s, struct buf *out)
 {
 	struct buf plain CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
@@ -81,7 +81,7 @@ static void html_page_name(const struct slot_info *s, struct buf *out)
 		buf_addf(out, "%s" PAGE_SUFFIX, s->stem);
 		return;
 	}
-	/* A STEM ends in ~2 or the like, or in a hash that stands for it. */
+	/* A STEM ends in ~2 or the like, or in a hash of its text. */
 	const char *tail = strrchr(s->stem, '~');
 	catalog_stem_text(s->file, s->stem_at, &text);
 	name_encode("", buf_span(&text), "", &plain);
@@ -106,7 +106,7 @@ static int html_page_list(struct ctx *dir, uint64_t cookie, const struct lister 
 	return 0;
 }
 
-/* A name that was cut does not say its STEM, so all are looked at. */
+/* A truncated name does not contain its STEM, so compare all pages. */
 static bool page_find_truncated(struct ctx *dir, struct span name, struct slot_info *ret)
 {
 	uint64_t cookie = 0;
@@ -119,7 +119,7 @@ static bool page_find_truncated(struct ctx *dir, struct span name, struct slot_i
 	return false;
 }
 
-/* A cut name lacks less than one %XX or character of the most that a name has. */
+/* A truncated name is shorter than the limit by less than one %XX or character. */
 static int html_page_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct slot_info s;
@@ -161,7 +161,7 @@ static int html_add_page_path(struct tree *t, const struct slot_info *s, struct 
 	return 0;
 }
 
-/* One that is gone just now is left out: then the page is made anew. */
+/* Skips a session that disappeared just now: then the page is rendered again. */
 static int page_append_related(struct ctx *c, struct buf *out)
 {
 	struct catalog *catalog = c->tree->catalog;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel must ask for again after a change, by the table: the rows that are watched. Their number depends on the
+/* Which names a kernel must ask for again after a change: the watched rows of the table. Their number depends on the
  * table, not on the number of entries. */
 #include "tree_impl.h"
 
@@ -20,7 +20,7 @@ void tree_invalidate_session(struct tree *t, uint32_t slot, tree_invalidate_fn t
 			invalidate_by_node((struct node){.kind = kind_id(k), .slot = slot}, tell, arg);
 }
 
-/* The nodes that show the time of the newest session, or lead to that session. */
+/* The nodes that show the time of the newest session, or link to it. */
 void tree_invalidate_above(struct tree *t, uint32_t project, tree_invalidate_fn tell, void *arg)
 {
 	(void)t;
@@ -49,7 +49,7 @@ uint32_t tree_fetch_renamed(struct tree *t, uint32_t slot)
 	return from;
 }
 
-/* The names of the entries from this one on, each with a slash behind it. */
+/* Appends the names of the entries from this one on, each with a slash after it. */
 static void add_entry_names(struct tree *t, uint32_t slot, uint32_t from, struct buf *out)
 {
 	struct session *s;
@@ -62,9 +62,9 @@ static void add_entry_names(struct tree *t, uint32_t slot, uint32_t from, struct
 	catalog_session_put(t->catalog, s);
 }
 
-/* Directories named after entries are in one of the session's own directories. Invalidating that one drops all below
- * it. But a directory in use comes back with the names in use below it, so names that lead elsewhere now are
- * invalidated one by one. */
+/* Directories named after entries are in one of the session's own directories. Invalidating that one drops everything
+ * below it. But a directory in use comes back with the names in use below it, so names that lead to other entries now
+ * are invalidated one by one. */
 void tree_invalidate_entry_names(struct tree *t, uint32_t slot, uint32_t from, tree_invalidate_fn tell, void *arg)
 {
 	struct buf names CLEANUP_BUF = BUF_INIT;

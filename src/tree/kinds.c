@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of all names: the rows of each directory, which stand beside their functions, and what follows from a
+/* The table of all names: the rows of each directory, which are next to their functions, and what follows from a
  * row. */
 #include "rows.h"
 
-/* What each shows is what its time says, and the kernel may keep it as long as every change of that is told. */
+/* Their mtime covers their contents, and the kernel may cache them while every change invalidates them. */
 
-/* Above all sessions. A session that comes, goes or changes is told at the root. */
+/* Above all sessions. A session that appears, disappears or changes invalidates the root. */
 const struct kind_source from_mount = {SCOPE_MOUNT, MTIME_ALL, TREE_WATCHED, false};
-/* Made of all sessions. Each of them can change it, and nothing is told. */
+/* Made of all sessions. Any session can change it without invalidation. */
 const struct kind_source from_all = {SCOPE_MOUNT, MTIME_ALL, TREE_UNCACHED, true};
 const struct kind_source from_query = {SCOPE_QUERY, MTIME_ALL, TREE_UNCACHED, true};
-/* A project's sessions; told as those of the root are. */
+/* A project's sessions; invalidated like the names of the root. */
 const struct kind_source from_project = {SCOPE_PROJECT, MTIME_PROJECT, TREE_WATCHED, false};
-/* A session's file, unread, and what is in it. A change of it is told for each of these names. */
+/* A session's file, unread, and what is in it. A change of the file invalidates each of these names. */
 const struct kind_source from_file = {SCOPE_SLOT, MTIME_SESSION, TREE_WATCHED, false};
 const struct kind_source from_session = {SCOPE_INDEX, MTIME_SESSION, TREE_WATCHED, false};
-/* What a session says at one of many entries, or of one. Which of these the kernel has is noted, and those are told. */
+/* The session as seen from one of many entries, or one entry. The kernel's leases are recorded, and only those names
+ * are invalidated. */
 const struct kind_source from_branch = {SCOPE_ENTRY, MTIME_SESSION, TREE_LEASE, false};
 const struct kind_source from_entry = {SCOPE_ENTRY, MTIME_ENTRY, TREE_LEASE, false};
 /* An entry's line, which never changes. */
@@ -23,7 +24,7 @@ const struct kind_source from_record = {SCOPE_RECORD, MTIME_ENTRY, TREE_FIXED, f
 
 static const struct kind_rows top = {.v = &tree_root, .n = 1};
 
-/* A kind's number is its place in these, one after the other, counted from 1. */
+/* The number of a kind is its position in these, counted from 1. */
 static const struct kind_rows *const table[] = {
     &top,           &rows_root,     &rows_projects,   &rows_project,    &rows_sessions,
     &rows_by_date,  &rows_day,      &rows_by_project, &rows_titles,     &rows_all_labels,
@@ -47,7 +48,7 @@ unsigned kind_id(const struct kind *k)
 	return first + (unsigned)(k - table[i]->v);
 }
 
-/* 0 is no kind. */
+/* The number 0 is invalid. */
 const struct kind *kind_at(unsigned id)
 {
 	size_t i = 0;

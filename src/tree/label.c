@@ -22,7 +22,7 @@ static int label_order_cmp(const void *a, const void *b, void *arg)
 	return d ? d : (i > k) - (i < k);
 }
 
-/* The permutation lies behind the names, at any alignment. */
+/* The permutation comes after the names, at any alignment. */
 static uint32_t label_order_at(const struct view *v, size_t i)
 {
 	uint32_t k;
@@ -67,7 +67,7 @@ static void add_label_name(struct ctx *c, uint32_t e, int suffixes, struct buf *
 /* ~ID, ~LINE */
 #define LABEL_SUFFIXES_MAX 2
 
-/* Lays the names out with `suffixes[i]` each and sorts the permutation. */
+/* Appends the names with `suffixes[i]` each and sorts the permutation. */
 static int label_layout_names(struct ctx *c, struct view *v, const unsigned char *suffixes, uint32_t *order)
 {
 	v->bytes.n = 0;
@@ -82,8 +82,8 @@ static int label_layout_names(struct ctx *c, struct view *v, const unsigned char
 	return rc;
 }
 
-/* Among equal names: a label whose plain text equals another's name with its id
- * keeps the name, and the other gets a longer suffix; otherwise all do. */
+/* Among equal names: a label whose plain text equals another's name with its id keeps the name, and the other gets a
+ * longer suffix; otherwise all do. */
 static bool label_use_longer_suffix(const uint32_t *group, size_t n, unsigned char *suffixes)
 {
 	unsigned char least = UCHAR_MAX, most = 0;
@@ -103,7 +103,7 @@ static bool label_use_longer_suffix(const uint32_t *group, size_t n, unsigned ch
 	return any;
 }
 
-/* Gives names that occur more than once their next suffix. True if there were any. */
+/* Gives names that occur more than once their next suffix. Returns true if there were any. */
 static bool label_extend_equal(const struct view *v, const uint32_t *order, unsigned char *suffixes)
 {
 	bool any = false;

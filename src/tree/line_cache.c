@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines used last. A program that walks through an entry's files asks for one after the other, each with requests
- * of its own, and all of them are made from the same line: so it is read and parsed once. An entry never changes in a
- * generation, so a line is valid as long as its slot.
+/* The lines used last. A program that reads an entry's files sends requests for each of them, and all are made from the
+ * same line: so the line is read and parsed once. An entry never changes in a generation, so a line is valid as long as
+ * its slot.
  *
- * A line is lent out whole: it is in the pool or with one ctx, never shared. */
+ * A line has one user at a time: it is in the pool or belongs to one ctx. */
 #include "tree_impl.h"
 
-/* A line that takes more memory than this is not kept at all. */
+/* A line that takes more memory than this is not cached. */
 #define LINE_LONG (16 * 1024 * 1024)
 
 enum { LINE_CACHE_LONG = LINE_CACHE_SIZE - 1 };
@@ -26,7 +26,7 @@ void line_cache_destroy(struct line_cache *l)
 	lock_destroy(&l->lock);
 }
 
-/* The line of this entry, or NULL. */
+/* Returns the line of this entry, or NULL. */
 static struct cached_line *line_cache_find(struct line_cache *l, uint32_t slot, uint32_t entry)
 {
 	for (size_t i = 0; i < LINE_CACHE_SIZE; i++) {
@@ -37,7 +37,7 @@ static struct cached_line *line_cache_find(struct line_cache *l, uint32_t slot, 
 	return NULL;
 }
 
-/* The short one that was given back first. */
+/* Returns the short line that was put first. */
 static struct cached_line *line_cache_oldest(struct line_cache *l)
 {
 	struct cached_line *line_cache_oldest = &l->lines[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking a name up, and listing them. A fixed name exists if its row's `has` says so; dynamic names come from its
- * `list` and are found again by its `match`. Editors' side files come last. */
+/* Lookup and listing of names. A fixed name exists if its row's `has` returns true; its row's `list` lists dynamic
+ * names and `match` finds them. Editors' scratch files come last. */
 #include "sessionfs/base/cancel.h"
 #include "tree_impl.h"
 
@@ -25,13 +25,13 @@ static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit e
 	return buf_err(&name);
 }
 
-/* The node that the fixed name k has below `dir`. */
+/* Returns the node of the fixed name k in `dir`. */
 static struct node child_node(struct node dir, const struct kind *k)
 {
 	return (struct node){.kind = kind_id(k), .slot = dir.slot, .entry = dir.entry, .part = dir.part};
 }
 
-/* The row of the fixed name in a directory, or that of its dynamic names. */
+/* Returns the row of the fixed name in a directory, or of its dynamic names. */
 static const struct kind *find_kind_by_name(struct node dir, struct span name)
 {
 	const struct kind *dynamic = NULL;
@@ -45,14 +45,14 @@ static const struct kind *find_kind_by_name(struct node dir, struct span name)
 	return dynamic;
 }
 
-/* Names that come from a session's index need that of their directory. */
+/* Dynamic names that come from a session's index need the index of their directory. */
 static int dynamic_names_resolve(struct ctx *dir, const struct kind *k)
 {
 	return k->from->scope >= SCOPE_INDEX && dir->kind->from->scope >= SCOPE_SLOT ? ctx_resolve(dir, SCOPE_INDEX)
 	                                                                             : 0;
 }
 
-/* *ret_again: the file behind the name was replaced before it could be examined. */
+/* Sets *ret_again if the file of the name was replaced before it could be read. */
 static int tree_lookup_dynamic(struct ctx *c, const struct kind *k, struct span name, struct tree_attr *ret,
                                bool *ret_again)
 {
@@ -93,7 +93,7 @@ static int tree_lookup_once(struct tree *t, node_t parent, struct span name, str
 	return state_is_hidden(t, c.node) ? -ENOENT : ctx_lookup_attr(&c, ret);
 }
 
-/* How often the file behind a name may be replaced while it is looked up. */
+/* Attempts of a lookup while its file is replaced. */
 #define LOOKUP_TRIES_MAX 16
 
 static int list_lookup_retry(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
@@ -127,7 +127,7 @@ enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name
 {
 	struct node n = tree_node(dir);
 	const struct kind *k = kind_of(n), *row = find_kind_by_name(n, name);
-	/* Tools look for .gitignore and the like in every directory. No dynamic name is like that. If a process makes
+	/* Tools look for .gitignore and the like in every directory. No dynamic name is like that. If a process creates
 	 * one, it does so through the mount, and the kernel sees that. */
 	if (!k || !row || (!row->name && name.n > 0 && name.p[0] == '.'))
 		return TREE_FIXED;
@@ -189,14 +189,14 @@ int list_emit_child(struct ctx *dir, const struct lister *l, struct node child, 
 	return rc;
 }
 
-/* Names that cannot be removed are listed first: a recursive removal is refused before it has removed anything
- * (sessionfs(5), "Writing"). A cookie is the row's place plus one; in the second half this is added. */
+/* Names that cannot be removed come first: so a recursive removal fails before it has removed anything (sessionfs(5),
+ * "Writing"). A cookie is the row's index plus one; in the second half this is added. */
 #define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
 _Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_DYNAMIC, "the cookies of fixed names come before those of dynamic ones");
 
-/* One half of the fixed names, after the cookie. If the session cannot be read to find out whether a name exists, the
- * listing ends before it with the error, so that the caller asks for it again: otherwise the name would be missing as
- * long as the kernel keeps the listing. */
+/* Lists one half of the fixed names, after the cookie. If checking whether a name exists fails, the listing ends before
+ * it with the error, so that the caller asks again. Otherwise the name would be missing as long as the kernel caches
+ * the listing. */
 static int list_fixed_names(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
 {
 	const struct kind_rows *rows = kind_rows_of_dir(dir);

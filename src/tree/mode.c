@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Owner and mode of each name. The file and the directories above it grant rights to each class (rights.h); here they
- * are cut down to what the name can be used for. */
+/* Owner and mode of each name. The file and the directories above it grant rights to each class (rights.h); this code
+ * reduces them to the possible uses of the name. */
 #include "tree_impl.h"
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ static bool kind_is_shared(const struct kind *k)
 	       kind_mtime_source(k) == MTIME_GROUP;
 }
 
-/* The group is that of the directory shown: otherwise the members whom its group lets in would count as others. */
+/* The group of the source directory: otherwise members with access by its group would count as others. */
 static void attr_set_shared_owner(const struct ctx *c, struct tree_attr *a)
 {
 	const struct tree *t = c->tree;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that come, go and move: links in labels/, the leaf, editors' side files.
+/* Names that can be created, removed and renamed: links in labels/, the leaf, editors' scratch files.
  *
- * A name that is removed or renamed away is often made again at once. So nothing is
- * appended: the name is gone for a moment, and comes back if nobody makes it. */
+ * Tools often remove or rename a name and create it again at once. So a removal appends nothing: the name disappears
+ * briefly, and comes back unless it is created again. */
 #include "sessionfs/base/name.h"
 #include "write_impl.h"
 
@@ -17,7 +17,8 @@ struct link {
 	struct node node;
 };
 
-/* The same directory in the session as its file is now: the first write to an old file replaces it, and its slot. */
+/* Returns the same directory in the session's current slot: the first write to an old file replaces it, and its
+ * slot. */
 static node_t dir_in_current_slot(struct tree *t, node_t dir, const struct slot_info *was)
 {
 	struct slot_info now;
@@ -27,7 +28,7 @@ static node_t dir_in_current_slot(struct tree *t, node_t dir, const struct slot_
 	return node_pack(n);
 }
 
-/* A link that was written exists. If looking it up fails now, answer with its attributes as it was made. */
+/* A written link exists. If its lookup fails now, returns its attributes at creation. */
 static void attr_of_new_link(struct tree *t, node_t dir, struct span name, const char *target, const struct link *made,
                              struct tree_attr *ret)
 {
@@ -36,7 +37,7 @@ static void attr_of_new_link(struct tree *t, node_t dir, struct span name, const
 		return;
 	struct node n = made->node;
 	n.slot = tree_node(dir).slot;
-	/* Several entries have this label now, and none of them has this name. */
+	/* Several entries have this label now, and no link has exactly this name. */
 	if (tree_getattr(t, node_pack(n), ret) == 0)
 		return;
 	*ret = (struct tree_attr){.node = node_pack(n),
@@ -96,7 +97,7 @@ static int unlink_value(struct tree *t, node_t dir, struct span name, struct nod
 		struct ctx c CLEANUP_CTX = {0};
 		stored = ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && ctx_name_exists(&c);
 	}
-	/* Then it exists only because somebody is creating it. */
+	/* Then it exists only because a process is creating it. */
 	if (!stored) {
 		state_drop_created(t, n);
 		return 0;
@@ -104,7 +105,7 @@ static int unlink_value(struct tree *t, node_t dir, struct span name, struct nod
 	return w && w->unlink ? w->unlink(t, dir, name, n) : commit_refuse_in(t, dir, name, -EPERM, REFUSE_NO_REMOVAL);
 }
 
-/* Whether a name must stay for now: a process that was refused one removal is refused all. */
+/* Returns 0, or an error if the name must stay for now: after one refused removal, all removals of the process fail. */
 static int check_removal_block(struct tree *t, node_t dir, struct span name, struct node n,
                                const struct tree_caller *who)
 {
@@ -115,7 +116,7 @@ static int check_removal_block(struct tree *t, node_t dir, struct span name, str
 	return tell ? commit_refuse_in(t, dir, name, -EPERM, why) : -EPERM;
 }
 
-/* A removal that is refused anyway. To a process that removes all there is, the first reason is told. */
+/* Refuses a removal. A process that removes many names gets only the first reason. */
 static int removal_refuse(struct tree *t, node_t dir, struct span name, int why, const struct tree_caller *who)
 {
 	int rc = check_removal_block(t, dir, name, (struct node){0}, who);
@@ -180,13 +181,13 @@ static int scratch_read_all(struct tree *t, uint64_t id, struct buf *out)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-/* The verdict of a rename must not be EINVAL: mv reads that as "a directory cannot be moved into itself". */
+/* A rename must not fail with EINVAL: mv reads that as "a directory cannot be moved into itself". */
 static int rename_errno(int rc)
 {
 	return rc == -EINVAL || rc == -EXDEV ? -EPERM : rc;
 }
 
-/* A scratch file becomes the value of a writable name; on refusal it stays. */
+/* A scratch file becomes the value of a writable name; after a refusal it stays. */
 static int rename_to_value(struct tree *t, uint64_t id, struct node to)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -237,8 +238,8 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 	return rc < 0 ? rc : scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
 
-/* A writable file renamed to a side name: a copy of its text stays there, and its own name is gone until it is made
- * again. */
+/* Renames a writable file to a scratch name: a copy of its text stays there, and its own name disappears until it is
+ * created again. */
 static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_t to_dir, struct span to_name)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;

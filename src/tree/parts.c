@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands below an entry's directory: tool-calls/ and images/. */
+/* The names below an entry's directory: tool-calls/ and images/. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/vec.h"
@@ -10,11 +10,11 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* The bytes of a line from one mark to the next. */
+/* The distance of marks in a line, in bytes. */
 #define MARK LIMIT(16 << 10, 256)
 
-/* Begins a walk at a mark that the n-th block of the type stands behind. The calls of a result stand apart from its
- * content: the marks are of what was walked last. */
+/* Begins a walk at a mark before the n-th block of the type. The calls of a result are not in its content: the marks
+ * belong to the part that was walked last. */
 static void block_walk_begin(struct ctx *c, enum block_type type, uint64_t n, struct block_iter *ret)
 {
 	struct json_value content = part_content(&c->record);
@@ -37,7 +37,7 @@ static void block_walk_begin(struct ctx *c, enum block_type type, uint64_t n, st
 		block_iter_init(ret, content);
 }
 
-/* The next block of the type. Without memory for a mark the next walks begin further up. */
+/* Returns the next block of the type. Without memory for a mark, later walks begin at an earlier one. */
 static bool block_walk_next(struct ctx *c, enum block_type type, struct block_iter *rest, struct block *ret)
 {
 	struct block_marks *m = &c->marks;
@@ -78,7 +78,7 @@ static void call_append_name(struct ctx *c, uint32_t n, struct buf *out)
 		part_call_component(&call, out);
 }
 
-/* Afterwards c views the record of the node's own entry again. */
+/* On return, c views the record of its own entry again. */
 static int call_names_build(struct ctx *c, void *entry, struct view *v)
 {
 	struct block_iter rest = {.live = false};
@@ -113,8 +113,8 @@ static int call_append_cached_name(struct ctx *c, uint32_t entry, uint32_t n, st
 	return 0;
 }
 
-/* The results of several messages can alternate. For a long message the names of its calls are kept, not its line:
- * otherwise the lines would evict each other, and be read again for every result. */
+/* The results of several messages can alternate. For a long message, cache the names of its calls instead of its line:
+ * otherwise the lines would evict each other, and each result would read one again. */
 int call_append_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out)
 {
 	if (session_entry(c->session, entry)->length > LINE_SHORT && cache_budget(c->tree->cache)->limit)
@@ -148,7 +148,7 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return rc < 0 ? rc : buf_err(&name);
 }
 
-/* The number at the beginning of a name; 0 if there is none, or if it is too great for a part. */
+/* Returns the number at the beginning of a name; 0 if it is missing or too large for a part. */
 static uint32_t name_leading_number(struct span name)
 {
 	uint32_t n = 0;
@@ -236,7 +236,7 @@ static int result_show(struct ctx *c, struct buf *out)
 	return 0;
 }
 
-/* Whether the result has a text.md. */
+/* True if the result has a text.md. */
 static bool output_exists(struct ctx *c)
 {
 	uint32_t result = session_result(c->session, c->node.entry, c->node.part);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contents: the answers to read and readlink.
  *
- * Most contents are made once and kept in the cache, which serves the following reads. */
+ * Most contents are rendered once and cached for the following reads. */
 #include "tree_impl.h"
 
 #include <errno.h>
@@ -15,19 +15,20 @@ uint64_t view_serial(struct ctx *c)
 		return budget_clock();
 	if (kind_shows_all_sessions(c->kind))
 		return ctx_load_facts(c) == 0 ? c->facts->serial : 0;
-	/* Both only rise. */
+	/* Both only increase. */
 	if (kind_mtime_is_unreliable(c->kind))
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
 	uint64_t serial = c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
 	return c->kind->make.related ? serial + ctx_related_serial(c) : serial;
 }
 
-/* Less is not worth counting; longer lines and texts lie in files, and so many threads make segments. */
+/* Smaller amounts are not counted. Longer lines and texts are in files, and at most RUNS_MAX threads render
+ * segments. */
 #define CLAIM_MIN ((uint64_t)1 << 20)
 #define CLAIM_MAX ((uint64_t)16 << 20)
 #define CLAIM_VIEW ((uint64_t)64 << 20)
 
-/* The memory that making the contents takes, about: a line and a text made of it. */
+/* Returns about the memory that rendering takes: a line and a text made of it. */
 static size_t ctx_memory_needed(const struct ctx *c)
 {
 	uint64_t bytes = 0, most = c->kind->make.producer ? CLAIM_VIEW : CLAIM_MAX;
@@ -92,8 +93,8 @@ void append_slice(struct buf *out, struct span s, uint64_t off, size_t n)
 	buf_add(out, s.p + off, n < left ? n : left);
 }
 
-/* Serves what the cache has of an entry without reading its line, which can be long. 1 if that succeeded, 0 if not, or
- * a negative errno. */
+/* Serves cached contents of an entry without reading its line, which can be long. Returns 1 on success, 0 if not
+ * cached, or a negative errno. */
 static int read_from_cache(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	if (c->kind->from->scope != SCOPE_RECORD)
@@ -118,7 +119,7 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 		rc = c->kind->make.part(c, off, n, out);
 		return rc < 0 ? rc : buf_err(out);
 	}
-	/* A file that one read takes whole is made for that read alone; others are kept for the following reads. */
+	/* A file that fits in one read is rendered for that read only; others are cached for the following reads. */
 	if (off == 0 && kind_size_is_cheap(c->kind)) {
 		uint64_t size;
 		rc = ctx_get_size(c, &size);

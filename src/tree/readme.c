@@ -46,7 +46,7 @@ static const char last[] =
     "Files with other names stay in memory, for editors, and are lost at the unmount. `errors` gives the reason\n"
     "of each failed write, unless the mode of the file forbids it.\n";
 
-/* The names of a directory, each with what it is: NAME, or DIRECTORY/NAME where names come from the data. */
+/* Appends the names of a directory with their descriptions: NAME, or DIRECTORY/NAME for dynamic names. */
 static void readme_add_names(const char *where, const struct kind_rows *rows, struct buf *out)
 {
 	buf_addf(out, "\n%s:\n\n", where);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths without a kernel: the walk that the VFS does for a mount, for --cat, --ls
- * and --tree. */
+/* Paths without a kernel: the path walk that the VFS does for a mount, for --cat, --ls and --tree. */
 #include "tree_impl.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 
-/* As the kernel: more links on one path are a loop. */
+/* As in the kernel: more links on one path are a loop. */
 #define SYMLINKS_MAX 40
 
-/* Takes the first component off *rest. False at the end. */
+/* Removes the first component of *rest. Returns false at the end. */
 static bool path_next_component(struct span *rest, struct span *ret)
 {
 	while (rest->n > 0 && rest->p[0] == '/') {

@@ -91,7 +91,7 @@ static bool session_link_name_changes(struct tree *t, const struct slot_info *s,
 	return s->sid != NULL;
 }
 
-/* A project appears with its first session, and goes with its last one. */
+/* A project appears with its first session, and disappears with its last one. */
 bool project_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name)
 {
 	struct project_info p;
@@ -163,7 +163,7 @@ static int usage_svg_render(const struct fact_list *all, struct buf *out)
 	return plot_usage(all, true, out);
 }
 
-/* The names of the root and of a session that are not searched, of files or of all else. */
+/* Appends the names in the root or in a session that searches skip: files, or all others. */
 static void ignore_add_names(const struct kind_rows *rows, const char *place, bool files, struct buf *out)
 {
 	for (const struct kind *k = rows->v; k < rows->v + rows->n; k++)
@@ -171,9 +171,9 @@ static void ignore_add_names(const struct kind_rows *rows, const char *place, bo
 			buf_addf(out, "%s%s\n", place, k->name);
 }
 
-/* The last pattern that fits counts. ripgrep 13 looks for the names below a directory that was given by hand in the
- * wrong place of the patterns of the directories above it. So a session's names stand here without their place, which
- * is right in any; a project or session may be called like that, too. */
+/* The last matching pattern decides. For a directory given on the command line, ripgrep 13 matches patterns of parent
+ * directories at the wrong level. So a session's names come without their path, which is right at any level; a project
+ * or session can have such a name, too. */
 static int ignore_show(struct ctx *c, struct buf *out)
 {
 	(void)c;
@@ -187,7 +187,7 @@ static int ignore_show(struct ctx *c, struct buf *out)
 	return buf_err(out);
 }
 
-/* It is always as long: a kernel that opens files without asking would cut it to the size that it was before. */
+/* The length is constant: a kernel that opens files without asking would truncate it to its previous size. */
 #define STATUS_REST 256
 
 static int status_show(struct ctx *c, struct buf *out)
@@ -210,31 +210,28 @@ static const struct kind in_root[] = {
     {"AGENTS.md", .doc = "a link to it, for agents", .from = &from_mount, .make = LINK(agents_show)},
     {".ignore", .doc = "for rg and fd: `rg WORD` here searches all.txt, name and title of each session",
      .from = &from_mount, .make = SHOW(ignore_show), .flags = UNCACHED_TEXT},
-    {"projects", .doc = "sessions by the directory in which they started; .latest: the newest",
-     .from = &from_mount, .make = DIR(projects), .flags = IGNORE_EXEMPT},
+    {"projects", .doc = "sessions by the directory in which they started; .latest: the newest", .from = &from_mount,
+     .make = DIR(projects), .flags = IGNORE_EXEMPT},
     {"sessions", .doc = "sessions by id (links)", .from = &from_mount, .make = DIR(sessions),
      .flags = NOTIFY_CREATE | LISTS_ALL_PROJECTS},
     {"latest", .doc = "the newest session of all (a link)", .from = &from_mount, .make = LINK(latest_show),
      .has = latest_exists, .moves = latest_link_changes, .time = MTIME_SESSION},
     {"by-date", .doc = "sessions by the day and time of their start (links)", .from = &from_all,
      .make = GROUP(by_date, BY_DATE)},
-    {"by-project", .doc = "sessions by project (links)", .from = &from_all,
-     .make = GROUP(by_project, BY_PROJECT)},
+    {"by-project", .doc = "sessions by project (links)", .from = &from_all, .make = GROUP(by_project, BY_PROJECT)},
     {"sessions.tsv", .doc = "all sessions as a table, newest first", .from = &from_all, .make = TABLE(table_sessions)},
     {"usage.tsv", .doc = "tokens and cost by day, project and model, as a table", .from = &from_all,
      .make = TABLE(table_usage)},
     {"usage.svg", .doc = "a chart of cost by day and model", .from = &from_all, .make = TABLE(usage_svg_render)},
-    {"files.tsv", .doc = "files read, written and edited, as a table",
-     .from = &from_all, .make = TABLE(table_files)},
-    {"problems.tsv", .doc = "lines and files that could not be read",
-     .from = &from_all, .make = TABLE(table_problems)},
+    {"files.tsv", .doc = "files read, written and edited, as a table", .from = &from_all, .make = TABLE(table_files)},
+    {"problems.tsv", .doc = "lines and files that could not be read", .from = &from_all, .make = TABLE(table_problems)},
     {"labels", .doc = "entries with that label, in any session (links)", .from = &from_all,
      .make = GROUP(all_labels, BY_LABEL)},
     {"labels.tsv", .doc = "all labels of all sessions, as a table", .from = &from_all, .make = TABLE(table_labels)},
-    {"search", .doc = "matches in all sessions: hits.txt as from grep, and links to entries",
-     .from = &from_mount, .make = DIR(search), .flags = OWNER_ONLY},
-    {"html", .doc = "sessions as web pages; html/index.html lists all", .from = &from_mount,
-     .make = DIR(html), .flags = OWNER_ONLY},
+    {"search", .doc = "matches in all sessions: hits.txt as from grep, and links to entries", .from = &from_mount,
+     .make = DIR(search), .flags = OWNER_ONLY},
+    {"html", .doc = "sessions as web pages; html/index.html lists all", .from = &from_mount, .make = DIR(html),
+     .flags = OWNER_ONLY},
     {".status", .doc = "the state of the mount as JSON; not listed", .from = &from_mount, .make = SHOW(status_show),
      .flags = LIVE_STATUS | UNCACHED_TEXT | REWRITTEN},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows: what the files with the rows of the table share. */
+/* rows: declarations shared by the files with the rows of the table. */
 #ifndef SESSIONFS_TREE_ROWS_H
 #define SESSIONFS_TREE_ROWS_H
 
@@ -12,7 +12,7 @@
 
 /* root.c */
 
-/* Appends the way to a session's directory; `up` leads to projects/. */
+/* Appends the path to a session's directory; `up` leads to projects/. */
 int append_session_path(struct ctx *c, const char *up, const struct slot_info *s, struct buf *out);
 bool project_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
 extern const struct kind_rows rows_projects, rows_project, rows_sessions;
@@ -32,28 +32,28 @@ int readme_show(struct ctx *c, struct buf *out);
 int append_sorted_lines(struct span text, size_t n, struct buf *out);
 /* Appends up to n bytes of the session file. */
 int session_add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out);
-/* Whether the session, or the branch, has such a view. */
+/* True if the session, or the branch, has such a view. */
 bool context_md_exists(struct ctx *c);
 bool transcript_exists(struct ctx *c);
 bool chat_exists(struct ctx *c);
 bool position_exists(struct ctx *c);
-/* Whether the file has any contents: it is made to know that, and kept. */
+/* True if the file has any contents: renders and caches it to find out. */
 bool view_file_exists(struct ctx *c);
 
 /* entry.c */
 
-/* Appends the way to an entry's directory; `up` leads to entries/. */
+/* Appends the path to an entry's directory; `up` leads to entries/. */
 void append_entry_path(struct ctx *c, const char *up, uint32_t i, struct buf *out);
 /* Appends the entry's name as a line. */
 void append_entry_name_line(struct ctx *c, uint32_t i, struct buf *out);
-/* list_emit_child for entry i, with the name that `called` appends. */
+/* list_emit_child for entry i, under the name that `called` appends. */
 int entry_list_child(struct ctx *dir, const struct lister *l, uint32_t i,
                      void (*called)(struct ctx *, uint32_t, struct buf *), struct buf *name);
 extern const struct kind_rows rows_entries, rows_entry;
 
 /* parts.c */
 
-/* Whether an entry has any. */
+/* True if the entry has any. */
 bool tool_calls_exist(struct ctx *c);
 bool images_exist(struct ctx *c);
 /* Appends the name of call n of an entry other than c's. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* search/: a directory below it is a query, and its node the query's number. */
+/* search/: each directory in it is a query, and its node holds the query's number. */
 #include "sessionfs/base/name.h"
 #include "sessionfs/find/search.h"
 #include "rows.h"
@@ -22,7 +22,7 @@ static void answer_release(const struct answer **h)
 }
 #define CLEANUP_ANSWER CLEANUP(answer_release)
 
-/* The answer to the query; NULL and the error, also deferred, if it is not known. */
+/* Returns the answer to the query; NULL and the error, also deferred, if it is not known. */
 static const struct answer *query_answer(struct ctx *c, int *ret_err)
 {
 	const struct answer *h = NULL;
@@ -33,7 +33,7 @@ static const struct answer *query_answer(struct ctx *c, int *ret_err)
 
 /* --- queries ---------------------------------------------------------------------- */
 
-/* A query has its directory from when it is looked up on; there is nothing to list. */
+/* A query exists once it was looked up; there is nothing to list. */
 static int query_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 {
 	(void)dir;
@@ -56,7 +56,7 @@ static int query_match(struct ctx *dir, struct span name, struct node *ret)
 	return 0;
 }
 
-/* False if it was forgotten. */
+/* False if it was evicted. */
 static bool query_exists(struct ctx *c)
 {
 	return searches_has_number(c->tree->searches, node_query_number(c->node));
@@ -172,7 +172,8 @@ static int hit_append_name(struct tree *t, const struct answer *h, size_t i, str
 	return buf_err(out);
 }
 
-/* The links of one session from number i on: the ctx of the first serves all of them. Moves *ret_next behind them. */
+/* Lists the links of one session from number i on: the ctx of the first serves all of them. Moves *ret_next after
+ * them. */
 static int hit_list_session(struct ctx *dir, const struct answer *h, size_t i, const struct lister *l, size_t *ret_next)
 {
 	struct ctx c CLEANUP_CTX = {0};
@@ -200,7 +201,7 @@ static int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	size_t i = (size_t)cookie;
 	while (h && rc == 0 && i < answer_count(h)) {
 		rc = hit_list_session(dir, h, i, l, &i);
-		/* The session was replaced: what is there now is found when the answer is asked for again. */
+		/* The session was replaced: the next answer includes its new file. */
 		if (rc == -ESTALE)
 			return 0;
 	}
@@ -244,9 +245,9 @@ const struct kind_rows rows_search = ROWS(in_search);
 static const struct kind in_query[] = {
     {"hits.txt", .doc = "the best lines of each matching entry, as from grep", .from = &from_query,
      .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
-    {"entries.tsv", .doc = "a row for each matching entry",
-     .from = &from_query, .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
-    {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show),
-     .flags = FROM_ALL_SESSIONS, .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
+    {"entries.tsv", .doc = "a row for each matching entry", .from = &from_query,
+     .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
+    {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = FROM_ALL_SESSIONS,
+     .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };
 const struct kind_rows rows_query = ROWS(in_query);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Views that a producer makes in pieces (producer.h).
+/* Views that a producer renders in segments (producer.h).
  *
- * A view can be too large for memory. The first look at one makes every piece once
- * and notes where each segment ends; the bytes are kept, too, if they fit in a share
- * of the cache. Otherwise only front and back are kept, and a read makes just the
- * segments again that it touches.
+ * A view can be too large for memory. The first use renders every segment once and records where each ends. The cache
+ * also keeps the bytes if they fit in a share of it. Otherwise it keeps only front and back, and a read renders the
+ * segments that it needs again.
  *
- * The segments of a long list are made by several threads, each a run of them.
+ * Several threads render the segments of a long list, each a run of them.
  *
- * When the session has grown, the view made before is continued if its producer can do that: then the cost depends on
- * what was appended, not on the size of the session. */
+ * When the session has grown, its previous view is extended if the producer supports that: then the cost depends on the
+ * appended entries, not on the size of the session. */
 #include "sessionfs/render/producer.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/hash.h"
@@ -19,30 +18,30 @@
 
 #include <errno.h>
 
-/* The share of the cache that the bytes of one view may take. */
+/* The maximum share of the cache for the bytes of one view. */
 #define BYTES_SHARE 4
-/* A further run, which may get a thread of its own, is begun for at least so many segments. */
+/* Segments needed for a further run, which can get a thread of its own. */
 #define RUN_ITEMS_MIN 256
-/* A run leaves at most this much memory to the next one. */
+/* The maximum memory that a run leaves to the next one. */
 #define RUN_BUFFER_KEEP_MAX ((size_t)LIMIT(2 << 20, 64))
-/* A longer segment is kept, not made again for each read. */
+/* A longer segment is cached, not rendered again for each read. */
 #define SEGMENT_LONG ((uint64_t)LIMIT(256 << 10, 64))
 
-/* `more` of a view of segments. The view's `ends` are counted from the end of the front. */
+/* `more` of a view of segments. The view's `ends` count from the end of the front. */
 struct made_segments {
 	struct render_totals totals;
 	size_t front;              /* bytes */
-	uint32_t entries, relinks; /* of the session then */
+	uint32_t entries, relinks; /* of the session at that time */
 };
 
-/* A run of segments, [from, to), and what was made of them. */
+/* A run of segments, [from, to), and the result of rendering them. */
 struct run {
 	const struct producer *producer;
 	const struct render_target *target;
 	const struct view *view;
 	size_t from, to, limit;
-	struct usage *usages;     /* one for each of them */
-	struct run_buffer buffer; /* its bytes are empty once they exceeded the limit */
+	struct usage *usages;     /* one for each segment */
+	struct run_buffer buffer; /* its bytes are empty after they exceeded the limit */
 	uint64_t size;
 	bool is_kept;
 };
@@ -79,7 +78,7 @@ static void run_buffer_swap(struct run_buffer *a, struct run_buffer *b)
 	*b = other;
 }
 
-/* Of two that come back the one with more room is kept. */
+/* Keeps the larger one of two returned buffers. */
 static void run_buffers_put(struct run_buffers *s, size_t k, struct run_buffer *m)
 {
 	buf_reset(&m->bytes);
@@ -105,7 +104,7 @@ static int ctx_make_related(struct ctx *c)
 uint64_t ctx_related_serial(struct ctx *c)
 {
 	static const struct hash_key key = {.factor = UINT64_C(0x9e3779b97f4a7c15)};
-	/* What cannot be made is another one each time. */
+	/* Contents that cannot be made get a new number each time. */
 	return ctx_make_related(c) < 0 ? budget_clock() : hash_bytes(&key, 0, c->related.p, c->related.n);
 }
 
@@ -139,8 +138,8 @@ static uint32_t segment_entry(const struct view *v, size_t i)
 
 /* --- making -------------------------------------------------------------------- */
 
-/* Makes the segments of a run: where each ends, counted from the beginning of the run, the usage of each, and the bytes
- * as long as they are within the limit. */
+/* Renders the segments of a run: where each ends, counted from the beginning of the run, the usage of each, and the
+ * bytes while they are within the limit. */
 static int run_render(void *arg, size_t k)
 {
 	struct run *r = (struct run *)arg + k;
@@ -148,7 +147,7 @@ static int run_render(void *arg, size_t k)
 	uint64_t before = 0;
 	int rc = 0;
 	r->is_kept = true;
-	/* Its text is seldom longer than its lines. */
+	/* The text is seldom longer than its lines. */
 	uint64_t lines = 0;
 	for (size_t i = r->from; i < r->to && lines < r->limit; i++)
 		lines += session_entry(r->target->session, segment_entry(r->view, i))->length;
@@ -167,8 +166,8 @@ static int run_render(void *arg, size_t k)
 	return rc;
 }
 
-/* Puts front and back around the runs. If not all bytes are at hand, keeps only these two, because making them again
- * would read the whole path, and where each segment ends. */
+/* Adds front and back around the runs. Without all bytes of the segments, keeps only these two and where each segment
+ * ends: rendering them again would read the whole path. */
 static int segments_join(struct run *runs, size_t n, struct view *v)
 {
 	const struct producer *producer = runs->producer;
@@ -193,8 +192,8 @@ static int segments_join(struct run *runs, size_t n, struct view *v)
 	return rc;
 }
 
-/* Makes the segments from number `from` on, and front and back. Adds usage in the order of the list, so that the
- * sum is the same whatever the number of threads, and of steps in which the session grew. */
+/* Renders the segments from number `from` on, and front and back. Adds usage in the order of the list, so that the sum
+ * does not depend on the number of threads, or on the steps in which the session grew. */
 static int segments_render_from(struct ctx *c, const struct render_target *p, size_t from, struct view *v)
 {
 	struct run runs[RUNS_MAX] = {0};
@@ -215,7 +214,7 @@ static int segments_render_from(struct ctx *c, const struct render_target *p, si
 		    .usages = usages + more * k / n,
 		    .buffer = RUN_BUFFER_INIT,
 		};
-	/* Memory that was used before causes no page faults: a cold find takes a tenth less. */
+	/* Reused memory causes no page faults: a cold find takes a tenth less. */
 	lock_acquire(&c->tree->run_scratch.lock);
 	for (size_t k = 0; k < n; k++)
 		run_buffer_swap(&c->tree->run_scratch.runs[k], &runs[k].buffer);
@@ -249,7 +248,7 @@ static int segments_render_all(struct ctx *c, const struct render_target *p, str
 
 /* --- growth -------------------------------------------------------------------- */
 
-/* Whether making the segments again would give the same bytes. */
+/* True if rendering the segments again would give the same bytes. */
 static bool segments_are_valid(const struct producer *producer, const struct session *s, const struct made_segments *m)
 {
 	uint32_t n = session_count(s);
@@ -297,14 +296,14 @@ int segments_render(struct ctx *c, struct view *ret)
 
 /* --- reading ------------------------------------------------------------------- */
 
-/* Where segment i begins; i == n is the back. */
+/* Returns where segment i begins; i == n is the back. */
 static uint64_t segment_begin(const struct view *v, size_t i)
 {
 	const struct made_segments *m = v->more;
 	return m->front + (i ? v->ends[i - 1] : 0);
 }
 
-/* The first segment that ends after off, or n. */
+/* Returns the first segment that ends after off, or n. */
 static size_t segment_at(const struct view *v, uint64_t off)
 {
 	size_t lo = 0, hi = v->n;
@@ -318,7 +317,7 @@ static size_t segment_at(const struct view *v, uint64_t off)
 	return lo;
 }
 
-/* A segment that is made again. */
+/* A segment that is rendered again. */
 struct segment_remake {
 	struct render_target target;
 	const struct view *view;
@@ -341,13 +340,13 @@ static int segment_render_again(struct ctx *c, void *arg, struct view *ret)
 	                                       &ret->bytes);
 }
 
-/* Appends up to n bytes of a segment from `skip` on. A long segment is made once and kept. */
+/* Appends up to n bytes of a segment from `skip` on. Caches a long segment. */
 static int read_segment(struct ctx *c, struct segment_remake *a, uint64_t skip, size_t n, struct buf *out)
 {
 	uint64_t size = segment_begin(a->view, a->i + 1) - segment_begin(a->view, a->i);
 	const struct view *kept = NULL;
 	int rc = 0;
-	/* There are more segments than numbers for the parts of a node. */
+	/* A node's part has too few numbers for all segments. */
 	node_t id = (node_t)KIND_SEGMENT_VIEW << (64 - NODE_KIND_BITS) |
 	            hash_word(hash_word(ctx_id(c)) + a->i) >> NODE_KIND_BITS;
 	if (size > SEGMENT_LONG)

@@ -68,7 +68,7 @@ static int add_forks(struct ctx *c, bool below, struct buf *out)
 	size_t n = 0;
 	int rc = 0;
 	while (rc == 0 && catalog_fork_next(c->tree->catalog, c->node.slot, below, &cookie, &s)) {
-		/* -ESTALE: its project went just now. */
+		/* -ESTALE: its project disappeared just now. */
 		rc = append_session_path(c, "projects/", &s, &paths);
 		if (rc == 0) {
 			buf_addc(&paths, '\n');
@@ -119,7 +119,6 @@ static int jsonl_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
-/* Appends up to n bytes of the session file. */
 int session_add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
 	while (n > 0) {
@@ -148,7 +147,7 @@ static int session_state_show(struct ctx *c, struct buf *out)
 	return rc;
 }
 
-/* If that cannot be found out, the file is listed, and its reader gets the error. */
+/* If finding out fails, the file is listed, and its reader gets the error. */
 static bool session_state_exists(struct ctx *c)
 {
 	const char *state;
@@ -225,7 +224,7 @@ static bool errors_exist(struct ctx *c)
 	return b.n > 0;
 }
 
-/* If that cannot be found out, the file is listed, and its reader gets the error. */
+/* If finding out fails, the file is listed, and its reader gets the error. */
 bool context_md_exists(struct ctx *c)
 {
 	bool any = true;
@@ -277,21 +276,22 @@ static const struct kind in_session[] = {
     {"header.json", .doc = "its header line", .from = &from_session, .make = TEXT(render_header_json)},
     {"info.json", .doc = "counts, times, tokens and cost", .from = &from_session, .make = SHOW(info_show),
      .flags = REWRITTEN},
-    {"state", .doc = "working, done, failed or stopped", .from = &from_session,
-     .make = SHOW(session_state_show), .has = session_state_exists, .flags = REWRITTEN, .keeps = CACHE_NOTHING},
+    {"state", .doc = "working, done, failed or stopped", .from = &from_session, .make = SHOW(session_state_show),
+     .has = session_state_exists, .flags = REWRITTEN, .keeps = CACHE_NOTHING},
     {"title", .doc = "its name, or the first words of the user", .from = &from_session, .make = TEXT(render_title),
      .flags = IGNORE_EXEMPT | REWRITTEN},
     {"files.tsv", .doc = "files read, written and edited, as a table", .from = &from_session,
      .make = TEXT(render_files), .has = files_tsv_exists, .flags = REWRITTEN},
     {"cwd", .doc = "the directory in which it started", .from = &from_session, .make = TEXT(render_cwd),
      .has = cwd_exists},
-    {"path", .doc = "the path of the session file", .from = &from_file, .make = SHOW(path_show), .flags = UNCACHED_TEXT},
+    {"path", .doc = "the path of the session file", .from = &from_file, .make = SHOW(path_show),
+     .flags = UNCACHED_TEXT},
     {"resume", .doc = "a script that continues it in pi", .from = &from_session, .make = SHOW(resume_show),
      .flags = EXECUTABLE},
     {"tree.txt", .doc = "the tree of entries, with ids, labels and the leaf", .from = &from_session,
      .make = SHOW(tree_txt_show), .has = tree_txt_exists, .flags = FROM_WHOLE_SESSION | REWRITTEN},
-    {"all.txt", .doc = "everything said on every branch, one line each with its entry: search this", .from = &from_session,
-     .make = SEGMENTED(all_txt, NULL), .has = all_txt_exists, .flags = IGNORE_EXEMPT},
+    {"all.txt", .doc = "everything said on every branch, one line each with its entry: search this",
+     .from = &from_session, .make = SEGMENTED(all_txt, NULL), .has = all_txt_exists, .flags = IGNORE_EXEMPT},
     {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_session,
      .make = SEGMENTED(chat_md, NULL), .has = chat_exists},
     {"context.md", .doc = "what the model is sent at the leaf", .from = &from_session,
@@ -306,16 +306,14 @@ static const struct kind in_session[] = {
      .has = problems_exist, .flags = REWRITTEN, .keeps = CACHE_NOTHING},
     {"errors", .doc = "reasons why recent writes failed", .from = &from_file, .make = SHOW(errors_show),
      .has = errors_exist, .flags = REWRITTEN | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
-    {"forks", .doc = "sessions forked from this one", .from = &from_file,
-     .make = SHOW(forks_show), .has = forks_exist, .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT,
-     .keeps = CACHE_NOTHING},
-    {"subagents", .doc = "sessions that this one started", .from = &from_file,
-     .make = SHOW(subagents_show), .has = subagents_exist,
+    {"forks", .doc = "sessions forked from this one", .from = &from_file, .make = SHOW(forks_show), .has = forks_exist,
      .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
+    {"subagents", .doc = "sessions that this one started", .from = &from_file, .make = SHOW(subagents_show),
+     .has = subagents_exist, .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
     {"entries", .doc = "an entry: text.md, thinking.md, tool-calls/N-NAME/arguments.txt, images/, entry.json, ...",
      .from = &from_session, .make = DIR(entries), .flags = PERMANENT},
-    {"branches", .doc = "a branch: the same views, and its path as links", .from = &from_session,
-     .make = DIR(branches), .flags = PERMANENT},
+    {"branches", .doc = "a branch: the same views, and its path as links", .from = &from_session, .make = DIR(branches),
+     .flags = PERMANENT},
     {"labels", .doc = "the labelled entries (links)", .from = &from_session, .make = DIR(labels),
      .flags = ALLOWS_CREATE | PERMANENT},
     {"name", .doc = "its name", .from = &from_session, .make = TEXT(render_name), .has = name_file_exists,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Short-lived states of writable names, the reasons of refused writes, and the processes that may remove nothing for a
- * while. All of it is small: fixed arrays, searched from end to end. If an array is full, the oldest is forgotten,
- * which only means that a name is there again. */
+/* Short-lived states of writable names, the reasons of refused writes, and the processes that must not remove names for
+ * a while. All of it is small: fixed arrays with linear search. A full array drops its oldest element, which only makes
+ * a hidden name visible again. */
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/process.h"
@@ -13,7 +13,7 @@
 #define HIDDEN_MS 10000
 #define REMOVAL_BLOCK_MS 10000
 
-/* The place of this name, or the one that is shown again first. */
+/* Returns the element of this name, or the one that expires first. */
 static struct hidden_name *hidden_name_slot(struct tree *t, node_t node)
 {
 	struct hidden_name *first = &t->hidden[0];
@@ -104,7 +104,7 @@ void state_note_synced(struct tree *t, const struct stat *synced)
 
 /* --- refusals ---------------------------------------------------------------------- */
 
-/* Returns the session of the refusal that is forgotten for it, NO_SLOT if none is. */
+/* Returns the session of the refusal that this one replaces, or NO_SLOT. */
 static uint32_t refusal_store(struct tree *t, const struct slot_info *slot, const char *what, int rc, const char *why)
 {
 	LOCKED(&t->state_lock);
@@ -121,7 +121,7 @@ static uint32_t refusal_store(struct tree *t, const struct slot_info *slot, cons
 	return forgotten;
 }
 
-/* `errors` comes or goes with no change of a file: it is noted in the catalog as one. */
+/* `errors` appears or disappears without a change of a file, so the catalog records a change. */
 void state_add_refusal(struct tree *t, struct node n, const char *what, int rc, const char *why)
 {
 	struct slot_info slot;
@@ -162,8 +162,8 @@ static bool removal_block_is_active(const struct removal_block *w)
 	return w->at_ms != 0 && w->at_ms > clock_ms(CLOCK_MONOTONIC) - REMOVAL_BLOCK_MS;
 }
 
-/* Renews the same process and name, or replaces the oldest. A process that keeps removing is warned again and again, so
- * it is not the one that is forgotten. */
+/* Renews the element of the same process and name, or replaces the oldest. Each refused removal renews its element, so
+ * a process that keeps removing is not the one replaced. */
 void state_block_removals(struct tree *t, pid_t thread, node_t spoilt)
 {
 	pid_t process = process_of_thread(thread);
@@ -213,7 +213,7 @@ static uint64_t saved_label_hash(const struct tree *t, struct span label)
 	return hash_bytes(&t->secret, 0, label.p, label.n);
 }
 
-/* The place of this label of the table, if it is kept. */
+/* Returns the set that can hold this label of the table. */
 static struct saved_label *saved_label_find(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
 {
 	uint64_t h = hash_word(hash_word((uint64_t)slot << 32 | entry) ^ line);

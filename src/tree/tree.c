@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine that walks the table of kinds.
+/* The engine that uses the table of kinds.
  *
- * Every operation opens a ctx for a node id: it unpacks the id, checks it against
- * what is there now, and fetches as much as the kind's scope requires. Here are the
- * ctx and the attributes; names are in list.c, contents in read.c.
+ * Every operation opens a ctx for a node id: it unpacks the id, checks it against the current state, and fetches what
+ * the kind's scope requires. This file has the ctx and the attributes; names are in list.c, contents in read.c.
  *
- * Sizes: a row either knows its size without producing, or the contents are made
- * once and kept in the cache (read.c). */
+ * Sizes: a row either computes its size without rendering, or the contents are rendered once and cached (read.c). */
 #include "sessionfs/find/search.h"
 #include "tree_impl.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 
-/* Editors' side files are few and small; past this they are refused. */
+/* Editors' scratch files are few and small; more are refused. */
 #define SCRATCH_FILES 1024
 #define SCRATCH_BYTES ((size_t)64 << 20)
 
@@ -103,7 +101,6 @@ int ctx_load(struct ctx *c, uint32_t i)
 	return rc;
 }
 
-/* Brings the ctx to at least `scope`. */
 int ctx_resolve(struct ctx *c, enum scope scope)
 {
 	struct tree *t = c->tree;
@@ -122,7 +119,7 @@ int ctx_resolve(struct ctx *c, enum scope scope)
 		int rc = catalog_session_get(t->catalog, c->node.slot, &c->session);
 		if (rc < 0)
 			return rc;
-		/* The file may have grown since the slot was looked at: one ctx, one time. */
+		/* The file may have grown since the slot was read: a ctx has one state. */
 		c->slot.st = *session_stat(c->session);
 		c->scope = SCOPE_INDEX;
 	}
@@ -231,11 +228,11 @@ bool ctx_is_writable(const struct ctx *c)
 	return c->kind->from->scope < SCOPE_ENTRY || session_entry(c->session, c->node.entry)->flags & ENTRY_ADDRESSED;
 }
 
-/* What follows a session file is watched only this many seconds after its last change. By then no answer from before
- * the change is still on its way to the kernel, and the next change cannot have the same mtime. */
+/* Names that follow a session file are watched from this many seconds after its last change. By then no answer from
+ * before the change is still on its way to the kernel, and the next change cannot have the same mtime. */
 #define WATCHED_AFTER 2
-/* Leases are noted one by one, and each is invalidated when the session grows: so there are none while it grows every
- * few seconds. */
+/* The kernel's leases are recorded and invalidated one by one when the session grows: so a session that grows every few
+ * seconds gets none. */
 #define LEASE_AFTER 60
 
 static bool time_is_older(struct timespec t, time_t seconds)
@@ -243,7 +240,7 @@ static bool time_is_older(struct timespec t, time_t seconds)
 	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec > seconds;
 }
 
-/* Whether every change of what the kind shows is noted. */
+/* True if every change of the kind's contents is noticed. */
 static bool ctx_is_watched(const struct ctx *c)
 {
 	const struct kind *k = c->kind;
@@ -252,7 +249,7 @@ static bool ctx_is_watched(const struct ctx *c)
 		return c->project.watched;
 	if (alone && !c->slot.watched)
 		return false;
-	/* The directory of a session holds names that follow from other sessions. */
+	/* The directory of a session has names that depend on other sessions. */
 	const struct kind_rows *rows = k->from->scope == SCOPE_SLOT ? k->make.rows : NULL;
 	for (size_t i = 0; rows && i < rows->n; i++)
 		alone = alone && !((rows->v[i].flags & LISTS_ALL_PROJECTS) && rows->v[i].has);
@@ -264,15 +261,15 @@ enum tree_class tree_unwatched_class(const struct tree *t)
 	return t->read_only ? TREE_LIVE : TREE_UNCACHED;
 }
 
-/* Sets a->why, too. */
+/* Also sets a->why. */
 static enum tree_class ctx_cache_class(const struct ctx *c, struct tree_attr *a)
 {
 	const struct kind *k = c->kind;
 	enum tree_class class = kind_class(k);
 	bool leased = class == TREE_LEASE;
-	/* Writable names come and go with the tools that write them. */
+	/* Tools create and remove writable names as they write them. */
 	bool writable = !c->tree->read_only && k->write;
-	/* What stands in a session changes with its file, whatever time it shows. */
+	/* Names in a session change with its file, whatever time they show. */
 	struct timespec changed = k->from->scope >= SCOPE_SLOT ? c->slot.st.st_mtim : a->mtime;
 	a->why = "I1: cannot change";
 	if (class == TREE_FIXED)
@@ -484,7 +481,7 @@ uint64_t tree_listing_serial(struct tree *t, node_t dir)
 	const struct kind *k = kind_of(tree_node(dir));
 	if (k && kind_shows_all_sessions(k))
 		return facts_serial(t->facts);
-	/* Both only rise. */
+	/* Both only increase. */
 	return catalog_epoch(t->catalog) + state_serial(t) + 1;
 }
 
@@ -506,7 +503,7 @@ bool tree_is_fixed(node_t node)
 	return k && k->make.type == S_IFREG && kind_class(k) == TREE_FIXED;
 }
 
-/* The time is that of a record, and a record may say anything of its time. */
+/* The time comes from a record, and a record can contain any time. */
 bool tree_mtime_is_from_record(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));

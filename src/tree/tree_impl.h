@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tree_impl: what the engine (tree.c, list.c, read.c) and the table share. */
+/* tree_impl: declarations shared by the engine (tree.c, list.c, read.c) and the table. */
 #ifndef SESSIONFS_TREE_IMPL_H
 #define SESSIONFS_TREE_IMPL_H
 
@@ -15,30 +15,30 @@
 
 #include <sys/stat.h>
 
-/* Kinds with fixed numbers. Those that are not rows of the table: editors' side files, whose ids hold their number in
- * place of slot, entry and part, and values that are kept in the cache. */
+/* Kinds with fixed numbers. All but the first are not rows of the table: editors' scratch files, whose ids hold their
+ * number in place of slot, entry and part, and cached values. */
 enum {
 	KIND_ROOT = 1, /* a row: the first */
 	KIND_SCRATCH = (1 << NODE_KIND_BITS) - 1,
 	KIND_PATH_VIEW = KIND_SCRATCH - 1,
 	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
-	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment: a hash stands behind the kind */
+	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment: the rest of the id is a hash */
 	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of the calls of an entry */
 };
 
-/* What must be fetched before a kind can be examined. Each scope includes those before it. A node of the kind has the
- * numbers that its scope needs, and no others. */
+/* What a ctx fetches for a kind. Each scope includes those before it. A node of the kind has the numbers that its scope
+ * needs, and no others. */
 enum scope {
 	SCOPE_MOUNT,   /* nothing */
-	SCOPE_QUERY,   /* nothing but its number: a query, or a name in its directory */
+	SCOPE_QUERY,   /* only its number: a query, or a name in its directory */
 	SCOPE_PROJECT, /* the project's facts */
-	SCOPE_SLOT,    /* the session file's facts: no index is built */
+	SCOPE_SLOT,    /* the session file's facts, without an index */
 	SCOPE_INDEX,   /* the index, locked for reading */
-	SCOPE_ENTRY,   /* and an entry in it */
-	SCOPE_RECORD,  /* and the entry's line, viewed */
+	SCOPE_ENTRY,   /* also an entry in it */
+	SCOPE_RECORD,  /* also the entry's line, parsed */
 };
 
-/* Whose time a kind shows (sessionfs(5), "Attributes"). */
+/* Source of a kind's mtime (sessionfs(5), "Attributes"). */
 enum mtime_source {
 	MTIME_AS_SOURCE,
 	MTIME_ALL,
@@ -50,20 +50,20 @@ enum mtime_source {
 	MTIME_BRANCH
 };
 
-/* What a kind is made from, and what follows from that. */
+/* The input of a kind, and what follows from that. */
 struct kind_source {
 	enum scope scope;
 	enum mtime_source mtime;
-	/* The most that the kernel may keep of it. In a read-only mount TREE_UNCACHED is TREE_LIVE. */
+	/* The most that the kernel may cache of it. In a read-only mount TREE_UNCACHED is TREE_LIVE. */
 	enum tree_class class;
-	/* What is said of all sessions: it can change with each of them while its time stays the same. The user that we
-	 * run as alone may use it. */
+	/* From all sessions: it can change with each of them while its mtime stays the same. Only our user has
+	 * access. */
 	bool covers_all_sessions;
 };
 extern const struct kind_source from_mount, from_all, from_query, from_project, from_file, from_session, from_branch,
     from_entry, from_record;
 
-/* What the kernel may keep of a kind where that is not as `from` says. */
+/* What the kernel may cache of a kind, if not as `from` says. */
 enum cache_override {
 	CACHE_AS_SOURCE,
 	CACHE_NOTHING = 1 + TREE_UNCACHED,
@@ -75,7 +75,7 @@ enum cache_override {
 #define TREE_REFUSALS 64
 #define TREE_REMOVAL_BLOCKS 256
 
-/* A writable name that is gone for a moment (state.c). */
+/* A writable name that is hidden briefly (state.c). */
 struct hidden_name {
 	node_t node;      /* 0: unused */
 	int64_t until_ms; /* CLOCK_MONOTONIC */
@@ -83,37 +83,37 @@ struct hidden_name {
 
 /* Why a write was refused. */
 struct refusal {
-	uint32_t slot, place; /* the place stays when the file is replaced */
+	uint32_t slot, place; /* the place stays the same when the file is replaced */
 	struct buf text;
 };
 
-/* A process that for a moment may not remove names (state.c). */
+/* A process that must not remove names for a while (state.c). */
 struct removal_block {
 	pid_t process;
-	node_t failed_write; /* a write of this name was refused, and only this name is kept; 0: a removal was refused,
-	                  and all names are kept */
-	uint32_t reported_slot; /* the session whose `errors` says that, plus one */
+	node_t failed_write;    /* a write of this name was refused, and only this name is blocked; 0: a removal was
+	                           refused, and all names are blocked */
+	uint32_t reported_slot; /* the session whose `errors` reports this, plus one */
 	int64_t at_ms;          /* CLOCK_MONOTONIC; 0: unused */
 };
 
 /* A label that was saved by writing a labels.tsv (state.c). */
 struct saved_label {
 	uint32_t slot, line, entry;
-	uint32_t order; /* 0: unused; a greater turn is newer */
+	uint32_t order; /* 0: unused; the greatest is the newest */
 	uint64_t label; /* hash of the label */
 };
 #define TREE_SAVED_SETS 2048
 #define TREE_SAVED_WAYS 8
 
-/* Places where a search can begin in a long line, in their order. */
+/* Positions in a long line where a walk can begin, in order. */
 struct block_marks {
 	struct block_iter *v;
 	size_t n, cap;
 };
 
-/* lines.c: the lines used last, with their records. The last place is for a long line. */
+/* line_cache.c: the lines used last, with their records. The last element is for a long line. */
 #define LINE_CACHE_SIZE 9
-/* A line that takes more memory than this is long: only one is kept. */
+/* A line that takes more memory than this is long: only one is cached. */
 #define LINE_SHORT (256 * 1024)
 struct line_cache {
 	struct lock lock;
@@ -123,20 +123,20 @@ struct line_cache {
 		struct record record;
 		struct block_marks marks;
 		uint32_t slot, entry;
-		uint64_t released_at; /* when it was given back; 0: never */
+		uint64_t released_at; /* order of line_cache_put; 0: never */
 	} lines[LINE_CACHE_SIZE];
 };
 
 void line_cache_init(struct line_cache *l);
 void line_cache_destroy(struct line_cache *l);
-/* True if *line, *record and *marks are now those of the entry. If not, *line is memory to be reused. */
+/* Returns true if *line, *record and *marks now belong to the entry. If not, *line is memory to reuse. */
 bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
                     struct block_marks *marks);
-/* Takes the line back, or with entry NO_ENTRY only its memory. *line and *marks are empty afterwards. */
+/* Takes the line back, or with entry NO_ENTRY only its memory. Sets *line and *marks to empty. */
 void line_cache_put(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
                     struct block_marks *marks);
 
-/* segments.c: memory that the runs of one view leave to the runs of the next */
+/* segments.c: memory that the runs of one view leave to the runs of the next one */
 #define RUNS_MAX 4
 struct run_buffer {
 	struct buf bytes;
@@ -161,23 +161,23 @@ struct tree {
 	const char *mountpoint;
 	bool read_only, is_private, coloured;
 	_Atomic uint64_t commits; /* see tree_commit_count */
-	struct lock state_lock;   /* guards the nine fields that follow, up to `handles` */
+	struct lock state_lock;   /* guards the next nine members, up to `handles` */
 	struct hidden_name hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
 	struct removal_block removal_blocks[TREE_REMOVAL_BLOCKS];
 	struct hash_key secret;
-	struct saved_label *saved_labels; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: nothing was saved */
+	struct saved_label *saved_labels; /* TREE_SAVED_SETS sets of TREE_SAVED_WAYS; NULL: none was saved */
 	uint32_t saved_count;
 	struct stat synced;          /* see state_synced */
-	struct tree_handle *handles; /* list of the writable files that are open for writing */
+	struct tree_handle *handles; /* list of the files that are open for writing */
 	uid_t uid;
 };
 
 struct kind;
 struct producer;
 
-/* One node under inspection. It is opened for a node; a listing turns it to other nodes of the same session. */
+/* One node under inspection. It is opened for a node; a listing switches it to other nodes of the same session. */
 struct ctx {
 	struct tree *tree;
 	struct node node;
@@ -191,12 +191,12 @@ struct ctx {
 	struct block_marks marks;      /* of that line */
 	uint32_t loaded;               /* the entry whose line `record` views, or NO_ENTRY */
 	uint32_t loaded_slot;          /* its session */
-	const struct fact_list *facts; /* of all sessions; NULL: not asked for yet (ctx_load_facts) */
-	struct buf to_session;         /* made by the kind's to_session */
-	struct buf related;            /* made by the kind's related */
+	const struct fact_list *facts; /* of all sessions; NULL: not loaded yet (ctx_load_facts) */
+	struct buf to_session;         /* from the kind's to_session */
+	struct buf related;            /* from the kind's related */
 };
 
-/* Where the names of a listing go. */
+/* The destination of a listing. */
 struct lister {
 	tree_emit emit;
 	void *arg;
@@ -205,10 +205,10 @@ struct lister {
 	const struct kind *dynamic; /* the row whose names are listed */
 };
 
-/* The cookies of dynamic names come after those of the fixed names. */
+/* Dynamic names have greater cookies than fixed names. */
 #define COOKIE_DYNAMIC 256
 
-/* How contents, a target or names are made. What is not set does not apply: see the macros below. */
+/* How to make contents, a target or names. Members that do not apply are not set: see the macros below. */
 struct kind_ops {
 	mode_t type; /* S_IFDIR, S_IFREG, S_IFLNK */
 	const struct kind_rows *rows;
@@ -221,7 +221,7 @@ struct kind_ops {
 	int (*part)(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 	const struct producer *producer;
 	int (*to_session)(struct ctx *c, struct buf *out);
-	int (*related)(struct ctx *c, struct buf *out); /* as `related` of struct place */
+	int (*related)(struct ctx *c, struct buf *out); /* as related_pages of struct render_target */
 	struct tree_pinned *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
 	uint64_t (*serial)(struct ctx *c);
 };
@@ -234,94 +234,94 @@ struct kind_ops {
 #define GROUP(names, by) KIND_OPS(S_IFDIR, .rows = &rows_##names, .key = GROUP_##by)
 /* The target. */
 #define LINK(make) KIND_OPS(S_IFLNK, .show = (make))
-/* Files: what is made of a session; */
+/* Files: made of a session; */
 #define TEXT(make) KIND_OPS(S_IFREG, .text = (make))
-/* of an entry's line, as the functions of part.h: there is no file if the size is 0; */
+/* of an entry's line, by a function of part.h: the file does not exist if the size is 0; */
 #define RECORD(make) KIND_OPS(S_IFREG, .record = (make))
 /* of all sessions; */
 #define TABLE(make) KIND_OPS(S_IFREG, .table = (make))
 /* of anything; */
 #define SHOW(make) KIND_OPS(S_IFREG, .show = (make))
-/* and the exact size is cheaper to get than the contents. */
+/* of anything, and the exact size is cheaper to get than the contents. */
 #define SIZED(make, measure) KIND_OPS(S_IFREG, .show = (make), .size = (measure))
-/* Any range can be read without making the rest. */
+/* Any range can be read without rendering the rest. */
 #define RANGE(measure, read) KIND_OPS(S_IFREG, .size = (measure), .part = (read))
-/* In pieces. If it stands outside of its session, `to` appends the way from there to the session's directory, with a
- * slash behind it. */
+/* In segments. For a file outside its session, `to` appends the path to the session's directory, with a slash at the
+ * end. */
 #define SEGMENTED(view, to) KIND_OPS(S_IFREG, .producer = &producer_##view, .to_session = (to))
-/* The same, and it shows sessions that are related to this one. */
+/* The same, and it shows related sessions. */
 #define SEGMENTED_PAGE(view, to, others)                                                                               \
 	KIND_OPS(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
-/* Kept elsewhere, under a number, and can be held there: `keep` returns what holds it, or NULL and the error. */
+/* Contents outside the cache, under a number, that can be pinned: `keep` returns the pin, or NULL and the error. */
 #define PINNED(keep, measure, read, number)                                                                            \
 	KIND_OPS(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))
 
 /* Dynamic names: they come from the data. */
 struct dynamic_names {
-	const char *doc_name; /* what documents call them */
+	const char *doc_name; /* the name in documents */
 	/* Called with the ctx of the directory: emit the names after `cookie` (0: all); find the node of a name. */
 	int (*list)(struct ctx *dir, uint64_t cookie, const struct lister *l);
 	int (*match)(struct ctx *dir, struct span name, struct node *ret);
-	/* Whether one can go while the rest of its directory stays. Overrides `from` and `keeps`. NULL: none can. */
+	/* True if one can disappear while the rest of its directory stays. Overrides `from` and `keeps`. NULL:
+	 * never. */
 	bool (*can_disappear)(const struct ctx *c);
 };
 
 enum flag {
-	/* Directories in which names can be created. */
+	/* Directories that allow new names. */
 	ALLOWS_CREATE = 1 << 0,
-	/* Directories that writable links can point to. In them no link is created: `ln -s` onto a link to such a
+	/* Directories that writable links can point to. No link is created in them: `ln -s` onto a link to such a
 	 * directory ends up inside it. */
 	LINK_TARGET_DIR = 1 << 1,
-	/* Directories that the kernel must drop when a name appears in them. */
+	/* Directories that the kernel must drop when a new name appears in them. */
 	NOTIFY_CREATE = 1 << 2,
-	/* Names sessions of all projects. A user may read it who may list all the projects. */
+	/* Names sessions of all projects. Only users who may list all projects have access. */
 	LISTS_ALL_PROJECTS = 1 << 3,
 	/* Its name exists as long as its session. */
 	PERMANENT = 1 << 4,
-	/* As of_all in `from`: what leads to a session, but was found among all. */
+	/* As covers_all_sessions in `from`: leads to one session, but was found among all. */
 	FROM_ALL_SESSIONS = 1 << 5,
-	/* The user that we run as alone may use it, as what is said of all sessions. */
+	/* Only our user has access, as with covers_all_sessions. */
 	OWNER_ONLY = 1 << 6,
-	/* What .ignore leaves to searches: of the names of the root and of a session those alone. */
+	/* Of the names in the root and in a session, .ignore leaves only these to searches. */
 	IGNORE_EXEMPT = 1 << 7,
-	/* Files that can be run by those who can read them. */
+	/* Files with the execute bit wherever the read bit is set. */
 	EXECUTABLE = 1 << 8,
-	/* Files that are made from the whole session, not only from some of its lines. */
+	/* Files made from the whole session, not only from some of its lines. */
 	FROM_WHOLE_SESSION = 1 << 9,
-	/* Files whose contents change in the middle as the session grows, besides those that kind_is_rewritten knows.
-	 */
+	/* Files that change in the middle as the session grows, in addition to those that kind_is_rewritten finds. */
 	REWRITTEN = 1 << 10,
-	/* Files whose contents change while their attributes stay the same, except perhaps the size; besides those of
-	 * all sessions. */
+	/* Files that change while their attributes stay the same, except perhaps the size; in addition to those of all
+	 * sessions. */
 	UNRELIABLE_MTIME = 1 << 11,
-	/* Files that are made to find their size, and are not cached. */
+	/* Files that are rendered to find their size, and not cached. */
 	UNCACHED_TEXT = 1 << 12,
-	/* Files that say how it is at this moment, which is their time. They are the mounting user's, and not listed;
-	 * the kernel keeps nothing of them. */
+	/* Files that show the current state; their mtime is now. They belong to our user and are not listed; the kernel
+	 * caches nothing of them. */
 	LIVE_STATUS = 1 << 13,
 };
 
 /* One row of the table: a name of a directory. */
 struct kind {
 	const char *name; /* NULL: `names` */
-	const char *doc;  /* what it is, in a line of README.md; sessionfs(5) says more */
+	const char *doc;  /* its description in README.md; sessionfs(5) says more */
 	const struct kind_source *from;
 	struct kind_ops make;
-	/* Whether it exists for this ctx; NULL: always, unless its RECORD is empty. */
+	/* True if it exists for this ctx; NULL: always, unless its RECORD is empty. */
 	bool (*has)(struct ctx *c);
 	unsigned flags; /* enum flag */
 	struct dynamic_names names;
-	/* Whether the name comes, goes or leads elsewhere when session s does. If so, *slot is set to that of the
-	 * directory, and the name in it appended to `name` (a fixed name already is). */
+	/* Returns true if the name appears, disappears or leads to another node when session s does. Then it sets *slot
+	 * to the directory's and appends the name to `name` (a fixed name already is there). */
 	bool (*moves)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
-	/* How it is written (write_impl.h); NULL: it is not writable. Its mode and class depend on this. */
+	/* How to write it (write_impl.h); NULL: not writable. Its mode and class depend on this. */
 	const struct writable *write;
-	/* Where they are not as `from` says. */
+	/* Exceptions to `from`. */
 	enum mtime_source time;
 	enum cache_override keeps;
 };
 
-/* The names of a directory, in the order in which they are listed; a row without a name for all others. */
+/* The names of a directory in the order of the listing; a row without a name is for the dynamic names. */
 struct kind_rows {
 	const struct kind *v;
 	size_t n;
@@ -333,44 +333,44 @@ extern const struct kind_rows rows_root, rows_session;
 
 /* kinds.c */
 
-/* The number of a row in node ids. */
+/* Returns the number of a row in node ids. */
 unsigned kind_id(const struct kind *k);
-/* The row with this number, or NULL. */
+/* Returns the row with this number, or NULL. */
 const struct kind *kind_at(unsigned id);
-/* The next row: the first one after NULL, and NULL after the last. */
+/* Returns the next row: the first one after NULL, and NULL after the last. */
 const struct kind *kind_next(const struct kind *after);
-/* Its directory; NULL for the root. */
+/* Returns the row of its directory; NULL for the root. */
 const struct kind *kind_above(const struct kind *k);
-/* Those of a directory; none if it is not one. */
+/* Returns the rows of a directory; none for other nodes. */
 const struct kind_rows *kind_rows_of_dir(struct node dir);
 bool kind_is_in(const struct kind *k, struct node dir);
-/* Whether any directory has this fixed name. */
+/* True if any directory has this fixed name. */
 bool kind_has_name(struct span name);
 enum mtime_source kind_mtime_source(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_shows_all_sessions(const struct kind *k);
 bool kind_is_owner_only(const struct kind *k);
-/* Files whose contents change in the middle as the session grows. */
+/* Files that change in the middle as the session grows. */
 bool kind_is_rewritten(const struct kind *k);
-/* Files whose contents change while their attributes stay the same, except perhaps the size. */
+/* Files that change while their attributes stay the same, except perhaps the size. */
 bool kind_mtime_is_unreliable(const struct kind *k);
-/* Whether its size is known without making contents that are worth caching. */
+/* True if finding its size renders nothing that is worth caching. */
 bool kind_size_is_cheap(const struct kind *k);
-/* Whether it is made of all sessions to find its size: a table above the sessions. */
+/* True if only rendering it from all sessions gives its size: a table above the sessions. */
 bool kind_is_table(const struct kind *k);
-/* Whether a name of this kind can be removed. */
+/* True if a name of this kind can be removed. */
 bool kind_is_removable(const struct kind *k);
-/* Between node ids and numbers. FUSE fixes the root's id; all others are packed. */
+/* Converts between node ids and numbers. FUSE fixes the root's id; all others are packed. */
 struct node tree_node(node_t id);
 node_t tree_id(struct node n);
 
-/* The row of a node; NULL if it is not a name of the tree. */
+/* Returns the row of a node; NULL if it has none. */
 static inline const struct kind *kind_of(struct node n)
 {
 	return kind_at(n.kind);
 }
 
-/* The directory that contains node n: the root if its session is gone, or if it is the root. */
+/* Returns the directory that contains node n: the root if its session is gone, or if it is the root. */
 struct node node_parent(struct tree *t, struct node n);
 
 /* tree.c */
@@ -379,11 +379,11 @@ int ctx_open(struct ctx *c, struct tree *t, struct node n, enum scope scope);
 /* ctx_open in two steps: first what needs only the id, then at least `scope`. */
 int ctx_init(struct ctx *c, struct tree *t, struct node n);
 int ctx_resolve(struct ctx *c, enum scope scope);
-/* Turns the ctx to a child of the same session, or of the same mount. */
+/* Switches the ctx to a child of the same session, or of the same mount. */
 int ctx_switch_node(struct ctx *c, struct node n);
 void ctx_close(struct ctx *c);
 node_t ctx_id(const struct ctx *c);
-/* Whether the name exists. */
+/* True if the name exists. */
 bool ctx_name_exists(struct ctx *c);
 int ctx_get_size(struct ctx *c, uint64_t *ret);
 /* Appends the contents, or the target. */
@@ -391,23 +391,23 @@ int ctx_show(struct ctx *c, struct buf *out);
 int ctx_attr(struct ctx *c, struct tree_attr *ret);
 /* The same for tree_lookup. */
 int ctx_lookup_attr(struct ctx *c, struct tree_attr *ret);
-/* The attributes of a writable name that was just created and is still empty. */
+/* Returns the attributes of a writable name that was just created and is still empty. */
 int ctx_created_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
-/* The class of what follows a session file without being watched. In a writable mount it is TREE_UNCACHED, so that what
- * was written reads back at once. */
+/* The class of names that follow a session file without being watched. In a writable mount it is TREE_UNCACHED, so that
+ * writes read back at once. */
 enum tree_class tree_unwatched_class(const struct tree *t);
-/* Whether c's node is writable by its kind and its entry; modes are not checked. */
+/* True if c's node is writable by its kind and its entry; does not check modes. */
 bool ctx_is_writable(const struct ctx *c);
-/* The entry at which the conversation shown ends: the leaf, or the end of a branch. */
+/* Returns the last entry of the conversation: the leaf, or the end of a branch. */
 uint32_t ctx_conversation_end(const struct ctx *c);
-/* Has c->facts be those of all sessions as of now, for as long as the ctx is open; it must hold no index. */
+/* Sets c->facts to the current facts of all sessions, until the ctx is closed. The ctx must hold no index. */
 int ctx_load_facts(struct ctx *c);
-/* Makes c->record the record of entry i. */
+/* Loads the record of entry i into c->record. */
 int ctx_load(struct ctx *c, uint32_t i);
 #define CLEANUP_CTX CLEANUP(ctx_close)
 
-/* Editors' side files. */
+/* Editors' scratch files. */
 static inline bool node_is_scratch(struct node n)
 {
 	return n.kind == KIND_SCRATCH;
@@ -425,11 +425,11 @@ static inline node_t scratch_node(uint64_t id)
 
 /* list.c */
 
-/* Whether names may be made in this directory: 0, -EPERM, -EROFS, -EACCES, ... */
+/* Returns 0 if names can be created in this directory, or -EPERM, -EROFS, -EACCES, ... */
 int tree_writable_dir(struct tree *t, node_t dir);
-/* The writable file or link with this name in `dir`, whether it exists now or not. */
+/* Finds the writable file or link with this name in `dir`, even if it does not exist now. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
-/* Emits one of the dynamic names being listed: node `child` in `dir`. Non-zero stops the listing. */
+/* Emits one of the dynamic names of a listing: node `child` in `dir`. Non-zero stops the listing. */
 int list_emit_child(struct ctx *dir, const struct lister *l, struct node child, struct span name, uint64_t cookie);
 
 /* mode.c: owner and mode (sessionfs(5), "Attributes") */
@@ -438,9 +438,9 @@ void ctx_set_owner_and_mode(const struct ctx *c, struct tree_attr *a);
 /* state.c */
 bool state_is_hidden(struct tree *t, struct node n);
 bool state_is_created(struct tree *t, struct node n);
-/* Whether any name in the directory is hidden, or created and not written yet. */
+/* True if any name in the directory is hidden, or created but not written yet. */
 bool state_dir_has_changes(struct tree *t, struct node dir);
-/* Rises with every refusal. */
+/* Increases with every refusal. */
 uint64_t state_serial(struct tree *t);
 void state_append_errors(struct tree *t, uint32_t place, struct buf *out);
 void state_close(struct tree *t);
@@ -451,41 +451,41 @@ void state_close(struct tree *t);
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 /* Appends up to n bytes of s from `off` on. */
 void append_slice(struct buf *out, struct span s, uint64_t off, size_t n);
-/* The cached view with this id, made by `make` if necessary. Release with cache_release. NULL and *ret_err on
- * failure. */
+/* Returns the cached view with this id; renders it with `make` if necessary. Release with cache_release. Returns NULL
+ * and *ret_err on failure. */
 const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
                                 int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err);
-/* The cached view of c's node, made if necessary. Release with cache_release. NULL and *ret_err on failure. */
+/* The same for the view of c's node. */
 const struct view *ctx_view(struct ctx *c, int *ret_err);
-/* The serial to cache c's view under. The contents of one entry never change in a generation; all else changes with the
- * session's serial. */
+/* Returns the serial of c's view in the cache. The contents of one entry never change in a generation; all else changes
+ * with the session's serial. */
 uint64_t view_serial(struct ctx *c);
-/* segments.c. A number for what the kind's related says now. */
+/* segments.c. Returns a number for the current result of the kind's related. */
 uint64_t ctx_related_serial(struct ctx *c);
 
-/* moved.c: for an operation on *node that ended with *rc, or with a deferred error (then *rc is set to it). True if
- * another file has taken the session's place: *node is its node, and the operation is to be repeated. */
+/* moved.c: for an operation on *node that returned *rc, or deferred an error (then sets *rc to it). Returns true if
+ * another file took the session's place: *node is its node now, and the caller repeats the operation. */
 bool tree_retarget_node(struct tree *t, int *rc, node_t *node);
 
 /* segments.c: the contents of kinds with a producer */
 int segments_render(struct ctx *c, struct view *ret);
-/* Appends up to n bytes at off of a view that keeps only some of its bytes. */
+/* Appends up to n bytes at off of a view that has only some of its bytes. */
 int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out);
 
-/* Views that are lists. Entry i of one whose items are entries. */
+/* Views that are lists. Returns entry i of a view whose items are entries. */
 static inline uint32_t view_entry(const struct view *v, size_t i)
 {
 	return ((const uint32_t *)v->items)[i];
 }
 
-/* Name i of one whose bytes are names. */
+/* Returns name i of a view whose bytes are names. */
 static inline struct span view_name(const struct view *v, size_t i)
 {
 	uint64_t begin = i ? v->ends[i - 1] : 0;
 	return (struct span){v->bytes.p + begin, (size_t)(v->ends[i] - begin)};
 }
 
-/* groups.c: when the newest session of a group was changed */
+/* groups.c: the last change of the newest session of a group */
 struct timespec group_mtime(struct ctx *c);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of the names that can be written, and the few lines that each needs. */
+/* The rows of the writable names, with the few functions that each needs. */
 #include "sessionfs/base/name.h"
 #include "write_impl.h"
 
 #include <errno.h>
 
-/* A link under one of these names in labels/ waits for its real name: a name that begins
- * with a dot, or GNU ln's CuXXXXXX. */
+/* A link under one of these names in labels/ waits for its final name: a name that begins with a dot, or GNU ln's
+ * CuXXXXXX. */
 static bool label_name_is_temporary(struct span name)
 {
 	if (name.n > 0 && name.p[0] == '.')
@@ -25,7 +25,7 @@ static bool label_name_is_temporary(struct span name)
 
 #define NO_ENTRY_OF_IT "the target is not an entry of this session"
 
-/* The entry of this session that a link's target names. */
+/* Returns the entry of this session that a link's target names. */
 static int link_target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)
 {
 	struct tree_attr a = {0};
@@ -44,7 +44,7 @@ static int link_target_entry(struct tree *t, node_t dir, const char *target, uin
 		*ret = e.entry;
 		return 0;
 	}
-	/* If the session has moved meanwhile, the target is not judged: the caller looks for it again. */
+	/* The session has moved meanwhile: the target is still unknown, and the caller tries again. */
 	if (catalog_slot(t->catalog, n_dir.slot, &slot) < 0)
 		return -ESTALE;
 	return rc == -ENOENT ? -ENOENT : -EINVAL;
@@ -52,7 +52,7 @@ static int link_target_entry(struct tree *t, node_t dir, const char *target, uin
 
 /* --- labels/ ------------------------------------------------------------------------ */
 
-/* The text of the label that a link shows. */
+/* Appends the text of the label that a link shows. */
 static int label_link_text(struct tree *t, struct node link, struct buf *out)
 {
 	struct session *s;
@@ -65,7 +65,7 @@ static int label_link_text(struct tree *t, struct node link, struct buf *out)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-/* The text that the name stands for: that of `old`, the label that has the name now, or the name decoded. */
+/* Appends the label text for the name: the text of `old`, the label that has the name now, or the decoded name. */
 static int label_text_for_name(struct tree *t, struct span name, const struct node *old, struct buf *out,
                                const char **why)
 {
@@ -79,7 +79,7 @@ static int label_text_for_name(struct tree *t, struct span name, const struct no
 	return buf_err(out) ? buf_err(out) : value_check_label(buf_span(out), why);
 }
 
-/* The label with this name, if there is one. */
+/* Finds the label with this name. */
 static int find_label_by_name(struct tree *t, node_t dir, struct span name, struct node *old, bool *ret_found)
 {
 	struct tree_attr a;
@@ -91,8 +91,8 @@ static int find_label_by_name(struct tree *t, node_t dir, struct span name, stru
 	return kind_writable(*old) == &writable_label_link ? 0 : -EPERM;
 }
 
-/* Puts label `name` on the entry that `target` names, and sets *entry to it; without a target, on *entry. The entry
- * that has the name now loses it. */
+/* Sets label `name` on the entry that `target` names, and *entry to that; without a target, on *entry. Clears the label
+ * of the entry that has the name now. */
 static int label_set(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *entry)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -158,7 +158,7 @@ static int clear_value(struct tree *t, node_t dir, struct span name, struct node
 	return commit_value(t, n, (struct span){NULL, 0}, (struct span){"\n", 1}, false);
 }
 
-/* A name that always exists is hidden until it is created again, or for a moment. */
+/* Hides a name that always exists, briefly or until it is created again. */
 static int hide_name(struct tree *t, node_t dir, struct span name, struct node n)
 {
 	(void)dir;

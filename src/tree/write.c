@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles: writable files open for writing, and scratch files.
  *
- * A writable file is staged: readers see the last committed text until a flush, an
- * fsync or the release commits. */
+ * A writable file is staged: readers see the last committed text until a flush, an fsync or the release commits. */
 #include "sessionfs/base/process.h"
 #include "write_impl.h"
 
@@ -35,7 +34,7 @@ static void tree_handle_free(struct tree *t, struct tree_handle *h)
 	free(h);
 }
 
-/* The caller has the handle for itself, or its lock. */
+/* The caller has the only reference to the handle, or its lock. */
 static void handle_add_user(struct tree_handle *h, const struct tree_caller *who)
 {
 	size_t i = 0;
@@ -45,10 +44,10 @@ static void handle_add_user(struct tree_handle *h, const struct tree_caller *who
 		h->users[i] = who->pid;
 }
 
-/* Whether a process that has used the handle still has the file open. Each close of each descriptor is a flush. Without
- * this check a text written by several processes that share a file, such as a shell and its commands, would be
- * committed piece by piece. Processes that never used the handle are not known; if the file is open twice, it is not
- * known which open a descriptor belongs to. */
+/* True if a process that has used the handle still has the file open. Each close of each descriptor is a flush. Without
+ * this check, a text from several processes that share a file, such as a shell and its commands, would be committed in
+ * pieces. Processes that never used the handle are unknown. If the file is open twice, it is unknown to which open a
+ * descriptor belongs. */
 static bool handle_is_still_open(struct tree *t, const struct tree_handle *h)
 {
 	bool alone = true;
@@ -81,7 +80,7 @@ static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_
 	return 0;
 }
 
-/* The text that a writable file shows now; nothing if it does not exist. */
+/* Appends the current text of a writable file; nothing if it does not exist. */
 static int writable_current_text(struct tree *t, struct node n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
@@ -200,7 +199,7 @@ static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 		rc = commit_refuse(t, h->node, buf_span(&h->entry), -EIO, "the file was removed before it was written");
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
-	/* An interrupted fsync is called again, and then the text must still be there. */
+	/* The caller repeats an interrupted fsync, which needs the text again. */
 	if (rc != -EINTR || !sync)
 		stage_finish(&h->stage, rc);
 	if (rc < 0)
@@ -211,7 +210,7 @@ static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 	return 0;
 }
 
-/* A tool may clean up after a refusal: it must not remove what was there before. */
+/* After a refusal, a tool may clean up: it must not remove the old value. */
 static int block_removals_on_error(struct tree *t, const struct tree_handle *h, int rc, const struct tree_caller *who)
 {
 	if (rc < 0)
@@ -226,11 +225,11 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
 	if (rc < 0)
 		return handle_refuse(t, h, rc, why);
-	/* Shells look at the error of a write but not at that of a close: so a line that looks whole is checked now as
-	 * far as possible. It is appended at the flush, since a second line may still follow. */
+	/* Shells check the error of a write but not of a close: so a line that looks whole is checked now as far as
+	 * possible. The flush appends it, since a second line can follow. */
 	if (whole)
 		rc = commit_check(t, h->node, buf_span(&h->entry), bytes);
-	/* The room that a table needs is known only when all of it is there. */
+	/* Only the complete table shows how much space it needs. */
 	if (rc == 0 && !h->stage.form->is_table)
 		rc = commit_check_space(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), h->stage.json_size);
 	if (rc < 0)
@@ -362,7 +361,7 @@ static int setattr_scratch(struct tree *t, node_t node, const struct tree_setatt
 	return scratch_setattr(t->scratch, a.id, &a);
 }
 
-/* Whether the handle is one of this file: the request names both. */
+/* True if the handle belongs to this file: the request names both. */
 static bool handle_is_of_node(const struct tree_handle *h, node_t node)
 {
 	return tree_is_scratch(node) ? h->scratch == scratch_id(node) : !h->scratch && node_pack(h->node) == node;
@@ -391,7 +390,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 	rc = tree_handle_attr(t, node, h, ret);
 	if (rc == 0 || !change->size)
 		return rc;
-	/* A truncation to nothing removes the value, and with it the file: that is no error. */
+	/* A truncation to nothing removes the value, and with it the file: still a success. */
 	*ret = before;
 	ret->size = change->attr.size;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tree_write_impl: shared by the files of the writing half. */
+/* tree_write_impl: declarations shared by the files of the writing half. */
 #ifndef SESSIONFS_TREE_WRITE_IMPL_H
 #define SESSIONFS_TREE_WRITE_IMPL_H
 
@@ -10,26 +10,26 @@
 #include "sessionfs/write/value.h"
 #include "tree_impl.h"
 
-/* write.c: an open file. The most users of one that are remembered: */
+/* write.c: an open file. The maximum number of recorded users: */
 #define HANDLE_USERS_MAX 8
 struct tree_handle {
-	struct tree_handle *next; /* open for writing too; under state_lock */
+	struct tree_handle *next; /* next one open for writing; under state_lock */
 	struct lock lock;
 	struct node node;
 	uint64_t scratch;             /* the scratch file's id; 0: a writable file */
-	_Atomic bool synced;          /* its commits are on the disk when they return */
-	_Atomic bool is_new, removed; /* created through this handle and not committed yet; and removed since */
+	_Atomic bool synced;          /* its commits sync the session file to disk */
+	_Atomic bool is_new, removed; /* created through this handle and not committed yet; removed since then */
 	struct stage stage;
-	struct buf entry;              /* the name of the entry it belongs to */
+	struct buf entry;              /* name of the entry it belongs to */
 	pid_t users[HANDLE_USERS_MAX]; /* threads that have opened, written or closed it; 0: none */
 };
 
-/* tree/writable.c: one row for each writable name. Its kind's `show` reads the value back. */
+/* writable.c: one row for each writable name. Its kind's `show` reads the value back. */
 struct writable {
-	/* Files: the form of the text, and the change that a value means. */
+	/* Files: the form of the text, and the change that a value causes. */
 	const struct value_form *form;
 	edit_records *records;
-	/* Links: points `name` in `dir` to `target`; *ret_entry is the entry it leads to. */
+	/* Links: points `name` in `dir` to `target`; sets *ret_entry to the target's entry. */
 	int (*link)(struct tree *t, node_t dir, struct span name, const char *target, uint32_t *ret_entry);
 	/* Links that can be renamed within their directory. */
 	int (*rename)(struct tree *t, struct node n, node_t dir, struct span to_name);
@@ -40,76 +40,75 @@ struct writable {
 extern const struct writable writable_label, writable_name, writable_summary, writable_labels_tsv, writable_leaf,
     writable_label_link;
 
-/* The row of a writable file or link; NULL if it is not writable. */
+/* Returns the row of a writable file or link; NULL if it is not writable. */
 const struct writable *kind_writable(struct node n);
-/* The row of the link that has, or would have, this name in `dir`; *ret is its node. NULL: such a link is a side
- * file. */
+/* Returns the row of the link that has, or would have, this name in `dir`, and sets *ret to its node. NULL: such a link
+ * is a scratch file. */
 const struct writable *writable_link(node_t dir, struct span name, struct node *ret);
 
-/* commit.c: turns a value into an append. Refusals are noted with their reason. */
+/* commit.c: turns a value into an append. Refusals are recorded with their reason. */
 
 /* Appends the name of the entry that the writable file `n` belongs to, if any. If another file takes the session's
- * place, the entry is found in it by this name. 0 or a negative errno. */
+ * place, this name finds the entry in it. Returns 0 or a negative errno. */
 int commit_entry(struct tree *t, struct node n, struct buf *out);
-/* Commits a whole text as the value of the writable file `n`. `entry`: what commit_entry returned, perhaps long ago;
- * empty: it was not called. */
+/* Commits a whole text as the value of the writable file `n`. `entry`: the result of commit_entry, perhaps long ago;
+ * empty if it was not called. */
 int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync);
-/* Whether commit_value would accept the text, as far as that is known without an append. */
+/* Returns 0 if commit_value would accept the text, as far as that is known without an append. */
 int commit_check(struct tree *t, struct node n, struct span entry, struct span text);
-/* Whether the disk has room, and the file permits writing, for a text that begins with `text` and takes `quoted` bytes
- * as a JSON string. */
+/* Returns 0 if the disk has room, and the file permits writing, for a text that begins with `text` and takes `quoted`
+ * bytes as a JSON string. */
 int commit_check_space(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted);
-/* Notes that `n` refused what was asked of it, and why (NULL: the reason follows from rc). `entry` as above. Returns
- * rc. */
+/* Records that `n` refused a change, and why (NULL: the reason follows from rc). `entry` as above. Returns rc. */
 int commit_refuse(struct tree *t, struct node n, struct span entry, int rc, const char *why);
 /* The same for any name in a directory. */
 int commit_refuse_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
-/* The same, if rc says that this cannot be done, now or ever: `why` is for names that can never do it. */
+/* The same, but only if rc means a lasting refusal; `why` is for names that can never be changed. */
 int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why);
-/* Refuses a side file with a name that the tree has somewhere, which a program means to be that: 0 or -EPERM. */
+/* Refuses a scratch file with a fixed name of the tree, since the program means that name: 0 or -EPERM. */
 int commit_side_name(struct tree *t, node_t dir, struct span name);
-/* Why in most directories. */
+/* The reason in most directories. */
 #define REFUSE_NO_NAMES "names cannot be created or moved here"
-/* The slot that is at the place of this one now: it may be another file. */
+/* Returns the slot at the place of this one now: it can be another file. */
 int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret);
-/* Sets and clears labels, all with one append; changes their entries to those of another file. A refusal is reported
+/* Sets and clears labels, all with one append; updates their entries if another file took the place. Reports a refusal
  * under `name` in `dir`. */
 int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
 /* Moves the leaf (node n) to the entry. */
 int commit_leaf(struct tree *t, struct node n, uint32_t entry);
-/* Has the file of the session that `n` belongs to on the disk. A refusal is reported under `n`; `entry` as above. */
+/* Syncs the file of n's session to disk. Reports a refusal under `n`; `entry` as above. */
 int commit_sync(struct tree *t, struct node n, struct span entry);
-/* Whether this mount and the session file accept writes: 0, -EROFS, -EACCES, -ESTALE. */
+/* Returns 0 if this mount and the session file accept writes, or -EROFS, -EACCES, -ESTALE. */
 int commit_allowed(struct tree *t, uint32_t slot);
 
 /* state.c: short-lived states of writable names */
 
-/* Hides a name that was renamed or removed to be created again: it is gone until then, for at most ten seconds. */
+/* Hides a name that was renamed or removed to be created again: until then, for at most ten seconds. */
 void state_hide(struct tree *t, struct node n);
 void state_unhide(struct tree *t, struct node n);
-/* Forgets a created name that was removed before it was written. */
+/* Drops a created name that was removed before it was written. */
 void state_drop_created(struct tree *t, struct node n);
 /* Writes the reason of a refusal to the log and to `errors`. */
 void state_add_refusal(struct tree *t, struct node n, const char *what, int rc, const char *why);
 
-/* The session file that was last put on the disk, as it was then. Of others nothing is known. */
+/* Returns the session file that was last synced to disk, as it was then. Nothing is known of other files. */
 struct stat state_synced(struct tree *t);
 void state_note_synced(struct tree *t, const struct stat *synced);
 
-/* A recursive removal that was refused most names must not remove the few others, and a program that cleans up after a
- * refused write must not remove the old value. So for ten seconds such a process may remove nothing. */
+/* If most removals of a recursive removal were refused, it must not remove the few other names. A program that cleans
+ * up after a refused write must not remove the old value. So for ten seconds such a process must not remove names. */
 
-/* The process of this thread was refused a write of the name `spoilt`; 0: a removal. */
+/* A write of the name `spoilt` by the process of this thread was refused; 0: a removal. */
 void state_block_removals(struct tree *t, pid_t thread, node_t spoilt);
-/* The name was written: ends what was noted of it. */
+/* The name was written: clears its blocks. */
 void state_clear_block(struct tree *t, struct node n);
-/* Why the process of this thread may not remove the name now; NULL: it may. *ret_tell: this must still be added to the
- * `errors` of the session in `slot`, which says it once and not for each name. */
+/* Returns why the process of this thread must not remove the name now, or NULL. Sets *ret_tell if the caller must
+ * report this in the `errors` of the session in `slot`, which reports it once, not for each name. */
 const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell);
 
-/* Notes that a label was saved from the labels.tsv made as of this line; empty: it was cleared. */
+/* Records that a label was saved from the labels.tsv of this line; empty: it was cleared. */
 void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
-/* Whether this label is the one last saved from that table. Old ones may be forgotten. */
+/* True if this label is the one last saved from that table. Old ones can be dropped. */
 bool state_label_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);
 
 #endif
