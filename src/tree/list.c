@@ -68,7 +68,7 @@ static int tree_lookup_dynamic(struct ctx *c, const struct kind *k, struct span 
 	*ret_again = rc == -ESTALE;
 	if (rc == -ESTALE)
 		rc = -ENOENT;
-	return rc < 0 ? rc : ctx_attr(c, ret);
+	return rc < 0 ? rc : ctx_attr(c, true, ret);
 }
 
 static int tree_lookup_once(struct tree *t, node_t parent, struct span name, struct tree_attr *ret, bool *ret_again)
@@ -90,7 +90,7 @@ static int tree_lookup_once(struct tree *t, node_t parent, struct span name, str
 		return rc;
 	if (!ctx_name_exists(&c))
 		return state_is_created(t, c.node) ? ctx_created_attr(&c, ret) : -ENOENT;
-	return state_is_hidden(t, c.node) ? -ENOENT : ctx_lookup_attr(&c, ret);
+	return state_is_hidden(t, c.node) ? -ENOENT : ctx_attr(&c, true, ret);
 }
 
 /* Attempts of a lookup while its file is replaced. */
@@ -171,7 +171,7 @@ static int list_emit_one(struct ctx *c, const struct lister *l, struct span name
 	if (rc < 0)
 		return rc;
 	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->make.type == S_IFDIR);
-	bool known = wanted && kind_size_is_cheap(c->kind) && ctx_attr(c, &attr) == 0;
+	bool known = wanted && kind_size_is_cheap(c->kind) && ctx_attr(c, true, &attr) == 0;
 	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->make.type, known ? &attr : NULL) != 0;
 	return *l->stopped;
 }

@@ -353,30 +353,20 @@ int ctx_get_size(struct ctx *c, uint64_t *ret)
 	return 0;
 }
 
-static struct tree_attr attr_of(struct ctx *c, uint64_t size, uint64_t version)
+int ctx_attr(struct ctx *c, bool is_lookup, struct tree_attr *ret)
 {
-	struct tree_attr a = {.node = ctx_id(c), .size = size, .mtime = ctx_mtime(c), .version = version};
+	struct tree_attr a = {.node = ctx_id(c)};
+	bool is_table = kind_is_table(c->kind), is_sized = !is_table || !is_lookup;
+	int rc = is_sized ? ctx_get_size(c, &a.size) : 0;
+	if (rc < 0)
+		return rc;
+	if (is_sized && c->kind->make.type == S_IFREG && kind_shows_all_sessions(c->kind))
+		a.version = view_serial(c);
+	a.mtime = ctx_mtime(c);
 	ctx_set_owner_and_mode(c, &a);
 	a.attr_class = ctx_cache_class(c, &a);
-	a.name_class = (c->kind->flags & PERMANENT) || kind_is_table(c->kind) ? TREE_FIXED : a.attr_class;
-	return a;
-}
-
-int ctx_attr(struct ctx *c, struct tree_attr *ret)
-{
-	uint64_t size;
-	int rc = ctx_get_size(c, &size);
-	if (rc == 0)
-		*ret = attr_of(c, size,
-		               c->kind->make.type == S_IFREG && kind_shows_all_sessions(c->kind) ? view_serial(c) : 0);
-	return rc;
-}
-
-int ctx_lookup_attr(struct ctx *c, struct tree_attr *ret)
-{
-	if (!kind_is_table(c->kind))
-		return ctx_attr(c, ret);
-	*ret = attr_of(c, 0, 0);
+	a.name_class = (c->kind->flags & PERMANENT) || is_table ? TREE_FIXED : a.attr_class;
+	*ret = a;
 	return 0;
 }
 
@@ -426,7 +416,7 @@ static int getattr_once(struct tree *t, node_t node, struct tree_attr *ret)
 		return rc;
 	if (!ctx_name_exists(&c))
 		return state_is_created(t, c.node) ? ctx_created_attr(&c, ret) : -ESTALE;
-	return ctx_attr(&c, ret);
+	return ctx_attr(&c, false, ret);
 }
 
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)

@@ -388,9 +388,8 @@ bool ctx_name_exists(struct ctx *c);
 int ctx_get_size(struct ctx *c, uint64_t *ret);
 /* Appends the contents, or the target. */
 int ctx_show(struct ctx *c, struct buf *out);
-int ctx_attr(struct ctx *c, struct tree_attr *ret);
-/* The same for tree_lookup. */
-int ctx_lookup_attr(struct ctx *c, struct tree_attr *ret);
+/* For a lookup, leaves out size and version of a table: see tree_is_table. */
+int ctx_attr(struct ctx *c, bool is_lookup, struct tree_attr *ret);
 /* Returns the attributes of a writable name that was just created and is still empty. */
 int ctx_created_attr(struct ctx *c, struct tree_attr *ret);
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret);
