@@ -356,9 +356,11 @@ int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, c
 
 int commit_side_name(struct tree *t, node_t dir, struct span name)
 {
-	return !kind_has_name(name) ? 0
-	                            : commit_refuse_in(t, dir, name, -EPERM,
-	                                               "a name of the tree that cannot be made here; use another one");
+	for (const struct kind *k = NULL; (k = kind_next(k));)
+		if (k->name && span_is(name, k->name))
+			return commit_refuse_in(t, dir, name, -EPERM,
+			                        "a name of the tree that cannot be made here; use another one");
+	return 0;
 }
 
 static struct span path_without_newline(struct span s)

@@ -83,14 +83,6 @@ bool kind_is_in(const struct kind *k, struct node dir)
 	return kind_rows_contain(kind_rows_of_dir(dir), k);
 }
 
-bool kind_has_name(struct span name)
-{
-	const struct kind *k = kind_next(NULL);
-	while (k && !(k->name && span_is(name, k->name)))
-		k = kind_next(k);
-	return k;
-}
-
 enum mtime_source kind_mtime_source(const struct kind *k)
 {
 	return k->time != MTIME_AS_SOURCE ? k->time : k->from->mtime;

@@ -344,8 +344,6 @@ const struct kind *kind_above(const struct kind *k);
 /* Returns the rows of a directory; none for other nodes. */
 const struct kind_rows *kind_rows_of_dir(struct node dir);
 bool kind_is_in(const struct kind *k, struct node dir);
-/* True if any directory has this fixed name. */
-bool kind_has_name(struct span name);
 enum mtime_source kind_mtime_source(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_shows_all_sessions(const struct kind *k);
