@@ -217,24 +217,28 @@ static int rename_link(struct tree *t, uint64_t id, const struct writable *w, no
 	return 0;
 }
 
+/* Returns 0 if a rename can give this name to a scratch file. */
+static int check_rename_target(struct tree *t, node_t dir, struct span name)
+{
+	struct tree_attr old;
+	struct node to;
+	if (tree_writable_name(dir, name, &to) || (tree_lookup(t, dir, name, &old) == 0 && !tree_is_scratch(old.node)))
+		return commit_refuse_in(t, dir, name, -EPERM, "this name cannot be replaced by a rename");
+	return commit_side_name(t, dir, name);
+}
+
 static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t dir, struct span name, node_t to_dir,
                           struct span to_name)
 {
 	struct node to;
-	struct tree_attr old;
 	uint64_t id = scratch_id(from->node);
 	bool link = S_ISLNK(from->mode);
 	const struct writable *w = link ? writable_link(to_dir, to_name, &to) : NULL;
 	if (w)
 		return rename_link(t, id, w, to_dir, to_name);
-	if (tree_writable_name(to_dir, to_name, &to))
-		return link || !kind_writable(to)->form
-		           ? commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename")
-		           : rename_to_value(t, id, to);
-	int rc = tree_lookup(t, to_dir, to_name, &old);
-	if (rc == 0 && !tree_is_scratch(old.node))
-		return commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename");
-	rc = commit_side_name(t, to_dir, to_name);
+	if (!link && tree_writable_name(to_dir, to_name, &to) && kind_writable(to)->form)
+		return rename_to_value(t, id, to);
+	int rc = check_rename_target(t, to_dir, to_name);
 	return rc < 0 ? rc : scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
 
@@ -244,20 +248,14 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct scratch_attr copy;
-	struct tree_attr old;
-	struct node n = tree_node(from->node), to;
-	if (tree_writable_name(to_dir, to_name, &to))
-		return commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename");
-	int rc = tree_lookup(t, to_dir, to_name, &old);
-	if (rc == 0 && !tree_is_scratch(old.node))
-		return commit_refuse_in(t, to_dir, to_name, -EPERM, "this name cannot be replaced by a rename");
+	struct node n = tree_node(from->node);
+	int rc = check_rename_target(t, to_dir, to_name);
 	if (rc == 0)
-		scratch_unlink(t->scratch, to_dir, to_name);
-	rc = commit_side_name(t, to_dir, to_name);
+		rc = tree_read(t, from->node, 0, kind_writable(n)->form->limit + 1, &text);
 	if (rc < 0)
 		return rc;
-	rc = tree_read(t, from->node, 0, kind_writable(n)->form->limit + 1, &text);
-	if (rc == 0)
+	rc = scratch_unlink(t->scratch, to_dir, to_name);
+	if (rc == 0 || rc == -ENOENT)
 		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, NULL, &copy);
 	if (rc < 0)
 		return rc;
