@@ -10,7 +10,7 @@
 /* Scratch files have the last cookies of a directory. */
 #define COOKIE_SCRATCH ((uint64_t)1 << 60)
 
-static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit emit, void *arg)
+static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, const struct lister *l)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct scratch_attr s;
@@ -19,7 +19,8 @@ static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, tree_emit e
 	while (scratch_next(t->scratch, dir, after, &name, &s)) {
 		after = s.id;
 		tree_scratch_attr(&s, &a);
-		if (emit(arg, buf_span(&name), COOKIE_SCRATCH + s.id, a.node, a.mode & S_IFMT, &a))
+		*l->emitted = true;
+		if (l->emit(l->arg, buf_span(&name), COOKIE_SCRATCH + s.id, a.node, a.mode & S_IFMT, &a))
 			break;
 	}
 	return buf_err(&name);
@@ -172,6 +173,7 @@ static int list_emit_one(struct ctx *c, const struct lister *l, struct span name
 		return rc;
 	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->make.type == S_IFDIR);
 	bool known = wanted && kind_size_is_cheap(c->kind) && ctx_attr(c, true, &attr) == 0;
+	*l->emitted = true;
 	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->make.type, known ? &attr : NULL) != 0;
 	return *l->stopped;
 }
@@ -241,41 +243,25 @@ static int list_table_names(struct tree *t, node_t dir_id, uint64_t cookie, stru
 	return rc < 0 ? rc : l->dynamic->names.list(&c, cookie < COOKIE_DYNAMIC ? 0 : cookie - COOKIE_DYNAMIC, l);
 }
 
-static int list_all_names_of_dir(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit,
-                                 void *arg)
+static int list_all_names_of_dir(struct tree *t, node_t dir, uint64_t cookie, struct lister *l)
 {
-	bool stopped = false;
-	struct lister l = {emit, arg, want, &stopped, NULL};
 	if (cookie < COOKIE_SCRATCH) {
-		int rc = list_table_names(t, dir, cookie, &l);
-		if (rc < 0 || stopped)
+		int rc = list_table_names(t, dir, cookie, l);
+		if (rc < 0 || *l->stopped)
 			return rc < 0 ? rc : 0;
 	}
 	const struct kind *k = kind_of(tree_node(dir));
-	return k && (k->flags & ALLOWS_CREATE) ? list_scratch(t, dir, cookie, emit, arg) : 0;
-}
-
-struct list_counter {
-	tree_emit emit;
-	void *arg;
-	size_t n;
-};
-
-static int list_count_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
-                           const struct tree_attr *attr)
-{
-	struct list_counter *c = arg;
-	c->n++;
-	return c->emit(c->arg, name, cookie, node, mode, attr);
+	return k && (k->flags & ALLOWS_CREATE) ? list_scratch(t, dir, cookie, l) : 0;
 }
 
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
 	int deferred = deferred_push();
-	struct list_counter counted = {emit, arg, 0};
-	int rc = list_all_names_of_dir(t, dir, cookie, want, list_count_name, &counted);
+	bool stopped = false, emitted = false;
+	struct lister l = {emit, arg, want, &stopped, &emitted, NULL};
+	int rc = list_all_names_of_dir(t, dir, cookie, &l);
 	/* The caller gets the names listed so far, and continues after them. */
-	while (counted.n == 0 && tree_retarget_node(t, &rc, &dir))
-		rc = list_all_names_of_dir(t, dir, cookie, want, list_count_name, &counted);
+	while (!emitted && tree_retarget_node(t, &rc, &dir))
+		rc = list_all_names_of_dir(t, dir, cookie, &l);
 	return deferred_pop(deferred, rc);
 }

@@ -202,6 +202,7 @@ struct lister {
 	void *arg;
 	enum tree_want want;
 	bool *stopped;              /* emit returned non-zero */
+	bool *emitted;              /* emit was called */
 	const struct kind *dynamic; /* the row whose names are listed */
 };
 
