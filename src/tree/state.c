@@ -77,8 +77,9 @@ static bool hidden_is_in_dir(struct node n, struct node dir)
 	return kind_is_in(kind_of(n), dir) && n.slot == dir.slot && n.entry == dir.entry;
 }
 
-bool state_dir_has_changes(struct tree *t, struct node dir)
+bool tree_is_listing_volatile(struct tree *t, node_t id)
 {
+	struct node dir = tree_node(id);
 	LOCKED(&t->state_lock);
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < TREE_HIDDEN; i++)

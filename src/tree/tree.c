@@ -461,11 +461,6 @@ node_t tree_parent(struct tree *t, node_t dir)
 	return tree_id(node_parent(t, tree_node(dir)));
 }
 
-bool tree_is_listing_volatile(struct tree *t, node_t dir)
-{
-	return state_dir_has_changes(t, tree_node(dir));
-}
-
 uint64_t tree_listing_serial(struct tree *t, node_t dir)
 {
 	const struct kind *k = kind_of(tree_node(dir));

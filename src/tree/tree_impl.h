@@ -436,8 +436,6 @@ void ctx_set_owner_and_mode(const struct ctx *c, struct tree_attr *a);
 /* state.c */
 bool state_is_hidden(struct tree *t, struct node n);
 bool state_is_created(struct tree *t, struct node n);
-/* True if any name in the directory is hidden, or created but not written yet. */
-bool state_dir_has_changes(struct tree *t, struct node dir);
 /* Increases with every refusal. */
 uint64_t state_serial(struct tree *t);
 void state_append_errors(struct tree *t, uint32_t place, struct buf *out);
