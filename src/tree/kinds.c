@@ -105,12 +105,6 @@ bool kind_is_owner_only(const struct kind *k)
 	return (k->flags & OWNER_ONLY) || kind_shows_all_sessions(k);
 }
 
-bool kind_is_rewritten(const struct kind *k)
-{
-	return k->make.type == S_IFREG &&
-	       ((k->flags & REWRITTEN) || kind_shows_all_sessions(k) || k->make.producer || k->write);
-}
-
 bool kind_mtime_is_unreliable(const struct kind *k)
 {
 	return k->make.type == S_IFREG && ((k->flags & UNRELIABLE_MTIME) || kind_shows_all_sessions(k));

@@ -512,5 +512,6 @@ bool tree_is_table(node_t node)
 bool tree_is_rewritten(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && kind_is_rewritten(k);
+	return k && k->make.type == S_IFREG &&
+	       ((k->flags & REWRITTEN) || kind_shows_all_sessions(k) || k->make.producer || k->write);
 }

@@ -290,7 +290,7 @@ enum flag {
 	EXECUTABLE = 1 << 8,
 	/* Files made from the whole session, not only from some of its lines. */
 	FROM_WHOLE_SESSION = 1 << 9,
-	/* Files that change in the middle as the session grows, in addition to those that kind_is_rewritten finds. */
+	/* Files that change in the middle as the session grows, in addition to those that tree_is_rewritten finds. */
 	REWRITTEN = 1 << 10,
 	/* Files that change while their attributes stay the same, except perhaps the size; in addition to those of all
 	 * sessions. */
@@ -349,8 +349,6 @@ enum mtime_source kind_mtime_source(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_shows_all_sessions(const struct kind *k);
 bool kind_is_owner_only(const struct kind *k);
-/* Files that change in the middle as the session grows. */
-bool kind_is_rewritten(const struct kind *k);
 /* Files that change while their attributes stay the same, except perhaps the size. */
 bool kind_mtime_is_unreliable(const struct kind *k);
 /* True if finding its size renders nothing that is worth caching. */
