@@ -23,18 +23,18 @@ static int parent_session_show(struct ctx *c, struct buf *out)
 	return rc;
 }
 
+/* Returns the next session that c's file lists: a fork, or a subagent. */
+static bool next_fork(struct ctx *c, uint64_t *cookie, struct slot_info *ret)
+{
+	bool below = strcmp(c->kind->name, "subagents") == 0;
+	return catalog_fork_next(c->tree->catalog, c->node.slot, below, cookie, ret);
+}
+
 static bool forks_exist(struct ctx *c)
 {
 	struct slot_info s;
 	uint64_t cookie = 0;
-	return catalog_fork_next(c->tree->catalog, c->node.slot, false, &cookie, &s);
-}
-
-static bool subagents_exist(struct ctx *c)
-{
-	struct slot_info s;
-	uint64_t cookie = 0;
-	return catalog_fork_next(c->tree->catalog, c->node.slot, true, &cookie, &s);
+	return next_fork(c, &cookie, &s);
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -60,14 +60,14 @@ int append_sorted_lines(struct span text, size_t n, struct buf *out)
 	return 0;
 }
 
-static int add_forks(struct ctx *c, bool below, struct buf *out)
+static int forks_show(struct ctx *c, struct buf *out)
 {
 	struct buf paths CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
 	uint64_t cookie = 0;
 	size_t n = 0;
 	int rc = 0;
-	while (rc == 0 && catalog_fork_next(c->tree->catalog, c->node.slot, below, &cookie, &s)) {
+	while (rc == 0 && next_fork(c, &cookie, &s)) {
 		/* -ESTALE: its project disappeared just now. */
 		rc = append_session_path(c, "projects/", &s, &paths);
 		if (rc == 0) {
@@ -79,16 +79,6 @@ static int add_forks(struct ctx *c, bool below, struct buf *out)
 	if (rc == 0)
 		rc = buf_err(&paths);
 	return rc < 0 ? rc : append_sorted_lines(buf_span(&paths), n, out);
-}
-
-static int forks_show(struct ctx *c, struct buf *out)
-{
-	return add_forks(c, false, out);
-}
-
-static int subagents_show(struct ctx *c, struct buf *out)
-{
-	return add_forks(c, true, out);
 }
 
 static bool session_has_entries(struct ctx *c)
@@ -308,8 +298,8 @@ static const struct kind in_session[] = {
      .has = errors_exist, .flags = REWRITTEN | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
     {"forks", .doc = "sessions forked from this one", .from = &from_file, .make = SHOW(forks_show), .has = forks_exist,
      .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
-    {"subagents", .doc = "sessions that this one started", .from = &from_file, .make = SHOW(subagents_show),
-     .has = subagents_exist, .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
+    {"subagents", .doc = "sessions that this one started", .from = &from_file, .make = SHOW(forks_show),
+     .has = forks_exist, .flags = LISTS_ALL_PROJECTS | UNRELIABLE_MTIME | UNCACHED_TEXT, .keeps = CACHE_NOTHING},
     {"entries", .doc = "an entry: text.md, thinking.md, tool-calls/N-NAME/arguments.txt, images/, entry.json, ...",
      .from = &from_session, .make = DIR(entries), .flags = PERMANENT},
     {"branches", .doc = "a branch: the same views, and its path as links", .from = &from_session, .make = DIR(branches),
