@@ -109,21 +109,18 @@ static int path_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 static int path_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
-	uint64_t i = 0;
-	size_t k = 0;
-	while (k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i < NODE_ENTRIES)
-		i = i * 10 + (uint64_t)(name.p[k++] - '0');
+	size_t i = name_leading_number(name);
 	if (i == 0)
 		return -ENOENT;
 	int rc = 0;
 	const struct view *v = view_path(dir, session_branch_end(dir->session, dir->node.entry), &rc);
 	if (!v)
 		return rc;
-	rc = i <= v->n ? path_name(dir, (size_t)i - 1, view_entry(v, (size_t)i - 1), &made) : -ENOENT;
+	rc = i <= v->n ? path_name(dir, i - 1, view_entry(v, i - 1), &made) : -ENOENT;
 	if (rc == 0 && !span_eq(buf_span(&made), name))
 		rc = -ENOENT;
 	if (rc == 0)
-		ret->entry = view_entry(v, (size_t)i - 1);
+		ret->entry = view_entry(v, i - 1);
 	cache_release(dir->tree->cache, v);
 	return rc;
 }

@@ -148,13 +148,12 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	return rc < 0 ? rc : buf_err(&name);
 }
 
-/* Returns the number at the beginning of a name; 0 if it is missing or too large for a part. */
-static uint32_t name_leading_number(struct span name)
+uint32_t name_leading_number(struct span name)
 {
-	uint32_t n = 0;
-	for (size_t i = 0; i < name.n && name.p[i] >= '0' && name.p[i] <= '9' && n < NODE_WIDE_PARTS; i++)
-		n = n * 10 + (uint32_t)(name.p[i] - '0');
-	return n < NODE_WIDE_PARTS ? n : 0;
+	uint64_t n = 0;
+	for (size_t i = 0; i < name.n && name.p[i] >= '0' && name.p[i] <= '9' && n <= UINT32_MAX; i++)
+		n = n * 10 + (uint64_t)(name.p[i] - '0');
+	return n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
 static int call_match(struct ctx *dir, struct span name, struct node *ret)

@@ -56,6 +56,8 @@ extern const struct kind_rows rows_entries, rows_entry;
 /* True if the entry has any. */
 bool tool_calls_exist(struct ctx *c);
 bool images_exist(struct ctx *c);
+/* Returns the number at the beginning of a name; 0 if it is missing or more than UINT32_MAX. */
+uint32_t name_leading_number(struct span name);
 /* Appends the name of call n of an entry other than c's. */
 int call_append_name_of(struct ctx *c, uint32_t entry, uint32_t n, struct buf *out);
 extern const struct kind_rows rows_tool_calls, rows_call, rows_images;

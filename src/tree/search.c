@@ -211,9 +211,7 @@ static int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
-	size_t i = 0;
-	for (size_t k = 0; k < name.n && name.p[k] >= '0' && name.p[k] <= '9' && i <= SEARCH_ENTRIES_MAX; k++)
-		i = i * 10 + (size_t)(name.p[k] - '0');
+	size_t i = name_leading_number(name);
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(dir, &rc);
 	if (!h)
