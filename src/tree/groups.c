@@ -5,16 +5,7 @@
 
 #include <errno.h>
 
-/* The number of a group is in the slot, entry and part of its node. */
-#define GROUP_ENTRY_BITS (NODE_ENTRY_BITS - 1)
-_Static_assert(GROUP_NUMBER_BITS == NODE_SLOT_BITS + GROUP_ENTRY_BITS + NODE_PART_BITS, "a node has a group's number");
-
-static struct node group_node(uint64_t number)
-{
-	return (struct node){.slot = (uint32_t)(number >> (GROUP_ENTRY_BITS + NODE_PART_BITS)),
-	                     .entry = (uint32_t)(number >> NODE_PART_BITS) & (NODE_ENTRIES - 1),
-	                     .part = (uint32_t)number & (NODE_PARTS - 1)};
-}
+_Static_assert(GROUP_NUMBER_BITS <= NODE_NUMBER_BITS, "a node has a group's number");
 
 /* Returns the current groups of the key of c's row; NULL and *ret_err if they cannot be made. */
 static const struct groups *ctx_all_groups(struct ctx *c, int *ret_err)
@@ -36,8 +27,7 @@ static int not_found_or_error(const struct ctx *c)
 static const struct group *ctx_find_group(struct ctx *c, const struct groups **ret_all, int *ret_err)
 {
 	const struct groups *all = *ret_all = ctx_all_groups(c, ret_err);
-	uint64_t above = (uint64_t)c->node.slot << GROUP_ENTRY_BITS | c->node.entry;
-	const struct group *g = all ? groups_find(all, above << NODE_PART_BITS | c->node.part) : NULL;
+	const struct group *g = all ? groups_find(all, node_number(c->node)) : NULL;
 	if (all && !g)
 		*ret_err = not_found_or_error(c);
 	return g;
@@ -67,7 +57,8 @@ static int group_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	for (size_t i = 0; all && i < all->n && rc == 0; i++) {
 		const struct group *g = &all->groups[i];
 		if (g->number >= cookie)
-			rc = list_emit_child(dir, l, group_node(g->number), g->name, COOKIE_DYNAMIC + g->number + 1);
+			rc = list_emit_child(dir, l, node_of_number(0, g->number), g->name,
+			                     COOKIE_DYNAMIC + g->number + 1);
 	}
 	return rc == 0 ? dir->facts->error : rc < 0 ? rc : 0;
 }
@@ -79,9 +70,7 @@ static int group_match(struct ctx *dir, struct span name, struct node *ret)
 	const struct group *g = all ? groups_find_name(all, name) : NULL;
 	if (!g)
 		return all ? not_found_or_error(dir) : rc;
-	unsigned kind = ret->kind;
-	*ret = group_node(g->number);
-	ret->kind = kind;
+	*ret = node_of_number(ret->kind, g->number);
 	return 0;
 }
 

@@ -17,6 +17,22 @@ int append_session_path(struct ctx *c, const char *up, const struct slot_info *s
 bool project_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
 extern const struct kind_rows rows_projects, rows_project, rows_sessions;
 
+/* The number of a group or query is in the slot, entry and part of its node. */
+#define NODE_NUMBER_BITS (NODE_SLOT_BITS + NODE_ENTRY_BITS - 1 + NODE_PART_BITS)
+
+static inline struct node node_of_number(unsigned kind, uint64_t number)
+{
+	return (struct node){.kind = kind,
+	                     .slot = (uint32_t)(number >> (NODE_ENTRY_BITS - 1 + NODE_PART_BITS)),
+	                     .entry = (uint32_t)(number >> NODE_PART_BITS) & (NODE_ENTRIES - 1),
+	                     .part = (uint32_t)number & (NODE_PARTS - 1)};
+}
+
+static inline uint64_t node_number(struct node n)
+{
+	return ((uint64_t)n.slot << (NODE_ENTRY_BITS - 1) | n.entry) << NODE_PART_BITS | n.part;
+}
+
 /* groups.c, search.c, html.c */
 extern const struct kind_rows rows_by_date, rows_day, rows_by_project, rows_titles, rows_search, rows_query, rows_html,
     rows_html_project, rows_all_labels, rows_labelled;

@@ -7,14 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* The number of a query takes the bits of slot and entry. */
-#define ENTRY_BITS (NODE_ENTRY_BITS - 1)
-_Static_assert(SEARCH_NUMBER_BITS == NODE_SLOT_BITS + ENTRY_BITS, "a query's number is a node's");
-
-static uint64_t node_query_number(struct node n)
-{
-	return (uint64_t)n.slot << ENTRY_BITS | n.entry;
-}
+_Static_assert(SEARCH_NUMBER_BITS <= NODE_NUMBER_BITS, "a node has a query's number");
 
 static void answer_release(const struct answer **h)
 {
@@ -26,7 +19,7 @@ static void answer_release(const struct answer **h)
 static const struct answer *query_answer(struct ctx *c, int *ret_err)
 {
 	const struct answer *h = NULL;
-	*ret_err = searches_get(c->tree->searches, node_query_number(c->node), &h);
+	*ret_err = searches_get(c->tree->searches, node_number(c->node), &h);
 	deferred_set(*ret_err);
 	return *ret_err < 0 ? NULL : h;
 }
@@ -51,15 +44,14 @@ static int query_match(struct ctx *dir, struct span name, struct node *ret)
 	int rc = searches_get_number(dir->tree->searches, buf_span(&text), &number, NULL);
 	if (rc < 0)
 		return rc;
-	ret->slot = (uint32_t)(number >> ENTRY_BITS);
-	ret->entry = (uint32_t)(number & ((1u << ENTRY_BITS) - 1));
+	*ret = node_of_number(ret->kind, number);
 	return 0;
 }
 
 /* False if it was evicted. */
 static bool query_exists(struct ctx *c)
 {
-	return searches_has_number(c->tree->searches, node_query_number(c->node));
+	return searches_has_number(c->tree->searches, node_number(c->node));
 }
 
 void tree_lookup_count(struct tree *t, node_t node, uint64_t more, uint64_t fewer)
@@ -67,7 +59,7 @@ void tree_lookup_count(struct tree *t, node_t node, uint64_t more, uint64_t fewe
 	struct node n = tree_node(node);
 	const struct kind *k = kind_of(n);
 	if (k && k->has == query_exists)
-		searches_lookup_count(t->searches, node_query_number(n), more, fewer);
+		searches_lookup_count(t->searches, node_number(n), more, fewer);
 }
 
 /* --- hits.txt, entries.tsv --------------------------------------------------------- */
