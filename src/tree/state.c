@@ -214,16 +214,23 @@ static uint64_t saved_label_hash(const struct tree *t, struct span label)
 	return hash_bytes(&t->secret, 0, label.p, label.n);
 }
 
-/* Returns the set that can hold this label of the table. */
-static struct saved_label *saved_label_find(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
-{
-	uint64_t h = hash_word(hash_word((uint64_t)slot << 32 | entry) ^ line);
-	return &t->saved_labels[h % TREE_SAVED_SETS * TREE_SAVED_WAYS];
-}
-
 static bool saved_label_is(const struct saved_label *s, uint32_t slot, uint32_t line, uint32_t entry)
 {
 	return s->order != 0 && s->slot == slot && s->line == line && s->entry == entry;
+}
+
+/* Returns the element of this label of the table, or the oldest one that it can replace. */
+static struct saved_label *saved_label_find(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry)
+{
+	uint64_t h = hash_word(hash_word((uint64_t)slot << 32 | entry) ^ line);
+	struct saved_label *set = &t->saved_labels[h % TREE_SAVED_SETS * TREE_SAVED_WAYS], *oldest = set;
+	for (size_t i = 0; i < TREE_SAVED_WAYS; i++) {
+		if (saved_label_is(&set[i], slot, line, entry))
+			return &set[i];
+		if (set[i].order < oldest->order)
+			oldest = &set[i];
+	}
+	return oldest;
 }
 
 void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
@@ -231,28 +238,16 @@ void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_
 	LOCKED(&t->state_lock);
 	if (!t->saved_labels)
 		t->saved_labels = calloc((size_t)TREE_SAVED_SETS * TREE_SAVED_WAYS, sizeof *t->saved_labels);
-	if (!t->saved_labels)
-		return;
-	struct saved_label *set = saved_label_find(t, slot, line, entry), *to = set;
-	for (size_t i = 0; i < TREE_SAVED_WAYS; i++) {
-		if (saved_label_is(&set[i], slot, line, entry)) {
-			to = &set[i];
-			break;
-		}
-		if (set[i].order < to->order)
-			to = &set[i];
-	}
-	*to = (struct saved_label){slot, line, entry, ++t->saved_count, saved_label_hash(t, label)};
+	if (t->saved_labels)
+		*saved_label_find(t, slot, line, entry) =
+		    (struct saved_label){slot, line, entry, ++t->saved_count, saved_label_hash(t, label)};
 }
 
 bool state_label_is_saved(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label)
 {
 	LOCKED(&t->state_lock);
-	const struct saved_label *set = t->saved_labels ? saved_label_find(t, slot, line, entry) : NULL;
-	for (size_t i = 0; set && i < TREE_SAVED_WAYS; i++)
-		if (saved_label_is(&set[i], slot, line, entry))
-			return set[i].label == saved_label_hash(t, label);
-	return false;
+	const struct saved_label *s = t->saved_labels ? saved_label_find(t, slot, line, entry) : NULL;
+	return s && saved_label_is(s, slot, line, entry) && s->label == saved_label_hash(t, label);
 }
 
 void state_close(struct tree *t)
