@@ -286,9 +286,8 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 	if (node_is_scratch(n))
 		return rename_scratch(t, &from, dir, name, to_dir, to_name);
 	const struct writable *w = kind_writable(n);
-	if (w && w->rename)
-		return to_dir == dir ? rename_errno(w->rename(t, n, dir, to_name))
-		                     : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to this name");
+	if (w && w->rename && to_dir == dir)
+		return rename_errno(w->rename(t, n, dir, to_name));
 	return w && w->form ? rename_to_scratch(t, &from, to_dir, to_name)
 	                    : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to this name");
 }
