@@ -492,5 +492,6 @@ int commit_sync(struct tree *t, struct node n, struct span entry)
 		if (rc == 0)
 			state_note_synced(t, &synced);
 	}
-	return rc < 0 && rc != -EINTR ? commit_refuse(t, n, entry, rc, "the session file may not be on the disk") : rc;
+	return rc < 0 && rc != -EINTR ? commit_refuse(t, n, entry, rc, "the session file might not be on the disk")
+	                              : rc;
 }

@@ -194,7 +194,7 @@ int list_emit_child(struct ctx *dir, const struct lister *l, struct node child, 
 /* Names that cannot be removed come first: so a recursive removal fails before it has removed anything (sessionfs(5),
  * "Writing"). A cookie is the row's index plus one; in the second half this is added. */
 #define COOKIE_REMOVABLE ((uint64_t)1 << NODE_KIND_BITS)
-_Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_DYNAMIC, "the cookies of fixed names come before those of dynamic ones");
+_Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_DYNAMIC, "fixed names have smaller cookies than dynamic names");
 
 /* Lists one half of the fixed names, after the cookie. If checking whether a name exists fails, the listing ends before
  * it with the error, so that the caller asks again. Otherwise the name would be missing as long as the kernel caches

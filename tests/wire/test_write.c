@@ -517,7 +517,7 @@ static void what_is_not_on_the_disk_is_an_error(void **state)
 	                                    "Z name: ",
 	                                    "Z the session: ",
 	                                    "Z labels: ",
-	                                    "Z title: the session file may not be on the disk (EIO)\n"};
+	                                    "Z title: the session file might not be on the disk (EIO)\n"};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		const char *found = at ? strstr(at, lines[i]) : NULL;
 		if (!found)
