@@ -292,7 +292,7 @@ enum flag {
 	FROM_WHOLE_SESSION = 1 << 9,
 	/* Files that change in the middle as the session grows, in addition to those that tree_is_rewritten finds. */
 	REWRITTEN = 1 << 10,
-	/* Files that change while their attributes stay the same, except perhaps the size; in addition to those of all
+	/* Files that change while their attributes stay the same, except perhaps the size; in addition to files of all
 	 * sessions. */
 	UNRELIABLE_MTIME = 1 << 11,
 	/* Files that are rendered to find their size, and not cached. */
