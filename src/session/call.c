@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* Which result answers which call.
  *
- * While scanning, each tool call and each tool result leaves one item: 47 bits
- * of the hash of its call id, and a bit that begins an entry. Items are in file
- * order, so with a running count at every 64th entry, and the bounds of those few entries
- * that have very many, an entry finds its items.
+ * While scanning, each tool call and each tool result leaves one item: 47 bits of the hash of its call id, and a bit
+ * that begins an entry. Items are in file order. An entry finds its items through a running count at every 64th entry,
+ * and through the bounds of those few entries that have very many.
  *
- * The ids themselves are not compared: the hash is keyed with a secret of this index, so that no file can be made to
- * collide, and of a million ids made by chance two have the same once in some hundred indexes; even then
- * both must stand on one path, and one of them without its own answer.
+ * The ids themselves are not compared. The hash is keyed with a secret of this index, so that no file can force a
+ * collision. Among a million random ids, two have the same hash once in some hundred indexes. Even then both must be on
+ * one path, and one of them without its own answer.
  *
- * When somebody asks, one walk over the whole tree answers every result: it
- * keeps, for each hash, the call on the way down from the root that the next result would take. That is
- * linear, however often an id is used and however many results have no call.
- * `answers` then has, for a result's item, the call's item, and for a call's
- * item the entry of its first result. */
+ * On first use, one walk over the whole tree answers every result: it keeps, for each hash, the call on the way down
+ * from the root that the next result would take. That is linear, however often an id is used and however many results
+ * have no call. `answers` then has, for a result's item, the call's item, and for a call's item the entry of its first
+ * result. */
 #include "session_impl.h"
 #include "sessionfs/base/cancel.h"
 
 enum {
-	BLOCK = 64, /* entries to a running count */
-	WIDE = 64,  /* the end of an entry's items is noted if there are at least so many */
+	BLOCK = 64, /* entries per running count */
+	WIDE = 64,  /* the end of an entry's items is recorded if it has more than this */
 	STEP = 4096 /* entries between two calls of cancel_check */
 };
 
 #define NO_CALL_ITEM UINT32_MAX
-#define CALL_NOT_OPEN (UINT32_MAX - 1) /* of `under`: the item is not the one that its hash stands for */
+#define CALL_NOT_OPEN (UINT32_MAX - 1) /* in `shadowed`: the item is not the open call of its hash */
 
 /* ---- items ---- */
 
-/* 0: the value cannot be an id. */
+/* Returns 0 if the value cannot be an id. */
 static uint64_t call_item_hash(const struct session *s, uint32_t item)
 {
 	struct call_item it = s->calls.v[item];
@@ -78,8 +76,8 @@ static bool entry_has_items(const struct session *s, uint32_t i)
 	return has_flag(s, i, ENTRY_HAS_CALLS) || session_entry_at(s, i)->role == ROLE_TOOL_RESULT;
 }
 
-/* Of n numbers in rising order, `step` apart, the place of the last one that is not above `most`; the first one is not.
- */
+/* Returns the place of the last of n ascending numbers, `step` apart, that is not above `most`. The first one must not
+ * be. */
 static size_t last_not_above(const uint32_t *v, size_t n, size_t step, uint32_t most)
 {
 	size_t low = 0, high = n;
@@ -94,7 +92,7 @@ static size_t last_not_above(const uint32_t *v, size_t n, size_t step, uint32_t 
 	return low;
 }
 
-/* Past the items of the entry whose first one is `item`. */
+/* Returns the end of the items of the entry whose first one is `item`. */
 static uint32_t call_items_end(const struct session *s, uint32_t item)
 {
 	for (uint32_t end = item + 1; end <= item + WIDE; end++)
@@ -103,7 +101,7 @@ static uint32_t call_items_end(const struct session *s, uint32_t item)
 	return s->call_wides.v[last_not_above(&s->call_wides.v->begin, s->call_wides.n, 2, item)].end;
 }
 
-/* The first item of entry i, which must have one. */
+/* Returns the first item of entry i, which must have one. */
 static uint32_t entry_first_item(const struct session *s, uint32_t i)
 {
 	uint32_t item = s->call_blocks.v[i / BLOCK];
@@ -114,7 +112,7 @@ static uint32_t entry_first_item(const struct session *s, uint32_t i)
 	return item;
 }
 
-/* The entry that an item belongs to. */
+/* Returns the entry that an item belongs to. */
 static uint32_t call_item_entry(const struct session *s, uint32_t item)
 {
 	size_t block = last_not_above(s->call_blocks.v, s->call_blocks.n, 1, item);
@@ -142,8 +140,8 @@ struct call_walk {
 	uint32_t *answers;
 	uint32_t *first;              /* first item of each entry */
 	struct open_call *open_calls; /* hashed */
-	uint32_t *shadowed;           /* by item: what its hash stood for before, or CALL_NOT_OPEN */
-	uint32_t *next_alike;         /* by call: the next one of its message with the same hash, or NO_CALL_ITEM */
+	uint32_t *shadowed;           /* by item: the previous open call of its hash, or CALL_NOT_OPEN */
+	uint32_t *next_alike;         /* by call: the next call of its message with the same hash, or NO_CALL_ITEM */
 	size_t size;
 };
 
@@ -168,7 +166,7 @@ static struct open_call *open_call_find(const struct call_walk *w, uint64_t hash
 	return &w->open_calls[at];
 }
 
-/* From the last to the first, so that the hash then stands for the first. */
+/* Adds from the last to the first, so that the first is the open call of its hash. */
 static void walk_add_calls(struct call_walk *w, uint32_t begin, uint32_t end)
 {
 	for (uint32_t item = end; item-- > begin;) {
@@ -186,7 +184,7 @@ static void walk_add_calls(struct call_walk *w, uint32_t begin, uint32_t end)
 	}
 }
 
-/* The n-th result takes the n-th call of the message with that id, and all further ones the last. */
+/* The n-th result answers the n-th call of the message with that id; all further ones answer the last. */
 static void walk_match_result(struct call_walk *w, uint32_t i, uint32_t item)
 {
 	uint64_t hash = call_item_hash(w->s, item);
@@ -206,7 +204,7 @@ static void walk_match_result(struct call_walk *w, uint32_t i, uint32_t item)
 		w->answers[call] = i;
 }
 
-/* Comes to entry i on the way down, or leaves it on the way up. */
+/* Enters entry i on the way down, or leaves it on the way up. */
 static void walk_visit(struct call_walk *w, uint32_t i, bool leaves)
 {
 	uint32_t item = w->first[i];
@@ -224,13 +222,13 @@ static void walk_visit(struct call_walk *w, uint32_t i, bool leaves)
 		walk_match_result(w, i, item);
 }
 
-/* In a ring `root` is also met as a child. */
+/* In a ring, `root` also occurs as a child. */
 static uint32_t walk_skip_root(const struct session *s, uint32_t i, uint32_t root)
 {
 	return i == root ? session_entry_at(s, i)->sibling : i;
 }
 
-/* Walks all that is below root without a stack: the way back up is through the parents. */
+/* Walks all entries below root without a stack: the way back up is through the parents. */
 static int walk_from(struct call_walk *w, uint32_t root)
 {
 	const struct session *s = w->s;
@@ -296,7 +294,7 @@ static int match_results(const struct session *s)
 	return calls_walk(&w);
 }
 
-/* The answer to an item, or NO_CALL_ITEM. */
+/* Sets *ret to the answer to an item, or NO_CALL_ITEM. */
 static int call_item_result(const struct session *s, uint32_t item, uint32_t *ret)
 {
 	int rc = derive_once(s, &s->derived->answers_at, match_results);

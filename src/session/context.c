@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* context: which messages the model is sent.
  *
- * pi's buildSessionProjection, on entry numbers instead of objects: walk to the
- * root, put the newest compaction first and drop what it summarizes, then apply
- * the newest context edit of each entry that is left. Contents are read only
- * where a rule depends on them: the compaction and the edits themselves.
+ * This is pi's buildSessionProjection, on entry numbers instead of objects: walk to the root, put the newest compaction
+ * first and drop the entries it summarizes, then apply the newest context edit of each remaining entry. Contents are
+ * read only where a rule depends on them: the compaction and the edits themselves.
  *
- * Where pi throws, the session must stay readable: an entry without `message`
- * and an edit without `replacement` are ignored. */
+ * Where pi throws, the session must stay readable: an entry without `message` and an edit without `replacement` are
+ * ignored. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/session/context.h"
 
@@ -23,7 +22,7 @@ struct context_edit {
 struct context_builder {
 	const struct session *s;
 	struct line line;
-	struct context_edit *edits; /* sorted by target, one for each, after find_edits */
+	struct context_edit *edits; /* after find_edits: sorted by target, one each */
 	size_t n_edits;
 	struct context_item *items;
 	size_t n;
@@ -141,7 +140,7 @@ static int context_add_entry(struct context_builder *b, uint32_t entry, bool new
 	}
 }
 
-/* Cuts the path in place to the context entries: the newest compaction, what it keeps, what follows it. */
+/* Cuts the path in place to the context entries: the newest compaction, the entries it keeps, and those after it. */
 static int truncate_path(struct context_builder *b, uint32_t *path, size_t *n, bool *ret_compacted)
 {
 	size_t at = *n;
@@ -162,7 +161,7 @@ static int truncate_path(struct context_builder *b, uint32_t *path, size_t *n, b
 	while (from < at && path[from] != kept)
 		from++;
 
-	/* The compaction goes to the front and pushes what is kept up by one, hence one entry is carried along. */
+	/* The compaction goes to the front and shifts the kept entries up by one, so one entry is carried along. */
 	size_t out = 0;
 	uint32_t carried = compaction;
 	for (size_t i = from; i < at; i++) {
@@ -190,7 +189,7 @@ void context_settings(const struct session *s, const uint32_t *path, size_t n, u
 	}
 }
 
-/* pi finds the leaf by its id, so for pi a leaf whose id is null is none. */
+/* pi finds the leaf by its id, so to pi a leaf with a null id does not exist. */
 static bool leaf_has_null_id(const struct session *s, uint32_t at)
 {
 	return at == NO_ENTRY || (at == session_leaf(s) && session_entry(s, at)->flags & ENTRY_NULL_ID);
@@ -262,7 +261,7 @@ int context_model(const struct session *s, uint32_t entry, struct line *l, struc
 	return rc;
 }
 
-/* The same, by what the index knows. */
+/* The same from the index alone; false if the line must be read. */
 static bool entry_is_sent(const struct entry *e)
 {
 	switch (e->type) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of the versions, and which one a header means.
+/* The table of versions, and how a header selects a row.
  *
- * A version is compared with numbers, and JavaScript does that with any value: it
- * takes text for the number in it, and a list for the text of its elements. Nearly
- * all such versions come from editing a file by hand, but on this comparison
- * depends whether pi migrates the file. */
+ * JavaScript compares a version of any type with a number: it converts text to the number in it, and a list to the text
+ * of its elements. Nearly all such versions come from editing a file by hand, but this comparison decides whether pi
+ * migrates the file. */
 #include "sessionfs/session/format.h"
 
 #include "sessionfs/base/space.h"
@@ -12,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A whole number with the prefix 0x, 0o or 0b, without a sign. */
+/* Parses a whole number with the prefix 0x, 0o or 0b, without a sign. */
 static double js_prefixed_number(const char *p)
 {
 	int base = (p[1] | 0x20) == 'x' ? 16 : (p[1] | 0x20) == 'o' ? 8 : 2;
@@ -52,7 +51,7 @@ static double js_text_number(struct json_value v)
 	return *end ? NAN : d;
 }
 
-/* A list counts as its only element. In it null is empty, and true or false is no number. */
+/* A list counts as its only element. In a list, null is empty, and true or false is not a number. */
 static double js_array_number(struct json_value list)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
@@ -133,7 +132,7 @@ const char *format_rejects_file(const struct record *first, bool *ret_is_later)
 	bool is_session = first->kind == JSON_OBJECT && first->type == RECORD_SESSION;
 	double version;
 
-	/* What pi's harness writes since version 4: another format under the same file names. */
+	/* pi's harness writes this since version 4: another format under the same file names. */
 	*ret_is_later = first->kind == JSON_OBJECT && !is_session && json_equals(first->usage_kind, "header") &&
 	                json_double(first->version, &version) && version == 4;
 	if (*ret_is_later)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Ids: kept one after the other in an arena, found through a table of entry numbers. Of a long id only a digest is
- * kept, so that the size of an index does not depend on the length of ids; the few callers that show a long id read the
- * line. Only the table is accessed at random, so its slots hold part of the hash, and a slot is prefetched well before
- * the insert. A v1 file has no ids: they are derived when they are needed, because hardly anything needs them and each
- * costs a SHA-256. */
+/* Ids: stored in an arena, found through a table of entry numbers. Of a long id only a digest is kept, so that the size
+ * of an index does not depend on the length of ids; the few callers that show a long id read the line. Only the table
+ * is accessed at random, so its slots hold part of the hash, and a slot is prefetched well before the insert. A v1 file
+ * has no ids: they are derived on first use, because that is rare and each costs a SHA-256. */
 #include "session_impl.h"
 #include "sessionfs/base/name.h"
 
@@ -11,7 +10,7 @@
 #include <sha256.h>
 #include <stdio.h>
 
-/* How many bytes of the digest are kept. */
+/* Bytes of the digest that are kept. */
 enum { DIGEST = 16 };
 
 /* ---- keys ---- */
@@ -63,7 +62,7 @@ uint64_t key_hash(const struct session *s, const struct key *k)
 
 /* ---- arena ---- */
 
-/* The byte in front of a key; for a text it is twice the length. */
+/* The byte before a key; for a text it is twice the length. */
 enum { HEAD_NUMBER = 1, HEAD_DIGEST = 3 };
 
 static uint32_t arena_add_slow(arena_t *a, const struct key *k)
@@ -141,7 +140,7 @@ static uint32_t id_table_bucket_entry(uint32_t slot)
 	return (slot & 0xffffff) - 1;
 }
 
-/* The slot of this key, or the free slot where it belongs. */
+/* Returns the slot of this key, or the free slot for it. */
 static uint32_t *id_table_find_bucket(const struct session *s, uint64_t hash, const struct key *k)
 {
 	const struct id_table *t = &s->derived->table;
@@ -158,7 +157,7 @@ static uint32_t *id_table_find_bucket(const struct session *s, uint64_t hash, co
 	}
 }
 
-/* If the id is there already, the later line wins. */
+/* If the id exists already, the later line wins. */
 static void id_table_put(const struct session *s, uint64_t hash, uint32_t i, bool *ret_replaced)
 {
 	uint32_t *slot = &s->derived->table.slots[id_table_bucket(&s->derived->table, hash)];
@@ -177,7 +176,7 @@ static void id_table_put(const struct session *s, uint64_t hash, uint32_t i, boo
 	*slot = (uint32_t)(hash & 0xff) << 24 | (i + 1);
 }
 
-/* The hash of entry i's id, which is nearly always a short string. */
+/* Returns the hash of entry i's id, which is nearly always a short string. */
 static inline uint64_t id_hash(const struct session *s, uint32_t i)
 {
 	const char *p = s->ids.v + session_entry_at(s, i)->id;
@@ -223,7 +222,7 @@ int id_table_reserve(const struct session *s)
 	return 0;
 }
 
-/* The first eight hex digits of SHA-256 over session id, line and, if they are taken, a number. */
+/* Derives the first eight hex digits of SHA-256 over session id, line and, if they are taken, a number. */
 static void derive_id(const struct session *s, uint32_t i, char ret[DERIVED_ID + 1])
 {
 	const struct key k = {.text = {ret, DERIVED_ID}};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels and the display name. A label record is only noted when it is read;
- * what it points at is looked up when somebody asks, because it may stand in a
- * later line, or its id may move to one. */
+/* Labels and the display name. A scan only notes a label record. Its target is looked up on first use, because it can
+ * be in a later line, or its id can move to one. */
 #include "sessionfs/base/space.h"
 #include "session_impl.h"
 
@@ -13,7 +12,7 @@ uint32_t label_target(const struct session *s, struct id_ref r)
 	return id_table_find(s, &key);
 }
 
-/* Of a struct label or label_change: by the entry, then the record, which are the first members of both. */
+/* Compares struct label or label_change by the entry, then the record: the first members of both. */
 static int label_cmp(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
@@ -23,9 +22,9 @@ static int label_cmp(const void *a, const void *b)
 	return (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* Merges n new records, sorted by target, into the labels, which have room for them. For each target the last record
- * counts; if it clears, the label is gone. Merges from the end, so that labels before the first target stay in place.
- */
+/* Merges n new records, sorted by target, into the labels, which must have room for them. For each target the last
+ * record counts; if it clears, the label is removed. Merges from the end, so that labels before the first target stay
+ * in place. */
 static void labels_merge(const struct session *s, const struct label *fresh, size_t n)
 {
 	__typeof__(&s->derived->labels) to = &s->derived->labels;
@@ -47,7 +46,7 @@ static void labels_merge(const struct session *s, const struct label *fresh, siz
 }
 
 /* Continues where the last call ended, so that a new label costs the same however many there are. Starts again if the
- * target of an earlier record may be another one now. */
+ * target of an earlier record may have changed. */
 static int labels_update(const struct session *s)
 {
 	struct derived *d = s->derived;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Usually parents stand before their children, and then each new entry is linked in
- * constant time. Three things break this: a parent in a later line, a later line
- * that takes over an id with all its children, and an orphan whose parent arrives.
- * Then everything is linked anew from `parent` alone, parents first, whatever their
- * order in the file. Cycles arise only in this way, and are found there. */
+/* Usually parents precede their children, and then each new entry is linked in constant time. Three things break this:
+ * a parent in a later line, a later line that takes over an id with all its children, and an orphan whose parent
+ * arrives. Then everything is linked again from `parent` alone, parents first, whatever their order in the file. Cycles
+ * arise only in this way, and are found there. */
 #include "session_impl.h"
 
 bool id_refs_add(struct id_refs *r, uint32_t entry, const struct key *key)
@@ -28,7 +27,7 @@ void id_refs_release(struct id_refs *r)
 	*r = (struct id_refs){0};
 }
 
-/* Records in the nearest conversation entry above i that i is below it. i's parent must be placed first. */
+/* Records in the nearest conversation entry above i that i is below it. i's parent must be linked first. */
 static void link_mark_ancestor(struct session *s, uint32_t i)
 {
 	struct entry *e = session_entry_at(s, i);
@@ -60,8 +59,8 @@ static void add_child(struct session *s, uint32_t i)
 	session_entry_at(s, e->parent)->child = i;
 }
 
-/* Places the ring of n entries, each the parent of the one before. It begins below a
- * conversation entry, if there is one: all others then have it above them. */
+/* Links the ring of n entries, each the parent of the previous one. It begins below a conversation entry, if there is
+ * one: all others then have it above them. */
 static void link_cycle(struct session *s, const uint32_t *ring, size_t n)
 {
 	size_t start = n - 1;
@@ -75,7 +74,7 @@ static void link_cycle(struct session *s, const uint32_t *ring, size_t n)
 		link_mark_ancestor(s, ring[(start + n - k) % n]);
 }
 
-/* Places i, and before it all that are above it. The stack has room for all entries. */
+/* Links i after all its ancestors. The stack has room for all entries. */
 static void link_ancestors(struct session *s, uint32_t i, uint32_t *stack)
 {
 	size_t n = 0;
@@ -115,8 +114,8 @@ static void link_all_again(struct session *s, uint32_t *stack)
 		link_ancestors(s, i, stack);
 }
 
-/* Looks up the parents named in `refs` and keeps the rest as orphans, for which there must be room.
- * True if a parent does not stand before its child, or the child was linked already. */
+/* Looks up the parents named in `refs` and keeps the rest as orphans, which must have room. Returns true if a parent
+ * comes after its child, or the child was linked already. */
 static bool link_parents(struct session *s, const struct id_refs *refs, uint32_t from)
 {
 	bool late = false;
@@ -192,7 +191,7 @@ int session_link(struct session *s, uint32_t from, const struct id_refs *pending
 /* --- children ------------------------------------------------------------------- */
 
 struct sibling {
-	int64_t time; /* of the one that counts: its own, or the latest before it in the file */
+	int64_t time; /* its own, or without one the latest before it in the file */
 	uint32_t entry;
 };
 
@@ -204,7 +203,7 @@ static int sibling_cmp(const void *pa, const void *pb)
 	return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Most are in order. */
+/* Usually true. */
 static bool siblings_are_sorted(const struct session *s, const uint32_t *v, size_t n)
 {
 	int64_t latest = INT64_MIN;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Names under entries/. Nearly all are simply the encoded id, or ~LINE, and are not kept. If the index does not keep
- * the id (a number, a long text), or the id is not what is shown (bytes that are not UTF-8), the index can neither make
- * nor find the name. For such an entry it keeps a hash of the name, to find it, and reads the id from the line again to
+/* Names under entries/. Nearly all are simply the encoded id, or ~LINE, and are not stored. If the index does not keep
+ * the id (a number, a long text), or the id is not shown unchanged (bytes that are not UTF-8), the index can neither
+ * make nor find the name. For such an entry it keeps a hash of the name, to find it, and reads the id from the line to
  * show it.
  *
- * Such names can be equal to others: a number and a string of the same text, bytes that are not UTF-8 and half a
- * surrogate pair. So entries are named in file order, and each takes the first name that is still free. */
+ * Such names can collide: a number and a string of the same text, bytes that are not UTF-8 and half a surrogate pair.
+ * So entries are named in file order, and each takes the first free name. */
 #include "session_impl.h"
 #include "sessionfs/base/name.h"
 
@@ -31,7 +31,7 @@ static uint64_t name_hash(const struct session *s, struct span name)
 	return key_hash(s, &(struct key){.text = name});
 }
 
-/* The slot of the name with this hash, or the free slot where it belongs; NULL if there are no odd names. */
+/* Returns the slot of the name with this hash, or the free slot for it; NULL if there are no assigned names. */
 static uint32_t *assigned_name_bucket(const struct session *s, uint64_t hash)
 {
 	size_t size = s->odd_slots.n;
@@ -45,7 +45,7 @@ static uint32_t *assigned_name_bucket(const struct session *s, uint64_t hash)
 	}
 }
 
-/* The entry with an unusual id that has this name, or NO_ENTRY. */
+/* Returns the entry with an unusual id that has this name, or NO_ENTRY. */
 static uint32_t assigned_name_owner(const struct session *s, struct span name)
 {
 	const uint32_t *slot = assigned_name_bucket(s, name_hash(s, name));
@@ -68,7 +68,7 @@ static bool assigned_names_reserve(struct session *s, size_t names)
 	return true;
 }
 
-/* The entry whose encoded id is this name, or NO_ENTRY. */
+/* Returns the entry whose encoded id is this name, or NO_ENTRY. */
 static uint32_t id_name_owner(const struct session *s, struct span name, struct buf *text)
 {
 	buf_reset(text);
@@ -77,7 +77,7 @@ static uint32_t id_name_owner(const struct session *s, struct span name, struct 
 	return id_table_find(s, &(struct key){.text = buf_span(text)});
 }
 
-/* Whether the name belongs to an entry before i. */
+/* Returns whether the name belongs to an entry before i. */
 static bool name_is_taken(struct entry_naming *n, uint32_t i)
 {
 	struct span name = buf_span(&n->name);
@@ -88,7 +88,7 @@ static bool name_is_taken(struct entry_naming *n, uint32_t i)
 	return owner != NO_ENTRY && owner < i && !has_flag(n->s, owner, ENTRY_ASSIGNED_NAME);
 }
 
-/* The text that names an entry: the exact bytes of its id, or a number as written. */
+/* Appends the text that names an entry: the exact bytes of its id, or a number as written. */
 static void entry_add_id_text(const struct record *r, struct buf *out)
 {
 	if (r->id.kind == JSON_STRING)
@@ -97,7 +97,7 @@ static void entry_add_id_text(const struct record *r, struct buf *out)
 		buf_addspan(out, json_raw(r->id));
 }
 
-/* The number-th of ID, ID~2, ID~3, ... */
+/* Appends the number-th of ID, ID~2, ID~3, ... */
 static void entry_add_numbered_name(struct span id, uint32_t number, struct buf *out)
 {
 	char suffix[16] = "";
@@ -107,7 +107,7 @@ static void entry_add_numbered_name(struct span id, uint32_t number, struct buf 
 	name_encode("", id, suffix, out);
 }
 
-/* Gives entry i the first name that is free. */
+/* Assigns entry i the first free name. */
 static int entry_assign_name(struct entry_naming *n, uint32_t i)
 {
 	struct assigned_name odd = {.entry = i};
@@ -133,7 +133,7 @@ static int entry_assign_name(struct entry_naming *n, uint32_t i)
 	return 0;
 }
 
-/* Whether an earlier entry has taken the name that entry i has by its id. */
+/* Returns whether an earlier entry has taken the name that entry i has by its id. */
 static bool name_was_taken(struct entry_naming *n, uint32_t i)
 {
 	buf_reset(&n->name);
@@ -196,7 +196,7 @@ void session_entry_name(const struct session *s, uint32_t i, struct buf *out)
 		name_encode("", session_entry_id(s, i), "", out);
 }
 
-/* The entry in this line, if ~LINE is its name. */
+/* Returns the entry in this line, if ~LINE is its name. */
 static uint32_t entry_by_line(const struct session *s, struct span digits)
 {
 	uint64_t line = 0;

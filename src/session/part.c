@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One routine writes an entry's texts or only counts their bytes, so that a size is
- * always right. Whether a text is blank, and whether it ends in a newline, can be
- * seen from the escapes without decoding. */
+/* One routine writes an entry's texts or only counts their bytes, so that a size is always right. The escapes alone
+ * show whether a text is blank, and whether it ends in a newline. */
 #include "sessionfs/session/part.h"
 #include "record_impl.h"
 
@@ -10,12 +9,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A text file in the making. */
+/* A text file being appended. */
 struct text {
 	struct buf *to; /* NULL: count only */
 	size_t n;
 	size_t begin; /* where it begins in `to` */
-	bool filled;  /* it has something other than newlines */
+	bool filled;  /* has a character other than newline */
 	bool at_line; /* the last character is a newline */
 };
 
@@ -24,7 +23,7 @@ static struct text part_text_init(struct buf *to)
 	return (struct text){.to = to, .begin = to ? to->n : 0};
 }
 
-/* The size of the escaped newline at the beginning, or at the end, of s; or 0. */
+/* Returns the size of the escaped newline at the beginning, or at the end, of s, or 0. */
 static size_t newline_at(struct span s, bool end)
 {
 	static const char *const forms[] = {"\\n", "\\u000a", "\\u000A"};
@@ -33,7 +32,7 @@ static size_t newline_at(struct span s, bool end)
 		size_t n = strlen(forms[i]), at = end ? s.n - n : 0, before = at;
 		if (s.n < n || memcmp(s.p + at, forms[i], n) != 0)
 			continue;
-		while (before > 0 && s.p[before - 1] == '\\') /* an escaped backslash begins no escape */
+		while (before > 0 && s.p[before - 1] == '\\') /* an escaped backslash does not begin an escape */
 			before--;
 		return (at - before) % 2 == 0 ? n : 0;
 	}
@@ -65,7 +64,7 @@ static void part_text_add_cstr(struct text *t, const char *s)
 	part_text_add_span(t, span_of(s));
 }
 
-/* Adds a string's text; any other kind has none. */
+/* Adds a string's text, or nothing for other kinds. */
 static void part_text_add_json(struct text *t, struct json_value v)
 {
 	if (v.kind != JSON_STRING || v.text.n == 0)
@@ -124,7 +123,7 @@ static void part_text_add_blocks(struct text *t, const struct record *r, enum bl
 	}
 }
 
-/* Ends the text: its size, 0 and nothing added if it says nothing. */
+/* Ends the text and returns its size. If the text is blank, removes it and returns 0. */
 static size_t part_text_finish(struct text *t)
 {
 	if (!t->filled) {
@@ -254,7 +253,7 @@ void part_calls_begin(const struct record *r, struct block_iter *ret)
 		block_iter_init_of(ret, r, r->role == ROLE_ASSISTANT ? part_content(r) : (struct json_value){0});
 }
 
-/* Goes to the block of this type after the n-th; from `rest` on, if a walk has begun. */
+/* Goes to the next block of this type after the n-th; continues from `rest` if a walk has begun. */
 static bool next_block_of_type(struct block_iter *rest, const struct record *r, enum block_type type, unsigned n,
                                struct block *ret)
 {
@@ -279,7 +278,7 @@ const char *part_image_type(struct json_value mime_type)
 	return json_equals(mime_type, "image/jpg") ? "image/jpeg" : NULL;
 }
 
-/* The base64 text of an image: as stored, or decoded into `own` if it has escapes. */
+/* Returns the base64 text of an image: as stored, or decoded into `own` if it has escapes. */
 static struct span image_base64_text(struct json_value data, struct buf *own)
 {
 	if (data.kind != JSON_STRING)
@@ -318,7 +317,7 @@ void part_image(const struct part_image *img, struct buf *out)
 {
 	CLEANUP_BUF struct buf own = BUF_INIT;
 	struct span text = image_base64_text(img->data, &own);
-	char *to = buf_reserve(out, text.n / 4 * 3 + 3); /* the most that so many can decode to */
+	char *to = buf_reserve(out, text.n / 4 * 3 + 3); /* an upper bound */
 
 	if (buf_err(&own))
 		out->err = buf_err(&own);

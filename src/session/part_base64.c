@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Base64 as Node's Buffer.from(text, "base64") reads it: both alphabets; characters that
- * belong to neither are skipped; the first `=` ends it. A character beyond U+00FF
- * counts as the low byte of each of its UTF-16 units, as in Node.
+/* Base64 as Node's Buffer.from(text, "base64") reads it: both alphabets; other characters are skipped; the first `=`
+ * ends it. A character beyond U+00FF counts as the low byte of each of its UTF-16 units, as in Node.
  *
- * Images are megabytes of clean base64, which is measured and decoded in groups. A group
- * with an odd character in it is put together one character after the other. */
+ * Images are megabytes of clean base64, which is measured and decoded in groups. A group with an odd character in it is
+ * decoded one character at a time. */
 #include "record_impl.h"
 
 #include "sessionfs/base/bytes.h"
@@ -15,10 +14,10 @@
 
 enum {
 	GROUP = 4,  /* characters that make three bytes */
-	CHUNK = 64, /* characters that are measured at once */
+	CHUNK = 64, /* characters measured at once */
 };
 
-/* The value of a character plus one; 0 for one that belongs to neither alphabet. */
+/* The value of a character plus one; 0 for characters outside both alphabets. */
 static const unsigned char value_of[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,  ['I'] = 9,
     ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, ['Q'] = 17, ['R'] = 18,
@@ -32,9 +31,9 @@ static const unsigned char value_of[256] = {
 
 struct base64_decoder {
 	char *to;      /* NULL: count only */
-	size_t n;      /* bytes made */
-	uint32_t bits; /* of the group begun */
-	unsigned have; /* characters of the group begun */
+	size_t n;      /* bytes decoded */
+	uint32_t bits; /* of the unfinished group */
+	unsigned have; /* characters of the unfinished group */
 	bool ended;    /* a `=` was read */
 };
 
@@ -92,7 +91,7 @@ static void base64_put_last(struct base64_decoder *d)
 	d->n += d->have - 1;
 }
 
-/* Whether CHUNK characters at p all belong to an alphabet. */
+/* Returns whether CHUNK characters at p all belong to an alphabet. */
 static bool chunk_is_clean(const char *p)
 {
 	bytes16 odd = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Problems of the file. The scan records those of a single line. Problems that
- * depend on other entries are computed when somebody asks. */
+/* Problems in the file. The scan records problems in a single line. Problems that depend on other entries are computed
+ * on first use. */
 #include "session_impl.h"
 
-/* At most so many are kept: a file of nothing but bad lines must not fill the memory. */
+/* The max number kept: a file of nothing but bad lines must not fill the memory. */
 enum { PROBLEMS_MAX = 1000000 };
 
 static const char *const reasons[] = {
@@ -37,7 +37,7 @@ bool problem_record_add(problem_records_t *f, uint64_t offset, uint32_t line, en
 	return true;
 }
 
-/* The entry at this place among the truthy lines of the file, the header being the first. */
+/* Returns the entry at this index among the truthy lines of the file, with the header first. */
 static uint32_t entry_by_index(const struct session *s, double index, bool *ret_is_header)
 {
 	uint32_t headers = 1;
@@ -52,7 +52,7 @@ static uint32_t entry_by_index(const struct session *s, double index, bool *ret_
 	return (uint32_t)index - headers;
 }
 
-/* *ret_fine: what it names is there, even if nothing is kept. */
+/* *ret_fine: the line it names exists, even if it keeps no entry. */
 static uint32_t find_first_kept(const struct session *s, uint32_t i, const struct record *r, bool *ret_fine)
 {
 	bool is_header = false;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of the file where lines were read last. A program that walks through a session has one line read after the
- * other, each by a request of its own: so more is read than the line. Two places are kept: a result and its call stand
- * apart.
+/* Bytes of the file near the last reads. A program that walks through a session reads one line after the other, each
+ * with its own request, so more than the line is read. Two places are cached, because a result and its call are apart.
  *
- * Where an index is made for the tables of all sessions, lines with calls that have a file are read next, and a few
- * others. These are kept when they are scanned, until the index is given back: the file is not read twice.
+ * If an index is made for the tables of all sessions, the lines with calls that have a file are read next, and a few
+ * others. These are cached while they are scanned, until the index is put back: the file is not read twice.
  *
- * Only what the index has taken in is kept. It does not change while the file's attributes stay; session_grow drops it
- * when they do not. Of a server's file nothing is kept: while that is silent, reading is an error. */
+ * Only indexed bytes are cached. They do not change while the file's attributes stay the same; session_grow drops them
+ * if these change. Nothing is cached of a server's file: while the server is silent, reading must fail. */
 #include "sessionfs/base/limits.h"
 #include "session_impl.h"
 
 enum { READAHEAD_PLACES = LIMIT(32 * 1024, 512) };
-enum { SCANNED_MAX = LIMIT(8 << 20, 8192) }; /* bytes that are kept of one scan */
+enum { SCANNED_MAX = LIMIT(8 << 20, 8192) }; /* bytes cached of one scan */
 
 void scanned_add(const struct session *s, uint64_t off, struct span line)
 {
@@ -45,7 +44,7 @@ static int scanned_cmp(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* Adds n bytes of the file, and of the `more` behind them those that are there. */
+/* Appends n bytes of the file, and up to `more` of the bytes after them. */
 static bool readahead_add(const struct readahead_bytes *a, uint64_t off, size_t n, size_t more, struct buf *out)
 {
 	if (off < a->at || off + n > a->at + a->bytes.n)
@@ -55,7 +54,7 @@ static bool readahead_add(const struct readahead_bytes *a, uint64_t off, size_t 
 	return true;
 }
 
-/* Puts the bytes in the place that was used less recently; the caller gets what was there. */
+/* Puts the bytes in the place used less recently; the caller gets the previous contents. */
 static void readahead_swap(struct derived *d, struct readahead_bytes *a)
 {
 	LOCKED(&d->readahead_lock);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A line is read once: the same scan checks it and takes it apart. Fields are
- * listed in the header; here each becomes one comparison with a constant, which
- * the compiler turns into a compare of words. If a key occurs twice, the second
- * value overwrites the first. */
+/* A line is read once: the same pass validates and parses it. Fields are listed in the header; here each becomes one
+ * comparison with a constant, which the compiler turns into a compare of words. If a key occurs twice, the second value
+ * overwrites the first. */
 #include "sessionfs/session/format.h"
 #include "record_impl.h"
 
@@ -76,7 +75,7 @@ const char *record_role_name(enum record_role r)
 	return (size_t)r < NAME_COUNT(role_names) ? role_names[r].p : NULL;
 }
 
-/* The index of v among names, or 0. */
+/* Returns the index of v among names, or 0. */
 static unsigned index_of_name(struct json_value v, const struct span *names, size_t n)
 {
 	if (v.kind != JSON_STRING)
@@ -157,7 +156,7 @@ static bool record_read_block(struct json *j, struct block *ret)
 	return rc == 0;
 }
 
-/* Reads the content at the cursor and notes its blocks. */
+/* Reads the content at the cursor and keeps its blocks. */
 static bool parse_content(struct json *j, struct record *r, struct blocks *blocks)
 {
 	const size_t most = NAME_COUNT(blocks->v);
@@ -179,7 +178,7 @@ static bool parse_content(struct json *j, struct record *r, struct blocks *block
 	return rc == 0;
 }
 
-/* Reads the message at the cursor, and leaves the cursor behind it. */
+/* Reads the message at the cursor, and moves the cursor past it. */
 static bool record_parse_message(struct json *j, struct record *r, struct blocks *blocks)
 {
 	struct json_value key, v;
@@ -257,7 +256,7 @@ void block_iter_init(struct block_iter *it, struct json_value content)
 
 void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content)
 {
-	/* The scanner is large: it is set up only where it is needed. */
+	/* The scanner is large: initialize it only if needed. */
 	it->live = true;
 	it->nested = false;
 	it->string.kind = JSON_NONE;
@@ -283,7 +282,7 @@ void block_iter_init_nested(struct block_iter *it, struct json_value nested)
 	it->nested = true;
 }
 
-/* The block at the cursor; false behind the last one. */
+/* Parses the block at the cursor; false after the last one. */
 static bool parse_block(struct block_iter *it, struct block *ret)
 {
 	/* Needed only within one block, so the iterator need not own it. */

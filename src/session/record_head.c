@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The index reads every line of every file, and most of that time goes not into
- * long strings but into the few dozen keys and short values around them. So
- * there is a short way for lines as pi writes them: no white space, no escaped
- * keys, `role` before `content`, the usual fields first. It keeps nothing but a
- * pointer and looks at 16 bytes at a time; long strings go to the JSON scanner.
- * It never judges: it leaves whatever it does not know to record_parse(), so a
- * line means the same on both ways. */
+/* The index reads every line of every file. Most of that time goes not into long strings but into the few dozen keys
+ * and short values around them. So there is a fast path for lines as pi writes them: no white space, no escaped keys,
+ * `role` before `content`, the usual fields first. It keeps only a pointer and looks at 16 bytes at a time; long
+ * strings go to the JSON scanner. It never judges: it leaves all other lines to record_parse(), so a line means the
+ * same on both paths. */
 #include "sessionfs/base/bytes.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/session/format.h"
@@ -22,7 +20,7 @@ struct head_scan {
 	bool has_text;         /* a text that is not white space */
 };
 
-/* A string of white space, as JavaScript's trim() knows it, or no string. */
+/* Returns whether the value is not a string, or is a string of white space as JavaScript's trim() defines it. */
 static bool head_is_blank(struct json_value text)
 {
 	struct buf one CLEANUP_BUF = BUF_INIT;
@@ -58,7 +56,7 @@ static void finish_role(struct record_head *head, struct json_value role)
 	head->old_custom = head->role == ROLE_OTHER && format_is_old_custom(role);
 }
 
-/* The role is known. */
+/* Requires the role. */
 static inline void finish_message(struct head_scan *s)
 {
 	struct record_head *head = s->head;
@@ -68,7 +66,7 @@ static inline void finish_message(struct head_scan *s)
 	head->details_failed = details_say_failed(head->role, s->details);
 	head->deferred = head->role == ROLE_ASSISTANT && is_text(stop, "deferred", 8);
 	if (head->role == ROLE_ASSISTANT)
-		/* If it ended by itself, pi's /tree shows it only if it has text. */
+		/* A message that ended by itself appears in pi's /tree only if it has text. */
 		head->no_text =
 		    !s->has_text && (!json_is_truthy(stop) || is_text(stop, "stop", 4) || is_text(stop, "toolUse", 7));
 	else
@@ -91,7 +89,7 @@ static void head_scan_block(struct head_scan *s, struct json_value type, struct 
 		s->on_call(s->arg, id);
 }
 
-/* ---- the long way ---- */
+/* ---- the slow path ---- */
 
 static void head_parse_message(struct head_scan *s, const struct record *r)
 {
@@ -156,31 +154,31 @@ void record_head(struct span line, struct buf *deep, struct record_head *ret,
 	parse_head(&s, line, deep);
 }
 
-/* ---- the short way ---- */
+/* ---- the fast path ---- */
 
-/* Each of these functions gets a pointer into the line and returns where the line continues, or NULL for the long way.
- * They need not watch for the end: the control character there stops them all, and LOOK bytes can be read from any
- * place in the line. */
+/* Each of these functions gets a pointer into the line and returns where the line continues, or NULL for the slow path.
+ * They need not check for the end: the control character there stops them all, and SCAN_BYTES bytes can be read from
+ * any place in the line. */
 
 enum { SCAN_BYTES = 16 };
 _Static_assert(RECORD_PAD >= 3 * SCAN_BYTES, "the short way looks that far ahead");
 
-/* Where the first quote, backslash or control byte is among the LOOK bytes at p, or LOOK. */
+/* Returns the index of the first quote, backslash or control byte among the SCAN_BYTES bytes at p, or SCAN_BYTES. */
 static inline unsigned find_special(const char *p)
 {
 	bytes16 b = bytes16_load(p);
-	/* Quotes and spaces change places, then quote and control bytes are the least; compared as signed. */
+	/* Swapping quotes and spaces makes quote and control bytes the smallest; compared as signed. */
 	bytes16 hit = ((b ^ (2 - 128)) < ' ' + 1 - 128) | (b == '\\');
 	return (unsigned)__builtin_ctz(bytes16_mask(hit) | 1u << SCAN_BYTES);
 }
 
-/* A bit for each of the LOOK bytes at p that is not a digit, and all bits above them. */
+/* Returns a bit for each of the SCAN_BYTES bytes at p that is not a digit, and all bits above them. */
 static inline unsigned find_non_digits(const char *p)
 {
 	return ~bytes16_mask(bytes16_range(bytes16_load(p), '0', '9'));
 }
 
-/* The rest of the string at p, whose first n bytes are plain. */
+/* Reads the rest of the string at p, whose first n bytes are plain. */
 static const char *head_long_string(const struct head_scan *s, const char *p, unsigned n, struct json_value *ret)
 {
 	bool escaped;
@@ -204,7 +202,7 @@ static inline const char *string_at(const struct head_scan *s, const char *p, st
 	return p + n + 2;
 }
 
-/* A key and its colon. */
+/* Reads a key and its colon. */
 static inline const char *key_at(const char *p, struct span *ret)
 {
 	unsigned n = find_special(p + 1);
@@ -261,7 +259,7 @@ static inline __attribute__((always_inline)) const char *scalar_at(const struct 
 /* Returns the end of the container at p, which begins with a bracket. */
 static const char *container_at(const struct head_scan *s, const char *p)
 {
-	uint64_t objects = 1; /* a bit for each open container, below a mark */
+	uint64_t objects = 1; /* one bit per open container, below a top bit */
 	struct span key;
 
 	for (;;) {
@@ -299,7 +297,7 @@ static inline const char *skip_at(const struct head_scan *s, const char *p)
 	return *p == '{' || *p == '[' ? container_at(s, p) : scalar_at(s, p);
 }
 
-/* A value of the head: nearly always a string. */
+/* Reads a value of the head: nearly always a string. */
 static inline const char *value_at(const struct head_scan *s, const char *p, struct json_value *ret)
 {
 	if (*p == '"')
@@ -310,7 +308,7 @@ static inline const char *value_at(const struct head_scan *s, const char *p, str
 	return p + 4;
 }
 
-/* A value of any kind. */
+/* Reads a value of any kind. */
 static inline const char *any_value_at(const struct head_scan *s, const char *p, struct json_value *ret)
 {
 	if (*p == '"')
@@ -324,7 +322,7 @@ static inline const char *any_value_at(const struct head_scan *s, const char *p,
 #define KEY_IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 #define HEAD_SKIP_VALUE(p, text) (memcmp((p), text, sizeof(text) - 1) == 0 ? (p) + sizeof(text) - 1 : NULL)
 
-/* A usage: nearly always as pi writes it, numbers in pi's order. */
+/* Reads a usage: nearly always as pi writes it, numbers in pi's order. */
 static const char *usage_at(struct head_scan *s, const char *begin)
 {
 	struct json_value *n = s->head->numbers;
@@ -350,7 +348,7 @@ static const char *usage_at(struct head_scan *s, const char *begin)
 static const char *block_at(struct head_scan *s, const char *begin)
 {
 	struct json_value type = {JSON_STRING, false, {"text", 4}}, id = {0}, name = {0}, text = {0};
-	const char *p = HEAD_SKIP_VALUE(begin, "{\"type\":\"text\",\"text\":"); /* as most are */
+	const char *p = HEAD_SKIP_VALUE(begin, "{\"type\":\"text\",\"text\":"); /* most blocks */
 	struct span key;
 	char before = ',';
 
@@ -386,7 +384,7 @@ static const char *block_at(struct head_scan *s, const char *begin)
 	return p + 1;
 }
 
-/* Blocks are examined whatever the role: in the end only the calls of an assistant count. */
+/* Blocks are examined for any role: in the end only the calls of an assistant count. */
 static const char *content_at(struct head_scan *s, const char *p)
 {
 	struct json_value text;
@@ -410,7 +408,7 @@ static const char *content_at(struct head_scan *s, const char *p)
 	return *p == ']' ? p + 1 : NULL;
 }
 
-/* What says how a message or its call ended; NULL if it is another field. */
+/* Returns the member for a field that tells how a message or its call ended, or NULL. */
 static struct json_value *head_ending_field(struct head_scan *s, struct span key)
 {
 	switch (key.n) {
@@ -485,7 +483,7 @@ static struct json_value *head_field(struct head_scan *s, struct span key)
 	return KEY_IS(key, "type") ? &s->type : NULL;
 }
 
-/* The four fields that pi writes first, in its order. NULL if they differ. */
+/* Reads the four fields that pi writes first, in its order. Returns NULL if they differ. */
 static const char *usual_prefix_at(struct head_scan *s, const char *p)
 {
 	if (!(p = HEAD_SKIP_VALUE(p, "{\"type\":")) || *p != '"' || !(p = string_at(s, p, &s->type)))
@@ -547,7 +545,7 @@ static void finish_head(struct head_scan *s)
 	head->has_file_call = false;
 }
 
-/* Field by field: compilers clear the whole with an instruction that takes longer than half a line. */
+/* Field by field: compilers clear the whole struct with an instruction that takes longer than half a line. */
 static inline void head_reset(struct record_head *head)
 {
 	head->kind = JSON_NONE;
@@ -582,7 +580,7 @@ size_t record_head_padded(struct span text, struct buf *deep, struct record_head
 	const char *p = record_line_at(&s, text.p);
 	if (p && *p == '\r' && p != s.end)
 		p++;
-	/* The short way is done if the line ends here. */
+	/* The fast path succeeded if the line ends here. */
 	if (p && (p == s.end || *p == '\n')) {
 		finish_head(&s);
 		return (size_t)(p - text.p);

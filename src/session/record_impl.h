@@ -5,7 +5,7 @@
 
 #include "sessionfs/session/record.h"
 
-/* Whether a string, often a key, says `name`. */
+/* Returns whether a string, often a key, equals `name`. */
 static inline bool key_is(struct json_value key, const char *name, size_t n)
 {
 	if (__builtin_expect(key.escaped, false))
@@ -23,7 +23,7 @@ static inline bool is_text(struct json_value v, const char *text, size_t n)
 	return v.kind == JSON_STRING && key_is(v, text, n);
 }
 
-/* What a message says of how it ended. */
+/* The fields of a message that tell how it ended. */
 struct ending {
 	struct json_value stop_reason, is_error, cancelled, exit_code;
 };
@@ -35,8 +35,8 @@ static inline bool exit_code_failed(struct json_value exit_code)
 	return json_double(exit_code, &code) && code != 0;
 }
 
-/* A toolResult with isError, an answer that ended in an error or was aborted, a command that was cancelled or whose
- * exit code is not 0. (A cancelled one may have a code, too.) */
+/* Returns true for a toolResult with isError, an answer that ended in an error or was aborted, and a command that was
+ * cancelled or whose exit code is not 0. (A cancelled one can have a code, too.) */
 static inline bool record_failed(enum record_role role, const struct ending *e)
 {
 	switch (role) {
@@ -51,18 +51,18 @@ static inline bool record_failed(enum record_role role, const struct ending *e)
 	}
 }
 
-/* A toolResult whose details say that it failed, as those of OpenClaw's do. */
+/* Returns true for a toolResult whose details report an error, as OpenClaw writes. */
 static inline bool details_say_failed(enum record_role role, struct json_value details)
 {
 	return role == ROLE_TOOL_RESULT && details.kind == JSON_OBJECT &&
 	       is_text(json_get(details, "status"), "error", 5);
 }
 
-/* OTHER for anything that is not a known name. */
+/* Returns OTHER for unknown names. */
 enum record_type record_type_of(struct json_value v);
 enum record_role record_role_of(struct json_value v);
 
-/* part_base64.c: writes the decoded bytes to `to`, or only counts them if it is NULL. Returns how many. */
+/* part_base64.c: writes the decoded bytes to `to`, or only counts them if it is NULL. Returns their number. */
 size_t base64_decode(struct span text, char *to);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as JavaScript reads them. pi's own are always 2026-03-01T09:00:02.742Z,
- * which is read without branches that matter. Of other texts these are dates:
- * ISO 8601 in all the forms of ECMAScript, the same with slashes or with a
- * space before the time, and RFC 2822. Each means what Date.parse() makes of
- * it in V8. V8 guesses at many more; these are no times here. */
+/* Times as JavaScript reads them. pi's own are always 2026-03-01T09:00:02.742Z, which is read almost without branches.
+ * Other texts that count as dates: ISO 8601 in all the forms of ECMAScript, the same with slashes or with a space
+ * before the time, and RFC 2822. Each means the same as in V8's Date.parse(). V8 guesses at many more; here these are
+ * not times. */
 #include "record_impl.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@
 enum { MS_PER_DAY = 86400000 };
 static const double TIME_LIMIT = 8.64e15;
 
-/* A date and time as a text gives them. Each field is within its range; the day is up to 31 in any month. */
+/* A date and time as written. Each field is within its range; the day is up to 31 in any month. */
 struct date {
 	int64_t year;
 	int month, day, hour, minute, second, ms;
@@ -32,7 +31,7 @@ static int64_t days_from_civil(int64_t year, int month, int day)
 	return era * 146097 + day_of_era - 719468;
 }
 
-/* Seconds that local time is ahead of UTC at this moment. */
+/* Returns how many seconds local time is ahead of UTC at this moment. */
 static int64_t utc_offset_at(int64_t second)
 {
 	time_t t = (time_t)second;
@@ -41,8 +40,8 @@ static int64_t utc_offset_at(int64_t second)
 	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* Local time to UTC. A local time that occurs twice means the first one; one that is skipped counts with the offset
- * from before the gap. So says ECMAScript; mktime(3) leaves both open. */
+/* Converts local time to UTC. A local time that occurs twice means the first one; a skipped one uses the offset from
+ * before the gap. ECMAScript requires this; mktime(3) leaves both open. */
 static int64_t local_to_utc(int64_t second)
 {
 	const int64_t day = 24 * 60 * 60;
@@ -73,7 +72,7 @@ static uint64_t load_8_bytes(const char *p)
 }
 
 /* Sets the high bit of each of eight bytes that does not match `form`: a digit where `form` has 0, else the same byte.
- * `limits` plus the greatest allowed difference is 0x7f. */
+ * `limits` plus the max difference is 0x7f. */
 static inline uint64_t mismatched_bytes(const char *p, const char *form, const char *limits)
 {
 	uint64_t difference = load_8_bytes(p) ^ load_8_bytes(form);
@@ -86,7 +85,7 @@ static int two_digits(const char *p)
 	return (p[0] - '0') * 10 + (p[1] - '0');
 }
 
-/* The form that toISOString writes, for years of four digits. */
+/* Parses the form that toISOString writes, for years of four digits. */
 static bool parse_to_iso_string(struct span s, int64_t *ret)
 {
 	static const char form[] = "0000-00-00T00:00:00.000Z";
@@ -103,7 +102,7 @@ static bool parse_to_iso_string(struct span s, int64_t *ret)
 	    second = two_digits(p + 17);
 	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59)
 		return false;
-	/* As in days_from_civil, 400 years on, so that nothing is negative. */
+	/* As in days_from_civil, 400 years later, so that nothing is negative. */
 	unsigned year = (unsigned)(two_digits(p) * 100 + two_digits(p + 2)) + 400 - (month <= 2);
 	unsigned day_of_year = (unsigned)(153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + (unsigned)day - 1;
 	unsigned days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year;
@@ -119,7 +118,7 @@ static char peek_char(const struct span *s)
 	return s->n ? s->p[0] : '\0';
 }
 
-/* Letters match in either case. */
+/* Compares letters without case. */
 static bool date_skip(struct span *s, const char *text)
 {
 	size_t n = strlen(text);
@@ -137,7 +136,7 @@ static bool skip_spaces(struct span *s)
 	return any;
 }
 
-/* A number of `least` to `most` digits, no more, from `low` to `high`. */
+/* Parses a number of `least` to `most` digits, no more, from `low` to `high`. */
 static bool date_digits(struct span *s, size_t least, size_t most, int low, int high, int *ret)
 {
 	size_t n = 0;
@@ -151,7 +150,7 @@ static bool date_digits(struct span *s, size_t least, size_t most, int low, int 
 	return true;
 }
 
-/* HH:MM[:SS[.F]]: of a fraction the first three digits count. 24:00 is valid, later times of hour 24 are not. */
+/* Parses HH:MM[:SS[.F]]. The first three digits of a fraction count. 24:00 is valid; later times of hour 24 are not. */
 static bool parse_clock_time(struct span *s, struct date *d)
 {
 	if (!date_digits(s, 2, 2, 0, 24, &d->hour) || !date_skip(s, ":") || !date_digits(s, 2, 2, 0, 59, &d->minute))
@@ -175,7 +174,7 @@ static bool parse_clock_time(struct span *s, struct date *d)
 	return d->hour < 24 || !later;
 }
 
-/* Z, +HH:MM, +HHMM; without one the time is local. */
+/* Parses Z, +HH:MM, +HHMM; without one the time is local. */
 static bool parse_utc_offset(struct span *s, struct date *d)
 {
 	char sign = peek_char(s);
@@ -199,7 +198,7 @@ static bool parse_utc_offset(struct span *s, struct date *d)
 	return true;
 }
 
-/* The zones that have a name in RFC 2822. */
+/* Parses a zone name of RFC 2822 or an offset. */
 static bool parse_zone_name(struct span *s, struct date *d)
 {
 	static const struct {
@@ -217,7 +216,7 @@ static bool parse_zone_name(struct span *s, struct date *d)
 	return parse_utc_offset(s, d);
 }
 
-/* Behind a date and a space: V8 takes years of less than three digits for others. */
+/* Parses the time after a date and a space: V8 gives years of less than three digits another meaning. */
 static bool parse_time_after_space(struct span *s, struct date *d)
 {
 	if (d->year < 100 || !parse_clock_time(s, d))
@@ -225,8 +224,8 @@ static bool parse_time_after_space(struct span *s, struct date *d)
 	return (skip_spaces(s) ? parse_zone_name(s, d) : parse_utc_offset(s, d)) && s->n == 0;
 }
 
-/* YYYY[-MM[-DD]] or +YYYYYY-..., then nothing (UTC), or THH:MM and what follows; YYYY-MM-DD HH:MM; YYYY/MM/DD with or
- * without that. */
+/* Parses YYYY[-MM[-DD]] or +YYYYYY-..., then nothing (UTC), or THH:MM and the rest; YYYY-MM-DD HH:MM; YYYY/MM/DD with
+ * or without a time. */
 static bool parse_iso_8601(struct span s, struct date *d)
 {
 	char sign = peek_char(&s);

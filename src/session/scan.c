@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what was appended since the index was last grown, and turns lines into entries.
+/* Reads the bytes appended since the last growth of the index, and turns lines into entries.
  *
- * One buffer is read, cut at newlines and handed to record_head(), which checks
- * and takes apart in one pass. In nearly every line the parent is the entry of
- * the line before: that is seen by comparing two ids, and only the others are
- * put aside for session_link() to look up. */
+ * One buffer is read, cut at newlines and passed to record_head(), which validates and parses in one pass. In nearly
+ * every line the parent is the entry of the previous line: comparing two ids shows that, and only the others are left
+ * to session_link() to look up. */
 #include "sessionfs/base/space.h"
 #include "session_impl.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/utf8.h"
 
-enum { CHUNK = 256 * 1024 }; /* stays in the second-level cache */
+enum { CHUNK = 256 * 1024 }; /* fits the second-level cache */
 
-/* Of so many bytes those that are read next can be most: a title, a model. But not what a tool said. */
+/* In a scan of at most this many bytes, most lines are cached for the reads that follow: titles, models, but not the
+ * output of tools. */
 #define SHORT_SCAN ((uint64_t)4 << 20)
 
 struct scan {
 	struct session *s;
 	struct id_refs pending; /* entries whose parent must be looked up */
 	struct buf deep, id_text, parent_text;
-	struct buf long_line; /* a line that is too long for the window */
-	bool is_short;        /* most lines are kept, not only those with calls that have a file */
+	struct buf long_line; /* a line too long for the window */
+	bool is_short;        /* cache most lines, not only those with calls that have a file */
 	int err;
 };
 
@@ -33,7 +33,8 @@ static void scan_release(struct scan *sc)
 	buf_release(&sc->long_line);
 }
 
-/* Sizes to go back to when a scan fails. Sums of usage then have more than the index, which nobody is given again. */
+/* Sizes to restore when a scan fails. Sums of usage are then larger than the index, which is never returned to a caller
+ * again. */
 struct scan_checkpoint {
 	struct extent at;
 	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses, use_marks;
@@ -83,7 +84,7 @@ static bool scan_add_problem(struct scan *sc, const struct entry *e, enum proble
 	return problem_record_add(&sc->s->faults, e->offset, e->line, reason) || scan_fail(sc, -ENOMEM);
 }
 
-/* Keeps the id, and says so in the flags. */
+/* Keeps the id and sets the flags for it. */
 static bool scan_entry_id(struct scan *sc, struct entry *e, const struct key *id, struct span text)
 {
 	struct session *s = sc->s;
@@ -124,7 +125,7 @@ static bool scan_entry_parent(struct scan *sc, struct entry *e, const struct jso
 	return id_refs_add(&sc->pending, s->extent.entry_count, &key) || scan_fail(sc, -ENOMEM);
 }
 
-/* The id and parent of an object line. */
+/* Sets the id and parent of an object line. */
 static bool scan_entry_links(struct scan *sc, struct entry *e, const struct record_head *head)
 {
 	struct session *s = sc->s;
@@ -144,7 +145,7 @@ static bool scan_entry_links(struct scan *sc, struct entry *e, const struct reco
 	return scan_entry_parent(sc, e, &head->parent_id, usable ? &id : NULL);
 }
 
-/* When a message was said for pi's list of sessions, ms: a time that is no number is that of its entry. */
+/* Returns the time of a message for pi's list of sessions, ms: a time that is not a number means the entry's. */
 static double message_sort_time(const struct record_head *head, const struct entry *e)
 {
 	double t;
@@ -260,7 +261,7 @@ static bool scan_add_entry(struct scan *sc, const struct record_head *head, stru
 
 enum scan_result { SCAN_STOPPED, SCAN_NO_ENTRY, SCAN_ENTRY, SCAN_OTHER };
 
-/* A line that gives no entry is blank or at fault. For the last line, if it is unfinished, only the fault is noted. */
+/* A line without an entry is blank or a problem. If the last line is unfinished, only the problem is recorded. */
 static enum scan_result scan_reject_line(struct scan *sc, uint64_t offset, enum problem_reason reason, bool tail)
 {
 	struct extent *at = &sc->s->extent;
@@ -290,7 +291,7 @@ static enum scan_result scan_later_header(struct scan *sc)
 	return SCAN_OTHER;
 }
 
-/* A line that is no entry. */
+/* Applies a line without an entry. */
 static enum scan_result scan_other_line(struct scan *sc, const struct record_head *head, struct span line,
                                         uint64_t offset, bool tail)
 {
@@ -315,7 +316,7 @@ static enum scan_result scan_other_line(struct scan *sc, const struct record_hea
 	return SCAN_OTHER;
 }
 
-/* Takes the first line of the text. */
+/* Applies the first line of the text. */
 static enum scan_result scan_line(struct scan *sc, struct span text, uint64_t offset, bool tail, size_t *ret_n)
 {
 	struct session *s = sc->s;
@@ -337,17 +338,17 @@ static enum scan_result scan_line(struct scan *sc, struct span text, uint64_t of
 
 /* ---- reading ---- */
 
-enum { LINE = 64 }; /* bytes of the cache */
+enum { LINE = 64 }; /* bytes per cache line */
 
 struct window {
-	char *block; /* has room for `cap` bytes wherever in a LINE they begin, and RECORD_PAD behind */
+	char *block; /* has room for `cap` bytes at any offset within a LINE, and RECORD_PAD after them */
 	char *p;
 	size_t cap;
 	size_t n;        /* bytes in it */
-	size_t searched; /* of these, without a newline */
-	uint64_t offset; /* of the first one in the file */
-	size_t long_n;   /* bytes of a last line that was too long for it */
-	bool skipping;   /* inside a line that is not kept */
+	size_t searched; /* how many of these have no newline */
+	uint64_t offset; /* of the first byte in the file */
+	size_t long_n;   /* bytes of a last line too long for the window */
+	bool skipping;   /* inside a skipped line */
 	enum problem_reason why;
 };
 
@@ -356,7 +357,7 @@ static void window_release(struct window *w)
 	free(w->block);
 }
 
-/* Where the window's bytes are put: at the same place in a LINE that they have in the file, because the kernel then
+/* Returns where the window's bytes begin: at the same offset within a LINE as in the file, because the kernel then
  * copies faster. */
 static char *window_place(const struct window *w)
 {
@@ -419,8 +420,8 @@ static void window_skip_line(struct window *w, enum problem_reason why)
 	window_clear(w, w->offset + w->n);
 }
 
-/* Finds the end of the line that begins in the window and is too long for it: a newline, or `to`. Looks no further than
- * the longest line. Overwrites the window. */
+/* Finds the end of the line that begins in the window and is too long for it: a newline, or `to`. Stops at the max line
+ * length. Overwrites the window. */
 static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_t *ret)
 {
 	uint64_t from = w->offset + w->n, most = w->offset + SESSION_LINE_MAX + 1;
@@ -439,7 +440,7 @@ static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_
 	return 0;
 }
 
-/* Takes a line that is too long for the window, which holds its beginning. */
+/* Applies a line that is too long for the window, which holds its beginning. */
 static int scan_long_line(struct scan *sc, struct window *w, uint64_t to)
 {
 	uint64_t end, begin = w->offset;
@@ -469,7 +470,7 @@ static int scan_long_line(struct scan *sc, struct window *w, uint64_t to)
 	return sc->err;
 }
 
-/* A hole holds no newline. */
+/* A hole has no newline. */
 static void window_skip_hole(const struct scan *sc, struct window *w, uint64_t to)
 {
 	int64_t data = opened_seek_data(sc->s->file, w->offset);
@@ -481,7 +482,7 @@ static void window_skip_hole(const struct scan *sc, struct window *w, uint64_t t
 		window_clear(w, next);
 }
 
-/* Takes the line at `begin`, of several that end at `last`. Returns its length. */
+/* Applies the line at `begin`, the first of several that end at `last`. Returns its length. */
 static size_t scan_whole_line(struct scan *sc, struct window *w, size_t begin, size_t last)
 {
 	struct span text = {w->p + begin, last - begin};
@@ -513,7 +514,7 @@ static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 		window_drop(w, begin);
 	}
 	w->searched = w->n;
-	/* A line that cannot be JSON is skipped; one that is too long for the window is taken by itself. */
+	/* A line that cannot be JSON is skipped; one too long for the window is read on its own. */
 	if (w->skipping || (w->n >= CHUNK && (!w->p[0] || !strchr("{[\"-0123456789tfn \t\r", w->p[0])))) {
 		window_skip_line(w, REASON_MALFORMED);
 		return 0;
@@ -521,7 +522,7 @@ static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 	return w->n > SESSION_LINE_LONG ? scan_long_line(sc, w, to) : 0;
 }
 
-/* The bytes after the last newline. */
+/* Applies the bytes after the last newline. */
 static int scan_tail(struct scan *sc, const struct window *w)
 {
 	struct extent *at = &sc->s->extent;
@@ -559,7 +560,7 @@ static int scan_to_offset(struct scan *sc, uint64_t to)
 		if (rc == 0)
 			rc = scan_window_lines(sc, &w, to);
 		if (rc == -EINTR || (rc == 0 && w.offset + w.n < to && cancel_check() < 0)) {
-			/* The whole lines that were read so far are kept: the next scan begins behind them. */
+			/* The whole lines read so far are kept: the next scan begins after them. */
 			at->end = at->whole_end;
 			at->tail = TAIL_NONE;
 			at->tail_is_entry = false;
@@ -572,8 +573,8 @@ static int scan_to_offset(struct scan *sc, uint64_t to)
 	return scan_tail(sc, &w);
 }
 
-/* The tail was taken as a line. White space and a newline may follow; anything else makes it a different line from the
- * one that was shown. */
+/* The tail was indexed as a line. White space and a newline can follow; anything else makes it a different line from
+ * the one that was shown. */
 static int scan_check_tail(struct scan *sc, uint64_t to)
 {
 	struct session *s = sc->s;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One session file's index: opened, looked at again, read. See session_impl.h
- * for the parts. Whether the file is still the one that was read is judged by
- * what it is (device and inode), by its length, and by a hash of its first and
- * of the last bytes that were taken in. */
+/* One session file's index: open, grow, read. See session_impl.h for the parts. Whether the file is still the same
+ * depends on its device and inode, its length, and a hash of its first and of its last indexed bytes. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/secret.h"
@@ -15,8 +13,8 @@
 enum {
 	FINGERPRINT_SIZE = 4096,      /* bytes hashed at either end */
 	HASH_READ_SIZE = 1024 * 1024, /* read with one call, between two calls of cancel_check */
-	READ_AHEAD = 128 * 1024,      /* the most that a reader reads in advance */
-	SCRATCH_KEEP_MAX = 1 << 20    /* a reader keeps no larger memory for the next session */
+	READ_AHEAD = 128 * 1024,      /* the most that a reader prefetches */
+	SCRATCH_KEEP_MAX = 1 << 20    /* the most memory that a reader keeps for the next session */
 };
 
 int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
@@ -77,7 +75,7 @@ int session_read_bytes(const struct session *s, uint64_t off, size_t n, size_t a
 	return readahead_get(s, off, n, ahead, out) ? buf_err(out) : read_exactly(s, off, n, ahead, false, out);
 }
 
-/* What is hidden of a last line changes when that goes on: the file is the same. */
+/* Hashes raw bytes: redaction of an unfinished last line changes when it grows, although the file is the same. */
 static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t *ret)
 {
 	char bytes[FINGERPRINT_SIZE];
@@ -127,7 +125,7 @@ static struct source_path session_place(const struct session *s)
 	return (struct source_path){s->resolver, s->path};
 }
 
-/* A FIFO, a device or a directory is no session. */
+/* A FIFO, a device or a directory is not a session. */
 static int session_open_file(struct session *s)
 {
 	struct resolved got = RESOLVED_INIT;
@@ -173,8 +171,8 @@ static void cleanup_session(struct session **s)
 	session_close(*s);
 }
 
-/* The serial rises with each change. An index that is built again over the unchanged file gets the same serial, so that
- * views made from the dropped one stay valid; over a changed file it gets another. */
+/* The serial rises with each change. Indexing the unchanged file again gives the same serial, so that views made from
+ * an evicted index stay valid; a changed file gives another. */
 static uint64_t next_serial(const struct stat *st, uint64_t before)
 {
 	uint64_t now =
@@ -183,7 +181,7 @@ static uint64_t next_serial(const struct stat *st, uint64_t before)
 	return now > before ? now : before + 1;
 }
 
-/* What was read is a valid index of a shorter file; the next caller finds that the file has grown. */
+/* The part read so far is a valid index of a shorter file; the next caller finds that the file has grown. */
 static int session_keep_partial(struct session *s)
 {
 	s->st.st_size = (off_t)s->extent.end;
@@ -255,12 +253,12 @@ void session_close(struct session *s)
 
 /* ---- a copy ---- */
 
-/* A reader can be at work for long, and what it reads must not change. The others need not wait for it to see what was
- * appended: a copy grows instead. Copying moves some 64 bytes an entry; reading the file again would cost a hundred
- * times that. */
+/* A reader can be at work for long while the index it reads must not change. Other callers need not wait for it to see
+ * appended lines: a copy grows instead. Copying moves some 64 bytes per entry; reading the file again would cost a
+ * hundred times that. */
 
-/* The table of ids is filled while entries are linked, under the lock for writing, so it is copied. The rest is derived
- * again when it is needed; for v1 files the table is, too. */
+/* The table of ids is filled while entries are linked, under the lock for writing, so it is copied. Other data is
+ * derived again on first use, including the table for v1 files. */
 static bool copy_table(const struct session *s, struct session *copy)
 {
 	const struct id_table *from = &s->derived->table;
@@ -293,7 +291,7 @@ static void copy_plain(const struct session *s, struct session *copy)
 {
 	const struct session own = *copy;
 
-	/* Not *s as a whole: meanwhile other threads use its lock. */
+	/* Not *s as a whole: other threads use its lock. */
 	size_t from = offsetof(struct session, lock), to = from + sizeof s->lock;
 	memcpy(copy, s, from);
 	memcpy((char *)copy + to, (const char *)s + to, sizeof *s - to);
@@ -312,7 +310,7 @@ int session_copy(const struct session *s, struct session **ret)
 	if (!copy)
 		return -ENOMEM;
 	copy_plain(s, copy);
-	/* Goes through all of them even if one fails: none may be shared. */
+	/* Copies all of them even if one fails: a shared vector would be freed twice. */
 #define COPY(vec) done &= vec_copy(&copy->vec.v, &copy->vec.cap, copy->vec.n, sizeof *copy->vec.v);
 	SESSION_VECTORS(COPY)
 	done = done && copy_header(s, copy) && copy_table(s, copy);
@@ -397,7 +395,7 @@ int session_grow(struct session *s)
 	return 1;
 }
 
-/* ---- what it says ---- */
+/* ---- getters ---- */
 
 const struct stat *session_stat(const struct session *s)
 {
@@ -524,8 +522,7 @@ void reader_reset(struct reader *r)
 	r->prefetched = 0;
 }
 
-/* Has r hold the line of an entry. Once lines turn out to follow each other, more than the line is read, and then ever
- * more. */
+/* Reads the line of an entry into r. Once reads turn out to be sequential, it prefetches, more with each read. */
 static int reader_fill(const struct session *s, const struct entry *e, struct reader *r)
 {
 	struct buf *bytes = &r->line.bytes;
@@ -650,7 +647,7 @@ uint32_t session_branch_end(const struct session *s, uint32_t i)
 	return session_is_tip(s, i) && newest != NO_ENTRY ? newest : i;
 }
 
-/* A walk comes back to an entry only on a cycle, and then first to the one at which it entered the cycle. */
+/* A walk returns to an entry only on a cycle, and then first to the one where it entered the cycle. */
 uint32_t session_walk_parent(const struct session *s, uint32_t i, uint32_t *ring)
 {
 	const struct entry *e = session_entry_at(s, i);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of struct session, for the files that make up the index only.
+/* The members of struct session, only for the files of the index.
  *
- * session.c  open, look again, copy, read lines, walk
+ * session.c  open, grow, copy, read lines, walk
  * scan.c     lines to entries
- * id.c       where ids are kept and found
+ * id.c       the table of ids
  * link.c     parents, children, cycles
  * name.c     names under entries/
  * label.c    labels, the display name
  * call.c     which result answers which call
- * problem.c  what is wrong with the file
+ * problem.c  problems in the file
  * usage.c    tokens and cost
  *
- * What only some readers need is derived when first asked for. It lives in
- * struct derived behind its own mutex, since readers share the session's lock. */
+ * Data that only some readers need is derived on first use. It is in struct derived, which has its own mutex, since
+ * readers share the session's lock. */
 #ifndef SESSIONFS_SESSION_IMPL_H
 #define SESSIONFS_SESSION_IMPL_H
 
@@ -30,16 +30,16 @@
 
 #define SESSION_ENTRIES NODE_ENTRIES
 
-/* A longer line is taken by itself when the index is made, not through the window. */
+/* When indexing, a longer line is read on its own, not through the window. */
 #define SESSION_LINE_LONG ((size_t)4 << 20)
 
-/* V8's strings end at this many UTF-16 units, so pi does not open a session with a longer line of ASCII. */
+/* V8's strings have at most this many UTF-16 units, so pi does not open a session with a longer line of ASCII. */
 #define SESSION_LINE_MAX ((uint64_t)0x1fffffe8)
 
 /* Characters of an id derived for a v1 file. */
 #define DERIVED_ID 8
 
-/* An id of this many bytes fits a component however it is encoded. Of a longer one the index keeps a digest. */
+/* An id of this many bytes fits a component in any encoding. Of a longer one the index keeps a digest. */
 #define NAME_ID_BYTES_MAX 85
 
 /* Private flags of an entry, above the public ones. */
@@ -49,41 +49,41 @@ enum {
 	ENTRY_OPEN = 1 << 15,       /* while relinking: on the stack */
 };
 
-/* So many of the latest sums of usage are looked through for one that an entry belongs to. */
+/* How many of the latest sums of usage are searched for the one that an entry belongs to. */
 #define USAGE_BUCKETS_TRIED 8
-/* So many entries are added up in one sum, that little is read again where some of them do not count. */
+/* A sum has at most this many entries, so that little is read again if some of them do not count. */
 #define USAGE_BUCKET_ENTRIES_MAX LIMIT(64, 20)
 
 enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_ID_DIGEST };
 
-/* An id as a key. As in a JavaScript Map, 12 and "12" differ, 12 and 12.0 do not. */
+/* An id as a key. As in a JavaScript Map, 12 and "12" differ; 12 and 12.0 do not. */
 struct key {
 	struct span text; /* decoded as JSON_READ; or the digest of that */
 	enum key_kind kind;
 	double value; /* of a number, which has no text */
 };
 
-/* Has `out` hold the n bytes from `off` on, a line, and up to `ahead` more. 0; -ESTALE if the file has fewer than n; or
- * a negative errno. */
+/* Replaces `out` with the n bytes from `off` on, a line, and up to `ahead` more. Returns 0; -ESTALE if the file has
+ * fewer than n; or a negative errno. */
 int session_read_bytes(const struct session *s, uint64_t off, size_t n, size_t ahead, struct buf *out);
 
-/* Keys, each with a byte in front that gives its kind; position 0 means none. */
+/* Keys, each after a byte that gives its kind. Position 0 means none. */
 typedef VEC(char) arena_t;
 
 /* An entry and a key kept in an arena. */
 struct id_ref {
 	uint32_t entry;
-	uint32_t key; /* position in the arena; 0: a value that can be no id */
+	uint32_t key; /* position in the arena; 0: the value cannot be an id */
 };
 
-/* Entries that name another one by id. */
+/* Entries that refer to another one by id. */
 struct id_refs {
 	VEC(struct id_ref) list;
 	arena_t keys;
 };
 
-/* Open addressing. A slot holds an entry number plus one under eight bits of the hash, so that
- * nearly every miss is seen without touching the entry. */
+/* Open addressing. A slot holds an entry number plus one below eight bits of the hash, so that nearly every miss is
+ * seen without touching the entry. */
 struct id_table {
 	uint32_t *slots;
 	uint32_t size, used;
@@ -134,17 +134,17 @@ struct call_wide {
 	uint32_t begin, end;
 };
 
-/* The order of what begins with a number: for qsort and bsearch. */
+/* Compares structs by the number they begin with: for qsort and bsearch. */
 int leading_number_cmp(const void *a, const void *b);
 
-/* A name that is not simply the encoded id; see name.c. */
+/* A name that differs from the encoded id; see name.c. */
 struct assigned_name {
 	uint32_t entry;
 	uint32_t number; /* of ID, ID~2, ID~3, ... */
 	uint64_t hash;   /* of the name */
 };
 
-/* A line that was kept of a scan. */
+/* A line cached during a scan. */
 struct scanned_line {
 	uint64_t off;   /* in the file */
 	uint32_t at, n; /* in `bytes` */
@@ -154,111 +154,110 @@ struct scanned_line {
  * computed; 0: never. */
 struct derived {
 	struct lock mutex;
-	struct lock readahead_lock; /* guards the next three; needed while mutex is held */
+	struct lock readahead_lock; /* guards the next three; can be acquired while mutex is held */
 	struct readahead_bytes {
 		struct buf bytes;
 		uint64_t at; /* where in the file */
 	} readahead[2];
-	unsigned readahead_newest; /* the one that was used last */
+	unsigned readahead_newest; /* the one used last */
 	struct scanned {
 		bool wanted;
 		VEC(char) bytes;
 		VEC(struct scanned_line) lines; /* by `off` */
 	} scanned;
 	_Atomic uint64_t ids_at, labels_at, answers_at, problems_at;
-	struct id_table table;    /* but for v1 files, filled by session_link */
+	struct id_table table;    /* filled by session_link, except for v1 files */
 	VEC(char) ids;            /* v1: eight characters an entry */
 	VEC(struct label) labels; /* by target */
-	size_t label_records;     /* how many label records are in it; 0: make it anew */
+	size_t label_records;     /* how many label records it covers; 0: rebuild it */
 	size_t labels_resolved;   /* how many of all label records have an entry */
 	VEC(uint32_t) answers;    /* see call.c */
 	problem_records_t problems;
 };
 
-/* ahead.c: keeps a line that a scan takes in, if that is wanted and there is room. Nobody else may use the session. */
+/* readahead.c: caches a line during a scan, if wanted and within the limit. No other thread may use the session. */
 void scanned_add(const struct session *s, uint64_t off, struct span line);
-/* session_read_bytes from memory if the line was kept, or is short: then more is read than the line. False: it is not
- * there, and nothing was added; true: see buf_err. */
+/* session_read_bytes from memory, if the line is cached or short: then more than the line is read. Returns false if it
+ * is not there, with nothing appended; if true, see buf_err. */
 bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out);
-/* Frees what was read. Call when the file may have changed. */
+/* Frees the cached bytes. Call it when the file may have changed. */
 void readahead_drop(struct derived *d);
 size_t readahead_memory(struct derived *d);
 
-/* How the bytes after the last newline were taken. */
+/* How the bytes after the last newline were indexed. */
 enum tail {
-	TAIL_NONE,    /* nothing there, or blank */
-	TAIL_INDEXED, /* a whole value: counts as a line */
+	TAIL_NONE,    /* no bytes, or blank */
+	TAIL_INDEXED, /* a complete value: counts as a line */
 	TAIL_TORN,    /* not (yet) a value; or a falsy one */
 };
 
-/* How far the file was taken in. */
+/* How much of the file is indexed. */
 struct extent {
-	uint64_t whole_end;    /* end of the last whole line */
-	uint64_t end;          /* bytes looked at: `whole` plus the tail */
-	uint32_t lines;        /* whole lines, and the tail if taken */
-	uint32_t entry_count;  /* entries */
+	uint64_t whole_end; /* end of the last whole line */
+	uint64_t end;       /* bytes seen: `whole_end` plus the tail */
+	uint32_t lines;     /* whole lines, and the tail if indexed */
+	uint32_t entry_count;
 	uint32_t last_with_id; /* v1: the newest entry with an id */
 	uint32_t newest_info;  /* the newest session_info */
 	double last_active;    /* session_last_active */
 	int64_t usage_minute;  /* of the newest usage, and its day */
 	date_t usage_day;
-	struct usage usage;     /* session_usage */
-	bool has_context_edits; /* there is a context_edit */
-	bool durations;         /* there is a message with durationMs */
+	struct usage usage; /* session_usage */
+	bool has_context_edits;
+	bool durations; /* a message has durationMs */
 	enum tail tail;
-	enum problem_reason tail_problem; /* why the tail is none */
+	enum problem_reason tail_problem; /* why the tail was not indexed */
 	bool tail_is_entry;
-	bool is_full; /* more entries than can be numbered */
+	bool is_full; /* more entries than the maximum */
 };
 
-/* Hashes of the first and the last of the `end` bytes taken in. */
+/* Hashes of the first and the last of the `end` indexed bytes. */
 struct fingerprints {
 	uint64_t end, head, tail;
 };
 
 struct session {
 	struct rwlock lock;
-	struct resolver *resolver; /* borrowed; with path it says where the file is found */
+	struct resolver *resolver; /* borrowed; with `path` it locates the file */
 	char *path;
 	struct opened *file; /* NULL before it is open */
 	struct stat st;
 	uint64_t serial;
 	struct hash_key secret;
 	struct fingerprints fingerprints;
-	bool is_broken; /* a growth failed half way */
+	bool is_broken; /* session_grow failed half way */
 
 	struct buf header_line, sid;
 	struct record header;
 	const struct format *format;
-	uint32_t relinks;         /* how often entries that were linked were linked anew */
+	uint32_t relinks;         /* how often linked entries were linked again */
 	_Atomic uint32_t renamed; /* see session_fetch_renamed */
 
 	struct extent extent;
 
-	/* From here to `derived` there are only vectors, each of them in SESSION_VECTORS. */
+	/* From here to `derived` there are only vectors, each listed in SESSION_VECTORS. */
 	VEC(struct entry) entries;
 	arena_t ids;
-	struct id_refs orphans;   /* whose parent may still come */
-	struct id_refs labels;    /* label records and what they point at */
+	struct id_refs orphans;   /* entries whose parent may still appear */
+	struct id_refs labels;    /* label records and their targets */
 	VEC(uint32_t) headers;    /* v1: indexes of later headers among the parsed lines */
-	problem_records_t faults; /* known when scanned */
+	problem_records_t faults; /* found during the scan */
 
-	/* One item a tool call and a tool result, in file order: see call.c. */
+	/* One item per tool call and tool result, in file order: see call.c. */
 	VEC(struct call_item) calls;
 	VEC(uint32_t) call_blocks;
 	VEC(struct call_wide) call_wides;
 
-	VEC(struct usage_bucket) uses; /* only the last USAGE_BUCKETS_TRIED are added to */
+	VEC(struct usage_bucket) uses; /* entries go only to the last USAGE_BUCKETS_TRIED */
 	VEC(struct usage_mark) use_marks;
 
-	VEC(uint32_t) odd_seeds;       /* entries that are not found by their id */
-	VEC(struct assigned_name) odd; /* those, and the entries whose names they have taken, in file order */
+	VEC(uint32_t) odd_seeds;       /* entries that cannot be found by their id */
+	VEC(struct assigned_name) odd; /* those, and the entries whose names they took, in file order */
 	VEC(uint32_t) odd_slots;       /* hashed by name: index into odd plus one, or 0 */
 
 	struct derived *derived;
 };
 
-/* All of its vectors. */
 #define SESSION_VECTORS(X)                                                                                             \
 	X(entries)                                                                                                     \
 	X(ids)                                                                                                         \
@@ -277,7 +276,7 @@ struct session {
 	X(labels.list)                                                                                                 \
 	X(labels.keys)
 
-/* A vector missing here would leak, and be shared with a copy. */
+/* A vector missing here would leak, and would be shared with a copy. */
 #define SESSION_ADD_SIZE(vec) +sizeof(((struct session *)0)->vec)
 _Static_assert(offsetof(struct session, derived) - offsetof(struct session, entries) ==
                    0 SESSION_VECTORS(SESSION_ADD_SIZE),
@@ -295,13 +294,13 @@ static inline bool has_flag(const struct session *s, uint32_t i, unsigned flag)
 
 /* ---- scan.c ---- */
 
-/* Takes in the file up to `size`. On failure the session is as before. But after -EINTR (cancel_check), once there is a
+/* Indexes the file up to `size`. On failure the session is unchanged. But after -EINTR (cancel_check), once there is a
  * header, it is the index of a shorter file, and session_grow continues from there. */
 int session_scan(struct session *s, uint64_t size);
 
 /* ---- id.c ---- */
 
-/* A string or number as a key; `text` holds what had to be decoded. False for other values. */
+/* Converts a string or number to a key; `text` holds it if it had to be decoded. Returns false for other values. */
 bool id_key_slow(const struct json_value *v, struct buf *text, struct key *ret);
 static inline bool is_ascii(struct span text)
 {
@@ -345,58 +344,57 @@ static inline bool key_equal(const struct key *a, const struct key *b)
 bool key_is_falsy(const struct key *k);
 uint64_t key_hash(const struct session *s, const struct key *k);
 
-/* Keeps a key. Returns its position, or 0 without memory or room. */
+/* Keeps a key. Returns its position, or 0 if out of memory or room. */
 uint32_t arena_add(arena_t *a, const struct key *k);
 struct key arena_get(const arena_t *a, uint32_t at);
 
-/* Whether the text of a KEY_TEXT is kept at `at`. */
+/* Returns whether the KEY_TEXT at `at` is `text`. */
 static inline bool arena_is(const arena_t *a, uint32_t at, struct span text)
 {
 	const char *p = a->v + at;
 	return (unsigned char)p[0] == text.n << 1 && text_equal((struct span){p + 1, text.n}, text);
 }
 
-/* Entry i's key, kept or derived. It must have one. */
+/* Returns entry i's key, kept or derived. It must have one. */
 struct key entry_key(const struct session *s, uint32_t i);
 bool entry_has_key(const struct session *s, uint32_t i);
 
-/* Room for the ids of all entries. */
+/* Reserves room for the ids of all entries. */
 int id_table_reserve(const struct session *s);
-/* Adds the ids that are missing. An entry that loses its id to a later line is no longer ENTRY_ADDRESSED, and
- * *ret_replaced is set. */
+/* Adds the missing ids. An entry that loses its id to a later line loses ENTRY_ADDRESSED, and *ret_replaced is set. */
 void id_table_add_missing(const struct session *s, bool *ret_replaced);
-/* The entry with this id, or NO_ENTRY. */
+/* Returns the entry with this id, or NO_ENTRY. */
 uint32_t id_table_find(const struct session *s, const struct key *k);
-/* v1: makes all ids. 0 or -ENOMEM. */
+/* v1: derives all ids. Returns 0 or -ENOMEM. */
 int ids_ensure(const struct session *s);
 
 /* ---- link.c ---- */
 
 bool id_refs_add(struct id_refs *r, uint32_t entry, const struct key *key);
 void id_refs_release(struct id_refs *r);
-/* Links the entries from `from` on; `pending` are those whose parent is not the entry before. */
+/* Links the entries from `from` on; `pending` has those whose parent is not the previous entry. */
 int session_link(struct session *s, uint32_t from, const struct id_refs *pending);
 
 /* ---- name.c ---- */
 
-/* Names the entries from `from` on; those before it have their names. 0, or why a line cannot be read. */
+/* Names the entries from `from` on; those before it have their names. Returns 0, or why a line cannot be read. */
 int names_update(struct session *s, uint32_t from);
 
 /* ---- call.c ---- */
 
 /* Adds the item of a call or result with this id; `text` is as for id_key. */
 bool call_item_add(struct session *s, const struct json_value *id, struct buf *text);
-/* The items from `begin` on belong to entry i, but only the last `n` of them count. */
+/* Assigns the items from `begin` on to entry i, but only the last `n` of them count. */
 bool call_items_set_entry(struct session *s, uint32_t i, size_t begin, size_t n);
 
 /* ---- usage.c ---- */
 
-/* Takes in the model and the usage of the entry that comes next. False without memory. */
+/* Adds the model and usage of the entry to be added next. Returns false if out of memory. */
 bool usage_add_entry(struct session *s, const struct entry *e, const struct record_head *head);
 
 /* ---- label.c ---- */
 
-/* The entry a label record points at, or NO_ENTRY. */
+/* Returns the target of a label record, or NO_ENTRY. */
 uint32_t label_target(const struct session *s, struct id_ref r);
 
 /* ---- problem.c ---- */
@@ -407,7 +405,7 @@ bool problem_record_add(problem_records_t *f, uint64_t offset, uint32_t line, en
 
 /* As session_load, but never cancelled: for callers that cannot stop half way. */
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
-/* Runs make under the mutex unless it ran at this serial. */
+/* Calls make under the mutex unless it was called at this serial. */
 int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up the usage of entries as they are scanned. The index keeps no model's name, only where one stands. */
+/* Adds up the usage of entries as they are scanned. The index keeps no model name, only an entry that has one. */
 #include "session_impl.h"
 
 static struct usage usage_from_fields(const struct json_value fields[USAGE_FIELDS])
@@ -10,7 +10,7 @@ static struct usage usage_from_fields(const struct json_value fields[USAGE_FIELD
 		if (!json_double(fields[i], &n[i]))
 			n[i] = 0;
 	double total = n[4] != 0 ? n[4] : n[0] + n[1] + n[2] + n[3];
-	/* Routers write a cost below 0 where they do not know it. */
+	/* Routers write a cost below 0 if they do not know it. */
 	return (struct usage){n[0], n[1], n[2], n[3], total, n[5] > 0 ? n[5] : 0};
 }
 
@@ -38,7 +38,7 @@ void usage_add(struct usage *u, struct usage more)
 	u->cost += more.cost;
 }
 
-/* The sum for this day and model, if one of the latest has it; else a new one. NULL without memory. */
+/* Returns the sum for this day and model: one of the latest, or a new one. Returns NULL if out of memory. */
 static struct usage_bucket *usage_bucket_get(struct session *s, date_t day, uint64_t model)
 {
 	uint32_t record = s->extent.entry_count;
@@ -57,7 +57,7 @@ static struct usage_bucket *usage_bucket_get(struct session *s, date_t day, uint
 	return &s->uses.v[s->uses.n++];
 }
 
-/* The hash of an entry for usage_mark. In version 1 the id is made of the session's and of the line. */
+/* Returns the hash of an entry for usage_mark. In version 1 the id is derived from the session's id and the line. */
 static uint64_t usage_mark_hash(const struct session *s, const struct entry *e, const struct usage *sum)
 {
 	static const struct hash_key fixed = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x9e3779b97f4a7c15)};
@@ -74,7 +74,7 @@ static uint64_t usage_mark_hash(const struct session *s, const struct entry *e, 
 		id = arena_get(&s->ids, e->id);
 		kind = id.kind;
 	}
-	id.value += 0.0; /* -0 is 0, and so it is in the sums */
+	id.value += 0.0; /* -0 becomes 0, as in the sums */
 	if (id.kind == KEY_NUMBER)
 		id.text = (struct span){(const char *)&id.value, sizeof id.value};
 	usage_add(&what.sum, *sum);
@@ -98,7 +98,7 @@ bool usage_add_entry(struct session *s, const struct entry *e, const struct reco
 		hash = hash_bytes(&s->secret, 2, provider.text.p, provider.text.n);
 		hash = hash_bytes(&s->secret, hash, model.text.p, model.text.n) | 1;
 	}
-	/* Results have sums of their own: usage.tsv leaves some out. */
+	/* Results have their own sums: usage.tsv omits some of them. */
 	if (e->role == ROLE_TOOL_RESULT)
 		hash ^= 2;
 	/* A day begins with a minute in all zones of today. */

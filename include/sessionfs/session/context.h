@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* context: what the model is sent at one place of the tree: the walk to the
- * root, cut by the newest compaction, changed by context edits. The rules are
- * those of pi's buildSessionContext. */
+/* context: the messages that the model is sent at one place of the tree: the walk to the root, cut by the newest
+ * compaction, changed by context edits. The rules are those that pi's buildSessionContext has. */
 #ifndef SESSIONFS_CONTEXT_H
 #define SESSIONFS_CONTEXT_H
 
@@ -11,12 +10,11 @@ enum context_kind {
 	CONTEXT_MESSAGE,        /* the entry's `message` */
 	CONTEXT_CUSTOM,         /* a custom_message as a message of role custom */
 	CONTEXT_BRANCH_SUMMARY, /* a branch_summary with text */
-	CONTEXT_SYSTEM,         /* the systemMessage a compaction carries */
+	CONTEXT_SYSTEM,         /* the systemMessage of a compaction */
 	CONTEXT_COMPACTION,     /* the newest compaction's summary */
 };
 
-/* One message of the context: the entry it comes from, and the context_edit
- * entry that replaced its content, or NO_ENTRY. */
+/* One message of the context: its entry, and the context_edit entry that replaced its content, or NO_ENTRY. */
 struct context_item {
 	uint32_t entry, edit;
 	enum context_kind kind;
@@ -25,36 +23,39 @@ struct context_item {
 struct context {
 	struct context_item *items;
 	size_t n;
-	/* The entry that set the model (model_change or assistant message) and
-	 * the thinking level, on the whole path; NO_ENTRY if none did. */
+	/* The entry that set the model (model_change or assistant message) and the thinking level, on the whole path,
+	 * or NO_ENTRY. */
 	uint32_t model, thinking;
 };
 
-/* The context as of entry `at` (NO_ENTRY: empty). Release with context_release. 0 or a negative errno. */
+/* Builds the context as of entry `at` (NO_ENTRY: empty). Release it with context_release. Returns 0 or a negative
+ * errno. */
 int context_build(const struct session *s, uint32_t at, struct context *ret);
 void context_release(struct context *c);
 #define CLEANUP_CONTEXT CLEANUP(context_release)
 
-/* Whether the message of this record goes to the model. The output of a shell command that the user keeps out of the
- * context does not, nor does a message whose role pi does not know. */
+/* Returns whether the message of this record goes to the model. The output of a shell command that the user excludes
+ * from the context does not go, nor does a message whose role pi does not know. */
 bool context_is_sent(const struct record *r);
 
-/* Whether anything of the context as of `at` is sent. 0 or a negative errno. Usually takes a step or two. */
+/* Sets *ret to whether the context as of `at` sends a message. Usually takes a step or two. Returns 0 or a negative
+ * errno. */
 int context_any_sent(const struct session *s, uint32_t at, bool *ret);
 
-/* What `entry`, which set the model, says of it: pointers into `l`. NO_ENTRY: nothing. 0 or a negative errno. */
+/* Reads the provider and model that `entry` set, as pointers into `l`; for NO_ENTRY, sets neither. Returns 0 or a
+ * negative errno. */
 int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,
                   struct json_value *ret_model);
 
-/* The words of `state` (sessionfs(5)). */
+/* The words in `state` (sessionfs(5)). */
 enum { STATE_WORKING, STATE_DONE, STATE_FAILED, STATE_STOPPED, STATES };
 extern const char *const context_states[STATES];
 
-/* What the newest message of the user, the assistant or a tool on the way up from entry `at` says: one of these words,
- * or NULL if there is none. Only a message that failed is read. 0 or a negative errno. */
+/* Sets *ret to the state after the newest message of the user, the assistant or a tool on the way up from entry `at`,
+ * or to NULL without such a message. Reads only a message that failed. Returns 0 or a negative errno. */
 int context_state(const struct session *s, uint32_t at, const char **ret);
 
-/* Updates both with what these entries set; they are in the order of a path. */
+/* Updates both with the settings of these entries, which are in path order. */
 void context_settings(const struct session *s, const uint32_t *path, size_t n, uint32_t *model, uint32_t *thinking);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* record: one line of a session file as a typed view. Unknown types, roles and
- * fields are tolerated; nothing is copied: all values point into the line. */
+/* record: one line of a session file as a typed view. Unknown types, roles and fields are tolerated. Nothing is copied:
+ * all values point into the line. */
 #ifndef SESSIONFS_RECORD_H
 #define SESSIONFS_RECORD_H
 
@@ -9,7 +9,7 @@
 struct format;
 
 enum record_type {
-	RECORD_OTHER, /* unknown type, or a line that is no object */
+	RECORD_OTHER, /* unknown type, or not an object */
 	RECORD_SESSION,
 	RECORD_MESSAGE,
 	RECORD_COMPACTION,
@@ -38,7 +38,7 @@ enum record_role {
 };
 
 /* clang-format off */
-/* The fields we look at: C name, JSON name. A new field is one row here. */
+/* The fields we read: C name, JSON name. A new field is one row here. */
 #define RECORD_FIELDS(X) \
 	X(type_, "type") X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") \
 	X(version, "version") X(cwd, "cwd") X(parent_session, "parentSession") X(branched_from, "branchedFrom") \
@@ -50,7 +50,7 @@ enum record_role {
 	X(custom_type, "customType") X(content, "content") X(display, "display") \
 	X(target_id, "targetId") X(replacement, "replacement") X(label, "label") X(name, "name")
 
-/* Those that the index needs of a line. */
+/* The fields that the index needs. */
 #define HEAD_FIELDS(X) \
 	X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") X(target_id, "targetId") X(label, "label") \
 	X(summary, "summary") X(provider, "provider") X(model, "model") X(usage, "usage")
@@ -77,66 +77,64 @@ enum record_role {
 struct blocks;
 
 struct record {
-	struct span line; /* the JSON text without white space around it and without CR */
+	struct span line; /* the JSON text without surrounding white space and without CR */
 	enum json_kind kind;
 	enum record_type type;
-	enum record_role role; /* in an old format the old name of custom is ROLE_CUSTOM */
+	enum record_role role; /* in an old format, the old name of custom is ROLE_CUSTOM */
 	RECORD_FIELDS(RECORD_MEMBER)
 	struct {
 		MESSAGE_FIELDS(RECORD_MEMBER)
 	} msg;
-	const struct blocks *blocks; /* those of msg.content, or NULL */
+	const struct blocks *blocks; /* of msg.content, or NULL */
 };
 
 enum block_type { BLOCK_OTHER, BLOCK_TEXT, BLOCK_THINKING, BLOCK_IMAGE, BLOCK_TOOL_CALL };
 
 struct block {
 	enum block_type type;
-	unsigned n; /* which one of its type it is, from 1 */
+	unsigned n; /* its number among those with this type, from 1 */
 	BLOCK_FIELDS(RECORD_MEMBER)
 };
 
-/* The blocks of a message's content, if they are not more than usual. */
+/* The blocks of a message's content, if they fit. */
 struct blocks {
 	unsigned n;
 	struct block v[8];
 };
 
-/* Walks the blocks of a content value. A content that is a string is one block of text. */
+/* Walks the blocks of a content value. A string is one text block. */
 struct block_iter {
 	struct json j;
 	bool live;
-	bool nested; /* each object is a BLOCK_TOOL_CALL, and nothing else is */
+	bool nested; /* each object is a BLOCK_TOOL_CALL; other values are not */
 	struct json_value string;
-	const struct blocks *known;         /* or NULL: they are parsed on the way */
-	unsigned next;                      /* of those known */
+	const struct blocks *known;         /* or NULL: each call parses one */
+	unsigned next;                      /* in `known` */
 	unsigned seen[BLOCK_TOOL_CALL + 1]; /* by type */
 };
 
-/* Views `line`, which need not be valid JSON: false if it is not, or is null,
- * false, 0 or "" (which pi skips). A line that is valid but no object gives kind != JSON_OBJECT and no fields.
- * Of a key that occurs twice the last value counts, as in JSON.parse.
- * `format` is that of the file; NULL: the newest. */
+/* Views `line`, which can be any bytes. Returns false if it is not valid JSON, or is null, false, 0 or "" (which pi
+ * skips). A valid line that is not an object has kind != JSON_OBJECT and no fields. If a key occurs twice, the last
+ * value counts, as in JSON.parse. `format` is the file's; NULL: the newest. */
 bool record_parse(struct span line, const struct format *format, struct buf *deep, struct record *ret);
 
-/* The same, and notes the blocks of the message's content on the way. If they are not too many, ret->blocks is
- * `blocks`, which must live as long as *ret is used. */
+/* The same, but also keeps the blocks of the message's content. If they fit, ret->blocks is `blocks`, which must live
+ * as long as *ret is used. */
 bool record_parse_blocks(struct span line, const struct format *format, struct buf *deep, struct record *ret,
                          struct blocks *blocks);
 
 #define USAGE_FIELDS 6
 
-/* What the index needs of a line, read in the same single pass that checks it. For an absent value only the kind is
- * set.
- */
+/* The parts of a line that the index needs, read in the same pass that validates it. An absent value has only its kind
+ * set. */
 struct record_head {
 	enum json_kind kind;  /* JSON_NONE: malformed */
-	bool falsy;           /* null, false, 0, "": no entry for pi */
+	bool falsy;           /* null, false, 0, "": pi skips it */
 	bool message_missing; /* a message entry whose `message` is absent or null */
-	bool old_custom;      /* role is the old name of custom: in old formats it is ROLE_CUSTOM */
+	bool old_custom;      /* the role is the old name of custom: in old formats, ROLE_CUSTOM */
 	bool has_error;       /* as part_has_error */
-	bool deferred;        /* an assistant's message whose stopReason is deferred */
-	bool no_text;         /* an assistant's message without text but white space that ended as usual */
+	bool deferred;        /* an assistant's message with stopReason deferred */
+	bool no_text;         /* an assistant's message that ended normally without text other than white space */
 	enum record_type type;
 	enum record_role role;
 	HEAD_FIELDS(RECORD_MEMBER)
@@ -144,43 +142,43 @@ struct record_head {
 	struct json_value message_time;                         /* message.timestamp */
 	struct {
 		struct json_value provider, model, usage;
-	} msg; /* of `message`, whatever the type */
-	/* Of msg.usage as pi writes it, else the first is absent: input, output, cacheRead, cacheWrite, totalTokens,
-	 * cost.total */
+	} msg; /* of `message`, for any type */
+	/* The numbers of msg.usage if pi wrote it, else the first is absent: input, output, cacheRead, cacheWrite,
+	 * totalTokens, cost.total */
 	struct json_value numbers[USAGE_FIELDS];
-	bool has_content;    /* message.content is there */
-	bool has_file_call;  /* one of the calls has a file_action */
-	bool details_failed; /* of a tool whose details say that it failed, as OpenClaw writes */
+	bool has_content;    /* message.content exists */
+	bool has_file_call;  /* a call has a file_action */
+	bool details_failed; /* a tool result whose details report an error, as OpenClaw writes */
 	unsigned calls;      /* toolCall blocks seen (counting from 1) */
 	unsigned images;     /* image blocks */
 };
 
-/* Reads the head of a line. on_call (may be NULL) is called for each toolCall block of an assistant's message, in
- * order, with its `id` value (kind JSON_NONE if it has none). It may also be called for blocks that turn out not to
- * count: only the last `calls` calls do. */
+/* Reads the head of a line. on_call (or NULL) is called for each toolCall block of an assistant's message, in order,
+ * with its `id` value (kind JSON_NONE if absent). It can also be called for blocks that do not count: only the last
+ * `calls` calls do. */
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg);
 
 /* The same, faster, for the first line of `text`, which ends at a newline or with the text; a CR before the newline is
- * part of it. Returns its length. Behind the text there must be a control character and RECORD_PAD readable bytes. */
+ * part of it. Returns its length. After the text there must be a control character and RECORD_PAD readable bytes. */
 #define RECORD_PAD 64
 size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
                           void (*on_call)(void *arg, struct json_value id), void *arg);
 
 void block_iter_init(struct block_iter *it, struct json_value content);
-/* The same, without parsing them again if r has the blocks of this content. */
+/* The same, but reuses the blocks of r if they are those in this content. */
 void block_iter_init_of(struct block_iter *it, const struct record *r, struct json_value content);
 bool block_next(struct block_iter *it, struct block *ret);
-/* The same for the calls that a tool made: `nested` is a nestedCalls. */
+/* The same for the calls made by a tool: `nested` is a nestedCalls. */
 void block_iter_init_nested(struct block_iter *it, struct json_value nested);
 
-/* What a tool of this name does to the file that its arguments name: of pi's names the case, `_` and a last `file` do
- * not count. */
+/* The action of a tool with this name on the file that its arguments name. Compares pi's names without case, `_` and a
+ * final `file`. */
 enum file_action { FILE_NONE, FILE_READ, FILE_WRITE, FILE_EDIT };
 enum file_action file_action_of(struct json_value tool_name);
 const char *file_action_name(enum file_action a);
 
-/* The fixed names: "message", "toolResult", ... NULL for OTHER / NONE. */
+/* Returns the fixed name: "message", "toolResult", ... NULL for OTHER and NONE. */
 const char *record_type_name(enum record_type t);
 const char *record_role_name(enum record_role r);
 
@@ -192,9 +190,8 @@ static inline bool record_is_conversation(enum record_type t)
 
 #define NO_TIME INT64_MIN
 
-/* Milliseconds since 1970 as `new Date(v).getTime()` gives them: numbers as they
- * are, strings in ISO 8601 form (a date alone is UTC, a time without zone is local).
- * NO_TIME if v is neither or out of JavaScript's range. */
+/* Returns milliseconds since 1970 as `new Date(v).getTime()` does: numbers unchanged, strings in ISO 8601 form (a date
+ * alone is UTC, a time without zone is local). Returns NO_TIME for other values or out of JavaScript's range. */
 int64_t record_time(struct json_value v);
 
 #endif

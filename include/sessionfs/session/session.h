@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* session: the index of one session file at one generation.
  *
- * It holds where each line is, how entries hang together, labels, name and
- * leaf; never contents, which are read again with pread. Lines are only added:
- * if the file shrank, was replaced or changed before its end, session_grow()
- * answers -ESTALE, and the caller opens a new session.
+ * It holds the place of each line, the tree of entries, labels, name and leaf. It never holds contents, which are read
+ * again with pread. Lines are only added: if the file shrank, was replaced or changed before its end, session_grow()
+ * returns -ESTALE, and the caller opens a new session.
  *
- * Locking: callers of session_grow() hold the lock for writing, callers of all
- * other functions hold it for reading (session_rdlock / session_unlock).
- * Ownership: spans returned point into the index and live as long as the lock is held.
+ * Locking: callers of session_grow() hold the lock for writing; callers of all other functions hold it for reading
+ * (session_rdlock / session_unlock). Ownership: returned spans point into the index and live as long as the lock is
+ * held.
  *
- * Entries are numbered in file order from 0 (type session excluded); these numbers never
- * change in one generation. Rules: sessionfs(5) and pi's session manager. */
+ * Entries are numbered in file order from 0 (type session excluded). These numbers never change in one generation.
+ * Rules: sessionfs(5) and pi's session manager. */
 #ifndef SESSIONFS_SESSION_H
 #define SESSIONFS_SESSION_H
 
@@ -24,21 +23,21 @@
 #define NO_ENTRY UINT32_MAX
 
 enum entry_flags {
-	ENTRY_ADDRESSED = 1 << 0,      /* found by its id; without it the name is ~LINE */
+	ENTRY_ADDRESSED = 1 << 0,      /* can be found by its id; otherwise the name is ~LINE */
 	ENTRY_CONVERSATION = 1 << 1,   /* message, custom_message, compaction, branch_summary */
-	ENTRY_HAS_BELOW = 1 << 2,      /* some conversation entry is below it */
+	ENTRY_HAS_BELOW = 1 << 2,      /* a conversation entry is below it */
 	ENTRY_HAS_CALLS = 1 << 3,      /* its message makes tool calls */
-	ENTRY_NO_MESSAGE = 1 << 4,     /* type message without `message`: left out of every view */
+	ENTRY_NO_MESSAGE = 1 << 4,     /* type message without `message`: absent from every view */
 	ENTRY_WALK_ENDS = 1 << 5,      /* has a parent in the tree, but pi's walk ends here (parentId "") */
-	ENTRY_ORPHAN = 1 << 6,         /* its parentId names no entry */
+	ENTRY_ORPHAN = 1 << 6,         /* its parentId matches no entry */
 	ENTRY_SUMMARY = 1 << 7,        /* branch_summary or compaction with a non-empty summary; the same bit */
-	ENTRY_HAS_FILE_CALLS = 1 << 7, /* of an assistant: a call has a file_action (entry_has_file_calls); */
-	ENTRY_RESULT_FAILED = 1 << 7,  /* of a toolResult: its details say that the tool failed */
-	ENTRY_ASSIGNED_NAME = 1 << 8,  /* its component may differ from the encoded id (collision, cut) */
+	ENTRY_HAS_FILE_CALLS = 1 << 7, /* of an assistant: a call has a file_action (entry_has_file_calls) */
+	ENTRY_RESULT_FAILED = 1 << 7,  /* of a toolResult: its details report an error */
+	ENTRY_ASSIGNED_NAME = 1 << 8,  /* its component can differ from the encoded id (collision, cut) */
 	ENTRY_CYCLE = 1 << 9,          /* its parents lead back to itself */
 	ENTRY_HAS_IMAGES = 1 << 10,    /* its content has image blocks */
 	ENTRY_FAILED = 1 << 12,        /* it has an error: part_has_error */
-	ENTRY_NO_TEXT = 1 << 13,       /* of an assistant: it is without text and ended by itself; the same bit */
+	ENTRY_NO_TEXT = 1 << 13,       /* of an assistant: ended by itself without text; the same bit */
 	ENTRY_NESTED = 1 << 13,        /* of a toolResult: it has nestedCalls (entry_has_nested) */
 	ENTRY_NULL_ID = 1 << 11,       /* its id is null: if it is the leaf, pi has no leaf */
 };
@@ -52,13 +51,13 @@ struct entry {
 	uint32_t parent;  /* in the tree as pi draws it; NO_ENTRY for roots */
 	uint32_t child;   /* newest child, or NO_ENTRY */
 	uint32_t sibling; /* next older child of the same parent, or NO_ENTRY */
-	uint32_t nearest; /* metadata: nearest conversation ancestor or NO_ENTRY;
-	                  conversation: newest metadata whose `near` is this, or NO_ENTRY */
-	uint32_t id;      /* where the index keeps its id */
+	uint32_t nearest; /* metadata: nearest conversation ancestor or NO_ENTRY; conversation: newest metadata whose
+	                     `nearest` is this, or NO_ENTRY */
+	uint32_t id;      /* position of its id in the index */
 	uint16_t flags;
 	uint8_t type;      /* enum record_type */
 	uint8_t role : 7;  /* enum record_role */
-	bool deferred : 1; /* an answer that the provider gives later */
+	bool deferred : 1; /* the provider sends the answer later */
 };
 
 static inline bool entry_has_nested(const struct entry *e)
@@ -66,13 +65,13 @@ static inline bool entry_has_nested(const struct entry *e)
 	return e->role == ROLE_TOOL_RESULT && e->flags & ENTRY_NESTED;
 }
 
-/* Of nested calls only the record knows. */
+/* Can be true for nested calls without files: only the record knows. */
 static inline bool entry_has_file_calls(const struct entry *e)
 {
 	return (e->role == ROLE_ASSISTANT && e->flags & ENTRY_HAS_FILE_CALLS) || entry_has_nested(e);
 }
 
-/* A result that failed, by its isError or its details. */
+/* Returns whether a result failed, by its isError or its details. */
 static inline bool entry_result_failed(const struct entry *e)
 {
 	return e->role == ROLE_TOOL_RESULT && e->flags & (ENTRY_FAILED | ENTRY_RESULT_FAILED);
@@ -80,56 +79,55 @@ static inline bool entry_result_failed(const struct entry *e)
 
 struct session;
 
-/* Opens and indexes a regular file; the resolver outlives it. 0, or a negative errno; -EINVAL if the file is no
- * session: its first truthy line must be an object of type "session" with a string id. One descriptor stays open
- * (O_RDONLY|O_CLOEXEC) until session_close, so that reads cost one pread and a file renamed meanwhile stays readable;
- * session_grow looks at the name again. The catalog bounds how many are open. */
+/* Opens and indexes a regular file; the resolver must outlive it. Returns 0 or a negative errno; -EINVAL if the file is
+ * not a session: its first truthy line must be an object of type "session" with a string id. One descriptor stays open
+ * (O_RDONLY|O_CLOEXEC) until session_close, so that a read costs one pread and a renamed file stays readable;
+ * session_grow resolves the name again. The catalog limits the number of open sessions. */
 int session_open(const struct source_path *at, struct session **ret);
-/* The same; `keeps_lines`: the lines that tables of all sessions are made from are kept, as far as there is room, until
+/* The same. `keeps_lines`: caches the lines that tables of all sessions need, within a limit, until
  * session_drop_lines. */
 int session_open_to_read(const struct source_path *at, bool keeps_lines, struct session **ret);
 void session_drop_lines(struct session *s);
-/* A copy of the index, which grows by itself. Entry numbers and serials are the same. The lock for reading is enough.
- */
+/* Copies the index; the copy grows by itself. Entry numbers and serials are the same. Requires the lock for reading. */
 int session_copy(const struct session *s, struct session **ret);
 void session_close(struct session *s);
 
 void session_rdlock(struct session *s);
 void session_wrlock(struct session *s);
-/* 0, or -EINTR if the caller's work is to end before. For writing also -ETIMEDOUT, if readers hold the lock that long
- * (-1: no limit). */
+/* Return 0, or -EINTR if the request was cancelled. For writing also -ETIMEDOUT, if readers hold the lock for `ns` (-1:
+ * no limit). */
 int session_rdlock_cancellable(struct session *s);
 int session_wrlock_cancellable(struct session *s, int64_t ns);
 void session_unlock(struct session *s);
 
-/* Takes in what was appended. 1 if anything changed, 0 if not, -ESTALE if this
- * is not the same growing file any more, or another negative errno. */
+/* Indexes the appended lines. Returns 1 if anything changed, 0 if not, -ESTALE if the file is not the same growing
+ * one, or another negative errno. */
 int session_grow(struct session *s);
 
-/* True if session_grow() has something to take in. Costs one stat; the lock for reading is enough. */
+/* Returns whether session_grow() would find a change. Costs one stat; requires the lock for reading. */
 bool session_has_grown(const struct session *s);
 
-/* The file as of the last look (open or grow). */
+/* Returns the file's attributes as of the last open or grow. */
 const struct stat *session_stat(const struct session *s);
-/* Bytes of the file that readers of session.jsonl see: to the end of the last whole line, or
- * all of it once the file has not been touched for a second. */
+/* Returns how many bytes readers of session.jsonl see: up to the end of the last whole line, or all bytes once the file
+ * has not changed for a second. */
 uint64_t session_size(const struct session *s);
-/* Rises with every change that session_grow takes in. A view is valid while the number is the one it was made at. */
+/* Rises with every change that session_grow finds. A view is valid as long as the serial is unchanged. */
 uint64_t session_serial(const struct session *s);
-/* Rises when entries that were there get another parent or another name: an id was repeated, or a parent came after its
- * child. Another index of the same file begins with another number. */
+/* Rises when existing entries get another parent or another name: an id was repeated, or a parent came after its child.
+ * Another index of the same file begins with another number. */
 uint32_t session_relink_count(const struct session *s);
-/* The first new entry that may have taken the name of an earlier one, because it has the same id; all that follow it
- * may have, too. NO_ENTRY if there was none since the last call. Any lock may be held. */
+/* Returns the first new entry that may have taken the name of an earlier one with the same id; later entries may have
+ * done so, too. Returns NO_ENTRY if there was none since the last call. Any lock is enough. */
 uint32_t session_fetch_renamed(struct session *s);
-/* Bytes of memory the index uses. */
+/* Returns the bytes of memory in use. */
 size_t session_memory(const struct session *s);
 
-/* The header line (JSON text) and its fields. */
+/* Returns the header line (JSON text) and its fields. */
 const struct record *session_header(const struct session *s);
 struct span session_id(const struct session *s); /* SID, exact bytes */
 const struct format *session_format(const struct session *s);
-/* 1, 2, 3, ...: a missing version is 1. */
+/* Returns 1, 2, 3, ...: a missing version is 1. */
 int session_version(const struct session *s);
 
 uint32_t session_count(const struct session *s);
@@ -146,130 +144,132 @@ struct line {
 void line_release(struct line *l);
 #define CLEANUP_LINE CLEANUP(line_release)
 
-/* Reads entry i's line and views it. *ret points into l until its next use. -ESTALE if the file changed under us. */
+/* Reads entry i's line and views it. *ret points into l until its next use. Returns -ESTALE if the file changed
+ * meanwhile. */
 int session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 
-/* Reads lines of one session one after the other, under one lock. Lines next to each other in the file are read with
- * one call. Release with reader_release. */
+/* Reads lines of one session in sequence, under one lock. Adjacent lines are read with one call. Release it with
+ * reader_release. */
 struct reader {
 	struct line line;
-	struct blocks blocks;  /* of the line read last */
+	struct blocks blocks;  /* of the last line read */
 	uint64_t offset;       /* of line.bytes in the file */
-	size_t prefetched;     /* how many of them were read in advance */
-	struct buf scratch[4]; /* for what is made of the lines: whoever reads them uses this memory for all of them */
+	size_t prefetched;     /* bytes read in advance */
+	struct buf scratch[4]; /* for the reader's callers: results made from the lines */
 };
 #define READER_INIT                                                                                                    \
 	{                                                                                                              \
 		.line = LINE_INIT, .scratch = { BUF_INIT }                                                             \
 	}
 void reader_release(struct reader *r);
-/* Forgets the lines, so that r can be used for another session, and keeps the memory unless it is large. */
+/* Drops the lines, so that r can be used for another session. Keeps the memory unless it is large. */
 void reader_reset(struct reader *r);
 #define CLEANUP_READER CLEANUP(reader_release)
 
 /* As session_load; *ret points into r until its next use. */
 int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
-/* The line as it is stored, but for a CR at its end. */
+/* Returns the stored line without a final CR. */
 int session_read_line(const struct session *s, uint32_t i, struct reader *r, struct span *ret);
-/* Whether something that looks like a key stands in the line, also where the file's bytes are redacted. */
+/* Sets *ret to whether the line has a likely key, even if the file's bytes are redacted. */
 int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret);
-/* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns how many, or a negative errno. */
+/* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns the number of bytes or a negative
+ * errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
-/* The same as they are stored, also where they are redacted, and behind session_size(): for who shows none of them. */
+/* The same without redaction, and also past session_size(): only for callers that show none of the bytes. */
 ssize_t session_pread_raw(const struct session *s, void *p, size_t n, uint64_t off);
 
-/* Entry i's id (v1: the derived one) if the index keeps it: a text that is not long. Otherwise, and for entries without
- * ENTRY_ADDRESSED, empty. */
+/* Returns entry i's id (v1: the derived one) if the index keeps it, that is if it is a short text. Otherwise, and for
+ * entries without ENTRY_ADDRESSED, returns an empty span. */
 struct span session_entry_id(const struct session *s, uint32_t i);
-/* Appends the component under entries/: encoded id, ~LINE, or with ~2 on collisions. */
+/* Appends the component under entries/: the encoded id, ~LINE, or with ~2 on collisions. */
 void session_entry_name(const struct session *s, uint32_t i, struct buf *out);
-/* The entry with this component, or NO_ENTRY. Finds exactly the names session_entry_name gives. */
+/* Returns the entry with this component, or NO_ENTRY. Finds exactly the names that session_entry_name appends. */
 uint32_t session_entry_by_name(const struct session *s, struct span component);
-/* The addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */
+/* Returns the addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */
 uint32_t session_entry_by_id(const struct session *s, struct json_value id);
 
-/* Whether there is a context_edit anywhere in the file; a toolResult that says how long its call took. */
+/* Return whether the file has a context_edit anywhere; a message with the duration of its call. */
 bool session_has_edits(const struct session *s);
 bool session_has_durations(const struct session *s);
 
-/* The newest time of a message of the user or the assistant, ms since 1970, as pi takes it for its list of sessions; 0:
- * there is none. */
+/* Returns the newest time of a message of the user or the assistant, ms since 1970, as in pi's list of sessions, or
+ * 0. */
 double session_last_active(const struct session *s);
 
-/* The newest entry of the file, as for pi after a reload; NO_ENTRY if there is none. */
+/* Returns the newest entry of the file, as pi has it after a reload, or NO_ENTRY. */
 uint32_t session_leaf(const struct session *s);
-/* The leaf itself or its nearest conversation ancestor: where branches/current points; NO_ENTRY if none. */
+/* Returns the leaf itself or its nearest conversation ancestor, or NO_ENTRY: the target of branches/current. */
 uint32_t session_current_position(const struct session *s);
-/* i is a conversation entry with no conversation entry below it. */
+/* Returns whether i is a conversation entry with no conversation entry below it. */
 bool session_is_tip(const struct session *s, uint32_t i);
-/* Listed under branches/: the tips and the position. */
+/* Returns whether branches/ lists i: the tips and the position. */
 bool session_is_branch(const struct session *s, uint32_t i);
-/* Where the branch named after i is taken (sessionfs(5), "A branch"): the leaf for the
- * position, the newest metadata following i for other listed ones, i itself for the rest. */
+/* Returns the end of the branch named after i (sessionfs(5), "A branch"): the leaf for the position, the newest
+ * metadata following i for other listed entries, i itself for the rest. */
 uint32_t session_branch_end(const struct session *s, uint32_t i);
 
-/* Sorts siblings, which are in file order, as pi's getTree does: by time, equal times in file order; one without a time
- * stays behind the sibling before it in the file. 0 or -ENOMEM. */
+/* Sorts siblings, which are in file order, as pi's getTree does: by time, equal times in file order. An entry without a
+ * time stays after the previous sibling in the file. Returns 0 or -ENOMEM. */
 int session_sort_siblings(const struct session *s, uint32_t *v, size_t n);
-/* The children of i in that order. The caller frees *ret. 0 or -ENOMEM. */
+/* Returns the children of i in that order. The caller frees *ret. Returns 0 or -ENOMEM. */
 int session_children(const struct session *s, uint32_t i, uint32_t **ret, size_t *ret_n);
 
-/* The next entry on pi's walk from i to the root, or NO_ENTRY. *ring is the walk's own, NO_ENTRY before its first step.
- */
+/* Returns the next entry on pi's walk from i to the root, or NO_ENTRY. *ring belongs to the walk: NO_ENTRY before its
+ * first step. */
 uint32_t session_walk_parent(const struct session *s, uint32_t i, uint32_t *ring);
-/* The walk from `at` to the root as pi's getBranch does it, root first. Stops at the first
- * entry seen before. Entries without `message` are included. Caller frees *ret. */
+/* Returns the walk from `at` to the root as pi's getBranch does it, root first. Stops at the first entry seen before.
+ * Includes entries without `message`. The caller frees *ret. */
 int session_path(const struct session *s, uint32_t at, uint32_t **ret, size_t *ret_n);
 
-/* The record (an entry of type label) that set i's label, or NO_ENTRY: no label, or cleared. */
+/* Returns the record (an entry of type label) that set i's label, or NO_ENTRY: without a label, or cleared. */
 uint32_t session_label_record(const struct session *s, uint32_t i);
-/* Appends i's label, exact bytes (a number as its JSON text). False if it has none. */
+/* Appends i's label, exact bytes (a number as its JSON text). Returns false without a label. */
 bool session_label(const struct session *s, uint32_t i, struct buf *out);
-/* The n-th labelled entry in file order, or NO_ENTRY past the end. O(1) after the first call since a change. */
+/* Returns the n-th labelled entry in file order, or NO_ENTRY past the end. O(1) after the first call since a change. */
 uint32_t session_nth_labelled(const struct session *s, size_t n);
 size_t session_label_count(const struct session *s);
 
 /* Appends the label that a label record sets, exact bytes. */
 int session_label_text(const struct session *s, uint32_t record, struct buf *out);
 
-/* The label that the records in some lines of the file left on an entry: the last of them counts. */
+/* The last change to an entry's label within a range of lines. */
 struct label_change {
 	uint32_t entry, record;
 	bool is_set; /* false: it cleared */
 };
-/* The changes made by the records in the physical lines after `after`, up to and including `upto`: sorted by entry,
- * each entry at most once. The caller frees *ret. 0 or -ENOMEM. */
+/* Returns the changes made by the records in the physical lines after `after`, up to and including `upto`: sorted by
+ * entry, each entry at most once. The caller frees *ret. Returns 0 or -ENOMEM. */
 int session_label_changes(const struct session *s, uint32_t after, uint32_t upto, struct label_change **ret,
                           size_t *ret_n);
-/* The change of this entry among those, or NULL. */
+/* Returns the change of this entry in `v`, or NULL. */
 const struct label_change *session_label_change_find(const struct label_change *v, size_t n, uint32_t entry);
-/* How many physical lines the index has taken in. */
+/* Returns the number of physical lines in the index. */
 uint32_t session_line_count(const struct session *s);
 
-/* Appends the display name as pi's getSessionName gives it. False if there is none. */
+/* Appends the display name as pi's getSessionName returns it. Returns false without a name. */
 bool session_name(const struct session *s, struct buf *out);
-/* The record (an entry of type session_info) that set it or took it away last, or NO_ENTRY. */
+/* Returns the record (an entry of type session_info) that last set or cleared the name, or NO_ENTRY. */
 uint32_t session_name_record(const struct session *s);
-/* Rises when a label or the name is set or taken away, and when the entry comes that a label was set on before. */
+/* Rises when a label or the name is set or cleared, and when an entry appears whose label was set before. */
 uint64_t session_label_serial(const struct session *s);
-/* Newest branch_summary child of i with a non-empty summary, or NO_ENTRY. */
+/* Returns the newest branch_summary child of i with a non-empty summary, or NO_ENTRY. */
 uint32_t session_branch_record(const struct session *s, uint32_t i);
 
-/* The call that toolResult i answers: the nearest ancestor that made a call with that id. An id used
- * twice in one message: n-th result, n-th call, counted along the result's own path.
- * *ret_n counts the call blocks of the message from 1. NO_ENTRY if none. */
+/* Returns the call that toolResult i answers, or NO_ENTRY: the nearest ancestor that made a call with that id. If a
+ * message uses an id twice, the n-th result answers the n-th call, counted along the result's own path. *ret_n counts
+ * the call blocks of the message from 1. */
 uint32_t session_call(const struct session *s, uint32_t i, unsigned *ret_n);
-/* How many calls entry i makes. */
+/* Returns the number of calls that entry i makes. */
 unsigned session_call_count(const struct session *s, uint32_t i);
-/* The first entry in the file whose session_call is (i, n), or NO_ENTRY. */
+/* Returns the first entry in the file whose session_call is (i, n), or NO_ENTRY. */
 uint32_t session_result(const struct session *s, uint32_t i, unsigned n);
 
-/* v1 only: firstKeptEntryIndex translated as pi's migration does; else the entry named by
+/* Returns the first kept entry. v1 only: firstKeptEntryIndex translated as pi's migration does; else the entry named by
  * firstKeptEntryId; NO_ENTRY if unknown. `r` is entry i, loaded. */
 uint32_t session_first_kept(const struct session *s, uint32_t i, const struct record *r);
 
-/* The part_usage of some entries, added up in doubles as JavaScript would. If totalTokens is absent or 0, as in older
- * versions of pi and with some providers, the sum of the four others counts. A cost below 0 is unknown and counts as 0;
+/* The sum of part_usage over entries, in doubles as JavaScript would. If totalTokens is absent or 0, as in older
+ * versions of pi and with some providers, the sum of the other four counts. A cost below 0 is unknown and counts as 0;
  * a `cost` that is a number is the total. */
 struct usage {
 	double input, output, cache_read, cache_write, total, cost;
@@ -277,26 +277,26 @@ struct usage {
 struct usage usage_from_json(struct json_value usage);
 void usage_add(struct usage *u, struct usage more);
 
-/* What entries of one day used of one model, either results of tools or other entries. A day and a model may have
- * several of these. */
+/* The usage of one model on one day, either by tool results or by other entries. A day and a model can have several of
+ * these. */
 struct usage_bucket {
-	date_t day;       /* NO_DATE: the entries have no time of their own */
-	uint32_t entries; /* how many */
-	uint32_t record;  /* an entry that says which model it was: for render_usage_model */
-	uint64_t model;   /* a hash of that, and of whether the entries are results */
+	date_t day; /* NO_DATE: the entries have no time */
+	uint32_t entries;
+	uint32_t record; /* an entry that names the model: for render_usage_model */
+	uint64_t model;  /* a hash of the model, and of whether the entries are results */
 	struct usage sum;
 };
 
-/* An entry with usage, in file order. Its hash is that of id, time and usage in any file of this process, as numbers,
- * so that it does not matter how they are written; 0 without an id. It has 62 bits: of 10^8 entries two different ones
- * have the same with a chance of one in a thousand. It has no secret: who can write a session can as well repeat an
+/* An entry with usage, in file order. Its hash covers id, time and usage as numbers, however they are written, and is
+ * the same in any file of this process; 0 without an id. It has 62 bits: among 10^8 entries, two different ones have
+ * the same hash with a chance of one in a thousand. It has no secret: whoever can write a session can as well repeat an
  * entry. */
 struct usage_mark {
 	uint64_t hash;
-	uint32_t entry, bucket; /* and the sum it is in */
+	uint32_t entry, bucket; /* and its sum */
 };
 
-/* What all entries used, in file order. It points into the index. */
+/* The usage of all entries, in file order. It points into the index. */
 struct session_usage {
 	struct usage sum;
 	size_t n;
@@ -306,7 +306,7 @@ struct session_usage {
 };
 struct session_usage session_usage(const struct session *s);
 
-/* What could not be read or linked, in line order. */
+/* A line that could not be read or linked; in line order. */
 struct problem {
 	uint32_t line;
 	uint64_t offset;
