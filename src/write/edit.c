@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records as pi writes them. Ids are copied as JSON text, escapes included, so that JSON.parse reads the same id
- * whatever it holds. */
+/* Records as pi writes them. Ids are copied as JSON text, escapes included, so that JSON.parse always reads the same
+ * id. */
 #include "sessionfs/write/edit.h"
 
 #include "sessionfs/base/deferred.h"
@@ -15,10 +15,10 @@ struct edit_builder {
 	const struct session *s;
 	struct buf *out;
 	uint32_t number;   /* the id as a number */
-	char id[9];        /* of the record being written */
+	char id[9];        /* of the current record */
 	struct buf parent; /* JSON text of the parent of the next record */
 	int64_t now_ms;
-	uint32_t own_first, own_end; /* the records of the attempt before */
+	uint32_t own_first, own_end; /* the records of the previous attempt */
 };
 
 static void edit_writer_release(struct edit_builder *w)
@@ -26,7 +26,7 @@ static void edit_writer_release(struct edit_builder *w)
 	buf_release(&w->parent);
 }
 
-/* Whether an id is certainly a string without escapes, like those of pi. With a letter other than e it cannot be a
+/* Returns whether an id is certainly a string without escapes, like pi's. With a letter other than e it cannot be a
  * number. */
 static bool id_is_plain_string(struct span id)
 {
@@ -53,7 +53,7 @@ static int edit_add_entry_id(const struct session *s, uint32_t i, struct buf *ou
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
 	if (!session_format(s)->has_ids) {
-		/* Ids in such a file do not count. */
+		/* Ids in such a file are ignored. */
 		json_quote(session_entry_id(s, i), out);
 		return buf_err(out);
 	}
@@ -90,8 +90,8 @@ static void edit_find_previous(struct edit_builder *w, struct span written)
 		w->own_end += written.p[i] == '\n';
 }
 
-/* The newest entry that can be a parent: pi's leaf, but no line that pi cannot address, and none of the previous
- * attempt, since those are written again. */
+/* Returns the newest entry that can be a parent: pi's leaf, but not a line that pi cannot address, and not from the
+ * previous attempt, whose records are written again. */
 static uint32_t edit_newest_parent(const struct edit_builder *w)
 {
 	uint32_t n = session_count(w->s);
@@ -119,8 +119,8 @@ static int edit_set_parent(struct edit_builder *w)
 static void edit_begin_record(struct edit_builder *w, const char *type)
 {
 	struct json_value id = {.kind = JSON_STRING};
-	/* 8 hex digits that no entry has. The first number was drawn; each is an odd step behind the one before, so
-	 * none comes twice, however many records a table needs. */
+	/* 8 hex digits that no entry has. The first number was drawn; each is an odd step after the previous one, so
+	 * that none occurs twice, however many records a table needs. */
 	do {
 		w->number += UINT32_C(2654435761);
 		snprintf(w->id, sizeof w->id, "%08x", w->number);
@@ -133,7 +133,7 @@ static void edit_begin_record(struct edit_builder *w, const char *type)
 	buf_addc(w->out, '"');
 }
 
-/* The next record hangs below this one. */
+/* The next record is a child of this one. */
 static void edit_end_record(struct edit_builder *w)
 {
 	buf_adds(w->out, "}\n");
@@ -213,7 +213,7 @@ static bool entry_summary_equals(const struct session *s, uint32_t i, struct spa
 	return span_eq(buf_span(&now), text);
 }
 
-/* A branch_summary below e's entry. */
+/* Appends a branch_summary below e's entry. */
 static int edit_add_summary(struct edit_builder *w, const struct edit *e)
 {
 	int rc = edit_add_entry_id(w->s, e->entry, &w->parent);
@@ -246,7 +246,7 @@ int edit_leaf(struct edit_builder *w, const struct edit *e, bool again)
 	int rc = edit_check_entry(w->s, e->entry);
 	if (rc < 0)
 		return rc;
-	/* The leaf may be at the entry already, or be an empty summary below it. */
+	/* The leaf can be at the entry already, or be an empty summary below it. */
 	bool is_there = i == e->entry;
 	if (!is_there && !again) {
 		const struct entry *leaf = session_entry(w->s, i);

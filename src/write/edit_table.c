@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* labels.tsv, read back. All or nothing: the first bad line refuses the table.
+/* labels.tsv, read back. All or nothing: the first invalid line refuses the table.
  *
- * Three states meet: the labels as of the line in the heading, the table, and the current labels. A row that says what
- * was so at that line changes nothing, and the current label stays. But if the label was changed since by saving this
- * very table, the table may change it back.
+ * Three states meet: the labels as of the line in the heading, the table, and the current labels. A row equal to the
+ * state at that line changes nothing, and the current label stays. But if saving this same table has changed the label
+ * since, the table can change it back.
  *
- * A cell that reads as it was shown is unchanged, whatever the stored bytes: so saving
- * the file does not lose bytes that cannot be shown (a lone surrogate). */
+ * A cell that equals the one shown is unchanged, whatever the stored bytes: so saving the file keeps bytes that cannot
+ * be shown (a lone surrogate). */
 #include "sessionfs/write/edit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/vec.h"
@@ -25,13 +25,13 @@ struct label_table {
 	const struct session *s;
 	struct edit_table *table;
 	struct labels then, since; /* up to the line in the heading, and after it */
-	struct buf *text;          /* the labels' text, one after the other */
+	struct buf *text;          /* the labels' texts, joined */
 	struct buf *why;
 	struct edit_label *labels; /* text.p is an offset into `text` until the end */
 	size_t n, cap;
-	unsigned char *seen; /* one bit for each entry: it has a row */
+	unsigned char *seen; /* one bit per entry: it has a row */
 	unsigned line;
-	uint32_t next; /* the entry after that of the last row */
+	uint32_t next; /* the entry after the last row's */
 };
 
 static int label_table_fail(struct label_table *t, const char *reason)
@@ -70,7 +70,8 @@ static int label_table_unescape(struct label_table *t, struct span cell)
 	return 0;
 }
 
-/* Whether a cell reads as this change was shown. No change (NULL), or one that clears, was shown as an empty cell. */
+/* Returns whether a cell equals the one shown after this change. Without a change (NULL), or if it clears, the cell was
+ * empty. */
 static bool label_table_cell_is_current(struct label_table *t, const struct label_change *change, struct span cell)
 {
 	if (!change || !change->is_set)
@@ -82,7 +83,7 @@ static bool label_table_cell_is_current(struct label_table *t, const struct labe
 	return span_eq(buf_span(&shown), cell);
 }
 
-/* Whether others, not this table, have changed the entry's label since the table was read. */
+/* Returns whether others, not this table, have changed the entry's label since the table was read. */
 static bool label_changed_by_others(struct label_table *t, const struct label_change *since)
 {
 	struct buf label CLEANUP_BUF = BUF_INIT;
@@ -92,7 +93,7 @@ static bool label_changed_by_others(struct label_table *t, const struct label_ch
 	return !e->is_saved_here || !e->is_saved_here(e->arg, e->line, since->entry, buf_span(&label));
 }
 
-/* Whether the cell leaves the entry's label as it is. */
+/* Returns whether the cell leaves the entry's label unchanged. */
 static bool cell_keeps_label(struct label_table *t, uint32_t entry, struct span cell)
 {
 	const struct label_change *then = session_label_change_find(t->then.v, t->then.n, entry),
@@ -116,7 +117,7 @@ static int label_table_apply_cell(struct label_table *t, uint32_t entry, struct 
 	if (label.n > form_label.limit)
 		return label_table_fail(t, "the label is longer than 4096 bytes");
 	int rc = value_parse(&form_label, label, &value, &why);
-	/* White space clears a label, as in its file. Without a label that changes nothing. */
+	/* White space clears a label, as in its file. Without a label this changes nothing. */
 	if (rc == 0 && value.n == 0) {
 		t->text->n = begin;
 		if (cell_keeps_label(t, entry, (struct span){NULL, 0}))
@@ -127,7 +128,7 @@ static int label_table_apply_cell(struct label_table *t, uint32_t entry, struct 
 	return rc < 0 ? label_table_fail(t, why ? why : strerror(-rc)) : label_table_add_change(t, entry, begin);
 }
 
-/* The entry that a row names. It is nearly always one of the next few after that of the previous row, so those are
+/* Returns the entry that a row names. It is nearly always one of the next few after the previous row's, so those are
  * tried before the table of all ids: most rows of a long table are saved unchanged. */
 static uint32_t label_table_find_entry(struct label_table *t, struct span name)
 {
@@ -147,12 +148,12 @@ static int label_table_apply_row(struct label_table *t, struct span row)
 {
 	if (span_only(row, SPAN_LIT(" \t")))
 		return 0;
-	/* This counts as a heading even if an entry had a strange id like it. */
+	/* This is a heading even if an entry has an unusual id like it. */
 	if (t->line == 1 && span_begins(row, SPAN_LIT(RENDER_LABELS_HEADING)))
 		return 0;
 	const char *tab = memchr(row.p, '\t', row.n);
 	struct span id = {row.p, tab ? (size_t)(tab - row.p) : row.n};
-	/* An id may begin with # too: a line that names an entry is no comment. */
+	/* An id can begin with # too: a line that names an entry is not a comment. */
 	if (row.p[0] == '#' && session_entry_by_name(t->s, id) == NO_ENTRY)
 		return 0;
 	if (!tab)
@@ -171,7 +172,7 @@ static int label_table_apply_row(struct label_table *t, struct span row)
 	return label_table_apply_cell(t, i, cell);
 }
 
-/* The number in a text that contains exactly one. */
+/* Parses the number in a text that has exactly one. */
 static bool single_number(struct span s, uint32_t *ret)
 {
 	uint64_t n = 0;
@@ -188,7 +189,7 @@ static bool single_number(struct span s, uint32_t *ret)
 	return i == s.n;
 }
 
-/* The line in the first heading; without a heading the current line. */
+/* Finds the line in the first heading, or without a heading the current line. */
 static int label_table_find_line(struct label_table *t)
 {
 	struct span rest = t->table->text, row;
@@ -241,7 +242,7 @@ int edit_table(const struct session *s, struct edit_table *table, struct buf *te
 		free(t.labels);
 		return rc;
 	}
-	/* The text does not move any more. */
+	/* The text does not move after this. */
 	for (size_t i = 0; i < t.n; i++)
 		t.labels[i].text.p = text->p + (size_t)t.labels[i].text.p;
 	*ret_labels = t.labels;

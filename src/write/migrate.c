@@ -30,7 +30,7 @@ static int migration_flush(struct migration *m)
 	return 0;
 }
 
-/* Copies the headers between entries. Other lines there do not parse, or mean nothing to pi. */
+/* Copies the headers between entries. Other lines there do not parse, or pi ignores them. */
 static int migration_copy_headers(struct migration *m, uint64_t from, uint64_t to)
 {
 	struct buf gap CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;

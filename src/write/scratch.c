@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Side files are few and short-lived: one list, in the order they were made, is enough for all lookups, and ids are
- * stable readdir cookies. */
+/* Scratch files are few and short-lived: one list, in creation order, is enough for all lookups, and ids are stable
+ * readdir cookies. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/write/scratch.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 
-/* Never a setuid, setgid or sticky bit: whoever may write to a session may make one, with any contents. */
+/* Never a setuid, setgid or sticky bit: anyone who can write to a session can create one, with any contents. */
 #define SCRATCH_MODE 0777
 
 struct scratch_file {
@@ -78,7 +78,7 @@ static struct scratch_file *scratch_by_id(struct scratch *sc, uint64_t id)
 	return NULL;
 }
 
-/* Frees a file that has neither a name nor an opener. */
+/* Frees a file with neither a name nor an opener. */
 static void scratch_free_unused(struct scratch *sc, struct scratch_file *f)
 {
 	if (f->name.n > 0 || f->open_count > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A stage takes writes at any offset and in any number of pieces, as editors send them. It checks only the bytes before
- * the first gap: a program that writes the end first may still write the beginning, and one that overwrites a longer
- * text may still cut off the rest. */
+/* A stage accepts writes at any offset and in any number of pieces, as editors send them. It checks only the bytes
+ * before the first gap: a program that writes the end first can still write the beginning, and one that overwrites a
+ * longer text can still cut off the rest. */
 #include "sessionfs/write/stage.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 /* Room for bytes around a value: a BOM, CR LF. */
 #define STAGE_MARGIN 16
 
-/* The length as a JSON string: the room it takes on the disk. */
+/* Returns the length as a JSON string: its size on disk. */
 static size_t json_quoted_size(const char *p, size_t n)
 {
 	size_t size = n;
@@ -89,7 +89,7 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 	/* A table is checked as a whole: checking all of it for each piece would be quadratic. */
 	if (!gap && !st->form->is_table)
 		rc = value_check_prefix(st->form, written, ret_why);
-	/* A NUL may be a gap that is filled later: the commit checks it. */
+	/* A NUL can be a gap that is filled later: the commit checks it. */
 	if (rc == -EINVAL && memchr(written.p, '\0', written.n) && !memchr(bytes.p, '\0', bytes.n))
 		rc = 0;
 	if (rc < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shells see the error of write(2) but not that of close(2); other tools see only the latter. So a text is refused as
- * soon as its beginning proves it bad, and checked as a whole when it is complete. */
+/* Shells see the error of write(2) but not of close(2); other tools see only the latter. So a text is refused as
+ * soon as its beginning proves it invalid, and checked as a whole when complete. */
 #include "sessionfs/base/space.h"
 #include "sessionfs/write/value.h"
 
@@ -24,7 +24,7 @@ static struct span skip_bom(struct span s)
 	return s;
 }
 
-/* Drops one trailing newline and every CR before it, or at the end. A text is shown with a newline at its end, so a CR
+/* Drops one trailing newline and every CR before it, or at the end. A text is shown with a final newline, so a CR
  * before it would be lost when the text is read and written back. */
 static struct span value_trim_newline(struct span s)
 {
@@ -35,7 +35,7 @@ static struct span value_trim_newline(struct span s)
 	return s;
 }
 
-/* The number of bytes of an incomplete character at the end: the next write may complete it. */
+/* Returns the number of bytes of an incomplete character at the end: the next write may complete it. */
 static size_t incomplete_char_size(struct span s)
 {
 	for (size_t k = 1; k <= 3 && k <= s.n; k++) {
@@ -55,7 +55,7 @@ static size_t incomplete_char_size(struct span s)
 
 int value_check_prefix(const struct value_form *form, struct span text, const char **ret_why)
 {
-	/* No continuation can make the text short enough. For a value that is trimmed only the whole text can tell. */
+	/* No continuation can make the text short enough. A value that is trimmed must be checked whole. */
 	if (text.n > form->limit + VALUE_MARGIN ||
 	    (!form->is_trimmed && value_trim_newline(skip_bom(text)).n > form->limit))
 		return value_fail(-EFBIG, "too long", ret_why);
@@ -79,7 +79,7 @@ bool value_is_line(const struct value_form *form, struct span text)
 	return memchr(text.p, '\n', text.n - 1) == NULL;
 }
 
-/* Drops all CRs before a LF, so that the text reads back as it is shown. */
+/* Drops all CRs before a LF, so that the text reads back as shown. */
 static void value_add_lines(struct span s, struct buf *out)
 {
 	const char *end = s.p + s.n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* edit: what a written value means, as records to append. Pure: an index in, lines out.
+/* edit: a written value as records to append. Pure: an index in, lines out.
  *
- * Records are written as pi writes them: key order, 8 hex digit ids that are not taken, ISO timestamps. The parent of
- * labels and names is the newest entry, which keeps the conversation on its branch. The parent of a branch, or of a
- * move of the leaf, is the entry they go to. Writing what is already shown makes no record. */
+ * Records are as pi writes them: key order, 8 hex digit ids that are not taken, ISO timestamps. The parent of labels
+ * and names is the newest entry, which keeps the conversation on its branch. The parent of a branch, or of a move of
+ * the leaf, is the entry they go to. Writing the value already shown makes no record. */
 #ifndef SESSIONFS_EDIT_H
 #define SESSIONFS_EDIT_H
 
@@ -12,7 +12,7 @@
 struct edit_builder;
 struct edit;
 
-/* Appends the records of a change to the writer's output. Only edit_make calls it. */
+/* Appends the records of a change to the output. Only edit_make calls it. */
 typedef int edit_records(struct edit_builder *w, const struct edit *e, bool again);
 
 edit_records edit_labels; /* one or more labels set or cleared */
@@ -31,32 +31,30 @@ struct edit {
 	size_t n;
 	struct span text; /* edit_name, edit_branch */
 	uint32_t entry;   /* edit_branch, edit_leaf; NO_ENTRY for other changes */
-	/* The lines that edit_make made in the previous attempt. They are in the file by now, and nothing may hang
-	 * below them: their parent is not the newest entry any more. */
+	/* The lines that edit_make appended in the previous attempt. They are in the file by now, but must not become a
+	 * parent: their parent is not the newest entry any more. */
 	struct span written;
 };
 
-/* Appends the lines to `out`, each with a newline; none if nothing would change. `again`: lines of somebody
- * else came in between, so the records are written again, with the current parent. `now_ms`: the
- * time for their timestamps. 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT if there is no
- * such entry. */
+/* Appends the lines to `out`, each with a newline; none if nothing would change. `again`: other lines were appended
+ * meanwhile, so the records are written again, with the current parent. `now_ms`: the time for their timestamps.
+ * Returns 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT for a missing entry. */
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out);
 
-/* A labels.tsv that is being saved. Its heading names the last line of the session file that the table is made from. A
- * row that reads as the table did then was not edited: the label stays as others have made it since. Without a heading
- * the table counts as made now. */
+/* A labels.tsv being saved. Its heading names the last line of the session file that the table is made from. A row that
+ * equals the table as of that line was not edited: the label keeps later changes by others. Without a heading the table
+ * counts as made now. */
 struct edit_table {
-	struct span text;        /* value_parse'd */
-	bool is_from_other_file; /* the heading counts lines of another file, which had the current labels */
-	/* Whether this label (empty: none) of an entry was saved from this same table, not by others. NULL: none was.
-	 */
+	struct span text;        /* from value_parse */
+	bool is_from_other_file; /* the heading counts lines of another file with the current labels */
+	/* Returns whether saving this same table set this label (empty: none) of an entry. NULL: it set none. */
 	bool (*is_saved_here)(void *arg, uint32_t line, uint32_t entry, struct span label);
 	void *arg;
 	uint32_t line; /* set by edit_table: the line in the heading */
 };
 
 /* Reads the table into the labels that it changes. The caller frees *ret_labels and releases `text`, which they point
- * into. -EINVAL with the reason in *why (formatted, names the line) for a bad table. */
+ * into. Returns -EINVAL with the reason in *why (formatted, with the line) for an invalid table. */
 int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
                size_t *ret_n, struct buf *why);
 
