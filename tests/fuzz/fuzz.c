@@ -60,7 +60,7 @@ void fuzz_file(const char *path, struct span bytes, int flags, long age)
 
 /* --- assertions ------------------------------------------------------------------- */
 
-/* cmocka ends no test here, since there is none: it is to end the program. */
+/* Without a test to fail, cmocka would continue: end the program instead. */
 __attribute__((constructor)) static void abort_at_failure(void)
 {
 	setenv("CMOCKA_TEST_ABORT", "1", 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_html: html.c, markdown.c. Whatever is shown as Markdown, it is elements from a short list, closed in order, with
- * the attributes that we write, and links to nowhere but http:, https: and mailto:; and it is not much longer. Of
- * capitals, which no tag has, none is lost (of X: but for marks of tasks). */
+/* fuzz_html: html.c, markdown.c. Any Markdown becomes elements from a short list, closed in order, with the attributes
+ * that we write, and links only to http:, https: and mailto:. The result is not much longer. No capital letter is lost,
+ * since tags have none (except X in marks of tasks). */
 #include "fuzz.h"
 
 #include "sessionfs/json/json.h"
@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_decode((struct span){quoted.p + 1, quoted.n - 2}, JSON_CLEAN, &clean);
 	assert_int_equal(html_add_markdown(buf_span(&clean), &out), 0);
 	assert_true(out.n <= 16 * clean.n + (32 << 10));
-	/* md4c 0.4.8 loses the target of a link in which another one begins. */
+	/* md4c 0.4.8 loses the target of a link that contains another link. */
 	const char *target = memmem(clean.p, clean.n, "](", 2);
 	bool may_lose = target && memchr(target, '[', clean.n - (size_t)(target - clean.p));
 	for (char c = 'A'; c <= 'Z' && !may_lose; c++)

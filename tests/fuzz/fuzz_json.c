@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_json: json.c, json/text.c, json/pretty.c. Whatever the bytes, the ways to read them agree: by value and step by
- * step, with SSE2 and without; sizes are those of the bytes; what was quoted reads as before. */
+/* fuzz_json: json.c, json/text.c, json/pretty.c. For any bytes, the ways to read them agree: by value and step by step,
+ * with SSE2 and without. Sizes match the bytes, and quoted text reads back unchanged. */
 #include "fuzz.h"
 #include "portable.h"
 
@@ -11,7 +11,7 @@ static bool is_utf8(struct span s)
 	return utf8_prefix(s) == s.n;
 }
 
-/* What the quoted text reads as is the text. */
+/* Quoted text reads back unchanged. */
 static void check_quoting(struct span text)
 {
 	CLEANUP_BUF struct buf quoted = BUF_INIT, portable = BUF_INIT, back = BUF_INIT;
@@ -29,7 +29,7 @@ static void check_quoting(struct span text)
 		assert_spans_equal(buf_span(&back), text);
 }
 
-/* Decoded one way, by each kind of machine. */
+/* Decodes in one way, with SSE2 and without. */
 static void decode(struct span text, enum json_decode how, struct buf *out)
 {
 	CLEANUP_BUF struct buf portable = BUF_INIT;
@@ -48,13 +48,13 @@ static void check_decoding(struct span text)
 	decode(text, JSON_EXACT, &exact);
 	decode(text, JSON_CLEAN, &clean);
 	assert_true(is_utf8(buf_span(&clean)));
-	/* A bare one stands in no string. */
+	/* A bare one is in no string. */
 	if (text.n && !memchr(text.p, '\0', text.n))
 		assert_null(memchr(clean.p, '\0', clean.n));
 	check_quoting(buf_span(&exact));
 }
 
-/* What stands between the quotes of a string: half pairs of surrogates are kept, too. */
+/* Checks the text between the quotes of a string, with half surrogate pairs. */
 static void check_string(struct span text)
 {
 	CLEANUP_BUF struct buf exact = BUF_INIT, quoted = BUF_INIT, back = BUF_INIT;
@@ -80,7 +80,7 @@ static void check_number(struct json_value v)
 	assert_int_equal(json_is_truthy(v), d != 0);
 }
 
-/* Walks the text with json_enter and json_next: true if all of it is well-formed. */
+/* Walks the text with json_enter and json_next. Returns true if all of it is well-formed. */
 static bool walk(struct span text, struct buf *deep)
 {
 	struct json_value key, v;
@@ -105,7 +105,7 @@ static bool walk(struct span text, struct buf *deep)
 	return rc == 0 && json_at_end(&j);
 }
 
-/* Of valid JSON, without the white space between tokens. */
+/* Appends valid JSON without the white space between tokens. */
 static void add_packed(struct span s, struct buf *out)
 {
 	bool in_string = false;
@@ -137,7 +137,7 @@ static void check_pretty(struct json_value v)
 	assert_spans_equal(buf_span(&pretty), buf_span(&again));
 }
 
-/* Each member is what json_get finds, but of a key that comes again the last one. */
+/* json_get finds each member, and the last of a repeated key. */
 static void check_members(struct json_value object)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT, name = BUF_INIT;

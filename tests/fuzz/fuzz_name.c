@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_name: name.c, utf8.c. Any text becomes a component that a kernel takes, and comes back from it unless it was
- * cut; what is no such component is refused. Input: the text; then, in further steps, a prefix and a suffix. */
+/* fuzz_name: name.c, utf8.c. Any text becomes a component that a kernel accepts, and is decoded from it unless it was
+ * cut; other components are refused. Input: the text; then, in further steps, a prefix and a suffix. */
 #include "fuzz.h"
 
 #include "sessionfs/base/name.h"
@@ -32,7 +32,7 @@ static void check_text(struct span text)
 		assert_true(is_cut(buf_span(&name)));
 }
 
-/* A component that is read stands for one text, and that text for no other component. */
+/* A component decodes to one text, and that text encodes to no other component. */
 static void check_component(struct span component)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;

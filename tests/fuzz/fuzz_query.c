@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_query: query.c, match.c and what is below them. Any text is a query or says why not; what it finds in any
- * session is what looking at each entry finds, and the raw bytes of a session are never passed over where it finds
- * something.
+/* fuzz_query: query.c, match.c and the layers below. Any text is a query or gets an error. A query finds the same in
+ * any session as examining each entry does, and never skips the raw bytes of a session with a match.
  *
  * Input: the query, then the session file. */
 #include "fuzz.h"
@@ -31,7 +30,7 @@ static void parse(struct span text)
 	query_put(again);
 }
 
-/* Takes a text apart that is nothing but words, as anybody would. False: it is not. */
+/* Splits a text of nothing but words, in the simplest way. Returns false for other texts. */
 static bool plain_words(struct span text, struct brute *b)
 {
 	const char *p = text.p, *end = p + text.n;

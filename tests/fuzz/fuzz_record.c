@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_record: record.c, record_head.c, record_time.c, part.c, part_base64.c. Whatever the line, the quick ways to read
- * it say what the thorough one says, with SSE2 and without, and each file of an entry is as long as its size says. */
+/* fuzz_record: record.c, record_head.c, record_time.c, part.c, part_base64.c. For any line, the fast ways to read it
+ * agree with the thorough one, with SSE2 and without, and each file of an entry is as long as its size. */
 #include "fuzz.h"
 #include "portable.h"
 
@@ -20,7 +20,7 @@ static void add_call(void *arg, struct json_value id)
 	buf_addc(arg, '\n');
 }
 
-/* The last `calls` lines. */
+/* Returns the last `calls` lines. */
 static struct span last_calls(const struct buf *ids, unsigned calls)
 {
 	size_t begin = ids->n;
@@ -57,7 +57,7 @@ static void assert_same_head(const struct record_head *a, const struct record_he
 	assert_same_value(a->tool_call_id, b->tool_call_id);
 }
 
-/* What the index takes of a line is what the views take. */
+/* The index reads the same from a line as the views. */
 static void check_head_of(const struct record_head *h, struct span line)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
@@ -77,7 +77,7 @@ static void check_head_of(const struct record_head *h, struct span line)
 	assert_same_value(h->id, r.id);
 	assert_same_value(h->parent_id, r.parent_id);
 	assert_int_equal(h->message_missing, r.type == RECORD_MESSAGE && r.message.kind <= JSON_NULL);
-	/* The calls that a tool made are no blocks of its result. */
+	/* A tool's calls are not blocks of its result. */
 	while (part_call_next(&r, &call))
 		assert_true(r.role == ROLE_TOOL_RESULT || call.nested == NESTED_NOT);
 	if (r.role != ROLE_TOOL_RESULT)
@@ -124,7 +124,7 @@ static void check_heads(struct span text)
 	}
 }
 
-/* The blocks noted in passing are those found later. */
+/* The blocks kept while parsing equal those found later. */
 static void check_blocks(struct span line)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
@@ -185,7 +185,7 @@ static void check_parts(const struct record *r)
 
 static void check_time(struct json_value v)
 {
-	/* As far as JavaScript's dates go. */
+	/* The range of JavaScript's dates. */
 	int64_t t = record_time(v);
 	assert_true(t == NO_TIME || (t >= INT64_C(-8640000000000000) && t <= INT64_C(8640000000000000)));
 }

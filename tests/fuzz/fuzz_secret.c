@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_secret: secret.c, redact.c. A key that is put anywhere into a session file comes through no file, link or name
- * of a tree that redacts, however it is read; a read of any piece is a piece of the whole; only keys, lines that nobody
- * can look through, and a last one that is not whole are changed; without the index the same is found line by line.
+/* fuzz_secret: secret.c, redact.c. A key anywhere in a session file reaches no file, link or name of a redacting tree,
+ * however it is read. A partial read equals that part of the whole. Only keys, lines too long to search, and an
+ * unfinished last line are changed. Without the index, line by line, the same is found.
  *
- * Input: the file; then, in further steps, which key is put where (three bytes), and what is read (three bytes each).
- */
+ * Input: the file; then, in further steps, which key to insert where (three bytes), and what to read (three bytes
+ * each). */
 #include "fuzz.h"
 #include "walk.h"
 
@@ -13,7 +13,7 @@
 #include "sessionfs/file/opened.h"
 #include "write_fixture.h"
 
-/* In each key, and in nothing else. */
+/* In each key, and nowhere else. */
 #define MARK "q7Zx9vKjW3"
 
 static const char *const keys[] = {
@@ -47,7 +47,7 @@ static void assert_hidden(struct span text)
 		fail_msg("a key shows in: %.*s", (int)text.n, text.p);
 }
 
-/* Puts a key into the text, with a blank on both sides, where the step says. */
+/* Inserts a key into the text, with a blank on both sides, at the place in the step. */
 static void plant(struct span text, struct span step, struct buf *out)
 {
 	struct feed f = {step.p, step.n};

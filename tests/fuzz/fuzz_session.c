@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_session: session.c and its files, context.c, render_*.c. However a file changes, its index says what a fresh one
- * of the same bytes says, or ESTALE; every view can be made.
+/* fuzz_session: session.c and its files, context.c, render/*.c. However a file changes, its index equals a new one of
+ * the same bytes, or growing it fails with ESTALE; every view can be rendered.
  *
- * Input: the file, then steps that begin with a letter: a (append what follows), t (truncate; two bytes say where), r
- * (write what follows over the beginning), n (a new file is put in its place). */
+ * Input: the file, then steps that begin with a letter: a (append the rest), t (truncate; two bytes give the place), r
+ * (overwrite the beginning with the rest), n (replace it by a new file). */
 #include "fuzz.h"
 
 #include "produce.h"
@@ -41,7 +41,7 @@ static void add_all(struct session *s, struct buf *out)
 	assert_int_equal(buf_err(out), 0);
 }
 
-/* The index, or NULL if the file is no session. */
+/* Returns the index, or NULL if the file is not a session. */
 static struct session *fresh(void)
 {
 	struct session *s = NULL;
@@ -50,7 +50,7 @@ static struct session *fresh(void)
 	return s;
 }
 
-/* The index of before grows to what the file is now. */
+/* Grows the previous index to the current file. */
 static struct session *look(struct session *s)
 {
 	CLEANUP_BUF struct buf grown = BUF_INIT, at_once = BUF_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_stage: stage.c, value.c. Writes, changes of size and commits in any order, compared with an array of bytes; and
- * a text written in pieces, front to back, is judged as it is in one piece, and no worse for its beginning.
- * Input: the kind, then operations: their letter, an offset or size, a length, bytes. */
+/* fuzz_stage: stage.c, value.c. Writes, changes of size and commits in any order, compared with an array of bytes. A
+ * text written in pieces, front to back, gets the same verdict as in one piece, and its beginning no worse one. Input:
+ * the kind, then operations: their letter, an offset or size, a length, bytes. */
 #include "fuzz.h"
 
 #include "sessionfs/write/stage.h"
@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* What a file would hold. */
+/* The bytes that a file would hold. */
 struct model {
 	struct buf bytes;
 	bool changed; /* since the last commit */
@@ -53,7 +53,7 @@ static void check_value(const struct value_form *kind, struct span text)
 	assert_true(v.n == 0 || !memchr(v.p, '\0', v.n));
 	if (kind == &form_label || kind == &form_name)
 		assert_true(v.n == 0 || !memchr(v.p, '\n', v.n));
-	/* What is shown is the value and a newline: writing that says the same. */
+	/* The file shows the value and a newline: writing that gives the same value. */
 	buf_addc(&value, '\n');
 	v = (struct span){value.p, value.n};
 	if (kind == &form_table || value.n == 1 || memcmp(v.p, "\xef\xbb\xbf", v.n < 3 ? v.n : 3) == 0)
@@ -62,7 +62,7 @@ static void check_value(const struct value_form *kind, struct span text)
 	assert_spans_equal(buf_span(&again), (struct span){v.p, v.n - 1});
 }
 
-/* Front to back in pieces of these sizes. */
+/* Writes front to back in pieces of these sizes. */
 static void check_pieces(const struct value_form *kind, struct span text, struct feed sizes)
 {
 	CLEANUP_BUF struct buf value = BUF_INIT;
@@ -136,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			assert_int_equal(st.dirty, m.changed);
 		}
 	}
-	/* Once refused, refused for good, and nothing is kept. */
+	/* Once refused, refused for good, and no bytes are kept. */
 	for (; f.n > 0; assert_int_equal(step(&st, &m, &f), rc))
 		assert_true(st.error == rc && st.bytes.n == 0 && !st.dirty);
 	stage_release(&st);

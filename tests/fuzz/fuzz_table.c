@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_table: edit_table.c, edit.c, value.c, render/txt.c. The table that is shown changes nothing; any other is
- * refused or, once its changes are in the file, changes nothing more and is what is shown.
+/* fuzz_table: edit_table.c, edit.c, value.c, render/one_line.c. The table as shown changes nothing. Any other table is
+ * refused or, once its changes are in the file, changes nothing more and equals the one shown.
  *
- * Input: the session file, then the table; without one, the table that is shown. */
+ * Input: the session file, then the table; without one, the table as shown. */
 #include "fuzz.h"
 
 #include "sessionfs/write/edit.h"
@@ -45,14 +45,14 @@ static int read_table(const struct session *s, struct span table, struct changes
 	return rc;
 }
 
-/* What has one row reads back as it is shown. */
+/* An entry with a row reads back as shown. */
 static void check_shown(const struct session *s)
 {
 	CLEANUP_BUF struct buf shown = BUF_INIT;
 	CLEANUP(changes_release) struct changes c = {.text = BUF_INIT};
 
 	assert_int_equal(render_labels_tsv(s, &shown), 0);
-	if (shown.n == 0) /* without entries: refused, as a file that was cut off is */
+	if (shown.n == 0) /* without entries: refused, like a truncated file */
 		return;
 	assert_int_equal(read_table(s, buf_span(&shown), &c), 0);
 	assert_int_equal(c.n, 0);
@@ -67,7 +67,7 @@ static void assert_labels(const struct session *s, const struct changes *c)
 	}
 }
 
-/* Appends the changes and has the index take them in. */
+/* Appends the changes and grows the index. */
 static void commit(struct session *s, const struct changes *c)
 {
 	CLEANUP_BUF struct buf lines = BUF_INIT, before = BUF_INIT;
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_file(path, feed_step(&f), O_CREAT, 0);
 	if (session_open(&(struct source_path){NULL, path}, &s) < 0)
 		return 0;
-	/* Files of version 1 are brought to another one before anything is appended. */
+	/* Files of version 1 are migrated before lines are appended. */
 	check_shown(s);
 	if (session_version(s) > 1)
 		save(s, (struct span){f.p, f.n});

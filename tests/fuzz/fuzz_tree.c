@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_tree: tree*.c, view and cache, catalog*.c, store.c, migrate.c, scratch.c, edit*.c. The tree without a mount,
- * over one session file that is changed from outside and written through the tree. After each step everything is looked
- * at (walk.c). A write that fails changes no byte of the file; one that succeeds keeps every byte that was there (of a
- * file of version 1, every entry) and reads back.
+/* fuzz_tree: src/tree, src/catalog, store.c, migrate.c, scratch.c, edit*.c. The tree without a mount, over one session
+ * file that is changed from outside and written through the tree. After each step walk.c checks everything. A write
+ * that fails changes no byte of the file; one that succeeds keeps every old byte (in a file of version 1, every entry)
+ * and reads back.
  *
- * Input: the file, then steps that begin with a letter; those in upper case write, and most take an entry's number as
- * the second byte.. */
+ * Input: the file, then steps that begin with a letter. Upper case letters write; most steps have an entry's number as
+ * the second byte. */
 #include "fuzz.h"
 #include "walk.h"
 
@@ -14,7 +14,7 @@
 #include "sessionfs/base/sys.h"
 #include "write_fixture.h"
 
-/* The file looks as if it had lain there: what it holds then does not depend on the moment. */
+/* The file is old, so that its contents do not depend on the moment. */
 enum { AGE = 5 };
 
 static struct source_fixture p;
@@ -37,7 +37,7 @@ static void open_tree(void)
 
 static int64_t now_ns = 1000000000;
 
-/* Time stands still while the tree is looked at, but for the clock that files have their times from. */
+/* Time stands still during a check, except for the clock that sets the times of files. */
 static int still_clock(clockid_t clock, struct timespec *ret)
 {
 	if (clock != CLOCK_MONOTONIC && clock != CLOCK_MONOTONIC_COARSE)
@@ -86,7 +86,7 @@ static void change_file(unsigned op, struct feed *f)
 		fuzz_file(p.file, text, O_CREAT, AGE);
 		break;
 	case 'w':
-		let_pass(11000); /* what was hidden for a moment is there again */
+		let_pass(11000); /* text hidden for a moment is visible again */
 		break;
 	default:
 		unlink(p.file);
@@ -95,7 +95,7 @@ static void change_file(unsigned op, struct feed *f)
 
 /* --- through the tree ------------------------------------------------------------------ */
 
-/* The path of the n-th entry's directory. False if there is none. */
+/* Appends the path of the n-th entry's directory. Returns false without such an entry. */
 static bool entry_path(unsigned n, struct buf *out)
 {
 	CLEANUP_BUF struct buf names = BUF_INIT;
@@ -113,7 +113,7 @@ static bool entry_path(unsigned n, struct buf *out)
 	return buf_cstr(out) != NULL;
 }
 
-/* The value and a newline is what the file shows; without a value there is none. */
+/* The file shows the value and a newline; without a value it does not exist. */
 static void assert_shows(const char *dir, const char *name, const struct value_form *kind, struct span text)
 {
 	CLEANUP_BUF struct buf value = BUF_INIT, path = BUF_INIT, b = BUF_INIT;
@@ -124,7 +124,7 @@ static void assert_shows(const char *dir, const char *name, const struct value_f
 	assert_int_equal(value_parse(kind, text, &value, &why), 0);
 	int rc = find(&p, buf_cstr(&path), &a);
 	if (value.n == 0) {
-		/* Nothing was to be added to a branch. */
+		/* Nothing was added to a branch. */
 		assert_true(rc == -ENOENT || kind == &form_summary);
 		return;
 	}
@@ -147,7 +147,7 @@ static int write_file(const char *dir, const char *name, const struct value_form
 	return rc;
 }
 
-/* As an editor does it. */
+/* Writes as an editor does. */
 static int write_over(const char *dir, const char *name, struct span text)
 {
 	struct tree_attr a;
@@ -179,7 +179,7 @@ static int move_leaf(unsigned n)
 	return entry_path(n, &entry) ? force_link(&p, S, "leaf", buf_cstr(&entry) + strlen(S) + 1) : -ENOENT;
 }
 
-/* The first name in labels/ becomes another one, or goes. */
+/* Renames or removes the first name in labels/. */
 static int change_label(struct span to)
 {
 	CLEANUP_BUF struct buf names = BUF_INIT;
@@ -207,7 +207,7 @@ static int remove_file(unsigned which, unsigned n)
 	return entry_path(n, &entry) ? take(&p, buf_cstr(&entry), which % 6 == 4 ? "label" : "branch") : -ENOENT;
 }
 
-/* In pieces of any order, through one handle, with changes of size. */
+/* Writes pieces in any order, through one handle, with changes of size. */
 static int write_pieces(unsigned which, unsigned n, struct feed *f)
 {
 	static const char *const names[] = {"name", "labels.tsv", "label", "branch"};
@@ -229,7 +229,7 @@ static int write_pieces(unsigned which, unsigned n, struct feed *f)
 	}
 	int flushed = tree_flush(p.tree, h, &who);
 	tree_release(p.tree, h);
-	/* Some of it may have been committed before the rest was refused. */
+	/* A part may have been committed before the rest was refused. */
 	return rc < 0 || flushed < 0 ? 1 : 0;
 }
 
@@ -267,7 +267,7 @@ static int write_tree(unsigned op, struct feed *f)
 	}
 }
 
-/* --- what may have become of the file ------------------------------------------------------ */
+/* --- the file after a step ------------------------------------------------------ */
 
 static int version_of_file(uint32_t *ret_count)
 {
@@ -281,8 +281,8 @@ static int version_of_file(uint32_t *ret_count)
 	return version;
 }
 
-/* That the file is another one is found out by whoever asks first, who is led on to what has the place of the old one:
- * nodes of both are in that answer. */
+/* The first request to notice that the file was replaced returns nodes of the old file and, for its name, of the new
+ * one. */
 static void look(void)
 {
 	CLEANUP_BUF struct buf names = BUF_INIT;
@@ -293,7 +293,7 @@ static void look(void)
 	walk_tree(p.tree);
 }
 
-/* Whole lines of JSON, on lines of their own. */
+/* The added bytes are whole lines of JSON, on lines of their own. */
 static void assert_lines(struct span old, struct span added)
 {
 	if (added.n == 0)

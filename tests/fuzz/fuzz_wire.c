@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_wire: fs*.c, events.c, tree*.c behind libfuse, over a socket (tests/wire). Requests as a kernel could send them,
- * well-formed but of any order, with any node, handle, offset and name: each is answered once, with an errno that fits,
- * and the session file only grows.
+/* fuzz_wire: fs*.c, events.c, src/tree below libfuse, over a socket (tests/wire). Requests as a kernel could send them,
+ * well-formed but in any order, with any node, handle, offset and name. Each gets one answer, with a fitting errno, and
+ * the session file only grows.
  *
- * Input: a byte of options; then requests: the opcode's place in `requests`, which node, and what that takes. A
- * FUZZ_STEP first: what is before it is the session file. */
+ * Input: a byte of options; then requests: the opcode's place in `requests`, the node, and the arguments. With a
+ * FUZZ_STEP, the bytes before it are the session file. */
 #include "fuzz.h"
 
 #include "sessionfs/base/log.h"
@@ -21,10 +21,10 @@ enum { MOST_REQUESTS = 250, NODES = 64, HANDLES = 16, DEPTH = 4 };
 	(FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC | FUSE_BIG_WRITES | FUSE_AUTO_INVAL_DATA | FUSE_DO_READDIRPLUS |        \
 	 FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES)
 
-/* What takes no argument besides, or only names. */
+/* Without size: no argument, or only names. */
 struct request {
 	uint32_t opcode;
-	size_t size; /* of the argument, which is filled with bytes of the input */
+	size_t size; /* of the argument, which is filled from the input */
 	unsigned names;
 };
 
@@ -64,7 +64,7 @@ static const struct request requests[] = {
     {FUSE_FSYNCDIR, sizeof(struct fuse_fsync_in), 0},
 };
 
-/* libfuse forgets an interrupt that found nothing when its session ends. */
+/* libfuse leaks an interrupt that matched no request when its session ends. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -82,7 +82,7 @@ struct play {
 	struct waiting {
 		uint64_t unique;
 		uint32_t opcode;
-		bool optional; /* may stay without an answer */
+		bool optional; /* an answer is optional */
 	} waiting[MOST_REQUESTS];
 	size_t n_waiting;
 };
@@ -139,7 +139,7 @@ static void take_reply(struct play *p, uint32_t opcode)
 		take_listing(p);
 }
 
-/* Has the request that was sent last answered by this thread, unless the filesystem has its own. */
+/* Answers the last request on this thread, unless the filesystem has threads of its own. */
 static void serve(struct play *p)
 {
 	CLEANUP_FREE void *mem = NULL;
@@ -152,7 +152,7 @@ static void serve(struct play *p)
 	fuse_session_process_buf(p->w.se, &b);
 }
 
-/* The next message: a notification, which no answer need follow, or the answer to a request that waits for one. */
+/* Receives the next message: a notification, without an answer, or the answer to a pending request. */
 static void receive(struct play *p)
 {
 	uint64_t unique = wire_receive_any(&p->w, &r);
@@ -202,7 +202,7 @@ static uint64_t some_handle(struct play *p)
 	return which >= 0xf0 || n == 0 ? which & 0xf : p->handles[which % n];
 }
 
-/* A kernel sends no slash and no NUL, and nothing longer than it takes a path to be. */
+/* A kernel sends no slash and no NUL, and no name longer than the max path. */
 static void add_name(struct play *p, struct buf *out)
 {
 	static const char *const names[] = {"projects",
@@ -256,7 +256,7 @@ static void without_slashes(struct buf *b, size_t from, size_t to)
 			b->p[i] = '_';
 }
 
-/* Handles that were given; a write of the bytes that follow; sizes that are not all astronomic. */
+/* Sets known handles; appends the bytes of a write; limits most sizes. */
 static void mend(struct play *p, uint32_t opcode, struct buf *arg)
 {
 	void *in = arg->p;
@@ -270,11 +270,11 @@ static void mend(struct play *p, uint32_t opcode, struct buf *arg)
 	} else if (opcode == FUSE_READ || opcode == FUSE_READDIR || opcode == FUSE_READDIRPLUS) {
 		struct fuse_read_in *read = in;
 		read->fh = opcode == FUSE_READ ? some_handle(p) : 0;
-		read->size &= 0x1ffff; /* what a kernel asks for at most */
+		read->size &= 0x1ffff; /* a kernel's max */
 	} else if (opcode == FUSE_FLUSH || opcode == FUSE_FSYNC || opcode == FUSE_RELEASE || opcode == FUSE_POLL ||
 	           opcode == FUSE_LSEEK || opcode == FUSE_FALLOCATE) {
 		uint64_t fh = some_handle(p);
-		memcpy(in, &fh, sizeof fh); /* it stands first in all of them */
+		memcpy(in, &fh, sizeof fh); /* it comes first in all of them */
 	} else if (opcode == FUSE_SETATTR) {
 		((struct fuse_setattr_in *)in)->fh = some_handle(p);
 	} else if (opcode == FUSE_GETATTR) {
@@ -305,7 +305,7 @@ static void send_one(struct play *p)
 	for (unsigned i = 0; i < q->names; i++) {
 		size_t from = arg.n;
 		add_name(p, &arg);
-		if (i == 0 || q->opcode != FUSE_SYMLINK) /* a target may have some */
+		if (i == 0 || q->opcode != FUSE_SYMLINK) /* a target can have slashes */
 			without_slashes(&arg, from, arg.n);
 	}
 	uint64_t unique = wire_send(&p->w, q->opcode, node, arg.p, arg.n, NULL, 0);
@@ -316,8 +316,8 @@ static void send_one(struct play *p)
 	p->waiting[p->n_waiting++] = (struct waiting){
 	    .unique = unique,
 	    .opcode = q->opcode,
-	    /* One that reads .events, whatever node it names, waits for a change; an interrupt is not answered
-	     * unless it finds nothing. */
+	    /* A read of .events, whatever node it names, waits for a change; an interrupt gets an answer only if it
+	     * matches no request. */
 	    .optional = q->opcode == FUSE_INTERRUPT || (q->opcode == FUSE_READ && p->streams),
 	};
 }
@@ -338,7 +338,7 @@ static void read_session(const struct play *p, struct buf *out)
 	assert_true(read_file(buf_cstr(&full), out));
 }
 
-/* A node to play with; 0 if it is not there. */
+/* Looks up a node to use; 0 if it does not exist. */
 static uint64_t know_below(struct play *p, uint64_t dir, const char *name)
 {
 	struct fuse_entry_out e = {0};
@@ -352,7 +352,7 @@ static uint64_t know_below(struct play *p, uint64_t dir, const char *name)
 	return e.nodeid;
 }
 
-/* As wire_open does it, but that nobody waits for requests. */
+/* As wire_open does, but no thread waits for requests. */
 static void open_here(struct play *p, bool read_only, uint32_t flags)
 {
 	struct wire *w = &p->w;
@@ -391,7 +391,7 @@ static void begin(struct play *p, struct span session)
 	put(p, FILE_ONE, session);
 	put(p, "flat.jsonl", SPAN_LIT("{\"type\":\"session\",\"id\":\"flat\"}\n"));
 	p->w.fd = -1;
-	/* Threads, and the end of an inotify instance, take longer than all else. */
+	/* Threads, and closing an inotify instance, take longer than the rest. */
 	p->w.threads = 1 + (options >> 4 & 1);
 	p->w.unwatched = (options >> 5) > 1;
 	p->threaded = (options >> 5) == 1;
@@ -405,7 +405,7 @@ static void begin(struct play *p, struct span session)
 	know_node(p, 2); /* .events */
 }
 
-/* Says for each of those that changes are not followed. */
+/* Each tree logs that it does not follow changes. */
 void __wrap_log_message(enum log_level level, const char *fmt, ...);
 void __wrap_log_message(enum log_level level, const char *fmt, ...)
 {

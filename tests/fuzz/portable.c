@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The Makefile hides every name but those that begin with portable_. */
+/* The Makefile hides all names except portable_*. */
 #undef __SSE2__
 #include "../../src/json/json.c"
 #include "../../src/json/text.c"

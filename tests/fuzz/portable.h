@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* portable: json.c, json/text.c and record_head.c with what bytes.h has for machines without SSE2, under other names,
- * to be compared with what this machine runs. */
+/* portable: json.c, json/text.c and record_head.c with bytes.h as on machines without SSE2, under other names, to
+ * compare with the usual build. */
 #ifndef FUZZ_PORTABLE_H
 #define FUZZ_PORTABLE_H
 

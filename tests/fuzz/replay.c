@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* replay: gives a target the files that are named, without libFuzzer. Says which one it is at before each, for whoever
- * reads what it left when it stopped. */
+/* replay: passes the named files to a target, without libFuzzer. Prints each name first, so that the output ends with
+ * the input that stopped it. */
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is listed can be looked up, and what is not cannot; attributes are the same whoever gives them; a size is the
- * number of bytes that are read, however they are read; links lead to something, `..` to where one came from. */
+/* Listed names can be looked up, and others cannot. Attributes are the same from each request. A size is the number of
+ * bytes read, however they are read. Links have a target, and `..` leads back. */
 #include "walk.h"
 
 #include "sessionfs/base/utf8.h"
@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-/* So many at the beginning of a directory, and at its end, are looked into. */
+/* How many names at the beginning of a directory, and at its end, are entered. */
 enum { FIRST = 8, LAST = 4 };
 
 static void see_nothing(struct span text)
@@ -85,7 +85,7 @@ static void assert_same_attr(const struct tree_attr *a, const struct tree_attr *
 	assert_int_equal(a->mtime.tv_nsec, b->mtime.tv_nsec);
 }
 
-/* A few names at a time make the same listing. */
+/* Reading a few names at a time gives the same listing. */
 static void check_pieces(struct tree *t, node_t dir, const struct listing *all)
 {
 	CLEANUP(listing_release) struct listing pieces = {.most = 0};
@@ -112,7 +112,7 @@ static bool is_listed(const struct listing *l, struct span name)
 	return false;
 }
 
-/* No name that the table has for such a directory is there without being listed, but for what is of the moment. */
+/* No name in the table for such a directory exists without being listed, except temporary ones. */
 static void check_missing(struct tree *t, node_t dir, const struct listing *l)
 {
 	struct tree_attr a;
@@ -132,7 +132,7 @@ static bool is_unique(const struct listing *l, size_t i)
 	return true;
 }
 
-/* Files whose text is ours: lines of UTF-8. */
+/* Files with generated text: lines of UTF-8. */
 static void check_text(unsigned kind, const struct buf *b)
 {
 	static const char *const others[] = {"session.jsonl",  "header.json", "context.json", "entry.json",
