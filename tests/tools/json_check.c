@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_check FILE: exit 0 if the file is what JSON.parse accepts, 1 if not, 2 if it cannot be read. */
+/* json_check FILE: exits with 0 if JSON.parse accepts the file, 1 if not, 2 if it cannot be read. */
 #include "sessionfs/json/json.h"
 
 #include <stdio.h>

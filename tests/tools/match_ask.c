@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* match_ask: queries of one session, for tests. Queries come on stdin, each ended by a NUL. The answer: for each entry
- * that matches `entry LINE NAME`, then `end N M`, N bytes of hits.txt and M of entries.tsv; or a line with what went
- * wrong.
+/* match_ask: queries on one session, for tests. Queries come on stdin, each ended by a NUL. The answer: for each
+ * matching entry `entry LINE NAME`, then `end N M`, N bytes of hits.txt and M of entries.tsv; or a line with the error.
  *
- * usage: match_ask FILE	exit status 3 if it is no session */
+ * usage: match_ask FILE; exit status 3 if it is not a session */
 #include "sessionfs/find/match.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@ static ssize_t read_fd(void *arg, void *p, size_t n, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-/* The raw file may have what the session has from `from` on; without index it is asked, too. */
+/* The raw file can match if the session does from `from` on; without index it is queried, too. */
 static int ask(const char *path, const struct session *s, struct matcher *m, struct found_list *found)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -26,7 +25,7 @@ static int ask(const char *path, const struct session *s, struct matcher *m, str
 	uint64_t at = 0;
 
 	int may = match_next_candidate(m, &file, 0, &at);
-	/* In steps, as a search does that has enough. */
+	/* In steps, as a search with enough results stops. */
 	while (next < session_count(s)) {
 		int rc = match_session(m, s, next, found->n + 3, found, &next, NULL);
 		if (rc < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* time_check: reads JSON values, one a line, and prints the time that each says in ms since 1970, or NaN. */
+/* time_check: reads JSON values, one per line, and prints the time of each in ms since 1970, or NaN. */
 #include "sessionfs/session/record.h"
 
 #include <inttypes.h>
