@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints all that a tree shows, as `tests/lib/tree.py dump` does: without a mount, in one process, and where there is
- * nothing but a compiler. With --names, prints the table of names for other tests: number, directory, name, type,
- * flags and what it is, with tabs between them.
+/* Prints all contents of a tree, as `tests/lib/tree.py dump` does: without a mount, in one process, and on systems with
+ * only a compiler. With --names, prints the table of names for other tests: number, directory, name, type, flags and
+ * description, separated by tabs.
  *
  * usage: dump SOURCE
  *        dump --names */
@@ -15,9 +15,9 @@
 #include <sha2.h>
 #include <time.h>
 
-#define LONG_TEXT 200 /* bytes; what is longer is printed once */
+#define LONG_TEXT 200 /* bytes; longer texts are printed once */
 
-/* A long text that was printed. */
+/* A long text already printed. */
 struct text {
 	char *bytes, *path; /* owned */
 	size_t n;
@@ -57,7 +57,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* On one line; what is no UTF-8 as \xNN. */
+/* On one line; bytes that are not UTF-8 as \xNN. */
 static void put_path(const char *p, size_t n)
 {
 	for (int step; n > 0; p += step, n -= (size_t)step) {
@@ -120,7 +120,7 @@ static void put_text(const char *p, size_t n)
 		fputs(n == 0 ? "\t\\c\n" : "\\c\n", stdout);
 }
 
-/* Where the same was printed before; else this is remembered, which then owns the bytes. */
+/* Returns where the same text was printed before. Otherwise records it and takes ownership of the bytes. */
 static const char *seen(struct dump *d, char *bytes, size_t n, const char *path)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -148,7 +148,7 @@ static void dump_file(struct dump *d, const char *path, const struct tree_attr *
 	name = name ? name + 1 : path;
 	bool is_raw = strcmp(name, "session.jsonl") == 0 || strcmp(name, "entry.json") == 0;
 	if (is_raw || strncmp(path, "html/", strlen("html/")) == 0) {
-		free(bytes); /* bytes of the session file: compared with it elsewhere; of pages the size is enough */
+		free(bytes); /* bytes of the session file: compared elsewhere; the size of a page is enough */
 		return;
 	}
 	if (n > LONG_TEXT)
