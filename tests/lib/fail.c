@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into the program under test: counts the calls it makes to the system and for memory, and has one of them
- * fail, or come out short. tests/lib/fail.py says which through the file $FAIL_CONTROL. With $FAIL_TRACE it says where.
+/* Preloaded into the program under test: counts its system calls and allocations, and makes one of them fail, or return
+ * less than requested. tests/lib/fail.py selects it through the file $FAIL_CONTROL. With $FAIL_TRACE it prints the
+ * place.
  *
- * Only calls that the program makes itself count: what libraries make of a failure is theirs. */
+ * Only the program's own calls count: libraries handle a failure in their own way. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +30,7 @@
 
 #include <dlfcn.h>
 
-/* What can fail. A read of the device, of a queue of events and of a file are different things. */
+/* The calls that can fail. Reads of the device, of a queue of events and of a file are different kinds. */
 /* clang-format off */
 #define KINDS(X) \
 	X(alloc) X(open) X(openat) X(openat2) X(stat) X(lstat) X(fstat) X(fstatat) X(statx) X(pread) X(read) \
@@ -45,16 +46,17 @@
 #define AS_TEXT(name) #name "\n"
 enum kind { KINDS(AS_ENUM) K_COUNT };
 
-/* The file: the tool writes the first three and then `armed`; the rest is ours. `error` 0: the call comes out short. */
+/* The file: the tool writes the first three and then `armed`; the rest belongs to this library. `error` 0: the call
+ * returns less. */
 struct control {
 	_Atomic uint32_t armed, kind, error, fired;
-	_Atomic uint64_t nth; /* counted as `calls` counts them */
+	_Atomic uint64_t nth; /* numbered as in `calls` */
 	_Atomic uint64_t calls[K_COUNT];
 };
 
 enum { NAMES_AT = 4096, SIZE = 8192 };
 static struct control *control;
-static uintptr_t begin, end; /* where the program's own code is */
+static uintptr_t begin, end; /* the range of the program's own code */
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
@@ -76,7 +78,7 @@ __attribute__((constructor)) static void start(void)
 {
 	static const char names[] = KINDS(AS_TEXT);
 	const char *path = getenv("FAIL_CONTROL");
-	/* Not in what it starts. */
+	/* Not in its child processes. */
 	if (!path || strcmp(program_invocation_short_name, "sessionfs") != 0)
 		return;
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
@@ -89,7 +91,7 @@ __attribute__((constructor)) static void start(void)
 	control = (struct control *)p;
 }
 
-/* Whether this call fails, or if `shortened` is given, comes out short. */
+/* Returns whether this call fails or, if `shortened` is given, returns less. */
 static int fails(enum kind k, const void *caller, int *shortened)
 {
 	if (shortened)
@@ -120,7 +122,7 @@ static int fails(enum kind k, const void *caller, int *shortened)
 	if (!real)                                                                                                     \
 	*(void **)&real = dlsym(RTLD_NEXT, #name)
 
-/* One line a call: the type, its name, its kind, what it returns when it fails, the parameters, the arguments. */
+/* One line per call: the type, its name, its kind, the result when it fails, the parameters, the arguments. */
 #define PLAIN(X)                                                                                                       \
 	X(int, stat64, stat, -1, (const char *path, struct stat64 *st), (path, st))                                    \
 	X(int, lstat64, lstat, -1, (const char *path, struct stat64 *st), (path, st))                                  \
@@ -192,7 +194,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(v
 	return fails(K_pthread_create, CALLER, NULL) ? errno : real(thread, attr, run, arg);
 }
 
-/* The descriptor is gone even then. */
+/* The descriptor is closed even then. */
 int close(int fd)
 {
 	REAL(close);
@@ -252,7 +254,7 @@ ssize_t getrandom(void *p, size_t n, unsigned flags)
 	return fails(K_getrandom, CALLER, &half) ? -1 : real(p, half ? n / 2 : n, flags);
 }
 
-/* What a descriptor is. */
+/* The kinds of descriptors. */
 enum what { A_FILE, THE_DEVICE, EVENTS };
 
 static enum what what_is(int fd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds, and then waits while there
- * is a file $GATE; the first that waits makes $GATE.reached. The look at the first 4096 bytes, for the header, does
- * not. So a test says how long the disk takes, without a large file, or in which order things happen. */
+/* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds, and then waits while the
+ * file $GATE exists; the first to wait creates $GATE.reached. Reading the first 4096 bytes, for the header, is not
+ * delayed. So a test sets the speed of the disk without a large file, or the order of events. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A file system that shows a directory as a slow server does: each lookup and each getattr takes so many milliseconds,
- * each on a thread of its own. While there is a file GATE nothing is answered. Nothing is kept, but for the moment in
- * which one stat(2) is a lookup and a getattr. Files can be made, appended to and locked, nothing else.
+/* A file system that shows a directory like a slow server: each lookup and each getattr takes MILLISECONDS, each on its
+ * own thread. While the file GATE exists, no request is answered. Nothing is cached, except for the moment in which one
+ * stat(2) is a lookup and a getattr. Files can be created, appended to and locked, nothing else.
  *
- * In the environment: SLOWFS_EVERY=1: every request takes so long. SLOWFS_LOCK=ERRNO: what flock(2) fails with.
- * SLOWFS_LOG=FILE: a letter is added to it for each request, see `request`.
+ * In the environment: SLOWFS_EVERY=1: every request takes that long. SLOWFS_LOCK=ERRNO: flock(2) fails with it.
+ * SLOWFS_LOG=FILE: each request appends a letter to it, see `request`.
  *
  * usage: slowfs MILLISECONDS GATE DIRECTORY MOUNTPOINT [OPTION...] */
 #define FUSE_USE_VERSION 312
@@ -24,8 +24,8 @@ static const char *gate;
 static useconds_t delay_us, other_us;
 static int root, requests = -1, lock_errno;
 
-/* libfuse 3.14 never says that lookups in one directory may run side by side (FUSE_PARALLEL_DIROPS), and the kernel
- * then sends one at a time. So the first answer, that to INIT, is made to say so; its flags are the fourth word. */
+/* libfuse 3.14 never declares that lookups in one directory can run in parallel (FUSE_PARALLEL_DIROPS), and the kernel
+ * then sends one at a time. So the first answer, to INIT, is patched; its flags are the fourth word. */
 ssize_t writev(int fd, const struct iovec *parts, int n)
 {
 	static int is_said;
@@ -42,7 +42,7 @@ static void wait_for_gate(void)
 		usleep(1000);
 }
 
-/* Notes a request: getattr, open, read, directory, write, lock. */
+/* Logs a request: getattr, open, read, directory, write, lock. */
 static void request(const char *letter)
 {
 	if (requests >= 0 && write(requests, letter, 1) < 0)
@@ -50,7 +50,7 @@ static void request(const char *letter)
 	usleep(*letter == 'g' ? delay_us : other_us);
 }
 
-/* The path relative to the directory that is shown. */
+/* Returns the path relative to the shown directory. */
 static const char *below(const char *path)
 {
 	wait_for_gate();
@@ -89,7 +89,7 @@ static int slow_read(const char *path, char *p, size_t n, off_t off, struct fuse
 	return k < 0 ? -errno : (int)k;
 }
 
-/* It is open with O_APPEND if the kernel's is: then it is written at the end, whatever the kernel takes for that. */
+/* It is open with O_APPEND if the kernel's file is: then the write goes to the end, whatever offset the kernel has. */
 static int slow_write(const char *path, const char *p, size_t n, off_t off, struct fuse_file_info *file)
 {
 	(void)path;

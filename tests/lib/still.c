@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: the clock by which the catalog looks again at what it knows stands still. What is seen of a change then
- * was told by inotify, however long the test waits for it. */
+/* Preloaded: stops the clock that triggers the catalog's scans. A change seen in this time was reported by inotify,
+ * however long the test waits. */
 #define _GNU_SOURCE
 #include <stdatomic.h>
 #include <stdbool.h>

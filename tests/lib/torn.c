@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: the disk takes only half of the next write to a session file if there is a file $TORN. Its text is then
- * appended by somebody else; the rest of the write finds no room, and an empty $TORN means that what was written cannot
- * be cut off. */
+/* Preloaded: if the file $TORN exists, the disk accepts only half of the next write to a session file. Then another
+ * writer appends the text in $TORN, and the rest of the write finds no room. An empty $TORN means that the written part
+ * cannot be truncated. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

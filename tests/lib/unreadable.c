@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: while there is a file $BAD, a file whose path ends in $BAD_FILE cannot be read. What stands in $BAD says
- * what fails: "bytes", reads of its contents (EIO); "header", those of its first line, too; "memory", the next request
- * for much of it after a read; "acl", asking for its ACL (EIO). */
+/* Preloaded: while the file $BAD exists, a file whose path ends in $BAD_FILE cannot be read. The text of $BAD selects
+ * the failure: "bytes", reads of its contents (EIO); "header", also reads of its first line; "memory", the next large
+ * allocation after a read; "acl", reading its ACL (EIO). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MUCH 65536
-#define FIRST_READ 4096 /* no more is read of a file to know what it is */
+#define FIRST_READ 4096 /* the max read to identify a file */
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
@@ -32,7 +32,7 @@ static int is_bad(int fd)
 	return k && n >= (ssize_t)k && memcmp(path + n - k, end, k) == 0;
 }
 
-/* The first letter of what fails; 0: nothing does. */
+/* Returns the first letter of the failure; 0: none. */
 static char what_fails(int fd)
 {
 	char what = 0;
@@ -53,7 +53,7 @@ static ssize_t fail(int err)
 ssize_t pread64(int fd, void *p, size_t n, off64_t off)
 {
 	char what = what_fails(fd);
-	/* After a look at its first line this thread may do something else. */
+	/* After reading its first line this thread may do something else. */
 	starved = what == 'm' && n > FIRST_READ;
 	return what == 'b' || what == 'h' ? fail(EIO) : syscall(SYS_pread64, fd, p, n, off);
 }
