@@ -87,23 +87,17 @@ static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t
 	return 0;
 }
 
+/* If the file cannot be read now, *ret is unchanged: old fingerprints stay valid. */
 static int fingerprint_file(const struct session *s, uint64_t end, struct fingerprints *ret)
 {
 	size_t n = end < FINGERPRINT_SIZE ? (size_t)end : FINGERPRINT_SIZE;
-	int rc = hash_range(s, 0, n, &ret->head);
-
-	ret->end = end;
-	return rc < 0 ? rc : hash_range(s, end - n, n, &ret->tail);
-}
-
-/* If the file cannot be read now, the old ones stay valid. */
-static int session_update_fingerprints(struct session *s)
-{
-	struct fingerprints now = {0};
-	int rc = fingerprint_file(s, s->extent.end, &now);
+	struct fingerprints now = {.end = end};
+	int rc = hash_range(s, 0, n, &now.head);
 
 	if (rc == 0)
-		s->fingerprints = now;
+		rc = hash_range(s, end - n, n, &now.tail);
+	if (rc == 0)
+		*ret = now;
 	return rc;
 }
 
@@ -207,7 +201,7 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 	if (rc == -EINTR && s->header_line.n)
 		rc = session_keep_partial(s);
 	if (rc == 0)
-		rc = session_update_fingerprints(s);
+		rc = fingerprint_file(s, s->extent.end, &s->fingerprints);
 	if (rc < 0)
 		return rc;
 	vec_trim(&s->entries);
@@ -383,7 +377,7 @@ int session_grow(struct session *s)
 		rc = session_scan(s, (uint64_t)st.st_size);
 		if (rc < 0 && (rc != -EINTR || s->is_broken))
 			return rc;
-		session_update_fingerprints(s);
+		fingerprint_file(s, s->extent.end, &s->fingerprints);
 		if (rc == -EINTR) {
 			s->serial++;
 			session_keep_partial(s);
