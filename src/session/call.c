@@ -326,11 +326,8 @@ uint32_t session_result(const struct session *s, uint32_t i, unsigned n)
 {
 	uint32_t first;
 
-	if (!has_flag(s, i, ENTRY_HAS_CALLS) || n == 0)
+	if (n == 0 || n > session_call_count(s, i))
 		return NO_ENTRY;
-	uint32_t item = entry_first_item(s, i);
-	if (n > call_items_end(s, item) - item)
-		return NO_ENTRY;
-	call_item_result(s, item + n - 1, &first);
+	call_item_result(s, entry_first_item(s, i) + n - 1, &first);
 	return first;
 }
