@@ -67,9 +67,7 @@ static const char *base64_put_wide_char(struct base64_decoder *d, const char *p,
 	int step = utf8_next(p, (size_t)(end - p));
 	if (step < 0)
 		return p - step;
-	uint32_t c = (unsigned char)p[0] & (0xffu >> step);
-	for (int i = 1; i < step; i++)
-		c = c << 6 | ((unsigned char)p[i] & 0x3f);
+	uint32_t c = utf8_char(p, step);
 	if (c > 0xffff) {
 		base64_put_unit(d, 0xd7c0 + (c >> 10));
 		c &= 0x3ff;
