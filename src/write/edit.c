@@ -30,14 +30,8 @@ static void edit_writer_release(struct edit_builder *w)
  * number. */
 static bool id_is_plain_string(struct span id)
 {
-	bool letter = false;
-	for (size_t i = 0; i < id.n; i++) {
-		char c = id.p[i];
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'))
-			return false;
-		letter |= c >= 'a' && c != 'e';
-	}
-	return letter;
+	return span_only(id, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")) &&
+	       !span_only(id, SPAN_LIT("-0123456789e"));
 }
 
 /* Appends the JSON text of entry i's id. */
@@ -247,13 +241,11 @@ int edit_leaf(struct edit_builder *w, const struct edit *e, bool again)
 	if (rc < 0)
 		return rc;
 	/* The leaf can be at the entry already, or be an empty summary below it. */
-	bool is_there = i == e->entry;
-	if (!is_there && !again) {
-		const struct entry *leaf = session_entry(w->s, i);
-		is_there = leaf->type == RECORD_BRANCH_SUMMARY && leaf->parent == e->entry &&
-		           entry_summary_equals(w->s, i, (struct span){NULL, 0});
-	}
-	return is_there && !again ? 0 : edit_add_summary(w, e);
+	const struct entry *leaf = session_entry(w->s, i);
+	bool is_summary_below = leaf->type == RECORD_BRANCH_SUMMARY && leaf->parent == e->entry;
+	if (!again && (i == e->entry || (is_summary_below && entry_summary_equals(w->s, i, (struct span){NULL, 0}))))
+		return 0;
+	return edit_add_summary(w, e);
 }
 
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)
