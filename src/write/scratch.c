@@ -24,7 +24,7 @@ struct scratch_file {
 
 struct scratch {
 	struct lock lock;
-	struct scratch_file *first, *last;
+	struct scratch_file *first, **end; /* `end`: where the next one goes */
 	uint64_t created_count;
 	size_t files, bytes;
 	size_t max_files, max_bytes;
@@ -36,6 +36,7 @@ int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret)
 	if (!sc)
 		return -ENOMEM;
 	lock_init(&sc->lock, LOCK_SCRATCH);
+	sc->end = &sc->first;
 	sc->max_files = most_files;
 	sc->max_bytes = most_bytes;
 	*ret = sc;
@@ -83,15 +84,12 @@ static void scratch_free_unused(struct scratch *sc, struct scratch_file *f)
 {
 	if (f->name.n > 0 || f->open_count > 0)
 		return;
-	struct scratch_file *before = NULL;
-	for (struct scratch_file *g = sc->first; g != f; g = g->next)
-		before = g;
-	if (before)
-		before->next = f->next;
-	else
-		sc->first = f->next;
-	if (sc->last == f)
-		sc->last = before;
+	struct scratch_file **at = &sc->first;
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	if (sc->end == &f->next)
+		sc->end = at;
 	sc->files--;
 	sc->bytes -= f->bytes.n;
 	scratch_file_free(f);
@@ -129,11 +127,8 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 	    .id = ++sc->created_count, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = size};
 	f->attr.mtime = clock_now(CLOCK_REALTIME);
 	f->attr.atime = f->attr.mtime;
-	if (sc->last)
-		sc->last->next = f;
-	else
-		sc->first = f;
-	sc->last = f;
+	*sc->end = f;
+	sc->end = &f->next;
 	sc->files++;
 	sc->bytes += size;
 	*ret = f->attr;
