@@ -6,6 +6,7 @@
 #include "sessionfs/render/migrated.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <unistd.h>
 
 #define MIGRATION_FLUSH_SIZE ((size_t)LIMIT(1 << 20, 64))
@@ -36,18 +37,13 @@ static int migration_copy_headers(struct migration *m, uint64_t from, uint64_t t
 	struct buf gap CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	if (to <= from)
 		return 0;
-	for (char piece[65536]; from < to;) {
-		ssize_t n =
-		    session_pread(m->s, piece, to - from < sizeof piece ? (size_t)(to - from) : sizeof piece, from);
-		if (n < 0)
-			return (int)n;
-		if (n == 0)
-			break;
-		buf_add(&gap, piece, (size_t)n);
-		from += (uint64_t)n;
-	}
-	if (buf_err(&gap))
-		return buf_err(&gap);
+	if (to - from > SSIZE_MAX)
+		return -ENOMEM;
+	char *p = buf_reserve(&gap, (size_t)(to - from));
+	ssize_t n = p ? session_pread(m->s, p, (size_t)(to - from), from) : buf_err(&gap);
+	if (n < 0)
+		return (int)n;
+	gap.n = (size_t)n;
 	struct span rest = buf_span(&gap), line;
 	while (span_line(&rest, &line)) {
 		struct record r;
