@@ -9,13 +9,14 @@
  * ignored. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/session/context.h"
+#include "session_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct context_edit {
-	uint32_t target, entry;
-	uint32_t order;
+	uint32_t target, order; /* first, for two_numbers_cmp */
+	uint32_t entry;
 	bool is_removal;
 };
 
@@ -33,27 +34,6 @@ static void context_builder_release(struct context_builder *b)
 	line_release(&b->line);
 	free(b->edits);
 	free(b->items);
-}
-
-static int context_edit_cmp(const void *pa, const void *pb)
-{
-	const struct context_edit *a = pa, *b = pb;
-	if (a->target != b->target)
-		return a->target < b->target ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
-}
-
-static const struct context_edit *builder_find_edit(const struct context_builder *b, uint32_t entry)
-{
-	size_t low = 0, high = b->n_edits;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (b->edits[mid].target < entry)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < b->n_edits && b->edits[low].target == entry ? &b->edits[low] : NULL;
 }
 
 /* Collects the newest edit of each target among the context entries. */
@@ -80,11 +60,11 @@ static int find_edits(struct context_builder *b, const uint32_t *entries, size_t
 		if (target == NO_ENTRY || r.replacement.kind == JSON_NONE)
 			continue;
 		b->edits[found] =
-		    (struct context_edit){target, entries[i], (uint32_t)found, r.replacement.kind == JSON_NULL};
+		    (struct context_edit){target, (uint32_t)found, entries[i], r.replacement.kind == JSON_NULL};
 		found++;
 	}
 
-	qsort(b->edits, found, sizeof(*b->edits), context_edit_cmp);
+	qsort(b->edits, found, sizeof(*b->edits), two_numbers_cmp);
 	for (size_t i = 0; i < found; i++) {
 		if (i + 1 == found || b->edits[i + 1].target != b->edits[i].target)
 			b->edits[b->n_edits++] = b->edits[i];
@@ -113,7 +93,8 @@ static int add_compaction(struct context_builder *b, uint32_t entry)
 static int context_add_entry(struct context_builder *b, uint32_t entry, bool newest_compaction)
 {
 	const struct entry *e = session_entry(b->s, entry);
-	const struct context_edit *edit = builder_find_edit(b, entry);
+	const struct context_edit *edit =
+	    b->n_edits ? bsearch(&entry, b->edits, b->n_edits, sizeof *edit, leading_number_cmp) : NULL;
 	if (edit && edit->is_removal)
 		return 0;
 

@@ -12,16 +12,6 @@ uint32_t label_target(const struct session *s, struct id_ref r)
 	return id_table_find(s, &key);
 }
 
-/* Compares struct label or label_change by the entry, then the record: the first members of both. */
-static int label_cmp(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	if (x[0] != y[0])
-		return x[0] < y[0] ? -1 : 1;
-	return (x[1] > y[1]) - (x[1] < y[1]);
-}
-
 /* Merges n new records, sorted by target, into the labels, which must have room for them. For each target the last
  * record counts; if it clears, the label is removed. Merges from the end, so that labels before the first target stay
  * in place. */
@@ -66,7 +56,7 @@ static int labels_update(const struct session *s)
 			settled = false;
 	}
 	if (n)
-		qsort(fresh, n, sizeof *fresh, label_cmp);
+		qsort(fresh, n, sizeof *fresh, two_numbers_cmp);
 	labels_merge(s, fresh, n);
 	d->label_records = settled ? s->labels.list.n : 0;
 	d->labels_resolved = from + n;
@@ -124,7 +114,7 @@ int session_label_changes(const struct session *s, uint32_t after, uint32_t upto
 		if (target != NO_ENTRY)
 			v[n++] = (struct label_change){target, record, has_flag(s, record, ENTRY_SETS_LABEL)};
 	}
-	qsort(v, n, sizeof *v, label_cmp);
+	qsort(v, n, sizeof *v, two_numbers_cmp);
 	*ret = v;
 	*ret_n = 0;
 	for (size_t i = 0; i < n; i++) /* keeps the last change of each entry */

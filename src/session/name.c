@@ -148,6 +148,13 @@ int leading_number_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+int two_numbers_cmp(const void *a, const void *b)
+{
+	int order = leading_number_cmp(a, b);
+
+	return order ? order : leading_number_cmp((const uint32_t *)a + 1, (const uint32_t *)b + 1);
+}
+
 int names_update(struct session *s, uint32_t from)
 {
 	CLEANUP(entry_naming_release) struct entry_naming n = {.s = s};

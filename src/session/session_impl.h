@@ -134,8 +134,9 @@ struct call_wide {
 	uint32_t begin, end;
 };
 
-/* Compares structs by the number they begin with: for qsort and bsearch. */
+/* Compare structs by the number, or the two numbers, they begin with: for qsort and bsearch. */
 int leading_number_cmp(const void *a, const void *b);
+int two_numbers_cmp(const void *a, const void *b);
 
 /* A name that differs from the encoded id; see name.c. */
 struct assigned_name {
