@@ -26,19 +26,13 @@ static void edit_writer_release(struct edit_builder *w)
 	buf_release(&w->parent);
 }
 
-/* Returns whether an id is certainly a string without escapes, like pi's. With a letter other than e it cannot be a
- * number. */
-static bool id_is_plain_string(struct span id)
-{
-	return span_only(id, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")) &&
-	       !span_only(id, SPAN_LIT("-0123456789e"));
-}
-
 /* Appends the JSON text of entry i's id. */
 static int edit_add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct span id = session_entry_id(s, i);
-	if (id_is_plain_string(id)) {
+	/* Such an id is a string without escapes, like pi's: with a letter other than e it cannot be a number. */
+	if (span_only(id, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")) &&
+	    !span_only(id, SPAN_LIT("-0123456789e"))) {
 		buf_addc(out, '"');
 		buf_addspan(out, id);
 		buf_addc(out, '"');
