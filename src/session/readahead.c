@@ -65,29 +65,33 @@ static void readahead_swap(struct derived *d, struct readahead_bytes *a)
 	*a = before;
 }
 
+/* Appends the bytes if they are cached. */
+static bool readahead_add_cached(struct derived *d, uint64_t off, size_t n, size_t more, struct buf *out)
+{
+	LOCKED(&d->readahead_lock);
+	const struct scanned *k = &d->scanned;
+	const struct scanned_line *l =
+	    k->lines.n ? bsearch(&off, k->lines.v, k->lines.n, sizeof *k->lines.v, scanned_cmp) : NULL;
+	if (l && l->n == n) {
+		buf_add(out, k->bytes.v + l->at, n);
+		return true;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (readahead_add(&d->readahead[i], off, n, more, out)) {
+			d->readahead_newest = i;
+			return true;
+		}
+	return false;
+}
+
 bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more, struct buf *out)
 {
 	struct derived *d = s->derived;
 	struct readahead_bytes a = {.bytes = BUF_INIT};
-	bool is_there = false;
-	lock_acquire(&d->readahead_lock);
-	const struct scanned *k = &d->scanned;
-	const struct scanned_line *l =
-	    k->lines.n ? bsearch(&off, k->lines.v, k->lines.n, sizeof *k->lines.v, scanned_cmp) : NULL;
-	if (l && l->n == n && (is_there = true))
-		buf_add(out, k->bytes.v + l->at, n);
-	lock_release(&d->readahead_lock);
-	if (is_there)
+	if (readahead_add_cached(d, off, n, more, out))
 		return true;
 	if (n + more > READAHEAD_PLACES / 2 || off + n > s->extent.end || opened_is_foreign(s->file))
 		return false;
-	lock_acquire(&d->readahead_lock);
-	for (unsigned i = 0; i < 2 && !is_there; i++)
-		if ((is_there = readahead_add(&d->readahead[i], off, n, more, out)))
-			d->readahead_newest = i;
-	lock_release(&d->readahead_lock);
-	if (is_there)
-		return true;
 	size_t want = s->extent.end - off < READAHEAD_PLACES ? (size_t)(s->extent.end - off) : READAHEAD_PLACES;
 	readahead_swap(d, &a);
 	buf_reset(&a.bytes);
@@ -95,7 +99,7 @@ bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more,
 	ssize_t got = p ? opened_pread(s->file, p, want, off) : -ENOMEM;
 	a.bytes.n = got > 0 ? (size_t)got : 0;
 	a.at = off;
-	is_there = readahead_add(&a, off, n, more, out);
+	bool is_there = readahead_add(&a, off, n, more, out);
 	readahead_swap(d, &a);
 	buf_release(&a.bytes);
 	return is_there;
