@@ -86,10 +86,7 @@ int session_label_text(const struct session *s, uint32_t record, struct buf *out
 
 	if (rc < 0)
 		return rc;
-	if (r.label.kind == JSON_STRING)
-		json_decode(r.label.text, JSON_EXACT, out);
-	else
-		buf_addspan(out, json_raw(r.label));
+	add_exact_text(r.label, out);
 	return buf_err(out);
 }
 

@@ -88,13 +88,12 @@ static bool name_is_taken(struct entry_naming *n, uint32_t i)
 	return owner != NO_ENTRY && owner < i && !has_flag(n->s, owner, ENTRY_ASSIGNED_NAME);
 }
 
-/* Appends the text that names an entry: the exact bytes of its id, or a number as written. */
-static void entry_add_id_text(const struct record *r, struct buf *out)
+void add_exact_text(struct json_value v, struct buf *out)
 {
-	if (r->id.kind == JSON_STRING)
-		json_decode(r->id.text, JSON_EXACT, out);
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_EXACT, out);
 	else
-		buf_addspan(out, json_raw(r->id));
+		buf_addspan(out, json_raw(v));
 }
 
 /* Appends the number-th of ID, ID~2, ID~3, ... */
@@ -117,7 +116,7 @@ static int entry_assign_name(struct entry_naming *n, uint32_t i)
 	if (rc < 0)
 		return rc;
 	buf_reset(&n->id);
-	entry_add_id_text(&r, &n->id);
+	add_exact_text(r.id, &n->id);
 	do {
 		buf_reset(&n->name);
 		entry_add_numbered_name(buf_span(&n->id), ++odd.number, &n->name);
@@ -184,7 +183,7 @@ static void add_assigned_name(const struct session *s, uint32_t i, struct buf *o
 	int rc = session_load(s, i, &l, &r);
 
 	if (rc == 0) {
-		entry_add_id_text(&r, &id);
+		add_exact_text(r.id, &id);
 		rc = buf_err(&id);
 	}
 	if (rc == 0)
@@ -203,11 +202,17 @@ void session_entry_name(const struct session *s, uint32_t i, struct buf *out)
 		name_encode("", session_entry_id(s, i), "", out);
 }
 
+static int entry_line_cmp(const void *key, const void *p)
+{
+	uint64_t line = *(const uint64_t *)key, of_entry = ((const struct entry *)p)->line;
+
+	return (line > of_entry) - (line < of_entry);
+}
+
 /* Returns the entry in this line, if ~LINE is its name. */
 static uint32_t entry_by_line(const struct session *s, struct span digits)
 {
 	uint64_t line = 0;
-	uint32_t low = 0, high = s->extent.entry_count;
 
 	if (digits.n == 0 || digits.n > 10 || digits.p[0] == '0')
 		return NO_ENTRY;
@@ -216,16 +221,9 @@ static uint32_t entry_by_line(const struct session *s, struct span digits)
 			return NO_ENTRY;
 		line = line * 10 + (uint64_t)(digits.p[k] - '0');
 	}
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (session_entry_at(s, middle)->line < line)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == s->extent.entry_count || session_entry_at(s, low)->line != line || has_flag(s, low, ENTRY_ADDRESSED))
-		return NO_ENTRY;
-	return low;
+	const struct entry *e =
+	    s->entries.n ? bsearch(&line, s->entries.v, s->entries.n, sizeof *e, entry_line_cmp) : NULL;
+	return !e || e->flags & ENTRY_ADDRESSED ? NO_ENTRY : (uint32_t)(e - s->entries.v);
 }
 
 uint32_t session_entry_by_name(const struct session *s, struct span component)

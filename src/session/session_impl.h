@@ -378,6 +378,8 @@ int session_link(struct session *s, uint32_t from, const struct id_refs *pending
 
 /* ---- name.c ---- */
 
+/* Appends the exact bytes of a string, or another value as written. */
+void add_exact_text(struct json_value v, struct buf *out);
 /* Names the entries from `from` on; those before it have their names. Returns 0, or why a line cannot be read. */
 int names_update(struct session *s, uint32_t from);
 
