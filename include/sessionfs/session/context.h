@@ -42,7 +42,7 @@ bool context_is_sent(const struct record *r);
  * errno. */
 int context_any_sent(const struct session *s, uint32_t at, bool *ret);
 
-/* Reads the provider and model that `entry` set, as pointers into `l`; for NO_ENTRY, sets neither. Returns 0 or a
+/* Reads the provider and model that `entry` set, as pointers into `l`; for NO_ENTRY, both are absent. Returns 0 or a
  * negative errno. */
 int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,
                   struct json_value *ret_model);
