@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* All sessions at once, for what is asked about all of them. */
+/* Lists the state of all sessions at once. */
 #include "catalog_impl.h"
 
-/* The sessions in the order of their slots; returns how many. */
+/* Copies the sessions in the order of their slots; returns their number. */
 static size_t sessions_copy_states(struct ask *a, struct slot_state *v)
 {
 	const struct catalog *c = a->c;

@@ -7,15 +7,16 @@
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/log.h"
 
-/* So many looks are made before their results are taken in; by the pool, so that others' looks are not far behind. */
+/* How many looks are made before their results are applied. The pool makes no more at once, so that other calls' looks
+ * are not delayed. */
 #define LOOKS 32
 
-/* A call waits so long for somebody else if all it needs was known so recently. */
+/* How long a call waits for a server if all that it needs was known this recently. */
 #define HASTE_MS 10
 #define KNOWN_MS 5000
 
-/* A look at many files counts for so many times as long as it took: looking takes only a fraction of the time, however
- * many files there are and however slow the disk. */
+/* A look at many files stays valid for REST times as long as it took: looking takes only a fraction of the time,
+ * however many files there are and however slow the disk. */
 #define REST 8
 
 struct ask ask_begin(struct catalog *c, enum haste haste)
@@ -72,7 +73,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 	return !w->now && s->began && s->err == 0 && s->began >= s->marked && a->now - s->at < valid_ms(c, watched);
 }
 
-/* Where somebody else is asked, what was known a moment ago will do if the answer takes long. */
+/* Where a server is asked, recent results will do if the answer takes long. */
 static void ask_wants(struct ask *a, struct want w)
 {
 	const struct catalog *c = a->c;
@@ -105,7 +106,7 @@ static bool need(struct ask *a, struct want w)
 	return true;
 }
 
-/* Of which project a file in X is, X.jsonl beside X decides. */
+/* X.jsonl next to X decides the project of a file in X. */
 static bool need_beside(struct ask *a, uint32_t dir)
 {
 	uint32_t beside = a->c->dirs[a->c->dirs[dir].top].beside;
@@ -249,7 +250,7 @@ static struct look *look_for(struct ask *a, const struct want *w)
 	return s->look;
 }
 
-/* Gives up looks that nobody knows to have been made. */
+/* Discards looks after an error: which of them ran is unknown. */
 static void looks_drop(struct catalog *c, struct look **v, size_t n, int err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -262,7 +263,7 @@ static void looks_drop(struct catalog *c, struct look **v, size_t n, int err)
 	pthread_cond_broadcast(&c->looked);
 }
 
-/* Makes these looks, and takes in what they find. The pool goes on with those that may wait for somebody else. */
+/* Makes these looks, and applies their results. The pool continues those that may wait for a server. */
 static int looks_run(struct catalog *c, struct look **v, size_t n)
 {
 	lock_release(&c->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalog's calls: projects, slots, the newest session. One lock guards them.
  *
- * There are three depths of looking, each done only when needed: the names (readdir), the attributes (stat), the
- * headers. Listing projects needs the first two; headers are read for the files of one project when
- * somebody looks into it, and for flat files, since only their header says where they belong. */
+ * There are three depths of scanning, each done only when required: names (readdir), attributes (stat), headers.
+ * Listing projects requires the first two. Headers are read for the files of one project when a call asks for its
+ * sessions, and for flat files, since only their header names their project. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -98,7 +98,7 @@ struct resolver *catalog_resolver(const struct catalog *c)
 	return c->resolver;
 }
 
-/* ---- how deep to look ---- */
+/* ---- required depth ---- */
 
 void names_ensure_projects(struct ask *a)
 {
@@ -109,7 +109,7 @@ void names_ensure_projects(struct ask *a)
 		c->named_epoch = c->epoch;
 }
 
-/* All files that may be of the project (NO_SLOT: of any): a flat file may be of each. */
+/* Requires all files that can be of the project (NO_SLOT: of any): a flat file can be of each. */
 static bool need_project(struct ask *a, uint32_t project, enum depth depth)
 {
 	if (project == NO_SLOT)
@@ -138,16 +138,16 @@ bool names_ensure_project(struct ask *a, uint32_t project)
 
 /* ---- the newest ---- */
 
-/* A newest file that turns out to be no session costs a new search. After so many, all headers are read. */
+/* A newest file that is not a session costs a new search. After this many, all headers are read. */
 #define HEADER_TRIES_MAX 8
 
-/* The file of the newest session of a project, or (NO_SLOT) of all; NONE if there is none. Its header was read. Most
- * files are sessions: at first only the newest one's own header is read. */
+/* Returns the file of the newest session of a project, or (NO_SLOT) of all; or NONE. Its header was read. Most files
+ * are sessions, so at first only the newest one's own header is read. */
 static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 {
 	struct catalog *c = a->c;
 	struct newest *n = project == NO_SLOT ? &c->newest[which] : &c->projects[project].newest[which];
-	uint32_t other = NONE; /* the last that is no session */
+	uint32_t other = NONE; /* the last one that is not a session */
 	if (project != NO_SLOT)
 		need_group(a, 0, HEADERS);
 	need_project(a, project, ATTRS);
@@ -187,7 +187,7 @@ static void project_fill_info(struct catalog *c, uint32_t project, struct projec
 		ret->mtime = c->files[p->newest[NEWEST_OF_ALL].file].mtime;
 }
 
-/* The end of a listing: false. It lacks what could not be looked at on the way; `hides`: if that hides a project. */
+/* Ends a listing: returns false. Requires the files whose scan failed; with `hides`, only if that hides a project. */
 static bool listing_end(struct ask *a, uint32_t project, bool hides)
 {
 	struct catalog *c = a->c;
@@ -300,7 +300,7 @@ int slot_check_file(struct ask *a, uint32_t slot)
 		return -ESTALE;
 	uint32_t file = c->slots[slot].file;
 	need_file(a, file, ATTRS);
-	/* What is known of a file holds while its server does not answer. */
+	/* The last known state of a file holds while its server does not answer. */
 	int err = c->files[file].seen.err;
 	return err == -ETIMEDOUT ? 0 : err;
 }
@@ -325,7 +325,7 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 		uint32_t slot = all ? (uint32_t)i : slots->v[i];
 		uint32_t file = c->slots[slot].file;
 		*cookie = (uint64_t)slot + 1;
-		/* All files were looked at together. A slot has no SID only if there was no memory for one. */
+		/* All files were scanned together. A slot has no SID only if memory ran out. */
 		int err = file == NONE ? -ESTALE : c->files[file].seen.err;
 		if ((err && err != -ETIMEDOUT) || (all && !c->files[file].sid_name))
 			continue;
@@ -348,8 +348,8 @@ bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, st
 	return ask_end(&a, found);
 }
 
-/* The slot of the file with that name. If the file was replaced, the new one is taken in at once under the old name:
- * the name never disappears in between. */
+/* Finds the slot of the file with that name. If the file was replaced, the new one gets the old name at once: the name
+ * never disappears in between. */
 static bool slot_find_by_name(struct ask *a, const struct map *names, uint32_t project, struct span name,
                               struct slot_info *ret)
 {
@@ -391,7 +391,7 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 	return ask_close(&a, rc);
 }
 
-/* The session that is at the file's place now. */
+/* Returns the current session at the file's place. */
 static int slot_at_place_now(struct ask *a, uint32_t file, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
@@ -421,8 +421,8 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 	return ask_close(&a, rc);
 }
 
-/* The error of a file that could not be looked at and may be newer than this one; 0 if there is none. A file that waits
- * for somebody else does not count until it answers. */
+/* Returns the error of a failed scan of a file that could be newer than this one; or 0. A file on a server that does
+ * not answer does not count. */
 static int newer_file_error(const struct ask *a, uint32_t project, uint32_t file)
 {
 	const struct catalog *c = a->c;
@@ -438,7 +438,7 @@ static int newer_file_error(const struct ask *a, uint32_t project, uint32_t file
 		if (f->unseen || newest_is_newer(f, &c->files[file]))
 			return f->seen.err;
 	}
-	/* There was no memory for some names. */
+	/* Memory for some names ran out. */
 	return a->err == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -500,7 +500,7 @@ static int dir_last_error(const struct dir *d)
 	return d->seen.err ? d->seen.err : d->err;
 }
 
-/* All candidates and the directories that cannot be read, sorted. Returns how many, or a negative errno. */
+/* Lists all candidates and the unreadable directories, sorted. Returns their number, or a negative errno. */
 static ssize_t list_files(struct catalog *c, struct listed **ret)
 {
 	struct listed *l = calloc(c->file_count + c->dir_count, sizeof *l);
@@ -523,7 +523,7 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 	return (ssize_t)n;
 }
 
-/* Why the file or directory is no session, in `text` or static; NULL if it is one. */
+/* Returns why the file or directory is not a session, in `text` or static; NULL if it is one. */
 static const char *why_no_session(const struct catalog *c, const struct listed *l, char *text, size_t size,
                                   uint32_t *ret_slot)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for changes, and asking what changed. */
+/* Waits for changes and reports them. */
 #include "catalog_impl.h"
 
 #include <poll.h>
@@ -48,12 +48,12 @@ static ssize_t changes_drain(struct watching *w, struct catalog *c, struct catal
 	return (ssize_t)n;
 }
 
-/* Nobody knows which files changed, so report all of them, but none that was gone before. */
+/* Any file may have changed: reports all, except those that were gone before. */
 static void changes_add_all(struct catalog *c)
 {
 	struct watching *w = &c->watching;
 	size_t n = w->n + c->file_count;
-	/* Without memory it is tried again with the next change. */
+	/* If out of memory, the next change tries again. */
 	if (!vec_grow(&w->changes, &w->changes_cap, n, sizeof *w->changes))
 		return;
 	for (uint32_t i = 0; i < c->file_count; i++)
@@ -67,13 +67,13 @@ static bool seen_is_stale(const struct seen *s)
 	return s->marked > s->began || s->began == 0;
 }
 
-/* Has what events have marked looked at: what has changed shows only then. */
+/* Scans what events have marked: only this shows changes. */
 static void scan_marked(struct ask *a)
 {
 	struct catalog *c = a->c;
 	for (size_t i = 0; i < c->watching.marked.n; i++)
 		need_file(a, c->watching.marked.v[i], ATTRS);
-	/* If nobody has looked at anything yet, nobody has been told anything. */
+	/* Before the first scan no reader has seen any name. */
 	bool behind = false;
 	for (uint32_t i = 0; c->watching.behind && c->dirs[0].scan > 0 && i < c->dir_count; i++) {
 		if (c->dirs[i].gone || !seen_is_stale(&c->dirs[i].seen))
@@ -106,7 +106,7 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	ask_close(&a, 0);
 }
 
-/* What was marked again meanwhile is looked at next time. */
+/* Files marked again meanwhile wait for the next call. */
 static void marked_clear(struct catalog *c)
 {
 	struct u32_list *l = &c->watching.marked;

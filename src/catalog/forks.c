@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Which session was forked from which. The header of a fork names its parent by
- * a path of the machine it was made on, or of a mount there. Sessions are copied and
- * moved: if the path leads nowhere, only the file name at its end counts.
+/* Finds the parent of each fork. The header of a fork names its parent by a path on the machine that made it, or in a
+ * mount there. Sessions are copied and moved: if the path leads nowhere, only the file name at its end counts.
  *
- * The forks of all sessions are found together, and again when a session comes or goes. Many forks can name one parent,
- * and many files can have the same name. So each path is looked at once, and files of the same name are a range of a
- * sorted list. */
+ * The forks of all sessions are found together, and again when a session appears or disappears. Many forks can name one
+ * parent, and many files can have the same name. So each path is resolved once, and files of the same name are a range
+ * of a sorted list. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/cancel.h"
 
-/* The parent of some forks, as a header names it, and what is there. */
+/* The parent of some forks, as a header names it, and the file there. */
 struct parent_path {
 	struct span path;
-	int rc; /* 0, or why nothing is there */
+	int rc; /* 0, or the error resolving it */
 	dev_t dev;
 	ino_t ino;
 };
@@ -28,11 +27,11 @@ struct fork_lookup {
 	size_t place_count;
 };
 
-/* Paths on disk may come from Windows. Those in a mount do not, and a name there may hold a backslash. */
+/* Paths on disk can come from Windows. Paths in a mount cannot, and a name there can contain a backslash. */
 #define SLASHES SPAN_LIT("/\\")
 #define SLASH SPAN_LIT("/")
 
-/* How each session's file, and the path to each branch, is called in a mount. */
+/* The name of each session's file in a mount, and of the file of each branch. */
 #define IN_MOUNT SPAN_LIT("session.jsonl")
 
 static const struct file *slot_file(const struct catalog *c, uint32_t slot)
@@ -98,7 +97,7 @@ static int parent_place_cmp(const void *pa, const void *pb)
 	return span_compare(a->path, b->path);
 }
 
-/* A header can name any path: asks only the disk of the source (RESOLVER_NOW). */
+/* A header can name any path: this asks only the disk of the source (RESOLVER_NOW). */
 static int stat_parent_paths(struct catalog *c, struct parent_path *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -114,7 +113,7 @@ static int stat_parent_paths(struct catalog *c, struct parent_path *v, size_t n)
 	return 0;
 }
 
-/* Releases the lock while it looks at the paths that headers name, each once. */
+/* Resolves the paths that headers name, each once. Releases the lock meanwhile. */
 static int resolve_parent_paths(struct fork_lookup *l)
 {
 	struct catalog *c = l->c;
@@ -157,7 +156,7 @@ static int fork_lookup_init(struct fork_lookup *l)
 	return 0;
 }
 
-/* The session, other than `self`, whose file the path leads to now. */
+/* Returns the session, other than `self`, whose file is at the path now. */
 static uint32_t find_by_path(const struct fork_lookup *l, struct span path, uint32_t self)
 {
 	const struct catalog *c = l->c;
@@ -192,9 +191,8 @@ static uint32_t find_by_path(const struct fork_lookup *l, struct span path, uint
 	return NONE;
 }
 
-/* The sessions with that file name in directories named `dir` (p NULL: any): the index of the first, or, with `past`,
- * the index after the last.
- */
+/* Searches the sessions with that file name in directories named `dir` (p NULL: any). Returns the index of the first
+ * or, with `past`, the index after the last. */
 static size_t find_name_bound(const struct fork_lookup *l, struct span base, struct span dir, bool past)
 {
 	size_t low = 0, high = l->n;
@@ -212,7 +210,7 @@ static size_t find_name_bound(const struct fork_lookup *l, struct span base, str
 	return low;
 }
 
-/* The only session but `self` with that file name and directory; *ret_many if there are several. */
+/* Returns the only session except `self` with that file name and directory; sets *ret_many if there are several. */
 static uint32_t find_unique_name(const struct fork_lookup *l, struct span base, struct span dir, uint32_t self,
                                  bool *ret_many)
 {
@@ -229,8 +227,8 @@ static uint32_t find_unique_name(const struct fork_lookup *l, struct span base, 
 	return others == 1 ? found : NONE;
 }
 
-/* The session, other than `self`, that a path like projects/PROJECT/STEM/session.jsonl or sessions/SID/session.jsonl
- * names in a mount, perhaps with branches/ID before the last part. */
+/* Returns the session, other than `self`, that a mount path names: projects/PROJECT/STEM/session.jsonl or
+ * sessions/SID/session.jsonl, with an optional branches/ID before the last part. */
 static uint32_t find_by_mount_path(const struct fork_lookup *l, struct span path, uint32_t self)
 {
 	const struct catalog *c = l->c;
@@ -254,7 +252,8 @@ static uint32_t find_by_mount_path(const struct fork_lookup *l, struct span path
 	return NONE;
 }
 
-/* The session that the file lies below: the nearest directory above with .jsonl behind its name is its file. */
+/* Returns the session whose directory contains the file: the nearest directory above for which NAME.jsonl is a
+ * session. */
 static uint32_t find_parent_by_dir(const struct catalog *c, const struct file *f)
 {
 	uint32_t found = NONE;
@@ -267,7 +266,7 @@ static uint32_t find_parent_by_dir(const struct catalog *c, const struct file *f
 	return found;
 }
 
-/* The only session with that file name, or the only one of them in a directory of the same name. */
+/* Returns the only session with that file name, or the only one of them in a directory of the same name. */
 static uint32_t find_by_name(const struct fork_lookup *l, struct span path, uint32_t self)
 {
 	struct span base = path_split_last(&path, SLASHES), dir = path_split_last(&path, SLASHES);
@@ -285,8 +284,8 @@ static void report_session_changed(struct catalog *c, uint32_t slot)
 		watch_add_change(c, c->slots[slot].file, NONE, false);
 }
 
-/* Sessions tell of their parents and forks, so a change of these is one of both sessions. Before all parents are known
- * nobody has been told of any. */
+/* A session shows its parent and forks, so a new parent changes both sessions. No reader has seen any parent before all
+ * are known. */
 static void slot_set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 {
 	uint32_t before = c->slots[slot].parent;
@@ -301,7 +300,7 @@ static void slot_set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 	report_session_changed(c, parent);
 }
 
-/* A slot has the list of its forks, in their order. */
+/* Builds each slot's list of its forks, in their order. */
 static void build_fork_lists(struct catalog *c)
 {
 	for (uint32_t slot = 0; slot < c->slot_count; slot++)
@@ -315,7 +314,7 @@ static void build_fork_lists(struct catalog *c)
 	}
 }
 
-/* Notes the parent of each slot. */
+/* Sets the parent of each slot. */
 static int find_parents(struct fork_lookup *l)
 {
 	struct catalog *c = l->c;
@@ -336,7 +335,7 @@ static int find_parents(struct fork_lookup *l)
 	return rc;
 }
 
-/* True if nothing is left to be looked at. Releases the lock meanwhile. */
+/* Returns true if nothing is left to scan. Releases the lock meanwhile. */
 static bool forks_refresh(struct ask *a)
 {
 	struct catalog *c = a->c;
@@ -398,7 +397,7 @@ static bool forks_next(struct ask *a, uint32_t slot, bool below, uint64_t *cooki
 		return false;
 	if (slot >= c->slot_count)
 		return false;
-	/* It goes on behind the one that was returned last, if that is still one of them. */
+	/* Continues after the last one returned, if that is still a fork of this one. */
 	uint32_t fork = c->slots[slot].first_fork, last = (uint32_t)*cookie - 1;
 	if (*cookie && last < c->slot_count && c->slots[last].parent == slot)
 		fork = c->slots[last].next_fork;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The first line that parses to a truthy value decides whether a file is a session,
- * as in pi. Lines before it are skipped, and lines after it are not
- * read. A last line without a newline counts if it parses. */
+/* The first line that parses to a truthy value decides whether a file is a session, as in pi. Lines before it are
+ * skipped, and lines after it are not read. A last line without a newline counts if it parses. */
 #include "sessionfs/catalog/header.h"
 
 #include "sessionfs/session/format.h"
@@ -65,7 +64,7 @@ void header_release(struct header *h)
 	buf_release(&h->parent);
 }
 
-/* The string's text; empty if `v` is no string. */
+/* Reads the string's text; empty if `v` is not a string. */
 static void header_read_string(struct json_value v, struct buf *out)
 {
 	buf_reset(out);
@@ -91,13 +90,13 @@ static const char *header_check(const struct record *r, struct header *h)
 	return NULL;
 }
 
-/* What was found before a line. */
+/* The state before a line. */
 struct lines {
 	uint32_t number, malformed;
 	bool is_deep, has_header;
 };
 
-/* Looks at one line. True if it decides; then h holds the result. */
+/* Checks one line. Returns true if it decides; then h holds the result. */
 static bool header_check_line(struct span line, struct lines *l, struct buf *deep, struct header *h)
 {
 	struct record r;
@@ -126,13 +125,13 @@ static bool header_check_line(struct span line, struct lines *l, struct buf *dee
 /* The event log of `pi --mode json` begins as a session does, so in a deeper directory the first entry counts, too. */
 static int header_scan(struct opened *file, bool is_deep, struct header *h)
 {
-	/* What is read can be a mebibyte: it is not kept. */
+	/* Up to a mebibyte is read: it is not kept. */
 	struct buf bytes CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	struct lines l = {.number = 1, .is_deep = is_deep};
 	size_t begin = 0;
 
 	for (size_t seen = 0;;) {
-		/* One byte beyond the bound shows whether the file goes on after it. */
+		/* One byte beyond the limit shows whether the file continues. */
 		size_t want = bytes.n < FIRST_READ ? FIRST_READ - bytes.n : NEXT_READ;
 		if (want > HEADER_SCAN + 1 - bytes.n)
 			want = HEADER_SCAN + 1 - bytes.n;

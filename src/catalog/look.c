@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at the disk. A look has a copy of all it needs, so it is made without the catalog's lock. What it finds is
- * taken in later (take.c).
+/* Looking at the disk. A look has a copy of all it needs, so it is made without the catalog's lock. Its result is
+ * applied later (take.c).
  *
- * Where a look may wait for somebody else (a link or directory that leads to another file system, any name of a source
- * on a file system that asks a server), a thread of the pool makes it (blocking.h): that thread can be left behind.
+ * Where a look may wait for a server (a link or directory that leads to another file system, any name of a source on a
+ * file system that asks a server), a thread of the pool makes it (blocking.h): the caller can abandon that thread.
  *
  * Only what can have changed is read: the names in a directory when its identity, mtime or ctime differs, the header of
  * a session when its attributes do. */
@@ -148,7 +148,7 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 	if (l->rc == 0 && c) {
 		LOCKED(&c->lock);
 		watch_dir(c, l->dir, got.fd, &got.st);
-		/* What was known before there was a watch may have changed since. */
+		/* Results from before the watch existed could be outdated. */
 		l->known.st_mode = c->dirs[l->dir].st.st_mode ? l->known.st_mode : 0;
 	}
 	if (l->rc == 0 && (l->known.st_mode == 0 || stat_differs(&l->st, &l->known))) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A name that was shown stays: a project's belongs to its directory, a STEM and a SID
- * to their file, for as long as that file is there. So names
- * are given in batches, after every file that could claim the same name was looked at. Of
- * the files found together, the one with the smallest path gets the plain name. */
+/* A name is stable once it was shown: a project's belongs to its directory, a STEM and a SID to their file, as long as
+ * that file exists. So names are assigned in batches, after a scan of every file that could claim the same name. Of the
+ * files found together, the one with the smallest path gets the plain name. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -16,7 +15,6 @@ static int file_path_cmp(const void *pa, const void *pb, void *arg)
 	return strcmp(c->files[*(const uint32_t *)pa].path, c->files[*(const uint32_t *)pb].path);
 }
 
-/* Sorts files by their path. */
 static void files_sort(struct catalog *c, struct u32_list *l)
 {
 	if (l->n > 1)
@@ -25,18 +23,17 @@ static void files_sort(struct catalog *c, struct u32_list *l)
 
 /* ---- making a name unique ---- */
 
-/* Where one kind of name is kept, and whether an owner still holds one. */
+/* One kind of name: where its names are, and whether an owner still holds one. */
 struct name_rule {
 	struct map *taken; /* component to owner */
-	struct map
-	    *tails; /* plain component to the last ~N given: a thousand equal names must not cost a million tries */
+	struct map *tails; /* plain component to the last ~N: a thousand equal names must not cost a million tries */
 	uint32_t scope;
 	const char *reserved;
-	bool (*holds)(struct ask *a, uint32_t owner, uint32_t scope, struct span component); /* NULL: for good */
+	bool (*holds)(struct ask *a, uint32_t owner, uint32_t scope, struct span component); /* NULL: always */
 };
 
-/* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... NULL without memory, or if it is not settled whether
- * somebody else still has it. */
+/* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... Returns NULL if out of memory, or if it is not settled
+ * whether another owner still has it. */
 static const char *assign_name(struct ask *a, const struct name_rule *how, struct span text, uint32_t owner)
 {
 	struct catalog *c = a->c;
@@ -81,7 +78,7 @@ static bool key_has_dashes(struct span key)
 	return key.n >= 4 && memcmp(key.p, "--", 2) == 0 && memcmp(key.p + key.n - 2, "--", 2) == 0;
 }
 
-/* Those without dashes first. */
+/* Keys without dashes come first. */
 static int project_key_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct catalog *c = arg;
@@ -112,7 +109,7 @@ static bool project_has_sessions(struct catalog *c, uint32_t project)
 	return false;
 }
 
-/* A project is named by what stands between the dashes, unless another project has that name without dashes. */
+/* The name of a project is the text between the dashes, unless another project has that name without dashes. */
 static struct span project_display_text(struct catalog *c, uint32_t project)
 {
 	struct span key = c->projects[project].key;
@@ -172,7 +169,7 @@ static bool stem_is_taken(struct ask *a, uint32_t owner, uint32_t scope, struct 
 	       span_is(component, f->stem);
 }
 
-/* False as assign_name. */
+/* Returns false as assign_name returns NULL. */
 static bool stem_assign(struct ask *a, uint32_t file)
 {
 	struct catalog *c = a->c;

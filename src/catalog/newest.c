@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which session is the newest, by the attributes seen so far. */
+/* Finds the newest session, by the attributes seen so far. */
 #include "catalog_impl.h"
 
 static struct span name_of(const struct file *f)
@@ -18,7 +18,7 @@ bool newest_is_newer(const struct file *a, const struct file *b)
 	return order ? order > 0 : strcmp(a->path, b->path) > 0;
 }
 
-/* `best` may be NONE. */
+/* `best` can be NONE. */
 static uint32_t newest_of_two(const struct catalog *c, uint32_t best, uint32_t file, int which)
 {
 	const struct file *f = &c->files[file];

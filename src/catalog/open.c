@@ -2,10 +2,10 @@
 /* Opens indexes and grows them. One thread builds a slot's index when it is first needed; other threads that need it
  * wait.
  *
- * Building and growing read files, so both happen without the catalog's lock.
+ * Building and growing read files, so both run without the catalog's lock.
  *
- * A dropped index leaves a trace of the bytes it had seen. If the file does not begin with
- * them when it is opened again, it was rewritten, and the entry numbers given out before are void. */
+ * An evicted index leaves a fingerprint of the bytes it had read. If the file does not begin with them at the next
+ * opening, it was rewritten, and the earlier entry numbers are void. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/log.h"
 
@@ -15,16 +15,16 @@
 /* How long growing an index waits for its readers. */
 #define READERS_WAIT_NS INT64_C(50000000)
 
-/* Try again: another index replaced this one, or the thread that was making it was interrupted. Not an errno, because
- * a file operation can fail with EAGAIN, too. */
+/* Try again: another index replaced this one, or the thread that built it was interrupted. Not an errno, because a file
+ * operation can fail with EAGAIN, too. */
 enum { GET_RETRY = 1 };
 
-/* How an index is asked for: as now on the disk, and to be read from. */
+/* How a caller wants an index: as now on the disk, and with its lines kept. */
 enum { NOW = 1, KEEPS_LINES = 2 };
 
-/* ---- traces ---- */
+/* ---- fingerprints ---- */
 
-/* A hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
+/* Returns a hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
 static uint64_t fingerprint_file_ends(const struct catalog *c, const struct session *s, uint64_t size)
 {
 	char bytes[FINGERPRINT_BYTES];
@@ -41,7 +41,7 @@ static uint64_t fingerprint_file_ends(const struct catalog *c, const struct sess
 
 /* ---- opening ---- */
 
-/* What was learned about the file, without the lock, while its index was opened or grown. */
+/* The state of the file when its index was opened or grown, taken without the lock. */
 struct index_snapshot {
 	struct file_fingerprint trace;
 	struct timespec mtime, ctime;
@@ -58,7 +58,7 @@ static struct index_snapshot index_snapshot_take(const struct catalog *c, const 
 	    {size, fingerprint_file_ends(c, s, size)}, st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
 }
 
-/* Opens a session. *ret_same: as far as the trace `before` shows, it is still the same file. */
+/* Opens a session. Sets *ret_same if the file still matches the fingerprint `before`. */
 static int open_session(const struct catalog *c, const struct source_path *at, bool keeps_lines,
                         const struct file_fingerprint *before, struct session **ret, struct index_snapshot *ret_found,
                         bool *ret_same)
@@ -88,15 +88,15 @@ static void open_index_update(struct catalog *c, struct open_index *x, const str
 	open_index_set_memory(c, x, f->memory);
 }
 
-/* The index must not be older than the attributes shown with it: a reader that has seen a new mtime keeps
- * what it reads next for as long as the mtime stays. A change of mode or owner shows only in the ctime. */
+/* The index must not be older than the attributes shown with it: a reader that has seen a new mtime caches the contents
+ * that it reads next until the mtime changes. A change of mode or owner shows only in the ctime. */
 static bool open_index_is_stale(const struct catalog *c, const struct open_index *x)
 {
 	const struct file *f = &c->files[c->slots[x->slot].file];
 	return f->size != x->size || !time_is_same(f->mtime, x->mtime) || !time_is_same(f->ctime, x->ctime);
 }
 
-/* Whether the file just opened may not be the slot's. */
+/* Whether the opened file can be another one than the slot's. */
 static bool may_be_other_file(const struct catalog *c, const struct open_index *x, const struct session *s)
 {
 	if (x->err)
@@ -106,8 +106,8 @@ static bool may_be_other_file(const struct catalog *c, const struct open_index *
 	return st->st_dev != f->dev || st->st_ino != f->ino || !span_eq(session_id(s), f->sid);
 }
 
-/* Reads the header again if the file may not be the slot's. Called without the lock. 0, or a negative errno if the file
- * could not be opened or is not known to be the slot's. */
+/* Reads the header again if the file can be another one. Called without the lock. Returns 0, or a negative errno if the
+ * file could not be opened or is not known to be the slot's. */
 static int open_index_check(struct catalog *c, struct open_index *x, const struct session *s, bool trace_holds)
 {
 	struct ask a = ask_begin(c, HASTE_NONE);
@@ -140,8 +140,8 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 	int rc = open_index_check(c, x, s, trace_holds);
 	lock_acquire(&c->lock);
 
-	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was gone for a
-	 * moment. */
+	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was briefly
+	 * absent. */
 	bool is_gone = rc == -EINVAL || rc == -ENOENT || (x->forgotten && rc != -EINTR && !is_transient(rc));
 	x->err = is_gone ? -ESTALE : rc;
 	if (x->err) {
@@ -161,7 +161,7 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 	pthread_cond_broadcast(&c->open.opened);
 }
 
-/* A new index of the slot, which this thread is to open. */
+/* Adds a new index of the slot, which this thread must open. */
 static struct open_index *open_index_add(struct catalog *c, uint32_t slot)
 {
 	struct open_index *x = calloc(1, sizeof *x);
@@ -174,7 +174,7 @@ static struct open_index *open_index_add(struct catalog *c, uint32_t slot)
 	return x;
 }
 
-/* 0, GET_RETRY or a negative errno. */
+/* Returns 0, GET_RETRY or a negative errno. */
 static int open_index_try_take(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
 {
 	struct open_index *x = c->slots[slot].index;
@@ -200,8 +200,8 @@ static int open_index_try_take(struct catalog *c, uint32_t slot, unsigned how, s
 	return 0;
 }
 
-/* The slot's index with a reference, opened if need be. 0 or a negative errno. The thread that opened it may have been
- * interrupted. That is no failure for the others: one of them carries on. */
+/* Gets the slot's index with a reference; opens it if necessary. Returns 0 or a negative errno. If the opening thread
+ * was interrupted, one of the others continues. */
 static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
 {
 	int rc;
@@ -213,7 +213,7 @@ static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struc
 
 /* ---- growing ---- */
 
-/* Replaces an index that is being read by its grown copy. */
+/* Replaces an index in use by its grown copy. */
 static void open_index_replace(struct catalog *c, struct open_index *x, struct session *s,
                                const struct index_snapshot *f)
 {
@@ -248,8 +248,8 @@ static int copy_and_grow(const struct catalog *c, struct session *s, struct sess
 	return rc < 0 ? rc : 0;
 }
 
-/* The file has grown, but a reader holds the index for long: one thread makes a grown copy for all others. GET_RETRY:
- * the copy is there. */
+/* The file has grown, but a reader holds the index for long: one thread makes a grown copy for all others. Returns
+ * GET_RETRY once the copy exists. */
 static int grow_copy(struct catalog *c, struct open_index *x)
 {
 	struct session *s;
@@ -278,7 +278,7 @@ static int grow_copy(struct catalog *c, struct open_index *x)
 	return rc < 0 ? rc : GET_RETRY;
 }
 
-/* Takes in what was appended. -ETIMEDOUT if readers hold the index for too long. */
+/* Parses appended lines. Returns -ETIMEDOUT if readers hold the index for too long. */
 static int grow_in_place(const struct catalog *c, struct open_index *x, struct index_snapshot *ret_found)
 {
 	struct session *s = x->session;
@@ -292,8 +292,8 @@ static int grow_in_place(const struct catalog *c, struct open_index *x, struct i
 	return rc < 0 ? rc : 0;
 }
 
-/* Takes in what was appended to a file whose index is open. Called without the lock. 0, GET_RETRY or a negative
- * errno. */
+/* Parses lines that were appended to a file whose index is open. Called without the lock. Returns 0, GET_RETRY or a
+ * negative errno. */
 static int grow_index(struct catalog *c, struct open_index *x)
 {
 	struct index_snapshot f = {0};
@@ -308,7 +308,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	if (rc == -ETIMEDOUT)
 		rc = grow_copy(c, x);
 	struct ask a = ask_begin(c, HASTE_NONE);
-	/* The file's attributes may show why the index could not grow. */
+	/* The file's attributes can show why the index did not grow. */
 	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !x->forgotten) {
 		uint32_t file = c->slots[x->slot].file;
 		while (ask_wait(&a))
@@ -326,7 +326,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	return rc;
 }
 
-/* 0, GET_RETRY or a negative errno. */
+/* Returns 0, GET_RETRY or a negative errno. */
 static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	struct open_index *x = NULL;

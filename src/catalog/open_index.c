@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The open indexes: a list by last use. When there are too many, or the budget is exceeded, the
- * least recently used index that nobody holds is dropped. The one used last always stays,
- * whatever its size. */
+/* The open indexes: a list by last use. If there are too many, or the budget is exceeded, the least recently used index
+ * without a reference is evicted. The last one used always stays, whatever its size. */
 #include "open_index.h"
 
 #include "sessionfs/base/limits.h"
@@ -41,7 +40,7 @@ void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memor
 	x->memory = memory;
 }
 
-/* Those that somebody holds were used last: few stand before it. */
+/* Indexes in use come first in the list. */
 struct open_index *open_index_of(const struct open_indexes *o, const struct session *s)
 {
 	struct open_index *x = o->newest;
@@ -63,7 +62,7 @@ void open_index_remove(struct catalog *c, struct open_index *x)
 	}
 }
 
-/* The index to be dropped next, or NULL. */
+/* Returns the index to evict next, or NULL. */
 static struct open_index *open_index_find_unused(const struct open_indexes *o)
 {
 	struct open_index *x = o->oldest;

@@ -6,7 +6,7 @@
 #include "catalog_impl.h"
 
 struct open_index {
-	struct session *session; /* NULL while it is being opened, or could not be */
+	struct session *session; /* NULL while it is being opened, or after that failed */
 	struct open_index *newer, *older;
 	struct file_fingerprint trace;
 	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
@@ -19,21 +19,21 @@ struct open_index {
 	bool opening;
 	bool forgotten; /* its slot died or has another index: closed with the last reference */
 	bool replaced;  /* by another index of the slot */
-	bool partial;   /* taking the file in was interrupted */
-	bool copying;   /* a thread is making the index that replaces this one */
+	bool partial;   /* parsing the file was interrupted */
+	bool copying;   /* a thread is building the index that replaces this one */
 };
 
-/* Puts an index at the head of the list by last use, or takes it out. */
+/* Adds an index at the head of the list by last use, or removes it. */
 void open_index_link_newest(struct open_indexes *o, struct open_index *x);
 void open_index_unlink(struct open_indexes *o, struct open_index *x);
 void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memory);
 struct open_index *open_index_of(const struct open_indexes *o, const struct session *s); /* NULL: none */
-/* Takes an index out of the list and its slot. Nobody may hold it. */
+/* Removes an index from the list and its slot. It must have no references. */
 void open_index_remove(struct catalog *c, struct open_index *x);
-/* Gives a reference back. The last one closes a forgotten index. */
+/* Drops a reference. The last one closes a forgotten index. */
 void open_index_put(struct catalog *c, struct open_index *x);
 void open_index_close(struct open_index *x);
-/* Takes out the surplus indexes, to be closed without the lock (open_index_close_all). */
+/* Detaches the surplus indexes, to be closed without the lock (open_index_close_all). */
 struct open_index *open_indexes_detach_surplus(struct catalog *c);
 void open_index_close_all(struct open_index *x);
 

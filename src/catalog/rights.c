@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which bits of a mode the directories above a session let through.
+/* Computes which bits of a mode the directories above a session grant.
  *
- * The user that we run as can read what we have read: the directories are not asked about that user's own classes. */
+ * The user that we run as can read every file we have read: the directories do not limit that user's own classes. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
 
-/* The classes of (uid, gid) that have all of `bits` in the directory: 0700, 0070 and 0007. */
+/* Returns the classes of (uid, gid) that have all of `bits` in the directory: 0700, 0070 and 0007. */
 static mode_t dir_classes_allowed(const struct catalog *c, uint32_t dir, unsigned bits, uid_t uid, gid_t gid)
 {
 	mode_t in = mode_for_classes(rights_mode(&c->dirs[dir].rights, uid, gid), bits, 0777);
@@ -21,7 +21,7 @@ mode_t rights_of_slot(const struct catalog *c, const struct file *f)
 	return in;
 }
 
-/* The mode of a directory of this group in the mount: r to list names, x to reach one. */
+/* Returns the mode of a directory of this group in the mount: r to list names, x to reach one. */
 static mode_t names_mode(const struct catalog *c, uint32_t dir, gid_t gid)
 {
 	mode_t list = dir_classes_allowed(c, dir, RIGHTS_R, c->uid, gid) & 0444;
@@ -36,8 +36,7 @@ mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_g
 	return dir_classes_allowed(c, 0, RIGHTS_X, c->uid, *ret_gid) & names_mode(c, own, *ret_gid);
 }
 
-/* The classes that may list the name of such a file, which is that of each directory on the way from where its stem
- * begins. */
+/* Returns the classes that may list the name of the file: its stem has the directory names from `stem_at` on. */
 static mode_t rights_to_stem(const struct catalog *c, const struct file *f, gid_t gid)
 {
 	mode_t in = dir_classes_allowed(c, f->dir, RIGHTS_R, c->uid, gid);
@@ -48,7 +47,7 @@ static mode_t rights_to_stem(const struct catalog *c, const struct file *f, gid_
 	return in;
 }
 
-/* The classes that may list the names of all its sessions. One file of a directory is like the others. */
+/* Returns the classes that may list the names of all its sessions. All files of a directory are alike. */
 static mode_t rights_to_stems(const struct catalog *c, const struct project *p, gid_t gid)
 {
 	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers projects and slots, and ends slots. names.c gives the names. */
+/* Numbers projects and slots, and retires slots. names.c gives the names. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -7,7 +7,7 @@
 #ifndef SLOTS_MAX
 #define SLOTS_MAX (NODE_SLOTS - 1)
 #endif
-/* So early it is said that numbers run out: a file that is replaced each second uses up the rest in three days. */
+/* Warns this early that numbers run out: a file that is replaced each second uses up the rest in three days. */
 #define SLOTS_WARN_AT (SLOTS_MAX / 8 * 7)
 
 uint32_t project_for(struct catalog *c, struct span key)
@@ -28,7 +28,7 @@ uint32_t project_for(struct catalog *c, struct span key)
 	return number;
 }
 
-/* The name of the directory in which pi keeps the sessions of `cwd`. */
+/* Returns the name of the directory in which pi keeps the sessions of `cwd`. */
 struct span flat_project_key(struct span cwd, struct buf *scratch)
 {
 	if (cwd.n == 0)
@@ -59,9 +59,8 @@ bool slot_create(struct catalog *c, uint32_t file)
 	    (struct slot){.file = file, .place = file, .parent = NONE, .first_fork = NONE, .next_fork = NONE};
 	c->files[file].slot = slot;
 	if (++c->slot_count == SLOTS_WARN_AT)
-		log_warning(
-		    "%s: 7/8 of the numbers for sessions are used; unmount and mount again before they run out",
-		    c->source);
+		log_warning("%s: 7/8 of the numbers for sessions are used; unmount and mount again before they run out",
+		            c->source);
 	c->epoch++;
 	return true;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pi looks in four places for its directory of sessions; the first that names one
- * wins. The project's settings override the agent's, so a
- * `sessionDir` there decides even if it is empty. */
+/* pi looks in four places for its directory of sessions; the first that names one wins. The project's settings override
+ * the agent's, so a `sessionDir` there decides even if it is empty. */
 #include "sessionfs/catalog/source.h"
 
 #include "sessionfs/json/json.h"
@@ -44,7 +43,7 @@ static int hex_digit_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Appends the path in a URL; `rest` is what follows "file://". */
+/* Appends the path in a URL; `rest` is the text after "file://". */
 static int source_add_url(struct span rest, struct buf *out, const char **ret_why)
 {
 	static const char local[] = "localhost/";
@@ -97,7 +96,7 @@ static int source_add_dir(struct span text, struct buf *out, const char **ret_wh
 	return 0;
 }
 
-/* Reads a settings file. 1, 0 if there is none, or a negative errno. */
+/* Reads a settings file. Returns 1, 0 without such a file, or a negative errno. */
 static int source_read_settings(const char *path, struct buf *out)
 {
 	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -123,8 +122,8 @@ static int source_read_settings(const char *path, struct buf *out)
 	}
 }
 
-/* Appends the file's sessionDir. 1 if it has one (an empty or false one appends nothing), 0 if not, or a negative
- * errno. */
+/* Appends the file's sessionDir. Returns 1 if it has one (an empty or false one appends nothing), 0 if not, or a
+ * negative errno. */
 static int source_add_setting(const char *path, struct buf *out, const char **ret_why)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT, dir CLEANUP_BUF = BUF_INIT;

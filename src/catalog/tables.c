@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalog's strings, which never move, and its arrays of numbers. Names last as long as the mount, so
- * nothing can be removed. */
+/* The catalog's strings, which never move, and its arrays of numbers. Names last as long as the mount, so no string is
+ * ever removed. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/deferred.h"

@@ -9,17 +9,16 @@
 #include "sessionfs/file/store.h"
 
 #define RACY_S 2
-/* So many names are taken in under the lock at once. */
+/* How many names are applied under the lock at once. */
 #define NAMES_AT_ONCE 512
 
 static const char is_a_directory[] = "is a directory";
 
-/* Where ACLs cannot be read, that is so of every file: it is said once. */
+/* If one ACL is unreadable, they all are: logs that once. */
 static void acl_is_unread(struct catalog *c, const char *path, int err)
 {
 	if (err && !c->acl_said)
-		log_warning("%s: ACL: %s: files with unreadable ACLs: owner only", path,
-		            strerror(-err));
+		log_warning("%s: ACL: %s: files with unreadable ACLs: owner only", path, strerror(-err));
 	c->acl_said = c->acl_said || err;
 }
 
@@ -45,7 +44,7 @@ uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name)
 	return buf_err(&path) ? NONE : map_get(&c->dir_names, 0, buf_span(&path));
 }
 
-/* What is beside a flat file can be of any project. */
+/* Files next to a flat file can be of any project. */
 static void dir_is_beside(struct catalog *c, uint32_t dir, uint32_t file)
 {
 	struct dir_group *g = &c->groups[c->dirs[dir].group];
@@ -104,7 +103,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	return true;
 }
 
-/* A name was seen that may be a directory; one that is not known yet is so if it `is_new`. */
+/* A name was seen that can be a directory; an unknown one counts as a directory if it `is_new`. */
 static void dir_seen(struct catalog *c, uint32_t parent, const char *name, bool is_new)
 {
 	struct dir *p = &c->dirs[parent];
@@ -131,7 +130,7 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 	f->err = err;
 }
 
-/* The file could not be looked at or read: nobody knows for now what it is. */
+/* The scan of the file failed: marks its state unknown. */
 static void file_fails(struct file *f, int err)
 {
 	f->seen.err = err;
@@ -228,14 +227,14 @@ static uint32_t project_of(struct catalog *c, const struct header *h)
 	return buf_err(&scratch) ? NONE : project_for(c, key);
 }
 
-/* Where the stem begins in the path of a file in this directory, unless X.jsonl is beside X. */
+/* Returns the offset of the stem in the path of a file in this directory, unless X.jsonl is next to X. */
 static uint32_t stem_in(const struct catalog *c, uint32_t dir)
 {
 	return dir ? (uint32_t)strlen(c->dirs[c->dirs[dir].top].name) + 1 : 0;
 }
 
-/* That of a file in a directory: if X.jsonl beside X is a session, its project. NONE: nobody knows yet whether it is.
- */
+/* Returns the project of a file in a directory: if X.jsonl next to X is a session, that one's. Returns NONE if that is
+ * not known yet. */
 static uint32_t project_below(const struct catalog *c, struct file *f)
 {
 	const struct dir *top = &c->dirs[c->dirs[f->dir].top];
@@ -323,7 +322,7 @@ static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session,
 		file_is_other(c, f, h->reason, 0);
 }
 
-/* Takes in what the name leads to. True if that is a regular file, which may be a session. */
+/* Applies the target of the name. Returns true if that is a regular file, and so perhaps a session. */
 static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const struct stat *st)
 {
 	struct file *f = &c->files[file];
@@ -441,7 +440,7 @@ static void file_seen(struct catalog *c, const struct look *l, const struct name
 	f->listed_ino = e->ino;
 	if (e->type != DT_REG && e->type != DT_DIR)
 		watch_hard_link(c, file);
-	/* A regular file is looked at when a call needs it. Anything else may not be a file. */
+	/* A regular file is scanned when a call needs it. Other types can be something else. */
 	if (e->type != DT_REG)
 		f->type_unknown = d->type_unknown = true;
 	if (e->type != DT_REG || !(is_new || is_same))
@@ -468,7 +467,7 @@ static void take_names(struct catalog *c, const struct look *l)
 	}
 }
 
-/* The directory is no longer there, and nothing that is below it. */
+/* The directory and all below it no longer exist. */
 static void dir_goes(struct catalog *c, uint32_t dir, uint64_t began)
 {
 	for (uint32_t i = dir; i != NONE; i = dir_next(c, dir, i)) {
@@ -521,7 +520,7 @@ static void dir_fails(struct catalog *c, const struct look *l)
 	d->st = (struct stat){0};
 	d->scan++;
 	dir_loses(c, l);
-	/* On the first level it may be a link. */
+	/* On the first level it can be a link. */
 	if (d->depth > 1 && (err == -ENOENT || err == -ENOTDIR))
 		dir_goes(c, l->dir, l->began);
 }

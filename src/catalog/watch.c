@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Inotify watches on the source and its directories, and the changes noted for catalog_wait.
+/* Inotify watches on the source and its directories, and the changes recorded for catalog_wait.
  *
- * The next call of the catalog takes in the events; in a request that only reads, its first call (catalog_set_reading).
- * The kernel queues them before the write that caused them returns, so a caller always sees what was written before.
- * Events also wake the thread in catalog_wait, which takes them in if no other call does.
+ * The next call of the catalog reads the events; in a request that only reads, its first call (catalog_set_reading).
+ * The kernel queues them before the write that caused them returns, so a caller always sees earlier writes. Events also
+ * wake the thread in catalog_wait, which reads them if no other call does.
  *
- * A directory gets its watch before its names are read, so no change is missed in between. It may have none: its file
- * system can change behind this kernel's back, watches ran out, or the same
- * directory has two names. Then it is looked at from time to time, like a file that has another name somewhere. */
+ * A directory gets its watch before its names are read, so no change is missed in between. Some have none: their file
+ * system can change without this kernel, watches ran out, or the same directory has two names. Those are polled, like a
+ * file with another hard link. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/limits.h"
@@ -51,7 +51,7 @@ void watching_release(struct watching *w)
 	free(w->changes);
 }
 
-/* ---- notes ---- */
+/* ---- changes ---- */
 
 void watch_wake(const struct watching *w)
 {
@@ -101,7 +101,7 @@ void mark_file_stale(struct catalog *c, uint32_t file)
 	if (!f->marked)
 		watch_overflow(&c->watching);
 	else if (c->watching.marked.n == 1)
-		watch_wake(&c->watching); /* whichever thread took the event */
+		watch_wake(&c->watching); /* whichever thread read the event */
 }
 
 void mark_names_stale(struct catalog *c, uint32_t dir)
@@ -210,7 +210,7 @@ void watch_drop_below(struct catalog *c, uint32_t dir)
 	}
 }
 
-/* Without a watch, changes are seen later. The user should know. */
+/* Without a watch, changes show later. The user should know. */
 static void log_unwatched(struct catalog *c, uint32_t dir, int err)
 {
 	const char *name = c->dirs[dir].name[0] ? c->dirs[dir].name : c->source;
@@ -231,12 +231,12 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	struct watching *w = &c->watching;
 	struct dir *d = &c->dirs[dir];
 	char path[32];
-	/* The watch may be one of a directory that was removed since: who has that open keeps it alive. */
+	/* A process that has a removed directory open keeps its watch alive. */
 	if (d->wd > 0 && (d->watched_dev != st->st_dev || d->watched_ino != st->st_ino))
 		watch_drop(c, dir);
 	if (w->inotify < 0 || d->wd > 0)
 		return;
-	/* Watch the directory that is open; its path may lead elsewhere by now. */
+	/* Watch the open directory; its path may lead elsewhere by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	errno = ENOSPC;
 	int wd = w->count < WATCHES_MAX ? sys_inotify_add_watch(w->inotify, path, INOTIFY_MASK) : -1;
@@ -253,7 +253,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	d->watched_ino = st->st_ino;
 	d->unwatched = false;
 	uint64_t marked = d->seen.marked;
-	mark_files_stale(c, dir); /* what was seen before the watch existed may have changed since */
+	mark_files_stale(c, dir); /* earlier results could be outdated */
 	/* The names are read after this. But another directory may have this path by now, which only a watch of its
 	 * parent reports. */
 	if (dir == 0 || c->dirs[d->parent].watched)
@@ -264,7 +264,7 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err)
 {
 	watch_drop(c, dir);
-	/* The watch of the directory that it is in reports when it comes back. */
+	/* The parent's watch reports when it comes back. */
 	if (dir != 0 && (err == -ENOENT || err == -ENOTDIR))
 		dir_set_watched(c, dir, c->dirs[c->dirs[dir].parent].watched, c->dirs[dir].linked);
 }

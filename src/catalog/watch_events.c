@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes in the inotify events of the source and its directories. An event only marks what it tells of: who asks for
- * that looks at it. */
+/* Reads the inotify events of the source and its directories. An event only marks its file or directory: the call that
+ * needs it scans it. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -11,7 +11,7 @@
 
 #define COMES_OR_GOES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
-/* Of the request that the thread answers: when inotify is asked. */
+/* When the thread's request reads inotify events. */
 static _Thread_local enum { DRAIN_EACH_TIME, DRAIN_ONCE, DRAIN_DONE } drains;
 
 void catalog_set_reading(bool begins)

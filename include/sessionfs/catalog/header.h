@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the name and the first line of a session file say, read without an index. */
+/* The name and the first line of a session file, read without an index. */
 #ifndef SESSIONFS_CATALOG_HEADER_H
 #define SESSIONFS_CATALOG_HEADER_H
 
@@ -8,25 +8,25 @@
 
 #include <stdint.h>
 
-/* What the last part of a path says of the file. */
+/* The kind of a file, by the last part of its path. */
 enum header_name {
 	NAME_OTHER,
 	NAME_SESSION,    /* *.jsonl */
-	NAME_ARCHIVE,    /* *.jsonl.reset.* or *.jsonl.deleted.*, as OpenClaw names what it puts away */
-	NAME_COMPRESSED, /* one of the above with .gz, .zst or .xz after it: never read */
+	NAME_ARCHIVE,    /* *.jsonl.reset.* or *.jsonl.deleted.*: OpenClaw's names for archived files */
+	NAME_COMPRESSED, /* one of the above with .gz, .zst or .xz appended: never read */
 };
-/* Sets *ret_at (can be NULL) to where its `.jsonl` begins in the path; of NAME_OTHER that means nothing. */
+/* Sets *ret_at (can be NULL) to the offset of `.jsonl` in the path; not meaningful for NAME_OTHER. */
 enum header_name header_name(const char *path, size_t *ret_at);
 
-/* Reusable: the next read reuses the bufs. Release with header_release. */
+/* The next read reuses the bufs. Release with header_release. */
 struct header {
 	struct stat st;     /* of the file that was read; st_mode 0 if it could not be opened */
-	mode_t mode;        /* what each class may do, by its ACL and where links lead, too; 0 as above */
-	struct buf id, cwd; /* exact bytes; cwd empty if there is none */
-	struct buf parent;  /* parentSession, or branchedFrom in old files; empty if there is none */
-	const char *reason; /* why the file is no session; NULL if it is one, or if `err` is set */
-	bool is_later;      /* `reason` is that its version is not known yet */
-	int acl_err;        /* why its ACL could not be read, so that nobody but the owner has anything; or 0 */
+	mode_t mode;        /* rights of each class, by its ACL and where links lead, too; 0 as above */
+	struct buf id, cwd; /* exact bytes; cwd empty if absent */
+	struct buf parent;  /* parentSession, or branchedFrom in old files; empty if absent */
+	const char *reason; /* why the file is not a session; NULL if it is one, or if `err` is set */
+	bool is_later;      /* `reason` is that its version is too new */
+	int acl_err;        /* why its ACL could not be read, so that only the owner has rights; or 0 */
 	int err;            /* why the file could not be read: a negative errno, or 0 */
 	uint32_t line;      /* the line that decided, from 1 */
 };
@@ -37,11 +37,11 @@ struct header {
 void header_release(struct header *h);
 #define CLEANUP_HEADER CLEANUP(header_release)
 
-/* Reads as much of the file as needed, at most HEADER_SCAN bytes (pi's own bound). True if it is a session. */
+/* Reads as much of the file as needed, at most HEADER_SCAN bytes (pi's own limit). Returns true if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
 bool header_read(const struct source_path *at, enum resolve_how how, struct header *h);
-/* Whether an error says nothing about the file itself, and so must not be remembered. Such an error of the ACL, too, is
- * a failure to read the file; but not EIO, which some file systems answer to whoever asks for one. */
+/* Whether an error is not about the file itself, and so must not be remembered. Such an error of the ACL is a failure
+ * to read the file, too; but not EIO, which some file systems return for every ACL. */
 bool is_transient(int err);
 
 #endif
