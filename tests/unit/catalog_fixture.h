@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A source directory for the catalog's tests, and what they do to it. What the catalog knows may be FRESH_MS
- * old, so after a change they let that pass. Its clock stands still otherwise. */
+/* A source directory for the catalog's tests, and operations on it. Scans stay valid for FRESH_MS, so each change
+ * advances the clock by that. The clock does not move otherwise. */
 #ifndef CATALOG_FIXTURE_H
 #define CATALOG_FIXTURE_H
 
@@ -44,7 +44,7 @@ static inline void append(const struct source_fixture *p, const char *relative, 
 	write_at(at(p, relative), O_CREAT | O_APPEND, text, strlen(text));
 }
 
-/* Puts a new file in place of the old one, as editors do. */
+/* Replaces a file by a new one, as editors do. */
 static inline void replace(const struct source_fixture *p, const char *relative, const char *text)
 {
 	put(p, "temporary", text);
@@ -116,7 +116,7 @@ static inline int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The words sorted, since listings come in no promised order. */
+/* Sorts the words, because listings have no fixed order. */
 static inline void assert_words(struct buf *got, const char *expected)
 {
 	char *words[64] = {NULL}, *rest = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* edit_fixture: records compared with what is expected of them: ids are made at random, so `@0`, `@1`, ...
- * stand for ids of 8 hex digits, the same one wherever they stand and each another. */
+/* edit_fixture: compares records with expected ones. Ids are random, so `@0`, `@1`, ... match ids of 8 hex digits: the
+ * same one each time, and all different. */
 #ifndef EDIT_FIXTURE_H
 #define EDIT_FIXTURE_H
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How many calls still succeed, of all threads; negative: all of them. Then all fail, or one does. */
+/* How many calls still succeed, of all threads; negative: all. Then all fail, or one does. */
 static _Atomic long allocs_left = -1;
 static _Atomic bool one_alloc_fails;
 
@@ -45,7 +45,7 @@ static inline void let_alloc_fail(unsigned nth)
 	one_alloc_fails = true;
 }
 
-/* All succeed from now on. True if that one failed. */
+/* All succeed from now on. Returns true if that one failed. */
 static inline bool alloc_has_failed(void)
 {
 	bool failed = one_alloc_fails && allocs_left < 0;

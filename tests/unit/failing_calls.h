@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* failing_calls: calls to the system that fail on demand, in place of those of sessionfs/base/sys.h. Include it in one
- * file of a test binary. */
+/* failing_calls: system calls that fail on demand, and replace those in sessionfs/base/sys.h. Include it in one file of
+ * a test binary. */
 #ifndef FAILING_CALLS_H
 #define FAILING_CALLS_H
 
@@ -32,18 +32,18 @@ enum call {
 	CALLS,
 };
 
-/* What the calls do: the nth one (from 1) of a kind fails `times` times. */
+/* The nth call (from 1) of a kind fails `times` times. */
 static struct plan {
 	bool on;
 	struct {
 		unsigned seen, nth, times;
 		int err;
 	} calls[CALLS];
-	/* How many bytes each write takes at most, from the first on; 0 ends the list. */
+	/* The most bytes that each write takes, from the first on; 0 ends the list. */
 	size_t most[4];
-	/* No file system has blocks. */
+	/* File systems cannot reserve space. */
 	bool no_blocks;
-	/* Called before the lock is asked for. */
+	/* Called before the lock is requested. */
 	void (*before_flock)(void);
 	/* Called before the nth call of a kind. */
 	void (*before)(enum call c, unsigned nth);
@@ -72,7 +72,7 @@ static bool fails(enum call c)
 	return true;
 }
 
-/* One line a call: the type, its name, its kind, the parameters, the arguments. */
+/* One call per line: its type, name, kind, parameters and arguments. */
 #define FAILING_CALLS(X)                                                                                               \
 	X(int, fstat, FSTAT, (int fd, struct stat *st), (fd, st))                                                      \
 	X(int, fstatat, FSTATAT, (int dir, const char *path, struct stat *st, int flags), (dir, path, st, flags))      \
@@ -102,7 +102,7 @@ static bool fails(enum call c)
 
 FAILING_CALLS(FAILING)
 
-/* A file system that does not say how much room it has, says zero. */
+/* A file system that does not report its free space, reports zero. */
 static int failing_fstatvfs(int fd, struct statvfs *fs)
 {
 	int rc = fails(FSTATVFS) ? -1 : fstatvfs(fd, fs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files: directories and files that a test makes, looks at and removes. */
+/* files: directories and files that a test creates, reads and removes. */
 #ifndef TEST_FILES_H
 #define TEST_FILES_H
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A directory that everybody may look into; XXXXXX at the end of `path` becomes a name of its own. */
+/* A directory that all users can read; XXXXXX at the end of `path` becomes a unique name. */
 static inline void make_temporary(char *path)
 {
 	assert_non_null(mkdtemp(path));
@@ -48,7 +48,7 @@ static inline void add_file(const char *path, const char *text)
 	write_at(path, O_APPEND, text, strlen(text));
 }
 
-/* False if there is none. */
+/* Returns false if it does not exist. */
 static inline bool read_file(const char *path, struct buf *out)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* find_fixture: what a query finds in a session, and the same found by looking at every entry. */
+/* find_fixture: the hits of a query in a session, and the same hits found by reading every entry. */
 #ifndef FIND_FIXTURE_H
 #define FIND_FIXTURE_H
 
@@ -32,7 +32,7 @@ static inline int show_line(void *arg, const struct hit *hit)
 	return buf_err(l->out);
 }
 
-/* The lines of hits.txt of an entry, with this before each. */
+/* Appends the lines of hits.txt of an entry, each after this prefix. */
 static inline int match_lines(struct matcher *m, const struct session *s, uint32_t entry, struct span prefix,
                               struct buf *out)
 {
@@ -41,7 +41,7 @@ static inline int match_lines(struct matcher *m, const struct session *s, uint32
 	return match_each_hit_line(m, s, entry, HIT_LINES, show_line, &l);
 }
 
-/* The words of a query, whose text has nothing else, and which of them must not occur. */
+/* The words of a query that has nothing else, and which of them must not occur. */
 struct brute {
 	struct span words[8];
 	bool negated[8], found[8];
@@ -64,7 +64,7 @@ static inline void brute_look(struct brute *b, const struct entry_text *parts)
 	}
 }
 
-/* Whether entry i has the words, judged by all that it says. */
+/* Whether entry i has the words, judged by all its text. */
 static inline bool brute_matches(const struct session *s, uint32_t i, struct brute *b)
 {
 	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
@@ -82,14 +82,14 @@ static inline bool brute_matches(const struct session *s, uint32_t i, struct bru
 	return true;
 }
 
-/* Words that must occur stand first. */
+/* Words that must occur come first. */
 static inline bool asks_words(const struct query *q)
 {
 	return q->terms.v[0].kind == TERM_WORD && !q->terms.v[0].negated;
 }
 
-/* What the matcher finds, a number for each entry, each with as many bytes of lines as it says, and with a line if
- * there is a word that it has. */
+/* Appends the number of each entry that the matcher finds. Checks that its lines have as many bytes as it reports, and
+ * that it has a line if one of the words occurs. */
 static inline void match_all(const struct session *s, struct span text, struct buf *out)
 {
 	struct match_file file = {read_session_file, (void *)s};

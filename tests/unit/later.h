@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* later: clocks that are put forward instead of waited for. Include it in one file of a test binary. */
+/* later: clocks that a test moves forward instead of waiting. Include it in one file of a test binary. */
 #ifndef LATER_H
 #define LATER_H
 
@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Catalogs go by this one, locks and threads by none that a test puts forward. */
+/* Catalogs use this clock; locks and threads use clocks that tests do not move. */
 #define CATALOG_CLOCK CLOCK_MONOTONIC_COARSE
 
 static _Atomic int64_t ahead_ms[16];
-static _Atomic int64_t stands_ns[16]; /* 0: it goes on by itself */
+static _Atomic int64_t stands_ns[16]; /* 0: it runs by itself */
 
 static int clock_ahead(clockid_t clock, struct timespec *ret)
 {
@@ -33,7 +33,7 @@ static inline void let_pass(clockid_t clock, int64_t ms)
 	atomic_fetch_add(&ahead_ms[clock], ms);
 }
 
-/* From now on it goes on by let_pass() alone: what takes long on a busy machine takes no time. */
+/* From now on only let_pass() moves it: a busy machine makes nothing time out. */
 static inline void let_stand(clockid_t clock)
 {
 	struct timespec t;

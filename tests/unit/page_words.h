@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which words of a text its page does not have. A word is ASCII letters and digits. What Markdown has no words for does
- * not count: the numbers of a list, and marks of tasks. */
+/* Finds words of a text that its page lacks. A word is ASCII letters and digits. Syntax that Markdown replaces does not
+ * count: the numbers of a list, and marks of tasks. */
 #ifndef SESSIONFS_TEST_PAGE_WORDS_H
 #define SESSIONFS_TEST_PAGE_WORDS_H
 
@@ -45,7 +45,7 @@ static inline int word_cmp(const void *pa, const void *pb)
 	return span_compare(*(const struct span *)pa, *(const struct span *)pb);
 }
 
-/* The first word, in their order, that `html` has not as often as `text` has it; none: n is 0. */
+/* Returns the first word, in their order, that occurs less often in `html` than in `text`; n is 0 without one. */
 static inline struct span missing_word(struct span text, struct span html)
 {
 	struct words said = {0}, shown = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A view in one go, for the tests of what its producer says. */
+/* Produces a view in one step, for tests of the producer's output. */
 #ifndef PRODUCE_H
 #define PRODUCE_H
 
 #include "sessionfs/render/producer.h"
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 static inline int produce(const struct producer *producer, const struct session *s, uint32_t at, const char *prefix,
                           struct buf *out)
 {

@@ -16,7 +16,7 @@
 	"{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/"     \
 	"w\"}\n"
 #define TIME "\"timestamp\":\"2026-01-02T03:04:05.678Z\""
-/* A line of an entry: its id, its parentId as JSON, and the rest of its fields. */
+/* One entry as a line: its id, its parentId as JSON, and its other fields. */
 #define ENTRY(id, parent, rest) "{\"id\":\"" id "\",\"parentId\":" parent "," TIME "," rest "}\n"
 #define MESSAGE(id, parent, message) ENTRY(id, parent, "\"type\":\"message\",\"message\":{" message "}")
 #define USER(id, parent, text) MESSAGE(id, parent, "\"role\":\"user\",\"content\":\"" text "\"")
@@ -33,7 +33,7 @@ static inline void fixture_close(struct fixture *f)
 	fixture_release(f);
 }
 
-/* Runs `make` on a session of these lines and compares what it gives. */
+/* Runs `make` on a session of these lines and compares the output. */
 static inline void assert_renders(int (*make)(const struct session *, struct buf *), const char *lines,
                                   const char *want)
 {
@@ -46,7 +46,7 @@ static inline void assert_renders(int (*make)(const struct session *, struct buf
 	fixture_close(&f);
 }
 
-/* True if a line of the text is exactly this. */
+/* Returns true if a line of the text is exactly this. */
 static inline bool has_line(const struct buf *text, const char *line, size_t n)
 {
 	const char *end = text->p + text->n;

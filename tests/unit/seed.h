@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a test draws is the same each time; SESSIONFS_TEST_SEED=n draws something else. */
+/* Random tests draw the same values each time; SESSIONFS_TEST_SEED=n selects others. */
 #ifndef SEED_H
 #define SEED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_file: one session file with a name of its own, and its index. */
+/* session_file: one session file with a unique name, and its index. */
 #ifndef SESSION_FILE_H
 #define SESSION_FILE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* session_fixture: a session file made of text, and an index of it as text, so
- * that two ways to the same index can be compared. */
+/* session_fixture: a session file made from text, and its index as text, so that two ways to the same index can be
+ * compared. */
 #ifndef SESSION_FIXTURE_H
 #define SESSION_FIXTURE_H
 
@@ -71,7 +71,7 @@ static inline void describe_entry(const struct session *s, uint32_t i, struct bu
 	buf_addc(out, '\n');
 }
 
-/* All that the index says, but for what depends on the clock. */
+/* Appends the whole index, except fields that depend on the clock. */
 static inline void describe(const struct session *s, struct buf *out)
 {
 	buf_addspan(out, session_id(s));
@@ -123,7 +123,7 @@ static inline void assert_name(const struct session *s, uint32_t i, const char *
 	assert_int_equal(session_entry_by_name(s, span_of(name)), i);
 }
 
-/* The problems as "LINE reason; ", in order. */
+/* Appends the problems as "LINE reason; ", in order. */
 static inline void assert_problems(const struct session *s, const char *text)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;

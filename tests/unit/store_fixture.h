@@ -11,7 +11,7 @@
 #include "failing_calls.h"
 #include "session_fixture.h"
 
-/* The input is a file without a name: a call that gets 0 for a descriptor by mistake must not change /dev/null. */
+/* The input is an unnamed file: a call that gets descriptor 0 by mistake must not change /dev/null. */
 static __attribute__((constructor)) void have_harmless_input(void)
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);
@@ -26,7 +26,7 @@ static __attribute__((constructor)) void have_harmless_input(void)
 #define TORN "{\"type\":\"torn"
 #define PI USER("\"pi\"", "\"a\"")
 
-/* A directory with the file, so that what is left beside it is seen. */
+/* The file has its own directory, so that leftovers next to it show. */
 static struct render_target {
 	char dir[64], path[80], away[80];
 	struct store_id id;
@@ -95,7 +95,7 @@ static inline unsigned files_beside(void)
 
 static char noted[256];
 
-/* Those that change the file or have it on the disk. */
+/* Calls that change the file or sync it. */
 static inline void note_call(enum call c, unsigned nth)
 {
 	static const char *const names[CALLS] = {
@@ -116,7 +116,7 @@ static inline void note_calls(void)
 	noted[0] = '\0';
 }
 
-/* These since the last time, in this order. */
+/* Checks that exactly these calls were made since the last check, in this order. */
 static inline void assert_calls(const char *expected)
 {
 	assert_string_equal(noted, expected);

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Keeps things of one size, each used at a time of its own, and gives the first one up first. */
+/* A client with items of one size, each with its own time of use; evicts the first one first. */
 struct hoard {
 	struct budget_client keeper;
 	const uint64_t *times;
@@ -55,7 +55,7 @@ static void evicts_oldest_across_clients(void **state)
 	assert_int_equal(budget_used(&b), 50);
 }
 
-/* One can let nothing go and has more than all: the other keeps its small share. */
+/* One client can evict nothing and is over the limit alone: the other keeps its small share. */
 static void client_keeps_minimum_share(void **state)
 {
 	(void)state;
@@ -131,7 +131,7 @@ static void reservation_waits_when_over_limit(void **state)
 	unsigned looks = 0;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
 	const struct cancel *before = cancel_set(&cancel);
-	/* Who is alone gets all he wants. */
+	/* A single client gets the whole budget. */
 	assert_int_equal(budget_reserve(&b, (size_t)100 << 20), 0);
 	assert_int_equal(budget_reserve(&b, 1), -EINTR);
 	budget_unreserve(&b, (size_t)100 << 20);

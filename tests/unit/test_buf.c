@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buf: bytes in order, growth, and an error that sticks. */
+/* buf: bytes in order, growth, and an error that persists. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 enum { LONG = 48 << 20 };
 
-/* What the disk says when space is reserved, if not 0. */
+/* The error of reserving space, if not 0. */
 static int disk_error;
 
 int posix_fallocate64(int fd, off64_t off, off64_t n);
@@ -199,7 +199,7 @@ static void fill(struct buf *b, size_t n)
 	assert_int_equal(b->n, n);
 }
 
-/* Memory that only swapping would give back, in bytes. */
+/* Memory that the kernel could only free by swapping, in bytes. */
 static size_t unreclaimable(void)
 {
 	char line[128];
@@ -220,7 +220,7 @@ static void long_buf_is_file_backed(void **state)
 	size_t before = unreclaimable();
 	fill(&b, LONG);
 	assert_true(b.file > 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which keep what was freed */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which keep freed memory */
 	assert_true(unreclaimable() < before + BUF_MAPPED + LONG / 8);
 #else
 	(void)before;
@@ -253,7 +253,7 @@ static void system_calls_accept_mapped_buf(void **state)
 	close(fd);
 }
 
-/* Space is reserved before it is used: what could not be had is an error, and what was there stays. */
+/* Space is reserved before use: a failed reservation is an error, and earlier bytes stay. */
 static void full_disk_is_enospc(void **state)
 {
 	(void)state;

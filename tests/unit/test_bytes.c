@@ -7,7 +7,7 @@
 
 #include "sessionfs/base/bytes.h"
 
-/* Every byte at every place, between bytes that are none of its neighbours. */
+/* Every byte at every place, between other bytes. */
 static void each_byte_has_a_bit(void **state)
 {
 	char text[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module is compiled into the test, so that its allocations can be made to fail. */
+/* The test includes the module, to make its allocations fail. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static bool holds(struct cache *c, node_t node, uint64_t serial, const char *s)
 	return true;
 }
 
-/* Puts it and reads it. */
+/* Puts the item and reads it. */
 static void use(struct cache *c, node_t node, const char *s)
 {
 	put(c, node, 1, s);
@@ -91,7 +91,7 @@ static void extendable_view_can_be_detached(void **state)
 	v.ends[1] = 9;
 	const struct view *kept = cache_put(c, 7, 1, &v);
 	assert_null(cache_get(c, 7, 2));
-	/* Not while somebody holds it. */
+	/* Not while it has a reference. */
 	assert_false(cache_detach(c, 7, &got));
 	cache_release(c, kept);
 	assert_true(cache_detach(c, 7, &got));
@@ -152,7 +152,7 @@ static void big_value_evicts_several(void **state)
 	cache_close(c);
 }
 
-/* ---- beside another keeper ---- */
+/* ---- with another client ---- */
 
 struct other {
 	struct budget_client keeper;
@@ -194,7 +194,7 @@ static void oldest_client_is_evicted_first(void **state)
 	assert_false(o.is_cancelled);
 	assert_null(cache_get(c, 1, 1));
 	assert_true(holds(c, 2, 1, "bbbb"));
-	/* Now it has what was used longest ago. */
+	/* Now the cache has the least recently used item. */
 	use(c, 4, "dddd");
 	assert_true(o.is_cancelled);
 	assert_true(holds(c, 3, 1, "cccc"));
@@ -202,7 +202,8 @@ static void oldest_client_is_evicted_first(void **state)
 	cache_close(c);
 }
 
-/* Another one that cannot let go, of more than all: the cache keeps its share, and always what was used last. */
+/* Another client can evict nothing and is over the limit alone: the cache keeps its share, and always its last used
+ * item. */
 static void cache_keeps_minimum_share(void **state)
 {
 	(void)state;

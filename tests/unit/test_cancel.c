@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cancel: each thread's work can be ended, and only that. */
+/* cancel: one thread's work can be cancelled without the others'. */
 #include "sessionfs/base/cancel.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalog on real directories: names, what is a session, changes, the newest, forks. */
+/* The catalog on real directories: names, which files are sessions, changes, the newest, forks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #include <sys/inotify.h>
 
-/* ---- what the catalog shows, as one text ---- */
+/* ---- the catalog as one text ---- */
 
 static void add_projects(struct source_fixture *p, struct buf *out)
 {
@@ -152,7 +152,7 @@ static void duplicate_names_get_suffixes(void **state)
 	assert_string_equal(slot.file, "b/latest.jsonl");
 	assert_false(catalog_slot_by_sid(p->c, span_of("same~4"), &slot));
 
-	/* They stay while the files do, and go on with a file that is renamed. */
+	/* They last as long as their files, and follow a renamed file. */
 	assert_int_equal(rename(at(p, "a/one.jsonl"), at(p, "b/moved.jsonl")), 0);
 	put(p, "a/aaa.jsonl", HEADER("same~2", "/"));
 	wait_stale();
@@ -209,7 +209,7 @@ static void nested_directories_are_scanned(void **state)
 	assert_sessions(p, "deep", "2+3+4+5+6+7+8+7=deep/2/3/4/5/6/7/8/7.jsonl");
 	assert_sessions(p, "log", "10=log/10.jsonl a+12=log/a/12.jsonl");
 
-	/* The directory of a project is the newest of all below it, but `latest` is as pi has it. */
+	/* A project's mtime covers all below it, but `latest` is pi's. */
 	struct project_info info;
 	struct slot_info slot;
 	set_mtime(p, "--w--/one.jsonl", 1000);
@@ -238,7 +238,7 @@ static void directory_beside_flat_file_shares_project(void **state)
 	assert_projects(p, "early home-me no");
 	assert_sessions(p, "home-me", "x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
 	assert_sessions(p, "no", "run-0=no/run-0/session.jsonl");
-	/* What was shown keeps its name; what comes later has the right one. */
+	/* A name that was shown stays; a later session has the right one. */
 	put(p, "early.jsonl", HEADER("6", "/home/me"));
 	put(p, "early/7.jsonl", HEADER("7", "/elsewhere"));
 	wait_stale();
@@ -248,7 +248,7 @@ static void directory_beside_flat_file_shares_project(void **state)
 	    "early+7=early/7.jsonl early=early.jsonl x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
 }
 
-/* Without inotify: the clock decides. */
+/* Without inotify the clock decides. */
 static void nested_directories_are_rescanned_without_inotify(void **state)
 {
 	struct source_fixture *p = *state;
@@ -273,7 +273,7 @@ static void nested_directories_are_rescanned_without_inotify(void **state)
 	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl");
 }
 
-/* ---- what is a session ---- */
+/* ---- which files are sessions ---- */
 
 static int note_file(void *arg, const char *file, uint32_t slot, const char *reason)
 {
@@ -374,9 +374,9 @@ static void long_header_after_blank_lines_is_read(void **state)
 	assert_non_null(strstr(text.p, "a/beyond.jsonl: no session header in the first 1 MiB\n"));
 }
 
-/* ---- how much is read ---- */
+/* ---- files and bytes read ---- */
 
-/* How many files of a directory were opened since the last call. */
+/* Returns how many files of a directory were opened since the last call. */
 static int opened(int watch)
 {
 	char events[65536] __attribute__((aligned(8)));
@@ -394,7 +394,7 @@ static int opened(int watch)
 	}
 }
 
-/* Of a file that begins with blank lines a mebibyte may be read: many looks at once must not hold that much each. */
+/* A mebibyte of blank lines can be read before a header: many looks at once must not keep that much each. */
 static void header_read_frees_its_buffer(void **state)
 {
 	struct source_fixture *p = *state;
@@ -432,7 +432,7 @@ static void files_are_opened_lazily(void **state)
 	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &info);)
 		assert_int_equal(info.mtime.tv_sec, strcmp(info.name, "a") == 0 ? 1049 : 1048);
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 1049);
-	/* The newest of each project, to know that it is a session. */
+	/* The newest file of each project is read to check that it is a session. */
 	assert_int_equal(opened(a) + opened(b), 2);
 
 	struct slot_info slot;
@@ -510,7 +510,7 @@ static void recreated_file_gets_new_slot(void **state)
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
 	assert_sids(p, "one=a/one.jsonl");
-	/* The same inode, and larger: as cp over it, or as unlink and creat often give it. */
+	/* The same inode, and larger, as after cp over it, or often after unlink and creat. */
 	put(p, "a/one.jsonl", HEADER("another", "/") ENTRY("x"));
 	wait_stale();
 	assert_int_equal(catalog_slot(p->c, one, &slot), -ESTALE);
@@ -547,7 +547,7 @@ static void let_open(bool yes)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* What fails for now is said, and never remembered. */
+/* A transient error is returned, and never cached. */
 static void transient_errors_are_reported_not_cached(void **state)
 {
 	struct source_fixture *p = *state;
@@ -616,7 +616,7 @@ static void a_name_says_what_a_file_can_be(void **state)
 	}
 }
 
-/* Files that are no sessions make no project, and lend nobody their time. */
+/* Files that are not sessions make no project, and have no effect on its mtime. */
 static void non_sessions_do_not_affect_projects(void **state)
 {
 	struct source_fixture *p = *state;
@@ -711,7 +711,7 @@ static void newest_session_is_found(void **state)
 	assert_false(catalog_project(p->c, 999, &a));
 }
 
-/* Questions that follow each other closely must not keep an old answer alive. */
+/* Calls in quick succession must not keep an old answer alive. */
 static void newest_is_current_under_load(void **state)
 {
 	struct source_fixture *p = *state;

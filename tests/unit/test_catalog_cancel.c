@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for an index that another thread is at work on. */
+/* Threads that wait for an index that another thread builds. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,10 +14,10 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-/* When a thread is held up: at the first moment when it is asked, or when it is asked after it has waited. */
+/* When a thread is held: at its first cancel check, or at the first one after it has waited. */
 enum hold { NEVER, AT_FIRST, AFTER_WAIT };
 
-/* A thread that wants the index. Asked whether it is cancelled it waits until it may go on, if it is held up. */
+/* A thread that gets the index. If it is held, its cancel check blocks until the test releases it. */
 struct asker {
 	struct source_fixture *p;
 	uint32_t slot;
@@ -45,7 +45,7 @@ static bool waits(void *arg, bool begins)
 	struct asker *a = arg;
 	a->is_waiting = begins;
 	if (begins) {
-		/* It can wait again, for another builder, after it was let go. */
+		/* It can wait again, for another builder, after its release. */
 		if (a->hold == AFTER_WAIT && !a->has_waited)
 			atomic_store(&a->held, true);
 		a->has_waited = true;
@@ -142,8 +142,8 @@ static void waiter_can_be_cancelled(void **state)
 	assert_int_equal(builder.count, ENTRIES);
 }
 
-/* One is cancelled; the others get what they asked for. They go on only when he has ended, since he would get it, too,
- * from whoever is done before he looks. */
+/* One thread is cancelled; the others get the index. They continue only after it has ended: otherwise it would get
+ * their index, too. */
 static void cancelled_builder_does_not_stop_others(void **state)
 {
 	struct source_fixture *p = *state;
@@ -166,7 +166,7 @@ static void cancelled_builder_does_not_stop_others(void **state)
 	}
 }
 
-/* Somebody reads for long; the file grows; the others need not wait for him, and he sees what he saw. */
+/* A thread reads for long while the file grows: the others do not wait for it, and its index does not change. */
 static void long_reader_does_not_block_others(void **state)
 {
 	struct source_fixture *p = *state;

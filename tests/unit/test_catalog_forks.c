@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which session came of which. */
+/* Parents and forks of sessions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -70,7 +70,7 @@ static void fork_parent_is_found_by_path(void **state)
 	assert_parent(p, "a", "link", NULL);
 }
 
-/* As pi names what it forked in a mount: a session there, or a branch of one. */
+/* The parent paths that pi writes in a mount: of a session there, or of a branch. */
 static void fork_parent_is_found_by_mount_path(void **state)
 {
 	static const struct {
@@ -121,7 +121,7 @@ static void assert_kin(struct source_fixture *p, const char *project, const char
 	assert_words(&got, expected);
 }
 
-/* Who started another has it below its own name, and its forks anywhere. */
+/* A session that starts another has it below its own name, and its forks anywhere. */
 static void nested_sessions_have_their_parent(void **state)
 {
 	struct source_fixture *p = *state;
@@ -176,7 +176,7 @@ static void forks_with_equal_stems_are_listed(void **state)
 	assert_string_equal(slot.file, "b/same.jsonl");
 }
 
-/* The session that was listed last is no fork any more: the list goes on behind it, and nothing comes twice. */
+/* The session listed last is not a fork any more: the list continues after it, without repeats. */
 static void fork_listing_continues_after_removal(void **state)
 {
 	struct source_fixture *p = *state;

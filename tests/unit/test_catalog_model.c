@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules by which the catalog knows what it must look at again, as a model: a directory of some names, a kernel that
- * tells of writes until its queue is full, looks that take several steps, and readers, in an order drawn at random. A
- * reader must be told what was so at some time since it began.
+/* The rules that tell the catalog when to scan again, as a model: a directory of some names, a kernel that sends events
+ * until its queue is full, looks that take several steps, and readers, in a random order. A reader must get a state
+ * that was true at some time since it began.
  *
- * - A clock of ticks orders marks and looks. A mark says: this may have changed.
- * - A look draws its tick, `began`, before it asks the disk; what it saw is taken in only if that is greater than what
- *   stands.
- * - What is known will do for a call that began at `asof` if it was looked at since the mark, or since the call began.
- */
+ * - A clock of ticks orders marks and looks. A mark means: this may have changed.
+ * - A look draws its tick, `began`, before it reads the disk; its result is applied only if that is greater than the
+ * current one.
+ * - Known state is valid for a call that began at `asof` if the look began after the mark, or after the call began. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +18,7 @@
 #include <string.h>
 
 enum { NAMES = 3, QUEUE = 4, WRITES = 25, WORKERS = 16, READERS = 8, STEPS = 1500, RUNS = 12000 };
-/* What a name has: nothing, something that nobody has looked at, or the number of the write that made it. */
+/* The file of a name: none, one never seen, or the number of the write that created it. */
 enum { ABSENT = 0, UNSEEN = -1 };
 enum rule { RIGHT, BEGAN_AFTER_THE_LOOK, COMES_WITH_OLD_BEGAN };
 enum state { IDLE, QUEUED, BUSY };
@@ -44,7 +43,7 @@ struct world {
 	enum rule rule;
 	unsigned tick, all_marked;
 	int disk[NAMES], past[WRITES + 1][NAMES], writes, most, serial;
-	int queue[QUEUE], queued; /* names of which the kernel tells */
+	int queue[QUEUE], queued; /* names with an event */
 	bool lost, sweep;
 	struct seen file[NAMES], dir;
 	struct worker workers[WORKERS];
@@ -75,7 +74,7 @@ static void queue(struct seen *s)
 	s->again = s->again || s->state == BUSY;
 }
 
-/* Whoever asks takes in what the kernel tells. That only marks. */
+/* Each call reads the events first. That only marks. */
 static void drain(struct world *w)
 {
 	for (int i = 0; i < w->queued; i++) {
@@ -97,7 +96,7 @@ static bool is_settled(const struct world *w, const struct seen *s, unsigned aso
 	return s->began >= marked || s->began > asof;
 }
 
-/* Has it looked at unless it is settled. */
+/* Scans it unless it is settled. */
 static bool need(const struct world *w, struct seen *s, unsigned asof)
 {
 	if (is_settled(w, s, asof))
@@ -122,7 +121,7 @@ static bool end_look(struct seen *s)
 	return true;
 }
 
-/* The steps of a worker say whether it has ended. */
+/* Each step of a worker returns whether it has ended. */
 static bool look_at_file(struct world *w, struct worker *k)
 {
 	struct seen *f = &w->file[k->name];
@@ -245,7 +244,7 @@ static void begin_look(struct world *w)
 	w->sweep = w->sweep && !k->sweep;
 }
 
-/* Whether a reader was told what never was. */
+/* Whether a reader got a state that never was. */
 static bool goes_wrong(uint64_t seed, enum rule rule)
 {
 	struct world w = {.seed = seed, .rule = rule, .tick = 1, .sweep = true, .dir = {.marked = 1, .state = QUEUED}};
@@ -279,14 +278,14 @@ static void model_never_returns_stale_state(void **state)
 	assert_int_equal(wrong_runs(RUNS, RIGHT), 0);
 }
 
-/* A write between the look and the tick would be taken for seen. */
+/* A write between the look and its tick would count as seen. */
 static void model_catches_late_tick(void **state)
 {
 	(void)state;
 	assert_in_range(wrong_runs(RUNS / 4, BEGAN_AFTER_THE_LOOK), RUNS / 4 / 100, RUNS / 4);
 }
 
-/* What was known of the file before it went would be taken for a look at the one that came. */
+/* The old `began` of a removed file would count as a look at its successor. */
 static void model_catches_reused_scan(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The indexes the catalog keeps, and many threads that use them. */
+/* The catalog's open indexes, and many threads that use them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* Another one's, as it were: a thread has one index at a time. */
+/* Unlocks the session, as if another thread held it: a thread has one index at a time. */
 static struct session *hold(struct source_fixture *p, uint32_t slot)
 {
 	struct session *s = NULL;
@@ -46,7 +46,7 @@ static void index_grows_with_file(void **state)
 	wait_stale();
 	s = hold(p, slot);
 	assert_int_equal(session_count(s), 2);
-	/* Held by somebody while its file is replaced: it stays what it was. */
+	/* An index in use while its file is replaced does not change. */
 	replace(p, "a/one.jsonl", HEADER("one", "/"));
 	wait_stale();
 	assert_int_equal(catalog_session_get(p->c, slot, &again), -ESTALE);
@@ -125,14 +125,14 @@ static void open_indexes_are_limited(void **state)
 	let_go(p, held);
 }
 
-/* Another one that shares the budget, and never gives anything. */
+/* Another client of the budget, which never evicts anything. */
 static uint64_t has_nothing(void *arg)
 {
 	(void)arg;
 	return BUDGET_NOTHING;
 }
 
-/* Entry numbers are what node ids are made of. */
+/* Node ids contain entry numbers. */
 static void reopened_index_keeps_entry_numbers(void **state)
 {
 	struct source_fixture *p = *state;
@@ -158,7 +158,7 @@ static void reopened_index_keeps_entry_numbers(void **state)
 	assert_int_equal(count_fds() - before, 40);
 	size_t all = budget_used(&p->budget);
 	assert_true(all > 40 * sizeof(struct entry) * 3);
-	/* Now it wants half of what they take; those that are used, and the one used last, stay. */
+	/* Now it uses half of their memory; indexes in use, and the one used last, stay. */
 	held = hold(p, slots[0]);
 	assert_int_equal(catalog_session_get(p->c, slots[39], &s), 0);
 	catalog_session_put(p->c, s);
@@ -185,7 +185,7 @@ static void reopened_index_keeps_entry_numbers(void **state)
 	budget_unregister(&p->budget, &other);
 }
 
-/* Somebody has a lease on the file, and does not give it back. */
+/* Another process has a lease on the file, and does not release it. */
 static void eagain_on_open_is_not_retried(void **state)
 {
 	struct source_fixture *p = *state;
@@ -194,7 +194,7 @@ static void eagain_on_open_is_not_retried(void **state)
 	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "one");
-	signal(SIGIO, SIG_IGN); /* which asks for the lease */
+	signal(SIGIO, SIG_IGN); /* which breaks the lease */
 	int fd = open(at(p, "a/one.jsonl"), O_RDWR | O_CLOEXEC);
 	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0) {
 		close(fd);
@@ -208,8 +208,8 @@ static void eagain_on_open_is_not_retried(void **state)
 	catalog_session_put(p->c, s);
 }
 
-/* To look at a file on another file system may wait, and is done on another thread; here one was looked at a moment
- * ago, so the first to see that it is another one is who opens it. */
+/* Scanning a file on another file system may block, so another thread does it. Here a scan is recent: only opening the
+ * file shows that it was replaced. */
 static void foreign_file_is_checked_before_use(void **state)
 {
 	struct source_fixture *p = *state;
@@ -259,7 +259,7 @@ static void *change_files(void *arg)
 			append(x->p, name, ENTRY("x"));
 		if (i % 13 == 0)
 			put(x->p, name, HEADER("fresh", "/") ENTRY("y"));
-		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the others come in between */
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the others run in between */
 	}
 	atomic_store(&x->stop, true);
 	return NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One file, or the ACL of it, cannot be read for now, or there is no memory: once, which nobody notices, or again and
- * again, which is told. */
+/* Reading one file or its ACL fails, or memory runs out: once, without effect, or repeatedly, which is an error. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +14,7 @@
 
 #include <sys/syscall.h>
 
-/* ---- what fails ---- */
+/* ---- the failures ---- */
 
 #define EVER UINT_MAX
 
@@ -24,7 +23,7 @@ static struct {
 	unsigned times;
 	bool acl;
 } failing;
-static unsigned failures; /* so often it has failed */
+static unsigned failures; /* how often it has failed */
 
 static bool fails(int fd, bool acl)
 {
@@ -57,7 +56,7 @@ static void let_fail(struct source_fixture *p, const char *name, bool acl, unsig
 	failing.times = times;
 }
 
-/* So many calls from now on succeed, then one fails. */
+/* This many calls succeed from now on, then one fails. */
 static struct nth {
 	unsigned nth;
 } no_watch, no_open;
@@ -144,7 +143,7 @@ static void unreadable_older_file_is_ignored(void **state)
 
 /* ---- listings ---- */
 
-/* Of all sessions; how many. */
+/* Lists all sessions; returns their number. */
 static size_t list(struct source_fixture *p, char *text, int *ret_deferred)
 {
 	struct slot_info slot;
@@ -176,7 +175,7 @@ static void failed_stat_does_not_change_listing(void **state)
 	assert_string_equal(text, "same=a/1.jsonl same~2=a/2.jsonl ");
 }
 
-/* Also if it is there again before the end. */
+/* Also if it is back before the end. */
 static void incomplete_listing_returns_error(void **state)
 {
 	struct source_fixture *p = *state;
@@ -197,7 +196,7 @@ static void incomplete_listing_returns_error(void **state)
 	assert_int_equal(deferred, 0);
 }
 
-/* What one bad file costs the others: it is looked at again at each end of a listing, not for each name. */
+/* One bad file is scanned at each end of a listing, not for each name. */
 static void a_lasting_failure_is_looked_at_seldom(void **state)
 {
 	struct source_fixture *p = *state;
@@ -229,7 +228,7 @@ static void a_lasting_failure_is_looked_at_seldom(void **state)
 	assert_int_not_equal(slot_of(p, "a", "100"), NO_SLOT);
 }
 
-/* A project has only its own failures, however soon it is asked for after another one. */
+/* A project has only its own errors, even directly after another one. */
 static void a_failure_is_of_its_project(void **state)
 {
 	struct source_fixture *p = *state;
@@ -258,7 +257,7 @@ static bool is_whole(const char *text)
 	return strstr(text, "same=a/1.jsonl ") && strstr(text, "same~2=a/2.jsonl ");
 }
 
-/* True once there are not so many allocations. */
+/* Returns true once fewer allocations are made. */
 static bool lists_without(struct source_fixture *p, unsigned nth)
 {
 	char text[256];
@@ -294,7 +293,7 @@ static void enomem_never_hides_a_name(void **state)
 		assert_true(n < 1000);
 }
 
-/* ---- where it came from ---- */
+/* ---- parents ---- */
 
 static void unreadable_parent_is_reported(void **state)
 {
@@ -325,7 +324,7 @@ static void unreadable_parent_is_reported(void **state)
 
 /* ---- ACLs ---- */
 
-/* An ACL that cannot be read grants nobody but the owner anything, until it can be read. */
+/* An unreadable ACL leaves only the owner's rights, until it can be read. */
 static void unreadable_acl_limits_access_to_owner(void **state)
 {
 	static const char *const names[] = {"a/one.jsonl", "a", "."};
@@ -354,7 +353,7 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 	}
 }
 
-/* ---- what inotify tells ---- */
+/* ---- inotify events ---- */
 
 static void open_watched(struct source_fixture *p)
 {
@@ -382,8 +381,7 @@ static size_t notes_taken(struct source_fixture *p)
 	return (size_t)n;
 }
 
-/* A directory could not be watched, and can be now: what was seen of it before is no older than what is watched holds,
- * but nobody told of what has changed since. */
+/* A directory gets its watch late: scans from before it can be outdated, since no event came. */
 static void unwatched_directory_is_rescanned_when_watched(void **state)
 {
 	struct source_fixture *p = *state;
@@ -420,7 +418,7 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 	}
 }
 
-/* What inotify says of a file is taken in even when the names beside it are about to be read again. */
+/* An event of a file counts even if the names next to it must be read again anyway. */
 static void file_event_beside_new_directory_is_applied(void **state)
 {
 	struct source_fixture *p = *state;
@@ -435,7 +433,7 @@ static void file_event_beside_new_directory_is_applied(void **state)
 	assert_int_equal(notes_taken(p), 1);
 }
 
-/* The same when it cannot be looked at in that moment. */
+/* The same if its scan fails at that moment. */
 static void failed_scan_is_retried(void **state)
 {
 	struct source_fixture *p = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What inotify tells is there at once: none of these tests waits for a look to grow old. */
+/* Changes with an event show at once: none of these tests waits for a scan to expire. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -65,7 +65,8 @@ static size_t count_projects(struct source_fixture *p)
 	return n;
 }
 
-/* The changes since the last call, of one file: how many, whether names may lead elsewhere, and the slot that died. */
+/* Returns the number of changes to one file since the last call, whether its names may lead elsewhere, and the slot
+ * that died. */
 static size_t changes_of(struct source_fixture *p, const char *file, struct catalog_change *ret)
 {
 	struct catalog_change *changes = NULL;
@@ -106,7 +107,7 @@ static void writes_are_seen_at_once(void **state)
 	assert_int_equal(rename(at(p, "--w--/c.jsonl"), at(p, "--w--/d.jsonl")), 0);
 	assert_int_equal(slot_of(p, "w", "c"), NO_SLOT);
 	assert_int_equal(entries(p, "d"), 0);
-	/* The newest, by a time that runs backwards, too. */
+	/* The newest session when times run backwards, too. */
 	assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &info));
 	set_mtime(p, "--w--/d.jsonl", 2000000000);
 	assert_true(catalog_latest(p->c, NO_SLOT, &latest));
@@ -116,7 +117,7 @@ static void writes_are_seen_at_once(void **state)
 	assert_string_equal(latest.stem, "a");
 }
 
-/* One that writes may have changed the file itself, and asks each time. */
+/* A request that writes can have changed the file itself, and reads events each time. */
 static void reading_request_drains_inotify_once(void **state)
 {
 	struct source_fixture *p = *state;
@@ -152,7 +153,7 @@ static void directories_are_created_moved_and_removed(void **state)
 	assert_int_not_equal(slot_of(p, "u", "x"), NO_SLOT);
 	put(p, "--u--/y.jsonl", HEADER("sid-y", "/u"));
 	assert_int_not_equal(slot_of(p, "u", "y"), NO_SLOT);
-	/* Back again: the old name is watched anew. */
+	/* Back again: the old name is watched again. */
 	assert_int_equal(rename(at(p, "--u--"), at(p, "--v--")), 0);
 	assert_int_not_equal(slot_of(p, "v", "y"), NO_SLOT);
 	put(p, "--v--/z.jsonl", HEADER("sid-z", "/v"));
@@ -171,7 +172,7 @@ static void changes_are_reported_once(void **state)
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
 	assert_false(change.names);
 	assert_int_equal(change.died, NO_SLOT);
-	/* Noted, too, when somebody else has taken it in before. */
+	/* Recorded also if another call has applied the event before. */
 	append(p, "--w--/a.jsonl", ENTRY("e4"));
 	assert_int_equal(entries(p, "a"), 4);
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
@@ -191,7 +192,7 @@ static void changes_are_reported_once(void **state)
 	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
 	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
 	assert_true(change.names);
-	/* Entries keep their attributes for good: another mode is another file to whoever keeps them. */
+	/* Kernel nodes keep their attributes: another mode makes another file for them. */
 	entries(p, "a");
 	changes_of(p, "--w--/a.jsonl", &change);
 	chmod(at(p, "--w--/a.jsonl"), 0600);
@@ -199,7 +200,7 @@ static void changes_are_reported_once(void **state)
 	assert_true(change.names);
 }
 
-/* What was written and found no room is taken back: the session is the same, nobody has read it. */
+/* A write that ran out of space is undone: the session stays the same, since no index has read it. */
 static void undone_append_is_not_a_change(void **state)
 {
 	struct source_fixture *p = *state;
@@ -218,12 +219,12 @@ static void undone_append_is_not_a_change(void **state)
 	assert_int_equal(entries(p, "a"), 1);
 	changes_of(p, "--w--/a.jsonl", &change);
 	assert_int_equal(change.died, NO_SLOT);
-	/* Not so what an index has read. */
+	/* Bytes that an index has read make another session. */
 	assert_int_equal(truncate(at(p, "--w--/a.jsonl"), size - 10), 0);
 	assert_int_not_equal(slot_of(p, "w", "a"), slot);
 }
 
-/* The file has another name outside, or is elsewhere: nobody tells of what is done to it there. */
+/* The file has another hard link outside, or is a link to elsewhere: no event reports a change there. */
 static void hard_linked_files_are_polled(void **state)
 {
 	struct source_fixture *p = *state;
@@ -259,14 +260,14 @@ static void polling_works_without_inotify(void **state)
 	wait_stale();
 	assert_int_equal(entries(p, "a"), 2);
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
-	/* Whoever waits can have everything looked at. */
+	/* catalog_wait can scan everything. */
 	struct catalog_change *changes = NULL;
 	append(p, "--w--/b.jsonl", ENTRY("e2"));
 	assert_int_equal(catalog_wait(p->c, 0, true, &changes), 1);
 	free(changes);
 }
 
-/* A directory that is looked at again and again reports once that its files are gone, with a session or without. */
+/* A directory that is polled reports once that its files are gone, with a session or without. */
 static void removal_is_reported_once(void **state)
 {
 	struct source_fixture *p = *state;
@@ -294,8 +295,8 @@ static void removal_is_reported_once(void **state)
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
 }
 
-/* More than the kernel keeps events for, and more than are noted one by one: each file is reported, and then no other
- * until something changes. */
+/* More changes than the kernel queues, and than are recorded: each file is reported once, and none again until it
+ * changes. */
 static void queue_overflow_reports_all_files(void **state)
 {
 	enum { MANY = 66000 };
@@ -303,7 +304,7 @@ static void queue_overflow_reports_all_files(void **state)
 	struct catalog_change *changes = NULL;
 	char root[] = "/dev/shm/test_catalog.XXXXXX", name[32];
 	if (!mkdtemp(root))
-		skip(); /* a disk takes too long to make so many */
+		skip(); /* a disk is too slow to create them all */
 	catalog_close(p->c);
 	remove_all(p->root);
 	strcpy(p->root, root);
@@ -323,7 +324,7 @@ static void queue_overflow_reports_all_files(void **state)
 	assert_int_equal(catalog_wait(p->c, 0, false, &changes), 1);
 	assert_false(changes->names);
 	cleanup_free(&changes);
-	/* That they are gone is reported, but not again with the next ones that are lost. */
+	/* That they are gone is reported, but not again at the next overflow. */
 	for (int i = 0; i < MANY; i++) {
 		snprintf(name, sizeof name, "--w--/%05d.jsonl", i);
 		assert_int_equal(unlink(at(p, name)), 0);
@@ -338,7 +339,7 @@ static void queue_overflow_reports_all_files(void **state)
 	cleanup_free(&changes);
 }
 
-/* Whichever thread takes in that the kernel had no room for more events. */
+/* Any thread can read the overflow event. */
 static void queue_overflow_wakes_waiter(void **state)
 {
 	struct source_fixture *p = *state;
@@ -362,7 +363,7 @@ static void queue_overflow_wakes_waiter(void **state)
 	assert_in_range(clock_ms(CLOCK_MONOTONIC) - before, 0, 59999);
 }
 
-/* The thread of main, which has the number of the process. */
+/* The main thread, whose id is the process id. */
 static bool is_main_asleep(void)
 {
 	char path[64], state = '\0';
@@ -408,7 +409,7 @@ static void wait_without_watch_is_einval(void **state)
 	assert_false(catalog_is_watched(p->c));
 }
 
-/* Writers, each of files of its own, among readers of everything: whoever has written sees just that. */
+/* Writers, each of its own files, among readers of everything: each writer sees its own writes. */
 enum { WRITERS = 6, BROWSERS = 4, MANY_ROUNDS = 10000, FEW_ROUNDS = 600, CHECK_ROUNDS = 3000 };
 
 struct writer {
@@ -416,7 +417,7 @@ struct writer {
 	pthread_t thread;
 	int kind, rounds;
 	bool poll;
-	char wrong[256]; /* the first thing that was */
+	char wrong[256]; /* the first error */
 };
 
 static atomic_bool writing;
@@ -438,7 +439,7 @@ static bool is_listed(struct source_fixture *p, uint32_t project, const char *st
 	return found;
 }
 
-/* Asked in each way there is. `size` is -1 if there is to be none. */
+/* Checks the session with every call. `size` is -1 if it must not exist. */
 static void ask_for(struct writer *w, int round, const char *project, const char *stem, long size)
 {
 	struct project_info info;
@@ -467,7 +468,7 @@ static void ask_for(struct writer *w, int round, const char *project, const char
 	catalog_session_put(w->p->c, s);
 }
 
-/* As one request, and as one that asks anew at each step. */
+/* As one request, and as one that reads events at each step. */
 static void look_for(struct writer *w, int round, const char *project, const char *stem, long size)
 {
 	catalog_set_reading(true);
@@ -563,7 +564,8 @@ static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
 	}
 	open_watched(p, poll);
 	atomic_store(&writing, true);
-	/* A writer that moves the clock makes looks of others seem long, and what takes long is valid for long. */
+	/* A writer that moves the clock makes other looks seem slow, and the result of a slow look stays valid for
+	 * long. */
 	for (int i = 0; i < BROWSERS && !poll; i++)
 		assert_int_equal(pthread_create(&browsers[i], NULL, browse, p), 0);
 	for (int i = 0; i < WRITERS; i++) {
@@ -594,7 +596,7 @@ static size_t sessions_of(struct source_fixture *p, const char *project)
 	return n;
 }
 
-/* A directory that was moved takes its watches with it, and what is below it is watched where it is now. */
+/* A moved directory takes its watches with it, and all below it is watched at its new place. */
 static void nested_directories_are_watched(void **state)
 {
 	struct source_fixture *p = *state;
@@ -612,7 +614,7 @@ static void nested_directories_are_watched(void **state)
 	assert_int_equal(entries(p, "moved+deep+1"), 2);
 	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e3"));
 	assert_int_equal(entries(p, "moved+deep+1"), 3);
-	/* Away, changed there, and back. */
+	/* Moved away, changed there, and moved back. */
 	char away[80];
 	snprintf(away, sizeof away, "%s.away", p->root);
 	assert_int_equal(rename(at(p, "--w--/moved"), away), 0);
@@ -620,7 +622,7 @@ static void nested_directories_are_watched(void **state)
 	assert_int_equal(rename(away, at(p, "--w--/moved")), 0);
 	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e4"));
 	assert_int_equal(entries(p, "moved+deep+1"), 4);
-	/* Another of the same name, at once. */
+	/* Another directory of the same name, at once. */
 	assert_int_equal(rename(at(p, "--w--/moved"), away), 0);
 	make_dir(p, "--w--/moved");
 	make_dir(p, "--w--/moved/deep");
@@ -637,7 +639,7 @@ static void nested_directories_are_watched(void **state)
 	assert_true(status.told);
 }
 
-/* Directories that get no watch are looked at by the clock. (With the small limits there are none left.) */
+/* Directories without a watch are polled. (The small limits leave none.) */
 static void directories_without_watch_are_polled(void **state)
 {
 	struct source_fixture *p = *state;
@@ -661,7 +663,7 @@ static void directories_without_watch_are_polled(void **state)
 	assert_int_equal(entries(p, "d29"), 2);
 	assert_int_equal(entries(p, "d00"), 2);
 	assert_int_equal(entries(p, "d29+new"), 1);
-	/* What went makes room. */
+	/* A removed directory frees its watch. */
 	for (int i = 0; i < 25; i++) {
 		snprintf(path, sizeof path, "--w--/d%02d", i);
 		remove_all(at(p, path));

@@ -43,7 +43,7 @@ static void make_dir(const char *root, const char *name)
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
-/* What check says of the source, to be freed. */
+/* Returns check's output for the source; the caller frees it. */
 static char *check(const char *root, const struct check_options *o, FILE *progress, size_t *found)
 {
 	char *text = NULL;

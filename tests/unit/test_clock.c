@@ -20,7 +20,7 @@ static void test_units(void **state)
 	assert_true(time_ns(now) <= clock_ns(CLOCK_MONOTONIC));
 }
 
-/* Nanoseconds are carried: what is handed to the system is below a second. */
+/* Nanoseconds are carried: the system gets less than a second of them. */
 static void test_in(void **state)
 {
 	(void)state;
@@ -35,7 +35,7 @@ static void test_in(void **state)
 static void test_order(void **state)
 {
 	(void)state;
-	/* Times of files: before 1970, and where nanoseconds in one number would overflow. */
+	/* File times before 1970, and where nanoseconds in one number would overflow. */
 	const bool is_wide = sizeof(time_t) == 8;
 	const time_t first = is_wide ? (time_t)INT64_MIN : INT32_MIN, last = is_wide ? (time_t)INT64_MAX : INT32_MAX;
 	const struct timespec rising[] = {{first, 0}, {-2, 999999999}, {-1, 0}, {0, 0}, {0, 1}, {1, 0}, {last, 1}};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* context_build: each case is a session in short form and the items its context must have. */
+/* context_build: each case is a session in short form and the expected items of its context. */
 #include "render_fixture.h"
 
 #include "sessionfs/session/context.h"
 
-/* `rest` begins with a comma, if there is any. */
+/* `rest` begins with a comma, or is empty. */
 #define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)
 #define SAYS(id, parent, role) MESSAGE(id, parent, "\"role\":\"" role "\",\"content\":\"x\"")
 #define ASKS(id, parent) SAYS(id, parent, "user")
@@ -53,7 +53,7 @@ static void expect_at(const char *text, const char *at, const char *expected)
 	fixture_close(&f);
 }
 
-/* What a session says at its end, or as of the entry `at`. */
+/* The context at the session's end, or as of the entry `at`. */
 static void expect_state(const char *text, const char *at, const char *expected)
 {
 	struct fixture f;
@@ -84,7 +84,7 @@ static void state_comes_from_branch_end(void **state)
 	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"length\""), NULL, "done");
 	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"stop\""), NULL, "working");
 	expect_state(HEADER CALLS("b", "null", "") SAYS("c", "\"b\"", "toolResult"), NULL, "working");
-	/* What is no such message says nothing; what is on another branch, neither. */
+	/* Other messages have no effect, and neither have other branches. */
 	expect_state(HEADER ENDS("a", "null", "") LINE("label", "l", "\"a\"", ",\"targetId\":\"a\",\"label\":\"x\"")
 	                 LINE("message", "m", "\"l\"", ""),
 	             NULL, "done");
@@ -160,7 +160,7 @@ static void test_compaction(void **state)
 	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"b\"") ASKS("d", "\"c\""));
 	expect(buf_cstr(&text), "C:c M:b M:d");
 	buf_reset(&text);
-	/* System messages are never kept; what follows the compaction is all there. */
+	/* System messages are never kept; everything after the compaction is. */
 	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"sys\"") SAYS("d", "\"c\"", "system"));
 	expect(buf_cstr(&text), "C:c M:a M:b M:d");
 	buf_reset(&text);
@@ -203,7 +203,7 @@ static void test_edits(void **state)
 	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"a\"", "{\"content\":\"y\"}")
 	           EDIT("f", "\"e\"", "\"b\"", "null"),
 	       "M:a*e");
-	/* The latest one counts, also when it takes back an omission. */
+	/* The latest one counts, also if it undoes an omission. */
 	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "null")
 	           EDIT("f", "\"e\"", "\"a\"", "{\"content\":\"y\"}"),
 	       "M:a*f");
@@ -222,7 +222,7 @@ static void test_edits(void **state)
 static void test_edits_and_compaction(void **state)
 {
 	(void)state;
-	/* An edit that was compacted away does not count any more; one of the compaction itself omits it. */
+	/* A compacted edit does not count any more; an edit of the compaction itself omits it. */
 	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"b\"", "null") ASKS("d", "\"e\"")
 	           COMPACTION("c", "\"d\"", "\"d\""),
 	       "C:c M:d");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records as pi writes them: keys and their order, parents, ids; and none where nothing would change. */
+/* Records as pi writes them: keys and their order, parents, ids; none for an edit without effect. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 	"\n"
 #define TWO HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"")
 
-/* The lines that an edit makes of a file, as a pattern. */
+/* The lines that an edit appends to a file, as a pattern. */
 static void assert_edit(const char *file, const struct edit *e, bool again, const char *pattern)
 {
 	CLEANUP(fixture_release) struct fixture f;
@@ -28,7 +28,7 @@ static void assert_edit(const char *file, const struct edit *e, bool again, cons
 	assert_pattern(buf_span(&out), pattern);
 	if (out.n == 0)
 		return;
-	/* Written and read again there is nothing left to do. */
+	/* Once written and read again, the edit has no effect. */
 	append(&f, out.p, out.n);
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_problem_count(s), 0);
@@ -97,13 +97,13 @@ static void label_unchanged(void **state)
 	(void)state;
 	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\""), 0, span_of("old"), "");
 	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"\\u006fld\""), 0, span_of("old"), "");
-	/* A lone surrogate is no U+FFFD. */
+	/* A lone surrogate differs from U+FFFD. */
 	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"\\ud800\""), 0, span_of("\xef\xbf\xbd"),
 	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT
 	                  ",\"targetId\":\"a\",\"label\":\"\xef\xbf\xbd\"}\n");
 }
 
-/* Each record hangs below the one before, and those that say nothing are left out. */
+/* Each record's parent is the one before; records without effect are omitted. */
 static void labels_chained(void **state)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
@@ -116,7 +116,7 @@ static void labels_chained(void **state)
 	assert_edit(TWO, &(struct edit){.records = edit_labels}, false, "");
 }
 
-/* Lines of others came in between: it is written once more. */
+/* Other lines were appended meanwhile: it is written again. */
 static void label_again(void **state)
 {
 	const struct edit_label l = {0, SPAN_LIT("old")};
@@ -128,7 +128,7 @@ static void label_again(void **state)
 	            ",\"targetId\":\"a\",\"label\":\"old\"}\n");
 }
 
-/* What was written the first time stands behind the line that came in between: nothing may hang below it. */
+/* The first records follow the foreign line: no record may have that as its parent. */
 static void labels_overtaken(void **state)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("two")}};
@@ -148,7 +148,7 @@ static void labels_overtaken(void **state)
 	                                  ",\"targetId\":\"a\",\"label\":\"one\"}\n"
 	                                  "{\"type\":\"label\",\"id\":\"@1\",\"parentId\":\"@0\"" AT
 	                                  ",\"targetId\":\"b\",\"label\":\"two\"}\n");
-	/* And with one more line behind it, below that. */
+	/* The parent is the last line after it. */
 	append(&f, USER("\"d\"", "\"c\""), strlen(USER("\"d\"", "\"c\"")));
 	assert_int_equal(session_grow(s), 1);
 	buf_reset(&second);
@@ -167,7 +167,7 @@ static void ids_as_they_stand(void **state)
 	assert_label_edit(HEADER USER("\"\\ud800\"", "null"), 0, span_of("x"),
 	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"\\ud800\"" AT
 	                  ",\"targetId\":\"\\ud800\",\"label\":\"x\"}\n");
-	/* What is no UTF-8 is written as pi reads it. */
+	/* Invalid UTF-8 is written as pi reads it. */
 	assert_label_edit(HEADER USER("\"b\xff\"", "null"), 0, span_of("x"),
 	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\uFFFD\"" AT
 	                  ",\"targetId\":\"b\uFFFD\",\"label\":\"x\"}\n");
@@ -262,7 +262,7 @@ static void leaf(void **state)
 	                 ",\"fromId\":\"b\",\"summary\":\"\"}\n");
 	assert_leaf_edit(TWO, 1, "");
 	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\""), 0, "");
-	/* Only an empty summary says nothing, and only where the leaf is. */
+	/* Only an empty summary at the leaf has no effect. */
 	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\""), 0,
 	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
 	                 ",\"fromId\":\"c\",\"summary\":\"\"}\n");
@@ -287,7 +287,7 @@ static int by_value(const void *a, const void *b)
 	return memcmp(a, b, 8);
 }
 
-/* Many at once: all of 8 hex digits, none twice. */
+/* Many at once: all of 8 hex digits, all different. */
 static void ids_differ(void **state)
 {
 	enum { N = 5000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* labels.tsv read back: what differs, and every way in which a table can be wrong. */
+/* labels.tsv read back: its changes, and every kind of error. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #define THREE HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
 #define LABELLED THREE LABEL("\"l1\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"l2\"", "\"l1\"", "\"b\"", "\"two\"")
 
-/* Labels that begin like this were saved from the table. */
+/* Labels with this prefix were saved from the table. */
 static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
 {
 	(void)arg;
@@ -108,7 +108,7 @@ static void comments(void **state)
 {
 	(void)state;
 	assert_table(LABELLED, "# a comment\n\n  \n \t \n#\n#a\tx\na\tone\n\nb\ttwo\n\n", "");
-	/* An id that begins with # is no comment. */
+	/* An id that begins with # is not a comment. */
 	assert_table(HEADER USER("\"#1\"", "null"), "#1\tx\n#2\ty\n# 1\tz\n", "0=x;");
 	assert_table(HEADER USER("\"#\"", "null"), "#\tx\n", "0=x;");
 	assert_bad(HEADER USER("\"#1\"", "null"), "#1\n", 1);
@@ -126,7 +126,7 @@ static void bad_rows(void **state)
 	assert_bad(HEADER USER("\"a\"", "null") USER("\"a\"", "null"), "~2\tx\n", 1);
 }
 
-/* The first error ends it, whatever good rows came before. */
+/* The first error ends it, even after good rows. */
 static void names_the_line(void **state)
 {
 	(void)state;
@@ -148,7 +148,7 @@ static void escapes(void **state)
 	             "a\tdry\\rwet\\0\\r\n", "");
 }
 
-/* What a label's file refuses, a cell refuses; what clears there, clears here. */
+/* A cell refuses the texts that a label's file refuses, and the same texts clear the label. */
 static void judged(void **state)
 {
 	static const char *const bad[] = {"a\\nb", "a\\n", "\\0", "\xff", "\xed\xa0\x80", "a\xc3", "\xef\xbb\xbfx"};
@@ -191,7 +191,7 @@ static void too_long(void **state)
 	assert_memory_equal(out.p, "! line 1: ", 10);
 }
 
-/* What the table shows, saved as it is, changes nothing: also labels that cannot be shown as they are. */
+/* Saving the table unchanged changes nothing, even labels that it cannot show exactly. */
 static void as_shown(void **state)
 {
 	static const char *const odd[] = {
@@ -227,12 +227,12 @@ static void as_shown(void **state)
 }
 
 #define AS_OF(line) "# ID\tLABEL\tTEXT\tas of line " #line "\n"
-/* Line 5 sets a, line 6 sets b; then somebody changes a, clears b, and labels c. */
+/* Line 5 sets a, line 6 sets b; then another writer changes a, clears b, and labels c. */
 #define CHANGED                                                                                                        \
 	LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"one, really\"") LABEL("\"l4\"", "\"l3\"", "\"b\"", "null")      \
 	    LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"three\"")
 
-/* What reads as it did when the table was read stays as others have made it since. */
+/* Rows unchanged since the table was read keep later changes by others. */
 static void merged(void **state)
 {
 	(void)state;
@@ -240,27 +240,27 @@ static void merged(void **state)
 	assert_table(CHANGED, AS_OF(6) "a\tmine\nb\ttwo\nc\t\n", "0=mine;");
 	assert_table(CHANGED, AS_OF(6) "a\tone\nb\tmine\nc\tmine\n", "1=mine;2=mine;");
 	assert_table(CHANGED, AS_OF(6) "a\t\nb\t\nc\t\n", "0=;");
-	/* Rows that are missing: of what was labelled then, not of what was labelled since. */
+	/* A missing row clears a label from that time, not a later one. */
 	assert_table(CHANGED, AS_OF(6) "b\ttwo\n", "0=;");
 	assert_table(CHANGED, AS_OF(6), "0=;");
-	/* As of other lines. */
+	/* The heading has another line number. */
 	assert_table(CHANGED, AS_OF(9) "a\tone\nb\ttwo\nc\t\n", "0=one;1=two;2=;");
 	assert_table(CHANGED, AS_OF(7) "a\tone\nb\ttwo\nc\t\n", "0=one;");
 	assert_table(CHANGED, AS_OF(4) "a\t\nb\t\nc\t\n", "");
 	assert_table(CHANGED, AS_OF(0), "");
-	/* Without a heading: of now. */
+	/* Without a heading, the current labels count. */
 	assert_table(CHANGED, "a\tone\nb\ttwo\nc\t\n", "0=one;1=two;2=;");
 	assert_table(CHANGED, "# ID\tLABEL\tTEXT\na\tone\nc\t\n", "0=one;2=;");
 	assert_table(CHANGED, "# ID 6 6\na\tone\nc\t\n", "0=one;2=;");
-	/* However the heading is edited, and wherever it stands, while it has that number. */
+	/* The heading can be edited or moved as long as it has that number. */
 	assert_table(CHANGED, "a\tone\n# ID  6\nc\t\nb\tx\n", "1=x;");
 	assert_bad(CHANGED, AS_OF(10) "a\tone\n", 1);
 	assert_bad(CHANGED, "a\tone\n" AS_OF(99999999999999999999999), 2);
-	/* Nor is it a row of an entry with that name. */
+	/* It is not a row of an entry with that name, either. */
 	assert_table(HEADER USER("\"# ID\"", "null"), AS_OF(2) "# ID\tx\n", "0=x;");
 }
 
-/* What was saved from the same table before is not others': it can be taken back. */
+/* Labels saved earlier from the same table can be undone. */
 static void saved_again(void **state)
 {
 	static const char file[] = LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"own one\"")
@@ -272,7 +272,7 @@ static void saved_again(void **state)
 	assert_table(file, AS_OF(6) "a\tone\n", "0=one;1=;2=;");
 }
 
-/* Many rows cost many times one row, not its square. */
+/* The time is linear in the number of rows. */
 static void many_rows(void **state)
 {
 	enum { N = 100000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* entry_text: what an entry says, and all.txt, which is made of it. */
+/* entry_text: the text of an entry, and all.txt, which consists of it. */
 #include "render_fixture.h"
 #include "failing_alloc.h"
 #include "sessionfs/render/entry_text.h"
@@ -80,7 +80,7 @@ static void calls(void **state)
 		 "\"bash\"", "{\"command\":\"ls\\nwc\"}") ",{\"type\":"
 	                                                  "\"text\",\"text\":\"x\"}"),
 	     "T assistant|x\nt thinking|t\na1 call bash|command: ls\nwc\n"},
-	    /* Every value begins on the line of its key; what is no string is compact JSON. */
+	    /* Every value begins on the line of its key; other values than strings are compact JSON. */
 	    {CALLS(CALL("\"e\"",
 	                "{\"a\" : \"\" , \"b\":\"\\n\", \"c\":\"x\\n\\n\",\"k\\ney\":[ 1.0, {\"x\" : \"a \\\" b\\n\" } "
 	                "],\"d\":null,\"a\":-0}")),
@@ -92,7 +92,7 @@ static void calls(void **state)
 	    {CALLS("{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"n\"}"), ""},
 	    {CALLS(CALL("\"e\"", "[\"\xff\\ud800\\u0000\"]") "," CALL("\"e\"", "\"\xff\\ud800\\u0000\"")),
 	     "a1 call e|[\"\xef\xbf\xbd\\ud800\\u0000\"]\na2 call e|\xef\xbf\xbd\xef\xbf\xbd\xe2\x90\x80\n"},
-	    /* Only assistants call. */
+	    /* Only assistants make calls. */
 	    {SAYS("\"role\":\"user\",\"content\":[" CALL("\"e\"", "1") "]"), ""},
 	};
 	(void)state;
@@ -100,7 +100,7 @@ static void calls(void **state)
 		assert_says(samples[i][0], NULL, samples[i][1]);
 }
 
-/* arguments.txt: what all.txt has of a call, wherever it is appended to. */
+/* arguments.txt: all.txt's text of a call, wherever it is appended. */
 static void arguments(void **state)
 {
 	static const char *const samples[][2] = {
@@ -179,7 +179,7 @@ static void values(void **state)
 		assert_says(samples[i][0], NULL, samples[i][1]);
 }
 
-/* What one entry says leaves nothing for the next. */
+/* The text of one entry does not affect the next. */
 static void entries_do_not_share_text(void **state)
 {
 	static const char *const samples[][2] = {
@@ -197,7 +197,7 @@ static void entries_do_not_share_text(void **state)
 		assert_int_equal(add_parts(&parts, &r, &out), 0);
 		buf_addc(&out, '\0');
 		assert_string_equal(out.p, samples[i][1]);
-		/* One that is left half way is none either. */
+		/* Nor does an unfinished one. */
 		entry_text_begin(&parts, &r);
 		assert_int_equal(entry_text_next(&parts), samples[i][1][0] != '\0');
 	}

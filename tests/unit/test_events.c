@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Over a real directory: what is done to files there, and what a reader is told of it. */
+/* Changes in a real directory, and the events that a reader gets. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #define A "--w--/a.jsonl"
 
-/* What a read was answered with; `request` of the tests. */
+/* The reply to a read; `request` of the tests. */
 struct reply {
 	bool done, cancelled;
 	int err;
@@ -107,7 +107,7 @@ static struct reply *take(struct world *w, size_t n)
 	return &r;
 }
 
-/* What is told of what was done, without the times. */
+/* The events since the last call, without the times. */
 static const char *told(struct world *w)
 {
 	static char text[1 << 16];
@@ -152,7 +152,7 @@ static void appended_entries_emit_events(void **state)
 
 #define MESSAGE(id, fields) "{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"e1\",\"message\":{" fields "}}\n"
 
-/* What is told of a message with these fields, behind its type; `state`: what it makes of the session, which was
+/* Checks the event of a message with these fields. `want` follows its type; `state` is the session's new state after
  * working, or NULL. */
 static void assert_message(struct world *w, const char *fields, const char *want, const char *state)
 {
@@ -233,7 +233,7 @@ static void label_and_name_events(void **state)
 	assert_null(strstr(line, "\"name\":\"one\""));
 }
 
-/* Rights concern the kernel's names. Lost events name every file: only what differs is an event. */
+/* Rights concern only the kernel's names. Lost events name every file: only differences are published. */
 static void unchanged_session_emits_no_event(void **state)
 {
 	struct world *w = *state;
@@ -276,7 +276,7 @@ static void create_move_and_remove_events(void **state)
 	assert_non_null(strstr(told(w), "\"event\":\"created\""));
 }
 
-/* About twice what the log keeps. */
+/* About twice the log's limit. */
 static void tell_much(struct world *w)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
@@ -290,7 +290,7 @@ static void tell_much(struct world *w)
 	}
 }
 
-/* Another catalog, in the place of the true one: sessions 0 to MOVED, which move to the places behind these. */
+/* Replaces the catalog: sessions 0 to MOVED, which move to the places after these. */
 #define MOVED 400000
 static bool is_moving, has_moved;
 
@@ -303,7 +303,7 @@ bool __wrap_catalog_session_at_place(struct catalog *c, uint32_t place, struct s
 int __real_catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret);
 int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret);
 
-/* The files keep their inodes, in another order; two names are of one file. */
+/* The files keep their inodes, in another order; two names share one file. */
 static struct slot_info moving(uint32_t place)
 {
 	ino_t ino = place < MOVED ? place : 2 * MOVED - 1 - place;
@@ -340,7 +340,7 @@ int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session 
 	return is_moving ? -ESTALE : __real_catalog_session_get(c, slot, ret);
 }
 
-/* Comparing each of those that went with each of those that came takes a minute of a processor's time. */
+/* Comparing every removed file with every new one would take a minute of CPU time. */
 static void many_moves_take_linear_time(void **state)
 {
 	struct world *w = *state;
@@ -385,7 +385,7 @@ static void slow_reader_gets_lost_event(void **state)
 	assert_non_null(strstr(told(w), "\"after\""));
 }
 
-/* What was begun is read to its end. */
+/* An event that was begun is read to its end. */
 static void partially_read_line_is_completed(void **state)
 {
 	struct world *w = *state;
@@ -405,7 +405,7 @@ static void partially_read_line_is_completed(void **state)
 	assert_int_equal(strncmp(rest, "{\"time\":\"", 9), 0);
 }
 
-/* They share what is kept for them. */
+/* They share one log. */
 static void idle_readers_share_memory(void **state)
 {
 	enum { READERS = 1000 };
@@ -488,8 +488,8 @@ static void *open_stopped(void *arg)
 	return events_reader_open(arg, &reader) == -EINTR ? arg : NULL;
 }
 
-/* While what is to be told is found out, an index may grow. Those who are there already do not wait for that, and who
- * comes can be stopped. */
+/* While events are computed, an index may grow. Existing readers do not wait for that, and new ones can be
+ * cancelled. */
 static void readers_do_not_wait_for_index(void **state)
 {
 	static struct reply waiting;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* facts: lists of all sessions that do not change, of which only what changed is read again; and their days. */
+/* facts: immutable lists of all sessions, which read only changed ones again; and their days. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 	"\"usage\":{\"input\":1,\"output\":2,\"cost\":{\"total\":0.1}}}}\n"
 
 static _Atomic size_t bytes;
-static _Atomic unsigned reads, fail_from; /* fail_from: from this one on they fail; 0: none does */
+static _Atomic unsigned reads, fail_from; /* fail_from: the first call that fails; 0: none */
 
 static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 {
@@ -56,7 +56,7 @@ int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cach
 
 static _Atomic unsigned makes;
 
-/* One session is replaced by another one whenever its facts are to be read. */
+/* One session is replaced whenever its facts are read. */
 static struct source_fixture *storm;
 
 int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
@@ -123,7 +123,7 @@ static void sessions_are_sorted_newest_first(void **state)
 	facts_close(f);
 }
 
-/* The same list while nothing changes, and of a session that stays the same the same facts. */
+/* The list stays the same while nothing changes, and so do the facts of an unchanged session. */
 static void only_changed_sessions_are_read(void **state)
 {
 	struct source_fixture *p = *state;
@@ -194,7 +194,7 @@ static void unreadable_session_is_counted_as_missed(void **state)
 	facts_close(f);
 }
 
-/* The others are there, and the next list has all. */
+/* The others are in the list, and the next list has all. */
 static void constantly_replaced_session_is_skipped(void **state)
 {
 	struct source_fixture *p = *state;
@@ -224,7 +224,7 @@ static void constantly_replaced_session_is_skipped(void **state)
 
 #define ENTRIES 3000
 
-/* Entry i of a session, which uses one model after the other on one day after the other, and some without a time. */
+/* Entry i of a session, which uses one model after another on successive days; some have no time. */
 static void add_used(int i, int models, struct buf *out)
 {
 	buf_addf(out, "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":null,", (unsigned)i);
@@ -281,19 +281,19 @@ static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 	facts_close(f);
 }
 
-/* Each line is read once, for the index; of the sums only a few lines are looked at again. */
+/* Each line is read once, for the index; the sums read only a few lines again. */
 static void usage_is_summed_while_indexing(void **state)
 {
 	sum_with_models(*state, 3, true);
 }
 
-/* However many sums the index has for a day and a model. */
+/* For any number of sums per day and model. */
 static void many_models_are_summed(void **state)
 {
 	sum_with_models(*state, 12, false);
 }
 
-/* What all sessions used, and how many were read for that. */
+/* The usage of all sessions, and how many were read for that. */
 static unsigned counted(struct facts *f, unsigned *ret_makes)
 {
 	unsigned entries = 0;
@@ -308,8 +308,8 @@ static unsigned counted(struct facts *f, unsigned *ret_makes)
 	return entries;
 }
 
-/* The facts of a session are made once where the name of its file says which is older, twice where it misleads; after a
- * change those of the changed session alone. */
+/* A session's facts are computed once if file names show which is older, twice if they mislead; after a change, only
+ * the changed session's are. */
 static void shared_entry_counts_once(void **state)
 {
 #define AT "2026-01-01T10:00:00.000Z"
@@ -323,7 +323,7 @@ static void shared_entry_counts_once(void **state)
 	open_place(p);
 	struct facts *f = open_facts(p);
 	assert_int_equal(counted(f, &n), 4);
-	assert_in_range(n, 3, 5); /* on several cores the younger may be first, and both are made again */
+	assert_in_range(n, 3, 5); /* on several cores the younger can be first, and both are computed again */
 	append(p, "--a--/own.jsonl", USED("5", AT));
 	assert_int_equal(counted(f, &n), 5);
 	assert_int_equal(n, 1);
@@ -336,7 +336,7 @@ static void shared_entry_counts_once(void **state)
 	assert_int_equal(counted(f, &n), 7);
 	assert_int_equal(unlink(at(p, "--a--/2.jsonl")), 0);
 	assert_int_equal(counted(f, &n), 4);
-	/* Many come and go, more than the table keeps. */
+	/* More sessions appear and disappear than the table keeps. */
 	for (int i = 0; i < 200; i++) {
 		snprintf(name, sizeof name, "--a--/many%d.jsonl", i);
 		char entry[1024];
@@ -349,7 +349,7 @@ static void shared_entry_counts_once(void **state)
 	facts_close(f);
 }
 
-/* What the results of tools used counts once: for the subagents' own sessions, as long as there are any. */
+/* The usage in tool results counts once: for the subagents' own sessions, as long as they exist. */
 static void results_count_for_subagents(void **state)
 {
 #define RESULT_USED(id)                                                                                                \
@@ -376,7 +376,7 @@ static void results_count_for_subagents(void **state)
 		assert_int_equal(s->has_subagents, has);
 		assert_true(s->facts->usage.total == 83);
 		assert_true(s->counted.total == (has ? 3 : 83) && s->counted.cost == (has ? 0.1 : 14.1));
-		/* It has no subagents itself, but its first two entries are the older one's. */
+		/* It has no subagents itself, but its first two entries are the older session's. */
 		assert_true(!fork->has_subagents && fork->counted.total == 40 && fork->facts->usage.total == 83);
 		buf_reset(&out);
 		assert_int_equal(table_usage(list, &out), 0);
@@ -395,7 +395,7 @@ static bool count_down(void *arg)
 	return atomic_fetch_sub((_Atomic int *)arg, 1) <= 0;
 }
 
-/* However early it ends, the next ones get to the end: what was read stays. */
+/* However early it is cancelled, later calls finish: earlier reads count. */
 static void interrupted_refresh_keeps_progress(void **state)
 {
 	struct source_fixture *p = *state;
@@ -511,8 +511,7 @@ static void duplicate_link_names_are_numbered(void **state)
 #define LABEL(id, target, label)                                                                                       \
 	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":null,\"targetId\":\"" target "\",\"label\":" label "}\n"
 
-/* Entries with a label are numbered in the order of the table. A label keeps its number when nothing has it for a
- * while. */
+/* Labelled entries are numbered in the order of the table. A label keeps its number while no entry has it. */
 static void labels_are_grouped_across_sessions(void **state)
 {
 	struct source_fixture *p = *state;
@@ -563,7 +562,7 @@ static void labels_are_grouped_across_sessions(void **state)
 	todo = groups_find_name(facts_groups(list, GROUP_BY_LABEL), SPAN_LIT("to%2Fdo"));
 	assert_non_null(todo);
 	assert_int_equal(todo->number, number);
-	/* The table is made from what is kept: no session is read for it. */
+	/* The table comes from cached facts: no session is read for it. */
 	put(p, "a/new.jsonl", "");
 	put(p, "a/old.jsonl", "");
 	wait_stale();
@@ -576,7 +575,7 @@ static void labels_are_grouped_across_sessions(void **state)
 	facts_close(f);
 }
 
-/* Groups count with their links and names, by key, and no longer when the list is gone. */
+/* The memory of groups, with their links and names, is counted by key until the list is released. */
 static void groups_are_counted(void **state)
 {
 	enum { LABELS = 1000 };
@@ -615,7 +614,7 @@ static void groups_are_counted(void **state)
 	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" to "\",\"message\":{\"role\":\"toolResult\","        \
 	"\"toolCallId\":\"c\",\"content\":[]}}\n"
 
-/* The same rows, whether there is room to keep them or not; what was called gets its result later. */
+/* The same rows with and without memory for the cache; a call gets its result later. */
 static void files_table_covers_all_sessions(void **state)
 {
 	struct source_fixture *p = *state;
@@ -632,7 +631,7 @@ static void files_table_covers_all_sessions(void **state)
 		assert_int_equal(facts_open(p->c, &budget, &f), 0);
 		const struct fact_list *list = all(f);
 		assert_int_equal(find(list, "a/s.jsonl")->facts->files.n > 0, i == 0);
-		/* In between it depends on who is read first. */
+		/* In between it depends on which session is read first. */
 		if (i != 1)
 			assert_int_equal(find(list, "a/t.jsonl")->facts->files.n > 0, i == 0);
 		assert_false(find(list, "a/u.jsonl")->facts->has_files);
@@ -659,7 +658,7 @@ static void files_table_covers_all_sessions(void **state)
 	facts_close(f);
 }
 
-/* But for TAB, newline and backslash a control character is a space, whoever said it. */
+/* A control character other than TAB, newline and backslash is a space, in any text. */
 static void control_characters_in_cells_become_spaces(void **state)
 {
 #define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands below the tree, with each allocation and each read failing once: the error is told, nothing wrong is
- * said, and the next try succeeds. */
+/* The modules below the tree, with each allocation and each read failing once: the error is returned, no output is
+ * wrong, and the next try succeeds. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -20,9 +20,9 @@
 
 #include <sys/stat.h>
 
-/* ---- what fails ---- */
+/* ---- the failures ---- */
 
-/* The read that fails, counted from now on; 0: none. With `error` 0 it comes out short. */
+/* The read that fails, counted from now on; 0: none. With `error` 0 it is short. */
 static struct failure {
 	unsigned nth, calls;
 	int error;
@@ -36,7 +36,7 @@ static void let_fail(bool reads, int error, unsigned nth)
 		let_alloc_fail(nth);
 }
 
-/* Whether it came to that. */
+/* Whether it was reached. */
 static bool has_failed(void)
 {
 	failure.nth = 0;
@@ -77,7 +77,7 @@ static void session_close_at(struct session **s)
 	session_close(*s);
 }
 
-/* 1 once nothing is left to fail. An interrupted or a short read is no failure. */
+/* Returns 1 once nothing is left to fail. An interrupted or a short read is not a failure. */
 static int grow_once(size_t way, unsigned nth)
 {
 	CLEANUP(fixture_release) struct fixture f;
@@ -94,7 +94,7 @@ static int grow_once(size_t way, unsigned nth)
 		assert_int_equal(rc, 1);
 	else
 		assert_true(rc == 1 || rc == -ways[way].error);
-	/* Where it failed half way the index is to be built anew. */
+	/* If it failed half way, the index must be built again. */
 	rc = session_grow(f.s);
 	assert_true(rc >= 0 || (failed && rc == -ESTALE && !harmless));
 	if (rc >= 0) {
@@ -114,11 +114,11 @@ static void allocation_failures_while_growing(void **state)
 		assert_true(n < 1000);
 }
 
-/* ---- what is said ---- */
+/* ---- the output ---- */
 
 typedef int (*say)(struct session *s, struct buf *out);
 
-/* Entry i on one line, as tree.txt shows it, without a newline. */
+/* Appends entry i as one line, as tree.txt shows it, without a newline. */
 static int entry_line(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct row_source src CLEANUP(row_source_release);
@@ -184,7 +184,7 @@ static int say_migrated(struct session *s, struct buf *out)
 	return rc;
 }
 
-/* As many records as there are to be, since their ids are drawn. */
+/* Checks only the number of records, since their ids are random. */
 static int say_edits(struct session *s, struct buf *out)
 {
 	CLEANUP_BUF struct buf lines = BUF_INIT, text = BUF_INIT, why = BUF_INIT, table = BUF_INIT;
@@ -214,7 +214,7 @@ static int say_edits(struct session *s, struct buf *out)
 
 static const say says[] = {say_names, say_front, say_tables, say_context, say_transcript, say_migrated, say_edits};
 
-/* As whoever gives the answer away does it. */
+/* As a caller that returns the answer does it. */
 static int ask(say what, struct session *s, struct buf *out)
 {
 	int deferred = deferred_push();
@@ -222,7 +222,7 @@ static int ask(say what, struct session *s, struct buf *out)
 	return deferred_pop(deferred, rc < 0 ? rc : buf_err(out));
 }
 
-/* A session file that was changed at a certain time. */
+/* A session file with a given mtime. */
 static void open_dated(struct fixture *f, const char *text)
 {
 	const struct timespec times[2] = {{.tv_sec = 1772400000}, {.tv_sec = 1772400000}};
@@ -232,7 +232,7 @@ static void open_dated(struct fixture *f, const char *text)
 	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, &f->s), 0);
 }
 
-/* True once nothing is left to fail. */
+/* Returns true once nothing is left to fail. */
 static bool say_once(const char *text, say what, size_t way, unsigned nth, const struct buf *want)
 {
 	CLEANUP(fixture_release) struct fixture f;
@@ -272,7 +272,7 @@ static void allocation_failures_while_rendering(void **state)
 	            V1("message") "{\"type\":\"compaction\",\"firstKeptEntryIndex\":2,\"summary\":\"s\"}\n");
 }
 
-/* The first deferred error counts, and belongs to the answer that was being made. */
+/* The first deferred error counts, and belongs to the current answer. */
 static void deferred_errors_nest(void **state)
 {
 	(void)state;

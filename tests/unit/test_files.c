@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files: which files calls are about, and what they changed. tests/lib/files.py has all the rules once more. */
+/* files: which files a call concerns, and its changes to them. tests/lib/files.py implements all the rules again. */
 #include "render_fixture.h"
 
 #include "find_fixture.h"
@@ -34,7 +34,7 @@ static void each_file_call_has_a_row(void **state)
 	assert_renders(render_files, HEADER ASSISTANT("a", "null", CALL("1", "read", "{}")), "");
 }
 
-/* The flags of results and calls stay when entries are linked anew. */
+/* The flags of results and calls stay when entries are linked again. */
 static void outcome_survives_duplicate_id(void **state)
 {
 	(void)state;
@@ -44,7 +44,7 @@ static void outcome_survives_duplicate_id(void **state)
 	               FILES_HEADING ROW("a", "1-read\tread\tdone\t/w/x"));
 }
 
-/* The path of a call with this one, in a session that was started in `cwd`; both as JSON. */
+/* The path of a call with this path, in a session that was started in `cwd`; both as JSON. */
 static void assert_path(const char *cwd, const char *path, const char *want)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -104,9 +104,9 @@ static void a_path_that_is_too_long_is_none(void **state)
 	assert_path("\"/\"", repeated(&path, "\"", "a", 4095, "\""), repeated(&want, "/", "a", 4095, ""));
 	assert_path("\"/\"", repeated(&path, "\"", "a", 4096, "\""), NULL);
 	assert_path("\"/\"", repeated(&path, "\"~", "a", 4096, "\""), NULL);
-	/* What counts is the path without `..`. */
+	/* The limit applies to the path without `..`. */
 	assert_path("\"/\"", repeated(&path, "\"", "a/../", 4096, "b\""), "/b");
-	/* No directory is so long: it is not even decoded. */
+	/* No directory is this long: it is not even decoded. */
 	repeated(&cwd, "\"/", "x/../", 1 << 18, "\"");
 	assert_path(cwd.p, "\"a\"", NULL);
 	assert_path(cwd.p, "\"/a\"", "/a");
@@ -130,7 +130,7 @@ static void rows_end_where_there_is_no_more_room(void **state)
 	fixture_close(&f);
 }
 
-/* What a call with these arguments and this result changed. */
+/* The changes by a call with these arguments and this result. */
 static void assert_change(const char *name, const char *arguments, const char *rest, const char *want,
                           unsigned want_added, unsigned want_removed)
 {
@@ -164,7 +164,7 @@ static void diff_comes_from_result(void **state)
 	assert_change("edit", EDIT,
 	              ",\"details\":{\"patch\":\"\\n--- x\\n@@ -1 +1,2 @@\\n-a\\n+--b\\n+c\",\"diff\":\"-1 a\"}",
 	              "\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c\n", 2, 1);
-	/* Old pi numbers the context behind a change as if that were not there, and before the next one, too. */
+	/* Old pi numbers the context after a change as if the change were absent, and that before the next one, too. */
 	assert_change("edit", EDIT,
 	              ",\"details\":{\"patch\":\"\\n\",\"diff\":\"    ...\\n  4 a\\n- 5 b\\n+ 5 c\\n+ 6 d\\n  5 e\\n   "
 	              " ...\\n 20 "
@@ -230,7 +230,7 @@ static void nested_calls_are_calls(void **state)
 	for (unsigned n = 1; part_call_next(&r, &call); n++) {
 		buf_reset(&diff);
 		assert_int_equal(render_change(f.s, &call, NO_ENTRY, &diff), 0);
-		/* It is what the arguments say, not what the script's result does. */
+		/* The arguments decide, not the script's result. */
 		assert_int_equal(n == 2, diff.n > 0 && span_begins(buf_span(&diff), SPAN_LIT("--- /w/f\n+++ /w/f\n")));
 	}
 	fixture_close(&f);
@@ -244,7 +244,7 @@ static void assert_found(const struct fixture *f, const char *query, const char 
 	assert_string_equal(buf_cstr(&out), want);
 }
 
-/* No line but the header says /w; a path may be escaped. */
+/* Only the header contains /w; a path can be escaped. */
 static void file_filter_finds_entries(void **state)
 {
 	static const char lines[] = HEADER USER("u", "null", "w/src") ASSISTANT(
@@ -292,7 +292,7 @@ static const char changes[] = HEADER ASSISTANT("a", "null",
 	RESULT("r4", "\"r3\"", "4", "");
 /* clang-format on */
 
-/* Links lead to the calls; what nobody wrote for a page is no markup there. */
+/* Links lead to the calls; markup in other text is escaped. */
 static void page_lists_changed_files(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;

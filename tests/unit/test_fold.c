@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold: against what Python knows of every character. */
+/* fold: compared with Python's data on every character. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Later versions of Unicode than ours have more. */
+/* Later versions of Unicode than ours have more characters. */
 #define PYTHON                                                                                                         \
 	"python3 -c '\n"                                                                                               \
 	"import sys, unicodedata\n"                                                                                    \
@@ -22,10 +22,10 @@
 	"for i in range(0x110000):\n"                                                                                  \
 	"    c = chr(i)\n"
 
-/* Each character that folds to another one and that. */
+/* Each character that folds to another one, and that one. */
 static const char *const ask = PYTHON "    if fold(c) != c: print(i, ord(fold(c)))' 2>/dev/null";
 
-/* Each that composed text does not have, and what that has instead, if it is one (else 0). */
+/* Each character that composed text lacks, and its single replacement (else 0). */
 static const char *const ask_composed =
     PYTHON "    n = unicodedata.normalize(\"NFC\", c)\n"
 	   "    m = unicodedata.category(c)[0] == \"M\"\n"
@@ -78,8 +78,8 @@ static void every_composed_character(void **state)
 	assert_true(n > 1000);
 }
 
-/* Each character that is compared as one other is among those that are looked for, and so is a mark of each that can be
- * written in parts. */
+/* Each character that compares as another is in the list of candidates, and so is a mark of each that can be
+ * decomposed. */
 static void variants_fold_to_character(void **state)
 {
 	(void)state;
@@ -119,27 +119,27 @@ static void texts(void **state)
 	assert_folded(SPAN_LIT("\xc3\x89T\xc3\x89 \xd0\x9f\xd0\xa0 \xe2\x84\xaa\xc5\xbf"),
 	              "\xc3\xa9t\xc3\xa9 \xd0\xbf\xd1\x80 ks");
 	assert_folded(SPAN_LIT("\xc3\x9f\xe1\xba\x9e"), "\xc3\x9f\xc3\x9f");                     /* sharp s, both */
-	assert_folded(SPAN_LIT("\xc4\xb0\xc4\xb1I"), "\xc4\xb0\xc4\xb1i");                       /* no Turkish */
+	assert_folded(SPAN_LIT("\xc4\xb0\xc4\xb1I"), "\xc4\xb0\xc4\xb1i");                       /* not Turkish */
 	assert_folded(SPAN_LIT("\xf0\x90\x90\x80\xe6\x96\x87"), "\xf0\x90\x90\xa8\xe6\x96\x87"); /* Deseret, Han */
 	assert_folded(SPAN_LIT("A\xff\xc3Z\xed\xa0\x80Q"), "a\xff\xc3z\xed\xa0\x80q");
 	assert_folded((struct span){NULL, 0}, "");
 }
 
-/* Written in other ways. */
+/* Other encodings of the same text. */
 static void equivalent_texts_fold_equal(void **state)
 {
 	(void)state;
 	assert_folded(SPAN_LIT("e\xcc\x81t\xc3\x89 CAFE\xcc\x81"), "\xc3\xa9t\xc3\xa9 caf\xc3\xa9");
 	assert_folded(SPAN_LIT("\xc3\xaa\xcc\x81 e\xcc\x82\xcc\x81"), "\xe1\xba\xbf \xe1\xba\xbf");
 	assert_folded(SPAN_LIT("e\xcc\x82\xcc\xa3 \xe1\xba\xb9\xcc\x82"), "\xe1\xbb\x87 \xe1\xbb\x87"); /* in order */
-	assert_folded(SPAN_LIT("J\xcc\x8c\xc7\xb0"), "\xc7\xb0\xc7\xb0");  /* there is no capital */
+	assert_folded(SPAN_LIT("J\xcc\x8c\xc7\xb0"), "\xc7\xb0\xc7\xb0");  /* without a capital */
 	assert_folded(SPAN_LIT("\xc5\xbf\xcc\x81"), "\xc5\x9b");           /* a long s, with an acute */
-	assert_folded(SPAN_LIT("x\xcc\x81\xcc\x81"), "x\xcc\x81\xcc\x81"); /* there is none composed */
+	assert_folded(SPAN_LIT("x\xcc\x81\xcc\x81"), "x\xcc\x81\xcc\x81"); /* without a composed form */
 	assert_folded(SPAN_LIT("\xe2\x84\xab\xe2\x84\xa6\xcd\xbe\xe1\xbf\xaf"), "\xc3\xa5\xcf\x89;`");
 	assert_folded(SPAN_LIT("\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8\xea\xb0\x80\xe1\x86\xa8"),
 	              "\xea\xb0\x81\xea\xb0\x81");
 	assert_folded(SPAN_LIT("\xe3\x81\x8b\xe3\x82\x99"), "\xe3\x81\x8c"); /* ka, ga */
-	assert_folded(SPAN_LIT("\xef\xa4\x80"), "\xe8\xb1\x88");             /* of compatibility */
+	assert_folded(SPAN_LIT("\xef\xa4\x80"), "\xe8\xb1\x88");             /* a compatibility character */
 	assert_folded(SPAN_LIT("\xe0\xa5\x98"), "\xe0\xa4\x95\xe0\xa4\xbc"); /* never composed */
 	assert_folded(SPAN_LIT("\xce\x86\xcd\x85 \xe1\xbe\xbc\xcc\x81"), "\xe1\xbe\xb4 \xe1\xbe\xb4");
 	assert_folded(SPAN_LIT("\xe2\x80\x98\xe2\x80\x99\xe2\x80\x9b\xca\xbc \xe2\x80\x9c\xe2\x80\x9d\xe2\x80\x9f"),
@@ -147,11 +147,11 @@ static void equivalent_texts_fold_equal(void **state)
 	assert_folded(SPAN_LIT("\xe2\x80\x90\xe2\x80\x91\xe2\x80\x92\xe2\x80\x93\xe2\x80\x94\xe2\x80\x95\xe2\x88\x92"),
 	              "-------");
 	assert_folded(SPAN_LIT("\xc2\xa0\xe2\x80\xaf\xe2\x80\x87\xe2\x80\x89"), "    ");
-	/* Not in the list: a low quote, a prime, the blank of an ideograph. */
+	/* Not in the list: a low quote, a prime, the ideographic space. */
 	assert_folded(SPAN_LIT("\xe2\x80\x9e\xe2\x80\xb2\xe3\x80\x80"), "\xe2\x80\x9e\xe2\x80\xb2\xe3\x80\x80");
 }
 
-/* A text folds to the same in whatever pieces; more marks in a row than any language has take no more time each. */
+/* A text folds to the same in any pieces; many marks in a row take no more time each. */
 static void folding_in_pieces_gives_same_result(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
@@ -172,7 +172,7 @@ static void folding_in_pieces_gives_same_result(void **state)
 	}
 }
 
-/* The text gets longer by half. */
+/* The text grows by half. */
 static void folded_text_can_be_longer(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, folded = BUF_INIT;

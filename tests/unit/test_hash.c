@@ -11,7 +11,7 @@
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/map.h"
 
-/* Of `n` values those that share one of 4096 cells with most others: a fair hash has about n / 4096 in each. */
+/* Returns the largest number of `n` values in one of 4096 cells: a fair hash has about n / 4096 in each. */
 static unsigned fullest(uint64_t step, unsigned n)
 {
 	static unsigned cells[4096];
@@ -54,7 +54,7 @@ static void test_bytes(void **state)
 	}
 }
 
-/* What differs in two short texts is not made up for by their lengths, whatever the secret is. */
+/* The lengths of two short texts never cancel their difference, for any secret. */
 static void test_lengths_count(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text in pages: never markup. */
+/* Text in pages is never markup. */
 #include "sessionfs/render/html.h"
 
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static void markdown_is_rendered(void **state)
 	shows("- [x] a\n- [ ] b", "<ul>\n<li>\u2611 a</li>\n<li>\u2610 b</li>\n</ul>\n");
 	shows("3. a", "<ol start=\"3\">\n<li>a</li>\n</ol>\n");
 	shows("```c++\na<b\n```", "<pre><code class=\"language-c++\">a&lt;b\n</code></pre>\n");
-	/* What else stands there is shown. */
+	/* Other text there is shown. */
 	shows("~~~c++ x&y\nz\n~~~",
 	      "<p><code>c++ x&amp;y</code></p>\n<pre><code class=\"language-c++\">z\n</code></pre>\n");
 	shows("```a\"b\nx\n```", "<p><code>a&quot;b</code></p>\n<pre><code>x\n</code></pre>\n");
@@ -70,7 +70,7 @@ static void markdown_is_rendered(void **state)
 	      "class=\"right\">3</td></tr>\n</tbody>\n</table></div>\n");
 }
 
-/* Levels without gaps, under that of the entry, and none without text. */
+/* Heading levels have no gaps, start under the entry's, and exist only with text. */
 static void headings_are_renumbered_without_gaps(void **state)
 {
 	(void)state;
@@ -114,7 +114,7 @@ static void links_are_harmless(void **state)
 		assert_null(strstr(markdown(none[i], &out), "<a"));
 }
 
-/* What is no link says where it would lead. */
+/* Text that must not be a link shows its target. */
 static void rejected_link_targets_are_shown(void **state)
 {
 	(void)state;
@@ -129,7 +129,7 @@ static void rejected_link_targets_are_shown(void **state)
 	shows("[a]()", "<p>a</p>\n");
 }
 
-/* Lines that would define links, or footnotes. */
+/* Lines that would define links or footnotes. */
 static void link_definitions_are_shown_as_text(void **state)
 {
 	(void)state;
@@ -149,7 +149,7 @@ static void link_definitions_are_shown_as_text(void **state)
 	shows("[[a]\r\n[b]: x", "<p>[[a]<br>\n[b]: x</p>\n");
 	shows("[a\\[\n> [\n> [b]: x", "<p>[a[</p>\n<blockquote>\n<p>[<br>\n[b]: x</p>\n</blockquote>\n");
 	shows("[a\\[\n[\n[b]: x", "<p>[a[<br>\n[<br>\n[b]: x</p>\n");
-	/* In code, and where it defines nothing, nothing changes. */
+	/* Code, and lines that define nothing, do not change. */
 	shows("    [a]: x", "<pre><code>[a]: x\n</code></pre>\n");
 	shows("```\n[a]: \\[x\n```", "<pre><code>[a]: \\[x\n</code></pre>\n");
 	shows("`a\n[b]: c`", "<p><code>a [b]: c</code></p>\n");
@@ -159,7 +159,7 @@ static void link_definitions_are_shown_as_text(void **state)
 #define TABLE(head, body)                                                                                              \
 	"<div class=\"wide\" tabindex=\"0\"><table>\n<thead>\n" head "</thead>\n" body "</table></div>\n"
 
-/* Cells beyond those of the heading stand in the last one. */
+/* Surplus cells join the last column. */
 static void surplus_cells_are_merged(void **state)
 {
 	(void)state;
@@ -172,11 +172,11 @@ static void surplus_cells_are_merged(void **state)
 	      TABLE("<tr><th>a</th><th>b</th></tr>\n",
 	            "<tbody>\n<tr><td><code>1|2</code></td><td>3|4</td></tr>\n<tr><td></td><td></td></tr>\n"
 	            "<tr><td></td><td>|x</td></tr>\n</tbody>\n"));
-	/* The URL ends where the cell would. */
+	/* The URL ends with the cell. */
 	shows("a|b\n---|---\n1|http://x|y",
 	      TABLE("<tr><th>a</th><th>b</th></tr>\n",
 	            "<tbody>\n<tr><td>1</td><td>" A "http://x\">http://x</a>|y</td></tr>\n</tbody>\n"));
-	/* The next table has columns of its own. */
+	/* The next table has its own columns. */
 	shows("a|b\n---|---\n\na|b|c\n---|---|---\n1|2|3",
 	      TABLE("<tr><th>a</th><th>b</th></tr>\n", "")
 	          TABLE("<tr><th>a</th><th>b</th><th>c</th></tr>\n",
@@ -197,7 +197,7 @@ static void assert_words(struct span text)
 	assert_null(out.n ? memchr(out.p, 0xfe, out.n) : NULL);
 }
 
-/* Texts of pieces that mean something, and of words that come once. */
+/* Texts of pieces of syntax, and of unique words. */
 static void no_word_is_lost(void **state)
 {
 	static const char *const pieces[] = {
@@ -286,7 +286,7 @@ static void fill(struct buf *b, const char *what, size_t n)
 		buf_adds(b, what);
 }
 
-/* What grows beyond a small multiple, nests without end or is very long stands as it is. */
+/* Input that would grow beyond a small multiple, nests without end or is very long stays unrendered. */
 static void output_size_is_bounded(void **state)
 {
 	struct buf in CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -294,7 +294,7 @@ static void output_size_is_bounded(void **state)
 	                                   "|`", "a|b\n---|---\n", "<`|@"};
 
 	(void)state;
-	/* Cells that rows of a table lack. */
+	/* Rows with missing cells. */
 	for (int i = 0; i < 1000; i++)
 		buf_adds(&in, "|a");
 	buf_addc(&in, '\n');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html/index.html: its rows, and what they say of odd numbers. */
+/* html/index.html: its rows, and how they show odd numbers. */
 #include "sessionfs/find/index.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static struct session_facts with_cost(double cost)
 	    .created = NAN, .modified = NAN, .has_usage = true, .usage = {.cost = cost, .total = cost}};
 }
 
-/* Each amount is short, and what is no number is in no cell that the script sorts by. */
+/* Each amount is short, and each cell that the script sorts by is a number. */
 static void extreme_costs_are_shortened(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -54,7 +54,7 @@ static void extreme_costs_are_shortened(void **state)
 	assert_null(strstr(html, "\"null"));
 }
 
-/* Tokens are short, with the number in full beside them; a cost of nothing is not shown. */
+/* Tokens are short, with the full number next to them; a cost of zero is not shown. */
 static void numbers_are_abbreviated(void **state)
 {
 	static const struct {
@@ -76,7 +76,7 @@ static void numbers_are_abbreviated(void **state)
 	}
 }
 
-/* A fork's row has what it added, and says on hover what it has in all. The rows add up to the total. */
+/* A fork's row has its own usage, and its total on hover. The rows add up to the total. */
 static void an_entry_counts_once(void **state)
 {
 	static const struct {

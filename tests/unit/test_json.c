@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json: what is valid, what comes out, and what a scanner must survive. */
+/* json: valid input, its values, and input that a scanner must survive. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -166,7 +166,7 @@ static void rejects_invalid_json(void **state)
 			fail_msg("accepted: %s", texts[i].p);
 }
 
-/* Every prefix of an object is malformed, and none makes the scanner look past its end. */
+/* Every prefix of an object is malformed, and none makes the scanner read past its end. */
 static void refuses_every_truncation(void **state)
 {
 	static const struct span text = SPAN_LIT("{\"type\":\"message\",\"id\":\"a1b2c3d4\",\"n\":[-1.5e+3,true,false,"
@@ -181,7 +181,7 @@ static void refuses_every_truncation(void **state)
 		assert_false(valid((struct span){text.p, n}));
 }
 
-/* A quote, an escape or a control byte means the same wherever it meets the ends of blocks. */
+/* A quote, an escape or a control byte means the same at any offset in a block. */
 static void block_boundaries_do_not_matter(void **state)
 {
 	static const struct {
@@ -214,7 +214,7 @@ static void block_boundaries_do_not_matter(void **state)
 	}
 }
 
-/* Wherever it stands in a string, each byte is judged as the grammar says, alone and behind a backslash. */
+/* At any place in a string, each byte follows the grammar, alone and after a backslash. */
 static void every_byte_in_a_string(void **state)
 {
 	static const size_t places[] = {2, 3, 15, 16, 17, 18, 30, 31, 32, 33, 140};
@@ -372,7 +372,7 @@ static void walks_members(void **state)
 	assert_false(json_at_end(&j));
 }
 
-/* Walks everything with enter and next alone: -1, or how many scalars there are. */
+/* Walks everything with enter and next alone. Returns the number of scalars, or -1. */
 static int count_by_walking(struct span text, struct buf *deep)
 {
 	struct json_value key, v;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json, what strings say: decoding, its size, and quoting. Also utf8, on which they stand. */
+/* json strings: decoding, its size, and quoting. Also utf8, which they use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void clean_is_always_utf8(void **state)
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
 
-/* Text that no checked string holds must still be harmless. */
+/* Text that no checked string contains must still be harmless. */
 static void stray_backslashes_are_skipped(void **state)
 {
 	static const struct pair pairs[] = {
@@ -145,7 +145,7 @@ static void size_agrees_on_random_text(void **state)
 	}
 }
 
-/* An escape means the same wherever it meets the ends of blocks. */
+/* An escape means the same at any offset in a block. */
 static void decoding_ignores_block_boundaries(void **state)
 {
 	static const struct pair pieces[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tests of what JSON strings say, on the code for machines without SSE2. */
+/* The tests of JSON strings, on the code for machines without SSE2. */
 #undef __SSE2__
 #include "../../src/json/text.c"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of locks, and the lock for readers and writers. */
+/* The order of locks, and the read-write lock. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Runs it in a process of its own. Returns the signal that ended it, or 0; what it had to say is in `said`. */
+/* Runs it in its own process. Returns the signal that ended it, or 0; sets `said` to its output. */
 static int run(void (*what)(void), char *said, size_t n)
 {
 	char path[] = "/tmp/sessionfs-lock-XXXXXX";
@@ -30,7 +30,7 @@ static int run(void (*what)(void), char *said, size_t n)
 		const struct rlimit none = {0, 0};
 		setrlimit(RLIMIT_CORE, &none);
 		setenv("SESSIONFS_LOCK_CHECK", path, 1);
-		signal(SIGABRT, SIG_DFL); /* cmocka's handler is not for this process */
+		signal(SIGABRT, SIG_DFL); /* without cmocka's handler */
 		dup2(fd, STDERR_FILENO);
 		what();
 		_exit(0);
@@ -96,7 +96,7 @@ static void twice(void)
 	struct lock cache;
 	lock_init(&cache, LOCK_CACHE);
 	lock_acquire(&cache);
-	lock_acquire(&cache); /* would wait for itself */
+	lock_acquire(&cache); /* would deadlock with itself */
 }
 
 static void order_violation_aborts(void **state)
@@ -149,7 +149,7 @@ static void what_can_wait_is_called_under_outer_locks(void **state)
 
 /* ---- waiting ---- */
 
-/* Somebody has set the clock of the day to 1970. */
+/* The wall clock was set to 1970. */
 static int clock_set_back(clockid_t clock, struct timespec *ret)
 {
 	int rc = clock_gettime(clock, ret);
@@ -187,7 +187,7 @@ static void waiting_goes_by_no_clock_that_can_be_set(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, try_for_a_minute, &t), 0);
 	while (!atomic_load(&t.began))
 		usleep(100);
-	/* It would give up at once. */
+	/* It would time out at once. */
 	for (int i = 0; i < 50 && !atomic_load(&t.ended); i++)
 		usleep(1000);
 	lock_release(&t.lock);
@@ -199,7 +199,7 @@ static void waiting_goes_by_no_clock_that_can_be_set(void **state)
 	lock_destroy(&t.lock);
 }
 
-/* What is only tried hangs nobody. */
+/* A try never blocks. */
 static void trylock_is_exempt_from_order(void **state)
 {
 	struct lock catalog, cache;
@@ -268,7 +268,7 @@ static void waiting_writer_can_be_cancelled(void **state)
 	atomic_store(&s.asked, true);
 	pthread_join(writer, NULL);
 	assert_int_equal(s.rc, -EINTR);
-	/* Nobody waits for one that has gone. */
+	/* No thread waits for a cancelled writer. */
 	atomic_store(&s.done, 0);
 	assert_int_equal(pthread_create(&reader, NULL, read_once, &s), 0);
 	pthread_join(reader, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log: one line a message, above the threshold only. */
+/* log: one line per message, above the threshold only. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void capture_begin(struct capture *c)
 	close(c->pipe[1]);
 }
 
-/* Gives stderr back, and what was written to it, NUL-terminated. */
+/* Restores stderr; returns the output to it, NUL-terminated. */
 static void capture_end(struct capture *c, char *ret, size_t size)
 {
 	size_t n = 0;

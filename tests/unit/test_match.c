@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* match: which entries a query finds, and which lines of them. */
+/* match: the entries that a query finds, and their lines. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -120,7 +120,7 @@ static void matching_entries_are_found(void **state)
 	fixture_release(&f);
 }
 
-/* Text is the same however its letters are written, and with the quotes, hyphens and blanks of typographers. */
+/* Text matches in any encoding of its letters, and with typographic quotes, hyphens and blanks. */
 static void equivalent_spellings_match(void **state)
 {
 	static const char *const said[] = {"\xc3\xa9t\xc3\xa9",          "E\xcc\x81te\\u0301",
@@ -134,9 +134,9 @@ static void equivalent_spellings_match(void **state)
 	    {"e\xcc\x81te\xcc\x81", "0 1 "},
 	    {"t\xc3\xa9", "0 1 "},
 	    {"t", "0 1 2 3 "},
-	    {"e", ""}, /* of a letter a part is not found, nor a mark of it alone */
+	    {"e", ""}, /* neither a part of a letter nor a mark of it alone is found */
 	    {"\xcc\x81", "6 "},
-	    {"x", "6 "}, /* there is no such letter */
+	    {"x", "6 "}, /* no such letter exists */
 	    {"\xd0\xb8", ""},
 	    {"\xd0\xb9", "6 "},
 	    {"don't", "2 3 "},
@@ -167,7 +167,7 @@ static void equivalent_spellings_match(void **state)
 	fixture_release(&f);
 }
 
-/* The lines of hits.txt of one entry. */
+/* The lines of hits.txt for one entry. */
 static void lines_of(const struct session *s, const char *query, uint32_t entry, struct buf *out)
 {
 	struct query *q = NULL;
@@ -215,8 +215,8 @@ static void best_lines_are_found(void **state)
 	fixture_release(&f);
 }
 
-/* A label or name that is in use is a file. An older one, one of no entry, and one that the file shows otherwise than
- * all.txt, stand in the line of their record alone. */
+/* A label or name in use is a file. An older one, one without an entry, and one that the file shows differently from
+ * all.txt, are only in the line of their record. */
 static void labels_and_names(void **state)
 {
 #define SETS(id, target, label) "{\"type\":\"label\",\"id\":\"" id "\",\"targetId\":" target ",\"label\":" label "}"
@@ -274,7 +274,7 @@ static void labels_and_names(void **state)
 	fixture_release(&f);
 }
 
-/* Those that are found in steps of one are those that are found at once; what has no time is as old as the file. */
+/* Searching in steps of one finds the same entries; an entry without a time is as old as the file. */
 static void stepwise_search_equals_full_search(void **state)
 {
 	struct fixture f;
@@ -356,7 +356,7 @@ static unsigned roll(unsigned sides)
 	return (unsigned)(dice >> 33) % sides;
 }
 
-/* Few characters, so that words occur; those that fold oddly, and those that JSON escapes. */
+/* Few characters, so that words occur; characters that fold oddly, and that JSON escapes. */
 static const char *const letters[] = {
     "a",
     "B",
@@ -420,7 +420,7 @@ static void add_text(unsigned n, struct buf *out)
 	buf_addc(out, '"');
 }
 
-/* An entry; a long one now and then, so that words stand at the seams of blocks. */
+/* An entry, sometimes a long one, so that words are at the ends of blocks. */
 static void add_entry(unsigned id, struct buf *out)
 {
 	buf_addf(out, "{\"type\":\"message\",\"id\":\"%u\",\"message\":{\"role\":\"%s\",\"content\":[", id,
@@ -442,7 +442,7 @@ static void add_entry(unsigned id, struct buf *out)
 	buf_adds(out, "] }}]}}\n");
 }
 
-/* Words as a query writes them, and for the other way. */
+/* The words as a query has them, and for the other search. */
 static void make_words(struct buf *query, struct brute *b, struct buf words[2])
 {
 	*b = (struct brute){.n = 1 + roll(2)};
@@ -495,7 +495,7 @@ static void needles_match_all_entries(void **state)
 	}
 }
 
-/* A word that stands at each place around the seams of two blocks. */
+/* A word at each place around the end of a block. */
 static void words_across_block_boundaries_match(void **state)
 {
 	static const char *const ways[] = {"needle in hay", "needle\\u0020in hay", "\\u006e\\u0065edle in ha\\u0079"};
@@ -515,7 +515,7 @@ static void words_across_block_boundaries_match(void **state)
 	}
 }
 
-/* A line of some MiB is looked at in pieces: a word at each place around their ends. */
+/* A line of some MiB is searched in pieces: a word at each place around their ends. */
 static void words_across_piece_boundaries_match(void **state)
 {
 	(void)state;
@@ -533,7 +533,7 @@ static void words_across_piece_boundaries_match(void **state)
 	}
 }
 
-/* What hits.txt shows of a user's line that is too long, for this query. */
+/* The text that hits.txt shows of a user's long line, for this query. */
 static void cut_of(const char *line, const char *query, struct buf *out)
 {
 	CLEANUP_BUF struct buf bytes = BUF_INIT, lines = BUF_INIT;
@@ -558,7 +558,7 @@ static void add_filler(size_t n, struct buf *out)
 		buf_adds(out, n % 9 ? "." : "\xc2\xb7");
 }
 
-/* The part that shows the most words wins, wherever they are. In a line, a number stands for so many characters. */
+/* The part with the most words wins, wherever they are. In a line, a number is that many characters. */
 static void the_best_part_is_shown(void **state)
 {
 	static const struct {
@@ -611,7 +611,7 @@ static void the_best_part_is_shown(void **state)
 	}
 }
 
-/* Where two words stand that are best together, around the ends of the pieces that a long line is looked at in. */
+/* The place of the best two words, around the ends of the pieces of a long line. */
 static void the_best_part_is_at_a_seam(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Old files as pi rewrites them, with the ids under which they were shown. */
+/* Old files as pi rewrites them, with the ids that were shown. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static void ids_and_parents(void **state)
 	assert_migrated(HEADER_V1, "{\"type\":\"session\",\"id\":\"sid\",\"version\":3}\n");
 }
 
-/* Keys that are there keep their place; what ids they had does not count. */
+/* Existing keys keep their place; earlier ids do not count. */
 static void key_order_is_kept(void **state)
 {
 	(void)state;
@@ -91,7 +91,7 @@ static void first_kept_entry_is_translated(void **state)
 	                "\"firstKeptEntryId\":\"@1\"}\n");
 }
 
-/* The header, an entry to come, one that is not there: no id. What is no number stays. */
+/* The header, a later entry, a missing one: no id. Other values than numbers stay. */
 static void invalid_first_kept_entry_is_dropped(void **state)
 {
 	static const char *const gone[] = {"0", "2", "3", "99", "-1", "1.5", "1e300"};
@@ -124,7 +124,7 @@ static void hook_message(void **state)
 	    "{\"type\":\"custom\",\"message\":{\"role\":\"hookMessage\"},\"id\":\"@1\",\"parentId\":\"@0\"}\n");
 }
 
-/* What does not parse goes, as does what says nothing to pi; later headers stay. */
+/* Unparsable lines are dropped, and so are lines that pi ignores; later headers stay. */
 static void unparsable_lines_are_dropped(void **state)
 {
 	(void)state;
@@ -137,7 +137,7 @@ static void unparsable_lines_are_dropped(void **state)
 	                     "{\"type\":\"b\",\"id\":\"@1\",\"parentId\":\"@0\"}\n");
 }
 
-/* Deeper than the scanner keeps without help. */
+/* Deeper than the scanner's own stack. */
 static void deeply_nested_values_are_copied(void **state)
 {
 	enum { DEPTH = 2 * JSON_DEPTH };
@@ -164,7 +164,7 @@ static void unterminated_last_line_is_kept(void **state)
 	                                              "{\"type\":\"a\",\"id\":\"@0\",\"parentId\":null}\n");
 }
 
-/* More than is gathered for one write. */
+/* More than one write gathers. */
 static void file_larger_than_buffer(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f, after;

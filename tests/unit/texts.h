@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* texts: what a text is to be; where it is not, the test says both. */
+/* texts: compares a text with the expected one; prints both if they differ. */
 #ifndef TEST_TEXTS_H
 #define TEST_TEXTS_H
 
@@ -13,7 +13,7 @@ static inline void assert_span(struct span s, const char *text)
 		fail_msg("\"%.*s\" is not \"%s\"", (int)s.n, s.n ? s.p : "", text);
 }
 
-/* For texts that may have a NUL in them. */
+/* For texts that can contain a NUL. */
 static inline void assert_spans_equal(struct span a, struct span b)
 {
 	if (!span_eq(a, b))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* write_fixture: one session in a tree without a mount, what can be seen of it, what programs do to it, and the
- * lines that this added to its file. */
+/* write_fixture: one session in a tree without a mount, its contents, the requests of programs, and the lines that
+ * these appended to its file. */
 #ifndef WRITE_FIXTURE_H
 #define WRITE_FIXTURE_H
 
@@ -33,11 +33,11 @@ struct source_fixture {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;
-	size_t seen;       /* bytes of the file that were looked at */
-	unsigned fresh_ms; /* set before begin: for how long a look at the disk holds */
+	size_t seen;       /* bytes of the file that were checked */
+	unsigned fresh_ms; /* set before begin: how long a scan stays valid */
 };
 
-/* The program that is at work; no process has such a number. */
+/* The pid of the current program; no process has such a number. */
 static struct tree_caller who = {.pid = 1 << 30};
 
 static inline void begin_mode(struct source_fixture *p, const char *text, mode_t mode, bool read_only)
@@ -78,7 +78,7 @@ static inline int set_up(void **state)
 	char dir[128];
 
 	assert_non_null(p);
-	/* Most of these tests' time would be the disk's. */
+	/* Syncing would take most of these tests' time. */
 	snprintf(p->root, sizeof p->root, "%s/sessionfs-write-XXXXXX",
 	         access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	make_temporary(p->root);
@@ -99,7 +99,7 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
-/* ---- what is there ---- */
+/* ---- contents ---- */
 
 static inline int find(struct source_fixture *p, const char *path, struct tree_attr *ret)
 {
@@ -174,7 +174,7 @@ static inline void assert_lists(struct source_fixture *p, const char *path, cons
 	assert_text(&b, names);
 }
 
-/* Puts the time that the patterns have in place of each timestamp. */
+/* Replaces each timestamp by the patterns' time. */
 static inline void level_times(struct buf *b)
 {
 	static const char key[] = "\"timestamp\":\"", time[] = "2026-03-01T09:00:02.742Z";
@@ -188,7 +188,7 @@ static inline void level_times(struct buf *b)
 	}
 }
 
-/* What was added to the session file since the last look. */
+/* Returns the bytes added to the session file since the last check. */
 static inline void assert_added(struct source_fixture *p, const char *pattern)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
@@ -246,13 +246,13 @@ static inline int make_link(struct source_fixture *p, const char *dir, const cha
 	return tree_symlink(p->tree, node_at(p, dir), span_of(name), target, &who, &a);
 }
 
-/* By the program that is at work. */
+/* By the current program. */
 static inline int take_too(struct source_fixture *p, const char *dir, const char *name)
 {
 	return tree_unlink(p->tree, node_at(p, dir), span_of(name), &who);
 }
 
-/* By another one, as rm(1). */
+/* By another program, as rm(1). */
 static inline int take(struct source_fixture *p, const char *dir, const char *name)
 {
 	who.pid++;
