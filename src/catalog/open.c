@@ -148,8 +148,7 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 		if (s)
 			session_close(s);
 		if (!x->forgotten)
-			c->slots[x->slot].index = NULL;
-		x->forgotten = true;
+			open_indexes_forget(c, x->slot);
 	} else {
 		x->session = s;
 		c->slots[x->slot].logged = false;

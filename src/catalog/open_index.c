@@ -11,13 +11,6 @@
 #define OPEN_INDEXES_MAX LIMIT(512, 3)
 #define SPARE_FILES 16
 
-void open_index_close(struct open_index *x)
-{
-	if (x->session)
-		session_close(x->session);
-	free(x);
-}
-
 void open_index_unlink(struct open_indexes *o, struct open_index *x)
 {
 	*(x->newer ? &x->newer->older : &o->newest) = x->older;
@@ -87,7 +80,9 @@ void open_index_close_all(struct open_index *x)
 {
 	while (x) {
 		struct open_index *next = x->older;
-		open_index_close(x);
+		if (x->session)
+			session_close(x->session);
+		free(x);
 		x = next;
 	}
 }
@@ -112,8 +107,7 @@ static void open_index_evict(void *arg)
 	if (x)
 		open_index_remove(c, x);
 	lock_release(&c->lock);
-	if (x)
-		open_index_close(x);
+	open_index_close_all(x);
 }
 
 void open_indexes_init(struct catalog *c)
@@ -135,11 +129,7 @@ void open_indexes_release(struct catalog *c)
 	struct open_indexes *o = &c->open;
 
 	budget_unregister(c->budget, &o->keeper);
-	while (o->newest) {
-		struct open_index *x = o->newest;
-		o->newest = x->older;
-		open_index_close(x);
-	}
+	open_index_close_all(o->newest);
 	pthread_cond_destroy(&o->opened);
 }
 
@@ -156,10 +146,8 @@ void open_indexes_forget(struct catalog *c, uint32_t slot)
 		return;
 	c->slots[slot].index = NULL;
 	x->forgotten = true;
-	if (x->refs)
-		return;
-	open_index_remove(c, x);
-	open_index_close(x);
+	x->refs++;
+	open_index_put(c, x);
 }
 
 void open_index_put(struct catalog *c, struct open_index *x)
@@ -167,5 +155,5 @@ void open_index_put(struct catalog *c, struct open_index *x)
 	if (--x->refs || !x->forgotten)
 		return;
 	open_index_remove(c, x);
-	open_index_close(x);
+	open_index_close_all(x);
 }

@@ -32,9 +32,8 @@ struct open_index *open_index_of(const struct open_indexes *o, const struct sess
 void open_index_remove(struct catalog *c, struct open_index *x);
 /* Drops a reference. The last one closes a forgotten index. */
 void open_index_put(struct catalog *c, struct open_index *x);
-void open_index_close(struct open_index *x);
 /* Detaches the surplus indexes, to be closed without the lock (open_index_close_all). */
 struct open_index *open_indexes_detach_surplus(struct catalog *c);
-void open_index_close_all(struct open_index *x);
+void open_index_close_all(struct open_index *x); /* and those after it in `older` */
 
 #endif
