@@ -173,8 +173,8 @@ static struct open_index *open_index_add(struct catalog *c, uint32_t slot)
 	return x;
 }
 
-/* Returns 0, GET_RETRY or a negative errno. */
-static int open_index_try_take(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
+/* Gets the slot's index with a reference; opens it if necessary. Returns 0, GET_RETRY or a negative errno. */
+static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
 {
 	struct open_index *x = c->slots[slot].index;
 	int rc = 0;
@@ -197,17 +197,6 @@ static int open_index_try_take(struct catalog *c, uint32_t slot, unsigned how, s
 	open_index_link_newest(&c->open, x);
 	*ret = x;
 	return 0;
-}
-
-/* Gets the slot's index with a reference; opens it if necessary. Returns 0 or a negative errno. If the opening thread
- * was interrupted, one of the others continues. */
-static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struct open_index **ret)
-{
-	int rc;
-	do
-		rc = c->slots[slot].file == NONE ? -ESTALE : open_index_try_take(c, slot, how, ret);
-	while (rc == GET_RETRY && cancel_check() == 0);
-	return rc == GET_RETRY ? -EINTR : rc;
 }
 
 /* ---- growing ---- */
@@ -338,7 +327,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 		return rc;
 	lock_acquire(&c->lock);
 	rc = c->slots[slot].file == NONE ? -ESTALE : open_index_take(c, slot, how, &x);
-	if (rc < 0) {
+	if (rc) {
 		lock_release(&c->lock);
 		return rc;
 	}
@@ -363,6 +352,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 	return 0;
 }
 
+/* If the thread that opened the index was interrupted, one of those that waited for it continues. */
 static int open_index_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	int rc;
