@@ -41,14 +41,6 @@ static uint64_t fingerprint_file_ends(const struct catalog *c, const struct sess
 
 /* ---- opening ---- */
 
-/* The state of the file when its index was opened or grown, taken without the lock. */
-struct index_snapshot {
-	struct file_fingerprint trace;
-	struct timespec mtime, ctime;
-	off_t size;
-	size_t memory;
-};
-
 /* The session is locked, or no other thread knows it. */
 static struct index_snapshot index_snapshot_take(const struct catalog *c, const struct session *s)
 {
@@ -81,11 +73,8 @@ static int open_session(const struct catalog *c, const struct source_path *at, b
 
 static void open_index_update(struct catalog *c, struct open_index *x, const struct index_snapshot *f)
 {
-	x->trace = f->trace;
-	x->mtime = f->mtime;
-	x->ctime = f->ctime;
-	x->size = f->size;
 	open_index_set_memory(c, x, f->memory);
+	x->as_of = *f;
 }
 
 /* The index must not be older than the attributes shown with it: a reader that has seen a new mtime caches the contents
@@ -93,7 +82,8 @@ static void open_index_update(struct catalog *c, struct open_index *x, const str
 static bool open_index_is_stale(const struct catalog *c, const struct open_index *x)
 {
 	const struct file *f = &c->files[c->slots[x->slot].file];
-	return f->size != x->size || !time_is_same(f->mtime, x->mtime) || !time_is_same(f->ctime, x->ctime);
+	return f->size != x->as_of.size || !time_is_same(f->mtime, x->as_of.mtime) ||
+	       !time_is_same(f->ctime, x->as_of.ctime);
 }
 
 /* Whether the opened file can be another one than the slot's. */

@@ -29,8 +29,8 @@ void open_index_link_newest(struct open_indexes *o, struct open_index *x)
 
 void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memory)
 {
-	atomic_fetch_add(&c->open.keeper.used, memory - x->memory);
-	x->memory = memory;
+	atomic_fetch_add(&c->open.keeper.used, memory - x->as_of.memory);
+	x->as_of.memory = memory;
 }
 
 /* Indexes in use come first in the list. */
@@ -50,7 +50,7 @@ void open_index_remove(struct catalog *c, struct open_index *x)
 	o->count--;
 	open_index_set_memory(c, x, 0);
 	if (!x->forgotten) {
-		c->slots[x->slot].trace = x->trace;
+		c->slots[x->slot].trace = x->as_of.trace;
 		c->slots[x->slot].index = NULL;
 	}
 }
@@ -136,7 +136,7 @@ void open_indexes_release(struct catalog *c)
 off_t open_indexes_known_size(const struct catalog *c, uint32_t slot)
 {
 	const struct slot *s = &c->slots[slot];
-	return s->index && !s->index->opening ? s->index->size : (off_t)s->trace.size;
+	return s->index && !s->index->opening ? s->index->as_of.size : (off_t)s->trace.size;
 }
 
 void open_indexes_forget(struct catalog *c, uint32_t slot)

@@ -5,13 +5,18 @@
 
 #include "catalog_impl.h"
 
+/* The state of the file when its index was opened or grown, taken without the lock. */
+struct index_snapshot {
+	struct file_fingerprint trace;
+	struct timespec mtime, ctime;
+	off_t size;
+	size_t memory; /* of the index */
+};
+
 struct open_index {
 	struct session *session; /* NULL while it is being opened, or after that failed */
 	struct open_index *newer, *older;
-	struct file_fingerprint trace;
-	struct timespec mtime, ctime; /* of the file as indexed, like `size` */
-	off_t size;
-	size_t memory;
+	struct index_snapshot as_of;
 	uint64_t used_at; /* budget_clock */
 	uint32_t slot;
 	unsigned refs;
