@@ -61,26 +61,37 @@ static struct span file_base_name(const struct file *f)
 	return span_of(f->path + f->base);
 }
 
-/* By file name, then by the name of the directory. */
+/* A file by its name and that of its directory (p NULL: any), or, with base.p NULL, by its inode. */
+struct fork_key {
+	struct span base, dir;
+	dev_t dev;
+	ino_t ino;
+};
+
+static int file_key_cmp(const struct catalog *c, const struct file *f, const struct fork_key *key)
+{
+	int order =
+	    key->base.p ? span_compare(file_base_name(f), key->base) : (f->dev > key->dev) - (f->dev < key->dev);
+	if (order)
+		return order;
+	if (!key->base.p)
+		return (f->ino > key->ino) - (f->ino < key->ino);
+	return key->dir.p ? span_compare(file_dir_name(c, f), key->dir) : 0;
+}
+
 static int fork_base_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct file *a = slot_file(arg, *(const uint32_t *)pa), *b = slot_file(arg, *(const uint32_t *)pb);
-	int order = span_compare(file_base_name(a), file_base_name(b));
-	if (order == 0)
-		order = span_compare(file_dir_name(arg, a), file_dir_name(arg, b));
+	const struct fork_key key = {.base = file_base_name(b), .dir = file_dir_name(arg, b)};
+	int order = file_key_cmp(arg, a, &key);
 	return order ? order : strcmp(a->path, b->path);
-}
-
-static int inode_cmp(const struct file *f, dev_t dev, ino_t ino)
-{
-	int order = (f->dev > dev) - (f->dev < dev);
-	return order ? order : (f->ino > ino) - (f->ino < ino);
 }
 
 static int fork_inode_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct file *a = slot_file(arg, *(const uint32_t *)pa), *b = slot_file(arg, *(const uint32_t *)pb);
-	int order = inode_cmp(a, b->dev, b->ino);
+	const struct fork_key key = {.dev = b->dev, .ino = b->ino};
+	int order = file_key_cmp(arg, a, &key);
 	return order ? order : strcmp(a->path, b->path);
 }
 
@@ -156,6 +167,31 @@ static int fork_lookup_init(struct fork_lookup *l)
 	return 0;
 }
 
+/* Returns the first session, other than `self`, whose file has this key; or NONE. Sets *ret_many if there are several.
+ */
+static uint32_t find_by_key(const struct fork_lookup *l, const struct fork_key *key, uint32_t self, bool *ret_many)
+{
+	const uint32_t *slots = key->base.p ? l->by_base : l->by_inode;
+	uint32_t found = NONE;
+	size_t low = 0, high = l->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (file_key_cmp(l->c, slot_file(l->c, slots[middle]), key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*ret_many = false;
+	for (; low < l->n && !*ret_many && file_key_cmp(l->c, slot_file(l->c, slots[low]), key) == 0; low++) {
+		if (slots[low] == self)
+			continue;
+		*ret_many = found != NONE;
+		if (found == NONE)
+			found = slots[low];
+	}
+	return found;
+}
+
 /* Returns the session, other than `self`, whose file is at the path now. */
 static uint32_t find_by_path(const struct fork_lookup *l, struct span path, uint32_t self)
 {
@@ -176,55 +212,8 @@ static uint32_t find_by_path(const struct fork_lookup *l, struct span path, uint
 		ask_misses(l->ask, st->rc);
 	if (st->rc < 0)
 		return NONE;
-	size_t low = 0, high = l->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (inode_cmp(slot_file(c, l->by_inode[middle]), st->dev, st->ino) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < l->n && inode_cmp(slot_file(c, l->by_inode[low]), st->dev, st->ino) == 0; low++) {
-		if (l->by_inode[low] != self)
-			return l->by_inode[low];
-	}
-	return NONE;
-}
-
-/* Searches the sessions with that file name in directories named `dir` (p NULL: any). Returns the index of the first
- * or, with `past`, the index after the last. */
-static size_t find_name_bound(const struct fork_lookup *l, struct span base, struct span dir, bool past)
-{
-	size_t low = 0, high = l->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct file *f = slot_file(l->c, l->by_base[middle]);
-		int order = span_compare(file_base_name(f), base);
-		if (order == 0 && dir.p)
-			order = span_compare(file_dir_name(l->c, f), dir);
-		if (order < 0 || (order == 0 && past))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Returns the only session except `self` with that file name and directory; sets *ret_many if there are several. */
-static uint32_t find_unique_name(const struct fork_lookup *l, struct span base, struct span dir, uint32_t self,
-                                 bool *ret_many)
-{
-	size_t begin = find_name_bound(l, base, dir, false), end = find_name_bound(l, base, dir, true), others = 0;
-	uint32_t found = NONE;
-
-	for (size_t i = begin; i < end && others < 2; i++) {
-		if (l->by_base[i] == self)
-			continue;
-		found = l->by_base[i];
-		others++;
-	}
-	*ret_many = others > 1;
-	return others == 1 ? found : NONE;
+	bool many;
+	return find_by_key(l, &(struct fork_key){.dev = st->dev, .ino = st->ino}, self, &many);
 }
 
 /* Returns the session, other than `self`, that a mount path names: projects/PROJECT/STEM/session.jsonl or
@@ -269,13 +258,17 @@ static uint32_t find_parent_by_dir(const struct catalog *c, const struct file *f
 /* Returns the only session with that file name, or the only one of them in a directory of the same name. */
 static uint32_t find_by_name(const struct fork_lookup *l, struct span path, uint32_t self)
 {
-	struct span base = path_split_last(&path, SLASHES), dir = path_split_last(&path, SLASHES);
+	struct fork_key key = {.base = path_split_last(&path, SLASHES)};
+	struct span dir = path_split_last(&path, SLASHES);
 	bool many;
 
-	if (base.n == 0 || memchr(base.p, '\0', base.n) || span_eq(base, IN_MOUNT))
+	if (key.base.n == 0 || memchr(key.base.p, '\0', key.base.n) || span_eq(key.base, IN_MOUNT))
 		return NONE;
-	uint32_t found = find_unique_name(l, base, (struct span){NULL, 0}, self, &many);
-	return many && dir.n ? find_unique_name(l, base, dir, self, &many) : found;
+	uint32_t found = find_by_key(l, &key, self, &many);
+	key.dir = dir;
+	if (many && dir.n)
+		found = find_by_key(l, &key, self, &many);
+	return many ? NONE : found;
 }
 
 static void report_session_changed(struct catalog *c, uint32_t slot)
@@ -393,9 +386,7 @@ static bool forks_next(struct ask *a, uint32_t slot, bool below, uint64_t *cooki
 	const struct catalog *c = a->c;
 	bool found = false;
 
-	if (!forks_refresh(a))
-		return false;
-	if (slot >= c->slot_count)
+	if (!forks_refresh(a) || slot >= c->slot_count)
 		return false;
 	/* Continues after the last one returned, if that is still a fork of this one. */
 	uint32_t fork = c->slots[slot].first_fork, last = (uint32_t)*cookie - 1;
