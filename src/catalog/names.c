@@ -86,27 +86,10 @@ static int project_key_cmp(const void *pa, const void *pb, void *arg)
 	return key_has_dashes(a) == key_has_dashes(b) ? span_compare(a, b) : key_has_dashes(a) ? 1 : -1;
 }
 
-static bool project_has_sessions(struct catalog *c, uint32_t project)
+static bool project_has_sessions(const struct catalog *c, uint32_t project)
 {
-	const struct project *p = &c->projects[project];
-	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
-	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
-		const struct u32_list *files = &c->dirs[g->dirs.v[k]].files;
-		for (size_t i = 0; i < files->n; i++) {
-			if (file_may_be_session(&c->files[files->v[i]]))
-				return true;
-		}
-	}
-	for (size_t i = 0; i < p->waiting.n; i++) {
-		const struct file *f = &c->files[p->waiting.v[i]];
-		if (f->project == project && file_may_be_session(f))
-			return true;
-	}
-	for (size_t i = 0; i < p->slots.n; i++) {
-		if (c->slots[p->slots.v[i]].file != NONE)
-			return true;
-	}
-	return false;
+	struct project_walk at = {0};
+	return project_next_file(c, project, &at) != NONE;
 }
 
 /* The name of a project is the text between the dashes, unless another project has that name without dashes. */

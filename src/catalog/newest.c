@@ -50,26 +50,11 @@ void newest_file_changed(struct catalog *c, uint32_t file, struct timespec befor
 
 uint32_t newest_known(const struct catalog *c, uint32_t project, int which)
 {
-	uint32_t best = NONE;
+	struct project_walk at = {0};
+	uint32_t best = NONE, file;
 	for (uint32_t i = 0; project == NO_SLOT && i < c->file_count; i++)
 		best = newest_of_two(c, best, i, which);
-	if (project == NO_SLOT)
-		return best;
-	const struct project *p = &c->projects[project];
-	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
-	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
-		const struct u32_list *files = &c->dirs[g->dirs.v[k]].files;
-		for (size_t i = 0; i < files->n; i++)
-			best = newest_of_two(c, best, files->v[i], which);
-	}
-	for (size_t i = 0; i < p->waiting.n; i++) {
-		if (c->files[p->waiting.v[i]].project == project)
-			best = newest_of_two(c, best, p->waiting.v[i], which);
-	}
-	for (size_t i = 0; i < p->slots.n; i++) {
-		uint32_t file = c->slots[p->slots.v[i]].file;
-		if (file != NONE)
-			best = newest_of_two(c, best, file, which);
-	}
+	while (project != NO_SLOT && (file = project_next_file(c, project, &at)) != NONE)
+		best = newest_of_two(c, best, file, which);
 	return best;
 }

@@ -48,24 +48,16 @@ static mode_t rights_to_stem(const struct catalog *c, const struct file *f, gid_
 }
 
 /* Returns the classes that may list the names of all its sessions. All files of a directory are alike. */
-static mode_t rights_to_stems(const struct catalog *c, const struct project *p, gid_t gid)
+static mode_t rights_to_stems(const struct catalog *c, uint32_t project, gid_t gid)
 {
-	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	struct project_walk at = {0};
 	mode_t in = 0777;
-	for (size_t k = 0; g != c->groups && k < g->dirs.n; k++) {
-		const struct u32_list *files = &c->dirs[g->dirs.v[k]].files;
-		size_t i = 0;
-		while (i < files->n && !file_may_be_session(&c->files[files->v[i]]))
-			i++;
-		if (i < files->n)
-			in &= rights_to_stem(c, &c->files[files->v[i]], gid);
-	}
-	for (size_t i = 0; i < p->waiting.n; i++)
-		in &= rights_to_stem(c, &c->files[p->waiting.v[i]], gid);
-	for (size_t i = 0; i < p->slots.n; i++) {
-		uint32_t file = c->slots[p->slots.v[i]].file;
-		if (file != NONE && c->dirs[c->files[file].dir].group == 0)
-			in &= rights_to_stem(c, &c->files[file], gid);
+	uint32_t file, dir = NONE;
+	while ((file = project_next_file(c, project, &at)) != NONE) {
+		if (c->files[file].dir == dir)
+			continue;
+		dir = c->files[file].dir;
+		in &= rights_to_stem(c, &c->files[file], gid);
 	}
 	return in;
 }
@@ -74,7 +66,7 @@ mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid)
 {
 	struct project *p = &c->projects[project];
 	if (p->names_mode.looks != c->dir_looks || p->names_mode.epoch != c->epoch + 1) {
-		p->names_mode.mode = rights_to_stems(c, p, gid);
+		p->names_mode.mode = rights_to_stems(c, project, gid);
 		p->names_mode.looks = c->dir_looks;
 		p->names_mode.epoch = c->epoch + 1; /* 0: never */
 	}

@@ -28,6 +28,31 @@ uint32_t project_for(struct catalog *c, struct span key)
 	return number;
 }
 
+uint32_t project_next_file(const struct catalog *c, uint32_t project, struct project_walk *at)
+{
+	const struct project *p = &c->projects[project];
+	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
+	for (; g != c->groups && at->dir < g->dirs.n; at->dir++, at->file = 0) {
+		const struct u32_list *files = &c->dirs[g->dirs.v[at->dir]].files;
+		while (at->file < files->n) {
+			uint32_t file = files->v[at->file++];
+			if (file_may_be_session(&c->files[file]))
+				return file;
+		}
+	}
+	while (at->waiting < p->waiting.n) {
+		uint32_t file = p->waiting.v[at->waiting++];
+		if (c->files[file].project == project && file_may_be_session(&c->files[file]))
+			return file;
+	}
+	while (at->slot < p->slots.n) {
+		uint32_t file = c->slots[p->slots.v[at->slot++]].file;
+		if (file != NONE)
+			return file;
+	}
+	return NONE;
+}
+
 /* Returns the name of the directory in which pi keeps the sessions of `cwd`. */
 struct span flat_project_key(struct span cwd, struct buf *scratch)
 {
