@@ -322,7 +322,7 @@ uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: no such watch 
 /* slots.c */
 uint32_t project_for(struct catalog *c, struct span key);           /* finds or adds the project of that key; or NONE */
 struct span flat_project_key(struct span cwd, struct buf *scratch); /* of a flat file */
-/* Walks all files that may be sessions of the project, some of them twice; returns NONE at the end. */
+/* Walks all files of the project that can be sessions, some of them twice; returns NONE at the end. */
 struct project_walk {
 	size_t dir, file, waiting, slot;
 };

@@ -61,7 +61,7 @@ static struct span file_base_name(const struct file *f)
 	return span_of(f->path + f->base);
 }
 
-/* A file by its name and that of its directory (p NULL: any), or, with base.p NULL, by its inode. */
+/* A file by its name and its directory's name (p NULL: any), or, with base.p NULL, by its inode. */
 struct fork_key {
 	struct span base, dir;
 	dev_t dev;
