@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who sent a request, and what modes allow. The kernel checks that itself (default_permissions); these functions are
- * for where its check depends on our answer. */
+/* The sender of a request, and what modes allow it. The kernel checks that itself (default_permissions); these
+ * functions serve where its check depends on our answer. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/process.h"
@@ -31,8 +31,8 @@ bool caller_may_read(fuse_req_t req, const struct tree_attr *a)
 	return who->uid == 0 || (a->mode >> shift & need) == need;
 }
 
-/* Whether the thread is one of ours. A walk sends one request after the other, so who was a stranger last time is not
- * looked at again, until a thread of ours begins: it can have the same number. */
+/* Returns whether the thread is ours. A walk sends one request after another, so the last foreign thread is not checked
+ * again until one of our threads begins, which can reuse its number. */
 static bool thread_is_ours(uint32_t thread)
 {
 	static _Thread_local uint32_t stranger;
@@ -53,7 +53,7 @@ void caller_reply_error(struct fuse_session *session, const struct fuse_in_heade
 	(void)n;
 }
 
-/* resolver.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can lie over it. */
+/* resolver.c keeps our threads out of our mount, but $TMPDIR can be in it, or another file system can cover it. */
 bool caller_refuse_our_thread(const struct fs *fs, const struct fuse_in_header *h)
 {
 	uint32_t op = h->opcode;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens before attributes go to the kernel. The rules are in coherence.h. */
+/* Checks attributes before they go to the kernel. The rules are in coherence.h. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -35,7 +35,7 @@ struct fuse_entry_param coherence_entry(const struct tree_attr *a)
 
 const char *cache_class_name(enum tree_class class)
 {
-	/* In their order. */
+	/* In the order of enum tree_class. */
 	static const char *const names[] = {"asked", "live", "watched", "leased", "fixed"};
 	return names[class];
 }

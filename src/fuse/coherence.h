@@ -1,45 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* coherence: what the kernel caches of the mount, and how that is kept true.
+/* coherence: keeps the kernel's caches of the mount correct.
  *
  * The kernel answers from its caches without asking us. The tree gives each node and each name a class (enum
  * tree_class). This module turns the class into seconds, notes what it gives out, and notifies the kernel when that is
- * no longer true. To invalidate a node means to have the kernel drop what it has cached of it; the names of functions
- * say `tell`. The rules:
+ * no longer valid. To invalidate a node means to make the kernel drop what it has cached of it. The rules:
  *
- *  I1. Only cache_class_seconds turns a class into seconds: asked 0, live 0.5, watched and leased 60, fixed a day. A
- * name and the attributes of its node have a class each. I2. A node is watched or leased only if the kernel will be
- * notified of its changes: a thread follows the catalog, and a note was made (leases.c). Otherwise it is live, or asked
- * in a writable mount. The minute limits the harm of a missed change. I3. All watched nodes of a session share one
- * note, since the table says which they are. Each leased node has its own note. So has a file whose contents can change
- * while its size and time stay: the kernel cannot see that. Without a note nothing is invalidated, except by I6. I4.
- * Invalidating a file drops its attributes, invalidating a directory also its listing. That waits for nobody, and the
- * kernel drops a file's pages by itself when it sees another size or time. Pages are dropped only by threads that no
- * reader can be waiting for: the one that follows, or one of several (I8). I5. If a write changed anything or was
- * refused, the kernel is notified before the write is answered. The thread that follows sends all other notifications.
- * Only that thread invalidates names, because that waits for lookups in their directory. I6. An answer made before a
- * change can reach the kernel after the notification. So each notification is repeated a second later, with or without
- * a note. Contents are invalidated then, too: two changes in one tick of the clock show one time. For the same reason
- * nothing younger than two seconds is watched, and nothing younger than a minute leased. I7. The kernel keeps every
- * listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can change without that time, each
- * answer with the directory's attributes drops the listing first, until the directory is listed again (listings.c). If
- * names can change unnoticed, the attributes are asked: of a session's directory also if that can happen to its forks,
- * which may be anywhere. I8. If the kernel opens files without asking (-o ro), the pages of a file that may have grown,
- * or whose contents changed while size and time stayed the same (untimed), are dropped before its new size is given
- * out. A single thread cannot do that and goes without (sizes.c). Otherwise a growing file is read past the page cache,
- * and a text that changes in its middle comes from a snapshot made for the open (snapshot.c). What is watched or leased
- * and has not changed for a while is neither, and opening it makes nothing. A table of all sessions takes long to make,
- * and all names of its directory wait for a LOOKUP. So its name is fixed, and LOOKUP says the size that the kernel has,
- * or 0. GETATTR makes the table: it comes before a read. I9. Only fixed contents are given to the kernel ahead of an
- * open (prefill.c). I10. A missing name has a class, too. The class is asked if a write could create the name. I11.
- * Listings bring attributes along, but those of files only while somebody looks files up: each file costs the kernel a
- * kilobyte (readdirplus.c). I12. The kernel does not believe attributes if the node was invalidated after it asked for
- * them, by any thread: it goes by the old owner and mode once more. So an answer drops no listing or pages if these
- * have changed since they were last given, or if who asks may not read the node: the attributes are then asked for anew
- * before it is read. Nor do two answers in a row to users whom the mode can keep out.
+ * - I1. Only cache_class_seconds turns a class into seconds: uncached (in the log: asked) 0, live 0.5, watched and
+ *   leased 60, fixed a day. A name and the attributes of its node have a class each.
+ * - I2. A node is watched or leased only if the kernel will be notified of its changes: a thread follows the catalog,
+ *   and a note was made (leases.c). Otherwise it is live, or uncached in a writable mount. The minute limits the harm
+ *   of a missed change.
+ * - I3. All watched nodes of a session share one note; the table lists them. Each leased node has its own note. So has
+ *   a file whose contents can change while its size and time stay the same: the kernel cannot see that change. Without
+ *   a note nothing is invalidated, except by I6.
+ * - I4. Invalidating a file drops its attributes; invalidating a directory also drops its listing. That never waits,
+ *   and the kernel itself drops a file's pages when its size or time changes. Pages are dropped only by threads that no
+ *   reader can be waiting for: the thread that follows, or one of several (I8).
+ * - I5. If a write changed anything or was refused, the kernel is notified before the write is answered. The thread
+ *   that follows sends all other notifications. Only that thread invalidates names, because that waits for lookups in
+ *   their directory.
+ * - I6. An answer made before a change can reach the kernel after the notification. So each notification is repeated a
+ *   second later, with or without a note. This one also invalidates contents: two changes in one tick of the clock have
+ *   the same time. For the same reason nothing younger than two seconds is watched, and nothing younger than a minute
+ *   is leased.
+ * - I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
+ *   change without that time, each answer with the directory's attributes drops the listing first, until the directory
+ *   is listed again (listings.c). If names can change unnoticed, the attributes are uncached; for a session's directory
+ *   also if this holds for its forks, which can be anywhere.
+ * - I8. If the kernel opens files without asking (-o ro), a new size is given out only after the file's pages are
+ *   dropped. That holds for files that can have grown, or whose contents changed while size and time stayed the same
+ *   (untimed). A single thread cannot drop pages and does not (sizes.c). Without -o ro, a growing file bypasses the
+ *   page cache, and a text that changes in its middle comes from a snapshot made for the open (snapshot.c). A watched
+ *   or leased node that has not changed for a while needs neither, and opening it makes nothing. A table of all
+ *   sessions takes long to make, and a LOOKUP blocks all names of its directory. So its name is fixed, and LOOKUP
+ *   returns the size that the kernel has, or 0. GETATTR, which precedes a read, makes the table.
+ * - I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
+ * - I10. A missing name has a class, too. It is uncached if a write could create the name.
+ * - I11. Listings include the attributes of directories, and of files only while callers look up files: each file costs
+ *   the kernel a kilobyte (readdirplus.c).
+ * - I12. The kernel ignores attributes if any thread invalidated the node after the kernel asked for them: it uses the
+ *   old owner and mode once more. So an answer drops no listing or pages if owner or mode have changed since they were
+ *   last given, or if the caller cannot read the node: the kernel then asks for the attributes again before a read. Nor
+ *   do two answers in a row to users whom the mode can keep out.
  *
  * With -d each answer is logged with what the kernel may keep of it and the rule that decided that, and so is each
  * notification. To find out why a listing is outdated, search the log for the directory's number (`ls -id`): its last
- * `list` line says how long the listing was kept, and no `drop` line after it means that nothing was noticed.
+ * `list` line shows how long the listing was kept. Without a `drop` line after it, no change was noticed.
  *
  * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then notify. No lock
  * is held during a notification, except the two that let one thread at a time drop or store pages. */
@@ -57,14 +63,14 @@
 
 struct fs;
 
-/* Owner and mode that the kernel was last given of a node (I12). */
+/* The owner and mode that the kernel was last given for a node (I12). */
 struct sent_owner {
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
 };
 
-/* Notes those in the attributes. False if they were others. */
+/* Records the owner and mode of `a`. Returns false if they differed. */
 static inline bool sent_owner_update(struct sent_owner *o, const struct tree_attr *a)
 {
 	bool same = o->mode == a->mode && o->uid == a->uid && o->gid == a->gid;
@@ -72,7 +78,7 @@ static inline bool sent_owner_update(struct sent_owner *o, const struct tree_att
 	return same;
 }
 
-/* How long the kernel may keep what has this class (I1). */
+/* Returns how long the kernel may keep a node or name of this class (I1). */
 static inline double cache_class_seconds(enum tree_class class)
 {
 	static const double seconds[] = {[TREE_UNCACHED] = 0,
@@ -83,7 +89,7 @@ static inline double cache_class_seconds(enum tree_class class)
 	return seconds[class];
 }
 
-/* Lets the kernel keep attributes for no longer than this, because of this rule. */
+/* Limits the class of the attributes, because of this rule. */
 static inline void limit_attr(struct tree_attr *a, enum tree_class most, const char *why)
 {
 	if (a->attr_class < most)
@@ -98,27 +104,27 @@ struct leases {
 	bool is_enabled;          /* a thread notifies the kernel of changes */
 	struct lease_slot *slots; /* by number */
 	size_t n, nodes;
-	bool granted_above; /* a lease on something above the sessions was given out */
+	bool granted_above; /* a lease above the sessions was given out */
 	int64_t dropped_ms; /* when expired leases were last dropped */
 };
 
-/* Before attributes go to the kernel: notes what they let it keep, or lets it keep less (I2, I3). Any lock of the tree
- * may be held. */
+/* Call before attributes go to the kernel: notes what they let it keep, or lets it keep less (I2, I3). The caller can
+ * hold any lock of the tree. */
 void leases_grant(struct fs *fs, struct tree_attr *a);
 void leases_set_enabled(struct fs *fs, bool kept);
-/* Removes the notes of a session. The caller frees *ret, the nodes noted one by one. True if watched nodes of the
- * session were given out, too. */
+/* Removes the notes of a session. The caller frees *ret, the leased nodes. Returns true if watched nodes of the session
+ * were given out, too. */
 bool leases_revoke(struct fs *fs, uint32_t slot, node_t **ret, size_t *ret_n);
-/* Removes the note of what is above all sessions. True if there was one. */
+/* Removes the note above all sessions. Returns true if there was one. */
 bool leases_revoke_above(struct fs *fs);
-/* Whether a lease on a single node may still be running, even if its note was removed. */
+/* Returns whether a lease on a single node can still be running, even if its note was removed. */
 bool leases_may_be_active(struct fs *fs, uint32_t slot);
 void leases_release(struct leases *l);
 
-/* listings.c: directories whose cached listing can be outdated although their time stays the same */
+/* listings.c: directories whose cached listing can be outdated while their time stays the same */
 struct listings {
 	struct lock lock;
-	struct listing_state *cells; /* hashed by `dir`, open addressing; cap is 0 or a power of two */
+	struct listing_state *cells; /* hashed by `dir`, open addressing; cap: 0 or a power of two */
 	size_t n, cap;
 };
 
@@ -129,14 +135,14 @@ struct listing_state {
 	bool was_dropped; /* the last answer to a user whom the mode can keep out dropped the listing */
 };
 
-/* Call before listing a directory with these attributes from its beginning. 0 or -ENOMEM. */
+/* Call before listing a directory with these attributes from its beginning. Returns 0 or -ENOMEM. */
 int listings_begin(struct fs *fs, const struct tree_attr *attr);
-/* Whether names in this directory can change unnoticed (I7). */
+/* Returns whether names in this directory can change unnoticed (I7). */
 bool listings_are_uncached(struct fs *fs, node_t dir);
-/* Call before attributes of the node go to the kernel: drops a listing that may be outdated. No lock may be held. With
- * attributes that the kernel must believe (I12) it limits how long they may be kept instead; `req` asks for them. */
+/* Call before attributes of the node go to the kernel: drops a listing that is possibly outdated. The caller holds no
+ * lock. If the kernel must accept the attributes (I12), limits their class instead; `req` asks for them. */
 void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a);
-/* Whether listings_drop_stale could have anything to do. Any lock may be held. */
+/* Returns whether listings_drop_stale might drop a listing. The caller can hold any lock. */
 bool listings_is_tracked(struct fs *fs, node_t node);
 void listings_release(struct listings *l);
 
@@ -148,16 +154,17 @@ struct sizes {
 		node_t node;
 		uint64_t size, version;
 		struct sent_owner owner;
-	} * sent;                                     /* hashed by node; NULL: only those of tables are noted */
+	} * sent;                                     /* hashed by node; NULL: notes only `tables` */
 	struct sent_size tables[1 << NODE_KIND_BITS]; /* by kind */
 };
 
-/* Starts noting sizes. There must be several threads, and the kernel must open files without asking. 0 or -ENOMEM. */
+/* Starts noting sizes. Requires several threads, and a kernel that opens files without asking. Returns 0 or -ENOMEM. */
 int sizes_start(struct fs *fs);
-/* Call before an answer with these attributes: drops the pages of a file whose size has changed. No lock may be
- * held. If the kernel must believe the rest of them (I12), it is given the size it has. */
+/* Call before an answer with these attributes: drops the pages of a file whose size has changed. The caller holds no
+ * lock. If the kernel must accept the rest of them (I12), it is given the size it has. */
 void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a);
-/* False if sizes_drop_stale_pages must drop pages before these attributes are given out. Any lock may be held. */
+/* Returns false if sizes_drop_stale_pages must drop pages before these attributes are given out. The caller can hold
+ * any lock. */
 bool sizes_are_current(struct fs *fs, const struct tree_attr *a);
 
 /* For the answer to a LOOKUP of a table: sets the size that the kernel has. */
@@ -169,20 +176,20 @@ struct prefill {
 	node_t *prefilled; /* hashed; NULL: no pages are stored */
 };
 
-/* Starts storing pages ahead of opens. There must be several threads. 0 or -ENOMEM. */
+/* Starts storing pages ahead of opens. Requires several threads. Returns 0 or -ENOMEM. */
 int prefill_start(struct fs *fs);
 /* Call before answering the open of a fixed file. */
 void prefill_store_pages(struct fs *fs, node_t node);
 
-/* readdirplus.c: the attributes that a listing brings along */
+/* readdirplus.c: the attributes in a listing */
 enum readdirplus_mode {
 	READDIRPLUS_ALL,
 	READDIRPLUS_PROBE,
 	READDIRPLUS_DIRS
 }; /* attributes of all; of all but one file; of directories */
 
-/* How many listings there are for one probe, and after how many unused probes listings leave out the attributes of
- * files. */
+/* One listing in READDIRPLUS_PROBE_EVERY is a probe. After READDIRPLUS_UNUSED_MAX unused probes in a row, listings omit
+ * the attributes of files. */
 enum { READDIRPLUS_PROBE_EVERY = LIMIT(64, 2), READDIRPLUS_UNUSED_MAX = LIMIT(1024, 4) };
 
 struct readdirplus {
@@ -192,11 +199,11 @@ struct readdirplus {
 	bool probed;       /* a probe was sent, and no file was looked up since */
 };
 
-/* What a listing, or the next piece of one, brings along. After READDIRPLUS_PROBE call readdirplus_probed once a file
- * was listed. */
+/* Returns the attributes that a listing, or its next piece, includes. After READDIRPLUS_PROBE, call readdirplus_probed
+ * once a file was listed. */
 enum readdirplus_mode readdirplus_choose(struct readdirplus *p, bool first);
 void readdirplus_probed(struct readdirplus *p);
-/* Call when somebody looks up a file. */
+/* Call when a file is looked up. */
 void readdirplus_used(struct readdirplus *p);
 
 /* follow.c: the thread that follows changes */
@@ -204,19 +211,19 @@ struct follow {
 	pthread_t thread;
 	bool running;
 	atomic_bool stop;
-	struct recheck *recheck; /* the thread's own, as is what follows */
+	struct recheck *recheck; /* used only by the thread, as are the fields below */
 	size_t n, cap;
-	uint32_t *places; /* by slot: its place in `recheck`, from 1 on; 0: none */
+	uint32_t *places; /* by slot: its place in `recheck`, from 1; 0: none */
 	size_t slots;
-	bool forks_pending; /* forks may be others since they were last looked at */
-	int64_t forks_ms;   /* not to be looked at before */
+	bool forks_pending; /* forks may have changed since the last report */
+	int64_t forks_ms;   /* no report before this time */
 };
 
 void follow_start(struct fs *fs);
 /* Returns false if the thread does not end in time: it still uses everything. */
 bool follow_stop(struct fs *fs);
-/* Invalidates what depends on the node's session if anything was written or refused since tree_commit_count returned
- * `before` (I5). */
+/* Invalidates what depends on the node's session if a write changed anything or was refused since tree_commit_count
+ * returned `before` (I5). */
 void follow_notify_write(struct fs *fs, node_t node, uint64_t before);
 
 struct coherence {
@@ -231,20 +238,20 @@ struct coherence {
 /* coherence.c */
 void coherence_init(struct coherence *c);
 void coherence_release(struct coherence *c);
-/* Call before attributes go to the kernel in answer to the request for the node `asked`. Limits how long they may be
- * kept, and drops cached listings and pages that contradict them. No lock may be held. */
+/* Call before answering a request for the node `asked` with attributes. Limits their class, and drops cached listings
+ * and pages that contradict them. The caller holds no lock. */
 void coherence_check_attr(struct fs *fs, fuse_req_t req, node_t asked, struct tree_attr *a);
-/* As coherence_check_attr, but locks may be held. False if the attributes cannot be given. The caller calls
- * listings_drop_stale later, without locks. */
+/* As coherence_check_attr, but the caller can hold locks. Returns false if the attributes cannot be given. The caller
+ * calls listings_drop_stale later, without locks. */
 bool coherence_check_listed_attr(struct fs *fs, struct tree_attr *a);
-/* For the log: how long the kernel may keep what this request is answered with. */
+/* For the log: how long the kernel may keep this answer. */
 const char *cache_class_name(enum tree_class class);
 void log_entry(const char *request, node_t dir, const char *name, const struct tree_attr *a);
 void log_attr(const char *request, const struct tree_attr *a);
 struct stat attr_to_stat(const struct tree_attr *a);
 struct fuse_entry_param coherence_entry(const struct tree_attr *a);
 
-/* Whether t is less than this many seconds ago, or in the future. */
+/* Returns whether t is less than this many seconds ago, or in the future. */
 static inline bool time_is_younger(struct timespec t, time_t seconds)
 {
 	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec < seconds;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Each place (the path of a session file) is compared with what was there when readers were last told. A session where
- * there was none was created. Another slot means another file under the same name. A session that grew is asked for the
- * entries that end beyond what was told. The thread that follows the catalog finds out which places changed
- * (catalog_wait).
+/* Each place (the path of a session file) is compared with its last published state. A session at a free place was
+ * created. Another slot means another file under the same name. In a session that grew, the entries that end after the
+ * published bytes are new. The thread that follows the catalog finds the changed places (catalog_wait).
  *
  * The comparison starts from the state of the catalog when the first reader opens. */
 #include "sessionfs/fuse/events.h"
@@ -17,28 +16,28 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The session at a place, as readers know it. */
+/* The session at a place, as last published. */
 struct events_session {
 	uint32_t slot; /* NO_SLOT: no session */
-	uint32_t next; /* in a list of what went: the next one with this file; MAP_NONE: there is none */
+	uint32_t next; /* in a list of removed sessions: the next one with this file; MAP_NONE: none */
 	const char *project, *stem, *sid;
 	struct file_id {
 		dev_t dev;
 		ino_t ino;
 	} file;
-	uint64_t published_end; /* bytes of the file; readers were told of the entries in them */
+	uint64_t published_end; /* bytes of the file whose entries were published */
 };
 
 struct events_sessions {
 	struct events_session *v;
 	size_t n, cap;
-	struct map by_file; /* of what went: the first one with each file */
+	struct map by_file; /* of removed sessions: the first one with each file */
 };
 
 struct events_reader {
 	struct events_reader *next;
-	uint64_t position;  /* up to there in the log it has read */
-	struct buf partial; /* of the lines that it reads in pieces */
+	uint64_t position;  /* of the next byte to read in the log */
+	struct buf partial; /* the unread rest of lines that it reads in pieces */
 	void *poll;
 };
 
@@ -52,11 +51,11 @@ struct pending_read {
 struct events {
 	struct catalog *catalog;
 	const struct events_ops *ops;
-	struct lock publish_lock;        /* guards `seen`; held while an index grows, which takes time */
+	struct lock publish_lock;        /* guards `sessions`; held while an index grows, which takes time */
 	struct events_sessions sessions; /* by place */
 	struct lock lock;                /* guards the rest; separate, so that reads never wait for an index */
 	struct buf log;                  /* the newest lines, at most EVENTS_BACKLOG bytes, for all readers */
-	uint64_t begin;                  /* where the log begins: who has read less has lost lines */
+	uint64_t begin;                  /* position of the log's first byte; a reader before it has lost lines */
 	struct events_reader *readers;
 	struct pending_read *waiting; /* oldest first */
 };
@@ -89,7 +88,7 @@ static struct events_session events_session_from_slot(const struct slot_info *s,
 	};
 }
 
-/* Lists all sessions. The first reader is taken to know these. */
+/* Lists all sessions. The first reader gets no events for these. */
 static int events_load_sessions(struct catalog *c, struct events_sessions *ret)
 {
 	struct events_sessions l CLEANUP(events_sessions_release) = {0};
@@ -126,14 +125,14 @@ static void events_add_time(struct buf *out)
 	buf_addf(out, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
 }
 
-/* `key` is what stands before the text: a bracket or comma, the name, and a colon. */
+/* `key` precedes the text: a bracket or comma, the name, and a colon. */
 static void events_add_text(const char *key, struct span text, struct buf *out)
 {
 	buf_adds(out, key);
 	json_quote(text, out);
 }
 
-/* The same with a text that could not be made for want of memory. */
+/* As events_add_text, but keeps the text's out-of-memory error. */
 static void events_add_buf(const char *key, const struct buf *text, struct buf *out)
 {
 	events_add_text(key, buf_span(text), out);
@@ -157,19 +156,19 @@ static void events_begin_line(const char *event, const struct events_session *s,
 	events_add_path(",\"path\":", s, out);
 }
 
-/* All readers lose a line, and what they have not read yet. */
+/* All readers lose a line, and all lines they have not read. */
 static void events_mark_lost(struct events *e)
 {
 	e->begin += e->log.n + 1;
 	buf_reset(&e->log);
 }
 
-/* A line that is too long, or for which there is no memory, is lost. */
+/* A line that is too long, or that does not fit in memory, is lost. */
 static void events_end_line(struct events *e, struct buf *line)
 {
 	buf_adds(line, "}\n");
 	LOCKED(&e->lock);
-	/* Makes room by dropping the older half of what the log can hold. */
+	/* Makes room: drops the older half of the log's capacity. */
 	while (e->log.n > 0 && e->log.n + line->n > EVENTS_BACKLOG) {
 		size_t half = EVENTS_BACKLOG / 2, n = e->log.n;
 		const char *end = n > half ? memchr(e->log.p + half, '\n', n - half) : NULL;
@@ -184,14 +183,14 @@ static void events_end_line(struct events *e, struct buf *line)
 		events_mark_lost(e);
 }
 
-/* What the end of the branch says as of entry `at` (NO_ENTRY: nothing); NULL if nothing, or if it cannot be read. */
+/* Returns the state of the branch that ends at entry `at` (NO_ENTRY: empty); NULL if none, or if it cannot be read. */
 static const char *branch_state_at(const struct session *s, uint32_t at)
 {
 	const char *state;
 	return context_state(s, at, &state) < 0 ? NULL : state;
 }
 
-/* What became of a session, with its state if it is there. */
+/* Publishes a change of a session, with its state if it exists. */
 static void events_add_change(struct events *e, const char *event, const struct events_session *seen)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
@@ -206,7 +205,7 @@ static void events_add_change(struct events *e, const char *event, const struct 
 	events_end_line(e, &line);
 }
 
-/* ---- what a session grew by ---- */
+/* ---- growth of a session ---- */
 
 #define ENTRIES_PER_LINE 500
 
@@ -217,7 +216,7 @@ static void events_add_name(const char *key, const struct session *s, uint32_t i
 	events_add_buf(key, &name, out);
 }
 
-/* Not copied as it stands in the file: that can be half a surrogate pair, at which jq ends. */
+/* Not copied raw: raw text can be half a surrogate pair, at which jq ends. */
 static void events_add_string(const char *key, struct json_value string, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -250,7 +249,7 @@ static void events_add_entry(const struct session *s, uint32_t i, struct reader 
 	buf_addc(out, '}');
 }
 
-/* `state`: what the entries change it to, or NULL. */
+/* `state`: the new state if the entries change it, or NULL. */
 static void events_add_entries(struct events *e, const struct events_session *seen, const struct session *s,
                                uint32_t from, uint32_t to, const char *state)
 {
@@ -281,7 +280,7 @@ static void events_add_label(struct events *e, const struct events_session *seen
 		return;
 	events_begin_line("label", seen, &line);
 	events_add_name(",\"entry\":", s, target, &line);
-	/* Whatever is truthy is a label. */
+	/* Any truthy value is a label. */
 	if (!json_is_truthy(r.label)) {
 		buf_adds(&line, ",\"label\":null");
 	} else if (r.label.kind == JSON_STRING) {
@@ -308,7 +307,7 @@ static void events_add_growth(struct events *e, struct events_session *seen)
 {
 	struct session *s;
 	if (catalog_session_get(e->catalog, seen->slot, &s) < 0)
-		return; /* a change of its own will tell what became of it */
+		return; /* another change will report the reason */
 	uint32_t n = session_count(s), first = n;
 	while (first > 0 &&
 	       session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->published_end)
@@ -333,15 +332,14 @@ static void events_add_growth(struct events *e, struct events_session *seen)
 	catalog_session_put(e->catalog, s);
 }
 
-/* ---- what became of places ---- */
+/* ---- changes of places ---- */
 
 static struct span events_key(const struct events_session *s)
 {
 	return (struct span){(const char *)&s->file, sizeof s->file};
 }
 
-/* Indexes what went by its file, for events_add_created. Sessions with one file are a list, in the order in which they
- * went. */
+/* Indexes removed sessions by file, for events_add_created. Sessions with one file form a list, in order of removal. */
 static int events_index_removed(struct events_sessions *went)
 {
 	int rc = 0;
@@ -354,7 +352,7 @@ static int events_index_removed(struct events_sessions *went)
 	return rc;
 }
 
-/* A session under a new name was moved if the same batch of changes removed its file elsewhere. */
+/* A session under a new name was moved if the same batch of changes removed its file from another place. */
 static void events_add_created(struct events *e, struct events_sessions *went, struct events_session *seen,
                                struct events_session now)
 {
@@ -374,7 +372,7 @@ static void events_add_created(struct events *e, struct events_sessions *went, s
 	events_add_growth(e, seen);
 }
 
-/* A new session gets its SID only when all headers have been read, since other sessions may have the same. */
+/* A new session gets its SID only after all headers have been read, since other sessions can have the same SID. */
 static bool events_slot_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
 	struct slot_info first;
@@ -387,7 +385,7 @@ static bool events_slot_at_place(struct catalog *c, uint32_t place, struct slot_
 	return catalog_session_at_place(c, place, ret);
 }
 
-/* Sessions that went are only collected in `went`: they may have moved. */
+/* Removed sessions are only collected in `went`: they may have moved. */
 static int events_add_place_changes(struct events *e, uint32_t place, bool came, struct events_sessions *went)
 {
 	struct project_info project;
@@ -445,7 +443,7 @@ static void tell_changes(struct events *e, const struct catalog_change *changes,
 void events_publish(struct events *e, const struct catalog_change *changes, size_t n)
 {
 	tell_changes(e, changes, n);
-	/* Without our locks: the kernel is notified. */
+	/* Without our locks, because this notifies the kernel. */
 	for (void *poll; (poll = take_poll(e));)
 		e->ops->ready(poll);
 }
@@ -463,7 +461,7 @@ static bool reader_has_data(const struct events *e, const struct events_reader *
 	return r->partial.n > 0 || r->position != e->begin + e->log.n;
 }
 
-/* Takes as many whole lines as fit in n out of the log, but one at least: the log may drop it before it is read. */
+/* Moves as many whole lines as fit in n out of the log, but at least one: the log can drop it before it is read. */
 static void reader_take_log_lines(const struct events *e, struct events_reader *r, size_t n)
 {
 	uint64_t next = e->begin;
@@ -484,7 +482,7 @@ static void reader_take_log_lines(const struct events *e, struct events_reader *
 		r->position = next;
 }
 
-/* True if the request was answered. */
+/* Returns true if the request was answered. */
 static bool events_serve(struct events *e, struct events_reader *r, size_t n, void *request)
 {
 	if (r->partial.n == 0)
@@ -514,7 +512,7 @@ static void events_serve_all(struct events *e)
 	}
 }
 
-/* A poll that there is something for, taken from its reader; NULL: none. */
+/* Detaches a poll whose reader has data; NULL: none. */
 static void *take_poll(struct events *e)
 {
 	LOCKED(&e->lock);
@@ -527,7 +525,7 @@ static void *take_poll(struct events *e)
 	return poll;
 }
 
-/* Answers waiting reads without bytes: those of this reader, or this request, or (both NULL) all. */
+/* Answers waiting reads without bytes: of this reader, or this request, or (both NULL) all. */
 static void events_cancel_reads(struct events *e, const struct events_reader *r, const void *request, int err)
 {
 	for (struct pending_read **at = &e->waiting; *at;) {
@@ -582,10 +580,10 @@ void events_close(struct events *e)
 	free(e);
 }
 
-/* The caller holds e->telling. */
+/* The caller holds e->publish_lock. */
 static int events_add_reader(struct events *e, struct events_reader *r)
 {
-	/* Without readers the list was not kept up to date. */
+	/* Without readers the list was not updated. */
 	if (!events_have_readers(e)) {
 		struct events_sessions now = {0};
 		int rc = events_load_sessions(e->catalog, &now);

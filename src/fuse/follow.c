@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread follows the catalog. It notifies the kernel of changes (I4 to I6), and reports them to the readers of
+/* One thread follows the catalog. It notifies the kernel of changes (I4 to I6), and publishes them to the readers of
  * `.events`.
  *
- * Names are invalidated when a session came or went. That waits for lookups in its project's directory. */
+ * Names are invalidated when a session appeared or was removed. That waits for lookups in its project's directory. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/cancel.h"
@@ -17,20 +17,20 @@
 #include <sys/stat.h>
 
 #define RECHECK_MS 1000
-#define FOLLOW_POLL_MS 250 /* between looks for readers of .events where inotify reports nothing */
+#define FOLLOW_POLL_MS 250 /* between polls for readers of .events where inotify reports nothing */
 #define FORKS_PAUSE_FACTOR 8
 
 struct recheck {
 	uint32_t slot;
 	int64_t at_ms, changed_ms;
-	uint32_t renamed_from; /* the names of entries from this one on were invalidated; NO_ENTRY: none were */
+	uint32_t renamed_from; /* the names of entries from this one were invalidated; NO_ENTRY: none */
 };
 
-/* How to notify the kernel of a change. No lock may be held meanwhile. */
+/* How to notify the kernel of a change. The caller holds no lock. */
 struct invalidation {
 	struct fs *fs;
 	bool contents;
-	bool can_wait; /* may wait for readers of the pages it drops; false while a request is served */
+	bool can_wait; /* can wait for readers of the pages it drops; false while a request is served */
 };
 
 /* --- the kernel --------------------------------------------------------------------- */
@@ -56,8 +56,8 @@ static void follow_invalidate_name(void *arg, node_t node, struct span name)
 	fuse_lowlevel_notify_inval_entry(t->fs->session, node, name.p, name.n);
 }
 
-/* No lease, nothing to invalidate. But while a request is served, the thread that follows can have taken the note and
- * not have notified yet. */
+/* Without a lease there is nothing to invalidate. But while a request is served, the thread that follows can have
+ * removed the note and not have notified the kernel yet. */
 static void follow_invalidate_session(struct fs *fs, const struct slot_info *s, bool contents, bool waits)
 {
 	struct invalidation t = {fs, contents, waits};
@@ -80,7 +80,7 @@ void follow_notify_write(struct fs *fs, node_t node, uint64_t before)
 		follow_invalidate_session(fs, &s, false, false);
 }
 
-/* --- once more ------------------------------------------------------------------------ */
+/* --- repeats ---------------------------------------------------------------------------- */
 
 static void follow_schedule_recheck(struct follow *f, uint32_t slot)
 {
@@ -111,9 +111,9 @@ static void follow_repeat_notifications(struct fs *fs)
 		uint32_t renamed = NO_ENTRY;
 		if (catalog_slot(fs->catalog, a->slot, &s) == 0) {
 			follow_invalidate_session(fs, &s, true, true);
-			/* Names that may lead elsewhere now. Not invalidated with the change itself: that makes the
-			 * index grow, and a failing write may be about to take back what it wrote. Done twice, because
-			 * an older answer can still be on its way. */
+			/* Names that can now be another node. They are not invalidated with the change itself: that
+			 * makes the index grow, and a failing write can be about to undo its changes. Done twice,
+			 * because an older answer can still be on its way. */
 			if (leases_may_be_active(fs, s.slot))
 				renamed = tree_fetch_renamed(fs->tree, s.slot);
 			struct invalidation t = {fs, false, true};
@@ -147,7 +147,7 @@ static int follow_timeout_ms(struct fs *fs, bool look)
 
 /* --- forks ------------------------------------------------------------------------------- */
 
-/* Looking takes long if there are many sessions. So while they come and go it is done for a part of the time only. */
+/* This takes long if there are many sessions. So while sessions change it takes only a part of the time. */
 static void follow_forks(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;
@@ -189,7 +189,7 @@ static void *follow_thread_main(void *arg)
 	log_thread_init();
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
-		/* Where inotify reports nothing, looking is only worth it while .events has readers. */
+		/* Where inotify reports nothing, poll only while .events has readers. */
 		bool look = events_have_readers(fs->events) && !catalog_is_watched(fs->catalog);
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		ssize_t n = catalog_wait(fs->catalog, follow_timeout_ms(fs, look), look, &changes);
@@ -210,7 +210,7 @@ static void *follow_thread_main(void *arg)
 	return NULL;
 }
 
-/* The thread blocks signals: the main thread takes them, and its loop ends on them. */
+/* The thread blocks signals: the main thread takes them, and they end its loop. */
 void follow_start(struct fs *fs)
 {
 	sigset_t old;
@@ -225,7 +225,7 @@ void follow_start(struct fs *fs)
 		log_warning("cannot follow changes: %s", strerror(rc));
 }
 
-/* The loop has ended. The thread may be invalidating a name, which waits for lookups in the same directory: fs_join
+/* The loop has ended. The thread can be invalidating a name, which waits for lookups in the same directory: fs_join
  * answers those. */
 bool follow_stop(struct fs *fs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests become calls of tree_*, and results become replies. coherence.h says what the kernel may keep of them. The
- * kernel learns not to ask when directories are opened, and with -o ro when files are opened. */
+/* Decodes requests for tree_*, and its results into replies. coherence.h says what the kernel may keep of them. The
+ * kernel learns not to ask when it opens directories, and with -o ro when it opens files. */
 #include "sessionfs/fuse/fs.h"
 #include "fs_impl.h"
 
@@ -18,10 +18,10 @@
 /* libfuse fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define FILE_LIVE_SECONDS 10 /* a session whose file is younger than this counts as growing */
+#define FILE_LIVE_SECONDS 10 /* a session with a younger file counts as growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
-/* -EINTR without an interrupt: the end of the mount cancelled the work. The reply says so. */
+/* -EINTR without an interrupt: the end of the mount cancelled the work. The reply is then ENOTCONN. */
 static void reply_error(fuse_req_t req, int rc)
 {
 	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&
@@ -116,8 +116,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_attr(req, &st, cache_class_seconds(attr.attr_class));
 }
 
-/* The kernel asks only without default_permissions. Then only the user we run as can get here, and we could read
- * everything that we show. */
+/* The kernel asks only without default_permissions. Then only the user we run as gets here, and we can read everything
+ * that we show. */
 static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct fs *fs = fs_of(req);
@@ -134,7 +134,7 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	reply_error(req, rc);
 }
 
-/* The kernel does not check who may read a link, so we do. */
+/* The kernel does not check the mode of a link, so we do. */
 static bool caller_may_read_link(fuse_req_t req, node_t node)
 {
 	const struct fuse_ctx *who = fuse_req_ctx(req);
@@ -182,7 +182,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 /* --- directories ----------------------------------------------------------- */
 
-/* Cookies of the tree come after those of "." and "..". */
+/* Cookies of the tree come after "." and "..". */
 enum { COOKIE_SELF = 1, COOKIE_PARENT = 2 };
 
 struct listing {
@@ -192,10 +192,10 @@ struct listing {
 	size_t n, cap;
 	bool plus;
 	enum readdirplus_mode brings;
-	struct buf noted; /* node_t: directories for listings_drop_stale once no lock is held */
+	struct buf noted; /* node_t: directories to pass to listings_drop_stale without locks */
 };
 
-/* Non-zero if the name did not fit. */
+/* Returns non-zero if the name did not fit. */
 static int listing_add_name(struct listing *l, const char *name, uint64_t cookie, const struct fuse_entry_param *e)
 {
 	size_t room = l->cap - l->n;
@@ -207,7 +207,7 @@ static int listing_add_name(struct listing *l, const char *name, uint64_t cookie
 	return 0;
 }
 
-/* Without an ino the kernel only lists the name, and looks it up when somebody wants more. */
+/* Without an ino the kernel only lists the name, and looks it up when a process needs more. */
 static struct fuse_entry_param entry_without_attr(node_t node, mode_t type)
 {
 	return (struct fuse_entry_param){.attr = {.st_ino = node, .st_mode = type}};
@@ -320,8 +320,7 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 		prefill_store_pages(fs, node);
 		return 0;
 	}
-	/* The kernel asks for the attributes if they no longer hold, before it reads: there is no need to find them out
-	 * here. */
+	/* The kernel asks for outdated attributes before it reads, so they are not computed here. */
 	if (tree_is_quiet(fs->tree, node, FILE_LIVE_SECONDS)) {
 		fi->noflush = fi->keep_cache = 1;
 		return 0;
@@ -332,10 +331,10 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	if (!S_ISREG(attr.mode))
 		return S_ISDIR(attr.mode) ? -EISDIR : -ELOOP;
 	fi->noflush = 1;
-	/* While one process learns a new size, another can read the old last page, with only zeros behind the old end.
-	 * So a growing file is not read through the page cache. */
+	/* While one process gets a new size, another can read the old last page, with only zeros after the old end. So
+	 * a growing file bypasses the page cache. */
 	bool is_young = time_is_younger(attr.mtime, FILE_LIVE_SECONDS);
-	/* The time of such a file does not say how old it is, its class does. */
+	/* The time of such a file does not show its age, but its class does. */
 	if (tree_mtime_is_from_record(node))
 		is_young = attr.attr_class < TREE_WATCHED;
 	fi->direct_io = is_young || tree_mtime_is_unreliable(node);
@@ -395,7 +394,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 	fs_handle_put(fs, h);
 }
 
-/* Everything but .events can be read at any time. */
+/* All files except .events are always ready. */
 static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
 {
 	struct fs *fs = fs_of(req);
@@ -419,7 +418,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/* --- what is refused -------------------------------------------------------- */
+/* --- refused operations ------------------------------------------------------ */
 
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
 {

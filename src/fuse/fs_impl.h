@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_impl: what the parts of fs share. */
+/* fs_impl: shared by the parts of fs. */
 #ifndef SESSIONFS_FS_IMPL_H
 #define SESSIONFS_FS_IMPL_H
 
@@ -14,38 +14,38 @@
 struct fs;
 struct fuse_in_header;
 
-/* An open file: a snapshot of a text, a reader of the events, or a file being written. */
+/* An open file: a snapshot of a text, a reader of .events, or a file being written. */
 struct handle {
 	node_t snapshot;  /* the node whose text it is; 0: none */
 	struct lock lock; /* guards text, count and ended */
 	struct buf text;
 	uint32_t count;             /* see tree_snapshot */
 	bool at_end;                /* the last read reached the end of the text */
-	struct tree_pinned *pinned; /* the text, in place of `text` */
-	uint64_t size;              /* of that */
+	struct tree_pinned *pinned; /* replaces `text` */
+	uint64_t size;              /* bytes of `pinned` */
 	struct events_reader *reader;
 	struct tree_handle *writing;
-	unsigned users; /* the open file itself and each request that is using it */
+	unsigned users; /* the open file itself, and each request that uses it */
 };
 
-/* Open files by number, so that a number we never gave is noticed. 0 is an open file without a handle. */
+/* Open files by number, which detects invalid numbers. 0 is an open file without a handle. */
 struct handles {
 	struct lock lock;
 	struct handle_place {
-		struct handle *handle; /* NULL: the number is free */
-		size_t next;           /* the next free number, 0: none */
-	} * at;                        /* number - 1 */
-	size_t n, free;                /* free: the first free number, 0: none */
+		struct handle *handle;
+		size_t next; /* the next free number, 0: none */
+	} * at;              /* number - 1 */
+	size_t n, free;      /* free: the first free number, 0: none */
 };
 
 void handles_init(struct handles *h);
-/* Frees the remaining handles, but not their readers: those belong to the events. */
+/* Frees the remaining handles, but not their readers, which belong to the events. */
 void handles_release(struct fs *fs, struct handles *h);
-/* Takes over a copy of *handle, and initializes its lock. Returns its number, or 0 without memory. */
+/* Takes over a copy of *handle, and initializes its lock. Returns its number, or 0 if out of memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
-/* The handle with this number, or NULL. Return it with fs_handle_put. */
+/* Returns the handle with this number, or NULL. Return it with fs_handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
-/* Frees the number, if there is such a handle, and drops the open file's use of it. */
+/* Frees the number, if it is in use, and drops the open file's use of the handle. */
 void handles_close(struct fs *fs, uint64_t number);
 /* Drops one use; the last one frees the handle. A RELEASE can overtake the thread that has just answered a READ. */
 void fs_handle_put(struct fs *fs, struct handle *handle);
@@ -69,41 +69,42 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* The most bytes of one write. libfuse would announce 256 pages, whatever the size of a page: the kernel gives no
- * request to a reader without room for the largest. */
+/* The max bytes of one write. libfuse would announce 256 pages, whatever their size: the kernel gives no request to a
+ * reader without room for the largest. */
 enum { FS_MAX_WRITE = 1 << 20 };
 
-/* caller.c: whether who asks is in the group. */
+/* caller.c: returns whether the caller is in the group. */
 bool caller_in_group(fuse_req_t req, gid_t gid);
-/* Whether who asks may read the file, or list the directory, with these attributes. */
+/* Returns whether the caller may read the file, or list the directory, with these attributes. */
 bool caller_may_read(fuse_req_t req, const struct tree_attr *a);
-/* Answers a request that has an answer with an errno, without looking at what it asks for. Does not wait. */
+/* Answers a request, except one that expects no reply, with an errno. Does not wait. */
 void caller_reply_error(struct fuse_session *session, const struct fuse_in_header *h, int err);
-/* Answers a request of one of our own threads with ELOOP. False if it is to be answered like others (refuse_own). */
+/* Answers a request of one of our own threads with ELOOP. Returns false if the request needs a normal answer
+ * (refuse_own). */
 bool caller_refuse_our_thread(const struct fs *fs, const struct fuse_in_header *h);
 
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
- * negative errno. libfuse's function drops the request it has read if the session is to end by then, but the
- * process that waits for the answer may hold what the end waits for. The caller frees buf->mem. */
+ * negative errno. libfuse's function drops the request it has read if the session ends meanwhile, but the process that
+ * waits for the answer can hold something that the end waits for. The caller frees buf->mem. */
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
-/* Stopped work ends long before this. If it does not, it waits for a file of the source that never answers. */
+/* Cancelled work ends long before this. If it does not, it waits for a file of the source that never answers. */
 #define FS_LEAVE_NS INT64_C(5000000000)
 
-/* Waits until a thread has ended. Meanwhile requests fail with ENOTCONN: the thread may be notifying the kernel, which
- * may wait for a process that waits for our answer. To serve them could take as long as the source wants. Returns false
- * if the thread is still running after `ns`. */
+/* Waits until a thread has ended. Meanwhile requests fail with ENOTCONN: the thread can be notifying the kernel, which
+ * can wait for a process that waits for our answer. Serving them could take arbitrarily long. Returns false if the
+ * thread is still running after `ns`. */
 bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns);
 
 /* snapshot.c: texts made for one open file */
-/* Whether the file of a growing session should be read from a snapshot. */
+/* Returns whether to read the file of a growing session from a snapshot. */
 bool snapshot_is_needed(const struct tree_attr *attr);
-/* Makes the text; *ret is the number of its handle. 0 or a negative errno. */
+/* Makes the text; *ret is the number of its handle. Returns 0 or a negative errno. */
 int snapshot_open(struct fs *fs, node_t node, uint64_t *ret);
-/* Answers the request with up to n bytes at off of a text that is not `held`. */
+/* Answers the request with up to n bytes at off of a text that is not pinned. */
 void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
 uint64_t snapshot_size(struct handle *h);
 
-/* write.c: the operations that change something */
+/* write.c: operations that change something */
 int op_open_write(fuse_req_t req, node_t node, struct fuse_file_info *fi);
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi);

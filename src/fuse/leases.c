@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Notes of what the kernel may keep because it will be notified of changes (I2, I3).
  *
- * For the watched nodes of a session one note says that some were given out. The many nodes that follow its file
- * (TREE_LEASE) are noted one by one, and so are files whose contents can change without their attributes. While a
- * session grows nothing of it is leased, so a burst of appends invalidates the noted nodes only once. Without room for
- * the note no lease is given. */
+ * One note records that watched nodes of a session were given out. The many nodes that follow its file (TREE_LEASE) are
+ * noted one by one, and so are files whose contents can change without their attributes. While a session grows none of
+ * its nodes are leased, so a burst of appends invalidates the noted nodes only once. Without room for the note no lease
+ * is given. */
 #include "fs_impl.h"
 
 #define LEASE_NODES_MAX ((size_t)LIMIT(1 << 18, 32))
 
-/* The longest a lease lasts, including the time until the answer arrives. */
+/* The max duration of a lease, including the time until the answer arrives. */
 #define LEASE_MS ((int64_t)(cache_class_seconds(TREE_LEASE) * 1000) + LIMIT(2000, 100))
 
 struct lease_slot {
-	bool watched;     /* a node that tree_invalidate_session names was given out */
+	bool watched;     /* a node that tree_invalidate_session reports was given out */
 	int64_t until_ms; /* when the last lease ends */
 	node_t *nodes;
 	size_t n, cap;
@@ -21,7 +21,7 @@ struct lease_slot {
 
 /* --- the list, under the lock ------------------------------------------------ */
 
-/* At most once a second: the search is too slow to repeat for each node without room. */
+/* At most once a second: it is too slow to repeat for each node without room. */
 static void leases_drop_expired(struct leases *l)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC_COARSE);
@@ -60,7 +60,7 @@ static bool leases_add_node(struct leases *l, struct lease_slot *s, node_t node)
 	if (s->n == s->cap) {
 		if (s->n > 0)
 			leases_remove_duplicates(l, s);
-		/* With a quarter or less free it would soon be full again. */
+		/* A list with a quarter or less free would soon be full again. */
 		if (s->cap - s->n <= s->cap / 4 && !vec_grow(&s->nodes, &s->cap, s->cap + 1, sizeof *s->nodes) &&
 		    s->n == s->cap)
 			return false;

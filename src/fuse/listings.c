@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* If OPENDIR is answered with ENOSYS, the kernel keeps every listing (I7) and reads it again only when the directory's
- * mtime has changed. That saves two requests for each directory and use, but the mtime misses changes in these cases:
+/* If OPENDIR fails with ENOSYS, the kernel keeps every listing (I7) and reads it again only when the directory's mtime
+ * has changed. That saves two requests for each directory and use, but the mtime misses these changes:
  *
  * - The names follow from other files, or from none. A session that is removed, or copied in with an old date, need not
- *   change the mtime shown for its project; a fork changes nothing in the session it comes from, nor does a refused
- *   write. So directories down to those in a session are noted with tree_listing_serial when they are listed.
- * - The session's file changed just before the listing was made: the next change may have the same mtime.
+ *   change the mtime of its project; a fork changes nothing in its parent session, nor does a refused write. So
+ *   directories down to those in a session are noted with tree_listing_serial when they are listed.
+ * - The session's file changed just before the listing was made: the next change can have the same mtime.
  * - In a writable mount some names come and go without changing the mtime (tree_is_listing_volatile). The kernel asks
  *   for the attributes of such a directory each time.
  *
- * Before the kernel uses a kept listing it asks for the attributes, unless those it has are still valid. So whenever we
- * answer with the attributes and the listing may be outdated, we first have the kernel drop that listing. We repeat
- * this until the directory is listed again, since a reply on its way could bring the old listing back: with every
- * other answer if the kernel has to believe the mode (I12).
+ * Before the kernel uses a kept listing it asks for the attributes, unless its own are still valid. So before each
+ * answer with attributes whose listing is possibly outdated, we make the kernel drop the listing. We repeat this until
+ * the directory is listed again, since a reply on its way could bring the old listing back: with every other answer if
+ * the kernel has to accept the mode (I12).
  *
  * This notification is sent while a request is being answered. In the kernel it takes only page locks, which no request
  * for attributes or names holds. None of our locks is held. */
@@ -27,11 +27,11 @@
 #define SESSION_OWNED_DEPTH                                                                                            \
 	5 /* projects/PROJECT/STEM/entries/ID: the names in it follow from the session's file alone */
 
-/* A cell keeps what tree_listing_serial said, or one of these. */
+/* The epoch of a cell is a tree_listing_serial, or one of these. */
 enum { EPOCH_OUTDATED = 0 };
 #define EPOCH_CURRENT UINT64_MAX
 
-/* The cell of the directory, or the free cell where it belongs. There is always a free cell. */
+/* Returns the cell of the directory, or the free cell for it. There is always a free cell. */
 static struct listing_state *listings_find(const struct listings *l, node_t dir)
 {
 	size_t i = (size_t)hash_word(dir) & (l->cap - 1);
@@ -40,7 +40,7 @@ static struct listing_state *listings_find(const struct listings *l, node_t dir)
 	return &l->cells[i];
 }
 
-/* Makes room. Settled directories need no cell and are dropped: otherwise every directory ever listed would stay. */
+/* Makes room. Drops current directories, which need no cell: otherwise every directory ever listed would stay. */
 static bool listings_grow(struct listings *l)
 {
 	size_t n = 0;
@@ -63,7 +63,7 @@ static bool listings_grow(struct listings *l)
 	return true;
 }
 
-/* A settled directory needs a cell only if it has one. False without memory. */
+/* Updates the cell of the directory, and adds one unless the directory is current. Returns false if out of memory. */
 static bool listings_track(struct listings *l, const struct tree_attr *a, uint64_t epoch)
 {
 	struct listing_state *s = l->cap ? listings_find(l, a->node) : NULL;
@@ -108,8 +108,8 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	return done ? 0 : -ENOMEM;
 }
 
-/* Returns a copy of the directory's cell. Notes the owner and mode in the attributes `a` (may be NULL) that are about
- * to be given; *ret_known: the kernel has the same already. */
+/* Returns a copy of the directory's cell. Records the owner and mode of the attributes `a` (NULL: none) to be given;
+ * *ret_known: the kernel has the same already. */
 static struct listing_state listings_update_owner(struct listings *l, node_t node, const struct tree_attr *a,
                                                   bool *ret_known)
 {
@@ -138,7 +138,7 @@ void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree
 	const struct listing_state s = listings_update_owner(l, node, a, &known);
 	if (s.epoch == EPOCH_CURRENT || (s.epoch != EPOCH_OUTDATED && s.epoch == tree_listing_serial(fs->tree, node)))
 		return;
-	/* Root is let in by any mode. */
+	/* Any mode lets root in. */
 	bool is_checked = a && fuse_req_ctx(req)->uid != 0;
 	bool drops = !a || (known && caller_may_read(req, a) && !(is_checked && s.was_dropped));
 	if (is_checked) {

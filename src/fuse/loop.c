@@ -2,20 +2,19 @@
 /* The loop that reads requests and answers them.
  *
  * One thread, the reader, reads requests and answers them: most are answered in less time than it takes to wake another
- * thread. A cold find -size over 190,000 names costs 3.6 s of CPU time this way. With libfuse's fuse_session_loop_mt it
- * costs 5.8 s: its threads all wait for the device and wake each other in turn.
+ * thread. A cold find -size over 190,000 names takes 3.6 s of CPU time. With libfuse's fuse_session_loop_mt it takes
+ * 5.8 s: its threads all wait for the device and wake each other in turn.
  *
- * A slow request must not hold up the rest. So while there are requests, the main thread checks each millisecond
- * whether the reader is still at work on the same one, and if so has another thread read in its place.
+ * A slow request must not delay the others. So while there are requests, the main thread checks each millisecond
+ * whether the reader is still at work on the same one. If so, another thread replaces the reader.
  *
- * All work can be interrupted, and an interrupt is a message that somebody has to read. So there is always a thread
- * that reads, and only so many that work. A request beyond those has a thread, too, in which it waits. With -s one
- * thread works. A thread that waits for another one or for another program (cancel_wait_begin) does not count as
- * working.
+ * All work can be interrupted, and an interrupt is a message that must be read. So one thread always reads, and at most
+ * `cap` threads work. Each further request waits in a thread of its own. With -s one thread works. A thread that waits
+ * for another thread or program (cancel_wait_begin) does not count as working.
  *
- * The reader looks for the next request for 50 microseconds before it sleeps. A program that walks the tree sends it
- * sooner than that, and a CPU takes longer to wake from its sleep. A warm grep -r over 44 real sessions takes 560 ms
- * this way, and 1,190 ms without. */
+ * The reader polls for the next request for 50 microseconds before it sleeps. A program that walks the tree sends it
+ * sooner than that, and a CPU takes longer to wake from its sleep. A warm grep -r over 44 real sessions takes 560 ms,
+ * and 1,190 ms without the polling. */
 #include "fs_impl.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/log.h"
@@ -36,14 +35,14 @@
 
 enum { WATCH_TICK_NS = 1000 * 1000 };
 
-/* How long the reader looks for the next request, and how often in a row it does not after it found none. */
+/* How long the reader polls for the next request, and the max number of polls that it skips after it found none. */
 enum { SPIN_NS = 50 * 1000, SPINS_SKIPPED_MAX = 63 };
 
-/* After a request could not be read for lack of memory, the next try. */
+/* Delay of the next try if memory for a request was lacking. */
 enum { RETRY_MS = 10 };
 
-/* Work is not cancelled before this unless its process dies: not every signal is meant to end it, and it is better to
- * finish a write that is nearly done. */
+/* Work is not cancelled before this unless its process dies: not every signal is meant to end it, and a write that is
+ * nearly done should finish. */
 enum { REQUEST_GRACE_NS = 200 * 1000 * 1000 };
 
 /* A thread and the request it is working on. */
@@ -53,7 +52,7 @@ struct worker {
 	pthread_t thread;
 	_Atomic uint64_t unique;      /* the number of its request, 0: none */
 	_Atomic uint64_t interrupted; /* the number of an interrupted request */
-	_Atomic uint64_t killed;      /* the number of a request whose process dies */
+	_Atomic uint64_t killed;      /* the number of a request whose process is dying */
 	_Atomic uint32_t caller;      /* the thread that sent the request */
 	int64_t began;
 };
@@ -61,21 +60,21 @@ struct worker {
 struct loop {
 	struct fs *fs;
 	struct fuse_session *session;
-	int device, end, active; /* descriptors: the requests, the end, and new requests after a rest */
-	/* Odd while the reader is at work on a request. It rises when a request is begun or done, and when another
-	 * thread is to read: a thread that finds it changed is no longer the reader. */
+	int device, end, active; /* descriptors: requests; the end; new requests after idle time */
+	/* Odd while the reader is at work on a request. It rises when a request begins or ends, and when another thread
+	 * becomes the reader: a thread that finds it changed has been replaced. */
 	_Atomic uint64_t turn;
-	atomic_bool resting; /* the main thread does not look at `turn` */
+	atomic_bool resting; /* the main thread does not check `turn` */
 	atomic_int error;
 	int64_t spin_ns;
-	unsigned spins_to_skip, spins_skipped; /* the reader's: so many spins are left out; have been */
+	unsigned spins_to_skip, spins_skipped; /* the reader's: polls to skip; polls skipped */
 	struct lock lock;                      /* guards the fields below */
 	pthread_cond_t spare;                  /* for threads that wait to read */
 	pthread_cond_t room;                   /* for threads that wait to work */
 	bool has_reader, ended;
 	struct worker *workers;
 	unsigned spares;  /* threads that wait to read */
-	int working, cap; /* threads that work, less those that wait for others; that may work */
+	int working, cap; /* threads that work, without those that wait for others; max */
 };
 
 static int64_t now_ns(void)
@@ -136,7 +135,7 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 	return !is_running;
 }
 
-/* --- who works ----------------------------------------------------------------------------------- */
+/* --- workers ----------------------------------------------------------------------------------------- */
 
 static void *loop_thread_main(void *arg);
 
@@ -169,7 +168,7 @@ static bool worker_is_cancelled(void *arg)
 	return atomic_load(&w->killed) == atomic_load(&w->unique) || now_ns() - w->began > REQUEST_GRACE_NS;
 }
 
-/* A thread may wait only if another one reads meanwhile: the next request may be what ends the wait. */
+/* A thread may wait only if another thread reads meanwhile: the next request may end the wait. */
 static bool worker_wait_hook(void *arg, bool begins)
 {
 	struct loop *l = ((struct worker *)arg)->loop;
@@ -229,9 +228,9 @@ static void loop_interrupt(struct loop *l, const struct fuse_buf *buf)
 	pthread_cond_broadcast(&l->room);
 }
 
-/* --- who reads ------------------------------------------------------------------------------------ */
+/* --- the reader --------------------------------------------------------------------------------------- */
 
-/* Has another thread read, unless none can be made or the reader has finished meanwhile. */
+/* Makes another thread the reader, unless none can be created or the reader has finished meanwhile. */
 static void loop_replace_reader(struct loop *l, uint64_t turn)
 {
 	LOCKED(&l->lock);
@@ -243,8 +242,8 @@ static void loop_replace_reader(struct loop *l, uint64_t turn)
 	pthread_cond_signal(&l->spare);
 }
 
-/* While the reader finds nothing it looks ever more seldom, and most seldom if another program took the CPU when it was
- * offered: a thread that sleeps gets it back sooner. Result as of fs_receive. */
+/* While the reader finds nothing it polls ever more seldom, and most seldom if another program took the CPU when the
+ * reader yielded it: a sleeping thread gets it back sooner. Returns as fs_receive. */
 static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 {
 	if (l->spins_skipped < l->spins_to_skip) {
@@ -256,7 +255,7 @@ static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 	while (rc == -EAGAIN && now_ns() < until) {
 		rc = fs_receive(l->session, buf);
 		if (rc == -EAGAIN)
-			sys_sched_yield(); /* the caller may be waiting for this CPU */
+			sys_sched_yield(); /* the caller can be waiting for this CPU */
 	}
 	l->spins_skipped = 0;
 	if (rc == -EAGAIN && until && now_ns() - until > SPIN_NS)
@@ -268,7 +267,7 @@ static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 	return rc;
 }
 
-/* Waits for a request. Positive, 0 at the end, or a negative errno. */
+/* Waits for a request. Returns a positive number, 0 at the end, or a negative errno. */
 static int loop_receive(struct loop *l, struct fuse_buf *buf)
 {
 	struct pollfd wait[] = {{.fd = l->device, .events = POLLIN}, {.fd = l->end, .events = POLLIN}};
@@ -286,7 +285,7 @@ static int loop_receive(struct loop *l, struct fuse_buf *buf)
 	return 0;
 }
 
-/* Answers a request. True if the thread is still the reader. */
+/* Answers a request. Returns true if the thread is still the reader. */
 static bool loop_answer(struct worker *w, const struct fuse_buf *buf)
 {
 	struct loop *l = w->loop;
@@ -301,7 +300,7 @@ static bool loop_answer(struct worker *w, const struct fuse_buf *buf)
 	}
 	if (caller_refuse_our_thread(l->fs, h))
 		return true;
-	/* Before another thread can read: it may read the interrupt of this request. */
+	/* Before another thread can read: it can read the interrupt of this request. */
 	atomic_store(&w->caller, h->pid);
 	atomic_store(&w->unique, h->unique);
 	uint64_t turn = atomic_load(&l->turn) + 1;
@@ -312,7 +311,7 @@ static bool loop_answer(struct worker *w, const struct fuse_buf *buf)
 	return atomic_compare_exchange_strong(&l->turn, &turn, turn + 1);
 }
 
-/* Waits until this thread is the reader. False at the end. */
+/* Waits until this thread is the reader. Returns false at the end. */
 static bool loop_wait_to_read(struct loop *l)
 {
 	LOCKED(&l->lock);
@@ -345,7 +344,7 @@ static void *loop_thread_main(void *arg)
 	return NULL;
 }
 
-/* --- all of them --------------------------------------------------------------------------------- */
+/* --- the loop ---------------------------------------------------------------------------------------- */
 
 static int loop_prepare(struct loop *l, struct fs *fs, unsigned threads)
 {
@@ -355,7 +354,7 @@ static int loop_prepare(struct loop *l, struct fs *fs, unsigned threads)
 	*l = (struct loop){.fs = fs, .session = fs->session, .device = fd, .cap = threads > 1 ? (int)threads : 1};
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
-	/* With a single CPU, looking for a request keeps the caller from sending it. */
+	/* With a single CPU, polling keeps the caller from sending a request. */
 	if (sched_getaffinity(0, sizeof cpus, &cpus) < 0 || CPU_COUNT(&cpus) > 1)
 		l->spin_ns = SPIN_NS;
 	l->end = eventfd(0, EFD_CLOEXEC);
@@ -382,7 +381,7 @@ static void loop_release(struct loop *l)
 	free(l);
 }
 
-/* Looks after the reader until the end. Only this thread takes signals. */
+/* Supervises the reader until the end. Only this thread takes signals. */
 static void loop_watch_reader(struct loop *l, const sigset_t *mask)
 {
 	const struct timespec tick = {.tv_nsec = WATCH_TICK_NS};
@@ -401,7 +400,7 @@ static void loop_watch_reader(struct loop *l, const sigset_t *mask)
 			loop_replace_reader(l, turn);
 		} else {
 			atomic_store(&l->resting, true);
-			/* The reader may have begun a request before it could see `resting`. */
+			/* The reader can have begun a request before it saw `resting`. */
 			if (atomic_load(&l->turn) != turn)
 				atomic_store(&l->resting, false);
 		}
@@ -418,7 +417,7 @@ int fs_loop(struct fs *fs, unsigned threads)
 		return rc;
 	}
 	log_block_signals(&old);
-	/* One thread reads and one is spare. Dropping or storing pages needs two that may work: one of them can answer
+	/* One thread reads and one is spare. Dropping or storing pages requires two working threads: one can answer
 	 * while the other waits. */
 	lock_acquire(&l->lock);
 	rc = loop_add_thread(l) ? 0 : -EAGAIN;

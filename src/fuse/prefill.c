@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Contents that the kernel is given before an open is answered (I9).
  *
- * A process that opens a file of an entry mostly reads it. If the kernel has the pages before the open, it does not ask
- * for them. It also saves a request for the attributes, which the kernel sends after a read because the access time
- * could have changed.
+ * A process that opens a file of an entry usually reads it. If the kernel has the pages before the open, it does not
+ * ask for them. It also saves a request for the attributes, which the kernel sends after a read because the access time
+ * can have changed.
  *
- * Storing a page waits for its readers, and those can be waiting for an answer of ours: another thread must be there to
- * give it. So only one of several threads stores pages at a time, and none does at the end of the mount. It is always
- * safe to store nothing. */
+ * Storing a page waits for its readers, which can be waiting for an answer of ours: another thread must be free to give
+ * it. So only one of several threads stores pages at a time, and none does at the end of the mount. Storing nothing is
+ * always safe. */
 #include "fs_impl.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 enum {
 	PREFILL_SIZE_MAX = LIMIT(64 * 1024, 64),
 	PREFILL_CELLS = LIMIT(1 << 17, 2)
-}; /* bytes of a file; notes, 1 MiB in all */
+}; /* bytes of a file; cells, 1 MiB in all */
 
 int prefill_start(struct fs *fs)
 {
@@ -23,7 +23,7 @@ int prefill_start(struct fs *fs)
 	return fs->coherence.prefill.prefilled ? 0 : -ENOMEM;
 }
 
-/* A note replaces another node's in the same cell; that one will be given again. */
+/* A note replaces another node's in the same cell; that node's pages will be stored again. */
 void prefill_store_pages(struct fs *fs, node_t node)
 {
 	struct prefill *p = &fs->coherence.prefill;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The attributes that a listing brings along.
+/* The attributes in a listing.
  *
- * If a name comes with its attributes, the kernel knows it: a process that reads or stats the files next causes no
- * lookup for each. But then the kernel makes a dentry and an inode, about a kilobyte, for everything that is listed.
- * That is gigabytes for a walk through millions of names that needs nothing but the names (find -name, fd, ls -R).
+ * If a name is listed with its attributes, the kernel knows it: a process that reads or stats the files next causes no
+ * lookup for each. But then the kernel makes a dentry and an inode, about a kilobyte, for every listed name. That is
+ * gigabytes for a walk through millions of names that needs only the names (find -name, fd, ls -R).
  *
- * We cannot see how the names are used unless something is missing. So now and then one file is listed by its name
- * alone, as a probe. When so many probes in a row were not looked up that the kernel holds some hundred megabytes
- * nobody wants, listings bring along only the attributes of directories, until somebody looks up a file. */
+ * We cannot see how the names are used unless some attributes are missing. So now and then one file is listed by its
+ * name alone, as a probe. Unused probes mean that the kernel holds attributes that no process uses. After
+ * READDIRPLUS_UNUSED_MAX of them in a row, some hundred megabytes, listings include only the attributes of directories,
+ * until a file is looked up. */
 #include "fs_impl.h"
 
 enum readdirplus_mode readdirplus_choose(struct readdirplus *p, bool first)

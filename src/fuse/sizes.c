@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The sizes that the kernel was given, if it opens files without asking (I8).
  *
- * Every read then goes through the kernel's page cache, and the kernel takes over a new size before it drops the old
- * pages. A read in between gets the old last page, with zeros behind the old end. So pages are dropped before a new
- * size is given out. The kernel does not believe an answer to a request it made before the drop; it asks once more.
+ * Every read then goes through the kernel's page cache, and the kernel applies a new size before it drops the old
+ * pages. A read in between gets the old last page, with zeros after the old end. So pages are dropped before a new size
+ * is given out. The kernel ignores an answer to a request it made before the drop; it asks once more.
  *
- * Dropping pages waits for their readers, and those can be waiting for an answer of ours: another thread must be there
- * to give it. Only one thread at a time drops pages. Others wait a moment for their turn and then go on without. At the
- * end of the mount no pages are dropped. */
+ * Dropping pages waits for their readers, which can be waiting for an answer of ours: another thread must be free to
+ * give it. Only one thread at a time drops pages. Others wait briefly for their turn and then continue without
+ * dropping. At the end of the mount no pages are dropped. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/log.h"
@@ -31,14 +31,14 @@ static struct sent_size *told_of(struct sizes *s, node_t node)
 	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->sent[hash_word(node) % SIZES_CELLS];
 }
 
-/* Notes the size, and of an untimed file its version, and returns true. If pages must be dropped first and `dropped` is
- * false, it only returns false. A new note replaces another node's note in the same cell. */
+/* Records the size, and the version of an untimed file, and returns true. If pages must be dropped first and `dropped`
+ * is false, only returns false. A new note replaces another node's in the same cell. */
 static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
 	struct sent_size *told = told_of(s, a->node);
 	bool differs = a->version || time_is_younger(a->mtime, SIZES_YOUNG_SECONDS);
-	/* The kernel must believe a new size of a table: nothing asks for it once more before it is mapped. */
+	/* The kernel must accept a new size of a table: nothing asks for it again before the table is mapped. */
 	if (tree_is_table(a->node))
 		differs = told->size == a->size && told->version != a->version;
 	else if (told->node == a->node)
@@ -50,7 +50,8 @@ static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool droppe
 	return dropped || !differs;
 }
 
-/* True if the kernel must believe the attributes (I12). It is then given the size that it has, which fits its pages. */
+/* Returns true if the kernel must accept the attributes (I12). Sets the size that the kernel has, which fits its
+ * pages. */
 static bool attr_must_be_accepted(struct sizes *s, fuse_req_t req, struct tree_attr *a)
 {
 	bool may_read = caller_may_read(req, a);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts made for one open file (I8).
  *
- * Reads are answered from the current state, so a text that changes in its middle while it is read would come out as a
- * mixture. While its session grows, such a text is made once for each open and served from there. It bypasses the page
- * cache, which belongs to the file and not to the open.
+ * Reads are answered from the current state, so a reader of a text that changes in its middle would get a mixture.
+ * While its session grows, such a text is made once for each open and served from there. It bypasses the page cache,
+ * which belongs to the file and not to the open.
  *
- * A reader that continues at the end of a transcript (tail -f) gets what was said since, after the text as it was. A
- * reader that starts again (tail, when the file has become shorter) gets the current text. */
+ * A reader that continues at the end of a transcript (tail -f) gets the new messages, after the old text. A reader that
+ * starts again (tail, when the file has become shorter) gets the current text. */
 #include "fs_impl.h"
 
 #include <string.h>
 
-#define SNAPSHOT_MAX (UINT64_C(1) << LIMIT(26, 12)) /* bytes for one open */
+#define SNAPSHOT_MAX (UINT64_C(1) << LIMIT(26, 12)) /* max bytes of one open */
 
 bool snapshot_is_needed(const struct tree_attr *attr)
 {
@@ -33,7 +33,7 @@ int snapshot_open(struct fs *fs, node_t node, uint64_t *ret)
 	return 0;
 }
 
-/* Replaces the text with the current one. If there is none any more, the old text stays. */
+/* Replaces the text with the current one; keeps the old text if that fails. */
 static void snapshot_renew(struct fs *fs, struct handle *h)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -51,7 +51,7 @@ static struct span snapshot_slice(struct fs *fs, struct handle *h, uint64_t off,
 {
 	if (off == 0 && h->at_end && h->count != TREE_SNAPSHOT_WHOLE)
 		snapshot_renew(fs, h);
-	/* If the session is gone, nothing is added. */
+	/* If the session is gone, adds nothing. */
 	if (off >= h->text.n && tree_snapshot_append_new(fs->tree, h->snapshot, &h->count, &h->text) < 0)
 		h->text.err = 0;
 	size_t at = off < h->text.n ? (size_t)off : h->text.n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A read of `.events` does not block a thread: events.c keeps the request and answers it when there is an event. ^C in
- * the reading process arrives as an interrupt of that request.
+/* A read of `.events` does not block a thread: events.c keeps the request and answers it at the next event. ^C in the
+ * reading process arrives as an interrupt of that request.
  *
  * Lock order: libfuse holds the request's lock when it calls the interrupt function, which takes the events' lock. So
- * the function is set before the request is handed to the events, never under the events' lock. An interrupt that comes
- * in between is found when the events call stream_is_interrupted. */
+ * the function is set before the request goes to events_read, never under the events' lock. If an interrupt arrives in
+ * between, stream_is_interrupted finds it. */
 #include "fs_impl.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* If the kernel opens files without asking, a read cannot be made to wait: then there is no .events. */
+/* If the kernel opens files without asking, a read cannot wait, so .events does not exist. */
 bool stream_is_name(const struct fs *fs, node_t parent, const char *name)
 {
 	return parent == NODE_ROOT && !fs->no_open && strcmp(name, ".events") == 0;
@@ -22,7 +22,7 @@ struct tree_attr stream_attr(const struct fs *fs)
 {
 	return (struct tree_attr){
 	    .node = NODE_EVENTS,
-	    /* It reports every session, even those that other users may not read. */
+	    /* It reports every session, also those that other users cannot read. */
 	    .mode = S_IFREG | 0400,
 	    .uid = geteuid(),
 	    .gid = getegid(),

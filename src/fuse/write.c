@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations that change something. Each is decoded, handed to tree/write.h, and answered once.
+/* Operations that change something. Each is decoded, passed to tree/write.h, and answered once.
  *
- * A file open for writing bypasses the page cache: its bytes are a stage that only this handle sees. */
+ * A file open for writing bypasses the page cache: only this handle sees its bytes before their commit. */
 #include "fs_impl.h"
 
 #include <fcntl.h>
@@ -19,15 +19,15 @@ static struct tree_caller request_caller(fuse_req_t req)
 	return (struct tree_caller){ctx->uid, ctx->gid, ctx->pid};
 }
 
-/* Answers with the result. If anything was written or refused since tree_commit_count returned `before`, the kernel is
- * notified first (I5). */
+/* Answers with the result. If a write changed anything or was refused since tree_commit_count returned `before`,
+ * notifies the kernel first (I5). */
 static void reply_to_write(fuse_req_t req, fuse_ino_t node, uint64_t before, int rc)
 {
 	follow_notify_write(fs_of(req), node, before);
 	fuse_reply_err(req, -rc);
 }
 
-/* Gives the handle a number. On failure the handle is freed. */
+/* Gives the handle a number. Frees the handle on failure. */
 static int op_add_write_handle(struct fs *fs, struct tree_handle *h, struct fuse_file_info *fi)
 {
 	if (fi->flags & O_DSYNC)
@@ -84,7 +84,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off
 	struct tree_caller who = request_caller(req);
 	uint64_t before = tree_commit_count(fs->tree);
 	struct handle *h = fi ? handles_get(&fs->handles, fi->fh) : NULL;
-	/* Also of pwritev2 with RWF_DSYNC. */
+	/* Also set by pwritev2 with RWF_DSYNC. */
 	if (h && h->writing && fi->flags & O_DSYNC)
 		tree_handle_sync(fs->tree, h->writing);
 	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, (uint64_t)off, &who) : -EBADF;
@@ -102,7 +102,7 @@ static void op_commit(fuse_req_t req, fuse_ino_t ino, const struct fuse_file_inf
 	struct fs *fs = fs_of(req);
 	struct tree_caller who = request_caller(req);
 	uint64_t before = tree_commit_count(fs->tree);
-	/* Nothing can have been written. After ENOSYS the kernel does not ask again. */
+	/* Nothing was written. After ENOSYS the kernel does not ask again. */
 	if (fs->read_only) {
 		fuse_reply_err(req, ENOSYS);
 		return;

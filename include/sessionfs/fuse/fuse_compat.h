@@ -10,7 +10,7 @@
 #error "sessionfs needs libfuse 3.13 or newer"
 #endif
 
-/* Turns a capability on (if the kernel has it) or off. Since libfuse 3.17 flags are 64 bits wide and set by a
+/* Turns a capability on (if the kernel has it) or off. From libfuse 3.17 on, flags have 64 bits and are set by a
  * function. */
 static inline void compat_want(struct fuse_conn_info *conn, unsigned cap, int on)
 {
