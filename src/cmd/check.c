@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A session's index knows the problems inside it; the catalog knows why other files are
- * not sessions. This prints both as lines that grep, sort and editors understand. */
+/* A session's index knows its problems; the catalog knows why other files are not sessions. This prints both as lines
+ * that grep, sort and editors understand. */
 #include "sessionfs/cmd/check.h"
 
 #include "sessionfs/catalog/catalog.h"
@@ -20,7 +20,7 @@ struct check_run {
 	int64_t began_ms;
 	unsigned progress_ms;
 	size_t found, files, done;
-	int shown; /* columns of the progress line now on the terminal */
+	int shown; /* columns of the progress line on the terminal */
 };
 
 static void check_clear_progress(struct check_run *c)
@@ -83,7 +83,7 @@ static void check_count_messages(const struct session *s, uint32_t *messages, ui
 		uint32_t n = 0, k = i;
 		while (k != NO_ENTRY && messages[k] == UINT32_MAX) {
 			const struct entry *e = session_entry(s, k);
-			messages[k] = 0; /* a ring ends here */
+			messages[k] = 0; /* a cycle ends here */
 			stack[n++] = k;
 			k = e->flags & ENTRY_WALK_ENDS ? NO_ENTRY : e->parent;
 		}
@@ -96,7 +96,7 @@ static void check_count_messages(const struct session *s, uint32_t *messages, ui
 	}
 }
 
-/* Who comes back to a session that holds hardly anything, because its leaf was moved, looks for the rest. */
+/* Reports a longer branch than the leaf's: after the leaf was moved, the user may look for the rest of the session. */
 static int check_report_leaf(struct check_run *c, const char *file, const struct session *s)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -132,8 +132,7 @@ static int check_report_session(struct check_run *c, const char *file, uint32_t 
 		return rc;
 	if (rc < 0)
 		return check_report(c, file, 1,
-		                    rc == -ESTALE ? "changed while it was read"
-		                                  : sys_strerror(-rc, text, sizeof text));
+		                    rc == -ESTALE ? "changed while it was read" : sys_strerror(-rc, text, sizeof text));
 	int deferred = deferred_push();
 	size_t n = session_problem_count(s);
 	rc = deferred_pop(deferred, rc);
@@ -162,7 +161,7 @@ static int check_file(void *arg, const char *file, uint32_t slot, const char *re
 	struct check_run *c = arg;
 	int rc;
 	if (reason) {
-		/* The catalog says why it is no session; on which line is found here. */
+		/* The catalog knows why the file is not a session. This finds the line. */
 		const struct source_path at = {catalog_resolver(c->catalog), file};
 		bool is_found = !header_read(&at, RESOLVER_WAIT, &c->header) && c->header.reason &&
 		                strcmp(c->header.reason, reason) == 0;
@@ -177,7 +176,7 @@ static int check_file(void *arg, const char *file, uint32_t slot, const char *re
 
 int check_source(const char *source, const struct check_options *o, FILE *out, FILE *progress, size_t *ret_found)
 {
-	/* Keep no index: each is used once. */
+	/* Cache no index: each is used once. */
 	struct budget nothing = BUDGET_INIT(0);
 	struct check_run c = {
 	    .out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};

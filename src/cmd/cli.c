@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-
-/* Behind the NUL of a name stands what it is: `/` a directory, `@` a link, or nothing. */
+/* After the NUL of a name is its type: `/` a directory, `@` a link, or NUL. */
 static int cli_collect_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
                             const struct tree_attr *attr)
 {
@@ -166,7 +165,7 @@ static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
 int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 {
 	struct tree_attr a;
-	/* As ls(1): a link is shown, not followed, unless the path ends in a slash. */
+	/* As ls(1): a link is followed only if the path ends in a slash. */
 	size_t n = strlen(path);
 	int rc = tree_resolve(t, path, n > 0 && path[n - 1] == '/', &a);
 	if (rc < 0)

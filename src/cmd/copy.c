@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* --copy: the tree as real files. What is below the directory may belong to somebody who means harm: each name is
- * reached from the directory above it, and no link is followed. A file is written under another name, synced and then
- * renamed, so that whatever ends the copy leaves whole files, and the next one goes on from there.
+/* --copy: the tree as real files. Assume that the target directory is hostile: each name is opened from its
+ * parent directory, and no link is followed. A file is written under another name, synced and then renamed. So an
+ * interrupted copy leaves whole files, and the next copy resumes it.
  *
- * Only what is of the same kind is replaced: a file by a file, a link by a link. Anything else in the way is an error,
- * unless `removes`: then it is removed as what is not in the tree. Nothing is removed from a mount. */
+ * Only a node of the same type is replaced: a file by a file, a link by a link. Anything else in the way is an error
+ * or, with `removes`, removed like a name that is not in the tree. Nothing is removed from a mount. */
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/cancel.h"
@@ -17,9 +17,9 @@
 #include <stdatomic.h>
 #include <sys/sysmacros.h>
 
-/* A name from the data never begins with a point. */
+/* No name from the data begins with a dot. */
 #define COPY_UNFINISHED_NAME ".sessionfs~"
-/* What is to be removed is not deeper. */
+/* The max depth of a removal. */
 #define COPY_REMOVE_LEVELS_MAX 128
 #define MOUNT_KEPT "a mount, from which --delete removes nothing"
 
@@ -27,11 +27,11 @@ struct copy_run {
 	struct tree *tree;
 	bool removes, failed, stopped;
 	dev_t device;
-	struct buf path, chunk; /* for messages; what was read last */
+	struct buf path, chunk; /* for messages; the last bytes read */
 	size_t written, skipped, removed;
 };
 
-/* Names what failed. 0 if the rest can be copied. */
+/* Logs the error. Returns 0 if the rest can be copied. */
 static int copy_report_error(struct copy_run *c, int rc)
 {
 	if (rc == -EINTR || c->stopped)
@@ -74,7 +74,8 @@ static int copy_remove_except(struct copy_run *c, int dir, const struct cli_name
 	return rc;
 }
 
-/* Whether something is mounted on the name, or it is on another file system. Neither waits for a server. */
+/* Returns whether something is mounted on the name, or it is on another file system. Neither check waits for a
+ * server. */
 static bool copy_is_mount(const struct copy_run *c, int at, const char *name)
 {
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
@@ -110,7 +111,7 @@ static int copy_remove(struct copy_run *c, int at, const char *name, unsigned le
 
 /* --- files and links ----------------------------------------------------------------- */
 
-/* Whether the bytes are those of the tree. */
+/* Returns whether the file has the bytes of the tree. */
 static bool copy_is_equal(struct copy_run *c, node_t node, int fd)
 {
 	struct buf there CLEANUP_BUF = BUF_INIT;
@@ -131,7 +132,7 @@ static bool copy_is_equal(struct copy_run *c, node_t node, int fd)
 	return true;
 }
 
-/* Whether what has the name already is what the tree has there. */
+/* Returns whether the existing file or link is current. */
 static bool copy_is_current(struct copy_run *c, const struct tree_attr *a, struct span target, int at, const char *name,
                             const struct stat *st)
 {
@@ -143,7 +144,7 @@ static bool copy_is_current(struct copy_run *c, const struct tree_attr *a, struc
 		ssize_t n = readlinkat(at, name, to, sizeof to);
 		return n >= 0 && (size_t)n == target.n && memcmp(to, target.p, target.n) == 0;
 	}
-	/* Neither size nor time of these says that they are the same. */
+	/* For these, equal size and time do not mean equal contents. */
 	bool told = !tree_mtime_is_unreliable(a->node) && !tree_mtime_is_from_record(a->node);
 	if (told && !((st->st_mode ^ a->mode) & 07777))
 		return true;
@@ -154,8 +155,8 @@ static bool copy_is_current(struct copy_run *c, const struct tree_attr *a, struc
 	       (!((now.st_mode ^ a->mode) & 07777) || sys_fchmod(fd, a->mode & 07777) == 0);
 }
 
-/* Removes the unfinished file or link of a copy that was killed. If anything else has its name, the path ends in that,
- * and the caller restores it. */
+/* Removes the unfinished file or link of a killed copy. On error, appends its name to the path, which the caller
+ * restores. */
 static int copy_tidy(struct copy_run *c, int at)
 {
 	struct stat st;
@@ -196,7 +197,7 @@ static int copy_write_file(struct copy_run *c, const struct tree_attr *a, int at
 		rc = rc < 0 ? rc : copy_write_all(fd, buf_span(&c->chunk));
 		off += c->chunk.n;
 	} while (rc == 0 && c->chunk.n == CLI_READ_SIZE);
-	/* The time from before the bytes: if they changed meanwhile, the next copy sees that. */
+	/* The time before the bytes were read: if they changed meanwhile, the next copy sees that. */
 	if (rc == 0 && (sys_fchmod(fd, a->mode & 07777) < 0 ||
 	                futimens(fd, (struct timespec[]){{.tv_nsec = UTIME_OMIT}, a->mtime}) < 0 || sys_fsync(fd) < 0))
 		rc = -errno;
@@ -236,7 +237,8 @@ static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, cons
 
 /* --- directories --------------------------------------------------------------------- */
 
-/* Opens a directory, never through a link. The owner can write in it: the next copy writes there, or removes it. */
+/* Opens a directory, never through a link. Lets the owner write in it, so that the next copy can write or remove
+ * files. */
 static int copy_open_dir(int at, const char *name, struct stat *st)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -250,7 +252,7 @@ static int copy_open_dir(int at, const char *name, struct stat *st)
 	return fd;
 }
 
-/* The same; makes the directory if the name is free. */
+/* As copy_open_dir, but creates the directory if the name is free. */
 static int dir_ensure(struct copy_run *c, int at, const char *name, struct stat *st)
 {
 	int fd = copy_open_dir(at, name, st);
@@ -294,14 +296,15 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 	if (rc < 0)
 		return rc;
 	rc = cli_names_load(c->tree, dir->node, &all);
-	/* What was listed before the error can be copied; what was not is not known to be gone. */
+	/* Names listed before the error can be copied; names that are missing from the listing are not known to be
+	 * gone. */
 	bool is_whole = rc == 0;
 	rc = is_whole ? 0 : copy_report_error(c, rc);
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		size_t before = copy_path_push(c, all.v[i]);
 		rc = cancel_check();
 		rc = rc < 0 ? rc : copy_name(c, dir->node, all.v[i], fd, levels);
-		/* Gone since it was listed: the next copy finds what is there then. */
+		/* Gone since it was listed: the next copy handles that. */
 		rc = rc == -ENOENT || rc == -ESTALE || rc == 0 ? 0 : copy_report_error(c, rc);
 		c->path.n = before;
 	}
@@ -309,21 +312,22 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 		rc = copy_remove_except(c, fd, &all, COPY_REMOVE_LEVELS_MAX);
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
 	if (rc == 0 && sys_fstat(fd, &st) == 0 && !time_is_same(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
-	    errno != EPERM) /* somebody else's */
+	    errno != EPERM) /* not ours */
 		return -errno;
 	bool unsynced = rc == 0 && c->written + c->removed > done;
-	return unsynced && sys_fsync(fd) < 0 && errno != EINVAL ? -errno : rc; /* EINVAL: the file system cannot */
+	return unsynced && sys_fsync(fd) < 0 && errno != EINVAL ? -errno
+	                                                        : rc; /* EINVAL: not supported by the file system */
 }
 
 /* --- all ----------------------------------------------------------------------------- */
 
-/* What is to end the copy. */
+/* The signals that end the copy. */
 struct copy_signal_check {
 	sigset_t signals;
-	atomic_uint asked; /* how often; several threads ask */
+	atomic_uint asked; /* number of checks; several threads check */
 };
 
-/* The system is asked one time in 16: each step of long work asks. */
+/* Asks the system at one check in 16: each step of long work checks. */
 static bool copy_has_signal(void *arg)
 {
 	struct copy_signal_check *e = arg;
@@ -365,7 +369,7 @@ bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, co
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
 			sigaddset(&ending.signals, ends[i]);
-	/* They wait until nothing unfinished is left; then they do what they always do. */
+	/* They stay pending until nothing is unfinished; then they have their usual effect. */
 	pthread_sigmask(SIG_BLOCK, &ending.signals, &before);
 	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = copy_has_signal, .arg = &ending});
 	int rc = copy_all(&c, path, what, to);

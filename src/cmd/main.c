@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of the program, in an order that can still report every failure: parse, check, open, resolve every
- * path (a daemon's working directory is /), mount, and only then leave the terminal. So when the command
- * returns 0, the filesystem is mounted. */
+/* The life of the program, in an order that can still report every failure: parse, check, open, resolve every path (a
+ * daemon's working directory is /), mount, and only then leave the terminal. So when the command returns 0, the
+ * filesystem is mounted. */
 #include "sessionfs/cmd/check.h"
 #include "sessionfs/cmd/cli.h"
 #include "sessionfs/base/log.h"
@@ -29,7 +29,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* What every action except -h and -V needs. */
+/* Parts that all actions on the tree need. */
 struct app_parts {
 	struct budget budget; /* must not move: the others point to it */
 	struct catalog *catalog;
@@ -54,7 +54,7 @@ static bool opts_use_color(const struct opts *o)
 	return o->color == OPTS_COLOR_ALWAYS || (o->color == OPTS_COLOR_AUTO && terminal_supports_color(STDOUT_FILENO));
 }
 
-/* 0 or a negative errno. After a failure, app_close closes what was opened. */
+/* Returns 0 or a negative errno. After a failure, app_close closes what was opened. */
 static int app_open(const char *source, const struct opts *o, struct app_parts *p)
 {
 	p->budget = (struct budget)BUDGET_INIT(o->cache);
@@ -97,7 +97,7 @@ static bool reserve_standard_fds(void)
 	return true;
 }
 
-/* Forbids core files, and debugging by the user's other processes: if root mounts, memory also holds other people's
+/* Forbids core files, and debugging by the user's other processes: if root mounts, memory also holds other users'
  * conversations. The leak sanitizer is such a debugger. */
 static void forbid_core_dumps(void)
 {
@@ -123,8 +123,8 @@ static void set_resource_limits(void)
 	signal(SIGXFSZ, SIG_IGN);
 #ifdef __GLIBC__
 	/* By default each thread has its own arena, and memory freed in the middle of one stays there: the process
-	 * grows larger than what it keeps. With few arenas, and large blocks in mappings of their own, evicted memory
-	 * returns to the system. Read buffers stay below the threshold, because they come and go. */
+	 * grows beyond its data. With few arenas, and large blocks in mappings of their own, evicted memory returns to
+	 * the system. Read buffers stay below the threshold, because they are short-lived. */
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_MMAP_THRESHOLD, 320 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
@@ -144,8 +144,7 @@ static int act_mount(const struct opts *o, const struct app_parts *parts, const 
 
 #else
 
-/* In the background, libfuse's messages go where ours go. In the foreground libfuse prints them: some come in pieces.
- */
+/* In the background, libfuse's messages go to our log. In the foreground libfuse prints them: some come in pieces. */
 static void log_libfuse_message(enum fuse_log_level level, const char *format, va_list ap)
 {
 	char text[1024];
@@ -162,7 +161,7 @@ static void log_libfuse_message(enum fuse_log_level level, const char *format, v
 		log_debug("%s", text);
 }
 
-/* Whether users other than the mounting one have access. */
+/* Returns whether other users have access. */
 static bool opts_allow_others(const struct opts *o)
 {
 	return o->allow_other || o->allow_root;
@@ -205,7 +204,7 @@ static void drop_errors(enum fuse_log_level level, const char *format, va_list a
 		vfprintf(stderr, format, ap);
 }
 
-/* The device of the file at a path, found without asking its filesystem; 0: unknown. */
+/* Returns the device of the file at a path without asking its filesystem; 0: unknown. */
 static dev_t mount_device_at(const char *path)
 {
 	struct statx st;
@@ -213,7 +212,7 @@ static dev_t mount_device_at(const char *path)
 	return statx(AT_FDCWD, path, flags, STATX_TYPE, &st) < 0 ? 0 : makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/* Serves the mount. The parent process exits in fuse_daemonize. *ret_left: a thread is still at work. */
+/* Serves the mount. The parent process exits in fuse_daemonize. *ret_left: a thread is still running. */
 static int mount_serve(struct fs *fs, const struct opts *o, const struct notify *notify, bool *ret_left)
 {
 	char ready[64];
@@ -229,7 +228,7 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 	notify_send(notify, ready);
 	int rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
 	notify_send(notify, "STOPPING=1\n");
-	/* A forced unmount while the device was read: the user asked for it. */
+	/* A forced unmount while the device was being read: the user asked for it. */
 	if (rc == -ECONNABORTED)
 		rc = 0;
 	*ret_left = rc == -ETIMEDOUT;
@@ -238,8 +237,8 @@ static int mount_serve(struct fs *fs, const struct opts *o, const struct notify 
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* libfuse unmounts by name, lazily, unless its descriptor shows that the filesystem is gone. If something else is
- * mounted there now, replace the descriptor by one that shows that. */
+/* libfuse unmounts by name, lazily, unless its descriptor reports that the filesystem is gone. If another filesystem is
+ * mounted there now, this replaces the descriptor by one that reports that. */
 static void mount_detach(struct fuse_session *se, const char *mountpoint, dev_t device)
 {
 	int ends[2];
@@ -311,7 +310,7 @@ static int act_mount(struct opts *o, const struct app_parts *parts, const char *
 	char *mountpoint CLEANUP_FREE = places_mountpoint(o->target, source, o->nonempty);
 	if (!mountpoint)
 		return EXIT_FAILURE;
-	/* The program that passed the descriptor has mounted already: we cannot add default_permissions. */
+	/* The program that passed the descriptor has already mounted: we cannot add default_permissions. */
 	if (opts_allow_others(o) && places_is_fuse_fd(mountpoint) && !o->default_permissions) {
 		log_error("others would have access regardless of modes: drop_privileges requires default_permissions "
 		          "as an option");
@@ -372,7 +371,7 @@ static int act_copy(const struct opts *o, const struct app_parts *parts, const c
 	rc = to ? catalog_each_file(parts->catalog, log_unreadable_file, &lacking) : 0;
 	if (rc < 0)
 		log_error("%s: %s", source, strerror(-rc));
-	/* What cannot be read is not gone. */
+	/* An unreadable file is not gone. */
 	bool good = to && cli_copy(parts->tree, o->target, &what, to, o->removes && !lacking && rc == 0, stdout);
 	return good && !lacking && rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -389,7 +388,7 @@ static int act_secrets(struct app_parts *parts, const char *source)
 			rc = table_secrets(all, &rows);
 		if (rc == 0)
 			rc = cli_put(stdout, buf_span(&rows));
-		/* What could not be read may have some. */
+		/* An unreadable session may have some. */
 		if (rc == 0)
 			rc = all->error;
 		facts_release(all);
@@ -486,7 +485,7 @@ int main(int argc, char *argv[])
 #endif
 		return EXIT_SUCCESS;
 	}
-	/* What it runs must not inherit what holds for us. */
+	/* Programs that it runs must not inherit our limits. */
 	if (o.action == OPTS_PICK)
 		return cli_pick(o.source, o.target);
 	forbid_core_dumps();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One datagram a message. An address that begins with @ is one without a file. */
+/* Each message is one datagram. An address that begins with @ is abstract: it has no file. */
 #include "notify.h"
 
 #include "sessionfs/base/log.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One table holds for every option its spelling, the field it sets, its default and its line in the usage text.
+/* One table has, for every option, its spelling, the field it sets, its default and its line in the usage text.
  *
- * getopt is not enough: -o lists must be split anyway, options may follow the operands (mount(8) puts them
- * there), and unknown words in a list go to libfuse, which judges them. Words that mount(8), systemd and fstab
- * put into a list for themselves are dropped, because libfuse would refuse the mount. */
+ * getopt is not enough: -o lists need splitting anyway, options can follow the operands (mount(8) puts them there), and
+ * unknown words in a list are passed to libfuse, which checks them. Words that mount(8), systemd and fstab put into a
+ * list for themselves are dropped, because libfuse would refuse the mount. */
 #include "sessionfs/cmd/opts.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/find/match.h"
@@ -14,25 +14,25 @@
 enum value {
 	FLAG,   /* bool; no argument */
 	CLEAR,  /* bool, set to false */
-	ACTION, /* enum opts_action; the argument, if any, is the target; options may come before it */
+	ACTION, /* enum opts_action; the argument, if any, is the target; options can precede it */
 	TEXT,   /* const char * */
 	SIZE,   /* size_t with a K, M or G */
 	COUNT,  /* unsigned */
-	PERIOD, /* unsigned, in ms; written in seconds, perhaps with a fraction; not 0 */
-	CHOICE, /* unsigned: which of `choices` */
-	REFUSE, /* the help text says why not */
+	PERIOD, /* unsigned, in ms; written in seconds, with an optional fraction; not 0 */
+	CHOICE, /* unsigned: an index of `choices` */
+	REFUSE, /* refused with the help text as the reason */
 };
 
 struct option {
 	char letter;          /* -f, or 0 */
 	const char *in_list;  /* -o NAME, or NULL */
 	const char *name;     /* --NAME, or NULL */
-	const char *argument; /* its name in the usage text; NULL: takes none */
+	const char *argument; /* its name in the usage text; NULL: none */
 	enum value value;
 	enum opts_action action;
 	size_t at;                  /* the field */
-	const char *bare;           /* the argument if none is written; NULL: one is required */
-	const char *standard;       /* the default, as a user would write it; NULL: zero */
+	const char *bare;           /* the argument if it is omitted; NULL: one is required */
+	const char *standard;       /* the default, as a user writes it; NULL: zero */
 	const char *help;           /* NULL: not in the usage text */
 	const char *const *choices; /* the last one is NULL */
 };
@@ -119,7 +119,7 @@ struct opts_parser {
 	struct opts *o;
 	struct buf *why;
 	bool has_action, from_mount;
-	const char *pending_action; /* the word of an action that still needs its target, or NULL */
+	const char *pending_action; /* the word of an action that lacks its target, or NULL */
 	unsigned operands;
 	const char *operand[2];
 };
@@ -160,7 +160,7 @@ static bool parse_size(struct span text, size_t *ret)
 	return true;
 }
 
-/* Digits, perhaps with a point and more digits. Fractions of a millisecond are ignored. */
+/* Digits, optionally with a point and more digits. Ignores fractions of a millisecond. */
 static bool parse_seconds(struct span text, unsigned *ret)
 {
 	const char *point = memchr(text.p, '.', text.n);
@@ -196,7 +196,7 @@ static int opts_set_choice(struct opts_parser *p, const struct option *option, s
 
 static int opts_set_action(struct opts_parser *p, const struct option *option, struct span written, const char *target)
 {
-	/* -h and -V win over everything else, whatever the order. */
+	/* -h and -V override all other actions, in any order. */
 	bool tells = p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION;
 	if (tells)
 		return 0;
@@ -208,7 +208,7 @@ static int opts_set_action(struct opts_parser *p, const struct option *option, s
 	return 0;
 }
 
-/* An argument that is kept (TEXT, ACTION) must end where its argv string ends. */
+/* A TEXT or ACTION argument must end where its argv string ends: the options point to it. */
 static int opts_apply(struct opts_parser *p, const struct option *option, struct span written, struct span argument)
 {
 	char *field = (char *)p->o + option->at;
@@ -257,7 +257,7 @@ static bool opts_is_for_mount(struct span item)
 	return false;
 }
 
-/* Splits NAME=ARGUMENT; the argument is {NULL, 0} without a `=`. */
+/* Splits NAME=ARGUMENT. Returns {NULL, 0} without a `=`. */
 static struct span opts_split_argument(struct span *item)
 {
 	const char *equals = memchr(item->p, '=', item->n);
@@ -329,7 +329,7 @@ static int opts_parse_long(struct opts_parser *p, const char *word, const char *
 	return opts_fail(p, span_of(word), "unknown option");
 }
 
-/* Letters may be joined (-fd). The argument of a letter is the rest of the word, or the next word. */
+/* Letters can be joined (-fd). The argument of a letter is the rest of the word, or the next word. */
 static int opts_parse_letters(struct opts_parser *p, const char *word, const char *next, int *used)
 {
 	for (const char *at = word + 1; *at; at++) {
@@ -396,8 +396,7 @@ static int opts_parse_words(struct opts_parser *p, int argc, char *const argv[])
 	return 0;
 }
 
-/* What an operand means depends on the action. For a mount the last one is the mountpoint, the other the
- * source. */
+/* The meaning of an operand depends on the action. For a mount the last one is the mountpoint, the other the source. */
 static int opts_assign_operands(struct opts_parser *p)
 {
 	struct opts *o = p->o;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Part of the program, as a string: nothing has to be found where the program is installed. */
+/* Part of the program, as a string: it need not be found where the program is installed. */
 extern const char pick_script[] __attribute__((visibility("hidden")));
 __asm__(".pushsection .rodata\npick_script: .incbin \"scripts/sessionfs-pick\"\n.byte 0\n.popsection");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The directories that a mount connects. Two mistakes cost much: a source that has no sessions shows nothing and says
- * nothing, and a mountpoint that has some hides them from pi. */
+/* The directories that a mount connects. Two mistakes are costly: a source without sessions shows nothing and reports
+ * no error, and a mountpoint with sessions hides them from pi. */
 #include "places.h"
 
 #include "sessionfs/base/clock.h"
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How far places_warn_empty looks. */
+/* Limits of the search of places_warn_empty. */
 #define HUNT_LEVELS_MAX 5
 #define HUNT_NAMES_MAX 8192
 #define HUNT_TIME_MAX_MS 1000
@@ -34,7 +34,7 @@ static bool path_is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
 }
 
-/* As pi names the directory of a project. */
+/* Returns whether pi names directories of projects like this. */
 static bool name_is_project(const char *name)
 {
 	size_t n = strlen(name);
@@ -61,7 +61,7 @@ static void cleanup_dir(DIR **d)
 		closedir(*d);
 }
 
-/* The end of a message for a missing directory: a bare word may have been meant as a command. */
+/* Returns the end of a message for a missing directory: a bare word may have been meant as a command. */
 static const char *hint_for_word(const char *path)
 {
 	return strchr(path, '/') ? "" : "; for commands: sessionfs --help";
@@ -88,10 +88,9 @@ char *places_source(const char *given)
 	if (errno == ENOENT && given)
 		log_error("%s: no such source (%s)%s", path, strerror(errno), hint_for_word(path));
 	else if (errno == ENOENT)
-		log_error(
-		    "no sessions of pi (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE; see "
-		    "sessionfs --help",
-		    path, strerror(errno));
+		log_error("no sessions of pi (%s: %s); to show others: sessionfs SOURCE MOUNTPOINT, or -S SOURCE; see "
+		          "sessionfs --help",
+		          path, strerror(errno));
 	else
 		log_error("%s: %s", path, strerror(errno));
 	free(real);
@@ -102,10 +101,10 @@ struct session_hunt {
 	int64_t until_ms;
 	size_t names;
 	struct header header;
-	struct buf found; /* a directory with a session in it */
+	struct buf found; /* a directory that holds a session */
 };
 
-/* Looks for a session so many levels below. */
+/* Searches for a session `levels` levels below. */
 static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsigned levels)
 {
 	DIR *d CLEANUP(cleanup_dir) = opendir(dir);
@@ -124,7 +123,7 @@ static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsi
 		if (levels == 0 || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
 		    statx(dirfd(d), e->d_name, flags, STATX_TYPE, &st) < 0 || !S_ISDIR(st.stx_mode))
 			continue;
-		/* Where something is mounted, a server may not answer. */
+		/* The server of a mount can be silent. */
 		if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 			continue;
 		buf_addf(&below, "%s/%s", dir, e->d_name);
@@ -134,7 +133,7 @@ static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsi
 	return false;
 }
 
-/* Below a home, below pi's directory and below the agent's they are usually here; else one level after the other. */
+/* Tries the usual places below a home, pi's directory and the agent's; then one level after another. */
 static bool find_sessions_below(struct session_hunt *h, const char *source)
 {
 	static const char *const usual[] = {".pi/agent/sessions", "agent/sessions", "sessions"};
@@ -152,8 +151,8 @@ static bool find_sessions_below(struct session_hunt *h, const char *source)
 	return found;
 }
 
-/* Whether a mount would show any session: links count, too. Appends the path of the deepest directory named `sessions`
- * below the source that holds all of them, if there is one. */
+/* Returns whether a mount would show any session: links count, too. Appends the path of the deepest directory named
+ * `sessions` below the source that holds all of them, if there is one. */
 static bool source_has_sessions(const char *source, struct buf *out)
 {
 	struct budget nothing = BUDGET_INIT(0);
@@ -187,7 +186,7 @@ void places_warn_empty(const char *source)
 {
 	struct session_hunt h = {.header = HEADER_INIT, .until_ms = clock_ms(CLOCK_MONOTONIC) + HUNT_TIME_MAX_MS};
 	struct buf all CLEANUP_BUF = BUF_INIT;
-	/* A session here, or in a directory of another name, is not below one of that name. */
+	/* A session here, or in a directory of another name, is not below a directory named `sessions`. */
 	bool any =
 	    find_sessions_at_depth(&h, source, 0) || (find_sessions_at_depth(&h, source, 1) && buf_cstr(&h.found) &&
 	                                              strcmp(strrchr(h.found.p, '/'), "/sessions") != 0);
@@ -197,8 +196,7 @@ void places_warn_empty(const char *source)
 		char *last = found ? strrchr(h.found.p, '/') : NULL;
 		if (last && name_is_project(last + 1))
 			*last = '\0';
-		log_warning("%s: no sessions%s%s", source, found ? "; found some in " : "",
-		            found ? h.found.p : "");
+		log_warning("%s: no sessions%s%s", source, found ? "; found some in " : "", found ? h.found.p : "");
 	} else if (all.n > 0 && buf_cstr(&all)) {
 		log_warning("%s: all sessions are in one directory below; to tell their projects apart, use that: %s",
 		            source, all.p);
@@ -209,8 +207,8 @@ void places_warn_empty(const char *source)
 
 /* --- the mountpoint ------------------------------------------------------------------ */
 
-/* How many mounts of sessions there are on `dir`, 0 or 1, or (NULL) by this user. The directories of those that are
- * this user's are appended to `out`, with commas. */
+/* Returns the number of mounts of sessions on `dir` (0 or 1; NULL: by this user). Appends the directories of this
+ * user's mounts to `out`, with commas. */
 static size_t count_session_mounts(const char *dir, struct buf *out)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -236,7 +234,8 @@ bool places_is_fuse_fd(const char *mountpoint)
 	return strncmp(mountpoint, "/dev/fd/", 8) == 0;
 }
 
-/* Why the contents of the mountpoint forbid a mount, or NULL. A directory that cannot be read is left to mount(2). */
+/* Returns why the contents of the mountpoint forbid a mount, or NULL. mount(2) checks a directory that cannot be
+ * read. */
 static const char *mountpoint_contents_error(const char *real, bool nonempty)
 {
 	struct header h CLEANUP_HEADER = HEADER_INIT;
@@ -253,7 +252,7 @@ static const char *mountpoint_contents_error(const char *real, bool nonempty)
 	return any && !nonempty ? "not empty; -o nonempty allows a mount to hide its contents" : NULL;
 }
 
-/* The real path of the directory in which pi keeps its sessions, or NULL. */
+/* Returns the real path of the directory of pi's sessions, or NULL. */
 static char *places_pi_sessions(void)
 {
 	struct buf standard CLEANUP_BUF = BUF_INIT;
@@ -281,9 +280,10 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 	if (places_is_fuse_fd(path))
 		return strdup(path);
 	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-	/* For a dead mount the kernel may answer stat from its cache, but never statvfs. */
+	/* For a dead mount the kernel can answer stat from its cache, but never statvfs. */
 	if (err == ENOTCONN || (statvfs(path, &fs) < 0 && errno == ENOTCONN)) {
-		log_error("%s: the program that was mounted here has died; to remove the mount: sessionfs -u '%s'", path, path);
+		log_error("%s: the program that was mounted here has died; to remove the mount: sessionfs -u '%s'",
+		          path, path);
 		return NULL;
 	}
 	char *real = err ? NULL : realpath(path, NULL);
@@ -299,9 +299,9 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 	return NULL;
 }
 
-/* --- where a copy goes --------------------------------------------------------------- */
+/* --- the target of a copy ------------------------------------------------------------ */
 
-/* `dir` is where the copy goes, or the directory in which its directory is to be made. */
+/* `dir` is the target of the copy, or its parent if the target does not exist. */
 static const char *copy_target_error(const char *dir, bool is_made, const char *source, bool removes)
 {
 	const char *home = getenv("HOME");
@@ -317,7 +317,7 @@ static const char *copy_target_error(const char *dir, bool is_made, const char *
 	return fault;
 }
 
-/* Appends a word as a shell reads it. */
+/* Appends a word, quoted for a shell. */
 static void add_word(struct buf *out, const char *before, const char *word)
 {
 	const char *quote = word[strcspn(word, " \t\n\"'\\$`&|;<>()*?[]{}#~!")] ? "'" : "";
@@ -345,7 +345,7 @@ char *places_copy(const struct opts *o, const char *source, bool is_file)
 	const char *path = o->to, *fault = NULL;
 	struct stat st;
 	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-	/* A link that leads nowhere stands in the way, too. */
+	/* A dangling link is in the way, too. */
 	if (err == ENOTDIR || (err == ENOENT && lstat(path, &st) == 0)) {
 		copy_log_not_dir(o, is_file);
 		return NULL;
@@ -385,7 +385,7 @@ void places_print_hint(FILE *out)
 	fprintf(out, "To unmount: sessionfs -u. Options: sessionfs --help. The manual: man sessionfs\n");
 }
 
-/* The program's status; 127 if it cannot be run. It fails silently with -q. */
+/* Returns the program's status; 127 if it cannot be run. It fails silently with -q. */
 static int run_fusermount(const char *how, const char *dir)
 {
 	char *const words[] = {"fusermount3", "-u", (char *)how, (char *)dir, NULL};
@@ -417,11 +417,11 @@ int places_unmount(const char *given)
 		return EXIT_FAILURE;
 	}
 	int status = run_fusermount("-q", dir);
-	/* A mount that does not answer is not asked before that. One that is dead can be busy, too. */
+	/* Only now: statvfs can hang if the mount does not answer. A dead mount can be busy, too. */
 	bool is_dead = status != 0 && status != 127 && statvfs(dir, &fs) < 0 && errno == ENOTCONN;
 	if (status != 0 && status != 127)
 		status = run_fusermount(is_dead ? "-z" : "--", dir);
-	/* Who has the right to unmount fails only where the mount is busy. */
+	/* A user who has the right to unmount fails only if the mount is busy. */
 	if (status != 0 && status != 127 && !is_dead && (geteuid() == 0 || mounted.n > 0))
 		log_error("%s: is in use; to see by which processes: fuser -vm '%s'", dir, dir);
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;

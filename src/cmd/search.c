@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --search: what a query finds, without a mount, for people or for programs. */
+/* --search: the results of a query, without a mount, for people or for programs. */
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/clock.h"
@@ -8,12 +8,11 @@
 
 #include <errno.h>
 
-
 struct search_printer {
 	const struct cli_search *how;
 	FILE *out;
 	const struct query *query;
-	const char *stem; /* of the line before */
+	const char *stem; /* of the previous line */
 	size_t lines, sessions;
 	struct buf text;
 };
@@ -30,7 +29,7 @@ static void search_add_root(const struct search_printer *p, struct buf *out)
 
 /* ---- lines ---- */
 
-/* hits.txt as it is. */
+/* Prints hits.txt unchanged. */
 static int search_print_plain(struct searches *s, const struct answer *h, FILE *out)
 {
 	struct buf chunk CLEANUP_BUF = BUF_INIT;
@@ -53,7 +52,7 @@ static void search_add_sanitized(struct span text, struct buf *out)
 	terminal_sanitize(out, start);
 }
 
-/* The colours are grep's. */
+/* Uses grep's colours. */
 static void search_add_part(struct search_printer *p, const char *colour, struct span text)
 {
 	bool coloured = p->how->style == CLI_SEARCH_COLOURED;
@@ -108,7 +107,7 @@ static int search_print_line(void *arg, const struct answer_line *l)
 
 /* ---- entries ---- */
 
-/* Cells have what a table escapes as a backslash and one of these. */
+/* In a cell, `\` and one of `escaped` is an escape. */
 static void search_add_json(const struct search_printer *p, const struct span cells[], struct span title,
                             struct buf *out)
 {

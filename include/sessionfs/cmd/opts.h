@@ -27,22 +27,22 @@ enum opts_color { OPTS_COLOR_AUTO, OPTS_COLOR_ALWAYS, OPTS_COLOR_NEVER };
 
 struct opts {
 	enum opts_action action;
-	const char *source; /* NULL: where pi keeps its sessions */
-	const char *target; /* the mountpoint, or the path in the tree to cat, ls, tree or copy, or the query; NULL: no
-	                       mountpoint is given to unmount */
-	size_t cache;       /* bytes */
-	unsigned log_level; /* enum log_level */
-	unsigned color;     /* enum opts_color */
+	const char *source;   /* NULL: pi's own sessions */
+	const char *target;   /* the mountpoint; the path in the tree to cat, ls, tree or copy; or the query. NULL:
+	                         unmount the only mount */
+	size_t cache;         /* bytes */
+	unsigned log_level;   /* enum log_level */
+	unsigned color;       /* enum opts_color */
 	unsigned max_threads; /* threads that answer requests */
-	unsigned poll_ms;     /* how often to look at the source; 0: only where inotify does not work */
+	unsigned poll_ms;     /* how often to poll the source; 0: only where inotify does not work */
 	bool read_only, redact, allow_other, allow_root, default_permissions, nonempty, foreground, debug,
 	    single_thread, json, names;
-	bool entries;          /* of a search its table of entries */
-	unsigned lines, limit; /* of a search so many lines of each entry, and entries; 0: all */
-	const char *root;      /* what the paths that it prints begin with; NULL: nothing */
-	const char *to;        /* where a copy goes */
-	bool removes;          /* from there what is not in the tree */
-	struct buf fuse;       /* libfuse's options, as one -o list; may be empty */
+	bool entries;          /* a search prints a table of entries */
+	unsigned lines, limit; /* max lines of each entry, and max entries of a search; 0: all */
+	const char *root;      /* prefix of the paths that a search prints, or NULL */
+	const char *to;        /* the directory that a copy writes to */
+	bool removes;          /* remove other names there */
+	struct buf fuse;       /* libfuse's options, as one -o list, or empty */
 };
 
 #define OPTS_INIT                                                                                                      \
@@ -50,12 +50,12 @@ struct opts {
 		.fuse = BUF_INIT                                                                                       \
 	}
 
-/* Parses argv into *ret, initialised with OPTS_INIT. 0; -ENOMEM; or -EINVAL, with one line (without a newline) appended
- * to `why`. If the program is called as mount.*, -f, -n, -s, -v and -t TYPE are mount(8)'s and ignored. */
+/* Parses argv into *ret, initialised with OPTS_INIT. Returns 0, -ENOMEM, or -EINVAL with one line (no newline) appended
+ * to `why`. If the program is called as mount.*, ignores mount(8)'s -f, -n, -s, -v and -t TYPE. */
 int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why);
 void opts_release(struct opts *o);
 
-/* The usage text, made from the same table. */
+/* Prints the usage text, from the same table. */
 void opts_usage(FILE *out);
 
 #endif
