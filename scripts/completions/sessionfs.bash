@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Completion for bash. What there is to complete is what --help says, and for --cat, --ls and --tree what the source has.
+# Completion for bash. The words are those in --help, and for --cat, --ls and --tree the names in the source.
 # shellcheck shell=bash
 
-# The word as the program will get it, as far as it was typed.
+# Prints the word without its quoting, as the program will get it.
 _sessionfs_plain() {
 	local i c quote='' plain=''
 	for ((i = 0; i < ${#1}; i++)); do
@@ -26,7 +26,7 @@ _sessionfs() {
 	local program=${words[0]/#\~/$HOME} raw=$cur help line='' argument option='' before='' source='' i typed path names=''
 	help=$("$program" --help 2>/dev/null) || return
 
-	# Which option the word belongs to; `before` is what stands before its value.
+	# The option that the word belongs to; `before` precedes its value.
 	if [[ $cur == --*=* ]]; then
 		option=${cur%%=*} before=${cur%%=*}=
 	elif [[ $cur == -o?* ]]; then
@@ -35,7 +35,7 @@ _sessionfs() {
 		option=$prev
 	fi
 	cur=${cur#"$before"}
-	if [[ $option == -o ]]; then # the last of a list
+	if [[ $option == -o ]]; then # the last item of a list
 		[[ $cur != *,* ]] || before+=${cur%,*},
 		cur=${cur##*,}
 		[[ $cur != *=* ]] || option="-o ${cur%%=*}" before+=${cur%%=*}= cur=${cur#*=}
@@ -81,9 +81,9 @@ _sessionfs() {
 		;;
 	esac
 
-	# bash replaces only what stands behind the last `=` or `:` that is neither quoted nor behind a backslash.
+	# bash replaces only the text after the last `=` or `:` that is neither quoted nor escaped.
 	cur=$(sed -E "s/\\\\.//g; s/'[^']*'|\"[^\"]*\"//g; s/[^'\"]*//" <<<"$cur")
-	[[ ! $cur || ! $names ]] || names=${cur:0:1} # of what is still open
+	[[ ! $cur || ! $names ]] || names=${cur:0:1} # the quote that is still open
 	raw=$(sed -E "s/\\\\./__/g; s/[\"'].*//" <<<"$raw")
 	typed=${raw##*[=:]}
 	i=$((${#raw} - ${#typed}))
@@ -92,7 +92,7 @@ _sessionfs() {
 		path=${path#"$(_sessionfs_plain "${words[cword]:0:i}")"}
 		case $names in
 		1) printf -v path %q "$path" ;;
-		\') [[ $path != *\'* ]] || { unset 'COMPREPLY[line]' && continue; } ;; # it has no place there
+		\') [[ $path != *\'* ]] || { unset 'COMPREPLY[line]' && continue; } ;; # cannot be quoted there
 		\") path=$(sed -E 's/["\\$`]/\\&/g' <<<"$path") ;;
 		esac
 		COMPREPLY[line]=$path

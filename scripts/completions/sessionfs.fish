@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion for fish. What there is to complete is what --help says, and for --cat, --ls and --tree what the source has.
+# Completion for fish. The words are those in --help, and for --cat, --ls and --tree the names in the source.
 
 # The names in a directory of the source.
 function __sessionfs_paths
@@ -24,7 +24,7 @@ function __sessionfs_paths
     end
 end
 
-# Those of the list before the cursor, which begin with what stands before the last comma.
+# Items of an -o list, each after the part of the word up to its last comma.
 function __sessionfs_list
     set -l before (string match -r '^(?:-o)?(.*,)?' -- (commandline -ct))[2]
     for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
@@ -48,7 +48,7 @@ for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
         case PATH
             set value -a '(__sessionfs_paths)'
     end
-    # With [=VALUE] the next word is no value.
+    # With [=VALUE] the next word is not the value.
     test -z "$argument"; or string match -q '*[=*' -- $line; or set -a value -x
     for item in (string split ', ' -- (string trim -- (string sub -l 42 -- $line)))
         switch $item
