@@ -199,66 +199,41 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out)
 	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
 }
 
-/* One level of --tree: the names of a directory, and the next one to print. */
-struct tree_level {
-	node_t dir;
-	struct cli_names all;
-	size_t next;
-};
-
-static int tree_level_open(struct tree *t, node_t dir, struct tree_level *ret)
+static int cli_tree_below(struct tree *t, node_t dir, unsigned depth, FILE *out)
 {
-	*ret = (struct tree_level){.dir = dir};
-	int rc = cli_names_load(t, dir, &ret->all);
-	if (rc < 0)
-		cli_names_release(&ret->all);
+	struct cli_names all CLEANUP(cli_names_release) = {0};
+	int rc = cli_names_load(t, dir, &all);
+	for (size_t i = 0; rc == 0 && i < all.n; i++) {
+		struct tree_attr a;
+		struct buf target CLEANUP_BUF = BUF_INIT;
+		struct span name = span_of(all.v[i]);
+		rc = tree_lookup(t, dir, name, &a);
+		if (rc == -ENOENT || rc == -ESTALE) {
+			rc = 0;
+			continue;
+		}
+		if (rc < 0)
+			break;
+		fprintf(out, "%*s", (int)depth * 2, "");
+		rc = cli_put(out, name);
+		if (rc == 0 && S_ISLNK(a.mode)) {
+			rc = tree_readlink(t, a.node, &target);
+			fputs(" -> ", out);
+			if (rc == 0)
+				rc = cli_put(out, buf_span(&target));
+		}
+		fputs(S_ISDIR(a.mode) ? "/\n" : "\n", out);
+		if (rc == 0 && S_ISDIR(a.mode) && depth + 1 < TREE_LEVELS_MAX)
+			rc = cli_tree_below(t, a.node, depth + 1, out);
+		if (rc == 0 && ferror(out))
+			rc = -EIO;
+	}
 	return rc;
-}
-
-static int cli_tree_below(struct tree *t, struct tree_level *levels, size_t *depth, FILE *out)
-{
-	struct tree_level *l = &levels[*depth - 1];
-	if (l->next == l->all.n) {
-		cli_names_release(&l->all);
-		--*depth;
-		return 0;
-	}
-	struct tree_attr a;
-	struct buf target CLEANUP_BUF = BUF_INIT;
-	struct span name = span_of(l->all.v[l->next++]);
-	int rc = tree_lookup(t, l->dir, name, &a);
-	if (rc < 0)
-		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
-	fprintf(out, "%*s", (int)(*depth - 1) * 2, "");
-	rc = cli_put(out, name);
-	if (rc == 0 && S_ISLNK(a.mode)) {
-		rc = tree_readlink(t, a.node, &target);
-		fputs(" -> ", out);
-		if (rc == 0)
-			rc = cli_put(out, buf_span(&target));
-	}
-	fputs(S_ISDIR(a.mode) ? "/\n" : "\n", out);
-	if (rc == 0 && S_ISDIR(a.mode) && *depth < TREE_LEVELS_MAX) {
-		rc = tree_level_open(t, a.node, &levels[*depth]);
-		if (rc == 0)
-			++*depth;
-	}
-	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
 }
 
 int cli_tree(struct tree *t, const char *path, FILE *out)
 {
-	struct tree_level levels[TREE_LEVELS_MAX];
 	struct tree_attr a;
-	size_t depth = 1;
 	int rc = tree_resolve(t, path, true, &a);
-	if (rc == 0)
-		rc = tree_level_open(t, a.node, &levels[0]);
-	if (rc < 0)
-		return rc;
-	while (rc == 0 && depth > 0)
-		rc = cli_tree_below(t, levels, &depth, out);
-	while (depth > 0)
-		cli_names_release(&levels[--depth].all);
-	return rc;
+	return rc < 0 ? rc : cli_tree_below(t, a.node, 0, out);
 }
