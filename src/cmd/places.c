@@ -55,12 +55,6 @@ static bool places_is_session(const char *dir, const char *name, struct header *
 	return buf_cstr(&path) && header_read(&(struct source_path){NULL, path.p}, RESOLVER_WAIT, h);
 }
 
-static void cleanup_dir(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-
 /* Returns the end of a message for a missing directory: a bare word may have been meant as a command. */
 static const char *hint_for_word(const char *path)
 {
@@ -82,7 +76,7 @@ char *places_source(const char *given)
 		}
 	}
 	char *real = realpath(path, NULL);
-	DIR *d CLEANUP(cleanup_dir) = real ? opendir(real) : NULL;
+	DIR *d CLEANUP_CLOSEDIR = real ? opendir(real) : NULL;
 	if (d && faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) == 0)
 		return real;
 	if (errno == ENOENT && given)
@@ -107,7 +101,7 @@ struct session_hunt {
 /* Searches for a session `levels` levels below. */
 static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsigned levels)
 {
-	DIR *d CLEANUP(cleanup_dir) = opendir(dir);
+	DIR *d CLEANUP_CLOSEDIR = opendir(dir);
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	const struct dirent *e;
 	struct statx st;
@@ -163,15 +157,14 @@ static bool source_has_sessions(const char *source, struct buf *out)
 	uint64_t cookie = 0;
 	bool has = false;
 	size_t own = strcmp(source, "/") == 0 ? 1 : strlen(source) + 1;
-	while ((!has || out->n > own) && catalog_slot_next(c, NO_SLOT, &cookie, &any)) {
+	while (catalog_slot_next(c, NO_SLOT, &cookie, &any)) {
 		if (!has)
 			buf_addf(out, "%.*s/%s", (int)own - 1, source, any.file);
 		has = true;
 		size_t n = own;
 		while (n < out->n && out->p[n] == any.file[n - own])
 			n++;
-		for (out->n = n < out->n ? n : out->n; out->n > own && out->p[out->n - 1] != '/';)
-			out->n--;
+		out->n = n < out->n ? n : out->n;
 	}
 	catalog_close(c);
 	static const char name[] = "/sessions/";
@@ -239,7 +232,7 @@ bool places_is_fuse_fd(const char *mountpoint)
 static const char *mountpoint_contents_error(const char *real, bool nonempty)
 {
 	struct header h CLEANUP_HEADER = HEADER_INIT;
-	DIR *d CLEANUP(cleanup_dir) = opendir(real);
+	DIR *d CLEANUP_CLOSEDIR = opendir(real);
 	const struct dirent *e;
 	bool any = false;
 	while (d && (e = readdir(d))) {
