@@ -146,14 +146,11 @@ static bool parse_count(struct span text, uint64_t *ret)
 
 static bool parse_size(struct span text, size_t *ret)
 {
-	static const char units[] = "KMG";
-	const char *unit = text.n ? memchr("KMGkmg", text.p[text.n - 1], 6) : NULL;
-	unsigned shift = 0;
-	if (unit) {
-		shift = 10 * (unsigned)(strchr(units, text.p[text.n - 1] & ~0x20) - units + 1);
-		text.n--;
-	}
+	static const char units[] = "KMGkmg";
+	const char *unit = text.n ? memchr(units, text.p[text.n - 1], sizeof units - 1) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)((unit - units) % 3 + 1) : 0;
 	uint64_t n;
+	text.n -= unit != NULL;
 	if (!parse_count(text, &n) || n > SIZE_MAX >> shift)
 		return false;
 	*ret = (size_t)n << shift;
@@ -197,8 +194,7 @@ static int opts_set_choice(struct opts_parser *p, const struct option *option, s
 static int opts_set_action(struct opts_parser *p, const struct option *option, struct span written, const char *target)
 {
 	/* -h and -V override all other actions, in any order. */
-	bool tells = p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION;
-	if (tells)
+	if (p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION)
 		return 0;
 	if (p->has_action && option->action != OPTS_HELP && option->action != OPTS_VERSION)
 		return opts_fail(p, written, "only one command at a time; see sessionfs --help");
@@ -485,25 +481,18 @@ void opts_usage(FILE *out)
 	      out);
 	for (size_t i = 0; i < N_OPTIONS; i++) {
 		const struct option *o = &options[i];
-		char left[80];
+		char left[80], value[32] = "";
 		int n = 0;
 		if (!o->help || o->value == REFUSE)
 			continue;
-		const char *sign = o->argument ? "=" : "", *argument = o->argument ? o->argument : "";
-		char optional[32];
-		if (o->bare) {
-			snprintf(optional, sizeof optional, "[=%s]", o->argument);
-			sign = optional;
-			argument = "";
-		}
+		if (o->argument)
+			snprintf(value, sizeof value, o->bare ? "[=%s]" : "=%s", o->argument);
 		if (o->letter)
-			n += snprintf(left, sizeof left, o->name ? "-%c" : "-%c %s", o->letter, argument);
+			n += snprintf(left, sizeof left, o->name ? "-%c" : "-%c %s", o->letter, o->argument);
 		if (o->name)
-			n += snprintf(left + n, sizeof left - (size_t)n, "%s--%s%s%s", n ? ", " : "", o->name, sign,
-			              argument);
+			n += snprintf(left + n, sizeof left - (size_t)n, "%s--%s%s", n ? ", " : "", o->name, value);
 		if (o->in_list)
-			n += snprintf(left + n, sizeof left - (size_t)n, "%s-o %s%s%s", n ? ", " : "", o->in_list, sign,
-			              argument);
+			snprintf(left + n, sizeof left - (size_t)n, "%s-o %s%s", n ? ", " : "", o->in_list, value);
 		fprintf(out, "  %-39s %s", left, o->help);
 		if (o->standard)
 			fprintf(out, " (%s)", o->standard);
