@@ -184,8 +184,15 @@ static int copy_write_all(int fd, struct span s)
 	return 0;
 }
 
-static int copy_write_file(struct copy_run *c, const struct tree_attr *a, int at)
+/* `target`: of a link. */
+static int copy_write(struct copy_run *c, const struct tree_attr *a, const char *target, int at)
 {
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, a->mtime};
+	if (S_ISLNK(a->mode))
+		return symlinkat(target, at, COPY_UNFINISHED_NAME) < 0 ||
+		               utimensat(at, COPY_UNFINISHED_NAME, times, AT_SYMLINK_NOFOLLOW) < 0
+		           ? -errno
+		           : 0;
 	int fd CLEANUP_CLOSE =
 	    sys_openat(at, COPY_UNFINISHED_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int rc = fd < 0 ? -errno : 0;
@@ -198,8 +205,7 @@ static int copy_write_file(struct copy_run *c, const struct tree_attr *a, int at
 		off += c->chunk.n;
 	} while (rc == 0 && c->chunk.n == CLI_READ_SIZE);
 	/* The time before the bytes were read: if they changed meanwhile, the next copy sees that. */
-	if (rc == 0 && (sys_fchmod(fd, a->mode & 07777) < 0 ||
-	                futimens(fd, (struct timespec[]){{.tv_nsec = UTIME_OMIT}, a->mtime}) < 0 || sys_fsync(fd) < 0))
+	if (rc == 0 && (sys_fchmod(fd, a->mode & 07777) < 0 || futimens(fd, times) < 0 || sys_fsync(fd) < 0))
 		rc = -errno;
 	return rc;
 }
@@ -219,12 +225,7 @@ static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, cons
 	bool in_way = there && ((st.st_mode ^ a->mode) & S_IFMT);
 	if (in_way && !c->removes)
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
-	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, a->mtime};
-	if (!S_ISLNK(a->mode))
-		rc = copy_write_file(c, a, at);
-	else if (symlinkat(target.p, at, COPY_UNFINISHED_NAME) < 0 ||
-	         utimensat(at, COPY_UNFINISHED_NAME, times, AT_SYMLINK_NOFOLLOW) < 0)
-		rc = -errno;
+	rc = copy_write(c, a, target.p, at);
 	if (rc == 0 && in_way)
 		rc = copy_remove(c, at, name, COPY_REMOVE_LEVELS_MAX);
 	if (rc == 0 && sys_renameat(at, COPY_UNFINISHED_NAME, at, name) < 0)
@@ -315,8 +316,8 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 	    errno != EPERM) /* not ours */
 		return -errno;
 	bool unsynced = rc == 0 && c->written + c->removed > done;
-	return unsynced && sys_fsync(fd) < 0 && errno != EINVAL ? -errno
-	                                                        : rc; /* EINVAL: not supported by the file system */
+	/* EINVAL: not supported by the file system. */
+	return unsynced && sys_fsync(fd) < 0 && errno != EINVAL ? -errno : rc;
 }
 
 /* --- all ----------------------------------------------------------------------------- */
