@@ -332,6 +332,77 @@ static void events_add_growth(struct events *e, struct events_session *seen)
 	catalog_session_put(e->catalog, s);
 }
 
+/* ---- answers ---- */
+
+static bool reader_has_data(const struct events *e, const struct events_reader *r)
+{
+	return r->partial.n > 0 || r->position != e->begin + e->log.n;
+}
+
+/* Moves as many whole lines as fit in n out of the log, but at least one: the log can drop it before it is read. */
+static void reader_take_log_lines(const struct events *e, struct events_reader *r, size_t n)
+{
+	uint64_t next = e->begin;
+	if (r->position < e->begin) {
+		events_add_time(&r->partial);
+		buf_adds(&r->partial, ",\"event\":\"lost\"}\n");
+	} else if (e->log.n > r->position - e->begin) {
+		size_t read = (size_t)(r->position - e->begin);
+		struct span log = {e->log.p + read, e->log.n - read};
+		const char *end = log.n <= n ? log.p + log.n - 1 : memrchr(log.p, '\n', n);
+		end = end ? end : memchr(log.p, '\n', log.n);
+		next = r->position + (size_t)(end + 1 - log.p);
+		buf_add(&r->partial, log.p, (size_t)(end + 1 - log.p));
+	}
+	if (buf_err(&r->partial))
+		buf_release(&r->partial);
+	else if (r->partial.n > 0)
+		r->position = next;
+}
+
+/* Returns true if the request was answered. */
+static bool events_serve(struct events *e, struct events_reader *r, size_t n, void *request)
+{
+	if (r->partial.n == 0)
+		reader_take_log_lines(e, r, n);
+	if (r->partial.n == 0 && n > 0)
+		return false;
+	size_t some = r->partial.n < n ? r->partial.n : n;
+	e->ops->answer(request, 0, (struct span){r->partial.p, some});
+	r->partial.n -= some;
+	if (r->partial.n)
+		memmove(r->partial.p, r->partial.p + some, r->partial.n);
+	else
+		buf_release(&r->partial);
+	return true;
+}
+
+static void events_serve_all(struct events *e)
+{
+	for (struct pending_read **at = &e->waiting; *at;) {
+		struct pending_read *x = *at;
+		if (!events_serve(e, x->reader, x->n, x->request)) {
+			at = &x->next;
+			continue;
+		}
+		*at = x->next;
+		free(x);
+	}
+}
+
+/* Detaches a poll whose reader has data; NULL: none. */
+static void *events_detach_poll(struct events *e)
+{
+	LOCKED(&e->lock);
+	struct events_reader *r = e->readers;
+	while (r && (!r->poll || !reader_has_data(e, r)))
+		r = r->next;
+	void *poll = r ? r->poll : NULL;
+	if (r)
+		r->poll = NULL;
+	return poll;
+}
+
 /* ---- changes of places ---- */
 
 static struct span events_key(const struct events_session *s)
@@ -414,10 +485,7 @@ static int events_add_place_changes(struct events *e, uint32_t place, bool came,
 	return 0;
 }
 
-static void events_serve_all(struct events *e);
-static void *take_poll(struct events *e);
-
-static void tell_changes(struct events *e, const struct catalog_change *changes, size_t n)
+static void events_publish_places(struct events *e, const struct catalog_change *changes, size_t n)
 {
 	LOCKED(&e->publish_lock);
 	if (!events_have_readers(e))
@@ -442,9 +510,9 @@ static void tell_changes(struct events *e, const struct catalog_change *changes,
 
 void events_publish(struct events *e, const struct catalog_change *changes, size_t n)
 {
-	tell_changes(e, changes, n);
+	events_publish_places(e, changes, n);
 	/* Without our locks, because this notifies the kernel. */
-	for (void *poll; (poll = take_poll(e));)
+	for (void *poll; (poll = events_detach_poll(e));)
 		e->ops->ready(poll);
 }
 
@@ -454,76 +522,7 @@ bool events_have_readers(struct events *e)
 	return e->readers != NULL;
 }
 
-/* ---- readers ---- */
-
-static bool reader_has_data(const struct events *e, const struct events_reader *r)
-{
-	return r->partial.n > 0 || r->position != e->begin + e->log.n;
-}
-
-/* Moves as many whole lines as fit in n out of the log, but at least one: the log can drop it before it is read. */
-static void reader_take_log_lines(const struct events *e, struct events_reader *r, size_t n)
-{
-	uint64_t next = e->begin;
-	if (r->position < e->begin) {
-		events_add_time(&r->partial);
-		buf_adds(&r->partial, ",\"event\":\"lost\"}\n");
-	} else if (e->log.n > r->position - e->begin) {
-		size_t read = (size_t)(r->position - e->begin);
-		struct span log = {e->log.p + read, e->log.n - read};
-		const char *end = log.n <= n ? log.p + log.n - 1 : memrchr(log.p, '\n', n);
-		end = end ? end : memchr(log.p, '\n', log.n);
-		next = r->position + (size_t)(end + 1 - log.p);
-		buf_add(&r->partial, log.p, (size_t)(end + 1 - log.p));
-	}
-	if (buf_err(&r->partial))
-		buf_release(&r->partial);
-	else if (r->partial.n > 0)
-		r->position = next;
-}
-
-/* Returns true if the request was answered. */
-static bool events_serve(struct events *e, struct events_reader *r, size_t n, void *request)
-{
-	if (r->partial.n == 0)
-		reader_take_log_lines(e, r, n);
-	if (r->partial.n == 0 && n > 0)
-		return false;
-	size_t some = r->partial.n < n ? r->partial.n : n;
-	e->ops->answer(request, 0, (struct span){r->partial.p, some});
-	r->partial.n -= some;
-	if (r->partial.n)
-		memmove(r->partial.p, r->partial.p + some, r->partial.n);
-	else
-		buf_release(&r->partial);
-	return true;
-}
-
-static void events_serve_all(struct events *e)
-{
-	for (struct pending_read **at = &e->waiting; *at;) {
-		struct pending_read *x = *at;
-		if (!events_serve(e, x->reader, x->n, x->request)) {
-			at = &x->next;
-			continue;
-		}
-		*at = x->next;
-		free(x);
-	}
-}
-
-/* Detaches a poll whose reader has data; NULL: none. */
-static void *take_poll(struct events *e)
-{
-	LOCKED(&e->lock);
-	struct events_reader *r = e->readers;
-	while (r && (!r->poll || !reader_has_data(e, r)))
-		r = r->next;
-	void *poll = r ? r->poll : NULL;
-	if (r)
-		r->poll = NULL;
-	return poll;
-}
+/* ---- opening and closing ---- */
 
 /* Answers waiting reads without bytes: of this reader, or this request, or (both NULL) all. */
 static void events_cancel_reads(struct events *e, const struct events_reader *r, const void *request, int err)

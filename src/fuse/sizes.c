@@ -26,7 +26,7 @@ int sizes_start(struct fs *fs)
 	return fs->coherence.sizes.sent ? 0 : -ENOMEM;
 }
 
-static struct sent_size *told_of(struct sizes *s, node_t node)
+static struct sent_size *sizes_find(struct sizes *s, node_t node)
 {
 	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->sent[hash_word(node) % SIZES_CELLS];
 }
@@ -36,17 +36,17 @@ static struct sent_size *told_of(struct sizes *s, node_t node)
 static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
-	struct sent_size *told = told_of(s, a->node);
+	struct sent_size *sent = sizes_find(s, a->node);
 	bool differs = a->version || time_is_younger(a->mtime, SIZES_YOUNG_SECONDS);
 	/* The kernel must accept a new size of a table: nothing asks for it again before the table is mapped. */
 	if (tree_is_table(a->node))
-		differs = told->size == a->size && told->version != a->version;
-	else if (told->node == a->node)
-		differs = told->size != a->size || told->version != a->version;
+		differs = sent->size == a->size && sent->version != a->version;
+	else if (sent->node == a->node)
+		differs = sent->size != a->size || sent->version != a->version;
 	else if (tree_mtime_is_from_record(a->node))
 		differs = a->attr_class < TREE_WATCHED;
 	if (dropped || !differs)
-		*told = (struct sent_size){a->node, a->size, a->version, {a->mode, a->uid, a->gid}};
+		*sent = (struct sent_size){a->node, a->size, a->version, {a->mode, a->uid, a->gid}};
 	return dropped || !differs;
 }
 
@@ -56,12 +56,12 @@ static bool attr_must_be_accepted(struct sizes *s, fuse_req_t req, struct tree_a
 {
 	bool may_read = caller_may_read(req, a);
 	LOCKED(&s->lock);
-	struct sent_size *told = told_of(s, a->node);
-	if (told->node != a->node)
+	struct sent_size *sent = sizes_find(s, a->node);
+	if (sent->node != a->node)
 		return !may_read;
-	if (sent_owner_update(&told->owner, a) && may_read)
+	if (sent_owner_update(&sent->owner, a) && may_read)
 		return false;
-	a->size = told->size;
+	a->size = sent->size;
 	return true;
 }
 
@@ -76,7 +76,7 @@ void sizes_recall(struct fs *fs, struct tree_attr *a)
 {
 	struct sizes *s = &fs->coherence.sizes;
 	LOCKED(&s->lock);
-	a->size = told_of(s, a->node)->size;
+	a->size = sizes_find(s, a->node)->size;
 }
 
 void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a)
