@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* An answer: the hits of all sessions in order, up to a limit. The sizes of all are known, so any range of
- * hits.txt and entries.tsv is made from only the entries that it touches. */
+/* An answer: the hits of all sessions in order, up to a limit. All sizes are known, so any range of hits.txt and
+ * entries.tsv is rendered from only the entries in it. */
 #include "find_impl.h"
 #include "search_impl.h"
 
 #include <errno.h>
 
-/* Up to the end of one session: the number of entries, of those whose lines are in hits.txt, and where its texts end.
- */
+/* Sums up to the end of one session: entries, entries whose lines are in hits.txt, and sizes of the texts. */
 struct answer_part {
 	size_t count, fits;
 	uint64_t ends[FOUND_TEXTS];
@@ -16,7 +15,7 @@ struct answer_part {
 struct answer {
 	atomic_uint refs;
 	uint64_t version;
-	_Atomic int error; /* as of the last request */
+	_Atomic int error; /* as of the last update */
 	struct query *query;
 	struct session_hits **v;
 	struct answer_part *parts; /* of each session */
@@ -79,7 +78,7 @@ static struct answer *answer_new(const struct search *a)
 	return NULL;
 }
 
-/* The first entries count, as many as an answer has, and of hits.txt those of them whose lines fit. */
+/* An answer has the first SEARCH_ENTRIES_MAX entries; hits.txt has the first of them whose lines fit. */
 static void answer_sum_sizes(struct answer *h)
 {
 	struct answer_part sum = {.ends[FOUND_ROWS] = strlen(ROWS_HEADING)};
@@ -90,7 +89,7 @@ static void answer_sum_sizes(struct answer *h)
 		while (fit > 0 && lines + f->v[fit - 1].lines > SEARCH_ENTRIES_MAX)
 			fit--;
 		if (sum.fits < sum.count)
-			fit = 0; /* there are none behind the first that does not fit */
+			fit = 0; /* no entry follows the first that does not fit */
 		sum.count += n;
 		sum.fits += fit;
 		lines += found_entry_begin(f, fit).lines;
@@ -140,7 +139,7 @@ size_t answer_count(const struct answer *h)
 	return h->n ? h->parts[h->n - 1].count : 0;
 }
 
-/* Which session entry number i is of, and which of its hits it is. */
+/* Returns the hits of the session of entry number i. Sets *ret to its index among them. */
 static const struct session_hits *answer_find(const struct answer *h, size_t i, size_t *ret)
 {
 	size_t lo = 0, hi = h->n - 1;
@@ -164,12 +163,12 @@ struct answer_entry answer_at(const struct answer *h, size_t i)
 
 /* ---- reading ---- */
 
-/* Makes what is shown of entries of one session again, for a read. */
+/* Renders the entries of one session again, for a read. */
 struct answer_rereader {
 	struct searches *s;
 	const struct session_hits *f;
 	const struct query *query;
-	struct session *session; /* opened when the first is made */
+	struct session *session; /* opened for the first entry */
 	struct matcher *matcher;
 };
 
@@ -191,14 +190,14 @@ static int answer_reread_begin(struct answer_rereader *g)
 	return rc < 0 ? rc : matcher_open(g->query, &g->matcher);
 }
 
-/* Appends up to n bytes of a text from `off` on, which begins at `begin`. */
+/* Appends up to n bytes, from `off` on, of a text that begins at `begin`. */
 static void answer_add_slice(struct span s, uint64_t begin, uint64_t off, uint64_t n, struct buf *out)
 {
 	size_t skip = (size_t)(off - begin), left = skip < s.n ? s.n - skip : 0;
 	buf_add(out, s.p + skip, left < n ? left : (size_t)n);
 }
 
-/* Appends n bytes from `off` on of the text of a session. */
+/* Appends n bytes, from `off` on, of the text of a session. */
 static int answer_read_session(struct answer_rereader *g, enum found_text text, uint64_t off, uint64_t n,
                                struct buf *out)
 {

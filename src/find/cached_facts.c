@@ -23,11 +23,11 @@ struct use_key {
 /* The facts while they are collected. */
 struct facts_collector {
 	uint32_t messages;
-	struct counters usage; /* struct fact_usage, by a struct use_key and the model */
+	struct counters usage; /* struct fact_usage, by struct use_key and model */
 	struct buf model, key;
 	struct buf texts; /* id and title, one after the other */
-	size_t id_size;   /* its bytes; the model has a buf of its own */
-	uint64_t *marks;  /* as in struct kept */
+	size_t id_size;   /* size of the id; the model has its own buffer */
+	uint64_t *marks;  /* as in struct cached_facts */
 	bool may_repeat_ids;
 	const char *state;
 	VEC(struct fact_label) labels; /* their texts, names and rows are in `label_texts`, one after the other */
@@ -48,11 +48,11 @@ static void facts_collector_release(struct facts_collector *g)
 	buf_release(&g->files);
 }
 
-/* Adds a sum of the index to that of its day, and of its model by name. Without entries it is that of its record. */
+/* Adds a bucket of the index to the row of its day and model. A bucket without entries has the usage of its record. */
 static int collect_usage_bucket(const struct session *s, const struct usage_bucket *more, struct reader *reader,
                                 struct facts_collector *g)
 {
-	/* The day of the entry's usage.json: of its own time, else of the file's. */
+	/* The same day as in the entry's usage.json: its own, else the file's. */
 	struct use_key key = {more->day, 0};
 	struct record r;
 	int rc = session_read(s, more->record, reader, &r);
@@ -74,7 +74,7 @@ static int collect_usage_bucket(const struct session *s, const struct usage_buck
 	return 0;
 }
 
-/* Which entries are left out. */
+/* Finds the entries to exclude. */
 static int collect_marks(const struct session *s, uint32_t slot, const struct cached_facts *before,
                          struct duplicate_table *d, struct facts_collector *g)
 {
@@ -92,7 +92,7 @@ static int collect_marks(const struct session *s, uint32_t slot, const struct ca
 	return rc;
 }
 
-/* Sums of the index that have an entry that is left out are added up anew from their other entries. */
+/* Buckets with an excluded entry are summed again from their other entries. */
 static int collect_usage(const struct session *s, struct reader *reader, struct facts_collector *g)
 {
 	struct session_usage used = session_usage(s);
@@ -189,7 +189,7 @@ static int collect_labels(const struct session *s, struct facts_collector *g)
 	return rc < 0 ? rc : buf_err(texts);
 }
 
-/* Rows that the room has no place for are not made to their end. */
+/* Stops rendering once the rows do not fit. */
 static int collect_files(const struct session *s, struct file_rows_budget *room, struct facts_collector *g)
 {
 	size_t used = atomic_load(&room->used), left = used < room->max ? room->max - used : 0;
@@ -210,7 +210,7 @@ static struct span usage_row_model(const struct counters *uses, size_t i)
 	return (struct span){key.p + sizeof(struct use_key), key.n - sizeof(struct use_key)};
 }
 
-/* Whether row i has the same model as the row before, as most do. */
+/* Returns whether row i has the same model as the row before, as most do. */
 static bool usage_row_repeats_model(const struct counters *uses, size_t i)
 {
 	return i > 0 && span_eq(usage_row_model(uses, i), usage_row_model(uses, i - 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The start of a day is searched for, since midnight may be skipped, or come twice, where clocks change. */
+/* The start of a day needs a search, since clock changes can skip or repeat midnight. */
 #include "day.h"
 
 #include <time.h>
@@ -50,7 +50,7 @@ bool day_is_valid(struct day d)
 
 int64_t day_begin(struct day d)
 {
-	/* No zone is further than this from UTC. */
+	/* No time zone is further from UTC. */
 	time_t low = day_noon_utc(d) - 2 * DAY, high = day_noon_utc(d) + 2 * DAY;
 
 	while (low < high) {

@@ -11,11 +11,12 @@ struct day {
 };
 
 bool day_is_valid(struct day d);
-/* The day at a time in ms since 1970. */
+/* Returns the day at a time in ms since 1970. */
 struct day day_at(int64_t ms);
-/* The day so many days later, or earlier. */
+/* Returns the day `days` later, or earlier if negative. */
 struct day day_plus(struct day d, int days);
-/* When it begins, ms since 1970: the first second of this day or, if the calendar skips it, of the next one. */
+/* Returns when it begins, in ms since 1970: the first second of this day, or of the next if the calendar skips this
+ * one. */
 int64_t day_begin(struct day d);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which entries stand in several sessions, as a fork has those of its parent, and for which of them they count: the one
- * that was begun first (sessionfs(5), usage.tsv). */
+/* Finds entries that several sessions contain, as a fork contains its parent's, and the session for which they count:
+ * the one created first (sessionfs(5), usage.tsv). */
 #include "find_impl.h"
 
 #include "sessionfs/base/cancel.h"
@@ -10,10 +10,10 @@
 
 #include <errno.h>
 
-/* Open addressing, linear probing, at most three quarters full. A cell is the upper bits of a mark's hash and a slot,
- * and one more; 0: unused. Where these bits are the same by chance, two sessions are compared in vain. */
+/* Open addressing, linear probing, at most three quarters full. A cell holds the upper bits of a mark's hash and,
+ * below, slot + 1; 0 if unused. If these bits are equal by chance, two sessions are compared needlessly. */
 #define OWNER_MASK ((uint64_t)NODE_SLOTS * 2 - 1)
-/* So many marks more than there are may be those of sessions that are gone. */
+/* Max surplus of marks that can belong to removed sessions. */
 #define STALE_MARKS_MAX LIMIT(100000, 16)
 
 void duplicates_release(struct duplicate_table *d)
@@ -28,13 +28,13 @@ size_t duplicates_memory(const struct duplicate_table *d)
 	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->is_shared.cap;
 }
 
-/* A table without a lock is of one thread, which asks only what was seen before: all have the owner 1. */
+/* A table without a lock belongs to one thread and only records what was seen: the owner is always 1. */
 static uint64_t owner_bits(const struct duplicate_table *d)
 {
 	return d->lock ? OWNER_MASK : 1;
 }
 
-/* The cell of a hash, or the unused one where it belongs. */
+/* Returns the cell of a hash, or the unused cell for it. */
 static uint64_t *duplicates_cell(const struct duplicate_table *d, uint64_t hash)
 {
 	size_t at = (size_t)(hash >> (64 - d->bits)), last = ((size_t)1 << d->bits) - 1;
@@ -43,7 +43,7 @@ static uint64_t *duplicates_cell(const struct duplicate_table *d, uint64_t hash)
 	return &d->cells[at];
 }
 
-/* The owner that the mark had before, or 0: it has this one now. */
+/* Returns the earlier owner of the mark; if 0, sets `owner`. */
 static uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t owner)
 {
 	uint64_t hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~owner_bits(d);
@@ -99,8 +99,8 @@ int duplicates_add_session(struct duplicate_table *d, uint32_t slot, uint64_t *m
 	return 0;
 }
 
-/* Marks what was seen in the sessions before, or before in this one. Returns whether `uses` is as it has to be then, or
- * a negative errno. */
+/* Sets MARK_DUPLICATE on entries seen before, in this session or an earlier one. Returns whether `usage_rows` already
+ * excludes exactly these, or a negative errno. */
 static int mark_duplicates(struct cached_facts *k, struct duplicate_table *seen)
 {
 	bool right = true;
@@ -115,7 +115,7 @@ static int mark_duplicates(struct cached_facts *k, struct duplicate_table *seen)
 	return right;
 }
 
-/* Sessions count in this order: oldest first. */
+/* Sessions in the order in which they count: oldest first. */
 struct usage_sharers {
 	struct cached_facts *const *cached;
 	const struct slot_state *states;

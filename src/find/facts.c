@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The facts of all sessions. Lists share the facts of a session while its file stays the same; a new list reads only
- * the sessions that changed since the last one. */
+/* The facts of all sessions. Lists share the facts of a session while its file is unchanged; a new list reads only the
+ * sessions that changed since the last one. */
 #include "find_impl.h"
 
 #include "sessionfs/base/cancel.h"
@@ -18,15 +18,15 @@
 #define FACTS_KEEP_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* Set in the serial of a list that lacks a session: the next list may have it. */
 #define SERIAL_INCOMPLETE (UINT64_C(1) << 63)
-/* The share of the budget that rows of files.tsv may take: half of what a keeper may have undisturbed. */
+/* The share of the budget for rows of files.tsv: half of what a keeper can have without evicting. */
 #define FILES_BUDGET_DIVISOR (2 * BUDGET_OWN)
 
 struct fact_list_impl {
-	struct fact_list list; /* first member: callers have a pointer to it */
+	struct fact_list list; /* first member: callers have pointers to it */
 	struct facts *facts;
 	_Atomic unsigned refs;
-	uint64_t catalog_serial;      /* the catalog's serial; 0: ask anew */
-	struct cached_facts **cached; /* of each in `v`, by rising slot */
+	uint64_t catalog_serial;      /* the catalog's serial; 0: always sync again */
+	struct cached_facts **cached; /* of each in `v`, in ascending order of slots */
 	struct fact *v;
 	size_t memory;                               /* guarded by the lock of `facts`, once others have the list */
 	_Atomic(struct groups *) groups[GROUP_KEYS]; /* NULL: not made yet */
@@ -38,11 +38,11 @@ struct facts {
 	struct budget_client client;
 	struct lock lock; /* guards what follows */
 	pthread_cond_t built;
-	struct fact_list_impl *newest;     /* NULL: none, or let go */
+	struct fact_list_impl *newest;     /* NULL: none, or evicted */
 	uint64_t used_at;                  /* budget_clock */
-	bool is_building;                  /* some thread makes the next one */
-	struct duplicate_table duplicates; /* of `last`; that thread's */
-	struct hash_key secret;            /* for the numbers of labels; does not change */
+	bool is_building;                  /* a thread makes the next list */
+	struct duplicate_table duplicates; /* of `newest`; used by that thread */
+	struct hash_key secret;            /* for the numbers of labels; constant */
 };
 
 static void facts_list_release(struct fact_list_impl *l)
@@ -65,7 +65,7 @@ static struct fact_list_impl *facts_list_ref(struct fact_list_impl *l)
 	return l;
 }
 
-/* --- what may be let go --------------------------------------------------------- */
+/* --- eviction --------------------------------------------------------------------- */
 
 static uint64_t facts_oldest_use(void *arg)
 {
@@ -74,7 +74,7 @@ static uint64_t facts_oldest_use(void *arg)
 	return f->newest && budget_clock() - f->used_at > FACTS_KEEP_NS ? f->used_at : BUDGET_NOTHING;
 }
 
-/* Makes `next` (or NULL) the last list, and takes over the caller's reference. */
+/* Makes `next` (or NULL) the newest list, and takes ownership of the caller's reference. */
 static void facts_set_last(struct facts *f, struct fact_list_impl *next)
 {
 	lock_acquire(&f->lock);
@@ -124,13 +124,13 @@ void facts_close(struct facts *f)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-/* One attempt to make a list: the sessions of the catalog, and their facts as far as they are read. */
+/* One attempt to make a list: the sessions of the catalog, and the facts read so far. */
 struct facts_refresh {
 	struct facts *facts;
 	struct catalog *catalog;
 	struct slot_state *states;
-	struct cached_facts **cached; /* one for each; NULL: not read */
-	uint32_t *to_read;            /* those to be read */
+	struct cached_facts **cached; /* one for each session; NULL: not read */
+	uint32_t *to_read;            /* the sessions to read */
 	size_t n, n_to_read;
 	struct file_rows_budget rows_budget;
 	uint64_t serial;
@@ -148,7 +148,7 @@ static void facts_refresh_release(struct facts_refresh *r)
 	*r = (struct facts_refresh){0};
 }
 
-/* By the name of the file, which begins with the day, then by path. */
+/* By file name, which begins with the day, then by path. */
 static int session_file_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct facts_refresh *r = arg;
@@ -158,7 +158,7 @@ static int session_file_cmp(const void *pa, const void *pb, void *arg)
 	return order ? order : strcmp(a, b);
 }
 
-/* Shares the facts of unchanged sessions with the list before. Both are in the order of slots. */
+/* Shares the facts of unchanged sessions with the list before. Both are in order of slots. */
 static void facts_reuse_unchanged(struct facts_refresh *r, const struct fact_list_impl *before)
 {
 	size_t k = 0, n = before ? before->list.n : 0;
@@ -173,7 +173,7 @@ static void facts_reuse_unchanged(struct facts_refresh *r, const struct fact_lis
 			r->to_read[r->n_to_read++] = (uint32_t)i;
 		}
 	}
-	/* The oldest are read first: an entry of several mostly counts for the one where it is seen first. */
+	/* The oldest are read first: a shared entry mostly counts for the session where it is seen first. */
 	if (r->n_to_read)
 		qsort_r(r->to_read, r->n_to_read, sizeof *r->to_read, session_file_cmp, r);
 }
@@ -191,8 +191,8 @@ static int facts_read_session(void *arg, size_t k)
 	}
 	if (rc == -EINTR)
 		return rc;
-	/* A label has one number, and its directory one inode, whenever it is set. Nothing is kept for that of labels
-	 * that are gone: the number is a hash. Of 300,000 labels two share one in one mount of a million. */
+	/* A label keeps its number, and its directory its inode, whenever it is set. The number is a hash, so removed
+	 * labels need no memory. With 300,000 labels, one mount in a million has two with the same number. */
 	for (size_t n = 0; made && n < made->facts.n_labels; n++) {
 		struct fact_label *l = &made->labels[n];
 		l->number = hash_bytes(&r->facts->secret, 0, l->text.p, l->text.n) >> (64 - GROUP_NUMBER_BITS);
@@ -210,7 +210,8 @@ static int facts_read_session(void *arg, size_t k)
 	return 0;
 }
 
-/* 0; 1 if nothing has changed since the list before; or a negative errno. After -EINTR, what was read can be used. */
+/* Returns 0, 1 if nothing has changed since the list before, or a negative errno. After -EINTR, the facts read so far
+ * are usable. */
 static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const struct fact_list_impl *before)
 {
 	*r = (struct facts_refresh){.facts = f, .catalog = f->catalog, .serial = before ? before->catalog_serial : 0};
@@ -228,8 +229,8 @@ static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const str
 	if (!before)
 		duplicates_release(&f->duplicates);
 	facts_reuse_unchanged(r, before);
-	/* What counts elsewhere is known when all are read; where it is not as it was taken to be, all is made again.
-	 */
+	/* Only when all sessions are read is it known which entries count elsewhere. Sessions that excluded the wrong
+	 * entries are read again. */
 	for (int tries = 0, rc;; tries++) {
 		rc = parallel_for(r->n_to_read, facts_read_session, r);
 		if (tries == FACTS_TRIES_MAX)
@@ -260,7 +261,7 @@ static int session_fact_cmp(const void *pa, const void *pb)
 	                        (struct session_rank){b->facts->modified, b->file});
 }
 
-/* Adds up what counts for the session in usage.tsv. */
+/* Sums the usage that counts for the session in usage.tsv. */
 static void fact_count(struct catalog *c, struct fact *f)
 {
 	bool has_results = false;
@@ -274,7 +275,7 @@ static void fact_count(struct catalog *c, struct fact *f)
 			usage_add(&f->counted, f->facts->usage_rows[i].sum);
 }
 
-/* The list of all sessions that were read. NULL without memory. */
+/* Returns the list of all sessions that were read; NULL if out of memory. */
 static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 {
 	struct fact_list_impl *l = calloc(1, sizeof *l);
@@ -321,7 +322,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 	return l;
 }
 
-/* The current list: `before`, whose reference it takes over, or a new one. A session that is replaced whenever it is
+/* Gets the current list: `before`, whose reference it takes over, or a new one. A session that is replaced during each
  * read is left out after some attempts; the next call tries again. */
 static int facts_list_refresh(struct facts *f, struct fact_list_impl *before, struct fact_list_impl **ret)
 {
@@ -336,7 +337,7 @@ static int facts_list_refresh(struct facts *f, struct fact_list_impl *before, st
 			atomic_store(&r.error, rc);
 		struct fact_list_impl *next = rc == 0 || (rc == -EINTR && r.cached) ? facts_list_build(&r) : NULL;
 		facts_list_release(before);
-		/* What was read is lost, and with it what was right. */
+		/* The facts just read are lost, and the duplicate state with them. */
 		f->duplicates.is_current &= next != NULL;
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* find_impl: what the files of this folder share. */
+/* find_impl: shared by the files of this folder. */
 #ifndef SESSIONFS_FIND_IMPL_H
 #define SESSIONFS_FIND_IMPL_H
 
@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-/* The facts of one session, and the version of its file that they describe. What they point to follows in the same
+/* The facts of one session, and the version of its file that they describe. The data they point to is in the same
  * block. */
 struct cached_facts {
 	_Atomic unsigned refs;
@@ -18,15 +18,15 @@ struct cached_facts {
 	struct timespec mtime, ctime;
 	size_t memory;
 	struct session_facts facts;
-	struct fact_label *labels; /* `of` has them, too */
-	uint64_t *marks;           /* of each entry with usage, in file order: usage_mark.hash, and MARK_... */
+	struct fact_label *labels; /* the same as facts.labels */
+	uint64_t *marks;           /* one for each entry with usage, in file order: usage_mark.hash and MARK_... */
 	size_t n_marks;
-	bool may_repeat_ids; /* an id may stand in it twice */
+	bool may_repeat_ids; /* an id may occur twice in the session */
 	struct fact_usage usage_rows[];
 };
-/* Set in a mark: `uses` is without the entry, since it counts for another session or was there before. */
+/* Set in a mark: `usage_rows` excludes the entry, since it counts for another session or occurred before. */
 #define MARK_EXCLUDED (UINT64_C(1) << 63)
-/* It should be. Only the thread that makes a list looks at this one. */
+/* Set if `usage_rows` must exclude it. Used only by the thread that makes a list. */
 #define MARK_DUPLICATE (UINT64_C(1) << 62)
 #define MARK_FLAGS (MARK_EXCLUDED | MARK_DUPLICATE)
 
@@ -37,51 +37,51 @@ struct session_rank {
 };
 int session_rank_cmp(struct session_rank a, struct session_rank b);
 
-/* kept.c */
+/* cached_facts.c */
 
-/* A time that info.json shows, in whole ms as there; NAN if it shows none. */
+/* Returns a time in whole ms as in info.json; NAN if info.json has none. */
 double info_time_ms(double ms);
-/* The rows of files.tsv are kept while those of all sessions fit. */
+/* The rows of files.tsv are cached while the rows of all sessions fit. */
 struct file_rows_budget {
 	_Atomic size_t used;
 	size_t max;
 };
 struct duplicate_table;
-/* Reads a session. Its `uses` is without the entries that are MARK_DUPLICATE in `before`, or (NULL) that
- * duplicates_add_session found in others. 0 or a negative errno; -ESTALE if it is gone. Release with
- * cached_facts_release. */
+/* Reads the facts of a session. Its `usage_rows` exclude the entries with MARK_DUPLICATE in `before`, or, if that is
+ * NULL, those that duplicates_add_session found in other sessions. Returns 0 or a negative errno; -ESTALE if the
+ * session was removed. Release with cached_facts_release. */
 int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before, struct duplicate_table *d,
                       struct file_rows_budget *room, struct cached_facts **ret);
 void cached_facts_release(struct cached_facts *k);
-/* Whether the facts are those of the file as it is now. */
+/* Returns whether the facts describe the current file. */
 bool cached_facts_match(const struct cached_facts *k, const struct slot_state *now);
 
-/* doubles.c: entries that stand in several sessions. A table has the mark of each entry with usage, and the session
- * that it was first seen in. So a session that comes or grows is compared with all others at the cost of its own
- * entries; who counts an entry is asked among those only that ever had one in common. All zero but the lock is empty.
- */
+/* duplicates.c: entries that several sessions contain. A table has the mark of each entry with usage, and the session
+ * in which it was first seen. So comparing a new or grown session with all others costs only its own entries. Only
+ * sessions that ever shared an entry are compared to find the one that counts it. An empty table is all zero but the
+ * lock. */
 struct duplicate_table {
-	struct lock *lock; /* guards the rest while sessions are read; else one thread uses it */
+	struct lock *lock; /* guards the rest while sessions are read; else only one thread uses the table */
 	uint64_t *cells;
 	unsigned bits; /* 1 << bits cells */
 	size_t n;
 	struct hash_key secret;
-	VEC(bool) is_shared; /* by slot: it has, or had, an entry in common with another */
-	size_t shared_count; /* how many there were the last time */
-	bool is_current;     /* the last list was right, and nothing that shares has come since */
-	bool is_stale;       /* too much is of sessions that are gone: it is time to begin anew */
+	VEC(bool) is_shared; /* by slot: has or had an entry in common with another session */
+	size_t shared_count; /* number of set ones at the last duplicates_find */
+	bool is_current;     /* the last list was right, and no session that shares entries was added since */
+	bool is_stale;       /* too many marks are of removed sessions: rebuild the table */
 };
 void duplicates_release(struct duplicate_table *d);
 size_t duplicates_memory(const struct duplicate_table *d);
-/* Notes the marks of a session, and sets MARK_EXCLUDED in those that were first seen in another. 0 or -ENOMEM. */
+/* Adds the marks of a session, and sets MARK_EXCLUDED in those first seen in another. Returns 0 or -ENOMEM. */
 int duplicates_add_session(struct duplicate_table *d, uint32_t slot, uint64_t *marks, size_t n, bool repeats);
-/* Finds which entries of n sessions count elsewhere (MARK_DUPLICATE), and writes to `wanted` the sessions that have to
- * be made again for that. Some of `kept` may be NULL. 0 or a negative errno. */
+/* Sets MARK_DUPLICATE on the entries of n sessions that count elsewhere, and writes to `wanted` the sessions to read
+ * again for that. `kept` can have NULL elements. Returns 0 or a negative errno. */
 int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept, const struct slot_state *states,
                     size_t n, uint32_t *wanted, size_t *ret_n);
 
-/* groups.c: the groups of a list, made when they are first asked for */
-struct groups *groups_make(const struct fact_list *list, enum group_key key); /* NULL without memory */
+/* groups.c: the groups of a list, made at the first request */
+struct groups *groups_make(const struct fact_list *list, enum group_key key); /* NULL if out of memory */
 void groups_free(struct groups *g);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Updates the rows of a search, one a session: which sessions exist, and what the query finds in those that changed.
+/* Updates the rows of a search, one for each session: which sessions exist, and the hits in those that changed.
  *
  * The raw bytes of a session are scanned first. Most sessions have no line that can match, and cost no more. The others
- * get an index, which says when they were modified, and so where they stand in the answer.
+ * get an index, which has their modification time, and so their rank in the answer.
  *
- * An answer is bounded: once the newest sessions fill it, older ones need not be searched. So the newest are searched
- * first, in batches that double. If the facts of all sessions are in memory, their order is known in advance. */
+ * An answer is bounded: once the newest sessions fill it, older ones need no search. So the newest are searched first,
+ * in batches that double. If the facts of all sessions are in memory, the order is known in advance. */
 #include "find_impl.h"
 #include "search_impl.h"
 
@@ -19,14 +19,14 @@
 #include <fcntl.h>
 
 #define SEARCH_FIRST_BATCH 32
-/* How often to start again because a session was replaced during the search. */
+/* Max attempts if sessions are replaced during the search. */
 #define SEARCH_ROUNDS_MAX 3
-/* The texts of hits are kept, so that reading them needs no index, while those of a query take at most this share of
- * the budget. So many entries are searched for at a time. */
+/* The texts of hits are cached, so that reading them needs no index, up to this share of the budget per query. Texts
+ * are checked against it after each SEARCH_STEP entries. */
 #define TEXT_BUDGET_DIVISOR 4
 #define SEARCH_STEP 256
 
-/* The session with which the answer is full: those after it do not count. */
+/* The session that fills the answer: sessions after it do not count. */
 struct row_cutoff {
 	bool is_set;
 	struct session_rank at;
@@ -41,12 +41,12 @@ struct search_batch {
 	struct lock lock; /* guards the idle matchers */
 	struct matcher *idle[PARALLEL_THREADS_MAX];
 	size_t n_idle;
-	_Atomic uint64_t text_bytes; /* bytes of the lines that are kept */
+	_Atomic uint64_t text_bytes; /* bytes of the cached texts */
 	_Atomic int error;           /* why a session could not be read */
 	atomic_bool is_replaced;     /* a session was replaced meanwhile */
 };
 
-/* ---- what was found in one session ---- */
+/* ---- hits of one session ---- */
 
 struct session_hits *session_hits_get(struct session_hits *f)
 {
@@ -76,7 +76,7 @@ size_t session_hits_memory(const struct session_hits *f)
 	return n;
 }
 
-/* The bytes of the texts that are kept. */
+/* Returns the bytes of the cached texts. */
 static uint64_t found_text_bytes(const struct found_list *f)
 {
 	return f->texts[FOUND_HITS].n + f->texts[FOUND_ROWS].n + f->texts[FOUND_NAMES].n;
@@ -90,7 +90,7 @@ static void search_row_release(struct search_row *r)
 	r->hits = NULL;
 }
 
-/* The row of a session. It takes over what is still true of `before` (or NULL), and its hits. */
+/* Makes the row of a session. Moves what is still valid, and the hits, from `before` (or NULL). */
 static struct search_row search_row_new(const struct slot_state *now, struct search_row *before, const struct query *q)
 {
 	struct search_row r = {.slot = now->slot};
@@ -105,7 +105,7 @@ static struct search_row search_row_new(const struct slot_state *now, struct sea
 				r.state = ROW_GROWN;
 			if (r.state != ROW_GROWN) {
 				search_row_release(&r);
-				/* Bytes before `scanned` hold no match, and appending cannot change that. */
+				/* Bytes before `scanned_bytes` contain no match, and appending cannot change that. */
 				r.state = ROW_NEW;
 			}
 		}
@@ -117,7 +117,7 @@ static struct search_row search_row_new(const struct slot_state *now, struct sea
 	return r;
 }
 
-/* Makes a row for each session that exists now. Both lists are in the order of slots. */
+/* Makes a row for each session that exists now. Both lists are in order of slots. */
 static int search_renew_rows(struct search *a, const struct slot_state *all, size_t n)
 {
 	size_t old = 0;
@@ -138,7 +138,7 @@ static int search_renew_rows(struct search *a, const struct slot_state *all, siz
 	return 0;
 }
 
-/* ---- where the answer is full ---- */
+/* ---- the cutoff of the answer ---- */
 
 static struct session_rank row_rank(const struct search_row *r)
 {
@@ -155,7 +155,7 @@ static bool row_is_past_cutoff(const struct row_cutoff *limit, const struct sear
 	return limit->is_set && r->is_ranked && session_rank_cmp(row_rank(r), limit->at) > 0;
 }
 
-/* Finds the limit, and drops the hits of sessions after it. `v` has room for all rows. */
+/* Finds the cutoff, and drops the hits of sessions after it. `v` has room for all rows. */
 static struct row_cutoff search_find_cutoff(struct search *a, struct search_row **v)
 {
 	struct row_cutoff limit = {0};
@@ -184,7 +184,7 @@ static int search_slot_cmp(const void *slot, const void *row)
 	return (a > b) - (a < b);
 }
 
-/* Sets when each session was modified, from a list of all sessions. */
+/* Sets the modification time of each session from a list of all sessions. */
 static void search_rank_rows(struct search *a, const struct fact_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -196,9 +196,9 @@ static void search_rank_rows(struct search *a, const struct fact_list *list)
 	}
 }
 
-/* ---- looking at one session ---- */
+/* ---- searching one session ---- */
 
-/* A thread has a matcher to itself while it searches a session. */
+/* Gets a matcher for a thread that searches a session. */
 static struct matcher *batch_get_matcher(struct search_batch *b, int *ret_err)
 {
 	struct matcher *m = NULL;
@@ -215,7 +215,7 @@ static ssize_t read_raw_bytes(void *arg, void *p, size_t n, uint64_t off)
 	return opened_pread(arg, p, n, off);
 }
 
-/* Scans the raw bytes that were not scanned before. */
+/* Scans the raw bytes that were not scanned yet. */
 static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struct search_row *r)
 {
 	const struct source_path place = {catalog_resolver(b->s->catalog), r->file};
@@ -228,7 +228,7 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 	if (rc < 0)
 		return rc;
 	const struct match_file raw = {read_raw_bytes, file};
-	/* The earlier scan may have seen only the first part of that line. */
+	/* The earlier scan may have seen only a part of that line. */
 	rc = opened_find_line_start(file, r->scanned_bytes, UINT64_MAX, &from);
 	if (rc == 0)
 		rc = match_next_candidate(m, &raw, from, &at);
@@ -240,7 +240,7 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 	return 0;
 }
 
-/* Copies earlier hits so that the search can go on behind them. */
+/* Copies earlier hits so that the search can continue after them. */
 static int found_list_copy(const struct found_list *from, struct found_list *to)
 {
 	int rc = 0;
@@ -257,8 +257,7 @@ static int found_list_copy(const struct found_list *from, struct found_list *to)
 	return rc;
 }
 
-/* Searches the session from entry `from` on, until it alone would fill an answer. The texts are kept while there is
- * room. */
+/* Searches the session from entry `from` on, until it alone fills an answer. Caches the texts while they fit. */
 static int session_search_from(struct search_batch *b, struct matcher *m, const struct session *x, uint32_t from,
                                struct session_hits *f)
 {
@@ -291,7 +290,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	const struct slot_state *of = &b->all[r - b->a->rows];
 	if (!f)
 		return -ENOMEM;
-	/* What the answer says of a session apart from its hits. */
+	/* The session's data in the answer, apart from its hits. */
 	atomic_init(&f->refs, 1);
 	f->slot = of->slot;
 	f->found.project = of->project_name;
@@ -374,12 +373,12 @@ static int search_row_work(void *arg, size_t i)
 	search_row_release(b->v[i]);
 	b->v[i]->state = ROW_NONE;
 	b->v[i]->scanned_bytes = 0;
-	b->v[i]->ctime = (struct timespec){0}; /* differs from any file's: the row is made anew */
+	b->v[i]->ctime = (struct timespec){0}; /* differs from any file's, so the row is made again */
 	atomic_store(&b->is_replaced, true);
 	return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- searching all of them ---- */
 
 static int row_newest_first_cmp(const void *a, const void *b)
 {
@@ -391,7 +390,7 @@ static int row_newest_first_cmp(const void *a, const void *b)
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
 
-/* Searches the sessions that may count, the newest first, until none is left. */
+/* Searches the sessions that can count, newest first, until none is left. */
 static int search_pending_rows(struct search_batch *b)
 {
 	struct search *a = b->a;
@@ -431,7 +430,7 @@ static int search_update_once(struct searches *s, struct search *a, bool *ret_go
 	for (size_t i = 0; i < a->n; i++)
 		b.text_bytes += a->rows[i].hits ? found_text_bytes(&a->rows[i].hits->found) : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
-	/* The order of the sessions, if it is known. */
+	/* Use the order of the sessions if it is known. */
 	const struct fact_list *list = facts_get_cached(s->facts, serial);
 	if (list)
 		search_rank_rows(a, list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sessions of a list, or their labelled entries, by a key: a row of `keys`. Names of sessions are given in byte
- * order of the files, so that of equal ones the first file has the plain name. Entries are numbered. */
+/* The sessions of a list, or their labelled entries, by a key: a row of `keys`. Names of sessions are assigned in byte
+ * order of the files, so that among equal names the first file has the plain one. Entries are numbered. */
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/map.h"
 #include "sessionfs/base/name.h"
@@ -16,7 +16,7 @@
 /* --- keys ------------------------------------------------------------------------- */
 
 #define LINK_TITLE_CHARACTERS 60
-#define ALLOCATED 16 /* what malloc needs for itself */
+#define ALLOCATED 16 /* malloc's overhead */
 
 enum link_naming {
 	LINK_NAME_TIME,     /* HH.MM TITLE */
@@ -24,21 +24,21 @@ enum link_naming {
 	LINK_NAME_NUMBER,   /* NNNN WHAT TEXT */
 };
 
-/* `i` is the number of a link of the session: 0, or that of a label. */
+/* `i` is the number of the session's link: 0, or the index of a label. */
 struct group_key_ops {
-	size_t (*links)(const struct session_facts *of); /* how many of the session are in any group */
-	/* The number of the group, which must always stand for the same name. */
+	size_t (*links)(const struct session_facts *of); /* number of links of the session in all groups */
+	/* Returns the number of the group; equal numbers mean equal names. */
 	uint64_t (*number)(const struct fact *f, size_t i);
 	void (*add_name)(const struct fact *f, size_t i, struct buf *out);
 	enum link_naming naming;
 };
 
-/* No day that JavaScript knows is further from 1970. */
+/* JavaScript has no day further from 1970. */
 #define DAYS_BEFORE UINT32_C(100000001)
 _Static_assert(2 * DAYS_BEFORE < UINT64_C(1) << GROUP_NUMBER_BITS, "a day has a number");
 _Static_assert(NODE_SLOT_BITS <= GROUP_NUMBER_BITS, "a project has a number");
 
-/* Of a session that has a time. */
+/* Sessions without a time are in no group. */
 static size_t date_link_count(const struct session_facts *of)
 {
 	return of->date != NO_DATE;
@@ -91,7 +91,7 @@ static const struct group_key_ops keys[GROUP_KEYS] = {
     [GROUP_BY_LABEL] = {label_link_count, label_group_number, label_add_name, LINK_NAME_NUMBER},
 };
 
-/* Appends the name of link `n` of its group, counted from 1, and what tells it from equal ones. */
+/* Appends the name of link `n` of its group, counted from 1; `tail` distinguishes equal names. */
 static void add_link_name(const struct fact *f, const struct group_link *l, enum link_naming naming, size_t n,
                           const char *tail, struct buf *out)
 {
@@ -115,16 +115,16 @@ static void add_link_name(const struct fact *f, const struct group_link *l, enum
 		name_encode(prefix.p, text, tail, out);
 }
 
-/* --- what is under them ------------------------------------------------------ */
+/* --- the groups --------------------------------------------------------------------- */
 
 struct group_builder {
-	struct groups result; /* first: groups that were handed out are this */
+	struct groups result; /* first member: callers have pointers to it */
 	struct group *groups;
 	struct group_link *v;
 	char **names; /* of the groups and links */
 	size_t n_names, names_cap;
-	struct map found; /* by name: the group's place */
-	struct map taken; /* by a group's place and name: the link's place in `v` */
+	struct map found; /* by name: the group's index */
+	struct map taken; /* by the group's index and a name: the link's index in `v` */
 	struct map tails; /* the last ~N given to a plain name */
 };
 
@@ -144,13 +144,13 @@ void groups_free(struct groups *g)
 	free(m);
 }
 
-/* In the order in which names are given. */
+/* The order in which names are assigned. */
 struct group_order {
 	const struct fact *facts;
 	enum link_naming naming;
 };
 
-/* By group; then by file or, if they are numbered, as the list has them. */
+/* By group; then by file or, for numbered names, by list order. */
 static int group_name_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct group_link *a = pa, *b = pb;
@@ -172,7 +172,7 @@ static int group_slot_cmp(const void *pa, const void *pb, void *arg)
 	return x != y ? (x > y) - (x < y) : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Takes over the text. p NULL without memory. */
+/* Takes ownership of the text. Returns a span with p NULL if out of memory. */
 static struct span group_keep_name(struct group_builder *m, struct buf *name)
 {
 	if (!buf_cstr(name) || !vec_grow(&m->names, &m->names_cap, m->n_names + 1, sizeof *m->names))
@@ -184,7 +184,7 @@ static struct span group_keep_name(struct group_builder *m, struct buf *name)
 	return kept;
 }
 
-/* The place of the group of v[i], which is that of the link before it or a new one; MAP_NONE without memory. */
+/* Returns the index of the group of v[i]: the group of the link before it, or a new one. MAP_NONE if out of memory. */
 static uint32_t add_to_group(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key,
                              size_t i)
 {
@@ -210,7 +210,7 @@ static bool link_is_taken(const struct group_builder *m, uint32_t group, const s
 	return !buf_err(name) && map_get(&m->taken, group, buf_span(name)) != MAP_NONE;
 }
 
-/* Gives v[i] its name in the group: plain, or with ~2, ~3, ... False without memory. */
+/* Assigns v[i] its name in the group: plain, or with ~2, ~3, ... Returns false if out of memory. */
 static bool link_assign_name(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key,
                              uint32_t group, size_t i)
 {
@@ -257,7 +257,7 @@ static bool groups_fill(struct group_builder *m, const struct fact_list *list, c
 			return false;
 	}
 	qsort_r(m->v, n, sizeof *m->v, group_slot_cmp, (void *)list->v);
-	/* Each has its place now; the names are known already. */
+	/* Update the indexes after sorting; the names exist already. */
 	for (uint32_t k = 0; k < m->result.n; k++)
 		for (size_t i = 0; i < m->groups[k].n; i++)
 			if (map_put(&m->taken, k, m->v[m->groups[k].first + i].name,

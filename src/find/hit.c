@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is shown of an entry that matches: the best lines of its files, and its row. */
+/* The texts of a matching entry: the best lines of its files, and its row. */
 #include "match_impl.h"
 
 #include "sessionfs/base/cancel.h"
@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 
-/* Hands the hits of one entry to the caller. m->path is the file that they are in. */
+/* Passes the hits of one entry to add(). m->path is the file that contains them. */
 struct hit_search {
 	struct matcher *m;
 	const struct session *s;
@@ -20,15 +20,15 @@ struct hit_search {
 	int (*add)(void *arg, const struct hit *hit);
 	void *arg;
 	size_t max;
-	bool is_counting;              /* first the lines are counted, and none is handed over */
-	size_t lines[QUERY_TERMS + 1]; /* by how many words they have */
-	unsigned words_min, words_max; /* what a hit has at least, and the first one at most */
-	size_t left;                   /* of the lines that have the least, so many are hits */
+	bool is_counting;              /* the first pass counts lines and reports none */
+	size_t lines[QUERY_TERMS + 1]; /* by number of words in the line */
+	unsigned words_min, words_max; /* words in the worst hit, and in the best */
+	size_t left;                   /* remaining hits among lines with words_min words */
 	size_t reported;
 	bool has_best;
 };
 
-/* A line is judged by its words, or by those of `of`, which it shows. 1: no further one is needed. */
+/* Checks `text`, judged by the words in `of`. Returns 1 if no further line is needed. */
 static int hit_check_line(struct hit_search *h, struct span text, struct span of, uint64_t line)
 {
 	struct words *w = &h->m->words;
@@ -53,7 +53,7 @@ static int hit_check_line(struct hit_search *h, struct span text, struct span of
 	return rc == 0 && ++h->reported == h->max ? 1 : rc;
 }
 
-/* Looks at each line of a file's text. */
+/* Checks each line of a file's text. */
 static int hit_add_lines(struct hit_search *h, struct span text)
 {
 	bool any = h->words_min == 0 || words_count(&h->m->words, text) > 0;
@@ -67,7 +67,7 @@ static int hit_add_lines(struct hit_search *h, struct span text)
 	return rc;
 }
 
-/* Has m->path be a file of entry i. */
+/* Sets m->path to a file of entry i. */
 static struct buf *hit_set_path(struct hit_search *h, uint32_t i, const char *file)
 {
 	struct buf *path = &h->m->path;
@@ -80,7 +80,7 @@ static struct buf *hit_set_path(struct hit_search *h, uint32_t i, const char *fi
 	return path;
 }
 
-/* A label or name: one that is in use is a file; an older one stands in the line of its record alone. */
+/* Checks a label or name: a current one has a file; an older one is only in the line of its record. */
 static int hit_add_value(struct hit_search *h, struct span text)
 {
 	const struct reader *reader = &h->m->reader;
@@ -89,7 +89,7 @@ static int hit_add_value(struct hit_search *h, struct span text)
 	const struct record *r = h->r;
 	uint32_t target = NO_ENTRY;
 
-	/* The entry whose label in use the record has set. The file has what is no text as it is stored. */
+	/* Find the entry whose current label this record set. Its file has a value that is not text in raw form. */
 	if (r->type == RECORD_LABEL && r->label.kind != JSON_ARRAY && r->label.kind != JSON_OBJECT)
 		target = session_entry_by_id(h->s, r->target_id);
 	if (target != NO_ENTRY && session_label_record(h->s, target) != h->entry)
@@ -173,9 +173,9 @@ int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t ent
 	return rc < 0 ? rc : hit_search_lines(&h);
 }
 
-/* --- as text ----------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------- */
 
-/* Where hit_append_texts writes. */
+/* The output of hit_append_texts. */
 struct hit_output {
 	struct matcher *m;
 	const struct session *s;
@@ -192,7 +192,7 @@ static void hit_add_path(const struct hit_output *o, const struct hit *hit, stru
 	buf_addspan(out, hit->path);
 }
 
-/* In what was said any other control character is a blank; a name leads to its file as it stands. */
+/* In text from a session, any other control character becomes a blank; names stay exact, since they lead to files. */
 static void hit_add_cell(struct span text, bool is_said, char end, struct buf *out)
 {
 	size_t start = out->n;
@@ -203,7 +203,7 @@ static void hit_add_cell(struct span text, bool is_said, char end, struct buf *o
 	buf_addc(out, end);
 }
 
-/* WHAT TEXT, as a link to the entry has it in its name. */
+/* Appends WHAT TEXT, as in the name of a link to the entry. */
 static int hit_add_name(struct hit_output *o, const struct hit *hit)
 {
 	struct buf *out = &o->texts[FOUND_NAMES], *cut = &o->m->value;
@@ -215,13 +215,13 @@ static int hit_add_name(struct hit_output *o, const struct hit *hit)
 	buf_reset(cut);
 	int rc = words_cut(&o->m->words, hit->whole, NAME_CHARACTERS, cut);
 	hit_add_cell(buf_span(cut), true, ' ', out);
-	/* Without the blank at the end, and the one before no text. */
+	/* Remove the blank at the end, and the one before an empty text. */
 	if (!buf_err(out))
 		out->n -= cut->n == 0 ? 2 : 1;
 	return rc;
 }
 
-/* The row of the entry, with its best line, and its name. */
+/* Appends the row of the entry with its best line, and its name. */
 static int hit_add_row(struct hit_output *o, const struct hit *hit)
 {
 	struct buf *out = &o->texts[FOUND_ROWS], *cell = &o->m->value;
@@ -298,7 +298,7 @@ int match_name(struct matcher *m, const struct session *s, uint32_t entry, struc
 	uint32_t lines;
 	int rc = match_show(m, s, entry, &of, of.texts, &lines);
 
-	/* No more can be in a name. */
+	/* A name has no room for more. */
 	buf_addspan(out, utf8_first(buf_span(&of.texts[FOUND_NAMES]), NAME_BYTES));
 	return rc < 0 ? rc : buf_err(out);
 }

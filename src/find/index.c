@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A table that can be read without its script. Where the text of a cell does not sort in the right order, data-v has a
- * value that does. Rows are in groups, so that a browser lays out only those in view. */
+/* The table is readable without its script. Where the text of a cell does not sort correctly, data-v has a value that
+ * does. Rows are in groups, so that a browser lays out only the visible ones. */
 #include "sessionfs/find/index.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/number.h"
@@ -11,14 +11,14 @@
 #include <math.h>
 
 enum { GROUP = 100 };
-enum { CHANGED = 2 }; /* the column by which a list of facts is sorted */
+enum { CHANGED = 2 }; /* the column that sorts a list of facts */
 enum { TOKENS = 5, COST = 6 };
-/* A smaller one is not shown, as in the page of a session. */
+/* Smaller amounts are hidden, as in the page of a session. */
 #define AMOUNT_SHOWN_MIN 0.00005
 
 static const struct {
 	const char *name;
-	bool is_number; /* the greatest first */
+	bool is_number; /* largest first */
 } columns[] = {
     {"Title", false}, {"Project", false}, {"Changed", true}, {"Begun", true},  {"Messages", true},
     {"Tokens", true}, {"Cost", true},     {"Model", false},  {"State", false},
@@ -46,15 +46,15 @@ static void index_add_time_cell(double ms, struct buf *out)
 	buf_adds(out, "</td>");
 }
 
-/* Nothing for what costs nothing. */
+/* Appends nothing if the cost is 0. */
 static void index_add_amount(double value, struct buf *out)
 {
 	if (value >= AMOUNT_SHOWN_MIN)
 		html_dollars(value, PLOT_FINE_AMOUNT, out);
 }
 
-/* What counts, and on hover the exact number of tokens and what the session has in all. A value that is no number (null
- * in the tables) counts as absent. */
+/* Appends the counted value; the tooltip has the exact number of tokens and the session's total. A value that is not a
+ * number (null in the tables) counts as absent. */
 static void index_add_number_cell(bool has, double counted, double all, void (*add)(double value, struct buf *out),
                                   struct buf *out)
 {
@@ -106,7 +106,7 @@ static int index_add_session(const struct fact *f, int64_t now,
 	return cancel_check();
 }
 
-/* The script writes the same of the rows that it shows. */
+/* The script writes the same about the visible rows. */
 static void index_add_sums(const struct fact_list *list, struct buf *out)
 {
 	struct number_sum all_tokens = {0}, all_cost = {0};

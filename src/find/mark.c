@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where in a line the words of a query stand, to be shown in colour. */
+/* Finds the words of a query in a line, for highlighting. */
 #include "query_impl.h"
 
 #include "sessionfs/base/fold.h"
 
-/* Of the text, the bytes before what becomes the byte `at` when folded, or with it. */
+/* Returns the number of bytes of the text before the character that folds to byte `at`; `with`: including that
+ * character. */
 static size_t folded_to_offset(struct span text, size_t at, bool with)
 {
 	char folded[FOLD_ROOM(1)];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each term of a query is checked where that costs least: in the raw bytes, then in the index, then in the record.
- */
+/* Each term of a query is checked where that costs least: in the raw bytes, then the index, then the record. */
 #include "match_impl.h"
 
 #include "sessionfs/base/cancel.h"
@@ -59,7 +58,7 @@ int match_next_candidate(struct matcher *m, const struct match_file *file, uint6
 	return rc;
 }
 
-/* --- what the index says ---------------------------------------------------------- */
+/* --- the index ---------------------------------------------------------------------- */
 
 enum verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN };
 
@@ -68,7 +67,7 @@ static enum verdict verdict_from_bool(bool yes)
 	return yes ? VERDICT_YES : VERDICT_NO;
 }
 
-/* Whether a fixed name equals the folded text. */
+/* Compares a fixed name with the folded text. */
 static enum verdict equals_name(const char *name, struct span folded)
 {
 	if (!name)
@@ -81,7 +80,7 @@ static enum verdict equals_name(const char *name, struct span folded)
 	return VERDICT_YES;
 }
 
-/* ms since 1970 */
+/* Returns ms since 1970. */
 static int64_t match_time(const struct session *s, const struct entry *e, bool *undated)
 {
 	if (e->time != NO_TIME)
@@ -121,14 +120,14 @@ static enum verdict index_matches(const struct session *s, uint32_t i, const str
 		if (e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION)
 			return VERDICT_UNKNOWN;
 		return e->role == ROLE_ASSISTANT ? VERDICT_UNKNOWN : VERDICT_NO;
-	default: /* of the session: the caller knows */
+	default: /* checked for the session by the caller */
 		return verdict_from_bool(!t->negated);
 	}
 }
 
-/* --- what the record says --------------------------------------------------------- */
+/* --- the record --------------------------------------------------------------------- */
 
-/* The one line that `value` holds. */
+/* Returns the only line of `value`. */
 static struct span single_line(const struct buf *value)
 {
 	struct span s = buf_span(value);
@@ -147,7 +146,8 @@ static bool match_is_text(struct matcher *m, struct json_value v, struct span fo
 	return text_equals(buf_span(&m->value), folded);
 }
 
-/* Whether a call, or the result, is of that tool; a call is of that file; or a nested call or the entry failed. */
+/* Sets *ret to whether a call or the result is of that tool; a call is of that file; or a nested call or the entry
+ * failed. */
 static int record_uses_tool(struct matcher *m, const struct session *s, const struct record *r, const struct term *t,
                             bool *ret)
 {
@@ -223,7 +223,7 @@ static int record_matches(struct matcher *m, const struct session *s, uint32_t i
 
 /* --- checking ---------------------------------------------------------------------- */
 
-/* Whether the index alone refuses the entry. */
+/* Returns whether the index alone rejects the entry. */
 static bool index_rejects_entry(struct matcher *m, const struct session *s, uint32_t i, bool *undated)
 {
 	for (size_t k = 0; k < m->q->terms.n; k++) {
@@ -235,7 +235,7 @@ static bool index_rejects_entry(struct matcher *m, const struct session *s, uint
 	return false;
 }
 
-/* Asks the record what the index does not know. */
+/* Checks the terms that the index cannot decide. */
 static int record_check_terms(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
 {
 	bool undated = false;
@@ -262,7 +262,7 @@ static int record_check_terms(struct matcher *m, const struct session *s, uint32
 	return rc < 0 ? rc : 0;
 }
 
-/* --- what was found ------------------------------------------------------------- */
+/* --- found entries ------------------------------------------------------------------ */
 
 void found_release(struct found_list *f)
 {
@@ -334,7 +334,7 @@ static ssize_t match_read_session(void *arg, void *p, size_t n, uint64_t off)
 	return session_pread(arg, p, n, off);
 }
 
-/* The first entry from i on that may match. */
+/* Finds the first entry from i on that can match. */
 static int match_next_entry(struct matcher *m, const struct session *s, uint32_t i, uint32_t *ret)
 {
 	uint64_t at;

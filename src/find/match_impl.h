@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a matcher holds. Private to find. */
+/* The members of a matcher. Private to find. */
 #ifndef SESSIONFS_MATCH_IMPL_H
 #define SESSIONFS_MATCH_IMPL_H
 
@@ -16,16 +16,16 @@ struct matcher {
 	struct words words;
 	struct reader reader;
 	struct line label;       /* the record of one */
-	struct entry_text parts; /* what an entry says, part by part */
-	struct buf value;        /* of what a filter asks for */
-	struct buf path;         /* of a file of an entry */
+	struct entry_text parts; /* the text of an entry, part by part */
+	struct buf value;        /* what a filter compares */
+	struct buf path;         /* of an entry's file */
 	struct buf cut;          /* a part of a line */
 };
 
-/* Before another session is read, or the same after it changed: the reader knows lines by their offsets only. */
+/* Call before reading another session, or the same after it changed: the reader knows lines by offset only. */
 void matcher_reset(struct matcher *m);
 
-/* The same as match_show, of an entry that was read: r is its record. */
+/* Like match_show, for an entry that was already read: r is its record. */
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
                      const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
 

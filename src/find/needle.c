@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Candidates are found by the two rarest bytes of the needle, in either case, 16 offsets at a time: 5 to 9
- * GB/s, where a loop over the bytes makes 0.6 and memmem(3) would have to look for each spelling. Which bytes are rare
- * in session files is a table. Nothing else is compared as what they are, or as what is between them; where a run has
- * no two such, one character is looked for, in each way to write it. */
+/* Candidates are found by the two rarest bytes of the needle, in either case, 16 offsets at a time: 5 to 9 GB/s. A loop
+ * over the bytes reaches 0.6 GB/s, and memmem(3) would need one search per spelling. A table ranks the bytes of session
+ * files by frequency. Both bytes must have no other spelling, nor may the characters between them; a run without such a
+ * pair is found by one character, in each of its spellings. */
 #include "needle.h"
 
 #include "sessionfs/base/bytes.h"
@@ -11,14 +11,14 @@
 
 #include <stddef.h>
 
-/* What a view never takes from the text as it is: U+FFFD stands for ill-formed text, U+2400 for NUL. */
+/* Characters that a view never copies from the text: U+FFFD replaces ill-formed text, U+2400 replaces NUL. */
 enum { REPLACEMENT = 0xfffd, SYMBOL_FOR_NULL = 0x2400, NO_CHAR = 0x110000 };
 
-/* ASCII that something else is compared as, too, not only its capital: U+212A and U+017F, U+037E, U+1FEF, and what
- * typographers write. */
+/* ASCII to which other characters fold, too, not only its capital: U+212A and U+017F, U+037E, U+1FEF, and typographic
+ * punctuation. */
 static const char twins[] = "ks;`'\"- ";
 
-/* The bytes of session files, the most frequent first. */
+/* The bytes in session files, most frequent first. */
 static const char frequent[] = " e\"tanosir\\lcdpu:m,fhg/-_.01b2{}y3()w45v6879=k;x>z[]*j'`+q<$#|&@!?~^%";
 
 static unsigned char_rarity(uint32_t c)
@@ -34,7 +34,7 @@ static bool is_letter(uint32_t c)
 	return c >= 'a' && c <= 'z';
 }
 
-/* The character at p, decoded; NO_CHAR if it is ill-formed. */
+/* Decodes the character at p; NO_CHAR if it is ill-formed. */
 static uint32_t char_at(const char *p, const char *end, unsigned *ret_n)
 {
 	int n = utf8_next(p, (size_t)(end - p));
@@ -45,8 +45,8 @@ static uint32_t char_at(const char *p, const char *end, unsigned *ret_n)
 
 /* --- making ----------------------------------------------------------------------- */
 
-/* Whether the character at `i` stands in the raw line as it does in the view, next to the same one before it. The view
- * makes `KEY: ` and `$ ` itself, and puts tokens of JSON together, which need not be together in the file. */
+/* Returns whether the raw line contains the character at `i` as the view does, next to the same character before it. A
+ * view adds `KEY: ` and `$ ` itself, and joins JSON tokens that the file may separate. */
 static bool char_is_verbatim(const uint32_t *c, size_t n, size_t i)
 {
 	bool ends = i + 1 == n || c[i + 1] == ' ';
@@ -69,7 +69,7 @@ static bool char_is_verbatim(const uint32_t *c, size_t n, size_t i)
 		return !ends;
 	case ' ':
 		return i > 0 && c[i - 1] != ':' && c[i - 1] != '$';
-	default: /* a mark can be in what is written before it */
+	default: /* a combining mark can be part of the character before it */
 		return c[i] >= 0x20 && fold_char_full(c[i]) == c[i];
 	}
 }
@@ -79,7 +79,7 @@ static void needle_add_pair(struct needle *p, struct needle_pair pair)
 	p->pairs[p->n_pairs++] = pair;
 }
 
-/* The rarest pair within ASCII that has no twins; 0 if there is none. */
+/* Finds the rarest pair in a stretch of ASCII without twins. Returns its rarity, or 0 if none exists. */
 static unsigned needle_choose_pair(const struct needle *p, unsigned *ret_first, unsigned *ret_second)
 {
 	unsigned best = 0;
@@ -97,7 +97,7 @@ static unsigned needle_choose_pair(const struct needle *p, unsigned *ret_first, 
 	return best;
 }
 
-/* A pair of ASCII characters, so many apart. */
+/* Anchors the needle at a pair of ASCII characters. */
 static void needle_anchor_pair(struct needle *p, unsigned first, unsigned second)
 {
 	uint32_t a = p->run[first], b = p->run[second];
@@ -110,7 +110,7 @@ static void needle_anchor_pair(struct needle *p, unsigned first, unsigned second
 	                                        .distance = (unsigned char)(second - first)});
 }
 
-/* The rarest character, in all the ways to write it. False if these are too many. */
+/* Anchors the needle at its rarest character, in all spellings. Returns false if these are too many. */
 static bool needle_anchor_char(struct needle *p)
 {
 	uint32_t alike[FOLD_VARIANTS_MAX];
@@ -130,7 +130,7 @@ static bool needle_anchor_char(struct needle *p)
 	return n < FOLD_VARIANTS_MAX;
 }
 
-/* False if the run cannot be looked for. */
+/* Returns false if the run has no usable anchor. */
 static bool needle_set_run(const uint32_t *run, size_t n, struct needle *p)
 {
 	unsigned first, second, wide = 0;
@@ -177,7 +177,7 @@ bool needle_make(struct span folded, struct needle *ret)
 
 /* --- finding ---------------------------------------------------------------------- */
 
-/* The character that stands at p in a string of JSON. */
+/* Decodes the character at p in a JSON string. */
 static uint32_t json_char_at(const char *p, const char *end, unsigned *ret_n)
 {
 	uint32_t c;
@@ -188,7 +188,8 @@ static uint32_t json_char_at(const char *p, const char *end, unsigned *ret_n)
 	return c < NO_CHAR ? c : NO_CHAR;
 }
 
-/* Whether the run can go on at p with its i-th character. A mark can make anything of what it stands behind. */
+/* Returns whether the run can continue at p with character i. A mark can change the character before it to any
+ * other. */
 static bool needle_run_continues(const struct needle *needle, unsigned i, const char *p, const char *end)
 {
 	for (unsigned n; i < needle->n; i++, p += n) {
@@ -201,7 +202,7 @@ static bool needle_run_continues(const struct needle *needle, unsigned i, const 
 	return true;
 }
 
-/* Whether the run, up to its i-th character, can end before p. */
+/* Returns whether the part of the run before character i can end before p. */
 static bool needle_run_ends_before(const struct needle *needle, unsigned i, const char *from, const char *p)
 {
 	while (i-- > 0) {
@@ -220,7 +221,7 @@ static bool needle_run_ends_before(const struct needle *needle, unsigned i, cons
 	return true;
 }
 
-/* Whether the run may be at p, where one of the pairs is. Of a run that has escapes the first one is found. */
+/* Returns whether the run can be at p, where a pair matched. In a run with escapes, the first escape is at p. */
 static bool needle_check_place(const struct needle *needle, const char *from, const char *p, const char *end)
 {
 	unsigned n, i = *p == '\\' ? 0 : needle->anchor, last = *p == '\\' ? needle->n - 1 : i;

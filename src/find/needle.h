@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* needle: whether a folded word can be in a text, asked of the raw bytes of JSON lines.
+/* needle: searches raw JSON lines for a folded word.
  *
- * What a line says stands in the raw line, character by character, but for what JSON may escape, what a view makes
- * itself, and other characters of the same folding. A needle is that part of a word (the run) which can only stand
- * there as plain text, in any case, or with some of its characters escaped (as \u0041 or \/); then it is read as JSON
- * from the first of those on. So a run is never missed, but what is found need not be the word. Private to find. */
+ * The text of an entry is in its raw line character by character, except for JSON escapes, for text that a view makes
+ * itself, and for other characters of the same folding. A needle is the part of a word (the run) that can only be there
+ * as plain text, in any case, or with some characters escaped (as \u0041 or \/). From the first escape on, the text is
+ * decoded as JSON. So no run is missed, but a match need not be the word. Private to find. */
 #ifndef SESSIONFS_FIND_NEEDLE_H
 #define SESSIONFS_FIND_NEEDLE_H
 
 #include "sessionfs/base/fold.h"
 
-/* Characters of a run, and the most bytes that they can take, all escaped as pairs of surrogates. */
+/* Max characters of a run, and max bytes: all escaped as surrogate pairs. */
 #define NEEDLE_RUN 32
 #define NEEDLE_BYTES (12 * NEEDLE_RUN)
-/* So many bytes behind the end of what is scanned must be readable. */
+/* Number of bytes after the scanned ones that must be readable. */
 #define NEEDLE_PAD 64
 #define NEEDLE_PAIRS (FOLD_VARIANTS_MAX + 2)
 
-/* Two bytes, `distance` apart, that stand where something may be. */
+/* Two bytes, `distance` apart, that mark a place to check. */
 struct needle_pair {
 	char first, second;
 	char first_case, second_case; /* 0x20 for letters */
@@ -27,17 +27,17 @@ struct needle_pair {
 struct needle {
 	uint32_t run[NEEDLE_RUN]; /* folded characters */
 	unsigned n;
-	unsigned anchor; /* the character at which the pairs are, but those of escapes */
-	unsigned rarity; /* the greater the rarer */
+	unsigned anchor; /* the character at which the pairs are, except for escapes */
+	unsigned rarity; /* higher is rarer */
 	struct needle_pair pairs[NEEDLE_PAIRS];
 	unsigned n_pairs;
 };
 
-/* The needle of a folded word; false if no part of it can be trusted. */
+/* Makes the needle of a folded word. Returns false if no part of it is usable. */
 bool needle_make(struct span folded, struct needle *ret);
 
-/* The first place at p or behind it, before `to`, at which the run may be; NULL if there is none. `from` to `end` are
- * the bytes that are known, of which p and `to` are part. */
+/* Returns the first place from p to before `to` at which the run can be; NULL if it cannot. The known bytes are `from`
+ * to `end`, which include p and `to`. */
 const char *needle_find(const struct needle *needle, const char *from, const char *p, const char *to, const char *end);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes over the facts find the time that is shown, its models, and the height of its bars. Across, the bars are in
- * hundredths of their area, so that a page can make it as wide as there is room while texts keep their size. */
+/* Passes over the facts find the time range, its models, and the height of its bars. Horizontally, bars are percentages
+ * of their area, so that a page can widen it while texts keep their size. */
 #include "sessionfs/find/plot.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Pixels, of a picture that is this wide: alone it is, in a page a style says so. */
+/* Pixels, of a picture of this width, which a file of its own has; in a page, a style sets the width. */
 enum {
 	WIDTH = 800,
 	LEFT = 72,
 	RIGHT = 12,
-	AREA = WIDTH - LEFT - RIGHT, /* 100 %, in a page */
+	AREA = WIDTH - LEFT - RIGHT, /* 100 % in a page */
 	TOP = 52,
 	HEIGHT = 180,
 	BELOW = 34,
@@ -27,16 +27,16 @@ enum {
 	LABEL = 84,
 	BAR_WIDTH_MAX = 36
 };
-/* The models that have a colour of their own; all others share the last one. */
+/* The number of models with their own colour; all others share the last one. */
 enum { COLOURS = 8, NAMED = COLOURS - 1 };
 enum { BARS_MAX = 366, BARS_MIN = 14, NAME_CHARACTERS = 34, TICKS = 5 };
-/* A larger amount is abbreviated: in full it does not fit beside the axis. */
+/* Larger amounts are abbreviated: in full they do not fit next to the axis. */
 #define AMOUNT_LONG 1e6
-/* Bars are clamped to these: a file may claim any cost. */
+/* Bars are clamped to these limits: a file can contain any cost. */
 #define VALUE_MIN 1e-9
 #define VALUE_MAX 1e15
 
-/* The time that one bar covers, in days or in months. */
+/* The time span of one bar, in days or in months. */
 struct bar_unit {
 	const char *name;
 	int days, months;
@@ -56,14 +56,14 @@ struct plot {
 	const struct fact_list *list;
 	struct counters models;
 	bool by_tokens;
-	date_t from; /* days before are left out */
+	date_t from; /* earlier days are left out */
 	date_t first, last;
 	const struct bar_unit *unit;
 	int64_t first_bar;
 	unsigned bars, colours;
-	struct span names[COLOURS]; /* of the models; the last one may be of the others */
+	struct span names[COLOURS]; /* of the models; the last one can be "other" */
 	double sums[COLOURS];
-	struct number_sum total; /* of the sums of sessions, as in index.html */
+	struct number_sum total; /* of the rounded sums of sessions, as in index.html */
 	double (*v)[COLOURS];    /* by bar */
 };
 
@@ -73,7 +73,7 @@ static void plot_release(struct plot *p)
 	free(p->v);
 }
 
-/* --- what is shown ----------------------------------------------------------------- */
+/* --- what to show ------------------------------------------------------------------ */
 
 static double plot_clamp(double x)
 {
@@ -160,7 +160,7 @@ static void plot_choose_unit(struct plot *p)
 	}
 }
 
-/* What ranks models: the value, then the name. */
+/* The rank of a model: by value, then by name. */
 struct model_rank {
 	double value;
 	struct span name;
@@ -175,7 +175,7 @@ static int plot_rank_cmp(const void *pa, const void *pb)
 	return span_compare(a->name, b->name);
 }
 
-/* The models with most use have a colour each; one that would be alone under "other" has the last one. */
+/* The models with the most usage have a colour each; a single other model has the last one. */
 static int plot_choose_colours(struct plot *p)
 {
 	size_t n = 0;
@@ -225,9 +225,9 @@ static int plot_sum_bars(struct plot *p)
 	return cancel_check();
 }
 
-/* --- as text ----------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------- */
 
-/* A name on one line, in characters that XML knows. */
+/* Appends a name on one line, in characters that XML allows. */
 static void plot_add_name(struct span name, size_t characters, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -252,7 +252,7 @@ static void plot_add_short(double value, struct buf *out)
 	buf_adds(out, steps[i]);
 }
 
-/* As in the table of index.html. */
+/* Appends an amount as in the table of index.html. */
 static void plot_add_amount(const struct plot *p, double value, struct buf *out)
 {
 	if (p->by_tokens)
@@ -290,7 +290,7 @@ static void plot_add_begin(unsigned height, const char *what, bool alone, struct
 	buf_addf(out, "</style>\n<rect class=\"paper\" x=\"%d\" width=\"%d\" height=\"%u\"/>\n", -LEFT, WIDTH, height);
 }
 
-/* The least of 1, 2, 5, 10, ... that needs no more ticks. */
+/* Returns the smallest of 1, 2, 5, 10, ... that needs at most TICKS ticks. */
 static double tick_step(double most)
 {
 	static const double steps[] = {1, 2, 5};
@@ -353,7 +353,7 @@ static void plot_add_bar(const struct plot *p, unsigned b, double x, double widt
 	}
 }
 
-/* Each third label fits in a narrow page, too, unless it stands at the right end: the others can be hidden. */
+/* Every third label also fits in a narrow page, unless it is at the right end; the others can be hidden. */
 static void plot_add_bars_and_labels(const struct plot *p, double top, struct buf *out)
 {
 	unsigned places = p->bars > BARS_MIN ? p->bars : BARS_MIN;
@@ -417,7 +417,7 @@ static void plot_add_svg(const struct plot *p, bool alone, struct buf *out)
 	buf_adds(out, "</g>\n</svg>\n");
 }
 
-/* Of the days from one on. */
+/* Appends a picture of the days from `from` on. */
 static int plot_add(const struct fact_list *list, date_t from, bool alone, struct buf *out)
 {
 	struct plot p CLEANUP(plot_release) = {.list = list,
@@ -453,7 +453,7 @@ int plot_usage(const struct fact_list *list, bool alone, struct buf *out)
 
 	if (rc < 0)
 		return rc;
-	for (int i = 0; i < 2; i++) { /* by cost, by tokens */
+	for (int i = 0; i < 2; i++) { /* by cost, then by tokens */
 		any.by_tokens = i > 0;
 		plot_add_days(&any);
 	}

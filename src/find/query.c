@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Terms are folded, sorted and stripped of repetitions: of equal queries they are the same. */
+/* Terms are folded, sorted and deduplicated, so that equal queries have the same ones. */
 #include "query_impl.h"
 
 #include "sessionfs/base/fold.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The filters; the index is the term. */
+/* The filters, by kind of term. */
 static const struct span filter_names[] = {
     [TERM_ROLE] = SPAN_LIT("role:"),       [TERM_TYPE] = SPAN_LIT("type:"),       [TERM_TOOL] = SPAN_LIT("tool:"),
     [TERM_MODEL] = SPAN_LIT("model:"),     [TERM_LABEL] = SPAN_LIT("label:"),     [TERM_TITLE] = SPAN_LIT("title:"),
@@ -23,7 +23,7 @@ static const struct span filter_names[] = {
 
 enum { FILTERS = sizeof filter_names / sizeof *filter_names };
 
-/* Where the parser is. */
+/* The state of the parser. */
 struct query_parser {
 	struct span rest;
 	struct query *q;
@@ -31,7 +31,7 @@ struct query_parser {
 	struct buf *why; /* or NULL */
 };
 
-/* Says what is wrong with which part of the text, on one line. */
+/* Appends the reason, and the part of the text it concerns, on one line. */
 static int query_fail(const struct query_parser *s, const char *why, struct span what)
 {
 	if (s->why) {
@@ -50,7 +50,7 @@ static struct span query_skip(struct span s, size_t n)
 	return (struct span){s.p + n, s.n - n};
 }
 
-/* What the rest begins with, up to white space or a quote. */
+/* Consumes the rest up to white space or a quote. */
 static struct span query_parse_plain(struct span *rest)
 {
 	size_t n = 0;
@@ -62,7 +62,7 @@ static struct span query_parse_plain(struct span *rest)
 	return plain;
 }
 
-/* The text in the quotes that the rest begins with. */
+/* Consumes the quoted text at the start of the rest. */
 static int query_parse_quoted(struct query_parser *s, struct span *ret)
 {
 	struct span *rest = &s->rest, all = *rest;
@@ -88,7 +88,7 @@ static bool query_parse_digits(struct span s, int *ret)
 	return s.n > 0 && s.n <= 5;
 }
 
-/* A day that is counted back from now, as in 7d. */
+/* Parses a day relative to now, such as 7d. */
 static bool query_parse_relative_day(struct query_parser *s, struct span text, struct day *ret)
 {
 	int days;
@@ -132,14 +132,14 @@ static int term_set_value(struct query_parser *s, struct span value, struct term
 		state++;
 	if (state == STATES)
 		return query_fail(s, "unknown state: use working, done, failed or stopped", value);
-	/* settle() sets the pointer: the bytes may still move. */
+	/* query_finish sets the pointer: the bytes can still move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
 	t->text.n = s->q->bytes.n - t->begin;
 	return 0;
 }
 
-/* Refuses a word X:Y in which one letter more, less or other makes the name of a filter of X. */
+/* Rejects a word X:Y if X: is a filter name with one letter added, removed or changed. */
 static int query_reject_misspelt(const struct query_parser *s, struct span word)
 {
 	const char *colon = memchr(word.p, ':', word.n);
@@ -163,7 +163,7 @@ static int query_reject_misspelt(const struct query_parser *s, struct span word)
 	return 0;
 }
 
-/* The next term. */
+/* Parses the next term. */
 static int query_parse_term(struct query_parser *s, struct term *t)
 {
 	struct span value, *rest = &s->rest, all = *rest;

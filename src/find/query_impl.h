@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a query is made of. Private to find. */
+/* The parts of a query. Private to find. */
 #ifndef SESSIONFS_QUERY_IMPL_H
 #define SESSIONFS_QUERY_IMPL_H
 
@@ -29,21 +29,21 @@ enum term_kind {
 struct term {
 	enum term_kind kind;
 	bool negated;
-	struct span text; /* folded; of a day YYYY-MM-DD */
-	size_t begin;     /* of the text in the query's bytes */
-	int64_t day;      /* when it begins, ms since 1970 */
+	struct span text; /* folded; a day as YYYY-MM-DD */
+	size_t begin;     /* offset of the text in the query's bytes */
+	int64_t day;      /* start of the day, ms since 1970 */
 };
 
 struct query {
 	atomic_uint refs;
-	VEC(struct term) terms; /* by kind, negated, text; no two are the same */
+	VEC(struct term) terms; /* by kind, negated, text; without duplicates */
 	struct buf bytes;       /* of their texts */
 	int64_t expires;
 };
 
-/* Whether the folded text `part` occurs in `text`, which is not folded. False without memory. */
+/* Returns whether `text`, which is not folded, contains the folded text `part`. False if out of memory. */
 bool text_contains(struct span text, struct span part);
-/* Whether the text folds to the same. */
+/* Returns whether the text folds to `folded`. */
 bool text_equals(struct span text, struct span folded);
 
 #endif

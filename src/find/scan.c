@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks overlap so that no word is split: a place is checked only if MARGIN bytes on both sides are in the same block,
- * or the file begins or ends there. */
+/* Blocks overlap so that no word is split: a place is checked only if the block also contains SCAN_MARGIN bytes on both
+ * sides, or the file begins or ends there. */
 #include "scan.h"
 
 #include "sessionfs/base/cancel.h"
@@ -10,20 +10,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A block fits into the CPU's cache, so that it comes from memory once. */
+/* A block fits into the CPU's cache, so that it is fetched from memory once. */
 enum { SCAN_BLOCK_SIZE = 256 * 1024, SCAN_MARGIN = 512 };
 
 _Static_assert(SCAN_MARGIN >= NEEDLE_BYTES, "a run fits");
 
 /* --- needles ----------------------------------------------------------------------- */
 
-/* Adds the needle of a text that stands in the line as it is. */
+/* Adds the needle of a text that the line contains verbatim. */
 static void needles_add(struct needles *p, struct span folded)
 {
 	p->n += needle_make(folded, &p->v[p->n]);
 }
 
-/* A model is shown as provider/model, but the file has the two apart: look for the longer one. */
+/* A model is shown as provider/model, but the file stores the parts separately: search for the longer one. */
 static void needles_add_model(struct needles *p, struct span text)
 {
 	const char *slash = memchr(text.p, '/', text.n);
@@ -52,7 +52,7 @@ static void needles_add_term(struct needles *p, const struct term *t)
 	case TERM_MODEL:
 		needles_add_model(p, t->text);
 		break;
-	default: /* not in the line, or under another name */
+	default: /* not in the line, or spelled differently there */
 		break;
 	}
 }
@@ -104,7 +104,7 @@ void scanner_set(struct scanner *s, const struct match_file *file)
 	s->at_end = false;
 }
 
-/* Moves the block to `offset`, and reads only what it does not hold yet. */
+/* Moves the block to `offset`, and reads only the bytes it lacks. */
 static int scanner_read_block(struct scanner *s, uint64_t offset)
 {
 	uint64_t end = s->offset + s->n;
@@ -124,7 +124,7 @@ static int scanner_read_block(struct scanner *s, uint64_t offset)
 	return cancel_check();
 }
 
-/* The end of the places that can be checked in this block. */
+/* Returns the end of the places that can be checked in this block. */
 static uint64_t scanner_block_end(const struct scanner *s)
 {
 	if (s->at_end)
@@ -132,7 +132,7 @@ static uint64_t scanner_block_end(const struct scanner *s)
 	return s->offset + (s->n > SCAN_MARGIN ? s->n - SCAN_MARGIN : 0);
 }
 
-/* Makes sure that the block covers `from`, with its margin. */
+/* Ensures that the block covers `from`, with its margin. */
 static int scanner_load(struct scanner *s, uint64_t from)
 {
 	uint64_t begin = from > SCAN_MARGIN ? from - SCAN_MARGIN : 0;
@@ -142,8 +142,8 @@ static int scanner_load(struct scanner *s, uint64_t from)
 
 /* --- finding ---------------------------------------------------------------------- */
 
-/* Whether the line at `place` has the other needles, too: true if it is not all in the block. Else *ret_next is behind
- * the line. */
+/* Returns whether the line at `place` has the other needles, too: true if the block has only a part of it. If false,
+ * sets *ret_next to the end of the line. */
 static bool line_has_other_needles(const struct scanner *s, const struct needles *needles, const char *place,
                                    const char **ret_next)
 {
@@ -164,7 +164,7 @@ static bool line_has_other_needles(const struct scanner *s, const struct needles
 	return true;
 }
 
-/* The same in the block, from `from` on. NULL: none; then *ret_next is where the search is to go on. */
+/* Searches the block from `from` on. If it returns NULL, *ret_next is where to continue. */
 static const char *scanner_find_in_block(const struct scanner *s, const struct needles *needles, uint64_t from,
                                          uint64_t *ret_next)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan: reads a file in large blocks, for the lines in which the words of a query can be. Private to find. */
+/* scan: reads a file in large blocks and finds the lines that can contain the words of a query. Private to find. */
 #ifndef SESSIONFS_FIND_SCAN_H
 #define SESSIONFS_FIND_SCAN_H
 
@@ -7,30 +7,30 @@
 
 #include "needle.h"
 
-/* The needles of a query, the rarest first: all of them must be in a line that matches. */
+/* The needles of a query, the rarest first: a matching line has all of them. */
 struct needles {
 	struct needle *v;
 	size_t n;
-	bool never; /* nothing can match at all */
+	bool never; /* no line can match */
 };
 int needles_make(const struct query *q, struct needles *ret);
 void needles_release(struct needles *p);
 
-/* Where a file is read. One is used for file after file. */
+/* Reads one file after another. */
 struct scanner {
 	const struct match_file *file;
 	char *bytes;
-	uint64_t offset; /* of the bytes in the file */
+	uint64_t offset; /* of `bytes` in the file */
 	size_t n;
-	bool at_end; /* the file has no more than these */
+	bool at_end; /* the file ends after `bytes` */
 };
 int scanner_init(struct scanner *s);
 void scanner_release(struct scanner *s);
-/* Forgets the file before. The file is borrowed. */
+/* Switches to another file, which is borrowed. */
 void scanner_set(struct scanner *s, const struct match_file *file);
 
-/* The first line that begins at `from`, which begins one, or behind it, and has all needles: 1, and *ret_at is a place
- * in it; 0: none; or a negative errno. */
+/* Searches for the first line at or after `from`, the start of a line, that has all needles. Returns 1 and sets *ret_at
+ * to an offset in it, 0 if no line has them, or a negative errno. */
 int scanner_find(struct scanner *s, const struct needles *needles, uint64_t from, uint64_t *ret_at);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The known queries, and their answers.
  *
- * A query's number is a hash of its text, so it does not change if the query is forgotten and asked again: node ids
- * stay the same. One thread makes an answer; others that want the same one wait for it. The rows remember what was
- * found in each session, so that the next answer searches only what has changed. */
+ * A query's number is a hash of its text, so it survives eviction: node ids stay the same. One thread makes an answer;
+ * others that want the same one wait for it. The rows keep the hits of each session, so that the next answer searches
+ * only what changed. */
 #include "search_impl.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ static struct search *searches_find_number(struct searches *s, uint64_t number)
 	return a;
 }
 
-/* The least recently used query that no thread uses and the kernel has no name for; NULL if there is none. `heavy`: of
- * those with an answer, named or not, but never the one used last. */
+/* Returns the least recently used query that no thread uses and that has no name in the kernel, or NULL. `heavy`: the
+ * one with an answer instead, named or not, but never the one used last. */
 static struct search *searches_oldest(struct searches *s, bool heavy)
 {
 	struct search *oldest = NULL, *newest = NULL;
@@ -147,7 +147,8 @@ static int search_new(struct span text, struct search **ret, struct buf *why)
 	return 0;
 }
 
-/* The query with this text, or NULL; *ret_number is its number, known or not. Two texts may have one hash. */
+/* Returns the query with this text, or NULL. Sets *ret_number to its number, known or not. Two texts can have one
+ * hash. */
 static struct search *searches_find_text(struct searches *s, struct span text, uint64_t *ret_number)
 {
 	uint64_t number = hash_bytes(&s->secret, 0, text.p, text.n) % SEARCH_NUMBERS_MAX;
@@ -225,13 +226,13 @@ void searches_lookup_count(struct searches *s, uint64_t number, uint64_t more, u
 /* ---- answers ---- */
 
 /* Makes the answer. The caller holds the lock, which is released during the search. The caller's reference is taken
- * before the lock is released again: at midnight another thread may drop the answer. */
+ * before the lock is released again: at midnight another thread can drop the answer. */
 static int search_make(struct searches *s, struct search *a, uint64_t serial, const struct answer **ret)
 {
 	struct answer *answer = NULL;
 	struct query *q;
 	int rc = 0;
-	/* A query such as after:7d means something else each day: then earlier hits are worthless. */
+	/* A query such as after:7d changes its meaning each day; earlier hits are then invalid. */
 	if (!a->query || clock_realtime_ms() >= query_expires(a->query)) {
 		rc = query_parse(buf_span(&a->text), clock_realtime_ms(), &q);
 		if (rc < 0)
@@ -274,7 +275,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		a->users++;
 		a->used_at = budget_clock();
 		/* Reuse the cached answer if the catalog is unchanged or it was started after this request. If the
-		 * thread that made it was interrupted, another one carries on. */
+		 * thread that made it was interrupted, another one continues. */
 		while (rc == 0 &&
 		       !(good = a->answer && clock_realtime_ms() < query_expires(a->query) &&
 		                (a->answers_begun > begun ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* search_impl: what search.c (known queries), gather.c (searching) and answer.c (results) share. */
+/* search_impl: shared by search.c (known queries), gather.c (searching) and answer.c (results). */
 #ifndef SESSIONFS_FIND_SEARCH_IMPL_H
 #define SESSIONFS_FIND_SEARCH_IMPL_H
 
@@ -13,16 +13,16 @@
 
 #include <stdatomic.h>
 
-/* What a query found in one version of a session file. Immutable; answers share it. */
+/* The hits of a query in one version of a session file. Immutable; answers share it. */
 struct session_hits {
 	atomic_uint refs;
 	uint32_t slot;
 	uint32_t entries, relinks; /* of the index at that time */
-	uint64_t marks;            /* of the index at that time: a change of labels or names changes it */
-	double modified;           /* as sessions.tsv says it; ms */
+	uint64_t marks;            /* of the index at that time; changes with labels and names */
+	double modified;           /* as in sessions.tsv; ms */
 	const char *file;          /* the catalog's, like the names in `found` */
 	struct found_list found;
-	bool undated;     /* entries without a time count as old as the file: the hits hold for this mtime only */
+	bool undated;     /* an entry without a time counted as old as the file: valid for this mtime only */
 	struct buf title; /* with its newline */
 };
 
@@ -32,22 +32,22 @@ size_t session_hits_memory(const struct session_hits *f);
 
 /* How far the search of one session has come. */
 enum row_state {
-	ROW_NEW,   /* not searched, but the bytes before `scanned` hold no match */
-	ROW_NONE,  /* no match in the whole file */
-	ROW_MAYBE, /* the line that contains `scanned` may match, and those after it */
-	ROW_GROWN, /* the file grew: `hits` may hold for the part before */
+	ROW_NEW,   /* not searched, but the bytes before `scanned_bytes` contain no match */
+	ROW_NONE,  /* the file contains no match */
+	ROW_MAYBE, /* the line at `scanned_bytes`, or one after it, may match */
+	ROW_GROWN, /* the file grew: `hits` can be valid for the old part */
 	ROW_FOUND, /* `hits` is complete */
 };
 struct search_row {
 	uint32_t slot;
 	enum row_state state;
-	struct timespec mtime, ctime; /* of the file as it was searched, like `size` */
+	struct timespec mtime, ctime; /* of the file that was searched, like `size` */
 	uint64_t size;
-	uint64_t scanned_bytes; /* bytes */
-	double modified;        /* if `is_ranked` */
-	bool is_unreadable;     /* the file cannot be read now */
-	bool is_ranked;         /* `modified` is known */
-	const char *file;       /* the catalog's */
+	uint64_t scanned_bytes;
+	double modified;    /* if `is_ranked` */
+	bool is_unreadable; /* the file cannot be read now */
+	bool is_ranked;     /* `modified` is known */
+	const char *file;   /* the catalog's */
 	struct session_hits *hits;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of --secrets. All files are read for it, on all cores: making an index need not look for keys. */
+/* The table of --secrets. Reads all files, on all cores: making an index does not search for keys. */
 #include "sessionfs/find/tables.h"
 
 #include "sessionfs/base/cancel.h"
@@ -15,17 +15,17 @@
 
 enum { SECRETS_READ_SIZE = LIMIT(256 * 1024, 100) };
 
-/* What is known of one session. */
+/* The result for one session. */
 struct secret_scan {
 	const struct fact_list *list;
 	const struct fact *fact;
-	struct session *session; /* held; NULL: no key was found yet */
+	struct session *session; /* held; NULL until a key is found */
 	struct buf rows;
 };
 
 /* --- one file --------------------------------------------------------------------- */
 
-/* Adds the keys in whole lines that begin at `off`. */
+/* Adds the keys in the complete lines that begin at `off`. */
 static int secrets_add_rows(struct secret_scan *l, struct span text, uint64_t off)
 {
 	struct secrets found CLEANUP(secrets_release) = {0};
@@ -52,11 +52,11 @@ static int secrets_add_rows(struct secret_scan *l, struct span text, uint64_t of
 	return rc < 0 ? rc : buf_err(&name);
 }
 
-/* Looks through the bytes as they are stored. A line that is too long is skipped. */
+/* Scans the raw bytes. Lines over SECRET_LINE bytes are skipped. */
 static int secrets_scan_file(struct secret_scan *l, struct opened *file)
 {
 	struct buf bytes CLEANUP_BUF = BUF_INIT;
-	uint64_t off = 0; /* of the bytes */
+	uint64_t off = 0; /* of `bytes` in the file */
 	bool is_long = false;
 	int rc = 0;
 	for (ssize_t got = 1; rc == 0 && got > 0;) {
@@ -85,7 +85,7 @@ static int secrets_scan_file(struct secret_scan *l, struct opened *file)
 
 /* --- the table -------------------------------------------------------------------- */
 
-/* Finds the keys in a session. One that is gone has none, and makes the next table another. */
+/* Finds the keys in a session. A removed one has none, and invalidates this table. */
 static int secrets_scan_session(void *arg, size_t i)
 {
 	struct secret_scan *l = (struct secret_scan *)arg + i;

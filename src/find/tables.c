@@ -15,7 +15,8 @@
 #define LABELS_HEADING "label\tproject\tstem\tentry\ttime\trole\ttext\n"
 #define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
 
-/* What a session says may hold any character; a name leads to its file as it stands. */
+/* Appends a cell with text from a session, which can contain any character. Names stay exact, since they lead to
+ * files. */
 static void tables_add_said(struct span text, struct buf *out)
 {
 	size_t start = out->n;
@@ -23,7 +24,7 @@ static void tables_add_said(struct span text, struct buf *out)
 	text_flatten_from(out, start);
 }
 
-/* The two cells that lead to the session's directory, each with a TAB behind it. */
+/* Appends the two cells that name the session's directory, each with a TAB after it. */
 static void tables_add_location(const struct fact *f, struct buf *out)
 {
 	text_add_cell(span_of(f->project), out);
@@ -39,7 +40,7 @@ static void tables_add_cost(double cost, struct buf *out)
 
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
-/* The way to the session that it was forked from, as in its `parent`. */
+/* Appends the path of the session that this one was forked from, as in its `parent`. */
 static void tables_add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
@@ -90,14 +91,14 @@ int table_sessions(const struct fact_list *list, struct buf *out)
 
 /* --- usage.tsv ------------------------------------------------------------------- */
 
-/* The sum of all that have the same first cells. */
+/* The sum of all usage with the same first cells. */
 struct usage_row {
-	struct span cells; /* of day, project and model, with a TAB in between */
+	struct span cells; /* day, project and model, separated by TAB */
 	uint64_t messages;
 	struct usage sum;
 };
 
-/* The three cells are compared one after the other: what is behind a TAB must not matter before it. */
+/* The three cells are compared one after the other: nothing after a TAB takes precedence over the cell before it. */
 static int tables_row_cmp(const void *pa, const void *pb)
 {
 	struct span a = ((const struct usage_row *)pa)->cells, b = ((const struct usage_row *)pb)->cells;
@@ -199,7 +200,7 @@ static int tables_add_rejected_file(void *arg, const char *file, uint32_t slot, 
 {
 	struct buf *out = arg;
 	(void)slot;
-	/* Directories that cannot be read are reported, too. */
+	/* Directories that cannot be read are reported here, too. */
 	if (reason && header_name(file, NULL) != NAME_OTHER) {
 		text_add_cell(span_of(file), out);
 		buf_addf(out, "\t\t\t\t\t%s\n", reason);
@@ -220,7 +221,7 @@ int table_problems(const struct fact_list *list, struct buf *out)
 
 /* --- files.tsv ------------------------------------------------------------------- */
 
-/* Of a session whose rows are not kept they are made. */
+/* Renders the rows again if they are not cached. */
 static int table_add_files(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT, begin CLEANUP_BUF = BUF_INIT;
@@ -262,7 +263,7 @@ struct labelled_row {
 	const struct fact_label *label;
 };
 
-/* Rows with one label stay in their order: those of a session are in one block, by entry. */
+/* Rows with equal labels keep their order: the labels of a session are in one block, by entry. */
 static int labelled_cmp(const void *pa, const void *pb)
 {
 	const struct labelled_row *a = pa, *b = pb;

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of the text, at a time: what stays near the CPU when it is looked through for many words. */
+/* Size of a piece of text: it stays in the CPU's cache while it is searched for many words. */
 enum { WORDS_PIECE_SIZE = 16 * 1024 };
-/* A character has so many bytes at most. */
+/* Max bytes of a character. */
 enum { CHARACTER = 4 };
 
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -38,8 +38,8 @@ void words_reset(struct words *w)
 	w->missing = w->n_required;
 }
 
-/* Folds the next piece of *rest after what a word that ends in it, or next to it, may begin with, and the character
- * before that. False at the end of the text. */
+/* Folds the next piece of *rest after the end of the one before. Keeps enough of that for words that end in this piece
+ * or at its start, and one character before them. Returns false at the end of the text. */
 static bool words_next_piece(struct words *w, struct span *rest)
 {
 	size_t keep = w->longest + 2 * CHARACTER;
@@ -52,7 +52,7 @@ static bool words_next_piece(struct words *w, struct span *rest)
 	return true;
 }
 
-/* A word that holds a newline is in no line; a text has many. */
+/* A word with a newline is in no line, though a text can contain it. */
 static bool words_has_seen(const struct words *w, size_t i)
 {
 	struct span word = w->v[i].text;
@@ -105,16 +105,16 @@ unsigned words_count(struct words *w, struct span text)
 
 /* --- the part of a line to show ----------------------------------------------------- */
 
-/* Characters are counted in the folded line. */
+/* Offsets are in characters of the folded line. */
 struct part {
 	size_t most;
-	size_t begin, end; /* of what it must show: the words */
-	bool is_last;      /* that ends the line */
-	uint64_t score;    /* how many words, how many whole ones, and their characters */
+	size_t begin, end; /* range that it must show: the words */
+	bool is_last;      /* the range ends the line */
+	uint64_t score;    /* words, whole words, and their characters */
 	struct {
-		size_t length;       /* what the part can show of it */
-		size_t found, whole; /* where it began last, from 1; `whole`: as a whole word */
-		size_t next;         /* where it ends in the piece, in bytes; SIZE_MAX: nowhere */
+		size_t length;       /* characters that the part can show */
+		size_t found, whole; /* last start, counted from 1; `whole`: as a whole word */
+		size_t next;         /* its next end in the piece, in bytes, or SIZE_MAX */
 	} words[QUERY_TERMS];
 };
 
@@ -134,10 +134,10 @@ static bool is_word_at(const struct words *w, size_t i)
 	return n > 0 && fold_is_word(utf8_char(w->folded + i, n));
 }
 
-/* Judges the part that ends with word i, here, unless the one before shows as much. */
+/* Judges the part that ends with word i, at `end`, unless the part before shows as much. */
 static void part_judge(const struct words *w, struct part *p, size_t i, size_t end, bool whole, bool is_last)
 {
-	/* The first character that it can show. */
+	/* The first character that the part can show. */
 	size_t from = end < p->most ? 0 : end + 2 - is_last - p->most, begin = end;
 	bool is_known = p->words[i].found > from && (p->words[i].whole > from || !whole);
 	uint64_t score = 0;
@@ -168,7 +168,7 @@ static void part_find_next(const struct words *w, struct part *p, size_t i, size
 	p->words[i].next = at ? (size_t)(at - w->folded) + word.n : SIZE_MAX;
 }
 
-/* Looks at each place where a word ends, in their order. */
+/* Judges the part at each end of a word, in order. */
 static int part_choose(struct words *w, struct span rest, struct part *p)
 {
 	size_t characters = 0, after = 0;
@@ -176,7 +176,7 @@ static int part_choose(struct words *w, struct span rest, struct part *p)
 
 	w->filled = 0;
 	while (rc == 0 && p->score >> 32 < (w->n_required << 16 | w->n_required) && words_next_piece(w, &rest)) {
-		/* Of a word that ends the piece it is not known what is next to it. */
+		/* The character after a word at the end of the piece is unknown. */
 		size_t done = w->kept - after, stop = w->filled - (rest.n > 0 ? CHARACTER : 0), i = 0;
 		for (size_t k = 0; k < w->n_required; k++)
 			part_find_next(w, p, k, done < w->v[k].text.n ? 0 : done + 1 - w->v[k].text.n);
@@ -200,7 +200,8 @@ static int part_choose(struct words *w, struct span rest, struct part *p)
 	return rc;
 }
 
-/* Moves *rest behind so many characters of the folded text; returns how many it moves over in the text itself. */
+/* Skips a number of characters of the folded text in *rest. Returns the number of characters skipped in the text
+ * itself. */
 static size_t skip_folded(struct words *w, struct span *rest, size_t characters)
 {
 	struct span begin = *rest;
@@ -233,7 +234,7 @@ int words_cut(struct words *w, struct span line, size_t most, struct buf *out)
 	}
 	int rc = w->n_required > 0 ? part_choose(w, line, &p) : 0;
 	size_t begin = skip_folded(w, &rest, p.begin), end = begin + skip_folded(w, &rest, p.end - p.begin);
-	/* An eighth is left for what is before the words, if there is room. */
+	/* An eighth is for the text before the words, if there is room. */
 	begin -= begin > most / 8 ? most / 8 : begin;
 	if (end + 1 - p.is_last > begin + most)
 		begin = end + 1 - p.is_last - most;

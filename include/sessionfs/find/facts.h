@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* facts: what questions about all sessions need to know of each, kept in memory while its file stays the same.
+/* facts: what the tables of all sessions need from each session, kept in memory while its file is unchanged.
  *
- * They are made on all cores, from each session's index, which is given back at once. Of a session that has changed
- * they are made anew, and of no other. Thread-safe; the caller holds no session's index, since threads that help take
- * some. What the facts are: sessionfs(5), by-date, sessions.tsv, usage.tsv and problems.tsv. */
+ * They are collected on all cores, from the index of each session, which is released at once. After a change, only the
+ * facts of the changed sessions are collected again. Thread-safe. The caller must not hold a session's index, since
+ * helper threads need some. What the facts mean: sessionfs(5), by-date, sessions.tsv, usage.tsv and problems.tsv. */
 #ifndef SESSIONFS_FACTS_H
 #define SESSIONFS_FACTS_H
 
@@ -12,7 +12,7 @@
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/render/render.h"
 
-/* What the entries of one day used of one model, either results of tools or other entries. */
+/* The usage of one model on one day, either by tool results or by other entries. */
 struct fact_usage {
 	date_t date;
 	uint32_t entries;
@@ -24,52 +24,52 @@ struct fact_usage {
 /* A label that is set. */
 struct fact_label {
 	uint32_t entry;
-	uint64_t number;  /* stands for the text, in all lists */
+	uint64_t number;  /* identifies the text in all lists */
 	struct span text; /* exact bytes */
 	struct span name; /* of the entry's link, without its number (match_name) */
 	struct span row;  /* in labels.tsv, after the session's place: entry, time, role, text */
 };
 
-/* What the file of one session says. Texts are valid UTF-8 without NUL. */
+/* The contents of one session file. Texts are valid UTF-8 without NUL. */
 struct session_facts {
-	double created, modified; /* ms since 1970, as info.json has them; NAN: it has none */
+	double created, modified; /* ms since 1970, as in info.json, or NAN */
 	uint32_t entries, messages;
 	uint64_t bytes;    /* of the file */
-	const char *state; /* NULL: it has none */
-	bool has_problems; /* whether it has any */
+	const char *state; /* or NULL */
+	bool has_problems;
 	bool has_usage;
 	struct usage usage;
-	struct span id, title, model; /* model: the last one, empty if there is none */
-	date_t date;                  /* of `created`; NO_DATE without it */
+	struct span id, title, model; /* model: the last one, or empty */
+	date_t date;                  /* of `created`, or NO_DATE */
 	size_t n_usage;
 	const struct fact_usage *usage_rows;
-	bool has_files;    /* whether files.tsv has rows of it */
-	struct span files; /* these, as render_files_rows has them; empty if there was no room for them */
-	size_t n_labels;   /* by entry */
+	bool has_files;    /* files.tsv has rows for this session */
+	struct span files; /* these rows, as render_files_rows makes them; empty if they did not fit */
+	size_t n_labels;   /* in order of entries */
 	const struct fact_label *labels;
 };
 
-/* A session: what the catalog says of it (these strings live as long as the catalog), and its facts. */
+/* A session: its catalog data (strings that live as long as the catalog) and its facts. */
 struct fact {
 	uint32_t slot, place, project_number;
 	const char *project, *stem, *sid, *file; /* as in slot_info; the project's name */
 	uint32_t stem_at;
 	struct timespec mtime;
-	bool has_subagents;   /* known only of a session whose results used something */
-	struct usage counted; /* the part of of->usage that counts for it: the sum of the uses that count */
+	bool has_subagents;   /* set only if its tool results used something */
+	struct usage counted; /* the part of facts->usage that counts for this session */
 	const struct session_facts *facts;
 };
 
-/* What its results used counts for its subagents' own sessions. */
+/* The usage of tool results counts for the subagents' own sessions, if there are any. */
 static inline bool fact_use_counts(const struct fact *f, const struct fact_usage *use)
 {
 	return !use->of_results || !f->has_subagents;
 }
 
-/* All sessions as of one moment: newest first by `modified`, equal ones in byte order of `file`. It does not change. */
+/* All sessions as of one moment, newest first by `modified`, then in byte order of `file`. Immutable. */
 struct fact_list {
-	uint64_t serial; /* another list with this serial says the same */
-	int error;       /* a negative errno: some sessions, which could not be read now, are not among them; or 0 */
+	uint64_t serial; /* lists with equal serials have equal contents */
+	int error;       /* a negative errno if sessions are missing because they could not be read; else 0 */
 	size_t n;
 	const struct fact *v;
 	struct catalog *catalog; /* whose sessions they are */
@@ -77,26 +77,26 @@ struct fact_list {
 
 struct facts;
 
-/* Both outlive it; the facts are counted in the budget, and are let go when that is exceeded and
- * nobody has asked for ten seconds. */
+/* Both must outlive it. The facts count in the budget. They are evicted if it is exceeded and the last call was ten
+ * seconds ago. */
 int facts_open(struct catalog *catalog, struct budget *budget, struct facts **ret);
 void facts_close(struct facts *f);
 
-/* All sessions as of now; give it back with facts_release (NULL: nothing). 0 or a negative errno (-EINTR by
- * cancel_check: what was read is kept for the next call). `missed` is no error here: it is that of who lists or does
- * not find one. */
+/* Gets all sessions as of now; release with facts_release, which accepts NULL. Returns 0 or a negative errno. After
+ * -EINTR (cancel_check), the next call uses what was already read. Missing sessions are no failure: the list has their
+ * error. */
 int facts_get(struct facts *f, const struct fact_list **ret);
-/* Why nothing is said of all sessions: all are missed, or not because of themselves. 0: what is there counts. */
+/* Returns the error if the list cannot be used: no session could be read, or the reason was not in the files. Else
+ * 0. */
 static inline int facts_list_error(const struct fact_list *l)
 {
 	return l->n > 0 && error_is_about_file(l->error) ? 0 : l->error;
 }
 void facts_release(const struct fact_list *list);
-/* The list that was made when the catalog had this serial, if it is still there; else NULL. Reads nothing. */
+/* Returns the current list if it was made at this serial of the catalog, else NULL. Reads nothing. */
 const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial);
 
-/* A number that differs from an earlier one if anything that lists of all sessions show may have changed since; 0 if
- * that is not known. */
+/* Returns a number that changes whenever anything in a list of all sessions may change; 0 if it is unknown. */
 uint64_t facts_serial(struct facts *f);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "sessionfs/find/facts.h"
 
-/* Appends the page: what was used as a picture, and a row for each session. link() appends the path of a session's page
- * from the directory of this one. 0 or a negative errno. Format: sessionfs(5). */
+/* Appends the page: a plot of the usage and a row for each session. link() appends the path of a session's page,
+ * relative to this page's directory. Returns 0 or a negative errno. Format: sessionfs(5). */
 int index_page(const struct fact_list *list, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
                struct buf *out);
 

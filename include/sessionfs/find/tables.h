@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tables: sessions.tsv, usage.tsv, files.tsv, problems.tsv, labels.tsv and that of --secrets. Formats: sessionfs(5).
- * Each appends to what `out` holds, and returns 0 or a negative errno. */
+/* tables: sessions.tsv, usage.tsv, files.tsv, problems.tsv, labels.tsv and the table of --secrets. Formats:
+ * sessionfs(5). Each function appends to `out` and returns 0 or a negative errno. */
 #ifndef SESSIONFS_TABLES_H
 #define SESSIONFS_TABLES_H
 
