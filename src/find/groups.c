@@ -125,7 +125,6 @@ struct group_builder {
 	size_t n_names, names_cap;
 	struct map found; /* by name: the group's index */
 	struct map taken; /* by the group's index and a name: the link's index in `v` */
-	struct map tails; /* the last ~N given to a plain name */
 };
 
 void groups_free(struct groups *g)
@@ -138,7 +137,6 @@ void groups_free(struct groups *g)
 	free(m->names);
 	map_release(&m->found);
 	map_release(&m->taken);
-	map_release(&m->tails);
 	free(m->groups);
 	free(m->v);
 	free(m);
@@ -205,11 +203,6 @@ static uint32_t add_to_group(struct group_builder *m, const struct fact_list *li
 	return (uint32_t)m->result.n - 1;
 }
 
-static bool link_is_taken(const struct group_builder *m, uint32_t group, const struct buf *name)
-{
-	return !buf_err(name) && map_get(&m->taken, group, buf_span(name)) != MAP_NONE;
-}
-
 /* Assigns v[i] its name in the group: plain, or with ~2, ~3, ... Returns false if out of memory. */
 static bool link_assign_name(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key,
                              uint32_t group, size_t i)
@@ -217,21 +210,16 @@ static bool link_assign_name(struct group_builder *m, const struct fact_list *li
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	struct group_link *l = &m->v[i];
 	size_t n_in_group = m->groups[group].n;
-	add_link_name(&list->v[l->fact], l, key->naming, n_in_group, "", &name);
-	if (link_is_taken(m, group, &name)) {
-		struct span plain = group_keep_name(m, &name);
-		if (!plain.p)
-			return false;
-		uint32_t given = map_get(&m->tails, group, plain), n = given == MAP_NONE ? 1 : given;
-		do {
-			char tail[16];
-			snprintf(tail, sizeof tail, "~%u", ++n);
-			buf_reset(&name);
-			add_link_name(&list->v[l->fact], l, key->naming, n_in_group, tail, &name);
-		} while (link_is_taken(m, group, &name));
-		if (map_put(&m->tails, group, plain, n) < 0)
-			return false;
-	}
+	char tail[16] = "";
+	uint32_t first = MAP_NONE, taken;
+	do {
+		buf_reset(&name);
+		add_link_name(&list->v[l->fact], l, key->naming, n_in_group, tail, &name);
+		taken = buf_err(&name) ? MAP_NONE : map_get(&m->taken, group, buf_span(&name));
+		first = first == MAP_NONE ? taken : first;
+		if (taken != MAP_NONE)
+			snprintf(tail, sizeof tail, "~%u", ++m->v[first].n_equal + 1);
+	} while (taken != MAP_NONE);
 	l->name = group_keep_name(m, &name);
 	return l->name.p && map_put(&m->taken, group, l->name, (uint32_t)i) == 0;
 }
@@ -283,23 +271,19 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 	m->result.groups = m->groups;
 	m->result.v = m->v;
 	m->result.memory += sizeof *m + n * (sizeof *m->groups + sizeof *m->v) + m->names_cap * sizeof *m->names +
-	                    map_memory(&m->found) + map_memory(&m->taken) + map_memory(&m->tails);
+	                    map_memory(&m->found) + map_memory(&m->taken);
 	return &m->result;
+}
+
+static int group_number_cmp(const void *number, const void *group)
+{
+	uint64_t a = *(const uint64_t *)number, b = ((const struct group *)group)->number;
+	return (a > b) - (a < b);
 }
 
 const struct group *groups_find(const struct groups *g, uint64_t number)
 {
-	size_t lo = 0, hi = g->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (g->groups[mid].number == number)
-			return &g->groups[mid];
-		if (g->groups[mid].number < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return bsearch(&number, g->groups, g->n, sizeof *g->groups, group_number_cmp);
 }
 
 const struct group *groups_find_name(const struct groups *g, struct span name)

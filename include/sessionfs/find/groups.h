@@ -16,6 +16,7 @@ struct group_link {
 	uint32_t fact;    /* index of the session in the list */
 	uint32_t entry;   /* 0 for a session */
 	uint32_t label;   /* of a labelled entry: its index in `labels` of the facts */
+	uint32_t n_equal; /* links that share this name, with ~2, ~3, ... */
 	struct span name; /* a path component, unique in the group */
 };
 
