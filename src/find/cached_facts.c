@@ -22,30 +22,23 @@ struct use_key {
 
 /* The facts while they are collected. */
 struct facts_collector {
-	uint32_t messages;
+	/* Texts here and in `labels` have only a length: `texts` has the bytes, in the order of pack_facts. */
+	struct session_facts facts;
+	struct buf texts;
+	VEC(struct fact_label) labels;
 	struct counters usage; /* struct fact_usage, by struct use_key and model */
-	struct buf model, key;
-	struct buf texts; /* id and title, one after the other */
-	size_t id_size;   /* size of the id; the model has its own buffer */
-	uint64_t *marks;  /* as in struct cached_facts */
+	struct buf key;
+	uint64_t *marks; /* as in struct cached_facts */
 	bool may_repeat_ids;
-	const char *state;
-	VEC(struct fact_label) labels; /* their texts, names and rows are in `label_texts`, one after the other */
-	struct buf label_texts;
-	struct buf files; /* rows */
-	bool has_files;
 };
 
 static void facts_collector_release(struct facts_collector *g)
 {
 	counters_release(&g->usage);
 	free(g->marks);
-	buf_release(&g->model);
 	buf_release(&g->key);
 	buf_release(&g->texts);
 	vec_release(&g->labels);
-	buf_release(&g->label_texts);
-	buf_release(&g->files);
 }
 
 /* Adds a bucket of the index to the row of its day and model. A bucket without entries has the usage of its record. */
@@ -115,18 +108,21 @@ static int collect_entries(const struct session *s, struct facts_collector *g)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct record r;
+	size_t start = g->texts.n;
 	int rc = collect_usage(s, &reader, g);
 	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
 		const struct entry *e = session_entry(s, i);
-		g->messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
+		g->facts.messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
 		/* The last model counts. */
-		if (g->model.n || (e->role != ROLE_ASSISTANT && e->type != RECORD_MODEL_CHANGE))
+		if (g->texts.n > start || (e->role != ROLE_ASSISTANT && e->type != RECORD_MODEL_CHANGE))
 			continue;
 		rc = session_read(s, i, &reader, &r);
 		if (rc == 0)
-			part_model(&r, &g->model);
+			part_model(&r, &g->texts);
 	}
-	return rc < 0 ? rc : buf_err(&g->model);
+	g->texts.n -= g->texts.n > start; /* the newline */
+	g->facts.model.n = g->texts.n - start;
+	return rc;
 }
 
 double info_time_ms(double ms)
@@ -135,19 +131,34 @@ double info_time_ms(double ms)
 	return number_time(ms, text) ? (double)(int64_t)ms : NAN;
 }
 
+static void collect_numbers(const struct session *s, struct session_facts *ret)
+{
+	struct session_usage used = session_usage(s);
+	ret->created = info_time_ms(render_created(s));
+	ret->modified = info_time_ms(render_modified(s));
+	ret->date = isnan(ret->created) ? NO_DATE : date_at(ret->created);
+	ret->entries = session_count(s);
+	ret->bytes = (uint64_t)session_stat(s)->st_size;
+	ret->has_problems = session_problem_count(s) > 0;
+	ret->has_usage = used.n > 0;
+	ret->usage = used.sum;
+}
+
 static int collect_texts(const struct session *s, struct facts_collector *g)
 {
 	struct buf *texts = &g->texts;
+	size_t start = texts->n;
 	json_decode(session_header(s)->id.text, JSON_CLEAN, texts);
-	g->id_size = texts->n;
+	g->facts.id.n = texts->n - start;
 	int rc = render_title(s, texts);
 	if (rc < 0)
 		return rc;
 	texts->n--; /* the newline */
-	return buf_err(texts);
+	g->facts.title.n = texts->n - start - g->facts.id.n;
+	return 0;
 }
 
-static int gather_label_row(const struct session *s, uint32_t entry, struct buf *out)
+static int collect_label_row(const struct session *s, uint32_t entry, struct buf *out)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	session_entry_name(s, entry, &name);
@@ -164,43 +175,40 @@ static int collect_labels(const struct session *s, struct facts_collector *g)
 {
 	static const struct query no_words;
 	size_t n = session_label_count(s);
-	struct buf *texts = &g->label_texts;
+	struct buf *texts = &g->texts;
 	struct matcher *m = NULL;
 	if (!vec_reserve(&g->labels, n))
 		return -ENOMEM;
 	int rc = n > 0 ? matcher_open(&no_words, &m) : 0;
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		size_t start = texts->n, text, name;
-		uint32_t entry = session_nth_labelled(s, i);
-		if (!session_label(s, entry, texts))
+		struct fact_label l = {.entry = session_nth_labelled(s, i)};
+		size_t start = texts->n;
+		if (!session_label(s, l.entry, texts))
 			continue;
-		text = texts->n - start;
-		rc = match_name(m, s, entry, texts);
-		name = texts->n - start - text;
-		rc = rc < 0 ? rc : gather_label_row(s, entry, texts);
-		g->labels.v[g->labels.n++] = (struct fact_label){
-		    .entry = entry,
-		    .text.n = text,
-		    .name.n = name,
-		    .row.n = texts->n - start - text - name,
-		};
+		l.text.n = texts->n - start;
+		rc = match_name(m, s, l.entry, texts);
+		l.name.n = texts->n - start - l.text.n;
+		rc = rc < 0 ? rc : collect_label_row(s, l.entry, texts);
+		l.row.n = texts->n - start - l.text.n - l.name.n;
+		g->labels.v[g->labels.n++] = l;
 	}
 	matcher_close(m);
-	return rc < 0 ? rc : buf_err(texts);
+	return rc;
 }
 
 /* Stops rendering once the rows do not fit. */
 static int collect_files(const struct session *s, struct file_rows_budget *room, struct facts_collector *g)
 {
-	size_t used = atomic_load(&room->used), left = used < room->max ? room->max - used : 0;
-	int rc = render_files_rows(s, left, &g->files);
-	size_t n = g->files.n;
-	g->has_files = n > 0;
-	if (rc > 0 || atomic_fetch_add(&room->used, n) + n > room->max) {
-		if (rc == 0)
-			atomic_fetch_sub(&room->used, n);
-		buf_release(&g->files);
+	size_t used = atomic_load(&room->used), left = used < room->max ? room->max - used : 0, start = g->texts.n;
+	int rc = render_files_rows(s, start + left, &g->texts);
+	size_t n = g->texts.n - start;
+	g->facts.has_files = n > 0;
+	if (rc == 0 && atomic_fetch_add(&room->used, n) + n > room->max) {
+		atomic_fetch_sub(&room->used, n);
+		rc = 1;
 	}
+	g->facts.files.n = rc == 0 ? n : 0;
+	g->texts.n = start + g->facts.files.n;
 	return rc < 0 ? rc : 0;
 }
 
@@ -216,76 +224,69 @@ static bool usage_row_repeats_model(const struct counters *uses, size_t i)
 	return i > 0 && span_eq(usage_row_model(uses, i), usage_row_model(uses, i - 1));
 }
 
-static struct span pack_text(struct span text, char **at)
+/* Sets where a text begins, and *at to its end. */
+static void pack_text(struct span *text, const char **at)
 {
-	char *p = *at;
-	if (text.n)
-		memcpy(p, text.p, text.n);
-	*at += text.n;
-	return (struct span){p, text.n};
+	text->p = *at;
+	*at += text->n;
 }
 
-static int pack_facts(const struct session *s, const struct facts_collector *g, double created,
+static int pack_facts(const struct session *s, uint32_t slot, const struct facts_collector *g,
                       struct cached_facts **ret)
 {
 	const struct stat *st = session_stat(s);
-	struct session_usage used = session_usage(s);
-	size_t size = sizeof(struct cached_facts) + g->usage.n * sizeof(struct fact_usage) +
-	              g->labels.n * sizeof(struct fact_label) + used.n_marks * sizeof(uint64_t) + g->texts.n +
-	              g->model.n + g->label_texts.n + g->files.n;
-	for (size_t i = 0; i < g->usage.n; i++)
+	size_t n_marks = session_usage(s).n_marks, n_labels = g->labels.n, n = g->usage.n;
+	size_t size = sizeof(struct cached_facts) + n * sizeof(struct fact_usage) +
+	              n_labels * sizeof(struct fact_label) + n_marks * sizeof(uint64_t) + g->texts.n;
+	for (size_t i = 0; i < n; i++)
 		size += usage_row_repeats_model(&g->usage, i) ? 0 : usage_row_model(&g->usage, i).n;
 	struct cached_facts *k = malloc(size);
 	if (!k)
 		return -ENOMEM;
-	struct fact_label *labels = (void *)&k->usage_rows[g->usage.n];
-	uint64_t *marks = (void *)&labels[g->labels.n];
-	char *at = (char *)&marks[used.n_marks];
+	struct fact_label *labels = (void *)&k->usage_rows[n];
+	uint64_t *marks = (void *)&labels[n_labels];
+	char *texts = (char *)&marks[n_marks], *model = texts + g->texts.n;
+	const char *at = texts;
 	*k = (struct cached_facts){
 	    .refs = 1,
+	    .slot = slot,
 	    .size = st->st_size,
 	    .mtime = st->st_mtim,
 	    .ctime = st->st_ctim,
 	    .memory = size,
-	    .facts = {.created = created,
-	              .modified = info_time_ms(render_modified(s)),
-	              .entries = session_count(s),
-	              .messages = g->messages,
-	              .bytes = (uint64_t)st->st_size,
-	              .state = g->state,
-	              .has_problems = session_problem_count(s) > 0,
-	              .has_files = g->has_files,
-	              .has_usage = used.n > 0,
-	              .usage = used.sum,
-	              .date = isnan(created) ? NO_DATE : date_at(created),
-	              .n_usage = g->usage.n,
-	              .n_labels = g->labels.n},
+	    .facts = g->facts,
+	    .labels = labels,
 	    .marks = marks,
-	    .n_marks = used.n_marks,
+	    .n_marks = n_marks,
 	    .may_repeat_ids = g->may_repeat_ids,
 	};
+	k->facts.n_usage = n;
 	k->facts.usage_rows = k->usage_rows;
-	k->facts.labels = k->labels = labels;
-	if (used.n_marks)
-		memcpy(marks, g->marks, used.n_marks * sizeof *marks);
-	for (size_t i = 0; i < g->usage.n; i++) {
-		k->usage_rows[i] = *(const struct fact_usage *)counters_value(&g->usage, i);
-		bool is_same = usage_row_repeats_model(&g->usage, i);
-		k->usage_rows[i].model =
-		    is_same ? k->usage_rows[i - 1].model : pack_text(usage_row_model(&g->usage, i), &at);
-	}
-	const char *p = g->texts.p;
-	k->facts.id = pack_text((struct span){p, g->id_size}, &at);
-	k->facts.title = pack_text((struct span){p + g->id_size, g->texts.n - g->id_size}, &at);
-	/* Without its newline. */
-	k->facts.model = pack_text((struct span){g->model.p, g->model.n ? g->model.n - 1 : 0}, &at);
-	k->facts.files = pack_text(buf_span(&g->files), &at);
-	p = pack_text(buf_span(&g->label_texts), &at).p;
-	for (size_t i = 0; i < g->labels.n; p = labels[i].row.p + labels[i].row.n, i++) {
+	k->facts.n_labels = n_labels;
+	k->facts.labels = labels;
+	if (n_marks)
+		memcpy(marks, g->marks, n_marks * sizeof *marks);
+	memcpy(texts, g->texts.p, g->texts.n);
+	pack_text(&k->facts.id, &at);
+	pack_text(&k->facts.title, &at);
+	pack_text(&k->facts.model, &at);
+	for (size_t i = 0; i < n_labels; i++) {
 		labels[i] = g->labels.v[i];
-		labels[i].text.p = p;
-		labels[i].name.p = p + labels[i].text.n;
-		labels[i].row.p = labels[i].name.p + labels[i].name.n;
+		pack_text(&labels[i].text, &at);
+		pack_text(&labels[i].name, &at);
+		pack_text(&labels[i].row, &at);
+	}
+	pack_text(&k->facts.files, &at);
+	for (size_t i = 0; i < n; i++) {
+		struct fact_usage *use = &k->usage_rows[i];
+		*use = *(const struct fact_usage *)counters_value(&g->usage, i);
+		use->model = usage_row_model(&g->usage, i);
+		if (usage_row_repeats_model(&g->usage, i)) {
+			use->model = use[-1].model;
+		} else {
+			use->model.p = memcpy(model, use->model.p, use->model.n);
+			model += use->model.n;
+		}
 	}
 	*ret = k;
 	return 0;
@@ -299,22 +300,15 @@ int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_fact
 	int deferred = deferred_push();
 	int rc = catalog_get_to_read(c, slot, &s);
 	if (rc == 0) {
-		double created = info_time_ms(render_created(s));
+		collect_numbers(s, &g.facts);
 		rc = collect_marks(s, slot, before, d, &g);
-		if (rc == 0)
-			rc = collect_entries(s, &g);
-		if (rc == 0)
-			rc = context_state(s, session_leaf(s), &g.state);
-		if (rc == 0)
-			rc = collect_labels(s, &g);
-		if (rc == 0)
-			rc = collect_texts(s, &g);
-		if (rc == 0)
-			rc = collect_files(s, room, &g);
-		if (rc == 0)
-			rc = pack_facts(s, &g, created, ret);
-		if (rc == 0)
-			(*ret)->slot = slot;
+		rc = rc < 0 ? rc : collect_texts(s, &g);
+		rc = rc < 0 ? rc : collect_entries(s, &g);
+		rc = rc < 0 ? rc : context_state(s, session_leaf(s), &g.facts.state);
+		rc = rc < 0 ? rc : collect_labels(s, &g);
+		rc = rc < 0 ? rc : collect_files(s, room, &g);
+		rc = rc < 0 ? rc : buf_err(&g.texts);
+		rc = rc < 0 ? rc : pack_facts(s, slot, &g, ret);
 		catalog_session_put(c, s);
 	}
 	return deferred_pop(deferred, rc);
