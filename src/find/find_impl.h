@@ -80,6 +80,9 @@ int duplicates_add_session(struct duplicate_table *d, uint32_t slot, uint64_t *m
 int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept, const struct slot_state *states,
                     size_t n, uint32_t *wanted, size_t *ret_n);
 
+/* tables.c: appends the two cells that name the session's directory, each with a TAB after it. */
+void tables_add_location(const struct fact *f, struct buf *out);
+
 /* groups.c: the groups of a list, made at the first request */
 struct groups *groups_make(const struct fact_list *list, enum group_key key); /* NULL if out of memory */
 void groups_free(struct groups *g);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of --secrets. Reads all files, on all cores: making an index does not search for keys. */
+#include "find_impl.h"
 #include "sessionfs/find/tables.h"
 
 #include "sessionfs/base/cancel.h"
@@ -40,10 +41,7 @@ static int secrets_add_rows(struct secret_scan *l, struct span text, uint64_t of
 		buf_reset(&name);
 		if (entry < session_count(l->session) && session_entry(l->session, entry)->offset <= at)
 			session_entry_name(l->session, entry, &name);
-		text_add_cell(span_of(l->fact->project), &l->rows);
-		buf_addc(&l->rows, '\t');
-		text_add_cell(span_of(l->fact->stem), &l->rows);
-		buf_addc(&l->rows, '\t');
+		tables_add_location(l->fact, &l->rows);
 		text_add_cell(buf_span(&name), &l->rows);
 		buf_addf(&l->rows, "\t%s\t%.*s\t%zu\n", secret_kind(secret), (int)secret_prefix_size(secret),
 		         text.p + secret->at, secret->n);
@@ -98,7 +96,6 @@ static int secrets_scan_session(void *arg, size_t i)
 	if (rc == 0)
 		rc = secrets_scan_file(l, file);
 	opened_put(file);
-	resolved_release(at.resolver, &got);
 	if (l->session)
 		catalog_session_put(l->list->catalog, l->session);
 	return rc == -ENOENT || rc == -ESTALE ? 0 : rc;

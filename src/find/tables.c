@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of all sessions, as text. */
+#include "find_impl.h"
 #include "sessionfs/find/tables.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
@@ -24,8 +25,7 @@ static void tables_add_said(struct span text, struct buf *out)
 	text_flatten_from(out, start);
 }
 
-/* Appends the two cells that name the session's directory, each with a TAB after it. */
-static void tables_add_location(const struct fact *f, struct buf *out)
+void tables_add_location(const struct fact *f, struct buf *out)
 {
 	text_add_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
@@ -224,7 +224,7 @@ int table_problems(const struct fact_list *list, struct buf *out)
 /* Renders the rows again if they are not cached. */
 static int table_add_files(struct catalog *c, const struct fact *f, struct buf *out)
 {
-	struct buf made CLEANUP_BUF = BUF_INIT, begin CLEANUP_BUF = BUF_INIT;
+	struct buf made CLEANUP_BUF = BUF_INIT;
 	struct span rest = f->facts->files, row;
 	struct session *s;
 	if (rest.n == 0 && f->facts->has_files) {
@@ -238,13 +238,12 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 			return rc;
 		rest = buf_span(&made);
 	}
-	tables_add_location(f, &begin);
 	while (span_line(&rest, &row)) {
-		buf_addspan(out, buf_span(&begin));
+		tables_add_location(f, out);
 		buf_addspan(out, row);
 		buf_addc(out, '\n');
 	}
-	return buf_err(&begin) ? buf_err(&begin) : cancel_check();
+	return cancel_check();
 }
 
 int table_files(const struct fact_list *list, struct buf *out)
