@@ -2,11 +2,10 @@
 /* Terms are folded, sorted and deduplicated, so that equal queries have the same ones. */
 #include "query_impl.h"
 
+#include "sessionfs/base/date.h"
 #include "sessionfs/base/fold.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/session/context.h"
-
-#include "day.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ static const struct span filter_names[] = {
     [TERM_IS] = SPAN_LIT("is:"),
 };
 
-enum { FILTERS = sizeof filter_names / sizeof *filter_names };
+enum { FILTERS = sizeof filter_names / sizeof *filter_names, DAY = 24 * 60 * 60 };
 
 /* The state of the parser. */
 struct query_parser {
@@ -88,41 +87,56 @@ static bool query_parse_digits(struct span s, int *ret)
 	return s.n > 0 && s.n <= 5;
 }
 
-/* Parses a day relative to now, such as 7d. */
-static bool query_parse_relative_day(struct query_parser *s, struct span text, struct day *ret)
+/* Returns when a day begins, in ms since 1970: its first second or, if the calendar skips it, that of the next day. The
+ * start needs a search, since clock changes can skip or repeat midnight. No time zone is two days from UTC. */
+static int64_t query_day_begin(date_t day)
 {
-	int days;
+	time_t low = (time_t)(day - 2) * DAY, high = (time_t)(day + 2) * DAY;
 
-	if (text.n < 2 || (text.p[text.n - 1] | 0x20) != 'd' ||
-	    !query_parse_digits((struct span){text.p, text.n - 1}, &days))
-		return false;
-	struct day today = day_at(s->now);
-	*ret = day_plus(today, -days);
-	s->q->expires = day_begin(day_plus(today, 1));
-	return true;
+	while (low < high) {
+		time_t middle = low + (high - low) / 2;
+		if (date_at((double)middle * 1000) < day)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (int64_t)low * 1000;
 }
 
-static bool query_parse_day(struct query_parser *s, struct span text, struct day *ret)
+/* Parses a day: YYYY-MM-DD, or relative to now, such as 7d. */
+static bool query_parse_day(struct query_parser *s, struct span text, date_t *ret)
 {
-	if (query_parse_relative_day(s, text, ret))
+	char name[DATE_NAME];
+	struct tm tm = {0};
+	int days;
+
+	if (text.n > 1 && (text.p[text.n - 1] | 0x20) == 'd' &&
+	    query_parse_digits((struct span){text.p, text.n - 1}, &days)) {
+		*ret = date_at((double)s->now) - days;
+		s->q->expires = query_day_begin(*ret + days + 1);
 		return true;
-	if (text.n != 10 || text.p[4] != '-' || text.p[7] != '-')
+	}
+	if (text.n != 10 || !query_parse_digits((struct span){text.p, 4}, &tm.tm_year) ||
+	    !query_parse_digits((struct span){text.p + 5, 2}, &tm.tm_mon) ||
+	    !query_parse_digits((struct span){text.p + 8, 2}, &tm.tm_mday))
 		return false;
-	return query_parse_digits((struct span){text.p, 4}, &ret->year) &&
-	       query_parse_digits((struct span){text.p + 5, 2}, &ret->month) &&
-	       query_parse_digits((struct span){text.p + 8, 2}, &ret->day) && day_is_valid(*ret);
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	*ret = (date_t)(timegm(&tm) / DAY);
+	date_name(*ret, name);
+	return span_is(text, name);
 }
 
 static int term_set_value(struct query_parser *s, struct span value, struct term *t)
 {
-	char name[64];
-	struct day day;
+	char name[DATE_NAME];
+	date_t day;
 
 	if (t->kind == TERM_AFTER || t->kind == TERM_BEFORE) {
 		if (!query_parse_day(s, value, &day))
 			return query_fail(s, "not a day: use YYYY-MM-DD, or 7d for seven days ago", value);
-		t->day = day_begin(day);
-		snprintf(name, sizeof name, "%04d-%02d-%02d", day.year, day.month, day.day);
+		t->day = query_day_begin(day);
+		date_name(day, name);
 		value = span_of(name);
 	}
 	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")) && !text_equals(value, SPAN_LIT("secret")))
@@ -278,17 +292,14 @@ int64_t query_expires(const struct query *q)
 	return q->expires;
 }
 
-static bool query_has_term(const struct query *q, enum term_kind kind)
-{
-	for (size_t i = 0; i < q->terms.n; i++)
-		if (q->terms.v[i].kind == kind)
-			return true;
-	return false;
-}
-
 bool query_verdict_is_final(const struct query *q)
 {
-	return !query_has_term(q, TERM_TITLE) && !query_has_term(q, TERM_LABEL) && !query_has_term(q, TERM_STATE);
+	for (size_t i = 0; i < q->terms.n; i++) {
+		enum term_kind kind = q->terms.v[i].kind;
+		if (kind == TERM_TITLE || kind == TERM_LABEL || kind == TERM_STATE)
+			return false;
+	}
+	return true;
 }
 
 bool text_contains(struct span text, struct span part)
