@@ -60,11 +60,12 @@ static bool words_has_seen(const struct words *w, size_t i)
 	return memmem(w->folded, w->filled, word.p, word.n) && !memchr(word.p, '\n', word.n);
 }
 
-bool words_add_text(struct words *w, struct span text)
+/* Searches the text for the first n words. Returns true once no further text can change the verdict on them. */
+static bool words_search(struct words *w, struct span text, size_t n)
 {
 	w->filled = 0;
-	while (words_next_piece(w, &text)) {
-		for (size_t i = 0; i < w->n; i++) {
+	while ((w->missing > 0 || n > w->n_required) && words_next_piece(w, &text)) {
+		for (size_t i = 0; i < n; i++) {
 			if (w->found[i] || !words_has_seen(w, i))
 				continue;
 			w->found[i] = true;
@@ -72,10 +73,13 @@ bool words_add_text(struct words *w, struct span text)
 				return true;
 			w->missing--;
 		}
-		if (w->missing == 0 && w->n_required == w->n)
-			return true;
 	}
-	return false;
+	return w->missing == 0 && n == w->n_required;
+}
+
+bool words_add_text(struct words *w, struct span text)
+{
+	return words_search(w, text, w->n);
 }
 
 bool words_match(const struct words *w)
@@ -88,19 +92,9 @@ bool words_match(const struct words *w)
 
 unsigned words_count(struct words *w, struct span text)
 {
-	unsigned n = 0;
-
-	memset(w->found, 0, w->n_required * sizeof *w->found);
-	w->filled = 0;
-	while (n < w->n_required && words_next_piece(w, &text)) {
-		for (size_t i = 0; i < w->n_required; i++) {
-			if (w->found[i] || !words_has_seen(w, i))
-				continue;
-			w->found[i] = true;
-			n++;
-		}
-	}
-	return n;
+	words_reset(w);
+	words_search(w, text, w->n_required);
+	return (unsigned)(w->n_required - w->missing);
 }
 
 /* --- the part of a line to show ----------------------------------------------------- */
@@ -109,7 +103,6 @@ unsigned words_count(struct words *w, struct span text)
 struct part {
 	size_t most;
 	size_t begin, end; /* range that it must show: the words */
-	bool is_last;      /* the range ends the line */
 	uint64_t score;    /* words, whole words, and their characters */
 	struct {
 		size_t length;       /* characters that the part can show */
@@ -134,17 +127,16 @@ static bool is_word_at(const struct words *w, size_t i)
 	return n > 0 && fold_is_word(utf8_char(w->folded + i, n));
 }
 
-/* Judges the part that ends with word i, at `end`, unless the part before shows as much. */
+/* Judges the part that ends with word i, at `end`. */
 static void part_judge(const struct words *w, struct part *p, size_t i, size_t end, bool whole, bool is_last)
 {
 	/* The first character that the part can show. */
 	size_t from = end < p->most ? 0 : end + 2 - is_last - p->most, begin = end;
-	bool is_known = p->words[i].found > from && (p->words[i].whole > from || !whole);
 	uint64_t score = 0;
 
 	p->words[i].found = end - p->words[i].length + 1;
 	p->words[i].whole = whole ? p->words[i].found : p->words[i].whole;
-	for (size_t k = 0; k < w->n_required && !is_known; k++) {
+	for (size_t k = 0; k < w->n_required; k++) {
 		bool as_whole = p->words[k].whole > from;
 		size_t found = as_whole ? p->words[k].whole : p->words[k].found;
 		if (found <= from)
@@ -157,7 +149,6 @@ static void part_judge(const struct words *w, struct part *p, size_t i, size_t e
 	p->score = score;
 	p->begin = begin;
 	p->end = end;
-	p->is_last = is_last;
 }
 
 static void part_find_next(const struct words *w, struct part *p, size_t i, size_t from)
@@ -223,8 +214,9 @@ int words_cut(struct words *w, struct span line, size_t most, struct buf *out)
 {
 	struct part p = {.most = most};
 	struct span rest = line;
+	size_t total = utf8_count(line);
 
-	if (utf8_first(line, most).n == line.n) {
+	if (total <= most) {
 		buf_addspan(out, line);
 		return buf_err(out);
 	}
@@ -236,17 +228,13 @@ int words_cut(struct words *w, struct span line, size_t most, struct buf *out)
 	size_t begin = skip_folded(w, &rest, p.begin), end = begin + skip_folded(w, &rest, p.end - p.begin);
 	/* An eighth is for the text before the words, if there is room. */
 	begin -= begin > most / 8 ? most / 8 : begin;
-	if (end + 1 - p.is_last > begin + most)
-		begin = end + 1 - p.is_last - most;
-	size_t left = utf8_count(line) - begin;
-	if (left < most)
-		begin -= most - left;
-	bool cut_before = begin > 0, cut_after = left > most;
+	if (end + (end < total) > begin + most)
+		begin = end + (end < total) - most;
+	begin = begin < total - most ? begin : total - most;
+	bool cut_before = begin > 0, cut_after = begin < total - most;
 	size_t skip = utf8_first(line, begin + cut_before).n;
-	if (cut_before)
-		buf_adds(out, ELLIPSIS);
+	buf_adds(out, cut_before ? ELLIPSIS : "");
 	buf_addspan(out, utf8_first((struct span){line.p + skip, line.n - skip}, most - cut_before - cut_after));
-	if (cut_after)
-		buf_adds(out, ELLIPSIS);
+	buf_adds(out, cut_after ? ELLIPSIS : "");
 	return rc < 0 ? rc : buf_err(out);
 }
