@@ -119,9 +119,7 @@ static void add_link_name(const struct fact *f, const struct group_link *l, enum
 
 struct group_builder {
 	struct groups result; /* first member: callers have pointers to it */
-	struct group *groups;
-	struct group_link *v;
-	char **names; /* of the groups and links */
+	char **names;         /* of the groups and links */
 	size_t n_names, names_cap;
 	struct map found; /* by name: the group's index */
 	struct map taken; /* by the group's index and a name: the link's index in `v` */
@@ -137,8 +135,8 @@ void groups_free(struct groups *g)
 	free(m->names);
 	map_release(&m->found);
 	map_release(&m->taken);
-	free(m->groups);
-	free(m->v);
+	free(m->result.groups);
+	free(m->result.v);
 	free(m);
 }
 
@@ -187,12 +185,12 @@ static uint32_t add_to_group(struct group_builder *m, const struct fact_list *li
                              size_t i)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
-	const struct fact *f = &list->v[m->v[i].fact];
-	struct group *g = m->result.n ? &m->groups[m->result.n - 1] : NULL;
-	if (!g || g->number != m->v[i].number) {
-		g = &m->groups[m->result.n++];
-		*g = (struct group){.number = m->v[i].number, .first = i, .mtime = f->mtime};
-		key->add_name(f, m->v[i].label, &name);
+	const struct fact *f = &list->v[m->result.v[i].fact];
+	struct group *g = m->result.n ? &m->result.groups[m->result.n - 1] : NULL;
+	if (!g || g->number != m->result.v[i].number) {
+		g = &m->result.groups[m->result.n++];
+		*g = (struct group){.number = m->result.v[i].number, .first = i, .mtime = f->mtime};
+		key->add_name(f, m->result.v[i].label, &name);
 		g->name = group_keep_name(m, &name);
 		if (!g->name.p || map_put(&m->found, 0, g->name, (uint32_t)m->result.n - 1) < 0)
 			return MAP_NONE;
@@ -208,8 +206,8 @@ static bool link_assign_name(struct group_builder *m, const struct fact_list *li
                              uint32_t group, size_t i)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
-	struct group_link *l = &m->v[i];
-	size_t n_in_group = m->groups[group].n;
+	struct group_link *l = &m->result.v[i];
+	size_t n_in_group = m->result.groups[group].n;
 	char tail[16] = "";
 	uint32_t first = MAP_NONE, taken;
 	do {
@@ -218,7 +216,7 @@ static bool link_assign_name(struct group_builder *m, const struct fact_list *li
 		taken = buf_err(&name) ? MAP_NONE : map_get(&m->taken, group, buf_span(&name));
 		first = first == MAP_NONE ? taken : first;
 		if (taken != MAP_NONE)
-			snprintf(tail, sizeof tail, "~%u", ++m->v[first].n_equal + 1);
+			snprintf(tail, sizeof tail, "~%u", ++m->result.v[first].n_equal + 1);
 	} while (taken != MAP_NONE);
 	l->name = group_keep_name(m, &name);
 	return l->name.p && map_put(&m->taken, group, l->name, (uint32_t)i) == 0;
@@ -231,25 +229,25 @@ static bool groups_fill(struct group_builder *m, const struct fact_list *list, c
 	for (uint32_t i = 0; i < list->n; i++) {
 		const struct fact *f = &list->v[i];
 		for (uint32_t k = 0; k < key->links(f->facts); k++)
-			m->v[n++] = (struct group_link){
+			m->result.v[n++] = (struct group_link){
 			    .number = key->number(f, k),
 			    .fact = i,
 			    .label = k,
 			    .entry = key->naming == LINK_NAME_NUMBER ? f->facts->labels[k].entry : 0,
 			};
 	}
-	qsort_r(m->v, n, sizeof *m->v, group_name_cmp, (void *)&order);
+	qsort_r(m->result.v, n, sizeof *m->result.v, group_name_cmp, (void *)&order);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t group = add_to_group(m, list, key, i);
 		if (group == MAP_NONE || !link_assign_name(m, list, key, group, i))
 			return false;
 	}
-	qsort_r(m->v, n, sizeof *m->v, group_slot_cmp, (void *)list->v);
+	qsort_r(m->result.v, n, sizeof *m->result.v, group_slot_cmp, (void *)list->v);
 	/* Update the indexes after sorting; the names exist already. */
 	for (uint32_t k = 0; k < m->result.n; k++)
-		for (size_t i = 0; i < m->groups[k].n; i++)
-			if (map_put(&m->taken, k, m->v[m->groups[k].first + i].name,
-			            (uint32_t)(m->groups[k].first + i)) < 0)
+		for (size_t i = 0; i < m->result.groups[k].n; i++)
+			if (map_put(&m->taken, k, m->result.v[m->result.groups[k].first + i].name,
+			            (uint32_t)(m->result.groups[k].first + i)) < 0)
 				return false;
 	return true;
 }
@@ -262,16 +260,14 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 		return NULL;
 	for (size_t i = 0; i < list->n; i++)
 		n += keys[key].links(list->v[i].facts);
-	m->groups = calloc(n, sizeof *m->groups);
-	m->v = calloc(n, sizeof *m->v);
-	if (!m->groups || !m->v || !groups_fill(m, list, &keys[key])) {
+	m->result.groups = calloc(n, sizeof *m->result.groups);
+	m->result.v = calloc(n, sizeof *m->result.v);
+	if (!m->result.groups || !m->result.v || !groups_fill(m, list, &keys[key])) {
 		groups_free(&m->result);
 		return NULL;
 	}
-	m->result.groups = m->groups;
-	m->result.v = m->v;
-	m->result.memory += sizeof *m + n * (sizeof *m->groups + sizeof *m->v) + m->names_cap * sizeof *m->names +
-	                    map_memory(&m->found) + map_memory(&m->taken);
+	m->result.memory += sizeof *m + n * (sizeof *m->result.groups + sizeof *m->result.v) +
+	                    m->names_cap * sizeof *m->names + map_memory(&m->found) + map_memory(&m->taken);
 	return &m->result;
 }
 

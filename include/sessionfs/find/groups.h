@@ -29,8 +29,8 @@ struct group {
 
 struct groups {
 	size_t n, memory;
-	const struct group *groups; /* by number */
-	const struct group_link *v;
+	struct group *groups; /* by number */
+	struct group_link *v;
 };
 
 /* The groups of this list; valid as long as it. NULL if out of memory. */
