@@ -115,11 +115,10 @@ static enum verdict index_matches(const struct session *s, uint32_t i, const str
 	case TERM_BEFORE:
 		return verdict_from_bool(match_time(s, e, undated) < t->day);
 	case TERM_IS:
-		if (span_is(t->text, "secret"))
-			return VERDICT_UNKNOWN;
-		if (e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION)
-			return VERDICT_UNKNOWN;
-		return e->role == ROLE_ASSISTANT ? VERDICT_UNKNOWN : VERDICT_NO;
+		return span_is(t->text, "secret") || e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION ||
+		               e->role == ROLE_ASSISTANT
+		           ? VERDICT_UNKNOWN
+		           : VERDICT_NO;
 	default: /* checked for the session by the caller */
 		return verdict_from_bool(!t->negated);
 	}
@@ -204,15 +203,11 @@ static int record_matches(struct matcher *m, const struct session *s, uint32_t i
 		part_model(r, &m->value);
 		*ret = text_contains(single_line(&m->value), t->text);
 		break;
-	case TERM_TOOL:
-	case TERM_FILE:
-		rc = record_uses_tool(m, s, r, t, ret);
-		break;
 	case TERM_LABEL:
 		rc = entry_has_label(m, s, i, t->text, ret);
 		break;
-	default:
-		if (span_is(t->text, "secret"))
+	default: /* TERM_TOOL, TERM_FILE, TERM_IS */
+		if (t->kind == TERM_IS && span_is(t->text, "secret"))
 			rc = session_has_secret(s, i, &m->reader, ret);
 		else
 			rc = record_uses_tool(m, s, r, t, ret);
