@@ -127,7 +127,6 @@ void facts_close(struct facts *f)
 /* One attempt to make a list: the sessions of the catalog, and the facts read so far. */
 struct facts_refresh {
 	struct facts *facts;
-	struct catalog *catalog;
 	struct slot_state *states;
 	struct cached_facts **cached; /* one for each session; NULL: not read */
 	uint32_t *to_read;            /* the sessions to read */
@@ -183,8 +182,8 @@ static int facts_read_session(void *arg, size_t k)
 	struct facts_refresh *r = arg;
 	uint32_t i = r->to_read[k];
 	struct cached_facts *before = r->cached[i], *made = NULL;
-	int rc = deferred_take(
-	    cached_facts_read(r->catalog, r->states[i].slot, before, &r->facts->duplicates, &r->rows_budget, &made));
+	int rc = deferred_take(cached_facts_read(r->facts->catalog, r->states[i].slot, before, &r->facts->duplicates,
+	                                         &r->rows_budget, &made));
 	if (rc < 0) {
 		cached_facts_release(made);
 		made = NULL;
@@ -206,7 +205,7 @@ static int facts_read_session(void *arg, size_t k)
 	else if (rc < 0)
 		atomic_store(&r->error, rc);
 	if (error_is_about_file(rc))
-		catalog_log_unreadable(r->catalog, r->states[i].slot, rc);
+		catalog_log_unreadable(r->facts->catalog, r->states[i].slot, rc);
 	return 0;
 }
 
@@ -214,7 +213,7 @@ static int facts_read_session(void *arg, size_t k)
  * are usable. */
 static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const struct fact_list_impl *before)
 {
-	*r = (struct facts_refresh){.facts = f, .catalog = f->catalog, .serial = before ? before->catalog_serial : 0};
+	*r = (struct facts_refresh){.facts = f, .serial = before ? before->catalog_serial : 0};
 	int missed = catalog_list_states(f->catalog, &r->serial, &r->states, &r->n);
 	if (missed == -EINTR)
 		return missed;
@@ -308,7 +307,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		    .mtime = s->mtime,
 		    .facts = &kept->facts,
 		};
-		fact_count(r->catalog, &l->v[n]);
+		fact_count(r->facts->catalog, &l->v[n]);
 		l->cached[n++] = kept;
 		l->memory += sizeof *l->v + sizeof *l->cached + kept->memory;
 		r->cached[i] = NULL;
@@ -318,7 +317,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 	bool lacks = missed || atomic_load(&r->is_replaced);
 	l->catalog_serial = lacks ? 0 : r->serial;
 	l->list = (struct fact_list){lacks ? SERIAL_INCOMPLETE | budget_clock() : l->catalog_serial, missed, n, l->v,
-	                             r->catalog};
+	                             r->facts->catalog};
 	return l;
 }
 

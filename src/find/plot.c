@@ -85,11 +85,6 @@ static double amount_of(const struct plot *p, const struct fact_usage *use)
 	return p->by_tokens ? use->sum.total : use->sum.cost;
 }
 
-static double plot_use_value(const struct plot *p, const struct fact_usage *use)
-{
-	return plot_clamp(amount_of(p, use));
-}
-
 static int64_t floor_div(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
@@ -139,7 +134,7 @@ static void plot_add_days(struct plot *p)
 		for (size_t k = 0; k < of->n_usage; k++) {
 			date_t day = of->usage_rows[k].date;
 			if (!plot_shows_use(p, &p->list->v[i], &of->usage_rows[k]) ||
-			    plot_use_value(p, &of->usage_rows[k]) <= 0)
+			    plot_clamp(amount_of(p, &of->usage_rows[k])) <= 0)
 				continue;
 			if (p->first == NO_DATE || day < p->first)
 				p->first = day;
@@ -210,15 +205,15 @@ static int plot_sum_bars(struct plot *p)
 		double sum = 0;
 		for (size_t k = 0; k < of->n_usage; k++) {
 			const struct fact_usage *use = &of->usage_rows[k];
-			double value = plot_use_value(p, use);
+			double amount = amount_of(p, use), value = plot_clamp(amount);
 			if (!plot_shows_use(p, &p->list->v[i], use) || value <= 0)
 				continue;
 			const struct plot_model *m = counters_get(&p->models, use->model);
 			if (!m)
 				return -ENOMEM;
 			p->v[day_bar(p->unit, use->date) - p->first_bar][m->colour] += value;
-			p->sums[m->colour] += amount_of(p, use);
-			sum += amount_of(p, use);
+			p->sums[m->colour] += amount;
+			sum += amount;
 		}
 		number_sum_add(&p->total, number_round(sum, RENDER_COST_DECIMALS));
 	}

@@ -183,13 +183,9 @@ static const char *scanner_find_in_block(const struct scanner *s, const struct n
 
 int scanner_find(struct scanner *s, const struct needles *needles, uint64_t from, uint64_t *ret_at)
 {
-	int rc = needles->never ? 0 : scanner_load(s, from);
+	int rc = 0;
 
-	if (needles->never)
-		return 0;
-	for (; rc == 0; rc = scanner_load(s, from)) {
-		if (from >= scanner_block_end(s))
-			return 0;
+	while (!needles->never && (rc = scanner_load(s, from)) == 0 && from < scanner_block_end(s)) {
 		*ret_at = from;
 		if (needles->n == 0)
 			return 1;
