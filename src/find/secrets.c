@@ -65,13 +65,13 @@ static int secrets_scan_file(struct secret_scan *l, struct opened *file)
 		const char *newline = memrchr(p, '\n', (size_t)got);
 		bytes.n += (size_t)got;
 		size_t n = newline ? (size_t)(newline + 1 - bytes.p) : got == 0 || bytes.n > SECRET_LINE ? bytes.n : 0;
-		struct span text = {bytes.p, n};
-		if (is_long || (n > SECRET_LINE && !memchr(text.p, '\n', SECRET_LINE + 1))) {
-			const char *end = memchr(text.p, '\n', text.n);
+		size_t skip = 0;
+		if (is_long || (n > SECRET_LINE && !memchr(bytes.p, '\n', SECRET_LINE + 1))) {
+			const char *end = memchr(bytes.p, '\n', n);
 			is_long = !end && got > 0;
-			text = (struct span){end ? end : text.p + n, end ? (size_t)(text.p + n - end) : 0};
+			skip = end ? (size_t)(end - bytes.p) : n;
 		}
-		rc = secrets_add_rows(l, text, off + (size_t)(text.p - bytes.p));
+		rc = secrets_add_rows(l, (struct span){bytes.p + skip, n - skip}, off + skip);
 		off += n;
 		bytes.n -= n;
 		memmove(bytes.p, bytes.p + n, bytes.n);
