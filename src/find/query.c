@@ -87,7 +87,7 @@ static bool query_parse_digits(struct span s, int *ret)
 	return s.n > 0 && s.n <= 5;
 }
 
-/* Returns when a day begins, in ms since 1970: its first second or, if the calendar skips it, that of the next day. The
+/* Returns when a day begins, in ms since 1970: its first second or, if the calendar skips it, the next day's. The
  * start needs a search, since clock changes can skip or repeat midnight. No time zone is two days from UTC. */
 static int64_t query_day_begin(date_t day)
 {

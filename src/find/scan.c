@@ -132,14 +132,6 @@ static uint64_t scanner_block_end(const struct scanner *s)
 	return s->offset + (s->n > SCAN_MARGIN ? s->n - SCAN_MARGIN : 0);
 }
 
-/* Ensures that the block covers `from`, with its margin. */
-static int scanner_load(struct scanner *s, uint64_t from)
-{
-	uint64_t begin = from > SCAN_MARGIN ? from - SCAN_MARGIN : 0;
-
-	return begin >= s->offset && from < scanner_block_end(s) ? 0 : scanner_read_block(s, begin);
-}
-
 /* --- finding ---------------------------------------------------------------------- */
 
 /* Returns whether the line at `place` has the other needles, too: true if the block has only a part of it. If false,
@@ -183,9 +175,13 @@ static const char *scanner_find_in_block(const struct scanner *s, const struct n
 
 int scanner_find(struct scanner *s, const struct needles *needles, uint64_t from, uint64_t *ret_at)
 {
-	int rc = 0;
-
-	while (!needles->never && (rc = scanner_load(s, from)) == 0 && from < scanner_block_end(s)) {
+	while (!needles->never) {
+		/* The block must cover `from`, with its margin. */
+		uint64_t begin = from > SCAN_MARGIN ? from - SCAN_MARGIN : 0;
+		bool is_covered = begin >= s->offset && from < scanner_block_end(s);
+		int rc = is_covered ? 0 : scanner_read_block(s, begin);
+		if (rc < 0 || from >= scanner_block_end(s))
+			return rc;
 		*ret_at = from;
 		if (needles->n == 0)
 			return 1;
@@ -195,5 +191,5 @@ int scanner_find(struct scanner *s, const struct needles *needles, uint64_t from
 		*ret_at = s->offset + (uint64_t)(place - s->bytes);
 		return 1;
 	}
-	return rc;
+	return 0;
 }

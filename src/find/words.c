@@ -52,21 +52,16 @@ static bool words_next_piece(struct words *w, struct span *rest)
 	return true;
 }
 
-/* A word with a newline is in no line, though a text can contain it. */
-static bool words_has_seen(const struct words *w, size_t i)
-{
-	struct span word = w->v[i].text;
-
-	return memmem(w->folded, w->filled, word.p, word.n) && !memchr(word.p, '\n', word.n);
-}
-
 /* Searches the text for the first n words. Returns true once no further text can change the verdict on them. */
 static bool words_search(struct words *w, struct span text, size_t n)
 {
 	w->filled = 0;
 	while ((w->missing > 0 || n > w->n_required) && words_next_piece(w, &text)) {
 		for (size_t i = 0; i < n; i++) {
-			if (w->found[i] || !words_has_seen(w, i))
+			struct span word = w->v[i].text;
+			/* A word with a newline is in no line, though a text can contain it. */
+			if (w->found[i] || !memmem(w->folded, w->filled, word.p, word.n) ||
+			    memchr(word.p, '\n', word.n))
 				continue;
 			w->found[i] = true;
 			if (i >= w->n_required)
