@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* name: the encoding, its inverse, and the cut. */
+/* name: encoding, decoding and cutting. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -125,7 +125,7 @@ static void hash_is_sha256(void **state)
 	assert_string_equal(hash, "e3b0c442");
 }
 
-/* A component that fits is whole; one byte more and it is cut. */
+/* A component of the maximum length stays whole; with one byte more it is cut. */
 static void cuts_what_is_too_long(void **state)
 {
 	char text[400], hash[9];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* number: the expected texts are what a JavaScript engine prints. */
+/* number: the expected texts are those a JavaScript engine prints. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void test_exponents(void **state)
 	expect(DBL_MIN, "2.2250738585072014e-308");
 }
 
-/* Where printing 15 digits, or the nearest decimal, would not be the shortest. */
+/* Printing 15 digits, or the nearest decimal, would not give the shortest text. */
 static void test_shortest(void **state)
 {
 	(void)state;
@@ -97,7 +97,7 @@ static void test_times(void **state)
 	expect_time(-INFINITY, "");
 }
 
-/* The C library tells dates, too, if a time_t can say them. */
+/* The C library computes dates too, if a time_t can hold them. */
 static void assert_date(int64_t ms)
 {
 	int64_t whole = ms / 1000 - (ms % 1000 < 0);
@@ -144,7 +144,7 @@ static void test_rounding(void **state)
 	assert_true(isinf(number_round(INFINITY, 9)));
 }
 
-/* As toFixed does it: a half is rounded away from 0, but only one that is exactly a half. */
+/* As toFixed: a half is rounded away from 0, but only an exact half. */
 static void test_fixed(void **state)
 {
 	static const struct {
@@ -185,7 +185,7 @@ static double sum(const double *v, size_t n, size_t step)
 	return number_sum_value(sum);
 }
 
-/* Added as doubles, these come to another sum in each order. */
+/* Added as doubles, the sum of these depends on the order. */
 static void test_sum(void **state)
 {
 	const double v[] = {0.1, 0.2, 1234567.305, 0.000000001, 98765.4321, 0.7, 0.005};

@@ -142,7 +142,7 @@ static void only_a_mount_has_options_of_libfuse(void **state)
 	    "-o redakt,noatime: no such option, or one of a mount only; see sessionfs --help");
 }
 
-/* mount(8) writes rw before all other options, whatever the user wrote. */
+/* mount(8) writes rw before all other options. */
 static void redact_cannot_be_written(void **state)
 {
 	(void)state;

@@ -32,7 +32,7 @@ static size_t count(const char *text, const char *what)
 #define assert_has(text, what) assert_non_null(strstr((text)->p, (what)))
 #define assert_has_not(text, what) assert_null(strstr((text)->p, (what)))
 
-/* Both are there, once, in this order. */
+/* Asserts that both texts occur once, in this order. */
 static void assert_order(const struct buf *text, const char *first, const char *second)
 {
 	const char *a = strstr(text->p, first);
@@ -43,7 +43,7 @@ static void assert_order(const struct buf *text, const char *first, const char *
 	assert_int_equal(count(text->p, second), 1);
 }
 
-/* Each entry is one article, and each link into the page leads to an id. */
+/* Each entry is one article, and each link within the page has a target. */
 static void assert_whole(const char *lines)
 {
 	struct fixture f;
@@ -77,16 +77,16 @@ static void each_entry_has_one_article(void **state)
 	(void)state;
 	assert_whole(HEADER);
 	assert_whole(HEADER USER("a", "null", "one") USER("b", "\"a\"", "two") USER("c", "\"a\"", "three"));
-	/* Several roots, parents that are not there, ids that come twice, no ids. */
+	/* Several roots, missing parents, repeated ids, no ids. */
 	assert_whole(HEADER USER("a", "null", "1") USER("b", "\"gone\"", "2") USER("a", "null", "3")
 	                 ENTRY("c", "\"a\"", "\"type\":\"custom\"") "{\"type\":\"message\",\"message\":{}}\n"
 	                                                            "[1]\n"
 	                                                            "5\n" ENTRY("d", "null", "\"type\":\"message\""));
-	/* Entries that are each other's ancestors, also where the leaf is. */
+	/* Entries that are each other's ancestors, the leaf among them. */
 	assert_whole(HEADER USER("a", "\"b\"", "1") USER("b", "\"a\"", "2") USER("c", "null", "3"));
 	assert_whole(HEADER USER("c", "null", "3") USER("a", "\"b\"", "1") USER("b", "\"a\"", "2")
 	                 USER("d", "\"d\"", "4"));
-	/* Version 1: no ids at all. */
+	/* Version 1: no ids. */
 	assert_whole("{\"type\":\"session\",\"id\":\"s\"}\n"
 	             "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
 	             "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"ho\"}}\n");
@@ -106,7 +106,7 @@ static void many_entries_are_split_into_parts(void **state)
 		buf_addf(&lines, MORE("e%d", "e%d"), i, i == 100 ? 50 : i - 1, i);
 	assert_whole(buf_cstr(&lines));
 	page_of(lines.p, &out);
-	/* 71 on the way to the leaf, 49 on the other branch. */
+	/* 71 on the path to the leaf, 49 on the other branch. */
 	assert_int_equal(count(out.p, "<div class=\"part\">"), 5 + 4);
 }
 
@@ -124,7 +124,7 @@ static void the_current_branch_comes_first(void **state)
 	assert_order(&out, "Branch of 2 entries: user: b", "<article id=\"b\"");
 	assert_order(&out, "<article id=\"c\"", "Branch of 1 entry: user: d");
 	assert_order(&out, "Branch of 1 entry: user: d", "<article id=\"d\"");
-	/* There and back. */
+	/* Forward and backward. */
 	assert_has(&out, "Also from here: <a href=\"#b\">branch 1</a>");
 	assert_has(&out, "Also from here: <a href=\"#d\">branch 1</a>");
 	assert_has(&out, "Continues from <a href=\"#a\">a</a>");
@@ -133,7 +133,7 @@ static void the_current_branch_comes_first(void **state)
 	assert_has(&out, "href=\"#f\" aria-current=\"true\"");
 }
 
-/* Made again one by one, from the last to the first, segments are what they were. */
+/* Rendered again one by one, from the last to the first, segments are equal. */
 static void segments_can_be_rendered_separately(void **state)
 {
 	struct fixture f;
@@ -190,7 +190,7 @@ static void calls_and_results_are_linked(void **state)
 		    RESULT("c", "\"b\"", "c2", ",\"content\":\"ok\""),
 	    &out);
 	assert_has(&out, "<div class=\"call\" id=\"a/1\">");
-	/* Each stands at its result, once. */
+	/* Each call is shown once, at its result. */
 	assert_order(&out, "<article id=\"b\"",
 	             "bash make <strong class=\"failed\">failed: no rule</strong></summary>");
 	assert_order(&out, "bash make <strong", "<article id=\"c\"");
@@ -206,7 +206,7 @@ static void calls_and_results_are_linked(void **state)
 	assert_has(&out, ">edit x.c +1 -1</a></li>");
 }
 
-/* Nested calls stand below the call whose tool made them, and what pi measured is said of all. */
+/* Nested calls are shown below the call whose tool made them; pi's measurements are shown for all. */
 static void nested_calls_stand_below_theirs(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -227,7 +227,7 @@ static void nested_calls_stand_below_theirs(void **state)
 	assert_has(&out, "<p class=\"cut\">and others</p>");
 }
 
-/* A call whose result is on another branch, or that has none, stands where it was made. */
+/* A call without a result, or with one on another branch, is shown where it was made. */
 static void unanswered_calls_stay_in_place(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -245,13 +245,13 @@ static void unanswered_calls_stay_in_place(void **state)
 	assert_order(&out, "<div class=\"call\" id=\"a/3\">", "<article id=\"c\"");
 	assert_order(&out, "<article id=\"c\"", "<div class=\"call\" id=\"a/2\">");
 	assert_order(&out, "<a href=\"#b\" aria-label=\"Result of call 1\">result</a>", "<span>no result</span>");
-	/* There it is shown, too, with the way to where it was made. */
+	/* The result shows the call too, with a link to where it was made. */
 	assert_order(&out, "<article id=\"b\"", "<a href=\"#a/1\">call</a>");
 	assert_int_equal(count(out.p, "<summary>bash one</summary>"), 2);
 	assert_has(&out, "<pre>\non the other branch</pre>");
 }
 
-/* What chat.md leaves out is marked, and what has a label. */
+/* Entries that chat.md leaves out are marked, as are entries with a label. */
 static void spoken_entries_are_marked(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -271,7 +271,7 @@ static void spoken_entries_are_marked(void **state)
 	assert_has(&out, "<article id=\"b\" class=\"assistant labelled\">");
 }
 
-/* However often it was branched, the current branch stands at the left. */
+/* However many branches there are, the current branch is at the left. */
 static void current_branch_is_not_indented(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -288,7 +288,7 @@ static void current_branch_is_not_indented(void **state)
 	assert_order(&out, "d1 off\"><a href=\"#y\"", "off\"><a href=\"#z\"");
 }
 
-/* The line of a call is read for the row of each result: only as long as that is cheap. */
+/* Each result's row reads the line of its call, but only while that is cheap. */
 static void result_rows_read_few_calls(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -308,7 +308,7 @@ static void result_rows_read_few_calls(void **state)
 	assert_has(&out, "href=\"#r299\" aria-current=\"true\">[t]</a></li>");
 }
 
-/* `unit` so many times as the output of a tool, or as what the user said. */
+/* Renders a message of `role` that is `unit` repeated `times` times. */
 static void page_of_long(const char *role, const char *unit, size_t times, struct buf *out)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
@@ -335,7 +335,7 @@ static void long_texts_are_cut(void **state)
 	page_of_long("toolResult", "line\\n", 300, &out);
 	assert_has(&out, CUT);
 	assert_int_equal(count(out.p, "line\n"), 200);
-	/* Long lines, and what is never cut in two. */
+	/* Long lines, and sequences that must not be cut in two. */
 	static const char *const units[] = {"abcdefg", "\\ud83d\\ude00", "\u20ac", "\\u00e9",
 	                                    "\\\\",    "\U0001f600",     "\\\""};
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
@@ -345,7 +345,7 @@ static void long_texts_are_cut(void **state)
 		assert_has_not(&out, "\uFFFD");
 		assert_in_range(out.n, 3000, 120000);
 	}
-	/* Commands, too. */
+	/* Commands too. */
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	buf_adds(&line,
 	         HEADER "{\"id\":\"a b\",\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"");
@@ -355,14 +355,14 @@ static void long_texts_are_cut(void **state)
 	buf_reset(&out);
 	page_of_bytes(line.p, line.n, &out);
 	assert_has(&out, CUT);
-	/* What somebody said is far longer before it is cut. */
+	/* A message is cut at a far greater length. */
 	buf_reset(&out);
 	page_of_long("user", "some words ", 20000, &out);
 	assert_has_not(&out, "Cut here");
 	buf_reset(&out);
 	page_of_long("user", "some words ", 30000, &out);
 	assert_has(&out, CUT);
-	/* The title and the row of the tree say some of it, too. */
+	/* The title and the row of the tree repeat part of the text. */
 	assert_in_range(count(out.p, "some words "), 23831, 23900);
 }
 
@@ -398,7 +398,7 @@ static void only_real_pictures_are_embedded(void **state)
 	assert_has_not(&out, "/images/");
 }
 
-/* What a browser would not decode as Node.js does is encoded anew. */
+/* Base64 that a browser would decode differently from Node.js is encoded again. */
 static void picture_base64_matches_image_files(void **state)
 {
 	static const struct {
@@ -440,7 +440,7 @@ static void picture_base64_matches_image_files(void **state)
 	}
 }
 
-/* Where the bytes of pictures have come to 48 MB, the next one is a link. */
+/* Once the bytes of pictures reach 48 MB, the next picture is a link. */
 static void embedded_pictures_are_limited(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, data CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -519,7 +519,7 @@ static void session_text_is_escaped(void **state)
 	assert_int_equal(count(out.p, "<article"), 11);
 }
 
-/* A row and an article are made of the same entry, which cost something once. */
+/* The row and the article are made of the same entry, which has a cost. */
 static void usage_counts_once(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -534,7 +534,7 @@ static void usage_counts_once(void **state)
 	assert_has(&out, "<dt>Cost</dt><dd>$0.2500</dd>");
 	assert_has(&out, "<dt>Model</dt><dd>p/m</dd>");
 	assert_has(&out, "<span>1.5k tokens, $0.2500</span>");
-	/* What cost nothing has no cost. */
+	/* An entry that cost nothing shows no cost. */
 	struct buf free CLEANUP_BUF = BUF_INIT;
 	page_of(HEADER MESSAGE("a", "null",
 	                       "\"role\":\"assistant\",\"content\":\"hi\",\"usage\":{\"totalTokens\":1500,\"cost\":{"
@@ -547,7 +547,7 @@ static void usage_counts_once(void **state)
 	assert_has(&out, "<a href=\"../../projects/p/s%20s/\">projects/p/s s/</a>");
 }
 
-/* JSON of little text that is nested deeply would come to very much, laid out. */
+/* Short but deeply nested JSON would become very long if it were indented. */
 static void pretty_arguments_are_cut(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -567,7 +567,7 @@ static void pretty_arguments_are_cut(void **state)
 	assert_in_range(out.n, 1, 100000);
 }
 
-/* Only where a path begins: a directory of the same name further down is another. */
+/* Only at the beginning of a path; a directory of the same name further down stays. */
 static void cwd_prefix_is_stripped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parallel: every one once, on several threads, as one piece of work of the caller. */
+/* parallel: runs each item once, on several threads, on behalf of the caller. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/parallel.h"
@@ -21,12 +21,12 @@
 struct work {
 	_Atomic unsigned done[MANY];
 	_Atomic size_t calls;
-	size_t bad; /* which one fails, with `rc` or a deferred error */
+	size_t bad; /* which item fails, with `rc` or a deferred error */
 	int rc, deferred;
 	_Atomic bool asked;
 };
 
-/* No thread starts. */
+/* No thread can be created. */
 static bool refused;
 
 static int make_thread(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
@@ -84,7 +84,7 @@ static void first_error_stops_loop(void **state)
 	assert_int_equal(parallel_for(MANY, do_one, w), -ENOENT);
 }
 
-/* Whoever has noted it, it is an error of the loop; what the caller had noted before stays his. */
+/* An error deferred by any thread fails the loop; one that the caller had deferred before stays the caller's. */
 static void deferred_errors_are_returned(void **state)
 {
 	(void)state;
@@ -114,7 +114,7 @@ static int ask(void *arg, size_t i)
 	return 0;
 }
 
-/* The threads see what stops the caller, and begin nothing more then. */
+/* The threads see that the caller is cancelled, and start no more items. */
 static void cancelled_caller_starts_no_work(void **state)
 {
 	(void)state;

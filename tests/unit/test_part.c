@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* part: what the files of an entry hold. */
+/* part: the contents of an entry's files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void check(const struct sample *samples, size_t n, make_fn *make)
 		make(&r, &b);
 		assert_buf(&b, samples[i].want);
 		assert_int_equal(make(&r, NULL), samples[i].want.n);
-		/* Appending leaves alone what is there. */
+		/* Appending keeps the existing bytes. */
 		buf_reset(&b);
 		buf_adds(&b, "\n");
 		make(&r, &b);
@@ -256,7 +256,7 @@ static void image_names(void **state)
 	    {"\"image/webp\"", "webp"},
 	    {"\"image/avif\"", "avif"},
 	    {"\"image/bmp\"", "bmp"},
-	    /* Anything else is no picture, least of all what a browser runs. */
+	    /* No other type is a picture, least of all one that a browser runs. */
 	    {"\"image/svg+xml\"", "bin"},
 	    {"\"image/html\"", "bin"},
 	    {"\"text/html\"", "bin"},
@@ -309,7 +309,7 @@ static void image_bytes(void **state)
 	     SPAN_LIT("ABCABCABCABCABCABCABCABCABCABCABCABCABCABCABCABCABCAB")},
 	    {"\"QU\xc3\xa9JD\"", SPAN_LIT("ABC")},
 	    {"\"QU\xffJD\"", SPAN_LIT("ABC")},
-	    /* Node looks at the low byte of a UTF-16 unit: U+0141 is A, U+1F600 has a = in it. */
+	    /* Node.js decodes the low byte of a UTF-16 unit: U+0141 is A, U+1F600 contains a =. */
 	    {"\"QU\xc5\x81JD\"", SPAN_LIT("A@\x09")},
 	    {"\"QUJD\xf0\x9f\x98\x80QUJD\"", SPAN_LIT("ABC")},
 	    {"\"AAECAw==\"", SPAN_LIT("\0\1\2\3")},
@@ -383,7 +383,7 @@ static void calls(void **state)
 	assert_false(part_call_next(&r, &call));
 }
 
-/* Those that a tool made. Only objects count, whatever they lack. */
+/* Calls made by a tool. Only objects count, even incomplete ones. */
 static void nested_calls(void **state)
 {
 	static const struct {
@@ -429,7 +429,7 @@ static void nested_calls(void **state)
 	}
 }
 
-/* The n-th search goes on where the one before it ended. */
+/* The nth search continues where the one before it ended. */
 static void iterating_images_is_linear(void **state)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.svg: what was used, summed by bar and model. */
+/* usage.svg: usage, summed by bar and model. */
 #include "sessionfs/base/date.h"
 #include "sessionfs/find/plot.h"
 
@@ -24,7 +24,7 @@ static struct fact_usage use(const char *day, const char *model, double cost, do
 	    .date = date, .entries = 1, .model = span_of(model), .sum = {.cost = cost, .total = tokens}};
 }
 
-/* The picture of one session with this use. */
+/* Renders the plot of one session with this usage. */
 static const char *plot(const struct fact_usage *uses, size_t n, bool alone, struct buf *out)
 {
 	struct session_facts of = {.n_usage = n, .usage_rows = uses};
@@ -65,7 +65,7 @@ static void bars_are_summed_and_stacked(void **state)
 	assert_null(strstr(plot(uses, 5, false, &out), "<style>"));
 }
 
-/* Rounded as the table of index.html: to the cent, halves up. A result that counts for a subagent is in no bar. */
+/* Rounded as in the table of index.html: to the cent, halves up. A result that counts for a subagent is in no bar. */
 static void amounts_are_those_of_the_table(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -101,7 +101,7 @@ static void tokens_are_plotted_without_cost(void **state)
 	assert_non_null(strstr(plot(NULL, 0, true, &out), "No use yet"));
 }
 
-/* A file has the last twelve months; in a page all time follows, folded, if there is more. */
+/* A file shows the last twelve months; a page adds all time, folded, if there is more. */
 static void last_twelve_months_are_plotted(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -121,7 +121,7 @@ static void last_twelve_months_are_plotted(void **state)
 	assert_null(strstr(plot(&uses[1], 2, false, &out), "<details>"));
 }
 
-/* The bars of all time are weeks, months, years, and never many. */
+/* The bars of all time are weeks, months or years, and never many. */
 static void long_ranges_are_binned(void **state)
 {
 	static const struct {
@@ -137,7 +137,7 @@ static void long_ranges_are_binned(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	/* A time_t of 32 bits does not say the dates of the last two. */
+	/* A 32-bit time_t cannot hold the last two dates. */
 	const size_t n = sizeof cases / sizeof *cases - (sizeof(time_t) == 8 ? 0 : 2);
 	for (size_t i = 0; i < n; i++) {
 		char text[64];
@@ -200,8 +200,8 @@ static void extreme_values_and_names_are_escaped(void **state)
 	assert_null(strstr(svg, "nan"));
 }
 
-/* No text that is drawn as `class` runs out of the picture, 72 pixels left of its bars and 728 right of there:
- * characters are 8 pixels wide at most. Where a place is a share of the width, that is 716 pixels. */
+/* No text drawn as `class` leaves the picture, 72 pixels left and 728 right of its bars: characters are at most 8
+ * pixels wide. Where positions are shares of the width, that is 716 pixels. */
 static void texts_fit(const char *svg, const char *class, bool to_the_left)
 {
 	for (const char *at = svg; (at = strstr(at, class)); at++) {

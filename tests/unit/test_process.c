@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc says: of threads, of files that are open, of those that were left them. */
+/* Facts from /proc: threads, open files, and inherited files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static uint64_t inode_of(int fd)
 	return st.st_ino;
 }
 
-/* A child that has what is open now, until something comes from `fd`. */
+/* Forks a child that inherits the open files and waits for input from `fd`. */
 static pid_t start_child(int fd)
 {
 	pid_t child = fork();
@@ -70,14 +70,14 @@ static void open_for_writing(void **state)
 	assert_false(process_writes(1 << 30, inode));
 	assert_false(process_writes(0, inode));
 
-	/* Left to a child; but not if it will be closed when that runs a program. */
+	/* Inherited by a child, unless the child closes it on exec. */
 	pid_t child = start_child(gate[0]);
 	int other = open(name, O_RDONLY | O_CLOEXEC);
 	close(fd);
 	assert_true(process_writes(getpid(), inode));
 	assert_int_equal(write(gate[1], "x", 1), 1);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_false(process_writes(getpid(), inode)); /* only for reading */
+	assert_false(process_writes(getpid(), inode)); /* read-only */
 	close(other);
 	fd = open(name, O_WRONLY | O_CLOEXEC);
 	child = start_child(gate[0]);
@@ -90,7 +90,7 @@ static void open_for_writing(void **state)
 	unlink(name);
 }
 
-/* One that was killed while it waits for the mount: tests/wire/test_loop.c. */
+/* A process killed while it waits for the mount: tests/wire/test_loop.c. */
 static void live_process_is_not_dying(void **state)
 {
 	sigset_t blocked, before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query: what parses, what does not, and what is equal. */
+/* query: which queries parse, which fail, and which are equal. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static struct query *query_of(const char *text)
 	return q;
 }
 
-/* The terms, each text behind its length. */
+/* The terms, each text after its length. */
 static struct span terms_of(const struct query *q, struct buf *out)
 {
 	for (size_t i = 0; i < q->terms.n; i++) {
@@ -179,7 +179,7 @@ static void no_queries(void **state)
 	}
 }
 
-/* One letter more, less or other makes a filter of what is before the colon; in quotes it is a word. */
+/* With a letter more, less or changed, the text before the colon is an unknown filter; in quotes it is a word. */
 static void misspelt_filters(void **state)
 {
 	static const char *const rows[][2] = {

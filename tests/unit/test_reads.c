@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many lines of the session each view reads: to read is most of the work, so that none is read again for nothing.
- */
+/* How many lines of the session each view reads. Reading is most of the work, so no line is read again without need. */
 #include "render_fixture.h"
 
 #include "find_fixture.h"
@@ -12,7 +11,7 @@
 	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolName\":\"read\",\"toolCallId\":\"" call "\"," rest)
 #define TEXT(text) "\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]"
 
-/* Two messages that say something and call; of each all results follow. */
+/* Two messages that contain text and calls, each followed by all its results. */
 #define ENTRIES 9
 static const char lines[] = HEADER USER("u", "null", "fix it") ASSISTANT(
     "a", "\"u\"", "{\"type\":\"text\",\"text\":\"I fix\"}," CALL("1", "x.c") "," CALL("2", "y.c") "," CALL("3", "z.c"))
@@ -50,7 +49,7 @@ static unsigned reads_of(const struct session *s, const struct producer *produce
 	return reads;
 }
 
-/* The title takes one, the first message; a front also that of the model. */
+/* The title takes one line, the first message; a front matter also takes one for the model. */
 static void each_view_reads_lines_once(void **state)
 {
 	struct fixture f;
@@ -60,14 +59,14 @@ static void each_view_reads_lines_once(void **state)
 	fixture_open(&f, lines, sizeof lines - 1);
 	assert_int_equal(session_count(f.s), ENTRIES);
 	assert_int_equal(reads_of(f.s, &producer_all_txt), ENTRIES);
-	/* Nothing of results that did not fail. */
+	/* No line of a result that did not fail. */
 	assert_int_equal(reads_of(f.s, &producer_chat_md), 1 + ENTRIES - 4);
-	/* Of the four that did not fail their callers, for the language. */
+	/* Four lines of results that did not fail, for the language. */
 	assert_int_equal(reads_of(f.s, &producer_transcript_md), 2 + ENTRIES + 4);
-	/* All once more, for what they cost. */
+	/* All lines once more, for their cost. */
 	assert_int_equal(reads_of(f.s, &producer_context_md), 2 + 2 * ENTRIES + 4);
-	/* Rows, where a result stands for its call, and entries, where a result reads its call's; the two that call,
-	 * for the files that they change. */
+	/* Rows, where a call is replaced by its result, and entries, where a result reads its call's line; and the two
+	 * lines with calls, for the files they change. */
 	assert_int_equal(reads_of(f.s, &producer_page_html), 2 + (ENTRIES - 5) + ENTRIES + 5 + 2);
 	reads = 0;
 	assert_int_equal(render_tree_txt(f.s, &out), 0);
@@ -75,7 +74,7 @@ static void each_view_reads_lines_once(void **state)
 	fixture_close(&f);
 }
 
-/* What a long message calls is looked at where a result asks for it, once for all of them. */
+/* A long message's calls are parsed when a result needs them, once for all results. */
 static void calls_of_long_message_are_read_once(void **state)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
@@ -95,7 +94,7 @@ static void calls_of_long_message_are_read_once(void **state)
 	fixture_close(&f);
 }
 
-/* An entry that matches is read once more, for its lines. */
+/* A matching entry is read once more, for its lines. */
 static void search_rereads_matching_lines_only(void **state)
 {
 	struct found_list found = {0};

@@ -187,10 +187,9 @@ static void head_classifies_lines(void **state)
 	}
 }
 
-/* ---- the two ways to read a head ---- */
+/* ---- the fast and the full parser of a head ---- */
 
-/* The head of a copy that ends as lines in a file do, with readable bytes behind it; these are as inviting as can be.
- */
+/* The head of a copy that ends as lines in a file do, followed by readable bytes that invite a parser to go on. */
 static struct record_head padded_head_of(const struct buf *line, size_t more, struct buf *copy, struct calls *calls)
 {
 	static const char behind[2 * RECORD_PAD + 1] =
@@ -216,7 +215,7 @@ static void assert_same_value(struct json_value a, struct json_value b)
 	assert_true(span_eq(a.text, b.text));
 }
 
-/* If the short way has numbers of a usage, they are those that the long way finds in it. */
+/* If the fast parser finds numbers of a usage, the full parser finds the same. */
 static void assert_same_numbers(const struct record_head *h)
 {
 	static const char *const names[] = {"input", "output", "cacheRead", "cacheWrite", "totalTokens"};
@@ -227,7 +226,7 @@ static void assert_same_numbers(const struct record_head *h)
 		assert_same_value(h->numbers[USAGE_FIELDS - 1], json_get(json_get(h->msg.usage, "cost"), "total"));
 }
 
-/* With `more` bytes of the text behind the line. */
+/* With `more` bytes of the text after the line. */
 static void assert_same_head(const struct buf *line, size_t more)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, padded_text = BUF_INIT;
@@ -335,7 +334,7 @@ static void fast_and_slow_head_agree(void **state)
 	}
 }
 
-/* Each byte at each place of a few short values and keys. */
+/* Each byte at each position of a few short values and keys. */
 static void fast_and_slow_head_agree_on_every_byte(void **state)
 {
 	static const char line[] =
@@ -581,7 +580,7 @@ static void blocks_come_in_order(void **state)
 
 #define ASSERT_SAME(c, json) assert_true(a.c.kind == b.c.kind && span_eq(a.c.text, b.c.text));
 
-/* Whether they were noted, and that they are the blocks of the content. */
+/* Whether blocks were noted, and that they are the blocks of the content. */
 static bool notes_blocks(const char *message)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT, deep = BUF_INIT;

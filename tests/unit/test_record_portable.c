@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tests of record, on the code for machines without SSE2. */
+/* The tests of record, for the code of machines without SSE2. */
 #undef __SSE2__
 #include "../../src/session/record_head.c"
 

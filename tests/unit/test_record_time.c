@@ -17,7 +17,7 @@ static int64_t time_of_text(const char *text)
 	return record_time((struct json_value){JSON_STRING, false, span_of(text)});
 }
 
-/* What `new Date(text).getTime()` gives in node. */
+/* The value of `new Date(text).getTime()` in Node.js. */
 static void times_are_read_as_v8_reads_them(void **state)
 {
 	static const struct {
@@ -44,20 +44,20 @@ static void times_are_read_as_v8_reads_them(void **state)
 	    {"-271821-04-20T00:00:00Z", INT64_C(-8640000000000000)},
 	    {"2025-01-01T10:00", INT64_C(1735722000000)},    /* local: one hour east */
 	    {"2025-07-01T10:00:00", INT64_C(1751356800000)}, /* in summer two */
-	    {"2026/03/03", INT64_C(1772492400000)},          /* what is not ISO 8601 is local */
+	    {"2026/03/03", INT64_C(1772492400000)},          /* not ISO 8601: local time */
 	    {"2026-03-03 10:20:30", INT64_C(1772529630000)},
 	    {"2026-03-03 10:20:30 +0530", INT64_C(1772513430000)},
 	    {"Tue, 03 Mar 2026 10:20:30 GMT", INT64_C(1772533230000)},
 	    {"3 mar 2026 10:20 EST", INT64_C(1772551200000)},
 	    {"Tue, 03 Mar 2026 10:20:30.5 +0530 (IST)", INT64_C(1772513430500)},
 	    {"2026/3/3 10:20:30Z", INT64_C(1772533230000)},
-	    {"2026-03-29 02:30", INT64_C(1774747800000)}, /* passed over: as if before */
-	    {"2026-10-25 02:30", INT64_C(1792888200000)}, /* twice: the first */
+	    {"2026-03-29 02:30", INT64_C(1774747800000)}, /* skipped: as without it */
+	    {"2026-10-25 02:30", INT64_C(1792888200000)}, /* repeated: the first one counts */
 	    {"2026-03-03 10:20 GMT+999999:00", NO_TIME},
 	    {"2026-03-03 10:20 GMT+12345", NO_TIME},
 	    {"2026-03-03T10:20:30 Z", NO_TIME},
 	    {"3rd March 2026", NO_TIME},
-	    /* V8 takes these for times, and nobody writes them. */
+	    /* V8 parses these as times; no program writes them. */
 	    {"2025-01-01Z", NO_TIME},
 	    {"03/04/2026", NO_TIME},
 	    {"0099/01/01", NO_TIME},

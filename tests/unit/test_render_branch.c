@@ -6,7 +6,7 @@
 #define TARGET(target, label) "\"type\":\"label\",\"targetId\":" target label
 #define SETS(target, label) TARGET("\"" target "\"", ",\"label\":" label)
 #define CLEARS(target) TARGET("\"" target "\"", "")
-/* As it follows a path. */
+/* An appended label, with its parent on the path. */
 #define ADDED(id, parent, target, label)                                                                               \
 	"{\"type\":\"label\",\"id\":" id ",\"parentId\":" parent "," TIME ",\"targetId\":\"" target "\"" label "}\n"
 
@@ -42,14 +42,14 @@ static void path_lines_are_copied_verbatim(void **state)
 static void labels_from_other_branches_are_appended(void **state)
 {
 	(void)state;
-	/* The newest of each, below one another. */
+	/* The newest of each label, one below the other. */
 	assert_branch(HEADER A B OTHER ENTRY("l", "\"o\"", SETS("b", "\"old\""))
 	                  ENTRY("m", "\"l\"", SETS("b", "\"new\"")) ENTRY("n", "\"m\"", SETS("a", "\"\\u0061\""))
 	                      ENTRY("p", "\"n\"", SETS("o", "\"else\"")),
 	              1,
 	              HEADER A B ADDED("\"n\"", "\"b\"", "a", ",\"label\":\"\\u0061\"")
 	                  ADDED("\"m\"", "\"n\"", "b", ",\"label\":\"new\""));
-	/* Those of the path stay where they are, and what undoes them follows. */
+	/* Labels on the path stay in place, and the entry that clears one is appended. */
 	assert_branch(HEADER A ENTRY("l", "\"a\"", SETS("a", "\"x\"")) USER("c", "\"l\"", "three")
 	                  OTHER ENTRY("m", "\"o\"", CLEARS("a")),
 	              2,
@@ -62,15 +62,15 @@ static void labels_on_path_are_not_repeated(void **state)
 	(void)state;
 #define LABELLED HEADER A ENTRY("l", "\"a\"", SETS("a", "\"x\"")) USER("c", "\"l\"", "three")
 	assert_branch(LABELLED OTHER, 2, LABELLED);
-	/* Cleared elsewhere, and set again. */
+	/* Cleared on another branch and set again. */
 	assert_branch(LABELLED OTHER ENTRY("m", "\"o\"", CLEARS("a")) ENTRY("n", "\"m\"", SETS("a", "\"\\u0078\"")), 2,
 	              LABELLED);
-	/* There never was one. */
+	/* The label never existed. */
 	assert_branch(HEADER A B OTHER ENTRY("m", "\"o\"", CLEARS("a")) ENTRY("n", "\"m\"", SETS("b", "\"\"")), 1,
 	              HEADER A B);
 }
 
-/* pi would not find a parent with such an id, or find it in place of what has that id. */
+/* pi would not find a parent with such an id, or would find the parent in place of the entry with that id. */
 static void unaddressable_ids_get_no_labels(void **state)
 {
 	(void)state;
@@ -96,7 +96,7 @@ static void old_format_is_migrated(void **state)
 	              "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n"
 	              "{\"id\":\"a\",\"type\":\"message\",\"n\":[1.5,0],\"s\":\"\u00e9\\ud800\","
 	              "\"message\":{\"role\":\"custom\"}}\n");
-	/* Ids in such a file do not count, and labels have none to name. */
+	/* Ids in such a file are ignored, and labels have no id to refer to. */
 	assert_branch("{\"type\":\"session\",\"id\":\"s\"}\n"
 	              "{\"type\":\"message\",\"message\":{},\"id\":\"x\"}\n[ 7 ]\n"
 	              "{\"type\":\"label\",\"targetId\":\"x\",\"label\":\"l\"}\n",

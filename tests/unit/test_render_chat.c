@@ -11,7 +11,7 @@
 #define RESULT_AT(id, parent, time, call, rest)                                                                        \
 	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent ",\"timestamp\":\"2026-01-0" time               \
 	"Z\",\"message\":{\"role\":\"toolResult\",\"toolName\":\"bash\",\"toolCallId\":\"" call "\"," rest "}}\n"
-/* 322 ms after MESSAGE, and all others. */
+/* 322 ms after MESSAGE, as all results. */
 #define RESULT(id, parent, call) RESULT_AT(id, parent, "2T03:04:06.000", call, "\"content\":[" TEXT("tool output") "]")
 #define FAILED(id, parent, call, text)                                                                                 \
 	RESULT_AT(id, parent, "2T03:04:06.000", call, "\"isError\":true,\"content\":[" TEXT(text) "]")
@@ -27,7 +27,7 @@ static void chat_of(const char *lines, const char *prefix, struct buf *out)
 	fixture_close(&f);
 }
 
-/* What follows the title. */
+/* Asserts the text after the title. */
 static void assert_chat(const char *lines, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -109,7 +109,7 @@ static void call_durations(void **state)
 	HEADER ASSISTANT("a", "null", READ("1", "x"), "")                                                              \
 	    RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1", "\"content\":[],\"durationMs\":" ms)
 
-/* pi says it since it stores it; what is no time is not stored. */
+/* pi stores the duration since a certain version; an invalid one is ignored. */
 static void how_long_pi_says_it_took(void **state)
 {
 	(void)state;
@@ -164,7 +164,7 @@ static void a_skill_is_a_line(void **state)
 static void calls_without_a_result(void **state)
 {
 	(void)state;
-	/* At the end they are in the back, else before the next message. */
+	/* At the end of the path they are pending; before another message they have no result. */
 	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y") "," READ("3", "z"),
 	                             ",\"stopReason\":\"toolUse\"") RESULT("r", "\"a\"", "2"),
 	            "\n- `read y` · 322 ms · r\n- `read x`\n- `read z`\n");
@@ -178,16 +178,16 @@ static void calls_without_a_result(void **state)
 	            "\n## assistant" MINUTE "a\n\n*\u2717 failed*\n"
 	            "\n- `read x` · no result\n"
 	            "\n## user" MINUTE "u\n\ngo on\n\n## assistant" MINUTE "b\n\nok\n");
-	/* Of what is on other branches nothing counts. */
+	/* Entries on other branches do not count. */
 	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT("r", "\"a\"", "1")
 	                ASSISTANT("b", "\"a\"", TEXT("y"), ""),
 	            "\n- `read x` · no result\n\n## assistant" MINUTE "b\n\ny\n");
-	/* A result that no call on its path has. */
+	/* A result without a call on its path. */
 	assert_chat(HEADER USER("u", "null", "y") RESULT("r", "\"u\"", "1"),
 	            "\n## user" MINUTE "u\n\ny\n\n- `bash` · r\n");
 }
 
-/* What comes between a call and its result does not say that there is none. */
+/* Messages between a call and its result do not mean that the result is missing. */
 static void results_after_other_messages(void **state)
 {
 #define BETWEEN                                                                                                        \
@@ -208,7 +208,7 @@ static void results_after_other_messages(void **state)
 	assert_chat(
 	    HEADER BETWEEN RESULT("s", "\"h\"", "1") RESULT("t", "\"s\"", "3") ASSISTANT("b", "\"t\"", TEXT("ok"), ""),
 	    BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z` · 322 ms · t\n\n## assistant" MINUTE "b\n\nok\n");
-	/* When the model goes on there is none to come. */
+	/* Once the model continues, no result will come. */
 	assert_chat(HEADER BETWEEN RESULT("s", "\"h\"", "1") ASSISTANT("b", "\"s\"", TEXT("ok"), "")
 	                USER("w", "\"b\"", "so"),
 	            BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z` · no result\n\n## assistant" MINUTE

@@ -156,7 +156,7 @@ static void test_header(void **state)
 	               "{ \"type\":\"session\", \"id\":\"s\" }\n");
 }
 
-/* `want`: up to the last member, which says how long the file is. */
+/* `want` ends before the last member, the size of the file. */
 static void expect_info(const char *lines, const char *file, const char *want)
 {
 	struct fixture f;
@@ -277,7 +277,7 @@ static void test_info_is_well_formed(void **state)
 	    "  \"problems\": 0");
 }
 
-/* Bytes that pi reads as three characters U+FFFD, and not as half a pair. */
+/* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
 static void test_info_of_raw_bytes(void **state)
 {
 	struct fixture f;
@@ -294,7 +294,7 @@ static void test_info_of_raw_bytes(void **state)
 	fixture_close(&f);
 }
 
-/* Old versions wrote no totalTokens, some providers 0. */
+/* Old versions wrote no totalTokens, some providers write 0. */
 static void test_info_adds_up_tokens(void **state)
 {
 	struct fixture f;
@@ -331,7 +331,7 @@ static void test_info_of_nothing(void **state)
 	    "  \"problems\": 0");
 }
 
-/* Opens the lines with this mtime and looks for a member that begins so. */
+/* Renders the session with this mtime and asserts that the output contains the member. */
 static void expect_member(const char *lines, struct timespec mtime, const char *member)
 {
 	struct fixture f;
@@ -358,13 +358,13 @@ static void test_modified(void **state)
 	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n", old,
 	              "\"modified\": \"1969-12-31T23:59:59.500Z\"");
 	expect_member(HEADER, mtime, "\"modified\": \"2026-01-02T03:04:05.000Z\"");
-	/* A message without content, or of another role, says nothing; without an own time the entry's counts. */
+	/* A message without content, or of another role, is ignored; without its own time the entry's counts. */
 	expect_member(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"timestamp\":1767323046000")
 	                  MESSAGE("b", "\"a\"", "\"role\":\"toolResult\",\"content\":[],\"timestamp\":1767323046000"),
 	              mtime, "\"modified\": \"2026-01-02T03:04:05.000Z\"");
 	expect_member(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":[],\"timestamp\":\"x\""), mtime,
 	              "\"modified\": \"2026-01-02T03:04:05.678Z\"");
-	/* A header time that is a number is created, but not modified. */
+	/* A numeric header time sets `created`, but not `modified`. */
 	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":5}\n", mtime,
 	              "\"created\": \"1970-01-01T00:00:00.005Z\",\n  \"modified\": \"2001-09-09T01:46:40.124Z\"");
 }
@@ -418,7 +418,7 @@ static void test_file_cut_meanwhile(void **state)
 	fixture_close(&f);
 }
 
-/* Fails the n-th allocation for every n until all succeed: no step may lose the error. */
+/* Fails the nth allocation for every n until all succeed: no step may lose the error. */
 static void test_without_memory(void **state)
 {
 	(void)state;

@@ -21,7 +21,7 @@ static void context_of(const char *lines, struct buf *out)
 	fixture_close(&f);
 }
 
-/* What follows the front matter. */
+/* Asserts the text after the front matter. */
 static const char *body_of(struct buf *text)
 {
 	const char *front = strstr(buf_cstr(text), "\n---\n");
@@ -126,7 +126,7 @@ static void yaml_numbers_are_unquoted(void **state)
 	}
 }
 
-/* The usage that was added up in passing is that of the path. */
+/* The usage summed while the path is rendered is the usage of the path. */
 static void usage_sums_agree(void **state)
 {
 	struct fixture f;
@@ -261,7 +261,7 @@ static void calls_are_rendered(void **state)
 	     "edit `a.c` +1 -1\n\n```diff\n a\n-b\n+c\n```\n"},
 	    {CALL("1", "edit", "{\"path\":\"a.c\",\"oldText\":\"```\",\"newText\":\"\",\"n\":1,\"s\":\"t\"}"),
 	     "edit `a.c` -1 · n 1\n\n````diff\n-```\n````\n\n```json\n{\n  \"s\": \"t\"\n}\n```\n"},
-	    /* a diff that says nothing leaves everything to the JSON */
+	    /* a diff without changes leaves everything to the JSON */
 	    {CALL("1", "edit", "{\"path\":\"a.c\",\"oldText\":\"a\",\"newText\":\"a\"}"),
 	     "edit `a.c`\n\n```json\n{\n  \"path\": \"a.c\",\n  \"oldText\": \"a\",\n  \"newText\": \"a\"\n}\n```\n"},
 	    {CALL("1", "write", "{\"path\":\"a.py\",\"content\":\"a\\n```\\n\"}"),
@@ -285,7 +285,7 @@ static void calls_are_rendered(void **state)
 		assert_call(calls[i][0], calls[i][1]);
 }
 
-/* A path that is too long for the heading stands below it. */
+/* A path too long for the heading is shown below it. */
 static void long_paths_are_not_cut(void **state)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT, call CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
@@ -300,7 +300,7 @@ static void long_paths_are_not_cut(void **state)
 	assert_call(buf_cstr(&call), buf_cstr(&want));
 }
 
-/* Appends the fence of the result of the call `b`, with these results after the message that makes `calls`. */
+/* Appends the code fence of the result of the call `b`, where `result` follows the message with `calls`. */
 static void fence_of(const char *calls, const char *result, struct buf *out)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
@@ -337,7 +337,7 @@ static void output_fence_has_file_language(void **state)
 	}
 }
 
-/* Each result of a long message with many calls would read all of it. */
+/* Otherwise each result would read all of a long message with many calls. */
 static void language_is_skipped_for_long_messages(void **state)
 {
 	struct buf calls CLEANUP_BUF = BUF_INIT, fence CLEANUP_BUF = BUF_INIT;
@@ -480,7 +480,7 @@ static unsigned next_random(uint32_t *seed)
 	return *seed >> 16;
 }
 
-/* A JSON string's inside of a few hostile lines; each of them is noted. */
+/* Appends a few hostile lines as the inside of a JSON string to `line`, and as they are to `said`. */
 static void add_hostile(struct buf *line, struct buf *said, uint32_t *seed)
 {
 	unsigned n = 1 + next_random(seed) % 5;
@@ -556,7 +556,7 @@ static void every_line_is_verbatim(void **state)
 	}
 }
 
-/* A diff has each line of both texts behind its sign, if they have none in common. */
+/* If two texts have no common line, their diff has each line of both, after its sign. */
 static void every_edit_line_is_shown(void **state)
 {
 	(void)state;
@@ -575,7 +575,7 @@ static void every_edit_line_is_shown(void **state)
 			eol = memchr(p, '\n', (size_t)(said.p + said.n - p));
 			buf_addc(&line, '-');
 			buf_add(&line, p, (size_t)(eol - p));
-			/* No text is no line. */
+			/* An empty text has no line. */
 			if (!has_line(&out, line.p, line.n) && said.n > 1)
 				fail_msg("round %u: no line \"%.*s\"", round, (int)line.n, line.p);
 		}
@@ -591,7 +591,7 @@ static void add_two_segments(const struct session *s, uint32_t at, struct buf *o
 		assert_int_equal(producer_transcript_md.segment(&p, &i, false, &reader, NULL, out), 0);
 }
 
-/* A segment is the same in every branch that holds the entry. */
+/* A segment is the same in every branch that contains the entry. */
 static void segments_are_branch_independent(void **state)
 {
 	struct fixture f;

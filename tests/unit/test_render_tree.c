@@ -23,7 +23,7 @@ static void linear_chain_is_not_indented(void **state)
 	            "b         • user: b!  <- leaf\n");
 }
 
-/* By time, but the branch of the leaf first; equal times in file order; metadata is bridged. */
+/* By time, the branch of the leaf first; equal times in file order; metadata entries are bridged. */
 static void branches_are_drawn_in_order(void **state)
 {
 	(void)state;
@@ -97,7 +97,7 @@ static void labels_and_messages_without_message(void **state)
 	   "\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":" parent ",\"content\":[]" more   \
 	   "}")
 
-/* As in pi's /tree. What is below an answer that only called tools hangs on the row above it. */
+/* As in pi's /tree: the children of an answer that only calls tools are shown below the row above it. */
 static void textless_answers_are_hidden(void **state)
 {
 	(void)state;
@@ -106,14 +106,14 @@ static void textless_answers_are_hidden(void **state)
 	            "a         • user: a!\n"
 	            "c         • [ls: .]\n"
 	            "e         • [ls: .]  <- leaf\n");
-	/* The position is shown, and what has a label. */
+	/* The leaf is shown, and every entry with a label. */
 	assert_tree(HEADER SAYS("a", "null", "01") CALLS("b", "\"a\"", "02") CALLS("c", "\"b\"", "03")
 	                CALLS("d", "\"c\"", "04")
 	                    AT("l", "\"d\"", "05", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"x\""),
 	            "a         • user: a!\n"
 	            "b         • [x] assistant: (no content)\n"
 	            "d         • assistant: (no content)  <- leaf\n");
-	/* Two branches below it are branches of the row above, in the order in which they stand below it. */
+	/* Its two branches become branches of the row above, in the same order. */
 	assert_tree(HEADER SAYS("a", "null", "01") SAYS("x", "\"a\"", "03") CALLS("b", "\"a\"", "02")
 	                RESULT("c", "\"b\"", "09", "") RESULT("d", "\"b\"", "04", "") SAYS("e", "\"x\"", "05"),
 	            "a         • user: a!\n"
@@ -121,7 +121,7 @@ static void textless_answers_are_hidden(void **state)
 	            "e         │     • user: e!  <- leaf\n"
 	            "d         ├─ [ls: .]\n"
 	            "c         └─ [ls: .]\n");
-	/* A root that is left out makes roots of what is below it. */
+	/* If a root is left out, its children become roots. */
 	assert_tree(HEADER CALLS("b", "null", "01") SAYS("c", "\"b\"", "02") SAYS("d", "\"b\"", "03"),
 	            "d         • user: d!  <- leaf\n"
 	            "c         user: c!\n");
@@ -148,7 +148,7 @@ static void failures_are_marked(void **state)
 	    "f         • \u2717 [bash]: false  <- leaf\n");
 }
 
-/* Entry i on one line, as tree.txt shows it, without a newline. */
+/* Renders entry i as its line in tree.txt, without a newline. */
 static int entry_line(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct row_source src CLEANUP(row_source_release);
@@ -212,7 +212,7 @@ static void rows_of_other_types(void **state)
 	assert_row("\"type\":\"strange\"", "");
 }
 
-/* The row of a tool result that answers this call. */
+/* Asserts the row of a tool result that answers this call. */
 static void assert_call(const char *call, const char *want)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
@@ -260,7 +260,7 @@ static void rows_of_calls(void **state)
 	assert_call("\"name\":\"own\"", "[own]");
 }
 
-/* Texts are cut at 200 UTF-16 units, wherever escapes stand. */
+/* Texts are cut at 200 UTF-16 units, wherever escapes are. */
 static void tree_rows_are_cut(void **state)
 {
 	(void)state;
@@ -288,7 +288,7 @@ static void tree_rows_are_cut(void **state)
 	}
 }
 
-/* n entries, each the child of the one `back` before it; every other one branches off. */
+/* Appends n entries; `parent` gives the parent of each. */
 static void make_session(struct buf *lines, unsigned n, unsigned (*parent)(unsigned))
 {
 	buf_adds(lines, HEADER);
@@ -304,7 +304,7 @@ static void make_session(struct buf *lines, unsigned n, unsigned (*parent)(unsig
 
 static unsigned deep(unsigned i)
 {
-	return i < 2 ? 0 : (i - 1) / 2 * 2; /* each even entry has two children, the second of which goes on */
+	return i < 2 ? 0 : (i - 1) / 2 * 2; /* each even entry has two children, the second of which has children */
 }
 
 static unsigned wide(unsigned i)
@@ -335,7 +335,7 @@ static void deep_and_wide_trees(void **state)
 	}
 }
 
-/* A row deeper than 64 levels begins with how many are not drawn. */
+/* A row deeper than 64 levels begins with the number of levels not drawn. */
 static void deep_rows_show_their_depth(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
@@ -367,7 +367,7 @@ static void assert_coloured(const char *lines, const char *want)
 	assert_renders(render_tree_coloured, lines, want);
 }
 
-/* What stands in a colour follows from what the entry is, not from what it says. */
+/* The colours depend on the kind of the entry, not on its text. */
 static void rows_for_a_terminal(void **state)
 {
 	(void)state;
@@ -384,7 +384,7 @@ static void rows_for_a_terminal(void **state)
 		ID("d       ") DIM("└─ ") ASSISTANT_SAYS "user: [bash]: \u2717 <- leaf\n");
 }
 
-/* Control characters of a text, a label, the name of a tool and an id: those above U+0080 too, which tree.txt has. */
+/* Control characters in a text, a label, a tool name and an id, including those above U+0080, which tree.txt keeps. */
 static void control_characters_do_not_reach_terminal(void **state)
 {
 	(void)state;

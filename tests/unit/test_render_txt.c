@@ -26,7 +26,7 @@ static void title_falls_back_to_first_message(void **state)
 
 #define ASSISTANT(id, parent, text) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":" text)
 
-/* Also where the name or what the user said has nothing that can be shown. */
+/* Also if the name or the user's message has no printable text. */
 static void title_falls_back_to_first_answer(void **state)
 {
 	(void)state;
@@ -57,7 +57,7 @@ static void a_title_is_one_line(void **state)
 #define SENDER "Sender (untrusted metadata):\\n```json\\n{\\n  label: ui\\n}\\n```\\n\\n"
 #define STAMP "[Mon 2026-03-16 18:21 GMT+5:30] "
 
-/* Each form, then two and more of them. */
+/* Each form alone, then two and more of them. */
 static void envelopes_are_stripped_from_title(void **state)
 {
 	static const char *const before[] = {
@@ -122,7 +122,7 @@ static void what_a_program_put_after_is_left_out(void **state)
 #define NEW "A new session was started via /new or /reset. Greet the user."
 #define HEARTBEAT "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.\\nCurrent time: now"
 
-/* Messages in which a user says nothing are passed over if a later one has words; else the first one is the title. */
+/* Messages without words of the user are skipped if a later one has words; otherwise the first one is the title. */
 static void words_of_a_later_message_are_the_title(void **state)
 {
 	(void)state;
@@ -143,7 +143,7 @@ static void words_of_a_later_message_are_the_title(void **state)
 #define SKILL(name)                                                                                                    \
 	"<skill name=\\\"" name "\\\" location=\\\"/s/SKILL.md\\\">\\nRead it.\\n</skill> is text\\n</skill>"
 
-/* What pi puts before the words of /skill:NAME; the name are the words where there are no others. */
+/* The text pi puts before the words of /skill:NAME; without other words the name is the title. */
 static void a_skill_is_left_out(void **state)
 {
 	(void)state;
@@ -158,7 +158,7 @@ static void a_skill_is_left_out(void **state)
 	assert_renders(render_title, HEADER USER("a", "null", "<skill name=\\\"a"), "<skill name=\"a\n");
 }
 
-/* Nor is anything left out of what is all envelope, of a name, and of an answer. */
+/* Text that is nothing but envelope is kept, as are names and answers. */
 static void envelope_lookalikes_are_kept(void **state)
 {
 	static const char *const said[] = {
@@ -204,8 +204,8 @@ static void envelope_lookalikes_are_kept(void **state)
 	assert_renders(render_first_message, HEADER USER("a", "null", STAMP "Hi"), STAMP "Hi");
 }
 
-/* Only so much is looked at, whatever there is: what is all envelopes stays from there on, and one that does not end
- * there is none. Each byte of it being looked at for each of the others would take hours. */
+/* The scan is bounded: an envelope that does not end within the bound is text, and further envelopes stay. Without the
+ * bound, scanning the bytes once for each envelope would take hours. */
 static void envelope_scan_is_bounded(void **state)
 {
 	static const struct {
@@ -337,7 +337,7 @@ static void summaries_are_cut(void **state)
 	    HEADER USER("a", "null", "01234567890123456789012345678901234567890123456789012345678\\ud83d\\ude00xyz"),
 	    "# ID\tLABEL\tTEXT\tas of line 2\n"
 	    "a\t\tuser: 01234567890123456789012345678901234567890123456789012345678\U0001F600\n");
-	/* Each of them is two UTF-16 units, and an escape of twelve bytes. */
+	/* Each character is two UTF-16 units, and an escape of twelve bytes. */
 	CLEANUP_BUF struct buf said = BUF_INIT, want = BUF_INIT;
 	for (int i = 0; i < 61; i++)
 		buf_adds(&said, "\\ud83d\\ude00");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resolver: which names lead where, whose links count, and what is left behind when nobody answers. */
+/* resolver: which paths resolve, which links are followed, and what remains when a device hangs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,8 @@
 static struct {
 	char root[64], source[80];
 	struct resolver *r;
-	int refusal; /* what openat2 says: 0, ENOSYS as kernels before 5.6, or EPERM as some containers' seccomp */
+	int refusal; /* result of openat2: 0, ENOSYS as before Linux 5.6, or EPERM as under some containers' seccomp
+	                filters */
 	unsigned asked;
 } world;
 
@@ -96,14 +97,14 @@ static int tear_down(void **state)
 {
 	(void)state;
 	resolver_close(world.r);
-	/* What is refused is not asked for again. */
+	/* Once refused, openat2 is not called again. */
 	if (world.refusal)
 		assert_int_equal(world.asked, 1);
 	world.refusal = 0;
 	return remove_all(world.root);
 }
 
-/* 1: reached as it is; 2: through a link; or a negative errno, the same for stat and open. */
+/* Returns 1 if reached directly, 2 if through a link, or a negative errno; the same for stat and open. */
 static int reached(const char *path)
 {
 	struct resolved st = RESOLVED_INIT, file = RESOLVED_INIT;
@@ -148,7 +149,7 @@ static void plain_names_and_links(void **state)
 	assert_int_equal(resolve_file(&fifo, RESOLVER_NOW, O_RDONLY, &got), -EINVAL);
 	assert_int_equal(resolve_file(&dir, RESOLVER_NOW, O_RDONLY, &got), -EISDIR);
 	assert_int_equal(resolve_dir(&a, RESOLVER_NOW, O_RDONLY, &got), -ENOTDIR);
-	/* The place is where the file is, not where its names are. */
+	/* The place is where the file is, not where its path is. */
 	assert_int_equal(resolve_file(&a, RESOLVER_NOW, O_RDONLY | RESOLVER_PLACE, &got), 0);
 	assert_string_equal(got.name, "a");
 	struct stat there, p;
@@ -166,7 +167,7 @@ static int directory(const char *path)
 	return rc;
 }
 
-/* Behind the first name of a path only the last one may be a link, and only to a file. */
+/* After the first component of a path, only the last one can be a link, and only to a file. */
 static void symlinks_below_first_level_must_be_last(void **state)
 {
 	(void)state;
@@ -200,11 +201,11 @@ static void symlinks_below_first_level_must_be_last(void **state)
 	assert_int_equal(directory("first/a/d/c"), -ENOTDIR);
 	assert_int_equal(directory("p/x"), 0);
 	assert_int_equal(directory("p/y"), -ENOTDIR);
-	/* A path that is not one of the source leads wherever it does. */
+	/* A path outside the source may contain any links. */
 	assert_int_equal(reached(at("source/p/y/file")), 2);
 }
 
-/* However deep a file lies, openat2 goes there at once; behind a link on the first level in one call more. */
+/* openat2 reaches a file at any depth with one call; after a link on the first level, with two. */
 static void depth_does_not_add_system_calls(void **state)
 {
 	char path[64] = "source/p";
@@ -274,7 +275,7 @@ static void own_mount_is_refused(void **state)
 	resolver_forbid_device(world.r, st.st_dev);
 	assert_int_equal(reached("there"), -ELOOP);
 	assert_int_equal(reached("file"), -ELOOP);
-	/* And what is on another file system is not asked under a lock. */
+	/* Another file system is not accessed under a lock. */
 	resolver_forbid_device(world.r, 0);
 	assert_int_equal(reached("there"), -EXDEV);
 	struct resolved got = RESOLVED_INIT;
@@ -284,7 +285,7 @@ static void own_mount_is_refused(void **state)
 	resolved_release(world.r, &got);
 }
 
-/* The source is what its path names, also after that was another directory. */
+/* The source is the directory that its path names now, even if it was another one before. */
 static void source_path_is_reopened(void **state)
 {
 	struct resolved got = RESOLVED_INIT;
@@ -345,7 +346,7 @@ static int wait_for(struct blocking_pool *pool, struct work *w)
 	return blocking_wait(pool, &p, 1, 0);
 }
 
-/* One device does not answer: nobody asks it a second time, the others are asked, and the end waits for nobody. */
+/* One hung device: it is not called again, other devices are, and closing the pool does not wait. */
 static void hung_device_does_not_block_others(void **state)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -374,7 +375,7 @@ static void hung_device_does_not_block_others(void **state)
 		usleep(1000);
 }
 
-/* So many devices do not answer that there is no thread left: then that is said at once. */
+/* Once hung devices occupy all threads, calls fail at once. */
 static void hung_devices_use_bounded_threads(void **state)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

@@ -40,7 +40,7 @@ static void entry(struct acl *a, unsigned tag, unsigned bits, uint32_t id)
 	put(a, id, 4);
 }
 
-/* u::U,g::G,o::O and what is named as in setfacl: "u1001:5 g2000:4", with the mask at its end or 7. */
+/* u::U,g::G,o::O and named entries as in setfacl, "u1001:5 g2000:4", with this mask (7 if negative). */
 static struct rights make(uid_t uid, gid_t gid, unsigned mode, const char *named, int mask)
 {
 	struct rights r;
@@ -61,7 +61,7 @@ static struct rights make(uid_t uid, gid_t gid, unsigned mode, const char *named
 	return r;
 }
 
-/* The table in rights.h, case by case: what a file of ADA and TEAM may show, by an object with these rights. */
+/* The table in rights.h, case by case: the mode that a file of ADA and TEAM shows for an object with these rights. */
 static void classes(void **state)
 {
 	static const struct {
@@ -78,12 +78,12 @@ static void classes(void **state)
 	    {ADA, TEAM, 0705, "", -1, 0705},
 	    {ADA, TEAM, 0640, "", -1, 0640},
 	    {ADA, TEAM, 0055, "", -1, 0055},
-	    /* another group counts as others, and others may be in it */
+	    /* another group: its members are others, and others can be members */
 	    {ADA, CLUB, 0755, "", -1, 0755},
 	    {ADA, CLUB, 0750, "", -1, 0700},
 	    {ADA, CLUB, 0705, "", -1, 0700},
 	    {ADA, CLUB, 0711, "", -1, 0711},
-	    /* another owner: ADA may be in any group, and BOB in TEAM */
+	    /* another owner: ADA can be in any group, BOB in TEAM */
 	    {BOB, TEAM, 0755, "", -1, 0555},
 	    {BOB, TEAM, 0750, "", -1, 0050},
 	    {BOB, TEAM, 0700, "", -1, 0000},
@@ -92,19 +92,19 @@ static void classes(void **state)
 	    {BOB, CLUB, 0750, "", -1, 0000},
 	    {0, 0, 0755, "", -1, 0555},
 	    {0, 0, 0750, "", -1, 0000},
-	    /* who is granted by name: no class but the owner's */
+	    /* a user granted by name: only the owner's class */
 	    {ADA, TEAM, 0600, "u1001:4", 4, 0600},
 	    {ADA, TEAM, 0600, "g2001:4", 4, 0600},
 	    {ADA, TEAM, 0644, "u1001:6", 6, 0644},
 	    {BOB, CLUB, 0700, "u1000:5", -1, 0500},
-	    /* ... or a group that is the file's */
+	    /* ... or a group, if it is the file's */
 	    {ADA, CLUB, 0700, "g2000:5", -1, 0750},
 	    {ADA, CLUB, 0700, "g2000:5", 4, 0740},
 	    {ADA, TEAM, 0710, "g2000:4", -1, 0750},
-	    /* who is denied by name may be in any class but the owner's */
+	    /* a user denied by name can be in any class but the owner's */
 	    {ADA, TEAM, 0644, "u1001:0", -1, 0600},
 	    {ADA, TEAM, 0644, "g2001:0", -1, 0640},
-	    {ADA, TEAM, 0644, "u1000:0", -1, 0644}, /* the owner is never judged by name */
+	    {ADA, TEAM, 0644, "u1000:0", -1, 0644}, /* named entries do not apply to the owner */
 	    {BOB, TEAM, 0755, "u1000:0", -1, 0055},
 	    {BOB, TEAM, 0755, "u1001:0", -1, 0555},
 	    /* the mask */
@@ -122,7 +122,7 @@ static void classes(void **state)
 	}
 }
 
-/* What one user in these groups may do with r: the kernel's own rules, acl(5). */
+/* The access of a user in these groups to r, by the kernel's rules, acl(5). */
 static unsigned one_may(const struct rights *r, uid_t uid, bool in_team, bool in_club)
 {
 	unsigned bits = 0;
@@ -146,7 +146,7 @@ static unsigned one_may(const struct rights *r, uid_t uid, bool in_team, bool in
 	return matched ? bits : r->mode & 7;
 }
 
-/* Nobody gets more by the class they are in than the object gives them, whatever it is and whoever they are. */
+/* No class grants its members more than the object grants them, for any object and any user. */
 static void mode_never_exceeds_acl(void **state)
 {
 	static const char *const acls[] = {"",        "u1000:5", "u1001:0",        "u1002:7",
@@ -169,7 +169,7 @@ static void mode_never_exceeds_acl(void **state)
 	}
 }
 
-/* Bytes that are no ACL grant nobody but the owner anything. */
+/* Malformed ACLs grant access only to the owner. */
 static void malformed_acls_are_rejected(void **state)
 {
 	struct acl good = {.n = 0};
@@ -183,13 +183,13 @@ static void malformed_acls_are_rejected(void **state)
 	assert_int_equal(rights_parse(good.bytes, good.n, ADA, TEAM, 0777, &r), 0);
 	assert_int_equal(rights_mode(&r, ADA, TEAM), 0777);
 	rights_release(&r);
-	for (size_t n = 0; n < good.n; n++) { /* cut off: something that must be there is missing */
+	for (size_t n = 0; n < good.n; n++) { /* truncated: a required entry is missing */
 		assert_int_equal(rights_parse(good.bytes, n, ADA, TEAM, 04777, &r), -EINVAL);
 		assert_int_equal(rights_mode(&r, ADA, TEAM), 0700);
 		assert_null(r.named);
 	}
 	for (size_t at = 0; at < good.n; at++) {
-		for (unsigned to = 0; to < 256; to++) { /* bent: no crash, and no bit that is none */
+		for (unsigned to = 0; to < 256; to++) { /* corrupted: no crash, and no invalid mode bits */
 			struct acl bent = good;
 			bent.bytes[at] = (unsigned char)to;
 			int rc = rights_parse(bent.bytes, bent.n, ADA, TEAM, 0777, &r);
@@ -206,7 +206,7 @@ static void malformed_acls_are_rejected(void **state)
 	}
 }
 
-/* Real ones, as many as there may be, where the file system has them. */
+/* Real ACLs of the maximum size, if the file system supports them. */
 static void modes_match_real_acls(void **state)
 {
 	char path[] = "/tmp/sessionfs-rights-XXXXXX";
@@ -238,7 +238,7 @@ static void modes_match_real_acls(void **state)
 	rights_release(&r);
 	rights_release(&again);
 
-	/* More than are looked for at first. */
+	/* More entries than the first buffer holds. */
 	static unsigned char many[4 + 8 * 124];
 	struct acl head = {.n = 0};
 	entry(&head, USER_OBJ, 6, ~0U);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Side files in memory: names, contents, limits, and how long they live. */
+/* Scratch files: names, contents, limits and lifetime. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static uint64_t made(struct scratch *sc, node_t dir, const char *name)
 	return a.id;
 }
 
-/* The id under the name, or 0. */
+/* Returns the id under the name, or 0. */
 static uint64_t found(struct scratch *sc, node_t dir, const char *name)
 {
 	struct scratch_attr a;
@@ -79,7 +79,7 @@ static void names(void **state)
 	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("4913")), -ENOENT);
 	assert_int_equal(scratch_getattr(sc, one, &a), -ESTALE);
 	assert_int_equal(found(sc, DIR_B, "4913"), two);
-	/* Ids are not used again. */
+	/* Ids are not reused. */
 	assert_true(made(sc, DIR_A, "4913") > two);
 }
 
@@ -161,7 +161,7 @@ static void limits(void **state)
 	assert_bytes(sc, id, (struct span){text, MOST_BYTES});
 	assert_int_equal(scratch_create(sc, DIR_A, span_of("l"), S_IFLNK, 0, 0, "t", &a), -ENOSPC);
 	assert_int_equal(found(sc, DIR_A, "l"), 0);
-	/* What is cut off or removed is room again. */
+	/* Truncation and removal free space. */
 	assert_int_equal(scratch_resize(sc, id, 0), 0);
 	made(sc, DIR_A, "1");
 	made(sc, DIR_A, "2");
@@ -189,7 +189,7 @@ static void long_names(void **state)
 	assert_true(found(sc, DIR_A, name + 1));
 }
 
-/* An unlinked file lives as long as somebody has it open. */
+/* An unlinked file lives while it is open. */
 static void unlinked(void **state)
 {
 	struct scratch *sc = *state;
@@ -223,7 +223,7 @@ static void renamed(void **state)
 	assert_int_equal(scratch_getattr(sc, two, &a), -ESTALE);
 }
 
-/* What became a value takes no more bytes: they would vanish. */
+/* A committed scratch file takes no more bytes: they would be lost. */
 static void retired(void **state)
 {
 	struct scratch *sc = *state;
@@ -253,7 +253,7 @@ static void listing(void **state)
 	made(sc, DIR_A, "a");
 	for (uint64_t at = 0; scratch_next(sc, DIR_A, at, &name, &a); at = a.id) {
 		buf_addspan(&all, buf_span(&name));
-		/* Goes on after one that was removed meanwhile. */
+		/* Continues after an entry that was removed in the meantime. */
 		if (a.id == m)
 			assert_int_equal(scratch_unlink(sc, DIR_A, span_of("m")), 0);
 	}
@@ -265,7 +265,7 @@ static void listing(void **state)
 	assert_true(scratch_next(sc, DIR_A, 0, &name, &a));
 }
 
-/* What nobody takes away after it was closed, each once. */
+/* Files left over after they were closed, each once. */
 static void leftovers_are_reported_once(void **state)
 {
 	struct scratch *sc = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The answers to queries over all sessions: their order, where they are full, what is kept of them and when they are
- * made anew. That they are right is shown by e2e/search.sh and test_match. */
+/* Answers to queries over all sessions: order, limits, caching and renewal. e2e/search.sh and test_match check that
+ * they are right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static const struct answer *ask(struct finder *f, const char *text)
 static const char *lines_of(struct finder *f, const struct answer *a, struct buf *out)
 {
 	buf_reset(out);
-	/* In small pieces, as of any range. */
+	/* In small pieces, since any range can be read. */
 	while (out->n < answer_size(a, FOUND_HITS)) {
 		size_t before = out->n;
 		assert_int_equal(answer_read(f->s, a, FOUND_HITS, out->n, 7, out), 0);
@@ -121,7 +121,7 @@ static void test_order(void **state)
 	look_at_order(*state, 64 << 20, 7);
 }
 
-/* What is not kept is made again. */
+/* Answers that are not cached are computed again. */
 static void test_order_again(void **state)
 {
 	look_at_order(*state, 64, 1000);
@@ -148,7 +148,7 @@ static void test_kept(void **state)
 	                    "projects/p/a/entries/1/text.md:1:red one\nprojects/p/a/entries/3/text.md:1:red again\n"
 	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
 	                    "projects/p/c/entries/1/text.md:3:red four\n");
-	/* Who reads the old one goes on with it. */
+	/* Readers of the old answer keep it. */
 	assert_string_equal(lines_of(&f, a, &text),
 	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
 	                    "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
@@ -157,7 +157,7 @@ static void test_kept(void **state)
 	finder_close(&f);
 }
 
-/* What was nothing for the query, or is none of its business, can become so by what is appended. */
+/* Appended data can make a session match that did not match before. */
 static void test_grows(void **state)
 {
 	struct finder f;
@@ -181,8 +181,8 @@ static void test_grows(void **state)
 	finder_close(&f);
 }
 
-/* What stands before an append is found elsewhere behind it: a label or name that another one replaces or clears, a
- * label whose entry comes later. What has no such thing is gone on with. */
+/* An append can change where earlier text is found: a label or name that another one replaces or clears, a label whose
+ * entry comes later. Without such changes only the appended part is searched. */
 static void test_values(void **state)
 {
 #define LABEL(id, target, label)                                                                                       \
@@ -215,7 +215,7 @@ static void test_values(void **state)
 	finder_close(&f);
 }
 
-/* What is asked for is the id in the header, not the name that is made of it. */
+/* `session:` matches the id in the header, not the name made from it. */
 static void test_session_ids(void **state)
 {
 	struct finder f = {.p = *state};
@@ -257,8 +257,8 @@ static size_t count_lines(struct finder *f, const struct answer *a)
 	return n;
 }
 
-/* The lines are full before an entry of one session, the entries in another one; and what was left out comes
- * back when what stood before it goes. */
+/* The lines are full before an entry of one session, the entries in another session; results that were left out return
+ * when earlier ones are removed. */
 static void test_full(void **state)
 {
 	struct finder f;
@@ -275,7 +275,7 @@ static void test_full(void **state)
 	assert_int_equal(count_lines(&f, a), SEARCH_ENTRIES_MAX - 1);
 	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
 	lines_of(&f, a, &text);
-	/* 333 * 3 + 900 * 3 + 3150 * 2, and one line more would be of an entry of two */
+	/* 333 * 3 + 900 * 3 + 3150 * 2; the next line would belong to an entry of two */
 	const char last[] = "projects/p/c/entries/e3149/text.md:2:red 1\n";
 	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
 	assert_int_equal(answer_at(a, SEARCH_ENTRIES_MAX - 1).entry, SEARCH_ENTRIES_MAX - 1 - 333 - 900 - 8000);
@@ -290,7 +290,7 @@ static void test_full(void **state)
 	finder_close(&f);
 }
 
-/* With hardly any memory nothing is kept, and it is the same. */
+/* With hardly any memory nothing is cached, and the answers are the same. */
 static void test_budget(void **state)
 {
 	struct finder f;
@@ -310,7 +310,7 @@ static void test_budget(void **state)
 	finder_close(&f);
 }
 
-/* What is known of each session counts, also where nothing was found. */
+/* The state of each session counts against the budget, even without results. */
 static void test_rows_count(void **state)
 {
 	enum { SESSIONS = 300, LEAST = 8 * sizeof(void *) };
@@ -369,7 +369,7 @@ static bool is_over(void *arg)
 	return true;
 }
 
-/* Several that ask the same, while what they ask about changes; one that gives up takes nothing from the others. */
+/* Several threads ask the same query while the sessions change; one that is cancelled does not affect the others. */
 static void test_threads(void **state)
 {
 	struct finder f;
@@ -387,7 +387,7 @@ static void test_threads(void **state)
 		assert_true(rc == -EINTR || rc == 0);
 		if (rc == 0)
 			answer_put(a);
-		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the others come in between */
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* lets the other threads run */
 	}
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
@@ -399,14 +399,14 @@ static void test_threads(void **state)
 	finder_close(&f);
 }
 
-/* Midnight comes, to another thread, while the lock of the searches is free for the `gives`th time. */
+/* Midnight passes, in another thread, when the lock of the searches is released for the `gives`th time. */
 static struct finder *midnight;
 static _Thread_local unsigned gives;
 
 #define SINCE "red after:2d"
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
 
-/* Has what is known of the query dropped, and gives up before there is anything in its place. */
+/* Has the query's answer dropped, and is cancelled before there is a new one. */
 static void *ask_at_midnight(void *arg)
 {
 	struct finder *f = arg;
@@ -431,7 +431,7 @@ void __wrap_lock_release(struct lock *l)
 	pthread_join(thread, NULL);
 }
 
-/* Whoever asks has an answer, wherever it is that the days go by meanwhile. */
+/* Every request gets an answer, wherever midnight passes. */
 static void test_midnight(void **state)
 {
 	struct finder f;
@@ -440,7 +440,7 @@ static void test_midnight(void **state)
 	for (unsigned i = 0; i < 32; i++) {
 		const struct answer *a = ask(&f, SINCE);
 		answer_put(a);
-		/* The answer is there, or is to be made anew. */
+		/* The answer is cached, or must be computed again. */
 		let_pass(CLOCK_REALTIME, i % 2 * DAY_MS);
 		uint64_t number = number_of(&f, SINCE);
 		gives = i / 2 + 1;
@@ -453,7 +453,7 @@ static void test_midnight(void **state)
 	finder_close(&f);
 }
 
-/* A query is not taken for another one because there is no memory for its text. */
+/* Without memory for its text, a query is not mistaken for another. */
 static void test_no_memory(void **state)
 {
 	struct finder f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* secret: what looks like a key, and what only nearly does; and that files whose resolver redacts are read so, in
- * whatever pieces. A blank stands in each example, so that nobody takes this file for a leak. */
+/* secret: texts that look like keys and texts that nearly do, and redacted reads of files, in pieces of any size. Each
+ * example contains a blank, so that no scanner takes this file for a leak. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,7 +14,8 @@
 #include "files.h"
 #include "later.h"
 
-/* What another program writes over the file, in place, before the nth read from now on; -1: appends before each. */
+/* Text that another program writes over the file, in place, before the nth read from now on; -1: appended before each
+ * read. */
 static struct rewrite {
 	const char *path, *text;
 	int nth;
@@ -133,7 +134,7 @@ static const char *const none[] = {
     "",
 };
 
-/* The text without its first blank, between two others. */
+/* Returns the text without its first blank, between `before` and `after`. */
 static struct span put(const char *before, const char *text, const char *after, struct buf *out)
 {
 	const char *blank = strchr(text, ' ');
@@ -165,7 +166,7 @@ static void every_secret_form_is_found(void **state)
 	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
 		for (size_t k = 0; k < sizeof around / sizeof *around; k++)
 			assert_place(put(around[k][0], examples[i].text, around[k][1], &text), examples[i].kind);
-		/* Wherever it stands to the blocks that are looked at. */
+		/* At any offset within the blocks that are scanned. */
 		for (size_t n = 0; n < sizeof blanks; n++) {
 			memset(blanks, ' ', n);
 			blanks[n] = '\0';
@@ -207,7 +208,7 @@ static void first_and_longest_match_wins(void **state)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-/* What is read of a file with this text. */
+/* Asserts the redacted contents of a file with this text. */
 static void assert_read(const char *text, const char *expected)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
@@ -227,7 +228,7 @@ static void assert_read(const char *text, const char *expected)
 	assert_int_equal(opened_pread(file, piece, sizeof piece, 0), n);
 	piece[n] = '\0';
 	assert_string_equal(piece, expected);
-	/* In pieces, from the beginning and from the end. */
+	/* In pieces, forward and backward. */
 	for (size_t step = n > 2000 ? 997 : 1; step <= n; step = step * 2 + 1) {
 		for (size_t i = 0, at = 0; i * step < n; i++) {
 			at = step % 2 ? i * step : (n - 1) / step * step - i * step;
@@ -325,8 +326,8 @@ static void grown_line_is_scanned_again(void **state)
 
 #define X35 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
-/* Before each read of a whole line that is read in pieces, of which the last bytes come first or last; with what is
- * hidden in it remembered or not. A key is there before or after. */
+/* The file is rewritten before each read of a line that is read in pieces, last bytes first or last, with its secrets
+ * cached or not. The key is in the line before or after. */
 static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 {
 	static const char *const texts[][2] = {
@@ -354,7 +355,7 @@ static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 			let_pass(CLOCK_REALTIME, 5000);
 			opened_pread(file, piece, sizeof piece, 0);
 			opened_pread(file, piece, sizeof piece, 0);
-			usleep(11000); /* a tick of the clock by which files have their times */
+			usleep(11000); /* a tick of the clock for file times */
 		}
 		rewrite = (struct rewrite){path, text[1], i / 120 + 1};
 		assert_in_range(opened_pread(file, piece, n, off), 1, n);
@@ -367,7 +368,7 @@ static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 	remove_all(dir);
 }
 
-/* Lines that are appended all the time keep nobody from reading those before. */
+/* Continuous appends do not keep earlier lines from being read. */
 static void a_file_that_grows_is_read(void **state)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];

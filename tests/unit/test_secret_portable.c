@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tests of secret, on the code for machines without SSE2. */
+/* The tests of secret, for the code of machines without SSE2. */
 #undef __SSE2__
 #include "../../src/base/secret.c"
 

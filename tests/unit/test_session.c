@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* ---- what is a session ---- */
+/* ---- session files and other files ---- */
 
 static void file_without_header_is_rejected(void **state)
 {
@@ -227,8 +227,7 @@ static void long_ids_have_short_names(void **state)
 	fixture_release(&f);
 }
 
-/* Of ids so long that they are not kept, and nearly alike: links, labels and names are as those of others, also of what
- * comes later. */
+/* Long, similar ids, which are not stored: links, labels and names work as with other ids, also after growth. */
 static void add_long_id(struct buf *out, size_t n, char last)
 {
 	buf_addc(out, '"');
@@ -286,7 +285,7 @@ static void long_numeric_id_is_found_by_name(void **state)
 	fixture_release(&f);
 }
 
-/* What the index of so many entries takes whose ids, parents and labels' targets have n bytes. */
+/* Returns the size of an index of many entries whose ids, parents and label targets have n bytes. */
 static size_t memory_of_ids(size_t n)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -564,8 +563,8 @@ static void v1_kept_index_counts_parsed_lines(void **state)
 
 	(void)state;
 	assert_int_equal(session_count(s), 12);
-	assert_int_equal(kept_by(s, 3), 1);        /* behind the malformed and the falsy line */
-	assert_int_equal(kept_by(s, 4), 2);        /* behind the second header */
+	assert_int_equal(kept_by(s, 3), 1);        /* after the malformed and the falsy line */
+	assert_int_equal(kept_by(s, 4), 2);        /* after the second header */
 	assert_int_equal(kept_by(s, 5), NO_ENTRY); /* that header */
 	assert_int_equal(kept_by(s, 6), NO_ENTRY); /* the first header */
 	assert_int_equal(kept_by(s, 7), 7);        /* itself */
@@ -609,7 +608,7 @@ static uint64_t serial_at(const struct fixture *f)
 	return serial;
 }
 
-/* What was made from an index that was dropped must not be taken for that of the one built after it. */
+/* Data derived from a dropped index must not be taken for data of the next one. */
 static void serials_differ_across_rebuilt_indexes(void **state)
 {
 	struct fixture f;

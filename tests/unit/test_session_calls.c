@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which result answers which call. */
+/* Which result belongs to which call. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void duplicate_call_ids_match_in_order(void **state)
 	fixture_release(&f);
 }
 
-/* So many calls of one message with one id, and as many results in a row, after others that nobody answers. */
+/* Many calls of one message with the same id, and as many results in a row, after other calls without results. */
 static void many_calls_of_one_message_match(void **state)
 {
 	enum { MANY = 20000 };

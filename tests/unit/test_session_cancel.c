@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An index whose making is cancelled goes on where it was, and a copy of one is one of its own. */
+/* A cancelled index continues where it stopped, and a copy of an index is independent. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,8 +12,7 @@
 
 #include <errno.h>
 
-/* Long enough to be read in many pieces: orphans that find their parent later, labels, calls, an id that comes again.
- */
+/* Long enough for many reads: orphans that find their parent later, labels, calls, a repeated id. */
 static void make_text(struct buf *out)
 {
 	static char fill[60000];
@@ -81,7 +80,7 @@ static void cancelled_scan_resumes(void **state)
 	fixture_release(&whole);
 }
 
-/* Of a line without an end nothing can be kept. */
+/* A line without an end leaves nothing to keep. */
 static void cancelled_header_leaves_no_session(void **state)
 {
 	static char line[2 << 20];
@@ -96,7 +95,7 @@ static void cancelled_header_leaves_no_session(void **state)
 	fixture_release(&f);
 }
 
-/* A terabyte in which nothing is. */
+/* A file with a hole of a terabyte. */
 static void sparse_holes_are_skipped(void **state)
 {
 	struct fixture f;
@@ -108,7 +107,7 @@ static void sparse_holes_are_skipped(void **state)
 	fixture_init(&f);
 	append(&f, begin, sizeof begin - 1);
 	if (truncate(f.path, far) < 0)
-		skip(); /* not on this file system */
+		skip(); /* not supported by this file system */
 	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &f.s), 0);
 	cancel_set(&cancel);
 	append(&f, rest, sizeof rest - 1);
@@ -133,7 +132,7 @@ static void session_copy_grows_independently(void **state)
 		if (version == 1)
 			memcpy(text.p + sizeof "{\"type\":\"session\"," - 1, "\"version\":1", 11);
 		assert_int_equal(open_bytes(&f, text.p, half), 0);
-		describe(f.s, &before); /* what is derived is there */
+		describe(f.s, &before); /* computes derived data */
 		assert_int_equal(session_copy(f.s, &copy), 0);
 		assert_same(copy, f.s);
 		assert_int_equal(session_serial(copy), session_serial(f.s));
@@ -146,7 +145,7 @@ static void session_copy_grows_independently(void **state)
 		assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
 		assert_same(copy, whole.s);
 		fixture_release(&whole);
-		fixture_release(&f); /* the copy outlives it */
+		fixture_release(&f); /* the copy remains valid */
 		describe(copy, &after);
 		session_close(copy);
 		buf_reset(&before);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session: files that grow, are torn, rewritten, replaced, and many entries or readers at once. */
+/* session: files that grow, are torn, rewritten or replaced, and many entries or readers at once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -89,14 +89,14 @@ static void a_changed_file_is_stale(void **state)
 			write_at(f.path, O_TRUNC, text, sizeof text - 3);
 			append(&f, " \n" HEADER HEADER, strlen(" \n" HEADER HEADER));
 			break;
-		case 2: /* replaced by the same text */
+		case 2: /* replaced by the same text in a new file */
 			unlink(f.path);
 			write_at(f.path, O_CREAT, text, sizeof text - 1);
 			break;
-		case 3: /* changed at its beginning, and as long as before */
+		case 3: /* changed at its beginning, same size */
 			write_at(f.path, 0, "{\"type\":\"session\",\"version\":2", 29);
 			break;
-		case 4: /* gone */
+		case 4: /* removed */
 			unlink(f.path);
 			want = -ENOENT;
 			break;
@@ -137,7 +137,7 @@ static void assert_id(const struct session *s, uint32_t i, const char *id)
 	assert_true(span_is(r.id.text, id));
 }
 
-/* Be they one run or two, such as results and their calls. */
+/* Lines in one run or in two, such as results and their calls. */
 static void adjacent_lines_share_one_pread(void **state)
 {
 	enum { LINES = 200 };
@@ -160,7 +160,7 @@ static void adjacent_lines_share_one_pread(void **state)
 	fixture_release(&f);
 }
 
-/* It was changed where nobody compares it. */
+/* The file was changed where no comparison is made. */
 static void readahead_is_dropped_on_change(void **state)
 {
 	struct fixture f;
@@ -216,7 +216,7 @@ static void lines_longer_than_the_buffer_are_read(void **state)
 	fixture_release(&f);
 }
 
-/* Lines of any length, some blank, some longer than what is read at once, some that are no JSON. */
+/* Lines of any length, some blank, some longer than one read, some that are not JSON. */
 static void line_ends_across_read_boundaries(void **state)
 {
 	enum { LINES = 6000, LONG = 300000 };
@@ -266,7 +266,7 @@ static void add_turn(struct buf *text, unsigned i)
 		buf_adds(text, "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"call_0\"}]}}\n");
 }
 
-/* Bytes that can be no JSON are not kept, however many there are without a newline. */
+/* Bytes that cannot be JSON are not kept, however many come without a newline. */
 static void long_garbage_is_one_bad_line(void **state)
 {
 	struct fixture f;
@@ -287,7 +287,7 @@ static void long_garbage_is_one_bad_line(void **state)
 	fixture_release(&f);
 }
 
-/* As many turns with one call and its result, all with the same call id. */
+/* A million turns of one call and its result, all with the same call id. */
 static void index_of_million_entries_is_small(void **state)
 {
 	enum { MANY = 1000000 };
@@ -318,7 +318,7 @@ static size_t allocated(void)
 	return info.uordblks + info.hblkhd;
 }
 
-/* Ids, calls with their results, labels, names and problems, and all that is derived from them. */
+/* Ids, calls with their results, labels, names and problems, and all data derived from them. */
 static void session_memory_matches_heap(void **state)
 {
 	enum { MANY = 3000 };
@@ -327,7 +327,7 @@ static void session_memory_matches_heap(void **state)
 
 	(void)state;
 	buf_adds(&text, HEADER);
-	if (allocated() == 0) { /* another allocator */
+	if (allocated() == 0) { /* an allocator without mallinfo */
 		buf_release(&text);
 		skip();
 	}
@@ -353,7 +353,7 @@ static void session_memory_matches_heap(void **state)
 	fixture_release(&f);
 }
 
-/* Each line names the one behind it as its parent, and all results ask for a call that nobody made. */
+/* The parent of each line is the next line, and no result has a call. */
 static void reversed_parent_chain_is_linear(void **state)
 {
 	enum { MANY = 200000 };

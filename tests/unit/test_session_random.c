@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* session, with files that nobody would write: random lines with few ids, so
- * that parents are early, late, missing, themselves and in rings, ids are taken
- * over, and call ids are used again and again. Judged by a model that looks at
- * every entry for every question, and by growing the file piece by piece. */
+/* session, with random lines and few ids: parents are early, late, missing, themselves and in cycles, ids are reused,
+ * and call ids too. Checked against a model that searches all entries for every question, and by growing the file piece
+ * by piece. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,7 +13,7 @@
 
 enum { ENTRIES = 64, ROUNDS = 400 };
 
-/* Longer than an id that the index keeps. */
+/* Longer than the ids that the index stores. */
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
 #define LONG "/" ZEROS
 
@@ -42,7 +41,7 @@ struct model {
 	uint32_t n;
 };
 
-/* A value as a text that is equal for equal keys; empty if it can be none. */
+/* Returns the value as a text that is equal for equal keys; empty if it cannot be a key. */
 static void key_text(struct json_value v, char ret[32])
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -363,7 +362,7 @@ static void assert_same_as_at_once(const struct session *s, const struct buf *te
 	fixture_release(&f);
 }
 
-/* Appends all of text behind its first line in pieces of up to `most` bytes. */
+/* Appends all of text after its first line, in pieces of up to `most` bytes. */
 static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most)
 {
 	struct fixture f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said when the numbers for sessions run out, of which there are few here. */
+/* The messages logged when session numbers run out; the build of this test has few. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include "catalog_fixture.h"
 
-static FILE *said; /* to the standard error stream while a session was looked at */
+static FILE *said; /* the messages logged during the last scans */
 
 static uint32_t look_for(struct source_fixture *p, const char *stem)
 {
@@ -34,8 +34,8 @@ static unsigned count_said(const char *text)
 	return n;
 }
 
-/* Each replacement takes a number, which is not used again. It is said in time, and when there are none left; what is
- * there stays. */
+/* Each replacement takes a new number. A warning is logged early, and an error when no numbers are left; known sessions
+ * stay. */
 static void slot_exhaustion_is_warned_early(void **state)
 {
 	struct source_fixture *p = *state;

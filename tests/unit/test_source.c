@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each test runs in an own directory with an own home. */
+/* Each test runs in its own directory with its own home. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static int tear_down(void **state)
 #define PROJECT ".pi/settings.json"
 #define AGENT "home/.pi/agent/settings.json"
 
-/* `expected` may begin with ~ for the home. */
+/* `expected` can begin with ~ for the home. */
 static void assert_source(struct source_fixture *p, const char *expected)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes on their way to be a value: any offset, any pieces, refused as soon as they are proved bad. */
+/* Text of a value before its commit: written at any offset, in any pieces, and refused as soon as it is known to be
+ * invalid. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,7 +28,7 @@ static int put_bytes(struct stage *st, struct span bytes, uint64_t off, bool *re
 	return stage_write(st, bytes, off, ret_whole, &why);
 }
 
-/* Takes it in; it is not a whole value of one line. */
+/* Writes text that is accepted, but is not a whole value of one line. */
 static void put(struct stage *st, const char *text, uint64_t off)
 {
 	bool whole;
@@ -86,7 +87,7 @@ static void whole_line(void **state)
 	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
 	assert_true(whole && st.dirty && st.was_written);
-	/* Written once more from the beginning it is not known to be all. */
+	/* Written again from the beginning, it is not known to be whole. */
 	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
 	assert_false(whole);
 	stage_finish(&st, 0);
@@ -108,7 +109,7 @@ static void pieces(void **state)
 	                           "5\n"));
 }
 
-/* The end first; the gap is NUL until the beginning comes. */
+/* The end comes first; the gap is NUL until the beginning comes. */
 static void gap(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
@@ -121,7 +122,7 @@ static void gap(void **state)
 	assert_bytes(&st, SPAN_LIT("abcd\n"));
 }
 
-/* Over the old text, then cut to length, as some editors do. */
+/* Over the old text, then truncated, as some editors do. */
 static void over(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "a long label\n", false);
@@ -133,7 +134,7 @@ static void over(void **state)
 	assert_bytes(&st, SPAN_LIT("short"));
 }
 
-/* What is left of the old text is no second line, nor half a character, before it could be cut off. */
+/* Remains of the old text are not a second line, nor half a character, until they can be truncated. */
 static void over_with_newline(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "l\xc3\xa9long\n", false);
@@ -147,7 +148,7 @@ static void over_with_newline(void **state)
 	assert_refused(&st, "two\n", 3, -EINVAL);
 }
 
-/* What it takes as JSON is known after each step. */
+/* The size as JSON is known after each step. */
 static void quoted(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_summary, "a \"shown\"\n\\", false);
@@ -205,7 +206,7 @@ static void refusals(void **state)
 		bool whole;
 
 		assert_refused(&st, rows[i].text, rows[i].off, rows[i].rc);
-		/* For good. */
+		/* The refusal is permanent. */
 		assert_int_equal(put_bytes(&st, SPAN_LIT("fine\n"), 0, &whole), rows[i].rc);
 		assert_false(whole);
 		assert_int_equal(resize(&st, 0), rows[i].rc);
@@ -259,8 +260,7 @@ static void settled(void **state)
 	assert_int_equal(put_bytes(&st, SPAN_LIT("a"), 0, &whole), -ENOSPC);
 }
 
-/* A table is checked as a whole. */
-/* Nothing of it is written, and it can be tried again. */
+/* The write is discarded, and can be repeated. */
 static void interrupted(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
@@ -278,6 +278,7 @@ static void interrupted(void **state)
 	assert_bytes(&st, SPAN_LIT("one\n"));
 }
 
+/* A table is checked as a whole. */
 static void table(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_table, "", true);

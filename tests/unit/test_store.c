@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Appending and replacing with every system call made to fail, one after the other: what is refused must leave the
- * file as it was, byte for byte. */
+/* Appending and replacing with every system call made to fail, one after the other: a failure must leave the file as it
+ * was, byte for byte. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 /* ---- appending ---- */
 
-/* The lines asked for: "line ATTEMPT", or what a test says. */
+/* The lines to append: "line ATTEMPT", or those that a test sets. */
 struct maker {
 	unsigned asked;
 	int rc;
@@ -131,7 +131,7 @@ static void before_second_write(unsigned nth)
 		add_file(place.path, PI);
 }
 
-/* A line that comes in between: the maker is asked again and sees it. */
+/* A line of pi's comes in between: the maker is called again and sees it. */
 static void foreign_line_between_retries(void **state)
 {
 	struct maker m = {.during = pi_appends_once};
@@ -158,7 +158,7 @@ static long ms_since(struct timespec t)
 	return (now.tv_sec - t.tv_sec) * 1000 + (now.tv_nsec - t.tv_nsec) / 1000000;
 }
 
-/* Line after line for some milliseconds, each before ours. */
+/* Appends line after line for some milliseconds, each before ours. */
 static void pi_appends_many(unsigned attempt)
 {
 	static struct timespec began;
@@ -169,7 +169,7 @@ static void pi_appends_many(unsigned attempt)
 		add_file(place.path, PI);
 }
 
-/* Many lines come in between, one after the other: ours is behind them in the end. */
+/* Many lines come in between, one after the other: ours ends up last. */
 static void many_foreign_lines_between_retry(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
@@ -190,7 +190,7 @@ static void rest_of_the_line(enum call c, unsigned nth)
 		add_file(place.path, "\"}\n");
 }
 
-/* A line that is half there is being written: nobody ends it but its writer. */
+/* A half-written line is waited for; only its writer ends it. */
 static void half_written_line_is_waited_for(void **state)
 {
 	struct maker m = {0};
@@ -214,7 +214,7 @@ static void retries_are_bounded(void **state)
 	assert_in_range(m.asked, 2, 16);
 }
 
-/* The repair fails: the first line stands and says what was meant. */
+/* The repair fails: the first line remains, with its original meaning. */
 static void failed_undo_keeps_first_line(void **state)
 {
 	struct maker m = {.during = pi_appends_once};
@@ -232,20 +232,20 @@ static void before_second_call(enum call c, unsigned nth)
 		add_file(place.path, PI);
 }
 
-/* A line of pi's behind a part of ours is whole, and not cut off with it; our part is a line of its own. */
+/* A line of pi's after a part of ours is kept whole; our part becomes a line of its own. */
 static void foreign_line_after_short_write_is_kept(void **state)
 {
 	struct maker m = {0};
 
 	(void)state;
-	/* The rest came after pi's line. */
+	/* The rest was written after pi's line. */
 	start(OLD);
 	plan.on = true;
 	plan.most[0] = 3;
 	plan.before_write = before_second_write;
 	assert_int_equal(add(&m, false), -EIO);
 	assert_file(OLD "li\n" PI);
-	/* The rest found no room. */
+	/* The rest did not fit. */
 	m = (struct maker){0};
 	start(OLD TORN);
 	let_fail(WRITE, 2, 1, ENOSPC);
@@ -253,7 +253,7 @@ static void foreign_line_after_short_write_is_kept(void **state)
 	plan.before = before_second_call;
 	assert_int_equal(add(&m, false), -ENOSPC);
 	assert_file(OLD TORN "\nli\n" PI);
-	/* What ends a line already stays as it is. */
+	/* A part that ends with a newline stays as it is. */
 	m = (struct maker){.lines = "one\ntwo\n"};
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
@@ -296,7 +296,7 @@ static void stale(void **state)
 	start(OLD);
 	assert_int_equal(add(&m, false), -ESTALE);
 	assert_file("another\n");
-	/* By whoever held the lock. */
+	/* By the holder of the lock. */
 	m = (struct maker){0};
 	start(OLD);
 	plan.on = true;
@@ -342,7 +342,7 @@ static void interrupted(void **state)
 	let_fail(WRITE, 1, 3, EINTR);
 	assert_int_equal(add(&m, false), 0);
 	assert_file(OLD "line 0\n");
-	/* Whoever gets it from fsync(2) tries again, and so do we. */
+	/* fsync(2) is repeated after EINTR. */
 	m.asked = 0;
 	start(OLD);
 	let_fail(PREAD, 1, 3, EINTR);
@@ -374,7 +374,7 @@ static void short_write(void **state)
 	assert_file(OLD "line 0\n");
 }
 
-/* Part of the line is on the disk: it is taken back. */
+/* Part of the line was written: it is removed. */
 static void full_disk(void **state)
 {
 	static const int errs[] = {ENOSPC, EDQUOT, EFBIG, EIO};
@@ -396,7 +396,7 @@ static void full_disk(void **state)
 	}
 }
 
-/* What cannot be cut off ends a line: pi does not look before it appends. */
+/* A part that cannot be removed gets a newline, since pi appends without looking. */
 static void failed_undo_ends_line(void **state)
 {
 	struct maker m = {0};
@@ -408,7 +408,7 @@ static void failed_undo_ends_line(void **state)
 	plan.most[0] = 3;
 	assert_int_equal(add(&m, false), -ENOSPC);
 	assert_file(OLD "li\n");
-	/* If that cannot be done either, the next append begins a line of its own. */
+	/* If that fails too, the next append starts a new line. */
 	m.asked = 0;
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
@@ -423,7 +423,7 @@ static void failed_undo_ends_line(void **state)
 	assert_file(OLD "lin\nline 0\n");
 }
 
-/* What must be on the disk is there before the lock is released, each time something was written. */
+/* Written data is synced before the lock is released, each time. */
 static void syncs_what_was_written(void **state)
 {
 	struct maker m = {0}, again = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
@@ -440,7 +440,7 @@ static void syncs_what_was_written(void **state)
 	assert_calls("flock fdatasync flock");
 	assert_int_equal(add(&raced, true), 0);
 	assert_calls("flock write fdatasync write fdatasync flock");
-	/* What is on the disk already is not put there again, until anybody has written. */
+	/* Data already synced is not synced again until the file is written. */
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("fsync");
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
@@ -483,7 +483,7 @@ static void failed_fsync_is_undone(void **state)
 	let_fail(FDATASYNC, 1, 1, EIO);
 	assert_int_equal(add(&raced, true), -EIO);
 	assert_file(OLD PI);
-	/* Nothing of pi's is cut off: our lines stay. */
+	/* Lines of pi's are never removed, so our lines stay. */
 	start(OLD);
 	let_fail(FDATASYNC, 1, 1, EIO);
 	plan.before = before_sync;
@@ -497,7 +497,7 @@ static void failed_fsync_is_undone(void **state)
 	assert_int_equal(store_sync(&(struct source_path){NULL, place.away}, &(struct stat){0}), -ENOENT);
 }
 
-/* Each call in turn, each time it is made: the whole line is there, or nothing of it and an error. */
+/* Each call fails in turn, each time it is made: the whole line is written, or none of it and an error is returned. */
 static void each_failing_call_in_append(void **state)
 {
 	unsigned kinds = 0;
@@ -519,7 +519,7 @@ static void each_failing_call_in_append(void **state)
 	assert_int_equal(kinds, 7);
 }
 
-/* ---- a file on another disk, which a thread of the pool closes ---- */
+/* ---- a file on another device, which a thread of the pool closes ---- */
 
 static sem_t gate;
 
@@ -546,7 +546,7 @@ static void occupy_all(unsigned attempt)
 	}
 }
 
-/* While no thread comes to close it, the next one gets the lock all the same. */
+/* Although no thread is free to close the file, the next caller gets the lock. */
 static void lock_is_released_before_close(void **state)
 {
 	struct maker m = {.during = occupy_all};
@@ -578,7 +578,7 @@ static void check(void **state)
 	(void)state;
 	start(OLD);
 	assert_int_equal(store_check(&place.leaf, &place.id, 4096), 0);
-	/* Where a size has 32 bits the disk may have room for all that it can say. */
+	/* With 32-bit sizes the disk could have room for any size. */
 	if (sizeof(size_t) > 4)
 		assert_int_equal(store_check(&place.leaf, &place.id, SIZE_MAX / 2), -ENOSPC);
 	let_fail(OPENAT, 5, 1, EROFS);
@@ -586,7 +586,7 @@ static void check(void **state)
 	plan = (struct plan){0};
 	let_fail(FSTAT, 1, 1, EIO);
 	assert_int_equal(store_check(&place.leaf, &place.id, 1), -EIO);
-	/* Who cannot say how much room there is does not refuse. */
+	/* An unknown amount of free space refuses nothing. */
 	let_fail(FSTATVFS, 1, 1, ENOSYS);
 	assert_int_equal(store_check(&place.leaf, &place.id, 1), 0);
 	plan.no_blocks = true;

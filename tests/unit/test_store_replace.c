@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole file in the place of another one. */
+/* Replacing a whole file. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -62,12 +62,12 @@ static void replaces(void **state)
 	char value[8];
 	if (attributed)
 		assert_int_equal(getxattr(place.path, "user.sessionfs", value, sizeof value), 4);
-	/* It is another file now. */
+	/* The file has a new inode. */
 	assert_int_equal(replace("newer\n"), -ESTALE);
 	assert_file("new\n");
 }
 
-/* The contents are on the disk before the name is theirs, and the name before the lock is released. */
+/* The contents are synced before the rename, and the rename before the lock is released. */
 static void is_on_the_disk_step_by_step(void **state)
 {
 	(void)state;
@@ -77,7 +77,7 @@ static void is_on_the_disk_step_by_step(void **state)
 	assert_calls("flock flock write chmod fsync rename fsync flock");
 }
 
-/* The link stays, what it names is replaced. */
+/* The link stays; its target is replaced. */
 static void replaces_behind_a_link(void **state)
 {
 	struct stat st;
@@ -114,7 +114,7 @@ static void failed_replace_keeps_old_file(void **state)
 	assert_int_equal(replace("new\n"), -ESTALE);
 }
 
-/* Puts a link to another directory, in which there is a file of that name, in place of the file's. */
+/* Replaces the file's directory with a link to another one that contains a file of the same name. */
 static int fill_while_led_astray(void *arg, int fd)
 {
 	char real[80], other[80], there[96];
@@ -129,7 +129,7 @@ static int fill_while_led_astray(void *arg, int fd)
 	return fill(arg, fd);
 }
 
-/* Nothing is made, renamed or removed in a directory that came in place of the file's own. */
+/* In a directory that replaced the file's own, nothing is created, renamed or removed. */
 static void replace_ignores_swapped_directory(void **state)
 {
 	char real[80], other[80], there[96];
@@ -150,7 +150,7 @@ static void replace_ignores_swapped_directory(void **state)
 	assert_int_equal(remove_all(other), 0);
 }
 
-/* Attributes that the disk or the system do not take are none that could be kept. */
+/* Attributes that the file system or the kernel does not support are skipped. */
 static void unsupported_xattrs_are_ignored(void **state)
 {
 	(void)state;
@@ -193,7 +193,7 @@ static void stale_temporary_files_are_removed(void **state)
 	assert_int_equal(store_replace(&place.leaf, &place.id, locked_while_filled, &seen), -EIO);
 	assert_true(seen);
 	assert_int_equal(files_beside(), 1);
-	/* Nobody holds it, and it is removed; where that fails it is left for the next one. */
+	/* An unlocked temporary file is removed; if that fails, the next attempt does it. */
 	for (enum call c = 0; c < CALLS; c++) {
 		start(OLD);
 		CLEANUP_CLOSE int fd = openat(dir, ".sessionfs-abc123", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -226,13 +226,13 @@ static void each_failing_call_in_replace(void **state)
 			plan.on = false;
 			assert_true(rc == 0 || (made && rc == -EIO));
 			assert_int_equal(files_beside(), 1);
-			/* After the rename only the directory is left to be synced. */
+			/* After the rename only the sync of the directory is left. */
 			bool placed = rc == 0 || (c != RENAMEAT && plan.calls[RENAMEAT].seen > 0);
 			assert_file(placed ? "new\n" : OLD);
 		}
 		kinds += plan.calls[c].seen > 0;
 	}
-	/* And two more where there are extended attributes. */
+	/* Two more with extended attributes. */
 	assert_true(kinds == 12 || kinds == 14);
 }
 

@@ -28,17 +28,17 @@ static void control_characters_are_replaced(void **state)
 	assert_harmless(SPAN_LIT("caf\u00e9\t\u2717 \U0001f600"), "caf\u00e9\t\u2717 \U0001f600");
 	assert_harmless(SPAN_LIT("\x1b[31m\r\n\a\x7f"), "?[31m????");
 	assert_harmless(SPAN_LIT("\0x"), "?x");
-	/* The first and the last of those above U+0080, and their neighbours. */
+	/* The first and the last control character above U+0080, and their neighbours. */
 	assert_harmless(SPAN_LIT("\x7f\xc2\x80\xc2\x9b"
 	                         "2J\xc2\x9f\xc2\xa0"),
 	                "???2J?\xc2\xa0");
-	/* Halves of them are none; and what follows the end is not looked at. */
+	/* Halves of characters stay, and bytes after the end are not read. */
 	assert_harmless(SPAN_LIT("\xe2\x9b\x80\xc3\x9b\xc2"), "\xe2\x9b\x80\xc3\x9b\xc2");
 	assert_harmless((struct span){"\xc2\x9b", 1}, "\xc2");
 	assert_harmless(SPAN_LIT("\xc2\x1b"), "\xc2?");
 }
 
-/* A terminal of our own, that nobody reads. */
+/* Opens a terminal of our own, which no process reads. */
 static int open_terminal(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tool: what tool calls did, by their names and arguments. */
+/* tool: the effect of tool calls, by their names and arguments. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* The value must stay where `json` is. */
+/* `json` must outlive the value. */
 static struct json_value value(const char *json)
 {
 	struct json_value v = {.kind = JSON_NONE};
@@ -32,7 +32,7 @@ static void assert_text(struct buf *text, const char *want)
 /* --- forms ------------------------------------------------------------------ */
 
 struct sample {
-	const char *name, *arguments; /* JSON; "" for absent */
+	const char *name, *arguments; /* JSON; "" if absent */
 	const char *summary, *diff, *rest;
 };
 
@@ -54,7 +54,7 @@ static void assert_sample(const struct sample *s, struct tool_use *u)
 #define OLD_NEW(old, new) "{\"oldText\":\"" old "\",\"newText\":\"" new "\"}"
 
 static const struct sample samples[] = {
-    /* pi's own edit, and what models send instead */
+    /* pi's own edit, and variants that models send */
     {"\"edit\"", EDIT("\"edits\":[" OLD_NEW("a\\nb", "a\\nc") "]"), "edit a.c +1 -1", " a\n-b\n+c\n", ""},
     {"\"edit\"", EDIT("\"edits\":[" OLD_NEW("a", "b") "," OLD_NEW("", "x\\ny\\n") "]"), "edit a.c +3 -1",
      "-a\n+b\n@@\n+x\n+y\n", ""},
@@ -70,7 +70,7 @@ static const struct sample samples[] = {
     {"\"Edit\"", "{\"file_path\":\"a.c\",\"old_string\":\"a\",\"new_string\":\"b\",\"replace_all\":true}",
      "Edit a.c +1 -1", "-a\n+b\n", "{\n  \"replace_all\": true\n}"},
     {"\"edit_file\"", "{\"path\":\"a.c\",\"content\":\"a\\nb\\n\"}", "edit_file a.c, 2 lines", "", ""},
-    /* what an edit says besides stays */
+    /* further members of an edit stay */
     {"\"edit\"", EDIT("\"edits\":[{\"oldText\":\"a\",\"newText\":\"b\",\"all\":1}]"), "edit a.c +1 -1", "-a\n+b\n",
      "{\n  \"edits\": [\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\",\n      \"all\": 1\n    }\n  ]\n}"},
     {"\"edit\"", EDIT("\"edits\":[7," OLD_NEW("a", "b") "]"), "edit a.c +1 -1", "-a\n+b\n",
@@ -93,7 +93,7 @@ static const struct sample samples[] = {
     {"\"write\"", "{\"path\":\"a.c\",\"content\":{\"a\":1}}", "write a.c", "",
      "{\n  \"content\": {\n    \"a\": 1\n  }\n}"},
     {"\"read\"", "{\"path\":\"a.c\"}", "read a.c", "", ""},
-    /* a path that the line above does not have exactly */
+    /* a path that the line above does not show exactly */
     {"\"read\"", "{\"path\":\"a b\"}", "read a b", "", ""},
     {"\"read\"", "{\"path\":\"a  b\"}", "read a b", "", "{\n  \"path\": \"a  b\"\n}"},
     {"\"read\"", "{\"path\":\" a\"}", "read a", "", "{\n  \"path\": \" a\"\n}"},
@@ -165,7 +165,7 @@ static void values_of_a_form(void **state)
 	assert_int_equal(u.first, 0);
 }
 
-/* What the rest leaves out, the summary says. */
+/* The summary shows what the remaining arguments leave out. */
 static void paths_are_said_whole(void **state)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
@@ -185,7 +185,7 @@ static void paths_are_said_whole(void **state)
 	}
 }
 
-/* Whatever an argument is, the summary is a short line. */
+/* With any argument, the summary is one short line. */
 static void a_summary_is_one_short_line(void **state)
 {
 	enum { LONG = 100000 };
@@ -258,11 +258,11 @@ static void diffs(void **state)
 	    {"a\nb\nc\n", "a\nx\nc\n", " a\n-b\n+x\n c\n"},
 	    {"1\n2\n3\n4\n5", "1\n2\n3\n4\n6", " 2\n 3\n 4\n-5\n+6\n"},
 	    {"5\n1\n2\n3\n4", "6\n1\n2\n3\n4", "-5\n+6\n 1\n 2\n 3\n"},
-	    /* six unchanged lines between two changes all stand, seven do not */
+	    /* six unchanged lines between two changes are all shown, seven are not */
 	    {"a\n1\n2\n3\n4\n5\n6\nb", "x\n1\n2\n3\n4\n5\n6\ny", "-a\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n-b\n+y\n"},
 	    {"a\n1\n2\n3\n4\n5\n6\n7\nb", "x\n1\n2\n3\n4\n5\n6\n7\ny", "-a\n+x\n 1\n 2\n 3\n@@\n 5\n 6\n 7\n-b\n+y\n"},
 	    {"a\r\nb", "a\r\nc", " a\r\n-b\n+c\n"},
-	    /* the fewest changes */
+	    /* the minimal diff */
 	    {"a\nb\nc\na\nb\nb\na", "c\nb\na\nb\na\nc", "-a\n-b\n c\n+b\n a\n b\n-b\n a\n+c\n"},
 	};
 
@@ -299,8 +299,8 @@ static void print(const struct text *t, struct buf *out)
 		buf_addf(out, "%u\n", t->lines[i]);
 }
 
-/* Reads a diff against the lines of `old_text` from a line on, which gives the lines of `new_text`. False if it does
- * not fit. Lines left out are the same in both. */
+/* Applies a diff to `old_text` from line `from` on, where skipped lines are equal in both. Returns false if the result
+ * is not `new_text`. */
 static bool applies(const char *diff, const struct text *old_text, const struct text *new_text, unsigned from)
 {
 	unsigned i = from, j = from;
@@ -308,7 +308,7 @@ static bool applies(const char *diff, const struct text *old_text, const struct 
 	for (const char *p = diff; *p; p = strchr(p, '\n') + 1) {
 		unsigned line = (unsigned)strtoul(p + 1, NULL, 10);
 		if (*p == '@') {
-			/* Try each number of lines that may be left out. */
+			/* Try each number of skipped lines. */
 			for (unsigned gap = 1; i + gap <= old_text->n && j + gap <= new_text->n; gap++) {
 				if (old_text->lines[i + gap - 1] != new_text->lines[j + gap - 1])
 					return false;
@@ -331,7 +331,7 @@ static bool applies(const char *diff, const struct text *old_text, const struct 
 	       memcmp(old_text->lines + i, new_text->lines + j, old_text->n - i) == 0;
 }
 
-/* The lines of one text that are in the longest common subsequence. */
+/* Returns the length of the longest common subsequence of lines. */
 static unsigned longest_common(const struct text *a, const struct text *b)
 {
 	unsigned n[2 * MOST + 1][2 * MOST + 1] = {{0}};
@@ -381,7 +381,7 @@ static void add_lines(struct buf *text, unsigned n, const char *format)
 		buf_addf(text, format, i);
 }
 
-/* Beyond the bounds every line goes and comes. The counts stay exact. */
+/* Above the limits all lines are removed and added. The counts stay exact. */
 static void large_diffs(void **state)
 {
 	static const struct {
@@ -391,9 +391,9 @@ static void large_diffs(void **state)
 	} large[] = {
 	    {10000, 10000, "%u\n", "x%u\n", 10000, 10000}, /* nothing in common: too many changes */
 	    {40000, 40000, "%u\n", "x%u\n", 40000, 40000}, /* too many lines */
-	    {0, 3000000, "", "\n", 3000000, 0},            /* only new ones */
-	    {3000000, 3000000, "\n", "\n", 0, 0},          /* none */
-	    {3000000, 3000001, "\n", "\n", 1, 0},          /* one line more */
+	    {0, 3000000, "", "\n", 3000000, 0},            /* only additions */
+	    {3000000, 3000000, "\n", "\n", 0, 0},          /* no change */
+	    {3000000, 3000001, "\n", "\n", 1, 0},          /* one line added */
 	    {16000, 8000, "a\n", "a\n", 0, 8000},
 	};
 

@@ -15,7 +15,7 @@
 
 #define MESSAGES 3000
 
-/* A path so long that several threads make its transcript, with costs whose sum depends on the order. */
+/* A path so long that several threads render its transcript, with costs whose sum depends on the order. */
 static void add_session(struct buf *out)
 {
 	buf_adds(out, HEADER);
@@ -64,7 +64,7 @@ static void node_ids_round_trip(void **state)
 	assert_int_equal(node_parts(NODE_WIDE_ENTRIES), NODE_PARTS);
 }
 
-/* The names of a listing, each with a NUL, and their nodes. */
+/* The names of a listing, each followed by a NUL, and their nodes. */
 struct listing {
 	struct buf names;
 	node_t nodes[8192];
@@ -84,7 +84,7 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 	return 0;
 }
 
-/* More than have a number in the usual node id: each is listed once, and found again under its name. */
+/* More than fit a usual node id: each is listed once and can be looked up by its name. */
 static void all_calls_and_images_of_a_message_are_shown(void **state)
 {
 	enum { MANY = 5000 };
@@ -122,7 +122,7 @@ static void all_calls_and_images_of_a_message_are_shown(void **state)
 	assert_string_equal(buf_cstr(&out), "4999\n");
 }
 
-/* The file in pieces of `size`, which must be as many bytes as it says. */
+/* Reads the file in pieces of `size` and asserts that its length is its size. */
 static void read_pieces(struct source_fixture *p, const char *path, size_t size, struct buf *out)
 {
 	struct tree_attr a;
@@ -147,7 +147,7 @@ static void transcript_reads_agree_at_any_offset(void **state)
 	read_pieces(p, S "/transcript.md", SIZE_MAX / 2, &whole);
 	assert_true(whole.n > (size_t)MESSAGES * 250);
 	end(p);
-	/* No room for its bytes: each piece is made again. */
+	/* The cache has no room for it: each piece is rendered again. */
 	assert_int_equal(begin_budget(p, 1 << 19), 0);
 	read_pieces(p, S "/transcript.md", 10007, &pieces);
 	assert_int_equal(pieces.n, whole.n);
@@ -177,7 +177,7 @@ static void transcript_usage_order_is_fixed(void **state)
 
 /* ---- a session that grows ---- */
 
-/* One line of the kinds that hang together in different ways: on the path, beside it, in its middle. */
+/* Appends a line of a random kind and place: on the path, next to it, in its middle. */
 static void add_random(struct buf *out, unsigned i, unsigned *seed)
 {
 	unsigned from = (unsigned)rand_r(seed) % 20 == 0 ? (unsigned)rand_r(seed) % i : i - 1;
@@ -212,7 +212,7 @@ static void add_random(struct buf *out, unsigned i, unsigned *seed)
 	}
 }
 
-/* Until the tree has looked at the file again, and shows all of it. */
+/* Waits until the tree has scanned the file again and shows all of it. */
 static void wait_seen(struct source_fixture *p)
 {
 	struct tree_attr a;
@@ -236,7 +236,7 @@ static void grown_transcript_equals_fresh_one(void **state)
 		struct tree_attr a;
 		add_random(&line, i, &seed);
 		write_at(p->file, O_APPEND, line.p, line.n);
-		/* Now and then nobody looks, and more is new the next time. */
+		/* Sometimes several lines are appended between two reads. */
 		if (i % 8)
 			continue;
 		wait_seen(p);
@@ -253,7 +253,7 @@ static void grown_transcript_equals_fresh_one(void **state)
 	}
 }
 
-/* ---- many readers, and room for next to nothing ---- */
+/* ---- many readers and a tiny cache ---- */
 
 #define SESSIONS 6
 
@@ -281,7 +281,7 @@ static int look(struct source_fixture *p, unsigned session, size_t name, struct 
 	return tree_resolve(p->tree, path, false, ret);
 }
 
-/* cmocka's assertions work in the main thread only: NULL if all is as it was seen. */
+/* cmocka's assertions work only in the main thread. Returns NULL if each text is as before. */
 static void *read_at_random(void *arg)
 {
 	struct visitor *r = arg;
@@ -341,8 +341,7 @@ static bool is_cancelled(void *arg)
 	return atomic_fetch_add((atomic_uint *)arg, 1) >= 1000;
 }
 
-/* What is made from all of a large session, or from a long line, waits until there is room for it; the rest does not.
- */
+/* Texts rendered from a large session as a whole, or from a long line, wait for memory; others do not. */
 static void large_texts_wait_for_memory(void **state)
 {
 	static const struct {
@@ -353,7 +352,7 @@ static void large_texts_wait_for_memory(void **state)
 	             {S "/title", 0},         {S "/info.json", 0},         {S "/entries/a/text.md", 0}};
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	atomic_uint looks; /* of several threads */
+	atomic_uint looks; /* shared by several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
 
 	buf_adds(&text, HEADER USER("\"a\"", "null"));
@@ -385,7 +384,7 @@ static void large_texts_wait_for_memory(void **state)
 	assert_true(budget_used(&p->budget) <= p->budget.limit);
 }
 
-/* Bytes that this process has read from files. */
+/* Returns the bytes this process has read from files. */
 static uint64_t bytes_read(void)
 {
 	uint64_t n = 0;
@@ -411,7 +410,7 @@ static void add_calls(struct buf *out, unsigned of, unsigned n)
 	buf_adds(out, "]}}\n");
 }
 
-/* The line with the calls is not read again for each. */
+/* The line with the calls is not read again for each call. */
 static void alternating_results_read_lines_once(void **state)
 {
 	enum { MANY = 400, OF = 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Open files that are written, and the side files that editors make beside them. */
+/* Files open for writing, and the scratch files of editors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void touch_creates_empty_name(void **state)
 	assert_added(p, "");
 }
 
-/* O_EXCL is exact; readers see the old text until the commit, the handle its own. */
+/* O_EXCL holds; readers see the old text until the commit, the handle its own. */
 static void staged_text_is_private_to_handle(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
@@ -55,7 +55,7 @@ static void staged_text_is_private_to_handle(void **state)
 	assert_added(p, "");
 	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
 	assert_reads(p, A "/label", "newer\n");
-	/* Once. */
+	/* It is committed once. */
 	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
 	assert_int_equal(tree_flush(p->tree, h, &who), 0);
 	tree_release(p->tree, h);
@@ -75,7 +75,7 @@ static void truncated_by_path(void **state)
 	assert_added(p, SET("@0", "l", "a", "old"));
 }
 
-/* Written over in place, then cut. */
+/* Overwritten in place, then truncated. */
 static void cut_to_length(void **state)
 {
 	struct source_fixture *p = *state;
@@ -94,7 +94,7 @@ static void cut_to_length(void **state)
 	assert_added(p, NAME("@0", "i", "short"));
 }
 
-/* What cannot be shown as it is stored is kept when it is saved as it was shown. */
+/* Text that cannot be shown exactly is kept if it is saved as shown. */
 static void saving_shown_text_changes_nothing(void **state)
 {
 	struct source_fixture *p = *state;
@@ -111,7 +111,7 @@ static void saving_shown_text_changes_nothing(void **state)
 	assert_added(p, SET("@0", "i", "a", "y\xef\xbf\xbd"));
 }
 
-/* ---- side files ---- */
+/* ---- scratch files ---- */
 
 static void side_files(void **state)
 {
@@ -149,7 +149,7 @@ static void rename_onto_writable_name_commits(void **state)
 	assert_added(p, SET("@0", "l", "a", "new"));
 	assert_missing(p, A "/tmp");
 	assert_reads(p, A "/label", "new\n");
-	/* Too late: it must not vanish unseen. */
+	/* A late write must fail, not be lost. */
 	assert_int_equal(tree_write(p->tree, h, span_of("late\n"), 0, &who), -EIO);
 	tree_release(p->tree, h);
 	assert_int_equal(put(p, S, "tmp", "one\n"), 0);
@@ -160,7 +160,7 @@ static void rename_onto_writable_name_commits(void **state)
 	assert_reads(p, B "/branch", "two\n");
 }
 
-/* Never EINVAL: mv takes that for something else. The side file stays. */
+/* Never EINVAL, which mv misinterprets. The scratch file stays. */
 static void refused_rename_is_never_einval(void **state)
 {
 	struct source_fixture *p = *state;
@@ -183,7 +183,7 @@ static void refused_rename_is_never_einval(void **state)
 	assert_added(p, "");
 }
 
-/* Renamed away, as editors make their backups: a copy stays, the name is free, nothing is written. */
+/* Renamed, as editors make backups: a copy stays, the name is free, nothing is written. */
 static void rename_to_side_name_keeps_copy(void **state)
 {
 	struct source_fixture *p = *state;
@@ -203,7 +203,7 @@ static void rename_to_side_name_keeps_copy(void **state)
 	assert_int_equal(take(p, A, "label~"), 0);
 }
 
-/* Without room for the copy the name stays, and nothing is left of the copy. */
+/* Without room for the copy the name stays, and no partial copy remains. */
 static void rename_to_side_name_fails_when_full(void **state)
 {
 	struct source_fixture *p = *state;
@@ -269,7 +269,7 @@ int main(void)
 	    TEST(table_removed),
 	};
 
-	/* What is refused here is refused on purpose. */
+	/* Refusals are expected here. */
 	log_setup(LOG_LEVEL_ERROR, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

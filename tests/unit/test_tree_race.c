@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes while the session file becomes another one: by the first write to an old file, or by somebody who renames
- * another over it. */
+/* Writes while the session file is replaced: by the first write to an old file, or by a program that renames another
+ * file over it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #define OLD HEADER_V1 V1("message") V1("message")
 
-/* The name of the n-th entry. */
+/* Appends the path of the nth entry. */
 static void entry_path(struct source_fixture *p, size_t n, struct buf *out)
 {
 	CLEANUP_BUF struct buf names = BUF_INIT;
@@ -44,7 +44,7 @@ struct writer {
 	int rc;
 };
 
-/* When a name has led to what is no more the kernel looks it up again, once, and only to open it. */
+/* If a name resolved to a node that is gone, the kernel looks it up again, once, and only for open. */
 static int put_as_kernel(const struct writer *w)
 {
 	struct tree_handle *h;
@@ -71,11 +71,11 @@ static void *write_value(void *arg)
 	return NULL;
 }
 
-/* One migrates it; the other finds under the lock of the file that it has nothing to write. */
+/* One writer migrates the file; the other finds, under the file's lock, that it has nothing to write. */
 static void concurrent_writes_migrate_once(void **state)
 {
 	struct source_fixture *p = *state;
-	p->fresh_ms = 1; /* so that it is seen in every state */
+	p->fresh_ms = 1; /* so that every state is seen */
 	for (int round = 0; round < 300; round++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, table = BUF_INIT;
 		pthread_barrier_t start;
@@ -83,7 +83,7 @@ static void concurrent_writes_migrate_once(void **state)
 		begin(p, OLD);
 		entry_path(p, 0, &path);
 		assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
-		buf_adds(&table, "# saved\n"); /* not as it is shown, but nothing differs */
+		buf_adds(&table, "# saved\n"); /* differs in text, but not in meaning */
 		assert_int_equal(pthread_barrier_init(&start, NULL, 2), 0);
 		struct writer w[2] = {{p, path.p, "label", "x\n", &start, 1},
 		                      {p, S, "labels.tsv", buf_cstr(&table), &start, 1}};
@@ -98,7 +98,7 @@ static void concurrent_writes_migrate_once(void **state)
 	}
 }
 
-/* Nobody looks at the disk again for a minute: what was migrated is known all the same. */
+/* No scan happens for a minute, but the migrated file is known. */
 static void migrated_file_is_known_without_scan(void **state)
 {
 	CLEANUP_BUF struct buf path = BUF_INIT, second = BUF_INIT;
@@ -113,7 +113,7 @@ static void migrated_file_is_known_without_scan(void **state)
 	assert_lists(p, S "/labels", "x y ");
 }
 
-/* Another file in its place, whose entries are in another order. */
+/* A replacement whose entries are in another order. */
 static const char other[] =
     HEADER USER("\"new\"", "null") USER("\"c\"", "\"new\"") USER("\"b\"", "\"c\"") USER("\"a\"", "\"b\"");
 
@@ -126,7 +126,7 @@ static void replace(struct source_fixture *p)
 	p->seen = sizeof other - 1;
 }
 
-/* How often the lock was asked for in vain, and what a file system says that has none. */
+/* How often the lock was refused, and the error of a file system without locks. */
 static _Atomic unsigned refused;
 static int no_lock;
 
@@ -139,7 +139,7 @@ static int counted_flock(int fd, int how)
 
 __typeof__(flock) *const sys_flock = counted_flock;
 
-/* As an editor that saves while we wait for the lock of the file. */
+/* As when an editor saves while we wait for the lock of the file. */
 static void file_replaced_while_waiting_for_lock(void **state)
 {
 	struct source_fixture *p = *state;
@@ -155,12 +155,12 @@ static void file_replaced_while_waiting_for_lock(void **state)
 		struct writer w = {p, cases[i].dir, cases[i].name, cases[i].text, NULL, 1};
 		pthread_t thread;
 		begin(p, ABC);
-		node_at(p, A); /* the index is open */
+		node_at(p, A); /* opens the index */
 		CLEANUP_CLOSE int fd = open(p->file, O_RDONLY | O_CLOEXEC);
 		assert_int_equal(flock(fd, LOCK_EX), 0);
 		atomic_store(&refused, 0);
 		assert_int_equal(pthread_create(&thread, NULL, write_value, &w), 0);
-		while (atomic_load(&refused) < 2) /* the first is a look, whether there are locks */
+		while (atomic_load(&refused) < 2) /* the first one probes for lock support */
 			usleep(1000);
 		replace(p);
 		assert_int_equal(flock(fd, LOCK_UN), 0);
@@ -172,7 +172,7 @@ static void file_replaced_while_waiting_for_lock(void **state)
 	}
 }
 
-/* Without a lock two mounts would not see each other: nothing is written, and the reason is told. */
+/* Without locks two mounts would not notice each other: the write is refused, and the reason is in `errors`. */
 static void missing_flock_refuses_write(void **state)
 {
 	struct source_fixture *p = *state;
@@ -181,7 +181,7 @@ static void missing_flock_refuses_write(void **state)
 		begin(p, ABC);
 		no_lock = errors[i];
 		assert_int_equal(put(p, A, "label", "x\n"), -ENOLCK);
-		/* Shells look at the error of write(2) only. */
+		/* Shells check only the error of write(2). */
 		struct tree_handle *h;
 		assert_int_equal(open_in(p, node_at(p, S), "name", false, &h), 0);
 		assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), -ENOLCK);
@@ -195,7 +195,7 @@ static void missing_flock_refuses_write(void **state)
 	}
 }
 
-/* What is written between the open and the close of a file goes into what is there then. */
+/* A write between open and close goes to the file that exists at close. */
 static void file_replaced_before_close(void **state)
 {
 	struct source_fixture *p = *state;
@@ -210,8 +210,7 @@ static void file_replaced_before_close(void **state)
 	assert_added(p, SET("@0", "a", "a", "x"));
 }
 
-/* The same of what belongs to an entry, which is found there by its name; not a line of the file is lost if there is
- * no such entry any more. */
+/* The same with the files of an entry, found again by its id; if the entry is gone, no line of the file is lost. */
 static void entry_is_found_in_replaced_file(void **state)
 {
 	struct source_fixture *p = *state;
@@ -230,7 +229,7 @@ static void entry_is_found_in_replaced_file(void **state)
 		assert_int_equal(open_in(p, node_at(p, cases[i].dir), cases[i].name, false, &h), 0);
 		assert_int_equal(tree_write(p->tree, h, span_of(cases[i].text), 0, &who), 0);
 		replace(p);
-		let_pass(CATALOG_CLOCK, 10); /* so that the catalog looks again */
+		let_pass(CATALOG_CLOCK, 10); /* lets the catalog scan again */
 		assert_int_equal(find(p, S, &a), 0);
 		assert_int_equal(tree_flush(p->tree, h, &who), cases[i].added ? 0 : -ENOENT);
 		tree_release(p->tree, h);
@@ -246,7 +245,7 @@ static void *replace_often(void *arg)
 	return NULL;
 }
 
-/* The name is there all the time, whatever comes into its place meanwhile. */
+/* The name always exists, whichever file replaces it. */
 static void name_never_disappears_during_replace(void **state)
 {
 	struct source_fixture *p = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is removed, and what is not since somebody who removes everything, or cleans up, is at work. */
+/* Removals, and those refused because the process removes everything or cleans up. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #define LABELS LABEL("\"l\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"two\"")
 #define NAMED INFO("\"i\"", "\"m\"", "\"a name\"")
 
-/* Side files have no kind: they can be removed. */
+/* Scratch files have no kind and can be removed. */
 static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
 {
 	bool *any = arg;
@@ -34,7 +34,7 @@ static void assert_removable_last(struct source_fixture *p, const char *path)
 	assert_true(any);
 }
 
-/* A directory that is emptied from its beginning is refused before anything is gone. */
+/* A directory emptied from its beginning is refused before anything is removed. */
 static void removable_names_are_listed_last(void **state)
 {
 	struct source_fixture *p = *state;
@@ -62,20 +62,20 @@ static void one_refusal_blocks_all_removals(void **state)
 	assert_reads(p, S "/leaf", "entries/i");
 	assert_has(p, S "/errors",
 	           "Z entries/a/label: not removed: another removal by this process was refused (EPERM)");
-	/* Told once, behind the reason of the first. */
+	/* Reported once, after the reason of the first refusal. */
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	assert_has(p, S "/errors", "Z session.jsonl: this name cannot be removed (EPERM)");
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 20, &b), 0);
 	const char *first = memchr(b.p, '\n', b.n);
 	assert_ptr_equal(memchr(first + 1, '\n', b.n - (size_t)(first + 1 - b.p)), b.p + b.n - 1);
-	/* Others may. */
+	/* Other processes may remove. */
 	assert_int_equal(take(p, A, "label"), 0);
 	assert_int_equal(take_too(p, S "/labels", "two"), 0);
 	assert_int_equal(take_too(p, S, "name"), 0);
 	assert_added(p, CLEAR("@0", "i", "a") CLEAR("@1", "@0", "b") NAME("@2", "@1", ""));
 }
 
-/* Whatever was refused, wherever. */
+/* Any refusal blocks, anywhere. */
 static void any_refusal_blocks_removals(void **state)
 {
 	struct source_fixture *p = *state;
@@ -94,7 +94,7 @@ static void any_refusal_blocks_removals(void **state)
 	assert_added(p, "");
 }
 
-/* More processes at once than are kept in mind: one that goes on is not forgotten. */
+/* With more processes than are remembered, an active one is not forgotten. */
 static void refusals_of_many_processes_are_kept(void **state)
 {
 	struct source_fixture *p = *state;
@@ -112,7 +112,7 @@ static void refusals_of_many_processes_are_kept(void **state)
 	assert_added(p, "");
 }
 
-/* A tool that cleans up after a refused write is told that it cannot; after a good one it can. */
+/* Cleanup after a refused write fails; after a successful one it works. */
 static void cleanup_after_refused_write_is_refused(void **state)
 {
 	struct source_fixture *p = *state;
@@ -129,7 +129,7 @@ static void cleanup_after_refused_write_is_refused(void **state)
 	assert_added(p, SET("@0", "m", "a", "three") CLEAR("@1", "@0", "a"));
 	assert_missing(p, A "/label");
 
-	/* What rm(1) says is done is done. */
+	/* When rm(1) succeeds, the name is gone. */
 	assert_int_equal(put(p, B, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(take(p, B, "label"), 0);
 	assert_missing(p, B "/label");
@@ -139,7 +139,7 @@ static void cleanup_after_refused_write_is_refused(void **state)
 	assert_int_equal(take(p, A, "branch"), -EPERM);
 }
 
-/* Whatever a label is, it can be removed, also while somebody still has it open who made it. */
+/* Any label can be removed, even while its writer still has it open. */
 static void any_label_can_be_removed(void **state)
 {
 	struct source_fixture *p = *state;
@@ -158,7 +158,7 @@ static void any_label_can_be_removed(void **state)
 	tree_release(p->tree, h);
 	assert_added(p, SET("@1", "@0", "a", "x") CLEAR("@2", "@1", "a"));
 
-	/* Made and not written yet: whoever writes it then has no file any more, and whoever makes it anew has. */
+	/* Created and removed before it is written: a write through the old handle fails, and a new file works. */
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
 	assert_int_equal(take(p, A, "label"), 0);
 	assert_missing(p, A "/label");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of names: what its rows promise each other. */
+/* The table of names: properties of its rows. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include "../../src/tree/write_impl.h"
 
-/* A number leads to its row and back, and none is that of what is no row. */
+/* An id leads to its row and back, and no other id leads to a row. */
 static void kind_ids_round_trip(void **state)
 {
 	unsigned n = 0;
@@ -37,7 +37,7 @@ static void check_names(const struct kind *k)
 		assert_int_equal(k->make.type, S_IFDIR);
 }
 
-/* Each name but the root stands in one directory, and a directory has one row for the names that no other row has. */
+/* Each name but the root is in one directory, and a directory has at most one row for dynamic names. */
 static void each_name_has_one_directory(void **state)
 {
 	(void)state;
@@ -57,7 +57,7 @@ static void each_name_has_one_directory(void **state)
 	}
 }
 
-/* What a name is made from includes what its directory is made from, so that its node has all that theirs have. */
+/* The scope of a name includes the scope of its directory, so that its node has all parts of its directory's node. */
 static void scope_includes_directory_scope(void **state)
 {
 	(void)state;

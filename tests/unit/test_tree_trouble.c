@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was written is done, also when it cannot be looked at afterwards; and a listing for which there was no memory
- * lacks nothing without a word. */
+/* A write succeeds even if the result cannot be looked up afterwards; and a listing that runs out of memory fails
+ * rather than being incomplete. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,8 +12,8 @@
 
 #include "../../src/tree/write_impl.h"
 
-/* From when a record was written on, looking fails with this; the linker puts these functions in place of the tree's
- * (see the Makefile). */
+/* Once a record was written, lookups fail with `failure`; the linker replaces these functions of the tree (see the
+ * Makefile). */
 static int failure;
 static bool written;
 
@@ -49,7 +49,7 @@ int __wrap_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 	return written && failure ? failure : __real_tree_getattr(t, node, ret);
 }
 
-/* Makes the link while nothing can be looked at any more; what is answered must be what is there. */
+/* Makes the link while lookups fail; the reply must match the result. */
 static void assert_made(struct source_fixture *p, const char *dir, const char *name, const char *target, int error)
 {
 	struct tree_attr made, real;
@@ -94,7 +94,7 @@ static int add_listed(void *arg, struct span name, uint64_t cookie, node_t node,
 	return add_name(&l->names, name, cookie, node, mode, attr);
 }
 
-/* As the kernel does it: piece by piece, to one without names. Its error is all that the reader hears of. */
+/* As the kernel does it: piece by piece, until a piece is empty. Returns the last error, the only one a reader sees. */
 static int list_whole(struct source_fixture *p, node_t dir, struct listed *l)
 {
 	size_t before;
@@ -140,7 +140,7 @@ bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out)
 	return __real_session_label(s, i, out);
 }
 
-/* With so many segments, the last of them is made by another thread than the one that is asked. */
+/* With this many segments, another thread than the caller's renders the last of them. */
 static void worker_thread_read_error_is_returned(void **state)
 {
 	static const char *const names[] = {S "/transcript.md", S "/context.md"};

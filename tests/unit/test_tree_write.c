@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing through the tree, without a mount: every row of "Writing" in sessionfs(5), what is refused, and what editors
- * do on the way. After each step the lines that were added to the session file are looked at. */
+/* Writing through the tree, without a mount: every row of "Writing" in sessionfs(5), refusals, and the steps of
+ * editors. After each step the lines added to the session file are compared. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void label_file(void **state)
 	assert_int_equal(take(p, A, "label"), -ENOENT);
 }
 
-/* White space clears, and so does a bare truncation when it is closed; the second time there is nothing to clear. */
+/* White space clears, and so does truncation alone at close; the second time there is nothing to clear. */
 static void label_cleared(void **state)
 {
 	static const char *const blank[] = {"", "\n", "  \t\n"};
@@ -77,7 +77,7 @@ static void label_links(void **state)
 	assert_added(p, "");
 }
 
-/* Whatever way a label comes in, the same is refused; by name also what labels/ would not show like that. */
+/* Labels are checked the same way however they are set; those set by name must also be names as labels/ shows them. */
 static void label_is_checked(void **state)
 {
 	static const char *const names[] = {"a%0Ab", "a%0A",         "%00", "a%00", " ",   "%09",  "%C2%A0",
@@ -101,14 +101,14 @@ static void label_is_checked(void **state)
 	assert_has(p, S "/errors", "Z labels/x: the target is not an entry of this session (EINVAL)\n");
 	assert_int_equal(put(p, S, "labels.tsv", "a\tx\\ny\n"), -EINVAL);
 	assert_has(p, S "/errors", "Z labels.tsv: line 1: a label is one line (EINVAL)\n");
-	/* One that came otherwise can be renamed and removed, not moved to another entry. */
+	/* A label set by another program can be renamed and removed, but not moved to another entry. */
 	assert_int_equal(force_link(p, S "/labels", "two%0Alines", "../entries/a"), -EPERM);
 	assert_added(p, "");
 	assert_int_equal(move(p, S "/labels", "two%0Alines", S "/labels", "one line"), 0);
 	assert_added(p, SET("@0", "l", "b", "one line"));
 }
 
-/* The third of its kind has another name than it was given, and is there all the same. */
+/* The third equal label gets another name than requested, and exists. */
 static void third_equal_label_gets_other_name(void **state)
 {
 	struct source_fixture *p = *state;
@@ -205,7 +205,7 @@ static void save_edited(struct source_fixture *p, const struct buf *table, const
 	assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&b)), 0);
 }
 
-/* Two have the table open; neither undoes what the other does, each can take back its own. */
+/* Two programs have the table open: neither undoes the other's changes, and each can undo its own. */
 static void concurrent_tables_merge(void **state)
 {
 	CLEANUP_BUF struct buf table = BUF_INIT;
@@ -224,7 +224,7 @@ static void concurrent_tables_merge(void **state)
 	assert_int_equal(put(p, A, "label", "theirs, too\n"), 0);
 	assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&table)), 0);
 	assert_added(p, SET("@5", "@4", "a", "theirs, too"));
-	/* Read anew it is all the same table. */
+	/* Read again, it is still the same table. */
 	buf_reset(&table);
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
 	save_edited(p, &table, "b\ttheirs", "b\t");
@@ -283,7 +283,7 @@ static void leaf(void **state)
 	assert_int_equal(force_link(p, S, "leaf", "entries/a"), 0);
 	assert_added(p, "");
 	assert_int_equal(make_link(p, S, "leaf", "entries/b"), -EEXIST);
-	/* As busybox does it: away first. */
+	/* As busybox does: it removes the link first. */
 	assert_int_equal(take(p, S, "leaf"), 0);
 	assert_missing(p, S "/leaf");
 	assert_int_equal(make_link(p, S, "leaf", "entries/none"), -ENOENT);
@@ -344,7 +344,7 @@ static void errors_newest_first(void **state)
 	assert_in_range(b.n, 1, 16384);
 }
 
-/* Its pieces are those of what it says now, also when it was read in pieces before. */
+/* Its pieces belong to the current text, even if it was read in pieces before. */
 static void errors_file_reads_at_any_offset(void **state)
 {
 	struct source_fixture *p = *state;
@@ -362,7 +362,7 @@ static void errors_file_reads_at_any_offset(void **state)
 	}
 }
 
-/* The error comes from the write, stays with the handle, and the bytes are gone. */
+/* The write returns the error, the handle keeps it, and the bytes are dropped. */
 static void refusal_sticks_to_handle(void **state)
 {
 	struct source_fixture *p = *state;
@@ -377,7 +377,7 @@ static void refusal_sticks_to_handle(void **state)
 	assert_reads(p, A "/label", "old\n");
 	tree_release(p->tree, h);
 	assert_added(p, "");
-	/* The tool removes what it thinks it has spoilt: it may not. */
+	/* The tool removes the file it seems to have spoilt: that is refused. */
 	assert_int_equal(take_too(p, A, "label"), -EPERM);
 	assert_added(p, "");
 	assert_reads(p, A "/label", "old\n");
@@ -468,7 +468,7 @@ static void generated_names(void **state)
 	assert_added(p, "");
 }
 
-/* A name that the tree has somewhere, or not now, becomes no side file by any way; those of editors do. */
+/* A name that the tree uses, even if it does not exist now, never becomes a scratch file; names of editors do. */
 static void names_of_the_tree_are_no_side_files(void **state)
 {
 	static const struct {
@@ -540,7 +540,7 @@ static void old_file(void **state)
 	assert_reads(p, buf_cstr(&path), "x\n");
 }
 
-/* The file is another one once the link is there: it is found all the same. */
+/* Making the link replaces the file; the link is found nevertheless. */
 static void old_file_linked(void **state)
 {
 	CLEANUP_BUF struct buf id = BUF_INIT, target = BUF_INIT;
@@ -555,7 +555,7 @@ static void old_file_linked(void **state)
 	assert_reads(p, S "/labels/x", buf_cstr(&target));
 }
 
-/* To touch it, or to write what is there, leaves it as it is. */
+/* Touching it, or writing its current value, does not change it. */
 static void old_file_untouched(void **state)
 {
 	struct source_fixture *p = *state;
@@ -571,7 +571,7 @@ static void old_file_untouched(void **state)
 	assert_reads(p, S "/name", "old\n");
 }
 
-/* A line of pi's that came since is the parent; a torn one is ended first. */
+/* A line that pi appended meanwhile is the parent; a torn one is ended first. */
 static void append_after_foreign_lines(void **state)
 {
 	struct source_fixture *p = *state;
@@ -620,7 +620,7 @@ int main(void)
 	    TEST(append_after_foreign_lines),
 	};
 
-	/* What is refused here is refused on purpose. */
+	/* Refusals are expected here. */
 	log_setup(LOG_LEVEL_ERROR, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

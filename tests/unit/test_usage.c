@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage: what the numbers of an entry count as, and in which sums they are. */
+/* usage: the meaning of an entry's numbers, and the sums they are in. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static struct usage sum_of(const char *usage)
 	return used.sum;
 }
 
-/* In the order in which pi writes the numbers, which is read in another way, and in another one. */
+/* In pi's order of the numbers, which has its own parser, and in other orders. */
 static void a_cost_is_a_number_that_is_not_below_0(void **state)
 {
 	static const struct {
@@ -56,7 +56,7 @@ static void a_cost_is_a_number_that_is_not_below_0(void **state)
 	}
 }
 
-/* Tokens are added up as pi does it. */
+/* Tokens are summed as in pi. */
 static void tokens_may_be_below_0(void **state)
 {
 	(void)state;

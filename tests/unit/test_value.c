@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be written, checked early (value_check_prefix) and whole (value_parse). */
+/* Valid values, checked early (value_check_prefix) and whole (value_parse). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static int prefix(const struct value_form *kind, struct span text)
 	return rc;
 }
 
-/* n times the letter a, then what follows. */
+/* Appends the letter a n times, then `after`. */
 static void fill(struct buf *b, size_t n, const char *after)
 {
 	char *p = buf_reserve(b, n);
@@ -62,7 +62,7 @@ static void label(void **state)
 	assert_value(&form_label, span_of(BOM "done\r\n"), "done");
 	assert_value(&form_label, span_of("  not trimmed \n"), "  not trimmed ");
 	assert_value(&form_label, span_of("a\rb"), "a\rb");
-	/* Read back as "done\n", and that is this label. */
+	/* Read back as "done\n", which is this label. */
 	assert_value(&form_label, span_of("done\r\r\n"), "done");
 	assert_value(&form_label, span_of("done\r"), "done");
 	assert_value(&form_label, span_of(""), "");
@@ -83,7 +83,7 @@ static void white_space_clears(void **state)
 		assert_value(&form_label, span_of(blank[i]), "");
 		assert_value(&form_name, span_of(blank[i]), "");
 	}
-	/* U+200B is no white space. */
+	/* U+200B is not white space. */
 	assert_value(&form_label, span_of("\xe2\x80\x8b\n"), "\xe2\x80\x8b");
 }
 
@@ -119,7 +119,7 @@ static void table(void **state)
 	assert_refused(&form_table, SPAN_LIT("a\tb\0\n"), -EINVAL);
 }
 
-/* A label and a name are cleared by it. */
+/* An empty value clears a label and a name. */
 static void empty_values_clear(void **state)
 {
 	(void)state;
@@ -130,7 +130,7 @@ static void empty_values_clear(void **state)
 	assert_refused(&form_table, span_of(""), -EINVAL);
 }
 
-/* The limit holds for the value, not for what may stand around it. */
+/* The limit applies to the value without its line end and BOM. */
 static void limits(void **state)
 {
 	(void)state;
@@ -149,7 +149,7 @@ static void limits(void **state)
 		buf_reset(&b);
 		fill(&b, kind->limit + 1, "");
 		assert_refused(kind, buf_span(&b), -EFBIG);
-		/* As soon as no end can make it good: shells look at write(2) only. */
+		/* As soon as no more bytes can make it valid: shells check only write(2). */
 		if (kind == &form_label || kind == &form_summary)
 			assert_int_equal(prefix(kind, buf_span(&b)), -EFBIG);
 		fill(&b, 16, "");
@@ -159,7 +159,7 @@ static void limits(void **state)
 	assert_int_equal(form_summary.limit, 1 << 20);
 }
 
-/* What a writer may still make good is not refused. */
+/* A prefix that more bytes can make valid is accepted. */
 static void prefixes_are_judged(void **state)
 {
 	(void)state;

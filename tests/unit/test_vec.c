@@ -44,7 +44,7 @@ static void test_grows(void **state)
 	vec_release(&v);
 }
 
-/* An array of other names, and more at once than it would grow by. */
+/* A plain array, and a request larger than the usual growth. */
 static void test_plain_array(void **state)
 {
 	(void)state;
@@ -67,7 +67,7 @@ static void test_no_memory(void **state)
 	p[3] = 7;
 	size_t had = cap;
 	int before = deferred_push();
-	/* The bytes do not fit a size_t: not fewer of them are given. */
+	/* The bytes do not fit a size_t: the request fails instead of wrapping around. */
 	assert_false(vec_grow(&p, &cap, SIZE_MAX / 4, sizeof *p));
 	assert_true(deferred_pop(before, 0) < 0);
 	assert_int_equal(cap, had);
