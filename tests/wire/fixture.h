@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fixture: the filesystem over the samples, for the tests that ask it things through the wire. */
+/* fixture: the filesystem over the samples, for tests that send it requests. */
 #ifndef WIRE_FIXTURE_H
 #define WIRE_FIXTURE_H
 

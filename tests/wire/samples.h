@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* samples: the session files that the wire test serves: one with most kinds of entries, a fork of it, what is
- * appended to it. */
+/* samples: the session files that the wire tests serve: one with most kinds of entries, a fork of it, and lines to
+ * append to it. */
 #ifndef WIRE_SAMPLES_H
 #define WIRE_SAMPLES_H
 

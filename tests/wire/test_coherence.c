@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel may keep, and what it is told: tests begin with the rule of src/fuse/coherence.h that they are for,
+/* What the kernel can cache, and its notifications. Tests begin with the rule of src/fuse/coherence.h that they check,
  * here and in test_listing, test_loop, test_plus, test_sizes, test_wire and test_write. */
 #include "fixture.h"
 
@@ -17,7 +17,7 @@
 #define FORK_DIR "projects/home-w-app/2026-01-02T04-00-00-000Z_two"
 #define FLAT "projects/unknown/flat"
 
-/* How often it was asked what may be kept of a name's not being there. */
+/* How often the class of a missing name was requested. */
 static atomic_uint asked_of_missing;
 
 enum tree_class __real_tree_negative_class(struct tree *t, node_t dir, struct span name);
@@ -29,7 +29,7 @@ enum tree_class __wrap_tree_negative_class(struct tree *t, node_t dir, struct sp
 	return __real_tree_negative_class(t, dir, name);
 }
 
-/* How often the tree was asked for attributes. */
+/* How often attributes were requested from the tree. */
 static atomic_uint asked_of_attr;
 
 int __real_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);
@@ -68,7 +68,7 @@ static int untouched_unwatched(void **state)
 	return set_up(state, true, true, 10000);
 }
 
-/* In milliseconds. */
+/* Returns the time in milliseconds. */
 static uint64_t kept(uint64_t s, uint32_t ns)
 {
 	return s * 1000 + ns / 1000000;
@@ -103,7 +103,7 @@ static void i2_no_lease_without_follower(void **state)
 	assert_kept(w, ENTRY "/text.md", DAY, DAY);
 }
 
-/* How often the node is told until nothing was told for so long. */
+/* Returns how often the node is invalidated until no notification comes for `ms`. */
 static unsigned told_of(struct wire *w, uint64_t node, int ms)
 {
 	unsigned n = 0;
@@ -125,14 +125,14 @@ static void i3_lease_is_revoked_once(void **state)
 		assert_int_equal(wire_walk(w, ENTRY).nodeid, leased);
 	assert_true(leases_may_be_active(w->fs, node_unpack(leased).slot));
 	wire_append(w, FILE_ONE, more);
-	/* By its notes: those of one node do not pile up, and what is told a second later has none. */
+	/* By its own note: notes of one node do not accumulate, and the repetition after a second needs no note. */
 	assert_in_range(told_of(w, leased, 1500), 1, 20);
 	assert_false(leases_revoke(w->fs, node_unpack(other).slot, &nodes, &n));
 	assert_int_equal(n, 0);
 	assert_true(leases_may_be_active(w->fs, node_unpack(leased).slot));
 }
 
-/* Its time is that of a record, which another label can have, too. */
+/* Its time is the time of a record, which another label can share. */
 static void i3_unreliable_mtime_has_own_lease(void **state)
 {
 	struct wire *w = *state;
@@ -161,7 +161,7 @@ static void release(struct wire *w, uint64_t node, uint64_t fh)
 	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &in, sizeof in, &r), 0);
 }
 
-/* Each close of a descriptor is a flush, also of one that nothing was written through. */
+/* Each close of a descriptor sends FLUSH, even if nothing was written through it. */
 static void i5_empty_write_sends_no_notification(void **state)
 {
 	struct wire *w = *state;
@@ -185,7 +185,7 @@ static void i5_empty_write_sends_no_notification(void **state)
 	release(w, name, open.fh);
 }
 
-/* truncate(2) has no close: it is over with its own answer. */
+/* truncate(2) has no close, so it is committed by its own reply. */
 static void i5_truncation_notifies_before_reply(void **state)
 {
 	struct wire *w = *state;
@@ -203,7 +203,7 @@ static void i5_truncation_notifies_before_reply(void **state)
 
 static const char same_name[] = "{\"type\":\"session\",\"id\":\"same\"}\n";
 
-/* Whether a session has parents and forks follows from others, and changes nothing of its own. */
+/* Other sessions decide whether a session has parents and forks, without a change in it. */
 static void i7_new_fork_notifies_parent(void **state)
 {
 	struct wire *w = *state;
@@ -222,7 +222,7 @@ static void i7_new_fork_notifies_parent(void **state)
 	wire_remove(w, PROJECT "another.jsonl");
 	assert_true(told_of(w, session, 1500) > 0);
 
-	/* Which of the two it was forked from nobody knows. */
+	/* Which of the two is the parent is ambiguous. */
 	wire_told(w, session, &valid);
 	wire_told(w, fork, &valid);
 	w->counted = fork;
@@ -231,7 +231,7 @@ static void i7_new_fork_notifies_parent(void **state)
 	assert_true(w->drops > 0);
 }
 
-/* A file with another name can change unseen, in the directory of another session too. */
+/* A file with another name can change unnoticed, even in the directory of another session. */
 static void i7_unwatched_forks_are_uncached(void **state)
 {
 	struct wire *w = *state;
@@ -247,7 +247,7 @@ static void i7_unwatched_forks_are_uncached(void **state)
 	assert_int_equal(valid, 60);
 }
 
-/* Opens a file and closes it. True if the kernel may keep its pages. */
+/* Opens a file and closes it. Returns true if the kernel may keep its pages. */
 static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
 {
 	struct fuse_open_out open;
@@ -260,7 +260,7 @@ static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
 	return open.open_flags & FOPEN_KEEP_CACHE;
 }
 
-/* The kernel has the attributes, or asks for them: making a text to find out its size would be in vain. */
+/* The kernel has the attributes, or requests them: rendering the text for its size would be wasted. */
 static void i8_open_of_quiet_file_renders_nothing(void **state)
 {
 	struct wire *w = *state;
@@ -269,7 +269,7 @@ static void i8_open_of_quiet_file_renders_nothing(void **state)
 	assert_int_equal(asked, 0);
 	assert_true(is_kept_open(w, SESSION "/entries/aaaa0002/children", &asked));
 	assert_int_equal(asked, 0);
-	/* What is not notified of. */
+	/* Nodes without notification. */
 	assert_true(is_kept_open(w, SESSION "/name", &asked));
 	assert_int_equal(asked, 1);
 	assert_false(is_kept_open(w, SESSION "/forks", &asked));
@@ -279,7 +279,7 @@ static void i8_open_of_quiet_file_renders_nothing(void **state)
 	assert_int_equal(asked, 1);
 	assert_false(is_kept_open(w, SESSION "/entries/aaaa0002/children", &asked));
 	assert_int_equal(asked, 1);
-	/* Watched again, but the next change can be near. */
+	/* Watched again, but the next change can come soon. */
 	wire_age(w, FILE_ONE, 5);
 	assert_false(is_kept_open(w, SESSION "/transcript.md", &asked));
 	assert_int_equal(asked, 1);
@@ -330,7 +330,7 @@ static int untraced(void **state)
 	return rc;
 }
 
-/* Standard error goes to a file until log_says. */
+/* Redirects standard error to a file until log_says. */
 static int log_begin(FILE **ret)
 {
 	int saved = dup(STDERR_FILENO);
@@ -340,7 +340,7 @@ static int log_begin(FILE **ret)
 	return saved;
 }
 
-/* Standard error is restored. Whether a line begins so, and ends with this. */
+/* Restores standard error. Returns whether a line of the log begins and ends like this. */
 static bool log_says(FILE *log, int saved, const char *begin, const char *end)
 {
 	char line[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that follows changes, and very many of them. */
+/* The thread that follows the catalog, with very many changes. */
 #include "fixture.h"
 
 #include <errno.h>
@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Another catalog, in the place of the true one: once it has this many sessions, all of which have changed. */
+/* Replaces the catalog: once begun, it reports this many sessions, all changed. */
 #define CHANGED 600000
-static atomic_uint waits;  /* how often it was waited for a change since then */
-static atomic_bool begun;  /* it has them */
-static atomic_uint looked; /* how many of them were looked at once more */
+static atomic_uint waits;  /* calls of catalog_wait since then */
+static atomic_bool begun;  /* it reports them */
+static atomic_uint looked; /* sessions that were looked up again */
 
 ssize_t __real_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
 ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
@@ -47,7 +47,7 @@ int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 	return -ESTALE;
 }
 
-/* Comparing each with all others takes a minute of a processor's time. */
+/* Comparing each with all others would take a minute of CPU time. */
 static void many_changes_take_linear_time(void **state)
 {
 	struct wire *w = *state;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What is agreed on with the kernel at the beginning, on machines with pages of any size. */
+/* The handshake with the kernel, on machines with pages of any size. */
 #include "fixture.h"
 
 #include "sessionfs/base/sys.h"
 
-/* libfuse counts in pages. The linker exports what libfuse needs. A sanitizer asks, too, before it can watch anything.
- */
+/* libfuse counts in pages and calls the exported function. A sanitizer calls it too, before it can watch memory. */
 static int page = 4096;
 
 __attribute__((no_sanitize("thread"))) int getpagesize(void)
@@ -13,7 +12,7 @@ __attribute__((no_sanitize("thread"))) int getpagesize(void)
 	return page;
 }
 
-/* The least room that a request was read with. The kernel refuses every read with less than the largest write takes. */
+/* The smallest buffer of a read. The kernel refuses reads with buffers too small for the largest write. */
 static _Atomic size_t room = SIZE_MAX;
 
 static ssize_t noted_read(int fd, void *p, size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What comes after a limit: built with small ones (base/limits.h). */
+/* Behaviour beyond limits: built with small ones (base/limits.h). */
 #include "fixture.h"
 
 #include "../../src/fuse/fs_impl.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRIES = 40 }; /* of a session: more than may be leased at a time */
+enum { ENTRIES = 40 }; /* of a session: more than the leases at a time */
 
 #define A PROJECT "a.jsonl"
 #define B PROJECT "b.jsonl"
@@ -38,7 +38,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* How many of the session's entries the kernel may keep. *ret_slot is its slot. */
+/* Returns the number of the session's entries that the kernel may keep. Sets *ret_slot to its slot. */
 static unsigned look_at_all(struct wire *w, const char *entries, uint32_t *ret_slot)
 {
 	uint64_t dir = wire_walk(w, entries).nodeid;
@@ -58,7 +58,7 @@ static void wait_for_end(struct wire *w, uint32_t slot)
 {
 	while (leases_may_be_active(w->fs, slot))
 		usleep(10 * 1000);
-	/* Those that ended are looked for now and then. */
+	/* Expired leases are collected at intervals. */
 	usleep(50 * 1000);
 }
 

@@ -66,7 +66,7 @@ static void check_contents(struct wire *w, const struct fuse_entry_out *e, const
 {
 	static struct reply r;
 	struct fuse_open_out open;
-	/* What was looked up does not hold for a table of all sessions: the kernel asks once more before it reads. */
+	/* Attributes from LOOKUP do not hold for a table of all sessions: the kernel sends GETATTR before it reads. */
 	uint64_t size = e->attr_valid ? e->attr.size : wire_attr(w, e->nodeid).attr.size;
 	int rc = wire_open_file(w, e->nodeid, O_RDONLY, &open);
 	if (rc == 0)
@@ -85,7 +85,8 @@ static void check_link(struct wire *w, const struct fuse_entry_out *e, const cha
 		fail_msg("%s: a link of %zu bytes, %zu promised", path, r.n, (size_t)e->attr.size);
 }
 
-/* Every listed name is found, as what it was listed; every file has as many bytes as it says. */
+/* Asserts that every listed name can be looked up with the listed type, and that every file has the size it reports.
+ * Returns the number of names. */
 static unsigned check_below(struct wire *w, uint64_t dir, const char *path)
 {
 	size_t n;
@@ -147,7 +148,7 @@ static void i7_drops_listings_that_other_files_change(void **state)
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid, projects = wire_walk(w, "projects").nodeid;
 	uint64_t session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
 	assert_int_equal(wire_open_dir(w, "projects"), -ENOSYS);
-	/* What was found on the way changes the catalog's epoch: the first listings do not count. */
+	/* Sessions found by the walk change the catalog's epoch: the first listings do not count. */
 	wire_age(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", 1000);
 	wire_age(w, "flat.jsonl", 1000);
 	wire_wait_for_look();
@@ -166,7 +167,7 @@ static void i7_drops_listings_that_other_files_change(void **state)
 	assert_int_equal(wire_told(w, project, NULL), 1);
 	assert_int_equal(wire_told(w, session, NULL), 1);
 	assert_int_equal(wire_told(w, entry, NULL), 0);
-	/* And again until it is listed, whichever way the attributes come. */
+	/* Again at each answer until it is listed, whichever request carries the attributes. */
 	assert_int_equal(wire_told(w, project, NULL), 1);
 	unsigned before = w->notifications;
 	assert_int_equal(wire_lookup(w, projects, "home-w-app", &e), 0);
@@ -197,7 +198,7 @@ static void i7_drops_listings_made_just_after_a_change(void **state)
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 }
 
-/* The kernel would not believe the mode that comes with a notification. */
+/* The kernel would ignore the mode in an answer after a notification. */
 static void i12_new_mode_sends_no_notification(void **state)
 {
 	struct wire *w = *state;
@@ -228,7 +229,7 @@ static void i12_new_mode_sends_no_notification(void **state)
 	}
 }
 
-/* Directories of live sessions are noted as they come; those that were listed again since are forgotten. */
+/* Directories of live sessions are noted as they are listed; notes of those listed again are removed. */
 static void i7_tracked_listings_are_bounded(void **state)
 {
 	enum { ROUNDS = 100, AT_ONCE = 100 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who answers requests: the loop with operations that take as long as the test wants, and what is given with an open.
- */
+/* The loop that answers requests, with operations of any duration, and data sent ahead of an open. */
 #include "fixture.h"
 
 #include "../../src/fuse/fs_impl.h"
@@ -25,11 +24,11 @@ struct served {
 	struct fs fs;
 	unsigned threads;
 	int rc;
-	sem_t go;               /* once for each that waits */
+	sem_t go;               /* one post for each waiting operation */
 	atomic_uint long_begun; /* operations */
 };
 
-/* How many threads can still be made. */
+/* How many more threads can be created. */
 static atomic_int creatable = 1000;
 
 static int make_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
@@ -39,7 +38,7 @@ static int make_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*st
 
 __typeof__(pthread_create) *const sys_pthread_create = make_thread;
 
-/* Numbers of threads: one that became ours, and how often somebody asked whose they are. */
+/* The thread id that became ours, and how often the owner of a thread was queried. */
 static _Atomic pid_t adopted;
 static atomic_uint questions;
 
@@ -51,7 +50,7 @@ static int whose(pid_t process, pid_t thread, int signal)
 
 __typeof__(tgkill) *const sys_tgkill = whose;
 
-/* How long another program takes the CPU when the reader offers it, and how often it was offered. */
+/* How long another program takes the CPU when the reader yields, and how often it yielded. */
 static atomic_int taken_us;
 static atomic_uint offers;
 
@@ -63,7 +62,7 @@ static int offer(void)
 
 __typeof__(sched_yield) *const sys_sched_yield = offer;
 
-/* A thread that was killed while it waited for our answer. No real one has this number. */
+/* A thread killed while it waits for our answer. No real thread has this id. */
 enum { KILLED = INT32_MAX };
 static const char killed_stat[] =
     "2147483647 (a) name) D 1 1 1 0 -1 4194560 60 0 0 0 0 0 0 0 20 0 1 0 7 0 0 1 0 0 0 0 0 256 "
@@ -80,7 +79,7 @@ static int open_or_killed(int dir, const char *path, int flags, ...)
 
 __typeof__(openat) *const sys_openat = open_or_killed;
 
-/* How many more requests cannot be read for lack of memory. */
+/* How many more reads of requests fail for lack of memory. */
 static atomic_int unreadable;
 
 static ssize_t read_or_fail(int fd, void *p, size_t n)
@@ -171,7 +170,7 @@ static uint64_t ask(struct served *s, uint64_t node)
 	return wire_send(&s->w, FUSE_GETATTR, node, &in, sizeof in, NULL, 0);
 }
 
-/* Until the loop has taken all that was sent. */
+/* Waits until the loop has read all requests sent. */
 static void wait_taken(struct served *s)
 {
 	int left = 1;
@@ -181,7 +180,7 @@ static void wait_taken(struct served *s)
 	}
 }
 
-/* Until n threads are at work for long: one that has taken its request may not have begun. */
+/* Waits until n threads work on long operations: a thread can have read a request without having begun. */
 static void wait_working(struct served *s, unsigned n)
 {
 	while (s->long_begun < n)
@@ -204,7 +203,7 @@ static void slow_request_does_not_block_others(void **state)
 		waiting[i] = ask(&s, WAITING);
 		assert_answered(&s, ask(&s, QUICK));
 	}
-	/* All three are at work. */
+	/* All three threads are busy. */
 	uint64_t last = ask(&s, WAITING), next = ask(&s, QUICK);
 	assert_false(wire_wait(&s.w, 50));
 	sem_post(&s.go);
@@ -216,7 +215,7 @@ static void slow_request_does_not_block_others(void **state)
 	sem_post(&s.go);
 	wire_receive(&s.w, &r);
 	wire_receive(&s.w, &r);
-	/* And once more, with those that have come back. */
+	/* Once more, with the threads that are free again. */
 	waiting[0] = ask(&s, WAITING);
 	assert_answered(&s, ask(&s, QUICK));
 	sem_post(&s.go);
@@ -256,7 +255,7 @@ static void every_request_is_answered_once(void **state)
 			assert_false(answered[at]);
 			answered[at] = true;
 		}
-		/* Now and then everybody goes to sleep. */
+		/* Sometimes all threads go to sleep. */
 		if (round % 8 == 0)
 			usleep(3000);
 	}
@@ -280,7 +279,7 @@ static void unmount_finishes_running_requests(void **state)
 	finish(&s);
 }
 
-/* The reader can still read one request after the end, either of the first two. */
+/* The reader can still read one request after the end, any of the first two. */
 static void requests_fail_at_the_end_without_work(void **state)
 {
 	static struct reply r;
@@ -326,7 +325,7 @@ static void long_work_ends_when_it_is_interrupted(void **state)
 	finish(&s);
 }
 
-/* All are at work, and there is one who hears of it all the same. */
+/* All threads are busy, but one still reads interrupts. */
 static void queued_requests_can_be_interrupted(void **state)
 {
 	enum { WORKING = 2, KEPT = 30 };
@@ -349,7 +348,7 @@ static void queued_requests_can_be_interrupted(void **state)
 		assert_false(wire_wait(&s.w, 20));
 		for (unsigned i = 0; i < threads; i++)
 			interrupt(&s, working[i]);
-		/* Those who are free now do the rest. */
+		/* The free threads finish the rest. */
 		for (unsigned i = 0, stopped = 0; i < KEPT / 2 + threads; i++) {
 			static struct reply r;
 			wire_receive(&s.w, &r);
@@ -361,7 +360,7 @@ static void queued_requests_can_be_interrupted(void **state)
 	}
 }
 
-/* As for an index that one of them makes. However many they are, others are answered. */
+/* As for an index that one of them builds. However many wait, other requests are answered. */
 static void waiting_requests_free_their_threads(void **state)
 {
 	enum { ASKED = 300 };
@@ -384,7 +383,7 @@ static void waiting_requests_free_their_threads(void **state)
 	finish(&s);
 }
 
-/* Nobody would read what the others wait for. */
+/* Otherwise no thread would be left to read the request that the others wait for. */
 static void waiting_without_spare_thread_is_eagain(void **state)
 {
 	enum { THREADS = 5, ASKED = 20 };
@@ -421,11 +420,11 @@ static void sigkill_cancels_request(void **state)
 	uint64_t killed = ask(&s, LONG);
 	s.w.pid = 0;
 	wait_working(&s, 2);
-	wire_let_pass(CLOCK_MONOTONIC, -HOUR_MS); /* they will be young for as long as this takes */
+	wire_let_pass(CLOCK_MONOTONIC, -HOUR_MS); /* keeps the requests young for the duration of the test */
 	interrupt(&s, asked);
 	interrupt(&s, killed);
 	assert_stopped(&s, killed);
-	/* This may not be meant to end it. */
+	/* Such an interrupt need not be meant to end the request. */
 	assert_false(wire_wait(&s.w, 20));
 	wire_let_pass(CLOCK_MONOTONIC, HOUR_MS);
 	assert_stopped(&s, asked);
@@ -441,7 +440,7 @@ static void unmount_cancels_long_work(void **state)
 	wait_taken(&s);
 	fuse_session_exit(s.w.se);
 	shutdown(s.w.fd, SHUT_WR);
-	/* The one that was kept begins at the end: from then on both are at work. */
+	/* The queued request starts at the end: from then on both are running. */
 	static struct reply r;
 	uint64_t first = wire_receive(&s.w, &r);
 	assert_int_equal(r.error, -EINTR);
@@ -471,7 +470,7 @@ static void a_request_that_memory_lacks_for_is_read_later(void **state)
 		assert_int_equal(unreadable, 0);
 		unreadable = 1;
 		assert_answered(&s, ask(&s, QUICK));
-		/* The end is noticed meanwhile. */
+		/* The end is noticed while reads fail. */
 		unreadable = INT32_MAX;
 		fuse_session_exit(s.w.se);
 		ask(&s, QUICK);
@@ -482,13 +481,13 @@ static void a_request_that_memory_lacks_for_is_read_later(void **state)
 	}
 }
 
-/* Somebody may wait for its answer. */
+/* A process can be waiting for its answer. */
 static void last_request_is_received(void **state)
 {
 	struct served s;
 	struct fuse_buf buf = {.mem = NULL};
 	(void)state;
-	start(&s, 1, 0); /* its loop fails, for want of a thread */
+	start(&s, 1, 0); /* its loop fails, since it cannot create a thread */
 	pthread_join(s.w.thread, NULL);
 	ask(&s, QUICK);
 	fuse_session_exit(s.w.se);
@@ -528,9 +527,9 @@ static void i9_fixed_pages_are_stored_on_open(void **state)
 	assert_int_equal(w->stored.nodeid, text);
 	assert_int_equal(w->stored.offset, 0);
 	assert_string_equal(w->pages, "How big is it?\n");
-	/* Once: the kernel keeps it. */
+	/* Only once: the kernel keeps it. */
 	open_file(w, text, 0);
-	/* What can change, and what is large, is asked for. */
+	/* Live and large contents are requested by the kernel. */
 	open_file(w, wire_walk(w, SESSION "/title").nodeid, 0);
 	open_file(w, wire_walk(w, "projects/home-w-app/big/entries/cccc0001/text.md").nodeid, 0);
 	*state = w;
@@ -556,7 +555,7 @@ static void i9_lone_thread_stores_nothing(void **state)
 	teardown(state);
 }
 
-/* The reader asks in vain between the requests: it offers the CPU at first, and then sleeps. */
+/* Between requests the reader polls without result: it first yields the CPU, and then sleeps. */
 static void preempted_reader_stops_spinning(void **state)
 {
 	struct served s;
@@ -573,7 +572,7 @@ static void preempted_reader_stops_spinning(void **state)
 	taken_us = 0;
 }
 
-/* Somebody else's thread; none of ours has this number. */
+/* A foreign thread; none of ours has this id. */
 enum { STRANGER = 1 };
 
 static void own_threads_are_refused(void **state)
@@ -595,7 +594,7 @@ static void own_threads_are_refused(void **state)
 	assert_int_equal(wire_open_file(w, title, O_RDONLY, &open), -ELOOP);
 	assert_int_equal(wire_read(w, title, open.fh, 0, 100, r), -ELOOP);
 	assert_int_equal(wire_readdirplus(w, NODE_ROOT, 0, 4096, r), -ELOOP);
-	/* What was open can be closed. */
+	/* Open files can be closed. */
 	struct fuse_release_in in = {.fh = open.fh};
 	assert_int_equal(wire_call(w, FUSE_RELEASE, title, &in, sizeof in, r), 0);
 	w->pid = STRANGER;
@@ -606,7 +605,7 @@ static void own_threads_are_refused(void **state)
 	teardown(state);
 }
 
-/* The number can be that of a new thread of ours. */
+/* A new thread of ours can get the same id. */
 static void caller_check_is_cached_until_new_thread(void **state)
 {
 	struct wire *w = prepare();
@@ -618,7 +617,7 @@ static void caller_check_is_cached_until_new_thread(void **state)
 	questions = 0;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
-	assert_in_range(questions, 1, 10); /* once a thread that reads, and once more if one began */
+	assert_in_range(questions, 1, 10); /* once for each reader, and once more if a thread began */
 	adopted = STRANGER;
 	atomic_fetch_add(&process_threads_begun, 1);
 	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), -ELOOP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What listings bring along besides the names. */
+/* The attributes that listings carry with the names. */
 #include "fixture.h"
 
 #include "../../src/fuse/fs_impl.h"
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- when -------------------------------------------------------------------------------------------- */
+/* --- when ------------------------------------------------------------------------------------------- */
 
-/* Listings, each with a file, until one is a probe, which is made. How many others there were. */
+/* Chooses for listings, each with a file, until one is a probe. Returns the number of the others. */
 static unsigned until_probe(struct readdirplus *p)
 {
 	unsigned n = 0;
@@ -25,7 +25,7 @@ static void ignore_probes(struct readdirplus *p, unsigned n)
 		assert_int_equal(until_probe(p), READDIRPLUS_PROBE_EVERY - 1);
 }
 
-/* The probe before the last shows in the last. */
+/* The result of each probe is known at the next one. */
 static void i11_unused_probes_stop_file_attributes(void **state)
 {
 	struct readdirplus p;
@@ -74,7 +74,7 @@ static void i11_counts_listings_with_files_only(void **state)
 	lock_destroy(&p.lock);
 }
 
-/* --- what -------------------------------------------------------------------------------------------- */
+/* --- which ------------------------------------------------------------------------------------------ */
 
 struct brought {
 	unsigned names, dirs, dirs_told, others, others_told;
@@ -112,7 +112,7 @@ static void i11_unused_probes_keep_directory_attributes(void **state)
 	assert_int_equal(dirs.names, all.names);
 	assert_int_equal(dirs.dirs_told, all.dirs);
 	assert_int_equal(dirs.others_told, 0);
-	/* Who looks up directories, or what is not there, wants no files. */
+	/* A caller that looks up only directories or missing names gets no files. */
 	uint64_t entry = wire_walk(w, ENTRY).nodeid;
 	assert_int_equal(wire_lookup(w, entry, "tool-calls", &e), 0);
 	wire_lookup(w, entry, ".gitignore", &e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Before the kernel is told that a file has grown it drops what it has of it, where it opens files by itself. */
+/* Before an answer says that a file has grown, its pages are dropped, if the kernel opens files without asking. */
 #include "fixture.h"
 
 #include "../../src/fuse/fs_impl.h"
@@ -27,7 +27,7 @@ static void grow(struct wire *w)
 	wire_wait_for_look();
 }
 
-/* Looked up and told of; how many notifications came with it. */
+/* Looks up the file and returns how many notifications came with the answer. */
 static unsigned look(struct wire *w, uint64_t *ret)
 {
 	unsigned before = w->notifications;
@@ -40,7 +40,7 @@ static void i8_pages_are_dropped_before_new_size(void **state)
 	uint64_t node;
 	begin(state, true, 2);
 	struct wire *w = *state;
-	/* At rest for long: whoever has read it has read all. */
+	/* At rest for long: each reader has read all of it. */
 	assert_int_equal(look(w, &node), 0);
 	assert_int_equal(wire_told(w, node, NULL), 0);
 	for (int i = 0; i < 3; i++) {
@@ -53,18 +53,18 @@ static void i8_pages_are_dropped_before_new_size(void **state)
 		assert_int_equal(w->dropped.off, 0);
 		assert_int_equal(w->dropped.len, 0);
 	}
-	/* What cannot change has no new size, however young. */
+	/* Fixed contents have no new size, however young the file is. */
 	unsigned before = w->notifications;
 	wire_walk(w, SESSION "/entries/aaaa00ff/text.md");
 	assert_int_equal(w->notifications, before);
-	/* What was told long ago counts, too. */
+	/* A size sent long ago counts too. */
 	wire_append(w, FILE_ONE, MORE);
 	wire_age(w, FILE_ONE, 500);
 	wire_wait_for_look();
 	assert_int_equal(wire_told(w, node, NULL), 1);
 }
 
-/* The notes have room for some files only. */
+/* There are notes for a few files only. */
 static void i8_unknown_size_of_young_file_drops_pages(void **state)
 {
 	uint64_t node;
@@ -80,7 +80,7 @@ static void i8_unknown_size_of_young_file_drops_pages(void **state)
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }
 
-/* Pages cannot be dropped while it is made: locks are held. */
+/* Pages cannot be dropped while a listing is made, since locks are held. */
 static void i8_listing_omits_grown_file_attributes(void **state)
 {
 	uint64_t node;
@@ -100,7 +100,7 @@ static void i8_listing_omits_grown_file_attributes(void **state)
 	}
 }
 
-/* It would wait for whoever waits for its next answer. */
+/* A single thread would wait for a process that waits for its next answer. */
 static void i8_single_thread_drops_no_pages(void **state)
 {
 	uint64_t node;
@@ -111,7 +111,7 @@ static void i8_single_thread_drops_no_pages(void **state)
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }
 
-/* What grows is not read through the page cache there. */
+/* In this mode growing files bypass the page cache. */
 static void i8_no_drop_when_open_is_answered(void **state)
 {
 	uint64_t node;
@@ -122,7 +122,7 @@ static void i8_no_drop_when_open_is_answered(void **state)
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }
 
-/* A thread that drops for too long holds nobody else up. */
+/* A thread whose notification takes too long does not block others. */
 static void i8_slow_drop_does_not_block_others(void **state)
 {
 	uint64_t node;
@@ -136,7 +136,7 @@ static void i8_slow_drop_does_not_block_others(void **state)
 	assert_int_equal(wire_told(w, node, NULL), 1);
 }
 
-/* The kernel would not believe the mode that comes with a notification. */
+/* The kernel would ignore the mode in an answer after a notification. */
 static void i12_new_mode_keeps_old_size(void **state)
 {
 	uint64_t node;
@@ -166,9 +166,8 @@ static void i12_new_mode_keeps_old_size(void **state)
 	}
 }
 
-/* LOOKUP makes no table: all names of the directory wait for it. It says what the kernel has, which nothing
- * contradicts.
- */
+/* LOOKUP renders no table, since all names of the directory wait for it. It reports the size that the kernel has, which
+ * contradicts nothing. */
 static void i8_a_table_is_made_by_getattr(void **state)
 {
 	for (int read_only = 0; read_only < 2; read_only++) {
@@ -186,7 +185,7 @@ static void i8_a_table_is_made_by_getattr(void **state)
 			assert_true(out.attr.size > size);
 			assert_int_equal(out.attr_valid + out.attr_valid_nsec, 0);
 			size = out.attr.size;
-			/* The kernel must believe it: it may be mapped next. */
+			/* The kernel must not ignore the answer: the file can be mapped next. */
 			assert_int_equal(w->notifications, before);
 			wire_append(w, FILE_ONE,
 			            "{\"type\":\"message\",\"id\":\"c\",\"parentId\":null,\"message\":{\"role\":"
@@ -202,7 +201,7 @@ static void i8_a_table_is_made_by_getattr(void **state)
 	}
 }
 
-/* Then one answers alone, so that nobody waits for ever. */
+/* After that, one thread answers alone, so that no request waits forever. */
 static void i8_no_drop_after_unmount(void **state)
 {
 	uint64_t node;

@@ -32,7 +32,7 @@ static void events_wake_blocked_read(void **state)
 	uint64_t node, fh = open_events(w, &node);
 	uint64_t waiting = send_read(w, node, fh, 0);
 	assert_false(wire_wait(w, 100));
-	/* Others are answered meanwhile. */
+	/* Other requests are answered meanwhile. */
 	wire_walk(w, SESSION "/title");
 	wire_append(w, FILE_ONE, more);
 	assert_int_equal(wire_receive(w, &r), waiting);
@@ -66,7 +66,7 @@ static void events_can_be_polled(void **state)
 	assert_int_equal(polled(w, node, fh, 7), 0);
 	assert_int_equal(polled(w, node, fh, 8), 0);
 	wire_append(w, FILE_ONE, more);
-	/* The newest poll is woken; what else is told on the way is counted. */
+	/* The newest poll is woken; other notifications are counted. */
 	for (int i = 0; i < 200 && w->woken == 0; i++) {
 		usleep(10000);
 		wire_walk(w, SESSION "/title");
@@ -75,7 +75,7 @@ static void events_can_be_polled(void **state)
 	assert_int_equal(polled(w, node, fh, 9) & POLLIN, POLLIN);
 	assert_int_equal(wire_receive_of(w, send_read(w, node, fh, O_NONBLOCK), &r), 0);
 	assert_int_equal(polled(w, node, fh, 10), 0);
-	/* Any other file can be read at any time. */
+	/* Any other file is always readable. */
 	struct fuse_open_out open;
 	uint64_t title = wire_walk(w, SESSION "/title").nodeid;
 	assert_int_equal(wire_open_file(w, title, O_RDONLY, &open), 0);

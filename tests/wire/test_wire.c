@@ -48,7 +48,7 @@ static void i10_negative_entry_timeouts(void **state)
 	struct wire *w = *state;
 	struct fuse_entry_out e;
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid, session = wire_walk(w, SESSION).nodeid;
-	/* What can never be; what would be told; what may be written at any moment. */
+	/* Names that can never exist; names with notifications; names that can be written at any moment. */
 	static const char *const dirs[] = {"",
 	                                   "projects",
 	                                   "projects/home-w-app",
@@ -63,7 +63,7 @@ static void i10_negative_entry_timeouts(void **state)
 		assert_int_equal(e.nodeid, 0);
 		assert_true(e.entry_valid >= 3600);
 	}
-	/* Several sessions can bring a project. */
+	/* A new project can come from any session. */
 	assert_int_equal(wire_lookup(w, wire_walk(w, "projects").nodeid, "no-such-project", &e), 0);
 	assert_int_equal(e.nodeid, 0);
 	assert_int_equal(e.entry_valid, 0);
@@ -76,7 +76,7 @@ static void i10_negative_entry_timeouts(void **state)
 	assert_int_equal(e.entry_valid + e.entry_valid_nsec, 0);
 }
 
-/* What was given out above the sessions is told of at once, also when nothing of the session was. */
+/* Nodes above the sessions are invalidated at once, even if no node of the session was given out. */
 static void i3_notifies_nodes_above_session(void **state)
 {
 	struct wire *w = *state;
@@ -87,13 +87,13 @@ static void i3_notifies_nodes_above_session(void **state)
 	assert_int_equal(e.attr_valid, 60);
 	wire_append(w, FILE_ONE, more);
 	wire_notification(w);
-	/* With the session it would begin there. */
+	/* With the session, notifications would begin there. */
 	assert_int_equal(w->dropped.ino, FUSE_ROOT_ID);
 	wire_notification(w);
 	assert_int_not_equal(w->dropped.ino, FUSE_ROOT_ID);
 }
 
-/* A directory of an entry is leased, but not while its session grows. */
+/* A directory of an entry is leased, except while its session grows. */
 static void i6_growing_session_has_no_lease(void **state)
 {
 	struct wire *w = *state;
@@ -123,7 +123,7 @@ static void statfs_reports_source(void **state)
 	const struct fuse_statfs_out *out = (const void *)r.p;
 	assert_int_equal(out->st.namelen, 255);
 	assert_true(out->st.blocks > 0 && out->st.bsize > 0);
-	/* df of all mounts does not fail because of one whose source is gone. */
+	/* df of all mounts must not fail because the source of one is gone. */
 	char away[sizeof w->source + 8];
 	snprintf(away, sizeof away, "%s.away", w->source);
 	assert_int_equal(rename(w->source, away), 0);
@@ -210,7 +210,7 @@ static void bounds_of_listings(void **state)
 	assert_int_equal(wire_readdirplus(w, wire_walk(w, SESSION "/title").nodeid, 0, 4096, &r), -ENOTDIR);
 }
 
-/* Ids nobody was given, into every operation that takes one: an answer each time, never a crash. */
+/* Ids that were never given out, in every operation that takes one: always an answer, never a crash. */
 static void unknown_nodes(void **state)
 {
 	struct wire *w = *state;
@@ -279,8 +279,8 @@ static void ask(struct wire *w, uint64_t search, unsigned from, unsigned n, bool
 	}
 }
 
-/* Who stands in a query's directory stays there, whatever else is asked. What the kernel has forgotten is forgotten
- * after as many others as are known. */
+/* The directory of a query in use is never evicted, whatever else is requested. A forgotten one is evicted after as
+ * many others as are remembered. */
 static void query_in_use_is_kept(void **state)
 {
 	enum { OTHERS = 1100 };
@@ -288,7 +288,7 @@ static void query_in_use_is_kept(void **state)
 	static struct reply r;
 	struct fuse_getattr_in in = {0};
 	uint64_t search = wire_walk(w, "search").nodeid;
-	/* Twice: two names. */
+	/* Two lookups, so two references. */
 	uint64_t node = wire_walk(w, "search/How").nodeid;
 	assert_int_equal(wire_walk(w, "search/How").nodeid, node);
 	ask(w, search, 0, OTHERS, true);
@@ -397,7 +397,7 @@ static void read_only_open_is_enosys(void **state)
 	assert_int_equal(wire_open_file(w, e.nodeid, O_RDONLY, &open), -ENOSYS);
 	assert_int_equal(wire_read(w, e.nodeid, 0, 0, 100, &r), 0);
 	assert_int_equal(r.n, e.attr.size);
-	/* Or every close would ask. */
+	/* Otherwise each close would send a request. */
 	assert_int_equal(
 	    wire_call(w, FUSE_FLUSH, e.nodeid, &(struct fuse_flush_in){0}, sizeof(struct fuse_flush_in), &r), -ENOSYS);
 	assert_int_equal(may(w, SESSION, W_OK), -EROFS);
@@ -410,7 +410,7 @@ static void old_kernels_open_everything(void **state)
 	struct wire *w = prepare();
 	struct fuse_open_out open;
 	wire_open(w, true, FUSE_DO_READDIRPLUS);
-	/* Listings are kept of what is told of. */
+	/* Listings with notifications are kept. */
 	assert_int_equal(wire_open_dir(w, SESSION "/entries"), FOPEN_CACHE_DIR);
 	assert_int_equal(wire_open_dir(w, SESSION), FOPEN_CACHE_DIR);
 	wire_append(w, FILE_ONE, more);
@@ -454,7 +454,7 @@ static void i8_growing_session_is_read_from_snapshot(void **state)
 	struct fuse_release_in release = {.fh = open.fh};
 	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &release, sizeof release, &after), 0);
 	assert_int_equal(wire_read(w, node, open.fh, 0, 5, &after), -EBADF);
-	/* The other one is left open, as by a program that is killed with the mount. */
+	/* The other handle is left open, as by a program that is killed with the mount. */
 }
 
 static void many_open_files(void **state)
@@ -475,7 +475,7 @@ static void many_open_files(void **state)
 	assert_int_equal(open[19].fh, 20);
 }
 
-/* How often all pages of a node are dropped from now on, until nothing was told for so long. */
+/* Returns how often all pages of a node are dropped until no notification comes for `ms`. */
 static unsigned dropped(struct wire *w, uint64_t node, int ms)
 {
 	unsigned n = 0;
@@ -487,7 +487,7 @@ static unsigned dropped(struct wire *w, uint64_t node, int ms)
 	return n;
 }
 
-/* An answer on its way may be older than the second change, too. */
+/* An answer under way can be older than the second change too. */
 static void i6_notification_is_repeated_after_a_second(void **state)
 {
 	struct wire *w = *state;

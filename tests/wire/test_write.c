@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written, request by request: what the replies say, and what stands at the end of the session file. */
+/* Writing, request by request: the replies, and the end of the session file. */
 #include "write_requests.h"
 
 #include <stdatomic.h>
 #include <sys/file.h>
 
-/* How often a file was put on the disk since somebody asked, and whether that fails. */
+/* How often a file was synced since the last check, and whether syncs fail. */
 static atomic_uint syncs;
 static atomic_bool disk_fails;
 
@@ -47,15 +47,15 @@ static void a_label_is_set_and_read_back(void **state)
 	             "\"label\":\"auth works\"}\n", NULL);
 	assert_reads(w, ENTRY "/label", "auth works\n");
 	assert_links(w, SESSION "/labels/auth works", "../entries/aaaa0001");
-	/* Another close of the same file, and the last one, have nothing to add. */
+	/* Another close of the same file, and the last one, add nothing. */
 	assert_int_equal(flush(w, o), 0);
 	assert_int_equal(sync_file(w, o), 0);
 	release(w, o);
 	assert_nothing_added(s);
 }
 
-/* Another program has the session file locked: who writes waits for it, and nobody else does, however few threads there
- * are (here one). */
+/* Another program holds the lock of the session file: only the writer waits for it, and no other request, however few
+ * threads there are (here one). */
 static void foreign_flock_blocks_only_the_writer(void **state)
 {
 	struct state *s = *state;
@@ -107,14 +107,14 @@ static void unchanged_value_appends_nothing(void **state)
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "counting"), 0);
 	assert_int_equal(shut(w, o), 0);
-	/* Opened and closed, made and closed. */
+	/* Opened and closed, created and closed. */
 	assert_int_equal(shut(w, must_open(w, LABELLED "/label", O_RDWR)), 0);
 	assert_int_equal(shut(w, must_make(w, ENTRY, "label")), 0);
 	assert_nothing_added(s);
 	assert_false(is_there(w, ENTRY, "label"));
 }
 
-/* As cp -p and install do it: mode, owner and times, before and after the text, with the handle and without. */
+/* As cp -p and install do: mode, owner and times, before and after the text, with and without the handle. */
 static void setattr_of_times_and_owner_is_ignored(void **state)
 {
 	struct state *s = *state;
@@ -184,7 +184,7 @@ static void label_is_cleared_by_truncate_or_unlink(void **state)
 	assert_nothing_added(s);
 }
 
-/* `: >` of a program that never flushes: the file is released with its size changed. */
+/* `: >` of a program that never flushes: the release finds the file truncated. */
 static void truncation_is_committed_on_release(void **state)
 {
 	struct state *s = *state;
@@ -255,7 +255,7 @@ static void links_in_labels(void **state)
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION, "how big", 0), -EPERM);
 	assert_nothing_added(s);
 
-	/* As GNU ln -sfn: made beside it, moved over it. */
+	/* As GNU ln -sfn: created next to it, moved over it. */
 	assert_int_equal(link_to(w, SESSION "/labels", "CuAbC123", "../entries/aaaa0003"), 0);
 	assert_links(w, SESSION "/labels/CuAbC123", "../entries/aaaa0003");
 	assert_nothing_added(s);
@@ -269,7 +269,7 @@ static void links_in_labels(void **state)
 	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), -ENOENT);
 }
 
-/* --- side files ---------------------------------------------------------------------- */
+/* --- scratch files -------------------------------------------------------------------- */
 
 static void scratch_file_keeps_its_text(void **state)
 {
@@ -287,7 +287,7 @@ static void scratch_file_keeps_its_text(void **state)
 	assert_reads(w, ENTRY "/other", "some");
 	assert_int_equal(remove_name(w, ENTRY, "other"), 0);
 	assert_false(is_listed(w, ENTRY, "other"));
-	/* Without a name it lives as long as it is open. */
+	/* An unnamed file lives while it is open. */
 	assert_int_equal(put(w, o, 0, "x"), 0);
 	assert_int_equal(size_of(w, o.node, o.fh), 4);
 	assert_int_equal(shut(w, o), 0);
@@ -307,11 +307,11 @@ static void rename_of_scratch_file_commits(void **state)
 	assert_added(s, 1, "\"targetId\":\"aaaa0002\",\"label\":\"moved\"", NULL);
 	assert_false(is_listed(w, LABELLED, "label.tmp"));
 	assert_reads(w, LABELLED "/label", "moved\n");
-	/* What comes too late must not vanish. */
+	/* A late write must fail, not be lost. */
 	assert_int_equal(put(w, o, 0, "late"), -EIO);
 	assert_int_equal(shut(w, o), 0);
 
-	/* Refused, it stays. */
+	/* A refused file stays. */
 	o = must_make(w, LABELLED, "label.tmp");
 	assert_int_equal(put(w, o, 0, "two\nlines\n"), 0);
 	assert_int_equal(shut(w, o), 0);
@@ -338,7 +338,7 @@ static void renamed_name_can_be_recreated(void **state)
 	assert_reads(w, LABELLED "/label", "anew\n");
 }
 
-/* Where names come and go by themselves, the kernel asks before it uses what it has kept of them, and drops it. */
+/* If names can change by themselves, the kernel revalidates what it has cached of them, and drops it. */
 static void i7_new_names_appear_in_listing(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
@@ -362,7 +362,7 @@ static void i7_new_names_appear_in_listing(void **state)
 	assert_int_equal(wire_told(w, entry, NULL), 0);
 }
 
-/* --- what is on the disk --------------------------------------------------------- */
+/* --- syncs ----------------------------------------------------------------------- */
 
 static void set_label(struct wire *w, const char *text, uint32_t flags)
 {
@@ -394,7 +394,7 @@ static void any_file_and_directory_of_a_session_can_be_synced(void **state)
 		assert_syncs(0);
 		assert_int_equal(sync_read(w, path), 0);
 		assert_syncs(1);
-		/* It is there already. */
+		/* It is already synced. */
 		assert_int_equal(sync_read(w, path), 0);
 		assert_syncs(0);
 	}
@@ -412,11 +412,11 @@ static void any_file_and_directory_of_a_session_can_be_synced(void **state)
 	assert_int_equal(sync_file(w, side), 0);
 	assert_syncs(1);
 	release(w, side);
-	/* pi's lines, too. */
+	/* Lines of pi's are synced too. */
 	wire_append(w, FILE_ONE, "{\"type\":\"custom\",\"id\":\"pi\",\"parentId\":null}\n");
 	assert_int_equal(sync_dir(w, SESSION), 0);
 	assert_syncs(1);
-	/* Above all sessions there is nothing that could be. */
+	/* Nothing above the sessions has data to sync. */
 	assert_int_equal(sync_dir(w, NULL), 0);
 	assert_int_equal(sync_dir(w, "projects"), 0);
 	assert_int_equal(sync_read(w, "sessions.tsv"), 0);
@@ -438,7 +438,7 @@ static void a_synced_side_file_is_on_the_disk_once_it_is_renamed(void **state)
 		assert_syncs(0);
 		if (by_fsync)
 			assert_int_equal(sync_file(w, o), 0);
-		/* Nothing of it is in the session file yet, which is on the disk since the last round. */
+		/* None of it is in the session file yet, which was synced in the last round. */
 		assert_syncs(0);
 		if (!later)
 			assert_int_equal(shut(w, o), 0);
@@ -473,7 +473,7 @@ static void o_sync_has_each_commit_on_the_disk(void **state)
 		set_label(w, "three\n", 0);
 		assert_syncs(0);
 	}
-	/* A truncation that is closed without a write, and a single write. */
+	/* A truncation closed without a write, and a single write. */
 	release(w, must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC | O_SYNC));
 	assert_syncs(1);
 	struct opened o = must_open(w, ENTRY "/label", O_WRONLY | O_TRUNC);
@@ -499,7 +499,7 @@ static void what_is_not_on_the_disk_is_an_error(void **state)
 	o = must_open(w, LABELLED "/label", O_WRONLY | O_SYNC);
 	assert_int_equal(put(w, o, 0, "two\n"), 0);
 	assert_int_equal(shut(w, o), -EIO);
-	/* Saving it as it is. */
+	/* Saving it unchanged. */
 	o = must_open(w, LABELLED "/label", O_WRONLY);
 	assert_int_equal(put(w, o, 0, "one\n"), 0);
 	assert_int_equal(sync_file(w, o), -EIO);
@@ -524,7 +524,7 @@ static void what_is_not_on_the_disk_is_an_error(void **state)
 			fail_msg("no %s in %s", lines[i], said.p);
 		at = strchr(found, '\n') + 1;
 	}
-	/* Nothing was added but the first label. */
+	/* Only the first label was added. */
 	assert_added(s, 1, "\"label\":\"one\"", NULL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is refused, and what no kernel would send: what was there stays, and the reason is told. */
+/* Refusals, and requests that no kernel sends: the file is unchanged, and the reason is in `errors`. */
 #include "write_requests.h"
 
 static int setup_read_only(void **state)
@@ -9,7 +9,7 @@ static int setup_read_only(void **state)
 
 /* --- refusals -------------------------------------------------------------------------- */
 
-/* Whether it is refused, and the listing of the session is dropped before the answer. */
+/* Asserts that it is refused, and that the listing of the session is dropped before the answer. */
 #define assert_told_of_refusal(w, session, refused)                                                                    \
 	do {                                                                                                           \
 		unsigned drops_before = (w)->drops;                                                                    \
@@ -18,7 +18,7 @@ static int setup_read_only(void **state)
 		assert_true((w)->drops > drops_before);                                                                \
 	} while (0)
 
-/* `errors` comes with it, and nothing else changes. */
+/* `errors` appears, and nothing else changes. */
 static void i5_refusal_notifies_before_reply(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
@@ -48,7 +48,7 @@ static void i5_refusal_notifies_before_reply(void **state)
 	w->pid = 0;
 }
 
-/* Of all sessions so many reasons are kept: the oldest go, and `errors` with them. */
+/* The number of reasons is limited over all sessions: the oldest are dropped, and `errors` with them. */
 static void i7_dropped_errors_are_notified(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
@@ -57,7 +57,7 @@ static void i7_dropped_errors_are_notified(void **state)
 	assert_true(put(w, o, 0, "two\nlines") < 0);
 	shut(w, o);
 	assert_true(is_listed(w, SESSION, "errors"));
-	/* The refusal is told once more a second later. */
+	/* The notification is repeated a second later. */
 	while (wire_wait(w, 1500))
 		wire_notification(w);
 	w->counted = wire_walk(w, SESSION).nodeid;
@@ -85,7 +85,7 @@ static void refused_write_appends_nothing(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 		assert_int_equal(put_bytes(w, o, 0, bad[i].text, bad[i].n), bad[i].rc);
-		/* From here on it stays refused. */
+		/* From here on the handle refuses writes. */
 		assert_int_equal(put(w, o, 0, "good\n"), bad[i].rc);
 		assert_int_equal(set_size(w, o.node, o.fh, 0), bad[i].rc);
 		assert_int_equal(sync_file(w, o), bad[i].rc);
@@ -110,7 +110,7 @@ static void *refused_thread(void *arg)
 	return NULL;
 }
 
-/* Threads of one program are one process; a directory counts as well as a file. */
+/* Threads of one program are one process; a directory counts as a file does. */
 static void refused_removal_blocks_others(void **state)
 {
 	struct state *s = *state;
@@ -175,13 +175,13 @@ static void read_only_mount_refuses_writes(void **state)
 	assert_int_equal(link_to(w, SESSION "/labels", "x", "../entries/aaaa0001"), -EROFS);
 	assert_int_equal(move(w, SESSION "/labels", "counting", SESSION "/labels", "x", 0), -EROFS);
 	assert_int_equal(wire_walk(w, LABELLED "/label").attr.mode & 0222, 0);
-	/* The kernel does not ask again, and has programs believe it. */
+	/* The kernel remembers the answer and returns success to programs. */
 	assert_int_equal(sync_file(w, (struct opened){.node = label}), -ENOSYS);
 	assert_int_equal(sync_dir(w, SESSION), -ENOSYS);
 	assert_nothing_added(s);
 }
 
-/* --- what no kernel would send ---------------------------------------------------------- */
+/* --- requests that no kernel sends ------------------------------------------------------- */
 
 static void handles_that_are_not_open(void **state)
 {
@@ -206,7 +206,7 @@ static void handles_that_are_not_open(void **state)
 	assert_nothing_added(s);
 }
 
-/* A size is set through a handle of the file itself. */
+/* A size can only be set through a handle of the same file. */
 static void handles_of_another_file(void **state)
 {
 	struct state *s = *state;
@@ -261,15 +261,15 @@ static void side_files_are_bounded(void **state)
 		rc = make(w, ENTRY, name, 0, &o);
 	}
 	assert_int_equal(rc, -ENOSPC);
-	/* What matters still can be written. The handles are left open, as by programs killed with the mount. */
+	/* Labels can still be written. The handles are left open, as by programs killed with the mount. */
 	o = must_make(w, ENTRY, "label");
 	assert_int_equal(put(w, o, 0, "all the same\n"), 0);
 	assert_int_equal(shut(w, o), 0);
 	assert_added(s, 1, "\"label\":\"all the same\"", NULL);
 }
 
-/* Whoever is overtaken by the end of the mount has not closed: what he truncated was not meant to be empty, and what he
- * wrote so far not to be all. */
+/* A program still writing at unmount has not closed: a truncation is not meant as the final text, and neither is a
+ * part. */
 static void unmount_discards_uncommitted_text(void **state)
 {
 	struct state *s;
@@ -373,7 +373,7 @@ static void any_request(struct chaos *c, struct wire *w)
 		wire_read(w, o.node, o.fh, 0, 100, &r);
 }
 
-/* Whatever is sent in whatever order: what was there stays, and what is added is whole lines of kinds we write. */
+/* Any requests in any order: existing bytes stay, and only whole lines of kinds we write are added. */
 static void random_requests_never_damage_file(void **state)
 {
 	struct state *s = *state;

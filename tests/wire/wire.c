@@ -111,7 +111,7 @@ void wire_connect(struct wire *w)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
 	w->fd = fds[0];
 	int rc = fuse_session_custom_io(w->se, &io, fds[1]);
-	/* cmocka cannot skip in a setup. */
+	/* cmocka cannot skip a test in its setup. */
 	if (rc == -EOPNOTSUPP) {
 		puts("skipped: this libfuse is built without custom io");
 		exit(77);
@@ -196,7 +196,7 @@ bool wire_wait(struct wire *w, int ms)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLIN};
 	int n;
-	/* libFuzzer looks with a signal whether an input hangs. */
+	/* libFuzzer sends a signal to find hanging inputs. */
 	do
 		n = poll(&p, 1, ms);
 	while (n < 0 && errno == EINTR);

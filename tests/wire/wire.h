@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wire: the whole filesystem behind a socket. The test plays the kernel: it sends requests as they
- * would come through /dev/fuse and looks at the bytes of the replies. No mount, no privileges. */
+/* wire: the whole filesystem connected to a socket. The test plays the kernel: it sends requests as they come through
+ * /dev/fuse and checks the bytes of the replies. Needs no mount and no privileges. */
 #ifndef WIRE_H
 #define WIRE_H
 
@@ -28,19 +28,19 @@ struct wire {
 	struct fuse_session *se;
 	pthread_t thread;
 	uint64_t unique;
-	uint32_t pid; /* of who asks; 0: the test */
-	uint32_t uid; /* and gid of who asks; 0: the test's */
+	uint32_t pid; /* of the caller; 0: the test */
+	uint32_t uid; /* and gid of the caller; 0: the test's */
 	struct fuse_init_out init;
-	unsigned threads;       /* set before wire_open: at most so many answer; 0: one */
-	bool refuse_own;        /* set before wire_open: the test's own threads are refused what they ask */
-	bool unwatched;         /* set before wire_open: nobody follows changes, nothing is told by itself */
-	unsigned notifications; /* so far, and the last one */
+	unsigned threads;       /* set before wire_open: maximum of threads that answer; 0: one */
+	bool refuse_own;        /* set before wire_open: requests of the test's own threads are refused */
+	bool unwatched;         /* set before wire_open: no thread follows changes or sends notifications by itself */
+	unsigned notifications; /* number so far, and the last one */
 	struct fuse_notify_inval_inode_out dropped;
-	uint64_t counted; /* set by the test: a node, and how often all that is kept of it was dropped */
+	uint64_t counted; /* set by the test: a node; `drops` counts how often it is dropped as a whole */
 	unsigned drops;
 	struct fuse_notify_store_out stored;
-	char *pages;    /* that were given with it */
-	uint64_t woken; /* the poll that was woken last */
+	char *pages;    /* stored by that notification */
+	uint64_t woken; /* the last poll woken */
 };
 
 struct reply {
@@ -49,59 +49,59 @@ struct reply {
 	_Alignas(8) char p[1 << 17];
 };
 
-/* Writes a file under the source; parts of the path are made. */
+/* Writes a file under the source; missing directories are created. */
 void wire_file(struct wire *w, const char *path, const char *text);
 void wire_append(struct wire *w, const char *path, const char *text);
-/* As if it had last been written that long ago. */
+/* Sets the file's time that many seconds back. */
 void wire_age(struct wire *w, const char *path, long seconds);
 void wire_remove(struct wire *w, const char *path);
 void wire_chmod(struct wire *w, const char *path, mode_t mode);
 
-/* Until a look at the disk made before holds no longer. */
+/* Waits until earlier scans are no longer current. */
 #define WIRE_FRESH_MS 1000
 void wire_wait_for_look(void);
-/* Puts a clock forward, or back again. */
+/* Moves a clock forward or back. */
 void wire_let_pass(clockid_t clock, int64_t ms);
 
-/* An empty source, then the filesystem over it with INIT done. */
+/* Create an empty source, and the filesystem over it with INIT done. */
 void wire_source(struct wire *w);
 void wire_open(struct wire *w, bool read_only, uint32_t flags);
-/* What wire_open does for its own session: connects w->se with the test, and, when it is served, INIT. */
+/* The steps of wire_open for a session of the caller: connect w->se with the test, and send INIT once it is served. */
 void wire_connect(struct wire *w);
 void wire_shake_hands(struct wire *w, uint32_t flags);
-/* Ends the session; replies that come meanwhile stay to be read. */
+/* Ends the session; replies can still be read. */
 void wire_stop(struct wire *w);
 void wire_close(struct wire *w);
 
-/* Sends a request of the parts that are given (up to a NULL) and returns its number. */
+/* Sends a request made of the given parts (up to a NULL) and returns its number. */
 uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,
                    size_t more_n);
-/* The next reply and whose it is; notifications before it are counted. */
+/* Receives the next reply and returns its request's number. Notifications before it are counted. */
 uint64_t wire_receive(struct wire *w, struct reply *ret);
-/* The next message and whose reply it is: nobody's (0) if it is a notification, which is counted. */
+/* Receives the next message and returns its request's number, or 0 for a notification, which is counted. */
 uint64_t wire_receive_any(struct wire *w, struct reply *ret);
-/* The error of the reply to this request, which must be the next. */
+/* Returns the error of the next reply, which must be to this request. */
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret);
-/* Takes the next message, which must be a notification. */
+/* Receives the next message, which must be a notification. */
 void wire_notification(struct wire *w);
-/* True if a message is there within so many milliseconds. */
+/* Returns true if a message arrives within `ms`. */
 bool wire_wait(struct wire *w, int ms);
 /* Sends and receives. Returns the error. */
 int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret);
 
 int wire_lookup(struct wire *w, uint64_t parent, const char *name, struct fuse_entry_out *ret);
-/* Follows a path of names, not of links, from the root; the test fails if there is none. */
+/* Follows a path of names, without links, from the root; the test fails if one is missing. */
 struct fuse_entry_out wire_walk(struct wire *w, const char *path);
 int wire_open_file(struct wire *w, uint64_t node, uint32_t flags, struct fuse_open_out *ret);
-/* Whether the kernel may keep the listing (FOPEN_CACHE_DIR or 0), or an error. */
+/* Returns FOPEN_CACHE_DIR if the kernel may keep the listing, else 0, or an error. */
 int wire_open_dir(struct wire *w, const char *path);
 int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret);
 int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, struct reply *ret);
 
-/* What the kernel gets when it asks for the attributes of a node. */
+/* Returns the answer to GETATTR for a node. */
 struct fuse_attr_out wire_attr(struct wire *w, uint64_t node);
-/* How many notifications about it come when the kernel asks for the attributes of a directory, and for how long it may
- * keep these, in seconds (NULL if not wanted). */
+/* Sends GETATTR for a directory. Returns the number of its notifications, and sets *ret_valid to the seconds that the
+ * attributes are valid (unless NULL). */
 unsigned wire_told(struct wire *w, uint64_t dir, uint64_t *ret_valid);
 
 struct listed {
@@ -111,9 +111,9 @@ struct listed {
 	struct fuse_entry_out entry;
 };
 
-/* Everything in a directory, read in pieces of so many bytes. The caller frees it. */
+/* Returns the listing of a directory, read in pieces of `piece` bytes. The caller frees it. */
 struct listed *wire_list(struct wire *w, uint64_t dir, uint32_t piece, size_t *ret_n);
-/* The same, for the listing's sake. */
+/* Lists the directory and drops the result. */
 void wire_list_away(struct wire *w, uint64_t dir);
 
 #endif

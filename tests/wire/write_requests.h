@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* write_requests: the requests that change something, each as one call, and what is asked of their replies and of the
+/* write_requests: the requests that change something, each as one call, and assertions on their replies and on the
  * session file. */
 #ifndef WRITE_REQUESTS_H
 #define WRITE_REQUESTS_H
@@ -23,7 +23,7 @@
 
 struct state {
 	struct wire w;
-	struct buf kept; /* the session file at the last look */
+	struct buf kept; /* the session file at the last check */
 };
 
 static void read_file(struct state *s, struct buf *out)
@@ -132,7 +132,7 @@ static void release(struct wire *w, struct opened o)
 	assert_int_equal(wire_call(w, FUSE_RELEASE, o.node, &in, sizeof in, &r), 0);
 }
 
-/* As close(2) does it. Returns what flush said. */
+/* As close(2) does. Returns the error of FLUSH. */
 static int shut(struct wire *w, struct opened o)
 {
 	int rc = flush(w, o);
@@ -140,7 +140,7 @@ static int shut(struct wire *w, struct opened o)
 	return rc;
 }
 
-/* With fh 0 as truncate(2), else as ftruncate(2). */
+/* As truncate(2) if fh is 0, else as ftruncate(2). */
 static int set_size(struct wire *w, uint64_t node, uint64_t fh, uint64_t size)
 {
 	struct reply r;
@@ -162,7 +162,7 @@ static int remove_too(struct wire *w, const char *dir, const char *name)
 	return wire_call(w, FUSE_UNLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, &r);
 }
 
-/* As rm(1), each time another process. None has such a number. */
+/* As rm(1), each time as another process. No real process has such a number. */
 static int remove_name(struct wire *w, const char *dir, const char *name)
 {
 	static uint32_t others = 1 << 30;
@@ -190,7 +190,8 @@ static int move(struct wire *w, const char *dir, const char *name, const char *t
 
 /* --- assertions ------------------------------------------------------------------ */
 
-/* Since the last look exactly so many lines were appended, and these are parts of them, in this order (up to NULL). */
+/* Asserts that exactly this many lines were appended since the last check, and that they contain these parts in this
+ * order (up to NULL). */
 static void assert_added(struct state *s, size_t lines, ...)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
