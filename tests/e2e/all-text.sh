@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# all.txt has all that was said, and nothing else; it is there if something was said; it grows at its end.
+# all.txt has all texts of a session and nothing else; it exists if there is a text, and grows only at its end.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -20,7 +20,7 @@ for options in "" -oro; do
 		umount_fs "$T/mnt"
 	done
 
-	# It comes with the first text, and what is appended is at its end, on whatever branch.
+	# It appears with the first text, and appended text is at its end, on any branch.
 	rm -rf "$T/one"
 	mkdir -p "$T/one/p"
 	f=$T/one/p/s.jsonl
@@ -30,7 +30,7 @@ for options in "" -oro; do
 	} >"$f"
 	mount_watched "$T/one" "$T/mnt" ${options:+"$options"}
 	all=$T/mnt/projects/p/s/all.txt
-	[ ! -e "$all" ] || die "all.txt of a session that says nothing"
+	[ ! -e "$all" ] || die "all.txt of a session without texts"
 	say a1 '"m0"' 'one\ntwo' >>"$f"
 	within 20 "all.txt" test -e "$all"
 	want='a1 user: one
@@ -53,10 +53,10 @@ a1 user: two'
 	grow "$(say b2 '"b1"' 'left again')" "b2 user: left again"
 	kill "$tail"
 	wait "$tail" 2>/dev/null || :
-	# An id that comes again takes the name of the line before it.
+	# A repeated id takes the name of the entry before it.
 	say b1 '"c1"' 'taken' >>"$f"
 	renamed() { [ "$(sed -n 3p "$all")" = "~4 user: left" ]; }
 	within 20 "the line whose id came again ($options)" renamed
-	timeout 60 python3 "$ROOT/tests/lib/all.py" check "$T/mnt" || die "all.txt of what has grown ($options)"
+	timeout 60 python3 "$ROOT/tests/lib/all.py" check "$T/mnt" || die "all.txt of a session that grew ($options)"
 	umount_fs "$T/mnt"
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What OpenClaw puts away, ID.jsonl.reset.TIME and ID.jsonl.deleted.TIME, is a session like others, but never the latest.
+# Archives of OpenClaw, ID.jsonl.reset.TIME and ID.jsonl.deleted.TIME, are sessions like others, but never the latest.
 # Compressed ones are reported.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -24,11 +24,11 @@ say "$S/four.jsonl" four 04 bullace
 touch -d 2026-01-05T11:00:00Z "$S/one.jsonl"
 touch -d 2026-01-05T10:30:00Z "$S/four.jsonl"
 gzip "$S/four.jsonl"
-# What is said of it follows from its name alone.
+# Its origin follows from its name alone.
 echo none >"$S/five.jsonl.deleted.$T2.xz"
 echo none >"$S/six.jsonl.gz.zst"
 ln -s four.jsonl.gz "$S/link.jsonl.zst"
-# In a project of its own, deeper, and below the directory of a session that was put away.
+# In a project of its own, deeper, and below the directory of an archived session.
 say "$S/--p--/x/run/session.jsonl.reset.$T1" deep 05 deep
 say "$S/--p--/y.jsonl.reset.$T1" y 06 y
 say "$S/--p--/y/run/session.jsonl" below 07 below "$S/--p--/y.jsonl.reset.$T1"
@@ -68,7 +68,7 @@ mkdir "$T/other"
 cp "$S/one.jsonl.reset.$T1" "$T/other"
 fails 1 'contains sessions' "$SESSIONFS" "$S" "$T/other"
 
-# --- while it changes -----------------------------------------------------------------------
+# --- changes --------------------------------------------------------------------------------
 mv "$S/one.jsonl" "$S/one.jsonl.reset.$T2"
 say "$S/one.jsonl" new 09 cherry
 leads() { [ "$(jq -r .id "$P/one/info.json" 2>/dev/null)" = new ] && [ "$(cat "$P/one.reset.$T2/title" 2>/dev/null)" = quince ]; }

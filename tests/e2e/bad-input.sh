@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Strange files neither hang nor crash it, nor hide the sessions beside them.
+# Strange files neither hang nor crash the program, nor hide the sessions next to them.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 samples "$T/src"
@@ -14,7 +14,7 @@ ln -s nowhere "$dir/dangling.jsonl"
 ln -s . "$T/src/self"
 ln -s "$good" "$dir/linked.jsonl"
 : >"$dir/nothing.jsonl"
-[ "$(id -u)" -ne 0 ] || mknod "$dir/device.jsonl" c 1 5 || : # /dev/zero, without end
+[ "$(id -u)" -ne 0 ] || mknod "$dir/device.jsonl" c 1 5 || : # /dev/zero, endless
 cp "$good" "$dir/unreadable.jsonl"
 chmod 000 "$dir/unreadable.jsonl"
 bytes=$(printf 'caf\xe9')
@@ -26,7 +26,7 @@ mkdir "$T/src/--$bytes--" "$T/src/----"
 cp "$good" "$T/src/--$bytes--/x.jsonl"
 cp "$good" "$T/src/----/x.jsonl"
 
-look() { # PREFIX-COMMAND...: the same through the mount and without it
+look() { # PREFIX-COMMAND...: the same checks with and without a mount
 	timeout 20 "$@" ls "$WEATHER" >"$T/listing" || die "listing ended with $?"
 	local name
 	for name in "${FORECAST##*/}" "${CACHE##*/}" linked 'caf%E9' 'new%0Aline' '%2Ehidden' '%2541'; do
@@ -52,8 +52,8 @@ export -f without
 export SESSIONFS T
 look bash -c 'without "$@"' -
 if [ "$(id -u)" -eq 0 ]; then
-	# Root reads everything: as another user the unreadable file is not there, and the others are.
-	cp "$SESSIONFS" "$T/program" # the checkout may be in a directory that only root can enter
+	# Root reads everything. Another user does not see the unreadable file, but the others.
+	cp "$SESSIONFS" "$T/program" # the checkout can be in a directory that only root can enter
 	listing=$(as_nobody timeout 20 "$T/program" -S "$T/src" --json --ls "$WEATHER" | jq -r '.[].name')
 	grep -qxF "${FORECAST##*/}" <<<"$listing" || die "an unreadable file hides the others: $listing"
 	! grep -qxF unreadable <<<"$listing" || die "an unreadable file is listed"
@@ -64,7 +64,7 @@ mount_fs "$T/src" "$T/mnt"
 inside() { (cd "$T/mnt" && "$@"); }
 export -f inside
 look bash -c 'inside "$@"' -
-# Every name in the mount can be read to its end; a file that holds a NUL would be called binary.
+# Every file in the mount can be read to its end; grep would call a file with a NUL binary.
 timeout 120 find "$T/mnt" -type f -exec cat {} + >/dev/null || die "something cannot be read"
 timeout 60 python3 "$ROOT/tests/lib/tree.py" agree "$T/mnt" || die "listing and reading disagree"
 is "" "$(cd "$T/mnt/projects/broken" && find . -name '*.md' -exec grep -LI . {} +)" "texts that grep would call binary"
@@ -78,7 +78,7 @@ for s in crlf surrogates nul garbage-before-header no-final-newline markdown; do
 	[ -e "$T/mnt/projects/broken/$s/title" ] || die "$s is not shown"
 done
 
-# A file of the format after version 3 is told in the log, once.
+# A file with a version above 3 is logged, once.
 umount_fs "$T/mnt"
 "$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 within 20 "a mount in the foreground" mountpoint -q "$T/mnt"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# chat.md: what was said on the path, verbatim and in order, a line for each call, and nothing that a tool put out. It
-# grows as the conversation does.
+# chat.md: the conversation on the path, verbatim and in order, a line for each call, and no tool output. It grows as
+# the conversation does.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -19,7 +19,7 @@ calls() { # ID PARENT SECOND TEXT CALL...
 }
 result() { message "$1" "$2" "$3" "\"role\":\"toolResult\",\"toolCallId\":\"$4\",\"content\":[{\"type\":\"text\",\"text\":\"put out\"}]"; }
 follows() { [ "$(cat "$T/followed")" = "$1" ]; }
-# A view that was made of a part and grew is the one that is made at once.
+# A view that was rendered in part and grew equals one rendered at once.
 afresh() { [ "$("$SESSIONFS" -S "$T/one" --cat projects/p/s/chat.md)" = "$(cat "$chat")" ]; }
 
 samples "$T/src"
@@ -38,7 +38,7 @@ for options in "" -oro; do
 	} >"$f"
 	mount_watched "$T/one" "$T/mnt" ${options:+"$options"}
 	chat=$T/mnt/projects/p/s/chat.md
-	[ ! -e "$chat" ] || die "chat.md of a session in which nothing was said"
+	[ ! -e "$chat" ] || die "chat.md of a session without messages"
 	message u '"m0"' 01 '"role":"user","content":"do it"' >>"$f"
 	within 20 "chat.md" test -e "$chat"
 	want='# do it
@@ -50,10 +50,10 @@ do it'
 	tail -c +1 -s 0.05 -f "$chat" >"$T/followed" &
 	tail=$!
 	within 20 "what was there" follows "$want"
-	# Of a mount that can be written, the follower gets what is appended to what it opened. A read-only one is not told
-	# of opens: the line of a call that still runs is completed behind it.
+	# In a writable mount, a follower of the file gets appended text. A read-only mount does not see opens: the
+	# line of a running call is completed after it.
 	seen=$(wc -c <"$chat")
-	grow() { # LINE WANT [MORE]: the file has WANT behind what it had, and then MORE, about calls that run
+	grow() { # LINE WANT [MORE]: WANT is appended to the file, and then MORE, about running calls
 		printf '%s\n' "$1" >>"$f"
 		want+=$2
 		has() { [ "$(cat "$chat")" = "$want${3:-}" ]; }
@@ -114,7 +114,7 @@ more' '
 instead'
 	kill "$tail"
 	wait "$tail" 2>/dev/null || :
-	# A name is the heading from then on; a label is where its entry is.
+	# Once there is a name, it is the heading; a label is next to its entry.
 	entry n1 '"e"' 10 '"type":"session_info","name":"Called"' >>"$f"
 	named() { [ "$(head -n 1 "$chat")" = "# Called" ]; }
 	within 20 "the name" named
@@ -122,10 +122,10 @@ instead'
 	labelled() { grep -qx -- '- `bash run 1` · 1 s · \[here\] · r' "$chat"; }
 	within 20 "the label" labelled
 	afresh || die "chat.md with name and label"
-	# On a branch, and at an entry that is no tip, is what was said there.
+	# On a branch, and at an entry that is not a tip, the conversation up to there.
 	calls c '"u"' 12 other 4 >>"$f"
 	within 20 "the other branch" grep -q '^other$' "$chat"
-	! grep -q '^trying$' "$chat" || die "what another branch says"
+	! grep -q '^trying$' "$chat" || die "a message of another branch"
 	is "trying" "$(grep -xE 'trying|other' "$T/mnt/projects/p/s/branches/v/chat.md")" "chat.md of a branch"
 	is '- `bash run 2`' "$(tail -n 1 "$T/mnt/projects/p/s/branches/r/chat.md")" "chat.md at an entry"
 	umount_fs "$T/mnt"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# sessionfs --check reports what is wrong, a line each, and says so by its exit status.
+# sessionfs --check reports each problem on a line, and its exit status says whether there was one.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 samples "$T/good"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A directory that was closed lets nobody else in, however much later: the kernel goes by the owner and mode that it
-# believes. It has listed the directory before, and a session came since.
+# A closed directory lets no other user in, however much later, although the kernel goes by the owner and mode it has
+# cached. It was listed before, and a session was added since.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -14,7 +14,7 @@ ACCESSES=7
 export CACHE
 
 stranger() { setpriv --reuid=$STRANGER --regid=$STRANGER --clear-groups bash -c "$@" 2>/dev/null; }
-# Says something if it got in.
+# Prints something if it got in.
 access() { # NUMBER DIRECTORY
 	case $1 in
 	1) ls "$2" ;;
@@ -32,7 +32,7 @@ acl() { # FILE NAMED
 	python3 -c 'import sys; from permissions import set_acl; set_acl(sys.argv[1], 0o755, sys.argv[2])' "$@"
 }
 export PYTHONPATH=$ROOT/tests/lib PYTHONDONTWRITEBYTECODE=1
-# The mode is for others, but for the members of a group, and for all but a named user.
+# The mode grants access to others except the members of a group, or to all except a named user.
 close() { # HOW FILE
 	case $1 in
 	mode) chmod go-rwx "$2" ;;
@@ -42,14 +42,14 @@ close() { # HOW FILE
 	esac
 }
 
-# What one mount shows must not be known from another: each access has a mount of its own.
+# The caches of one mount must not affect another access: each has its own mount.
 mount_all() { # OPTION...
 	for ((i = 1; i <= ACCESSES; i++)); do mount_fs "$T/src" "$T/mnt$i" -o allow_other "$@"; done
 }
 umount_all() {
 	for ((i = 1; i <= ACCESSES; i++)); do umount_fs "$T/mnt$i"; done
 }
-# The kernel has everything; then each listing may be outdated.
+# The kernel has everything cached; then each listing can be outdated.
 use_all() { # DIRECTORY
 	for ((i = 1; i <= ACCESSES; i++)); do
 		stranger "ls -lR $T/mnt$i/projects; access $i $T/mnt$i/$1" >/dev/null || :
@@ -73,11 +73,11 @@ while read -r how what dir; do
 		mount_all -o "$options"
 		use_all "$dir"
 		close "$how" "$T/src/$what"
-		# The kernel is told at once, and once more a second later: who asks at that very moment is answered as before.
+		# The kernel is notified at once, and again a second later: a request at that very moment gets the old answer.
 		[ "$options" = rw,poll ] || sleep 1.5
 		for ((i = 1; i <= ACCESSES; i++)); do
 			title="$options: access $i to $dir after $how of $what"
-			# With -o poll it is asking that finds the change.
+			# With -o poll the request itself finds the change.
 			[ "$options" != rw,poll ] || within 30 "$title" is_refused "$i" "$dir"
 			is_refused "$i" "$dir" || die "$title: let in"
 			is_refused "$i" "$dir" || die "$title: let in by the second"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tree.txt on a terminal has colours, everything else and everywhere else has the bytes of the mount; nothing that a
-# session says reaches the terminal as a command.
+# tree.txt has colours on a terminal; all other output has the bytes of the mount. No text of a session reaches the
+# terminal as a command.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 script
 samples "$T/src"
-# In UTF-8 U+009B is to a terminal what ESC [ is.
+# In UTF-8, U+009B has the effect of ESC [ on a terminal.
 hostile() { # FIELDS
 	printf '{"type":"message","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z",%s}\n' "$1"
 }
@@ -22,7 +22,7 @@ mkdir -p "$T/src/--hostile--"
 } >"$T/src/--hostile--/2026-01-01T00-00-00-000Z_h.jsonl"
 
 plain() { "$SESSIONFS" -S "$T/src" "$@"; }
-terminal() { # ARGUMENT...: as on a terminal, which writes CR LF
+terminal() { # ARGUMENT...: output on a terminal, which writes CR LF
 	script -qec "$(printf '%q ' "$SESSIONFS" -S "$T/src" "$@")" /dev/null </dev/null | tr -d '\r'
 }
 export TERM=xterm NO_COLOR=
@@ -45,7 +45,7 @@ END
 	terminal --cat --color=never "$tree" | cmp - "$T/plain" || die "$tree: never differs"
 	NO_COLOR=1 terminal --cat "$tree" | cmp - "$T/plain" || die "$tree: NO_COLOR"
 	TERM=dumb terminal --cat "$tree" | cmp - "$T/plain" || die "$tree: TERM=dumb"
-	NO_COLOR=1 plain --cat --color "$tree" | cmp - "$T/coloured" || die "$tree: what was asked for is not done"
+	NO_COLOR=1 plain --cat --color "$tree" | cmp - "$T/coloured" || die "$tree: --color does not win over NO_COLOR"
 done
 for file in README.md sessions.tsv latest/transcript.md latest/info.json latest/title; do
 	plain --cat "$file" >"$T/plain"

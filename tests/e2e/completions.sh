@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bash, zsh and fish complete options and their values, directories, and paths from the source, whatever is in a name: what is
-# typed at the shell is what the program is given.
+# bash, zsh and fish complete options and their values, directories, and paths from the source, whatever their names
+# contain: the program gets the words that the shell completed.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need zsh fish python3 shellcheck
@@ -10,12 +10,12 @@ nothing "shellcheck" shellcheck "$completions/sessionfs.bash"
 mkdir -p "$T/src" "$T/a dir/inner" "$T/bin" "$T/z"
 export HOME=$T ZDOTDIR=$T/z
 
-# A project with what shells take for something else.
+# A project with characters that are special to shells.
 odd="a 'b' \"c\" \$d [e] f:g=h"
 samples "$T/src"
 mv "$T/src/--home-ada-weather--" "$T/src/--$odd--"
 
-# Says what it is given, each word on a line; the completions ask the real one, and how much that read is noted.
+# Prints its arguments, one on a line; completions run the real program, and the bytes it reads are logged.
 cat >"$T/bin/sessionfs" <<END
 #!/bin/sh
 case " \$* " in *" --help "*) exec "$SESSIONFS" "\$@" ;; esac
@@ -47,7 +47,7 @@ bindkey -e
 bindkey '^Xm' completed
 PS1='ready> '
 END
-typed() { # SHELL LINE: the words that the program is given
+typed() { # SHELL LINE: prints the arguments of the program
 	local shell=(zsh -i)
 	[ "$1" = zsh ] || shell=(bash --noprofile --rcfile "$T/bashrc" -i)
 	printf '%s' "$2" | (cd "$T" && timeout 100 python3 "$ROOT/tests/lib/complete.py" "${shell[@]}") | paste -sd'|'
@@ -65,7 +65,7 @@ for shell in bash zsh; do
 	done
 done
 
-fish() { # LINE: what it is completed to, without what is said of it
+fish() { # LINE: prints its completions, without descriptions
 	command fish --no-config -c "source $completions/sessionfs.fish; cd $T; complete -C \$argv[1]" -- "$1" | cut -f1
 }
 is "--source" "$(fish "sessionfs --sour")" "fish: an option"
@@ -76,7 +76,7 @@ is "latest/" "$(fish "sessionfs -S src --cat late")" "fish: a link to a director
 is "--cat=projects/$path/" "$(fish "sessionfs --source=src --cat=projects/a")" "fish: an odd name"
 is "projects/$path/$stem/title" "$(fish "sessionfs -S src --cat \"projects/${path//[\"$]/\\&}/$stem/tit\"" | sed 's/\\\(.\)/\1/g')" "fish: below it"
 
-# Names need no sizes: no session is read for them.
+# Names need no sizes, so no session is read for them.
 mkdir "$T/big"
 python3 - "$T/big/s.jsonl" <<'PY'
 import json, sys
@@ -86,8 +86,8 @@ with open(sys.argv[1], "w") as f:
         print(json.dumps({"type": "message", "id": f"m{i}", "parentId": None, "message": {"role": "user", "content": "x" * 65536}}), file=f)
 PY
 rm "$T/read"
-is "-S|big|--cat|latest" "$(typed bash 'sessionfs -S big --cat late\t' | sed 's/\/$//')" "bash: a name beside tables"
-is "-S|big|--cat|latest" "$(typed zsh 'sessionfs -S big --cat late\t' | sed 's/\/$//')" "zsh: a name beside tables"
-is "latest/" "$(fish "sessionfs -S big --cat late")" "fish: a name beside tables"
+is "-S|big|--cat|latest" "$(typed bash 'sessionfs -S big --cat late\t' | sed 's/\/$//')" "bash: a name next to tables"
+is "-S|big|--cat|latest" "$(typed zsh 'sessionfs -S big --cat late\t' | sed 's/\/$//')" "zsh: a name next to tables"
+is "latest/" "$(fish "sessionfs -S big --cat late")" "fish: a name next to tables"
 [ "$(wc -l <"$T/read")" -ge 3 ] || die "how much was read is not noted"
 is "" "$(awk '$1 > 1000000' "$T/read")" "bytes that were read for names"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The commands in CONTRIBUTING.md are there and work, and the examples in tests/README.md are tests that pass.
+# The commands in CONTRIBUTING.md exist and work, and the examples in tests/README.md are tests that pass.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -8,7 +8,7 @@ need python3
 export SESSIONFS
 build=$(dirname "$SESSIONFS")
 
-# What others test, make check among them, is a plan here.
+# Commands with tests of their own, among them make check, are only printed here.
 mkdir "$T/bin" "$T/checkout"
 cat >"$T/bin/make" <<END
 #!/bin/sh
@@ -19,10 +19,10 @@ ln -s "$ROOT"/* "$T/checkout/"
 ln -sfn "$build" "$T/checkout/build"
 (cd "$T/checkout" && PATH=$T/bin:$PATH python3 "$ROOT/tests/lib/examples.py" CONTRIBUTING.md) || die "CONTRIBUTING.md"
 while read -r path; do
-	[ -e "$ROOT/tests/$path" ] || [ -e "$ROOT/$path" ] || die "$path: tests/README.md has it, and there is none"
+	[ -e "$ROOT/tests/$path" ] || [ -e "$ROOT/$path" ] || die "$path: in tests/README.md, but missing"
 done < <(grep -oE '`[a-z]+/[a-z_/]+(\.[a-z]+)?`' "$ROOT/tests/README.md" | tr -d '`')
 
-# Each block of code a file of its own, by its number.
+# Each block of code becomes a file, named by its number.
 awk -v to="$T/" '/^```[a-z]/ { file = to (++n) "." substr($0, 4); next } /^```/ { file = "" } file { print >file }' "$ROOT/tests/README.md"
 is "1.c 2.c 3.c 4.c 5.sh" "$(cd "$T" && echo [0-9].*)" "examples in tests/README.md"
 mkdir -p "$T/tests/e2e"
@@ -30,10 +30,10 @@ ln -s "$ROOT/tests/lib" "$ROOT/tests/data" "$T/tests/"
 cp "$T/5.sh" "$T/tests/e2e/"
 bash -euo pipefail "$T/tests/e2e/5.sh" || die "the example of a test with a mount"
 
-! is_sanitized || exit 0 # that is another way to compile
+! is_sanitized || exit 0 # another way to compile
 need cc
 # shellcheck disable=SC2046
-run() { # FILE MAIN HEADER...: with these headers and this main it is a test that passes
+run() { # FILE MAIN HEADER...: with these headers and this main, FILE is a test that passes
 	local file=$1 main=$2 header
 	shift 2
 	{

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A copy that is killed at any call, interrupted, or that finds the disk full leaves whole files and nothing else, and the
-# next one goes on from there: then all is as in a fresh copy. Two at a time into one directory there are not.
+# A copy that is killed at any call, interrupted, or that finds the disk full leaves whole files and nothing else. The
+# next copy resumes it: the result equals a fresh copy. Two copies into one directory at a time are refused.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need strace
@@ -11,13 +11,13 @@ copy=("$SESSIONFS" -S "$T/src" --copy /)
 "${copy[@]}" "$T/fresh" >/dev/null
 strace -o "$T/trace" true 2>/dev/null || skip "cannot trace programs here"
 
-# What is there has the bytes of the fresh copy, but for one file that is not finished.
+# Files that exist have the bytes of the fresh copy, except one unfinished file.
 is_whole() { # WHAT
 	local unfinished
 	unfinished=$(cd "$T/to" && find . -name '.sessionfs~')
 	[ "$(echo "$unfinished" | wc -l)" -eq 1 ] || die "$1: more than one unfinished file: $unfinished"
 	{ diff -r --no-dereference "$T/fresh" "$T/to" || :; } | grep -vE "^Only in ($T/fresh.*|$T/to.*: \.sessionfs~)$" >"$T/differs" || :
-	is "" "$(cat "$T/differs")" "$1: what differs"
+	is "" "$(cat "$T/differs")" "$1: differences"
 }
 goes_on() { # WHAT
 	"${copy[@]}" "$T/to" >/dev/null || die "$1: the next copy ended with $?"
@@ -25,7 +25,7 @@ goes_on() { # WHAT
 	is "$(cd "$T/fresh" && find . -mindepth 1 -printf '%p %m %T@\n' | sort)" \
 		"$(cd "$T/to" && find . -mindepth 1 -printf '%p %m %T@\n' | sort)" "$1: modes and times"
 }
-ended() { # STATUS CALL NUMBER [FAULT]: a copy that ends with this at so manieth call
+ended() { # STATUS CALL NUMBER [FAULT]: a copy that ends with STATUS at the NUMBERth call of CALL
 	local rc=0
 	rm -rf "$T/to"
 	strace -f -qq -o "$T/trace" -e trace="$2" -e inject="$2:$4:when=$3" "${copy[@]}" "$T/to" >"$T/out" 2>"$T/err" || rc=$?
@@ -44,16 +44,16 @@ is_sanitized || {
 		is "" "$(find "$T/to" -name '.sessionfs~')" "unfinished after SIGTERM"
 		goes_on "interrupted at $at"
 	done
-	# Ignored, as in the background of a shell without job control, it stays ignored.
+	# If SIGINT is ignored, as in the background of a shell without job control, it stays ignored.
 	(trap '' INT && ended 0 renameat 100 signal=INT)
-	# The disk is full: one message, and nothing unfinished. What only one file has to do with leaves the rest.
+	# On a full disk: one message, and nothing unfinished. An error of one file does not affect the others.
 	for at in write:100 openat:200 mkdirat:20; do
 		ended 1 "${at%:*}" "${at#*:}" error=ENOSPC
 		is 1 "$(grep -c '^sessionfs: .*: No space left on device$' "$T/err")" "messages of a full disk: $(cat "$T/err")"
 		is "" "$(find "$T/to" -name '.sessionfs~')" "unfinished on a full disk"
 		goes_on "a full disk at $at"
 	done
-	# What is renamed is on the disk before: a file that cannot be synced has no name.
+	# Files are synced before they are renamed: a file that cannot be synced has no name.
 	ended 1 fsync 50 error=EIO
 	matches "^sessionfs: [^:]+: Input/output error$" "$(cat "$T/err")" "the message of what cannot be synced"
 	goes_on "a file that cannot be synced"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --copy loses nothing: DIR that is no directory, a PATH that does not exist, and whatever is in the way in DIR are errors
-# that name it. --delete removes what is in the way, but follows no link and enters no mount.
+# --copy loses nothing: a DIR that is not a directory, a PATH that does not exist, and obstacles in DIR are errors that
+# name it. --delete removes obstacles, but follows no link and enters no mount.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 setpriv
@@ -9,7 +9,7 @@ samples "$T/src"
 rm -r "$T/src/--home-ada-weather--" # enough is left
 copy=("$SESSIONFS" -S "$T/src" --copy)
 
-state() { # FILE...: all that can be lost of these and of what is below them
+state() { # FILE...: prints everything of these, and below them, that can be lost
 	find "$@" -printf '%p %y %m %i %s %T@ %l\n' | sort
 	find "$@" -type f -exec cat {} +
 }
@@ -49,7 +49,7 @@ for kind in "${kinds[@]}"; do
 done
 fails 1 "^sessionfs: no/such: No such file or directory$" "${copy[@]}" no/such "$T/new"
 [ ! -e "$T/new" ] || die "DIR was made although PATH does not exist"
-# What the message shows writes the file.
+# The command in the message writes the file.
 mkdir "$T/bin"
 ln -s "$SESSIONFS" "$T/bin/sessionfs"
 for name in notes.md "it's mine.md"; do
@@ -61,13 +61,13 @@ for name in notes.md "it's mine.md"; do
 		"$SESSIONFS" -S "$T/src" --cat latest/chat.md | cmp - "$T/$name" || die "the other way writes something else: $out"
 	done
 done
-# A directory is one through a link, too.
+# A link to a directory is accepted.
 mkdir "$T/real"
 ln -s real "$T/linked"
 "${copy[@]}" latest/chat.md "$T/linked" >/dev/null
 is chat.md "$(ls "$T/real")" "DIR that is a link to a directory"
 
-# --- in DIR: of a file, a link and a directory of the tree ---
+# --- obstacles in DIR: a file, a link or a directory of the tree's names ---
 "${copy[@]}" / "$T/fresh" >/dev/null
 link=sessions/${FLAT##*/}
 [ -h "$T/fresh/$link" ] || die "$link is no link"
@@ -92,12 +92,12 @@ for name in README.md "$link" html; do
 		kept_outside "a $kind in the way of $name"
 	done
 done
-# The name that an unfinished file has.
+# The name of an unfinished file.
 mkdir "$T/to/html/.sessionfs~"
 fails 1 "^sessionfs: html/.sessionfs~: File exists; it is in the way" "${copy[@]}" / "$T/to"
 [ -d "$T/to/html/.sessionfs~" ] || die "a directory named .sessionfs~ is gone"
 
-# A file that nobody may remove is named with that reason.
+# A file that cannot be removed is named with the reason.
 is_immutable() { chattr +i "$1" 2>/dev/null; }
 if [ "$(id -u)" -eq 0 ] && command -v chattr >/dev/null && echo x >"$T/to/own" && is_immutable "$T/to/own"; then
 	clean_first() { chattr -i "$T/to/own" 2>/dev/null; }

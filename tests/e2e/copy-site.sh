@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --copy html is a site: served by any web server, its index leads to each page, and a page is what the mount has.
+# --copy html writes a site: any web server can serve it, its index links to each page, and its pages equal the mount's.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3

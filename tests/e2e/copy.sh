@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --copy writes what the mount shows (without FUSE: what --ls and --cat show): names, types, bytes, modes, times and
-# targets. Again it writes only what has changed, and with --delete it removes what is gone. Nothing in the directory
-# leads it out of there.
+# --copy writes what the mount shows (without FUSE, what --ls and --cat show): names, types, bytes, modes, times and
+# targets. A second copy writes only changes, and with --delete it removes what is gone. Nothing in the directory leads
+# the copy out of it.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 umask 022
 
-copy() { # COUNTS ARGUMENT...: what it says
+copy() { # COUNTS ARGUMENT...: asserts the counts it prints
 	local said=$1 out
 	shift
 	out=$("$SESSIONFS" -S "$T/src" --copy "$@") || die "--copy $* ended with $?"
@@ -34,10 +34,10 @@ for set in sessions broken; do
 	else
 		dump cli "$SESSIONFS" "$T/src" >"$T/shown"
 	fi
-	diff -u "$T/shown" "$T/copied" >&2 || die "the copy of $set is not what is shown"
+	diff -u "$T/shown" "$T/copied" >&2 || die "the copy of $set differs from the mount"
 done
 
-# Parts of it: a directory, a session by a link to it, one file.
+# Parts of the tree: a directory, a session by a link to it, one file.
 rm -rf "$T/src" "$T/to"
 samples "$T/src"
 copy ".*" / "$T/to"
@@ -56,7 +56,7 @@ same "$T/to/latest/chat.md" "$T/part/chat.md" "the newest session"
 fails 1 "^sessionfs: projects/none: No such file" "$SESSIONFS" -S "$T/src" --copy projects/none "$T/part"
 rm -rf "$T/part"
 
-# After a line was appended to one session, its files are written again, and what all sessions are the source of.
+# After a line was appended to one session, its files and those made from all sessions are written again.
 inodes() { (cd "$T/to" && find . ! -type d -printf '%i %T@ %p\n' | sort); }
 inodes >"$T/before"
 file=$(echo "$T"/src/--home-ada-weather--/*019cb401*.jsonl)
@@ -71,11 +71,11 @@ name=${ICONS##*/}
 while IFS= read -r path; do
 	case $path in
 	"./$ICONS/"* | "./html/"*"/$name.html") ;;
-	./html/index.html | ./README.md | ./.ignore | ./*.tsv | ./*.svg) ;; # their time is that of the newest
+	./html/index.html | ./README.md | ./.ignore | ./*.tsv | ./*.svg) ;; # their time is the newest one
 	*) [ -h "$T/to/$path" ] || echo "$path" >>"$T/others" ;;
 	esac
 done <"$T/changed"
-is "" "$(cat "$T/others")" "what else was written"
+is "" "$(cat "$T/others")" "other files that were written"
 grep -qxF "./$ICONS/session.jsonl" "$T/changed" || die "session.jsonl was not written again"
 same "$file" "$T/to/$ICONS/session.jsonl" "the grown session"
 grep -q "/entries/.*/entry.json$" "$T/changed" && [ "$(grep -c '/entry.json$' "$T/changed")" -gt 1 ] && die "entries that stayed the same were written again"
@@ -85,21 +85,22 @@ dump mount "$T/fresh" >"$T/a"
 dump mount "$T/to" >"$T/b"
 diff -u "$T/a" "$T/b" >&2 || die "gone on with, the copy differs from a fresh one"
 
-# What is known by neither size nor time: who was forked from it. The names are equally long.
+# A change in neither size nor time: the forks of a session. The names are equally long.
 forks=$(cd "$T/to" && find projects -name forks | head -n 1)
 tr '0-9' '1-90' <"$T/to/$forks" >"$T/other"
 cat "$T/other" >"$T/to/$forks.new" && touch -r "$T/to/$forks" "$T/to/$forks.new" && mv "$T/to/$forks.new" "$T/to/$forks"
 copy "1 written, .* removed" / "$T/to"
 same "$T/fresh/$forks" "$T/to/$forks" "forks"
-# What somebody else did to it, and a mode.
+# Changes that another program made to the copy, and a mode.
 echo more >>"$T/to/$FORECAST/title"
 rm -r "$T/to/$FORECAST/labels"
 chmod 600 "$T/to/$FORECAST/all.txt"
 copy "[1-9][0-9]* written, .* 0 removed" / "$T/to"
-diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "what was changed in the copy is not mended"
-is 444 "$(stat -c %a "$T/to/$FORECAST/all.txt")" "the mode of a file that somebody changed"
+diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "a changed copy is not repaired"
+is 444 "$(stat -c %a "$T/to/$FORECAST/all.txt")" "the mode of a file that was changed"
 
-# What is not in the tree stays, and goes with --delete: a session that is gone, and what was never there.
+# Names that are not in the tree stay, and are removed by --delete: a removed session, and files that never came from
+# it.
 mkdir -p "$T/to/own/deep/er" "$T/outside/dir"
 echo mine | tee "$T/to/own/deep/er/file" "$T/outside/kept" "$T/outside/dir/kept" >/dev/null
 ln -s "$T/outside" "$T/to/own/link"
@@ -111,10 +112,10 @@ copy "0 written, [1-9][0-9]* unchanged, [1-9][0-9]* removed" --delete / "$T/to"
 rm -rf "$T/fresh"
 copy ".*" / "$T/fresh"
 diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "with --delete something else is left than a fresh copy has"
-is mine "$(cat "$T/outside/kept")" "what a link leads to"
+is mine "$(cat "$T/outside/kept")" "the target of a link"
 
-# Links in place of directories and files are not followed, whatever they lead to, nor is a pipe opened; --delete removes
-# them.
+# Links in place of directories and files are not followed, whatever their target, and pipes are not opened; --delete
+# removes them.
 hostile() {
 	rm -rf "$T/to/html" "$T/to/$WEATHER"
 	ln -s "$T/outside" "$T/to/html"
@@ -127,31 +128,31 @@ hostile() {
 	rm "$T/to/usage.tsv" && mkfifo "$T/to/usage.tsv"
 }
 kept_outside() {
-	is "dir kept" "$(ls "$T/outside" | tr "\n" " " | sed "s/ $//")" "what is outside"
+	is "dir kept" "$(ls "$T/outside" | tr "\n" " " | sed "s/ $//")" "the files outside"
 	is "mine mine" "$(cat "$T/outside/kept" "$T/outside/dir/kept" | tr '\n' ' ' | sed 's/ $//')" "the files outside"
 }
 hostile
 fails 1 "^sessionfs: README.md: File exists; it is in the way of the copy" "$SESSIONFS" -S "$T/src" --copy / "$T/to"
 for kept in html "$WEATHER" README.md "$V1/title" sessions.tsv; do [ -h "$T/to/$kept" ] || die "the link $kept is lost"; done
 [ -p "$T/to/usage.tsv" ] || die "a pipe is lost"
-[ ! -h "$T/to/$V1/.sessionfs~" ] || die "what seemed unfinished is left"
+[ ! -h "$T/to/$V1/.sessionfs~" ] || die "a seemingly unfinished file is left"
 kept_outside
 copy "[1-9].*" --delete / "$T/to"
 diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "links in the copy are left"
 kept_outside
-# A directory in place of a file: only --delete removes what is in it.
+# A directory in place of a file: only --delete removes its contents.
 rm "$T/to/README.md" && mkdir -p "$T/to/README.md/x"
 fails 1 "^sessionfs: README.md: Is a directory" "$SESSIONFS" -S "$T/src" --copy / "$T/to"
 copy "1 written, [0-9]* unchanged, 2 removed" --delete / "$T/to"
 diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "a directory in place of a file"
 
-# Directories that it must not touch, each with its reason.
+# Directories that must not be touched, each with its reason.
 refused() { # REGEX DIRECTORY [OPTION...]
 	local regex=$1 dir=$2 state
 	shift 2
 	state=$(find "$T/src" "$T/home" -printf '%p %s %T@ %m\n' | sort)
 	fails 1 "^sessionfs: $dir: $regex\$" env HOME="$T/home" "$SESSIONFS" -S "$T/src" "$@" --copy / "$dir"
-	is "$state" "$(find "$T/src" "$T/home" -printf '%p %s %T@ %m\n' | sort)" "what is there after a refusal"
+	is "$state" "$(find "$T/src" "$T/home" -printf '%p %s %T@ %m\n' | sort)" "the files after a refusal"
 }
 mkdir -p "$T/home/.pi/agent/sessions/--p--" "$T/home/empty"
 refused "is inside the directory of sessions" "$T/src"
@@ -159,7 +160,7 @@ refused "is inside the directory of sessions" "$T/src/new"
 refused "is inside the directory of sessions" "$T/home/.pi/agent/sessions/--p--"
 refused "contains the directory of sessions" "$T"
 refused "contains the directory of sessions" /
-refused "contains the directory of sessions" "$T/home" # of pi's
+refused "contains the directory of sessions" "$T/home" # a session file of pi's
 rm -r "$T/home/.pi"
 refused "contains your home, which --delete would empty" "$T/home" --delete
 refused "No such file or directory" "$T/home/no/such"
@@ -167,17 +168,17 @@ ln -s ../src "$T/home/link"
 refused "is inside the directory of sessions" "$T/home/link"
 fails 2 "^sessionfs: --copy: requires a directory after the path$" "$SESSIONFS" --copy html
 fails 2 "^sessionfs: --delete: requires --copy$" "$SESSIONFS" --delete --ls /
-# A source that is not there, such as a disk that is not mounted, takes nothing from the copy.
+# A missing source, such as an unmounted disk, removes nothing from the copy.
 mkdir "$T/none"
 fails 1 "$T/none: no sessions, and --delete would empty the copy$" "$SESSIONFS" -S "$T/none" --copy --delete / "$T/to"
 diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "something was removed"
 
-# A session that cannot be read: named; the rest is copied; nothing is removed.
+# An unreadable session is named; the rest is copied; nothing is removed.
 bad=$(cd "$T/src" && echo --home-ada-weather--/*019cadd4*.jsonl)
 chmod 0 "$T/src/$bad"
 mkdir -p "$T/open" && chmod 777 "$T/open"
 chmod 755 "$T/to" && cp -a "$T/to/." "$T/open/" && chmod 777 "$T/open"
 [ "$(id -u)" -ne 0 ] || chown -hR 65534 "$T/open"
-as_nobody "$SESSIONFS" -S "$T/src" --copy --delete / "$T/open" >"$T/out" 2>&1 && die "a session that cannot be read is no error"
+as_nobody "$SESSIONFS" -S "$T/src" --copy --delete / "$T/open" >"$T/out" 2>&1 && die "an unreadable session is not an error"
 matches "^sessionfs: $bad: Permission denied.*[1-9][0-9]* written, [1-9][0-9]* unchanged, 0 removed$" "$(cat "$T/out")" "what is said of it"
-[ -e "$T/open/$FORECAST/title" ] || die "what cannot be read was taken for gone"
+[ -e "$T/open/$FORECAST/title" ] || die "an unreadable session was taken for removed"

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A crash leaves a backtrace where messages go, in whatever thread it is, and ends the program as it would without.
+# A crash in any thread writes a backtrace where messages go, and ends the program with the same signal as usual.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3 addr2line unshare
-is_sanitized && skip "a sanitizer says it in its own way"
+is_sanitized && skip "a sanitizer has its own report"
 ldd "$SESSIONFS" | grep -q 'libc\.so\.6' || skip "only the GNU C library has backtraces"
 samples "$T/src"
 mkdir "$T/mnt"
 
-# The functions of ours that the backtrace in a file names.
+# Prints our functions that the backtrace in a file names.
 functions() {
 	sed -nE "s|^.*[: ]$SESSIONFS\(\+(0x[0-9a-f]+)\).*|\1|p" "$1" | xargs -r addr2line -fi -e "$SESSIONFS"
 }
 
 python=$(command -v python3)
-# A signal to the thread of that number, the first is 0.
+# Sends a signal to the thread of that number; the first is 0.
 kill_thread() { # PID SIGNAL NUMBER
 	local tids
 	mapfile -t tids < <(cd "/proc/$1/task" && printf '%s\n' * | sort -n)
@@ -39,7 +39,7 @@ for case in "SEGV 0 main" "ABRT 1 loop_thread_main" "BUS 3 follow_thread_main" "
 	fusermount3 -u "$T/mnt" 2>/dev/null || umount "$T/mnt"
 done
 
-# In the background it goes to syslog: here, to who listens in its place.
+# In the background it goes to syslog: here, to a listener in its place.
 need_root
 cat >"$T/listen.py" <<'END'
 import os, socket, sys

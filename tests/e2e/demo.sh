@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The demo runs to its end, mounted or not, and leaves nothing behind.
+# The demo runs to its end, mounted or not, and leaves no files.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need rsync file
@@ -13,11 +13,11 @@ for how in mount no-mount; do
 		grep -q "$best" "$T/out" || die "no $best in the demo ($how)"
 	done
 	grep -q "PNG image data" "$T/out" || die "no picture in the demo ($how)"
-	is "" "$(ls -A "$T/tmp")" "what the demo ($how) left"
-	is "" "$(mounts_below)" "what the demo ($how) left mounted"
+	is "" "$(ls -A "$T/tmp")" "files left by the demo ($how)"
+	is "" "$(mounts_below)" "mounts left by the demo ($how)"
 done
 
-# Who may not open /dev/fuse is told so: with another file in its place, for others than root.
+# A user who cannot open /dev/fuse gets a message: as non-root, with another file in its place.
 [ "$(id -u)" -eq 0 ] && need setpriv unshare && unshare -m true 2>/dev/null || exit 0
 mkdir -p "$T/tree/scripts" "$T/tree/tests/data"
 cp "$ROOT/scripts/demo" "$T/tree/scripts/"
@@ -40,4 +40,4 @@ mkdir "$T/few"
 for c in bash realpath dirname mktemp cp find grep cut sort tail touch mkdir ln id rm sed head cat wc file basename; do ln -s "$(command -v $c)" "$T/few/$c"; done
 out=$(TMPDIR=$T/tmp PATH=$T/few "$ROOT/scripts/demo" "$SESSIONFS" 2>&1) || die "the demo without fusermount3 ended with $?: $out"
 matches "Nothing can be mounted here \(there is no fusermount3\)" "$out" "what the demo says without fusermount3"
-is "" "$(ls -A "$T/tmp")" "what these left"
+is "" "$(ls -A "$T/tmp")" "files left by these"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every command that the README and the manual show works, and prints what they say.
+# Every command in the README and the manual works and prints the output they show.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -8,8 +8,8 @@ need python3 jq rsync rg mergerfs bwrap unshare
 export HOME=$T/home
 mkdir -p "$HOME" "$T/bin"
 
-# The program as if it were installed; set-up as a plan: tests/e2e/demo.sh and install.sh show that
-# it works, and this is make check.
+# The program as if installed; setup is only printed: tests/e2e/demo.sh and install.sh check it, and this is part of
+# make check.
 ln -s "$SESSIONFS" "$T/bin/sessionfs"
 cat >"$T/bin/sudo" <<'END'
 #!/bin/sh
@@ -22,12 +22,12 @@ install | uninstall) exec /usr/bin/make -s -C "$ROOT" BUILD="$(dirname "$SESSION
 *) exec /usr/bin/make -s -C "$ROOT" -n "\$@" >/dev/null ;;
 esac
 END
-# tests/package/run shows that what make deb makes can be installed.
+# tests/package/run checks that the result of make deb can be installed.
 cat >"$T/bin/apt" <<'END'
 #!/bin/sh
 [ "$*" = "install ./dist/sessionfs_*.deb" ]
 END
-# What systemd does with our unit: tests/e2e/systemd.sh shows that it can read it.
+# The unit in systemd: tests/e2e/systemd.sh checks that it parses.
 cat >"$T/bin/systemctl" <<END
 #!/bin/bash
 commands() { sed -n "s/^\$1=-\?//p" "$ROOT/scripts/systemd/sessionfs.service" | sed "s|%h|\$HOME|g"; }
@@ -37,13 +37,13 @@ case "\$*" in
 *) exit 1 ;;
 esac
 END
-# A page is there, whole: tests/browser shows what a browser makes of it.
+# A page exists, whole: tests/browser checks it in a browser.
 cat >"$T/bin/xdg-open" <<'END'
 #!/bin/sh
 tail -n 1 "$1" | grep -q '</html>'
 END
 printf '#!/bin/sh\nexec xdg-open "$3"\n' >"$T/bin/chromium"
-# An agent that answers once it is watched, in the session it is given or the newest one, from the directory it belongs to.
+# An agent that answers once it is watched, in the given session or the newest one, from the directory it belongs to.
 cat >"$T/bin/pi" <<'END'
 #!/bin/bash
 file=$(ls -t ~/.pi/agent/sessions/*/*.jsonl | head -n 1)
@@ -54,14 +54,14 @@ if [ "$1" = --fork ]; then
 	{ jq -nc --arg parent "$2" '{type: "session", version: 3, id: "fork", parentSession: $parent}' && tail -n +2 "$2"; } >"$file"
 fi
 [ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
-for _ in {1..20}; do # nobody watches some of them
+for _ in {1..20}; do # some of them are not watched
 	[ -z "$(find /proc/[0-9]*/fd -lname "$HOME/pi/.events" 2>/dev/null)" ] || break
 	sleep 0.1
 done
 parent=$(tail -n 1 "$file" | jq .id)
 echo '{"type":"message","id":"0000beef","parentId":'"$parent"',"message":{"role":"user","content":"And tomorrow?"}}' >>"$file"
 parent='"0000beef"'
-for _ in {1..50}; do # it works for a moment; nobody looks at some of them
+for _ in {1..50}; do # it works for a moment; some of them are not watched
 	[ -e ~/pi/latest/state ] && [ "$(cat ~/pi/latest/state)" != working ] || break
 	sleep 0.1
 done
@@ -70,21 +70,21 @@ END
 chmod +x "$T"/bin/*
 export PATH=$T/bin:$PATH
 
-# Each document begins with the samples as they are: what one writes is not in the way of the next.
+# Each document begins with the original samples, unaffected by changes of the one before.
 fresh() {
 	local file=$HOME/.pi/agent/sessions/--${FORECAST#projects/}.jsonl
 	file=${file/weather\//weather--/}
 	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi" "$HOME/laptop" "$HOME/all" "$HOME/chosen" "$HOME/shared"
 	samples "$HOME/.pi/agent/sessions"
 	samples "$HOME/backup"
-	# What another machine has.
+	# The sessions of another machine.
 	mkdir -p "$HOME/laptop/--home-ada-garden--"
 	cp "$HOME/backup/--home-ada-notes--"/2025-12-14*.jsonl "$HOME/laptop/--home-ada-garden--/"
-	# A session whose directory is there.
+	# A session whose directory exists.
 	touch -r "$file" "$T/time"
 	sed -i "1s|\"cwd\":\"[^\"]*\"|\"cwd\":\"$HOME\"|" "$file"
 	touch -r "$T/time" "$file"
-	# What it had another agent do.
+	# A call of another agent.
 	file=$(echo "$HOME/.pi/agent/sessions/--home-ada-weather--"/2026-03-03*.jsonl)
 	mkdir -p "${file%.jsonl}/run-0"
 	{
@@ -93,15 +93,15 @@ fresh() {
 	} >"${file%.jsonl}/run-0/session.jsonl"
 	touch -r "$file" "${file%.jsonl}/run-0/session.jsonl"
 }
-# What the pages of the project lead to is there.
+# The targets of the project's pages exist.
 (cd "$ROOT" && grep -ohE '\]\([^):#]+\)' -- *.md | tr -d '])(' | sort -u | while read -r file; do
-	[ -e "$file" ] || die "$file: a document leads there, and there is none"
+	[ -e "$file" ] || die "$file: a document links to it, but it is missing"
 done) || exit 1
 cd "$HOME"
 for document in README.md man/sessionfs.1 man/sessionfs.7; do
 	fresh
 	python3 "$ROOT/tests/lib/examples.py" "$ROOT/$document" || die "$document"
-	is "" "$(mounts_below)" "what $document left mounted"
+	is "" "$(mounts_below)" "mounts left by $document"
 done
 fresh
 mount_fs "$HOME/.pi/agent/sessions" "$T/mnt"

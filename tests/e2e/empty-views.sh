@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# context.md and transcript.md are there when they say something, and come and go as the session grows.
+# context.md and transcript.md exist if they have contents, and appear and disappear as the session changes.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 entry() { # ID PARENT-AS-JSON REST
@@ -14,7 +14,7 @@ begin() { # NAME LINES: a session that has rested
 	{ printf '{"type":"session","version":3,"id":"%s"}\n' "$1" && cat; } >"$f"
 	touch -d '2026-03-01' "$f"
 }
-views() { # DIRECTORY: those that are there, by name and by listing
+views() { # DIRECTORY: the views that exist, by name and by listing
 	local v there="" listed
 	for v in context.md transcript.md; do [ ! -e "$1/$v" ] || there+="$v "; done
 	# shellcheck disable=SC2010
@@ -22,7 +22,7 @@ views() { # DIRECTORY: those that are there, by name and by listing
 	is "$there" "$listed" "the names listed in $1"
 	echo "${there% }"
 }
-# Names and listing may change a moment apart.
+# Names and listing can change a moment apart.
 shows() { [ "$(views "$2" 2>/dev/null)" = "$1" ]; }
 
 begin empty <<<""
@@ -34,7 +34,7 @@ $(entry e1 '"a1"' '"type":"context_edit","targetId":"a1","replacement":null')"
 begin twigs <<<"$(shell a1 null)
 $(say a2 null)"
 
-without() { # SESSION: what --ls says
+without() { # SESSION: the views that --ls lists
 	"$SESSIONFS" -S "$T/src" --ls "projects/p/$1" | grep -oE '(context|transcript)\.md$' | tr '\n' ' '
 }
 is "" "$(without empty)" "the views of a session without entries, without a mount"
@@ -45,9 +45,9 @@ for options in "" -oro; do
 	cd "$T/mnt/projects/p"
 	is "" "$(views empty)" "the views of a session without entries"
 	is "transcript.md" "$(views settings)" "the views of settings alone"
-	is "transcript.md" "$(views private)" "the views of what the model was not sent"
+	is "transcript.md" "$(views private)" "the views of messages not sent to the model"
 	is "" "$(views missing)" "the views of a message entry without a message"
-	is "transcript.md" "$(views edited)" "the views of what was taken out of the context"
+	is "transcript.md" "$(views edited)" "the views of messages removed from the context"
 	is "transcript.md" "$(views edited/branches/a1)" "the views of its branch"
 	is "transcript.md" "$(views twigs/branches/a1)" "the views of a branch that was not sent"
 	is "context.md transcript.md" "$(views twigs/branches/a2)" "the views of the other branch"

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `errors` changes with no session file: who opens it reads the refusals as of then, in one piece or in many.
+# `errors` changes without a change of the session file: a reader gets the refusals up to its open, in one read or many.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src"
 mount_fs "$T/src" "$T/mnt"
 cd "$T/mnt/$FORECAST"
-refuse() { # TEXT: a label of so many characters is not taken
+refuse() { # TEXT: a label of this many characters is refused
 	! { printf 'x\0%s\n' "$1" >entries/4726bdf3/label; } 2>/dev/null || die "a NUL was taken"
 }
 for _ in {1..70}; do refuse a; done
 
-# All lines have the same length, so the size stays as it is with each.
+# All lines have the same length, so the size stays the same with each.
 exec 3<errors
 before=$(stat -c %s errors)
 whole=$(cat errors)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .events gives a waiting reader one JSON line for each change.
+# .events writes one JSON line for each change to waiting readers.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -8,12 +8,12 @@ need jq
 samples "$T/src"
 mount_watched "$T/src" "$T/mnt"
 ! ls -A "$T/mnt" | grep events >/dev/null || die ".events is listed"
-[ -r "$T/mnt/.events" ] || die "there is no .events"
+[ -r "$T/mnt/.events" ] || die ".events is missing"
 
 cat "$T/mnt/.events" >"$T/events" &
 reader=$!
 within 20 "the reader" has_open $reader "$T/mnt/.events"
-sleep 1 # nothing comes
+sleep 1 # no event
 kill -0 $reader 2>/dev/null || die "a reader does not wait: $(cat "$T/events")"
 [ ! -s "$T/events" ] || die "events without a change: $(cat "$T/events")"
 echo '{"type":"session_info","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T12:00:00.000Z","name":"x"}' \
@@ -21,9 +21,9 @@ echo '{"type":"session_info","id":"99990001","parentId":"33ccdcfd","timestamp":"
 within 20 "the event" test -s "$T/events"
 jq -e . "$T/events" >/dev/null || die "not JSON: $(cat "$T/events")"
 grep -q "${FORECAST##*/}" "$T/events" || die "which session? $(cat "$T/events")"
-ls "$T/mnt" >/dev/null # a waiting reader does not keep others waiting
+ls "$T/mnt" >/dev/null # a waiting reader does not delay others
 
-# What a message is told with, and the recipe for hearing that an agent has finished.
+# Events carry the message, and the recipe for noticing that an agent has finished works.
 jq --unbuffered -r 'select(any(.entries[]?; .stopReason == "stop")) | .path' "$T/mnt/.events" >"$T/finished" &
 recipe=$!
 within 20 "the recipe" has_open $recipe "$T/mnt/.events"
@@ -56,10 +56,10 @@ system
 custom
 own �' "$(jq -r 'select(.event == "appended") | .entries[] | select(.id[:6] == "999900" and .role) |
 	"\(.role | gsub("\n"; " ")) \(.stopReason // "")"' "$T/events" | sed 's/ $//')" "roles and reasons"
-[ ! -s "$T/finished" ] || die "nobody has finished yet: $(cat "$T/finished")"
+[ ! -s "$T/finished" ] || die "no agent has finished yet: $(cat "$T/finished")"
 message 99990022 '"role":"assistant","content":[],"stopReason":"stop"' >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
 within 20 "an agent that has finished" test -s "$T/finished"
-is "$FORECAST" "$(cat "$T/finished")" "who has finished"
+is "$FORECAST" "$(cat "$T/finished")" "the agent that has finished"
 kill $recipe
 
 within 20 "the event of it" grep -q 99990022 "$T/events"
@@ -67,6 +67,6 @@ n=$(wc -l <"$T/events")
 rm "$T/src/scratch.jsonl"
 within 20 "the event of a deleted session" eval "[ \"\$(wc -l <'$T/events')\" -gt $n ]"
 
-# A reader that is interrupted lets go at once, and one that still waits does not keep the mount.
+# An interrupted reader returns at once, and a waiting one does not delay unmounting.
 kill $reader
 within 20 "the reader's end" eval "! kill -0 $reader 2>/dev/null"

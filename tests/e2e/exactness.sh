@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Sizes, times and bytes are exact: the tools that copy and search see what is there.
+# Sizes, times and bytes are exact, for tools that copy and search.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -11,7 +11,7 @@ for options in "" "-oro"; do
 	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	rm -rf "$T/copy" "$T/tar" "$T/cp"
 
-	# rsync: what was copied once is not copied again, not after a remount either.
+	# rsync: a file copied once is not copied again, even after a remount.
 	mkdir "$T/copy"
 	rsync -a "$T/mnt/" "$T/copy/" || die "rsync ended with $?"
 	nothing "a second rsync -a transfers nothing" rsync -ai "$T/mnt/" "$T/copy/"
@@ -34,7 +34,7 @@ for options in "" "-oro"; do
 	is "$(cd "$T/cp" && grep -rc forecast . | sort)" "$(cd "$T/mnt" && grep -rc forecast . | sort)" "grep -rc"
 	is "$(cd "$T/cp" && rg --no-mmap -uuc forecast . | sort)" "$(cd "$T/mnt" && rg --mmap -uuc forecast . | sort)" "rg --mmap"
 
-	# The end of a file, its length, its blocks.
+	# The end of a file, its length and its blocks.
 	f=$T/mnt/$FORECAST/transcript.md
 	is "$(tail -c 100 "$T/cp/$FORECAST/transcript.md")" "$(tail -c 100 "$f")" "tail -c"
 	is "$(stat -c %s "$f")" "$(wc -c <"$f")" "wc -c of a file"
@@ -43,9 +43,9 @@ for options in "" "-oro"; do
 		"$(dd if="$T/cp/$FORECAST/transcript.md" bs=7 skip=11 count=3 status=none | md5sum)" "reading in the middle"
 	is "$((($(stat -c %s "$f") + 511) / 512 * 512))" "$(du -B1 "$f" | cut -f1)" "du"
 
-	# Times: the session file's to the nanosecond, an entry's own.
+	# Times: a session has the session file's to the nanosecond, an entry its own.
 	touch -d '2026-03-20 10:20:30.123456789' "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
-	umount_fs "$T/mnt" # the kernel may keep the times of what lies in an entry for a minute
+	umount_fs "$T/mnt" # the kernel may keep the times of an entry's files for a minute
 	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	for name in "" /title /tree.txt /session.jsonl /leaf /entries /branches/current /entries/436adaf5; do
 		is "2026-03-20 10:20:30.123456789 +0000" "$(stat -c %y "$T/mnt/$FORECAST$name")" "mtime of $name"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Each call to the system and each allocation fails once, in turn: see tests/lib/fail.py. Here some of every kind, drawn
-# with fixed seeds (SEED=n: with this one). `make fault` takes all, of a mount up to ALL of each kind and error, drawn anew.
+# Each system call and each allocation fails once, in turn: see tests/lib/fail.py. Here a sample of each kind, drawn
+# with fixed seeds (SEED=n sets the seed). `make fault` runs all, for a mount up to ALL of each kind and error, with new
+# draws.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -26,5 +27,5 @@ for seed in ${SEED:-686653109 351225997}; do
 	fail 1 cat ls tree check
 	fail 0 mount
 done
-# Which directory has no watch makes a difference.
+# The effect depends on the directory whose watch is missing.
 KINDS=inotify_add_watch fail 9 mount

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# files.tsv, and `file` and `change.diff` of each call, say what follows from the session files, in a mount and in a copy, also while a
-# session grows; patch(1) takes the diffs; and file: finds the calls.
+# files.tsv, and `file` and `change.diff` of each call, agree with the session files, in a mount and in a copy, also
+# while a session grows; patch(1) applies the diffs; and file: finds the calls.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 patch
@@ -27,7 +27,7 @@ say() { # ID PARENT-AS-JSON MESSAGE
 }
 call() { say "$1" "$2" "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"$1\",\"name\":\"$3\",\"arguments\":$4}]"; }
 answer() { say "$1" "\"$2\"" "\"role\":\"toolResult\",\"toolCallId\":\"$2\",\"content\":[]${3:+,$3}"; }
-outcomes() { # those of the session; of all
+outcomes() { # first the session's, then all of them
 	[ "$(tail -n +2 "$T/mnt/projects/p/s/files.tsv" | cut -f5 | xargs)" = "$1" ] &&
 		[ "$(tail -n +2 "$T/mnt/files.tsv" | cut -f7 | xargs)" = "$1" ]
 }
@@ -38,7 +38,7 @@ S=$T/mnt/projects/p/s
 [ ! -e "$S/files.tsv" ] || die "files.tsv of a session that did nothing to files"
 call c1 null write '{"path":"a.txt","content":"one\ntwo\nthree\n"}'
 within 20 "an open call" outcomes open
-[ ! -e "$S/entries/c1/tool-calls/1-write/change.diff" ] || die "a change that nobody says is made"
+[ ! -e "$S/entries/c1/tool-calls/1-write/change.diff" ] || die "a change that no record says was made"
 is "$T/files/a.txt" "$(cat "$S/entries/c1/tool-calls/1-write/file")" "file"
 answer r1 c1
 within 20 "a call that is done" outcomes "done"
@@ -52,7 +52,7 @@ answer r4 c4 '"isError":true'
 within 20 "four calls" outcomes "done done done failed"
 check "$T/mnt" "a session that grew"
 
-# What the diffs change is what was changed.
+# The diffs contain the changes that were made.
 for c in c1/tool-calls/1-write c2/tool-calls/1-edit c3/tool-calls/1-Edit_File; do
 	patch -s -d / -p0 <"$S/entries/$c/change.diff" || die "patch of $c"
 done

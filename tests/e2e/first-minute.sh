@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The first five commands of the mount's README.md say what was decided, in at most 4,000 characters, and no more bytes
-# than it says; where names and rows are as long as real ones, they and the others show what they are said to show.
+# The first five commands of the mount's README.md print what was specified, in at most 4,000 characters and no more
+# bytes than it states. With names and rows of real length, they and the other commands print what the README claims.
 # FIRST_MINUTE="SOURCE WORD": other sessions, another word.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -21,14 +21,14 @@ while read -r most command; do
 	command=${command//SESSION/$session}
 	bash -c "${command//ID/${id%%/*}}" >"$T/out" || die "$command ended with $?"
 	[ -s "$T/out" ] || die "$command says nothing"
-	# A title is said in characters.
+	# Titles are limited in characters.
 	[ "$(wc -c <"$T/out")" -le $((most > 200 ? most + 10 : 4 * most + 1)) ] || die "$command: $(wc -c <"$T/out") bytes"
 	echo "$(wc -m <"$T/out") $command" >&2
 	cat "$T/out" >>"$T/all"
 done <"$T/commands"
 chars=$(wc -m <"$T/all")
 [ "$chars" -le 4000 ] || die "the first five commands say $chars characters"
-[ -n "$source" ] || grep -q "the option belongs to the program" "$T/all" || die "what was decided is not there"
+[ -n "$source" ] || grep -q "the option belongs to the program" "$T/all" || die "the decision is missing"
 echo "$chars characters for $word" >&2
 cd /
 umount_fs "$T/mnt"
@@ -47,7 +47,7 @@ done
 mount_fs "$T/long" "$T/mnt"
 cd "$T/mnt"
 sed -n 's/^    \(.*[^ ]\)  *\([0-9,][0-9,]*\)  .*/\2 \1/p' README.md | sed 's/^\([0-9]*\),/\1/' >"$T/commands"
-is 8 "$(wc -l <"$T/commands")" "commands with what they say at most"
+is 8 "$(wc -l <"$T/commands")" "commands with a limit on their output"
 session=$(readlink latest)
 while read -r most command; do
 	command=${command//WORD/sqlite}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Who reads a session that takes long keeps nobody waiting who reads another one. The file system of the large one
-# stands still until the others have been served.
+# A reader of a slow session delays no reader of another one. The file system of the large session stops until the
+# others have been read.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -9,7 +9,7 @@ need cc
 is_sanitized && skip "a sanitizer wants to be loaded first"
 cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
 samples "$T/src"
-big=$T/src/--home-ada-weather--/big.jsonl # among others in its project
+big=$T/src/--home-ada-weather--/big.jsonl # one of several in its project
 {
 	echo '{"type":"session","version":3,"id":"big","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/home/ada/weather"}'
 	for ((i = 0; i < 3000; i++)); do
@@ -25,7 +25,8 @@ more() { # ID PARENT
 export GATE=$T/gate SLOW_FILE=/big.jsonl
 clean_first() { rm -f "$GATE"; }
 
-# Everything but what is in the large one, and what is made of all (the tables, by-date/); what pi appends to others is seen, too.
+# Everything but the large session and files made from all sessions (the tables, by-date/); lines that pi appends to
+# others appear too.
 others() {
 	local w=$T/mnt/$WEATHER v
 	ls "$T/mnt" && ls -l "$T/mnt/projects" "$T/mnt/sessions" "$w" >/dev/null
@@ -43,7 +44,7 @@ export T WEATHER FORECAST ICONS NOTES CACHE
 appended=0
 
 same_time() { [ "$(stat -c %y "$1")" = "$(timeout -s KILL 5 stat -c %y "$2")" ]; }
-# COMMAND... reads the large one and waits; all others are read; then it goes on, and prints what it must.
+# COMMAND... reads the large session and waits; all others are read; then it continues, and prints EXPECTED.
 apart() { # WHAT EXPECTED COMMAND...
 	local what=$1 expected=$2 reader
 	shift 2

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Of each kind of node, what was kept is renewed after each kind of change: names, missing ones too, attributes, links,
-# contents, listings.
+# For each kind of node, caches are renewed after each kind of change: names, missing names, attributes, links, contents
+# and listings.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3
 mkdir "$T/rw" "$T/ro"
 kinds() { python3 "$ROOT/tests/lib/kinds.py" "$SESSIONFS" "${SESSIONFS%/*}/golden/dump" "$@"; }
-# Both wait most of the time.
+# Both mostly wait.
 kinds "$T/rw" &
 rw=$!
 kinds "$T/ro" -o ro || die "read-only"
 wait $rw || die "read-write"
 
-# `errors` is in no session file: it is there as soon as something was refused.
+# `errors` is in no session file: it exists as soon as a write was refused.
 samples "$T/src"
 mount_fs "$T/src" "$T/mnt"
 [ ! -e "$T/mnt/$FORECAST/errors" ] || die "errors before there were any"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# More changes than inotify's queue holds while the program does not run: all of them are seen, and readers of .events
-# hear of each session concerned.
+# With more changes than inotify's queue holds while the program is stopped, all are noticed, and readers of .events get
+# an event for each session concerned.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -11,7 +11,7 @@ queue=$(cat /proc/sys/fs/inotify/max_queued_events)
 [ "$queue" -le 20000 ] || skip "inotify's queue holds $queue events"
 dir=$T/src/--home-ada-weather--
 a=$dir/${FORECAST##*/}.jsonl b=$dir/${ICONS##*/}.jsonl
-LIMIT=20 # a second is promised; the clock has no part in it (mount_watched)
+LIMIT=20 # within the promised second, not by an expired cache (mount_watched)
 
 for options in "" "-o ro"; do
 	# shellcheck disable=SC2086 # words
@@ -26,7 +26,7 @@ for options in "" "-o ro"; do
 	find "$T/mnt" -ls >/dev/null 2>&1
 	ls "$T/mnt/$WEATHER/new" 2>/dev/null && die "a session before its time"
 	kill -STOP "$daemon"
-	# Two files in turn: events that follow each other and are equal count once.
+	# Two files in turn: equal consecutive events count once.
 	python3 - "$a" "$b" "$queue" <<-'PY'
 		import os, sys
 		files = [os.open(name, os.O_WRONLY | os.O_APPEND) for name in sys.argv[1:3]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What pi appends, renames, deletes or rewrites is seen within a second.
+# Lines that pi appends, and files that are renamed, deleted or rewritten, show within a second.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -14,7 +14,7 @@ fi
 dir=$T/src/--home-ada-weather--
 file=$dir/${FORECAST##*/}.jsonl
 s=$T/mnt/$FORECAST
-LIMIT=20 # a second is promised; the clock has no part in it (mount_watched)
+LIMIT=20 # within the promised second, not by an expired cache (mount_watched)
 
 line() { # ID PARENT TEXT
 	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-02T12:00:00.000Z","message":{"role":"user","content":"%s"}}\n' "$@"
@@ -22,7 +22,7 @@ line() { # ID PARENT TEXT
 find "$T/mnt" >/dev/null # everything is in the kernel's caches
 cat "$s/transcript.md" >/dev/null
 
-# An appended entry, in every place where it shows; readers that wait get it and nothing else.
+# An appended entry, in every place where it shows; waiting readers get it and nothing else.
 size=$(stat -c %s "$s/session.jsonl") shown=$(stat -c %s "$s/transcript.md")
 tail -c +$((size + 1)) -f --pid=$$ "$s/session.jsonl" >"$T/tail.jsonl" &
 tail -c +$((shown + 1)) -f --pid=$$ "$s/transcript.md" >"$T/tail.md" &
@@ -36,14 +36,14 @@ within $LIMIT "the branch" eval "[ \"\$(readlink '$s/branches/current')\" = 9999
 within $LIMIT "tree.txt" grep -q "99990001.*<- leaf" "$s/tree.txt"
 within $LIMIT "tail -f session.jsonl" test -s "$T/tail.jsonl"
 within $LIMIT "tail -f transcript.md" grep -q "one more question" "$T/tail.md"
-is "$(line 99990001 33ccdcfd "one more question")" "$(cat "$T/tail.jsonl")" "what tail -f printed of session.jsonl"
+is "$(line 99990001 33ccdcfd "one more question")" "$(cat "$T/tail.jsonl")" "the output of tail -f on session.jsonl"
 same "$file" "$s/session.jsonl" "session.jsonl"
 is "$(wc -c <"$s/transcript.md")" "$(stat -c %s "$s/transcript.md")" "size of the grown transcript"
 
-# Half a line is nobody's.
+# Half a line is shown nowhere.
 whole=$(line 99990002 99990001 "in two pieces")
 printf %s "${whole:0:60}" >>"$file"
-cp "$file" "$dir/later.jsonl" # once this is seen, so was what came before it
+cp "$file" "$dir/later.jsonl" # once this shows, so does everything before it
 within $LIMIT "what came later" test -e "${s%/*}/later"
 rm "$dir/later.jsonl"
 within $LIMIT "its end" test ! -e "${s%/*}/later"
@@ -53,7 +53,7 @@ printf '%s\n' "${whole:60}" >>"$file"
 within $LIMIT "the finished line" grep -q "in two pieces" "$s/entries/99990002/text.md"
 [ ! -e "$s/problems.txt" ] || die "problems: $(cat "$s/problems.txt")"
 
-# Names and labels that appear, change and go.
+# Names and labels that appear, change and disappear.
 [ ! -e "$T/mnt/$ICONS/name" ] || die "a name before its time"
 icons=$dir/${ICONS##*/}.jsonl
 echo '{"type":"session_info","id":"99990003","parentId":"7ce63396","timestamp":"2026-03-03T15:00:00.000Z","name":"Chart"}' >>"$icons"
@@ -84,7 +84,7 @@ within $LIMIT "the new project" test -d "$T/mnt/projects/tmp-x/copy"
 rm -r "$T/src/--tmp-x--"
 within $LIMIT "the project's end" eval "! ls '$T/mnt/projects' | grep tmp-x >/dev/null"
 
-# Rewritten in place (as pi's migration does), shortened, replaced by another file.
+# Rewritten in place (as pi's migration does), truncated, replaced by another file.
 grep -v '"type":"label"' "$file" >"$T/short"
 cat "$T/short" >"$file"
 within $LIMIT "the rewritten file" eval "cmp -s '$file' '$s/session.jsonl'"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What takes long ends when nobody wants it any more, and holds up nobody else meanwhile. The long session takes a minute
-# to read (tests/lib/slow.c); the limits say no more than that nobody waited for that.
+# Slow work ends once no caller needs it, and delays no other caller. The long session takes a minute to read
+# (tests/lib/slow.c); the limits only check that no caller waited for that.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -31,7 +31,7 @@ start() {
 	LD_PRELOAD=$T/slow.so mount_fs "$T/src" "$T/mnt" "$@"
 	pid=$(mount_pid "$T/mnt")
 }
-# However the test ends, nobody is left in a mount.
+# However the test ends, no process is left in a mount.
 clean_first() {
 	local n
 	while read -r n; do
@@ -40,10 +40,10 @@ clean_first() {
 	kill -KILL "${far:-}" 2>/dev/null || :
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
-is_held_up() { # PID: it is a cat that waits for something
+is_held_up() { # PID: it is a cat, and it waits
 	grep -q '(cat) [SD] ' "/proc/$1/stat"
 }
-readers() { # N FILE: that many are at work
+readers() { # N FILE: that many readers are waiting
 	local i p
 	pids=()
 	for ((i = 0; i < $1; i++)); do
@@ -54,7 +54,7 @@ readers() { # N FILE: that many are at work
 }
 kill_readers() {
 	local p
-	disown "${pids[@]}" # or bash tells of each
+	disown "${pids[@]}" # keeps bash from reporting each
 	kill -KILL "${pids[@]}"
 	for p in "${pids[@]}"; do within 20 "the killed reader $p" gone "$p"; done
 	wait 2>/dev/null || :
@@ -73,7 +73,7 @@ for options in "" -s; do
 		kill_readers
 		quick "after $n readers" cat "$M/short/title"
 	done
-	# A terabyte of nothing is no work.
+	# A hole of a terabyte costs no work.
 	quick "a sparse session" cat "$M/sparse/title" "$M/sparse/problems.txt"
 	fails 1 . cat "$M/nothing/title"
 	readers 3 "$M/long/tree.txt"
@@ -82,7 +82,7 @@ for options in "" -s; do
 	wait 2>/dev/null || :
 done
 
-# While somebody reads for long the file grows; the others see that at once.
+# While a slow read runs, the file grows; other readers see that at once.
 SLOW_US=3000
 start
 cat "$M/long/title" >/dev/null
@@ -95,7 +95,7 @@ is grown "$(cat "$T/out")" "its name"
 wait "$reader" || die "the reader of transcript.md failed"
 umount_fs "$T/mnt"
 
-# Who waits in .events has the mount to the end, and no longer.
+# Readers of .events wait until the unmount, and no longer.
 for how in read poll; do
 	start
 	python3 -c '
@@ -114,7 +114,7 @@ while True:
 	wait "$reader" 2>/dev/null || :
 done
 
-# A read that does not come back, of a disk of our own, keeps the mount for some seconds and no longer.
+# A read of our own disk that never returns delays the unmount by some seconds at most.
 SLOW_US=100000000
 start
 readers 1 "$M/long/title"
@@ -144,7 +144,7 @@ END
 	wait 2>/dev/null || :
 done
 
-# The source is on a server that stops: who asks for its room gets an answer, and the mount ends.
+# The source is on a server that stops: statfs gets an answer, and the mount ends.
 SLOW_US=0
 for options in "" -s; do
 	mount_fs "$T/src" "$T/far"

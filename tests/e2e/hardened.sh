@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What the process holds in memory stays there, and side files never get a bit that would give rights to who runs them.
+# The memory of the process stays private, and scratch files never get a bit that gives rights to those who run them.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -12,7 +12,7 @@ mkdir "$T/mnt"
 core_limit() { prlimit --pid "$1" --core --output=SOFT,HARD --noheadings | tr -s ' ' | sed 's/^ //; s/ $//'; }
 field() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"; }
 
-# Who started it allows core files.
+# The parent allows core files.
 (ulimit -c unlimited 2>/dev/null || : && exec "$SESSIONFS" -f "$T/src" "$T/mnt") &
 pid=$!
 within 20 "mounted" mountpoint -q "$T/mnt"
@@ -31,12 +31,12 @@ os.umask(0)
 os.close(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o7755))
 PY
 is 755 "$(stat -c %a "$session/other")" "mode of a side file that was made with all bits"
-is "" "$(find "$T/mnt" -perm /7000)" "what has such a bit"
+is "" "$(find "$T/mnt" -perm /7000)" "files with such a bit"
 kill -TERM $pid
 wait $pid || die "ended with $?"
-is "" "$(mounts_below)" "what is mounted after that"
+is "" "$(mounts_below)" "mounts left after that"
 
-# The user's own processes cannot look into it either, and it unmounts, for which fusermount3 must get its rights.
+# The user's own processes cannot read its memory either, and it can unmount, for which fusermount3 must get its rights.
 chown 65534:65534 "$T/mnt"
 cp "$SESSIONFS" "$T/program"
 is_sanitized && skip "the rest: a sanitizer looks into the process itself"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Inode numbers stay the same while mounted, also after caches were dropped.
+# Inode numbers stay the same while mounted, even after caches were dropped.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -17,7 +17,7 @@ if [ "$(id -u)" -eq 0 ] && sync && echo 3 2>/dev/null >/proc/sys/vm/drop_caches;
 	same "$T/first" "$T/third" "inode numbers after the kernel's caches were dropped"
 fi
 
-# They survive growth, and the loss of every index: with the smallest cache all are dropped at once.
+# They survive growth and the eviction of every index: with the smallest cache all are evicted at once.
 line='{"type":"message","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T11:00:00.000Z","message":{"role":"user","content":"more"}}'
 echo "$line" >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
 within 20 "the new entry" test -d "$T/mnt/$FORECAST/entries/99990001"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# make install puts the program and its manual in their places, make uninstall takes them away.
+# make install installs the program and its manual, and make uninstall removes them.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make mandoc zsh fish
@@ -25,16 +25,16 @@ is "ExecStart=/opt/x/bin/sessionfs -f %h/pi" "$(grep ^ExecStart= "$unit")" "the 
 make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "make uninstall ended with $?"
 make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "a second make uninstall ended with $?"
 [ ! -e "$T/root/opt/x/share/doc/sessionfs" ] || die "uninstall left the directory of documents"
-is "" "$(find "$T/root" ! -type d)" "what uninstall left"
+is "" "$(find "$T/root" ! -type d)" "files left by uninstall"
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" || die "make install ended with $?"
 [ -x "$T/root/usr/local/bin/sessionfs" ] || die "the default place is not /usr/local"
 is "$T/root/etc $T/root/usr" "$(echo "$T"/root/[a-n,p-z]*)" "where else it installs: /etc, for fish"
 
-# The shells find the completions in the directories that they look into by themselves, each below $T/root.
+# The shells find the completions in their default directories, each below $T/root.
 unset XDG_DATA_DIRS
 export HOME=$T/home
 mkdir "$HOME"
-found() { # WHERE: what each shell has for sessionfs
+found() { # WHERE: the completions each shell has for sessionfs
 	# shellcheck disable=SC2016
 	is _sessionfs "$(zsh -f -c 'fpath=($1$^fpath $fpath); autoload -U compinit && compinit -u -D; print $_comps[sessionfs]' zsh "$T/root")" "zsh, $1"
 	# shellcheck disable=SC2016
@@ -44,6 +44,6 @@ found() { # WHERE: what each shell has for sessionfs
 }
 found "from source"
 make -s -C "$ROOT" uninstall DESTDIR="$T/root"
-is "" "$(find "$T/root" ! -type d)" "what uninstall left of the default places"
+is "" "$(find "$T/root" ! -type d)" "files left by uninstall in the default places"
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions
 found "from Debian's package"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A program that keeps little, and for a moment only, shows the same as one whose limits no test reaches.
+# A program with tiny caches and short times shows the same as one whose limits no test reaches.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -16,7 +16,7 @@ umount_fs "$T/much"
 SESSIONFS=$SMALL
 for options in ro rw; do
 	mount_fs "$T/src" "$T/little" -o "$options"
-	# More names than are noted, again when the notes are over, and while they run.
+	# More names than notes: again after the notes have expired, and while they hold.
 	for round in 1 2; do
 		rm -rf "$T/copy"
 		cp -r "$T/little/." "$T/copy" || die "$options: cp -r number $round ended with $?"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount by root of somebody else's source shows them their own files, not through their links those of others.
+# A mount by root of another user's source shows that user's files, but not other users' files through that user's
+# links.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -26,11 +27,11 @@ chown -h 0 "$T/src/mounter.jsonl"
 mount_fs "$T/src" "$T/mnt" -o allow_other
 is "own p x" "$(cd "$T/mnt/projects" && echo *)" "projects"
 is "one two" "$(cd "$T/mnt/projects/p" && echo [!.]*[!t])" "sessions of a project"
-is "two" "$(cd "$T/mnt/projects/own" && echo [!.]*[!t])" "sessions behind alice's own link"
-is "mounter" "$(cd "$T/mnt/projects/x" && echo [!.]*[!t])" "what root itself has linked"
+is "two" "$(cd "$T/mnt/projects/own" && echo [!.]*[!t])" "sessions reached by alice's own link"
+is "mounter" "$(cd "$T/mnt/projects/x" && echo [!.]*[!t])" "sessions linked by root"
 matches "roots.jsonl:1: a link to somebody else's file" "$("$SESSIONFS" -S "$T/src" --check || :)" "what --check says"
 
-# A link that came in place of a file that was known: not even for an append.
+# A link that replaced a known file is not followed, even after an append.
 rm "$T/src/--p--/one.jsonl"
 ln -s "$T/secret/roots.jsonl" "$T/src/--p--/one.jsonl"
 chown -h "$ALICE" "$T/src/--p--/one.jsonl"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Links in the source that lead into the mount, or to a server that does not answer: everything else is answered, and the
-# mount ends.
+# Links in the source that lead into the mount, or to a server that does not answer: everything else is answered, and
+# the mount ends.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -10,7 +10,7 @@ need bindfs
 session() { # FILE ID
 	printf '{"type":"session","version":3,"id":"%s","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/x"}\n' "$2" >"$1"
 }
-answers() { # COMMAND...: soon enough, whatever it answers
+answers() { # COMMAND...: ends soon enough, with any status
 	local rc=0
 	timeout -s KILL 20 "$@" >"$T/out" 2>"$T/err" || rc=$?
 	[ "$rc" -ne 137 ] || die "$*: no answer"
@@ -34,9 +34,9 @@ all_gone() {
 	local p
 	for p in "$@"; do gone "$p" || return 1; done
 }
-# The leak check of a sanitizer waits for the threads that are left behind.
+# The leak check of a sanitizer waits for stuck threads.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-# A server that is stopped would keep whoever cleans up.
+# A stopped server would block the cleanup.
 clean_first() { kill -CONT "${server:-}" 2>/dev/null; }
 
 # --- into the mount ---------------------------------------------------------------
@@ -82,12 +82,12 @@ for way in "" -s; do
 	echo found >"$T/mnt/projects/good/three/name"
 	is found "$(cat "$T/mnt/projects/good/three/title")" "a name that was written there ($way)"
 	kill -STOP "$server"
-	sleep 0.3 # what it said before holds for 200 ms, and nothing shows from outside that it no longer does
+	sleep 0.3 # its last answer holds for 200 ms, and its expiry cannot be seen from outside
 	good "$T/mnt"
 	answers cat "$T/mnt/projects/good/three/title"
 	answers ls "$T/mnt/projects/far"
 	good "$T/mnt"
-	# What is made of all sessions is made of the others.
+	# Files made from all sessions are made from the others.
 	answers cat "$T/mnt/sessions.tsv"
 	is "one" "$(tail -n +2 "$T/out" | cut -f1)" "sessions.tsv without a server ($way)"
 	for name in usage.tsv usage.svg html/index.html; do
@@ -99,7 +99,7 @@ for way in "" -s; do
 	matches 'timed out' "$(cat "$T/err")" "the end of by-date without a server ($way)"
 	answers cat "$T/mnt/search/session:one/hits.txt"
 	matches 'timed out' "$(cat "$T/err")" "what may be found without a server ($way)"
-	# A file, and a directory, in place of such a link are shown while the server is silent.
+	# A file or a directory that replaces such a link shows while the server is silent.
 	rm "$T/src/--good--/three.jsonl"
 	session "$T/src/--good--/three.jsonl" new
 	is "new" "$(timeout 20 jq -r .id "$T/mnt/projects/good/three/info.json")" "a file in place of a link to a server ($way)"
@@ -123,7 +123,7 @@ for way in "" -s; do
 done
 
 # --- to one that dies while a session on it is read -----------------------------------
-# What it said of the file is known for long, so that nothing but the contents is asked for.
+# The attributes are cached for long, so that only the contents are requested.
 for way in "" -s; do
 	rm -rf "$T/src" "$T/far" && mkdir -p "$T/src/--good--" "$T/far"
 	session "$T/src/--good--/one.jsonl" one

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Links never lead in a circle: what follows them ends, after no more than a few times what the plain walk meets.
+# Links form no cycles: programs that follow them end, after at most a few times the names of a plain walk.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -32,15 +32,15 @@ while path:
 print(len(done))
 END
 names() { wc -l <"$T/names"; }
-ends() { # WHAT MOST COMMAND...: it ends, and its lines are no more than that
+ends() { # WHAT MOST COMMAND...: it ends, with at most MOST lines
 	timeout 60 "${@:3}" >"$T/names" || die "$1 ended with $?"
 	[ "$(names)" -le "$2" ] || die "$1: $(names) names, more than $2"
 	[ "$(names)" -gt 0 ] || die "$1: nothing"
 }
-copies() { # WHAT DIRECTORY...: zip -r and cp -rL of them end, with no more than a few times the names that they have
+copies() { # WHAT DIRECTORY...: zip -r and cp -rL of them end, with at most a few times the names they have
 	local what=$1 plain
 	shift
-	# Behind a link of a query there is the directory of an entry.
+	# A link of a query leads to the directory of an entry.
 	plain=$(find "$@" -follow | wc -l)
 	[ "$plain" -gt 20 ] || die "$what: only $plain names"
 	(cd "$T/mnt" && timeout 60 zip -qr "$T/zip.zip" "${@#"$T/mnt/"}") || die "zip -r of $what ended with $?"
@@ -64,7 +64,7 @@ for s in src broken; do
 		ends "rg -L $d" $((8 * files)) rg -uuuL --files "$d"
 		ends "tar -h $d" $((8 * plain)) sh -c 'tar -chf - -C "$1" . | tar -t' sh "$d"
 	done
-	# Copies of several sessions at once, and of what a query found.
+	# Copies of several sessions at once, and of the results of a query.
 	mapfile -t dirs < <(find "$T/mnt/projects" -name entries -printf '%h\n' | sort | head -n 4)
 	[ $s != src ] || dirs=("$T/mnt/$FORECAST" "$T"/mnt/projects/home-ada-notes/*)
 	[ ${#dirs[@]} -gt 2 ] || die "${#dirs[@]} sessions of $s"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Links lead where they should: latest, sessions, leaf, parents, forks, calls and results.
+# Links have the right targets: latest, sessions, leaf, parents, forks, calls and results.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -11,7 +11,7 @@ leads() { # LINK PLACE
 	[ -L "$1" ] || die "$1 is no link"
 	is "$(realpath "$2")" "$(realpath "$1")" "where $1 leads"
 }
-# Every link leads to something in the mount.
+# Every link has a target in the mount.
 is "" "$(find . -xtype l)" "links that lead nowhere"
 while IFS= read -r -d '' l; do
 	[[ $(realpath "$l") == "$T/mnt/"* ]] || die "$l leads out of the mount"
@@ -82,5 +82,5 @@ cmp $s/branches/current/transcript.md $s/transcript.md || die "transcript.md dif
 id=436adaf5
 ! ls $s/branches | grep $id >/dev/null || die "$id is listed as a branch"
 grep -q "prints three days" $s/branches/$id/context.md || die "the context as of $id"
-! grep -q "Make it a table" $s/branches/$id/context.md || die "the context as of $id has what came after it"
+! grep -q "Make it a table" $s/branches/$id/context.md || die "the context as of $id has later messages"
 [ ! -e $s/branches/nonsense ] || die "a branch of no entry"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A directory's list, its names one by one, and what reading gives agree everywhere; the manual knows every name.
+# The listing of a directory, lookups of its names, and reads agree everywhere; the manual has every name.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -13,7 +13,7 @@ for options in "" "-oro"; do
 	umount_fs "$T/mnt"
 done
 
-# Small buffers: the listing goes on where it stopped.
+# Small buffers: the listing continues where it stopped.
 mount_fs "$T/src" "$T/mnt"
 many=$T/src/many.jsonl
 python3 - "$many" <<'PY'

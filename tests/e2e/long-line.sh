@@ -41,7 +41,7 @@ is "$all_size" "$(timeout 400 cat "$T/mnt/$S/all.txt" | wc -c)" "all.txt"
 is "a2 user: after it" "$(timeout 200 tail -n 1 "$T/mnt/$S/all.txt")" "its end"
 timeout 400 cmp "$T/src/long.jsonl" "$T/mnt/$S/session.jsonl" || die "session.jsonl differs"
 timeout 400 ls -lR "$T/mnt" >/dev/null || die "ls -lR"
-# No more than for short ones: what is kept, and 32 MiB. Files that the kernel writes out do not count.
+# No more than for short lines: the cache, and 32 MiB. Files that the kernel writes back do not count.
 if [ $pieces -gt 10 ]; then
 	kill "$watch"
 	peak=$(sort -n "$T/memory" | tail -n 1)

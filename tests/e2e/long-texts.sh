@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is longer than 8 MiB goes through every system call: the labels that a table sets, the names of a directory on
-# another disk, a line that was found, and a file that is migrated.
+# Data longer than 8 MiB passes every system call: labels set by a table, the names of a directory on another disk, a
+# found line, and a migrated file.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
@@ -36,7 +36,7 @@ can_mount || exit 0
 mount_fs "$T/src" "$T/mnt"
 S=$T/mnt/projects/p
 
-# A table whose records take 9 MB. Meanwhile nothing is torn: each line parses, and each label is there.
+# A table whose records take 9 MB. Meanwhile nothing is torn: each line parses, and each label exists.
 python3 - "$S/many" <<'PY'
 import sys
 with open(sys.argv[1] + "/labels.tsv") as f:
@@ -57,15 +57,15 @@ assert labels == {f"e{n:04}": f"e{n:04} " + "x" * 4000 for n in range(2300)}
 PY
 is "e2299 xxx" "$(head -c 9 "$S/many/entries/e2299/label")" "the last label"
 
-# An old file is written anew by its first write.
+# An old file is rewritten by its first write.
 id=$(ls "$S/old/entries")
 echo kept >"$S/old/entries/$id/label"
 is kept "$(cat "$S/old/entries/$id/label")" "the label of the old file"
 is 9600008 "$(wc -c <"$S/old/entries/$id/text.md")" "its text"
 umount_fs "$T/mnt"
 
-# 33,000 names of 255 bytes on another disk: its files are asked for by threads of their own.
-[ -w /dev/shm ] && [ "$(stat -c %d /dev/shm)" != "$(stat -c %d "$T")" ] || skip "there is no other disk here, for its names"
+# 33,000 names of 255 bytes on another disk: separate threads look up its files.
+[ -w /dev/shm ] && [ "$(stat -c %d /dev/shm)" != "$(stat -c %d "$T")" ] || skip "no second disk here, for its names"
 other=$(mktemp -d /dev/shm/sessionfs-test.XXXXXX)
 clean_first() { rm -rf "$other"; }
 python3 - "$other" <<'PY'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Indexes and produced bytes stay within the cache option, whatever is read and however often, and what is dropped
-# comes back as it was: with the same inode numbers, for files that were open meanwhile too.
+# Indexes and rendered bytes stay within the cache option, whatever is read and however often. Evicted data comes back
+# the same: with the same inode numbers, also for files that stayed open.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -51,7 +51,7 @@ for round in 1 2 3 4 5; do
 	[ $round -le 2 ] || [ "$resident" -lt $((settled + 10 * 1024)) ] || die "grew from $settled kB to $resident kB"
 done
 
-# Files that were open all the time: the rest of the text, and the same file by another way.
+# Files that stayed open: the rest of the text, and the same file through another path.
 cat <&7 >>"$T/read"
 same "$T/transcript" "$T/read" "a transcript that was open"
 is "$(stat -c %i "$first/entries/e011/text.md")" "$(stat -L -c %i /dev/fd/8)" "inode number of an open file"
@@ -59,7 +59,7 @@ same "$first/entries/e011/text.md" /dev/fd/8 "an entry's text that was open"
 is "$(stat -c %i "$first")" "$(stat -L -c %i /dev/fd/9)" "inode number of an open directory"
 exec 7<&- 8<&- 9<&-
 
-# Many readers at once, of more than there is room for.
+# Many readers at once, of more than fits the cache.
 for seed in 11 12 13 14; do python3 "$ROOT/tests/lib/reread.py" "$T/mnt" $seed 300 >"$T/reader.$seed" & done
 numbers >"$T/numbers.now"
 for job in $(jobs -p); do wait "$job" || die "a reader failed"; done
@@ -69,7 +69,7 @@ echo "with four readers: $resident kB"
 [ -n "$sanitized" ] || [ "$resident" -lt $(((option + 32) * 1024)) ] || die "$resident kB with a cache of $option MiB"
 umount_fs "$T/mnt"
 
-# Of a session that is rewritten nothing is kept, however long its labels were.
+# Nothing is kept of a rewritten session, however long its labels were.
 [ -z "$sanitized" ] || exit 0
 mkdir "$T/labels"
 mount_watched "$T/labels" "$T/mnt" -o cache=4M

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# mount(8) and a line in fstab mount it.
+# mount(8) and a line in fstab mount sessions.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -8,7 +8,7 @@ need_root
 [ -x /sbin/mount.fuse ] || [ -x /sbin/mount.fuse3 ] || lacks mount.fuse3
 samples "$T/src"
 mkdir "$T/mnt"
-# mount.fuse looks for the program only where the shell's default PATH leads.
+# mount.fuse looks for the program only in the shell's default PATH.
 place=/usr/local/bin/sessionfs
 [ ! -e $place ] || skip "$place is installed already"
 clean_first() { rm -f "$place"; }
@@ -20,7 +20,7 @@ is "fuse.sessionfs" "$(findmnt -no FSTYPE "$T/mnt")" "type"
 for o in ro nosuid nodev; do matches "(^|,)$o(,|$)" "$(findmnt -no OPTIONS "$T/mnt")" "mount options"; done
 umount_fs "$T/mnt"
 
-# The lines of the manual, but for the places, and one more.
+# The lines of the manual, with other paths, and one more.
 lines=0
 while read -r options rest; do
 	printf '%s %s fuse.sessionfs %s %s\n' "$T/src" "$T/mnt" "$options" "$rest" >"$T/fstab"
@@ -39,9 +39,9 @@ mount -t fuse.sessionfs "$T/src" "$T/mnt" -o redact || die "mount -o redact ende
 matches "(^|,)ro(,|$)" "$(findmnt -no OPTIONS "$T/mnt")" "the options of mount -o redact"
 umount_fs "$T/mnt"
 
-# mount makes the mount itself and hands it over.
+# mount mounts it itself and hands over the descriptor.
 said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges 2>&1) || die "drop_privileges: $said"
-is "" "$said" "what is said with drop_privileges"
+is "" "$said" "the messages with drop_privileges"
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, with drop_privileges"
 umount_fs "$T/mnt"
 said=$(mount -t fuse.sessionfs "$T/src" "$T/mnt" -o drop_privileges,allow_other 2>&1) || :

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount that ends leaves alone what else is mounted at its place.
+# A mount that ends leaves other mounts at its place alone.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -9,7 +9,7 @@ samples "$T/src"
 mkdir "$T/mnt" "$T/elsewhere"
 
 is_there() { mounts_below | grep -qx "$T/mnt"; }
-begin() { # Mounts in the foreground, as the variable pid.
+begin() { # Mounts in the foreground; its pid is in the variable pid.
 	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	pid=$!
 	within 20 "the mount" ours_is_there
@@ -20,22 +20,22 @@ end() { # WHAT
 	wait $pid || die "$1 ended with $? ($(cat "$T/log"))"
 }
 
-# What is below it,
+# A mount below it,
 mount -t tmpfs below "$T/mnt"
 begin
 end "the mount above another one"
-is below "$(findmnt -rno SOURCE "$T/mnt")" "what was below"
+is below "$(findmnt -rno SOURCE "$T/mnt")" "the mount below"
 umount "$T/mnt"
 
 # over it,
 begin
 mount -t tmpfs over "$T/mnt"
 end "the covered mount"
-is over "$(findmnt -rno SOURCE "$T/mnt" | tail -n 1)" "what was over it"
+is over "$(findmnt -rno SOURCE "$T/mnt" | tail -n 1)" "the mount over it"
 umount "$T/mnt"
 umount "$T/mnt"
 
-# and after it, when it lives on elsewhere.
+# and after it, when it remains elsewhere.
 begin
 mount --bind "$T/mnt" "$T/elsewhere"
 umount "$T/mnt"
@@ -43,4 +43,4 @@ umount "$T/mnt"
 is "Forecast command" "$(cat "$T/elsewhere/$FORECAST/title")" "title in the other place"
 mount -t tmpfs after "$T/mnt"
 end "the bound mount"
-is after "$(findmnt -rno SOURCE "$T/mnt")" "what came after it"
+is after "$(findmnt -rno SOURCE "$T/mnt")" "the mount made after it"

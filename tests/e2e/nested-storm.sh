@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Directories come, go, move and become links while everything is listed and copied: there is no wrong error, and in the end
-# the mount shows what a new one shows. With inotify, with few watches, and without.
+# Directories appear, disappear, move and become links while everything is listed and copied: no wrong error occurs, and
+# in the end the mount shows what a new one shows. With inotify, with few watches, and without.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 rsync
@@ -10,7 +10,7 @@ SECONDS_EACH=${STORM_SECONDS:-4}
 SMALL=${SESSIONFS%/*}/small/sessionfs
 [ -x "$SMALL" ] || SMALL=$SESSIONFS
 
-# What a name that has just gone may say, and rsync of a file that was replaced while it was read.
+# Errors allowed for a name that has just disappeared, and for rsync of a file replaced while it was read.
 gone='No such file or directory|Stale file handle|vanished|Not a directory|IO error encountered -- skipping|failed verification|No data available'
 list_all() {
 	while [ ! -e "$T/over" ]; do
@@ -23,7 +23,7 @@ copy_all() {
 		rsync -a --delete "$T/mnt/projects/" "$T/copy/" 2>&1 | grep -vE "$gone|^rsync error: " >>"$T/wrong" || :
 	done
 }
-shown() { # MOUNT: everything that does not depend on the mount
+shown() { # MOUNT: prints everything that does not depend on the mount
 	python3 "$ROOT/tests/lib/nested.py" shown "$1" && python3 "$ROOT/tests/lib/nested.py" shown-latest "$1" && cat "$1/sessions.tsv" "$1/problems.tsv"
 }
 is_as_new() { shown "$T/mnt" >"$T/got" 2>/dev/null && cmp -s "$T/want" "$T/got"; }
@@ -49,7 +49,7 @@ storm() { # SEED WHAT PROGRAM OPTION...
 	within 3 "$what: as a new mount" is_as_new
 	python3 "$ROOT/tests/lib/nested.py" list "$T/src" | cut -f1-3 >"$T/files"
 	grep -c . "$T/files" >/dev/null || die "nothing was left"
-	# What two names lead to (a link on the first level) is not compared here.
+	# Contents with two names (a link on the first level) are not compared here.
 	rsync -a --delete "$T/mnt/projects/" "$T/copy/" || die "$what: rsync in the end"
 	is "" "$(rsync -ain --delete "$T/mnt/projects/" "$T/copy/")" "$what: a second rsync"
 	umount_fs "$T/mnt"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Sessions in deeper directories: which are found, what they are called, which started which; and all that while they come
-# and go.
+# Sessions in deeper directories: which are found, their names, and which started which; also while they appear and
+# disappear.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
@@ -15,7 +15,7 @@ agrees_now() { # in time
 	nested list "$T/src" >"$T/want" && nested shown "$T/mnt" >"$T/got" 2>/dev/null && cmp -s "$T/want" "$T/got"
 }
 
-# --- what is there ----------------------------------------------------------------------
+# --- names ------------------------------------------------------------------------------
 mkdir "$T/src"
 nested make "$T/src"
 mount_watched "$T/src" "$T/mnt"
@@ -29,14 +29,14 @@ is "projects/w/one+8c1f+run-0+deeper" "$(grep -lr 'said in --w--/one/8c1f/run-0/
 grep -q '^projects/w/one+run-0/' "$T/mnt/search/--w--/one/run-0/hits.txt" 2>/dev/null || grep -q 'one+run-0/' "$T/mnt/search/run-0/hits.txt" || die "search"
 [ "$T/src/--w--/one/run-0/session.jsonl" -ef "$(cat "$T/mnt/projects/w/one+run-0/path")" ] || die "path"
 
-# --check and problems.tsv name what is shown nowhere.
+# --check and problems.tsv name files that are not shown.
 { "$SESSIONFS" --check "$T/src" || :; } >"$T/check"
 for file in logs/a/events.jsonl:4 logs/a/number.jsonl:4 logs/a/null-id.jsonl:4 logs/dir.jsonl:1 other.jsonl:1 only/1/2/3/4/5/6/7:1; do
-	grep -q "^$file: " "$T/check" || die "--check says nothing of $file"
+	grep -q "^$file: " "$T/check" || die "--check does not report $file"
 done
 is "$(grep -c '^[^:]*jsonl:.*\(no session\|not a session\|is a directory\)' "$T/check")" "$(awk -F'\t' 'NR > 1 && $2 == ""' "$T/mnt/problems.tsv" | wc -l)" "problems.tsv"
 
-# --- while it changes --------------------------------------------------------------------
+# --- changes -----------------------------------------------------------------------------
 say() { python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import nested; nested.write(*sys.argv[2:])' "$ROOT/tests/lib" "$@"; }
 cd "$T/src"
 say ./--w--/one/new/run-0/session.jsonl new
@@ -64,7 +64,7 @@ is 700 "$(stat -c %a "$T/mnt/projects/only/main+sessions+s1" | sed s/5/7/)" "clo
 chmod 755 only
 cd "$T"
 
-# A name that was shown stays.
+# A name that was shown does not change.
 say "$T/src/started/run-0/session.jsonl" early
 within 2 "before the one that started it" test -d "$T/mnt/projects/started/run-0"
 say "$T/src/started.jsonl" late /home/me/x
@@ -75,7 +75,7 @@ say "$T/src/started/run-1/session.jsonl" later
 within 2 "one that came later" test -d "$T/mnt/projects/home-me-x/started+run-1"
 umount_fs "$T/mnt"
 
-# --- many shapes; with openat2 and without a clock -----------------------------------------
+# --- many layouts -----------------------------------------------------------------------
 for seed in {1..12}; do
 	rm -rf "$T/random"
 	mkdir "$T/random"
@@ -85,7 +85,7 @@ for seed in {1..12}; do
 	umount_fs "$T/mnt"
 done
 
-# --- a page names a hundred subagents, and leads to the list of all -------------------------
+# --- a page names a hundred subagents, and links to the list of all -------------------------
 say "$T/hundred/--p--/one.jsonl" one
 for n in {1..102}; do say "$T/hundred/--p--/one/run-$n/session.jsonl" "run-$n"; done
 "$SESSIONFS" -S "$T/hundred" --cat html/p/one.html | grep -o '<dt>Subagents</dt>.*' >"$T/fact"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Options, messages and exit statuses are those of the manual.
+# Options, messages and exit statuses are as in the manual.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 samples "$T/src"
@@ -14,14 +14,14 @@ is "$out" "$("$SESSIONFS" --help)" "--help"
 matches "^sessionfs [0-9]+\.[0-9]+\.[0-9]+" "$("$SESSIONFS" -V)" "-V"
 is "$("$SESSIONFS" -V)" "$("$SESSIONFS" --version)" "--version"
 
-# Usage errors end with 2, failures with 1; both say why.
+# Usage errors end with 2, failures with 1; both give the reason.
 fails 2 "sessionfs: " "$SESSIONFS"
 fails 2 "sessionfs: .*no-such-option" "$SESSIONFS" --no-such-option "$T/src" "$T/mnt"
 fails 2 "sessionfs: " "$SESSIONFS" "$T/src" "$T/mnt" superfluous
 fails 2 "sessionfs: max_threads=many: not a number" "$SESSIONFS" -o max_threads=many "$T/src" "$T/mnt"
 fails 2 "sessionfs: --poll=0: not a number of seconds above 0" "$SESSIONFS" --poll=0 "$T/src" "$T/mnt"
 fails 1 "sessionfs: .*$T/nowhere.*No such file" "$SESSIONFS" "$T/nowhere" "$T/mnt"
-# What looks like a command of another program, or like one option of this one.
+# Words that look like commands of another program, or like an option of this one.
 (cd "$T" && fails 1 "sessionfs: help: no such mountpoint .*; for commands: sessionfs --help$" "$SESSIONFS" -S src help)
 fails 1 "sessionfs: no sessions of pi.*; see sessionfs --help$" env HOME="$T/nowhere" "$SESSIONFS" help
 (cd "$T" && fails 1 "sessionfs: cat: no such source .*; for commands: sessionfs --help$" "$SESSIONFS" cat "$T/mnt")
@@ -29,7 +29,7 @@ fails 1 "sessionfs: no sessions of pi.*; see sessionfs --help$" env HOME="$T/now
 fails 2 "^sessionfs: latest/state: one PATH at a time" "$SESSIONFS" -S "$T/src" --cat latest/title latest/state
 fails 2 "^sessionfs: forecast: one QUERY at a time" "$SESSIONFS" -S "$T/src" --search weather forecast
 fails 2 "^sessionfs: -o redakt: no such option, or one of a mount only; see sessionfs --help$" "$SESSIONFS" -S "$T/src" -o redakt --copy / "$T/copied"
-[ ! -e "$T/copied" ] || die "-o redakt copied what was to be redacted"
+[ ! -e "$T/copied" ] || die "-o redakt copied unredacted files"
 fails 2 "^sessionfs: rw: redact is read-only" "$SESSIONFS" -o redact,rw "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "-o redact,rw was mounted"
 matches "--limit=N [^
@@ -49,21 +49,21 @@ is "Forecast command" "$("$SESSIONFS" -S "$T/src" --cat "$WEATHER/../../$FORECAS
 is "$("$SESSIONFS" -S "$T/src" --cat "$FLAT/title")" "$("$SESSIONFS" -S "$T/src" --cat "sessions/${FLAT##*/}/title")" "--cat through a link"
 
 need_mount
-# The command returns when it is mounted, with the subtype and the source as what is mounted.
+# The command returns once mounted, with the right subtype and source in the mount table.
 mount_fs "$T/src" "$T/mnt" -o ro,relatime,nofail,noauto,_netdev,user,x-systemd.automount
 is "fuse.sessionfs" "$(findmnt -no FSTYPE "$T/mnt")" "the type of the mount"
-is "$T/src" "$(findmnt -no SOURCE "$T/mnt")" "what is mounted"
+is "$T/src" "$(findmnt -no SOURCE "$T/mnt")" "the source in the mount table"
 for o in ro nosuid nodev; do matches "(^|,)$o(,|$)" "$(findmnt -no OPTIONS "$T/mnt")" "mount options"; done
 umount_fs "$T/mnt"
 mkdir "$T/a b"
 mount_fs "$T/src" "$T/a b"
 umount_fs "$T/a b"
-(cd "$T" && mount_fs src mnt) # relative names, although it changes to / in the background
+(cd "$T" && mount_fs src mnt) # relative names, although the program changes to / in the background
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title from a relative source"
 umount_fs "$T/mnt"
 fails 2 "sessionfs: " "$SESSIONFS" -o no_such_option_at_all "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "an unknown option was mounted"
-# Version 0.1.0 had this one.
+# Version 0.1.0 accepted this.
 fails 2 "sessionfs: -o idle=60: libfuse does not take" "$SESSIONFS" -o idle=60 "$T/src" "$T/mnt"
 # One message, of this program.
 for o in "redakt:this" "max_read=many:this" "noatime,redakt:one of these"; do
@@ -76,9 +76,9 @@ umount_fs "$T/mnt"
 mount_fs "$T/src" "$T/mnt" --max-threads=100 --poll=0.5
 umount_fs "$T/mnt"
 
-# Signals: unmounted, and the status is 0.
+# After a signal it is unmounted, and the status is 0.
 for signal in TERM INT HUP; do
-	# A shell lets what it runs in the background ignore SIGINT.
+	# A shell makes its background jobs ignore SIGINT.
 	env --default-signal=INT "$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	pid=$!
 	within 10 "the mount in the foreground" mountpoint -q "$T/mnt"
@@ -99,7 +99,7 @@ rc=0
 wait $pid || rc=$?
 is 0 $rc "exit status after umount"
 
-# -d logs the requests and what the kernel may keep of the answers, and -f does not.
+# -d logs requests and how long the kernel may keep the answers; -f does not.
 for o in -d:1 -f:0; do
 	"$SESSIONFS" "${o%:*}" "$T/src" "$T/mnt" >"$T/log" 2>&1 &
 	pid=$!
@@ -110,7 +110,7 @@ for o in -d:1 -f:0; do
 	is "${o#*:}" "$(grep -c '^sessionfs: lookup 1/nosuch: missing, fixed (I10)$' "$T/log")" "the log with $o"
 done
 
-# A dead mount point: the message has the command that cures it.
+# A dead mount point: the message has the command that repairs it.
 "$SESSIONFS" -f "$T/src" "$T/mnt" 2>/dev/null &
 pid=$!
 within 10 "the mount that will die" mountpoint -q "$T/mnt"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The process is made to ask itself, by a $TMPDIR in the mount: it gets an error at once, and everything else
+# The process is made to send itself requests, by a $TMPDIR in the mount: it gets an error at once, and everything else
 # is answered.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 
-answers() { # COMMAND...: soon enough, whatever it answers
+answers() { # COMMAND...: ends soon enough, with any status
 	local rc=0
 	timeout -s KILL 20 "$@" >"$T/out" 2>"$T/err" || rc=$?
 	[ "$rc" -ne 137 ] || die "$*: no answer"
@@ -25,7 +25,7 @@ header one >"$T/src/--good--/one.jsonl"
 } >"$T/src/--good--/long.jsonl"
 
 for way in "" -s; do
-	# Long texts would be kept in files without a name there.
+	# Long texts would be cached in unnamed files there.
 	# shellcheck disable=SC2086
 	TMPDIR=$T/mnt/projects mount_fs "$T/src" "$T/mnt" $way
 	answers sh -c 'wc -c <"$0"/mnt/projects/good/long/transcript.md; cat "$0"/mnt/projects/good/long/transcript.md | wc -c' "$T"

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# html/PROJECT/STEM.html shows each session: names, sizes, times and modes are right, also after each change, and a parser
-# finds every entry once.
+# html/PROJECT/STEM.html shows each session: names, sizes, times and modes are right, also after each change, and a
+# parser finds every entry once.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 need_mount
 samples "$T/src"
 samples "$T/broken" "$ROOT/tests/data/broken"
-# What Markdown takes for a definition of a link, cells that a heading has no columns for, links to files.
+# Text that Markdown takes for a link definition, cells without a column, links to files.
 mkdir "$T/broken/lost"
 printf '%s\n' '{"type":"session","version":3,"id":"lost"}' \
 	'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"[FAIL]: one\n\n> [^1]: two\n\n|a|b|\n|---|---|\n|3|4|five|\n\n[code](src/fs.c#L10) ![six](seven.png)"}}' \
 	>"$T/broken/lost/lost.jsonl"
 
-# --- what is in them -----------------------------------------------------------------
+# --- contents ------------------------------------------------------------------------
 pages() { python3 "$ROOT/tests/lib/pages.py" "$T/mnt" "$@"; }
 for source in src broken; do
 	for options in "" -oro; do
@@ -46,11 +46,11 @@ is "$(stat -c %y "$T/mnt")" "$(stat -c %y "$T/mnt/html")" "the time of html"
 ! touch "$T/mnt/html/x" 2>/dev/null || die "a new name in html"
 umount_fs "$T/mnt"
 
-# --- what changes --------------------------------------------------------------------
-shows() { # PAGE TEXT: it says that, and is as large as it says
+# --- changes -------------------------------------------------------------------------
+shows() { # PAGE TEXT: contains the text, and has the size it reports
 	cat "$1" >"$T/got" 2>/dev/null && [ "$(stat -c %s "$1")" = "$(wc -c <"$T/got")" ] && grep -q "$2" "$T/got"
 }
-becomes() { # WHAT COMMAND...: the kernel is told a moment later of what it keeps
+becomes() { # WHAT COMMAND...: the kernel is notified of cached contents a moment later
 	within 20 "$@"
 }
 gone() { ! [ -e "$1" ] && ! ls "${1%/*}" 2>/dev/null | grep -qxF "${1##*/}"; }
@@ -61,7 +61,7 @@ changes() {
 	{ session new && entry a1 "First words"; } >"$new"
 	becomes "a session came" listed "$page"
 	becomes "its page" shows "$page" "First words"
-	sleep 2.5 # the kernel is told until a second after a change, and keeps what it can from then on
+	sleep 2.5 # the kernel is notified until a second after a change, and caches from then on
 	shows "$page" "First words" || die "nothing has changed"
 	entry a2 "Second words" >>"$new"
 	becomes "the session grew" shows "$page" "Second words"
@@ -87,7 +87,7 @@ mount_watched "$T/src" "$T/mnt" -o ro
 changes
 umount_fs "$T/mnt"
 
-# --- one clock, which is named, and what was left -------------------------------------
+# --- one time zone, which is named; unfinished sessions ---------------------------------
 old=$T/left/--home-ada-left--
 mkdir -p "$old"
 asked() { # ID ROLE DAY
@@ -119,7 +119,7 @@ for s in busy ended left; do
 	show UTC index.html | grep "home-ada-left/$s.html" >"$T/page"
 	is "${want/left/working, left}" "$(state_of)" "the state of $s in the index"
 done
-# A page is read in parts, and what it says of the time has one length.
+# A page is read in pieces, so its text for the time has a fixed length.
 size=$(show UTC home-ada-left/busy.html | wc -c)
 touch -d '2 hours ago' "$old/busy.jsonl"
 is "$size" "$(show UTC home-ada-left/busy.html | wc -c)" "bytes of a page, an hour later"

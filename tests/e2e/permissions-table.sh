@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Other users may do through the mount what owners, modes, groups and ACLs of the file and of the directories above it
-# let them, and nothing else: a table of cases, mounted by root and by one of the users; and what is closed later is
-# closed soon, also where the kernel keeps what it was told.
+# Other users get exactly the access through the mount that owners, modes, groups and ACLs of the file and of the
+# directories above it grant: a table of cases, mounted by root and by one of the users. Access revoked later ends soon,
+# even with cached attributes.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -21,7 +21,7 @@ table compare "$T/src" "$T/mnt" 0 19
 table later "$T/src" "$T/mnt"
 umount_fs "$T/mnt"
 
-# Where not everybody may list the source.
+# The source can be listed by some users only.
 for mode in 711 700 750; do
 	chmod $mode "$T/src"
 	mount_fs "$T/src" "$T/mnt" -o allow_other
@@ -32,11 +32,11 @@ chmod 755 "$T/src"
 
 # Only root, and still not the others.
 mount_fs "$T/src" "$T/mnt" -o allow_root
-find "$T/mnt" -type f -exec cat {} + >/dev/null # from now on the kernel has it
+find "$T/mnt" -type f -exec cat {} + >/dev/null # from now on the kernel has it cached
 fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/projects"
 umount_fs "$T/mnt"
 
-# By a user, in a namespace where users may do that.
+# By a user, in a namespace where users can do that.
 cp "$SESSIONFS" "$T/program"
 mkdir -p "$T/mnt"
 chown 12001 "$T/mnt"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Nobody sees through the mount what the session file would not let them read.
+# No user can read through the mount what the session file does not let them read.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -20,7 +20,7 @@ is "0:65534 550" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/entries"
 is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/$CACHE/title")" "owner and mode of everybody's file"
 is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/README.md")" "owner and mode of README.md"
 
-# No bit is wider than the session file's, and what is generated allows no writing.
+# No mode is wider than the session file's, and generated files are not writable.
 while IFS= read -r -d '' s; do
 	[ -L "$s" ] && continue
 	file=$(find "$T/src" -name "$(basename "$s").jsonl")
@@ -40,13 +40,13 @@ while IFS= read -r -d '' s; do
 done < <(find "$T/mnt/projects" -mindepth 2 -maxdepth 2 -type d -print0)
 
 stranger() { setpriv --reuid=12345 --regid=12345 --clear-groups "$@"; }
-stranger cat "$T/mnt/$CACHE/title" >/dev/null || die "a stranger cannot read what everybody may"
+stranger cat "$T/mnt/$CACHE/title" >/dev/null || die "a stranger cannot read a public file"
 fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/$FORECAST/title"
 fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/$FORECAST"
 as_nobody cat "$T/mnt/$FORECAST/title" >/dev/null || die "the owner cannot read their own"
 umount_fs "$T/mnt"
 
-# A link does not open what lies in a closed directory, wherever that is.
+# A link does not open files of a closed directory, wherever that is.
 for place in open closed; do
 	mkdir -p "$T/$place/inner"
 	cp "$T/src/scratch.jsonl" "$T/$place/inner/$place.jsonl"
@@ -58,16 +58,16 @@ chmod 711 "$T/open"
 chmod 750 "$T/closed"
 mount_fs "$T/src" "$T/mnt" -o allow_other
 stranger cat "$T/mnt/projects/unknown/to-open/title" "$T/mnt/projects/open/open/title" >/dev/null ||
-	die "a stranger cannot read what a link leads to and everybody may read"
+	die "a stranger cannot read a public file through a link"
 for s in unknown/to-closed closed/closed; do
 	fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/projects/$s/title"
 	cat "$T/mnt/projects/$s/title" >/dev/null || die "the mounting user cannot read $s"
 done
 umount_fs "$T/mnt"
 
-# The names of nested sessions are in a listing only where each directory on the way may be listed; those who know a
-# name still get what they may read.
-lists() { # PROJECT: what a stranger sees in it
+# The names of nested sessions are listed only where each directory on the way can be listed; users who know a name can
+# still read permitted files.
+lists() { # PROJECT: the names that another user sees in it
 	setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/projects/$1" 2>/dev/null | tr '\n' ' ' || :
 }
 says() { [ "$(lists "$2")" = "$1" ]; }
@@ -85,8 +85,8 @@ for options in rw ro; do
 	chmod 700 "$T/src/--nested--/s/run" "$T/src/s/run"
 	mount_fs "$T/src" "$T/mnt" -o "allow_other,$options"
 	is "" "$(lists nested)" "a project with a closed directory"
-	stranger cat "$T/mnt/projects/nested/s/title" >/dev/null || die "a stranger cannot read what is beside a closed directory"
-	is "s s+run " "$(cd "$T/mnt/projects/nested" && echo *) " "what the mounting user sees"
+	stranger cat "$T/mnt/projects/nested/s/title" >/dev/null || die "a stranger cannot read a session next to a closed directory"
+	is "s s+run " "$(cd "$T/mnt/projects/nested" && echo *) " "the names that the mounting user sees"
 	is "s" "$(stranger readlink "$T/mnt/projects/nested/.latest")" "the newest, which is in no closed directory"
 	chmod 755 "$T/src/--nested--/s/run"
 	within 10 "a directory that was opened" says "s s+run " nested
@@ -96,7 +96,7 @@ for options in rw ro; do
 		chmod 755 "$T/src/--nested--/s"
 		within 10 "a directory on the way that was opened" says "s s+run " nested
 	done
-	# Nothing came before from a closed directory.
+	# No earlier answer came from a closed directory.
 	session "$T/src/--nested--/t/session.jsonl" t
 	within 10 "one more" says "s s+run t " nested
 	mkdir -m 700 "$T/src/--nested--/u"
@@ -104,7 +104,7 @@ for options in rw ro; do
 	within 10 "one more that is closed" says "" nested
 	rm -r "$T/src/--nested--/"[tu]
 	within 10 "its end" says "s s+run " nested
-	# What lies below a flat file has the names of the source in its own.
+	# Sessions below a flat file have the names of the source in their names.
 	is "" "$(lists flat)" "a flat project with a closed directory"
 	chmod 755 "$T/src/s/run"
 	within 10 "a directory below a flat file that was opened" says "s s+run " flat
@@ -116,6 +116,6 @@ for options in rw ro; do
 done
 samples "$T/src"
 
-# Without allow_other it is the mounting user's alone.
+# Without allow_other only the mounting user has access.
 mount_fs "$T/src" "$T/mnt"
 fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/"

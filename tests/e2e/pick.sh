@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --pick: a session is chosen, with fzf and without, and gone on with, forked, named, shown or thrown away; nothing that a
-# session or its file is called is obeyed by a shell or by the terminal.
+# --pick chooses a session, with fzf and without, and resumes, forks, names, shows or trashes it. Names of sessions and
+# files are never interpreted by a shell or by the terminal.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need tmux fzf python3 busybox trash-put
 export HOME=$T/home TMUX_TMPDIR=$T SHELL=/bin/sh RAN=$T/ran TMPDIR=$T/tmp OBEYED=$T/obeyed
 unset TMUX BROWSER XDG_DATA_HOME
-export FZF_DEFAULT_OPTS="--multi --select-1 --print-query --print0" # what a user may have, and must not count here
+export FZF_DEFAULT_OPTS="--multi --select-1 --print-query --print0" # settings of a user that must not count here
 mkdir -p "$HOME" "$T/tmp" "$T/bin" "$T/plain"
 tmux() { command tmux -f /dev/null "$@"; }
 clean_first() { command tmux kill-server 2>/dev/null; }
@@ -18,10 +18,10 @@ cat >"$T/bin/pi" <<'END'
 END
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >"$RAN"\n' >"$T/bin/xdg-open"
 chmod 755 "$T"/bin/*
-# Where there is no fzf, and no other sh than dash.
+# An environment without fzf, and with dash as sh.
 for program in awk cat mktemp rm sed tr wc; do ln -s "$(command -v "$program")" "$T/plain/$program"; done
 
-# Sessions: more than a page of them, and what could be taken for a command.
+# Sessions: more than a page of them, and names that look like commands.
 python3 - "$T/src" "$T/cwd" <<'END' || die "the sessions"
 import json, os, sys
 src, cwds = sys.argv[1:]
@@ -48,9 +48,9 @@ END
 odd=$(find "$T/src" -name 'odd*')
 obeyed() { [ ! -e "$T/obeyed" ] || die "$1 was obeyed"; }
 
-# --- without fzf: what is asked for on standard error, the answers from standard input ------
+# --- without fzf: questions on standard error, answers from standard input -----------------
 
-pick() { # ANSWERS ARGUMENT...: $rc, and what it said in $T/out and $T/err
+pick() { # ANSWERS ARGUMENT...: sets $rc; the output is in $T/out and $T/err
 	local answers=$1
 	shift
 	rm -f "$RAN"
@@ -58,7 +58,7 @@ pick() { # ANSWERS ARGUMENT...: $rc, and what it said in $T/out and $T/err
 	# shellcheck disable=SC2059
 	printf "$answers" | PATH=$T/bin:$T/plain "$SESSIONFS" -S "$T/src" --pick "$@" >"$T/out" 2>"$T/err" || rc=$?
 	obeyed "a name ($answers)"
-	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "what is left after $answers"
+	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "files left after $answers"
 	LC_ALL=C tr -d '\n\t\040-\176\200-\377' <"$T/err" | cmp - /dev/null || die "control characters on the terminal"
 	! LC_ALL=C grep -q "$(printf '\302[\200-\237]')" "$T/err" || die "control characters of eight bits on the terminal"
 }
@@ -94,7 +94,7 @@ is "$odd" "$(cat "$T/out")" "the path of the odd one"
 pick '1\no\n'
 page=$(cat "$RAN")
 "$SESSIONFS" -S "$T/src" --cat "html/$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | sed -n 2p | cut -f2,3 | tr '\t' / | sed 's/\\\\/\\/g').html" | cmp - "$page" || die "the page"
-is 600 "$(stat -c %a "$page")" "who may read the page"
+is 600 "$(stat -c %a "$page")" "the mode of the page"
 for answers in '' 'q\n' '1\n' '1\nt\n'; do
 	pick "$answers"
 	is "1 " "$rc $(cat "$T/out")" "chosen by $answers"
@@ -103,7 +103,7 @@ pick '2\np\n' 'apple -"title 27"'
 is "$T/src/--plain--/s07.jsonl" "$(cat "$T/out")" "the second that a query finds"
 pick '' 'quince'
 is "1 sessionfs: quince: nothing found" "$rc $(cat "$T/err")" "nothing found"
-pick '' 'quince$(touch $OBEYED)\e]2;obeyed\a' # no control character of the query is printed either
+pick '' 'quince$(touch $OBEYED)\e]2;obeyed\a' # control characters of the query are not printed either
 pick '' '"open'
 is 2 "$rc" "no query"
 mkdir "$T/none"
@@ -115,7 +115,7 @@ for program in "$T"/plain/*; do ln -sf "$(command -v busybox)" "$program"; done
 pick '1\np\n'
 is "$odd" "$(cat "$T/out")" "the path of the odd one, with busybox"
 pick '1\n\n' 'apple'
-is "--session $T/src/--plain--/s27.jsonl" "$(tail -n 2 "$RAN" | xargs)" "what pi is given, with busybox"
+is "--session $T/src/--plain--/s27.jsonl" "$(tail -n 2 "$RAN" | xargs)" "the arguments of pi, with busybox"
 rm "$T/bin/pi"
 pick '2\n\n'
 is "1 sessionfs: pi: not found" "$rc $(tail -n 1 "$T/err" | sed 's/.*: sessionfs/sessionfs/')" "no pi"
@@ -137,7 +137,7 @@ end() { # STATUS WHAT
 	within 20 "the end of $2" ended
 	is "$1" "$(cat "$T/rc")" "status of $2 ($(screen))"
 	obeyed "a name ($2)"
-	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "what is left after $2"
+	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "files left after $2"
 	[[ $(tmux display-message -p -t p '#{pane_title}') != *obeyed* ]] || die "the terminal obeyed a title"
 	tmux kill-session -t p
 }
@@ -186,7 +186,7 @@ for answer in n y; do
 	end "$([ $answer = y ]; echo $?)" "trash: $answer"
 	is "$([ $answer = n ]; echo $?)" "$([ -e "$odd" ]; echo $?)" "whether it is there after $answer"
 done
-is "$odd" "$(trash-list | sed 's/^[^ ]* [^ ]* //')" "what is in the trash"
+is "$odd" "$(trash-list | sed 's/^[^ ]* [^ ]* //')" "the files in the trash"
 begin
 within 20 "the list without it" shows "29/29"
 press Escape

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A source that cannot be read is an error, one without sessions is told; nothing is hidden by a mount unasked, and sessions
-# never are.
+# An unreadable source is an error, one without sessions gets a message. A mount hides files only if requested, and
+# sessions never.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 export HOME=$T/home
@@ -10,7 +10,7 @@ samples "$pi"
 rm "$pi"/*.jsonl
 mkdir -p "$T/mnt" "$T/empty" "$T/busy" "$T/closed" "$T/none"
 : >"$T/busy/file"
-cp "$SESSIONFS" "$T/program" # as nobody: the checkout may be in a directory that only root can enter
+cp "$SESSIONFS" "$T/program" # as nobody: the checkout can be in a directory that only root can enter
 program=$T/program
 nobody=(env)
 [ "$(id -u)" -ne 0 ] || nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -24,18 +24,18 @@ for how in "$T/mnt" "--search x" "--ls /" --check; do
 	# shellcheck disable=SC2086
 	fails 1 "sessionfs: $T/closed: Permission denied" "${nobody[@]}" "$program" -S "$T/closed" $how
 done
-chmod 744 "$T/closed" # root's, or ours: its names can be listed, and nothing more
+chmod 744 "$T/closed" # root's, or ours: its names can be listed, but it grants no more
 [ "$(id -u)" -ne 0 ] || fails 1 "sessionfs: $T/closed: Permission denied" "${nobody[@]}" "$program" -S "$T/closed" --ls /
 
-warning() { # SOURCE [OPTION...]: what it says besides
+warning() { # SOURCE [OPTION...]: prints its further messages
 	# shellcheck disable=SC2069 # what it prints is not of interest
 	timeout 120 "$program" -S "$@" 2>&1 >/dev/null || :
 }
 told="no sessions"
 is "sessionfs: $T/none: $told" "$(warning "$T/none" --check)" "a source with nothing in it"
 is "sessionfs: $HOME: $told; found some in $pi" "$(warning "$HOME" --search x)" "a home as source"
-is "" "$(warning "$HOME" --check -o loglevel=error)" "what it says if only errors are wanted"
-# One level or two above the directory of all sessions they are found, but as one project.
+is "" "$(warning "$HOME" --check -o loglevel=error)" "the messages with loglevel=error"
+# One or two levels above the directory of all sessions, sessions are found, but as one project.
 below() { echo "sessionfs: $1: all sessions are in one directory below; to tell their projects apart, use that: $2"; }
 for source in "$HOME/.pi" "$HOME/.pi/agent"; do
 	for how in --check "--search x" "--copy README.md $T/to"; do
@@ -53,12 +53,12 @@ for source in "$claw/agents/main" "$claw/agents" "$claw"; do
 	is "$(below "$source" "$claw/agents/main/sessions")" "$(warning "$source" --check)" "a source above another program's"
 done
 is "" "$(warning "$claw/agents/main/sessions" --check)" "that directory"
-# Two such directories, and a session elsewhere: there is no one directory to name.
+# Two such directories, and a session in another one: no single directory can be suggested.
 cp -r "$claw/agents/main" "$claw/agents/other"
 is "" "$(warning "$claw" --check)" "a source above two directories of sessions"
 is "$(below "$claw/agents/other" "$claw/agents/other/sessions")" "$(warning "$claw/agents/other" --check)" "a source above one of them"
 cp "$pi"/--home-ada-weather--/*019cadd4*.jsonl "$claw/agents/other/"
-is "" "$(warning "$claw/agents/other" --check)" "a session beside the directory of sessions"
+is "" "$(warning "$claw/agents/other" --check)" "a session next to the directory of sessions"
 mkdir -p "$T/named/my-sessions/p" "$T/named/sessions.old"
 cp "$pi"/--home-ada-weather--/*019cadd4*.jsonl "$T/named/my-sessions/p/"
 is "" "$(warning "$T/named" --check)" "a directory with another name"
@@ -69,7 +69,7 @@ mkdir "$T/linked"
 ln -s "$pi/--home-ada-weather--" "$T/linked/weather"
 is "" "$(warning "$T/linked" --search x)" "a source that has only a link to a project"
 is "" "$(warning "$pi/--home-ada-weather--" --search x)" "a source that is a project"
-# However much there is, and whatever does not answer, it comes to an end.
+# However many files there are, and whatever does not answer, the search ends.
 (cd "$T/none" && seq -f 'f%g.jsonl' 10000 | xargs touch && mkfifo pipe.jsonl && ln -s . loop)
 matches "$told" "$(warning "$T/none" --search x)" "a source with many names"
 
@@ -87,18 +87,18 @@ done
 
 need_mount
 said=$("$program" "$HOME/.pi/agent" "$T/mnt" 2>&1) || die "a source above pi's is not mounted: $said"
-is "$(below "$HOME/.pi/agent" "$pi")" "$said" "what the mount says of a source above pi's"
+is "$(below "$HOME/.pi/agent" "$pi")" "$said" "the message for a source above pi's"
 umount_fs "$T/mnt"
 said=$("$program" "$HOME" "$T/mnt" 2>&1) || die "a source without sessions is not mounted: $said"
-is "sessionfs: $HOME: $told; found some in $pi" "$said" "what the mount says of it"
+is "sessionfs: $HOME: $told; found some in $pi" "$said" "the message for it"
 mountpoint -q "$T/mnt" || die "it is not mounted"
-# Sessions that come are shown.
+# Sessions that appear are shown.
 cp -r "$pi/--home-ada-weather--" "$HOME/"
 within 10 "sessions that came" test -e "$T/mnt/$FORECAST/title"
 fails 1 "sessions are already mounted here" "$program" "$T/mnt"
 umount_fs "$T/mnt"
 said=$("$program" -o nonempty "$T/busy" 2>&1) || die "-o nonempty: $said"
-is "" "$said" "what -o nonempty says"
+is "" "$said" "the messages with -o nonempty"
 is "Forecast command" "$(cat "$T/busy/$FORECAST/title")" "title, on a directory that is not empty"
 umount_fs "$T/busy"
-[ -e "$T/busy/file" ] || die "what was hidden is gone"
+[ -e "$T/busy/file" ] || die "a hidden file is gone"

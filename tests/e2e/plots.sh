@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# html/index.html and usage.svg say what the tables say, whatever sessions are called, and change with them.
+# html/index.html and usage.svg agree with the tables, whatever the names of sessions, and change with them.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -79,7 +79,7 @@ for got, row in zip(rows, want):
     assert got[1]["text"] == row["project"]
     assert got[4]["text"] == row["messages"]
     cost = row["cost"] if row["cost"] not in ("", "null") else None
-    # Where entries of it count elsewhere, it says so, and its own cost.
+    # A session with entries that count in another one has a note, and its own cost.
     if " with " in got[6].get("title", ""): assert got[6]["title"] == f"{shown(float(cost))} with entries counted elsewhere", (got[6], row)
     else: assert got[6]["text"] == (shown(float(cost)) if cost else ""), (got[6], row)
     assert got[6]["text"] == shown(float(got[6].get("data-v", 0))), got[6]
@@ -88,7 +88,7 @@ for got, row in zip(rows, want):
     assert os.path.isfile(at), path
     assert row["title"].encode() in html.unescape(open(at, newline="").read()).encode(), row["title"]
 
-# One sum: usage.tsv, what the page says of all, and the rows.
+# One sum: usage.tsv, the total in the page, and the rows.
 used = list(csv.DictReader(open(f"{root}/usage.tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
 for column, name in (5, "tokens"), (6, "cost"):
     rows_have = sum(Decimal(row[column].get("data-v", "0")) for row in rows)

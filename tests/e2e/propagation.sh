@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A sandbox that began before sessionfs was mounted sees it if its mounts are slaves of those outside, and not if they are its own.
+# A sandbox that began before sessionfs was mounted sees the mount if its mounts are slaves of those outside, and not if
+# they are private.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -20,5 +21,5 @@ within 10 "the first" is_apart "$slave"
 within 10 "the second" is_apart "$private"
 mount_fs "$T/src" "$T/shared/pi"
 is "Forecast command" "$(nsenter -t "$slave" -m cat "$T/shared/pi/$FORECAST/title")" "the title as a slave sees it"
-is "" "$(nsenter -t "$private" -m ls "$T/shared/pi")" "what the other one sees"
+is "" "$(nsenter -t "$private" -m ls "$T/shared/pi")" "the names in the other one"
 umount_fs "$T/shared/pi"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A session that lay untouched and was read in full, read-only: what is appended then is seen within a second, too.
+# A session that was idle and was read in full, read-only: lines appended later appear within a second, too.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -8,7 +8,7 @@ samples "$T/src"
 mount_watched "$T/src" "$T/mnt" -o ro
 file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 s=$T/mnt/$FORECAST
-LIMIT=20 # a second is promised; the clock has no part in it (mount_watched)
+LIMIT=20 # within the promised second, not by an expired cache (mount_watched)
 
 read_all() {
 	find "$T/mnt" -ls >/dev/null
@@ -39,7 +39,7 @@ within $LIMIT "the label in the tree" grep -q "\[again\]" tree.txt
 within $LIMIT "the label's link" test -L labels/again
 same "$file" session.jsonl "session.jsonl"
 
-# Quiet again, and kept again: a rewritten file is another one.
+# Idle and cached again: a replaced file is noticed.
 touch -d '2 hours ago' "$file"
 within $LIMIT "the old time" eval "[ \"\$(stat -c %Y session.jsonl)\" = $(stat -c %Y "$file") ]"
 read_all

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is generated cannot be changed, with -o ro nothing can; a change that is refused changes nothing.
+# Generated files cannot be changed, and with -o ro nothing can; a refused change changes nothing.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src"
 before=$(find "$T/src" -type f -printf '%p %T@ %s\n' -exec md5sum {} + | sort)
 
-refused() { # COMMAND...: refused for a reason of its own
+refused() { # COMMAND...: is refused, each for its own reason
 	local out rc=0
 	out=$(timeout 20 "$@" 2>&1) || rc=$?
 	[ $rc -ne 0 ] || die "$* succeeded"

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A source that another program serves, as sshfs does: the first request waits for what must be asked, whatever it is. Once the
-# server is silent, each request ends with an error after a second, and all is well when it answers again.
+# A source that another program serves, as sshfs does: the first request waits for the server. Once the server is
+# silent, each request ends with an error after a second, and all works when it answers again.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need bindfs python3
 clean_first() { kill -CONT "${server:-}" 2>/dev/null; }
-# The leak check of a sanitizer waits for the threads that are left behind.
+# The leak check of a sanitizer waits for stuck threads.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 mkdir -p "$T/far" "$T/src" "$T/mnt"
-# Sessions with one id: each name is given after it was asked who has it.
+# Sessions with one id: each gets its name after a lookup of who has it.
 python3 - "$T/far" <<'END'
 import json, os, sys
 for i in range(40):
@@ -41,10 +41,10 @@ within 10 "the mount" mountpoint -q "$T/mnt"
 is 41 "$(wc -l <"$T/mnt/sessions.tsv")" "lines of sessions.tsv"
 is 40 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines of hits.txt"
 kill -STOP "$server"
-sleep 0.5 # what it said before holds for 200 ms, and nothing shows from outside that it no longer does
+sleep 0.5 # its last answer holds for 200 ms, and its expiry cannot be seen from outside
 for name in latest/title sessions.tsv search/word/hits.txt search/other/hits.txt by-date/2026-04-01; do
 	rc=0
-	# A second, on a machine that has other things to do.
+	# A second, with room for a busy machine.
 	timeout -s KILL 7 ls "$T/mnt/$name" >"$T/out" 2>"$T/err" || rc=$?
 	[ "$rc" -ne 137 ] || die "$name: no answer while the server is silent"
 	matches 'timed out' "$(cat "$T/err")" "$name while the server is silent ($(cat "$T/out"))"

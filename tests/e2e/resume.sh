@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# path and resume: pi gets the session file, in the session's directory, whatever the names are made of, or where one is
-# if the session has none; or there is an error and no pi.
+# path and resume: pi gets the session file, in the session's directory or, if it has none, in one that exists, whatever
+# bytes the names contain; otherwise there is an error and pi does not start.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -44,11 +44,11 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
     run = subprocess.run([*sh, s + b"/resume", "-p", "it's \\ \n", ""], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")
     if link == b"odd":
         continue
-    # To pi, each byte that is not UTF-8 in a path is U+FFFD: it would begin another session.
+    # pi decodes each byte of a path that is not UTF-8 as U+FFFD, and would begin another session.
     has_none = link in (b"none", b"number", b"empty")
     if not has_none and (link[:1] != b"n" or link == b"nul" or b"\xff" in path):
         assert run.returncode != 0 and run.stderr and not run.stdout and not os.path.exists(ran), (link, run)
-        # What it says to do instead, as one would paste it. In a directory that cannot be, it says only that.
+        # The suggested command, pasted into a shell. For an impossible directory there is only an error.
         if b"\xff" not in path and link != b"nul":
             subprocess.run([b"sh", b"-c", run.stderr.split(b"resume: to continue elsewhere: ", 1)[1]], check=True)
             assert open(ran, "rb").read().split(b"\nx\0", 1)[1] == b"--fork\0" + path[:-1] + b"\0", (link, run)
@@ -69,7 +69,7 @@ for o in "" "-oro"; do
 		# shellcheck disable=SC2086
 		python3 "$T/check.py" "$T/src" "$T/mnt" $sh || die "resume, run by $sh ($o)"
 	done
-	# A directory without a slash in front is looked for where one is.
+	# A directory without a leading slash is relative to the current one.
 	(cd "$T" && mkdir -p ./-r && "$T/mnt/sessions/here/resume" && is "$T/-r" "$(head -n 1 "$RAN")" "a relative directory")
 	(cd "$T/bin" && "$T/mnt/sessions/none/resume" && is "$T/bin" "$(head -n 1 "$RAN")" "no directory")
 	"$T/mnt/sessions/odd/resume" && is "$T/cwd/"$'bad\xff\x81\x88' "$(head -n 1 "$RAN")" "a directory that is not UTF-8"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A session file that is written anew in place, while its directory is known to the kernel: who lists or reads it right
-# after that gets what is there now, and no ESTALE.
+# A session file is rewritten in place while the kernel has cached its directory: a listing or read right after that
+# gets the new contents, and no ESTALE.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -20,7 +20,7 @@ lines = open(source, "rb").read().splitlines(True)
 os.listdir(mount)
 wrong = []
 for i in range(100):
-    # All but the header is another text, and the ids are others.
+    # Everything but the header changes, ids included.
     text = lines[0] + b"".join(b'{"type":"message","id":"r%de%d","parentId":%s,"message":{"role":"user","content":"round %d"}}\n'
                                % (i, k, b'"r%de%d"' % (i, k - 1) if k else b"null", i) for k in range(1 + i % 5))
     with open(source, "r+b") as f:
@@ -32,16 +32,16 @@ for i in range(100):
         for e in os.scandir(mount):
             try:
                 e.stat(follow_symlinks=False)
-            except FileNotFoundError:  # listed by what the kernel knew, and not there any more
+            except FileNotFoundError:  # listed from the kernel's cache, and gone
                 assert options == "ro"
         seen = open(mount + "/context.md").read() + open(mount + "/title").read()
-        # Read-only, the kernel may answer from what it knows for half a second.
+        # Read-only, the kernel can answer from its cache for half a second.
         if options == "rw" and ("tree.txt" not in names or listed != ["r%de%d" % (i, k) for k in range(1 + i % 5)] or "round %d\n" % i not in seen):
             wrong.append((i, listed, seen))
     except OSError as e:
         wrong.append((i, str(e)))
 print(len(wrong), wrong[:3])
 END
-	is "0 []" "$(cat "$T/out")" "what was seen with -o $options"
+	is "0 []" "$(cat "$T/out")" "the result with -o $options"
 	umount_fs "$T/mnt"
 done

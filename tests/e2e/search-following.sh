@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# search/QUERY/ of sessions that grow, come and go: what is seen in a session is seen in what is opened next. Asked again
-# it reads nothing, what was appended alone after an append; and it ends where it is full.
+# search/QUERY/ of sessions that grow, appear and disappear: a change that shows in a session shows in the next open. A
+# repeated query reads nothing, after an append only the appended part; and it stops at its limit.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
@@ -11,7 +11,7 @@ entry() { # ID TEXT [ROLE]
 	printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-04-01T12:00:00.000Z","message":{"role":"%s","content":"%s","timestamp":%s}}\n' \
 		"$1" "${3:-user}" "$2" "$((1775044800000 + 16#$1 % 1000000))"
 }
-lines() { # FILE: how many it has; 0 if it is not there
+lines() { # FILE: prints its number of lines; 0 if it does not exist
 	if [ -e "$1" ]; then wc -l <"$1"; else echo 0; fi
 }
 
@@ -28,9 +28,9 @@ for mode in rw ro; do
 		until grep -q "quetzal number $n" "$s/all.txt"; do sleep 0.05; done
 		is "$n" "$(lines "$q/hits.txt")" "$mode: lines of hits.txt when all.txt has $n"
 		is "$n" "$(find "$q" -type l | wc -l)" "$mode: links"
-		is "the quetzal number $n" "$(cat "$q"/000"$n"*/text.md)" "$mode: what the last link leads to"
+		is "the quetzal number $n" "$(cat "$q"/000"$n"*/text.md)" "$mode: the target of the last link"
 	done
-	# A second that changes neither size nor time of hits.txt.
+	# A second query that changes neither size nor time of hits.txt.
 	sed -i 's/quetzal number 5/quetzal number 6/' "$file"
 	touch -d 2027-01-01 "$file"
 	until grep -q "quetzal number 6" "$s/all.txt"; do sleep 0.05; done
@@ -39,8 +39,8 @@ for mode in rw ro; do
 	touch -d 2027-01-01 "$file"
 	until grep -q "quetzal number 7" "$s/all.txt"; do sleep 0.05; done
 	grep -q "quetzal number 7" "$q/hits.txt" || die "$mode: an old page"
-	# Labels and names: set, replaced and cleared. What is not in use stands in its record.
-	mark() { # TYPE ID FIELDS LINE...: what hits.txt then has besides texts, ENTRY for the line of that record
+	# Labels and names: set, replaced and cleared. A former one is found in its record.
+	mark() { # TYPE ID FIELDS LINE...: the lines of hits.txt without texts, ENTRY for the line of that record
 		local id=$2 line
 		printf '{"type":"%s","id":"%s","timestamp":"2026-04-01T12:00:00.000Z",%s}\n' "$1" "$id" "$3" >>"$file"
 		until [ -e "$s/entries/$id" ]; do sleep 0.05; done
@@ -68,7 +68,7 @@ for mode in rw ro; do
 	fi
 	is 5 "$(grep -c '/text\.md:' "$q/hits.txt")" "$mode: lines of texts"
 
-	# A session that comes is the newest, and goes.
+	# A session that appears is the newest, and disappears.
 	new=$T/src/--home-ada-weather--/new.jsonl
 	{
 		printf '{"type":"session","version":3,"id":"new","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/"}\n'
@@ -83,7 +83,7 @@ for mode in rw ro; do
 	umount_fs "$T/mnt"
 done
 
-# Many hits: exactly so many lines and links, whatever the entry at which it is full.
+# Many hits: exactly this many lines and links, at whichever entry the limit is reached.
 rm -rf "$T/src"
 mkdir -p "$T/src/--many--"
 many() { # NUMBER ENTRIES LINES
@@ -105,7 +105,7 @@ python3 "$ROOT/tests/lib/search.py" "$T/mnt" needle alone -- -alone >"$T/said" |
 grep -qx 'needle 3030 1010' "$T/said" || die "needle: $(cat "$T/said")"
 "$SESSIONFS" -S "$T/src" --search needle | cmp - "$T/mnt/search/needle/hits.txt" || die "--search differs"
 
-# Asked again: the program reads none of it.
+# Repeated: the program reads none of it.
 pid=$(mount_pid "$T/mnt")
 read_of() { awk '/^rchar/ { print $2 }' "/proc/$pid/io"; }
 cat "$T/mnt/search/needle/hits.txt" >/dev/null
@@ -124,7 +124,7 @@ for n in 2 3 4; do cmp <(head -n 3030 "$T/many1") <(head -n 3030 "$T/many$n") ||
 for n in 1 2 3 4 5; do timeout -s INT 0.0"$n" cat "$T/mnt/search/needle -$n$n/hits.txt" >/dev/null || :; done
 timeout 30 cat "$T/mnt/search/needle -33/hits.txt" >/dev/null || die "the mount does not answer"
 
-# Who stands in a query's directory stays there, however many others are asked.
+# The directory of a query in use is never evicted, however many other queries come.
 (
 	cd "$T/mnt/search/needle 4" || exit
 	before=$(wc -l <hits.txt)

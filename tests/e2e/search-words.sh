@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a query finds in one session is what an oracle finds that parses every entry: words cut from the texts, filters;
-# also if these, or the texts, are written in other ways: composed or in parts, with typographic quotes, hyphens, blanks.
+# A query finds in a session what an oracle finds that parses every entry: words cut from the texts, and filters, also
+# with other spellings of either: composed or decomposed, with typographic quotes, hyphens and blanks.
 # SESSIONFS_TEST_SEED=n draws others.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 
 samples "$T/src"
-# In one order wherever they lie: what is drawn depends on it.
+# In a fixed order, since random choices depend on it.
 mapfile -d '' files < <(for d in "$ROOT/tests/data/broken" "$T/src"; do find "$d" -name '*.jsonl' -size -200k -print0 | sort -z; done)
 ask=$(dirname "$SESSIONFS")/match_ask
 for seed in ${SESSIONFS_TEST_SEED:-1 2 3}; do

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# search/QUERY/ and --search: what they show against what the sessions' own names say, and queries that are none.
+# search/QUERY/ and --search: their results agree with the sessions' own files; and invalid queries.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq script
 need_mount
 samples "$T/src"
 samples "$T/src/broken" "$ROOT/tests/data/broken"
-# A call whose arguments JSON escapes, labels and names of now and of before; ids that cannot be a name as they are.
+# A call whose arguments JSON escapes, current and former labels and names; ids that need encoding in names.
 call() { # ID PARENT ARGUMENTS
 	printf '{"type":"message","id":"%s","parentId":%s,"timestamp":"2026-03-02T09:15:03.460Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c%s","name":"bash","arguments":%s}]}}\n' "$1" "$2" "$1" "$3"
 }
@@ -31,7 +31,7 @@ find_all forecast weather the -- -the '"the forecast"' 'the -forecast' 'FORECAST
 	import error bash ... '~' "don't" nothing-like-this
 [ "$(awk '$2 > 0' "$T/said" | wc -l)" -ge 8 ] || die "hardly anything was found: $(cat "$T/said")"
 
-seed=${SESSIONFS_TEST_SEED:-1} # another one draws other phrases
+seed=${SESSIONFS_TEST_SEED:-1} # another seed draws other phrases
 SEED=$seed PHRASES=60 find_all wombat nano label git '"command: git status"' $'"one\ttwo"' 'wombat numbat' '"pi fixture manifest review"' \
 	'"nano wombat"' $'"nano\tlabel"' '"first wombat name"' '"list: [1,"'
 S=projects/said/said
@@ -55,7 +55,7 @@ for q in wombat '"pi fixture manifest review"' '"nano wombat"' $'"one\ttwo"' $'"
 		cmp - <(tail -n +2 "$T/mnt/search/$name/entries.tsv") || die "$q: --json differs"
 done
 
-# It is a directory as others are.
+# It is a directory like others.
 cd "$T/mnt/search/forecast" || die "no directory"
 [ "$(pwd -P)" = "$T/mnt/search/forecast" ] || die "pwd: $(pwd -P)"
 same hits.txt "$T/mnt/search/forecast/hits.txt" "hits.txt from inside"
@@ -70,7 +70,7 @@ cd "$T" || die
 	die "modes: $(stat -c %a "$T/mnt/search" "$T/mnt/search/the" "$T/mnt/search/the/hits.txt" | xargs)"
 one=$(stat -c %i "$T/mnt/search/the" "$T/mnt/search/the/hits.txt")
 
-# Queries that are none, and names that are no query's.
+# Invalid queries, and names that are not queries.
 refused() { # ERROR NAME
 	local out
 	out=$(stat "$T/mnt/search/$2" 2>&1) && die "search/$2 is there"
@@ -103,7 +103,7 @@ cat "$T/mnt/search/the/hits.txt" >"$T/the"
 # Without a mount.
 "$SESSIONFS" -S "$T/src" --search the >"$T/out" 2>"$T/err" || die "--search ended with $?"
 same "$T/out" "$T/the" "--search and hits.txt"
-[ ! -s "$T/err" ] || die "--search says: $(cat "$T/err")"
+[ ! -s "$T/err" ] || die "--search printed: $(cat "$T/err")"
 "$SESSIONFS" -S "$T/src" --cat search/the/hits.txt | cmp - "$T/the" || die "--cat differs"
 "$SESSIONFS" -S "$T/src" --ls search/the >"$T/ls"
 grep -q ' 0001 .* -> ../../projects/' "$T/ls" || die "--ls shows no link"
@@ -116,7 +116,7 @@ is "$(head -n 1 "$T/the")" "$(find_it -m 1 --limit 1 the)" "the first line"
 is "$T/mnt/$(head -n 1 "$T/the")" "$(find_it -m 1 --limit=1 --root "$T/mnt" the)" "a line with --root"
 is "$T/mnt/$(cut -f 6 <(sed -n 2p "$T/mnt/search/the/entries.tsv"))" "$(find_it --json --limit=1 --root "$T/mnt/" the | jq -r .path)" "an object with --root"
 is "$T/mnt/projects" "$(find_it --entries --limit=1 --root "$T/mnt" the | sed 1d | cut -f 6 | grep -o '.*/projects')" "a row with --root"
-# -m 0 has every line with a word, -m 1 the best one of each entry.
+# -m 0 prints every line with a word, -m 1 the best one of each entry.
 is "$(cat "$T"/mnt/projects/*/*/all.txt | sed 's/^[^:]*: //' | grep -ci forecast)" \
 	"$(find_it -m 0 forecast | wc -l)" "lines with -m 0"
 is "$(($(wc -l <"$T/mnt/search/the/entries.tsv") - 1))" "$(find_it -m 1 the | wc -l)" "lines with -m 1"
@@ -126,7 +126,7 @@ status() { # STATUS ARGUMENT...
 	[ "$rc" = "$1" ] || die "sessionfs ${*:2} ended with $rc: $(cat "$T/err")"
 }
 status 1 --search nothing-like-this
-# The first entry that it finds has no line, the second one has.
+# The first entry found has no line, the second one has.
 status 0 --search 'session:team/42 type:message -git -wombat'
 status 1 --limit 1 --search 'session:team/42 type:message -git -wombat'
 status 2 --search '"open'
@@ -136,7 +136,7 @@ grep -q 'tools:bash: unknown filter; did you mean tool:' "$T/err" || die "says: 
 status 0 --search=-nothing-like-this
 status 2 --search "$(seq 10000 | xargs)"
 status 0 --search "$(yes the | head -n 10000 | xargs)"
-# However a text is written, by name, and what is coloured is the whole of it.
+# Whatever the spelling of a text, by name; the colour covers all of it.
 other=$T/other
 mkdir -p "$other"
 printf '%s\n' '{"type":"session","version":3,"id":"a","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}' \

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With -o redact no file of the mount shows a key, however it is read; session.jsonl has stars in its place and nothing else
-# changed. --secrets and is:secret say where one stands, with redact and without.
+# With -o redact no file of the mount shows a key, however it is read; session.jsonl has asterisks in its place and no
+# other change. --secrets and is:secret find keys, with redact and without.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 oracle() { python3 "$ROOT/tests/lib/secret.py" "$@"; }
 oracle check
-oracle keys | grep -vx example >"$T/keys" # that is a word, too
+oracle keys | grep -vx example >"$T/keys" # also a word
 samples "$T/src"
 samples "$T/broken" "$ROOT/tests/data/broken"
 oracle plant "$T/planted"
 oracle mix "$T/mixed" "${SEED:-1}"
 
 # --- without a mount -----------------------------------------------------------------
-# The longest line that is looked through.
+# The longest line that is scanned.
 mkdir "$T/long"
 { echo '{"type":"session","id":"long"}' && printf '{"a":"%s"}\n' "$(printf 'x%.0s' {1..10000})"; } >"$T/long/long.jsonl"
 most_of() {
@@ -30,7 +30,7 @@ tables() { # PROGRAM
 			same "$T/want" "$T/got" "--secrets of $source with -o $option"
 		done
 	done
-	# Each entry in which one stands, once.
+	# Each entry with a key, once.
 	tail -n +2 "$T/want" | cut -f1-3 | awk -F'\t' '$3 != ""' | sort -u >"$T/entries"
 	for option in ro redact; do
 		"$1" -o $option -S "$T/planted" --search is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
@@ -60,7 +60,7 @@ fails 1 "^$" "$SESSIONFS" -o redact -S "$T/planted" --search "$key"
 "$SESSIONFS" -o redact -S "$T/planted" --search "is:secret" -m 0 >"$T/hits"
 oracle leaks "$T/hits" || die "a search shows a key"
 
-# A copy can be given away, and is what a mount of it would be.
+# A copy can be given away, and equals a redacting mount of it.
 "$SESSIONFS" -o redact -S "$T/planted" --copy / "$T/copy" >"$T/said"
 find "$T/copy" -type f -print0 | xargs -0 python3 "$ROOT/tests/lib/secret.py" leaks || die "a copy shows a key"
 find "$T/copy" | grep -aFf "$T/keys" && die "a name in a copy shows a key"
@@ -77,7 +77,7 @@ for f in "$T"/planted/*/*.jsonl; do
 	is "$(stat -c %s "$f")" "$(stat -c %s "$s/session.jsonl")" "size of $s"
 	same "$T/want" "$s/session.jsonl" "session.jsonl of $s"
 done
-# In odd pieces, from anywhere.
+# In odd pieces, from any offset.
 python3 - "$s/session.jsonl" "$T/want" <<'PY' || die "a read of a piece differs"
 import os, random, sys
 whole = open(sys.argv[2], "rb").read()
@@ -97,7 +97,7 @@ find "$T/mnt" -printf '%P\n%l\n' | grep -aFf "$T/keys" && die "a name shows a ke
 grep -rqaFf "$T/keys" "$T/mnt/projects" && die "grep -r finds a key"
 [ ! -e "$T/mnt/secrets.tsv" ] || die "secrets.tsv is in the mount: its size would be found out for every ls -l"
 
-# A key that is written in two parts shows neither the first nor the second.
+# A key written in two parts shows neither part.
 f=$T/planted/--home-u--/live.jsonl
 echo '{"type":"session","version":3,"id":"live","timestamp":"2026-01-02T00:00:00.000Z"}' >"$f"
 s=$m/live
@@ -113,7 +113,7 @@ oracle mask "$most" <"$f" >"$T/want"
 within 10 "the line" cmp -s "$T/want" "$s/session.jsonl"
 is "$(echo "$key" | tr '[:graph:]' '*')" "$(cat "$s/entries/a/text.md")" "text.md"
 is "$inode" "$(stat -c %i "$s")" "the inode of a session whose last line went on"
-# A last line that is whole is shown without a newline, too.
+# A complete last line is shown even without a newline.
 printf '%s' '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"plain, '"$key"'"}}' >>"$f"
 within 10 "the last line" grep -q "^plain, \*" "$s/entries/b/text.md"
 oracle mask "$most" <"$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/setup waits while somebody else is at work with packages, and for nothing else.
+# scripts/setup waits while another program holds the package locks, and for nothing else.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
-# A machine where everything is missing, and whose apt-get does not succeed while $T/says has a line for what it is to do.
+# A machine without packages, whose apt-get fails while $T/says has a line that it prints.
 mkdir "$T/bin"
 for c in bash env id sort mktemp cat rm grep sed; do ln -s "$(command -v $c)" "$T/bin/$c"; done
 cat >"$T/bin/apt-get" <<'EOF'
@@ -23,21 +23,21 @@ chmod +x "$T"/bin/{apt-get,sudo,sleep}
 export T
 setup=(env PATH="$T/bin" "$ROOT/scripts/setup" build)
 
-# As apt-get 2.6 says it: these two locks it never waits for.
+# The wording of apt-get 2.6, which never waits for these two locks.
 cat >"$T/says" <<'EOF'
 update: E: Could not get lock /var/lib/apt/lists/lock. It is held by process 612 (apt-get)
 update: E: Unable to lock directory /var/lib/apt/lists/
 install: E: Could not get lock /var/cache/apt/archives/lock. It is held by process 612 (apt-get)
 EOF
 "${setup[@]}" >/dev/null || die "setup gave up where it had to wait"
-is "update update update install install" "$(paste -sd ' ' "$T/asked")" "what was asked of apt-get"
+is "update update update install install" "$(paste -sd ' ' "$T/asked")" "the commands of apt-get"
 
 rm "$T/asked"
 echo "install: E: Unable to locate package gcc" >"$T/says"
 fails 1 "Unable to locate package gcc.*apt-get install .* failed" "${setup[@]}"
-is "update install" "$(paste -sd ' ' "$T/asked")" "what was asked of an apt-get that cannot do it"
+is "update install" "$(paste -sd ' ' "$T/asked")" "the commands of an apt-get that fails"
 
-# What only some tests want may not be had: that is said, and no failure.
+# A package for some tests only can be missing: setup reports it and succeeds.
 cat >"$T/bin/apt-get" <<'EOF'
 #!/bin/bash
 [[ " $* " != *" chromium "* ]] || { echo "E: Unable to locate package chromium" >&2 && exit 100; }
@@ -45,5 +45,5 @@ EOF
 out=$(env PATH="$T/bin" "$ROOT/scripts/setup" check 2>&1) || die "setup failed for want of chromium: $out"
 matches "Unable to locate package chromium.*without chromium, the tests" "$out" "what is said of it"
 
-# dpkg-buildpackage insists on build-essential, which a Debian that has all else of a compiler may lack.
+# dpkg-buildpackage needs build-essential, which a Debian with a compiler can lack.
 matches "build-essential" "$(env PATH="$T/bin" "$ROOT/scripts/setup" deb 2>&1)" "what is installed for make deb"

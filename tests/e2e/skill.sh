@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every command of the skill for agents works, says something, and no more than it is said to; a label that is set as it
-# says is found as it says.
+# Every command of the skill for agents works and prints something within its stated limit; a label set as described is
+# found as described.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -12,18 +12,18 @@ PATH=$T/bin:$PATH
 samples "$HOME/.pi/agent/sessions"
 skill=$ROOT/docs/skill/SKILL.md
 
-# How it is mounted, and what does for a mount.
+# How it is mounted, and what replaces a mount.
 mount=$(sed -n 's/.*`\(mkdir [^`]*\)` mounts them.*/\1/p' "$skill")
 is "mkdir -p ~/pi && sessionfs ~/pi" "$mount" "how it is mounted"
 bash -c "$mount" || die "$mount ended with $?"
 bash -c 'ls ~/pi/sessions.tsv' >/dev/null || die "it is not mounted"
 # shellcheck disable=SC2016
-grep -qF '`sessionfs --search QUERY`, `--cat PATH` and `--ls PATH`' "$skill" || die "what does without a mount"
-sessionfs --search 'option belongs' | cut -c1-250 | cmp - <(cut -c1-250 "$HOME/pi/search/option belongs/hits.txt") || die "--search says something else"
+grep -qF '`sessionfs --search QUERY`, `--cat PATH` and `--ls PATH`' "$skill" || die "the commands for use without a mount"
+sessionfs --search 'option belongs' | cut -c1-250 | cmp - <(cut -c1-250 "$HOME/pi/search/option belongs/hits.txt") || die "--search prints something else"
 
 sed -n 's/^       \(cd .*[^ ]\)   *\([0-9,]*\)$/\2 \1/p; s/^       \(cd .*[^ 0-9]\)$/4000 \1/p' "$skill" >"$T/commands"
-is "$(grep -c '^       ' "$skill")" "$(wc -l <"$T/commands")" "commands with what they say at most"
-is 1,260 "$(head -n 1 "$T/commands" | cut -d' ' -f1)" "what the first one says at most"
+is "$(grep -c '^       ' "$skill")" "$(wc -l <"$T/commands")" "commands with a limit on their output"
+is 1,260 "$(head -n 1 "$T/commands" | cut -d' ' -f1)" "the limit of the first one"
 export PI_SESSION_ID=5b8c1f0e-2f6d-4d3c-8f51-d0a7b6c5e4f3
 session='' id='' call=''
 while read -r most command; do
@@ -43,7 +43,7 @@ while read -r most command; do
 		session=${path%%/entries/*} id=${path#*/entries/} id=${id%%/*}
 		call=$(cd "$HOME/pi/$session/entries" && for e in */tool-calls/1-bash/output.md; do echo "${e%%/*}"; done | head -n 1)
 		;;
-	*all.txt*) grep -q 'an option of the program, for both commands' "$T/out" || die "what came after it is not there" ;;
+	*all.txt*) grep -q 'an option of the program, for both commands' "$T/out" || die "a later message is missing" ;;
 	esac
 done <"$T/commands"
 is "decided here" "$(cat "$HOME/pi/$session/entries/$id/label")" "the label"

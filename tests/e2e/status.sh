@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .status says how the mount is, at once, also while its source says nothing.
+# .status reports the state of the mount at once, even while its source is silent.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need jq
@@ -8,7 +8,7 @@ samples "$T/src"
 mkdir "$T/src/--of-quotes--"
 quoted=$T/src/a\ \"quoted\"\ name
 mkdir "$quoted"
-says() { # FILTER EXPECTED [FILE]: what jq makes of it
+says() { # FILTER EXPECTED [FILE]: asserts the output of jq
 	is "$2" "$(jq -r "$1" "${3:-$T/mnt/.status}")" "$1 of ${3:-.status}"
 }
 is_settled() { [ "$(jq .scanning "$T/mnt/.status")" = false ]; }
@@ -32,7 +32,7 @@ for o in rw ro; do
 	says .sessions "$sessions"
 	is "400 $(id -u)" "$(stat -c '%a %u' "$T/mnt/.status")" "mode and owner ($o)"
 	is 0 "$(find "$T/mnt" -maxdepth 1 -name .status | wc -l)" "listed ($o)"
-	# It is never an old one, and never cut: each is as long.
+	# It is never outdated and never cut: each has the same length.
 	size=$(stat -c %s "$T/mnt/.status")
 	cp "$T/src"/--home-ada-weather--/*5ca5f.jsonl "$T/src/--home-ada-weather--/one-more.jsonl"
 	says .sessions $((sessions + 1))
@@ -48,7 +48,7 @@ within 10 "all is known" is_settled
 says '[.follows, .watches] | @tsv' "poll	0"
 umount_fs "$T/mnt"
 
-# --- a source that answers nothing, from before it was looked at ---
+# --- a source that is silent from before its first scan ---
 slowfs=$(dirname "$SESSIONFS")/slowfs
 [ -x "$slowfs" ] || die "there is no $slowfs: make $slowfs"
 clean_first() { kill -KILL "${server:-}" 2>/dev/null; }
@@ -70,6 +70,6 @@ timeout 30 ls "$T/mnt/projects" >/dev/null 2>&1 &
 within 30 "a look that does not return" jq -e .scanning "$T/mnt/.status" >/dev/null
 says .sessions "$sessions"
 rm "$T/gate"
-wait $! || : # it may be told that this took too long
+wait $! || : # it can fail, since this took too long
 umount_fs "$T/mnt"
 umount_fs "$T/far"

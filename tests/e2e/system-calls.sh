@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a walk costs, in system calls: a request is read, inotify asked, the answer written, and a line read now and then.
-# What depends on time is not counted: what the reader looks for in vain, and what waits.
+# The system calls of a walk: reading a request, asking inotify, writing the answer, and sometimes reading a line. Calls
+# that depend on time are not counted: idle polls of the reader, and waits.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need strace python3
 is_sanitized && skip "a sanitizer makes calls of its own"
-strace -o "$T/trace" true 2>/dev/null || skip "nobody may be traced here"
+strace -o "$T/trace" true 2>/dev/null || skip "strace is not allowed here"
 
 samples "$T/src"
 mkdir "$T/src/--long--" "$T/mnt"
@@ -27,7 +27,7 @@ find "$T/src" -exec touch -d 2026-04-02T00:00:00Z {} +
 
 strace -f -y -qq -e 'trace=!ppoll,poll,futex,sched_yield' -e signal=none -o "$T/trace" "$SESSIONFS" -f "$T/src" "$T/mnt" &
 within 20 "the mount" mountpoint -q "$T/mnt"
-# All that the program does to begin with is done.
+# The program has started completely.
 ls "$T/mnt/sessions" >"$T/names"
 begun=$(wc -l <"$T/trace")
 find "$T/mnt" -size +1M >"$T/names"
@@ -38,7 +38,7 @@ mount_fs "$T/src" "$T/mnt"
 names=$(find "$T/mnt" | wc -l)
 
 count() { grep -acE "$1" "$T/walk" || :; }
-# A call that another thread interrupts has two lines.
+# A call interrupted by another thread has two lines.
 all=$(grep -ac '^[0-9]* *[a-z0-9_]*(' "$T/walk")
 requests=$(count 'writev\([0-9]+</dev/fuse>')
 asked=$(count 'read\([0-9]+</dev/fuse>')
@@ -55,7 +55,7 @@ END
 [ $((calls * 10)) -le $((requests * 33)) ] || die "$calls calls for $requests requests: $(sed 's/^[0-9]* *//; s/(.*//' "$T/walk" | sort | uniq -c | sort -rn | head)"
 [ $((preads * 100)) -le $((names * 15)) ] || die "$preads pread for $names names"
 [ $((inotify * 10)) -le $((requests * 11)) ] || die "inotify was asked $inotify times for $requests requests"
-[ $((callers * 10)) -le "$requests" ] || die "it was asked $callers times who calls"
+[ $((callers * 10)) -le "$requests" ] || die "the caller was looked up $callers times"
 is 0 "$cores" "looks at a file for the number of cores"
 
 # --- many directories: each is read once, with the watch that it has from then on ---------------

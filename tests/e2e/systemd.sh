@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# systemd understands the unit as it is installed, hears when the mount is ready, and makes units that work of the lines for fstab in the manual.
+# systemd accepts the unit as installed, is notified when the mount is ready, and turns the fstab lines of the manual
+# into working units.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make systemd-analyze
 export HOME=$T/home XDG_RUNTIME_DIR=$T/run
 mkdir -m 700 "$HOME" "$XDG_RUNTIME_DIR"
 
-# Whether it works at all where no systemd runs.
+# Whether it works where no systemd runs.
 printf '[Service]\nExecStart=/bin/true\n' >"$T/plain.service"
 systemd-analyze verify --user --man=no "$T/plain.service" >"$T/out" 2>&1 || skip "systemd-analyze: $(tail -n 1 "$T/out")"
 
@@ -15,7 +16,7 @@ make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFI
 unit=$T/prefix/lib/systemd/user/sessionfs.service
 nothing "the unit" systemd-analyze verify --user --man=no "$unit"
 rm "$T/prefix/bin/sessionfs"
-fails 1 "sessionfs is not executable" systemd-analyze verify --user --man=no "$unit" # it does look
+fails 1 "sessionfs is not executable" systemd-analyze verify --user --man=no "$unit" # it does check
 
 for generator in {/usr,}/lib/systemd/system-generators/systemd-fstab-generator ""; do [ ! -x "$generator" ] || break; done
 [ -n "$generator" ] || lacks systemd-fstab-generator
@@ -29,7 +30,8 @@ nothing "the automount" systemd-analyze verify --man=no "$T/units/mnt-pi.automou
 matches "TimeoutIdleSec=10min" "$(cat "$T/units/mnt-pi.automount")" "the automount"
 matches "Type=fuse.sessionfs" "$(cat "$T/units/mnt-pi.mount")" "the mount"
 
-# What is told by NOTIFY_SOCKET, to an address of either form: ready only when the mount answers, which the listener asks it.
+# Notifications to NOTIFY_SOCKET, with either form of address: ready only once the mount answers, which the listener
+# checks.
 need_mount
 need python3
 samples "$T/src"
@@ -56,9 +58,9 @@ except BlockingIOError:
 END
 mkdir "$T/ready"
 for name in "$T/socket" "@sessionfs-test-$$"; do
-	python3 "$T/listen.py" "$name" "$SESSIONFS" "$T/src" "$T/ready" || die "what is told by $name"
+	python3 "$T/listen.py" "$name" "$SESSIONFS" "$T/src" "$T/ready" || die "the notifications to $name"
 done
-# Nobody listens there, or it is no address of this kind: a warning, and it is mounted all the same.
+# Without a listener, or with another kind of address: a warning, and it is mounted nevertheless.
 for name in "$T/nobody" vsock:2:1234 "/$(printf '%0200d' 0)"; do
 	NOTIFY_SOCKET=$name "$SESSIONFS" -f "$T/src" "$T/ready" 2>"$T/said" &
 	within 60 "the warning of $name" grep -q "^sessionfs: NOTIFY_SOCKET" "$T/said"
@@ -67,7 +69,7 @@ for name in "$T/nobody" vsock:2:1234 "/$(printf '%0200d' 0)"; do
 	wait $! || die "with $name it ended with $?"
 done
 
-# The lines of the unit, as they are run: over a mount whose process was killed, and after somebody has unmounted.
+# The lines of the unit, as run by systemd: over a mount whose process was killed, and after an unmount.
 lines() { sed -n "s/^$1=-\?//p" "$unit" | sed "s|%h|$HOME|g"; }
 samples "$HOME/.pi/agent/sessions"
 mkdir "$HOME/pi"
@@ -86,7 +88,7 @@ lines ExecStop | bash
 wait $pid || die "after ExecStop it ended with $?"
 is 2 "$(grep -cE '^ExecStop(Post)?=-' "$unit")" "lines that may fail when it is unmounted already"
 
-# What systemd hands on to mount, as root does it.
+# The options systemd passes to mount, as root does.
 need_root
 mount_fs "$T/src" "$T/mnt" -o "$(sed -n 's/^Options=//p' "$T/units/mnt-pi.mount")"
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title"

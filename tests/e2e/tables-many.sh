@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Of many sessions each is read once: what is asked about all of them again reads no file, and after a change of one
-# session that one alone is read.
+# With many sessions, each is read once: further requests about all of them read no file, and after a change of one
+# session only that one is read.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -27,7 +27,7 @@ bytes=$(cat "$T"/src/*/*.jsonl | wc -c)
 for options in "" "-oro"; do
 	mount_watched "$T/src" "$T/mnt" ${options:+"$options"}
 	pid=$(mount_pid "$T/mnt")
-	# With requests among it, which are a hundred bytes or so each.
+	# Includes requests of about a hundred bytes each.
 	read_bytes() { awk '/^rchar/ { print $2 }' "/proc/$pid/io"; }
 	ask() {
 		ls "$T/mnt/by-date" && ls "$T/mnt/by-date/2026-03-03" && head -n 5 "$T/mnt/sessions.tsv" && tail -n 5 "$T/mnt/usage.tsv"
@@ -53,7 +53,8 @@ for options in "" "-oro"; do
 done
 is $((sessions + 1)) "$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | wc -l)" "rows"
 
-# A first look at the root, with all sizes, reads each session once: long lines, and calls with files between long results.
+# A first listing of the root, with all sizes, reads each session once: long lines, and calls with files between long
+# results.
 python3 - "$T/long" <<'PY'
 import json, os, sys
 os.makedirs(sys.argv[1] + "/--p--")

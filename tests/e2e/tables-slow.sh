@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# While a table of all sessions is made, whoever asks for other names of the root gets an answer: no LOOKUP makes a table.
-# Programs get exact sizes and whole tables all the same, whatever they call first, also from a map of the file.
+# While a table of all sessions is rendered, requests for other names of the root get answers: no LOOKUP renders a
+# table. Programs get exact sizes and whole tables nevertheless, whatever call comes first, also from a memory map.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc python3 rsync
 
-# --- a slow one -------------------------------------------------------------------------
+# --- a slow table -----------------------------------------------------------------------
 samples "$T/src"
 slow=$(find "$T/src" -name '*.jsonl' | sort | head -n 1)
 cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
@@ -15,24 +15,24 @@ export GATE=$T/gate
 other=projects/home-ada-notes
 for options in "" "-oro"; do
 	touch "$GATE"
-	# A sanitizer wants to be the first of all libraries.
+	# A sanitizer must be the first of all libraries.
 	LD_PRELOAD="$(is_sanitized && gcc -print-file-name=libasan.so || :) $T/slow.so" SLOW_FILE=/${slow##*/} mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	rm -f "$T/tables"
 	(cat "$T"/mnt/{sessions,usage,files,problems}.tsv "$T/mnt/html/index.html" && touch "$T/tables") >"$T/read" &
 	reader=$!
 	within 60 "a read of the session" test -e "$GATE.reached"
 	for name in .status README.md search html/.. by-date/.. "$other"; do
-		timeout -k 1 60 ls -d "$T/mnt/$name" >"$T/names" || die "nobody can look up $name while a table is made ($options)"
+		timeout -k 1 60 ls -d "$T/mnt/$name" >"$T/names" || die "$name cannot be looked up while a table is rendered ($options)"
 	done
-	timeout -k 1 60 cat "$T/mnt/.status" "$T/mnt/README.md" "$T/mnt/.ignore" >"$T/names" || die "nobody can read .status while a table is made ($options)"
-	timeout -k 1 60 ls "$T/mnt" "$T/mnt/$other" >"$T/names" || die "nobody can list the root while a table is made ($options)"
+	timeout -k 1 60 cat "$T/mnt/.status" "$T/mnt/README.md" "$T/mnt/.ignore" >"$T/names" || die ".status cannot be read while a table is rendered ($options)"
+	timeout -k 1 60 ls "$T/mnt" "$T/mnt/$other" >"$T/names" || die "the root cannot be listed while a table is rendered ($options)"
 	[ ! -e "$T/tables" ] || die "the table was not slow"
 	rm "$GATE" "$GATE.reached"
 	wait $reader || die "cat of the tables"
 	umount_fs "$T/mnt"
 done
 
-# --- the first program that looks at one --------------------------------------------------
+# --- the first access to a table ----------------------------------------------------------
 cat >"$T/read.py" <<'PY'
 import mmap, os, sys
 how, path = sys.argv[1:]
@@ -57,7 +57,7 @@ for table in $tables; do
 	"$SESSIONFS" -S "$T/src" --cat "$table" >"$T/want/$table"
 	wc -c <"$T/want/$table" >"$T/sizes/$table"
 done
-first() { # WANTED COMMAND...: what it prints of each table that nobody has looked at
+first() { # WANTED COMMAND...: its output for each table that was not accessed before
 	local wanted=$1 table
 	shift
 	for options in "" "-oro"; do
@@ -92,7 +92,7 @@ done
 first sizes redirected wc -c
 first sizes stat -c %s
 first sizes find_size
-# Many at once, of which some look the name up while others wait for the size.
+# Many at once, some of which look up the name while others wait for the size.
 for options in "" "-oro"; do
 	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	for i in {1..12}; do
@@ -101,7 +101,7 @@ for options in "" "-oro"; do
 	done
 	for job in $(jobs -p); do wait "$job" || [ "$job" = "$(mount_pid "$T/mnt")" ] || die "one of many fails ($options)"; done
 	for i in {1..12}; do same "$T/want/sessions.tsv" "$T/got.$i" "one of many ($options)"; done
-	# One that has become pages longer, or shorter, is whole for who maps it next.
+	# A table that has become pages longer or shorter is whole for the next map.
 	mkdir "$T/src/--more--"
 	for i in {1..99}; do echo '{"type":"session","id":"more'"$i"'","timestamp":"2026-05-01T10:00:00.000Z"}' >"$T/src/--more--/$i.jsonl"; done
 	for how in map read; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# by-date/, by-project/, labels/, sessions.tsv and usage.tsv say what follows from the session files, in every time zone, without a mount and
-# through one, also after each change.
+# by-date/, by-project/, labels/, sessions.tsv and usage.tsv agree with the session files, in every time zone, with and
+# without a mount, also after each change.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
@@ -29,7 +29,8 @@ for source in src broken made; do
 done
 TZ=UTC
 
-# problems.tsv has each problems.txt in the order of sessions.tsv, and then what --check says of files that are not shown.
+# problems.tsv has each problems.txt in the order of sessions.tsv, then the problems from --check of files that are not
+# shown.
 problems() { # SOURCE
 	printf 'file\tproject\tstem\tline\toffset\treason\n'
 	: >"$T/shown"
@@ -49,7 +50,7 @@ printf 'null\n' >"$T/broken/zz\\"$'\t'"odd.jsonl"
 problems "$T/broken" >"$T/want"
 same "$T/want" "$T/got" "problems.tsv"
 
-# What info.json adds up is in the tables.
+# The tables have the sums of info.json.
 for s in "$FORECAST" "$CACHE" "$V2"; do
 	is "$("$SESSIONFS" -S "$T/src" --cat "$s/info.json" | jq -r '[.id, .created, .modified, .entries, ([.messages[]] | add), .usage.totalTokens, .usage.cost, .state, .bytes, .title] | join("|")')" \
 		"$("$SESSIONFS" -S "$T/src" --cat sessions.tsv | awk -F'\t' -v OFS='|' -v stem="${s##*/}" '$3 == stem { print $1, $4, $5, $6, $7, $8, $9, $11, $13, $14 }')" "the row of $s"
@@ -64,7 +65,7 @@ is "1 1 1 1" "$(cd "$T/mnt" && for table in sessions usage problems labels; do w
 umount_fs "$T/mnt"
 
 listed() { (cd "$T/mnt/$1" && find . -type l -printf '%P -> %l\n' | LC_ALL=C sort); }
-says() { # whether all is as the session files are now
+says() { # whether all tables agree with the current session files
 	local table by l
 	for table in sessions usage; do
 		expected $table >"$T/want"
@@ -78,12 +79,12 @@ says() { # whether all is as the session files are now
 		while IFS= read -r l; do [ -e "$T/mnt/$by/${l%% -> *}/entries" ] || [ -e "$T/mnt/$by/${l%% -> *}/entry.json" ] || return; done <"$T/want"
 	done
 }
-# At once; read-only, the kernel is told a moment later of what it keeps.
+# At once; read-only, the kernel is notified of cached contents a moment later.
 agrees() { # WHAT HAPPENED
 	if [ -n "$patience" ]; then
 		within 20 "after: $1" eval 'says 2>/dev/null'
 	else
-		says || die "the tables and by-date are not as they must be, after: $1"
+		says || die "the tables or by-date are wrong after: $1"
 	fi
 }
 entry() { printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-05-01T10:00:00.000Z","message":%s}\n' "$1" "$2"; }
@@ -98,14 +99,14 @@ changes() {
 	[ -n "$patience" ] || [ -e "$T/mnt/by-date/2026-05-01/10.00 Begin" ] || die "a new session is not under its day"
 	agrees "a session came"
 	entry a2 '{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":3,"output":4,"cost":{"total":0.1}}}' >>"$new"
-	touch -d 2026-03-01 "$new" # older than others: no time of the root shows it
+	touch -d 2026-03-01 "$new" # older than others: no time of the root depends on it
 	agrees "it was used"
-	sleep 2.5 # the kernel is told until a second after a change, and keeps what it can from then on
+	sleep 2.5 # the kernel is notified until a second after a change, and caches from then on
 	says || die "nothing has changed"
 	sed -i 's/"input":3/"input":5/' "$new" && touch -d 2026-03-01 "$new"
 	agrees "it was rewritten, as large as before"
 	printf '{"type":"session_info","id":"a3","parentId":"a2","name":"Forecast\\tcommand"}\n' >>"$new"
-	touch -d 2026-03-01 "$new" # the time of its day is as before
+	touch -d 2026-03-01 "$new" # the time of its day is unchanged
 	agrees "it was named"
 	cp "$new" "$T/src/second.jsonl"
 	agrees "a copy of it in another project"
@@ -126,12 +127,12 @@ changes() {
 patience=
 mount_watched "$T/src" "$T/mnt"
 changes
-# What is written through the mount is there at once.
+# Writes through the mount appear at once.
 echo "Named here" >"$T/mnt/$FORK/name"
 agrees "a name was written"
 rm "$T/mnt/$FORK/name"
 agrees "the name was removed"
-# A label is there at once, wherever it was set, and goes at once.
+# A label appears at once, wherever it was set, and disappears at once.
 echo 'to/do %' >"$T/mnt/last-label" 2>/dev/null && die "a label at the root"
 echo 'to/do %' >"$T/mnt/$FORECAST/entries/f31d0e43/label"
 [ -e "$T/mnt/labels/to%2Fdo %25/0001 assistant Columns it is./text.md" ] || die "no label of all sessions"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A session that is put in the trash, by trash-put or gio, is gone from the mount, and restored it is there again under its
-# names. One that pi has open is written anew, without its header: that shows, and the two parts can be joined.
+# A session moved to the trash, by trash-put or gio, leaves the mount, and once restored it reappears under its names.
+# If pi has it open, pi writes a new file without a header: that shows, and the two parts can be joined.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need trash-put gio python3
-export HOME=$T/home # on the disk of the source, so that the trash is there, too
+export HOME=$T/home # on the disk of the source, so that the trash is there too
 unset XDG_DATA_HOME
 mkdir "$HOME"
 samples "$T/src"
@@ -14,7 +14,7 @@ mount_fs "$T/src" "$T/mnt"
 cd "$T/mnt"
 gone() { [ ! -e "$1" ]; }
 there() { [ -e "$1" ]; }
-names() { # all that lead to sessions, with what is in them
+names() { # every directory with sessions, with contents
 	for s in projects/*/* projects/*/.latest sessions/* by-date/*/* by-project/*/* latest; do echo "$s $(readlink "$s") $(cat "$s/title")"; done
 	cat sessions.tsv
 }
@@ -35,7 +35,7 @@ for trash in "trash-put --" "gio trash --"; do
 	names | diff "$T/before" - >&2 || die "the names after $trash and trash-restore"
 done
 
-# The old ones: a dry run names them, and nothing else goes.
+# Old sessions: a dry run names them, and no others go.
 find "$T/src" -name '*.jsonl' -exec touch {} +
 touch -d '91 days ago' "$T/src"/*/*019cadd4* "$T/src"/*/*019cb401*
 touch -d '89 days ago' "$T/src"/*/*019cbd1e*
@@ -46,15 +46,15 @@ old -exec cat {} + >"$T/old"
 is "$(cat "$FORECAST/path" "$ICONS/path")" "$(sort "$T/old")" "a dry run"
 count=$(find "$T/src" -name '*.jsonl' | wc -l)
 xargs -d '\n' -ra "$T/old" trash-put -- || die "the old ones ended with $?"
-is $((count - 2)) "$(find "$T/src" -name '*.jsonl' | wc -l)" "what is left"
+is $((count - 2)) "$(find "$T/src" -name '*.jsonl' | wc -l)" "the remaining files"
 within 10 "they vanish" gone "$FORECAST"
 within 10 "they vanish" gone "$ICONS"
-is 2 "$(trash-list | wc -l)" "what is in the trash"
+is 2 "$(trash-list | wc -l)" "the files in the trash"
 restore "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
 within 10 "it is there again" there "$FORECAST"
 is "Forecast command" "$(cat "$FORECAST/title")" "its title"
 
-# One that pi has open. What behaves like pi appends to a file of that name.
+# A session that pi has open. A stand-in for pi appends to a file of that name.
 path=$(cat "$FORECAST/path")
 cp "$path" "$T/whole"
 build=${SESSIONFS%/*}
@@ -72,14 +72,14 @@ else
 	trash-put -- "$path"
 	echo '{"type":"message","id":"0000beef","parentId":"c8aa6125","timestamp":"2026-11-24T22:59:35.354Z","message":{"role":"user","content":"said afterwards"}}' >"$path"
 fi
-is 1 "$(wc -l <"$path")" "lines that pi wrote anew"
+is 1 "$(wc -l <"$path")" "lines in the new file of pi's"
 within 10 "it vanishes" gone "$FORECAST"
 why='no session header: the first entry is something else'
 file=${path#"$T/src/"}
 said() { grep -qF -- "$file					$why" problems.tsv; }
 within 10 "problems.tsv names it" said
 fails 1 "$file:1: $why" "$SESSIONFS" --check "$T/src"
-# As the manual has it.
+# As in the manual.
 mv "$path" "$path.rest"
 restore "$path"
 same "$T/whole" "$path" "what comes back"
@@ -87,4 +87,4 @@ cat "$path.rest" >>"$path"
 rm "$path.rest"
 joined() { [ "$(cat "$FORECAST/last/text.md" 2>/dev/null)" = "said afterwards" ]; }
 within 10 "the two parts are one" joined
-grep -q 'Both commands take `--json` now' "$FORECAST/transcript.md" || die "what was said before is not on its branch"
+grep -q 'Both commands take `--json` now' "$FORECAST/transcript.md" || die "earlier messages are not on its branch"

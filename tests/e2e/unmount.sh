@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# sessionfs -u unmounts what it is told to, the only mount if it is told nothing, and also what is dead or does not answer.
-# Alone on a terminal the program says what it would do.
+# sessionfs -u unmounts the named mount, or the only one, even if it is dead or does not answer. Without arguments on a
+# terminal the program prints what it would do.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need script
@@ -9,7 +9,7 @@ export HOME=$T/home
 samples "$HOME/.pi/agent/sessions"
 mkdir "$T/mnt" "$T/plain"
 
-# --- alone ---
+# --- without arguments ---
 on_a_terminal() { SHELL=/bin/bash script -qefc "$SESSIONFS" /dev/null </dev/null | tr -d '\r'; }
 rc=0
 out=$(on_a_terminal) || rc=$?
@@ -41,7 +41,7 @@ matches "
 Mounted now: (.*, )?$HOME/pi(,|
 )" "$(on_a_terminal || :)" "what it says when it is mounted"
 
-# --- what is named ---
+# --- named mounts ---
 unmounted() { # DIRECTORY
 	! mountpoint -q "$1" || die "$1 is still mounted"
 }
@@ -73,7 +73,7 @@ unmounted "$T/mnt"
 kill $holder
 wait $holder 2>/dev/null || :
 
-# One that does not answer.
+# A mount that does not answer.
 mount_fs "$HOME/.pi/agent/sessions" "$T/mnt"
 pid=$(mount_pid "$T/mnt")
 kill -STOP "$pid"
@@ -85,8 +85,8 @@ unmounted "$T/mnt"
 fails 1 "^sessionfs: fusermount3: No such file" env PATH=/nowhere "$SESSIONFS" -u "$(mount_fs "$HOME/.pi" "$T/mnt" 2>/dev/null && echo "$T/mnt")"
 "$SESSIONFS" -u "$T/mnt"
 
-# --- the only one ---
-# Others of this user may be mounted by other tests: here there are none.
+# --- the only mount ---
+# Other tests can have mounts of this user: this environment has none.
 [ "$(id -u)" -ne 0 ] || {
 	cat >"$T/apart.sh" <<'END'
 set -e
@@ -104,7 +104,7 @@ says "sessionfs: $T/mnt, $HOME/pi: several mounts; name the one to unmount"
 ! mountpoint -q "$HOME/pi"
 END
 	chmod 755 "$HOME" "$T"
-	cp "$SESSIONFS" "$T/program" # nobody may enter here
+	cp "$SESSIONFS" "$T/program" # no user can enter it
 	out=$(timeout 60 unshare -m bash "$T/apart.sh" "$T/program" "$T" 2>&1) || die "without a name: $? $out"
-	is "sessionfs: -u: not a mount of sessions" "$out" "what is said to another user"
+	is "sessionfs: -u: not a mount of sessions" "$out" "the message to another user"
 }

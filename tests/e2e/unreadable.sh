@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A session that cannot be read is missing in what is made of all sessions, and takes nothing from the others. Its own
-# directory gives the error, a listing ends with it, and the log names the file once.
+# An unreadable session is missing in files made from all sessions, and hides no other one. Its own directory returns
+# the error, a listing ends with it, and the log names the file once.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -22,31 +22,31 @@ def session(name, entries):
             f.write(entry(f"e{i}", {"role": "user", "content": f"word {name[-3:]}"}))
         f.write(entry(f"used-{name[-3:]}", {"role": "assistant", "model": "m", "content": [], "usage": {"totalTokens": 1, "cost": {"total": 1}}}))
     os.utime(path, (1772400000, 1772400000))
-session("--p--/bad", 3000) # so many that their index takes much memory
+session("--p--/bad", 3000) # enough entries for a large index
 session("--p--/one", 1)
 session("--q--/two", 1)
 END
 shim=$T/unreadable.so
 export BAD_FILE=/bad.jsonl BAD=$T/what
-lists() { # STATUS NAMES DIRECTORY: what ls says
+lists() { # STATUS NAMES DIRECTORY: the status and names of ls
 	local rc=0
 	ls "$3" >"$T/out" 2>"$T/err" || rc=$?
 	is "$2" "$(tr '\n' ' ' <"$T/out" | sed 's/ $//')" "the names in $3"
 	is "$1" "$rc" "the status of ls $3 ($(cat "$T/err"))"
 }
-finds() { # STATUS LINES OPTION...: what --search says
+finds() { # STATUS LINES OPTION...: the status and output of --search
 	local status=$1 n=$2 rc=0
 	shift 2
 	LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" "$@" >"$T/out" 2>"$T/err" || rc=$?
 	is "$n" "$(wc -l <"$T/out")" "lines of $*"
 	is "$status" "$rc" "the status of $* ($(cat "$T/err"))"
 }
-said() { # N: so often the log names the file
+said() { # N: how often the log names the file
 	is "$1" "$(grep -c 'bad.jsonl: ' "$T/log" || :)" "how often the log names the file: $(cat "$T/log")"
 }
 is_whole() { [ "$(wc -l <"$T/mnt/sessions.tsv")" -eq 4 ]; }
 is_lacking() { [ "$(cut -f1 "$T/mnt/sessions.tsv" | tail -n +2 | sort | tr '\n' ' ')" = "one two " ]; }
-# Its index is dropped when the file is another one.
+# Its index is dropped once the file is replaced.
 replace() { cp -p "$T/src/--p--/bad.jsonl" "$T/new" && mv "$T/new" "$T/src/--p--/bad.jsonl"; }
 
 for what in bytes header memory; do
@@ -80,7 +80,7 @@ projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.tx
 		[ "$what" != header ] || lists 2 "one two" "$T/mnt/sessions"
 		fails 1 "$error" cat "$T/mnt/projects/p/bad/all.txt"
 		is "word one" "$(cat "$T/mnt/projects/p/one/title")" "a title ($where)"
-		# What may stand in it is not said not to be there.
+		# Names that it could contain are not reported missing.
 		fails 1 "$error" cat "$T/mnt/search/bad/hits.txt"
 		fails 1 "No such file" cat "$T/mnt/search/nowhere/.gitignore"
 		said 1
@@ -105,7 +105,7 @@ projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.tx
 	done
 done
 
-# Where no ACL can be asked for, the owner has what the mode says, and others nothing. It is said once.
+# Without support for ACLs, the owner has the rights of the mode, and others none. That is logged once.
 BAD_FILE=.jsonl
 chmod 644 "$T"/src/*/*.jsonl
 echo acl >"$BAD"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Files of every version are shown, old ones as pi would migrate them, untouched.
+# Files of every version are shown, old ones as pi would migrate them, and stay unchanged.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need jq

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What was asked to be on the disk is there when the call returns, whatever way a program saves: the calls that the session
-# file gets. What nobody asked for is left to the system.
+# Data is synced before the call that requests it returns, however a program saves: checked by the calls on the session
+# file. Without such a request the system decides.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need strace python3
 is_sanitized && skip "a sanitizer makes calls of its own"
-strace -o "$T/trace" true 2>/dev/null || skip "nobody may be traced here"
+strace -o "$T/trace" true 2>/dev/null || skip "strace is not allowed here"
 samples "$T/src"
 mkdir "$T/mnt"
 strace -f -y -qq -e trace=write,pwrite64,writev,pwritev,fsync,fdatasync,sync_file_range,syncfs -e signal=none -o "$T/trace" \
@@ -17,8 +17,8 @@ cd "$T/mnt/$FORECAST"
 a=4726bdf3 b=f31d0e43
 label=entries/$a/label
 
-# In order: w for a write of the session file, S where it is put on the disk. A refusal is logged before it is answered, so it
-# marks in the trace where one way begins.
+# In order: w for a write of the session file, S for a sync. A refusal is logged before it is answered, so its line in
+# the trace marks where one way begins.
 ways=()
 way() { # CALLS WHAT COMMAND...
 	! mkdir "$T/mnt/mark-${#ways[@]}-" 2>/dev/null || die "a directory was made"

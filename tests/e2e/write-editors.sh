@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# People edit the name, a label and the table of labels with the editor they have: each saves twice and quits, as at a
-# terminal. Two lines for each, nothing else: no line for locks, swap files, probes and backups, and no file left over.
+# Users edit the name, a label and the table of labels with their editor: each saves twice and quits, as at a terminal.
+# Two lines for each, and nothing else: no line for locks, swap files, probes and backups, and no file left over.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
@@ -21,7 +21,7 @@ wrote "a label to edit" "label $a see"
 
 screen() { tmux capture-pane -p -t e; }
 shows() { screen | grep -qF -- "$1"; }
-until_it() { # WHAT COMMAND...: like within, with the screen
+until_it() { # WHAT COMMAND...: as within, with the screen
 	local what=$1 n
 	shift
 	for n in {1..200}; do # ten seconds
@@ -31,21 +31,21 @@ until_it() { # WHAT COMMAND...: like within, with the screen
 	screen >&2 || :
 	die "$what: not in time: $*"
 }
-value() { # PLACE: what the edit of it changes
+value() { # PLACE: prints the changes of its edit
 	if [ "$1" = labels.tsv ]; then sed -n "s/^$first	\([^	]*\).*/\1/p" "$s/$1"; else cat "$s/$1"; fi
 }
 holds() { [ "$(value "$1")" = "$2" ]; }
 
-press() { # KEY...: as tmux names them; PAUSE where the editor must not take them for one
+press() { # KEY...: named as in tmux; PAUSE where the editor must not take two keys for one
 	local key
 	for key; do
 		if [ "$key" = PAUSE ]; then sleep 0.3; else tmux send-keys -t e "$key"; fi
 	done
 }
 
-# Runs an editor on the three places. KEYS_* hold what tmux sends: INSERT before and TYPED after what is typed, SAVE, QUIT.
-# The cursor begins on the first byte; the label in the table stands nine bytes into the second row.
-# BACKUP=yes: the editor leaves NAME~ with the old text by design; it must be there, and is removed.
+# Runs an editor on the three places. KEYS_* hold the keys sent by tmux: INSERT before and TYPED after the typed text,
+# SAVE, QUIT. The cursor begins on the first byte; in the table the label begins nine bytes into the second row.
+# BACKUP=yes: the editor leaves NAME~ with the old text by design; it must exist, and is removed.
 edits() { # WHAT COMMAND...
 	local what=$1 place old record backup=${BACKUP:-no}
 	shift
@@ -59,7 +59,7 @@ edits() { # WHAT COMMAND...
 		old=$(value "$place")
 		cp "$s/$place" "$T/old"
 		rm -f "$T/rc"
-		# Wide: busybox vi waits for Return where a message with the path is wider than the screen.
+		# Wide: busybox vi waits for Return if a message with the path is wider than the screen.
 		tmux new-session -d -s e -x 250 -y 40 "$(printf '%q ' "$@" "$s/$place") 2>$T/stderr; echo \$? >$T/rc"
 		until_it "$what shows $place" shows "$(head -c 4 "$T/old")"
 		[ "$place" = labels.tsv ] && tmux send-keys -t e Down Right Right Right Right Right Right Right Right Right
@@ -95,7 +95,7 @@ SAVE="C-x C-s" QUIT="C-x C-c"
 em=(emacs -nw -Q --eval "(setq backup-enable-predicate (lambda (f) t) inhibit-startup-screen t)")
 BACKUP=yes edits emacs "${em[@]}"
 BACKUP=yes edits "emacs, backup-by-copying" "${em[@]}" --eval "(setq backup-by-copying t)"
-# It compares the text and asks, since the heading of the table has another line after each save.
+# It compares the text and asks, since the heading of the table changes with each save.
 TABLE=no BACKUP=yes edits "emacs, file-precious-flag" "${em[@]}" --eval "(setq-default file-precious-flag t)"
 SAVE="C-s" QUIT="C-q"
 edits micro micro -config-dir "$T/home/micro"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# pi appends to the file, or another program replaces it, while it is written to through the mount.
+# pi appends to the file, or another program replaces it, while it is written through the mount.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
@@ -16,7 +16,7 @@ line() { # ID PARENT TEXT: as pi appends it
 }
 newest() { tail -n 1 "$file" | sed 's/.*"id":"\([^"]*\)","parentId".*/\1/'; }
 
-# Turn by turn: each side's next line hangs below the other's, without a moment between.
+# In turns: each side's next line has the other's as its parent, without a pause between.
 for i in 1 2 3 4 5; do
 	said=$(line "9999000$i" "$(newest)" "message $i")
 	printf '%s\n' "$said" >>"$file"
@@ -29,7 +29,7 @@ for i in 1 2 3 4 5; do
 	echo "name $i" >name
 	wrote "a table and a name after a message" "raw $said" "label 99990011 row $i" "name name $i"
 done
-# What was appended between open and close is there too.
+# Lines appended between open and close are kept.
 exec 3>$label
 said=$(line 99990021 "$(newest)" "while it is open")
 printf '%s\n' "$said" >>"$file"
@@ -41,7 +41,7 @@ said=$(line 99990022 "$(newest)" "while the table is edited")
 printf '%s\n' "$said" >>"$file"
 sed "s/slow writer/from an old table/" "$T/table" >labels.tsv
 wrote "a table from before the message" "raw $said" "label $a from an old table"
-# A branch says where it left from: the newest entry of now.
+# A branch records where it left from: the newest entry at that time.
 said=$(line 99990023 "$(newest)" "and on")
 printf '%s\n' "$said" >>"$file"
 echo "Tried once more" >entries/$c/branch
@@ -59,10 +59,10 @@ printf '%s' "$(line 99990032 "$parent" "torn" | head -c 60)" >>"$file"
 cp "$file" "$T/kept"
 echo "after a torn line" >$label
 wrote "a label after a torn line" "label $a after a torn line"
-is "$parent" "$(tail -n 1 "$file" | sed 's/.*"parentId":"\([^"]*\)".*/\1/')" "the parent: what is before the torn line"
+is "$parent" "$(tail -n 1 "$file" | sed 's/.*"parentId":"\([^"]*\)".*/\1/')" "the parent: the entry before the torn line"
 [ -s problems.txt ] || die "the torn line is no problem"
 
-# Two sides at once: nothing of either is lost, and each line that is written is whole.
+# Both at once: neither loses data, and each line is written whole.
 cp "$file" "$T/before"
 "$python" - "$file" "$s" <<'END' || die "messages and labels at once"
 import json, os, subprocess, sys
@@ -100,7 +100,7 @@ for line in new[len(old):].split(b"\n")[:-1]:
     assert e["parentId"] in order, e
     if e["type"] == "label":
         labels.append(int(e["label"].split()[1]))
-        # Its parent is the newest entry, but for those that are the same label and came too late.
+        # The parent is the newest entry, except for repeated labels and those that came too late.
         texts[e["id"]] = e["label"]
         if e["parentId"] == next(i for i in reversed(order) if texts.get(i) != e["label"]):
             right.add(labels[-1])
@@ -123,11 +123,11 @@ END
 cp "$file" "$T/kept"
 wrote "after messages and labels at once"
 
-# Another program puts a new file in place of the one that is open.
+# Another program replaces the open file.
 echo "before the replacement" >$label
 [ "$(cat $label)" = "before the replacement" ] || die "the label before the replacement"
 exec 3>$label
-grep -v '"type":"message","id":"77' "$file" >"$T/other" # what hung below these becomes a root
+grep -v '"type":"message","id":"77' "$file" >"$T/other" # entries below these become roots
 mv "$T/other" "$file"
 cp "$file" "$T/kept"
 echo "by its name" >&3 || die "a write through a handle of the old file"
@@ -145,9 +145,9 @@ echo "Begun again" >entries/$c/branch
 wrote "a branch after the replacement" "branch $c Begun again"
 [ -L branches/current ] || die "the new branch is not the current one"
 
-# Gone: an error, and nothing is made.
+# Removed: an error, and no file is created.
 exec 3>$label
 rm "$file"
 (echo "into nowhere" >&3) 2>/dev/null && die "a write to a session that is gone succeeded"
 exec 3>&-
-[ ! -e "$file" ] || die "a session file was made anew"
+[ ! -e "$file" ] || die "a session file was created"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The disk is full, a file may grow no further, or the disk is read-only: every kind of write says so, the session file is
-# the same to the byte, and as soon as there is room again the same writes work, in the same mount.
+# The disk is full, a file reached its size limit, or the disk is read-only: every kind of write fails with that error,
+# the session file stays byte for byte, and once there is room the same writes work, in the same mount.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
@@ -16,7 +16,7 @@ write_mount
 a=4726bdf3 b=21adfd5d c=436adaf5 d=2f83ebc0
 v1=$T/src/--home-ada-notes--/${V1##*/}.jsonl
 
-start() { # WORD: what the writes below replace and remove
+start() { # WORD: creates what the writes below replace and remove
 	echo "$1" >"$s/entries/$d/label"
 	echo "$1" >"$s/name"
 	ln -s "../entries/$b" "$s/labels/linked"
@@ -24,7 +24,7 @@ start() { # WORD: what the writes below replace and remove
 }
 start one
 
-# As pi would, a line so long that only ROOM bytes are left of the file's last block.
+# Appends a line as pi would, so long that only ROOM bytes of the file's last block are free.
 pad() { # ROOM
 	local last size n
 	last=$(tail -n 1 "$file" | jq -r .id)
@@ -40,10 +40,10 @@ pad() { # ROOM
 }
 pads=0
 
-# Every way to write, once. WORD tells one run from another; what is appended if it succeeds is in `records`.
+# Every way to write, once. WORD distinguishes runs; the appended records are in `records`.
 table() { sed "s/^$d	[^	]*/$d	$1/" "$s/labels.tsv" >"$T/table"; }
 records=()
-ways() { # RUN WORD: calls RUN with a command, with what it appends in `records`
+ways() { # RUN WORD: calls RUN with a command, with its records in `records`
 	local run=$1 w=$2 shell side=$T/value
 	for shell in bash dash "busybox sh"; do
 		records=("label $a $w $shell")
@@ -100,7 +100,7 @@ os.fsync(fd)' "$s/entries/$c/label" "$w fsync"
 	records=("name ")
 	$run rm "$s/name"
 }
-cannot() { # COMMAND...: as $said, but that dash has one word for all errors, and busybox sh and vim -es have none
+cannot() { # COMMAND...: fails with $said, but dash has one word for all errors, and busybox sh and vim -es have none
 	case $1 in
 	dash) refuses "I/O error" "$@" ;;
 	busybox | vim) refuses "" "$@" ;;
@@ -121,7 +121,7 @@ for room in 0 40; do
 	fill
 	ways cannot full
 done
-# What comes in pieces, of which the first ones have room.
+# Text that comes in pieces, of which the first ones fit.
 many=$(printf 'line %04d of many, and "quoted"\n' {1..700}) # 22 kB, 25 in the file
 for kb in 8 20; do
 	rm -f "$T/src/fill"
@@ -139,16 +139,16 @@ wrote "what comes in pieces" "branch $a $many"
 (cd "$T" && cp "$v1" v1)
 fill
 echo x >"$T/value"
-fails 1 "$said" cp "$T/value" "$T/mnt/$V1/name" # v1: to be migrated
+fails 1 "$said" cp "$T/value" "$T/mnt/$V1/name" # v1: it is migrated first
 fails 1 "$said" bash -c 'echo x >"$1"' - "$T/mnt/$V1/name"
 same "$T/v1" "$v1" "an old file that could not be migrated"
-is "" "$(find "$T/src" -name '.*' -type f)" "what is left of the migration"
+is "" "$(find "$T/src" -name '.*' -type f)" "files left by the migration"
 rm "$T/src/fill"
 ways can "room"
 quiet bash -c "echo x >'$T/mnt/$V1/name'"
 is x "$(cat "$T/mnt/$V1/name")" "the name in a file that was v1"
 
-# The mount goes on in a directory that cannot be written to for a while.
+# The mount survives a directory that is read-only for a while.
 start two
 mount -o remount,bind,ro "$T/src"
 said="Read-only file system"
@@ -156,7 +156,7 @@ ways cannot fixed
 mount -o remount,bind,rw "$T/src"
 ways can loose
 
-# A file may grow no further: the signal for that must not end the filesystem.
+# At the size limit: the signal for it must not end the filesystem.
 start three
 limit=$((($(stat -c %s "$file") / 1024 + 2) * 1024))
 pad $(((4096 - limit % 4096) % 4096))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The half-made copy that a killed migration leaves is removed by the next mount or write, and nothing else is.
+# The temporary copy left by a killed migration is removed by the next mount or write, and no other file is.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -25,18 +25,18 @@ flock 8
 mount_fs "$T/src" "$T/ro" -o ro 8<&-
 ls "$T/ro/$WEATHER" >"$T/listed"
 umount_fs "$T/ro"
-is ".sessionfs-aB3dE6 $others" "$(here | sed 's/ .sessionfs-heldXX//')" "what is there after a read-only mount"
+is ".sessionfs-aB3dE6 $others" "$(here | sed 's/ .sessionfs-heldXX//')" "the files after a read-only mount"
 
 mount_fs "$T/src" "$T/mnt" 8<&-
 ls "$T/mnt/$WEATHER" >"$T/listed"
 sorted() { tr ' ' '\n' <<<"$*" | sort | paste -sd ' '; }
-is "$(sorted "$others" .sessionfs-heldXX)" "$(here)" "what is there after a mount"
-[ ! -e "$T/src/.sessionfs-aB3dE6" ] || die "what lay in the source itself is there still"
+is "$(sorted "$others" .sessionfs-heldXX)" "$(here)" "the files after a mount"
+[ ! -e "$T/src/.sessionfs-aB3dE6" ] || die "the file in the source itself is still there"
 
 echo half >"$dir/.sessionfs-later1"
 echo x >"$T/mnt/$FORECAST/name"
-is "$(sorted "$others" .sessionfs-heldXX)" "$(here)" "what is there after a write"
+is "$(sorted "$others" .sessionfs-heldXX)" "$(here)" "the files after a write"
 exec 8<&-
 echo y >"$T/mnt/$FORECAST/name"
-is "$others" "$(here)" "what is there when nobody holds it any more"
-is kept "$(cat "$T/kept")" "what a link led to"
+is "$others" "$(here)" "the files once it is unlocked"
+is kept "$(cat "$T/kept")" "the target of a link"

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The kernel keeps listings; a name that comes or goes without a change of the session file is listed as it is.
+# The kernel caches listings; a name that appears or disappears without a change of the session file is listed
+# correctly.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
-MOUNT=mount_watched # a second is promised; the clock has no part in it
+MOUNT=mount_watched # within the promised second, not by an expired cache
 write_mount
 entry=$s/entries/4726bdf3
 echo old >"$entry/label"
@@ -19,11 +20,11 @@ for _ in 1 2; do is_not_listed "$s" errors || die "errors before there was one";
 printf 'one\ntwo\n' 2>/dev/null >"$entry/label" && die "a label of two lines"
 is_listed "$s" errors || die "errors is there, but not listed"
 
-# A fork changes nothing in the session that it comes from.
+# A fork changes nothing in its parent.
 dir=$(dirname "$file")
 fork() { printf '{"type":"session","version":3,"id":"%s","cwd":"/","parentSession":"%s"}\n' "$1" "$2" >"$dir/$1.jsonl"; }
 fork first /nowhere
-sleep 3 # the kernel asks anew for what has just changed, and nothing shows when it stops to
+sleep 3 # the kernel revalidates recent changes, and when that ends cannot be seen
 for _ in 1 2; do is_not_listed "$s/../first" forks || die "forks before there were any"; done
 fork second /elsewhere/first.jsonl
 within 20 "forks is listed" is_listed "$s/../first" forks
@@ -33,13 +34,13 @@ within 20 "forks is no longer listed" is_not_listed "$s/../first" forks
 # As an editor does that keeps the old text.
 for _ in 1 2; do is_listed "$entry" label || die "no label"; done
 mv "$entry/label" "$entry/label~"
-is_listed "$entry" label~ || die "what was made is not listed"
-for _ in 1 2; do is_not_listed "$entry" label || die "what was moved away is listed"; done
+is_listed "$entry" label~ || die "a created name is not listed"
+for _ in 1 2; do is_not_listed "$entry" label || die "a renamed name is listed"; done
 within 12 "label is listed again" is_listed "$entry" label
 rm "$entry/label~"
-is_not_listed "$entry" label~ || die "what was removed is listed"
+is_not_listed "$entry" label~ || die "a removed name is listed"
 
-# A name that a program makes, and one that follows from what it writes.
+# A name that a program creates, and one that results from its write.
 echo "big one" >"$entry/label"
 is_listed "$s/labels" "big one" || die "a new label is not listed"
 is_not_listed "$s/labels" old || die "an old label is listed"

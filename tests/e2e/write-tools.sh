@@ -17,7 +17,7 @@ try() { # COMMAND [RECORD...]
 	(cd "$s" && nothing "$command" timeout 60 bash -c "$command")
 	wrote "$command" "$@"
 }
-new() { # TEXT: a file outside of the mount
+new() { # TEXT: makes a file outside the mount
 	printf '%s\n' "$1" >"$T/new"
 }
 try "echo start >$label" "label $a start"
@@ -53,7 +53,7 @@ new "cp -b"
 try "cp -b $T/new $label && grep -qx -- 'cp -p' $label~ && rm $label~" "label $a cp -b"
 new "cp -f"
 try "cp -f --no-target-directory $T/new $label" "label $a cp -f"
-# These remove the name first and make it anew, which is more than one line may say.
+# These remove the name first and create it again, which can append more than one line.
 new "cp --remove-destination"
 try "cp --remove-destination $T/new $label" "clear $a" "label $a cp --remove-destination"
 new "install"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The disk takes only a part of what is written, and that part cannot be taken back: the write fails, and what pi appends
-# behind the part is a line of its own, which the mount shows at once and a new one after it.
+# The disk takes only a part of a write, and that part cannot be removed: the write fails, and a line that pi appends
+# after the part is a line of its own, which the old and a new mount show.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/lib/write.sh
@@ -18,7 +18,7 @@ said() { # ID: a line of pi's
 	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-03T10:00:00.000Z","message":{"role":"user","content":"said %s"}}\n' "$1" "$leaf" "$1"
 	leaf=$1
 }
-# What is in the file behind the old lines: PART of one of ours, then pi's line.
+# After the old lines the file has PART of one of ours, then pi's line.
 left() { # WHAT ID
 	local lines
 	cmp -n "$(stat -c %s "$T/kept")" "$T/kept" "$file" >&2 || die "$1: the old lines"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/check-cycles finds files that need each other, and finds none in the folders that have none.
+# scripts/check-cycles finds cyclic includes between files, and none in folders without them.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need nm cc

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# No function more shares its name, no small one more serves one caller, and what only looks like that is not counted.
+# The number of functions that share a name, and of small ones with one caller, cannot grow; lookalikes are not counted.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 "$ROOT/scripts/check-functions" >"$T/out" 2>&1 || die "$(cat "$T/out")"
@@ -9,11 +9,11 @@ cp -r "$ROOT/src" "$ROOT/include" "$T/copy/"
 new=$T/copy/src/tree/new.c
 
 check=("$ROOT/scripts/check-functions" -l "$T/copy")
-refused() { # SAID: of the file on the input
+refused() { # SAID: checks the file on standard input
 	cat >"$new"
 	fails 1 "$1.*more than the limit" "${check[@]}"
 }
-passes() { # of the file on the input
+passes() { # checks the file on standard input
 	cat >"$new"
 	"${check[@]}" >"$T/out" 2>&1 || die "refused: $(cat "$new" "$T/out")"
 }
@@ -36,7 +36,7 @@ int new_caller(int a)
 	return new_small(a);
 }
 END
-# The name on a line of its own, behind an attribute; what a comment and a string say of it is no second caller.
+# The name on a line of its own, after an attribute; a comment and a string do not count as callers.
 refused 'new_small has 6 lines and one caller' <<'END'
 static inline __attribute__((format(printf, 1, 2))) const char *
 new_small(const char *format, ...)
@@ -54,7 +54,7 @@ new_small(const char *format, ...)
 }
 END
 
-# Seven lines, two callers, a callback, one that is declared first, and none at all.
+# Seven lines, two callers, a callback, a forward declaration, and no caller.
 passes <<'END'
 static int new_declared(int a);
 static int new_long(int a)
@@ -93,7 +93,7 @@ int new_caller(int (*f)(int), int a)
 	return f == new_callback ? new_long(a) : new_shared(new_declared(a));
 }
 END
-# A name that a declaration, a call, a string and a comment repeat is defined once.
+# A name repeated by a declaration, a call, a string and a comment is defined once.
 passes <<'END'
 int tree_check(int a);
 extern int tree_open(const char *dir);
@@ -109,7 +109,7 @@ int new_caller(void)
 }
 END
 
-# Fewer than the limit have to lower it.
+# A count below the limit must lower it.
 rm "$new"
 rm -r "$T/copy/src/catalog"
 fails 1 'lower the limit' "${check[@]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/check-layers refuses each kind of violation in a copy of the checkout, says where it is and why, and has
-# nothing to say of the checkout itself.
+# scripts/check-layers refuses each kind of violation in a copy of the checkout, with place and reason, and accepts the
+# checkout itself.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
@@ -9,33 +9,33 @@ mkdir "$T/copy"
 cp -r "$ROOT/src" "$ROOT/include" "$ROOT/ARCHITECTURE.md" "$T/copy/"
 cd "$T/copy"
 nothing "the checkout" "$ROOT/scripts/check-layers" .
-echo '#pragma once' >src/tree/new_impl.h # what other folders may not include
+echo '#pragma once' >src/tree/new_impl.h # a header that other folders must not include
 
-said() { # PLACE REASON: of what was just changed
+said() { # PLACE REASON: checks the last change
 	local out rc=0
 	out=$("$ROOT/scripts/check-layers" . 2>&1) || rc=$?
-	is "$1: $2" "$out" "what is said"
+	is "$1: $2" "$out" "the message"
 	is 1 "$rc" "exit status of check-layers ($out)"
 }
-refused() { # FILE LINE REASON: a new file whose second line this is
+refused() { # FILE LINE REASON: a new file with this second line is refused
 	mkdir -p "${1%/*}"
 	printf '%s\n' '/* new */' "$2" >"$1"
 	said "$1:2" "$3"
 	rm "$1"
 }
-misplaced() { # FILE REASON: a new file, which is empty
+misplaced() { # FILE REASON: a new, empty file is refused
 	mkdir -p "${1%/*}"
 	: >"$1"
 	said "$1:1" "$2"
 	rm "$1"
 }
-row() { # FOLDER NAME REASON: the row of the folder says that it may use NAME, too
+row() { # FOLDER NAME REASON: adding NAME to the folder's row is refused
 	sed -i -E "/^\| [0-9]+ \| \`$1\` \|/s/^(([^|]*\|){3}[^|]*)\|/\1$2 |/" ARCHITECTURE.md
 	said "ARCHITECTURE.md:$(grep -nF "| \`$1\` |" ARCHITECTURE.md | cut -d: -f1)" "$3"
 	cp "$ROOT/ARCHITECTURE.md" .
 }
 
-# A layer above, one beside, and one below that the row does not name.
+# A layer above, one on the same level, and one below that the row does not name.
 refused src/base/new.c '#include "sessionfs/tree/tree.h"' 'base may not include sessionfs/tree/tree.h'
 refused include/sessionfs/session/new.h '#include "sessionfs/catalog/catalog.h"' 'session may not include sessionfs/catalog/catalog.h'
 refused src/json/new.c '#include "sessionfs/file/resolver.h"' 'json may not include sessionfs/file/resolver.h'
@@ -43,12 +43,12 @@ refused src/render/new.c '  #  include  "sessionfs/catalog/catalog.h" // "x"' 'r
 refused src/fuse/new.c '#include "sessionfs/render/render.h"' 'fuse may not include sessionfs/render/render.h'
 refused src/base/new.c '#include "sessionfs/nowhere/x.h"' 'unknown folder: sessionfs/nowhere/x.h'
 
-# The bytes of session files come in by one door.
+# Only one module reads the bytes of session files.
 for call in pread sys_pread; do
 	refused src/session/new.c "	ssize_t n = $call(fd, p, n, off);" 'pread(2) is called by file_pread alone'
 done
 
-# Another folder's private header, by each way to write that.
+# Another folder's private header, by each way to write the include.
 for path in ../tree/new_impl.h new_impl.h tree/new_impl.h src/tree/new_impl.h ./../tree/new_impl.h \
 	sessionfs/../../src/tree/new_impl.h sessionfs/tree/../../../src/tree/new_impl.h "$T/copy/src/tree/new_impl.h"; do
 	refused src/fuse/new.c "#include \"$path\"" "$path is no header of src/fuse"
@@ -64,13 +64,13 @@ for line in '#include HEADER' '#include/**/"../tree/new_impl.h"' '/**/ #include 
 	refused src/fuse/new.c "$line" 'an include is #include "..." or #include <...>, at the start of its line'
 done
 
-# libfuse, which only fuse and cmd may see.
+# libfuse, which only fuse and cmd may include.
 for header in fuse_lowlevel.h fuse3/fuse.h cuse_lowlevel.h; do
 	refused src/tree/new.c "#include <$header>" 'tree may not use libfuse'
 done
 refused include/sessionfs/catalog/new.h '#include <fuse_lowlevel.h>' 'catalog may not use libfuse'
 
-# Files where none belong.
+# Files in folders without code.
 for file in src/new.c src/nowhere/new.c src/tree/deep/new.c include/new.h include/sessionfs/new.h include/other/tree/new.h; do
 	misplaced "$file" 'no folder of ARCHITECTURE.md'
 done

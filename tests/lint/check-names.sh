@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ARCHITECTURE.md and the pages of the folders name what is there, and a name that is gone is found. The manual has the
-# names of the mount.
+# Names in ARCHITECTURE.md and in the folders' pages exist, and a removed name is found. The manual has the names of the
+# mount.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 "$ROOT/scripts/check-names" >"$T/out" 2>&1 || die "$(cat "$T/out")"
@@ -20,7 +20,8 @@ printf '\nSee src/tree/gone.c.\n' >>"$T/copy/ARCHITECTURE.md"
 fails 1 "src/tree/gone.c is gone" "$ROOT/scripts/check-names" "$T/copy"
 
 cp "$ROOT/ARCHITECTURE.md" "$T/copy/"
-# A name of the mount without its place in the manual, one with fewer places than directories, and a place without a name.
+# A name of the mount without its place in the manual, one with fewer places than directories, and a place without a
+# name.
 for name in title parent; do
 	awk -v item=".It Pa $name" '$0 != item || done++' "$ROOT/man/sessionfs.5" >"$T/copy/man/sessionfs.5"
 	fails 1 "sessionfs.5: $name is missing" "$ROOT/scripts/check-names" "$T/copy"

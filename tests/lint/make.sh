@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The Makefile: it says nothing where there is no compiler, builds on all cores, builds again when flags change, leaves
-# _FORTIFY_SOURCE to whoever sets it, and tells what it can make and how it compiles.
+# The Makefile: prints nothing without a compiler, builds on all cores, rebuilds when flags change, leaves
+# _FORTIFY_SOURCE to the user's flags, and lists its targets and compile commands.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make python3 cc
 unset MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS BUILD
 
-# A small program in its place.
+# A small program replaces ours.
 mkdir -p "$T/tree/src/base" "$T/tree/src/cmd" "$T/tree/scripts"
 cp "$ROOT/Makefile" "$ROOT/NEWS.md" "$T/tree/"
 cd "$T/tree"
 echo 'int answer(void); int answer(void) { return 0; }' >src/base/answer.c
 echo 'int answer(void); int main(void) { return answer(); }' >src/cmd/main.c
 program=build/no-fuse/sessionfs
-built() { # ARGUMENT...: what make builds of it
+built() { # ARGUMENT...: prints what make builds of it
 	make V=0 FUSE=0 "$@" $program | sed "/^make/d" | paste -sd' '
 }
 
@@ -22,7 +22,7 @@ built() { # ARGUMENT...: what make builds of it
 mkdir "$T/bin"
 for c in make sh bash sed sort expand nproc echo; do ln -s "$(command -v $c)" "$T/bin/$c"; done
 out=$(PATH=$T/bin make -s help 2>&1)
-is "" "$(grep -v '^make' <<<"$out")" "what make says where there is no compiler"
+is "" "$(grep -v '^make' <<<"$out")" "the output of make without a compiler"
 
 # --- jobs ---
 # shellcheck disable=SC2016
@@ -44,14 +44,14 @@ for flags in LDFLAGS=-Wl,-O1 "CPPFLAGS=-DQUOTED='\"q\"'" CC=gcc; do
 	matches "CC cmd/main.o.*LD sessionfs" "$(built -j1 "$flags")" "with $flags"
 	is "" "$(built "$flags")" "with the same $flags"
 done
-defines() { # ARGUMENT...: each -D_FORTIFY_SOURCE of the command that compiles
+defines() { # ARGUMENT...: prints each -D_FORTIFY_SOURCE of the compile command
 	make -n V=1 FUSE=0 "$@" build/no-fuse/cmd/main.o | grep -e ' -c ' | grep -oE '[-]D_FORTIFY_SOURCE=.' | paste -sd' '
 }
 is "-D_FORTIFY_SOURCE=2" "$(defines)" "by default"
 for name in CFLAGS CPPFLAGS; do
 	is "-D_FORTIFY_SOURCE=3" "$(defines $name="-O2 -D_FORTIFY_SOURCE=3")" "where $name has it"
 done
-# What the compiler has for this processor, and nothing that it has not.
+# Hardening flags that the compiler supports for this processor, and no others.
 for flag in -fstack-clash-protection -fcf-protection; do
 	has=0 uses=0
 	cc -Werror $flag -S -o /dev/null -x c /dev/null 2>/dev/null || has=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The manual reads well as mandoc and as groff show it, and what would not is found.
+# The manual renders well with mandoc and groff, and bad rendering is found.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 mandoc groff
@@ -16,7 +16,7 @@ wrong() { # REGEX LINE...: lines that are found
 	} >"$T/wrong.1"
 	fails 1 "mandoc: $regex.*groff: $regex" "${look[@]}" "$T/wrong.1"
 }
-goes_on() { # LINE...: a quote takes in more than its words
+goes_on() { # LINE...: a quote contains more than its words
 	{
 		printf '%s\n' ".Dd November 21, 2026" ".Dt WRONG 1" ".Os" ".Sh NAME" ".Nm right" ".Nd page" ".Sh DESCRIPTION"
 		printf '%s\n' "$@"

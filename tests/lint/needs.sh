@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/setup installs what the tests need, CONTRIBUTING.md lists them, and a test that is skipped for want of it fails.
+# scripts/setup installs the programs that tests need, CONTRIBUTING.md lists them, and a test that is skipped without
+# one fails.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
-# What `make check` installs, from the first function that only it and the demo call to its last.
+# Prints what `make check` installs, from the first function that only it and the demo call to its last.
 part() { sed -n '/^want_mount()/,/^want_conformance()/p' "$ROOT/scripts/setup"; }
 named() { sed '/^want_conformance()/q' "$ROOT/scripts/setup" | grep -oE '(want|wish) \S+ (has|lib|test) .*|for program in .*' | tr ' /' '\n' | tr -d ';'; }
 while read -r program; do
@@ -20,7 +21,7 @@ sed -n '/^`make check` installs/,/^\[tests/p' "$ROOT/CONTRIBUTING.md" | grep -A1
 packages | sort -u >"$T/installed"
 diff "$T/said" "$T/installed" >&2 || die "CONTRIBUTING.md (<) and scripts/setup (>) name other packages"
 
-# A tree in which one test finds no such program.
+# A tree in which one test does not find a program.
 mkdir -p "$T/tree/tests/e2e" "$T/tree/scripts" "$T/tree/build"
 cp "$ROOT/scripts/check" "$T/tree/scripts/"
 : >"$T/tree/build/sessionfs"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# After `make hooks` git refuses a commit of what is not formatted, or includes across the layers, and takes what is
-# well. What is staged counts, not what lies beside it.
+# After `make hooks` git refuses commits of unformatted code or includes across layers, and accepts others. The staged
+# text counts, not the file in the work tree.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need git make clang-format cppcheck shellcheck mandoc
@@ -36,20 +36,20 @@ printf '%s\n' '#!/bin/sh' 'echo $1' >scripts/new
 git add scripts/new
 refused 'SC2086'
 
-# As it is staged it is bad, as it lies there it is good.
+# The staged text is bad, the file is good.
 echo 'static int  badly( void ){return 1;}' >>$file
 git add $file
 git show "HEAD:$file" >$file
 refused "$file:.*clang-format"
 
-# The other way round.
+# The reverse.
 printf '\n/* Said well. */\n' >>$file
 git add $file
 echo 'static int  badly( void ){return 1;}' >>$file
 git commit -qm 'Good' || die "a good commit is refused"
-is "$file" "$(git show --name-only --format= HEAD)" "what was committed"
+is "$file" "$(git show --name-only --format= HEAD)" "the committed files"
 
-# A hook of somebody else stays.
+# A hook of another origin stays.
 echo '#!/bin/true' >.git/hooks/pre-commit
 fails 2 'there is another hook' make -s hooks
-is '#!/bin/true' "$(cat .git/hooks/pre-commit)" "somebody's own hook"
+is '#!/bin/true' "$(cat .git/hooks/pre-commit)" "a hook of another origin"

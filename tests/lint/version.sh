@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The newest heading of NEWS.md has the version and its day, and nothing else says another: the program, the manual, what the
-# tarball and the package are named by. (tests/e2e/install.sh and tests/package/run look at what is installed.)
+# The newest heading of NEWS.md has the version and its day, and all other places agree: the program, the manual, and
+# the names of the tarball and the package. (tests/e2e/install.sh and tests/package/run check installed files.)
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make
@@ -9,7 +9,7 @@ heading=$(grep -m 1 '^## ' "$ROOT/NEWS.md")
 matches '^## [0-9]+\.[0-9]+\.[0-9]+, 20[0-9]{2}-[01][0-9]-[0-3][0-9]$' "$heading" "the newest heading of NEWS.md"
 version=${heading#\#\# } day=${heading#*, }
 version=${version%,*}
-is "sessionfs $version" "$("$SESSIONFS" -V | head -n 1)" "the version of the program, beside the newest in NEWS.md"
+is "sessionfs $version" "$("$SESSIONFS" -V | head -n 1)" "the version of the program, and the newest in NEWS.md"
 plan=$(make -s -n -C "$ROOT" deb)
 for script in dist deb; do
 	grep -qxF "scripts/$script $version $day" <<<"$plan" || die "make deb calls scripts/$script with another version"
