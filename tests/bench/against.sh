@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# against.sh: everyday jobs, and what else people would do them with. Sourced by tests/bench/run.
+# against.sh: everyday tasks, compared with other programs for them. Sourced by tests/bench/run.
 #
 # Every side has the same sessions: as two mounts, as the files themselves, and as copies of the whole mount. A cell is
-# the time of that side divided by ours: more than 1 is slower than the read-write mount. Not every side can do every job.
+# the time of that side divided by ours: above 1 is slower than the read-write mount. Some sides cannot do every task.
 : "${work:?}" "${absent:?}" "${jobs_reps:?}"
 
 said='.message.content | if type == "array" then .[] else {text: .} end | .text? // empty'
 
-# A job is one function for each kind of side: JOB_tree DIRECTORY has the tree of the mount, JOB_raw DIRECTORY
-# and JOB_jq DIRECTORY the session files. All of them must end with the same status.
+# A job is one function for each kind of side: JOB_tree DIRECTORY gets the tree of the mount, JOB_raw DIRECTORY and
+# JOB_jq DIRECTORY the session files. All of them must end with the same status.
 grep_said_tree() { grep -r --include=text.md "$absent" "$1"; }
 grep_said_raw() { grep -r "$absent" "$1"; }
 grep_said_jq() { jq -r "$said" "$1"/*/*.jsonl | grep "$absent"; }
@@ -44,7 +44,7 @@ read_jq() {
 	done
 }
 
-# side_does SIDE JOB: the command and the directory for timed; fails if the side cannot do it.
+# side_does SIDE JOB: sets the command and the directory for timed; fails if the side cannot do it.
 side_does() {
 	case $1 in
 	raw | jq) declare -F "$2_$1" >/dev/null && does=("$2_$1" "$work/tree.d") ;;
@@ -66,7 +66,7 @@ against_job() { # JOB EXPECTED_STATUS
 	done
 }
 
-# Before the first answer: a mount, or a copy of everything.
+# Preparations: a mount, or a copy of everything.
 against_setup() {
 	local plain
 	timed against.setup.rw 0 fresh rw

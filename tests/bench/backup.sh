@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# backup.sh: rsync of everything the mount shows, against rsync of a plain copy of it. Sourced by tests/bench/run.
+# backup.sh: rsync of the whole mount, compared with rsync of a plain copy of it. Sourced by tests/bench/run.
 : "${work:?}" "${slow_reps:?}"
 
 copy() { rsync -a "$1" "$2"; }
@@ -10,7 +10,7 @@ check_same() { # FROM TO
 	[[ -z $(rsync -ai "$1" "$2" | head -n 3 | tee /dev/stderr) ]]
 }
 
-# The copy that the mount gave is the plain copy; that of it goes to another directory.
+# The copy made from the mount is the plain copy; its own copy goes to another directory.
 backup_first() {
 	rm -rf "$work/copy.mount" "$work/copy.plain"
 	fresh_slice

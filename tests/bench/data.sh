@@ -8,7 +8,7 @@ gen() { "$work/gen" "$@" "${samples[@]}"; }
 
 megabytes() { du -sm --apparent-size "$1" | cut -f 1; }
 
-# tree.d, a plain copy of what the mount makes of it, and a squashfs of that. What it took to make them is kept.
+# tree.d, a plain copy of the mount, and a squashfs of that. The cost of making them is recorded.
 make_tree() {
 	[[ ! -d $work/tree.d ]] || return 0
 	gen -n "$tree_sessions" -r -b 3 -p 8 "$work/tree.d"
@@ -36,13 +36,13 @@ make_many() {
 	note "many sessions: $many_sessions of 100 entries, $(megabytes "$work/many.d") MB"
 }
 
-# --- sessions to find something in: of the lengths of real ones, or with BENCH_DATA copies of real ones ---
+# --- sessions to search: as long as real ones, or with BENCH_DATA copies of real ones ---
 
-rare=zqxfkvw                 # planted in a few sessions
+rare=zqxfkvw                 # added to a few sessions
 common=${BENCH_WORD:-gazebo} # BENCH_WORD: one that is common in BENCH_DATA
 planted=5
 
-make_sessions() { # DIRECTORY SESSIONS MEGABYTES: at least as many of both
+make_sessions() { # DIRECTORY SESSIONS MEGABYTES: at least that many of both
 	local what='made from the samples'
 	if [[ ${BENCH_DATA:-} ]]; then
 		python3 "$here/multiply.py" "$BENCH_DATA" "$1" "$2" "$3"
@@ -53,13 +53,13 @@ make_sessions() { # DIRECTORY SESSIONS MEGABYTES: at least as many of both
 	note "${1##*/}: $(find "$1" -name '*.jsonl' | wc -l) sessions, $(megabytes "$1") MB, $what"
 }
 
-# Appends to a session, as pi does, what a user said.
+# Appends a message of the user to a session, as pi does.
 say() { # FILE TEXT
 	printf '{"type":"message","id":"%04x%04x","parentId":%s,"timestamp":"%s","message":{"role":"user","content":[{"type":"text","text":"%s"}]}}\n' \
 		$RANDOM $RANDOM "$(tail -n 1 "$1" | jq .id)" "$(date -u +%FT%T.000Z)" "$2" >>"$1"
 }
 
-# Says the rare word in sessions between the first and the last that are not among the smallest.
+# Appends the rare word to sessions between the first and the last that are not among the smallest.
 plant() { # DIRECTORY
 	local i files
 	mapfile -t files < <(find "$1" -name '*.jsonl' -size +20k | sort)
@@ -75,5 +75,5 @@ make_find() {
 	note "find.d: the rare word is in $planted lines, the common word in $(rg -iF "$common" --count-matches --no-filename "$work/find.d" | awk '{ n += $1 } END { print n + 0 }') places"
 }
 
-# Few of them, for what looks at every name.
+# A few of them, for programs that read every name.
 make_slice() { [[ -d $work/slice.d ]] || make_sessions "$work/slice.d" "$slice_sessions" "$slice_mb"; }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# days.sh: the sessions of a day, and the tables of all sessions and of what they used, against jq over the session
+# days.sh: the sessions of a day, and the tables of all sessions and of their usage, compared with jq over the session
 # files. Sourced by tests/bench/run.
 : "${work:?}" "${slow_reps:?}" "${many_sessions:?}"
 
-# A row of each line that says something of when, by whom and for how much; awk makes the tables of it. jq alone would
-# have to keep everything.
+# jq prints a row for each line with a time, a model and a cost; awk makes the tables from them. jq alone would have to
+# keep everything in memory.
 facts='[input_filename, .type, (.timestamp // "" | tostring), .message.role // "", (.message // . | "\(.provider // "")/\(.model // .modelId // "")"),
 	((.message.usage // .usage | objects) | [.totalTokens // 0, .cost.total // 0] | @csv) // "",
 	(if .message.role == "user" then .message.content | if type == "array" then [.[].text? // empty] | join(" ") else tostring end else "" end)[:200]] | @tsv'
@@ -18,7 +18,7 @@ day_raw() {
 		$7 != "" && $1 in time && !($1 in said) { print substr(time[$1], 12, 5), $7; said[$1] }
 		END { for (f in time) if (!(f in said)) print substr(time[f], 12, 5), "(no messages)" }'
 }
-# The names of the files begin with the day, for who knows that.
+# The names of the files begin with the day, for programs that use it.
 day_named() { day_raw "$1" "$day*.jsonl"; }
 
 sessions_tree() { cat "$1/sessions.tsv"; }
@@ -41,8 +41,8 @@ usage_raw() {
 		END { OFS = FS; OFMT = "%.9f"; for (k in n) print k, n[k], tokens[k], cost[k] }'
 }
 
-# What both must agree in: how many of them, or what all of them cost.
-answer() { # NAME, of what the last command printed
+# A result that both must agree in: the number, or the total cost.
+answer() { # NAME, in the output of the last command
 	case $1 in
 	day | named) count_out ;;
 	sessions) awk -F '\t' '$1 != "id" { n++; m += $(NF > 9 ? 7 : 5) } END { print n, m }' "$work/out" ;;
@@ -61,7 +61,7 @@ days_tree() { # NAME
 	unmount "$mount"
 }
 
-# Once: it takes a minute, and little else than jq's own time.
+# Once: it takes a minute, almost all of it in jq.
 days_jq() { # NAME [ANSWER]
 	make_cold "$1_raw"
 	timed "days.$1.jq" 0 "$1_raw" "$dir"
@@ -70,7 +70,7 @@ days_jq() { # NAME [ANSWER]
 
 figure_days() {
 	local i name dir=$work/many.d day
-	export TZ=UTC # the days of the files are of there
+	export TZ=UTC # the days in file names are those in this zone
 	if [[ ${BENCH_DATA:-} ]]; then
 		dir=$work/days.d
 		make_sessions "$dir" "$many_sessions" 1

@@ -3,28 +3,28 @@
 # find.sh: a word found in all sessions, through the mount and in the session files. Sourced by tests/bench/run.
 : "${work:?}" "${reps:?}" "${slow_reps:?}" "${walk_deadline:?}" "${rare:?}" "${common:?}" "${planted:?}"
 
-word=$rare # what is looked for
+word=$rare # the word to find
 
-need() { # NAME...: names without which nothing here can be measured
+need() { # NAME...: fails if one is missing, since nothing can be measured then
 	local name
 	for name; do
 		[[ -e $name ]] || { echo "bench: $name is not there" >&2 && return 1; }
 	done
 }
 
-# The sessions whose lines the last command printed, by the names of their files.
+# Prints the sessions whose lines the last command printed, by the names of their files.
 found() {
 	cut -d : -f 1 "$work/out" | sed -E 's|^.*projects/[^/]+/([^/]+)/.*$|\1|; s|^.*/([^/]+)\.jsonl$|\1|' | sort -u
 }
 
-# Whatever finds the rare word finds it in the same sessions, and once in each.
+# Each program finds the rare word in the same sessions, and once in each.
 check_rare() {
 	[[ $(wc -l <"$work/out") -eq $planted ]] || { echo "bench: $(wc -l <"$work/out") hits, not $planted" >&2 && return 1; }
 	[[ -e $work/found.rare ]] || found >"$work/found.rare"
 	diff "$work/found.rare" <(found) >&2
 }
 
-# The common word is found in no session that does not have it.
+# The common word is found only in sessions that contain it.
 check_common() {
 	[[ -s $work/out ]]
 	[[ -e $work/found.common ]] || rg -ilF "$common" "$work/find.d" | sed -E 's|^.*/||; s|\.jsonl$||' | sort >"$work/found.common"
@@ -80,7 +80,7 @@ count_out() { wc -l <"$work/out"; }
 # The longest session, which grows in these figures.
 longest() { find "$1" -name '*.jsonl' -printf '%s %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-; }
 
-search_once() { # NAME: the word, cold, warm, and after a line was appended that has it
+search_once() { # NAME: the word, cold, warm, and after a line with it was appended
 	local lines
 	make_cold hits
 	timed "search.$1.cold" 0 hits "$at"
@@ -102,7 +102,7 @@ figure_search() {
 	for ((i = 0; i < reps; i++)); do
 		for name in rare common; do
 			word=${!name}
-			cp --remove-destination -p "${file/grown.d/find.d}" "$file" # what other figures search stays as it is
+			cp --remove-destination -p "${file/grown.d/find.d}" "$file" # the data of other figures stays unchanged
 			mount_as rw "$at" "$dir"
 			search_once "$name"
 			unmount "$at"
@@ -127,7 +127,7 @@ search_rows() { # FIGURE NAME
 	row "$1, after an append, ms more" "$(seconds "$after")" "$(seconds "$warm")" "$more" "<= 5"
 }
 
-# --- what one may type at the root ---
+# --- searches typed at the root ---
 
 walk() { find "$1" -printf '\n'; }
 walk_links() { timeout "$walk_deadline" find -L "$1" -printf '\n'; }

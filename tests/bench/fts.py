@@ -17,7 +17,7 @@ LIMIT = 10000
 
 
 def texts(entry):
-    """What all.txt would say of an entry: pairs of what it is and its text."""
+    """Returns the texts of an entry as in all.txt: pairs of kind and text."""
     message = entry.get("message") if isinstance(entry.get("message"), dict) else {}
     role = message.get("role") or entry.get("type")
     for value in (message.get("content", entry.get("content")), entry.get("summary"), entry.get("label"),
@@ -37,7 +37,7 @@ def texts(entry):
 
 
 def rows(path, session, begin):
-    """The rows of a file from an offset on."""
+    """Returns the rows of a file from an offset on."""
     with open(path, "rb") as file:
         file.seek(begin)
         for line in file:
@@ -50,7 +50,7 @@ def rows(path, session, begin):
 
 
 def open_table(path, tokenizer):
-    """The table as it writes fastest: one transaction, no journal, nothing waited for."""
+    """Opens the table in its fastest mode for writes: one transaction, no journal, no sync."""
     base = sqlite3.connect(path, isolation_level=None)
     base.execute("PRAGMA journal_mode = OFF")
     base.execute("PRAGMA synchronous = OFF")
@@ -62,7 +62,7 @@ def open_table(path, tokenizer):
 
 
 def take_in(base, directory):
-    """Reads what was appended since the last time, of all files whose size has changed."""
+    """Reads appended lines of all files whose size has changed."""
     known = dict(base.execute("SELECT path, size FROM file"))
     base.execute("BEGIN")
     for project in os.scandir(directory):
@@ -76,7 +76,7 @@ def take_in(base, directory):
 
 
 def answer(base, word):
-    """The lines that have the word."""
+    """Returns the lines with the word."""
     left = LIMIT
     query = "SELECT session, entry, what, text FROM said WHERE said MATCH ? LIMIT ?"
     for session, entry, what, text in base.execute(query, (f'"{word}"', LIMIT)):
@@ -88,7 +88,7 @@ def answer(base, word):
 
 
 def main(path, directory, tokenizer, word):
-    """Everything, timed."""
+    """Runs and times everything."""
     begin = time.perf_counter()
     base = open_table(path, tokenizer)
     take_in(base, directory)

@@ -3,7 +3,7 @@
 # index.sh: building the index of a session file. Sourced by tests/bench/run.
 : "${here:?}" "${work:?}" "${absent:?}" "${reps:?}" "${slow_reps:?}" "${index_entries:?}"
 
-# Samples of session_open on FILE; the rest of what the driver prints goes to $work/NAME.index.
+# Samples of session_open on FILE; the rest of the driver's output goes to $work/NAME.index.
 open_once() { # NAME FILE
 	local took rest
 	read -r took rest < <("$work/index" "$2")

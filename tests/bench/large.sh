@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# large.sh: finding in ten times as much, or as much as the disk allows, and what is kept of it. Sourced by tests/bench/run.
+# large.sh: searches in ten times as much data, or as much as the disk has room for, and the memory. Sourced by
+# tests/bench/run.
 : "${work:?}" "${large_reps:?}" "${find_sessions:?}" "${find_mb:?}" "${rare:?}" "${planted:?}" "${large_times:?}"
 
-# As many times as fit into half of what is free.
+# As many copies as fit into half of the free space.
 times_that_fit() {
 	local free
 	free=$(df --output=avail -m "$work" | tail -n 1)
@@ -28,7 +29,7 @@ large_once() { # small|large DIRECTORY
 	unmount "$at"
 }
 
-# A backup of everything would take an hour: of some sessions, evenly chosen, what each name in them costs.
+# A backup of everything would take an hour: the cost for each name in some sessions, evenly chosen.
 copy_some() { # small|large PROJECTS
 	rm -rf "$work/copy.some"
 	(cd "$2" && printf '%s\n' */2*) >"$work/every"

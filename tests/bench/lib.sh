@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# lib.sh: timing, mounts and the table of tests/bench/run. Set before it is sourced:
-# work (a directory of our own), build, keep (not empty: leave work behind).
+# lib.sh: timing, mounts and the table of tests/bench/run. Set before sourcing: work (a directory of its own), build,
+# keep (not empty: keep the work directory).
 : "${work:?}" "${build:?}" "${keep?}"
 
 mkdir -p "$work/times" "$work/mnt" "$work/pids"
@@ -19,12 +19,12 @@ find_pi() {
 	[[ -e $pi_index ]]
 }
 
-with_pi() { # SCRIPT ARGUMENT...: one of our .mjs, which gets the place of pi first
+with_pi() { # SCRIPT ARGUMENT...: one of our .mjs; its first argument is pi's place
 	PI_CODING_AGENT_DIR="$work/pi-agent" PI_OFFLINE=1 "$pi_node" "$1" "$pi_index" "${@:2}"
 }
 
 # --- mounts ---
-# They are all at $work/mnt/NAME; $work/pids/NAME is the process that serves one, for figures are subshells.
+# They are all at $work/mnt/NAME. $work/pids/NAME has the process that serves one, since figures are subshells.
 
 pid_of() { cat "$work/pids/${1##*/}"; } # MOUNTPOINT
 
@@ -39,7 +39,7 @@ wait_for_mount() { # MOUNTPOINT PID
 	return 1
 }
 
-# serve MOUNTPOINT COMMAND...: starts a filesystem in the foreground of its own process and waits until it is there.
+# serve MOUNTPOINT COMMAND...: starts a filesystem in the foreground of its own process and waits until it is mounted.
 serve() {
 	local at=$1
 	shift
@@ -67,7 +67,7 @@ unmount() { # MOUNTPOINT
 	rm "$file"
 }
 
-# Ends what serves, also in the middle of a figure that was interrupted or failed.
+# Ends the servers, even in the middle of a figure that was interrupted or failed.
 stop_all() {
 	local file at pid
 	for file in "$work"/pids/*; do
@@ -88,10 +88,10 @@ end_process() { # PID
 	kill -9 "$1" 2>/dev/null || true
 }
 
-# What /proc says of the process behind a mountpoint: status_of MOUNTPOINT VmHWM, in KiB.
+# status_of MOUNTPOINT VmHWM: a field of /proc of the process of a mountpoint, in KiB.
 status_of() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$(pid_of "$1")/status"; }
 
-# Seconds of CPU time it has used, itself and for its system calls.
+# The CPU time it has used, in seconds, including its system calls.
 cpu_of() { # MOUNTPOINT
 	awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$(pid_of "$1")/stat"
 }
@@ -102,7 +102,7 @@ drop_caches() {
 	echo 3 >/proc/sys/vm/drop_caches
 }
 
-# Drops the caches, then runs COMMAND on nothing: loading the tool itself from the disk is not what is measured.
+# Drops the caches, then runs COMMAND on no data: loading the tool from the disk is not measured.
 make_cold() { # COMMAND
 	drop_caches
 	mkdir -p "$work/empty/projects/p/s" "$work/empty/p"
@@ -112,7 +112,7 @@ make_cold() { # COMMAND
 
 # --- timing ---
 
-# timed NAME EXPECTED_STATUS COMMAND...: adds the seconds that COMMAND took to the samples of NAME.
+# timed NAME EXPECTED_STATUS COMMAND...: adds the seconds of COMMAND to the samples of NAME.
 timed() {
 	local name=$1 expected=$2 rc=0 begin end
 	shift 2
@@ -135,7 +135,7 @@ median() { # NAME
 		END { if (NR) printf "%.6f", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
-percentile() { # NAME PERCENT: the smallest sample that so many are not above
+percentile() { # NAME PERCENT: the smallest sample that at least PERCENT of the samples do not exceed
 	sort -g "$work/times/$1" | awk -v p="$2" '{ v[NR] = $1 } END { i = NR * p / 100; print v[i == int(i) ? i : int(i) + 1] }'
 }
 
@@ -145,7 +145,7 @@ seconds() { awk -v s="$1" 'BEGIN { if (s < 1) printf "%.1f ms", s * 1000; else p
 
 # --- the table ---
 
-# row FIGURE OURS OTHER RATIO TARGET: OURS and OTHER as they are to be shown, RATIO a number, TARGET "<= N", ">= N" or "-".
+# row FIGURE OURS OTHER RATIO TARGET: OURS and OTHER as displayed, RATIO a number, TARGET "<= N", ">= N" or "-".
 row() {
 	local verdict=reported
 	if [[ $5 != - ]]; then
@@ -155,7 +155,7 @@ row() {
 	printf '%s: %s against %s: %s (%s, %s)\n' "$1" "$2" "$3" "$4" "$5" "$verdict" >&2
 }
 
-without() { # VERDICT FIGURE REASON: a row that has no numbers
+without() { # VERDICT FIGURE REASON: a row without numbers
 	printf '%s\t-\t-\t-\t-\t%s: %s\n' "$2" "$1" "$3" >>"$table"
 	printf '%s: %s: %s\n' "$2" "${1^^}" "$3" >&2
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# live.sh: how soon an append is seen in the mount, and what it costs to follow one. Sourced by tests/bench/run.
+# live.sh: the time until an append shows in the mount, and the cost of following one. Sourced by tests/bench/run.
 : "${here:?}" "${work:?}" "${slow_reps:?}" "${appends:?}" "${lines:?}"
 
 live_deadline=60 # seconds
 
-# A process beside the figure that must not outlive it: aside NAME COMMAND...
+# aside NAME COMMAND...: starts a process of the figure that must not outlive it.
 aside() {
 	local name=$1
 	shift
@@ -25,7 +25,7 @@ stop_aside() { # NAME
 	wait_aside "$1" 2>/dev/null || true
 }
 
-until_true() { # COMMAND...: waits for it, up to the deadline
+until_true() { # COMMAND...: waits until it succeeds, up to the deadline
 	local i
 	for ((i = 0; i < live_deadline * 50; i++)); do
 		"$@" && return 0
@@ -35,7 +35,7 @@ until_true() { # COMMAND...: waits for it, up to the deadline
 	return 1
 }
 
-# A fresh session of N entries in DIRECTORY, always the same.
+# Writes a new session of N entries to DIRECTORY, always the same.
 fresh_session() { # N DIRECTORY
 	[[ -d $work/session.$1 ]] || gen -m "$1" -b 2 "$work/session.$1"
 	rm -rf "$2"
@@ -46,7 +46,7 @@ last_id() { tail -n 1 "$1" | sed 's/.*"id":"\([^"]*\)","parentId".*/\1/'; }
 
 # --- latency ---
 
-# What of an append of one line was seen when: samples in seconds, counted from when the append began.
+# When parts of an appended line were seen: samples in seconds from the beginning of the append.
 latency_samples() { # NAME WRITTEN SEEN
 	awk 'NR == FNR { before[$1] = $2; next } NF == 2 { printf "%.6f\n", ($2 - before[$1]) / 1e9 }' "$2" "$3" >"$work/times/$1"
 	[[ $(wc -l <"$work/times/$1") -eq $appends ]]
@@ -110,7 +110,7 @@ figure_latency() {
 				note "latency: a read-only mount has no .events"
 				continue
 			fi
-			watch_appends $mount $reader || true # the row says so
+			watch_appends $mount $reader || true # the row names it
 			latency_rows $mount $reader
 		done
 	done
@@ -130,7 +130,7 @@ has_events() {
 
 has_mark() { grep -q "live-$(printf '%06d' "$lines");" "$1"; }
 
-# follow_growth ENTRIES: CPU time of the process while such a session grows and is followed, as a sample.
+# follow_growth ENTRIES: the CPU time of the process while such a session grows and is followed, as a sample.
 follow_growth() {
 	local at=$work/mnt/follow dir=$work/follow.d file session before followed
 	fresh_session "$1" "$dir"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# many.sh: many sessions, what mounting and listing them reads, and what the process keeps. Sourced by tests/bench/run.
+# many.sh: many sessions: bytes read by mounting and listing them, and the memory of the process. Sourced by
+# tests/bench/run.
 : "${build:?}" "${work:?}" "${absent:?}" "${reps:?}" "${many_sessions:?}" "${reads:?}"
 
 list_projects() { ls "$1/projects"; }
@@ -11,7 +12,7 @@ mount_and_list() { # ro|rw MOUNTPOINT SOURCE
 	list_projects "$2"
 }
 
-# Which session files are opened, and how much of them is read.
+# Prints which session files are opened, and how much of them is read.
 trace_listing() { # ro|rw MOUNTPOINT SOURCE
 	local mount=$1 at=$2 source=$3 trace=$work/trace opened most options=()
 	[[ $mount != ro ]] || options=(-o ro)
@@ -52,7 +53,7 @@ figure_many() {
 	done
 }
 
-# --- what the process keeps ---
+# --- memory of the process ---
 
 # A fixed series of random files, one a line: three views of a random session, then the text of a random message.
 random_files() { # MOUNTPOINT SOURCE N
@@ -79,7 +80,8 @@ resident_row() { # MOUNTPOINT AFTER TARGET
 		"peak $(mebibytes "$1" VmHWM) MiB" "$(mebibytes "$1" VmRSS)" "$3"
 }
 
-# Everything below some of the sessions, and what lies higher of all of them: all of all would be twelve million files.
+# Everything below some of the sessions, and the levels above for all of them: the whole tree would be twelve million
+# files.
 figure_resident() {
 	local at=$work/mnt/resident source=$work/many.d some=$((many_sessions / 20)) target dirs
 	make_many
@@ -105,7 +107,7 @@ figure_resident() {
 	unmount "$at"
 }
 
-# Succeeds if nothing is found and nothing went wrong.
+# Succeeds if the search finds nothing and no error occurs.
 grep_some() { # MOUNTPOINT
 	local rc=0
 	printf '%s\0' "$1"/projects/*/2*/transcript.md | xargs -0 sh -c 'grep -e "$@"; [ $? -eq 1 ]' sh "$absent" || rc=$?

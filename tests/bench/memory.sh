@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# memory.sh: what the entries of one long session cost, in bytes and in time. Sourced by tests/bench/run.
+# memory.sh: memory and time for each entry of a long session. Sourced by tests/bench/run.
 : "${work:?}" "${slow_reps:?}" "${small:?}" "${large:?}"
 
-find_all() { find "$1" -printf '\n'; } # paths of twelve million would be GBs
+find_all() { find "$1" -printf '\n'; } # paths of twelve million would take GBs
 
 mebibytes() { calc "$(status_of "$1" "$2") / 1024" 1; } # MOUNTPOINT FIELD
 
@@ -23,8 +23,8 @@ figure_memory() {
 	done
 }
 
-# Takes minutes, so the samples serve both figures; the machine can become faster or slower meanwhile, so what they are
-# compared with is measured before and after.
+# Takes minutes, so both figures use the samples; the machine's speed can change meanwhile, so the comparison is
+# measured before and after.
 find_large_session() { # MOUNTPOINT CACHE
 	local options=ro
 	[[ $2 == default ]] || options=ro,cache=$2

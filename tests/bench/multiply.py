@@ -21,7 +21,7 @@ MILLISECONDS = re.compile(rb'("timestamp":\s*)(\d{13})\b')
 
 
 def header_of(data):
-    """The header of a session whose every line can be read, None for anything else."""
+    """Returns the header of a session if each line can be parsed, else None."""
     try:
         lines = [json.loads(line) for line in data.splitlines() if line.strip()]
         json.dumps(lines, ensure_ascii=False).encode()
@@ -33,7 +33,7 @@ def header_of(data):
 
 
 def copy_of(data, sid, name, earlier):
-    """The bytes of a copy that is so much EARLIER, its id, made of NAME, and when it was begun and last written to."""
+    """Returns the bytes of a copy that is EARLIER by this much, its id, made of NAME, and its first and last time."""
     own = hashlib.sha256(name.encode()).hexdigest()
     own = f"{own[:8]}-{own[8:12]}-7{own[13:16]}-8{own[17:20]}-{own[20:32]}"
 

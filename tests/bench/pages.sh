@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# pages.sh: pages and chat.md, against what else makes a page of a session: pi's own --export, and pi-transcript from npm
-# (after claude-code-transcripts; it makes several pages of a long session). Sourced by tests/bench/run.
+# pages.sh: pages and chat.md, compared with other programs that make a page of a session: pi's own --export, and
+# pi-transcript from npm (after claude-code-transcripts; it makes several pages of a long session). Sourced by
+# tests/bench/run.
 #
-# pi's page holds the session as data, and a script makes a conversation of it in the browser; both others are HTML.
+# pi's page contains the session as data, which a script renders in the browser; the others are HTML.
 : "${build:?}" "${work:?}" "${reps:?}" "${slow_reps:?}" "${find_sessions:?}" "${slice_sessions:?}"
 
 transcript=2.2.1
@@ -15,7 +16,7 @@ fetch_transcript() {
 		npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$dir" "@psg2/pi-transcript@$transcript" >&2
 }
 
-declare -A rank_of=([middle]=50 [long]=95 [longest]=100) # so many of a hundred are not longer
+declare -A rank_of=([middle]=50 [long]=95 [longest]=100) # this percentage is not longer
 
 page_of() { # NAME
 	local files
@@ -42,8 +43,8 @@ one_page() { # SAMPLES FUNCTION
 	[[ -s $work/page.html || -s $work/page.d/index.html ]]
 }
 
-# One page, with programs and session in memory, as one types it: the programs start, and ours looks at the names of all
-# sessions. In the mount it is the first that is asked of a new mount.
+# One page as typed at a shell, with programs and session in memory: the programs start, and ours lists the names of all
+# sessions. In the mount it is the first request of a new mount.
 pages_of_sizes() {
 	local i at=$work/mnt/page name file project page size
 	for name in middle long longest; do
@@ -75,7 +76,7 @@ pages_all() { find "$1/html" -mindepth 2 -name '*.html' -exec cat {} + | wc -c; 
 chats_all() { find "$1/projects" -mindepth 3 -maxdepth 3 -name chat.md -exec cat {} + | wc -c; }
 pages_transcript() { HOME="$work/home" "$pi_node" "$pi_transcript" --all --no-open -o "$work/archive"; }
 
-# MB of session files that become this in a second of the filesystem's CPU time; how long it took; and the most memory.
+# MB of session files rendered in a second of the filesystem's CPU time; the duration; and the maximum memory.
 all_of() { # WHAT FUNCTION
 	local i at=$work/mnt/pages before mb cache
 	mb=$(calc "$(find "$work/find.d" -name '*.jsonl' -printf '%s\n' | awk '{ n += $1 } END { print n }') / 1e6" 1)

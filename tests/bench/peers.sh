@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# peers.sh: finding a word, against what keeps an index and what keeps nothing. Sourced by tests/bench/run.
+# peers.sh: finding a word, compared with programs with an index and without. Sourced by tests/bench/run.
 #
-# A figure is the whole time from the question to the end of the answer. The first has in it all that must come before: the
-# mount, the index. The start of python is not counted.
+# A figure is the time from the query to the end of the answer. The first includes preparations, such as the mount or
+# the index. The start of python is not counted.
 : "${here:?}" "${build:?}" "${work:?}" "${reps:?}" "${slow_reps:?}" "${rare:?}" "${common:?}" "${planted:?}"
 
 peers=(ours rg words trigrams)
@@ -33,7 +33,7 @@ ask() { # ROW PEER
 ask_all() { # PEER
 	local i file
 	file=$dir/${longest#"$work/find.d/"}
-	cp --remove-destination -p "$longest" "$file" # as it was before the last peer
+	cp --remove-destination -p "$longest" "$file" # the state before the last peer
 	word=$rare
 	make_cold ask_nothing
 	ask first "$1"

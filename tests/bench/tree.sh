@@ -17,7 +17,7 @@ find_large() { find "$1" -type f -size +1000k; }
 list_all() { ls -lR "$1"; }
 grep_all() { grep -r "$absent" "$1"; }
 
-# Cold, then warm, on every side in turn.
+# Cold, then warm, on each side in turn.
 race() { # NAME EXPECTED_STATUS COMMAND (which gets the directory)
 	local name=$1 expected=$2 command=$3 i side
 	for ((i = 0; i < slow_reps; i++)); do

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# write.sh: what writing costs. Sourced by tests/bench/run, whose functions and settings it uses.
+# write.sh: the cost of writing. Sourced by tests/bench/run, whose functions and settings it uses.
 #
-# A label is written to sessions of 1,000 and of 100,000 entries that are mounted, indexed and warm; beside it the same
-# line is appended to copies of the files with echo, and with a node script through pi's SessionManager.
+# A label is written to sessions of 1,000 and of 100,000 entries that are mounted, indexed and warm. For comparison the
+# same line is appended to copies of the files with echo, and with a node script through pi's SessionManager.
 : "${here:?}" "${work:?}" "${build:?}" "${reps:?}" "${slow_reps:?}"
 
-labels_at_once=20 # in one sample, whose time is divided by it
+labels_at_once=20 # labels in a sample, whose time is divided by it
 
 label_all() { # SESSION-DIRECTORY TEXT
 	local id
 	while read -r id; do echo "$2" >"$1/entries/$id/label"; done <"$work/write.ids"
 }
 
-append_all() { # FILE TEXT: the lines that label_all makes
+append_all() { # FILE TEXT: prints the lines that label_all makes
 	local id
 	while read -r id; do
 		echo '{"type":"label","id":"0123abcd","parentId":"'"$id"'","timestamp":"2026-01-01T00:00:00.000Z","targetId":"'"$id"'","label":"'"$2"'"}' >>"$1"
@@ -27,7 +27,7 @@ change_rows() { # N LABEL
 	awk -v n="$1" -v label="$2" 'BEGIN { FS = OFS = "\t" } NR % 50 == 0 && k < n { $2 = label " " ++k } 1'
 }
 
-# Samples of COMMAND, a part of each for one label.
+# Samples of COMMAND, divided by the number of labels.
 labelled() { # NAME COMMAND...
 	local name=$1
 	shift
@@ -37,7 +37,7 @@ labelled() { # NAME COMMAND...
 
 microseconds() { echo "$(calc "$1 * 1e6" 0) us"; }
 
-# The same with a strace that counts: how often the session file is written for a table.
+# The same under a strace that counts the writes to the session file for a table.
 write_calls() { # TABLE SOURCE
 	local at=$work/mnt/traced trace=$work/write.trace
 	serve "$at" strace -f -y -e trace=write,pwrite64,writev,pwritev,pwritev2 -e signal=none -o "$trace" \
@@ -94,7 +94,7 @@ figure_write() {
 	at=$(echo "$work/mnt/write.100000"/projects/*/2*)
 	file=$(echo "$work/write.100000"/*/*.jsonl)
 	for ((i = 1; i <= 2 * reps; i++)); do
-		# Read as an editor has read it before it saves.
+		# Read as an editor reads it before it saves.
 		change_rows "$rows" "row $i" <"$at/labels.tsv" >"$work/labels"
 		echo "beside $i" >"$work/one"
 		lines=$(wc -l <"$file")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sourced behind tests/lib/lib.sh by the tests in a real browser.
+# Sourced after tests/lib/lib.sh by the tests in a real browser.
 # shellcheck shell=bash
 
 starts() { timeout 120 node "$ROOT/tests/browser/starts.mjs" "$CHROMIUM" "$T/try" 2>"$T/why"; }
@@ -11,12 +11,12 @@ need_browser() {
 		CHROMIUM=$(command -v "$c") && break
 	done
 	[ -n "$CHROMIUM" ] || skip "there is no chromium here"
-	# A container may not let it make its sandbox; what it is shown here is ours. One that cannot start at all is none.
+	# A container can forbid the browser's sandbox; the pages are ours. A browser that does not start counts as missing.
 	starts || { export BROWSER_NO_SANDBOX=1 && starts; } ||
 		skip "$CHROMIUM does not start here: $(tail -n 3 "$T/why" "$T/try/log" 2>/dev/null | tr '\n' ' ')"
 }
 
-# axe-core, whose rules are those of WCAG, into $AXE.
+# Puts axe-core, whose rules are WCAG's, into $AXE.
 need_axe() {
 	local dir=$ROOT/build/axe
 	# shellcheck disable=SC2034 # for who sources this
@@ -24,7 +24,7 @@ need_axe() {
 	timeout 300 "$ROOT/tests/browser/fetch-axe" "$dir" 2>"$T/why" || skip "$(tail -n 1 "$T/why")"
 }
 
-# A browser is not to keep anything in the user's directories.
+# The browser must not write to the user's directories.
 drive() { # SCRIPT ARGUMENT...
 	timeout -k 10 400 node "$ROOT/tests/browser/$1" "$CHROMIUM" "$T/browser" "${@:2}"
 }

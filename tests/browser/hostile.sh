@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Whatever a session says, in whatever field: in a page it is text. Seen in a real browser, with the pages' Content-Security-Policy
-# and without it, so that neither hides what the other one lets through.
+# Any text of a session, in any field, is text in a page. Checked in a real browser, with the pages'
+# Content-Security-Policy and without it, so that neither defence hides a gap in the other.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/browser/common.sh

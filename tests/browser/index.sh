@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# html/index.html in a real browser: every session is there, as in sessions.tsv, can be sorted, filtered and opened; with
-# scripts and without.
+# html/index.html in a real browser: every session of sessions.tsv is present, and can be sorted, filtered and opened;
+# with scripts and without.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/browser/common.sh
@@ -13,7 +13,7 @@ samples "$T/src"
 samples "$T/src/--broken--" "$ROOT/tests/data/broken"
 node "$ROOT/tests/browser/sessions.mjs" pages "$T/src"
 node "$ROOT/tests/browser/sessions.mjs" costs "$T/src"
-# The mount and the reader are in two zones.
+# The mount and the reader are in different time zones.
 TZ=Asia/Kolkata mount_fs "$T/src" "$T/mnt" -o ro
 mkdir "$T/none"
 mount_fs "$T/none" "$T/empty" -o ro

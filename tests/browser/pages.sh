@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The pages in a real browser, from the mount and from a web server: all that a session has is there and can be reached, with
-# scripts and without, and a page asks nobody for anything.
+# The pages in a real browser, from the mount and from a web server: all of a session is present and reachable, with
+# scripts and without, and a page loads nothing else.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=tests/browser/common.sh
@@ -14,7 +14,7 @@ samples "$T/src/--broken--" "$ROOT/tests/data/broken"
 node "$ROOT/tests/browser/sessions.mjs" pages "$T/src"
 mount_fs "$T/src" "$T/mnt" -o ro
 
-# A server that says what it was asked for.
+# A server that records its requests.
 (cd "$T/mnt" && exec python3 -u -m http.server --bind 127.0.0.1 0) >"$T/port" 2>"$T/asked" &
 server=$!
 clean_first() { kill "$server" 2>/dev/null || :; }

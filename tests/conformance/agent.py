@@ -21,7 +21,7 @@ def text(message):
 
 
 def answer(said):
-    """Searches as AGENTS.md says, reads around what was found, labels what it itself said, and is done."""
+    """Searches as AGENTS.md says, reads around the hits, labels its own messages, and ends."""
     since = [m["role"] for m in said].index("tool") if any(m["role"] == "tool" for m in said) else len(said)
     came = [text(m) for m in said[since:] if m["role"] == "tool"]
     if text(said[-1]) == "And what else?":
@@ -49,7 +49,8 @@ def files():
 
 
 def judge(file):
-    """Each message that pi finds in the session, and on its branch, with its label, and how many it sends the model."""
+    """Each message that pi finds in the session, and on its branch, with its label, and how many it sends to the
+    model."""
     return json.loads(subprocess.check_output([NODE, T + "/judge.mjs", BUNDLE + "/index.js", file]))
 
 
@@ -73,7 +74,7 @@ with open(came[2].splitlines()[0]) as f:
     assert f.read() == own + "\n"
 print("ok its own session, by PI_SESSION_FILE and by PI_SESSION_ID")
 
-# A question, three calls with what came of them, an answer. What asked for the third call has the label.
+# A question, three calls with results, an answer. The message with the third call has the label.
 seen = judge(own)
 assert len(seen["all"]) == 8 and seen["branch"] == seen["all"] and seen["sent"] == 8, seen
 assert [label for _, label in seen["branch"]] == [None] * 5 + ["asked before", None, None], seen

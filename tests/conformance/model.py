@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A model that answers as a test has it: an OpenAI-compatible server on this machine, for the real pi."""
+"""A model with answers set by a test: an OpenAI-compatible server on this machine, for the real pi."""
 import http.server
 import json
 import os
@@ -30,7 +30,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def serve(agent, answer):
-    """A server whose `said` has the messages of each request. `answer` of these gives a command for the tool bash, or
+    """A server whose `said` has the messages of each request. `answer` maps these to a command for the tool bash, or to
     None and a text. The pi whose own directory is `agent` knows it as `--provider fake --model m`."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.said, server.answer = [], answer

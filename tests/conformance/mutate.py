@@ -10,7 +10,7 @@ import os
 import random
 import sys
 
-LARGEST = 60000  # bytes of a file to begin with
+LARGEST = 60000  # bytes of the original file
 LONGEST = 60  # lines of a mutated one
 
 VALUES = [
@@ -141,7 +141,7 @@ def mutate_lines(lines):
     elif what == 5:
         lines[i] = line + random.choice([b" ", b"\t", b"x", b",", b"}"])
     else:
-        # Ids that are not UTF-8, and what they are to who reads them as UTF-8.
+        # Ids that are not UTF-8, and their form when decoded as UTF-8.
         raw = random.choice(NOT_UTF8)
         for k in range(1, len(lines)):
             lines[k] = lines[k].replace(b'd":"', b'd":"' + (raw if random.random() < 0.6 else "\ufffd".encode()))

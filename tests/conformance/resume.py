@@ -36,7 +36,7 @@ def make():
 
 
 def answer(said):
-    """Asks for the working directory in hex, and is done when it knows it."""
+    """Prints the working directory in hex, and ends once it is known."""
     return (None, "done here") if said[-1]["role"] == "tool" else ("pwd -P | od -An -v -tx1 | tr -d ' \\n'", None)
 
 
@@ -50,7 +50,7 @@ def files():
 
 
 def fork(env, server):
-    """An earlier place of a session is gone on from, in a directory where nothing was ever said."""
+    """Resumes an earlier place of a session, in a directory without sessions."""
     server.said.clear()
     session = os.path.realpath(T) + b"/mnt/projects/odd/plain"
     os.mkdir(T + b"/elsewhere")
@@ -79,7 +79,7 @@ def check():
                               env=env, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
 
     before = files()
-    # A session that does not say where it was started goes on where one is.
+    # A session without a directory is resumed in one that exists.
     for id, name in [(f"n{i:02}", name) for i, name in enumerate(NAMES)] + [("none", b"none")]:
         file = SOURCE + name + b".jsonl"
         cwd = b"/" if id == "none" else os.path.realpath(T) + b"/cwd/" + name
@@ -103,7 +103,7 @@ def check():
     for file in files().keys() - before.keys():
         os.unlink(file)
     assert files() == before, "what was forked has changed"
-    # Nor is there a session where pi keeps its own.
+    # There is no session in pi's own directory either.
     assert not [f for _, _, fs in os.walk(T + b"/agent") for f in fs if f.endswith(b".jsonl")]
     print(len(NAMES) + 3, "sessions resumed or refused as they should be")
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the tests in tests/far: one session directory on a file system of servers, which two mounts of it stand for
-# two machines. Each test runs apart, with its own network, processes and mounts, of which nothing is left when it ends;
-# the machine has the name `far` there.
+# Sourced by the tests in tests/far: one session directory on a network file system, mounted twice in place of two
+# machines. Each test has its own network, processes and mounts, none of which remain when it ends; there the machine
+# has the name `far`.
 #
-# A test has the file system mounted twice, at $A and $B, with the same directory as $SERVED where the server keeps it (empty: it
-# keeps it otherwise), and calls `machines`. It says what is measured. SECONDS_EACH=3 and SESSIONS=10000 can be set (0: none).
+# A test mounts the file system twice, at $A and $B, sets $SERVED to the same directory on the server (empty: the server
+# stores it differently), and calls `machines`, which prints what it measures. SECONDS_EACH=3 and SESSIONS=10000 can be
+# set (0: none).
 # shellcheck shell=bash
 if [ -z "${FAR_APART:-}" ]; then
 	[ "$(id -u)" -eq 0 ] || {
@@ -22,12 +23,12 @@ A=$T/a B=$T/b SERVED=
 M1=$T/m1 M2=$T/m2
 mkdir -p "$A" "$B" "$M1" "$M2"
 ip link set lo up
-ip addr add 10.213.0.1/32 dev lo # servers that want to be reached by others refuse 127.0.0.1
+ip addr add 10.213.0.1/32 dev lo # servers that should be reached by others refuse 127.0.0.1
 sed '/\bfar\b/d' /etc/hosts >"$T/hosts"
 echo "10.213.0.1 far" >>"$T/hosts"
 mount --bind "$T/hosts" /etc/hosts
 
-wanted() { # PACKAGE COMMAND: it is there, or nothing can be shown of this file system
+wanted() { # PACKAGE COMMAND: skips the test if the command is missing
 	command -v "$2" >/dev/null 2>&1 || skip "$1 cannot be had here"
 }
 ms() { echo $(($(date +%s%N) / 1000000)); }
@@ -40,7 +41,7 @@ timed() { # WHAT COMMAND...
 	said "$what" "$(($(ms) - begin)) ms"
 }
 
-# All names and bytes but those that say where the source is.
+# All names and bytes except those that contain the source's place.
 shown() { # MOUNT
 	(
 		cd "$1"
@@ -63,7 +64,7 @@ browse() {
 	said "browsing" "equal, $(wc -l <"$T/shown") names and sums"
 }
 
-# How long until a machine sees what the other appended or wrote, the longest of some.
+# The time until a machine sees a line or label of the other one, the maximum of some.
 has_line() { grep -q "$1" "$2" 2>/dev/null; }
 seen_after() { # MOST HOW
 	local k begin took longest=0 f=$B/--far--/seen.jsonl parent=a0000000
@@ -95,8 +96,8 @@ seen_after() { # MOST HOW
 	[ $longest -le "$1" ] || die "a label is seen after $longest ms, not $1"
 }
 
-# Both machines and pi, which is on the second one, write to one session; `meanwhile` is what happens to the server then,
-# `settle` what it needs until all of it is there.
+# Both machines and pi, which runs on the second one, write to one session; `meanwhile` acts on the server at that time,
+# `settle` waits until all of it has arrived.
 meanwhile() { :; }
 settle() { :; }
 storm() { # SESSION MOUNT MOUNT CLIENT
@@ -128,10 +129,10 @@ agree() { # SESSION
 	is "" "$(grep "^$1.jsonl:" "$T/check")" "what the check says of $1.jsonl"
 }
 
-# Requests that the server had until now: getattr, open, read. A test that can count defines it.
+# Prints the server's requests so far: getattr, open, read. A test that can count defines it.
 requests() { :; }
 
-# So many sessions more; what asking for them takes, and what the server has of it.
+# With this many more sessions: the time of requests, and the load of the server.
 many() {
 	local n=${SESSIONS:-${FEW:-10000}} at=${SERVED:-$A} k
 	[ "$n" -gt 0 ] || return 0
@@ -147,8 +148,8 @@ many() {
 	requests >"$T/after"
 	paste -d' ' "$T/before" "$T/after" | awk '{ printf "%s %d, ", $1, $4 - $2 }' >"$T/all"
 	[ ! -s "$T/after" ] || said "requests for all that" "$(sed 's/, $//' "$T/all")"
-	# Somebody asks for a listing every second, for ten seconds.
-	sleep 2 # what has been said holds as long, and nothing shows when it no longer does
+	# A listing is requested every second, for ten seconds.
+	sleep 2 # answers are cached that long, and their expiry cannot be seen
 	requests >"$T/before"
 	for k in 1 2 3 4 5 6 7 8 9 10; do
 		ls "$M1"/projects/* "$M1"/sessions.tsv >/dev/null
@@ -156,13 +157,14 @@ many() {
 	done
 	requests >"$T/after"
 	[ ! -s "$T/after" ] || said "requests of ten listings" "$(paste -d' ' "$T/before" "$T/after" | awk '{ printf "%s %d, ", $1, $4 - $2 }' | sed 's/, $//')"
-	# What has not changed is not opened again.
+	# Unchanged files are not opened again.
 	paste -d' ' "$T/before" "$T/after" | awk '/^(open|read) / && $4 > $2 { exit 1 }' || die "files that have not changed are opened again"
 	umount_fs "$M1"
 }
 
-# The whole body. MOST: after how many ms all is seen. HOW: `both` machines may write to a session, both may
-# but for the order (`kept`: nothing is lost or torn), `one` (two programs on it), or `none`, where nothing is held to anything. What is done on both is measured in any case.
+# The whole test. MOST: after how many ms all changes must show. HOW: `both` machines can write to a session, both can
+# but the order differs (`kept`: nothing is lost or torn), `one` (two programs on it), or `none`, where nothing is
+# required. Writes on both are measured in any case.
 OPTIONS=()
 machines() { # MOST both|kept|one|none
 	local most=$1 how=$2 rc=0

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# GlusterFS: three bricks with a copy each, one of which is killed while both machines write, and brought back. AS_IT_IS=1 is
-# without the options that it needs for that.
+# GlusterFS: three bricks with a copy each, one of which is killed while both machines write, and brought back.
+# AS_IT_IS=1 omits the options that it needs for that.
 # shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted glusterfs-server glusterd
 wanted glusterfs-client glusterfs
 options=()
-SERVED= # what lies in a brick is not for others to write
+SERVED= # only the server may write to a brick
 mkdir -p "$T"/{brick1,brick2,brick3,lib,log,run} /var/lib/glusterd /var/log/glusterfs /run/gluster
 cp -a /var/lib/glusterd/. "$T/lib/"
 rm -rf "$T/lib/glusterd.info" "$T/lib"/{peers,vols}/*
@@ -16,13 +16,13 @@ mount --bind "$T/log" /var/log/glusterfs
 mount --bind "$T/run" /run/gluster
 log() { tail -n 5 "$T/log"/*.log; }
 glusterd -N >"$T/glusterd" 2>&1 &
-clean_first() { pkill -KILL -x "gluster(d|fs|fsd)"; } # those of this test: there are no others here
+clean_first() { pkill -KILL -x "gluster(d|fs|fsd)"; } # the processes of this test: there are no others here
 volume() { gluster --mode=script volume "$@" >"$T/gluster" 2>&1; }
 within 60 "glusterd" volume list
 volume create far replica 3 far:"$T"/brick{1,2,3} force || skip "no volume can be made here: $(cat "$T/gluster")"
 volume start far || die "the volume: $(cat "$T/gluster" "$T"/log/*.log)"
 volume profile far start
-# As it is by itself a client knows a file as it was a second ago, and a label hangs below what was the last line then.
+# By default a client caches a file's attributes for a second, so that a label gets an outdated last line as its parent.
 if [ -z "${AS_IT_IS:-}" ]; then
 	volume set far performance.stat-prefetch off || die "$(cat "$T/gluster")"
 	options=(-o 'attribute-timeout=0,direct-io-mode=enable')
@@ -34,7 +34,7 @@ brick() { pgrep -f "glusterfsd .*brick$1"; }
 meanwhile() {
 	sleep 1 # they are writing
 	kill -KILL "$(brick 2)"
-	sleep 1 # they go on without it
+	sleep 1 # they continue without it
 	volume start far force
 }
 healed() { gluster volume heal far info 2>/dev/null | awk '/^Number of entries/ && $4 != 0 { bad = 1 } END { exit bad }'; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# MooseFS: a master, two chunkservers. Nothing is lost, but a line that another machine wrote a few milliseconds ago may not be
-# seen yet, though the file is locked.
+# MooseFS: a master, two chunkservers. Nothing is lost, but a line that another machine wrote some milliseconds ago can
+# be missing in a read, although the file is locked.
 # shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted moosefs-master mfsmaster

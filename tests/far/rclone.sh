@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# rclone: a server of WebDAV, which two machines have mounted. A file can only be written there whole, so nothing is held to anything
-# but reading: mount it with -o ro.
+# rclone: a server of WebDAV, mounted by two machines. Files can only be written whole there, so only reads are checked:
+# mount it with -o ro.
 # shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted rclone rclone
@@ -14,5 +14,5 @@ for m in "$A" "$B"; do
 	rclone mount :webdav: "$m" --dir-cache-time 1s --vfs-cache-mode "writes" --cache-dir "$T/cache$m" 2>"$T/client" &
 	within 20 "rclone mount" mountpoint -q "$m" || die "$(cat "$T/client")"
 done
-settle() { sleep 20; } # a file is sent five seconds after it was closed, and nothing shows when all are
+settle() { sleep 20; } # a file is sent five seconds after close, and the end of that cannot be seen
 machines "${MOST:-60000}" none

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A server that takes 20 ms for every request, and keeps locks for all of its clients. What it is asked is counted.
+# A server that takes 20 ms for every request, and keeps locks for all of its clients. Its requests are counted.
 # shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 slowfs=$(dirname "$SESSIONFS")/slowfs
@@ -17,9 +17,9 @@ requests() {
 	local k
 	for k in getattr open read directory; do echo "$k $(tr -cd "${k:0:1}" <"$T/requests" | wc -c)"; done
 }
-machines 7000 both # what was known five seconds ago is shown where an answer takes long
+machines 7000 both # data known for five seconds is shown while an answer takes long
 
-# The same without locks: nothing is written, and the reason is told. 38: ENOSYS.
+# The same without locks: writes are refused with the reason. 38: ENOSYS.
 mkdir "$T/none"
 SLOWFS_LOCK=38 "$slowfs" 1 "$T/gate" "$SERVED" "$T/none" -f &
 within 10 "slowfs" mountpoint -q "$T/none"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# sshfs: two machines have mounted the directory of a third. As sshfs is by itself (SSHFS_OPTIONS= MOST=30000), another machine's
-# lines show when what it keeps for 20 seconds is over; with -o dir_cache=no they show at once. Two machines that write to one
-# session do not see each other's lines in time. COUNTING=1 counts what the server is asked, which makes it slow.
+# sshfs: two machines have mounted the directory of a third. By default (SSHFS_OPTIONS= MOST=30000) another machine's
+# lines show once sshfs's cache of 20 seconds has expired; with -o dir_cache=no they show at once. Two machines that
+# write to one session do not see each other's lines in time. COUNTING=1 counts requests to the server, which makes it
+# slow.
 # shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted sshfs sshfs

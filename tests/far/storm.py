@@ -15,7 +15,7 @@ import sys
 import time
 
 EACH = 40
-LEAST = 5  # so many of each, or nothing was shown
+LEAST = 5  # at least this many of each, or the test shows nothing
 
 
 def entry_id(i):
@@ -113,7 +113,7 @@ def judge(file, *acks):
     there = {text_of(e) for e in entries[1:]}
     lost = [t for t in acked if t not in there]
 
-    # The last of those that say the same counts: a line is written again where another came before it, and hangs below that.
+    # The last of equal lines counts: a line overtaken by another is repeated after it.
     last = {text_of(e): i for i, e in enumerate(entries) if i > 0}
     off, again = [], len(entries) - 1 - len(last)
     known = {e["id"] for e in entries}

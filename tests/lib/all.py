@@ -26,7 +26,7 @@ def refuse(name):
 
 
 def value_at(raw, at):
-    """The tokens of the value at a place, and where it ends."""
+    """Yields the tokens of the value at a place, and its end."""
     tokens, depth = [], 0
     while True:
         m = TOKEN.match(raw, at)
@@ -38,7 +38,7 @@ def value_at(raw, at):
 
 
 def members(compact):
-    """The pairs of an object, or (None, value) of an array."""
+    """Yields the pairs of an object, or (None, value) of an array."""
     at, found = 1, []
     while True:
         m = TOKEN.match(compact, at)
@@ -63,7 +63,7 @@ def is_string(v):
 
 
 def units(string):
-    """A string without its quotes: runs of bytes, and the code units that escapes stand for."""
+    """Yields a string without its quotes: runs of bytes, and the code units of escapes."""
     at, text = 0, string[1:-1]
     for m in ESCAPE.finditer(text):
         if m.start() > at:
@@ -156,7 +156,7 @@ def key_of(v):
 
 
 def names_of(entries, derived, sid):
-    """By line. Of a repeated id the last line has it."""
+    """By line. The last line with an id has it."""
     last = {key_of(e.get(b"id")): line for line, e in entries}
     taken, names = set(), {}
     for line, e in entries:
@@ -181,7 +181,7 @@ def names_of(entries, derived, sid):
     return names
 
 
-# --- what an entry says -----------------------------------------------------------------------------------------------
+# --- texts of an entry -----------------------------------------------------------------------------------------------
 
 
 def text_file(text):
@@ -247,7 +247,7 @@ def whole_lines(text):
 
 
 def call_blocks(m):
-    """The calls of a message, or those that the tool of a result made."""
+    """Yields the calls of a message, or those that the tool of a result made."""
     role = normal(m.get(b"role"))
     if role == b'"toolResult"':
         return blocks(fields(m.get(b"nestedCalls")).get(b"calls"))
@@ -255,7 +255,7 @@ def call_blocks(m):
 
 
 def calls_of(m):
-    """Of each call its name, its arguments and, of a nested one that failed, its error."""
+    """Yields the name of each call, its arguments and, of a nested one that failed, its error."""
     for n, b in enumerate(call_blocks(m), 1):
         name = exact(b[b"name"]) if is_string(b.get(b"name")) else b""
         arguments, error = b.get(b"arguments"), ""
@@ -297,7 +297,7 @@ def parts_of(e, old):
 
 
 def normal(compact):
-    """Escapes in the few strings that are compared: as they would be without."""
+    """Decodes escapes in the few strings that are compared."""
     return b'"' + exact(compact) + b'"' if is_string(compact) and b"\\" in compact else compact
 
 
@@ -344,7 +344,7 @@ def all_of(data):
 
 
 def arguments_of(data):
-    """arguments.txt and error of each call, by their paths in the session."""
+    """Yields arguments.txt and error of each call, by their paths in the session."""
     header, entries = entries_of(data)
     names = names_of(entries, below(header, 2), exact(header[b"id"]))
     found = {}

@@ -19,7 +19,7 @@ def clean(text):
 
 
 def path_of(raw):
-    """The entries from the root to the leaf, or None if the file is of another kind than is checked here."""
+    """Returns the entries from the root to the leaf, or None if the file is of a kind that is not checked here."""
     entries, last = {}, None
     for line in raw.decode("utf-8", "replace").split("\n")[:-1]:
         try:
@@ -52,14 +52,14 @@ def blocks(message, kind):
 
 
 def texts(message):
-    """Lines of each text, as they must stand in chat.md."""
+    """Returns the lines of each text as they must be in chat.md."""
     for b in blocks(message, "text"):
         if isinstance(b.get("text"), str) and b["text"]:
             yield clean(b["text"]).removesuffix("\n").split("\n")
 
 
 def said(path):
-    """(entry, message) of what user and assistant said."""
+    """Returns (entry, message) of the messages of user and assistant."""
     for o in path:
         m = o.get("message")
         if o["type"] == "message" and isinstance(m, dict) and m.get("role") in ("user", "assistant"):
@@ -72,7 +72,7 @@ def check(name, raw, chat):
         return False
     lines = chat.split("\n")
     assert chat.startswith("# ") and chat.endswith("\n"), name
-    at, rest = 1, []  # rest: all that is not text that somebody said
+    at, rest = 1, []  # rest: everything but texts of messages
     for o, m in said(path):
         own = list(texts(m))
         if m["role"] == "assistant" and m.get("stopReason") in (None, "stop", "toolUse") and not "".join("".join(t) for t in own).strip():
@@ -101,7 +101,7 @@ def check(name, raw, chat):
         own = [r for r in shown if r.endswith(" · " + o["id"])]
         assert len(own) == 1, (name, o["id"], own)
         assert ("\u2717 failed" in own[0]) == bool(m.get("isError")), (name, own)
-    # Nothing that a tool put out is there, unless somebody said it or it is why the tool failed.
+    # No tool output is in it, except text of messages and errors of tools.
     words = {line for _, m in said(path) for text in texts(m) for line in text}
     whole = set(lines)
     for _, m in results:

@@ -34,7 +34,7 @@ def main():
     for part in re.split("(\t)", line):
         os.write(fd, part.encode())
         if part == "\t":
-            # When it has completed it reads on: the next key has it answer.
+            # After completing it reads on: the next key makes it respond.
             os.write(fd, b"\x18m")
             until(fd, rb"COMPLETED")
     os.write(fd, b"\r")

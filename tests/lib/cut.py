@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The part of a long line that a search shows, found by looking at every place where a word ends."""
+"""The part of a long line that a search shows, found by trying every end of a word."""
 
 import unicodedata
 
@@ -9,7 +9,7 @@ def is_word(character):
 
 
 def places(folded, word):
-    """Where the word stands: its begin, its end, and whether it is whole."""
+    """Returns where the word is: its begin, its end, and whether it is whole."""
     at = folded.find(word)
     while at >= 0:
         end = at + len(word)
@@ -18,7 +18,7 @@ def places(folded, word):
 
 
 def cut_around(line, words, most, fold, joins=lambda c: False):
-    """At most so many characters, those with the most words, whole words and characters of words; an eighth of them
+    """Returns at most this many characters with the most words, whole words and characters of words; an eighth of them
     before the first word if there is room. Words are folded."""
     if len(line) <= most:
         return line

@@ -51,7 +51,7 @@ def main(document):
             f"{{ {command}\n}} >{out}/{n} 2>&1 </dev/null; echo $? >{out}/{n}.status\n"
             for n, (command, _) in enumerate(examples)
         )
-        # Not by a pipe: what mounts in the background would keep it open.
+        # Without a pipe, which a background mount would keep open.
         subprocess.run(["bash", "-c", script], check=False, timeout=300)
         bad = 0
         for n, (command, expected) in enumerate(examples):

@@ -20,7 +20,7 @@ import sys
 import time
 from datetime import datetime, timezone
 
-# White space as JavaScript's trim() has it.
+# White space as in JavaScript's trim().
 SPACE = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 
@@ -29,7 +29,7 @@ def no_constant(name):
 
 
 def parse(line):
-    """As JSON.parse; None for what pi skips."""
+    """As JSON.parse; None for lines that pi skips."""
     try:
         v = json.loads(line, parse_constant=no_constant, parse_int=lambda s: float(s))
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ def text(v):
 
 
 def number(x):
-    """As JavaScript prints it."""
+    """Formatted as in JavaScript."""
     if x == int(x) and abs(x) < 1e21:
         return str(int(x))
     digits = repr(x)
@@ -70,7 +70,7 @@ def plain(x):
 
 
 def when(v):
-    """ms since 1970, of what the samples have as times."""
+    """Returns ms since 1970, for times as in the samples."""
     if isinstance(v, float):
         return v
     if not isinstance(v, str):
@@ -137,7 +137,7 @@ ENVELOPE = re.compile(
 
 
 def without_envelopes(said):
-    """What the user said; for texts of less than 64 KiB, and `*` of less than 512 bytes."""
+    """Returns the user's text; for texts of less than 64 KiB, and `*` of less than 512 bytes."""
     rest = said
     while m := ENVELOPE.match(rest):
         rest = rest[m.end() :]
@@ -201,7 +201,7 @@ class Session:
         return title if len(title) <= 200 else title[:199] + "\u2026"
 
     def branch(self):
-        """The entries from the last one up to the root, for ids that are used once."""
+        """Returns the entries from the last one up to the root, for ids that are used once."""
         by_id = {e.get("id"): e for e in self.entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
         e, seen = self.entries[-1] if self.entries else None, set()
         while isinstance(e, dict) and id(e) not in seen:
@@ -220,7 +220,7 @@ class Session:
         return ""
 
     def labels(self):
-        """Of each labelled entry, in file order: the entry and the label; for ids and labels that are texts."""
+        """Returns each labelled entry with its label, in file order; for ids and labels that are texts."""
         set_ = {}
         for e in self.entries:
             if get(e, "type") == "label" and isinstance(e.get("targetId"), str):
@@ -240,7 +240,8 @@ class Session:
         return ""
 
     def uses(self):
-        """Of each entry with usage: its time, the model, the five numbers and the cost, and what is the same in a copy."""
+        """Returns for each entry with usage: its time, the model, the five numbers and the cost, and a key equal in
+        copies."""
         for e in self.entries:
             of = get(e, "message") if get(e, "type") == "message" else e
             u = get(e, "usage") if truthy(get(e, "usage")) else get(get(e, "message"), "usage")
@@ -257,7 +258,7 @@ class Session:
             yield (self.mtime * 1000 if t is None else t, text(of["provider"] + "/" + of["model"]) if named else "unknown", n, same if same[0] is not None else object())
 
     def id_of(self, e):
-        """None: it has none. In version 1 it is made of the session's id and the line."""
+        """Returns None without an id. In version 1 it is derived from the session's id and the line."""
         version = self.header.get("version")
         if not isinstance(version, float) or version < 2:
             return hashlib.sha256(f"{self.header['id']}\n{self.lines[id(e)]}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -287,7 +288,7 @@ def add(sum_, n):
 def print_sessions(source):
     print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle")
     all_ = sessions(source)
-    # Only parents named by a file of the source that no other has, as in the samples.
+    # Only parents whose file name is unique in the source, as in the samples.
     by_name = {s.file.split("/")[-1]: f"projects/{s.project()}/{s.stem()}" for s in all_}
     for s in sorted(all_, key=lambda s: -int(s.modified())):
         total = None
@@ -315,7 +316,7 @@ def print_usage(source):
 
 
 def component(s, prefix, suffix):
-    """A name of at most 255 bytes."""
+    """Returns a name of at most 255 bytes."""
     name = encode(s, prefix) + suffix
     if len(name.encode()) <= 255:
         return name
@@ -342,7 +343,7 @@ def print_groups(source, by_project=False):
 
 
 def print_labels(source, as_links):
-    """labels.tsv up to the time, or the links below labels/."""
+    """Returns labels.tsv up to the time, or the links below labels/."""
     rows = []
     for s in sorted(sessions(source), key=lambda s: -int(s.modified())):
         rows += [(label, s, e) for e, label in s.labels()]
@@ -364,7 +365,7 @@ def print_labels(source, as_links):
 
 
 def make(to):
-    """Sessions by hand: a name, the header's fields, entries."""
+    """Handmade sessions: a name, the header's fields, entries."""
 
     def message(id_, at, **m):
         return {"type": "message", "id": id_, "parentId": None, "timestamp": at, "message": m}
@@ -374,7 +375,7 @@ def make(to):
 
     T1, T2 = "2026-05-01T10:00:00.000Z", "2026-05-01T23:30:00.000Z"
     files = {
-        # Equal titles in one minute, one of which reads as if it were numbered.
+        # Equal titles in one minute, one of which looks numbered.
         **{f"--a--/equal{i}": ({"timestamp": "2026-03-29T00:59:59.999Z"}, [message("1", "2026-03-29T01:00:00Z", role="user", content="same")]) for i in range(12)},
         "--a--/equal00": ({"timestamp": "2026-03-29T00:59:00.000Z"}, [message("1", "2026-03-29T01:00:00Z", role="user", content="same~2")]),
         "--a--/odd name\\": ({"timestamp": "2026-10-25T01:30:00.000Z"}, [message("1", "x", role="user", content="\\ % / \t tab \ue000 \U0001f600" * 20)]),
@@ -397,7 +398,7 @@ def make(to):
             used("d", "2026-01-04T00:00:00Z", {"input": 1, "cost": {"total": 8}}, role="toolResult", toolCallId="c", model="m1"),
         ]),
         "--a--/costs": ({"timestamp": "2026-01-02T00:00:00.000Z"}, [used(str(i), "2026-01-02T00:00:00Z", {"input": 0.1, "cost": {"total": i / 10}}) for i in range(50)]),
-        # An entry that stands in several files counts for the oldest session, then for the lesser path.
+        # An entry in several files counts for the oldest session, then for the lesser path.
         **{f"--d--/{name}": ({"timestamp": at} if at else {}, [used(i, t, {"input": n, "cost": {"total": n / 10}}, **m) for i, t, n, m in entries]) for name, at, entries in [
             ("fork", "2026-05-02T00:00:00.000Z", [("1", T1, 1, {}), ("2", T2, 2, {}), ("own", T2, 4, {})]),
             ("parent", "2026-05-01T00:00:00.000Z", [("1", T1, 1, {}), ("2", T2, 2, {}), ("later", T2, 8, {})]),
@@ -425,7 +426,7 @@ def make(to):
             "[Mon 2026-03-23 13:12] [Subagent Context] You are one.\n\n[Subagent Task]\n\nSearch",
             "[2026-03-23 13:12] not one",
         ])},
-        # Names that leave no room for what tells them apart.
+        # Names too long for the suffix that distinguishes them.
         **{f"--c--/long{i}": ({"timestamp": "2026-04-02T00:00:00.000Z"}, [message("1", "2026-04-02T00:00:00Z", role="user", content="\U0001f600" * n)]) for i, n in enumerate([59, 60, 60, 61])},
         "flat": ({"timestamp": 1767312000000, "cwd": "/srv/x y"}, [message("1", "2026-01-02T12:00:00Z", role="user", content="flat", timestamp=1767312000001.5)]),
     }

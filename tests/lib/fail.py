@@ -29,10 +29,10 @@ import sys
 import threading
 import time
 
-LIMIT = 30  # seconds that nothing may take
-CATCH_UP = 4  # seconds after which what is shown must be right
+LIMIT = 30  # seconds that no call may take
+CATCH_UP = 4  # seconds after which the mount must be right
 
-# The errors that a call can have. SHORT: it succeeds, with less than was asked for.
+# The errors that a call can return. SHORT: it succeeds, with less than requested.
 SHORT = 0
 E = errno
 FILE = [E.EIO, E.EINTR]
@@ -96,7 +96,7 @@ ERRORS = {
 
 
 class Wrong(Exception):
-    """What the program did is not right."""
+    """The program misbehaved."""
 
 
 def check(condition, what):
@@ -117,7 +117,7 @@ class Control:
             self.map = mmap.mmap(f.fileno(), self.SIZE)
 
     def set(self, case=None):
-        """From a new start of the program on; no case: nothing fails."""
+        """Sets the case for the next start of the program; without a case nothing fails."""
         self.map[: self.NAMES_AT] = bytes(self.NAMES_AT)
         if case:
             kind, error, nth = case
@@ -280,7 +280,7 @@ class Server:
                 return
             check(time.monotonic() < end, "neither mounts nor ends")
             time.sleep(0.002)
-        # It can still end instead: a thread that it needs cannot be made.
+        # It can still end instead if a thread that it needs cannot be created.
         try:
             os.stat(f"{mount}/README.md")
         except OSError as e:
@@ -295,7 +295,7 @@ class Server:
         return self.log.read().decode(errors="replace").strip()
 
     def end(self):
-        """Unmounts it; its exit status."""
+        """Unmounts it and returns its exit status."""
         end = time.monotonic() + LIMIT
         while is_mounted(self.mount) and not unmount(self.mount):
             check(time.monotonic() < end, "cannot be unmounted")
@@ -315,13 +315,13 @@ class Server:
 
 
 def look(path):
-    """One file, as everybody can see it."""
+    """Returns one file, as any user can see it."""
     try:
         st = os.lstat(path)
         if stat.S_ISLNK(st.st_mode):
             return os.readlink(path), None
         if stat.S_ISDIR(st.st_mode):
-            # Without what is about this mount only: side files, and why something was refused.
+            # Without data of this mount only: scratch files, and reasons of refusals.
             return "directory", sorted(n for n in os.listdir(path) if n[0] != "." and n != "errors")
         with open(path, "rb") as f:
             data = f.read()
@@ -331,7 +331,7 @@ def look(path):
 
 
 def walk(path, name=""):
-    """Everything below a directory, by name."""
+    """Returns everything below a directory, by name."""
     seen = {}
     what, names = look(f"{path}/{name}" if name else path)
     seen[name or "."] = what if names is None else tuple(names)
@@ -372,7 +372,7 @@ def old_label(mount):
     put(f"{directory}/{sorted(os.listdir(directory))[0]}/label", "to the old")
 
 
-# What is written, in this order, and how the record that it makes is known.
+# The writes, in this order, and how to recognize their records.
 WRITES = [
     ("label", lambda m: put(f"{m}/projects/p/plain/entries/aaaaaaa2/label", "put\n"), lambda e: e.get("label") == "put"),
     ("name", lambda m: put(f"{m}/projects/p/plain/name", "new name\n", True), lambda e: e.get("name") == "new name"),
@@ -395,7 +395,7 @@ class Mounted:
         os.makedirs(self.fresh, exist_ok=True)
 
     def work(self):
-        """Reads everything, and writes. What was acknowledged, and what was refused, with its error."""
+        """Reads everything, and writes. Returns the acknowledged writes, and the refused ones with their errors."""
         results = {}
         walk(self.mount)
         with open(f"{self.setup.source}/--p--/plain.jsonl", "a", encoding="utf-8") as f:
@@ -420,7 +420,7 @@ class Mounted:
         return results
 
     def judge_files(self, results):
-        """What is in the session files: the old bytes, whole lines, and what was acknowledged."""
+        """Checks the session files: the old bytes, whole lines, and the acknowledged writes."""
         records = []
         for name in ["--p--/plain.jsonl", "--p--/old.jsonl"]:
             with open(f"{self.setup.source}/{name}", "rb") as f:
@@ -446,7 +446,7 @@ class Mounted:
             check(not left, f"left behind: {left}")
 
     def judge_view(self):
-        """Once nothing fails any more, all is shown as a fresh mount shows it, within moments."""
+        """Checks that within moments after the last failure all is as in a fresh mount."""
         fresh = Server(self.setup, self.fresh, None)
         try:
             check(fresh.status is None, f"does not mount any more: {fresh.said()}")

@@ -29,7 +29,7 @@ def action_of(name):
 
 
 def root_of(path):
-    """(root as it is shown, rest, separators) of an absolute path, or None."""
+    """Returns (root as shown, rest, separators) of an absolute path, or None."""
     if re.match(r"[A-Za-z]:[\\/]", path):
         return path[0].upper() + ":\\", path[3:], r"[\\/]"
     if path.startswith("\\\\"):
@@ -72,7 +72,7 @@ def hunk(old, old_count, new, new_count, rows):
 
 
 def of_rows(diff):
-    """The hunks of pi's details.diff; none if a row is no row."""
+    """Returns the hunks of pi's details.diff; none if any row is invalid."""
     runs = [[]]
     for row in lines_of(diff):
         if re.fullmatch(r" *\.\.\.", row):
@@ -133,7 +133,7 @@ def change_of(action, arguments, file, details):
 
 
 def check_diff(path, text):
-    """As patch reads it: each hunk has the lines that it says, and hunks follow each other."""
+    """Checks it as patch does: each hunk has the lines it states, and hunks are in order."""
     rows, at, ends = lines_of(text), 0, [0, 0]
     while at < len(rows):
         m = re.match(r"@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@", rows[at])
@@ -167,7 +167,7 @@ def read(path):
 
 
 def calls_of(entry):
-    """N, name and arguments of each call of an entry, and of a nested one how it ended."""
+    """Returns number, name and arguments of each call of an entry, and the outcome of a nested one."""
     message = stored.fields(entry.get(b"message")) if entry.get(b"type") == b'"message"' else {}
     nested = stored.normal(message.get(b"role")) == b'"toolResult"'
     for n, b in enumerate(stored.call_blocks(message), 1):
@@ -208,7 +208,7 @@ def check_call(directory, by_name, action, file, arguments, ended):
 
 
 def rows_of(directory):
-    """The rows of a session, once all its calls are compared."""
+    """Returns the rows of a session, once all its calls are compared."""
     header, entries = stored.entries_of(read(directory + b"/session.jsonl"))
     names = stored.names_of(entries, stored.below(header, 2), stored.exact(header[b"id"]))
     by_name = {names[line]: e for line, e in entries}
@@ -257,7 +257,7 @@ def check(tree):
     print(f"{len(tables)} sessions, {total} rows;", ", ".join(f"{a} by {f}: {n}" for (a, f), n in sorted(FORMS.items())))
 
 
-# --- what nobody would write ------------------------------------------------------------------------------------------
+# --- invalid input ----------------------------------------------------------------------------------------------------
 
 
 class Maker:
@@ -273,7 +273,8 @@ class Maker:
         self.f.write(json.dumps({**head, "timestamp": f"2026-05-01T00:00:{self.n % 60:02d}.000Z", "message": message, **fields}) + "\n")
 
     def call(self, *calls, answers=None):
-        """Calls of one message, each (name, arguments) or with an id; answers: fields of each result, None for none."""
+        """Calls of one message, each (name, arguments) or with an id; answers: fields of each result, None for no
+        result."""
         blocks, ids = [], []
         for k, (name, arguments, *own) in enumerate(calls):
             ids.append(own[0] if own else f"c{self.n}-{k}")

@@ -23,7 +23,7 @@ def simple(character):
     return lower if len(lower) == 1 else character
 
 
-# Each ASCII character, and what typographers write for it.
+# Each ASCII character, and its typographic forms.
 TYPED = {
     "'": "\u2018\u2019\u201b\u02bc",
     '"': "\u201c\u201d\u201f",
@@ -34,7 +34,7 @@ AS_TYPED = str.maketrans({form: plain for plain, forms in TYPED.items() for form
 
 
 def fold(text):
-    """What two texts are compared as."""
+    """Returns the form in which two texts are compared."""
     if text.isascii():
         return text.lower()
     text = unicodedata.normalize("NFC", text).translate(AS_TYPED)
@@ -42,7 +42,7 @@ def fold(text):
 
 
 def joins(character):
-    """Whether it can become one with what is before it."""
+    """Returns whether it can be composed with the character before it."""
     return unicodedata.category(character)[0] == "M" or 0x1160 <= ord(character) < 0x1200
 
 
@@ -183,7 +183,7 @@ WHITE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(ma
 
 
 class OfError(str):
-    """The beginning of the path of a call's error."""
+    """Returns the beginning of the path of a call's error."""
 
 
 class Entry:
@@ -252,7 +252,7 @@ class Entry:
         return found
 
     def arguments(self):
-        """arguments.txt and error of each call that has one: the beginning of its name, and the text."""
+        """Returns arguments.txt and error of each call that has one: the beginning of its name, and the text."""
         for n, call in enumerate(self.calls, 1):
             arguments = call.get("arguments")
             text = ""
@@ -266,7 +266,7 @@ class Entry:
                 yield OfError(f"{n}-"), as_file(text_of(call.get("error"))) or "error\n"
 
     def value_said(self):
-        """The label or name that the record sets."""
+        """Returns the label or name that the record sets."""
         label = self.value.get("label")
         if self.type == "label" and truthy(label):
             return line_end(text_of(label) if label.kind == "s" else clean(compact(label)))
@@ -274,14 +274,15 @@ class Entry:
         return line_end(name) if name else ""
 
     def said(self):
-        """Its lines in all.txt, without what is before the text."""
+        """Returns its lines in all.txt, without the part before the text."""
         texts = [self.text, self.thinking, *(text for _, text in self.arguments())]
         if self.error != self.text:
             texts.append(self.error)
         return [line for text in (*texts, self.value_said()) for line in text.split("\n")[:-1]]
 
     def files(self, here):
-        """Where its lines stand, with the text: paths below the session's directory; of a call only their beginning."""
+        """Returns where its lines are, with the text: paths below the session's directory; of a call only their
+        beginning."""
         yield here + "text.md", self.text
         yield here + "thinking.md", self.thinking
         for begin, text in self.arguments():
@@ -295,21 +296,21 @@ def line_end(text):
 
 
 def key_of(v):
-    """What two ids that are the same have in common."""
+    """Returns a key that is equal for equal ids."""
     if v is None or v.kind not in "sn":
         return None
     return decoded(v.raw) if v.kind == "s" else float(v.raw)
 
 
 class Session:
-    """The entries by their lines in the file, and which labels and which name are in use."""
+    """Reads the entries by their lines in the file, and the current labels and name."""
 
     def __init__(self, path):
         self.entries, self.lines, self.has_ids = read_entries(path)
         self.names, self.labels, self.name = {}, {}, None
 
     def settle(self, names):
-        """Takes the names of all entries, by line."""
+        """Assigns the names of all entries, by line."""
         self.names = names
         entries = [(n, e) for n, e in self.entries if n in names and e.value.kind == "o"]
         found = {key_of(e.value.get("id")): n for n, e in entries if key_of(e.value.get("id")) is not None}
@@ -332,8 +333,8 @@ class Session:
         return [(here + "entry.json", None)]
 
     def hits(self, n, e, words):
-        """Lines: the path (of a call without what its name adds to the number), the number, the text; the three with the
-        most words. And the first of those that has the most."""
+        """Returns lines as (path, number, text); the path of a call without the part of the name after the number. The
+        three lines with the most words, and the first that has the most."""
 
         def count(text):
             return len([w for w in set(words) if w in fold(text)])
@@ -352,7 +353,7 @@ class Session:
         return [(file, n, cut_around(line, words, 300, fold, joins)) for _, _, file, n, line in sorted(best)], best[0][2:] if best else None
 
     def row(self, n, e, words, best):
-        """The cells of its row; of the path only the beginning."""
+        """Returns the cells of its row; of the path only the beginning."""
         file, number, line = best or ("", "", "")
         what = e.role if e.is_message and e.role else e.type
         kind = "error" if isinstance(file, OfError) else "call " if file.endswith("-") else file.rsplit("/", 1)[-1].removesuffix(".md")
@@ -409,7 +410,7 @@ def respell(text):
 
 
 def rewrite_text(text, share=0.3):
-    """The same text, some characters composed or in parts, some quotes, hyphens and blanks typographic."""
+    """Returns the same text, some characters composed or decomposed, some quotes, hyphens and blanks typographic."""
 
     def other(cluster):
         if random.random() >= share:
@@ -447,7 +448,7 @@ def random_word(entries, lines):
 
 
 def random_phrase(entries):
-    """Words as they stand in a line of all.txt."""
+    """Returns words as they are in a line of all.txt."""
     for _ in range(50):
         lines = [line for line in random.choice(entries)[1].said() if line.strip()]
         words = re.findall(r"\S+\s*", random.choice(lines)) if lines else []
@@ -476,7 +477,7 @@ def random_query(entries, lines):
     return terms or [(False, "", "x")]
 
 
-# --- the same file, written in another way ----------------------------------------------------
+# --- the same file in other forms -------------------------------------------------------------
 
 
 def escaped(raw, share):
@@ -506,7 +507,7 @@ def rewritten(v, share):
 
 
 def rewrite(lines, path):
-    """Writes the lines with other white space, and with characters escaped that need not be."""
+    """Writes the lines with other white space, and with unneeded escapes."""
     share = random.choice([0.005, 0.05, 1])
     out = []
     for line in lines:
@@ -516,7 +517,7 @@ def rewrite(lines, path):
         f.write("\n".join(out))
 
 
-# --- asking -----------------------------------------------------------------------------------
+# --- queries ----------------------------------------------------------------------------------
 
 
 class Asked:
@@ -554,7 +555,7 @@ def check(asked, session, terms, path):
     text = written(terms)
     got, lines, rows = asked.ask(text)
     known = dict(session.entries)
-    # Later headers are no entries.
+    # Later headers are not entries.
     want = [n for n, e in session.entries if matches(e, terms) and e.type != "session"]
     if [n for n, _ in got if n in known] != want or len(got) != len(want):
         sys.exit(f"{path}: {text!r} {terms!r}\ngot  {got}\nwant {want}")
@@ -602,7 +603,7 @@ def check_file(program, path, rounds):
     return found
 
 
-# --- texts that are made up -------------------------------------------------------------------
+# --- generated texts --------------------------------------------------------------------------
 
 LETTERS = """e E k s K S x J i I f / : $ < = ; ` 1 ' - \u00e9 \u00c9 \u1ebf \u1ec7 \u01f0 \u0219 \u00f1 \u1e69 \u2260 \u212a \u212b
 \u017f \u1e9b \u0130 \u0131 \u00df \u1e9e \u03ac \u1f71 \u0386 \u1fbb \u1fb3 \u1fb4 \u1fbc \u03b1 \u03b9 \u0399 \u1fbe \u03a9 \u2126 \u037e \u1fef \u0439 \u0419 \u0438
@@ -626,7 +627,7 @@ def in_json(text, share):
 
 
 def check_made_up(program, entries, rounds):
-    """Words of texts, both written in many ways. As many queries as rounds, each of all entries."""
+    """Tests words of texts, both in many forms. As many queries as rounds, each over all entries."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as f:
         f.write('{"type":"session","version":3,"id":"a","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}\n')
         for i in range(entries):

@@ -21,7 +21,7 @@ import threading
 import time
 
 APPENDS = 200
-TIMEOUT = 60  # generous: nothing here is about speed
+TIMEOUT = 60  # generous: the test is not about speed
 VIEWS = ["context.md", "context.json", "tree.txt", "info.json", "labels.tsv", "transcript.md"]
 
 
@@ -90,7 +90,7 @@ class Session:
 
 
 class Growth(threading.Thread):
-    """Appends until it is told to stop."""
+    """Appends until it is stopped."""
 
     def __init__(self, session, pause, text=None):
         super().__init__(daemon=True)
@@ -119,7 +119,7 @@ class Mount:
         return self.root
 
     def __exit__(self, failure, *_):
-        if failure:  # whose reason is what counts
+        if failure:  # only the reason counts
             subprocess.run(["fusermount3", "-q", "-z", "-u", self.root], check=False)
             return
         await_(lambda: subprocess.run(["fusermount3", "-q", "-u", self.root], check=False).returncode == 0, "unmounting")
@@ -146,7 +146,7 @@ class Tail:
 
 
 def tails(program, root, options):
-    """Two that begin while the session is in use, two after it has rested, and one on a branch that is left."""
+    """Two readers that begin while the session is in use, two after it has rested, and one on a left branch."""
     session = Session(program, root, "tail" + "-".join(options))
     with Mount(program, root, *options) as mount:
         s = f"{mount}/{session.path}"
@@ -182,7 +182,7 @@ def read_on(path, over, out):
     fd, done = os.open(path, os.O_RDONLY), False
     with open(out, "wb") as f:
         while not done:
-            done = over.is_set()  # then all that is to come can be read
+            done = over.is_set()  # then all later data can be read
             while got := os.read(fd, 1 << 16):
                 f.write(got)
 
@@ -193,7 +193,7 @@ def ask(path, over):
 
 
 def crowd(program, root, options):
-    """Two that read on and two that ask, at once and for ever."""
+    """Two continuing readers and two that call stat all the time."""
     session = Session(program, root, "crowd" + "-".join(options))
     process, over = multiprocessing.get_context("fork").Process, multiprocessing.get_context("fork").Event()
     with Mount(program, root, *options) as mount:
@@ -216,7 +216,7 @@ def crowd(program, root, options):
 
 
 def judge(text, truth, what):
-    """All of it, once; the sums at the beginning may be those of another moment."""
+    """Read once to the end; the sums at the beginning can be those of another moment."""
     check(len(text) == len(truth), f"{what}: {len(text)} bytes instead of {len(truth)}")
     for n, (a, b) in enumerate(zip(text.split(b"\n"), truth.split(b"\n"))):
         sums = n < 20 and len(a) == len(b) and b":" in a and a.split(b":")[0] == b.split(b":")[0]
@@ -224,7 +224,7 @@ def judge(text, truth, what):
 
 
 def moved_tail(program, root):
-    """Labels are set in what was printed already, the leaf moves to a shorter branch: what is new comes whole."""
+    """Labels change printed text, the leaf moves to a shorter branch: new text arrives whole."""
     session = Session(program, root, "moved", 10)
     with Mount(program, root) as mount:
         s = f"{mount}/{session.path}"
@@ -242,7 +242,7 @@ def moved_tail(program, root):
         session.leaf = "a0000001"
         session.append("on a branch")
         await_(lambda: tail.text().endswith(b"on a branch\n"), "the shorter branch")
-        # tail takes a file that has become shorter for another one, and prints it.
+        # tail takes a truncated file for another one, and prints it.
         truth = session.truth("transcript.md")
         check(tail.text().endswith(truth), "the shorter branch is not printed as it is")
         tail.end()
@@ -258,7 +258,7 @@ def half_lines(program, root, options):
         session.write(text[:60])
         end = os.stat(session.file).st_mtime_ns + 10**9
         shown = read(f"{s}/session.jsonl")
-        if time.time_ns() < end:  # else this machine was too busy to look in time
+        if time.time_ns() < end:  # otherwise this machine was too busy to scan in time
             check(shown == whole, f"half a line is shown: {shown[len(whole):]!r}")
         await_(lambda: read(f"{s}/session.jsonl") == whole + text[:60].encode(), "the file as it is, after a second")
         check(os.stat(f"{s}/session.jsonl").st_size == len(whole) + 60, "its size")
@@ -268,7 +268,7 @@ def half_lines(program, root, options):
         session.write(text[60:])
         await_(lambda: read(f"{s}/session.jsonl") == read(session.file), "the whole line")
         await_(lambda: read(f"{s}/transcript.md") == session.truth("transcript.md"), "the message")
-        # A last line without its newline counts when it parses.
+        # A last line without its newline counts if it parses.
         text = session.line().rstrip("\n")
         session.write(text)
         await_(lambda: os.path.exists(f"{s}/entries/{session.leaf}"), "a line without newline")
@@ -277,7 +277,7 @@ def half_lines(program, root, options):
 
 
 def pieces(path, n, pause):
-    """The file in pieces, as a slow reader gets it, up to the first that is not full: a transcript goes on for ever."""
+    """Returns the file in pieces, as a slow reader gets it, up to the first short one: a transcript has no end."""
     fd, got = os.open(path, os.O_RDONLY), []
     try:
         while True:
@@ -290,7 +290,7 @@ def pieces(path, n, pause):
 
 
 def parses(view, text, name):
-    """One state, as far as the text itself can tell: how many entries it was made of, or None."""
+    """Returns the state as far as the text shows it: the number of entries it was made of, or None."""
     lines = text.decode().split("\n")
     check(lines[-1] == "", f"{view} does not end with a newline")
     if view == "context.json":
@@ -316,7 +316,7 @@ def parses(view, text, name):
 
 
 def slow_readers(program, root):
-    """In a mount that can be written: where opens are not told there is nothing that one open could keep."""
+    """In a writable mount, where opens are not seen, nothing can be kept for one open."""
     small = Session(program, root, "slow", 40)
     large = Session(program, root, "large", 4)
     for _ in range(300):
@@ -338,7 +338,7 @@ def slow_readers(program, root):
 
 
 def exact_sizes(program, root, options):
-    """stat, read, stat: if nothing came in between, the three agree; and it is at rest often enough to tell."""
+    """stat, read, stat: without a change in between, the three agree; and that is often the case."""
     session = Session(program, root, "size" + "-".join(options), 30)
     told = 0
     with Mount(program, root, *options) as mount:
@@ -365,7 +365,7 @@ def exact_sizes(program, root, options):
 
 
 def evictions(program, root, options):
-    """Open files while what they were made of is dropped: with the smallest caches, by reading everything else."""
+    """Open files whose sources are evicted: with the smallest caches, by reading everything else."""
     others = [Session(program, root, f"other-{'-'.join(options)}{i}", 20) for i in range(5)]
     session = Session(program, root, "open" + "-".join(options), 300)
     views = [*VIEWS, "session.jsonl", "entries/a0000001/text.md", "entries/a0000001/entry.json"]

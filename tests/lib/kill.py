@@ -23,7 +23,7 @@ ENTRIES = 40
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LONGEST = 0.25  # seconds from the first write to the kill
 MIGRATION = 0.04  # the same when an old file is written to
-GONE = {errno.ENOTCONN, errno.ECONNABORTED}  # what a writer gets when the filesystem is killed
+GONE = {errno.ENOTCONN, errno.ECONNABORTED}  # the error of a writer when the filesystem is killed
 
 KINDS = ["label", "name", "branch", "link", "tee", "table"]
 
@@ -38,7 +38,7 @@ def entry_id(i):
 
 
 class Session:
-    """A file of the source, as it was when it was last looked at."""
+    """A file of the source, as of the last check."""
 
     def __init__(self, source, name):
         self.file = f"{source}/--kill--/{name}.jsonl"
@@ -69,7 +69,7 @@ class Session:
             check(new.startswith(b"\n"), f"{self.file}: goes on in a torn line: {new[:200]!r}")
             new = new[1:]
         *lines, tail = new.split(b"\n")
-        # A kernel copies a write page by page, and looks for SIGKILL in between: nothing else can cut it.
+        # A kernel copies a write page by page, and checks for SIGKILL in between: nothing else can cut it.
         cut = len(data) % PAGE == 0
         check(not tail or cut, f"{self.file}: the last line is torn: {data[-200:]!r}")
         rows, value = {}, None
@@ -90,7 +90,7 @@ class Session:
 
 
 class Writer(threading.Thread):
-    """Writes until the filesystem is gone; `acknowledged` is what succeeded before that."""
+    """Writes until the filesystem is gone; `acknowledged` has the writes that succeeded before that."""
 
     def __init__(self, name, session, mount, number):
         super().__init__(daemon=True)
@@ -177,7 +177,8 @@ def unmount(mount):
 
 
 def is_shown(mount, session):
-    """Whether session.jsonl is the file. A torn line could still be written by somebody, until it rested for a second."""
+    """Returns whether session.jsonl equals the file. A torn line counts as being written until it has rested for a
+    second."""
     end = time.monotonic() + 20
     while True:
         with open(f"{mount}/{session.path}/session.jsonl", "rb") as f:
@@ -196,7 +197,7 @@ def one_round(program, source, mount, sessions, number, rng):
     writers = [Writer(kind, second if kind == "table" else first, mount, number) for kind in KINDS]
     for w in writers:
         w.start()
-    # Some rounds end before anything is acknowledged, others not, however busy the machine is.
+    # Some rounds end before a write is acknowledged, others do not, however busy the machine is.
     end = time.monotonic() + 30
     while any(w.is_alive() and len(w.acknowledged) < number % 4 for w in writers):
         check(time.monotonic() < end, f"round {number}: nothing is acknowledged")
@@ -229,7 +230,7 @@ def put_old(file):
 
 
 def leftovers(source):
-    """Half-made copies of files that were being migrated."""
+    """Returns temporary copies of files during migration."""
     return [name for name in os.listdir(f"{source}/--kill--") if name.startswith(".sessionfs-")]
 
 
@@ -275,7 +276,7 @@ def main(program, source, mount, rounds, seed):
     rng = random.Random(seed)
     acknowledged, sessions = collections.Counter(), []
     for number in range(rounds):
-        if number % 10 == 0:  # or else more and more of the time goes into reading long files
+        if number % 10 == 0:  # otherwise more and more of the time goes into reading long files
             sessions = [Session(source, f"s{number}-{k}") for k in range(2)]
             for s in sessions:
                 s.look()

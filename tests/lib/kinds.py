@@ -23,7 +23,7 @@ import time
 LIMIT = 2.0  # a second is promised; a busy machine gets two
 KIND_SHIFT = 64 - 7  # a node's number begins with its kind (NODE_KIND_BITS)
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-OLD = 1767225600  # 2026-01-01: long before now, so that the files seem to lie untouched
+OLD = 1767225600  # 2026-01-01: long ago, so that the files seem idle
 
 
 def fail(what):
@@ -81,7 +81,7 @@ def picture(own, parent, text):
 
 
 def everything(text):
-    """The lines of a session in which each kind of node occurs."""
+    """Returns the lines of a session in which each kind of node occurs."""
     return (
         picture("a1", None, f"look at {text}")
         + answer("a2", "a1", text, "call-1")
@@ -97,7 +97,7 @@ def everything(text):
 
 
 class Source:
-    """The directory of session files, and what can be done to it."""
+    """The directory of session files, and its changes."""
 
     def __init__(self, root):
         self.root = root
@@ -132,14 +132,14 @@ class Source:
         self.rest()
 
     def rest(self):
-        """Everything has lain untouched for long."""
+        """Makes all files look idle for long."""
         for here, _, files in os.walk(self.root):
             for name in files:
                 st = os.stat(os.path.join(here, name))
                 if st.st_mtime > OLD + 1000000:
                     os.utime(os.path.join(here, name), (OLD, OLD))
 
-    # What pi and others do. In this order: each begins with what the one before left.
+    # What pi and others do, in this order: each begins with the result of the one before.
 
     def a_message(self):
         self.append(message("a9", "a8", "a new message"))
@@ -160,7 +160,7 @@ class Source:
         self.append(line("label", "ae", "ad", targetId="a2", label="renamed"))
 
     def a_label_of_the_same_moment(self):
-        """As long as the one before, and with its time: neither size nor mtime of the node tells of it."""
+        """Same length and time as before: neither size nor mtime of the node changes."""
         self.append(line("label", "ae", "ad", targetId="a2", label="reNAMED"))
 
     def a_label_cleared(self):
@@ -179,7 +179,7 @@ class Source:
         self.append('{"torn\n')
 
     def one_byte_of_a_label(self):
-        """As many bytes as before, in the same file."""
+        """Same number of bytes as before, in the same file."""
         with open(self.main, encoding="utf-8") as f:
             text = f.read()
         self.write(self.main, text.replace('"label":"reNAMED"', '"label":"RENAMED"'))
@@ -326,7 +326,8 @@ class Mount:
         fail(f"cannot unmount {self.root}")
 
     def look(self, path, listing=True):
-        """What one node is, read in full; None if it is not there. Its number, and all else, names in it last."""
+        """Returns one node, read in full, or None if it does not exist. Its number and everything else; names in it
+        last."""
         full = f"{self.root}/{path}"
         try:
             st = os.lstat(full)
@@ -344,7 +345,7 @@ class Mount:
         return number, says
 
     def walk(self, path=""):
-        """Every path and what it is."""
+        """Returns every path and its node."""
         number, says = self.look(path)
         found = {path: (number, says)}
         if says[0][0] == "d":
@@ -376,8 +377,8 @@ class Test:
 
     @staticmethod
     def read_table(dump):
-        """Kinds by number. `errors` stands in no session file; what this mount refused is known to it alone. `.status` is of
-        the moment, and not listed."""
+        """Returns kinds by number. `errors` is in no session file, but has this mount's refusals. `.status` is of the
+        moment, and not listed."""
         rows = subprocess.run([dump, "--names"], check=True, capture_output=True, text=True).stdout.splitlines()
         kinds = {int(number): above + name for number, above, name, *_ in (row.split("\t") for row in rows)}
         return {n: k for n, k in kinds.items() if not k.endswith("/errors") and k != ".status"}
@@ -386,14 +387,14 @@ class Test:
         return "/" if number == 1 else self.kinds[number >> KIND_SHIFT]
 
     def truth(self, source, others=()):
-        """Everything that is listed, and what there is now at other paths: nothing, as a rule."""
+        """Returns everything that is listed, and nodes at other paths: normally none."""
         with Mount(self.program, source, f"{self.here}/fresh", self.options) as fresh:
             # Until its first line was read a file counts as a session. This reads them all.
             os.listdir(f"{fresh.root}/sessions")
             return {**{path: fresh.look(path) for path in others}, **fresh.walk()}
 
     def foresee(self, change):
-        """The paths that there will be."""
+        """Returns the paths that will exist later."""
         copy = f"{self.here}/copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.source.root, copy)
@@ -410,17 +411,17 @@ class Test:
                         self.changed.add(self.kind(number))
 
     def run_one(self, change):
-        """Whether all is well."""
+        """Returns whether all is well."""
         before = self.truth(self.source.root, self.foresee(change))
         if not self.agrees(before, f"before {change}"):
             return False
-        next(differences(self.mount, before), None)  # once more: from what was kept
+        next(differences(self.mount, before), None)  # once more, from the caches
         getattr(self.source, change)()
         done = time.monotonic()
         after = self.truth(self.source.root, before.keys())
         self.note(before, after)
         good = self.agrees(after, f"{change}, unlisted", done, False) and self.agrees(after, change)
-        if change not in ("a_message", "touched_to_now"):  # what follows these finds a session in use
+        if change not in ("a_message", "touched_to_now"):  # later ones find a session in use
             self.source.rest()
         return good
 
@@ -443,7 +444,7 @@ class Test:
         left = CHANGES[:]
         while left:
             with Mount(self.program, self.source.root, f"{self.here}/mnt", self.options) as self.mount:
-                # What was wrong is not held against the changes that follow.
+                # A failure does not count against the changes after it.
                 while left and self.run_one(left.pop(0)):
                     pass
         missing = set(self.kinds.values()) - self.seen

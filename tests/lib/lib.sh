@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the tests in tests/e2e and by tests/golden. A test is one file that shows
-# one thing: it ends with 0, with 77 and a reason if it cannot run here (78 if a program is missing that scripts/setup
-# installs), or with the first thing that is wrong. Everything it makes lies in $T and is gone afterwards.
+# Sourced by the tests in tests/e2e and by tests/golden. A test is a file that checks one thing: it ends with 0, with 77
+# and a reason if it cannot run here (78 if a program is missing that scripts/setup installs), or at the first failure.
+# All its files are in $T and are removed at the end.
 #
 # SESSIONFS is the program under test, an absolute path; scripts/check sets it.
 # shellcheck shell=bash
@@ -11,20 +11,20 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 SESSIONFS=${SESSIONFS:-$ROOT/build/sessionfs}
 export LC_ALL=C.UTF-8 TZ=UTC
 unset PI_CODING_AGENT_DIR PI_CODING_AGENT_SESSION_DIR
-unset MAKEFLAGS MFLAGS # a make in a test has no part in the jobs of the make that runs the test
+unset MAKEFLAGS MFLAGS # a make in a test does not share the jobs of the make that runs the test
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/sessionfs-test.XXXXXX")
 chmod 755 "$T"
 T=$(cd "$T" && pwd -P)
-# What a sanitizer has to say goes to a file: what is mounted has no terminal. cleanup reads it.
+# Reports of sanitizers go to a file, since a mount has no terminal. cleanup reads it.
 export ASAN_OPTIONS=exitcode=99:log_path=$T/sanitizer UBSAN_OPTIONS=print_stacktrace=1:log_path=$T/sanitizer
 export TSAN_OPTIONS=exitcode=99:log_path=$T/sanitizer
-# So does what takes a lock against the order, which ends there.
+# Reports of the lock checker go there too; it ends the program.
 export SESSIONFS_LOCK_CHECK=$T/sanitizer.locks
 
 mounts_below() { awk -v t="$T/" 'index($5 "/", t) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
 
-# What a test has to clean up besides: it defines this anew. (A trap of its own would take its result away.)
+# Further cleanup of a test: redefine this. (A trap of its own would lose the result.)
 clean_first() { :; }
 cleanup() {
 	local rc=$? m
@@ -45,7 +45,7 @@ cleanup() {
 	exit "$rc"
 }
 trap cleanup EXIT
-# A command that ends the test without a word is named.
+# Names a command that ends the test without a message.
 trap 'echo "line $LINENO ended with $?: $BASH_COMMAND" >&2' ERR
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -59,7 +59,7 @@ die() {
 	exit 1
 }
 
-# What scripts/setup installs for `make check`, which calls it a failure if it is missing.
+# Skips a test that lacks a program which scripts/setup installs; `make check` counts that as a failure.
 lacks() {
 	echo "skipped: there is no $* here"
 	exit 78
@@ -71,7 +71,7 @@ need() {
 	done
 }
 
-# Whether this user can mount, found out without the program under test.
+# Returns whether this user can mount, found without the program under test.
 can_mount() {
 	command -v fusermount3 >/dev/null 2>&1 || return 1
 	(exec 9<>/dev/fuse) 2>/dev/null || return 1
@@ -92,10 +92,9 @@ as_nobody() {
 	fi
 }
 
-# --- what is mounted -----------------------------------------------------------
+# --- mounts --------------------------------------------------------------------
 
-# Copies session files to a directory; each gets the time of the last thing said in it, which
-# a checkout does not keep.
+# Copies session files to a directory; each gets the time of its last message, which a checkout does not keep.
 samples() { # DIRECTORY [FROM]
 	local f t
 	mkdir -p "$1"
@@ -109,7 +108,7 @@ samples() { # DIRECTORY [FROM]
 	find "$1" -type d -exec touch -d 2026-04-02T00:00:00Z {} +
 }
 
-# Places in the samples.
+# Paths in the samples.
 # shellcheck disable=SC2034
 {
 	WEATHER=projects/home-ada-weather
@@ -125,19 +124,19 @@ samples() { # DIRECTORY [FROM]
 	FLAT=$WEATHER/5b8c1f0e-2f6d-4d3c-8f51-d0a7b6c5e4f3
 }
 
-# Sanitizers want to be loaded before anything that is preloaded, and are slow.
+# Sanitizers must be loaded before preloaded libraries, and are slow.
 is_sanitized() { grep -qE '__(asan|tsan)_init' "$SESSIONFS"; }
 
 mount_fs() { # SOURCE DIRECTORY [OPTION...]
 	local source=$1 dir=$2
 	shift 2
 	mkdir -p "$dir"
-	# ASan keeps the leak check for the processes that end before their parent does.
+	# ASan skips the leak check for processes that end before their parent.
 	timeout 60 "$SESSIONFS" "$@" "$source" "$dir" || die "sessionfs $* $source $dir ended with $?"
 	mountpoint -q "$dir" || die "sessionfs said it mounted $dir, but it is no mount point"
 }
-# The same, for tests of what the program is told: it does not look at anything again because of the time, so that what it
-# sees was told by inotify, however slow the machine is. (The kernel asks again after a minute.)
+# The same, for tests of notifications: the program never scans again because of the time, so that it sees only what
+# inotify reports, however slow the machine is. (The kernel revalidates after a minute.)
 mount_watched() { # SOURCE DIRECTORY [OPTION...]
 	local still=$T/still.so
 	if command -v cc >/dev/null && ! is_sanitized; then
@@ -155,7 +154,7 @@ umount_fs() {
 	die "cannot unmount $dir after $n attempts"
 }
 
-# The process that serves DIRECTORY: who started it may take a moment to end.
+# Prints the process that serves DIRECTORY: its starter can take a moment to end.
 mount_pid() { # DIRECTORY
 	local pids n
 	for n in {1..100}; do
@@ -184,7 +183,7 @@ nothing() { # WHAT COMMAND...: it succeeds and prints nothing
 	out=$("$@" 2>&1) || die "$what: $* ended with $?: $out"
 	[ -z "$out" ] || die "$what: $* printed: $out"
 }
-fails() { # STATUS REGEX COMMAND...: it ends with this status and says something like that
+fails() { # STATUS REGEX COMMAND...: it ends with this status and its output matches
 	local status=$1 regex=$2 out rc=0
 	shift 2
 	out=$(timeout 60 "$@" 2>&1) || rc=$?
@@ -194,7 +193,7 @@ fails() { # STATUS REGEX COMMAND...: it ends with this status and says something
 has_open() { # PID FILE
 	[ -n "$(find "/proc/$1/fd" -lname "$2" 2>/dev/null)" ]
 }
-within() { # SECONDS WHAT COMMAND...: it comes true in time, or in twenty looks, which take longer on a busy machine
+within() { # SECONDS WHAT COMMAND...: it succeeds in time, or in twenty tries, which take longer on a busy machine
 	local limit=$1 what=$2 end looks
 	shift 2
 	end=$(($(date +%s%N) + ${limit%.*} * 1000000000))

@@ -14,12 +14,12 @@ RENDERERS = {
     "groff": ["groff", "-mdoc", "-Tutf8", "-P-cbou", "-rLL=1000n"],
 }
 QUOTES = {"‘": "’", "“": "”"}
-# Those that are words, too, are left out.
+# Those that are also words are left out.
 MACRO = re.compile(r"(?<!\S)\.?(?:[BE][dl]|X[orc]|[PDSB][qc]|[PB]o|Ns|Ql|Pa|Ar|Cm|Fl|Nm|Li|Ev|Pp|S[hs])(?!\S)")
 SENTENCE = ".:;?!)’”"
-DISPLAY = 11  # the column of examples: as they are
+DISPLAY = 11  # the column of examples: unchanged
 WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
-QUOTING = {"Ql", "Dq", "Sq", "Qq"}  # up to the end of the line, but for punctuation there
+QUOTING = {"Ql", "Dq", "Sq", "Qq"}  # up to the end of the line, except punctuation there
 CALLED = QUOTING | {"No", "Ns", "Pa", "Ar", "Cm", "Fl", "Nm", "Li", "Ev", "Xr", "Em", "Sy", "Va", "Pq", "Bq", "Op"}
 PUNCTUATION = {".", ",", ":", ";", "?", "!", ")", "]"}
 
@@ -51,13 +51,13 @@ def faults(lines):
         if m := MACRO.search(line):
             yield f"a macro: {line[max(m.start() - 20, 0):m.end() + 20]}"
         for m in re.finditer(r"\S {2,}\S", line):
-            # What follows a tag stands where other lines begin.
+            # Text after a tag is where other lines begin.
             if m.end() - 1 not in starts and line[m.start()] not in SENTENCE:
                 yield f"two blanks: {line[max(m.start() - 20, 0):m.end() + 20]}"
 
 
 def quoted_too_much(page):
-    """What a quote takes in that is not quoted words: it shows as words, so only the source has it."""
+    """A quote that contains more than quoted words: the extra text shows as words, so only the source reveals it."""
     with open(page) as source:
         for line in source:
             words = WORD.findall(line) if line.startswith(".") else []

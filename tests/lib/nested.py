@@ -29,7 +29,7 @@ def parse(line):
 
 
 def truthy(path):
-    """The values in the file's lines that pi does not skip."""
+    """Returns the values in the file's lines that pi does not skip."""
     with open(path, "rb") as f:
         for line in f.read().split(b"\n"):
             v = parse(line.decode("utf-8", "replace"))
@@ -38,7 +38,7 @@ def truthy(path):
 
 
 def header_of(path, depth):
-    """None for what is no session."""
+    """Returns None if it is not a session."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return None
@@ -204,7 +204,7 @@ def make(root):
     def at(path, *args, **more):
         write(os.path.join(root, path), path, *args, **more)
 
-    # pi's subagents, beside and below a session
+    # pi's subagents, next to and below a session
     at("--w--/one.jsonl")
     at("--w--/one/run-0/session.jsonl")
     at("--w--/one/run-1/session.jsonl")
@@ -221,11 +221,11 @@ def make(root):
     at("--w--/a+b.jsonl")
     at("--w--/a/b.jsonl")
     at("--w--/a/b/session.jsonl")
-    # as OpenClaw has them, a level higher
+    # as in OpenClaw, a level higher
     for agent in "main", "other":
         at(f"agents/{agent}/sessions/s1.jsonl")
         at(f"agents/{agent}/sessions/s2.jsonl", entry=False)
-    # flat files, and what is below them
+    # flat files, and directories below them
     at("flat.jsonl", "/home/me/x")
     at("flat/run-0/session.jsonl")
     at("flat/beside.jsonl")
@@ -239,7 +239,7 @@ def make(root):
     at("only/1/2/3/4/5/6/7/8/nine.jsonl")
     at("only/.hidden/session.jsonl")
     at(".hidden/session.jsonl")
-    # what is none
+    # files that are not sessions
     for name, line in ("events", {"type": "agent_start"}), ("number", 5), ("null-id", {"type": "message", "id": None}):
         path = os.path.join(root, f"logs/a/{name}.jsonl")
         write(path, name, entry=False)
@@ -261,7 +261,7 @@ def make(root):
 
 
 def random_source(root, seed):
-    """Many shapes of names."""
+    """Many layouts of names."""
     draw = random.Random(seed)
     names = ["a", "b", "session", "run-0", "--a--", "a+b", "c.jsonl"]
     for n in range(draw.randrange(1, 40)):
@@ -275,7 +275,7 @@ def random_source(root, seed):
 
 
 def pages(mount):
-    """Exits if a page does not lead to the pages of what `parent` and `subagents` say."""
+    """Exits if a page lacks links to the pages of the names in `parent` and `subagents`."""
     for project in os.listdir(os.path.join(mount, "projects")):
         for stem in os.listdir(os.path.join(mount, "projects", project)):
             page = os.path.join(mount, "html", project, stem + ".html")

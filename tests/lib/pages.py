@@ -18,7 +18,7 @@ import urllib.parse
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 ATTRIBUTES = {"id", "class", "href", "src", "alt", "loading", "lang", "charset", "content", "name", "rel", "http-equiv",
               "datetime", "tabindex", "start", "title", "aria-label", "aria-current"}
-# What opens one of these in front of it closes it.
+# An element that closes an open one before it.
 ELEMENTS = VOID | set("""html head title style script body header nav main article h1 h2 h3 h4 h5 h6 p div span dl dt dd
     ol ul li a b strong em code pre details summary time ins del blockquote table thead tbody tr th td""".split())
 
@@ -81,7 +81,7 @@ class Page(html.parser.HTMLParser):
 
 
 def entry_rows(path):
-    """The IDs of tree.txt, in order."""
+    """Returns the IDs of tree.txt, in order."""
     try:
         with open(path, encoding="utf-8") as f:
             return [line.split("  ")[0].strip() for line in f]
@@ -102,7 +102,8 @@ def read(path):
 
 
 def missing_words(entry, shown):
-    """Those of an entry's text that its article has not. Numbers of lists, marks of tasks and names of characters are none."""
+    """Returns the words of an entry's text that its article lacks. Numbers of lists, marks of tasks and names of
+    characters do not count."""
     if read(entry + "/role")[:-1] not in ("user", "assistant") and read(entry + "/type")[:-1] not in ("compaction", "branch_summary", "custom_message"):
         return None
     if "Cut here. " in shown:

@@ -19,7 +19,7 @@ import time
 
 ADA, BOB, EVE = 12001, 12002, 12003
 TEAM, CLUB = 13001, 13002
-# Each with a group of its own, and with others.
+# Each with its own group, and with others.
 USERS = [(ADA, ()), (ADA, (TEAM,)), (BOB, (TEAM,)), (BOB, (CLUB,)), (EVE, ()), (EVE, (TEAM,)), (EVE, (CLUB, TEAM))]
 
 DIR_OWNERS = [(ADA, TEAM), (ADA, CLUB), (0, 0), (0, TEAM), (BOB, TEAM)]
@@ -31,7 +31,7 @@ FILE_ACLS = ["", "u12002:4", "u12002:6", "u12002:0", "g13002:4", "g13002:0"]
 
 
 def set_acl(path, mode, named):
-    """u::, g:: and o:: from the mode, what is named, and a mask that lets it all through."""
+    """Returns u::, g:: and o:: from the mode, the named entries, and a mask that limits none."""
     entries = [(1, mode >> 6 & 7, -1)]
     users = [n for n in named.split() if n[0] == "u"]
     groups = [n for n in named.split() if n[0] == "g"]
@@ -54,7 +54,7 @@ def give(path, owner, mode, acl):
 
 
 def make(source):
-    """Every directory with every mode and some ACLs; in each as many files that differ."""
+    """Makes directories with all modes and some ACLs; in each as many different files."""
     os.mkdir(source, 0o755)
     os.chmod(source, 0o755)
     cases, turn = [], 0
@@ -64,7 +64,7 @@ def make(source):
             directory = os.path.join(source, name)
             os.mkdir(directory)
             for _ in range(5):
-                # Each step is coprime to its list, so that in time everything meets everything.
+                # Each step is coprime to its list, so that all combinations occur over time.
                 turn += 1
                 f_owner = FILE_OWNERS[turn % 4]
                 f_mode = FILE_MODES[turn % 9]
@@ -83,7 +83,7 @@ def make(source):
 
 
 def can(what, *args):
-    """1, or 0 if that is not permitted, or not shown; any other error is one of the test."""
+    """Returns 1, or 0 if it is not permitted or not shown; other errors fail the test."""
     try:
         got = what(*args)
         if isinstance(got, int) and what is os.open:
@@ -101,7 +101,7 @@ def read_through(path):
 
 
 def deeds(source, mount, cases, newest):
-    """What this process can do: rows of (name, in the source, through the mount)."""
+    """Returns what this process can do: rows of (name, in the source, through the mount)."""
     rows = []
     for c in cases:
         file = "%s/%s/%s.jsonl" % (source, c["dir"], c["stem"])
@@ -135,7 +135,7 @@ def readable(source, cases):
 
 
 def as_user(uid, groups, what, *args):
-    """What it returns, called as that user."""
+    """Returns the result of a call as that user."""
     r, w = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -144,7 +144,7 @@ def as_user(uid, groups, what, *args):
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
             out = json.dumps(what(*args))
-        except BaseException as e:  # the parent tells of it
+        except BaseException as e:  # the parent reports it
             out = json.dumps("%s: %s" % (type(e).__name__, e))
         with os.fdopen(w, "w") as f:
             f.write(out)
@@ -159,7 +159,8 @@ def as_user(uid, groups, what, *args):
 
 
 def must_get(uid, groups, mounter, d, f):
-    """Whether plain modes let the user read it, and so must the mount: by the others' bits, or by one group."""
+    """Returns whether plain modes let the user read it, so that the mount must: by the others' bits, or by one
+    group."""
     d_uid, d_gid, d_mode, d_acl = d
     f_uid, f_gid, f_mode, f_acl = f
     if d_acl or f_acl:
@@ -184,7 +185,7 @@ def compare(source, mount, mounter, step):
     for uid, groups in USERS:
         for what, where, before, through in as_user(uid, groups, deeds, source, mount, cases, newest):
             who = "uid %d groups %s" % (uid, ",".join(map(str, groups)))
-            # Who is the one who mounted it may do what they could then, whatever groups they are in now.
+            # The mounting user keeps the rights of that time, whatever groups they are in now.
             if through and not before and uid != mounter:
                 wrong.append("%s may %s: %s" % (who, what, where))
             c = by_place.get(where) if where in shown else None
@@ -225,7 +226,7 @@ def later(source, mount):
         f.write('{"type":"session","version":3,"id":"later"}\n'
                 '{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"later"}}\n')
     os.chmod(file, 0o644)
-    # Long ago, so that the kernel is let to keep what it was told.
+    # Long ago, so that the kernel may cache the answers.
     os.utime(file, (1700000000, 1700000000))
     text = mount + "/projects/later/s/entries/a/text.md"
 
@@ -237,7 +238,7 @@ def later(source, mount):
         soon(what, expected, can_read)
 
     soon("a new session", 1, can_read)
-    time.sleep(3)  # until answers are given to be kept, which nothing shows
+    time.sleep(3)  # until answers are cached, which cannot be seen
     change("the project's directory is closed", 0, os.chmod, project, 0o700)
     change("... and opened", 1, os.chmod, project, 0o755)
     change("the source is closed", 0, os.chmod, source, 0o750)

@@ -22,7 +22,7 @@ def pick(path):
 
 total = 0
 for _ in range(n):
-    # Half of them in the files that take most to make.
+    # Half of them in the files that take longest to render.
     session = random.choice(sessions)
     views = ["transcript.md", "context.md", "context.json", "tree.txt"]
     path = session + "/" + random.choice(views) if random.random() < 0.5 else pick(session)

@@ -39,7 +39,7 @@ class Session:
         self.path = os.path.join("projects", project, stem)
         self.info = json.loads(read(self.path, "info.json"))
         self.title = read(self.path, "title")[:-1]
-        # In the order of the file: that of the listing, which is sorted by nothing else.
+        # In file order, the order of the listing, which is sorted by nothing else.
         with os.scandir(os.path.join(root, self.path, "entries")) as names:
             self.entries = [e.name for e in names]
         self.said, self.whats, self.values = {}, {}, set()
@@ -54,7 +54,7 @@ class Session:
         self.settle()
 
     def split(self, line):
-        """The entry that a line of all.txt is of, whose name may have blanks in it, what it is, and the text."""
+        """Returns the entry of a line of all.txt, whose name can contain blanks, its kind, and the text."""
         names = line.split(": ")[0].split(" ")
         for n in range(len(names) - 1, 0, -1):
             entry = " ".join(names[:n])
@@ -63,7 +63,7 @@ class Session:
         raise ValueError(f"{self.path}/all.txt: {line!r}")
 
     def settle(self):
-        """Which files show the labels and the name that are in use: by the entry that set them."""
+        """Returns which files show the current labels and name: by the entry that set them."""
         self.shown, ids, by_target, name = {}, {}, {}, None
         for entry in self.entries if self.has_values() else []:
             kind = (read(self.path, "entries", entry, "type") or "").strip()
@@ -84,13 +84,13 @@ class Session:
         return read(self.path, "name") is not None or os.listdir(os.path.join(root, self.path, "labels")) or self.values
 
     def value(self, entry):
-        """The file that shows what a label record or session_info says; else None."""
+        """Returns the file that shows the value of a label or session_info record; else None."""
         file = self.shown.get(entry)
         text = read(file) if file else None
         return file if text is not None and lines_of(text) == self.said[entry] else None
 
     def files(self, entry):
-        """Name and text of what is searched, in order."""
+        """Returns names and texts that are searched, in order."""
         here = os.path.join(self.path, "entries", entry)
         if entry in self.values:
             file = self.value(entry)
@@ -108,7 +108,7 @@ class Session:
 
 
 def words_of(query):
-    """Words and phrases, and those that must not occur."""
+    """Returns words and phrases, and those that must not occur."""
     wanted, unwanted = [], []
     for sign, quoted, plain in re.findall(r'(-?)(?:"([^"]+)"|(\S+))', query):
         (unwanted if sign else wanted).append(fold(quoted or plain))
@@ -116,7 +116,8 @@ def words_of(query):
 
 
 def best(candidates, wanted):
-    """Three (words, place, number, line) with the most words, in their order, and the first that has the most."""
+    """Returns the three (words, place, number, line) with the most words, in their order, and the first with the
+    most."""
     found = [(i, *c) for i, c in enumerate(candidates) if c[0] or not wanted]
     found.sort(key=lambda c: (-c[1], c[0]))
     return sorted(found[:3]), found[0][2:] if found else None
@@ -161,7 +162,7 @@ def encoded(text):
 
 
 def phrase(sessions):
-    """Some words of a line of all.txt, as they stand there."""
+    """Returns some words of a line of all.txt, unchanged."""
     while True:
         said = [line for lines in random.choice(sessions).said.values() for line in lines]
         words = re.findall(r"\S+\s*", random.choice(said)) if said else []
@@ -174,7 +175,7 @@ def phrase(sessions):
 
 
 def check_verbatim(query, line):
-    """The text stands in the file that the line names, at the place that it names."""
+    """Checks that the text is in the file and at the place that the line names."""
     path, number, text = re.fullmatch(r"(.*?):([0-9]+):(.*)", line, re.S).groups()
     text = re.sub("^\u2026|\u2026$", "", text) if len(text) == 300 else text
     assert text in lines_of(read(path))[int(number) - 1], f"{query}: {line!r} is not what {path} has there"

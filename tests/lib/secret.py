@@ -20,7 +20,7 @@ import facts
 
 W = rb"[A-Za-z0-9_-]"
 A = rb"[A-Za-z0-9]"
-# kind, before, key, after, needs, characters shown, example. A blank stands in each example, so that this file is no leak.
+# kind, before, key, after, needs, characters shown, example. Each contains a blank, so that this file is not a leak.
 FORMS = [
     ("anthropic", b"", rb"sk-ant-W{20,}", b"", "digit", 4, "sk-ant- api03-example0example0example0"),
     ("openai", b"", rb"sk-W{20,}", b"", "digit", 4, "sk- proj-example0example0example0"),
@@ -70,7 +70,7 @@ NONE = [
     "sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "sk- learn-is-a-library-without-a-number",
     "https://example.com:8080/a @b", "git@example.com:org/a .git", "sha512- x/BSAnumber01number02number03456+x==",
     "Bearer  $TOKEN_FROM_THE_ENVIRONMENT", "-----BEGIN  PRIVATE KEY-----",
-    # At a bound each: one byte less, one more, or something else in front or behind.
+    # At each limit: one byte less, one more, or another character before or after.
     "npm_ example0example0example0example0123", "npm_ example0example0example0example012345", "xghp_ example0example0example0example01234",
     "-ghp_ example0example0example0example01234", "glpat- example0example0123", "AKIA EXAMPLE234567AB1",
     "https://user: ex@example.com", "https://user:example@ -example.com", "eyJ example0example0.eyJexample0", "BSA example0example0example01",
@@ -93,7 +93,7 @@ RE = [compile_form(f) for f in FORMS]
 
 
 def places(line):
-    """(begin, end, number of the form) in a line, as bytes."""
+    """Returns (begin, end, number of the form) in a line, as bytes."""
     found = []
     for i, (form, regex) in enumerate(zip(FORMS, RE)):
         at = 0
@@ -102,13 +102,13 @@ def places(line):
             fits = {"digit": re.search(rb"[0-9]", key), "": True, "apart": line[m.start() - 1 : m.start()] not in (b"+", b"/") and line[m.end() : m.end() + 1] not in (b"+", b"/")}[needs]
             if form[0] == "private key":
                 fits = re.search(rb"[A-Za-z0-9+/=]{16}", key)
-            # The letter of an escape is in front of a key, not of it.
+            # The letter of an escape before a key is not part of it.
             before = line[: m.start()]
             if (len(before) - len(before.rstrip(b"\\"))) % 2:
                 fits = None
             if fits:
                 found.append((m.start("key"), -len(key), i, m.end("key")))
-            # One that does not count hides none that begins inside it.
+            # A candidate that does not count hides no key that begins inside it.
             at = m.end() if fits else m.start() + 1
     found.sort()
     taken, kept = 0, []
@@ -132,7 +132,7 @@ def mask(line):
 def mask_file(data, most=64 << 20):
     lines = lines_of(data)
     masked = [mask(line) if len(line) <= most else b"*" * len(line) for line in lines]
-    # What may be written still.
+    # Candidates that can still become a key.
     if lines[-1] and not lines[-1].rstrip(b" \t\r").endswith(b"}"):
         masked[-1] = b"*" * len(lines[-1])
     return b"\n".join(masked)
@@ -143,7 +143,7 @@ def lines_of(data):
 
 
 def names(session, lines):
-    """Of each line the name of its entry, or nothing."""
+    """Returns the name of the entry of each line, or nothing."""
     values = []
     for line in lines:
         try:
@@ -198,10 +198,11 @@ def check():
 
 
 def plant(to):
-    """Each key in a header, a name, a label, messages, arguments, results, a picture, a broken line, one without newline."""
+    """Each key in a header, a name, a label, messages, arguments, results, a picture, a broken line, and a line without
+    a newline."""
     os.makedirs(os.path.join(to, "--home-u--"), exist_ok=True)
     for n, f in enumerate(FORMS):
-        # As it stands in JSON already: line ends are escapes.
+        # Already in its JSON form: line ends are escapes.
         key = whole(f[6])
         plain = key.replace("\\n", "\n")
         apart = "." if f[4] == "apart" else "+"
@@ -266,7 +267,7 @@ def leaks(files):
         with open(name, "rb") as f:
             data = f.read()
         for key in all_:
-            # `example` alone is a word of hosts, too.
+            # A lone `example` is also a word of host names.
             if key in data and key != b"example" or b":example@" in data:
                 print(f"{name}: {key!r}")
                 bad = 1

@@ -17,8 +17,8 @@ import sys
 import time
 
 TIMES = 7
-HUNG = 1.5  # seconds after which nobody waits for the end of a call any more
-LISTED = 150  # seconds in which everything is to be listed in the end
+HUNG = 1.5  # seconds after which a call counts as hanging
+LISTED = 150  # seconds in which everything must be listed in the end
 libc = ctypes.CDLL(None, use_errno=True)
 wrong = []
 
@@ -32,7 +32,7 @@ def put(path, name):
 
 
 def stat(path):
-    """Of what the filesystem says now, not of what the kernel knows."""
+    """Bypasses the kernel's cache."""
     at_fdcwd, force_sync, basic = -100, 0x2000, 0x7FF
     if libc.statx(at_fdcwd, path.encode(), force_sync, basic, ctypes.create_string_buffer(256)) != 0:
         raise OSError(ctypes.get_errno(), path)
@@ -54,7 +54,7 @@ def judge(what, seconds, bound, typical=statistics.median):
 
 
 def measure(what, bound, call, before=None):
-    """In another process, because a call that hangs cannot be left otherwise."""
+    """Runs in another process, because a hanging call cannot be cancelled."""
     source, sink = os.pipe()
     child = os.fork()
     if child == 0:
@@ -95,7 +95,7 @@ def kill(what, bound, victims):
         ended = select.select([fd], [], [], HUNG)[0]
         took.append(time.monotonic() - began if ended else float("inf"))
         os.close(fd)
-    # Of two, the one that a busy machine delays less; but each has to end.
+    # The faster of two, since a busy machine delays one; but each must end.
     judge(what, took or [float("inf")], bound, lambda ms: min(ms) if max(ms) < float("inf") else float("inf"))
 
 
@@ -104,7 +104,7 @@ def work_at(directory):
 
 
 def listed(directory, expected):
-    """Fails while the server has only just come back; but what it lists is right."""
+    """Can fail just after the server is back; but a listing is right."""
     end = time.monotonic() + LISTED
     while True:
         ls = subprocess.run(["ls", directory], capture_output=True, text=True, check=False, timeout=LISTED)
@@ -122,20 +122,21 @@ def listed(directory, expected):
 def main(near, mount, gate, server, sessions, bound):
     names = [f"s{i:05}" for i in range(sessions)]
     put(f"{near}/--q--/known.jsonl", "known")
-    time.sleep(0.3)  # a look holds for 200 ms
+    time.sleep(0.3)  # a scan is current for 200 ms
     known = os.open(f"{mount}/projects/q/known/transcript.md", os.O_RDONLY)
     text = os.pread(known, 65536, 0)
-    # They come at once, so that none is known before somebody lists them.
+    # They appear at once, so that none is known before the listing.
     os.mkdir(f"{near}/new")
     for name in names:
         put(f"{near}/new/{name}.jsonl", name)
     os.rename(f"{near}/new", f"{near}/--p--")
-    time.sleep(1.2)  # a look holds for 200 ms; and in its first second a mount may wait for what it is asked
+    time.sleep(1.2)  # a scan is current for 200 ms; and in its first second a mount can wait for its requests
 
-    # Each in a directory of its own: the kernel lets one at a time read a directory, and who waits for that cannot be killed.
+    # Each in its own directory: the kernel lets one process at a time read a directory, and a waiting one cannot be
+    # killed.
     where = [f"{mount}/projects/p", f"{mount}/sessions"]
     first = [work_at(w) for w in where]
-    time.sleep(0.3)  # they are at work, which nothing shows
+    time.sleep(0.3)  # they are at work, which cannot be seen
     measure("stat of the root", bound, lambda: stat(mount))
     measure("a read", bound, lambda: read(known, text))
     kill("kill -9 of ls", bound, first)
@@ -160,7 +161,7 @@ def main(near, mount, gate, server, sessions, bound):
         listed(f"{mount}/sessions", set(names) | {"known"})
         print(f"all listed after {time.monotonic() - began:.1f} s", flush=True)
     if wrong:
-        os.kill(server, signal.SIGKILL)  # and nobody hangs
+        os.kill(server, signal.SIGKILL)  # and no process hangs
         sys.exit("FAILED: " + "; ".join(wrong))
     os.close(known)
 

@@ -52,7 +52,7 @@ def message(own, parent, text, role="user"):
 
 
 def step(steps, own, k, n):
-    """The k-th of n things is done."""
+    """The kth of n steps is done."""
     if (k + 1) % (n // STEPS):
         return
     with open(f"{steps}/{own}", "ab") as f:
@@ -122,13 +122,13 @@ def read_lines(file):
         except ValueError:
             fail(f"line {number} does not parse: {line!r}")
         entries.append(e)
-    # A line of pi that stays half for long, while its process sleeps, seems torn: an empty line follows it.
+    # A line of pi that stays half-written for long, while its process sleeps, seems torn: an empty line follows it.
     check(blank < 5, f"{blank} lines are empty")
     return data, entries[1:]
 
 
 def judge_labels(entries, n):
-    """Each label is there, those of one writer in their order."""
+    """Checks that each label exists, those of one writer in their order."""
     seen, now = {}, {}
     for e in entries:
         if e["type"] != "label":
@@ -149,7 +149,7 @@ def judge_labels(entries, n):
 
 
 def judge_messages(entries, m):
-    """They are all there and hang below each other, the first below what pi found when it opened the file."""
+    """Checks that all exist and form a chain, the first below the entry that pi found when it opened the file."""
     new = [e for e in entries if e["type"] == "message"][WRITERS * EACH :]
     texts = [e["message"]["content"][0]["text"] for e in new]
     check(texts == [f"message {k}" for k in range(m)], f"the appended messages ({len(texts)} of {m})")
@@ -158,11 +158,9 @@ def judge_messages(entries, m):
 
 
 def judge_parents(entries):
-    """Every label hangs below the line before it, or was written once more that does.
-
-    So whichever line is the last when pi reads the file, its branch holds every message before it; but for
-    the moment between a label that a message overtook and its repetition.
-    """
+    """Checks that the parent of every label is the line before it, or that a repetition has it. So whichever line is
+    the last when pi reads the file, its branch has every message before it, except for the moment between a label that
+    a message overtook and its repetition."""
     before, repeats, changes = {}, 0, 0
     newest_message = None  # in the file
     reached = {}  # id: the newest message on the way to the root
@@ -184,7 +182,7 @@ def judge_parents(entries):
         reached[e["id"]] = reached[parent]
         repeats += e["label"] in written
         written.add(e["label"])
-        # Who writes has the file locked until it is right: only pi can come in between.
+        # A writer keeps the file locked until it is right: only pi can come in between.
         check(overtaken in (None, e["label"]), f"line {number}: {e['label']} before the repetition of {overtaken}")
         overtaken = e["label"] if reached[e["id"]] != newest_message else None
     check(reached[entries[-1]["id"]] == newest_message, "the branch of the last line lacks messages")
@@ -209,7 +207,7 @@ def judge(file, session, n, m):
     judge_messages(entries, m)
     repeats, changes = judge_parents(entries)
     judge_mount(session, data, now)
-    # Or else nothing was shown here.
+    # Otherwise the test shows nothing.
     check(changes > m // 20, f"the writers hardly met: {changes} changes between labels and messages")
     print(f"{WRITERS * n} labels, {m} messages; {changes} changes between them, {repeats} labels written once more")
 

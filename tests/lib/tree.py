@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 
-RAW = {"session.jsonl", "entry.json"}  # bytes of the session file: compared with it elsewhere. Of pages the size is enough.
+RAW = {"session.jsonl", "entry.json"}  # bytes of the session file, compared elsewhere; of pages only the size counts
 
 
 class Mount:
@@ -103,7 +103,8 @@ def dump(reader, path=b"", shown=None):
 
 
 def agree(root):
-    """Every name that is listed is found, with the same inode number and type, and its size is what reading gives."""
+    """Checks that every listed name is found, with the same inode number and type, and that its size equals the bytes
+    read."""
     seen = {}  # inode number -> path of a file or directory
     count = bad = 0
 
@@ -159,7 +160,7 @@ def agree(root):
 
 
 def names(root):
-    """The names that are the same in every mount: those that stand where no id, number or text does."""
+    """Returns the names that are the same in every mount: those that contain no id, number or text."""
     found = set()
     for here, dirs, files in os.walk(root):
         parts = os.path.relpath(here, root).split(os.sep)

@@ -26,9 +26,9 @@ import tempfile
 import time
 import traceback
 
-TIMEOUT = 60  # who needs longer than that hangs
-STABLE = 3  # sessions that stay where they are
-ENTRIES = 12  # that each begins with
+TIMEOUT = 60  # a process that needs longer hangs
+STABLE = 3  # sessions that stay in place
+ENTRIES = 12  # lines that each begins with
 GONE = {errno.ENOENT, errno.ESTALE, errno.ENOTDIR}
 #: EINTR: the end of the mount ends work that takes long
 ENDED = {errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.EINTR}
@@ -100,7 +100,7 @@ class Turmoil:
             return
         raise e
 
-    # --- who writes ---------------------------------------------------------------------
+    # --- writers ------------------------------------------------------------------------
 
     def appender(self, i):
         """As pi: its leaf in memory, one write a line."""
@@ -116,7 +116,7 @@ class Turmoil:
         check(n > 0, "nothing was appended")
 
     def labeller(self, i, project, names):
-        """Notes what it is about to write, and what it was told has been written."""
+        """Records what it is about to write, and what was acknowledged."""
         rng, n = random.Random(100 + i), 0
         with self.log(f"tried{i}") as tried, self.log(f"done{i}") as done:
             while not self.over.is_set():
@@ -128,7 +128,7 @@ class Turmoil:
                     self.set_label(rng.randrange(3), session, entry_id(rng.randrange(ENTRIES)), text)
                     done.write(f"{name}\t{text}\n")
                 except OSError as e:
-                    # A scratch link or file is refused as long as another has its name.
+                    # A scratch link or file is refused while another has its name.
                     if e.errno not in (errno.EEXIST, errno.EIO) or project == "stable":
                         self.may_fail(e)
                 time.sleep(rng.random() * 0.02)
@@ -145,7 +145,7 @@ class Turmoil:
             os.rename(side, label)
 
     def mover(self):
-        """Sessions and projects that come, are renamed and go; always whole files."""
+        """Sessions and projects that appear, are renamed and disappear; always whole files."""
         rng, n = random.Random(1), 0
         here, there = f"{self.source}/--moved--", f"{self.source}/--elsewhere--"
         while not self.over.is_set():
@@ -175,7 +175,7 @@ class Turmoil:
             time.sleep(rng.random() * 0.02)
 
     def rewriter(self):
-        """Written anew in place, cut short, emptied. Nobody else writes here: that could not end well."""
+        """Rewritten in place, truncated, emptied. No other program writes here: that could not end well."""
         rng, n = random.Random(2), 0
         while not self.over.is_set():
             n += 1
@@ -185,10 +185,10 @@ class Turmoil:
             os.truncate(f.name, rng.randrange(os.path.getsize(f.name) + 1))
             time.sleep(rng.random() * 0.02)
 
-    # --- who reads ----------------------------------------------------------------------
+    # --- readers ------------------------------------------------------------------------
 
     def reader(self):
-        """Everything, by the names that are listed."""
+        """Reads everything, by the listed names."""
         dirs = []
         while not self.over.is_set():
             try:
@@ -216,7 +216,7 @@ class Turmoil:
                 f.read()
 
     def judge(self):
-        """Reads what is stable, and looks whether it is whole."""
+        """Reads stable data, and checks that it is whole."""
         rng, seen = random.Random(3), {}
         while not self.over.is_set():
             i = rng.randrange(STABLE)
@@ -245,7 +245,7 @@ class Turmoil:
 
     def judge_pages(self, i, whole, text):
         """Read-only and with one thread the kernel keeps the last page until another process has learned of the new
-        size, and for a moment longer: then there are zeros behind what was the end, and nothing else is wrong."""
+        size, and for a moment longer: then there are zeros after the old end, and no other error."""
         check(len(whole) == len(text), f"session.jsonl of stable{i} is longer than the file")
         wrong = [n for n, (a, b) in enumerate(zip(whole, text)) if a != b]
         at = wrong[0]
@@ -257,8 +257,8 @@ class Turmoil:
             check(f.read(1) == whole[at : at + 1], f"session.jsonl of stable{i} stays wrong at {at}")
 
     def command(self, seconds, *argv):
-        """A program, again and again, each time for that long; it may complain of what is gone. timeout(1) is no help: a
-        signal that comes while it forks ends it alone, and the program stays."""
+        """Runs a program repeatedly, each time for that long; it can complain about removed files. timeout(1) does not
+        help: a signal that comes while it forks ends it alone, and the program stays."""
         while not self.over.is_set():
             with tempfile.TemporaryFile() as complaints:
                 end = time.monotonic() + seconds
@@ -311,7 +311,7 @@ class Turmoil:
                 raise AssertionError(f"{file}: {line!r}") from None
             (labels if e["type"] == "label" else others).append(e.get("label") if e["type"] == "label" else line)
         check(expected is None or others == expected, f"{file}: lines that are not those that were appended")
-        # One that a line of pi came before is written once more, to hang below that.
+        # A label overtaken by a line of pi's is repeated, with that line as its parent.
         check(set(labels) <= tried, f"{file}: labels that nobody wrote: {set(labels) - tried}")
         check(done <= set(labels), f"{file}: labels that are lost: {done - set(labels)}")
 
@@ -333,7 +333,7 @@ class Turmoil:
     def act(self, what, *args):
         try:
             what(*args)
-        except BaseException:  # whatever it was, it is told
+        except BaseException:  # the message arrives in any case
             self.over.set()
             self.faults.put(f"{what.__name__} {args}: {traceback.format_exc()}")
 
@@ -370,7 +370,7 @@ class Turmoil:
             check(not hanging, f"they hang: {hanging}")
             while how == "stop" and subprocess.run(["fusermount3", "-q", "-u", self.mount], check=False).returncode:
                 check(time.monotonic() < end, "it cannot be unmounted")
-                time.sleep(0.05)  # what a program had started ends a moment after it
+                time.sleep(0.05)  # processes of a program end a moment after it
             check(daemon.wait(TIMEOUT) == 0, f"it ended with {daemon.returncode}")
             check(not os.path.ismount(self.mount), "it is still mounted")
             faults = []

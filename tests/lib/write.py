@@ -49,12 +49,13 @@ def read(path):
 
 
 def text(value):
-    """As JSON.stringify writes a string."""
+    """Formatted as by JSON.stringify."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def table(program):
-    """The names that the program has for each kind of directory: see tests/golden/dump.c, which is built beside it."""
+    """Returns the names that the program has for each kind of directory: see tests/golden/dump.c, built in the same
+    directory."""
     dump = os.path.join(os.path.dirname(program), "golden", "dump")
     rows = subprocess.run([dump, "--names"], check=True, capture_output=True, text=True).stdout.splitlines()
     names = {}
@@ -65,7 +66,7 @@ def table(program):
 
 
 class Session:
-    """The file as the tests need it: well-formed lines with unique ids."""
+    """Reads the file as the tests need it: well-formed lines with unique ids."""
 
     def __init__(self, data):
         self.entries = []
@@ -163,7 +164,7 @@ def judge_file(before, after, records):
         taken.add(newest)
 
 
-# --- what is shown --------------------------------------------------------------------------
+# --- the views -------------------------------------------------------------------------------
 
 
 def encode(name):
@@ -210,7 +211,7 @@ def judge_names(d, s, program):
     same(set(), extra, "side files that are left")
     same(bool(s.name), "name" in os.listdir(d), "whether a name is listed")
     same(set(s.by_id), set(os.listdir(f"{d}/entries")), "entries")
-    # A leaf with metadata only on its path, down to where a parent is missing, is on no branch.
+    # A leaf with only metadata on its path, down to a missing parent, is on no branch.
     current = {"current"} if s.position() else set()
     same(s.branches() | current, set(os.listdir(f"{d}/branches")), "branches")
     if current:
@@ -270,7 +271,7 @@ def judge_modes(d, s):
 
 
 def judge_anew(d, program, source):
-    """What a process says that has read the file just now."""
+    """Returns the output of a process that has read the file just now."""
     mount = d[: d.index("/projects/")]
     path = d[len(mount) + 1 :]
     for view in VIEWS:

@@ -5,8 +5,8 @@
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || python=python3
 WRITE_PY=$ROOT/tests/lib/write.py
 
-# Mounts the samples; $file is the session's file, $s its directory in the mount. What is written must be in the
-# file already when the writer ends, so nothing here waits.
+# Mounts the samples; $file is the session's file, $s its directory in the mount. Writes must be in the file when the
+# writer ends, so nothing here waits.
 write_mount() {
 	need python3
 	[ -d "$T/src" ] || samples "$T/src"
@@ -16,7 +16,7 @@ write_mount() {
 	cp "$file" "$T/kept"
 }
 
-# The file has exactly these new lines since the last time, and every view shows it: see write.py.
+# Asserts that the file has exactly these new lines since the last time, and that every view shows them: see write.py.
 wrote() { # WHAT [RECORD...]
 	local what=$1 out
 	shift
@@ -24,7 +24,7 @@ wrote() { # WHAT [RECORD...]
 		die "$what: ${out#FAILED: }"
 	rm -f "$T/shown"
 }
-# The same of nothing, without a process that reads all of it anew: for what is asked often.
+# Asserts that nothing was written, without a process that reads everything again: for frequent checks.
 unchanged() { # WHAT
 	same "$T/kept" "$file" "$1: the session file"
 	[ -f "$T/shown" ] || shown >"$T/shown"
@@ -33,7 +33,7 @@ unchanged() { # WHAT
 shown() {
 	(cd "$s" && { ls -A . labels entries/* | grep -vx errors && cat title labels.tsv entries/*/label entries/*/branch; })
 }
-# The same of what is done when the kernel releases the file, a moment after close(2) returned.
+# As wrote, for writes that happen when the kernel releases the file, a moment after close(2) returned.
 soon_wrote() { # WHAT [RECORD...]
 	local n
 	for n in {1..100}; do
@@ -43,10 +43,10 @@ soon_wrote() { # WHAT [RECORD...]
 	[ "$n" -lt 100 ] || wrote "$@"
 }
 
-# A command that must succeed and have nothing to say.
+# Runs a command that must succeed and print nothing.
 quiet() { nothing "$*" timeout 60 "$@"; }
 
-# It is refused, by an exit status and a message like that; nothing was appended and all is as before.
+# Asserts that a command is refused, with this message; nothing was appended and everything is as before.
 refuses() { # REGEX COMMAND...
 	local regex=$1 out rc=0
 	shift

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Hostile sessions. Each writes a source directory of its own with n of what it is named after, in the project p; the
-session that is looked at is p/s. Beside it is p/other, a small one that must be answered all the while."""
+"""Hostile sessions. Each function writes a source directory with n of the things it is named after, in the project p;
+the session under test is p/s. Next to it is p/other, a small one that must be answered all the time."""
 
 import os
 
@@ -59,7 +59,7 @@ def ring(root, n):
 
 
 def backwards(root, n):
-    """Each names the line behind it as its parent."""
+    """Each line's parent is the next line."""
     session(root, (user(f"e{i}", f"e{i + 1}" if i < n - 1 else None) for i in range(n)))
 
 
@@ -96,7 +96,7 @@ def one_id(root, n):
 
 
 def alike_ids(root, n):
-    """Ids that differ in bytes which a weak hash lets cancel each other out."""
+    """Ids that differ in bytes whose effects cancel out in a weak hash."""
     bits = max(1, (n - 1).bit_length())
 
     def lines():
@@ -125,7 +125,7 @@ def calls_of_one(root, n):
 
 
 def equal_calls(root, n):
-    """One id for all calls of two messages; their results come in turns."""
+    """One id for all calls of two messages; their results alternate."""
     half = n // 2
 
     def lines():
@@ -139,7 +139,7 @@ def equal_calls(root, n):
 
 
 def calls_in_turns(root, n):
-    """Two messages of many calls; on one path their results come in turns."""
+    """Two messages of many calls; on one path their results alternate."""
     half = n // 2
 
     def lines():
@@ -162,7 +162,7 @@ def calls_of_many(root, n):
 
 
 def unanswered(root, n):
-    """Results of calls that nobody made."""
+    """Results without calls."""
     session(root, (result(f"e{i}", f"e{i - 1}" if i else "none", f"c{i}") for i in range(n)))
 
 
@@ -173,7 +173,7 @@ def forks(root, n):
 
 
 def forks_alike(root, n):
-    """Forks with one file name, in as many projects."""
+    """Forks with one file name, in that many projects."""
     session(root, [user("e0", None)])
     for i in range(n):
         write(root, "f", [header(f"f{i}", f',"parentSession":"{root}/x/../--p--/s.jsonl"')], f"--q{i}--")
@@ -219,7 +219,7 @@ def long_image(root, n):
 
 
 def sparse(root, n):
-    """A file of n bytes that holds nothing but holes behind its first lines."""
+    """A file of n bytes that has only holes after its first lines."""
     session(root, [user("e0", None)])
     os.truncate(f"{root}/--p--/s.jsonl", n)
 
