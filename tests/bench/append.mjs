@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Appends messages to a session as pi does, one every so many milliseconds, and prints for each "N BEFORE AFTER": when the
-// append began and ended, in nanoseconds of the monotonic clock. The text of number N has "live-00000N;" in it.
+// Appends messages to a session as pi does, one every MILLISECONDS, and prints "N BEFORE AFTER" for each: the beginning
+// and the end of the append, in nanoseconds of the monotonic clock. The text of number N contains "live-00000N;".
 //   node append.mjs INDEX.js FILE COUNT MILLISECONDS
 import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens one session file as pi does, once, and prints the seconds that took.
+// Opens one session file as pi does, once, and prints the seconds it took.
 //   node pi.mjs INDEX.js FILE
 import { pathToFileURL } from "node:url";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Labels one entry as a script does it with pi, and prints the seconds without the start of node.
+// Labels one entry as a script does with pi, and prints the seconds without the start of node.
 //   node write.mjs INDEX.js FILE ID LABEL
 import { pathToFileURL } from "node:url";
 

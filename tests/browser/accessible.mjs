@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// node accessible.mjs CHROMIUM DIRECTORY MOUNT AXE: called by accessible.sh, which see. axe runs in the world of the test: the
-// page's policy, under which nobody could load it, holds all the while.
+// node accessible.mjs CHROMIUM DIRECTORY MOUNT AXE: called by accessible.sh. axe runs in the world of the test: the
+// page's policy, which forbids loading it, stays in force.
 import fs from "node:fs";
 import { start } from "./browser.mjs";
 import { fail, fileBase, pageOf, quiet, sessions, steps } from "./check.mjs";
@@ -16,7 +16,7 @@ const pages = [
 
 const unfold = () => {
 	for (const d of document.querySelectorAll("details")) d.open = true;
-	// axe does not look at what is not laid out.
+	// axe ignores elements without layout.
 	for (const e of document.querySelectorAll("main *")) if (getComputedStyle(e).contentVisibility === "auto") e.style.contentVisibility = "visible";
 };
 const look = async () => {

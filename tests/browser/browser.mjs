@@ -8,12 +8,13 @@
 //	await page.close();
 //	await browser.end();
 //
-// What a test runs in a page (run, click) runs in a world of its own: it sees the document and no variable of the page, it is not
-// bound by the page's Content-Security-Policy, and it runs where the page's scripts are switched off.
+// Functions of a test run in a world of their own in the page (run, click): they see the document and no variable of
+// the page, the page's Content-Security-Policy does not apply to them, and they run where the page's scripts are
+// switched off.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 
-const PATIENCE = 120_000; // ms: a busy machine is no failure, a browser that hangs is
+const PATIENCE = 120_000; // ms: a busy machine must not fail, a hanging browser must
 
 export async function start(program, directory) {
 	fs.mkdirSync(directory, { recursive: true });
@@ -53,7 +54,7 @@ class Wire {
 		this.out = child.stdio[3];
 		this.last = 0;
 		this.waiting = new Map();
-		this.heard = new Map(); // by session: what hears its events
+		this.heard = new Map(); // by session: the handler of its events
 		let pieces = [];
 		child.stdio[4].on("data", (data) => {
 			for (let at; (at = data.indexOf(0)) >= 0; data = data.subarray(at + 1)) {
@@ -99,17 +100,17 @@ class Browser {
 		this.child = child;
 		this.wire = wire;
 		this.pages = new Map(); // by target
-		this.strays = []; // windows that nobody asked for
+		this.strays = []; // windows opened without a request
 	}
 	async begin() {
 		this.version = (await this.wire.call("Browser.getVersion")).product;
-		// A window that a page opens is that page's trouble.
+		// A window that a page opens counts as that page's trouble.
 		this.wire.heard.set(undefined, (method, { targetInfo: t } = {}) => {
 			if (method === "Target.targetCreated" && t.openerId) this.strays.push(`a page opened a window: ${t.url}`);
 		});
 		await this.wire.call("Target.setDiscoverTargets", { discover: true });
 	}
-	// scripts: whether the page's run; free: its Content-Security-Policy is ignored.
+	// scripts: whether the page's scripts run; free: its Content-Security-Policy is ignored.
 	async open(url, { scripts = true, free = false, dark = false, width = 1280, height = 800, before } = {}) {
 		const { targetId } = await this.wire.call("Target.createTarget", { url: "about:blank" });
 		const { sessionId } = await this.wire.call("Target.attachToTarget", { targetId, flatten: true });
@@ -212,13 +213,13 @@ class Page {
 		await loaded;
 		await this.enter();
 	}
-	// Makes the test's world in the document that is shown now.
+	// Makes the test's world in the current document.
 	async enter() {
 		const { frameTree } = await this.call("Page.getFrameTree");
 		const { executionContextId } = await this.call("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "test" });
 		this.world = executionContextId;
 	}
-	// Runs a function of the test in the page, with values as its arguments, and waits for what it returns.
+	// Runs a function of the test in the page, with values as its arguments, and returns its result.
 	async run(f, ...values) {
 		const code = typeof f === "string" ? f : `(${f})(...${JSON.stringify(values)})`;
 		return this.evaluate(code, { contextId: this.world });
@@ -232,8 +233,8 @@ class Page {
 		if (e) throw new Error(`in the page: ${e.exception?.description ?? e.text}`);
 		return result.value;
 	}
-	// A click of the mouse on the first line of what a function of the test returns. What comes into view may be laid out
-	// only then, so that the element moves once more.
+	// Clicks with the mouse on the first line of the element that a function of the test returns. Layout can
+	// happen only once it is in view, so that the element moves once more.
 	async click(f, ...values) {
 		await this.press(f, values);
 		await this.settled();
@@ -258,12 +259,12 @@ class Page {
 		await mouse("mousePressed");
 		await mouse("mouseReleased");
 	}
-	// Has the browser draw what is in view.
+	// Makes the browser draw the visible part.
 	async drawn() {
 		if (this.scripts) return this.settled();
 		await this.call("Page.captureScreenshot", { format: "jpeg", quality: 1, clip: { x: 0, y: 0, width: 1, height: 1, scale: 1 } });
 	}
-	// A click that leads to another page.
+	// Clicks on a link to another page.
 	async follow(f, ...values) {
 		const loaded = this.event("Page.loadEventFired");
 		loaded.catch(() => {});
@@ -278,11 +279,11 @@ class Page {
 		await this.call("Input.insertText", { text });
 		await this.settled();
 	}
-	// Waits until the page has done what was asked of it before. (Without scripts nothing in it can be waited for.)
+	// Waits until the page has completed earlier requests. (Without scripts nothing in it can be waited for.)
 	async settled() {
 		await this.run(this.scripts ? () => new Promise((done) => requestAnimationFrame(() => setTimeout(done))) : () => {});
 	}
-	// Waits until a function of the test returns something true in the page, and returns that.
+	// Waits until a function of the test returns a true value in the page, and returns it.
 	async becomes(what, f, ...values) {
 		for (const end = Date.now() + PATIENCE / 4; ; await new Promise((done) => setTimeout(done, 20))) {
 			const value = await this.run(f, ...values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests in a browser have in common: sessions as the mount has them, and checks that end the test.
+// Common parts of the browser tests: sessions as the mount has them, and checks that end the test.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -18,7 +18,7 @@ export function quiet(page, what) {
 	if (page.trouble.length) fail(`${what}:\n${page.trouble.slice(0, 6).join("\n")}`);
 }
 
-// A file of the mount that may not be there.
+// Reads a file of the mount that can be missing.
 export function read(file) {
 	try {
 		return fs.readFileSync(file, "utf8");
@@ -40,7 +40,7 @@ export function sessions(mount) {
 // The directory of a session, or of one of its entries.
 export const directory = (mount, s) => path.join(mount, "projects", s.project, s.stem);
 export const entries = (dir) => list(`${dir}/entries`);
-// The IDs from the root to where the session is.
+// Returns the IDs from the root to the leaf of the session.
 export const current = (dir) => {
 	const at = `${dir}/branches/current/`;
 	if (!fs.existsSync(at)) return undefined;
@@ -50,12 +50,12 @@ export const current = (dir) => {
 		.map((name) => path.basename(fs.readlinkSync(at + name)));
 };
 
-// Where a page of the mount is, for a base such as file:///mnt/ or http://127.0.0.1:8000/.
+// Returns the URL of a page of the mount, for a base such as file:///mnt/ or http://127.0.0.1:8000/.
 const encoded = (names) => names.map(encodeURIComponent).join("/");
 export const pageOf = (base, s) => base + encoded(["html", s.project, `${s.stem}.html`]);
 export const fileBase = (mount) => pathToFileURL(`${mount}/`).href;
 
-// Runs a test's steps, each with a name that is said when it fails.
+// Runs a test's steps, each with a name that is printed when it fails.
 export async function steps(browser, all) {
 	let failed = 0;
 	for (const [name, step] of all) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Texts that would be something else than text in a page that is careless. What runs calls RUN, which says so in every way that the
-// test listens to; what is loaded is at HOST, where nobody answers.
+// Texts that a careless page would not treat as text. Scripts in them call RUN, which reports it in every way that the
+// test listens to; resources are at HOST, where no server answers.
 const RUN = "pwned=alert(console.log(1))";
 const HOST = "http://127.0.0.1:9/x";
 const JS = `javascript:${RUN}`;
@@ -51,7 +51,7 @@ const markup = [
 	`<b onpointerrawupdate=${RUN} onmouseover=${RUN} style=display:block>x</b>`,
 	`<article id="x" class="user"><header><h3>User</h3></header><p>I never said that.</p></article>`,
 ];
-// Out of where a text stands.
+// Escapes from the context of a text.
 const ends = [
 	`</script><script>${RUN}</script>`,
 	`</style><script>${RUN}</script>`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sessions that have the corpus in every field: node hostile-sessions.mjs DIRECTORY. Of each chunk of the corpus all that a session can
-// have; of each text a small session too, for what is said of a session once. Prints nothing.
+// Sessions with the corpus in every field: node hostile-sessions.mjs DIRECTORY. Each chunk of the corpus gets a session
+// with all fields; each text also gets a small session, for fields that exist once. Prints nothing.
 import fs from "node:fs";
 import { chunks, corpus, svg } from "./corpus.mjs";
 
@@ -10,7 +10,7 @@ const image = (mimeType, data) => ({ type: "image", mimeType, data });
 const base64 = (text) => Buffer.from(text).toString("base64");
 const time = "2026-01-01T00:00:00.000Z";
 
-// What can be a name in a directory.
+// Texts that can be names in a directory.
 function name(text) {
 	let name = text.toWellFormed?.() ?? text.replace(/[\ud800-\udfff]/g, "?");
 	name = name.replace(/[/\0]/g, "\u2215");
@@ -23,7 +23,7 @@ function write(project, stem, lines) {
 	fs.writeFileSync(`${directory}/${project}/${stem}.jsonl`, lines.map((l) => JSON.stringify(l) + "\n").join(""));
 }
 
-// All entries with the text x; `n` makes ids that are no text of the corpus differ.
+// All entries with the text x; `n` makes ids differ that are not texts of the corpus.
 function entries(x, n, leaf) {
 	const list = [];
 	const add = (entry) => {
@@ -85,7 +85,7 @@ corpus.forEach((x, n) => {
 		...(n % 2 ? [{ type: "session_info", id: "s", parentId: "a", timestamp: time, name: x }] : []),
 	]);
 });
-// Bytes that are no text, as a name and as a line.
+// Bytes that are not text, as a name and as a line.
 const raw = Buffer.concat([Buffer.from(`${directory}/--raw--/`), Buffer.from([0xff, 0xc0, 0xbc]), Buffer.from("<img src=x onerror=alert(1)>.jsonl")]);
 fs.mkdirSync(`${directory}/--raw--`, { recursive: true });
 fs.writeFileSync(raw, Buffer.concat([Buffer.from('{"type":"session","version":3,"id":"raw"}\n{"type":"message","id":"u","parentId":null,"message":{"role":"user","content":"'), Buffer.from([0xc0, 0xbc]), Buffer.from("script>alert(1)"), Buffer.from([0xe0, 0x80, 0xbc]), Buffer.from('/script>"}}\n<script>alert(1)</script>\n')]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node hostile.mjs CHROMIUM DIRECTORY MOUNT OTHER: called by hostile.sh, which see. OTHER has an ordinary session.
+// node hostile.mjs CHROMIUM DIRECTORY MOUNT OTHER: called by hostile.sh. OTHER has an ordinary session.
 import { start } from "./browser.mjs";
 import { fileBase, is, ok, pageOf, quiet, sessions, steps } from "./check.mjs";
 import { chunks, corpus, fragments } from "./corpus.mjs";
@@ -8,7 +8,7 @@ const [chromium, work, mount, other] = process.argv.slice(2);
 const browser = await start(chromium, work);
 const all = sessions(mount);
 
-// The elements that our pages have, with their attributes. Nothing else is in any page.
+// The elements of our pages, with their attributes. No page has any others.
 const allowed = {
 	"*": "id class dir title hidden tabindex role aria-label aria-current aria-labelledby aria-describedby aria-hidden aria-sort aria-pressed aria-expanded aria-controls aria-live",
 	html: "lang", head: "", meta: "charset name content http-equiv", link: "rel href", title: "", style: "", script: "", body: "data-view",
@@ -20,7 +20,7 @@ const allowed = {
 	svg: "xmlns viewBox y width height preserveAspectRatio", g: "transform fill", rect: "x y width height fill", line: "x1 y1 x2 y2 stroke", path: "d fill stroke", text: "x y text-anchor fill transform font-size", desc: "", tspan: "x y dy",
 };
 
-// Whatever of the document is not on the list.
+// Returns everything in the document that is not on the list.
 const strange = (allowed) => {
 	const found = [];
 	const lists = Object.fromEntries(Object.entries(allowed).map(([tag, names]) => [tag, new Set(names.split(" "))]));
@@ -40,7 +40,7 @@ const strange = (allowed) => {
 	while (comments.nextNode()) found.push(`a comment: ${comments.currentNode.data.slice(0, 100)}`);
 	return found;
 };
-// What is ours alone: the head without the title, and the script.
+// Our own parts: the head without the title, and the script.
 const ours = () => {
 	const head = document.head.cloneNode(true);
 	head.querySelector("title").textContent = "";
@@ -65,7 +65,7 @@ async function judge(page, kind, what) {
 	if ((await page.inside("typeof pwned")) !== "undefined") page.trouble.push("something of the session's was run");
 	quiet(page, what);
 }
-// What somebody does who looks at a page.
+// The actions of a user who reads a page.
 async function use(page, texts) {
 	await page.run(() => {
 		for (const d of document.querySelectorAll("details")) d.open = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node index.mjs CHROMIUM DIRECTORY MOUNT EMPTY: called by index.sh, which see. EMPTY is a mount without sessions.
+// node index.mjs CHROMIUM DIRECTORY MOUNT EMPTY: called by index.sh. EMPTY is a mount without sessions.
 import fs from "node:fs";
 import { start } from "./browser.mjs";
 import { fileBase, is, ok, quiet, sessions, steps } from "./check.mjs";
@@ -76,7 +76,7 @@ async function sort() {
 	await page.close();
 }
 
-// By the list of states, alone and with the filter; it stands in the address, too.
+// With the list of states, alone and with the filter; the address has it too.
 async function states() {
 	const page = await browser.open(url);
 	const choose = (state) => page.run((state) => {
@@ -109,14 +109,14 @@ const short = (n) => {
 	return step ? n.toFixed(1) + "kMGT"[step - 1] : `${n}`;
 };
 const billionths = (numbers) => numbers.reduce((all, n) => all + Math.round(Number(n) * 1e9), 0);
-// Of these rows: how many, their tokens and what they cost, without what is nothing.
+// The number, tokens and cost of these rows, without empty ones.
 function totals(rows) {
 	const sum = (n) => billionths(rows.map((r) => r.values[n] ?? 0)) / 1e9;
 	const tokens = sum(5), cost = sum(6), of = rows.length < all.length ? `${rows.length} of ` : "";
 	return `${of}${all.length} sessions${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
 }
 
-// What is filtered and sorted stands in the address, and an address with it opens so.
+// The address has the filter and the order, and opens with them.
 async function address() {
 	const page = await browser.open(url);
 	const hash = () => location.hash;
@@ -162,7 +162,7 @@ async function filter() {
 	await page.close();
 }
 
-// What was used has one sum, whatever is shown, in any order: that of usage.tsv.
+// The usage has one sum, whatever is shown, in any order: that in usage.tsv.
 async function oneSum() {
 	const [names, ...used] = fs.readFileSync(`${mount}/usage.tsv`, "utf8").trimEnd().split("\n").map((row) => row.split("\t"));
 	const page = await browser.open(url);
@@ -214,7 +214,7 @@ async function none() {
 	await page.close();
 }
 
-// Without scripts the clock is the mount's, with scripts the reader's; either is named.
+// Without scripts the time zone is the mount's, with scripts the reader's; either is named.
 async function clocks() {
 	const shown = () => [...document.querySelectorAll("time")].map((time) => [time.dateTime, time.textContent, time.title]);
 	const two = (n) => String(n).padStart(2, "0");
@@ -235,7 +235,7 @@ async function clocks() {
 	}
 }
 
-// A page that was made less than an hour after the last change is looked at later.
+// A page made less than an hour after the last change is opened later.
 async function left() {
 	const copy = `${work}/left.html`, states = () => [...document.querySelectorAll("#list tbody tr")].map((row) => row.cells[8].textContent.trim());
 	fs.writeFileSync(copy, fs.readFileSync(`${mount}/html/index.html`, "utf8").replaceAll(/title="[^"]*">working[^<]*/g, 'title="2026-01-01T00:00:00.000Z">working      '));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node large.mjs CHROMIUM DIRECTORY MOUNT: called by large.sh, which see. Says how long things take; that is no part of the test.
+// node large.mjs CHROMIUM DIRECTORY MOUNT: called by large.sh. Prints how long steps take; that is not part of the test.
 import fs from "node:fs";
 import { start } from "./browser.mjs";
 import { directory, entries, fileBase, is, ok, pageOf, quiet, sessions, steps } from "./check.mjs";
@@ -22,7 +22,7 @@ const target = () => {
 	const r = e?.getBoundingClientRect();
 	return r && e.checkVisibility() && r.bottom > 0 && r.top < innerHeight && e.id;
 };
-// The longest that the page does not answer while f runs: a frame is asked for each time one was drawn.
+// Returns the longest time without a frame while f runs: each drawn frame requests the next.
 const watch = () => {
 	globalThis.worst = 0;
 	let before = performance.now();

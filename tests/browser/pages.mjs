@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node pages.mjs CHROMIUM DIRECTORY MOUNT HTTP ASKED: called by pages.sh, which see.
+// node pages.mjs CHROMIUM DIRECTORY MOUNT HTTP ASKED: called by pages.sh.
 import fs from "node:fs";
 import { start } from "./browser.mjs";
 import { current, directory, entries, fail, fileBase, is, ok, pageOf, quiet, read, sessions, steps } from "./check.mjs";
@@ -11,7 +11,7 @@ const local = fileBase(mount);
 const rich = all.filter((s) => /^(all-there-is|a#b)/.test(s.stem) || s.title === "Forecast command");
 is(3, rich.length, "sessions that are looked at closely");
 
-// --- what all pages have ------------------------------------------------------------
+// --- contents of all pages ----------------------------------------------------------
 
 const shape = () => {
 	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
@@ -30,7 +30,7 @@ const shape = () => {
 	};
 };
 
-// Words of a text that Markdown has no say in.
+// Words of a text that Markdown does not change.
 const words = (text) => text?.slice(0, 1500).match(/[\p{L}\p{N}]{3,}/gu)?.slice(0, -1) ?? [];
 
 function compare(s, is_) {
@@ -63,7 +63,7 @@ const shown = (id) => {
 const decoded = (href) => decodeURIComponent(href.slice(1));
 const row = (n) => document.querySelectorAll("nav ol a")[n];
 
-// Rows of the tree, by the mouse: `most` of them, from the last to the first.
+// Clicks rows of the tree: `most` of them, from the last to the first.
 async function clickRows(page, rows, most) {
 	const step = Math.ceil(rows.length / most);
 	for (let n = rows.length - 1; n >= 0; n -= step) {
@@ -86,7 +86,7 @@ async function checkSession(base, s, options) {
 	await page.close();
 }
 
-// --- what one does with a page ------------------------------------------------------
+// --- use of a page ------------------------------------------------------------------
 
 const summary = (n) => document.querySelectorAll("main article details > summary")[n];
 const isOpen = (n) => {
@@ -141,7 +141,7 @@ async function pictures() {
 }
 
 const fileLink = () => [...document.querySelectorAll("main a[href*='/entries/']")].find((a) => /text\.md$/.test(a.pathname));
-// A long output is cut, and all of it a click away.
+// A long output is cut, and a click shows all of it.
 async function longOutput(base) {
 	const s = rich.find((s) => s.stem === "all-there-is");
 	const page = await browser.open(pageOf(base, s));
@@ -159,7 +159,7 @@ async function longOutput(base) {
 	await page.close();
 }
 
-// All links to files lead to files of the mount.
+// All links to files have targets in the mount.
 async function links() {
 	for (const s of all) {
 		const page = await browser.open(pageOf(local, s));
@@ -197,7 +197,7 @@ async function foldAndFilter() {
 		.map((row) => row.textContent);
 	is(await page.run(has, ["branch", "of"]), left, "the rows with these words");
 	ok(rows.filter((r) => /branch/i.test(r) && /of/i.test(r)).every((r) => left.includes(r)), "also those that say it in the tree");
-	// What stands far behind the beginning of a text is found, too, and is in the address.
+	// Words far from the beginning of a text are found too, and the address has them.
 	await page.run(() => document.querySelector("nav input").select());
 	await page.type("19999: ");
 	is(0, (await page.run(visible)).length, "rows that say what the page has cut");
@@ -217,7 +217,7 @@ async function foldAndFilter() {
 	await page.close();
 }
 
-// By a URL with a fragment, also into a branch that is folded.
+// With a URL fragment, even into a folded branch.
 async function arriveInBranch(options) {
 	const s = rich.find((s) => s.stem === "all-there-is");
 	const inner = (await (async () => {
@@ -245,7 +245,7 @@ async function narrow() {
 	}
 }
 
-// Paper shows what is unfolded, in dark on light.
+// Printing shows unfolded parts, dark on light.
 async function print() {
 	const s = rich.find((s) => s.stem === "all-there-is");
 	const page = await browser.open(`${pageOf(local, s)}#view=all`, { dark: true });
@@ -279,11 +279,11 @@ async function views() {
 		is(name === "Chat" ? "" : `#view=${name.toLowerCase()}`, await page.run(() => location.hash), `the address in ${name}`);
 	}
 	is(0, await page.run(() => [...document.querySelectorAll(".think")].filter((e) => e.checkVisibility()).length), "thinking in the chat");
-	// Each of two parallel calls is one block with what came of it.
+	// Each of two parallel calls is one block with its result.
 	is([true, true], await page.run(() => ["00000003", "00000004"].map((id) => document.getElementById(id).querySelectorAll(".call").length === 1)), "blocks of calls");
 	quiet(page, "views");
 	await page.close();
-	// An entry that the view hides is shown when a link leads to it; a link with both has both.
+	// A link to an entry that the view hides shows it; a link with both has both.
 	const hidden = every.find(([, c]) => /aside/.test(c))[0];
 	for (const [hash, view] of [[hidden, "chat"], [`${hidden}&view=user`, "user"]]) {
 		const page = await browser.open(`${pageOf(local, s)}#${hash}`);
@@ -295,7 +295,7 @@ async function views() {
 	}
 }
 
-// Who goes to another view stays at what he reads, or at what is before it. A key may come before the page is drawn.
+// Changing the view keeps the entry that is being read, or one before it. A key can come before the page is drawn.
 async function staysThere() {
 	const s = rich.find((s) => s.title === "Forecast command");
 	const page = await browser.open(pageOf(local, s), { height: 120 });
@@ -371,7 +371,7 @@ async function hover() {
 	await page.close();
 }
 
-// --- the web server's own word ------------------------------------------------------
+// --- the headers of the web server -------------------------------------------------
 
 function served() {
 	const paths = fs.readFileSync(asked, "utf8").match(/"[A-Z]+ [^"]*"/g) ?? [];

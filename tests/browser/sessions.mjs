@@ -5,7 +5,7 @@ import zlib from "node:zlib";
 
 const [what, directory] = process.argv.slice(2);
 
-// A session file that is written as it is made.
+// A session file, written line by line.
 class Session {
 	constructor(project, stem, header = {}) {
 		fs.mkdirSync(`${directory}/${project}`, { recursive: true });
@@ -52,7 +52,7 @@ const thinking = (text) => ({ type: "thinking", thinking: text });
 const call = (id, name, args) => ({ type: "toolCall", id, name, arguments: args });
 const image = (mimeType, data) => ({ type: "image", mimeType, data: Buffer.from(data).toString("base64") });
 
-// A PNG of random grey: it does not get smaller.
+// A PNG of random grey, which does not compress.
 function png(width, height) {
 	const chunk = (type, data) => {
 		const body = Buffer.concat([Buffer.from(type), data]);
@@ -81,7 +81,7 @@ const words = "the wind from north brings rain and then sun over quiet water whi
 const lines = (n, length = 12) => Array.from({ length: n }, (_, i) => `${i + 1}: ${Array.from({ length }, (_, k) => words[(i * 7 + k * 3) % words.length]).join(" ")}`).join("\n");
 
 const make = {
-	// What a page has to show: branches in branches, long outputs, edits, thinking, pictures, wide tables and code.
+	// Parts of a page: branches in branches, long outputs, edits, thinking, pictures, wide tables and code.
 	pages() {
 		const s = new Session("--home-ada-pages--", "all-there-is");
 		const first = s.user("Show **everything** once.\n\n| a | b |\n|---|---|\n" + `| ${"wide ".repeat(60)}| ${"x".repeat(300)} |\n\n\`\`\`c\nint main(void) { return 0; } ${"/* long */ ".repeat(40)}\n\`\`\`\n`);
@@ -106,7 +106,7 @@ const make = {
 		s.add({ type: "label", targetId: fork, label: "numbers" });
 		s.end();
 
-		// Ids that mean something in a URL, and to scripts.
+		// Ids with a meaning in URLs and scripts.
 		const odd = new Session("--home-ada-pages--", "a#b?c%20d&e");
 		for (const id of ["é%3C", "a b", "100%", "%41", "A", "#", "?x=1", "__proto__", "constructor", "toString", "~main", "~tree", "main", "\u{1f600}", "a/b", "..", "\ud800", "&lt;", "'", '"']) {
 			odd.line({ type: "message", id, parentId: odd.leaf, timestamp: odd.time(), message: { role: "user", content: `This is ${id}` } });
@@ -115,8 +115,8 @@ const make = {
 		odd.end();
 		new Session("--home-ada-pages--", "empty").end();
 	},
-	// A conversation, a fork, a copy and a subagent; and many costs that end in half a cent, or add up to another sum in
-	// another order.
+	// A conversation, a fork, a copy and a subagent; and many costs that end in half a cent, or whose sum depends
+	// on the order.
 	costs() {
 		const used = (s, role, total) => s.message({ role, provider: "acme", model: "half-cent", content: [], usage: { input: 1000, output: 250, cacheRead: 0, cacheWrite: 0, totalTokens: 1250, cost: { total } } });
 		const shared = (s) => { used(s, "assistant", 0.625); used(s, "toolResult", 5); used(s, "assistant", -110000); };
@@ -128,7 +128,7 @@ const make = {
 		session("parent/run", { parentSession: "../parent.jsonl" }, (s) => used(s, "assistant", 5));
 		for (let i = 0; i < 40; i++) session(`many${i}`, { timestamp: `2026-05-04T08:00:${i + 10}.000Z` }, (s) => used(s, "assistant", [0.005, 0.1, 1 / 3, 70.003125][i % 4]));
 	},
-	// Of 50 MB, as long ones are: calls with long outputs, files that were read and written, pictures, a few branches.
+	// Of 50 MB, like long real ones: calls with long outputs, files that were read and written, pictures, a few branches.
 	large() {
 		const s = new Session("--home-ada-pages--", "large");
 		const picture = png(300, 300);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the real pi makes of branches/ID/session.jsonl: node branches.mjs PACKAGE TMP SOURCE MOUNT. See branches.
+// Opens branches/ID/session.jsonl with the real pi: node branches.mjs PACKAGE TMP SOURCE MOUNT. See branches.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ const [pack, tmp, source, mount] = process.argv.slice(2);
 const pi = await import(pathToFileURL(path.join(pack, "dist/bundle/index.js")).href);
 const elsewhere = path.join(tmp, "elsewhere");
 const forkDir = path.join(source, "--forks--");
-const MORE = 12; // so many entries of a session that end no branch, too
+const MORE = 12; // also this many entries of a session that end no branch
 fs.mkdirSync(elsewhere, { recursive: true });
 
 const count = { passed: 0, failed: 0, skipped: 0 };
@@ -28,7 +28,7 @@ function open(bytes) {
 	return { sm: pi.SessionManager.open(file), kept: () => Buffer.compare(fs.readFileSync(file), bytes) === 0 };
 }
 
-// Where pi would walk for ever.
+// Here pi would loop forever.
 function isRing(entries) {
 	const byId = new Map(entries.map((e) => [e.id, e]));
 	const seen = new Set();
@@ -62,7 +62,7 @@ for (const project of fs.readdirSync(path.join(mount, "projects"))) {
 				count.skipped++;
 				continue;
 			}
-			// To pi an entry without an id is nowhere, once it is the last one.
+			// pi does not find an entry without an id once it is the last one.
 			if (!id.startsWith("~") || sm.getLeafId())
 				same(`${where}: context`, JSON.parse(fs.readFileSync(path.join(mount, where, "context.json"))), sm.buildSessionContext());
 			const addressed = id.startsWith("~") ? [] : entries.filter((e) => e.type !== "label");

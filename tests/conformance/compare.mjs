@@ -10,7 +10,7 @@ import { encode, entriesOf, entryNames } from "./names.mjs";
 
 const [program, piDirectory, tmp, ...pairs] = process.argv.slice(2);
 const here = path.dirname(fileURLToPath(import.meta.url));
-const SECONDS = Number(process.env.CONFORMANCE_SECONDS ?? 60); // for one answer of pi, which on some broken files never comes
+const SECONDS = Number(process.env.CONFORMANCE_SECONDS ?? 60); // for one answer of pi, which never comes for some broken files
 
 // ---- counting ----
 
@@ -25,7 +25,7 @@ function fail(what, text) {
 	count.failed++;
 	console.log(`${where}: ${what}: ${text}`);
 }
-// What is expected against what is there; as JSON, so that the order of keys counts.
+// Compares the expected value with the actual one, as JSON, so that the order of keys counts.
 function same(what, expected, actual) {
 	const a = JSON.stringify(expected);
 	const b = JSON.stringify(actual);
@@ -102,7 +102,7 @@ class Oracle {
 		this.child?.kill("SIGKILL");
 		this.child = undefined;
 	}
-	// The answer, or {error}.
+	// Returns the answer, or {error}.
 	async ask(request) {
 		if (!this.child) this.start();
 		this.child.stdin.write(`${JSON.stringify(request)}\n`);
@@ -170,7 +170,7 @@ function compareContext(what, pi, fsx, file) {
 		skip(); // pi has no answer: a cycle, or an entry that it cannot address
 		return;
 	}
-	// Through JSON twice: what JSON cannot say (1e400) is null on both sides.
+	// Through JSON twice: values without a JSON form (1e400) are null on both sides.
 	same(what, JSON.parse(pi), bytes === null ? undefined : JSON.parse(text(bytes)));
 }
 
@@ -189,14 +189,14 @@ function comparePath(pi, fsx, dir, names) {
 		.sort((a, b) => a.n - b.n);
 	same("path", pi.path.map((i) => `../../entries/${names[i]}`), links.map((l) => l.target));
 	const position = (n) => String(n + 1).padStart(4, "0");
-	// A word with bytes that are not UTF-8 is named by its bytes, which pi does not tell.
+	// A word with bytes that are not UTF-8 is named by its bytes, which pi does not report.
 	const kind = (i, n) => (pi.kinds[i] === null || pi.kinds[i].includes("\ufffd") ? links[n]?.name.slice(position(n).length + 1) : encode(pi.kinds[i]));
 	same("names of the path", pi.path.map((i, n) => `${position(n)}-${kind(i, n)}`), links.map((l) => l.name));
 }
 
 function compareTree(pi, fsx, dir, names) {
 	if (pi.parents === null) {
-		skip(); // ids that are missing or used twice: pi's tree is another one, or endless
+		skip(); // ids that are missing or repeated: pi's tree differs, or is endless
 		return;
 	}
 	const parents = pi.parents.map((p) => (p < 0 ? null : `${names[p]}\n`));
@@ -208,7 +208,7 @@ function compareTree(pi, fsx, dir, names) {
 
 // Which entries have a row in the tree, and the lines before them.
 function compareRows(pi, fsx, dir, names) {
-	// More levels than 64 are not drawn.
+	// Levels beyond 64 are not drawn.
 	if (!pi.rows || pi.rows.some(([, before]) => before.length > 3 * 64)) {
 		skip();
 		return;
@@ -229,7 +229,7 @@ function compareBranches(pi, fsx, dir, names) {
 		compareContext(`branches/${branchName(i)}`, pi.branches[i].context, fsx, `${dir}/branches/${branchName(i)}/context.json`);
 }
 
-// One pi's view of one file.
+// The view of one file by one version of pi.
 function compareOpened(pi, fsx, dir, names, info) {
 	same("leaf", pi.leaf < 0 ? null : `entries/${names[pi.leaf]}`, fsx.link(`${dir}/leaf`));
 	same("name", pi.name?.toWellFormed(), info.name);
@@ -244,7 +244,7 @@ function compareOpened(pi, fsx, dir, names, info) {
 }
 
 function compareListed(listed, bytes, fsx, dir, info) {
-	// pi's list reads with a line reader that also ends lines at these, and drops files it cannot make sense of.
+	// pi's list uses a line reader that also ends lines at these, and drops files it cannot parse.
 	if (!listed || /\r(?!\n)|\u2028|\u2029/.test(bytes.toString())) {
 		skip();
 		return;
@@ -257,20 +257,20 @@ function compareListed(listed, bytes, fsx, dir, info) {
 	const none = listed.firstMessage === "(no messages)";
 	const first = [...clean(listed.firstMessage)].slice(0, 200).join("");
 	same("first message", none ? undefined : first, info.firstMessage);
-	// Where neither says anything pi shows that, and a title is what was said next.
+	// If neither has words pi shows that, and our title is the next message.
 	const whole = [...(oneLine(listed.name ?? "") || (none ? "" : oneLine(listed.firstMessage)))];
 	if (whole.length === 0) return;
 	const title = whole.length > 200 ? [...whole.slice(0, 199), "\u2026"] : whole;
 	same("title", `${title.join("")}\n`, text(fsx.bytes(`${dir}/title`)));
 }
 
-// The rows of a table, without its headings.
+// Returns the rows of a table, without its headings.
 function rowsOf(fsx, name) {
 	const cell = (c) => c.replace(/\\(.)/g, (_, e) => ({ t: "\t", n: "\n" })[e] ?? e);
 	return text(fsx.bytes(name)).split("\n").slice(1, -1).map((row) => row.split("\t").map(cell));
 }
 
-// What all sessions are listed with is what was compared with pi for each.
+// Listings of all sessions have the values that were compared with pi for each session.
 function compareRow(row, dir, info) {
 	same("a row of sessions.tsv", true, row !== undefined);
 	if (!row) return;
@@ -279,7 +279,7 @@ function compareRow(row, dir, info) {
 	same("sessions.tsv", [...expected, ...numbers, info.state ?? "", String(info.bytes), info.title], [...row.slice(0, 6), row[7], row[8], row[10], row[12], row[13]]);
 }
 
-// What is in a session, but counts for an older one or for its subagents: rows as in compareUse, negative.
+// Usage that is in a session, but counts for an older one or for its subagents: rows as in compareUse, negative.
 function countedElsewhere(source, shown, fsx) {
 	const at = (t) => (Number.isNaN(Date.parse(t)) ? Infinity : Date.parse(t));
 	const files = [...shown].map(([file, { dir }]) => ({ file, dir, ...entriesOf(fs.readFileSync(path.join(source, file))) }))
@@ -304,7 +304,7 @@ function countedElsewhere(source, shown, fsx) {
 	return doubles;
 }
 
-// The sums of usage.tsv by project and model are those of the sessions, without what counts elsewhere.
+// The sums of usage.tsv by project and model are those of the sessions, without usage that counts elsewhere.
 function compareUse(source, shown, fsx) {
 	const sums = (rows) => {
 		const of = new Map();
@@ -318,8 +318,8 @@ function compareUse(source, shown, fsx) {
 	same("usage", sums([...used, ...countedElsewhere(source, shown, fsx)]), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
 }
 
-// What QUIRKS.md says is not as in pi: an id that is true, a time that is a list or at which V8 guesses, a list in a
-// version 1 file.
+// Differences from pi that QUIRKS.md names: an id that is true, a time that is a list or at which V8 guesses, a list in
+// a version 1 file.
 function isKnown(bytes) {
 	const { header, entries } = entriesOf(bytes);
 	const values = entries.map((e) => e.value);
@@ -392,7 +392,7 @@ for (let i = 0; i < pairs.length; i += 2) {
 	}
 	const rows = new Map(rowsOf(fsx, "sessions.tsv").map((row) => [`projects/${row[1]}/${row[2]}`, row]));
 	same("rows of sessions.tsv", shown.size, rows.size);
-	// Which broken entries are one is not pi's to say: tests/lib/facts.py does.
+	// pi does not identify broken copies of an entry: tests/lib/facts.py does.
 	if (process.env.CONFORMANCE_NEWEST) skip();
 	else compareUse(source, shown, fsx);
 	for (const file of sessionFiles(source)) {

@@ -67,14 +67,14 @@ if (r.status !== 0) {
 }
 const ours = r.stdout.split("\n");
 let failed = 0;
-// The forms that we read. Of others V8 makes a time or not; we say what it says, or none.
+// The forms that we parse. V8 parses some of the others; we use its value, or none.
 const clock = "\\d\\d:[0-5]\\d(:[0-5]\\d(\\.\\d+)?)?", offset = "(Z|[+-]([01]\\d|2[0-3]):?[0-5]\\d)?";
 const spaced = `${clock}( +(GMT|UTC?|[ECMP][SD]T)| *${offset})`;
 const known = [
 	`((?!-000000)[+-]\\d{6}|\\d{4})(-\\d\\d(-\\d\\d)?)?(T${clock}${offset})?`, `\\d{4}-\\d\\d-\\d\\d +${spaced}`, `\\d{4}/\\d\\d?/\\d\\d?( +${spaced})?`,
 	`((Mon|Tue|Wed|Thu|Fri|Sat|Sun),)? *\\d\\d? +(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\\d{4} +${spaced}( *\\([^()]*\\))?`,
 ].map((form) => new RegExp(`^${form}$`, "i"));
-// What V8 makes of a year of less than three digits behind which there is more is its own.
+// For years of less than three digits followed by more text, V8 has rules of its own.
 const is_known = (text) => known.some((form) => form.test(text)) && !/^0\d{3}[^T]*[ /]|^[^:]* 00\d\d /i.test(text);
 texts.forEach((text, i) => {
 	const theirs = `${new Date(text).getTime()}`;

@@ -7,7 +7,7 @@ import path from "node:path";
 const [check, tmp, samples, directory] = process.argv.slice(2);
 const MUTATIONS = 3000;
 
-// As pi decodes what it reads: ill-formed bytes become U+FFFD, a BOM stays.
+// As pi decodes files: ill-formed bytes become U+FFFD, a BOM stays.
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 function accepted(bytes) {
 	try {

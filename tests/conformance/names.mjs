@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The names sessionfs must give to entries, worked out from the file by the rules of sessionfs(5).
+// The names sessionfs must give to entries, computed from the file by the rules of sessionfs(5).
 import { createHash } from "node:crypto";
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
-// A byte that is not UTF-8, as a character of its own: names show it, although pi reads U+FFFD.
+// A byte that is not UTF-8, as a character of its own: names show it, although pi decodes it as U+FFFD.
 const RAW = 0x10ff00;
 const isRaw = (code) => code >= RAW + 0x80 && code <= RAW + 0xff;
 
@@ -52,7 +52,7 @@ export function entriesOf(bytes) {
 	return { header: parsed[0]?.value, sid: parsed[0]?.id, entries: parsed.filter((p) => p.value.type !== "session") };
 }
 
-// The bytes of a string, a lone surrogate as three.
+// The bytes of a string, a lone surrogate as three bytes.
 function wtf8(text) {
 	const out = [];
 	for (const c of text) {

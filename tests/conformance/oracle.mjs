@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the real pi makes of session files. It writes to the files it opens: give it copies.
+// Opens session files with the real pi. It writes to the files it opens: give it copies.
 //   node oracle.mjs PACKAGE
 // A request is a line of JSON: {"open": FILE} or {"list": DIRECTORY}; the answer is a line of JSON.
 // Entries are named by their number in file order.
@@ -14,7 +14,7 @@ const pi = await import(pathToFileURL(main).href);
 
 const conversation = new Set(["message", "custom_message", "compaction", "branch_summary"]);
 const isConversation = (e) => conversation.has(e.type);
-// sessionfs leaves these out of every view; pi throws on most of them. To pi they are shown as metadata.
+// sessionfs leaves these out of every view; pi throws on most of them. pi gets them as metadata.
 const lacksMessage = (e) => e.type === "message" && (e.message ?? null) === null;
 if (pi.initTheme) pi.initTheme("dark");
 const role = (e) => (e.type === "message" && typeof e.message?.role === "string" ? e.message.role : null);
@@ -27,7 +27,7 @@ function open(file) {
 	const usable = (id) => typeof id === "string" || typeof id === "number";
 	const addressed = (e) => usable(e.id) && byId.get(e.id) === e;
 
-	// The way pi's getBranch goes, from the root; ends at what it has seen, where pi would go on for ever.
+	// The path of pi's getBranch, from the root; ends at a repeated entry, where pi would loop forever.
 	const walk = (i) => {
 		const seen = new Set();
 		let e = entries[i];
@@ -88,7 +88,7 @@ function open(file) {
 		labels: {},
 		parents: unique ? entries.map((e) => number.get(parent(e)) ?? -1) : null,
 		roots: unique ? sm.getTree().map((n) => number.get(n.entry)) : null,
-		// The role, or else the type; null where sessionfs has to find a word itself.
+		// Returns the role, or else the type; null where sessionfs has to choose a word itself.
 		kinds: entries.map((e) => role(e) ?? (typeof e.type === "string" && e.type !== "" ? e.type : null)),
 		roles: count(entries.map(role).filter((r) => r !== null).map((r) => r.toWellFormed())),
 		path: null, // null: pi would never end
@@ -97,7 +97,7 @@ function open(file) {
 		usage: usage(entries),
 	};
 	if (leaf < 0 || !walk(leaf).cyclic) {
-		// Its own answers wherever it has one, not only those of the functions it exports.
+		// pi's own answers wherever it has one, not only those of the functions it exports.
 		result.path = leafEntry ? sm.getBranch().map((e) => number.get(e)) : leaf < 0 ? [] : walk(leaf).path;
 		result.context = entries.some(lacksMessage) ? contextAt(leaf) : JSON.stringify(sm.buildSessionContext());
 	}
@@ -106,7 +106,7 @@ function open(file) {
 		if (label !== undefined) result.labels[i] = label;
 	});
 	result.rows = unique && pi.TreeSelectorComponent && result.path ? rows(sm, entries, number, current) : null;
-	// What 0.73.1 reads differently by design.
+	// Deliberate differences of 0.73.1.
 	result.grown = entries.some(
 		(e) =>
 			e.type === "context_edit" ||
@@ -117,8 +117,8 @@ function open(file) {
 	return result;
 }
 
-// The rows of /tree as [entry, what is drawn before it]. To pi an entry that sessionfs never draws is shown as metadata,
-// and one that sessionfs always draws, with a label or as the position, as one that was cut short. null: some are not in it.
+// The rows of /tree as [entry, the part drawn before it]. pi gets an entry that sessionfs never draws as metadata, and
+// one that sessionfs always draws, with a label or as the leaf, as one that was cut short. null: some are missing.
 function rows(sm, entries, number, current) {
 	const roots = sm.getTree();
 	let seen = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Writes to sessions through a mount, and asks the real pi: node write.mjs SESSIONFS PI-DIRECTORY TMP SOURCE MOUNT DATA
+// Writes to sessions through a mount, and checks them with the real pi: node write.mjs SESSIONFS PI-DIRECTORY TMP
+// SOURCE MOUNT DATA
 // SOURCE is empty and mounted at MOUNT; copies of the sessions in DATA are put there, a directory for each operation.
 //
-// What an operation means is what pi itself does when it is asked for the same on a copy: pi's own lines, and what
-// pi has in memory afterwards. See write.
+// The meaning of an operation is pi's own result for the same request on a copy: pi's own lines, and pi's state in
+// memory afterwards. See write.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -52,7 +53,7 @@ const isConversation = (e) => ["message", "custom_message", "compaction", "branc
 const hasAssistant = (entries) => entries.some((e) => e.value.message?.role === "assistant");
 
 let copies = 0;
-// pi writes to the files it opens: it gets copies.
+// pi writes to the files it opens, so it gets copies.
 function copy(bytes) {
 	const dir = path.join(tmp, "copies");
 	fs.mkdirSync(dir, { recursive: true });
@@ -83,12 +84,12 @@ function comparable(bytes, from) {
 	return { header, lines };
 }
 
-// What there is to see in a session that pi has open.
+// The visible state of a session that pi has open.
 function state(sm) {
 	const entries = sm.getEntries();
 	const number = new Map(entries.map((e, i) => [e.id, i]));
 	const context = sm.buildSessionContext();
-	// Of a summary that pi itself made in memory the time is another one, and 0.73.1 says fromId in its own way.
+	// A summary made by pi in memory has another time, and 0.73.1 writes fromId in its own way.
 	const messages = context.messages.map((m) =>
 		m.role === "branchSummary" ? { ...m, timestamp: undefined, fromId: undefined } : m,
 	);
@@ -123,9 +124,9 @@ class Session {
 		[this.a, this.b, this.c] = [0, n >> 1, n - 1].map((i) => this.conversation[i]);
 	}
 
-	// Runs a command of the shell in the session's directory. `meaning` does to pi's session, whose entries have the
-	// ids id(i), what the command means; without it the command means nothing.
-	// `late`: the kernel tells of it only after the command has ended.
+	// Runs a command of the shell in the session's directory. `meaning` does the same to pi's session, whose
+	// entries have the ids id(i); without it the command means nothing. `late`: the kernel reports it only after
+	// the command has ended.
 	write(command, variables, meaning, late = false) {
 		where = `${this.operation}/${this.stem}: ${command} ${JSON.stringify(variables)}`;
 		const before = fs.readFileSync(this.file);
@@ -337,7 +338,7 @@ const operations = {
 	},
 	leaf: (s) => {
 		for (const i of s.all) s.moveLeaf(i);
-		s.write('ln -sfn "$PWD/entries/$id" leaf', { id: s.names[s.all.at(-1)] }); // an empty summary sits there
+		s.write('ln -sfn "$PWD/entries/$id" leaf', { id: s.names[s.all.at(-1)] }); // an empty summary is there
 	},
 	mixed: (s, text) => {
 		s.moveLeaf(s.a);
@@ -348,12 +349,12 @@ const operations = {
 	},
 };
 
-// ---- pi goes on ----
+// ---- pi continues ----
 
 const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3,
 	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.5 } };
 
-// What a turn with pi appends. The ids of the user's message, which gets the label, and of the last entry.
+// The lines of a turn with pi. The ids of the user's message, which gets the label, and of the last entry.
 function turn(sm, text) {
 	const user = sm.appendMessage({ role: "user", content: [{ type: "text", text }], timestamp: Date.now() });
 	sm.appendMessage({ role: "assistant", content: [{ type: "text", text: `You said ${text}` }], api: "none", provider: "none",
@@ -406,7 +407,7 @@ const sessions = [];
 for (const operation of Object.keys(operations)) for (const file of files) sessions.push(new Session(operation, file));
 for (const end = Date.now() + 5000; Date.now() < end; await sleep(50)) if (sessions.every((s) => fs.existsSync(s.dir))) break;
 
-// Every third session pi has open all the while, as far as that does not change the file.
+// pi has every third session open all the time, unless that changes the file.
 sessions.forEach((s, n) => {
 	const held = n % 3 === 2 && s.version >= 3 && !/no-final-newline/.test(s.stem);
 	if (held) s.held = newest.open(s.file);
@@ -430,7 +431,7 @@ for (const s of sessions) {
 }
 compareMount("after pi appended");
 
-// What pi appended meanwhile is counted by the next write.
+// The next write counts lines that pi appended meanwhile.
 for (const s of sessions) {
 	attempt("writing again", () => {
 		s.names = entryNames(entriesOf(fs.readFileSync(s.file)));
