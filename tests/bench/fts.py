@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A peer that keeps an index: the text of all sessions in a full-text table of SQLite, for the benchmark.
+"""A peer with an index, for the benchmark: the text of all sessions in a full-text table of SQLite.
 
     fts.py DATABASE DIRECTORY TOKENIZER WORD
 
-Takes in what the session files have that the table has not, then prints every line of text with WORD in it, at most
-10,000. The seconds that took, without the start of python, go to stderr: before all else is read, as a program that
-stays could do it.
+Adds new lines of the session files to the table, then prints every line of text with WORD in it, at most 10,000. The
+seconds this took, without the start of python, go to stderr.
 """
 import json
 import os

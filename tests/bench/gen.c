@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* gen: session files for the benchmark.
  *
- * Figures taken on invented text mislead (no escapes, one line length, perfect compression), and
- * real sessions are private. So the text comes from the sample sessions: every line of text in them, still
- * escaped as JSON has it, goes into a pool, and messages are put together from the pool in
- * the sizes and the order real sessions have: a user's line, then an assistant that thinks and calls a tool and a
- * tool that answers, again and again, with labels, branches, compactions and images here and there.
- * One seed gives one set of bytes. */
+ * Invented text gives misleading figures (no escapes, one line length, perfect compression), and real sessions are
+ * private. So the text comes from the sample sessions: every line of their texts, still escaped as in JSON, goes into a
+ * pool. Messages are made from the pool in the sizes and the order of real sessions: a line of the user, then an
+ * assistant that thinks and calls a tool and a tool that answers, repeatedly, with labels, branches, compactions and
+ * images in between. The same seed gives the same bytes. */
 #include "sessionfs/base/buf.h"
 
 #include <inttypes.h>
@@ -20,21 +19,21 @@
 
 struct pool {
 	struct buf bytes;
-	size_t *starts; /* n + 1 of them: piece i is starts[i] to starts[i + 1] */
+	size_t *starts; /* n + 1 offsets: piece i is starts[i] to starts[i + 1] */
 	size_t n, cap;
 };
 
 struct shape {
 	uint64_t seed;
 	unsigned sessions, entries, branches, projects;
-	double scale;     /* of the sizes of texts; 1 gives lines of about 2 KB */
-	bool real;        /* as many entries, and as long, as sessions of real people; `entries` is not used */
-	double times;     /* as many entries as real ones, this many times: who hands sessions on takes short ones */
-	const char *word; /* said by one text in 64; NULL for none */
+	double scale;     /* range of the sizes of texts; 1 gives lines of about 2 KB */
+	bool real;        /* as many entries of the same lengths as real sessions; `entries` is not used */
+	double times;     /* as many entries as real ones, times this */
+	const char *word; /* put into one text in 64; NULL for none */
 };
 
-/* What of 94 real sessions is below: nothing, 10, 25, 50, 75, 90 and 99 of a hundred, and all. Lengths are of the texts
- * of a message. */
+/* Of 94 real sessions: the minimum, the percentiles 10, 25, 50, 75, 90 and 99, and the maximum. Lengths are of a
+ * message's texts. */
 enum { RANKS = 8 };
 static const double ranks[RANKS] = {0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
 static const double real_entries[RANKS] = {3, 3, 4, 9, 15, 25, 1019, 2004};
@@ -47,9 +46,9 @@ struct writer {
 	const struct shape *shape;
 	uint64_t rng;
 	uint32_t salt, written; /* entries */
-	unsigned entries;       /* as many are to be */
+	unsigned entries;       /* how many there will be */
 	uint32_t last;          /* parent of the next entry, 0 for none */
-	uint32_t turns[64];     /* newest ends of turns: where branches begin and labels go */
+	uint32_t turns[64];     /* newest ends of turns, for branches and labels */
 	unsigned turn;
 	unsigned left; /* tool rounds left in this turn */
 	bool asked;    /* a call waits for its result */
@@ -77,7 +76,7 @@ static unsigned below(struct writer *w, unsigned n)
 	return (unsigned)(draw(&w->rng) % n);
 }
 
-/* What is at u, from 0 to 1, of a distribution; log-linear between its ranks. */
+/* Returns the value at u, from 0 to 1, of a distribution; log-linear between its ranks. */
 static double quantile(const double *of, double u)
 {
 	size_t i = 0;
@@ -91,14 +90,14 @@ static double draw_unit(struct writer *w)
 	return (double)(draw(&w->rng) >> 11) / 9007199254740992.0;
 }
 
-/* Log-uniform: many small, few large, as sizes of messages are. */
+/* Log-uniform: many small, few large, like sizes of messages. */
 static size_t size_between(struct writer *w, double lo, double hi)
 {
 	double n = lo * pow(hi / lo, draw_unit(w)) * w->shape->scale;
 	return n < 10 ? 10 : (size_t)n;
 }
 
-/* The length of a text: as real ones have it, or between these. */
+/* Returns the length of a text: like real ones, or within the range. */
 static size_t length_of(struct writer *w, const double *real, double lo, double hi)
 {
 	return w->shape->real ? (size_t)quantile(real, draw_unit(w)) : size_between(w, lo, hi);
@@ -136,7 +135,7 @@ static struct span pool_piece(const struct pool *p, uint64_t i)
 	return (struct span){p->bytes.p + p->starts[i], p->starts[i + 1] - p->starts[i]};
 }
 
-/* The length of the character at s as a JSON string may have it, 0 for what the pool does not want. */
+/* Returns the length of the character at s in a JSON string, or 0 if the pool does not use it. */
 static size_t plain_char(const unsigned char *s, size_t n)
 {
 	if (*s == '\\')
@@ -152,7 +151,7 @@ static size_t plain_char(const unsigned char *s, size_t n)
 	return len;
 }
 
-/* Takes every line of every string: runs of plain characters between quotes and \n. */
+/* Adds every line of every string: runs of plain characters between quotes and \n. */
 static void pool_take(struct pool *p, struct span line)
 {
 	const unsigned char *s = (const unsigned char *)line.p;
@@ -224,7 +223,7 @@ static void write_line(struct writer *w)
 	buf_reset(&w->out);
 }
 
-/* The fields every entry begins with; the entry becomes the parent of the next. */
+/* Appends the fields every entry begins with; the entry becomes the parent of the next. */
 static void begin(struct writer *w, const char *type)
 {
 	w->ms += 1 + below(w, 20000);
@@ -352,7 +351,7 @@ static void write_label(struct writer *w)
 	write_line(w);
 }
 
-/* Between turns, now and then, something that is no message. */
+/* Sometimes appends an entry without a message between turns. */
 static bool write_rarity(struct writer *w)
 {
 	const struct shape *s = w->shape;
@@ -406,7 +405,7 @@ static void write_session(const struct pool *pool, const struct shape *shape, co
 	unsigned project = number % shape->projects;
 	struct writer w = {.pool = pool, .shape = shape, .rng = shape->seed + number};
 	w.salt = (uint32_t)draw(&w.rng);
-	/* Evenly over the ranks, so that few sessions have the shape of many. */
+	/* Evenly over the ranks, so that a few sessions have the distribution of many. */
 	double rank = (number + 0.5) / shape->sessions;
 	w.entries = shape->real ? (unsigned)(shape->times * quantile(real_entries, rank)) : shape->entries;
 	w.ms = EPOCH_MS + (int64_t)number * 3600000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* index: opens one session file as sessionfs does, once, and prints what that took:
- * seconds, entries, bytes of the file, bytes of memory, bytes of ids among them. */
+/* index: opens one session file as sessionfs does, once, and prints the cost: seconds, entries, bytes of the file,
+ * bytes of memory, bytes of ids among them. */
 #include "sessionfs/session/session.h"
 
 #include <stdio.h>

@@ -5,12 +5,11 @@
  *	live poll FILE COUNT SECONDS
  *	live events MOUNT SESSION COUNT SECONDS
  *
- * append adds messages as append.mjs does, one write(2) each, so many microseconds apart. Number N has
- * "live-00000N;" in its text, and the line "N BEFORE AFTER" says when its write began and ended. poll looks
- * every millisecond whether FILE has grown; events waits for .events, then looks at the end of session.jsonl in the
- * directory SESSION and reads the text.md of every new entry. Both print "ready", then "N TIME" when they have
- * seen number N, and are ended by SIGALRM if they have not seen the last one after SECONDS. All times are
- * nanoseconds of CLOCK_MONOTONIC, as process.hrtime has them. */
+ * append adds messages as append.mjs does, one write(2) each, MICROSECONDS apart. Number N has "live-00000N;" in its
+ * text, and the line "N BEFORE AFTER" has the beginning and end of its write. poll checks every millisecond whether
+ * FILE has grown; events waits for .events, then reads the end of session.jsonl in the directory SESSION and the
+ *text.md of every new entry. Both print "ready", then "N TIME" when they have seen number N. SIGALRM ends them if they
+ *have not seen the last one after SECONDS. All times are nanoseconds of CLOCK_MONOTONIC, as in process.hrtime. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,7 +29,7 @@ struct tail {
 	int fd;
 	off_t at;
 	size_t n;
-	char kept[1 << 20]; /* what was read and not looked at */
+	char kept[1 << 20]; /* bytes read but not parsed */
 };
 
 static void die(const char *what)
@@ -72,7 +71,7 @@ static void saw(long number)
 	printf("%ld %" PRId64 "\n", number, now());
 }
 
-/* The number of the mark that begins in a text, or 0. */
+/* Returns the number of the mark at the beginning of a text, or 0. */
 static long mark_number(const char *s, size_t n)
 {
 	if (n < MARK_SIZE || s[MARK_SIZE - 1] != ';')
@@ -93,7 +92,7 @@ static void tail_open(struct tail *t, const char *path)
 	t->n = 0;
 }
 
-/* Takes in what follows; false at the end of the file. */
+/* Reads more; returns false at the end of the file. */
 static bool tail_read(struct tail *t)
 {
 	ssize_t n = pread(t->fd, t->kept + t->n, sizeof(t->kept) - t->n, t->at);
@@ -163,7 +162,7 @@ static void poll_file(const char *path, long count)
 
 /* --- events --- */
 
-/* Reads the text of the entry that a line is; true if it has the same mark. */
+/* Reads the text of the entry in a line; returns true if it has the same mark. */
 static bool has_text(const char *session, const char *line, const char *mark)
 {
 	char path[4096], text[4096];
@@ -181,7 +180,7 @@ static bool has_text(const char *session, const char *line, const char *mark)
 	return strstr(text, mark) != NULL;
 }
 
-/* Looks at the lines that are whole; the number of the newest one with a mark. */
+/* Parses the complete lines; returns the number of the newest one with a mark. */
 static long take_lines(struct tail *t, const char *session, long last)
 {
 	for (char *end; (end = memchr(t->kept, '\n', t->n));) {

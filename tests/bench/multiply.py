@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Copies of real sessions, as if there were many: for the benchmark on sessions that cannot be handed on.
+"""Makes many copies of real sessions, for the benchmark on sessions that cannot be published.
 
     multiply.py FROM TO SESSIONS MEGABYTES
 
-Every copy of a session has an id and a file name of its own, and is three days older than the one before it. All else
-stays, so words are as common as they were. As many copies are made as it takes to have that many sessions and megabytes.
-A file with a line that is no JSON, or with half a surrogate pair, is left out: jq would end at it.
+Every copy of a session has its own id and file name, and is three days older than the one before it. Everything else
+stays, so words are as common as before. Copies are made until there are that many sessions and megabytes. A file with a
+line that is not JSON, or with half a surrogate pair, is left out: jq would end at it.
 """
 import hashlib
 import json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Has the real pi answer from the mount T/mnt, where one is.
+"""Runs the real pi in the mount T/mnt, if there is one.
 
-    agent.py T NODE BUNDLE     NODE runs the pi in the directory BUNDLE; T/judge.mjs says what pi makes of a session file
+    agent.py T NODE BUNDLE     NODE runs the pi in the directory BUNDLE; T/judge.mjs prints a session file as pi loads it
 """
 import json
 import os

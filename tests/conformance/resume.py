@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sessions in directories with odd names, and what the real pi does when they are resumed.
+"""Resumes sessions in directories with odd names with the real pi.
 
     resume.py make T     session files in T/src, their directories in T/cwd
     resume.py check T    resumes each of them in the mount T/mnt

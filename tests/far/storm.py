@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One session that two machines and pi write to at once, and what must be in it afterwards.
+"""Two machines and pi write to one session at once; checks its contents afterwards.
 
 storm.py make FILE
 storm.py write MACHINE SESSION SECONDS ACKS   labels, names and branches through a mount, until the time is over
 storm.py append FILE SECONDS ACKS             messages as pi appends them: its leaf in memory, one write a line
-storm.py judge FILE ACKS...    ends with 1 if a line is only off its branch, with 2 if one is lost or torn
+storm.py judge FILE ACKS...    ends with 1 if a line is just off its branch, with 2 if one is lost or torn
 
 ACKS is a file with a line for each write that was acknowledged: its text. Each text is written once.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Makes all.txt anew from the lines of each session file, by sessionfs(5) alone, and compares.
+"""Computes all.txt from the lines of each session file, by sessionfs(5) alone, and compares it.
 
     all.py check MOUNT     every session below MOUNT/projects
-    all.py make FILE       prints what all.txt of that session file is
+    all.py make FILE       prints all.txt of that session file
 """
 import glob
 import hashlib

@@ -2,7 +2,7 @@
 """Checks chat.md against the lines of each session file, by sessionfs(5) alone.
 
     chat.py check MOUNT    every session below MOUNT/projects that is in the newest format and in order
-    chat.py sizes MOUNT    bytes of chat.md, and of what user and assistant said, of each session
+    chat.py sizes MOUNT    bytes of chat.md, and of the messages of user and assistant, of each session
 """
 import glob
 import json

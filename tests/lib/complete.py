@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Types at an interactive shell, and prints what the program that is run at the end was given, one word a line.
+"""Types at an interactive shell, and prints the arguments of the program that it runs, one word a line.
 
 usage: complete.py SHELL [ARGUMENT...] <LINE    in LINE \\t is a tab; the program prints its words between `[` and `]`."""
 import os

@@ -5,8 +5,8 @@
 examples.py DOCUMENT
 
 In a Markdown file they are the ```console blocks, in a manual page the literal displays:
-lines that begin with "$ " are commands, "> " goes on with one, what follows is its output.
-A line "..." stands for any lines. A command without output shown may print what it likes;
+lines that begin with "$ " are commands, "> " continues one, and further lines are its output.
+A line "..." stands for any lines. A command shown without output can print anything;
 every command must succeed.
 """
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What by-date/, by-project/, sessions.tsv and usage.tsv have to say, computed from the session files alone.
+"""The expected by-date/, by-project/, sessions.tsv and usage.tsv, computed from the session files alone.
 
 facts.py sessions SOURCE    sessions.tsv
 facts.py usage SOURCE       usage.tsv
@@ -8,9 +8,9 @@ facts.py by-date SOURCE     DAY/NAME -> TARGET, a line each
 facts.py by-project SOURCE  PROJECT/NAME -> TARGET, a line each
 facts.py labels SOURCE      LABEL/NAME -> TARGET, a line each
 facts.py labels.tsv SOURCE  labels.tsv up to the time
-facts.py make DIR           sessions in which everything occurs that the formats have a rule for
+facts.py make DIR           sessions for every rule of the formats
 
-In the time zone of TZ. For the samples: no two sessions with one id or stem.
+In the time zone of TZ. For sources like the samples, in which no two sessions share an id or stem.
 """
 import hashlib
 import json

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Has each system call and each allocation of the program fail once, and looks at what comes of it.
+"""Makes each system call and each allocation of the program fail once, and checks the result.
 
 fail.py PROGRAM SHIM DIRECTORY SEED MOST [WHAT...]
 
-Something is done while nothing fails, to count the calls. Then it is done again and again, from the beginning, and each
-time one call fails, with an error that it can have, or comes out short: every call of every kind, or MOST of a kind and
-error, drawn with SEED (0: one call of a kind, with one of its errors). KINDS="alloc pread" in the environment are all
-kinds that fail, CASE="pread EIO 7" is the one call. WHAT is "mount" or a command without a mount ("cat", "ls", "tree",
+A first run without failures counts the calls. Then each run starts from the beginning, and one call fails with a
+possible error, or succeeds with less: every call of every kind, or MOST of a kind and error, drawn with SEED (0: one
+call of a kind, with one of its errors). KINDS="alloc pread" in the environment limits the kinds
+that fail, CASE="pread EIO 7" selects one call. WHAT is "mount" or a command without a mount ("cat", "ls", "tree",
 "check"); all, if not given.
 
-Without a mount: what ends with status 0 printed the right thing, and everything else says why on stderr.
-Mounted: the program lives, nobody waits for ever, what was acknowledged is in the session files, what was refused is not, no
-old byte is lost, and afterwards all is shown as a fresh mount shows it.
+Without a mount: a command that ends with 0 printed the right output, and any other one has a reason on stderr. Mounted:
+the program survives, no call hangs, acknowledged writes are in the session files, refused ones are not, no old byte is
+lost, and afterwards everything shows as in a fresh mount.
 """
 import errno
 import itertools

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""files.tsv, and `file` and `change.diff` of each call, made anew from the session files by sessionfs(5) alone.
+"""files.tsv, and `file` and `change.diff` of each call, computed from the session files by sessionfs(5) alone.
 
     files.py check TREE    compares every session below TREE/projects, and TREE/files.tsv; counts the diffs by their form
-    files.py make DIR      sessions in which everything occurs that the formats have a rule for
+    files.py make DIR      sessions for every rule of the formats
 
-TREE is a mount, or a copy that --copy made. Which entry answers a call is taken from the call's `result`.
+TREE is a mount, or a copy that --copy made. The entry with the result of a call is taken from the call's `result`.
 """
 import glob
 import json

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a query finds in a session file, computed from its lines without an index, a prefilter or any of our code: each
-entry is parsed by the grammar of JSON, its texts are made, folded and looked through.
+"""The results of a query in a session file, computed from its lines without an index, a prefilter or any of our code: each
+entry is parsed by the grammar of JSON, and its texts are made, folded and searched.
 
 usage: find_oracle.py ASK SEED ROUNDS FILE...	ASK: the program tests/tools/match_ask.c; without a FILE the queries are
-	of texts that are made up, the same ones written in many ways"""
+	over generated texts, in many spellings"""
 
 import os
 import random

@@ -4,13 +4,13 @@
 
 growing.py PROGRAM DIR
 
-What holds:
+Properties:
 
-* tail -f prints what is appended, once and whole; so does who reads on while others ask for the size all the time.
-* Half a line is not shown until it is whole; of session.jsonl only after a second in which nothing came.
-* Who reads a view in small pieces gets it as it was at one moment.
-* What reading from the beginning to the end gives is what the size says, unless something was appended in between.
-* An open file is read on after its index and its text were dropped.
+* tail -f prints appended text once and whole; so does a continuing reader while others call stat all the time.
+* Half a line is not shown until it is whole; in session.jsonl only after a second without changes.
+* A view read in small pieces is a view of one moment.
+* The bytes read from beginning to end equal the size, unless something was appended in between.
+* An open file can still be read after its index and its text were evicted.
 """
 import json
 import multiprocessing

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kills the filesystem in the middle of writes, many times, and looks at what it left.
+"""Kills the filesystem in the middle of writes, many times, and checks the files.
 
 kill.py PROGRAM SOURCE MOUNT ROUNDS SEED
 
 In each round the filesystem is mounted, writers set labels, names, branches and tables through it, and it gets a SIGKILL at
-a random moment. Then every session file must consist of whole lines, the old bytes unchanged before them, and hold what
-was acknowledged: every value whose close(2), rename(2) or command reported success.
-In some more rounds that happens while the first write to an old file brings it to version 3: it is the old or the new one.
+a random moment. Then every session file must consist of whole lines, with the old bytes unchanged before them, and hold
+every acknowledged value: those whose close(2), rename(2) or command reported success.
+In some more rounds the kill comes while the first write to an old file migrates it to version 3: the file is the old or
+the new one.
 """
 import collections
 import errno

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether a mount that has been read in full shows every change of the session files.
+"""Checks that a mount which was read in full shows every change of the session files.
 
 kinds.py PROGRAM DUMP DIR [OPTION...]
 
-In DIR, makes a source and mounts it with these options. For each change of CHANGES the whole mount is read (names,
-those that are not there yet, attributes, links' targets, contents twice, listings), the change is made, and then
-everything is compared with a second mount that was made after it and so can have kept nothing, until they agree: first
-without listing any directory, which would renew the names in it, then with that. A comparison that began LIMIT seconds
-after the change, or later, must not find a difference. DUMP
+In DIR, makes a source and mounts it with these options. For each change of CHANGES the whole mount is read (names, missing
+names, attributes, link targets, contents twice, listings) and the change is made. Then everything is compared with a
+second mount, made after the change, whose caches are empty, until they agree: first without listing any directory, which
+would renew the names in it, then with listings. A comparison that began LIMIT seconds after the change, or later, must
+not find a difference. DUMP
 --names prints the table of the tree (tests/golden/dump.c): there must be a node of each of its kinds, and each must be
 seen to change.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""manual.py PAGE...: what is wrong with manual pages as mandoc and groff show them.
+"""manual.py PAGE...: prints errors in manual pages as rendered by mandoc and groff.
 
 Quotes are opened and closed in turn, and end where the quoted words end; no macro is left as text, and no name has two
 blanks in it.

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Which sessions there are below a directory, what they are called and which started which: from the files alone.
+"""The sessions below a directory, their names and which started which, computed from the files alone.
 
 nested.py list SOURCE   FILE TAB PROJECT TAB STEM TAB PARENT TAB SUBAGENTS TAB FORKS, a line each, in byte order of FILE; the last
                         three as paths from the mount's root, the last two joined by commas
 nested.py latest SOURCE PROJECT TAB STEM, of each .latest
 nested.py shown MOUNT, nested.py shown-latest MOUNT   the same as a mount shows it
-nested.py make DIR      a source with directories in directories
+nested.py make DIR      a source with nested directories
 
-No ~2 but of equal STEMs; no bytes that are encoded.
+Limits: ~2 only for equal STEMs; no bytes that are encoded.
 """
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Agents start others, and clear up after them: makes, renames, removes and replaces directories in a source for some
+"""Agents start others, and clean up after them: makes, renames, removes and replaces directories in a source for some
 seconds. nested_storm.py SOURCE OUTSIDE SECONDS SEED"""
 import os
 import random

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads the pages of a mount as a browser would, and compares them with the sessions that they show.
+"""Reads the pages of a mount as a browser does, and compares them with the sessions.
 
 pages.py MOUNT [PAGE...]   all pages, or these (paths below the mount)
 
-Of each page: its size is what is read; every element is closed; each entry of entries/ is one article; each link into
-the page leads to something in it; every row of tree.txt is a row of its tree; each file that it links is there; every
-word of what somebody said is in its article.
+For each page: its size equals the bytes read; every element is closed; each entry of entries/ is one article; each
+link within the page has a target; every row of tree.txt is a row of its tree; each linked file exists; every word of a
+message is in its article.
 """
 import collections
 import html.parser

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Who may do what: files and directories with many owners, modes and ACLs, and what each of some users can do with
-them, in the source and through the mount.
+"""Access rights: files and directories with many owners, modes and ACLs, and the access of some users to them, in the
+source and through the mount.
 
   permissions.py make SOURCE           makes the source (as root)
   permissions.py compare SOURCE MOUNT UID STEP
                                        UID has mounted it; of every STEP-th case: exit status 1 and a list if a user
                                        may do through the mount what the source forbids, or not what plain modes
                                        allow
-  permissions.py later SOURCE MOUNT    closes and opens what is mounted: both must be seen soon
+  permissions.py later SOURCE MOUNT    revokes and grants access in the source: both must show soon
 """
 
 import errno

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""reread.py MOUNTPOINT SEED N: N reads somewhere in files somewhere in the sessions, past the kernel's cache.
+"""reread.py MOUNTPOINT SEED N: N reads at random offsets of random files of sessions, bypassing the kernel's cache.
 
-Prints how many bytes it got; less than the file's size says is an error."""
+Prints the number of bytes read; fewer than the file's size is an error."""
 import os
 import random
 import sys

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What search/QUERY/ has to show, made from the names of the sessions themselves: which entries match from all.txt, the
-best lines and rows from the entries' files; the order from info.json. What is copied from all.txt is found.
+"""The expected contents of search/QUERY/, computed from the sessions' own files: matching entries from all.txt, the best
+lines and rows from the entries' files, the order from info.json. Text copied from all.txt is found.
 
 usage: search.py MOUNT QUERY...		ends with the first difference
 
-With SEED and PHRASES in the environment that many phrases are drawn from the lines of all.txt, too."""
+With SEED and PHRASES in the environment, PHRASES phrases are also drawn from the lines of all.txt."""
 
 import json
 import os

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What looks like a key, found with regular expressions over the bytes of lines: where it stands, and what hides it.
+"""Likely keys, found with regular expressions over the bytes of lines: their places, and the masked text.
 
-secret.py table SOURCE [MOST] what --secrets prints, in the order of facts.py; a line of more than MOST bytes is not looked through
+secret.py table SOURCE [MOST] the output of --secrets, in the order of facts.py; a line of more than MOST bytes is not scanned
 secret.py mask [MOST] <FILE  the file as a mount with -o redact has it; a line of more than MOST bytes is hidden
 secret.py keys               the examples' keys, a line each (of a private key its first line)
-secret.py check              that each example is found as what it is, and what is none is not
+secret.py check              that each example is found as its kind, and other text is not
 secret.py plant DIR          sessions with each example at each kind of place
 secret.py leaks FILE...      looks for the examples' keys in files; status 1, and where, if one is there
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures what a slow source keeps waiting.
+"""Measures the requests that a slow source delays.
 
 slow_source.py NEAR MOUNT GATE SERVER SESSIONS BOUND
 
-NEAR is what the server, a process (slowfs), shows slowly, and MOUNT what is made of that. The server says nothing while there
-is a file GATE. BOUND is how many milliseconds each call may take.
+NEAR is the directory that the server process (slowfs) shows slowly, and MOUNT the mount of it. The server is silent while
+the file GATE exists. BOUND is the limit of each call in milliseconds.
 """
 import ctypes
 import os

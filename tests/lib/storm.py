@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A session that many write to at once, and what must be in it afterwards.
+"""Many writers of one session at once; checks its contents afterwards.
 
 storm.py make FILE                     a session of 200 messages with the ids that `ids` prints
 storm.py ids WRITER                    the ids that writer 0 to 3 sets labels on
-storm.py write WRITER SESSION N STEPS  N labels through the mount, each with a text that no other has
+storm.py write WRITER SESSION N STEPS  N labels through the mount, each with a unique text
 storm.py append FILE N PACE STEPS      N messages as pi appends them: its leaf in memory, one write a line
-storm.py judge FILE SESSION N M        what N labels of each writer and M messages must have left
+storm.py judge FILE SESSION N M        checks for N labels of each writer and M messages
 
-STEPS is a directory with an empty file for each of those that write. Each goes in 200 steps and adds a byte to its file
-after each one; then it waits for those that are more than one step behind. So they meet, however busy the machine is.
+STEPS is a directory with an empty file for each writer. Each writes in 200 steps and adds a byte to its file after each
+one; then it waits for writers that are more than one step late. So they overlap, however busy the machine is.
 
 The text of a label is WRITER-NUMBER, that of an appended message "message NUMBER".
 """

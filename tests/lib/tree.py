@@ -4,7 +4,7 @@
 
 tree.py dump mount DIR             the tree as text, to be compared
 tree.py dump cli PROGRAM SOURCE    the same without a mount
-tree.py agree DIR                  list, stat and read say the same of every name
+tree.py agree DIR                  list, stat and read agree about every name
 tree.py names DIR                  the fixed names in use
 """
 import hashlib
@@ -35,7 +35,7 @@ class Mount:
 
 
 class Cli:
-    """What `--ls --json` prints: name, type, mode, size, mtime, target."""
+    """The output of `--ls --json`: name, type, mode, size, mtime, target."""
 
     TYPES = {"directory": stat.S_IFDIR, "link": stat.S_IFLNK, "file": stat.S_IFREG}
 

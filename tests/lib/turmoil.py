@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Everything at once on one mount, which then ends in the middle of it.
+"""All kinds of access at once on one mount, which then ends during it.
 
 turmoil.py PROGRAM DIR SECONDS HOW [OPTION...]
 
 Programs read the mount in every way, others append to the session files as pi does, set labels through the mount,
 rename, delete, rewrite and make session files and projects, and wait for events. After SECONDS the mount ends: HOW is
-`stop` (all go, then it is unmounted), `lazy` (fusermount3 -uz) or the name of a signal. Then
+`stop` (all programs end, then it is unmounted), `lazy` (fusermount3 -uz) or the name of a signal. Then
 
-* everybody has come to an end, and the program ends with 0;
-* nobody got an error but that something is gone, and what was read was whole;
-* the session files hold the lines that were written, each of them once and whole, and nothing else.
+* all processes have ended, and the program ends with 0;
+* the only errors were for removed files, and each read was whole;
+* the session files hold the written lines, each of them once and whole, and nothing else.
 """
 import errno
 import json

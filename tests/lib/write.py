@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Judges a session file and what the mount shows of it after something was written.
+"""Checks a session file and its views in the mount after a write.
 
 write.py wrote KEPT FILE SESSION PROGRAM SOURCE [RECORD...]
 
@@ -8,10 +8,10 @@ KEPT is a copy of the session file from before. FILE must be KEPT, byte for byte
 a newline, then exactly the lines of these records, made from the record's text, the ids in the file and pi's key
 order; only the new id and the time are free. A RECORD is
 
-    label ID TEXT     clear ID     name TEXT     branch ID TEXT     raw LINE (appended by somebody else)
+    label ID TEXT     clear ID     name TEXT     branch ID TEXT     raw LINE (appended by another program)
 
-SESSION, the mounted directory, must show that file and nothing else: every view is compared with a model and with what
-PROGRAM, asked anew without a mount, says of SOURCE; no side files are left. At the end KEPT is the file of now.
+SESSION, the mounted directory, must show that file and nothing else: every view is compared with a model and with a
+fresh run of PROGRAM on SOURCE without a mount; no scratch files are left. At the end KEPT is the current file.
 """
 import datetime
 import hashlib
