@@ -47,7 +47,7 @@ static const struct sample samples[] = {
            "%E2%82x"),
 };
 
-static void encodes_and_decodes(void **state)
+static void names_round_trip(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
@@ -59,7 +59,7 @@ static void encodes_and_decodes(void **state)
 	}
 }
 
-static void refuses_other_forms(void **state)
+static void other_forms_are_refused(void **state)
 {
 	static const struct span wrong[] = {
 	    SPAN_LIT(""),     SPAN_LIT("100%"),         SPAN_LIT("%%"),
@@ -98,7 +98,7 @@ static void prefix_and_suffix_are_not_encoded(void **state)
 	assert_buf(&b, SPAN_LIT("%2Ex~%25"));
 }
 
-static void appends_to_what_is_there(void **state)
+static void encoding_appends(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -126,7 +126,7 @@ static void hash_is_sha256(void **state)
 }
 
 /* A component of the maximum length stays whole; with one byte more it is cut. */
-static void cuts_what_is_too_long(void **state)
+static void long_names_are_cut(void **state)
 {
 	char text[400], hash[9];
 
@@ -146,7 +146,7 @@ static void cuts_what_is_too_long(void **state)
 	}
 }
 
-static void cuts_between_characters(void **state)
+static void cuts_are_between_characters(void **state)
 {
 	static const struct {
 		const char *piece, *name;
@@ -242,7 +242,7 @@ static void random_bytes_round_trip(void **state)
 	}
 }
 
-static void without_memory(void **state)
+static void allocation_failure_is_returned(void **state)
 {
 	(void)state;
 	for (long left = 0; left < 6; left++) {
@@ -263,18 +263,18 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(encodes_and_decodes),
-	    cmocka_unit_test(refuses_other_forms),
+	    cmocka_unit_test(names_round_trip),
+	    cmocka_unit_test(other_forms_are_refused),
 	    cmocka_unit_test(prefix_and_suffix_are_not_encoded),
-	    cmocka_unit_test(appends_to_what_is_there),
+	    cmocka_unit_test(encoding_appends),
 	    cmocka_unit_test(hash_is_sha256),
-	    cmocka_unit_test(cuts_what_is_too_long),
-	    cmocka_unit_test(cuts_between_characters),
+	    cmocka_unit_test(long_names_are_cut),
+	    cmocka_unit_test(cuts_are_between_characters),
 	    cmocka_unit_test(hash_covers_prefix_and_suffix),
 	    cmocka_unit_test(a_long_suffix_alone_is_cut_too),
 	    cmocka_unit_test(huge_text_is_cut_without_allocation),
 	    cmocka_unit_test(random_bytes_round_trip),
-	    cmocka_unit_test(without_memory),
+	    cmocka_unit_test(allocation_failure_is_returned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void expect(double x, const char *text)
 	assert_string_equal(buf_cstr(&out), text);
 }
 
-static void test_numbers(void **state)
+static void plain_numbers_print_as_in_javascript(void **state)
 {
 	(void)state;
 	expect(0, "0");
@@ -37,7 +37,7 @@ static void test_numbers(void **state)
 	expect(9007199254740993.0, "9007199254740992");
 }
 
-static void test_exponents(void **state)
+static void exponents_print_as_in_javascript(void **state)
 {
 	(void)state;
 	expect(1e20, "100000000000000000000");
@@ -52,7 +52,7 @@ static void test_exponents(void **state)
 }
 
 /* Printing 15 digits, or the nearest decimal, would not give the shortest text. */
-static void test_shortest(void **state)
+static void shortest_digits_are_printed(void **state)
 {
 	(void)state;
 	expect(5e-324, "5e-324");
@@ -63,7 +63,7 @@ static void test_shortest(void **state)
 	expect(ldexp(1, 89), "6.189700196426902e+26");
 }
 
-static void test_not_finite(void **state)
+static void infinite_and_nan_are_printed(void **state)
 {
 	(void)state;
 	expect(INFINITY, "null");
@@ -78,7 +78,7 @@ static void expect_time(double ms, const char *text)
 	assert_string_equal(out, text);
 }
 
-static void test_times(void **state)
+static void times_are_iso_8601(void **state)
 {
 	(void)state;
 	expect_time(0, "1970-01-01T00:00:00.000Z");
@@ -117,7 +117,7 @@ static void assert_date(int64_t ms)
 	assert_string_equal(got + strlen(year), want);
 }
 
-static void test_dates(void **state)
+static void dates_match_c_library(void **state)
 {
 	const int64_t day = 86400000, last = 100000000;
 
@@ -130,7 +130,7 @@ static void test_dates(void **state)
 	}
 }
 
-static void test_rounding(void **state)
+static void decimals_are_rounded(void **state)
 {
 	(void)state;
 	assert_true(number_round(0.03420000000000001, 9) == 0.0342);
@@ -145,7 +145,7 @@ static void test_rounding(void **state)
 }
 
 /* As toFixed: a half is rounded away from 0, but only an exact half. */
-static void test_fixed(void **state)
+static void fixed_rounds_exact_halves_up(void **state)
 {
 	static const struct {
 		double x;
@@ -186,7 +186,7 @@ static double sum(const double *v, size_t n, size_t step)
 }
 
 /* Added as doubles, the sum of these depends on the order. */
-static void test_sum(void **state)
+static void sums_do_not_depend_on_order(void **state)
 {
 	const double v[] = {0.1, 0.2, 1234567.305, 0.000000001, 98765.4321, 0.7, 0.005};
 	(void)state;
@@ -202,7 +202,7 @@ static void test_sum(void **state)
 	assert_true(sum(cents, 1000, 1) == 5);
 }
 
-static void test_unsigned(void **state)
+static void unsigned_are_printed(void **state)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
 
@@ -216,10 +216,16 @@ static void test_unsigned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_numbers),    cmocka_unit_test(test_exponents), cmocka_unit_test(test_shortest),
-	    cmocka_unit_test(test_not_finite), cmocka_unit_test(test_times),     cmocka_unit_test(test_dates),
-	    cmocka_unit_test(test_unsigned),   cmocka_unit_test(test_rounding),  cmocka_unit_test(test_fixed),
-	    cmocka_unit_test(test_sum),
+	    cmocka_unit_test(plain_numbers_print_as_in_javascript),
+	    cmocka_unit_test(exponents_print_as_in_javascript),
+	    cmocka_unit_test(shortest_digits_are_printed),
+	    cmocka_unit_test(infinite_and_nan_are_printed),
+	    cmocka_unit_test(times_are_iso_8601),
+	    cmocka_unit_test(dates_match_c_library),
+	    cmocka_unit_test(unsigned_are_printed),
+	    cmocka_unit_test(decimals_are_rounded),
+	    cmocka_unit_test(fixed_rounds_exact_halves_up),
+	    cmocka_unit_test(sums_do_not_depend_on_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

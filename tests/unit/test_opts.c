@@ -104,7 +104,7 @@ static void a_copy_has_a_path_and_a_directory(void **state)
 	assert_string_equal(o.to, "to");
 }
 
-static void wrong_operands(void **state)
+static void wrong_operands_are_refused(void **state)
 {
 	(void)state;
 	bad(ARGS("sessionfs"), "no mountpoint; see sessionfs --help");
@@ -155,7 +155,7 @@ static void redact_cannot_be_written(void **state)
 	assert_false(o.read_only);
 }
 
-static void as_mount_calls_it(void **state)
+static void mount_arguments_are_accepted(void **state)
 {
 	(void)state;
 	good(ARGS("sessionfs", "/src", "/mnt", "-o", "rw,allow_other,cache=1G,dev,suid"));
@@ -181,7 +181,7 @@ static void as_mount_calls_it(void **state)
 	bad(ARGS("sessionfs", "-t", "x", "mnt"), "-t: unknown option");
 }
 
-static void drops_what_is_for_mount(void **state)
+static void options_of_mount_are_dropped(void **state)
 {
 	(void)state;
 	good(ARGS(
@@ -232,7 +232,7 @@ static void times(void **state)
 	assert_int_equal(o.poll_ms, 4294966999);
 }
 
-static void letters(void **state)
+static void short_options_are_parsed(void **state)
 {
 	(void)state;
 	good(ARGS("sessionfs", "-fs", "mnt"));
@@ -328,7 +328,7 @@ static void a_query_to_choose_by_may_be_left_out(void **state)
 	bad(ARGS("sessionfs", "--pick", "--check"), "--check: only one command at a time; see sessionfs --help");
 }
 
-static void when_there_are_colours(void **state)
+static void colour_option_is_parsed(void **state)
 {
 	(void)state;
 	good(ARGS("sessionfs", "--cat", "latest/tree.txt"));
@@ -362,7 +362,7 @@ static void help_and_version_win(void **state)
 	assert_int_equal(o.action, OPTS_HELP);
 }
 
-static void wrong_options(void **state)
+static void wrong_options_are_refused(void **state)
 {
 	(void)state;
 	bad(ARGS("sessionfs", "-x", "mnt"), "-x: unknown option");
@@ -380,7 +380,7 @@ static void wrong_options(void **state)
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"), "remount: cannot change a mount; unmount and mount again");
 }
 
-static void wrong_values(void **state)
+static void wrong_values_are_refused(void **state)
 {
 	(void)state;
 	bad(ARGS("sessionfs", "--cache=", "mnt"), "--cache=: not a size");
@@ -452,20 +452,20 @@ int main(void)
 	    cmocka_unit_test(one_operand_is_the_mountpoint),
 	    cmocka_unit_test(two_operands_are_source_and_mountpoint),
 	    cmocka_unit_test(a_copy_has_a_path_and_a_directory),
-	    cmocka_unit_test(wrong_operands),
+	    cmocka_unit_test(wrong_operands_are_refused),
 	    cmocka_unit_test(only_a_mount_has_options_of_libfuse),
 	    cmocka_unit_test(redact_cannot_be_written),
-	    cmocka_unit_test(as_mount_calls_it),
-	    cmocka_unit_test(drops_what_is_for_mount),
+	    cmocka_unit_test(mount_arguments_are_accepted),
+	    cmocka_unit_test(options_of_mount_are_dropped),
 	    cmocka_unit_test(lists_and_twins),
 	    cmocka_unit_test(times),
-	    cmocka_unit_test(letters),
+	    cmocka_unit_test(short_options_are_parsed),
 	    cmocka_unit_test(without_a_mount),
 	    cmocka_unit_test(a_query_to_choose_by_may_be_left_out),
-	    cmocka_unit_test(when_there_are_colours),
+	    cmocka_unit_test(colour_option_is_parsed),
 	    cmocka_unit_test(help_and_version_win),
-	    cmocka_unit_test(wrong_options),
-	    cmocka_unit_test(wrong_values),
+	    cmocka_unit_test(wrong_options_are_refused),
+	    cmocka_unit_test(wrong_values_are_refused),
 	    cmocka_unit_test(usage_names_every_option),
 	};
 	return cmocka_run_group_tests(tests, NULL, done);

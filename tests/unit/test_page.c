@@ -207,7 +207,7 @@ static void calls_and_results_are_linked(void **state)
 }
 
 /* Nested calls are shown below the call whose tool made them; pi's measurements are shown for all. */
-static void nested_calls_stand_below_theirs(void **state)
+static void nested_calls_are_below_their_call(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -590,7 +590,7 @@ int main(void)
 	    cmocka_unit_test(the_current_branch_comes_first),
 	    cmocka_unit_test(segments_can_be_rendered_separately),
 	    cmocka_unit_test(calls_and_results_are_linked),
-	    cmocka_unit_test(nested_calls_stand_below_theirs),
+	    cmocka_unit_test(nested_calls_are_below_their_call),
 	    cmocka_unit_test(unanswered_calls_stay_in_place),
 	    cmocka_unit_test(spoken_entries_are_marked),
 	    cmocka_unit_test(current_branch_is_not_indented),

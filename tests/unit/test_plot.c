@@ -66,7 +66,7 @@ static void bars_are_summed_and_stacked(void **state)
 }
 
 /* Rounded as in the table of index.html: to the cent, halves up. A result that counts for a subagent is in no bar. */
-static void amounts_are_those_of_the_table(void **state)
+static void amounts_match_the_table(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fact_usage uses[] = {use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/b", 0.025, 5),
@@ -236,7 +236,7 @@ int main(void)
 	    cmocka_unit_test(bars_are_summed_and_stacked),    cmocka_unit_test(tokens_are_plotted_without_cost),
 	    cmocka_unit_test(last_twelve_months_are_plotted), cmocka_unit_test(long_ranges_are_binned),
 	    cmocka_unit_test(top_models_have_colours),        cmocka_unit_test(extreme_values_and_names_are_escaped),
-	    cmocka_unit_test(amounts_are_those_of_the_table), cmocka_unit_test(axis_labels_fit_in_svg),
+	    cmocka_unit_test(amounts_match_the_table),        cmocka_unit_test(axis_labels_fit_in_svg),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

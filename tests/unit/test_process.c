@@ -56,7 +56,7 @@ static pid_t start_child(int fd)
 	return child;
 }
 
-static void open_for_writing(void **state)
+static void open_writers_are_found(void **state)
 {
 	char name[] = "/tmp/sessionfs-process-XXXXXX";
 	int fd = mkstemp(name), gate[2];
@@ -109,7 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(thread_maps_to_process),
-	    cmocka_unit_test(open_for_writing),
+	    cmocka_unit_test(open_writers_are_found),
 	    cmocka_unit_test(live_process_is_not_dying),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static bool is_equal(const char *one, const char *other)
 	return equal;
 }
 
-static void terms(void **state)
+static void terms_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -96,7 +96,7 @@ static void terms(void **state)
 	}
 }
 
-static void equal_queries(void **state)
+static void equal_queries_have_equal_terms(void **state)
 {
 	static const char *const rows[][2] = {
 	    {"a b", "B  A"},
@@ -115,7 +115,7 @@ static void equal_queries(void **state)
 		assert_false(is_equal(others[i][0], others[i][1]));
 }
 
-static void no_queries(void **state)
+static void invalid_queries_are_refused(void **state)
 {
 	static const char *const rows[] = {
 	    "",
@@ -180,7 +180,7 @@ static void no_queries(void **state)
 }
 
 /* With a letter more, less or changed, the text before the colon is an unknown filter; in quotes it is a word. */
-static void misspelt_filters(void **state)
+static void misspelt_filters_are_refused(void **state)
 {
 	static const char *const rows[][2] = {
 	    {"tools:bash", "tool:"}, {"rol:user", "role:"}, {"tyqe:label", "type:"},        {"Role:user", "role:"},
@@ -223,7 +223,7 @@ static void days_begin_at_local_midnight(void **state)
 	tzset();
 }
 
-static void many_terms(void **state)
+static void terms_are_limited(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct query *q = NULL;
@@ -243,7 +243,7 @@ static void many_terms(void **state)
 	assert_int_equal(query_parse(buf_span(&text), NOW, &q), -EINVAL);
 }
 
-static void sessions_wanted(void **state)
+static void session_filters_select_sessions(void **state)
 {
 	const struct query_session s = {SPAN_LIT("home-will-app"), SPAN_LIT("2026-03-02_abc"), SPAN_LIT("abc"),
 	                                SPAN_LIT("Fix the Parser"), SPAN_LIT("done")};
@@ -280,7 +280,7 @@ static void sessions_wanted(void **state)
 	}
 }
 
-static void without_memory(void **state)
+static void allocation_failure_is_returned(void **state)
 {
 	struct query *q = NULL;
 	int rc = -ENOMEM;
@@ -299,10 +299,14 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(terms),          cmocka_unit_test(equal_queries),
-	    cmocka_unit_test(no_queries),     cmocka_unit_test(days_begin_at_local_midnight),
-	    cmocka_unit_test(many_terms),     cmocka_unit_test(sessions_wanted),
-	    cmocka_unit_test(without_memory), cmocka_unit_test(misspelt_filters),
+	    cmocka_unit_test(terms_are_parsed),
+	    cmocka_unit_test(equal_queries_have_equal_terms),
+	    cmocka_unit_test(invalid_queries_are_refused),
+	    cmocka_unit_test(days_begin_at_local_midnight),
+	    cmocka_unit_test(terms_are_limited),
+	    cmocka_unit_test(session_filters_select_sessions),
+	    cmocka_unit_test(allocation_failure_is_returned),
+	    cmocka_unit_test(misspelt_filters_are_refused),
 	};
 
 	setenv("TZ", "UTC", 1);

@@ -358,7 +358,7 @@ static void fast_and_slow_head_agree_on_every_byte(void **state)
 #define ANSWER(fields) MESSAGE("\"role\":\"assistant\"," fields)
 #define TEXT(text) "{\"type\":\"text\",\"text\":" text "}"
 
-static void head_says_how_a_message_ended(void **state)
+static void head_has_the_stop_reason(void **state)
 {
 	static const struct {
 		const char *line;
@@ -640,7 +640,7 @@ int main(void)
 	    cmocka_unit_test(head_classifies_lines),
 	    cmocka_unit_test(fast_and_slow_head_agree),
 	    cmocka_unit_test(fast_and_slow_head_agree_on_every_byte),
-	    cmocka_unit_test(head_says_how_a_message_ended),
+	    cmocka_unit_test(head_has_the_stop_reason),
 	    cmocka_unit_test(head_survives_deep_nesting),
 	    cmocka_unit_test(parse_views_every_field),
 	    cmocka_unit_test(parse_recognizes_known_names),

@@ -110,7 +110,7 @@ static void call_durations(void **state)
 	    RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1", "\"content\":[],\"durationMs\":" ms)
 
 /* pi stores the duration since a certain version; an invalid one is ignored. */
-static void how_long_pi_says_it_took(void **state)
+static void stored_duration_is_shown(void **state)
 {
 	(void)state;
 	assert_took(STORED("2051"), " · 2.1 s");
@@ -131,7 +131,7 @@ static void how_long_pi_says_it_took(void **state)
 	    RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1", "\"content\":[],\"nestedCalls\":" nested)                   \
 		RESULT("s", "\"r\"", "2")
 
-static void nested_calls_stand_below_theirs(void **state)
+static void nested_calls_are_below_their_call(void **state)
 {
 	(void)state;
 	assert_chat(SCRIPT("{\"calls\":[{\"name\":\"bash\",\"status\":\"ok\",\"arguments\":{\"command\":\"git push\"},"
@@ -161,7 +161,7 @@ static void a_skill_is_a_line(void **state)
 	            "\n## user" MINUTE "a\n\nHi <skill name=\"re\nview\" location=\"/s/SKILL.md\">\nRead.\n</skill>\n");
 }
 
-static void calls_without_a_result(void **state)
+static void calls_without_a_result_are_marked(void **state)
 {
 	(void)state;
 	/* At the end of the path they are pending; before another message they have no result. */
@@ -383,10 +383,10 @@ int main(void)
 	    cmocka_unit_test(messages_and_call_lines),
 	    cmocka_unit_test(failed_calls_show_reason),
 	    cmocka_unit_test(call_durations),
-	    cmocka_unit_test(how_long_pi_says_it_took),
-	    cmocka_unit_test(nested_calls_stand_below_theirs),
+	    cmocka_unit_test(stored_duration_is_shown),
+	    cmocka_unit_test(nested_calls_are_below_their_call),
 	    cmocka_unit_test(a_skill_is_a_line),
-	    cmocka_unit_test(calls_without_a_result),
+	    cmocka_unit_test(calls_without_a_result_are_marked),
 	    cmocka_unit_test(results_after_other_messages),
 	    cmocka_unit_test(long_calls_with_later_results),
 	    cmocka_unit_test(cwd_is_stripped_from_summaries),

@@ -101,7 +101,7 @@ static void envelopes_are_stripped_from_title(void **state)
 	}
 }
 
-static void what_a_program_put_after_is_left_out(void **state)
+static void trailing_envelopes_are_stripped_from_title(void **state)
 {
 	static const char *const after[] = {
 	    "\\n[message_id: 1778399c-1eaf]",
@@ -360,7 +360,7 @@ int main(void)
 	    cmocka_unit_test(title_falls_back_to_first_message),
 	    cmocka_unit_test(title_falls_back_to_first_answer),
 	    cmocka_unit_test(envelopes_are_stripped_from_title),
-	    cmocka_unit_test(what_a_program_put_after_is_left_out),
+	    cmocka_unit_test(trailing_envelopes_are_stripped_from_title),
 	    cmocka_unit_test(words_of_a_later_message_are_the_title),
 	    cmocka_unit_test(a_skill_is_left_out),
 	    cmocka_unit_test(envelope_lookalikes_are_kept),

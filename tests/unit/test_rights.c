@@ -62,7 +62,7 @@ static struct rights make(uid_t uid, gid_t gid, unsigned mode, const char *named
 }
 
 /* The table in rights.h, case by case: the mode that a file of ADA and TEAM shows for an object with these rights. */
-static void classes(void **state)
+static void mode_follows_table_of_classes(void **state)
 {
 	static const struct {
 		uid_t uid;
@@ -276,10 +276,8 @@ static void classes_granted_all_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(classes),
-	    cmocka_unit_test(mode_never_exceeds_acl),
-	    cmocka_unit_test(malformed_acls_are_rejected),
-	    cmocka_unit_test(modes_match_real_acls),
+	    cmocka_unit_test(mode_follows_table_of_classes), cmocka_unit_test(mode_never_exceeds_acl),
+	    cmocka_unit_test(malformed_acls_are_rejected),   cmocka_unit_test(modes_match_real_acls),
 	    cmocka_unit_test(classes_granted_all_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

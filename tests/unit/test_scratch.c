@@ -65,7 +65,7 @@ static void assert_bytes(struct scratch *sc, uint64_t id, struct span bytes)
 	assert_int_equal(a.size, bytes.n);
 }
 
-static void names(void **state)
+static void names_are_unique_in_a_directory(void **state)
 {
 	struct scratch *sc = *state;
 	struct scratch_attr a;
@@ -144,7 +144,7 @@ static void contents(void **state)
 	scratch_detach(sc, 99);
 }
 
-static void limits(void **state)
+static void number_and_bytes_are_limited(void **state)
 {
 	struct scratch *sc = *state;
 	struct scratch_attr a;
@@ -173,7 +173,7 @@ static void limits(void **state)
 	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
 }
 
-static void long_names(void **state)
+static void overlong_names_are_refused(void **state)
 {
 	struct scratch *sc = *state;
 	struct scratch_attr a;
@@ -190,7 +190,7 @@ static void long_names(void **state)
 }
 
 /* An unlinked file lives while it is open. */
-static void unlinked(void **state)
+static void unlinked_file_lives_while_open(void **state)
 {
 	struct scratch *sc = *state;
 	struct scratch_attr a;
@@ -208,7 +208,7 @@ static void unlinked(void **state)
 	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
 }
 
-static void renamed(void **state)
+static void rename_replaces_target(void **state)
 {
 	struct scratch *sc = *state;
 	struct scratch_attr a;
@@ -224,7 +224,7 @@ static void renamed(void **state)
 }
 
 /* A committed scratch file takes no more bytes: they would be lost. */
-static void retired(void **state)
+static void detached_file_refuses_writes(void **state)
 {
 	struct scratch *sc = *state;
 	struct scratch_attr a;
@@ -241,7 +241,7 @@ static void retired(void **state)
 	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
 }
 
-static void listing(void **state)
+static void listing_survives_removals(void **state)
 {
 	struct scratch *sc = *state;
 	CLEANUP_BUF struct buf name = BUF_INIT, all = BUF_INIT;
@@ -297,16 +297,16 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(names),
+	    TEST(names_are_unique_in_a_directory),
 	    TEST(attributes),
 	    TEST(link_target),
 	    TEST(contents),
-	    TEST(limits),
-	    TEST(retired),
-	    TEST(unlinked),
-	    TEST(renamed),
-	    TEST(listing),
-	    TEST(long_names),
+	    TEST(number_and_bytes_are_limited),
+	    TEST(detached_file_refuses_writes),
+	    TEST(unlinked_file_lives_while_open),
+	    TEST(rename_replaces_target),
+	    TEST(listing_survives_removals),
+	    TEST(overlong_names_are_refused),
 	    TEST(leftovers_are_reported_once),
 	};
 

@@ -116,23 +116,23 @@ static void look_at_order(struct source_fixture *p, size_t cache, size_t piece)
 	finder_close(&f);
 }
 
-static void test_order(void **state)
+static void answers_are_ordered(void **state)
 {
 	look_at_order(*state, 64 << 20, 7);
 }
 
 /* Answers that are not cached are computed again. */
-static void test_order_again(void **state)
+static void uncached_answers_are_ordered(void **state)
 {
 	look_at_order(*state, 64, 1000);
 }
 
-static void test_order_again_in_pieces(void **state)
+static void uncached_answers_read_in_pieces(void **state)
 {
 	look_at_order(*state, 64, 7);
 }
 
-static void test_kept(void **state)
+static void readers_keep_the_old_answer(void **state)
 {
 	struct finder f;
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -158,7 +158,7 @@ static void test_kept(void **state)
 }
 
 /* Appended data can make a session match that did not match before. */
-static void test_grows(void **state)
+static void appended_data_can_match(void **state)
 {
 	struct finder f;
 	three_sessions(&f, *state);
@@ -183,7 +183,7 @@ static void test_grows(void **state)
 
 /* An append can change where earlier text is found: a label or name that another one replaces or clears, a label whose
  * entry comes later. Without such changes only the appended part is searched. */
-static void test_values(void **state)
+static void replaced_values_move_their_lines(void **state)
 {
 #define LABEL(id, target, label)                                                                                       \
 	"{\"type\":\"label\",\"id\":\"" id "\",\"targetId\":\"" target "\",\"label\":\"" label "\"}\n"
@@ -216,7 +216,7 @@ static void test_values(void **state)
 }
 
 /* `session:` matches the id in the header, not the name made from it. */
-static void test_session_ids(void **state)
+static void session_filter_matches_header_id(void **state)
 {
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
@@ -259,7 +259,7 @@ static size_t count_lines(struct finder *f, const struct answer *a)
 
 /* The lines are full before an entry of one session, the entries in another session; results that were left out return
  * when earlier ones are removed. */
-static void test_full(void **state)
+static void full_answer_is_refilled(void **state)
 {
 	struct finder f;
 	struct buf text CLEANUP_BUF = BUF_INIT;
@@ -291,7 +291,7 @@ static void test_full(void **state)
 }
 
 /* With hardly any memory nothing is cached, and the answers are the same. */
-static void test_budget(void **state)
+static void tiny_budget_gives_equal_answers(void **state)
 {
 	struct finder f;
 	f.p = *state;
@@ -311,7 +311,7 @@ static void test_budget(void **state)
 }
 
 /* The state of each session counts against the budget, even without results. */
-static void test_rows_count(void **state)
+static void session_rows_count_in_budget(void **state)
 {
 	enum { SESSIONS = 300, LEAST = 8 * sizeof(void *) };
 	struct finder f;
@@ -370,7 +370,7 @@ static bool is_over(void *arg)
 }
 
 /* Several threads ask the same query while the sessions change; one that is cancelled does not affect the others. */
-static void test_threads(void **state)
+static void threads_can_share_a_query(void **state)
 {
 	struct finder f;
 	pthread_t threads[4];
@@ -432,7 +432,7 @@ void __wrap_lock_release(struct lock *l)
 }
 
 /* Every request gets an answer, wherever midnight passes. */
-static void test_midnight(void **state)
+static void midnight_renews_relative_dates(void **state)
 {
 	struct finder f;
 	three_sessions(&f, *state);
@@ -454,7 +454,7 @@ static void test_midnight(void **state)
 }
 
 /* Without memory for its text, a query is not mistaken for another. */
-static void test_no_memory(void **state)
+static void query_text_without_memory_is_not_mistaken(void **state)
 {
 	struct finder f;
 	uint64_t number;
@@ -474,11 +474,20 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_order),      TEST(test_order_again), TEST(test_order_again_in_pieces),
-	    TEST(test_kept),       TEST(test_grows),       TEST(test_full),
-	    TEST(test_values),     TEST(test_session_ids), TEST(test_budget),
-	    TEST(test_rows_count), TEST(test_numbers),     TEST(test_threads),
-	    TEST(test_midnight),   TEST(test_no_memory),
+	    TEST(answers_are_ordered),
+	    TEST(uncached_answers_are_ordered),
+	    TEST(uncached_answers_read_in_pieces),
+	    TEST(readers_keep_the_old_answer),
+	    TEST(appended_data_can_match),
+	    TEST(full_answer_is_refilled),
+	    TEST(replaced_values_move_their_lines),
+	    TEST(session_filter_matches_header_id),
+	    TEST(tiny_budget_gives_equal_answers),
+	    TEST(session_rows_count_in_budget),
+	    TEST(test_numbers),
+	    TEST(threads_can_share_a_query),
+	    TEST(midnight_renews_relative_dates),
+	    TEST(query_text_without_memory_is_not_mistaken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -407,7 +407,7 @@ static void branches_are_tips_and_position(void **state)
 	fixture_release(&f);
 }
 
-static void an_empty_session_has_no_leaf(void **state)
+static void empty_session_has_no_leaf(void **state)
 {
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER);
@@ -642,7 +642,7 @@ int main(void)
 	    cmocka_unit_test(parent_can_follow_child),
 	    cmocka_unit_test(walks_end_on_cycles),
 	    cmocka_unit_test(branches_are_tips_and_position),
-	    cmocka_unit_test(an_empty_session_has_no_leaf),
+	    cmocka_unit_test(empty_session_has_no_leaf),
 	    cmocka_unit_test(branch_summary_is_found),
 	    cmocka_unit_test(last_label_record_wins),
 	    cmocka_unit_test(label_follows_reassigned_id),

@@ -36,7 +36,7 @@ static unsigned count_said(const char *text)
 
 /* Each replacement takes a new number. A warning is logged early, and an error when no numbers are left; known sessions
  * stay. */
-static void slot_exhaustion_is_warned_early(void **state)
+static void slot_exhaustion_is_logged_early(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "w");
@@ -58,7 +58,7 @@ static void slot_exhaustion_is_warned_early(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(slot_exhaustion_is_warned_early),
+	    TEST(slot_exhaustion_is_logged_early),
 	};
 	said = tmpfile();
 	if (!said)

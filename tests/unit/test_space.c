@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static void test_trim(void **state)
+static void white_space_is_trimmed(void **state)
 {
 	(void)state;
 	assert_span(space_trim(SPAN_LIT("\t\v\f\r\n x y \xc2\xa0\xe1\x9a\x80")), "x y");
@@ -31,7 +31,7 @@ static void test_trim(void **state)
 	assert_int_equal(space_trim((struct span){NULL, 0}).n, 0);
 }
 
-static void test_first(void **state)
+static void size_of_first_space_is_returned(void **state)
 {
 	(void)state;
 	assert_int_equal(space_size(SPAN_LIT("\v x")), 1);
@@ -63,7 +63,8 @@ static void controls_are_replaced(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_trim), cmocka_unit_test(test_first),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(white_space_is_trimmed),
+	                                   cmocka_unit_test(size_of_first_space_is_returned),
 	                                   cmocka_unit_test(controls_are_replaced)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

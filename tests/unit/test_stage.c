@@ -79,7 +79,7 @@ static void begins(void **state)
 	assert_false(cut.was_written);
 }
 
-static void whole_line(void **state)
+static void whole_line_is_recognized(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -95,7 +95,7 @@ static void whole_line(void **state)
 	assert_bytes(&st, SPAN_LIT("new\n"));
 }
 
-static void pieces(void **state)
+static void pieces_are_joined(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
@@ -110,7 +110,7 @@ static void pieces(void **state)
 }
 
 /* The end comes first; the gap is NUL until the beginning comes. */
-static void gap(void **state)
+static void gap_is_filled_with_nul(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
@@ -123,7 +123,7 @@ static void gap(void **state)
 }
 
 /* Over the old text, then truncated, as some editors do. */
-static void over(void **state)
+static void overwritten_text_can_be_truncated(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "a long label\n", false);
 
@@ -135,7 +135,7 @@ static void over(void **state)
 }
 
 /* Remains of the old text are not a second line, nor half a character, until they can be truncated. */
-static void over_with_newline(void **state)
+static void remains_of_old_text_are_not_judged(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "l\xc3\xa9long\n", false);
 
@@ -149,7 +149,7 @@ static void over_with_newline(void **state)
 }
 
 /* The size as JSON is known after each step. */
-static void quoted(void **state)
+static void size_as_json_is_known(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_summary, "a \"shown\"\n\\", false);
 	const char *why = NULL;
@@ -166,7 +166,7 @@ static void quoted(void **state)
 	assert_bytes(&st, span_of("a \t\x01\n\"\"\""));
 }
 
-static void sizes(void **state)
+static void resize_cuts_or_extends(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "abc\n", false);
 
@@ -183,7 +183,7 @@ static void sizes(void **state)
 	assert_int_equal(st.bytes.n, 0);
 }
 
-static void refusals(void **state)
+static void invalid_text_is_refused(void **state)
 {
 	static const struct {
 		const struct value_form *kind;
@@ -213,7 +213,7 @@ static void refusals(void **state)
 	}
 }
 
-static void second_line(void **state)
+static void second_line_is_refused(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -224,7 +224,7 @@ static void second_line(void **state)
 	assert_refused(&st, "two\n", 4, -EINVAL);
 }
 
-static void nul(void **state)
+static void nul_is_refused(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -234,7 +234,7 @@ static void nul(void **state)
 	assert_int_equal(st.error, -EINVAL);
 }
 
-static void too_long_in_pieces(void **state)
+static void overlong_pieces_are_refused(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	char a[1024];
@@ -247,7 +247,7 @@ static void too_long_in_pieces(void **state)
 	assert_refused(&st, "123456", 4096, -EFBIG);
 }
 
-static void settled(void **state)
+static void failed_commit_discards_text(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_name, "", true);
 	bool whole;
@@ -261,7 +261,7 @@ static void settled(void **state)
 }
 
 /* The write is discarded, and can be repeated. */
-static void interrupted(void **state)
+static void interrupted_commit_can_be_repeated(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -279,7 +279,7 @@ static void interrupted(void **state)
 }
 
 /* A table is checked as a whole. */
-static void table(void **state)
+static void table_is_judged_as_a_whole(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_table, "", true);
 
@@ -293,20 +293,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(begins),
-	    cmocka_unit_test(whole_line),
-	    cmocka_unit_test(pieces),
-	    cmocka_unit_test(gap),
-	    cmocka_unit_test(over),
-	    cmocka_unit_test(quoted),
-	    cmocka_unit_test(sizes),
-	    cmocka_unit_test(nul),
-	    cmocka_unit_test(refusals),
-	    cmocka_unit_test(second_line),
-	    cmocka_unit_test(over_with_newline),
-	    cmocka_unit_test(table),
-	    cmocka_unit_test(settled),
-	    cmocka_unit_test(interrupted),
-	    cmocka_unit_test(too_long_in_pieces),
+	    cmocka_unit_test(whole_line_is_recognized),
+	    cmocka_unit_test(pieces_are_joined),
+	    cmocka_unit_test(gap_is_filled_with_nul),
+	    cmocka_unit_test(overwritten_text_can_be_truncated),
+	    cmocka_unit_test(size_as_json_is_known),
+	    cmocka_unit_test(resize_cuts_or_extends),
+	    cmocka_unit_test(nul_is_refused),
+	    cmocka_unit_test(invalid_text_is_refused),
+	    cmocka_unit_test(second_line_is_refused),
+	    cmocka_unit_test(remains_of_old_text_are_not_judged),
+	    cmocka_unit_test(table_is_judged_as_a_whole),
+	    cmocka_unit_test(failed_commit_discards_text),
+	    cmocka_unit_test(interrupted_commit_can_be_repeated),
+	    cmocka_unit_test(overlong_pieces_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static int sync_now(void)
 	return store_sync(&place.leaf, &(struct stat){0});
 }
 
-static void appends(void **state)
+static void lines_are_appended(void **state)
 {
 	struct maker m = {0}, nothing = {.lines = ""}, refused = {.rc = -EPERM};
 
@@ -95,7 +95,7 @@ static void append_is_one_write(void **state)
 	assert_int_equal(plan.calls[FDATASYNC].seen, 1);
 }
 
-static void follows_a_link(void **state)
+static void append_follows_a_link(void **state)
 {
 	struct maker m = {0};
 
@@ -277,7 +277,7 @@ static void remove_it(unsigned attempt)
 	assert_int_equal(unlink(place.path), 0);
 }
 
-static void stale(void **state)
+static void replaced_file_is_stale(void **state)
 {
 	struct maker m = {0};
 
@@ -310,7 +310,7 @@ static void stale(void **state)
 	assert_int_equal(add(&m, false), -ESTALE);
 }
 
-static void no_file(void **state)
+static void unwritable_files_are_refused(void **state)
 {
 	struct maker m = {0};
 	struct stat st;
@@ -332,7 +332,7 @@ static void no_file(void **state)
 
 /* ---- failures ---- */
 
-static void interrupted(void **state)
+static void interrupted_calls_are_repeated(void **state)
 {
 	struct maker m = {0};
 
@@ -353,7 +353,7 @@ static void interrupted(void **state)
 	assert_int_equal(sync_now(), 0);
 }
 
-static void short_write(void **state)
+static void short_write_is_continued(void **state)
 {
 	struct maker m = {0};
 
@@ -375,7 +375,7 @@ static void short_write(void **state)
 }
 
 /* Part of the line was written: it is removed. */
-static void full_disk(void **state)
+static void partial_write_is_undone(void **state)
 {
 	static const int errs[] = {ENOSPC, EDQUOT, EFBIG, EIO};
 
@@ -424,7 +424,7 @@ static void failed_undo_ends_line(void **state)
 }
 
 /* Written data is synced before the lock is released, each time. */
-static void syncs_what_was_written(void **state)
+static void written_data_is_synced(void **state)
 {
 	struct maker m = {0}, again = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
 	struct stat synced = {0};
@@ -498,7 +498,7 @@ static void failed_fsync_is_undone(void **state)
 }
 
 /* Each call fails in turn, each time it is made: the whole line is written, or none of it and an error is returned. */
-static void each_failing_call_in_append(void **state)
+static void append_survives_each_failing_call(void **state)
 {
 	unsigned kinds = 0;
 
@@ -573,7 +573,7 @@ static void lock_is_released_before_close(void **state)
 	unlink(target);
 }
 
-static void check(void **state)
+static void check_reports_room_and_errors(void **state)
 {
 	(void)state;
 	start(OLD);
@@ -599,27 +599,27 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(appends),
+	    TEST(lines_are_appended),
 	    TEST(append_after_torn_line_starts_new_line),
 	    TEST(append_is_one_write),
-	    TEST(follows_a_link),
+	    TEST(append_follows_a_link),
 	    TEST(foreign_line_between_retries),
 	    TEST(many_foreign_lines_between_retry),
 	    TEST(half_written_line_is_waited_for),
 	    TEST(retries_are_bounded),
 	    TEST(failed_undo_keeps_first_line),
 	    TEST(foreign_line_after_short_write_is_kept),
-	    TEST(stale),
-	    TEST(no_file),
-	    TEST(interrupted),
-	    TEST(short_write),
-	    TEST(full_disk),
+	    TEST(replaced_file_is_stale),
+	    TEST(unwritable_files_are_refused),
+	    TEST(interrupted_calls_are_repeated),
+	    TEST(short_write_is_continued),
+	    TEST(partial_write_is_undone),
 	    TEST(failed_undo_ends_line),
-	    TEST(syncs_what_was_written),
+	    TEST(written_data_is_synced),
 	    TEST(failed_fsync_is_undone),
-	    TEST(each_failing_call_in_append),
+	    TEST(append_survives_each_failing_call),
 	    TEST(lock_is_released_before_close),
-	    TEST(check),
+	    TEST(check_reports_room_and_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void replaces(void **state)
 }
 
 /* The contents are synced before the rename, and the rename before the lock is released. */
-static void is_on_the_disk_step_by_step(void **state)
+static void replace_syncs_before_rename(void **state)
 {
 	(void)state;
 	start(OLD);
@@ -78,7 +78,7 @@ static void is_on_the_disk_step_by_step(void **state)
 }
 
 /* The link stays; its target is replaced. */
-static void replaces_behind_a_link(void **state)
+static void replace_keeps_a_link(void **state)
 {
 	struct stat st;
 	char there[80];
@@ -210,7 +210,7 @@ static void stale_temporary_files_are_removed(void **state)
 	assert_true(store_is_temporary(".sessionfs-aZ0123"));
 }
 
-static void each_failing_call_in_replace(void **state)
+static void replace_survives_each_failing_call(void **state)
 {
 	unsigned kinds = 0;
 
@@ -249,13 +249,13 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(replaces),
-	    TEST(is_on_the_disk_step_by_step),
-	    TEST(replaces_behind_a_link),
+	    TEST(replace_syncs_before_rename),
+	    TEST(replace_keeps_a_link),
 	    TEST(failed_replace_keeps_old_file),
 	    TEST(replace_ignores_swapped_directory),
 	    TEST(unsupported_xattrs_are_ignored),
 	    TEST(stale_temporary_files_are_removed),
-	    TEST(each_failing_call_in_replace),
+	    TEST(replace_survives_each_failing_call),
 	    cmocka_unit_test(the_input_is_no_device),
 	};
 

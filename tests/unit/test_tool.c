@@ -136,7 +136,7 @@ static const struct sample samples[] = {
      "{\n  \"path\": \"\\u0000\\ud800\\u001b[31m\\n\"\n}"},
 };
 
-static void forms(void **state)
+static void known_tools_are_recognized(void **state)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
@@ -166,7 +166,7 @@ static void values_of_a_form(void **state)
 }
 
 /* The summary shows what the remaining arguments leave out. */
-static void paths_are_said_whole(void **state)
+static void short_paths_are_whole(void **state)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
@@ -245,7 +245,7 @@ static void add_diff(const char *old_text, const char *new_text, struct buf *out
 	assert_true(counted[0] == *added && counted[1] == *removed);
 }
 
-static void diffs(void **state)
+static void small_diffs_are_minimal(void **state)
 {
 	static const char *const texts[][3] = {
 	    {"", "", ""},
@@ -346,7 +346,7 @@ static unsigned longest_common(const struct text *a, const struct text *b)
 }
 
 /* Old text and diff give the new text, with the fewest changes. */
-static void random_diffs(void **state)
+static void random_diffs_apply_and_are_minimal(void **state)
 {
 	struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -382,7 +382,7 @@ static void add_lines(struct buf *text, unsigned n, const char *format)
 }
 
 /* Above the limits all lines are removed and added. The counts stay exact. */
-static void large_diffs(void **state)
+static void large_diffs_replace_all_lines(void **state)
 {
 	static const struct {
 		unsigned old_lines, new_lines;
@@ -441,14 +441,10 @@ static void languages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(forms),
-	    cmocka_unit_test(values_of_a_form),
-	    cmocka_unit_test(paths_are_said_whole),
-	    cmocka_unit_test(a_summary_is_one_short_line),
-	    cmocka_unit_test(diffs),
-	    cmocka_unit_test(random_diffs),
-	    cmocka_unit_test(large_diffs),
-	    cmocka_unit_test(languages),
+	    cmocka_unit_test(known_tools_are_recognized),    cmocka_unit_test(values_of_a_form),
+	    cmocka_unit_test(short_paths_are_whole),         cmocka_unit_test(a_summary_is_one_short_line),
+	    cmocka_unit_test(small_diffs_are_minimal),       cmocka_unit_test(random_diffs_apply_and_are_minimal),
+	    cmocka_unit_test(large_diffs_replace_all_lines), cmocka_unit_test(languages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

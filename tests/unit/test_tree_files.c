@@ -62,7 +62,7 @@ static void staged_text_is_private_to_handle(void **state)
 	assert_added(p, SET("@0", "l", "a", "newer"));
 }
 
-static void truncated_by_path(void **state)
+static void truncation_by_path_cuts_label(void **state)
 {
 	struct source_fixture *p = *state;
 	struct tree_attr a;
@@ -76,7 +76,7 @@ static void truncated_by_path(void **state)
 }
 
 /* Overwritten in place, then truncated. */
-static void cut_to_length(void **state)
+static void overwritten_text_can_be_truncated(void **state)
 {
 	struct source_fixture *p = *state;
 	struct tree_handle *h;
@@ -113,7 +113,7 @@ static void saving_shown_text_changes_nothing(void **state)
 
 /* ---- scratch files ---- */
 
-static void side_files(void **state)
+static void scratch_files_are_kept(void **state)
 {
 	struct source_fixture *p = *state;
 	struct tree_handle *h;
@@ -184,7 +184,7 @@ static void refused_rename_is_never_einval(void **state)
 }
 
 /* Renamed, as editors make backups: a copy stays, the name is free, nothing is written. */
-static void rename_to_side_name_keeps_copy(void **state)
+static void rename_to_scratch_name_keeps_copy(void **state)
 {
 	struct source_fixture *p = *state;
 	struct tree_handle *h;
@@ -204,7 +204,7 @@ static void rename_to_side_name_keeps_copy(void **state)
 }
 
 /* Without room for the copy the name stays, and no partial copy remains. */
-static void rename_to_side_name_fails_when_full(void **state)
+static void rename_to_scratch_name_fails_when_full(void **state)
 {
 	struct source_fixture *p = *state;
 	struct tree_attr a;
@@ -255,18 +255,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(touch_creates_empty_name),
-	    TEST(staged_text_is_private_to_handle),
-	    TEST(truncated_by_path),
-	    TEST(cut_to_length),
-	    TEST(saving_shown_text_changes_nothing),
-	    TEST(side_files),
-	    TEST(rename_onto_writable_name_commits),
-	    TEST(refused_rename_is_never_einval),
-	    TEST(rename_to_side_name_keeps_copy),
-	    TEST(rename_to_side_name_fails_when_full),
-	    TEST(rename_back_restores_name),
-	    TEST(table_removed),
+	    TEST(touch_creates_empty_name),          TEST(staged_text_is_private_to_handle),
+	    TEST(truncation_by_path_cuts_label),     TEST(overwritten_text_can_be_truncated),
+	    TEST(saving_shown_text_changes_nothing), TEST(scratch_files_are_kept),
+	    TEST(rename_onto_writable_name_commits), TEST(refused_rename_is_never_einval),
+	    TEST(rename_to_scratch_name_keeps_copy), TEST(rename_to_scratch_name_fails_when_full),
+	    TEST(rename_back_restores_name),         TEST(table_removed),
 	};
 
 	/* Refusals are expected here. */

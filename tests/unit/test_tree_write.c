@@ -11,7 +11,7 @@
 
 /* ---- the rows of the table ---- */
 
-static void label_file(void **state)
+static void label_file_sets_label(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -37,7 +37,7 @@ static void label_file(void **state)
 }
 
 /* White space clears, and so does truncation alone at close; the second time there is nothing to clear. */
-static void label_cleared(void **state)
+static void white_space_clears_label(void **state)
 {
 	static const char *const blank[] = {"", "\n", "  \t\n"};
 	struct source_fixture *p = *state;
@@ -53,7 +53,7 @@ static void label_cleared(void **state)
 	}
 }
 
-static void label_records(void **state)
+static void removal_clears_label(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -64,7 +64,7 @@ static void label_records(void **state)
 	assert_added(p, "");
 }
 
-static void label_links(void **state)
+static void link_sets_label(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -177,7 +177,7 @@ static void link_targets(void **state)
 	assert_reads(p, S "/entries/c/label", "a/b\n");
 }
 
-static void table(void **state)
+static void table_sets_labels(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -231,7 +231,7 @@ static void concurrent_tables_merge(void **state)
 	assert_added(p, CLEAR("@6", "@5", "b"));
 }
 
-static void name(void **state)
+static void name_file_sets_name(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -246,7 +246,7 @@ static void name(void **state)
 	assert_added(p, "");
 }
 
-static void name_removed(void **state)
+static void removal_clears_name(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -258,7 +258,7 @@ static void name_removed(void **state)
 	assert_reads(p, S "/title", "hi\n");
 }
 
-static void branch(void **state)
+static void branch_file_adds_summary(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -273,7 +273,7 @@ static void branch(void **state)
 	assert_reads(p, A "/branch", "Tried A,\nfailed\n");
 }
 
-static void leaf(void **state)
+static void leaf_link_moves_leaf(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -469,7 +469,7 @@ static void generated_names(void **state)
 }
 
 /* A name that the tree uses, even if it does not exist now, never becomes a scratch file; names of editors do. */
-static void names_of_the_tree_are_no_side_files(void **state)
+static void tree_names_never_become_scratch_files(void **state)
 {
 	static const struct {
 		const char *dir, *name;
@@ -516,7 +516,7 @@ static void names_of_the_tree_are_no_side_files(void **state)
 
 /* ---- old files, other writers ---- */
 
-static void old_file(void **state)
+static void old_file_is_migrated(void **state)
 {
 	CLEANUP_BUF struct buf all = BUF_INIT, id = BUF_INIT, path = BUF_INIT;
 	struct source_fixture *p = *state;
@@ -541,7 +541,7 @@ static void old_file(void **state)
 }
 
 /* Making the link replaces the file; the link is found nevertheless. */
-static void old_file_linked(void **state)
+static void link_in_migrated_file_is_found(void **state)
 {
 	CLEANUP_BUF struct buf id = BUF_INIT, target = BUF_INIT;
 	struct source_fixture *p = *state;
@@ -556,7 +556,7 @@ static void old_file_linked(void **state)
 }
 
 /* Touching it, or writing its current value, does not change it. */
-static void old_file_untouched(void **state)
+static void unchanged_value_does_not_migrate(void **state)
 {
 	struct source_fixture *p = *state;
 
@@ -589,22 +589,22 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(label_file),
-	    TEST(label_cleared),
-	    TEST(label_records),
-	    TEST(label_links),
+	    TEST(label_file_sets_label),
+	    TEST(white_space_clears_label),
+	    TEST(removal_clears_label),
+	    TEST(link_sets_label),
 	    TEST(label_is_checked),
 	    TEST(third_equal_label_gets_other_name),
 	    TEST(label_link_replaced),
 	    TEST(label_link_renamed),
 	    TEST(label_link_removed),
 	    TEST(link_targets),
-	    TEST(table),
+	    TEST(table_sets_labels),
 	    TEST(concurrent_tables_merge),
-	    TEST(name),
-	    TEST(name_removed),
-	    TEST(branch),
-	    TEST(leaf),
+	    TEST(name_file_sets_name),
+	    TEST(removal_clears_name),
+	    TEST(branch_file_adds_summary),
+	    TEST(leaf_link_moves_leaf),
 	    TEST(refused_values),
 	    TEST(errors_newest_first),
 	    TEST(errors_file_reads_at_any_offset),
@@ -613,10 +613,10 @@ int main(void)
 	    TEST(not_writable_file),
 	    TEST(unaddressable_entry_is_not_writable),
 	    TEST(generated_names),
-	    TEST(names_of_the_tree_are_no_side_files),
-	    TEST(old_file),
-	    TEST(old_file_linked),
-	    TEST(old_file_untouched),
+	    TEST(tree_names_never_become_scratch_files),
+	    TEST(old_file_is_migrated),
+	    TEST(link_in_migrated_file_is_found),
+	    TEST(unchanged_value_does_not_migrate),
 	    TEST(append_after_foreign_lines),
 	};
 

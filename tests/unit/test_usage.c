@@ -28,7 +28,7 @@ static struct usage sum_of(const char *usage)
 }
 
 /* In pi's order of the numbers, which has its own parser, and in other orders. */
-static void a_cost_is_a_number_that_is_not_below_0(void **state)
+static void invalid_costs_are_0(void **state)
 {
 	static const struct {
 		const char *cost;
@@ -57,14 +57,14 @@ static void a_cost_is_a_number_that_is_not_below_0(void **state)
 }
 
 /* Tokens are summed as in pi. */
-static void tokens_may_be_below_0(void **state)
+static void tokens_can_be_negative(void **state)
 {
 	(void)state;
 	struct usage u = sum_of("{\"input\":-5,\"output\":2,\"totalTokens\":0,\"cost\":{\"total\":-1}}");
 	assert_true(u.input == -5 && u.total == -3 && u.cost == 0);
 }
 
-static void results_have_sums_of_their_own(void **state)
+static void results_have_separate_sums(void **state)
 {
 	struct fixture f;
 	(void)state;
@@ -82,9 +82,9 @@ static void results_have_sums_of_their_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_cost_is_a_number_that_is_not_below_0),
-	    cmocka_unit_test(tokens_may_be_below_0),
-	    cmocka_unit_test(results_have_sums_of_their_own),
+	    cmocka_unit_test(invalid_costs_are_0),
+	    cmocka_unit_test(tokens_can_be_negative),
+	    cmocka_unit_test(results_have_separate_sums),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void fill(struct buf *b, size_t n, const char *after)
 	buf_adds(b, after);
 }
 
-static void label(void **state)
+static void label_is_one_line(void **state)
 {
 	(void)state;
 	assert_value(&form_label, span_of("done\n"), "done");
@@ -87,7 +87,7 @@ static void white_space_clears(void **state)
 	assert_value(&form_label, span_of("\xe2\x80\x8b\n"), "\xe2\x80\x8b");
 }
 
-static void name(void **state)
+static void name_is_folded_to_one_line(void **state)
 {
 	(void)state;
 	assert_value(&form_name, span_of(" Refactor auth \n"), "Refactor auth");
@@ -102,7 +102,7 @@ static void name(void **state)
 	assert_refused(&form_name, span_of("\xc0\x80"), -EINVAL);
 }
 
-static void summary(void **state)
+static void summary_keeps_lines(void **state)
 {
 	(void)state;
 	assert_value(&form_summary, span_of("one\ntwo\n"), "one\ntwo");
@@ -112,7 +112,7 @@ static void summary(void **state)
 	assert_value(&form_summary, span_of("  a "), "  a ");
 }
 
-static void table(void **state)
+static void table_keeps_rows(void **state)
 {
 	(void)state;
 	assert_value(&form_table, span_of(BOM "a\tb\tc\r\nd\te\n"), "a\tb\tc\nd\te\n");
@@ -131,7 +131,7 @@ static void empty_values_clear(void **state)
 }
 
 /* The limit applies to the value without its line end and BOM. */
-static void limits(void **state)
+static void limits_apply_to_the_value(void **state)
 {
 	(void)state;
 	const struct value_form *const forms[] = {&form_label, &form_name, &form_summary, &form_table};
@@ -180,7 +180,7 @@ static void prefixes_are_judged(void **state)
 		assert_int_equal(prefix(&form_label, span_of(bad[i])), -EINVAL);
 }
 
-static void lines(void **state)
+static void lines_are_recognized(void **state)
 {
 	(void)state;
 	assert_true(value_is_line(&form_label, span_of("a\n")));
@@ -195,15 +195,11 @@ static void lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(label),
-	    cmocka_unit_test(white_space_clears),
-	    cmocka_unit_test(name),
-	    cmocka_unit_test(summary),
-	    cmocka_unit_test(table),
-	    cmocka_unit_test(limits),
-	    cmocka_unit_test(empty_values_clear),
-	    cmocka_unit_test(prefixes_are_judged),
-	    cmocka_unit_test(lines),
+	    cmocka_unit_test(label_is_one_line),          cmocka_unit_test(white_space_clears),
+	    cmocka_unit_test(name_is_folded_to_one_line), cmocka_unit_test(summary_keeps_lines),
+	    cmocka_unit_test(table_keeps_rows),           cmocka_unit_test(limits_apply_to_the_value),
+	    cmocka_unit_test(empty_values_clear),         cmocka_unit_test(prefixes_are_judged),
+	    cmocka_unit_test(lines_are_recognized),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

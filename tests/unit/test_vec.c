@@ -21,7 +21,7 @@ const char *__tsan_default_options(void)
 	return "allocator_may_return_null=1";
 }
 
-static void test_grows(void **state)
+static void growth_is_amortized(void **state)
 {
 	(void)state;
 	VEC(uint32_t) v = {0};
@@ -45,7 +45,7 @@ static void test_grows(void **state)
 }
 
 /* A plain array, and a request larger than the usual growth. */
-static void test_plain_array(void **state)
+static void plain_array_grows(void **state)
 {
 	(void)state;
 	char *p = NULL;
@@ -58,7 +58,7 @@ static void test_plain_array(void **state)
 	free(p);
 }
 
-static void test_no_memory(void **state)
+static void overflowing_request_fails(void **state)
 {
 	(void)state;
 	uint64_t *p = NULL;
@@ -95,9 +95,9 @@ static void test_copy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_grows),
-	    cmocka_unit_test(test_plain_array),
-	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(growth_is_amortized),
+	    cmocka_unit_test(plain_array_grows),
+	    cmocka_unit_test(overflowing_request_fails),
 	    cmocka_unit_test(test_copy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -459,7 +459,7 @@ static void loop_without_threads_fails(void **state)
 	release(&s);
 }
 
-static void a_request_that_memory_lacks_for_is_read_later(void **state)
+static void unread_request_is_read_once_memory_is_free(void **state)
 {
 	struct served s;
 	(void)state;
@@ -646,7 +646,7 @@ int main(void)
 	    cmocka_unit_test(sigkill_cancels_request),
 	    cmocka_unit_test(unmount_cancels_long_work),
 	    cmocka_unit_test(loop_without_threads_fails),
-	    cmocka_unit_test(a_request_that_memory_lacks_for_is_read_later),
+	    cmocka_unit_test(unread_request_is_read_once_memory_is_free),
 	    cmocka_unit_test(last_request_is_received),
 	    cmocka_unit_test(i9_fixed_pages_are_stored_on_open),
 	    WIRED(i9_single_thread_stores_nothing),

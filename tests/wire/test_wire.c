@@ -211,7 +211,7 @@ static void bounds_of_listings(void **state)
 }
 
 /* Ids that were never given out, in every operation that takes one: always an answer, never a crash. */
-static void unknown_nodes(void **state)
+static void unknown_nodes_get_an_error(void **state)
 {
 	struct wire *w = *state;
 	struct reply r;
@@ -242,7 +242,7 @@ static void unknown_nodes(void **state)
 	}
 }
 
-static void unknown_handles(void **state)
+static void unknown_handles_get_an_error(void **state)
 {
 	struct wire *w = *state;
 	struct reply r;
@@ -511,8 +511,8 @@ int main(void)
 	    WIRED(overlong_names_are_rejected),
 	    WIRED(bounds_of_reads),
 	    WIRED(bounds_of_listings),
-	    WIRED(unknown_nodes),
-	    WIRED(unknown_handles),
+	    WIRED(unknown_nodes_get_an_error),
+	    WIRED(unknown_handles_get_an_error),
 	    WIRED(forget_has_no_reply),
 	    WIRED(query_in_use_is_kept),
 	    WIRED(refuses_writes),

@@ -213,7 +213,7 @@ static void a_table_is_one_write(void **state)
 	assert_reads(w, ENTRY "/label", "first\n");
 }
 
-static void a_branch_and_a_leaf(void **state)
+static void branch_and_leaf_append_summaries(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -379,7 +379,7 @@ static int sync_read(struct wire *w, const char *path)
 	return rc;
 }
 
-static void any_file_and_directory_of_a_session_can_be_synced(void **state)
+static void session_files_and_directories_can_be_synced(void **state)
 {
 	static const char *const files[] = {"label", "text.md", "entry.json", "../../title", "../../session.jsonl"};
 	static const char *const dirs[] = {SESSION, SESSION "/labels", SESSION "/entries", ENTRY, SESSION "/branches"};
@@ -424,7 +424,7 @@ static void any_file_and_directory_of_a_session_can_be_synced(void **state)
 	assert_syncs(0);
 }
 
-static void a_synced_side_file_is_on_the_disk_once_it_is_renamed(void **state)
+static void synced_scratch_file_is_durable_after_rename(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -455,7 +455,7 @@ static void a_synced_side_file_is_on_the_disk_once_it_is_renamed(void **state)
 	}
 }
 
-static void o_sync_has_each_commit_on_the_disk(void **state)
+static void o_sync_makes_each_commit_durable(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -483,7 +483,7 @@ static void o_sync_has_each_commit_on_the_disk(void **state)
 	assert_syncs(1);
 }
 
-static void what_is_not_on_the_disk_is_an_error(void **state)
+static void failed_sync_is_returned(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -540,16 +540,16 @@ int main(void)
 	    WIRED(label_is_cleared_by_truncate_or_unlink),
 	    WIRED(truncation_is_committed_on_release),
 	    WIRED(a_table_is_one_write),
-	    WIRED(a_branch_and_a_leaf),
+	    WIRED(branch_and_leaf_append_summaries),
 	    WIRED(links_in_labels),
 	    WIRED(scratch_file_keeps_its_text),
 	    WIRED(rename_of_scratch_file_commits),
 	    WIRED(renamed_name_can_be_recreated),
 	    WIRED(i7_new_names_appear_in_listing),
-	    WIRED(any_file_and_directory_of_a_session_can_be_synced),
-	    WIRED(a_synced_side_file_is_on_the_disk_once_it_is_renamed),
-	    WIRED(o_sync_has_each_commit_on_the_disk),
-	    WIRED(what_is_not_on_the_disk_is_an_error),
+	    WIRED(session_files_and_directories_can_be_synced),
+	    WIRED(synced_scratch_file_is_durable_after_rename),
+	    WIRED(o_sync_makes_each_commit_durable),
+	    WIRED(failed_sync_is_returned),
 	};
 	log_setup(LOG_LEVEL_ERROR, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);

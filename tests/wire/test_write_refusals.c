@@ -183,7 +183,7 @@ static void read_only_mount_refuses_writes(void **state)
 
 /* --- requests that no kernel sends ------------------------------------------------------- */
 
-static void handles_that_are_not_open(void **state)
+static void closed_handles_are_refused(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -207,7 +207,7 @@ static void handles_that_are_not_open(void **state)
 }
 
 /* A size can only be set through a handle of the same file. */
-static void handles_of_another_file(void **state)
+static void handles_of_another_file_are_refused(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -249,7 +249,7 @@ static void huge_offsets_are_efbig(void **state)
 	assert_nothing_added(s);
 }
 
-static void side_files_are_bounded(void **state)
+static void scratch_files_are_bounded(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
@@ -406,10 +406,10 @@ int main(void)
 	    WIRED(refused_removal_blocks_others),
 	    WIRED(create_errors),
 	    cmocka_unit_test_setup_teardown(read_only_mount_refuses_writes, setup_read_only, teardown),
-	    WIRED(handles_that_are_not_open),
-	    WIRED(handles_of_another_file),
+	    WIRED(closed_handles_are_refused),
+	    WIRED(handles_of_another_file_are_refused),
 	    WIRED(huge_offsets_are_efbig),
-	    WIRED(side_files_are_bounded),
+	    WIRED(scratch_files_are_bounded),
 	    WIRED(random_requests_never_damage_file),
 	};
 	log_setup(LOG_LEVEL_ERROR, false);
