@@ -10,7 +10,7 @@ samples "$pi"
 rm "$pi"/*.jsonl
 mkdir -p "$T/mnt" "$T/empty" "$T/busy" "$T/closed" "$T/none"
 : >"$T/busy/file"
-cp "$SESSIONFS" "$T/program" # as nobody: the checkout can be in a directory that only root can enter
+cp "$SESSIONFS" "$T/program" # as another user: the checkout can be in a directory that only root can enter
 program=$T/program
 nobody=(env)
 [ "$(id -u)" -ne 0 ] || nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
