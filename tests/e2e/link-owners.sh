@@ -29,7 +29,7 @@ is "own p x" "$(cd "$T/mnt/projects" && echo *)" "projects"
 is "one two" "$(cd "$T/mnt/projects/p" && echo [!.]*[!t])" "sessions of a project"
 is "two" "$(cd "$T/mnt/projects/own" && echo [!.]*[!t])" "sessions reached by alice's own link"
 is "mounter" "$(cd "$T/mnt/projects/x" && echo [!.]*[!t])" "sessions linked by root"
-matches "roots.jsonl:1: a link to somebody else's file" "$("$SESSIONFS" -S "$T/src" --check || :)" "what --check says"
+matches "roots.jsonl:1: a link to a file of another user" "$("$SESSIONFS" -S "$T/src" --check || :)" "what --check says"
 
 # A link that replaced a known file is not followed, even after an append.
 rm "$T/src/--p--/one.jsonl"

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#define RESOLVER_REFUSED "a link to somebody else's file"
+#define RESOLVER_REFUSED "a link to a file of another user"
 
 struct resolver;
 
