@@ -106,4 +106,4 @@ mv "$T/src/--many--/one/run-19" "$T/src/--many--/moved"
 within 3 "a change without a watch" agrees_now
 umount_fs "$T/mnt"
 wait
-is 1 "$(grep -c 'no inotify watches are left.*sysctl fs.inotify.max_user_watches=' "$T/log")" "warnings"
+is 1 "$(grep -c 'no inotify watches left.*sysctl fs.inotify.max_user_watches=' "$T/log")" "warnings"
