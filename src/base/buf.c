@@ -39,7 +39,7 @@ static char *buf_fail(struct buf *b, int err)
 	return NULL;
 }
 
-/* Returns an unnamed file in `dir`, unless that is in memory; or a negative errno. */
+/* Returns a descriptor of an unnamed file in `dir`, or a negative errno. Fails if `dir` is in memory. */
 static int open_unnamed_file(const char *dir)
 {
 	struct statfs fs;

@@ -105,7 +105,7 @@ static bool is_uncomposed(uint32_t c)
 	return i < UNCOMPOSED && c >= uncomposed[i].first;
 }
 
-/* Whether the character can combine or change places with the one before it: a mark, or the rest of a Hangul
+/* Returns whether the character can combine or change places with the one before it: a mark, or the rest of a Hangul
  * syllable. */
 static bool combines_with_previous(uint32_t c)
 {
@@ -166,7 +166,7 @@ static char *fold_cluster(const char **p, const char *end, char *to)
 
 /* --- characters ------------------------------------------------------------------- */
 
-/* Whether the character alone folds to one of the parts. */
+/* Returns whether the character alone folds to one of the parts. */
 static bool fold_contains(uint32_t c, const utf8proc_int32_t *parts, utf8proc_ssize_t n)
 {
 	char bytes[4], folded[FOLD_ROOM(4)];

@@ -105,8 +105,8 @@ static bool name_unescape(struct span component, struct buf *out)
 	return true;
 }
 
-/* Whether it looks like a cut name, which is shorter than NAME_BYTES by less than one %XX or character. A text that
- * only looks like one counts as one. */
+/* Returns whether the component looks like a cut name, which is shorter than NAME_BYTES by less than one %XX or
+ * character. A text that only looks like one counts as one. */
 static bool is_truncated(struct span component)
 {
 	if (component.n < NAME_BYTES - 3)

@@ -141,8 +141,8 @@ bool names_ensure_project(struct ask *a, uint32_t project)
 /* A newest file that is not a session costs a new search. After this many, all headers are read. */
 #define HEADER_TRIES_MAX 8
 
-/* Returns the file of the newest session of a project, or (NO_SLOT) of all; or NONE. Its header was read. Most files
- * are sessions, so at first only the newest one's own header is read. */
+/* Returns the file of the newest session of a project (NO_SLOT: of all projects), or NONE. The file's header has been
+ * read. Most files are sessions, so at first only the newest one's own header is read. */
 static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 {
 	struct catalog *c = a->c;

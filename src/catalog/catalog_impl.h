@@ -395,7 +395,7 @@ static inline bool file_may_be_session(const struct file *f)
 {
 	return f->state == FILE_UNKNOWN || f->state == FILE_SESSION;
 }
-/* Whether the file exists, or may exist. */
+/* Returns whether the file exists, or may exist. */
 static inline bool file_exists(const struct file *f)
 {
 	return f->state != FILE_GONE || f->seen.marked > f->seen.began;

@@ -125,7 +125,7 @@ static bool header_check_line(struct span line, struct lines *l, struct buf *dee
 /* The event log of `pi --mode json` begins as a session does, so in a deeper directory the first entry counts, too. */
 static int header_scan(struct opened *file, bool is_deep, struct header *h)
 {
-	/* Up to a mebibyte is read: it is not kept. */
+	/* The bytes read, up to 1 MiB, are freed on return. */
 	struct buf bytes CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	struct lines l = {.number = 1, .is_deep = is_deep};
 	size_t begin = 0;

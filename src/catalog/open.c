@@ -12,7 +12,7 @@
 #include "open_index.h"
 
 #define FINGERPRINT_BYTES 256
-/* How long growing an index waits for its readers. */
+/* The time that growing an index waits for its readers. */
 #define READERS_WAIT_NS INT64_C(50000000)
 
 /* Try again: another index replaced this one, or the thread that built it was interrupted. Not an errno, because a file
@@ -86,7 +86,7 @@ static bool open_index_is_stale(const struct catalog *c, const struct open_index
 	       !time_is_same(f->ctime, x->as_of.ctime);
 }
 
-/* Whether the opened file can be another one than the slot's. */
+/* Returns whether the opened file can be another one than the slot's. */
 static bool may_be_other_file(const struct catalog *c, const struct open_index *x, const struct session *s)
 {
 	if (x->err)

@@ -7,9 +7,9 @@
 
 /* Returns the real path of a readable directory; `given` NULL: pi's own. NULL after an error. The caller frees it. */
 char *places_source(const char *given);
-/* Warns if the source has no session, and names a directory below that has some. Visits some thousand names for a
- * second at most, and no other file system. Also warns if all sessions are below one directory named `sessions`, and
- * names that. */
+/* Warns if the source has no session, and names a directory below that has some. Visits at most a few thousand names,
+ * for at most a second, and no other file system. Also warns if all sessions are below one directory named `sessions`;
+ * the warning names this directory. */
 void places_warn_empty(const char *source);
 /* Returns the real path of the mountpoint; NULL after an error. Refuses a directory that holds sessions, and any other
  * that is not empty unless `nonempty`. The caller frees it. */

@@ -76,7 +76,7 @@ static void blocking_pool_put_unlock(struct blocking_pool *pool)
 	free(pool);
 }
 
-/* Whether a call begun at `since` is unlikely to return. */
+/* Returns whether a call that began at `since` is unlikely to return. */
 static bool blocking_timed_out(const struct blocking_pool *pool, int64_t since, int64_t now)
 {
 	return now - since >= pool->most_ms ||
@@ -88,7 +88,7 @@ static bool is_stuck(const struct blocking_pool *pool, const struct blocking_thr
 	return t->exists && t->busy && blocking_timed_out(pool, t->since, now);
 }
 
-/* Whether a thread that is not stuck exists: it will serve the queue. */
+/* Returns whether a thread that is not stuck exists: it will serve the queue. */
 static bool queue_is_served(const struct blocking_pool *pool, int64_t now)
 {
 	for (size_t i = 0; i < BLOCKING_THREADS; i++)

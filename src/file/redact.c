@@ -17,7 +17,7 @@
 enum { MASKS = LIMIT(4096, 4), AHEAD = 4096 };
 /* Bytes read between two calls of cancel_check. */
 #define PIECE ((size_t)LIMIT(1 << 20, 100))
-/* Attempts of a read while the file changes. */
+/* The max number of attempts to read a file that keeps changing. */
 #define REDACT_TRIES 8
 
 static bool redact_is_unchanged(const struct stat *before, const struct stat *now)
@@ -26,7 +26,7 @@ static bool redact_is_unchanged(const struct stat *before, const struct stat *no
 	       time_is_same(before->st_ctim, now->st_ctim);
 }
 
-/* Whether the next change of the file gives it another time: two changes in one clock tick do not. */
+/* Returns whether the next change of the file will change its time: two changes in one clock tick do not. */
 static bool redact_is_settled(const struct stat *st)
 {
 	return st->st_ctim.tv_sec < clock_now(CLOCK_REALTIME).tv_sec - 1;

@@ -431,7 +431,7 @@ static int root_reopen(struct resolver *r, bool near)
 static int resolve_on_this_thread(struct resolver *r, bool near, const char *path, enum resolve_op ask, int flags,
                                   struct resolved *ret)
 {
-	/* A name below a source that was gone can be looked up before the source itself. */
+	/* After the source was missing, a name below it can be requested before the source itself. */
 	bool relative = r && *path != '/', root = ask == RESOLVE_OP_DIR && *path == '\0';
 	int rc = relative && (root || atomic_load(&r->gone)) ? root_reopen(r, near) : 0;
 	return rc < 0 ? rc : resolve_by_walk(r, near, path, ask, flags, ret);

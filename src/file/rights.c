@@ -112,7 +112,7 @@ bool rights_are_equal(const struct rights *a, const struct rights *b)
 	return true;
 }
 
-/* Returns the intersection of others, the group and the named groups, except those that are `but`. */
+/* Returns the intersection of the bits of others, the group and the named groups, ignoring the group `but`. */
 static unsigned rights_of_strangers(const struct rights *r, gid_t but)
 {
 	unsigned bits = r->mode;

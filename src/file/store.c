@@ -18,8 +18,8 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-/* Attempts while lines of others come in between. After the last one the line is in the file, but its parent is not the
- * newest entry. */
+/* The max number of attempts to append a line directly after its parent, while other writers append, too. After the
+ * last one the line is in the file, but its parent is not the newest entry. */
 #define STORE_ATTEMPTS_MAX 8
 
 /* Checks whether the file ends in a whole line, or has stopped growing. */
@@ -154,7 +154,7 @@ static int store_flush_changed(int fd, int (*sync)(int), struct stat *synced)
 	return rc;
 }
 
-/* Whether the byte before `size` ends a line. */
+/* Returns whether the byte before `size` ends a line. */
 static int store_ends_line(int fd, off_t size, bool *ret)
 {
 	char last = '\n';

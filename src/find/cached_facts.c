@@ -45,7 +45,7 @@ static void facts_collector_release(struct facts_collector *g)
 static int collect_usage_bucket(const struct session *s, const struct usage_bucket *more, struct reader *reader,
                                 struct facts_collector *g)
 {
-	/* The same day as in the entry's usage.json: its own, else the file's. */
+	/* As in the entry's usage.json: the day of the entry, else of the file's mtime. */
 	struct use_key key = {more->day, 0};
 	struct record r;
 	int rc = session_read(s, more->record, reader, &r);

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* How often to start again because a session was replaced while it was read. */
+/* The max number of restarts because a session was replaced while it was read. */
 #define FACTS_TRIES_MAX 8
 
 /* Keep facts for 10 s after use: a walk of by-date/ needs them on every lookup. */

@@ -19,7 +19,7 @@ struct words {
 int words_init(struct words *w, const struct query *q);
 void words_release(struct words *w);
 
-/* Starts another entry: no word was found. */
+/* Forgets the words found, to start another entry. */
 void words_reset(struct words *w);
 /* Searches a text of the entry. Returns true once the verdict on the entry is known. */
 bool words_add_text(struct words *w, struct span text);

@@ -24,9 +24,9 @@
  *   the same time. For the same reason nothing younger than two seconds is watched, and nothing younger than a minute
  *   is leased.
  * - I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
- *   change without that time, each answer with the directory's attributes drops the listing first, until the directory
- *   is listed again (listings.c). If names can change unnoticed, the attributes are uncached; for a session's directory
- *   also if this holds for its forks, which can be anywhere.
+ *   change while that time stays the same, each answer with the directory's attributes drops the listing first, until
+ *   the directory is listed again (listings.c). If names can change unnoticed, the attributes are uncached; for a
+ *   session's directory also if this holds for its forks, which can be anywhere.
  * - I8. If the kernel opens files without asking (-o ro), a new size is given out only after the file's pages are
  *   dropped. That holds for files that can have grown, or whose contents changed while size and time stayed the same
  *   (untimed). A single thread cannot drop pages and does not (sizes.c). Without -o ro, a growing file bypasses the

@@ -33,9 +33,9 @@ struct handles {
 	struct lock lock;
 	struct handle_place {
 		struct handle *handle;
-		size_t next; /* the next free number, 0: none */
+		size_t next; /* the next free number, or 0 */
 	} * at;              /* number - 1 */
-	size_t n, free;      /* free: the first free number, 0: none */
+	size_t n, free;      /* free: the first free number, or 0 */
 };
 
 void handles_init(struct handles *h);
@@ -84,8 +84,8 @@ void caller_reply_error(struct fuse_session *session, const struct fuse_in_heade
 bool caller_refuse_our_thread(const struct fs *fs, const struct fuse_in_header *h);
 
 /* loop.c: reads the next request like fuse_session_receive_buf. Returns its size, 0 at the end of the mount, or a
- * negative errno. libfuse's function drops the request it has read if the session ends meanwhile, but the process that
- * waits for the answer can hold something that the end waits for. The caller frees buf->mem. */
+ * negative errno. libfuse's function drops a request that it has read if the session ends meanwhile. But the process
+ * that waits for the answer can block the end of the session. The caller frees buf->mem. */
 int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
 /* Cancelled work ends long before this. If it does not, it waits for a file of the source that never answers. */
 #define FS_LEAVE_NS INT64_C(5000000000)
@@ -104,7 +104,7 @@ int snapshot_open(struct fs *fs, node_t node, uint64_t *ret);
 void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
 uint64_t snapshot_size(struct handle *h);
 
-/* write.c: operations that change something */
+/* write.c: requests that change the tree */
 int op_open_write(fuse_req_t req, node_t node, struct fuse_file_info *fi);
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi);

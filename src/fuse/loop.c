@@ -35,7 +35,8 @@
 
 enum { WATCH_TICK_NS = 1000 * 1000 };
 
-/* How long the reader polls for the next request, and the max number of polls that it skips after it found none. */
+/* The time for which the reader polls for the next request, and the max number of polls it skips after one without a
+ * request. */
 enum { SPIN_NS = 50 * 1000, SPINS_SKIPPED_MAX = 63 };
 
 /* Delay of the next try if memory for a request was lacking. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations that change something. Each is decoded, passed to tree/write.h, and answered once.
+/* Requests that change the tree. Each is decoded, passed to tree/write.h, and answered once.
  *
  * A file open for writing bypasses the page cache: only this handle sees its bytes before their commit. */
 #include "fs_impl.h"

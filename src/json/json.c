@@ -264,7 +264,7 @@ static inline bool json_push(struct json *j, bool object)
 	return true;
 }
 
-/* Whether the innermost open container is an object. There must be one. */
+/* Returns whether the innermost open container is an object. There must be one. */
 static inline bool top_is_object(const struct json *j)
 {
 	size_t d = j->depth - 1;

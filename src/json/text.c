@@ -163,7 +163,8 @@ static size_t count_simple(struct span text, enum json_decode how)
 	return out.n;
 }
 
-/* Writes the character of the escape, or the characters beyond ASCII, at *p. Returns false if one is ill-formed. */
+/* Decodes the escape, or the characters beyond ASCII, at *p. Advances *to and *p. Returns false if a character is
+ * ill-formed. */
 static inline bool put_special(char **to, const char **p, const char *end, enum json_decode how)
 {
 	if (**p == '\\') {

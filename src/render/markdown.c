@@ -26,8 +26,8 @@
 /* The level of the heading above a text. */
 #define HEADING_ABOVE 2
 
-/* These bytes are in no valid text. They replace characters while md4c reads the text, so that it drops nothing: a
- * bracket that could begin the definition of a link, and a bar that would end the last cell of an overlong row. */
+/* These bytes do not occur in valid UTF-8. They replace characters while md4c reads the text, so that it drops nothing:
+ * a bracket that could begin the definition of a link, and a bar that would end the last cell of an overlong row. */
 #define BRACKET '\xff'
 #define PIPE '\xfe'
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html/PROJECT/STEM.html: a session as a page without other files: the tree of its entries, the current branch, and the
+/* html/PROJECT/STEM.html: a session as a self-contained page: the tree of its entries, the current branch, and the
  * other branches folded. Parts that grow with the session are in segments. */
 #include "page.h"
 

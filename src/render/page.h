@@ -90,7 +90,7 @@ bool page_decode_text(struct page *g, struct json_value v, size_t most);
 int page_add_markdown(struct page *g, struct json_value v, const char *file);
 /* Appends a text unchanged in a <pre>, after `before` (or NULL). */
 void page_add_pre(struct page *g, const char *before, struct json_value v, const char *file);
-/* The same for g->text; `truncated`: the text is longer. */
+/* Like page_add_pre, for g->text. `truncated`: g->text is only the beginning. */
 void page_add_pre_text(struct page *g, const char *before, bool truncated, const char *file);
 /* Appends the diff in g->text, coloured and with its signs. */
 void page_add_diff(struct page *g, const char *file);

@@ -39,7 +39,7 @@
 /* Characters of an id derived for a v1 file. */
 #define DERIVED_ID 8
 
-/* An id of this many bytes fits a component in any encoding. Of a longer one the index keeps a digest. */
+/* An id of this many bytes fits a component in any encoding. For a longer one the index keeps a digest. */
 #define NAME_ID_BYTES_MAX 85
 
 /* Private flags of an entry, above the public ones. */
@@ -49,7 +49,7 @@ enum {
 	ENTRY_OPEN = 1 << 15,       /* while relinking: on the stack */
 };
 
-/* How many of the latest sums of usage are searched for the one that an entry belongs to. */
+/* The number of latest usage sums that are searched for the one of an entry. */
 #define USAGE_BUCKETS_TRIED 8
 /* A sum has at most this many entries, so that little is read again if some of them do not count. */
 #define USAGE_BUCKET_ENTRIES_MAX LIMIT(64, 20)

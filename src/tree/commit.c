@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* Attempts of a commit while other files replace the session's file. */
+/* The max number of attempts of a commit whose session file keeps being replaced. */
 #define COMMIT_TRIES_MAX 16
 
 struct commit {

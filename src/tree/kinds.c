@@ -15,8 +15,8 @@ const struct kind_source from_project = {SCOPE_PROJECT, MTIME_PROJECT, TREE_WATC
 /* A session's file, unread, and what is in it. A change of the file invalidates each of these names. */
 const struct kind_source from_file = {SCOPE_SLOT, MTIME_SESSION, TREE_WATCHED, false};
 const struct kind_source from_session = {SCOPE_INDEX, MTIME_SESSION, TREE_WATCHED, false};
-/* The session as seen from one of many entries, or one entry. The kernel's leases are recorded, and only those names
- * are invalidated. */
+/* The session as seen from one entry, or one entry. There can be many: the kernel's leases are recorded, and only
+ * leased names are invalidated. */
 const struct kind_source from_branch = {SCOPE_ENTRY, MTIME_SESSION, TREE_LEASE, false};
 const struct kind_source from_entry = {SCOPE_ENTRY, MTIME_ENTRY, TREE_LEASE, false};
 /* An entry's line, which never changes. */

@@ -94,7 +94,7 @@ static int tree_lookup_once(struct tree *t, node_t parent, struct span name, str
 	return state_is_hidden(t, c.node) ? -ENOENT : ctx_attr(&c, true, ret);
 }
 
-/* Attempts of a lookup while its file is replaced. */
+/* The max number of attempts of a lookup whose file keeps being replaced. */
 #define LOOKUP_TRIES_MAX 16
 
 static int list_lookup_retry(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)

@@ -312,8 +312,8 @@ struct kind {
 	bool (*has)(struct ctx *c);
 	unsigned flags; /* enum flag */
 	struct dynamic_names names;
-	/* Returns true if the name appears, disappears or leads to another node when session s does. Then it sets *slot
-	 * to the directory's and appends the name to `name` (a fixed name already is there). */
+	/* Returns true if the name appears, disappears or leads to another node when session s does. If so, sets *slot
+	 * to the slot of the directory, and appends the name to `name` (a fixed name is there already). */
 	bool (*moves)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
 	/* How to write it (write_impl.h); NULL: not writable. Its mode and class depend on this. */
 	const struct writable *write;

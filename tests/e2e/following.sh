@@ -40,7 +40,7 @@ is "$(line 99990001 33ccdcfd "one more question")" "$(cat "$T/tail.jsonl")" "the
 same "$file" "$s/session.jsonl" "session.jsonl"
 is "$(wc -c <"$s/transcript.md")" "$(stat -c %s "$s/transcript.md")" "size of the grown transcript"
 
-# Half a line is shown nowhere.
+# No view shows half a line.
 whole=$(line 99990002 99990001 "in two pieces")
 printf %s "${whole:0:60}" >>"$file"
 cp "$file" "$dir/later.jsonl" # once this shows, so does everything before it

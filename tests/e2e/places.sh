@@ -69,7 +69,7 @@ mkdir "$T/linked"
 ln -s "$pi/--home-ada-weather--" "$T/linked/weather"
 is "" "$(warning "$T/linked" --search x)" "a source that has only a link to a project"
 is "" "$(warning "$pi/--home-ada-weather--" --search x)" "a source that is a project"
-# However many files there are, and whatever does not answer, the search ends.
+# The search ends, also with many files, or with one that does not answer.
 (cd "$T/none" && seq -f 'f%g.jsonl' 10000 | xargs touch && mkfifo pipe.jsonl && ln -s . loop)
 matches "$told" "$(warning "$T/none" --search x)" "a source with many names"
 

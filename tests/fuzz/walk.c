@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-/* How many names at the beginning of a directory, and at its end, are entered. */
+/* The number of names at the beginning of a directory, and at its end, that are entered. */
 enum { FIRST = 8, LAST = 4 };
 
 static void see_nothing(struct span text)

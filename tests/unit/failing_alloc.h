@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How many calls still succeed, of all threads; negative: all. Then all fail, or one does. */
+/* The number of calls, by all threads, that still succeed; negative: all. Then all fail, or one does. */
 static _Atomic long allocs_left = -1;
 static _Atomic bool one_alloc_fails;
 

@@ -64,7 +64,7 @@ static inline void brute_look(struct brute *b, const struct entry_text *parts)
 	}
 }
 
-/* Whether entry i has the words, judged by all its text. */
+/* Returns whether entry i has the words, judged by all its text. */
 static inline bool brute_matches(const struct session *s, uint32_t i, struct brute *b)
 {
 	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};

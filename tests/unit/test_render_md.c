@@ -126,7 +126,7 @@ static void yaml_numbers_are_unquoted(void **state)
 	}
 }
 
-/* The usage summed while the path is rendered is the usage of the path. */
+/* The usage summed while a path is rendered equals the usage of the path. */
 static void usage_sums_agree(void **state)
 {
 	struct fixture f;

@@ -126,7 +126,7 @@ static void replace(struct source_fixture *p)
 	p->seen = sizeof other - 1;
 }
 
-/* How often the lock was refused, and the error of a file system without locks. */
+/* The number of refused locks, and the error of a file system without locks. */
 static _Atomic unsigned refused;
 static int no_lock;
 

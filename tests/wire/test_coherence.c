@@ -17,7 +17,7 @@
 #define FORK_DIR "projects/home-w-app/2026-01-02T04-00-00-000Z_two"
 #define FLAT "projects/unknown/flat"
 
-/* How often the class of a missing name was requested. */
+/* The number of requests for the class of a missing name. */
 static atomic_uint asked_of_missing;
 
 enum tree_class __real_tree_negative_class(struct tree *t, node_t dir, struct span name);
@@ -29,7 +29,7 @@ enum tree_class __wrap_tree_negative_class(struct tree *t, node_t dir, struct sp
 	return __real_tree_negative_class(t, dir, name);
 }
 
-/* How often attributes were requested from the tree. */
+/* The number of requests to the tree for attributes. */
 static atomic_uint asked_of_attr;
 
 int __real_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret);

@@ -28,7 +28,7 @@ struct served {
 	atomic_uint long_begun; /* operations */
 };
 
-/* How many more threads can be created. */
+/* The number of threads that can still be created. */
 static atomic_int creatable = 1000;
 
 static int make_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
@@ -50,7 +50,7 @@ static int whose(pid_t process, pid_t thread, int signal)
 
 __typeof__(tgkill) *const sys_tgkill = whose;
 
-/* How long another program takes the CPU when the reader yields, and how often it yielded. */
+/* The time that another program uses the CPU when the reader yields, and the number of yields. */
 static atomic_int taken_us;
 static atomic_uint offers;
 
@@ -79,7 +79,7 @@ static int open_or_killed(int dir, const char *path, int flags, ...)
 
 __typeof__(openat) *const sys_openat = open_or_killed;
 
-/* How many more reads of requests fail for lack of memory. */
+/* The number of further reads of requests that fail for lack of memory. */
 static atomic_int unreadable;
 
 static ssize_t read_or_fail(int fd, void *p, size_t n)

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <sys/file.h>
 
-/* How often a file was synced since the last check, and whether syncs fail. */
+/* The number of syncs since the last check, and whether they fail. */
 static atomic_uint syncs;
 static atomic_bool disk_fails;
 

@@ -22,8 +22,8 @@ struct counters {
 
 void counters_release(struct counters *t);
 
-/* Returns the value of this name, all zero if the name is new; it does not move until release. Returns NULL if out of
- * memory. */
+/* Returns the value of this name, zeroed if the name is new. Its address stays valid until counters_release. Returns
+ * NULL if out of memory. */
 void *counters_get(struct counters *t, struct span name);
 
 struct span counters_name(const struct counters *t, size_t i);

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* rc: a negative errno; 0 notes nothing. Only the first error is kept. */
+/* Records rc, a negative errno, if it is the first error. Ignores 0. */
 void deferred_set(int rc);
 
 /* Sets aside an earlier deferred error. Returns it, for deferred_pop. */
@@ -22,8 +22,8 @@ int deferred_take(int rc);
 /* Returns the deferred error since deferred_push, else rc, and restores the one that was set aside. */
 int deferred_pop(int before, int rc);
 
-/* Whether an error is about the file that was read: not about the request or a lack of descriptors, and not because the
- * file is gone. */
+/* Returns whether an error is about the file that was read: not about the request or a lack of descriptors, and not
+ * because the file is gone. */
 static inline bool error_is_about_file(int rc)
 {
 	return rc < 0 && rc != -EINTR && rc != -EAGAIN && rc != -EMFILE && rc != -ENFILE && rc != -ENOENT &&

@@ -11,7 +11,7 @@
 /* Returns the simple case folding of the character; most fold to themselves. */
 uint32_t fold_char(uint32_t c);
 
-/* Whether the character is part of a word: a letter, a mark on one, a digit or `_`. */
+/* Returns whether the character is part of a word: a letter, a mark on one, a digit or `_`. */
 bool fold_is_word(uint32_t c);
 
 /* Returns the form a character on its own compares as; FOLD_MANY if that is several characters, or if it joins

@@ -45,7 +45,7 @@ static inline bool span_begins(struct span a, struct span with)
 	return a.n >= with.n && memcmp(a.p, with.p, with.n) == 0;
 }
 
-/* Whether each byte of a is in `of`. */
+/* Returns whether each byte of a is in `of`. */
 static inline bool span_only(struct span a, struct span of)
 {
 	while (a.n && memchr(of.p, a.p[a.n - 1], of.n))

@@ -17,7 +17,7 @@
 #define COLOUR_BOLD_CYAN "\x1b[1;36m"
 #define COLOUR_END "\x1b[m"
 
-/* Whether output to fd gets colours by default: it is a terminal that supports them, and NO_COLOR is not set
+/* Returns whether output to fd gets colours by default: it is a terminal that supports them, and NO_COLOR is not set
  * (no-color.org). */
 bool terminal_supports_color(int fd);
 

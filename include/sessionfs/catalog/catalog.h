@@ -95,7 +95,7 @@ mode_t catalog_root_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid);
 /* Returns the classes of (uid, gid) that may list every directory of sessions: 0700, 0070 and 0007. */
 mode_t catalog_list_all_mode(struct catalog *c, uid_t uid, gid_t gid);
 
-/* Whether catalog_wait reports every change under the source. */
+/* Returns whether catalog_wait reports every change under the source. */
 bool catalog_is_watched(struct catalog *c);
 
 /* The calling thread begins or ends a request that only reads. In between, only its first call checks for changes: the

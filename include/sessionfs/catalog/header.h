@@ -40,8 +40,8 @@ void header_release(struct header *h);
 /* Reads as much of the file as needed, at most HEADER_SCAN bytes (pi's own limit). Returns true if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
 bool header_read(const struct source_path *at, enum resolve_how how, struct header *h);
-/* Whether an error is not about the file itself, and so must not be remembered. Such an error of the ACL is a failure
- * to read the file, too; but not EIO, which some file systems return for every ACL. */
+/* Returns whether an error is not about the file itself, and so must not be cached. If reading the ACL fails with such
+ * an error, the file counts as unreadable, too. EIO is an exception: some file systems return it for every ACL. */
 bool is_transient(int err);
 
 #endif

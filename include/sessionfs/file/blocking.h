@@ -52,7 +52,7 @@ int blocking_wait(struct blocking_pool *pool, struct blocking_call *const *v, si
  * reference in any case. */
 int blocking_run(struct blocking_pool *pool, struct blocking_call *p);
 
-/* Whether the current thread belongs to a pool. */
+/* Returns whether the current thread belongs to a pool. */
 bool blocking_on_pool_thread(void);
 /* Call before a system call that asks this device. Returns 0, or -ETIMEDOUT if a stuck thread waits for the device.
  * Always 0 on a thread outside of pools. */

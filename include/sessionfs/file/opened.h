@@ -25,7 +25,7 @@ struct opened *opened_get(struct opened *o);
 /* Drops a reference. The last one closes the file, without waiting for its server. NULL is ignored. */
 void opened_put(struct opened *o);
 
-/* Whether each read asks another program or machine, as over sshfs. */
+/* Returns whether each read asks another program or machine, as over sshfs. */
 bool opened_is_foreign(const struct opened *o);
 
 /* As pread(2), with a negative errno; a short read need not be at the end of the file. If the resolver redacts, each

@@ -8,8 +8,8 @@
  * - A link is followed only if its owner also owns the final target, or is the mounting user. Each link of a chain must
  *   pass (-EPERM; RESOLVER_REFUSED is the message).
  * - Our own mount is never asked (-ELOOP).
- * - The file systems on the path of the source cannot block, unless one of them is a network or FUSE file system. A
- *   pool thread asks all others (blocking.h): -ETIMEDOUT after a second.
+ * - The file systems on the path of the source cannot block, unless one of them is a network or FUSE file system. All
+ *   other file systems are accessed on a pool thread (blocking.h): -ETIMEDOUT after a second.
  *
  * Thread-safe; holds no lock during a request. */
 #ifndef SESSIONFS_RESOLVER_H

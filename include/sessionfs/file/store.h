@@ -50,7 +50,7 @@ typedef int (*store_fill)(void *arg, int fd);
  * changed meanwhile (the old one is kept); other errnos as above. */
 int store_replace(const struct source_path *at, const struct store_id *id, store_fill fill, void *arg);
 
-/* Whether this is the name of such a temporary file. */
+/* Returns whether this is the name of such a temporary file. */
 bool store_is_temporary(const char *name);
 
 /* Removes a leftover temporary file from the directory: a regular file of ours that no writer has locked. Returns false

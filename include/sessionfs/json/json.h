@@ -75,8 +75,8 @@ enum json_kind json_peek(struct json *j);
 enum json_kind json_enter(struct json *j);
 
 /* Advances to the next element of the innermost container. Returns 1 with the cursor at its value (of an object, sets
- * *key; of an array, key can be NULL), 0 at the end of the container, which is left, -1 if malformed. The caller must
- * consume the value (json_value, or json_enter and all its elements) before the next call. */
+ * *key; of an array, key can be NULL), 0 at the end of the container, after leaving it, or -1 if malformed. The caller
+ * must consume the value (json_value, or json_enter and all its elements) before the next call. */
 int json_next(struct json *j, struct json_value *key);
 
 /* Reads the value at the cursor; containers are checked and skipped whole. Returns false if malformed. */

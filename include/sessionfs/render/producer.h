@@ -49,7 +49,7 @@ struct producer {
 	               struct usage *usage, struct buf *out);
 	/* Appends the end of a file with n segments. NULL: nothing. With a back, the file does not grow at its end. */
 	int (*back)(const struct render_target *p, const struct render_totals *t, size_t n, struct buf *out);
-	/* The back is only about the last items: readers who follow the file get the next segments after it. */
+	/* The back describes only the last items. A reader that follows the file gets later segments after it. */
 	bool back_is_transient;
 };
 

@@ -188,8 +188,9 @@ uint32_t session_entry_by_name(const struct session *s, struct span component);
 /* Returns the addressed entry whose id equals this JSON value (string or number), or NO_ENTRY. */
 uint32_t session_entry_by_id(const struct session *s, struct json_value id);
 
-/* Return whether the file has a context_edit anywhere; a message with the duration of its call. */
+/* Returns whether the file has a context_edit. */
 bool session_has_edits(const struct session *s);
+/* Returns whether a message has the duration of its call. */
 bool session_has_durations(const struct session *s);
 
 /* Returns the newest time of a message of the user or the assistant, ms since 1970, as in pi's list of sessions, or
@@ -277,8 +278,8 @@ struct usage {
 struct usage usage_from_json(struct json_value usage);
 void usage_add(struct usage *u, struct usage more);
 
-/* The usage of one model on one day, either by tool results or by other entries. A day and a model can have several of
- * these. */
+/* The usage of one model on one day, either by tool results or by other entries. There can be several for the same day
+ * and model. */
 struct usage_bucket {
 	date_t day; /* NO_DATE: the entries have no time */
 	uint32_t entries;

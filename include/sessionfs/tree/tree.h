@@ -58,7 +58,7 @@ void tree_lookup_count(struct tree *t, node_t node, uint64_t more, uint64_t fewe
 /* True if the attributes of this file are watched or leased, and its session file has not changed for this many
  * seconds. False if finding out would require rendering or reading anything. */
 bool tree_is_quiet(struct tree *t, node_t node, time_t seconds);
-/* How long the kernel may cache that this name does not exist. */
+/* Returns how long the kernel may cache that this name does not exist. */
 enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name);
 
 /* Receives what the kernel must invalidate. With a name: that name in the directory `node`, and everything below it.

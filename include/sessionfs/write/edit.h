@@ -47,7 +47,7 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 struct edit_table {
 	struct span text;        /* from value_parse */
 	bool is_from_other_file; /* the heading counts lines of another file with the current labels */
-	/* Returns whether saving this same table set this label (empty: none) of an entry. NULL: it set none. */
+	/* Returns whether an earlier save of this table set this label (empty: none) of the entry. NULL: none. */
 	bool (*is_saved_here)(void *arg, uint32_t line, uint32_t entry, struct span label);
 	void *arg;
 	uint32_t line; /* set by edit_table: the line in the heading */

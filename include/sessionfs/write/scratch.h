@@ -54,14 +54,14 @@ int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size);
 /* Records that the file must be synced once it is the value of a writable name. Returns its directory. */
 int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir);
 bool scratch_is_synced(struct scratch *sc, uint64_t id);
-/* How long a file can stay closed before it counts as left over: editors remove theirs sooner. */
+/* The time after which a closed file counts as left over: editors remove theirs sooner. */
 #ifdef SESSIONFS_SMALL_LIMITS
 #define SCRATCH_LEFTOVER_MS 1000
 #else
 #define SCRATCH_LEFTOVER_MS 60000
 #endif
-/* Returns the next leftover file, each once; links never are. If false, lowers *next_ms (CLOCK_MONOTONIC) to the time
- * when there can be one. */
+/* Returns the next leftover file, each once; links never are. If it returns false, it lowers *next_ms (CLOCK_MONOTONIC)
+ * to the time when the next file can become one. */
 bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name);
 /* The file became the value of a writable name: it loses its own name, and later writes fail. */
 void scratch_detach(struct scratch *sc, uint64_t id);
