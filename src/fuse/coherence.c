@@ -36,7 +36,7 @@ struct fuse_entry_param coherence_entry(const struct tree_attr *a)
 const char *cache_class_name(enum tree_class class)
 {
 	/* In the order of enum tree_class. */
-	static const char *const names[] = {"asked", "live", "watched", "leased", "fixed"};
+	static const char *const names[] = {"uncached", "live", "watched", "leased", "fixed"};
 	return names[class];
 }
 

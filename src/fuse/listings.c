@@ -98,9 +98,9 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 		epoch = EPOCH_OUTDATED;
 	else if (depth < SESSION_OWNED_DEPTH)
 		epoch = tree_listing_serial(fs->tree, attr->node);
-	log_debug("list %" PRIu64 ": kept %s (I7)", attr->node,
+	log_debug("list %" PRIu64 ": cached %s (I7)", attr->node,
 	          epoch == EPOCH_CURRENT    ? "while its time is the same"
-	          : epoch == EPOCH_OUTDATED ? "until its attributes are next given"
+	          : epoch == EPOCH_OUTDATED ? "until its attributes are requested"
 	                                    : "while its time and the names in it are the same");
 	lock_acquire(&l->lock);
 	bool done = listings_track(l, attr, epoch);
@@ -151,7 +151,7 @@ void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree
 		log_debug("drop listing %" PRIu64 " (I7)", node);
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
 	} else {
-		limit_attr(a, TREE_UNCACHED, "I12: must be believed");
+		limit_attr(a, TREE_UNCACHED, "I12: the kernel must accept them");
 	}
 }
 

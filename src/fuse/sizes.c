@@ -85,7 +85,7 @@ void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 	if (sizes_are_current(fs, a) || fuse_session_exited(fs->session))
 		return;
 	if (attr_must_be_accepted(s, req, a)) {
-		limit_attr(a, TREE_UNCACHED, "I12: must be believed");
+		limit_attr(a, TREE_UNCACHED, "I12: the kernel must accept them");
 		return;
 	}
 	if (!lock_try_for(&s->drop_lock, SIZES_WAIT_NS))

@@ -274,21 +274,21 @@ static enum tree_class ctx_cache_class(const struct ctx *c, struct tree_attr *a)
 	a->why = "I1: cannot change";
 	if (class == TREE_FIXED)
 		return class;
-	a->why = k->flags & LIVE_STATUS ? "I2: of this moment" : "I2: follows from all sessions";
+	a->why = k->flags & LIVE_STATUS ? "I2: a live status" : "I2: depends on all sessions";
 	if (kind_shows_all_sessions(k) || k->flags & LIVE_STATUS)
 		return TREE_UNCACHED;
 	if (class != TREE_WATCHED && !leased)
-		a->why = "I2: of a kind that is not followed";
+		a->why = "I2: a kind whose changes are not reported";
 	else if (k->names.can_disappear && k->names.can_disappear(c))
-		a->why = "I2: the name can go by itself";
+		a->why = "I2: the name can disappear";
 	else if (!leased && writable)
 		a->why = "I2: can be written";
 	else if (leased ? !c->slot.watched : !ctx_is_watched(c))
-		a->why = "I2: changes may go unnoticed";
+		a->why = "I2: changes can go unnoticed";
 	else if (!time_is_older(changed, leased ? LEASE_AFTER : WATCHED_AFTER))
 		a->why = "I6: changed recently";
 	else {
-		a->why = "I2: changes are followed";
+		a->why = "I2: changes are reported";
 		return class;
 	}
 	return tree_unwatched_class(c->tree);

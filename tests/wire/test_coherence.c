@@ -373,16 +373,17 @@ static void assert_lookup_logged(struct wire *w, const char *dir, const char *na
 static void i2_log_shows_deciding_rule(void **state)
 {
 	struct wire *w = *state;
-	assert_lookup_logged(w, SESSION, "title", "name watched, attributes watched (I2: changes are followed)");
-	assert_lookup_logged(w, SESSION, "entries", "name fixed, attributes watched (I2: changes are followed)");
+	assert_lookup_logged(w, SESSION, "title", "name watched, attributes watched (I2: changes are reported)");
+	assert_lookup_logged(w, SESSION, "entries", "name fixed, attributes watched (I2: changes are reported)");
 	assert_lookup_logged(w, SESSION "/entries", "aaaa0001",
-	                     "name leased, attributes leased (I2: changes are followed)");
-	assert_lookup_logged(w, SESSION, "name", "name asked, attributes asked (I2: of a kind that is not followed)");
+	                     "name leased, attributes leased (I2: changes are reported)");
+	assert_lookup_logged(w, SESSION, "name",
+	                     "name uncached, attributes uncached (I2: a kind whose changes are not reported)");
 	assert_lookup_logged(w, ENTRY, "text.md", "name fixed, attributes fixed (I1: cannot change)");
-	assert_lookup_logged(w, "search", "word", "(I2: follows from all sessions)");
+	assert_lookup_logged(w, "search", "word", "(I2: depends on all sessions)");
 	wire_append(w, FILE_ONE, more);
 	wire_wait_for_look();
-	assert_lookup_logged(w, SESSION, "title", "name asked, attributes asked (I6: changed recently)");
+	assert_lookup_logged(w, SESSION, "title", "name uncached, attributes uncached (I6: changed recently)");
 }
 
 static void i2_log_shows_unwatched_forks(void **state)
@@ -393,13 +394,13 @@ static void i2_log_shows_unwatched_forks(void **state)
 	snprintf(to, sizeof to, "%s/elsewhere", w->source);
 	assert_int_equal(link(from, to), 0);
 	wire_walk(w, FLAT);
-	assert_lookup_logged(w, "projects/home-w-app", strrchr(SESSION, '/') + 1, "(I2: changes may go unnoticed)");
+	assert_lookup_logged(w, "projects/home-w-app", strrchr(SESSION, '/') + 1, "(I2: changes can go unnoticed)");
 }
 
 static void i10_log_shows_negative_class(void **state)
 {
 	struct wire *w = *state;
-	assert_lookup_logged(w, SESSION, "errors", "missing, asked (I10)");
+	assert_lookup_logged(w, SESSION, "errors", "missing, uncached (I10)");
 	assert_lookup_logged(w, SESSION, ".gitignore", "missing, fixed (I10)");
 }
 
@@ -409,7 +410,7 @@ static void i7_log_shows_dropped_listing(void **state)
 	FILE *log;
 	char begin[64];
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
-	snprintf(begin, sizeof begin, "sessionfs: list %ju: kept ", (uintmax_t)project);
+	snprintf(begin, sizeof begin, "sessionfs: list %ju: cached ", (uintmax_t)project);
 	int saved = log_begin(&log);
 	wire_list_away(w, project);
 	assert_true(log_says(log, saved, begin, "while its time and the names in it are the same (I7)"));
@@ -434,7 +435,7 @@ static void i12_log_shows_must_accept(void **state)
 	snprintf(begin, sizeof begin, "sessionfs: getattr %ju: ", (uintmax_t)project);
 	int saved = log_begin(&log);
 	wire_attr(w, project);
-	assert_true(log_says(log, saved, begin, "attributes asked (I12: must be believed)"));
+	assert_true(log_says(log, saved, begin, "attributes uncached (I12: the kernel must accept them)"));
 }
 
 static void i5_log_shows_dropped_pages(void **state)
