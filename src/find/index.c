@@ -20,7 +20,7 @@ static const struct {
 	const char *name;
 	bool is_number; /* largest first */
 } columns[] = {
-    {"Title", false}, {"Project", false}, {"Changed", true}, {"Begun", true},  {"Messages", true},
+    {"Title", false}, {"Project", false}, {"Changed", true}, {"Started", true}, {"Messages", true},
     {"Tokens", true}, {"Cost", true},     {"Model", false},  {"State", false},
 };
 
@@ -69,7 +69,7 @@ static void index_add_number_cell(bool has, double counted, double all, void (*a
 		if ((add == html_add_count && counted >= 1000) || has_more) {
 			buf_adds(out, " title=\"");
 			add_exactly(has_more ? all : counted, out);
-			buf_adds(out, has_more ? " with entries counted elsewhere\"" : "\"");
+			buf_adds(out, has_more ? " including entries counted in other sessions\"" : "\"");
 		}
 		buf_addc(out, '>');
 		add(counted, out);

@@ -428,7 +428,7 @@ static int plot_add(const struct fact_list *list, date_t from, bool alone, struc
 	plot_add_days(&p);
 	if (p.first == NO_DATE) {
 		plot_add_begin(TOP, "No usage yet", alone, out);
-		buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"18\">No use yet</text>\n</svg>\n", -LEFT);
+		buf_addf(out, "<text class=\"head\" x=\"%d\" y=\"18\">No usage yet</text>\n</svg>\n", -LEFT);
 		return buf_err(out);
 	}
 	plot_choose_unit(&p);

@@ -182,7 +182,7 @@ async function oneSum() {
 	};
 	for (const text of ["ada-costs", "ada", "half-cent", "sonnet"]) await shows(text);
 	const costs = (await shows("ada-costs")).rows.map((r) => [r.link.split("/").at(-1), r.cells[6], r.titles[6]]).filter(([link]) => !link.startsWith("many")).sort();
-	const elsewhere = (cost) => `${cost} with entries counted elsewhere`;
+	const elsewhere = (cost) => `${cost} including entries counted in other sessions`;
 	is([["copy.html", "", elsewhere("$5.63")], ["fork.html", "$0.0050", elsewhere("$5.63")], ["parent+run.html", "$5.00", ""], ["parent.html", "$0.63", elsewhere("$5.63")]], costs, "the costs of a fork, its parent and a subagent");
 	await page.run(() => { location.hash = ""; });
 	for (let n = 0; n < whole.head.length; n++) {

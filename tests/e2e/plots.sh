@@ -80,7 +80,7 @@ for got, row in zip(rows, want):
     assert got[4]["text"] == row["messages"]
     cost = row["cost"] if row["cost"] not in ("", "null") else None
     # A session with entries that count in another one has a note, and its own cost.
-    if " with " in got[6].get("title", ""): assert got[6]["title"] == f"{shown(float(cost))} with entries counted elsewhere", (got[6], row)
+    if " including " in got[6].get("title", ""): assert got[6]["title"] == f"{shown(float(cost))} including entries counted in other sessions", (got[6], row)
     else: assert got[6]["text"] == (shown(float(cost)) if cost else ""), (got[6], row)
     assert got[6]["text"] == shown(float(got[6].get("data-v", 0))), got[6]
     path = urllib.parse.unquote_to_bytes(got[0]["href"])
@@ -97,7 +97,7 @@ total = re.search(r"<output[^>]*>([^<]*)</output>", text)[1]
 assert total.endswith(f", {shown(float(rows_have))}"), (total, rows_have)
 assert f": {shown(float(rows_have))}</text>" in text, rows_have
 forks = {row[0]["href"].split("/")[-1]: (row[6].get("data-v"), row[6]["text"], row[6].get("title")) for row in rows if row[1]["text"] == "forks"}
-elsewhere = "%s with entries counted elsewhere"
+elsewhere = "%s including entries counted in other sessions"
 assert forks == {"parent.html": ("0.125", "$0.13", elsewhere % "$5.13"), "fork.html": ("0.005", "$0.0050", elsewhere % "$5.13"),
                  "copy.html": ("0", "", elsewhere % "$5.13"), "parent%2Brun-0.html": ("5", "$5.00", None)}, forks
 

@@ -85,9 +85,10 @@ static void an_entry_counts_once(void **state)
 	} cases[] = {
 	    {1500, 1500, "data-v=\"1500\" title=\"1500\">1.5k</td><td class=\"right\" data-v=\"1500\">$1500.00</td>"},
 	    {1500, 0.005,
-	     "data-v=\"0.005\" title=\"1500 with entries counted elsewhere\">0</td>"
-	     "<td class=\"right\" data-v=\"0.005\" title=\"$1500.00 with entries counted elsewhere\">$0.0050</td>"},
-	    {0.5, 0, "data-v=\"0\" title=\"$0.50 with entries counted elsewhere\"></td>"},
+	     "data-v=\"0.005\" title=\"1500 including entries counted in other sessions\">0</td>"
+	     "<td class=\"right\" data-v=\"0.005\" title=\"$1500.00 including entries counted in other "
+	     "sessions\">$0.0050</td>"},
+	    {0.5, 0, "data-v=\"0\" title=\"$0.50 including entries counted in other sessions\"></td>"},
 	    {0.1 + 0.2, 0.3, "<td class=\"right\" data-v=\"0.3\">$0.30</td>"},
 	};
 	struct buf out CLEANUP_BUF = BUF_INIT;

@@ -98,7 +98,7 @@ static void tokens_are_plotted_without_cost(void **state)
 	const char *svg = plot(uses, 2, true, &out);
 	assert_non_null(strstr(svg, "Tokens by day and model: 1.2M<"));
 	assert_non_null(strstr(svg, "<title>2026-03-01 \u00b7 p/a \u00b7 1234567 tokens</title>"));
-	assert_non_null(strstr(plot(NULL, 0, true, &out), "No use yet"));
+	assert_non_null(strstr(plot(NULL, 0, true, &out), "No usage yet"));
 }
 
 /* A file shows the last twelve months; a page adds all time, folded, if there is more. */

@@ -148,9 +148,9 @@
 	};
 	const keys = [
 		["j", "next entry", () => go(next(1, "article"))],
-		["k", "entry before", () => go(next(-1, "article"))],
+		["k", "previous entry", () => go(next(-1, "article"))],
 		["n", "next message of the user", () => go(next(1, ".user"))],
-		["p", "message of the user before", () => go(next(-1, ".user"))],
+		["p", "previous message of the user", () => go(next(-1, ".user"))],
 		["/", "filter the tree", () => { fold.open = true; input.focus(); }],
 		["g", "to the beginning", () => leap(0, articles.find((article) => article.checkVisibility()))],
 		["G", "to the end", () => leap(document.body.scrollHeight, articles.findLast((article) => article.checkVisibility()))],
@@ -163,7 +163,7 @@
 		made.addEventListener("click", act);
 		return made;
 	};
-	const input = make("input", "", { type: "search", placeholder: "Filter by what entries say" });
+	const input = make("input", "", { type: "search", placeholder: "Filter by text of entries" });
 	input.setAttribute("aria-label", "Filter the tree");
 	input.addEventListener("input", () => { filter(); keep(read().id); });
 	const switches = ["Chat", "All", "User", "Labelled"].map((text, n) =>
