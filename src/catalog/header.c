@@ -198,7 +198,7 @@ bool header_read(const struct source_path *at, enum resolve_how how, struct head
 
 	*h = (struct header){.id = h->id, .cwd = h->cwd, .parent = h->parent, .line = 1};
 	if (header_name(at->path, NULL) == NAME_COMPRESSED) {
-		h->reason = "compressed, and not read; decompress it to show it";
+		h->reason = "compressed; decompress it to show the session";
 		return false;
 	}
 	int rc = resolve_file(at, how, O_RDONLY, &file);

@@ -21,7 +21,7 @@
 #define COPY_UNFINISHED_NAME ".sessionfs~"
 /* The max depth of a removal. */
 #define COPY_REMOVE_LEVELS_MAX 128
-#define MOUNT_KEPT "a mount, from which --delete removes nothing"
+#define MOUNT_KEPT "a mount; --delete removes nothing from mounts"
 
 struct copy_run {
 	struct tree *tree;

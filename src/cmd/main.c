@@ -269,7 +269,7 @@ static int run_fuse_session(struct opts *o, const struct app_parts *parts, const
 	se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), fs);
 	fuse_set_log_func(NULL);
 	if (!se) {
-		log_error("-o %s: libfuse does not take %s: no such option, or no such value; see sessionfs --help",
+		log_error("-o %s: libfuse rejects %s: unknown option or invalid value; see sessionfs --help",
 		          buf_cstr(&o->fuse), strchr(buf_cstr(&o->fuse), ',') ? "one of these" : "this");
 		status = EXIT_USAGE;
 		goto close;

@@ -85,7 +85,7 @@ static const struct option options[] = {
     {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print matching lines of all sessions"},
     {0, NULL, "entries", NULL, FLAG, OPTS_FIELD(entries), .help = "print a row per entry (with --search)"},
     {'m', NULL, NULL, "N", COUNT, OPTS_FIELD(lines), .standard = "3", .help = "lines per entry (with --search)"},
-    {0, NULL, "limit", "N", COUNT, OPTS_FIELD(limit), .help = "most entries (with --search); 0: all"},
+    {0, NULL, "limit", "N", COUNT, OPTS_FIELD(limit), .help = "max entries (with --search); 0: all"},
     {0, NULL, "root", "DIR", TEXT, OPTS_FIELD(root), .help = "prefix of each path (with --search)"},
     {0, NULL, "color", "WHEN", CHOICE, OPTS_FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
      .help = "auto, always or never"},
@@ -417,14 +417,15 @@ static int opts_assign_operands(struct opts_parser *p)
 	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
 		return opts_fail(p, SPAN_LIT("--json"), "requires --ls or --search");
 	if (o->names && (o->action != OPTS_LS || o->json))
-		return opts_fail(p, SPAN_LIT("--names"), "only goes with --ls, and not with --json");
+		return opts_fail(p, SPAN_LIT("--names"), "requires --ls without --json");
 	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
 		return opts_fail(p, SPAN_LIT("--color"), "requires --cat or --search");
 	if ((o->entries || o->limit || o->root || o->lines != HIT_LINES) && o->action != OPTS_SEARCH)
 		return opts_fail(p, SPAN_LIT("--entries, -m, --limit and --root"), "require --search");
 	if (o->fuse.n > 0 && o->action != OPTS_MOUNT) {
 		buf_adds(p->why, "-o ");
-		return opts_fail(p, buf_span(&o->fuse), "no such option, or one of a mount only; see sessionfs --help");
+		return opts_fail(p, buf_span(&o->fuse),
+		                 "unknown option, or an option for mounts only; see sessionfs --help");
 	}
 	if (p->operands == 0)
 		return 0;

@@ -191,8 +191,9 @@ void places_warn_empty(const char *source)
 			*last = '\0';
 		log_warning("%s: no sessions%s%s", source, found ? "; found some in " : "", found ? h.found.p : "");
 	} else if (all.n > 0 && buf_cstr(&all)) {
-		log_warning("%s: all sessions are in one directory below; to tell their projects apart, use that: %s",
-		            source, all.p);
+		log_warning(
+		    "%s: all sessions are below one directory; to tell their projects apart, use it as the source: %s",
+		    source, all.p);
 	}
 	header_release(&h.header);
 	buf_release(&h.found);
@@ -416,6 +417,6 @@ int places_unmount(const char *given)
 		status = run_fusermount(is_dead ? "-z" : "--", dir);
 	/* A user who has the right to unmount fails only if the mount is busy. */
 	if (status != 0 && status != 127 && !is_dead && (geteuid() == 0 || mounted.n > 0))
-		log_error("%s: is in use; to see by which processes: fuser -vm '%s'", dir, dir);
+		log_error("%s: in use; to list the processes that use it: fuser -vm '%s'", dir, dir);
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -193,7 +193,7 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 			fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,
 			        p.sessions == 1 ? "session" : "sessions",
 			        answer_count(h) == SEARCH_ENTRIES_MAX || p.lines + HIT_LINES > SEARCH_ENTRIES_MAX
-			            ? "; more may follow"
+			            ? "; there can be more"
 			            : "");
 		rc = rc < 0 ? rc : answer_missed_error(h);
 		rc = rc < 0 ? rc : any && (is_table || is_whole || p.lines > 0);

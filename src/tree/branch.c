@@ -156,7 +156,7 @@ static const struct kind in_branch[] = {
      .make = SEGMENTED(branch_jsonl, NULL)},
     {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_branch,
      .make = SEGMENTED(chat_md, NULL), .has = chat_exists},
-    {"context.md", .doc = "what the model is sent at its end", .from = &from_branch,
+    {"context.md", .doc = "the context sent to the model at its end", .from = &from_branch,
      .make = SEGMENTED(context_md, NULL), .has = context_md_exists},
     {"context.json", .doc = "the same as JSON, as in pi", .from = &from_branch, .make = SEGMENTED(context_json, NULL)},
     {"transcript.md", .doc = "the whole path to its end", .from = &from_branch, .make = SEGMENTED(transcript_md, NULL),

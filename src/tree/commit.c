@@ -275,7 +275,7 @@ static const char *errno_reason(int rc)
 	case ESTALE:
 		return "the session file was replaced";
 	case ENOLCK:
-		return "the file system of the session files has no locks: nothing is written without a lock";
+		return "the file system of the session files does not support locks, which writes require";
 	default:
 		return strerror(-rc);
 	}
@@ -359,7 +359,7 @@ int commit_side_name(struct tree *t, node_t dir, struct span name)
 	for (const struct kind *k = NULL; (k = kind_next(k));)
 		if (k->name && span_is(name, k->name))
 			return commit_refuse_in(t, dir, name, -EPERM,
-			                        "a name of the tree that cannot be made here; use another one");
+			                        "this name is reserved for the tree; use another one");
 	return 0;
 }
 

@@ -169,7 +169,7 @@ int64_t tree_report_leftovers(struct tree *t, int64_t now_ms)
 	int64_t next_ms = INT64_MAX;
 	node_t dir;
 	while (scratch_next_leftover(t->scratch, now_ms, &next_ms, &dir, &name))
-		commit_refuse_in(t, dir, buf_span(&name), 0, "only in memory, and lost at the unmount");
+		commit_refuse_in(t, dir, buf_span(&name), 0, "only in memory; lost at the unmount");
 	return next_ms;
 }
 
@@ -289,5 +289,5 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 	if (w && w->rename && to_dir == dir)
 		return rename_errno(w->rename(t, n, dir, to_name));
 	return w && w->form ? rename_to_scratch(t, &from, to_dir, to_name)
-	                    : commit_refuse_in(t, dir, name, -EPERM, "it cannot be renamed to this name");
+	                    : commit_refuse_in(t, dir, name, -EPERM, "cannot be renamed to this name");
 }

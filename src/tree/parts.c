@@ -386,7 +386,7 @@ static const struct kind in_call[] = {
      .has = call_file_exists, .flags = UNCACHED_TEXT},
     {"change.diff", .doc = "the change, as a diff", .from = &from_entry, .make = SHOW(change_show),
      .has = change_exists},
-    {"error", .doc = "of a call that a tool made: what went wrong", .from = &from_record, .make = SHOW(call_error_show),
+    {"error", .doc = "the error of a call that a tool made", .from = &from_record, .make = SHOW(call_error_show),
      .has = view_file_exists, .flags = UNCACHED_TEXT},
 };
 const struct kind_rows rows_call = ROWS(in_call);

@@ -284,7 +284,7 @@ static const struct kind in_session[] = {
      .from = &from_session, .make = SEGMENTED(all_txt, NULL), .has = all_txt_exists, .flags = IGNORE_EXEMPT},
     {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_session,
      .make = SEGMENTED(chat_md, NULL), .has = chat_exists},
-    {"context.md", .doc = "what the model is sent at the leaf", .from = &from_session,
+    {"context.md", .doc = "the context sent to the model at the leaf", .from = &from_session,
      .make = SEGMENTED(context_md, NULL), .has = context_md_exists},
     {"context.json", .doc = "the same as JSON, in the form that pi uses", .from = &from_session,
      .make = SEGMENTED(context_json, NULL)},

@@ -120,7 +120,8 @@ static int label_rename(struct tree *t, struct node from, node_t dir, struct spa
 {
 	struct tree_attr old;
 	if (label_name_is_temporary(to_name))
-		return commit_refuse_in(t, dir, to_name, -EPERM, "names like this are temporary names of tools");
+		return commit_refuse_in(t, dir, to_name, -EPERM,
+		                        "names like this are reserved for temporary files of tools");
 	int rc = tree_lookup(t, dir, to_name, &old);
 	if (rc == 0 && tree_node(old.node).entry == from.entry)
 		return 0;

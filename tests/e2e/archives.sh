@@ -55,7 +55,7 @@ grep -q "one.jsonl.reset.$T1" "$archive/resume" || die "resume"
 echo good >"$archive/entries/a1/label"
 is good "$(tail -n 1 "$S/one.jsonl.reset.$T1" | jq -r .label)" "a label in its file"
 
-why='compressed, and not read; decompress it to show it'
+why='compressed; decompress it to show the session'
 {
 	printf '%s\t\t\t\t\t%s\n' "--p--/y.jsonl.reset." "is a directory"
 	for f in "five.jsonl.deleted.$T2.xz" four.jsonl.gz link.jsonl.zst; do printf '%s\t\t\t\t\t%s\n' "$f" "$why"; done

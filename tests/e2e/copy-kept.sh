@@ -130,9 +130,9 @@ done
 END
 for how in bind tmpfs; do
 	out=$(timeout 100 unshare -m bash "$T/apart.sh" "$SESSIONFS" "$T" $how) || die "mounts ($how): $? $out"
-	is "sessionfs: html: a mount, from which --delete removes nothing
+	is "sessionfs: html: a mount; --delete removes nothing from mounts
 sessionfs: html/index.html: Is a directory; it is in the way of the copy: move it, or remove it with --delete
-sessionfs: own/deep: a mount, from which --delete removes nothing
+sessionfs: own/deep: a mount; --delete removes nothing from mounts
 sessionfs: own: Directory not empty
 status 1" "$(grep -v ' written, ' <<<"$out")" "mounts ($how) below DIR"
 	rm -rf "$T/mounts" "$T/kept"

@@ -28,7 +28,7 @@ fails 1 "sessionfs: no sessions of pi.*; see sessionfs --help$" env HOME="$T/now
 ! "$SESSIONFS" "$T/src" "$T/missing" 2>&1 | grep -e --help || die "a path was taken for a command"
 fails 2 "^sessionfs: latest/state: one PATH at a time" "$SESSIONFS" -S "$T/src" --cat latest/title latest/state
 fails 2 "^sessionfs: forecast: one QUERY at a time" "$SESSIONFS" -S "$T/src" --search weather forecast
-fails 2 "^sessionfs: -o redakt: no such option, or one of a mount only; see sessionfs --help$" "$SESSIONFS" -S "$T/src" -o redakt --copy / "$T/copied"
+fails 2 "^sessionfs: -o redakt: unknown option, or an option for mounts only; see sessionfs --help$" "$SESSIONFS" -S "$T/src" -o redakt --copy / "$T/copied"
 [ ! -e "$T/copied" ] || die "-o redakt copied unredacted files"
 fails 2 "^sessionfs: rw: redact is read-only" "$SESSIONFS" -o redact,rw "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "-o redact,rw was mounted"
@@ -64,10 +64,10 @@ umount_fs "$T/mnt"
 fails 2 "sessionfs: " "$SESSIONFS" -o no_such_option_at_all "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "an unknown option was mounted"
 # Version 0.1.0 accepted this.
-fails 2 "sessionfs: -o idle=60: libfuse does not take" "$SESSIONFS" -o idle=60 "$T/src" "$T/mnt"
+fails 2 "sessionfs: -o idle=60: libfuse rejects" "$SESSIONFS" -o idle=60 "$T/src" "$T/mnt"
 # One message, of this program.
 for o in "redakt:this" "max_read=many:this" "noatime,redakt:one of these"; do
-	fails 2 "^sessionfs: -o ${o%:*}: libfuse does not take ${o#*:}: no such option, or no such value; see sessionfs --help$" "$SESSIONFS" -o "ro,${o%:*}" "$T/src" "$T/mnt"
+	fails 2 "^sessionfs: -o ${o%:*}: libfuse rejects ${o#*:}: unknown option or invalid value; see sessionfs --help$" "$SESSIONFS" -o "ro,${o%:*}" "$T/src" "$T/mnt"
 done
 ! mountpoint -q "$T/mnt" || die "mounted with idle=60"
 

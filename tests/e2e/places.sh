@@ -36,7 +36,7 @@ is "sessionfs: $T/none: $told" "$(warning "$T/none" --check)" "a source with not
 is "sessionfs: $HOME: $told; found some in $pi" "$(warning "$HOME" --search x)" "a home as source"
 is "" "$(warning "$HOME" --check -o loglevel=error)" "the messages with loglevel=error"
 # One or two levels above the directory of all sessions, sessions are found, but as one project.
-below() { echo "sessionfs: $1: all sessions are in one directory below; to tell their projects apart, use that: $2"; }
+below() { echo "sessionfs: $1: all sessions are below one directory; to tell their projects apart, use it as the source: $2"; }
 for source in "$HOME/.pi" "$HOME/.pi/agent"; do
 	for how in --check "--search x" "--copy README.md $T/to"; do
 		# shellcheck disable=SC2086

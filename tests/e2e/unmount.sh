@@ -58,7 +58,7 @@ within 10 "somebody in it" eval '[ "$(readlink /proc/$holder/cwd)" = "$T/mnt" ]'
 fails 1 "^fusermount3: [^
 ]*usy[^
 ]*
-sessionfs: $T/mnt: is in use; to see by which processes: (fuser -vm '$T/mnt')$" "$SESSIONFS" -u "$T/mnt"
+sessionfs: $T/mnt: in use; to list the processes that use it: (fuser -vm '$T/mnt')$" "$SESSIONFS" -u "$T/mnt"
 if command -v fuser >/dev/null; then
 	matches "(^| )$holder( |$)" "$(eval "${BASH_REMATCH[1]}" 2>/dev/null | xargs)" "what ${BASH_REMATCH[1]} shows"
 fi

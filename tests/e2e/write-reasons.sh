@@ -74,7 +74,7 @@ matches "sessionfs: ${FORECAST%/*}/x: .*created or moved" "$(reasons "$T/log" | 
 
 # A minute after they were closed.
 within 120 "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: only in memory" "$T/log"
-within 20 "in errors" grep -q "Z notes.md: only in memory, and lost at the unmount\$" errors
+within 20 "in errors" grep -q "Z notes.md: only in memory; lost at the unmount\$" errors
 within 20 "of an entry, too" grep -q ": entries/4726bdf3/todo: only in memory" "$T/log"
 [ -x "$small" ] || [ $((SECONDS - begun)) -ge 60 ] || die "after $((SECONDS - begun)) s"
 is 2 "$(grep -c "only in memory" "$T/log")" "files that are kept in memory"

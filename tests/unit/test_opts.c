@@ -134,12 +134,12 @@ static void only_a_mount_has_options_of_libfuse(void **state)
 	static char *const commands[] = {"--cat=a", "--ls=a", "--tree=a", "--search=a", "--pick", "--check", "-u"};
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
 		bad(ARGS("sessionfs", "-o", "redakt", commands[i]),
-		    "-o redakt: no such option, or one of a mount only; see sessionfs --help");
+		    "-o redakt: unknown option, or an option for mounts only; see sessionfs --help");
 		good(ARGS("sessionfs", "-o", "redact,nofail", commands[i]));
 		assert_true(o.redact);
 	}
 	bad(ARGS("sessionfs", "-o", "redact,redakt,noatime", "--copy", "/", "to"),
-	    "-o redakt,noatime: no such option, or one of a mount only; see sessionfs --help");
+	    "-o redakt,noatime: unknown option, or an option for mounts only; see sessionfs --help");
 }
 
 /* mount(8) writes rw before all other options. */
@@ -276,8 +276,8 @@ static void without_a_mount(void **state)
 	assert_false(o.json);
 	good(ARGS("sessionfs", "--names", "--ls", ""));
 	assert_true(o.names);
-	bad(ARGS("sessionfs", "--names", "--tree", ""), "--names: only goes with --ls, and not with --json");
-	bad(ARGS("sessionfs", "--names", "--json", "--ls", ""), "--names: only goes with --ls, and not with --json");
+	bad(ARGS("sessionfs", "--names", "--tree", ""), "--names: requires --ls without --json");
+	bad(ARGS("sessionfs", "--names", "--json", "--ls", ""), "--names: requires --ls without --json");
 	good(ARGS("sessionfs", "--tree", ""));
 	assert_int_equal(o.action, OPTS_TREE);
 	assert_string_equal(o.target, "");
