@@ -75,7 +75,7 @@ static uint64_t facts_oldest_use(void *arg)
 }
 
 /* Makes `next` (or NULL) the newest list, and takes ownership of the caller's reference. */
-static void facts_set_last(struct facts *f, struct fact_list_impl *next)
+static void facts_set_newest(struct facts *f, struct fact_list_impl *next)
 {
 	lock_acquire(&f->lock);
 	struct fact_list_impl *before = f->newest;
@@ -90,7 +90,7 @@ static void facts_set_last(struct facts *f, struct fact_list_impl *next)
 
 static void facts_evict(void *arg)
 {
-	facts_set_last(arg, NULL);
+	facts_set_newest(arg, NULL);
 }
 
 int facts_open(struct catalog *catalog, struct budget *budget, struct facts **ret)
@@ -340,7 +340,7 @@ static int facts_list_refresh(struct facts *f, struct fact_list_impl *before, st
 		f->duplicates.is_current &= next != NULL;
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
-		facts_set_last(f, f->duplicates.is_stale ? NULL : facts_list_ref(next));
+		facts_set_newest(f, f->duplicates.is_stale ? NULL : facts_list_ref(next));
 		if (rc < 0 || !atomic_load(&r.is_replaced) || tries + 1 == FACTS_TRIES_MAX) {
 			*ret = next;
 			return rc;

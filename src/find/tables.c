@@ -18,7 +18,7 @@
 
 /* Appends a cell with text from a session, which can contain any character. Names stay exact, since they lead to
  * files. */
-static void tables_add_said(struct span text, struct buf *out)
+static void tables_add_text_cell(struct span text, struct buf *out)
 {
 	size_t start = out->n;
 	text_add_cell(text, out);
@@ -57,7 +57,7 @@ static void tables_add_parent(struct catalog *c, uint32_t slot, struct buf *out)
 static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->facts;
-	tables_add_said(of->id, out);
+	tables_add_text_cell(of->id, out);
 	buf_addc(out, '\t');
 	tables_add_location(f, out);
 	number_add_time(of->created, out);
@@ -70,11 +70,11 @@ static void tables_add_session(struct catalog *c, const struct fact *f, struct b
 	if (of->has_usage)
 		tables_add_cost(of->usage.cost, out);
 	buf_addc(out, '\t');
-	tables_add_said(of->model, out);
+	tables_add_text_cell(of->model, out);
 	buf_addf(out, "\t%s\t", of->state ? of->state : "");
 	tables_add_parent(c, f->slot, out);
 	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
-	tables_add_said(of->title, out);
+	tables_add_text_cell(of->title, out);
 	buf_addc(out, '\n');
 }
 
@@ -118,7 +118,7 @@ static void tables_add_key(const struct fact *f, const struct fact_usage *use, s
 	buf_addc(out, '\t');
 	text_add_cell(span_of(f->project), out);
 	buf_addc(out, '\t');
-	tables_add_said(use->model, out);
+	tables_add_text_cell(use->model, out);
 }
 
 static int usage_rows_add_session(const struct fact *f, struct buf *key, struct counters *rows)

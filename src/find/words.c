@@ -122,8 +122,8 @@ static bool is_word_at(const struct words *w, size_t i)
 	return n > 0 && fold_is_word(utf8_char(w->folded + i, n));
 }
 
-/* Judges the part that ends with word i, at `end`. */
-static void part_judge(const struct words *w, struct part *p, size_t i, size_t end, bool whole, bool is_last)
+/* Scores the part that ends with word i, at `end`. */
+static void part_score(const struct words *w, struct part *p, size_t i, size_t end, bool whole, bool is_last)
 {
 	/* The first character that the part can show. */
 	size_t from = end < p->most ? 0 : end + 2 - is_last - p->most, begin = end;
@@ -177,7 +177,7 @@ static int part_choose(struct words *w, struct span rest, struct part *p)
 			bool whole = !(begin > 0 && is_word_at(w, before)) && !is_word_at(w, end);
 			characters += count_folded(w->folded + done, end - done);
 			done = end;
-			part_judge(w, p, i, characters, whole, rest.n == 0 && end == w->filled);
+			part_score(w, p, i, characters, whole, rest.n == 0 && end == w->filled);
 		}
 		characters += count_folded(w->folded + done, stop - done);
 		after = w->filled - stop;

@@ -5,8 +5,8 @@
  * tree_class). This module turns the class into seconds, notes what it gives out, and notifies the kernel when that is
  * no longer valid. To invalidate a node means to make the kernel drop what it has cached of it. The rules:
  *
- * - I1. Only cache_class_seconds turns a class into seconds: uncached 0, live 0.5, watched and
- *   leased 60, fixed a day. A name and the attributes of its node have a class each.
+ * - I1. Only cache_class_seconds turns a class into seconds: uncached 0, live 0.5, watched and leased 60, fixed a day.
+ *   A name and the attributes of its node have a class each.
  * - I2. A node is watched or leased only if the kernel will be notified of its changes: a thread follows the catalog,
  *   and a note was made (leases.c). Otherwise it is live, or uncached in a writable mount. The minute limits the harm
  *   of a missed change.

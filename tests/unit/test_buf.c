@@ -109,7 +109,7 @@ static void cstr_does_not_count_the_nul(void **state)
 	assert_string_equal(buf_cstr(&b), "names");
 }
 
-static void reset_and_release(void **state)
+static void reset_keeps_memory_release_frees(void **state)
 {
 	struct buf b = BUF_INIT;
 
@@ -347,7 +347,7 @@ int main(void)
 	    cmocka_unit_test(grows_past_every_power),
 	    cmocka_unit_test(formats_long_text),
 	    cmocka_unit_test(cstr_does_not_count_the_nul),
-	    cmocka_unit_test(reset_and_release),
+	    cmocka_unit_test(reset_keeps_memory_release_frees),
 	    cmocka_unit_test(reserve_gives_room_to_write),
 	    cmocka_unit_test(impossible_sizes_fail),
 	    cmocka_unit_test(failed_growth_sticks),

@@ -101,14 +101,14 @@ static void expect(const char *text, const char *expected)
 	expect_at(text, NULL, expected);
 }
 
-static void test_empty(void **state)
+static void empty_session_has_empty_context(void **state)
 {
 	(void)state;
 	expect(HEADER, "");
 	expect(HEADER LINE("label", "l", "null", ",\"targetId\":\"x\""), "");
 }
 
-static void test_kinds(void **state)
+static void context_has_message_kinds(void **state)
 {
 	(void)state;
 	expect(HEADER ASKS("a", "null") LINE("custom_message", "b", "\"a\"", ",\"content\":\"x\"")
@@ -119,7 +119,7 @@ static void test_kinds(void **state)
 	       "M:a U:b B:d M:h");
 }
 
-static void test_branches(void **state)
+static void context_follows_one_branch(void **state)
 {
 	(void)state;
 	const char *text = HEADER ASKS("a", "null") ASKS("b", "\"a\"") ASKS("c", "\"a\"") ASKS("orphan", "\"gone\"");
@@ -128,14 +128,14 @@ static void test_branches(void **state)
 	expect_at(text, "c", "M:a M:c");
 }
 
-static void test_cycle_ends(void **state)
+static void cycle_ends(void **state)
 {
 	(void)state;
 	expect(HEADER ASKS("a", "\"b\"") ASKS("b", "\"a\""), "M:a M:b");
 	expect(HEADER ASKS("a", "\"a\""), "M:a");
 }
 
-static void test_without_message(void **state)
+static void entries_without_message_are_skipped(void **state)
 {
 	(void)state;
 	expect(HEADER ASKS("a", "null") LINE("message", "b", "\"a\"", "")
@@ -143,7 +143,7 @@ static void test_without_message(void **state)
 	       "M:a M:d");
 }
 
-static void test_settings(void **state)
+static void last_settings_count(void **state)
 {
 	(void)state;
 	expect(HEADER LINE("model_change", "a", "null", "") LINE("thinking_level_change", "b", "\"a\"", "")
@@ -152,7 +152,7 @@ static void test_settings(void **state)
 	expect(HEADER SAYS("a", "null", "assistant") LINE("model_change", "b", "\"a\"", ""), "M:a model=b");
 }
 
-static void test_compaction(void **state)
+static void compaction_replaces_earlier_messages(void **state)
 {
 	(void)state;
 	const char *before = HEADER SAYS("sys", "null", "system") ASKS("a", "\"sys\"") ASKS("b", "\"a\"");
@@ -197,7 +197,7 @@ static void test_system_message(void **state)
 	expect(HEADER ASKS("a", "null") LINE("compaction", "c", "\"a\"", ",\"systemMessage\":null"), "C:c");
 }
 
-static void test_edits(void **state)
+static void edits_replace_or_omit_messages(void **state)
 {
 	(void)state;
 	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"a\"", "{\"content\":\"y\"}")
@@ -219,7 +219,7 @@ static void test_edits(void **state)
 	       "M:a");
 }
 
-static void test_edits_and_compaction(void **state)
+static void compaction_drops_edits(void **state)
 {
 	(void)state;
 	/* A compacted edit does not count any more; an edit of the compaction itself omits it. */
@@ -234,7 +234,7 @@ static void test_edits_and_compaction(void **state)
 	       "M:b");
 }
 
-static void test_many_edits(void **state)
+static void many_edits_are_applied(void **state)
 {
 	(void)state;
 	struct buf text = BUF_INIT, expected = BUF_INIT;
@@ -262,7 +262,7 @@ static void test_many_edits(void **state)
 	buf_release(&expected);
 }
 
-static void test_v1(void **state)
+static void v1_indexes_are_resolved(void **state)
 {
 	(void)state;
 	const char *text = "{\"type\":\"session\",\"id\":\"s\"}\n"
@@ -301,20 +301,20 @@ static void unaddressable_leaf_has_empty_context(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_empty),
-	    cmocka_unit_test(test_kinds),
-	    cmocka_unit_test(test_branches),
-	    cmocka_unit_test(test_cycle_ends),
-	    cmocka_unit_test(test_without_message),
-	    cmocka_unit_test(test_settings),
-	    cmocka_unit_test(test_compaction),
+	    cmocka_unit_test(empty_session_has_empty_context),
+	    cmocka_unit_test(context_has_message_kinds),
+	    cmocka_unit_test(context_follows_one_branch),
+	    cmocka_unit_test(cycle_ends),
+	    cmocka_unit_test(entries_without_message_are_skipped),
+	    cmocka_unit_test(last_settings_count),
+	    cmocka_unit_test(compaction_replaces_earlier_messages),
 	    cmocka_unit_test(compaction_can_keep_all_entries),
 	    cmocka_unit_test(older_compaction_is_ignored),
 	    cmocka_unit_test(test_system_message),
-	    cmocka_unit_test(test_edits),
-	    cmocka_unit_test(test_edits_and_compaction),
-	    cmocka_unit_test(test_many_edits),
-	    cmocka_unit_test(test_v1),
+	    cmocka_unit_test(edits_replace_or_omit_messages),
+	    cmocka_unit_test(compaction_drops_edits),
+	    cmocka_unit_test(many_edits_are_applied),
+	    cmocka_unit_test(v1_indexes_are_resolved),
 	    cmocka_unit_test(unaddressable_leaf_has_empty_context),
 	    cmocka_unit_test(state_comes_from_branch_end),
 	};

@@ -73,7 +73,7 @@ static void assert_refused(const char *file, const struct edit *e, int rc)
 
 /* ---- labels ---- */
 
-static void label_set(void **state)
+static void label_is_appended(void **state)
 {
 	(void)state;
 	assert_label_edit(TWO, 0, span_of("auth works"),
@@ -84,7 +84,7 @@ static void label_set(void **state)
 	                  ",\"targetId\":\"a\",\"label\":\"\\\"\\\\\\t\\u0001\x7f\xe2\x82\xac\"}\n");
 }
 
-static void label_cleared(void **state)
+static void clearing_label_appends_record(void **state)
 {
 	(void)state;
 	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\""), 0, span_of(""),
@@ -92,7 +92,7 @@ static void label_cleared(void **state)
 	assert_label_edit(TWO, 0, span_of(""), "");
 }
 
-static void label_unchanged(void **state)
+static void unchanged_label_appends_nothing(void **state)
 {
 	(void)state;
 	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\""), 0, span_of("old"), "");
@@ -104,7 +104,7 @@ static void label_unchanged(void **state)
 }
 
 /* Each record's parent is the one before; records without effect are omitted. */
-static void labels_chained(void **state)
+static void label_records_are_chained(void **state)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
 
@@ -117,7 +117,7 @@ static void labels_chained(void **state)
 }
 
 /* Other lines were appended meanwhile: it is written again. */
-static void label_again(void **state)
+static void label_is_written_again(void **state)
 {
 	const struct edit_label l = {0, SPAN_LIT("old")};
 
@@ -129,7 +129,7 @@ static void label_again(void **state)
 }
 
 /* The first records follow the foreign line: no record may have that as its parent. */
-static void labels_overtaken(void **state)
+static void no_record_follows_foreign_line(void **state)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("two")}};
 	struct edit e = {.records = edit_labels, .labels = l, .n = 2};
@@ -186,7 +186,7 @@ static void parent_can_be_addressed(void **state)
 	               "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"b\"" AT ",\"name\":\"n\"}\n");
 }
 
-static void refusals(void **state)
+static void unknown_entries_are_refused(void **state)
 {
 	const struct edit_label none = {5, SPAN_LIT("x")}, twice = {0, SPAN_LIT("x")};
 	const struct edit_label second[] = {{1, SPAN_LIT("fine")}, {0, SPAN_LIT("x")}};
@@ -205,7 +205,7 @@ static void refusals(void **state)
 
 /* ---- the name ---- */
 
-static void name(void **state)
+static void name_is_appended(void **state)
 {
 	(void)state;
 	assert_name_edit(TWO, "Refactor auth",
@@ -219,7 +219,7 @@ static void name(void **state)
 	assert_name_edit(TWO, "", "");
 }
 
-static void name_again(void **state)
+static void name_is_written_again(void **state)
 {
 	(void)state;
 	assert_edit(TWO INFO("\"c\"", "\"b\"", "\"old\"") USER("\"d\"", "\"b\""),
@@ -229,7 +229,7 @@ static void name_again(void **state)
 
 /* ---- branches and the leaf ---- */
 
-static void branch(void **state)
+static void branch_appends_summary(void **state)
 {
 	(void)state;
 	assert_branch_edit(TWO, 0, "Tried A,\nfailed",
@@ -244,7 +244,7 @@ static void branch(void **state)
 	                   ",\"fromId\":\"b\",\"summary\":\"x\"}\n");
 }
 
-static void branch_unchanged(void **state)
+static void unchanged_branch_appends_nothing(void **state)
 {
 	(void)state;
 	assert_branch_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\""), 0, "x", "");
@@ -254,7 +254,7 @@ static void branch_unchanged(void **state)
 	                   ",\"fromId\":\"d\",\"summary\":\"x\"}\n");
 }
 
-static void leaf(void **state)
+static void leaf_appends_empty_summary(void **state)
 {
 	(void)state;
 	assert_leaf_edit(TWO, 0,
@@ -271,7 +271,7 @@ static void leaf(void **state)
 	                 ",\"fromId\":\"d\",\"summary\":\"\"}\n");
 }
 
-static void leaf_again(void **state)
+static void leaf_is_written_again(void **state)
 {
 	(void)state;
 	assert_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\"") USER("\"d\"", "\"b\""),
@@ -318,21 +318,21 @@ static void ids_differ(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(label_set),
-	    cmocka_unit_test(label_cleared),
-	    cmocka_unit_test(label_unchanged),
-	    cmocka_unit_test(labels_chained),
-	    cmocka_unit_test(label_again),
-	    cmocka_unit_test(labels_overtaken),
+	    cmocka_unit_test(label_is_appended),
+	    cmocka_unit_test(clearing_label_appends_record),
+	    cmocka_unit_test(unchanged_label_appends_nothing),
+	    cmocka_unit_test(label_records_are_chained),
+	    cmocka_unit_test(label_is_written_again),
+	    cmocka_unit_test(no_record_follows_foreign_line),
 	    cmocka_unit_test(ids_as_they_stand),
-	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(unknown_entries_are_refused),
 	    cmocka_unit_test(parent_can_be_addressed),
-	    cmocka_unit_test(name),
-	    cmocka_unit_test(name_again),
-	    cmocka_unit_test(branch),
-	    cmocka_unit_test(branch_unchanged),
-	    cmocka_unit_test(leaf),
-	    cmocka_unit_test(leaf_again),
+	    cmocka_unit_test(name_is_appended),
+	    cmocka_unit_test(name_is_written_again),
+	    cmocka_unit_test(branch_appends_summary),
+	    cmocka_unit_test(unchanged_branch_appends_nothing),
+	    cmocka_unit_test(leaf_appends_empty_summary),
+	    cmocka_unit_test(leaf_is_written_again),
 	    cmocka_unit_test(ids_differ),
 	};
 

@@ -77,7 +77,7 @@ static void assert_bad(const char *file, const char *table, unsigned line)
 	assert_memory_equal(out.p, expected, strlen(expected));
 }
 
-static void changes(void **state)
+static void changed_cells_set_labels(void **state)
 {
 	(void)state;
 	assert_table(LABELLED, "a\tone\tuser: hi\nb\ttwo\tuser: hi\nc\t\tuser: hi\n", "");
@@ -104,7 +104,7 @@ static void third_column_ignored(void **state)
 	assert_table(LABELLED, "a\tone\t\\x bad \\\tmore\tand more\nb\ttwo", "");
 }
 
-static void comments(void **state)
+static void comments_are_ignored(void **state)
 {
 	(void)state;
 	assert_table(LABELLED, "# a comment\n\n  \n \t \n#\n#a\tx\na\tone\n\nb\ttwo\n\n", "");
@@ -114,7 +114,7 @@ static void comments(void **state)
 	assert_bad(HEADER USER("\"#1\"", "null"), "#1\n", 1);
 }
 
-static void bad_rows(void **state)
+static void bad_rows_are_refused(void **state)
 {
 	(void)state;
 	assert_bad(LABELLED, "a\tone\nnone\tx\n", 2);
@@ -135,7 +135,7 @@ static void names_the_line(void **state)
 	assert_table(LABELLED, "a\tnew\na\tx\n", "! line 2: this id already has a row");
 }
 
-static void escapes(void **state)
+static void escapes_are_decoded(void **state)
 {
 	(void)state;
 	assert_table(THREE, "a\tt\\tb\\\\\\\\n\n", "0=t\tb\\\\n;");
@@ -149,7 +149,7 @@ static void escapes(void **state)
 }
 
 /* A cell refuses the texts that a label's file refuses, and the same texts clear the label. */
-static void judged(void **state)
+static void cells_are_checked_like_labels(void **state)
 {
 	static const char *const bad[] = {"a\\nb", "a\\n", "\\0", "\xff", "\xed\xa0\x80", "a\xc3", "\xef\xbb\xbfx"};
 
@@ -163,14 +163,14 @@ static void judged(void **state)
 }
 
 /* ids as the table shows them: components. */
-static void encoded_ids(void **state)
+static void ids_are_components(void **state)
 {
 	(void)state;
 	assert_table(HEADER USER("\"a/b\"", "null") USER("12", "null") USER("\"12\"", "null"),
 	             "a%2Fb\tx\n12\ty\n12~2\tz\n", "0=x;1=y;2=z;");
 }
 
-static void too_long(void **state)
+static void long_labels_are_refused(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	CLEANUP(fixture_release) struct fixture f;
@@ -192,7 +192,7 @@ static void too_long(void **state)
 }
 
 /* Saving the table unchanged changes nothing, even labels that it cannot show exactly. */
-static void as_shown(void **state)
+static void unchanged_table_changes_nothing(void **state)
 {
 	static const char *const odd[] = {
 	    "\"\\ud800\"",
@@ -233,7 +233,7 @@ static void as_shown(void **state)
 	    LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"three\"")
 
 /* Rows unchanged since the table was read keep later changes by others. */
-static void merged(void **state)
+static void unchanged_rows_keep_later_changes(void **state)
 {
 	(void)state;
 	assert_table(CHANGED, AS_OF(6) "a\tone\nb\ttwo\nc\t\n", "");
@@ -261,7 +261,7 @@ static void merged(void **state)
 }
 
 /* Labels saved earlier from the same table can be undone. */
-static void saved_again(void **state)
+static void saved_labels_can_be_undone(void **state)
 {
 	static const char file[] = LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"own one\"")
 	    LABEL("\"l4\"", "\"l3\"", "\"b\"", "\"others\"") LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"own three\"");
@@ -273,7 +273,7 @@ static void saved_again(void **state)
 }
 
 /* The time is linear in the number of rows. */
-static void many_rows(void **state)
+static void time_is_linear_in_rows(void **state)
 {
 	enum { N = 100000 };
 	CLEANUP(fixture_release) struct fixture f;
@@ -313,20 +313,20 @@ static void many_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(changes),
+	    cmocka_unit_test(changed_cells_set_labels),
 	    cmocka_unit_test(missing_rows_clear),
 	    cmocka_unit_test(third_column_ignored),
-	    cmocka_unit_test(comments),
-	    cmocka_unit_test(bad_rows),
+	    cmocka_unit_test(comments_are_ignored),
+	    cmocka_unit_test(bad_rows_are_refused),
 	    cmocka_unit_test(names_the_line),
-	    cmocka_unit_test(escapes),
-	    cmocka_unit_test(judged),
-	    cmocka_unit_test(merged),
-	    cmocka_unit_test(saved_again),
-	    cmocka_unit_test(encoded_ids),
-	    cmocka_unit_test(too_long),
-	    cmocka_unit_test(as_shown),
-	    cmocka_unit_test(many_rows),
+	    cmocka_unit_test(escapes_are_decoded),
+	    cmocka_unit_test(cells_are_checked_like_labels),
+	    cmocka_unit_test(unchanged_rows_keep_later_changes),
+	    cmocka_unit_test(saved_labels_can_be_undone),
+	    cmocka_unit_test(ids_are_components),
+	    cmocka_unit_test(long_labels_are_refused),
+	    cmocka_unit_test(unchanged_table_changes_nothing),
+	    cmocka_unit_test(time_is_linear_in_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

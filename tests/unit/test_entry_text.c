@@ -39,7 +39,7 @@ static void assert_says(const char *line, const struct format *format, const cha
 
 #define SAYS(rest) "{\"type\":\"message\",\"id\":\"a\",\"message\":{" rest "}}"
 
-static void roles(void **state)
+static void texts_have_their_role(void **state)
 {
 	static const char *const samples[][2] = {
 	    {SAYS("\"role\":\"user\",\"content\":\"a\\nb\\n\""), "T user|a\nb\n"},
@@ -73,7 +73,7 @@ static void roles(void **state)
 #define CALL(name, arguments) "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":" name ",\"arguments\":" arguments "}"
 #define CALLS(calls) SAYS("\"role\":\"assistant\",\"content\":[" calls "]")
 
-static void calls(void **state)
+static void calls_show_arguments(void **state)
 {
 	static const char *const samples[][2] = {
 	    {CALLS("{\"type\":\"thinking\",\"thinking\":\"t\"}," CALL(
@@ -101,7 +101,7 @@ static void calls(void **state)
 }
 
 /* arguments.txt: all.txt's text of a call, wherever it is appended. */
-static void arguments(void **state)
+static void arguments_are_lines(void **state)
 {
 	static const char *const samples[][2] = {
 	    {"{\"command\":\"one\\ttwo\\nthree\\n\",\"b\":\"\",\"c\":[ 1 ]}",
@@ -138,7 +138,7 @@ static void arguments(void **state)
 	assert_int_equal(out.n, 0);
 }
 
-static void errors(void **state)
+static void errors_without_text_are_shown(void **state)
 {
 	static const char *const samples[][2] = {
 	    {SAYS("\"role\":\"toolResult\",\"content\":\"no\",\"isError\":true"), "T toolResult|no\n"},
@@ -161,7 +161,7 @@ static void errors(void **state)
 		assert_says(samples[i][0], NULL, samples[i][1]);
 }
 
-static void values(void **state)
+static void labels_and_names_are_values(void **state)
 {
 	static const char *const samples[][2] = {
 	    {"{\"type\":\"label\",\"targetId\":\"x\",\"label\":\" a\\nb\"}", "V label| a\nb\n"},
@@ -203,7 +203,7 @@ static void entries_do_not_share_text(void **state)
 	}
 }
 
-static void without_memory(void **state)
+static void parts_fail_without_memory(void **state)
 {
 	static const char line[] = CALLS("{\"type\":\"text\",\"text\":\"x\"}," CALL("\"e\"", "{\"a\":[\"\xff\"]}"));
 	int rc = 0;
@@ -237,7 +237,7 @@ static void assert_all(const char *lines, const char *want)
 	fixture_close(&f);
 }
 
-static void all_branches(void **state)
+static void all_txt_has_every_branch(void **state)
 {
 	(void)state;
 	assert_all(
@@ -265,14 +265,14 @@ static void ids_of_old_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(roles),
-	    cmocka_unit_test(calls),
-	    cmocka_unit_test(arguments),
-	    cmocka_unit_test(errors),
-	    cmocka_unit_test(values),
+	    cmocka_unit_test(texts_have_their_role),
+	    cmocka_unit_test(calls_show_arguments),
+	    cmocka_unit_test(arguments_are_lines),
+	    cmocka_unit_test(errors_without_text_are_shown),
+	    cmocka_unit_test(labels_and_names_are_values),
 	    cmocka_unit_test(entries_do_not_share_text),
-	    cmocka_unit_test(without_memory),
-	    cmocka_unit_test(all_branches),
+	    cmocka_unit_test(parts_fail_without_memory),
+	    cmocka_unit_test(all_txt_has_every_branch),
 	    cmocka_unit_test(ids_of_old_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,7 +111,7 @@ static void assert_folded(struct span text, const char *want)
 		fail_msg("`%.*s` is `%.*s`, not `%s`", (int)text.n, text.p, (int)b.n, b.p, want);
 }
 
-static void texts(void **state)
+static void texts_are_folded(void **state)
 {
 	(void)state;
 	assert_folded(SPAN_LIT("Hello, World! @[`{ and quite some more of IT"),
@@ -192,7 +192,7 @@ int main(void)
 	                                   cmocka_unit_test(variants_fold_to_character),
 	                                   cmocka_unit_test(equivalent_texts_fold_equal),
 	                                   cmocka_unit_test(folding_in_pieces_gives_same_result),
-	                                   cmocka_unit_test(texts),
+	                                   cmocka_unit_test(texts_are_folded),
 	                                   cmocka_unit_test(folded_text_can_be_longer)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static void test_words_spread(void **state)
 		assert_true(fullest(UINT64_C(1) << bit, 4096) <= 16);
 }
 
-static void test_bytes(void **state)
+static void only_given_bytes_count(void **state)
 {
 	(void)state;
 	const struct hash_key k = {1, 3};
@@ -66,7 +66,7 @@ static void test_lengths_count(void **state)
 	}
 }
 
-static void test_secrets_differ(void **state)
+static void drawn_keys_differ(void **state)
 {
 	(void)state;
 	struct hash_key a, b;
@@ -76,7 +76,7 @@ static void test_secrets_differ(void **state)
 	assert_true(hash_bytes(&a, 0, "text", 4) != hash_bytes(&b, 0, "text", 4));
 }
 
-static void test_map(void **state)
+static void map_finds_names(void **state)
 {
 	(void)state;
 	static char names[5000][8];
@@ -102,8 +102,9 @@ static void test_map(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_words_spread),   cmocka_unit_test(test_bytes), cmocka_unit_test(test_lengths_count),
-	    cmocka_unit_test(test_secrets_differ), cmocka_unit_test(test_map),
+	    cmocka_unit_test(test_words_spread),  cmocka_unit_test(only_given_bytes_count),
+	    cmocka_unit_test(test_lengths_count), cmocka_unit_test(drawn_keys_differ),
+	    cmocka_unit_test(map_finds_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,7 @@ static void unterminated_last_line_is_kept(void **state)
 }
 
 /* More than one write gathers. */
-static void file_larger_than_buffer(void **state)
+static void large_file_is_migrated(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f, after;
 	CLEANUP_BUF struct buf old = BUF_INIT, out = BUF_INIT;
@@ -206,7 +206,7 @@ int main(void)
 	    cmocka_unit_test(hook_message),
 	    cmocka_unit_test(unparsable_lines_are_dropped),
 	    cmocka_unit_test(unterminated_last_line_is_kept),
-	    cmocka_unit_test(file_larger_than_buffer),
+	    cmocka_unit_test(large_file_is_migrated),
 	    cmocka_unit_test(write_errors_are_returned),
 	    cmocka_unit_test(deeply_nested_values_are_copied),
 	};

@@ -191,7 +191,7 @@ static void options_of_mount_are_dropped(void **state)
 	assert_fuse("noatime,userx,max_read=4096");
 }
 
-static void lists_and_twins(void **state)
+static void option_lists_equal_long_options(void **state)
 {
 	(void)state;
 	good(ARGS("sessionfs", "-oro,cache=4k,loglevel=debug", "mnt"));
@@ -211,7 +211,7 @@ static void lists_and_twins(void **state)
 	assert_fuse("a=x\\,y,b\\\\,c\\");
 }
 
-static void times(void **state)
+static void poll_takes_seconds(void **state)
 {
 	(void)state;
 	good(ARGS("sessionfs", "-o", "ro,poll", "mnt"));
@@ -457,8 +457,8 @@ int main(void)
 	    cmocka_unit_test(redact_cannot_be_written),
 	    cmocka_unit_test(mount_arguments_are_accepted),
 	    cmocka_unit_test(options_of_mount_are_dropped),
-	    cmocka_unit_test(lists_and_twins),
-	    cmocka_unit_test(times),
+	    cmocka_unit_test(option_lists_equal_long_options),
+	    cmocka_unit_test(poll_takes_seconds),
 	    cmocka_unit_test(short_options_are_parsed),
 	    cmocka_unit_test(without_a_mount),
 	    cmocka_unit_test(a_query_to_choose_by_may_be_left_out),

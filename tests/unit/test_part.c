@@ -112,7 +112,7 @@ static void text_of_other_entries(void **state)
 	check(samples, COUNT(samples), part_text);
 }
 
-static void errors(void **state)
+static void errors_have_text(void **state)
 {
 	static const struct sample samples[] = {
 	    {MESSAGE("toolResult", "\"content\":[{\"type\":\"text\",\"text\":\"no such file\"}],\"isError\":true"),
@@ -154,7 +154,7 @@ static void errors(void **state)
 	}
 }
 
-static void thinking(void **state)
+static void thinking_blocks_are_joined(void **state)
 {
 	static const struct sample samples[] = {
 	    {MESSAGE("assistant", "\"content\":[{\"type\":\"thinking\",\"thinking\":\"a\"},{\"type\":\"text\",\"text\":"
@@ -209,7 +209,7 @@ static void type_role_and_model(void **state)
 	assert_buf(&b, SPAN_LIT("custom\n"));
 }
 
-static void usage(void **state)
+static void usage_is_found(void **state)
 {
 	struct record r;
 
@@ -243,7 +243,7 @@ static void assert_image(const char *block, const char *ext, struct span bytes)
 	assert_int_equal(img.n, 1);
 }
 
-static void image_names(void **state)
+static void image_type_gives_extension(void **state)
 {
 	static const struct {
 		const char *mime, *ext;
@@ -284,7 +284,7 @@ static void image_names(void **state)
 	assert_image("\"data\":\"QUJD\"", "bin", SPAN_LIT("ABC"));
 }
 
-static void image_bytes(void **state)
+static void image_data_is_decoded(void **state)
 {
 	static const struct {
 		const char *data;
@@ -355,7 +355,7 @@ static void images_are_counted(void **state)
 	assert_false(part_image_next(&r, &again));
 }
 
-static void calls(void **state)
+static void calls_are_listed(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct part_call call = {0};
@@ -384,7 +384,7 @@ static void calls(void **state)
 }
 
 /* Calls made by a tool. Only objects count, even incomplete ones. */
-static void nested_calls(void **state)
+static void nested_calls_have_states(void **state)
 {
 	static const struct {
 		const char *name;
@@ -448,7 +448,7 @@ static void iterating_images_is_linear(void **state)
 	assert_int_equal(n, 100000);
 }
 
-static void a_large_image(void **state)
+static void large_image_is_decoded(void **state)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
 	struct part_image img = {0};
@@ -469,7 +469,7 @@ static void a_large_image(void **state)
 		assert_int_equal(out.p[i], "ABC"[i % 3]);
 }
 
-static void without_memory(void **state)
+static void parts_fail_without_memory(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct record r;
@@ -509,18 +509,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(text_of_messages),
 	    cmocka_unit_test(text_of_other_entries),
-	    cmocka_unit_test(errors),
-	    cmocka_unit_test(thinking),
+	    cmocka_unit_test(errors_have_text),
+	    cmocka_unit_test(thinking_blocks_are_joined),
 	    cmocka_unit_test(type_role_and_model),
-	    cmocka_unit_test(usage),
-	    cmocka_unit_test(image_names),
-	    cmocka_unit_test(image_bytes),
+	    cmocka_unit_test(usage_is_found),
+	    cmocka_unit_test(image_type_gives_extension),
+	    cmocka_unit_test(image_data_is_decoded),
 	    cmocka_unit_test(images_are_counted),
-	    cmocka_unit_test(calls),
-	    cmocka_unit_test(nested_calls),
+	    cmocka_unit_test(calls_are_listed),
+	    cmocka_unit_test(nested_calls_have_states),
 	    cmocka_unit_test(iterating_images_is_linear),
-	    cmocka_unit_test(a_large_image),
-	    cmocka_unit_test(without_memory),
+	    cmocka_unit_test(large_image_is_decoded),
+	    cmocka_unit_test(parts_fail_without_memory),
 	    cmocka_unit_test(content_is_from_message_or_record),
 	};
 

@@ -283,7 +283,7 @@ static void commands_of_the_user(void **state)
 	    "\n- `!ls -l` · exit 0 · a\n- `!!false` · \u2717 exit 1 · b\n- `!sleep 9` · \u2717 cancelled · c\n");
 }
 
-static void marks(void **state)
+static void summaries_are_marks(void **state)
 {
 	(void)state;
 	assert_chat(HEADER USER("u", "null", "x") ENTRY(
@@ -392,7 +392,7 @@ int main(void)
 	    cmocka_unit_test(cwd_is_stripped_from_summaries),
 	    cmocka_unit_test(very_many_calls),
 	    cmocka_unit_test(commands_of_the_user),
-	    cmocka_unit_test(marks),
+	    cmocka_unit_test(summaries_are_marks),
 	    cmocka_unit_test(custom_messages_if_displayed),
 	    cmocka_unit_test(abnormal_endings_are_shown),
 	    cmocka_unit_test(fences_and_pictures_and_labels),

@@ -28,7 +28,7 @@ static void expect_context(const char *lines, const char *want)
 
 #define OFF "],\"thinkingLevel\":\"off\",\"model\":null}\n"
 
-static void test_empty(void **state)
+static void empty_context_has_no_messages(void **state)
 {
 	(void)state;
 	expect_context(HEADER, "{\"messages\":[" OFF);
@@ -107,7 +107,7 @@ static void test_compaction(void **state)
 #define EDIT(id, parent, target, replacement)                                                                          \
 	LINE("context_edit", id, parent, ",\"targetId\":\"" target "\",\"replacement\":" replacement)
 
-static void test_edits(void **state)
+static void edits_are_applied(void **state)
 {
 	(void)state;
 	expect_context(
@@ -126,7 +126,7 @@ static void test_edits(void **state)
 	    "],\"thinkingLevel\":\"off\",\"model\":{}}\n");
 }
 
-static void test_settings(void **state)
+static void context_has_settings(void **state)
 {
 	(void)state;
 	expect_context(
@@ -149,7 +149,7 @@ static void test_old_role(void **state)
 	               "{\"messages\":[\n{\"role\":\"hookMessage\",\"content\":\"x\"}\n" OFF);
 }
 
-static void test_header(void **state)
+static void header_is_copied(void **state)
 {
 	(void)state;
 	assert_renders(render_header_json, "{ \"type\":\"session\", \"id\":\"s\" }\r\n",
@@ -172,7 +172,7 @@ static void expect_info(const char *lines, const char *file, const char *want)
 	"\"usage\":{\"input\":" input                                                                                  \
 	",\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,\"cost\":{\"total\":" cost "}}"
 
-static void test_info(void **state)
+static void info_describes_session(void **state)
 {
 	(void)state;
 	expect_info(
@@ -348,7 +348,7 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 	fixture_close(&f);
 }
 
-static void test_modified(void **state)
+static void modified_is_last_message(void **state)
 {
 	(void)state;
 	const struct timespec mtime = {1000000000, 123500000};
@@ -385,7 +385,7 @@ static void test_first_message_is_cut(void **state)
 	expect_member(buf_cstr(&lines), (struct timespec){1, 0}, buf_cstr(&want));
 }
 
-static void test_roles(void **state)
+static void roles_are_counted(void **state)
 {
 	(void)state;
 	expect_member(
@@ -451,21 +451,21 @@ static void test_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_empty),
+	    cmocka_unit_test(empty_context_has_no_messages),
 	    cmocka_unit_test(test_messages_as_stored),
 	    cmocka_unit_test(test_not_utf8),
 	    cmocka_unit_test(test_no_content),
 	    cmocka_unit_test(test_made_messages),
 	    cmocka_unit_test(test_compaction),
-	    cmocka_unit_test(test_edits),
-	    cmocka_unit_test(test_settings),
+	    cmocka_unit_test(edits_are_applied),
+	    cmocka_unit_test(context_has_settings),
 	    cmocka_unit_test(test_old_role),
-	    cmocka_unit_test(test_header),
-	    cmocka_unit_test(test_info),
+	    cmocka_unit_test(header_is_copied),
+	    cmocka_unit_test(info_describes_session),
 	    cmocka_unit_test(test_info_of_nothing),
-	    cmocka_unit_test(test_modified),
+	    cmocka_unit_test(modified_is_last_message),
 	    cmocka_unit_test(test_first_message_is_cut),
-	    cmocka_unit_test(test_roles),
+	    cmocka_unit_test(roles_are_counted),
 	    cmocka_unit_test(test_file_cut_meanwhile),
 	    cmocka_unit_test(test_without_memory),
 	    cmocka_unit_test(test_info_is_well_formed),

@@ -172,7 +172,7 @@ static void assert_row(const char *fields, const char *want)
 
 #define MSG(fields) "\"type\":\"message\",\"message\":{" fields "}"
 
-static void rows_of_messages(void **state)
+static void message_rows_show_text(void **state)
 {
 	(void)state;
 	assert_row(MSG("\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\" "
@@ -411,7 +411,7 @@ int main(void)
 	    cmocka_unit_test(labels_and_messages_without_message),
 	    cmocka_unit_test(textless_answers_are_hidden),
 	    cmocka_unit_test(failures_are_marked),
-	    cmocka_unit_test(rows_of_messages),
+	    cmocka_unit_test(message_rows_show_text),
 	    cmocka_unit_test(rows_of_other_types),
 	    cmocka_unit_test(rows_of_calls),
 	    cmocka_unit_test(tree_rows_are_cut),

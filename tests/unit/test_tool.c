@@ -411,7 +411,7 @@ static void large_diffs_replace_all_lines(void **state)
 
 /* --- language --------------------------------------------------------------- */
 
-static void languages(void **state)
+static void language_follows_path(void **state)
 {
 	static const char *const paths[][2] = {
 	    {"src/a.ts", "ts"},
@@ -444,7 +444,7 @@ int main(void)
 	    cmocka_unit_test(known_tools_are_recognized),    cmocka_unit_test(values_of_a_form),
 	    cmocka_unit_test(short_paths_are_whole),         cmocka_unit_test(a_summary_is_one_short_line),
 	    cmocka_unit_test(small_diffs_are_minimal),       cmocka_unit_test(random_diffs_apply_and_are_minimal),
-	    cmocka_unit_test(large_diffs_replace_all_lines), cmocka_unit_test(languages),
+	    cmocka_unit_test(large_diffs_replace_all_lines), cmocka_unit_test(language_follows_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
