@@ -300,7 +300,7 @@ int slot_check_file(struct ask *a, uint32_t slot)
 		return -ESTALE;
 	uint32_t file = c->slots[slot].file;
 	need_file(a, file, ATTRS);
-	/* The last known state of a file holds while its server does not answer. */
+	/* The last known state of a file is used while its server does not answer. */
 	int err = c->files[file].seen.err;
 	return err == -ETIMEDOUT ? 0 : err;
 }

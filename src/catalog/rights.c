@@ -6,7 +6,7 @@
 
 #include "sessionfs/base/log.h"
 
-/* Returns the classes of (uid, gid) that have all of `bits` in the directory: 0700, 0070 and 0007. */
+/* Returns the classes of (uid, gid) that have all of `bits` in the directory, as bits 0700, 0070 and 0007. */
 static mode_t dir_classes_allowed(const struct catalog *c, uint32_t dir, unsigned bits, uid_t uid, gid_t gid)
 {
 	mode_t in = mode_for_classes(rights_mode(&c->dirs[dir].rights, uid, gid), bits, 0777);

@@ -90,7 +90,7 @@ static void search_row_release(struct search_row *r)
 	r->hits = NULL;
 }
 
-/* Makes the row of a session. Moves what is still valid, and the hits, from `before` (or NULL). */
+/* Makes the row of a session. Moves the data that is still valid, and the hits, from `before` (or NULL). */
 static struct search_row search_row_new(const struct slot_state *now, struct search_row *before, const struct query *q)
 {
 	struct search_row r = {.slot = now->slot};
@@ -318,7 +318,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	                                    span_of(state ? state : "")};
 	if (query_may_match_session(b->a->query, &asked)) {
 		uint32_t from = r->state == ROW_MAYBE ? match_entry_at(x, r->scanned_bytes) : 0;
-		/* Earlier hits still hold if the new lines moved no entry and no label. */
+		/* Earlier hits are still valid if the new lines moved no entry and no label. */
 		const struct session_hits *before = r->state == ROW_GROWN ? r->hits : NULL;
 		if (before && before->relinks == session_relink_count(x) && before->marks == session_label_serial(x) &&
 		    before->entries <= session_count(x)) {

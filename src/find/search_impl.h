@@ -83,7 +83,7 @@ struct searches {
 	_Atomic uint64_t version; /* of the newest answer */
 };
 
-/* gather.c: updates the rows. After an error, what was found before it stays. */
+/* gather.c: updates the rows. After an error, earlier hits are kept. */
 int search_update_rows(struct searches *s, struct search *a);
 
 /* answer.c: makes the answer from the rows. */

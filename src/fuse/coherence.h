@@ -31,7 +31,7 @@
  *   dropped. That holds for files that can have grown, or whose contents changed while size and time stayed the same
  *   (untimed). A single thread cannot drop pages and does not (sizes.c). Without -o ro, a growing file bypasses the
  *   page cache, and a text that changes in its middle comes from a snapshot made for the open (snapshot.c). A watched
- *   or leased node that has not changed for a while needs neither, and opening it makes nothing. A table of all
+ *   or leased node that has not changed for a while needs neither, and opening it renders nothing. A table of all
  *   sessions takes long to make, and a LOOKUP blocks all names of its directory. So its name is fixed, and LOOKUP
  *   returns the size that the kernel has, or 0. GETATTR, which precedes a read, makes the table.
  * - I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes requests for tree_*, and its results into replies. coherence.h says what the kernel may keep of them. The
- * kernel learns not to ask when it opens directories, and with -o ro when it opens files. */
+/* Decodes requests for tree_*, and its results into replies. coherence.h says what the kernel may keep of them. After
+ * a first answer of ENOSYS, the kernel opens directories, and with -o ro also files, without asking. */
 #include "sessionfs/fuse/fs.h"
 #include "fs_impl.h"
 
@@ -314,7 +314,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
-	/* The kernel already has its attributes, and they still hold. */
+	/* The kernel already has its attributes, and they are still valid. */
 	if (tree_is_fixed(node)) {
 		fi->noflush = fi->keep_cache = 1;
 		prefill_store_pages(fs, node);

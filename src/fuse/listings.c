@@ -2,7 +2,7 @@
 /* If OPENDIR fails with ENOSYS, the kernel keeps every listing (I7) and reads it again only when the directory's mtime
  * has changed. That saves two requests for each directory and use, but the mtime misses these changes:
  *
- * - The names follow from other files, or from none. A session that is removed, or copied in with an old date, need not
+ * - The names depend on other files, or on none. A session that is removed, or copied in with an old date, need not
  *   change the mtime of its project; a fork changes nothing in its parent session, nor does a refused write. So
  *   directories down to those in a session are noted with tree_listing_serial when they are listed.
  * - The session's file changed just before the listing was made: the next change can have the same mtime.
@@ -24,8 +24,8 @@
 #include <sys/stat.h>
 
 #define TIMESTAMP_COARSEST_S 2 /* the coarsest timestamp of a file system */
-#define SESSION_OWNED_DEPTH                                                                                            \
-	5 /* projects/PROJECT/STEM/entries/ID: the names in it follow from the session's file alone */
+/* projects/PROJECT/STEM/entries/ID: the names in it depend only on the session's file. */
+#define SESSION_OWNED_DEPTH 5
 
 /* The epoch of a cell is a tree_listing_serial, or one of these. */
 enum { EPOCH_OUTDATED = 0 };

@@ -6,8 +6,8 @@
  * and through the bounds of those few entries that have very many.
  *
  * The ids themselves are not compared. The hash is keyed with a secret of this index, so that no file can force a
- * collision. Among a million random ids, two have the same hash once in some hundred indexes. Even then both must be on
- * one path, and one of them without its own answer.
+ * collision. In one of a few hundred indexes of a million random ids, two ids have the same hash. Even then both must
+ * be on one path, and one of them without its own answer.
  *
  * On first use, one walk over the whole tree answers every result: it keeps, for each hash, the call on the way down
  * from the root that the next result would take. That is linear, however often an id is used and however many results

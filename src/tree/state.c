@@ -207,7 +207,7 @@ const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n
 	return NULL;
 }
 
-/* --- what was saved from tables ------------------------------------------------------ */
+/* --- labels saved from tables ------------------------------------------------------- */
 
 static uint64_t saved_label_hash(const struct tree *t, struct span label)
 {

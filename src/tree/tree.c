@@ -431,7 +431,7 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 	return deferred_pop(deferred, rc);
 }
 
-/* --- what an id says ------------------------------------------------------ */
+/* --- properties of an id ------------------------------------------------------ */
 
 struct node node_parent(struct tree *t, struct node n)
 {

@@ -26,8 +26,8 @@ enum {
 	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of the calls of an entry */
 };
 
-/* What a ctx fetches for a kind. Each scope includes those before it. A node of the kind has the numbers that its scope
- * needs, and no others. */
+/* The data that a ctx fetches for a kind. Each scope includes those before it. A node of the kind has the numbers that
+ * its scope needs, and no others. */
 enum scope {
 	SCOPE_MOUNT,   /* nothing */
 	SCOPE_QUERY,   /* only its number: a query, or a name in its directory */
@@ -50,7 +50,7 @@ enum mtime_source {
 	MTIME_BRANCH
 };
 
-/* The input of a kind, and what follows from that. */
+/* The input of a kind, and properties that depend on it. */
 struct kind_source {
 	enum scope scope;
 	enum mtime_source mtime;
@@ -63,7 +63,7 @@ struct kind_source {
 extern const struct kind_source from_mount, from_all, from_query, from_project, from_file, from_session, from_branch,
     from_entry, from_record;
 
-/* What the kernel may cache of a kind, if not as `from` says. */
+/* The kernel's caching of a kind, if other than in `from`. */
 enum cache_override {
 	CACHE_AS_SOURCE,
 	CACHE_NOTHING = 1 + TREE_UNCACHED,

@@ -42,7 +42,7 @@ static void path_lines_are_copied_verbatim(void **state)
 static void labels_from_other_branches_are_appended(void **state)
 {
 	(void)state;
-	/* The newest of each label, one below the other. */
+	/* The newest record of each label, one below the other. */
 	assert_branch(HEADER A B OTHER ENTRY("l", "\"o\"", SETS("b", "\"old\""))
 	                  ENTRY("m", "\"l\"", SETS("b", "\"new\"")) ENTRY("n", "\"m\"", SETS("a", "\"\\u0061\""))
 	                      ENTRY("p", "\"n\"", SETS("o", "\"else\"")),

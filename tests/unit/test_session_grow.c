@@ -160,7 +160,7 @@ static void adjacent_lines_share_one_pread(void **state)
 	fixture_release(&f);
 }
 
-/* The file was changed where no comparison is made. */
+/* The file was changed at bytes that are not compared. */
 static void readahead_is_dropped_on_change(void **state)
 {
 	struct fixture f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* map: (scope, text) to a number. The texts are borrowed. The hash is keyed, because anybody can choose many texts.
- * Entries are never removed. A map that is all zero is empty. */
+/* map: (scope, text) to a number. The texts are borrowed. The hash is keyed, because session files can contain texts
+ * chosen to collide. Entries are never removed. A map that is all zero is empty. */
 #ifndef SESSIONFS_MAP_H
 #define SESSIONFS_MAP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resolver: leads from a path of the source to a file.
+/* resolver: resolves a path of the source to a file.
  *
  * The source can be in another user's directory. Any name in it can be a link that its owner made: to a third person's
  * file, to a server that does not answer, or into our own mount. So names are looked up from a handle of the source,
@@ -61,7 +61,7 @@ struct resolved {
 	struct statvfs space; /* resolver_statvfs's */
 	bool linked;          /* through a link or on another file system, so without events of changes */
 	bool foreign;         /* its file system can block */
-	bool closed;          /* a link led through a directory that not everybody can search */
+	bool closed;          /* a link led through a directory that is not searchable by every class */
 };
 #define RESOLVED_INIT                                                                                                  \
 	{                                                                                                              \

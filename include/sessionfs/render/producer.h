@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* producer: a view of a session made in pieces: a front, one segment for each item of a list, and a back. The file is
- * their concatenation. The tree makes all pieces once to learn their sizes, and later makes single pieces again. So a
+ * their concatenation. The tree renders all pieces once to get their sizes, and later renders single pieces again. So a
  * view of any size takes little memory.
  *
  * There is one const object for each view and syntax. Its functions never lock, open files or know node ids. Several
