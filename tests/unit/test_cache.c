@@ -293,7 +293,7 @@ static void concurrent_put_returns_first_view(void **state)
 	cache_close(c);
 }
 
-static void many_values(void **state)
+static void many_values_are_found(void **state)
 {
 	(void)state;
 	enum { N = 20000 };
@@ -422,7 +422,7 @@ int main(void)
 	    cmocka_unit_test(newest_view_stays_over_budget),
 	    cmocka_unit_test(counts_arrays),
 	    cmocka_unit_test(concurrent_put_returns_first_view),
-	    cmocka_unit_test(many_values),
+	    cmocka_unit_test(many_values_are_found),
 	    cmocka_unit_test(survives_without_memory),
 	    cmocka_unit_test(null_arguments_are_ignored),
 	    cmocka_unit_test(threads_share_it),

@@ -7,7 +7,7 @@
 
 #include "sessionfs/base/clock.h"
 
-static void test_units(void **state)
+static void units_are_converted(void **state)
 {
 	(void)state;
 	assert_int_equal(time_ns((struct timespec){3, 5}), INT64_C(3000000005));
@@ -21,7 +21,7 @@ static void test_units(void **state)
 }
 
 /* Nanoseconds are carried: the system gets less than a second of them. */
-static void test_in(void **state)
+static void nanoseconds_are_carried(void **state)
 {
 	(void)state;
 	int64_t before = clock_ns(CLOCK_MONOTONIC);
@@ -32,7 +32,7 @@ static void test_in(void **state)
 	assert_true(time_ns(t) - after <= INT64_C(2999999999));
 }
 
-static void test_order(void **state)
+static void extreme_times_are_ordered(void **state)
 {
 	(void)state;
 	/* File times before 1970, and where nanoseconds in one number would overflow. */
@@ -50,9 +50,9 @@ static void test_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_units),
-	    cmocka_unit_test(test_in),
-	    cmocka_unit_test(test_order),
+	    cmocka_unit_test(units_are_converted),
+	    cmocka_unit_test(nanoseconds_are_carried),
+	    cmocka_unit_test(extreme_times_are_ordered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

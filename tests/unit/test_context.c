@@ -188,7 +188,7 @@ static void older_compaction_is_ignored(void **state)
 	       "C:d M:b M:e");
 }
 
-static void test_system_message(void **state)
+static void compaction_has_system_message(void **state)
 {
 	(void)state;
 	expect(HEADER ASKS("a", "null")
@@ -310,7 +310,7 @@ int main(void)
 	    cmocka_unit_test(compaction_replaces_earlier_messages),
 	    cmocka_unit_test(compaction_can_keep_all_entries),
 	    cmocka_unit_test(older_compaction_is_ignored),
-	    cmocka_unit_test(test_system_message),
+	    cmocka_unit_test(compaction_has_system_message),
 	    cmocka_unit_test(edits_replace_or_omit_messages),
 	    cmocka_unit_test(compaction_drops_edits),
 	    cmocka_unit_test(many_edits_are_applied),

@@ -22,7 +22,7 @@ static void expect(const struct counters *t, size_t i, struct span name, size_t 
 	assert_int_equal(*(const size_t *)counters_value(t, i), n);
 }
 
-static void test_order_and_names(void **state)
+static void names_are_copied_in_order(void **state)
 {
 	(void)state;
 	struct counters t = COUNTERS_INIT(size_t);
@@ -48,7 +48,7 @@ static void test_order_and_names(void **state)
 	counters_release(&t);
 }
 
-static void test_values_stay(void **state)
+static void values_stay(void **state)
 {
 	(void)state;
 	struct counters t = COUNTERS_INIT(size_t);
@@ -68,8 +68,8 @@ static void test_values_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_order_and_names),
-	    cmocka_unit_test(test_values_stay),
+	    cmocka_unit_test(names_are_copied_in_order),
+	    cmocka_unit_test(values_stay),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static unsigned fullest(uint64_t step, unsigned n)
 }
 
 /* Node ids and addresses differ in a few bits, anywhere. */
-static void test_words_spread(void **state)
+static void words_spread(void **state)
 {
 	(void)state;
 	for (unsigned bit = 0; bit < 52; bit++)
@@ -55,7 +55,7 @@ static void only_given_bytes_count(void **state)
 }
 
 /* The lengths of two short texts never cancel their difference, for any secret. */
-static void test_lengths_count(void **state)
+static void lengths_count(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 10000; i++) {
@@ -102,8 +102,8 @@ static void map_finds_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_words_spread),  cmocka_unit_test(only_given_bytes_count),
-	    cmocka_unit_test(test_lengths_count), cmocka_unit_test(drawn_keys_differ),
+	    cmocka_unit_test(words_spread),    cmocka_unit_test(only_given_bytes_count),
+	    cmocka_unit_test(lengths_count),   cmocka_unit_test(drawn_keys_differ),
 	    cmocka_unit_test(map_finds_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,7 +264,7 @@ static void nest(struct buf *b, size_t n, const char *middle)
 		buf_addc(b, i % 3 == 2 ? '}' : ']');
 }
 
-static void deep_nesting(void **state)
+static void deep_nesting_is_checked(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -546,7 +546,7 @@ static void numbers_as_doubles(void **state)
 	assert_true(d == 5);
 }
 
-static void truthiness(void **state)
+static void truth_is_as_in_javascript(void **state)
 {
 	static const char *const truthy[] = {"1", "-0.1", "1e-300", "1e400", "\"0\"", "\" \"", "[]", "{}", "true"};
 	static const char *const falsy[] = {"0", "-0", "0.0e5", "1e-400", "\"\"", "false", "null"};
@@ -585,7 +585,7 @@ static void pretty_print(void **state)
 	assert_int_equal(none.n, 0);
 }
 
-static void compact_print(void **state)
+static void compact_print_drops_white_space(void **state)
 {
 	static const struct {
 		const char *in, *out;
@@ -667,7 +667,7 @@ int main(void)
 	    cmocka_unit_test(block_boundaries_do_not_matter),
 	    cmocka_unit_test(every_byte_in_a_string),
 	    cmocka_unit_test(runs_of_backslashes),
-	    cmocka_unit_test(deep_nesting),
+	    cmocka_unit_test(deep_nesting_is_checked),
 	    cmocka_unit_test(nesting_without_a_buf),
 	    cmocka_unit_test(deep_buf_is_reused),
 	    cmocka_unit_test(deep_nesting_without_memory),
@@ -680,9 +680,9 @@ int main(void)
 	    cmocka_unit_test(compares_with_ascii),
 	    cmocka_unit_test(raw_includes_quotes),
 	    cmocka_unit_test(numbers_as_doubles),
-	    cmocka_unit_test(truthiness),
+	    cmocka_unit_test(truth_is_as_in_javascript),
 	    cmocka_unit_test(pretty_print),
-	    cmocka_unit_test(compact_print),
+	    cmocka_unit_test(compact_print_drops_white_space),
 	    cmocka_unit_test(stringify_matches_javascript),
 	    cmocka_unit_test(pretty_print_of_deep_values_is_bounded),
 	    cmocka_unit_test(pretty_print_without_memory),

@@ -222,7 +222,7 @@ static void quote_and_decode_round_trip(void **state)
 	assert_buf(&back, buf_span(&text));
 }
 
-static void without_memory(void **state)
+static void decoding_fails_without_memory(void **state)
 {
 	const size_t n = 3000;
 
@@ -296,7 +296,7 @@ int main(void)
 	    cmocka_unit_test(decoding_appends),
 	    cmocka_unit_test(quotes_as_stringify_does),
 	    cmocka_unit_test(quote_and_decode_round_trip),
-	    cmocka_unit_test(without_memory),
+	    cmocka_unit_test(decoding_fails_without_memory),
 	    cmocka_unit_test(utf8_second_bytes),
 	    cmocka_unit_test(utf8_prefix_finds_the_first_error),
 	};

@@ -633,7 +633,7 @@ static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
 	return -EIO;
 }
 
-static void errors(void **state)
+static void read_errors_are_returned(void **state)
 {
 	struct match_file file = {fail_to_read, NULL};
 	struct query *q = NULL;
@@ -661,7 +661,7 @@ int main(void)
 	    cmocka_unit_test(words_across_piece_boundaries_match),
 	    cmocka_unit_test(the_best_part_is_shown),
 	    cmocka_unit_test(the_best_part_is_at_a_seam),
-	    cmocka_unit_test(errors),
+	    cmocka_unit_test(read_errors_are_returned),
 	};
 
 	setenv("TZ", "UTC", 1);

@@ -52,7 +52,7 @@ static void assert_migrated(const char *old, const char *pattern)
 	assert_span_migrated(span_of(old), pattern);
 }
 
-static void ids_and_parents(void **state)
+static void entries_get_ids_and_parents(void **state)
 {
 	(void)state;
 	assert_migrated(
@@ -112,7 +112,7 @@ static void invalid_first_kept_entry_is_dropped(void **state)
 	                "{\"type\":\"custom\",\"firstKeptEntryIndex\":1,\"id\":\"@1\",\"parentId\":\"@0\"}\n");
 }
 
-static void hook_message(void **state)
+static void hook_role_becomes_custom(void **state)
 {
 	(void)state;
 	assert_migrated(
@@ -199,16 +199,11 @@ static void write_errors_are_returned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(ids_and_parents),
-	    cmocka_unit_test(key_order_is_kept),
-	    cmocka_unit_test(first_kept_entry_is_translated),
-	    cmocka_unit_test(invalid_first_kept_entry_is_dropped),
-	    cmocka_unit_test(hook_message),
-	    cmocka_unit_test(unparsable_lines_are_dropped),
-	    cmocka_unit_test(unterminated_last_line_is_kept),
-	    cmocka_unit_test(large_file_is_migrated),
-	    cmocka_unit_test(write_errors_are_returned),
-	    cmocka_unit_test(deeply_nested_values_are_copied),
+	    cmocka_unit_test(entries_get_ids_and_parents),    cmocka_unit_test(key_order_is_kept),
+	    cmocka_unit_test(first_kept_entry_is_translated), cmocka_unit_test(invalid_first_kept_entry_is_dropped),
+	    cmocka_unit_test(hook_role_becomes_custom),       cmocka_unit_test(unparsable_lines_are_dropped),
+	    cmocka_unit_test(unterminated_last_line_is_kept), cmocka_unit_test(large_file_is_migrated),
+	    cmocka_unit_test(write_errors_are_returned),      cmocka_unit_test(deeply_nested_values_are_copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

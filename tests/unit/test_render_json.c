@@ -34,7 +34,7 @@ static void empty_context_has_no_messages(void **state)
 	expect_context(HEADER, "{\"messages\":[" OFF);
 }
 
-static void test_messages_as_stored(void **state)
+static void messages_are_unchanged(void **state)
 {
 	(void)state;
 	expect_context(
@@ -45,7 +45,7 @@ static void test_messages_as_stored(void **state)
 	    "{\"role\":\"brandNew\"}\n" OFF);
 }
 
-static void test_not_utf8(void **state)
+static void invalid_utf8_is_replaced(void **state)
 {
 	(void)state;
 	expect_context(
@@ -55,7 +55,7 @@ static void test_not_utf8(void **state)
 	               "{\"messages\":[\n{\"role\":\"user\",\"\uFFFD\":null,\"content\":[]}\n" OFF);
 }
 
-static void test_no_content(void **state)
+static void missing_content_is_added(void **state)
 {
 	(void)state;
 	expect_context(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":null,\"x\":1")
@@ -69,7 +69,7 @@ static void test_no_content(void **state)
 	               "{\"role\":\"custom\",\"content\":null}\n" OFF);
 }
 
-static void test_made_messages(void **state)
+static void other_entries_become_messages(void **state)
 {
 	(void)state;
 	expect_context(HEADER LINE("custom_message", "a", "null",
@@ -91,7 +91,7 @@ static void test_made_messages(void **state)
 	    "{\"role\":\"branchSummary\",\"summary\":\"s\",\"timestamp\":0}\n" OFF);
 }
 
-static void test_compaction(void **state)
+static void compaction_has_system_message_first(void **state)
 {
 	(void)state;
 	expect_context(HEADER USER("a", "null", "x")
@@ -139,7 +139,7 @@ static void context_has_settings(void **state)
 	               "\"modelId\":\"m\"}}\n");
 }
 
-static void test_old_role(void **state)
+static void hook_role_becomes_custom_in_v2(void **state)
 {
 	(void)state;
 	expect_context("{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n" MESSAGE(
@@ -251,7 +251,7 @@ static void info_describes_session(void **state)
 }
 
 /* jq stops at a lone surrogate. */
-static void test_info_is_well_formed(void **state)
+static void info_is_well_formed(void **state)
 {
 	(void)state;
 	expect_info(
@@ -278,7 +278,7 @@ static void test_info_is_well_formed(void **state)
 }
 
 /* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
-static void test_info_of_raw_bytes(void **state)
+static void info_replaces_raw_bytes(void **state)
 {
 	struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
@@ -295,7 +295,7 @@ static void test_info_of_raw_bytes(void **state)
 }
 
 /* Old versions wrote no totalTokens, some providers write 0. */
-static void test_info_adds_up_tokens(void **state)
+static void info_adds_up_tokens(void **state)
 {
 	struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
@@ -311,7 +311,7 @@ static void test_info_adds_up_tokens(void **state)
 	fixture_close(&f);
 }
 
-static void test_info_of_nothing(void **state)
+static void info_of_empty_session_has_defaults(void **state)
 {
 	(void)state;
 	expect_info(
@@ -369,7 +369,7 @@ static void modified_is_last_message(void **state)
 	              "\"created\": \"1970-01-01T00:00:00.005Z\",\n  \"modified\": \"2001-09-09T01:46:40.124Z\"");
 }
 
-static void test_first_message_is_cut(void **state)
+static void first_message_is_cut(void **state)
 {
 	(void)state;
 	CLEANUP_BUF struct buf lines = BUF_INIT, want = BUF_INIT;
@@ -405,7 +405,7 @@ static void roles_are_counted(void **state)
 		LINE("compaction", "c", "\"f\"", ",\"summary\":\"s\",\"systemMessage\":{},\"firstKeptEntryId\":\"a\"") \
 		    LINE("model_change", "m", "\"c\"", "") LINE("thinking_level_change", "t", "\"m\"", "")
 
-static void test_file_cut_meanwhile(void **state)
+static void truncated_file_is_stale(void **state)
 {
 	(void)state;
 	const char *lines = EVERYTHING;
@@ -419,7 +419,7 @@ static void test_file_cut_meanwhile(void **state)
 }
 
 /* Fails the nth allocation for every n until all succeed: no step may lose the error. */
-static void test_without_memory(void **state)
+static void rendering_fails_without_memory(void **state)
 {
 	(void)state;
 	const char *lines = EVERYTHING;
@@ -452,25 +452,25 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(empty_context_has_no_messages),
-	    cmocka_unit_test(test_messages_as_stored),
-	    cmocka_unit_test(test_not_utf8),
-	    cmocka_unit_test(test_no_content),
-	    cmocka_unit_test(test_made_messages),
-	    cmocka_unit_test(test_compaction),
+	    cmocka_unit_test(messages_are_unchanged),
+	    cmocka_unit_test(invalid_utf8_is_replaced),
+	    cmocka_unit_test(missing_content_is_added),
+	    cmocka_unit_test(other_entries_become_messages),
+	    cmocka_unit_test(compaction_has_system_message_first),
 	    cmocka_unit_test(edits_are_applied),
 	    cmocka_unit_test(context_has_settings),
-	    cmocka_unit_test(test_old_role),
+	    cmocka_unit_test(hook_role_becomes_custom_in_v2),
 	    cmocka_unit_test(header_is_copied),
 	    cmocka_unit_test(info_describes_session),
-	    cmocka_unit_test(test_info_of_nothing),
+	    cmocka_unit_test(info_of_empty_session_has_defaults),
 	    cmocka_unit_test(modified_is_last_message),
-	    cmocka_unit_test(test_first_message_is_cut),
+	    cmocka_unit_test(first_message_is_cut),
 	    cmocka_unit_test(roles_are_counted),
-	    cmocka_unit_test(test_file_cut_meanwhile),
-	    cmocka_unit_test(test_without_memory),
-	    cmocka_unit_test(test_info_is_well_formed),
-	    cmocka_unit_test(test_info_adds_up_tokens),
-	    cmocka_unit_test(test_info_of_raw_bytes),
+	    cmocka_unit_test(truncated_file_is_stale),
+	    cmocka_unit_test(rendering_fails_without_memory),
+	    cmocka_unit_test(info_is_well_formed),
+	    cmocka_unit_test(info_adds_up_tokens),
+	    cmocka_unit_test(info_replaces_raw_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void branches_are_drawn_in_order(void **state)
 	            "b         └─ user: b!\n");
 }
 
-static void several_roots(void **state)
+static void roots_are_sorted(void **state)
 {
 	(void)state;
 	assert_tree(HEADER SAYS("a", "null", "09") SAYS("b", "\"gone\"", "01") SAYS("c", "\"b\"", "02")
@@ -405,7 +405,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(linear_chain_is_not_indented),
 	    cmocka_unit_test(branches_are_drawn_in_order),
-	    cmocka_unit_test(several_roots),
+	    cmocka_unit_test(roots_are_sorted),
 	    cmocka_unit_test(siblings_without_a_time_stay_in_place),
 	    cmocka_unit_test(cycles_come_last),
 	    cmocka_unit_test(labels_and_messages_without_message),

@@ -261,7 +261,7 @@ static void first_message_is_not_trimmed(void **state)
 	assert_renders(render_first_message, HEADER, "");
 }
 
-static void name_and_cwd(void **state)
+static void name_and_cwd_are_rendered(void **state)
 {
 	(void)state;
 	assert_renders(render_name, HEADER, "");
@@ -368,7 +368,7 @@ int main(void)
 	    cmocka_unit_test(a_title_is_one_line),
 	    cmocka_unit_test(long_titles_are_cut),
 	    cmocka_unit_test(first_message_is_not_trimmed),
-	    cmocka_unit_test(name_and_cwd),
+	    cmocka_unit_test(name_and_cwd_are_rendered),
 	    cmocka_unit_test(problems_are_a_table),
 	    cmocka_unit_test(labels_are_a_table),
 	    cmocka_unit_test(summaries_are_cut),

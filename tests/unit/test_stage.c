@@ -66,7 +66,7 @@ static int resize(struct stage *st, uint64_t size)
 	return stage_resize(st, size, &why);
 }
 
-static void begins(void **state)
+static void only_truncated_stage_begins_empty(void **state)
 {
 	CLEANUP(stage_release) struct stage kept = stage_of(&form_label, "old\n", false);
 	CLEANUP(stage_release) struct stage cut = stage_of(&form_label, "old\n", true);
@@ -292,7 +292,7 @@ static void table_is_judged_as_a_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(begins),
+	    cmocka_unit_test(only_truncated_stage_begins_empty),
 	    cmocka_unit_test(whole_line_is_recognized),
 	    cmocka_unit_test(pieces_are_joined),
 	    cmocka_unit_test(gap_is_filled_with_nul),

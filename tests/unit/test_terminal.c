@@ -48,7 +48,7 @@ static int open_terminal(void)
 	return fd;
 }
 
-static void color_detection(void **state)
+static void color_requires_terminal(void **state)
 {
 	(void)state;
 	int fd = open_terminal(), file = open("/dev/null", O_WRONLY);
@@ -73,7 +73,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(control_characters_are_replaced),
-	    cmocka_unit_test(color_detection),
+	    cmocka_unit_test(color_requires_terminal),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void overflowing_request_fails(void **state)
 	free(p);
 }
 
-static void test_copy(void **state)
+static void copy_has_own_memory(void **state)
 {
 	(void)state;
 	VEC(int) v = {0};
@@ -98,7 +98,7 @@ int main(void)
 	    cmocka_unit_test(growth_is_amortized),
 	    cmocka_unit_test(plain_array_grows),
 	    cmocka_unit_test(overflowing_request_fails),
-	    cmocka_unit_test(test_copy),
+	    cmocka_unit_test(copy_has_own_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
