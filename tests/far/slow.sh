@@ -27,6 +27,6 @@ mount_fs "$T/none" "$M1"
 cp "$SERVED/--far--/both.jsonl" "$T/before"
 entry=$M1/projects/far/both/entries/a0000000
 fails 1 'error' sh -c "echo new >$entry/label"
-matches 'entries/a0000000/label: the file system of the session files has no locks' "$(cat "$M1/projects/far/both/errors")" "the reason"
+matches 'entries/a0000000/label: the file system of the session files does not support locks' "$(cat "$M1/projects/far/both/errors")" "the reason"
 same "$T/before" "$SERVED/--far--/both.jsonl" "a file that cannot be locked"
 said "without locks" "nothing is written, and the reason is told"

@@ -187,7 +187,7 @@ static void missing_flock_refuses_write(void **state)
 		assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), -ENOLCK);
 		tree_release(p->tree, h);
 		no_lock = 0;
-		assert_has(p, S "/errors", "Z name: the file system of the session files has no locks");
+		assert_has(p, S "/errors", "Z name: the file system of the session files does not support locks");
 		assert_added(p, "");
 		assert_int_equal(put(p, S, "name", "x\n"), 0);
 		assert_added(p, NAME("@0", "c", "x"));
