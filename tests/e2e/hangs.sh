@@ -152,6 +152,9 @@ for options in "" -s; do
 	mount_fs "$T/far/projects/p" "$T/mnt" ${options:+"$options"}
 	pid=$(mount_pid "$T/mnt")
 	[ "$(stat -f -c %b "$T/mnt")" -gt 0 ] || die "the room of the source's disk"
+	# The first scan is over: a request that the server has read and never answers cannot be killed.
+	within 20 "the first scan" grep -q '"scanning":false' "$T/mnt/.status"
+	ls "$T"/mnt/projects/* >"$T/out"
 	kill -STOP "$far"
 	for n in 1 2 3; do
 		stat -f "$T/mnt" >"$T/out" &
