@@ -210,7 +210,7 @@ void render_add_label_cell(struct span label, struct buf *out)
 	struct buf escaped CLEANUP_BUF = BUF_INIT;
 	const char *cr;
 
-	for (; (cr = memchr(label.p, '\r', label.n));
+	for (; label.n > 0 && (cr = memchr(label.p, '\r', label.n));
 	     label = (struct span){cr + 1, label.n - (size_t)(cr + 1 - label.p)}) {
 		text_add_cell((struct span){label.p, (size_t)(cr - label.p)}, &escaped);
 		buf_adds(&escaped, "\\r");
