@@ -218,8 +218,8 @@ struct catalog {
 	struct u32_list nameless; /* files with a slot and no name under sessions/ */
 	bool named_all;           /* SIDs were required once: since then each new file gets one */
 	uint64_t changes;         /* rises when the attributes of a file have changed */
-	uint64_t
-	    epoch; /* rises when a slot is made or dies, a file turns out not to be a session, or a parent changes */
+	/* Rises when a slot is made or dies, a file starts or stops being a possible session, or a parent changes. */
+	uint64_t epoch;
 	uint64_t named_epoch;    /* the epoch at which projects were last named */
 	struct newest newest[2]; /* of all projects */
 	struct {

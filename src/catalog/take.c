@@ -198,8 +198,10 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 		slot_retire(c, f->slot);
 	else if (is_other_file && f->state == FILE_SESSION)
 		f->state = FILE_UNKNOWN;
-	else if (f->state == FILE_OTHER && (changed || f->err))
+	else if (f->state == FILE_OTHER && (changed || f->err)) {
 		f->state = FILE_UNKNOWN;
+		c->epoch++;
+	}
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	f->size = st->st_size;

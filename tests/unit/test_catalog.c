@@ -645,6 +645,26 @@ static void non_sessions_do_not_affect_projects(void **state)
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 500);
 }
 
+/* A writer that creates a file and later writes its header: the project needs a name before the session is listed. */
+static void late_header_gives_its_project_a_name(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_state *v;
+	uint64_t serial = 0;
+	size_t n;
+	put(p, "flat.jsonl", "");
+	open_place(p);
+	assert_int_equal(catalog_list_states(p->c, &serial, &v, &n), 0);
+	assert_int_equal(n, 0);
+	free(v);
+	put(p, "flat.jsonl", HEADER("a", "/late"));
+	let_pass(CATALOG_CLOCK, FRESH_MS);
+	assert_int_equal(catalog_list_states(p->c, &serial, &v, &n), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(v[0].project_name, "late");
+	free(v);
+}
+
 static void listing_continues_across_changes(void **state)
 {
 	struct source_fixture *p = *state;
@@ -783,6 +803,7 @@ int main(void)
 	    TEST(transient_errors_are_reported_not_cached),
 	    TEST(a_name_says_what_a_file_can_be),
 	    TEST(non_sessions_do_not_affect_projects),
+	    TEST(late_header_gives_its_project_a_name),
 	    TEST(listing_continues_across_changes),
 	    TEST(newest_session_is_found),
 	    TEST(newest_is_current_under_load),
