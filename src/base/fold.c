@@ -7,34 +7,18 @@
 
 #include <utf8proc.h>
 
-/* Every step-th character from first to last folds to itself plus delta. */
-struct fold_range {
-	uint32_t first, last, step;
-	int32_t delta;
-};
-
-#include "fold_table.h"
-
-enum { RANGES = sizeof fold_ranges / sizeof *fold_ranges };
-
 uint32_t fold_char(uint32_t c)
 {
-	size_t low = 0, high = RANGES;
+	utf8proc_int32_t full[4];
 
 	/* Between Georgian and Cyrillic capitals there are only the scripts of East Asia. */
 	if (c >= 0x2e80 && c < 0xa640)
 		return c;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (fold_ranges[middle].last < c)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct fold_range *r = &fold_ranges[low];
-	if (low == RANGES || c < r->first || (c - r->first) % r->step)
-		return c;
-	return (uint32_t)((int32_t)c + r->delta);
+	if (utf8proc_decompose_char((utf8proc_int32_t)c, full, 4, UTF8PROC_CASEFOLD, NULL) == 1)
+		return (uint32_t)full[0];
+	/* The full folding has several characters. The simple one, if any, is the lower case; a capital I with a dot
+	 * has none. */
+	return c == 0x130 ? c : (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
 }
 
 bool fold_is_word(uint32_t c)
@@ -208,12 +192,10 @@ size_t fold_variants(uint32_t folded, uint32_t ret[FOLD_VARIANTS_MAX])
 	parts[0] = (utf8proc_int32_t)folded;
 	for (utf8proc_ssize_t i = 0; i < n_parts; i++)
 		ret[n++] = (uint32_t)parts[i];
-	for (size_t i = 0; i < RANGES; i++) {
-		uint32_t c = (uint32_t)((int32_t)folded - fold_ranges[i].delta);
-		if (c >= fold_ranges[i].first && c <= fold_ranges[i].last && fold_char(c) == folded &&
-		    n < FOLD_VARIANTS_MAX)
+	/* All cases of a character are in one plane of Unicode. */
+	for (uint32_t plane = folded & ~0xffffu, c = plane; c <= (plane | 0xffff); c++)
+		if (c != folded && fold_char(c) == folded && n < FOLD_VARIANTS_MAX)
 			ret[n++] = c;
-	}
 	/* The typographic forms of ASCII characters; fold_plain has all of them. */
 	for (uint32_t c = 0xa0; folded < 'a' && c <= 0x2212; c++)
 		if (fold_plain(c) == folded && n < FOLD_VARIANTS_MAX)

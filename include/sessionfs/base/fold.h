@@ -20,7 +20,7 @@ bool fold_is_word(uint32_t c);
 uint32_t fold_char_full(uint32_t c);
 
 /* Returns the number of characters in `ret`. Any text whose folded form has `folded` has at least one of them. `folded`
- * must be a folded character that joins no other. FOLD_VARIANTS_MAX: the list can be incomplete. Takes about 100 us. */
+ * must be a folded character that joins no other. FOLD_VARIANTS_MAX: the list can be incomplete. Takes about 1 ms. */
 #define FOLD_VARIANTS_MAX 16
 size_t fold_variants(uint32_t folded, uint32_t ret[FOLD_VARIANTS_MAX]);
 
