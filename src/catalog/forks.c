@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the parent of each fork. The header of a fork names its parent by a path on the machine that made it, or in a
- * mount there. Sessions are copied and moved: if the path leads nowhere, only the file name at its end counts.
+ * mount there. Sessions are copied and moved: if the source has no such file, only the file name at its end counts.
  *
- * The forks of all sessions are found together, and again when a session appears or disappears. Many forks can name one
- * parent, and many files can have the same name. So each path is resolved once, and files of the same name are a range
- * of a sorted list. */
+ * The forks of all sessions are found together, and again when a session appears or disappears. Files of the same name
+ * are a range of a sorted list. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/cancel.h"
 
-/* The parent of some forks, as a header names it, and the file there. */
-struct parent_path {
-	struct span path;
-	int rc; /* 0, or the error resolving it */
-	dev_t dev;
-	ino_t ino;
-};
-
-/* Sorted views of all live sessions, and the places by path. */
+/* All live sessions, sorted by file name, then by directory. */
 struct fork_lookup {
-	struct catalog *c;
-	struct ask *ask;
-	uint32_t *by_base, *by_inode; /* slots */
+	const struct catalog *c;
+	const uint32_t *slots;
 	size_t n;
-	struct parent_path *places;
-	size_t place_count;
 };
 
 /* Paths on disk can come from Windows. Paths in a mount cannot, and a name there can contain a backslash. */
@@ -61,117 +49,42 @@ static struct span file_base_name(const struct file *f)
 	return span_of(f->path + f->base);
 }
 
-/* A file by its name and its directory's name (p NULL: any), or, with base.p NULL, by its inode. */
+/* A file by its name and its directory's name (p NULL: any). */
 struct fork_key {
 	struct span base, dir;
-	dev_t dev;
-	ino_t ino;
 };
 
 static int file_key_cmp(const struct catalog *c, const struct file *f, const struct fork_key *key)
 {
-	int order =
-	    key->base.p ? span_compare(file_base_name(f), key->base) : (f->dev > key->dev) - (f->dev < key->dev);
-	if (order)
-		return order;
-	if (!key->base.p)
-		return (f->ino > key->ino) - (f->ino < key->ino);
-	return key->dir.p ? span_compare(file_dir_name(c, f), key->dir) : 0;
+	int order = span_compare(file_base_name(f), key->base);
+	return order || !key->dir.p ? order : span_compare(file_dir_name(c, f), key->dir);
 }
 
-static int fork_base_cmp(const void *pa, const void *pb, void *arg)
+static int fork_slot_cmp(const void *pa, const void *pb, void *arg)
 {
 	const struct file *a = slot_file(arg, *(const uint32_t *)pa), *b = slot_file(arg, *(const uint32_t *)pb);
-	const struct fork_key key = {.base = file_base_name(b), .dir = file_dir_name(arg, b)};
-	int order = file_key_cmp(arg, a, &key);
-	return order ? order : strcmp(a->path, b->path);
+	const struct fork_key key = {file_base_name(b), file_dir_name(arg, b)};
+	return file_key_cmp(arg, a, &key);
 }
 
-static int fork_inode_cmp(const void *pa, const void *pb, void *arg)
+/* Returns the slots of the live sessions, sorted by fork_slot_cmp; NULL if out of memory. */
+static uint32_t *sort_slots(struct catalog *c, size_t *ret_n)
 {
-	const struct file *a = slot_file(arg, *(const uint32_t *)pa), *b = slot_file(arg, *(const uint32_t *)pb);
-	const struct fork_key key = {.dev = b->dev, .ino = b->ino};
-	int order = file_key_cmp(arg, a, &key);
-	return order ? order : strcmp(a->path, b->path);
-}
-
-static void fork_lookup_release(struct fork_lookup *l)
-{
-	free(l->by_base);
-	free(l->by_inode);
-	free(l->places);
-}
-
-static int parent_place_cmp(const void *pa, const void *pb)
-{
-	const struct parent_path *a = pa, *b = pb;
-	return span_compare(a->path, b->path);
-}
-
-/* A header can name any path: this asks only the disk of the source (RESOLVER_NOW). */
-static int stat_parent_paths(struct catalog *c, struct parent_path *v, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int rc = cancel_check();
-		if (rc < 0)
-			return rc;
-		const struct source_path at = {c->resolver, v[i].path.p};
-		struct resolved got = RESOLVED_INIT;
-		v[i].rc = resolve_stat(&at, RESOLVER_NOW, &got);
-		v[i].dev = got.st.st_dev;
-		v[i].ino = got.st.st_ino;
-	}
-	return 0;
-}
-
-/* Resolves the paths that headers name, each once. Releases the lock meanwhile. */
-static int resolve_parent_paths(struct fork_lookup *l)
-{
-	struct catalog *c = l->c;
-	struct parent_path *v = l->places = calloc(c->slot_count + 1, sizeof *v);
-	size_t n = 0;
-	for (uint32_t slot = 0; v && slot < c->slot_count; slot++) {
-		if (c->slots[slot].file == NONE)
-			continue;
-		struct span path = slot_file(c, slot)->parent;
-		if (path.p && path.n && path.p[0] == '/' && !memchr(path.p, '\0', path.n))
-			v[n++].path = path;
-	}
-	lock_release(&c->lock);
-	if (n)
-		qsort(v, n, sizeof *v, parent_place_cmp);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || !span_eq(v[i].path, v[l->place_count - 1].path))
-			v[l->place_count++] = v[i];
-	int rc = v ? stat_parent_paths(c, v, l->place_count) : -ENOMEM;
-	lock_acquire(&c->lock);
-	return rc;
-}
-
-static int fork_lookup_init(struct fork_lookup *l)
-{
-	struct catalog *c = l->c;
-	l->by_base = calloc(c->slot_count + 1, sizeof *l->by_base);
-	l->by_inode = calloc(c->slot_count + 1, sizeof *l->by_inode);
-	if (!l->by_base || !l->by_inode)
-		return -ENOMEM;
-	for (uint32_t slot = 0; slot < c->slot_count; slot++) {
+	uint32_t *slots = calloc(c->slot_count + 1, sizeof *slots);
+	*ret_n = 0;
+	for (uint32_t slot = 0; slots && slot < c->slot_count; slot++)
 		if (c->slots[slot].file != NONE)
-			l->by_base[l->n++] = slot;
-	}
-	if (l->n == 0)
-		return 0;
-	memcpy(l->by_inode, l->by_base, l->n * sizeof *l->by_inode);
-	qsort_r(l->by_base, l->n, sizeof *l->by_base, fork_base_cmp, c);
-	qsort_r(l->by_inode, l->n, sizeof *l->by_inode, fork_inode_cmp, c);
-	return 0;
+			slots[(*ret_n)++] = slot;
+	if (slots)
+		qsort_r(slots, *ret_n, sizeof *slots, fork_slot_cmp, c);
+	return slots;
 }
 
 /* Returns the first session, other than `self`, whose file has this key; or NONE. Sets *ret_many if there are several.
  */
 static uint32_t find_by_key(const struct fork_lookup *l, const struct fork_key *key, uint32_t self, bool *ret_many)
 {
-	const uint32_t *slots = key->base.p ? l->by_base : l->by_inode;
+	const uint32_t *slots = l->slots;
 	uint32_t found = NONE;
 	size_t low = 0, high = l->n;
 	while (low < high) {
@@ -192,35 +105,23 @@ static uint32_t find_by_key(const struct fork_lookup *l, const struct fork_key *
 	return found;
 }
 
-/* Returns the session, other than `self`, whose file is at the path now. */
-static uint32_t find_by_path(const struct fork_lookup *l, struct span path, uint32_t self)
+/* Returns the session, other than `self`, whose file has this absolute path. */
+static uint32_t find_by_path(const struct catalog *c, struct span path, uint32_t self)
 {
-	const struct catalog *c = l->c;
-	size_t n = strlen(c->source);
-	if (path.n == 0 || path.p[0] != '/' || memchr(path.p, '\0', path.n))
+	struct span source = span_of(c->source);
+	if (!span_begins(path, source) || path.n == source.n || path.p[source.n] != '/')
 		return NONE;
-	if (path.n > n + 1 && memcmp(path.p, c->source, n) == 0 && path.p[n] == '/') {
-		uint32_t file = map_get(&c->paths, 0, (struct span){path.p + n + 1, path.n - n - 1});
-		if (file != NONE && c->files[file].slot != NONE && c->files[file].slot != self)
-			return c->files[file].slot;
-	}
-	const struct parent_path key = {.path = path};
-	const struct parent_path *st = bsearch(&key, l->places, l->place_count, sizeof key, parent_place_cmp);
-	if (!st)
-		return NONE;
-	if (is_transient(st->rc))
-		ask_misses(l->ask, st->rc);
-	if (st->rc < 0)
-		return NONE;
-	bool many;
-	return find_by_key(l, &(struct fork_key){.dev = st->dev, .ino = st->ino}, self, &many);
+	path.p += source.n + 1;
+	path.n -= source.n + 1;
+	uint32_t file = map_get(&c->paths, 0, path);
+	uint32_t slot = file == NONE ? NONE : c->files[file].slot;
+	return slot == self ? NONE : slot;
 }
 
 /* Returns the session, other than `self`, that a mount path names: projects/PROJECT/STEM/session.jsonl or
  * sessions/SID/session.jsonl, with an optional branches/ID before the last part. */
-static uint32_t find_by_mount_path(const struct fork_lookup *l, struct span path, uint32_t self)
+static uint32_t find_by_mount_path(const struct catalog *c, struct span path, uint32_t self)
 {
-	const struct catalog *c = l->c;
 	if (!span_eq(path_split_last(&path, SLASH), IN_MOUNT))
 		return NONE;
 	for (int branch = 0; branch < 2; branch++) {
@@ -308,17 +209,19 @@ static void build_fork_lists(struct catalog *c)
 }
 
 /* Sets the parent of each slot. */
-static int find_parents(struct fork_lookup *l)
+static int find_parents(struct catalog *c)
 {
-	struct catalog *c = l->c;
-	int rc = fork_lookup_init(l);
+	size_t n;
+	uint32_t *slots CLEANUP_FREE = sort_slots(c, &n);
+	const struct fork_lookup l = {c, slots, n};
+	int rc = slots ? 0 : -ENOMEM;
 	for (uint32_t slot = 0; rc == 0 && slot < c->slot_count; slot++) {
 		struct span path = c->slots[slot].file == NONE ? (struct span){NULL, 0} : slot_file(c, slot)->parent;
-		uint32_t parent = path.p ? find_by_mount_path(l, path, slot) : NONE;
+		uint32_t parent = path.p ? find_by_mount_path(c, path, slot) : NONE;
 		if (path.p && parent == NONE)
-			parent = find_by_path(l, path, slot);
+			parent = find_by_path(c, path, slot);
 		if (path.p && parent == NONE)
-			parent = find_by_name(l, path, slot);
+			parent = find_by_name(&l, path, slot);
 		if (parent == NONE && c->slots[slot].file != NONE)
 			parent = find_parent_by_dir(c, slot_file(c, slot));
 		slot_set_parent(c, slot, parent);
@@ -328,7 +231,7 @@ static int find_parents(struct fork_lookup *l)
 	return rc;
 }
 
-/* Returns true if nothing is left to scan. Releases the lock meanwhile. */
+/* Returns true if nothing is left to scan. */
 static bool forks_refresh(struct ask *a)
 {
 	struct catalog *c = a->c;
@@ -337,24 +240,13 @@ static bool forks_refresh(struct ask *a)
 	names_ensure_projects(a);
 	if (c->forks_epoch == c->epoch)
 		return true;
-	struct fork_lookup l CLEANUP(fork_lookup_release) = {.c = c, .ask = a};
-	uint64_t epoch = c->epoch;
-	int before = a->err, rc = resolve_parent_paths(&l);
-	/* Another call has found them meanwhile. */
-	if (rc == 0 && c->forks_epoch == c->epoch)
-		return true;
-	a->err = 0;
-	bool whole = c->epoch == epoch;
-	if (rc == 0)
-		rc = find_parents(&l);
-	c->forks_epoch = whole && rc == 0 && a->err == 0 ? c->epoch : 0;
+	int rc = find_parents(c);
+	c->forks_epoch = rc == 0 ? c->epoch : 0;
 	c->forks_known = true;
 	if (rc < 0) {
 		a->err = rc;
 		a->needs_all = true;
 	}
-	if (before)
-		ask_misses(a, before);
 	return true;
 }
 

@@ -115,11 +115,9 @@ def sessions_of(source):
 def parent_of(s, found, source):
     named = s.header.get("parentSession") or s.header.get("branchedFrom")
     if isinstance(named, str) and named:
-        if named.startswith("/") and os.path.exists(named):
-            real = os.path.realpath(named)
-            same = [o for o in found.values() if o is not s and os.path.realpath(os.path.join(source, o.file)) == real]
-            if same:
-                return min(same, key=lambda o: (os.path.join(source, o.file) != named, os.fsencode(o.file)))
+        for o in found.values():
+            if o is not s and os.path.join(os.path.realpath(source), o.file) == named:
+                return o
         base = re.split(r"[/\\]", named)[-1]
         others = [o for o in found.values() if o is not s and o.file.split("/")[-1] == base]
         if base != "session.jsonl" and len(others) == 1:
