@@ -59,7 +59,6 @@ void catalog_close(struct catalog *c)
 	watching_release(&c->watching);
 	for (size_t i = 0; i < c->dir_count; i++) {
 		list_release(&c->dirs[i].files);
-		rights_release(&c->dirs[i].rights);
 		look_put(c, c->dirs[i].seen.look);
 	}
 	for (size_t i = 0; i < c->group_count; i++)

@@ -82,7 +82,7 @@ struct file {
 	ino_t ino, listed_ino; /* from stat and from readdir: they differ on some file systems */
 	off_t size;
 	struct timespec mtime, ctime;
-	mode_t mode, shown; /* from stat; the rights of each class, by its ACL too */
+	mode_t mode, shown; /* from stat; without group and others if it has an ACL */
 	uid_t uid;
 	gid_t gid;
 	int err;

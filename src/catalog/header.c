@@ -175,9 +175,8 @@ static int header_read_file(struct resolver *from, struct resolved *file, bool i
 	struct rights r;
 
 	h->st = file->st;
-	h->acl_err = rights_read(file->fd, h->st.st_uid, h->st.st_gid, h->st.st_mode, &r);
-	h->mode = rights_mode(&r, r.uid, r.gid) & (file->closed ? 0700 : 0777);
-	rights_release(&r);
+	h->acl_err = rights_read(file->fd, &h->st, &r);
+	h->mode = r.mode & (file->closed ? 0700 : 0777);
 	if (is_transient(h->acl_err) && h->acl_err != -EIO)
 		return h->acl_err;
 	if (h->st.st_size == 0) {

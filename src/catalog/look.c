@@ -153,7 +153,7 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 	}
 	if (l->rc == 0 && (l->known.st_mode == 0 || stat_differs(&l->st, &l->known))) {
 		l->was_read = true;
-		int rc = l->acl_err = rights_read(got.fd, l->st.st_uid, l->st.st_gid, l->st.st_mode, &l->rights);
+		int rc = l->acl_err = rights_read(got.fd, &l->st, &l->rights);
 		l->rc = is_transient(rc) && rc != -EIO ? rc : names_read(got.fd, &l->names);
 		if (l->rc == 0 && l->tidy && c)
 			remove_leftovers(l, got.fd);
@@ -180,7 +180,6 @@ static void look_free(struct blocking_call *p)
 {
 	struct look *l = (struct look *)p;
 	header_release(&l->found);
-	rights_release(&l->rights);
 	buf_release(&l->names);
 	resolver_put(l->resolver);
 	free(l);

@@ -207,7 +207,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->size = st->st_size;
 	f->mtime = st->st_mtim;
 	f->ctime = st->st_ctim;
-	/* Take rights away at once. What the ACL grants is known only after the header was read again. */
+	/* Take rights away at once. Whether an ACL does is known only after the header was read again. */
 	f->shown = is_owned ? f->shown & st->st_mode : st->st_mode & 0700;
 	f->mode = st->st_mode;
 	f->uid = st->st_uid;
@@ -527,8 +527,7 @@ static void dir_fails(struct catalog *c, const struct look *l)
 		dir_goes(c, l->dir, l->began);
 }
 
-/* Takes in the rights, and takes them out of *now. */
-static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now, int acl_err)
+static void dir_takes_rights(struct catalog *c, uint32_t dir, const struct rights *now, int acl_err)
 {
 	struct dir *d = &c->dirs[dir];
 	d->acl_err = acl_err;
@@ -539,9 +538,7 @@ static void dir_takes_rights(struct catalog *c, uint32_t dir, struct rights *now
 		for (size_t k = 0; k < c->dirs[i].files.n; k++)
 			if (c->files[c->dirs[i].files.v[k]].state == FILE_SESSION)
 				watch_add_change(c, c->dirs[i].files.v[k], NONE, true);
-	rights_release(&d->rights);
 	d->rights = *now;
-	*now = (struct rights){0};
 }
 
 static void take_dir(struct catalog *c, struct look *l)

@@ -188,6 +188,9 @@ def compare(source, mount, mounter, step):
             # The mounting user keeps the rights of that time, whatever groups they are in now.
             if through and not before and uid != mounter:
                 wrong.append("%s may %s: %s" % (who, what, where))
+            c = by_place.get(where)
+            if c and (c["d"][3] or c["f"][3]) and through and what != "stat" and uid not in (mounter, c["f"][0]):
+                wrong.append("%s may %s, in spite of an ACL: %s" % (who, what, where))
             c = by_place.get(where) if where in shown else None
             if c and what.startswith("read") and before and not through and must_get(uid, groups, mounter, c["d"], c["f"]):
                 wrong.append("%s may not %s: %s" % (who, what, where))

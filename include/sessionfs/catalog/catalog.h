@@ -65,7 +65,7 @@ struct slot_info {
 	uint32_t stem_at; /* offset in `file` of the part that makes `stem` */
 	uint32_t place;   /* the number of that path; unchanged when the file is replaced */
 	struct stat st;   /* as of the last scan */
-	mode_t mode;      /* at most 0777: each class's rights by its ACL and the directories above */
+	mode_t mode;      /* at most 0777: each class's rights by the file and the directories above */
 	bool watched;     /* catalog_wait reports its every change */
 };
 /* Appends the text that makes the STEM. */
