@@ -77,6 +77,8 @@ static const char *header_check(const struct record *r, struct header *h)
 	const char *why = format_rejects_file(r, &h->is_later);
 	if (why)
 		return why;
+	/* A file without ids is never written. */
+	h->mode &= format_of(r->version)->has_ids ? 0777 : 0555;
 	header_read_string(r->id, &h->id);
 	header_read_string(r->cwd, &h->cwd);
 	header_read_string(r->parent_session, &h->parent);

@@ -97,8 +97,8 @@ double format_version(struct json_value v)
 
 static const struct format formats[] = {
     {.below = 2, .version = 1, .has_kept_index = true, .has_old_custom = true},
-    {.below = 3, .version = 2, .has_ids = true, .is_appendable = true, .has_old_custom = true},
-    {.below = INFINITY, .has_ids = true, .is_appendable = true},
+    {.below = 3, .version = 2, .has_ids = true, .has_old_custom = true},
+    {.below = INFINITY, .has_ids = true},
 };
 #define FORMAT_NEWEST (&formats[sizeof formats / sizeof *formats - 1])
 

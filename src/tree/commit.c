@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a value to an append: parse, lock the file, update the index, make the records for the current state, write
  * them, and index them before the reply, so that readers see the write at once. */
-#include "sessionfs/write/migrate.h"
 #include "sessionfs/file/store.h"
 #include "sessionfs/base/utf8.h"
 #include "write_impl.h"
@@ -97,9 +96,6 @@ static int commit_make_lines(void *arg, unsigned attempt, struct buf *out)
 	c->edit.written = buf_span(&c->written);
 	if (rc == 0)
 		rc = edit_make(c->session, &c->edit, attempt > 0, c->now_ms, out);
-	/* At the first check, the records did not change this old file. */
-	if (rc == 0 && out->n > 0 && !session_format(c->session)->is_appendable)
-		rc = -EAGAIN;
 	commit_put(c);
 	buf_reset(&c->written);
 	buf_addspan(&c->written, buf_span(out));
@@ -112,15 +108,41 @@ int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret)
 	return rc == -ESTALE ? catalog_slot_now(t->catalog, slot, ret) : rc;
 }
 
-int commit_allowed(struct tree *t, uint32_t slot)
+int commit_allowed(struct tree *t, uint32_t slot, const char **why)
 {
 	struct slot_info info;
+	struct session *s;
 	if (t->read_only)
 		return -EROFS;
 	int rc = commit_slot(t, slot, &info);
+	if (rc == 0 && !(info.st.st_mode & 0222))
+		rc = -EACCES;
+	if (rc == 0)
+		rc = catalog_session_get(t->catalog, info.slot, &s);
 	if (rc < 0)
 		return rc;
-	return info.st.st_mode & 0222 ? 0 : -EACCES;
+	if (!session_format(s)->has_ids) {
+		*why = "the session file has version 1; open it once in pi to convert it";
+		rc = -EPERM;
+	}
+	catalog_session_put(t->catalog, s);
+	return rc;
+}
+
+int commit_dir_allowed(struct tree *t, node_t dir, const char **why)
+{
+	const struct kind *k = kind_of(tree_node(dir));
+	if (t->read_only)
+		return -EROFS;
+	if (!k || !(k->flags & ALLOWS_CREATE))
+		return -EPERM;
+	{
+		struct ctx c CLEANUP_CTX = {0};
+		int rc = ctx_open(&c, t, tree_node(dir), SCOPE_MOUNT);
+		if (rc < 0 || !ctx_is_writable(&c))
+			return rc < 0 ? rc : -EPERM;
+	}
+	return commit_allowed(t, tree_node(dir).slot, why);
 }
 
 static struct source_path slot_source_path(const struct tree *t, const struct slot_info *slot)
@@ -170,10 +192,9 @@ static int commit_restore_entries(struct commit *c, const struct session *s)
 
 /* ---- one try ---- */
 
-/* Finds the file of the slot, and the entries in it. Sets *ret_old if the file must be migrated first. */
-static int commit_begin(struct commit *c, bool again, bool *ret_old)
+/* Finds the file of the slot, and the entries in it. */
+static int commit_begin(struct commit *c, bool again)
 {
-	struct buf lines CLEANUP_BUF = BUF_INIT;
 	int rc = catalog_session_get(c->tree->catalog, c->slot, &c->session);
 	if (rc < 0)
 		return rc;
@@ -181,47 +202,23 @@ static int commit_begin(struct commit *c, bool again, bool *ret_old)
 	rc = again && c->names.n ? commit_restore_entries(c, c->session)
 	     : again             ? 0
 	                         : commit_save_entry_ids(c, c->session);
-	/* Migrate an old file only if the records would change anything. */
-	if (rc == 0 && !session_format(c->session)->is_appendable) {
-		rc = c->is_table ? commit_parse_table(c) : 0;
-		if (rc == 0)
-			rc = edit_make(c->session, &c->edit, false, 0, &lines);
-	}
-	*ret_old = lines.n > 0;
 	commit_put(c);
 	return rc;
 }
 
-static int commit_write_migrated(void *arg, int fd)
-{
-	struct commit *c = arg;
-	int rc = commit_get(c);
-	if (rc < 0)
-		return rc;
-	rc = migrate_write(c->session, fd);
-	commit_put(c);
-	return rc;
-}
-
-/* Returns -ESTALE or -EAGAIN if the file was replaced or migrated meanwhile. */
+/* Returns -ESTALE if the file was replaced meanwhile. */
 static int commit_try_append(struct commit *c, bool again, bool sync)
 {
 	struct tree *t = c->tree;
 	struct slot_info info;
 	struct stat synced = {0};
-	bool old = false;
 	int rc = catalog_slot(t->catalog, c->slot, &info);
 	if (rc == 0)
-		rc = commit_begin(c, again, &old);
+		rc = commit_begin(c, again);
 	if (rc < 0)
 		return rc;
 	const struct source_path at = slot_source_path(t, &info);
 	atomic_fetch_add(&t->commits, 1);
-	if (old) {
-		rc = store_replace(&at, &c->id, commit_write_migrated, c);
-		c->table.is_from_other_file = true;
-		return rc < 0 ? rc : -EAGAIN;
-	}
 	buf_reset(&c->written);
 	c->now_ms = clock_ms(CLOCK_REALTIME);
 	rc = store_append(&at, &c->id, sync ? &synced : NULL, commit_make_lines, c);
@@ -236,26 +233,22 @@ static int commit_try_append(struct commit *c, bool again, bool sync)
 	return rc;
 }
 
-static int commit_append(struct tree *t, uint32_t slot, struct commit *c, bool sync)
+static int commit_append(struct tree *t, uint32_t slot, struct commit *c, bool sync, const char **why)
 {
 	struct slot_info info;
 	c->tree = t;
 	c->slot = slot;
-	int rc = commit_allowed(t, slot);
-	if (rc < 0)
-		return rc;
-	rc = commit_try_append(c, false, sync);
-	for (int tries = 1; (rc == -ESTALE || rc == -EAGAIN) && tries < COMMIT_TRIES_MAX; tries++) {
+	for (int tries = 0;; tries++) {
+		int rc = commit_allowed(t, c->slot, why);
+		if (rc == 0)
+			rc = commit_try_append(c, tries > 0, sync);
 		/* Only a name finds an entry in another file. */
-		if (commit_nth_entry(c, 0) && c->names.n == 0)
+		if (rc != -ESTALE || tries + 1 == COMMIT_TRIES_MAX || (commit_nth_entry(c, 0) && c->names.n == 0))
 			return rc;
 		if (catalog_slot_now(t->catalog, slot, &info) < 0)
 			return -ESTALE;
 		c->slot = info.slot;
-		rc = commit_try_append(c, true, sync);
 	}
-	catalog_remove_leftovers(t->catalog, c->slot);
-	return rc;
 }
 
 uint64_t tree_commit_count(const struct tree *t)
@@ -410,7 +403,7 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 			rc = buf_err(&c.names);
 		}
 		if (rc == 0)
-			rc = commit_append(t, n.slot, &c, sync);
+			rc = commit_append(t, n.slot, &c, sync, &why);
 	}
 	if (c.why.n > 0)
 		why = buf_cstr(&c.why);
@@ -419,36 +412,20 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 
 /* The record around the value. */
 #define RECORD_BYTES 512
-/* An id and a parent, which an old file lacks. */
-#define MIGRATED_BYTES 40
-
-/* Returns the bytes that a write adds to the disk: a record, or for an old file a whole new file. */
-static uint64_t commit_bytes_needed(struct tree *t, const struct slot_info *slot, size_t text)
-{
-	struct session *s;
-	uint64_t bytes = text + RECORD_BYTES;
-	if (catalog_session_get(t->catalog, slot->slot, &s) < 0)
-		return bytes;
-	const struct stat *st = session_stat(s);
-	/* The last block of the new file has no free space. */
-	if (!session_format(s)->is_appendable)
-		bytes += (uint64_t)(st->st_size + st->st_blksize) + (uint64_t)session_count(s) * MIGRATED_BYTES;
-	catalog_session_put(t->catalog, s);
-	return bytes;
-}
 
 int commit_check_space(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	struct slot_info info;
-	int rc = commit_allowed(t, n.slot);
+	const char *why = NULL;
+	int rc = commit_allowed(t, n.slot, &why);
 	if (rc == 0)
 		rc = commit_slot(t, n.slot, &info);
 	if (rc < 0)
-		return commit_refuse(t, n, entry, rc, NULL);
+		return commit_refuse(t, n, entry, rc, why);
 	const struct store_id id = {info.st.st_dev, info.st.st_ino};
 	const struct source_path at = slot_source_path(t, &info);
-	rc = store_check(&at, &id, (size_t)commit_bytes_needed(t, &info, quoted));
+	rc = store_check(&at, &id, quoted + RECORD_BYTES);
 	/* The commit checks a replaced file again. If the file begins with this text, the commit possibly writes
 	 * nothing. */
 	if (rc == -ESTALE ||
@@ -468,17 +445,19 @@ int commit_check(struct tree *t, struct node n, struct span entry, struct span t
 int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	const char *why = NULL;
 	commit_set_labels(&c, labels, n);
-	int rc = commit_append(t, tree_node(dir).slot, &c, false);
-	return rc < 0 ? commit_refuse_in(t, dir, name, rc, NULL) : 0;
+	int rc = commit_append(t, tree_node(dir).slot, &c, false, &why);
+	return rc < 0 ? commit_refuse_in(t, dir, name, rc, why) : 0;
 }
 
 int commit_leaf(struct tree *t, struct node n, uint32_t entry)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	c.edit = (struct edit){.records = edit_leaf, .entry = entry};
-	int rc = commit_append(t, n.slot, &c, false);
-	return rc < 0 ? commit_refuse(t, n, (struct span){NULL, 0}, rc, NULL) : 0;
+	const char *why = NULL;
+	int rc = commit_append(t, n.slot, &c, false, &why);
+	return rc < 0 ? commit_refuse(t, n, (struct span){NULL, 0}, rc, why) : 0;
 }
 
 int commit_sync(struct tree *t, struct node n, struct span entry)

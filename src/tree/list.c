@@ -139,22 +139,6 @@ enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name
 	return k->from->scope < SCOPE_SLOT && !kind_shows_all_sessions(k) ? TREE_LIVE : tree_unwatched_class(t);
 }
 
-int tree_writable_dir(struct tree *t, node_t dir)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	if (t->read_only)
-		return -EROFS;
-	const struct kind *k = kind_of(tree_node(dir));
-	if (!k || !(k->flags & ALLOWS_CREATE))
-		return -EPERM;
-	int rc = ctx_open(&c, t, tree_node(dir), SCOPE_MOUNT);
-	if (rc < 0)
-		return rc;
-	if (!ctx_is_writable(&c))
-		return -EPERM;
-	return c.slot.st.st_mode & 0222 ? 0 : -EACCES;
-}
-
 bool tree_writable_name(node_t dir, struct span name, struct node *ret)
 {
 	struct node d = tree_node(dir);

@@ -17,30 +17,16 @@ struct link {
 	struct node node;
 };
 
-/* Returns the same directory in the session's current slot: the first write to an old file replaces it, and its
- * slot. */
-static node_t dir_in_current_slot(struct tree *t, node_t dir, const struct slot_info *was)
-{
-	struct slot_info now;
-	struct node n = tree_node(dir);
-	if (catalog_slot_by_stem(t->catalog, was->project, span_of(was->stem), &now))
-		n.slot = now.slot;
-	return node_pack(n);
-}
-
 /* A written link exists. If its lookup fails now, returns its attributes at creation. */
 static void attr_of_new_link(struct tree *t, node_t dir, struct span name, const char *target, const struct link *made,
                              struct tree_attr *ret)
 {
-	dir = dir_in_current_slot(t, dir, &made->before);
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return;
-	struct node n = made->node;
-	n.slot = tree_node(dir).slot;
 	/* Several entries have this label now, and no link has exactly this name. */
-	if (tree_getattr(t, node_pack(n), ret) == 0)
+	if (tree_getattr(t, node_pack(made->node), ret) == 0)
 		return;
-	*ret = (struct tree_attr){.node = node_pack(n),
+	*ret = (struct tree_attr){.node = node_pack(made->node),
 	                          .mode = S_IFLNK | 0777,
 	                          .size = strlen(target),
 	                          .uid = made->before.st.st_uid,
@@ -56,11 +42,12 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	struct scratch_attr a;
 	struct node control;
 	uint32_t entry = NO_ENTRY;
-	int rc = tree_writable_dir(t, dir);
+	const char *why = REFUSE_NO_NAMES;
+	int rc = commit_dir_allowed(t, dir, &why);
 	if (rc == 0)
 		rc = catalog_slot(t->catalog, tree_node(dir).slot, &made.before);
 	if (rc < 0)
-		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_NAMES);
+		return commit_refuse_denied(t, dir, name, rc, why);
 	if (tree_lookup(t, dir, name, ret) == 0)
 		return -EEXIST;
 	const struct writable *w = writable_link(dir, name, &made.node);
@@ -82,7 +69,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, "too many scratch files");
-	return tree_lookup(t, dir_in_current_slot(t, dir, &made.before), name, ret);
+	return tree_lookup(t, dir, name, ret);
 }
 
 /* --- unlink ------------------------------------------------------------------------- */
@@ -117,18 +104,20 @@ static int check_removal_block(struct tree *t, node_t dir, struct span name, str
 }
 
 /* Refuses a removal. A process that removes many names gets only the first reason. */
-static int removal_refuse(struct tree *t, node_t dir, struct span name, int why, const struct tree_caller *who)
+static int removal_refuse(struct tree *t, node_t dir, struct span name, int err, const char *why,
+                          const struct tree_caller *who)
 {
 	int rc = check_removal_block(t, dir, name, (struct node){0}, who);
-	return rc < 0 ? rc : commit_refuse_denied(t, dir, name, why, REFUSE_NO_REMOVAL);
+	return rc < 0 ? rc : commit_refuse_denied(t, dir, name, err, why);
 }
 
 static int tree_unlink_once(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
 	struct tree_attr a;
-	int rc = tree_writable_dir(t, dir);
+	const char *why = REFUSE_NO_REMOVAL;
+	int rc = commit_dir_allowed(t, dir, &why);
 	if (rc < 0)
-		return removal_refuse(t, dir, name, rc, who);
+		return removal_refuse(t, dir, name, rc, why, who);
 	rc = tree_lookup(t, dir, name, &a);
 	if (rc < 0)
 		return rc;
@@ -153,7 +142,7 @@ int tree_rmdir(struct tree *t, node_t dir, struct span name, const struct tree_c
 {
 	if (t->read_only)
 		return -EROFS;
-	int rc = removal_refuse(t, dir, name, -EPERM, who);
+	int rc = removal_refuse(t, dir, name, -EPERM, REFUSE_NO_REMOVAL, who);
 	state_block_removals(t, who->pid, 0);
 	return rc;
 }
@@ -271,12 +260,13 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace)
 {
 	struct tree_attr from, old;
-	int rc = tree_writable_dir(t, dir);
+	const char *why = REFUSE_NO_NAMES;
+	int rc = commit_dir_allowed(t, dir, &why);
 	if (rc < 0)
-		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_NAMES);
-	rc = tree_writable_dir(t, to_dir);
+		return commit_refuse_denied(t, dir, name, rc, why);
+	rc = commit_dir_allowed(t, to_dir, &why);
 	if (rc < 0)
-		return commit_refuse_denied(t, to_dir, to_name, rc, REFUSE_NO_NAMES);
+		return commit_refuse_denied(t, to_dir, to_name, rc, why);
 	rc = tree_lookup(t, dir, name, &from);
 	if (rc < 0)
 		return rc;

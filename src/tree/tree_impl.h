@@ -421,8 +421,6 @@ static inline node_t scratch_node(uint64_t id)
 
 /* list.c */
 
-/* Returns 0 if names can be created in this directory, or -EPERM, -EROFS, -EACCES, ... */
-int tree_writable_dir(struct tree *t, node_t dir);
 /* Finds the writable file or link with this name in `dir`, even if it does not exist now. */
 bool tree_writable_name(node_t dir, struct span name, struct node *ret);
 /* Emits one of the dynamic names of a listing: node `child` in `dir`. Non-zero stops the listing. */

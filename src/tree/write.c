@@ -97,7 +97,10 @@ static int open_staged(struct tree *t, struct node n, bool truncate, const struc
                        struct tree_handle **ret)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
-	int rc = commit_allowed(t, n.slot);
+	const char *why = NULL;
+	int rc = commit_allowed(t, n.slot, &why);
+	if (rc == -EACCES || rc == -EPERM)
+		return commit_refuse(t, n, (struct span){NULL, 0}, rc, why);
 	if (rc == 0 && !truncate)
 		rc = writable_current_text(t, n, &now);
 	if (rc < 0)
@@ -131,8 +134,7 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
 		return -EPERM;
 	if (!kind_writable(n) || !kind_writable(n)->form)
 		return commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "this name cannot be written");
-	int rc = open_staged(t, n, truncate, who, ret);
-	return rc == -EACCES ? commit_refuse(t, n, (struct span){NULL, 0}, rc, NULL) : rc;
+	return open_staged(t, n, truncate, who, ret);
 }
 
 static int create_writable(struct tree *t, struct node n, const struct tree_caller *who, struct tree_handle **ret)
@@ -155,9 +157,10 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 	struct node control;
 	struct tree_attr a;
 	struct tree_handle *h = NULL;
-	int rc = tree_writable_dir(t, dir);
+	const char *why = REFUSE_NO_NAMES;
+	int rc = commit_dir_allowed(t, dir, &why);
 	if (rc < 0)
-		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_NAMES);
+		return commit_refuse_denied(t, dir, name, rc, why);
 	rc = tree_lookup(t, dir, name, &a);
 	if (rc == 0 && exclusive)
 		return -EEXIST;

@@ -78,8 +78,11 @@ int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_labe
 int commit_leaf(struct tree *t, struct node n, uint32_t entry);
 /* Syncs the file of n's session to disk. Reports a refusal under `n`; `entry` as above. */
 int commit_sync(struct tree *t, struct node n, struct span entry);
-/* Returns 0 if this mount and the session file accept writes, or -EROFS, -EACCES, -ESTALE. */
-int commit_allowed(struct tree *t, uint32_t slot);
+/* Returns 0 if this mount and the session file accept writes, or -EROFS, -EACCES, -ESTALE, ...; -EPERM for a file that
+ * sessionfs never writes: then sets *why. */
+int commit_allowed(struct tree *t, uint32_t slot, const char **why);
+/* The same for names in a directory; -EPERM, too, if it takes no new names. */
+int commit_dir_allowed(struct tree *t, node_t dir, const char **why);
 
 /* state.c: short-lived states of writable names */
 

@@ -40,11 +40,6 @@ static int edit_add_entry_id(const struct session *s, uint32_t i, struct buf *ou
 	}
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
-	if (!session_format(s)->has_ids) {
-		/* Ids in such a file are ignored. */
-		json_quote(session_entry_id(s, i), out);
-		return buf_err(out);
-	}
 	int rc = session_load(s, i, &line, &r);
 	if (rc < 0)
 		return rc;
@@ -244,6 +239,8 @@ int edit_leaf(struct edit_builder *w, const struct edit *e, bool again)
 
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)
 {
+	if (!session_format(s)->has_ids)
+		return -EPERM;
 	struct edit_builder w CLEANUP(edit_writer_release) = {.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
 	size_t before = out->n;
 	int deferred = deferred_push();

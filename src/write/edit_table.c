@@ -194,7 +194,7 @@ static int label_table_find_line(struct label_table *t)
 {
 	struct span rest = t->table->text, row;
 	uint32_t now = session_line_count(t->s);
-	for (unsigned line = 1; !t->table->is_from_other_file && span_line(&rest, &row); line++) {
+	for (unsigned line = 1; span_line(&rest, &row); line++) {
 		if (span_begins(row, SPAN_LIT("# ID")) && single_number(row, &t->table->line)) {
 			t->line = line;
 			return t->table->line > now ? label_table_fail(t, "the session file does not have that line")

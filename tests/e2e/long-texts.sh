@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Data longer than 8 MiB passes every system call: labels set by a table, the names of a directory on another disk, a
-# found line, and a migrated file.
+# Data longer than 8 MiB passes every system call: labels set by a table, the names of a directory on another disk, and a
+# found line.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 [ "$(df --output=avail -k "$T" | tail -n 1)" -gt 400000 ] || skip "there is too little room in $T"
 
-# A session with 2,300 entries, one with a line of 9 MB, and the same of version 1.
+# A session with 2,300 entries, and one with a line of 9 MB.
 mkdir -p "$T/src/--p--"
 python3 - "$T/src/--p--" <<'PY'
 import json, sys
@@ -22,9 +22,6 @@ long = "findme " + "0123456789abcdef" * 600000
 with open(sys.argv[1] + "/long.jsonl", "w") as f:
     print(json.dumps(header | {"id": "long"}), file=f)
     print(json.dumps(message("a", None, long)), file=f)
-with open(sys.argv[1] + "/old.jsonl", "w") as f:
-    print(json.dumps({"type": "session", "id": "old", "timestamp": "2025-04-01T12:00:00.000Z", "cwd": "/p"}), file=f)
-    print(json.dumps({"type": "message", "timestamp": "2025-04-01T12:00:00.000Z", "message": {"role": "user", "content": long}}), file=f)
 PY
 
 # A found line, to a file and to a pipe.
@@ -56,12 +53,6 @@ assert len(lines) == 1 + 2 * 2300, len(lines)
 assert labels == {f"e{n:04}": f"e{n:04} " + "x" * 4000 for n in range(2300)}
 PY
 is "e2299 xxx" "$(head -c 9 "$S/many/entries/e2299/label")" "the last label"
-
-# An old file is rewritten by its first write.
-id=$(ls "$S/old/entries")
-echo kept >"$S/old/entries/$id/label"
-is kept "$(cat "$S/old/entries/$id/label")" "the label of the old file"
-is 9600008 "$(wc -c <"$S/old/entries/$id/text.md")" "its text"
 umount_fs "$T/mnt"
 
 # 33,000 names of 255 bytes on another disk: separate threads look up its files.

@@ -14,7 +14,6 @@ mount -t tmpfs -o size=2m,mode=755 sessionfs-test "$T/src" || skip "cannot mount
 samples "$T/src"
 write_mount
 a=4726bdf3 b=21adfd5d c=436adaf5 d=2f83ebc0
-v1=$T/src/--home-ada-notes--/${V1##*/}.jsonl
 
 start() { # WORD: creates what the writes below replace and remove
 	echo "$1" >"$s/entries/$d/label"
@@ -136,17 +135,7 @@ rm -f "$T/src/fill"
 quiet bash -c 'printf "%s\n" "$1" >"$2"' - "$many" "$s/entries/$a/branch"
 wrote "what comes in pieces" "branch $a $many"
 
-(cd "$T" && cp "$v1" v1)
-fill
-echo x >"$T/value"
-fails 1 "$said" cp "$T/value" "$T/mnt/$V1/name" # v1: it is migrated first
-fails 1 "$said" bash -c 'echo x >"$1"' - "$T/mnt/$V1/name"
-same "$T/v1" "$v1" "an old file that could not be migrated"
-is "" "$(find "$T/src" -name '.*' -type f)" "files left by the migration"
-rm "$T/src/fill"
 ways can "room"
-quiet bash -c "echo x >'$T/mnt/$V1/name'"
-is x "$(cat "$T/mnt/$V1/name")" "the name in a file that was v1"
 
 # The mount survives a directory that is read-only for a while.
 start two

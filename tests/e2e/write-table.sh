@@ -156,15 +156,18 @@ dump "$T/anew" >"$T/anew.txt"
 same "$T/mnt.txt" "$T/anew.txt" "the mount that was written to, and a new one"
 umount_fs "$T/anew"
 
-# A v1 file is migrated to v3 by the first write, under the ids that were shown.
+# A v1 file is never written: its entries have no ids that a record could name.
 file=$T/src/--home-ada-notes--/${V1##*/}.jsonl s=$T/mnt/$V1
-ids=$(ls "$s/entries")
-first=$(basename "$(dirname "$(grep -l '^user' "$s"/entries/*/role | head -n 1)")")
-echo "an old file" >"$s/entries/$first/label"
-is "an old file" "$(cat "$s/entries/$first/label")" "the label in a file that was v1"
-is '3' "$(jq -r 'select(.type == "session").version' "$file")" "version after the first write"
-is "$ids" "$(jq -r 'select(.type != "session" and .type != "label").id' "$file" | sort)" "ids after the migration"
-is "label $first" "$(tail -n 1 "$file" | jq -r '.type + " " + .targetId')" "the last line"
 cp "$file" "$T/kept"
-(cd "$s" && echo Old >name)
-wrote "a name in a file that was v1" "name Old"
+first=$(ls "$s/entries" | head -n 1)
+is "-r--r--r--" "$(stat -c %A "$s/labels.tsv")" "the mode of labels.tsv in a v1 file"
+said="Operation not permitted"
+[ "$(id -u)" = 0 ] || said="Permission denied" # the kernel checks the mode
+for name in name "entries/$first/label" "entries/$first/branch" labels.tsv scratch; do
+	fails 1 "$said" bash -c 'echo x >"$1"' - "$s/$name"
+done
+fails 1 "$said" ln -s "../entries/$first" "$s/labels/x"
+fails 1 "$said" ln -sfn "entries/$first" "$s/leaf"
+same "$T/kept" "$file" "a v1 file after refused writes"
+[ "$(id -u)" != 0 ] || matches "Z labels/x: the session file has version 1; open it once in pi to convert it \(EPERM\)" \
+	"$(cat "$s/errors")" "the reason"

@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_file(path, feed_step(&f), O_CREAT, 0);
 	if (session_open(&(struct source_path){NULL, path}, &s) < 0)
 		return 0;
-	/* Files of version 1 are migrated before lines are appended. */
+	/* Files of version 1 are never written. */
 	check_shown(s);
 	if (session_version(s) > 1)
 		save(s, (struct span){f.p, f.n});

@@ -367,11 +367,6 @@ def put_leaf(directory, entry):
     os.rename(f"{directory}/.leaf", f"{directory}/leaf")
 
 
-def old_label(mount):
-    directory = f"{mount}/projects/p/old/entries"
-    put(f"{directory}/{sorted(os.listdir(directory))[0]}/label", "to the old")
-
-
 # The writes, in this order, and how to recognize their records.
 WRITES = [
     ("label", lambda m: put(f"{m}/projects/p/plain/entries/aaaaaaa2/label", "put\n"), lambda e: e.get("label") == "put"),
@@ -381,7 +376,6 @@ WRITES = [
     ("link", lambda m: os.symlink("../entries/aaaaaaa6", f"{m}/projects/p/plain/labels/linked"), lambda e: e.get("label") == "linked"),
     ("leaf", lambda m: put_leaf(f"{m}/projects/p/plain", "aaaaaaa7"), lambda e: e.get("summary") == ""),
     ("remove", lambda m: os.unlink(f"{m}/projects/p/plain/entries/aaaaaaa1/label"), lambda e: e.get("targetId") == "aaaaaaa1" and not e.get("label")),
-    ("old", old_label, lambda e: e.get("label") == "to the old"),
 ]
 PI = message("eeeeeee1", "aaaaaaa8", role="user", content="by pi")
 
@@ -430,11 +424,7 @@ class Mounted:
                 lines = [json.loads(x) for x in data[:-1].split("\n")]
             except ValueError:
                 raise Wrong(f"{name}: no whole line: {data!r}") from None
-            if name == "--p--/old.jsonl" and lines[0].get("version") == 3:
-                before = [json.loads(x)["message"] for x in SOURCES[name].split("\n")[1:-1]]
-                check([x["message"] for x in lines if x["type"] == "message"] == before, f"{name} is migrated wrongly: {data!r}")
-            else:
-                check(data.startswith(SOURCES[name]), f"{name} lost something: {data!r}")
+            check(data.startswith(SOURCES[name]), f"{name} lost something: {data!r}")
             check("plain" not in name or PI in data, f"{name} lost what pi wrote")
             records += lines[SOURCES[name].count("\n") :]
         for name, _, is_it in WRITES:

@@ -7,8 +7,6 @@ kill.py PROGRAM SOURCE MOUNT ROUNDS SEED
 In each round the filesystem is mounted, writers set labels, names, branches and tables through it, and it gets a SIGKILL at
 a random moment. Then every session file must consist of whole lines, with the old bytes unchanged before them, and hold
 every acknowledged value: those whose close(2), rename(2) or command reported success.
-In some more rounds the kill comes while the first write to an old file migrates it to version 3: the file is the old or
-the new one.
 """
 import collections
 import errno
@@ -23,7 +21,6 @@ import time
 ENTRIES = 40
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LONGEST = 0.25  # seconds from the first write to the kill
-MIGRATION = 0.04  # the same when an old file is written to
 GONE = {errno.ENOTCONN, errno.ECONNABORTED}  # the error of a writer when the filesystem is killed
 
 KINDS = ["label", "name", "branch", "link", "tee", "table"]
@@ -219,60 +216,6 @@ def one_round(program, source, mount, sessions, number, rng):
     return collections.Counter({w.kind: len(w.acknowledged) for w in writers})
 
 
-def put_old(file):
-    """A v1 file, long enough to take a while."""
-    lines = [{"type": "session", "id": "old", "timestamp": "2025-11-20T18:00:00.000Z", "cwd": "/kill"}]
-    for i in range(2000):
-        m = {"role": "user", "content": f"message {i}", "timestamp": 0}
-        lines.append({"type": "message", "timestamp": "2025-11-20T18:00:00.000Z", "message": m})
-    with open(file, "w", encoding="utf-8") as f:
-        f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-    return [line["message"] for line in lines[1:]]
-
-
-def leftovers(source):
-    """Returns temporary copies of files during migration."""
-    return [name for name in os.listdir(f"{source}/--kill--") if name.startswith(".sessionfs-")]
-
-
-def migration_round(program, source, mount, number, rng):
-    """Returns whether the file was migrated."""
-    file = f"{source}/--kill--/old.jsonl"
-    messages = put_old(file)
-    fs = start(program, source, mount)
-    first = sorted(os.listdir(f"{mount}/projects/kill/old/entries"))[0]
-    check(not leftovers(source), f"round {number}: left behind by those before: {leftovers(source)}")
-    acknowledged = []
-
-    def label():
-        try:
-            Writer.put(f"{mount}/projects/kill/old/entries/{first}/label", "migrated")
-            acknowledged.append(True)
-        except OSError:
-            pass
-
-    writer = threading.Thread(target=label, daemon=True)
-    writer.start()
-    time.sleep(rng.random() * MIGRATION)
-    fs.kill()
-    fs.wait()
-    writer.join(30)
-    unmount(mount)
-    with open(file, "rb") as f:
-        data = f.read()
-    check(data.endswith(b"\n"), f"round {number}: an old file is torn: {data[-200:]!r}")
-    lines = [json.loads(line) for line in data[:-1].split(b"\n")]
-    check([e["message"] for e in lines if e["type"] == "message"] == messages, f"round {number}: an old file lost messages")
-    version = lines[0].get("version", 1)
-    check(version in (1, 3), f"round {number}: version {version}")
-    check(all(("id" in e) == (version == 3) for e in lines[1:]), f"round {number}: an old file is half migrated")
-    labels = [e["targetId"] for e in lines if e["type"] == "label"]
-    check(labels == [first] or (not labels and not acknowledged), f"round {number}: labels {labels}")
-    check(len(leftovers(source)) <= 1, f"round {number}: left behind: {leftovers(source)}")
-    os.unlink(file)
-    return version == 3
-
-
 def main(program, source, mount, rounds, seed):
     rng = random.Random(seed)
     acknowledged, sessions = collections.Counter(), []
@@ -282,11 +225,9 @@ def main(program, source, mount, rounds, seed):
             for s in sessions:
                 s.look()
         acknowledged += one_round(program, source, mount, sessions, number, rng)
-    migrated = sum(migration_round(program, source, mount, number, rng) for number in range(rounds // 5))
     for kind in KINDS:
         check(acknowledged[kind] > rounds, f"only {acknowledged[kind]} writes of {kind} in {rounds} rounds")
     print(f"killed {rounds} times; acknowledged and there: {dict(acknowledged)}")
-    print(f"killed {rounds // 5} times while an old file was written to, {migrated} were new by then")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes while the session file is replaced: by the first write to an old file, or by a program that renames another
- * file over it. */
+/* Writes while a program renames another file over the session file. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,21 +13,6 @@
 #include <pthread.h>
 #include <sys/file.h>
 
-#define OLD HEADER_V1 V1("message") V1("message")
-
-/* Appends the path of the nth entry. */
-static void entry_path(struct source_fixture *p, size_t n, struct buf *out)
-{
-	CLEANUP_BUF struct buf names = BUF_INIT;
-	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &names), 0);
-	const char *name = names.p;
-	for (; n > 0; n--)
-		name = strchr(name, ' ') + 1;
-	buf_adds(out, S "/entries/");
-	buf_add(out, name, (size_t)(strchr(name, ' ') - name));
-	assert_non_null(buf_cstr(out));
-}
-
 static bool ends_in_time(pthread_t thread)
 {
 	struct timespec until;
@@ -40,7 +24,6 @@ static bool ends_in_time(pthread_t thread)
 struct writer {
 	struct source_fixture *p;
 	const char *dir, *name, *text;
-	pthread_barrier_t *start;
 	int rc;
 };
 
@@ -65,52 +48,8 @@ static int put_as_kernel(const struct writer *w)
 static void *write_value(void *arg)
 {
 	struct writer *w = arg;
-	if (w->start)
-		pthread_barrier_wait(w->start);
 	w->rc = put_as_kernel(w);
 	return NULL;
-}
-
-/* One writer migrates the file; the other finds, under the file's lock, that it has nothing to write. */
-static void concurrent_writes_migrate_once(void **state)
-{
-	struct source_fixture *p = *state;
-	p->fresh_ms = 1; /* so that every state is seen */
-	for (int round = 0; round < 300; round++) {
-		CLEANUP_BUF struct buf path = BUF_INIT, table = BUF_INIT;
-		pthread_barrier_t start;
-		pthread_t threads[2];
-		begin(p, OLD);
-		entry_path(p, 0, &path);
-		assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
-		buf_adds(&table, "# saved\n"); /* differs in text, but not in meaning */
-		assert_int_equal(pthread_barrier_init(&start, NULL, 2), 0);
-		struct writer w[2] = {{p, path.p, "label", "x\n", &start, 1},
-		                      {p, S, "labels.tsv", buf_cstr(&table), &start, 1}};
-		for (size_t i = 0; i < 2; i++)
-			assert_int_equal(pthread_create(&threads[i], NULL, write_value, &w[i]), 0);
-		for (size_t i = 0; i < 2; i++)
-			assert_true(ends_in_time(threads[i]));
-		assert_int_equal(w[0].rc, 0);
-		assert_int_equal(w[1].rc, 0);
-		pthread_barrier_destroy(&start);
-		end(p);
-	}
-}
-
-/* No scan happens for a minute, but the migrated file is known. */
-static void migrated_file_is_known_without_scan(void **state)
-{
-	CLEANUP_BUF struct buf path = BUF_INIT, second = BUF_INIT;
-	struct source_fixture *p = *state;
-	p->fresh_ms = 60000;
-	begin(p, OLD);
-	entry_path(p, 0, &path);
-	entry_path(p, 1, &second);
-	assert_int_equal(put(p, path.p, "label", "x\n"), 0);
-	assert_missing(p, S "/errors");
-	assert_int_equal(put(p, second.p, "label", "y\n"), 0);
-	assert_lists(p, S "/labels", "x y ");
 }
 
 /* A replacement whose entries are in another order. */
@@ -265,7 +204,6 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(concurrent_writes_migrate_once),       TEST(migrated_file_is_known_without_scan),
 	    TEST(file_replaced_while_waiting_for_lock), TEST(file_replaced_before_close),
 	    TEST(missing_flock_refuses_write),          TEST(entry_is_found_in_replaced_file),
 	    TEST(name_never_disappears_during_replace),

@@ -516,58 +516,37 @@ static void tree_names_never_become_scratch_files(void **state)
 
 /* ---- old files, other writers ---- */
 
-static void old_file_is_migrated(void **state)
+/* No record can name an entry without an id. */
+static void old_file_is_never_written(void **state)
 {
-	CLEANUP_BUF struct buf all = BUF_INIT, id = BUF_INIT, path = BUF_INIT;
+	CLEANUP_BUF struct buf all = BUF_INIT, id = BUF_INIT, entry = BUF_INIT, target = BUF_INIT;
 	struct source_fixture *p = *state;
-
-	begin(p, HEADER_V1 V1("message") V1("message"));
-	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
-	assert_int_equal(id.n, 18);
-	id.n = 8;
-	buf_adds(&path, S "/entries/");
-	buf_addspan(&path, buf_span(&id));
-	assert_int_equal(put(p, buf_cstr(&path), "label", "x\n"), 0);
-	assert_true(read_file(p->file, &all));
-	level_times(&all);
-	assert_pattern(
-	    buf_span(&all),
-	    "{\"type\":\"session\",\"id\":\"sid\",\"version\":3}\n"
-	    "{\"type\":\"message\"" AT ",\"message\":{\"role\":\"user\"},\"id\":\"@0\",\"parentId\":null}\n"
-	    "{\"type\":\"message\"" AT
-	    ",\"message\":{\"role\":\"user\"},\"id\":\"@1\",\"parentId\":\"@0\"}\n" SET("@2", "@1", "@0", "x"));
-	buf_adds(&path, "/label");
-	assert_reads(p, buf_cstr(&path), "x\n");
-}
-
-/* Making the link replaces the file; the link is found nevertheless. */
-static void link_in_migrated_file_is_found(void **state)
-{
-	CLEANUP_BUF struct buf id = BUF_INIT, target = BUF_INIT;
-	struct source_fixture *p = *state;
-
-	begin(p, HEADER_V1 V1("message") V1("message"));
-	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
-	id.n = 8;
-	buf_adds(&target, "../entries/");
-	buf_addspan(&target, buf_span(&id));
-	assert_int_equal(make_link(p, S "/labels", "x", buf_cstr(&target)), 0);
-	assert_reads(p, S "/labels/x", buf_cstr(&target));
-}
-
-/* Touching it, or writing its current value, does not change it. */
-static void unchanged_value_does_not_migrate(void **state)
-{
-	struct source_fixture *p = *state;
+	struct tree_attr a;
 
 	begin(p, HEADER_V1 V1("message") "{\"type\":\"session_info\",\"name\":\"old\"}\n");
-	assert_int_equal(put(p, S, "name", "old\n"), 0);
-	assert_int_equal(put(p, S, "labels.tsv", "# nothing\n"), 0);
-	assert_int_equal(put(p, S, "labels.tsv", "none\tx\n"), -EINVAL);
-	assert_int_equal(put(p, S, "name", "a\xff\n"), -EINVAL);
-	CLEANUP_BUF struct buf all = BUF_INIT;
-	assert_true(read_file(p->file, &all));
-	assert_int_equal(all.n, p->seen);
+	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
+	id.n = 8;
+	buf_addf(&entry, S "/entries/%s", buf_cstr(&id));
+	buf_addf(&target, "../entries/%s", id.p);
+	static const char *const writable[] = {S, S "/labels", S "/labels.tsv", S "/name"};
+	for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
+		assert_int_equal(tree_getattr(p->tree, node_at(p, writable[i]), &a), 0);
+		assert_int_equal(a.mode & 0222, 0);
+	}
+	assert_int_equal(put(p, S, "name", "old\n"), -EPERM);
+	assert_int_equal(put(p, S, "labels.tsv", "# nothing\n"), -EPERM);
+	assert_int_equal(put(p, S, "scratch", "x\n"), -EPERM);
+	assert_int_equal(put(p, buf_cstr(&entry), "label", "x\n"), -EPERM);
+	assert_int_equal(put(p, entry.p, "branch", "x\n"), -EPERM);
+	assert_int_equal(make_link(p, S "/labels", "x", buf_cstr(&target)), -EPERM);
+	assert_int_equal(make_link(p, S, "leaf", target.p + 3), -EPERM);
+	assert_int_equal(take(p, S, "name"), -EPERM);
+	assert_int_equal(move(p, S, "name", S, "other"), -EPERM);
+	buf_reset(&all);
+	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 16, &all), 0);
+	assert_non_null(strstr(buf_cstr(&all),
+	                       "labels/x: the session file has version 1; open it once in pi to convert it (EPERM)\n"));
+	assert_added(p, "");
 	assert_reads(p, S "/name", "old\n");
 }
 
@@ -614,9 +593,7 @@ int main(void)
 	    TEST(unaddressable_entry_is_not_writable),
 	    TEST(generated_names),
 	    TEST(tree_names_never_become_scratch_files),
-	    TEST(old_file_is_migrated),
-	    TEST(link_in_migrated_file_is_found),
-	    TEST(unchanged_value_does_not_migrate),
+	    TEST(old_file_is_never_written),
 	    TEST(append_after_foreign_lines),
 	};
 

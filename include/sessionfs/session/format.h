@@ -8,9 +8,9 @@
 struct format {
 	double below; /* the row is for versions below this, unless an earlier row matches */
 	int version;  /* as shown; 0: as in the header */
-	bool has_ids; /* false: each entry is the child of the previous one, and its id is derived from its place */
+	bool has_ids; /* false: each entry is the child of the previous one, its id is derived from its place, and the
+	               * file is never written: no record can name an entry */
 	bool has_kept_index; /* a compaction can name its first kept entry by number */
-	bool is_appendable;  /* false: pi migrates the file to FORMAT_WRITTEN before it writes, and so do we */
 	bool has_old_custom; /* the role custom can have its old name */
 };
 

@@ -38,15 +38,15 @@ struct edit {
 
 /* Appends the lines to `out`, each with a newline; none if nothing would change. `again`: other lines were appended
  * meanwhile, so the records are written again, with the current parent. `now_ms`: the time for their timestamps.
- * Returns 0 or a negative errno: -EPERM for an entry that pi cannot address, -ENOENT for a missing entry. */
+ * Returns 0 or a negative errno: -EPERM for an entry that pi cannot address, or a file without ids; -ENOENT for a
+ * missing entry. */
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out);
 
 /* A labels.tsv being saved. Its heading names the last line of the session file that the table is made from. A row that
  * equals the table as of that line was not edited: the label keeps later changes by others. Without a heading the table
  * counts as made now. */
 struct edit_table {
-	struct span text;        /* from value_parse */
-	bool is_from_other_file; /* the heading counts lines of another file with the current labels */
+	struct span text; /* from value_parse */
 	/* Returns whether an earlier save of this table set this label (empty: none) of the entry. NULL: none. */
 	bool (*is_saved_here)(void *arg, uint32_t line, uint32_t entry, struct span label);
 	void *arg;
