@@ -26,7 +26,6 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	real = NULL;
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
-	c->tidy = o->tidy;
 	c->newest[0].file = c->newest[1].file = NONE;
 	c->budget = o->budget;
 	open_indexes_init(c);

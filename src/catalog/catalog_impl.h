@@ -147,7 +147,6 @@ struct dir {
 	bool linked;       /* has linked files */
 	bool came;         /* appeared after the first scan of the source */
 	bool unwatched;    /* a watch was refused, which was logged */
-	bool untidy;       /* may hold leftover temporary files */
 	bool incomplete;   /* some of its names could not be added */
 	bool type_unknown; /* has such files */
 	bool racy;         /* changed so soon before the scan that a later change may have the same mtime */
@@ -235,7 +234,6 @@ struct catalog {
 	bool acl_said;        /* that ACLs are unreadable was logged */
 	bool full;            /* out of slot numbers, which was logged */
 	unsigned fresh_ms;    /* constant */
-	bool tidy;            /* constant */
 	struct watching {
 		int inotify, wake; /* descriptors, or -1; both constant */
 		uint32_t *by_wd;   /* directories, or NONE */
@@ -352,14 +350,12 @@ struct look {
 	bool header;              /* read the header of a regular file, whatever its attributes */
 	bool compares;            /* read it if they differ from `known` */
 	bool is_unknown;          /* it was never read */
-	bool tidy;
-	struct stat known; /* the last known; st_mode 0: read the directory anyway */
+	struct stat known;        /* the last known; st_mode 0: read the directory anyway */
 	/* The result: */
 	int rc, acl_err;
 	bool absent; /* no such name; otherwise ENOENT concerns the target of a link */
 	bool linked;
 	bool was_read; /* the names; or the header */
-	bool untidy;
 	struct stat st;
 	struct header found;  /* of a file */
 	struct rights rights; /* of a directory */

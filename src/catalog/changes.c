@@ -4,20 +4,6 @@
 
 #include <poll.h>
 
-void catalog_remove_leftovers(struct catalog *c, uint32_t slot)
-{
-	struct ask a = ask_begin(c, HASTE_NONE);
-	uint32_t file = slot < c->slot_count ? c->slots[slot].file : NONE;
-	uint32_t dir = file == NONE ? NONE : c->files[file].dir;
-	if (dir != NONE && c->dirs[dir].untidy) {
-		c->dirs[dir].untidy = false;
-		mark_names_stale(c, dir);
-		while (ask_wait(&a))
-			need_names(&a, dir);
-	}
-	ask_close(&a, 0);
-}
-
 bool catalog_is_watched(struct catalog *c)
 {
 	LOCKED(&c->lock);

@@ -10,7 +10,6 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/parallel.h"
-#include "sessionfs/file/store.h"
 
 #include <fcntl.h>
 
@@ -129,15 +128,6 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 		l->rc = -EXDEV;
 }
 
-static void remove_leftovers(struct look *l, int fd)
-{
-	struct span rest = buf_span(&l->names);
-	struct name e;
-	while (names_next(&rest, &e))
-		if (store_is_temporary(e.text) && !store_remove_leftover(fd, e.text))
-			l->untidy = true;
-}
-
 /* `c` is NULL on a thread of the pool. */
 static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 {
@@ -155,8 +145,6 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 		l->was_read = true;
 		int rc = l->acl_err = rights_read(got.fd, &l->st, &l->rights);
 		l->rc = is_transient(rc) && rc != -EIO ? rc : names_read(got.fd, &l->names);
-		if (l->rc == 0 && l->tidy && c)
-			remove_leftovers(l, got.fd);
 	}
 	resolved_release(l->resolver, &got);
 }
@@ -217,7 +205,6 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	                   .at = catalog_now(),
 	                   .dir = dir,
 	                   .file = file,
-	                   .tidy = c->tidy,
 	                   .found = HEADER_INIT,
 	                   .names = BUF_INIT};
 	strcpy(l->path, path);

@@ -6,7 +6,6 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
-#include "sessionfs/file/store.h"
 
 #define RACY_S 2
 /* How many names are applied under the lock at once. */
@@ -563,7 +562,6 @@ static void take_dir(struct catalog *c, struct look *l)
 		/* A change within the same tick of the clock leaves the mtime as it is. */
 		d->st = d->seen.marked > l->began ? (struct stat){0} : l->st;
 		d->err = 0;
-		d->untidy = d->untidy || l->untidy;
 		d->racy = !d->watched && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
 		dir_loses(c, l);
 		if (d->incomplete)

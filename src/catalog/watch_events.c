@@ -5,7 +5,6 @@
 
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/sys.h"
-#include "sessionfs/file/store.h"
 
 #include <sys/inotify.h>
 
@@ -62,8 +61,6 @@ static void handle_event(struct catalog *c, const struct inotify_event *e)
 		mark_names_stale(c, dir); /* its own rights changed */
 	} else if (file_is_candidate(e->name) && !(e->mask & IN_ISDIR)) {
 		handle_file_event(c, dir, e);
-	} else if (c->tidy && store_is_temporary(e->name)) {
-		c->dirs[dir].untidy = true;
 	} else if ((dir == 0 || e->mask & IN_ISDIR) && e->mask & COMES_OR_GOES) {
 		handle_dir_event(c, dir, e);
 	}

@@ -64,7 +64,6 @@ static int app_open(const char *source, const struct opts *o, struct app_parts *
 	    .poll = o->poll_ms > 0,
 	    .fresh_ms = o->poll_ms,
 	    .redact = o->redact,
-	    .tidy = o->action == OPTS_MOUNT && !o->read_only,
 	};
 	int rc = catalog_open(source, &options, &p->catalog);
 	if (rc == 0)

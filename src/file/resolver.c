@@ -369,9 +369,7 @@ static int walk_open_end(struct resolver_walk *w, enum resolve_op ask, int flags
 	if (rc < 0)
 		return rc;
 	ret->fd = fd;
-	ret->dir = w->at;
-	strcpy(ret->name, name);
-	fd = w->at = -1;
+	fd = -1;
 	return 0;
 }
 
@@ -483,17 +481,15 @@ static int resolve_in_pool(struct resolver *r, const char *path, enum resolve_op
 	return rc;
 }
 
-static int resolve_path(const struct source_path *at, enum resolve_how how, enum resolve_op ask, int wanted,
+static int resolve_path(const struct source_path *at, enum resolve_how how, enum resolve_op ask, int flags,
                         struct resolved *ret)
 {
 	struct resolved got = RESOLVED_INIT;
 	struct resolver *r = at->resolver;
-	bool place = wanted & RESOLVER_PLACE,
-	     root = ask == RESOLVE_OP_STATVFS || (ask == RESOLVE_OP_DIR && *at->path == '\0');
-	int flags = wanted & ~RESOLVER_PLACE;
+	bool root = ask == RESOLVE_OP_STATVFS || (ask == RESOLVE_OP_DIR && *at->path == '\0');
 	bool may_wait = how == RESOLVER_WAIT || blocking_on_pool_thread();
 	lock_may_block();
-	int rc = r && !root && !place ? resolve_fast(r, at->path, ask, flags, &got) : -EXDEV;
+	int rc = r && !root ? resolve_fast(r, at->path, ask, flags, &got) : -EXDEV;
 	if (rc == -EXDEV && r)
 		rc = resolve_on_this_thread(r, true, at->path, ask, flags, &got);
 	if (rc == -EXDEV && may_wait)
@@ -502,10 +498,6 @@ static int resolve_path(const struct source_path *at, enum resolve_how how, enum
 	if (rc < 0) {
 		resolved_release(r, &got);
 		return rc;
-	}
-	if (!place) {
-		resolver_close_fd(r, got.dir, false);
-		got.dir = -1;
 	}
 	*ret = got;
 	return 0;
@@ -586,8 +578,7 @@ void resolver_close_fd(struct resolver *r, int fd, bool foreign)
 void resolved_release(struct resolver *r, struct resolved *got)
 {
 	resolver_close_fd(r, got->fd, got->foreign);
-	resolver_close_fd(r, got->dir, false);
-	got->fd = got->dir = -1;
+	got->fd = -1;
 }
 
 /* ---- life ---- */

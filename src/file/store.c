@@ -14,7 +14,6 @@
 #include "sessionfs/file/opened.h"
 
 #include <limits.h>
-#include <linux/limits.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
@@ -24,15 +23,6 @@
 
 /* Checks whether the file ends in a whole line, or has stopped growing. */
 #define LINE_END_CHECKS_MAX 20
-
-static int store_check_id(int fd, const struct store_id *id, struct stat *ret)
-{
-	if (sys_fstat(fd, ret) < 0)
-		return -errno;
-	if (!S_ISREG(ret->st_mode))
-		return -EINVAL;
-	return ret->st_dev == id->dev && ret->st_ino == id->ino ? 0 : -ESTALE;
-}
 
 /* Returns 0 if the name still leads to the open file, else a negative errno. */
 static int store_check_name(const struct source_path *at, const struct store_id *id)
@@ -80,29 +70,9 @@ static int lock_file(int fd)
 static int store_open(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
 {
 	int rc = resolve_file(at, RESOLVER_WAIT, flags, ret);
-	if (rc == -ENOENT)
-		return -ESTALE;
-	return rc < 0 ? rc : store_check_id(ret->fd, id, &ret->st);
-}
-
-/* Call store_close_locked afterwards, whatever it returns. */
-static int store_open_locked(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
-{
-	lock_mark_held(LOCK_FILE);
-	int rc = store_open(at, id, O_RDWR | O_APPEND | flags, ret);
-	if (rc == 0)
-		rc = lock_file(ret->fd);
-	/* The previous holder of the lock can have replaced the file. */
-	return rc < 0 ? rc : store_check_name(at, id);
-}
-
-/* Unlock first: a thread of the pool can close the descriptor late or never. */
-static void store_close_locked(const struct source_path *at, struct resolved *file)
-{
-	if (file->fd >= 0)
-		sys_flock(file->fd, LOCK_UN);
-	resolved_release(at->resolver, file);
-	lock_unmark_held(LOCK_FILE);
+	if (rc < 0)
+		return rc == -ENOENT ? -ESTALE : rc;
+	return ret->st.st_dev == id->dev && ret->st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
 static int store_size(int fd, off_t *ret)
@@ -129,17 +99,7 @@ static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 	return (ssize_t)got;
 }
 
-/* `sync`: sys_fdatasync or sys_fsync. */
-static int store_flush(int fd, int (*sync)(int))
-{
-	lock_may_block();
-	while (sync(fd) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
-}
-
-/* As store_flush, unless the file has not changed since *synced was set here. */
+/* Calls `sync` (sys_fdatasync or sys_fsync), unless the file has not changed since *synced was set here. */
 static int store_flush_changed(int fd, int (*sync)(int), struct stat *synced)
 {
 	struct stat now;
@@ -148,10 +108,12 @@ static int store_flush_changed(int fd, int (*sync)(int), struct stat *synced)
 	if (now.st_dev == synced->st_dev && now.st_ino == synced->st_ino && now.st_size == synced->st_size &&
 	    time_is_same(now.st_mtim, synced->st_mtim) && time_is_same(now.st_ctim, synced->st_ctim))
 		return 0;
-	int rc = store_flush(fd, sync);
-	if (rc == 0)
-		*synced = now;
-	return rc;
+	lock_may_block();
+	while (sync(fd) < 0)
+		if (errno != EINTR)
+			return -errno;
+	*synced = now;
+	return 0;
 }
 
 /* Returns whether the byte before `size` ends a line. */
@@ -326,13 +288,23 @@ int store_append(const struct source_path *at, const struct store_id *id, struct
                  void *arg)
 {
 	struct resolved file = RESOLVED_INIT;
-	int rc = store_open_locked(at, id, 0, &file);
+	lock_mark_held(LOCK_FILE);
+	int rc = store_open(at, id, O_RDWR | O_APPEND, &file);
+	if (rc == 0)
+		rc = lock_file(file.fd);
+	/* While this thread waited for the lock, another program can have replaced the file. */
+	if (rc == 0)
+		rc = store_check_name(at, id);
 	if (rc == 0)
 		rc = append_locked(file.fd, synced, make, arg);
 	/* If the file was replaced meanwhile, our lines are in the old one. */
 	if (rc == 0 && store_check_name(at, id) == -ESTALE)
 		rc = -ESTALE;
-	store_close_locked(at, &file);
+	/* Unlock first: a thread of the pool can close the descriptor late or never. */
+	if (file.fd >= 0)
+		sys_flock(file.fd, LOCK_UN);
+	resolved_release(at->resolver, &file);
+	lock_unmark_held(LOCK_FILE);
 	return rc;
 }
 
@@ -372,165 +344,5 @@ int store_sync(const struct source_path *at, struct stat *synced)
 	if (rc == 0)
 		rc = store_flush_changed(file.fd, sys_fsync, synced);
 	resolved_release(at->resolver, &file);
-	return rc;
-}
-
-/* --- replacing ------------------------------------------------------------------ */
-
-/* The catalog never accepts such a name for a session. */
-#define TEMPORARY_PREFIX ".sessionfs-"
-#define RANDOM_DIGITS 6
-#define TEMPORARY_TRIES_MAX 100
-
-/* Copies the attributes that we may set. Others, such as security labels, keep the system's default. */
-static int copy_xattrs(int from, int to)
-{
-	ssize_t n = sys_flistxattr(from, NULL, 0);
-	if (n <= 0)
-		return n < 0 && errno != ENOTSUP ? -errno : 0;
-	char *names CLEANUP_FREE = malloc((size_t)n);
-	if (!names)
-		return -ENOMEM;
-	n = sys_flistxattr(from, names, (size_t)n);
-	if (n < 0)
-		return -errno;
-	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
-		char value[XATTR_SIZE_MAX];
-		ssize_t len = sys_fgetxattr(from, name, value, sizeof value);
-		if (len < 0)
-			return -errno;
-		if (sys_fsetxattr(to, name, value, (size_t)len, 0) < 0 && errno != ENOTSUP && errno != EPERM)
-			return -errno;
-	}
-	return 0;
-}
-
-static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-static int store_draw_name(char name[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS])
-{
-	unsigned char some[RANDOM_DIGITS];
-	if (sys_getrandom(some, sizeof some, 0) != sizeof some)
-		return -EIO;
-	strcpy(name, TEMPORARY_PREFIX);
-	for (size_t i = 0; i < RANDOM_DIGITS; i++)
-		name[sizeof TEMPORARY_PREFIX - 1 + i] = digits[some[i] % (sizeof digits - 1)];
-	name[sizeof TEMPORARY_PREFIX - 1 + RANDOM_DIGITS] = '\0';
-	return 0;
-}
-
-/* Locks a file to fill or remove it. Returns 0, or -EAGAIN if another process has it locked, or the name now leads to
- * another file. */
-static int lock_temporary(int dir, const char *name, int fd)
-{
-	struct stat st, there;
-	if (sys_flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-	if (sys_fstat(fd, &st) < 0)
-		return -errno;
-	if (sys_fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? -EAGAIN : -errno;
-	return st.st_dev == there.st_dev && st.st_ino == there.st_ino ? 0 : -EAGAIN;
-}
-
-/* Creates the temporary file in the directory. It is locked while open, so that it is not taken for a leftover. Returns
- * its descriptor, or a negative errno. */
-static int create_temporary(int dir, char name[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS])
-{
-	int rc = -EEXIST;
-	for (int tries = 0; tries < TEMPORARY_TRIES_MAX; tries++) {
-		rc = store_draw_name(name);
-		if (rc < 0)
-			return rc;
-		int fd = sys_openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd < 0 && errno == EEXIST)
-			continue;
-		if (fd < 0)
-			return -errno;
-		rc = lock_temporary(dir, name, fd);
-		if (rc == 0)
-			return fd;
-		close(fd);
-		/* Another process holds the lock and is about to remove it. */
-		if (rc != -EAGAIN) {
-			unlinkat(dir, name, 0);
-			return rc;
-		}
-	}
-	return rc;
-}
-
-bool store_is_temporary(const char *name)
-{
-	size_t n = sizeof TEMPORARY_PREFIX - 1;
-	return strncmp(name, TEMPORARY_PREFIX, n) == 0 && strspn(name + n, digits) == RANDOM_DIGITS &&
-	       strlen(name) == n + RANDOM_DIGITS;
-}
-
-bool store_remove_leftover(int dir, const char *name)
-{
-	struct stat st;
-	int fd CLEANUP_CLOSE = sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT;
-	if (sys_fstat(fd, &st) < 0)
-		return false;
-	bool ours = S_ISREG(st.st_mode) && (st.st_uid == geteuid() || geteuid() == 0);
-	return ours && lock_temporary(dir, name, fd) == 0 && unlinkat(dir, name, 0) == 0;
-}
-
-/* Fills and places the temporary file; the caller removes it when this fails. */
-static int store_fill_and_rename(const struct resolved *old, const struct source_path *at, const struct store_id *id,
-                                 const char *temporary, int fd, store_fill fill, void *arg)
-{
-	struct stat before, after;
-	int rc = store_check_id(old->fd, id, &before);
-	if (rc == 0)
-		rc = fill(arg, fd);
-	if (rc == 0 && (sys_fchown(fd, before.st_uid, before.st_gid) < 0 || sys_fchmod(fd, before.st_mode & 07777) < 0))
-		rc = -errno;
-	if (rc == 0)
-		rc = copy_xattrs(old->fd, fd);
-	if (rc == 0)
-		rc = store_flush(fd, sys_fsync);
-	if (rc == 0)
-		rc = store_check_name(at, id);
-	/* The name in the directory must still be that file: not a link to it, not another file. */
-	if (rc == 0 && sys_fstatat(old->dir, old->name, &after, AT_SYMLINK_NOFOLLOW) < 0)
-		rc = errno == ENOENT ? -ESTALE : -errno;
-	if (rc == 0 && (after.st_dev != id->dev || after.st_ino != id->ino))
-		rc = -ESTALE;
-	if (rc == 0)
-		rc = store_check_id(old->fd, id, &after);
-	if (rc < 0)
-		return rc;
-	if (before.st_size != after.st_size || !time_is_same(before.st_mtim, after.st_mtim))
-		return -EAGAIN;
-	return sys_renameat(old->dir, temporary, old->dir, old->name) < 0 ? -errno : 0;
-}
-
-static int replace_locked(const struct resolved *old, const struct source_path *at, const struct store_id *id,
-                          store_fill fill, void *arg)
-{
-	char temporary[sizeof TEMPORARY_PREFIX + RANDOM_DIGITS];
-	int fd CLEANUP_CLOSE = create_temporary(old->dir, temporary);
-	if (fd < 0)
-		return fd;
-	int rc = store_fill_and_rename(old, at, id, temporary, fd, fill, arg);
-	if (rc < 0) {
-		unlinkat(old->dir, temporary, 0);
-		return rc;
-	}
-	int dir CLEANUP_CLOSE = sys_openat(old->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -errno : store_flush(dir, sys_fsync);
-}
-
-int store_replace(const struct source_path *at, const struct store_id *id, store_fill fill, void *arg)
-{
-	struct resolved old = RESOLVED_INIT;
-	int rc = store_open_locked(at, id, RESOLVER_PLACE, &old);
-	if (rc == 0)
-		rc = replace_locked(&old, at, id, fill, arg);
-	store_close_locked(at, &old);
 	return rc;
 }

@@ -22,12 +22,8 @@ enum call {
 	FDATASYNC,
 	FTRUNCATE,
 	RENAMEAT,
-	FCHOWN,
 	FCHMOD,
-	GETRANDOM,
-	FLISTXATTR,
 	FGETXATTR,
-	FSETXATTR,
 	FSTATVFS,
 	CALLS,
 };
@@ -85,13 +81,8 @@ static bool fails(enum call c)
 	X(int, ftruncate, FTRUNCATE, (int fd, off_t size), (fd, size))                                                 \
 	X(int, renameat, RENAMEAT, (int from_dir, const char *from, int to_dir, const char *to),                       \
 	  (from_dir, from, to_dir, to))                                                                                \
-	X(int, fchown, FCHOWN, (int fd, uid_t u, gid_t g), (fd, u, g))                                                 \
 	X(int, fchmod, FCHMOD, (int fd, mode_t m), (fd, m))                                                            \
-	X(ssize_t, getrandom, GETRANDOM, (void *p, size_t n, unsigned flags), (p, n, flags))                           \
-	X(ssize_t, flistxattr, FLISTXATTR, (int fd, char *p, size_t n), (fd, p, n))                                    \
-	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))              \
-	X(int, fsetxattr, FSETXATTR, (int fd, const char *name, const void *p, size_t n, int flags),                   \
-	  (fd, name, p, n, flags))
+	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))
 
 #define FAILING(type, name, kind, parameters, arguments)                                                               \
 	static type failing_##name parameters                                                                          \

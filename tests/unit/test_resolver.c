@@ -149,14 +149,6 @@ static void plain_names_and_links(void **state)
 	assert_int_equal(resolve_file(&fifo, RESOLVER_NOW, O_RDONLY, &got), -EINVAL);
 	assert_int_equal(resolve_file(&dir, RESOLVER_NOW, O_RDONLY, &got), -EISDIR);
 	assert_int_equal(resolve_dir(&a, RESOLVER_NOW, O_RDONLY, &got), -ENOTDIR);
-	/* The place is where the file is, not where its path is. */
-	assert_int_equal(resolve_file(&a, RESOLVER_NOW, O_RDONLY | RESOLVER_PLACE, &got), 0);
-	assert_string_equal(got.name, "a");
-	struct stat there, p;
-	assert_int_equal(fstat(got.dir, &there), 0);
-	assert_int_equal(stat(at("source/p"), &p), 0);
-	assert_int_equal(there.st_ino, p.st_ino);
-	resolved_release(world.r, &got);
 }
 
 static int directory(const char *path)

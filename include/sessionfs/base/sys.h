@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
@@ -38,8 +37,8 @@ int sys_openat2(int dir, const char *path, const struct open_how *how, size_t si
 #define SYS_CALLS(X) \
 	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
 	X(read) X(pread) X(pwrite) X(write) X(fsync) X(fdatasync) X(ftruncate) \
-	X(renameat) X(fchown) X(fchmod) X(flistxattr) X(fgetxattr) X(fsetxattr) \
-	X(inotify_add_watch) X(getrandom) X(clock_gettime) X(nanosleep) X(pthread_create) X(tgkill) X(sched_yield)
+	X(renameat) X(fchmod) X(fgetxattr) \
+	X(inotify_add_watch) X(clock_gettime) X(nanosleep) X(pthread_create) X(tgkill) X(sched_yield)
 /* clang-format on */
 
 #define SYS_DECLARE(name) extern __typeof__(name) *const sys_##name;

@@ -29,7 +29,6 @@ struct catalog_options {
 	unsigned fresh_ms; /* how long a scan stays valid without inotify; 0: CATALOG_FRESH_MS */
 	bool poll;         /* do not use inotify */
 	bool redact;       /* mask likely keys in all contents: opened_pread */
-	bool tidy;         /* remove temporary files of writers that were killed: store_remove_leftover */
 };
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
@@ -80,9 +79,6 @@ int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
  * another one. Reads the disk, however fresh the last scan is. Returns 0; -ESTALE if no session is there, or one of
  * another project; or another negative errno. */
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret);
-/* Call after a write to that session: removes leftover temporary files from its directory (catalog_options.tidy). Costs
- * nothing if none was seen there. */
-void catalog_remove_leftovers(struct catalog *c, uint32_t slot);
 /* Newest by mtime, then the greater name, in one project or (NO_SLOT) all, except deeper directories and archives.
  * Returns false if none exists. */
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret);

@@ -54,9 +54,7 @@ enum resolve_how {
 
 /* The target of a name. */
 struct resolved {
-	int fd;                  /* the file */
-	int dir;                 /* with RESOLVER_PLACE, O_PATH: its directory, after all links */
-	char name[NAME_MAX + 1]; /* its name there, not a link */
+	int fd; /* the file */
 	struct stat st;
 	struct statvfs space; /* resolver_statvfs's */
 	bool linked;          /* through a link or on another file system, so without events of changes */
@@ -65,17 +63,15 @@ struct resolved {
 };
 #define RESOLVED_INIT                                                                                                  \
 	{                                                                                                              \
-		.fd = -1, .dir = -1                                                                                    \
+		.fd = -1                                                                                               \
 	}
-/* Closes both descriptors, without waiting for their servers. */
+/* Closes the descriptor, without waiting for its server. */
 void resolved_release(struct resolver *r, struct resolved *got);
 /* The same for an `fd` detached from a struct resolved. */
 void resolver_close_fd(struct resolver *r, int fd, bool foreign);
 
-/* Gets the attributes of the target: `fd` and `dir` stay -1. */
+/* Gets the attributes of the target: `fd` stays -1. */
 int resolve_stat(const struct source_path *at, enum resolve_how how, struct resolved *ret);
-/* A flag: also fill in `dir` and `name`. */
-#define RESOLVER_PLACE (1 << 30)
 /* Opens a regular file with these flags (and O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_CLOEXEC). -EISDIR or -EINVAL if it is
  * not one. */
 int resolve_file(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret);

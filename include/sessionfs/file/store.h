@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* store: the only module that changes session files. It appends whole lines, or replaces a file by a complete new one.
- * It changes nothing in place, except the last byte of a truncated line of its own.
+/* store: the only module that changes session files. It appends whole lines, and
+ * changes nothing in place, except the last byte of a truncated line of its own.
  *
  * pi takes no lock and appends each line with one write. So does this module, and checks afterwards whether other lines
  * came in between; flock(2) orders our own writers. */
@@ -40,21 +40,5 @@ int store_check(const struct source_path *at, const struct store_id *id, size_t 
 /* Syncs earlier appends of any program to the disk (fsync). *synced is the state of the file at the last sync; if the
  * file is unchanged since, this does nothing. */
 int store_sync(const struct source_path *at, struct stat *synced);
-
-/* Writes the complete new contents to fd. */
-typedef int (*store_fill)(void *arg, int fd);
-
-/* Replaces the file there by one that `fill` writes: to a temporary file next to it, with its owner, mode and extended
- * attributes, fsynced, renamed over it, the directory fsynced. All steps use the directory in which the file was
- * opened, even if its path changes meanwhile. A crash at any point leaves the old or the new file. -EAGAIN if the file
- * changed meanwhile (the old one is kept); other errnos as above. */
-int store_replace(const struct source_path *at, const struct store_id *id, store_fill fill, void *arg);
-
-/* Returns whether this is the name of such a temporary file. */
-bool store_is_temporary(const char *name);
-
-/* Removes a leftover temporary file from the directory: a regular file of ours that no writer has locked. Returns false
- * if one can still exist under the name. */
-bool store_remove_leftover(int dir, const char *name);
 
 #endif
