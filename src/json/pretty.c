@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats a value for people. The scanner walks it: no tree, no recursion. */
 #include "sessionfs/json/json.h"
-#include "sessionfs/base/number.h"
 
 static void pretty_newline(struct buf *out, size_t depth)
 {
@@ -92,33 +91,4 @@ void json_compact(struct json_value v, struct buf *out)
 		for (p = next; p < end && is_space(*p);)
 			p++;
 	}
-}
-
-void json_stringify(struct json_value v, struct buf *out)
-{
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	struct span raw = json_raw(v);
-	const char *end = raw.n ? raw.p + raw.n : raw.p;
-	bool escaped;
-	double number;
-
-	for (const char *p = raw.p, *next; p < end; p = next) {
-		next = p + 1;
-		if (*p == '"') {
-			const char *close = json_string_end(next, end, &escaped);
-			buf_reset(&text);
-			json_decode((struct span){next, (size_t)((close ? close : end) - next)}, JSON_READ, &text);
-			json_quote(buf_span(&text), out);
-			next = close ? close + 1 : end;
-		} else if (json_kind_at(p, end) == JSON_NUMBER) {
-			while (next < end && strchr("+-.eE0123456789", *next))
-				next++;
-			if (json_double((struct json_value){JSON_NUMBER, false, {p, (size_t)(next - p)}}, &number))
-				number_add(number, out);
-		} else if (!is_space(*p)) {
-			buf_addc(out, *p);
-		}
-	}
-	if (buf_err(&text))
-		out->err = buf_err(&text);
 }

@@ -5,8 +5,6 @@
  * from the path follow it, as pi writes labels. When the path grows these lines move, so the file is then made again.
  */
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/render/migrated.h"
-
 #include "pieces.h"
 
 #include <errno.h>
@@ -159,14 +157,8 @@ static int branch_lines(const struct render_target *p, struct render_totals *t, 
 
 static int branch_front(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
-	struct buf made CLEANUP_BUF = BUF_INIT;
 	(void)t;
-	if (!session_is_migrated(p->session))
-		return render_header_json(p->session, out);
-	int rc = migrated_add_header(session_header(p->session), &made);
-	json_stringify((struct json_value){.kind = JSON_OBJECT, .text = buf_span(&made)}, out);
-	buf_addc(out, '\n');
-	return rc < 0 ? rc : buf_err(out);
+	return render_header_json(p->session, out);
 }
 
 static void branch_add_key(const char *key, struct json_value v, struct buf *out)
@@ -206,21 +198,12 @@ static int branch_segment(const struct render_target *p, const void *item, bool 
                           struct usage *usage, struct buf *out)
 {
 	const struct branch_line *l = item;
-	struct record r;
+	struct span line = {NULL, 0};
 	int rc;
 	(void)is_first, (void)usage;
 	if (l->before != NO_ENTRY) {
 		rc = branch_add_label_line(p->session, l, reader, out);
-	} else if (session_is_migrated(p->session)) {
-		struct buf *made = &reader->scratch[0];
-		buf_reset(made);
-		rc = session_read(p->session, l->entry, reader, &r);
-		if (rc == 0)
-			rc = migrated_add_entry(p->session, l->entry, &r, made);
-		if (rc == 0)
-			json_stringify((struct json_value){.kind = JSON_OBJECT, .text = buf_span(made)}, out);
 	} else {
-		struct span line = {NULL, 0};
 		rc = session_read_line(p->session, l->entry, reader, &line);
 		buf_addspan(out, line);
 	}

@@ -113,13 +113,15 @@ const struct format *format_of(struct json_value version)
 }
 
 #define VERSION_SHOWN_MAX 1000000000
+/* Shown for a version that is not a number. */
+#define VERSION_NEWEST 3
 
 int format_number(const struct format *f, struct json_value version)
 {
 	double v = format_version(version);
 	if (f->version)
 		return f->version;
-	return v < VERSION_SHOWN_MAX ? (int)v : v >= VERSION_SHOWN_MAX ? VERSION_SHOWN_MAX : atoi(FORMAT_WRITTEN);
+	return v < VERSION_SHOWN_MAX ? (int)v : v >= VERSION_SHOWN_MAX ? VERSION_SHOWN_MAX : VERSION_NEWEST;
 }
 
 bool format_is_old_custom(struct json_value role)

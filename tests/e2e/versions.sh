@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Files of every version are shown, old ones as pi would migrate them, and stay unchanged.
+# Files of every version are shown and stay unchanged. Entries of old files have the ids and parents that pi could give
+# them, and the path to a branch is a session file with the lines as stored.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need jq
@@ -26,6 +27,11 @@ is hookMessage "$(cat_ "$V2/entries/b2c3d4e5/entry.json" | jq -r .message.role)"
 is custom "$(cat_ "$V2/context.json" | jq -r '.messages[1].role')" "its role in the context"
 is backup "$(cat_ "$V2/entries/c3d4e5f6/label")" "label in a v2 file"
 is 2 "$(cat_ "$V2/info.json" | jq .version)" "version of a v2 file"
+
+# The lines of a branch are as stored.
+branch() { cat_ "$1/branches/current/session.jsonl"; }
+is "$(cat "$T/src/--home-ada-notes--/${V1##*/}.jsonl")" "$(branch "$V1")" "the branch of a v1 file"
+is 1 "$(branch "$V2" | grep -c '"role":"hookMessage"')" "hook messages in the branch of a v2 file"
 
 # v3, and a number from the future.
 is 3 "$(cat_ "$FORECAST/info.json" | jq .version)" "version of a v3 file"

@@ -150,8 +150,4 @@ void json_pretty(struct json_value v, struct buf *out);
 /* Appends the raw value without the white space between its tokens. */
 void json_compact(struct json_value v, struct buf *out);
 
-/* Appends the value as JSON.stringify(JSON.parse(text)) would, but keeps the order of keys: a duplicate key stays
- * twice, and numeric keys do not move to the front. */
-void json_stringify(struct json_value v, struct buf *out);
-
 #endif

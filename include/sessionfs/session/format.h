@@ -14,9 +14,6 @@ struct format {
 	bool has_old_custom; /* the role custom can have its old name */
 };
 
-/* The version that we write. */
-#define FORMAT_WRITTEN "3"
-
 /* Returns a header's version as JavaScript compares it with a number: 1 if it is absent or null. Returns NaN, which is
  * below no number, if it cannot be a number. */
 double format_version(struct json_value v);
