@@ -2,6 +2,9 @@
 /* A message is one line, written with one call, whatever bytes a file name in it has. The destination is the only
  * process-wide state: set before threads start, then only read. */
 #include "sessionfs/base/log.h"
+
+#include "sessionfs/base/deferred.h"
+#include "sessionfs/base/map.h"
 #include "sessionfs/base/space.h"
 
 #include <errno.h>
@@ -45,6 +48,23 @@ void log_message(enum log_level level, const char *fmt, ...)
 	else
 		fprintf(stderr, "sessionfs: %s\n", text);
 	errno = saved;
+}
+
+/* A failed allocation costs a repeated message, not the answer. */
+bool log_once(struct map *logged, uint32_t kind, const char *key)
+{
+	if (map_get(logged, kind, span_of(key)) == 1)
+		return false;
+	int before = deferred_push();
+	map_put(logged, kind, span_of(key), 1);
+	deferred_pop(before, 0);
+	return true;
+}
+
+void log_forget(struct map *logged, uint32_t kind, const char *key)
+{
+	if (map_get(logged, kind, span_of(key)) == 1)
+		map_put(logged, kind, span_of(key), 0);
 }
 
 /* --- crashes ------------------------------------------------------------------------- */

@@ -48,8 +48,8 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 		need_all(&a, ATTRS);
 		names_ensure_all(&a);
 	}
-	if (c->said && !a.err)
-		ask_says(c);
+	if (!a.err)
+		failed_log(c);
 	*serial = 1 + c->epoch + c->changes;
 	if (ret && (a.err || *serial != known)) {
 		*ret = calloc(c->slot_count + 1, sizeof **ret);

@@ -311,10 +311,10 @@ static int looks_await(struct ask *a, const struct want *wants, size_t n, int64_
 		if (blocking_is_done(pool, &l->call)) {
 			take_look(c, l);
 		} else if (rc == -ETIMEDOUT) {
+			int before = s->err;
 			l->late = true;
-			if (s->err != -ETIMEDOUT)
-				mark_dir_stale(c, l->dir);
 			s->err = -ETIMEDOUT;
+			failed_update(c, l->dir, l->file, before);
 		}
 	}
 	for (size_t i = 0; i < looks; i++)
@@ -412,37 +412,30 @@ bool ask_wait(struct ask *a)
 
 /* ---- the end ---- */
 
-static void ask_say(struct catalog *c, const char *path, struct seen *s)
+void failed_log(struct catalog *c)
 {
-	bool fails = s->look && !s->look->late ? s->logged : error_is_about_file(s->err);
-	if (fails && !s->logged)
-		log_warning("%s: %s", path, strerror(-s->err));
-	s->logged = fails;
-	c->said = c->said || fails;
-}
-
-void ask_says(struct catalog *c)
-{
-	struct dir *root = &c->dirs[0];
-	struct seen source = root->seen;
-	c->said = false;
-	for (size_t i = 0; i < c->file_count; i++) {
-		struct file *f = &c->files[i];
-		if (f->seen.err == -ETIMEDOUT && root->seen.foreign)
-			source.err = source.err || (f->seen.look && !f->seen.look->late) ? source.err : f->seen.err;
-		else if (!root->seen.err && !c->dirs[f->dir].seen.err)
-			ask_say(c, f->path, &f->seen);
+	bool is_remote = c->dirs[0].seen.foreign, source_fails = false;
+	for (size_t i = 0; i < c->failed.n; i++) {
+		struct place p = c->failed.v[i];
+		const struct seen *s = seen_of(c, p.dir, p.file);
+		if ((s->look && !s->look->late) || !error_is_about_file(s->err))
+			continue;
+		bool is_source = (p.dir == 0 && p.file == NONE) || (is_remote && s->err == -ETIMEDOUT);
+		source_fails = source_fails || is_source;
+		if (!is_source && (c->dirs[0].seen.err || (p.file != NONE && c->dirs[p.dir].seen.err)))
+			continue;
+		const char *path = is_source ? "" : place_path(c, p.dir, p.file);
+		if (log_once(&c->logged, LOGGED_FAILURE, path))
+			log_warning("%s: %s", *path ? path : c->source, strerror(-s->err));
 	}
-	ask_say(c, c->source, &source);
-	root->seen.logged = source.logged;
-	for (size_t i = 1; i < c->dir_count && !source.err; i++)
-		ask_say(c, c->dirs[i].name, &c->dirs[i].seen);
+	if (!source_fails)
+		log_forget(&c->logged, LOGGED_FAILURE, "");
 }
 
 int ask_close(struct ask *a, int rc)
 {
 	if (a->failed && a->err && a->err != -EINTR && a->err != -EAGAIN)
-		ask_says(a->c);
+		failed_log(a->c);
 	lock_release(&a->c->lock);
 	free(a->wants);
 	return a->err == -EINTR ? a->err : rc;

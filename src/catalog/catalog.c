@@ -31,7 +31,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	open_indexes_init(c);
 	int rc = watching_init(&c->watching, o);
 	if (rc == 0)
-		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) &&
+		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) && vec_reserve(&c->failed, 1) &&
 		             vec_grow(&c->groups, &c->group_cap, 1, sizeof *c->groups)
 		         ? resolver_open(c->source, &c->resolver)
 		         : -ENOMEM;
@@ -68,11 +68,12 @@ void catalog_close(struct catalog *c)
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		look_put(c, c->files[i].seen.look);
-	struct map *maps[] = {&c->paths, &c->dir_names, &c->project_keys, &c->project_names,
-	                      &c->stems, &c->sids,      &c->stem_tails,   &c->sid_tails};
+	struct map *maps[] = {&c->paths, &c->dir_names,  &c->project_keys, &c->project_names, &c->stems,
+	                      &c->sids,  &c->stem_tails, &c->sid_tails,    &c->logged};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		map_release(maps[i]);
 	list_release(&c->nameless);
+	vec_release(&c->failed);
 	string_pool_release(&c->strings);
 	free(c->files);
 	free(c->dirs);
@@ -189,12 +190,12 @@ static void project_fill_info(struct catalog *c, uint32_t project, struct projec
 static bool listing_end(struct ask *a, uint32_t project, bool hides)
 {
 	struct catalog *c = a->c;
-	for (uint32_t i = 0; i < c->file_count; i++) {
-		uint32_t dir = c->files[i].dir;
+	for (size_t i = 0; i < c->failed.n; i++) {
+		uint32_t dir = c->failed.v[i].dir, file = c->failed.v[i].file;
 		bool is_lacking = !hides || c->dirs[dir].group == 0 ||
 		                  c->projects[c->dirs[dir].project].newest[NEWEST_OF_ALL].file == NONE;
-		if (c->files[i].seen.err && is_of_project(c, dir, project) && is_lacking)
-			need_file(a, i, HEADERS);
+		if (file != NONE && is_of_project(c, dir, project) && is_lacking)
+			need_file(a, file, HEADERS);
 	}
 	return false;
 }
@@ -424,17 +425,13 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 static int newer_file_error(const struct ask *a, uint32_t project, uint32_t file)
 {
 	const struct catalog *c = a->c;
-	for (uint32_t i = 0; i < c->dir_count; i++) {
-		int err = c->dirs[i].seen.err;
-		if (err && err != -ETIMEDOUT && is_of_project(c, i, project))
+	for (size_t i = 0; i < c->failed.n; i++) {
+		struct place p = c->failed.v[i];
+		const struct file *f = p.file == NONE ? NULL : &c->files[p.file];
+		int err = seen_of(c, p.dir, p.file)->err;
+		if (err && err != -ETIMEDOUT && is_of_project(c, p.dir, project) &&
+		    (!f || f->unseen || newest_is_newer(f, &c->files[file])))
 			return err;
-	}
-	for (uint32_t i = 0; i < c->file_count; i++) {
-		const struct file *f = &c->files[i];
-		if (!f->seen.err || f->seen.err == -ETIMEDOUT || !is_of_project(c, f->dir, project))
-			continue;
-		if (f->unseen || newest_is_newer(f, &c->files[file]))
-			return f->seen.err;
 	}
 	/* Memory for some names ran out. */
 	return a->err == -ENOMEM ? -ENOMEM : 0;

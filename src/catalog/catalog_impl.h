@@ -67,7 +67,6 @@ struct seen {
 	int err;           /* the transient error of that look; 0, or a negative errno */
 	struct look *look; /* in progress; or NULL */
 	bool foreign;      /* a look may wait for a server: the pool runs it */
-	bool logged;       /* its failure was logged */
 };
 
 struct file {
@@ -146,7 +145,6 @@ struct dir {
 	bool gone;         /* not in its parent's names: not scanned until it is again */
 	bool linked;       /* has linked files */
 	bool came;         /* appeared after the first scan of the source */
-	bool unwatched;    /* a watch was refused, which was logged */
 	bool incomplete;   /* some of its names could not be added */
 	bool type_unknown; /* has such files */
 	bool racy;         /* changed so soon before the scan that a later change may have the same mtime */
@@ -187,7 +185,19 @@ struct slot {
 	uint32_t place;                 /* the file, even if dead */
 	uint32_t parent;                /* as of forks_epoch */
 	uint32_t first_fork, next_fork; /* of this slot; of the same parent; both as of the last search for forks */
-	bool logged;                    /* that it is unreadable was logged */
+};
+
+/* A file, or (file NONE) a directory. */
+struct place {
+	uint32_t dir, file;
+};
+
+/* Messages that are logged once. */
+enum logged {
+	LOGGED_FAILURE,    /* of a file or directory */
+	LOGGED_UNWATCHED,  /* a directory that has no watch */
+	LOGGED_NO_WATCHES, /* none are left */
+	LOGGED_FULL,       /* no slot numbers are left */
 };
 
 struct catalog {
@@ -203,6 +213,8 @@ struct catalog {
 	struct string_pool strings;
 	struct map paths, dir_names, project_keys, project_names, stems, sids;
 	struct map stem_tails, sid_tails; /* the last ~N of each name */
+	struct map logged;                /* by enum logged, and the path or "" */
+	VEC(struct place) failed;         /* whose last look failed; has room for all */
 	struct file *files;
 	size_t file_count, file_cap;
 	struct dir *dirs;
@@ -230,9 +242,7 @@ struct catalog {
 	uint64_t dir_looks;
 	uint64_t forks_epoch; /* the epoch at which parents of forks were found; 0: find them again */
 	bool forks_known;     /* they were found once: since then changes are recorded */
-	bool said;            /* some `logged` is set */
 	bool acl_said;        /* that ACLs are unreadable was logged */
-	bool full;            /* out of slot numbers, which was logged */
 	unsigned fresh_ms;    /* constant */
 	struct watching {
 		int inotify, wake; /* descriptors, or -1; both constant */
@@ -247,7 +257,6 @@ struct catalog {
 		bool behind;            /* the same of names in some directory */
 		bool asked;             /* catalog_status requires all names */
 		bool on, polls;         /* constant: catalog_wait is in use; without inotify */
-		bool logged;            /* that no watches are left was logged */
 	} watching;
 	struct open_indexes {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */
@@ -266,6 +275,11 @@ static inline int64_t catalog_now(void)
 static inline struct seen *seen_of(const struct catalog *c, uint32_t dir, uint32_t file)
 {
 	return file == NONE ? &c->dirs[dir].seen : &c->files[file].seen;
+}
+
+static inline const char *place_path(const struct catalog *c, uint32_t dir, uint32_t file)
+{
+	return file == NONE ? c->dirs[dir].name : c->files[file].path;
 }
 
 static inline bool file_is_watched(const struct catalog *c, const struct file *f)
@@ -385,6 +399,8 @@ bool names_next(struct span *rest, struct name *ret);
 /* Applies the result, unless a later look has replaced it; wakes waiting calls, and puts the look. Releases the lock
  * from time to time if the directory has many names. */
 void take_look(struct catalog *c, struct look *l);
+/* The error of the current look was `before` until now: updates `failed`. */
+void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before);
 /* Marks the state unknown after a failed look. */
 void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err);
 static inline bool file_may_be_session(const struct file *f)
@@ -461,7 +477,7 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth);   /* of all file
 bool need_group(struct ask *a, uint32_t group, enum depth depth); /* of all its directories */
 bool need_all(struct ask *a, enum depth depth);                   /* of all directories */
 /* Logs failed scans: each once, until it succeeds. Logs nothing below a directory whose scan failed. */
-void ask_says(struct catalog *c);
+void failed_log(struct catalog *c);
 
 /* names.c. Each of these assigns only permanent names, and returns true if none are missing. */
 bool name_projects(struct ask *a);

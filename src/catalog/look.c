@@ -195,7 +195,7 @@ void look_put(struct catalog *c, struct look *l)
 
 struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool header)
 {
-	const char *path = file == NONE ? c->dirs[dir].name : c->files[file].path;
+	const char *path = place_path(c, dir, file);
 	struct look *l = malloc(sizeof *l + strlen(path) + 1);
 	if (!l)
 		return NULL;

@@ -141,7 +141,8 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 			open_indexes_forget(c, x->slot);
 	} else {
 		x->session = s;
-		c->slots[x->slot].logged = false;
+		if (!x->forgotten)
+			log_forget(&c->logged, LOGGED_FAILURE, c->files[c->slots[x->slot].file].path);
 		open_index_update(c, x, &f);
 	}
 	/* If building was interrupted, the next caller finishes the index. */
@@ -386,10 +387,10 @@ void catalog_session_put(struct catalog *c, struct session *s)
 void catalog_log_unreadable(struct catalog *c, uint32_t slot, int err)
 {
 	LOCKED(&c->lock);
-	struct slot *s = &c->slots[slot];
-	bool of_source = err == -ETIMEDOUT && c->dirs[0].seen.foreign;
-	bool *said = of_source ? &c->dirs[0].seen.logged : &s->logged;
-	if (!*said && s->file != NONE)
-		log_warning("%s: %s", of_source ? c->source : c->files[s->file].path, strerror(-err));
-	*said = c->said = true;
+	uint32_t file = c->slots[slot].file;
+	if (file == NONE)
+		return;
+	const char *path = err == -ETIMEDOUT && c->dirs[0].seen.foreign ? "" : c->files[file].path;
+	if (log_once(&c->logged, LOGGED_FAILURE, path))
+		log_warning("%s: %s", *path ? path : c->source, strerror(-err));
 }

@@ -70,10 +70,9 @@ bool slot_create(struct catalog *c, uint32_t file)
 {
 	struct project *p = &c->projects[c->files[file].project];
 	if (c->slot_count >= SLOTS_MAX) {
-		if (!c->full)
+		if (log_once(&c->logged, LOGGED_FULL, ""))
 			log_error("%s: no numbers left for new sessions; unmount and mount again to see them",
 			          c->source);
-		c->full = true;
 		return true;
 	}
 	uint32_t slot = (uint32_t)c->slot_count;

@@ -28,6 +28,29 @@ static void dir_lacks(struct catalog *c, uint32_t dir, const char *name)
 	c->dirs[dir].incomplete = true;
 }
 
+static bool failed_reserve(struct catalog *c)
+{
+	return vec_reserve(&c->failed, c->file_count + c->dir_count + 1 - c->failed.n);
+}
+
+/* Passes hold while a failure lasts. */
+void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before)
+{
+	int err = seen_of(c, dir, file)->err;
+	size_t i = 0;
+	if (err == before)
+		return;
+	mark_dir_stale(c, dir);
+	if (!before) {
+		c->failed.v[c->failed.n++] = (struct place){dir, file};
+	} else if (!err) {
+		while (c->failed.v[i].dir != dir || c->failed.v[i].file != file)
+			i++;
+		c->failed.v[i] = c->failed.v[--c->failed.n];
+		log_forget(&c->logged, LOGGED_FAILURE, place_path(c, dir, file));
+	}
+}
+
 static void path_in(const struct catalog *c, uint32_t dir, const char *name, struct buf *out)
 {
 	buf_adds(out, c->dirs[dir].name);
@@ -63,7 +86,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	/* The source's group has room for all. */
 	if (!vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs) ||
 	    !vec_grow(&c->groups, &c->group_cap, c->group_count + 1, sizeof *c->groups) ||
-	    !vec_reserve(&c->groups[0].dirs, c->dir_count + 1 - c->groups[0].dirs.n))
+	    !vec_reserve(&c->groups[0].dirs, c->dir_count + 1 - c->groups[0].dirs.n) || !failed_reserve(c))
 		return false;
 	struct dir *p = &c->dirs[parent];
 	struct dir d = {.parent = parent,
@@ -156,9 +179,11 @@ static void file_vanishes(struct catalog *c, struct file *f, uint64_t began)
 		c->epoch++;
 		watch_add_change(c, (uint32_t)(f - c->files), NONE, true);
 	}
+	int before = f->seen.err;
 	f->state = FILE_GONE;
 	f->seen.began = began;
 	f->seen.err = 0;
+	failed_update(c, f->dir, (uint32_t)(f - c->files), before);
 	f->mtime = f->ctime = (struct timespec){0};
 }
 
@@ -387,7 +412,7 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 
 	struct u32_list *files = &c->dirs[dir].files;
 	if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files) ||
-	    !vec_reserve(files, 1))
+	    !vec_reserve(files, 1) || !failed_reserve(c))
 		return NONE;
 	const char *kept = string_pool_copy(&c->strings, buf_span(&path));
 	uint32_t file = (uint32_t)c->file_count;
@@ -484,9 +509,11 @@ static void dir_goes(struct catalog *c, uint32_t dir, uint64_t began)
 			mark_names_stale(c, i); /* later, or a file in it: it is looked at itself */
 		if (d->gone || was_seen)
 			continue;
+		int before = d->seen.err;
 		dir_set_gone(c, i, true);
 		d->seen.began = began;
 		d->seen.err = d->err = 0;
+		failed_update(c, i, NONE, before);
 	}
 }
 
@@ -585,9 +612,7 @@ void take_look(struct catalog *c, struct look *l)
 		else
 			take_file(c, l);
 	}
-	/* Passes hold while a failure lasts. */
-	if (seen_of(c, l->dir, l->file)->err != before)
-		mark_dir_stale(c, l->dir);
+	failed_update(c, l->dir, l->file, before);
 	seen_of(c, l->dir, l->file)->look = NULL;
 	pthread_cond_broadcast(&c->looked);
 	look_put(c, l);
@@ -596,11 +621,12 @@ void take_look(struct catalog *c, struct look *l)
 void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
 {
 	struct seen *s = seen_of(c, dir, file);
+	int before = s->err;
 	s->began = ++c->tick;
 	s->at = catalog_now();
 	if (file == NONE)
 		s->err = err;
 	else
 		file_fails(&c->files[file], err);
-	mark_dir_stale(c, dir);
+	failed_update(c, dir, file, before);
 }

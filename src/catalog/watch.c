@@ -214,16 +214,16 @@ void watch_drop_below(struct catalog *c, uint32_t dir)
 static void log_unwatched(struct catalog *c, uint32_t dir, int err)
 {
 	const char *name = c->dirs[dir].name[0] ? c->dirs[dir].name : c->source;
-	if (err != ENOSPC) {
-		log_info("%s: cannot watch: %s: polling instead", name, strerror(err));
+	if (!log_once(&c->logged, err == ENOSPC ? LOGGED_NO_WATCHES : LOGGED_UNWATCHED,
+	              err == ENOSPC ? "" : c->dirs[dir].name))
 		return;
-	}
-	if (!c->watching.logged)
+	if (err != ENOSPC)
+		log_info("%s: cannot watch: %s: polling instead", name, strerror(err));
+	else
 		log_warning("%s: no inotify watches left: polling instead, which is slower; to "
 		            "raise the limit: "
 		            "sysctl fs.inotify.max_user_watches=1048576",
 		            name);
-	c->watching.logged = true;
 }
 
 void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
@@ -242,16 +242,15 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	int wd = w->count < WATCHES_MAX ? sys_inotify_add_watch(w->inotify, path, INOTIFY_MASK) : -1;
 	/* A directory with two names has one watch, and its events do not say which name was used. */
 	if (wd < 0 || watch_dir_of(w, wd) != NONE || !watch_table_put(w, wd, dir)) {
-		if (wd < 0 && !d->unwatched)
+		if (wd < 0)
 			log_unwatched(c, dir, errno);
-		d->unwatched = true;
 		return;
 	}
 	d->wd = wd;
 	w->count++;
 	d->watched_dev = st->st_dev;
 	d->watched_ino = st->st_ino;
-	d->unwatched = false;
+	log_forget(&c->logged, LOGGED_UNWATCHED, d->name);
 	uint64_t marked = d->seen.marked;
 	mark_files_stale(c, dir); /* earlier results could be outdated */
 	/* The names are read after this. But another directory may have this path by now, which only a watch of its

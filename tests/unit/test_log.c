@@ -8,6 +8,7 @@
 
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/map.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -175,6 +176,21 @@ static void stack_overflow_is_logged(void **state)
 }
 #endif
 
+static void a_key_is_logged_once_until_it_is_forgotten(void **state)
+{
+	struct map logged CLEANUP(map_release) = {0};
+	(void)state;
+	assert_true(log_once(&logged, 1, "a"));
+	assert_false(log_once(&logged, 1, "a"));
+	assert_true(log_once(&logged, 2, "a"));
+	assert_true(log_once(&logged, 1, "b"));
+	log_forget(&logged, 1, "a");
+	log_forget(&logged, 1, "c");
+	assert_false(log_once(&logged, 2, "a"));
+	assert_true(log_once(&logged, 1, "a"));
+	assert_false(log_once(&logged, 1, "a"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +199,7 @@ int main(void)
 		cmocka_unit_test(a_long_message_is_cut),
 		cmocka_unit_test(errno_is_kept),
 		cmocka_unit_test(syslog_replaces_stderr),
+		cmocka_unit_test(a_key_is_logged_once_until_it_is_forgotten),
 #if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 		cmocka_unit_test(stack_overflow_is_logged),
 #endif

@@ -5,6 +5,9 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+struct map;
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
@@ -17,6 +20,12 @@ void log_message(enum log_level level, const char *fmt, ...) __attribute__((form
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* For a message that is logged once. Returns true if `logged`, which borrows the key, does not have it yet, and adds
+ * it. The caller guards `logged`. */
+bool log_once(struct map *logged, uint32_t kind, const char *key);
+/* The next message with this key is logged again. */
+void log_forget(struct map *logged, uint32_t kind, const char *key);
 
 /* Call after log_setup, in the process that serves the mount. A signal that means a bug (SIGSEGV, SIGABRT, ...) then
  * logs a backtrace before it ends the process. Does nothing if libc has no backtraces. */
