@@ -131,7 +131,7 @@ struct dir {
 	uint32_t listed;                 /* the last scan of its parent that saw it */
 	unsigned depth;
 	struct u32_list files; /* every name ever seen in it */
-	struct stat st;        /* at the last scan; st_mode 0: never, or absent */
+	struct stat st;        /* when the names were read; zero if it is unreadable */
 	struct rights rights;  /* as of the last scan */
 	int acl_err;           /* the error reading its ACL then; or 0 */
 	uint64_t marked;       /* the tick of the last mark of it or of a file in it */
@@ -145,9 +145,8 @@ struct dir {
 	bool gone;         /* not in its parent's names: not scanned until it is again */
 	bool linked;       /* has linked files */
 	bool came;         /* appeared after the first scan of the source */
-	bool incomplete;   /* some of its names could not be added */
 	bool type_unknown; /* has such files */
-	bool racy;         /* changed so soon before the scan that a later change may have the same mtime */
+	bool trusted;      /* the names are current while `st` is */
 	bool deep;         /* has directories that are too deep to enter */
 };
 
@@ -361,15 +360,13 @@ struct look {
 	bool foreign;             /* run by the pool */
 	bool is_far;              /* a server must answer; so `foreign`, if a thread is free */
 	bool late, taking;        /* timed out once; is being applied; the lock guards both */
-	bool header;              /* read the header of a regular file, whatever its attributes */
-	bool compares;            /* read it if they differ from `known` */
-	bool is_unknown;          /* it was never read */
-	struct stat known;        /* the last known; st_mode 0: read the directory anyway */
+	/* Whether it reads the header, or the names: if the attributes differ from `known`. Afterwards READ if it did.
+	 */
+	enum { SCAN_STAT, SCAN_COMPARE, SCAN_READ } reads;
+	struct stat known;
 	/* The result: */
 	int rc, acl_err;
-	bool absent; /* no such name; otherwise ENOENT concerns the target of a link */
-	bool linked;
-	bool was_read; /* the names; or the header */
+	bool linked; /* with rc -ENOENT: the target of a link is absent, not the name */
 	struct stat st;
 	struct header found;  /* of a file */
 	struct rights rights; /* of a directory */

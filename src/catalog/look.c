@@ -58,6 +58,12 @@ static bool stat_differs(const struct stat *a, const struct stat *b)
 	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 }
 
+static void look_compare(struct look *l)
+{
+	if (l->reads == SCAN_COMPARE)
+		l->reads = stat_differs(&l->st, &l->known) ? SCAN_READ : SCAN_STAT;
+}
+
 /* Opens the directory that a file is in. */
 static int look_open_dir(const struct look *l, enum resolve_how how, struct resolved *ret)
 {
@@ -97,9 +103,10 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 {
 	const struct source_path where = {l->resolver, l->path};
 	struct stat name;
+	bool absent = false;
 	/* Where each request takes long, the file that was opened tells its attributes, too. */
-	if (how == RESOLVER_WAIT && l->is_unknown) {
-		l->was_read = true;
+	if (how == RESOLVER_WAIT && l->reads != SCAN_COMPARE) {
+		l->reads = SCAN_READ;
 		header_read(&where, how, &l->found);
 		l->st = l->found.st;
 		l->rc = 0;
@@ -108,20 +115,19 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 	}
 	l->rc = look_at_attrs(l, at, how);
 	/* It may come in between. */
-	for (int tries = 0; (l->rc == -ENOENT || l->rc == -ENOTDIR) && !l->absent && tries < 3; tries++) {
+	for (int tries = 0; (l->rc == -ENOENT || l->rc == -ENOTDIR) && !absent && tries < 3; tries++) {
 		int rc = look_at_name(l, how, &name);
-		l->absent = rc == -ENOENT;
+		absent = rc == -ENOENT;
 		if (rc == 0 && S_ISLNK(name.st_mode))
 			break;
-		if (!l->absent)
-			l->rc = rc < 0 ? rc : look_at_attrs(l, -1, how);
+		l->rc = absent || rc < 0 ? rc : look_at_attrs(l, -1, how);
 	}
 	/* A name that leads nowhere is a link, too. */
-	l->linked = l->linked || (l->rc < 0 && !is_transient(l->rc) && !l->absent);
+	l->linked = !absent && (l->linked || (l->rc < 0 && !is_transient(l->rc)));
 	if (l->rc < 0 || !S_ISREG(l->st.st_mode))
 		return;
-	l->was_read = l->header || (l->compares && stat_differs(&l->st, &l->known));
-	if (!l->was_read)
+	look_compare(l);
+	if (l->reads != SCAN_READ)
 		return;
 	header_read(&where, how, &l->found);
 	if (l->found.err == -EXDEV)
@@ -139,10 +145,11 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 		LOCKED(&c->lock);
 		watch_dir(c, l->dir, got.fd, &got.st);
 		/* Results from before the watch existed could be outdated. */
-		l->known.st_mode = c->dirs[l->dir].st.st_mode ? l->known.st_mode : 0;
+		l->reads = c->dirs[l->dir].trusted ? l->reads : SCAN_READ;
 	}
-	if (l->rc == 0 && (l->known.st_mode == 0 || stat_differs(&l->st, &l->known))) {
-		l->was_read = true;
+	if (l->rc == 0)
+		look_compare(l);
+	if (l->rc == 0 && l->reads == SCAN_READ) {
 		int rc = l->acl_err = rights_read(got.fd, &l->st, &l->rights);
 		l->rc = is_transient(rc) && rc != -EIO ? rc : names_read(got.fd, &l->names);
 	}
@@ -176,7 +183,6 @@ static void look_free(struct blocking_call *p)
 int look_start(struct catalog *c, struct look *l)
 {
 	l->foreign = true;
-	l->was_read = false;
 	if (blocking_start(resolver_blocking_pool(c->resolver), &l->call) == 0)
 		return 0;
 	l->foreign = false;
@@ -210,15 +216,15 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	strcpy(l->path, path);
 	if (file == NONE) {
 		const struct dir *d = &c->dirs[dir];
-		if (!d->racy && !d->incomplete && !d->err && !d->acl_err)
-			l->known = d->st;
+		l->reads = d->trusted && !d->acl_err ? SCAN_COMPARE : SCAN_READ;
+		l->known = d->st;
 		return l;
 	}
 	const struct file *f = &c->files[file];
 	l->base = f->base;
-	l->is_unknown = f->state != FILE_SESSION && (f->state != FILE_OTHER || f->err);
-	l->header = f->reread || f->acl_unread || (header && l->is_unknown);
-	l->compares = header || f->state == FILE_SESSION;
+	bool is_known = f->state == FILE_SESSION || (f->state == FILE_OTHER && !f->err);
+	bool must_read = f->reread || f->acl_unread || (header && !is_known);
+	l->reads = must_read ? SCAN_READ : is_known ? SCAN_COMPARE : SCAN_STAT;
 	l->known = (struct stat){
 	    .st_dev = f->dev, .st_ino = f->ino, .st_size = f->size, .st_mtim = f->mtime, .st_ctim = f->ctime};
 	return l;
@@ -258,7 +264,7 @@ int look_make(struct catalog *c, struct look *const *v, size_t n)
 {
 	bool reads = false;
 	for (size_t i = 0; i < n; i++)
-		reads = reads || v[i]->file == NONE || v[i]->header;
+		reads = reads || v[i]->file == NONE || v[i]->reads == SCAN_READ;
 	if (!reads) {
 		look_at_files(v, n);
 		return 0;

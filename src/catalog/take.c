@@ -21,13 +21,6 @@ static void acl_is_unread(struct catalog *c, const char *path, int err)
 	c->acl_said = c->acl_said || err;
 }
 
-/* There was no memory for a name in the directory: it must be read again. */
-static void dir_lacks(struct catalog *c, uint32_t dir, const char *name)
-{
-	log_error("%s: out of memory", name);
-	c->dirs[dir].incomplete = true;
-}
-
 static bool failed_reserve(struct catalog *c)
 {
 	return vec_reserve(&c->failed, c->file_count + c->dir_count + 1 - c->failed.n);
@@ -125,8 +118,9 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	return true;
 }
 
-/* A name was seen that can be a directory; an unknown one counts as a directory if it `is_new`. */
-static void dir_seen(struct catalog *c, uint32_t parent, const char *name, bool is_new)
+/* A name was seen that can be a directory; an unknown one counts as a directory if it `is_new`. Returns 0 or -ENOMEM.
+ */
+static int dir_seen(struct catalog *c, uint32_t parent, const char *name, bool is_new)
 {
 	struct dir *p = &c->dirs[parent];
 	uint32_t dir = *name == '.' ? NONE : dir_of_name(c, parent, name);
@@ -135,8 +129,9 @@ static void dir_seen(struct catalog *c, uint32_t parent, const char *name, bool 
 		if (c->dirs[dir].gone)
 			dir_set_gone(c, dir, false);
 	} else if (*name != '.' && is_new && p->depth < DIR_LEVELS_MAX && !dir_make(c, parent, name)) {
-		dir_lacks(c, parent, name);
+		return -ENOMEM;
 	}
+	return 0;
 }
 
 /* ---- files ---- */
@@ -360,8 +355,8 @@ static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const stru
 		return false;
 	}
 	file_is_other(c, f, S_ISDIR(st->st_mode) ? is_a_directory : "not a regular file", 0);
-	if (S_ISDIR(st->st_mode))
-		dir_seen(c, f->dir, f->path + f->base, true);
+	if (S_ISDIR(st->st_mode) && dir_seen(c, f->dir, f->path + f->base, true) < 0)
+		file_fails(f, -ENOMEM);
 	return false;
 }
 
@@ -376,7 +371,7 @@ static void take_file(struct catalog *c, const struct look *l)
 	f->reread = f->type_unknown = false;
 	if (l->is_far || l->linked)
 		watch_hard_link(c, file);
-	if (l->absent) {
+	if (l->rc == -ENOENT && !l->linked) {
 		file_vanishes(c, f, l->began);
 		return;
 	}
@@ -389,7 +384,7 @@ static void take_file(struct catalog *c, const struct look *l)
 	if (!file_takes_stat(c, file, l->rc, &l->st))
 		return;
 	bool changed = file_takes(c, f, &l->st);
-	if (l->was_read) {
+	if (l->reads == SCAN_READ) {
 		file_takes_answer(c, file, l->found.err == 0 && !l->found.reason, &l->found);
 	} else if (changed && f->state == FILE_SESSION) {
 		/* It became a session after the look began. */
@@ -439,19 +434,17 @@ bool file_is_candidate(const char *name)
 	return header_name(name, NULL) != NAME_OTHER;
 }
 
-/* The name of a candidate was seen in the directory by this look. */
-static void file_seen(struct catalog *c, const struct look *l, const struct name *e)
+/* The name of a candidate was seen in the directory by this look. Returns 0 or -ENOMEM. */
+static int file_seen(struct catalog *c, const struct look *l, const struct name *e)
 {
 	uint32_t file = file_for(c, l->dir, e->text);
-	if (file == NONE) {
-		dir_lacks(c, l->dir, e->text);
-		return;
-	}
+	if (file == NONE)
+		return -ENOMEM;
 	struct file *f = &c->files[file];
 	struct dir *d = &c->dirs[l->dir];
 	f->scan = d->scan;
 	if (f->seen.began > l->began)
-		return;
+		return 0;
 	bool is_new = f->state == FILE_GONE;
 	/* A look at it that began earlier and has not ended yet may have seen nothing there. */
 	if ((is_new || f->seen.look) && f->seen.marked < l->began)
@@ -471,19 +464,24 @@ static void file_seen(struct catalog *c, const struct look *l, const struct name
 		f->type_unknown = d->type_unknown = true;
 	if (e->type != DT_REG || !(is_new || is_same))
 		mark_file_stale(c, file);
+	return 0;
 }
 
-/* The lock is released from time to time: others need not wait until all names are in. */
-static void take_names(struct catalog *c, const struct look *l)
+/* Returns 0, or -ENOMEM if a name is missing. The lock is released from time to time: others need not wait until all
+ * names are in. */
+static int take_names(struct catalog *c, const struct look *l)
 {
 	struct span rest = buf_span(&l->names);
 	struct name e;
+	int err = 0;
 	for (size_t n = 1; names_next(&rest, &e); n++) {
 		bool is_candidate = file_is_candidate(e.text);
-		if (is_candidate)
-			file_seen(c, l, &e);
-		if (e.type == DT_DIR || e.type == DT_UNKNOWN || (e.type == DT_LNK && l->dir == 0))
-			dir_seen(c, l->dir, e.text, e.type == DT_DIR || !is_candidate);
+		int rc = is_candidate ? file_seen(c, l, &e) : 0;
+		if (rc == 0 && (e.type == DT_DIR || e.type == DT_UNKNOWN || (e.type == DT_LNK && l->dir == 0)))
+			rc = dir_seen(c, l->dir, e.text, e.type == DT_DIR || !is_candidate);
+		if (rc < 0)
+			log_error("%s: out of memory", e.text);
+		err = rc < 0 ? rc : err;
 		struct dir *d = &c->dirs[l->dir];
 		d->deep = d->deep || (d->depth == DIR_LEVELS_MAX && e.type == DT_DIR && e.text[0] != '.');
 		if (n % NAMES_AT_ONCE == 0) {
@@ -491,6 +489,7 @@ static void take_names(struct catalog *c, const struct look *l)
 			lock_acquire(&c->lock);
 		}
 	}
+	return err;
 }
 
 /* The directory and all below it no longer exist. */
@@ -545,6 +544,7 @@ static void dir_fails(struct catalog *c, const struct look *l)
 		log_warning("%s: %s", d->name[0] ? d->name : c->source,
 		            err == -EPERM ? RESOLVER_REFUSED : strerror(-err));
 	d->err = err;
+	d->trusted = false;
 	d->st = (struct stat){0};
 	d->scan++;
 	dir_loses(c, l);
@@ -579,20 +579,20 @@ static void take_dir(struct catalog *c, struct look *l)
 		watch_dir_unreadable(c, l->dir, -EXDEV); /* its server changes it without an event */
 	if (l->rc < 0) {
 		dir_fails(c, l);
-	} else if (l->was_read) {
+	} else if (l->reads == SCAN_READ) {
 		time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
 		dir_takes_rights(c, l->dir, &l->rights, l->acl_err);
 		d->scan++;
-		d->incomplete = d->deep = false;
-		take_names(c, l);
+		d->deep = false;
+		int rc = take_names(c, l);
 		d = &c->dirs[l->dir];
 		/* A change within the same tick of the clock leaves the mtime as it is. */
-		d->st = d->seen.marked > l->began ? (struct stat){0} : l->st;
+		bool is_racy = !d->watched && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
+		d->st = l->st;
+		d->trusted = rc == 0 && !is_racy && d->seen.marked <= l->began;
 		d->err = 0;
-		d->racy = !d->watched && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
+		d->seen.err = rc;
 		dir_loses(c, l);
-		if (d->incomplete)
-			d->seen.err = -ENOMEM;
 	}
 	d->seen.began = l->began;
 	d->seen.at = l->at;

@@ -108,7 +108,7 @@ void mark_names_stale(struct catalog *c, uint32_t dir)
 {
 	mark_dir_stale(c, dir);
 	c->dirs[dir].seen.marked = c->tick;
-	c->dirs[dir].st = (struct stat){0};
+	c->dirs[dir].trusted = false;
 	c->watching.behind = true;
 	watch_wake(&c->watching);
 }
