@@ -50,7 +50,7 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 	}
 	if (!a.err)
 		failed_log(c);
-	*serial = 1 + c->epoch + c->changes;
+	*serial = c->epoch + c->changes;
 	if (ret && (a.err || *serial != known)) {
 		*ret = calloc(c->slot_count + 1, sizeof **ret);
 		if (*ret)

@@ -55,7 +55,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 {
 	const struct catalog *c = a->c;
 	const struct seen *s = seen_of(c, w->dir, w->file);
-	bool watched = c->dirs[w->dir].watched;
+	bool watched = c->dirs[w->dir].wd;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->look && s->look->late && !look_is_outdated(s) &&
 	    !blocking_is_done(resolver_blocking_pool(c->resolver), &s->look->call))
@@ -163,14 +163,10 @@ bool need_names(struct ask *a, uint32_t dir)
 		return true;
 	if (!need(a, (struct want){.dir = dir, .file = NONE}))
 		return false;
-	bool settled = true, unsure = false;
-	for (size_t i = 0; d->type_unknown && i < d->files.n; i++) {
-		if (!c->files[d->files.v[i]].type_unknown || !file_exists(&c->files[d->files.v[i]]))
-			continue;
-		settled = need_file(a, d->files.v[i], ATTRS) && settled;
-		unsure = true;
-	}
-	d->type_unknown = unsure;
+	bool settled = true;
+	for (size_t i = 0; i < d->files.n; i++)
+		if (seen_is_marked(&c->files[d->files.v[i]].seen))
+			settled = need_file(a, d->files.v[i], ATTRS) && settled;
 	return settled;
 }
 
@@ -178,7 +174,7 @@ bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 {
 	struct catalog *c = a->c;
 	struct dir *d = &c->dirs[dir];
-	bool watched = d->watched && !d->linked;
+	bool watched = d->wd && !d->linked;
 	if (!need_names(a, dir))
 		return false;
 	if (d->gone || pass_holds(a, &d->passes[depth], d->marked))

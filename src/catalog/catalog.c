@@ -26,6 +26,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	real = NULL;
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
+	c->epoch = 1;
 	c->newest[0].file = c->newest[1].file = NONE;
 	c->budget = o->budget;
 	open_indexes_init(c);
@@ -150,7 +151,7 @@ static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 	if (project != NO_SLOT)
 		need_group(a, 0, HEADERS);
 	need_project(a, project, ATTRS);
-	if (n->ages || n->epoch != c->epoch)
+	if (n->epoch != c->epoch)
 		n->file = newest_known(c, project, which);
 	while (n->file != NONE && n->file != other && c->files[n->file].state != FILE_SESSION) {
 		other = n->file;
@@ -159,8 +160,7 @@ static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 		n->file = newest_known(c, project, which);
 	}
 	bool found = n->file != NONE && c->files[n->file].state == FILE_SESSION;
-	n->epoch = c->epoch;
-	n->ages = a->err != 0 || !found;
+	n->epoch = a->err == 0 && found ? c->epoch : 0;
 	return found || a->timed_out ? n->file : NONE;
 }
 
@@ -510,7 +510,7 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 	for (uint32_t i = 0; i < c->dir_count; i++) {
 		int err = dir_last_error(&c->dirs[i]);
 		if ((err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP) ||
-		    (c->dirs[i].deep && !c->dirs[i].gone))
+		    (c->dirs[i].reason && !c->dirs[i].gone))
 			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
 	}
 	qsort(l, n, sizeof *l, listed_path_cmp);
@@ -532,7 +532,7 @@ static const char *why_no_session(const struct catalog *c, const struct listed *
 	if (err)
 		return sys_strerror(-err, text, size);
 	if (!f)
-		return "deeper directories are not searched";
+		return c->dirs[l->dir].reason;
 	if (f->state == FILE_SESSION)
 		return "too many sessions";
 	return f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was read";

@@ -69,6 +69,11 @@ struct seen {
 	bool foreign;      /* a look may wait for a server: the pool runs it */
 };
 
+/* A file, or (file NONE) a directory. */
+struct place {
+	uint32_t dir, file;
+};
+
 struct file {
 	struct seen seen;
 	const char *path;     /* relative to the source */
@@ -85,19 +90,16 @@ struct file {
 	uid_t uid;
 	gid_t gid;
 	int err;
-	uint32_t base;    /* offset of the file name in `path` */
-	uint32_t stem_at; /* offset of the part that makes the stem */
-	uint32_t dir, project, stem_project, slot;
-	uint32_t scan; /* the last directory scan that saw it */
+	uint32_t base;                             /* offset of the file name in `path` */
+	uint32_t stem_at;                          /* offset of the part that makes the stem */
+	uint32_t dir, project, stem_project, slot; /* project NONE: not found since it appeared */
+	uint32_t scan;                             /* the last directory scan that saw it */
 	enum file_state state;
-	bool placed;       /* its project was found since it appeared */
-	bool waits;        /* is in its project's list of files that need a slot */
-	bool linked;       /* may change under another name, unseen by inotify */
-	bool noted;        /* is in `changes`, or would be if changes were not lost */
-	bool marked;       /* is in the list of marked files */
-	bool type_unknown; /* its directory does not say whether it is a regular file */
-	bool unseen;       /* the last look failed to get its attributes */
-	bool reread;       /* its header must be read again, whatever its attributes */
+	bool waits;  /* is in its project's list of files that need a slot */
+	bool linked; /* may change under another name, unseen by inotify */
+	bool noted;  /* is in `changes`, or would be if changes were not lost */
+	bool unseen; /* the last look failed to get its attributes */
+	bool reread; /* its header must be read again, whatever its attributes */
 	bool acl_unread;
 };
 
@@ -118,6 +120,8 @@ struct dir_group {
 	size_t blind; /* of these directories, as in struct watching */
 };
 
+#define WD_PARENT (-1)
+
 /* Sessions are found up to this many levels below the source. */
 #define DIR_LEVELS_MAX 8
 
@@ -125,6 +129,7 @@ struct dir_group {
 struct dir {
 	struct seen seen;                /* its names and rights */
 	const char *name;                /* its path relative to the source */
+	const char *reason;              /* why some of its directories are not searched; or NULL */
 	uint32_t parent, child, sibling; /* its parent, the parent's newest child, and the next older one; or NONE */
 	uint32_t top, group;             /* its ancestor on the first level; the source has itself */
 	uint32_t beside;                 /* X.jsonl next to this X on the first level; or NONE */
@@ -136,27 +141,23 @@ struct dir {
 	int acl_err;           /* the error reading its ACL then; or 0 */
 	uint64_t marked;       /* the tick of the last mark of it or of a file in it */
 	struct pass passes[DEPTHS];
-	uint32_t project, scan;
+	uint32_t project;
+	uint32_t scan;     /* counts them; starts at 1 if it appeared after the first one of the source */
 	int err;           /* the error reading it */
-	int wd;            /* its inotify watch, or 0 */
+	int wd;            /* its inotify watch; WD_PARENT: it is absent, and its parent's watch reports it; or 0 */
 	dev_t watched_dev; /* the directory that it watches */
 	ino_t watched_ino;
-	bool watched;      /* its changes are reported: by its watch, or, if it is gone, by its parent's */
-	bool gone;         /* not in its parent's names: not scanned until it is again */
-	bool linked;       /* has linked files */
-	bool came;         /* appeared after the first scan of the source */
-	bool type_unknown; /* has such files */
-	bool trusted;      /* the names are current while `st` is */
-	bool deep;         /* has directories that are too deep to enter */
+	bool gone;    /* not in its parent's names: not scanned until it is again */
+	bool linked;  /* has linked files */
+	bool trusted; /* the names are current while `st` is */
 };
 
 /* The newest session's file, as last seen: of all, and of the sessions that pi lists, which excludes deeper directories
  * and archives. */
 enum { NEWEST_OF_ALL, NEWEST_LISTED };
 struct newest {
-	uint32_t file; /* NONE: no session */
-	bool ages;     /* it must be found again */
-	uint64_t epoch;
+	uint32_t file;  /* NONE: no session */
+	uint64_t epoch; /* 0: find it again */
 };
 
 struct project {
@@ -184,11 +185,6 @@ struct slot {
 	uint32_t place;                 /* the file, even if dead */
 	uint32_t parent;                /* as of forks_epoch */
 	uint32_t first_fork, next_fork; /* of this slot; of the same parent; both as of the last search for forks */
-};
-
-/* A file, or (file NONE) a directory. */
-struct place {
-	uint32_t dir, file;
 };
 
 /* Messages that are logged once. */
@@ -251,11 +247,9 @@ struct catalog {
 		size_t count; /* of watches */
 		struct catalog_change *changes;
 		size_t n, changes_cap;
-		struct u32_list marked; /* files marked by events that catalog_wait has not scanned */
-		bool lost;              /* anything may have changed */
-		bool behind;            /* the same of names in some directory */
-		bool asked;             /* catalog_status requires all names */
-		bool on, polls;         /* constant: catalog_wait is in use; without inotify */
+		VEC(struct place) pending; /* marked, and not yet scanned by catalog_wait */
+		bool lost;                 /* anything may have changed */
+		bool on, polls;            /* constant: catalog_wait is in use; without inotify */
 	} watching;
 	struct open_indexes {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */
@@ -281,9 +275,15 @@ static inline const char *place_path(const struct catalog *c, uint32_t dir, uint
 	return file == NONE ? c->dirs[dir].name : c->files[file].path;
 }
 
+/* It was marked since the current look began. */
+static inline bool seen_is_marked(const struct seen *s)
+{
+	return s->marked > s->began;
+}
+
 static inline bool file_is_watched(const struct catalog *c, const struct file *f)
 {
-	return c->dirs[f->dir].watched && !f->linked;
+	return c->dirs[f->dir].wd && !f->linked;
 }
 
 /* ---- definitions by source file; each uses only files above it (scripts/check-cycles) ---- */
@@ -315,6 +315,8 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
 void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err);
 /* The file has another name, under which it can change without an event. */
 void watch_hard_link(struct catalog *c, uint32_t file);
+/* Has catalog_wait scan it. */
+void pending_add(struct catalog *c, struct place p);
 /* Records a change for catalog_wait. */
 void watch_add_change(struct catalog *c, uint32_t file, uint32_t died, bool names);
 /* Some change cannot be recorded: catalog_wait reports all files. */
@@ -407,7 +409,7 @@ static inline bool file_may_be_session(const struct file *f)
 /* Returns whether the file exists, or may exist. */
 static inline bool file_exists(const struct file *f)
 {
-	return f->state != FILE_GONE || f->seen.marked > f->seen.began;
+	return f->state != FILE_GONE || seen_is_marked(&f->seen);
 }
 bool file_is_candidate(const char *name);                             /* a session, or a file to report as none */
 uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* finds or adds it; NONE if out of memory */

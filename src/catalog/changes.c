@@ -8,7 +8,7 @@ bool catalog_is_watched(struct catalog *c)
 {
 	LOCKED(&c->lock);
 	inotify_drain(c);
-	return c->watching.blind == 0 && c->dirs[0].watched;
+	return c->watching.blind == 0 && c->dirs[0].wd;
 }
 
 uint64_t catalog_epoch(struct catalog *c)
@@ -48,26 +48,23 @@ static void changes_add_all(struct catalog *c)
 	w->lost = false;
 }
 
-static bool seen_is_stale(const struct seen *s)
+static bool place_is_stale(const struct catalog *c, struct place p)
 {
-	return s->marked > s->began || s->began == 0;
+	const struct seen *s = seen_of(c, p.dir, p.file);
+	return (seen_is_marked(s) || s->began == 0) && (p.file != NONE || !c->dirs[p.dir].gone);
 }
 
-/* Scans what events have marked: only this shows changes. */
-static void scan_marked(struct ask *a)
+/* Scans what was marked: only this shows changes. */
+static void scan_pending(struct ask *a)
 {
 	struct catalog *c = a->c;
-	for (size_t i = 0; i < c->watching.marked.n; i++)
-		need_file(a, c->watching.marked.v[i], ATTRS);
-	/* Before the first scan no reader has seen any name. */
-	bool behind = false;
-	for (uint32_t i = 0; c->watching.behind && c->dirs[0].scan > 0 && i < c->dir_count; i++) {
-		if (c->dirs[i].gone || !seen_is_stale(&c->dirs[i].seen))
-			continue;
-		need_names(a, i);
-		behind = true;
+	for (size_t i = 0; i < c->watching.pending.n; i++) {
+		struct place p = c->watching.pending.v[i];
+		if (p.file == NONE)
+			need_names(a, p.dir);
+		else
+			need_file(a, p.file, ATTRS);
 	}
-	c->watching.behind = behind || c->dirs[0].scan == 0;
 }
 
 void catalog_status(struct catalog *c, struct catalog_status *ret)
@@ -78,34 +75,38 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 		if (!w->on)
 			need_all(&a, NAMES);
 	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0};
-	for (size_t i = 0; i < c->dir_count; i++) {
-		const struct seen *s = &c->dirs[i].seen;
+	bool is_idle = w->pending.n == 0;
+	for (uint32_t i = 0; i < c->dir_count; i++) {
+		const struct look *look = c->dirs[i].seen.look;
 		ret->watches += c->dirs[i].wd > 0;
-		ret->scanning = ret->scanning || (!c->dirs[i].gone && seen_is_stale(s)) || (s->look && s->look->late);
+		if (!place_is_stale(c, (struct place){i, NONE}) && !(look && look->late))
+			continue;
+		ret->scanning = true;
+		if (is_idle)
+			pending_add(c, (struct place){i, NONE});
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
 	ret->told = !w->polls && (w->on ? w->blind == 0 || ret->scanning : !c->dirs[0].seen.foreign);
-	w->asked = ret->scanning;
-	if (w->asked)
+	if (ret->scanning)
 		watch_wake(w);
 	ask_close(&a, 0);
 }
 
-/* Files marked again meanwhile wait for the next call. */
-static void marked_clear(struct catalog *c)
+/* What was marked again meanwhile waits for the next call. */
+static void pending_clear(struct catalog *c)
 {
-	struct u32_list *l = &c->watching.marked;
+	struct watching *w = &c->watching;
 	size_t kept = 0;
-	for (size_t i = 0; i < l->n; i++) {
-		struct file *f = &c->files[l->v[i]];
-		f->marked = seen_is_stale(&f->seen) && !f->seen.err;
-		if (f->marked)
-			l->v[kept++] = l->v[i];
+	for (size_t i = 0; i < w->pending.n; i++) {
+		struct place p = w->pending.v[i];
+		if (!place_is_stale(c, p))
+			continue;
+		w->pending.v[kept++] = p;
+		if (!seen_of(c, p.dir, p.file)->err)
+			watch_wake(w);
 	}
-	l->n = kept;
-	if (kept > 0)
-		watch_wake(&c->watching);
+	w->pending.n = kept;
 }
 
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret)
@@ -119,22 +120,23 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	if (poll(fds, 2, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	if (look && !w->lost)
-		for (uint32_t i = 0; i < c->dir_count; i++)
-			if (!c->dirs[i].watched || c->dirs[i].linked)
-				mark_files_stale(c, i);
-	bool all = look || w->lost, names = w->asked;
-	w->asked = false;
+	for (uint32_t i = 0; look && !w->lost && i < c->dir_count; i++)
+		if (!c->dirs[i].wd || c->dirs[i].linked)
+			mark_names_stale(c, i);
+	for (uint32_t i = 0; look && !w->lost && i < c->file_count; i++)
+		if (c->files[i].state != FILE_GONE && !file_is_watched(c, &c->files[i]))
+			mark_file_stale(c, i);
+	bool all = look || w->lost;
 	while (ask_wait(&a)) {
-		if (all || names)
-			need_all(&a, all ? ATTRS : NAMES);
-		scan_marked(&a);
+		if (all)
+			need_all(&a, ATTRS);
+		scan_pending(&a);
 	}
 	if (w->lost)
 		changes_add_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)
 		count = 0;
-	marked_clear(c);
+	pending_clear(c);
 	ssize_t n = changes_drain(w, c, ret);
 	ask_close(&a, 0);
 	return n;
@@ -159,7 +161,7 @@ static bool session_at_place(struct ask *a, uint32_t place, struct slot_info *re
 		settled = names_ensure_project(a, f->project) && settled;
 	if (settled && c->named_all && f->slot != NONE && !f->sid_name)
 		name_sids(a);
-	ret->project = f->project;
+	ret->project = f->project == NONE ? f->stem_project : f->project;
 	ret->stem = f->stem;
 	ret->sid = f->sid_name;
 	ret->file = f->path;

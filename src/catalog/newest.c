@@ -34,7 +34,8 @@ static uint32_t newest_of_two(const struct catalog *c, uint32_t best, uint32_t f
 static void newest_add_file(const struct catalog *c, struct newest *n, uint32_t file, struct timespec before)
 {
 	for (int which = 0; which < 2; which++, n++) {
-		n->ages = n->ages || (n->file == file && time_is_before(c->files[file].mtime, before));
+		if (n->file == file && time_is_before(c->files[file].mtime, before))
+			n->epoch = 0;
 		n->file = newest_of_two(c, n->file, file, which);
 	}
 }

@@ -65,10 +65,10 @@ static mode_t rights_to_stems(const struct catalog *c, uint32_t project, gid_t g
 mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid)
 {
 	struct project *p = &c->projects[project];
-	if (p->names_mode.looks != c->dir_looks || p->names_mode.epoch != c->epoch + 1) {
+	if (p->names_mode.looks != c->dir_looks || p->names_mode.epoch != c->epoch) {
 		p->names_mode.mode = rights_to_stems(c, project, gid);
 		p->names_mode.looks = c->dir_looks;
-		p->names_mode.epoch = c->epoch + 1; /* 0: never */
+		p->names_mode.epoch = c->epoch;
 	}
 	return p->names_mode.mode;
 }
@@ -92,7 +92,7 @@ mode_t catalog_list_all_mode(struct catalog *c, uid_t uid, gid_t gid)
 		need_all(&a, NAMES);
 	if (c->dir_looks != c->names_mode.looks || c->names_mode.uid != uid || c->names_mode.gid != gid) {
 		for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
-			if (c->dirs[i].scan > 0 && !c->dirs[i].err && !c->dirs[i].gone)
+			if (c->dirs[i].seen.began > 0 && !c->dirs[i].err && !c->dirs[i].gone)
 				all &= dir_classes_allowed(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
 		c->names_mode.looks = c->dir_looks;
 		c->names_mode.uid = uid;

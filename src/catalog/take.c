@@ -91,7 +91,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	                .listed = p->scan,
 	                .depth = p->depth + 1,
 	                .project = parent ? p->project : project_for(c, span_of(name)),
-	                .came = p->came || p->scan > 1};
+	                .scan = p->scan > 1};
 	path_in(c, parent, name, &path);
 	d.name = buf_err(&path) || d.project == NONE ? NULL : string_pool_copy(&c->strings, buf_span(&path));
 	struct dir_group fresh = {0}, *g = parent ? &c->groups[d.group] : &fresh;
@@ -104,7 +104,6 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	g->dirs.v[g->dirs.n++] = dir;
 	g->blind++;
 	c->watching.blind++;
-	c->watching.behind = true;
 	if (parent == 0) {
 		c->groups[c->group_count++] = fresh;
 		c->projects[d.project].dir = dir;
@@ -115,6 +114,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	}
 	mark_dir_stale(c, parent);
 	mark_dir_stale(c, dir);
+	pending_add(c, (struct place){dir, NONE});
 	return true;
 }
 
@@ -188,7 +188,7 @@ static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 	for (uint32_t dir = f->dir; c->dirs[dir].gone; dir = c->dirs[dir].parent)
 		dir_set_gone(c, dir, false);
 	f->state = FILE_UNKNOWN;
-	f->placed = false;
+	f->project = NONE;
 	f->listed_ino = listed;
 	c->epoch++;
 	mark_dir_stale(c, f->dir);
@@ -270,12 +270,11 @@ static uint32_t project_below(const struct catalog *c, struct file *f)
 /* A name that was shown does not change. */
 static void file_is_placed(struct catalog *c, struct file *f, uint32_t project)
 {
-	project = f->dir == 0 ? project : f->placed ? f->project : project_below(c, f);
+	project = f->dir == 0 ? project : f->project != NONE ? f->project : project_below(c, f);
 	if (project == NONE)
 		return;
 	f->waits = f->waits && project == f->project;
 	f->project = project;
-	f->placed = true;
 }
 
 /* The kept text if it is the same, else a new copy; p NULL without memory. */
@@ -290,7 +289,7 @@ bool file_waits(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
 	file_is_placed(c, f, f->project);
-	if (f->waits || !f->placed)
+	if (f->waits || f->project == NONE)
 		return true;
 	f->waits = list_add(&c->projects[f->project].waiting, file) == 0;
 	c->waiting += f->waits;
@@ -364,11 +363,12 @@ static void take_file(struct catalog *c, const struct look *l)
 {
 	uint32_t file = l->file;
 	struct file *f = &c->files[file];
+	bool was_marked = seen_is_marked(&f->seen);
 	f->seen.began = l->began;
 	f->seen.at = l->at;
 	f->seen.foreign = l->is_far;
 	f->seen.err = 0;
-	f->reread = f->type_unknown = false;
+	f->reread = false;
 	if (l->is_far || l->linked)
 		watch_hard_link(c, file);
 	if (l->rc == -ENOENT && !l->linked) {
@@ -379,7 +379,8 @@ static void take_file(struct catalog *c, const struct look *l)
 		file_comes(c, f, 0);
 		watch_add_change(c, file, NONE, true);
 	}
-	if (f->marked)
+	/* An event: also of a write that leaves the attributes as they are. */
+	if (was_marked && file_is_watched(c, f))
 		watch_add_change(c, file, NONE, false);
 	if (!file_takes_stat(c, file, l->rc, &l->st))
 		return;
@@ -446,23 +447,20 @@ static int file_seen(struct catalog *c, const struct look *l, const struct name 
 	if (f->seen.began > l->began)
 		return 0;
 	bool is_new = f->state == FILE_GONE;
-	/* A look at it that began earlier and has not ended yet may have seen nothing there. */
-	if ((is_new || f->seen.look) && f->seen.marked < l->began)
-		f->seen.marked = l->began;
 	bool is_same = !is_new && f->listed_ino == e->ino;
 	if (is_new) {
-		f->seen.began = 0;
+		f->seen.began = f->seen.marked = 0;
 		file_comes(c, f, e->ino);
-		if (d->scan > 1 || d->came)
+		if (d->scan > 1)
 			watch_add_change(c, file, NONE, true);
 	}
 	f->listed_ino = e->ino;
 	if (e->type != DT_REG && e->type != DT_DIR)
 		watch_hard_link(c, file);
-	/* A regular file is scanned when a call needs it. Other types can be something else. */
-	if (e->type != DT_REG)
-		f->type_unknown = d->type_unknown = true;
-	if (e->type != DT_REG || !(is_new || is_same))
+	/* A regular file is scanned when a call needs it. Other types can be something else; and a look at it that
+	 * began earlier, and has not ended yet, may have seen nothing there. */
+	bool is_early = f->seen.look && f->seen.look->began < l->began;
+	if (e->type != DT_REG || is_early || !(is_new || is_same))
 		mark_file_stale(c, file);
 	return 0;
 }
@@ -483,7 +481,8 @@ static int take_names(struct catalog *c, const struct look *l)
 			log_error("%s: out of memory", e.text);
 		err = rc < 0 ? rc : err;
 		struct dir *d = &c->dirs[l->dir];
-		d->deep = d->deep || (d->depth == DIR_LEVELS_MAX && e.type == DT_DIR && e.text[0] != '.');
+		if (d->depth == DIR_LEVELS_MAX && e.type == DT_DIR && e.text[0] != '.')
+			d->reason = "deeper directories are not searched";
 		if (n % NAMES_AT_ONCE == 0) {
 			lock_release(&c->lock);
 			lock_acquire(&c->lock);
@@ -583,11 +582,11 @@ static void take_dir(struct catalog *c, struct look *l)
 		time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
 		dir_takes_rights(c, l->dir, &l->rights, l->acl_err);
 		d->scan++;
-		d->deep = false;
+		d->reason = NULL;
 		int rc = take_names(c, l);
 		d = &c->dirs[l->dir];
 		/* A change within the same tick of the clock leaves the mtime as it is. */
-		bool is_racy = !d->watched && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
+		bool is_racy = !d->wd && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
 		d->st = l->st;
 		d->trusted = rc == 0 && !is_racy && d->seen.marked <= l->began;
 		d->err = 0;

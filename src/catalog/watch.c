@@ -47,7 +47,7 @@ void watching_release(struct watching *w)
 	cleanup_close(&w->inotify);
 	cleanup_close(&w->wake);
 	free(w->by_wd);
-	list_release(&w->marked);
+	vec_release(&w->pending);
 	free(w->changes);
 }
 
@@ -90,27 +90,41 @@ void mark_dir_stale(struct catalog *c, uint32_t dir)
 	c->dirs[dir].marked = c->groups[c->dirs[dir].group].marked = c->marked = ++c->tick;
 }
 
+void pending_add(struct catalog *c, struct place p)
+{
+	struct watching *w = &c->watching;
+	if (!w->on)
+		return;
+	if (!vec_reserve(&w->pending, 1)) {
+		watch_overflow(w);
+		return;
+	}
+	w->pending.v[w->pending.n++] = p;
+	if (w->pending.n == 1)
+		watch_wake(w); /* whichever thread read the event */
+}
+
+/* What was marked before is pending. */
+static void mark(struct catalog *c, struct place p, struct seen *s)
+{
+	bool is_pending = seen_is_marked(s);
+	s->marked = c->tick;
+	if (!is_pending)
+		pending_add(c, p);
+}
+
 void mark_file_stale(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
 	mark_dir_stale(c, f->dir);
-	f->seen.marked = c->tick;
-	if (!c->watching.on || f->marked)
-		return;
-	f->marked = list_add(&c->watching.marked, file) == 0;
-	if (!f->marked)
-		watch_overflow(&c->watching);
-	else if (c->watching.marked.n == 1)
-		watch_wake(&c->watching); /* whichever thread read the event */
+	mark(c, (struct place){f->dir, file}, &f->seen);
 }
 
 void mark_names_stale(struct catalog *c, uint32_t dir)
 {
 	mark_dir_stale(c, dir);
-	c->dirs[dir].seen.marked = c->tick;
 	c->dirs[dir].trusted = false;
-	c->watching.behind = true;
-	watch_wake(&c->watching);
+	mark(c, (struct place){dir, NONE}, &c->dirs[dir].seen);
 }
 
 void mark_files_stale(struct catalog *c, uint32_t dir)
@@ -119,7 +133,7 @@ void mark_files_stale(struct catalog *c, uint32_t dir)
 	mark_names_stale(c, dir);
 	for (size_t i = 0; i < d->files.n; i++)
 		if (c->files[d->files.v[i]].state != FILE_GONE)
-			c->files[d->files.v[i]].seen.marked = c->tick;
+			mark_file_stale(c, d->files.v[i]);
 }
 
 uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir)
@@ -135,17 +149,17 @@ uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir)
 
 static void count_unwatched(struct catalog *c, const struct dir *d, size_t n)
 {
-	if (d->gone || (d->watched && !d->linked))
+	if (d->gone || (d->wd && !d->linked))
 		return;
 	c->watching.blind += n;
 	c->groups[d->group].blind += n;
 }
 
-static void dir_set_watched(struct catalog *c, uint32_t dir, bool watched, bool linked)
+static void dir_set_watch(struct catalog *c, uint32_t dir, int wd, bool linked)
 {
 	struct dir *d = &c->dirs[dir];
 	count_unwatched(c, d, (size_t)-1);
-	d->watched = watched;
+	d->wd = wd;
 	d->linked = linked;
 	count_unwatched(c, d, 1);
 }
@@ -156,6 +170,7 @@ void dir_set_gone(struct catalog *c, uint32_t dir, bool gone)
 	watch_drop(c, dir);
 	count_unwatched(c, d, (size_t)-1);
 	d->gone = gone;
+	d->seen.marked = 0; /* it is not pending while it is gone */
 	count_unwatched(c, d, 1);
 	mark_names_stale(c, dir);
 }
@@ -189,7 +204,7 @@ void watch_removed(struct catalog *c, uint32_t dir)
 {
 	c->watching.by_wd[c->dirs[dir].wd] = NONE;
 	c->watching.count--;
-	c->dirs[dir].wd = 0;
+	dir_set_watch(c, dir, 0, c->dirs[dir].linked);
 }
 
 void watch_drop(struct catalog *c, uint32_t dir)
@@ -198,8 +213,9 @@ void watch_drop(struct catalog *c, uint32_t dir)
 	if (d->wd > 0) {
 		inotify_rm_watch(c->watching.inotify, d->wd);
 		watch_removed(c, dir);
+	} else {
+		dir_set_watch(c, dir, 0, d->linked);
 	}
-	dir_set_watched(c, dir, false, d->linked);
 }
 
 void watch_drop_below(struct catalog *c, uint32_t dir)
@@ -246,7 +262,6 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 			log_unwatched(c, dir, errno);
 		return;
 	}
-	d->wd = wd;
 	w->count++;
 	d->watched_dev = st->st_dev;
 	d->watched_ino = st->st_ino;
@@ -255,17 +270,18 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	mark_files_stale(c, dir); /* earlier results could be outdated */
 	/* The names are read after this. But another directory may have this path by now, which only a watch of its
 	 * parent reports. */
-	if (dir == 0 || c->dirs[d->parent].watched)
+	if (dir == 0 || c->dirs[d->parent].wd)
 		d->seen.marked = marked;
-	dir_set_watched(c, dir, true, d->linked);
+	dir_set_watch(c, dir, wd, d->linked);
 }
 
 void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err)
 {
 	watch_drop(c, dir);
 	/* The parent's watch reports when it comes back. */
-	if (dir != 0 && (err == -ENOENT || err == -ENOTDIR))
-		dir_set_watched(c, dir, c->dirs[c->dirs[dir].parent].watched, c->dirs[dir].linked);
+	bool is_absent = dir != 0 && (err == -ENOENT || err == -ENOTDIR);
+	if (is_absent && c->dirs[c->dirs[dir].parent].wd)
+		dir_set_watch(c, dir, WD_PARENT, c->dirs[dir].linked);
 }
 
 void watch_hard_link(struct catalog *c, uint32_t file)
@@ -274,7 +290,7 @@ void watch_hard_link(struct catalog *c, uint32_t file)
 	if (f->linked)
 		return;
 	f->linked = true;
-	dir_set_watched(c, f->dir, c->dirs[f->dir].watched, true);
+	dir_set_watch(c, f->dir, c->dirs[f->dir].wd, true);
 }
 
 void catalog_wake(struct catalog *c)
