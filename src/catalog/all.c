@@ -45,7 +45,7 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a)) {
 		names_ensure_projects(&a);
-		need_all(&a, ATTRS);
+		need_tree(&a, 0, ATTRS);
 		names_ensure_all(&a);
 	}
 	if (!a.err)

@@ -113,6 +113,15 @@ static bool need_beside(struct ask *a, uint32_t dir)
 	return beside == NONE || need(a, (struct want){.dir = 0, .file = beside, .depth = HEADERS});
 }
 
+/* A session without a slot waits for one. */
+static bool need_slot(struct ask *a, uint32_t file)
+{
+	bool settled = a->c->files[file].slot != NONE || file_waits(a->c, file);
+	if (!settled)
+		ask_misses(a, -ENOMEM);
+	return settled;
+}
+
 bool need_file(struct ask *a, uint32_t file, enum depth depth)
 {
 	struct catalog *c = a->c;
@@ -120,9 +129,7 @@ bool need_file(struct ask *a, uint32_t file, enum depth depth)
 	if ((depth == HEADERS && !need_beside(a, f->dir)) ||
 	    !need(a, (struct want){.dir = f->dir, .file = file, .depth = depth}))
 		return false;
-	if (depth == HEADERS && f->state == FILE_SESSION && f->slot == NONE && !file_waits(c, file))
-		ask_misses(a, -ENOMEM);
-	return true;
+	return depth != HEADERS || f->state != FILE_SESSION || need_slot(a, file);
 }
 
 bool need_file_now(struct ask *a, uint32_t file)
@@ -130,97 +137,112 @@ bool need_file_now(struct ask *a, uint32_t file)
 	return need(a, (struct want){.dir = a->c->files[file].dir, .file = file, .depth = ATTRS, .now = true});
 }
 
-static bool pass_holds(struct ask *a, const struct pass *p, uint64_t marked)
+/* Returns the error of a failed scan in the tree of the directory (NONE: in `flat`) that matters for this depth, a
+ * timeout last. */
+static int tree_error(const struct catalog *c, uint32_t tree, enum depth depth)
 {
-	bool holds = p->asof >= marked && a->now < p->until;
-	if (holds && p->err)
-		ask_misses(a, p->err);
-	return holds;
+	int err = 0;
+	for (size_t i = 0; i < c->failed.n && (err == 0 || err == -ETIMEDOUT); i++) {
+		struct place p = c->failed.v[i];
+		bool is_known =
+		    p.file != NONE && depth != ATTRS && (depth == NAMES || c->files[p.file].state == FILE_SESSION);
+		int rc = seen_of(c, p.dir, p.file)->err;
+		uint32_t dir = p.dir;
+		while (tree != NONE && dir != tree && dir != NONE)
+			dir = c->dirs[dir].parent;
+		bool is_in = tree == NONE ? dir_is_flat(c, dir) : dir != NONE;
+		if (rc && is_in && !is_known)
+			err = rc;
+	}
+	return err;
 }
 
-/* Ends what a pass sums up, which began with a->err = 0: `before` is the error of what was asked for before it. If
- * everything is settled, the pass holds; with an error only if that is of a file, and trying again did not help. */
-static bool pass_end(struct ask *a, struct pass *p, bool watched, bool settled, int before)
+static struct dir_tree *tree_of(struct catalog *c, uint32_t tree)
 {
-	int err = a->err;
-	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
-	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
-	if (settled && err == 0)
-		*p = (struct pass){a->asof, rest > until ? rest : until, 0};
-	else if (settled && (err == -ETIMEDOUT || (a->retried && error_is_about_file(err) && err != -ENOMEM)))
-		*p = (struct pass){a->asof, end + a->c->fresh_ms, err};
-	a->err = before;
+	return tree == NONE ? &c->flat : &c->dirs[tree].tree;
+}
+
+static bool tree_is_valid(struct ask *a, uint32_t tree, enum depth depth)
+{
+	const struct dir_tree *t = tree_of(a->c, tree);
+	if (t->valid[depth].asof < t->marked || a->now >= t->valid[depth].until)
+		return false;
+	int err = tree_error(a->c, tree, depth);
 	if (err)
 		ask_misses(a, err);
+	return true;
+}
+
+/* If all in the tree is settled, that holds; after a failure only if that is of a file, and trying again did not help.
+ * Returns `settled`. */
+static bool tree_end(struct ask *a, uint32_t tree, enum depth depth, bool settled)
+{
+	struct dir_tree *t = tree_of(a->c, tree);
+	int err = settled ? tree_error(a->c, tree, depth) : 0;
+	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, t->blind == 0);
+	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
+	bool lasts = err == -ETIMEDOUT || (a->retried && error_is_about_file(err) && err != -ENOMEM);
+	if (err)
+		until = rest = end + a->c->fresh_ms;
+	if (settled && (err == 0 || lasts))
+		t->valid[depth] = (struct validity){a->asof, rest > until ? rest : until};
 	return settled;
 }
 
 bool need_names(struct ask *a, uint32_t dir)
 {
-	struct catalog *c = a->c;
-	struct dir *d = &c->dirs[dir];
+	const struct dir *d = &a->c->dirs[dir];
 	if (d->gone)
 		return true;
 	if (!need(a, (struct want){.dir = dir, .file = NONE}))
 		return false;
 	bool settled = true;
 	for (size_t i = 0; i < d->files.n; i++)
-		if (seen_is_marked(&c->files[d->files.v[i]].seen))
+		if (seen_is_marked(&a->c->files[d->files.v[i]].seen))
 			settled = need_file(a, d->files.v[i], ATTRS) && settled;
 	return settled;
 }
 
-bool need_files(struct ask *a, uint32_t dir, enum depth depth)
+/* Requires all files in the directory itself. */
+static bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 {
-	struct catalog *c = a->c;
-	struct dir *d = &c->dirs[dir];
-	bool watched = d->wd && !d->linked;
-	if (!need_names(a, dir))
-		return false;
-	if (d->gone || pass_holds(a, &d->passes[depth], d->marked))
-		return true;
-	if (depth == HEADERS && !need_beside(a, dir))
+	const struct catalog *c = a->c;
+	const struct dir *d = &c->dirs[dir];
+	if (!need_names(a, dir) || (depth == HEADERS && !need_beside(a, dir)))
 		return false;
 	bool settled = true;
-	int before = a->err;
-	a->err = 0;
-	for (size_t i = 0; i < d->files.n; i++) {
-		uint32_t file = d->files.v[i];
-		const struct file *f = &c->files[file];
-		if (depth == HEADERS && f->state == FILE_SESSION) {
-			if (f->slot == NONE && !file_waits(c, file))
-				ask_misses(a, -ENOMEM);
-			continue;
-		}
-		settled = need_file(a, file, depth) && settled;
+	for (size_t i = 0; i < d->files.n && depth != NAMES && !d->gone; i++) {
+		const struct file *f = &c->files[d->files.v[i]];
+		if (depth == HEADERS && f->state == FILE_SESSION)
+			settled = need_slot(a, d->files.v[i]) && settled;
+		else
+			settled = need_file(a, d->files.v[i], depth) && settled;
 	}
-	return pass_end(a, &d->passes[depth], watched, settled, before);
+	return settled;
 }
 
-bool need_group(struct ask *a, uint32_t group, enum depth depth)
+bool need_tree(struct ask *a, uint32_t dir, enum depth depth)
 {
-	struct dir_group *g = &a->c->groups[group];
-	if (pass_holds(a, &g->passes[depth], g->marked))
+	const struct catalog *c = a->c;
+	if (tree_is_valid(a, dir, depth))
 		return true;
-	bool settled = true;
-	int before = a->err;
-	a->err = 0;
-	for (size_t i = 0; i < g->dirs.n; i++)
-		settled = need_files(a, g->dirs.v[i], depth) && settled;
-	return pass_end(a, &g->passes[depth], g->blind == 0, settled, before);
+	bool settled = dir == 0 ? need_flat(a, depth) : need_files(a, dir, depth);
+	for (uint32_t i = c->dirs[dir].child; i != NONE; i = c->dirs[i].sibling)
+		if (dir != 0 || !dir_is_flat(c, i))
+			settled = need_tree(a, i, depth) && settled;
+	return tree_end(a, dir, depth, settled);
 }
 
-bool need_all(struct ask *a, enum depth depth)
+bool need_flat(struct ask *a, enum depth depth)
 {
-	struct catalog *c = a->c;
-	if (pass_holds(a, &c->passes[depth], c->marked))
+	const struct catalog *c = a->c;
+	if (tree_is_valid(a, NONE, depth))
 		return true;
-	bool settled = true;
-	int before = a->err;
-	a->err = 0;
-	for (uint32_t i = 0; i < c->dir_count; i++)
-		settled = (depth == NAMES ? need_names(a, i) : need_files(a, i, depth)) && settled;
-	return pass_end(a, &c->passes[depth], c->watching.blind == 0, settled, before);
+	bool settled = need_files(a, 0, depth);
+	for (uint32_t i = c->dirs[0].child; i != NONE; i = c->dirs[i].sibling)
+		if (dir_is_flat(c, i))
+			settled = need_tree(a, i, depth) && settled;
+	return tree_end(a, NONE, depth, settled);
 }
 
 /* ---- looking ---- */

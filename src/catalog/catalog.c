@@ -27,26 +27,28 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->epoch = 1;
+	c->flat.blind = 1;
 	c->newest[0].file = c->newest[1].file = NONE;
 	c->budget = o->budget;
 	open_indexes_init(c);
 	int rc = watching_init(&c->watching, o);
 	if (rc == 0)
-		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) && vec_reserve(&c->failed, 1) &&
-		             vec_grow(&c->groups, &c->group_cap, 1, sizeof *c->groups)
+		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) && vec_reserve(&c->failed, 1)
 		         ? resolver_open(c->source, &c->resolver)
 		         : -ENOMEM;
-	if (rc == 0)
-		c->groups[c->group_count++] = (struct dir_group){.blind = 1};
-	rc = rc == 0 ? list_add(&c->groups[0].dirs, 0) : rc;
 	if (rc < 0) {
 		catalog_close(c);
 		return rc;
 	}
 	if (o->redact)
 		resolver_set_redact(c->resolver);
-	c->dirs[c->dir_count++] =
-	    (struct dir){.name = "", .project = NONE, .child = NONE, .sibling = NONE, .beside = NONE};
+	c->dirs[c->dir_count++] = (struct dir){.name = "",
+	                                       .tree.blind = 1,
+	                                       .project = NONE,
+	                                       .parent = NONE,
+	                                       .child = NONE,
+	                                       .sibling = NONE,
+	                                       .beside = NONE};
 	*ret = c;
 	return 0;
 }
@@ -61,8 +63,6 @@ void catalog_close(struct catalog *c)
 		list_release(&c->dirs[i].files);
 		look_put(c, c->dirs[i].seen.look);
 	}
-	for (size_t i = 0; i < c->group_count; i++)
-		list_release(&c->groups[i].dirs);
 	for (size_t i = 0; i < c->project_count; i++) {
 		list_release(&c->projects[i].slots);
 		list_release(&c->projects[i].waiting);
@@ -78,7 +78,6 @@ void catalog_close(struct catalog *c)
 	string_pool_release(&c->strings);
 	free(c->files);
 	free(c->dirs);
-	free(c->groups);
 	free(c->projects);
 	free(c->slots);
 	free(c->source);
@@ -103,8 +102,8 @@ struct resolver *catalog_resolver(const struct catalog *c)
 void names_ensure_projects(struct ask *a)
 {
 	struct catalog *c = a->c;
-	bool settled = need_all(a, NAMES);
-	settled = need_group(a, 0, HEADERS) && settled;
+	bool settled = need_tree(a, 0, NAMES);
+	settled = need_flat(a, HEADERS) && settled;
 	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && name_projects(a))
 		c->named_epoch = c->epoch;
 }
@@ -113,16 +112,16 @@ void names_ensure_projects(struct ask *a)
 static bool need_project(struct ask *a, uint32_t project, enum depth depth)
 {
 	if (project == NO_SLOT)
-		return need_all(a, depth);
+		return need_tree(a, 0, depth);
 	uint32_t dir = a->c->projects[project].dir;
-	bool settled = need_group(a, 0, depth);
-	return (dir == NONE || need_group(a, a->c->dirs[dir].group, depth)) && settled;
+	bool settled = need_flat(a, depth);
+	return (dir == NONE || need_tree(a, dir, depth)) && settled;
 }
 
 bool names_ensure_all(struct ask *a)
 {
 	struct catalog *c = a->c;
-	bool settled = need_all(a, HEADERS) && ask_may_decide(a);
+	bool settled = need_tree(a, 0, HEADERS) && ask_may_decide(a);
 	for (uint32_t i = 0; settled && c->waiting > 0 && i < c->project_count; i++)
 		settled = name_sessions(a, i);
 	c->named_all = c->named_all || settled;
@@ -149,7 +148,7 @@ static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 	struct newest *n = project == NO_SLOT ? &c->newest[which] : &c->projects[project].newest[which];
 	uint32_t other = NONE; /* the last one that is not a session */
 	if (project != NO_SLOT)
-		need_group(a, 0, HEADERS);
+		need_flat(a, HEADERS);
 	need_project(a, project, ATTRS);
 	if (n->epoch != c->epoch)
 		n->file = newest_known(c, project, which);
@@ -168,17 +167,16 @@ static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 
 static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t project)
 {
-	return project == NO_SLOT || c->dirs[dir].group == 0 || c->dirs[dir].project == project;
+	return project == NO_SLOT || dir_is_flat(c, dir) || c->dirs[dir].project == project;
 }
 
 static void project_fill_info(struct catalog *c, uint32_t project, struct project_info *ret)
 {
 	const struct project *p = &c->projects[project];
-	const struct dir_group *own = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
 	*ret = (struct project_info){
 	    .project = project,
 	    .name = p->name,
-	    .watched = c->groups[0].blind == 0 && own->blind == 0,
+	    .watched = c->flat.blind == 0 && (p->dir == NONE || c->dirs[p->dir].tree.blind == 0),
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
 	ret->names_mode = rights_to_list(c, project, ret->gid);
@@ -192,7 +190,7 @@ static bool listing_end(struct ask *a, uint32_t project, bool hides)
 	struct catalog *c = a->c;
 	for (size_t i = 0; i < c->failed.n; i++) {
 		uint32_t dir = c->failed.v[i].dir, file = c->failed.v[i].file;
-		bool is_lacking = !hides || c->dirs[dir].group == 0 ||
+		bool is_lacking = !hides || dir_is_flat(c, dir) ||
 		                  c->projects[c->dirs[dir].project].newest[NEWEST_OF_ALL].file == NONE;
 		if (file != NONE && is_of_project(c, dir, project) && is_lacking)
 			need_file(a, file, HEADERS);

@@ -103,21 +103,15 @@ struct file {
 	bool acl_unread;
 };
 
-/* Everything below was settled at once, for a call that began at that tick. This holds until the next mark, or until a
- * time. So does `err`: a scan of something below fails. */
-struct pass {
-	uint64_t asof;
-	int64_t until;
-	int err;
-};
-
-/* Directories whose sessions can be of the same project. groups[0] can hold sessions of any project: the source, and
- * everything in a directory next to a flat file. Each other directory in the source is a group with all below it. */
-struct dir_group {
-	struct u32_list dirs;
-	uint64_t marked; /* the tick of the last mark in one of them */
-	struct pass passes[DEPTHS];
-	size_t blind; /* of these directories, as in struct watching */
+/* Directories, with all that was settled in them at once: that holds for the next calls until one of them is marked, or
+ * for a time. */
+struct dir_tree {
+	uint64_t marked; /* the tick of the last mark in it */
+	struct validity {
+		uint64_t asof; /* the tick at which the call began that found it settled */
+		int64_t until;
+	} valid[DEPTHS];
+	uint32_t blind; /* number of its directories where inotify does not report every change */
 };
 
 #define WD_PARENT (-1)
@@ -128,10 +122,11 @@ struct dir_group {
 /* dirs[0] is the source itself, with the name "". */
 struct dir {
 	struct seen seen;                /* its names and rights */
+	struct dir_tree tree;            /* of it and all directories below it */
 	const char *name;                /* its path relative to the source */
 	const char *reason;              /* why some of its directories are not searched; or NULL */
 	uint32_t parent, child, sibling; /* its parent, the parent's newest child, and the next older one; or NONE */
-	uint32_t top, group;             /* its ancestor on the first level; the source has itself */
+	uint32_t top;                    /* its ancestor on the first level; the source has itself */
 	uint32_t beside;                 /* X.jsonl next to this X on the first level; or NONE */
 	uint32_t listed;                 /* the last scan of its parent that saw it */
 	unsigned depth;
@@ -139,8 +134,6 @@ struct dir {
 	struct stat st;        /* when the names were read; zero if it is unreadable */
 	struct rights rights;  /* as of the last scan */
 	int acl_err;           /* the error reading its ACL then; or 0 */
-	uint64_t marked;       /* the tick of the last mark of it or of a file in it */
-	struct pass passes[DEPTHS];
 	uint32_t project;
 	uint32_t scan;     /* counts them; starts at 1 if it appeared after the first one of the source */
 	int err;           /* the error reading it */
@@ -199,8 +192,7 @@ struct catalog {
 	struct lock lock;
 	pthread_cond_t looked; /* a look's result was applied */
 	uint64_t tick;
-	uint64_t marked; /* of all directories */
-	struct pass passes[DEPTHS];
+	struct dir_tree flat;      /* of what can be of any project: dir_is_flat */
 	char *source;              /* constant */
 	struct resolver *resolver; /* constant */
 	uid_t uid;                 /* constant: the user that we run as */
@@ -214,8 +206,6 @@ struct catalog {
 	size_t file_count, file_cap;
 	struct dir *dirs;
 	size_t dir_count, dir_cap;
-	struct dir_group *groups;
-	size_t group_count, group_cap;
 	struct project *projects;
 	size_t project_count, project_cap;
 	struct slot *slots;
@@ -243,7 +233,6 @@ struct catalog {
 		int inotify, wake; /* descriptors, or -1; both constant */
 		uint32_t *by_wd;   /* directories, or NONE */
 		size_t cap;
-		size_t blind; /* number of directories where inotify does not report every change */
 		size_t count; /* of watches */
 		struct catalog_change *changes;
 		size_t n, changes_cap;
@@ -281,6 +270,12 @@ static inline bool seen_is_marked(const struct seen *s)
 	return s->marked > s->began;
 }
 
+/* Returns whether files in the directory can be of any project: it is the source, or X or below next to X.jsonl. */
+static inline bool dir_is_flat(const struct catalog *c, uint32_t dir)
+{
+	return dir == 0 || c->dirs[c->dirs[dir].top].beside != NONE;
+}
+
 static inline bool file_is_watched(const struct catalog *c, const struct file *f)
 {
 	return c->dirs[f->dir].wd && !f->linked;
@@ -299,7 +294,7 @@ off_t open_indexes_known_size(const struct catalog *c, uint32_t slot);
 /* watch.c: marks, inotify watches, and recorded changes */
 int watching_init(struct watching *w, const struct catalog_options *o);
 void watching_release(struct watching *w);
-/* Invalidates the passes that cover the directory. */
+/* Marks the trees that have the directory. */
 void mark_dir_stale(struct catalog *c, uint32_t dir);
 void mark_file_stale(struct catalog *c, uint32_t file); /* it may have changed, appeared or disappeared */
 void mark_names_stale(struct catalog *c, uint32_t dir); /* names in the directory may have */
@@ -329,15 +324,15 @@ void watch_removed(struct catalog *c, uint32_t dir); /* the kernel has removed i
  * names. */
 void watch_drop_below(struct catalog *c, uint32_t dir);
 void dir_set_gone(struct catalog *c, uint32_t dir, bool gone); /* it disappeared or came back */
-void dir_set_group(struct catalog *c, uint32_t dir, uint32_t group);
-uint32_t watch_dir_of(const struct watching *w, int wd); /* NONE: no such watch */
+uint32_t watch_dir_of(const struct watching *w, int wd);       /* NONE: no such watch */
 
 /* slots.c */
 uint32_t project_for(struct catalog *c, struct span key);           /* finds or adds the project of that key; or NONE */
 struct span flat_project_key(struct span cwd, struct buf *scratch); /* of a flat file */
 /* Walks all files of the project that can be sessions, some of them twice; returns NONE at the end. */
 struct project_walk {
-	size_t dir, file, waiting, slot;
+	uint32_t dir; /* 0: the first */
+	size_t file, waiting, slot;
 };
 uint32_t project_next_file(const struct catalog *c, uint32_t project, struct project_walk *at);
 bool slot_create(struct catalog *c, uint32_t file); /* false if out of memory */
@@ -471,10 +466,9 @@ void ask_misses(struct ask *a, int err);
 bool ask_may_decide(const struct ask *a);
 bool need_names(struct ask *a, uint32_t dir);
 bool need_file(struct ask *a, uint32_t file, enum depth depth);
-bool need_file_now(struct ask *a, uint32_t file);                 /* its attributes, however fresh they are */
-bool need_files(struct ask *a, uint32_t dir, enum depth depth);   /* of all files in it */
-bool need_group(struct ask *a, uint32_t group, enum depth depth); /* of all its directories */
-bool need_all(struct ask *a, enum depth depth);                   /* of all directories */
+bool need_file_now(struct ask *a, uint32_t file);              /* its attributes, however fresh they are */
+bool need_tree(struct ask *a, uint32_t dir, enum depth depth); /* of the directory and all below it */
+bool need_flat(struct ask *a, enum depth depth);               /* of what can be of any project */
 /* Logs failed scans: each once, until it succeeds. Logs nothing below a directory whose scan failed. */
 void failed_log(struct catalog *c);
 

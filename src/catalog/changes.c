@@ -8,14 +8,14 @@ bool catalog_is_watched(struct catalog *c)
 {
 	LOCKED(&c->lock);
 	inotify_drain(c);
-	return c->watching.blind == 0 && c->dirs[0].wd;
+	return c->dirs[0].tree.blind == 0 && c->dirs[0].wd;
 }
 
 uint64_t catalog_epoch(struct catalog *c)
 {
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a))
-		need_all(&a, NAMES);
+		need_tree(&a, 0, NAMES);
 	uint64_t epoch = c->epoch;
 	ask_close(&a, 0);
 	return epoch;
@@ -73,7 +73,7 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
 	while (ask_wait(&a))
 		if (!w->on)
-			need_all(&a, NAMES);
+			need_tree(&a, 0, NAMES);
 	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0};
 	bool is_idle = w->pending.n == 0;
 	for (uint32_t i = 0; i < c->dir_count; i++) {
@@ -87,13 +87,13 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
-	ret->told = !w->polls && (w->on ? w->blind == 0 || ret->scanning : !c->dirs[0].seen.foreign);
+	ret->told = !w->polls && (w->on ? c->dirs[0].tree.blind == 0 || ret->scanning : !c->dirs[0].seen.foreign);
 	if (ret->scanning)
 		watch_wake(w);
 	ask_close(&a, 0);
 }
 
-/* What was marked again meanwhile waits for the next call. */
+/* Places that were marked again meanwhile wait for the next call. */
 static void pending_clear(struct catalog *c)
 {
 	struct watching *w = &c->watching;
@@ -129,7 +129,7 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalo
 	bool all = look || w->lost;
 	while (ask_wait(&a)) {
 		if (all)
-			need_all(&a, ATTRS);
+			need_tree(&a, 0, ATTRS);
 		scan_pending(&a);
 	}
 	if (w->lost)

@@ -316,7 +316,7 @@ void catalog_report_forks(struct catalog *c)
 {
 	struct ask a = ask_begin(c, HASTE_NONE);
 	while (ask_wait(&a)) {
-		if (c->forks_known && c->forks_epoch != c->epoch && c->watching.blind == 0)
+		if (c->forks_known && c->forks_epoch != c->epoch && c->dirs[0].tree.blind == 0)
 			forks_refresh(&a);
 	}
 	ask_close(&a, 0);

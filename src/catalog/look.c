@@ -52,16 +52,13 @@ bool names_next(struct span *rest, struct name *ret)
 
 /* ---- one look ---- */
 
-static bool stat_differs(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev != b->st_dev || a->st_ino != b->st_ino || a->st_size != b->st_size ||
-	       !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
-}
-
 static void look_compare(struct look *l)
 {
+	const struct stat *a = &l->st, *b = &l->known;
+	bool differs = a->st_dev != b->st_dev || a->st_ino != b->st_ino || a->st_size != b->st_size ||
+	               !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 	if (l->reads == SCAN_COMPARE)
-		l->reads = stat_differs(&l->st, &l->known) ? SCAN_READ : SCAN_STAT;
+		l->reads = differs ? SCAN_READ : SCAN_STAT;
 }
 
 /* Opens the directory that a file is in. */

@@ -43,7 +43,7 @@ static void newest_add_file(const struct catalog *c, struct newest *n, uint32_t 
 void newest_file_changed(struct catalog *c, uint32_t file, struct timespec before)
 {
 	const struct file *f = &c->files[file];
-	uint32_t project = c->dirs[f->dir].group ? c->dirs[f->dir].project : f->project;
+	uint32_t project = dir_is_flat(c, f->dir) ? f->project : c->dirs[f->dir].project;
 	newest_add_file(c, c->newest, file, before);
 	if (project != NONE)
 		newest_add_file(c, c->projects[project].newest, file, before);

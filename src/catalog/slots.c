@@ -31,9 +31,10 @@ uint32_t project_for(struct catalog *c, struct span key)
 uint32_t project_next_file(const struct catalog *c, uint32_t project, struct project_walk *at)
 {
 	const struct project *p = &c->projects[project];
-	const struct dir_group *g = &c->groups[p->dir == NONE ? 0 : c->dirs[p->dir].group];
-	for (; g != c->groups && at->dir < g->dirs.n; at->dir++, at->file = 0) {
-		const struct u32_list *files = &c->dirs[g->dirs.v[at->dir]].files;
+	if (at->dir == 0)
+		at->dir = p->dir == NONE || dir_is_flat(c, p->dir) ? NONE : p->dir;
+	for (; at->dir != NONE; at->dir = dir_next(c, p->dir, at->dir), at->file = 0) {
+		const struct u32_list *files = &c->dirs[at->dir].files;
 		while (at->file < files->n) {
 			uint32_t file = files->v[at->file++];
 			if (file_may_be_session(&c->files[file]))

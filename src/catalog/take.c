@@ -59,62 +59,36 @@ uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name)
 	return buf_err(&path) ? NONE : map_get(&c->dir_names, 0, buf_span(&path));
 }
 
-/* Files next to a flat file can be of any project. */
-static void dir_is_beside(struct catalog *c, uint32_t dir, uint32_t file)
-{
-	struct dir_group *g = &c->groups[c->dirs[dir].group];
-	c->dirs[dir].beside = file;
-	for (size_t i = 0; i < g->dirs.n; i++) {
-		c->groups[0].dirs.v[c->groups[0].dirs.n++] = g->dirs.v[i];
-		dir_set_group(c, g->dirs.v[i], 0);
-	}
-	list_release(&g->dirs);
-}
-
 /* Makes what is known of a directory in the source, or deeper. False without memory. */
 static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	uint32_t dir = (uint32_t)c->dir_count;
-	/* The source's group has room for all. */
-	if (!vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs) ||
-	    !vec_grow(&c->groups, &c->group_cap, c->group_count + 1, sizeof *c->groups) ||
-	    !vec_reserve(&c->groups[0].dirs, c->dir_count + 1 - c->groups[0].dirs.n) || !failed_reserve(c))
+	if (!vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs) || !failed_reserve(c))
 		return false;
 	struct dir *p = &c->dirs[parent];
 	struct dir d = {.parent = parent,
 	                .child = NONE,
 	                .sibling = p->child,
 	                .top = parent ? p->top : dir,
-	                .group = parent ? p->group : (uint32_t)c->group_count,
 	                .beside = NONE,
 	                .listed = p->scan,
 	                .depth = p->depth + 1,
 	                .project = parent ? p->project : project_for(c, span_of(name)),
-	                .scan = p->scan > 1};
+	                .scan = p->scan > 1,
+	                .gone = true};
 	path_in(c, parent, name, &path);
 	d.name = buf_err(&path) || d.project == NONE ? NULL : string_pool_copy(&c->strings, buf_span(&path));
-	struct dir_group fresh = {0}, *g = parent ? &c->groups[d.group] : &fresh;
-	if (!d.name || !vec_reserve(&g->dirs, 1) || map_put(&c->dir_names, 0, span_of(d.name), dir) < 0) {
-		list_release(&fresh.dirs);
+	buf_adds(&path, ".jsonl");
+	if (parent == 0 && !buf_err(&path))
+		d.beside = map_get(&c->paths, 0, buf_span(&path));
+	if (!d.name || map_put(&c->dir_names, 0, span_of(d.name), dir) < 0)
 		return false;
-	}
 	c->dirs[c->dir_count++] = d;
 	p->child = dir;
-	g->dirs.v[g->dirs.n++] = dir;
-	g->blind++;
-	c->watching.blind++;
-	if (parent == 0) {
-		c->groups[c->group_count++] = fresh;
+	if (parent == 0)
 		c->projects[d.project].dir = dir;
-		buf_adds(&path, ".jsonl");
-		uint32_t beside = buf_err(&path) ? NONE : map_get(&c->paths, 0, buf_span(&path));
-		if (beside != NONE)
-			dir_is_beside(c, dir, beside);
-	}
-	mark_dir_stale(c, parent);
-	mark_dir_stale(c, dir);
-	pending_add(c, (struct place){dir, NONE});
+	dir_set_gone(c, dir, false);
 	return true;
 }
 
@@ -425,8 +399,11 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	size_t at;
 	bool is_flat = dir == 0 && header_name(kept, &at) == NAME_SESSION;
 	uint32_t beside = is_flat ? map_get(&c->dir_names, 0, (struct span){kept, at}) : NONE;
-	if (beside != NONE)
-		dir_is_beside(c, beside, file);
+	if (beside != NONE) {
+		c->dirs[beside].beside = file;
+		c->flat.blind += c->dirs[beside].tree.blind;
+		mark_dir_stale(c, beside);
+	}
 	return file;
 }
 

@@ -27,7 +27,7 @@
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
-	*w = (struct watching){.inotify = -1, .wake = -1, .blind = 1, .on = o->watch, .polls = o->poll};
+	*w = (struct watching){.inotify = -1, .wake = -1, .on = o->watch, .polls = o->poll};
 	if (!o->watch)
 		return 0;
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -87,7 +87,11 @@ void watch_add_change(struct catalog *c, uint32_t file, uint32_t died, bool name
 
 void mark_dir_stale(struct catalog *c, uint32_t dir)
 {
-	c->dirs[dir].marked = c->groups[c->dirs[dir].group].marked = c->marked = ++c->tick;
+	c->tick++;
+	if (dir_is_flat(c, dir))
+		c->flat.marked = c->tick;
+	for (uint32_t d = dir; d != NONE; d = c->dirs[d].parent)
+		c->dirs[d].tree.marked = c->tick;
 }
 
 void pending_add(struct catalog *c, struct place p)
@@ -104,7 +108,7 @@ void pending_add(struct catalog *c, struct place p)
 		watch_wake(w); /* whichever thread read the event */
 }
 
-/* What was marked before is pending. */
+/* A place is added to the pending ones only by its first mark. */
 static void mark(struct catalog *c, struct place p, struct seen *s)
 {
 	bool is_pending = seen_is_marked(s);
@@ -147,41 +151,35 @@ uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir)
 
 /* ---- which directories have a watch ---- */
 
-static void count_unwatched(struct catalog *c, const struct dir *d, size_t n)
+/* Adds `n` to the trees that have the directory, if inotify does not report its every change. */
+static void count_blind(struct catalog *c, uint32_t dir, uint32_t n)
 {
+	const struct dir *d = &c->dirs[dir];
 	if (d->gone || (d->wd && !d->linked))
 		return;
-	c->watching.blind += n;
-	c->groups[d->group].blind += n;
+	c->flat.blind += dir_is_flat(c, dir) ? n : 0;
+	for (; dir != NONE; dir = c->dirs[dir].parent)
+		c->dirs[dir].tree.blind += n;
 }
 
 static void dir_set_watch(struct catalog *c, uint32_t dir, int wd, bool linked)
 {
 	struct dir *d = &c->dirs[dir];
-	count_unwatched(c, d, (size_t)-1);
+	count_blind(c, dir, UINT32_MAX);
 	d->wd = wd;
 	d->linked = linked;
-	count_unwatched(c, d, 1);
+	count_blind(c, dir, 1);
 }
 
 void dir_set_gone(struct catalog *c, uint32_t dir, bool gone)
 {
 	struct dir *d = &c->dirs[dir];
 	watch_drop(c, dir);
-	count_unwatched(c, d, (size_t)-1);
+	count_blind(c, dir, UINT32_MAX);
 	d->gone = gone;
 	d->seen.marked = 0; /* it is not pending while it is gone */
-	count_unwatched(c, d, 1);
+	count_blind(c, dir, 1);
 	mark_names_stale(c, dir);
-}
-
-void dir_set_group(struct catalog *c, uint32_t dir, uint32_t group)
-{
-	struct dir *d = &c->dirs[dir];
-	count_unwatched(c, d, (size_t)-1);
-	d->group = group;
-	count_unwatched(c, d, 1);
-	mark_dir_stale(c, dir);
 }
 
 uint32_t watch_dir_of(const struct watching *w, int wd)
