@@ -596,6 +596,18 @@ static size_t sessions_of(struct source_fixture *p, const char *project)
 	return n;
 }
 
+/* A directory that was empty when it was scanned becomes a project with its first session. */
+static void first_session_of_scanned_directory_names_project(void **state)
+{
+	struct source_fixture *p = *state;
+	struct project_info info;
+	make_dir(p, "--new--");
+	assert_false(catalog_project_by_name(p->c, SPAN_LIT("new"), &info));
+	put(p, "--new--/a.jsonl", HEADER("1", "/new"));
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("new"), &info));
+	assert_int_not_equal(slot_of(p, "new", "a"), NO_SLOT);
+}
+
 /* A moved directory takes its watches with it, and all below it is watched at its new place. */
 static void nested_directories_are_watched(void **state)
 {
@@ -692,6 +704,7 @@ int main(void)
 	    WATCHED(writes_are_seen_at_once),
 	    WATCHED(reading_request_drains_inotify_once),
 	    WATCHED(directories_are_created_moved_and_removed),
+	    WATCHED(first_session_of_scanned_directory_names_project),
 	    WATCHED(nested_directories_are_watched),
 	    WATCHED(directories_without_watch_are_polled),
 	    WATCHED(changes_are_reported_once),
