@@ -468,21 +468,29 @@ struct json_value json_get(struct json_value object, const char *name)
 void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
-	struct json_value key, v;
 	struct json j;
 
 	memset(ret, 0, n * sizeof *ret);
 	if (object.kind != JSON_OBJECT)
 		return;
 	json_init(&j, object.text, &deep);
-	json_enter(&j);
-	while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
+	json_value_all(&j, names, n, ret);
+}
+
+bool json_value_all(struct json *j, const struct span *names, size_t n, struct json_value *ret)
+{
+	struct json_value key, v;
+	int rc;
+
+	json_enter(j);
+	while ((rc = json_next(j, &key)) > 0) {
 		size_t i = 0;
 		while (i < n && !(key.escaped ? json_key_is(key, names[i].p) : span_eq(key.text, names[i])))
 			i++;
-		if (i < n)
-			ret[i] = v;
+		if (!json_value(j, i < n ? &ret[i] : &v))
+			return false;
 	}
+	return rc == 0;
 }
 
 struct span json_raw(struct json_value v)

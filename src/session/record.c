@@ -138,7 +138,7 @@ enum file_action file_action_of(struct json_value tool_name)
 	return a;
 }
 
-static bool record_read_block(struct json *j, struct block *ret)
+bool block_read(struct json *j, struct block *ret)
 {
 	struct json_value key, v;
 	int rc;
@@ -170,7 +170,7 @@ static bool parse_content(struct json *j, struct record *r, struct blocks *block
 	const char *begin = j->p;
 	json_enter(j);
 	for (; (rc = json_next(j, NULL)) > 0; n++)
-		if (n < most ? !record_read_block(j, &blocks->v[n]) : !json_value(j, &v))
+		if (n < most ? !block_read(j, &blocks->v[n]) : !json_value(j, &v))
 			return false;
 	r->msg.content = (struct json_value){JSON_ARRAY, false, {begin, (size_t)(j->p - begin)}};
 	r->blocks = n <= most ? blocks : NULL;
@@ -290,7 +290,7 @@ static bool parse_block(struct block_iter *it, struct block *ret)
 
 	it->j.deep = &deep;
 	bool found = json_next(&it->j, NULL) > 0, is_object = found && json_peek(&it->j) == JSON_OBJECT;
-	found = found && record_read_block(&it->j, ret);
+	found = found && block_read(&it->j, ret);
 	if (it->nested)
 		ret->type = is_object ? BLOCK_TOOL_CALL : BLOCK_OTHER;
 	it->j.deep = NULL;

@@ -58,6 +58,12 @@ static inline bool details_say_failed(enum record_role role, struct json_value d
 	       is_text(json_get(details, "status"), "error", 5);
 }
 
+/* Reads the block at the cursor. Returns false if it is malformed. Other values than objects have no fields. */
+bool block_read(struct json *j, struct block *ret);
+
+/* The members of a usage that count: input, output, cacheRead, cacheWrite, totalTokens, cost. */
+extern const struct span usage_names[USAGE_FIELDS];
+
 /* Returns OTHER for unknown names. */
 enum record_type record_type_of(struct json_value v);
 enum record_role record_role_of(struct json_value v);

@@ -316,15 +316,13 @@ static enum scan_result scan_other_line(struct scan *sc, const struct record_hea
 	return SCAN_OTHER;
 }
 
-/* Applies the first line of the text. */
-static enum scan_result scan_line(struct scan *sc, struct span text, uint64_t offset, bool tail, size_t *ret_n)
+static enum scan_result scan_line(struct scan *sc, struct span line, uint64_t offset, bool tail)
 {
 	struct session *s = sc->s;
 	struct record_head head;
 	size_t calls = s->calls.n;
 
-	*ret_n = record_head_padded(text, &sc->deep, &head, scan_on_call, sc);
-	struct span line = {text.p, *ret_n};
+	record_head(line, &sc->deep, &head, scan_on_call, sc);
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
 	bool entry = head.kind != JSON_NONE && !head.falsy && s->header_line.n && head.type != RECORD_SESSION;
@@ -341,7 +339,7 @@ static enum scan_result scan_line(struct scan *sc, struct span text, uint64_t of
 enum { LINE = 64 }; /* bytes per cache line */
 
 struct window {
-	char *block; /* has room for `cap` bytes at any offset within a LINE, and RECORD_PAD after them */
+	char *block; /* has room for `cap` bytes at any offset within a LINE */
 	char *p;
 	size_t cap;
 	size_t n;        /* bytes in it */
@@ -367,7 +365,7 @@ static char *window_place(const struct window *w)
 static int window_reserve(struct window *w, size_t cap)
 {
 	size_t at = w->block ? (size_t)(w->p - w->block) : 0;
-	char *block = realloc(w->block, cap + LINE + RECORD_PAD);
+	char *block = realloc(w->block, cap + LINE);
 
 	if (!block)
 		return -ENOMEM;
@@ -388,19 +386,7 @@ static int window_fill(struct scan *sc, struct window *w, uint64_t to)
 	if (n <= 0)
 		return n < 0 ? (int)n : -ESTALE;
 	w->n += (size_t)n;
-	memset(w->p + w->n, 0, RECORD_PAD);
 	return 0;
-}
-
-static void window_drop(struct window *w, size_t n)
-{
-	const char *rest = w->p + n;
-
-	w->n -= n;
-	w->offset += n;
-	w->p = window_place(w);
-	memmove(w->p, rest, w->n);
-	memset(w->p + w->n, 0, RECORD_PAD);
 }
 
 static void window_clear(struct window *w, uint64_t offset)
@@ -408,7 +394,6 @@ static void window_clear(struct window *w, uint64_t offset)
 	w->n = w->searched = 0;
 	w->offset = offset;
 	w->p = window_place(w);
-	memset(w->p, 0, RECORD_PAD);
 }
 
 /* Skips the rest of this line. */
@@ -444,7 +429,6 @@ static int find_line_end(struct scan *sc, struct window *w, uint64_t to, uint64_
 static int scan_long_line(struct scan *sc, struct window *w, uint64_t to)
 {
 	uint64_t end, begin = w->offset;
-	size_t n;
 
 	int whole = find_line_end(sc, w, to, &end);
 	if (whole < 0)
@@ -456,16 +440,12 @@ static int scan_long_line(struct scan *sc, struct window *w, uint64_t to)
 	int rc = session_read_bytes(sc->s, begin, (size_t)(end - begin), 0, &sc->long_line);
 	if (rc < 0)
 		return rc;
-	char *pad = buf_reserve(&sc->long_line, RECORD_PAD);
-	if (!pad)
-		return buf_err(&sc->long_line);
-	memset(pad, 0, RECORD_PAD);
 	window_clear(w, begin + (whole ? end - begin + 1 : 0));
 	if (!whole) {
 		w->long_n = (size_t)(end - begin);
 		return 0;
 	}
-	scan_line(sc, buf_span(&sc->long_line), begin, false, &n);
+	scan_line(sc, buf_span(&sc->long_line), begin, false);
 	sc->s->extent.whole_end = end + 1;
 	return sc->err;
 }
@@ -485,17 +465,15 @@ static void window_skip_hole(const struct scan *sc, struct window *w, uint64_t t
 /* Applies the line at `begin`, the first of several that end at `last`. Returns its length. */
 static size_t scan_whole_line(struct scan *sc, struct window *w, size_t begin, size_t last)
 {
-	struct span text = {w->p + begin, last - begin};
-	size_t n;
+	const char *p = w->p + begin, *newline = memchr(p, '\n', last - begin + 1);
+	struct span line = {p, (size_t)(newline - p)};
 
-	if (!w->skipping) {
-		scan_line(sc, text, w->offset + begin, false, &n);
-		return n;
-	}
-	const char *newline = text.n ? memchr(text.p, '\n', text.n) : NULL;
-	scan_reject_line(sc, sc->s->extent.whole_end, w->why, false);
+	if (w->skipping)
+		scan_reject_line(sc, sc->s->extent.whole_end, w->why, false);
+	else
+		scan_line(sc, line, w->offset + begin, false);
 	w->skipping = false;
-	return newline ? (size_t)(newline - text.p) : text.n;
+	return line.n;
 }
 
 static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
@@ -511,7 +489,11 @@ static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 				return sc->err;
 			at->whole_end = w->offset + begin;
 		}
-		window_drop(w, begin);
+		const char *rest = w->p + begin;
+		w->n -= begin;
+		w->offset += begin;
+		w->p = window_place(w);
+		memmove(w->p, rest, w->n);
 	}
 	w->searched = w->n;
 	/* A line that cannot be JSON is skipped; one too long for the window is read on its own. */
@@ -532,9 +514,8 @@ static int scan_tail(struct scan *sc, const struct window *w)
 	if (w->n == 0 && !w->skipping && !w->long_n)
 		return 0;
 	struct span text = w->long_n ? buf_span(&sc->long_line) : (struct span){w->p, w->n};
-	size_t n;
 	enum scan_result taken =
-	    w->skipping ? scan_reject_line(sc, w->offset, REASON_TORN, true) : scan_line(sc, text, w->offset, true, &n);
+	    w->skipping ? scan_reject_line(sc, w->offset, REASON_TORN, true) : scan_line(sc, text, w->offset, true);
 	if (taken == SCAN_STOPPED)
 		at->tail = TAIL_TORN;
 	else if (taken != SCAN_NO_ENTRY)

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds up the usage of entries as they are scanned. The index keeps no model name, only an entry that has one. */
+#include "record_impl.h"
 #include "session_impl.h"
+
+const struct span usage_names[USAGE_FIELDS] = {SPAN_LIT("input"),      SPAN_LIT("output"),      SPAN_LIT("cacheRead"),
+                                               SPAN_LIT("cacheWrite"), SPAN_LIT("totalTokens"), SPAN_LIT("cost")};
 
 static struct usage usage_from_fields(const struct json_value fields[USAGE_FIELDS])
 {
 	double n[USAGE_FIELDS];
 
-	for (size_t i = 0; i < USAGE_FIELDS; i++)
-		if (!json_double(fields[i], &n[i]))
+	for (size_t i = 0; i < USAGE_FIELDS; i++) {
+		struct json_value v =
+		    fields[i].kind == JSON_OBJECT && i == 5 ? json_get(fields[i], "total") : fields[i];
+		if (!json_double(v, &n[i]))
 			n[i] = 0;
+	}
 	double total = n[4] != 0 ? n[4] : n[0] + n[1] + n[2] + n[3];
 	/* Routers write a cost below 0 if they do not know it. */
 	return (struct usage){n[0], n[1], n[2], n[3], total, n[5] > 0 ? n[5] : 0};
@@ -16,15 +23,9 @@ static struct usage usage_from_fields(const struct json_value fields[USAGE_FIELD
 
 struct usage usage_from_json(struct json_value usage)
 {
-	static const struct span names[] = {SPAN_LIT("input"),      SPAN_LIT("output"),      SPAN_LIT("cacheRead"),
-	                                    SPAN_LIT("cacheWrite"), SPAN_LIT("totalTokens"), SPAN_LIT("cost")};
-	struct json_value fields[USAGE_FIELDS] = {0};
+	struct json_value fields[USAGE_FIELDS];
 
-	if (usage.kind == JSON_OBJECT) {
-		json_get_all(usage, names, USAGE_FIELDS, fields);
-		if (fields[5].kind != JSON_NUMBER)
-			fields[5] = json_get(fields[5], "total");
-	}
+	json_get_all(usage, usage_names, USAGE_FIELDS, fields);
 	return usage_from_fields(fields);
 }
 
@@ -109,8 +110,8 @@ bool usage_add_entry(struct session *s, const struct entry *e, const struct reco
 	struct usage_bucket *use = usage_bucket_get(s, s->extent.usage_day, hash);
 	if (!use || !vec_reserve(&s->use_marks, 1))
 		return false;
-	bool usual = head->numbers[0].kind && usage.text.p == head->msg.usage.text.p;
-	struct usage sum = usual ? usage_from_fields(head->numbers) : usage_from_json(usage);
+	bool is_message = usage.text.p == head->msg.usage.text.p;
+	struct usage sum = is_message ? usage_from_fields(head->numbers) : usage_from_json(usage);
 	use->entries++;
 	usage_add(&use->sum, sum);
 	usage_add(&s->extent.usage, sum);

@@ -98,6 +98,10 @@ struct json_value json_get(struct json_value object, const char *name);
 /* Gets several members in one pass over the object. The names must also end in NUL. */
 void json_get_all(struct json_value object, const struct span *names, size_t n, struct json_value *ret);
 
+/* The same for the object at the cursor, which is read whole; `ret` keeps the values of absent members. Returns false
+ * if it is malformed. */
+bool json_value_all(struct json *j, const struct span *names, size_t n, struct json_value *ret);
+
 /* The form of decoded text. */
 enum json_decode {
 	/* For ids, labels and comparisons: keeps every byte and surrogate; a lone surrogate becomes its three bytes

@@ -143,14 +143,13 @@ struct record_head {
 	struct {
 		struct json_value provider, model, usage;
 	} msg; /* of `message`, for any type */
-	/* The numbers of msg.usage if pi wrote it, else the first is absent: input, output, cacheRead, cacheWrite,
-	 * totalTokens, cost.total */
-	struct json_value numbers[USAGE_FIELDS];
-	bool has_content;    /* message.content exists */
-	bool has_file_call;  /* a call has a file_action */
-	bool details_failed; /* a tool result whose details report an error, as OpenClaw writes */
-	unsigned calls;      /* toolCall blocks seen (counting from 1) */
-	unsigned images;     /* image blocks */
+	struct json_value
+	    numbers[USAGE_FIELDS]; /* of msg.usage: input, output, cacheRead, cacheWrite, totalTokens, cost */
+	bool has_content;          /* message.content exists */
+	bool has_file_call;        /* a call has a file_action */
+	bool details_failed;       /* a tool result whose details report an error, as OpenClaw writes */
+	unsigned calls;            /* toolCall blocks seen (counting from 1) */
+	unsigned images;           /* image blocks */
 };
 
 /* Reads the head of a line. on_call (or NULL) is called for each toolCall block of an assistant's message, in order,
@@ -158,12 +157,6 @@ struct record_head {
  * `calls` calls do. */
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg);
-
-/* The same, faster, for the first line of `text`, which ends at a newline or with the text; a CR before the newline is
- * part of it. Returns its length. After the text there must be a control character and RECORD_PAD readable bytes. */
-#define RECORD_PAD 64
-size_t record_head_padded(struct span text, struct buf *deep, struct record_head *ret,
-                          void (*on_call)(void *arg, struct json_value id), void *arg);
 
 void block_iter_init(struct block_iter *it, struct json_value content);
 /* The same, but reuses the blocks of r if they are those in this content. */
