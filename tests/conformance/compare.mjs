@@ -318,13 +318,13 @@ function compareUse(source, shown, fsx) {
 	same("usage", sums([...used, ...countedElsewhere(source, shown, fsx)]), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
 }
 
-// Differences from pi that QUIRKS.md names: an id that is true, a time that is a list or at which V8 guesses, a list in
+// Differences from pi that QUIRKS.md names: an id that is true, a time that is a list or that only V8 reads, a list in
 // a version 1 file.
 function isKnown(bytes) {
 	const { header, entries } = entriesOf(bytes);
 	const values = entries.map((e) => e.value);
 	const old = (header.version ?? 1) < 2 && values.some(Array.isArray);
-	const isGuessed = (t) => typeof t === "string" && !/\d{4}/.test(t) && !Number.isNaN(Date.parse(t));
+	const isGuessed = (t) => typeof t === "string" && !/^\d{4}-\d\d-\d\dT[\d:]{8}(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(t) && !Number.isNaN(Date.parse(t));
 	const odd = Array.isArray(header.timestamp) || [header, ...values].some((v) => isGuessed(v?.timestamp));
 	return old || odd || values.some((v) => v.id === true);
 }

@@ -183,8 +183,9 @@ static inline bool record_is_conversation(enum record_type t)
 
 #define NO_TIME INT64_MIN
 
-/* Returns milliseconds since 1970 as `new Date(v).getTime()` does: numbers unchanged, strings in ISO 8601 form (a date
- * alone is UTC, a time without zone is local). Returns NO_TIME for other values or out of JavaScript's range. */
+/* Returns milliseconds since 1970 as `new Date(v).getTime()` does: numbers unchanged, strings in the form of
+ * toISOString, with any number of digits after the second and perhaps an offset. Returns NO_TIME for other values, or
+ * out of JavaScript's range. */
 int64_t record_time(struct json_value v);
 
 #endif
