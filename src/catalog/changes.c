@@ -109,16 +109,18 @@ static void pending_clear(struct catalog *c)
 	w->pending.n = kept;
 }
 
-ssize_t catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret)
+ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret)
 {
 	struct watching *w = &c->watching;
-	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN}, {.fd = w->wake, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN}, {.fd = w->wake, .events = POLLIN}, {.fd = output}};
 	uint64_t count;
 
 	if (!w->on)
 		return -EINVAL;
-	if (poll(fds, 2, timeout_ms) < 0 && errno != EINTR)
+	if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
+	if (fds[2].revents)
+		return -EPIPE;
 	struct ask a = ask_begin(c, HASTE_NONE);
 	for (uint32_t i = 0; look && !w->lost && i < c->dir_count; i++)
 		if (!c->dirs[i].wd || c->dirs[i].linked)

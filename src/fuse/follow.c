@@ -192,7 +192,7 @@ static void *follow_thread_main(void *arg)
 		/* Where inotify reports nothing, poll only while .events has readers. */
 		bool look = events_have_readers(fs->events) && !catalog_is_watched(fs->catalog);
 		struct catalog_change *changes CLEANUP_FREE = NULL;
-		ssize_t n = catalog_wait(fs->catalog, follow_timeout_ms(fs, look), look, &changes);
+		ssize_t n = catalog_wait(fs->catalog, follow_timeout_ms(fs, look), -1, look, &changes);
 		if (n < 0) {
 			log_error("cannot follow changes: %s", strerror((int)-n));
 			leases_set_enabled(fs, false);

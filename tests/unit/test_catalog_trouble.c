@@ -375,7 +375,7 @@ static off_t size_of(struct source_fixture *p, uint32_t slot)
 static size_t notes_taken(struct source_fixture *p)
 {
 	struct catalog_change *changes = NULL;
-	ssize_t n = catalog_wait(p->c, 0, false, &changes);
+	ssize_t n = catalog_wait(p->c, 0, -1, false, &changes);
 	free(changes);
 	assert_true(n >= 0);
 	return (size_t)n;

@@ -70,7 +70,7 @@ static size_t count_projects(struct source_fixture *p)
 static size_t changes_of(struct source_fixture *p, const char *file, struct catalog_change *ret)
 {
 	struct catalog_change *changes = NULL;
-	ssize_t n = catalog_wait(p->c, 0, false, &changes);
+	ssize_t n = catalog_wait(p->c, 0, -1, false, &changes);
 	size_t found = 0;
 	assert_true(n >= 0);
 	*ret = (struct catalog_change){.died = NO_SLOT};
@@ -263,7 +263,7 @@ static void polling_works_without_inotify(void **state)
 	/* catalog_wait can scan everything. */
 	struct catalog_change *changes = NULL;
 	append(p, "--w--/b.jsonl", ENTRY("e2"));
-	assert_int_equal(catalog_wait(p->c, 0, true, &changes), 1);
+	assert_int_equal(catalog_wait(p->c, 0, -1, true, &changes), 1);
 	free(changes);
 }
 
@@ -285,7 +285,7 @@ static void removal_is_reported_once(void **state)
 	wait_stale();
 	assert_int_equal(slot_of(p, "w", "a"), NO_SLOT);
 	struct catalog_change *changes = NULL;
-	ssize_t n = catalog_wait(p->c, 0, false, &changes);
+	ssize_t n = catalog_wait(p->c, 0, -1, false, &changes);
 	assert_true(n >= 3);
 	for (ssize_t i = 0; i < n; i++)
 		assert_true(changes[i].names);
@@ -316,12 +316,12 @@ static void queue_overflow_reports_all_files(void **state)
 		snprintf(name, sizeof name, "--w--/%05d.jsonl", i);
 		assert_int_equal(mknod(at(p, name), S_IFREG | 0644, 0), 0);
 	}
-	assert_true(catalog_wait(p->c, 0, false, &changes) >= MANY + 1);
+	assert_true(catalog_wait(p->c, 0, -1, false, &changes) >= MANY + 1);
 	cleanup_free(&changes);
-	assert_int_equal(catalog_wait(p->c, 0, false, &changes), 0);
+	assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), 0);
 	cleanup_free(&changes);
 	append(p, "--w--/a.jsonl", ENTRY("e2"));
-	assert_int_equal(catalog_wait(p->c, 0, false, &changes), 1);
+	assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), 1);
 	assert_false(changes->names);
 	cleanup_free(&changes);
 	/* That they are gone is reported, but not again at the next overflow. */
@@ -329,13 +329,13 @@ static void queue_overflow_reports_all_files(void **state)
 		snprintf(name, sizeof name, "--w--/%05d.jsonl", i);
 		assert_int_equal(unlink(at(p, name)), 0);
 	}
-	assert_true(catalog_wait(p->c, 0, false, &changes) >= MANY);
+	assert_true(catalog_wait(p->c, 0, -1, false, &changes) >= MANY);
 	cleanup_free(&changes);
 	for (int i = 0; i < MANY / 2; i++) {
 		assert_int_equal(mknod(at(p, "--w--/b.jsonl"), S_IFREG | 0644, 0), 0);
 		assert_int_equal(unlink(at(p, "--w--/b.jsonl")), 0);
 	}
-	assert_in_range(catalog_wait(p->c, 0, false, &changes), 1, 4);
+	assert_in_range(catalog_wait(p->c, 0, -1, false, &changes), 1, 4);
 	cleanup_free(&changes);
 }
 
@@ -351,14 +351,14 @@ static void queue_overflow_wakes_waiter(void **state)
 	if (most > 1 << 17)
 		skip();
 	assert_int_equal(entries(p, "a"), 1);
-	catalog_wait(p->c, 0, false, &changes);
+	catalog_wait(p->c, 0, -1, false, &changes);
 	cleanup_free(&changes);
 	for (int i = 0; i <= most; i++)
 		append(p, i % 2 ? "--w--/one" : "--w--/other", "x");
 	append(p, "--w--/a.jsonl", ENTRY("e2"));
 	assert_int_equal(entries(p, "a"), 2);
 	int64_t before = clock_ms(CLOCK_MONOTONIC);
-	assert_true(catalog_wait(p->c, 60000, false, &changes) >= 2);
+	assert_true(catalog_wait(p->c, 60000, -1, false, &changes) >= 2);
 	free(changes);
 	assert_in_range(clock_ms(CLOCK_MONOTONIC) - before, 0, 59999);
 }
@@ -389,15 +389,32 @@ static void wait_times_out_and_is_woken(void **state)
 	struct catalog_change *changes = NULL;
 	pthread_t thread;
 	entries(p, "a");
-	assert_int_equal(catalog_wait(p->c, 10, false, &changes), 0);
+	assert_int_equal(catalog_wait(p->c, 10, -1, false, &changes), 0);
 	free(changes);
 	assert_int_equal(pthread_create(&thread, NULL, wake_later, p->c), 0);
-	assert_int_equal(catalog_wait(p->c, -1, false, &changes), 0);
+	assert_int_equal(catalog_wait(p->c, -1, -1, false, &changes), 0);
 	free(changes);
 	pthread_join(thread, NULL);
 	append(p, "--w--/a.jsonl", ENTRY("e2"));
-	assert_int_equal(catalog_wait(p->c, -1, false, &changes), 1);
+	assert_int_equal(catalog_wait(p->c, -1, -1, false, &changes), 1);
 	free(changes);
+}
+
+static void wait_ends_without_reader(void **state)
+{
+	struct source_fixture *p = *state;
+	struct catalog_change *changes = NULL;
+	int ends[2];
+	char full[65536] = {0};
+	entries(p, "a");
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	while (write(ends[1], full, sizeof full) > 0)
+		;
+	assert_int_equal(catalog_wait(p->c, 0, ends[1], false, &changes), 0);
+	free(changes);
+	close(ends[0]);
+	assert_int_equal(catalog_wait(p->c, -1, ends[1], false, &changes), -EPIPE);
+	close(ends[1]);
 }
 
 static void wait_without_watch_is_einval(void **state)
@@ -405,7 +422,7 @@ static void wait_without_watch_is_einval(void **state)
 	struct source_fixture *p = *state;
 	struct catalog_change *changes = NULL;
 	open_place(p);
-	assert_int_equal(catalog_wait(p->c, 0, false, &changes), -EINVAL);
+	assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), -EINVAL);
 	assert_false(catalog_is_watched(p->c));
 }
 
@@ -715,6 +732,7 @@ int main(void)
 	    WATCHED(queue_overflow_reports_all_files),
 	    WATCHED(queue_overflow_wakes_waiter),
 	    WATCHED(wait_times_out_and_is_woken),
+	    WATCHED(wait_ends_without_reader),
 	    WATCHED(writer_sees_own_write_among_readers),
 	    WATCHED(writer_sees_own_write_by_polling),
 	    TEST(wait_without_watch_is_einval),

@@ -92,7 +92,7 @@ static int end(void **state)
 static void follow(struct world *w)
 {
 	struct catalog_change *changes = NULL;
-	ssize_t n = catalog_wait(w->place.c, 0, false, &changes);
+	ssize_t n = catalog_wait(w->place.c, 0, -1, false, &changes);
 	assert_true(n >= 0);
 	events_publish(w->events, changes, (size_t)n);
 	free(changes);

@@ -13,17 +13,17 @@ static atomic_uint waits;  /* calls of catalog_wait since then */
 static atomic_bool begun;  /* it reports them */
 static atomic_uint looked; /* sessions that were looked up again */
 
-ssize_t __real_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
-ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret);
+ssize_t __real_catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret);
+ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret);
 bool __real_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret);
 bool __wrap_catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret);
 int __real_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret);
 
-ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, bool look, struct catalog_change **ret)
+ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret)
 {
 	if (!atomic_load(&begun) || atomic_fetch_add(&waits, 1) > 0)
-		return __real_catalog_wait(c, timeout_ms, look, ret);
+		return __real_catalog_wait(c, timeout_ms, output, look, ret);
 	*ret = calloc(CHANGED, sizeof **ret);
 	assert_non_null(*ret);
 	for (uint32_t i = 0; i < CHANGED; i++)
