@@ -90,7 +90,7 @@ fuse_libs = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --libs fuse3))
 libs = $(shell $(PKG_CONFIG) --libs libutf8proc) -lmd -lmd4c -pthread
 
 # Only these files may see libfuse (scripts/check-layers holds them to it).
-fuse_sources := $(filter-out src/fuse/events.c,$(wildcard src/fuse/*.c)) src/cmd/main.c
+fuse_sources := $(wildcard src/fuse/*.c) src/cmd/main.c
 core_sources := $(filter-out $(fuse_sources),$(wildcard src/*/*.c))
 core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(patsubst src/%.c,$(BUILD)/%.o,$(if $(no_fuse),src/cmd/main.c,$(fuse_sources)))

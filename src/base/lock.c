@@ -17,8 +17,7 @@ static _Thread_local struct {
 } held;
 
 static const char *const names[] = {
-    [LOCK_NONE] = "none",           [LOCK_PUBLISH] = "telling",
-    [LOCK_EVENTS] = "events",       [LOCK_PREFILL] = "prefill",
+    [LOCK_NONE] = "none",           [LOCK_PREFILL] = "prefill",
     [LOCK_HANDLE] = "handle",       [LOCK_FILE] = "file",
     [LOCK_SESSION] = "session",     [LOCK_CATALOG] = "catalog",
     [LOCK_DERIVED] = "derived",     [LOCK_FACTS] = "facts",

@@ -2,6 +2,7 @@
 /* The tree without a mount. */
 #include "sessionfs/cmd/cli.h"
 
+#include "sessionfs/base/sys.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/json/json.h"
 
@@ -58,6 +59,18 @@ int cli_attr(struct tree *t, node_t dir, struct span name, struct tree_attr *ret
 int cli_put(FILE *out, struct span s)
 {
 	return s.n == 0 || fwrite(s.p, s.n, 1, out) == 1 ? 0 : -EIO;
+}
+
+int cli_write(int fd, struct span s)
+{
+	while (s.n > 0) {
+		ssize_t n = sys_write(fd, s.p, s.n);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		s.p += n > 0 ? n : 0;
+		s.n -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }
 
 int cli_cat(struct tree *t, const char *path, FILE *out)

@@ -172,18 +172,6 @@ static int copy_tidy(struct copy_run *c, int at)
 	return rc;
 }
 
-static int copy_write_all(int fd, struct span s)
-{
-	while (s.n > 0) {
-		ssize_t n = sys_write(fd, s.p, s.n);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		s.p += n > 0 ? n : 0;
-		s.n -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 /* `target`: of a link. */
 static int copy_write(struct copy_run *c, const struct tree_attr *a, const char *target, int at)
 {
@@ -201,7 +189,7 @@ static int copy_write(struct copy_run *c, const struct tree_attr *a, const char 
 		buf_reset(&c->chunk);
 		rc = rc < 0 ? rc : cancel_check();
 		rc = rc < 0 ? rc : tree_read(c->tree, a->node, off, CLI_READ_SIZE, &c->chunk);
-		rc = rc < 0 ? rc : copy_write_all(fd, buf_span(&c->chunk));
+		rc = rc < 0 ? rc : cli_write(fd, buf_span(&c->chunk));
 		off += c->chunk.n;
 	} while (rc == 0 && c->chunk.n == CLI_READ_SIZE);
 	/* The time before the bytes were read: if they changed meanwhile, the next copy sees that. */

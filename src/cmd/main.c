@@ -60,7 +60,7 @@ static int app_open(const char *source, const struct opts *o, struct app_parts *
 	p->budget = (struct budget)BUDGET_INIT(o->cache);
 	const struct catalog_options options = {
 	    .budget = &p->budget,
-	    .watch = o->action == OPTS_MOUNT,
+	    .watch = o->action == OPTS_MOUNT || o->action == OPTS_EVENTS,
 	    .poll = o->poll_ms > 0,
 	    .fresh_ms = o->poll_ms,
 	    .redact = o->redact,
@@ -417,6 +417,10 @@ static int act_on_tree(struct opts *o, const char *source)
 		return act_copy(o, &parts, source);
 	case OPTS_SECRETS:
 		return act_secrets(&parts, source);
+	case OPTS_EVENTS:
+		rc = cli_events(parts.catalog, o->poll_ms, STDOUT_FILENO);
+		o->target = "--events";
+		break;
 	case OPTS_CAT:
 		rc = cli_cat(parts.tree, o->target, stdout);
 		break;
@@ -439,7 +443,7 @@ static int act_on_source(struct opts *o)
 	if (!source)
 		return EXIT_FAILURE;
 	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK || o->action == OPTS_COPY ||
-	    o->action == OPTS_SECRETS)
+	    o->action == OPTS_SECRETS || o->action == OPTS_EVENTS)
 		places_warn_empty(source);
 	int status;
 	if (o->action == OPTS_CHECK) {

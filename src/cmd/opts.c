@@ -92,6 +92,7 @@ static const struct option options[] = {
     {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session and continue it in pi"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "report problems of all session files"},
     {0, NULL, "secrets", NULL, ACTION, OPTS_SECRETS, .help = "print a table of likely keys"},
+    {0, NULL, "events", NULL, ACTION, OPTS_EVENTS, .help = "print a JSON line for each change"},
     {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or your only mount"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
     {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
@@ -473,7 +474,7 @@ void opts_usage(FILE *out)
 	      "       sessionfs [-S SOURCE] --search [--entries | --json] [options] QUERY\n"
 	      "       sessionfs [-S SOURCE] --pick [QUERY]\n"
 	      "       sessionfs --check [SOURCE]\n"
-	      "       sessionfs [-S SOURCE] --secrets\n"
+	      "       sessionfs [-S SOURCE] --secrets | --events\n"
 	      "       sessionfs -u [MOUNTPOINT]\n"
 	      "\n"
 	      "Shows the sessions of the pi coding agent as files and directories, by default\n"

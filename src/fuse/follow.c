@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread follows the catalog. It notifies the kernel of changes (I4 to I6), and publishes them to the readers of
- * `.events`.
+/* One thread follows the catalog, and notifies the kernel of changes (I4 to I6).
  *
  * Names are invalidated when a session appeared or was removed. That waits for lookups in its project's directory. */
 #include "fs_impl.h"
@@ -17,7 +16,6 @@
 #include <sys/stat.h>
 
 #define RECHECK_MS 1000
-#define FOLLOW_POLL_MS 250 /* between polls for readers of .events where inotify reports nothing */
 #define FORKS_PAUSE_FACTOR 8
 
 struct recheck {
@@ -132,11 +130,9 @@ static void follow_repeat_notifications(struct fs *fs)
 	}
 }
 
-static int follow_timeout_ms(struct fs *fs, bool look)
+static int follow_timeout_ms(struct fs *fs)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC), first = tree_report_leftovers(fs->tree, now);
-	if (look && first > now + FOLLOW_POLL_MS)
-		first = now + FOLLOW_POLL_MS;
 	for (size_t i = 0; i < fs->coherence.follow.n; i++)
 		if (fs->coherence.follow.recheck[i].at_ms < first)
 			first = fs->coherence.follow.recheck[i].at_ms;
@@ -189,10 +185,8 @@ static void *follow_thread_main(void *arg)
 	log_thread_init();
 	cancel_set(&cancel);
 	while (!atomic_load(&fs->coherence.follow.stop)) {
-		/* Where inotify reports nothing, poll only while .events has readers. */
-		bool look = events_have_readers(fs->events) && !catalog_is_watched(fs->catalog);
 		struct catalog_change *changes CLEANUP_FREE = NULL;
-		ssize_t n = catalog_wait(fs->catalog, follow_timeout_ms(fs, look), -1, look, &changes);
+		ssize_t n = catalog_wait(fs->catalog, follow_timeout_ms(fs), -1, false, &changes);
 		if (n < 0) {
 			log_error("cannot follow changes: %s", strerror((int)-n));
 			leases_set_enabled(fs, false);
@@ -200,10 +194,8 @@ static void *follow_thread_main(void *arg)
 		}
 		for (ssize_t i = 0; i < n; i++)
 			follow_notify_change(fs, &changes[i]);
-		if (n > 0) {
-			events_publish(fs->events, changes, (size_t)n);
+		if (n > 0)
 			fs->coherence.follow.forks_pending = true;
-		}
 		follow_forks(fs);
 		follow_repeat_notifications(fs);
 	}

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,15 +26,6 @@ static void reply_error(fuse_req_t req, int rc)
 	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&
 	            fuse_session_exited(fs_of(req)->session);
 	fuse_reply_err(req, gone ? ENOTCONN : -rc);
-}
-
-static int fs_getattr(struct fs *fs, node_t node, struct tree_attr *ret)
-{
-	if (node == NODE_EVENTS && !fs->no_open) {
-		*ret = stream_attr(fs);
-		return 0;
-	}
-	return tree_getattr(fs->tree, node, ret);
 }
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
@@ -59,11 +49,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
-	int rc = 0;
-	if (stream_is_name(fs, parent, name))
-		attr = stream_attr(fs);
-	else
-		rc = tree_lookup(fs->tree, parent, span_of(name), &attr);
+	int rc = tree_lookup(fs->tree, parent, span_of(name), &attr);
 	if (rc && rc != -ENOENT) {
 		reply_error(req, rc);
 		return;
@@ -101,7 +87,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct tree_attr attr;
 	struct handle *handle = fi ? handles_get(&fs->handles, fi->fh) : NULL;
 	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
-	                                   : fs_getattr(fs, ino, &attr);
+	                                   : tree_getattr(fs->tree, ino, &attr);
 	/* SEEK_END must use the size that can be read through this handle. */
 	if (rc == 0 && handle && handle->snapshot)
 		attr.size = snapshot_size(handle);
@@ -122,7 +108,7 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	struct fs *fs = fs_of(req);
 	struct tree_attr attr;
-	int rc = fs_getattr(fs, ino, &attr);
+	int rc = tree_getattr(fs->tree, ino, &attr);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -261,7 +247,7 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 		l.brings = readdirplus_choose(&fs->coherence.plus, off == 0);
 	if (!rc && off == 0) {
 		struct tree_attr attr;
-		rc = fs_getattr(fs, dir, &attr);
+		rc = tree_getattr(fs->tree, dir, &attr);
 		if (!rc)
 			rc = S_ISDIR(attr.mode) ? listings_begin(fs, &attr) : -ENOTDIR;
 	}
@@ -300,7 +286,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	/* Invalidating the attributes drops the listing, so the attributes must be noted. */
-	if (fs_getattr(fs, ino, &attr) == 0) {
+	if (tree_getattr(fs->tree, ino, &attr) == 0) {
 		leases_grant(fs, &attr);
 		fi->cache_readdir = fi->keep_cache =
 		    attr.attr_class >= TREE_WATCHED && !tree_is_listing_volatile(fs->tree, ino);
@@ -355,11 +341,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->fh = 0;
-	int rc;
-	if (ino == NODE_EVENTS)
-		rc = stream_open(fs, fi);
-	else
-		rc = to_write || tree_is_scratch(ino) ? op_open_write(req, ino, fi) : op_open_file(fs, ino, fi);
+	int rc = to_write || tree_is_scratch(ino) ? op_open_write(req, ino, fi) : op_open_file(fs, ino, fi);
 	if (rc) {
 		reply_error(req, rc);
 		return;
@@ -374,9 +356,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 {
 	struct fs *fs = fs_of(req);
 	struct handle *h = handles_get(&fs->handles, fi->fh);
-	if (h && h->reader) {
-		stream_read(fs, req, h->reader, size, fi);
-	} else if (h && !h->writing && !h->pinned) {
+	if (h && !h->writing && !h->pinned) {
 		snapshot_read(req, h, size, (uint64_t)off);
 	} else {
 		struct buf out CLEANUP_BUF = BUF_INIT;
@@ -392,21 +372,6 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 			fuse_reply_buf(req, out.p, out.n);
 	}
 	fs_handle_put(fs, h);
-}
-
-/* All files except .events are always ready. */
-static void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
-{
-	struct fs *fs = fs_of(req);
-	struct handle *handle = handles_get(&fs->handles, fi->fh);
-	if (handle && handle->reader) {
-		stream_poll(fs, req, handle->reader, ph);
-	} else {
-		if (ph)
-			fuse_pollhandle_destroy(ph);
-		fuse_reply_poll(req, POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM);
-	}
-	fs_handle_put(fs, handle);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -439,7 +404,6 @@ static const struct fuse_lowlevel_ops operations = {
     .readdirplus = op_readdirplus,
     .open = op_open,
     .read = op_read,
-    .poll = op_poll,
     .release = op_release,
     .flush = op_flush,
     .fsync = op_fsync,
@@ -467,16 +431,10 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	struct fs *fs = calloc(1, sizeof *fs);
 	if (!fs)
 		return -ENOMEM;
-	int rc = events_open(o->catalog, &stream_ops, &fs->events);
-	if (rc) {
-		free(fs);
-		return rc;
-	}
 	fs->tree = o->tree;
 	fs->catalog = o->catalog;
 	fs->read_only = o->read_only;
 	fs->refuse_own = o->refuse_own;
-	fs->since = clock_now(CLOCK_REALTIME);
 	handles_init(&fs->handles);
 	coherence_init(&fs->coherence);
 	*ret = fs;
@@ -490,18 +448,13 @@ void fs_attach(struct fs *fs, struct fuse_session *session)
 
 bool fs_stop(struct fs *fs)
 {
-	if (!follow_stop(fs))
-		return false;
-	events_close(fs->events);
-	fs->events = NULL;
-	return true;
+	return follow_stop(fs);
 }
 
 void fs_close(struct fs *fs)
 {
 	if (!fs)
 		return;
-	events_close(fs->events);
 	handles_release(fs, &fs->handles);
 	coherence_release(&fs->coherence);
 	free(fs);

@@ -9,12 +9,11 @@
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/tree/write.h"
-#include "sessionfs/fuse/events.h"
 
 struct fs;
 struct fuse_in_header;
 
-/* An open file: a snapshot of a text, a reader of .events, or a file being written. */
+/* An open file: a snapshot of a text, or a file being written. */
 struct handle {
 	node_t snapshot;  /* the node whose text it is; 0: none */
 	struct lock lock; /* guards text, count and ended */
@@ -23,7 +22,6 @@ struct handle {
 	bool at_end;                /* the last read reached the end of the text */
 	struct tree_pinned *pinned; /* replaces `text` */
 	uint64_t size;              /* bytes of `pinned` */
-	struct events_reader *reader;
 	struct tree_handle *writing;
 	unsigned users; /* the open file itself, and each request that uses it */
 };
@@ -39,7 +37,7 @@ struct handles {
 };
 
 void handles_init(struct handles *h);
-/* Frees the remaining handles, but not their readers, which belong to the events. */
+/* Frees the remaining handles. */
 void handles_release(struct fs *fs, struct handles *h);
 /* Takes over a copy of *handle, and initializes its lock. Returns its number, or 0 if out of memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
@@ -53,11 +51,9 @@ void fs_handle_put(struct fs *fs, struct handle *handle);
 struct fs {
 	struct tree *tree;
 	struct catalog *catalog;
-	struct events *events;
 	struct handles handles;
 	struct coherence coherence;
 	struct fuse_session *session; /* NULL until fs_attach */
-	struct timespec since;
 	bool read_only;
 	bool refuse_own; /* see struct fs_options */
 	bool no_open;    /* the kernel opens files without asking */
@@ -118,18 +114,5 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
 void op_rename(fuse_req_t req, fuse_ino_t from, const char *name, fuse_ino_t to, const char *new_name, unsigned flags);
-
-/* stream.c: `.events` at the root */
-
-/* No kind of the tree has this id: kind 0 is used only by the root, which is part 1. */
-#define NODE_EVENTS ((node_t)2)
-
-bool stream_is_name(const struct fs *fs, node_t parent, const char *name);
-struct tree_attr stream_attr(const struct fs *fs);
-int stream_open(struct fs *fs, struct fuse_file_info *fi);
-void stream_read(struct fs *fs, fuse_req_t req, struct events_reader *reader, size_t n,
-                 const struct fuse_file_info *fi);
-void stream_poll(struct fs *fs, fuse_req_t req, struct events_reader *reader, struct fuse_pollhandle *poll);
-extern const struct events_ops stream_ops;
 
 #endif

@@ -83,7 +83,5 @@ void handles_close(struct fs *fs, uint64_t number)
 		h->free = (size_t)number;
 	}
 	lock_release(&h->lock);
-	if (found && found->reader)
-		events_reader_close(fs->events, found->reader);
 	fs_handle_put(fs, found);
 }

@@ -3,13 +3,14 @@
  *
  *	live append FILE PARENT COUNT MICROSECONDS
  *	live poll FILE COUNT SECONDS
- *	live events MOUNT SESSION COUNT SECONDS
+ *	live events SESSION COUNT SECONDS
  *
  * append adds messages as append.mjs does, one write(2) each, MICROSECONDS apart. Number N has "live-00000N;" in its
  * text, and the line "N BEFORE AFTER" has the beginning and end of its write. poll checks every millisecond whether
- * FILE has grown; events waits for .events, then reads the end of session.jsonl in the directory SESSION and the
- *text.md of every new entry. Both print "ready", then "N TIME" when they have seen number N. SIGALRM ends them if they
- *have not seen the last one after SECONDS. All times are nanoseconds of CLOCK_MONOTONIC, as in process.hrtime. */
+ * FILE has grown; events waits for a line of sessionfs --events on standard input, then reads the end of session.jsonl
+ * in the directory SESSION and the text.md of every new entry. Both print "ready", then "N TIME" when they have seen
+ * number N. SIGALRM ends them if they have not seen the last one after SECONDS. All times are nanoseconds of
+ * CLOCK_MONOTONIC, as in process.hrtime. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -201,18 +202,16 @@ static long take_lines(struct tail *t, const char *session, long last)
 	return last;
 }
 
-static void wait_for_events(const char *mount, const char *session, long count)
+static void wait_for_events(const char *session, long count)
 {
 	static struct tail t;
 	char path[4096], event[65536];
 	snprintf(path, sizeof(path), "%s/session.jsonl", session);
 	tail_open(&t, path);
-	snprintf(path, sizeof(path), "%s/.events", mount);
-	int events = must_open(path, O_RDONLY);
 	ready();
 	for (long last = 0; last < count;) {
-		if (read(events, event, sizeof(event)) <= 0)
-			die(path);
+		if (read(STDIN_FILENO, event, sizeof(event)) <= 0)
+			die("events");
 		while (tail_read(&t))
 			last = take_lines(&t, session, last);
 	}
@@ -226,9 +225,9 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "poll") == 0 && argc == 5) {
 		alarm((unsigned)atol(argv[4]));
 		poll_file(argv[2], atol(argv[3]));
-	} else if (strcmp(what, "events") == 0 && argc == 6) {
-		alarm((unsigned)atol(argv[5]));
-		wait_for_events(argv[2], argv[3], atol(argv[4]));
+	} else if (strcmp(what, "events") == 0 && argc == 5) {
+		alarm((unsigned)atol(argv[4]));
+		wait_for_events(argv[2], atol(argv[3]));
 	} else {
 		fputs("usage: live append|poll|events ..., see live.c\n", stderr);
 		return 2;

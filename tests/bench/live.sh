@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # live.sh: the time until an append shows in the mount, and the cost of following one. Sourced by tests/bench/run.
-: "${here:?}" "${work:?}" "${slow_reps:?}" "${appends:?}" "${lines:?}"
+: "${here:?}" "${build:?}" "${work:?}" "${slow_reps:?}" "${appends:?}" "${lines:?}"
 
 live_deadline=60 # seconds
 
@@ -53,6 +53,14 @@ latency_samples() { # NAME WRITTEN SEEN
 	awk '{ printf "%.6f\n", ($3 - $2) / 1e9 }' "$2" >>"$work/times/latency.append"
 }
 
+# Starts sessionfs --events in the background, which writes to the new fifo FIFO.
+follow_events() { # SOURCE FIFO
+	rm -f "$2"
+	mkfifo "$2"
+	aside events "$build/sessionfs" -S "$1" --events <>"$2" >&0
+	sleep 1
+}
+
 append_to() { # FILE
 	if [[ $writer == pi ]]; then
 		with_pi "$here/append.mjs" "$1" "$appends" 20
@@ -70,22 +78,24 @@ watch_appends() {
 	session=$(echo "$at"/projects/*/2*)
 	cat "$session/session.jsonl" "$session/transcript.md" >/dev/null
 	: >"$seen"
-	if [[ $2 == .events ]]; then
-		aside reader "$work/live" events "$at" "$session" "$appends" $live_deadline >"$seen"
+	if [[ $2 == --events ]]; then
+		follow_events "$work/live.d" "$work/live.events"
+		aside reader "$work/live" events "$session" "$appends" $live_deadline <"$work/live.events" >"$seen"
 	else
 		aside reader "$work/live" poll "$session/$2" "$appends" $live_deadline >"$seen"
 	fi
 	until_true grep -q ready "$seen"
 	append_to "$file" >"$work/written"
 	wait_aside reader || rc=$?
+	[[ $2 != --events ]] || stop_aside events
 	unmount "$at"
 	[[ $rc -eq 0 ]] && latency_samples "$name" "$work/written" "$seen"
 }
 
 latency_rows() { # ro|rw READER
 	local name=latency.$1.$2 figure="latency, $1, to be seen by a reader that "
-	if [[ $2 == .events ]]; then
-		figure+="waits for .events"
+	if [[ $2 == --events ]]; then
+		figure+="waits for sessionfs --events"
 	else
 		figure+="polls $2"
 	fi
@@ -105,25 +115,12 @@ figure_latency() {
 		skip "latency of pi's own appends" "pi is not there; a program that writes such lines takes its place"
 	fi
 	for mount in rw ro; do
-		for reader in .events session.jsonl transcript.md; do
-			if [[ $mount == ro && $reader == .events ]] && ! has_events; then
-				note "latency: a read-only mount has no .events"
-				continue
-			fi
+		for reader in --events session.jsonl transcript.md; do
 			watch_appends $mount $reader || true # the row names it
 			latency_rows $mount $reader
 		done
 	done
 	note "latency: ms from the begin of the append, $appends appends 20 ms apart by ${writer/live/a program of our own}; an append took $(seconds "$(median latency.append)")"
-}
-
-has_events() {
-	local at=$work/mnt/events rc=0
-	fresh_session 1000 "$work/live.d"
-	mount_as ro "$at" "$work/live.d"
-	[[ -e $at/.events ]] || rc=1
-	unmount "$at"
-	return $rc
 }
 
 # --- following ---
@@ -142,20 +139,20 @@ follow_growth() {
 		aside "tail.$followed" tail -n 1 -s 0.01 -f "$session/$followed" >"$work/followed.$followed"
 		until_true test -s "$work/followed.$followed"
 	done
-	aside tail.events cat "$at/.events" >"$work/followed.events"
+	aside events "$build/sessionfs" -S "$dir" --events >"$work/followed.events"
 	sleep 1
-	before=$(cpu_of "$at")
+	before=$(calc "$(cpu_of "$at") + $(cpu_of events)" 6)
 	"$work/live" append "$file" "$(last_id "$file")" "$lines" 2000 >"$work/written"
 	for followed in session.jsonl transcript.md; do
 		until_true has_mark "$work/followed.$followed"
 	done
 	until_true test -s "$work/followed.events"
-	sample "follow.$1" "$(calc "$(cpu_of "$at") - $before" 6)"
+	sample "follow.$1" "$(calc "$(cpu_of "$at") + $(cpu_of events) - $before" 6)"
 	for followed in session.jsonl transcript.md; do
 		stop_aside "tail.$followed"
 		[[ $(grep -o 'live-[0-9]*;' "$work/followed.$followed" | sort -u | wc -l) -eq $lines ]]
 	done
-	stop_aside tail.events
+	stop_aside events
 	unmount "$at"
 }
 
@@ -166,7 +163,7 @@ figure_follow() {
 	done
 	few=$(median follow.1000)
 	many=$(median follow.100000)
-	note "follow: $lines lines, 2 ms apart; tail -s 0.01 -f of session.jsonl and transcript.md, and a reader of .events; CPU time of sessionfs, mounted read-write"
+	note "follow: $lines lines, 2 ms apart; tail -s 0.01 -f of session.jsonl and transcript.md, and sessionfs --events; CPU time of that and of the mount, read-write"
 	row "following $lines new lines, session of 100,000 entries against 1,000" "$(seconds "$many")" "$(seconds "$few")" \
 		"$(calc "$many / $few")" "<= 2"
 }

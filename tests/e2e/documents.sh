@@ -54,8 +54,10 @@ if [ "$1" = --fork ]; then
 	{ jq -nc --arg parent "$2" '{type: "session", version: 3, id: "fork", parentSession: $parent}' && tail -n +2 "$2"; } >"$file"
 fi
 [ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
+asleep=0
 for _ in {1..20}; do # some of them are not watched
-	[ -z "$(find /proc/[0-9]*/fd -lname "$HOME/pi/.events" 2>/dev/null)" ] || break
+	watcher=$(pgrep -x -f 'sessionfs --events') && [[ $(ps -o state= -p "$watcher") == S ]] && asleep=$((asleep + 1)) || asleep=0
+	[ $asleep -lt 3 ] || break
 	sleep 0.1
 done
 parent=$(tail -n 1 "$file" | jq .id)

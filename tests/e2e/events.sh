@@ -1,32 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .events writes one JSON line for each change to waiting readers.
+# sessionfs --events prints one JSON line for each change, without a mount, until its reader ends.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need_mount
 need jq
 samples "$T/src"
-mount_watched "$T/src" "$T/mnt"
-! ls -A "$T/mnt" | grep events >/dev/null || die ".events is listed"
-[ -r "$T/mnt/.events" ] || die ".events is missing"
+file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
+clean_first() { kill "${events_pids[@]}" 2>/dev/null || :; }
+follow_events "$T/redacted" "$T/src" -o ro,redact --poll=0.1
+follow_events "$T/events" "$T/src"
 
-cat "$T/mnt/.events" >"$T/events" &
-reader=$!
-within 20 "the reader" has_open $reader "$T/mnt/.events"
-sleep 1 # no event
-kill -0 $reader 2>/dev/null || die "a reader does not wait: $(cat "$T/events")"
+switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/${events_pids[1]}/status"; }
+before=$(switches)
+sleep 2 # no event
 [ ! -s "$T/events" ] || die "events without a change: $(cat "$T/events")"
-echo '{"type":"session_info","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T12:00:00.000Z","name":"x"}' \
-	>>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
-within 20 "the event" test -s "$T/events"
+is "$before" "$(switches)" "wakeups while nothing changes"
+echo '{"type":"session_info","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T12:00:00.000Z","name":"sk-ant-api03-0123456789abcdefghijkl"}' >>"$file"
+within 20 "the event" grep -q '"renamed"' "$T/events"
 jq -e . "$T/events" >/dev/null || die "not JSON: $(cat "$T/events")"
-grep -q "${FORECAST##*/}" "$T/events" || die "which session? $(cat "$T/events")"
-ls "$T/mnt" >/dev/null # a waiting reader does not delay others
+is "$FORECAST" "$(jq -r .path "$T/events" | uniq)" "the session"
+is sk-ant-api03-0123456789abcdefghijkl "$(jq -r 'select(.event == "renamed").name' "$T/events")" "its name"
+within 20 "the event, masked" grep -q '"renamed"' "$T/redacted"
+is '***********************************' "$(jq -r 'select(.event == "renamed").name' "$T/redacted")" "its name, masked"
 
 # Events carry the message, and the recipe for noticing that an agent has finished works.
-jq --unbuffered -r 'select(any(.entries[]?; .stopReason == "stop")) | .path' "$T/mnt/.events" >"$T/finished" &
-recipe=$!
-within 20 "the recipe" has_open $recipe "$T/mnt/.events"
+"$SESSIONFS" -S "$T/src" --events | jq --unbuffered -r 'select(any(.entries[]?; .stopReason == "stop")) | .path' >"$T/finished" &
 message() { # ID FIELDS
 	printf '{"type":"message","id":"%s","parentId":"99990001","timestamp":"2026-03-02T12:00:00.000Z","message":{%s}}\n' "$@"
 }
@@ -42,7 +40,7 @@ message() { # ID FIELDS
 	message 99990019 '"role":"system","content":"x"'
 	message 99990020 '"role":"custom","customType":"x","content":"x","display":true'
 	message 99990021 '"role":"own\n\ud800","content":"x"'
-} >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
+} >>"$file"
 within 20 "the event of the last message" grep -q 99990021 "$T/events"
 is 'user
 assistant toolUse
@@ -56,17 +54,55 @@ system
 custom
 own �' "$(jq -r 'select(.event == "appended") | .entries[] | select(.id[:6] == "999900" and .role) |
 	"\(.role | gsub("\n"; " ")) \(.stopReason // "")"' "$T/events" | sed 's/ $//')" "roles and reasons"
+finishes() { # the recipe can have begun after the last one
+	message 99990022 '"role":"assistant","content":[],"stopReason":"stop"' >>"$file"
+	[ -s "$T/finished" ]
+}
 [ ! -s "$T/finished" ] || die "no agent has finished yet: $(cat "$T/finished")"
-message 99990022 '"role":"assistant","content":[],"stopReason":"stop"' >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
-within 20 "an agent that has finished" test -s "$T/finished"
-is "$FORECAST" "$(cat "$T/finished")" "the agent that has finished"
-kill $recipe
-
-within 20 "the event of it" grep -q 99990022 "$T/events"
-n=$(wc -l <"$T/events")
+within 20 "an agent that has finished" finishes
+is "$FORECAST" "$(head -n 1 "$T/finished")" "the agent that has finished"
 rm "$T/src/scratch.jsonl"
-within 20 "the event of a deleted session" eval "[ \"\$(wc -l <'$T/events')\" -gt $n ]"
+within 20 "the event of a deleted session" grep -q '"deleted"' "$T/events"
 
-# An interrupted reader returns at once, and a waiting one does not delay unmounting.
-kill $reader
-within 20 "the reader's end" eval "! kill -0 $reader 2>/dev/null"
+# A slow reader loses nothing.
+mkfifo "$T/fifo"
+exec 8<>"$T/fifo"
+"$SESSIONFS" -S "$T/src" --events >"$T/fifo" 8>&- &
+events_pids+=($!)
+reads() { # prints the next line, or nothing
+	echo '{"type":"custom","id":"first","parentId":null}' >>"$file"
+	IFS= read -r -t 0.1 -u 8 _
+}
+within 20 "the first event" reads
+python3 - "$file" <<-'END'
+	import sys, time
+	with open(sys.argv[1], "a", buffering=1) as f:
+	    for i in range(3000):
+	        f.write('{"type":"custom","id":"many%d","parentId":null}\n' % i)
+	        time.sleep(0.0002)
+END
+echo '{"type":"custom","id":"last","parentId":null}' >>"$file"
+timeout 20 sed '/"last"/q' <&8 >"$T/slow" || die "the last event: $(tail -n 1 "$T/slow")"
+jq -r 'select(.event == "appended").entries[].id | select(startswith("many"))' "$T/slow" >"$T/ids"
+for i in {0..2999}; do echo "many$i"; done | same - "$T/ids" "the entries"
+
+# The end of the reader ends it quietly, with a change and without.
+is "0 0" "$("$SESSIONFS" -S "$T/src" --events 2>"$T/err" | true; echo "${PIPESTATUS[@]}")" "exit status without a change"
+is "" "$(cat "$T/err")" "messages"
+{ "$SESSIONFS" -S "$T/src" --events 2>"$T/err"; echo $? >"$T/status"; } | sed 1q >"$T/one" &
+is_one() {
+	echo '{"type":"custom","id":"one","parentId":null}' >>"$file"
+	[ -s "$T/status" ]
+}
+within 20 "the end after one line" is_one
+is "0" "$(cat "$T/status")" "exit status after one line"
+is "1" "$(wc -l <"$T/one")" "lines"
+is "" "$(cat "$T/err")" "messages"
+fails 1 "no such source" "$SESSIONFS" -S "$T/none" --events
+
+# A mount has no file for it; its writes are events, too.
+can_mount || exit 0
+mount_fs "$T/src" "$T/mnt"
+[ ! -e "$T/mnt/.events" ] || die ".events exists"
+echo seen >"$T/mnt/$FORECAST/entries/99990011/label"
+within 20 "the event of a label" grep -q '"label":"seen"' "$T/events"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With more changes than inotify's queue holds while the program is stopped, all are noticed, and readers of .events get
-# an event for each session concerned.
+# With more changes than inotify's queue holds while the program is stopped, all are noticed, and --events prints an
+# event for each session concerned.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -11,21 +11,18 @@ queue=$(cat /proc/sys/fs/inotify/max_queued_events)
 [ "$queue" -le 20000 ] || skip "inotify's queue holds $queue events"
 dir=$T/src/--home-ada-weather--
 a=$dir/${FORECAST##*/}.jsonl b=$dir/${ICONS##*/}.jsonl
+clean_first() { kill -KILL "${events_pids[@]}" 2>/dev/null || :; }
 LIMIT=20 # within the promised second, not by an expired cache (mount_watched)
 
 for options in "" "-o ro"; do
 	# shellcheck disable=SC2086 # words
 	mount_watched "$T/src" "$T/mnt" $options
 	daemon=$(mount_pid "$T/mnt")
-	reader=
-	if [ -z "$options" ]; then
-		cat "$T/mnt/.events" >"$T/events" &
-		reader=$!
-		within $LIMIT "the reader" has_open $reader "$T/mnt/.events"
-	fi
+	events_pids=()
+	follow_events "$T/events" "$T/src"
 	find "$T/mnt" -ls >/dev/null 2>&1
 	ls "$T/mnt/$WEATHER/new" 2>/dev/null && die "a session before its time"
-	kill -STOP "$daemon"
+	kill -STOP "$daemon" "${events_pids[0]}"
 	# Two files in turn: equal consecutive events count once.
 	python3 - "$a" "$b" "$queue" <<-'PY'
 		import os, sys
@@ -37,17 +34,15 @@ for options in "" "-o ro"; do
 	printf '%s\n' '{"type":"session_info","id":"99990001","parentId":null,"name":"overflown"}' >>"$a"
 	cp "$b" "$dir/new.jsonl"
 	mv "$T/src/scratch.jsonl" "$T/scratch.jsonl"
-	kill -CONT "$daemon"
+	kill -CONT "$daemon" "${events_pids[0]}"
 	within $LIMIT "the name" eval "[ \"\$(cat '$T/mnt/$FORECAST/name')\" = overflown ]"
 	within $LIMIT "the new session" test -f "$T/mnt/$WEATHER/new/title"
 	within $LIMIT "the new session in the listing" eval "ls '$T/mnt/$WEATHER' | grep -qx new"
 	within $LIMIT "the end of the old one" eval "! ls -d $T/mnt/projects/*/scratch 2>/dev/null"
-	if [ "$reader" ]; then
-		within $LIMIT "the event of the name" grep -q '"name":"overflown"' "$T/events"
-		within $LIMIT "the event of the new session" eval "grep '\"created\"' '$T/events' | grep -q '/new\"'"
-		within $LIMIT "the event of the deleted session" eval "grep '\"deleted\"' '$T/events' | grep -q '/scratch\"'"
-		kill "$reader"
-	fi
+	within $LIMIT "the event of the name" grep -q '"name":"overflown"' "$T/events"
+	within $LIMIT "the event of the new session" eval "grep '\"created\"' '$T/events' | grep -q '/new\"'"
+	within $LIMIT "the event of the deleted session" eval "grep '\"deleted\"' '$T/events' | grep -q '/scratch\"'"
+	kill "${events_pids[0]}"
 	umount_fs "$T/mnt"
 	rm "$dir/new.jsonl"
 	mv "$T/scratch.jsonl" "$T/src/scratch.jsonl"

@@ -95,25 +95,6 @@ is grown "$(cat "$T/out")" "its name"
 wait "$reader" || die "the reader of transcript.md failed"
 umount_fs "$T/mnt"
 
-# Readers of .events wait until the unmount, and no longer.
-for how in read poll; do
-	start
-	python3 -c '
-import os, select, sys
-fd = os.open(sys.argv[1], os.O_RDONLY)
-while True:
-    if sys.argv[2] == "poll":
-        p = select.poll(); p.register(fd, select.POLLIN); p.poll()
-    os.read(fd, 4096)
-' "$T/mnt/.events" "$how" 2>/dev/null &
-	reader=$!
-	within 20 "the reader of .events by $how" has_open $reader "$T/mnt/.events"
-	if [ "$(id -u)" -eq 0 ]; then umount -l "$T/mnt"; else fusermount3 -uz "$T/mnt"; fi
-	kill -TERM "$pid"
-	within 20 "SIGTERM after umount -l, a reader of .events by $how" gone "$pid"
-	wait "$reader" 2>/dev/null || :
-done
-
 # A read of our own disk that never returns delays the unmount by some seconds at most.
 SLOW_US=100000000
 start

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_wire: fs*.c, events.c, src/tree below libfuse, over a socket (tests/wire). Requests as a kernel could send them,
+/* fuzz_wire: fs*.c, src/tree below libfuse, over a socket (tests/wire). Requests as a kernel could send them,
  * well-formed but in any order, with any node, handle, offset and name. Each gets one answer, with a fitting errno, and
  * the session file only grows.
  *
@@ -75,7 +75,6 @@ struct play {
 	struct wire w;
 	struct feed f;
 	bool threaded;
-	bool streams; /* .events was opened */
 	uint64_t nodes[NODES], handles[HANDLES];
 	size_t n_nodes, n_handles;
 	/* Sent and not answered. */
@@ -218,7 +217,7 @@ static void add_name(struct play *p, struct buf *out)
 	                                    "branch",
 	                                    "leaf",
 	                                    "labels.tsv",
-	                                    ".events",
+	                                    ".status",
 	                                    "text.md",
 	                                    "transcript.md",
 	                                    "counting",
@@ -310,15 +309,13 @@ static void send_one(struct play *p)
 	}
 	uint64_t unique = wire_send(&p->w, q->opcode, node, arg.p, arg.n, NULL, 0);
 	serve(p);
-	p->streams |= q->opcode == FUSE_OPEN && node == 2;
 	if (q->opcode == FUSE_FORGET)
 		return;
 	p->waiting[p->n_waiting++] = (struct waiting){
 	    .unique = unique,
 	    .opcode = q->opcode,
-	    /* A read of .events, whatever node it names, waits for a change; an interrupt gets an answer only if it
-	     * matches no request. */
-	    .optional = q->opcode == FUSE_INTERRUPT || (q->opcode == FUSE_READ && p->streams),
+	    /* An interrupt gets an answer only if it matches no request. */
+	    .optional = q->opcode == FUSE_INTERRUPT,
 	};
 }
 
@@ -402,7 +399,7 @@ static void begin(struct play *p, struct span session)
 		open_here(p, options & 1, flags);
 	know_node(p, FUSE_ROOT_ID);
 	know_below(p, FUSE_ROOT_ID, "projects");
-	know_node(p, 2); /* .events */
+	know_node(p, 2); /* none has this number */
 }
 
 /* Each tree logs that it does not follow changes. */

@@ -154,6 +154,21 @@ umount_fs() {
 	die "cannot unmount $dir after $n attempts"
 }
 
+# Starts `sessionfs --events`, which appends to FILE, and waits until it follows. Changes of a session of its own show
+# that; FILE is empty afterwards.
+events_pids=()
+follow_events() { # FILE SOURCE [OPTION...]
+	local file=$1 dir=$2/--follow-events--
+	"$SESSIONFS" -S "$2" "${@:3}" --events >>"$file" &
+	events_pids+=($!)
+	mkdir "$dir"
+	echo '{"type":"session","version":3,"id":"follow-events"}' >"$dir/probe.jsonl"
+	within 20 "an event" eval "echo '{\"type\":\"custom\",\"id\":\"x\"}' >>'$dir/probe.jsonl'; [ -s '$file' ]"
+	rm -r "$dir"
+	within 20 "the end of events" grep -q '"deleted"' "$file"
+	: >"$file"
+}
+
 # Prints the process that serves DIRECTORY: its starter can take a moment to end.
 mount_pid() { # DIRECTORY
 	local pids n

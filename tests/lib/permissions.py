@@ -124,7 +124,6 @@ def deeds(source, mount, cases, newest):
     rows.append(("list projects", "", can(os.listdir, source), can(os.listdir, mount + "/projects")))
     rows.append(("list sessions", "", lists_all, can(os.listdir, mount + "/sessions")))
     rows.append(("see the newest", "", min(can(os.listdir, source), can(os.listdir, source + "/" + newest)), can(os.readlink, mount + "/latest")))
-    rows.append(("hear of all", "", 0, can(os.open, mount + "/.events", os.O_RDONLY)))
     return rows
 
 

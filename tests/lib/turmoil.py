@@ -281,11 +281,11 @@ class Turmoil:
             [TIMEOUT, "grep", "-r", "nobody said this", m],
             [1, "tail", "-f", "-s", "0.05", f"{s}/transcript.md"],
             [1.1, "tail", "-f", "-s", "0.05", f"{s}/session.jsonl"],
+            [0.7, self.program, "-S", self.source, "--events"],
         ))
         yield from ((f,) for f in (self.mover, self.rewriter, self.reader, self.reader, self.judge, self.judge))
         if self.read_only:
             return
-        yield from ((self.command, seconds, "cat", f"{m}/.events") for seconds in (0.1, 0.7))
         yield self.labeller, 0, "stable", [f"stable{i}" for i in range(STABLE)]
         yield self.labeller, 1, "stable", [f"stable{i}" for i in range(STABLE)]
         yield self.labeller, 2, "moved", [f"m{i}" for i in range(4)]

@@ -1,65 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes in a real directory, and the events that a reader gets. */
+/* Changes in a real directory, and the lines of their events. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../src/fuse/events.c"
+#include "../../src/find/events.c"
 
 #include "catalog_fixture.h"
+#include "failing_alloc.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 
 #define A "--w--/a.jsonl"
 
-/* The reply to a read; `request` of the tests. */
-struct reply {
-	bool done, cancelled;
-	int err;
-	size_t n;
-	char text[1 << 16];
-};
-
-static void answer(void *request, int err, struct span bytes)
-{
-	struct reply *r = request;
-	assert_false(r->done);
-	r->done = true;
-	r->err = err;
-	r->n = bytes.n;
-	assert_true(bytes.n < sizeof r->text);
-	if (bytes.n)
-		memcpy(r->text, bytes.p, bytes.n);
-	r->text[bytes.n] = '\0';
-}
-
-static bool gave_up(void *request)
-{
-	return ((struct reply *)request)->cancelled;
-}
-
-/* The kernel is notified: none of our locks is held. */
-static void ready(void *poll)
-{
-	lock_mark_held(LOCK_PUBLISH);
-	lock_unmark_held(LOCK_PUBLISH);
-	++*(int *)poll;
-}
-
-static void forget(void *poll)
-{
-	*(int *)poll -= 100;
-}
-
-static const struct events_ops ops = {answer, gave_up, ready, forget};
-
 struct world {
 	struct source_fixture place;
 	struct events *events;
-	struct events_reader *reader;
+	struct buf lines;
 };
 
 static int begin(void **state)
@@ -73,8 +32,7 @@ static int begin(void **state)
 	w->place.budget = (struct budget)BUDGET_INIT(64 << 20);
 	struct catalog_options o = {.budget = &w->place.budget, .watch = true};
 	assert_int_equal(catalog_open(w->place.root, &o, &w->place.c), 0);
-	assert_int_equal(events_open(w->place.c, &ops, &w->events), 0);
-	assert_int_equal(events_reader_open(w->events, &w->reader), 0);
+	assert_int_equal(events_open(w->place.c, &w->events), 0);
 	*state = w;
 	return 0;
 }
@@ -83,52 +41,41 @@ static int end(void **state)
 {
 	struct world *w = *state;
 	events_close(w->events);
+	buf_release(&w->lines);
 	catalog_close(w->place.c);
 	remove_all(w->place.root);
 	free(w);
 	return 0;
 }
 
-static void follow(struct world *w)
+/* The lines of these changes, without the times. */
+static const char *lines_of(struct world *w, const struct catalog_change *changes, size_t n)
 {
-	struct catalog_change *changes = NULL;
-	ssize_t n = catalog_wait(w->place.c, 0, -1, false, &changes);
-	assert_true(n >= 0);
-	events_publish(w->events, changes, (size_t)n);
-	free(changes);
-}
-
-static struct reply *take(struct world *w, size_t n)
-{
-	static struct reply r;
-	r = (struct reply){0};
-	events_read(w->events, w->reader, n, false, &r);
-	assert_true(r.done);
-	return &r;
-}
-
-/* The events since the last call, without the times. */
-static const char *told(struct world *w)
-{
-	static char text[1 << 16];
-	follow(w);
-	const struct reply *r = take(w, sizeof r->text - 1);
-	if (r->err == -EAGAIN)
-		return "";
-	assert_int_equal(r->err, 0);
-	char *to = text;
-	for (const char *p = r->text; *p;) {
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	events_make_lines(w->events, changes, n, &lines);
+	buf_reset(&w->lines);
+	const char *text = buf_cstr(&lines);
+	assert_non_null(text);
+	for (const char *p = text; *p;) {
 		const char *eol = strchr(p, '\n');
 		struct tm tm;
 		assert_int_equal(strncmp(p, "{\"time\":\"", 9), 0);
 		assert_non_null(strptime(p + 9, "%Y-%m-%dT%H:%M:%S", &tm));
 		const char *rest = strstr(p, "Z\",");
-		assert_true(rest && rest < eol);
-		to = mempcpy(to, rest + 3, (size_t)(eol - rest - 2));
+		assert_true(rest && eol && rest < eol);
+		buf_add(&w->lines, rest + 3, (size_t)(eol - rest - 2));
 		p = eol + 1;
 	}
-	*to = '\0';
-	return text;
+	return buf_cstr(&w->lines);
+}
+
+/* The events since the last call. */
+static const char *told(struct world *w)
+{
+	struct catalog_change *changes CLEANUP_FREE = NULL;
+	ssize_t n = catalog_wait(w->place.c, 0, -1, false, &changes);
+	assert_true(n >= 0);
+	return lines_of(w, changes, (size_t)n);
 }
 
 #define OF_A "\"session\":\"sid-a\",\"path\":\"projects/w/a\""
@@ -241,13 +188,11 @@ static void unchanged_session_emits_no_event(void **state)
 	assert_int_equal(chmod(at(&w->place, A), 0600), 0);
 	assert_string_equal(told(w), "");
 	struct catalog_change all = {.died = NO_SLOT, .names = true};
-	events_publish(w->events, &all, 1);
-	assert_string_equal(told(w), "");
+	assert_string_equal(lines_of(w, &all, 1), "");
 	unlink(at(&w->place, A));
 	assert_false(catalog_session_at_place(w->place.c, all.place, &s));
 	assert_int_equal(strncmp(told(w), "\"event\":\"deleted\"", 17), 0);
-	events_publish(w->events, &all, 1);
-	assert_string_equal(told(w), "");
+	assert_string_equal(lines_of(w, &all, 1), "");
 }
 
 static void create_move_and_remove_events(void **state)
@@ -274,20 +219,6 @@ static void create_move_and_remove_events(void **state)
 	assert_string_equal(told(w), "");
 	append(&w->place, "--v--/not-yet.jsonl", HEADER("sid-e", "/v"));
 	assert_non_null(strstr(told(w), "\"event\":\"created\""));
-}
-
-/* About twice the log's limit. */
-static void tell_much(struct world *w)
-{
-	struct buf lines CLEANUP_BUF = BUF_INIT;
-	for (int i = 0; i < 45000; i++) {
-		buf_addf(&lines, "{\"type\":\"message\",\"id\":\"x%d\",\"parentId\":null}\n", i);
-		if (i % 100 < 99)
-			continue;
-		append(&w->place, A, buf_cstr(&lines));
-		buf_reset(&lines);
-		follow(w);
-	}
 }
 
 /* Replaces the catalog: sessions 0 to MOVED, which move to the places after these. */
@@ -348,169 +279,81 @@ static void many_moves_take_linear_time(void **state)
 	assert_non_null(changes);
 	for (uint32_t i = 0; i < 2 * MOVED; i++)
 		changes[i] = (struct catalog_change){i, NO_SLOT, true};
-	events_reader_close(w->events, w->reader);
+	events_close(w->events);
 	is_moving = true;
 	has_moved = false;
-	assert_int_equal(events_reader_open(w->events, &w->reader), 0);
+	assert_int_equal(events_open(w->place.c, &w->events), 0);
 	has_moved = true;
 	clock_t begin = clock();
-	events_publish(w->events, changes, 2 * MOVED);
+	const char *lines = lines_of(w, changes, 2 * MOVED);
 	assert_true(clock() - begin < 10 * CLOCKS_PER_SEC);
 	is_moving = false;
 	free(changes);
-	assert_non_null(strstr(take(w, 65000)->text, "\"event\":\"lost\""));
-	const struct reply *r = take(w, 65000);
-	assert_non_null(strstr(r->text, "\"event\":\"renamed\""));
-	assert_null(strstr(r->text, "\"event\":\"created\""));
-	while ((r = take(w, 65000))->err == 0)
-		assert_true(strstr(r->text, "\"renamed\"") && !strstr(r->text, "\"deleted\""));
+	size_t n = 0;
+	for (const char *p = lines; *p; p = strchr(p, '\n') + 1, n++)
+		assert_int_equal(strncmp(p, "\"event\":\"renamed\"", 17), 0);
+	assert_int_equal(n, MOVED);
 }
 
-static void slow_reader_gets_lost_event(void **state)
+/* Entries of one batch are in lines of at most 500. */
+static void many_entries_emit_several_events(void **state)
 {
 	struct world *w = *state;
-	tell_much(w);
-	const struct reply *r;
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	for (int i = 0; i < 1200; i++)
+		buf_addf(&lines, "{\"type\":\"message\",\"id\":\"x%d\",\"parentId\":null}\n", i);
+	append(&w->place, A, buf_cstr(&lines));
+	const char *line = told(w);
+	unsigned n = 0, entries = 0;
+	for (const char *p = line; (p = strstr(p, "\"event\":\"appended\"")); p++)
+		n++;
+	for (const char *p = line; (p = strstr(p, "{\"id\":\"x")); p++)
+		entries++;
+	assert_int_equal(n, 3);
+	assert_int_equal(entries, 1200);
+}
+
+/* The reader knows that lines are missing. Later changes have events again. */
+static void lack_of_memory_emits_lost_event(void **state)
+{
+	struct world *w = *state;
 	unsigned lost = 0;
-	size_t bytes = 0;
-	while ((r = take(w, 65000))->err == 0 && r->n) {
-		lost += strstr(r->text, "\"event\":\"lost\"}\n") != NULL;
-		bytes += r->n;
-		assert_int_equal(r->text[r->n - 1], '\n');
+	for (unsigned nth = 1; nth < 1000; nth++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT;
+		struct catalog_change *changes CLEANUP_FREE = NULL;
+		put(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w"));
+		ssize_t n = catalog_wait(w->place.c, 0, -1, false, &changes);
+		assert_int_equal(n, 1);
+		let_alloc_fail(nth);
+		events_make_lines(w->events, changes, 1, &lines);
+		bool failed = alloc_has_failed();
+		const char *text = buf_cstr(&lines);
+		lost += strstr(text, "Z\",\"event\":\"lost\"}\n") != NULL;
+		assert_true(strstr(text, "lost") || strstr(text, "created") || failed);
+		unlink(at(&w->place, "--w--/b.jsonl"));
+		told(w);
+		append(&w->place, A, ENTRY("later"));
+		assert_non_null(strstr(told(w), "\"later\""));
+		if (!failed)
+			break;
 	}
-	assert_int_equal(r->err, -EAGAIN);
-	assert_int_equal(lost, 1);
-	assert_true(bytes > EVENTS_BACKLOG / 2 && bytes < EVENTS_BACKLOG + 100);
-	append(&w->place, A, ENTRY("after"));
-	assert_non_null(strstr(told(w), "\"after\""));
+	assert_true(lost > 0);
 }
 
-/* An event that was begun is read to its end. */
-static void partially_read_line_is_completed(void **state)
+static void opening_hides_earlier_changes(void **state)
 {
 	struct world *w = *state;
-	struct buf all CLEANUP_BUF = BUF_INIT;
-	const struct reply *r;
 	append(&w->place, A, ENTRY("e2"));
-	follow(w);
-	for (int i = 0; i < 9; i++)
-		buf_adds(&all, take(w, 7)->text);
-	append(&w->place, A, ENTRY("e3"));
-	tell_much(w);
-	while (all.n < 1000 && (r = take(w, 7))->err == 0)
-		buf_adds(&all, r->text);
-	char *rest = (char *)buf_cstr(&all), *line = strsep(&rest, "\n");
-	assert_non_null(strstr(line, OF_A ",\"entries\":[{\"id\":\"e2\",\"type\":\"message\",\"role\":\"user\"}]}"));
-	assert_non_null(strstr(strsep(&rest, "\n"), "Z\",\"event\":\"lost\"}"));
-	assert_int_equal(strncmp(rest, "{\"time\":\"", 9), 0);
-}
-
-/* They share one log. */
-static void idle_readers_share_memory(void **state)
-{
-	enum { READERS = 1000 };
-	struct world *w = *state;
-	struct events_reader *readers[READERS];
-	for (int i = 0; i < READERS; i++)
-		assert_int_equal(events_reader_open(w->events, &readers[i]), 0);
-	struct mallinfo2 before = mallinfo2();
-	tell_much(w);
-	struct mallinfo2 after = mallinfo2();
-	assert_true(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + 16 * EVENTS_BACKLOG);
-	w->reader = readers[READERS - 1];
-	assert_non_null(strstr(take(w, 65000)->text, "\"event\":\"lost\""));
-	assert_non_null(strstr(take(w, 65000)->text, "\"event\":\"appended\""));
-}
-
-static void blocked_readers_are_woken(void **state)
-{
-	struct world *w = *state;
-	struct reply waiting = {0}, other = {0};
-	int poll = 0, newer = 0;
-	events_read(w->events, w->reader, 4096, true, &waiting);
-	assert_false(waiting.done);
-	assert_false(events_poll(w->events, w->reader, &poll));
-	assert_false(events_poll(w->events, w->reader, &newer));
-	assert_int_equal(poll, -100);
-	append(&w->place, A, ENTRY("e2"));
-	follow(w);
-	assert_true(waiting.done);
-	assert_non_null(strstr(waiting.text, "\"e2\""));
-	append(&w->place, A, ENTRY("e3"));
-	follow(w);
-	assert_int_equal(newer, 1);
-	assert_true(events_poll(w->events, w->reader, NULL));
-	take(w, 4096);
-	assert_false(events_poll(w->events, w->reader, NULL));
-	events_read(w->events, w->reader, 4096, true, &other);
-	events_interrupt(w->events, &other);
-	assert_int_equal(other.err, -EINTR);
-	other = (struct reply){.cancelled = true};
-	events_read(w->events, w->reader, 4096, true, &other);
-	assert_int_equal(other.err, -EINTR);
-	other = (struct reply){0};
-	events_read(w->events, w->reader, 4096, true, &other);
-	events_reader_close(w->events, w->reader);
-	assert_int_equal(other.err, -EINTR);
-	assert_false(events_have_readers(w->events));
-}
-
-static void new_reader_gets_only_new_events(void **state)
-{
-	struct world *w = *state;
-	struct events_reader *first = w->reader;
-	append(&w->place, A, ENTRY("e2"));
-	follow(w);
-	assert_int_equal(events_reader_open(w->events, &w->reader), 0);
+	events_close(w->events);
+	assert_int_equal(events_open(w->place.c, &w->events), 0);
+	assert_string_equal(told(w), "");
 	append(&w->place, A, ENTRY("e3"));
 	const char *line = told(w);
 	assert_null(strstr(line, "\"e2\""));
 	assert_non_null(strstr(line, "\"e3\""));
-	w->reader = first;
-	line = told(w);
-	assert_non_null(strstr(line, "\"e2\""));
-	assert_non_null(strstr(line, "\"e3\""));
 }
 
 #define WORLD(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-static bool is_cancelled(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
-static void *open_stopped(void *arg)
-{
-	const struct cancel cancel = {.is_cancelled = is_cancelled};
-	struct events_reader *reader;
-	cancel_set(&cancel);
-	return events_reader_open(arg, &reader) == -EINTR ? arg : NULL;
-}
-
-/* While events are computed, an index may grow. Existing readers do not wait for that, and new ones can be
- * cancelled. */
-static void readers_do_not_wait_for_index(void **state)
-{
-	static struct reply waiting;
-	pthread_t thread;
-	void *stopped;
-	struct world *w = *state;
-	struct events_reader *other;
-	waiting = (struct reply){0};
-	lock_acquire(&w->events->publish_lock);
-	events_read(w->events, w->reader, 4096, true, &waiting);
-	assert_false(waiting.done);
-	assert_false(events_poll(w->events, w->reader, NULL));
-	events_interrupt(w->events, &waiting);
-	assert_int_equal(waiting.err, -EINTR);
-	assert_int_equal(pthread_create(&thread, NULL, open_stopped, w->events), 0);
-	assert_int_equal(pthread_join(thread, &stopped), 0);
-	assert_non_null(stopped);
-	lock_release(&w->events->publish_lock);
-	assert_int_equal(events_reader_open(w->events, &other), 0);
-	events_reader_close(w->events, other);
-}
 
 int main(void)
 {
@@ -524,12 +367,9 @@ int main(void)
 	    WORLD(unchanged_session_emits_no_event),
 	    WORLD(create_move_and_remove_events),
 	    WORLD(many_moves_take_linear_time),
-	    WORLD(slow_reader_gets_lost_event),
-	    WORLD(partially_read_line_is_completed),
-	    WORLD(idle_readers_share_memory),
-	    WORLD(blocked_readers_are_woken),
-	    WORLD(readers_do_not_wait_for_index),
-	    WORLD(new_reader_gets_only_new_events),
+	    WORLD(many_entries_emit_several_events),
+	    WORLD(lack_of_memory_emits_lost_event),
+	    WORLD(opening_hides_earlier_changes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

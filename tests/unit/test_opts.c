@@ -291,6 +291,10 @@ static void without_a_mount(void **state)
 	assert_int_equal(o.action, OPTS_SECRETS);
 	assert_string_equal(o.source, "/src");
 	assert_null(o.target);
+	good(ARGS("sessionfs", "-o", "redact", "--events", "-S", "/src"));
+	assert_int_equal(o.action, OPTS_EVENTS);
+	assert_string_equal(o.source, "/src");
+	assert_null(o.target);
 	good(ARGS("sessionfs", "-u"));
 	assert_int_equal(o.action, OPTS_UNMOUNT);
 	assert_null(o.target);

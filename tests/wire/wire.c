@@ -227,8 +227,6 @@ static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 			w->drops += w->counted && w->dropped.ino == w->counted && w->dropped.off == 0;
 		} else if (out.error == FUSE_NOTIFY_STORE)
 			take_pages(w, ret);
-		else if (out.error == FUSE_NOTIFY_POLL)
-			memcpy(&w->woken, ret->p, sizeof w->woken);
 		else
 			assert_int_equal(out.error, FUSE_NOTIFY_INVAL_ENTRY);
 		w->notifications++;

@@ -39,8 +39,7 @@ struct wire {
 	uint64_t counted; /* set by the test: a node; `drops` counts how often it is dropped as a whole */
 	unsigned drops;
 	struct fuse_notify_store_out stored;
-	char *pages;    /* stored by that notification */
-	uint64_t woken; /* the last poll woken */
+	char *pages; /* stored by that notification */
 };
 
 struct reply {

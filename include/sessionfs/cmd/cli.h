@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cli: the tree without a mount, for --cat, --ls, --tree, --copy and --search: the bytes of the mount, from the same
- * code. Functions write to `out` and return 0 or a negative errno; the caller prints the message. Paths are relative to
- * the mount root. */
+/* cli: the tree without a mount, for --cat, --ls, --tree, --copy, --search and --events: the bytes of the mount, from
+ * the same code. Functions write to `out` and return 0 or a negative errno; the caller prints the message. Paths are
+ * relative to the mount root. */
 #ifndef SESSIONFS_CLI_H
 #define SESSIONFS_CLI_H
 
@@ -24,6 +24,8 @@ int cli_tree(struct tree *t, const char *path, FILE *out);
 /* As tree_lookup, with the size of a table. */
 int cli_attr(struct tree *t, node_t dir, struct span name, struct tree_attr *ret);
 int cli_put(FILE *out, struct span s);
+/* The same for a descriptor, without a buffer. */
+int cli_write(int fd, struct span s);
 
 /* The names of a directory, in byte order. They are collected before they are looked up, so that no lock is held
  * then. */
@@ -66,6 +68,11 @@ struct cli_search {
 /* Prints the hits, and the number of lines to `messages` (NULL: nowhere). Returns 1, or 0 if nothing was found; -EINVAL
  * for an invalid query, with the reason in `why`. */
 int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *messages, struct buf *why);
+
+/* events.c: prints a line for each change until the pipe or socket `fd` has no reader, and then returns 0. Scans the
+ * source every poll_ms (0: four times a second) where inotify does not report changes. Requires catalog_options.watch.
+ * Ignores SIGPIPE. */
+int cli_events(struct catalog *c, unsigned poll_ms, int fd);
 
 /* pick.c: replaces the process by a shell that runs scripts/sessionfs-pick, where the user chooses a session; an empty
  * query: of all. `given`: the source; NULL: pi's own. Returns only after an error that it logs, EXIT_FAILURE. */
