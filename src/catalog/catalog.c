@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalog's calls: projects, slots, the newest session. One lock guards them.
+/* The catalog's calls: projects, slots, the newest session. No other file here calls them.
  *
  * There are three depths of scanning, each done only when required: names (readdir), attributes (stat), headers.
  * Listing projects requires the first two. Headers are read for the files of one project when a call asks for its
  * sessions, and for flat files, since only their header names their project. */
 #include "catalog_impl.h"
-
-#include "sessionfs/base/log.h"
-#include "sessionfs/base/sys.h"
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret)
 {
@@ -95,44 +92,6 @@ const char *catalog_source(const struct catalog *c)
 struct resolver *catalog_resolver(const struct catalog *c)
 {
 	return c->resolver;
-}
-
-/* ---- required depth ---- */
-
-void names_ensure_projects(struct ask *a)
-{
-	struct catalog *c = a->c;
-	bool settled = need_tree(a, 0, NAMES);
-	settled = need_flat(a, HEADERS) && settled;
-	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && name_projects(a))
-		c->named_epoch = c->epoch;
-}
-
-/* Requires all files that can be of the project (NO_SLOT: of any): a flat file can be of each. */
-static bool need_project(struct ask *a, uint32_t project, enum depth depth)
-{
-	if (project == NO_SLOT)
-		return need_tree(a, 0, depth);
-	uint32_t dir = a->c->projects[project].dir;
-	bool settled = need_flat(a, depth);
-	return (dir == NONE || need_tree(a, dir, depth)) && settled;
-}
-
-bool names_ensure_all(struct ask *a)
-{
-	struct catalog *c = a->c;
-	bool settled = need_tree(a, 0, HEADERS) && ask_may_decide(a);
-	for (uint32_t i = 0; settled && c->waiting > 0 && i < c->project_count; i++)
-		settled = name_sessions(a, i);
-	c->named_all = c->named_all || settled;
-	return settled && name_sids(a);
-}
-
-bool names_ensure_project(struct ask *a, uint32_t project)
-{
-	if (project == NO_SLOT)
-		return names_ensure_all(a);
-	return need_project(a, project, HEADERS) && ask_may_decide(a) && name_sessions(a, project);
 }
 
 /* ---- the newest ---- */
@@ -263,52 +222,6 @@ bool catalog_project(struct catalog *c, uint32_t project, struct project_info *r
 }
 
 /* ---- slots ---- */
-
-static void slot_fill_info(const struct catalog *c, uint32_t slot, struct slot_info *ret)
-{
-	const struct file *f = &c->files[c->slots[slot].file];
-	*ret = (struct slot_info){
-	    .slot = slot,
-	    .project = f->project,
-	    .stem = f->stem,
-	    .sid = f->sid_name,
-	    .file = f->path,
-	    .stem_at = f->stem_at,
-	    .place = c->slots[slot].file,
-	    .watched = file_is_watched(c, f),
-	    .mode = rights_of_slot(c, f),
-	};
-	ret->st.st_dev = f->dev;
-	ret->st.st_ino = f->ino;
-	ret->st.st_nlink = 1;
-	ret->st.st_mode = f->mode;
-	ret->st.st_uid = f->uid;
-	ret->st.st_gid = f->gid;
-	ret->st.st_size = f->size;
-	ret->st.st_mtim = f->mtime;
-	ret->st.st_atim = f->mtime;
-	ret->st.st_ctim = f->ctime;
-}
-
-int slot_check_file(struct ask *a, uint32_t slot)
-{
-	const struct catalog *c = a->c;
-	if (slot >= c->slot_count || c->slots[slot].file == NONE)
-		return -ESTALE;
-	uint32_t file = c->slots[slot].file;
-	need_file(a, file, ATTRS);
-	/* The last known state of a file is used while its server does not answer. */
-	int err = c->files[file].seen.err;
-	return err == -ETIMEDOUT ? 0 : err;
-}
-
-int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret)
-{
-	int rc = slot_check_file(a, slot);
-	if (rc == 0)
-		slot_fill_info(a->c, slot, ret);
-	return rc;
-}
 
 static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
@@ -473,94 +386,4 @@ struct timespec catalog_mtime(struct catalog *c)
 	}
 	ask_close(&a, 0);
 	return newest;
-}
-
-/* ---- every file, for --check ---- */
-
-struct listed {
-	const char *path;
-	uint32_t file, dir;
-};
-
-static int listed_path_cmp(const void *pa, const void *pb)
-{
-	const struct listed *a = pa, *b = pb;
-	return strcmp(a->path, b->path);
-}
-
-static int dir_last_error(const struct dir *d)
-{
-	return d->seen.err ? d->seen.err : d->err;
-}
-
-/* Lists all candidates and the unreadable directories, sorted. Returns their number, or a negative errno. */
-static ssize_t list_files(struct catalog *c, struct listed **ret)
-{
-	struct listed *l = calloc(c->file_count + c->dir_count, sizeof *l);
-	size_t n = 0;
-
-	if (!l)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < c->file_count; i++) {
-		if (c->files[i].state != FILE_GONE)
-			l[n++] = (struct listed){.path = c->files[i].path, .file = i, .dir = NONE};
-	}
-	for (uint32_t i = 0; i < c->dir_count; i++) {
-		int err = dir_last_error(&c->dirs[i]);
-		if ((err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP) ||
-		    (c->dirs[i].reason && !c->dirs[i].gone))
-			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
-	}
-	qsort(l, n, sizeof *l, listed_path_cmp);
-	*ret = l;
-	return (ssize_t)n;
-}
-
-/* Returns why the file or directory is not a session, in `text` or static; NULL if it is one. */
-static const char *why_no_session(const struct catalog *c, const struct listed *l, char *text, size_t size,
-                                  uint32_t *ret_slot)
-{
-	const struct file *f = l->file == NONE ? NULL : &c->files[l->file];
-	*ret_slot = f ? f->slot : NO_SLOT;
-	if (*ret_slot != NO_SLOT)
-		return NULL;
-	int err = f ? f->seen.err ? f->seen.err : f->err : dir_last_error(&c->dirs[l->dir]);
-	if (err == -EPERM)
-		return RESOLVER_REFUSED;
-	if (err)
-		return sys_strerror(-err, text, size);
-	if (!f)
-		return c->dirs[l->dir].reason;
-	if (f->state == FILE_SESSION)
-		return "too many sessions";
-	return f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was read";
-}
-
-int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
-                      void *arg)
-{
-	struct listed *l CLEANUP_FREE = NULL;
-	ssize_t n = 0;
-	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		free(l);
-		l = NULL;
-		names_ensure_all(&a);
-		n = list_files(c, &l);
-	}
-	ask_close(&a, 0);
-	if (n < 0)
-		return (int)n;
-	for (ssize_t i = 0; i < n; i++) {
-		char text[128];
-		uint32_t slot;
-		lock_acquire(&c->lock);
-		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
-		const char *reason = why_no_session(c, &l[i], text, sizeof text, &slot);
-		lock_release(&c->lock);
-		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, reason);
-		if (rc)
-			return rc;
-	}
-	return 0;
 }

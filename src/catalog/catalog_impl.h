@@ -472,9 +472,13 @@ bool need_flat(struct ask *a, enum depth depth);               /* of what can be
 /* Logs failed scans: each once, until it succeeds. Logs nothing below a directory whose scan failed. */
 void failed_log(struct catalog *c);
 
-/* names.c. Each of these assigns only permanent names, and returns true if none are missing. */
-bool name_projects(struct ask *a);
-bool name_sessions(struct ask *a, uint32_t project); /* gives slots to the files that wait */
+/* names.c. Each of these scans all that it names, assigns only permanent names, and returns true if none are missing.
+ */
+bool need_project(struct ask *a, uint32_t project, enum depth depth); /* of all files that can be of it; NO_SLOT: all */
+void names_ensure_projects(struct ask *a);                            /* finds and names all projects */
+bool names_ensure_all(struct ask *a);                                 /* all headers; gives all slots and names */
+/* The same for one project, without SIDs; NO_SLOT: for all, with SIDs. */
+bool names_ensure_project(struct ask *a, uint32_t project);
 bool name_sids(struct ask *a);
 
 /* rights.c: what the directories above allow */
@@ -483,12 +487,8 @@ mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_g
 /* The classes of `gid` that may list the names of all its sessions: 0700, 0070 and 0007. */
 mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid);
 
-/* catalog.c */
-void names_ensure_projects(struct ask *a); /* finds and names all projects */
-bool names_ensure_all(struct ask *a);      /* all headers; gives all slots and names */
-bool names_ensure_project(struct ask *a,
-                          uint32_t project); /* the same for one project, without SIDs; NO_SLOT: all, with SIDs */
-
+/* slot_info.c */
+void slot_fill_info(const struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* Scans the slot's file. Returns 0 if it is still the same file; slot_get then also sets *ret. Returns -ESTALE if it is
  * gone or was replaced, another negative errno if the scan failed. */
 int slot_check_file(struct ask *a, uint32_t slot);

@@ -105,7 +105,7 @@ static struct span project_display_text(struct catalog *c, uint32_t project)
 	return inside;
 }
 
-bool name_projects(struct ask *a)
+static bool name_projects(struct ask *a)
 {
 	struct catalog *c = a->c;
 	struct u32_list fresh CLEANUP(list_release) = {0};
@@ -171,7 +171,7 @@ static bool stem_assign(struct ask *a, uint32_t file)
 	return true;
 }
 
-bool name_sessions(struct ask *a, uint32_t project)
+static bool name_sessions(struct ask *a, uint32_t project)
 {
 	struct catalog *c = a->c;
 	struct u32_list *waiting = &c->projects[project].waiting;
@@ -235,4 +235,41 @@ bool name_sids(struct ask *a)
 	if (!all && a->n == 0)
 		ask_misses(a, -ENOMEM);
 	return all;
+}
+
+/* ---- everything that names require ---- */
+
+void names_ensure_projects(struct ask *a)
+{
+	struct catalog *c = a->c;
+	bool settled = need_tree(a, 0, NAMES);
+	settled = need_flat(a, HEADERS) && settled;
+	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && name_projects(a))
+		c->named_epoch = c->epoch;
+}
+
+bool need_project(struct ask *a, uint32_t project, enum depth depth)
+{
+	if (project == NO_SLOT)
+		return need_tree(a, 0, depth);
+	uint32_t dir = a->c->projects[project].dir;
+	bool settled = need_flat(a, depth);
+	return (dir == NONE || need_tree(a, dir, depth)) && settled;
+}
+
+bool names_ensure_all(struct ask *a)
+{
+	struct catalog *c = a->c;
+	bool settled = need_tree(a, 0, HEADERS) && ask_may_decide(a);
+	for (uint32_t i = 0; settled && c->waiting > 0 && i < c->project_count; i++)
+		settled = name_sessions(a, i);
+	c->named_all = c->named_all || settled;
+	return settled && name_sids(a);
+}
+
+bool names_ensure_project(struct ask *a, uint32_t project)
+{
+	if (project == NO_SLOT)
+		return names_ensure_all(a);
+	return need_project(a, project, HEADERS) && ask_may_decide(a) && name_sessions(a, project);
 }

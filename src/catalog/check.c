@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists every file under the source, for --check. */
+#include "catalog_impl.h"
+
+#include "sessionfs/base/sys.h"
+
+struct listed {
+	const char *path;
+	uint32_t file, dir;
+};
+
+static int listed_path_cmp(const void *pa, const void *pb)
+{
+	const struct listed *a = pa, *b = pb;
+	return strcmp(a->path, b->path);
+}
+
+static int dir_last_error(const struct dir *d)
+{
+	return d->seen.err ? d->seen.err : d->err;
+}
+
+/* Lists all candidates and the unreadable directories, sorted. Returns their number, or a negative errno. */
+static ssize_t list_files(struct catalog *c, struct listed **ret)
+{
+	struct listed *l = calloc(c->file_count + c->dir_count, sizeof *l);
+	size_t n = 0;
+
+	if (!l)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->file_count; i++) {
+		if (c->files[i].state != FILE_GONE)
+			l[n++] = (struct listed){.path = c->files[i].path, .file = i, .dir = NONE};
+	}
+	for (uint32_t i = 0; i < c->dir_count; i++) {
+		int err = dir_last_error(&c->dirs[i]);
+		if ((err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP) ||
+		    (c->dirs[i].reason && !c->dirs[i].gone))
+			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
+	}
+	qsort(l, n, sizeof *l, listed_path_cmp);
+	*ret = l;
+	return (ssize_t)n;
+}
+
+/* Returns why the file or directory is not a session, in `text` or static; NULL if it is one. */
+static const char *why_no_session(const struct catalog *c, const struct listed *l, char *text, size_t size,
+                                  uint32_t *ret_slot)
+{
+	const struct file *f = l->file == NONE ? NULL : &c->files[l->file];
+	*ret_slot = f ? f->slot : NO_SLOT;
+	if (*ret_slot != NO_SLOT)
+		return NULL;
+	int err = f ? f->seen.err ? f->seen.err : f->err : dir_last_error(&c->dirs[l->dir]);
+	if (err == -EPERM)
+		return RESOLVER_REFUSED;
+	if (err)
+		return sys_strerror(-err, text, size);
+	if (!f)
+		return c->dirs[l->dir].reason;
+	if (f->state == FILE_SESSION)
+		return "too many sessions";
+	return f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was read";
+}
+
+int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
+                      void *arg)
+{
+	struct listed *l CLEANUP_FREE = NULL;
+	ssize_t n = 0;
+	struct ask a = ask_begin(c, HASTE_NONE);
+	while (ask_wait(&a)) {
+		free(l);
+		l = NULL;
+		names_ensure_all(&a);
+		n = list_files(c, &l);
+	}
+	ask_close(&a, 0);
+	if (n < 0)
+		return (int)n;
+	for (ssize_t i = 0; i < n; i++) {
+		char text[128];
+		uint32_t slot;
+		lock_acquire(&c->lock);
+		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
+		const char *reason = why_no_session(c, &l[i], text, sizeof text, &slot);
+		lock_release(&c->lock);
+		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, reason);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
