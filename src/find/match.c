@@ -119,9 +119,13 @@ static enum verdict index_matches(const struct session *s, uint32_t i, const str
 		               e->role == ROLE_ASSISTANT
 		           ? VERDICT_UNKNOWN
 		           : VERDICT_NO;
-	default: /* checked for the session by the caller */
-		return verdict_from_bool(!t->negated);
+	case TERM_PROJECT: /* the caller checks these for the session */
+	case TERM_SESSION:
+	case TERM_TITLE:
+	case TERM_STATE:
+		break;
 	}
+	return verdict_from_bool(!t->negated);
 }
 
 /* --- the record --------------------------------------------------------------------- */
@@ -206,11 +210,24 @@ static int record_matches(struct matcher *m, const struct session *s, uint32_t i
 	case TERM_LABEL:
 		rc = entry_has_label(m, s, i, t->text, ret);
 		break;
-	default: /* TERM_TOOL, TERM_FILE, TERM_IS */
-		if (t->kind == TERM_IS && span_is(t->text, "secret"))
+	case TERM_IS:
+		if (span_is(t->text, "secret")) {
 			rc = session_has_secret(s, i, &m->reader, ret);
-		else
-			rc = record_uses_tool(m, s, r, t, ret);
+			break;
+		}
+		rc = record_uses_tool(m, s, r, t, ret);
+		break;
+	case TERM_TOOL:
+	case TERM_FILE:
+		rc = record_uses_tool(m, s, r, t, ret);
+		break;
+	case TERM_WORD: /* the index or the caller decides these */
+	case TERM_TITLE:
+	case TERM_PROJECT:
+	case TERM_SESSION:
+	case TERM_STATE:
+	case TERM_AFTER:
+	case TERM_BEFORE:
 		break;
 	}
 	return rc < 0 ? rc : buf_err(&m->value);
