@@ -156,7 +156,7 @@ $(failing_alloc): private linking += $(allocs:%=-Wl,--wrap=%)
 $(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_clock -Wl,--wrap=cached_facts_read
 
 # Days that go by in between.
-$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release
+$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release -Wl,--wrap=match_session
 
 # More sessions than files can be made of.
 moving_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get

@@ -29,22 +29,6 @@ static void search_add_root(const struct search_printer *p, struct buf *out)
 
 /* ---- lines ---- */
 
-/* Prints hits.txt unchanged. */
-static int search_print_plain(struct searches *s, const struct answer *h, FILE *out)
-{
-	struct buf chunk CLEANUP_BUF = BUF_INIT;
-	int rc = 0;
-	for (uint64_t off = 0; rc == 0 && off < answer_size(h, FOUND_HITS); off += chunk.n) {
-		buf_reset(&chunk);
-		rc = answer_read(s, h, FOUND_HITS, off, CLI_READ_SIZE, &chunk);
-		if (rc == 0 && chunk.n == 0)
-			rc = -EIO;
-		if (rc == 0)
-			rc = cli_put(out, buf_span(&chunk));
-	}
-	return rc;
-}
-
 static void search_add_sanitized(struct span text, struct buf *out)
 {
 	size_t start = out->n;
@@ -137,20 +121,15 @@ static void search_add_json(const struct search_printer *p, const struct span ce
 	out->err = buf_err(&plain) ? buf_err(&plain) : out->err;
 }
 
-static int search_print_entries(struct search_printer *p, struct searches *s, const struct answer *h)
+static int search_print_entries(struct search_printer *p, const struct answer *h)
 {
-	struct buf row CLEANUP_BUF = BUF_INIT;
 	size_t n = answer_count(h) < p->how->entries ? answer_count(h) : p->how->entries;
 	bool json = p->how->style == CLI_SEARCH_JSON;
 	int rc = json || n == 0 ? 0 : cli_put(p->out, SPAN_LIT(ROWS_HEADING));
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		struct span cells[ROW_CELLS];
-		buf_reset(&row);
+		struct span cells[ROW_CELLS], row = answer_entry_text(h, FOUND_ROWS, i);
 		buf_reset(&p->text);
-		rc = answer_text(s, h, FOUND_ROWS, i, &row);
-		if (rc < 0)
-			break;
-		answer_split_row(buf_span(&row), cells);
+		answer_split_row(row, cells);
 		if (json) {
 			search_add_json(p, cells, answer_at(h, i).title, &p->text);
 		} else {
@@ -185,9 +164,14 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 		bool any = answer_size(h, is_table ? FOUND_ROWS : FOUND_HITS) > 0;
 		bool is_whole = how->style == CLI_SEARCH_PLAIN && !how->root && how->lines == HIT_LINES &&
 		                how->entries >= SEARCH_ENTRIES_MAX;
-		rc = is_table   ? search_print_entries(&p, s, h)
-		     : is_whole ? search_print_plain(s, h, out)
-		                : answer_each_best_line(s, h, how->lines, how->entries, search_print_line, &p);
+		if (is_table) {
+			rc = search_print_entries(&p, h);
+		} else if (is_whole) {
+			rc = answer_text(h, FOUND_HITS, &p.text);
+			rc = rc < 0 ? rc : cli_put(out, buf_span(&p.text));
+		} else {
+			rc = answer_each_best_line(s, h, how->lines, how->entries, search_print_line, &p);
+		}
 		fflush(out);
 		if (rc == 0 && messages)
 			fprintf(messages, "%zu %s in %zu %s%s\n", p.lines, p.lines == 1 ? "line" : "lines", p.sessions,

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* An answer: the hits of all sessions in order, up to a limit. All sizes are known, so any range of hits.txt and
- * entries.tsv is rendered from only the entries in it. */
+/* An answer: the hits of all sessions in order, up to a limit, with their texts. */
 #include "find_impl.h"
 #include "search_impl.h"
 
 #include <errno.h>
 
-/* Sums up to the end of one session: entries, entries whose lines are in hits.txt, and sizes of the texts. */
+/* Sums up to the end of one session: entries, and entries whose lines are in hits.txt. */
 struct answer_part {
 	size_t count, fits;
-	uint64_t ends[FOUND_TEXTS];
 };
 
 struct answer {
@@ -79,9 +77,9 @@ static struct answer *answer_new(const struct search *a)
 }
 
 /* An answer has the first SEARCH_ENTRIES_MAX entries; hits.txt has the first of them whose lines fit. */
-static void answer_sum_sizes(struct answer *h)
+static void answer_sum_counts(struct answer *h)
 {
-	struct answer_part sum = {.ends[FOUND_ROWS] = strlen(ROWS_HEADING)};
+	struct answer_part sum = {0};
 	uint64_t lines = 0;
 	for (size_t i = 0; i < h->n; i++) {
 		const struct found_list *f = &h->v[i]->found;
@@ -93,8 +91,6 @@ static void answer_sum_sizes(struct answer *h)
 		sum.count += n;
 		sum.fits += fit;
 		lines += found_entry_begin(f, fit).lines;
-		sum.ends[FOUND_HITS] += found_entry_begin(f, fit).ends[FOUND_HITS];
-		sum.ends[FOUND_ROWS] += found_entry_begin(f, n).ends[FOUND_ROWS];
 		h->parts[i] = sum;
 	}
 }
@@ -111,7 +107,7 @@ int answer_make(struct searches *s, struct search *a, struct answer **ret)
 		*ret = answer_get(a->answer);
 		return 0;
 	}
-	answer_sum_sizes(h);
+	answer_sum_counts(h);
 	h->version = atomic_fetch_add(&s->version, 1) + 1;
 	*ret = h;
 	return 0;
@@ -129,9 +125,29 @@ int answer_missed_error(const struct answer *h)
 	return atomic_load(&h->error);
 }
 
+/* Returns what the answer has of a text of session i. */
+static struct span answer_session_text(const struct answer *h, size_t i, enum found_text text)
+{
+	struct answer_part before = i ? h->parts[i - 1] : (struct answer_part){0};
+	size_t n = text == FOUND_HITS ? h->parts[i].fits - before.fits : h->parts[i].count - before.count;
+	return (struct span){h->v[i]->found.texts[text].p, found_entry_begin(&h->v[i]->found, n).ends[text]};
+}
+
 uint64_t answer_size(const struct answer *h, enum found_text text)
 {
-	return h->n ? h->parts[h->n - 1].ends[text] : 0;
+	uint64_t size = text == FOUND_ROWS && h->n ? strlen(ROWS_HEADING) : 0;
+	for (size_t i = 0; i < h->n; i++)
+		size += answer_session_text(h, i, text).n;
+	return size;
+}
+
+int answer_text(const struct answer *h, enum found_text text, struct buf *out)
+{
+	if (text == FOUND_ROWS && h->n)
+		buf_adds(out, ROWS_HEADING);
+	for (size_t i = 0; i < h->n; i++)
+		buf_addspan(out, answer_session_text(h, i, text));
+	return buf_err(out);
 }
 
 size_t answer_count(const struct answer *h)
@@ -161,102 +177,12 @@ struct answer_entry answer_at(const struct answer *h, size_t i)
 	return (struct answer_entry){f->slot, f->found.v[k].entry, {f->title.p, f->title.n - 1}};
 }
 
-/* ---- reading ---- */
-
-/* Renders the entries of one session again, for a read. */
-struct answer_rereader {
-	struct searches *s;
-	const struct session_hits *f;
-	const struct query *query;
-	struct session *session; /* opened for the first entry */
-	struct matcher *matcher;
-};
-
-static void answer_reread_release(struct answer_rereader *g)
-{
-	if (g->matcher)
-		matcher_close(g->matcher);
-	if (g->session)
-		catalog_session_put(g->s->catalog, g->session);
-}
-
-static int answer_reread_begin(struct answer_rereader *g)
-{
-	if (g->session)
-		return 0;
-	int rc = catalog_session_get(g->s->catalog, g->f->slot, &g->session);
-	if (rc < 0)
-		g->session = NULL;
-	return rc < 0 ? rc : matcher_open(g->query, &g->matcher);
-}
-
-/* Appends up to n bytes, from `off` on, of a text that begins at `begin`. */
-static void answer_add_slice(struct span s, uint64_t begin, uint64_t off, uint64_t n, struct buf *out)
-{
-	size_t skip = (size_t)(off - begin), left = skip < s.n ? s.n - skip : 0;
-	buf_add(out, s.p + skip, left < n ? left : (size_t)n);
-}
-
-/* Appends n bytes, from `off` on, of the text of a session. */
-static int answer_read_session(struct answer_rereader *g, enum found_text text, uint64_t off, uint64_t n,
-                               struct buf *out)
-{
-	const struct found_list *f = &g->f->found;
-	if (!f->texts_dropped) {
-		answer_add_slice(buf_span(&f->texts[text]), 0, off, n, out);
-		return 0;
-	}
-	int rc = 0;
-	size_t want = out->n + (size_t)n;
-	for (size_t i = 0; rc == 0 && out->n < want && i < f->n; i++) {
-		struct found_list made CLEANUP(found_release) = {0};
-		uint32_t begin = found_entry_begin(f, i).ends[text], end = f->v[i].ends[text], lines;
-		if (off >= end)
-			continue;
-		rc = answer_reread_begin(g);
-		rc = rc < 0 ? rc : match_show(g->matcher, g->session, f->v[i].entry, f, made.texts, &lines);
-		if (rc == 0 && made.texts[text].n != end - begin)
-			rc = -ESTALE;
-		if (rc == 0)
-			answer_add_slice(buf_span(&made.texts[text]), begin, off, want - out->n, out);
-		off = end;
-	}
-	return rc;
-}
-
-int answer_read(struct searches *s, const struct answer *h, enum found_text text, uint64_t off, size_t n,
-                struct buf *out)
-{
-	uint64_t size = answer_size(h, text), end = off + n < size ? off + n : size, begin = 0;
-	int rc = 0;
-	if (text == FOUND_ROWS) {
-		begin = strlen(ROWS_HEADING);
-		if (off < end && off < begin) {
-			answer_add_slice(SPAN_LIT(ROWS_HEADING), 0, off, end - off, out);
-			off = begin;
-		}
-	}
-	for (size_t i = 0; i < h->n && rc == 0 && off < end; i++) {
-		uint64_t to = h->parts[i].ends[text] < end ? h->parts[i].ends[text] : end;
-		if (off < to) {
-			struct answer_rereader g CLEANUP(answer_reread_release) = {
-			    .s = s, .f = h->v[i], .query = h->query};
-			rc = answer_read_session(&g, text, off - begin, to - off, out);
-			off = to;
-		}
-		begin = h->parts[i].ends[text];
-	}
-	return rc < 0 ? rc : buf_err(out);
-}
-
-int answer_text(struct searches *s, const struct answer *h, enum found_text text, size_t i, struct buf *out)
+struct span answer_entry_text(const struct answer *h, enum found_text text, size_t i)
 {
 	size_t k;
-	struct answer_rereader g CLEANUP(answer_reread_release) = {
-	    .s = s, .f = answer_find(h, i, &k), .query = h->query};
-	uint32_t begin = found_entry_begin(&g.f->found, k).ends[text];
-	int rc = answer_read_session(&g, text, begin, g.f->found.v[k].ends[text] - begin, out);
-	return rc < 0 ? rc : buf_err(out);
+	const struct found_list *f = &answer_find(h, i, &k)->found;
+	uint32_t begin = found_entry_begin(f, k).ends[text];
+	return (struct span){f->texts[text].p + begin, f->v[k].ends[text] - begin};
 }
 
 void answer_split_row(struct span row, struct span ret[ROW_CELLS])
@@ -275,6 +201,7 @@ struct answer_each_arg {
 	int (*fn)(void *arg, const struct answer_line *line);
 	void *arg;
 	struct answer_line line;
+	size_t lines;
 };
 
 static int answer_each_line(void *arg, const struct hit *hit)
@@ -284,28 +211,40 @@ static int answer_each_line(void *arg, const struct hit *hit)
 	return e->fn(e->arg, &e->line);
 }
 
+/* Finds the lines of the entries of session f before number `end`. */
+static int answer_each_session_line(struct searches *s, struct matcher *m, const struct session_hits *f, size_t end,
+                                    struct answer_each_arg *e)
+{
+	const struct found_list *found = &f->found;
+	struct session *x;
+	if (found_entry_begin(found, end).lines == 0)
+		return 0;
+	e->line.project = found->project;
+	e->line.stem = found->stem;
+	int rc = catalog_session_get(s->catalog, f->slot, &x);
+	if (rc < 0)
+		return rc;
+	for (size_t k = 0; rc == 0 && k < end; k++)
+		if (found->v[k].lines > found_entry_begin(found, k).lines)
+			rc = match_each_hit_line(m, x, found->v[k].entry, e->lines, answer_each_line, e);
+	catalog_session_put(s->catalog, x);
+	return rc;
+}
+
 int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries,
                           int (*fn)(void *arg, const struct answer_line *line), void *arg)
 {
-	struct answer_each_arg e = {.fn = fn, .arg = arg};
-	size_t begin = 0;
-	int rc = 0;
-	for (size_t i = 0; i < h->n && rc == 0 && begin < entries; i++) {
-		const struct found_list *f = &h->v[i]->found;
-		struct answer_rereader g CLEANUP(answer_reread_release) = {.s = s, .f = h->v[i], .query = h->query};
-		size_t end = lines == HIT_LINES ? h->parts[i].fits : h->parts[i].count;
-		e.line.project = f->project;
-		e.line.stem = f->stem;
-		end = end < entries ? end : entries;
-		for (size_t k = 0; rc == 0 && begin + k < end; k++) {
-			if (f->v[k].lines == found_entry_begin(f, k).lines)
-				continue;
-			rc = answer_reread_begin(&g);
-			if (rc == 0)
-				rc = match_each_hit_line(g.matcher, g.session, f->v[k].entry, lines, answer_each_line,
-				                         &e);
-		}
-		begin = h->parts[i].count;
+	struct answer_each_arg e = {.fn = fn, .arg = arg, .lines = lines};
+	struct answer_part before = {0};
+	struct matcher *m;
+	int rc = matcher_open(h->query, &m);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < h->n && rc == 0 && before.count < entries; before = h->parts[i++]) {
+		size_t n = lines == HIT_LINES ? h->parts[i].fits - before.fits : h->parts[i].count - before.count;
+		size_t left = entries - before.count;
+		rc = answer_each_session_line(s, m, h->v[i], n < left ? n : left, &e);
 	}
+	matcher_close(m);
 	return rc;
 }

@@ -21,10 +21,9 @@
 #define SEARCH_FIRST_BATCH 32
 /* Max attempts if sessions are replaced during the search. */
 #define SEARCH_ROUNDS_MAX 3
-/* The texts of hits are cached, so that reading them needs no index, up to this share of the budget per query. Texts
- * are checked against it after each SEARCH_STEP entries. */
-#define TEXT_BUDGET_DIVISOR 4
-#define SEARCH_STEP 256
+/* A batch starts no further session after it found this many bytes of text: the rest waits until the cutoff is known
+ * again. This limits the memory for texts of sessions after the cutoff. */
+#define SEARCH_BATCH_BYTES ((size_t)LIMIT(16 << 20, 4096))
 
 /* The session that fills the answer: sessions after it do not count. */
 struct row_cutoff {
@@ -41,9 +40,9 @@ struct search_batch {
 	struct lock lock; /* guards the idle matchers */
 	struct matcher *idle[PARALLEL_THREADS_MAX];
 	size_t n_idle;
-	_Atomic uint64_t text_bytes; /* bytes of the cached texts */
-	_Atomic int error;           /* why a session could not be read */
-	atomic_bool is_replaced;     /* a session was replaced meanwhile */
+	_Atomic size_t found_bytes; /* bytes of the texts that the batch found */
+	_Atomic int error;          /* why a session could not be read */
+	atomic_bool is_replaced;    /* a session was replaced meanwhile */
 };
 
 /* ---- hits of one session ---- */
@@ -74,12 +73,6 @@ size_t session_hits_memory(const struct session_hits *f)
 	for (int k = 0; k < FOUND_TEXTS; k++)
 		n += buf_memory(&f->found.texts[k]);
 	return n;
-}
-
-/* Returns the bytes of the cached texts. */
-static uint64_t found_text_bytes(const struct found_list *f)
-{
-	return f->texts[FOUND_HITS].n + f->texts[FOUND_ROWS].n + f->texts[FOUND_NAMES].n;
 }
 
 /* ---- rows ---- */
@@ -244,7 +237,6 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 static int found_list_copy(const struct found_list *from, struct found_list *to)
 {
 	int rc = 0;
-	to->texts_dropped = from->texts_dropped;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
 		buf_addspan(&to->texts[k], buf_span(&from->texts[k]));
 		rc = rc < 0 ? rc : buf_err(&to->texts[k]);
@@ -254,33 +246,6 @@ static int found_list_copy(const struct found_list *from, struct found_list *to)
 	if (from->n > 0)
 		memcpy(to->v, from->v, vec_used(from));
 	to->n = from->n;
-	return rc;
-}
-
-/* Searches the session from entry `from` on, until it alone fills an answer. Caches the texts while they fit. */
-static int session_search_from(struct search_batch *b, struct matcher *m, const struct session *x, uint32_t from,
-                               struct session_hits *f)
-{
-	uint64_t claimed = 0;
-	int rc = 0;
-	while (rc == 0 && from < session_count(x) && f->found.n < SEARCH_ENTRIES_MAX) {
-		size_t most =
-		    f->found.n + SEARCH_STEP < SEARCH_ENTRIES_MAX ? f->found.n + SEARCH_STEP : SEARCH_ENTRIES_MAX;
-		uint64_t before = found_text_bytes(&f->found);
-		rc = match_session(m, x, from, most, &f->found, &from, &f->undated);
-		uint64_t more = found_text_bytes(&f->found) - before;
-		claimed += more;
-		if (atomic_fetch_add(&b->text_bytes, more) + more <= b->s->budget->limit / TEXT_BUDGET_DIVISOR)
-			continue;
-		atomic_fetch_sub(&b->text_bytes, claimed);
-		claimed = 0;
-		f->found.texts_dropped = true;
-		for (int k = 0; k < FOUND_TEXTS; k++)
-			buf_release(&f->found.texts[k]);
-	}
-	f->entries = session_count(x);
-	f->relinks = session_relink_count(x);
-	f->marks = session_label_serial(x);
 	return rc;
 }
 
@@ -325,10 +290,15 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 			from = before->entries;
 			rc = found_list_copy(&before->found, &f->found);
 		}
+		/* A session can fill an answer alone. */
 		if (rc == 0)
-			rc = session_search_from(b, m, x, from, f);
+			rc = match_session(m, x, from, SEARCH_ENTRIES_MAX, &f->found, &from, &f->undated);
 		if (rc < 0)
 			return rc;
+		f->entries = session_count(x);
+		f->relinks = session_relink_count(x);
+		f->marks = session_label_serial(x);
+		atomic_fetch_add(&b->found_bytes, session_hits_memory(f));
 	}
 	search_row_release(r);
 	r->hits = f;
@@ -355,6 +325,8 @@ static int search_row_work(void *arg, size_t i)
 {
 	struct search_batch *b = arg;
 	int rc;
+	if (i > 0 && atomic_load(&b->found_bytes) > SEARCH_BATCH_BYTES)
+		return 0;
 	struct matcher *m = batch_get_matcher(b, &rc);
 	if (!m)
 		return rc;
@@ -408,6 +380,7 @@ static int search_pending_rows(struct search_batch *b)
 		if (n == 0)
 			return 0;
 		qsort(v, n, sizeof *v, row_newest_first_cmp);
+		atomic_store(&b->found_bytes, 0);
 		rc = parallel_for(n < most ? n : most, search_row_work, b);
 	}
 	return rc;
@@ -427,8 +400,6 @@ static int search_update_once(struct searches *s, struct search *a, bool *ret_go
 		return rc;
 	b.all = all;
 	atomic_init(&b.error, missed);
-	for (size_t i = 0; i < a->n; i++)
-		b.text_bytes += a->rows[i].hits ? found_text_bytes(&a->rows[i].hits->found) : 0;
 	lock_init(&b.lock, LOCK_MATCHERS);
 	/* Use the order of the sessions if it is known. */
 	const struct fact_list *list = facts_get_cached(s->facts, serial);

@@ -179,8 +179,7 @@ int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t ent
 struct hit_output {
 	struct matcher *m;
 	const struct session *s;
-	const struct found_list *found;
-	struct buf *texts;
+	struct found_list *found;
 	uint32_t entry, lines;
 	bool has_row;
 };
@@ -206,7 +205,7 @@ static void hit_add_cell(struct span text, bool is_said, char end, struct buf *o
 /* Appends WHAT TEXT, as in the name of a link to the entry. */
 static int hit_add_name(struct hit_output *o, const struct hit *hit)
 {
-	struct buf *out = &o->texts[FOUND_NAMES], *cut = &o->m->value;
+	struct buf *out = &o->found->texts[FOUND_NAMES], *cut = &o->m->value;
 	size_t start = out->n;
 
 	hit_add_cell(hit->what, true, ' ', out);
@@ -224,7 +223,7 @@ static int hit_add_name(struct hit_output *o, const struct hit *hit)
 /* Appends the row of the entry with its best line, and its name. */
 static int hit_add_row(struct hit_output *o, const struct hit *hit)
 {
-	struct buf *out = &o->texts[FOUND_ROWS], *cell = &o->m->value;
+	struct buf *out = &o->found->texts[FOUND_ROWS], *cell = &o->m->value;
 	int64_t time = session_entry(o->s, o->entry)->time;
 
 	o->has_row = true;
@@ -251,7 +250,7 @@ static int hit_add_row(struct hit_output *o, const struct hit *hit)
 static int hit_append(void *arg, const struct hit *hit)
 {
 	struct hit_output *o = arg;
-	struct buf *out = &o->texts[FOUND_HITS];
+	struct buf *out = &o->found->texts[FOUND_HITS];
 
 	hit_add_path(o, hit, out);
 	buf_addf(out, ":%" PRIu64 ":", hit->line);
@@ -263,9 +262,9 @@ static int hit_append(void *arg, const struct hit *hit)
 }
 
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines)
+                     struct found_list *found, uint32_t *ret_lines)
 {
-	struct hit_output o = {.m = m, .s = s, .found = of, .texts = texts, .entry = i};
+	struct hit_output o = {.m = m, .s = s, .found = found, .entry = i};
 	struct hit_search h = {.m = m, .s = s, .r = r, .entry = i, .add = hit_append, .arg = &o, .max = HIT_LINES};
 	int rc = hit_search_lines(&h);
 
@@ -278,25 +277,19 @@ int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, con
 	}
 	*ret_lines = o.lines;
 	rc = rc < 0 ? rc : buf_err(&m->value);
-	rc = rc < 0 ? rc : buf_err(&texts[FOUND_NAMES]);
-	return rc < 0 ? rc : buf_err(&texts[FOUND_ROWS]);
-}
-
-int match_show(struct matcher *m, const struct session *s, uint32_t entry, const struct found_list *of,
-               struct buf texts[FOUND_TEXTS], uint32_t *ret_lines)
-{
-	struct record r;
-
-	matcher_reset(m);
-	int rc = session_read(s, entry, &m->reader, &r);
-	return rc < 0 ? rc : hit_append_texts(m, s, entry, &r, of, texts, ret_lines);
+	rc = rc < 0 ? rc : buf_err(&found->texts[FOUND_NAMES]);
+	return rc < 0 ? rc : buf_err(&found->texts[FOUND_ROWS]);
 }
 
 int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out)
 {
 	struct found_list of CLEANUP(found_release) = {0};
+	struct record r;
 	uint32_t lines;
-	int rc = match_show(m, s, entry, &of, of.texts, &lines);
+
+	matcher_reset(m);
+	int rc = session_read(s, entry, &m->reader, &r);
+	rc = rc < 0 ? rc : hit_append_texts(m, s, entry, &r, &of, &lines);
 
 	/* A name has no room for more. */
 	buf_addspan(out, utf8_first(buf_span(&of.texts[FOUND_NAMES]), NAME_BYTES));

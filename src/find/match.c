@@ -297,12 +297,12 @@ static int found_list_add(struct matcher *m, const struct session *s, uint32_t i
 
 	for (int k = 0; k < FOUND_TEXTS; k++)
 		before[k] = out->texts[k].n;
-	int rc = hit_append_texts(m, s, i, r, out, out->texts, &lines);
+	int rc = hit_append_texts(m, s, i, r, out, &lines);
 	found.entry = i;
 	found.lines += lines;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
 		found.ends[k] += (uint32_t)(out->texts[k].n - before[k]);
-		if (rc < 0 || out->texts_dropped)
+		if (rc < 0)
 			out->texts[k].n = before[k];
 	}
 	if (rc < 0 || !vec_reserve(out, 1))

@@ -25,8 +25,9 @@ struct matcher {
 /* Call before reading another session, or the same after it changed: the reader knows lines by offset only. */
 void matcher_reset(struct matcher *m);
 
-/* Like match_show, for an entry that was already read: r is its record. */
+/* Appends the texts of a matching entry, with record r, to `found`. Sets *ret_lines to the number of lines in
+ * hits.txt. */
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     const struct found_list *of, struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
+                     struct found_list *found, uint32_t *ret_lines);
 
 #endif

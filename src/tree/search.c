@@ -95,17 +95,15 @@ static int found_size(struct ctx *c, uint64_t *ret)
 	return rc;
 }
 
-static int found_part(struct ctx *c, uint64_t off, size_t n, struct buf *out)
+static int found_show(struct ctx *c, struct buf *out)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
-	return h ? answer_read(c->tree->searches, h, query_text_of(c), off, n, out) : rc;
+	return h ? answer_text(h, query_text_of(c), out) : rc;
 }
 
 struct tree_pinned {
-	struct searches *searches;
-	const struct answer *answer;
-	enum found_text text;
+	struct buf text;
 };
 
 static struct tree_pinned *found_pin(struct ctx *c, uint64_t *ret_size, int *ret_err)
@@ -117,8 +115,10 @@ static struct tree_pinned *found_pin(struct ctx *c, uint64_t *ret_size, int *ret
 		free(held);
 		return NULL;
 	}
-	*held = (struct tree_pinned){c->tree->searches, h, query_text_of(c)};
-	*ret_size = answer_size(h, held->text);
+	*held = (struct tree_pinned){.text = BUF_INIT};
+	*ret_err = answer_text(h, query_text_of(c), &held->text);
+	answer_put(h);
+	*ret_size = held->text.n;
 	return held;
 }
 
@@ -138,30 +138,26 @@ int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret, uint64_t *re
 
 int tree_pinned_read(const struct tree_pinned *h, uint64_t off, size_t n, struct buf *out)
 {
-	return answer_read(h->searches, h->answer, h->text, off, n, out);
+	append_slice(out, buf_span(&h->text), off, n);
+	return buf_err(out);
 }
 
 void tree_pinned_release(struct tree_pinned *h)
 {
 	if (!h)
 		return;
-	answer_put(h->answer);
+	buf_release(&h->text);
 	free(h);
 }
 
 /* --- links to entries ------------------------------------------------------------- */
 
 /* NNNN WHAT TEXT */
-static int hit_append_name(struct tree *t, const struct answer *h, size_t i, struct buf *out)
+static void hit_append_name(const struct answer *h, size_t i, struct buf *out)
 {
-	struct buf name CLEANUP_BUF = BUF_INIT;
 	char number[32];
-	int rc = answer_text(t->searches, h, FOUND_NAMES, i, &name);
-	if (rc < 0)
-		return rc;
 	snprintf(number, sizeof number, "%04zu ", i + 1);
-	name_encode(number, buf_span(&name), "", out);
-	return buf_err(out);
+	name_encode(number, answer_entry_text(h, FOUND_NAMES, i), "", out);
 }
 
 /* Lists the links of one session from number i on: the ctx of the first serves all of them. Moves *ret_next after
@@ -178,7 +174,8 @@ static int hit_list_session(struct ctx *dir, const struct answer *h, size_t i, c
 	for (; rc == 0 && i < answer_count(h) && (e = answer_at(h, i)).slot == first.slot; i++) {
 		n.entry = e.entry;
 		buf_reset(&name);
-		rc = hit_append_name(dir->tree, h, i, &name);
+		hit_append_name(h, i, &name);
+		rc = buf_err(&name);
 		if (rc == 0)
 			rc = list_emit_child(&c, l, n, buf_span(&name), COOKIE_DYNAMIC + 1 + i);
 	}
@@ -211,9 +208,9 @@ static int hit_match(struct ctx *dir, struct span name, struct node *ret)
 	int none = i > 0 && answer_missed_error(h) ? answer_missed_error(h) : -ENOENT;
 	if (i == 0 || i > answer_count(h))
 		return none;
-	rc = hit_append_name(dir->tree, h, i - 1, &made);
-	if (rc < 0 || !span_eq(buf_span(&made), name))
-		return rc < 0 ? rc : none;
+	hit_append_name(h, i - 1, &made);
+	if (buf_err(&made) || !span_eq(buf_span(&made), name))
+		return buf_err(&made) ? buf_err(&made) : none;
 	*ret = (struct node){.kind = ret->kind, .slot = answer_at(h, i - 1).slot, .entry = answer_at(h, i - 1).entry};
 	return 0;
 }
@@ -234,9 +231,9 @@ const struct kind_rows rows_search = ROWS(in_search);
 
 static const struct kind in_query[] = {
     {"hits.txt", .doc = "the best lines of each matching entry, as from grep", .from = &from_query,
-     .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
+     .make = PINNED(found_pin, found_size, found_show, found_serial), .has = found_file_exists},
     {"entries.tsv", .doc = "a row for each matching entry", .from = &from_query,
-     .make = PINNED(found_pin, found_size, found_part, found_serial), .has = found_file_exists},
+     .make = PINNED(found_pin, found_size, found_show, found_serial), .has = found_file_exists},
     {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = FROM_ALL_SESSIONS,
      .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };

@@ -253,9 +253,9 @@ struct kind_ops {
 /* The same, and it shows related sessions. */
 #define SEGMENTED_PAGE(view, to, others)                                                                               \
 	KIND_OPS(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
-/* Contents outside the cache, under a number, that can be pinned: `keep` returns the pin, or NULL and the error. */
-#define PINNED(keep, measure, read, number)                                                                            \
-	KIND_OPS(S_IFREG, .hold = (keep), .size = (measure), .part = (read), .serial = (number))
+/* Contents under a number that can be pinned: `keep` returns the pin, or NULL and the error. */
+#define PINNED(keep, measure, make, number)                                                                            \
+	KIND_OPS(S_IFREG, .hold = (keep), .size = (measure), .show = (make), .serial = (number))
 
 /* Dynamic names: they come from the data. */
 struct dynamic_names {

@@ -108,18 +108,9 @@ static inline void match_all(const struct session *s, struct span text, struct b
 	if (found.n)
 		assert_true(may == 1 && match_entry_at(s, at) <= found.v[0].entry);
 	for (size_t i = 0; i < found.n; i++) {
-		struct found_list once CLEANUP(found_release) = {0};
 		struct found begin = found_entry_begin(&found, i);
-		uint32_t lines;
-		assert_int_equal(match_show(m, s, found.v[i].entry, &found, once.texts, &lines), 0);
-		assert_int_equal(lines, found.v[i].lines - begin.lines);
-		for (int k = 0; k < FOUND_TEXTS; k++) {
-			assert_int_equal(once.texts[k].n, found.v[i].ends[k] - begin.ends[k]);
-			if (once.texts[k].n > 0)
-				assert_memory_equal(once.texts[k].p, found.texts[k].p + begin.ends[k], once.texts[k].n);
-		}
-		assert_true(lines > 0 || !asks_words(q));
-		assert_true(once.texts[FOUND_ROWS].n > 0);
+		assert_true(found.v[i].lines > begin.lines || !asks_words(q));
+		assert_true(found.v[i].ends[FOUND_ROWS] > begin.ends[FOUND_ROWS]);
 		buf_addf(out, "%u ", found.v[i].entry);
 	}
 	found_release(&found);

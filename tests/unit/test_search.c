@@ -54,15 +54,11 @@ static const struct answer *ask(struct finder *f, const char *text)
 	return a;
 }
 
-static const char *lines_of(struct finder *f, const struct answer *a, struct buf *out)
+static const char *lines_of(const struct answer *a, struct buf *out)
 {
 	buf_reset(out);
-	/* In small pieces, since any range can be read. */
-	while (out->n < answer_size(a, FOUND_HITS)) {
-		size_t before = out->n;
-		assert_int_equal(answer_read(f->s, a, FOUND_HITS, out->n, 7, out), 0);
-		assert_true(out->n > before);
-	}
+	assert_int_equal(answer_text(a, FOUND_HITS, out), 0);
+	assert_int_equal(out->n, answer_size(a, FOUND_HITS));
 	return buf_cstr(out);
 }
 
@@ -70,7 +66,7 @@ static void expect(struct finder *f, const char *query, const char *lines)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	const struct answer *a = ask(f, query);
-	assert_string_equal(lines_of(f, a, &text), lines);
+	assert_string_equal(lines_of(a, &text), lines);
 	answer_put(a);
 }
 
@@ -89,7 +85,7 @@ static void three_sessions(struct finder *f, struct source_fixture *p)
 	three_sessions_within(f, p, 64 << 20);
 }
 
-static void look_at_order(struct source_fixture *p, size_t cache, size_t piece)
+static void look_at_order(struct source_fixture *p, size_t cache)
 {
 	struct finder f;
 	three_sessions_within(&f, p, cache);
@@ -99,16 +95,15 @@ static void look_at_order(struct source_fixture *p, size_t cache, size_t piece)
 	expect(&f, "red session:a", "projects/p/a/entries/1/text.md:1:red one\n");
 	expect(&f, "yellow", "");
 	const struct answer *a = ask(&f, "red");
-	struct buf rows CLEANUP_BUF = BUF_INIT, row CLEANUP_BUF = BUF_INIT;
-	while (rows.n < answer_size(a, FOUND_ROWS))
-		assert_int_equal(answer_read(f.s, a, FOUND_ROWS, rows.n, piece, &rows), 0);
+	struct buf rows CLEANUP_BUF = BUF_INIT;
+	assert_int_equal(answer_text(a, FOUND_ROWS, &rows), 0);
+	assert_int_equal(rows.n, answer_size(a, FOUND_ROWS));
 	assert_string_equal(buf_cstr(&rows),
 	                    "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
 	                    "2026-03-01T09:00:00.000Z\tp\tb\t1\tuser\tprojects/p/b/entries/1/text.md\t1\tRed two\n"
 	                    "2026-03-01T09:00:00.000Z\tp\tc\t1\tuser\tprojects/p/c/entries/1/text.md\t2\tred three\n"
 	                    "2026-03-01T09:00:00.000Z\tp\ta\t1\tuser\tprojects/p/a/entries/1/text.md\t1\tred one\n");
-	assert_int_equal(answer_text(f.s, a, FOUND_ROWS, 2, &row), 0);
-	assert_true(span_begins(buf_span(&row), SPAN_LIT("2026-03-01T09:00:00.000Z\tp\ta\t")));
+	assert_true(span_begins(answer_entry_text(a, FOUND_ROWS, 2), SPAN_LIT("2026-03-01T09:00:00.000Z\tp\ta\t")));
 	assert_int_equal(answer_count(a), 3);
 	assert_int_equal(answer_at(a, 0).entry, 0);
 	assert_true(span_is(answer_at(a, 0).title, "Red two"));
@@ -118,18 +113,13 @@ static void look_at_order(struct source_fixture *p, size_t cache, size_t piece)
 
 static void answers_are_ordered(void **state)
 {
-	look_at_order(*state, 64 << 20, 7);
+	look_at_order(*state, 64 << 20);
 }
 
 /* Answers that are not cached are computed again. */
 static void uncached_answers_are_ordered(void **state)
 {
-	look_at_order(*state, 64, 1000);
-}
-
-static void uncached_answers_read_in_pieces(void **state)
-{
-	look_at_order(*state, 64, 7);
+	look_at_order(*state, 64);
 }
 
 static void readers_keep_the_old_answer(void **state)
@@ -144,12 +134,12 @@ static void readers_keep_the_old_answer(void **state)
 	wait_stale();
 	const struct answer *next = ask(&f, "red");
 	assert_true(answer_version(next) != answer_version(a));
-	assert_string_equal(lines_of(&f, next, &text),
+	assert_string_equal(lines_of(next, &text),
 	                    "projects/p/a/entries/1/text.md:1:red one\nprojects/p/a/entries/3/text.md:1:red again\n"
 	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
 	                    "projects/p/c/entries/1/text.md:3:red four\n");
 	/* Readers of the old answer keep it. */
-	assert_string_equal(lines_of(&f, a, &text),
+	assert_string_equal(lines_of(a, &text),
 	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
 	                    "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
 	answer_put(a);
@@ -246,12 +236,11 @@ static void put_many(struct finder *f, const char *file, const char *id, const c
 	put(f->p, file, buf_cstr(&b));
 }
 
-static size_t count_lines(struct finder *f, const struct answer *a)
+static size_t count_lines(const struct answer *a)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	size_t n = 0;
-	while (text.n < answer_size(a, FOUND_HITS))
-		assert_int_equal(answer_read(f->s, a, FOUND_HITS, text.n, 1 << 20, &text), 0);
+	lines_of(a, &text);
 	for (size_t i = 0; i < text.n; i++)
 		n += text.p[i] == '\n';
 	return n;
@@ -272,9 +261,9 @@ static void full_answer_is_refilled(void **state)
 	put_many(&f, "p/e.jsonl", "e", "5000", 5, 1);
 	finder_open(&f, 64 << 20);
 	const struct answer *a = ask(&f, "red");
-	assert_int_equal(count_lines(&f, a), SEARCH_ENTRIES_MAX - 1);
+	assert_int_equal(count_lines(a), SEARCH_ENTRIES_MAX - 1);
 	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
-	lines_of(&f, a, &text);
+	lines_of(a, &text);
 	/* 333 * 3 + 900 * 3 + 3150 * 2; the next line would belong to an entry of two */
 	const char last[] = "projects/p/c/entries/e3149/text.md:2:red 1\n";
 	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
@@ -284,8 +273,57 @@ static void full_answer_is_refilled(void **state)
 	assert_int_equal(unlink(at(f.p, "p/b.jsonl")), 0);
 	wait_stale();
 	a = ask(&f, "red");
-	assert_int_equal(count_lines(&f, a), 333 * 3 + 8000 + 5);
+	assert_int_equal(count_lines(a), 333 * 3 + 8000 + 5);
 	assert_int_equal(answer_count(a), 333 + 8000 + 5);
+	answer_put(a);
+	finder_close(&f);
+}
+
+static atomic_uint sessions_searched;
+
+int __real_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
+                         uint32_t *ret_next, bool *ret_undated);
+int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
+                         uint32_t *ret_next, bool *ret_undated);
+
+int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
+                         uint32_t *ret_next, bool *ret_undated)
+{
+	sessions_searched++;
+	return __real_match_session(m, s, from, most, out, ret_next, ret_undated);
+}
+
+/* A batch that found enough text leaves its other sessions for the next one. Then older sessions of a full answer are
+ * not searched. */
+static void batch_stops_at_its_bytes(void **state)
+{
+	enum { SESSIONS = 24 };
+	struct finder f;
+	char file[32], id[8], ms[16];
+	struct timespec times[2];
+	f.p = *state;
+	make_dir(f.p, "p");
+	for (int i = 0; i < SESSIONS; i++) {
+		snprintf(file, sizeof file, "p/s%d.jsonl", i);
+		snprintf(id, sizeof id, "s%d", i);
+		snprintf(ms, sizeof ms, "%d", 90000 - i);
+		put_many(&f, file, id, ms, 5000, 1);
+		times[0] = times[1] = (struct timespec){.tv_sec = 1700000000 - i};
+		assert_int_equal(utimensat(AT_FDCWD, at(f.p, file), times, 0), 0);
+	}
+	finder_open(&f, 64 << 20);
+	sessions_searched = 0;
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	lines_of(a, &text);
+	const char first[] = "projects/p/s0/entries/e0/text.md:1:red 0\n";
+	assert_memory_equal(text.p, first, strlen(first));
+	const char last[] = "projects/p/s1/entries/e4999/text.md:1:red 0\n";
+	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
+#ifdef SESSIONFS_SMALL_LIMITS
+	assert_true(sessions_searched < SESSIONS);
+#endif
 	answer_put(a);
 	finder_close(&f);
 }
@@ -301,8 +339,8 @@ static void tiny_budget_gives_equal_answers(void **state)
 	finder_open(&f, 4096);
 	for (int i = 0; i < 3; i++) {
 		const struct answer *a = ask(&f, "red"), *b = ask(&f, "red -entry");
-		assert_int_equal(count_lines(&f, a), 300 * 3 + 9 * 3);
-		assert_int_equal(count_lines(&f, b), 300 * 3 + 9 * 3);
+		assert_int_equal(count_lines(a), 300 * 3 + 9 * 3);
+		assert_int_equal(count_lines(b), 300 * 3 + 9 * 3);
 		assert_int_equal(answer_size(a, FOUND_HITS), answer_size(b, FOUND_HITS));
 		answer_put(a);
 		answer_put(b);
@@ -393,7 +431,7 @@ static void threads_can_share_a_query(void **state)
 		pthread_join(threads[i], NULL);
 	wait_stale();
 	a = ask(&f, "blue and");
-	assert_int_equal(count_lines(&f, a), 20);
+	assert_int_equal(count_lines(a), 20);
 	answer_put(a);
 	expect(&f, "green", "projects/p/c/entries/1/text.md:1:green\n");
 	finder_close(&f);
@@ -476,13 +514,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(answers_are_ordered),
 	    TEST(uncached_answers_are_ordered),
-	    TEST(uncached_answers_read_in_pieces),
 	    TEST(readers_keep_the_old_answer),
 	    TEST(appended_data_can_match),
 	    TEST(full_answer_is_refilled),
 	    TEST(replaced_values_move_their_lines),
 	    TEST(session_filter_matches_header_id),
 	    TEST(tiny_budget_gives_equal_answers),
+	    TEST(batch_stops_at_its_bytes),
 	    TEST(session_rows_count_in_budget),
 	    TEST(test_numbers),
 	    TEST(threads_can_share_a_query),

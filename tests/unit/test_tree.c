@@ -122,6 +122,39 @@ static void all_calls_and_images_of_a_message_are_shown(void **state)
 	assert_string_equal(buf_cstr(&out), "4999\n");
 }
 
+/* Returns how many times this process has called read and its like. */
+static uint64_t process_reads(void)
+{
+	char text[512] = "";
+	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	close(fd);
+	const char *at = n > 0 ? strstr(text, "syscr: ") : NULL;
+	return at ? strtoull(at + 7, NULL, 10) : 0;
+}
+
+/* A listing of an answer reads neither the texts nor the session again for each link, and opens each session once.
+ * Where locks are checked, a second open of a session fails the test. */
+static void listing_an_answer_reads_each_session_once(void **state)
+{
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct tree_attr a;
+	char path[160];
+
+	add_session(&text);
+	snprintf(path, sizeof path, "%s/--p--/s.jsonl", p->root);
+	write_at(path, O_CREAT | O_TRUNC, text.p, text.n);
+	assert_int_equal(begin_budget(p, 4096), 0);
+	assert_int_equal(tree_resolve(p->tree, "search/0", true, &a), 0);
+	struct listing l = {.names = BUF_INIT};
+	uint64_t before = process_reads();
+	assert_int_equal(tree_list(p->tree, a.node, 0, TREE_ATTRS, note_name, &l), 0);
+	assert_int_equal(l.n, MESSAGES + 2);
+	assert_in_range(process_reads() - before, 0, MESSAGES / 2);
+	buf_release(&l.names);
+}
+
 /* Reads the file in pieces of `size` and asserts that its length is its size. */
 static void read_pieces(struct source_fixture *p, const char *path, size_t size, struct buf *out)
 {
@@ -447,6 +480,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(node_ids_round_trip),
 	    cmocka_unit_test_setup_teardown(all_calls_and_images_of_a_message_are_shown, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(listing_an_answer_reads_each_session_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcript_reads_agree_at_any_offset, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(grown_transcript_equals_fresh_one, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcript_usage_order_is_fixed, set_up, tear_down),

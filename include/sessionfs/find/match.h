@@ -39,9 +39,8 @@ struct found {
 struct found_list {
 	struct found *v;
 	size_t n, cap;
-	const char *project, *stem;    /* names of the session */
-	struct buf texts[FOUND_TEXTS]; /* empty if they were dropped */
-	bool texts_dropped;
+	const char *project, *stem; /* names of the session */
+	struct buf texts[FOUND_TEXTS];
 };
 void found_release(struct found_list *f);
 /* Returns where entry number i begins. */
@@ -77,9 +76,6 @@ struct hit {
  * for the first lines. Stops at and returns the first non-zero result. Returns 0 or a negative errno. */
 int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
                         int (*add)(void *arg, const struct hit *hit), void *arg);
-/* Appends the texts of a matching entry; `of` names the session. Sets *ret_lines to the number of lines in hits.txt. */
-int match_show(struct matcher *m, const struct session *s, uint32_t entry, const struct found_list *of,
-               struct buf texts[FOUND_TEXTS], uint32_t *ret_lines);
 /* Appends the name of a link to the entry: WHAT TEXT as in its row, with a long WHAT cut. Returns 0 or a negative
  * errno. */
 int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out);

@@ -51,11 +51,10 @@ void answer_put(const struct answer *h);
 uint64_t answer_version(const struct answer *h);
 /* Returns why sessions are missing from it; 0 if none is. */
 int answer_missed_error(const struct answer *h);
-/* hits.txt or entries.tsv. answer_size returns its size, 0 if it has no line. answer_read appends up to n bytes from
- * `off` on; it returns -ESTALE if a session was replaced meanwhile. */
+/* hits.txt or entries.tsv. answer_size returns its size, 0 if it has no line. answer_text appends it, and returns 0 or
+ * a negative errno. */
 uint64_t answer_size(const struct answer *h, enum found_text text);
-int answer_read(struct searches *s, const struct answer *h, enum found_text text, uint64_t off, size_t n,
-                struct buf *out);
+int answer_text(const struct answer *h, enum found_text text, struct buf *out);
 
 /* A line and its session. */
 struct answer_line {
@@ -74,8 +73,9 @@ struct answer_entry {
 };
 size_t answer_count(const struct answer *h);
 struct answer_entry answer_at(const struct answer *h, size_t i);
-/* Appends a text of entry number i: FOUND_ROWS its row, FOUND_NAMES the WHAT TEXT of its link. */
-int answer_text(struct searches *s, const struct answer *h, enum found_text text, size_t i, struct buf *out);
+/* Returns a text of entry number i: FOUND_ROWS its row, FOUND_NAMES the WHAT TEXT of its link. It lives as long as the
+ * answer. */
+struct span answer_entry_text(const struct answer *h, enum found_text text, size_t i);
 /* The cells of a row, still escaped. */
 #define ROWS_HEADING "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
 enum { ROW_PATH = 5, ROW_LINE, ROW_TEXT, ROW_CELLS };
