@@ -162,6 +162,9 @@ $(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release -Wl,--wrap
 moving_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get
 $(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
 
+# Messages, counted.
+$(BUILD)/unit/test_buf: private linking += -Wl,--wrap=log_message
+
 # Lines that are read, counted.
 $(BUILD)/unit/test_reads: private linking += -Wl,--wrap=session_load -Wl,--wrap=session_read
 

@@ -4,11 +4,13 @@
 #include "sessionfs/base/buf.h"
 
 #include "sessionfs/base/deferred.h"
+#include "sessionfs/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -63,6 +65,10 @@ static int map_file(const struct buf *b, size_t n, char **ret)
 	do
 		rc = -posix_fallocate(fd, 0, (off_t)n);
 	while (rc == -EINTR);
+	/* Logs a full disk once, until there is room again. */
+	static atomic_bool is_full;
+	if (atomic_exchange(&is_full, rc == -ENOSPC) < (rc == -ENOSPC))
+		log_error("$TMPDIR and /var/tmp: no space for a long text; free some, or set TMPDIR to another disk");
 	char *p = rc < 0    ? MAP_FAILED
 	          : b->file ? mremap(b->p, b->cap, n, MREMAP_MAYMOVE)
 	                    : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

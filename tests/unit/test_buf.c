@@ -8,6 +8,7 @@
 
 #include "failing_alloc.h"
 #include "sessionfs/base/buf.h"
+#include "sessionfs/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,16 +254,31 @@ static void system_calls_accept_mapped_buf(void **state)
 	close(fd);
 }
 
-/* Space is reserved before use: a failed reservation is an error, and earlier bytes stay. */
+static unsigned messages;
+
+void __wrap_log_message(enum log_level level, const char *fmt, ...);
+void __wrap_log_message(enum log_level level, const char *fmt, ...)
+{
+	assert_int_equal(level, LOG_LEVEL_ERROR);
+	assert_non_null(strstr(fmt, "no space"));
+	messages++;
+}
+
+/* Space is reserved before use: a failed reservation is an error, and earlier bytes stay. The error is logged once each
+ * time the disk becomes full. */
 static void full_disk_is_enospc(void **state)
 {
 	(void)state;
+	messages = 0;
 	for (size_t had = 0; had <= LONG; had += LONG) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		fill(&b, had);
 		disk_error = ENOSPC;
 		assert_null(buf_reserve(&b, LONG));
 		assert_int_equal(buf_err(&b), -ENOSPC);
+		buf_reset(&b);
+		b.n = had;
+		assert_null(buf_reserve(&b, LONG));
 		disk_error = 0;
 		assert_int_equal(b.n, had);
 		for (size_t i = 0; i < had; i += 4099)
@@ -270,6 +286,7 @@ static void full_disk_is_enospc(void **state)
 		buf_reset(&b);
 		fill(&b, LONG);
 	}
+	assert_int_equal(messages, 2);
 }
 
 /* Some file systems cannot reserve space. */

@@ -7,8 +7,8 @@
  *
  * A buf longer than BUF_MAPPED is backed by an unnamed file ($TMPDIR or /var/tmp), mapped shared: under pressure the
  * kernel writes it out, so it costs disk space instead of memory. It works like any other memory, in system calls too.
- * Its space is reserved before use: on a full disk the error is -ENOSPC. If such a file cannot be created, or both
- * directories are in memory, long bufs stay in memory. */
+ * Its space is reserved before use: on a full disk the error is -ENOSPC, which is logged once. If such a file cannot be
+ * created, or both directories are in memory, long bufs stay in memory. */
 #ifndef SESSIONFS_BUF_H
 #define SESSIONFS_BUF_H
 
