@@ -2,8 +2,8 @@
 /* A hash table finds views by node, and a list orders them by last use. Eviction only removes a view from both; its
  * last release frees it. So a reader never waits for memory, and the budget limits cached views, not views in use.
  *
- * A view larger than the budget is read in many pieces like any other, and rendering it for each piece would be
- * quadratic. So the newest such view stays in addition to the others, while it is in use.
+ * A large view is read in many pieces, and rendering it for each piece would be quadratic. So no view counts as more
+ * than a share of the budget: several large views in use stay.
  *
  * One mutex guards everything: it is held for a few pointer moves, never while a view is rendered. If two threads
  * render the same view, the second one gets the view of the first from cache_put. */
@@ -25,7 +25,7 @@ struct cache_item {
 };
 
 /* The size of a view. It outlives the bytes, so that another stat does not render the view again. */
-struct view_size {
+struct known_size {
 	node_t node;
 	uint64_t serial, size;
 };
@@ -34,24 +34,66 @@ struct cache {
 	struct lock lock;
 	struct budget *budget;
 	struct budget_client client;
-	struct view_size *sizes;      /* one for each hash, newest only; NULL if out of memory */
-	struct cache_item *oversized; /* the newest view larger than the budget; its cost is 0 */
-	unsigned oversized_age;       /* views put since its last use */
-	size_t count, buckets;        /* buckets: a power of two */
+	struct known_size *sizes; /* one for each hash, newest only; NULL if out of memory */
+	size_t count, buckets;    /* buckets: a power of two */
 	struct cache_item **table;
 	struct cache_item *newest, *oldest; /* by last use */
 };
 
 #define FIRST_BUCKETS LIMIT(256, 2)
 #define CACHE_SIZES ((size_t)LIMIT(1 << 16, 4))
-#define BIG_AGE LIMIT(64, 2)
+/* A view counts as at most this fraction of the budget. */
+#define VIEW_SHARE 8
+
+struct body *body_new(void)
+{
+	struct body *b = calloc(1, sizeof *b);
+	if (!b)
+		return NULL;
+	lock_init(&b->lock, LOCK_CACHE);
+	atomic_init(&b->refs, 1);
+	b->totals = (struct render_totals)TOTALS_INIT;
+	return b;
+}
+
+void body_put(struct body *b)
+{
+	if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
+		return;
+	buf_release(&b->bytes);
+	lock_destroy(&b->lock);
+	free(b);
+}
 
 void view_release(struct view *v)
 {
 	buf_release(&v->bytes);
-	cleanup_free(&v->ends);
-	cleanup_free(&v->items);
-	cleanup_free(&v->more);
+	buf_release(&v->back);
+	body_put(v->body);
+	free(v->ends);
+	free(v->items);
+	*v = (struct view){0};
+}
+
+/* Appends a part of a text, and moves *off and *n to the rest. */
+static void view_read_part(struct span part, uint64_t *off, size_t *n, struct buf *out)
+{
+	if (*off < part.n) {
+		size_t left = part.n - (size_t)*off, most = left < *n ? left : *n;
+		buf_add(out, part.p + *off, most);
+		*n -= most;
+	}
+	*off -= *off < part.n ? *off : part.n;
+}
+
+void view_read(const struct view *v, uint64_t off, size_t n, struct buf *out)
+{
+	view_read_part(buf_span(&v->bytes), &off, &n, out);
+	if (v->body) {
+		LOCKED(&v->body->lock);
+		view_read_part((struct span){v->body->bytes.p, (size_t)v->body_n}, &off, &n, out);
+	}
+	view_read_part(buf_span(&v->back), &off, &n, out);
 }
 
 static void item_free(struct cache_item *s)
@@ -92,8 +134,6 @@ static void cache_drop(struct cache *c, struct cache_item *s)
 {
 	*cache_find_item(c, s->node) = s->chain;
 	cache_list_remove(c, s);
-	if (s == c->oversized)
-		c->oversized = NULL;
 	c->count--;
 	atomic_fetch_sub(&c->client.used, s->cost);
 	s->is_cached = false;
@@ -183,31 +223,27 @@ const struct view *cache_get(struct cache *c, node_t node, uint64_t serial)
 	if (!s)
 		return NULL;
 	if (s->serial != serial) {
-		if (!s->view.more)
+		if (!s->view.body)
 			cache_drop(c, s);
 		return NULL;
 	}
 	cache_list_remove(c, s);
 	cache_list_push(c, s);
-	if (s == c->oversized)
-		c->oversized_age = 0;
 	s->refs++;
 	return &s->view;
 }
 
-bool cache_detach(struct cache *c, node_t node, struct view *ret)
+struct body *cache_get_body(struct cache *c, node_t node)
 {
 	LOCKED(&c->lock);
-	struct cache_item *s = *cache_find_item(c, node);
-	if (!s || s->refs > 0)
-		return false;
-	*ret = s->view;
-	s->view = (struct view){.bytes = BUF_INIT};
-	cache_drop(c, s);
-	return true;
+	const struct cache_item *s = *cache_find_item(c, node);
+	struct body *body = s ? s->view.body : NULL;
+	if (body)
+		atomic_fetch_add(&body->refs, 1);
+	return body;
 }
 
-static struct view_size *cache_size_entry(struct cache *c, node_t node)
+static struct known_size *cache_size_entry(struct cache *c, node_t node)
 {
 	return &c->sizes[cache_bucket(node, CACHE_SIZES)];
 }
@@ -217,11 +253,34 @@ bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret)
 	if (!c->sizes)
 		return false;
 	LOCKED(&c->lock);
-	const struct view_size *s = cache_size_entry(c, node);
+	const struct known_size *s = cache_size_entry(c, node);
 	if (s->node != node || s->serial != serial)
 		return false;
 	*ret = s->size;
 	return true;
+}
+
+/* Returns the memory of a buf, and an eighth more for the gaps that the allocator leaves. First frees the unused end of
+ * a buf that grew by doubling, since it would count against the budget. */
+static size_t buf_shrink(struct buf *b)
+{
+	char *p = b->n && !b->file ? realloc(b->p, b->n) : NULL;
+	if (p) {
+		b->p = p;
+		b->cap = b->n;
+	}
+	return buf_memory(b) + buf_memory(b) / 8;
+}
+
+static size_t view_cost(struct view *v)
+{
+	size_t cap = v->cap > v->n ? v->cap : v->n;
+	size_t each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
+	size_t bytes = buf_shrink(&v->bytes) + buf_shrink(&v->back) + cap * each;
+	if (!v->body)
+		return bytes;
+	LOCKED(&v->body->lock);
+	return bytes + sizeof *v->body + buf_shrink(&v->body->bytes);
 }
 
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v)
@@ -229,27 +288,16 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 	struct cache_item *s = calloc(1, sizeof *s);
 	if (!s) {
 		view_release(v);
-		*v = (struct view){0};
 		return NULL;
 	}
-	/* The unused end of a buf that grew by doubling would count against the budget. */
-	char *p = v->bytes.n && !v->bytes.file ? realloc(v->bytes.p, v->bytes.n) : NULL;
-	if (p) {
-		v->bytes.p = p;
-		v->bytes.cap = v->bytes.n;
-	}
-	/* An eighth for the gaps that the allocator leaves. */
-	size_t cap = v->cap > v->n ? v->cap : v->n, bytes = buf_memory(&v->bytes);
-	size_t each = (v->ends ? sizeof *v->ends : 0) + (v->items ? v->item : 0);
-	*s = (struct cache_item){.view = *v, .node = node, .serial = serial, .refs = 1};
-	s->cost = sizeof *s + bytes + bytes / 8 + cap * each;
+	size_t cost = sizeof *s + view_cost(v), most = c->budget->limit / VIEW_SHARE;
+	*s = (struct cache_item){
+	    .view = *v, .node = node, .serial = serial, .refs = 1, .cost = cost < most ? cost : most};
 	*v = (struct view){0};
 
 	LOCKED(&c->lock);
 	if (c->sizes)
-		*cache_size_entry(c, node) = (struct view_size){node, serial, s->view.size};
-	if (c->oversized && c->oversized->node != node && ++c->oversized_age > BIG_AGE)
-		cache_drop(c, c->oversized);
+		*cache_size_entry(c, node) = (struct known_size){node, serial, view_size(&s->view)};
 	struct cache_item *old = *cache_find_item(c, node);
 	if (old && old->serial == serial) {
 		item_free(s);
@@ -260,13 +308,6 @@ const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, stru
 		cache_drop(c, old);
 	if (c->budget->limit == 0)
 		return &s->view;
-	if (s->cost > c->budget->limit) {
-		if (c->oversized)
-			cache_drop(c, c->oversized);
-		c->oversized = s;
-		c->oversized_age = 0;
-		s->cost = 0;
-	}
 	if (c->count >= c->buckets)
 		cache_grow_table(c);
 	struct cache_item **head = &c->table[cache_bucket(node, c->buckets)];

@@ -49,12 +49,7 @@ static int ctx_render_view(struct ctx *c, void *arg, struct view *ret)
 	int rc = claim ? budget_reserve(budget, claim) : 0;
 	if (rc < 0)
 		return rc;
-	if (c->kind->make.producer) {
-		rc = segments_render(c, ret);
-	} else {
-		rc = ctx_show(c, &ret->bytes);
-		ret->size = ret->bytes.n;
-	}
+	rc = c->kind->make.producer ? view_render(c, ret) : ctx_show(c, &ret->bytes);
 	if (claim)
 		budget_unreserve(budget, claim);
 	return rc < 0 ? rc : buf_err(&ret->bytes);
@@ -105,7 +100,7 @@ static int read_from_cache(struct ctx *c, uint64_t off, size_t n, struct buf *ou
 	const struct view *kept = cache_get(c->tree->cache, ctx_id(c), view_serial(c));
 	if (!kept)
 		return 0;
-	append_slice(out, buf_span(&kept->bytes), off, n);
+	view_read(kept, off, n, out);
 	cache_release(c->tree->cache, kept);
 	return buf_err(out) ? buf_err(out) : 1;
 }
@@ -131,12 +126,9 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 	const struct view *v = ctx_view(c, &rc);
 	if (!v)
 		return rc;
-	if (v->bytes.n < v->size)
-		rc = segments_read(c, v, off, n, out);
-	else
-		append_slice(out, buf_span(&v->bytes), off, n);
+	view_read(v, off, n, out);
 	cache_release(c->tree->cache, v);
-	return rc < 0 ? rc : buf_err(out);
+	return buf_err(out);
 }
 
 static int tree_read_once(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)

@@ -238,7 +238,7 @@ bool view_file_exists(struct ctx *c)
 		return size > 0;
 	int rc = 0;
 	const struct view *v = ctx_view(c, &rc);
-	bool any = !v || v->size > 0;
+	bool any = !v || view_size(v) > 0;
 	cache_release(c->tree->cache, v);
 	return any;
 }

@@ -348,7 +348,7 @@ int ctx_get_size(struct ctx *c, uint64_t *ret)
 	const struct view *v = ctx_view(c, &err);
 	if (!v)
 		return err;
-	*ret = v->size;
+	*ret = view_size(v);
 	cache_release(c->tree->cache, v);
 	return 0;
 }

@@ -22,8 +22,7 @@ enum {
 	KIND_SCRATCH = (1 << NODE_KIND_BITS) - 1,
 	KIND_PATH_VIEW = KIND_SCRATCH - 1,
 	KIND_LABEL_VIEW = KIND_SCRATCH - 2,
-	KIND_SEGMENT_VIEW = KIND_SCRATCH - 3, /* a long segment: the rest of the id is a hash */
-	KIND_CALL_VIEW = KIND_SCRATCH - 4,    /* the names of the calls of an entry */
+	KIND_CALL_VIEW = KIND_SCRATCH - 3, /* the names of the calls of an entry */
 };
 
 /* The data that a ctx fetches for a kind. Each scope includes those before it. A node of the kind has the numbers that
@@ -136,7 +135,7 @@ bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct 
 void line_cache_put(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
                     struct block_marks *marks);
 
-/* segments.c: memory that the runs of one view leave to the runs of the next one */
+/* views.c: memory that the runs of one view leave to the runs of the next one */
 #define RUNS_MAX 4
 struct run_buffer {
 	struct buf bytes;
@@ -245,6 +244,9 @@ struct kind_ops {
 #define SHOW(make) KIND_OPS(S_IFREG, .show = (make))
 /* of anything, and the exact size is cheaper to get than the contents. */
 #define SIZED(make, measure) KIND_OPS(S_IFREG, .show = (make), .size = (measure))
+/* Contents under a number that can be pinned: `keep` returns the pin, or NULL and the error. */
+#define PINNED(keep, measure, make, number)                                                                            \
+	KIND_OPS(S_IFREG, .hold = (keep), .size = (measure), .show = (make), .serial = (number))
 /* Any range can be read without rendering the rest. */
 #define RANGE(measure, read) KIND_OPS(S_IFREG, .size = (measure), .part = (read))
 /* In segments. For a file outside its session, `to` appends the path to the session's directory, with a slash at the
@@ -253,9 +255,6 @@ struct kind_ops {
 /* The same, and it shows related sessions. */
 #define SEGMENTED_PAGE(view, to, others)                                                                               \
 	KIND_OPS(S_IFREG, .producer = &producer_##view, .to_session = (to), .related = (others))
-/* Contents under a number that can be pinned: `keep` returns the pin, or NULL and the error. */
-#define PINNED(keep, measure, make, number)                                                                            \
-	KIND_OPS(S_IFREG, .hold = (keep), .size = (measure), .show = (make), .serial = (number))
 
 /* Dynamic names: they come from the data. */
 struct dynamic_names {
@@ -452,17 +451,15 @@ const struct view *ctx_view(struct ctx *c, int *ret_err);
 /* Returns the serial of c's view in the cache. The contents of one entry never change in a generation; all else changes
  * with the session's serial. */
 uint64_t view_serial(struct ctx *c);
-/* segments.c. Returns a number for the current result of the kind's related. */
-uint64_t ctx_related_serial(struct ctx *c);
 
 /* moved.c: for an operation on *node that returned *rc, or deferred an error (then sets *rc to it). Returns true if
  * another file took the session's place: *node is its node now, and the caller repeats the operation. */
 bool tree_retarget_node(struct tree *t, int *rc, node_t *node);
 
-/* segments.c: the contents of kinds with a producer */
-int segments_render(struct ctx *c, struct view *ret);
-/* Appends up to n bytes at off of a view that has only some of its bytes. */
-int segments_read(struct ctx *c, const struct view *v, uint64_t off, size_t n, struct buf *out);
+/* views.c: the contents of kinds with a producer */
+int view_render(struct ctx *c, struct view *ret);
+/* Returns a number for the current result of the kind's related. */
+uint64_t ctx_related_serial(struct ctx *c);
 
 /* Views that are lists. Returns entry i of a view whose items are entries. */
 static inline uint32_t view_entry(const struct view *v, size_t i)

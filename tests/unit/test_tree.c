@@ -122,15 +122,18 @@ static void all_calls_and_images_of_a_message_are_shown(void **state)
 	assert_string_equal(buf_cstr(&out), "4999\n");
 }
 
-/* Returns how many times this process has called read and its like. */
-static uint64_t process_reads(void)
+/* Returns a number of /proc/self/io: rchar, the bytes this process has read; syscr, its calls of read. */
+static uint64_t process_io(const char *key)
 {
-	char text[512] = "";
-	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	close(fd);
-	const char *at = n > 0 ? strstr(text, "syscr: ") : NULL;
-	return at ? strtoull(at + 7, NULL, 10) : 0;
+	char name[16];
+	uint64_t n = 0;
+	FILE *f = fopen("/proc/self/io", "r");
+
+	assert_non_null(f);
+	while (fscanf(f, "%15[a-z_]: %" SCNu64 "\n", name, &n) == 2 && strcmp(name, key) != 0)
+		;
+	fclose(f);
+	return n;
 }
 
 /* A listing of an answer reads neither the texts nor the session again for each link, and opens each session once.
@@ -148,10 +151,10 @@ static void listing_an_answer_reads_each_session_once(void **state)
 	assert_int_equal(begin_budget(p, 4096), 0);
 	assert_int_equal(tree_resolve(p->tree, "search/0", true, &a), 0);
 	struct listing l = {.names = BUF_INIT};
-	uint64_t before = process_reads();
+	uint64_t before = process_io("syscr");
 	assert_int_equal(tree_list(p->tree, a.node, 0, TREE_ATTRS, note_name, &l), 0);
 	assert_int_equal(l.n, MESSAGES + 2);
-	assert_in_range(process_reads() - before, 0, MESSAGES / 2);
+	assert_in_range(process_io("syscr") - before, 0, MESSAGES / 2);
 	buf_release(&l.names);
 }
 
@@ -245,16 +248,6 @@ static void add_random(struct buf *out, unsigned i, unsigned *seed)
 	}
 }
 
-/* Waits until the tree has scanned the file again and shows all of it. */
-static void wait_seen(struct source_fixture *p)
-{
-	struct tree_attr a;
-	struct stat st;
-	assert_int_equal(stat(p->file, &st), 0);
-	while (find(p, S "/session.jsonl", &a) == 0 && a.size != (uint64_t)st.st_size)
-		usleep(1000);
-}
-
 static void grown_transcript_equals_fresh_one(void **state)
 {
 	struct source_fixture *p = *state;
@@ -284,6 +277,44 @@ static void grown_transcript_equals_fresh_one(void **state)
 		assert_int_equal(grown.n, fresh.n);
 		assert_memory_equal(grown.p, fresh.p, fresh.n);
 	}
+}
+
+/* ---- texts larger than the budget ---- */
+
+/* Reads two texts that are each larger than the budget in turns. */
+static void large_texts_in_turns_are_rendered_once(void **state)
+{
+	enum { LONG = 6 << 20, PIECE = 64 << 10 };
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
+	struct tree_attr a[2];
+	char path[160];
+
+	for (int i = 0; i < 2; i++) {
+		buf_reset(&line);
+		buf_adds(&line,
+		         HEADER "{\"type\":\"message\",\"id\":\"m\",\"message\":{\"role\":\"user\",\"content\":\"");
+		assert_non_null(buf_reserve(&line, LONG));
+		memset(line.p + line.n, 'a' + i, LONG);
+		line.n += LONG;
+		buf_adds(&line, "\"}}\n");
+		snprintf(path, sizeof path, "%s/--p--/s%d.jsonl", p->root, i);
+		write_at(path, O_CREAT | O_TRUNC, line.p, line.n);
+	}
+	assert_int_equal(begin_budget(p, 1 << 20), 0);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "projects/p/s%d/all.txt", i);
+		assert_int_equal(tree_resolve(p->tree, path, true, &a[i]), 0);
+	}
+	uint64_t before = process_io("rchar");
+	for (uint64_t off = 0; off < LONG; off += PIECE)
+		for (int i = 0; i < 2; i++) {
+			buf_reset(&out);
+			assert_int_equal(tree_read(p->tree, a[i].node, off, PIECE, &out), 0);
+			assert_int_equal(out.n, PIECE);
+			budget_enforce(&p->budget);
+		}
+	assert_in_range(process_io("rchar") - before, 0, 4 * LONG);
 }
 
 /* ---- many readers and a tiny cache ---- */
@@ -417,18 +448,6 @@ static void large_texts_wait_for_memory(void **state)
 	assert_true(budget_used(&p->budget) <= p->budget.limit);
 }
 
-/* Returns the bytes this process has read from files. */
-static uint64_t bytes_read(void)
-{
-	uint64_t n = 0;
-	FILE *f = fopen("/proc/self/io", "r");
-
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "rchar: %" SCNu64, &n), 1);
-	fclose(f);
-	return n;
-}
-
 static void add_calls(struct buf *out, unsigned of, unsigned n)
 {
 	buf_addf(
@@ -461,7 +480,7 @@ static void alternating_results_read_lines_once(void **state)
 		    i, i < OF ? 'e' : 'r', i < OF ? i : i - OF, i % OF, i / OF);
 	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
 	assert_int_equal(begin_budget(p, 64 << 20), 0);
-	uint64_t before = bytes_read();
+	uint64_t before = process_io("rchar");
 	for (unsigned i = 0; i < MANY * OF; i++) {
 		CLEANUP_BUF struct buf target = BUF_INIT;
 		char path[64], want[64];
@@ -472,7 +491,7 @@ static void alternating_results_read_lines_once(void **state)
 		assert_int_equal(tree_read(p->tree, a.node, 0, 4096, &target), 0);
 		assert_true(span_is(buf_span(&target), want));
 	}
-	assert_in_range(bytes_read() - before, 0, 6 * text.n);
+	assert_in_range(process_io("rchar") - before, 0, 6 * text.n);
 }
 
 int main(void)
@@ -483,6 +502,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(listing_an_answer_reads_each_session_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcript_reads_agree_at_any_offset, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(grown_transcript_equals_fresh_one, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(large_texts_in_turns_are_rendered_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcript_usage_order_is_fixed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(large_texts_wait_for_memory, set_up, tear_down),

@@ -159,11 +159,64 @@ static void worker_thread_read_error_is_returned(void **state)
 	}
 }
 
+/* The error of reserving space, if not 0. */
+static int disk_error;
+
+int posix_fallocate64(int fd, off64_t off, off64_t n);
+int posix_fallocate64(int fd, off64_t off, off64_t n)
+{
+	return disk_error ? disk_error : fallocate64(fd, 0, off, n) < 0 ? errno : 0;
+}
+
+static void append_long_messages(struct source_fixture *p, unsigned from, unsigned to)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	for (unsigned i = from; i < to; i++)
+		buf_addf(&text,
+		         "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"user\","
+		         "\"content\":\"%010000u\"}}\n",
+		         i, i - 1, i);
+	write_at(p->file, O_APPEND, text.p, text.n);
+}
+
+/* A view that outgrows memory on a full disk is an error; it is whole again once there is room. */
+static void view_on_a_full_disk_is_enospc(void **state)
+{
+	static const char *const names[] = {S "/transcript.md", S "/all.txt"};
+	struct source_fixture *p = *state;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct tree_attr a;
+	p->fresh_ms = 1;
+	begin(p, HEADER USER("\"m0\"", "null"));
+	append_long_messages(p, 1, 700);
+	wait_seen(p);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		assert_int_equal(find(p, names[i], &a), 0);
+	append_long_messages(p, 700, 1000);
+	wait_seen(p);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		disk_error = ENOSPC;
+		assert_int_equal(find(p, names[i], &a), -ENOSPC);
+		assert_int_equal(find(p, names[i], &a), -ENOSPC);
+		disk_error = 0;
+		assert_int_equal(find(p, names[i], &a), 0);
+		buf_reset(&text);
+		assert_int_equal(tree_read(p->tree, a.node, 0, SIZE_MAX / 2, &text), 0);
+		assert_int_equal(text.n, a.size);
+		for (unsigned k = 1; k < 1000; k++) {
+			char want[16];
+			snprintf(want, sizeof want, "0%u\n", k);
+			assert_non_null(memmem(text.p, text.n, want, strlen(want)));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(written_link_exists_despite_errors, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(listing_without_memory_is_all_or_nothing, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(view_on_a_full_disk_is_enospc, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(worker_thread_read_error_is_returned, set_up, tear_down),
 	};
 

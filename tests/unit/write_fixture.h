@@ -166,6 +166,16 @@ static inline int add_name(void *arg, struct span name, uint64_t cookie, node_t 
 	return 0;
 }
 
+/* Waits until the tree has scanned the file again and shows all of it. */
+static inline void wait_seen(struct source_fixture *p)
+{
+	struct tree_attr a;
+	struct stat st;
+	assert_int_equal(stat(p->file, &st), 0);
+	while (find(p, "projects/p/s/session.jsonl", &a) == 0 && a.size != (uint64_t)st.st_size)
+		usleep(1000);
+}
+
 static inline void assert_lists(struct source_fixture *p, const char *path, const char *names)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* producer: a view of a session made in pieces: a front, one segment for each item of a list, and a back. The file is
- * their concatenation. The tree renders all pieces once to get their sizes, and later renders single pieces again. So a
- * view of any size takes little memory.
+ * their concatenation. When the session has grown, the tree appends segments, and makes front and back again.
  *
  * There is one const object for each view and syntax. Its functions never lock, open files or know node ids. Several
  * threads may make segments at once. Each function appends to `out`, asks cancel_check while it reads, and returns 0 or

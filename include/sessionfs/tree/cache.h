@@ -6,43 +6,70 @@
 
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/buf.h"
+#include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
+#include "sessionfs/render/producer.h"
+
+#include <stdatomic.h>
 
 struct cache;
 
-/* Bytes, and what their producer stores with them. The cache uses only the amount of memory they take. */
-struct view {
-	uint64_t size; /* of the whole view; `bytes` can hold less */
+/* The segments of a view, one after the other. Bytes are only appended, so views of one file at different times share a
+ * body. */
+struct body {
+	struct lock lock; /* guards the rest; never held together with another one of its rank */
+	atomic_uint refs;
 	struct buf bytes;
+	/* The state at the end of the bytes (views.c). */
+	struct render_totals totals;
+	size_t n;                  /* number of segments */
+	uint32_t last;             /* entry of the last segment */
+	uint32_t entries, relinks; /* of the session */
+};
+/* Returns an empty body, or NULL if out of memory. */
+struct body *body_new(void);
+/* Drops one reference. */
+void body_put(struct body *b);
+
+/* A text: `bytes`, the first body_n bytes of `body` if it is set, and `back`. Or a list, with or without bytes. */
+struct view {
+	struct buf bytes, back;
+	struct body *body;
+	uint64_t body_n;
 	/* Two arrays of n elements, with space for `cap`. Either can be NULL. */
 	uint64_t *ends; /* where each part ends */
 	void *items;
 	size_t n, cap, item; /* item: size of one item in bytes */
-	/* A small malloc'ed block or NULL. The cache keeps a view that has one after its serial has changed, for
-	 * cache_detach. */
-	void *more;
 };
+
+static inline uint64_t view_size(const struct view *v)
+{
+	return v->bytes.n + v->body_n + v->back.n;
+}
+
+/* Appends up to n bytes of the text from `off` on. */
+void view_read(const struct view *v, uint64_t off, size_t n, struct buf *out);
+/* Frees what the view owns; it is then empty. */
+void view_release(struct view *v);
 
 /* The budget outlives the cache. */
 int cache_open(struct budget *budget, struct cache **ret);
 void cache_close(struct cache *c);
 struct budget *cache_budget(const struct cache *c);
 
-/* Returns the view of this serial, or NULL. Drops a view of another serial if it has no `more`. Release with
+/* Returns the view of this serial, or NULL. Drops a view of another serial if it has no body. Release with
  * cache_release. */
 const struct view *cache_get(struct cache *c, node_t node, uint64_t serial);
 
-/* Removes the node's view from the cache, whatever its serial, and gives its memory to the caller. Returns false if the
- * view is missing or in use. */
-bool cache_detach(struct cache *c, node_t node, struct view *ret);
-void view_release(struct view *v);
+/* Returns the body of the node's view, whatever its serial, or NULL. Release with body_put. */
+struct body *cache_get_body(struct cache *c, node_t node);
 
 /* Returns the size of the view of this serial if it is still known; its bytes can be evicted already. */
 bool cache_size(struct cache *c, node_t node, uint64_t serial, uint64_t *ret);
 
 /* Takes ownership of *v and returns a view to be released with cache_release. Returns NULL if out of memory (v is
- * freed). Of views larger than the budget, only the newest stays, while it is in use; with a budget of 0 none. This
- * function does not evict, since the caller can hold locks: the next budget_enforce does. */
+ * freed). A view counts as at most an eighth of the budget, so that several large ones in use stay; with a budget of 0
+ * none stays. This function does not evict, since the caller can hold locks: the next budget_enforce does. */
 const struct view *cache_put(struct cache *c, node_t node, uint64_t serial, struct view *v);
 
 void cache_release(struct cache *c, const struct view *v);
