@@ -30,7 +30,7 @@
  * - I8. If the kernel opens files without asking (-o ro), a new size is given out only after the file's pages are
  *   dropped. That holds for files that can have grown, or whose contents changed while size and time stayed the same
  *   (untimed). A single thread cannot drop pages and does not (sizes.c). Without -o ro, a growing file bypasses the
- *   page cache, and a text that changes in its middle comes from a snapshot made for the open (snapshot.c). A watched
+ *   page cache, and a text that changes in its middle is pinned for the open (tree_pin). A watched
  *   or leased node that has not changed for a while needs neither, and opening it renders nothing. A table of all
  *   sessions takes long to make, and a LOOKUP blocks all names of its directory. So its name is fixed, and LOOKUP
  *   returns the size that the kernel has, or 0. GETATTR, which precedes a read, makes the table.

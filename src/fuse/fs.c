@@ -89,8 +89,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	int rc = handle && handle->writing ? tree_handle_attr(fs->tree, ino, handle->writing, &attr)
 	                                   : tree_getattr(fs->tree, ino, &attr);
 	/* SEEK_END must use the size that can be read through this handle. */
-	if (rc == 0 && handle && handle->snapshot)
-		attr.size = snapshot_size(handle);
+	if (rc == 0 && handle && handle->pinned)
+		attr.size = tree_pinned_size(handle->pinned);
 	fs_handle_put(fs, handle);
 	if (rc) {
 		reply_error(req, rc);
@@ -297,6 +297,21 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 /* --- files ----------------------------------------------------------------- */
 
+/* Reads are answered from the current state, so a reader of a text that changes in its middle would get a mixture.
+ * While its session grows, such a text is pinned for each open file. It bypasses the page cache, which belongs to the
+ * node and not to the open file. */
+static int open_pinned(struct fs *fs, node_t node, uint64_t *ret)
+{
+	struct handle handle = {.pinned = NULL};
+	int rc = tree_pin(fs->tree, node, &handle.pinned);
+	if (rc < 0)
+		return rc;
+	*ret = handles_add(&fs->handles, &handle);
+	if (*ret == 0)
+		tree_unpin(handle.pinned);
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
@@ -325,7 +340,7 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 		is_young = attr.attr_class < TREE_WATCHED;
 	fi->direct_io = is_young || tree_mtime_is_unreliable(node);
 	fi->keep_cache = !fi->direct_io;
-	return fi->direct_io && snapshot_is_needed(&attr) ? snapshot_open(fs, node, &fi->fh) : 0;
+	return fi->direct_io && tree_is_rewritten(node) ? open_pinned(fs, node, &fi->fh) : 0;
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -356,21 +371,17 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 {
 	struct fs *fs = fs_of(req);
 	struct handle *h = handles_get(&fs->handles, fi->fh);
-	if (h && !h->writing && !h->pinned) {
-		snapshot_read(req, h, size, (uint64_t)off);
-	} else {
-		struct buf out CLEANUP_BUF = BUF_INIT;
-		int rc = -EBADF;
-		if (h)
-			rc = h->pinned ? tree_pinned_read(h->pinned, (uint64_t)off, size, &out)
-			               : tree_handle_read(fs->tree, h->writing, (uint64_t)off, size, &out);
-		else if (!fi->fh)
-			rc = tree_read(fs->tree, ino, (uint64_t)off, size, &out);
-		if (rc < 0)
-			reply_error(req, rc);
-		else
-			fuse_reply_buf(req, out.p, out.n);
-	}
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	int rc = -EBADF;
+	if (h)
+		rc = h->pinned ? tree_pinned_read(h->pinned, (uint64_t)off, size, &out)
+		               : tree_handle_read(fs->tree, h->writing, (uint64_t)off, size, &out);
+	else if (!fi->fh)
+		rc = tree_read(fs->tree, ino, (uint64_t)off, size, &out);
+	if (rc < 0)
+		reply_error(req, rc);
+	else
+		fuse_reply_buf(req, out.p, out.n);
 	fs_handle_put(fs, h);
 }
 

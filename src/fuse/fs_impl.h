@@ -13,15 +13,9 @@
 struct fs;
 struct fuse_in_header;
 
-/* An open file: a snapshot of a text, or a file being written. */
+/* An open file: a text that is pinned for it, or a file being written. */
 struct handle {
-	node_t snapshot;  /* the node whose text it is; 0: none */
-	struct lock lock; /* guards text, count and ended */
-	struct buf text;
-	uint32_t count;             /* see tree_snapshot */
-	bool at_end;                /* the last read reached the end of the text */
-	struct tree_pinned *pinned; /* replaces `text` */
-	uint64_t size;              /* bytes of `pinned` */
+	struct tree_pinned *pinned;
 	struct tree_handle *writing;
 	unsigned users; /* the open file itself, and each request that uses it */
 };
@@ -39,7 +33,7 @@ struct handles {
 void handles_init(struct handles *h);
 /* Frees the remaining handles. */
 void handles_release(struct fs *fs, struct handles *h);
-/* Takes over a copy of *handle, and initializes its lock. Returns its number, or 0 if out of memory. */
+/* Takes over a copy of *handle. Returns its number, or 0 if out of memory. */
 uint64_t handles_add(struct handles *h, const struct handle *handle);
 /* Returns the handle with this number, or NULL. Return it with fs_handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
@@ -90,15 +84,6 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
  * can wait for a process that waits for our answer. Serving them could take arbitrarily long. Returns false if the
  * thread is still running after `ns`. */
 bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns);
-
-/* snapshot.c: texts made for one open file */
-/* Returns whether to read the file of a growing session from a snapshot. */
-bool snapshot_is_needed(const struct tree_attr *attr);
-/* Makes the text; *ret is the number of its handle. Returns 0 or a negative errno. */
-int snapshot_open(struct fs *fs, node_t node, uint64_t *ret);
-/* Answers the request with up to n bytes at off of a text that is not pinned. */
-void snapshot_read(fuse_req_t req, struct handle *h, size_t n, uint64_t off);
-uint64_t snapshot_size(struct handle *h);
 
 /* write.c: requests that change the tree */
 int op_open_write(fuse_req_t req, node_t node, struct fuse_file_info *fi);

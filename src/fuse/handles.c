@@ -19,9 +19,7 @@ void fs_handle_put(struct fs *fs, struct handle *handle)
 		return;
 	if (handle->writing)
 		tree_release(fs->tree, handle->writing);
-	buf_release(&handle->text);
-	tree_pinned_release(handle->pinned);
-	lock_destroy(&handle->lock);
+	tree_unpin(handle->pinned);
 	free(handle);
 }
 
@@ -56,7 +54,6 @@ uint64_t handles_add(struct handles *h, const struct handle *handle)
 	}
 	*copy = *handle;
 	copy->users = 1;
-	lock_init(&copy->lock, LOCK_HANDLE);
 	size_t number = h->free;
 	h->free = h->at[number - 1].next;
 	h->at[number - 1].handle = copy;

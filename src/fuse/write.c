@@ -32,7 +32,7 @@ static int op_add_write_handle(struct fs *fs, struct tree_handle *h, struct fuse
 {
 	if (fi->flags & O_DSYNC)
 		tree_handle_sync(fs->tree, h);
-	const struct handle handle = {.text = BUF_INIT, .writing = h};
+	const struct handle handle = {.writing = h};
 	fi->fh = handles_add(&fs->handles, &handle);
 	if (fi->fh == 0) {
 		tree_release(fs->tree, h);

@@ -102,54 +102,6 @@ static int found_show(struct ctx *c, struct buf *out)
 	return h ? answer_text(h, query_text_of(c), out) : rc;
 }
 
-struct tree_pinned {
-	struct buf text;
-};
-
-static struct tree_pinned *found_pin(struct ctx *c, uint64_t *ret_size, int *ret_err)
-{
-	struct tree_pinned *held = malloc(sizeof *held);
-	const struct answer *h = held ? query_answer(c, ret_err) : NULL;
-	if (!h) {
-		*ret_err = held ? *ret_err : -ENOMEM;
-		free(held);
-		return NULL;
-	}
-	*held = (struct tree_pinned){.text = BUF_INIT};
-	*ret_err = answer_text(h, query_text_of(c), &held->text);
-	answer_put(h);
-	*ret_size = held->text.n;
-	return held;
-}
-
-bool tree_can_pin(node_t node)
-{
-	const struct kind *k = kind_of(tree_node(node));
-	return k && k->make.hold;
-}
-
-int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret, uint64_t *ret_size)
-{
-	struct ctx c CLEANUP_CTX = {0};
-	int deferred = deferred_push(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
-	*ret = rc == 0 ? c.kind->make.hold(&c, ret_size, &rc) : NULL;
-	return deferred_pop(deferred, rc);
-}
-
-int tree_pinned_read(const struct tree_pinned *h, uint64_t off, size_t n, struct buf *out)
-{
-	append_slice(out, buf_span(&h->text), off, n);
-	return buf_err(out);
-}
-
-void tree_pinned_release(struct tree_pinned *h)
-{
-	if (!h)
-		return;
-	buf_release(&h->text);
-	free(h);
-}
-
 /* --- links to entries ------------------------------------------------------------- */
 
 /* NNNN WHAT TEXT */
@@ -231,9 +183,9 @@ const struct kind_rows rows_search = ROWS(in_search);
 
 static const struct kind in_query[] = {
     {"hits.txt", .doc = "the best lines of each matching entry, as from grep", .from = &from_query,
-     .make = PINNED(found_pin, found_size, found_show, found_serial), .has = found_file_exists},
+     .make = NUMBERED(found_show, found_size, found_serial), .has = found_file_exists},
     {"entries.tsv", .doc = "a row for each matching entry", .from = &from_query,
-     .make = PINNED(found_pin, found_size, found_show, found_serial), .has = found_file_exists},
+     .make = NUMBERED(found_show, found_size, found_serial), .has = found_file_exists},
     {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = FROM_ALL_SESSIONS,
      .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };

@@ -222,7 +222,6 @@ struct kind_ops {
 	const struct producer *producer;
 	int (*to_session)(struct ctx *c, struct buf *out);
 	int (*related)(struct ctx *c, struct buf *out); /* as related_pages of struct render_target */
-	struct tree_pinned *(*hold)(struct ctx *c, uint64_t *ret_size, int *ret_err);
 	uint64_t (*serial)(struct ctx *c);
 };
 
@@ -244,9 +243,8 @@ struct kind_ops {
 #define SHOW(make) KIND_OPS(S_IFREG, .show = (make))
 /* of anything, and the exact size is cheaper to get than the contents. */
 #define SIZED(make, measure) KIND_OPS(S_IFREG, .show = (make), .size = (measure))
-/* Contents under a number that can be pinned: `keep` returns the pin, or NULL and the error. */
-#define PINNED(keep, measure, make, number)                                                                            \
-	KIND_OPS(S_IFREG, .hold = (keep), .size = (measure), .show = (make), .serial = (number))
+/* The same, and the contents have a number of their own. */
+#define NUMBERED(make, measure, number) KIND_OPS(S_IFREG, .show = (make), .size = (measure), .serial = (number))
 /* Any range can be read without rendering the rest. */
 #define RANGE(measure, read) KIND_OPS(S_IFREG, .size = (measure), .part = (read))
 /* In segments. For a file outside its session, `to` appends the path to the session's directory, with a slash at the

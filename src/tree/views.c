@@ -296,54 +296,116 @@ int view_render(struct ctx *c, struct view *ret)
 
 /* --- for one reader ------------------------------------------------------------ */
 
-static bool kind_is_append_only(const struct kind *k)
-{
-	return k && k->make.producer && k->make.producer->list_appended &&
-	       (!k->make.producer->back || k->make.producer->back_is_transient);
-}
+/* A text as of its open, and for a file that only grows at its end the segments of later entries. */
+struct tree_pinned {
+	struct lock lock; /* guards the rest */
+	struct tree *tree;
+	node_t node;
+	const struct view *view; /* NULL: empty */
+	struct buf tail;
+	uint32_t
+	    entries; /* of the session, when the tail was last extended; NO_ENTRY: the file does not grow at its end */
+	bool at_end; /* the last read reached the end */
+};
 
-int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count)
+/* Pins the current text. After an error, keeps the one before. */
+static int pinned_renew(struct tree_pinned *h)
 {
 	struct ctx c CLEANUP_CTX = {0};
-	int deferred = deferred_push(), rc = ctx_open(&c, t, tree_node(node), SCOPE_MOUNT);
-	if (rc == 0) {
-		*count = kind_is_append_only(c.kind) ? session_count(c.session) : TREE_SNAPSHOT_WHOLE;
-		rc = ctx_read(&c, 0, most, out);
-	}
-	return deferred_pop(deferred, rc);
+	const struct view *view = NULL;
+	int rc = ctx_open(&c, h->tree, tree_node(h->node), SCOPE_MOUNT);
+	if (rc < 0)
+		return rc;
+	if (ctx_name_exists(&c))
+		view = ctx_view(&c, &rc);
+	else if (!state_is_created(h->tree, c.node))
+		rc = -ESTALE;
+	if (rc < 0)
+		return rc;
+	cache_release(h->tree->cache, h->view);
+	h->view = view;
+	buf_reset(&h->tail);
+	const struct producer *producer = c.kind->make.producer;
+	bool grows = producer && producer->list_appended && (!producer->back || producer->back_is_transient);
+	h->entries = grows ? session_count(c.session) : NO_ENTRY;
+	return 0;
 }
 
-static int snapshot_append_new(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret)
+{
+	struct tree_pinned *h = malloc(sizeof *h);
+	if (!h)
+		return -ENOMEM;
+	*h = (struct tree_pinned){.tree = t, .node = node};
+	lock_init(&h->lock, LOCK_HANDLE);
+	int deferred = deferred_push(), rc = deferred_pop(deferred, pinned_renew(h));
+	if (rc < 0)
+		tree_unpin(h);
+	else
+		*ret = h;
+	return rc;
+}
+
+void tree_unpin(struct tree_pinned *h)
+{
+	if (!h)
+		return;
+	cache_release(h->tree->cache, h->view);
+	buf_release(&h->tail);
+	lock_destroy(&h->lock);
+	free(h);
+}
+
+/* Appends what was said since. After an error, appends nothing. */
+static int pinned_extend(struct tree_pinned *h)
 {
 	struct ctx c CLEANUP_CTX = {0};
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct render_totals totals = TOTALS_INIT;
+	struct render_target p;
 	void *items CLEANUP_FREE = NULL;
-	struct node id = tree_node(node);
-	size_t n = 0, before = out->n;
-	if (!kind_is_append_only(kind_of(id)) || *count == TREE_SNAPSHOT_WHOLE)
-		return 0;
-	int rc = ctx_open(&c, t, id, SCOPE_INDEX);
-	if (rc < 0 || session_count(c.session) <= *count)
+	size_t n = 0, before = h->tail.n;
+	int rc = ctx_open(&c, h->tree, tree_node(h->node), SCOPE_INDEX);
+	if (rc < 0 || session_count(c.session) <= h->entries)
 		return rc;
 	const struct producer *producer = c.kind->make.producer;
-	struct render_target p;
 	rc = ctx_render_target(&c, &p);
-	if (rc < 0)
-		return rc;
-	rc = producer->list_appended(&p, *count, NO_ENTRY, &totals, &items, &n);
+	rc = rc < 0 ? rc : producer->list_appended(&p, h->entries, NO_ENTRY, &totals, &items, &n);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = producer->segment(&p, (char *)items + i * producer->item_size, false, &reader, NULL, out);
-	if (rc < 0) {
-		out->n = before;
-		return rc;
-	}
-	*count = session_count(c.session);
-	return 0;
+		rc = producer->segment(&p, (char *)items + i * producer->item_size, false, &reader, NULL, &h->tail);
+	if (rc == 0)
+		h->entries = session_count(c.session);
+	else
+		h->tail.n = before;
+	return rc;
 }
 
-int tree_snapshot_append_new(struct tree *t, node_t node, uint32_t *count, struct buf *out)
+static uint64_t pinned_size(const struct tree_pinned *h)
 {
+	return (h->view ? view_size(h->view) : 0) + h->tail.n;
+}
+
+uint64_t tree_pinned_size(struct tree_pinned *h)
+{
+	LOCKED(&h->lock);
+	return pinned_size(h);
+}
+
+int tree_pinned_read(struct tree_pinned *h, uint64_t off, size_t n, struct buf *out)
+{
+	LOCKED(&h->lock);
 	int deferred = deferred_push();
-	return deferred_pop(deferred, snapshot_append_new(t, node, count, out));
+	/* Errors are ignored: the session can be gone, and its text is still pinned. */
+	if (off == 0 && h->at_end && h->entries != NO_ENTRY)
+		pinned_renew(h);
+	if (off >= pinned_size(h) && h->entries != NO_ENTRY && pinned_extend(h) < 0)
+		h->tail.err = 0;
+	deferred_pop(deferred, 0);
+	uint64_t size = h->view ? view_size(h->view) : 0;
+	size_t before = out->n;
+	if (h->view)
+		view_read(h->view, off, n, out);
+	append_slice(out, buf_span(&h->tail), off > size ? off - size : 0, n - (out->n - before));
+	h->at_end = off + (out->n - before) >= pinned_size(h);
+	return buf_err(out);
 }

@@ -151,9 +151,9 @@ static void check_text(unsigned kind, const struct buf *b)
 
 static void check_file(struct tree *t, const struct tree_attr *a)
 {
-	CLEANUP_BUF struct buf whole = BUF_INIT, pieces = BUF_INIT, snapshot = BUF_INIT;
+	CLEANUP_BUF struct buf whole = BUF_INIT, pieces = BUF_INIT, again_whole = BUF_INIT;
 	struct tree_attr again;
-	uint32_t count;
+	struct tree_pinned *pinned;
 
 	assert_int_equal(tree_read(t, a->node, 0, a->size + 100, &whole), 0);
 	assert_int_equal(whole.n, a->size);
@@ -167,8 +167,11 @@ static void check_file(struct tree *t, const struct tree_attr *a)
 	see_text(buf_span(&whole));
 	check_text(node_unpack(a->node).kind, &whole);
 	if (tree_is_rewritten(a->node)) {
-		assert_int_equal(tree_snapshot(t, a->node, SIZE_MAX, &snapshot, &count), 0);
-		assert_spans_equal(buf_span(&whole), buf_span(&snapshot));
+		assert_int_equal(tree_pin(t, a->node, &pinned), 0);
+		assert_int_equal(tree_pinned_size(pinned), a->size);
+		assert_int_equal(tree_pinned_read(pinned, 0, SIZE_MAX, &again_whole), 0);
+		assert_spans_equal(buf_span(&whole), buf_span(&again_whole));
+		tree_unpin(pinned);
 	}
 	assert_int_equal(tree_getattr(t, a->node, &again), 0);
 	assert_same_attr(a, &again);

@@ -418,7 +418,7 @@ static void old_kernels_open_everything(void **state)
 	teardown(state);
 }
 
-static void i8_growing_session_is_read_from_snapshot(void **state)
+static void i8_growing_session_is_read_from_pinned_text(void **state)
 {
 	struct wire *w = *state;
 	static struct reply before, after, now;
@@ -519,7 +519,7 @@ int main(void)
 	    WIRED(access_reports_permissions),
 	    WIRED_READ_ONLY(read_only_open_is_enosys),
 	    cmocka_unit_test(old_kernels_open_everything),
-	    WIRED(i8_growing_session_is_read_from_snapshot),
+	    WIRED(i8_growing_session_is_read_from_pinned_text),
 	    WIRED(many_open_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

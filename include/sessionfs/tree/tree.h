@@ -97,23 +97,17 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid);
 /* Appends up to n bytes at off. Returns 0 or a negative errno; short only at the end of the file. */
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);
 
-/* Appends the contents at one moment, up to `most` bytes. If the file only grows at its end, sets *count to the number
- * of entries of its session then. Otherwise sets it to TREE_SNAPSHOT_WHOLE: tree_snapshot_append_new adds nothing. */
-int tree_snapshot(struct tree *t, node_t node, size_t most, struct buf *out, uint32_t *count);
-#define TREE_SNAPSHOT_WHOLE UINT32_MAX
-/* Appends the growth of such a file: the entries after the first *count that are on its path. Updates *count. Returns
- * 0, or a negative errno with nothing appended. */
-int tree_snapshot_append_new(struct tree *t, node_t node, uint32_t *count, struct buf *out);
-
-/* Contents that stay fixed while they are pinned, whatever the file shows meanwhile. Any thread can read them. */
+/* The text of a file for one reader: as of its open, whatever the file shows meanwhile. Any thread can read it.
+ *
+ * If the file only grows at its end, a reader that continues at the end (tail -f) gets the new segments after the old
+ * text, and a reader that starts again after it reached the end gets the current text. */
 struct tree_pinned;
-/* True if the contents of this file can be pinned. */
-bool tree_can_pin(node_t node);
-/* Pins the current contents: *ret_size bytes. Returns 0 or a negative errno. */
-int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret, uint64_t *ret_size);
+/* Pins the current text of a file for which tree_is_rewritten returns true. Returns 0 or a negative errno. */
+int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret);
+void tree_unpin(struct tree_pinned *h);
+uint64_t tree_pinned_size(struct tree_pinned *h);
 /* Appends up to n bytes at off. Returns 0 or a negative errno. */
-int tree_pinned_read(const struct tree_pinned *h, uint64_t off, size_t n, struct buf *out);
-void tree_pinned_release(struct tree_pinned *h);
+int tree_pinned_read(struct tree_pinned *h, uint64_t off, size_t n, struct buf *out);
 
 /* Returns the parent directory, for "..". Exact for every directory. */
 node_t tree_parent(struct tree *t, node_t dir);
@@ -124,8 +118,7 @@ int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr
 /* The same from a directory; for a table, the size is 0 as in tree_lookup. */
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
 
-/* True if the file's text changes in the middle as its session grows. Readers of a live session should see it as it was
- * at open. */
+/* True if the file's text changes in the middle as its session grows. Readers of a live session should pin it. */
 bool tree_is_rewritten(node_t node);
 
 /* True if the file's contents can change while its attributes stay the same. The kernel must cache nothing of it. */
