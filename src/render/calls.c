@@ -77,3 +77,35 @@ int call_texts_get(const struct session *s, uint32_t i, unsigned n, call_text *m
 		call_texts_find(i, n, reader, ret);
 	return rc;
 }
+
+static bool skip_prefix(struct span *text, struct span start)
+{
+	if (text->n <= start.n || memcmp(text->p, start.p, start.n) != 0)
+		return false;
+	*text = (struct span){text->p + start.n, text->n - start.n};
+	return true;
+}
+
+/* Removes the session's directory from the beginning of a path, and "cd DIRECTORY" from a command's: they are long, and
+ * the same in most calls. Compares raw JSON, including escapes: one program wrote it. */
+static void tool_use_strip_cwd(struct span cwd, struct tool_use *u)
+{
+	struct span path = u->path.text, command = u->command.text;
+
+	if (cwd.n == 0)
+		return;
+	if (u->path.kind == JSON_STRING && skip_prefix(&path, cwd) && skip_prefix(&path, SPAN_LIT("/")))
+		u->path.text = path;
+	if (u->command.kind == JSON_STRING && skip_prefix(&command, SPAN_LIT("cd ")) && skip_prefix(&command, cwd) &&
+	    skip_prefix(&command, SPAN_LIT(" && ")))
+		u->command.text = command;
+}
+
+void call_add_summary(const struct session *s, struct tool_use *u, struct buf *out)
+{
+	struct json_value cwd = session_header(s)->cwd;
+
+	if (cwd.kind == JSON_STRING)
+		tool_use_strip_cwd(cwd.text, u);
+	tool_add_summary(u, out);
+}

@@ -19,4 +19,8 @@ int call_texts_cache(const struct session *s, uint32_t i, const struct record *r
 int call_texts_get(const struct session *s, uint32_t i, unsigned n, call_text *make, struct reader *reader,
                    struct span *ret);
 
+/* Appends the summary of a call, as in chat.md and tree.txt: tool_add_summary, with paths relative to the session's
+ * working directory. */
+void call_add_summary(const struct session *s, struct tool_use *u, struct buf *out);
+
 #endif

@@ -80,40 +80,6 @@ static void chat_end_entry_line(const struct session *s, uint32_t i, struct buf 
 	buf_addc(out, '\n');
 }
 
-/* --- calls ------------------------------------------------------------------------ */
-
-static bool skip_prefix(struct span *text, struct span start)
-{
-	if (text->n <= start.n || memcmp(text->p, start.p, start.n) != 0)
-		return false;
-	*text = (struct span){text->p + start.n, text->n - start.n};
-	return true;
-}
-
-/* Removes the session's directory from the beginning of a path, and "cd DIRECTORY" from a command's: they are long, and
- * the same in most calls. Compares raw JSON, including escapes: one program wrote it. */
-static void tool_use_strip_cwd(struct span cwd, struct tool_use *u)
-{
-	struct span path = u->path.text, command = u->command.text;
-
-	if (cwd.n == 0)
-		return;
-	if (u->path.kind == JSON_STRING && skip_prefix(&path, cwd) && skip_prefix(&path, SPAN_LIT("/")))
-		u->path.text = path;
-	if (u->command.kind == JSON_STRING && skip_prefix(&command, SPAN_LIT("cd ")) && skip_prefix(&command, cwd) &&
-	    skip_prefix(&command, SPAN_LIT(" && ")))
-		u->command.text = command;
-}
-
-static void add_call_summary(const struct session *s, struct tool_use *u, struct buf *out)
-{
-	struct json_value cwd = session_header(s)->cwd;
-
-	if (cwd.kind == JSON_STRING)
-		tool_use_strip_cwd(cwd.text, u);
-	tool_add_summary(u, out);
-}
-
 /* --- lines -------------------------------------------------------------------------- */
 
 /* Returns whether the last visible entry up to `above` is also a line. */
@@ -300,7 +266,7 @@ static int chat_show_nested(const struct session *s, const struct record *r, str
 	while (rc == 0 && part_call_next(r, &call)) {
 		tool_read(call.name, call.arguments, &use);
 		buf_reset(&text);
-		add_call_summary(s, &use, &text);
+		call_add_summary(s, &use, &text);
 		buf_adds(out, "  - ");
 		md_add_code_span(buf_span(&text), out);
 		chat_nested_end(&call, out);
@@ -324,7 +290,7 @@ static int chat_show_result(const struct render_target *p, uint32_t i, struct re
 	bool near = caller != NO_ENTRY && call_is_near(s, i, caller, n);
 	struct span summary = {NULL, 0};
 	struct record r;
-	int rc = near ? call_texts_get(s, caller, n, add_call_summary, reader, &summary) : 0;
+	int rc = near ? call_texts_get(s, caller, n, call_add_summary, reader, &summary) : 0;
 
 	r.msg.duration.kind = JSON_NONE;
 	if (rc == 0 && (failed || has_images || !near || has_nested || session_has_durations(s)))
@@ -402,7 +368,7 @@ static int chat_show_unanswered(const struct session *s, uint32_t above, bool go
 	for (unsigned k = 1; left > 0 && k <= n; k++) {
 		if (answered[k - 1])
 			continue;
-		int rc = call_texts_get(s, caller, k, add_call_summary, reader, &summary);
+		int rc = call_texts_get(s, caller, k, call_add_summary, reader, &summary);
 		if (rc < 0)
 			return rc;
 		if (begun)
@@ -619,7 +585,7 @@ static int chat_segment(const struct render_target *p, const void *item, bool is
 		return rc;
 	rc = session_read(s, i, reader, &r);
 	if (rc == 0)
-		rc = call_texts_cache(s, i, &r, add_call_summary, reader);
+		rc = call_texts_cache(s, i, &r, call_add_summary, reader);
 	if (rc < 0)
 		return rc;
 	struct md m = {.s = s, .entry = i, .r = &r, .prefix = p->prefix, .out = out, .has_images = true};

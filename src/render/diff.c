@@ -194,6 +194,9 @@ static int diff_add_middle(struct hunks *h, struct diff_lines old_lines, struct 
 	struct lcs t CLEANUP(lcs_release) = {.rows = lines_count(old_lines), .columns = lines_count(new_lines)};
 	size_t cells = t.rows * t.columns;
 
+	h->d->cells += cells;
+	if (!h->d->out && h->d->cells > DIFF_COUNT_CELLS_MAX)
+		return 0;
 	/* Each old line is compared with each new one. */
 	if (cells == 0 || cells > LCS_CELLS_MAX || (size_t)(old_lines.end - old_lines.p) * t.columns > LCS_BYTES_MAX) {
 		hunks_add_lines(h, '-', old_lines);

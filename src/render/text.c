@@ -4,6 +4,8 @@
  */
 #include "text.h"
 
+#include "calls.h"
+
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
@@ -167,7 +169,7 @@ void text_add_content(const struct record *r, struct json_value content, const c
 
 /* --- rows ------------------------------------------------------------------- */
 
-enum { ROW_UNITS = 200, COMMAND_UNITS = 50, ARGUMENT_UNITS = 40, ERROR_UNITS = 80, ROLE_CHARACTERS = 200 };
+enum { ROW_UNITS = 200, ERROR_UNITS = 80, ROLE_CHARACTERS = 200 };
 
 void row_source_init(struct row_source *src, const struct session *s)
 {
@@ -193,125 +195,6 @@ static void row_add_value(struct json_value v, size_t units, struct buf *out)
 	text_trim_from(out, start);
 }
 
-/* Appends JavaScript's String(value || instead). */
-static void row_add_argument(struct json_value v, const char *instead, struct buf *out)
-{
-	size_t start = out->n;
-
-	if (!json_is_truthy(v)) {
-		buf_adds(out, instead);
-		return;
-	}
-	text_add_prefix(v, ROW_UNITS, out);
-	text_flatten_from(out, start);
-	text_truncate_from(out, start, ROW_UNITS);
-}
-
-static void row_add_path(struct json_value arguments, const char *instead, struct buf *out)
-{
-	struct json_value path = json_get(arguments, "path");
-
-	if (!json_is_truthy(path) && !*instead)
-		path = json_get(arguments, "file_path");
-	row_add_argument(path, instead, out);
-}
-
-static bool argument_line_number(struct json_value v, double *ret)
-{
-	if (v.kind == JSON_STRING) {
-		struct json j;
-		json_init(&j, v.text, NULL);
-		if (json_peek(&j) != JSON_NUMBER || !json_value(&j, &v) || !json_at_end(&j))
-			return false;
-	}
-	return json_double(v, ret);
-}
-
-/* Appends `:first-last`, or the part of it that the call has. */
-static void row_add_range(struct json_value arguments, struct buf *out)
-{
-	struct json_value offset = json_get(arguments, "offset"), limit = json_get(arguments, "limit");
-	double first = 1, count = 0;
-
-	if (offset.kind <= JSON_NULL && limit.kind <= JSON_NULL)
-		return;
-	if (offset.kind > JSON_NULL && !argument_line_number(offset, &first))
-		return;
-	if (limit.kind > JSON_NULL && !argument_line_number(limit, &count))
-		return;
-	buf_addc(out, ':');
-	number_add(first, out);
-	if (limit.kind <= JSON_NULL || first + count - 1 == 0)
-		return;
-	buf_addc(out, '-');
-	number_add(first + count - 1, out);
-}
-
-static void row_add_command(struct json_value command, struct buf *out)
-{
-	size_t start = out->n;
-
-	if (command.kind == JSON_STRING)
-		text_add_prefix(command, ROW_UNITS, out);
-	bool more = units_end(out, start, COMMAND_UNITS) < out->n;
-	text_flatten_from(out, start);
-	text_trim_from(out, start);
-	text_truncate_from(out, start, COMMAND_UNITS);
-	buf_adds(out, more ? "..." : "");
-}
-
-/* Appends the beginning of a value's JSON text, without white space between its tokens. */
-static void row_add_compact(struct json_value v, size_t units, struct buf *out)
-{
-	struct buf json CLEANUP_BUF = BUF_INIT;
-	struct span raw = json_raw(v);
-	bool quoted = false;
-
-	for (size_t i = 0; i < raw.n && json.n <= 3 * units; i++) {
-		char c = raw.p[i];
-		if (!quoted && (c == ' ' || c == '\t'))
-			continue;
-		if (c == '"')
-			quoted = !quoted;
-		buf_addc(&json, c);
-		if (c == '\\' && i + 1 < raw.n)
-			buf_addc(&json, raw.p[++i]);
-	}
-	size_t start = out->n;
-	text_add_clean(buf_span(&json), out);
-	buf_adds(out, text_truncate_from(out, start, units) ? "..." : "");
-}
-
-static void row_add_call(struct json_value name, struct json_value arguments, struct buf *out)
-{
-	buf_addc(out, '[');
-	size_t start = out->n;
-	text_add_inline(name, out);
-	text_truncate_from(out, start, ROW_UNITS);
-	if (json_equals(name, "read") || json_equals(name, "write") || json_equals(name, "edit")) {
-		buf_adds(out, ": ");
-		row_add_path(arguments, "", out);
-		if (json_equals(name, "read"))
-			row_add_range(arguments, out);
-	} else if (json_equals(name, "bash")) {
-		buf_adds(out, ": ");
-		row_add_command(json_get(arguments, "command"), out);
-	} else if (json_equals(name, "grep") || json_equals(name, "find")) {
-		const char *slash = json_equals(name, "grep") ? "/" : "";
-		buf_addf(out, ": %s", slash);
-		row_add_argument(json_get(arguments, "pattern"), "", out);
-		buf_addf(out, "%s in ", slash);
-		row_add_path(arguments, ".", out);
-	} else if (json_equals(name, "ls")) {
-		buf_adds(out, ": ");
-		row_add_path(arguments, ".", out);
-	} else if (arguments.kind != JSON_NONE) {
-		buf_adds(out, ": ");
-		row_add_compact(arguments, ARGUMENT_UNITS, out);
-	}
-	buf_addc(out, ']');
-}
-
 static int row_source_end(struct row_source *src)
 {
 	if (!vec_grow(&src->ends, &src->cap_ends, src->n_ends + 1, sizeof *src->ends))
@@ -323,6 +206,7 @@ static int row_source_end(struct row_source *src)
 /* Caches the rows of all calls of a message, after an empty one. */
 static int row_source_cache_calls(struct row_source *src, uint32_t caller, const struct record *r)
 {
+	struct tool_use use CLEANUP_TOOL = TOOL_USE_INIT;
 	size_t first = src->n_ends + 1;
 	struct block_iter it;
 	struct block b;
@@ -334,8 +218,12 @@ static int row_source_cache_calls(struct row_source *src, uint32_t caller, const
 	while (rc == 0 && block_next(&it, &b)) {
 		if (b.type != BLOCK_TOOL_CALL)
 			continue;
-		if (session_result(src->s, caller, b.n) != NO_ENTRY)
-			row_add_call(b.name, b.arguments, &src->texts);
+		if (session_result(src->s, caller, b.n) != NO_ENTRY) {
+			tool_read(b.name, b.arguments, &use);
+			buf_addc(&src->texts, '[');
+			call_add_summary(src->s, &use, &src->texts);
+			buf_addc(&src->texts, ']');
+		}
 		rc = row_source_end(src);
 	}
 	if (rc == 0)

@@ -311,9 +311,10 @@ int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, un
 {
 	struct diff d = {.out = out};
 	int rc = u->form == TOOL_EDIT ? tool_edits(u, diff_add_edit, &d) : 0;
+	bool is_counted = out || d.cells <= DIFF_COUNT_CELLS_MAX;
 
-	*ret_added = d.added;
-	*ret_removed = d.removed;
+	*ret_added = is_counted ? d.added : 0;
+	*ret_removed = is_counted ? d.removed : 0;
 	return rc;
 }
 

@@ -104,8 +104,8 @@ static void textless_answers_are_hidden(void **state)
 	assert_tree(HEADER SAYS("a", "null", "01") CALLS("b", "\"a\"", "02") RESULT("c", "\"b\"", "03", "")
 	                CALLS("d", "\"c\"", "04") RESULT("e", "\"d\"", "05", ""),
 	            "a         • user: a!\n"
-	            "c         • [ls: .]\n"
-	            "e         • [ls: .]  <- leaf\n");
+	            "c         • [ls]\n"
+	            "e         • [ls]  <- leaf\n");
 	/* The leaf is shown, and every entry with a label. */
 	assert_tree(HEADER SAYS("a", "null", "01") CALLS("b", "\"a\"", "02") CALLS("c", "\"b\"", "03")
 	                CALLS("d", "\"c\"", "04")
@@ -119,8 +119,8 @@ static void textless_answers_are_hidden(void **state)
 	            "a         • user: a!\n"
 	            "x         ├─ • user: x!\n"
 	            "e         │     • user: e!  <- leaf\n"
-	            "d         ├─ [ls: .]\n"
-	            "c         └─ [ls: .]\n");
+	            "d         ├─ [ls]\n"
+	            "c         └─ [ls]\n");
 	/* If a root is left out, its children become roots. */
 	assert_tree(HEADER CALLS("b", "null", "01") SAYS("c", "\"b\"", "02") SAYS("d", "\"b\"", "03"),
 	            "d         • user: d!  <- leaf\n"
@@ -144,7 +144,7 @@ static void failures_are_marked(void **state)
 	    "a         • \u2717 assistant: busy\n"
 	    "b         • \u2717 assistant: x\n"
 	    "c         • assistant: (no content)\n"
-	    "e         • [x] \u2717 [ls: .]\n"
+	    "e         • [x] \u2717 [ls]\n"
 	    "f         • \u2717 [bash]: false  <- leaf\n");
 }
 
@@ -235,28 +235,35 @@ static void assert_call(const char *call, const char *want)
 
 #define CALL(name, arguments) "\"name\":\"" name "\",\"arguments\":" arguments
 
+/* An edit of a file with n other lines. */
+static void assert_edit(unsigned n, const char *want)
+{
+	struct buf call CLEANUP_BUF = BUF_INIT;
+	buf_adds(&call, "\"name\":\"edit\",\"arguments\":{\"path\":\"a.c\",\"oldText\":\"");
+	for (unsigned i = 0; i < n; i++)
+		buf_addf(&call, "old %u\\n", i);
+	buf_adds(&call, "\",\"newText\":\"");
+	for (unsigned i = 0; i < n; i++)
+		buf_addf(&call, "new %u\\n", i);
+	buf_adds(&call, "\"}");
+	assert_call(buf_cstr(&call), want);
+}
+
+/* As in chat.md. A large edit has no numbers: counting them takes time in proportion to its old lines times its new
+ * ones. */
 static void rows_of_calls(void **state)
 {
 	(void)state;
-	assert_call(CALL("read", "{\"path\":\"/a/b\"}"), "[read: /a/b]");
-	assert_call(CALL("read", "{\"file_path\":\"/a\",\"offset\":3}"), "[read: /a:3]");
-	assert_call(CALL("read", "{\"path\":\"a\",\"limit\":200}"), "[read: a:1-200]");
-	assert_call(CALL("read", "{\"path\":\"a\",\"offset\":\"10\",\"limit\":5}"), "[read: a:10-14]");
-	assert_call(CALL("read", "{\"path\":\"a\",\"offset\":\"x\",\"limit\":5}"), "[read: a]");
-	assert_call(CALL("read", "{\"path\":\"a\",\"offset\":null,\"limit\":null}"), "[read: a]");
-	assert_call(CALL("write", "{\"path\":\"a\\nb\"}"), "[write: a b]");
-	assert_call(CALL("edit", "{}"), "[edit: ]");
-	assert_call(CALL("bash", "{\"command\":\" ls\\t-l\\n\"}"), "[bash: ls -l]");
-	assert_call(CALL("bash", "{\"command\":\"0123456789012345678901234567890123456789012345678x\"}"),
-	            "[bash: 0123456789012345678901234567890123456789012345678x]");
-	assert_call(CALL("bash", "{\"command\":\"0123456789012345678901234567890123456789012345678xy\"}"),
-	            "[bash: 0123456789012345678901234567890123456789012345678x...]");
-	assert_call(CALL("grep", "{\"pattern\":\"x\"}"), "[grep: /x/ in .]");
-	assert_call(CALL("find", "{\"pattern\":\"x\",\"path\":\"p\"}"), "[find: x in p]");
-	assert_call(CALL("ls", "{}"), "[ls: .]");
-	assert_call(CALL("own", "{ \"a b\" : [1, \"\\\" x\"] }"), "[own: {\"a b\":[1,\"\\\" x\"]}]");
-	assert_call(CALL("own", "{\"a\":\"0123456789012345678901234567890123456789\"}"),
-	            "[own: {\"a\":\"0123456789012345678901234567890123...]");
+	assert_call(CALL("read", "{\"path\":\"/a/b\"}"), "[read /a/b]");
+	assert_call(CALL("read", "{\"file_path\":\"/a\",\"offset\":3}"), "[read /a:3]");
+	assert_call(CALL("write", "{\"path\":\"a\\nb\"}"), "[write a b]");
+	assert_call(CALL("edit", "{}"), "[edit]");
+	assert_edit(4, "[edit a.c +4 -4]");
+	assert_edit(200, "[edit a.c +200 -200]");
+	assert_edit(400, "[edit a.c]");
+	assert_call(CALL("bash", "{\"command\":\" ls\\t-l\\n\"}"), "[bash ls -l]");
+	assert_call(CALL("grep", "{\"pattern\":\"x\",\"path\":\"p\"}"), "[grep x p]");
+	assert_call(CALL("own", "{ \"a b\" : [1, \"\\\" x\"] }"), "[own \" x]");
 	assert_call("\"name\":\"own\"", "[own]");
 }
 
@@ -379,7 +386,7 @@ static void rows_for_a_terminal(void **state)
 	               "\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"ls\"}")
 			AT("l", "\"e\"", "06", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"x\""),
 	    ID("a       ") HERE LABEL("x") USER_SAYS "a!\n"          /**/
-	    ID("c       ") HERE FAILED DIM("[ls: .]") "\n"           /**/
+	    ID("c       ") HERE FAILED DIM("[ls]") "\n"              /**/
 	    ID("e       ") DIM("├─ ") HERE DIM("[bash]: ") "ls" LEAF /**/
 		ID("d       ") DIM("└─ ") ASSISTANT_SAYS "user: [bash]: \u2717 <- leaf\n");
 }

@@ -242,7 +242,9 @@ static void add_diff(const char *old_text, const char *new_text, struct buf *out
 	tool_read(value("\"edit\""), value(buf_cstr(&json)), &u);
 	assert_int_equal(tool_diff(&u, out, added, removed), 0);
 	assert_int_equal(tool_diff(&u, NULL, &counted[0], &counted[1]), 0);
-	assert_true(counted[0] == *added && counted[1] == *removed);
+	/* Many changed lines are not counted. */
+	bool is_long = counted[0] + counted[1] == 0 && *added + *removed > 256;
+	assert_true(is_long || (counted[0] == *added && counted[1] == *removed));
 }
 
 static void small_diffs_are_minimal(void **state)
