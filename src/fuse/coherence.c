@@ -80,7 +80,6 @@ void coherence_init(struct coherence *c)
 	lock_init(&c->listings.lock, LOCK_LISTINGS);
 	lock_init(&c->sizes.lock, LOCK_SIZES);
 	lock_init(&c->sizes.drop_lock, LOCK_DROP_PAGES);
-	lock_init(&c->prefill.lock, LOCK_PREFILL);
 	lock_init(&c->plus.lock, LOCK_READDIRPLUS);
 }
 
@@ -89,11 +88,9 @@ void coherence_release(struct coherence *c)
 	leases_release(&c->leases);
 	listings_release(&c->listings);
 	free(c->sizes.sent);
-	free(c->prefill.prefilled);
 	lock_destroy(&c->leases.lock);
 	lock_destroy(&c->listings.lock);
 	lock_destroy(&c->sizes.lock);
 	lock_destroy(&c->sizes.drop_lock);
-	lock_destroy(&c->prefill.lock);
 	lock_destroy(&c->plus.lock);
 }

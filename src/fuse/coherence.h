@@ -34,21 +34,20 @@
  *   or leased node that has not changed for a while needs neither, and opening it renders nothing. A table of all
  *   sessions takes long to make, and a LOOKUP blocks all names of its directory. So its name is fixed, and LOOKUP
  *   returns the size that the kernel has, or 0. GETATTR, which precedes a read, makes the table.
- * - I9. Only fixed contents are given to the kernel ahead of an open (prefill.c).
- * - I10. A missing name has a class, too. It is uncached if a write could create the name.
- * - I11. Listings include the attributes of directories, and of files only while callers look up files: each file costs
- *   the kernel a kilobyte (readdirplus.c).
- * - I12. The kernel ignores attributes if any thread invalidated the node after the kernel asked for them: it uses the
+ * - I9. The kernel ignores attributes if any thread invalidated the node after the kernel asked for them: it uses the
  *   old owner and mode once more. So an answer drops no listing or pages if owner or mode have changed since they were
  *   last given, or if the caller cannot read the node: the kernel then asks for the attributes again before a read. Nor
  *   do two answers in a row to users whom the mode can keep out.
+ * - I10. A missing name has a class, too. It is uncached if a write could create the name.
+ * - I11. Listings include the attributes of directories, and of files only while callers look up files: each file costs
+ *   the kernel a kilobyte (readdirplus.c).
  *
  * With -d each answer is logged with what the kernel may keep of it and the rule that decided that, and so is each
  * notification. To find out why a listing is outdated, search the log for the directory's number (`ls -id`): its last
  * `list` line shows how long the listing was kept. Without a `drop` line after it, no change was noticed.
  *
  * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then notify. No lock
- * is held during a notification, except the two that let one thread at a time drop or store pages. */
+ * is held during a notification, except the one that lets one thread at a time drop pages. */
 #ifndef SESSIONFS_COHERENCE_H
 #define SESSIONFS_COHERENCE_H
 
@@ -63,7 +62,7 @@
 
 struct fs;
 
-/* The owner and mode that the kernel was last given for a node (I12). */
+/* The owner and mode that the kernel was last given for a node (I9). */
 struct sent_owner {
 	mode_t mode;
 	uid_t uid;
@@ -140,7 +139,7 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr);
 /* Returns whether names in this directory can change unnoticed (I7). */
 bool listings_are_uncached(struct fs *fs, node_t dir);
 /* Call before attributes of the node go to the kernel: drops a listing that is possibly outdated. The caller holds no
- * lock. If the kernel must accept the attributes (I12), limits their class instead; `req` asks for them. */
+ * lock. If the kernel must accept the attributes (I9), limits their class instead; `req` asks for them. */
 void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a);
 /* Returns whether listings_drop_stale might drop a listing. The caller can hold any lock. */
 bool listings_is_tracked(struct fs *fs, node_t node);
@@ -161,7 +160,7 @@ struct sizes {
 /* Starts noting sizes. Requires several threads, and a kernel that opens files without asking. Returns 0 or -ENOMEM. */
 int sizes_start(struct fs *fs);
 /* Call before an answer with these attributes: drops the pages of a file whose size has changed. The caller holds no
- * lock. If the kernel must accept the rest of them (I12), it is given the size it has. */
+ * lock. If the kernel must accept the rest of them (I9), it is given the size it has. */
 void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a);
 /* Returns false if sizes_drop_stale_pages must drop pages before these attributes are given out. The caller can hold
  * any lock. */
@@ -169,17 +168,6 @@ bool sizes_are_current(struct fs *fs, const struct tree_attr *a);
 
 /* For the answer to a LOOKUP of a table: sets the size that the kernel has. */
 void sizes_recall(struct fs *fs, struct tree_attr *a);
-
-/* prefill.c */
-struct prefill {
-	struct lock lock;  /* its holder stores pages */
-	node_t *prefilled; /* hashed; NULL: no pages are stored */
-};
-
-/* Starts storing pages ahead of opens. Requires several threads. Returns 0 or -ENOMEM. */
-int prefill_start(struct fs *fs);
-/* Call before answering the open of a fixed file. */
-void prefill_store_pages(struct fs *fs, node_t node);
 
 /* readdirplus.c: the attributes in a listing */
 enum readdirplus_mode {
@@ -230,7 +218,6 @@ struct coherence {
 	struct leases leases;
 	struct listings listings;
 	struct sizes sizes;
-	struct prefill prefill;
 	struct readdirplus plus;
 	struct follow follow;
 };

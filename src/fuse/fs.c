@@ -318,7 +318,6 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	/* The kernel already has its attributes, and they are still valid. */
 	if (tree_is_fixed(node)) {
 		fi->noflush = fi->keep_cache = 1;
-		prefill_store_pages(fs, node);
 		return 0;
 	}
 	/* The kernel asks for outdated attributes before it reads, so they are not computed here. */

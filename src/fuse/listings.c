@@ -12,7 +12,7 @@
  * Before the kernel uses a kept listing it asks for the attributes, unless its own are still valid. So before each
  * answer with attributes whose listing is possibly outdated, we make the kernel drop the listing. We repeat this until
  * the directory is listed again, since a reply on its way could bring the old listing back: with every other answer if
- * the kernel has to accept the mode (I12).
+ * the kernel has to accept the mode (I9).
  *
  * This notification is sent while a request is being answered. In the kernel it takes only page locks, which no request
  * for attributes or names holds. None of our locks is held. */
@@ -151,7 +151,7 @@ void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree
 		log_debug("drop listing %" PRIu64 " (I7)", node);
 		fuse_lowlevel_notify_inval_inode(fs->session, node, 0, 0);
 	} else {
-		limit_attr(a, TREE_UNCACHED, "I12: the kernel must accept them");
+		limit_attr(a, TREE_UNCACHED, "I9: the kernel must accept them");
 	}
 }
 

@@ -418,12 +418,12 @@ int fs_loop(struct fs *fs, unsigned threads)
 		return rc;
 	}
 	log_block_signals(&old);
-	/* One thread reads and one is spare. Dropping or storing pages requires two working threads: one can answer
-	 * while the other waits. */
+	/* One thread reads and one is spare. Dropping pages requires two working threads: one can answer while the
+	 * other waits. */
 	lock_acquire(&l->lock);
 	rc = loop_add_thread(l) ? 0 : -EAGAIN;
-	if (rc == 0 && loop_add_thread(l) && l->cap > 1)
-		rc = fs->read_only ? sizes_start(fs) : prefill_start(fs);
+	if (rc == 0 && loop_add_thread(l) && l->cap > 1 && fs->read_only)
+		rc = sizes_start(fs);
 	lock_release(&l->lock);
 	if (rc == 0)
 		loop_watch_reader(l, &old);

@@ -50,7 +50,7 @@ static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool droppe
 	return dropped || !differs;
 }
 
-/* Returns true if the kernel must accept the attributes (I12). Sets the size that the kernel has, which fits its
+/* Returns true if the kernel must accept the attributes (I9). Sets the size that the kernel has, which fits its
  * pages. */
 static bool attr_must_be_accepted(struct sizes *s, fuse_req_t req, struct tree_attr *a)
 {
@@ -85,7 +85,7 @@ void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a)
 	if (sizes_are_current(fs, a) || fuse_session_exited(fs->session))
 		return;
 	if (attr_must_be_accepted(s, req, a)) {
-		limit_attr(a, TREE_UNCACHED, "I12: the kernel must accept them");
+		limit_attr(a, TREE_UNCACHED, "I9: the kernel must accept them");
 		return;
 	}
 	if (!lock_try_for(&s->drop_lock, SIZES_WAIT_NS))

@@ -422,7 +422,7 @@ static void i7_log_shows_dropped_listing(void **state)
 	assert_true(log_says(log, saved, begin, " (I7)"));
 }
 
-static void i12_log_shows_must_accept(void **state)
+static void i9_log_shows_must_accept(void **state)
 {
 	struct wire *w = *state;
 	FILE *log;
@@ -435,7 +435,7 @@ static void i12_log_shows_must_accept(void **state)
 	snprintf(begin, sizeof begin, "sessionfs: getattr %ju: ", (uintmax_t)project);
 	int saved = log_begin(&log);
 	wire_attr(w, project);
-	assert_true(log_says(log, saved, begin, "attributes uncached (I12: the kernel must accept them)"));
+	assert_true(log_says(log, saved, begin, "attributes uncached (I9: the kernel must accept them)"));
 }
 
 static void i5_log_shows_dropped_pages(void **state)
@@ -474,7 +474,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(i5_log_shows_dropped_pages, traced_writable, untraced),
 	    cmocka_unit_test_setup_teardown(i7_log_shows_dropped_listing, traced, untraced),
 	    cmocka_unit_test_setup_teardown(i10_log_shows_negative_class, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i12_log_shows_must_accept, traced, untraced),
+	    cmocka_unit_test_setup_teardown(i9_log_shows_must_accept, traced, untraced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,7 +198,7 @@ static void i7_drops_listings_made_just_after_a_change(void **state)
 }
 
 /* The kernel would ignore the mode in an answer after a notification. */
-static void i12_new_mode_sends_no_notification(void **state)
+static void i9_new_mode_sends_no_notification(void **state)
 {
 	struct wire *w = *state;
 	static const struct {
@@ -267,7 +267,7 @@ int main(void)
 	    WIRED(readdir_without_plus),
 	    UNWATCHED(i7_drops_listings_that_other_files_change),
 	    UNWATCHED(i7_drops_listings_made_just_after_a_change),
-	    UNWATCHED(i12_new_mode_sends_no_notification),
+	    UNWATCHED(i9_new_mode_sends_no_notification),
 	    WIRED_READ_ONLY(i7_tracked_listings_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -497,64 +497,6 @@ static void last_request_is_received(void **state)
 	release(&s);
 }
 
-/* --- prefill ------------------------------------------------------------------------------------ */
-
-static void open_file(struct wire *w, uint64_t node, unsigned notifications)
-{
-	struct fuse_open_out open;
-	unsigned before = w->notifications;
-	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
-	assert_true(open.open_flags & FOPEN_KEEP_CACHE);
-	assert_int_equal(w->notifications - before, notifications);
-}
-
-static void i9_fixed_pages_are_stored_on_open(void **state)
-{
-	static char big[70001];
-	struct wire *w = prepare();
-	memset(big, 'x', sizeof big - 1);
-	wire_file(w, PROJECT "big.jsonl",
-	          "{\"type\":\"session\",\"version\":3,\"id\":\"big\"}\n"
-	          "{\"type\":\"message\",\"id\":\"cccc0001\",\"parentId\":null,\"message\":{\"role\":"
-	          "\"user\",\"content\":\"");
-	wire_append(w, PROJECT "big.jsonl", big);
-	wire_append(w, PROJECT "big.jsonl", "\"}}\n");
-	wire_age(w, PROJECT "big.jsonl", 1000);
-	w->threads = 2;
-	wire_open(w, false, ALL_FLAGS);
-	uint64_t text = wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid;
-	open_file(w, text, 1);
-	assert_int_equal(w->stored.nodeid, text);
-	assert_int_equal(w->stored.offset, 0);
-	assert_string_equal(w->pages, "How big is it?\n");
-	/* Only once: the kernel keeps it. */
-	open_file(w, text, 0);
-	/* Live and large contents are requested by the kernel. */
-	open_file(w, wire_walk(w, SESSION "/title").nodeid, 0);
-	open_file(w, wire_walk(w, "projects/home-w-app/big/entries/cccc0001/text.md").nodeid, 0);
-	*state = w;
-	teardown(state);
-}
-
-static void i9_single_thread_stores_nothing(void **state)
-{
-	struct wire *w = *state;
-	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
-}
-
-/* It would wait for itself. */
-static void i9_lone_thread_stores_nothing(void **state)
-{
-	struct wire *w = prepare();
-	w->threads = 2;
-	atomic_store(&creatable, 1);
-	wire_open(w, false, ALL_FLAGS);
-	open_file(w, wire_walk(w, SESSION "/entries/aaaa0001/text.md").nodeid, 0);
-	atomic_store(&creatable, 1000);
-	*state = w;
-	teardown(state);
-}
-
 /* Between requests the reader polls without result: it first yields the CPU, and then sleeps. */
 static void preempted_reader_stops_spinning(void **state)
 {
@@ -648,9 +590,6 @@ int main(void)
 	    cmocka_unit_test(loop_without_threads_fails),
 	    cmocka_unit_test(unread_request_is_read_once_memory_is_free),
 	    cmocka_unit_test(last_request_is_received),
-	    cmocka_unit_test(i9_fixed_pages_are_stored_on_open),
-	    WIRED(i9_single_thread_stores_nothing),
-	    cmocka_unit_test(i9_lone_thread_stores_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

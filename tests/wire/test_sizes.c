@@ -137,7 +137,7 @@ static void i8_slow_drop_does_not_block_others(void **state)
 }
 
 /* The kernel would ignore the mode in an answer after a notification. */
-static void i12_new_mode_keeps_old_size(void **state)
+static void i9_new_mode_keeps_old_size(void **state)
 {
 	uint64_t node;
 	begin(state, true, 2);
@@ -228,7 +228,7 @@ int main(void)
 	    TORN_DOWN(i8_single_thread_drops_no_pages),
 	    TORN_DOWN(i8_no_drop_when_open_is_answered),
 	    TORN_DOWN(i8_slow_drop_does_not_block_others),
-	    TORN_DOWN(i12_new_mode_keeps_old_size),
+	    TORN_DOWN(i9_new_mode_keeps_old_size),
 	    TORN_DOWN(i8_a_table_is_made_by_getattr),
 	    cmocka_unit_test(i8_no_drop_after_unmount),
 	};

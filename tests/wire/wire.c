@@ -171,7 +171,6 @@ void wire_close(struct wire *w)
 	cache_close(w->cache);
 	catalog_close(w->catalog);
 	close(w->fd);
-	free(w->pages);
 	remove_all(w->source);
 }
 
@@ -203,15 +202,6 @@ bool wire_wait(struct wire *w, int ms)
 	return n == 1;
 }
 
-static void take_pages(struct wire *w, const struct reply *r)
-{
-	memcpy(&w->stored, r->p, sizeof w->stored);
-	free(w->pages);
-	w->pages = malloc(w->stored.size + 1);
-	memcpy(w->pages, r->p + sizeof w->stored, w->stored.size);
-	w->pages[w->stored.size] = '\0';
-}
-
 static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 {
 	struct fuse_out_header out;
@@ -225,10 +215,9 @@ static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 		if (out.error == FUSE_NOTIFY_INVAL_INODE) {
 			memcpy(&w->dropped, ret->p, sizeof w->dropped);
 			w->drops += w->counted && w->dropped.ino == w->counted && w->dropped.off == 0;
-		} else if (out.error == FUSE_NOTIFY_STORE)
-			take_pages(w, ret);
-		else
+		} else {
 			assert_int_equal(out.error, FUSE_NOTIFY_INVAL_ENTRY);
+		}
 		w->notifications++;
 	}
 	return out;

@@ -38,8 +38,6 @@ struct wire {
 	struct fuse_notify_inval_inode_out dropped;
 	uint64_t counted; /* set by the test: a node; `drops` counts how often it is dropped as a whole */
 	unsigned drops;
-	struct fuse_notify_store_out stored;
-	char *pages; /* stored by that notification */
 };
 
 struct reply {

@@ -7,9 +7,8 @@
  *
  * A system call can wait for another program: a path below the source can lead to a dead server or into this mount. The
  * catalog's lock and locks of a higher rank are never held across such a call (lock_may_block). Locks of a lower rank,
- * and LOCK_DERIVED, belong to one open file or one session: waiting for one of these takes as
- * long as reading that session's bytes. No lock is held while the kernel is notified, except LOCK_PREFILL and
- * LOCK_DROP_PAGES. */
+ * and LOCK_DERIVED, belong to one open file or one session: waiting for one of these takes as long as reading that
+ * session's bytes. No lock is held while the kernel is notified, except LOCK_DROP_PAGES. */
 #ifndef SESSIONFS_LOCK_H
 #define SESSIONFS_LOCK_H
 
@@ -22,7 +21,6 @@
 /* The order, outermost first. */
 enum lock_rank {
 	LOCK_NONE,
-	LOCK_PREFILL, /* passing pages to the kernel on open */
 	LOCK_HANDLE,  /* the text of one open file, and data written through it */
 	LOCK_FILE,    /* flock(2) on a session file */
 	LOCK_SESSION, /* the index of one session file */
