@@ -29,15 +29,6 @@ static void edit_writer_release(struct edit_builder *w)
 /* Appends the JSON text of entry i's id. */
 static int edit_add_entry_id(const struct session *s, uint32_t i, struct buf *out)
 {
-	struct span id = session_entry_id(s, i);
-	/* Such an id is a string without escapes, like pi's: with a letter other than e it cannot be a number. */
-	if (span_only(id, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")) &&
-	    !span_only(id, SPAN_LIT("-0123456789e"))) {
-		buf_addc(out, '"');
-		buf_addspan(out, id);
-		buf_addc(out, '"');
-		return buf_err(out);
-	}
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct record r;
 	int rc = session_load(s, i, &line, &r);
