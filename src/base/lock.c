@@ -115,24 +115,17 @@ void lock_acquire(struct lock *l)
 	pthread_mutex_lock(&l->mutex);
 }
 
-bool lock_try(struct lock *l)
-{
-	if (pthread_mutex_trylock(&l->mutex) != 0)
-		return false;
-	held_count_adjust(l->rank);
-	return true;
-}
-
 bool lock_try_for(struct lock *l, int64_t ns)
 {
 	const int64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
 	check_lock_order(l->rank);
 	/* pthread_mutex_timedlock uses CLOCK_REALTIME, and the thread sanitizer does not support other clocks. */
-	while (!lock_try(l)) {
+	while (pthread_mutex_trylock(&l->mutex) != 0) {
 		if (clock_ns(CLOCK_MONOTONIC) >= until)
 			return false;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
+	held_count_adjust(l->rank);
 	return true;
 }
 

@@ -199,20 +199,6 @@ static void waiting_goes_by_no_clock_that_can_be_set(void **state)
 	lock_destroy(&t.lock);
 }
 
-/* A try never blocks. */
-static void trylock_is_exempt_from_order(void **state)
-{
-	struct lock catalog, cache;
-	(void)state;
-	lock_init(&catalog, LOCK_CATALOG);
-	lock_init(&cache, LOCK_CACHE);
-	lock_acquire(&cache);
-	assert_true(lock_try(&catalog));
-	assert_false(lock_try(&catalog));
-	lock_release(&catalog);
-	lock_release(&cache);
-}
-
 /* --- readers and writers ----------------------------------------------------------------- */
 
 struct shared {
@@ -302,7 +288,6 @@ int main(void)
 	    cmocka_unit_test(each_lock_has_a_name),
 	    cmocka_unit_test(what_can_wait_is_called_under_outer_locks),
 	    cmocka_unit_test(waiting_goes_by_no_clock_that_can_be_set),
-	    cmocka_unit_test(trylock_is_exempt_from_order),
 	    cmocka_unit_test(waiting_writer_can_be_cancelled),
 	    cmocka_unit_test(writers_have_priority),
 	};

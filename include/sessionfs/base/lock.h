@@ -56,9 +56,7 @@ struct lock {
 void lock_init(struct lock *l, enum lock_rank rank);
 void lock_destroy(struct lock *l);
 void lock_acquire(struct lock *l);
-/* Acquires the lock if it is free. Never waits, so the order does not matter. */
-bool lock_try(struct lock *l);
-/* As lock_try, but waits up to `ns`, so the order matters. */
+/* Acquires the lock if it gets free within `ns`. */
 bool lock_try_for(struct lock *l, int64_t ns);
 void lock_release(struct lock *l);
 
