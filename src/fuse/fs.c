@@ -20,11 +20,10 @@
 #define FILE_LIVE_SECONDS 10 /* a session with a younger file counts as growing */
 #define LISTING_MAX ((size_t)1 << 20)
 
-/* -EINTR without an interrupt: the end of the mount cancelled the work. The reply is then ENOTCONN. */
+/* The end of the mount cancels all work; the reply is then ENOTCONN. */
 static void reply_error(fuse_req_t req, int rc)
 {
-	bool gone = rc == -EINTR && !fuse_req_interrupted(req) && fs_of(req)->session &&
-	            fuse_session_exited(fs_of(req)->session);
+	bool gone = rc == -EINTR && fs_of(req)->session && fuse_session_exited(fs_of(req)->session);
 	fuse_reply_err(req, gone ? ENOTCONN : -rc);
 }
 

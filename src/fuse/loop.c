@@ -209,13 +209,10 @@ static void worker_process(struct worker *w, const struct fuse_buf *buf)
 	pthread_cond_signal(&l->room);
 }
 
-/* libfuse gets the interrupt, too, for the requests that wait in .events. It gets it first: until it has seen the
- * request, it keeps the interrupt. */
 static void loop_interrupt(struct loop *l, const struct fuse_buf *buf)
 {
 	const struct fuse_interrupt_in *in = (const void *)((const struct fuse_in_header *)buf->mem + 1);
 	uint64_t unique = buf->size < sizeof(struct fuse_in_header) + sizeof *in ? 0 : in->unique;
-	fuse_session_process_buf(l->session, buf);
 	lock_acquire(&l->lock);
 	struct worker *w = l->workers; /* each stays until the end */
 	while (w && atomic_load(&w->unique) != unique)
