@@ -2,8 +2,9 @@
 /* Lists the state of all sessions at once. */
 #include "catalog_impl.h"
 
-/* Copies the sessions in the order of their slots; returns their number. */
-static size_t sessions_copy_states(struct ask *a, struct slot_state *v)
+/* Copies the sessions in the order of their slots; returns their number. One that has no name yet appeared meanwhile:
+ * skips it, and clears *serial, since it gets a name later without a change. */
+static size_t sessions_copy_states(struct ask *a, struct slot_state *v, uint64_t *serial)
 {
 	const struct catalog *c = a->c;
 	size_t n = 0;
@@ -15,7 +16,7 @@ static size_t sessions_copy_states(struct ask *a, struct slot_state *v)
 		if (f->seen.err)
 			ask_misses(a, f->seen.err);
 		else if (!f->sid_name || !project)
-			ask_misses(a, -ENOMEM);
+			*serial = 0;
 		else
 			v[n++] = (struct slot_state){
 			    .slot = slot,
@@ -43,18 +44,17 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 		*ret_n = 0;
 	}
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		names_ensure_projects(&a);
-		need_tree(&a, 0, ATTRS);
-		names_ensure_all(&a);
-	}
+	names_ensure_project(&a, NO_SLOT);
+	require(&a, OF_TREE, 0, ATTRS);
+	names_ensure_project(&a, NO_SLOT); /* files that were replaced get a slot */
+	names_ensure_projects(&a);
 	if (!a.err)
 		failed_log(c);
 	*serial = c->epoch + c->changes;
 	if (ret && (a.err || *serial != known)) {
 		*ret = calloc(c->slot_count + 1, sizeof **ret);
 		if (*ret)
-			*ret_n = sessions_copy_states(&a, *ret);
+			*ret_n = sessions_copy_states(&a, *ret, serial);
 		else
 			ask_misses(&a, -ENOMEM);
 	}

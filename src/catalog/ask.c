@@ -28,13 +28,13 @@ struct ask ask_begin(struct catalog *c, enum haste haste)
 
 void ask_misses(struct ask *a, int err)
 {
-	if (a->err == 0 || a->err == -ETIMEDOUT)
+	if (a->err == 0 || a->err == -ETIMEDOUT || err == -EINTR)
 		a->err = err;
 }
 
-bool ask_may_decide(const struct ask *a)
+static bool ask_may_decide(const struct ask *a)
 {
-	return a->n == 0 && (a->err == 0 || a->err == -ETIMEDOUT || a->retried);
+	return a->err == 0 || a->err == -ETIMEDOUT || a->retried;
 }
 
 /* ---- what is needed ---- */
@@ -122,7 +122,7 @@ static bool need_slot(struct ask *a, uint32_t file)
 	return settled;
 }
 
-bool need_file(struct ask *a, uint32_t file, enum depth depth)
+static bool need_file(struct ask *a, uint32_t file, enum depth depth)
 {
 	struct catalog *c = a->c;
 	const struct file *f = &c->files[file];
@@ -137,7 +137,7 @@ bool need_file_now(struct ask *a, uint32_t file)
 	return need(a, (struct want){.dir = a->c->files[file].dir, .file = file, .depth = ATTRS, .now = true});
 }
 
-/* Returns the error of a failed scan in the tree of the directory (NONE: in `flat`) that matters for this depth, a
+/* Returns the error of a failed scan in the tree that matters for this depth, a
  * timeout last. */
 static int tree_error(const struct catalog *c, uint32_t tree, enum depth depth)
 {
@@ -148,9 +148,9 @@ static int tree_error(const struct catalog *c, uint32_t tree, enum depth depth)
 		    p.file != NONE && depth != ATTRS && (depth == NAMES || c->files[p.file].state == FILE_SESSION);
 		int rc = seen_of(c, p.dir, p.file)->err;
 		uint32_t dir = p.dir;
-		while (tree != NONE && dir != tree && dir != NONE)
+		while (tree != FLAT && dir != tree && dir != NONE)
 			dir = c->dirs[dir].parent;
-		bool is_in = tree == NONE ? dir_is_flat(c, dir) : dir != NONE;
+		bool is_in = tree == FLAT ? dir_is_flat(c, dir) : dir != NONE;
 		if (rc && is_in && !is_known)
 			err = rc;
 	}
@@ -159,7 +159,7 @@ static int tree_error(const struct catalog *c, uint32_t tree, enum depth depth)
 
 static struct dir_tree *tree_of(struct catalog *c, uint32_t tree)
 {
-	return tree == NONE ? &c->flat : &c->dirs[tree].tree;
+	return tree == FLAT ? &c->flat : &c->dirs[tree].tree;
 }
 
 static bool tree_is_valid(struct ask *a, uint32_t tree, enum depth depth)
@@ -189,7 +189,7 @@ static bool tree_end(struct ask *a, uint32_t tree, enum depth depth, bool settle
 	return settled;
 }
 
-bool need_names(struct ask *a, uint32_t dir)
+static bool need_names(struct ask *a, uint32_t dir)
 {
 	const struct dir *d = &a->c->dirs[dir];
 	if (d->gone)
@@ -221,28 +221,46 @@ static bool need_files(struct ask *a, uint32_t dir, enum depth depth)
 	return settled;
 }
 
-bool need_tree(struct ask *a, uint32_t dir, enum depth depth)
+static bool need_tree(struct ask *a, uint32_t tree, enum depth depth)
 {
 	const struct catalog *c = a->c;
-	if (tree_is_valid(a, dir, depth))
+	uint32_t dir = tree == FLAT ? 0 : tree;
+	if (tree_is_valid(a, tree, depth))
 		return true;
-	bool settled = dir == 0 ? need_flat(a, depth) : need_files(a, dir, depth);
+	/* The tree of the source has the flat files, too. */
+	bool settled = tree == 0 ? need_tree(a, FLAT, depth) : need_files(a, dir, depth);
 	for (uint32_t i = c->dirs[dir].child; i != NONE; i = c->dirs[i].sibling)
-		if (dir != 0 || !dir_is_flat(c, i))
+		if (dir != 0 || dir_is_flat(c, i) == (tree == FLAT))
 			settled = need_tree(a, i, depth) && settled;
-	return tree_end(a, dir, depth, settled);
+	return tree_end(a, tree, depth, settled);
 }
 
-bool need_flat(struct ask *a, enum depth depth)
+static bool need_extent(struct ask *a, enum extent extent, uint32_t of, enum depth depth)
 {
 	const struct catalog *c = a->c;
-	if (tree_is_valid(a, NONE, depth))
-		return true;
-	bool settled = need_files(a, 0, depth);
-	for (uint32_t i = c->dirs[0].child; i != NONE; i = c->dirs[i].sibling)
-		if (dir_is_flat(c, i))
-			settled = need_tree(a, i, depth) && settled;
-	return tree_end(a, NONE, depth, settled);
+	const struct watching *w = &c->watching;
+	uint32_t dir = extent != OF_PROJECT ? NONE : of == NO_SLOT ? 0 : c->projects[of].dir;
+	bool settled = true;
+	switch (extent) {
+	case OF_FILE:
+		return need_file(a, of, depth);
+	case OF_FILE_NOW:
+		return need_file_now(a, of);
+	case OF_NAMES:
+		return need_names(a, of);
+	case OF_TREE:
+		return need_tree(a, of, depth);
+	case OF_PROJECT:
+		settled = dir == 0 || need_tree(a, FLAT, depth);
+		return (dir == NONE || need_tree(a, dir, depth)) && settled;
+	case OF_PENDING:
+		for (size_t i = 0; i < w->pending.n; i++) {
+			struct place p = w->pending.v[i];
+			bool known = p.file == NONE ? need_names(a, p.dir) : need_file(a, p.file, ATTRS);
+			settled = known && settled;
+		}
+	}
+	return settled;
 }
 
 /* ---- looking ---- */
@@ -387,27 +405,9 @@ static int ask_look(struct ask *a, int64_t until)
 	return rc;
 }
 
-/* Everything is settled. Most failures are gone a moment later, so it is all asked for once more before one is
- * reported. */
-static bool ask_retries(struct ask *a)
+bool ask_scan(struct ask *a)
 {
-	if (a->timed_out && a->lacks) {
-		a->haste = HASTE_NONE;
-		a->timed_out = false;
-		return true;
-	}
-	if (ask_may_decide(a) || cancel_check() < 0)
-		return false;
-	a->retried = true;
-	a->asof = ++a->c->tick;
-	return true;
-}
-
-bool ask_wait(struct ask *a)
-{
-	if (!a->begun)
-		return a->begun = true;
-	if (a->n == 0 && !ask_retries(a))
+	if (a->n == 0)
 		return false;
 	int64_t until = a->hard || !a->haste ? 0 : a->now + HASTE_MS;
 	a->others = false;
@@ -416,16 +416,35 @@ bool ask_wait(struct ask *a)
 		rc = ask_look(a, until);
 	a->n = 0;
 	a->hard = false;
-	if (rc == -ETIME) {
-		a->timed_out = true;
-	} else if (rc < 0) {
-		a->err = rc;
-		a->needs_all = true;
-		return false;
+	a->timed_out = a->timed_out || rc == -ETIME;
+	if (rc == 0 || rc == -ETIME)
+		return true;
+	a->err = rc;
+	a->needs_all = true;
+	return false;
+}
+
+/* Most failures are gone a moment later, so everything is required once more before one is reported. */
+bool require(struct ask *a, enum extent extent, uint32_t of, enum depth depth)
+{
+	int before = a->err;
+	bool settled = false, scanned = before != -EINTR;
+	a->retried = false;
+	while (scanned) {
+		a->err = 0;
+		settled = need_extent(a, extent, of, depth);
+		scanned = ask_scan(a);
+		if (!scanned && !ask_may_decide(a) && cancel_check() == 0) {
+			a->asof = ++a->c->tick;
+			scanned = a->retried = true;
+		}
 	}
-	a->err = 0;
-	a->needs_all = a->lacks = false;
-	return true;
+	settled = settled && ask_may_decide(a);
+	int err = a->err;
+	a->err = before;
+	if (err)
+		ask_misses(a, err);
+	return settled;
 }
 
 /* ---- the end ---- */

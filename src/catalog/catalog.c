@@ -104,22 +104,27 @@ struct resolver *catalog_resolver(const struct catalog *c)
 static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
 {
 	struct catalog *c = a->c;
-	struct newest *n = project == NO_SLOT ? &c->newest[which] : &c->projects[project].newest[which];
-	uint32_t other = NONE; /* the last one that is not a session */
+	uint32_t file, other = NONE; /* the last one that is not a session */
 	if (project != NO_SLOT)
-		need_flat(a, HEADERS);
-	need_project(a, project, ATTRS);
-	if (n->epoch != c->epoch)
-		n->file = newest_known(c, project, which);
-	while (n->file != NONE && n->file != other && c->files[n->file].state != FILE_SESSION) {
-		other = n->file;
-		if (a->tries++ < HEADER_TRIES_MAX ? !need_file(a, other, HEADERS) : !need_project(a, project, HEADERS))
-			break;
-		n->file = newest_known(c, project, which);
+		require(a, OF_TREE, FLAT, HEADERS);
+	require(a, OF_PROJECT, project, ATTRS);
+	for (int tries = 0;; tries++) {
+		struct newest *n = project == NO_SLOT ? &c->newest[which] : &c->projects[project].newest[which];
+		if (n->epoch != c->epoch || other != NONE)
+			n->file = newest_known(c, project, which);
+		file = n->file;
+		bool found = file != NONE && c->files[file].state == FILE_SESSION;
+		n->epoch = a->err == 0 && found ? c->epoch : 0;
+		if (found)
+			return file;
+		if (file == NONE || file == other)
+			return a->timed_out ? file : NONE;
+		other = file;
+		if (tries < HEADER_TRIES_MAX)
+			require(a, OF_FILE, file, HEADERS);
+		else
+			require(a, OF_PROJECT, project, HEADERS);
 	}
-	bool found = n->file != NONE && c->files[n->file].state == FILE_SESSION;
-	n->epoch = a->err == 0 && found ? c->epoch : 0;
-	return found || a->timed_out ? n->file : NONE;
 }
 
 /* ---- projects ---- */
@@ -143,16 +148,17 @@ static void project_fill_info(struct catalog *c, uint32_t project, struct projec
 		ret->mtime = c->files[p->newest[NEWEST_OF_ALL].file].mtime;
 }
 
-/* Ends a listing: returns false. Requires the files whose scan failed; with `hides`, only if that hides a project. */
+/* Ends a listing: returns false. Scans the files again whose scan failed; with `hides`, only if that hides a project. A
+ * file that can be read now makes place for the last one. */
 static bool listing_end(struct ask *a, uint32_t project, bool hides)
 {
 	struct catalog *c = a->c;
-	for (size_t i = 0; i < c->failed.n; i++) {
-		uint32_t dir = c->failed.v[i].dir, file = c->failed.v[i].file;
-		bool is_lacking = !hides || dir_is_flat(c, dir) ||
-		                  c->projects[c->dirs[dir].project].newest[NEWEST_OF_ALL].file == NONE;
-		if (file != NONE && is_of_project(c, dir, project) && is_lacking)
-			need_file(a, file, HEADERS);
+	for (size_t i = c->failed.n; i-- > 0;) {
+		struct place p = i < c->failed.n ? c->failed.v[i] : (struct place){0, NONE};
+		bool is_lacking = !hides || dir_is_flat(c, p.dir) ||
+		                  c->projects[c->dirs[p.dir].project].newest[NEWEST_OF_ALL].file == NONE;
+		if (p.file != NONE && is_of_project(c, p.dir, project) && is_lacking)
+			require(a, OF_FILE, p.file, HEADERS);
 	}
 	return false;
 }
@@ -173,15 +179,9 @@ static bool projects_next(struct ask *a, uint64_t *cookie, struct project_info *
 
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
 {
-	uint64_t from = *cookie;
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		*cookie = from;
-		found = projects_next(&a, cookie, ret);
-		a.needs_all = true;
-	}
-	return ask_end(&a, found);
+	a.needs_all = true;
+	return ask_end(&a, projects_next(&a, cookie, ret));
 }
 
 static bool project_get(struct ask *a, uint32_t project, struct project_info *ret)
@@ -191,33 +191,36 @@ static bool project_get(struct ask *a, uint32_t project, struct project_info *re
 	             newest_session_file(a, project, NEWEST_OF_ALL) != NONE;
 	if (found)
 		project_fill_info(c, project, ret);
-	a->lacks = !found;
 	return found;
+}
+
+/* Recent results will do for a project with sessions. */
+static bool project_is_known(const struct catalog *c, uint32_t project)
+{
+	return project < c->project_count && c->projects[project].name &&
+	       c->projects[project].newest[NEWEST_OF_ALL].file != NONE;
 }
 
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
 {
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
-	while (ask_wait(&a)) {
-		names_ensure_projects(&a);
-		found = project_get(&a, map_get(&c->project_names, 0, name), ret);
-	}
-	return ask_end(&a, found);
+	if (!project_is_known(c, map_get(&c->project_names, 0, name)))
+		a.haste = HASTE_NONE;
+	names_ensure_projects(&a);
+	return ask_end(&a, project_get(&a, map_get(&c->project_names, 0, name), ret));
 }
 
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
-	while (ask_wait(&a)) {
-		if (project >= c->project_count || !c->projects[project].name)
-			names_ensure_projects(&a);
-		*ret = (struct project_info){.project = project};
-		found = project_get(&a, project, ret);
-		if (!found && project < c->project_count)
-			ret->name = c->projects[project].name;
-	}
+	if (!project_is_known(c, project))
+		a.haste = HASTE_NONE;
+	if (project >= c->project_count || !c->projects[project].name)
+		names_ensure_projects(&a);
+	*ret = (struct project_info){.project = project};
+	bool found = project_get(&a, project, ret);
+	if (!found && project < c->project_count)
+		ret->name = c->projects[project].name;
 	return ask_end(&a, found);
 }
 
@@ -228,7 +231,8 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 	const struct catalog *c = a->c;
 	bool all = project == NO_SLOT;
 	names_ensure_project(a, project);
-	need_project(a, project, ATTRS);
+	require(a, OF_PROJECT, project, ATTRS);
+	names_ensure_project(a, project); /* files that were replaced get a slot */
 	const struct u32_list *slots = all ? NULL : &c->projects[project].slots;
 	size_t i = all ? (size_t)*cookie : list_count_below(slots, *cookie);
 	for (; i < (all ? c->slot_count : slots->n); i++) {
@@ -247,15 +251,9 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	uint64_t from = *cookie;
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		*cookie = from;
-		a.needs_all = true;
-		found = (project == NO_SLOT || project < c->project_count) && next_slot(&a, project, cookie, ret);
-	}
-	return ask_end(&a, found);
+	a.needs_all = true;
+	return ask_end(&a, (project == NO_SLOT || project < c->project_count) && next_slot(&a, project, cookie, ret));
 }
 
 /* Finds the slot of the file with that name. If the file was replaced, the new one gets the old name at once: the name
@@ -264,69 +262,60 @@ static bool slot_find_by_name(struct ask *a, const struct map *names, uint32_t p
                               struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
-	names_ensure_project(a, project);
-	uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
-	const struct file *f = file == NONE ? NULL : &c->files[file];
-	const char *given = !f ? NULL : project == NO_SLOT ? f->sid_name : f->stem;
-	bool found = given && f->slot != NONE && (project == NO_SLOT || f->project == project) &&
-	             span_is(name, given) && slot_get(a, f->slot, ret) == 0;
-	a->lacks = !found;
+	bool found = false;
+	for (int tries = 0; tries < 2 && !found; tries++) {
+		uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
+		if (file == NONE || c->files[file].slot == NONE)
+			a->haste = HASTE_NONE; /* recent results will do for a session */
+		names_ensure_project(a, project);
+		file = map_get(names, project == NO_SLOT ? 0 : project, name);
+		const struct file *f = file == NONE ? NULL : &c->files[file];
+		const char *given = !f ? NULL : project == NO_SLOT ? f->sid_name : f->stem;
+		found = given && f->slot != NONE && (project == NO_SLOT || f->project == project) &&
+		        span_is(name, given) && slot_get(a, f->slot, ret) == 0;
+	}
 	return found;
 }
 
 bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret)
 {
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
-	while (ask_wait(&a))
-		found = project < c->project_count && slot_find_by_name(&a, &c->stems, project, stem, ret);
-	return ask_end(&a, found);
+	return ask_end(&a, project < c->project_count && slot_find_by_name(&a, &c->stems, project, stem, ret));
 }
 
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
 {
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
-	while (ask_wait(&a))
-		found = slot_find_by_name(&a, &c->sids, NO_SLOT, sid, ret);
-	return ask_end(&a, found);
+	return ask_end(&a, slot_find_by_name(&a, &c->sids, NO_SLOT, sid, ret));
 }
 
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	int rc = 0;
 	struct ask a = ask_begin(c, HASTE_KNOWN);
-	while (ask_wait(&a))
-		rc = slot_get(&a, slot, ret);
-	return ask_close(&a, rc);
+	return ask_close(&a, slot_get(&a, slot, ret));
 }
 
 /* Returns the current session at the file's place. */
 static int slot_at_place_now(struct ask *a, uint32_t file, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
-	const struct file *f = &c->files[file];
-	need_file_now(a, file);
-	need_file(a, file, HEADERS);
-	if (f->slot == NONE && f->project != NONE)
-		names_ensure_project(a, f->project);
-	if (f->seen.err)
-		return f->seen.err;
-	return f->slot == NONE ? -ESTALE : slot_get(a, f->slot, ret);
+	require(a, OF_FILE_NOW, file, ATTRS);
+	require(a, OF_FILE, file, HEADERS);
+	if (c->files[file].slot == NONE && c->files[file].project != NONE)
+		names_ensure_project(a, c->files[file].project);
+	if (c->files[file].seen.err)
+		return c->files[file].seen.err;
+	return c->files[file].slot == NONE ? -ESTALE : slot_get(a, c->files[file].slot, ret);
 }
 
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	int rc = -ESTALE;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		if (slot < c->slot_count)
-			rc = slot_at_place_now(&a, c->slots[slot].place, ret);
-		if (rc == 0) { /* whether the slot ever belonged to this project */
-			const struct u32_list *l = &c->projects[ret->project].slots;
-			size_t i = list_count_below(l, slot);
-			rc = i < l->n && l->v[i] == slot ? 0 : -ESTALE;
-		}
+	int rc = slot < c->slot_count ? slot_at_place_now(&a, c->slots[slot].place, ret) : -ESTALE;
+	if (rc == 0) { /* whether the slot ever belonged to this project */
+		const struct u32_list *l = &c->projects[ret->project].slots;
+		size_t i = list_count_below(l, slot);
+		rc = i < l->n && l->v[i] == slot ? 0 : -ESTALE;
 	}
 	return ask_close(&a, rc);
 }
@@ -369,21 +358,15 @@ static bool latest_session(struct ask *a, uint32_t project, struct slot_info *re
 
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 {
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a))
-		found = latest_session(&a, project, ret);
-	return ask_end(&a, found);
+	return ask_end(&a, latest_session(&a, project, ret));
 }
 
 struct timespec catalog_mtime(struct catalog *c)
 {
-	struct timespec newest = {0};
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
-	while (ask_wait(&a)) {
-		uint32_t file = newest_session_file(&a, NO_SLOT, NEWEST_OF_ALL);
-		newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
-	}
+	uint32_t file = newest_session_file(&a, NO_SLOT, NEWEST_OF_ALL);
+	struct timespec newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
 	ask_close(&a, 0);
 	return newest;
 }

@@ -417,15 +417,13 @@ void inotify_drain(struct catalog *c); /* applies the pending events */
 
 /* ask.c: one call of the catalog
  *
- *	bool found = false;
  *	struct ask a = ask_begin(c, HASTE_NONE);
- *	while (ask_wait(&a))
- *		found = ...;
+ *	require(&a, OF_TREE, 0, ATTRS);
+ *	bool found = ...;
  *	return ask_end(&a, found);
  *
- * The body of the loop holds the lock, and does no I/O: it states what the answer depends on with need_*, which return
- * whether that is settled. ask_wait scans the rest, without the lock, and returns true (at first, too): then the body
- * runs again with the results. Nothing permanent (names, slots) may depend on unsettled state. */
+ * The lock is held in between, except while require scans what is not current. Then arrays can move, and slots can die,
+ *but indexes stay valid. Nothing permanent (names, slots) may depend on state that require did not find current. */
 struct want {
 	uint32_t dir, file; /* file NONE: the directory */
 	enum depth depth;   /* of a file */
@@ -447,37 +445,44 @@ struct ask {
 	int err;        /* a scan of something required failed; 0 or a negative errno */
 	bool needs_all; /* then even a found item does not count */
 	enum haste haste;
-	bool lacks;     /* earlier results will not do after all */
 	bool hard;      /* something required is unknown, or was not scanned recently */
 	bool others;    /* another call is scanning something that this one requires */
 	bool timed_out; /* its time is up: it waits only for such other calls */
-	bool begun, retried;
+	bool retried;   /* it has scanned failures twice */
 	bool failed;    /* a look failed, and no earlier call has logged that */
-	unsigned tries; /* how often the newest file was not a session */
 };
 struct ask ask_begin(struct catalog *c, enum haste haste);
-bool ask_wait(struct ask *a);
 /* Releases the lock. If something was missing, sets deferred_set, so that "none" is not the answer. Returns `found`. */
 bool ask_end(struct ask *a, bool found);
 /* The same for a call that returns an error itself: -EINTR if it was interrupted, else rc. */
 int ask_close(struct ask *a, int rc);
 void ask_misses(struct ask *a, int err);
-/* Whether permanent decisions may use the settled state: not after a failure that could be transient. */
-bool ask_may_decide(const struct ask *a);
-bool need_names(struct ask *a, uint32_t dir);
-bool need_file(struct ask *a, uint32_t file, enum depth depth);
-bool need_file_now(struct ask *a, uint32_t file);              /* its attributes, however fresh they are */
-bool need_tree(struct ask *a, uint32_t dir, enum depth depth); /* of the directory and all below it */
-bool need_flat(struct ask *a, enum depth depth);               /* of what can be of any project */
+/* The tree of what can be of any project. */
+#define FLAT NONE
+
+/* What a call requires. */
+enum extent {
+	OF_FILE,
+	OF_FILE_NOW, /* its attributes, however fresh they are */
+	OF_NAMES,    /* of a directory */
+	OF_TREE,     /* of a directory and all below it, or FLAT */
+	OF_PROJECT,  /* of all files that can be of it; NO_SLOT: of all projects */
+	OF_PENDING,  /* of what was marked and not yet reported */
+};
+/* Scans until it is current. Returns whether permanent decisions can use it: false after a failure that can be
+ * transient, or if the call was interrupted. */
+bool require(struct ask *a, enum extent extent, uint32_t of, enum depth depth);
+/* For decisions in several steps: returns whether the attributes are current, however fresh they were. If not, ask_scan
+ * scans them; it returns false if nothing is left to scan, or if the call was interrupted. */
+bool need_file_now(struct ask *a, uint32_t file);
+bool ask_scan(struct ask *a);
 /* Logs failed scans: each once, until it succeeds. Logs nothing below a directory whose scan failed. */
 void failed_log(struct catalog *c);
 
 /* names.c. Each of these scans all that it names, assigns only permanent names, and returns true if none are missing.
  */
-bool need_project(struct ask *a, uint32_t project, enum depth depth); /* of all files that can be of it; NO_SLOT: all */
-void names_ensure_projects(struct ask *a);                            /* finds and names all projects */
-bool names_ensure_all(struct ask *a);                                 /* all headers; gives all slots and names */
-/* The same for one project, without SIDs; NO_SLOT: for all, with SIDs. */
+void names_ensure_projects(struct ask *a); /* finds and names all projects */
+/* Reads all headers of the project, and gives slots and STEMs; NO_SLOT: of all projects, and SIDs. */
 bool names_ensure_project(struct ask *a, uint32_t project);
 bool name_sids(struct ask *a);
 

@@ -14,8 +14,7 @@ bool catalog_is_watched(struct catalog *c)
 uint64_t catalog_epoch(struct catalog *c)
 {
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
-	while (ask_wait(&a))
-		need_tree(&a, 0, NAMES);
+	require(&a, OF_TREE, 0, NAMES);
 	uint64_t epoch = c->epoch;
 	ask_close(&a, 0);
 	return epoch;
@@ -54,26 +53,12 @@ static bool place_is_stale(const struct catalog *c, struct place p)
 	return (seen_is_marked(s) || s->began == 0) && (p.file != NONE || !c->dirs[p.dir].gone);
 }
 
-/* Scans what was marked: only this shows changes. */
-static void scan_pending(struct ask *a)
-{
-	struct catalog *c = a->c;
-	for (size_t i = 0; i < c->watching.pending.n; i++) {
-		struct place p = c->watching.pending.v[i];
-		if (p.file == NONE)
-			need_names(a, p.dir);
-		else
-			need_file(a, p.file, ATTRS);
-	}
-}
-
 void catalog_status(struct catalog *c, struct catalog_status *ret)
 {
 	struct watching *w = &c->watching;
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
-	while (ask_wait(&a))
-		if (!w->on)
-			need_tree(&a, 0, NAMES);
+	if (!w->on)
+		require(&a, OF_TREE, 0, NAMES);
 	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0};
 	bool is_idle = w->pending.n == 0;
 	for (uint32_t i = 0; i < c->dir_count; i++) {
@@ -128,12 +113,9 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, s
 	for (uint32_t i = 0; look && !w->lost && i < c->file_count; i++)
 		if (c->files[i].state != FILE_GONE && !file_is_watched(c, &c->files[i]))
 			mark_file_stale(c, i);
-	bool all = look || w->lost;
-	while (ask_wait(&a)) {
-		if (all)
-			need_tree(&a, 0, ATTRS);
-		scan_pending(&a);
-	}
+	if (look || w->lost)
+		require(&a, OF_TREE, 0, ATTRS);
+	require(&a, OF_PENDING, 0, ATTRS); /* only a scan shows changes */
 	if (w->lost)
 		changes_add_all(c);
 	if (read(w->wake, &count, sizeof count) < 0)
@@ -151,31 +133,25 @@ void catalog_add_change(struct catalog *c, uint32_t slot)
 		watch_add_change(c, c->slots[slot].file, NONE, false);
 }
 
-static bool session_at_place(struct ask *a, uint32_t place, struct slot_info *ret)
-{
-	struct catalog *c = a->c;
-	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};
-	if (place >= c->file_count)
-		return false;
-	const struct file *f = &c->files[place];
-	bool settled = need_file(a, place, HEADERS);
-	if (f->state == FILE_SESSION && f->slot == NONE && f->project != NONE)
-		settled = names_ensure_project(a, f->project) && settled;
-	if (settled && c->named_all && f->slot != NONE && !f->sid_name)
-		name_sids(a);
-	ret->project = f->project == NONE ? f->stem_project : f->project;
-	ret->stem = f->stem;
-	ret->sid = f->sid_name;
-	ret->file = f->path;
-	return f->slot != NONE && slot_get(a, f->slot, ret) == 0;
-}
-
 bool catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a))
-		found = session_at_place(&a, place, ret);
+	bool found = false;
+	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};
+	if (place < c->file_count) {
+		bool settled = require(&a, OF_FILE, place, HEADERS);
+		if (c->files[place].slot == NONE && c->files[place].state == FILE_SESSION &&
+		    c->files[place].project != NONE)
+			settled = names_ensure_project(&a, c->files[place].project) && settled;
+		if (settled && c->named_all && c->files[place].slot != NONE && !c->files[place].sid_name)
+			name_sids(&a);
+		const struct file *f = &c->files[place];
+		ret->project = f->project == NONE ? f->stem_project : f->project;
+		ret->stem = f->stem;
+		ret->sid = f->sid_name;
+		ret->file = f->path;
+		found = f->slot != NONE && slot_get(&a, f->slot, ret) == 0;
+	}
 	ask_close(&a, 0);
 	return found;
 }

@@ -67,14 +67,9 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
                       void *arg)
 {
 	struct listed *l CLEANUP_FREE = NULL;
-	ssize_t n = 0;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		free(l);
-		l = NULL;
-		names_ensure_all(&a);
-		n = list_files(c, &l);
-	}
+	names_ensure_project(&a, NO_SLOT);
+	ssize_t n = list_files(c, &l);
 	ask_close(&a, 0);
 	if (n < 0)
 		return (int)n;

@@ -235,7 +235,7 @@ static int find_parents(struct catalog *c)
 static bool forks_refresh(struct ask *a)
 {
 	struct catalog *c = a->c;
-	if (!names_ensure_all(a))
+	if (!names_ensure_project(a, NO_SLOT))
 		return false;
 	names_ensure_projects(a);
 	if (c->forks_epoch == c->epoch)
@@ -265,10 +265,8 @@ static uint32_t parent_of_slot(struct ask *a, uint32_t slot)
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 {
-	uint32_t parent = NO_SLOT;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a))
-		parent = parent_of_slot(&a, slot);
+	uint32_t parent = parent_of_slot(&a, slot);
 	ask_end(&a, parent != NO_SLOT);
 	return parent;
 }
@@ -284,7 +282,7 @@ static bool forks_next(struct ask *a, uint32_t slot, bool below, uint64_t *cooki
 	uint32_t fork = c->slots[slot].first_fork, last = (uint32_t)*cookie - 1;
 	if (*cookie && last < c->slot_count && c->slots[last].parent == slot)
 		fork = c->slots[last].next_fork;
-	for (; !found && fork != NONE; fork = c->slots[fork].next_fork) {
+	for (; !found && fork != NONE && c->slots[fork].parent == slot; fork = c->slots[fork].next_fork) {
 		if (fork < *cookie)
 			continue;
 		*cookie = (uint64_t)fork + 1;
@@ -301,23 +299,15 @@ static bool forks_next(struct ask *a, uint32_t slot, bool below, uint64_t *cooki
 
 bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
 {
-	uint64_t from = *cookie;
-	bool found = false;
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		*cookie = from;
-		a.needs_all = true;
-		found = forks_next(&a, slot, below, cookie, ret);
-	}
-	return ask_end(&a, found);
+	a.needs_all = true;
+	return ask_end(&a, forks_next(&a, slot, below, cookie, ret));
 }
 
 void catalog_report_forks(struct catalog *c)
 {
 	struct ask a = ask_begin(c, HASTE_NONE);
-	while (ask_wait(&a)) {
-		if (c->forks_known && c->forks_epoch != c->epoch && c->dirs[0].tree.blind == 0)
-			forks_refresh(&a);
-	}
+	if (c->forks_known && c->forks_epoch != c->epoch && c->dirs[0].tree.blind == 0)
+		forks_refresh(&a);
 	ask_close(&a, 0);
 }

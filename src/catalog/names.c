@@ -242,34 +242,23 @@ bool name_sids(struct ask *a)
 void names_ensure_projects(struct ask *a)
 {
 	struct catalog *c = a->c;
-	bool settled = need_tree(a, 0, NAMES);
-	settled = need_flat(a, HEADERS) && settled;
-	if (settled && c->named_epoch != c->epoch && ask_may_decide(a) && name_projects(a))
+	bool settled = require(a, OF_TREE, 0, NAMES);
+	settled = require(a, OF_TREE, FLAT, HEADERS) && settled;
+	if (settled && c->named_epoch != c->epoch && name_projects(a))
 		c->named_epoch = c->epoch;
-}
-
-bool need_project(struct ask *a, uint32_t project, enum depth depth)
-{
-	if (project == NO_SLOT)
-		return need_tree(a, 0, depth);
-	uint32_t dir = a->c->projects[project].dir;
-	bool settled = need_flat(a, depth);
-	return (dir == NONE || need_tree(a, dir, depth)) && settled;
-}
-
-bool names_ensure_all(struct ask *a)
-{
-	struct catalog *c = a->c;
-	bool settled = need_tree(a, 0, HEADERS) && ask_may_decide(a);
-	for (uint32_t i = 0; settled && c->waiting > 0 && i < c->project_count; i++)
-		settled = name_sessions(a, i);
-	c->named_all = c->named_all || settled;
-	return settled && name_sids(a);
 }
 
 bool names_ensure_project(struct ask *a, uint32_t project)
 {
-	if (project == NO_SLOT)
-		return names_ensure_all(a);
-	return need_project(a, project, HEADERS) && ask_may_decide(a) && name_sessions(a, project);
+	struct catalog *c = a->c;
+	bool all = project == NO_SLOT, named = false, scanned = require(a, OF_PROJECT, project, HEADERS);
+	while (scanned && !named) {
+		named = true;
+		for (uint32_t i = all ? 0 : project; named && i < (all ? c->project_count : project + 1); i++)
+			named = c->waiting == 0 || name_sessions(a, i);
+		named = named && (!all || name_sids(a));
+		scanned = named || ask_scan(a);
+	}
+	c->named_all = c->named_all || (all && named);
+	return named;
 }

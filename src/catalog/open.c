@@ -107,8 +107,7 @@ static int open_index_check(struct catalog *c, struct open_index *x, const struc
 		uint32_t file = c->slots[x->slot].file;
 		c->files[file].reread = true;
 		mark_file_stale(c, file);
-		while (ask_wait(&a))
-			need_file(&a, file, HEADERS);
+		require(&a, OF_FILE, file, HEADERS);
 	}
 	int err = x->err ? x->err : a.err;
 	return ask_close(&a, err);
@@ -288,11 +287,8 @@ static int grow_index(struct catalog *c, struct open_index *x)
 		rc = grow_copy(c, x);
 	struct ask a = ask_begin(c, HASTE_NONE);
 	/* The file's attributes can show why the index did not grow. */
-	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !x->forgotten) {
-		uint32_t file = c->slots[x->slot].file;
-		while (ask_wait(&a))
-			need_file_now(&a, file);
-	}
+	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !x->forgotten)
+		require(&a, OF_FILE_NOW, c->slots[x->slot].file, ATTRS);
 	if (rc == 0 || (rc == -EINTR && f.memory))
 		open_index_update(c, x, &f);
 	else if (rc == -ESTALE && !x->forgotten)
@@ -309,11 +305,8 @@ static int grow_index(struct catalog *c, struct open_index *x)
 static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	struct open_index *x = NULL;
-	int rc = 0;
 	struct ask a = ask_begin(c, how & NOW ? HASTE_NONE : HASTE_KNOWN);
-	while (ask_wait(&a))
-		rc = slot_check_file(&a, slot);
-	rc = ask_close(&a, rc);
+	int rc = ask_close(&a, slot_check_file(&a, slot));
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->lock);

@@ -76,8 +76,7 @@ mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid)
 mode_t catalog_root_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
-	while (ask_wait(&a))
-		need_flat(&a, NAMES);
+	require(&a, OF_TREE, FLAT, NAMES);
 	*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
 	mode_t mode = names_mode(c, 0, *ret_gid);
 	ask_close(&a, 0);
@@ -88,8 +87,7 @@ mode_t catalog_list_all_mode(struct catalog *c, uid_t uid, gid_t gid)
 {
 	mode_t all = 0777;
 	struct ask a = ask_begin(c, HASTE_SUMMARY);
-	while (ask_wait(&a))
-		need_tree(&a, 0, NAMES);
+	require(&a, OF_TREE, 0, NAMES);
 	if (c->dir_looks != c->names_mode.looks || c->names_mode.uid != uid || c->names_mode.gid != gid) {
 		for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
 			if (c->dirs[i].seen.began > 0 && !c->dirs[i].err && !c->dirs[i].gone)

@@ -34,7 +34,9 @@ int slot_check_file(struct ask *a, uint32_t slot)
 	if (slot >= c->slot_count || c->slots[slot].file == NONE)
 		return -ESTALE;
 	uint32_t file = c->slots[slot].file;
-	need_file(a, file, ATTRS);
+	require(a, OF_FILE, file, ATTRS);
+	if (c->slots[slot].file == NONE)
+		return -ESTALE;
 	/* The last known state of a file is used while its server does not answer. */
 	int err = c->files[file].seen.err;
 	return err == -ETIMEDOUT ? 0 : err;
