@@ -55,7 +55,7 @@ static bool is_settled(const struct ask *a, const struct want *w)
 {
 	const struct catalog *c = a->c;
 	const struct seen *s = seen_of(c, w->dir, w->file);
-	bool watched = c->dirs[w->dir].wd;
+	bool watched = dir_is_watched(c, w->dir);
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->look && s->look->late && !look_is_outdated(s) &&
 	    !blocking_is_done(resolver_blocking_pool(c->resolver), &s->look->call))
@@ -179,7 +179,8 @@ static bool tree_end(struct ask *a, uint32_t tree, enum depth depth, bool settle
 {
 	struct dir_tree *t = tree_of(a->c, tree);
 	int err = settled ? tree_error(a->c, tree, depth) : 0;
-	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, t->blind == 0);
+	bool watched = t->blind == 0 && dir_is_watched(a->c, tree == NONE ? 0 : tree);
+	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
 	bool lasts = err == -ETIMEDOUT || (a->retried && error_is_about_file(err) && err != -ENOMEM);
 	if (err)

@@ -276,9 +276,18 @@ static inline bool dir_is_flat(const struct catalog *c, uint32_t dir)
 	return dir == 0 || c->dirs[c->dirs[dir].top].beside != NONE;
 }
 
+/* Returns whether every change of its names is reported. If a directory above has no watch, another directory can get
+ * its path without an event. */
+static inline bool dir_is_watched(const struct catalog *c, uint32_t dir)
+{
+	while (dir != 0 && c->dirs[dir].wd)
+		dir = c->dirs[dir].parent;
+	return c->dirs[dir].wd;
+}
+
 static inline bool file_is_watched(const struct catalog *c, const struct file *f)
 {
-	return c->dirs[f->dir].wd && !f->linked;
+	return !f->linked && dir_is_watched(c, f->dir);
 }
 
 /* ---- definitions by source file; each uses only files above it (scripts/check-cycles) ---- */
@@ -299,6 +308,7 @@ void mark_dir_stale(struct catalog *c, uint32_t dir);
 void mark_file_stale(struct catalog *c, uint32_t file); /* it may have changed, appeared or disappeared */
 void mark_names_stale(struct catalog *c, uint32_t dir); /* names in the directory may have */
 void mark_files_stale(struct catalog *c, uint32_t dir); /* both, for all files in it */
+void mark_tree_stale(struct catalog *c, uint32_t dir);  /* the same for it and all directories below */
 /* Returns the directory after `dir` below `root`, each after its parent, starting at `root` itself. Returns NONE at the
  * end. */
 uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir);
@@ -320,8 +330,7 @@ void watch_overflow(struct watching *w);
 void watch_wake(const struct watching *w);
 void watch_drop(struct catalog *c, uint32_t dir);    /* removes its watch */
 void watch_removed(struct catalog *c, uint32_t dir); /* the kernel has removed it */
-/* The path of the directory, and so of all below it, can lead elsewhere now: removes the watches, and marks the
- * names. */
+/* The path of the directory, and so of all below it, can lead elsewhere now: removes the watches, and marks all. */
 void watch_drop_below(struct catalog *c, uint32_t dir);
 void dir_set_gone(struct catalog *c, uint32_t dir, bool gone); /* it disappeared or came back */
 uint32_t watch_dir_of(const struct watching *w, int wd);       /* NONE: no such watch */

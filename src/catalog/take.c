@@ -44,6 +44,13 @@ void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before)
 	}
 }
 
+/* A name in the directory led nowhere: its next scan reads the names even if its mtime is the same, since the whole
+ * directory can have been away for a moment. */
+static void dir_distrust(struct catalog *c, uint32_t dir)
+{
+	c->dirs[dir].trusted = false;
+}
+
 static void path_in(const struct catalog *c, uint32_t dir, const char *name, struct buf *out)
 {
 	buf_adds(out, c->dirs[dir].name);
@@ -347,6 +354,7 @@ static void take_file(struct catalog *c, const struct look *l)
 		watch_hard_link(c, file);
 	if (l->rc == -ENOENT && !l->linked) {
 		file_vanishes(c, f, l->began);
+		dir_distrust(c, f->dir);
 		return;
 	}
 	if (f->state == FILE_GONE) {
@@ -524,9 +532,11 @@ static void dir_fails(struct catalog *c, const struct look *l)
 	d->st = (struct stat){0};
 	d->scan++;
 	dir_loses(c, l);
-	/* On the first level it can be a link. */
-	if (d->depth > 1 && (err == -ENOENT || err == -ENOTDIR))
+	/* On the first level it can be a link. If it was marked since the look began, it can be back already. */
+	if (d->depth > 1 && (err == -ENOENT || err == -ENOTDIR) && d->seen.marked <= l->began) {
 		dir_goes(c, l->dir, l->began);
+		dir_distrust(c, d->parent);
+	}
 }
 
 static void dir_takes_rights(struct catalog *c, uint32_t dir, const struct rights *now, int acl_err)

@@ -149,6 +149,12 @@ uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir)
 	return dir == root ? NONE : c->dirs[dir].sibling;
 }
 
+void mark_tree_stale(struct catalog *c, uint32_t dir)
+{
+	for (uint32_t d = dir; d != NONE; d = dir_next(c, dir, d))
+		mark_files_stale(c, d);
+}
+
 /* ---- which directories have a watch ---- */
 
 /* Adds `n` to the trees that have the directory, if inotify does not report its every change. */
@@ -218,10 +224,9 @@ void watch_drop(struct catalog *c, uint32_t dir)
 
 void watch_drop_below(struct catalog *c, uint32_t dir)
 {
-	for (uint32_t d = dir; d != NONE; d = dir_next(c, dir, d)) {
+	for (uint32_t d = dir; d != NONE; d = dir_next(c, dir, d))
 		watch_drop(c, d);
-		mark_names_stale(c, d);
-	}
+	mark_tree_stale(c, dir);
 }
 
 /* Without a watch, changes show later. The user should know. */
@@ -265,11 +270,10 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	d->watched_ino = st->st_ino;
 	log_forget(&c->logged, LOGGED_UNWATCHED, d->name);
 	uint64_t marked = d->seen.marked;
-	mark_files_stale(c, dir); /* earlier results could be outdated */
-	/* The names are read after this. But another directory may have this path by now, which only a watch of its
-	 * parent reports. */
-	if (dir == 0 || c->dirs[d->parent].wd)
-		d->seen.marked = marked;
+	/* Earlier results, here and deeper, could be outdated: another directory could have got the path. The names are
+	 * read after this. */
+	mark_tree_stale(c, dir);
+	d->seen.marked = marked;
 	dir_set_watch(c, dir, wd, d->linked);
 }
 

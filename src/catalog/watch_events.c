@@ -27,7 +27,7 @@ static void handle_dir_event(struct catalog *c, uint32_t parent, const struct in
 	if (e->mask & (IN_DELETE | IN_MOVED_FROM))
 		watch_drop_below(c, dir);
 	else
-		mark_names_stale(c, dir);
+		mark_tree_stale(c, dir);
 }
 
 static void handle_file_event(struct catalog *c, uint32_t dir, const struct inotify_event *e)
