@@ -145,7 +145,7 @@ static bool copy_is_current(struct copy_run *c, const struct tree_attr *a, struc
 		return n >= 0 && (size_t)n == target.n && memcmp(to, target.p, target.n) == 0;
 	}
 	/* For these, equal size and time do not mean equal contents. */
-	bool told = !tree_mtime_is_unreliable(a->node) && !tree_mtime_is_from_record(a->node);
+	bool told = tree_text_change(a->node) < TREE_RESTAMPED;
 	if (told && !((st->st_mode ^ a->mode) & 07777))
 		return true;
 	struct stat now;

@@ -35,10 +35,10 @@ struct invalidation {
 
 static void follow_invalidate_node(const struct invalidation *t, node_t node)
 {
+	enum tree_change change = tree_text_change(node);
 	/* If the kernel opens files without asking, it keeps all pages that are read: see sizes.c. */
-	bool whole = tree_is_dir(node) ||
-	             (t->can_wait && (t->fs->coherence.sizes.sent || tree_mtime_is_from_record(node))) ||
-	             (t->contents && tree_is_rewritten(node));
+	bool whole = tree_is_dir(node) || (t->can_wait && (t->fs->coherence.sizes.sent || change == TREE_RESTAMPED)) ||
+	             (t->contents && change >= TREE_REWRITTEN);
 	log_debug("drop %s %" PRIu64 " (%s)", whole ? "all of" : "attributes of", node, t->contents ? "I6" : "I5");
 	fuse_lowlevel_notify_inval_inode(t->fs->session, node, whole ? 0 : -1, 0);
 }

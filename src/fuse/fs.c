@@ -314,8 +314,9 @@ static int open_pinned(struct fs *fs, node_t node, uint64_t *ret)
 static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
+	enum tree_change change = tree_text_change(node);
 	/* The kernel already has its attributes, and they are still valid. */
-	if (tree_is_fixed(node)) {
+	if (change == TREE_NEVER) {
 		fi->noflush = fi->keep_cache = 1;
 		return 0;
 	}
@@ -334,11 +335,11 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	 * a growing file bypasses the page cache. */
 	bool is_young = time_is_younger(attr.mtime, FILE_LIVE_SECONDS);
 	/* The time of such a file does not show its age, but its class does. */
-	if (tree_mtime_is_from_record(node))
+	if (change == TREE_RESTAMPED)
 		is_young = attr.attr_class < TREE_WATCHED;
-	fi->direct_io = is_young || tree_mtime_is_unreliable(node);
+	fi->direct_io = is_young || change == TREE_UNTIMED;
 	fi->keep_cache = !fi->direct_io;
-	return fi->direct_io && tree_is_rewritten(node) ? open_pinned(fs, node, &fi->fh) : 0;
+	return fi->direct_io && change >= TREE_REWRITTEN ? open_pinned(fs, node, &fi->fh) : 0;
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

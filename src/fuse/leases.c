@@ -85,7 +85,7 @@ static bool leases_record(struct leases *l, const struct tree_attr *a)
 		return false;
 	memset(l->slots + before, 0, (l->n - before) * sizeof *l->slots);
 	struct lease_slot *s = &l->slots[slot];
-	if (a->attr_class != TREE_LEASE && !tree_mtime_is_from_record(a->node))
+	if (a->attr_class != TREE_LEASE && tree_text_change(a->node) != TREE_RESTAMPED)
 		return s->watched = true;
 	if (l->nodes >= LEASE_NODES_MAX)
 		leases_drop_expired(l);
@@ -98,7 +98,7 @@ static bool leases_record(struct leases *l, const struct tree_attr *a)
 void leases_grant(struct fs *fs, struct tree_attr *a)
 {
 	bool kept = a->attr_class != TREE_UNCACHED && a->attr_class != TREE_FIXED;
-	if ((!kept && !tree_mtime_is_from_record(a->node)) || leases_record(&fs->coherence.leases, a))
+	if ((!kept && tree_text_change(a->node) != TREE_RESTAMPED) || leases_record(&fs->coherence.leases, a))
 		return;
 	enum tree_class least = fs->read_only ? TREE_LIVE : TREE_UNCACHED;
 	if (a->name_class == a->attr_class)

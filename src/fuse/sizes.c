@@ -43,7 +43,7 @@ static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool droppe
 		differs = sent->size == a->size && sent->version != a->version;
 	else if (sent->node == a->node)
 		differs = sent->size != a->size || sent->version != a->version;
-	else if (tree_mtime_is_from_record(a->node))
+	else if (tree_text_change(a->node) == TREE_RESTAMPED)
 		differs = a->attr_class < TREE_WATCHED;
 	if (dropped || !differs)
 		*sent = (struct sent_size){a->node, a->size, a->version, {a->mode, a->uid, a->gid}};
@@ -68,7 +68,7 @@ static bool attr_must_be_accepted(struct sizes *s, fuse_req_t req, struct tree_a
 bool sizes_are_current(struct fs *fs, const struct tree_attr *a)
 {
 	struct sizes *s = &fs->coherence.sizes;
-	return (!s->sent && !tree_is_table(a->node)) || !S_ISREG(a->mode) || tree_is_fixed(a->node) ||
+	return (!s->sent && !tree_is_table(a->node)) || !S_ISREG(a->mode) || tree_text_change(a->node) == TREE_NEVER ||
 	       sizes_record(s, a, !s->sent);
 }
 

@@ -105,9 +105,19 @@ bool kind_is_owner_only(const struct kind *k)
 	return (k->flags & OWNER_ONLY) || kind_shows_all_sessions(k);
 }
 
-bool kind_mtime_is_unreliable(const struct kind *k)
+enum tree_change kind_change(const struct kind *k)
 {
-	return k->make.type == S_IFREG && ((k->flags & UNRELIABLE_MTIME) || kind_shows_all_sessions(k));
+	enum mtime_source time = kind_mtime_source(k);
+	if (k->make.type != S_IFREG)
+		return TREE_APPENDED;
+	if (kind_shows_all_sessions(k))
+		return TREE_UNTIMED;
+	if (kind_class(k) == TREE_FIXED)
+		return TREE_NEVER;
+	if (time == MTIME_ENTRY || time == MTIME_LABEL || time == MTIME_BRANCH)
+		return TREE_RESTAMPED;
+	enum tree_change least = k->make.producer || k->write ? TREE_REWRITTEN : TREE_APPENDED;
+	return k->changes > least ? k->changes : least;
 }
 
 bool kind_size_is_cheap(const struct kind *k)

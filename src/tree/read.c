@@ -16,7 +16,7 @@ uint64_t view_serial(struct ctx *c)
 	if (kind_shows_all_sessions(c->kind))
 		return ctx_load_facts(c) == 0 ? c->facts->serial : 0;
 	/* Both only increase. */
-	if (kind_mtime_is_unreliable(c->kind))
+	if (kind_change(c->kind) == TREE_UNTIMED)
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
 	uint64_t serial = c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
 	return c->kind->make.related ? serial + ctx_related_serial(c) : serial;

@@ -233,7 +233,7 @@ static const struct kind in_root[] = {
     {"html", .doc = "sessions as web pages; html/index.html lists all", .from = &from_mount, .make = DIR(html),
      .flags = OWNER_ONLY},
     {".status", .doc = "the state of the mount as JSON; not listed", .from = &from_mount, .make = SHOW(status_show),
-     .flags = LIVE_STATUS | UNCACHED_TEXT | REWRITTEN},
+     .flags = LIVE_STATUS | UNCACHED_TEXT, .changes = TREE_UNTIMED},
 };
 const struct kind_rows rows_root = ROWS(in_root);
 

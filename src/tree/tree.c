@@ -299,7 +299,7 @@ bool tree_is_quiet(struct tree *t, node_t node, time_t seconds)
 	struct ctx c = {.tree = t, .node = tree_node(node)};
 	const struct kind *k = c.kind = kind_of(c.node);
 	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.can_disappear ||
-	    kind_mtime_is_unreliable(k) || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
+	    kind_change(k) == TREE_UNTIMED || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
 		return false;
 	struct tree_attr a = {.mtime = c.slot.st.st_mtim};
 	enum tree_class class = ctx_cache_class(&c, &a);
@@ -482,36 +482,14 @@ bool tree_is_dir(node_t node)
 	return k && k->make.type == S_IFDIR;
 }
 
-bool tree_is_fixed(node_t node)
-{
-	const struct kind *k = kind_of(tree_node(node));
-	return k && k->make.type == S_IFREG && kind_class(k) == TREE_FIXED;
-}
-
-/* The time comes from a record, and a record can contain any time. */
-bool tree_mtime_is_from_record(node_t node)
-{
-	const struct kind *k = kind_of(tree_node(node));
-	return k && k->make.type == S_IFREG && kind_class(k) != TREE_FIXED &&
-	       (kind_mtime_source(k) == MTIME_ENTRY || kind_mtime_source(k) == MTIME_LABEL ||
-	        kind_mtime_source(k) == MTIME_BRANCH);
-}
-
-bool tree_mtime_is_unreliable(node_t node)
-{
-	const struct kind *k = kind_of(tree_node(node));
-	return k && kind_mtime_is_unreliable(k);
-}
-
 bool tree_is_table(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
 	return k && kind_is_table(k);
 }
 
-bool tree_is_rewritten(node_t node)
+enum tree_change tree_text_change(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k && k->make.type == S_IFREG &&
-	       ((k->flags & REWRITTEN) || kind_shows_all_sessions(k) || k->make.producer || k->write);
+	return k ? kind_change(k) : TREE_APPENDED;
 }

@@ -287,16 +287,11 @@ enum flag {
 	EXECUTABLE = 1 << 8,
 	/* Files made from the whole session, not only from some of its lines. */
 	FROM_WHOLE_SESSION = 1 << 9,
-	/* Files that change in the middle as the session grows, in addition to those that tree_is_rewritten finds. */
-	REWRITTEN = 1 << 10,
-	/* Files that change while their attributes stay the same, except perhaps the size; in addition to files of all
-	 * sessions. */
-	UNRELIABLE_MTIME = 1 << 11,
 	/* Files that are rendered to find their size, and not cached. */
-	UNCACHED_TEXT = 1 << 12,
+	UNCACHED_TEXT = 1 << 10,
 	/* Files that show the current state; their mtime is now. They belong to our user and are not listed; the kernel
 	 * caches nothing of them. */
-	LIVE_STATUS = 1 << 13,
+	LIVE_STATUS = 1 << 11,
 };
 
 /* One row of the table: a name of a directory. */
@@ -308,6 +303,9 @@ struct kind {
 	/* True if it exists for this ctx; NULL: always, unless its RECORD is empty. */
 	bool (*has)(struct ctx *c);
 	unsigned flags; /* enum flag */
+	/* How a file changes, if it is more than its other members imply: a file of lines or of fixed text is
+	 * TREE_APPENDED, and needs nothing here. See kind_change; test_text_change finds a value that is wrong. */
+	enum tree_change changes;
 	struct dynamic_names names;
 	/* Returns true if the name appears, disappears or leads to another node when session s does. If so, sets *slot
 	 * to the slot of the directory, and appends the name to `name` (a fixed name is there already). */
@@ -346,8 +344,7 @@ enum mtime_source kind_mtime_source(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_shows_all_sessions(const struct kind *k);
 bool kind_is_owner_only(const struct kind *k);
-/* Files that change while their attributes stay the same, except perhaps the size. */
-bool kind_mtime_is_unreliable(const struct kind *k);
+enum tree_change kind_change(const struct kind *k);
 /* True if finding its size renders nothing that is worth caching. */
 bool kind_size_is_cheap(const struct kind *k);
 /* True if only rendering it from all sessions gives its size: a table above the sessions. */

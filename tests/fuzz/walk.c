@@ -166,7 +166,7 @@ static void check_file(struct tree *t, const struct tree_attr *a)
 	assert_spans_equal(buf_span(&whole), buf_span(&pieces));
 	see_text(buf_span(&whole));
 	check_text(node_unpack(a->node).kind, &whole);
-	if (tree_is_rewritten(a->node)) {
+	if (tree_text_change(a->node) >= TREE_REWRITTEN) {
 		assert_int_equal(tree_pin(t, a->node, &pinned), 0);
 		assert_int_equal(tree_pinned_size(pinned), a->size);
 		assert_int_equal(tree_pinned_read(pinned, 0, SIZE_MAX, &again_whole), 0);

@@ -102,7 +102,7 @@ int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *o
  * If the file only grows at its end, a reader that continues at the end (tail -f) gets the new segments after the old
  * text, and a reader that starts again after it reached the end gets the current text. */
 struct tree_pinned;
-/* Pins the current text of a file for which tree_is_rewritten returns true. Returns 0 or a negative errno. */
+/* Pins the current text of a file that changes as TREE_REWRITTEN or more. Returns 0 or a negative errno. */
 int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret);
 void tree_unpin(struct tree_pinned *h);
 uint64_t tree_pinned_size(struct tree_pinned *h);
@@ -118,11 +118,16 @@ int tree_resolve(struct tree *t, const char *path, bool follow, struct tree_attr
 /* The same from a directory; for a table, the size is 0 as in tree_lookup. */
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret);
 
-/* True if the file's text changes in the middle as its session grows. Readers of a live session should pin it. */
-bool tree_is_rewritten(node_t node);
-
-/* True if the file's contents can change while its attributes stay the same. The kernel must cache nothing of it. */
-bool tree_mtime_is_unreliable(node_t node);
+/* How the text of a file changes while its session is the same. Each value includes those before it. */
+enum tree_change {
+	TREE_NEVER,
+	TREE_APPENDED,  /* at its end */
+	TREE_REWRITTEN, /* also in the middle: readers of a live session should pin it */
+	TREE_RESTAMPED, /* perhaps with the same size and time: a record gives the time, and it can give any */
+	TREE_UNTIMED,   /* without its time: the kernel must cache nothing of it */
+};
+/* Nodes that are not files of the table are TREE_APPENDED. */
+enum tree_change tree_text_change(node_t node);
 
 bool tree_is_dir(node_t node);
 
@@ -136,12 +141,6 @@ uint64_t tree_listing_serial(struct tree *t, node_t dir);
 
 /* False for names above all sessions: the root, projects and their links. */
 bool tree_is_of_session(node_t node);
-
-/* True for a file that cannot change while its session is the same. */
-bool tree_is_fixed(node_t node);
-
-/* True if the file's text can change while its size and time stay the same. */
-bool tree_mtime_is_from_record(node_t node);
 
 /* True for editors' scratch files. */
 bool tree_is_scratch(node_t node);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* The table says how the text of each file changes (enum tree_change). A session grows here step by step, and every
+ * text is compared with the one before the step: none changes more than its row says, and each row that asks for more
+ * than a file gets without it changes so. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../src/tree/rows.h"
+
+#include "write_fixture.h"
+
+#define ASSISTANT(id, parent, stop, content)                                                                           \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT                                       \
+	",\"message\":{\"role\":\"assistant\",\"stopReason\":\"" stop "\",\"content\":[" content "]}}\n"
+#define USE(call, tool, args)                                                                                          \
+	"{\"type\":\"toolCall\",\"id\":\"" call "\",\"name\":\"" tool "\",\"arguments\":{" args "}}"
+#define RESULT_OF(id, parent, call)                                                                                    \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT                                       \
+	",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"" call                                                 \
+	"\",\"content\":[{\"type\":\"text\",\"text\":\"ok\"}]}}\n"
+#define SESSION(id, parent) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"parentSession\":\"" parent "\"}\n"
+
+#define TEXTS_MAX 512
+
+struct text {
+	node_t node;
+	struct timespec mtime;
+	struct buf bytes;
+};
+
+struct texts {
+	struct text v[TEXTS_MAX];
+	size_t n;
+};
+
+static void texts_release(struct texts *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		buf_release(&t->v[i].bytes);
+	t->n = 0;
+}
+
+/* Nodes in the directory of the session. */
+struct nodes {
+	struct {
+		node_t node;
+		mode_t mode;
+	} v[TEXTS_MAX];
+	size_t n;
+};
+
+static int add_node(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                    const struct tree_attr *attr)
+{
+	struct nodes *l = arg;
+
+	(void)name, (void)cookie, (void)attr;
+	l->v[l->n].node = node;
+	l->v[l->n].mode = mode;
+	assert_true(++l->n < TEXTS_MAX);
+	return 0;
+}
+
+static void read_texts(struct source_fixture *p, struct texts *ret)
+{
+	struct nodes nodes = {.v = {{node_at(p, S), S_IFDIR}}, .n = 1};
+	struct tree_attr a;
+
+	texts_release(ret);
+	for (size_t i = 0; i < nodes.n; i++) {
+		node_t node = nodes.v[i].node;
+		struct text *text = &ret->v[ret->n];
+		if (S_ISDIR(nodes.v[i].mode))
+			assert_int_equal(tree_list(p->tree, node, 0, TREE_NAMES, add_node, &nodes), 0);
+		if (!S_ISREG(nodes.v[i].mode))
+			continue;
+		assert_int_equal(tree_getattr(p->tree, node, &a), 0);
+		*text = (struct text){.node = node, .mtime = a.mtime, .bytes = BUF_INIT};
+		assert_int_equal(tree_read(p->tree, node, 0, 1 << 20, &text->bytes), 0);
+		ret->n++;
+	}
+}
+
+static enum tree_change change_of(const struct text *before, const struct text *after)
+{
+	if (before->bytes.n == after->bytes.n && memcmp(before->bytes.p, after->bytes.p, after->bytes.n) == 0)
+		return TREE_NEVER;
+	if (time_is_same(before->mtime, after->mtime))
+		return TREE_UNTIMED;
+	if (after->bytes.n > before->bytes.n && memcmp(before->bytes.p, after->bytes.p, before->bytes.n) == 0)
+		return TREE_APPENDED;
+	return TREE_REWRITTEN;
+}
+
+static enum tree_change seen[256]; /* of each row: its greatest change */
+
+static void compare(const struct texts *before, const struct texts *after)
+{
+	for (size_t i = 0; i < after->n; i++) {
+		const struct text *a = &after->v[i], *b = before->v;
+		while (b < before->v + before->n && b->node != a->node)
+			b++;
+		if (b == before->v + before->n)
+			continue;
+		const struct kind *k = kind_of(tree_node(a->node));
+		enum tree_change change = change_of(b, a), most = kind_change(k);
+		/* A record's time need not be later. */
+		if (change == TREE_UNTIMED && most == TREE_RESTAMPED)
+			change = TREE_RESTAMPED;
+		if (change > most)
+			fail_msg("%s changes more than its row says: %d, not %d", k->name, (int)change, (int)most);
+		if (change > seen[kind_id(k)])
+			seen[kind_id(k)] = change;
+	}
+}
+
+/* Waits until the attributes are those of the longer file: without inotify they can be older than a text. */
+static void append_line(struct source_fixture *p, const char *line)
+{
+	static time_t now = 1800000000;
+	const struct timespec times[2] = {{.tv_sec = ++now}, {.tv_sec = now}};
+	struct tree_attr a;
+
+	add_file(p->file, line);
+	assert_int_equal(utimensat(AT_FDCWD, p->file, times, 0), 0);
+	do
+		assert_int_equal(find(p, S "/session.jsonl", &a), 0);
+	while (a.mtime.tv_sec != now);
+}
+
+/* Waits until the file has this text: without inotify a change in another file is seen later. */
+static void await_text(struct source_fixture *p, const char *path, const char *text)
+{
+	bool has = false;
+
+	while (!has) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		struct tree_attr a;
+		if (find(p, path, &a) == 0 && tree_read(p->tree, a.node, 0, 1 << 20, &b) == 0)
+			has = memmem(b.p, b.n, text, strlen(text));
+	}
+}
+
+static void put_other(struct source_fixture *p, const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", p->root, name);
+	for (char *slash = path + strlen(p->root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+		*slash = '\0';
+		assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+	}
+	put_file(path, text);
+}
+
+static void remove_other(struct source_fixture *p, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", p->root, name);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void rows_say_how_texts_change(void **state)
+{
+	static const char *const lines[] = {
+	    ASSISTANT("d", "c", "toolUse", USE("t1", "write", "\"path\":\"/w/a\",\"content\":\"x\"")),
+	    RESULT_OF("e", "d", "t1"),
+	    ASSISTANT("f", "e", "toolUse", USE("t2", "read", "\"path\":\"/v/b\"")),
+	    RESULT_OF("g", "f", "t2"),
+	    "{\"type\":\"message\",\"id\":\"h\",\"parentId\":\"gone\"}\n",
+	    "not json\n",
+	    ASSISTANT("i", "g", "stop", "{\"type\":\"text\",\"text\":\"done\"}"),
+	    SET("j", "i", "a", "first"),
+	    SET("k", "j", "a", "other"),
+	    NAME("l", "k", "name"),
+	    NAME("m", "l", "new"),
+	    USER("\"n\"", "\"b\""),
+	    SUMMARY("o", "b", "i", "left"),
+	    "{\"type\":\"message\",\"id\":\"gone\",\"parentId\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"x\"}"
+	    "}\n",
+	};
+	struct source_fixture *p = *state;
+	static struct texts one, two;
+	struct texts *before = &one, *after = &two;
+	char link[512], text[1024];
+
+	/* The parent: a session of another directory, found by the name of its file. */
+	put_other(p, "--q--/parent.jsonl", SESSION("q", ""));
+	p->fresh_ms = 1;
+	snprintf(text, sizeof text, SESSION("sid", "/elsewhere/parent.jsonl") "%s", strchr(ABC, '\n') + 1);
+	begin(p, text);
+	snprintf(link, sizeof link, SESSION("x", "%s"), p->file);
+	read_texts(p, before);
+	for (size_t i = 0; i < sizeof lines / sizeof *lines + 3; i++) {
+		switch (i) {
+		case 0:
+			put_other(p, "--p--/fork1.jsonl", link);
+			put_other(p, "--p--/s/run-0/session.jsonl", SESSION("u", ""));
+			assert_int_equal(put(p, A, "text.md", "x"), -EPERM);
+			await_text(p, S "/forks", "fork1");
+			await_text(p, S "/subagents", "run-0");
+			break;
+		case 1:
+			put_other(p, "--p--/fork2.jsonl", link);
+			put_other(p, "--p--/s/run-1/session.jsonl", SESSION("v", ""));
+			assert_int_equal(put(p, B, "type", "x"), -EPERM);
+			await_text(p, S "/forks", "fork2");
+			await_text(p, S "/subagents", "run-1");
+			break;
+		case 2:
+			put_other(p, "--r--/parent.jsonl", SESSION("r", ""));
+			remove_other(p, "--q--/parent.jsonl");
+			await_text(p, S "/parent", "/r/");
+			break;
+		default:
+			append_line(p, lines[i - 3]);
+		}
+		read_texts(p, after);
+		compare(before, after);
+		struct texts *swap = before;
+		before = after;
+		after = swap;
+	}
+	for (const struct kind *k = kind_next(NULL); k; k = kind_next(k)) {
+		if (k->changes && k->from->scope >= SCOPE_SLOT && seen[kind_id(k)] != k->changes)
+			fail_msg("%s changes less than its row says: %d, not %d", k->name, (int)seen[kind_id(k)],
+			         (int)k->changes);
+	}
+	texts_release(before);
+	texts_release(after);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(rows_say_how_texts_change, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
