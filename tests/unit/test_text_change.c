@@ -117,7 +117,7 @@ static void compare(const struct texts *before, const struct texts *after)
 	}
 }
 
-/* Waits until the attributes are those of the longer file: without inotify they can be older than a text. */
+/* Waits for the attributes of the longer file: without inotify they can be older than a text. */
 static void append_line(struct source_fixture *p, const char *line)
 {
 	static time_t now = 1800000000;

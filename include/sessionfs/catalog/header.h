@@ -21,7 +21,7 @@ enum header_name header_name(const char *path, size_t *ret_at);
 /* The next read reuses the bufs. Release with header_release. */
 struct header {
 	struct stat st;     /* of the file that was read; st_mode 0 if it could not be opened */
-	mode_t mode;        /* each class's rights; the owner's alone with an ACL or a closed link; no w in v1; 0 as above */
+	mode_t mode;        /* each class's rights; the owner's with an ACL or a closed link; no w in v1; 0 as above */
 	struct buf id, cwd; /* exact bytes; cwd empty if absent */
 	struct buf parent;  /* parentSession, or branchedFrom in old files; empty if absent */
 	const char *reason; /* why the file is not a session; NULL if it is one, or if `err` is set */
