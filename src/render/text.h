@@ -65,7 +65,8 @@ void row_source_release(struct row_source *src);
 
 /* Appends the text of a record's row as pi's /tree shows it; for a toolResult, only its name. */
 void text_add_row(const struct record *r, struct buf *out);
-/* Appends the row's text as pi's /tree shows it. 0 or a negative errno. */
+/* Appends the row's text: of a toolResult the summary of its call, of others as pi's /tree shows them. Returns 0 or a
+ * negative errno. */
 int row_add_text(struct row_source *src, uint32_t i, struct buf *out);
 /* Appends the role or type (shortened), `between`, and at most `characters` characters of the text. */
 int row_add_summary(struct row_source *src, uint32_t i, const char *between, size_t characters, struct buf *out);
