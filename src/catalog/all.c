@@ -4,7 +4,7 @@
 
 /* Copies the sessions in the order of their slots; returns their number. One that has no name yet appeared meanwhile:
  * skips it, and clears *serial, since it gets a name later without a change. */
-static size_t sessions_copy_states(struct ask *a, struct slot_state *v, uint64_t *serial)
+static size_t sessions_copy_states(struct sync *a, struct slot_state *v, uint64_t *serial)
 {
 	const struct catalog *c = a->c;
 	size_t n = 0;
@@ -13,8 +13,8 @@ static size_t sessions_copy_states(struct ask *a, struct slot_state *v, uint64_t
 			continue;
 		const struct file *f = &c->files[c->slots[slot].file];
 		const char *project = c->projects[f->project].name;
-		if (f->seen.err)
-			ask_misses(a, f->seen.err);
+		if (f->scanned.err)
+			sync_fail(a, f->scanned.err);
 		else if (!f->sid_name || !project)
 			*serial = 0;
 		else
@@ -43,7 +43,7 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 		*ret = NULL;
 		*ret_n = 0;
 	}
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	names_ensure_project(&a, NO_SLOT);
 	require(&a, OF_TREE, 0, ATTRS);
 	names_ensure_project(&a, NO_SLOT); /* files that were replaced get a slot */
@@ -56,11 +56,11 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 		if (*ret)
 			*ret_n = sessions_copy_states(&a, *ret, serial);
 		else
-			ask_misses(&a, -ENOMEM);
+			sync_fail(&a, -ENOMEM);
 	}
 	if (a.err)
 		*serial = 0;
-	return ask_close(&a, a.err);
+	return sync_close(&a, a.err);
 }
 
 uint64_t catalog_serial(struct catalog *c)

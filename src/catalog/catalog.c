@@ -18,7 +18,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	if (!c)
 		return -ENOMEM;
 	lock_init(&c->lock, LOCK_CATALOG);
-	lock_cond_init(&c->looked);
+	lock_cond_init(&c->scanned);
 	c->source = real;
 	real = NULL;
 	c->uid = geteuid();
@@ -58,14 +58,14 @@ void catalog_close(struct catalog *c)
 	watching_release(&c->watching);
 	for (size_t i = 0; i < c->dir_count; i++) {
 		list_release(&c->dirs[i].files);
-		look_put(c, c->dirs[i].seen.look);
+		scan_put(c, c->dirs[i].scanned.scan);
 	}
 	for (size_t i = 0; i < c->project_count; i++) {
 		list_release(&c->projects[i].slots);
 		list_release(&c->projects[i].waiting);
 	}
 	for (size_t i = 0; i < c->file_count; i++)
-		look_put(c, c->files[i].seen.look);
+		scan_put(c, c->files[i].scanned.scan);
 	struct map *maps[] = {&c->paths, &c->dir_names,  &c->project_keys, &c->project_names, &c->stems,
 	                      &c->sids,  &c->stem_tails, &c->sid_tails,    &c->logged};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
@@ -79,7 +79,7 @@ void catalog_close(struct catalog *c)
 	free(c->slots);
 	free(c->source);
 	resolver_close(c->resolver);
-	pthread_cond_destroy(&c->looked);
+	pthread_cond_destroy(&c->scanned);
 	lock_destroy(&c->lock);
 	free(c);
 }
@@ -101,7 +101,7 @@ struct resolver *catalog_resolver(const struct catalog *c)
 
 /* Returns the file of the newest session of a project (NO_SLOT: of all projects), or NONE. The file's header has been
  * read. Most files are sessions, so at first only the newest one's own header is read. */
-static uint32_t newest_session_file(struct ask *a, uint32_t project, int which)
+static uint32_t newest_session_file(struct sync *a, uint32_t project, int which)
 {
 	struct catalog *c = a->c;
 	uint32_t file, other = NONE; /* the last one that is not a session */
@@ -150,7 +150,7 @@ static void project_fill_info(struct catalog *c, uint32_t project, struct projec
 
 /* Ends a listing: returns false. Scans the files again whose scan failed; with `hides`, only if that hides a project. A
  * file that can be read now makes place for the last one. */
-static bool listing_end(struct ask *a, uint32_t project, bool hides)
+static bool listing_end(struct sync *a, uint32_t project, bool hides)
 {
 	struct catalog *c = a->c;
 	for (size_t i = c->failed.n; i-- > 0;) {
@@ -163,7 +163,7 @@ static bool listing_end(struct ask *a, uint32_t project, bool hides)
 	return false;
 }
 
-static bool projects_next(struct ask *a, uint64_t *cookie, struct project_info *ret)
+static bool projects_next(struct sync *a, uint64_t *cookie, struct project_info *ret)
 {
 	struct catalog *c = a->c;
 	names_ensure_projects(a);
@@ -179,12 +179,12 @@ static bool projects_next(struct ask *a, uint64_t *cookie, struct project_info *
 
 bool catalog_project_next(struct catalog *c, uint64_t *cookie, struct project_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	a.needs_all = true;
-	return ask_end(&a, projects_next(&a, cookie, ret));
+	return sync_end(&a, projects_next(&a, cookie, ret));
 }
 
-static bool project_get(struct ask *a, uint32_t project, struct project_info *ret)
+static bool project_get(struct sync *a, uint32_t project, struct project_info *ret)
 {
 	struct catalog *c = a->c;
 	bool found = project < c->project_count && c->projects[project].name &&
@@ -203,30 +203,30 @@ static bool project_is_known(const struct catalog *c, uint32_t project)
 
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_KNOWN);
+	struct sync a = sync_begin(c, AGE_RECENT);
 	if (!project_is_known(c, map_get(&c->project_names, 0, name)))
-		a.haste = HASTE_NONE;
+		a.max_age = AGE_NONE;
 	names_ensure_projects(&a);
-	return ask_end(&a, project_get(&a, map_get(&c->project_names, 0, name), ret));
+	return sync_end(&a, project_get(&a, map_get(&c->project_names, 0, name), ret));
 }
 
 bool catalog_project(struct catalog *c, uint32_t project, struct project_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_KNOWN);
+	struct sync a = sync_begin(c, AGE_RECENT);
 	if (!project_is_known(c, project))
-		a.haste = HASTE_NONE;
+		a.max_age = AGE_NONE;
 	if (project >= c->project_count || !c->projects[project].name)
 		names_ensure_projects(&a);
 	*ret = (struct project_info){.project = project};
 	bool found = project_get(&a, project, ret);
 	if (!found && project < c->project_count)
 		ret->name = c->projects[project].name;
-	return ask_end(&a, found);
+	return sync_end(&a, found);
 }
 
 /* ---- slots ---- */
 
-static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
+static bool next_slot(struct sync *a, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	bool all = project == NO_SLOT;
@@ -240,7 +240,7 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 		uint32_t file = c->slots[slot].file;
 		*cookie = (uint64_t)slot + 1;
 		/* All files were scanned together. A slot has no SID only if memory ran out. */
-		int err = file == NONE ? -ESTALE : c->files[file].seen.err;
+		int err = file == NONE ? -ESTALE : c->files[file].scanned.err;
 		if ((err && err != -ETIMEDOUT) || (all && !c->files[file].sid_name))
 			continue;
 		slot_fill_info(c, slot, ret);
@@ -251,14 +251,14 @@ static bool next_slot(struct ask *a, uint32_t project, uint64_t *cookie, struct 
 
 bool catalog_slot_next(struct catalog *c, uint32_t project, uint64_t *cookie, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	a.needs_all = true;
-	return ask_end(&a, (project == NO_SLOT || project < c->project_count) && next_slot(&a, project, cookie, ret));
+	return sync_end(&a, (project == NO_SLOT || project < c->project_count) && next_slot(&a, project, cookie, ret));
 }
 
 /* Finds the slot of the file with that name. If the file was replaced, the new one gets the old name at once: the name
  * never disappears in between. */
-static bool slot_find_by_name(struct ask *a, const struct map *names, uint32_t project, struct span name,
+static bool slot_find_by_name(struct sync *a, const struct map *names, uint32_t project, struct span name,
                               struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
@@ -266,7 +266,7 @@ static bool slot_find_by_name(struct ask *a, const struct map *names, uint32_t p
 	for (int tries = 0; tries < 2 && !found; tries++) {
 		uint32_t file = map_get(names, project == NO_SLOT ? 0 : project, name);
 		if (file == NONE || c->files[file].slot == NONE)
-			a->haste = HASTE_NONE; /* recent results will do for a session */
+			a->max_age = AGE_NONE; /* recent results will do for a session */
 		names_ensure_project(a, project);
 		file = map_get(names, project == NO_SLOT ? 0 : project, name);
 		const struct file *f = file == NONE ? NULL : &c->files[file];
@@ -279,56 +279,56 @@ static bool slot_find_by_name(struct ask *a, const struct map *names, uint32_t p
 
 bool catalog_slot_by_stem(struct catalog *c, uint32_t project, struct span stem, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_KNOWN);
-	return ask_end(&a, project < c->project_count && slot_find_by_name(&a, &c->stems, project, stem, ret));
+	struct sync a = sync_begin(c, AGE_RECENT);
+	return sync_end(&a, project < c->project_count && slot_find_by_name(&a, &c->stems, project, stem, ret));
 }
 
 bool catalog_slot_by_sid(struct catalog *c, struct span sid, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_KNOWN);
-	return ask_end(&a, slot_find_by_name(&a, &c->sids, NO_SLOT, sid, ret));
+	struct sync a = sync_begin(c, AGE_RECENT);
+	return sync_end(&a, slot_find_by_name(&a, &c->sids, NO_SLOT, sid, ret));
 }
 
 int catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_KNOWN);
-	return ask_close(&a, slot_get(&a, slot, ret));
+	struct sync a = sync_begin(c, AGE_RECENT);
+	return sync_close(&a, slot_get(&a, slot, ret));
 }
 
 /* Returns the current session at the file's place. */
-static int slot_at_place_now(struct ask *a, uint32_t file, struct slot_info *ret)
+static int slot_at_place_now(struct sync *a, uint32_t file, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	require(a, OF_FILE_NOW, file, ATTRS);
 	require(a, OF_FILE, file, HEADERS);
 	if (c->files[file].slot == NONE && c->files[file].project != NONE)
 		names_ensure_project(a, c->files[file].project);
-	if (c->files[file].seen.err)
-		return c->files[file].seen.err;
+	if (c->files[file].scanned.err)
+		return c->files[file].scanned.err;
 	return c->files[file].slot == NONE ? -ESTALE : slot_get(a, c->files[file].slot, ret);
 }
 
 int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	int rc = slot < c->slot_count ? slot_at_place_now(&a, c->slots[slot].place, ret) : -ESTALE;
 	if (rc == 0) { /* whether the slot ever belonged to this project */
 		const struct u32_list *l = &c->projects[ret->project].slots;
 		size_t i = list_count_below(l, slot);
 		rc = i < l->n && l->v[i] == slot ? 0 : -ESTALE;
 	}
-	return ask_close(&a, rc);
+	return sync_close(&a, rc);
 }
 
 /* Returns the error of a failed scan of a file that could be newer than this one; or 0. A file on a server that does
  * not answer does not count. */
-static int newer_file_error(const struct ask *a, uint32_t project, uint32_t file)
+static int newer_file_error(const struct sync *a, uint32_t project, uint32_t file)
 {
 	const struct catalog *c = a->c;
 	for (size_t i = 0; i < c->failed.n; i++) {
 		struct place p = c->failed.v[i];
 		const struct file *f = p.file == NONE ? NULL : &c->files[p.file];
-		int err = seen_of(c, p.dir, p.file)->err;
+		int err = scan_state_of(c, p.dir, p.file)->err;
 		if (err && err != -ETIMEDOUT && is_of_project(c, p.dir, project) &&
 		    (!f || f->unseen || newest_is_newer(f, &c->files[file])))
 			return err;
@@ -337,7 +337,7 @@ static int newer_file_error(const struct ask *a, uint32_t project, uint32_t file
 	return a->err == -ENOMEM ? -ENOMEM : 0;
 }
 
-static bool latest_session(struct ask *a, uint32_t project, struct slot_info *ret)
+static bool latest_session(struct sync *a, uint32_t project, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	if (project != NO_SLOT && project >= c->project_count)
@@ -358,15 +358,15 @@ static bool latest_session(struct ask *a, uint32_t project, struct slot_info *re
 
 bool catalog_latest(struct catalog *c, uint32_t project, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
-	return ask_end(&a, latest_session(&a, project, ret));
+	struct sync a = sync_begin(c, AGE_NONE);
+	return sync_end(&a, latest_session(&a, project, ret));
 }
 
 struct timespec catalog_mtime(struct catalog *c)
 {
-	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	struct sync a = sync_begin(c, AGE_ANY);
 	uint32_t file = newest_session_file(&a, NO_SLOT, NEWEST_OF_ALL);
 	struct timespec newest = file == NONE ? c->dirs[0].st.st_mtim : c->files[file].mtime;
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	return newest;
 }

@@ -53,20 +53,20 @@ enum file_state {
 	FILE_OTHER,   /* not a session: `reason` or `err` says why */
 };
 
-/* A look is the I/O that scans one file or directory. It runs without the lock; only its result is applied under it.
- * `tick` orders looks and marks: what we know of a file is as new as its current look, and a mark means that the file
- * may have changed since. A result is applied only if no later look has replaced it.
+/* A scan is the I/O for one file or directory. It runs without the lock; only its result is applied under it.
+ * `tick` orders scans and marks: what we know of a file is as new as its current scan, and a mark means that the file
+ * may have changed since. A result is applied only if no later scan has replaced it.
  *
- * State is *settled* for a call that began at tick `asof` if nothing was marked since the current look began, and it
- * has not expired; or if that look began after the call did: so a call never waits for a file that is written to
+ * State is *current* for a call that began at tick `asof` if nothing was marked since the current scan began, and it
+ * has not expired; or if that scan began after the call did: so a call never waits for a file that is written to
  * constantly. */
-struct seen {
-	uint64_t marked;   /* the tick of the last mark */
-	uint64_t began;    /* the tick at which the current look began, 0: never */
-	int64_t at;        /* the time of that */
-	int err;           /* the transient error of that look; 0, or a negative errno */
-	struct look *look; /* in progress; or NULL */
-	bool foreign;      /* a look may wait for a server: the pool runs it */
+struct scan_state {
+	uint64_t marked;        /* the tick of the last mark */
+	uint64_t began;         /* the tick at which the current scan began, 0: never */
+	int64_t at;             /* the time of that */
+	int err;                /* the transient error of that scan; 0, or a negative errno */
+	struct disk_scan *scan; /* in progress; or NULL */
+	bool foreign;           /* a scan may wait for a server: the pool runs it */
 };
 
 /* A file, or (file NONE) a directory. */
@@ -75,7 +75,7 @@ struct place {
 };
 
 struct file {
-	struct seen seen;
+	struct scan_state scanned;
 	const char *path;     /* relative to the source */
 	const char *stem;     /* component in `stem_project`, NULL if not named yet */
 	const char *sid_name; /* component under sessions/, NULL if not named yet */
@@ -98,17 +98,17 @@ struct file {
 	bool waits;  /* is in its project's list of files that need a slot */
 	bool linked; /* may change under another name, unseen by inotify */
 	bool noted;  /* is in `changes`, or would be if changes were not lost */
-	bool unseen; /* the last look failed to get its attributes */
+	bool unseen; /* the last scan failed to get its attributes */
 	bool reread; /* its header must be read again, whatever its attributes */
 	bool acl_unread;
 };
 
-/* Directories, with all that was settled in them at once: that holds for the next calls until one of them is marked, or
+/* Directories, with all that was current in them at once: that holds for the next calls until one of them is marked, or
  * for a time. */
 struct dir_tree {
 	uint64_t marked; /* the tick of the last mark in it */
 	struct validity {
-		uint64_t asof; /* the tick at which the call began that found it settled */
+		uint64_t asof; /* the tick at which the call began that found it current */
 		int64_t until;
 	} valid[DEPTHS];
 	uint32_t blind; /* number of its directories where inotify does not report every change */
@@ -121,7 +121,7 @@ struct dir_tree {
 
 /* dirs[0] is the source itself, with the name "". */
 struct dir {
-	struct seen seen;                /* its names and rights */
+	struct scan_state scanned;       /* its names and rights */
 	struct dir_tree tree;            /* of it and all directories below it */
 	const char *name;                /* its path relative to the source */
 	const char *reason;              /* why some of its directories are not searched; or NULL */
@@ -161,7 +161,7 @@ struct project {
 	uint32_t dir;            /* NONE: only flat files */
 	struct newest newest[2];
 	struct {
-		uint64_t looks, epoch; /* at directories, and the epoch then */
+		uint64_t scans, epoch; /* of directories, and the epoch then */
 		mode_t mode;
 	} names_mode; /* the last result of rights_to_list */
 };
@@ -190,7 +190,7 @@ enum logged {
 
 struct catalog {
 	struct lock lock;
-	pthread_cond_t looked; /* a look's result was applied */
+	pthread_cond_t scanned; /* a scan's result was applied */
 	uint64_t tick;
 	struct dir_tree flat;      /* of what can be of any project: dir_is_flat */
 	char *source;              /* constant */
@@ -201,7 +201,7 @@ struct catalog {
 	struct map paths, dir_names, project_keys, project_names, stems, sids;
 	struct map stem_tails, sid_tails; /* the last ~N of each name */
 	struct map logged;                /* by enum logged, and the path or "" */
-	VEC(struct place) failed;         /* whose last look failed; has room for all */
+	VEC(struct place) failed;         /* whose last scan failed; has room for all */
 	struct file *files;
 	size_t file_count, file_cap;
 	struct dir *dirs;
@@ -219,12 +219,12 @@ struct catalog {
 	uint64_t named_epoch;    /* the epoch at which projects were last named */
 	struct newest newest[2]; /* of all projects */
 	struct {
-		uint64_t looks; /* at directories, applied until then */
+		uint64_t scans; /* of directories, applied until then */
 		uid_t uid;
 		gid_t gid;
 		mode_t mode;
 	} names_mode; /* the last result of catalog_list_all_mode */
-	uint64_t dir_looks;
+	uint64_t dir_scans;
 	uint64_t forks_epoch; /* the epoch at which parents of forks were found; 0: find them again */
 	bool forks_known;     /* they were found once: since then changes are recorded */
 	bool acl_said;        /* that ACLs are unreadable was logged */
@@ -254,9 +254,9 @@ static inline int64_t catalog_now(void)
 	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
 }
 
-static inline struct seen *seen_of(const struct catalog *c, uint32_t dir, uint32_t file)
+static inline struct scan_state *scan_state_of(const struct catalog *c, uint32_t dir, uint32_t file)
 {
-	return file == NONE ? &c->dirs[dir].seen : &c->files[file].seen;
+	return file == NONE ? &c->dirs[dir].scanned : &c->files[file].scanned;
 }
 
 static inline const char *place_path(const struct catalog *c, uint32_t dir, uint32_t file)
@@ -264,8 +264,8 @@ static inline const char *place_path(const struct catalog *c, uint32_t dir, uint
 	return file == NONE ? c->dirs[dir].name : c->files[file].path;
 }
 
-/* It was marked since the current look began. */
-static inline bool seen_is_marked(const struct seen *s)
+/* It was marked since the current scan began. */
+static inline bool scan_state_is_marked(const struct scan_state *s)
 {
 	return s->marked > s->began;
 }
@@ -355,14 +355,14 @@ uint32_t newest_known(const struct catalog *c, uint32_t project, int which);
 /* A file changed (its mtime was `before`): it may have become the newest, or ceased to be. */
 void newest_file_changed(struct catalog *c, uint32_t file, struct timespec before);
 
-/* look.c: looking at the disk, without the lock */
+/* scan.c: scans of the disk, without the lock */
 
-struct look {
+struct disk_scan {
 	struct blocking_call call; /* of the pool, if `foreign` */
 	struct resolver *resolver;
 	uint64_t began;
 	int64_t at;
-	uint32_t dir, file, base; /* file NONE: a look at the directory */
+	uint32_t dir, file, base; /* file NONE: a scan of the directory */
 	bool foreign;             /* run by the pool */
 	bool is_far;              /* a server must answer; so `foreign`, if a thread is free */
 	bool late, taking;        /* timed out once; is being applied; the lock guards both */
@@ -380,14 +380,14 @@ struct look {
 	char path[];
 };
 
-/* Begins a look at the file, or (NONE) at the directory. Returns NULL if out of memory. Release it with look_put. */
-struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool header);
-/* Starts the look on a thread of the pool; the caller keeps its reference. Returns 0, or -ETIMEDOUT. */
-int look_start(struct catalog *c, struct look *l);
-/* Runs the looks without waiting for a server: `rc` is -EXDEV where that would be necessary. Called without the lock,
+/* Begins a scan of the file, or (NONE) of the directory. Returns NULL if out of memory. Release it with scan_put. */
+struct disk_scan *scan_new(struct catalog *c, uint32_t dir, uint32_t file, bool header);
+/* Starts the scan on a thread of the pool; the caller keeps its reference. Returns 0, or -ETIMEDOUT. */
+int scan_start(struct catalog *c, struct disk_scan *l);
+/* Runs the scans without waiting for a server: `rc` is -EXDEV where that would be necessary. Called without the lock,
  * which it acquires to watch a directory. Returns 0, or a negative errno: then an unknown number of them ran. */
-int look_make(struct catalog *c, struct look *const *v, size_t n);
-void look_put(struct catalog *c, struct look *l);
+int scan_make(struct catalog *c, struct disk_scan *const *v, size_t n);
+void scan_put(struct catalog *c, struct disk_scan *l);
 
 /* The names in a directory, except . and .., in turn. */
 struct name {
@@ -397,15 +397,15 @@ struct name {
 };
 bool names_next(struct span *rest, struct name *ret);
 
-/* take.c: applies the results of looks */
+/* apply.c: applies the results of scans */
 
-/* Applies the result, unless a later look has replaced it; wakes waiting calls, and puts the look. Releases the lock
+/* Applies the result, unless a later scan has replaced it; wakes waiting calls, and puts the scan. Releases the lock
  * from time to time if the directory has many names. */
-void take_look(struct catalog *c, struct look *l);
-/* The error of the current look was `before` until now: updates `failed`. */
+void apply_scan(struct catalog *c, struct disk_scan *l);
+/* The error of the current scan was `before` until now: updates `failed`. */
 void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before);
-/* Marks the state unknown after a failed look. */
-void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err);
+/* Marks the state unknown after a failed scan. */
+void apply_failure(struct catalog *c, uint32_t dir, uint32_t file, int err);
 static inline bool file_may_be_session(const struct file *f)
 {
 	return f->state == FILE_UNKNOWN || f->state == FILE_SESSION;
@@ -413,7 +413,7 @@ static inline bool file_may_be_session(const struct file *f)
 /* Returns whether the file exists, or may exist. */
 static inline bool file_exists(const struct file *f)
 {
-	return f->state != FILE_GONE || seen_is_marked(&f->seen);
+	return f->state != FILE_GONE || scan_state_is_marked(&f->scanned);
 }
 bool file_is_candidate(const char *name);                             /* a session, or a file to report as none */
 uint32_t file_for(struct catalog *c, uint32_t dir, const char *name); /* finds or adds it; NONE if out of memory */
@@ -424,48 +424,48 @@ bool file_waits(struct catalog *c, uint32_t file);
 /* watch_events.c */
 void inotify_drain(struct catalog *c); /* applies the pending events */
 
-/* ask.c: one call of the catalog
+/* sync.c: one call of the catalog
  *
- *	struct ask a = ask_begin(c, HASTE_NONE);
+ *	struct sync a = sync_begin(c, AGE_NONE);
  *	require(&a, OF_TREE, 0, ATTRS);
  *	bool found = ...;
- *	return ask_end(&a, found);
+ *	return sync_end(&a, found);
  *
  * The lock is held in between, except while require scans what is not current. Then arrays can move, and slots can die,
  *but indexes stay valid. Nothing permanent (names, slots) may depend on state that require did not find current. */
-struct want {
+struct requirement {
 	uint32_t dir, file; /* file NONE: the directory */
 	enum depth depth;   /* of a file */
 	bool now;           /* earlier results do not count, however fresh */
-	bool soft;          /* a short wait for it is enough */
+	bool optional;      /* a short wait for it is enough */
 };
 /* Whether earlier results will do if a server takes long to answer. */
-enum haste {
-	HASTE_NONE,
-	HASTE_KNOWN,   /* if they are recent */
-	HASTE_SUMMARY, /* always: the result is only a time or a number */
+enum max_age {
+	AGE_NONE,
+	AGE_RECENT, /* if they are recent */
+	AGE_ANY,    /* always: the result is only a time or a number */
 };
-struct ask {
+struct sync {
 	struct catalog *c;
 	uint64_t asof; /* the tick at which it began */
 	int64_t now;   /* the time of that */
-	struct want *wants;
+	struct requirement *missing;
 	size_t n, cap;
 	int err;        /* a scan of something required failed; 0 or a negative errno */
 	bool needs_all; /* then even a found item does not count */
-	enum haste haste;
-	bool hard;      /* something required is unknown, or was not scanned recently */
+	enum max_age max_age;
+	bool required;  /* something required is unknown, or was not scanned recently */
 	bool others;    /* another call is scanning something that this one requires */
 	bool timed_out; /* its time is up: it waits only for such other calls */
 	bool retried;   /* it has scanned failures twice */
-	bool failed;    /* a look failed, and no earlier call has logged that */
+	bool failed;    /* a scan failed, and no earlier call has logged that */
 };
-struct ask ask_begin(struct catalog *c, enum haste haste);
+struct sync sync_begin(struct catalog *c, enum max_age max_age);
 /* Releases the lock. If something was missing, sets deferred_set, so that "none" is not the answer. Returns `found`. */
-bool ask_end(struct ask *a, bool found);
+bool sync_end(struct sync *a, bool found);
 /* The same for a call that returns an error itself: -EINTR if it was interrupted, else rc. */
-int ask_close(struct ask *a, int rc);
-void ask_misses(struct ask *a, int err);
+int sync_close(struct sync *a, int rc);
+void sync_fail(struct sync *a, int err);
 /* The tree of what can be of any project. */
 #define FLAT NONE
 
@@ -480,20 +480,20 @@ enum extent {
 };
 /* Scans until it is current. Returns whether permanent decisions can use it: false after a failure that can be
  * transient, or if the call was interrupted. */
-bool require(struct ask *a, enum extent extent, uint32_t of, enum depth depth);
-/* For decisions in several steps: returns whether the attributes are current, however fresh they were. If not, ask_scan
- * scans them; it returns false if nothing is left to scan, or if the call was interrupted. */
-bool need_file_now(struct ask *a, uint32_t file);
-bool ask_scan(struct ask *a);
+bool require(struct sync *a, enum extent extent, uint32_t of, enum depth depth);
+/* For decisions in several steps: returns whether the attributes are current, however fresh they were. If not,
+ * sync_scan scans them; it returns false if nothing is left to scan, or if the call was interrupted. */
+bool require_file_now(struct sync *a, uint32_t file);
+bool sync_scan(struct sync *a);
 /* Logs failed scans: each once, until it succeeds. Logs nothing below a directory whose scan failed. */
 void failed_log(struct catalog *c);
 
 /* names.c. Each of these scans all that it names, assigns only permanent names, and returns true if none are missing.
  */
-void names_ensure_projects(struct ask *a); /* finds and names all projects */
+void names_ensure_projects(struct sync *a); /* finds and names all projects */
 /* Reads all headers of the project, and gives slots and STEMs; NO_SLOT: of all projects, and SIDs. */
-bool names_ensure_project(struct ask *a, uint32_t project);
-bool name_sids(struct ask *a);
+bool names_ensure_project(struct sync *a, uint32_t project);
+bool name_sids(struct sync *a);
 
 /* rights.c: what the directories above allow */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);
@@ -505,7 +505,7 @@ mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid);
 void slot_fill_info(const struct catalog *c, uint32_t slot, struct slot_info *ret);
 /* Scans the slot's file. Returns 0 if it is still the same file; slot_get then also sets *ret. Returns -ESTALE if it is
  * gone or was replaced, another negative errno if the scan failed. */
-int slot_check_file(struct ask *a, uint32_t slot);
-int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret);
+int slot_check_file(struct sync *a, uint32_t slot);
+int slot_get(struct sync *a, uint32_t slot, struct slot_info *ret);
 
 #endif

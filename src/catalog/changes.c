@@ -13,10 +13,10 @@ bool catalog_is_watched(struct catalog *c)
 
 uint64_t catalog_epoch(struct catalog *c)
 {
-	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	struct sync a = sync_begin(c, AGE_ANY);
 	require(&a, OF_TREE, 0, NAMES);
 	uint64_t epoch = c->epoch;
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	return epoch;
 }
 
@@ -49,22 +49,22 @@ static void changes_add_all(struct catalog *c)
 
 static bool place_is_stale(const struct catalog *c, struct place p)
 {
-	const struct seen *s = seen_of(c, p.dir, p.file);
-	return (seen_is_marked(s) || s->began == 0) && (p.file != NONE || !c->dirs[p.dir].gone);
+	const struct scan_state *s = scan_state_of(c, p.dir, p.file);
+	return (scan_state_is_marked(s) || s->began == 0) && (p.file != NONE || !c->dirs[p.dir].gone);
 }
 
 void catalog_status(struct catalog *c, struct catalog_status *ret)
 {
 	struct watching *w = &c->watching;
-	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	struct sync a = sync_begin(c, AGE_ANY);
 	if (!w->on)
 		require(&a, OF_TREE, 0, NAMES);
 	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0};
 	bool is_idle = w->pending.n == 0;
 	for (uint32_t i = 0; i < c->dir_count; i++) {
-		const struct look *look = c->dirs[i].seen.look;
+		const struct disk_scan *scan = c->dirs[i].scanned.scan;
 		ret->watches += c->dirs[i].wd > 0;
-		if (!place_is_stale(c, (struct place){i, NONE}) && !(look && look->late))
+		if (!place_is_stale(c, (struct place){i, NONE}) && !(scan && scan->late))
 			continue;
 		ret->scanning = true;
 		if (is_idle)
@@ -72,10 +72,10 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
-	ret->told = !w->polls && (w->on ? c->dirs[0].tree.blind == 0 || ret->scanning : !c->dirs[0].seen.foreign);
+	ret->told = !w->polls && (w->on ? c->dirs[0].tree.blind == 0 || ret->scanning : !c->dirs[0].scanned.foreign);
 	if (ret->scanning)
 		watch_wake(w);
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 }
 
 /* Places that were marked again meanwhile wait for the next call. */
@@ -88,13 +88,13 @@ static void pending_clear(struct catalog *c)
 		if (!place_is_stale(c, p))
 			continue;
 		w->pending.v[kept++] = p;
-		if (!seen_of(c, p.dir, p.file)->err)
+		if (!scan_state_of(c, p.dir, p.file)->err)
 			watch_wake(w);
 	}
 	w->pending.n = kept;
 }
 
-ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret)
+ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, struct catalog_change **ret)
 {
 	struct watching *w = &c->watching;
 	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN}, {.fd = w->wake, .events = POLLIN}, {.fd = output}};
@@ -106,14 +106,14 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, s
 		return -errno;
 	if (fds[2].revents)
 		return -EPIPE;
-	struct ask a = ask_begin(c, HASTE_NONE);
-	for (uint32_t i = 0; look && !w->lost && i < c->dir_count; i++)
+	struct sync a = sync_begin(c, AGE_NONE);
+	for (uint32_t i = 0; scan && !w->lost && i < c->dir_count; i++)
 		if (!c->dirs[i].wd || c->dirs[i].linked)
 			mark_names_stale(c, i);
-	for (uint32_t i = 0; look && !w->lost && i < c->file_count; i++)
+	for (uint32_t i = 0; scan && !w->lost && i < c->file_count; i++)
 		if (c->files[i].state != FILE_GONE && !file_is_watched(c, &c->files[i]))
 			mark_file_stale(c, i);
-	if (look || w->lost)
+	if (scan || w->lost)
 		require(&a, OF_TREE, 0, ATTRS);
 	require(&a, OF_PENDING, 0, ATTRS); /* only a scan shows changes */
 	if (w->lost)
@@ -122,7 +122,7 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, s
 		count = 0;
 	pending_clear(c);
 	ssize_t n = changes_drain(w, c, ret);
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	return n;
 }
 
@@ -135,15 +135,15 @@ void catalog_add_change(struct catalog *c, uint32_t slot)
 
 bool catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	bool found = false;
 	*ret = (struct slot_info){.slot = NO_SLOT, .project = NO_SLOT, .place = place};
 	if (place < c->file_count) {
-		bool settled = require(&a, OF_FILE, place, HEADERS);
+		bool current = require(&a, OF_FILE, place, HEADERS);
 		if (c->files[place].slot == NONE && c->files[place].state == FILE_SESSION &&
 		    c->files[place].project != NONE)
-			settled = names_ensure_project(&a, c->files[place].project) && settled;
-		if (settled && c->named_all && c->files[place].slot != NONE && !c->files[place].sid_name)
+			current = names_ensure_project(&a, c->files[place].project) && current;
+		if (current && c->named_all && c->files[place].slot != NONE && !c->files[place].sid_name)
 			name_sids(&a);
 		const struct file *f = &c->files[place];
 		ret->project = f->project == NONE ? f->stem_project : f->project;
@@ -152,6 +152,6 @@ bool catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_inf
 		ret->file = f->path;
 		found = f->slot != NONE && slot_get(&a, f->slot, ret) == 0;
 	}
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	return found;
 }

@@ -17,7 +17,7 @@ static int listed_path_cmp(const void *pa, const void *pb)
 
 static int dir_last_error(const struct dir *d)
 {
-	return d->seen.err ? d->seen.err : d->err;
+	return d->scanned.err ? d->scanned.err : d->err;
 }
 
 /* Lists all candidates and the unreadable directories, sorted. Returns their number, or a negative errno. */
@@ -51,7 +51,7 @@ static const char *why_no_session(const struct catalog *c, const struct listed *
 	*ret_slot = f ? f->slot : NO_SLOT;
 	if (*ret_slot != NO_SLOT)
 		return NULL;
-	int err = f ? f->seen.err ? f->seen.err : f->err : dir_last_error(&c->dirs[l->dir]);
+	int err = f ? f->scanned.err ? f->scanned.err : f->err : dir_last_error(&c->dirs[l->dir]);
 	if (err == -EPERM)
 		return RESOLVER_REFUSED;
 	if (err)
@@ -67,10 +67,10 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
                       void *arg)
 {
 	struct listed *l CLEANUP_FREE = NULL;
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	names_ensure_project(&a, NO_SLOT);
 	ssize_t n = list_files(c, &l);
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	if (n < 0)
 		return (int)n;
 	for (ssize_t i = 0; i < n; i++) {

@@ -232,7 +232,7 @@ static int find_parents(struct catalog *c)
 }
 
 /* Returns true if nothing is left to scan. */
-static bool forks_refresh(struct ask *a)
+static bool forks_refresh(struct sync *a)
 {
 	struct catalog *c = a->c;
 	if (!names_ensure_project(a, NO_SLOT))
@@ -250,7 +250,7 @@ static bool forks_refresh(struct ask *a)
 	return true;
 }
 
-static uint32_t parent_of_slot(struct ask *a, uint32_t slot)
+static uint32_t parent_of_slot(struct sync *a, uint32_t slot)
 {
 	const struct catalog *c = a->c;
 	if (slot_check_file(a, slot) < 0)
@@ -265,13 +265,13 @@ static uint32_t parent_of_slot(struct ask *a, uint32_t slot)
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	uint32_t parent = parent_of_slot(&a, slot);
-	ask_end(&a, parent != NO_SLOT);
+	sync_end(&a, parent != NO_SLOT);
 	return parent;
 }
 
-static bool forks_next(struct ask *a, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
+static bool forks_next(struct sync *a, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	bool found = false;
@@ -299,15 +299,15 @@ static bool forks_next(struct ask *a, uint32_t slot, bool below, uint64_t *cooki
 
 bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	a.needs_all = true;
-	return ask_end(&a, forks_next(&a, slot, below, cookie, ret));
+	return sync_end(&a, forks_next(&a, slot, below, cookie, ret));
 }
 
 void catalog_report_forks(struct catalog *c)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	if (c->forks_known && c->forks_epoch != c->epoch && c->dirs[0].tree.blind == 0)
 		forks_refresh(&a);
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 }

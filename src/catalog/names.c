@@ -29,12 +29,12 @@ struct name_rule {
 	struct map *tails; /* plain component to the last ~N: a thousand equal names must not cost a million tries */
 	uint32_t scope;
 	const char *reserved;
-	bool (*holds)(struct ask *a, uint32_t owner, uint32_t scope, struct span component); /* NULL: always */
+	bool (*holds)(struct sync *a, uint32_t owner, uint32_t scope, struct span component); /* NULL: always */
 };
 
-/* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... Returns NULL if out of memory, or if it is not settled
+/* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... Returns NULL if out of memory, or if it is not current
  * whether another owner still has it. */
-static const char *assign_name(struct ask *a, const struct name_rule *how, struct span text, uint32_t owner)
+static const char *assign_name(struct sync *a, const struct name_rule *how, struct span text, uint32_t owner)
 {
 	struct catalog *c = a->c;
 	struct buf name CLEANUP_BUF = BUF_INIT, plain CLEANUP_BUF = BUF_INIT;
@@ -105,7 +105,7 @@ static struct span project_display_text(struct catalog *c, uint32_t project)
 	return inside;
 }
 
-static bool name_projects(struct ask *a)
+static bool name_projects(struct sync *a)
 {
 	struct catalog *c = a->c;
 	struct u32_list fresh CLEANUP(list_release) = {0};
@@ -124,7 +124,7 @@ static bool name_projects(struct ask *a)
 		all = p->name != NULL;
 	}
 	if (!all)
-		ask_misses(a, -ENOMEM);
+		sync_fail(a, -ENOMEM);
 	return all;
 }
 
@@ -144,16 +144,16 @@ void catalog_stem_text(const char *file, uint32_t stem_at, struct buf *out)
 	buf_adds(out, rest);
 }
 
-static bool stem_is_taken(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
+static bool stem_is_taken(struct sync *a, uint32_t owner, uint32_t scope, struct span component)
 {
-	need_file_now(a, owner);
+	require_file_now(a, owner);
 	const struct file *f = &a->c->files[owner];
 	return file_may_be_session(f) && f->project == scope && f->stem_project == scope && f->stem &&
 	       span_is(component, f->stem);
 }
 
 /* Returns false as assign_name returns NULL. */
-static bool stem_assign(struct ask *a, uint32_t file)
+static bool stem_assign(struct sync *a, uint32_t file)
 {
 	struct catalog *c = a->c;
 	struct file *f = &c->files[file];
@@ -171,7 +171,7 @@ static bool stem_assign(struct ask *a, uint32_t file)
 	return true;
 }
 
-static bool name_sessions(struct ask *a, uint32_t project)
+static bool name_sessions(struct sync *a, uint32_t project)
 {
 	struct catalog *c = a->c;
 	struct u32_list *waiting = &c->projects[project].waiting;
@@ -195,7 +195,7 @@ static bool name_sessions(struct ask *a, uint32_t project)
 	bool all = n == waiting->n;
 	if (!all && a->n == 0) {
 		log_error("%s: out of memory", c->files[waiting->v[n]].path);
-		ask_misses(a, -ENOMEM);
+		sync_fail(a, -ENOMEM);
 		mark_dir_stale(c, c->files[waiting->v[n]].dir);
 	}
 	list_drop_first(waiting, n);
@@ -204,15 +204,15 @@ static bool name_sessions(struct ask *a, uint32_t project)
 
 /* ---- SIDs ---- */
 
-static bool sid_is_taken(struct ask *a, uint32_t owner, uint32_t scope, struct span component)
+static bool sid_is_taken(struct sync *a, uint32_t owner, uint32_t scope, struct span component)
 {
 	(void)scope;
-	need_file_now(a, owner);
+	require_file_now(a, owner);
 	const struct file *f = &a->c->files[owner];
 	return file_may_be_session(f) && f->sid_name && span_is(component, f->sid_name);
 }
 
-bool name_sids(struct ask *a)
+bool name_sids(struct sync *a)
 {
 	struct catalog *c = a->c;
 	struct u32_list *l = &c->nameless;
@@ -233,22 +233,22 @@ bool name_sids(struct ask *a)
 	bool all = named == l->n;
 	list_drop_first(l, named);
 	if (!all && a->n == 0)
-		ask_misses(a, -ENOMEM);
+		sync_fail(a, -ENOMEM);
 	return all;
 }
 
 /* ---- everything that names require ---- */
 
-void names_ensure_projects(struct ask *a)
+void names_ensure_projects(struct sync *a)
 {
 	struct catalog *c = a->c;
-	bool settled = require(a, OF_TREE, 0, NAMES);
-	settled = require(a, OF_TREE, FLAT, HEADERS) && settled;
-	if (settled && c->named_epoch != c->epoch && name_projects(a))
+	bool current = require(a, OF_TREE, 0, NAMES);
+	current = require(a, OF_TREE, FLAT, HEADERS) && current;
+	if (current && c->named_epoch != c->epoch && name_projects(a))
 		c->named_epoch = c->epoch;
 }
 
-bool names_ensure_project(struct ask *a, uint32_t project)
+bool names_ensure_project(struct sync *a, uint32_t project)
 {
 	struct catalog *c = a->c;
 	bool all = project == NO_SLOT, named = false, scanned = require(a, OF_PROJECT, project, HEADERS);
@@ -257,7 +257,7 @@ bool names_ensure_project(struct ask *a, uint32_t project)
 		for (uint32_t i = all ? 0 : project; named && i < (all ? c->project_count : project + 1); i++)
 			named = c->waiting == 0 || name_sessions(a, i);
 		named = named && (!all || name_sids(a));
-		scanned = named || ask_scan(a);
+		scanned = named || sync_scan(a);
 	}
 	c->named_all = c->named_all || (all && named);
 	return named;

@@ -22,9 +22,9 @@ bool newest_is_newer(const struct file *a, const struct file *b)
 static uint32_t newest_of_two(const struct catalog *c, uint32_t best, uint32_t file, int which)
 {
 	const struct file *f = &c->files[file];
-	bool is_hidden = f->seen.err && f->state != FILE_SESSION;
+	bool is_hidden = f->scanned.err && f->state != FILE_SESSION;
 	bool is_deeper = c->dirs[f->dir].depth > 1 || (f->dir != 0 && f->stem_at == 0);
-	if (!file_may_be_session(f) || f->seen.began == 0 || is_hidden)
+	if (!file_may_be_session(f) || f->scanned.began == 0 || is_hidden)
 		return best;
 	if (which == NEWEST_LISTED && (is_deeper || header_name(f->path, NULL) != NAME_SESSION))
 		return best;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens indexes and grows them. One thread builds a slot's index when it is first needed; other threads that need it
- * wait.
+/* Opens indexes and grows them. One thread builds a slot's index when it is first needed; other threads that
+ * need it wait.
  *
  * Building and growing read files, so both run without the catalog's lock.
  *
@@ -100,7 +100,7 @@ static bool may_be_other_file(const struct catalog *c, const struct open_index *
  * file could not be opened or is not known to be the slot's. */
 static int open_index_check(struct catalog *c, struct open_index *x, const struct session *s, bool trace_holds)
 {
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	if (!x->err && !trace_holds && !x->forgotten)
 		slot_retire(c, x->slot);
 	if (!x->forgotten && may_be_other_file(c, x, s)) {
@@ -110,7 +110,7 @@ static int open_index_check(struct catalog *c, struct open_index *x, const struc
 		require(&a, OF_FILE, file, HEADERS);
 	}
 	int err = x->err ? x->err : a.err;
-	return ask_close(&a, err);
+	return sync_close(&a, err);
 }
 
 /* Builds the index of a slot. The lock is held on entry and return, and released in between. Other threads wait for x
@@ -285,7 +285,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	rc = grow_in_place(c, x, &f);
 	if (rc == -ETIMEDOUT)
 		rc = grow_copy(c, x);
-	struct ask a = ask_begin(c, HASTE_NONE);
+	struct sync a = sync_begin(c, AGE_NONE);
 	/* The file's attributes can show why the index did not grow. */
 	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !x->forgotten)
 		require(&a, OF_FILE_NOW, c->slots[x->slot].file, ATTRS);
@@ -297,7 +297,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 		rc = x->replaced ? GET_RETRY : -ESTALE;
 	if (rc == -EINTR)
 		x->partial = true;
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	return rc;
 }
 
@@ -305,8 +305,8 @@ static int grow_index(struct catalog *c, struct open_index *x)
 static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	struct open_index *x = NULL;
-	struct ask a = ask_begin(c, how & NOW ? HASTE_NONE : HASTE_KNOWN);
-	int rc = ask_close(&a, slot_check_file(&a, slot));
+	struct sync a = sync_begin(c, how & NOW ? AGE_NONE : AGE_RECENT);
+	int rc = sync_close(&a, slot_check_file(&a, slot));
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->lock);
@@ -315,14 +315,14 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 		lock_release(&c->lock);
 		return rc;
 	}
-	bool look = how & NOW || x->partial || open_index_is_stale(c, x);
+	bool stale = how & NOW || x->partial || open_index_is_stale(c, x);
 	x->partial = false;
 	struct open_index *surplus = open_indexes_detach_surplus(c);
 	lock_release(&c->lock);
 	open_index_close_all(surplus);
 	budget_enforce(c->budget);
 
-	if (look)
+	if (stale)
 		rc = grow_index(c, x);
 	if (rc == 0)
 		rc = session_rdlock_cancellable(x->session);
@@ -383,7 +383,7 @@ void catalog_log_unreadable(struct catalog *c, uint32_t slot, int err)
 	uint32_t file = c->slots[slot].file;
 	if (file == NONE)
 		return;
-	const char *path = err == -ETIMEDOUT && c->dirs[0].seen.foreign ? "" : c->files[file].path;
+	const char *path = err == -ETIMEDOUT && c->dirs[0].scanned.foreign ? "" : c->files[file].path;
 	if (log_once(&c->logged, LOGGED_FAILURE, path))
 		log_warning("%s: %s", *path ? path : c->source, strerror(-err));
 }

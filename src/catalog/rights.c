@@ -65,9 +65,9 @@ static mode_t rights_to_stems(const struct catalog *c, uint32_t project, gid_t g
 mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid)
 {
 	struct project *p = &c->projects[project];
-	if (p->names_mode.looks != c->dir_looks || p->names_mode.epoch != c->epoch) {
+	if (p->names_mode.scans != c->dir_scans || p->names_mode.epoch != c->epoch) {
 		p->names_mode.mode = rights_to_stems(c, project, gid);
-		p->names_mode.looks = c->dir_looks;
+		p->names_mode.scans = c->dir_scans;
 		p->names_mode.epoch = c->epoch;
 	}
 	return p->names_mode.mode;
@@ -75,29 +75,29 @@ mode_t rights_to_list(struct catalog *c, uint32_t project, gid_t gid)
 
 mode_t catalog_root_mode(struct catalog *c, const gid_t *gid, gid_t *ret_gid)
 {
-	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	struct sync a = sync_begin(c, AGE_ANY);
 	require(&a, OF_TREE, FLAT, NAMES);
 	*ret_gid = gid ? *gid : c->dirs[0].rights.gid;
 	mode_t mode = names_mode(c, 0, *ret_gid);
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	return mode;
 }
 
 mode_t catalog_list_all_mode(struct catalog *c, uid_t uid, gid_t gid)
 {
 	mode_t all = 0777;
-	struct ask a = ask_begin(c, HASTE_SUMMARY);
+	struct sync a = sync_begin(c, AGE_ANY);
 	require(&a, OF_TREE, 0, NAMES);
-	if (c->dir_looks != c->names_mode.looks || c->names_mode.uid != uid || c->names_mode.gid != gid) {
+	if (c->dir_scans != c->names_mode.scans || c->names_mode.uid != uid || c->names_mode.gid != gid) {
 		for (uint32_t i = 0; i < c->dir_count && all & 077; i++)
-			if (c->dirs[i].seen.began > 0 && !c->dirs[i].err && !c->dirs[i].gone)
+			if (c->dirs[i].scanned.began > 0 && !c->dirs[i].err && !c->dirs[i].gone)
 				all &= dir_classes_allowed(c, i, RIGHTS_R | RIGHTS_X, uid, gid);
-		c->names_mode.looks = c->dir_looks;
+		c->names_mode.scans = c->dir_scans;
 		c->names_mode.uid = uid;
 		c->names_mode.gid = gid;
 		c->names_mode.mode = all;
 	}
 	all = c->names_mode.mode;
-	ask_close(&a, 0);
+	sync_close(&a, 0);
 	return all;
 }

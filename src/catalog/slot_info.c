@@ -28,7 +28,7 @@ void slot_fill_info(const struct catalog *c, uint32_t slot, struct slot_info *re
 	ret->st.st_ctim = f->ctime;
 }
 
-int slot_check_file(struct ask *a, uint32_t slot)
+int slot_check_file(struct sync *a, uint32_t slot)
 {
 	const struct catalog *c = a->c;
 	if (slot >= c->slot_count || c->slots[slot].file == NONE)
@@ -38,11 +38,11 @@ int slot_check_file(struct ask *a, uint32_t slot)
 	if (c->slots[slot].file == NONE)
 		return -ESTALE;
 	/* The last known state of a file is used while its server does not answer. */
-	int err = c->files[file].seen.err;
+	int err = c->files[file].scanned.err;
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
-int slot_get(struct ask *a, uint32_t slot, struct slot_info *ret)
+int slot_get(struct sync *a, uint32_t slot, struct slot_info *ret)
 {
 	int rc = slot_check_file(a, slot);
 	if (rc == 0)

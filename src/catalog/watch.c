@@ -109,9 +109,9 @@ void pending_add(struct catalog *c, struct place p)
 }
 
 /* A place is added to the pending ones only by its first mark. */
-static void mark(struct catalog *c, struct place p, struct seen *s)
+static void mark(struct catalog *c, struct place p, struct scan_state *s)
 {
-	bool is_pending = seen_is_marked(s);
+	bool is_pending = scan_state_is_marked(s);
 	s->marked = c->tick;
 	if (!is_pending)
 		pending_add(c, p);
@@ -121,14 +121,14 @@ void mark_file_stale(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
 	mark_dir_stale(c, f->dir);
-	mark(c, (struct place){f->dir, file}, &f->seen);
+	mark(c, (struct place){f->dir, file}, &f->scanned);
 }
 
 void mark_names_stale(struct catalog *c, uint32_t dir)
 {
 	mark_dir_stale(c, dir);
 	c->dirs[dir].trusted = false;
-	mark(c, (struct place){dir, NONE}, &c->dirs[dir].seen);
+	mark(c, (struct place){dir, NONE}, &c->dirs[dir].scanned);
 }
 
 void mark_files_stale(struct catalog *c, uint32_t dir)
@@ -183,7 +183,7 @@ void dir_set_gone(struct catalog *c, uint32_t dir, bool gone)
 	watch_drop(c, dir);
 	count_blind(c, dir, UINT32_MAX);
 	d->gone = gone;
-	d->seen.marked = 0; /* it is not pending while it is gone */
+	d->scanned.marked = 0; /* it is not pending while it is gone */
 	count_blind(c, dir, 1);
 	mark_names_stale(c, dir);
 }
@@ -269,11 +269,11 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	d->watched_dev = st->st_dev;
 	d->watched_ino = st->st_ino;
 	log_forget(&c->logged, LOGGED_UNWATCHED, d->name);
-	uint64_t marked = d->seen.marked;
+	uint64_t marked = d->scanned.marked;
 	/* Earlier results, here and deeper, could be outdated: another directory could have got the path. The names are
 	 * read after this. */
 	mark_tree_stale(c, dir);
-	d->seen.marked = marked;
+	d->scanned.marked = marked;
 	dir_set_watch(c, dir, wd, d->linked);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking in what a look found: files come, go, turn out to be sessions or not, and get other attributes.
+/* Applies what a scan found: files appear, disappear, turn out to be sessions or not, and get other attributes.
  *
  * A directory's mtime comes from a coarse clock: a name made right after a scan may leave it unchanged.
  * So the scan of a directory that changed less than RACY_S before is not trusted, and repeated. */
@@ -29,7 +29,7 @@ static bool failed_reserve(struct catalog *c)
 /* Passes hold while a failure lasts. */
 void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before)
 {
-	int err = seen_of(c, dir, file)->err;
+	int err = scan_state_of(c, dir, file)->err;
 	size_t i = 0;
 	if (err == before)
 		return;
@@ -101,7 +101,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 
 /* A name was seen that can be a directory; an unknown one counts as a directory if it `is_new`. Returns 0 or -ENOMEM.
  */
-static int dir_seen(struct catalog *c, uint32_t parent, const char *name, bool is_new)
+static int apply_dir_name(struct catalog *c, uint32_t parent, const char *name, bool is_new)
 {
 	struct dir *p = &c->dirs[parent];
 	uint32_t dir = *name == '.' ? NONE : dir_of_name(c, parent, name);
@@ -117,7 +117,7 @@ static int dir_seen(struct catalog *c, uint32_t parent, const char *name, bool i
 
 /* ---- files ---- */
 
-static void file_is_other(struct catalog *c, struct file *f, const char *reason, int err)
+static void file_reject(struct catalog *c, struct file *f, const char *reason, int err)
 {
 	if (f->slot != NONE)
 		slot_retire(c, f->slot);
@@ -129,25 +129,25 @@ static void file_is_other(struct catalog *c, struct file *f, const char *reason,
 }
 
 /* The scan of the file failed: marks its state unknown. */
-static void file_fails(struct file *f, int err)
+static void file_failed(struct file *f, int err)
 {
-	f->seen.err = err;
+	f->scanned.err = err;
 	f->reread = true;
 	if (err != -ETIMEDOUT)
 		f->ctime = (struct timespec){0}; /* so that it differs from what is found next */
 }
 
-/* Takes in the error of a file that cannot be reached or read. */
-static void file_is_refused(struct catalog *c, struct file *f, int err)
+/* Applies the error of a file that cannot be reached or read. */
+static void file_refuse(struct catalog *c, struct file *f, int err)
 {
 	if (is_transient(err))
-		file_fails(f, err);
+		file_failed(f, err);
 	else
-		file_is_other(c, f, err == -EPERM ? RESOLVER_REFUSED : NULL, err == -EPERM ? 0 : err);
+		file_reject(c, f, err == -EPERM ? RESOLVER_REFUSED : NULL, err == -EPERM ? 0 : err);
 }
 
-/* As of a look that began then. */
-static void file_vanishes(struct catalog *c, struct file *f, uint64_t began)
+/* As of a scan that began then. */
+static void file_removed(struct catalog *c, struct file *f, uint64_t began)
 {
 	if (f->slot != NONE) {
 		slot_retire(c, f->slot);
@@ -155,16 +155,16 @@ static void file_vanishes(struct catalog *c, struct file *f, uint64_t began)
 		c->epoch++;
 		watch_add_change(c, (uint32_t)(f - c->files), NONE, true);
 	}
-	int before = f->seen.err;
+	int before = f->scanned.err;
 	f->state = FILE_GONE;
-	f->seen.began = began;
-	f->seen.err = 0;
+	f->scanned.began = began;
+	f->scanned.err = 0;
 	failed_update(c, f->dir, (uint32_t)(f - c->files), before);
 	f->mtime = f->ctime = (struct timespec){0};
 }
 
 /* A new name appeared. */
-static void file_comes(struct catalog *c, struct file *f, ino_t listed)
+static void file_appeared(struct catalog *c, struct file *f, ino_t listed)
 {
 	for (uint32_t dir = f->dir; c->dirs[dir].gone; dir = c->dirs[dir].parent)
 		dir_set_gone(c, dir, false);
@@ -175,10 +175,10 @@ static void file_comes(struct catalog *c, struct file *f, ino_t listed)
 	mark_dir_stale(c, f->dir);
 }
 
-/* Takes in the attributes of a regular file. True if they changed: then a header that was read must be
+/* Applies the attributes of a regular file. Returns true if they changed: then a header that was read must be
  * compared, because a file that was rewritten in place, or removed and made again with the same inode, may look like
  * one that grew. */
-static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
+static bool apply_attrs(struct catalog *c, struct file *f, const struct stat *st)
 {
 	/* A write that found no room is taken back: a file that shrinks to what the index has read is not rewritten. */
 	off_t least = f->slot == NONE ? f->size : open_indexes_known_size(c, f->slot);
@@ -213,7 +213,7 @@ static bool file_takes(struct catalog *c, struct file *f, const struct stat *st)
 	f->uid = st->st_uid;
 	f->gid = st->st_gid;
 	if (f->size == 0)
-		file_is_other(c, f, "empty file", 0);
+		file_reject(c, f, "empty file", 0);
 	if (changed) {
 		c->changes++;
 		newest_file_changed(c, file, before);
@@ -249,7 +249,7 @@ static uint32_t project_below(const struct catalog *c, struct file *f)
 }
 
 /* A name that was shown does not change. */
-static void file_is_placed(struct catalog *c, struct file *f, uint32_t project)
+static void file_set_project(struct catalog *c, struct file *f, uint32_t project)
 {
 	project = f->dir == 0 ? project : f->project != NONE ? f->project : project_below(c, f);
 	if (project == NONE)
@@ -259,7 +259,7 @@ static void file_is_placed(struct catalog *c, struct file *f, uint32_t project)
 }
 
 /* The kept text if it is the same, else a new copy; p NULL without memory. */
-static struct span scan_keep(struct catalog *c, struct span before, const struct buf *text)
+static struct span text_keep(struct catalog *c, struct span before, const struct buf *text)
 {
 	if (before.p && span_eq(before, buf_span(text)))
 		return before;
@@ -269,7 +269,7 @@ static struct span scan_keep(struct catalog *c, struct span before, const struct
 bool file_waits(struct catalog *c, uint32_t file)
 {
 	struct file *f = &c->files[file];
-	file_is_placed(c, f, f->project);
+	file_set_project(c, f, f->project);
 	if (f->waits || f->project == NONE)
 		return true;
 	f->waits = list_add(&c->projects[f->project].waiting, file) == 0;
@@ -277,15 +277,15 @@ bool file_waits(struct catalog *c, uint32_t file)
 	return f->waits;
 }
 
-/* Takes in the header. The slot stays if nothing differs. */
-static void file_takes_header(struct catalog *c, uint32_t file, const struct header *h)
+/* Applies the header. The slot stays if nothing differs. */
+static void apply_header(struct catalog *c, uint32_t file, const struct header *h)
 {
 	struct file *f = &c->files[file];
 	uint32_t project = f->dir == 0 ? project_of(c, h) : f->project;
-	struct span sid = scan_keep(c, f->sid, &h->id);
-	struct span parent = h->parent.n ? scan_keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
+	struct span sid = text_keep(c, f->sid, &h->id);
+	struct span parent = h->parent.n ? text_keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
 	if ((project == NONE && f->dir == 0) || !sid.p || (h->parent.n && !parent.p)) {
-		file_fails(f, -ENOMEM);
+		file_failed(f, -ENOMEM);
 		return;
 	}
 	bool differs = sid.p != f->sid.p || parent.p != f->parent.p || project != f->project;
@@ -296,17 +296,17 @@ static void file_takes_header(struct catalog *c, uint32_t file, const struct hea
 	f->sid = sid;
 	f->parent = parent;
 	f->state = FILE_SESSION;
-	file_is_placed(c, f, project);
+	file_set_project(c, f, project);
 	if (f->slot == NONE && !file_waits(c, file))
-		file_fails(f, -ENOMEM);
+		file_failed(f, -ENOMEM);
 }
 
-/* Takes in what header_read found in the file. */
-static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session, const struct header *h)
+/* Applies what header_read found in the file. */
+static void apply_contents(struct catalog *c, uint32_t file, bool is_session, const struct header *h)
 {
 	struct file *f = &c->files[file];
 	if (S_ISREG(h->st.st_mode)) {
-		file_takes(c, f, &h->st);
+		apply_attrs(c, f, &h->st);
 		if (f->state == FILE_SESSION && f->shown != h->mode)
 			watch_add_change(c, file, NONE, true);
 		f->shown = h->mode;
@@ -316,61 +316,61 @@ static void file_takes_answer(struct catalog *c, uint32_t file, bool is_session,
 	if (h->is_later && c->watching.on && f->reason != h->reason)
 		log_warning("%s: %s", f->path, h->reason);
 	if (is_session)
-		file_takes_header(c, file, h);
+		apply_header(c, file, h);
 	else if (h->err)
-		file_is_refused(c, f, h->err);
+		file_refuse(c, f, h->err);
 	else
-		file_is_other(c, f, h->reason, 0);
+		file_reject(c, f, h->reason, 0);
 }
 
 /* Applies the target of the name. Returns true if that is a regular file, and so perhaps a session. */
-static bool file_takes_stat(struct catalog *c, uint32_t file, int rc, const struct stat *st)
+static bool apply_target(struct catalog *c, uint32_t file, int rc, const struct stat *st)
 {
 	struct file *f = &c->files[file];
 	f->unseen = rc < 0;
 	if (rc == 0 && S_ISREG(st->st_mode))
 		return true;
 	if (rc < 0) {
-		file_is_refused(c, f, rc);
+		file_refuse(c, f, rc);
 		return false;
 	}
-	file_is_other(c, f, S_ISDIR(st->st_mode) ? is_a_directory : "not a regular file", 0);
-	if (S_ISDIR(st->st_mode) && dir_seen(c, f->dir, f->path + f->base, true) < 0)
-		file_fails(f, -ENOMEM);
+	file_reject(c, f, S_ISDIR(st->st_mode) ? is_a_directory : "not a regular file", 0);
+	if (S_ISDIR(st->st_mode) && apply_dir_name(c, f->dir, f->path + f->base, true) < 0)
+		file_failed(f, -ENOMEM);
 	return false;
 }
 
-static void take_file(struct catalog *c, const struct look *l)
+static void apply_file(struct catalog *c, const struct disk_scan *l)
 {
 	uint32_t file = l->file;
 	struct file *f = &c->files[file];
-	bool was_marked = seen_is_marked(&f->seen);
-	f->seen.began = l->began;
-	f->seen.at = l->at;
-	f->seen.foreign = l->is_far;
-	f->seen.err = 0;
+	bool was_marked = scan_state_is_marked(&f->scanned);
+	f->scanned.began = l->began;
+	f->scanned.at = l->at;
+	f->scanned.foreign = l->is_far;
+	f->scanned.err = 0;
 	f->reread = false;
 	if (l->is_far || l->linked)
 		watch_hard_link(c, file);
 	if (l->rc == -ENOENT && !l->linked) {
-		file_vanishes(c, f, l->began);
+		file_removed(c, f, l->began);
 		dir_distrust(c, f->dir);
 		return;
 	}
 	if (f->state == FILE_GONE) {
-		file_comes(c, f, 0);
+		file_appeared(c, f, 0);
 		watch_add_change(c, file, NONE, true);
 	}
 	/* An event: also of a write that leaves the attributes as they are. */
 	if (was_marked && file_is_watched(c, f))
 		watch_add_change(c, file, NONE, false);
-	if (!file_takes_stat(c, file, l->rc, &l->st))
+	if (!apply_target(c, file, l->rc, &l->st))
 		return;
-	bool changed = file_takes(c, f, &l->st);
+	bool changed = apply_attrs(c, f, &l->st);
 	if (l->reads == SCAN_READ) {
-		file_takes_answer(c, file, l->found.err == 0 && !l->found.reason, &l->found);
+		apply_contents(c, file, l->found.err == 0 && !l->found.reason, &l->found);
 	} else if (changed && f->state == FILE_SESSION) {
-		/* It became a session after the look began. */
+		/* It became a session after the scan began. */
 		f->reread = true;
 		mark_file_stale(c, file);
 	}
@@ -420,8 +420,8 @@ bool file_is_candidate(const char *name)
 	return header_name(name, NULL) != NAME_OTHER;
 }
 
-/* The name of a candidate was seen in the directory by this look. Returns 0 or -ENOMEM. */
-static int file_seen(struct catalog *c, const struct look *l, const struct name *e)
+/* The name of a candidate was seen in the directory by this scan. Returns 0 or -ENOMEM. */
+static int apply_file_name(struct catalog *c, const struct disk_scan *l, const struct name *e)
 {
 	uint32_t file = file_for(c, l->dir, e->text);
 	if (file == NONE)
@@ -429,39 +429,39 @@ static int file_seen(struct catalog *c, const struct look *l, const struct name 
 	struct file *f = &c->files[file];
 	struct dir *d = &c->dirs[l->dir];
 	f->scan = d->scan;
-	if (f->seen.began > l->began)
+	if (f->scanned.began > l->began)
 		return 0;
 	bool is_new = f->state == FILE_GONE;
 	bool is_same = !is_new && f->listed_ino == e->ino;
 	if (is_new) {
-		f->seen.began = f->seen.marked = 0;
-		file_comes(c, f, e->ino);
+		f->scanned.began = f->scanned.marked = 0;
+		file_appeared(c, f, e->ino);
 		if (d->scan > 1)
 			watch_add_change(c, file, NONE, true);
 	}
 	f->listed_ino = e->ino;
 	if (e->type != DT_REG && e->type != DT_DIR)
 		watch_hard_link(c, file);
-	/* A regular file is scanned when a call needs it. Other types can be something else; and a look at it that
+	/* A regular file is scanned when a call needs it. Other types can be something else; and a scan of it that
 	 * began earlier, and has not ended yet, may have seen nothing there. */
-	bool is_early = f->seen.look && f->seen.look->began < l->began;
+	bool is_early = f->scanned.scan && f->scanned.scan->began < l->began;
 	if (e->type != DT_REG || is_early || !(is_new || is_same))
 		mark_file_stale(c, file);
 	return 0;
 }
 
-/* Returns 0, or -ENOMEM if a name is missing. The lock is released from time to time: others need not wait until all
- * names are in. */
-static int take_names(struct catalog *c, const struct look *l)
+/* Returns 0, or -ENOMEM if a name is missing. The lock is released from time to time: others need not wait
+ * until all names are in. */
+static int apply_names(struct catalog *c, const struct disk_scan *l)
 {
 	struct span rest = buf_span(&l->names);
 	struct name e;
 	int err = 0;
 	for (size_t n = 1; names_next(&rest, &e); n++) {
 		bool is_candidate = file_is_candidate(e.text);
-		int rc = is_candidate ? file_seen(c, l, &e) : 0;
+		int rc = is_candidate ? apply_file_name(c, l, &e) : 0;
 		if (rc == 0 && (e.type == DT_DIR || e.type == DT_UNKNOWN || (e.type == DT_LNK && l->dir == 0)))
-			rc = dir_seen(c, l->dir, e.text, e.type == DT_DIR || !is_candidate);
+			rc = apply_dir_name(c, l->dir, e.text, e.type == DT_DIR || !is_candidate);
 		if (rc < 0)
 			log_error("%s: out of memory", e.text);
 		err = rc < 0 ? rc : err;
@@ -477,50 +477,50 @@ static int take_names(struct catalog *c, const struct look *l)
 }
 
 /* The directory and all below it no longer exist. */
-static void dir_goes(struct catalog *c, uint32_t dir, uint64_t began)
+static void dir_removed(struct catalog *c, uint32_t dir, uint64_t began)
 {
 	for (uint32_t i = dir; i != NONE; i = dir_next(c, dir, i)) {
 		struct dir *d = &c->dirs[i];
-		bool was_seen = d->seen.began >= began;
+		bool was_seen = d->scanned.began >= began;
 		for (size_t k = 0; k < d->files.n && !d->gone && !was_seen; k++) {
 			struct file *f = &c->files[d->files.v[k]];
-			if (f->state != FILE_GONE && f->seen.began < began)
-				file_vanishes(c, f, began);
+			if (f->state != FILE_GONE && f->scanned.began < began)
+				file_removed(c, f, began);
 			was_seen = f->state != FILE_GONE;
 		}
 		if (was_seen)
-			mark_names_stale(c, i); /* later, or a file in it: it is looked at itself */
+			mark_names_stale(c, i); /* later, or a file in it: it is scanned itself */
 		if (d->gone || was_seen)
 			continue;
-		int before = d->seen.err;
+		int before = d->scanned.err;
 		dir_set_gone(c, i, true);
-		d->seen.began = began;
-		d->seen.err = d->err = 0;
+		d->scanned.began = began;
+		d->scanned.err = d->err = 0;
 		failed_update(c, i, NONE, before);
 	}
 }
 
-/* Files and directories that are not among the names are gone, but for those that were looked at later. */
-static void dir_loses(struct catalog *c, const struct look *l)
+/* Files and directories that are not among the names are gone, but for those that were scanned later. */
+static void dir_remove_unlisted(struct catalog *c, const struct disk_scan *l)
 {
 	const struct dir *d = &c->dirs[l->dir];
 	for (size_t i = 0; i < d->files.n; i++) {
 		struct file *f = &c->files[d->files.v[i]];
-		if (f->scan != d->scan && f->state != FILE_GONE && f->seen.began < l->began)
-			file_vanishes(c, f, l->began);
+		if (f->scan != d->scan && f->state != FILE_GONE && f->scanned.began < l->began)
+			file_removed(c, f, l->began);
 	}
 	for (uint32_t i = d->child; i != NONE; i = c->dirs[i].sibling)
 		if (c->dirs[i].listed != d->scan)
-			dir_goes(c, i, l->began);
+			dir_removed(c, i, l->began);
 }
 
 /* The directory cannot be read. Its files are gone, unless the error is transient. */
-static void dir_fails(struct catalog *c, const struct look *l)
+static void dir_failed(struct catalog *c, const struct disk_scan *l)
 {
 	struct dir *d = &c->dirs[l->dir];
 	int err = l->rc;
 	if (is_transient(err)) {
-		d->seen.err = err;
+		d->scanned.err = err;
 		return;
 	}
 	watch_dir_unreadable(c, l->dir, err);
@@ -531,15 +531,15 @@ static void dir_fails(struct catalog *c, const struct look *l)
 	d->trusted = false;
 	d->st = (struct stat){0};
 	d->scan++;
-	dir_loses(c, l);
+	dir_remove_unlisted(c, l);
 	/* On the first level it can be a link. If it was marked since the look began, it can be back already. */
-	if (d->depth > 1 && (err == -ENOENT || err == -ENOTDIR) && d->seen.marked <= l->began) {
-		dir_goes(c, l->dir, l->began);
+	if (d->depth > 1 && (err == -ENOENT || err == -ENOTDIR) && d->scanned.marked <= l->began) {
+		dir_removed(c, l->dir, l->began);
 		dir_distrust(c, d->parent);
 	}
 }
 
-static void dir_takes_rights(struct catalog *c, uint32_t dir, const struct rights *now, int acl_err)
+static void apply_rights(struct catalog *c, uint32_t dir, const struct rights *now, int acl_err)
 {
 	struct dir *d = &c->dirs[dir];
 	d->acl_err = acl_err;
@@ -553,66 +553,66 @@ static void dir_takes_rights(struct catalog *c, uint32_t dir, const struct right
 	d->rights = *now;
 }
 
-static void take_dir(struct catalog *c, struct look *l)
+static void apply_dir(struct catalog *c, struct disk_scan *l)
 {
 	struct dir *d = &c->dirs[l->dir];
-	c->dir_looks++;
+	c->dir_scans++;
 	if (d->gone)
-		return; /* if it came back, it is looked at again once it is seen among the names */
-	d->seen.err = 0;
-	d->seen.foreign = l->is_far;
+		return; /* if it came back, it is scanned again once it is seen among the names */
+	d->scanned.err = 0;
+	d->scanned.foreign = l->is_far;
 	if (l->is_far)
 		watch_dir_unreadable(c, l->dir, -EXDEV); /* its server changes it without an event */
 	if (l->rc < 0) {
-		dir_fails(c, l);
+		dir_failed(c, l);
 	} else if (l->reads == SCAN_READ) {
 		time_t wall = clock_now(CLOCK_REALTIME).tv_sec;
-		dir_takes_rights(c, l->dir, &l->rights, l->acl_err);
+		apply_rights(c, l->dir, &l->rights, l->acl_err);
 		d->scan++;
 		d->reason = NULL;
-		int rc = take_names(c, l);
+		int rc = apply_names(c, l);
 		d = &c->dirs[l->dir];
 		/* A change within the same tick of the clock leaves the mtime as it is. */
 		bool is_racy = !d->wd && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
 		d->st = l->st;
-		d->trusted = rc == 0 && !is_racy && d->seen.marked <= l->began;
+		d->trusted = rc == 0 && !is_racy && d->scanned.marked <= l->began;
 		d->err = 0;
-		d->seen.err = rc;
-		dir_loses(c, l);
+		d->scanned.err = rc;
+		dir_remove_unlisted(c, l);
 	}
-	d->seen.began = l->began;
-	d->seen.at = l->at;
-	c->dir_looks++;
+	d->scanned.began = l->began;
+	d->scanned.at = l->at;
+	c->dir_scans++;
 }
 
 /* ---- both ---- */
 
-void take_look(struct catalog *c, struct look *l)
+void apply_scan(struct catalog *c, struct disk_scan *l)
 {
 	bool is_dir = l->file == NONE;
-	int before = seen_of(c, l->dir, l->file)->err;
+	int before = scan_state_of(c, l->dir, l->file)->err;
 	l->taking = true;
-	if (l->began >= seen_of(c, l->dir, l->file)->began) {
+	if (l->began >= scan_state_of(c, l->dir, l->file)->began) {
 		if (is_dir)
-			take_dir(c, l);
+			apply_dir(c, l);
 		else
-			take_file(c, l);
+			apply_file(c, l);
 	}
 	failed_update(c, l->dir, l->file, before);
-	seen_of(c, l->dir, l->file)->look = NULL;
-	pthread_cond_broadcast(&c->looked);
-	look_put(c, l);
+	scan_state_of(c, l->dir, l->file)->scan = NULL;
+	pthread_cond_broadcast(&c->scanned);
+	scan_put(c, l);
 }
 
-void take_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
+void apply_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
 {
-	struct seen *s = seen_of(c, dir, file);
+	struct scan_state *s = scan_state_of(c, dir, file);
 	int before = s->err;
 	s->began = ++c->tick;
 	s->at = catalog_now();
 	if (file == NONE)
 		s->err = err;
 	else
-		file_fails(&c->files[file], err);
+		file_failed(&c->files[file], err);
 	failed_update(c, dir, file, before);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at the disk. A look has a copy of all it needs, so it is made without the catalog's lock. Its result is
- * applied later (take.c).
+/* Scans of the disk. A scan has a copy of all it needs, so it runs without the catalog's lock. Its result is
+ * applied later (apply.c).
  *
- * Where a look may wait for a server (a link or directory that leads to another file system, any name of a source on a
+ * Where a scan may wait for a server (a link or directory that leads to another file system, any name of a source on a
  * file system that asks a server), a thread of the pool makes it (blocking.h): the caller can abandon that thread.
  *
  * Only what can have changed is read: the names in a directory when its identity, mtime or ctime differs, the header of
@@ -50,9 +50,9 @@ bool names_next(struct span *rest, struct name *ret)
 	return true;
 }
 
-/* ---- one look ---- */
+/* ---- one scan ---- */
 
-static void look_compare(struct look *l)
+static void scan_compare(struct disk_scan *l)
 {
 	const struct stat *a = &l->st, *b = &l->known;
 	bool differs = a->st_dev != b->st_dev || a->st_ino != b->st_ino || a->st_size != b->st_size ||
@@ -62,7 +62,7 @@ static void look_compare(struct look *l)
 }
 
 /* Opens the directory that a file is in. */
-static int look_open_dir(const struct look *l, enum resolve_how how, struct resolved *ret)
+static int scan_open_dir(const struct disk_scan *l, enum resolve_how how, struct resolved *ret)
 {
 	char dir[PATH_MAX] = "";
 	if (l->base > sizeof dir)
@@ -73,17 +73,17 @@ static int look_open_dir(const struct look *l, enum resolve_how how, struct reso
 }
 
 /* The attributes of a name that led nowhere: 0 if it is there. */
-static int look_at_name(const struct look *l, enum resolve_how how, struct stat *ret)
+static int scan_name(const struct disk_scan *l, enum resolve_how how, struct stat *ret)
 {
 	struct resolved in = RESOLVED_INIT;
-	int rc = look_open_dir(l, how, &in);
+	int rc = scan_open_dir(l, how, &in);
 	if (rc == 0 && fstatat(in.fd, l->path + l->base, ret, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
 	resolved_release(l->resolver, &in);
 	return rc == -ENOTDIR ? -ENOENT : rc;
 }
 
-static int look_at_attrs(struct look *l, int at, enum resolve_how how)
+static int scan_attrs(struct disk_scan *l, int at, enum resolve_how how)
 {
 	const struct source_path where = {l->resolver, l->path};
 	struct resolved got = RESOLVED_INIT;
@@ -96,7 +96,7 @@ static int look_at_attrs(struct look *l, int at, enum resolve_how how)
 }
 
 /* `at` is the open directory, -1: unknown. */
-static void look_at_file(struct look *l, int at, enum resolve_how how)
+static void scan_file(struct disk_scan *l, int at, enum resolve_how how)
 {
 	const struct source_path where = {l->resolver, l->path};
 	struct stat name;
@@ -110,20 +110,20 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 		if (S_ISREG(l->st.st_mode))
 			return;
 	}
-	l->rc = look_at_attrs(l, at, how);
+	l->rc = scan_attrs(l, at, how);
 	/* It may come in between. */
 	for (int tries = 0; (l->rc == -ENOENT || l->rc == -ENOTDIR) && !absent && tries < 3; tries++) {
-		int rc = look_at_name(l, how, &name);
+		int rc = scan_name(l, how, &name);
 		absent = rc == -ENOENT;
 		if (rc == 0 && S_ISLNK(name.st_mode))
 			break;
-		l->rc = absent || rc < 0 ? rc : look_at_attrs(l, -1, how);
+		l->rc = absent || rc < 0 ? rc : scan_attrs(l, -1, how);
 	}
 	/* A name that leads nowhere is a link, too. */
 	l->linked = !absent && (l->linked || (l->rc < 0 && !is_transient(l->rc)));
 	if (l->rc < 0 || !S_ISREG(l->st.st_mode))
 		return;
-	look_compare(l);
+	scan_compare(l);
 	if (l->reads != SCAN_READ)
 		return;
 	header_read(&where, how, &l->found);
@@ -132,7 +132,7 @@ static void look_at_file(struct look *l, int at, enum resolve_how how)
 }
 
 /* `c` is NULL on a thread of the pool. */
-static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
+static void scan_dir(struct catalog *c, struct disk_scan *l, enum resolve_how how)
 {
 	const struct source_path at = {l->resolver, l->path};
 	struct resolved got = RESOLVED_INIT;
@@ -145,7 +145,7 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 		l->reads = c->dirs[l->dir].trusted ? l->reads : SCAN_READ;
 	}
 	if (l->rc == 0)
-		look_compare(l);
+		scan_compare(l);
 	if (l->rc == 0 && l->reads == SCAN_READ) {
 		int rc = l->acl_err = rights_read(got.fd, &l->st, &l->rights);
 		l->rc = is_transient(rc) && rc != -EIO ? rc : names_read(got.fd, &l->names);
@@ -153,31 +153,31 @@ static void look_at_dir(struct catalog *c, struct look *l, enum resolve_how how)
 	resolved_release(l->resolver, &got);
 }
 
-static void look_at(struct catalog *c, struct look *l, enum resolve_how how)
+static void scan_place(struct catalog *c, struct disk_scan *l, enum resolve_how how)
 {
 	if (l->file == NONE)
-		look_at_dir(c, l, how);
+		scan_dir(c, l, how);
 	else
-		look_at_file(l, -1, how);
+		scan_file(l, -1, how);
 }
 
 /* ---- in the pool ---- */
 
-static void look_run(struct blocking_call *p)
+static void scan_run(struct blocking_call *p)
 {
-	look_at(NULL, (struct look *)p, RESOLVER_WAIT);
+	scan_place(NULL, (struct disk_scan *)p, RESOLVER_WAIT);
 }
 
-static void look_free(struct blocking_call *p)
+static void scan_free(struct blocking_call *p)
 {
-	struct look *l = (struct look *)p;
+	struct disk_scan *l = (struct disk_scan *)p;
 	header_release(&l->found);
 	buf_release(&l->names);
 	resolver_put(l->resolver);
 	free(l);
 }
 
-int look_start(struct catalog *c, struct look *l)
+int scan_start(struct catalog *c, struct disk_scan *l)
 {
 	l->foreign = true;
 	if (blocking_start(resolver_blocking_pool(c->resolver), &l->call) == 0)
@@ -186,30 +186,30 @@ int look_start(struct catalog *c, struct look *l)
 	return -ETIMEDOUT;
 }
 
-void look_put(struct catalog *c, struct look *l)
+void scan_put(struct catalog *c, struct disk_scan *l)
 {
 	if (l && l->foreign)
 		blocking_put(resolver_blocking_pool(c->resolver), &l->call);
 	else if (l)
-		look_free(&l->call);
+		scan_free(&l->call);
 }
 
 /* ---- here ---- */
 
-struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool header)
+struct disk_scan *scan_new(struct catalog *c, uint32_t dir, uint32_t file, bool header)
 {
 	const char *path = place_path(c, dir, file);
-	struct look *l = malloc(sizeof *l + strlen(path) + 1);
+	struct disk_scan *l = malloc(sizeof *l + strlen(path) + 1);
 	if (!l)
 		return NULL;
-	*l = (struct look){.call = {.run = look_run, .free = look_free},
-	                   .resolver = resolver_get(c->resolver),
-	                   .began = ++c->tick,
-	                   .at = catalog_now(),
-	                   .dir = dir,
-	                   .file = file,
-	                   .found = HEADER_INIT,
-	                   .names = BUF_INIT};
+	*l = (struct disk_scan){.call = {.run = scan_run, .free = scan_free},
+	                        .resolver = resolver_get(c->resolver),
+	                        .began = ++c->tick,
+	                        .at = catalog_now(),
+	                        .dir = dir,
+	                        .file = file,
+	                        .found = HEADER_INIT,
+	                        .names = BUF_INIT};
 	strcpy(l->path, path);
 	if (file == NONE) {
 		const struct dir *d = &c->dirs[dir];
@@ -227,46 +227,46 @@ struct look *look_new(struct catalog *c, uint32_t dir, uint32_t file, bool heade
 	return l;
 }
 
-/* Attributes are looked at one after the other: that is one system call each, by the directory that is open. */
-static void look_at_files(struct look *const *v, size_t n)
+/* Attributes are scanned one after the other: that is one system call each, by the directory that is open. */
+static void scan_files(struct disk_scan *const *v, size_t n)
 {
 	struct resolved in = RESOLVED_INIT;
 	uint32_t dir = NONE;
 	for (size_t i = 0; i < n; i++) {
-		struct look *l = v[i];
+		struct disk_scan *l = v[i];
 		bool many = i + 1 < n && v[i + 1]->dir == l->dir && v[i + 1]->file != NONE;
 		if (l->dir != dir) {
 			resolved_release(l->resolver, &in);
-			dir = many && look_open_dir(l, RESOLVER_NOW, &in) == 0 ? l->dir : NONE;
+			dir = many && scan_open_dir(l, RESOLVER_NOW, &in) == 0 ? l->dir : NONE;
 		}
-		look_at_file(l, in.fd, RESOLVER_NOW);
+		scan_file(l, in.fd, RESOLVER_NOW);
 	}
 	if (n > 0)
 		resolved_release(v[0]->resolver, &in);
 }
 
-struct looks {
+struct disk_scans {
 	struct catalog *c;
-	struct look *const *v;
+	struct disk_scan *const *v;
 };
 
-static int look_one(void *arg, size_t i)
+static int scan_one(void *arg, size_t i)
 {
-	const struct looks *all = arg;
-	look_at(all->c, all->v[i], RESOLVER_NOW);
+	const struct disk_scans *all = arg;
+	scan_place(all->c, all->v[i], RESOLVER_NOW);
 	return 0;
 }
 
-int look_make(struct catalog *c, struct look *const *v, size_t n)
+int scan_make(struct catalog *c, struct disk_scan *const *v, size_t n)
 {
 	bool reads = false;
 	for (size_t i = 0; i < n; i++)
 		reads = reads || v[i]->file == NONE || v[i]->reads == SCAN_READ;
 	if (!reads) {
-		look_at_files(v, n);
+		scan_files(v, n);
 		return 0;
 	}
 	/* Headers and directories on all cores: on a cold disk each of them is waited for. */
-	struct looks all = {c, v};
-	return parallel_for(n, look_one, &all);
+	struct disk_scans all = {c, v};
+	return parallel_for(n, scan_one, &all);
 }
