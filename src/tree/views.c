@@ -231,8 +231,9 @@ static int growth_continue(struct ctx *c, const struct render_target *p, struct 
 	uint32_t entries;
 	size_t n = 0;
 	lock_acquire(&g->body->lock);
-	bool is_valid = body_is_valid(producer, p->session, g->body);
-	g->from = g->to = g->body->bytes.n;
+	/* Only one thread extends a body: another one that comes meanwhile renders its own. */
+	bool is_valid = body_is_valid(producer, p->session, g->body) && g->body->bytes.n == g->body->size;
+	g->from = g->to = g->body->size;
 	g->totals = g->body->totals;
 	g->n = g->body->n;
 	g->last = g->body->last;
@@ -248,7 +249,7 @@ static int growth_continue(struct ctx *c, const struct render_target *p, struct 
 	return rc == 0 ? 1 : rc == -ESTALE && g->to == g->from ? 0 : rc;
 }
 
-/* Sets the state of the body; after an error, removes what was appended. */
+/* Sets the state of the body, unless another thread has extended it. After an error, removes what was appended. */
 static void growth_end(struct growth *g, const struct session *s, int rc)
 {
 	struct body *b = g->body;
@@ -256,13 +257,14 @@ static void growth_end(struct growth *g, const struct session *s, int rc)
 	if (rc < 0) {
 		b->bytes.n = g->to > g->from ? g->from : b->bytes.n;
 		b->bytes.err = 0;
-		return;
+	} else if (b->bytes.n == g->to) {
+		b->size = g->to;
+		b->totals = g->totals;
+		b->n = g->n;
+		b->last = g->last;
+		b->entries = session_count(s);
+		b->relinks = session_relink_count(s);
 	}
-	b->totals = g->totals;
-	b->n = g->n;
-	b->last = g->last;
-	b->entries = session_count(s);
-	b->relinks = session_relink_count(s);
 }
 
 int view_render(struct ctx *c, struct view *ret)

@@ -279,6 +279,56 @@ static void grown_transcript_equals_fresh_one(void **state)
 	}
 }
 
+struct grown_reader {
+	struct tree *tree;
+	node_t node;
+	struct buf text;
+	int rc;
+};
+
+static void *read_grown(void *arg)
+{
+	struct grown_reader *r = arg;
+	r->rc = tree_read(r->tree, r->node, 0, SIZE_MAX / 2, &r->text);
+	return NULL;
+}
+
+/* Threads that find a grown session at once do not extend the same bytes in turns. */
+static void threads_read_a_grown_text(void **state)
+{
+	enum { THREADS = 4, ROUNDS = 12 };
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	unsigned last = MESSAGES;
+
+	p->fresh_ms = 1;
+	add_session(&text);
+	begin(p, buf_cstr(&text));
+	node_t node = node_at(p, S "/transcript.md");
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct grown_reader r[THREADS];
+		pthread_t threads[THREADS];
+		CLEANUP_BUF struct buf lines = BUF_INIT, now = BUF_INIT;
+		for (unsigned end = last + 400; last < end; last++)
+			buf_addf(&lines, USER("\"m%u\"", "\"m%u\""), last, last - 1);
+		write_at(p->file, O_APPEND, lines.p, lines.n);
+		wait_seen(p);
+		for (size_t i = 0; i < THREADS; i++) {
+			r[i] = (struct grown_reader){.tree = p->tree, .node = node, .text = BUF_INIT};
+			assert_int_equal(pthread_create(&threads[i], NULL, read_grown, &r[i]), 0);
+		}
+		for (size_t i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		assert_int_equal(tree_read(p->tree, node, 0, SIZE_MAX / 2, &now), 0);
+		for (size_t i = 0; i < THREADS; i++) {
+			assert_int_equal(r[i].rc, 0);
+			assert_int_equal(r[i].text.n, now.n);
+			assert_memory_equal(r[i].text.p, now.p, now.n);
+			buf_release(&r[i].text);
+		}
+	}
+}
+
 /* ---- texts of an open file ---- */
 
 struct pin_reader {
@@ -625,6 +675,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(listing_an_answer_reads_each_session_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcript_reads_agree_at_any_offset, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(grown_transcript_equals_fresh_one, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(threads_read_a_grown_text, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(pinned_text_stays_while_it_is_continued, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(reader_at_the_end_gets_what_is_said_later, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(large_texts_in_turns_are_rendered_once, set_up, tear_down),

@@ -20,7 +20,8 @@ struct body {
 	struct lock lock; /* guards the rest; never held together with another one of its rank */
 	atomic_uint refs;
 	struct buf bytes;
-	/* The state at the end of the bytes (views.c). */
+	/* The state after the first `size` bytes (views.c). There are more while one thread extends the body. */
+	size_t size;
 	struct render_totals totals;
 	size_t n;                  /* number of segments */
 	uint32_t last;             /* entry of the last segment */
