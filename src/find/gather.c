@@ -355,6 +355,8 @@ static int search_row_work(void *arg, size_t i)
 static int row_newest_first_cmp(const void *a, const void *b)
 {
 	const struct search_row *x = *(struct search_row *const *)a, *y = *(struct search_row *const *)b;
+	if ((x->state == ROW_GROWN) != (y->state == ROW_GROWN))
+		return x->state == ROW_GROWN ? -1 : 1;
 	if (x->is_ranked != y->is_ranked)
 		return x->is_ranked ? -1 : 1;
 	if (x->is_ranked)
@@ -362,26 +364,29 @@ static int row_newest_first_cmp(const void *a, const void *b)
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
 
-/* Searches the sessions that can count, newest first, until none is left. */
+/* Searches the sessions that can count, newest first, until none is left. The new lines of sessions with hits come
+ * before all: without these hits, the cutoff is not known, and sessions after it would be searched. */
 static int search_pending_rows(struct search_batch *b)
 {
 	struct search *a = b->a;
 	struct search_row **v CLEANUP_FREE = b->v = calloc(a->n + 1, sizeof *v);
 	int rc = v ? 0 : -ENOMEM;
 	for (size_t most = SEARCH_FIRST_BATCH; rc == 0; most *= 2) {
-		size_t n = 0;
+		size_t n = 0, grown = 0;
 		b->limit = search_find_cutoff(a, v);
 		for (size_t i = 0; i < a->n; i++) {
 			const struct search_row *r = &a->rows[i];
 			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_unreadable &&
-			    !row_is_past_cutoff(&b->limit, r))
+			    !row_is_past_cutoff(&b->limit, r)) {
 				v[n++] = &a->rows[i];
+				grown += r->state == ROW_GROWN;
+			}
 		}
 		if (n == 0)
 			return 0;
 		qsort(v, n, sizeof *v, row_newest_first_cmp);
 		atomic_store(&b->found_bytes, 0);
-		rc = parallel_for(n < most ? n : most, search_row_work, b);
+		rc = parallel_for(grown ? grown : n < most ? n : most, search_row_work, b);
 	}
 	return rc;
 }

@@ -325,6 +325,14 @@ static void batch_stops_at_its_bytes(void **state)
 	assert_true(sessions_searched < SESSIONS);
 #endif
 	answer_put(a);
+	/* When a session with hits has grown, no other session is searched. */
+	append(f.p, "p/s0.jsonl", SAYS("new", "90000", "red"));
+	wait_stale();
+	sessions_searched = 0;
+	a = ask(&f, "red");
+	assert_int_equal(sessions_searched, 1);
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	answer_put(a);
 	finder_close(&f);
 }
 
