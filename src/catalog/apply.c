@@ -559,7 +559,9 @@ static void apply_dir(struct catalog *c, struct disk_scan *l)
 	c->dir_scans++;
 	if (d->gone)
 		return; /* if it came back, it is scanned again once it is seen among the names */
-	d->scanned.err = 0;
+	/* While names are applied, the lock is released from time to time: an earlier error still holds then. */
+	if (l->rc < 0 || l->reads != SCAN_READ)
+		d->scanned.err = 0;
 	d->scanned.foreign = l->is_far;
 	if (l->is_far)
 		watch_dir_unreadable(c, l->dir, -EXDEV); /* its server changes it without an event */
