@@ -207,6 +207,7 @@ bool header_read(const struct source_path *at, enum resolve_how how, struct head
 		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;
 	const char *slash = strchr(at->path, '/');
 	bool is_deep = slash && strchr(slash + 1, '/');
+	h->linked = file.linked;
 	h->err = rc == 0 ? header_read_file(at->resolver, &file, is_deep, h) : h->reason ? 0 : rc;
 	resolved_release(at->resolver, &file);
 	return h->err == 0 && !h->reason;

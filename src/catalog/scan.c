@@ -101,12 +101,13 @@ static void scan_file(struct disk_scan *l, int at, enum resolve_how how)
 	const struct source_path where = {l->resolver, l->path};
 	struct stat name;
 	bool absent = false;
-	/* Where each request takes long, the file that was opened tells its attributes, too. */
-	if (how == RESOLVER_WAIT && l->reads != SCAN_COMPARE) {
+	/* The file that is opened for its header has its attributes, too: one call fewer for each new file. */
+	if (l->reads == SCAN_READ || (l->reads == SCAN_STAT && how == RESOLVER_WAIT)) {
 		l->reads = SCAN_READ;
 		header_read(&where, how, &l->found);
 		l->st = l->found.st;
-		l->rc = 0;
+		l->linked = l->found.linked;
+		l->rc = l->found.err == -EXDEV ? -EXDEV : 0;
 		if (S_ISREG(l->st.st_mode))
 			return;
 	}
