@@ -91,7 +91,7 @@ static void file_replaced_while_waiting_for_lock(void **state)
 	    {S, "labels.tsv", "b\tx\n", SET("@0", "a", "b", "x")},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct writer w = {p, cases[i].dir, cases[i].name, cases[i].text, NULL, 1};
+		struct writer w = {p, cases[i].dir, cases[i].name, cases[i].text, 1};
 		pthread_t thread;
 		begin(p, ABC);
 		node_at(p, A); /* opens the index */
