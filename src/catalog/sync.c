@@ -138,8 +138,7 @@ bool require_file_now(struct sync *a, uint32_t file)
 	    a, (struct requirement){.dir = a->c->files[file].dir, .file = file, .depth = ATTRS, .now = true});
 }
 
-/* Returns the error of a failed scan in the tree that matters for this depth, a
- * timeout last. */
+/* Returns the error of a failed scan in the tree that matters for this depth, a timeout last. */
 static int tree_error(const struct catalog *c, uint32_t tree, enum depth depth)
 {
 	int err = 0;
@@ -180,7 +179,7 @@ static bool tree_end(struct sync *a, uint32_t tree, enum depth depth, bool curre
 {
 	struct dir_tree *t = tree_of(a->c, tree);
 	int err = current ? tree_error(a->c, tree, depth) : 0;
-	bool watched = t->blind == 0 && dir_is_watched(a->c, tree == NONE ? 0 : tree);
+	bool watched = t->blind == 0 && dir_is_watched(a->c, tree == FLAT ? 0 : tree);
 	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
 	bool lasts = err == -ETIMEDOUT || (a->retried && error_is_about_file(err) && err != -ENOMEM);
