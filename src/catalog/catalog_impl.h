@@ -473,7 +473,6 @@ void sync_fail(struct sync *a, int err);
 enum extent {
 	OF_FILE,
 	OF_FILE_NOW, /* its attributes, however fresh they are */
-	OF_NAMES,    /* of a directory */
 	OF_TREE,     /* of a directory and all below it, or FLAT */
 	OF_PROJECT,  /* of all files that can be of it; NO_SLOT: of all projects */
 	OF_PENDING,  /* of what was marked and not yet reported */

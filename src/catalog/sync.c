@@ -247,8 +247,6 @@ static bool require_extent(struct sync *a, enum extent extent, uint32_t of, enum
 		return require_file(a, of, depth);
 	case OF_FILE_NOW:
 		return require_file_now(a, of);
-	case OF_NAMES:
-		return require_names(a, of);
 	case OF_TREE:
 		return require_tree(a, of, depth);
 	case OF_PROJECT:
