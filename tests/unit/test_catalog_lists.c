@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers of the catalog about many sessions: listings, the newest session, the states of all. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "catalog_fixture.h"
+
+/* A writer that creates a file and later writes its header: the project needs a name before the session is listed. */
+static void late_header_gives_its_project_a_name(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_state *v;
+	uint64_t serial = 0;
+	size_t n;
+	put(p, "flat.jsonl", "");
+	open_place(p);
+	assert_int_equal(catalog_list_states(p->c, &serial, &v, &n), 0);
+	assert_int_equal(n, 0);
+	free(v);
+	put(p, "flat.jsonl", HEADER("a", "/late"));
+	let_pass(CATALOG_CLOCK, FRESH_MS);
+	assert_int_equal(catalog_list_states(p->c, &serial, &v, &n), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(v[0].project_name, "late");
+	free(v);
+}
+
+static void listing_continues_across_changes(void **state)
+{
+	struct source_fixture *p = *state;
+	struct project_info info;
+	struct slot_info slot;
+	uint64_t cookie = 0;
+	int seen = 0, b = 0;
+	make_dir(p, "a");
+	for (int i = 0; i < 10; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "a/%d.jsonl", i);
+		put(p, name, HEADER("s", "/"));
+	}
+	open_place(p);
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &info));
+	for (; seen < 5 && catalog_slot_next(p->c, info.project, &cookie, &slot); seen++)
+		assert_int_equal(slot.stem[0], '0' + seen);
+	assert_int_equal(unlink(at(p, "a/3.jsonl")), 0);
+	assert_int_equal(unlink(at(p, "a/7.jsonl")), 0);
+	put(p, "a/00.jsonl", HEADER("s", "/"));
+	wait_stale();
+	for (; catalog_slot_next(p->c, info.project, &cookie, &slot); seen++)
+		b |= strcmp(slot.stem, "00") == 0;
+	assert_int_equal(seen, 10);
+	assert_true(b);
+	assert_false(catalog_slot_next(p->c, info.project, &cookie, &slot));
+	assert_false(catalog_slot_next(p->c, 999, &(uint64_t){0}, &slot));
+}
+
+static void newest_session_is_found(void **state)
+{
+	struct source_fixture *p = *state;
+	struct project_info a;
+	struct slot_info slot;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/x.jsonl", HEADER("x", "/"));
+	put(p, "a/x-y.jsonl", HEADER("xy", "/"));
+	put(p, "b/none.jsonl", "no session\n");
+	open_place(p);
+	assert_false(catalog_project_by_name(p->c, span_of("b"), &a));
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &a));
+	set_mtime(p, "a/x.jsonl", 5000);
+	set_mtime(p, "a/x-y.jsonl", 5000);
+	wait_stale();
+	assert_true(catalog_latest(p->c, a.project, &slot));
+	assert_string_equal(slot.stem, "x-y");
+	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_string_equal(slot.stem, "x-y");
+	set_mtime(p, "a/x.jsonl", 6000);
+	wait_stale();
+	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_string_equal(slot.stem, "x");
+	assert_int_equal(slot.st.st_mtim.tv_sec, 6000);
+	assert_true(catalog_project(p->c, a.project, &a));
+	assert_int_equal(a.mtime.tv_sec, 6000);
+	assert_int_equal(catalog_mtime(p->c).tv_sec, 6000);
+	assert_int_equal(unlink(at(p, "a/x.jsonl")), 0);
+	assert_int_equal(unlink(at(p, "a/x-y.jsonl")), 0);
+	wait_stale();
+	assert_false(catalog_latest(p->c, a.project, &slot));
+	assert_false(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_false(catalog_project(p->c, a.project, &a));
+	assert_false(catalog_project(p->c, 999, &a));
+}
+
+/* Calls in quick succession must not keep an old answer alive. */
+static void newest_is_current_under_load(void **state)
+{
+	struct source_fixture *p = *state;
+	struct project_info a;
+	make_dir(p, "a");
+	put(p, "a/x.jsonl", HEADER("x", "/"));
+	set_mtime(p, "a/x.jsonl", 5000);
+	put(p, "a/y.jsonl", HEADER("y", "/"));
+	set_mtime(p, "a/y.jsonl", 6000);
+	open_place(p);
+	assert_true(catalog_project_by_name(p->c, span_of("a"), &a));
+	assert_int_equal(a.mtime.tv_sec, 6000);
+	set_mtime(p, "a/x.jsonl", 7000);
+	for (int i = 0; i < 8; i++) {
+		let_pass(CATALOG_CLOCK, FRESH_MS / 2);
+		assert_true(catalog_project(p->c, a.project, &a));
+	}
+	assert_int_equal(a.mtime.tv_sec, 7000);
+}
+
+static void newest_skips_non_sessions(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info slot;
+	make_dir(p, "a");
+	put(p, "a/good.jsonl", HEADER("good", "/"));
+	set_mtime(p, "a/good.jsonl", 1000);
+	for (int i = 0; i < 100; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "a/%d.jsonl", i);
+		put(p, name, "no session\n");
+	}
+	open_place(p);
+	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_string_equal(slot.stem, "good");
+	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(late_header_gives_its_project_a_name),
+	    TEST(listing_continues_across_changes),
+	    TEST(newest_session_is_found),
+	    TEST(newest_is_current_under_load),
+	    TEST(newest_skips_non_sessions),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
