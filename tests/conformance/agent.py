@@ -59,7 +59,7 @@ before = files()
 assert "The option belongs to the program." in pi("-p", QUESTION)
 
 system = "".join(text(m) for m in server.said[0] if m["role"] in ("system", "developer"))
-assert "Read first, to find what was said and decided" in system, "pi did not read AGENTS.md"
+assert "Start with these commands; the number is the maximum" in system, "pi did not read AGENTS.md"
 assert "<name>sessionfs</name>" in system and "skills/sessionfs/SKILL.md" in system, "pi did not find the skill"
 print("ok what pi is told")
 
