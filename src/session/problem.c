@@ -6,25 +6,47 @@
 /* The max number kept: a file of nothing but bad lines must not fill the memory. */
 enum { PROBLEMS_MAX = 1000000 };
 
-static const char *const reasons[] = {
-    [REASON_MALFORMED] = "malformed: not JSON",
-    [REASON_TORN] = "the last line is incomplete",
-    [REASON_FALSY] = "null, false, 0 or \"\": not an entry",
-    [REASON_NO_OBJECT] = "not an object",
-    [REASON_NO_ID] = "no usable id",
-    [REASON_NO_PARENT_ID] = "no parentId: a root",
-    [REASON_SELF_PARENT] = "its own parent: a root",
-    [REASON_NO_MESSAGE] = "a message entry without a message",
-    [REASON_TOO_LONG] = "longer than 512 MiB: not read",
-    [REASON_TOO_MANY_PARTS] = "too many tool calls or images: the last ones are left out",
-    [REASON_TOO_MANY] = "more than 8,388,608 entries: this and all later ones are left out",
-    [REASON_DUPLICATE] = "its id is used again in a later line",
-    [REASON_ORPHAN] = "unknown parent: a root",
-    [REASON_CYCLE] = "it is its own ancestor",
-    [REASON_LABEL] = "labels an unknown entry",
-    [REASON_BAD_FIRST_KEPT] = "the first entry that the compaction keeps is missing",
-    [REASON_AND_MORE] = "further problems are not listed",
-};
+/* Without a default: the compiler names a reason that has no text. */
+static const char *reason_text(enum problem_reason reason)
+{
+	switch (reason) {
+	case REASON_MALFORMED:
+		return "malformed: not JSON";
+	case REASON_TORN:
+		return "the last line is incomplete";
+	case REASON_FALSY:
+		return "null, false, 0 or \"\": not an entry";
+	case REASON_NO_OBJECT:
+		return "not an object";
+	case REASON_NO_ID:
+		return "no usable id";
+	case REASON_NO_PARENT_ID:
+		return "no parentId: a root";
+	case REASON_SELF_PARENT:
+		return "its own parent: a root";
+	case REASON_NO_MESSAGE:
+		return "a message entry without a message";
+	case REASON_TOO_LONG:
+		return "longer than 512 MiB: not read";
+	case REASON_TOO_MANY_PARTS:
+		return "too many tool calls or images: the last ones are left out";
+	case REASON_TOO_MANY:
+		return "more than 8,388,608 entries: this and all later ones are left out";
+	case REASON_DUPLICATE:
+		return "its id is used again in a later line";
+	case REASON_ORPHAN:
+		return "unknown parent: a root";
+	case REASON_CYCLE:
+		return "it is its own ancestor";
+	case REASON_LABEL:
+		return "labels an unknown entry";
+	case REASON_BAD_FIRST_KEPT:
+		return "the first entry that the compaction keeps is missing";
+	case REASON_AND_MORE:
+		return "further problems are not listed";
+	}
+	return "";
+}
 
 bool problem_record_add(problem_records_t *f, uint64_t offset, uint32_t line, enum problem_reason reason)
 {
@@ -147,5 +169,5 @@ struct problem session_problem(const struct session *s, size_t n)
 {
 	const struct problem_record *f = &s->derived->problems.v[n];
 
-	return (struct problem){f->line, f->offset, reasons[f->reason]};
+	return (struct problem){f->line, f->offset, reason_text(f->reason)};
 }

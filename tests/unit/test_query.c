@@ -33,7 +33,7 @@ static struct span terms_of(const struct query *q, struct buf *out)
 {
 	for (size_t i = 0; i < q->terms.n; i++) {
 		const struct term *t = &q->terms.v[i];
-		buf_addf(out, "%s%s%zu:", t->negated ? "-" : "", t->kind == TERM_WORD ? "" : filter_names[t->kind].p,
+		buf_addf(out, "%s%s%zu:", t->negated ? "-" : "", t->kind == TERM_WORD ? "" : filter_name(t->kind).p,
 		         t->text.n);
 		buf_addspan(out, t->text);
 	}
