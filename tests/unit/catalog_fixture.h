@@ -135,4 +135,23 @@ static inline void assert_words(struct buf *got, const char *expected)
 	assert_string_equal(sorted.p, expected);
 }
 
+static inline void open_watched(struct source_fixture *p, bool poll)
+{
+	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = FRESH_MS};
+	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+}
+
+static inline int set_up_watched(void **state)
+{
+	set_up(state);
+	struct source_fixture *p = *state;
+	make_dir(p, "--w--");
+	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
+	put(p, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("e1"));
+	open_watched(p, false);
+	return 0;
+}
+
+#define WATCHED(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
+
 #endif

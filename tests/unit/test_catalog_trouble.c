@@ -355,14 +355,13 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 
 /* ---- inotify events ---- */
 
-static void open_watched(struct source_fixture *p)
+static void open_with_files(struct source_fixture *p)
 {
-	struct catalog_options o = {.budget = &p->budget, .watch = true, .fresh_ms = FRESH_MS};
 	p->budget = (struct budget)BUDGET_INIT(64 << 20);
 	put(p, "flat.jsonl", HEADER("flat", "/flat"));
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/"));
-	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+	open_watched(p, false);
 }
 
 static off_t size_of(struct source_fixture *p, uint32_t slot)
@@ -390,13 +389,9 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 		const char *name = nth == 1 ? "flat.jsonl" : "a/one.jsonl";
 		no_watch.nth = nth;
 		if (nth == 1)
-			open_watched(p);
+			open_with_files(p);
 		else
-			assert_int_equal(catalog_open(p->root,
-			                              &(struct catalog_options){
-							  .budget = &p->budget, .watch = true, .fresh_ms = FRESH_MS},
-			                              &p->c),
-			                 0);
+			open_watched(p, false);
 		uint64_t serial = catalog_serial(p->c);
 		assert_int_equal(no_watch.nth, 0);
 		assert_false(catalog_is_watched(p->c));
@@ -422,7 +417,7 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 static void file_event_beside_new_directory_is_applied(void **state)
 {
 	struct source_fixture *p = *state;
-	open_watched(p);
+	open_with_files(p);
 	catalog_serial(p->c);
 	uint32_t slot = slot_of(p, "flat", "flat");
 	off_t size = size_of(p, slot);
@@ -437,7 +432,7 @@ static void file_event_beside_new_directory_is_applied(void **state)
 static void failed_scan_is_retried(void **state)
 {
 	struct source_fixture *p = *state;
-	open_watched(p);
+	open_with_files(p);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t serial = catalog_serial(p->c);
 		assert_true(catalog_is_watched(p->c));

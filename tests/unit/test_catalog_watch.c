@@ -25,25 +25,6 @@ static ssize_t counted_read(int fd, void *p, size_t n)
 }
 __typeof__(read) *const sys_read = counted_read;
 
-static void open_watched(struct source_fixture *p, bool poll)
-{
-	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = FRESH_MS};
-	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
-}
-
-static int set_up_watched(void **state)
-{
-	set_up(state);
-	struct source_fixture *p = *state;
-	make_dir(p, "--w--");
-	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
-	put(p, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("e1"));
-	open_watched(p, false);
-	return 0;
-}
-
-#define WATCHED(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
-
 static uint32_t entries(struct source_fixture *p, const char *stem)
 {
 	struct session *s;
@@ -426,180 +407,6 @@ static void wait_without_watch_is_einval(void **state)
 	assert_false(catalog_is_watched(p->c));
 }
 
-/* Writers, each of its own files, among readers of everything: each writer sees its own writes. */
-enum { WRITERS = 6, BROWSERS = 4, MANY_ROUNDS = 10000, FEW_ROUNDS = 600, CHECK_ROUNDS = 3000 };
-
-struct writer {
-	struct source_fixture *p;
-	pthread_t thread;
-	int kind, rounds;
-	bool poll;
-	char wrong[256]; /* the first error */
-};
-
-static atomic_bool writing;
-
-static void miss(struct writer *w, int round, const char *project, const char *stem, const char *what, long got)
-{
-	if (!w->wrong[0])
-		snprintf(w->wrong, sizeof w->wrong, "writer %d, round %d: %s/%s: %s (%ld)", w->kind, round, project,
-		         stem, what, got);
-}
-
-static bool is_listed(struct source_fixture *p, uint32_t project, const char *stem)
-{
-	struct slot_info info;
-	uint64_t cookie = 0;
-	bool found = false;
-	while (catalog_slot_next(p->c, project, &cookie, &info))
-		found = found || strcmp(info.stem, stem) == 0;
-	return found;
-}
-
-/* Checks the session with every call. `size` is -1 if it must not exist. */
-static void ask_for(struct writer *w, int round, const char *project, const char *stem, long size)
-{
-	struct project_info info;
-	struct slot_info slot;
-	struct session *s;
-	if (w->poll)
-		wait_stale();
-	bool found = catalog_project_by_name(w->p->c, span_of(project), &info);
-	bool is_there = found && catalog_slot_by_stem(w->p->c, info.project, span_of(stem), &slot);
-	if (is_there != (size >= 0))
-		miss(w, round, project, stem, "catalog_slot_by_stem", is_there);
-	if ((found && is_listed(w->p, info.project, stem)) != (size >= 0))
-		miss(w, round, project, stem, "catalog_slot_next", is_there);
-	if (!is_there || size < 0)
-		return;
-	int rc = catalog_slot_now(w->p->c, slot.slot, &slot);
-	if (rc < 0 || slot.st.st_size != size)
-		miss(w, round, project, stem, "catalog_slot_now", rc < 0 ? rc : (long)slot.st.st_size);
-	rc = catalog_session_get(w->p->c, slot.slot, &s);
-	if (rc < 0) {
-		miss(w, round, project, stem, "catalog_get", rc);
-		return;
-	}
-	if (session_size(s) != (uint64_t)size)
-		miss(w, round, project, stem, "session_size", (long)session_size(s));
-	catalog_session_put(w->p->c, s);
-}
-
-/* As one request, and as one that reads events at each step. */
-static void look_for(struct writer *w, int round, const char *project, const char *stem, long size)
-{
-	catalog_set_reading(true);
-	ask_for(w, round, project, stem, size);
-	catalog_set_reading(false);
-	ask_for(w, round, project, stem, size);
-}
-
-static const char text[] = HEADER("sid", "/w") ENTRY("e1");
-
-/* Each round begins and ends with the same files. */
-static void write_once(struct writer *w, int round, long *size)
-{
-	struct source_fixture *p = w->p;
-	char entry[256];
-	const char *moved = round % 2 ? "m" : "n", *from = round % 2 ? "n" : "m";
-	switch (w->kind) {
-	case 0:
-		append(p, "--w--/grows.jsonl", ENTRY("e"));
-		*size += (long)strlen(ENTRY("e"));
-		look_for(w, round, "w", "grows", *size);
-		break;
-	case 1:
-		snprintf(entry, sizeof entry, "%s%.*s\n", text, round % 50,
-		         "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
-		replace(p, "--w--/other.jsonl", entry);
-		look_for(w, round, "w", "other", (long)strlen(entry));
-		break;
-	case 2:
-		assert_int_equal(unlink(at(p, "--w--/comes.jsonl")), 0);
-		look_for(w, round, "w", "comes", -1);
-		put(p, "--w--/comes.jsonl", text);
-		look_for(w, round, "w", "comes", sizeof text - 1);
-		break;
-	case 3:
-		snprintf(entry, sizeof entry, "--w--/%s.jsonl", from);
-		assert_int_equal(rename(at(p, entry), at(p, round % 2 ? "--w--/m.jsonl" : "--w--/n.jsonl")), 0);
-		look_for(w, round, "w", from, -1);
-		look_for(w, round, "w", moved, sizeof text - 1);
-		break;
-	case 4:
-		make_dir(p, "--d--");
-		put(p, "--d--/in.jsonl", text);
-		look_for(w, round, "d", "in", sizeof text - 1);
-		assert_int_equal(remove_all(at(p, "--d--")), 0);
-		look_for(w, round, "d", "in", -1);
-		break;
-	default:
-		assert_int_equal(rename(at(p, round % 2 ? "--n--" : "--m--"), at(p, round % 2 ? "--m--" : "--n--")), 0);
-		look_for(w, round, from, "x", -1);
-		look_for(w, round, moved, "x", sizeof text - 1);
-	}
-}
-
-static void *write_often(void *arg)
-{
-	struct writer *w = arg;
-	long size = sizeof text - 1;
-	for (int i = 0; i < w->rounds && !w->wrong[0]; i++)
-		write_once(w, i, &size);
-	return NULL;
-}
-
-static void *browse(void *arg)
-{
-	struct source_fixture *p = arg;
-	while (atomic_load(&writing)) {
-		struct project_info project;
-		struct slot_info slot;
-		struct session *s;
-		uint64_t cookie = 0, at = 0;
-		while (catalog_project_next(p->c, &cookie, &project))
-			;
-		while (catalog_slot_next(p->c, NO_SLOT, &at, &slot)) {
-			if (catalog_session_get(p->c, slot.slot, &s) == 0)
-				catalog_session_put(p->c, s);
-		}
-		catalog_latest(p->c, NO_SLOT, &slot);
-	}
-	return NULL;
-}
-
-static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
-{
-	struct writer writers[WRITERS];
-	pthread_t browsers[BROWSERS];
-	catalog_close(p->c);
-	make_dir(p, "--m--");
-	for (int i = 0; i < 5; i++) {
-		const char *files[] = {"--w--/grows.jsonl", "--w--/other.jsonl", "--w--/comes.jsonl", "--w--/m.jsonl",
-		                       "--m--/x.jsonl"};
-		put(p, files[i], text);
-	}
-	open_watched(p, poll);
-	atomic_store(&writing, true);
-	/* A writer that moves the clock makes other looks seem slow, and the result of a slow look stays valid for
-	 * long. */
-	for (int i = 0; i < BROWSERS && !poll; i++)
-		assert_int_equal(pthread_create(&browsers[i], NULL, browse, p), 0);
-	for (int i = 0; i < WRITERS; i++) {
-		writers[i] = (struct writer){.p = p, .kind = i, .rounds = rounds / WRITERS, .poll = poll};
-		assert_int_equal(pthread_create(&writers[i].thread, NULL, write_often, &writers[i]), 0);
-		if (poll)
-			pthread_join(writers[i].thread, NULL);
-	}
-	for (int i = 0; i < WRITERS && !poll; i++)
-		pthread_join(writers[i].thread, NULL);
-	atomic_store(&writing, false);
-	for (int i = 0; i < BROWSERS && !poll; i++)
-		pthread_join(browsers[i], NULL);
-	for (int i = 0; i < WRITERS; i++)
-		assert_string_equal(writers[i].wrong, "");
-}
-
 static size_t sessions_of(struct source_fixture *p, const char *project)
 {
 	struct project_info info;
@@ -704,17 +511,6 @@ static void directories_without_watch_are_polled(void **state)
 	assert_true(status.told || status.watches == 8);
 }
 
-/* All rounds if SESSIONFS_TEST_ROUNDS is set. */
-static void writer_sees_own_write_among_readers(void **state)
-{
-	write_and_browse(*state, false, getenv("SESSIONFS_TEST_ROUNDS") ? MANY_ROUNDS : CHECK_ROUNDS);
-}
-
-static void writer_sees_own_write_by_polling(void **state)
-{
-	write_and_browse(*state, true, FEW_ROUNDS);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -733,8 +529,6 @@ int main(void)
 	    WATCHED(queue_overflow_wakes_waiter),
 	    WATCHED(wait_times_out_and_is_woken),
 	    WATCHED(wait_ends_without_reader),
-	    WATCHED(writer_sees_own_write_among_readers),
-	    WATCHED(writer_sees_own_write_by_polling),
 	    TEST(wait_without_watch_is_einval),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
