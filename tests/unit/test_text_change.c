@@ -183,6 +183,12 @@ static void rows_say_how_texts_change(void **state)
 	    "{\"type\":\"message\",\"id\":\"gone\",\"parentId\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"x\"}"
 	    "}\n",
 	};
+	static const struct {
+		const char *file, *fork, *subagent, *run, *refused;
+	} forks[] = {
+	    {"--p--/fork1.jsonl", "fork1", "--p--/s/run-0/session.jsonl", "run-0", "text.md"},
+	    {"--p--/fork2.jsonl", "fork2", "--p--/s/run-1/session.jsonl", "run-1", "type"},
+	};
 	struct source_fixture *p = *state;
 	static struct texts one, two;
 	struct texts *before = &one, *after = &two;
@@ -198,18 +204,12 @@ static void rows_say_how_texts_change(void **state)
 	for (size_t i = 0; i < sizeof lines / sizeof *lines + 3; i++) {
 		switch (i) {
 		case 0:
-			put_other(p, "--p--/fork1.jsonl", link);
-			put_other(p, "--p--/s/run-0/session.jsonl", SESSION("u", ""));
-			assert_int_equal(put(p, A, "text.md", "x"), -EPERM);
-			await_text(p, S "/forks", "fork1");
-			await_text(p, S "/subagents", "run-0");
-			break;
 		case 1:
-			put_other(p, "--p--/fork2.jsonl", link);
-			put_other(p, "--p--/s/run-1/session.jsonl", SESSION("v", ""));
-			assert_int_equal(put(p, B, "type", "x"), -EPERM);
-			await_text(p, S "/forks", "fork2");
-			await_text(p, S "/subagents", "run-1");
+			put_other(p, forks[i].file, link);
+			put_other(p, forks[i].subagent, SESSION("u", ""));
+			assert_int_equal(put(p, A, forks[i].refused, "x"), -EPERM);
+			await_text(p, S "/forks", forks[i].fork);
+			await_text(p, S "/subagents", forks[i].run);
 			break;
 		case 2:
 			put_other(p, "--r--/parent.jsonl", SESSION("r", ""));
