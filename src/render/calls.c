@@ -80,7 +80,7 @@ int call_texts_get(const struct session *s, uint32_t i, unsigned n, call_text *m
 
 static bool skip_prefix(struct span *text, struct span start)
 {
-	if (text->n <= start.n || memcmp(text->p, start.p, start.n) != 0)
+	if (text->n == start.n || !span_begins(*text, start))
 		return false;
 	*text = (struct span){text->p + start.n, text->n - start.n};
 	return true;
