@@ -7,7 +7,7 @@ copy() { rsync -a "$1" "$2"; }
 
 # What the second run would transfer: nothing.
 check_same() { # FROM TO
-	[[ -z $(rsync -ai "$1" "$2" | head -n 3 | tee /dev/stderr) ]]
+	[[ -z $(rsync -ai "$1" "$2" | sed -n 1,3p | tee /dev/stderr) ]]
 }
 
 # The copy made from the mount is the plain copy; its own copy goes to another directory.

@@ -58,5 +58,5 @@ plain --search --color=always forecast >"$T/coloured" 2>"$T/err"
 [ ! -s "$T/err" ] || die "says without a terminal: $(cat "$T/err")"
 sed 's/\x1b\[[0-9;]*m//g' "$T/coloured" | cmp - "$T/plain" || die "--search --color: the text is another"
 grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/coloured" || die "--search --color: no colours"
-terminal --search --color=never forecast | grep -q $'\e' && die "--search --color=never: colours"
+grep -q $'\e' < <(terminal --search --color=never forecast) && die "--search --color=never: colours"
 exit 0

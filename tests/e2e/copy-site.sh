@@ -10,7 +10,7 @@ python3 -u -m http.server --bind 127.0.0.1 --directory "$T/site" 0 >"$T/log" 2>&
 server=$!
 clean_first() { kill "$server" 2>/dev/null; }
 within 20 "the web server" grep -q ' port [0-9]' "$T/log"
-port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$T/log" | head -n 1)
+port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$T/log" | sed -n 1p)
 
 python3 - "http://127.0.0.1:$port/" "$T/site" >"$T/pages" <<'END'
 import html, os, re, sys, urllib.parse, urllib.request

@@ -6,7 +6,7 @@
 need_mount
 need python3 addr2line unshare
 is_sanitized && skip "a sanitizer has its own report"
-ldd "$SESSIONFS" | grep -q 'libc\.so\.6' || skip "only the GNU C library has backtraces"
+grep -q 'libc\.so\.6' < <(ldd "$SESSIONFS") || skip "only the GNU C library has backtraces"
 samples "$T/src"
 mkdir "$T/mnt"
 

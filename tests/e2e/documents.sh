@@ -40,13 +40,13 @@ END
 # A page exists, whole: tests/browser checks it in a browser.
 cat >"$T/bin/xdg-open" <<'END'
 #!/bin/sh
-tail -n 1 "$1" | grep -q '</html>'
+tail -n 1 "$1" | grep '</html>' >&2
 END
 printf '#!/bin/sh\nexec xdg-open "$3"\n' >"$T/bin/chromium"
 # An agent that answers once it is watched, in the given session or the newest one, from the directory it belongs to.
 cat >"$T/bin/pi" <<'END'
 #!/bin/bash
-file=$(ls -t ~/.pi/agent/sessions/*/*.jsonl | head -n 1)
+file=$(ls -t ~/.pi/agent/sessions/*/*.jsonl | sed -n 1p)
 [ "$1" != --session ] || file=$2
 if [ "$1" = --fork ]; then
 	file=~/.pi/agent/sessions/--elsewhere--/fork.jsonl

@@ -11,7 +11,7 @@ samples "$T/src"
 mount_fs "${source:-$T/src}" "$T/mnt"
 cd "$T/mnt"
 word=${word:-option}
-sed -n 's/^    \(.*[^ ]\)  *\([0-9,]*\)  .*/\2 \1/p' README.md | sed 's/^\([0-9]*\),/\1/' | head -n 5 >"$T/commands"
+sed -n 's/^    \(.*[^ ]\)  *\([0-9,]*\)  .*/\2 \1/p' README.md | sed 's/^\([0-9]*\),/\1/' | sed -n 1,5p >"$T/commands"
 is "1000 600 1260 1000 200" "$(cut -d' ' -f1 "$T/commands" | xargs)" "the bytes of the first five commands"
 : >"$T/all"
 session=latest id=none

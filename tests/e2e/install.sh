@@ -18,7 +18,7 @@ is "755 ./opt/x/bin/sessionfs
 is "$("$SESSIONFS" -V)" "$("$T/root/opt/x/bin/sessionfs" -V)" "the installed program"
 mandoc -T markdown "$T/root/opt/x/share/man/man5/sessionfs.5" | grep transcript.md >/dev/null || die "the installed manual"
 for n in 1 5 7; do
-	is ".Os $("$SESSIONFS" -V | head -n 1)" "$(grep '^\.Os' "$T/root/opt/x/share/man/man$n/sessionfs.$n")" "the version in sessionfs($n)"
+	is ".Os $("$SESSIONFS" -V | sed -n 1p)" "$(grep '^\.Os' "$T/root/opt/x/share/man/man$n/sessionfs.$n")" "the version in sessionfs($n)"
 done
 unit=$T/root/opt/x/lib/systemd/user/sessionfs.service
 is "ExecStart=/opt/x/bin/sessionfs -f %h/pi" "$(grep ^ExecStart= "$unit")" "the program in the unit"

@@ -65,7 +65,7 @@ for s in src broken; do
 		ends "tar -h $d" $((8 * plain)) sh -c 'tar -chf - -C "$1" . | tar -t' sh "$d"
 	done
 	# Copies of several sessions at once, and of the results of a query.
-	mapfile -t dirs < <(find "$T/mnt/projects" -name entries -printf '%h\n' | sort | head -n 4)
+	mapfile -t dirs < <(find "$T/mnt/projects" -name entries -printf '%h\n' | sort | sed -n 1,4p)
 	[ $s != src ] || dirs=("$T/mnt/$FORECAST" "$T"/mnt/projects/home-ada-notes/*)
 	[ ${#dirs[@]} -gt 2 ] || die "${#dirs[@]} sessions of $s"
 	copies "sessions of $s" "${dirs[@]}"

@@ -8,7 +8,7 @@ need_root
 samples "$T/src"
 mkdir "$T/mnt" "$T/elsewhere"
 
-is_there() { mounts_below | grep -qx "$T/mnt"; }
+is_there() { grep -qx "$T/mnt" < <(mounts_below); }
 begin() { # Mounts in the foreground; its pid is in the variable pid.
 	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	pid=$!

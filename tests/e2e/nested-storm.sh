@@ -42,7 +42,7 @@ storm() { # SEED WHAT PROGRAM OPTION...
 	python3 "$ROOT/tests/lib/nested_storm.py" "$T/src" "$T/outside" "$SECONDS_EACH" "$seed" >/dev/null
 	touch "$T/over"
 	wait "$listing" "$copying" || :
-	[ ! -s "$T/wrong" ] || die "$what: $(sort "$T/wrong" | uniq -c | head -n 5)"
+	[ ! -s "$T/wrong" ] || die "$what: $(sort "$T/wrong" | uniq -c | sed -n 1,5p)"
 	mount_fs "$T/src" "$T/new"
 	shown "$T/new" >"$T/want"
 	umount_fs "$T/new"

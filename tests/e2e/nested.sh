@@ -49,7 +49,7 @@ within 2 "pages of what has moved" nested pages "$T/mnt"
 mkdir ./--w--/two/fresh && mv ./--w--/two/moved/run-0 ./--w--/two/fresh/run-0
 say ./--w--/two/fresh/run-0/session.jsonl newer
 within 2 "written to where it went" agrees_now
-is newer "$(jq -r .id "$T/mnt/projects/w/two+fresh+run-0/info.json" 2>/dev/null || sed -n 's/.*"id": *"\(newer\)".*/\1/p' "$T/mnt/projects/w/two+fresh+run-0/header.json" | head -n 1)" "its id"
+is newer "$(jq -r .id "$T/mnt/projects/w/two+fresh+run-0/info.json" 2>/dev/null || sed -n 's/.*"id": *"\(newer\)".*/\1/p' "$T/mnt/projects/w/two+fresh+run-0/header.json" | sed -n 1p)" "its id"
 mv ./--w--/two/fresh "$T/away" && ln -s "$T/away" ./--w--/two/fresh
 within 2 "a link in its place" agrees_now
 rm ./--w--/two/fresh && mkdir -p ./--w--/two/fresh/run-0 && say ./--w--/two/fresh/run-0/session.jsonl newest

@@ -53,8 +53,8 @@ shows() { # PAGE TEXT: contains the text, and has the size it reports
 becomes() { # WHAT COMMAND...: the kernel is notified of cached contents a moment later
 	within 20 "$@"
 }
-gone() { ! [ -e "$1" ] && ! ls "${1%/*}" 2>/dev/null | grep -qxF "${1##*/}"; }
-listed() { [ -e "$1" ] && ls "${1%/*}" | grep -qxF "${1##*/}"; }
+gone() { ! [ -e "$1" ] && ! grep -qxF "${1##*/}" < <(ls "${1%/*}" 2>/dev/null); }
+listed() { [ -e "$1" ] && grep -qxF "${1##*/}" < <(ls "${1%/*}"); }
 changes() {
 	local new=$T/src/--home-ada-notes--/new.jsonl page=$T/mnt/html/home-ada-notes/new.html moved=$T/mnt/html/home-ada-moved/other.html
 	gone "$page" || die "a page without a session"

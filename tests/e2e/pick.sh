@@ -125,7 +125,7 @@ is "1 sessionfs: pi: not found" "$rc $(tail -n 1 "$T/err" | sed 's/.*: sessionfs
 printf '#!/bin/sh\n{ pwd -P && printf "%%s\\n" "$@"; } >"$RAN"\n' >"$T/bin/pi"
 chmod 755 "$T/bin/pi"
 screen() { tmux capture-pane -p -t p; }
-shows() { screen | grep -qF -- "$1"; }
+shows() { grep -qF -- "$1" < <(screen); }
 ended() { [ -s "$T/rc" ]; }
 begin() { # ARGUMENT...
 	rm -f "$T/rc" "$RAN"

@@ -27,7 +27,7 @@ entry 99990001 "$parent" '"type":"message","message":{"role":"user","content":"a
 cd "$s/entries/$parent" || die "no directory of the leaf"
 within $LIMIT "the child, from inside the entry" grep -qsx 99990001 children
 cd "$s" || die "no session"
-within $LIMIT "a listing that was kept" eval "ls entries | grep -q 99990001"
+within $LIMIT "a listing that was kept" eval "grep -q 99990001 < <(ls entries)"
 within $LIMIT "the tree" grep -q "99990001.*<- leaf" tree.txt
 within $LIMIT "the transcript" grep -q "after a long time" transcript.md
 within $LIMIT "the branch's transcript" grep -q "after a long time" branches/current/transcript.md

@@ -135,7 +135,7 @@ status 2 --search 'tools:bash'
 grep -q 'tools:bash: unknown filter; did you mean tool:' "$T/err" || die "says: $(cat "$T/err")"
 status 0 --search=-nothing-like-this
 status 2 --search "$(seq 10000 | xargs)"
-status 0 --search "$(yes the | head -n 10000 | xargs)"
+status 0 --search "$(head -n 10000 < <(yes the) | xargs)"
 # Whatever the spelling of a text, by name; the colour covers all of it.
 other=$T/other
 mkdir -p "$other"

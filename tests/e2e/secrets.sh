@@ -18,7 +18,7 @@ oracle mix "$T/mixed" "${SEED:-1}"
 mkdir "$T/long"
 { echo '{"type":"session","id":"long"}' && printf '{"a":"%s"}\n' "$(printf 'x%.0s' {1..10000})"; } >"$T/long/long.jsonl"
 most_of() {
-	"$1" -o redact -S "$T/long" --cat projects/unknown/long/session.jsonl | grep -q xxx && echo $((64 << 20)) || echo 8192
+	grep -q xxx < <("$1" -o redact -S "$T/long" --cat projects/unknown/long/session.jsonl) && echo $((64 << 20)) || echo 8192
 }
 tables() { # PROGRAM
 	local most source option
@@ -55,7 +55,7 @@ fails 1 "^$" "$SESSIONFS" -S "$T/src" --search is:secret
 fails 1 "" "$SESSIONFS" -S "$T/nowhere" --secrets
 fails 2 "is:secret" "$SESSIONFS" -S "$T/src" --search is:secrets
 key=$(sed -n 3p "$T/keys")
-"$SESSIONFS" -S "$T/planted" --search "$key" | grep -q "$key" || die "the key is not found without redact"
+grep -q "$key" < <("$SESSIONFS" -S "$T/planted" --search "$key") || die "the key is not found without redact"
 fails 1 "^$" "$SESSIONFS" -o redact -S "$T/planted" --search "$key"
 "$SESSIONFS" -o redact -S "$T/planted" --search "is:secret" -m 0 >"$T/hits"
 oracle leaks "$T/hits" || die "a search shows a key"
@@ -104,7 +104,7 @@ s=$m/live
 within 10 "the session" test -e "$s/session.jsonl"
 printf '%s' '{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"'"${key:0:20}" >>"$f"
 within 10 "its end" eval "[ \$(stat -c %s '$s/session.jsonl') = \$(stat -c %s '$f') ]"
-within 10 "stars" eval "tail -c 20 '$s/session.jsonl' | grep -q '^\*\{20\}\$'"
+within 10 "stars" eval "grep -q '^\*\{20\}\$' < <(tail -c 20 '$s/session.jsonl')"
 grep -qa "${key:0:20}" "$s/session.jsonl" && die "half a key shows"
 inode=$(stat -c %i "$s")
 printf '%s"}}\n' "${key:20}" >>"$f"

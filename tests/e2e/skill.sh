@@ -41,7 +41,7 @@ while read -r most command; do
 	*hits.txt*)
 		path=$(sed 's/:.*//;q' "$T/out")
 		session=${path%%/entries/*} id=${path#*/entries/} id=${id%%/*}
-		call=$(cd "$HOME/pi/$session/entries" && for e in */tool-calls/1-bash/output.md; do echo "${e%%/*}"; done | head -n 1)
+		call=$(cd "$HOME/pi/$session/entries" && for e in */tool-calls/1-bash/output.md; do echo "${e%%/*}"; done | sed -n 1p)
 		;;
 	*all.txt*) grep -q 'an option of the program, for both commands' "$T/out" || die "a later message is missing" ;;
 	esac

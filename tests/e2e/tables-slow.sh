@@ -9,7 +9,7 @@ need cc python3 rsync
 
 # --- a slow table -----------------------------------------------------------------------
 samples "$T/src"
-slow=$(find "$T/src" -name '*.jsonl' | sort | head -n 1)
+slow=$(find "$T/src" -name '*.jsonl' | sort | sed -n 1p)
 cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
 export GATE=$T/gate
 other=projects/home-ada-notes

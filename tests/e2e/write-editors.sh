@@ -20,7 +20,7 @@ echo "see" >"$s/entries/$a/label"
 wrote "a label to edit" "label $a see"
 
 screen() { tmux capture-pane -p -t e; }
-shows() { screen | grep -qF -- "$1"; }
+shows() { grep -qF -- "$1" < <(screen); }
 until_it() { # WHAT COMMAND...: as within, with the screen
 	local what=$1 n
 	shift

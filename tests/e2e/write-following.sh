@@ -55,7 +55,7 @@ echo "after a whole line" >$label
 wrote "a label after a line without newline" "label $a after a whole line"
 is 99990031 "$(tail -n 1 "$file" | sed 's/.*"parentId":"\([^"]*\)".*/\1/')" "the parent: the line without newline"
 parent=$(newest)
-printf '%s' "$(line 99990032 "$parent" "torn" | head -c 60)" >>"$file"
+printf '%s' "$(head -c 60 < <(line 99990032 "$parent" "torn"))" >>"$file"
 cp "$file" "$T/kept"
 echo "after a torn line" >$label
 wrote "a label after a torn line" "label $a after a torn line"

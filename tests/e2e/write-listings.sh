@@ -13,7 +13,7 @@ entry=$s/entries/4726bdf3
 echo old >"$entry/label"
 wrote "a label" "label 4726bdf3 old"
 
-is_listed() { find "$1" -mindepth 1 -maxdepth 1 -name "$2" | grep -q .; }
+is_listed() { [ -n "$(find "$1" -mindepth 1 -maxdepth 1 -name "$2")" ]; }
 is_not_listed() { ! is_listed "$@"; }
 
 for _ in 1 2; do is_not_listed "$s" errors || die "errors before there was one"; done

@@ -32,7 +32,7 @@ says() { # NAME REASON COMMAND...: is refused, with this reason
 	shift 2
 	timeout 20 "$@" >/dev/null 2>"$T/said" || rc=$?
 	[ $rc -ne 0 ] || die "not refused: $*"
-	matches "Z $name: .*$reason.*\(E[A-Z]+\)\$" "$(reasons errors | head -n 1)" "the newest of errors after $*"
+	matches "Z $name: .*$reason.*\(E[A-Z]+\)\$" "$(reasons errors | sed -n 1p)" "the newest of errors after $*"
 	matches "sessionfs: $file: $name: .*$reason" "$(reasons "$T/log" | tail -n 1)" "the log after $*"
 }
 into() { says "$2" "$1" bash -c "echo x >'$2'"; }
@@ -42,7 +42,7 @@ for name in chat.md title entries/4726bdf3/text.md branches/c8aa6125/chat.md ses
 	says "$name" "cannot be changed" touch "$name"
 	says "$name" "cannot be changed" chmod 600 "$name"
 done
-into "cannot be written" "$(find entries -name arguments.json | sort | head -n 1)"
+into "cannot be written" "$(find entries -name arguments.json | sort | sed -n 1p)"
 into "created or moved" branches/c8aa6125/new
 says branches/new "created or moved" ln -s ../entries/4726bdf3 branches/new
 says entries/4726bdf3/link "ln -n" ln -s ../f31d0e43 entries/4726bdf3/link
@@ -63,7 +63,7 @@ for name in labels entries/4726bdf3; do says "$name" "cannot be removed" rmdir "
 lines=$(reasons errors | wc -l)
 ! rm -rf entries/4726bdf3 2>/dev/null || die "an entry was removed"
 is 2 $(($(reasons errors | wc -l) - lines)) "reasons of rm -rf"
-matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed: another removal" "$(reasons errors | head -n 1)" "the second reason of rm -rf"
+matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed: another removal" "$(reasons errors | sed -n 1p)" "the second reason of rm -rf"
 matches "^[^ ]*Z entries/4726bdf3/[^ ]*: this name cannot be removed" "$(reasons errors | sed -n 2p)" "the first reason of rm -rf"
 
 # Above the sessions there is only the log.

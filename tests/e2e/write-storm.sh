@@ -38,7 +38,7 @@ by_echo() {
 		(((k + 1) % (labels / 200) == 0)) || continue
 		printf . >>"$T/steps/0"
 		steps=$((steps + 1))
-		until [ "$(stat -c %s "$T"/steps/* | sort -n | head -n 1)" -ge $((steps - 1)) ]; do sleep 0.001; done
+		until [ "$(stat -c %s "$T"/steps/* | sort -n | sed -n 1p)" -ge $((steps - 1)) ]; do sleep 0.001; done
 	done
 }
 running=()

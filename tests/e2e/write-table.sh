@@ -159,7 +159,7 @@ umount_fs "$T/anew"
 # A v1 file is never written: its entries have no ids that a record could name.
 file=$T/src/--home-ada-notes--/${V1##*/}.jsonl s=$T/mnt/$V1
 cp "$file" "$T/kept"
-first=$(ls "$s/entries" | head -n 1)
+first=$(ls "$s/entries" | sed -n 1p)
 is "-r--r--r--" "$(stat -c %A "$s/labels.tsv")" "the mode of labels.tsv in a v1 file"
 said="Operation not permitted"
 [ "$(id -u)" = 0 ] || said="Permission denied" # the kernel checks the mode

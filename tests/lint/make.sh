@@ -55,7 +55,7 @@ done
 for flag in -fstack-clash-protection -fcf-protection; do
 	has=0 uses=0
 	cc -Werror $flag -S -o /dev/null -x c /dev/null 2>/dev/null || has=$?
-	make -n V=1 FUSE=0 $program CFLAGS=-O2 | grep -e " -c " | grep -q -e " $flag " || uses=$?
+	grep -q -e " $flag " < <(make -n V=1 FUSE=0 $program CFLAGS=-O2 | grep -e " -c ") || uses=$?
 	is $((has > 0)) $((uses > 0)) "$flag"
 done
 cat >"$T/bin/old-cc" <<'END'
@@ -72,7 +72,7 @@ while read -r target; do
 	grep -qE "^$target( [a-z-]+)*:" Makefile || die "make help names $target, which is none"
 done < <(make -s help | sed -nE 's/^make ([a-z_.-]+).*/\1/p')
 while read -r target; do
-	make -s help | grep -q "^make $target " || die "make help lacks $target, which README.md has"
+	grep -q "^make $target " < <(make -s help) || die "make help lacks $target, which README.md has"
 done < <(sed -n 's/.*`make \([a-z-]*\)`.*/\1/p' "$ROOT/README.md")
 make -s compile_commands.json CPPFLAGS="-DQUOTED='\"q\"'"
 python3 - <<'END' || die "compile_commands.json"

@@ -9,7 +9,7 @@
 part() { sed -n '/^want_mount()/,/^want_conformance()/p' "$ROOT/scripts/setup"; }
 named() { sed '/^want_conformance()/q' "$ROOT/scripts/setup" | grep -oE '(want|wish) \S+ (has|lib|test) .*|for program in .*' | tr ' /' '\n' | tr -d ';'; }
 while read -r program; do
-	named | grep -qxF -- "$program" || die "a test needs $program, which scripts/setup does not look for"
+	grep -qxF -- "$program" < <(named) || die "a test needs $program, which scripts/setup does not look for"
 done < <(grep -rhE '^\s*(need|.*\|\| lacks) [a-z]' "$ROOT"/tests/{e2e,lint,browser,golden,lib} --include='*.sh' --include=run |
 	sed -E 's/^\s*need //; s/.*lacks //; s/ *#.*//' | tr ' ' '\n' | sort -u)
 

@@ -9,7 +9,7 @@ heading=$(grep -m 1 '^## ' "$ROOT/NEWS.md")
 matches '^## [0-9]+\.[0-9]+\.[0-9]+, 20[0-9]{2}-[01][0-9]-[0-3][0-9]$' "$heading" "the newest heading of NEWS.md"
 version=${heading#\#\# } day=${heading#*, }
 version=${version%,*}
-is "sessionfs $version" "$("$SESSIONFS" -V | head -n 1)" "the version of the program, and the newest in NEWS.md"
+is "sessionfs $version" "$("$SESSIONFS" -V | sed -n 1p)" "the version of the program, and the newest in NEWS.md"
 plan=$(make -s -n -C "$ROOT" deb)
 for script in dist deb; do
 	grep -qxF "scripts/$script $version $day" <<<"$plan" || die "make deb calls scripts/$script with another version"
