@@ -379,8 +379,10 @@ static int page_add_row(const struct session *s, const struct page_item *item, s
 	const struct entry *e = session_entry(s, item->entry);
 	const char *class = e->role == ROLE_USER ? "u" : e->role == ROLE_ASSISTANT ? "a" : "t";
 
-	buf_addf(out, "<li class=\"%s d%u%s\"><a ", e->type == RECORD_MESSAGE ? class : "k", level,
-	         item->flags & ITEM_ACTIVE ? "" : " off");
+	buf_addf(out, "<li class=\"%s d%u", e->type == RECORD_MESSAGE ? class : "k", level % 8);
+	if (level >= 8)
+		buf_addf(out, " e%u", level / 8);
+	buf_adds(out, item->flags & ITEM_ACTIVE ? "\"><a " : " off\"><a ");
 	page_add_entry_href(s, item->entry, 0, out);
 	buf_adds(out, item->flags & ITEM_LEAF ? " aria-current=\"true\">" : ">");
 	if (e->flags & ENTRY_FAILED)
