@@ -6,6 +6,7 @@
 #ifndef SESSIONFS_RENDER_PAGE_H
 #define SESSIONFS_RENDER_PAGE_H
 
+#include "sessionfs/base/limits.h"
 #include "sessionfs/render/html.h"
 #include "sessionfs/render/producer.h"
 #include "sessionfs/session/part.h"
@@ -50,6 +51,9 @@ static inline bool call_is_in_page(const struct session *s, uint32_t caller, uns
 {
 	return (uint64_t)session_entry(s, caller)->length * n <= PAGE_CALL_BYTES;
 }
+
+/* Nested calls shown for a result. */
+#define PAGE_NESTED_SHOWN LIMIT(1000, 3)
 
 /* page_entry.c: appends the entry as an article. Returns 0 or a negative errno. */
 int page_add_article(struct page *g);

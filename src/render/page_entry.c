@@ -7,7 +7,6 @@
 #include "pieces.h"
 #include "text.h"
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/limits.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/render/tool.h"
 #include "sessionfs/session/part.h"
@@ -23,9 +22,6 @@
 #define BRANCHES_SHOWN 20
 /* UTF-16 units in the line of a user's command. */
 #define LINE_UNITS 120
-
-/* Nested calls shown for a result. */
-#define NESTED_SHOWN LIMIT(1000, 3)
 
 /* Longer arguments are not parsed: no diff is made of them. */
 #define ARTICLE_READ_MAX ((size_t)1 << 20)
@@ -396,12 +392,12 @@ static int article_show_nested(struct page *g)
 	int rc = 0;
 
 	buf_adds(g->out, "<div class=\"nested\">\n");
-	while (rc == 0 && part_call_next(&g->r, &call) && call.n <= NESTED_SHOWN) {
+	while (rc == 0 && part_call_next(&g->r, &call) && call.n <= PAGE_NESTED_SHOWN) {
 		article_begin_call(g, &call, NULL);
 		buf_adds(g->out, "</details></div>\n");
 		rc = cancel_check();
 	}
-	if (call.n > NESTED_SHOWN)
+	if (call.n > PAGE_NESTED_SHOWN)
 		page_add_cut_note(g, "tool-calls/");
 	if (json_get(g->r.msg.nested_calls, "complete").kind == JSON_FALSE)
 		buf_adds(g->out, "<p class=\"cut\">and others</p>\n");

@@ -17,6 +17,7 @@ struct changed_file {
 	uint64_t added, removed;
 	uint32_t entry;
 	unsigned n; /* the first call that changed it, of that entry; 0: none */
+	bool is_in_page;
 };
 
 struct changed_files {
@@ -36,7 +37,8 @@ static int page_files_add_change(void *arg, const struct file_use *use)
 	if (!file)
 		return -ENOMEM;
 	if (!file->n)
-		*file = (struct changed_file){0, 0, use->entry, use->call->n};
+		*file = (struct changed_file){0, 0, use->entry, use->call->n,
+		                              !use->call->nested || use->call->n <= PAGE_NESTED_SHOWN};
 	int rc = render_change(c->s, use->call, use->result, &diff);
 	change_count_lines(buf_span(&diff), &file->added, &file->removed);
 	change_count_lines(buf_span(&diff), &c->all.added, &c->all.removed);
@@ -65,7 +67,7 @@ int page_add_files(const struct render_target *p, struct buf *out)
 	for (size_t i = 0; i < files.n && i < FILES_SHOWN; i++) {
 		const struct changed_file *file = counters_value(&files, i);
 		buf_adds(out, "<li><a ");
-		page_add_entry_href(p->session, file->entry, file->n, out);
+		page_add_entry_href(p->session, file->entry, file->is_in_page ? file->n : 0, out);
 		buf_addc(out, '>');
 		size_t start = out->n;
 		buf_addspan(out, counters_name(&files, i));

@@ -227,6 +227,32 @@ static void nested_calls_are_below_their_call(void **state)
 	assert_has(&out, "<p class=\"cut\">and others</p>");
 }
 
+/* Later nested calls are cut, so the list of files links to their entry. */
+static void files_of_cut_calls_lead_to_their_entry(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	buf_adds(
+	    &lines,
+	    HEADER ASSISTANT(
+		"a", "null",
+		TOOL(
+		    "c1", "codemode",
+		    "{}")) "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"toolResult\","
+			   "\"toolCallId\":\"c1\",\"content\":\"ok\",\"nestedCalls\":{\"complete\":true,\"calls\":[");
+	for (int i = 1; i <= 1001; i++)
+		buf_addf(&lines,
+		         "%s{\"name\":\"write\",\"status\":\"ok\",\"arguments\":{\"path\":\"/w/%d\",\"content\":"
+		         "\"x\"}}",
+		         i > 1 ? "," : "", i % 1000 > 1 ? 2 : i);
+	buf_adds(&lines, "]}}}\n");
+	assert_whole(buf_cstr(&lines));
+	page_of(lines.p, &out);
+	assert_has(&out, "<a href=\"#b/1\">1</a>");
+	assert_has(&out, "<a href=\"#b\">1001</a>");
+}
+
 /* A call without a result, or with one on another branch, is shown where it was made. */
 static void unanswered_calls_stay_in_place(void **state)
 {
@@ -591,6 +617,7 @@ int main(void)
 	    cmocka_unit_test(segments_can_be_rendered_separately),
 	    cmocka_unit_test(calls_and_results_are_linked),
 	    cmocka_unit_test(nested_calls_are_below_their_call),
+	    cmocka_unit_test(files_of_cut_calls_lead_to_their_entry),
 	    cmocka_unit_test(unanswered_calls_stay_in_place),
 	    cmocka_unit_test(spoken_entries_are_marked),
 	    cmocka_unit_test(current_branch_is_not_indented),
