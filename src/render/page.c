@@ -226,12 +226,17 @@ static int page_add_model(const struct session *s, uint32_t entry, struct buf *o
 	struct json_value provider, model;
 
 	int rc = context_model(s, entry, &line, &provider, &model);
-	if (rc < 0 || model.kind <= JSON_NULL)
+	if (rc < 0 || entry == NO_ENTRY)
 		return rc;
 	page_begin_field("Model", out);
-	page_add_inline(provider, ROW_UNITS, out);
-	buf_addc(out, '/');
-	page_add_inline(model, ROW_UNITS, out);
+	if (provider.kind > JSON_NULL && model.kind > JSON_NULL) {
+		page_add_inline(provider, ROW_UNITS, out);
+		buf_addc(out, '/');
+	}
+	if (model.kind > JSON_NULL)
+		page_add_inline(model, ROW_UNITS, out);
+	else
+		buf_adds(out, "unknown");
 	buf_adds(out, FIELD_END);
 	return 0;
 }
@@ -241,6 +246,10 @@ static void page_add_usage(const struct usage *u, struct buf *out)
 	if (u->total > 0) {
 		page_begin_field("Tokens", out);
 		html_add_count(u->total, out);
+		if (u->input > 0 || u->output > 0) {
+			buf_adds(out, ": ");
+			page_add_tokens(u, false, out);
+		}
 		buf_adds(out, FIELD_END);
 	}
 	if (u->cost >= PAGE_COST_MIN) {

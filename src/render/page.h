@@ -74,6 +74,10 @@ void page_add_entry_href(const struct session *s, uint32_t entry, unsigned n, st
 /* Appends the beginning of a value on one line, at most `units` UTF-16 units. Returns true if the value is longer. */
 bool page_add_inline(struct json_value v, size_t units, struct buf *out);
 
+/* Appends the tokens by kind: `900 in, 120 out, 3.4k cache read, 5 cache written`, or short, `3.4k cache`; their total
+ * if the kinds are unknown. */
+void page_add_tokens(const struct usage *u, bool is_short, struct buf *out);
+
 /* Shortens the text after `start` to one line of at most `units` UTF-16 units and an ellipsis, and escapes it. */
 void page_shorten_from(struct buf *out, size_t start, size_t units);
 

@@ -89,8 +89,7 @@ static void article_add_usage(struct page *g)
 	if (!(u.total > 0) && !(u.cost > 0))
 		return;
 	buf_adds(g->out, "<span>");
-	html_add_count(u.total, g->out);
-	buf_adds(g->out, " tokens");
+	page_add_tokens(&u, true, g->out);
 	if (u.cost >= PAGE_COST_MIN) {
 		buf_adds(g->out, ", ");
 		html_dollars(u.cost, PAGE_COST_FINE, g->out);
@@ -98,13 +97,9 @@ static void article_add_usage(struct page *g)
 	buf_adds(g->out, "</span>\n");
 }
 
-static void article_add_field(struct page *g, const char *before, struct json_value provider, struct json_value v)
+static void article_add_field(struct page *g, const char *attributes, const char *before, struct json_value v)
 {
-	buf_addf(g->out, "<span>%s", before);
-	if (provider.kind > JSON_NULL) {
-		page_add_inline(provider, INLINE_UNITS, g->out);
-		buf_addc(g->out, '/');
-	}
+	buf_addf(g->out, "<span%s>%s", attributes, before);
 	page_add_inline(v, INLINE_UNITS, g->out);
 	buf_adds(g->out, "</span>\n");
 }
@@ -115,7 +110,7 @@ static void article_add_anchor(struct page *g, struct json_value id)
 
 	if (target == NO_ENTRY) {
 		if (id.kind > JSON_NULL)
-			article_add_field(g, "", (struct json_value){0}, id);
+			article_add_field(g, "", "", id);
 		return;
 	}
 	buf_adds(g->out, "<a ");
@@ -146,11 +141,16 @@ static void article_add_fields(struct page *g)
 		switch (f->kind) {
 		case HEADING_TEXT:
 		case HEADING_EXIT:
+			article_add_field(g, "", f->before, f->v);
+			break;
 		case HEADING_MODEL:
-			article_add_field(g, f->before, f->provider, f->v);
+			article_add_field(g, "", "", f->v);
+			/* The provider is shown where the row has room. */
+			if (f->provider.kind > JSON_NULL)
+				article_add_field(g, " class=\"by\"", "", f->provider);
 			break;
 		case HEADING_TOKENS:
-			article_add_field(g, "tokens before: ", f->provider, f->v);
+			article_add_field(g, "", "tokens before: ", f->v);
 			break;
 		case HEADING_ENTRY:
 			buf_adds(g->out, f->before);
@@ -170,6 +170,8 @@ static void article_add_head(struct page *g)
 	buf_adds(g->out, conversation ? "</h3>\n" : "</b>\n");
 	if (session_entry(g->s, g->entry)->flags & ENTRY_FAILED)
 		buf_adds(g->out, "<strong class=\"failed\">failed</strong>\n");
+	if (part_role_as(g->r.type, g->r.role) == ROLE_ASSISTANT && g->r.msg.model.kind <= JSON_NULL)
+		buf_adds(g->out, "<span>unknown model</span>\n");
 	article_add_fields(g);
 	page_add_label(g->s, g->entry, g->text, g->out);
 	article_add_usage(g);

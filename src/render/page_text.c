@@ -241,6 +241,32 @@ void page_add_entry_href(const struct session *s, uint32_t entry, unsigned n, st
 		out->err = buf_err(&name);
 }
 
+void page_add_tokens(const struct usage *u, bool is_short, struct buf *out)
+{
+	const struct {
+		double n;
+		const char *kind;
+	} parts[] = {
+	    {u->input, " in"},
+	    {u->output, " out"},
+	    {is_short ? u->cache_read + u->cache_write : u->cache_read, is_short ? " cache" : " cache read"},
+	    {is_short ? 0 : u->cache_write, " cache written"},
+	};
+	size_t start = out->n;
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!(parts[i].n > 0))
+			continue;
+		buf_adds(out, out->n > start ? ", " : "");
+		html_add_count(parts[i].n, out);
+		buf_adds(out, parts[i].kind);
+	}
+	if (out->n > start)
+		return;
+	html_add_count(u->total, out);
+	buf_adds(out, " tokens");
+}
+
 void page_shorten_from(struct buf *out, size_t start, size_t units)
 {
 	text_flatten_from(out, start);

@@ -559,6 +559,7 @@ static void usage_counts_once(void **state)
 	assert_has(&out, "<dt>Tokens</dt><dd>1.5k</dd>");
 	assert_has(&out, "<dt>Cost</dt><dd>$0.2500</dd>");
 	assert_has(&out, "<dt>Model</dt><dd>p/m</dd>");
+	assert_has(&out, "<span>m</span>\n<span class=\"by\">p</span>");
 	assert_has(&out, "<span>1.5k tokens, $0.2500</span>");
 	/* An entry that cost nothing shows no cost. */
 	struct buf free CLEANUP_BUF = BUF_INIT;
@@ -567,10 +568,33 @@ static void usage_counts_once(void **state)
 	                       "\"total\":0.00001}}"),
 	        &free);
 	assert_has(&free, "<span>1.5k tokens</span>");
+	assert_has(&free, "<dt>Model</dt><dd>unknown</dd>");
+	assert_has(&free, "<h3>Assistant</h3>\n<span>unknown model</span>");
 	assert_has_not(&free, "$0");
 	assert_has_not(&free, "<dt>Cost");
 	assert_has(&out, "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04</time>");
 	assert_has(&out, "<a href=\"../../projects/p/s%20s/\">projects/p/s s/</a>");
+}
+
+static void tokens_are_shown_by_kind(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER MESSAGE(
+		    "a", "null",
+		    "\"role\":\"assistant\",\"content\":\"hi\",\"usage\":{\"input\":900,\"output\":120,\"cacheRead\":"
+		    "3400,\"cacheWrite\":5,\"totalTokens\":4425}")
+	            MESSAGE("b", "\"a\"",
+	                    "\"role\":\"assistant\",\"content\":\"ho\",\"usage\":{\"input\":100,\"totalTokens\":100}"),
+	        &out);
+	assert_has(&out, "<span>900 in, 120 out, 3.4k cache</span>");
+	assert_has(&out, "<span>100 in</span>");
+	assert_has(&out, "<dt>Tokens</dt><dd>4.5k: 1.0k in, 120 out, 3.4k cache read, 5 cache written</dd>");
+	/* A user has no model. */
+	struct buf user CLEANUP_BUF = BUF_INIT;
+	page_of(HEADER USER("u", "null", "hi"), &user);
+	assert_has_not(&user, "unknown");
 }
 
 /* Short but deeply nested JSON would become very long if it were indented. */
@@ -628,6 +652,7 @@ int main(void)
 	    cmocka_unit_test(embedded_pictures_are_limited),
 	    cmocka_unit_test(session_text_is_escaped),
 	    cmocka_unit_test(usage_counts_once),
+	    cmocka_unit_test(tokens_are_shown_by_kind),
 	    cmocka_unit_test(pretty_arguments_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
