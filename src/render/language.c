@@ -2,6 +2,8 @@
 /* Languages by file name, under the names that GitHub, highlight.js and Pygments share, where such a name exists. */
 #include "sessionfs/render/tool.h"
 
+#include "text.h"
+
 #include <strings.h>
 
 /* clang-format off */
@@ -64,4 +66,12 @@ const char *file_language(struct span path)
 	if (*language || !span_after_last('.', &path))
 		return language;
 	return language_lookup(path, by_extension, sizeof by_extension / sizeof *by_extension);
+}
+
+const char *tool_file_language(const struct tool_use *u)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+
+	text_add_inline(u->path, &path);
+	return file_language(buf_span(&path));
 }

@@ -250,7 +250,6 @@ static void md_show_call(struct md *m, const struct block *b)
 	if (u.form == TOOL_EDIT && diff.n == 0)
 		u.shown_arguments = 0;
 	text_add_inline(u.path, &path);
-	const char *language = u.form == TOOL_WRITE ? file_language(buf_span(&path)) : "";
 	if (path.n > TOOL_PATH)
 		text_shorten_from(&path, 0, TOOL_PATH);
 	tool_add_remaining(&u, &facts, &rest);
@@ -278,7 +277,7 @@ static void md_show_call(struct md *m, const struct block *b)
 	if (diff.n > 0)
 		md_add_fenced_buf("diff", &diff, out);
 	if (u.form == TOOL_WRITE && u.content.kind)
-		md_add_fenced(language, u.content, out);
+		md_add_fenced(tool_file_language(&u), u.content, out);
 	if (u.form == TOOL_BASH)
 		md_add_fenced("bash", u.command, out);
 	if (rest.n > 0)
@@ -292,22 +291,11 @@ static void md_show_call(struct md *m, const struct block *b)
  * many calls. */
 enum { CALL_SIZE_FREE = 8192, CALL_SIZE_FACTOR = 4 };
 
-static const char *call_language(const struct part_call *call)
-{
-	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
-	struct buf path CLEANUP_BUF = BUF_INIT;
-
-	tool_read(call->name, call->arguments, &u);
-	if (u.form != TOOL_READ)
-		return "";
-	text_add_inline(u.path, &path);
-	return file_language(buf_span(&path));
-}
-
 /* Sets *ret to the language of a tool's output: the language of the file that the call read, or "". Returns 0 or a
  * negative errno. */
 static int output_language(const struct md *m, const char **ret)
 {
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 	struct line line CLEANUP_LINE = LINE_INIT;
 	struct part_call call = {.n = 0};
 	struct record r;
@@ -323,9 +311,11 @@ static int output_language(const struct md *m, const char **ret)
 	int rc = session_load(m->s, caller, &line, &r);
 	while (rc == 0 && call.n < n && part_call_next(&r, &call))
 		;
-	if (rc == 0 && n > 0 && call.n == n)
-		*ret = call_language(&call);
-	return rc;
+	if (rc < 0 || n == 0 || call.n != n)
+		return rc;
+	tool_read(call.name, call.arguments, &u);
+	*ret = u.form == TOOL_READ ? tool_file_language(&u) : "";
+	return 0;
 }
 
 /* --- blocks ----------------------------------------------------------------- */

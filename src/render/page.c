@@ -466,6 +466,7 @@ static int page_segment(const struct render_target *p, const void *of, bool is_f
 	    .entry = item->entry,
 	    .text = &reader->scratch[0],
 	    .more = &reader->scratch[1],
+	    .language = "",
 	    .name = BUF_INIT,
 	    .out = out,
 	};

@@ -40,6 +40,7 @@ struct page {
 	uint32_t entry;
 	struct record r;
 	struct buf *text, *more; /* buffers for texts */
+	const char *language;    /* of the output that is shown; "": unknown */
 	struct buf name;         /* the ID of the entry, or of the entry whose call is shown */
 	struct buf *out;
 };
@@ -96,10 +97,10 @@ void page_strip_cwd(const struct session *s, size_t start, struct buf *out);
 bool page_decode_text(struct page *g, struct json_value v, size_t most);
 /* Appends a text as Markdown. `file` has the whole text, relative to the entry's directory. */
 int page_add_markdown(struct page *g, struct json_value v, const char *file);
-/* Appends a text unchanged in a <pre>, after `before` (or NULL). */
-void page_add_pre(struct page *g, const char *before, struct json_value v, const char *file);
+/* Appends a text unchanged in a <pre> of that language ("": unknown; "command": a command for a shell). */
+void page_add_pre(struct page *g, const char *language, struct json_value v, const char *file);
 /* Like page_add_pre, for g->text. `truncated`: g->text is only the beginning. */
-void page_add_pre_text(struct page *g, const char *before, bool truncated, const char *file);
+void page_add_pre_text(struct page *g, const char *language, bool truncated, const char *file);
 /* Appends the diff in g->text, coloured and with its signs. */
 void page_add_diff(struct page *g, const char *file);
 /* Appends "Cut here" with a link to `file`. */

@@ -231,7 +231,7 @@ static void article_show_json(struct page *g, struct json_value v, const char *f
 		json_pretty(v, g->text);
 		text_clean_from(g->text, 0);
 	}
-	page_add_pre_text(g, NULL, truncated, file);
+	page_add_pre_text(g, "json", truncated, file);
 }
 
 static bool article_show_diff(struct page *g, const struct tool_use *u, const char *file)
@@ -256,9 +256,9 @@ static void article_show_arguments(struct page *g, const struct tool_use *u, con
 	bool shown = true;
 
 	if (u->form == TOOL_WRITE)
-		page_add_pre(g, NULL, u->content, file);
+		page_add_pre(g, tool_file_language(u), u->content, file);
 	else if (u->form == TOOL_BASH)
-		page_add_pre(g, "$ ", u->command, file);
+		page_add_pre(g, "command", u->command, file);
 	else
 		shown = u->form == TOOL_EDIT && article_show_diff(g, u, file);
 	if (!shown && u->arguments.kind != JSON_NONE)
@@ -268,7 +268,7 @@ static void article_show_arguments(struct page *g, const struct tool_use *u, con
 	buf_reset(g->text);
 	tool_add_remaining(u, NULL, g->text);
 	if (g->text->n > 0)
-		page_add_pre_text(g, NULL, false, file);
+		page_add_pre_text(g, "json", false, file);
 }
 
 /* Appends the outcome of a result: duration, error, number of pictures. */
@@ -316,8 +316,10 @@ static void article_begin_call(struct page *g, const struct part_call *call, str
 	if (call->nested)
 		chat_nested_end(call, g->out);
 	html_escape_from(g->out, start);
-	if (result)
+	if (result) {
+		result->language = u.form == TOOL_READ ? tool_file_language(&u) : "";
 		article_add_outcome(result, g->entry);
+	}
 	buf_adds(g->out, "</summary>\n");
 	article_show_arguments(g, &u, call_arguments_path(g, call));
 }
@@ -417,7 +419,7 @@ static int article_show_block(struct page *g, const struct block *b)
 			return 0;
 		if (g->r.role != ROLE_TOOL_RESULT)
 			return page_add_markdown(g, b->text, "text.md");
-		page_add_pre(g, NULL, b->text, "text.md");
+		page_add_pre(g, g->language, b->text, "text.md");
 		return 0;
 	case BLOCK_THINKING:
 		return article_show_folded(g, json_is_truthy(b->redacted) ? "Thinking (redacted)" : "Thinking",
@@ -456,9 +458,9 @@ static int article_show_bash(struct page *g)
 	buf_adds(g->out, "<div class=\"call\"><details><summary>$ ");
 	page_add_inline(g->r.msg.command, LINE_UNITS, g->out);
 	buf_adds(g->out, "</summary>\n");
-	page_add_pre(g, "$ ", g->r.msg.command, "text.md");
+	page_add_pre(g, "command", g->r.msg.command, "text.md");
 	if (md_has_text(g->r.msg.output))
-		page_add_pre(g, NULL, g->r.msg.output, "text.md");
+		page_add_pre(g, "", g->r.msg.output, "text.md");
 	buf_adds(g->out, "</details></div>\n");
 	return 0;
 }

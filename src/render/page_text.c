@@ -94,7 +94,7 @@ static size_t shown_lines_size(struct span text, size_t lines)
 }
 
 /* HTML ignores a newline right after <pre>. */
-void page_add_pre_text(struct page *g, const char *before, bool truncated, const char *file)
+void page_add_pre_text(struct page *g, const char *language, bool truncated, const char *file)
 {
 	struct span text = buf_span(g->text);
 	size_t most = text.n < 2 * PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
@@ -106,18 +106,20 @@ void page_add_pre_text(struct page *g, const char *before, bool truncated, const
 	}
 	while (end < text.n && ((unsigned char)text.p[end] & 0xc0) == 0x80)
 		end++;
-	buf_adds(g->out, "<pre>\n");
-	buf_adds(g->out, before ? before : "");
+	buf_adds(g->out, "<pre");
+	if (*language)
+		buf_addf(g->out, " class=\"language-%s\"", language);
+	buf_adds(g->out, ">\n");
 	html_add_text((struct span){text.p, end}, g->out);
 	buf_adds(g->out, "</pre>\n");
 	if (truncated || end < text.n)
 		page_add_cut_note(g, file);
 }
 
-void page_add_pre(struct page *g, const char *before, struct json_value v, const char *file)
+void page_add_pre(struct page *g, const char *language, struct json_value v, const char *file)
 {
 	bool truncated = page_decode_text(g, v, PAGE_OUTPUT_BYTES);
-	page_add_pre_text(g, before, truncated, file);
+	page_add_pre_text(g, language, truncated, file);
 }
 
 static const char *diff_line_tag(char sign)

@@ -194,8 +194,8 @@ static void calls_and_results_are_linked(void **state)
 	assert_order(&out, "<article id=\"b\"",
 	             "bash make <strong class=\"failed\">failed: no rule</strong></summary>");
 	assert_order(&out, "bash make <strong", "<article id=\"c\"");
-	assert_order(&out, "<pre>\n$ make</pre>", "<pre>\nno rule</pre>");
-	assert_has(&out, "<pre>\n$ make</pre>");
+	assert_order(&out, "<pre class=\"language-command\">\nmake</pre>", "<pre>\nno rule</pre>");
+	assert_has(&out, "<pre class=\"language-command\">\nmake</pre>");
 	assert_has(&out, "&quot;timeout&quot;: 9");
 	assert_has(&out, "<div class=\"call\" id=\"a/2\">");
 	assert_has(&out, "<article id=\"a\" class=\"assistant aside\">");
@@ -204,6 +204,24 @@ static void calls_and_results_are_linked(void **state)
 	assert_has(&out, "<pre class=\"diff\">\n<del>-one\n</del><ins>+&lt;two&gt;\n</ins></pre>");
 	assert_has(&out, "<span class=\"failed\">failed</span> bash make</a>");
 	assert_has(&out, ">edit x.c +1 -1</a></li>");
+}
+
+/* The output of a read has the language of the file, other output has none. */
+static void code_names_its_language(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER ASSISTANT("a", "null",
+	                         TOOL("c1", "read", "{\"path\":\"x.py\",\"deep\":[{}]}") "," TOOL(
+				     "c2", "write", "{\"path\":\"y.ts\",\"content\":\"let y\"}"))
+	            RESULT("b", "\"a\"", "c1", ",\"content\":\"def f\"")
+	                RESULT("c", "\"b\"", "c2", ",\"content\":\"ok\""),
+	        &out);
+	assert_has(&out, "<pre class=\"language-python\">\ndef f</pre>");
+	assert_has(&out, "<pre class=\"language-json\">\n{\n  &quot;path&quot;");
+	assert_has(&out, "<pre class=\"language-ts\">\nlet y</pre>");
+	assert_has(&out, "<pre>\nok</pre>");
 }
 
 /* Nested calls are shown below the call whose tool made them; pi's measurements are shown for all. */
@@ -640,6 +658,7 @@ int main(void)
 	    cmocka_unit_test(the_current_branch_comes_first),
 	    cmocka_unit_test(segments_can_be_rendered_separately),
 	    cmocka_unit_test(calls_and_results_are_linked),
+	    cmocka_unit_test(code_names_its_language),
 	    cmocka_unit_test(nested_calls_are_below_their_call),
 	    cmocka_unit_test(files_of_cut_calls_lead_to_their_entry),
 	    cmocka_unit_test(unanswered_calls_stay_in_place),

@@ -72,5 +72,7 @@ void tool_add_remaining(const struct tool_use *u, struct buf *facts, struct buf 
 /* Returns the language of a file by its name, as highlighters call it ("ts", "python", "c"): for the line of a fence
  * and for a class ([a-z0-9-]). Returns "" if it is unknown. */
 const char *file_language(struct span path);
+/* Returns the language of the file that a call reads or writes. */
+const char *tool_file_language(const struct tool_use *u);
 
 #endif
