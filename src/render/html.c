@@ -3,6 +3,7 @@
 #include "sessionfs/base/date.h"
 #include "sessionfs/base/number.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sha256.h>
 #include <string.h>
@@ -184,15 +185,33 @@ const char *const html_plot_style = asset_plot_css;
 
 enum { STYLES = sizeof html_index.styles / sizeof *html_index.styles };
 
-/* Appends the hash of the concatenated texts. */
-static void html_add_hash(const char *const *texts, size_t n, struct buf *out)
+/* Appends the texts without indentation and comments, which have lines of their own, and styles without the space next
+ * to their punctuation. */
+static void html_add_assets(const char *const *texts, size_t n, bool is_style, struct buf *out)
+{
+	struct span line;
+
+	for (size_t i = 0; i < n && texts[i]; i++)
+		for (struct span rest = span_of(texts[i]); span_line(&rest, &line);) {
+			size_t k = strspn(line.p, " \t");
+			if (k >= line.n || strncmp(line.p + k, "/*", 2) == 0 || strncmp(line.p + k, "//", 2) == 0)
+				continue;
+			for (; k < line.n; k++)
+				if (!is_style || line.p[k] != ' ' ||
+				    !(strchr("{;:,", line.p[k - 1]) || strchr("{}", line.p[k + 1])))
+					buf_addc(out, line.p[k]);
+			if (!is_style || !strchr("{};,", line.p[line.n - 1]))
+				buf_addc(out, '\n');
+		}
+}
+
+static void html_add_hash(const struct buf *text, struct buf *out)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 	SHA2_CTX sha;
 
 	SHA256Init(&sha);
-	for (size_t i = 0; i < n && texts[i]; i++)
-		SHA256Update(&sha, (const uint8_t *)texts[i], strlen(texts[i]));
+	SHA256Update(&sha, (const uint8_t *)text->p, text->n);
 	SHA256Final(digest, &sha);
 	buf_adds(out, "'sha256-");
 	html_add_base64((struct span){(const char *)digest, sizeof digest}, out);
@@ -202,13 +221,21 @@ static void html_add_hash(const char *const *texts, size_t n, struct buf *out)
 /* Without an icon, a browser requests one from the server. */
 void html_begin(struct span title, const struct html_assets *assets, struct buf *out)
 {
+	struct buf style CLEANUP_BUF = BUF_INIT, script CLEANUP_BUF = BUF_INIT;
+
+	html_add_assets(assets->styles, STYLES, true, &style);
+	html_add_assets(&assets->script, 1, false, &script);
+	if (buf_err(&style) || buf_err(&script)) {
+		out->err = -ENOMEM;
+		return;
+	}
 	buf_adds(
 	    out,
 	    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src ");
-	html_add_hash(assets->styles, STYLES, out);
+	html_add_hash(&style, out);
 	buf_adds(out, "; script-src ");
-	html_add_hash(&assets->script, 1, out);
+	html_add_hash(&script, out);
 	buf_adds(out, "; base-uri 'none'; form-action 'none'\">\n"
 	              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	              "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -216,14 +243,13 @@ void html_begin(struct span title, const struct html_assets *assets, struct buf 
 	              "<link rel=\"icon\" href=\"data:,\">\n<title>");
 	html_add_text(title, out);
 	buf_adds(out, "</title>\n<style>");
-	for (size_t i = 0; i < STYLES && assets->styles[i]; i++)
-		buf_adds(out, assets->styles[i]);
+	buf_addspan(out, buf_span(&style));
 	buf_adds(out, "</style>\n</head>\n<body>\n");
 }
 
 void html_end(const struct html_assets *assets, struct buf *out)
 {
 	buf_adds(out, "<script>");
-	buf_adds(out, assets->script);
+	html_add_assets(&assets->script, 1, false, out);
 	buf_adds(out, "</script>\n</body>\n</html>\n");
 }

@@ -330,20 +330,21 @@ static void output_size_is_bounded(void **state)
 static void page_has_no_external_resources(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	static const struct html_assets assets = {{"a{}", "b{}"}, "1"};
+	static const struct html_assets assets = {{"/* c */\na { b: c, d; e: \"f g\"; }\n", "  b {}\n"},
+	                                          "// c\n\t1 + { 2 }\n"};
 
 	(void)state;
 	html_begin(span_of("</title><script>"), &assets, &out);
 	const char *page = buf_cstr(&out);
-	/* printf 'a{}b{}' | openssl dgst -sha256 -binary | base64, and of 1 */
+	/* Of what is between the tags: openssl dgst -sha256 -binary | base64 */
 	assert_non_null(strstr(
-	    page, "style-src 'sha256-cR0WXeDFPUxoynVcPpDZ1iYEOmjKwa49ZNxsL/qKIpk='; script-src "
-		  "'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='; base-uri 'none'; form-action 'none'\""));
+	    page, "style-src 'sha256-phLcz5CT0quX5f4lGAX2K+Lm8V+JeUhD36ShbvdkfKE='; script-src "
+		  "'sha256-3iInDJViPYWMRNhQf6DVxq9mVyfdV+nCgRyk2FlVHC4='; base-uri 'none'; form-action 'none'\""));
 	assert_non_null(strstr(page, "default-src 'none'; img-src data:;"));
 	assert_non_null(strstr(page, "<title>&lt;/title&gt;&lt;script&gt;</title>"));
-	assert_non_null(strstr(page, "<style>a{}b{}</style>"));
+	assert_non_null(strstr(page, "<style>a{b:c,d;e:\"f g\";}b{}</style>"));
 	html_end(&assets, &out);
-	assert_non_null(strstr(buf_cstr(&out), "<body>\n<script>1</script>\n</body>\n</html>\n"));
+	assert_non_null(strstr(buf_cstr(&out), "<body>\n<script>1 + { 2 }\n</script>\n</body>\n</html>\n"));
 }
 
 int main(void)

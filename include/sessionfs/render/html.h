@@ -36,7 +36,8 @@ void html_add_base64(struct span bytes, struct buf *out);
  * errno (-EINTR by cancel_check). */
 int html_add_markdown(struct span clean, struct buf *out);
 
-/* The styles and the script of a kind of page. They are constants without end tags. */
+/* The styles and the script of a kind of page. They are constants without end tags. A page has them without indentation
+ * and without comments, each of which is one line. */
 struct html_assets {
 	const char *styles[3], *script; /* styles: ends at NULL */
 };
