@@ -349,6 +349,22 @@ async function keys() {
 	await page.close();
 }
 
+// A title of many lines shows two, without remains of the third below them.
+async function titles() {
+	const page = await browser.open(`${local}html/index.html`, { width: 390, height: 844 });
+	const clip = await page.run(() => {
+		const e = [...document.querySelectorAll("#list tbody th a")].find((e) => e.scrollHeight > e.clientHeight + 8);
+		e.scrollIntoView({ block: "center" });
+		const r = e.getBoundingClientRect();
+		return { x: r.left, y: r.bottom + scrollY, width: r.width, height: 5, scale: 1 };
+	});
+	const strip = async () => (await page.call("Page.captureScreenshot", { format: "png", clip })).data;
+	const is_ = await strip();
+	await page.run(() => document.querySelectorAll("#list tbody th a").forEach((e) => (e.style.visibility = "hidden")));
+	is(is_, await strip(), "pixels below a title");
+	await page.close();
+}
+
 async function telephone() {
 	for (const s of rich) {
 		const page = await browser.open(pageOf(local, s), { width: 390, height: 844 });
@@ -400,4 +416,5 @@ await steps(browser, [
 	["another view", staysThere],
 	["telephone", telephone],
 	["hover", hover],
+	["titles", titles],
 ]);
