@@ -72,3 +72,18 @@ export async function steps(browser, all) {
 	await browser.end();
 	process.exit(failed ? 1 : 0);
 }
+
+// By language: code, and its comments, strings, numbers and words.
+export const code = {
+	typescript: ['const n = 0x1f; // a "b"\nf(`c\n"d"`, \'e\')', { k: ["const"], n: ["0x1f"], c: ['// a "b"'], s: ['`c\n"d"`', "'e'"] }],
+	javascript: ["/* a\nb */ return x1 + 2.5e3", { c: ["/* a\nb */"], k: ["return"], n: ["2.5e3"] }],
+	json: ['{"a\\"": [true, 7]}', { s: ['"a\\""'], k: ["true"], n: ["7"] }],
+	bash: ["if true; then # a\necho 'b\nc' $#; fi", { k: ["if", "then", "fi"], c: ["# a"], s: ["'b\nc'"] }],
+	python: ['def f(): # a\n  """b\n"c" """\n  return 1', { k: ["def", "return"], c: ["# a"], s: ['"""b\n"c" """'], n: ["1"] }],
+	powershell: ['<# a\nb #> foreach ($x in 3) { "c" }', { c: ["<# a\nb #>"], k: ["foreach", "in"], n: ["3"], s: ['"c"'] }],
+	html: ['<!-- a\nb --><p class="c">d</p>', { c: ["<!-- a\nb -->"], k: ["<p", ">", "</p", ">"], s: ['"c"'] }],
+	lua: ['local t = 5 -- a\n--[[ b\nc ]] return "d', { k: ["local", "return"], n: ["5"], c: ["-- a", "--[[ b\nc ]]"], s: ['"d'] }],
+	toml: ['a = true # b\nc = "d"\ne = 6', { k: ["true"], c: ["# b"], s: ['"d"'], n: ["6"] }],
+	java: ["public class A { // b\n  int c = 8; }", { k: ["public", "class", "int"], c: ["// b"], n: ["8"] }],
+	cobol: ['if "a" // 1', {}],
+};

@@ -245,6 +245,23 @@ async function narrow() {
 	}
 }
 
+// The provider is shown only where the row has room for it.
+async function provider() {
+	const s = all.find((s) => s.stem === "coded");
+	const page = await browser.open(`${pageOf(local, s)}#view=all`);
+	const has = await page.run(() => [...document.querySelectorAll(".by")].map((by) => {
+		by.closest("article").scrollIntoView();
+		const range = document.createRange(), header = by.parentElement.getBoundingClientRect(), box = by.getBoundingClientRect();
+		range.selectNodeContents(by);
+		const text = range.getBoundingClientRect();
+		return [by.previousElementSibling.textContent, by.textContent, text.top < box.bottom - 1 && text.right <= box.right + 1, header.height < 30];
+	}));
+	is([["claude-sonnet-4-5", "anthropic", true, true], ["claude-sonnet-4-5", "a-provider-with-a-name-of-some-length", false, true]], has, "models, providers, whether they are shown, whether the heading is one line");
+	ok((await page.run(() => document.querySelector("main").textContent)).includes("unknown model"), "a model without a name");
+	quiet(page, "provider");
+	await page.close();
+}
+
 // Printing shows unfolded parts, dark on light.
 async function print() {
 	const s = rich.find((s) => s.stem === "all-there-is");
@@ -349,6 +366,33 @@ async function keys() {
 	await page.close();
 }
 
+// --- times, groups, other places -----------------------------------------------------------
+
+// The mount is in UTC, the reader in New York.
+async function times() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	for (const scripts of [true, false]) {
+		const page = await browser.open(pageOf(local, s), { scripts });
+		const has = await page.run(() => [document.getElementById("~zone").textContent, ...[document.querySelector(".top time"), document.querySelector("article time")].map((e) => [e.dateTime, e.title, e.textContent])]);
+		const time = "2026-05-01T08:00:03.000Z";
+		const shown = scripts ? ["2026-05-01 08:00 UTC", "2026-05-01 04:00"] : ["", "2026-05-01 08:00"];
+		is([scripts ? "America/New_York" : "UTC", [time, ...shown], [time, ...shown]], has, `times ${scripts ? "with" : "without"} scripts`);
+		await page.close();
+	}
+}
+
+// The depth of a row is written in two digits.
+async function depths() {
+	const page = await browser.open(pageOf(local, rich[0]));
+	const has = await page.run(() => Array.from({ length: 65 }, (_, n) => {
+		const row = document.querySelector("nav ol").appendChild(document.createElement("li"));
+		row.className = `u d${n % 8}${n > 7 ? ` e${n >> 3}` : ""}`;
+		return Math.round(parseFloat(getComputedStyle(row).paddingLeft) / 1.6);
+	}));
+	is(Array.from({ length: 65 }, (_, n) => 5 + 7 * Math.min(n, 16) + 2 * Math.max(n - 16, 0)), has, "tenths of a rem by depth");
+	await page.close();
+}
+
 // A title of many lines shows two, without remains of the third below them.
 async function titles() {
 	const page = await browser.open(`${local}html/index.html`, { width: 390, height: 844 });
@@ -416,5 +460,8 @@ await steps(browser, [
 	["another view", staysThere],
 	["telephone", telephone],
 	["hover", hover],
+	["provider", provider],
+	["times", times],
+	["depths of rows", depths],
 	["titles", titles],
 ]);

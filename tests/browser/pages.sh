@@ -21,4 +21,5 @@ clean_first() { kill "$server" 2>/dev/null || :; }
 within 60 "the web server" grep -q 'port [0-9]' "$T/port"
 port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$T/port")
 
-drive pages.mjs "$T/mnt" "http://127.0.0.1:$port/" "$T/asked" || die "the pages in $CHROMIUM"
+# The reader is in another time zone.
+TZ=America/New_York drive pages.mjs "$T/mnt" "http://127.0.0.1:$port/" "$T/asked" || die "the pages in $CHROMIUM"

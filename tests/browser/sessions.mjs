@@ -2,6 +2,7 @@
 // Makes sessions that the samples do not have: node sessions.mjs pages|costs|large DIRECTORY
 import fs from "node:fs";
 import zlib from "node:zlib";
+import { code } from "./check.mjs";
 
 const [what, directory] = process.argv.slice(2);
 
@@ -114,6 +115,13 @@ const make = {
 		}
 		odd.end();
 		new Session("--home-ada-pages--", "empty").end();
+
+		// Code, a subagent, a provider with a long name, and a model without one.
+		const coded = new Session("--home-ada-pages--", "coded", { parentSession: "all-there-is.jsonl" });
+		for (const [language, [text]] of Object.entries(code)) coded.user(`In ${language}:\n\n\`\`\`${language}\n${text}\n\`\`\``);
+		for (const provider of ["anthropic", "a-provider-with-a-name-of-some-length"]) coded.message({ role: "assistant", provider, model: "claude-sonnet-4-5", stopReason: "stop", content: [block("Done.")], usage: { input: 900, output: 120, cacheRead: 3400, totalTokens: 4420 } });
+		coded.message({ role: "assistant", content: [block("Done again.")] });
+		coded.end();
 	},
 	// A conversation, a fork, a copy and a subagent; and many costs that end in half a cent, or whose sum depends
 	// on the order.
