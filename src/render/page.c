@@ -271,7 +271,7 @@ static void page_add_link(struct span to, struct span text, struct buf *out)
 /* Links the parent session and the subagents. A page's name without .html is its session's. */
 static void page_add_related(const struct render_target *p, struct buf *out)
 {
-	const char *at = p->related_pages, *end;
+	const char *at = p->related_pages ? strchr(p->related_pages, '\n') + 1 : NULL, *first = at, *end;
 	for (size_t n = 0; at && (end = strchr(at, '\n')) != NULL; n++, at = end + 1) {
 		if (n > RELATED_MAX) {
 			buf_adds(out, ", <a href=\"");
@@ -293,7 +293,7 @@ static void page_add_related(const struct render_target *p, struct buf *out)
 		if (n == 0)
 			buf_adds(out, FIELD_END);
 	}
-	if (at && strchr(p->related_pages, '\n')[1])
+	if (at && strchr(first, '\n')[1])
 		buf_adds(out, FIELD_END);
 }
 
@@ -302,9 +302,16 @@ static int page_add_header(const struct render_target *p, const struct render_to
 {
 	const struct session *s = p->session;
 	struct json_value cwd = session_header(s)->cwd;
+	struct span related = span_of(p->related_pages ? p->related_pages : ""), own;
 
-	buf_adds(out, "<a class=\"skip\" href=\"#~main\">Skip to the conversation</a>\n"
-	              "<header class=\"top\"><p><a href=\"../index.html\">All sessions</a></p>\n<h1 title=\"");
+	buf_adds(out, "<a class=\"skip\" href=\"#~main\">Skip to the conversation</a>\n<header class=\"top\"");
+	/* The script compares it with the page's address: elsewhere, links to other files lead nowhere. */
+	if (span_line(&related, &own)) {
+		buf_adds(out, " data-page=\"");
+		html_add_text(own, out);
+		buf_addc(out, '"');
+	}
+	buf_adds(out, "><p><a href=\"../index.html\">All sessions</a></p>\n<h1 title=\"");
 	html_add_text(title, out);
 	buf_adds(out, "\">");
 	html_add_text(title, out);

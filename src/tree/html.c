@@ -170,6 +170,10 @@ static int page_append_related(struct ctx *c, struct buf *out)
 	uint32_t parent = catalog_parent(catalog, c->node.slot);
 	uint64_t cookie = 0;
 	size_t n = 0;
+	int rc = html_add_page_path(c->tree, &c->slot, out);
+	if (rc < 0)
+		return rc;
+	buf_addc(out, '\n');
 	if (parent != NO_SLOT && catalog_slot(catalog, parent, &s) == 0)
 		html_add_page_path(c->tree, &s, out);
 	buf_addc(out, '\n');

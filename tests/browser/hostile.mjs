@@ -12,7 +12,7 @@ const all = sessions(mount);
 const allowed = {
 	"*": "id class dir title hidden tabindex role aria-label aria-current aria-labelledby aria-describedby aria-hidden aria-sort aria-pressed aria-expanded aria-controls aria-live",
 	html: "lang", head: "", meta: "charset name content http-equiv", link: "rel href", title: "", style: "", script: "", body: "data-view",
-	header: "", main: "", nav: "", section: "", article: "", footer: "", div: "", span: "", p: "", h1: "", h2: "", h3: "", h4: "", h5: "", h6: "",
+	header: "data-page", main: "", nav: "", section: "", article: "", footer: "", div: "", span: "", p: "", h1: "", h2: "", h3: "", h4: "", h5: "", h6: "",
 	a: "href rel", b: "", strong: "", em: "", code: "", pre: "", ins: "", del: "", kbd: "", small: "", br: "", hr: "", blockquote: "", time: "datetime",
 	details: "open", summary: "", ol: "start", ul: "", li: "", dl: "", dt: "", dd: "", img: "src alt loading width height",
 	table: "", caption: "", thead: "", tbody: "", tr: "", th: "scope data-n", td: "data-v",

@@ -381,6 +381,23 @@ async function times() {
 	}
 }
 
+// A page that was copied alone has no links to other files; in a copy of html/, it has links to pages.
+async function elsewhere() {
+	const s = all.find((s) => s.stem === "coded"), from = `${mount}/html/${s.project}`;
+	for (const [to, title, want] of [["alone.html", "alone", 0], [`site/${s.project}/coded.html`, "a copy of html", 1], [`html/${s.project}/coded.html`, "a copy of the mount", 2], [`html/other/coded.html`, "another project", 0]]) {
+		const file = `${work}/${to}`;
+		fs.mkdirSync(file.replace(/[^/]*$/, ""), { recursive: true });
+		fs.writeFileSync(file, fs.readFileSync(`${from}/coded.html`));
+		const page = await browser.open(`file://${file}`);
+		const links = await page.run(() => [...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href")).filter((href) => href[0] !== "#").sort());
+		const pages = ["../index.html", `../${s.project}/all-there-is.html`], files = [`../../projects/${s.project}/coded/`];
+		is([...(want > 1 ? files : []), ...(want ? pages : [])].sort(), links.sort(), `links of ${title}`);
+		is(want > 1, await page.run(() => document.querySelector(".top").textContent.includes("projects/")), `whether ${title} names files of the mount`);
+		quiet(page, title);
+		await page.close();
+	}
+}
+
 // The depth of a row is written in two digits.
 async function depths() {
 	const page = await browser.open(pageOf(local, rich[0]));
@@ -462,6 +479,7 @@ await steps(browser, [
 	["hover", hover],
 	["provider", provider],
 	["times", times],
+	["pages in other places", elsewhere],
 	["depths of rows", depths],
 	["titles", titles],
 ]);

@@ -17,7 +17,7 @@ import urllib.parse
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 ATTRIBUTES = {"id", "class", "href", "src", "alt", "loading", "lang", "charset", "content", "name", "rel", "http-equiv",
-              "datetime", "tabindex", "start", "title", "aria-label", "aria-current"}
+              "datetime", "tabindex", "start", "title", "aria-label", "aria-current", "data-page"}
 # An element that closes an open one before it.
 ELEMENTS = VOID | set("""html head title style script body header nav main article h1 h2 h3 h4 h5 h6 p div span dl dt dd
     ol ul li a b strong em code pre details summary time ins del blockquote table thead tbody tr th td""".split())

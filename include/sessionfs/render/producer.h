@@ -15,9 +15,9 @@ struct render_target {
 	const struct session *session; /* locked for reading by the caller */
 	uint32_t leaf;                 /* the last entry of the path, or NO_ENTRY */
 	const char *prefix;            /* the beginning of links: the path from the file's directory to the session's */
-	const char *related_pages; /* a page: paths to other pages, each followed by a newline: first the parent's (or
-	                              empty), then those to the subagents. NULL: unknown */
-	int64_t now;               /* ms since 1970 */
+	const char *related_pages;     /* a page: paths to pages, each followed by a newline: first its own, then the
+	                                  parent's (or empty), then those to the subagents. NULL: unknown */
+	int64_t now;                   /* ms since 1970 */
 };
 
 /* Facts about all segments, for the front and the back. */

@@ -2,6 +2,7 @@
 {
 	const tree = document.getElementById("~tree"), nav = tree.closest("nav"), fold = tree.parentElement;
 	const wide = matchMedia("(min-width: 56.01rem)");
+	const all = (css, under = document) => [...under.querySelectorAll(css)];
 	const make = (tag, text, more) => Object.assign(document.createElement(tag), { textContent: text }, more);
 	const decode = (text) => {
 		try {
@@ -10,15 +11,20 @@
 			return text;
 		}
 	};
-	for (const span of document.querySelectorAll(".top .working")) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = "working, left";
+	for (const span of all(".top .working")) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = "working, left";
 	const zone = document.getElementById("~zone"), two = (n) => String(n).padStart(2, "0");
 	if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
-	for (const time of document.querySelectorAll("time")) {
+	for (const time of all("time")) {
 		const at = new Date(time.dateTime);
 		time.title = `${at.toISOString().slice(0, -8).replace("T", " ")} UTC`;
 		time.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
 	}
-	const articles = [...document.querySelectorAll("article")];
+	/* A page elsewhere than in the mount or in a copy of html/ has no other files around it. */
+	const page = document.querySelector(".top").dataset.page?.slice(2), path = decode(location.pathname);
+	for (const a of all("a[href^='../']"))
+		if (!path.endsWith(a.matches("[href^='../../']") ? `/html${page}` : page)) (a.closest(".top > p, .top dl > div") ?? a).remove();
+
+	const articles = all("article");
 	const places = new Map(articles.map((article, n) => [article, n]));
 	const rows = new Map([...tree.children].map((row) => [document.getElementById(decode(row.firstChild.hash.slice(1))), row]));
 	const rowOf = (article) => {
@@ -66,7 +72,7 @@
 		switches.forEach((button, n) => button.setAttribute("aria-pressed", views[n] === view));
 	};
 	const setFolds = (open) => {
-		for (const details of document.querySelectorAll("main details")) details.open = open;
+		for (const details of all("main details")) details.open = open;
 	};
 
 	/* The target of a jump, until it is in view. */
