@@ -381,6 +381,13 @@ async function times() {
 	}
 }
 
+async function groups() {
+	const page = await browser.open(pageOf(local, rich[0]));
+	const has = await page.run(() => [...document.querySelectorAll(".tools [role=group]")].map((e) => [e.ariaLabel, [...e.children].map((b) => b.textContent)]));
+	is([["View", ["Chat", "All", "User", "Labelled"]], ["Folds", ["Unfold all", "Fold all"]]], has, "groups of controls");
+	await page.close();
+}
+
 // A page that was copied alone has no links to other files; in a copy of html/, it has links to pages.
 async function elsewhere() {
 	const s = all.find((s) => s.stem === "coded"), from = `${mount}/html/${s.project}`;
@@ -479,6 +486,7 @@ await steps(browser, [
 	["hover", hover],
 	["provider", provider],
 	["times", times],
+	["groups of controls", groups],
 	["pages in other places", elsewhere],
 	["depths of rows", depths],
 	["titles", titles],

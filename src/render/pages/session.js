@@ -186,7 +186,12 @@
 	const list = make("dl", "");
 	for (const [key, what] of keys) list.append(make("dt", key), make("dd", what));
 	help.append(make("summary", "? Keys"), list);
-	tools.append(...switches, button("Unfold all", () => setFolds(true)), button("Fold all", () => setFolds(false)), help);
+	const group = (ariaLabel, ...buttons) => {
+		const made = make("div", "", { role: "group", ariaLabel });
+		made.append(...buttons);
+		return made;
+	};
+	tools.append(group("View", ...switches), group("Folds", button("Unfold all", () => setFolds(true)), button("Fold all", () => setFolds(false))), help);
 	fold.before(tools);
 	tree.before(input);
 	fold.open = wide.matches;
