@@ -77,6 +77,7 @@ async function use(page, texts) {
 			const input = document.querySelector("input");
 			input.value = text;
 			input.dispatchEvent(new Event("input", { bubbles: true }));
+			for (const key of ["Enter", "Escape"]) input.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 		}, text);
 	}
 	await page.run(() => {

@@ -366,6 +366,65 @@ async function keys() {
 	await page.close();
 }
 
+// --- finds ------------------------------------------------------------------------------
+
+const marked = (name) => [...(CSS.highlights.get(name) ?? [])].map((r) => [r.startContainer.parentElement.closest("article").id, r.startContainer.data.slice(r.startOffset, r.endOffset)]);
+const foundAt = () => {
+	const [r] = CSS.highlights.get("found") ?? [], range = document.createRange();
+	if (!r) return undefined;
+	range.setStart(r.startContainer, r.startOffset);
+	range.setEnd(r.endContainer, r.endOffset);
+	const box = range.getBoundingClientRect(), text = range.startContainer.parentElement.closest("article").textContent;
+	const before = document.createRange();
+	before.setStart(range.startContainer.parentElement.closest("article"), 0);
+	before.setEnd(range.startContainer, r.startOffset);
+	return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight ? `${range.startContainer.parentElement.closest("article").id} ${before.toString().length} ${range}` : undefined;
+};
+const filterField = () => document.querySelector("nav input");
+async function findsLeadOn() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(pageOf(local, s));
+	const press = async (key, modifiers = 0) => {
+		for (const type of ["keyDown", "keyUp"]) await page.call("Input.dispatchKeyEvent", { type, key, modifiers, ...(key.length === 1 && type === "keyDown" ? { text: key } : {}) });
+		await page.settled();
+	};
+	await page.click(filterField);
+	await page.type("Branch deep");
+	is([], await page.run(marked, "find"), "marks of words that no entry has together");
+	await page.run(() => document.querySelector("nav input").select());
+	await page.type("BRANCH");
+	// Only the text is marked, in entries of the filter.
+	await page.becomes("what is in view is marked", (f) => eval(f)("find").length > 0, `(${marked})`);
+	ok((await page.run(marked, "find")).every(([, text]) => text.toLowerCase() === "branch"), "only the word is marked");
+	const all = await page.run(() => [...document.querySelectorAll("article")].filter((e) => [...e.children].slice(1).some((e) => /branch/i.test(e.textContent)) && [...document.querySelectorAll("nav ol a")].some((a) => a.hash === `#${e.id}`)).flatMap((e) => [...e.textContent.slice(e.firstChild.textContent.length).matchAll(/branch/gi)].map((m) => `${e.id} ${m.index + e.firstChild.textContent.length} ${m[0]}`)));
+	ok(all.length > 4, `finds: ${all}`);
+	const step = async (key, modifiers) => {
+		await press(key, modifiers);
+		const before = await page.becomes(`${key} leads to a find in view`, foundAt);
+		await page.settled();
+		return (await page.run(foundAt)) ?? before;
+	};
+	const first = all.indexOf(await step("Enter"));
+	ok(first >= 0, "the first find is one");
+	for (let n = 1; n <= all.length; n++) {
+		await press("Enter");
+		const want = all[(first + n) % all.length];
+		await page.becomes(`Enter leads to ${want}`, (f, want) => eval(f)() === want, `(${foundAt})`, want);
+		ok(await page.run(() => document.activeElement.matches("nav input")), "the field has the keys");
+	}
+	const then = (first + all.length - 1) % all.length;
+	await press("Enter", 8);
+	await page.becomes(`Shift+Enter leads to ${all[then]}`, (f, want) => eval(f)() === want, `(${foundAt})`, all[then]);
+	await press("Escape");
+	is(["BRANCH", false], await page.run(() => [document.querySelector("nav input").value, document.activeElement.matches("input")]), "Escape leaves the field");
+	await press("n");
+	await page.becomes(`n leads to ${all[first]}`, (f, want) => eval(f)() === want, `(${foundAt})`, all[first]);
+	await press("p");
+	await page.becomes(`p leads to ${all[then]}`, (f, want) => eval(f)() === want, `(${foundAt})`, all[then]);
+	quiet(page, "finds");
+	await page.close();
+}
+
 // --- times, groups, other places -----------------------------------------------------------
 
 // The mount is in UTC, the reader in New York.
@@ -485,6 +544,7 @@ await steps(browser, [
 	["telephone", telephone],
 	["hover", hover],
 	["provider", provider],
+	["finds", findsLeadOn],
 	["times", times],
 	["groups of controls", groups],
 	["pages in other places", elsewhere],

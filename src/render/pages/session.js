@@ -65,6 +65,51 @@
 	const filter = () => {
 		const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
 		for (const [article, row] of rows) row.hidden = !words.every((word) => says(article, row).includes(word));
+		word = words.length && RegExp(words.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|"), "giu");
+		found = undefined;
+		remark();
+	};
+
+	/* The words of the filter are marked in the parts in view. */
+	let word, found, marks;
+	const finds = (article) => {
+		const ranges = [];
+		if (!word || rows.get(article)?.hidden !== false) return ranges;
+		for (const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT); walk.nextNode() && ranges.length < 2000; ) {
+			const node = walk.currentNode;
+			if (article.firstChild.contains(node)) continue;
+			for (const { 0: text, index } of node.data.matchAll(word)) ranges.push(new StaticRange({ startContainer: node, startOffset: index, endContainer: node, endOffset: index + text.length }));
+		}
+		return ranges;
+	};
+	const near = new Set();
+	const seen = new IntersectionObserver((changes) => {
+		for (const { target, isIntersecting } of changes) near[isIntersecting ? "add" : "delete"](target);
+		remark();
+	});
+	all(".part").forEach((e) => seen.observe(e));
+	const remark = () => {
+		if (CSS.highlights) marks ??= requestAnimationFrame(() => {
+			marks = undefined;
+			const marked = new Highlight();
+			for (const part of near) for (const article of part.children) for (const range of finds(article)) marked.add(range);
+			CSS.highlights.set("find", marked).set("found", new Highlight(...(found?.ranges ?? [])));
+		});
+	};
+	/* Goes to the next find, around the ends of the page. */
+	const findNext = (step) => {
+		let n = found ? found.n + step : 0, at = places.get(found?.article ?? here) ?? 0;
+		for (let tries = 0; tries <= articles.length; tries++, at = (at + step + articles.length) % articles.length) {
+			const article = articles[at];
+			if (rows.get(article)?.hidden !== false) continue;
+			const ranges = finds(article), last = Math.max(ranges.length - 1, 0);
+			if (tries) n = step > 0 ? 0 : last;
+			if (n < 0 || n > last) continue;
+			const node = ranges[n]?.startContainer;
+			for (let up = node; up; up = up.parentElement) if (up.tagName === "DETAILS" && !up.firstChild.contains(node)) up.open = true;
+			go(article, { article, n, ranges: ranges.slice(n, n + 1) });
+			return remark();
+		}
 	};
 	const show = (which) => {
 		view = views.includes(which) ? which : views[0];
@@ -110,34 +155,43 @@
 		goal = article;
 		/* The next key can come before the page is drawn. */
 		mark(article);
-		article.scrollIntoView();
+		const find = found?.article === article && found.ranges[0];
+		if (find) {
+			const range = new Range();
+			range.setStart(find.startContainer, find.startOffset);
+			scrollBy(0, range.getBoundingClientRect().top - innerHeight / 3);
+		} else article.scrollIntoView();
 		if (times) requestAnimationFrame(() => setTimeout(() => { if (article === goal) arrive(article, times - 1); }));
 		else {
 			goal = undefined;
 			soon();
 		}
 	};
+	const find = (text) => {
+		if (input.value.trim() === text) return;
+		input.value = text;
+		filter();
+	};
 	/* Chromium opens the elements around a target itself. */
 	const reveal = () => {
 		const { id, state } = read();
 		if (state) {
 			show(state.get("view"));
-			input.value = state.get("find") ?? "";
-			filter();
+			find(state.get("find") ?? "");
 			/* Makes the entry the target, which the full address does not. */
 			if (at(id) && !at(id).matches(":target")) location.replace(`#${id}`);
 		} else if (!id) {
 			show();
-			input.value = "";
-			filter();
+			find("");
 		}
 		for (let up = at(id); up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
 		keep(id);
 		if (at(id)) arrive(at(id));
 		else soon();
 	};
-	const go = (article) => {
+	const go = (article, find) => {
 		if (!article) return;
+		found = find;
 		location.replace(`#${encodeURIComponent(article.id)}`);
 		keep(location.hash.slice(1));
 		arrive(article);
@@ -155,9 +209,9 @@
 	const keys = [
 		["j", "next entry", () => go(next(1, "article"))],
 		["k", "previous entry", () => go(next(-1, "article"))],
-		["n", "next message of the user", () => go(next(1, ".user"))],
-		["p", "previous message of the user", () => go(next(-1, ".user"))],
-		["/", "filter the tree", () => { fold.open = true; input.focus(); }],
+		["n", "next message of the user, or next find of the filter", () => (word ? findNext(1) : go(next(1, ".user")))],
+		["p", "previous one", () => (word ? findNext(-1) : go(next(-1, ".user")))],
+		["/", "filter; Enter leads to the next find, Escape leaves", () => { fold.open = true; input.focus(); }],
 		["g", "to the beginning", () => leap(0, articles.find((article) => article.checkVisibility()))],
 		["G", "to the end", () => leap(document.body.scrollHeight, articles.findLast((article) => article.checkVisibility()))],
 		["?", "these keys", () => { help.open = !help.open; help.scrollIntoView({ block: "nearest" }); }],
@@ -172,6 +226,15 @@
 	const input = make("input", "", { type: "search", placeholder: "Filter by text of entries" });
 	input.setAttribute("aria-label", "Filter the tree");
 	input.addEventListener("input", () => { filter(); keep(read().id); });
+	input.addEventListener("keydown", (event) => {
+		if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+		event.preventDefault();
+		if (event.key === "Escape") input.blur();
+		else if (word) {
+			findNext(event.shiftKey ? -1 : 1);
+			input.focus({ preventScroll: true });
+		}
+	});
 	const switches = ["Chat", "All", "User", "Labelled"].map((text, n) =>
 		button(text, () => {
 			show(views[n]);
