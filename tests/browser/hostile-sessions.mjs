@@ -8,6 +8,7 @@ const [directory] = process.argv.slice(2);
 const at = (n) => corpus[n % corpus.length];
 const image = (mimeType, data) => ({ type: "image", mimeType, data });
 const base64 = (text) => Buffer.from(text).toString("base64");
+const languages = ["html", "ts", "py"];
 const time = "2026-01-01T00:00:00.000Z";
 
 // Texts that can be names in a directory.
@@ -39,8 +40,9 @@ function entries(x, n, leaf) {
 	message({ role: "user", content: [{ type: "text", text: x }, { type: x, text: x, [x]: x }, image("image/svg+xml", base64(svg)), image(x, base64(x)), image("image/png", x), image("image/svg+xml", base64(x))] }, { timestamp: x });
 	message({
 		role: "assistant", provider: x, model: x, api: x, stopReason: x, errorMessage: x, usage, responseId: x,
-		content: [{ type: "thinking", thinking: x, thinkingSignature: x }, { type: "text", text: `**${x}**` }, call(x, x, { [x]: x, command: x, path: x }), call(`${n}.1`, "bash", { command: x, timeout: x }), call(`${n}.2`, "read", { path: x, offset: x, limit: x }), call(`${n}.3`, "edit", { path: x, oldText: x, newText: `${x}\n${x}` }), call(`${n}.4`, "edit", { path: x, edits: [{ oldText: x, newText: "" }] }), call(`${n}.5`, "write", { path: x, content: x }), call(`${n}.6`, x, x), call(`${n}.7`, "apply_patch", { input: `*** Begin Patch\n*** Update File: ${x}\n@@ ${x}\n-${x}\n+${x}\n*** End Patch` }), call(`${n}.8`, "grep", { pattern: x, path: x, glob: x })],
+		content: [{ type: "thinking", thinking: x, thinkingSignature: x }, { type: "text", text: `**${x}**` }, call(x, x, { [x]: x, command: x, path: x }), call(`${n}.1`, "bash", { command: x, timeout: x }), call(`${n}.2`, "read", { path: x, offset: x, limit: x }), call(`${n}.3`, "edit", { path: x, oldText: x, newText: `${x}\n${x}` }), call(`${n}.4`, "edit", { path: x, edits: [{ oldText: x, newText: "" }] }), call(`${n}.5`, "write", { path: x, content: x }), call(`${n}.6`, x, x), call(`${n}.7`, "apply_patch", { input: `*** Begin Patch\n*** Update File: ${x}\n@@ ${x}\n-${x}\n+${x}\n*** End Patch` }), call(`${n}.8`, "grep", { pattern: x, path: x, glob: x }), ...languages.flatMap((l) => [call(`${n}.${l}r`, "read", { path: `a.${l}` }), call(`${n}.${l}w`, "write", { path: `a.${l}`, content: x })])],
 	});
+	for (const l of languages) message({ role: "toolResult", toolCallId: `${n}.${l}r`, toolName: "read", content: x });
 	message({ role: "toolResult", toolCallId: x, toolName: x, isError: n % 2 === 0, content: [{ type: "text", text: x }, image(x, x)], details: { diff: x } });
 	message({ role: "toolResult", toolCallId: `${n}.1`, toolName: "bash", isError: n % 2 === 1, content: x });
 	message({ role: "bashExecution", command: x, output: x, exitCode: x, cancelled: x, truncated: x, fullOutputPath: x });

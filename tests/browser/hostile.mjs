@@ -81,6 +81,8 @@ async function use(page, texts) {
 		}, text);
 	}
 	await page.run(() => {
+		/* Colours all code. */
+		dispatchEvent(new Event("beforeprint"));
 		for (const a of [...document.querySelectorAll("nav a[href^='#'], main a[href^='#']")].filter((_, n) => n % 9 === 0).slice(0, 100)) a.click();
 		for (const b of document.querySelectorAll("button")) b.click();
 		for (const e of document.querySelectorAll("main *")) for (const type of ["mouseover", "focus", "pointerenter", "error", "load", "toggle"]) e.dispatchEvent(new Event(type));

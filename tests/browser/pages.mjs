@@ -2,7 +2,7 @@
 // node pages.mjs CHROMIUM DIRECTORY MOUNT HTTP ASKED: called by pages.sh.
 import fs from "node:fs";
 import { start } from "./browser.mjs";
-import { current, directory, entries, fail, fileBase, is, ok, pageOf, quiet, read, sessions, steps } from "./check.mjs";
+import { code, current, directory, entries, fail, fileBase, is, ok, pageOf, quiet, read, sessions, steps } from "./check.mjs";
 
 const [chromium, work, mount, http, asked] = process.argv.slice(2);
 const browser = await start(chromium, work);
@@ -278,6 +278,13 @@ async function print() {
 	const [paper, ink] = await page.run(() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]);
 	ok(light(paper) > 200 && light(ink) < 100, `printed in ${ink} on ${paper} where the screen is dark`);
 	quiet(page, "print");
+	// If all is unfolded, also all other branches, calls and thinking.
+	await page.look({});
+	await page.click(button, "Chat");
+	await page.click(button, "Unfold all");
+	await page.look({ media: "print" });
+	is([], await page.run(() => [...document.querySelectorAll("article, article pre, article .md, article img")].filter((e) => !e.checkVisibility() && (e.textContent || e.localName === "img") && !e.matches(".meta, .aside:not(:has(.think))")).map((e) => e.outerHTML.slice(0, 200))), "texts that are not printed where all is unfolded");
+	quiet(page, "print all");
 	await page.close();
 }
 
@@ -363,6 +370,45 @@ async function keys() {
 	await press("j");
 	is("j", await page.run(() => document.querySelector("nav input").value), "what is typed into the filter");
 	quiet(page, "keys");
+	await page.close();
+}
+
+// --- code -----------------------------------------------------------------------------
+
+async function codeColours() {
+	const s = all.find((s) => s.stem === "coded");
+	const page = await browser.open(pageOf(local, s), { height: 4000 });
+	for (const [language, [text, kinds]] of Object.entries(code)) {
+		await page.becomes(`${language} has a button`, (language) => document.querySelector(`.language-${language}`).previousSibling?.className === "copy", language);
+		const has = await page.run((language) => {
+			const code = document.querySelector(`.language-${language}`);
+			return [code.textContent, Object.groupBy([...code.querySelectorAll("span")].map((e) => [e.className, e.textContent]), ([kind]) => kind)];
+		}, language);
+		is([`${text}\n`, Object.entries(kinds).sort()], [has[0], Object.entries(has[1]).map(([kind, of]) => [kind, of.map(([, text]) => text)]).sort()], `code in ${language}`);
+	}
+	const colours = await page.run(() => ["c", "s", "n", "k"].map((kind) => getComputedStyle(document.querySelector(`pre .${kind}`)).color));
+	is(4, new Set(colours).size, `colours: ${colours}`);
+	quiet(page, "colours");
+	await page.close();
+}
+
+async function copies() {
+	const s = rich.find((s) => s.stem === "all-there-is");
+	const page = await browser.open(`${pageOf(local, s)}#view=all`);
+	await browser.wire.call("Browser.grantPermissions", { permissions: ["clipboardReadWrite", "clipboardSanitizedWrite"] });
+	await page.call("Page.bringToFront");
+	for (const [id, n, text] of [["00000003", 0, "seq 100000"], ["00000007", 0, "print('x')\n"], ["00000006", 0, undefined]]) {
+		await page.run((id) => document.querySelectorAll(`[id="${id}"] details`).forEach((d) => (d.open = true)), id);
+		await page.run((id) => { for (let up = document.getElementById(id); up; up = up.parentElement) if (up.open === false) up.open = true; }, id);
+		const pre = ([id, n]) => document.getElementById(id).querySelectorAll("pre")[n];
+		await page.run((id) => document.getElementById(id).scrollIntoView(), id);
+		await page.becomes(`${id} has a button`, (id) => document.getElementById(id).querySelector(".copy"), id);
+		const whole = await page.run((id) => document.getElementById(id).querySelector("pre").textContent, id);
+		await page.click((id) => document.getElementById(id).querySelector(".copy"), id);
+		await page.becomes("the button says so", (id) => document.getElementById(id).querySelector(".copy").ariaLabel === "Copied", id);
+		is(text ?? whole, await page.run(() => navigator.clipboard.readText()), `what is copied of ${id}`);
+	}
+	quiet(page, "copies");
 	await page.close();
 }
 
@@ -544,6 +590,8 @@ await steps(browser, [
 	["telephone", telephone],
 	["hover", hover],
 	["provider", provider],
+	["colours of code", codeColours],
+	["copies of code", copies],
 	["finds", findsLeadOn],
 	["times", times],
 	["groups of controls", groups],

@@ -84,10 +84,13 @@
 	};
 	const near = new Set();
 	const seen = new IntersectionObserver((changes) => {
-		for (const { target, isIntersecting } of changes) near[isIntersecting ? "add" : "delete"](target);
+		for (const { target, isIntersecting } of changes) {
+			if (!target.matches("pre")) near[isIntersecting ? "add" : "delete"](target);
+			else if (isIntersecting) seen.unobserve(target), paint(target);
+		}
 		remark();
 	});
-	all(".part").forEach((e) => seen.observe(e));
+	all(".part, pre").forEach((e) => seen.observe(e));
 	const remark = () => {
 		if (CSS.highlights) marks ??= requestAnimationFrame(() => {
 			marks = undefined;
@@ -102,6 +105,7 @@
 		for (let tries = 0; tries <= articles.length; tries++, at = (at + step + articles.length) % articles.length) {
 			const article = articles[at];
 			if (rows.get(article)?.hidden !== false) continue;
+			all("pre", article).forEach(paint);
 			const ranges = finds(article), last = Math.max(ranges.length - 1, 0);
 			if (tries) n = step > 0 ? 0 : last;
 			if (n < 0 || n > last) continue;
@@ -119,6 +123,47 @@
 	const setFolds = (open) => {
 		for (const details of all("main details")) details.open = open;
 	};
+
+	/* Code: names of languages, comments, strings, words. What begins matches to its end or the text's: so time is linear. */
+	const quoted = /"""[^]*?(?:"""|(?![^]))|'''[^]*?(?:'''|(?![^]))|"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?/, hash = /(?<!\S)#.*|<#[^]*?(?:#>|(?![^]))/;
+	const languages = new Map([
+		["ts typescript tsx js javascript jsx java json", /\/\/.*|\/\*[^]*?(?:\*\/|(?![^]))/, RegExp(`${quoted.source}|\`(?:\\\\[^]|[^\`\\\\])*\`?`), "abstract as async await boolean break case catch class const continue default delete do else enum export extends false final finally for from function if implements import in instanceof int interface let new null of package private protected public readonly return static super switch this throw throws true try type typeof undefined var void while yield"],
+		["command bash sh powershell", hash, /"(?:[\\`][^]|[^"\\`])*"?|'[^']*'?/, "break case catch do done elif else elseif esac exit export fi finally for foreach function if in local param return then throw try until while"],
+		["python toml", hash, quoted, "False None True and as assert async await break class continue def del elif else except false finally for from global if import in is lambda nonlocal not or pass raise return self true try while with yield"],
+		["lua", /--\[\[[^]*?(?:]]|(?![^]))|--.*/, quoted, "and break do else elseif end false for function if in local nil not or repeat return then true until while"],
+		["html", /<!--[^]*?(?:-->|(?![^]))/, quoted],
+	].flatMap(([names, comment, string, words]) => {
+		const word = words ? `\\b(?:${words.replaceAll(" ", "|")})\\b` : "</?[\\w-]+|/?>";
+		const token = RegExp(`(?<c>${comment.source})|(?<s>${string.source})|(?<n>\\b(?:0x[\\da-f]+|\\d[\\d_]*(?:\\.\\d+)?(?:e[+-]?\\d+)?)\\b)|(?<k>${word})`, "g");
+		return names.split(" ").map((name) => [`language-${name}`, token]);
+	}));
+	/* Colours code that comes into view, and adds a button that copies it. */
+	const fresh = new Set(all("pre"));
+	const paint = (pre) => {
+		if (!fresh.delete(pre)) return;
+		const code = pre.querySelector("code") ?? pre, text = code.textContent, token = languages.get(code.className);
+		if (token) {
+			let end = 0;
+			code.textContent = "";
+			for (const { 0: part, index, groups } of text.matchAll(token)) {
+				code.append(text.slice(end, index), make("span", part, { className: Object.keys(groups).find((kind) => groups[kind]) }));
+				end = index + part.length;
+			}
+			code.append(text.slice(end));
+		}
+		const copy = make("button", "", { type: "button", className: "copy", ariaLabel: "Copy" });
+		copy.addEventListener("click", async () => {
+			try {
+				await navigator.clipboard.writeText(text);
+				copy.ariaLabel = "Copied";
+			} catch {
+				getSelection().selectAllChildren(code);
+			}
+		});
+		pre.prepend(copy);
+		remark();
+	};
+	addEventListener("beforeprint", () => fresh.forEach((pre) => pre.checkVisibility() && paint(pre)));
 
 	/* The target of a jump, until it is in view. */
 	let goal;
