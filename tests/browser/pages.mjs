@@ -305,6 +305,9 @@ async function views() {
 	is(0, await page.run(() => [...document.querySelectorAll(".think")].filter((e) => e.checkVisibility()).length), "thinking in the chat");
 	// Each of two parallel calls is one block with its result.
 	is([true, true], await page.run(() => ["00000003", "00000004"].map((id) => document.getElementById(id).querySelectorAll(".call").length === 1)), "blocks of calls");
+	// A call that a link leads to has the whole width, below its heading.
+	await page.run(() => (location.hash = "#00000003"));
+	await page.becomes("a call in its whole width", () => document.querySelector("article:target .call")?.offsetWidth > document.querySelector("article:target").offsetWidth - 50);
 	quiet(page, "views");
 	await page.close();
 	// A link to an entry that the view hides shows it; a link with both has both.
