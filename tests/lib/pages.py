@@ -4,9 +4,9 @@
 
 pages.py MOUNT [PAGE...]   all pages, or these (paths below the mount)
 
-For each page: its size equals the bytes read; every element is closed; each entry of entries/ is one article; each
-link within the page has a target; every row of tree.txt is a row of its tree; each linked file exists; every word of a
-message is in its article.
+For each page: its size equals the bytes read; it names its own path; every element is closed; each entry of entries/ is
+one article; each link within the page has a target; every row of tree.txt is a row of its tree; each linked file exists;
+every word of a message is in its article.
 """
 import collections
 import html.parser
@@ -28,6 +28,7 @@ class Page(html.parser.HTMLParser):
         super().__init__(convert_charrefs=True)
         self.where, self.open, self.ids = where, [], collections.Counter()
         self.articles, self.rows, self.links, self.titles = [], [], [], []
+        self.own = None
         self.text = collections.defaultdict(list)
 
     def wrong(self, what):
@@ -41,6 +42,7 @@ class Page(html.parser.HTMLParser):
                 self.wrong(f"<{tag} {name}={value!r}>")
         of = dict(attributes)
         self.say(*[of[name] for name in ("href", "title", "class", "start") if name in of and tag != "article"])
+        self.own = of.get("data-page", self.own)
         if len(of) != len(attributes):
             self.wrong(f"an attribute twice: <{tag} {attributes}>")
         if "id" in of:
@@ -123,6 +125,8 @@ def check(mount, path):
     page.close()
     if page.open:
         sys.exit(f"{path}: not closed: {page.open}")
+    if page.own != f"../{'/'.join(path.split('/')[-2:])}":
+        sys.exit(f"{path}: names itself {page.own}")
     files = [link for link in page.links if link.startswith("../../projects/")]
     session = os.path.normpath(os.path.join(mount, os.path.dirname(path), urllib.parse.unquote(files[0])))
     entries = collections.Counter(os.listdir(session + "/entries"))
