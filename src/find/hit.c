@@ -20,25 +20,32 @@ struct hit_search {
 	int (*add)(void *arg, const struct hit *hit);
 	void *arg;
 	size_t max;
-	bool is_counting;              /* the first pass counts lines and reports none */
-	size_t lines[QUERY_TERMS + 1]; /* by number of words in the line */
-	unsigned words_min, words_max; /* words in the worst hit, and in the best */
-	size_t left;                   /* remaining hits among lines with words_min words */
+	bool is_counting;   /* the first pass counts lines by rank, and reports none */
+	size_t first, best; /* the ranks of the worst hit, and of the best */
+	size_t left;        /* remaining hits among lines of the worst rank */
 	size_t reported;
 	bool has_best;
 };
+
+/* Lines with more different words rank higher, then those with more whole words. Returns the rank of a line that has
+ * all words as whole words. */
+static size_t rank_max(const struct words *w)
+{
+	return w->n_required * (w->n_required + 2);
+}
 
 /* Checks `text`, judged by the words in `of`. Returns 1 if no further line is needed. */
 static int hit_check_line(struct hit_search *h, struct span text, struct span of, uint64_t line)
 {
 	struct words *w = &h->m->words;
-	unsigned words = words_count(w, of);
+	unsigned whole, words = words_count(w, of, &whole);
+	size_t rank = words * (w->n_required + 1) + whole;
 
 	if (h->is_counting)
-		return ++h->lines[words] >= h->max && words == w->n_required;
-	if (words < h->words_min || (words == h->words_min && h->left == 0))
+		return ++h->m->line_counts[rank] >= h->max && rank == rank_max(w);
+	if (rank < h->first || (rank == h->first && h->left == 0))
 		return 0;
-	h->left -= words == h->words_min;
+	h->left -= rank == h->first;
 	struct buf *cut = &h->m->cut;
 	buf_reset(cut);
 	int rc = words_cut(w, text, HIT_CHARACTERS, cut);
@@ -47,7 +54,7 @@ static int hit_check_line(struct hit_search *h, struct span text, struct span of
 	                  .whole = text,
 	                  .what = buf_span(&h->m->parts.what),
 	                  .line = line,
-	                  .is_best = words == h->words_max && !h->has_best};
+	                  .is_best = rank == h->best && !h->has_best};
 	h->has_best |= hit.is_best;
 	rc = rc < 0 ? rc : h->add(h->arg, &hit);
 	return rc == 0 && ++h->reported == h->max ? 1 : rc;
@@ -56,7 +63,7 @@ static int hit_check_line(struct hit_search *h, struct span text, struct span of
 /* Checks each line of a file's text. */
 static int hit_add_lines(struct hit_search *h, struct span text)
 {
-	bool any = h->words_min == 0 || words_count(&h->m->words, text) > 0;
+	bool any = (h->first == 0 && !h->is_counting) || words_count(&h->m->words, text, NULL) > 0;
 	struct span s;
 	int rc = 0;
 
@@ -135,29 +142,31 @@ static int hit_search_entry(struct hit_search *h)
 	int rc;
 
 	entry_text_begin(parts, h->r);
-	while ((rc = entry_text_next(parts)) > 0 && (rc = hit_add_part(h, parts)) == 0)
+	while ((rc = entry_text_next(parts)) > 0 && (!match_searches_part(h->m) || (rc = hit_add_part(h, parts)) == 0))
 		;
 	return rc < 0 ? rc : 0;
 }
 
 static int hit_search_lines(struct hit_search *h)
 {
-	unsigned most = (unsigned)h->m->words.n_required, words = most;
-	size_t better = 0;
+	const struct words *w = &h->m->words;
+	size_t lowest = w->n_required + 1, *counts = h->m->line_counts, rank = rank_max(w), better = 0;
 	int rc = 0;
 
-	h->words_min = h->words_max = most > 0;
-	h->is_counting = most > 1;
-	if (h->is_counting)
+	if (w->n_required > 0) {
+		memset(counts, 0, (rank + 1) * sizeof *counts);
+		h->is_counting = true;
 		rc = hit_search_entry(h);
-	h->is_counting = false;
-	if (most > 1) {
-		while (words > 1 && h->lines[words] == 0)
-			words--;
-		for (h->words_max = words; words > 1 && better + h->lines[words] < h->max; words--)
-			better += h->lines[words];
-		h->words_min = words;
+		h->is_counting = false;
+		while (rank > 0 && counts[rank] == 0)
+			rank--;
+		h->best = rank;
+		for (; rank > lowest && better + counts[rank] < h->max; rank--)
+			better += counts[rank];
 	}
+	/* Without words, and if only the id matches, the first lines are the hits. */
+	bool is_first = w->n_required == 0 || match_names_entry(h->m, h->s, h->entry);
+	h->first = rank > 0 || is_first ? rank : lowest;
 	h->left = h->max - better;
 	return rc < 0 ? rc : hit_search_entry(h);
 }
@@ -167,7 +176,7 @@ int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t ent
 {
 	struct record r;
 
-	matcher_reset(m);
+	matcher_reset(m, s);
 	int rc = session_read(s, entry, &m->reader, &r);
 	struct hit_search h = {.m = m, .s = s, .r = &r, .entry = entry, .add = add, .arg = arg, .max = most};
 	return rc < 0 ? rc : hit_search_lines(&h);
@@ -287,7 +296,7 @@ int match_name(struct matcher *m, const struct session *s, uint32_t entry, struc
 	struct record r;
 	uint32_t lines;
 
-	matcher_reset(m);
+	matcher_reset(m, s);
 	int rc = session_read(s, entry, &m->reader, &r);
 	rc = rc < 0 ? rc : hit_append_texts(m, s, entry, &r, &of, &lines);
 

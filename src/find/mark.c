@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the words of a query in a line, for highlighting. */
-#include "query_impl.h"
+#include "words.h"
 
 #include "sessionfs/base/fold.h"
 
@@ -19,6 +19,19 @@ static size_t folded_to_offset(struct span text, size_t at, bool with)
 	return text.n;
 }
 
+/* Returns the first place of a word in folded text, or NULL. */
+static const char *folded_find_word(struct span folded, const struct term *t)
+{
+	const char *p = folded.p, *end = folded.p + folded.n;
+
+	while ((p = memmem(p, (size_t)(end - p), t->text.p, t->text.n))) {
+		if (t->kind != TERM_WHOLE || word_is_whole(folded, (size_t)(p - folded.p), t->text.n))
+			return p;
+		p++;
+	}
+	return NULL;
+}
+
 bool query_next_match(const struct query *q, struct span line, size_t from, struct span *ret)
 {
 	struct buf folded CLEANUP_BUF = BUF_INIT;
@@ -27,9 +40,9 @@ bool query_next_match(const struct query *q, struct span line, size_t from, stru
 	fold_add(rest, &folded);
 	for (size_t i = 0; i < q->terms.n; i++) {
 		const struct term *t = &q->terms.v[i];
-		if (t->kind != TERM_WORD || t->negated || folded.n < t->text.n)
+		if (!term_is_word(t) || t->negated)
 			continue;
-		const char *p = memmem(folded.p, folded.n, t->text.p, t->text.n);
+		const char *p = folded_find_word(buf_span(&folded), t);
 		size_t at = p ? (size_t)(p - folded.p) : SIZE_MAX;
 		if (!p || at > begin || (at == begin && at + t->text.n <= end))
 			continue;

@@ -16,9 +16,12 @@ int matcher_open(const struct query *q, struct matcher **ret)
 	if (!m)
 		return -ENOMEM;
 	m->q = q;
+	m->parts.repeats_error = !query_searches(q, WHAT_SAID);
 	int rc = needles_make(q, &m->needles);
 	rc = rc < 0 ? rc : scanner_init(&m->scanner);
 	rc = rc < 0 ? rc : words_init(&m->words, q);
+	m->line_counts = calloc((m->words.n_required + 1) * (m->words.n_required + 1), sizeof *m->line_counts);
+	rc = rc == 0 && !m->line_counts ? -ENOMEM : rc;
 	if (rc < 0)
 		matcher_close(m);
 	else
@@ -33,6 +36,7 @@ void matcher_close(struct matcher *m)
 	needles_release(&m->needles);
 	scanner_release(&m->scanner);
 	words_release(&m->words);
+	free(m->line_counts);
 	reader_release(&m->reader);
 	line_release(&m->label);
 	entry_text_release(&m->parts);
@@ -42,9 +46,10 @@ void matcher_close(struct matcher *m)
 	free(m);
 }
 
-void matcher_reset(struct matcher *m)
+void matcher_reset(struct matcher *m, const struct session *s)
 {
 	buf_reset(&m->reader.line.bytes);
+	m->is_named = query_names_id(m->q, session_id(s));
 }
 
 int match_next_candidate(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at)
@@ -95,6 +100,8 @@ static enum verdict index_matches(const struct session *s, uint32_t i, const str
 
 	switch (t->kind) {
 	case TERM_WORD:
+	case TERM_WHOLE:
+	case TERM_WHAT:
 		return entry_text_type_has_any(e->type) ? VERDICT_UNKNOWN : VERDICT_NO;
 	case TERM_ROLE:
 		return e->role == ROLE_NONE ? VERDICT_NO : equals_name(record_role_name(e->role), t->text);
@@ -222,12 +229,16 @@ static int record_matches(struct matcher *m, const struct session *s, uint32_t i
 		rc = record_uses_tool(m, s, r, t, ret);
 		break;
 	case TERM_WORD: /* the index or the caller decides these */
+	case TERM_WHOLE:
 	case TERM_TITLE:
 	case TERM_PROJECT:
 	case TERM_SESSION:
 	case TERM_STATE:
 	case TERM_AFTER:
 	case TERM_BEFORE:
+		break;
+	case TERM_WHAT: /* record_check_words decides */
+		*ret = true;
 		break;
 	}
 	return rc < 0 ? rc : buf_err(&m->value);
@@ -247,6 +258,37 @@ static bool index_rejects_entry(struct matcher *m, const struct session *s, uint
 	return false;
 }
 
+bool match_searches_part(const struct matcher *m)
+{
+	static const enum query_what whats[] = {[TEXT_OF_MESSAGE] = WHAT_SAID,
+	                                        [TEXT_OF_THINKING] = WHAT_THINKING,
+	                                        [TEXT_OF_ARGUMENTS] = WHAT_CALL,
+	                                        [TEXT_OF_ERROR] = WHAT_ERROR};
+	const struct entry_text *parts = &m->parts;
+
+	if (parts->kind == TEXT_OF_VALUE)
+		return query_searches(m->q, parts->r->type == RECORD_LABEL ? WHAT_LABEL : WHAT_NAME);
+	return query_searches(m->q, whats[parts->kind]);
+}
+
+/* Sets *ret to whether the texts of the record have the words. */
+static int record_check_words(struct matcher *m, const struct record *r, bool *ret)
+{
+	bool has_text = false, is_decided = false;
+	int rc = 0;
+
+	words_reset(&m->words);
+	entry_text_begin(&m->parts, r);
+	while (!is_decided && (rc = entry_text_next(&m->parts)) > 0) {
+		if (!match_searches_part(m))
+			continue;
+		has_text = true;
+		is_decided = words_add_text(&m->words, buf_span(&m->parts.text));
+	}
+	*ret = words_match(&m->words) && (has_text || !m->q->what);
+	return rc < 0 ? rc : 0;
+}
+
 /* Checks the terms that the index cannot decide. */
 static int record_check_terms(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
 {
@@ -263,15 +305,7 @@ static int record_check_terms(struct matcher *m, const struct session *s, uint32
 			return rc;
 		*ret = has != t->negated;
 	}
-	if (!*ret || m->words.n == 0)
-		return 0;
-	int rc;
-	words_reset(&m->words);
-	entry_text_begin(&m->parts, r);
-	while ((rc = entry_text_next(&m->parts)) > 0 && (rc = words_add_text(&m->words, buf_span(&m->parts.text))) == 0)
-		;
-	*ret = words_match(&m->words);
-	return rc < 0 ? rc : 0;
+	return *ret && (m->words.n > 0 || m->q->what) ? record_check_words(m, r, ret) : 0;
 }
 
 /* --- found entries ------------------------------------------------------------------ */
@@ -311,17 +345,33 @@ static int found_list_add(struct matcher *m, const struct session *s, uint32_t i
 	return 0;
 }
 
+bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i)
+{
+	struct span id = session_entry_id(s, i);
+
+	if (m->is_named || query_names_id(m->q, id))
+		return true;
+	if (id.n > 0 || !(session_entry(s, i)->flags & ENTRY_ADDRESSED))
+		return false;
+	/* The index keeps no number and no long id: its name is the id. */
+	buf_reset(&m->value);
+	session_entry_name(s, i, &m->value);
+	return query_names_id(m->q, buf_span(&m->value));
+}
+
 /* Appends entry i if it matches. */
 static int match_check(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
 {
 	struct record r;
-	bool matches;
+	bool matches = false;
 
-	if (index_rejects_entry(m, s, i, undated))
+	bool is_named = match_names_entry(m, s, i);
+	if (!is_named && index_rejects_entry(m, s, i, undated))
 		return i % 1024 ? 0 : cancel_check();
 	int rc = session_read(s, i, &m->reader, &r);
-	rc = rc < 0 ? rc : record_check_terms(m, s, i, &r, &matches);
-	return rc < 0 || !matches ? rc : found_list_add(m, s, i, &r, out);
+	if (rc == 0 && !is_named)
+		rc = record_check_terms(m, s, i, &r, &matches);
+	return rc < 0 || !(is_named || matches) ? rc : found_list_add(m, s, i, &r, out);
 }
 
 /* --- a session -------------------------------------------------------------------- */
@@ -352,7 +402,7 @@ static int match_next_entry(struct matcher *m, const struct session *s, uint32_t
 	uint64_t at;
 
 	*ret = i;
-	if (m->needles.n == 0 && !m->needles.never)
+	if (m->is_named || (m->needles.n == 0 && !m->needles.never))
 		return 0;
 	int rc = scanner_find(&m->scanner, &m->needles, session_entry(s, i)->offset, &at);
 	*ret = rc > 0 ? match_entry_at(s, at) : session_count(s);
@@ -367,7 +417,7 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 	uint32_t i = from;
 	int rc = 0;
 
-	matcher_reset(m);
+	matcher_reset(m, s);
 	scanner_set(&m->scanner, &file);
 	while (rc == 0 && i < session_count(s) && out->n < most) {
 		rc = match_next_entry(m, s, i, &i);

@@ -14,16 +14,23 @@ struct matcher {
 	struct needles needles;
 	struct scanner scanner;
 	struct words words;
+	size_t *line_counts; /* of hit.c: by words, then by whole words in a line */
 	struct reader reader;
 	struct line label;       /* the record of one */
 	struct entry_text parts; /* the text of an entry, part by part */
 	struct buf value;        /* what a filter compares */
 	struct buf path;         /* of an entry's file */
 	struct buf cut;          /* a part of a line */
+	bool is_named;           /* the query is the id of the session that is read */
 };
 
-/* Call before reading another session, or the same after it changed: the reader knows lines by offset only. */
-void matcher_reset(struct matcher *m);
+/* Call before reading session s, if it is another one or changed: the reader knows lines by offset only. */
+void matcher_reset(struct matcher *m, const struct session *s);
+
+/* Returns whether the query searches the current part of m->parts. */
+bool match_searches_part(const struct matcher *m);
+/* Returns whether the query is the id of entry i, or of its session. */
+bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i);
 
 /* Appends the texts of a matching entry, with record r, to `found`. Sets *ret_lines to the number of lines in
  * hits.txt. */

@@ -5,6 +5,7 @@
 #include "sessionfs/base/date.h"
 #include "sessionfs/base/fold.h"
 #include "sessionfs/base/space.h"
+#include "sessionfs/base/utf8.h"
 #include "sessionfs/session/context.h"
 
 #include <errno.h>
@@ -17,6 +18,8 @@ static struct span filter_name(enum term_kind kind)
 	switch (kind) {
 	case TERM_WORD:
 		break;
+	case TERM_WHOLE:
+		return SPAN_LIT("word:");
 	case TERM_ROLE:
 		return SPAN_LIT("role:");
 	case TERM_TYPE:
@@ -41,6 +44,8 @@ static struct span filter_name(enum term_kind kind)
 		return SPAN_LIT("before:");
 	case TERM_FILE:
 		return SPAN_LIT("file:");
+	case TERM_WHAT:
+		return SPAN_LIT("what:");
 	case TERM_IS:
 		return SPAN_LIT("is:");
 	}
@@ -154,25 +159,63 @@ static bool query_parse_day(struct query_parser *s, struct span text, date_t *re
 	return span_is(text, name);
 }
 
+/* Returns the number of the name that the text folds to, n if none. */
+static unsigned text_find(struct span text, const char *const *names, unsigned n)
+{
+	unsigned i = 0;
+
+	while (i < n && !text_equals(text, span_of(names[i])))
+		i++;
+	return i;
+}
+
 static int term_set_value(struct query_parser *s, struct span value, struct term *t)
 {
+	static const char *const whats[WHATS] = {"said", "thinking", "call", "error", "label", "name"};
+	static const char *const is[] = {"error", "secret"};
 	char name[DATE_NAME];
+	unsigned what;
 	date_t day;
 
-	if (t->kind == TERM_AFTER || t->kind == TERM_BEFORE) {
+	switch (t->kind) {
+	case TERM_AFTER:
+	case TERM_BEFORE:
 		if (!query_parse_day(s, value, &day))
 			return query_fail(s, "not a day: use YYYY-MM-DD, or 7d for seven days ago", value);
 		t->day = query_day_begin(day);
 		date_name(day, name);
 		value = span_of(name);
+		break;
+	case TERM_IS:
+		if (text_find(value, is, 2) == 2)
+			return query_fail(s, "unknown value: use is:error or is:secret", value);
+		break;
+	case TERM_STATE:
+		if (text_find(value, context_states, STATES) == STATES)
+			return query_fail(s, "unknown state: use working, done, failed or stopped", value);
+		break;
+	case TERM_WHAT:
+		what = text_find(value, whats, WHATS);
+		if (what == WHATS)
+			return query_fail(s, "unknown kind of text: use said, thinking, call, error, label or name",
+			                  value);
+		if (t->negated)
+			return query_fail(s, "cannot be negated: name the other kinds", filter_name(TERM_WHAT));
+		s->q->what |= 1u << what;
+		break;
+	case TERM_WORD:
+	case TERM_WHOLE:
+	case TERM_ROLE:
+	case TERM_TYPE:
+	case TERM_TOOL:
+	case TERM_MODEL:
+	case TERM_LABEL:
+	case TERM_TITLE:
+	case TERM_FILE:
+	case TERM_PROJECT:
+	case TERM_SESSION:
+		break;
 	}
-	if (t->kind == TERM_IS && !text_equals(value, SPAN_LIT("error")) && !text_equals(value, SPAN_LIT("secret")))
-		return query_fail(s, "unknown value: use is:error or is:secret", value);
-	int state = 0;
-	while (t->kind == TERM_STATE && state < STATES && !text_equals(value, span_of(context_states[state])))
-		state++;
-	if (state == STATES)
-		return query_fail(s, "unknown state: use working, done, failed or stopped", value);
 	/* query_finish sets the pointer: the bytes can still move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
@@ -215,6 +258,8 @@ static int query_parse_term(struct query_parser *s, struct term *t)
 		value = query_parse_plain(rest);
 		for (unsigned k = TERM_WORD + 1; k <= TERM_IS && t->kind == TERM_WORD; k++)
 			t->kind = span_begins(value, filter_name(k)) ? k : TERM_WORD;
+		if (!t->negated && (span_is(value, "OR") || span_is(value, "|")))
+			return query_fail(s, "OR is not an operator: search for each word, or use rg 'a|b'", value);
 		int rc = t->kind == TERM_WORD ? query_reject_misspelt(s, value) : 0;
 		if (rc < 0)
 			return rc;
@@ -233,11 +278,14 @@ static int term_cmp(const void *a, const void *b)
 {
 	const struct term *x = a, *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
+	int by_kind = (x->kind > y->kind) - (x->kind < y->kind);
+
+	if (by_kind && !(term_is_word(x) && term_is_word(y)))
+		return by_kind;
 	if (x->negated != y->negated)
 		return x->negated ? 1 : -1;
-	return span_compare(x->text, y->text);
+	int by_text = span_compare(x->text, y->text);
+	return by_text ? by_text : by_kind;
 }
 
 static int query_finish(const struct query_parser *s, struct query *q)
@@ -321,11 +369,27 @@ int64_t query_expires(const struct query *q)
 
 bool query_verdict_is_final(const struct query *q)
 {
-	for (size_t i = 0; i < q->terms.n; i++) {
-		enum term_kind kind = q->terms.v[i].kind;
-		if (kind == TERM_TITLE || kind == TERM_LABEL || kind == TERM_STATE)
+	for (size_t i = 0; i < q->terms.n; i++)
+		switch (q->terms.v[i].kind) {
+		case TERM_TITLE:
+		case TERM_LABEL:
+		case TERM_STATE:
 			return false;
-	}
+		case TERM_WORD:
+		case TERM_WHOLE:
+		case TERM_ROLE:
+		case TERM_TYPE:
+		case TERM_TOOL:
+		case TERM_MODEL:
+		case TERM_FILE:
+		case TERM_PROJECT:
+		case TERM_SESSION:
+		case TERM_AFTER:
+		case TERM_BEFORE:
+		case TERM_WHAT:
+		case TERM_IS:
+			break;
+		}
 	return true;
 }
 
@@ -345,23 +409,49 @@ bool text_equals(struct span text, struct span folded)
 	return span_eq(buf_span(&own), folded);
 }
 
+bool query_names_id(const struct query *q, struct span id)
+{
+	const struct term *t = &q->terms.v[0];
+
+	if (q->terms.n != 1 || t->kind != TERM_WORD || t->negated || id.n == 0)
+		return false;
+	size_t n = utf8_count(t->text) >= QUERY_ID_MIN && t->text.n < id.n ? t->text.n : id.n;
+	return text_equals((struct span){id.p, n}, t->text);
+}
+
+/* Returns whether the session's texts satisfy the term; true if the term is about entries. */
+static bool term_matches_session(const struct term *t, const struct query_session *s)
+{
+	switch (t->kind) {
+	case TERM_TITLE:
+		return text_contains(s->title, t->text) != t->negated;
+	case TERM_PROJECT:
+		return text_contains(s->project, t->text) != t->negated;
+	case TERM_SESSION:
+		return (text_contains(s->sid, t->text) || text_contains(s->stem, t->text)) != t->negated;
+	case TERM_STATE:
+		return text_equals(s->state, t->text) != t->negated;
+	case TERM_WORD:
+	case TERM_WHOLE:
+	case TERM_ROLE:
+	case TERM_TYPE:
+	case TERM_TOOL:
+	case TERM_MODEL:
+	case TERM_LABEL:
+	case TERM_FILE:
+	case TERM_AFTER:
+	case TERM_BEFORE:
+	case TERM_WHAT:
+	case TERM_IS:
+		break;
+	}
+	return true;
+}
+
 bool query_may_match_session(const struct query *q, const struct query_session *s)
 {
-	for (size_t i = 0; i < q->terms.n; i++) {
-		const struct term *t = &q->terms.v[i];
-		bool has;
-		if (t->kind == TERM_TITLE)
-			has = text_contains(s->title, t->text);
-		else if (t->kind == TERM_PROJECT)
-			has = text_contains(s->project, t->text);
-		else if (t->kind == TERM_SESSION)
-			has = text_contains(s->sid, t->text) || text_contains(s->stem, t->text);
-		else if (t->kind == TERM_STATE)
-			has = text_equals(s->state, t->text);
-		else
-			continue;
-		if (has == t->negated)
+	for (size_t i = 0; i < q->terms.n; i++)
+		if (!term_matches_session(&q->terms.v[i], s))
 			return false;
-	}
 	return true;
 }

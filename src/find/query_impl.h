@@ -10,7 +10,8 @@
 #include <stdatomic.h>
 
 enum term_kind {
-	TERM_WORD, /* or a phrase */
+	TERM_WORD,  /* or a phrase */
+	TERM_WHOLE, /* the same, as a whole word */
 	TERM_ROLE,
 	TERM_TYPE,
 	TERM_TOOL,
@@ -23,6 +24,7 @@ enum term_kind {
 	TERM_STATE,
 	TERM_AFTER,
 	TERM_BEFORE,
+	TERM_WHAT,
 	TERM_IS,
 };
 
@@ -36,10 +38,26 @@ struct term {
 
 struct query {
 	atomic_uint refs;
-	VEC(struct term) terms; /* by kind, negated, text; without duplicates */
+	VEC(struct term) terms; /* words first; by kind, negated, text; without duplicates */
 	struct buf bytes;       /* of their texts */
 	int64_t expires;
+	unsigned what; /* 1 << kind for each kind of text that `what:` names; 0: all */
 };
+
+/* Returns whether the term is a word that all.txt must contain, or must not. */
+static inline bool term_is_word(const struct term *t)
+{
+	return t->kind == TERM_WORD || t->kind == TERM_WHOLE;
+}
+
+/* Returns whether the query searches texts of this kind. */
+static inline bool query_searches(const struct query *q, enum query_what kind)
+{
+	return q->what == 0 || (q->what >> kind & 1);
+}
+
+/* Returns whether the query is one word that is this id, or at least the first QUERY_ID_MIN characters of it. */
+bool query_names_id(const struct query *q, struct span id);
 
 /* Returns whether `text`, which is not folded, contains the folded text `part`. False if out of memory. */
 bool text_contains(struct span text, struct span part);

@@ -42,6 +42,7 @@ static void needles_add_term(struct needles *p, const struct term *t)
 {
 	switch (t->kind) {
 	case TERM_WORD:
+	case TERM_WHOLE:
 		p->never |= memchr(t->text.p, '\n', t->text.n) != NULL;
 		needles_add(p, t->text);
 		break;
@@ -61,6 +62,7 @@ static void needles_add_term(struct needles *p, const struct term *t)
 	case TERM_STATE:
 	case TERM_AFTER:
 	case TERM_BEFORE:
+	case TERM_WHAT:
 	case TERM_IS:
 		break;
 	}

@@ -18,7 +18,7 @@ enum { CHARACTER = 4 };
 int words_init(struct words *w, const struct query *q)
 {
 	*w = (struct words){.v = q->terms.v};
-	for (; w->n < q->terms.n && w->v[w->n].kind == TERM_WORD; w->n++) {
+	for (; w->n < q->terms.n && term_is_word(&w->v[w->n]); w->n++) {
 		w->n_required += !w->v[w->n].negated;
 		if (w->longest < w->v[w->n].text.n)
 			w->longest = w->v[w->n].text.n;
@@ -35,7 +35,8 @@ void words_release(struct words *w)
 void words_reset(struct words *w)
 {
 	memset(w->found, 0, sizeof w->found);
-	w->missing = w->n_required;
+	memset(w->whole, 0, sizeof w->whole);
+	w->missing = w->partial = w->n_required;
 }
 
 /* Folds the next piece of *rest after the end of the one before. Keeps enough of that for words that end in this piece
@@ -52,21 +53,59 @@ static bool words_next_piece(struct words *w, struct span *rest)
 	return true;
 }
 
+static bool is_word_at(struct span folded, size_t i)
+{
+	int n = i < folded.n ? utf8_next(folded.p + i, folded.n - i) : 0;
+
+	return n > 0 && fold_is_word(utf8_char(folded.p + i, n));
+}
+
+bool word_is_whole(struct span folded, size_t at, size_t n)
+{
+	size_t before = at;
+
+	while (before > 0 && (folded.p[--before] & 0xc0) == 0x80)
+		;
+	return !(at > 0 && is_word_at(folded, before)) && !is_word_at(folded, at + n);
+}
+
+/* Searches the piece for word i: sets found, and whole if `is_whole` asks for that. If more text follows, a word at the
+ * end of the piece is searched again with the next piece. Returns whether it was found just now. */
+static bool words_find_in_piece(struct words *w, size_t i, bool is_whole, bool more)
+{
+	struct span word = w->v[i].text, piece = {w->folded, w->filled};
+	bool only_whole = w->v[i].kind == TERM_WHOLE, is_new = !w->found[i];
+	const char *p = piece.p, *end = piece.p + piece.n;
+
+	/* The character before a word at the start of a cut piece is unknown: the piece before decided about it. */
+	p += w->kept == w->longest + 2 * CHARACTER ? CHARACTER : 0;
+	for (; (p = memmem(p, (size_t)(end - p), word.p, word.n)); p++) {
+		w->found[i] |= !only_whole;
+		if (!only_whole && !is_whole)
+			break;
+		size_t at = (size_t)(p - piece.p);
+		if ((more && at + word.n == piece.n) || !word_is_whole(piece, at, word.n))
+			continue;
+		w->found[i] = w->whole[i] = true;
+		break;
+	}
+	return is_new && w->found[i];
+}
+
 /* Searches the text for the first n words. Returns true once no further text can change the verdict on them. */
-static bool words_search(struct words *w, struct span text, size_t n)
+static bool words_search(struct words *w, struct span text, size_t n, bool is_whole)
 {
 	w->filled = 0;
-	while ((w->missing > 0 || n > w->n_required) && words_next_piece(w, &text)) {
+	while (((is_whole ? w->partial : w->missing) > 0 || n > w->n_required) && words_next_piece(w, &text)) {
 		for (size_t i = 0; i < n; i++) {
-			struct span word = w->v[i].text;
 			/* A word with a newline is in no line, though a text can contain it. */
-			if (w->found[i] || !memmem(w->folded, w->filled, word.p, word.n) ||
-			    memchr(word.p, '\n', word.n))
+			if (w->whole[i] || (w->found[i] && !is_whole) || memchr(w->v[i].text.p, '\n', w->v[i].text.n))
 				continue;
-			w->found[i] = true;
-			if (i >= w->n_required)
+			bool is_new = words_find_in_piece(w, i, is_whole, text.n > 0);
+			if (is_new && i >= w->n_required)
 				return true;
-			w->missing--;
+			w->missing -= is_new;
+			w->partial -= w->whole[i];
 		}
 	}
 	return w->missing == 0 && n == w->n_required;
@@ -74,7 +113,7 @@ static bool words_search(struct words *w, struct span text, size_t n)
 
 bool words_add_text(struct words *w, struct span text)
 {
-	return words_search(w, text, w->n);
+	return words_search(w, text, w->n, false);
 }
 
 bool words_match(const struct words *w)
@@ -85,10 +124,12 @@ bool words_match(const struct words *w)
 	return w->missing == 0;
 }
 
-unsigned words_count(struct words *w, struct span text)
+unsigned words_count(struct words *w, struct span text, unsigned *ret_whole)
 {
 	words_reset(w);
-	words_search(w, text, w->n_required);
+	words_search(w, text, w->n_required, ret_whole != NULL);
+	if (ret_whole)
+		*ret_whole = (unsigned)(w->n_required - w->partial);
 	return (unsigned)(w->n_required - w->missing);
 }
 
@@ -113,13 +154,6 @@ static size_t count_folded(const char *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		characters += (p[i] & 0xc0) != 0x80;
 	return characters;
-}
-
-static bool is_word_at(const struct words *w, size_t i)
-{
-	int n = i < w->filled ? utf8_next(w->folded + i, w->filled - i) : 0;
-
-	return n > 0 && fold_is_word(utf8_char(w->folded + i, n));
 }
 
 /* Scores the part that ends with word i, at `end`. */
@@ -166,18 +200,17 @@ static int part_choose(struct words *w, struct span rest, struct part *p)
 		size_t done = w->kept - after, stop = w->filled - (rest.n > 0 ? CHARACTER : 0), i = 0;
 		for (size_t k = 0; k < w->n_required; k++)
 			part_find_next(w, p, k, done < w->v[k].text.n ? 0 : done + 1 - w->v[k].text.n);
-		for (;; part_find_next(w, p, i, done)) {
+		for (;; part_find_next(w, p, i, p->words[i].next - w->v[i].text.n + 1)) {
 			for (size_t k = i = 0; k < w->n_required; k++)
 				i = p->words[k].next < p->words[i].next ? k : i;
-			size_t end = p->words[i].next, begin = end - w->v[i].text.n, before = begin;
+			size_t end = p->words[i].next, n = w->v[i].text.n;
 			if (end > stop)
 				break;
-			while (before > 0 && (w->folded[--before] & 0xc0) == 0x80)
-				;
-			bool whole = !(begin > 0 && is_word_at(w, before)) && !is_word_at(w, end);
+			bool whole = word_is_whole((struct span){w->folded, w->filled}, end - n, n);
 			characters += count_folded(w->folded + done, end - done);
 			done = end;
-			part_score(w, p, i, characters, whole, rest.n == 0 && end == w->filled);
+			if (whole || w->v[i].kind == TERM_WORD)
+				part_score(w, p, i, characters, whole, rest.n == 0 && end == w->filled);
 		}
 		characters += count_folded(w->folded + done, stop - done);
 		after = w->filled - stop;

@@ -13,7 +13,8 @@ struct words {
 	char *folded;        /* a piece of the text, after the end of the piece before */
 	size_t filled, kept; /* bytes of both; of the piece before */
 	bool found[QUERY_TERMS];
-	size_t missing; /* required ones not found yet */
+	bool whole[QUERY_TERMS]; /* found as a whole word */
+	size_t missing, partial; /* required ones not found yet, and not found as a whole word yet */
 };
 
 int words_init(struct words *w, const struct query *q);
@@ -26,8 +27,11 @@ bool words_add_text(struct words *w, struct span text);
 /* Returns whether the texts contain all required words and no negated one. */
 bool words_match(const struct words *w);
 
-/* Returns how many required words occur in the text. */
-unsigned words_count(struct words *w, struct span text);
+/* Returns how many required words occur in the text; sets *ret_whole (or NULL) to how many are whole words there. */
+unsigned words_count(struct words *w, struct span text, unsigned *ret_whole);
+
+/* Returns whether no letter, mark, digit or `_` is next to the n bytes of folded text from `at`. */
+bool word_is_whole(struct span folded, size_t at, size_t n);
 
 /* Appends the line. If it has more than `most` characters, appends the part with the most different words; then whole
  * words come before parts of words, longer words before shorter, the first part before later ones. An ellipsis replaces

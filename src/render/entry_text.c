@@ -120,7 +120,7 @@ static int entry_text_error(struct entry_text *s)
 		return 0;
 	part_error(s->r, &s->text);
 	part_text(s->r, &text);
-	if (span_eq(buf_span(&text), buf_span(&s->text)))
+	if (!s->repeats_error && span_eq(buf_span(&text), buf_span(&s->text)))
 		buf_reset(&s->text);
 	return buf_err(&text);
 }

@@ -55,6 +55,13 @@ for q in wombat '"pi fixture manifest review"' '"nano wombat"' $'"one\ttwo"' $'"
 		cmp - <(tail -n +2 "$T/mnt/search/$name/entries.tsv") || die "$q: --json differs"
 done
 
+# Whole words, kinds of text, ids.
+is "label session_info" "$(for q in what:label what:name; do cut -f 5 "$T/mnt/search/$q session:team%2F42/entries.tsv" | sed -n 2p; done | xargs)" "kinds of text"
+is "$S/entries/c1/tool-calls/1-bash/arguments.txt:1:command: git status" "$(hits 'what:call git -numbat')" "an argument alone"
+[ ! -e "$T/mnt/search/word:statu/hits.txt" ] || die "word:statu finds $(hits word:statu)"
+is "2 1" "$(hits 'word:status session:team%2F42' | wc -l) $(hits 'word:"git status" -numbat' | wc -l)" "lines with a whole word"
+is "$(hits session:team%2F42 | sort)" "$(hits team%2F42 | sort)" "the entries of a session by its id"
+
 # It is a directory like others.
 cd "$T/mnt/search/forecast" || die "no directory"
 [ "$(pwd -P)" = "$T/mnt/search/forecast" ] || die "pwd: $(pwd -P)"
@@ -85,6 +92,8 @@ refused Invalid ' '
 refused Invalid role:
 refused Invalid is:nothing
 refused Invalid tol:bash
+refused Invalid -what:said
+refused Invalid 'a OR b'
 refused Invalid after:2026-02-30
 refused Invalid "$(printf '"%.0s' {1..255})"
 refused 'No such' .git

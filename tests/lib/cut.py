@@ -8,13 +8,31 @@ def is_word(character):
     return character == "_" or unicodedata.category(character) == "Nd" or unicodedata.category(character)[0] in "LM"
 
 
+class Whole(str):
+    """A word that counts only as a whole word; not equal to the same text that counts anywhere."""
+
+    def __eq__(self, other):
+        return isinstance(other, Whole) and str.__eq__(self, other)
+
+    def __hash__(self):
+        return hash(("whole", str(self)))
+
+
 def places(folded, word):
     """Returns where the word is: its begin, its end, and whether it is whole."""
     at = folded.find(word)
     while at >= 0:
         end = at + len(word)
-        yield at, end, not any(is_word(c) for c in folded[at - 1 : at] + folded[end : end + 1])
-        at = folded.find(word, end)
+        whole = not any(is_word(c) for c in folded[max(at - 1, 0) : at] + folded[end : end + 1])
+        if whole or not isinstance(word, Whole):
+            yield at, end, whole
+        at = folded.find(word, at + 1)
+
+
+def rank(folded, words):
+    """Returns how many different words the line has, and how many as whole words."""
+    found = [list(places(folded, word)) for word in set(words)]
+    return sum(map(bool, found)), sum(any(whole for _, _, whole in all_) for all_ in found)
 
 
 def cut_around(line, words, most, fold, joins=lambda c: False):

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unicodedata
 
-from cut import cut_around
+from cut import Whole, cut_around, places, rank
 
 
 def simple(character):
@@ -273,21 +273,24 @@ class Entry:
         name = text_of(self.value.get("name")).strip(WHITE) if self.type == "session_info" else ""
         return line_end(name) if name else ""
 
-    def said(self):
-        """Returns its lines in all.txt, without the part before the text."""
-        texts = [self.text, self.thinking, *(text for _, text in self.arguments())]
-        if self.error != self.text:
-            texts.append(self.error)
-        return [line for text in (*texts, self.value_said()) for line in text.split("\n")[:-1]]
+    def said(self, whats=()):
+        """Returns its lines in all.txt, without the part before the text; only those of some kinds, if any is given."""
+        texts = [text for _, text in self.files("", whats)]
+        if not whats or {"label": "label", "session_info": "name"}.get(self.type) in whats:
+            texts.append(self.value_said())
+        return [line for text in texts for line in text.split("\n")[:-1]]
 
-    def files(self, here):
+    def files(self, here, whats=()):
         """Returns where its lines are, with the text: paths below the session's directory; of a call only their
         beginning."""
-        yield here + "text.md", self.text
-        yield here + "thinking.md", self.thinking
+        if not whats or "said" in whats:
+            yield here + "text.md", self.text
+        if not whats or "thinking" in whats:
+            yield here + "thinking.md", self.thinking
         for begin, text in self.arguments():
-            yield type(begin)(f"{here}tool-calls/{begin}"), text
-        if self.error != self.text:
+            if not whats or ("error" if isinstance(begin, OfError) else "call") in whats:
+                yield type(begin)(f"{here}tool-calls/{begin}"), text
+        if self.error != self.text and not whats or "error" in whats and not (self.error == self.text and "said" in whats):
             yield here + "error", self.error
 
 
@@ -307,11 +310,16 @@ class Session:
 
     def __init__(self, path):
         self.entries, self.lines, self.has_ids = read_entries(path)
-        self.names, self.labels, self.name = {}, {}, None
+        self.names, self.labels, self.name, self.ids = {}, {}, None, {}
+        header = next((parse(line) for line in self.lines if truthy(parse(line))), None)
+        self.id = text_of(header.get("id")) if header else ""
 
     def settle(self, names):
         """Assigns the names of all entries, by line."""
         self.names = names
+        if self.has_ids:
+            ids = {n: e.value.get("id") for n, e in self.entries if not names.get(n, "~").startswith("~")}
+            self.ids = {n: v.raw if v.kind == "n" else text_of(v) for n, v in ids.items()}
         entries = [(n, e) for n, e in self.entries if n in names and e.value.kind == "o"]
         found = {key_of(e.value.get("id")): n for n, e in entries if key_of(e.value.get("id")) is not None}
         for n, e in entries:
@@ -321,10 +329,10 @@ class Session:
             if e.type == "session_info":
                 self.name = n
 
-    def files(self, n, e):
+    def files(self, n, e, whats):
         here = f"entries/{self.names[n]}/"
         if not (said := e.value_said()):
-            return list(e.files(here))
+            return list(e.files(here, whats))
         target = next((t for t, record in self.labels.items() if record == n), None)
         if n == self.name:
             return [("name", said)]
@@ -332,24 +340,22 @@ class Session:
             return [(f"entries/{self.names[target]}/label", said)]
         return [(here + "entry.json", None)]
 
-    def hits(self, n, e, words):
+    def hits(self, n, e, words, whats, is_named):
         """Returns lines as (path, number, text); the path of a call without the part of the name after the number. The
-        three lines with the most words, and the first that has the most."""
-
-        def count(text):
-            return len([w for w in set(words) if w in fold(text)])
+        three lines with the most words, then the most whole ones, and the first of the best. Of an entry that only its
+        id matches the first three."""
 
         found = []
-        for file, text in self.files(n, e):
+        for file, text in self.files(n, e, whats):
             if text is None:
                 # A word is in one line of the value.
-                said = [fold(line) for line in e.value_said().split("\n")[:-1]]
-                found.append((len([w for w in set(words) if any(w in s for s in said)]), file, 1, e.line))
+                found.append((rank(fold(e.value_said()), words), file, 1, e.line))
                 continue
             for number, line in enumerate(text.split("\n")[:-1], 1):
-                found.append((count(line), file, number, line))
-        found = [(i, *hit) for i, hit in enumerate(found) if hit[0] or not words]
-        best = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:3]
+                found.append((rank(fold(line), words), file, number, line))
+        with_words = [(i, *hit) for i, hit in enumerate(found) if hit[0][0]]
+        found = with_words if with_words or not is_named and words else [(i, *hit) for i, hit in enumerate(found)]
+        best = sorted(found, key=lambda hit: (-hit[1][0], -hit[1][1], hit[0]))[:3]
         return [(file, n, cut_around(line, words, 300, fold, joins)) for _, _, file, n, line in sorted(best)], best[0][2:] if best else None
 
     def row(self, n, e, words, best):
@@ -368,13 +374,28 @@ class Session:
 # --- a query ------------------------------------------------------------------------------
 
 
+def whats_of(terms):
+    return {text for _, key, text in terms if key == "what"}
+
+
+def names(terms, id_):
+    """Returns whether the query is one word that is the id, or at least eight characters of its beginning."""
+    negated, key, text = terms[0]
+    if len(terms) > 1 or negated or key or not id_:
+        return False
+    return fold(id_) == fold(text) or len(fold(text)) >= 8 and fold(id_).startswith(fold(text))
+
+
 def matches(entry, terms):
-    said = None
+    said = [fold(line) for line in entry.said(whats_of(terms))]
     for negated, key, text in terms:
         want = fold(text)
         if key == "":
-            said = said if said is not None else [fold(line) for line in entry.said()]
             has = any(want in line for line in said)
+        elif key == "word":
+            has = any(any(places(line, Whole(want))) for line in said)
+        elif key == "what":
+            has = said != []
         elif key == "role":
             has = entry.is_message and fold(entry.role) == want
         elif key == "type":
@@ -393,7 +414,7 @@ def matches(entry, terms):
 def written(terms):
     out = []
     for negated, key, text in terms:
-        quoted = key == "" and (re.search(r"\s", text) or text[0] == "-" or ":" in text or random.random() < 0.1)
+        quoted = key == "" and (re.search(r"\s", text) or text[0] == "-" or ":" in text or text in ("OR", "|") or random.random() < 0.1)
         quoted = quoted or bool(re.search(r"[\s\ufeff]", text))
         out.append(("-" if negated else "") + (key + ":" if key else "") + (f'"{text}"' if quoted else text))
     return " ".join(out)
@@ -462,11 +483,17 @@ def random_phrase(entries):
 def random_query(entries, lines):
     terms = []
     if random.random() < 0.3:
-        return [(False, "", random_phrase(entries))]
+        return [(False, random.choice(["", "", "word"]), random_phrase(entries))]
+    if random.random() < 0.05:
+        id_ = text_of(random.choice(entries)[1].value.get("id"))
+        return [(False, "", respell(id_[: random.choice([7, 8, 12, 99])]) or "x")]
     for _ in range(random.choice([1, 1, 1, 2, 2, 3])):
         negated = random.random() < 0.15
         if random.random() < 0.8:
-            terms.append((negated, "", random_word(entries, lines)))
+            terms.append((negated, random.choice(["", "", "word"]), random_word(entries, lines)))
+            continue
+        if random.random() < 0.3:
+            terms.append((False, "what", random.choice(["said", "thinking", "call", "error", "label", "name"])))
             continue
         key = random.choice(["role", "type", "tool", "model", "is"])
         e = random.choice(entries)[1]
@@ -556,14 +583,17 @@ def check(asked, session, terms, path):
     got, lines, rows = asked.ask(text)
     known = dict(session.entries)
     # Later headers are not entries.
-    want = [n for n, e in session.entries if matches(e, terms) and e.type != "session"]
+    whole_session = names(terms, session.id)
+    named = {n for n, e in session.entries if whole_session or names(terms, session.ids.get(n))}
+    want = [n for n, e in session.entries if (n in named or matches(e, terms)) and e.type != "session"]
     if [n for n, _ in got if n in known] != want or len(got) != len(want):
         sys.exit(f"{path}: {text!r} {terms!r}\ngot  {got}\nwant {want}")
-    words = [fold(text) for negated, key, text in terms if key == "" and not negated]
+    forms = {"": str, "word": Whole}
+    words = [forms[key](fold(text)) for negated, key, text in terms if key in forms and not negated]
     want_lines, want_rows = [], []
     for n, _ in got:
-        of_entry, best = session.hits(n, known[n], words)
-        if words and not of_entry:
+        of_entry, best = session.hits(n, known[n], words, whats_of(terms), n in named)
+        if words and not of_entry and n not in named:
             sys.exit(f"{path}: {text!r}: the entry in line {n} has a link and no line")
         want_lines += of_entry
         want_rows.append(session.row(n, known[n], words, best))

@@ -12,7 +12,7 @@ import random
 import re
 import sys
 
-from cut import cut_around
+from cut import cut_around, rank
 
 root = sys.argv[1]
 MOST = 10000
@@ -80,6 +80,13 @@ class Session:
             if target in ids:
                 self.shown[entry] = os.path.join(self.path, "entries", ids[target], "label")
 
+    def id(self, entry):
+        """Returns the id of an entry that its name shows."""
+        if entry.startswith("~") or "~" not in entry:
+            return None if entry.startswith("~") else entry
+        stored = json.loads(read(self.path, "entries", entry, "entry.json"))
+        return stored.get("id") if isinstance(stored.get("id"), str) else entry.split("~")[0]
+
     def has_values(self):
         return read(self.path, "name") is not None or os.listdir(os.path.join(root, self.path, "labels")) or self.values
 
@@ -115,11 +122,16 @@ def words_of(query):
     return wanted, unwanted
 
 
+def names(word, id_):
+    """Returns whether the word is the id, or at least eight characters of its beginning."""
+    return bool(id_) and (fold(id_) == word or len(word) >= 8 and fold(id_).startswith(word))
+
+
 def best(candidates, wanted):
-    """Returns the three (words, place, number, line) with the most words, in their order, and the first with the
-    most."""
-    found = [(i, *c) for i, c in enumerate(candidates) if c[0] or not wanted]
-    found.sort(key=lambda c: (-c[1], c[0]))
+    """Returns the three (rank, place, number, line) with the most words, then the most whole ones, in their order, and
+    the first of the best."""
+    found = [(i, *c) for i, c in enumerate(candidates) if c[0][0] or not wanted]
+    found.sort(key=lambda c: (-c[1][0], -c[1][1], c[0]))
     return sorted(found[:3]), found[0][2:] if found else None
 
 
@@ -134,19 +146,22 @@ def expected(sessions, query):
     for s in sessions:
         for entry in s.entries:
             said = s.folded.get(entry, [])
-            if any(not any(w in line for line in said) for w in wanted):
+            is_named = len(wanted) == 1 and not unwanted and any(names(wanted[0], id_) for id_ in (s.info["id"], s.id(entry)))
+            if not is_named and any(not any(w in line for line in said) for w in wanted):
                 continue
             if any(w in line for line in said for w in unwanted):
                 continue
             candidates = []
             for name, text in s.files(entry):
                 for n, line in enumerate(lines_of(text), 1):
-                    candidates.append((len([w for w in set(wanted) if w in fold(line)]), name, n, line))
+                    candidates.append((rank(fold(line), wanted), name, n, line))
             if entry in s.values and not s.value(entry):
                 name = os.path.join(s.path, "entries", entry, "entry.json")
-                candidates.append((len([w for w in set(wanted) if any(w in x for x in said)]), name, 1, read(name)[:-1]))
+                candidates.append((rank("\n".join(said), wanted), name, 1, read(name)[:-1]))
             chosen, first = best(candidates, wanted)
-            assert not wanted or chosen, f"{query}: {s.path}/entries/{entry} has a link and no line"
+            if is_named and not chosen:
+                chosen, first = best(candidates, [])
+            assert not wanted or chosen or is_named, f"{query}: {s.path}/entries/{entry} has a link and no line"
             lines += [f"{name}:{n}:{cut_around(line, wanted, 300, fold)}\n" for _, _, name, n, line in chosen]
             name, n, line = first or ("", "", "")
             text = cell(cut_around(line, wanted, 160, fold))

@@ -118,4 +118,17 @@ static inline void match_all(const struct session *s, struct span text, struct b
 	query_put(q);
 }
 
+/* The lines of hits.txt for one entry. */
+static inline void lines_of(const struct session *s, const char *query, uint32_t entry, struct buf *out)
+{
+	struct query *q = NULL;
+	struct matcher *m = NULL;
+
+	assert_int_equal(query_parse(span_of(query), 0, &q), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	assert_int_equal(match_lines(m, s, entry, SPAN_LIT("P/"), out), 0);
+	matcher_close(m);
+	query_put(q);
+}
+
 #endif

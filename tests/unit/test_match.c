@@ -61,6 +61,20 @@ static void matching_entries_are_found(void **state)
 	    {"$", "3 "},
 	    {"\"$ \"", "3 "},
 	    {"2", "1 3 "},
+	    {"word:hell", ""},
+	    {"word:HELLO", "0 1 "},
+	    {"hell", "0 1 "},
+	    {"word:\"words/here\"", "0 "},
+	    {"word:ords", ""},
+	    {"hello -word:world", "1 "},
+	    {"what:said hello", "0 "},
+	    {"what:thinking what:call hello", "1 "},
+	    {"what:call", "1 "},
+	    {"what:error", "2 3 8 "},
+	    {"what:label", "4 "},
+	    {"what:NAME", "5 "},
+	    {"what:label name", ""},
+	    {"what:thinking -hello", ""},
 	    {"\xc3\xa9T\xc3\x89", "3 "},
 	    {"\xf0\x9f\x98\x80", "3 "},
 	    {"works", "4 "},
@@ -167,19 +181,6 @@ static void equivalent_spellings_match(void **state)
 	fixture_release(&f);
 }
 
-/* The lines of hits.txt for one entry. */
-static void lines_of(const struct session *s, const char *query, uint32_t entry, struct buf *out)
-{
-	struct query *q = NULL;
-	struct matcher *m = NULL;
-
-	assert_int_equal(query_parse(span_of(query), 0, &q), 0);
-	assert_int_equal(matcher_open(q, &m), 0);
-	assert_int_equal(match_lines(m, s, entry, SPAN_LIT("P/"), out), 0);
-	matcher_close(m);
-	query_put(q);
-}
-
 static void best_lines_are_found(void **state)
 {
 	static const struct {
@@ -195,6 +196,8 @@ static void best_lines_are_found(void **state)
 	     "P/entries/2/tool-calls/1-Bash/arguments.txt:2:hello\n"},
 	    {"\"list: [\"", 1, "P/entries/2/tool-calls/1-Bash/arguments.txt:3:list: [1,2,\"a\\u0062c\"]\n"},
 	    {"role:user", 0, "P/entries/1/text.md:1:Hello \"world\"\nP/entries/1/text.md:2:Two Words/here k\n"},
+	    {"what:error", 2, "P/entries/3/error:1:error\n"},
+	    {"what:call hello", 1, "P/entries/2/tool-calls/1-Bash/arguments.txt:2:hello\n"},
 	    {"-zzz", 2, "P/entries/3/error:1:error\n"},
 	    {"2", 3, "P/entries/4/error:1:2\n"},
 	    {"make", 3, "P/entries/4/text.md:1:$ make\n"},
@@ -423,7 +426,7 @@ static void add_text(unsigned n, struct buf *out)
 /* An entry, sometimes a long one, so that words are at the ends of blocks. */
 static void add_entry(unsigned id, struct buf *out)
 {
-	buf_addf(out, "{\"type\":\"message\",\"id\":\"%u\",\"message\":{\"role\":\"%s\",\"content\":[", id,
+	buf_addf(out, "{\"type\":\"message\",\"id\":\"<%u>\",\"message\":{\"role\":\"%s\",\"content\":[", id,
 	         roll(2) ? "assistant" : "user");
 	if (roll(400) == 0) {
 		buf_adds(out, "{\"type\":\"text\",\"text\":\"");
@@ -515,118 +518,6 @@ static void words_across_block_boundaries_match(void **state)
 	}
 }
 
-/* A line of some MiB is searched in pieces: a word at each place around their ends. */
-static void words_across_piece_boundaries_match(void **state)
-{
-	(void)state;
-	for (size_t before = 16300; before < 16420; before++) {
-		CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
-		struct fixture f;
-		buf_adds(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"");
-		for (size_t i = 0; i < before; i++)
-			buf_addc(&bytes, '-');
-		buf_adds(&bytes, "\xc3\x89t\xc3\xa9 \xe2\x84\xaa\xe6\x96\x87 end\"}}\n");
-		assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
-		match_all(f.s, SPAN_LIT("\"\xc3\xa9T\xc3\xa9 k\xe6\x96\x87 e\" nd"), &got);
-		assert_true(span_is(buf_span(&got), "0 "));
-		fixture_release(&f);
-	}
-}
-
-/* The text that hits.txt shows of a user's long line, for this query. */
-static void cut_of(const char *line, const char *query, struct buf *out)
-{
-	CLEANUP_BUF struct buf bytes = BUF_INIT, lines = BUF_INIT;
-	struct fixture f;
-
-	buf_addf(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"%s\"}}\n", line);
-	assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
-	lines_of(f.s, query, 0, &lines);
-	fixture_release(&f);
-	struct span shown = buf_span(&lines), path = SPAN_LIT("P/entries/1/text.md:1:");
-	assert_true(shown.n > path.n && memcmp(shown.p, path.p, path.n) == 0);
-	buf_reset(out);
-	buf_add(out, shown.p + path.n, shown.n - path.n - 1);
-	assert_true(utf8_count(buf_span(out)) == HIT_CHARACTERS);
-	assert_non_null(buf_cstr(out));
-}
-
-/* Appends n characters without a word. */
-static void add_filler(size_t n, struct buf *out)
-{
-	while (n-- > 0)
-		buf_adds(out, n % 9 ? "." : "\xc2\xb7");
-}
-
-/* The part with the most words wins, wherever they are. In a line, a number is that many characters. */
-static void the_best_part_is_shown(void **state)
-{
-	static const struct {
-		const char *query;
-		struct {
-			size_t n;
-			const char *text;
-		} line[4];
-		const char *shown, *hidden;
-	} rows[] = {
-	    /* the most words */
-	    {"alpha beta", {{400, "alpha"}, {400, "alpha beta"}, {400, "beta"}, {400, ""}}, "alpha beta", "alpha."},
-	    /* whole words before parts of words, at either end */
-	    {"to beta", {{400, "store beta"}, {400, "to beta"}, {400, "toe beta"}, {400, ""}}, "to beta", "store"},
-	    {"to beta",
-	     {{400, "pro to_beta"}, {400, "to\xc3\xa9 beta"}, {400, "to beta;"}, {400, ""}},
-	     "to beta;",
-	     "_"},
-	    {"to beta", {{400, "to beta;"}, {400, "to beta,"}, {400, ""}}, "to beta;", "to beta,"},
-	    {"to", {{400, "to9"}, {400, "TO"}, {400, ""}}, "TO", "to9"},
-	    /* longer words before shorter */
-	    {"alphabet to", {{400, "to"}, {400, "alphabet"}, {400, ""}}, "alphabet", "to"},
-	    /* it has room for 298 characters and two ellipses, for one more where the line begins or ends */
-	    {"alpha beta", {{400, "alpha"}, {289, "beta"}, {400, ""}}, "\u2026alpha", "-"},
-	    {"alpha beta", {{400, "alpha"}, {290, "beta"}, {400, ""}}, "alpha", "beta"},
-	    {"alpha beta", {{0, "alpha"}, {290, "beta"}, {400, ""}}, "beta\u2026", "\u2026alpha"},
-	    {"alpha beta", {{400, "alpha"}, {290, "beta"}}, "\u2026alpha", "beta\u2026"},
-	    /* a word in parts, and one that folds to another length */
-	    {"\xc3\xa9t\xc3\xa9 key",
-	     {{400, "e\xcc\x81t"},
-	      {400, "e\xcc\x81te\xcc\x81 \xe2\x84\xaa"
-	            "ey"},
-	      {400, ""}},
-	     "e\xcc\x81 ",
-	     "t."},
-	    /* none of them */
-	    {"role:user", {{400, "alpha"}}, ".", "alpha"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		CLEANUP_BUF struct buf line = BUF_INIT, got = BUF_INIT;
-		for (size_t k = 0; k < 4 && rows[i].line[k].text; k++) {
-			add_filler(rows[i].line[k].n, &line);
-			buf_adds(&line, rows[i].line[k].text);
-		}
-		cut_of(buf_cstr(&line), rows[i].query, &got);
-		if (!strstr(got.p, rows[i].shown) || strstr(got.p, rows[i].hidden))
-			fail_msg("%zu: %s", i, got.p);
-	}
-}
-
-/* The place of the best two words, around the ends of the pieces of a long line. */
-static void the_best_part_is_at_a_seam(void **state)
-{
-	(void)state;
-	for (size_t before = 16340; before < 16400; before++) {
-		CLEANUP_BUF struct buf line = BUF_INIT, got = BUF_INIT;
-		buf_adds(&line, "needles in ahay");
-		add_filler(before - line.n, &line);
-		buf_adds(&line, " needle in hay ");
-		add_filler(40000, &line);
-		cut_of(buf_cstr(&line), "needle hay in", &got);
-		assert_non_null(strstr(got.p, "needle in hay"));
-		assert_ptr_equal(strstr(got.p, "\xe2\x80\xa6"), got.p);
-	}
-}
-
 static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
 {
 	(void)arg, (void)p, (void)n, (void)off;
@@ -658,9 +549,6 @@ int main(void)
 	    cmocka_unit_test(matcher_is_reusable),
 	    cmocka_unit_test(needles_match_all_entries),
 	    cmocka_unit_test(words_across_block_boundaries_match),
-	    cmocka_unit_test(words_across_piece_boundaries_match),
-	    cmocka_unit_test(the_best_part_is_shown),
-	    cmocka_unit_test(the_best_part_is_at_a_seam),
 	    cmocka_unit_test(read_errors_are_returned),
 	};
 

@@ -73,6 +73,9 @@ static void terms_are_parsed(void **state)
 	    {"std::vector http://x ROLE:user", "8:http://x9:role:user11:std::vector"},
 	    {"model:a/b label:x project:p session:s", "model:3:a/blabel:1:xproject:1:psession:1:s"},
 	    {"is:ERROR", "is:5:error"},
+	    {"b word:a -word:c a", "1:aword:1:a1:b-word:1:c"},
+	    {"what:Said x what:call", "1:xwhat:4:callwhat:4:said"},
+	    {"\"OR\" or -| or|", "2:or3:or|-1:|"},
 	    {"after:2026-02-28", "after:10:2026-02-28"},
 	    {"before:7d", "before:10:2026-03-03"},
 	    {"after:0d -before:1D", "after:10:2026-03-10-before:10:2026-03-09"},
@@ -168,6 +171,13 @@ static void invalid_queries_are_refused(void **state)
 	    "after:999999d",
 	    "after:99999999999999999999d",
 	    "-after:7days",
+	    "word:",
+	    "wrd:x",
+	    "what:",
+	    "what:text",
+	    "-what:said",
+	    "a OR b",
+	    "|",
 	};
 
 	(void)state;

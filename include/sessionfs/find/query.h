@@ -15,6 +15,11 @@ struct query;
 
 /* Max number of different terms in a query. */
 #define QUERY_TERMS 256
+/* Characters of the beginning of an id that name it. */
+#define QUERY_ID_MIN 8
+
+/* The kinds of text that `what:` names: text.md, thinking.md, the arguments of a call, error, a label, a name. */
+enum query_what { WHAT_SAID, WHAT_THINKING, WHAT_CALL, WHAT_ERROR, WHAT_LABEL, WHAT_NAME, WHATS };
 
 /* Parses a query, the decoded text of its name. `now` (ms since 1970) is the origin of `after:7d`; days begin in the
  * time zone of the process. Returns 0, -EINVAL if the text is invalid or has too many terms, or -ENOMEM. */

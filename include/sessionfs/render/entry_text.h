@@ -10,8 +10,9 @@ enum text_of {
 	TEXT_OF_MESSAGE,   /* text.md */
 	TEXT_OF_THINKING,  /* thinking.md */
 	TEXT_OF_ARGUMENTS, /* a call's arguments.txt */
-	TEXT_OF_ERROR,     /* error, if text.md does not have it; the error of a nested call if call.n is not 0 */
-	TEXT_OF_VALUE,     /* the label of a label record, the name of a session_info */
+	TEXT_OF_ERROR, /* error, if text.md does not have it (or repeats_error); the error of a nested call if call.n is
+	                  not 0 */
+	TEXT_OF_VALUE, /* the label of a label record, the name of a session_info */
 };
 
 /* Iterates over the parts of an entry. Zeroed memory is ready for use. Each part reuses the memory of the one before
@@ -21,6 +22,7 @@ struct entry_text {
 	struct part_call call; /* the call of TEXT_OF_ARGUMENTS and TEXT_OF_ERROR */
 	struct buf what;       /* the WHAT of its lines: user, thinking, call NAME, ... */
 	struct buf text;       /* clean (JSON_CLEAN), in whole lines: it ends in a newline */
+	bool repeats_error;    /* the caller wants the error also if text.md has it */
 	const struct record *r;
 	unsigned next_kind, end_kind; /* enum text_of */
 };
