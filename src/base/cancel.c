@@ -31,5 +31,5 @@ void cancel_wait_end(void)
 
 int cancel_check(void)
 {
-	return current && current->is_cancelled(current->arg) ? -EINTR : 0;
+	return current && current->is_cancelled && current->is_cancelled(current->arg) ? -EINTR : 0;
 }

@@ -5,6 +5,7 @@
 
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/map.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/base/space.h"
 
 #include <errno.h>
@@ -43,10 +44,12 @@ void log_message(enum log_level level, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	text[space_flatten(text, strlen(text), '?')] = '\0';
-	if (to_syslog)
+	if (to_syslog) {
 		syslog(priorities[level], "%s", text);
-	else
+	} else {
+		progress_clear();
 		fprintf(stderr, "sessionfs: %s\n", text);
+	}
 	errno = saved;
 }
 

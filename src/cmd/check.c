@@ -4,7 +4,7 @@
 #include "sessionfs/cmd/check.h"
 
 #include "sessionfs/catalog/catalog.h"
-#include "sessionfs/base/clock.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/base/sys.h"
@@ -16,33 +16,9 @@ struct check_run {
 	struct catalog *catalog;
 	struct header header; /* scratch */
 	struct buf line;      /* scratch */
-	FILE *out, *progress;
-	int64_t began_ms;
-	unsigned progress_ms;
+	FILE *out;
 	size_t found, files, done;
-	int shown; /* columns of the progress line on the terminal */
 };
-
-static void check_clear_progress(struct check_run *c)
-{
-	if (!c->shown)
-		return;
-	fprintf(c->progress, "\r%*s\r", c->shown, "");
-	fflush(c->progress);
-	c->shown = 0;
-}
-
-static void check_show_progress(struct check_run *c)
-{
-	if (!c->progress || clock_ms(CLOCK_MONOTONIC) - c->began_ms < c->progress_ms)
-		return;
-	char text[80];
-	int n = snprintf(text, sizeof text, "checked %zu of %zu files, %zu problems", c->done, c->files, c->found);
-	fprintf(c->progress, "\r%-*s", c->shown, text);
-	fflush(c->progress);
-	if (n > c->shown)
-		c->shown = n;
-}
 
 /* Appends text on one line: control characters, ill-formed bytes and, with `backslash`, backslashes become \xNN. */
 static void check_add_escaped(struct buf *out, struct span s, bool backslash)
@@ -62,7 +38,7 @@ static void check_add_escaped(struct buf *out, struct span s, bool backslash)
 
 static int check_report(struct check_run *c, const char *file, uint32_t line, const char *reason)
 {
-	check_clear_progress(c);
+	progress_clear();
 	buf_reset(&c->line);
 	check_add_escaped(&c->line, span_of(file), true);
 	buf_addf(&c->line, ":%u: ", line ? line : 1);
@@ -170,7 +146,8 @@ static int check_file(void *arg, const char *file, uint32_t slot, const char *re
 		rc = check_report_session(c, file, slot);
 	}
 	c->done++;
-	check_show_progress(c);
+	progress_show((double)c->done / (double)c->files, "checked %zu of %zu files, %zu problems", c->done, c->files,
+	              c->found);
 	return rc;
 }
 
@@ -178,22 +155,22 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 {
 	/* Cache no index: each is used once. */
 	struct budget nothing = BUDGET_INIT(0);
-	struct check_run c = {
-	    .out = out, .header = HEADER_INIT, .progress_ms = o && o->progress_ms ? o->progress_ms : 1000};
+	struct check_run c = {.out = out, .header = HEADER_INIT};
+	struct progress shown;
 
-	if (progress && ((o && o->progress_always) || isatty(fileno(progress))))
-		c.progress = progress;
-	c.began_ms = clock_ms(CLOCK_MONOTONIC);
+	progress_init(&shown, progress, o && o->progress_ms ? o->progress_ms : PROGRESS_DELAY_MS,
+	              o && o->progress_always);
 	int rc = catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c.catalog);
 	if (rc < 0)
 		return rc;
+	const struct cancel *outer = cancel_set(&(struct cancel){.progress = &shown});
 	int deferred = deferred_push();
 	rc = catalog_each_file(c.catalog, count_file, &c);
 	if (rc == 0)
 		rc = catalog_each_file(c.catalog, check_file, &c);
 	rc = deferred_pop(deferred, rc);
-	if (c.progress)
-		check_clear_progress(&c);
+	progress_clear();
+	cancel_set(outer);
 	catalog_close(c.catalog);
 	header_release(&c.header);
 	buf_release(&c.line);

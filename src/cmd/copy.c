@@ -10,6 +10,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/base/sys.h"
 
 #include <dirent.h>
@@ -29,6 +30,7 @@ struct copy_run {
 	dev_t device;
 	struct buf path, chunk; /* for messages; the last bytes read */
 	size_t written, skipped, removed;
+	double done, share; /* the part of the tree that is copied, and the part that the current directory is */
 };
 
 /* Logs the error. Returns 0 if the rest can be copied. */
@@ -281,6 +283,7 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 	struct cli_names all CLEANUP(cli_names_release) = {0};
 	struct stat st;
 	size_t done = c->written + c->removed;
+	double done_before = c->done, share = c->share;
 	int rc = copy_tidy(c, fd);
 	if (rc < 0)
 		return rc;
@@ -292,7 +295,10 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		size_t before = copy_path_push(c, all.v[i]);
 		rc = cancel_check();
+		c->share = share / (double)all.n;
 		rc = rc < 0 ? rc : copy_name(c, dir->node, all.v[i], fd, levels);
+		c->done = done_before + share * (double)(i + 1) / (double)all.n;
+		progress_show(c->done, "%zu written, %zu unchanged", c->written, c->skipped);
 		/* Gone since it was listed: the next copy handles that. */
 		rc = rc == -ENOENT || rc == -ESTALE || rc == 0 ? 0 : copy_report_error(c, rc);
 		c->path.n = before;
@@ -350,7 +356,8 @@ static int copy_all(struct copy_run *c, const char *path, const struct tree_attr
 bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, const char *to, bool removes, FILE *out)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	struct copy_run c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT};
+	struct copy_run c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT, .share = 1};
+	struct progress shown;
 	struct sigaction action;
 	struct copy_signal_check ending = {.asked = 0};
 	sigset_t before;
@@ -360,8 +367,11 @@ bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, co
 			sigaddset(&ending.signals, ends[i]);
 	/* They stay pending until nothing is unfinished; then they have their usual effect. */
 	pthread_sigmask(SIG_BLOCK, &ending.signals, &before);
-	const struct cancel *outer = cancel_set(&(struct cancel){.is_cancelled = copy_has_signal, .arg = &ending});
+	progress_init(&shown, stderr, PROGRESS_DELAY_MS, false);
+	const struct cancel *outer =
+	    cancel_set(&(struct cancel){.is_cancelled = copy_has_signal, .arg = &ending, .progress = &shown});
 	int rc = copy_all(&c, path, what, to);
+	progress_clear();
 	cancel_set(outer);
 	fprintf(out, "%zu written, %zu unchanged, %zu removed\n", c.written, c.skipped, c.removed);
 	fflush(out);

@@ -5,6 +5,7 @@
 #include "sessionfs/cmd/check.h"
 #include "sessionfs/cmd/cli.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
 #include "sessionfs/find/tables.h"
@@ -382,9 +383,14 @@ static int act_secrets(struct app_parts *parts, const char *source)
 	struct facts *facts;
 	int rc = facts_open(parts->catalog, &parts->budget, &facts);
 	if (rc == 0) {
+		struct progress shown;
+		progress_init(&shown, stderr, PROGRESS_DELAY_MS, false);
+		const struct cancel *outer = cancel_set(&(struct cancel){.progress = &shown});
 		rc = facts_get(facts, &all);
 		if (rc == 0)
 			rc = table_secrets(all, &rows);
+		progress_clear();
+		cancel_set(outer);
 		if (rc == 0)
 			rc = cli_put(stdout, buf_span(&rows));
 		/* An unreadable session may have some. */

@@ -3,6 +3,7 @@
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/json/json.h"
 
@@ -158,7 +159,12 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 	if (rc < 0)
 		return rc;
 	p.query = q;
+	struct progress shown;
+	progress_init(&shown, stderr, PROGRESS_DELAY_MS, false);
+	const struct cancel *outer = cancel_set(&(struct cancel){.progress = &shown});
 	rc = searches_get(s, number, &h);
+	progress_clear();
+	cancel_set(outer);
 	if (rc == 0) {
 		bool is_table = how->style == CLI_SEARCH_ENTRIES || how->style == CLI_SEARCH_JSON;
 		bool any = answer_size(h, is_table ? FOUND_ROWS : FOUND_HITS) > 0;

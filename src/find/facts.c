@@ -7,6 +7,7 @@
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/parallel.h"
+#include "sessionfs/base/progress.h"
 
 #include <errno.h>
 #include <math.h>
@@ -135,6 +136,7 @@ struct facts_refresh {
 	uint64_t serial;
 	_Atomic int error;
 	atomic_bool is_replaced; /* a session was replaced meanwhile */
+	_Atomic size_t done;     /* of to_read */
 };
 
 static void facts_refresh_release(struct facts_refresh *r)
@@ -181,6 +183,7 @@ static int facts_read_session(void *arg, size_t k)
 {
 	struct facts_refresh *r = arg;
 	uint32_t i = r->to_read[k];
+	size_t done = atomic_fetch_add(&r->done, 1) + 1;
 	struct cached_facts *before = r->cached[i], *made = NULL;
 	int rc = deferred_take(cached_facts_read(r->facts->catalog, r->states[i].slot, before, &r->facts->duplicates,
 	                                         &r->rows_budget, &made));
@@ -206,6 +209,7 @@ static int facts_read_session(void *arg, size_t k)
 		atomic_store(&r->error, rc);
 	if (error_is_about_file(rc))
 		catalog_log_unreadable(r->facts->catalog, r->states[i].slot, rc);
+	progress_show((double)done / (double)r->n_to_read, "read %zu of %zu sessions", done, r->n_to_read);
 	return 0;
 }
 
@@ -231,6 +235,7 @@ static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const str
 	/* Only when all sessions are read is it known which entries count elsewhere. Sessions that excluded the wrong
 	 * entries are read again. */
 	for (int tries = 0, rc;; tries++) {
+		atomic_store(&r->done, 0);
 		rc = parallel_for(r->n_to_read, facts_read_session, r);
 		if (tries == FACTS_TRIES_MAX)
 			atomic_store(&r->is_replaced, true);

@@ -12,6 +12,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/parallel.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/file/opened.h"
 #include "sessionfs/render/render.h"
 
@@ -43,6 +44,7 @@ struct search_batch {
 	_Atomic size_t found_bytes; /* bytes of the texts that the batch found */
 	_Atomic int error;          /* why a session could not be read */
 	atomic_bool is_replaced;    /* a session was replaced meanwhile */
+	_Atomic size_t done;        /* sessions searched */
 };
 
 /* ---- hits of one session ---- */
@@ -331,6 +333,8 @@ static int search_row_work(void *arg, size_t i)
 	if (!m)
 		return rc;
 	rc = deferred_take(row_update(b, m, b->v[i]));
+	size_t done = atomic_fetch_add(&b->done, 1) + 1;
+	progress_show((double)done / (double)b->a->n, "searched %zu of %zu sessions", done, b->a->n);
 	lock_acquire(&b->lock);
 	b->idle[b->n_idle++] = m;
 	lock_release(&b->lock);

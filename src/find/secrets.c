@@ -5,6 +5,7 @@
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/parallel.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/base/secret.h"
 #include "sessionfs/file/opened.h"
 #include "sessionfs/find/match.h"
@@ -21,6 +22,7 @@ struct secret_scan {
 	const struct fact_list *list;
 	const struct fact *fact;
 	struct session *session; /* held; NULL until a key is found */
+	_Atomic size_t *done;    /* sessions searched, of all */
 	struct buf rows;
 };
 
@@ -98,15 +100,18 @@ static int secrets_scan_session(void *arg, size_t i)
 	opened_put(file);
 	if (l->session)
 		catalog_session_put(l->list->catalog, l->session);
+	size_t done = atomic_fetch_add(l->done, 1) + 1;
+	progress_show((double)done / (double)l->list->n, "searched %zu of %zu sessions", done, l->list->n);
 	return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
 }
 
 int table_secrets(const struct fact_list *list, struct buf *out)
 {
 	struct secret_scan *all CLEANUP_FREE = calloc(list->n + 1, sizeof *all);
+	_Atomic size_t done = 0;
 	int rc = all ? facts_list_error(list) : -ENOMEM;
 	for (size_t i = 0; all && i < list->n; i++)
-		all[i] = (struct secret_scan){.list = list, .fact = &list->v[i], .rows = BUF_INIT};
+		all[i] = (struct secret_scan){.list = list, .fact = &list->v[i], .done = &done, .rows = BUF_INIT};
 	if (rc == 0)
 		rc = parallel_for(list->n, secrets_scan_session, all);
 	buf_adds(out, SECRETS_HEADING);

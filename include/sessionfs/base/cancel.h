@@ -9,12 +9,15 @@
 
 #include <stdbool.h>
 
+struct progress;
+
 struct cancel {
-	bool (*is_cancelled)(void *arg);
+	bool (*is_cancelled)(void *arg); /* NULL: never */
 	/* Called when the thread begins or stops waiting for another thread or program. Returns false if no thread can
 	 * take its place. NULL: no limit. */
 	bool (*on_wait)(void *arg, bool begins);
 	void *arg;
+	struct progress *progress; /* shows what the work did (progress.h); or NULL */
 };
 
 /* Sets what cancels the calling thread's work (borrowed; NULL: nothing). Returns the previous setting. */
