@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need python3 jq rsync rg mergerfs bwrap unshare
+need python3 jq rsync rg mergerfs bwrap unshare git patch
 export HOME=$T/home
 mkdir -p "$HOME" "$T/bin"
 
@@ -74,14 +74,25 @@ export PATH=$T/bin:$PATH
 
 # Each document begins with the original samples, unaffected by changes of the one before.
 fresh() {
-	local file=$HOME/.pi/agent/sessions/--${FORECAST#projects/}.jsonl
+	local name file=$HOME/.pi/agent/sessions/--${FORECAST#projects/}.jsonl
 	file=${file/weather\//weather--/}
-	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi" "$HOME/laptop" "$HOME/all" "$HOME/chosen" "$HOME/shared"
+	rm -rf "$HOME/.pi" "$HOME/elsewhere" "$HOME/backup" "$HOME/saved" "$HOME/restored" "$HOME/old" "$HOME/pi" "$HOME/laptop" "$HOME/all" "$HOME/chosen" "$HOME/shared" "$HOME/weather" "$HOME/.openclaw"
 	samples "$HOME/.pi/agent/sessions"
 	samples "$HOME/backup"
 	# The sessions of another machine.
 	mkdir -p "$HOME/laptop/--home-ada-garden--"
 	cp "$HOME/backup/--home-ada-notes--"/2025-12-14*.jsonl "$HOME/laptop/--home-ada-garden--/"
+	# A commit of what a session changed.
+	git init -q "$HOME/weather"
+	: >"$HOME/weather/weather.py"
+	git -C "$HOME/weather" add weather.py
+	GIT_COMMITTER_DATE=2026-03-02T09:20:00Z git -C "$HOME/weather" -c user.name=ada -c user.email=ada@localhost commit -qm "Add a forecast"
+	# The sessions of an agent of OpenClaw, one of them an archive.
+	mkdir -p "$HOME/.openclaw/agents/main/sessions"
+	for name in c1a7.jsonl c1a7.jsonl.reset.2026-03-01T08-00-00.000Z; do
+		echo '{"type":"session","version":3,"id":"c1a7","timestamp":"2026-03-01T07:00:00.000Z","cwd":"/home/ada/claw"}' \
+			>"$HOME/.openclaw/agents/main/sessions/$name"
+	done
 	# A session whose directory exists.
 	touch -r "$file" "$T/time"
 	sed -i "1s|\"cwd\":\"[^\"]*\"|\"cwd\":\"$HOME\"|" "$file"
