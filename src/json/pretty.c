@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats a value for people. The scanner walks it: no tree, no recursion. */
+#include "sessionfs/base/utf8.h"
 #include "sessionfs/json/json.h"
 
 static void pretty_newline(struct buf *out, size_t depth)
@@ -90,5 +91,18 @@ void json_compact(struct json_value v, struct buf *out)
 		buf_add(out, p, (size_t)(next - p));
 		for (p = next; p < end && is_space(*p);)
 			p++;
+	}
+}
+
+void json_add(struct span json, struct buf *out)
+{
+	for (;;) {
+		size_t good = utf8_prefix(json);
+		buf_add(out, json.p, good);
+		if (good == json.n)
+			return;
+		size_t bad = (size_t)-utf8_next(json.p + good, json.n - good);
+		buf_adds(out, "\uFFFD");
+		json = (struct span){json.p + good + bad, json.n - good - bad};
 	}
 }

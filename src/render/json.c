@@ -16,20 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Appends JSON text unchanged, except that it becomes valid UTF-8. Only strings have bytes beyond ASCII. */
-static void add_raw(struct span json, struct buf *out)
-{
-	for (;;) {
-		size_t good = utf8_prefix(json);
-		buf_add(out, json.p, good);
-		if (good == json.n)
-			return;
-		size_t bad = (size_t)-utf8_next(json.p + good, json.n - good);
-		buf_adds(out, "\uFFFD");
-		json = (struct span){json.p + good + bad, json.n - good - bad};
-	}
-}
-
 /* An object being written. */
 struct json_object {
 	struct buf *out;
@@ -72,7 +58,7 @@ static struct buf *json_object_name(struct json_object *o, const char *name)
 static void json_object_value(struct json_object *o, const char *name, struct json_value v)
 {
 	if (v.kind != JSON_NONE)
-		add_raw(json_raw(v), json_object_name(o, name));
+		json_add(json_raw(v), json_object_name(o, name));
 }
 
 static void json_object_time(struct json_object *o, const char *name, struct json_value v)
@@ -150,14 +136,14 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 		if (text.n == 0)
 			continue;
 		json_object_next(&o);
-		add_raw(json_raw(key), w->out);
+		json_add(json_raw(key), w->out);
 		buf_addc(w->out, ':');
-		add_raw(text, w->out);
+		json_add(text, w->out);
 	}
 	if (rc != 0) /* the text was valid when it was loaded */
 		return -ENOMEM;
 	if (c.replaced && !had_content && c.text.n > 0)
-		add_raw(c.text, json_object_name(&o, "content"));
+		json_add(c.text, json_object_name(&o, "content"));
 	json_object_end(&o);
 	return 0;
 }
@@ -179,7 +165,7 @@ static int write_message(struct context_writer *w, const struct record *r, uint3
 	bool to_custom = r->role == ROLE_CUSTOM && format_is_old_custom(r->msg.role);
 	if (r->message.kind == JSON_OBJECT && (to_custom || c.replaced))
 		return rewrite_message(w, r->message, to_custom, c);
-	add_raw(json_raw(r->message), w->out);
+	json_add(json_raw(r->message), w->out);
 	return 0;
 }
 
@@ -197,7 +183,7 @@ static int write_custom(struct context_writer *w, const struct record *r, uint32
 	buf_adds(json_object_name(&o, "role"), "\"custom\"");
 	json_object_value(&o, "customType", r->custom_type);
 	if (c.text.n > 0)
-		add_raw(c.text, json_object_name(&o, "content"));
+		json_add(c.text, json_object_name(&o, "content"));
 	json_object_value(&o, "display", r->display);
 	json_object_value(&o, "details", r->details);
 	json_object_time(&o, "timestamp", r->timestamp);
@@ -230,7 +216,7 @@ static int write_item(struct context_writer *w, const struct context_item *item)
 	case CONTEXT_CUSTOM:
 		return write_custom(w, &r, item->edit);
 	case CONTEXT_SYSTEM:
-		add_raw(json_raw(r.system_message), w->out);
+		json_add(json_raw(r.system_message), w->out);
 		return 0;
 	case CONTEXT_BRANCH_SUMMARY:
 	case CONTEXT_COMPACTION:

@@ -585,6 +585,31 @@ static void pretty_print(void **state)
 	assert_int_equal(none.n, 0);
 }
 
+static void same_values_compare_equal(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} cases[] = {
+	    {"{\"a\":[1.0,\"\\u0041\",{}],\"b\":null}", " { \"\\u0061\" : [ 1e0 , \"A\", { } ] , \"b\" : null } ",
+	     true},
+	    {"\"a\xff\"", "\"a\\ufffd\"", true},
+	    {"\"\\ud800\"", "\"\\ufffd\"", false},
+	    {"[[],[1]]", "[[],[2]]", false},
+	    {"[1]", "[1,1]", false},
+	    {"[1,{}]", "[1]", false},
+	    {"{\"a\":1}", "{\"b\":1}", false},
+	    {"true", "false", false},
+	    {"[]", "{}", false},
+	    {"\"1\"", "1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(json_same(value_of(span_of(cases[i].a)), value_of(span_of(cases[i].b))),
+		                 cases[i].same);
+}
+
 static void compact_print_drops_white_space(void **state)
 {
 	static const struct {
@@ -659,6 +684,7 @@ int main(void)
 	    cmocka_unit_test(numbers_as_doubles),
 	    cmocka_unit_test(truth_is_as_in_javascript),
 	    cmocka_unit_test(pretty_print),
+	    cmocka_unit_test(same_values_compare_equal),
 	    cmocka_unit_test(compact_print_drops_white_space),
 	    cmocka_unit_test(pretty_print_of_deep_values_is_bounded),
 	    cmocka_unit_test(pretty_print_without_memory),

@@ -132,6 +132,10 @@ bool json_equals(struct json_value v, const char *ascii);
 /* Returns the JSON text of a value as in the input (strings with quotes). */
 struct span json_raw(struct json_value v);
 
+/* Returns whether JSON.parse makes the same of both values, which must be valid. The members of an object count in
+ * their order. */
+bool json_same(struct json_value a, struct json_value b);
+
 /* Returns a number as a double, as JSON.parse reads it (1e400 is infinity). Returns false if v is not a number. */
 bool json_double(struct json_value v, double *ret);
 
@@ -153,5 +157,8 @@ void json_pretty(struct json_value v, struct buf *out);
 
 /* Appends the raw value without the white space between its tokens. */
 void json_compact(struct json_value v, struct buf *out);
+
+/* Appends JSON text unchanged, except that it becomes valid UTF-8. Only strings have bytes beyond ASCII. */
+void json_add(struct span json, struct buf *out);
 
 #endif
