@@ -9,6 +9,7 @@
  * ignored. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/session/context.h"
+#include "sessionfs/session/part.h"
 #include "session_impl.h"
 
 #include <errno.h>
@@ -228,6 +229,39 @@ bool context_is_sent(const struct record *r)
 	if (r->role == ROLE_BASH_EXECUTION)
 		return !json_is_truthy(r->msg.exclude_from_context);
 	return r->role != ROLE_OTHER && r->role != ROLE_NONE;
+}
+
+struct json_value context_content(const struct record *r)
+{
+	struct json_value stored = part_content(r);
+	return stored.kind > JSON_NULL ? stored : (struct json_value){.kind = JSON_ARRAY, .text = SPAN_LIT("[]")};
+}
+
+int context_replacement(const struct session *s, uint32_t i, struct line *l, struct json_value *ret)
+{
+	CLEANUP_LINE struct line own = LINE_INIT;
+	struct record edit, r;
+	uint32_t at = session_edit_record(s, i);
+
+	*ret = (struct json_value){0};
+	int rc = at == NO_ENTRY ? 0 : session_load(s, at, l, &edit);
+	if (rc == 0 && at != NO_ENTRY)
+		rc = session_load(s, i, &own, &r);
+	if (rc < 0 || at == NO_ENTRY)
+		return rc;
+	bool is_object = edit.replacement.kind == JSON_OBJECT;
+	struct json_value to = is_object ? json_get(edit.replacement, "content") : edit.replacement;
+	if (is_object == (to.kind > JSON_NULL) && to.kind != JSON_NONE && !json_same(to, context_content(&r)))
+		*ret = to;
+	return 0;
+}
+
+bool context_is_edited(const struct session *s, uint32_t i)
+{
+	CLEANUP_LINE struct line line = LINE_INIT;
+	struct json_value to;
+
+	return context_replacement(s, i, &line, &to) == 0 && to.kind != JSON_NONE;
 }
 
 int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,

@@ -170,7 +170,7 @@ static void id_table_put(const struct session *s, uint64_t hash, uint32_t i, boo
 		s->derived->table.used++;
 	} else if (has_flag(s, id_table_bucket_entry(*slot), ENTRY_ADDRESSED)) {
 		session_entry_at(s, id_table_bucket_entry(*slot))->flags &= (uint16_t)~ENTRY_ADDRESSED;
-		s->derived->label_records = 0;
+		s->derived->label_records = s->derived->edits_end = 0;
 		*ret_replaced = true;
 	}
 	*slot = (uint32_t)(hash & 0xff) << 24 | (i + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels and the display name. A scan only notes a label record. Its target is looked up on first use, because it can
- * be in a later line, or its id can move to one. */
+/* Labels, context edits and the display name. A scan only notes a record. Its target is looked up on first use, because
+ * it can be in a later line, or its id can move to one. */
 #include "sessionfs/base/space.h"
 #include "session_impl.h"
 
@@ -15,9 +15,8 @@ uint32_t label_target(const struct session *s, struct id_ref r)
 /* Merges n new records, sorted by target, into the labels, which must have room for them. For each target the last
  * record counts; if it clears, the label is removed. Merges from the end, so that labels before the first target stay
  * in place. */
-static void labels_merge(const struct session *s, const struct label *fresh, size_t n)
+static void labels_merge(const struct session *s, labels_t *to, const struct label *fresh, size_t n)
 {
-	__typeof__(&s->derived->labels) to = &s->derived->labels;
 	size_t i = to->n, end = i + n, at = end;
 
 	for (size_t k = n; k-- > 0;) {
@@ -27,7 +26,8 @@ static void labels_merge(const struct session *s, const struct label *fresh, siz
 			to->v[--at] = to->v[--i];
 		if (i > 0 && to->v[i - 1].target == fresh[k].target)
 			i--;
-		if (has_flag(s, fresh[k].record, ENTRY_SETS_LABEL))
+		const struct entry *e = session_entry_at(s, fresh[k].record);
+		if (e->type == RECORD_CONTEXT_EDIT || e->flags & ENTRY_SETS_LABEL)
 			to->v[--at] = fresh[k];
 	}
 	if (end > at)
@@ -49,6 +49,8 @@ static int labels_update(const struct session *s)
 	if (!fresh || !vec_reserve(&d->labels, s->labels.list.n - from))
 		return -ENOMEM;
 	for (size_t k = from; k < s->labels.list.n; k++) {
+		if (session_entry_at(s, s->labels.list.v[k].entry)->type == RECORD_CONTEXT_EDIT)
+			continue;
 		uint32_t target = label_target(s, s->labels.list.v[k]);
 		if (target != NO_ENTRY)
 			fresh[n++] = (struct label){target, s->labels.list.v[k].entry};
@@ -57,7 +59,7 @@ static int labels_update(const struct session *s)
 	}
 	if (n)
 		qsort(fresh, n, sizeof *fresh, two_numbers_cmp);
-	labels_merge(s, fresh, n);
+	labels_merge(s, &d->labels, fresh, n);
 	d->label_records = settled ? s->labels.list.n : 0;
 	d->labels_resolved = from + n;
 	return 0;
@@ -70,12 +72,53 @@ static size_t labels_ensure(const struct session *s)
 	return s->derived->labels.n;
 }
 
-uint32_t session_label_record(const struct session *s, uint32_t i)
+static uint32_t labels_find(const labels_t *of, uint32_t i)
 {
-	size_t n = labels_ensure(s);
-	const struct label *l = n ? bsearch(&i, s->derived->labels.v, n, sizeof *l, leading_number_cmp) : NULL;
+	const struct label *l = of->n ? bsearch(&i, of->v, of->n, sizeof *l, leading_number_cmp) : NULL;
 
 	return l ? l->record : NO_ENTRY;
+}
+
+uint32_t session_label_record(const struct session *s, uint32_t i)
+{
+	return labels_ensure(s) ? labels_find(&s->derived->labels, i) : NO_ENTRY;
+}
+
+/* Walks up from the leaf, to the leaf of the last call if the branch only grew. */
+static int edits_update(const struct session *s)
+{
+	struct derived *d = s->derived;
+	size_t n = 0;
+	uint32_t ring = NO_ENTRY, leaf = session_leaf(s), i = has_flag(s, leaf, ENTRY_NULL_ID) ? NO_ENTRY : leaf;
+	CLEANUP_FREE struct label *fresh = malloc(s->labels.list.n * sizeof *fresh + 1);
+	bool settled = i != NO_ENTRY;
+
+	if (!fresh || !vec_reserve(&d->edits, s->labels.list.n))
+		return -ENOMEM;
+	for (; i != NO_ENTRY && (size_t)i + 1 != d->edits_end; i = session_walk_parent(s, i, &ring)) {
+		if (session_entry_at(s, i)->type != RECORD_CONTEXT_EDIT)
+			continue;
+		const struct id_ref *r = bsearch(&i, s->labels.list.v, s->labels.list.n, sizeof *r, leading_number_cmp);
+		uint32_t target = r ? label_target(s, *r) : NO_ENTRY;
+		if (target != NO_ENTRY)
+			fresh[n++] = (struct label){target, i};
+		else
+			settled = false;
+	}
+	if (i == NO_ENTRY)
+		d->edits.n = 0;
+	if (n)
+		qsort(fresh, n, sizeof *fresh, two_numbers_cmp);
+	labels_merge(s, &d->edits, fresh, n);
+	d->edits_end = settled ? (size_t)leaf + 1 : 0;
+	return 0;
+}
+
+uint32_t session_edit_record(const struct session *s, uint32_t i)
+{
+	bool any = session_has_edits(s) && derive_once(s, &s->derived->edits_at, edits_update) == 0;
+
+	return any ? labels_find(&s->derived->edits, i) : NO_ENTRY;
 }
 
 int session_label_text(const struct session *s, uint32_t record, struct buf *out)
@@ -108,7 +151,7 @@ int session_label_changes(const struct session *s, uint32_t after, uint32_t upto
 	for (size_t k = 0; k < s->labels.list.n; k++) {
 		uint32_t record = s->labels.list.v[k].entry, line = session_entry_at(s, record)->line;
 		uint32_t target = line > after && line <= upto ? label_target(s, s->labels.list.v[k]) : NO_ENTRY;
-		if (target != NO_ENTRY)
+		if (target != NO_ENTRY && session_entry_at(s, record)->type == RECORD_LABEL)
 			v[n++] = (struct label_change){target, record, has_flag(s, record, ENTRY_SETS_LABEL)};
 	}
 	qsort(v, n, sizeof *v, two_numbers_cmp);

@@ -177,6 +177,7 @@ int session_link(struct session *s, uint32_t from, const struct id_refs *pending
 			return -ENOMEM;
 		link_all_again(s, stack);
 		s->relinks++;
+		s->derived->edits_end = 0;
 		if (from > 0 && from < atomic_load(&s->renamed))
 			atomic_store(&s->renamed, from);
 	} else {

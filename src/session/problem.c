@@ -126,7 +126,7 @@ static bool add_label_problems(const struct session *s, problem_records_t *to)
 {
 	for (size_t k = 0; k < s->labels.list.n; k++) {
 		const struct entry *e = session_entry_at(s, s->labels.list.v[k].entry);
-		if (label_target(s, s->labels.list.v[k]) == NO_ENTRY &&
+		if (e->type == RECORD_LABEL && label_target(s, s->labels.list.v[k]) == NO_ENTRY &&
 		    !problem_record_add(to, e->offset, e->line, REASON_LABEL))
 			return false;
 	}

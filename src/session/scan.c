@@ -210,9 +210,9 @@ static bool scan_object_line(struct scan *sc, struct entry *e, const struct reco
 		return false;
 	if (!usage_add_entry(s, e, head))
 		return scan_fail(sc, -ENOMEM);
-	if (head->type != RECORD_LABEL)
+	if (head->type != RECORD_LABEL && head->type != RECORD_CONTEXT_EDIT)
 		return true;
-	if (json_is_truthy(head->label))
+	if (head->type == RECORD_LABEL && json_is_truthy(head->label))
 		e->flags |= ENTRY_SETS_LABEL;
 	struct key key;
 	bool usable = id_key(&head->target_id, &sc->parent_text, &key);

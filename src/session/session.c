@@ -225,6 +225,7 @@ static void derived_close(struct derived *d)
 	free(d->table.slots);
 	vec_release(&d->ids);
 	vec_release(&d->labels);
+	vec_release(&d->edits);
 	vec_release(&d->answers);
 	vec_release(&d->problems);
 	free(d);
@@ -429,7 +430,7 @@ size_t session_memory(const struct session *s)
 
 	lock_acquire(&s->derived->mutex);
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
-	                 vec_held(&d->answers) + vec_held(&d->problems);
+	                 vec_held(&d->edits) + vec_held(&d->answers) + vec_held(&d->problems);
 	lock_release(&s->derived->mutex);
 	return kept + derived + readahead_memory(s->derived);
 }

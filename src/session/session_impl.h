@@ -122,6 +122,8 @@ struct label {
 	uint32_t target, record;
 };
 
+typedef VEC(struct label) labels_t;
+
 /* The hash of a call id, 47 bits. */
 struct call_item {
 	uint32_t low;
@@ -166,13 +168,15 @@ struct derived {
 		VEC(char) bytes;
 		VEC(struct scanned_line) lines; /* by `off` */
 	} scanned;
-	_Atomic uint64_t ids_at, labels_at, answers_at, problems_at;
-	struct id_table table;    /* filled by session_link, except for v1 files */
-	VEC(char) ids;            /* v1: eight characters an entry */
-	VEC(struct label) labels; /* by target */
-	size_t label_records;     /* how many label records it covers; 0: rebuild it */
-	size_t labels_resolved;   /* how many of all label records have an entry */
-	VEC(uint32_t) answers;    /* see call.c */
+	_Atomic uint64_t ids_at, labels_at, edits_at, answers_at, problems_at;
+	struct id_table table;  /* filled by session_link, except for v1 files */
+	VEC(char) ids;          /* v1: eight characters an entry */
+	labels_t labels;        /* by target */
+	labels_t edits;         /* the same of the context edits on the branch in use */
+	size_t edits_end;       /* the leaf of that branch plus one; 0: rebuild it */
+	size_t label_records;   /* how many label records it covers; 0: rebuild it */
+	size_t labels_resolved; /* how many of all label records have an entry */
+	VEC(uint32_t) answers;  /* see call.c */
 	problem_records_t problems;
 };
 
@@ -240,7 +244,7 @@ struct session {
 	VEC(struct entry) entries;
 	arena_t ids;
 	struct id_refs orphans;   /* entries whose parent may still appear */
-	struct id_refs labels;    /* label records and their targets */
+	struct id_refs labels;    /* label and context_edit records and their targets */
 	VEC(uint32_t) headers;    /* v1: indexes of later headers among the parsed lines */
 	problem_records_t faults; /* found during the scan */
 
@@ -397,7 +401,7 @@ bool usage_add_entry(struct session *s, const struct entry *e, const struct reco
 
 /* ---- label.c ---- */
 
-/* Returns the target of a label record, or NO_ENTRY. */
+/* Returns the target of a label or context_edit record, or NO_ENTRY. */
 uint32_t label_target(const struct session *s, struct id_ref r);
 
 /* ---- problem.c ---- */

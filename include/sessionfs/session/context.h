@@ -47,6 +47,15 @@ int context_any_sent(const struct session *s, uint32_t at, bool *ret);
 int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,
                   struct json_value *ret_model);
 
+/* Returns the content that the model is sent of this entry without an edit: an empty one if none is stored. */
+struct json_value context_content(const struct record *r);
+/* Sets *ret to what the newest edit of entry i on the branch in use sends instead of the entry's content: null, if it
+ * omits the entry, or a content. *ret points into l. JSON_NONE: the content is sent. Returns 0 or a negative errno. */
+int context_replacement(const struct session *s, uint32_t i, struct line *l, struct json_value *ret);
+
+/* Returns whether the model is sent something else than the entry's content, on the branch in use. */
+bool context_is_edited(const struct session *s, uint32_t i);
+
 /* The words in `state` (sessionfs(5)). */
 enum { STATE_WORKING, STATE_DONE, STATE_FAILED, STATE_STOPPED, STATES };
 extern const char *const context_states[STATES];

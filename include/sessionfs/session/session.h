@@ -190,6 +190,8 @@ uint32_t session_entry_by_id(const struct session *s, struct json_value id);
 
 /* Returns whether the file has a context_edit. */
 bool session_has_edits(const struct session *s);
+/* Returns the newest context_edit of entry i on the branch in use, or NO_ENTRY. */
+uint32_t session_edit_record(const struct session *s, uint32_t i);
 /* Returns whether a message has the duration of its call. */
 bool session_has_durations(const struct session *s);
 
