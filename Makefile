@@ -169,7 +169,7 @@ $(BUILD)/unit/test_buf: private linking += -Wl,--wrap=log_message
 $(BUILD)/unit/test_reads: private linking += -Wl,--wrap=session_load -Wl,--wrap=session_read
 
 # What fails after a write, in a listing or a thread.
-after_calls := commit_labels commit_leaf tree_lookup tree_getattr session_label
+after_calls := commit_labels commit_change tree_lookup tree_getattr session_label
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)
 
 # The whole filesystem but for main, behind a socket.

@@ -375,6 +375,20 @@ int commit_entry(struct tree *t, struct node n, struct buf *out)
 	return buf_err(out);
 }
 
+/* Sets the change that a value of n makes. It uses `one`. */
+static void commit_set_value(struct commit *c, struct node n, struct span value, struct edit_label *one)
+{
+	const struct writable *w = kind_writable(n);
+	c->is_table = w->form->is_table;
+	c->table.text = value;
+	c->edit = (struct edit){.records = w->records, .text = value, .entry = NO_ENTRY};
+	if (kind_of(n)->from->scope >= SCOPE_ENTRY)
+		c->edit.entry = n.entry;
+	*one = (struct edit_label){n.entry, value};
+	if (w->records == edit_labels && !c->is_table)
+		commit_set_labels(c, one, 1);
+}
+
 int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
@@ -389,14 +403,8 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	const char *why = NULL;
 	int rc = value_parse(w->form, text, &value, &why);
 	if (rc == 0) {
-		c.is_table = w->form->is_table;
-		c.table.text = buf_span(&value);
-		c.edit = (struct edit){.records = w->records, .text = buf_span(&value), .entry = NO_ENTRY};
-		if (kind_of(n)->from->scope >= SCOPE_ENTRY)
-			c.edit.entry = n.entry;
-		one = (struct edit_label){n.entry, buf_span(&value)};
-		if (w->records == edit_labels && !c.is_table)
-			commit_set_labels(&c, &one, 1);
+		commit_set_value(&c, n, buf_span(&value), &one);
+		c.edit.ret_why = &why;
 		if (entry.n > 0) {
 			buf_addspan(&c.names, entry);
 			buf_addc(&c.names, '/');
@@ -436,10 +444,21 @@ int commit_check_space(struct tree *t, struct node n, struct span entry, struct 
 
 int commit_check(struct tree *t, struct node n, struct span entry, struct span text)
 {
-	struct buf value CLEANUP_BUF = BUF_INIT;
+	struct commit c CLEANUP(commit_release) = {.tree = t, .slot = n.slot, .text = BUF_INIT, .why = BUF_INIT};
+	struct buf value CLEANUP_BUF = BUF_INIT, lines CLEANUP_BUF = BUF_INIT;
+	struct edit_label one;
 	const char *why = NULL;
 	int rc = value_parse(kind_writable(n)->form, text, &value, &why);
-	return rc < 0 ? commit_refuse(t, n, entry, rc, why) : 0;
+	if (rc < 0)
+		return commit_refuse(t, n, entry, rc, why);
+	commit_set_value(&c, n, buf_span(&value), &one);
+	c.edit.ret_why = &why;
+	/* The commit handles other errors: another file can have replaced this one. */
+	if (c.is_table || catalog_session_get(t->catalog, n.slot, &c.session) < 0)
+		return 0;
+	rc = edit_make(c.session, &c.edit, false, 0, &lines);
+	commit_put(&c);
+	return rc == -EINVAL ? commit_refuse(t, n, entry, rc, why) : 0;
 }
 
 int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n)
@@ -451,11 +470,11 @@ int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_labe
 	return rc < 0 ? commit_refuse_in(t, dir, name, rc, why) : 0;
 }
 
-int commit_leaf(struct tree *t, struct node n, uint32_t entry)
+int commit_change(struct tree *t, struct node n, edit_records *records, uint32_t entry)
 {
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
-	c.edit = (struct edit){.records = edit_leaf, .entry = entry};
 	const char *why = NULL;
+	c.edit = (struct edit){.records = records, .entry = entry, .ret_why = &why};
 	int rc = commit_append(t, n.slot, &c, false, &why);
 	return rc < 0 ? commit_refuse(t, n, (struct span){NULL, 0}, rc, why) : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* entries/: a directory for each entry. */
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/session/context.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -186,6 +187,23 @@ static int branch_summary_show(struct ctx *c, struct buf *out)
 	return field_show(c, session_branch_record(c->session, c->node.entry), false, out);
 }
 
+static bool replacement_exists(struct ctx *c)
+{
+	return context_is_edited(c->session, c->node.entry);
+}
+
+static int replacement_show(struct ctx *c, struct buf *out)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct json_value v;
+	int rc = context_replacement(c->session, c->node.entry, &line, &v);
+	if (rc < 0 || v.kind == JSON_NONE)
+		return rc < 0 ? rc : -ESTALE;
+	json_pretty(v, out);
+	buf_addc(out, '\n');
+	return 0;
+}
+
 static const struct kind in_entries[] = {
     {NULL, .doc = "an entry", .from = &from_branch, .make = DIR(entry), .flags = ALLOWS_CREATE | LINK_TARGET_DIR,
      .names = {"ID", entry_list, entry_match, NULL}},
@@ -215,6 +233,9 @@ static const struct kind in_entry[] = {
     {"branch", .doc = "the newest summary of a branch that starts here", .from = &from_entry,
      .make = SHOW(branch_summary_show), .has = branch_summary_exists, .flags = UNCACHED_TEXT,
      .write = &writable_summary, .time = MTIME_BRANCH, .keeps = CACHE_NOTHING},
+    {"context.json", .doc = "what the model is sent instead of the content", .from = &from_entry,
+     .make = SHOW(replacement_show), .has = replacement_exists, .flags = UNCACHED_TEXT, .write = &writable_context,
+     .time = MTIME_EDIT, .keeps = CACHE_NOTHING},
     {"label", .doc = "the label", .from = &from_entry, .make = SHOW(label_show), .has = label_dir_exists,
      .flags = UNCACHED_TEXT, .write = &writable_label, .time = MTIME_LABEL, .keeps = CACHE_NOTHING},
 };

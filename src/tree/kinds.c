@@ -114,7 +114,7 @@ enum tree_change kind_change(const struct kind *k)
 		return TREE_UNTIMED;
 	if (kind_class(k) == TREE_FIXED)
 		return TREE_NEVER;
-	if (time == MTIME_ENTRY || time == MTIME_LABEL || time == MTIME_BRANCH)
+	if (time == MTIME_ENTRY || time == MTIME_LABEL || time == MTIME_BRANCH || time == MTIME_EDIT)
 		return TREE_RESTAMPED;
 	enum tree_change least = k->make.producer || k->write ? TREE_REWRITTEN : TREE_APPENDED;
 	return k->changes > least ? k->changes : least;

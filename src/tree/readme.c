@@ -43,6 +43,7 @@ static const char last[] =
     "    echo 'Refactor auth' > name               name the session\n"
     "    echo 'Tried A, failed' > entries/ID/branch  continue from an earlier entry, with a summary\n"
     "    ln -sfn entries/ID leaf                   continue from an earlier entry, without a summary\n"
+    "    echo null > entries/ID/context.json       send the model nothing of an entry; rm restores it\n"
     "    $EDITOR labels.tsv                        edit all labels as a table\n"
     "\n"
     "Editors can create files with other names: these stay in memory and are lost at the unmount. `errors` gives\n"

@@ -212,6 +212,8 @@ static struct timespec ctx_mtime(struct ctx *c)
 		return record_mtime(c, session_label_record(c->session, c->node.entry));
 	case MTIME_BRANCH:
 		return record_mtime(c, session_branch_record(c->session, c->node.entry));
+	case MTIME_EDIT:
+		return record_mtime(c, session_edit_record(c->session, c->node.entry));
 	case MTIME_SESSION:
 	case MTIME_AS_SOURCE:
 		break;
@@ -219,7 +221,7 @@ static struct timespec ctx_mtime(struct ctx *c)
 	return c->slot.st.st_mtim;
 }
 
-/* Entries that pi cannot address take neither label nor branch. */
+/* Entries that pi cannot address take no label, branch or edit. */
 bool ctx_is_writable(const struct ctx *c)
 {
 	bool writable = (c->kind->write && c->kind->make.type == S_IFREG) || (c->kind->flags & ALLOWS_CREATE);

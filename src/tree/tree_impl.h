@@ -46,7 +46,8 @@ enum mtime_source {
 	MTIME_SESSION,
 	MTIME_ENTRY,
 	MTIME_LABEL,
-	MTIME_BRANCH
+	MTIME_BRANCH,
+	MTIME_EDIT
 };
 
 /* The input of a kind, and properties that depend on it. */

@@ -138,7 +138,7 @@ static int leaf_set(struct tree *t, node_t dir, struct span name, const char *ta
 		return commit_refuse_in(t, dir, name, rc, NO_ENTRY_OF_IT);
 	tree_writable_name(dir, name, &n);
 	if (rc == 0)
-		rc = commit_leaf(t, n, *ret_entry);
+		rc = commit_change(t, n, edit_leaf, *ret_entry);
 	if (rc == 0)
 		state_unhide(t, n);
 	return rc;
@@ -154,16 +154,20 @@ static int clear_label(struct tree *t, node_t dir, struct span name, struct node
 
 static int clear_value(struct tree *t, node_t dir, struct span name, struct node n)
 {
-	(void)dir;
-	(void)name;
+	(void)dir, (void)name;
 	return commit_value(t, n, (struct span){NULL, 0}, (struct span){"\n", 1}, false);
+}
+
+static int restore_content(struct tree *t, node_t dir, struct span name, struct node n)
+{
+	(void)dir, (void)name;
+	return commit_change(t, n, edit_context, n.entry);
 }
 
 /* Hides a name that always exists, briefly or until it is created again. */
 static int hide_name(struct tree *t, node_t dir, struct span name, struct node n)
 {
-	(void)dir;
-	(void)name;
+	(void)dir, (void)name;
 	state_hide(t, n);
 	return 0;
 }
@@ -173,6 +177,7 @@ static int hide_name(struct tree *t, node_t dir, struct span name, struct node n
 const struct writable writable_label = {.form = &form_label, .records = edit_labels, .unlink = clear_label};
 const struct writable writable_name = {.form = &form_name, .records = edit_name, .unlink = clear_value};
 const struct writable writable_summary = {.form = &form_summary, .records = edit_branch};
+const struct writable writable_context = {.form = &form_context, .records = edit_context, .unlink = restore_content};
 const struct writable writable_labels_tsv = {.form = &form_table, .records = edit_labels, .unlink = hide_name};
 const struct writable writable_leaf = {.link = leaf_set, .unlink = hide_name};
 const struct writable writable_label_link = {.link = label_set, .rename = label_rename, .unlink = clear_label};

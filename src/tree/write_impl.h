@@ -37,8 +37,8 @@ struct writable {
 	int (*unlink)(struct tree *t, node_t dir, struct span name, struct node n);
 };
 
-extern const struct writable writable_label, writable_name, writable_summary, writable_labels_tsv, writable_leaf,
-    writable_label_link;
+extern const struct writable writable_label, writable_name, writable_summary, writable_context, writable_labels_tsv,
+    writable_leaf, writable_label_link;
 
 /* Returns the row of a writable file or link; NULL if it is not writable. */
 const struct writable *kind_writable(struct node n);
@@ -74,8 +74,8 @@ int commit_slot(struct tree *t, uint32_t slot, struct slot_info *ret);
 /* Sets and clears labels, all with one append; updates their entries if another file took the place. Reports a refusal
  * under `name` in `dir`. */
 int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
-/* Moves the leaf (node n) to the entry. */
-int commit_leaf(struct tree *t, struct node n, uint32_t entry);
+/* Makes a change of the entry that has no value: n is the name that it changes. */
+int commit_change(struct tree *t, struct node n, edit_records *records, uint32_t entry);
 /* Syncs the file of n's session to disk. Reports a refusal under `n`; `entry` as above. */
 int commit_sync(struct tree *t, struct node n, struct span entry);
 /* Returns 0 if this mount and the session file accept writes, or -EROFS, -EACCES, -ESTALE, ...; -EPERM for a file that

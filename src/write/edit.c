@@ -5,6 +5,8 @@
 
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/session/context.h"
+#include "sessionfs/session/part.h"
 #include "sessionfs/base/utf8.h"
 
 #include <errno.h>
@@ -226,6 +228,96 @@ int edit_leaf(struct edit_builder *w, const struct edit *e, bool again)
 	if (!again && (i == e->entry || (is_summary_below && entry_summary_equals(w->s, i, (struct span){NULL, 0}))))
 		return 0;
 	return edit_add_summary(w, e);
+}
+
+/* --- context edits -------------------------------------------------------------------- */
+
+static bool block_is_sound(const struct block *b, bool is_assistant)
+{
+	if (b->type == BLOCK_TEXT)
+		return b->text.kind == JSON_STRING;
+	if (!is_assistant)
+		return b->type == BLOCK_IMAGE && b->data.kind == JSON_STRING && b->mime_type.kind == JSON_STRING;
+	if (b->type == BLOCK_THINKING)
+		return b->thinking.kind == JSON_STRING;
+	return b->type == BLOCK_TOOL_CALL && b->id.kind == JSON_STRING && b->name.kind == JSON_STRING &&
+	       b->arguments.kind == JSON_OBJECT;
+}
+
+/* Parses the text as a replacement of r's content. */
+static int edit_parse_content(const struct edit *e, const struct record *r, struct json_value *ret)
+{
+	struct buf deep CLEANUP_BUF = BUF_INIT;
+	struct block_iter blocks;
+	struct block b;
+	struct json j;
+
+	json_init(&j, e->text, &deep);
+	*e->ret_why = "not null, a JSON string or an array of blocks";
+	if (!json_value(&j, ret) || !json_at_end(&j) ||
+	    (ret->kind != JSON_NULL && ret->kind != JSON_STRING && ret->kind != JSON_ARRAY))
+		return -EINVAL;
+	*e->ret_why = r->role == ROLE_ASSISTANT ? "a block is not a text, thinking or toolCall with its fields"
+	                                        : "a block is not a text or image with its fields";
+	block_iter_init(&blocks, *ret);
+	while (ret->kind == JSON_ARRAY && block_next(&blocks, &b))
+		if (!block_is_sound(&b, r->role == ROLE_ASSISTANT))
+			return -EINVAL;
+	*e->ret_why = NULL;
+	return 0;
+}
+
+/* pi edits these entries only. */
+static int edit_check_target(struct edit_builder *w, const struct edit *e, const struct record *r)
+{
+	uint32_t ring = NO_ENTRY, i = edit_newest_parent(w);
+	*e->ret_why = "not a user, assistant or toolResult message, nor a custom_message";
+	if (r->type != RECORD_CUSTOM_MESSAGE && r->role != ROLE_USER && r->role != ROLE_ASSISTANT &&
+	    r->role != ROLE_TOOL_RESULT)
+		return -EINVAL;
+	while (i != NO_ENTRY && i != e->entry)
+		i = session_walk_parent(w->s, i, &ring);
+	*e->ret_why = i != NO_ENTRY ? NULL
+	                            : "not on the branch in use; first move the leaf to an entry below it: "
+	                              "ln -sfn entries/ID leaf";
+	return i != NO_ENTRY ? 0 : -EINVAL;
+}
+
+int edit_context(struct edit_builder *w, const struct edit *e, bool again)
+{
+	struct line line CLEANUP_LINE = LINE_INIT, edit_line CLEANUP_LINE = LINE_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct json_value now, content;
+	struct record r;
+	int rc = edit_check_entry(w->s, e->entry);
+	if (rc == 0)
+		rc = session_load(w->s, e->entry, &line, &r);
+	if (rc == 0)
+		rc = edit_check_target(w, e, &r);
+	if (rc < 0)
+		return rc;
+	content = context_content(&r);
+	rc = context_replacement(w->s, e->entry, &edit_line, &now);
+	if (now.kind == JSON_NONE)
+		now = content;
+	if (rc == 0 && e->text.n > 0)
+		rc = edit_parse_content(e, &r, &content);
+	if (rc < 0 || (!again && json_same(now, content)))
+		return rc;
+	rc = edit_set_parent(w);
+	if (rc < 0)
+		return rc;
+	edit_begin_record(w, "context_edit");
+	buf_adds(w->out, ",\"targetId\":");
+	rc = edit_add_entry_id(w->s, e->entry, w->out);
+	buf_adds(w->out, content.kind == JSON_NULL ? ",\"replacement\":null" : ",\"replacement\":{\"content\":");
+	if (content.kind != JSON_NULL) {
+		json_compact(content, &text);
+		json_add(buf_span(&text), w->out);
+		buf_addc(w->out, '}');
+	}
+	edit_end_record(w);
+	return rc < 0 ? rc : buf_err(&text);
 }
 
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)

@@ -147,6 +147,10 @@ const struct value_form form_label = {.limit = 4096, .is_line = true, .parse = p
 const struct value_form form_name = {.limit = (size_t)1 << 16, .is_trimmed = true, .parse = parse_name};
 const struct value_form form_summary = {
     .limit = (size_t)1 << 20, .parse = parse_summary, .clear_error = "a summary cannot be removed"};
+const struct value_form form_context = {.limit = (size_t)1 << 20,
+                                        .parse = parse_summary,
+                                        .clear_error =
+                                            "write null, a JSON string or an array of blocks; rm restores the content"};
 const struct value_form form_table = {
     .limit = (size_t)64 << 20,
     .is_trimmed = true,

@@ -65,6 +65,10 @@ into "too long" "$large" "$T/long" $label
 into "too long" "$large" "$T/longer" name
 into "too long" "$large" "$T/longest" entries/$a/branch
 into "NUL" "$invalid" "$T/nul" entries/$a/branch
+into "too long" "$large" "$T/longest" entries/$a/context.json
+into "not null, a JSON string" "$invalid" "$T/lines" entries/$a/context.json
+because "not on the branch in use" "$invalid" bash -c "echo null >entries/$d/context.json"
+because "a block is not a text or image" "" bash -c "jq -n '[{}]' >entries/$a/context.json"
 because "UTF-8" "$invalid" "$python" -c "f = open('$label', 'wb'); f.write(b'half \\xc3'); f.close()"
 because "one line" "$invalid" tee -a $label <"$T/lines"
 because "UTF-8" "$invalid" node -e "fs.writeFileSync('$label', Buffer.from('half \\xc3', 'latin1'))"
@@ -119,7 +123,7 @@ wrote "an empty table"
 # None of it becomes a scratch file under a name that could be the tree's.
 cp -a . "$T/copy"
 chmod -R u+w "$T/copy"
-for f in label context.json README.md entries/$a/name entries/$a/context.json; do echo null >"$T/copy/$f"; done
+for f in label context.json README.md entries/$a/name entries/$a/context.md; do echo null >"$T/copy/$f"; done
 ls -A . entries/$a labels | grep -vx errors >"$T/names"
 ! cp -r "$T/copy/." . 2>/dev/null || die "a copy of the tree was taken"
 ! rsync -rl "$T/copy/" . >/dev/null 2>&1 || die "a copy of the tree was taken by rsync"

@@ -280,6 +280,25 @@ static void leaf_is_written_again(void **state)
 	            ",\"fromId\":\"d\",\"summary\":\"\"}\n");
 }
 
+/* ---- context edits ---- */
+
+static void context_edit_is_written_again(void **state)
+{
+	static const char file[] = TWO "{\"type\":\"context_edit\",\"id\":\"c\",\"parentId\":\"b\",\"targetId\":\"a\","
+				       "\"replacement\":null}\n" USER("\"d\"", "\"b\"");
+	const char *why = "";
+
+	(void)state;
+	assert_edit(file, &(struct edit){edit_context, .entry = 0, .text = SPAN_LIT("null"), .ret_why = &why}, true,
+	            "{\"type\":\"context_edit\",\"id\":\"@0\",\"parentId\":\"d\"" AT
+	            ",\"targetId\":\"a\",\"replacement\":null}\n");
+	assert_null(why);
+	assert_refused(file, &(struct edit){edit_context, .entry = 2, .ret_why = &why}, -EINVAL);
+	assert_non_null(strstr(why, "not a user, "));
+	assert_refused(file, &(struct edit){edit_context, .entry = 1, .text = SPAN_LIT("7"), .ret_why = &why}, -EINVAL);
+	assert_non_null(strstr(why, "not null, "));
+}
+
 /* ---- ids ---- */
 
 static int by_value(const void *a, const void *b)
@@ -333,6 +352,7 @@ int main(void)
 	    cmocka_unit_test(unchanged_branch_appends_nothing),
 	    cmocka_unit_test(leaf_appends_empty_summary),
 	    cmocka_unit_test(leaf_is_written_again),
+	    cmocka_unit_test(context_edit_is_written_again),
 	    cmocka_unit_test(ids_differ),
 	};
 

@@ -26,11 +26,11 @@ int __wrap_commit_labels(struct tree *t, node_t dir, struct span name, struct ed
 	return rc;
 }
 
-int __real_commit_leaf(struct tree *t, struct node n, uint32_t entry);
-int __wrap_commit_leaf(struct tree *t, struct node n, uint32_t entry);
-int __wrap_commit_leaf(struct tree *t, struct node n, uint32_t entry)
+int __real_commit_change(struct tree *t, struct node n, edit_records *records, uint32_t entry);
+int __wrap_commit_change(struct tree *t, struct node n, edit_records *records, uint32_t entry);
+int __wrap_commit_change(struct tree *t, struct node n, edit_records *records, uint32_t entry)
 {
-	int rc = __real_commit_leaf(t, n, entry);
+	int rc = __real_commit_change(t, n, records, entry);
 	written = true;
 	return rc;
 }

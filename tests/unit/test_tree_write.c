@@ -474,7 +474,7 @@ static void tree_names_never_become_scratch_files(void **state)
 	static const struct {
 		const char *dir, *name;
 	} names[] = {
-	    {S, "errors"},          {A, "context.json"},    {A, "labels.tsv"},  {A, "name"},        {A, "leaf"},
+	    {S, "errors"},          {A, "context.md"},      {A, "labels.tsv"},  {A, "name"},        {A, "leaf"},
 	    {A, "README.md"},       {A, "tool-calls"},      {A, "error"},       {A, "thinking.md"}, {S, "label"},
 	    {S, "branch"},          {S, "README.md"},       {S, "text.md"},     {S, "hits.txt"},    {S, "forks"},
 	    {S "/labels", "label"}, {S "/labels", "title"}, {S, "sessions.tsv"}};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* edit: a written value as records to append. Pure: an index in, lines out.
  *
- * Records are as pi writes them: key order, 8 hex digit ids that are not taken, ISO timestamps. The parent of labels
- * and names is the newest entry, which keeps the conversation on its branch. The parent of a branch, or of a move of
- * the leaf, is the entry they go to. Writing the value already shown makes no record. */
+ * Records are as pi writes them: key order, 8 hex digit ids that are not taken, ISO timestamps. The parent of labels,
+ * names and context edits is the newest entry, which keeps the conversation on its branch. The parent of a branch, or
+ * of a move of the leaf, is the entry they go to. Writing the value already shown makes no record. */
 #ifndef SESSIONFS_EDIT_H
 #define SESSIONFS_EDIT_H
 
@@ -19,6 +19,8 @@ edit_records edit_labels; /* one or more labels set or cleared */
 edit_records edit_name;   /* the session's name; empty clears */
 edit_records edit_branch; /* a branch_summary with text at an entry */
 edit_records edit_leaf;   /* a branch_summary without text: moves the leaf */
+edit_records
+    edit_context; /* a context_edit with this content, null, or (empty) the entry's own content; else -EINVAL */
 
 struct edit_label {
 	uint32_t entry;
@@ -29,8 +31,9 @@ struct edit {
 	edit_records *records;
 	const struct edit_label *labels; /* edit_labels */
 	size_t n;
-	struct span text; /* edit_name, edit_branch */
-	uint32_t entry;   /* edit_branch, edit_leaf; NO_ENTRY for other changes */
+	struct span text;     /* edit_name, edit_branch, edit_context */
+	uint32_t entry;       /* of edit_branch, edit_leaf, edit_context; else NO_ENTRY */
+	const char **ret_why; /* of edit_context: set to the reason of -EINVAL (static text), else to NULL */
 	/* The lines that edit_make appended in the previous attempt. They are in the file by now, but must not become a
 	 * parent: their parent is not the newest entry any more. */
 	struct span written;

@@ -22,6 +22,7 @@ struct value_form {
 extern const struct value_form form_label;   /* one line, at most 4,096 bytes; white space only clears */
 extern const struct value_form form_name;    /* runs of CR and LF become one space, then trimmed, as in pi */
 extern const struct value_form form_summary; /* many lines, at most 1 MiB */
+extern const struct value_form form_context; /* JSON, at most 1 MiB; edit_context checks it */
 extern const struct value_form form_table;   /* labels.tsv */
 
 /* Checks the beginning of a text. Returns 0, or -EFBIG or -EINVAL with the reason in *ret_why (static text) if no

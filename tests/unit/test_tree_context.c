@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing what the model is sent instead of an entry: entries/ID/context.json. After each step the lines added to the
+ * session file are compared. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write_fixture.h"
+
+#define EDIT(id, parent, target, replacement)                                                                          \
+	"{\"type\":\"context_edit\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"targetId\":\"" target        \
+	"\",\"replacement\":" replacement "}\n"
+#define CONTENT(content) "{\"content\":" content "}"
+#define SAYS(id, parent, rest)                                                                                         \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" parent "\",\"message\":{" rest "}}\n"
+#define TEXT_X "{\"type\":\"text\",\"text\":\"x\"}"
+#define THINKING_X "{\"type\":\"thinking\",\"thinking\":\"x\"}"
+#define CALL_X "{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":{}}"
+#define IMAGE_X "{\"type\":\"image\",\"data\":\"AA==\",\"mimeType\":\"image/png\"}"
+
+/* An entry of each role that pi edits. */
+#define ROLES                                                                                                          \
+	HEADER USER("\"u\"", "null") SAYS("s", "u", "\"role\":\"assistant\",\"content\":[" THINKING_X "," TEXT_X "]")  \
+	    SAYS("r", "s", "\"role\":\"toolResult\",\"toolCallId\":\"i\"") "{\"type\":\"custom_message\",\"id\":"      \
+									   "\"m\",\"parentId\":\"r\",\"customType\":"  \
+									   "\"t\",\"content\":\"x\"}\n"
+
+static void omitted_and_restored(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, ABC);
+	assert_missing(p, A "/context.json");
+	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
+	assert_added(p, EDIT("@0", "c", "a", "null"));
+	assert_reads(p, A "/context.json", "null\n");
+	assert_mode(p, A "/context.json", S_IFREG | 0644);
+	assert_has(p, S "/context.json",
+	           "{\"messages\":[\n{\"role\":\"user\",\"content\":\"hi\"},\n"
+	           "{\"role\":\"user\",\"content\":\"hi\"}\n]");
+	assert_int_equal(put(p, A, "context.json", " null"), 0);
+	assert_added(p, "");
+	assert_int_equal(take(p, A, "context.json"), 0);
+	assert_missing(p, A "/context.json");
+	assert_int_equal(take(p, A, "context.json"), -ENOENT);
+	/* Restored by its own content. */
+	assert_int_equal(put(p, A, "context.json", "\"other\"\n"), 0);
+	assert_reads(p, A "/context.json", "\"other\"\n");
+	assert_int_equal(put(p, A, "context.json", "\"\\u0068i\"\n"), 0);
+	assert_missing(p, A "/context.json");
+	assert_int_equal(put(p, A, "context.json", "\"hi\"\n"), 0);
+	assert_int_equal(put(p, B, "context.json", "\"hi\"\n"), 0);
+	wait_seen(p);
+	p->seen = 0;
+	assert_added(p, ABC EDIT("@0", "c", "a", "null") EDIT("@1", "@0", "a", CONTENT("\"hi\""))
+	                    EDIT("@2", "@1", "a", CONTENT("\"other\"")) EDIT("@3", "@2", "a", CONTENT("\"\\u0068i\"")));
+}
+
+/* Without a content there is an empty one; bytes that are not UTF-8 are written as pi reads them. */
+static void own_content_is_as_pi_sends_it(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, ROLES);
+	assert_int_equal(put(p, S "/entries/r", "context.json", "[]\n"), 0);
+	assert_added(p, "");
+	assert_int_equal(put(p, S "/entries/r", "context.json", "null\n"), 0);
+	assert_int_equal(take(p, S "/entries/r", "context.json"), 0);
+	assert_added(p, EDIT("@0", "m", "r", "null") EDIT("@1", "@0", "r", CONTENT("[]")));
+	end(p);
+	begin(p, HEADER SAYS("u", "", "\"role\":\"user\",\"content\":[ {\"type\":\"text\", \"text\":\"a\xff\"}]"));
+	assert_int_equal(put(p, S "/entries/u", "context.json", "null\n"), 0);
+	assert_int_equal(take(p, S "/entries/u", "context.json"), 0);
+	assert_added(p, EDIT("@0", "u", "u", "null")
+	                    EDIT("@1", "@0", "u", CONTENT("[{\"type\":\"text\",\"text\":\"a\uFFFD\"}]")));
+	assert_missing(p, S "/entries/u/context.json");
+}
+
+/* Blocks are stored without white space, and shown indented; a saved file is unchanged. */
+static void blocks_read_back(void **state)
+{
+	static const char shown[] = "[\n"
+				    "  {\n"
+				    "    \"type\": \"text\",\n"
+				    "    \"text\": \"x\"\n"
+				    "  }\n"
+				    "]\n";
+	struct source_fixture *p = *state;
+
+	begin(p, ROLES);
+	assert_int_equal(put(p, S "/entries/s", "context.json", "\xef\xbb\xbf[ " TEXT_X "\r\n]"), 0);
+	assert_added(p, EDIT("@0", "m", "s", CONTENT("[" TEXT_X "]")));
+	assert_reads(p, S "/entries/s/context.json", shown);
+	assert_int_equal(put(p, S "/entries/s", "context.json", shown), 0);
+	assert_int_equal(put(p, S "/entries/s", "context.json", "[" TEXT_X "]"), 0);
+	/* An editor renames the old file, and a new one to its name. */
+	assert_int_equal(move(p, S "/entries/s", "context.json", S "/entries/s", "context.json~"), 0);
+	assert_missing(p, S "/entries/s/context.json");
+	assert_int_equal(move(p, S "/entries/s", "context.json~", S "/entries/s", "context.json"), 0);
+	assert_reads(p, S "/entries/s/context.json", shown);
+	assert_added(p, "");
+	assert_int_equal(put(p, S "/entries/s", "new", "[" CALL_X "," THINKING_X "]\n"), 0);
+	assert_int_equal(move(p, S "/entries/s", "new", S "/entries/s", "context.json"), 0);
+	assert_added(p, EDIT("@0", "@1", "s", CONTENT("[" CALL_X "," THINKING_X "]")));
+}
+
+/* Which values each role takes. */
+static void values_by_role(void **state)
+{
+	static const struct {
+		const char *value, *roles; /* that accept it */
+	} cases[] = {
+	    {"null", "usrm"},
+	    {"\"\"", "usrm"},
+	    {"[]", "usm"}, /* r sends it already */
+	    {"[" TEXT_X "]", "usrm"},
+	    {"[" IMAGE_X "," TEXT_X "]", "urm"},
+	    {"[" THINKING_X "]", "s"},
+	    {"[" CALL_X "]", "s"},
+	    {"[" TEXT_X ",{\"type\":\"toolResult\"}]", ""},
+	    {"[{\"type\":\"text\"}]", ""},
+	    {"[{\"type\":\"text\",\"text\":null}]", ""},
+	    {"[{\"type\":\"thinking\"}]", ""},
+	    {"[{\"type\":\"image\",\"data\":\"AA==\"}]", ""},
+	    {"[{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":\"{}\"}]", ""},
+	    {"[1]", ""},
+	    {"[" TEXT_X ",\"x\"]", ""},
+	    {"[null]", ""},
+	    {"{\"content\":[]}", ""},
+	    {"true", ""},
+	    {"7", ""},
+	    {"nul", ""},
+	    {"null null", ""},
+	    {"[", ""},
+	    {"", ""},
+	    {" ", ""},
+	};
+	struct source_fixture *p = *state;
+	char dir[64];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		for (const char *role = "usrm"; *role; role++) {
+			struct stat before, after;
+			begin(p, ROLES);
+			assert_int_equal(stat(p->file, &before), 0);
+			snprintf(dir, sizeof dir, S "/entries/%c", *role);
+			int rc = put(p, dir, "side", cases[i].value);
+			assert_int_equal(rc, 0);
+			rc = move(p, dir, "side", dir, "context.json");
+			bool taken = strchr(cases[i].roles, *role);
+			if (rc != (taken || (*role == 'r' && strcmp(cases[i].value, "[]") == 0) ? 0 : -EPERM))
+				fail_msg("%s of %c: %d", cases[i].value, *role, rc);
+			assert_int_equal(stat(p->file, &after), 0);
+			assert_int_equal(after.st_size > before.st_size, taken);
+			end(p);
+		}
+	}
+}
+
+/* A line is refused when it is written, since a shell ignores errors of close(2). */
+static void refusals_have_reasons(void **state)
+{
+	static const char branch[] =
+	    "Z entries/c/context.json: not on the branch in use; first move the leaf to an entry "
+	    "below it: ln -sfn entries/ID leaf (EINVAL)\n";
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf long_text = BUF_INIT;
+	struct tree_handle *h;
+	struct tree_attr leaf;
+
+	begin(p, ABC USER("\"d\"", "\"b\"") META("\"e\"", "\"d\"") SAYS("f", "e", "\"role\":\"bashExecution\""));
+	assert_int_equal(open_create(p, S "/entries/c", "context.json", false, &h), 0);
+	assert_int_equal(tree_write(p->tree, h, SPAN_LIT("null\n"), 0, &who), -EINVAL);
+	assert_int_equal(tree_flush(p->tree, h, &who), -EINVAL);
+	tree_release(p->tree, h);
+	assert_has(p, S "/errors", branch);
+	assert_int_equal(put(p, A, "context.json", "nul\n"), -EINVAL);
+	assert_has(p, S "/errors",
+	           "Z entries/a/context.json: not null, a JSON string or an array of blocks (EINVAL)\n");
+	assert_int_equal(put(p, A, "context.json", "[{}]\n"), -EINVAL);
+	assert_has(p, S "/errors", "a block is not a text or image with its fields (EINVAL)\n");
+	assert_int_equal(put(p, S "/entries/e", "context.json", "null\n"), -EINVAL);
+	assert_int_equal(put(p, S "/entries/f", "context.json", "null"), -EINVAL);
+	assert_has(
+	    p, S "/errors",
+	    "Z entries/f/context.json: not a user, assistant or toolResult message, nor a custom_message (EINVAL)\n");
+	buf_addc(&long_text, '"');
+	for (size_t i = 0; i < (1 << 20) - 2; i++)
+		buf_addc(&long_text, 'x');
+	buf_addc(&long_text, '"');
+	assert_added(p, "");
+	assert_int_equal(put_bytes(p, A, "context.json", buf_span(&long_text)), 0);
+	p->seen += sizeof EDIT("12345678", "f", "a", "") - 1 + sizeof CONTENT("") - 1 + (1 << 20);
+	buf_addc(&long_text, ' ');
+	who.pid++;
+	assert_int_equal(put_bytes(p, A, "context.json", buf_span(&long_text)), -EFBIG);
+	assert_added(p, "");
+	end(p);
+	begin_mode(p, ABC, 0644, true);
+	assert_int_equal(put(p, A, "context.json", "null\n"), -EROFS);
+	end(p);
+	begin(p, HEADER_V1 V1("message"));
+	assert_int_equal(tree_resolve(p->tree, S "/leaf", true, &leaf), 0);
+	assert_int_equal(open_in(p, leaf.node, "context.json", false, &h), -EPERM);
+	assert_added(p, "");
+}
+
+/* An edit counts on its branch only, also when the leaf moves there and back. */
+static void each_branch_has_its_edits(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, ABC);
+	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
+	assert_int_equal(put(p, B, "context.json", "\"x\"\n"), 0);
+	assert_added(p, EDIT("@0", "c", "a", "null") EDIT("@1", "@0", "b", CONTENT("\"x\"")));
+	assert_int_equal(force_link(p, S, "leaf", "entries/b"), 0);
+	assert_missing(p, A "/context.json");
+	assert_missing(p, B "/context.json");
+	assert_int_equal(put(p, A, "context.json", "\"y\"\n"), 0);
+	assert_reads(p, A "/context.json", "\"y\"\n");
+	assert_int_equal(force_link(p, S, "leaf", "entries/c"), 0);
+	assert_missing(p, A "/context.json");
+	/* To the last edit of the first branch. */
+	CLEANUP_BUF struct buf lines = BUF_INIT;
+	assert_true(read_file(p->file, &lines));
+	const char *id = buf_cstr(&lines);
+	id = strstr(id, "context_edit");
+	id = strstr(strstr(id + 1, "context_edit"), "\"id\":\"") + 6;
+	char target[32];
+	snprintf(target, sizeof target, "entries/%.8s", id);
+	assert_int_equal(force_link(p, S, "leaf", target), 0);
+	assert_reads(p, A "/context.json", "null\n");
+	assert_reads(p, B "/context.json", "\"x\"\n");
+}
+
+/* By other programs: without a content, or of entries that pi does not edit; the newest counts. */
+static void edits_by_others(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, ABC EDIT("e1", "c", "a", "{}") EDIT("e2", "e1", "b", "null") EDIT("e3", "e2", "b", CONTENT("\"b\""))
+	             EDIT("e4", "e3", "c", CONTENT("null")) EDIT("e5", "e4", "none", "null"));
+	assert_missing(p, A "/context.json");
+	assert_missing(p, S "/entries/c/context.json");
+	assert_reads(p, B "/context.json", "\"b\"\n");
+	static const char more[] = EDIT("e6", "e5", "b", "null");
+	write_at(p->file, O_APPEND, more, sizeof more - 1);
+	wait_seen(p);
+	assert_reads(p, B "/context.json", "null\n");
+	/* The id gets to a later line, which the edit changes then. */
+	static const char late[] = USER("\"none\"", "\"e6\"");
+	write_at(p->file, O_APPEND, late, sizeof late - 1);
+	wait_seen(p);
+	assert_reads(p, S "/entries/none/context.json", "null\n");
+}
+
+/* A line of pi that was appended meanwhile is the parent. */
+static void follows_foreign_lines(void **state)
+{
+	static const char more[] = USER("\"d\"", "\"c\"");
+	struct source_fixture *p = *state;
+
+	begin(p, ABC);
+	assert_missing(p, A "/context.json");
+	write_at(p->file, O_APPEND, more, sizeof more - 1);
+	p->seen += sizeof more - 1;
+	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
+	assert_added(p, EDIT("@0", "d", "a", "null"));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(omitted_and_restored), TEST(own_content_is_as_pi_sends_it), TEST(blocks_read_back),
+	    TEST(values_by_role),       TEST(refusals_have_reasons),         TEST(each_branch_has_its_edits),
+	    TEST(edits_by_others),      TEST(follows_foreign_lines),
+	};
+
+	/* Refusals are expected here. */
+	log_setup(LOG_LEVEL_ERROR, false);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
