@@ -228,6 +228,32 @@ class Session {
 		);
 		same("branch reads back", `${text}\n`, this.read(`entries/${this.names[i]}/branch`));
 	}
+	// pi's own edit; 0.73.1 has none, and skips such a line.
+	edit(i, command, text, content) {
+		this.write(command, { id: this.names[i], text }, (sm, id) => {
+			const replacement = content === null ? null : { content: content ?? sm.getEntries()[i].message?.content ?? sm.getEntries()[i].content ?? [] };
+			if (sm.appendContextEdit) sm.appendContextEdit(id(i), replacement);
+			else sm.appendCustomEntry("none");
+		});
+	}
+	context(i, content) {
+		this.edit(i, 'printf "%s\\n" "$text" >"entries/$id/context.json"', JSON.stringify(content), content);
+		same("context.json reads back", `${JSON.stringify(content, null, 2)}\n`, this.read(`entries/${this.names[i]}/context.json`));
+	}
+	restoreContext(i) {
+		this.edit(i, 'rm "entries/$id/context.json"', "");
+		same("context.json is gone", null, this.read(`entries/${this.names[i]}/context.json`));
+	}
+	// The first, middle and last entry of the branch that pi edits.
+	editable() {
+		const all = withCopy(fs.readFileSync(this.file), (file) => {
+			const sm = newest.open(file);
+			const entries = sm.getEntries();
+			const roles = ["user", "assistant", "toolResult"];
+			return sm.getBranch().filter((e) => e.type === "custom_message" || roles.includes(e.message?.role)).map((e) => entries.indexOf(e));
+		});
+		return [...new Set([all[0], all[all.length >> 1], all.at(-1)])].filter((i) => i !== undefined && !this.names[i].startsWith("~"));
+	}
 	moveLeaf(i) {
 		const before = fs.readFileSync(this.file);
 		const stays = i === entriesOf(before).entries.length - 1;
@@ -331,6 +357,22 @@ const operations = {
 	leaf: (s) => {
 		for (const i of s.all) s.moveLeaf(i);
 		s.write('ln -sfn "$PWD/entries/$id" leaf', { id: s.names[s.all.at(-1)] }); // an empty summary is there
+	},
+	"context-omit": (s) => {
+		for (const i of s.editable()) {
+			s.context(i, null);
+			s.write('echo null >"entries/$id/context.json"', { id: s.names[i] });
+		}
+	},
+	"context-text": (s, text) => {
+		for (const i of s.editable()) s.context(i, [{ type: "text", text }]);
+		for (const i of s.editable()) s.write('cp "entries/$id/context.json" "$TMPDIR/c" && cat "$TMPDIR/c" >"entries/$id/context.json"', { id: s.names[i] });
+	},
+	"context-restore": (s) => {
+		for (const i of s.editable()) {
+			s.context(i, []);
+			s.restoreContext(i);
+		}
 	},
 	mixed: (s, text) => {
 		s.moveLeaf(s.a);

@@ -4,7 +4,7 @@
 
 kill.py PROGRAM SOURCE MOUNT ROUNDS SEED
 
-In each round the filesystem is mounted, writers set labels, names, branches and tables through it, and it gets a SIGKILL at
+In each round the filesystem is mounted, writers set labels, names, branches, tables and contexts through it, and it gets a SIGKILL at
 a random moment. Then every session file must consist of whole lines, with the old bytes unchanged before them, and hold
 every acknowledged value: those whose close(2), rename(2) or command reported success.
 """
@@ -23,7 +23,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 LONGEST = 0.25  # seconds from the first write to the kill
 GONE = {errno.ENOTCONN, errno.ECONNABORTED}  # the error of a writer when the filesystem is killed
 
-KINDS = ["label", "name", "branch", "link", "tee", "table"]
+KINDS = ["label", "name", "branch", "link", "tee", "table", "context"]
 
 
 def check(condition, what):
@@ -76,7 +76,7 @@ class Session:
                 e = json.loads(line)
             except ValueError:
                 check(False, f"{self.file}: no whole line: {line!r}")
-            value = e.get("label") or e.get("name") or e.get("summary")
+            value = e.get("label") or e.get("name") or e.get("summary") or (e.get("replacement") or {}).get("content")
             self.values.add(value)
             if value and value.startswith("table"):
                 rows[value] = rows.get(value, 0) + 1
@@ -137,6 +137,9 @@ class Writer(threading.Thread):
         label = f"{self.dir}/entries/{entry_id(30 + k % 10)}/label"
         run = subprocess.run(["tee", label], input=value.encode(), capture_output=True, check=True)
         check(run.stdout == value.encode(), "tee")
+
+    def context(self, value, k):
+        self.put(f"{self.dir}/entries/{entry_id(k % 10)}/context.json", json.dumps(value) + "\n")
 
     def table(self, value, k):
         """As an editor saves: the whole file, written aside, and renamed over the old one. Three rows change."""

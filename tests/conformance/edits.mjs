@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Compares contexts with pi's: node edits.mjs PI-DIRECTORY TMP STATES
+// Each line of STATES has a session file, its size at that time, and its context.json.
+import assert from "node:assert";
+import fs from "node:fs";
+import path from "node:path";
+import readline from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const [piDirectory, tmp, states] = process.argv.slice(2);
+const { SessionManager } = await import(pathToFileURL(path.join(piDirectory, "pi-1.5.2/dist/bundle/index.js")).href);
+
+const count = { passed: 0, failed: 0 };
+for await (const line of readline.createInterface({ input: fs.createReadStream(states) })) {
+	const { file, size, context } = JSON.parse(line);
+	const copy = path.join(tmp, "s.jsonl");
+	fs.writeFileSync(copy, fs.readFileSync(file).subarray(0, size));
+	const expected = JSON.parse(JSON.stringify(SessionManager.open(copy).buildSessionContext()));
+	try {
+		assert.deepStrictEqual(JSON.parse(context), expected);
+		count.passed++;
+	} catch (e) {
+		count.failed++;
+		console.log(`${file}: the first ${size} bytes: ${e.message}`);
+	}
+}
+console.log(`${count.passed} passed, ${count.failed} failed, 0 skipped`);
+process.exit(count.failed || !count.passed ? 1 : 0);
