@@ -8,6 +8,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/session/part.h"
+#include "sessionfs/session/context.h"
 
 #include "calls.h"
 #include "md.h"
@@ -69,11 +70,13 @@ bool chat_has_entry(const struct session *s, uint32_t i, const struct record *r)
 	return shown == VISIBLE_YES || (shown == VISIBLE_MAYBE && is_displayed(r));
 }
 
-/* Appends the entry's label and ID, and ends the line. */
+/* Appends the entry's marks and ID, and ends the line. */
 static void chat_end_entry_line(const struct session *s, uint32_t i, struct buf *out)
 {
 	const struct md m = {.s = s, .entry = i, .out = out};
 
+	if (context_is_edited(s, i))
+		buf_adds(out, DOT "edited");
 	md_add_label(&m);
 	buf_adds(out, DOT);
 	session_entry_name(s, i, out);

@@ -10,6 +10,7 @@
 #include "sessionfs/base/number.h"
 #include "sessionfs/render/tool.h"
 #include "sessionfs/session/part.h"
+#include "sessionfs/session/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,8 @@ static void article_add_head(struct page *g)
 		buf_adds(g->out, "<strong class=\"failed\">failed</strong>\n");
 	if (part_role_as(g->r.type, g->r.role) == ROLE_ASSISTANT && g->r.msg.model.kind <= JSON_NULL)
 		buf_adds(g->out, "<span>unknown model</span>\n");
+	if (context_is_edited(g->s, g->entry))
+		buf_adds(g->out, "<strong>edited</strong>\n");
 	article_add_fields(g);
 	page_add_label(g->s, g->entry, g->text, g->out);
 	article_add_usage(g);
@@ -500,6 +503,23 @@ static int article_show_body(struct page *g)
 	return 0;
 }
 
+/* Shows what the model is sent instead. */
+static int article_show_edit(struct page *g)
+{
+	struct line line CLEANUP_LINE = LINE_INIT;
+	struct json_value to;
+	int rc = context_replacement(g->s, g->entry, &line, &to);
+
+	if (rc == 0 && to.kind == JSON_NULL)
+		buf_adds(g->out, "<p class=\"cut\">Not sent to the model</p>\n");
+	if (rc < 0 || to.kind <= JSON_NULL)
+		return rc;
+	article_begin_details(g, "The model is sent instead");
+	article_show_json(g, to, "context.json");
+	buf_adds(g->out, "</details>\n");
+	return 0;
+}
+
 /* --- branches ----------------------------------------------------------------- */
 
 /* Links the branches that begin after this entry, except the current one. */
@@ -536,6 +556,8 @@ int page_add_article(struct page *g)
 	int rc = g->r.type == RECORD_MESSAGE && session_entry(g->s, g->entry)->flags & ENTRY_NO_MESSAGE
 	             ? 0
 	             : article_show_body(g);
+	if (rc == 0)
+		rc = article_show_edit(g);
 	if (rc == 0)
 		rc = article_add_branches(g);
 	buf_adds(g->out, "</article>\n");

@@ -11,6 +11,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/terminal.h"
+#include "sessionfs/session/context.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -383,6 +384,8 @@ static int draw_row(struct drawing *d, uint32_t entry)
 	draw_label(d, entry);
 	if (session_entry(d->s, entry)->flags & ENTRY_FAILED)
 		draw_mark(d, COLOUR_RED, "\u2717 ");
+	if (context_is_edited(d->s, entry))
+		draw_mark(d, COLOUR_YELLOW, "\u270e ");
 	int rc = draw_text(d, entry);
 	if (rc < 0)
 		return rc;

@@ -217,9 +217,13 @@ static bool body_is_valid(const struct producer *producer, const struct session 
 	uint32_t n = session_count(s);
 	if (!producer->list_appended || b->n == 0 || b->entries > n || b->relinks != session_relink_count(s))
 		return false;
-	for (uint32_t i = b->entries; producer->has_labels && i < n; i++)
-		if (session_entry(s, i)->type == RECORD_LABEL)
+	for (uint32_t i = b->entries; producer->has_labels && i < n; i++) {
+		const struct entry *e = session_entry(s, i);
+		/* On another branch there are other edits. */
+		if (e->type == RECORD_LABEL || e->type == RECORD_CONTEXT_EDIT ||
+		    (session_has_edits(s) && e->parent + 1 != i))
 			return false;
+	}
 	return true;
 }
 

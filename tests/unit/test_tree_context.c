@@ -207,6 +207,44 @@ static void refusals_have_reasons(void **state)
 	assert_added(p, "");
 }
 
+/* The views of people show what was said, with a mark; a page also what is sent. */
+static void views_mark_edited_entries(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, ABC);
+	assert_has(p, S "/chat.md", "## user \u00b7 2026-03-01 09:00Z \u00b7 a\n\nhi\n");
+	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
+	assert_int_equal(put(p, B, "context.json", "\"<b>\"\n"), 0);
+	assert_has(p, S "/tree.txt",
+	           "a         \u2022 \u270e user: hi\nb         \u2022 \u270e user: hi\nc         \u2022 user: hi");
+	assert_has(p, S "/chat.md", "## user \u00b7 2026-03-01 09:00Z \u00b7 edited \u00b7 a\n\nhi\n");
+	assert_has(p, S "/branches/c/chat.md", "\u00b7 edited \u00b7 b\n");
+	assert_has(p, "html/p/s.html", "<strong>edited</strong>");
+	assert_has(p, "html/p/s.html", "<p class=\"cut\">Not sent to the model</p>\n</article>");
+	assert_has(p, "html/p/s.html",
+	           "<details><summary>The model is sent instead</summary>\n<pre>\n&quot;&lt;b&gt;&quot;</pre>");
+	/* Elsewhere there are no edits, whatever was shown before. */
+	assert_int_equal(force_link(p, S, "leaf", "entries/c"), 0);
+	assert_has(p, S "/tree.txt", "a         \u2022 user: hi\n");
+	assert_has(p, S "/chat.md", "09:00Z \u00b7 b\n");
+	assert_has(p, S "/branches/c/chat.md", "09:00Z \u00b7 b\n");
+}
+
+/* A line of pi that continues another branch: the edit is not used any more. */
+static void marks_follow_branch_in_use(void **state)
+{
+	static const char more[] = META("\"m\"", "\"x\"");
+	struct source_fixture *p = *state;
+
+	begin(p, HEADER USER("\"a\"", "null") USER("\"x\"", "\"a\"") USER("\"b\"", "\"a\""));
+	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
+	assert_has(p, S "/branches/x/chat.md", "\u00b7 edited \u00b7 a\n");
+	write_at(p->file, O_APPEND, more, sizeof more - 1);
+	wait_seen(p);
+	assert_has(p, S "/branches/x/chat.md", "09:00Z \u00b7 a\n");
+}
+
 /* An edit counts on its branch only, also when the leaf moves there and back. */
 static void each_branch_has_its_edits(void **state)
 {
@@ -275,9 +313,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(omitted_and_restored), TEST(own_content_is_as_pi_sends_it), TEST(blocks_read_back),
-	    TEST(values_by_role),       TEST(refusals_have_reasons),         TEST(each_branch_has_its_edits),
-	    TEST(edits_by_others),      TEST(follows_foreign_lines),
+	    TEST(omitted_and_restored),      TEST(own_content_is_as_pi_sends_it),
+	    TEST(blocks_read_back),          TEST(values_by_role),
+	    TEST(refusals_have_reasons),     TEST(each_branch_has_its_edits),
+	    TEST(views_mark_edited_entries), TEST(marks_follow_branch_in_use),
+	    TEST(edits_by_others),           TEST(follows_foreign_lines),
 	};
 
 	/* Refusals are expected here. */

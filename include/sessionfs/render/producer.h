@@ -39,7 +39,8 @@ struct producer {
 	 * before them is not the one of entry `last` (NO_ENTRY: any). NULL: growth can change existing segments. */
 	int (*list_appended)(const struct render_target *p, uint32_t first, uint32_t last, struct render_totals *t,
 	                     void **ret, size_t *ret_n);
-	/* The segment of an entry shows its label, so a label record changes existing segments. */
+	/* The segment of an entry shows its label, and whether it is edited: such a record changes existing segments.
+	 */
 	bool has_labels;
 	/* NULL: no front. */
 	int (*front)(const struct render_target *p, const struct render_totals *t, struct buf *out);
