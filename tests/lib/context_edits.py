@@ -154,7 +154,8 @@ def some_value(rng, s, e):
 def put(rng, entry, value):
     """Writes as programs do. Returns whether that was accepted, and the way."""
     path = f"{entry}/context.json"
-    text = json.dumps(value, ensure_ascii=rng.random() < 0.5, indent=rng.choice([None, 1])) + rng.choice(["", "\n"])
+    is_ascii = rng.random() < 0.5 or re.search("[\ud800-\udfff]", json.dumps(value, ensure_ascii=False))
+    text = json.dumps(value, ensure_ascii=bool(is_ascii), indent=rng.choice([None, 1])) + rng.choice(["", "\n"])
     way = rng.choice(["write", "rename", "pieces", "tee", "echo"])
     line = json.dumps(value)
     # bash writes a longer line in pieces, and ignores the error of close(2).
