@@ -100,6 +100,7 @@ static int check_report_leaf(struct check_run *c, const char *file, const struct
 
 static int check_report_session(struct check_run *c, const char *file, uint32_t slot)
 {
+	struct buf reason CLEANUP_BUF = BUF_INIT;
 	struct session *s;
 	char text[128];
 
@@ -114,7 +115,10 @@ static int check_report_session(struct check_run *c, const char *file, uint32_t 
 	rc = deferred_pop(deferred, rc);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
-		rc = check_report(c, file, p.line, p.reason);
+		buf_reset(&reason);
+		session_problem_add_reason(s, &p, &reason);
+		const char *text_of = buf_cstr(&reason);
+		rc = text_of ? check_report(c, file, p.line, text_of) : -ENOMEM;
 	}
 	if (rc == 0)
 		rc = check_report_leaf(c, file, s);

@@ -189,7 +189,9 @@ static int tables_add_problems(struct catalog *c, const struct fact *f, struct b
 		text_add_cell(span_of(f->file), out);
 		buf_addc(out, '\t');
 		tables_add_location(f, out);
-		buf_addf(out, "%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
+		buf_addf(out, "%u\t%llu\t", p.line, (unsigned long long)p.offset);
+		session_problem_add_reason(s, &p, out);
+		buf_addc(out, '\n');
 		rc = cancel_check();
 	}
 	catalog_session_put(c, s);

@@ -199,7 +199,9 @@ int render_problems(const struct session *s, struct buf *out)
 {
 	for (size_t n = 0; n < session_problem_count(s); n++) {
 		struct problem p = session_problem(s, n);
-		buf_addf(out, "%u\t%llu\t%s\n", p.line, (unsigned long long)p.offset, p.reason);
+		buf_addf(out, "%u\t%llu\t", p.line, (unsigned long long)p.offset);
+		session_problem_add_reason(s, &p, out);
+		buf_addc(out, '\n');
 	}
 	return buf_err(out);
 }

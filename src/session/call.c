@@ -13,6 +13,7 @@
  * from the root that the next result would take. That is linear, however often an id is used and however many results
  * have no call. `answers` then has, for a result's item, the call's item, and for a call's item the entry of its first
  * result. */
+#include "sessionfs/session/context.h"
 #include "session_impl.h"
 #include "sessionfs/base/cancel.h"
 
@@ -330,4 +331,54 @@ uint32_t session_result(const struct session *s, uint32_t i, unsigned n)
 		return NO_ENTRY;
 	call_item_result(s, entry_first_item(s, i) + n - 1, &first);
 	return first;
+}
+
+/* ---- calls of the context ---- */
+
+/* As call_item_add, but only the lower part: a collision here hides a problem, nothing else. */
+static int call_ids_add_edited(const struct session *s, uint32_t edit, struct map *to)
+{
+	CLEANUP_LINE struct line line = LINE_INIT;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct block_iter it;
+	struct record r;
+	struct block b;
+	struct key key;
+	int rc = session_load(s, edit, &line, &r);
+
+	if (rc < 0)
+		return rc;
+	block_iter_init(&it, json_get(r.replacement, "content"));
+	while (rc == 0 && block_next(&it, &b)) {
+		if (b.type != BLOCK_TOOL_CALL || !id_key(&b.id, &text, &key))
+			continue;
+		uint32_t low = (uint32_t)(key_hash(s, &key) >> 16);
+		rc = map_put(to, low + (low == 0), (struct span){"", 0}, edit);
+	}
+	return rc;
+}
+
+int call_ids_add(const struct session *s, const struct context_item *of, struct map *to)
+{
+	const struct entry *e = session_entry_at(s, of->entry);
+	int rc = 0;
+
+	/* pi sends nothing of a message that ended in an error or was aborted. */
+	if (e->role != ROLE_ASSISTANT || e->flags & ENTRY_FAILED)
+		return 0;
+	if (of->edit != NO_ENTRY)
+		return call_ids_add_edited(s, of->edit, to);
+	if (!(e->flags & ENTRY_HAS_CALLS))
+		return 0;
+	uint32_t item = entry_first_item(s, of->entry), end = call_items_end(s, item);
+	for (; rc == 0 && item < end; item++)
+		rc = map_put(to, s->calls.v[item].low, (struct span){"", 0}, of->entry);
+	return rc;
+}
+
+bool call_ids_have(const struct session *s, const struct map *ids, uint32_t result)
+{
+	uint32_t low = s->calls.v[entry_first_item(s, result)].low;
+
+	return low && map_get(ids, low, (struct span){"", 0}) != MAP_NONE;
 }

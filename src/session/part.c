@@ -289,6 +289,40 @@ static struct span image_base64_text(struct json_value data, struct buf *own)
 	return buf_span(own);
 }
 
+enum content_problem part_image_problem(const struct block *b)
+{
+	enum { BYTES_MAX = 5 << 20, CHARS = 16 };
+	static const struct {
+		const char *type;
+		size_t at, n;
+		const char *bytes;
+	} signatures[] = {
+	    {"image/png", 0, 8, "\x89PNG\r\n\x1a\n"},
+	    {"image/jpeg", 0, 3, "\xff\xd8\xff"},
+	    {"image/gif", 0, 4, "GIF8"},
+	    {"image/webp", 8, 4, "WEBP"},
+	    {"image/avif", 4, 4, "ftyp"},
+	    {"image/bmp", 0, 2, "BM"},
+	};
+	CLEANUP_BUF struct buf own = BUF_INIT;
+	const char *type = part_image_type(b->mime_type);
+	struct span text = image_base64_text(b->data, &own);
+	char head[CHARS];
+
+	if (buf_err(&own))
+		return CONTENT_FINE;
+	size_t n = base64_decode((struct span){text.p, text.n < CHARS ? text.n : CHARS}, head);
+	for (size_t i = 0; type && i < sizeof signatures / sizeof *signatures; i++) {
+		size_t at = signatures[i].at, size = signatures[i].n;
+		if (strcmp(type, signatures[i].type) != 0 || n < at + size ||
+		    memcmp(head + at, signatures[i].bytes, size) != 0)
+			continue;
+		bool large = text.n / 4 * 3 > BYTES_MAX && base64_decode(text, NULL) > BYTES_MAX;
+		return large ? CONTENT_LARGE_PICTURE : CONTENT_FINE;
+	}
+	return CONTENT_NO_PICTURE;
+}
+
 void part_image_of(const struct block *b, struct part_image *ret)
 {
 	CLEANUP_BUF struct buf own = BUF_INIT;

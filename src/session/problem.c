@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Problems in the file. The scan records problems in a single line. Problems that depend on other entries are computed
  * on first use. */
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/session/context.h"
+#include "sessionfs/session/part.h"
 #include "session_impl.h"
 
 /* The max number kept: a file of nothing but bad lines must not fill the memory. */
@@ -42,6 +45,14 @@ static const char *reason_text(enum problem_reason reason)
 		return "labels an unknown entry";
 	case REASON_BAD_FIRST_KEPT:
 		return "the first entry that the compaction keeps is missing";
+	case REASON_NO_CALL:
+		return "a provider refuses it: a result whose call is not sent before it";
+	case REASON_NO_PICTURE:
+		return "a provider refuses it: the data of a picture is not of its type";
+	case REASON_LARGE_PICTURE:
+		return "a provider refuses it: a picture larger than 5 MiB";
+	case REASON_EMPTY:
+		return "a provider refuses it: empty content";
 	case REASON_AND_MORE:
 		return "further problems are not listed";
 	}
@@ -133,6 +144,31 @@ static bool add_label_problems(const struct session *s, problem_records_t *to)
 	return true;
 }
 
+/* Adds what a provider refuses on the branch in use. pi sends no picture of an assistant, and empty content only of a
+ * user. */
+static int add_refused(const struct session *s, problem_records_t *to)
+{
+	CLEANUP_CONTEXT struct context c = {0};
+	CLEANUP(map_release) struct map calls = {0};
+	int rc = context_build(s, session_leaf(s), &c);
+
+	for (const struct context_item *item = c.items; rc == 0 && item < c.items + c.n; item++) {
+		const struct entry *e = session_entry_at(s, item->entry);
+		enum record_role role = part_role_as((enum record_type)e->type, (enum record_role)e->role);
+		bool result = role == ROLE_TOOL_RESULT, user = role == ROLE_USER || role == ROLE_CUSTOM;
+		unsigned content = session_entry_at(s, item->edit != NO_ENTRY ? item->edit : item->entry)->content;
+		if (result && !call_ids_have(s, &calls, item->entry) &&
+		    !problem_record_add(to, e->offset, item->entry, REASON_NO_CALL))
+			return -ENOMEM;
+		if (content && (user || (result && content != CONTENT_EMPTY)) &&
+		    !problem_record_add(to, e->offset, item->entry, (enum problem_reason)(REASON_NO_CALL + content)))
+			return -ENOMEM;
+		rc = call_ids_add(s, item, &calls);
+		rc = rc < 0 ? rc : cancel_check();
+	}
+	return rc;
+}
+
 static int problem_line_cmp(const void *a, const void *b)
 {
 	const struct problem_record *x = a, *y = b;
@@ -155,6 +191,9 @@ static int find_all_problems(const struct session *s)
 	if (s->extent.tail == TAIL_TORN &&
 	    !problem_record_add(to, s->extent.whole_end, s->extent.lines + 1, s->extent.tail_problem))
 		return -ENOMEM;
+	int rc = add_refused(s, to);
+	if (rc < 0)
+		return rc;
 	if (to->n)
 		qsort(to->v, to->n, sizeof *to->v, problem_line_cmp);
 	return 0;
@@ -162,12 +201,33 @@ static int find_all_problems(const struct session *s)
 
 size_t session_problem_count(const struct session *s)
 {
+	/* What derives ids must not be called while problems are derived. */
+	if (session_has_edits(s))
+		ids_ensure(s);
 	return derive_once(s, &s->derived->problems_at, find_all_problems) < 0 ? 0 : s->derived->problems.n;
 }
 
 struct problem session_problem(const struct session *s, size_t n)
 {
 	const struct problem_record *f = &s->derived->problems.v[n];
+	bool refused = f->reason >= REASON_NO_CALL && f->reason <= REASON_LARGE_PICTURE;
+	uint32_t entry = refused ? f->line : NO_ENTRY;
 
-	return (struct problem){f->line, f->offset, reason_text(f->reason)};
+	return (struct problem){refused ? session_entry_at(s, entry)->line : f->line, f->offset, reason_text(f->reason),
+	                        entry};
+}
+
+void session_problem_add_reason(const struct session *s, const struct problem *p, struct buf *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-%";
+	CLEANUP_BUF struct buf name = BUF_INIT;
+
+	buf_adds(out, p->reason);
+	/* A context edit names its target by the id. A user pastes the command into a shell. */
+	if (p->refused == NO_ENTRY || !s->format->has_ids || !has_flag(s, p->refused, ENTRY_ADDRESSED))
+		return;
+	session_entry_name(s, p->refused, &name);
+	const char *text = buf_cstr(&name);
+	if (text && text[strspn(text, plain)] == '\0')
+		buf_addf(out, "; leave it out: echo null > entries/%s/context.json", text);
 }

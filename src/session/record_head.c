@@ -3,6 +3,7 @@
  * line. If a key occurs twice, the last value counts. */
 #include "sessionfs/base/space.h"
 #include "sessionfs/session/format.h"
+#include "sessionfs/session/part.h"
 #include "record_impl.h"
 
 struct head_scan {
@@ -14,6 +15,7 @@ struct head_scan {
 	struct ending ending;
 	enum json_kind message; /* the kind of its value */
 	bool has_text;          /* a text that is not white space */
+	bool has_texts;         /* any text */
 };
 
 #define RETURN_FIELD(member, name)                                                                                     \
@@ -48,6 +50,7 @@ static inline void head_scan_text(struct head_scan *s, struct json_value text)
 	bool plain = text.kind == JSON_STRING && text.text.n && (unsigned)(*text.text.p | 0x20) - 'a' < 26;
 
 	s->has_text = s->has_text || plain || !head_is_blank(text);
+	s->has_texts |= text.kind == JSON_STRING;
 }
 
 /* Blocks are examined for any role: in the end only the calls of an assistant count. */
@@ -59,7 +62,11 @@ static bool head_read_block(struct head_scan *s)
 		return false;
 	if (b.type == BLOCK_TEXT)
 		head_scan_text(s, b.text);
-	s->head->images += b.type == BLOCK_IMAGE;
+	if (b.type == BLOCK_IMAGE) {
+		enum content_problem problem = part_image_problem(&b);
+		s->head->images++;
+		s->head->problem = problem > s->head->problem ? problem : s->head->problem;
+	}
 	if (b.type != BLOCK_TOOL_CALL)
 		return true;
 	s->head->calls++;
@@ -77,18 +84,23 @@ static bool head_read_content(struct head_scan *s)
 
 	head->has_content = true;
 	head->calls = head->images = 0;
-	head->has_file_call = s->has_text = false;
+	head->problem = CONTENT_FINE;
+	head->has_file_call = s->has_text = s->has_texts = false;
 	if (json_peek(&s->j) != JSON_ARRAY) {
-		bool ok = json_value(&s->j, &v);
-		if (ok)
-			head_scan_text(s, v);
-		return ok;
-	}
-	json_enter(&s->j);
-	while ((rc = json_next(&s->j, NULL)) > 0)
-		if (!head_read_block(s))
+		if (!json_value(&s->j, &v))
 			return false;
-	return rc == 0;
+		head_scan_text(s, v);
+	} else {
+		json_enter(&s->j);
+		while ((rc = json_next(&s->j, NULL)) > 0)
+			if (!head_read_block(s))
+				return false;
+		if (rc < 0)
+			return false;
+	}
+	if (s->has_texts && !s->has_text && !head->images && !head->calls)
+		head->problem = CONTENT_EMPTY;
+	return true;
 }
 
 static bool head_read_usage(struct head_scan *s)
@@ -129,6 +141,7 @@ static void head_reset_message(struct record_head *head)
 {
 	head->tool_call_id = head->message_time = head->nested_calls = head->duration = (struct json_value){0};
 	head->calls = head->images = 0;
+	head->problem = CONTENT_FINE;
 	head->has_content = head->has_file_call = false;
 }
 
@@ -221,4 +234,15 @@ void record_head(struct span line, struct buf *deep, struct record_head *ret,
 		head_finish_message(&s);
 	else
 		head_reset_message(ret);
+	bool edit = ret->type == RECORD_CONTEXT_EDIT;
+	v = edit ? json_get(ret->replacement, "content") : ret->content;
+	if (v.kind == JSON_NONE || (!edit && ret->type != RECORD_CUSTOM_MESSAGE))
+		return;
+	/* Of content that is not a message's, only the problem counts. */
+	json_init(&s.j, json_raw(v), deep);
+	s.on_call = NULL;
+	head_read_content(&s);
+	enum content_problem problem = ret->problem;
+	head_reset_message(ret);
+	ret->problem = problem;
 }

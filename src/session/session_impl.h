@@ -20,6 +20,7 @@
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
+#include "sessionfs/base/map.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/file/opened.h"
@@ -107,12 +108,16 @@ enum problem_reason {
 	REASON_CYCLE,
 	REASON_LABEL,
 	REASON_BAD_FIRST_KEPT,
+	REASON_NO_CALL, /* from here to REASON_LARGE_PICTURE: a provider refuses it; as enum content_problem */
+	REASON_EMPTY,
+	REASON_NO_PICTURE,
+	REASON_LARGE_PICTURE,
 	REASON_AND_MORE,
 };
 
 struct problem_record {
 	uint64_t offset;
-	uint32_t line;
+	uint32_t line; /* or the entry, if a provider refuses it */
 	enum problem_reason reason;
 };
 
@@ -403,6 +408,12 @@ bool usage_add_entry(struct session *s, const struct entry *e, const struct reco
 
 /* Returns the target of a label or context_edit record, or NO_ENTRY. */
 uint32_t label_target(const struct session *s, struct id_ref r);
+
+struct context_item;
+/* Adds the ids of the calls that the model is sent with this item. Returns 0 or a negative errno. */
+int call_ids_add(const struct session *s, const struct context_item *of, struct map *to);
+/* Returns whether the call of a tool result, an entry, is among them. */
+bool call_ids_have(const struct session *s, const struct map *ids, uint32_t result);
 
 /* ---- problem.c ---- */
 

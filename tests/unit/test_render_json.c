@@ -211,7 +211,7 @@ static void info_describes_session(void **state)
 	    "  },\n"
 	    "  \"branches\": 2,\n"
 	    "  \"labels\": 1,\n"
-	    "  \"problems\": 0,\n"
+	    "  \"problems\": 1,\n"
 	    "  \"firstMessage\": \"one two\",\n"
 	    "  \"usage\": {\n"
 	    "    \"input\": 17,\n"

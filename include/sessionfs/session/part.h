@@ -33,6 +33,8 @@ struct part_image {
 };
 /* Returns the type of a picture, in which no browser runs a script, or NULL. */
 const char *part_image_type(struct json_value mime_type);
+/* Decodes only the first bytes. Types whose data has no signature here are refused. */
+enum content_problem part_image_problem(const struct block *b);
 /* Parses an image block. */
 void part_image_of(const struct block *b, struct part_image *ret);
 /* Sets *ret to the image block after `ret->n` (set it to 0 to begin); false after the last one. */

@@ -53,7 +53,8 @@ enum record_role {
 /* The fields that the index needs. */
 #define HEAD_FIELDS(X) \
 	X(id, "id") X(parent_id, "parentId") X(timestamp, "timestamp") X(target_id, "targetId") X(label, "label") \
-	X(summary, "summary") X(provider, "provider") X(model, "model") X(usage, "usage")
+	X(summary, "summary") X(provider, "provider") X(model, "model") X(usage, "usage") \
+	X(content, "content") X(replacement, "replacement")
 
 #define MESSAGE_FIELDS(X) \
 	X(role, "role") X(content, "content") X(timestamp, "timestamp") \
@@ -94,6 +95,14 @@ struct block {
 	enum block_type type;
 	unsigned n; /* its number among those with this type, from 1 */
 	BLOCK_FIELDS(RECORD_MEMBER)
+};
+
+/* Why a provider refuses content, if pi sends it. */
+enum content_problem {
+	CONTENT_FINE,
+	CONTENT_EMPTY,         /* nothing but blank texts */
+	CONTENT_NO_PICTURE,    /* the data of a picture is not of its type */
+	CONTENT_LARGE_PICTURE, /* more than 5 MiB decoded, the limit of Anthropic's API */
 };
 
 /* The blocks of a message's content, if they fit. */
@@ -144,12 +153,13 @@ struct record_head {
 		struct json_value provider, model, usage;
 	} msg; /* of `message`, for any type */
 	struct json_value
-	    numbers[USAGE_FIELDS]; /* of msg.usage: input, output, cacheRead, cacheWrite, totalTokens, cost */
-	bool has_content;          /* message.content exists */
-	bool has_file_call;        /* a call has a file_action */
-	bool details_failed;       /* a tool result whose details report an error, as OpenClaw writes */
-	unsigned calls;            /* toolCall blocks seen (counting from 1) */
-	unsigned images;           /* image blocks */
+	    numbers[USAGE_FIELDS];    /* of msg.usage: input, output, cacheRead, cacheWrite, totalTokens, cost */
+	bool has_content;             /* message.content exists */
+	bool has_file_call;           /* a call has a file_action */
+	bool details_failed;          /* a tool result whose details report an error, as OpenClaw writes */
+	unsigned calls;               /* toolCall blocks seen (counting from 1) */
+	unsigned images;              /* image blocks */
+	enum content_problem problem; /* of a message, a custom_message, or a context_edit's replacement */
 };
 
 /* Reads the head of a line. on_call (or NULL) is called for each toolCall block of an assistant's message, in order,

@@ -55,9 +55,10 @@ struct entry {
 	                     `nearest` is this, or NO_ENTRY */
 	uint32_t id;      /* position of its id in the index */
 	uint16_t flags;
-	uint8_t type;      /* enum record_type */
-	uint8_t role : 7;  /* enum record_role */
-	bool deferred : 1; /* the provider sends the answer later */
+	uint8_t type;        /* enum record_type */
+	uint8_t role : 5;    /* enum record_role */
+	bool deferred : 1;   /* the provider sends the answer later */
+	uint8_t content : 2; /* enum content_problem */
 };
 
 static inline bool entry_has_nested(const struct entry *e)
@@ -309,13 +310,17 @@ struct session_usage {
 };
 struct session_usage session_usage(const struct session *s);
 
-/* A line that could not be read or linked; in line order. */
+/* A line that could not be read or linked, or whose content a provider refuses; in line order. */
 struct problem {
 	uint32_t line;
 	uint64_t offset;
-	const char *reason; /* static text, or owned by the index */
+	const char *reason; /* static text */
+	uint32_t refused;   /* the entry that a provider refuses, or NO_ENTRY */
 };
 size_t session_problem_count(const struct session *s);
 struct problem session_problem(const struct session *s, size_t n);
+/* Appends the reason, one cell of a table, and for an entry that a provider refuses, the command that leaves it out of
+ * the context. */
+void session_problem_add_reason(const struct session *s, const struct problem *p, struct buf *out);
 
 #endif
