@@ -11,7 +11,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_POST(self):
-        said = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"]
+        raw = self.rfile.read(int(self.headers["content-length"]))
+        body = json.loads(raw)
+        self.server.requests.append((self.path, body))
+        refusal = self.server.refuse(self.path, body)
+        if refusal:
+            error = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": refusal}}).encode()
+            self.send_response(400)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(error)))
+            self.end_headers()
+            self.wfile.write(error)
+            return
+        said = body["messages"]
         self.server.said.append(said)
         command, text = self.server.answer(said)
         delta = {"role": "assistant", "content": text}
@@ -24,19 +36,27 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         for d, reason in ((delta, None), ({}, "tool_calls" if command else "stop")):
             choice = {"index": 0, "delta": d, "finish_reason": reason}
-            chunk = {"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
+            usage = {"prompt_tokens": len(raw) // 4, "completion_tokens": 1, "total_tokens": len(raw) // 4 + 1}
+            chunk = {"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice], **({"usage": usage} if reason else {})}
             self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
         self.wfile.write(b"data: [DONE]\n\n")
 
 
-def serve(agent, answer):
+APIS = {"fake": ("openai-completions", "/v1"), "responses": ("openai-responses", "/v1"), "anthropic": ("anthropic-messages", "")}
+
+
+def serve(agent, answer, refuse=lambda path, body: None):
     """A server whose `said` has the messages of each request. `answer` maps these to a command for the tool bash, or to
-    None and a text. The pi whose own directory is `agent` knows it as `--provider fake --model m`."""
+    None and a text. The pi whose own directory is `agent` knows it as `--provider fake --model m`.
+
+    `requests` has the path and the body of each request; `refuse` maps them to the text of an error 400, or to None. The
+    APIs of other providers in APIS must be refused."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.said, server.answer = [], answer
+    server.said, server.requests, server.answer, server.refuse = [], [], answer, refuse
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    provider = {"baseUrl": f"http://127.0.0.1:{server.server_port}/v1", "api": "openai-completions", "apiKey": "k", "models": [{"id": "m"}]}
+    providers = {name: {"baseUrl": f"http://127.0.0.1:{server.server_port}{base}", "api": api, "apiKey": "k",
+                        "models": [{"id": "m", "input": ["text", "image"]}]} for name, (api, base) in APIS.items()}
     os.makedirs(agent, exist_ok=True)
     with open(os.path.join(os.fsdecode(agent), "models.json"), "w") as f:
-        json.dump({"providers": {"fake": provider}}, f)
+        json.dump({"providers": providers}, f)
     return server
