@@ -55,7 +55,7 @@ def serve(agent, answer, refuse=lambda path, body: None):
     server.said, server.requests, server.answer, server.refuse = [], [], answer, refuse
     threading.Thread(target=server.serve_forever, daemon=True).start()
     providers = {name: {"baseUrl": f"http://127.0.0.1:{server.server_port}{base}", "api": api, "apiKey": "k",
-                        "models": [{"id": "m", "input": ["text", "image"]}]} for name, (api, base) in APIS.items()}
+                        "models": [{"id": "m", "reasoning": True, "contextWindow": 10000000, "input": ["text", "image"]}]} for name, (api, base) in APIS.items()}
     os.makedirs(agent, exist_ok=True)
     with open(os.path.join(os.fsdecode(agent), "models.json"), "w") as f:
         json.dump({"providers": providers}, f)

@@ -13,6 +13,10 @@ import sys
 
 import model
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import examples  # noqa: E402
+import refused  # noqa: E402
+
 T, MANUAL = sys.argv[1:]
 FILE, SESSION = T + "/src/--x--/s.jsonl", T + "/mnt/projects/x/s"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -185,14 +189,14 @@ def problems():
     return [re.search(r": (echo null > entries/(a\d+)/context\.json)$", line).groups() for line in lines]
 
 
-def is_refused(provider):
-    """Asks a copy of the session, and returns whether this API refuses the first request."""
-    shutil.copy(FILE, T + "/copy.jsonl")
+def is_refused(provider, file=FILE):
+    """Continues a copy of the session, and returns whether this API refuses the first request."""
+    shutil.copy(file, T + "/copy.jsonl")
     server.requests.clear()
     run = subprocess.run(["pi", "--provider", provider, "--session", T + "/copy.jsonl", "--no-tools", "-p", "go on"], cwd=T + "/cwd",
                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     assert server.requests, (provider, run)
-    return refuse(*server.requests[0]) not in (None, "recorded")
+    return server.refuse(*server.requests[0]) not in (None, "recorded")
 
 
 server = model.serve(T + "/agent", lambda messages: (None, "Here."), refuse)
@@ -200,11 +204,62 @@ for name, (entries, want) in CASES.items():
     put(entries)
     found = problems()
     assert [id for _, id in found] == [f"a{n:07}" for n in want], (name, found)
-    refused = [api for api in model.APIS if is_refused(api)]
-    assert bool(refused) == bool(want), (name, want, refused)
+    by = [api for api in model.APIS if is_refused(api)]
+    assert bool(by) == bool(want), (name, want, by)
     for command, _ in found:
         subprocess.run(["sh", "-c", command], cwd=SESSION, check=True)
     assert not os.path.exists(SESSION + "/problems.txt"), (name, read("problems.txt"))
-    assert not [api for api in refused if is_refused(api)], (name, "is still refused")
-    print("ok", name, *refused)
-print(len(CASES), "sessions compared with what pi sends")
+    assert not [api for api in by if is_refused(api)], (name, "is still refused")
+    print("ok", name, *by)
+
+# --- the recipes of the manual ---------------------------------------------------------------
+
+def run(block):
+    """Runs the commands of a block, which begins in the directory where the last one ended."""
+    script = "".join(f"{command}\n" for command, _ in examples.commands(block))
+    done = subprocess.run(["bash", "-ec", f"cd -- \"$(cat {T}/pwd)\"\n{script}pwd >{T}/pwd"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (block, done)
+    return done.stdout
+
+
+def tokens():
+    with open(T + "/home/old/projects/home-ada-rain/rain/last/usage.json") as f:
+        return json.load(f)["input"]
+
+
+rain = T + "/home/refused/--home-ada-rain--/rain.jsonl"
+refused.write(rain, T + "/cwd")
+with open(T + "/pwd", "w") as f:
+    f.write(T)
+with open(T + "/section", "w") as f, open(MANUAL) as manual:
+    f.write(re.search(r"^\.Sh REFUSED REQUESTS\n(.*?)^\.Sh", manual.read(), re.M | re.S).group(1))
+mend, think, key, shorten = examples.blocks(T + "/section")
+
+assert is_refused("fake", rain)
+assert "Here." in run(mend)
+assert not is_refused("fake", rain)
+print("ok a result without its call")
+
+server.refuse = lambda path, body: "thinking is not accepted" if any("reasoning_content" in m for m in body["messages"]) else refuse(path, body)
+assert is_refused("fake", rain)
+run(think)
+assert not is_refused("fake", rain)
+print("ok thinking")
+
+assert refused.KEY in json.dumps(server.requests[0])
+run(key)
+assert not is_refused("fake", rain) and refused.KEY not in json.dumps(server.requests[0])
+with open(rain) as f:
+    assert refused.KEY in f.read()
+print("ok a key")
+
+# The context had 2.4 MB more, a quarter of which the model counts as tokens.
+shutil.copy(rain, T + "/before.jsonl")
+run(shorten.replace("$ cd\n", "").replace("$ sessionfs -u ~/old\n", ""))
+after = tokens()
+is_refused("fake", T + "/before.jsonl")
+before = len(json.dumps(server.requests[0][1], separators=(",", ":"))) // 4
+assert after < 20000 and before > after + 500000, (before, after)
+run("$ cd\n$ sessionfs -u ~/old\n")
+print("ok a huge output:", before, "tokens,", after, "tokens")
+print(len(CASES) + 4, "sessions compared with what pi sends, and mended")

@@ -113,6 +113,8 @@ done) || exit 1
 cd "$HOME"
 for document in README.md man/sessionfs.1 man/sessionfs.7; do
 	fresh
+	# A session that a provider refuses.
+	python3 "$ROOT/tests/lib/refused.py" ~/refused/--home-ada-rain--/rain.jsonl ~
 	python3 "$ROOT/tests/lib/examples.py" "$ROOT/$document" || die "$document"
 	is "" "$(mounts_below)" "mounts left by $document"
 done

@@ -69,4 +69,5 @@ def main(document):
     return bad
 
 
-sys.exit(1 if main(sys.argv[1]) else 0)
+if __name__ == "__main__":
+    sys.exit(1 if main(sys.argv[1]) else 0)
