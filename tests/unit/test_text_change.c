@@ -182,6 +182,10 @@ static void rows_say_how_texts_change(void **state)
 	    SUMMARY("o", "b", "i", "left"),
 	    "{\"type\":\"message\",\"id\":\"gone\",\"parentId\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"x\"}"
 	    "}\n",
+	    /* A provider refuses one, then none, then another of the same size. */
+	    RESULT_OF("p", "gone", "t9"),
+	    "{\"type\":\"context_edit\",\"id\":\"q\",\"parentId\":\"p\",\"targetId\":\"p\",\"replacement\":null}\n",
+	    RESULT_OF("r", "q", "t9"),
 	};
 	static const struct {
 		const char *file, *fork, *subagent, *run, *refused;
