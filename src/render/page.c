@@ -268,6 +268,19 @@ static void page_add_link(struct span to, struct span text, struct buf *out)
 	buf_adds(out, "</a>");
 }
 
+static void page_add_problems(const struct render_target *p, struct buf *out)
+{
+	size_t n = session_problem_count(p->session);
+	if (n == 0)
+		return;
+	page_begin_field("Problems", out);
+	buf_adds(out, "<a href=\"");
+	html_add_url(span_of(p->prefix), out);
+	buf_adds(out, "problems.txt\">");
+	buf_addf(out, "%zu", n);
+	buf_adds(out, "</a>" FIELD_END);
+}
+
 /* Links the parent session and the subagents. A page's name without .html is its session's. */
 static void page_add_related(const struct render_target *p, struct buf *out)
 {
@@ -328,6 +341,7 @@ static int page_add_header(const struct render_target *p, const struct render_to
 	number_add_unsigned(session_count(s), out);
 	buf_adds(out, FIELD_END);
 	page_add_usage(&t->usage, out);
+	page_add_problems(p, out);
 	/* The path to the session ends in the names of the project and of the session. */
 	const char *at = strstr(p->prefix, "projects/");
 	page_begin_field("Files", out);

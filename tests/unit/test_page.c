@@ -615,6 +615,17 @@ static void tokens_are_shown_by_kind(void **state)
 	assert_has_not(&user, "unknown");
 }
 
+static void problems_are_linked(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT, sound CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]"), &out);
+	assert_has(&out, "<dt>Problems</dt><dd><a href=\"../../projects/p/s%20s/problems.txt\">1</a></dd>");
+	page_of(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"hi\""), &sound);
+	assert_has_not(&sound, "<dt>Problems");
+}
+
 /* Short but deeply nested JSON would become very long if it were indented. */
 static void pretty_arguments_are_cut(void **state)
 {
@@ -672,6 +683,7 @@ int main(void)
 	    cmocka_unit_test(session_text_is_escaped),
 	    cmocka_unit_test(usage_counts_once),
 	    cmocka_unit_test(tokens_are_shown_by_kind),
+	    cmocka_unit_test(problems_are_linked),
 	    cmocka_unit_test(pretty_arguments_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
