@@ -22,6 +22,8 @@ static size_t sessions_copy_states(struct sync *a, struct slot_state *v, uint64_
 			    .slot = slot,
 			    .project = f->project,
 			    .place = c->slots[slot].file,
+			    .parent = c->slots[slot].parent,
+			    .is_started = slot_is_started(c, slot),
 			    .stem_at = f->stem_at,
 			    .project_name = project,
 			    .stem = f->stem,
@@ -48,6 +50,8 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 	require(&a, OF_TREE, 0, ATTRS);
 	names_ensure_project(&a, NO_SLOT); /* files that were replaced get a slot */
 	names_ensure_projects(&a);
+	if (ret)
+		forks_refresh(&a);
 	if (!a.err)
 		failed_log(c);
 	*serial = c->epoch + c->changes;

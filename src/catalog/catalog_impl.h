@@ -494,6 +494,13 @@ void names_ensure_projects(struct sync *a); /* finds and names all projects */
 bool names_ensure_project(struct sync *a, uint32_t project);
 bool name_sids(struct sync *a);
 
+/* forks.c */
+
+/* Finds the parents of all sessions, if some can have changed. Returns true if nothing is left to scan. */
+bool forks_refresh(struct sync *a);
+/* Returns whether the file is below the directory that is its parent's path without .jsonl. */
+bool slot_is_started(const struct catalog *c, uint32_t slot);
+
 /* rights.c: what the directories above allow */
 mode_t rights_of_slot(const struct catalog *c, const struct file *f);
 mode_t rights_of_project(const struct catalog *c, uint32_t project, gid_t *ret_gid);

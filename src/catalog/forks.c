@@ -225,14 +225,23 @@ static int find_parents(struct catalog *c)
 		if (parent == NONE && c->slots[slot].file != NONE)
 			parent = find_parent_by_dir(c, slot_file(c, slot));
 		slot_set_parent(c, slot, parent);
-		rc = cancel_check();
+		/* Without a name in the header, this was one lookup for each directory above. */
+		rc = path.p ? cancel_check() : 0;
 	}
 	build_fork_lists(c);
 	return rc;
 }
 
-/* Returns true if nothing is left to scan. */
-static bool forks_refresh(struct sync *a)
+bool slot_is_started(const struct catalog *c, uint32_t slot)
+{
+	uint32_t parent = c->slots[slot].parent;
+	if (parent == NONE || c->slots[parent].file == NONE || c->slots[slot].file == NONE)
+		return false;
+	struct span path = {.p = slot_file(c, parent)->path}, of = span_of(slot_file(c, slot)->path);
+	return header_name(path.p, &path.n) == NAME_SESSION && span_begins(of, path) && of.p[path.n] == '/';
+}
+
+bool forks_refresh(struct sync *a)
 {
 	struct catalog *c = a->c;
 	if (!names_ensure_project(a, NO_SLOT))
@@ -288,11 +297,7 @@ static bool forks_next(struct sync *a, uint32_t slot, bool below, uint64_t *cook
 		*cookie = (uint64_t)fork + 1;
 		if (c->slots[slot].file == NONE || c->slots[fork].file == NONE)
 			continue;
-		/* Is it below the directory that is the file's path without .jsonl? */
-		struct span path = {.p = slot_file(c, slot)->path}, of = span_of(slot_file(c, fork)->path);
-		bool has_dir = header_name(path.p, &path.n) == NAME_SESSION;
-		bool is_below = has_dir && span_begins(of, path) && of.p[path.n] == '/';
-		found = is_below == below && slot_get(a, fork, ret) == 0;
+		found = slot_is_started(c, fork) == below && slot_get(a, fork, ret) == 0;
 	}
 	return found;
 }

@@ -310,6 +310,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		    .file = s->file,
 		    .stem_at = s->stem_at,
 		    .mtime = s->mtime,
+		    .is_started = s->is_started,
 		    .facts = &kept->facts,
 		};
 		fact_count(r->facts->catalog, &l->v[n]);

@@ -26,7 +26,7 @@ enum link_naming {
 
 /* `i` is the number of the session's link: 0, or the index of a label. */
 struct group_key_ops {
-	size_t (*links)(const struct session_facts *of); /* number of links of the session in all groups */
+	size_t (*links)(const struct fact *f); /* number of links of the session in all groups */
 	/* Returns the number of the group; equal numbers mean equal names. */
 	uint64_t (*number)(const struct fact *f, size_t i);
 	void (*add_name)(const struct fact *f, size_t i, struct buf *out);
@@ -38,10 +38,10 @@ struct group_key_ops {
 _Static_assert(2 * DAYS_BEFORE < UINT64_C(1) << GROUP_NUMBER_BITS, "a day has a number");
 _Static_assert(NODE_SLOT_BITS <= GROUP_NUMBER_BITS, "a project has a number");
 
-/* Sessions without a time are in no group. */
-static size_t date_link_count(const struct session_facts *of)
+/* Sessions without a time, and those that another started, are in no group. */
+static size_t date_link_count(const struct fact *f)
 {
-	return of->date != NO_DATE;
+	return f->facts->date != NO_DATE && !f->is_started;
 }
 
 static uint64_t date_group_number(const struct fact *f, size_t i)
@@ -70,9 +70,9 @@ static void project_add_name(const struct fact *f, size_t i, struct buf *out)
 	buf_adds(out, f->project);
 }
 
-static size_t label_link_count(const struct session_facts *of)
+static size_t label_link_count(const struct fact *f)
 {
-	return of->n_labels;
+	return f->facts->n_labels;
 }
 
 static uint64_t label_group_number(const struct fact *f, size_t i)
@@ -228,7 +228,7 @@ static bool groups_fill(struct group_builder *m, const struct fact_list *list, c
 	size_t n = 0;
 	for (uint32_t i = 0; i < list->n; i++) {
 		const struct fact *f = &list->v[i];
-		for (uint32_t k = 0; k < key->links(f->facts); k++)
+		for (uint32_t k = 0; k < key->links(f); k++)
 			m->result.v[n++] = (struct group_link){
 			    .number = key->number(f, k),
 			    .fact = i,
@@ -259,7 +259,7 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 	if (!m)
 		return NULL;
 	for (size_t i = 0; i < list->n; i++)
-		n += keys[key].links(list->v[i].facts);
+		n += keys[key].links(&list->v[i]);
 	m->result.groups = calloc(n, sizeof *m->result.groups);
 	m->result.v = calloc(n, sizeof *m->result.v);
 	if (!m->result.groups || !m->result.v || !groups_fill(m, list, &keys[key])) {

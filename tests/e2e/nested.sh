@@ -4,7 +4,7 @@
 # disappear.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3
+need python3 jq
 need_mount
 nested() { python3 "$ROOT/tests/lib/nested.py" "$@"; }
 agree() { # SOURCE MOUNT WHAT
@@ -15,6 +15,16 @@ agrees_now() { # in time
 	nested list "$T/src" >"$T/want" && nested shown "$T/mnt" >"$T/got" 2>/dev/null && cmp -s "$T/want" "$T/got"
 }
 
+conversations() { # SOURCE: the sessions that no other one started
+	nested list "$1" | awk -F'\t' '{ n = split($5, of, ","); for (i = 1; i <= n; i++) started[of[i]]; path[NR] = "projects/" $2 "/" $3 }
+		END { for (i in path) if (!(path[i] in started)) print path[i] }' | LC_ALL=C sort
+}
+linked() { find "$1" -type l -printf '%l\n' | sed 's|^\.\./\.\./||' | LC_ALL=C sort; } # DIRECTORY
+listed_now() { # in time
+	conversations "$T/src" >"$T/want"
+	linked "$T/mnt/by-date" >"$T/got" && cmp -s "$T/want" "$T/got" && linked "$T/mnt/by-project" >"$T/got" && cmp -s "$T/want" "$T/got"
+}
+
 # --- names ------------------------------------------------------------------------------
 mkdir "$T/src"
 nested make "$T/src"
@@ -22,7 +32,10 @@ mount_watched "$T/src" "$T/mnt"
 agree "$T/src" "$T/mnt" "everything"
 is "$(nested list "$T/src" | wc -l)" "$(tail -n +2 "$T/mnt/sessions.tsv" | wc -l)" "rows of sessions.tsv"
 is "$(nested list "$T/src" | cut -f2,3,4 | LC_ALL=C sort)" "$(tail -n +2 "$T/mnt/sessions.tsv" | cut -f2,3,12 | LC_ALL=C sort)" "parents in sessions.tsv"
-is "$(nested list "$T/src" | wc -l)" "$(find "$T/mnt/by-date" "$T/mnt/by-project" -type l | wc -l | awk '{ print $1 / 2 }')" "by-date, by-project"
+for by in by-date by-project; do
+	conversations "$T/src" >"$T/want" && linked "$T/mnt/$by" >"$T/got" && same "$T/want" "$T/got" "$by"
+done
+[ "$(wc -l <"$T/want")" -gt 5 ] && [ "$(wc -l <"$T/want")" -lt "$(nested list "$T/src" | wc -l)" ] || die "all or none in $by"
 is "$(nested list "$T/src" | wc -l)" "$(find "$T/mnt/html" -name '*.html' ! -name index.html | wc -l)" "pages"
 nested pages "$T/mnt"
 is "projects/w/one+8c1f+run-0+deeper" "$(grep -lr 'said in --w--/one/8c1f/run-0/deeper' "$T/mnt/projects/" --include=all.txt | sed "s|^$T/mnt/||; s|/all.txt||")" "grep"
@@ -64,11 +77,21 @@ is 700 "$(stat -c %a "$T/mnt/projects/only/main+sessions+s1" | sed s/5/7/)" "clo
 chmod 755 only
 cd "$T"
 
-# A name that was shown does not change.
+# A name that was shown does not change. by-date/ and by-project/ have a session until the one that started it appears.
 say "$T/src/started/run-0/session.jsonl" early
 within 2 "before the one that started it" test -d "$T/mnt/projects/started/run-0"
+within 2 "a session that none started" listed_now
+early="$T/mnt/by-project/started/2026-01-01 $(date -d 2026-01-01T00:00:00Z +%H.%M) said in early"
+is early "$(jq -r .id "$early/info.json")" "the session by its title"
 say "$T/src/started.jsonl" late /home/me/x
 within 2 "the one that started it" test -d "$T/mnt/projects/home-me-x/started"
+within 2 "it is not listed" listed_now
+within 2 "nor its name" eval '[ ! -e "$early" ]'
+mv "$T/src/started.jsonl" "$T/parent"
+within 2 "it is listed again" listed_now
+within 2 "by its name" test -e "$early"
+mv "$T/parent" "$T/src/started.jsonl"
+within 2 "the one that started it, again" eval 'listed_now && [ ! -e "$early" ]'
 [ -d "$T/mnt/projects/started/run-0" ] || die "the name changed"
 is projects/started/run-0 "$(cat "$T/mnt/projects/home-me-x/started/subagents")" "subagents of the same"
 say "$T/src/started/run-1/session.jsonl" later

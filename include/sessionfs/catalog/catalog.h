@@ -133,6 +133,8 @@ uint64_t catalog_epoch(struct catalog *c);
 /* A session in a list of all: as slot_info, with some attributes of its file. */
 struct slot_state {
 	uint32_t slot, project, place, stem_at;
+	uint32_t parent; /* as catalog_parent; NO_SLOT: none */
+	bool is_started; /* its parent started it, see catalog_fork_next */
 	const char *project_name, *stem, *sid, *file;
 	off_t size;
 	struct timespec mtime, ctime;

@@ -56,6 +56,7 @@ struct fact {
 	uint32_t stem_at;
 	struct timespec mtime;
 	bool has_subagents;   /* set only if its tool results used something */
+	bool is_started;      /* by its parent */
 	struct usage counted; /* the part of facts->usage that counts for this session */
 	const struct session_facts *facts;
 };
