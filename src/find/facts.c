@@ -304,6 +304,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		    .slot = s->slot,
 		    .place = s->place,
 		    .project_number = s->project,
+		    .parent = s->parent,
 		    .project = s->project_name,
 		    .stem = s->stem,
 		    .sid = s->sid,

@@ -8,6 +8,7 @@
 #include "sessionfs/find/plot.h"
 #include "sessionfs/render/html.h"
 
+#include <errno.h>
 #include <math.h>
 
 enum { GROUP = 100 };
@@ -79,20 +80,56 @@ static void index_add_number_cell(bool has, double counted, double all, void (*a
 	buf_adds(out, "</td>");
 }
 
-static int index_add_session(const struct fact *f, int64_t now,
-                             int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg, struct buf *out)
-{
-	const struct session_facts *of = f->facts;
-	struct buf path CLEANUP_BUF = BUF_INIT;
+/* Links to sessions, and the list by slot. */
+struct index_links {
+	int (*link)(void *arg, const struct fact *f, struct buf *out);
+	void *arg;
+	const struct fact **by_slot;
+	size_t n;
+};
 
-	int rc = link(arg, f, &path);
-	if (rc < 0)
-		return rc;
-	buf_adds(out, "<tr><th scope=\"row\"><a href=\"");
+static int index_slot_cmp(const void *pa, const void *pb)
+{
+	const struct fact *a = *(const struct fact *const *)pa, *b = *(const struct fact *const *)pb;
+	return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static int index_add_link(const struct index_links *l, const struct fact *f, struct buf *out)
+{
+	struct buf path CLEANUP_BUF = BUF_INIT;
+	int rc = l->link(l->arg, f, &path);
+	buf_adds(out, "<a href=\"");
 	html_add_url(buf_span(&path), out);
 	buf_adds(out, "\">");
-	html_add_text(of->title, out);
-	buf_adds(out, "</a></th>");
+	html_add_text(f->facts->title, out);
+	buf_adds(out, "</a>");
+	return rc;
+}
+
+/* Appends a link to the session that this one was forked from, or that started it. */
+static int index_add_parent(const struct index_links *l, const struct fact *f, struct buf *out)
+{
+	const struct fact key = {.slot = f->parent}, *wanted = &key;
+	const struct fact **parent = bsearch(&wanted, l->by_slot, l->n, sizeof *l->by_slot, index_slot_cmp);
+	if (!parent)
+		return 0;
+	buf_adds(out, f->is_started ? " <small>subagent of " : " <small>fork of ");
+	int rc = index_add_link(l, *parent, out);
+	buf_adds(out, "</small>");
+	return rc;
+}
+
+static int index_add_session(const struct fact *f, int64_t now, const struct index_links *l, struct buf *out)
+{
+	const struct session_facts *of = f->facts;
+
+	buf_adds(out, f->is_started ? "<tr class=\"started\"><th scope=\"row\">" : "<tr><th scope=\"row\">");
+	int rc = index_add_link(l, f, out);
+	if (rc == 0)
+		rc = index_add_parent(l, f, out);
+	if (rc < 0)
+		return rc;
+	buf_adds(out, "</th>");
 	index_add_text_cell(span_of(f->project), out);
 	index_add_time_cell(of->modified, out);
 	index_add_time_cell(of->created, out);
@@ -106,8 +143,8 @@ static int index_add_session(const struct fact *f, int64_t now,
 	return cancel_check();
 }
 
-/* The script writes the same about the visible rows. */
-static void index_add_sums(const struct fact_list *list, struct buf *out)
+/* The sums include subagents, shown or not. The script writes the same about the rows that match. */
+static void index_add_sums(const struct fact_list *list, size_t started, struct buf *out)
 {
 	struct number_sum all_tokens = {0}, all_cost = {0};
 
@@ -117,6 +154,8 @@ static void index_add_sums(const struct fact_list *list, struct buf *out)
 	}
 	double tokens = number_sum_value(all_tokens), cost = number_sum_value(all_cost);
 	buf_addf(out, "%zu session%s", list->n, list->n == 1 ? "" : "s");
+	if (started > 0)
+		buf_addf(out, ", %zu subagent%s", started, started == 1 ? "" : "s");
 	if (tokens > 0 && isfinite(tokens)) {
 		buf_adds(out, ", ");
 		html_add_count(tokens, out);
@@ -130,15 +169,22 @@ static void index_add_sums(const struct fact_list *list, struct buf *out)
 
 static void index_add_head(const struct fact_list *list, struct buf *out)
 {
-	buf_adds(out,
-	         "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
-	         "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
-	         "<label hidden>State <select id=\"state\"><option value=\"\">Any</option>"
-	         "<option value=\"done\">Done</option><option value=\"working\">Working</option>"
-	         "<option value=\"left\">Left</option>"
-	         "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> "
-	         "<output id=\"count\" for=\"filter\">");
-	index_add_sums(list, out);
+	size_t started = 0;
+	for (size_t i = 0; i < list->n; i++)
+		started += list->v[i].is_started;
+	buf_adds(
+	    out,
+	    "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
+	    "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
+	    "<label hidden>State <select id=\"state\"><option value=\"\">Any</option>"
+	    "<option value=\"done\">Done</option><option value=\"working\">Working</option>"
+	    "<option value=\"left\">Left</option>"
+	    "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> ");
+	if (started > 0)
+		buf_adds(out,
+		         "<label><input id=\"started\" type=\"checkbox\" autocomplete=\"off\"> Subagents</label> ");
+	buf_adds(out, "<output id=\"count\" for=\"filter\">");
+	index_add_sums(list, started, out);
 	buf_adds(out, "</output>");
 	if (list->n > 0) {
 		buf_adds(out, " <small>Times: <span id=\"zone\">");
@@ -161,7 +207,14 @@ int index_page(const struct fact_list *list, int (*link)(void *arg, const struct
                struct buf *out)
 {
 	int64_t now = clock_ms(CLOCK_REALTIME);
+	const struct fact **by_slot CLEANUP_FREE = calloc(list->n + 1, sizeof *by_slot);
+	const struct index_links links = {link, arg, by_slot, list->n};
 
+	if (!by_slot)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->n; i++)
+		by_slot[i] = &list->v[i];
+	qsort(by_slot, list->n, sizeof *by_slot, index_slot_cmp);
 	html_begin(SPAN_LIT("Sessions"), &html_index, out);
 	buf_adds(out,
 	         "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1></header>\n<main>\n");
@@ -170,7 +223,7 @@ int index_page(const struct fact_list *list, int (*link)(void *arg, const struct
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		if (i > 0 && i % GROUP == 0)
 			buf_adds(out, "</tbody>\n<tbody>\n");
-		rc = index_add_session(&list->v[i], now, link, arg, out);
+		rc = index_add_session(&list->v[i], now, &links, out);
 	}
 	buf_adds(out, "</tbody>\n</table>\n</main>\n");
 	html_end(&html_index, out);

@@ -17,6 +17,9 @@ const table = () => ({
 		values: [...tr.cells].map((td) => td.dataset.v),
 		titles: [...tr.cells].map((td) => td.title),
 		shown: tr.checkVisibility(),
+		started: tr.classList.contains("started"),
+		of: tr.querySelector("small")?.textContent,
+		parent: decodeURIComponent(tr.querySelector("small a")?.pathname ?? ""),
 	})),
 	count: document.getElementById("count")?.textContent,
 	dates: [...document.querySelectorAll("#list tbody time")].map((time) => time.getClientRects().length),
@@ -27,6 +30,13 @@ const table = () => ({
 	wide: document.documentElement.scrollWidth - innerWidth,
 });
 const fileOf = (s) => `${mount}/html/${s.project}/${s.stem}.html`;
+// The sessions that another one started, and what each row says of a session's parent.
+const agents = new Set(all.flatMap((s) => { const at = `${mount}/projects/${s.project}/${s.stem}/subagents`; return fs.existsSync(at) ? fs.readFileSync(at, "utf8").trimEnd().split("\n") : []; }));
+const place = (s) => `projects/${s.project}/${s.stem}`;
+const isAgent = (s) => agents.has(place(s));
+const people = all.filter((s) => !isAgent(s));
+ok(agents.size > 0 && all.some((s) => s.parent && !isAgent(s)), "a subagent and a fork");
+const tick = () => document.getElementById("started").click();
 const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
 async function everySession(how) {
@@ -35,9 +45,14 @@ async function everySession(how) {
 	is(all.map(fileOf), t.rows.map((r) => r.link), "the sessions, in the order of sessions.tsv");
 	t.rows.forEach((r, n) => {
 		ok(fs.existsSync(r.link), `${r.link} is there`);
-		ok(r.shown, `${r.link} is shown`);
+		is(!isAgent(all[n]), r.shown, `whether ${r.link} is shown`);
+		const parent = all.find((s) => place(s) === all[n].parent);
+		is(parent ? `${isAgent(all[n]) ? "subagent" : "fork"} of ${oneLine(parent.title)}` : undefined, r.of && oneLine(r.of), `the parent of ${r.link}`);
+		is(parent ? fileOf(parent) : "", r.parent, `the link to the parent of ${r.link}`);
 		ok(oneLine(r.cells.join(" ")).includes(oneLine(all[n].title).slice(0, 60)), `the title of ${r.link}`);
 	});
+	await page.run(tick);
+	ok((await page.run(table)).rows.every((r) => r.shown), "all are shown with the switch");
 	ok(t.bars > 3, `the plot has ${t.bars} bars`);
 	ok(t.dates.every((n) => n <= 1), "each date in one line");
 	is(0, t.small, "texts of the plot of less than 10 pixels");
@@ -52,6 +67,7 @@ const isSorted = (list, sign, compare) => list.every((x, i) => i === 0 || sign *
 
 async function sort() {
 	const page = await browser.open(url);
+	await page.run(tick);
 	const before = await page.run(table);
 	for (let n = 0; n < before.head.length; n++) {
 		const seen = [];
@@ -76,9 +92,44 @@ async function sort() {
 	await page.close();
 }
 
+// The switch: what it hides counts all the same, with the filter and in any order; the address has it too.
+async function subagents() {
+	const page = await browser.open(url);
+	const whole = await page.run(table);
+	const links = async () => (await page.run(table)).rows.map((r) => r.link).sort();
+	const type = async (text) => {
+		await page.click(() => document.getElementById("filter"));
+		await page.run(() => document.getElementById("filter").select());
+		await page.type(text);
+	};
+	for (const text of ["ada-costs", "subagent of", "fork of"]) {
+		await type(text);
+		const found = whole.rows.filter((r) => r.cells.join("\n").toLowerCase().includes(text));
+		is(found.filter((r) => !r.started).map((r) => r.link).sort(), await links(), `the rows with ${text}`);
+		is(totals(found), (await page.run(table)).count, `the totals of ${text}, hidden or not`);
+		await page.run(tick);
+		is(found.map((r) => r.link).sort(), await links(), `all rows with ${text}`);
+		is(totals(found), (await page.run(table)).count, `the totals of ${text}`);
+		is(`#find=${text.replace(" ", "+")}&subagents=shown`, await page.run(() => location.hash), "the address");
+		await page.run(tick);
+		is(`#find=${text.replace(" ", "+")}`, await page.run(() => location.hash), "the address without them");
+	}
+	await page.run(() => { location.hash = ""; });
+	is(people.map(fileOf).sort(), await links(), "the rows without a filter");
+	is(whole.count, (await page.run(table)).count, "the totals of all");
+	await page.click(head, 0);
+	is(people.map(fileOf).sort(), await links(), "the rows in another order");
+	quiet(page, "the index");
+	await page.close();
+	const again = await browser.open(`${url}#subagents=shown`);
+	is([all.map(fileOf), true], await again.run(() => [[...document.querySelectorAll("#list tbody th > a")].map((a) => decodeURIComponent(a.pathname)), document.getElementById("started").checked]), "the rows of that address");
+	await again.close();
+}
+
 // With the list of states, alone and with the filter; the address has it too.
 async function states() {
 	const page = await browser.open(url);
+	await page.run(tick);
 	const choose = (state) => page.run((state) => {
 		const list = document.getElementById("state");
 		list.value = state;
@@ -90,15 +141,15 @@ async function states() {
 		const wanted = all.filter((s) => !state || s.state === state);
 		is(wanted.map(fileOf), t.rows.map((r) => r.link), `the rows that are ${state || "all"}`);
 		is(totals(t.rows), t.count, `the totals of ${state}`);
-		is(state && `#state=${state}`, await page.run(() => location.hash), "the address");
+		is(`#${state && `state=${state}&`}subagents=shown`, await page.run(() => location.hash), "the address");
 	}
 	ok(["done", "working"].every((state) => all.some((s) => s.state === state)), "sessions of more than one state");
 	quiet(page, "the index");
 	await page.close();
-	const again = await browser.open(`${url}#state=working`);
+	const again = await browser.open(`${url}#state=working&subagents=shown`);
 	is(all.filter((s) => s.state === "working").map(fileOf), (await again.run(table)).rows.map((r) => r.link), "the rows of that address");
 	await again.run(() => { location.hash = "#state=odd"; });
-	is(all.length, (await again.run(table)).rows.length, "the rows of an address of nothing");
+	is(people.length, (await again.run(table)).rows.length, "the rows of an address of nothing");
 	quiet(again, "the index by its address");
 	await again.close();
 }
@@ -113,7 +164,8 @@ const billionths = (numbers) => numbers.reduce((all, n) => all + Math.round(Numb
 function totals(rows) {
 	const sum = (n) => billionths(rows.map((r) => r.values[n] ?? 0)) / 1e9;
 	const tokens = sum(5), cost = sum(6), of = rows.length < all.length ? `${rows.length} of ` : "";
-	return `${of}${all.length} sessions${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
+	const started = rows.filter((r) => r.started).length;
+	return `${of}${all.length} sessions${started ? `, ${started} subagent${started === 1 ? "" : "s"}` : ""}${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
 }
 
 // The address has the filter and the order, and opens with them.
@@ -124,12 +176,13 @@ async function address() {
 	const whole = await page.run(table);
 	is(totals(whole.rows), whole.count, "the totals of all");
 	is("", await page.run(hash), "the address as it opens");
+	await page.run(tick);
 	await page.click(head, 6);
-	is("#sort=-cost", await page.run(hash), "the address after a click on Cost");
+	is("#subagents=shown&sort=-cost", await page.run(hash), "the address after a click on Cost");
 	await page.click(() => document.getElementById("filter"));
 	await page.type("weather sonnet");
 	const made = await page.run(hash);
-	is("#find=weather+sonnet&sort=-cost", made, "the address after a filter");
+	is("#find=weather+sonnet&subagents=shown&sort=-cost", made, "the address after a filter");
 	const [rows, how] = [await page.run(table), await page.run(state)];
 	quiet(page, "the index");
 	await page.close();
@@ -137,7 +190,7 @@ async function address() {
 	is(rows, await again.run(table), "the rows of that address");
 	is(how, await again.run(state), "the filter and the sort of that address");
 	await again.run(() => { location.hash = ""; });
-	is(whole, await again.run(table), "the rows without it");
+	is(whole.rows.filter((r) => !r.started), (await again.run(table)).rows, "the rows without it");
 	await again.run(() => { location.hash = "#find=%&sort=-nothing"; });
 	is(1, (await again.run(state))[1].filter((s) => s).length, "columns sorted by an address of nothing");
 	quiet(again, "the index by its address");
@@ -146,6 +199,7 @@ async function address() {
 
 async function filter() {
 	const page = await browser.open(url);
+	await page.run(tick);
 	const has = (r, ...words) => words.every((w) => r.cells.join("").toLowerCase().includes(w));
 	for (const text of ["FORECAST", "weather  sonnet", "home-ada", "qqq[(*"]) {
 		await page.click(() => document.getElementById("filter"));
@@ -170,6 +224,7 @@ async function oneSum() {
 	const sum = (rows, n) => billionths(rows.map((r) => r.values[n] ?? 0));
 	for (const [n, name] of [[5, "tokens"], [6, "cost"]]) is(billionths(used.map((row) => row[names.indexOf(name)])), sum(whole.rows, n), `${name} of usage.tsv and of the rows`);
 	is(totals(whole.rows), whole.count, "the totals as the page opens");
+	await page.run(tick);
 	is(`Cost by day and model: $${(sum(whole.rows, 6) / 1e9).toFixed(2)}`, whole.plot, "the total of the plot");
 	const shows = async (text) => {
 		await page.click(() => document.getElementById("filter"));
@@ -255,6 +310,7 @@ await steps(browser, [
 	["sort", sort],
 	["filter", filter],
 	["one sum", oneSum],
+	["subagents", subagents],
 	["states", states],
 	["address", address],
 	["open", () => open()],

@@ -47,15 +47,15 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags |= {tag} | {f"@{a}" for a, _ in attrs}
         if tag == "tr": self.rows.append([])
-        if tag in ("td", "th"): self.cell = {"text": "", "href": None, **dict(attrs)}; self.rows[-1].append(self.cell)
-        if tag == "a" and self.cell is not None: self.cell["href"] = dict(attrs)["href"]
+        if tag in ("td", "th"): self.cell = {"text": "", "of": "", **dict(attrs)}; self.rows[-1].append(self.cell)
+        if tag == "a" and self.cell is not None: self.cell.setdefault("links", []).append(dict(attrs)["href"])
         if tag not in VOID: self.open.append(tag)
     def handle_startendtag(self, tag, attrs): self.tags |= {tag}
     def handle_endtag(self, tag):
         assert self.open.pop() == tag, tag
         if tag in ("td", "th"): self.cell = None
     def handle_data(self, data):
-        if self.cell is not None: self.cell["text"] += data
+        if self.cell is not None: self.cell["of" if "small" in self.open else "text"] += data
 
 text = open(f"{root}/html/index.html", newline="").read()
 page = Page()
@@ -75,7 +75,11 @@ rows = page.rows[1:]
 assert len(rows) == len(want) > 7, (len(rows), len(want))
 for got, row in zip(rows, want):
     row = dict(zip(head, map(cell, row)))
-    assert got[0]["text"] == row["title"], (got[0], row)
+    assert got[0]["text"] == row["title"] + (" " if got[0]["of"] else ""), (got[0], row)
+    if row["parent"]:
+        of = next(s for s in map(lambda s: dict(zip(head, map(cell, s))), want) if f"projects/{s['project']}/{s['stem']}" == row["parent"])
+        assert got[0]["of"] == ("subagent of " if row["stem"].startswith(of["stem"] + "+") else "fork of ") + of["title"], (got[0], row)
+    else: assert not got[0]["of"], got[0]
     assert got[1]["text"] == row["project"]
     assert got[4]["text"] == row["messages"]
     cost = row["cost"] if row["cost"] not in ("", "null") else None
@@ -83,7 +87,7 @@ for got, row in zip(rows, want):
     if " including " in got[6].get("title", ""): assert got[6]["title"] == f"{shown(float(cost))} including entries counted in other sessions", (got[6], row)
     else: assert got[6]["text"] == (shown(float(cost)) if cost else ""), (got[6], row)
     assert got[6]["text"] == shown(float(got[6].get("data-v", 0))), got[6]
-    path = urllib.parse.unquote_to_bytes(got[0]["href"])
+    path = urllib.parse.unquote_to_bytes(got[0]["links"][0])
     at = os.path.join(os.fsencode(root), b"html", path)
     assert os.path.isfile(at), path
     assert row["title"].encode() in html.unescape(open(at, newline="").read()).encode(), row["title"]
@@ -96,7 +100,7 @@ for column, name in (5, "tokens"), (6, "cost"):
 total = re.search(r"<output[^>]*>([^<]*)</output>", text)[1]
 assert total.endswith(f", {shown(float(rows_have))}"), (total, rows_have)
 assert f": {shown(float(rows_have))}</text>" in text, rows_have
-forks = {row[0]["href"].split("/")[-1]: (row[6].get("data-v"), row[6]["text"], row[6].get("title")) for row in rows if row[1]["text"] == "forks"}
+forks = {row[0]["links"][0].split("/")[-1]: (row[6].get("data-v"), row[6]["text"], row[6].get("title")) for row in rows if row[1]["text"] == "forks"}
 elsewhere = "%s including entries counted in other sessions"
 assert forks == {"parent.html": ("0.125", "$0.13", elsewhere % "$5.13"), "fork.html": ("0.005", "$0.0050", elsewhere % "$5.13"),
                  "copy.html": ("0", "", elsewhere % "$5.13"), "parent%2Brun-0.html": ("5", "$5.00", None)}, forks

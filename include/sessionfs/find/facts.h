@@ -52,6 +52,7 @@ struct session_facts {
 /* A session: its catalog data (strings that live as long as the catalog) and its facts. */
 struct fact {
 	uint32_t slot, place, project_number;
+	uint32_t parent;                         /* the slot of its `parent`; NO_SLOT: none */
 	const char *project, *stem, *sid, *file; /* as in slot_info; the project's name */
 	uint32_t stem_at;
 	struct timespec mtime;

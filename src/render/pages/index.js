@@ -3,6 +3,8 @@
   const GROUP = 100;
   const list = document.getElementById('list'), heads = [...list.tHead.rows[0].cells];
   const filter = document.getElementById('filter'), count = document.getElementById('count'), state = document.getElementById('state');
+  // Without subagents the page has no switch for them.
+  const started = document.getElementById('started') ?? document.createElement('input');
   const total = list.rows.length - 1, first = heads.findIndex(head => head.ariaSort);
   const compare = new Intl.Collator(undefined, { numeric: true }).compare;
   for (const span of document.querySelectorAll('.working')) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = 'working, left';
@@ -41,11 +43,13 @@
     }
     return whole + billionths / 1e9;
   };
+  const isStarted = row => row.className === 'started';
   // Like the page's totals.
   const sums = shown => {
-    const tokens = sum(shown, 5), cost = sum(shown, 6);
+    const tokens = sum(shown, 5), cost = sum(shown, 6), agents = shown.filter(isStarted).length;
     return [
       `${shown.length < total ? `${shown.length} of ` : ''}${total} session${total === 1 ? '' : 's'}`,
+      agents && `${agents} subagent${agents === 1 ? '' : 's'}`,
       tokens > 0 && isFinite(tokens) && `${short(tokens)} tokens`,
       cost >= 0.00005 && isFinite(cost) && `$${cost < 1e12 ? cost.toFixed(cost < 0.1 ? 4 : 2) : cost}`,
     ].filter(Boolean).join(', ');
@@ -53,9 +57,10 @@
   // Only matching rows are in the table, in full groups: a browser skips groups out of view.
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent.trim().split(', ').includes(state.value)));
+    const found = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent.trim().split(', ').includes(state.value)));
+    const shown = found.filter(row => started.checked || !isStarted(row));
     [...list.tBodies].forEach((body, i) => body.replaceChildren(...shown.slice(i * GROUP, (i + 1) * GROUP)));
-    count.textContent = sums(shown);
+    count.textContent = sums(found);
   };
   const sort = (column, sign) => {
     const isNumber = 'n' in heads[column].dataset;
@@ -69,12 +74,13 @@
     heads[column].setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
   };
 
-  // The address: #find=WORDS&state=STATE&sort=COLUMN, with a minus if it descends, without parts that are unset.
+  // The address: #find=WORDS&state=STATE&subagents=shown&sort=COLUMN, with a minus if it descends, without parts that are unset.
   const names = heads.map(head => head.textContent.toLowerCase());
   const keep = () => {
     const address = new URLSearchParams(), at = heads.findIndex(head => head.ariaSort), isDown = heads[at].ariaSort === 'descending';
     if (filter.value.trim()) address.set('find', filter.value.trim());
     if (state.value) address.set('state', state.value);
+    if (started.checked) address.set('subagents', 'shown');
     if (at !== first || !isDown) address.set('sort', (isDown ? '-' : '') + names[at]);
     history.replaceState(null, '', address.size ? `#${address}` : location.pathname + location.search);
   };
@@ -83,6 +89,7 @@
     filter.value = address.get('find') ?? '';
     state.value = address.get('state') ?? '';
     if (state.selectedIndex < 0) state.value = '';
+    started.checked = address.has('subagents');
     if (at >= 0) sort(at, by[0] === '-' ? -1 : 1);
     else sort(first, -1);
     show();
@@ -100,10 +107,10 @@
     });
     head.replaceChildren(button);
   });
-  for (const input of [filter, state]) input.addEventListener('input', () => { show(); keep(); });
+  for (const input of [filter, state, started]) input.addEventListener('input', () => { show(); keep(); });
   for (const hidden of document.querySelectorAll('#find [hidden]')) hidden.hidden = false;
   addEventListener('hashchange', read);
   // After this script, a browser can restore earlier input in the field.
-  addEventListener('pageshow', () => (location.hash || filter.value || state.value) && read());
+  addEventListener('pageshow', () => (location.hash || filter.value || state.value || started.checked) && read());
   if (location.hash) read();
 })();
