@@ -45,6 +45,22 @@ for i in range(1, 31):
             f.write(json.dumps(o) + "\n")
     os.utime(file, (1773000000 + i * 86400,) * 2)
 END
+# A source with a fork and two subagents; the newest session is one of them.
+python3 - "$T/agents" <<'END' || die "the subagents"
+import json, os, sys
+src = sys.argv[1]
+for n, (file, name, words, parent) in enumerate([
+        ("--w--/one.jsonl", "Plant\\ trees", ["an apple", "an apple tree", "a pear"], None), ("--w--/other.jsonl", "Water", ["a quince"], None),
+        ("--w--/fork.jsonl", "Plant more", ["an apple"], "one.jsonl"),
+        ("--w--/one/run-0/session.jsonl", "Dig", ["apple roots", "a medlar"], None), ("--w--/one/run-1/session.jsonl", "Rake", ["leaves"], None)], 1):
+    os.makedirs(os.path.dirname(f"{src}/{file}"), exist_ok=True)
+    at = f"2026-04-0{n}T10:00:0"
+    with open(f"{src}/{file}", "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": f"id{n}", "timestamp": at + "0Z", "cwd": "/", **({"parentSession": parent} if parent else {})}), file=f)
+        for i, text in enumerate(words):
+            print(json.dumps({"type": "message", "id": f"m{n}{i}", "parentId": f"m{n}{i - 1}" if i else None, "timestamp": f"{at}{i}Z", "message": {"role": "user", "content": text}}), file=f)
+        print(json.dumps({"type": "session_info", "id": f"n{n}", "parentId": f"m{n}0", "timestamp": at + "9Z", "name": name}), file=f)
+END
 odd=$(find "$T/src" -name 'odd*')
 obeyed() { [ ! -e "$T/obeyed" ] || die "$1 was obeyed"; }
 
@@ -56,7 +72,7 @@ pick() { # ANSWERS ARGUMENT...: sets $rc; the output is in $T/out and $T/err
 	rm -f "$RAN"
 	rc=0
 	# shellcheck disable=SC2059
-	printf "$answers" | PATH=$T/bin:$T/plain "$SESSIONFS" -S "$T/src" --pick "$@" >"$T/out" 2>"$T/err" || rc=$?
+	printf "$answers" | PATH=$T/bin:$T/plain "$SESSIONFS" -S "${source:-$T/src}" --pick "$@" >"$T/out" 2>"$T/err" || rc=$?
 	obeyed "a name ($answers)"
 	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "files left after $answers"
 	LC_ALL=C tr -d '\n\t\040-\176\200-\377' <"$T/err" | cmp - /dev/null || die "control characters on the terminal"
@@ -106,6 +122,27 @@ is "1 sessionfs: quince: nothing found" "$rc $(cat "$T/err")" "nothing found"
 pick '' 'quince$(touch $OBEYED)\e]2;obeyed\a' # control characters of the query are not printed either
 pick '' '"open'
 is 2 "$rc" "no query"
+# Subagents are listed last, when asked for; a fork and a subagent name their parent, and rows count hits.
+source=$T/agents
+rows() { grep -aoE '[0-9]+.2026.*' "$T/err" | tr '\t' ' ' | sed '$d'; } # without the chosen one
+fork='2026-04-03  w                     Plant more  (fork of Plant\ trees)'
+pick '1\np\n'
+is "$T/agents/--w--/fork.jsonl" "$(cat "$T/out")" "the newest that no other one started"
+is "1 $fork
+2 2026-04-02  w                     Water
+3 2026-04-01  w                     Plant\ trees" "$(rows)" "the sessions that no other one started"
+grep -q 'Enter for more, a for subagents, q to quit' "$T/err" || die "no word on subagents"
+pick 'a\n4\np\n'
+is "$T/agents/--w--/one/run-1/session.jsonl" "$(cat "$T/out")" "a subagent"
+is "4 2026-04-05  w                     Rake  (subagent of Plant\ trees)
+5 2026-04-04  w                     Dig  (subagent of Plant\ trees)" "$(rows | tail -n +4)" "subagents"
+pick '2\np\n' apple
+is "1 2026-04-03  w                        1 hit  Plant more  (fork of Plant\ trees)
+2 2026-04-01  w                       2 hits  Plant\ trees" "$(rows)" "sessions with their hits"
+is "$T/agents/--w--/one.jsonl" "$(cat "$T/out")" "the second with hits"
+pick '1\np\n' medlar
+is "1 2026-04-04  w                        1 hit  Dig  (subagent of Plant\ trees)" "$(rows)" "subagents, if nothing else matches"
+source=
 mkdir "$T/none"
 fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
 fails 1 "sessionfs: $T/not: no such source" "$SESSIONFS" -S "$T/not" --pick
@@ -129,7 +166,7 @@ shows() { grep -qF -- "$1" < <(screen); }
 ended() { [ -s "$T/rc" ]; }
 begin() { # ARGUMENT...
 	rm -f "$T/rc" "$RAN"
-	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "$T/src" --pick "$@") >$T/out; echo \$? >$T/rc; sleep 60"
+	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "${source:-$T/src}" --pick "$@") >$T/out; echo \$? >$T/rc; sleep 60"
 	within 20 "the list ($*)" shows "Alt-T: trash"
 }
 press() { tmux send-keys -t p "$@"; }
@@ -176,6 +213,19 @@ grep -q 'title 29 said' "$(cat "$RAN")" || die "the page"
 begin
 press Escape
 end 1 "Escape"
+# Subagents after Alt-A; the preview begins at the hits.
+source=$T/agents
+begin apple
+within 20 "hits before the conversation" eval '[[ $(screen) == *"user: an apple"*"## user"*"an apple"* ]]'
+! shows "Dig" || die "a subagent is listed"
+press Down
+within 20 "both hits" shows "user: an apple tree"
+press M-a
+within 20 "all sessions" shows "3/3"
+within 20 "the subagent" shows "Dig  (subagent of Plant"
+press M-p
+end 0 "Alt-A"
+source=
 # The trash: only after a yes.
 for answer in n y; do
 	begin
