@@ -59,7 +59,15 @@ _sessionfs() {
 			mapfile -t COMPREPLY < <(sed -nE 's/^  (-.{38}).*/\1/p' <<<"$help" | sed 's/\[=/=/g' | grep -oE -- '(^|, )-[-A-Za-z]+=?' |
 				sed -E 's/^, //; s/[^=]$/& /' | sort -u | grep -- "^$cur")
 		else
-			mapfile -t COMPREPLY < <(compgen -d -- "$typed" | sed 's|$|/|')
+			case " ${words[*]:1:cword-1} " in
+			*' -u '* | *' --unmount '*)
+				while IFS= read -r path; do
+					[[ $path != "$typed"* ]] || COMPREPLY+=("$path")
+				done < <(findmnt -lno TARGET -t fuse.sessionfs 2>/dev/null)
+				compopt +o nospace
+				;;
+			*) mapfile -t COMPREPLY < <(compgen -d -- "$typed" | sed 's|$|/|') ;;
+			esac
 			names=1
 		fi
 		;;

@@ -34,7 +34,16 @@ function __sessionfs_list
     end
 end
 
-complete -c sessionfs -f -n 'not string match -q -- "--*=*" (commandline -ct)' -a '(__fish_complete_directories (commandline -ct))'
+# Mountpoints to unmount, or directories.
+function __sessionfs_operands
+    if string match -qr -- '^(-u|--unmount)$' (commandline -opc)
+        findmnt -lno TARGET -t fuse.sessionfs 2>/dev/null
+    else
+        __fish_complete_directories (commandline -ct)
+    end
+end
+
+complete -c sessionfs -f -n 'not string match -q -- "--*=*" (commandline -ct)' -a '(__sessionfs_operands)'
 complete -c sessionfs -s o -x -d 'mount options' -a '(__sessionfs_list)'
 for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
     set -l help (string sub -s 43 -- $line)

@@ -76,6 +76,18 @@ is "latest/" "$(fish "sessionfs -S src --cat late")" "fish: a link to a director
 is "--cat=projects/$path/" "$(fish "sessionfs --source=src --cat=projects/a")" "fish: an odd name"
 is "projects/$path/$stem/title" "$(fish "sessionfs -S src --cat \"projects/${path//[\"$]/\\&}/$stem/tit\"" | sed 's/\\\(.\)/\1/g')" "fish: below it"
 
+# Mounts of sessions, by the names that findmnt prints.
+cat >"$T/bin/findmnt" <<'END'
+#!/bin/sh
+[ "$*" = "-lno TARGET -t fuse.sessionfs" ] && printf '%s\n' /mnt/pi "/mnt/odd 'one'"
+END
+chmod +x "$T/bin/findmnt"
+for shell in bash zsh; do
+	try 'sessionfs -u /mnt/p\t' "-u|/mnt/pi"
+	try 'sessionfs --unmount /mnt/o\t' "--unmount|/mnt/odd 'one'"
+done
+is "/mnt/odd 'one' /mnt/pi" "$(fish "sessionfs -u /mnt/" | sed 's/\\\(.\)/\1/g' | LC_ALL=C sort | paste -sd' ')" "fish: mounts"
+
 # Names need no sizes, so no session is read for them.
 mkdir "$T/big"
 python3 - "$T/big/s.jsonl" <<'PY'
