@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Completion for bash. The words are those in --help, and for --cat, --ls and --tree the names in the source.
+# Completion for bash. The words are those in --help, for --cat, --ls and --tree the names in the source, for -u the mounts, and
+# for --search values of filters.
 # shellcheck shell=bash
 
 # Prints the word without its quoting, as the program will get it.
@@ -78,6 +79,10 @@ _sessionfs() {
 	*:SOURCE | *:DIR)
 		mapfile -t COMPREPLY < <(compgen -d -- "$typed" | sed 's|$|/|')
 		names=1
+		;;
+	*:QUERY)
+		mapfile -t COMPREPLY < <(compgen -W "role:user role:assistant role:toolResult role:bashExecution type:message type:compaction type:branch_summary type:label \
+			state:working state:done state:failed state:stopped is:error is:secret" -- "$cur")
 		;;
 	*:PATH)
 		line=${typed%"${typed##*/}"}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Completion for fish. The words are those in --help, and for --cat, --ls and --tree the names in the source.
+# Completion for fish. The words are those in --help, for --cat, --ls and --tree the
+# names in the source, for -u the mounts, and for --search values of filters.
 
 # The names in a directory of the source.
 function __sessionfs_paths
@@ -54,6 +55,8 @@ for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
             set value -a (string replace -r '.*: ' '' -- $help | string replace -r ' \(.*' '' | string replace ' or ' ', ' | string replace -a , '')
         case SOURCE DIR
             set value -a '(__fish_complete_directories (commandline -ct))'
+        case QUERY
+            set value -a "role:user role:assistant role:toolResult role:bashExecution type:message type:compaction type:branch_summary type:label state:working state:done state:failed state:stopped is:error is:secret"
         case PATH
             set value -a '(__sessionfs_paths)'
     end

@@ -88,6 +88,19 @@ for shell in bash zsh; do
 done
 is "/mnt/odd 'one' /mnt/pi" "$(fish "sessionfs -u /mnt/" | sed 's/\\\(.\)/\1/g' | LC_ALL=C sort | paste -sd' ')" "fish: mounts"
 
+# Values of filters, which the program knows.
+for shell in bash zsh; do
+	try 'sessionfs --search role:us\t' "--search|role:user"
+	try 'sessionfs --search=state:wo\t' "--search=state:working"
+	try 'sessionfs --search is:se\t' "--search|is:secret"
+done
+is "type:branch_summary type:compaction type:label type:message" "$(fish "sessionfs --search type:" | LC_ALL=C sort | paste -sd' ')" "fish: values of a filter"
+for value in $(fish "sessionfs --search " | grep :); do
+	status=0
+	"$SESSIONFS" -S "$T/src" --search "$value" >"$T/out" 2>&1 || status=$?
+	[ $status -lt 2 ] || die "$value is offered, but refused: $(cat "$T/out")"
+done
+
 # Names need no sizes, so no session is read for them.
 mkdir "$T/big"
 python3 - "$T/big/s.jsonl" <<'PY'
