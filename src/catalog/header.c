@@ -114,7 +114,7 @@ static bool header_check_line(struct span line, struct lines *l, struct buf *dee
 		h->reason = header_check(&r, h);
 		if (h->reason && !h->is_later && *malformed) {
 			h->line = *malformed;
-			h->reason = "no session header: this line is malformed";
+			h->reason = "no session header: this line is malformed; try sessionfs --repair";
 		}
 		l->has_header = !h->reason && !h->err && l->is_deep;
 		return !l->has_header;
@@ -157,7 +157,7 @@ static int header_scan(struct opened *file, bool is_deep, struct header *h)
 		seen = bytes.n;
 		if (bytes.n > HEADER_SCAN && !l.has_header) {
 			h->line = l.number;
-			h->reason = "no session header in the first 1 MiB";
+			h->reason = "no session header in the first 1 MiB; try sessionfs --repair";
 			return 0;
 		}
 		if (bytes.n > HEADER_SCAN)
@@ -166,8 +166,8 @@ static int header_scan(struct opened *file, bool is_deep, struct header *h)
 	if (l.has_header)
 		return 0;
 	h->line = l.malformed ? l.malformed : 1;
-	h->reason =
-	    l.malformed ? "no session header: this line is malformed" : "no session header: nothing but blank lines";
+	h->reason = l.malformed ? "no session header: this line is malformed; try sessionfs --repair"
+	                        : "no session header: nothing but blank lines";
 	return 0;
 }
 

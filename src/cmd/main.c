@@ -501,6 +501,8 @@ int main(int argc, char *argv[])
 	log_setup(o.log_level, false);
 	if (o.action == OPTS_UNMOUNT)
 		return places_unmount(o.target);
+	if (o.action == OPTS_REPAIR)
+		return cli_repair(o.target, stdout);
 	set_resource_limits();
 	return act_on_source(&o);
 }

@@ -92,6 +92,7 @@ static const struct option options[] = {
     {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session and continue it in pi"},
     {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "report problems of all session files"},
     {0, NULL, "secrets", NULL, ACTION, OPTS_SECRETS, .help = "print a table of likely keys"},
+    {0, NULL, "repair", "FILE", ACTION, OPTS_REPAIR, .help = "print a damaged session so that pi can open it"},
     {0, NULL, "events", NULL, ACTION, OPTS_EVENTS, .help = "print a JSON line for each change"},
     {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or your only mount"},
     {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},

@@ -140,6 +140,6 @@ const char *format_rejects_file(const struct record *first, bool *ret_is_later)
 	if (*ret_is_later)
 		return "a pi session of version 4 (lanes), which is not supported";
 	if (!is_session)
-		return "no session header: the first entry is something else";
+		return "no session header: the first entry is something else; try sessionfs --repair";
 	return first->id.kind == JSON_STRING ? NULL : "the session header has no id that is a string";
 }

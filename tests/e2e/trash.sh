@@ -74,7 +74,7 @@ else
 fi
 is 1 "$(wc -l <"$path")" "lines in the new file of pi's"
 within 10 "it vanishes" gone "$FORECAST"
-why='no session header: the first entry is something else'
+why='no session header: the first entry is something else; try sessionfs --repair'
 file=${path#"$T/src/"}
 said() { grep -qF -- "$file					$why" problems.tsv; }
 within 10 "problems.tsv names it" said

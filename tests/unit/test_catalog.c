@@ -322,26 +322,27 @@ static void non_sessions_are_hidden(void **state)
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
 	assert_non_null(buf_cstr(&got));
-	assert_string_equal(got.p, "a/blank.jsonl: no session header: nothing but blank lines\n"
-	                           "a/bom.jsonl: no session header: this line is malformed\n"
-	                           "a/dangling.jsonl: No such file or directory\n"
-	                           "a/dir.jsonl: is a directory\n"
-	                           "a/empty.jsonl: empty file\n"
-	                           "a/entry.jsonl: no session header: the first entry is something else\n"
-	                           "a/fifo.jsonl: not a regular file\n"
-	                           "a/good.jsonl: ok\n"
-	                           "a/half.jsonl: no session header: this line is malformed\n"
-	                           "a/lanes.jsonl: a pi session of version 4 (lanes), which is not supported\n"
-	                           "a/late.jsonl: ok\n"
-	                           "a/link-to-fifo.jsonl: not a regular file\n"
-	                           "a/link.jsonl: ok\n"
-	                           "a/list.jsonl: no session header: the first entry is something else\n"
-	                           "a/loop.jsonl: Too many levels of symbolic links\n"
-	                           "a/number.jsonl: the session header has no id that is a string\n"
-	                           "a/other.jsonl: no session header: the first entry is something else\n"
-	                           "a/torn.jsonl: ok\n"
-	                           "linked/r.jsonl: ok\n"
-	                           "real/r.jsonl: ok\n");
+	assert_string_equal(
+	    got.p, "a/blank.jsonl: no session header: nothing but blank lines\n"
+		   "a/bom.jsonl: no session header: this line is malformed; try sessionfs --repair\n"
+		   "a/dangling.jsonl: No such file or directory\n"
+		   "a/dir.jsonl: is a directory\n"
+		   "a/empty.jsonl: empty file\n"
+		   "a/entry.jsonl: no session header: the first entry is something else; try sessionfs --repair\n"
+		   "a/fifo.jsonl: not a regular file\n"
+		   "a/good.jsonl: ok\n"
+		   "a/half.jsonl: no session header: this line is malformed; try sessionfs --repair\n"
+		   "a/lanes.jsonl: a pi session of version 4 (lanes), which is not supported\n"
+		   "a/late.jsonl: ok\n"
+		   "a/link-to-fifo.jsonl: not a regular file\n"
+		   "a/link.jsonl: ok\n"
+		   "a/list.jsonl: no session header: the first entry is something else; try sessionfs --repair\n"
+		   "a/loop.jsonl: Too many levels of symbolic links\n"
+		   "a/number.jsonl: the session header has no id that is a string\n"
+		   "a/other.jsonl: no session header: the first entry is something else; try sessionfs --repair\n"
+		   "a/torn.jsonl: ok\n"
+		   "linked/r.jsonl: ok\n"
+		   "real/r.jsonl: ok\n");
 	int count = 0;
 	assert_int_equal(catalog_each_file(p->c, stop_at_second, &count), 42);
 }
@@ -369,7 +370,8 @@ static void long_header_after_blank_lines_is_read(void **state)
 	buf_reset(&text);
 	assert_int_equal(catalog_each_file(p->c, note_file, &text), 0);
 	assert_non_null(buf_cstr(&text));
-	assert_non_null(strstr(text.p, "a/beyond.jsonl: no session header in the first 1 MiB\n"));
+	assert_non_null(
+	    strstr(text.p, "a/beyond.jsonl: no session header in the first 1 MiB; try sessionfs --repair\n"));
 }
 
 /* ---- files and bytes read ---- */

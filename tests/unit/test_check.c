@@ -82,13 +82,12 @@ static void each_problem_prints_one_line(void **state)
 	char *text CLEANUP_FREE = check(*state, NULL, NULL, &found);
 
 	const char *begins[] = {
-	    "a.jsonl:1: no session header: this line is malformed",
+	    "a.jsonl:1: no session header: this line is malformed; try sessionfs --repair",
 	    "b/dir.jsonl:1: is a directory",
 	    "b/empty.jsonl:1: empty file",
 	    "b/fifo.jsonl:1: not a regular file",
 	    "b/new\\x0Aline\\x5C\\xFF\\x7F\\xC2\\x85\\xE2\\x80\\xA8\xc3\xa9.jsonl:3: no session header: the first "
-	    "entry is something "
-	    "else",
+	    "entry is something else; try sessionfs --repair",
 	    "b/torn.jsonl:2: ",
 	    "b/torn.jsonl:4: ",
 	    "b/torn.jsonl:5: ",

@@ -287,6 +287,9 @@ static void without_a_mount(void **state)
 	assert_null(o.source);
 	good(ARGS("sessionfs", "--check", "/src"));
 	assert_string_equal(o.source, "/src");
+	good(ARGS("sessionfs", "--repair", "/a.jsonl"));
+	assert_int_equal(o.action, OPTS_REPAIR);
+	assert_string_equal(o.target, "/a.jsonl");
 	good(ARGS("sessionfs", "--secrets", "-S", "/src"));
 	assert_int_equal(o.action, OPTS_SECRETS);
 	assert_string_equal(o.source, "/src");

@@ -20,6 +20,9 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out);
 
 /* Prints every name below `path`, indented by depth. */
 int cli_tree(struct tree *t, const char *path, FILE *out);
+/* Prints a session that pi can open from a damaged file, and each change on standard error. Returns the exit status: 0
+ * if the file is sound, and is printed unchanged; 1 if it is repaired; 2 if that is not possible. */
+int cli_repair(const char *file, FILE *out);
 
 /* As tree_lookup, with the size of a table. */
 int cli_attr(struct tree *t, node_t dir, struct span name, struct tree_attr *ret);

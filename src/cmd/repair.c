@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* --repair: prints a session that pi can open from a file that it cannot. */
+#include "sessionfs/cmd/cli.h"
+
+#include "sessionfs/base/log.h"
+#include "sessionfs/session/repair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct repair_output {
+	const char *file;
+	FILE *out;
+};
+
+static int repair_print(void *arg, struct span bytes)
+{
+	return cli_put(((const struct repair_output *)arg)->out, bytes);
+}
+
+static void repair_log_change(void *arg, uint32_t line, const char *what)
+{
+	fprintf(stderr, "%s:%u: %s\n", ((const struct repair_output *)arg)->file, line, what);
+}
+
+int cli_repair(const char *file, FILE *out)
+{
+	struct repair_output to = {file, out};
+	struct repair *r = NULL;
+	struct stat st, target;
+	const char *name = strrchr(file, '/');
+	int fd CLEANUP_CLOSE = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int rc = fd < 0 || fstat(fd, &st) < 0 ? -errno : !S_ISREG(st.st_mode) ? -ENODATA : 0;
+
+	if (rc == 0 && fstat(fileno(out), &target) == 0 && target.st_dev == st.st_dev && target.st_ino == st.st_ino) {
+		log_error("%s: the output is the same file; write to another file, then check it", file);
+		return 2;
+	}
+	rc = rc < 0 ? rc : repair_open(fd, (uint64_t)st.st_size, name ? name + 1 : file, &r);
+	if (rc == 0)
+		rc = repair_write(r, repair_print, &to);
+	if (rc == 0 && fflush(out) != 0)
+		rc = -errno;
+	bool is_sound = rc == 0 && repair_is_sound(r);
+	if (rc < 0)
+		log_error("%s: %s", file, rc == -ENODATA ? "no entry of a session can be read" : strerror(-rc));
+	else
+		repair_each_change(r, repair_log_change, &to);
+	repair_close(r);
+	return rc < 0 ? 2 : is_sound ? 0 : 1;
+}

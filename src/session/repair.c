@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/* Two passes: the first finds the pieces of the file that are entries, the second writes them. */
+#include "sessionfs/session/repair.h"
+
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/hash.h"
+#include "sessionfs/base/limits.h"
+#include "sessionfs/base/vec.h"
+#include "sessionfs/file/opened.h"
+#include "sessionfs/json/json.h"
+#include "record_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { REPAIR_READ_SIZE = LIMIT(64 * 1024, 100), REPAIR_CHANGES_MAX = 1000, REPAIR_HEAD_BYTES = 64 * 1024 };
+/* Entries are searched for in a damaged line until this many times its bytes were parsed. */
+enum { REPAIR_PARSE_FACTOR = 16 };
+
+#define NO_PIECE SIZE_MAX
+
+/* A part of the file that is whole JSON, and not falsy. */
+struct piece {
+	uint64_t off;
+	size_t n;
+	uint64_t id, parent; /* hashes; 0: none */
+	size_t anchor;       /* the entry before the last lost bytes before this piece, or NO_PIECE */
+	size_t up;           /* its parent, or NO_PIECE */
+	uint32_t line;
+	bool is_header, is_dropped;
+	bool is_taken, is_written; /* by the second pass: chosen with its parents, and written */
+	bool has_new_id, has_new_parent;
+};
+
+struct piece_id {
+	uint64_t hash;
+	size_t piece;
+};
+
+struct repair {
+	int fd;
+	uint64_t size;
+	struct hash_key key;
+	VEC(struct piece) pieces;
+	VEC(struct piece_id) ids; /* by hash, then by piece */
+	VEC(struct change {
+		uint32_t line;
+		char what[112];
+	})
+	changes;
+	bool has_entry;   /* something that pi can show */
+	size_t changed;   /* also those that are not listed */
+	size_t last;      /* the last entry with an id, or NO_PIECE */
+	size_t anchor;    /* see struct piece */
+	struct buf head;  /* damaged bytes before the first entry: perhaps a torn header */
+	struct buf bytes; /* a piece */
+	struct buf text;  /* a decoded id */
+	struct buf deep;
+	struct buf header; /* the header that was lost; or empty */
+};
+
+static void repair_add_change(struct repair *r, uint32_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void repair_add_change(struct repair *r, uint32_t line, const char *format, ...)
+{
+	va_list ap;
+
+	if (r->changed++ >= REPAIR_CHANGES_MAX || !vec_reserve(&r->changes, 1))
+		return;
+	struct change *c = &r->changes.v[r->changes.n++];
+	c->line = line;
+	va_start(ap, format);
+	vsnprintf(c->what, sizeof c->what, format, ap);
+	va_end(ap);
+}
+
+/* --- pieces ------------------------------------------------------------------------ */
+
+enum { FIELD_TYPE, FIELD_ID, FIELD_PARENT, FIELD_TIME, FIELDS };
+static const struct span field_names[FIELDS] = {SPAN_LIT("type"), SPAN_LIT("id"), SPAN_LIT("parentId"),
+                                                SPAN_LIT("timestamp")};
+
+static uint64_t repair_hash_id(struct repair *r, struct json_value v)
+{
+	if (v.kind != JSON_STRING && v.kind != JSON_NUMBER)
+		return 0;
+	buf_reset(&r->text);
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_EXACT, &r->text);
+	else
+		buf_addspan(&r->text, v.text);
+	uint64_t hash = hash_bytes(&r->key, v.kind, r->text.p, r->text.n);
+	return hash ? hash : 1;
+}
+
+static void repair_lose(struct repair *r, struct span text, uint32_t line)
+{
+	if (text.n == 0)
+		return;
+	repair_add_change(r, line, "lost %zu bytes: not a whole entry", text.n);
+	if (r->pieces.n == 0 && r->head.n + text.n <= REPAIR_HEAD_BYTES)
+		buf_addspan(&r->head, text);
+	r->anchor = r->last;
+}
+
+/* Adds a whole JSON value. pi ignores a value that is falsy. */
+static int repair_add_piece(struct repair *r, struct json_value json, uint64_t off, uint32_t line)
+{
+	struct span text = json_raw(json);
+	struct json_value v[FIELDS] = {{0}};
+
+	if (!json_is_truthy(json))
+		return 0;
+	if (json.kind == JSON_OBJECT)
+		json_get_all(json, field_names, FIELDS, v);
+	bool is_session = json_equals(v[FIELD_TYPE], "session");
+	if (is_session && v[FIELD_ID].kind != JSON_STRING) {
+		repair_lose(r, text, line);
+		return 0;
+	}
+	if (!vec_reserve(&r->pieces, 1) || !vec_reserve(&r->ids, 1))
+		return -ENOMEM;
+	struct piece *p = &r->pieces.v[r->pieces.n];
+	*p = (struct piece){
+	    .off = off, .n = text.n, .line = line, .anchor = r->anchor, .up = NO_PIECE, .is_header = is_session};
+	r->has_entry |= json.kind == JSON_OBJECT && v[FIELD_TYPE].kind == JSON_STRING;
+	if (!is_session) {
+		p->id = repair_hash_id(r, v[FIELD_ID]);
+		p->parent = repair_hash_id(r, v[FIELD_PARENT]);
+	}
+	if (p->id) {
+		r->last = r->pieces.n;
+		r->ids.v[r->ids.n++] = (struct piece_id){p->id, r->pieces.n};
+	}
+	r->pieces.n++;
+	return buf_err(&r->text);
+}
+
+/* Finds the entries in damaged text. */
+static int repair_search(struct repair *r, struct span text, uint64_t off, uint32_t line)
+{
+	const char *p = text.p, *end = text.p + text.n, *lost = text.p;
+	size_t budget = text.n > SIZE_MAX / REPAIR_PARSE_FACTOR ? SIZE_MAX : text.n * REPAIR_PARSE_FACTOR;
+	struct json_value v;
+	struct json j;
+	int rc = 0;
+
+	while (rc == 0 && budget > 0 && (p = memmem(p, (size_t)(end - p), "{\"", 2))) {
+		json_init(&j, (struct span){p, (size_t)(end - p)}, &r->deep);
+		bool is_whole = json_value(&j, &v);
+		size_t parsed = (size_t)(j.p - p) + 1;
+		budget -= parsed < budget ? parsed : budget;
+		/* The blocks of a torn message have other types and no time, and the time of a message is a number. */
+		struct json_value field[FIELDS] = {{0}};
+		if (is_whole)
+			json_get_all(v, field_names, FIELDS, field);
+		bool is_session = json_equals(field[FIELD_TYPE], "session");
+		if (is_session || record_type_of(field[FIELD_TYPE]) ||
+		    (field[FIELD_TYPE].kind == JSON_STRING && field[FIELD_TIME].kind == JSON_STRING)) {
+			repair_lose(r, (struct span){lost, (size_t)(p - lost)}, line);
+			rc = repair_add_piece(r, v, off + (uint64_t)(p - text.p), line);
+			lost = j.p;
+		}
+		p = is_whole ? j.p : p + 1;
+		rc = rc < 0 ? rc : cancel_check();
+	}
+	repair_lose(r, (struct span){lost, (size_t)(end - lost)}, line);
+	return rc < 0 ? rc : buf_err(&r->deep);
+}
+
+static bool is_json_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Adds the text between two newlines or NULs. */
+static int repair_add_text(struct repair *r, struct span text, uint64_t off, uint32_t line)
+{
+	static const char bom[] = "\xef\xbb\xbf";
+	size_t skip = off == 0 && text.n >= 3 && memcmp(text.p, bom, 3) == 0 ? 3 : 0;
+
+	if (skip)
+		repair_add_change(r, line, "dropped a byte order mark");
+	while (skip < text.n && is_json_space(text.p[skip]))
+		skip++;
+	while (text.n > skip && is_json_space(text.p[text.n - 1]))
+		text.n--;
+	text = (struct span){text.p + skip, text.n - skip};
+	if (text.n == 0)
+		return 0;
+	struct json_value v;
+	struct json j;
+	json_init(&j, text, &r->deep);
+	if (json_value(&j, &v) && json_at_end(&j))
+		return repair_add_piece(r, v, off + skip, line);
+	size_t before = r->pieces.n;
+	int rc = repair_search(r, text, off + skip, line);
+	if (r->pieces.n - before > 1)
+		repair_add_change(r, line, "split into %zu entries", r->pieces.n - before);
+	return rc;
+}
+
+static int repair_read(struct repair *r)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	char block[REPAIR_READ_SIZE];
+	uint64_t off = 0, begin = 0, nuls = 0;
+	uint32_t line = 1;
+	int rc = 0;
+
+	while (rc == 0 && off < r->size) {
+		size_t want = r->size - off < sizeof block ? (size_t)(r->size - off) : sizeof block;
+		ssize_t n = file_pread(r->fd, block, want, off);
+		if (n <= 0)
+			return n < 0 ? (int)n : -ESTALE;
+		for (size_t i = 0, from = 0; rc == 0 && i <= (size_t)n; i++) {
+			bool is_end = i < (size_t)n && (block[i] == '\n' || block[i] == '\0');
+			if (i < (size_t)n && !is_end)
+				continue;
+			buf_add(&text, block + from, i - from);
+			from = i + 1;
+			if (!is_end)
+				break;
+			nuls += block[i] == '\0';
+			rc = repair_add_text(r, buf_span(&text), begin, line);
+			buf_reset(&text);
+			begin = off + i + 1;
+			if (block[i] == '\n' && nuls > 0)
+				repair_add_change(r, line, "dropped %" PRIu64 " NUL bytes", nuls);
+			nuls = block[i] == '\n' ? 0 : nuls;
+			line += block[i] == '\n';
+		}
+		off += (uint64_t)n;
+		rc = rc < 0 ? rc : buf_err(&text);
+		rc = rc < 0 ? rc : cancel_check();
+	}
+	if (nuls > 0)
+		repair_add_change(r, line, "dropped %" PRIu64 " NUL bytes", nuls);
+	return rc < 0 ? rc : repair_add_text(r, buf_span(&text), begin, line);
+}
+
+/* Loads a piece to r->bytes. */
+static int repair_load(struct repair *r, const struct piece *p)
+{
+	buf_reset(&r->bytes);
+	char *to = buf_reserve(&r->bytes, p->n + 1);
+	size_t n = 0;
+
+	for (ssize_t got = 1; to && n < p->n && got > 0; n += (size_t)got) {
+		got = file_pread(r->fd, to + n, p->n - n, p->off + n);
+		if (got <= 0)
+			return got < 0 ? (int)got : -ESTALE;
+	}
+	r->bytes.n = to ? n : 0;
+	return to ? 0 : -ENOMEM;
+}
+
+/* --- ids and order ------------------------------------------------------------------- */
+
+static int piece_id_cmp(const void *a, const void *b)
+{
+	const struct piece_id *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	return (x->piece > y->piece) - (x->piece < y->piece);
+}
+
+/* Returns the number of the first id that is not before (hash, piece). */
+static size_t repair_find_id(const struct repair *r, uint64_t hash, size_t piece)
+{
+	const struct piece_id wanted = {hash, piece};
+	size_t low = 0, high = r->ids.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (piece_id_cmp(&r->ids.v[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Returns the parent of entry i: of several with that id the last one before it, or NO_PIECE. */
+static size_t repair_find_parent(const struct repair *r, size_t i)
+{
+	uint64_t hash = r->pieces.v[i].parent;
+	size_t at = repair_find_id(r, hash, i);
+
+	if (at > 0 && r->ids.v[at - 1].hash == hash)
+		return r->ids.v[at - 1].piece;
+	at += at < r->ids.n && r->ids.v[at].piece == i;
+	return hash && at < r->ids.n && r->ids.v[at].hash == hash ? r->ids.v[at].piece : NO_PIECE;
+}
+
+/* Sets *ret to whether both pieces have the same bytes. */
+static int repair_compare(struct repair *r, const struct piece *a, const struct piece *b, bool *ret)
+{
+	struct buf other CLEANUP_BUF = BUF_INIT;
+	int rc = a->n == b->n ? repair_load(r, a) : 0;
+
+	*ret = false;
+	if (rc < 0 || a->n != b->n)
+		return rc;
+	buf_addspan(&other, buf_span(&r->bytes));
+	rc = repair_load(r, b);
+	*ret = rc == 0 && span_eq(buf_span(&r->bytes), buf_span(&other));
+	return rc < 0 ? rc : buf_err(&other);
+}
+
+/* Drops copies. Of entries with one id pi reads the last: the others get new ids. */
+static int repair_ids(struct repair *r)
+{
+	size_t kept = 0; /* ids that no copy has */
+
+	if (r->ids.n > 0)
+		qsort(r->ids.v, r->ids.n, sizeof *r->ids.v, piece_id_cmp);
+	for (size_t i = 0; i < r->ids.n; i++) {
+		struct piece *p = &r->pieces.v[r->ids.v[i].piece];
+		if (kept > 0 && r->ids.v[kept - 1].hash == r->ids.v[i].hash) {
+			struct piece *before = &r->pieces.v[r->ids.v[kept - 1].piece];
+			int rc = repair_compare(r, before, p, &p->is_dropped);
+			rc = rc < 0 ? rc : cancel_check();
+			if (rc < 0)
+				return rc;
+			before->has_new_id = !p->is_dropped;
+			if (p->is_dropped)
+				repair_add_change(r, p->line, "dropped a copy of line %u", before->line);
+			else
+				repair_add_change(r, before->line, "gave the entry a new id: line %u repeats it",
+				                  p->line);
+		}
+		if (!p->is_dropped)
+			r->ids.v[kept++] = r->ids.v[i];
+	}
+	r->ids.n = kept;
+	return 0;
+}
+
+/* Gives a parent to an entry that has none before it: `circle` says that its parents lead back to it. An entry whose
+ * parent was lost continues from the entry before the lost bytes. */
+static void repair_set_root(struct repair *r, struct piece *p, bool circle)
+{
+	if (circle) {
+		p->up = NO_PIECE;
+		p->has_new_parent = true;
+		repair_add_change(r, p->line, "its parents lead in a circle: it begins a tree now");
+	} else if (p->parent && p->anchor != NO_PIECE && r->pieces.v[p->anchor].is_written) {
+		p->up = p->anchor;
+		p->has_new_parent = true;
+		repair_add_change(r, p->line, "its parent was lost: it continues from line %u",
+		                  r->pieces.v[p->up].line);
+	}
+}
+
+/* Finds the parents, and those that come after a child. */
+static void repair_parents(struct repair *r)
+{
+	for (size_t i = 0; i < r->pieces.n; i++) {
+		struct piece *p = &r->pieces.v[i];
+		p->up = p->is_dropped || !p->parent ? NO_PIECE : repair_find_parent(r, i);
+		if (p->up == NO_PIECE) {
+			if (p->parent && p->parent == p->id && !p->is_dropped)
+				repair_set_root(r, p, true);
+			continue;
+		}
+		p->has_new_parent = r->pieces.v[p->up].has_new_id;
+		if (p->up > i)
+			repair_add_change(r, r->pieces.v[p->up].line, "moved before its child in line %u", p->line);
+	}
+}
+
+/* --- the header ---------------------------------------------------------------------- */
+
+/* Appends "NAME":VALUE of a torn header. Returns whether it has that string. */
+static bool repair_add_torn(const struct repair *r, const char *name, struct buf *out)
+{
+	char key[32];
+	int n = snprintf(key, sizeof key, "\"%s\":\"", name);
+	const char *at = memmem(r->head.p, r->head.n, key, (size_t)n), *end = r->head.p + r->head.n;
+	bool escaped;
+	const char *quote = at ? json_string_end(at + n, end, &escaped) : NULL;
+
+	if (quote)
+		buf_addf(out, ",%.*s", (int)(quote + 1 - at), at);
+	return quote;
+}
+
+/* Makes a header from what is left of the lost one, from the file's name, and from the first entry. */
+static int repair_make_header(struct repair *r, const char *name)
+{
+	const char *id = strrchr(name, '_'), *dot = strstr(name, ".jsonl");
+	struct buf *out = &r->header;
+	const struct piece *first = &r->pieces.v[0];
+	struct json_value time;
+	int rc = repair_load(r, first);
+
+	id = id ? id + 1 : name;
+	time = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, "timestamp");
+	/* Entries have ids since version 2, whose only other difference pi accepts. */
+	buf_addf(out, "{\"type\":\"session\"%s", first->id ? ",\"version\":3" : "");
+	if (!repair_add_torn(r, "id", out)) {
+		buf_adds(out, ",\"id\":");
+		json_quote((struct span){id, dot > id ? (size_t)(dot - id) : strlen(id)}, out);
+	}
+	if (!repair_add_torn(r, "timestamp", out) && time.kind == JSON_STRING)
+		buf_addf(out, ",\"timestamp\":\"%.*s\"", (int)time.text.n, time.text.p);
+	repair_add_torn(r, "cwd", out);
+	buf_adds(out, "}\n");
+	repair_add_change(r, 1, "made the header that was lost");
+	return rc < 0 ? rc : buf_err(out);
+}
+
+/* Puts a header first. */
+static int repair_header(struct repair *r, const char *name)
+{
+	size_t i = 0;
+
+	while (i < r->pieces.n && !r->pieces.v[i].is_header)
+		i++;
+	if (i == r->pieces.n)
+		return repair_make_header(r, name);
+	if (i == 0)
+		return 0;
+	repair_add_change(r, r->pieces.v[i].line, "moved the header to the first line");
+	r->pieces.v[i].is_dropped = true;
+	int rc = repair_load(r, &r->pieces.v[i]);
+	buf_addspan(&r->header, buf_span(&r->bytes));
+	buf_addc(&r->header, '\n');
+	return rc < 0 ? rc : buf_err(&r->header);
+}
+
+/* --- all ------------------------------------------------------------------------------ */
+
+int repair_open(int fd, uint64_t size, const char *name, struct repair **ret)
+{
+	struct repair *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return -ENOMEM;
+	*r = (struct repair){.fd = fd, .size = size, .last = NO_PIECE, .anchor = NO_PIECE};
+	hash_key_draw(&r->key);
+	int rc = repair_read(r);
+	rc = rc == 0 && !r->has_entry ? -ENODATA : rc;
+	rc = rc < 0 ? rc : repair_header(r, name);
+	rc = rc < 0 ? rc : repair_ids(r);
+	if (rc < 0) {
+		repair_close(r);
+		return rc;
+	}
+	repair_parents(r);
+	*ret = r;
+	return 0;
+}
+
+void repair_close(struct repair *r)
+{
+	if (!r)
+		return;
+	vec_release(&r->pieces);
+	vec_release(&r->ids);
+	vec_release(&r->changes);
+	buf_release(&r->head);
+	buf_release(&r->bytes);
+	buf_release(&r->text);
+	buf_release(&r->deep);
+	buf_release(&r->header);
+	free(r);
+}
+
+bool repair_is_sound(const struct repair *r)
+{
+	return r->changed == 0;
+}
+
+void repair_each_change(const struct repair *r, void (*fn)(void *arg, uint32_t line, const char *what), void *arg)
+{
+	char more[64];
+
+	for (size_t i = 0; i < r->changes.n; i++)
+		fn(arg, r->changes.v[i].line, r->changes.v[i].what);
+	if (r->changed == r->changes.n)
+		return;
+	snprintf(more, sizeof more, "and %zu more changes", r->changed - r->changes.n);
+	fn(arg, r->changes.v[r->changes.n - 1].line, more);
+}
+
+/* Appends the id of an entry as JSON: the stored one, or the new one, which is a hash of its place that no entry has.
+ */
+static int repair_add_id(struct repair *r, size_t i, struct buf *out)
+{
+	const struct piece *p = &r->pieces.v[i];
+	uint32_t id = (uint32_t)(p->off * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+	char text[16];
+	uint64_t hash;
+	size_t at;
+
+	if (!p->has_new_id) {
+		int rc = repair_load(r, p);
+		struct json_value v = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, "id");
+		buf_addspan(out, json_raw(v));
+		return rc < 0 ? rc : buf_err(out);
+	}
+	do {
+		snprintf(text, sizeof text, "\"%08x\"", (unsigned)id++);
+		hash = repair_hash_id(r, (struct json_value){JSON_STRING, false, {text + 1, 8}});
+		at = repair_find_id(r, hash, 0);
+	} while (at < r->ids.n && r->ids.v[at].hash == hash);
+	buf_adds(out, text);
+	return buf_err(out);
+}
+
+/* Replaces the value of a member in r->bytes. */
+static int repair_replace(struct repair *r, const char *name, struct span value)
+{
+	struct buf made CLEANUP_BUF = BUF_INIT;
+	struct json_value v = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, name);
+	struct span old = json_raw(v);
+
+	if (v.kind == JSON_NONE)
+		return 0;
+	buf_add(&made, r->bytes.p, (size_t)(old.p - r->bytes.p));
+	buf_addspan(&made, value);
+	buf_add(&made, old.p + old.n, (size_t)(r->bytes.p + r->bytes.n - old.p) - old.n);
+	buf_reset(&r->bytes);
+	buf_addspan(&r->bytes, buf_span(&made));
+	return buf_err(&made) ? buf_err(&made) : buf_err(&r->bytes);
+}
+
+static int repair_write_piece(struct repair *r, size_t i, int (*put)(void *arg, struct span bytes), void *arg)
+{
+	struct buf id CLEANUP_BUF = BUF_INIT, parent CLEANUP_BUF = BUF_INIT;
+	const struct piece *p = &r->pieces.v[i];
+	int rc = p->has_new_id ? repair_add_id(r, i, &id) : 0;
+
+	if (rc == 0 && p->has_new_parent && p->up != NO_PIECE)
+		rc = repair_add_id(r, p->up, &parent);
+	else
+		buf_adds(&parent, "null");
+	rc = rc < 0 ? rc : repair_load(r, p);
+	rc = rc == 0 && p->has_new_id ? repair_replace(r, "id", buf_span(&id)) : rc;
+	rc = rc == 0 && p->has_new_parent ? repair_replace(r, "parentId", buf_span(&parent)) : rc;
+	buf_addc(&r->bytes, '\n');
+	rc = rc < 0 ? rc : buf_err(&r->bytes);
+	return rc < 0 ? rc : put(arg, buf_span(&r->bytes));
+}
+
+/* Writes entry i after the parents that come later in the file. */
+static int repair_write_branch(struct repair *r, size_t i, int (*put)(void *arg, struct span bytes), void *arg)
+{
+	VEC(size_t) path = {0};
+	size_t k = i;
+	int rc = 0;
+
+	for (; rc == 0 && k != NO_PIECE && !r->pieces.v[k].is_taken; k = r->pieces.v[k].up) {
+		rc = vec_reserve(&path, 1) ? 0 : -ENOMEM;
+		if (rc < 0)
+			break;
+		r->pieces.v[k].is_taken = true;
+		path.v[path.n++] = k;
+	}
+	if (path.n > 0 && (k == NO_PIECE || !r->pieces.v[k].is_written))
+		repair_set_root(r, &r->pieces.v[path.v[path.n - 1]], k != NO_PIECE);
+	while (rc == 0 && path.n > 0) {
+		rc = repair_write_piece(r, path.v[--path.n], put, arg);
+		r->pieces.v[path.v[path.n]].is_written = true;
+	}
+	vec_release(&path);
+	return rc;
+}
+
+int repair_write(struct repair *r, int (*put)(void *arg, struct span bytes), void *arg)
+{
+	struct piece all = {.n = REPAIR_READ_SIZE};
+	int rc = r->header.n > 0 ? put(arg, buf_span(&r->header)) : 0;
+
+	for (; rc == 0 && repair_is_sound(r) && all.off < r->size; all.off += all.n) {
+		all.n = r->size - all.off < all.n ? (size_t)(r->size - all.off) : all.n;
+		rc = repair_load(r, &all);
+		rc = rc < 0 ? rc : put(arg, buf_span(&r->bytes));
+	}
+	for (size_t i = 0; rc == 0 && !repair_is_sound(r) && i < r->pieces.n; i++) {
+		if (!r->pieces.v[i].is_dropped)
+			rc = repair_write_branch(r, i, put, arg);
+		rc = rc < 0 ? rc : cancel_check();
+	}
+	return rc;
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --repair prints a session that pi can open from damaged copies of the samples, loses no whole entry, and never writes to
+# the file. SESSIONFS_TEST_SEED=n draws other damages.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 jq
+samples "$T/src"
+mkdir "$T/out"
+mapfile -d '' files < <(find "$T/src" -name '2026*.jsonl' -print0 | sort -z)
+python3 "$ROOT/tests/lib/repair.py" "$SESSIONFS" "${SESSIONFS_TEST_SEED:-1}" 300 "$T/out" "${files[@]}" ||
+	die "a damaged session, SESSIONFS_TEST_SEED=${SESSIONFS_TEST_SEED:-1}"
+
+repair() { # STATUS FILE
+	local rc=0
+	"$SESSIONFS" --repair "$2" >"$T/repaired" 2>"$T/said" || rc=$?
+	is "$1" "$rc" "the status for ${2##*/}: $(cat "$T/said")"
+}
+file=${files[0]}
+# A sound file is printed as it is, whatever its last byte.
+repair 0 "$file"
+same "$T/repaired" "$file" "a sound session"
+[ ! -s "$T/said" ] || die "a sound session: $(cat "$T/said")"
+# A torn header: its whole fields, the rest from the name and the first entry.
+id=$(jq -r '.id' <(head -n 1 "$file"))
+{ head -c 120 "$file" && tail -n +2 "$file"; } >"$T/2026-03-02_named.jsonl"
+repair 1 "$T/2026-03-02_named.jsonl"
+is "$id" "$(jq -r .id <(head -n 1 "$T/repaired"))" "the id of a torn header"
+same <(tail -n +2 "$T/repaired") <(tail -n +2 "$file") "the entries after a torn header"
+tail -n +2 "$file" >"$T/2026-03-02_named.jsonl"
+repair 1 "$T/2026-03-02_named.jsonl"
+is named "$(jq -r .id <(head -n 1 "$T/repaired"))" "the id of a lost header"
+is "$T/2026-03-02_named.jsonl:1: made the header that was lost" "$(cat "$T/said")" "what was done"
+# A lost line cuts nothing off: its child continues from the entry before it.
+sed '5s/.\{30\}$//' "$file" >"$T/lost.jsonl"
+repair 1 "$T/lost.jsonl"
+is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a lost line"
+is "$(($(wc -l <"$file") - 1))" "$(wc -l <"$T/repaired")" "the lines without the lost one"
+grep -qx "$T/lost.jsonl:5: lost [0-9]* bytes: not a whole entry" "$T/said" || die "says: $(cat "$T/said")"
+# Not possible.
+printf '\0\0{"a' >"$T/none.jsonl"
+repair 2 "$T/none.jsonl"
+[ ! -s "$T/repaired" ] || die "prints $(cat "$T/repaired")"
+repair 2 "$T/missing.jsonl"
+repair 2 "$T"
+cp "$T/lost.jsonl" "$T/before"
+rc=0
+"$SESSIONFS" --repair "$T/lost.jsonl" >>"$T/lost.jsonl" 2>"$T/said" || rc=$?
+is 2 "$rc" "the status if the output is the file"
+same "$T/lost.jsonl" "$T/before" "the file itself"
+# problems.tsv and --check name the command for a file that is not shown.
+mkdir "$T/hidden"
+cp "$T/2026-03-02_named.jsonl" "$T/hidden/"
+"$SESSIONFS" -S "$T/hidden" --cat problems.tsv | grep -F -- 'sessionfs --repair' >/dev/null || die "problems.tsv: $("$SESSIONFS" -S "$T/hidden" --cat problems.tsv)"
