@@ -28,7 +28,6 @@ size_t duplicates_memory(const struct duplicate_table *d)
 	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->is_shared.cap;
 }
 
-/* A table without a lock belongs to one thread and only records what was seen: the owner is always 1. */
 static uint64_t owner_bits(const struct duplicate_table *d)
 {
 	return d->lock ? OWNER_MASK : 1;
@@ -43,8 +42,7 @@ static uint64_t *duplicates_cell(const struct duplicate_table *d, uint64_t hash)
 	return &d->cells[at];
 }
 
-/* Returns the earlier owner of the mark; if 0, sets `owner`. */
-static uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t owner)
+uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t owner)
 {
 	uint64_t hash = hash_mix(mark ^ d->secret.seed, d->secret.factor) & ~owner_bits(d);
 	uint64_t *cell = duplicates_cell(d, hash), before = *cell & owner_bits(d);
@@ -55,7 +53,7 @@ static uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, u
 	return before;
 }
 
-static bool duplicates_reserve(struct duplicate_table *d, size_t more)
+bool duplicates_reserve(struct duplicate_table *d, size_t more)
 {
 	struct duplicate_table next = *d;
 	if (!d->cells) {

@@ -72,6 +72,11 @@ struct duplicate_table {
 	bool is_stale;       /* too many marks are of removed sessions: rebuild the table */
 };
 void duplicates_release(struct duplicate_table *d);
+/* Makes room for more marks. Returns false if out of memory. */
+bool duplicates_reserve(struct duplicate_table *d, size_t more);
+/* Returns the earlier owner of the mark; if 0, sets `owner`. A table without a lock belongs to one thread and only
+ * records what was seen: the owner is always 1. There must be room. */
+uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t owner);
 size_t duplicates_memory(const struct duplicate_table *d);
 /* Adds the marks of a session, and sets MARK_EXCLUDED in those first seen in another. Returns 0 or -ENOMEM. */
 int duplicates_add_session(struct duplicate_table *d, uint32_t slot, uint64_t *marks, size_t n, bool repeats);

@@ -49,6 +49,24 @@ struct search_batch {
 
 /* ---- hits of one session ---- */
 
+struct session_hits *session_hits_new(const struct session_hits *of)
+{
+	struct session_hits *f = calloc(1, sizeof *f);
+	if (!f)
+		return NULL;
+	*f = *of;
+	atomic_init(&f->refs, 1);
+	f->found =
+	    (struct found_list){.project = of->found.project, .stem = of->found.stem, .secret = of->found.secret};
+	f->title = (struct buf)BUF_INIT;
+	buf_addspan(&f->title, buf_span(&of->title));
+	if (buf_err(&f->title)) {
+		session_hits_put(f);
+		return NULL;
+	}
+	return f;
+}
+
 struct session_hits *session_hits_get(struct session_hits *f)
 {
 	atomic_fetch_add(&f->refs, 1);
@@ -79,10 +97,17 @@ size_t session_hits_memory(const struct session_hits *f)
 
 /* ---- rows ---- */
 
-static void search_row_release(struct search_row *r)
+/* Replaces the hits of a row; `f` can be NULL. Notes whether sessions that lack copies of them can be first now. */
+static void row_set_hits(struct search *a, struct search_row *r, struct session_hits *f)
 {
+	const struct session_hits *old = r->hits;
+	if (old && old->found.n > 0 &&
+	    (!f || !session_hits_include(f, old) ||
+	     session_rank_cmp((struct session_rank){f->modified, f->file},
+	                      (struct session_rank){old->modified, old->file}) > 0))
+		atomic_store(&a->lost_hits, true);
 	session_hits_put(r->hits);
-	r->hits = NULL;
+	r->hits = f;
 }
 
 /* Makes the row of a session. Moves the data that is still valid, and the hits, from `before` (or NULL). */
@@ -96,13 +121,13 @@ static struct search_row search_row_new(const struct slot_state *now, struct sea
 		if (r.size != (uint64_t)now->size || !time_is_same(r.mtime, now->mtime) ||
 		    !time_is_same(r.ctime, now->ctime)) {
 			r.is_ranked = false;
-			if (r.state == ROW_FOUND && query_verdict_is_final(q) && !r.hits->undated)
+			/* A session that grows is newer: it can become the first with the copies that its hits lack. */
+			if (r.state == ROW_FOUND && query_verdict_is_final(q) && !r.hits->undated &&
+			    !r.hits->lacks_copies)
 				r.state = ROW_GROWN;
-			if (r.state != ROW_GROWN) {
-				search_row_release(&r);
-				/* Bytes before `scanned_bytes` contain no match, and appending cannot change that. */
+			/* Bytes before `scanned_bytes` contain no match, and appending cannot change that. */
+			if (r.state != ROW_GROWN)
 				r.state = ROW_NEW;
-			}
 		}
 	}
 	r.size = (uint64_t)now->size;
@@ -121,12 +146,12 @@ static int search_renew_rows(struct search *a, const struct slot_state *all, siz
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		while (old < a->n && a->rows[old].slot < all[i].slot)
-			search_row_release(&a->rows[old++]);
+			row_set_hits(a, &a->rows[old++], NULL);
 		bool is_known = old < a->n && a->rows[old].slot == all[i].slot;
 		rows[i] = search_row_new(&all[i], is_known ? &a->rows[old++] : NULL, a->query);
 	}
 	while (old < a->n)
-		search_row_release(&a->rows[old++]);
+		row_set_hits(a, &a->rows[old++], NULL);
 	free(a->rows);
 	a->rows = rows;
 	a->n = n;
@@ -150,27 +175,40 @@ static bool row_is_past_cutoff(const struct row_cutoff *limit, const struct sear
 	return limit->is_set && r->is_ranked && session_rank_cmp(row_rank(r), limit->at) > 0;
 }
 
-/* Finds the cutoff, and drops the hits of sessions after it. `v` has room for all rows. */
-static struct row_cutoff search_find_cutoff(struct search *a, struct search_row **v)
+/* Finds the cutoff, drops the hits of sessions after it, and copies of hits of earlier sessions: so memory stays
+ * limited. `v` has room for all rows. Returns 0 or -ENOMEM. */
+static int search_find_cutoff(struct search *a, struct search_row **v, struct row_cutoff *ret)
 {
+	struct duplicate_table seen CLEANUP(duplicates_release) = {0};
 	struct row_cutoff limit = {0};
 	uint64_t entries = 0;
 	size_t n = 0;
-	for (size_t i = 0; i < a->n; i++)
-		if (a->rows[i].state == ROW_FOUND && a->rows[i].hits->found.n > 0)
-			v[n++] = &a->rows[i];
+	bool lost = atomic_exchange(&a->lost_hits, false);
+	for (size_t i = 0; i < a->n; i++) {
+		struct search_row *r = &a->rows[i];
+		if (r->state == ROW_FOUND && r->hits->lacks_copies && lost)
+			r->state = ROW_MAYBE;
+		if (r->state == ROW_FOUND && r->hits->found.n > 0)
+			v[n++] = r;
+	}
 	qsort(v, n, sizeof *v, search_row_cmp);
 	for (size_t i = 0; i < n; i++) {
 		if (limit.is_set) {
-			search_row_release(v[i]);
+			/* Sessions that lack copies of these hits come after it, too. */
+			session_hits_put(v[i]->hits);
+			v[i]->hits = NULL;
 			v[i]->state = ROW_MAYBE;
 			continue;
 		}
+		int rc = session_hits_drop_copies(&v[i]->hits, &seen);
+		if (rc < 0)
+			return rc;
 		entries += v[i]->hits->found.n;
 		if (entries >= SEARCH_ENTRIES_MAX)
 			limit = (struct row_cutoff){true, row_rank(v[i])};
 	}
-	return limit;
+	*ret = limit;
+	return 0;
 }
 
 static int search_slot_cmp(const void *slot, const void *row)
@@ -262,6 +300,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	f->slot = of->slot;
 	f->found.project = of->project_name;
 	f->found.stem = of->stem;
+	f->found.secret = &b->s->secret;
 	f->file = of->file;
 	f->modified = info_time_ms(render_modified(x));
 	int rc = render_title(x, &f->title);
@@ -270,7 +309,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	r->modified = f->modified;
 	r->is_ranked = true;
 	if (row_is_past_cutoff(&b->limit, r)) {
-		search_row_release(r);
+		row_set_hits(b->a, r, NULL);
 		r->state = ROW_MAYBE;
 		return 0;
 	}
@@ -302,8 +341,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 		f->marks = session_label_serial(x);
 		atomic_fetch_add(&b->found_bytes, session_hits_memory(f));
 	}
-	search_row_release(r);
-	r->hits = f;
+	row_set_hits(b->a, r, f);
 	f = NULL;
 	r->state = ROW_FOUND;
 	return 0;
@@ -313,6 +351,8 @@ static int row_update(struct search_batch *b, struct matcher *m, struct search_r
 {
 	struct session *x;
 	int rc = r->state == ROW_NEW ? row_scan_bytes(b, m, r) : 0;
+	if (rc == 0 && r->state == ROW_NONE)
+		row_set_hits(b->a, r, NULL);
 	if (rc < 0 || r->state == ROW_NONE)
 		return rc;
 	rc = catalog_session_get(b->s->catalog, r->slot, &x);
@@ -339,6 +379,7 @@ static int search_row_work(void *arg, size_t i)
 	b->idle[b->n_idle++] = m;
 	lock_release(&b->lock);
 	if (error_is_about_file(rc)) {
+		row_set_hits(b->a, b->v[i], NULL);
 		b->v[i]->is_unreadable = true;
 		atomic_store(&b->error, rc);
 		catalog_log_unreadable(b->s->catalog, b->v[i]->slot, rc);
@@ -346,7 +387,7 @@ static int search_row_work(void *arg, size_t i)
 	}
 	if (rc != -ESTALE && rc != -ENOENT)
 		return rc;
-	search_row_release(b->v[i]);
+	row_set_hits(b->a, b->v[i], NULL);
 	b->v[i]->state = ROW_NONE;
 	b->v[i]->scanned_bytes = 0;
 	b->v[i]->ctime = (struct timespec){0}; /* differs from any file's, so the row is made again */
@@ -377,17 +418,21 @@ static int search_pending_rows(struct search_batch *b)
 	int rc = v ? 0 : -ENOMEM;
 	for (size_t most = SEARCH_FIRST_BATCH; rc == 0; most *= 2) {
 		size_t n = 0, grown = 0;
-		b->limit = search_find_cutoff(a, v);
-		for (size_t i = 0; i < a->n; i++) {
-			const struct search_row *r = &a->rows[i];
-			if (r->state != ROW_NONE && r->state != ROW_FOUND && !r->is_unreadable &&
-			    !row_is_past_cutoff(&b->limit, r)) {
-				v[n++] = &a->rows[i];
-				grown += r->state == ROW_GROWN;
+		rc = search_find_cutoff(a, v, &b->limit);
+		for (size_t i = 0; rc == 0 && i < a->n; i++) {
+			struct search_row *r = &a->rows[i];
+			if (r->state == ROW_NONE || r->state == ROW_FOUND || r->is_unreadable)
+				continue;
+			if (row_is_past_cutoff(&b->limit, r)) {
+				row_set_hits(a, r, NULL);
+				r->state = r->state == ROW_GROWN ? ROW_NEW : r->state;
+				continue;
 			}
+			v[n++] = r;
+			grown += r->state == ROW_GROWN;
 		}
-		if (n == 0)
-			return 0;
+		if (rc < 0 || (n == 0 && !atomic_load(&a->lost_hits)))
+			return rc;
 		qsort(v, n, sizeof *v, row_newest_first_cmp);
 		atomic_store(&b->found_bytes, 0);
 		rc = parallel_for(grown ? grown : n < most ? n : most, search_row_work, b);

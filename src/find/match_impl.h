@@ -37,4 +37,9 @@ bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i);
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
                      struct found_list *found, uint32_t *ret_lines);
 
+/* copies.c: sets *ret to a hash of the id, the time and all text of an entry, with record r; to 0 if `k` is NULL.
+ * Returns 0 or a negative errno. */
+int hit_copy_key(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                 const struct hash_key *k, uint64_t *ret);
+
 #endif

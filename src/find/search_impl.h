@@ -13,6 +13,8 @@
 
 #include <stdatomic.h>
 
+struct duplicate_table;
+
 /* The hits of a query in one version of a session file. Immutable; answers share it. */
 struct session_hits {
 	atomic_uint refs;
@@ -22,19 +24,29 @@ struct session_hits {
 	double modified;           /* as in sessions.tsv; ms */
 	const char *file;          /* the catalog's, like the names in `found` */
 	struct found_list found;
-	bool undated;     /* an entry without a time counted as old as the file: valid for this mtime only */
-	struct buf title; /* with its newline */
+	bool lacks_copies; /* copies of entries of sessions before it were dropped */
+	bool undated;      /* an entry without a time counted as old as the file: valid for this mtime only */
+	struct buf title;  /* with its newline */
 };
 
+/* Returns hits of the same version of the session, but without entries; NULL if out of memory. */
+struct session_hits *session_hits_new(const struct session_hits *of);
 struct session_hits *session_hits_get(struct session_hits *f);
 void session_hits_put(struct session_hits *f);
 size_t session_hits_memory(const struct session_hits *f);
 
+/* copies.c */
+
+/* Replaces the hits by hits without entries that `seen` has, and adds the others to it. Returns 0 or -ENOMEM. */
+int session_hits_drop_copies(struct session_hits **hits, struct duplicate_table *seen);
+/* Returns whether f has all entries of `before`, earlier hits of the same session. */
+bool session_hits_include(const struct session_hits *f, const struct session_hits *before);
+
 /* How far the search of one session has come. */
 enum row_state {
-	ROW_NEW,   /* not searched, but the bytes before `scanned_bytes` contain no match */
-	ROW_NONE,  /* the file contains no match */
-	ROW_MAYBE, /* the line at `scanned_bytes`, or one after it, may match */
+	ROW_NEW,  /* not searched, but the bytes before `scanned_bytes` contain no match; `hits` are of an older file */
+	ROW_NONE, /* the file contains no match */
+	ROW_MAYBE, /* the line at `scanned_bytes`, or one after it, may match; `hits` as before */
 	ROW_GROWN, /* the file grew: `hits` can be valid for the old part */
 	ROW_FOUND, /* `hits` is complete */
 };
@@ -60,6 +72,7 @@ struct search {
 	struct query *query;     /* parsed when an answer is first needed: many queries are only looked up */
 	struct search_row *rows; /* by slot; used only by the thread that set `busy` */
 	size_t n;
+	atomic_bool lost_hits;  /* hits are gone: sessions that lack copies must be searched again */
 	int error;              /* why some session could not be read; or 0 */
 	struct answer *answer;  /* or NULL */
 	uint64_t serial;        /* catalog_serial when the answer was begun */

@@ -126,7 +126,7 @@ is "$T/mnt/$(head -n 1 "$T/the")" "$(find_it -m 1 --limit=1 --root "$T/mnt" the)
 is "$T/mnt/$(cut -f 6 <(sed -n 2p "$T/mnt/search/the/entries.tsv"))" "$(find_it --json --limit=1 --root "$T/mnt/" the | jq -r .path)" "an object with --root"
 is "$T/mnt/projects" "$(find_it --entries --limit=1 --root "$T/mnt" the | sed 1d | cut -f 6 | grep -o '.*/projects')" "a row with --root"
 # -m 0 prints every line with a word, -m 1 the best one of each entry.
-is "$(cat "$T"/mnt/projects/*/*/all.txt | sed 's/^[^:]*: //' | grep -ci forecast)" \
+is "$(cat "$T"/mnt/projects/*/*/all.txt | sort -u | sed 's/^[^:]*: //' | grep -ci forecast)" \
 	"$(find_it -m 0 forecast | wc -l)" "lines with -m 0"
 is "$(($(wc -l <"$T/mnt/search/the/entries.tsv") - 1))" "$(find_it -m 1 the | wc -l)" "lines with -m 1"
 status() { # STATUS ARGUMENT...

@@ -42,16 +42,23 @@ class Session:
         # In file order, the order of the listing, which is sorted by nothing else.
         with os.scandir(os.path.join(root, self.path, "entries")) as names:
             self.entries = [e.name for e in names]
-        self.said, self.whats, self.values = {}, {}, set()
+        self.said, self.whats, self.values, self.raw = {}, {}, set(), {}
         for line in lines_of(read(self.path, "all.txt") or ""):
             if line:
                 entry, what, text = self.split(line)
                 self.said.setdefault(entry, []).append(text)
                 self.whats.setdefault(entry, set()).add(what)
+                self.raw.setdefault(entry, []).append(line)
                 if what in ("label", "session_info"):
                     self.values.add(entry)
         self.folded = {entry: [fold(line) for line in lines] for entry, lines in self.said.items()}
         self.settle()
+
+    def copy_key(self, entry):
+        """Returns what copies of an entry in other sessions have in common."""
+        stored = json.loads(read(self.path, "entries", entry, "entry.json"))
+        time = stored.get("timestamp") if isinstance(stored, dict) else None
+        return (entry, json.dumps(time), *self.raw.get(entry, []))
 
     def split(self, line):
         """Returns the entry of a line of all.txt, whose name can contain blanks, its kind, and the text."""
@@ -142,7 +149,7 @@ def cell(text):
 
 def expected(sessions, query):
     wanted, unwanted = words_of(query)
-    lines, rows = [], []
+    lines, rows, seen = [], [], {}
     for s in sessions:
         for entry in s.entries:
             said = s.folded.get(entry, [])
@@ -150,6 +157,8 @@ def expected(sessions, query):
             if not is_named and any(not any(w in line for line in said) for w in wanted):
                 continue
             if any(w in line for line in said for w in unwanted):
+                continue
+            if seen.setdefault(s.copy_key(entry), s) is not s:
                 continue
             candidates = []
             for name, text in s.files(entry):

@@ -211,9 +211,9 @@ static void session_filter_matches_header_id(void **state)
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
 	put(f.p, "p/a.jsonl", HEADER("team/42", "/") SAYS("1", "1000", "red"));
-	put(f.p, "p/b.jsonl", HEADER("team/42", "/") SAYS("1", "2000", "red"));
+	put(f.p, "p/b.jsonl", HEADER("team/42", "/") SAYS("2", "2000", "red"));
 	finder_open(&f, 64 << 20);
-	expect(&f, "red session:team/42", "projects/p/b/entries/1/text.md:1:red\n" OF "1/text.md:1:red\n");
+	expect(&f, "red session:team/42", "projects/p/b/entries/2/text.md:1:red\n" OF "1/text.md:1:red\n");
 	expect(&f, "red session:/42 -session:B", OF "1/text.md:1:red\n");
 	expect(&f, "red session:%2F42", "");
 	expect(&f, "red -session:TEAM/", "");
@@ -223,12 +223,14 @@ static void session_filter_matches_header_id(void **state)
 static void put_many(struct finder *f, const char *file, const char *id, const char *ms, size_t entries, size_t lines)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
+	int time = atoi(ms); /* differs, so that no session has copies of another one's entries */
 	buf_addf(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"cwd\":\"/\"}\n", id);
 	for (size_t i = 0; i < entries; i++) {
 		buf_addf(&b,
-		         "{\"type\":\"message\",\"id\":\"e%zu\",\"parentId\":null,\"message\":{\"role\":\"user\","
+		         "{\"type\":\"message\",\"id\":\"e%zu\",\"parentId\":null,"
+		         "\"timestamp\":\"2026-03-01T09:%02d:%02d.%03dZ\",\"message\":{\"role\":\"user\","
 		         "\"timestamp\":%s,\"content\":\"",
-		         i, ms);
+		         i, time / 60000, time / 1000 % 60, time % 1000, ms);
 		for (size_t k = 0; k < lines; k++)
 			buf_addf(&b, "red %zu\\n", k);
 		buf_adds(&b, "\"}}\n");
@@ -332,6 +334,92 @@ static void batch_stops_at_its_bytes(void **state)
 	a = ask(&f, "red");
 	assert_int_equal(sessions_searched, 1);
 	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	answer_put(a);
+	finder_close(&f);
+}
+
+/* An entry that several sessions contain is in the answer once: in the first session in which it matches. Changes of
+ * one session move it, and search again only this session and those that lack copies. */
+static void copies_are_found_once(void **state)
+{
+#define RED SAYS("1", "1000", "red") SAYS("2", "2000", "red two")
+#define IN(session, id) "projects/p/" session "/entries/" id "/text.md:1:red"
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "red a"));
+	put(f.p, "p/b.jsonl", HEADER("b", "/") RED SAYS("4", "8000", "red b"));
+	put(f.p, "p/c.jsonl", HEADER("c", "/") RED);
+	/* The same id and text, but not the same time; the same id and time, but more text. */
+	put(f.p, "p/d.jsonl",
+	    HEADER("d", "/") "{\"type\":\"message\",\"id\":\"1\",\"timestamp\":\"2026-03-01T09:00:00.001Z\","
+	                     "\"message\":{\"role\":\"user\",\"content\":\"red\",\"timestamp\":10}}\n" SAYS(
+				 "2", "20", "red two\\nmore"));
+	finder_open(&f, 64 << 20);
+#define OF_D IN("d", "1") "\n" IN("d", "2") " two\n"
+	expect(&f, "red", IN("a", "1") "\n" IN("a", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	/* A later session becomes the first. It is searched, and no other. */
+	append(f.p, "p/c.jsonl", SAYS("5", "10000", "blue"));
+	wait_stale();
+	sessions_searched = 0;
+	expect(&f, "red", IN("c", "1") "\n" IN("c", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	assert_int_equal(sessions_searched, 1);
+	append(f.p, "p/c.jsonl", SAYS("6", "11000", "red c"));
+	wait_stale();
+	sessions_searched = 0;
+	expect(
+	    &f, "red",
+	    IN("c", "1") "\n" IN("c", "2") " two\n" IN("c", "6") " c\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	assert_int_equal(sessions_searched, 1);
+	/* The first one loses an entry: the next has it. A session without copies is not searched. */
+	put(f.p, "p/c.jsonl", HEADER("c", "/") SAYS("2", "12000", "red two"));
+	wait_stale();
+	sessions_searched = 0;
+	expect(&f, "red", IN("c", "2") " two\n" IN("a", "1") "\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	assert_int_equal(sessions_searched, 3);
+	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
+	assert_int_equal(unlink(at(f.p, "p/a.jsonl")), 0);
+	wait_stale();
+	expect(&f, "red", IN("b", "1") "\n" IN("b", "2") " two\n" IN("b", "4") " b\n" OF_D);
+	finder_close(&f);
+}
+
+/* A label that is set later can make the entry of the first session match, or no longer match. */
+static void labels_move_copies(void **state)
+{
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "red a"));
+	put(f.p, "p/b.jsonl", HEADER("b", "/") RED LABEL("4", "1", "x"));
+	finder_open(&f, 64 << 20);
+	expect(&f, "red label:x", IN("b", "1") "\n");
+	append(f.p, "p/a.jsonl", LABEL("5", "1", "x"));
+	wait_stale();
+	expect(&f, "red label:x", IN("a", "1") "\n");
+	append(f.p, "p/a.jsonl", LABEL("6", "1", ""));
+	wait_stale();
+	expect(&f, "red label:x", IN("b", "1") "\n");
+	finder_close(&f);
+}
+
+/* The limit counts each entry once. */
+static void limit_counts_copies_once(void **state)
+{
+	struct finder f = {.p = *state};
+	char file[16];
+	make_dir(f.p, "p");
+	for (int i = 0; i < 4; i++) {
+		snprintf(file, sizeof file, "p/s%d.jsonl", i);
+		put_many(&f, file, file, "9000", 5000 + (size_t)i, 1);
+	}
+	put_many(&f, "p/t.jsonl", "t", "5000", 4997, 1);
+	finder_open(&f, 64 << 20);
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	assert_int_equal(count_lines(a), SEARCH_ENTRIES_MAX);
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	lines_of(a, &text);
+	const char last[] = "projects/p/t/entries/e4996/text.md:1:red 0\n";
+	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
 	answer_put(a);
 	finder_close(&f);
 }
@@ -529,6 +617,9 @@ int main(void)
 	    TEST(session_filter_matches_header_id),
 	    TEST(tiny_budget_gives_equal_answers),
 	    TEST(batch_stops_at_its_bytes),
+	    TEST(copies_are_found_once),
+	    TEST(labels_move_copies),
+	    TEST(limit_counts_copies_once),
 	    TEST(session_rows_count_in_budget),
 	    TEST(test_numbers),
 	    TEST(threads_can_share_a_query),

@@ -8,6 +8,7 @@
 #ifndef SESSIONFS_MATCH_H
 #define SESSIONFS_MATCH_H
 
+#include "sessionfs/base/hash.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/find/query.h"
 #include "sessionfs/session/session.h"
@@ -33,13 +34,15 @@ int match_next_candidate(struct matcher *m, const struct match_file *file, uint6
 enum found_text { FOUND_HITS, FOUND_ROWS, FOUND_NAMES, FOUND_TEXTS };
 /* A matching entry. `lines` (of hits.txt) and `ends` (bytes of each text) include all entries before it. */
 struct found {
+	uint64_t copy_key; /* the same for copies of one entry in several sessions; 0 if the list has no secret */
 	uint32_t entry, lines;
 	uint32_t ends[FOUND_TEXTS];
 };
 struct found_list {
 	struct found *v;
 	size_t n, cap;
-	const char *project, *stem; /* names of the session */
+	const char *project, *stem;    /* names of the session */
+	const struct hash_key *secret; /* for copy_key; or NULL */
 	struct buf texts[FOUND_TEXTS];
 };
 void found_release(struct found_list *f);
