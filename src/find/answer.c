@@ -15,6 +15,7 @@ struct answer {
 	uint64_t version;
 	_Atomic int error; /* as of the last update */
 	struct query *query;
+	struct buf text; /* of the query */
 	struct session_hits **v;
 	struct answer_part *parts; /* of each session */
 	size_t n;
@@ -34,6 +35,7 @@ static void answer_free(struct answer *h)
 	for (size_t i = 0; i < h->n; i++)
 		session_hits_put(h->v[i]);
 	query_put(h->query);
+	buf_release(&h->text);
 	free(h->v);
 	free(h->parts);
 	free(h);
@@ -54,7 +56,7 @@ void answer_put(const struct answer *h)
 
 size_t answer_memory(const struct answer *h)
 {
-	return sizeof *h + h->n * (sizeof *h->v + sizeof *h->parts);
+	return sizeof *h + h->text.cap + h->n * (sizeof *h->v + sizeof *h->parts);
 }
 
 static struct answer *answer_new(const struct search *a)
@@ -65,12 +67,13 @@ static struct answer *answer_new(const struct search *a)
 	atomic_store(&h->refs, 1);
 	atomic_store(&h->error, a->error);
 	h->query = query_get(a->query);
+	buf_addspan(&h->text, buf_span(&a->text));
 	h->v = calloc(a->n + 1, sizeof *h->v);
 	for (size_t i = 0; h->v && i < a->n; i++)
 		if (a->rows[i].state == ROW_FOUND && a->rows[i].hits->found.n > 0)
 			h->v[h->n++] = session_hits_get(a->rows[i].hits);
 	h->parts = calloc(h->n + 1, sizeof *h->parts);
-	if (h->v && h->parts)
+	if (h->v && h->parts && !buf_err(&h->text))
 		return h;
 	answer_free(h);
 	return NULL;
@@ -148,6 +151,21 @@ int answer_text(const struct answer *h, enum found_text text, struct buf *out)
 	for (size_t i = 0; i < h->n; i++)
 		buf_addspan(out, answer_session_text(h, i, text));
 	return buf_err(out);
+}
+
+struct span answer_query_text(const struct answer *h)
+{
+	return buf_span(&h->text);
+}
+
+const struct query *answer_query(const struct answer *h)
+{
+	return h->query;
+}
+
+size_t answer_hits_count(const struct answer *h)
+{
+	return h->n ? h->parts[h->n - 1].fits : 0;
 }
 
 size_t answer_count(const struct answer *h)

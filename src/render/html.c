@@ -178,9 +178,11 @@ ASSET(asset_session_js, "session.js");
 ASSET(asset_plot_css, "plot.css");
 ASSET(asset_index_css, "index.css");
 ASSET(asset_index_js, "index.js");
+ASSET(asset_hits_css, "hits.css");
 
 const struct html_assets html_session = {{asset_base_css, asset_session_css}, asset_session_js};
 const struct html_assets html_index = {{asset_base_css, asset_plot_css, asset_index_css}, asset_index_js};
+const struct html_assets html_hits = {{asset_base_css, asset_hits_css}, ""};
 const char *const html_plot_style = asset_plot_css;
 
 enum { STYLES = sizeof html_index.styles / sizeof *html_index.styles };

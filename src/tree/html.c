@@ -149,16 +149,24 @@ static int page_append_session_path(struct ctx *c, struct buf *out)
 	return rc;
 }
 
-static int html_add_page_path(struct tree *t, const struct slot_info *s, struct buf *out)
+int html_append_page_path(struct tree *t, const struct slot_info *s, struct buf *out)
 {
 	struct project_info p;
 	if (!catalog_project(t->catalog, s->project, &p) || !s->stem)
 		return -ESTALE;
-	buf_adds(out, "../");
 	html_project_name(t, p.name, out);
 	buf_addc(out, '/');
 	html_page_name(s, out);
 	return 0;
+}
+
+static int page_add_other_path(struct tree *t, const struct slot_info *s, struct buf *out)
+{
+	size_t start = out->n;
+	buf_adds(out, "../");
+	int rc = html_append_page_path(t, s, out);
+	out->n = rc < 0 ? start : out->n;
+	return rc;
 }
 
 /* Skips a session that disappeared just now: then the page is rendered again. */
@@ -170,15 +178,15 @@ static int page_append_related(struct ctx *c, struct buf *out)
 	uint32_t parent = catalog_parent(catalog, c->node.slot);
 	uint64_t cookie = 0;
 	size_t n = 0;
-	int rc = html_add_page_path(c->tree, &c->slot, out);
+	int rc = html_append_page_path(c->tree, &c->slot, out);
 	if (rc < 0)
 		return rc;
 	buf_addc(out, '\n');
 	if (parent != NO_SLOT && catalog_slot(catalog, parent, &s) == 0)
-		html_add_page_path(c->tree, &s, out);
+		page_add_other_path(c->tree, &s, out);
 	buf_addc(out, '\n');
 	while (catalog_fork_next(catalog, c->node.slot, true, &cookie, &s)) {
-		if (html_add_page_path(c->tree, &s, &pages) < 0)
+		if (page_add_other_path(c->tree, &s, &pages) < 0)
 			continue;
 		buf_addc(&pages, '\n');
 		n++;

@@ -12,6 +12,8 @@
 
 /* root.c */
 
+/* html.c: appends the path of a session's page below html/. Returns 0, or -ESTALE if the session was removed. */
+int html_append_page_path(struct tree *t, const struct slot_info *s, struct buf *out);
 /* Appends the path to a session's directory; `up` leads to projects/. */
 int append_session_path(struct ctx *c, const char *up, const struct slot_info *s, struct buf *out);
 bool project_name_changes(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* search/: each directory in it is a query, and its node holds the query's number. */
 #include "sessionfs/base/name.h"
-#include "sessionfs/find/search.h"
+#include "sessionfs/find/hits_page.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ void tree_lookup_count(struct tree *t, node_t node, uint64_t more, uint64_t fewe
 
 static enum found_text query_text_of(const struct ctx *c)
 {
-	return strcmp(c->kind->name, "hits.txt") == 0 ? FOUND_HITS : FOUND_ROWS;
+	return strcmp(c->kind->name, "entries.tsv") == 0 ? FOUND_ROWS : FOUND_HITS;
 }
 
 static bool found_file_exists(struct ctx *c)
@@ -100,6 +100,22 @@ static int found_show(struct ctx *c, struct buf *out)
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
 	return h ? answer_text(h, query_text_of(c), out) : rc;
+}
+
+static int found_page_link(void *arg, uint32_t slot, struct buf *out)
+{
+	struct tree *t = arg;
+	struct slot_info s;
+	int rc = catalog_slot(t->catalog, slot, &s);
+	buf_adds(out, "../../html/");
+	return rc < 0 ? rc : html_append_page_path(t, &s, out);
+}
+
+static int found_page_show(struct ctx *c, struct buf *out)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
+	return h ? hits_page(h, found_page_link, c->tree, out) : rc;
 }
 
 /* --- links to entries ------------------------------------------------------------- */
@@ -186,6 +202,8 @@ static const struct kind in_query[] = {
      .make = NUMBERED(found_show, found_size, found_serial), .has = found_file_exists},
     {"entries.tsv", .doc = "a row for each matching entry", .from = &from_query,
      .make = NUMBERED(found_show, found_size, found_serial), .has = found_file_exists},
+    {"hits.html", .doc = "the same lines as a page", .from = &from_query,
+     .make = NUMBERED(found_page_show, NULL, found_serial), .has = found_file_exists},
     {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = FROM_ALL_SESSIONS,
      .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };

@@ -156,6 +156,16 @@ done
 word=$'r\u00e9sum\u00e9'
 NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$other' --search '$word'" /dev/null >"$T/tty" </dev/null
 grep -q $'\e\\[1;31mre\u0301sume\u0301\e\\[m, not resume' "$T/tty" || die "another colour: $(cat "$T/tty")"
+# The page: text of sessions is never markup, paths can have colons; each entry leads to its page.
+page=$T/page
+mkdir -p "$page"
+printf '%s\n' '{"type":"session","version":3,"id":"a<b","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}' \
+	'{"type":"message","id":"1:2:<i>","parentId":null,"message":{"role":"assistant","content":[{"type":"text","text":"red <b>Red</b> & \u0001\"x"},{"type":"toolCall","id":"c","name":"a:1:b","arguments":{"x":"red one"}}]}}' >"$page/a.jsonl"
+"$SESSIONFS" -S "$page" --cat search/red/hits.html >"$T/hits.html"
+is '<li><a href="../../html/%25/a.html#1%3A2%3A%3Ci%3E">assistant</a><p dir="auto"><mark>red</mark> &lt;b&gt;<mark>Red</mark>&lt;/b&gt; &amp;  &quot;x</p><p dir="auto">x: <mark>red</mark> one</p></li>' \
+	"$(grep '^<li>' "$T/hits.html")" "an entry of hits.html"
+is "$(wc -l <"$T/mnt/search/the/hits.txt")" "$(grep -o '<p dir="auto">' "$T/mnt/search/the/hits.html" | wc -l)" "lines of hits.html"
+[ ! -e "$T/mnt/search/nothing-like-this/hits.html" ] || die "hits.html without hits"
 # On a terminal.
 NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
 grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/tty" || die "no colour"

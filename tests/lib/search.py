@@ -230,7 +230,7 @@ def check(sessions, query):
     rows = [row.split("\t") for row in lines_of(table)] if table else [[]]
     assert not table or rows[0] == "time project stem entry what path line text".split(), f"{query}: {rows[0]}"
     assert len(rows) == len(links) + 1, f"{query}: {len(rows) - 1} rows, not {len(links)}"
-    names = sorted(set(os.listdir(os.path.join(root, here))) - {"hits.txt", "entries.tsv"}, key=lambda n: int(n.split()[0]))
+    names = sorted(set(os.listdir(os.path.join(root, here))) - {"hits.txt", "hits.html", "entries.tsv"}, key=lambda n: int(n.split()[0]))
     assert len(names) == len(links), f"{query}: {len(names)} links, not {len(links)}"
     for i, (name, row, want) in enumerate(zip(names, rows[1:], links), 1):
         check_row(query, row, want)

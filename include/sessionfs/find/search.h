@@ -56,6 +56,12 @@ int answer_missed_error(const struct answer *h);
 uint64_t answer_size(const struct answer *h, enum found_text text);
 int answer_text(const struct answer *h, enum found_text text, struct buf *out);
 
+/* The query, as given and parsed; they live as long as the answer. */
+struct span answer_query_text(const struct answer *h);
+const struct query *answer_query(const struct answer *h);
+/* Returns how many entries, the first ones, have their lines in hits.txt. */
+size_t answer_hits_count(const struct answer *h);
+
 /* A line and its session. */
 struct answer_line {
 	const char *project, *stem;

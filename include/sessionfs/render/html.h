@@ -41,7 +41,7 @@ int html_add_markdown(struct span clean, struct buf *out);
 struct html_assets {
 	const char *styles[3], *script; /* styles: ends at NULL */
 };
-extern const struct html_assets html_session, html_index;
+extern const struct html_assets html_session, html_index, html_hits;
 /* The style of plots, which html_index also has. */
 extern const char *const html_plot_style;
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* hits_page: search/QUERY/hits.html, hits.txt as a page. */
+#ifndef SESSIONFS_HITS_PAGE_H
+#define SESSIONFS_HITS_PAGE_H
+
+#include "sessionfs/find/search.h"
+
+/* Appends the page: for each session its title and its entries, with the lines of hits.txt. link() appends the path of
+ * a session's page, relative to this page's directory; if it fails, the session is skipped, because it was removed.
+ * Returns 0 or a negative errno (-EINTR: cancel_check). Format: sessionfs(5). */
+int hits_page(const struct answer *h, int (*link)(void *arg, uint32_t slot, struct buf *out), void *arg,
+              struct buf *out);
+
+#endif

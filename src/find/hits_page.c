@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "sessionfs/find/hits_page.h"
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/render/html.h"
+#include "sessionfs/render/render.h"
+
+enum { ROW_ENTRY = 3, ROW_WHAT };
+
+/* Returns the TEXT of PATH:LINE:TEXT. In the path, names from the session are whole components, and can have colons. */
+static struct span hits_line_text(struct span line)
+{
+	const char *p = line.p, *end = line.p + line.n;
+	int names = 3; /* projects, PROJECT, STEM */
+
+	for (int at = 0; at < names; at++) {
+		const char *slash = memchr(p, '/', (size_t)(end - p));
+		if (!slash)
+			return line;
+		p = slash + 1;
+		struct span rest = {p, (size_t)(end - p)};
+		if (at == 2 && span_begins(rest, SPAN_LIT("entries/")))
+			names = 5;
+		if (at == 4 && span_begins(rest, SPAN_LIT("tool-calls/")))
+			names = 7;
+	}
+	for (int colons = 0; colons < 2 && p < end; p++)
+		colons += *p == ':';
+	return (struct span){p, (size_t)(end - p)};
+}
+
+static void hits_add_text(struct span text, struct buf *out)
+{
+	size_t start = out->n;
+
+	buf_addspan(out, text);
+	text_flatten_from(out, start);
+	html_escape_from(out, start);
+}
+
+/* Appends a line with its words in <mark>. */
+static void hits_add_line(const struct query *q, struct span text, struct buf *out)
+{
+	struct span mark;
+	size_t at = 0;
+
+	while (query_next_match(q, text, at, &mark)) {
+		size_t begin = (size_t)(mark.p - text.p);
+		hits_add_text((struct span){text.p + at, begin - at}, out);
+		buf_adds(out, "<mark>");
+		hits_add_text(mark, out);
+		buf_adds(out, "</mark>");
+		at = begin + mark.n;
+	}
+	hits_add_text((struct span){text.p + at, text.n - at}, out);
+}
+
+/* Appends a cell of a row as text. The names in it have no control characters. */
+static void hits_add_cell(struct span cell, struct buf *out)
+{
+	for (size_t i = 0; i < cell.n; i++) {
+		i += cell.p[i] == '\\' && i + 1 < cell.n;
+		buf_addc(out, cell.p[i]);
+	}
+}
+
+static void hits_add_entry(const struct answer *h, size_t i, struct span page, struct buf *out)
+{
+	struct buf id CLEANUP_BUF = BUF_INIT;
+	struct span cells[ROW_CELLS], lines = answer_entry_text(h, FOUND_HITS, i), line;
+
+	answer_split_row(answer_entry_text(h, FOUND_ROWS, i), cells);
+	hits_add_cell(cells[ROW_ENTRY], &id);
+	buf_adds(out, "<li><a href=\"");
+	html_add_url(page, out);
+	buf_addc(out, '#');
+	html_add_url(buf_span(&id), out);
+	buf_adds(out, "\">");
+	size_t start = out->n;
+	hits_add_cell(cells[ROW_WHAT], out);
+	html_escape_from(out, start);
+	buf_adds(out, "</a>");
+	while (span_line(&lines, &line)) {
+		buf_adds(out, "<p dir=\"auto\">");
+		hits_add_line(answer_query(h), hits_line_text(line), out);
+		buf_adds(out, "</p>");
+	}
+	buf_adds(out, "</li>\n");
+	if (buf_err(&id))
+		out->err = buf_err(&id);
+}
+
+int hits_page(const struct answer *h, int (*link)(void *arg, uint32_t slot, struct buf *out), void *arg,
+              struct buf *out)
+{
+	struct buf page CLEANUP_BUF = BUF_INIT;
+	size_t n = answer_hits_count(h);
+	bool is_open = false;
+	int rc = 0;
+
+	html_begin(answer_query_text(h), &html_hits, out);
+	buf_adds(out, "<header><h1>");
+	html_add_text(answer_query_text(h), out);
+	buf_addf(out, "</h1>\n<p>%zu %s</p></header>\n<main>\n", n, n == 1 ? "entry" : "entries");
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct answer_entry e = answer_at(h, i);
+		if (i == 0 || e.slot != answer_at(h, i - 1).slot) {
+			buf_adds(out, is_open ? "</ul></section>\n" : "");
+			buf_reset(&page);
+			is_open = link(arg, e.slot, &page) == 0 && !buf_err(&page);
+			if (is_open) {
+				buf_adds(out, "<section><h2><a href=\"");
+				html_add_url(buf_span(&page), out);
+				buf_adds(out, "\">");
+				html_add_text(e.title, out);
+				buf_adds(out, "</a></h2><ul>\n");
+			}
+		}
+		if (is_open)
+			hits_add_entry(h, i, buf_span(&page), out);
+		rc = cancel_check();
+	}
+	buf_adds(out, is_open ? "</ul></section>\n</main>\n" : "</main>\n");
+	html_end(&html_hits, out);
+	return rc < 0 ? rc : buf_err(out);
+}
