@@ -45,6 +45,7 @@ repair 2 "$T/missing.jsonl"
 repair 2 "$T"
 cp "$T/lost.jsonl" "$T/before"
 rc=0
+# shellcheck disable=SC2094
 "$SESSIONFS" --repair "$T/lost.jsonl" >>"$T/lost.jsonl" 2>"$T/said" || rc=$?
 is 2 "$rc" "the status if the output is the file"
 same "$T/lost.jsonl" "$T/before" "the file itself"

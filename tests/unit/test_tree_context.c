@@ -223,7 +223,8 @@ static void views_mark_edited_entries(void **state)
 	assert_has(p, "html/p/s.html", "<strong>edited</strong>");
 	assert_has(p, "html/p/s.html", "<p class=\"cut\">Not sent to the model</p>\n</article>");
 	assert_has(p, "html/p/s.html",
-	           "<details><summary>The model is sent instead</summary>\n<pre>\n&quot;&lt;b&gt;&quot;</pre>");
+	           "<details><summary>The model is sent instead</summary>\n<pre "
+	           "class=\"language-json\">\n&quot;&lt;b&gt;&quot;</pre>");
 	/* Elsewhere there are no edits, whatever was shown before. */
 	assert_int_equal(force_link(p, S, "leaf", "entries/c"), 0);
 	assert_has(p, S "/tree.txt", "a         \u2022 user: hi\n");
