@@ -300,6 +300,7 @@ conformance:
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/agent || [ $$? -eq 77 ]
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/provider || [ $$? -eq 77 ]
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/branches || [ $$? -eq 77 ]
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/repair
 	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
 	@BUILD=$(abspath $(BUILD)) tests/conformance/dates
 
