@@ -178,7 +178,7 @@ static int page_append_related(struct ctx *c, struct buf *out)
 	uint32_t parent = catalog_parent(catalog, c->node.slot);
 	uint64_t cookie = 0;
 	size_t n = 0;
-	int rc = html_append_page_path(c->tree, &c->slot, out);
+	int rc = page_add_other_path(c->tree, &c->slot, out);
 	if (rc < 0)
 		return rc;
 	buf_addc(out, '\n');

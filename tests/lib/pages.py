@@ -128,7 +128,7 @@ def check(mount, path):
     if page.own != f"../{'/'.join(path.split('/')[-2:])}":
         sys.exit(f"{path}: names itself {page.own}")
     files = [link for link in page.links if link.startswith("../../projects/")]
-    session = os.path.normpath(os.path.join(mount, os.path.dirname(path), urllib.parse.unquote(files[0])))
+    session = os.path.normpath(os.path.join(mount, os.path.dirname(path), urllib.parse.unquote("/".join(files[0].split("/")[:5]))))
     entries = collections.Counter(os.listdir(session + "/entries"))
     if collections.Counter(page.articles) != entries:
         odd = collections.Counter(page.articles)
