@@ -91,7 +91,8 @@ def everything(text):
         + "{this is no JSON\n"
         + line("branch_summary", "a5", "a2", fromId="a4", summary=f"tried {text}")
         + message("a6", "a5", f"again {text}")
-        + line("label", "a7", "a6", targetId="a2", label=f"the {text}")
+        + line("context_edit", "ce", "a6", targetId="a6", replacement={"content": f"not {text}"})
+        + line("label", "a7", "ce", targetId="a2", label=f"the {text}")
         + line("session_info", "a8", "a7", name=f"All about {text}")
     )
 
