@@ -191,8 +191,11 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 		html_zone((double)list->v[0].mtime.tv_sec * 1000, out);
 		buf_adds(out, "</span></small>");
 	}
-	buf_adds(out, "</p>\n<p id=\"search\">To search the sessions, in the mount: "
-	              "<code>cat search/WORD/hits.txt</code></p>\n"
+	/* Only a script knows where the page is, and encodes the query as the name of a directory. */
+	buf_adds(out, "</p>\n<p id=\"search\"><label for=\"query\" hidden>Search all sessions</label> "
+	              "<input id=\"query\" type=\"search\" placeholder=\"Words, &quot;a phrase&quot; or role:user\" "
+	              "autocomplete=\"off\" hidden> <span>To search the sessions, in the mount: "
+	              "<code>cat search/WORD/hits.txt</code></span></p>\n"
 	              "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
 		buf_addf(out, "<th scope=\"col\"%s%s%s>%s</th>",

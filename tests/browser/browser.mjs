@@ -275,6 +275,15 @@ class Page {
 		await this.enter();
 		return url;
 	}
+	// Waits for the page at this address, to which an action leads.
+	async reach(url, act) {
+		const loaded = this.event("Page.loadEventFired");
+		loaded.catch(() => {});
+		this.asked = this.expected = url;
+		await act();
+		await loaded;
+		await this.enter();
+	}
 	async type(text) {
 		await this.call("Input.insertText", { text });
 		await this.settled();

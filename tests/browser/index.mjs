@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// node index.mjs CHROMIUM DIRECTORY MOUNT EMPTY: called by index.sh. EMPTY is a mount without sessions.
+// node index.mjs CHROMIUM DIRECTORY MOUNT EMPTY COPIED: called by index.sh. EMPTY is a mount without sessions, COPIED
+// a copy of html/.
 import fs from "node:fs";
 import { start } from "./browser.mjs";
 import { fileBase, is, ok, quiet, sessions, steps } from "./check.mjs";
 
-const [chromium, work, mount, empty] = process.argv.slice(2);
+const [chromium, work, mount, empty, copied] = process.argv.slice(2);
 const browser = await start(chromium, work);
 const all = sessions(mount);
 const url = `${fileBase(mount)}html/index.html`;
@@ -262,6 +263,28 @@ async function open(how) {
 	}
 }
 
+// A query leads to its hits, and these to an entry on the page of its session.
+async function search() {
+	for (const [query, name] of [["forecast", "forecast"], ["role:user \"three days\"", "role:user \"three days\""], ["/", "%2F"], ["100%", "100%25"], [".py", "%2Epy"]]) {
+		const page = await browser.open(url);
+		is([true, false], await page.run(() => [document.getElementById("query").checkVisibility(), document.querySelector("#search code").checkVisibility()]), "the field, and the command in its place");
+		await page.click(() => document.getElementById("query"));
+		await page.type(query);
+		const at = `${mount}/search/${name}/hits.html`;
+		ok(fs.existsSync(at), `${at} is there`);
+		await page.reach(`${fileBase(mount)}search/${encodeURIComponent(name)}/hits.html`, () => page.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Enter" }));
+		is(at, decodeURIComponent(await page.run(() => location.pathname)), `the address of the hits of ${query}`);
+		const marks = await page.run(() => document.querySelectorAll("mark").length);
+		ok(marks > 0 && !(await page.run(() => [...document.querySelectorAll("a[href*='.html#']")].length === 0)), `${marks} marks and links for ${query}`);
+		quiet(page, `the hits of ${query}`);
+		await page.close();
+	}
+	// A copy of html/ has no search/.
+	const copy = await browser.open(`${fileBase(copied)}index.html`);
+	is([false, true], await copy.run(() => [document.getElementById("query").checkVisibility(), document.querySelector("#search code").checkVisibility()]), "no field in a copy");
+	await copy.close();
+}
+
 async function none() {
 	const page = await browser.open(`${fileBase(empty)}html/index.html`);
 	is(1, await page.run(() => document.querySelectorAll("h1").length), "headings of an index without sessions");
@@ -313,6 +336,7 @@ await steps(browser, [
 	["subagents", subagents],
 	["states", states],
 	["address", address],
+	["search", search],
 	["open", () => open()],
 	["open without scripts", () => open({ scripts: false })],
 	["no sessions", none],

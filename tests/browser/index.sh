@@ -17,4 +17,6 @@ node "$ROOT/tests/browser/sessions.mjs" costs "$T/src"
 TZ=Asia/Kolkata mount_fs "$T/src" "$T/mnt" -o ro
 mkdir "$T/none"
 mount_fs "$T/none" "$T/empty" -o ro
-TZ=America/New_York drive index.mjs "$T/mnt" "$T/empty" || die "the index in $CHROMIUM"
+mkdir "$T/copied"
+"$SESSIONFS" -S "$T/src" --copy html "$T/copied" >/dev/null
+TZ=America/New_York drive index.mjs "$T/mnt" "$T/empty" "$T/copied" || die "the index in $CHROMIUM"

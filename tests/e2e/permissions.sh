@@ -31,9 +31,9 @@ while IFS= read -r -d '' s; do
 		x=$((m & 0111))
 		w=0
 		case ${p#"$s"} in
-		"" | /name | /labels | /labels.tsv | */label | */branch | /entries/[!~]*) w=$((mode & 0222)) ;;
+		"" | /name | /labels | /labels.tsv | */label | */branch | /entries/*/context.json | /entries/[!~]*) w=$((mode & 0222)) ;;
 		esac
-		case ${p#"$s"} in /entries/*/*[!lh]) w=0 ;; esac
+		case ${p#"$s"} in /entries/*/context.json) ;; /entries/*/*[!lh]) w=0 ;; esac
 		[ $((r & ~mode)) -eq 0 ] && [ $((x & ~((mode & 0444) >> 2))) -eq 0 ] && [ $((m & 0222 & ~w)) -eq 0 ] ||
 			die "$p has mode $(printf %o "$m"), the session file $(printf %o "$mode")"
 	done < <(find "$s" ! -type l -printf '%m %p\n')

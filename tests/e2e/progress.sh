@@ -13,7 +13,7 @@ clean_first() { kill -KILL "${server:-}" 2>/dev/null; }
 mkdir -p "$T/near/--w--" "$T/far"
 for i in {1..50}; do
 	printf '%s\n' '{"type":"session","version":3,"id":"'"$i"'","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}' \
-		'{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"wombat"}}' >"$T/near/--w--/$i.jsonl"
+		'{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"wombat '"$i"'"}}' >"$T/near/--w--/$i.jsonl"
 done
 printf '\n' >"$T/near/--w--/empty.jsonl"
 "$slowfs" 10 "$T/gate" "$T/near" "$T/far" -f &
