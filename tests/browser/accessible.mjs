@@ -11,6 +11,7 @@ const code = fs.readFileSync(axe, "utf8");
 const all = sessions(mount);
 const pages = [
 	["the index", `${fileBase(mount)}html/index.html`],
+	["hits", `${fileBase(mount)}search/forecast/hits.html`],
 	...all.filter((s) => s.stem === "all-there-is" || s.title === "Forecast command").map((s) => [s.stem, pageOf(fileBase(mount), s)]),
 ];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // node hostile.mjs CHROMIUM DIRECTORY MOUNT OTHER: called by hostile.sh. OTHER has an ordinary session.
+import fs from "node:fs";
 import { start } from "./browser.mjs";
 import { fileBase, is, ok, pageOf, quiet, sessions, steps } from "./check.mjs";
 import { chunks, corpus, fragments } from "./corpus.mjs";
@@ -14,7 +15,7 @@ const allowed = {
 	html: "lang", head: "", meta: "charset name content http-equiv", link: "rel href", title: "", style: "", script: "", body: "data-view",
 	header: "data-page", main: "", nav: "", section: "", article: "", footer: "", div: "", span: "", p: "", h1: "", h2: "", h3: "", h4: "", h5: "", h6: "",
 	a: "href rel", b: "", strong: "", em: "", code: "", pre: "", ins: "", del: "", kbd: "", small: "", br: "", hr: "", blockquote: "", time: "datetime",
-	details: "open", summary: "", ol: "start", ul: "", li: "", dl: "", dt: "", dd: "", img: "src alt loading width height",
+	details: "open", summary: "", mark: "", ol: "start", ul: "", li: "", dl: "", dt: "", dd: "", img: "src alt loading width height",
 	table: "", caption: "", thead: "", tbody: "", tr: "", th: "scope data-n", td: "data-v",
 	button: "type disabled", select: "", option: "value", input: "type placeholder name autocomplete value", label: "for", output: "for",
 	svg: "xmlns viewBox y width height preserveAspectRatio", g: "transform fill", rect: "x y width height fill", line: "x1 y1 x2 y2 stroke", path: "d fill stroke", text: "x y text-anchor fill transform font-size", desc: "", tspan: "x y dy",
@@ -58,6 +59,7 @@ async function usual(url) {
 const ordinary = sessions(other).find((s) => s.stem === "all-there-is");
 plain.session = await usual(pageOf(fileBase(other), ordinary));
 plain.index = await usual(`${fileBase(other)}html/index.html`);
+plain.hits = await usual(`${fileBase(other)}search/type:message/hits.html`);
 
 async function judge(page, kind, what) {
 	page.trouble.push(...(await page.run(strange, allowed)));
@@ -114,6 +116,21 @@ async function lookAtIndex(how) {
 	for (const x of corpus) ok(text.includes(flat(x).slice(0, 150).trim()), `${JSON.stringify(x)} cannot be read in the index`);
 }
 
+// Queries that find everything, and texts of the corpus as queries.
+const name = (query) => query.replace(/[\x00-\x1f\x7f/%]|^[.~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+const queries = ["type:message", "-qqqq", ...corpus.map((text) => `"${text.replaceAll('"', "").slice(0, 60)}"`)].filter((q) => fs.existsSync(`${mount}/search/${name(q)}/hits.html`));
+async function lookAtHits(how) {
+	ok(queries.length > 20, `${queries.length} queries with hits`);
+	for (const query of queries.filter((_, n) => n < 2 || n % 8 === 0)) {
+		const page = await browser.open(`${fileBase(mount)}search/${encodeURIComponent(name(query))}/hits.html`, how);
+		await judge(page, "hits", `the hits of ${query} as they are opened`);
+		ok((await page.run(() => document.querySelectorAll("li p").length)) > 0, `lines for ${query}`);
+		await use(page, []);
+		await judge(page, "hits", `the hits of ${query} in use`);
+		await page.close();
+	}
+}
+
 async function arrive() {
 	for (const [kind, url] of [["session", pageOf(fileBase(mount), all.find((s) => s.stem === "c0"))], ["index", `${fileBase(mount)}html/index.html`]]) {
 		const page = await browser.open(`${url}#${fragments[0]}`, { free: true });
@@ -135,5 +152,6 @@ await steps(browser, [
 	...chunks.flatMap((texts, c) => hows.map(([name, how]) => [`chunk ${c}${name}`, () => look(all.find((s) => s.stem === `c${c}`), texts, how)])),
 	...small.filter((_, n) => n % 16 === 0).map((s) => [`${s.project}/${s.stem}`, () => look(s, [], { free: true })]),
 	...hows.map(([name, how]) => [`the index${name}`, () => lookAtIndex(how)]),
+	...hows.map(([name, how]) => [`hits${name}`, () => lookAtHits(how)]),
 	["fragments", arrive],
 ]);
