@@ -7,6 +7,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
+#include "sessionfs/session/context.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -154,11 +155,30 @@ static void add_quoted(struct span text, struct buf *out)
 	buf_addc(out, '\'');
 }
 
+/* Two pis that append to one session make two branches of it. The script finds out when it runs, not when it is read,
+ * whether the session file changed recently. A find without -mmin prints nothing, and the session is continued. */
+static void add_question(struct span path, struct buf *out)
+{
+	buf_adds(out, "if [ -t 0 ] && [ -t 1 ] && [ -t 2 ] && [ -n \"$(find -L ");
+	add_quoted(path, out);
+	buf_adds(out, " -mmin -1 2>/dev/null)\" ]; then\n"
+	              "\techo 'resume: pi seems to be at work in this session: it changed in the last minute' >&2\n"
+	              "\tprintf 'f: fork it instead, c: continue anyway, Enter: leave: ' >&2\n"
+	              "\tanswer=\n\tIFS= read -r answer\n"
+	              "\tcase $answer in\n\tf) exec pi --fork ");
+	add_quoted(path, out);
+	buf_adds(out, " \"$@\" ;;\n\tc) ;;\n\t*) exit 1 ;;\n\tesac\nfi\n");
+}
+
 /* Like pi, resolves a relative directory from here, without $CDPATH or the meaning of `cd -`. */
 int render_resume(const struct session *s, struct span path, struct buf *out)
 {
 	struct buf cwd CLEANUP_BUF = BUF_INIT;
 	struct json_value said = session_header(s)->cwd;
+	const char *state;
+	int rc = context_state(s, session_leaf(s), &state);
+	if (rc)
+		return rc;
 	if (said.kind == JSON_STRING && said.text.n > 0 && said.text.p[0] != '/')
 		buf_adds(&cwd, "./");
 	if (said.kind == JSON_STRING && said.text.n > 0)
@@ -189,6 +209,8 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 		if (buf_err(&elsewhere))
 			return buf_err(&elsewhere);
 	}
+	if (state == context_states[STATE_WORKING])
+		add_question(path, out);
 	buf_adds(out, "exec pi --session ");
 	add_quoted(path, out);
 	buf_adds(out, " \"$@\"\n");

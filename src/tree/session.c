@@ -277,7 +277,7 @@ static const struct kind in_session[] = {
     {"path", .doc = "the path of the session file", .from = &from_file, .make = SHOW(path_show),
      .flags = UNCACHED_TEXT},
     {"resume", .doc = "a script that continues it in pi", .from = &from_session, .make = SHOW(resume_show),
-     .flags = EXECUTABLE},
+     .flags = EXECUTABLE, .changes = TREE_REWRITTEN},
     {"tree.txt", .doc = "the tree of entries, with ids, labels and the leaf", .from = &from_session,
      .make = SHOW(tree_txt_show), .has = tree_txt_exists, .flags = FROM_WHOLE_SESSION, .changes = TREE_REWRITTEN},
     {"all.txt", .doc = "everything said on every branch, each line with its entry ID: search this",

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # path and resume: pi gets the session file, in the session's directory or, if it has none, in one that exists, whatever
-# bytes the names contain; otherwise there is an error and pi does not start.
+# bytes the names contain; otherwise there is an error and pi does not start. On a terminal, the script asks before a
+# second pi continues a session that is working and changed in the last minute.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -84,3 +85,75 @@ done
 chmod 640 "$T/src/--odd--/gone.jsonl"
 mount_fs "$T/src" "$T/mnt"
 is 550 "$(stat -Lc %a "$T/mnt/sessions/gone/resume")" "x where it has r"
+umount_fs "$T/mnt"
+
+# --- pi at work ------------------------------------------------------------------------
+
+mkdir -p "$T/work/p"
+busy="$T/work/p/it's \\ \$(touch obeyed) "$'\n'.jsonl
+say() { # ROLE
+	printf '%s\n' '{"type":"session","version":3,"id":"busy","timestamp":"2026-03-02T09:15:03.460Z","cwd":"'"$T"'/cwd"}' \
+		'{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-03-02T09:15:04.460Z","message":{"role":"'"$1"'","content":[{"type":"text","text":"Hi"}]}}' >"$busy"
+}
+cat >"$T/terminal.py" <<'END'
+import os, pty, subprocess, sys
+answer, *command = sys.argv[1:]
+terminal, end = pty.openpty()
+os.write(terminal, os.fsencode(answer))
+run = subprocess.Popen(command, stdin=end, stdout=end, stderr=end)
+os.close(end)
+shown = b""
+try:
+    while got := os.read(terminal, 65536):
+        shown += got
+except OSError:
+    pass
+sys.stdout.buffer.write(b"%d " % run.wait() + shown.replace(b"\r", b""))
+END
+on_terminal() { # ANSWER COMMAND...: sets $shown and $ran
+	rm -f "$RAN"
+	shown=$(python3 "$T/terminal.py" "$@")
+	ran=$([ ! -e "$RAN" ] || tr '\0' '\n' <"$RAN")
+}
+given() { # --session or --fork: what pi gets
+	printf '%s\nx\n%s\n%s\n-p' "$T/cwd" "$1" "$busy"
+}
+quiet() { [[ $1 != *"at work"* ]] || die "a question $2: $1"; }
+say user
+mount_fs "$T/work" "$T/mnt"
+resume=$T/mnt/sessions/busy/resume
+"$SESSIONFS" -S "$T/work" --copy / "$T/copy" >/dev/null 2>&1 || die "the copy"
+copied=$(find "$T/copy" -name resume -type f)
+touch "$busy"
+for run in "" dash bash "busybox sh"; do
+	for script in "$resume" "$copied"; do
+		# shellcheck disable=SC2086
+		on_terminal $'f\n' $run "$script" -p
+		is "$(given --fork)" "$ran" "the fork ($run $script)"
+		matches "resume: pi seems to be at work in this session" "$shown" "the question ($run $script)"
+	done
+done
+on_terminal $'c\n' "$resume" -p
+is "$(given --session)" "$ran" "to continue anyway"
+for answer in $'\n' $'y\n' $'fork\n' $'\004'; do
+	on_terminal "$answer" "$resume" -p
+	is "1 " "${shown%% *} $ran" "another answer ($answer)"
+done
+for run in '</dev/null' '| cat' '2>/dev/null'; do
+	on_terminal '' sh -c '"$0" -p '"$run" "$resume"
+	quiet "$shown" "with $run"
+	is "$(given --session)" "$ran" "with $run"
+done
+# The script decides when it runs: its text is the same later.
+text=$(cat "$resume")
+touch -d '2 minutes ago' "$busy"
+on_terminal '' sh "$copied" -p
+quiet "$shown" "after a minute"
+is "$(given --session)" "$ran" "after a minute"
+is "$text" "$(cat "$resume")" "the script after a minute"
+say assistant
+within 20 "the end of the answer" eval '[ "$(cat "$T/mnt/sessions/busy/state")" = done ]'
+touch "$busy"
+on_terminal '' "$resume" -p
+quiet "$shown" "of a session that is done"
+is "$(given --session)" "$ran" "a session that is done"

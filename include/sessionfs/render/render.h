@@ -17,7 +17,8 @@ int render_header_json(const struct session *s, struct buf *out);
 int render_title(const struct session *s, struct buf *out);
 int render_name(const struct session *s, struct buf *out); /* nothing without one */
 int render_cwd(const struct session *s, struct buf *out);  /* nothing without one */
-/* Appends a shell script that resumes the session: pi with this path, in the session's working directory. */
+/* Appends a shell script that resumes the session: pi with this path, in the session's working directory.
+ * If the session is working, the script asks on a terminal if its file changed in the minute before it runs. */
 int render_resume(const struct session *s, struct span path, struct buf *out);
 int render_problems(const struct session *s, struct buf *out);
 /* The beginning of the heading of labels.tsv. After it comes one number: the last line of the session file that was
