@@ -19,7 +19,7 @@ END
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >"$RAN"\n' >"$T/bin/xdg-open"
 chmod 755 "$T"/bin/*
 # An environment without fzf, and with dash as sh.
-for program in awk cat mktemp rm sed tr wc; do ln -s "$(command -v "$program")" "$T/plain/$program"; done
+for program in awk cat date mktemp rm sed tr wc; do ln -s "$(command -v "$program")" "$T/plain/$program"; done
 
 # Sessions: more than a page of them, and names that look like commands.
 python3 - "$T/src" "$T/cwd" <<'END' || die "the sessions"
@@ -147,8 +147,25 @@ mkdir "$T/none"
 fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
 fails 1 "sessionfs: $T/not: no such source" "$SESSIONFS" -S "$T/not" --pick
 is "$T/src/--plain--/s29.jsonl" "$(printf '2\np\n' | PI_CODING_AGENT_SESSION_DIR=$T/src PATH=$T/bin:$T/plain "$SESSIONFS" --pick 2>/dev/null)" "where pi keeps its sessions"
+# A session at work: its newest entry is of the last minute. Others are done, or changed before that.
+mkdir -p "$T/work/p"
+at_work() { # NAME ROLE AGE
+	printf '%s\n' '{"type":"session","version":3,"id":"'"$1"'","timestamp":"2026-03-02T09:15:03.460Z","cwd":"/"}' \
+		'{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"'"$(date -u -d "$3" +%FT%T.000Z)"'","message":{"role":"'"$2"'","content":[{"type":"text","text":"'"$1"'"}]}}' >"$T/work/p/$1.jsonl"
+}
+marks() {
+	at_work busy user now
+	at_work left user '2 minutes ago'
+	at_work answered assistant now
+	source=$T/work pick 'q\n'
+	is "answered
+busy  (pi at work)
+left" "$(sed -n 's/^.*[0-9]\t[-0-9]*  p  *//p' "$T/err" | sort)" "the session at work ($1)"
+}
+marks "GNU date"
 # The same with other tools.
 for program in "$T"/plain/*; do ln -sf "$(command -v busybox)" "$program"; done
+marks "BusyBox date"
 pick '1\np\n'
 is "$odd" "$(cat "$T/out")" "the path of the odd one, with busybox"
 pick '1\n\n' 'apple'
