@@ -72,7 +72,7 @@ for what in bytes header memory; do
 		is "2" "$(grep -c 'href="[pq]/' "$T/mnt/html/index.html")" "rows of html/index.html ($where)"
 		is "projects/p/one/entries/e0/text.md:1:word one
 projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.txt")" "hits.txt ($where)"
-		lists 2 "0001 user word one 0002 user word two entries.tsv hits.txt" "$T/mnt/search/word"
+		lists 2 "0001 user word one 0002 user word two entries.tsv hits.html hits.txt" "$T/mnt/search/word"
 		lists 2 "2026-04-01" "$T/mnt/by-date"
 		lists 2 "12.00 word one 12.00 word two" "$T/mnt/by-date/2026-04-01"
 		lists 0 "p q" "$T/mnt/projects"

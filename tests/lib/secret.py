@@ -208,7 +208,7 @@ def plant(to):
         apart = "." if f[4] == "apart" else "+"
 
         def line(id_, **v):
-            return json.dumps({"type": "message", "id": id_, "parentId": None if id_ == "a" else chr(ord(id_) - 1), "timestamp": "2026-01-01T00:00:00.000Z", **v})
+            return json.dumps({"type": "message", "id": id_, "parentId": None if id_ == "a" else chr(ord(id_) - 1), "timestamp": f"2026-01-01T00:00:{n % 60:02}.{n // 60:03}Z", **v})
 
         def said(id_, role, content, **v):
             return line(id_, message={"role": role, "content": content, **v})
