@@ -93,6 +93,7 @@ for shell in bash zsh; do
 	try 'sessionfs --search role:us\t' "--search|role:user"
 	try 'sessionfs --search=state:wo\t' "--search=state:working"
 	try 'sessionfs --search is:se\t' "--search|is:secret"
+	try 'sessionfs --search what:sa\t' "--search|what:said"
 done
 is "type:branch_summary type:compaction type:label type:message" "$(fish "sessionfs --search type:" | LC_ALL=C sort | paste -sd' ')" "fish: values of a filter"
 for value in $(fish "sessionfs --search " | grep :); do
