@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Completion for bash. The words are those in --help, for --cat, --ls and --tree the names in the source, for -u the mounts, and
-# for --search values of filters.
+# Completion for bash. The words are those in --help, for --cat, --ls and --tree the names in the source, for -u the mounts, for
+# --pick titles, and for --search values of filters.
 # shellcheck shell=bash
 
 # Prints the word without its quoting, as the program will get it.
@@ -65,6 +65,12 @@ _sessionfs() {
 				while IFS= read -r path; do
 					[[ $path != "$typed"* ]] || COMPREPLY+=("$path")
 				done < <(findmnt -lno TARGET -t fuse.sessionfs 2>/dev/null)
+				compopt +o nospace
+				;;
+			*' --pick '*) # a title as a query; a phrase cannot have a quote
+				while IFS= read -r path; do
+					[[ $path != *[\"\\]* && (title:\"$path\" == "$typed"* || $path == "$typed"*) ]] && COMPREPLY+=("title:\"$path\"")
+				done < <("$program" ${source:+-S "$source"} --cat=sessions.tsv 2>/dev/null | sed 1d | cut -f14 | sort -u)
 				compopt +o nospace
 				;;
 			*) mapfile -t COMPREPLY < <(compgen -d -- "$typed" | sed 's|$|/|') ;;

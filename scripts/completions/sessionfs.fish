@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Completion for fish. The words are those in --help, for --cat, --ls and --tree the
-# names in the source, for -u the mounts, and for --search values of filters.
+# names in the source, for -u the mounts, for --pick titles, and for --search values of filters.
 
-# The names in a directory of the source.
-function __sessionfs_paths
+# The source that the command line names, as an option.
+function __sessionfs_source
     set -l words (commandline -opc)
-    set -l typed (string unescape -- (commandline -ct) | string replace -r '^--[a-z]+=' '')
-    set -q typed[1]; or set typed ''
     set -l source
     for i in (seq 2 (count $words))
         switch $words[$i]
@@ -18,7 +16,15 @@ function __sessionfs_paths
                 set source -S (string unescape -- (string sub -s 3 -- $words[$i]))
         end
     end
-    set source (string replace -r '^~/' "$HOME/" -- $source)
+    string replace -r '^~/' "$HOME/" -- $source
+end
+
+# The names in a directory of the source.
+function __sessionfs_paths
+    set -l words (commandline -opc)
+    set -l typed (string unescape -- (commandline -ct) | string replace -r '^--[a-z]+=' '')
+    set -q typed[1]; or set typed ''
+    set -l source (__sessionfs_source)
     set -l dir (string replace -r '[^/]*$' '' -- $typed)
     for name in (command $words[1] $source --names --ls=/$dir 2>/dev/null)
         test (string sub -l (string length -- $typed) -- $dir$name) = "$typed"; and printf '%s\n' $dir$name
@@ -35,10 +41,15 @@ function __sessionfs_list
     end
 end
 
-# Mountpoints to unmount, or directories.
+# Mountpoints to unmount, titles to pick (as queries, in which a phrase cannot have a quote), or directories.
 function __sessionfs_operands
     if string match -qr -- '^(-u|--unmount)$' (commandline -opc)
         findmnt -lno TARGET -t fuse.sessionfs 2>/dev/null
+    else if contains -- --pick (commandline -opc)
+        set -l words (commandline -opc)
+        for title in (command $words[1] (__sessionfs_source) --cat=sessions.tsv 2>/dev/null | sed '1d; /["\\\\]/d' | cut -f14 | sort -u)
+            printf 'title:"%s"\n' $title
+        end
     else
         __fish_complete_directories (commandline -ct)
     end

@@ -26,6 +26,7 @@ case " \$* " in *" --ls=/"*)
 	exit \$status
 	;;
 esac
+case " \$* " in *" --cat=sessions.tsv "*) exec "$SESSIONFS" "\$@" ;; esac
 printf '[\n'
 printf '%s\n' "\$@" ']'
 END
@@ -87,6 +88,22 @@ for shell in bash zsh; do
 	try 'sessionfs --unmount /mnt/o\t' "--unmount|/mnt/odd 'one'"
 done
 is "/mnt/odd 'one' /mnt/pi" "$(fish "sessionfs -u /mnt/" | sed 's/\\\(.\)/\1/g' | LC_ALL=C sort | paste -sd' ')" "fish: mounts"
+
+# Titles, as queries that find the session.
+mkdir "$T/titles"
+n=0
+for title in "It's für alle" 'Has a \"quote\"' 'Plain $title'; do
+	n=$((n + 1))
+	printf '%s\n' '{"type":"session","version":3,"id":"t","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/"}' \
+		'{"type":"session_info","id":"a","parentId":null,"name":"'"$title"'"}' >"$T/titles/$n.jsonl"
+done
+for shell in bash zsh; do
+	try 'sessionfs -S titles --pick It\t' "-S|titles|--pick|title:\"It's für alle\""
+	try 'sessionfs -S titles --pick Pl\t' "-S|titles|--pick|title:\"Plain \$title\""
+	try 'sessionfs -S titles --pick Has\t' "-S|titles|--pick|Has"
+done
+is "title:\"It's für alle\" title:\"Plain \$title\"" "$(fish "sessionfs -S titles --pick title:" | sed 's/\\\(.\)/\1/g' | LC_ALL=C sort | paste -sd' ')" "fish: titles"
+is 1 "$("$SESSIONFS" -S "$T/titles" --search --entries "title:\"It's für alle\" type:session_info" | sed 1d | wc -l)" "sessions with that title"
 
 # Values of filters, which the program knows.
 for shell in bash zsh; do
