@@ -47,7 +47,7 @@ function __sessionfs_operands
         findmnt -lno TARGET -t fuse.sessionfs 2>/dev/null
     else if contains -- --pick (commandline -opc)
         set -l words (commandline -opc)
-        for title in (command $words[1] (__sessionfs_source) --cat=sessions.tsv 2>/dev/null | sed '1d; /["\\\\]/d' | cut -f14 | sort -u)
+        for title in (command $words[1] (__sessionfs_source) --cat=sessions.tsv 2>/dev/null | sed 1d | cut -f14 | sed '/["\\\\]/d' | sort -u)
             printf 'title:"%s"\n' $title
         end
     else
