@@ -259,7 +259,8 @@ function compareListed(listed, bytes, fsx, dir, info) {
 	same("first message", none ? undefined : first, info.firstMessage);
 	// If neither has words pi shows that, and our title is the next message.
 	const whole = [...(oneLine(listed.name ?? "") || (none ? "" : oneLine(listed.firstMessage)))];
-	if (whole.length === 0) return;
+	// Our title leaves out pi's skill block.
+	if (whole.length === 0 || (!listed.name && listed.firstMessage.startsWith("<skill name="))) return;
 	const title = whole.length > 200 ? [...whole.slice(0, 199), "\u2026"] : whole;
 	same("title", `${title.join("")}\n`, text(fsx.bytes(`${dir}/title`)));
 }
