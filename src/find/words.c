@@ -34,8 +34,8 @@ void words_release(struct words *w)
 
 void words_reset(struct words *w)
 {
-	memset(w->found, 0, sizeof w->found);
-	memset(w->whole, 0, sizeof w->whole);
+	memset(w->found, 0, w->n * sizeof *w->found);
+	memset(w->whole, 0, w->n * sizeof *w->whole);
 	w->missing = w->partial = w->n_required;
 }
 
