@@ -7,28 +7,21 @@
 
 #include <errno.h>
 
-int hit_copy_key(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                 const struct hash_key *k, uint64_t *ret)
+uint64_t copy_key_begin(struct matcher *m, const struct session *s, uint32_t i, const struct hash_key *k)
 {
-	struct entry_text *parts = &m->parts;
-	int rc;
-
-	*ret = 0;
-	if (!k)
-		return 0;
 	/* The name in entries/: it tells entries of one session with the same id apart, and is the same in copies. */
 	buf_reset(&m->value);
 	session_entry_name(s, i, &m->value);
 	/* Mixed first: times differ in few bits, as names do, and hash_bytes could let one cancel out the other. */
 	uint64_t hash = hash_mix((uint64_t)session_entry(s, i)->time ^ k->seed, k->factor);
-	hash = hash_bytes(k, hash, m->value.p, m->value.n);
-	entry_text_begin(parts, r);
-	while ((rc = entry_text_next(parts)) > 0) {
-		hash = hash_bytes(k, hash, parts->what.p, parts->what.n);
-		hash = hash_bytes(k, hash, parts->text.p, parts->text.n);
-	}
-	*ret = hash | 1; /* not 0 */
-	return rc < 0 ? rc : buf_err(&m->value);
+	return hash_bytes(k, hash, m->value.p, m->value.n) | 1;
+}
+
+uint64_t copy_key_add(const struct hash_key *k, uint64_t key, const struct entry_text *text)
+{
+	uint64_t hash = hash_bytes(k, key, text->what.p, text->what.n);
+
+	return hash_bytes(k, hash, text->text.p, text->text.n) | 1;
 }
 
 /* Appends entry number i of a list, with its texts. */

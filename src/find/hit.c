@@ -25,6 +25,8 @@ struct hit_search {
 	size_t left;        /* remaining hits among lines of the worst rank */
 	size_t reported;
 	bool has_best;
+	const struct hash_key *secret; /* for copy_key, until the first pass has read all texts; or NULL */
+	uint64_t copy_key;
 };
 
 /* Lines with more different words rank higher, then those with more whole words. Returns the rank of a line that has
@@ -139,12 +141,17 @@ static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
 static int hit_search_entry(struct hit_search *h)
 {
 	struct entry_text *parts = &h->m->parts;
-	int rc;
+	int rc = 0, end = 0;
 
 	entry_text_begin(parts, h->r);
-	while ((rc = entry_text_next(parts)) > 0 && (!match_searches_part(h->m) || (rc = hit_add_part(h, parts)) == 0))
-		;
-	return rc < 0 ? rc : 0;
+	while (end >= 0 && (end == 0 || h->secret) && (rc = entry_text_next(parts)) > 0) {
+		if (h->secret)
+			h->copy_key = copy_key_add(h->secret, h->copy_key, parts);
+		if (end == 0 && match_searches_part(h->m))
+			end = hit_add_part(h, parts);
+	}
+	h->secret = NULL;
+	return rc < 0 ? rc : end < 0 ? end : 0;
 }
 
 static int hit_search_lines(struct hit_search *h)
@@ -271,11 +278,20 @@ static int hit_append(void *arg, const struct hit *hit)
 }
 
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     struct found_list *found, uint32_t *ret_lines)
+                     struct found_list *found, uint32_t *ret_lines, uint64_t *ret_copy_key)
 {
 	struct hit_output o = {.m = m, .s = s, .found = found, .entry = i};
-	struct hit_search h = {.m = m, .s = s, .r = r, .entry = i, .add = hit_append, .arg = &o, .max = HIT_LINES};
-	int rc = hit_search_lines(&h);
+	struct hit_search h = {.m = m,
+	                       .s = s,
+	                       .r = r,
+	                       .entry = i,
+	                       .add = hit_append,
+	                       .arg = &o,
+	                       .max = HIT_LINES,
+	                       .secret = found->secret};
+	if (h.secret)
+		h.copy_key = copy_key_begin(m, s, i, h.secret);
+	int rc = buf_err(&m->value) ? buf_err(&m->value) : hit_search_lines(&h);
 
 	if (rc == 0 && !o.has_row) {
 		m->parts.r = r;
@@ -285,6 +301,7 @@ int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, con
 		rc = hit_add_row(&o, &none);
 	}
 	*ret_lines = o.lines;
+	*ret_copy_key = h.copy_key;
 	rc = rc < 0 ? rc : buf_err(&m->value);
 	rc = rc < 0 ? rc : buf_err(&found->texts[FOUND_NAMES]);
 	return rc < 0 ? rc : buf_err(&found->texts[FOUND_ROWS]);
@@ -294,11 +311,12 @@ int match_name(struct matcher *m, const struct session *s, uint32_t entry, struc
 {
 	struct found_list of CLEANUP(found_release) = {0};
 	struct record r;
+	uint64_t copy_key;
 	uint32_t lines;
 
 	matcher_reset(m, s);
 	int rc = session_read(s, entry, &m->reader, &r);
-	rc = rc < 0 ? rc : hit_append_texts(m, s, entry, &r, &of, &lines);
+	rc = rc < 0 ? rc : hit_append_texts(m, s, entry, &r, &of, &lines, &copy_key);
 
 	/* A name has no room for more. */
 	buf_addspan(out, utf8_first(buf_span(&of.texts[FOUND_NAMES]), NAME_BYTES));

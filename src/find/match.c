@@ -331,8 +331,7 @@ static int found_list_add(struct matcher *m, const struct session *s, uint32_t i
 
 	for (int k = 0; k < FOUND_TEXTS; k++)
 		before[k] = out->texts[k].n;
-	int rc = hit_append_texts(m, s, i, r, out, &lines);
-	rc = rc < 0 ? rc : hit_copy_key(m, s, i, r, out->secret, &found.copy_key);
+	int rc = hit_append_texts(m, s, i, r, out, &lines, &found.copy_key);
 	found.entry = i;
 	found.lines += lines;
 	for (int k = 0; k < FOUND_TEXTS; k++) {

@@ -33,13 +33,13 @@ bool match_searches_part(const struct matcher *m);
 bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i);
 
 /* Appends the texts of a matching entry, with record r, to `found`. Sets *ret_lines to the number of lines in
- * hits.txt. */
+ * hits.txt, and *ret_copy_key to the key of found->secret, or 0. */
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     struct found_list *found, uint32_t *ret_lines);
+                     struct found_list *found, uint32_t *ret_lines, uint64_t *ret_copy_key);
 
-/* copies.c: sets *ret to a hash of the id, the time and all text of an entry, with record r; to 0 if `k` is NULL.
- * Returns 0 or a negative errno. */
-int hit_copy_key(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                 const struct hash_key *k, uint64_t *ret);
+/* copies.c: a hash of the id, the time and all text of an entry, not 0. copy_key_add adds a text of it. Uses m->value,
+ * which has the error. */
+uint64_t copy_key_begin(struct matcher *m, const struct session *s, uint32_t i, const struct hash_key *k);
+uint64_t copy_key_add(const struct hash_key *k, uint64_t key, const struct entry_text *text);
 
 #endif
