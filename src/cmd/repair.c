@@ -31,7 +31,10 @@ int cli_repair(const char *file, FILE *out)
 	struct stat st, target;
 	const char *name = strrchr(file, '/');
 	int fd CLEANUP_CLOSE = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int rc = fd < 0 || fstat(fd, &st) < 0 ? -errno : !S_ISREG(st.st_mode) ? -ENODATA : 0;
+	int rc = fd < 0 || fstat(fd, &st) < 0 ? -errno
+	         : S_ISDIR(st.st_mode)        ? -EISDIR
+	         : !S_ISREG(st.st_mode)       ? -EINVAL
+	                                      : 0;
 
 	if (rc == 0 && fstat(fileno(out), &target) == 0 && target.st_dev == st.st_dev && target.st_ino == st.st_ino) {
 		log_error("%s: the output is the same file; write to another file, then check it", file);

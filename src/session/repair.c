@@ -15,7 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { REPAIR_READ_SIZE = LIMIT(64 * 1024, 100), REPAIR_CHANGES_MAX = 1000, REPAIR_HEAD_BYTES = 64 * 1024 };
+enum { REPAIR_READ_SIZE = LIMIT(64 * 1024, 100), REPAIR_CHANGES_MAX = LIMIT(1000, 3), REPAIR_HEAD_BYTES = 64 * 1024 };
 /* Entries are searched for in a damaged line until this many times its bytes were parsed. */
 enum { REPAIR_PARSE_FACTOR = 16 };
 
@@ -27,7 +27,7 @@ struct piece {
 	size_t n;
 	uint64_t id, parent; /* hashes; 0: none */
 	size_t anchor;       /* the entry before the last lost bytes before this piece, or NO_PIECE */
-	size_t up;           /* its parent, or NO_PIECE */
+	size_t up;           /* its parent, or NO_PIECE; of a copy that is dropped, the entry that is kept */
 	uint32_t line;
 	bool is_header, is_dropped;
 	bool is_taken, is_written; /* by the second pass: chosen with its parents, and written */
@@ -328,6 +328,7 @@ static int repair_ids(struct repair *r)
 			if (rc < 0)
 				return rc;
 			before->has_new_id = !p->is_dropped;
+			p->up = r->ids.v[kept - 1].piece;
 			if (p->is_dropped)
 				repair_add_change(r, p->line, "dropped a copy of line %u", before->line);
 			else
@@ -349,8 +350,14 @@ static void repair_set_root(struct repair *r, struct piece *p, bool circle)
 		p->up = NO_PIECE;
 		p->has_new_parent = true;
 		repair_add_change(r, p->line, "its parents lead in a circle: it begins a tree now");
-	} else if (p->parent && p->anchor != NO_PIECE && r->pieces.v[p->anchor].is_written) {
-		p->up = p->anchor;
+	} else if (p->parent && p->anchor != NO_PIECE) {
+		/* A copy that was dropped leads to the entry that was kept. */
+		size_t anchor = p->anchor;
+		while (r->pieces.v[anchor].is_dropped)
+			anchor = r->pieces.v[anchor].up;
+		if (!r->pieces.v[anchor].is_written)
+			return;
+		p->up = anchor;
 		p->has_new_parent = true;
 		repair_add_change(r, p->line, "its parent was lost: it continues from line %u",
 		                  r->pieces.v[p->up].line);
@@ -362,9 +369,11 @@ static void repair_parents(struct repair *r)
 {
 	for (size_t i = 0; i < r->pieces.n; i++) {
 		struct piece *p = &r->pieces.v[i];
-		p->up = p->is_dropped || !p->parent ? NO_PIECE : repair_find_parent(r, i);
+		if (p->is_dropped)
+			continue;
+		p->up = p->parent ? repair_find_parent(r, i) : NO_PIECE;
 		if (p->up == NO_PIECE) {
-			if (p->parent && p->parent == p->id && !p->is_dropped)
+			if (p->parent && p->parent == p->id)
 				repair_set_root(r, p, true);
 			continue;
 		}
@@ -395,14 +404,13 @@ static int repair_make_header(struct repair *r, const char *name)
 {
 	const char *id = strrchr(name, '_'), *dot = strstr(name, ".jsonl");
 	struct buf *out = &r->header;
-	const struct piece *first = &r->pieces.v[0];
 	struct json_value time;
-	int rc = repair_load(r, first);
+	int rc = repair_load(r, &r->pieces.v[0]);
 
 	id = id ? id + 1 : name;
 	time = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, "timestamp");
 	/* Entries have ids since version 2, whose only other difference pi accepts. */
-	buf_addf(out, "{\"type\":\"session\"%s", first->id ? ",\"version\":3" : "");
+	buf_addf(out, "{\"type\":\"session\"%s", r->ids.n > 0 ? ",\"version\":3" : "");
 	if (!repair_add_torn(r, "id", out)) {
 		buf_adds(out, ",\"id\":");
 		json_quote((struct span){id, dot > id ? (size_t)(dot - id) : strlen(id)}, out);
@@ -486,7 +494,7 @@ void repair_each_change(const struct repair *r, void (*fn)(void *arg, uint32_t l
 	if (r->changed == r->changes.n)
 		return;
 	snprintf(more, sizeof more, "and %zu more changes", r->changed - r->changes.n);
-	fn(arg, r->changes.v[r->changes.n - 1].line, more);
+	fn(arg, r->changes.n > 0 ? r->changes.v[r->changes.n - 1].line : 1, more);
 }
 
 /* Appends the id of an entry as JSON: the stored one, or the new one, which is a hash of its place that no entry has.

@@ -8,8 +8,18 @@ need python3 jq
 samples "$T/src"
 mkdir "$T/out"
 mapfile -d '' files < <(find "$T/src" -name '2026*.jsonl' -print0 | sort -z)
-python3 "$ROOT/tests/lib/repair.py" "$SESSIONFS" "${SESSIONFS_TEST_SEED:-1}" 300 "$T/out" "${files[@]}" ||
-	die "a damaged session, SESSIONFS_TEST_SEED=${SESSIONFS_TEST_SEED:-1}"
+damaged() { # PROGRAM ROUNDS
+	python3 "$ROOT/tests/lib/repair.py" "$1" "${SESSIONFS_TEST_SEED:-1}" "$2" "$T/out" "${files[@]}" ||
+		die "a damaged session, SESSIONFS_TEST_SEED=${SESSIONFS_TEST_SEED:-1}"
+}
+damaged "$SESSIONFS" 300
+small=${SESSIONFS%/*}/small/sessionfs
+if [ -x "$small" ]; then
+	damaged "$small" 100
+	sed '5,12s/.$//' "${files[0]}" >"$T/torn.jsonl"
+	"$small" --repair "$T/torn.jsonl" >/dev/null 2>"$T/said" || :
+	grep -qE "^$T/torn.jsonl:[0-9]+: and [0-9]+ more changes\$" <(tail -n 1 "$T/said") || die "says: $(cat "$T/said")"
+fi
 
 repair() { # STATUS FILE
 	local rc=0
@@ -37,12 +47,21 @@ repair 1 "$T/lost.jsonl"
 is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a lost line"
 is "$(($(wc -l <"$file") - 1))" "$(wc -l <"$T/repaired")" "the lines without the lost one"
 grep -qx "$T/lost.jsonl:5: lost [0-9]* bytes: not a whole entry" "$T/said" || die "says: $(cat "$T/said")"
+# So it does if that entry is there twice.
+{ sed -n '1,4p;4p' "$file" && sed -n '5s/.\{30\}$//p;6,$p' "$file"; } >"$T/twice.jsonl"
+repair 1 "$T/twice.jsonl"
+is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a copy and a lost line"
+# A header is of version 3 whatever value is first, if entries have ids.
+{ echo '[1]' && sed 1d "$file"; } >"$T/odd.jsonl"
+repair 1 "$T/odd.jsonl"
+is 3 "$(jq -r .version <(head -n 1 "$T/repaired"))" "the version of a made header"
 # Not possible.
 printf '\0\0{"a' >"$T/none.jsonl"
 repair 2 "$T/none.jsonl"
 [ ! -s "$T/repaired" ] || die "prints $(cat "$T/repaired")"
 repair 2 "$T/missing.jsonl"
 repair 2 "$T"
+grep -qF "$T: Is a directory" "$T/said" || die "says: $(cat "$T/said")"
 cp "$T/lost.jsonl" "$T/before"
 rc=0
 # shellcheck disable=SC2094
