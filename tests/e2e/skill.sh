@@ -35,7 +35,7 @@ while read -r most command; do
 	command=${command//CALL/$call}
 	command=${command//\/ID\//\/$id/}
 	bash -c "${command//^ID /^$id }" >"$T/out" || die "$command ended with $?"
-	[[ $command == *" echo "* || $command == *" rm "* ]] || [ -s "$T/out" ] || die "$command says nothing"
+	[[ $command == *" echo "* || $command == *" rm "* ]] || [ -s "$T/out" ] || die "$command prints nothing"
 	[ "$(wc -c <"$T/out")" -le "$most" ] || die "$command: $(wc -c <"$T/out") bytes"
 	case $command in
 	*hits.txt*)
