@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* groups: links to sessions and entries by day, project and label, and their names. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../src/find/find_impl.h"
+#include "catalog_fixture.h"
+#include "sessionfs/find/tables.h"
+
+#define DATED(id, time) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"timestamp\":\"" time "\"}\n"
+#define LABEL(id, target, label)                                                                                       \
+	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":null,\"targetId\":\"" target "\",\"label\":" label "}\n"
+
+static struct facts *open_facts(struct source_fixture *p)
+{
+	struct facts *f;
+	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
+	return f;
+}
+
+static const struct fact_list *all(struct facts *f)
+{
+	const struct fact_list *list;
+	assert_int_equal(facts_get(f, &list), 0);
+	return list;
+}
+#define EQUAL 1000
+
+/* Two names under a day are never equal, and each leads to its session. */
+static void duplicate_link_names_are_numbered(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	for (int i = 0; i < EQUAL; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "--a--/%04d.jsonl", i);
+		put(p, name,
+		    i == 1 ? DATED("x", "2026-01-01T10:00:00.000Z") "{\"type\":\"session_info\",\"name\":\"hi~2\"}\n"
+		           : DATED("x", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+	}
+	put(p, "undated.jsonl", HEADER("u", ""));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	const struct groups *dates = facts_groups(list, GROUP_BY_DATE);
+	assert_ptr_equal(facts_groups(list, GROUP_BY_DATE), dates);
+	assert_int_equal(list->n, EQUAL + 1);
+	assert_int_equal(dates->n, 1);
+	const struct group *day = groups_find_name(dates, SPAN_LIT("2026-01-01"));
+	assert_non_null(day);
+	assert_ptr_equal(groups_find(dates, day->number), day);
+	assert_int_equal(day->n, EQUAL);
+	assert_null(groups_find(dates, day->number + 1));
+	assert_null(groups_find_name(dates, SPAN_LIT("2026-1-01")));
+	for (size_t i = 0; i < EQUAL; i++) {
+		const struct fact *fact = &list->v[dates->v[i].fact];
+		assert_ptr_equal(groups_find_link(dates, day, dates->v[i].name), &dates->v[i]);
+		assert_true(i == 0 || list->v[dates->v[i - 1].fact].slot < fact->slot);
+		if (strcmp(fact->file, "--a--/0000.jsonl") == 0)
+			assert_true(span_is(dates->v[i].name, "10.00 hi"));
+		if (strcmp(fact->file, "--a--/0001.jsonl") == 0)
+			assert_true(span_is(dates->v[i].name, "10.00 hi~2"));
+		if (strcmp(fact->file, "--a--/0002.jsonl") == 0)
+			assert_true(span_is(dates->v[i].name, "10.00 hi~3"));
+	}
+	assert_null(groups_find_link(dates, day, SPAN_LIT("10.00 hi~1001")));
+	facts_release(list);
+	facts_close(f);
+}
+
+/* Labelled entries are numbered in the order of the table. A label keeps its number while no entry has it. */
+static void labels_are_grouped_across_sessions(void **state)
+{
+	struct source_fixture *p = *state;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	put(p, "a/old.jsonl",
+	    DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1") ENTRY("2") LABEL("l", "2", "\"to/do\"")
+	        LABEL("m", "1", "\"to/do\""));
+	put(p, "a/new.jsonl", DATED("new", "2026-01-02T10:00:00.000Z") ENTRY("1") LABEL("l", "1", "\"to/do\""));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	const struct groups *labels = facts_groups(list, GROUP_BY_LABEL);
+	const struct group *todo = groups_find_name(labels, SPAN_LIT("to%2Fdo"));
+	assert_int_equal(labels->n, 1);
+	assert_non_null(todo);
+	assert_int_equal(todo->n, 3);
+	uint64_t number = todo->number;
+	static const char *const files[] = {"a/new.jsonl", "a/old.jsonl", "a/old.jsonl"};
+	for (uint32_t i = 0; i < 3; i++) {
+		char name[24];
+		snprintf(name, sizeof name, "%04u user hi", i + 1);
+		const struct group_link *link = groups_find_link(labels, todo, span_of(name));
+		assert_non_null(link);
+		assert_string_equal(list->v[link->fact].file, files[i]);
+		assert_int_equal(link->entry, i == 2);
+	}
+	assert_int_equal(table_labels(list, &out), 0);
+	assert_string_equal(buf_cstr(&out), "label\tproject\tstem\tentry\ttime\trole\ttext\n"
+	                                    "to/do\ta\tnew\t1\t\tuser\thi\n"
+	                                    "to/do\ta\told\t1\t\tuser\thi\n"
+	                                    "to/do\ta\told\t2\t\tuser\thi\n");
+	facts_release(list);
+	append(p, "a/old.jsonl", LABEL("n", "1", "\"a\\tz\\\\\"") LABEL("o", "2", "null"));
+	append(p, "a/new.jsonl", LABEL("n", "1", "\"\""));
+	wait_stale();
+	list = all(f);
+	labels = facts_groups(list, GROUP_BY_LABEL);
+	assert_int_equal(labels->n, 1);
+	assert_null(groups_find(labels, number));
+	buf_reset(&out);
+	assert_int_equal(table_labels(list, &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "\na\\tz\\\\\ta\told\t1\t\tuser\thi\n"));
+	facts_release(list);
+	append(p, "a/new.jsonl", LABEL("q", "1", "\"to/do\""));
+	wait_stale();
+	list = all(f);
+	todo = groups_find_name(facts_groups(list, GROUP_BY_LABEL), SPAN_LIT("to%2Fdo"));
+	assert_non_null(todo);
+	assert_int_equal(todo->number, number);
+	/* The table comes from cached facts: no session is read for it. */
+	put(p, "a/new.jsonl", "");
+	put(p, "a/old.jsonl", "");
+	wait_stale();
+	buf_reset(&out);
+	assert_int_equal(table_labels(list, &out), 0);
+	assert_string_equal(buf_cstr(&out), "label\tproject\tstem\tentry\ttime\trole\ttext\n"
+	                                    "a\\tz\\\\\ta\told\t1\t\tuser\thi\n"
+	                                    "to/do\ta\tnew\t1\t\tuser\thi\n");
+	facts_release(list);
+	facts_close(f);
+}
+
+/* The memory of groups, with their links and names, is counted by key until the list is released. */
+static void groups_are_counted(void **state)
+{
+	enum { LABELS = 1000 };
+	struct source_fixture *p = *state;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	make_dir(p, "a");
+	buf_adds(&text, DATED("s", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+	for (unsigned i = 0; i < LABELS; i++)
+		buf_addf(&text, ENTRY("e%u") LABEL("l%u", "e%u", "\"%0100u\""), i, i, i, i);
+	put(p, "a/s.jsonl", buf_cstr(&text));
+	open_place(p);
+	struct budget budget = BUDGET_INIT(SIZE_MAX);
+	struct facts *f;
+	assert_int_equal(facts_open(p->c, &budget, &f), 0);
+	const struct fact_list *list = all(f);
+	size_t before = budget_used(&budget);
+	assert_int_equal(facts_groups(list, GROUP_BY_LABEL)->n, LABELS);
+	size_t grown = budget_used(&budget) - before;
+	assert_in_range(grown, LABELS * (100 + sizeof(struct group) + sizeof(struct group_link)), LABELS * 1000);
+	facts_groups(list, GROUP_BY_LABEL);
+	assert_int_equal(budget_used(&budget), before + grown);
+	facts_groups(list, GROUP_BY_DATE);
+	assert_true(budget_used(&budget) > before + grown);
+	facts_release(list);
+	append(p, "a/s.jsonl", ENTRY("2"));
+	wait_stale();
+	facts_release(all(f));
+	assert_in_range(budget_used(&budget), before, before + 1000);
+	facts_close(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(duplicate_link_names_are_numbered),
+	    TEST(labels_are_grouped_across_sessions),
+	    TEST(groups_are_counted),
+	};
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
