@@ -101,6 +101,7 @@ unit_sources := $(filter-out $(other_limits),$(wildcard tests/unit/test_*.c))
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
 wire_sources := $(filter-out $(other_limits),$(wildcard tests/wire/test_*.c))
 wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
+power_test := $(BUILD)/power/test_power
 # These run with small limits, too; so does the mount, in tests/e2e/limits.sh. `make check SMALL=1` runs all so.
 small := $(if $(SMALL),$(BUILD),$(BUILD)/small)
 small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/test_catalog_writers unit/test_facts unit/test_groups unit/test_search unit/test_secret unit/test_tree \
@@ -178,6 +179,10 @@ $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(f
 $(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_session_at_place -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_negative_class -Wl,--wrap=tree_getattr
 
+# The same, with a disk that can lose power.
+$(BUILD)/power/%: tests/power/%.c $(wildcard tests/power/*.[ch]) tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/power
+	$(call say,CC)$(CC) $(own_cppflags) -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+
 $(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
 
@@ -212,10 +217,10 @@ $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_message
 fuzz-targets: $(fuzz_targets)
 	@:
 
-fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(unit_tests) $(if $(no_fuse),,$(slowfs) $(wire_tests))
+fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(unit_tests) $(if $(no_fuse),,$(slowfs) $(wire_tests) $(power_test))
 	@:
 
-$(BUILD)/unit $(BUILD)/wire $(BUILD)/golden $(BUILD)/targets:
+$(BUILD)/unit $(BUILD)/wire $(BUILD)/power $(BUILD)/golden $(BUILD)/targets:
 	@mkdir -p $@
 
 units: $(unit_tests)
