@@ -336,6 +336,14 @@ check-far:
 stress: $(BUILD)/sessionfs
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/stress/run
 
+# Changes of one place of the sources that a test should notice, N of each folder, drawn by SEED; ALL=1 all; ONLY="find
+# src/write/edit.c src/write/edit.c:120" these; AGAIN=1 the survivors of the last run; LIST=1 prints them.
+#: make mutants	how many planted mistakes the fast tests find; N=50, SEED=1, ALL=1, ONLY="find src/write/edit.c"
+mutants: export ONLY := $(ONLY)
+mutants:
+	@scripts/setup mutants
+	@tests/mutants/run.py $(BUILD)
+
 #: make lint	all that can be found without running the program
 lint:
 	@scripts/setup lint
@@ -399,5 +407,5 @@ clean:
 	rm -rf build compile_commands.json
 
 .PHONY: all units clean help compile_commands.json demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
-	dist deb check-package check-builds check-far
+	dist deb check-package check-builds check-far mutants
 -include $(wildcard $(BUILD)/*/*.d)
