@@ -249,6 +249,14 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 	return block_removals_on_error(t, h, write_staged(t, h, bytes, off), who);
 }
 
+uint64_t tree_handle_end(struct tree_handle *h, uint64_t off)
+{
+	if (h->scratch)
+		return off;
+	LOCKED(&h->lock);
+	return h->stage.bytes.n;
+}
+
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out)
 {
 	if (h->scratch)

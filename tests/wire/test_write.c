@@ -100,6 +100,26 @@ static void a_handle_can_be_written_again_after_a_commit(void **state)
 	assert_reads(w, SESSION "/name", "Other\n");
 }
 
+/* The kernel takes the offset from a size that can be stale: longer or shorter than the value. */
+static void o_append_writes_at_the_end(void **state)
+{
+	static struct reply r;
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	static const uint64_t sizes[] = {20, 1};
+	for (size_t i = 0; i < 2; i++) {
+		struct opened o = must_open(w, SESSION "/name", O_WRONLY | O_TRUNC);
+		assert_int_equal(put(w, o, 0, "  First  \n"), 0);
+		assert_int_equal(shut(w, o), 0);
+		assert_added(s, 1, "\"name\":\"First\"}", NULL);
+		o = must_open(w, SESSION "/name", O_WRONLY | O_APPEND);
+		struct fuse_write_in in = {.fh = o.fh, .offset = sizes[i], .size = 5, .flags = O_WRONLY | O_APPEND};
+		assert_int_equal(ask(w, FUSE_WRITE, o.node, &in, sizeof in, "more\n", 5, &r), 0);
+		assert_int_equal(shut(w, o), 0);
+		assert_added(s, 1, "\"name\":\"First more\"}", NULL);
+	}
+}
+
 static void unchanged_value_appends_nothing(void **state)
 {
 	struct state *s = *state;
@@ -534,6 +554,7 @@ int main(void)
 	    WIRED(a_label_is_set_and_read_back),
 	    WIRED(foreign_flock_blocks_only_the_writer),
 	    WIRED(a_handle_can_be_written_again_after_a_commit),
+	    WIRED(o_append_writes_at_the_end),
 	    WIRED(unchanged_value_appends_nothing),
 	    WIRED(setattr_of_times_and_owner_is_ignored),
 	    WIRED(uncommitted_text_is_private_to_handle),
