@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The kit of the contract: the program passes all cases in a mount, in a copy and without either; each name has a row; and
+# a wrong tree fails.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3
+kit=$ROOT/tests/contract
+run() { python3 "$kit/run" "$@"; }
+make_sources() { # WAY
+	run --make "$T/$1" >"$T/cases" || die "the cases"
+	mkdir "$T/tree.$1"
+}
+passes() { # ROWS SKIPPED WAY: at least ROWS pass, and at most SKIPPED are skipped
+	local rows=$1 most=$2 passed failed skipped
+	run --sources "$T/$3" "--$3" "${4:-$T/tree.$3}" >"$T/out" || die "$3: $(cut -c1-1000 "$T/out")"
+	read -r passed _ failed _ skipped _ < <(tail -n 1 "$T/out")
+	[ "$passed" -ge "$rows" ] && [ "$failed" = 0 ] && [ "$skipped" -le "$most" ] || die "$3: $(tail -n 1 "$T/out")"
+	echo "$3: $(tail -n 1 "$T/out")"
+}
+
+# The manual has the version; a row of the case `root` compares it with .status.
+matches "Its number is $(cat "$kit/version");" "$(cat "$ROOT/man/sessionfs.5")" "the contract of the manual"
+
+# Every name of the program has a row, and is in the manual.
+names=${SESSIONFS%/*}/golden/dump
+"$names" --names >"$T/names"
+nothing "names without a row" python3 "$kit/coverage" "$ROOT/man/sessionfs.5" <"$T/names"
+printf '1\tprojects/PROJECT/STEM/\tnew.txt\tfile\twritable\tx\n' >>"$T/names"
+fails 1 "new.txt: no row of a case has it as file writable.*new.txt: the manual" python3 "$kit/coverage" "$ROOT/man/sessionfs.5" <"$T/names"
+
+make_sources program
+passes 420 140 program "$SESSIONFS"
+
+make_sources directory
+while read -r c option; do
+	"$SESSIONFS" ${option:+"-o$option"} -S "$T/directory/$c" --copy / "$T/tree.directory/$c" >/dev/null || die "a copy of $c"
+done <"$T/cases"
+passes 300 260 directory
+
+# A tree with other bytes, another link, a name more, a name less, another mode or another time fails.
+(
+	cd "$T/tree.directory/session/projects/home-ada-garden"/2*
+	chmod u+w name title .
+	echo Gardens >name
+	touch -d 2026-03-02T09:10:01Z title
+	ln -sfn entries/00000003 leaf
+	rm cwd
+	touch entries/new
+)
+run --sources "$T/directory" --directory "$T/tree.directory" session >"$T/out" && die "a wrong tree passes"
+is "6 failed" "$(tail -n 1 "$T/out" | grep -o '[0-9]* failed')" "rows that a wrong tree fails"
+matches "session:[0-9]*: cat projects/home-ada-garden/.*/name
+  expected b'Garden\\\\n'
+  got      b'Gardens\\\\n'" "$(cat "$T/out")" "a failure"
+
+need_mount
+make_sources mount
+while read -r c option; do mount_fs "$T/mount/$c" "$T/tree.mount/$c" ${option:+"-o$option"}; done <"$T/cases"
+passes 545 8 mount
