@@ -331,10 +331,19 @@ check-far:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(slowfs)
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/far/run $(ONLY)
 
-# Hostile sessions at full size: half an hour, and 10 GB of room in $TMPDIR.
-#: make stress	hostile sessions at full size
+# ONLY="load hostile" runs these. load: readers and writers for MINUTES, while pi (the real one, if it was fetched) appends
+# to 50 sessions. hostile: half an hour, and 10 GB of room in $TMPDIR.
+MINUTES ?= 10
+#: make stress	under load, and with hostile sessions at full size; MINUTES=10: of load; ONLY=load
 stress: $(BUILD)/sessionfs
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/stress/run
+	@for part in $(or $(ONLY),load hostile); do \
+		export SESSIONFS=$(abspath $(BUILD))/sessionfs; \
+		case $$part in \
+		load) tests/stress/load --minutes=$(MINUTES) --pi=$(BUILD)/pi ;; \
+		hostile) tests/stress/run ;; \
+		*) echo "ONLY=$$part: no such part" >&2; false ;; \
+		esac || exit; \
+	done
 
 # Changes of one place of the sources that a test should notice, N of each folder, drawn by SEED; ALL=1 all; ONLY="find
 # src/write/edit.c src/write/edit.c:120" these; AGAIN=1 the survivors of the last run; LIST=1 prints them.
