@@ -104,7 +104,7 @@ wire_tests := $(wire_sources:tests/wire/%.c=$(BUILD)/wire/%)
 power_test := $(BUILD)/power/test_power
 # These run with small limits, too; so does the mount, in tests/e2e/limits.sh. `make check SMALL=1` runs all so.
 small := $(if $(SMALL),$(BUILD),$(BUILD)/small)
-small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/test_catalog_writers unit/test_facts unit/test_groups unit/test_search unit/test_secret unit/test_tree \
+small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/test_catalog_writers unit/test_facts unit/test_gather unit/test_groups unit/test_search unit/test_secret unit/test_tree \
 	unit/test_tree_files
 golden_dump := $(BUILD)/golden/dump
 match_ask := $(BUILD)/match_ask
@@ -157,7 +157,10 @@ $(failing_alloc): private linking += $(allocs:%=-Wl,--wrap=%)
 $(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_clock -Wl,--wrap=cached_facts_read
 
 # Days that go by in between.
-$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release -Wl,--wrap=match_session
+$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release
+
+# Sessions that are searched, counted.
+$(BUILD)/unit/test_gather: private linking += -Wl,--wrap=match_session
 
 # More sessions than files can be made of.
 moving_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get

@@ -76,7 +76,7 @@ struct hit {
 	bool is_best; /* the first line with the most different words */
 };
 /* Calls add() for the `most` lines of a matching entry with the most different words, in their order; without words,
- * for the first lines. Stops at and returns the first non-zero result. Returns 0 or a negative errno. */
+ * for the first lines. Stops at the first negative result of add(), and returns it. Returns 0 or a negative errno. */
 int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
                         int (*add)(void *arg, const struct hit *hit), void *arg);
 /* Appends the name of a link to the entry: WHAT TEXT as in its row, with a long WHAT cut. Returns 0 or a negative

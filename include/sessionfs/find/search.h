@@ -68,7 +68,7 @@ struct answer_line {
 	const struct hit *hit;
 };
 /* Calls fn for the best lines of the first entries, in order. `lines` limits the lines per entry (HIT_LINES: as in
- * hits.txt). Stops at and returns the first non-zero result. Returns 0 or a negative errno. */
+ * hits.txt). Stops at the first negative result of fn, and returns it. Returns 0 or a negative errno. */
 int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries,
                           int (*fn)(void *arg, const struct answer_line *line), void *arg);
 

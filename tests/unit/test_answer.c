@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers: their order, their limits, and the texts of their entries. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "search_fixture.h"
+
+#include <errno.h>
+
+static void look_at_order(struct source_fixture *p, size_t cache)
+{
+	struct finder f;
+	three_sessions_within(&f, p, cache);
+	expect(&f, "red",
+	       "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
+	       "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
+	expect(&f, "red session:a", "projects/p/a/entries/1/text.md:1:red one\n");
+	expect(&f, "yellow", "");
+	const struct answer *a = ask(&f, "red");
+	struct buf rows CLEANUP_BUF = BUF_INIT;
+	assert_int_equal(answer_text(a, FOUND_ROWS, &rows), 0);
+	assert_int_equal(rows.n, answer_size(a, FOUND_ROWS));
+	assert_string_equal(buf_cstr(&rows),
+	                    "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
+	                    "2026-03-01T09:00:00.000Z\tp\tb\t1\tuser\tprojects/p/b/entries/1/text.md\t1\tRed two\n"
+	                    "2026-03-01T09:00:00.000Z\tp\tc\t1\tuser\tprojects/p/c/entries/1/text.md\t2\tred three\n"
+	                    "2026-03-01T09:00:00.000Z\tp\ta\t1\tuser\tprojects/p/a/entries/1/text.md\t1\tred one\n");
+	assert_true(span_begins(answer_entry_text(a, FOUND_ROWS, 2), SPAN_LIT("2026-03-01T09:00:00.000Z\tp\ta\t")));
+	assert_int_equal(answer_count(a), 3);
+	assert_int_equal(answer_at(a, 0).entry, 0);
+	assert_true(span_is(answer_at(a, 0).title, "Red two"));
+	answer_put(a);
+	finder_close(&f);
+}
+
+static void answers_are_ordered(void **state)
+{
+	look_at_order(*state, 64 << 20);
+}
+
+/* Answers that are not cached are computed again. */
+static void uncached_answers_are_ordered(void **state)
+{
+	look_at_order(*state, 64);
+}
+
+static void readers_keep_the_old_answer(void **state)
+{
+	struct finder f;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	three_sessions(&f, *state);
+	const struct answer *a = ask(&f, "red"), *same = ask(&f, "red");
+	assert_ptr_equal(a, same);
+	answer_put(same);
+	append(f.p, "p/a.jsonl", SAYS("3", "10000", "red again"));
+	wait_stale();
+	const struct answer *next = ask(&f, "red");
+	assert_true(answer_version(next) != answer_version(a));
+	assert_string_equal(lines_of(next, &text),
+	                    "projects/p/a/entries/1/text.md:1:red one\nprojects/p/a/entries/3/text.md:1:red again\n"
+	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
+	                    "projects/p/c/entries/1/text.md:3:red four\n");
+	/* Readers of the old answer keep it. */
+	assert_string_equal(lines_of(a, &text),
+	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
+	                    "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
+	answer_put(a);
+	answer_put(next);
+	finder_close(&f);
+}
+
+/* The lines are full before an entry of one session, the entries in another session; results that were left out return
+ * when earlier ones are removed. */
+static void full_answer_is_refilled(void **state)
+{
+	struct finder f;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	f.p = *state;
+	make_dir(f.p, "p");
+	put_many(&f, "p/a.jsonl", "a", "9000", 333, 3);
+	put_many(&f, "p/b.jsonl", "b", "8000", 900, 11);
+	put_many(&f, "p/c.jsonl", "c", "7000", 8000, 2);
+	put_many(&f, "p/d.jsonl", "d", "6000", 8000, 1);
+	put_many(&f, "p/e.jsonl", "e", "5000", 5, 1);
+	finder_open(&f, 64 << 20);
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(count_lines(a), SEARCH_ENTRIES_MAX - 1);
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	lines_of(a, &text);
+	/* 333 * 3 + 900 * 3 + 3150 * 2; the next line would belong to an entry of two */
+	const char last[] = "projects/p/c/entries/e3149/text.md:2:red 1\n";
+	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
+	assert_int_equal(answer_at(a, SEARCH_ENTRIES_MAX - 1).entry, SEARCH_ENTRIES_MAX - 1 - 333 - 900 - 8000);
+	answer_put(a);
+	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
+	assert_int_equal(unlink(at(f.p, "p/b.jsonl")), 0);
+	wait_stale();
+	a = ask(&f, "red");
+	assert_int_equal(count_lines(a), 333 * 3 + 8000 + 5);
+	assert_int_equal(answer_count(a), 333 + 8000 + 5);
+	answer_put(a);
+	finder_close(&f);
+}
+
+/* Entry numbers count through all sessions: the first and the last of each, with its texts. */
+static void entries_are_numbered_through_sessions(void **state)
+{
+	static const struct {
+		uint32_t entry;
+		const char *title, *row_end, *name;
+	} expected[] = {
+	    {0, "Red two", "\tp/b/entries/1/text.md\t1\tRed two\n", "user Red two"},
+	    {0, "green red three red four", "\tp/c/entries/1/text.md\t2\tred three\n", "user red three"},
+	    {0, "red one", "\tp/a/entries/1/text.md\t1\tred one\n", "user red one"},
+	    {2, "red one", "\tp/a/entries/3/text.md\t1\tinfrared\n", "user infrared"},
+	};
+	enum { N = sizeof expected / sizeof *expected };
+	struct finder f;
+	three_sessions(&f, *state);
+	append(f.p, "p/a.jsonl", SAYS("3", "2000", "infrared"));
+	wait_stale();
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(answer_count(a), N);
+	assert_int_equal(answer_hits_count(a), N);
+	for (size_t i = 0; i < N; i++) {
+		struct answer_entry e = answer_at(a, i);
+		struct span cells[ROW_CELLS], row = answer_entry_text(a, FOUND_ROWS, i);
+		assert_int_equal(e.entry, expected[i].entry);
+		assert_true(span_is(e.title, expected[i].title));
+		answer_split_row(row, cells);
+		assert_true(span_is(cells[ROW_PATH - 1], "user"));
+		const char *path = expected[i].row_end + 1;
+		assert_true(span_begins(cells[ROW_PATH], SPAN_LIT("projects/")));
+		assert_memory_equal(cells[ROW_PATH].p + strlen("projects/"), path, strcspn(path, "\t"));
+		assert_ptr_equal(cells[ROW_TEXT].p + cells[ROW_TEXT].n + 1, row.p + row.n); /* without the newline */
+		assert_true(span_begins(answer_entry_text(a, FOUND_NAMES, i), span_of(expected[i].name)));
+	}
+	answer_put(a);
+	finder_close(&f);
+}
+
+/* A row that has too few cells, as a damaged one would, has empty ones; the last cell takes all that is left. */
+static void rows_are_split_into_cells(void **state)
+{
+	struct span cells[ROW_CELLS];
+	(void)state;
+	answer_split_row(SPAN_LIT("1\t2\t3\t4\t5\t6\t7\t8\t9\n"), cells);
+	assert_true(span_is(cells[0], "1"));
+	assert_true(span_is(cells[ROW_LINE], "7"));
+	assert_true(span_is(cells[ROW_TEXT], "8\t9"));
+	answer_split_row(SPAN_LIT("1\t\t3"), cells);
+	assert_true(span_is(cells[0], "1"));
+	assert_int_equal(cells[1].n, 0);
+	assert_true(span_is(cells[2], "3"));
+	for (int i = 3; i < ROW_CELLS; i++)
+		assert_int_equal(cells[i].n, 0);
+}
+
+/* An answer without a change in its hits stays the same one, so that its readers see the same version. */
+static void equal_answer_is_kept(void **state)
+{
+	struct finder f;
+	three_sessions(&f, *state);
+	const struct answer *a = ask(&f, "red"), *none = ask(&f, "yellow");
+	append(f.p, "p/b.jsonl", SAYS("7", "1", "white"));
+	put(f.p, "p/d.jsonl", HEADER("d", "/") SAYS("1", "99000", "white"));
+	wait_stale();
+	const struct answer *b = ask(&f, "yellow");
+	assert_ptr_equal(b, none);
+	assert_int_equal(answer_size(b, FOUND_HITS), 0);
+	assert_int_equal(answer_size(b, FOUND_ROWS), 0); /* not even the heading */
+	assert_int_equal(answer_count(b), 0);
+	assert_int_equal(answer_hits_count(b), 0);
+	answer_put(b);
+	b = ask(&f, "red -session:b");
+	const struct answer *c = ask(&f, "red -session:b");
+	assert_ptr_equal(b, c);
+	assert_int_equal(answer_count(c), 2);
+	assert_true(span_is(answer_query_text(c), "red -session:b"));
+	assert_true(answer_version(a) != answer_version(c));
+	answer_put(a);
+	answer_put(none);
+	answer_put(b);
+	answer_put(c);
+	finder_close(&f);
+}
+
+struct collected {
+	struct buf text;
+	int stop_after;
+};
+
+static int collect_line(void *arg, const struct answer_line *line)
+{
+	struct collected *got = arg;
+	buf_addf(&got->text, "%s/%s:%ju:", line->project, line->stem, (uintmax_t)line->hit->line);
+	buf_addspan(&got->text, line->hit->text);
+	buf_addc(&got->text, ' ');
+	return --got->stop_after == 0 ? -EPIPE : 0;
+}
+
+static void assert_best_lines(struct finder *f, size_t lines, size_t entries, int stop_after, const char *expected)
+{
+	const struct answer *a = ask(f, "red");
+	struct collected got = {BUF_INIT, stop_after};
+	assert_int_equal(answer_each_best_line(f->s, a, lines, entries, collect_line, &got), stop_after ? -EPIPE : 0);
+	assert_string_equal(buf_cstr(&got.text), expected);
+	buf_release(&got.text);
+	answer_put(a);
+}
+
+static void best_lines_are_limited(void **state)
+{
+	struct finder f;
+	three_sessions(&f, *state);
+	assert_best_lines(&f, HIT_LINES, 10, 0, "p/b:1:Red two p/c:2:red three p/c:3:red four p/a:1:red one ");
+	assert_best_lines(&f, 1, 10, 0, "p/b:1:Red two p/c:2:red three p/a:1:red one ");
+	assert_best_lines(&f, 1, 2, 0, "p/b:1:Red two p/c:2:red three ");
+	assert_best_lines(&f, HIT_LINES, 1, 0, "p/b:1:Red two ");
+	assert_best_lines(&f, HIT_LINES, 0, 0, "");
+	assert_best_lines(&f, HIT_LINES, 10, 2, "p/b:1:Red two p/c:2:red three ");
+	finder_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(answers_are_ordered),
+	    TEST(uncached_answers_are_ordered),
+	    TEST(readers_keep_the_old_answer),
+	    TEST(full_answer_is_refilled),
+	    TEST(entries_are_numbered_through_sessions),
+	    TEST(rows_are_split_into_cells),
+	    TEST(equal_answer_is_kept),
+	    TEST(best_lines_are_limited),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

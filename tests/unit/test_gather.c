@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Which sessions are searched again after which change, and entries that several sessions contain. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "search_fixture.h"
+
+/* Appended data can make a session match that did not match before. */
+static void appended_data_can_match(void **state)
+{
+	struct finder f;
+	three_sessions(&f, *state);
+	expect(&f, "yellow", "");
+	expect(&f, "label:x red", "");
+	append(f.p, "p/a.jsonl", SAYS("3", "1000", "yell"));
+	append(f.p, "p/b.jsonl", "{\"type\":\"message\",\"id\":\"2\",\"message\":{\"role\":\"user\",\"content\":\"yel");
+	wait_stale();
+	expect(&f, "yellow", "");
+	append(f.p, "p/b.jsonl", "low\"}}\n{\"type\":\"label\",\"id\":\"3\",\"targetId\":\"1\",\"label\":\"x\"}\n");
+	wait_stale();
+	expect(&f, "yellow", "projects/p/b/entries/2/text.md:1:yellow\n");
+	expect(&f, "label:x red", "projects/p/b/entries/1/text.md:1:Red two\n");
+	put(f.p, "p/b.jsonl", HEADER("b", "/") SAYS("1", "1", "nothing"));
+	wait_stale();
+	expect(&f, "yellow", "");
+	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
+	wait_stale();
+	expect(&f, "red", "projects/p/a/entries/1/text.md:1:red one\n");
+	finder_close(&f);
+}
+
+/* An append can change where earlier text is found: a label or name that another one replaces or clears, a label whose
+ * entry comes later. Without such changes only the appended part is searched. */
+static void replaced_values_move_their_lines(void **state)
+{
+#define OF "projects/p/a/entries/"
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl",
+	    HEADER("a", "/") SAYS("1", "1000", "x") LABEL("2", "1", "red") LABEL("3", "9", "red too"));
+	finder_open(&f, 64 << 20);
+	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:" LABEL("3", "9", "red too"));
+	append(f.p, "p/a.jsonl", SAYS("4", "1000", "red"));
+	wait_stale();
+	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:" LABEL("3", "9", "red too") OF "4/text.md:1:red\n");
+	append(f.p, "p/a.jsonl", SAYS("9", "1000", "x"));
+	wait_stale();
+	expect(&f, "red", OF "1/label:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n");
+	append(f.p, "p/a.jsonl", LABEL("5", "1", "Red") NAME("6", "red name"));
+	wait_stale();
+	expect(&f, "red",
+	       OF "2/entry.json:1:" LABEL("2", "1", "red") OF "9/label:1:red too\n" OF "4/text.md:1:red\n" OF
+	                                                      "1/label:1:Red\nprojects/p/a/name:1:red name\n");
+	append(f.p, "p/a.jsonl", LABEL("7", "1", "") LABEL("8", "9", "") NAME("a", "blue"));
+	wait_stale();
+	expect(&f, "red",
+	       OF "2/entry.json:1:" LABEL("2", "1", "red") OF "3/entry.json:1:" LABEL("3", "9", "red too") OF
+	       "4/text.md:1:red\n" OF "5/entry.json:1:" LABEL("5", "1", "Red") OF
+	       "6/entry.json:1:" NAME("6", "red name"));
+	finder_close(&f);
+}
+
+/* `session:` matches the id in the header, not the name made from it. */
+static void session_filter_matches_header_id(void **state)
+{
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl", HEADER("team/42", "/") SAYS("1", "1000", "red"));
+	put(f.p, "p/b.jsonl", HEADER("team/42", "/") SAYS("2", "2000", "red"));
+	finder_open(&f, 64 << 20);
+	expect(&f, "red session:team/42", "projects/p/b/entries/2/text.md:1:red\n" OF "1/text.md:1:red\n");
+	expect(&f, "red session:/42 -session:B", OF "1/text.md:1:red\n");
+	expect(&f, "red session:%2F42", "");
+	expect(&f, "red -session:TEAM/", "");
+	finder_close(&f);
+}
+
+static atomic_uint sessions_searched;
+
+int __real_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
+                         uint32_t *ret_next, bool *ret_undated);
+int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
+                         uint32_t *ret_next, bool *ret_undated);
+
+int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
+                         uint32_t *ret_next, bool *ret_undated)
+{
+	sessions_searched++;
+	return __real_match_session(m, s, from, most, out, ret_next, ret_undated);
+}
+
+/* A batch that found enough text leaves its other sessions for the next one. Then older sessions of a full answer are
+ * not searched. */
+static void batch_stops_at_its_bytes(void **state)
+{
+	enum { SESSIONS = 24 };
+	struct finder f;
+	char file[32], id[8], ms[16];
+	struct timespec times[2];
+	f.p = *state;
+	make_dir(f.p, "p");
+	for (int i = 0; i < SESSIONS; i++) {
+		snprintf(file, sizeof file, "p/s%d.jsonl", i);
+		snprintf(id, sizeof id, "s%d", i);
+		snprintf(ms, sizeof ms, "%d", 90000 - i);
+		put_many(&f, file, id, ms, 5000, 1);
+		times[0] = times[1] = (struct timespec){.tv_sec = 1700000000 - i};
+		assert_int_equal(utimensat(AT_FDCWD, at(f.p, file), times, 0), 0);
+	}
+	finder_open(&f, 64 << 20);
+	sessions_searched = 0;
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	lines_of(a, &text);
+	const char first[] = "projects/p/s0/entries/e0/text.md:1:red 0\n";
+	assert_memory_equal(text.p, first, strlen(first));
+	const char last[] = "projects/p/s1/entries/e4999/text.md:1:red 0\n";
+	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
+#ifdef SESSIONFS_SMALL_LIMITS
+	assert_true(sessions_searched < SESSIONS);
+#endif
+	answer_put(a);
+	/* When a session with hits has grown, no other session is searched. */
+	append(f.p, "p/s0.jsonl", SAYS("new", "90000", "red"));
+	wait_stale();
+	sessions_searched = 0;
+	a = ask(&f, "red");
+	assert_int_equal(sessions_searched, 1);
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	answer_put(a);
+	finder_close(&f);
+}
+
+/* An entry that several sessions contain is in the answer once: in the first session in which it matches. Changes of
+ * one session move it, and search again only this session and those that lack copies. */
+static void copies_are_found_once(void **state)
+{
+#define RED SAYS("1", "1000", "red") SAYS("2", "2000", "red two")
+#define IN(session, id) "projects/p/" session "/entries/" id "/text.md:1:red"
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "red a"));
+	put(f.p, "p/b.jsonl", HEADER("b", "/") RED SAYS("4", "8000", "red b"));
+	put(f.p, "p/c.jsonl", HEADER("c", "/") RED);
+	/* The same id and text, but not the same time; the same id and time, but more text. */
+	put(f.p, "p/d.jsonl",
+	    HEADER("d", "/") "{\"type\":\"message\",\"id\":\"1\",\"timestamp\":\"2026-03-01T09:00:00.001Z\","
+	                     "\"message\":{\"role\":\"user\",\"content\":\"red\",\"timestamp\":10}}\n" SAYS(
+				 "2", "20", "red two\\nmore"));
+	finder_open(&f, 64 << 20);
+#define OF_D IN("d", "1") "\n" IN("d", "2") " two\n"
+	expect(&f, "red", IN("a", "1") "\n" IN("a", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	/* A later session becomes the first. It is searched, and no other. */
+	append(f.p, "p/c.jsonl", SAYS("5", "10000", "blue"));
+	wait_stale();
+	sessions_searched = 0;
+	expect(&f, "red", IN("c", "1") "\n" IN("c", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	assert_int_equal(sessions_searched, 1);
+	append(f.p, "p/c.jsonl", SAYS("6", "11000", "red c"));
+	wait_stale();
+	sessions_searched = 0;
+	expect(
+	    &f, "red",
+	    IN("c", "1") "\n" IN("c", "2") " two\n" IN("c", "6") " c\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	assert_int_equal(sessions_searched, 1);
+	/* The first one loses an entry: the next has it. A session without copies is not searched. */
+	put(f.p, "p/c.jsonl", HEADER("c", "/") SAYS("2", "12000", "red two"));
+	wait_stale();
+	sessions_searched = 0;
+	expect(&f, "red", IN("c", "2") " two\n" IN("a", "1") "\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
+	assert_int_equal(sessions_searched, 3);
+	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
+	assert_int_equal(unlink(at(f.p, "p/a.jsonl")), 0);
+	wait_stale();
+	expect(&f, "red", IN("b", "1") "\n" IN("b", "2") " two\n" IN("b", "4") " b\n" OF_D);
+	finder_close(&f);
+}
+
+/* A label that is set later can make the entry of the first session match, or no longer match. */
+static void labels_move_copies(void **state)
+{
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "red a"));
+	put(f.p, "p/b.jsonl", HEADER("b", "/") RED LABEL("4", "1", "x"));
+	finder_open(&f, 64 << 20);
+	expect(&f, "red label:x", IN("b", "1") "\n");
+	append(f.p, "p/a.jsonl", LABEL("5", "1", "x"));
+	wait_stale();
+	expect(&f, "red label:x", IN("a", "1") "\n");
+	append(f.p, "p/a.jsonl", LABEL("6", "1", ""));
+	wait_stale();
+	expect(&f, "red label:x", IN("b", "1") "\n");
+	finder_close(&f);
+}
+
+/* The limit counts each entry once. */
+static void limit_counts_copies_once(void **state)
+{
+	struct finder f = {.p = *state};
+	char file[16];
+	make_dir(f.p, "p");
+	for (int i = 0; i < 4; i++) {
+		snprintf(file, sizeof file, "p/s%d.jsonl", i);
+		put_many(&f, file, file, "9000", 5000 + (size_t)i, 1);
+	}
+	put_many(&f, "p/t.jsonl", "t", "5000", 4997, 1);
+	finder_open(&f, 64 << 20);
+	const struct answer *a = ask(&f, "red");
+	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
+	assert_int_equal(count_lines(a), SEARCH_ENTRIES_MAX);
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	lines_of(a, &text);
+	const char last[] = "projects/p/t/entries/e4996/text.md:1:red 0\n";
+	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
+	answer_put(a);
+	finder_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(appended_data_can_match),
+	    TEST(replaced_values_move_their_lines),
+	    TEST(session_filter_matches_header_id),
+	    TEST(batch_stops_at_its_bytes),
+	    TEST(copies_are_found_once),
+	    TEST(labels_move_copies),
+	    TEST(limit_counts_copies_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
