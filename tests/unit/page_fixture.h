@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* page_fixture: the page of a session of these lines. */
+#ifndef PAGE_FIXTURE_H
+#define PAGE_FIXTURE_H
+
+#include "render_fixture.h"
+
+#define PREFIX "../../projects/p/s s/"
+
+static inline void page_of_bytes(const char *lines, size_t n, struct buf *out)
+{
+	struct fixture f;
+
+	fixture_open(&f, lines, n);
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), PREFIX, out), 0);
+	assert_non_null(buf_cstr(out));
+	fixture_close(&f);
+}
+
+static inline void page_of(const char *lines, struct buf *out)
+{
+	page_of_bytes(lines, strlen(lines), out);
+}
+
+static inline size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
+		n++;
+	return n;
+}
+
+#define assert_has(text, what) assert_non_null(strstr((text)->p, (what)))
+#define assert_has_not(text, what) assert_null(strstr((text)->p, (what)))
+
+/* Asserts that both texts occur once, in this order. */
+static inline void assert_order(const struct buf *text, const char *first, const char *second)
+{
+	const char *a = strstr(text->p, first);
+
+	assert_non_null(a);
+	assert_non_null(strstr(a, second));
+	assert_int_equal(count(text->p, first), 1);
+	assert_int_equal(count(text->p, second), 1);
+}
+
+#define MORE(id, parent) USER(id, "\"" parent "\"", id)
+
+#define ASSISTANT(id, parent, blocks) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" blocks "]")
+#define TOOL(id, name, arguments)                                                                                      \
+	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
+#define RESULT(id, parent, call, rest)                                                                                 \
+	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolName\":\"t\",\"toolCallId\":\"" call "\"" rest)
+
+#endif
