@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* files: which files a call concerns, and its changes to them. tests/lib/files.py implements all the rules again. */
-#include "render_fixture.h"
-
+#include "files_fixture.h"
 #include "find_fixture.h"
-#include "sessionfs/render/files.h"
 #include "sessionfs/render/producer.h"
 
-#define CALL(id, name, arguments)                                                                                      \
-	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
-#define ASSISTANT(id, parent, calls) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" calls "]")
-#define RESULT(id, parent, call, rest)                                                                                 \
-	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolCallId\":\"" call "\",\"content\":[]" rest)
 #define ROW(entry, rest) "2026-01-02T03:04:05.678Z\t" entry "\t" rest "\n"
 
 /* clang-format off */
@@ -128,77 +121,6 @@ static void rows_end_where_there_is_no_more_room(void **state)
 	assert_int_equal(render_files_rows(f.s, SIZE_MAX, &out), 0);
 	assert_true(out.n > 4000);
 	fixture_close(&f);
-}
-
-/* The changes by a call with these arguments and this result. */
-static void assert_change(const char *name, const char *arguments, const char *rest, const char *want,
-                          unsigned want_added, unsigned want_removed)
-{
-	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
-	struct part_call call = {0};
-	struct line line CLEANUP_LINE = LINE_INIT;
-	uint64_t added = 0, removed = 0;
-	struct fixture f;
-	struct record r;
-
-	buf_addf(&lines, HEADER ASSISTANT("a", "null", CALL("1", "%s", "%s")), name, arguments);
-	buf_addf(&lines, RESULT("r", "\"a\"", "1", "%s"), rest);
-	fixture_open(&f, lines.p, lines.n);
-	assert_int_equal(session_load(f.s, 0, &line, &r), 0);
-	assert_true(part_call_next(&r, &call));
-	assert_int_equal(render_change(f.s, &call, session_result(f.s, 0, 1), &out), 0);
-	assert_string_equal(buf_cstr(&out), want);
-	change_count_lines(buf_span(&out), &added, &removed);
-	assert_int_equal(added, want_added);
-	assert_int_equal(removed, want_removed);
-	fixture_close(&f);
-}
-
-#define NAMES "--- /w/f\n+++ /w/f\n"
-#define EDIT "{\"path\":\"f\",\"oldText\":\"a\\nb\",\"newText\":\"c\"}"
-#define BY_EDIT NAMES "@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"
-
-static void diff_comes_from_result(void **state)
-{
-	(void)state;
-	assert_change("edit", EDIT,
-	              ",\"details\":{\"patch\":\"\\n--- x\\n@@ -1 +1,2 @@\\n-a\\n+--b\\n+c\",\"diff\":\"-1 a\"}",
-	              "\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c\n", 2, 1);
-	/* Old pi numbers the context after a change as if the change were absent, and that before the next one, too. */
-	assert_change("edit", EDIT,
-	              ",\"details\":{\"patch\":\"\\n\",\"diff\":\"    ...\\n  4 a\\n- 5 b\\n+ 5 c\\n+ 6 d\\n  5 e\\n   "
-	              " ...\\n 20 "
-	              "f\\n+22 g\\n    ...\\n 30 h\\n\"}",
-	              NAMES "@@ -4,3 +4,4 @@\n a\n-b\n+c\n+d\n e\n@@ -20,1 +21,2 @@\n f\n+g\n", 3, 1);
-	assert_change("edit", EDIT, ",\"details\":{\"diff\":\"+1 x\"}", NAMES "@@ -0,0 +1,1 @@\n+x\n", 1, 0);
-	assert_change("edit", EDIT, ",\"details\":{\"diff\":\" 9 a\\n-1 x\"}", NAMES "@@ -1,2 +1,1 @@\n a\n-x\n", 0, 1);
-}
-
-static void diff_falls_back_to_arguments(void **state)
-{
-	static const char *const no_rows[] = {
-	    "",       " 1 a", "-1 a\\n\\n+1 b",      "-a\\n+b", " 1|a\\n+2|b", "-1 a\\n+2",
-	    "...\\n", "*1 a", "-9999999999999999 a", "\\u0000"};
-	(void)state;
-	for (size_t i = 0; i < sizeof no_rows / sizeof *no_rows; i++) {
-		char rest[80];
-		snprintf(rest, sizeof rest, ",\"details\":{\"diff\":\"%s\"}", no_rows[i]);
-		assert_change("edit", EDIT, rest, BY_EDIT, 1, 2);
-	}
-	assert_change("edit", EDIT, ",\"details\":[]", BY_EDIT, 1, 2);
-	assert_change("edit",
-	              "{\"path\":\"f\",\"edits\":[{\"old_string\":\"a\\nb\",\"new_text\":\"\"},5,{\"oldText\":\"x\"},"
-	              "{\"oldText\":\"\",\"newText\":\"\"}],\"oldString\":\"c\",\"newString\":\"d\\r\\ne\"}",
-	              "", NAMES "@@ -1,2 +0,0 @@\n-a\n-b\n@@ -3,1 +1,2 @@\n-c\n+d\r\n+e\n", 2, 3);
-	assert_change("edit", "{\"path\":\"f\",\"edits\":\"[{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}]\"}",
-	              "", "", 0, 0);
-	assert_change("edit_file", "{\"path\":\"f\",\"content\":\"all\"}", "", "", 0, 0);
-	assert_change("write", "{\"path\":\"f\\u0007\",\"content\":\"a\\nb\"}", "",
-	              "--- /dev/null\n+++ /w/f \n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n", 2, 0);
-	assert_change("write", "{\"path\":\"f\",\"content\":\"\"}", "", "", 0, 0);
-	assert_change("write", "{\"path\":\"f\",\"content\":\"a\"}", ",\"isError\":true", "", 0, 0);
-	assert_change("write", "{\"path\":\"f\",\"content\":\"a\"}", ",\"details\":{\"status\":\"error\"}", "", 0, 0);
-	assert_change("read", "{\"path\":\"f\",\"content\":\"a\"}", "", "", 0, 0);
 }
 
 /* clang-format off */
@@ -330,8 +252,6 @@ int main(void)
 	    cmocka_unit_test(relative_paths_are_joined_to_cwd),
 	    cmocka_unit_test(a_path_that_is_too_long_is_none),
 	    cmocka_unit_test(rows_end_where_there_is_no_more_room),
-	    cmocka_unit_test(diff_comes_from_result),
-	    cmocka_unit_test(diff_falls_back_to_arguments),
 	    cmocka_unit_test(file_filter_finds_entries),
 	    cmocka_unit_test(page_lists_changed_files),
 	    cmocka_unit_test(nested_calls_are_calls),

@@ -439,81 +439,6 @@ static void branch_summary_is_found(void **state)
 	fixture_release(&f);
 }
 
-/* ---- labels and the name ---- */
-
-static void last_label_record_wins(void **state)
-{
-	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct fixture f;
-	struct session *s = open_text(
-	    &f, HEADER LABEL("\"l1\"", "null", "\"b\"", "\"early\"") USER("\"a\"", "\"l1\"") USER("\"b\"", "\"a\"")
-		    LABEL("\"l2\"", "\"b\"", "\"a\"", "\"one\"") LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"t\\u0077o\"")
-			LABEL("\"l4\"", "\"l3\"", "\"gone\"", "\"x\"") LABEL("\"l5\"", "\"l4\"", "\"l2\"", "12")
-			    LABEL("\"l6\"", "\"l5\"", "null", "\"x\""));
-
-	(void)state;
-	assert_int_equal(session_label_count(s), 3);
-	assert_int_equal(session_nth_labelled(s, 0), 1);
-	assert_int_equal(session_nth_labelled(s, 1), 2);
-	assert_int_equal(session_nth_labelled(s, 2), 3);
-	assert_int_equal(session_nth_labelled(s, 3), NO_ENTRY);
-	assert_int_equal(session_label_record(s, 1), 4);
-	assert_true(session_label(s, 1, &b));
-	assert_text(&b, "two");
-	buf_reset(&b);
-	assert_true(session_label(s, 3, &b));
-	assert_text(&b, "12");
-	assert_false(session_label(s, 0, &b));
-	assert_problems(s, "7 labels an unknown entry; 9 labels an unknown entry; ");
-
-	static const char clear[] = LABEL("\"l7\"", "\"l6\"", "\"a\"", "\"\"") LABEL(
-	    "\"l8\"", "\"l7\"", "\"b\"", "null") "{\"type\":\"label\",\"id\":\"l9\",\"parentId\":\"l8\",\"targetId\":"
-						 "\"l2\"}\n";
-	append(&f, clear, strlen(clear));
-	assert_int_equal(session_grow(s), 1);
-	assert_int_equal(session_label_count(s), 0);
-	assert_int_equal(session_label_record(s, 1), NO_ENTRY);
-	fixture_release(&f);
-}
-
-static void label_follows_reassigned_id(void **state)
-{
-	struct fixture f;
-	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") LABEL("\"l\"", "\"a\"", "\"a\"", "\"x\""));
-
-	(void)state;
-	assert_int_equal(session_label_record(s, 0), 1);
-	append(&f, USER("\"a\"", "null"), strlen(USER("\"a\"", "null")));
-	assert_int_equal(session_grow(s), 1);
-	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
-	assert_int_equal(session_label_record(s, 2), 1);
-	fixture_release(&f);
-}
-
-static void last_name_wins(void **state)
-{
-	static const struct {
-		const char *lines, *name;
-	} cases[] = {{"", NULL},
-	             {INFO("\"a\"", "null", "\" \\ufeffOne\\u00a0\\n\""), "One"},
-	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\"Two\""), "Two"},
-	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\" \""), NULL},
-	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "5"), NULL},
-	             {INFO("\"a\"", "null", "\"One\"") "{\"type\":\"session_info\",\"id\":\"b\"}\n", NULL}};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
-		struct fixture f;
-		buf_adds(&text, HEADER);
-		buf_adds(&text, cases[i].lines);
-		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-		assert_int_equal(session_name(f.s, &name), cases[i].name != NULL);
-		assert_text(&name, cases[i].name ? cases[i].name : "");
-		fixture_release(&f);
-	}
-}
-
 /* ---- v1 ---- */
 
 static void v1_files_are_linear(void **state)
@@ -644,9 +569,6 @@ int main(void)
 	    cmocka_unit_test(branches_are_tips_and_position),
 	    cmocka_unit_test(empty_session_has_no_leaf),
 	    cmocka_unit_test(branch_summary_is_found),
-	    cmocka_unit_test(last_label_record_wins),
-	    cmocka_unit_test(label_follows_reassigned_id),
-	    cmocka_unit_test(last_name_wins),
 	    cmocka_unit_test(serials_differ_across_rebuilt_indexes),
 	    cmocka_unit_test(v1_files_are_linear),
 	    cmocka_unit_test(v1_kept_index_counts_parsed_lines),

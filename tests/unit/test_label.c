@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* label: labels, context edits and the name: which record counts, also after the session has grown. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session_fixture.h"
+
+#define EDIT(id, parent, target)                                                                                       \
+	"{\"type\":\"context_edit\",\"id\":" id ",\"parentId\":" parent ",\"targetId\":" target                        \
+	",\"replacement\":null}\n"
+
+static void grow(struct fixture *f, const char *lines)
+{
+	append(f, lines, strlen(lines));
+	assert_int_equal(session_grow(f->s), 1);
+}
+
+/* The labelled entries, and the record of each. */
+static void assert_labels(const struct session *s, const char *expected)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	for (size_t k = 0; k < session_label_count(s); k++) {
+		uint32_t i = session_nth_labelled(s, k);
+		buf_addf(&b, "%" PRIu32 ":%" PRIu32 " ", i, session_label_record(s, i));
+	}
+	assert_text(&b, expected);
+}
+
+static void last_label_record_wins(void **state)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	struct fixture f;
+	struct session *s = open_text(
+	    &f, HEADER LABEL("\"l1\"", "null", "\"b\"", "\"early\"") USER("\"a\"", "\"l1\"") USER("\"b\"", "\"a\"")
+		    LABEL("\"l2\"", "\"b\"", "\"a\"", "\"one\"") LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"t\\u0077o\"")
+			LABEL("\"l4\"", "\"l3\"", "\"gone\"", "\"x\"") LABEL("\"l5\"", "\"l4\"", "\"l2\"", "12")
+			    LABEL("\"l6\"", "\"l5\"", "null", "\"x\""));
+
+	(void)state;
+	assert_int_equal(session_label_count(s), 3);
+	assert_int_equal(session_nth_labelled(s, 0), 1);
+	assert_int_equal(session_nth_labelled(s, 1), 2);
+	assert_int_equal(session_nth_labelled(s, 2), 3);
+	assert_int_equal(session_nth_labelled(s, 3), NO_ENTRY);
+	assert_int_equal(session_label_record(s, 1), 4);
+	assert_true(session_label(s, 1, &b));
+	assert_text(&b, "two");
+	buf_reset(&b);
+	assert_true(session_label(s, 3, &b));
+	assert_text(&b, "12");
+	assert_false(session_label(s, 0, &b));
+	assert_problems(s, "7 labels an unknown entry; 9 labels an unknown entry; ");
+
+	static const char clear[] = LABEL("\"l7\"", "\"l6\"", "\"a\"", "\"\"") LABEL(
+	    "\"l8\"", "\"l7\"", "\"b\"", "null") "{\"type\":\"label\",\"id\":\"l9\",\"parentId\":\"l8\",\"targetId\":"
+						 "\"l2\"}\n";
+	append(&f, clear, strlen(clear));
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_label_count(s), 0);
+	assert_int_equal(session_label_record(s, 1), NO_ENTRY);
+	fixture_release(&f);
+}
+
+static void label_follows_reassigned_id(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") LABEL("\"l\"", "\"a\"", "\"a\"", "\"x\""));
+
+	(void)state;
+	assert_int_equal(session_label_record(s, 0), 1);
+	append(&f, USER("\"a\"", "null"), strlen(USER("\"a\"", "null")));
+	assert_int_equal(session_grow(s), 1);
+	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
+	assert_int_equal(session_label_record(s, 2), 1);
+	fixture_release(&f);
+}
+
+static void last_name_wins(void **state)
+{
+	static const struct {
+		const char *lines, *name;
+	} cases[] = {{"", NULL},
+	             {INFO("\"a\"", "null", "\" \\ufeffOne\\u00a0\\n\""), "One"},
+	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\"Two\""), "Two"},
+	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\" \""), NULL},
+	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "5"), NULL},
+	             {INFO("\"a\"", "null", "\"One\"") "{\"type\":\"session_info\",\"id\":\"b\"}\n", NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
+		struct fixture f;
+		buf_adds(&text, HEADER);
+		buf_adds(&text, cases[i].lines);
+		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+		assert_int_equal(session_name(f.s, &name), cases[i].name != NULL);
+		assert_text(&name, cases[i].name ? cases[i].name : "");
+		fixture_release(&f);
+	}
+}
+
+/* New labels are merged into those that are known: before, between and after them, in the place of one, and away. */
+static void later_labels_are_merged(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
+	                                      USER("\"d\"", "\"c\"") LABEL("\"l4\"", "\"d\"", "\"b\"", "\"B\""));
+
+	(void)state;
+	assert_labels(s, "1:4 ");
+	grow(&f, LABEL("\"l5\"", "\"l4\"", "\"d\"", "\"D\"") LABEL("\"l6\"", "\"l5\"", "\"a\"", "\"A\""));
+	assert_labels(s, "0:6 1:4 3:5 ");
+	grow(&f, LABEL("\"l7\"", "\"l6\"", "\"c\"", "\"C\"") LABEL("\"l8\"", "\"l7\"", "\"a\"", "\"\"")
+	             LABEL("\"l9\"", "\"l8\"", "\"d\"", "\"DD\"") LABEL("\"l10\"", "\"l9\"", "\"d\"", "\"DDD\""));
+	assert_labels(s, "1:4 2:7 3:10 ");
+	/* The same entry twice at once: the last record counts, also if it clears. */
+	grow(&f, LABEL("\"l11\"", "\"l10\"", "\"b\"", "\"x\"") LABEL("\"l12\"", "\"l11\"", "\"b\"", "\"\"")
+	             LABEL("\"l13\"", "\"l12\"", "\"c\"", "\"\"") LABEL("\"l14\"", "\"l13\"", "\"c\"", "\"x\""));
+	assert_labels(s, "2:14 3:10 ");
+	/* A label of an entry that comes later. */
+	grow(&f, LABEL("\"l15\"", "\"l14\"", "\"z\"", "\"Z\""));
+	assert_labels(s, "2:14 3:10 ");
+	grow(&f, USER("\"z\"", "\"l15\""));
+	assert_labels(s, "2:14 3:10 16:15 ");
+	grow(&f, LABEL("\"l17\"", "\"z\"", "\"c\"", "\"\"") LABEL("\"l18\"", "\"l17\"", "\"d\"", "\"\"")
+	             LABEL("\"l19\"", "\"l18\"", "\"z\"", "\"\""));
+	assert_labels(s, "");
+	fixture_release(&f);
+}
+
+/* The serial rises with labels and names, and with an entry whose label came before it; not with messages. */
+static void serial_rises_with_labels_and_names(void **state)
+{
+	static const struct {
+		const char *lines;
+		bool rises;
+	} steps[] = {
+	    {USER("\"b\"", "\"a\""), false},
+	    {LABEL("\"l\"", "\"b\"", "\"a\"", "\"x\""), true},
+	    {LABEL("\"m\"", "\"l\"", "\"a\"", "\"\""), true},
+	    {INFO("\"n\"", "\"m\"", "\"One\""), true},
+	    {USER("\"c\"", "\"n\""), false},
+	    {INFO("\"o\"", "\"c\"", "\"\""), true},
+	    {LABEL("\"p\"", "\"o\"", "\"later\"", "\"x\""), false},
+	    {USER("\"later\"", "\"p\""), true},
+	    {EDIT("\"q\"", "\"later\"", "\"a\""), false},
+	};
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null"));
+	uint64_t before = session_label_serial(s);
+
+	(void)state;
+	assert_int_equal(session_name_record(s), NO_ENTRY);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		grow(&f, steps[i].lines);
+		uint64_t now = session_label_serial(s);
+		assert_int_equal(now > before, steps[i].rises);
+		assert_true(now >= before);
+		before = now;
+	}
+	assert_int_equal(session_name_record(s), 6);
+	fixture_release(&f);
+}
+
+/* Which labels changed between two lines: set, cleared, the last change of each entry. */
+static void changes_between_lines_are_listed(void **state)
+{
+	struct fixture f;
+	struct label_change *v;
+	size_t n;
+	struct session *s =
+	    open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") /* lines 2 and 3 */
+	              LABEL("\"l\"", "\"b\"", "\"b\"", "\"one\"") LABEL("\"m\"", "\"l\"", "\"a\"", "\"two\"")
+	                  EDIT("\"e\"", "\"m\"", "\"a\"") LABEL("\"n\"", "\"e\"", "\"b\"", "null")
+	                      LABEL("\"o\"", "\"n\"", "\"gone\"", "\"x\""));
+
+	(void)state;
+	assert_int_equal(session_line_count(s), 8);
+	assert_int_equal(session_label_changes(s, 0, 8, &v, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(v[0].entry, 0);
+	assert_int_equal(v[0].record, 3);
+	assert_true(v[0].is_set);
+	assert_int_equal(v[1].entry, 1);
+	assert_int_equal(v[1].record, 5);
+	assert_false(v[1].is_set);
+	assert_ptr_equal(session_label_change_find(v, n, 1), &v[1]);
+	assert_ptr_equal(session_label_change_find(v, n, 0), &v[0]);
+	assert_null(session_label_change_find(v, n, 2));
+	assert_null(session_label_change_find(v, 0, 0));
+	free(v);
+	/* After line 4, and up to line 6. */
+	assert_int_equal(session_label_changes(s, 4, 6, &v, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(v[0].entry, 0);
+	free(v);
+	assert_int_equal(session_label_changes(s, 3, 4, &v, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(v[0].record, 2);
+	assert_true(v[0].is_set);
+	free(v);
+	assert_int_equal(session_label_changes(s, 7, 8, &v, &n), 0);
+	assert_int_equal(n, 0);
+	free(v);
+	fixture_release(&f);
+}
+
+/* The edits on the path of the leaf count, the last one of each entry; also after the leaf has moved. */
+static void edits_on_the_path_count(void **state)
+{
+	struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\""));
+
+	(void)state;
+	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
+	grow(&f, EDIT("\"e\"", "\"c\"", "\"a\"") EDIT("\"f\"", "\"e\"", "\"b\""));
+	assert_int_equal(session_edit_record(s, 0), 3);
+	assert_int_equal(session_edit_record(s, 1), 4);
+	assert_int_equal(session_edit_record(s, 2), NO_ENTRY);
+	/* The branch grows: a further edit replaces the first, and one has a target that comes later. */
+	grow(&f, EDIT("\"g\"", "\"f\"", "\"a\"") EDIT("\"h\"", "\"g\"", "\"later\""));
+	assert_int_equal(session_edit_record(s, 0), 5);
+	assert_int_equal(session_edit_record(s, 1), 4);
+	grow(&f, USER("\"later\"", "\"h\""));
+	assert_int_equal(session_edit_record(s, 7), 6);
+	assert_int_equal(session_edit_record(s, 0), 5);
+	/* Another branch has no edits, and its own ones only. */
+	grow(&f, USER("\"x\"", "\"c\""));
+	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
+	grow(&f, EDIT("\"y\"", "\"x\"", "\"c\""));
+	assert_int_equal(session_edit_record(s, 2), 9);
+	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
+	/* Edits are no labels. */
+	assert_int_equal(session_label_count(s), 0);
+	fixture_release(&f);
+}
+
+/* The summary of a branch is that of the newest child that has one. */
+static void branch_record_has_a_summary(void **state)
+{
+#define BRANCH(id, parent, rest) "{\"type\":\"branch_summary\",\"id\":" id ",\"parentId\":" parent rest "}\n"
+	struct fixture f;
+	struct session *s =
+	    open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") BRANCH("\"c\"", "\"a\"", "")
+	                      BRANCH("\"d\"", "\"a\"", ",\"summary\":\"so far\"")
+	                          BRANCH("\"e\"", "\"a\"", ",\"summary\":\"again\""));
+
+	(void)state;
+	assert_int_equal(session_branch_record(s, 0), 4);
+	assert_int_equal(session_branch_record(s, 1), NO_ENTRY);
+	fixture_release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(last_label_record_wins),
+	    cmocka_unit_test(label_follows_reassigned_id),
+	    cmocka_unit_test(last_name_wins),
+	    cmocka_unit_test(later_labels_are_merged),
+	    cmocka_unit_test(serial_rises_with_labels_and_names),
+	    cmocka_unit_test(changes_between_lines_are_listed),
+	    cmocka_unit_test(edits_on_the_path_count),
+	    cmocka_unit_test(branch_record_has_a_summary),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
