@@ -247,7 +247,8 @@ static void branch_record_has_a_summary(void **state)
 	struct session *s =
 	    open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") BRANCH("\"c\"", "\"a\"", "")
 	                      BRANCH("\"d\"", "\"a\"", ",\"summary\":\"so far\"")
-	                          BRANCH("\"e\"", "\"a\"", ",\"summary\":\"again\""));
+	                          BRANCH("\"e\"", "\"a\"", ",\"summary\":\"again\"")
+	                              BRANCH("\"f\"", "\"a\"", ",\"summary\":\"\""));
 
 	(void)state;
 	assert_int_equal(session_branch_record(s, 0), 4);
