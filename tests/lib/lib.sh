@@ -147,7 +147,7 @@ mount_watched() { # SOURCE DIRECTORY [OPTION...]
 }
 umount_fs() {
 	local dir=$1 n
-	for n in {1..100}; do
+	for n in {1..600}; do
 		if [ "$(id -u)" -eq 0 ]; then umount "$dir" 2>/dev/null && return; else fusermount3 -q -u "$dir" 2>/dev/null && return; fi
 		sleep 0.1
 	done
@@ -172,7 +172,7 @@ follow_events() { # FILE SOURCE [OPTION...]
 # Prints the process that serves DIRECTORY: its starter can take a moment to end.
 mount_pid() { # DIRECTORY
 	local pids n
-	for n in {1..100}; do
+	for n in {1..600}; do
 		mapfile -t pids < <(pgrep -f -- "$SESSIONFS .*$1\$")
 		[ ${#pids[@]} -ne 1 ] || break
 		sleep 0.1
