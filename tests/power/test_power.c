@@ -60,13 +60,11 @@ static const struct write {
 #define WRITES (sizeof writes / sizeof *writes)
 
 /* How the writer requests that the write is on the disk. */
-enum way { WAY_PLAIN, WAY_FSYNC, WAY_DSYNC, WAY_LATER, WAY_DIR, WAY_SCRATCH, WAYS };
-static const char *const way_names[WAYS] = {[WAY_PLAIN] = "without fsync",
-                                            [WAY_FSYNC] = "fsync",
-                                            [WAY_DSYNC] = "O_DSYNC",
-                                            [WAY_LATER] = "sync FILE",
-                                            [WAY_DIR] = "fsync of the directory",
-                                            [WAY_SCRATCH] = "a synced file, renamed"};
+enum way { WAY_PLAIN, WAY_FSYNC, WAY_DSYNC, WAY_FLUSHED, WAY_LATER, WAY_DIR, WAY_SCRATCH, WAYS };
+static const char *const way_names[WAYS] = {
+    [WAY_PLAIN] = "without fsync",           [WAY_FSYNC] = "fsync",     [WAY_DSYNC] = "O_DSYNC",
+    [WAY_FLUSHED] = "fsync after a flush",   [WAY_LATER] = "sync FILE", [WAY_DIR] = "fsync of the directory",
+    [WAY_SCRATCH] = "a synced file, renamed"};
 
 static void path_in(char ret[256], const char *dir)
 {
@@ -101,7 +99,9 @@ static void write_in_way(struct power *p, const struct write *what, enum way way
 	struct opened o =
 	    begin_write(p, what, way == WAY_SCRATCH ? "new~" : what->file, way == WAY_DSYNC ? O_DSYNC : 0);
 	assert_int_equal(put(w, o, 0, what->text), 0);
-	if (way == WAY_FSYNC) {
+	if (way == WAY_FLUSHED)
+		assert_int_equal(flush(w, o), 0);
+	if (way == WAY_FSYNC || way == WAY_FLUSHED) {
 		assert_int_equal(sync_file(w, o), 0);
 		promise(p);
 	}
@@ -117,7 +117,7 @@ static void write_in_way(struct power *p, const struct write *what, enum way way
 	}
 	if (way == WAY_DIR)
 		assert_int_equal(sync_dir(w, dir), 0);
-	if (way != WAY_PLAIN && way != WAY_FSYNC)
+	if (way != WAY_PLAIN)
 		promise(p);
 }
 
@@ -169,7 +169,7 @@ static void run_trouble(struct power *p, const struct scenario *s)
 /* A sync of a write that appends nothing syncs what was appended before. */
 static void run_unchanged(struct power *p, const struct scenario *s)
 {
-	const struct write nothing = {NULL, "entries/a", "label", "\n"};
+	const struct write nothing = {NULL, "entries/a", "label", "\t\n"};
 	for (size_t i = 0; i < 2; i++) {
 		disk_append(p->disk, READING_FILE, i ? MORE : EVEN_MORE);
 		write_in_way(p, s->what, WAY_PLAIN);
