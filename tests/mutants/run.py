@@ -3,9 +3,9 @@
 """run.py BUILD: how many mutants of the sources die in the fast tests. Called by `make mutants`.
 
 All mutants are compiled at once, into the library and the tests of a copy of the tree in BUILD/mutants/tree (mutate.py).
-Each test runs once to record which mutants it reaches. Then each mutant runs with the tests that reach it, quickest
-first, until one fails: with another exit status than 0, a signal, or more than several times its usual time. A mutant
-that passes them all survives.
+Each case of each test runs once to record which mutants it reaches. Then each mutant runs with the cases that reach it,
+quickest first, until one fails: with another exit status than 0, a signal, or more than several times its usual time. A
+mutant that passes them all survives.
 
 Environment:
   ONLY="catalog src/find/match.c src/find/match.c:120"   folders, files, lines; default: the folders in FOLDERS
@@ -42,6 +42,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KNOWN = HERE / "survivors.txt"
 MEMORY = 4 << 30  # bytes of a test
+OURS = {"ONLY", "ALL", "AGAIN", "LIST", "N", "SEED", "GOAL", "MUTANT", "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
 
 
 def setting(name, default):
@@ -117,7 +118,7 @@ class Mutants:
             self.all[number] = rest
 
     def build(self):
-        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "ONLY", "BUILD")}
+        environment = {k: v for k, v in os.environ.items() if k not in OURS}
         subprocess.run(["make", "--no-print-directory", f"-j{setting('JOBS', os.cpu_count())}", "BUILD=build",
                         "CFLAGS=-O1 -w", "fast-targets"], cwd=self.tree, env=environment, check=True, stdout=sys.stderr)
 
@@ -134,20 +135,25 @@ class Mutants:
         return self.all[number][0].split("/")[1]
 
 
-class Test:
+class Program:
+    """A test program. Its cases are those that cmocka runs one by one; golden/run is one case."""
+
     def __init__(self, mutants, name):
-        self.mutants, self.name, self.seconds, self.reached = mutants, name, 0.0, set()
-        self.depends = [mutants.tree / "tests" / name, mutants.binaries / "golden" / "dump"] if name == "golden/run" else [mutants.binaries / name]
-        self.command = [str(self.depends[0])]
+        self.mutants, self.name = mutants, name
+        self.depends = [mutants.binaries / name]
+        if name == "golden/run":
+            self.depends = [mutants.tree / "tests" / name, mutants.binaries / "golden" / "dump"]
 
     def run(self, environment, limit=600.0):
-        """Returns why it failed, or "". The processor time is limited, too, so that a loop ends on a busy machine."""
+        """Returns why it failed, or "", and its output. The processor time has a limit, too: a loop ends on a busy machine."""
         work = tempfile.mkdtemp(prefix="mutant-")
-        base = {k: v for k, v in os.environ.items() if k not in ("ONLY", "ALL", "SEED", "N", "MUTANT", "MAKEFLAGS", "MAKELEVEL")}
-        base |= {"SESSIONFS_LOCK_CHECK": "/dev/stderr", "FAST": "1", "SESSIONFS": str(self.mutants.binaries / "sessionfs"), "TMPDIR": work}
+        base = {k: v for k, v in os.environ.items() if k not in OURS}
+        base |= {"SESSIONFS_LOCK_CHECK": "/dev/stderr", "CMOCKA_MESSAGE_OUTPUT": "TAP", "FAST": "1", "TMPDIR": work,
+                 "SESSIONFS": str(self.mutants.binaries / "sessionfs")}
+        command = ["prlimit", "--core=0", f"--data={MEMORY}", f"--cpu={int(limit) + 1}", str(self.depends[0])]
         with open(f"{work}/stdin", "w+b") as stdin, open(f"{work}/log", "w+b") as log:
-            process = subprocess.Popen(["prlimit", "--core=0", f"--data={MEMORY}", f"--cpu={int(limit) + 1}", *self.command],
-                                       stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=self.mutants.tree, env=base | environment)
+            process = subprocess.Popen(command, stdin=stdin, stdout=log, stderr=log, start_new_session=True,
+                                       cwd=self.mutants.tree, env=base | environment)
             try:
                 status = process.wait(4 * limit)
                 why = f"exit status {status}" if status > 0 else f"signal {-status}" if status else ""
@@ -159,38 +165,57 @@ class Test:
             except ProcessLookupError:
                 pass
             process.wait()
+            log.seek(0)
+            output = log.read().decode(errors="replace")
         shutil.rmtree(work, ignore_errors=True)
-        return why
+        return why, output
 
-    def measure(self):
-        """Without a mutant: the time, and what it reaches. A test that fails so would kill all mutants."""
-        kept = self.mutants.dir / "reached" / self.name.replace("/", "-")
-        seconds = kept.with_suffix(".seconds")
-        if not seconds.is_file() or seconds.stat().st_mtime < max(p.stat().st_mtime for p in self.depends):
-            kept.parent.mkdir(exist_ok=True)
-            kept.unlink(missing_ok=True)
+    def record(self, name):
+        """Runs one case, or all of them if the name is empty. Returns why it failed, its output, its time and what it reaches."""
+        with tempfile.NamedTemporaryFile() as file:
             begin = time.monotonic()
-            for _ in range(2):
-                why = self.run({"MUTANT_REACHED": str(kept)})
-                if why:
-                    raise SystemExit(f"{self.name} fails without a mutant: {why}")
-            seconds.write_text(str((time.monotonic() - begin) / 2))
-        self.seconds = float(seconds.read_text())
-        self.reached = {i for i, byte in enumerate(kept.read_bytes()) if byte} if kept.is_file() else set()
+            why, output = self.run({"MUTANT_REACHED": file.name, **({"MUTANT_CASE": name} if name else {})})
+            return why, output, time.monotonic() - begin, [i for i, byte in enumerate(file.read()) if byte]
+
+    def cases(self):
+        """Returns [name, seconds, reached mutants] of each case. A case that fails without the others, and what is
+        reached in a run of all alone, are left to the case without a name: all of them."""
+        kept = self.mutants.dir / "reached" / (self.name.replace("/", "-") + ".json")
+        if kept.is_file() and kept.stat().st_mtime > max(p.stat().st_mtime for p in self.depends):
+            return json.loads(kept.read_text())
+        why, output, seconds, reached = self.record("")
+        if why:
+            raise SystemExit(f"{self.name} fails without a mutant: {why}\n{output}")
+        found = []
+        for name in dict.fromkeys(re.findall(r"^ok \d+ - (\w+)$", output, re.M)):
+            why, _, took, some = self.record(name)
+            if not why:
+                found.append([name, took, some])
+        found.append(["", seconds, sorted(set(reached).difference(*(some for _, _, some in found)))])
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(found))
+        return found
+
+
+class Case:
+    def __init__(self, program, name, seconds, reached):
+        self.program, self.name, self.seconds, self.reached = program, name, seconds, set(reached)
+        self.words = set(program.name.replace("/", "_").split("_"))
 
     def order(self, path):
-        """Tests with a word of the file's path in their names are first: they fail soonest."""
+        """Tests with a word of the file's path in their names are first, since one of them fails most often."""
         _, folder, name = re.sub(r"\.c$", "", path).split("/")
-        return not {folder, *name.split("_")} & set(self.name.split("_")), self.seconds
+        return not {folder, *name.split("_")} & self.words, self.seconds
 
     def kills(self, number):
-        return self.run({"MUTANT": str(number)}, 2 + 5 * self.seconds)
+        return self.program.run({"MUTANT": str(number), **({"MUTANT_CASE": self.name} if self.name else {})}, 2 + 5 * self.seconds)[0]
 
 
-def find_tests(mutants):
+def find_cases(mutants, pool):
     names = sorted(f"{p.parent.name}/{p.name}" for d in ("unit", "wire") for p in (mutants.binaries / d).glob("test_*")
                    if p.suffix != ".d" and (mutants.tree / "tests" / d / (p.name + ".c")).is_file())
-    return [Test(mutants, n) for n in [*names, "golden/run"]]
+    programs = [Program(mutants, n) for n in [*names, "golden/run"]]
+    return [Case(program, *case) for program, cases in zip(programs, pool.map(Program.cases, programs)) for case in cases]
 
 
 def choose(mutants, last):
@@ -271,26 +296,22 @@ def main():
     if not numbers:
         raise SystemExit("no such mutants")
     mutants.build()
-    tests = find_tests(mutants)
-    for test in tests:
-        test.measure()
-    print(f"{len(mutants.all)} mutants, of which {len(set().union(*(t.reached for t in tests)))} are reached by {len(tests)} tests "
-          f"in {sum(t.seconds for t in tests):.0f} s; {len(numbers)} are run", flush=True)
+    pool = ThreadPoolExecutor(int(setting("JOBS", os.cpu_count())))
+    cases = find_cases(mutants, pool)
+    reached = set().union(*(c.reached for c in cases))
+    print(f"{len(mutants.all)} mutants, {len(reached)} of them reached by {len(cases)} tests; {len(numbers)} are run", flush=True)
 
     def run(number):
         path = mutants.all[number][0]
-        for test in sorted(tests, key=lambda t: t.order(path)):
-            if number in test.reached:
-                why = test.kills(number)
-                if why:
-                    return f"{test.name}: {why}"
+        for case in sorted((c for c in cases if number in c.reached), key=lambda c: c.order(path)):
+            why = case.kills(number)
+            if why:
+                return f"{case.program.name} {case.name}: {why}"
         if mutants.key(number) not in known:
-            is_reached = any(number in t.reached for t in tests)
-            print(mutants.place(number) + ("" if is_reached else "  (not reached)"), flush=True)
+            print(mutants.place(number) + ("" if number in reached else "  (not reached)"), flush=True)
         return ""
 
-    with ThreadPoolExecutor(int(setting("JOBS", os.cpu_count()))) as pool:
-        results = dict(zip(numbers, pool.map(run, numbers)))
+    results = dict(zip(numbers, pool.map(run, numbers)))
     last.write_text(json.dumps([mutants.key(i) for i in numbers if not results[i]]))
     numbers.sort()
     (mutants.dir / "died.txt").write_text("".join(f"{results[i]}: {mutants.place(i)}\n" for i in numbers if results[i]))
