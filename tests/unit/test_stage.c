@@ -62,8 +62,11 @@ static void assert_bytes(const struct stage *st, struct span bytes)
 static int resize(struct stage *st, uint64_t size)
 {
 	const char *why = NULL;
+	int before = st->error, rc = stage_resize(st, size, &why);
 
-	return stage_resize(st, size, &why);
+	/* The refusal has a reason, and what follows it repeats the error alone. */
+	assert_int_equal(why != NULL, rc == -EFBIG && before == 0);
+	return rc;
 }
 
 static void only_truncated_stage_begins_empty(void **state)

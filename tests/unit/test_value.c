@@ -108,6 +108,7 @@ static void summary_keeps_lines(void **state)
 	assert_value(&form_summary, span_of("one\ntwo\n"), "one\ntwo");
 	assert_value(&form_summary, span_of(BOM "one\r\ntwo\r\n\r\n"), "one\ntwo\n");
 	assert_value(&form_summary, span_of("a\rb\r"), "a\rb");
+	assert_value(&form_summary, span_of("\r\n\r\r\na"), "\n\na");
 	assert_value(&form_summary, span_of("one\r\r\ntwo\r\r\n"), "one\ntwo");
 	assert_value(&form_summary, span_of("  a "), "  a ");
 }
