@@ -337,22 +337,27 @@ static int newer_file_error(const struct sync *a, uint32_t project, uint32_t fil
 	return a->err == -ENOMEM ? -ENOMEM : 0;
 }
 
+/* The newest session can be removed or replaced before it has its slot: then another one is the newest. */
 static bool latest_session(struct sync *a, uint32_t project, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
+	bool found = false;
 	if (project != NO_SLOT && project >= c->project_count)
 		return false;
-	uint32_t file = newest_session_file(a, project, NEWEST_LISTED);
-	if (file == NONE)
-		return false;
-	int err = a->err ? newer_file_error(a, project, file) : 0;
-	if (c->files[file].project != NONE)
-		names_ensure_project(a, c->files[file].project);
-	bool found = c->files[file].slot != NONE && slot_get(a, c->files[file].slot, ret) == 0;
-	if (found) {
-		a->err = err;
-		a->needs_all = true;
+	for (int tries = 0; !found && tries < HEADER_TRIES_MAX; tries++) {
+		uint32_t file = newest_session_file(a, project, NEWEST_LISTED);
+		if (file == NONE)
+			return false;
+		int err = a->err ? newer_file_error(a, project, file) : 0;
+		if (c->files[file].project != NONE)
+			names_ensure_project(a, c->files[file].project);
+		found = c->files[file].slot != NONE && slot_get(a, c->files[file].slot, ret) == 0;
+		if (!found && a->err)
+			return false;
+		if (found)
+			a->err = err;
 	}
+	a->needs_all = a->needs_all || found;
 	return found;
 }
 
