@@ -62,7 +62,7 @@ static bool is_current(const struct sync *a, const struct requirement *w)
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
-		if (!file_exists(f))
+		if (!w->now && !file_exists(f))
 			return true;
 		if (w->depth == HEADERS && f->state == FILE_UNKNOWN && !s->err)
 			return false;

@@ -133,6 +133,22 @@ static void newest_skips_non_sessions(void **state)
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
 }
 
+/* However fresh the last scan is, also of a name that was absent. */
+static void slot_now_finds_a_file_that_came_back(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info info;
+	make_dir(p, "--w--");
+	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
+	open_place(p);
+	uint32_t slot = slot_of(p, "w", "a");
+	assert_int_equal(unlink(at(p, "--w--/a.jsonl")), 0);
+	assert_int_equal(catalog_slot_now(p->c, slot, &info), -ESTALE);
+	put(p, "--w--/a.jsonl", HEADER("sid-b", "/w"));
+	assert_int_equal(catalog_slot_now(p->c, slot, &info), 0);
+	assert_int_not_equal(info.slot, slot);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +157,7 @@ int main(void)
 	    TEST(newest_session_is_found),
 	    TEST(newest_is_current_under_load),
 	    TEST(newest_skips_non_sessions),
+	    TEST(slot_now_finds_a_file_that_came_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
