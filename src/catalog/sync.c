@@ -122,11 +122,23 @@ static bool require_slot(struct sync *a, uint32_t file)
 	return current;
 }
 
+/* If another directory can have come in the place of one above the file, that is scanned first: until it has a watch,
+ * inotify does not report the next change of the file. */
+static bool require_dirs_above(struct sync *a, uint32_t dir)
+{
+	const struct catalog *c = a->c;
+	const struct dir *d = &c->dirs[dir];
+	if (c->watching.inotify < 0 || (dir != 0 && !require_dirs_above(a, d->parent)))
+		return c->watching.inotify < 0;
+	bool is_sure = !scan_state_is_marked(&d->scanned) || d->gone || d->scanned.foreign || (dir == 0 && d->wd);
+	return is_sure || require_place(a, (struct requirement){.dir = dir, .file = NONE});
+}
+
 static bool require_file(struct sync *a, uint32_t file, enum depth depth)
 {
 	struct catalog *c = a->c;
 	const struct file *f = &c->files[file];
-	if ((depth == HEADERS && !require_beside(a, f->dir)) ||
+	if (!require_dirs_above(a, f->dir) || (depth == HEADERS && !require_beside(a, f->dir)) ||
 	    !require_place(a, (struct requirement){.dir = f->dir, .file = file, .depth = depth}))
 		return false;
 	return depth != HEADERS || f->state != FILE_SESSION || require_slot(a, file);

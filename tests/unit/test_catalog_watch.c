@@ -142,6 +142,20 @@ static void directories_are_created_moved_and_removed(void **state)
 	assert_true(catalog_is_watched(p->c));
 }
 
+/* A call for one file alone lets inotify report its next change, too. */
+static void file_of_a_moved_directory_is_seen_at_once(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info info;
+	uint32_t slot = slot_of(p, "w", "a");
+	assert_int_not_equal(slot, NO_SLOT);
+	assert_int_equal(rename(at(p, "--w--"), at(p, "away")), 0);
+	assert_int_equal(rename(at(p, "away"), at(p, "--w--")), 0);
+	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
+	replace(p, "--w--/a.jsonl", HEADER("sid-new", "/w"));
+	assert_int_equal(catalog_slot(p->c, slot, &info), -ESTALE);
+}
+
 static void changes_are_reported_once(void **state)
 {
 	struct source_fixture *p = *state;
@@ -520,6 +534,7 @@ int main(void)
 	    WATCHED(first_session_of_scanned_directory_names_project),
 	    WATCHED(nested_directories_are_watched),
 	    WATCHED(directories_without_watch_are_polled),
+	    WATCHED(file_of_a_moved_directory_is_seen_at_once),
 	    WATCHED(changes_are_reported_once),
 	    WATCHED(undone_append_is_not_a_change),
 	    WATCHED(hard_linked_files_are_polled),
