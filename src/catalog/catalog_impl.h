@@ -480,8 +480,9 @@ enum extent {
 /* Scans until it is current. Returns whether permanent decisions can use it: false after a failure that can be
  * transient, or if the call was interrupted. */
 bool require(struct sync *a, enum extent extent, uint32_t of, enum depth depth);
-/* For decisions in several steps: returns whether the attributes are current, however fresh they were. If not,
- * sync_scan scans them; it returns false if nothing is left to scan, or if the call was interrupted. */
+/* For decisions in several steps: returns whether the attributes are current, however fresh they were, and the header
+ * of another file is read. If not, sync_scan scans them; it returns false if nothing is left to scan, or if the call
+ * was interrupted. */
 bool require_file_now(struct sync *a, uint32_t file);
 bool sync_scan(struct sync *a);
 /* Logs failed scans: each once, until it succeeds. Logs nothing below a directory whose scan failed. */

@@ -42,6 +42,9 @@ static const char *assign_name(struct sync *a, const struct name_rule *how, stru
 	name_encode("", text, "", &plain);
 	if (buf_err(&plain))
 		return NULL;
+	/* If the file came from another path, it was there until now: a holder was scanned too early to show that. */
+	if (how->holds && c->files[owner].scanned.began > a->asof)
+		a->asof = c->files[owner].scanned.began;
 	uint32_t tail = map_get(how->tails, how->scope, buf_span(&plain));
 	for (uint32_t n = 1;; n = n == 1 && tail != NONE ? tail + 1 : n + 1) {
 		char suffix[16] = "";

@@ -147,7 +147,7 @@ static bool require_file(struct sync *a, uint32_t file, enum depth depth)
 bool require_file_now(struct sync *a, uint32_t file)
 {
 	return require_place(
-	    a, (struct requirement){.dir = a->c->files[file].dir, .file = file, .depth = ATTRS, .now = true});
+	    a, (struct requirement){.dir = a->c->files[file].dir, .file = file, .depth = HEADERS, .now = true});
 }
 
 /* Returns the error of a failed scan in the tree that matters for this depth, a timeout last. */
