@@ -484,7 +484,7 @@ static void dir_removed(struct catalog *c, uint32_t dir, uint64_t began)
 		bool was_seen = d->scanned.began >= began;
 		for (size_t k = 0; k < d->files.n && !d->gone && !was_seen; k++) {
 			struct file *f = &c->files[d->files.v[k]];
-			if (f->state != FILE_GONE && f->scanned.began < began)
+			if ((f->state != FILE_GONE || f->scanned.err) && f->scanned.began < began)
 				file_removed(c, f, began);
 			was_seen = f->state != FILE_GONE;
 		}
