@@ -195,13 +195,22 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 	if (!s)
 		return -ENOMEM;
 	s->derived->scanned.wanted = keeps_lines;
+	uint64_t size = 0;
+	struct fingerprints before, after;
 	int rc = session_open_file(s);
 	if (rc == 0)
-		rc = session_scan(s, (uint64_t)s->st.st_size);
+		rc = fingerprint_file(s, size = (uint64_t)s->st.st_size, &before);
+	if (rc == 0)
+		rc = session_scan(s, size);
 	if (rc == -EINTR && s->header_line.n)
 		rc = session_keep_partial(s);
 	if (rc == 0)
 		rc = fingerprint_file(s, s->extent.end, &s->fingerprints);
+	/* If the file was rewritten meanwhile, these fingerprints are not of what was read. */
+	if (rc == 0)
+		rc = fingerprint_file(s, size, &after);
+	if (rc == 0 && (before.head != after.head || before.tail != after.tail))
+		rc = -ESTALE;
 	if (rc < 0)
 		return rc;
 	vec_trim(&s->entries);

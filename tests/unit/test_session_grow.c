@@ -121,9 +121,14 @@ static int read_first(const struct session *s)
 }
 
 static unsigned preads;
+/* After this many reads, the file at this path is written from its beginning. */
+static unsigned rewritten_after;
+static const char *rewritten, *rewritten_text;
 
 static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 {
+	if (rewritten && preads == rewritten_after)
+		write_at(rewritten, O_TRUNC, rewritten_text, strlen(rewritten_text));
 	preads++;
 	return pread(fd, p, n, off);
 }
@@ -195,6 +200,38 @@ static void line_changed_while_reading_is_stale(void **state)
 	         strlen(HEADER) + 57);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
 	assert_int_equal(read_first(s), -ESTALE);
+	fixture_release(&f);
+}
+
+/* Otherwise an index with the entries of the old file would later count as one of the new file. */
+static void file_rewritten_while_indexed_is_stale(void **state)
+{
+	static const char old[] = HEADER META("\"a\"", "null");
+	unsigned refused = 0;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	rewritten_text = HEADER META("\"b\"", "null") META("\"c\"", "\"b\"");
+	for (unsigned after = 1; after < 10; after++) {
+		write_at(f.path, O_TRUNC, old, sizeof old - 1);
+		rewritten = f.path;
+		rewritten_after = preads + after;
+		int rc = session_open(&(struct source_path){NULL, f.path}, &f.s);
+		bool was_rewritten = preads > rewritten_after;
+		rewritten = NULL;
+		refused += rc == -ESTALE;
+		if (rc == 0 && !was_rewritten) {
+			write_at(f.path, O_TRUNC, rewritten_text, strlen(rewritten_text));
+			assert_int_equal(session_grow(f.s), -ESTALE);
+		} else if (rc == 0) {
+			assert_id(f.s, 0, "b");
+		}
+		if (rc == 0)
+			session_close(f.s);
+	}
+	f.s = NULL;
+	assert_in_range(refused, 1, 8);
 	fixture_release(&f);
 }
 
@@ -422,6 +459,7 @@ int main(void)
 	    cmocka_unit_test(adjacent_lines_share_one_pread),
 	    cmocka_unit_test(readahead_is_dropped_on_change),
 	    cmocka_unit_test(line_changed_while_reading_is_stale),
+	    cmocka_unit_test(file_rewritten_while_indexed_is_stale),
 	    cmocka_unit_test(lines_longer_than_the_buffer_are_read),
 	    cmocka_unit_test(line_ends_across_read_boundaries),
 	    cmocka_unit_test(long_garbage_is_one_bad_line),
