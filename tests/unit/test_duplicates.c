@@ -171,7 +171,7 @@ static void entries_without_mark_are_apart(void **state)
 	ASSERT_MARKS(w, 1, MARK_DUPLICATE, false, false);
 }
 
-/* A session that was read again with the same entries is no other session. */
+/* A session that was read again with the same entries shares none with others. */
 static void session_is_no_copy_of_itself(void **state)
 {
 	struct world *w = *state;

@@ -239,7 +239,7 @@ static void edits_on_the_path_count(void **state)
 	fixture_release(&f);
 }
 
-/* The summary of a branch is that of the newest child that has one. */
+/* The newest child that has a summary gives the summary of a branch. */
 static void branch_record_has_a_summary(void **state)
 {
 #define BRANCH(id, parent, rest) "{\"type\":\"branch_summary\",\"id\":" id ",\"parentId\":" parent rest "}\n"

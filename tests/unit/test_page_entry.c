@@ -192,7 +192,7 @@ static void branches_are_linked_where_they_begin(void **state)
 	           "<p class=\"forks\">Also from here: <a href=\"#b0\">branch 1</a>, <a href=\"#b1\">branch 2</a>");
 	assert_has(&out, ">branch 20</a></p>");
 	assert_has_not(&out, ">branch 21</a>");
-	/* The last entry of a branch that others left behind has one branch, too. */
+	/* The entry from which the leaf moved back begins one branch, too. */
 	buf_reset(&out);
 	page_of(HEADER USER("a", "null", "root") MORE("b", "a") MORE("c", "b") ENTRY("l", "\"a\"",
 	                                                                             "\"type\":\"leaf\","
@@ -201,7 +201,7 @@ static void branches_are_linked_where_they_begin(void **state)
 	assert_order(&out, "<article id=\"a\"", "Also from here: <a href=\"#b\">branch 1</a></p>");
 }
 
-/* What is not part of the conversation is folded, under a word that names it. */
+/* Parts outside the conversation are folded, under a word that names them. */
 static void hidden_content_is_folded(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
