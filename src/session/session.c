@@ -196,7 +196,7 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 		return -ENOMEM;
 	s->derived->scanned.wanted = keeps_lines;
 	uint64_t size = 0;
-	struct fingerprints before, after;
+	struct fingerprints before = {0}, after = {0};
 	int rc = session_open_file(s);
 	if (rc == 0)
 		rc = fingerprint_file(s, size = (uint64_t)s->st.st_size, &before);
