@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* views: a view that was continued while its session grew has the bytes of one that is made anew. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "seed.h"
+#include "write_fixture.h"
+
+enum { SESSIONS = 40, STEPS = 12 };
+
+static const char *const views[] = {"transcript.md", "chat.md", "all.txt", "context.md", "tree.txt", "labels.tsv"};
+enum { VIEWS = sizeof views / sizeof *views };
+
+struct draws {
+	uint64_t seed;
+	unsigned ids;
+};
+
+static unsigned draw(struct draws *d, unsigned below)
+{
+	d->seed = d->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(d->seed >> 33) % below;
+}
+
+/* Appends a line that continues a view, or that changes earlier parts of it: a message on this branch or another one, a
+ * label, a name, an edit of the context, an id that occurs twice, a summary, a line that is no entry. */
+static void add_line(struct draws *d, struct buf *out)
+{
+	unsigned id = draw(d, 12) || d->ids == 0 ? d->ids++ : draw(d, d->ids);
+	unsigned parent = draw(d, 5) || d->ids < 2 ? id - 1 : draw(d, d->ids), target = draw(d, d->ids + 1);
+	switch (draw(d, 12)) {
+	case 0:
+		buf_addf(
+		    out,
+		    "{\"type\":\"label\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"targetId\":\"m%u\",\"label\":\"%s\"}\n",
+		    id, parent, target, draw(d, 3) ? "here" : "");
+		break;
+	case 1:
+		buf_addf(out, "{\"type\":\"session_info\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"name\":\"name %u\"}\n",
+		         id, parent, id);
+		break;
+	case 2:
+		buf_addf(out,
+		         "{\"type\":\"context_edit\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"targetId\":\"m%u\","
+		         "\"replacement\":null}\n",
+		         id, parent, target);
+		break;
+	case 3:
+		buf_addf(out,
+		         "{\"type\":\"branch_summary\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"summary\":\"sum %u\"}\n",
+		         id, parent, id);
+		break;
+	case 4:
+		buf_adds(out, "[\"no entry\"]\n");
+		break;
+	case 5:
+		buf_addf(
+		    out,
+		    "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"assistant\","
+		    "\"content\":[{\"type\":\"toolCall\",\"id\":\"c%u\",\"name\":\"bash\",\"arguments\":{}}],"
+		    "\"usage\":{\"input\":%u,\"totalTokens\":%u}}}\n",
+		    id, parent, id, id, id);
+		break;
+	case 6:
+		buf_addf(
+		    out,
+		    "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"toolResult\","
+		    "\"toolCallId\":\"c%u\",\"content\":\"out %u\"}}\n",
+		    id, parent, target, id);
+		break;
+	default:
+		buf_addf(out,
+		         "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"user\","
+		         "\"content\":"
+		         "\"said %u\"}}\n",
+		         id, parent, id);
+	}
+}
+
+/* Appends the bytes of a view; nothing if it is not there. */
+static void read_view(struct source_fixture *p, const char *name, struct buf *out)
+{
+	struct tree_attr a;
+	char path[64];
+
+	snprintf(path, sizeof path, S "/%s", name);
+	int rc = find(p, path, &a);
+	if (rc == -ENOENT)
+		return;
+	assert_int_equal(rc, 0);
+	assert_int_equal(tree_read(p->tree, a.node, 0, 1 << 20, out), 0);
+	assert_int_equal(out->n, a.size);
+}
+
+/* Grows a session in steps. After each, reads some of its views, so that a view is continued after one step or several;
+ * each must equal that of a tree that is opened for it. */
+static void grow_and_compare(struct source_fixture *p, struct draws *d)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+
+	buf_adds(&text, HEADER);
+	add_line(d, &text);
+	begin(p, buf_cstr(&text));
+	for (int step = 0; step < STEPS; step++) {
+		size_t before = text.n;
+		for (unsigned lines = draw(d, 4); lines > 0; lines--)
+			add_line(d, &text);
+		assert_non_null(buf_cstr(&text));
+		write_at(p->file, O_APPEND, text.p + before, text.n - before);
+		wait_seen(p);
+		struct source_fixture fresh = *p;
+		const struct catalog_options o = {.budget = &fresh.budget};
+		struct tree_options t = {0};
+		fresh.budget = (struct budget)BUDGET_INIT(64 << 20);
+		assert_int_equal(catalog_open(p->root, &o, &fresh.catalog), 0);
+		assert_int_equal(cache_open(&fresh.budget, &fresh.cache), 0);
+		t.catalog = fresh.catalog;
+		t.cache = fresh.cache;
+		assert_int_equal(tree_open(&t, &fresh.tree), 0);
+		tree_set_mountpoint(fresh.tree, "/mnt/s");
+		for (size_t i = 0; i < VIEWS; i++) {
+			CLEANUP_BUF struct buf got = BUF_INIT, expected = BUF_INIT;
+			if (draw(d, 3) == 0)
+				continue;
+			read_view(p, views[i], &got);
+			read_view(&fresh, views[i], &expected);
+			if (!span_eq(buf_span(&got), buf_span(&expected)))
+				fail_msg("%s after step %d of\n%s\nhas\n%.*s\ninstead of\n%.*s", views[i], step, text.p,
+				         (int)got.n, got.p ? got.p : "", (int)expected.n, expected.p ? expected.p : "");
+		}
+		end(&fresh);
+	}
+	end(p);
+}
+
+static void continued_views_equal_new_ones(void **state)
+{
+	struct draws d = {.seed = seed_of_run()};
+
+	for (int i = 0; i < SESSIONS; i++) {
+		d.ids = 0;
+		grow_and_compare(*state, &d);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(continued_views_equal_new_ones, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
