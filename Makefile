@@ -185,6 +185,7 @@ $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_negative_class 
 # The same, with a disk that can lose power.
 $(BUILD)/power/%: tests/power/%.c $(wildcard tests/power/*.[ch]) tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/power
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+$(power_test): private linking += -Wl,--wrap=getrandom
 
 $(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
@@ -298,7 +299,7 @@ check-builds:
 #: make conformance	compares with the real pi
 conformance:
 	@scripts/setup conformance
-	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(power_test)
 	@tests/data/make-samples --check
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/run
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/mutated
@@ -309,6 +310,7 @@ conformance:
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/provider || [ $$? -eq 77 ]
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/branches || [ $$? -eq 77 ]
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/repair
+	@BUILD=$(abspath $(BUILD)) tests/conformance/power
 	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
 	@BUILD=$(abspath $(BUILD)) tests/conformance/dates
 

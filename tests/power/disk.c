@@ -336,52 +336,53 @@ struct maker {
 	void (*fn)(void *arg, const struct disk_state *state);
 	void *arg;
 	struct span promise;
-	VEC(uint64_t) seen; /* hashes of the states made so far, a table of seen.n places */
-	size_t count;
+	struct disk_seen seen; /* states */
 };
 
-static uint64_t hash_add(uint64_t hash, struct span bytes)
+uint64_t disk_hash(uint64_t before, struct span bytes)
 {
 	for (size_t i = 0; i < bytes.n; i++)
-		hash = (hash ^ (unsigned char)bytes.p[i]) * UINT64_C(0x100000001b3);
-	return (hash ^ bytes.n) * UINT64_C(0x9e3779b97f4a7c15);
+		before = (before ^ (unsigned char)bytes.p[i]) * UINT64_C(0x100000001b3);
+	return (before ^ bytes.n) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Returns false if it was there. */
-static bool seen_add(struct maker *m, uint64_t hash)
+static bool seen_put(struct disk_seen *seen, uint64_t hash)
 {
-	hash += hash == 0;
-	if ((m->count + 1) * 2 > m->seen.n) {
-		size_t n = m->seen.n ? m->seen.n * 2 : 1024;
-		uint64_t *old = m->seen.v;
-		size_t old_n = m->seen.n;
-		m->seen.v = calloc(n, sizeof *m->seen.v);
-		check(m->seen.v != NULL, "states");
-		m->seen.n = m->seen.cap = n;
-		for (size_t i = 0; i < old_n; i++) {
-			size_t at = old[i] % n;
-			while (old[i] && m->seen.v[at])
-				at = (at + 1) % n;
-			if (old[i])
-				m->seen.v[at] = old[i];
-		}
-		free(old);
-	}
-	size_t at = hash % m->seen.n;
-	for (; m->seen.v[at]; at = (at + 1) % m->seen.n)
-		if (m->seen.v[at] == hash)
+	size_t at = hash % seen->size;
+	for (; seen->places[at]; at = (at + 1) % seen->size)
+		if (seen->places[at] == hash)
 			return false;
-	m->seen.v[at] = hash;
+	seen->places[at] = hash;
 	return true;
+}
+
+bool disk_seen_add(struct disk_seen *seen, uint64_t hash)
+{
+	if ((seen->n + 1) * 2 > seen->size) {
+		struct disk_seen old = *seen;
+		seen->size = old.size ? old.size * 2 : 1024;
+		seen->places = calloc(seen->size, sizeof *seen->places);
+		check(seen->places != NULL, "hashes");
+		for (size_t i = 0; i < old.size; i++)
+			if (old.places[i])
+				seen_put(seen, old.places[i]);
+		free(old.places);
+	}
+	bool is_new = seen_put(seen, hash + (hash == 0));
+	seen->n += is_new;
+	return is_new;
+}
+
+void disk_seen_release(struct disk_seen *seen)
+{
+	free(seen->places);
 }
 
 static void emit(struct maker *m, bool exists, struct span bytes)
 {
 	struct disk_state s = {exists, bytes, m->promise};
-	if (!seen_add(m, hash_add(hash_add(exists + 7U, bytes), m->promise)))
-		return;
-	m->count++;
-	m->fn(m->arg, &s);
+	if (disk_seen_add(&m->seen, disk_hash(disk_hash(exists, bytes), m->promise)))
+		m->fn(m->arg, &s);
 }
 
 static bool counts(const struct maker *m, size_t call)
@@ -546,6 +547,6 @@ size_t disk_each_state(const struct disk *d, const char *name, size_t without,
 	struct maker m = {.d = d, .without = without, .fn = fn, .arg = arg};
 	for (size_t end = 0; end <= d->calls.n; end++)
 		each_before(&m, name, end);
-	vec_release(&m.seen);
-	return m.count;
+	disk_seen_release(&m.seen);
+	return m.seen.n;
 }

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct disk;
 
@@ -48,6 +49,17 @@ bool disk_is_sync(const struct disk *d, size_t call);
  * calls. */
 struct span disk_start(const struct disk *d, size_t file);
 struct span disk_bytes(const struct disk *d, size_t call);
+
+/* The hashes of what was seen; all zero is empty. Release with disk_seen_release. */
+struct disk_seen {
+	uint64_t *places;
+	size_t n, size;
+};
+/* Returns false if it was there. */
+bool disk_seen_add(struct disk_seen *seen, uint64_t hash);
+void disk_seen_release(struct disk_seen *seen);
+/* Returns a hash of the bytes and of the hash before them. */
+uint64_t disk_hash(uint64_t before, struct span bytes);
 
 struct disk_state {
 	bool exists;         /* the name leads to a file */

@@ -81,6 +81,11 @@ void wire_let_pass(clockid_t clock, int64_t ms)
 	let_pass(clock, ms);
 }
 
+void wire_let_stand(clockid_t clock)
+{
+	let_stand(clock);
+}
+
 static ssize_t io_writev(int fd, struct iovec *iov, int count, void *userdata)
 {
 	(void)userdata;

@@ -59,6 +59,8 @@ void wire_chmod(struct wire *w, const char *path, mode_t mode);
 void wire_wait_for_look(void);
 /* Moves a clock forward or back. */
 void wire_let_pass(clockid_t clock, int64_t ms);
+/* From now on only wire_let_pass moves the clock. */
+void wire_let_stand(clockid_t clock);
 
 /* Create an empty source, and the filesystem over it with INIT done. */
 void wire_source(struct wire *w);
