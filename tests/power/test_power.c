@@ -5,7 +5,10 @@
  * usage: test_power [--states DIR | --read DIR]
  *	--states	also writes each file that can be left, and the same file after one more write, to DIR
  *	--read		prints how sessionfs reads the files in DIR */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
 #include "../wire/write_requests.h"
+#pragma GCC diagnostic pop
 
 #include "reading.h"
 

@@ -26,7 +26,7 @@ struct state {
 	struct buf kept; /* the session file at the last check */
 };
 
-static inline void read_file(struct state *s, struct buf *out)
+static void read_file(struct state *s, struct buf *out)
 {
 	char path[512], bytes[4096];
 	ssize_t n;
@@ -41,8 +41,8 @@ static inline void read_file(struct state *s, struct buf *out)
 
 /* --- requests ------------------------------------------------------------------ */
 
-static inline int ask(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *rest,
-                      size_t rest_n, struct reply *ret)
+static int ask(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *rest,
+               size_t rest_n, struct reply *ret)
 {
 	uint64_t unique = wire_send(w, opcode, node, arg, n, rest, rest_n);
 	assert_int_equal(wire_receive(w, ret), unique);
@@ -54,7 +54,7 @@ struct opened {
 	struct fuse_entry_out entry;
 };
 
-static inline int make(struct wire *w, const char *dir, const char *name, uint32_t flags, struct opened *ret)
+static int make(struct wire *w, const char *dir, const char *name, uint32_t flags, struct opened *ret)
 {
 	static struct reply r;
 	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | flags, .mode = S_IFREG | 0644};
@@ -72,14 +72,14 @@ static inline int make(struct wire *w, const char *dir, const char *name, uint32
 	return 0;
 }
 
-static inline struct opened must_make(struct wire *w, const char *dir, const char *name)
+static struct opened must_make(struct wire *w, const char *dir, const char *name)
 {
 	struct opened o;
 	assert_int_equal(make(w, dir, name, 0, &o), 0);
 	return o;
 }
 
-static inline struct opened must_open(struct wire *w, const char *path, uint32_t flags)
+static struct opened must_open(struct wire *w, const char *path, uint32_t flags)
 {
 	struct fuse_open_out open;
 	struct opened o = {.entry = wire_walk(w, path)};
@@ -89,7 +89,7 @@ static inline struct opened must_open(struct wire *w, const char *path, uint32_t
 	return o;
 }
 
-static inline int put_bytes(struct wire *w, struct opened o, uint64_t off, const char *text, size_t n)
+static int put_bytes(struct wire *w, struct opened o, uint64_t off, const char *text, size_t n)
 {
 	static struct reply r;
 	struct fuse_write_in in = {.fh = o.fh, .offset = off, .size = (uint32_t)n};
@@ -99,33 +99,33 @@ static inline int put_bytes(struct wire *w, struct opened o, uint64_t off, const
 	return rc;
 }
 
-static inline int put(struct wire *w, struct opened o, uint64_t off, const char *text)
+static int put(struct wire *w, struct opened o, uint64_t off, const char *text)
 {
 	return put_bytes(w, o, off, text, strlen(text));
 }
 
-static inline int flush(struct wire *w, struct opened o)
+static int flush(struct wire *w, struct opened o)
 {
 	struct reply r;
 	struct fuse_flush_in in = {.fh = o.fh};
 	return wire_call(w, FUSE_FLUSH, o.node, &in, sizeof in, &r);
 }
 
-static inline int sync_file(struct wire *w, struct opened o)
+static int sync_file(struct wire *w, struct opened o)
 {
 	struct reply r;
 	struct fuse_fsync_in in = {.fh = o.fh};
 	return wire_call(w, FUSE_FSYNC, o.node, &in, sizeof in, &r);
 }
 
-static inline int sync_dir(struct wire *w, const char *dir)
+static int sync_dir(struct wire *w, const char *dir)
 {
 	struct reply r;
 	struct fuse_fsync_in in = {0};
 	return wire_call(w, FUSE_FSYNCDIR, dir ? wire_walk(w, dir).nodeid : FUSE_ROOT_ID, &in, sizeof in, &r);
 }
 
-static inline void release(struct wire *w, struct opened o)
+static void release(struct wire *w, struct opened o)
 {
 	struct reply r;
 	struct fuse_release_in in = {.fh = o.fh};
@@ -133,7 +133,7 @@ static inline void release(struct wire *w, struct opened o)
 }
 
 /* As close(2) does. Returns the error of FLUSH. */
-static inline int shut(struct wire *w, struct opened o)
+static int shut(struct wire *w, struct opened o)
 {
 	int rc = flush(w, o);
 	release(w, o);
@@ -141,14 +141,14 @@ static inline int shut(struct wire *w, struct opened o)
 }
 
 /* As truncate(2) if fh is 0, else as ftruncate(2). */
-static inline int set_size(struct wire *w, uint64_t node, uint64_t fh, uint64_t size)
+static int set_size(struct wire *w, uint64_t node, uint64_t fh, uint64_t size)
 {
 	struct reply r;
 	struct fuse_setattr_in in = {.valid = FATTR_SIZE | (fh ? FATTR_FH : 0), .fh = fh, .size = size};
 	return wire_call(w, FUSE_SETATTR, node, &in, sizeof in, &r);
 }
 
-static inline uint64_t size_of(struct wire *w, uint64_t node, uint64_t fh)
+static uint64_t size_of(struct wire *w, uint64_t node, uint64_t fh)
 {
 	static struct reply r;
 	struct fuse_getattr_in in = {.getattr_flags = fh ? FUSE_GETATTR_FH : 0, .fh = fh};
@@ -156,14 +156,14 @@ static inline uint64_t size_of(struct wire *w, uint64_t node, uint64_t fh)
 	return ((const struct fuse_attr_out *)(const void *)r.p)->attr.size;
 }
 
-static inline int remove_too(struct wire *w, const char *dir, const char *name)
+static int remove_too(struct wire *w, const char *dir, const char *name)
 {
 	struct reply r;
 	return wire_call(w, FUSE_UNLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, &r);
 }
 
 /* As rm(1), each time as another process. No real process has such a number. */
-static inline int remove_name(struct wire *w, const char *dir, const char *name)
+static int remove_name(struct wire *w, const char *dir, const char *name)
 {
 	static uint32_t others = 1 << 30;
 	w->pid = ++others;
@@ -172,14 +172,14 @@ static inline int remove_name(struct wire *w, const char *dir, const char *name)
 	return rc;
 }
 
-static inline int link_to(struct wire *w, const char *dir, const char *name, const char *target)
+static int link_to(struct wire *w, const char *dir, const char *name, const char *target)
 {
 	static struct reply r;
 	return ask(w, FUSE_SYMLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, target, strlen(target) + 1, &r);
 }
 
-static inline int move(struct wire *w, const char *dir, const char *name, const char *to_dir, const char *to_name,
-                       uint32_t flags)
+static int move(struct wire *w, const char *dir, const char *name, const char *to_dir, const char *to_name,
+                uint32_t flags)
 {
 	struct reply r;
 	char names[512];
@@ -192,7 +192,7 @@ static inline int move(struct wire *w, const char *dir, const char *name, const 
 
 /* Asserts that exactly this many lines were appended since the last check, and that they contain these parts in this
  * order (up to NULL). */
-static inline void assert_added(struct state *s, size_t lines, ...)
+static void assert_added(struct state *s, size_t lines, ...)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	size_t n = 0;
@@ -220,7 +220,7 @@ static inline void assert_added(struct state *s, size_t lines, ...)
 
 #define assert_nothing_added(s) assert_added(s, 0, NULL)
 
-static inline void assert_reads(struct wire *w, const char *path, const char *text)
+static void assert_reads(struct wire *w, const char *path, const char *text)
 {
 	static struct reply r;
 	struct opened o = must_open(w, path, O_RDONLY);
@@ -231,14 +231,14 @@ static inline void assert_reads(struct wire *w, const char *path, const char *te
 	release(w, o);
 }
 
-static inline bool is_there(struct wire *w, const char *dir, const char *name)
+static bool is_there(struct wire *w, const char *dir, const char *name)
 {
 	struct fuse_entry_out e;
 	assert_int_equal(wire_lookup(w, wire_walk(w, dir).nodeid, name, &e), 0);
 	return e.nodeid != 0;
 }
 
-static inline bool is_listed(struct wire *w, const char *dir, const char *name)
+static bool is_listed(struct wire *w, const char *dir, const char *name)
 {
 	static struct reply r;
 	assert_int_equal(wire_readdirplus(w, wire_walk(w, dir).nodeid, 0, sizeof r.p, &r), 0);
@@ -251,7 +251,7 @@ static inline bool is_listed(struct wire *w, const char *dir, const char *name)
 	return false;
 }
 
-static inline int start(void **state, bool read_only)
+static int start(void **state, bool read_only)
 {
 	struct state *s = calloc(1, sizeof *s);
 	wire_source(&s->w);
@@ -263,12 +263,12 @@ static inline int start(void **state, bool read_only)
 	return 0;
 }
 
-static inline int setup(void **state)
+static int setup(void **state)
 {
 	return start(state, false);
 }
 
-static inline int teardown(void **state)
+static int teardown(void **state)
 {
 	struct state *s = *state;
 	wire_stop(&s->w);
