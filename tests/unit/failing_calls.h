@@ -37,8 +37,8 @@ static struct plan {
 	} calls[CALLS];
 	/* The most bytes that each write takes, from the first on; 0 ends the list. */
 	size_t most[4];
-	/* File systems cannot reserve space. */
-	bool no_blocks;
+	/* File systems cannot reserve space, or have no space left. */
+	bool no_blocks, no_room;
 	/* Called before the lock is requested. */
 	void (*before_flock)(void);
 	/* Called before the nth call of a kind. */
@@ -99,6 +99,8 @@ static int failing_fstatvfs(int fd, struct statvfs *fs)
 	int rc = fails(FSTATVFS) ? -1 : fstatvfs(fd, fs);
 	if (plan.no_blocks)
 		fs->f_blocks = fs->f_bfree = fs->f_bavail = 0;
+	if (plan.no_room)
+		fs->f_bfree = fs->f_bavail = 0;
 	return rc;
 }
 

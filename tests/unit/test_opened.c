@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Open files of the source: lines, holes, references, and a file that shrinks. */
+/* Open files of the source: lines, holes, references, a file that shrinks, and files that the pool reads. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,21 +10,30 @@
 #include "sessionfs/file/opened.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/sessionfs-opened-XXXXXX";
 static int descriptor; /* of the file that was opened last */
 
-static struct opened *open_it(void)
+/* With a resolver, as a file that can wait for another program. */
+static struct opened *open_by(struct resolver *r)
 {
 	struct resolved file = RESOLVED_INIT;
 	struct opened *ret;
 	file.fd = descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(file.fd >= 0);
-	assert_int_equal(opened_new(NULL, &file, &ret), 0);
+	file.foreign = true;
+	assert_int_equal(fstat(file.fd, &file.st), 0);
+	assert_int_equal(opened_new(r, &file, &ret), 0);
 	assert_int_equal(file.fd, -1);
 	return ret;
+}
+
+static struct opened *open_it(void)
+{
+	return open_by(NULL);
 }
 
 static uint64_t line_start(struct opened *o, uint64_t off, uint64_t most)
@@ -108,6 +117,75 @@ static void references_keep_the_file_open(void **state)
 	opened_put(NULL);
 }
 
+static void foreign_files_are_read_by_the_pool(void **state)
+{
+	struct resolver *r;
+	char piece[16] = "................";
+	(void)state;
+	put_file(path, "0123456789");
+	assert_int_equal(resolver_open("/tmp", &r), 0);
+	struct opened *o = open_by(r);
+	assert_true(opened_is_foreign(o));
+	assert_int_equal(opened_pread(o, piece, 4, 3), 4);
+	assert_memory_equal(piece, "3456............", 16);
+	assert_int_equal(opened_pread(o, piece, sizeof piece, 10), 0);
+	assert_int_equal(opened_seek_data(o, 4), 4);
+	assert_int_equal(opened_seek_data(o, 10), -ENXIO);
+	put_file(path, "01\n3456789");
+	assert_int_equal(line_start(o, 9, UINT64_MAX), 3);
+	/* The resolver can be closed before its files. */
+	resolver_close(r);
+	opened_put(o);
+}
+
+struct nested {
+	struct blocking_call call;
+	struct opened *file;
+	pthread_barrier_t *all;
+	ssize_t got;
+	char byte;
+};
+
+static void nested_run(struct blocking_call *p)
+{
+	struct nested *n = (struct nested *)p;
+	pthread_barrier_wait(n->all);
+	n->got = opened_pread(n->file, &n->byte, 1, 5);
+}
+
+static void nested_free(struct blocking_call *p)
+{
+	(void)p;
+}
+
+/* All threads of the pool read: they need no other thread for it. */
+static void threads_of_the_pool_read_directly(void **state)
+{
+	struct resolver *r;
+	struct nested calls[BLOCKING_THREADS];
+	pthread_barrier_t all;
+	(void)state;
+	put_file(path, "0123456789");
+	assert_int_equal(resolver_open("/tmp", &r), 0);
+	struct opened *o = open_by(r);
+	struct blocking_pool *pool = resolver_blocking_pool(r);
+	pthread_barrier_init(&all, NULL, BLOCKING_THREADS);
+	for (unsigned i = 0; i < BLOCKING_THREADS; i++) {
+		calls[i] = (struct nested){.call = {.run = nested_run, .free = nested_free}, .file = o, .all = &all};
+		assert_int_equal(blocking_start(pool, &calls[i].call), 0);
+	}
+	for (unsigned i = 0; i < BLOCKING_THREADS; i++) {
+		while (!blocking_is_done(pool, &calls[i].call))
+			sched_yield();
+		assert_int_equal(calls[i].got, 1);
+		assert_int_equal(calls[i].byte, '5');
+		blocking_put(pool, &calls[i].call);
+	}
+	opened_put(o);
+	resolver_close(r);
+	pthread_barrier_destroy(&all);
+}
+
 static int set_up(void **state)
 {
 	int fd = mkostemp(path, O_CLOEXEC);
@@ -128,6 +206,8 @@ int main(void)
 	    cmocka_unit_test(a_file_that_shrank_has_no_line_start),
 	    cmocka_unit_test(bytes_and_data_are_found),
 	    cmocka_unit_test(references_keep_the_file_open),
+	    cmocka_unit_test(foreign_files_are_read_by_the_pool),
+	    cmocka_unit_test(threads_of_the_pool_read_directly),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -159,6 +159,54 @@ static int directory(const char *path)
 	return rc;
 }
 
+/* Returns whether a link leads through a directory that not every class can search. */
+static bool is_closed(const char *path)
+{
+	struct resolved got = RESOLVED_INIT;
+	assert_int_equal(resolve_stat(&(struct source_path){world.r, path}, RESOLVER_NOW, &got), 0);
+	return got.closed;
+}
+
+static void closed_directories_of_links_are_reported(void **state)
+{
+	(void)state;
+	uid_t me = geteuid();
+	put_dir("open", me);
+	put("open/a", me);
+	put_dir("private", me);
+	put("private/a", me);
+	put_dir("source/p", me);
+	put("source/p/a", me);
+	put_link("../../open/a", "source/p/open", me);
+	put_link("../../private/a", "source/p/private", me);
+	assert_int_equal(chmod(at("private"), 0710), 0);
+	assert_false(is_closed("p/a"));
+	assert_false(is_closed("p/open"));
+	assert_true(is_closed("p/private"));
+	assert_int_equal(chmod(at("source/p"), 0700), 0);
+	assert_false(is_closed("p/a"));
+	assert_int_equal(chmod(at("source/p"), 0755), 0);
+}
+
+/* Files of other file systems, asked by the pool. */
+static void other_file_systems_answer_with_errors(void **state)
+{
+	struct resolved got = RESOLVED_INIT;
+	(void)state;
+	put_link("/proc/self/stat", "source/stat", geteuid());
+	put_link("/proc/self/nothing", "source/nothing", geteuid());
+	put_link("/proc/self", "source/self", geteuid());
+	const struct source_path stat = {world.r, "stat"}, nothing = {world.r, "nothing"}, self = {world.r, "self"};
+	assert_int_equal(resolve_stat(&stat, RESOLVER_NOW, &got), -EXDEV);
+	assert_int_equal(resolve_stat(&nothing, RESOLVER_WAIT, &got), -ENOENT);
+	assert_int_equal(resolve_file(&nothing, RESOLVER_WAIT, O_RDONLY, &got), -ENOENT);
+	assert_int_equal(resolve_file(&self, RESOLVER_WAIT, O_RDONLY, &got), -EISDIR);
+	assert_int_equal(got.fd, -1);
+	assert_int_equal(resolve_file(&stat, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	assert_true(S_ISREG(got.st.st_mode) && got.linked);
+	resolved_release(world.r, &got);
+}
+
 /* After the first component of a path, only the last one can be a link, and only to a file. */
 static void symlinks_below_first_level_must_be_last(void **state)
 {
@@ -406,6 +454,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    AT_ALL_KERNELS(plain_names_and_links),
+	    AT_ALL_KERNELS(closed_directories_of_links_are_reported),
+	    AT_ALL_KERNELS(other_file_systems_answer_with_errors),
 	    AT_ALL_KERNELS(symlinks_below_first_level_must_be_last),
 	    cmocka_unit_test_setup_teardown(depth_does_not_add_system_calls, set_up, tear_down),
 	    AT_ALL_KERNELS(links_are_followed_only_for_owner),

@@ -10,6 +10,7 @@
 #include "store_fixture.h"
 
 #include <semaphore.h>
+#include <sys/resource.h>
 
 /* ---- appending ---- */
 
@@ -592,7 +593,29 @@ static void check_reports_room_and_errors(void **state)
 	plan.no_blocks = true;
 	assert_int_equal(store_check(&place.leaf, &place.id, 4096), 0);
 	plan.no_blocks = false;
+	/* On a full disk there is still the rest of the last block. */
+	struct statvfs fs;
+	assert_int_equal(statvfs(place.path, &fs), 0);
+	size_t rest = fs.f_frsize - strlen(OLD) % fs.f_frsize;
+	plan.no_room = true;
+	assert_int_equal(store_check(&place.leaf, &place.id, rest), 0);
+	assert_int_equal(store_check(&place.leaf, &place.id, rest + 1), -ENOSPC);
+	plan.no_room = false;
 	assert_file(OLD);
+}
+
+static void check_reports_the_size_limit(void **state)
+{
+	struct rlimit before, small;
+	(void)state;
+	start(OLD);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){strlen(OLD) + 10, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	int fits = store_check(&place.leaf, &place.id, 10), large = store_check(&place.leaf, &place.id, 11);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(fits, 0);
+	assert_int_equal(large, -EFBIG);
 }
 
 int main(void)
@@ -620,6 +643,7 @@ int main(void)
 	    TEST(append_survives_each_failing_call),
 	    TEST(lock_is_released_before_close),
 	    TEST(check_reports_room_and_errors),
+	    TEST(check_reports_the_size_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
