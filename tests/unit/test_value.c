@@ -116,6 +116,9 @@ static void summary_keeps_lines(void **state)
 static void table_keeps_rows(void **state)
 {
 	(void)state;
+	/* The byte before a text is not part of it. */
+	assert_value(&form_label, (struct span){"\r\r\n" + 1, 2}, "");
+	assert_value(&form_summary, (struct span){"a\r\r\nb" + 2, 3}, "\nb");
 	assert_value(&form_table, span_of(BOM "a\tb\tc\r\nd\te\n"), "a\tb\tc\nd\te\n");
 	assert_refused(&form_table, SPAN_LIT("a\tb\0\n"), -EINVAL);
 }
