@@ -254,6 +254,25 @@ static void unchanged_branch_appends_nothing(void **state)
 	                   ",\"fromId\":\"d\",\"summary\":\"x\"}\n");
 }
 
+static void branch_is_written_again(void **state)
+{
+	(void)state;
+	assert_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\"") USER("\"d\"", "\"b\""),
+	            &(struct edit){.records = edit_branch, .entry = 0, .text = SPAN_LIT("x")}, true,
+	            "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	            ",\"fromId\":\"d\",\"summary\":\"x\"}\n");
+}
+
+/* A summary that is no string is not empty, and one that is not there is. */
+static void odd_summaries_are_compared(void **state)
+{
+	(void)state;
+	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "7"), 0,
+	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
+	                 ",\"fromId\":\"c\",\"summary\":\"\"}\n");
+	assert_leaf_edit(TWO "{\"type\":\"branch_summary\",\"id\":\"c\",\"parentId\":\"a\",\"fromId\":\"b\"}\n", 0, "");
+}
+
 static void leaf_appends_empty_summary(void **state)
 {
 	(void)state;
@@ -297,6 +316,50 @@ static void context_edit_is_written_again(void **state)
 	assert_non_null(strstr(why, "not a user, "));
 	assert_refused(file, &(struct edit){edit_context, .entry = 1, .text = SPAN_LIT("7"), .ret_why = &why}, -EINVAL);
 	assert_non_null(strstr(why, "not null, "));
+}
+
+#define ASSISTANT(id, parent)                                                                                          \
+	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
+	",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n"
+
+/* Each block needs its fields, and a message takes only the blocks of its role. */
+static void blocks_of_a_context_edit_are_checked(void **state)
+{
+	enum { USER_TAKES = 1, ASSISTANT_TAKES = 2 };
+	static const struct {
+		const char *block;
+		int takers;
+	} blocks[] = {
+	    {"{\"type\":\"text\",\"text\":\"x\"}", USER_TAKES | ASSISTANT_TAKES},
+	    {"{\"type\":\"text\",\"text\":7}", 0},
+	    {"{\"type\":\"text\"}", 0},
+	    {"{\"type\":\"image\",\"data\":\"QQ==\",\"mimeType\":\"image/png\"}", USER_TAKES},
+	    {"{\"type\":\"image\",\"data\":1,\"mimeType\":\"image/png\"}", 0},
+	    {"{\"type\":\"image\",\"data\":\"QQ==\",\"mimeType\":null}", 0},
+	    {"{\"type\":\"thinking\",\"thinking\":\"x\"}", ASSISTANT_TAKES},
+	    {"{\"type\":\"thinking\",\"thinking\":[]}", 0},
+	    {"{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":{}}", ASSISTANT_TAKES},
+	    {"{\"type\":\"toolCall\",\"id\":1,\"name\":\"n\",\"arguments\":{}}", 0},
+	    {"{\"type\":\"toolCall\",\"id\":\"i\",\"name\":{},\"arguments\":{}}", 0},
+	    {"{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":[]}", 0},
+	    {"{\"type\":\"other\",\"text\":\"x\",\"thinking\":\"x\"}", 0},
+	};
+	CLEANUP(fixture_release) struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") ASSISTANT("\"b\"", "\"a\""));
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof blocks / sizeof *blocks; i++) {
+		CLEANUP_BUF struct buf out = BUF_INIT, text = BUF_INIT;
+		const char *why = NULL, *block = blocks[i / 2].block;
+		bool is_taken = (blocks[i / 2].takers & (i % 2 ? ASSISTANT_TAKES : USER_TAKES)) != 0;
+		buf_addf(&text, "[{\"type\":\"text\",\"text\":\"before\"},%s]", block);
+		const struct edit e = {edit_context, .entry = i % 2, .text = buf_span(&text), .ret_why = &why};
+		int rc = edit_make(s, &e, false, NOW, &out);
+		if (rc != (is_taken ? 0 : -EINVAL) || is_taken != (why == NULL))
+			fail_msg("%s for entry %u: %d, %s", block, i % 2, rc, why ? why : "no reason");
+		if (why)
+			assert_int_equal(strstr(why, "image") != NULL, i % 2 == 0);
+		assert_int_equal(is_taken, out.n > 0 && strstr(buf_cstr(&out), block));
+	}
 }
 
 /* ---- ids ---- */
@@ -351,6 +414,9 @@ int main(void)
 	    cmocka_unit_test(branch_appends_summary),
 	    cmocka_unit_test(unchanged_branch_appends_nothing),
 	    cmocka_unit_test(leaf_appends_empty_summary),
+	    cmocka_unit_test(branch_is_written_again),
+	    cmocka_unit_test(odd_summaries_are_compared),
+	    cmocka_unit_test(blocks_of_a_context_edit_are_checked),
 	    cmocka_unit_test(leaf_is_written_again),
 	    cmocka_unit_test(context_edit_is_written_again),
 	    cmocka_unit_test(ids_differ),

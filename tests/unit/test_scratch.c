@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include "failing_alloc.h"
+
 #define DIR_A ((node_t)100)
 #define DIR_B ((node_t)200)
 #define MOST_FILES 4
@@ -206,6 +208,8 @@ static void unlinked_file_lives_while_open(void **state)
 	assert_bytes(sc, id, span_of("late"));
 	scratch_unref(sc, id);
 	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
+	node_t dir = 0;
+	assert_int_equal(scratch_sync(sc, id, &dir), -ESTALE);
 }
 
 static void rename_replaces_target(void **state)
@@ -293,6 +297,42 @@ static void leftovers_are_reported_once(void **state)
 	assert_false(scratch_next_leftover(sc, INT64_MAX, &next, &dir, &name));
 }
 
+/* Each allocation fails once: the call fails, and changes nothing. */
+static void failed_allocations_change_nothing(void **state)
+{
+	struct scratch *sc = *state, *other = NULL;
+	struct scratch_attr a;
+	unsigned failures = 0;
+
+	let_alloc_fail(1);
+	assert_int_equal(scratch_open(MOST_FILES, MOST_BYTES, &other), -ENOMEM);
+	assert_true(alloc_has_failed());
+	for (unsigned nth = 1;; nth++) {
+		let_alloc_fail(nth);
+		int rc = scratch_create(sc, DIR_A, span_of("link"), S_IFLNK, 7, 8, "target", &a);
+		if (!alloc_has_failed())
+			break;
+		assert_int_equal(rc, -ENOMEM);
+		assert_int_equal(found(sc, DIR_A, "link"), 0);
+		failures++;
+	}
+	assert_true(failures >= 2);
+	assert_true(found(sc, DIR_A, "link"));
+	let_alloc_fail(1);
+	assert_int_equal(scratch_rename(sc, DIR_A, span_of("link"), DIR_B, span_of("a longer name than the first one")),
+	                 -ENOMEM);
+	assert_true(alloc_has_failed());
+	assert_true(found(sc, DIR_A, "link"));
+	uint64_t id = made(sc, DIR_A, "file");
+	let_alloc_fail(1);
+	assert_int_equal(scratch_write(sc, id, span_of("bytes"), 0), -ENOSPC);
+	assert_true(alloc_has_failed());
+	assert_bytes(sc, id, span_of(""));
+	/* The failure does not stay. */
+	assert_int_equal(scratch_write(sc, id, span_of("bytes"), 0), 0);
+	assert_bytes(sc, id, span_of("bytes"));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -308,6 +348,7 @@ int main(void)
 	    TEST(listing_survives_removals),
 	    TEST(overlong_names_are_refused),
 	    TEST(leftovers_are_reported_once),
+	    TEST(failed_allocations_change_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
