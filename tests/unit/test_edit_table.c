@@ -168,6 +168,23 @@ static void ids_are_components(void **state)
 	(void)state;
 	assert_table(HEADER USER("\"a/b\"", "null") USER("12", "null") USER("\"12\"", "null"),
 	             "a%2Fb\tx\n12\ty\n12~2\tz\n", "0=x;1=y;2=z;");
+	/* An id that looks like the component of another one has a component of its own. */
+	assert_table(HEADER USER("\"a%2Fb\"", "null") USER("\"a/b\"", "null"), "a%2Fb\tx\na%252Fb\ty\n", "1=x;0=y;");
+}
+
+/* Without a caller who knows what this table has saved, all changes are those of others. */
+static void without_a_caller_changes_are_of_others(void **state)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	CLEANUP_BUF struct buf text = BUF_INIT, why = BUF_INIT;
+	CLEANUP_FREE struct edit_label *labels = NULL;
+	struct session *s = open_text(&f, LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"own one\""));
+	struct edit_table saved = {.text = SPAN_LIT("# ID\tLABEL\tTEXT\tas of line 6\na\tone\nb\ttwo\n")};
+	size_t n = 7;
+	(void)state;
+	assert_int_equal(edit_table(s, &saved, &text, &labels, &n, &why), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(saved.line, 6);
 }
 
 static void long_labels_are_refused(void **state)
@@ -324,6 +341,7 @@ int main(void)
 	    cmocka_unit_test(unchanged_rows_keep_later_changes),
 	    cmocka_unit_test(saved_labels_can_be_undone),
 	    cmocka_unit_test(ids_are_components),
+	    cmocka_unit_test(without_a_caller_changes_are_of_others),
 	    cmocka_unit_test(long_labels_are_refused),
 	    cmocka_unit_test(unchanged_table_changes_nothing),
 	    cmocka_unit_test(time_is_linear_in_rows),
