@@ -171,7 +171,7 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 		if (form->parse(skip_bom(text), out) > form->limit)
 			return value_fail(-EFBIG, "too long", ret_why);
 	}
-	if (out->n == before && form->clear_error)
+	if (out->n == before && form->clear_error && !buf_err(out))
 		return value_fail(-EINVAL, form->clear_error, ret_why);
 	return buf_err(out);
 }

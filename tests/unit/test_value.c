@@ -10,6 +10,8 @@
 
 #include <errno.h>
 
+#include "failing_alloc.h"
+
 #define BOM "\xef\xbb\xbf"
 #define CUT "an incomplete \xe2\x82"
 
@@ -196,6 +198,31 @@ static void lines_are_recognized(void **state)
 	assert_false(value_is_line(&form_table, span_of("a\tb\n")));
 }
 
+/* Each allocation fails once: that is the error, and no other one. */
+static void failed_allocations_are_reported(void **state)
+{
+	const struct value_form *const forms[] = {&form_label, &form_name, &form_summary, &form_context, &form_table};
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	unsigned failures = 0;
+
+	(void)state;
+	fill(&text, 3000, "");
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		for (unsigned nth = 1;; nth++) {
+			CLEANUP_BUF struct buf out = BUF_INIT;
+			const char *why = NULL;
+			let_alloc_fail(nth);
+			int rc = value_parse(forms[i], buf_span(&text), &out, &why);
+			if (!alloc_has_failed())
+				break;
+			assert_int_equal(rc, -ENOMEM);
+			assert_null(why);
+			failures++;
+		}
+	}
+	assert_true(failures > sizeof forms / sizeof *forms); /* a name is copied twice */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,7 +230,7 @@ int main(void)
 	    cmocka_unit_test(name_is_folded_to_one_line), cmocka_unit_test(summary_keeps_lines),
 	    cmocka_unit_test(table_keeps_rows),           cmocka_unit_test(limits_apply_to_the_value),
 	    cmocka_unit_test(empty_values_clear),         cmocka_unit_test(prefixes_are_judged),
-	    cmocka_unit_test(lines_are_recognized),
+	    cmocka_unit_test(lines_are_recognized),       cmocka_unit_test(failed_allocations_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
