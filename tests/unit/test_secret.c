@@ -14,6 +14,8 @@
 #include "files.h"
 #include "later.h"
 
+#include <unistd.h>
+
 /* Text that another program writes over the file, in place, before the nth read from now on; -1: appended before each
  * read. */
 static struct rewrite {
@@ -273,6 +275,7 @@ static void unfinished_last_line_is_hidden(void **state)
 	assert_read("{}\n{\"a\":1} \t\r", "{}\n{\"a\":1} \t\r");
 	assert_read("{}\n{\"" KEY "\":1}", "{}\n{\"" STARS "\":1}");
 	assert_read("{}\n ", "{}\n*");
+	assert_read(" \t\r", "***");
 }
 
 static void overlong_line_is_hidden(void **state)
@@ -293,6 +296,45 @@ static void overlong_line_is_hidden(void **state)
 			memset(expected + 3 + 101, '*', strlen(KEY));
 		assert_read(text, expected);
 	}
+}
+
+/* The first bytes of the file, the last ones of the line that is too long, and the line after it. The line is a hole.
+ */
+static void line_beyond_the_limit_is_hidden(void **state)
+{
+	const size_t begin = 3, n = SECRET_LINE + 300, end = begin + n;
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[64];
+	struct resolver *r;
+	struct resolved got = RESOLVED_INIT;
+	struct opened *file;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	put_file(path, "{}\n");
+	assert_int_equal(truncate(path, (off_t)end), 0);
+	add_file(path, "\nx " KEY "\n");
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_set_redact(r);
+	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	assert_int_equal(opened_new(r, &got, &file), 0);
+	for (size_t off = end - 20; off <= end; off += 10) {
+		CLEANUP_BUF struct buf expected = BUF_INIT;
+		for (size_t i = off; i < end; i++)
+			buf_addc(&expected, '*');
+		buf_adds(&expected, "\nx " STARS "\n");
+		memset(piece, 0, sizeof piece);
+		assert_int_equal(opened_pread(file, piece, sizeof piece - 1, off), expected.n);
+		assert_string_equal(piece, buf_cstr(&expected));
+	}
+	/* The first line is shown, the second is hidden from its first byte. */
+	memset(piece, 0, sizeof piece);
+	assert_int_equal(opened_pread(file, piece, 8, 0), 8);
+	assert_string_equal(piece, "{}\n*****");
+	assert_int_equal(opened_pread(file, piece, 8, end + strlen("\nx " KEY "\n")), 0);
+	assert_int_equal(opened_pread(file, piece, 8, 2 * end), 0);
+	opened_put(file);
+	resolver_close(r);
+	remove_all(dir);
 }
 
 static void grown_line_is_scanned_again(void **state)
@@ -427,6 +469,7 @@ int main(void)
 	    cmocka_unit_test(redacted_read_hides_keys),
 	    cmocka_unit_test(unfinished_last_line_is_hidden),
 	    cmocka_unit_test(overlong_line_is_hidden),
+	    cmocka_unit_test(line_beyond_the_limit_is_hidden),
 	    cmocka_unit_test(grown_line_is_scanned_again),
 	    cmocka_unit_test(a_file_that_is_rewritten_in_place_shows_no_key),
 	    cmocka_unit_test(a_file_that_grows_is_read),
