@@ -21,8 +21,8 @@ HEADER = '#include "sessionfs/base/mutant.h"'
 FLAGS = ["-std=c17", "-Iinclude", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", '-DSESSIONFS_VERSION="0"']
 ORDER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 # The number that a constant becomes, other than what an exchanged operator does already.
-STEP = {"<": (1, -1), "<=": (-1, 1), ">": (-1, 1), ">=": (1, -1), "==": (1, 1), "!=": (1, 1), "+": (1, 1), "-": (1, 1)}
-SILENT = re.compile(r"^(log_\w+|free|\w+_free|(?!lock_)\w+_release)$")
+STEP = {"<": (1, -1), "<=": (-1, 1), ">": (-1, 1), ">=": (1, -1), "==": (1, 1), "!=": (1, 1), "+": (-1, -1), "-": (1, 1)}
+SILENT = re.compile(r"^(log_\w+|free|\w+_(free|destroy)|(?!lock_)\w+_release)$")
 ERROR_NAMES = {"rc", "err", "error"}
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 STATEMENTS = {K.CALL_EXPR, K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR, K.CSTYLE_CAST_EXPR}

@@ -14,6 +14,7 @@ Environment:
   AGAIN=1       those that survived the last time
   LIST=1        only prints them, with their numbers
   GOAL=85       the percent below which the exit status is 1 (not with ONLY or AGAIN)
+  LONGEST=2     without cases that take more seconds: on a busy machine, for a percent that is rather too small
   JOBS=N        mutants at a time; default: one a CPU
 
 survivors.txt has a reason for each known survivor. Those without a reason are printed.
@@ -42,7 +43,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KNOWN = HERE / "survivors.txt"
 MEMORY = 4 << 30  # bytes of a test
-OURS = {"ONLY", "ALL", "AGAIN", "LIST", "N", "SEED", "GOAL", "MUTANT", "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
+OURS = {"ONLY", "ALL", "AGAIN", "LIST", "LONGEST", "N", "SEED", "GOAL", "MUTANT", "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
 
 
 def setting(name, default):
@@ -220,11 +221,11 @@ def find_cases(mutants, pool):
 
 def choose_cases(cases, number, path):
     """Returns the cases that reach the mutant: of a program all at once where this is quicker."""
-    chosen = []
+    chosen, longest = [], float(setting("LONGEST", "inf"))
     for program in dict.fromkeys(c.program for c in cases):
         of_program = [c for c in cases if c.program is program]
-        some, whole = [c for c in of_program if number in c.reached], of_program[-1]
-        chosen += some if sum(c.seconds for c in some) < whole.seconds else [whole]
+        some, whole = [c for c in of_program if number in c.reached and c.seconds <= longest], of_program[-1]
+        chosen += some if sum(c.seconds for c in some) < whole.seconds or longest < whole.seconds else [whole]
     return sorted(chosen, key=lambda c: c.order(path))
 
 
