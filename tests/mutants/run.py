@@ -179,7 +179,7 @@ class Program:
             return why, output, time.monotonic() - begin, [i for i, byte in enumerate(file.read()) if byte]
 
     def cases(self):
-        """Returns [name, seconds, reached mutants] of each case. A case that fails without the others, and what is
+        """Returns [name, seconds, reached mutants] of each case of a program that reaches any. A case that fails without the others, and what is
         reached in a run of all alone, are left to the case without a name: all of them."""
         kept = self.mutants.dir / "reached" / (self.name.replace("/", "-") + ".json")
         if kept.is_file() and kept.stat().st_mtime > max(p.stat().st_mtime for p in self.depends):
@@ -188,7 +188,7 @@ class Program:
         if why:
             raise SystemExit(f"{self.name} fails without a mutant: {why}\n{output}")
         found = []
-        for name in dict.fromkeys(re.findall(r"^ok \d+ - (\w+)$", output, re.M)):
+        for name in dict.fromkeys(re.findall(r"^ok \d+ - (\w+)$", output, re.M) if reached else []):
             why, _, took, some = self.record(name)
             if not why:
                 found.append([name, took, some])
