@@ -140,7 +140,7 @@ static void answers_extend_patience(void **state)
 	answer(2);
 	let_pass(CLOCK_MONOTONIC, 40);
 	assert_int_equal(wait_now(w), -ETIME);
-	/* A call that asks no device is no answer. */
+	/* A call that asks no device does not count as an answer. */
 	answer(0);
 	let_pass(CLOCK_MONOTONIC, PATIENCE - 41);
 	assert_int_equal(wait_now(w), -ETIME);

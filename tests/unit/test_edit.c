@@ -263,7 +263,7 @@ static void branch_is_written_again(void **state)
 	            ",\"fromId\":\"d\",\"summary\":\"x\"}\n");
 }
 
-/* A summary that is no string is not empty, and one that is not there is. */
+/* A summary that is a number is not empty; a missing one is. */
 static void odd_summaries_are_compared(void **state)
 {
 	(void)state;

@@ -172,7 +172,7 @@ static void ids_are_components(void **state)
 	assert_table(HEADER USER("\"a%2Fb\"", "null") USER("\"a/b\"", "null"), "a%2Fb\tx\na%252Fb\ty\n", "1=x;0=y;");
 }
 
-/* Without a caller who knows what this table has saved, all changes are those of others. */
+/* Without a caller that knows what this table has saved, others made all changes. */
 static void without_a_caller_changes_are_of_others(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f;
