@@ -179,8 +179,8 @@ class Program:
             return why, output, time.monotonic() - begin, [i for i, byte in enumerate(file.read()) if byte]
 
     def cases(self):
-        """Returns [name, seconds, reached mutants] of each case of a program that reaches any. A case that fails without the others, and what is
-        reached in a run of all alone, are left to the case without a name: all of them."""
+        """Returns [name, seconds, reached mutants] of each case, if the program reaches any. A case that fails without the
+        others, and what is reached in a run of all alone, are left to the case without a name: all of them."""
         kept = self.mutants.dir / "reached" / (self.name.replace("/", "-") + ".json")
         if kept.is_file() and kept.stat().st_mtime > max(p.stat().st_mtime for p in self.depends):
             return json.loads(kept.read_text())
