@@ -23,8 +23,11 @@ static struct rewrite {
 	int nth;
 } rewrite;
 
+static unsigned reads;
+
 static ssize_t read_of_rewritten(int fd, void *p, size_t n, off_t off)
 {
+	reads++;
 	if (rewrite.nth < 0)
 		add_file(rewrite.path, rewrite.text);
 	if (rewrite.nth > 0 && --rewrite.nth == 0)
@@ -436,6 +439,44 @@ static void a_file_that_grows_is_read(void **state)
 	remove_all(dir);
 }
 
+static unsigned reads_of_line(struct opened *file)
+{
+	char piece[8];
+	reads = 0;
+	assert_int_equal(opened_pread(file, piece, 5, 3), 5);
+	return reads;
+}
+
+/* Masks are kept only once a later change would have another time: times can have whole seconds. */
+static void masks_of_settled_files_are_kept(void **state)
+{
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
+	struct resolver *r;
+	struct resolved got = RESOLVED_INIT;
+	struct opened *file;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	put_file(path, "{}\n{\"" KEY "\":1}\n");
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_set_redact(r);
+	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	int64_t changed_s = got.st.st_ctim.tv_sec;
+	assert_int_equal(opened_new(r, &got, &file), 0);
+	int64_t ahead = atomic_exchange(&ahead_ms[CLOCK_REALTIME], 0);
+	atomic_store(&stands_ns[CLOCK_REALTIME], (changed_s + 1) * 1000000000 + 999999999);
+	unsigned first = reads_of_line(file);
+	assert_int_equal(reads_of_line(file), first);
+	atomic_store(&stands_ns[CLOCK_REALTIME], (changed_s + 2) * 1000000000);
+	assert_true(reads_of_line(file) <= first);
+	assert_true(reads_of_line(file) < first);
+	atomic_store(&stands_ns[CLOCK_REALTIME], 0);
+	atomic_store(&ahead_ms[CLOCK_REALTIME], ahead);
+	opened_put(file);
+	resolver_close(r);
+	remove_all(dir);
+}
+
 static void growing_hidden_line_keeps_session(void **state)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
@@ -474,6 +515,7 @@ int main(void)
 	    cmocka_unit_test(a_file_that_is_rewritten_in_place_shows_no_key),
 	    cmocka_unit_test(a_file_that_grows_is_read),
 	    cmocka_unit_test(growing_hidden_line_keeps_session),
+	    cmocka_unit_test(masks_of_settled_files_are_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
