@@ -166,6 +166,13 @@ $(BUILD)/unit/test_gather: private linking += -Wl,--wrap=match_session
 moving_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get
 $(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
 
+# Threads that run one at a time, in a drawn order.
+schedule_wraps := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthread_cond_timedwait pthread_cond_signal \
+	pthread_cond_broadcast inotify_init1 poll
+scheduled := $(BUILD)/unit/test_catalog_schedules
+$(scheduled): private linking += $(schedule_wraps:%=-Wl,--wrap=%)
+$(scheduled): $(wildcard tests/unit/schedule*.h)
+
 # Messages, counted.
 $(BUILD)/unit/test_buf: private linking += -Wl,--wrap=log_message
 
