@@ -429,8 +429,12 @@ static int apply_file_name(struct catalog *c, const struct disk_scan *l, const s
 	struct file *f = &c->files[file];
 	struct dir *d = &c->dirs[l->dir];
 	f->scan = d->scan;
-	if (f->scanned.began > l->began)
+	if (f->scanned.began > l->began) {
+		/* It was absent later, but can have come before these names were read, and before there was a watch. */
+		if (f->state == FILE_GONE)
+			mark_file_stale(c, file);
 		return 0;
+	}
 	bool is_new = f->state == FILE_GONE;
 	bool is_same = !is_new && f->listed_ino == e->ino;
 	if (is_new) {
