@@ -30,26 +30,26 @@ printf '1\tprojects/PROJECT/STEM/\tnew.txt\tfile\twritable\tx\n' >>"$T/names"
 fails 1 "new.txt: no row of a case has it as file writable.*new.txt: the manual" python3 "$kit/coverage" "$ROOT/man/sessionfs.5" <"$T/names"
 
 make_sources program
-passes 420 140 program "$SESSIONFS"
+passes 490 290 program "$SESSIONFS"
 
 make_sources directory
 while read -r c option; do
 	"$SESSIONFS" ${option:+"-o$option"} -S "$T/directory/$c" --copy / "$T/tree.directory/$c" >/dev/null || die "a copy of $c"
 done <"$T/cases"
-passes 300 260 directory
+passes 360 420 directory
 
 # A tree with other bytes, another link, a name more, a name less, another mode or another time fails.
 (
 	cd "$T/tree.directory/session/projects/home-ada-garden"/2*
-	chmod u+w name title .
+	chmod u+w name title . labels
 	echo Gardens >name
 	touch -d 2026-03-02T09:10:01Z title
 	ln -sfn entries/00000003 leaf
 	rm cwd
-	touch entries/new
+	touch labels/new
 )
 run --sources "$T/directory" --directory "$T/tree.directory" session >"$T/out" && die "a wrong tree passes"
-is "6 failed" "$(tail -n 1 "$T/out" | grep -o '[0-9]* failed')" "rows that a wrong tree fails"
+is "10 failed" "$(tail -n 1 "$T/out" | grep -o '[0-9]* failed')" "rows that a wrong tree fails"
 matches "session:[0-9]*: cat projects/home-ada-garden/.*/name
   expected b'Garden\\\\n'
   got      b'Gardens\\\\n'" "$(cat "$T/out")" "a failure"
@@ -57,4 +57,4 @@ matches "session:[0-9]*: cat projects/home-ada-garden/.*/name
 need_mount
 make_sources mount
 while read -r c option; do mount_fs "$T/mount/$c" "$T/tree.mount/$c" ${option:+"-o$option"}; done <"$T/cases"
-passes 545 8 mount
+passes 760 8 mount
