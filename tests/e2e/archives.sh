@@ -14,7 +14,6 @@ say() { # FILE ID MINUTE TEXT [PARENT]
 		printf '{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-05T10:%s:01.000Z","message":{"role":"user","content":"%s"}}\n' "$3" "$4"
 	} >"$1"
 }
-names() { (cd "$1" && shopt -s dotglob && echo *); }
 S=$T/src P=$T/mnt/projects/home-ada-weather
 say "$S/one.jsonl" one 00 quince
 say "$S/one.jsonl.reset.$T1" one 01 medlar
@@ -34,26 +33,6 @@ say "$S/--p--/y.jsonl.reset.$T1" y 06 y
 say "$S/--p--/y/run/session.jsonl" below 07 below "$S/--p--/y.jsonl.reset.$T1"
 say "$S/--p--/y.jsonl.reset./session.jsonl" odd 08 odd
 mount_fs "$S" "$T/mnt"
-
-is ".latest one one.reset.$T1 two.deleted.$T2" "$(names "$P")" "the sessions of a project"
-is ".latest x+run+session.reset.$T1 y+run y.jsonl.reset. y.reset.$T1" "$(names "$T/mnt/projects/p" | sed 's/^/.latest /; s/.latest .latest/.latest/')" "deeper ones"
-is "below deep odd one one~2 two y" "$(cd "$T/mnt/sessions" && echo *)" "sessions/"
-is "../projects/home-ada-weather/one.reset.$T1" "$(readlink "$T/mnt/sessions/one~2")" "the second of a SID"
-is one "$(readlink "$P/.latest")" ".latest"
-is projects/home-ada-weather/one "$(readlink "$T/mnt/latest")" "latest"
-is 7 "$(tail -n +2 "$T/mnt/sessions.tsv" | wc -l)" "rows of sessions.tsv"
-is "10.00 quince 10.01 medlar 10.02 damson" "$(cd "$T/mnt/by-date/2026-01-05" && printf '%s\n' * | grep -E 'quince|medlar|damson' | tr '\n' ' ' | sed 's/ $//')" "by-date"
-[ -e "$T/mnt/html/home-ada-weather/one.reset.$T1.html" ] || die "its page"
-grep -q damson "$T/mnt/search/damson/hits.txt" || die "search"
-is "projects/p/y+run" "$(cat "$T/mnt/projects/p/y.reset.$T1/forks")" "the session that names it as its parent"
-[ ! -e "$T/mnt/projects/p/y.reset.$T1/subagents" ] || die "subagents"
-
-archive=$P/one.reset.$T1
-is "one.jsonl.reset.$T1" "$(jq -r .file "$archive/info.json")" "its file"
-is "$S/one.jsonl.reset.$T1" "$(cat "$archive/path")" "path"
-grep -q "one.jsonl.reset.$T1" "$archive/resume" || die "resume"
-echo good >"$archive/entries/a1/label"
-is good "$(tail -n 1 "$S/one.jsonl.reset.$T1" | jq -r .label)" "a label in its file"
 
 why='compressed; decompress it to show the session'
 {

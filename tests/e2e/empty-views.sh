@@ -34,23 +34,10 @@ $(entry e1 '"a1"' '"type":"context_edit","targetId":"a1","replacement":null')"
 begin twigs <<<"$(shell a1 null)
 $(say a2 null)"
 
-without() { # SESSION: the views that --ls lists
-	"$SESSIONFS" -S "$T/src" --ls "projects/p/$1" | grep -oE '(context|transcript)\.md$' | tr '\n' ' '
-}
-is "" "$(without empty)" "the views of a session without entries, without a mount"
-is "transcript.md " "$(without settings)" "the views of settings alone, without a mount"
 need_mount
 for options in "" -oro; do
 	mount_watched "$T/src" "$T/mnt" ${options:+"$options"}
 	cd "$T/mnt/projects/p"
-	is "" "$(views empty)" "the views of a session without entries"
-	is "transcript.md" "$(views settings)" "the views of settings alone"
-	is "transcript.md" "$(views private)" "the views of messages not sent to the model"
-	is "" "$(views missing)" "the views of a message entry without a message"
-	is "transcript.md" "$(views edited)" "the views of messages removed from the context"
-	is "transcript.md" "$(views edited/branches/a1)" "the views of its branch"
-	is "transcript.md" "$(views twigs/branches/a1)" "the views of a branch that was not sent"
-	is "context.md transcript.md" "$(views twigs/branches/a2)" "the views of the other branch"
 	timeout 60 python3 "$ROOT/tests/lib/tree.py" agree "$T/mnt" || die "listing and reading disagree"
 
 	say b1 null >>"$T/src/p/empty.jsonl"

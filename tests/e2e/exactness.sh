@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Sizes, times and bytes are exact, for tools that copy and search.
+# Sizes and bytes are exact, for tools that copy and search.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -43,15 +43,9 @@ for options in "" "-oro"; do
 		"$(dd if="$T/cp/$FORECAST/transcript.md" bs=7 skip=11 count=3 status=none | md5sum)" "reading in the middle"
 	is "$((($(stat -c %s "$f") + 511) / 512 * 512))" "$(du -B1 "$f" | cut -f1)" "du"
 
-	# Times: a session has the session file's to the nanosecond, an entry its own.
-	touch -d '2026-03-20 10:20:30.123456789' "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
-	umount_fs "$T/mnt" # the kernel may keep the times of an entry's files for a minute
+	touch -d '2026-03-20' "$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
+	umount_fs "$T/mnt" # the kernel may keep times for a minute
 	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
-	for name in "" /title /tree.txt /session.jsonl /leaf /entries /branches/current /entries/436adaf5; do
-		is "2026-03-20 10:20:30.123456789 +0000" "$(stat -c %y "$T/mnt/$FORECAST$name")" "mtime of $name"
-	done
-	is "$(jq -r .timestamp "$T/mnt/$FORECAST/entries/436adaf5/entry.json")" \
-		"$(TZ=UTC date -d "@$(stat -c %.3Y "$T/mnt/$FORECAST/entries/436adaf5/text.md")" +%Y-%m-%dT%H:%M:%S.%3NZ)" "mtime of an entry's text"
 	touch -d '2026-03-19' "$T/mark"
 	is "$FORECAST/title" "$(cd "$T/mnt" && find projects -newer "$T/mark" -name title)" "find -newer"
 	samples "$T/src"
