@@ -5,7 +5,6 @@
 tree.py dump mount DIR             the tree as text, to be compared
 tree.py dump cli PROGRAM SOURCE    the same without a mount
 tree.py agree DIR                  list, stat and read agree about every name
-tree.py names DIR                  the fixed names in use
 """
 import hashlib
 import json
@@ -159,28 +158,6 @@ def agree(root):
     return bad
 
 
-def names(root):
-    """Returns the names that are the same in every mount: those that contain no id, number or text."""
-    found = set()
-    for here, dirs, files in os.walk(root):
-        parts = os.path.relpath(here, root).split(os.sep)
-        if parts == ["."]:
-            found.update(dirs + files)
-        elif parts[0] == "projects":
-            level = len(parts)
-            if level == 3:
-                found.update(dirs + files)
-            elif level >= 5 and parts[3] == "entries":
-                if level == 5:
-                    found.update(dirs + files)
-                elif parts[5] == "tool-calls" and level == 7:
-                    found.update(dirs + files)
-            elif level == 5 and parts[3] == "branches":
-                found.update(n for n in dirs + files if not n[:4].isdigit())
-    found.add("current")
-    print("\n".join(sorted(found)))
-
-
 def main(argv):
     if argv[:2] == ["dump", "mount"]:
         dump(Mount(argv[2]))
@@ -188,8 +165,6 @@ def main(argv):
         dump(Cli(argv[2], argv[3]))
     elif argv[0] == "agree":
         sys.exit(1 if agree(argv[1]) else 0)
-    elif argv[0] == "names":
-        names(argv[1])
     else:
         sys.exit(__doc__)
 
