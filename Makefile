@@ -343,19 +343,22 @@ check-far:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(slowfs)
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/far/run $(ONLY)
 
-# ONLY="load hostile" runs these. load: readers and writers for MINUTES, while pi (the real one, if it was fetched) appends
-# to 50 sessions. hostile: half an hour, and 10 GB of room in $TMPDIR.
+# ONLY="load scale" runs these. load: readers and writers for MINUTES, while pi (the real one, if it was fetched) appends to
+# 50 sessions. scale: 200,000 sessions, copies of those in SOURCE, and 6 GB in $TMPDIR. hostile: half an hour, and 10 GB.
 MINUTES ?= 10
-#: make stress	under load, and with hostile sessions at full size; MINUTES=10: of load; ONLY=load
+SOURCE ?= tests/data/sessions
+#: make stress	under load; 200,000 sessions; hostile ones; ONLY="load scale hostile", MINUTES=10: of load, SOURCE=DIR: to copy
 stress: $(BUILD)/sessionfs
-	@for part in $(or $(ONLY),load hostile); do \
-		export SESSIONFS=$(abspath $(BUILD))/sessionfs; \
+	@export SESSIONFS=$(abspath $(BUILD))/sessionfs; rc=0; \
+	for part in $(or $(ONLY),load scale hostile); do \
 		case $$part in \
 		load) tests/stress/load --minutes=$(MINUTES) --pi=$(BUILD)/pi ;; \
+		scale) tests/stress/scale --source='$(SOURCE)' ;; \
 		hostile) tests/stress/run ;; \
 		*) echo "ONLY=$$part: no such part" >&2; false ;; \
-		esac || exit; \
-	done
+		esac || rc=1; \
+	done; \
+	exit $$rc
 
 # Changes of one place of the sources that a test should notice, N of each folder, drawn by SEED; ALL=1 all; ONLY="find
 # src/write/edit.c src/write/edit.c:120" these; AGAIN=1 the survivors of the last run; LIST=1 prints them.

@@ -70,4 +70,5 @@ def main(source, target, sessions, megabytes):
             os.utime(path, (when, when))
 
 
-main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Listings, tables and searches of copied sessions are complete: make stress runs the same with 200,000.
+# shellcheck source=tests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need_mount
+need python3
+limit=48
+if is_sanitized; then limit=2000; fi # sanitizers keep freed memory
+TMPDIR=$T "$ROOT/tests/stress/scale" --sessions=200 --projects=20 --megabytes=5 --limit=$limit
