@@ -47,8 +47,11 @@ static void search_set_memory(struct searches *s, struct search *a, size_t memor
 	a->memory = memory;
 }
 
+/* The parsed query goes, too: it is larger than the text. */
 static void search_drop_answer(struct searches *s, struct search *a)
 {
+	query_put(a->query);
+	a->query = NULL;
 	for (size_t i = 0; i < a->n; i++)
 		session_hits_put(a->rows[i].hits);
 	free(a->rows);
@@ -62,7 +65,6 @@ static void search_drop_answer(struct searches *s, struct search *a)
 static void search_free(struct searches *s, struct search *a)
 {
 	search_drop_answer(s, a);
-	query_put(a->query);
 	buf_release(&a->text);
 	free(a);
 }
@@ -238,7 +240,6 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 		if (rc < 0)
 			return rc;
 		search_drop_answer(s, a);
-		query_put(a->query);
 		a->query = q;
 	}
 	a->is_updating = true;

@@ -53,6 +53,35 @@ static void session_rows_count_in_budget(void **state)
 	finder_close(&f);
 }
 
+/* The kernel can know names of a million queries: one without an answer has only its text. */
+static void evicted_answers_take_their_queries(void **state)
+{
+	enum { QUERIES = 300 };
+	struct finder f;
+	size_t parsed = 0, known = 0;
+	f.p = *state;
+	make_dir(f.p, "p");
+	put_many(&f, "p/a.jsonl", "a", "9000", 1, 1);
+	finder_open(&f, 4096);
+	for (int i = 0; i < QUERIES; i++) {
+		char text[32];
+		snprintf(text, sizeof text, "red -other%d", i);
+		searches_lookup_count(f.s, number_of(&f, text), 1, 0);
+		const struct answer *a = ask(&f, text);
+		assert_int_equal(answer_count(a), 1);
+		answer_put(a);
+	}
+	for (size_t i = 0; i < SEARCH_QUERIES; i++)
+		for (const struct search *a = f.s->cells[i]; a; a = a->next, known++)
+			parsed += a->query != NULL;
+	assert_int_equal(known, QUERIES);
+	assert_true(parsed < 10);
+	const struct answer *again = ask(&f, "red -other0");
+	assert_int_equal(answer_count(again), 1);
+	answer_put(again);
+	finder_close(&f);
+}
+
 static void test_numbers(void **state)
 {
 	struct finder f;
@@ -198,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(tiny_budget_gives_equal_answers),
 	    TEST(session_rows_count_in_budget),
+	    TEST(evicted_answers_take_their_queries),
 	    TEST(test_numbers),
 	    TEST(threads_can_share_a_query),
 	    TEST(midnight_renews_relative_dates),
