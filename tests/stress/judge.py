@@ -10,19 +10,23 @@ import users
 
 #: how long the kernel can take to hear of the last changes
 SETTLED = 30
+#: empty lines in all files
+EMPTY = 4
 
 
 def entries_of(place, s, faults):
-    """The entries of a session file; a line that is empty or cut is a fault. pi's writes are whole, so none is torn."""
-    data, entries = users.read(place.file(s)), []
+    """The entries of a session file, and the number of empty lines. A line that is cut is a fault, since pi's writes are
+    whole. A line of pi can seem half-written while its process sleeps: an empty line follows it."""
+    data, entries, empty = users.read(place.file(s)), [], 0
     if not data.endswith(b"\n"):
         faults.append(f"session {s}: the last line is not complete")
     for number, text in enumerate(data.split(b"\n")[1:-1], 2):
+        empty += not text
         try:
-            entries.append(json.loads(text))
+            entries += [json.loads(text)] if text else []
         except ValueError:
             faults.append(f"session {s}, line {number}: torn: {text[:100]!r}")
-    return entries
+    return entries, empty
 
 
 def messages(s, entries, acks, faults):
@@ -79,7 +83,7 @@ def files_of(session, names):
     """What a directory of a session shows: bytes, targets of links, and the names of its entries."""
     shown = {"entries": sorted(os.listdir(f"{session}/entries"))}
     for directory in ("", "labels", "branches/current", *(f"entries/{name}" for name in names)):
-        for name in os.listdir(f"{session}/{directory}"):
+        for name in os.listdir(f"{session}/{directory}") if os.path.isdir(f"{session}/{directory}") else ():
             path = f"{session}/{directory}/{name}"
             if os.path.islink(path):
                 shown[f"{directory}/{name}"] = os.readlink(path)
@@ -116,13 +120,16 @@ def shown(place, s, names, fresh, faults):
 
 def all_of(place, fresh):
     """What is wrong, and how many writes, repeated records and files were compared."""
-    faults, repeats, files = [], 0, 0
+    faults, repeats, files, empty = [], 0, 0, 0
     pi = place.acknowledged("pi")
     acks = place.acknowledged("labels") + place.acknowledged("saves")
     for s in range(place.sessions):
-        entries = entries_of(place, s, faults)
+        entries, more = entries_of(place, s, faults)
+        empty += more
         messages(s, entries, pi, faults)
         repeats += records(s, entries, acks, faults)
         some = place.random.sample([e["id"] for e in entries], 20)
         files += shown(place, s, some, fresh, faults)
-    return faults, {"messages": len(pi), "records": len(acks), "repeated": repeats, "files": files}
+    if empty > EMPTY:
+        faults.append(f"{empty} lines are empty")
+    return faults, {"messages": len(pi), "records": len(acks), "repeated": repeats, "empty-lines": empty, "files": files}
