@@ -1,333 +1,480 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries that several sessions contain: which session counts them, and which sessions must be read again. */
-#include <setjmp.h>
+/* duplicates: the table of marks, and the session for which an entry in several sessions counts. */
 #include <stdarg.h>
 #include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
 #include <cmocka.h>
 
 #include "../../src/find/find_impl.h"
-#include "sessionfs/base/cancel.h"
-#include "sessionfs/base/lock.h"
-#include "sessionfs/catalog/catalog.h"
 #include "failing_alloc.h"
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/limits.h"
+#include "sessionfs/base/lock.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
-enum { SESSIONS = 3, MARKS = 4 };
+/* As in duplicates.c. */
+#define STALE_MARKS_MAX LIMIT(100000, 16)
 
-/* Sessions with slots 0, 1, 2, of which a lower number was created earlier. */
-struct world {
+/* A hash as session_usage returns it: its upper two bits are 0. */
+static uint64_t mark_of(uint64_t number)
+{
+	return hash_word(number + 1) & ~MARK_FLAGS;
+}
+
+static struct duplicate_table shared_table(struct lock *lock)
+{
+	lock_init(lock, LOCK_FACTS);
+	return (struct duplicate_table){.lock = lock};
+}
+
+static void close_table(struct duplicate_table *d)
+{
+	struct lock *lock = d->lock;
+	duplicates_release(d);
+	if (lock)
+		lock_destroy(lock);
+}
+
+/* ---- the table ---- */
+
+/* Each mark keeps its first owner while the table grows. */
+static void a_mark_keeps_its_first_owner(void **state)
+{
+	enum { MARKS = 5000, ROUND = 100 };
+	struct lock lock;
+	struct duplicate_table d = shared_table(&lock);
+	(void)state;
+	for (uint64_t i = 0; i < MARKS; i++) {
+		if (i % ROUND == 0)
+			assert_true(duplicates_reserve(&d, ROUND));
+		assert_int_equal(duplicates_set_owner(&d, mark_of(i), i % 7 + 1), 0);
+		assert_int_equal(d.n, i + 1);
+	}
+	for (uint64_t i = 0; i < MARKS; i++)
+		assert_int_equal(duplicates_set_owner(&d, mark_of(i), 1000), i % 7 + 1);
+	assert_int_equal(d.n, MARKS);
+	close_table(&d);
+}
+
+/* A table of one thread records only that a mark was seen. */
+static void a_table_without_a_lock_has_one_owner(void **state)
+{
+	enum { MARKS = 48 };
+	struct duplicate_table d = {0};
+	(void)state;
+	assert_true(duplicates_reserve(&d, MARKS));
+	for (uint64_t i = 0; i < MARKS; i++)
+		assert_int_equal(duplicates_set_owner(&d, mark_of(i), 1), 0);
+	for (uint64_t i = 0; i < MARKS; i++)
+		assert_int_equal(duplicates_set_owner(&d, mark_of(i), 1), 1);
+	assert_int_equal(d.n, MARKS);
+	duplicates_release(&d);
+}
+
+/* The other bits of marks with the same cell differ, also at the end of the table. */
+static void marks_with_the_same_cell_differ(void **state)
+{
+	enum { MARKS = 48 };
+	struct duplicate_table d = {0};
+	(void)state;
+	assert_true(duplicates_reserve(&d, MARKS));
+	/* With this factor the hash is the mark, and its upper 6 bits are the cell. */
+	d.secret = (struct hash_key){.factor = 1};
+	for (uint64_t i = 0; i < MARKS; i++)
+		assert_int_equal(duplicates_set_owner(&d, UINT64_MAX << 58 | i << 1, 1), 0);
+	for (uint64_t i = 0; i < MARKS; i++)
+		assert_int_equal(duplicates_set_owner(&d, UINT64_MAX << 58 | i << 1, 1), 1);
+	/* The first is in the last cell, the others are in the first cells. */
+	assert_true(d.cells[63] && d.cells[0] && d.cells[MARKS - 2]);
+	assert_int_equal(d.cells[MARKS - 1], 0);
+	assert_int_equal(d.cells[62], 0);
+	duplicates_release(&d);
+}
+
+/* At most three quarters of the cells are in use. */
+static void a_table_grows_when_it_is_full(void **state)
+{
+	struct duplicate_table d = {0};
+	(void)state;
+	assert_int_equal(duplicates_memory(&d), 0);
+	assert_true(duplicates_reserve(&d, 0));
+	assert_int_equal(duplicates_memory(&d), 64 * sizeof *d.cells);
+	const uint64_t *cells = d.cells;
+	assert_true(duplicates_reserve(&d, 48));
+	assert_ptr_equal(d.cells, cells);
+	for (uint64_t i = 0; i < 48; i++)
+		duplicates_set_owner(&d, mark_of(i), 1);
+	assert_true(duplicates_reserve(&d, 0));
+	assert_int_equal(duplicates_memory(&d), 64 * sizeof *d.cells);
+	assert_true(duplicates_reserve(&d, 1));
+	assert_int_equal(duplicates_memory(&d), 128 * sizeof *d.cells);
+	assert_true(duplicates_reserve(&d, 1000));
+	assert_int_equal(duplicates_memory(&d), 2048 * sizeof *d.cells);
+	assert_int_equal(d.n, 48);
+	duplicates_release(&d);
+	assert_int_equal(duplicates_memory(&d), 0);
+}
+
+/* A released table is empty, and can be used again. */
+static void a_released_table_keeps_its_lock(void **state)
+{
+	struct lock lock;
+	struct duplicate_table d = shared_table(&lock);
+	uint64_t marks[] = {mark_of(1)};
+	(void)state;
+	assert_int_equal(duplicates_add_session(&d, 3, marks, 1, true), 0);
+	assert_true(duplicates_memory(&d) > 64 * sizeof *d.cells);
+	duplicates_release(&d);
+	assert_ptr_equal(d.lock, &lock);
+	assert_null(d.cells);
+	assert_int_equal(d.n + d.is_shared.n + duplicates_memory(&d), 0);
+	assert_int_equal(duplicates_add_session(&d, 0, marks, 1, false), 0);
+	assert_int_equal(marks[0], mark_of(1));
+	close_table(&d);
+}
+
+/* ---- sessions ---- */
+
+/* An entry of two sessions is excluded from the second. */
+static void a_second_owner_is_excluded(void **state)
+{
+	struct lock lock;
+	struct duplicate_table d = shared_table(&lock);
+	uint64_t first[] = {mark_of(1), mark_of(2)}, third[] = {mark_of(2), mark_of(3)}, other[] = {mark_of(4)};
+	(void)state;
+	assert_int_equal(duplicates_add_session(&d, 1, first, 2, false), 0);
+	assert_int_equal(duplicates_add_session(&d, 5, other, 1, false), 0);
+	assert_int_equal(d.is_shared.n, 6);
+	for (size_t i = 0; i < d.is_shared.n; i++)
+		assert_false(d.is_shared.v[i]);
+	d.is_current = true;
+	assert_int_equal(duplicates_add_session(&d, 4, other, 0, false), 0);
+	assert_true(d.is_current);
+	assert_int_equal(duplicates_add_session(&d, 3, third, 2, false), 0);
+	assert_false(d.is_current);
+	assert_int_equal(first[0], mark_of(1));
+	assert_int_equal(first[1], mark_of(2));
+	assert_int_equal(third[0], mark_of(2) | MARK_EXCLUDED);
+	assert_int_equal(third[1], mark_of(3));
+	for (size_t i = 0; i < d.is_shared.n; i++)
+		assert_int_equal(d.is_shared.v[i], i == 1 || i == 3);
+	assert_int_equal(d.n, 4);
+	close_table(&d);
+}
+
+/* A session that is added again owns what it owned. An entry without a mark belongs to no session. */
+static void a_session_owns_its_marks(void **state)
+{
+	struct lock lock;
+	struct duplicate_table d = shared_table(&lock);
+	uint64_t marks[] = {mark_of(1), 0}, more[] = {mark_of(1), 0, mark_of(2)}, other[] = {0, 0};
+	(void)state;
+	assert_int_equal(duplicates_add_session(&d, 0, marks, 2, false), 0);
+	assert_int_equal(duplicates_add_session(&d, 0, more, 3, false), 0);
+	assert_int_equal(duplicates_add_session(&d, 1, other, 2, false), 0);
+	assert_int_equal(more[0], mark_of(1));
+	assert_int_equal(more[1] | other[0] | other[1], 0);
+	assert_int_equal(more[2], mark_of(2));
+	assert_false(d.is_shared.v[0] || d.is_shared.v[1]);
+	assert_int_equal(d.n, 2);
+	close_table(&d);
+}
+
+/* A session that may repeat its own ids is compared, and stays so. */
+static void a_session_that_repeats_ids_is_compared(void **state)
+{
+	struct lock lock;
+	struct duplicate_table d = shared_table(&lock);
+	uint64_t marks[] = {mark_of(1)};
+	(void)state;
+	d.is_current = true;
+	assert_int_equal(duplicates_add_session(&d, 0, marks, 1, true), 0);
+	assert_false(d.is_current);
+	assert_true(d.is_shared.v[0]);
+	d.is_current = true;
+	assert_int_equal(duplicates_add_session(&d, 0, marks, 1, false), 0);
+	assert_true(d.is_shared.v[0]);
+	assert_false(d.is_current);
+	close_table(&d);
+}
+
+static void a_session_that_finds_no_memory_is_not_added(void **state)
+{
+	struct lock lock;
+	struct duplicate_table d = shared_table(&lock);
+	uint64_t marks[100];
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		marks[i] = mark_of(i);
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		let_alloc_fail(nth);
+		int rc = duplicates_add_session(&d, 2, marks, 100, false);
+		assert_true(alloc_has_failed());
+		assert_int_equal(rc, -ENOMEM);
+		assert_int_equal(d.n, 0);
+	}
+	assert_int_equal(duplicates_add_session(&d, 2, marks, 100, false), 0);
+	assert_int_equal(d.n, 100);
+	/* A table that cannot grow keeps its marks. */
+	let_alloc_fail(1);
+	assert_false(duplicates_reserve(&d, 1000));
+	assert_true(alloc_has_failed());
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(duplicates_set_owner(&d, marks[i], 9), 3);
+	close_table(&d);
+}
+
+/* ---- the session that counts an entry ---- */
+
+#define SESSIONS 4
+
+/* Sessions with the slots 0, 1, ..., as facts.c has them. */
+struct some_facts {
 	struct lock lock;
 	struct duplicate_table d;
 	struct cached_facts facts[SESSIONS], *cached[SESSIONS];
 	struct slot_state states[SESSIONS];
-	uint64_t marks[SESSIONS][MARKS];
+	uint64_t marks[SESSIONS][4];
 	uint32_t wanted[SESSIONS];
 	size_t n_wanted;
 };
 
-static int set_up(void **state)
+static int begin(void **state)
 {
-	static const char *const files[SESSIONS] = {"p/a.jsonl", "p/b.jsonl", "p/c.jsonl"};
-	struct world *w = calloc(1, sizeof *w);
-	assert_non_null(w);
-	lock_init(&w->lock, LOCK_FACTS);
-	w->d.lock = &w->lock;
-	for (uint32_t i = 0; i < SESSIONS; i++) {
-		w->facts[i] = (struct cached_facts){.slot = i, .facts = {.created = i}, .marks = w->marks[i]};
-		w->states[i] = (struct slot_state){.slot = i, .file = files[i]};
-	}
-	*state = w;
+	struct some_facts *s = calloc(1, sizeof *s);
+	assert_non_null(s);
+	s->d = shared_table(&s->lock);
+	*state = s;
 	return 0;
 }
 
-static int tear_down(void **state)
+static int end(void **state)
 {
-	struct world *w = *state;
-	duplicates_release(&w->d);
-	lock_destroy(&w->lock);
-	free(w);
+	struct some_facts *s = *state;
+	close_table(&s->d);
+	free(s);
 	return 0;
 }
 
-/* Reads session i, whose entries have the n marks in w->marks[i]. */
-static void add_marks(struct world *w, uint32_t i, size_t n, bool repeats)
+/* Adds the next session, with n marks of these numbers; 0 has no mark. */
+static void add(struct some_facts *s, uint32_t slot, double created, const char *file, size_t n,
+                const uint64_t *numbers)
 {
-	w->cached[i] = &w->facts[i];
-	w->facts[i].n_marks = n;
-	assert_int_equal(duplicates_add_session(&w->d, i, w->marks[i], n, repeats), 0);
-}
-
-/* As add_marks, with these marks, up to 0. */
-static void add(struct world *w, uint32_t i, const uint64_t marks[])
-{
-	size_t n = 0;
-	for (; n < MARKS && marks[n]; n++)
-		w->marks[i][n] = marks[n];
-	add_marks(w, i, n, false);
-}
-#define ADD(w, i, ...) add(w, i, (const uint64_t[MARKS + 1]){__VA_ARGS__})
-
-static void find(struct world *w)
-{
-	assert_int_equal(duplicates_find(&w->d, w->cached, w->states, SESSIONS, w->wanted, &w->n_wanted), 0);
-}
-
-/* Does what the facts do with a session that is wanted: its rows exclude its duplicates. */
-static void read_wanted(struct world *w)
-{
-	for (size_t i = 0; i < w->n_wanted; i++) {
-		struct cached_facts *k = w->cached[w->wanted[i]];
-		for (size_t m = 0; m < k->n_marks; m++)
-			k->marks[m] = (k->marks[m] & ~MARK_FLAGS) | (k->marks[m] & MARK_DUPLICATE ? MARK_EXCLUDED : 0);
-	}
-}
-
-static void assert_marks(const struct world *w, uint32_t i, uint64_t flag, const bool expected[])
-{
-	for (size_t m = 0; m < w->facts[i].n_marks; m++)
-		assert_int_equal(!!(w->marks[i][m] & flag), expected[m]);
-}
-#define ASSERT_MARKS(w, i, flag, ...) assert_marks(w, i, flag, (const bool[MARKS]){__VA_ARGS__})
-
-static void sessions_without_common_entries_are_read_once(void **state)
-{
-	struct world *w = *state;
-	ADD(w, 0, 10, 11);
-	ADD(w, 1, 12);
-	ADD(w, 2, 13, 14, 15);
-	ASSERT_MARKS(w, 2, MARK_FLAGS, false, false, false);
-	find(w);
-	assert_int_equal(w->n_wanted, 0);
-	assert_true(w->d.is_current);
-	assert_int_equal(w->d.shared_count, 0);
-	assert_int_equal(w->d.n, 6);
-}
-
-/* The session that was created first counts the entry, in whatever order they are read. */
-static void oldest_session_counts_the_entry(void **state)
-{
-	struct world *w = *state;
-	ADD(w, 2, 10, 11);
-	ADD(w, 0, 10, 12);
-	ADD(w, 1, 13, 11);
-	/* As first seen, session 2 would count both. */
-	ASSERT_MARKS(w, 0, MARK_EXCLUDED, true, false);
-	ASSERT_MARKS(w, 1, MARK_EXCLUDED, false, true);
-	ASSERT_MARKS(w, 2, MARK_EXCLUDED, false, false);
-	find(w);
-	assert_int_equal(w->n_wanted, 3);
-	for (uint32_t i = 0; i < SESSIONS; i++)
-		assert_int_equal(w->wanted[i], i);
-	ASSERT_MARKS(w, 0, MARK_DUPLICATE, false, false);
-	ASSERT_MARKS(w, 1, MARK_DUPLICATE, false, false);
-	ASSERT_MARKS(w, 2, MARK_DUPLICATE, true, true);
-	assert_false(w->d.is_current);
-	read_wanted(w);
-	find(w);
-	assert_int_equal(w->n_wanted, 0);
-	assert_true(w->d.is_current);
-}
-
-/* Of two sessions created at the same time, the one with the lesser path counts. */
-static void lesser_path_counts_at_equal_times(void **state)
-{
-	struct world *w = *state;
-	w->facts[0].facts.created = w->facts[1].facts.created = 5;
-	w->states[0].file = "p/z.jsonl";
-	ADD(w, 0, 10);
-	ADD(w, 1, 10);
-	find(w);
-	ASSERT_MARKS(w, 0, MARK_DUPLICATE, true);
-	ASSERT_MARKS(w, 1, MARK_DUPLICATE, false);
-}
-
-/* An id that occurs twice in one session counts once, although no other session has it. */
-static void repeated_id_counts_once(void **state)
-{
-	struct world *w = *state;
-	ADD(w, 0, 12);
-	w->marks[1][0] = w->marks[1][2] = 10;
-	w->marks[1][1] = 11;
-	add_marks(w, 1, 3, true);
-	ASSERT_MARKS(w, 1, MARK_EXCLUDED, false, false, false);
-	find(w);
-	ASSERT_MARKS(w, 1, MARK_DUPLICATE, false, false, true);
-	assert_int_equal(w->d.shared_count, 1);
-	assert_true(w->d.is_shared.v[1]);
-	assert_false(w->d.is_shared.v[0]);
-}
-
-/* Entries without a mark (no id) are never the same. */
-static void entries_without_mark_are_apart(void **state)
-{
-	struct world *w = *state;
-	add_marks(w, 0, 2, false); /* all marks are 0 */
-	add_marks(w, 1, 2, true);
-	assert_int_equal(w->d.n, 0);
-	find(w);
-	ASSERT_MARKS(w, 1, MARK_DUPLICATE, false, false);
-}
-
-/* A session that was read again with the same entries shares none with others. */
-static void session_is_no_copy_of_itself(void **state)
-{
-	struct world *w = *state;
-	ADD(w, 0, 10, 11);
-	ADD(w, 0, 10, 11, 12);
-	ASSERT_MARKS(w, 0, MARK_EXCLUDED, false, false, false);
-	assert_false(w->d.is_shared.v[0]);
-	assert_int_equal(w->d.n, 3);
-}
-
-/* When a list was right, nothing is compared until a session that shares entries is added. */
-static void right_list_is_not_made_again(void **state)
-{
-	struct world *w = *state;
-	ADD(w, 0, 10);
-	find(w);
-	assert_true(w->d.is_current);
-	ADD(w, 1, 11);
-	assert_true(w->d.is_current);
-	ADD(w, 2, 10);
-	assert_false(w->d.is_current);
-	find(w);
-	assert_int_equal(w->n_wanted, 0); /* session 2 left it out when it was read */
-	assert_true(w->d.is_current);
-	assert_int_equal(w->d.shared_count, 2);
-	w->marks[2][0] = 10 | MARK_EXCLUDED;
-	find(w);
-	ASSERT_MARKS(w, 2, MARK_DUPLICATE, false); /* not compared */
-	/* The session that counted the entry is gone: the other one is read again. */
-	w->cached[0] = NULL;
-	find(w);
-	assert_int_equal(w->d.shared_count, 1);
-	assert_int_equal(w->n_wanted, 1);
-	assert_int_equal(w->wanted[0], 2);
-	ASSERT_MARKS(w, 2, MARK_DUPLICATE, false);
-}
-
-/* The marks of removed sessions stay in the table until they are many. */
-static void many_marks_of_removed_sessions_are_reported(void **state)
-{
-	struct world *w = *state;
-	size_t n = 100000 + 3; /* STALE_MARKS_MAX, or more than that in a build with small limits */
-	uint64_t *marks = calloc(n, sizeof *marks);
-	assert_non_null(marks);
 	for (size_t i = 0; i < n; i++)
-		marks[i] = i + 1;
-	assert_int_equal(duplicates_add_session(&w->d, 0, marks, n, false), 0);
-	w->cached[0] = &w->facts[0];
-	w->facts[0].marks = marks;
-	w->facts[0].n_marks = n;
-	find(w);
-	assert_false(w->d.is_stale);
-	w->facts[0].n_marks = 1; /* 2 are in use at most, and 100,003 in the table */
-	find(w);
-	assert_true(w->d.is_stale);
-	w->facts[0].n_marks = n / 2;
-	find(w);
-	assert_false(w->d.is_stale);
-	free(marks);
+		s->marks[slot][i] = numbers[i] ? mark_of(numbers[i]) : 0;
+	assert_int_equal(duplicates_add_session(&s->d, slot, s->marks[slot], n, false), 0);
+	s->facts[slot] =
+	    (struct cached_facts){.slot = slot, .facts.created = created, .marks = s->marks[slot], .n_marks = n};
+	s->cached[slot] = &s->facts[slot];
+	s->states[slot] = (struct slot_state){.slot = slot, .file = file};
+}
+#define ADD(s, slot, created, file, ...)                                                                               \
+	add(s, slot, created, file, sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), (uint64_t[]){__VA_ARGS__})
+
+static int find(struct some_facts *s)
+{
+	return duplicates_find(&s->d, s->cached, s->states, SESSIONS, s->wanted, &s->n_wanted);
 }
 
-/* Every mark is found again after the table has grown, also at its end. */
-static void table_grows(void **state)
+/* Reads the wanted sessions again, as cached_facts_read does: their usage excludes exactly the duplicates. */
+static void read_wanted(struct some_facts *s)
 {
-	struct world *w = *state;
-	enum { MANY = 5000 };
-	assert_true(duplicates_reserve(&w->d, MANY));
-	assert_true(duplicates_memory(&w->d) >= MANY * sizeof(uint64_t));
-	size_t before = duplicates_memory(&w->d);
-	for (uint64_t i = 1; i <= MANY; i++)
-		assert_int_equal(duplicates_set_owner(&w->d, i, i % 7 + 1), 0);
-	assert_int_equal(duplicates_memory(&w->d), before);
-	assert_true(duplicates_reserve(&w->d, 2 * MANY));
-	assert_true(duplicates_memory(&w->d) > before);
-	for (uint64_t i = 1; i <= MANY; i++)
-		assert_int_equal(duplicates_set_owner(&w->d, i, 9), i % 7 + 1);
-	assert_int_equal(w->d.n, MANY);
-	duplicates_release(&w->d);
-	assert_int_equal(duplicates_memory(&w->d), 0);
-	assert_ptr_equal(w->d.lock, &w->lock);
+	for (size_t i = 0; i < s->n_wanted; i++)
+		for (size_t k = 0; k < s->facts[s->wanted[i]].n_marks; k++) {
+			uint64_t *m = &s->marks[s->wanted[i]][k];
+			*m = (*m & ~MARK_FLAGS) | (*m & MARK_DUPLICATE ? MARK_EXCLUDED : 0);
+		}
 }
 
-/* A table of one thread records only that a mark was seen. */
-static void table_without_lock_has_one_owner(void **state)
+static bool is_duplicate(const struct some_facts *s, uint32_t slot, size_t i)
 {
-	struct duplicate_table d = {0};
-	(void)state;
-	assert_true(duplicates_reserve(&d, 2));
-	assert_int_equal(duplicates_set_owner(&d, 5, 1), 0);
-	assert_int_equal(duplicates_set_owner(&d, 5, 1), 1);
-	assert_int_equal(duplicates_set_owner(&d, 6, 1), 0);
-	duplicates_release(&d);
+	return s->marks[slot][i] & MARK_DUPLICATE;
 }
 
-static void no_memory_changes_nothing(void **state)
+/* An entry counts for the session that was created first, whichever was read first. */
+static void the_oldest_session_counts_an_entry(void **state)
 {
-	struct world *w = *state;
-	uint64_t marks[MARKS] = {10, 11};
-	ADD(w, 0, 10);
-	for (long most = 0;; most++) {
-		struct duplicate_table d = {.lock = &w->lock};
-		allocs_left = most;
-		int rc = duplicates_add_session(&d, 2, marks, 2, false);
-		allocs_left = -1;
-		duplicates_release(&d);
-		if (rc == 0)
-			break;
-		assert_int_equal(rc, -ENOMEM);
-		assert_true(most < 3);
-		assert_int_equal(marks[0], 10);
-	}
-	ADD(w, 1, 10, 11);
-	w->facts[1].facts.created = -1; /* older, so that the list is wrong */
-	allocs_left = 0;
-	assert_int_equal(duplicates_find(&w->d, w->cached, w->states, SESSIONS, w->wanted, &w->n_wanted), -ENOMEM);
-	allocs_left = -1;
-	assert_false(w->d.is_current);
-	find(w);
-	assert_int_equal(w->n_wanted, 2);
+	struct some_facts *s = *state;
+	ADD(s, 0, 2000, "b", 1, 2, 3);
+	ADD(s, 1, 1000, "c", 2, 3);
+	ADD(s, 2, 3000, "a", 3, 4);
+	ADD(s, 3, 500, "d", 5);
+	assert_int_equal(find(s), 0);
+	/* Slot 2 excludes what it must. The others do not yet; slot 3 has nothing in common with them. */
+	assert_int_equal(s->n_wanted, 2);
+	assert_int_equal(s->wanted[0], 1);
+	assert_int_equal(s->wanted[1], 0);
+	assert_false(is_duplicate(s, 1, 0) || is_duplicate(s, 1, 1));
+	assert_true(!is_duplicate(s, 0, 0) && is_duplicate(s, 0, 1) && is_duplicate(s, 0, 2));
+	assert_true(is_duplicate(s, 2, 0) && !is_duplicate(s, 2, 1));
+	assert_int_equal(s->marks[3][0], mark_of(5));
+	assert_int_equal(s->marks[1][0], mark_of(2) | MARK_EXCLUDED);
+	assert_int_equal(s->marks[2][0], mark_of(3) | MARK_EXCLUDED | MARK_DUPLICATE);
+	assert_false(s->d.is_current);
+	assert_int_equal(s->d.shared_count, 3);
+	read_wanted(s);
+	assert_int_equal(find(s), 0);
+	assert_int_equal(s->n_wanted, 0);
+	assert_true(s->d.is_current);
 }
 
-static bool is_over(void *arg)
+/* Sessions of one age are in the order of their files; a session without a time is the last. */
+static void equal_ages_are_ordered_by_file(void **state)
 {
-	(void)arg;
+	struct some_facts *s = *state;
+	ADD(s, 0, NAN, "a", 1);
+	ADD(s, 1, 7000, "c", 1);
+	ADD(s, 2, 7000, "b", 1);
+	ADD(s, 3, NAN, "aa", 1);
+	assert_int_equal(find(s), 0);
+	assert_true(!is_duplicate(s, 2, 0) && is_duplicate(s, 1, 0));
+	assert_true(is_duplicate(s, 0, 0) && is_duplicate(s, 3, 0));
+	assert_int_equal(s->n_wanted, 2);
+	assert_int_equal(s->wanted[0], 2);
+	assert_int_equal(s->wanted[1], 0);
+}
+
+/* An entry that occurs twice in one session counts once. One without a mark counts each time. */
+static void an_entry_counts_once_in_its_session(void **state)
+{
+	struct some_facts *s = *state;
+	ADD(s, 0, 1000, "a", 1, 1, 0, 0);
+	s->d.is_shared.v[0] = true;
+	assert_int_equal(find(s), 0);
+	assert_int_equal(s->n_wanted, 1);
+	assert_int_equal(s->marks[0][0], mark_of(1));
+	assert_int_equal(s->marks[0][1], mark_of(1) | MARK_DUPLICATE);
+	assert_int_equal(s->marks[0][2] | s->marks[0][3], 0);
+}
+
+/* Neither a mark after the last one of a session nor a session after the last one is used. */
+static void nothing_after_the_last_is_compared(void **state)
+{
+	struct some_facts *s = *state;
+	ADD(s, 0, 1000, "a", 1);
+	ADD(s, 1, 2000, "b", 1, 2);
+	ADD(s, 2, 500, "c", 1);
+	const uint64_t guard = mark_of(2) | MARK_FLAGS;
+	s->marks[0][1] = guard;
+	assert_int_equal(duplicates_find(&s->d, s->cached, s->states, 2, s->wanted, &s->n_wanted), 0);
+	assert_int_equal(s->n_wanted, 0);
+	assert_int_equal(s->d.shared_count, 2);
+	assert_false(is_duplicate(s, 1, 1));
+	assert_int_equal(s->marks[0][1], guard);
+}
+
+/* Nothing is compared while the last result holds. */
+static void a_current_result_is_used_again(void **state)
+{
+	struct some_facts *s = *state;
+	ADD(s, 0, 1000, "a", 1);
+	ADD(s, 1, 2000, "b", 1);
+	assert_int_equal(find(s), 0);
+	assert_int_equal(s->n_wanted, 0);
+	assert_int_equal(s->marks[1][0], mark_of(1) | MARK_EXCLUDED | MARK_DUPLICATE);
+	s->marks[1][0] &= ~MARK_DUPLICATE;
+	assert_int_equal(find(s), 0);
+	assert_int_equal(s->marks[1][0], mark_of(1) | MARK_EXCLUDED);
+	/* The one that counted it disappears. */
+	s->cached[0] = NULL;
+	s->n_wanted = 77;
+	assert_int_equal(find(s), 0);
+	assert_int_equal(s->n_wanted, 1);
+	assert_int_equal(s->wanted[0], 1);
+	assert_int_equal(s->d.shared_count, 1);
+	assert_false(is_duplicate(s, 1, 0));
+}
+
+static bool is_cancelled(void *arg)
+{
+	(*(unsigned *)arg)++;
 	return true;
 }
 
-static void comparing_can_be_cancelled(void **state)
+static void a_comparison_can_be_cancelled(void **state)
 {
-	struct world *w = *state;
-	const struct cancel cancel = {.is_cancelled = is_over};
-	ADD(w, 0, 10);
-	ADD(w, 1, 10);
+	struct some_facts *s = *state;
+	unsigned calls = 0;
+	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &calls};
+	ADD(s, 0, 2000, "a", 1);
+	ADD(s, 1, 1000, "b", 1);
 	cancel_set(&cancel);
-	assert_int_equal(duplicates_find(&w->d, w->cached, w->states, SESSIONS, w->wanted, &w->n_wanted), -EINTR);
+	int rc = find(s);
 	cancel_set(NULL);
-	assert_false(w->d.is_current);
+	assert_int_equal(rc, -EINTR);
+	assert_int_equal(calls, 1);
+	assert_false(s->d.is_current);
+	assert_int_equal(find(s), 0);
+	assert_int_equal(s->n_wanted, 2);
+	read_wanted(s);
+	cancel_set(&cancel);
+	rc = find(s);
+	cancel_set(NULL);
+	assert_int_equal(rc, -EINTR);
+	assert_false(s->d.is_current);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+static void a_comparison_that_finds_no_memory_fails(void **state)
+{
+	struct some_facts *s = *state;
+	ADD(s, 0, 1000, "a", 1);
+	ADD(s, 1, 2000, "b", 1);
+	let_alloc_fail(1);
+	int rc = find(s);
+	assert_true(alloc_has_failed());
+	assert_int_equal(rc, -ENOMEM);
+	assert_int_equal(s->n_wanted, 0);
+	assert_false(s->d.is_current);
+	assert_int_equal(find(s), 0);
+	assert_true(is_duplicate(s, 1, 0));
+}
+
+/* The table is rebuilt if too many of its marks are of removed sessions. */
+static void marks_of_removed_sessions_make_the_table_stale(void **state)
+{
+	struct some_facts *s = *state;
+	ADD(s, 0, 1000, "a", 1, 2);
+	ADD(s, 1, 2000, "b", 3);
+	uint64_t next = 3, most = STALE_MARKS_MAX + 2 * 3;
+	assert_true(duplicates_reserve(&s->d, (size_t)most));
+	while (s->d.n < most)
+		duplicates_set_owner(&s->d, mark_of(++next), 3);
+	assert_int_equal(find(s), 0);
+	assert_false(s->d.is_stale);
+	uint64_t one[] = {mark_of(++next)};
+	assert_int_equal(duplicates_add_session(&s->d, 2, one, 1, false), 0);
+	assert_int_equal(find(s), 0);
+	assert_true(s->d.is_stale);
+	ADD(s, 3, 2000, "c", 3);
+	assert_int_equal(find(s), 0);
+	assert_false(s->d.is_stale);
+}
+
+#define SESSIONS_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(sessions_without_common_entries_are_read_once),
-	    CASE(oldest_session_counts_the_entry),
-	    CASE(lesser_path_counts_at_equal_times),
-	    CASE(repeated_id_counts_once),
-	    CASE(entries_without_mark_are_apart),
-	    CASE(session_is_no_copy_of_itself),
-	    CASE(right_list_is_not_made_again),
-	    CASE(many_marks_of_removed_sessions_are_reported),
-	    CASE(table_grows),
-	    CASE(table_without_lock_has_one_owner),
-	    CASE(no_memory_changes_nothing),
-	    CASE(comparing_can_be_cancelled),
+	    cmocka_unit_test(a_mark_keeps_its_first_owner),
+	    cmocka_unit_test(a_table_without_a_lock_has_one_owner),
+	    cmocka_unit_test(marks_with_the_same_cell_differ),
+	    cmocka_unit_test(a_table_grows_when_it_is_full),
+	    cmocka_unit_test(a_released_table_keeps_its_lock),
+	    cmocka_unit_test(a_second_owner_is_excluded),
+	    cmocka_unit_test(a_session_owns_its_marks),
+	    cmocka_unit_test(a_session_that_repeats_ids_is_compared),
+	    cmocka_unit_test(a_session_that_finds_no_memory_is_not_added),
+	    SESSIONS_TEST(the_oldest_session_counts_an_entry),
+	    SESSIONS_TEST(equal_ages_are_ordered_by_file),
+	    SESSIONS_TEST(an_entry_counts_once_in_its_session),
+	    SESSIONS_TEST(nothing_after_the_last_is_compared),
+	    SESSIONS_TEST(a_current_result_is_used_again),
+	    SESSIONS_TEST(a_comparison_can_be_cancelled),
+	    SESSIONS_TEST(a_comparison_that_finds_no_memory_fails),
+	    SESSIONS_TEST(marks_of_removed_sessions_make_the_table_stale),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
