@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/* cached_facts: the facts of one session, what its usage excludes, and readings that fail. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../src/find/find_impl.h"
+#include "catalog_fixture.h"
+#include "failing_alloc.h"
+#include "sessionfs/base/lock.h"
+#include "sessionfs/base/sys.h"
+#include "texts.h"
+
+#include <math.h>
+
+#define START(id) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"timestamp\":\"2026-01-01T10:00:00.250Z\"}\n"
+#define USED_AS(role, id, more, input, model)                                                                          \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null" more ",\"message\":{\"role\":\"" role              \
+	"\",\"provider\":\"p\",\"model\":\"" model "\",\"content\":[],\"usage\":{\"input\":" input "}}}\n"
+#define ON(day) ",\"timestamp\":\"2026-01-" day "T12:00:00Z\""
+#define USED(id, day, input) USED_AS("assistant", id, ON(day), input, "m")
+#define LABEL(id, target, label) LABEL_AFTER(id, "null", target, label)
+#define LABEL_AFTER(id, parent, target, label)                                                                         \
+	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":" parent ",\"targetId\":\"" target "\",\"label\":" label   \
+	"}\n"
+#define CALLS(id, path)                                                                                                \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":["  \
+	"{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{\"path\":\"" path "\"}}]}}\n"
+
+static _Atomic int preads_left = -1; /* that still succeed; negative: all */
+
+static ssize_t limited_pread(int fd, void *p, size_t n, off_t off)
+{
+	if (preads_left == 0)
+		return errno = EIO, -1;
+	preads_left -= preads_left > 0;
+	return pread(fd, p, n, off);
+}
+
+__typeof__(pread) *const sys_pread = limited_pread;
+
+/* A table of marks, and room for all rows of files.tsv. */
+struct shared {
+	struct lock lock;
+	struct duplicate_table d;
+	struct file_rows_budget room;
+};
+
+static void share_begin(struct shared *s)
+{
+	*s = (struct shared){.room.max = 1 << 20};
+	lock_init(&s->lock, LOCK_FACTS);
+	s->d.lock = &s->lock;
+}
+
+static void share_end(struct shared *s)
+{
+	duplicates_release(&s->d);
+	lock_destroy(&s->lock);
+}
+#define CLEANUP_SHARED CLEANUP(share_end)
+
+static int read_again(struct source_fixture *p, struct shared *s, const char *stem, const struct cached_facts *before,
+                      struct cached_facts **ret)
+{
+	uint32_t slot = slot_of(p, "a", stem);
+	assert_int_not_equal(slot, NO_SLOT);
+	*ret = NULL;
+	return cached_facts_read(p->c, slot, before, &s->d, &s->room, ret);
+}
+
+static struct cached_facts *get(struct source_fixture *p, struct shared *s, const char *stem)
+{
+	struct cached_facts *k;
+	assert_int_equal(read_again(p, s, stem, NULL, &k), 0);
+	return k;
+}
+
+/* The rows of usage, in the order of the index. */
+static void add_usage(const struct cached_facts *k, struct buf *out)
+{
+	for (size_t i = 0; i < k->facts.n_usage; i++) {
+		const struct fact_usage *use = &k->facts.usage_rows[i];
+		char day[DATE_NAME] = "none";
+		if (use->date != NO_DATE)
+			date_name(use->date, day);
+		buf_addf(out, "%s %.*s%s %u %g\n", day, (int)use->model.n, use->model.p,
+		         use->of_results ? " results" : "", use->entries, use->sum.total);
+	}
+}
+
+static void assert_usage(const struct cached_facts *k, const char *rows)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	add_usage(k, &out);
+	assert_text(&out, rows);
+}
+
+/* ---- what the facts are ---- */
+
+#define ALL_KINDS                                                                                                      \
+	START("sid")                                                                                                   \
+	"{\"type\":\"session_info\",\"id\":\"i\",\"parentId\":null,\"name\":\"A name\"}\n" ENTRY("1")                  \
+	    USED("2", "01", "3") USED("3", "01", "4") USED_AS("toolResult", "4", ON("01"), "50", "m")                  \
+		USED("5", "02", "6") USED_AS("assistant", "6", "", "7", "other") CALLS("7", "/x")                      \
+		    LABEL("l", "1", "\"one\"") LABEL("m", "3", "\"two\"") LABEL("n", "3", "null")                      \
+			LABEL_AFTER("o", "\"5\"", "5", "\"a\\tb\"")
+
+static void assert_all_kinds(const struct cached_facts *k)
+{
+	const struct session_facts *f = &k->facts;
+	assert_true(f->created == 1767261600250.0);
+	assert_true(f->modified == 1767355200000.0);
+	assert_int_equal(f->date, date_at(f->created));
+	assert_int_equal(f->entries, 12);
+	assert_int_equal(f->messages, 7);
+	assert_int_equal(f->bytes, strlen(ALL_KINDS));
+	assert_false(f->has_problems);
+	assert_true(f->has_usage && f->usage.total == 70);
+	assert_span(f->id, "sid");
+	assert_span(f->title, "A name");
+	assert_span(f->model, "p/other");
+	assert_usage(k,
+	             "2026-01-01 p/m 2 7\n2026-01-01 p/m results 1 50\n2026-01-02 p/m 1 6\n2026-01-05 p/other 1 7\n");
+	assert_int_equal(f->n_labels, 2);
+	assert_ptr_equal(f->labels, k->labels);
+	assert_int_equal(f->labels[0].entry, 1);
+	assert_span(f->labels[0].text, "one");
+	assert_span(f->labels[0].name, "user hi");
+	assert_span(f->labels[0].row, "1\t\tuser\thi");
+	assert_int_equal(f->labels[1].entry, 5);
+	assert_span(f->labels[1].text, "a\tb");
+	assert_span(f->labels[1].name, "assistant");
+	assert_span(f->labels[1].row, "5\t2026-01-02T12:00:00.000Z\tassistant\t");
+	assert_true(f->has_files);
+	assert_span(f->files, "\t7\t1-read\tread\topen\t/x\n");
+	assert_string_equal(f->state, "done");
+	assert_int_equal(k->n_marks, 5);
+	assert_false(k->may_repeat_ids);
+	for (size_t i = 0; i < k->n_marks; i++)
+		assert_true(k->marks[i] && !(k->marks[i] & MARK_FLAGS));
+}
+
+static void put_all_kinds(struct source_fixture *p)
+{
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl", ALL_KINDS);
+	set_mtime(p, "--a--/s.jsonl", 1767609000); /* 2026-01-05 */
+	open_place(p);
+}
+
+/* An entry without a time has the day of the file. */
+static void all_facts_of_a_session_are_read(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	share_begin(&s);
+	put_all_kinds(p);
+	struct cached_facts *k = get(p, &s, "s");
+	assert_all_kinds(k);
+	assert_int_equal(k->slot, slot_of(p, "a", "s"));
+	assert_int_equal(k->size, strlen(ALL_KINDS));
+	assert_int_equal(k->mtime.tv_sec, 1767609000);
+	assert_true(k->memory > sizeof *k + 5 * sizeof(uint64_t) + 4 * sizeof(struct fact_usage));
+	assert_true(k->memory < 2048);
+	assert_int_equal(s.room.used, k->facts.files.n);
+	cached_facts_release(k);
+}
+
+/* One entry with usage, and one label. A record without its message is not counted as one. */
+static void a_single_entry_has_facts(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	share_begin(&s);
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl",
+	    START("s") USED("1", "01", "3") "{\"type\":\"message\",\"id\":\"2\",\"parentId\":null}\n" LABEL("l", "1",
+	                                                                                                    "\"one\""));
+	open_place(p);
+	struct cached_facts *k = get(p, &s, "s");
+	assert_int_equal(k->facts.entries, 3);
+	assert_int_equal(k->facts.messages, 1);
+	assert_true(k->facts.has_usage);
+	assert_usage(k, "2026-01-01 p/m 1 3\n");
+	assert_int_equal(k->facts.n_labels, 1);
+	assert_span(k->facts.labels[0].text, "one");
+	assert_span(k->facts.labels[0].name, "assistant");
+	cached_facts_release(k);
+}
+
+static void a_session_without_entries_has_facts(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	share_begin(&s);
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}\nnothing\n");
+	open_place(p);
+	struct cached_facts *k = get(p, &s, "s");
+	const struct session_facts *f = &k->facts;
+	assert_int_equal(f->entries + f->messages + f->n_usage + f->n_labels + k->n_marks, 0);
+	assert_true(isnan(f->created) && f->date == NO_DATE);
+	assert_true(f->has_problems);
+	assert_false(f->has_usage || f->has_files);
+	assert_span(f->id, "x");
+	assert_span(f->title, "(no messages)");
+	assert_span(f->model, "");
+	assert_span(f->files, "");
+	cached_facts_release(k);
+}
+
+/* The last model counts, also one that was only chosen. */
+static void the_last_model_is_read(void **state)
+{
+	static const struct {
+		const char *text, *model;
+	} cases[] = {
+	    {START("x") USED("1", "01", "1") USED_AS("assistant", "2", "", "1", "late") ENTRY("3"), "p/late"},
+	    {START("x")
+	         USED("1", "01", "1") "{\"type\":\"model_change\",\"id\":\"2\",\"parentId\":null,\"provider\":\"q\","
+	                              "\"modelId\":\"chosen\"}\n",
+	     "q/chosen"},
+	    {START("x") ENTRY("1"), ""},
+	    {START("x") USED("1", "01", "1") USED_AS("toolResult", "2", "", "1", "tool"), "p/m"},
+	};
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	open_place(p);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct shared s CLEANUP_SHARED;
+		share_begin(&s);
+		char file[32], stem[8];
+		snprintf(stem, sizeof stem, "s%zu", i);
+		snprintf(file, sizeof file, "--a--/%s.jsonl", stem);
+		put(p, file, cases[i].text);
+		wait_stale();
+		struct cached_facts *k = get(p, &s, stem);
+		assert_span(k->facts.model, cases[i].model);
+		cached_facts_release(k);
+	}
+}
+
+static void times_that_no_date_has_are_unknown(void **state)
+{
+	(void)state;
+	assert_true(info_time_ms(0) == 0);
+	assert_true(info_time_ms(1767261600250.75) == 1767261600250.0);
+	assert_true(info_time_ms(8.64e15) == 8.64e15);
+	assert_true(isnan(info_time_ms(8.64e15 + 1)));
+	assert_true(isnan(info_time_ms(-8.64e15 - 1)));
+	assert_true(isnan(info_time_ms(NAN)));
+}
+
+/* ---- usage that counts elsewhere ---- */
+
+static void put_fork(struct source_fixture *p)
+{
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl", START("s") USED("1", "01", "1") USED("2", "02", "20"));
+	put(p, "--a--/fork.jsonl",
+	    START("fork") USED("1", "01", "1") USED("3", "01", "300") USED("2", "02", "20") USED("4", "03", "4000"));
+	open_place(p);
+}
+
+/* The first reading of a session excludes the entries of those that were read before. */
+static void entries_of_other_sessions_are_excluded(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	share_begin(&s);
+	put_fork(p);
+	struct cached_facts *first = get(p, &s, "s"), *fork = get(p, &s, "fork"), *again = get(p, &s, "s");
+	assert_usage(first, "2026-01-01 p/m 1 1\n2026-01-02 p/m 1 20\n");
+	assert_usage(again, "2026-01-01 p/m 1 1\n2026-01-02 p/m 1 20\n");
+	assert_usage(fork, "2026-01-03 p/m 1 4000\n2026-01-01 p/m 1 300\n");
+	assert_true(fork->facts.usage.total == 4321);
+	assert_int_equal(fork->n_marks, 4);
+	assert_int_equal(fork->marks[0], first->marks[0] | MARK_EXCLUDED);
+	assert_int_equal(fork->marks[2], first->marks[1] | MARK_EXCLUDED);
+	assert_false((fork->marks[1] | fork->marks[3]) & MARK_FLAGS);
+	cached_facts_release(first);
+	cached_facts_release(fork);
+	cached_facts_release(again);
+}
+
+/* A later reading excludes what duplicates_find has marked, and nothing else. Entries appended since have no mark yet.
+ */
+static void marked_entries_are_excluded(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	share_begin(&s);
+	put_fork(p);
+	struct cached_facts *first = get(p, &s, "s"), *fork = get(p, &s, "fork"), *other, *longer;
+	first->marks[1] |= MARK_DUPLICATE;
+	fork->marks[1] |= MARK_DUPLICATE;
+	assert_int_equal(read_again(p, &s, "s", first, &other), 0);
+	assert_usage(other, "2026-01-01 p/m 1 1\n");
+	assert_false(other->marks[0] & MARK_FLAGS);
+	assert_int_equal(other->marks[1] & MARK_FLAGS, MARK_EXCLUDED);
+	cached_facts_release(other);
+	assert_int_equal(read_again(p, &s, "fork", fork, &other), 0);
+	assert_usage(other, "2026-01-02 p/m 1 20\n2026-01-03 p/m 1 4000\n2026-01-01 p/m 1 1\n");
+	cached_facts_release(other);
+	/* `before` has fewer marks than the file, then more. */
+	append(p, "--a--/s.jsonl", USED("3", "04", "7"));
+	wait_stale();
+	assert_int_equal(read_again(p, &s, "s", first, &longer), 0);
+	assert_usage(longer, "2026-01-01 p/m 1 1\n2026-01-04 p/m 1 7\n");
+	cached_facts_release(longer);
+	replace(p, "--a--/s.jsonl", START("s") USED("1", "01", "1"));
+	wait_stale();
+	assert_int_equal(read_again(p, &s, "s", first, &other), 0);
+	assert_usage(other, "2026-01-01 p/m 1 1\n");
+	assert_int_equal(other->n_marks, 1);
+	cached_facts_release(other);
+	cached_facts_release(first);
+	cached_facts_release(fork);
+}
+
+/* An id that two entries have makes the session one that is compared. */
+static void repeated_ids_are_noted(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	share_begin(&s);
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl", START("s") USED("1", "01", "1") USED("1", "01", "1") USED("2", "01", "2"));
+	put(p, "--a--/t.jsonl", START("t") ENTRY("1") ENTRY("1") USED("2", "01", "3"));
+	open_place(p);
+	struct cached_facts *k = get(p, &s, "s"), *t = get(p, &s, "t");
+	assert_true(k->may_repeat_ids);
+	assert_true(s.d.is_shared.v[k->slot]);
+	assert_false(t->may_repeat_ids);
+	assert_false(s.d.is_shared.v[t->slot]);
+	cached_facts_release(k);
+	cached_facts_release(t);
+}
+
+/* ---- room for rows of files.tsv ---- */
+
+static void rows_are_cached_while_they_fit(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl", START("s") CALLS("1", "/long/path") CALLS("2", "/x"));
+	open_place(p);
+	size_t memory = 0;
+	static const char rows[] = "\t1\t1-read\tread\topen\t/long/path\n\t2\t1-read\tread\topen\t/x\n";
+	for (size_t max = 0; max < 2 * sizeof rows; max++) {
+		struct shared s CLEANUP_SHARED;
+		share_begin(&s);
+		s.room = (struct file_rows_budget){.used = 5, .max = max};
+		struct cached_facts *k = get(p, &s, "s");
+		bool fits = max >= 5 + strlen(rows);
+		assert_true(k->facts.has_files);
+		assert_span(k->facts.files, fits ? rows : "");
+		assert_int_equal(s.room.used, fits ? 5 + strlen(rows) : 5);
+		assert_span(k->facts.title, "(no messages)");
+		memory = max ? memory : k->memory;
+		assert_int_equal(k->memory, memory + k->facts.files.n);
+		cached_facts_release(k);
+	}
+}
+
+/* ---- references and versions ---- */
+
+static void facts_are_freed_with_the_last_reference(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	share_begin(&s);
+	put_all_kinds(p);
+	struct cached_facts *k = get(p, &s, "s");
+	assert_int_equal(k->refs, 1);
+	atomic_fetch_add(&k->refs, 1);
+	cached_facts_release(k);
+	assert_int_equal(k->refs, 1);
+	assert_all_kinds(k);
+	cached_facts_release(k);
+	cached_facts_release(NULL);
+}
+
+static void facts_match_only_their_version(void **state)
+{
+	const struct cached_facts k = {.slot = 3, .size = 10, .mtime = {5, 6}, .ctime = {7, 8}};
+	const struct slot_state now = {.slot = 3, .size = 10, .mtime = {5, 6}, .ctime = {7, 8}};
+	struct slot_state other[] = {now, now, now, now, now, now};
+	(void)state;
+	assert_true(cached_facts_match(&k, &now));
+	other[0].slot++;
+	other[1].size++;
+	other[2].mtime.tv_sec++;
+	other[3].mtime.tv_nsec++;
+	other[4].ctime.tv_sec++;
+	other[5].ctime.tv_nsec++;
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		assert_false(cached_facts_match(&k, &other[i]));
+}
+
+/* ---- readings that fail ---- */
+
+static void a_removed_session_has_no_facts(void **state)
+{
+	struct source_fixture *p = *state;
+	struct shared s CLEANUP_SHARED;
+	struct cached_facts *k = NULL;
+	share_begin(&s);
+	put_all_kinds(p);
+	uint32_t slot = slot_of(p, "a", "s");
+	assert_int_equal(unlink(at(p, "--a--/s.jsonl")), 0);
+	wait_stale();
+	assert_int_equal(cached_facts_read(p->c, slot, NULL, &s.d, &s.room, &k), -ESTALE);
+	assert_null(k);
+	assert_int_equal(s.d.n + s.d.is_shared.n, 0);
+	assert_int_equal(s.room.used, 0);
+}
+
+/* Each failure is reported; the next reading has all facts. */
+static void a_reading_without_memory_fails(void **state)
+{
+	struct source_fixture *p = *state;
+	unsigned failures = 0;
+	bool failed = true;
+	put_all_kinds(p);
+	for (unsigned nth = 1; failed; nth++) {
+		struct shared s CLEANUP_SHARED;
+		struct cached_facts *k = NULL;
+		share_begin(&s);
+		cached_facts_release(get(p, &s, "s")); /* the index is open from now on */
+		duplicates_release(&s.d);
+		uint32_t slot = slot_of(p, "a", "s");
+		let_alloc_fail(nth);
+		int rc = cached_facts_read(p->c, slot, NULL, &s.d, &s.room, &k);
+		failed = alloc_has_failed();
+		assert_true(rc == 0 || (failed && rc == -ENOMEM));
+		failures += rc != 0;
+		if (rc == 0)
+			assert_all_kinds(k);
+		cached_facts_release(k);
+	}
+	assert_true(failures > 20);
+}
+
+static void a_session_that_cannot_be_read_has_no_facts(void **state)
+{
+	struct source_fixture *p = *state;
+	int rc = -EIO;
+	int left = 0;
+	put_all_kinds(p);
+	uint32_t slot = slot_of(p, "a", "s");
+	for (; rc != 0; left++) {
+		struct shared s CLEANUP_SHARED;
+		struct cached_facts *k = NULL;
+		share_begin(&s);
+		preads_left = left;
+		rc = cached_facts_read(p->c, slot, NULL, &s.d, &s.room, &k);
+		preads_left = -1;
+		assert_true(rc == 0 || rc == -EIO);
+		if (rc == 0)
+			assert_all_kinds(k);
+		cached_facts_release(k);
+	}
+	assert_true(left > 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(all_facts_of_a_session_are_read),
+	    TEST(a_single_entry_has_facts),
+	    TEST(a_session_without_entries_has_facts),
+	    TEST(the_last_model_is_read),
+	    cmocka_unit_test(times_that_no_date_has_are_unknown),
+	    TEST(entries_of_other_sessions_are_excluded),
+	    TEST(marked_entries_are_excluded),
+	    TEST(repeated_ids_are_noted),
+	    TEST(rows_are_cached_while_they_fit),
+	    TEST(facts_are_freed_with_the_last_reference),
+	    cmocka_unit_test(facts_match_only_their_version),
+	    TEST(a_removed_session_has_no_facts),
+	    TEST(a_reading_without_memory_fails),
+	    TEST(a_session_that_cannot_be_read_has_no_facts),
+	};
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
