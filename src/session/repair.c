@@ -87,7 +87,7 @@ static uint64_t repair_hash_id(struct repair *r, struct json_value v)
 {
 	if (v.kind != JSON_STRING && v.kind != JSON_NUMBER)
 		return 0;
-	buf_reset(&r->text);
+	r->text.n = 0; /* keeps its error */
 	if (v.kind == JSON_STRING)
 		json_decode(v.text, JSON_EXACT, &r->text);
 	else
@@ -225,7 +225,7 @@ static int repair_read(struct repair *r)
 			if (!is_end)
 				break;
 			nuls += block[i] == '\0';
-			rc = repair_add_text(r, buf_span(&text), begin, line);
+			rc = buf_err(&text) ? buf_err(&text) : repair_add_text(r, buf_span(&text), begin, line);
 			buf_reset(&text);
 			begin = off + i + 1;
 			if (block[i] == '\n' && nuls > 0)
@@ -405,7 +405,7 @@ static int repair_make_header(struct repair *r, const char *name)
 	const char *id = strrchr(name, '_'), *dot = strstr(name, ".jsonl");
 	struct buf *out = &r->header;
 	struct json_value time;
-	int rc = repair_load(r, &r->pieces.v[0]);
+	int rc = buf_err(&r->head) ? buf_err(&r->head) : repair_load(r, &r->pieces.v[0]);
 
 	id = id ? id + 1 : name;
 	time = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, "timestamp");
