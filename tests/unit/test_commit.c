@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* commit: values whose append fails, and files that are replaced while they are written to. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write_fixture.h"
+
+#include "failing_calls.h"
+
+/* A label that was saved from a table can be cleared by saving it again. One whose append failed was not saved: if
+ * others set the same label, it is theirs. */
+static void a_failed_append_saves_no_rows(void **state)
+{
+	CLEANUP_BUF struct buf table = BUF_INIT;
+	struct source_fixture *p = *state;
+	for (int fails = 0; fails < 2; fails++) {
+		begin(p, ABC);
+		buf_reset(&table);
+		assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
+		if (fails) {
+			let_fail(WRITE, 1, 100, ENOSPC);
+			assert_int_equal(put(p, S, "labels.tsv", "# ID\tas of line 4\na\tx\n"), -ENOSPC);
+			plan = (struct plan){0};
+			assert_added(p, "");
+			assert_has(p, S "/errors", "labels.tsv: No space left on device (ENOSPC)\n");
+			assert_int_equal(put(p, A, "label", "x\n"), 0);
+			assert_added(p, SET("@0", "c", "a", "x"));
+		} else {
+			assert_int_equal(put(p, S, "labels.tsv", "# ID\tas of line 4\na\tx\n"), 0);
+			assert_added(p, SET("@0", "c", "a", "x"));
+		}
+		assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&table)), 0);
+		if (fails)
+			assert_added(p, "");
+		else
+			assert_added(p, CLEAR("@1", "@0", "a"));
+		end(p);
+	}
+}
+
+static struct source_fixture *replaced;
+
+/* The new file has no entry `a`. */
+static void replace_without_a(void)
+{
+	char next[200];
+	static const char text[] = HEADER USER("\"b\"", "null") USER("\"c\"", "\"b\"");
+	snprintf(next, sizeof next, "%s.next", replaced->file);
+	write_at(next, O_CREAT | O_TRUNC, text, sizeof text - 1);
+	assert_int_equal(rename(next, replaced->file), 0);
+	replaced->seen = sizeof text - 1;
+	plan.before_flock = NULL;
+}
+
+/* The file is replaced after the entry was found in it: the value goes to the new file, or nowhere. */
+static void an_entry_is_found_again_after_a_replacement(void **state)
+{
+	struct source_fixture *p = *state;
+	static const struct {
+		const char *dir, *name, *added;
+		int rc;
+	} cases[] = {
+	    {A, "label", "", -ENOENT},
+	    {B, "label", SET("@0", "c", "b", "x"), 0},
+	    {B, "branch", SUMMARY("@0", "b", "c", "x"), 0},
+	    {A, "branch", "", -ENOENT},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tree_handle *h;
+		begin(p, ABC);
+		replaced = p;
+		assert_int_equal(open_in(p, node_at(p, cases[i].dir), cases[i].name, false, &h), 0);
+		assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), 0);
+		plan.on = true;
+		plan.before_flock = replace_without_a;
+		assert_int_equal(tree_flush(p->tree, h, &who), cases[i].rc);
+		assert_null(plan.before_flock);
+		plan = (struct plan){0};
+		tree_release(p->tree, h);
+		assert_added(p, cases[i].added);
+		if (cases[i].rc)
+			assert_has(p, S "/errors", "no such entry (ENOENT)\n");
+		end(p);
+	}
+}
+
+/* Each call of an append that fails refuses the value, with the reason; later the same value is written. */
+static void a_failing_append_is_refused(void **state)
+{
+	struct source_fixture *p = *state;
+	static const enum call calls[] = {WRITE, FLOCK};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		struct tree_handle *h;
+		begin(p, ABC);
+		assert_int_equal(open_in(p, node_at(p, A), "label", false, &h), 0);
+		assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), 0);
+		let_fail(calls[i], 1, 100, EIO);
+		assert_int_equal(tree_flush(p->tree, h, &who), -EIO);
+		plan = (struct plan){0};
+		tree_release(p->tree, h);
+		assert_added(p, "");
+		assert_has(p, S "/errors", "entries/a/label: Input/output error (EIO)\n");
+		assert_missing(p, A "/label");
+		assert_int_equal(put(p, A, "label", "x\n"), 0);
+		assert_added(p, SET("@0", "c", "a", "x"));
+		end(p);
+	}
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(a_failed_append_saves_no_rows),
+	    TEST(an_entry_is_found_again_after_a_replacement),
+	    TEST(a_failing_append_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
