@@ -249,6 +249,8 @@ static void unchanged_table_changes_nothing(void **state)
 	LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"one, really\"") LABEL("\"l4\"", "\"l3\"", "\"b\"", "null")      \
 	    LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"three\"")
 
+#define CLEARED LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "null")
+
 /* Rows unchanged since the table was read keep later changes by others. */
 static void unchanged_rows_keep_later_changes(void **state)
 {
@@ -260,6 +262,9 @@ static void unchanged_rows_keep_later_changes(void **state)
 	/* A missing row clears a label from that time, not a later one. */
 	assert_table(CHANGED, AS_OF(6) "b\ttwo\n", "0=;");
 	assert_table(CHANGED, AS_OF(6), "0=;");
+	/* The same if the label was cleared before that time. */
+	assert_table(CLEARED LABEL("\"l4\"", "\"l3\"", "\"a\"", "\"theirs\""), AS_OF(7) "b\ttwo\n", "");
+	assert_table(CLEARED LABEL("\"l4\"", "\"l3\"", "\"a\"", "\"own label\""), AS_OF(7) "b\ttwo\n", "0=;");
 	/* The heading has another line number. */
 	assert_table(CHANGED, AS_OF(9) "a\tone\nb\ttwo\nc\t\n", "0=one;1=two;2=;");
 	assert_table(CHANGED, AS_OF(7) "a\tone\nb\ttwo\nc\t\n", "0=one;");
