@@ -17,7 +17,7 @@
 
 enum { REPAIR_READ_SIZE = LIMIT(64 * 1024, 100), REPAIR_CHANGES_MAX = LIMIT(1000, 3), REPAIR_HEAD_BYTES = 64 * 1024 };
 /* Entries are searched for in a damaged line until this many times its bytes were parsed. */
-enum { REPAIR_PARSE_FACTOR = 16 };
+enum { REPAIR_PARSE_FACTOR = 256 };
 
 #define NO_PIECE SIZE_MAX
 
@@ -151,7 +151,7 @@ static int repair_search(struct repair *r, struct span text, uint64_t off, uint3
 	while (rc == 0 && budget > 0 && (p = memmem(p, (size_t)(end - p), "{\"", 2))) {
 		json_init(&j, (struct span){p, (size_t)(end - p)}, &r->deep);
 		bool is_whole = json_value(&j, &v);
-		size_t parsed = (size_t)(j.p - p) + 1;
+		size_t parsed = (size_t)((is_whole ? j.p : end) - p);
 		budget -= parsed < budget ? parsed : budget;
 		/* The blocks of a torn message have other types and no time, and the time of a message is a number. */
 		struct json_value field[FIELDS] = {{0}};

@@ -24,14 +24,15 @@
 #define B E("b", "\"a\"") "\n"
 #define C E("c", "\"b\"") "\n"
 
-static _Atomic int preads_left = -1; /* that still succeed; negative: all */
+static _Atomic int preads_left = -1; /* that still succeed before one fails; negative: all */
 static _Atomic size_t pread_max = SIZE_MAX;
 
 static ssize_t limited_pread(int fd, void *p, size_t n, off_t off)
 {
-	if (preads_left == 0)
+	bool fails = preads_left == 0;
+	preads_left -= preads_left >= 0;
+	if (fails)
 		return errno = EIO, -1;
-	preads_left -= preads_left > 0;
 	return pread(fd, p, n < pread_max ? n : pread_max, off);
 }
 
@@ -105,7 +106,8 @@ static void a_sound_file_is_unchanged(void **state)
 	static const char *const texts[] = {
 	    HEAD "\n" A B C,
 	    HEAD "\n" A E("b", "\"a\""),
-	    HEAD "\n\n  \r\n" A "\t" B,
+	    HEAD "\n\n  \r\n\t\n" A "\t" B,
+	    HEAD "\n{\"type\":\"message\",\"id\":7}\n{\"type\":\"message\",\"id\":8,\"parentId\":7}\n",
 	    HEAD "\r\n" A "null\nfalse\n0\n\"\"\n" B,
 	    HEAD "\n" A E("b", "\"missing\"") "\n",
 	    HEAD "\n{\"type\":\"message\"}\n{\"type\":\"message\"}\n",
@@ -158,6 +160,8 @@ static void entries_in_damaged_lines_are_found(void **state)
 	          "2: lost 21 bytes: not a whole entry\n"},
 	         {SPAN_LIT(HEAD "\n" E("a", "null") "x y\n" B), SPAN_LIT(HEAD "\n" A B),
 	          "2: lost 3 bytes: not a whole entry\n"},
+	         {SPAN_LIT("xy{\"type\":\"session\",\"id\":\"s\"}\n" A),
+	          SPAN_LIT("{\"type\":\"session\",\"id\":\"s\"}\n" A), "1: lost 2 bytes: not a whole entry\n"},
 	         {SPAN_LIT("x" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: lost 1 bytes: not a whole entry\n"},
 	         {SPAN_LIT(HEAD "\n" A "y{\"type\":\"new\",\"timestamp\":\"t\"}\n"),
 	          SPAN_LIT(HEAD "\n" A "{\"type\":\"new\",\"timestamp\":\"t\"}\n"),
@@ -170,10 +174,31 @@ static void entries_in_damaged_lines_are_found(void **state)
 	          SPAN_LIT(HEAD "\n" A), "3: lost 79 bytes: not a whole entry\n"});
 }
 
+/* A line that begins many objects costs no more than a few passes: what follows is lost. */
+static void the_search_in_a_damaged_line_has_an_end(void **state)
+{
+	(void)state;
+	for (unsigned n = 10; n <= 1000; n *= 100) {
+		struct buf text CLEANUP_BUF = BUF_INIT;
+		char said[64];
+		buf_adds(&text, HEAD "\n" A);
+		size_t begin = text.n;
+		for (unsigned i = 0; i < n; i++)
+			buf_adds(&text, "{\"a\":");
+		size_t end = text.n;
+		buf_adds(&text, B);
+		bool found = n == 10;
+		snprintf(said, sizeof said, "3: lost %zu bytes: not a whole entry\n",
+		         (found ? end : text.n - 1) - begin);
+		assert_repaired(buf_span(&text), NAME, found ? SPAN_LIT(HEAD "\n" A B) : SPAN_LIT(HEAD "\n" A), said);
+	}
+}
+
 static void nul_bytes_are_dropped(void **state)
 {
 	(void)state;
-	EXAMPLES({SPAN_LIT(HEAD "\n" A "\0\0\0"), SPAN_LIT(HEAD "\n" A), "3: dropped 3 NUL bytes\n"},
+	EXAMPLES({SPAN_LIT(HEAD "\n" A "\0"), SPAN_LIT(HEAD "\n" A), "3: dropped 1 NUL bytes\n"},
+	         {SPAN_LIT(HEAD "\n" A "\0\0\0"), SPAN_LIT(HEAD "\n" A), "3: dropped 3 NUL bytes\n"},
 	         {SPAN_LIT(HEAD "\n" A "\0\0" B C), SPAN_LIT(HEAD "\n" A B C), "3: dropped 2 NUL bytes\n"},
 	         {SPAN_LIT(HEAD "\n\0" A "\0" B), SPAN_LIT(HEAD "\n" A B),
 	          "2: dropped 1 NUL bytes\n3: dropped 1 NUL bytes\n"},
@@ -184,7 +209,8 @@ static void nul_bytes_are_dropped(void **state)
 static void a_byte_order_mark_is_dropped(void **state)
 {
 	(void)state;
-	EXAMPLES({SPAN_LIT("\xef\xbb\xbf" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
+	EXAMPLES({SPAN_LIT("\xef\xbb\xbf\n" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
+	         {SPAN_LIT("\xef\xbb\xbf" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
 	         {SPAN_LIT("\xef\xbb\xbf \n" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
 	         {SPAN_LIT(HEAD "\n\xef\xbb\xbf" A), SPAN_LIT(HEAD "\n" A), "2: lost 3 bytes: not a whole entry\n"});
 }
@@ -263,6 +289,13 @@ static void a_repeated_id_is_replaced(void **state)
 	         HEAD "\n" E("%s", "null") "\n" E("b", "\"%s\"") "\n" E("a", "\"b\"") "\n" E("e", "\"a\"") "\n", id,
 	         id);
 	assert_text(&out, want);
+	/* The same for an entry of the same length. */
+	buf_reset(&out);
+	buf_reset(&said);
+	assert_int_equal(repair_bytes(SPAN_LIT(HEAD "\n" A "{\"type\":\"massage\",\"id\":\"a\",\"parentId\":null}\n"),
+	                              NAME, &out, &said),
+	                 0);
+	assert_text(&said, "2: gave the entry a new id: line 3 repeats it\n");
 	/* It is the same again, unless an entry has it. */
 	char taken[512], other[9] = "";
 	snprintf(taken, sizeof taken, HEAD "\n" A B E("a", "\"b\"") "\n" E("%s", "\"a\"") "\n", id);
@@ -309,9 +342,18 @@ static void a_lost_header_is_made(void **state)
 	         {SPAN_LIT(A "{\"id\":\"x\",\n" B),
 	          SPAN_LIT("{\"type\":\"session\",\"version\":3,\"id\":\"named\"}\n" A B),
 	          "2: lost 10 bytes: not a whole entry\n1: made the header that was lost\n"});
+	/* The torn one is not looked at if it is too long. */
+	for (unsigned more = 0; more < 2; more++) {
+		struct buf text CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
+		buf_addf(&text, "{\"id\":\"x\",%*s.\n" A, (int)(64 * 1024 - 11 + more), "");
+		assert_int_equal(repair_bytes(buf_span(&text), NAME, &out, &said), 0);
+		assert_text(&out, more ? "{\"type\":\"session\",\"version\":3,\"id\":\"named\"}\n" A
+		                       : "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}\n" A);
+	}
 	static const struct {
 		const char *name, *id;
-	} names[] = {{"x.jsonl", "x"}, {"a_b_c.jsonl", "c"}, {"a_b", "b"}, {"\"q", "\\\"q"}, {"s_i.jsonl.gz", "i"}};
+	} names[] = {{"x.jsonl", "x"},      {"a_b_c.jsonl", "c"},   {"a_b", "b"},      {"\"q", "\\\"q"},
+	             {"s_i.jsonl.gz", "i"}, {"a_.jsonl", ".jsonl"}, {"x.jsonl_b", "b"}};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char want[256];
 		snprintf(want, sizeof want, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\"}\n" A, names[i].id);
@@ -448,6 +490,7 @@ int main(void)
 	    cmocka_unit_test(a_long_sound_file_is_unchanged),
 	    cmocka_unit_test(lost_bytes_are_left_out),
 	    cmocka_unit_test(entries_in_damaged_lines_are_found),
+	    cmocka_unit_test(the_search_in_a_damaged_line_has_an_end),
 	    cmocka_unit_test(nul_bytes_are_dropped),
 	    cmocka_unit_test(a_byte_order_mark_is_dropped),
 	    cmocka_unit_test(an_entry_after_lost_bytes_keeps_its_branch),
