@@ -174,7 +174,7 @@ static void entries_in_damaged_lines_are_found(void **state)
 	          SPAN_LIT(HEAD "\n" A), "3: lost 79 bytes: not a whole entry\n"});
 }
 
-/* A line that begins many objects costs no more than a few passes: what follows is lost. */
+/* A line that begins many objects costs no more than a few passes, and the rest is lost. */
 static void the_search_in_a_damaged_line_has_an_end(void **state)
 {
 	(void)state;
