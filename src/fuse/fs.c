@@ -393,14 +393,8 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/* --- refused operations ------------------------------------------------------ */
-
-static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
-{
-	reply_error(req, fs_of(req)->read_only ? -EROFS : -EPERM);
-}
-
-/* There are no handlers for extended attributes: after the first ENOSYS the kernel does not ask again. */
+/* There are no handlers for extended attributes and fallocate(2): after the first ENOSYS the kernel does not ask again.
+ * It answers fallocate(2) with EOPNOTSUPP, so that posix_fallocate(3) writes the bytes instead. */
 static const struct fuse_lowlevel_ops operations = {
     .init = op_init,
     .lookup = op_lookup,
@@ -428,7 +422,6 @@ static const struct fuse_lowlevel_ops operations = {
     .link = op_link,
     .create = op_create,
     .write = op_write,
-    .fallocate = op_fallocate,
 };
 
 const struct fuse_lowlevel_ops *fs_operations(void)

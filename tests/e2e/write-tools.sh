@@ -104,6 +104,14 @@ try "rsync --inplace $T/from/label $label" "label $a inplace, more"
 echo "inplace" >"$T/from/label"
 try "rsync --inplace $T/from/label $label" "label $a inplace"
 try "rsync -a $T/mnt/$FORECAST/entries/$a/label $T/from/ && rsync -a $T/from/label $label"
+# Space is not reserved, but posix_fallocate(3) writes the bytes when fallocate(2) is not supported.
+try "python3 -c 'import os
+f = os.open(\"new.tmp\", os.O_RDWR | os.O_CREAT)
+os.posix_fallocate(f, 0, 9000)
+assert os.pread(f, 9001, 0) == bytes(9000)
+os.ftruncate(f, 0)
+os.write(f, b\"preallocated\")
+os.rename(\"new.tmp\", \"$label\")'" "label $a preallocated"
 ln -s "../entries/$c" "$T/from/by rsync"
 try "rsync -l '$T/from/by rsync' labels/" "label $c by rsync"
 try "ln -sfn ../entries/$a '$T/from/by rsync'; rsync -l '$T/from/by rsync' labels/" "clear $c" "label $a by rsync"
