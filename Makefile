@@ -278,6 +278,28 @@ check:
 	@SMALL="$(if $(SMALL),,$(small_tests))" scripts/check $(BUILD) $(ONLY)
 	$(coverage)
 
+# Ten times, with little of each core: what fails here depends on the speed of the machine. It takes some three hours.
+TIMES ?= 10
+#: make check-loaded	the tests ten times on busy cores; TIMES=1, ONLY="links"
+check-loaded:
+	@scripts/setup check
+	@$(MAKE) --no-print-directory $(parallel) fast-targets
+	@TIMES=$(TIMES) scripts/check-loaded $(BUILD) $(ONLY)
+
+#: make coverage	how many lines of each folder the tests run
+coverage:
+	@$(MAKE) --no-print-directory check COVERAGE=1
+
+# These goals print figures. All of them take some six hours.
+RUN ?= check coverage check-loaded conformance fuzz mutants check-foreign stress
+#: make figures	measures the figures of docs/TESTING.md; RUN="check fuzz": those of these goals
+figures:
+	@mkdir -p $(BUILD)
+	@for goal in $(RUN); do \
+		$(MAKE) --no-print-directory $$goal >$(BUILD)/figures.log 2>&1 && scripts/figures $$goal $(BUILD)/figures.log || \
+			{ tail -n 20 $(BUILD)/figures.log; exit 1; }; \
+	done
+
 # Has every call to the system and every allocation fail once: without a mount all of them, mounted ALL of each kind
 # and error, which takes long. What tests draw is drawn anew here; SEED=n says what.
 #: make fault	each call to the system and each allocation fails once
@@ -431,5 +453,5 @@ clean:
 	rm -rf build compile_commands.json
 
 .PHONY: all units clean help compile_commands.json demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
-	dist deb check-package check-builds check-far mutants
+	dist deb check-package check-builds check-far check-loaded mutants coverage figures
 -include $(wildcard $(BUILD)/*/*.d)
