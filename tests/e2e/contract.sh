@@ -16,7 +16,7 @@ passes() { # ROWS SKIPPED WAY: at least ROWS pass, and at most SKIPPED are skipp
 	run --sources "$T/$3" "--$3" "${4:-$T/tree.$3}" >"$T/out" || die "$3: $(cut -c1-1000 "$T/out")"
 	read -r passed _ failed _ skipped _ < <(tail -n 1 "$T/out")
 	[ "$passed" -ge "$rows" ] && [ "$failed" = 0 ] && [ "$skipped" -le "$most" ] || die "$3: $(tail -n 1 "$T/out")"
-	echo "$3: $(tail -n 1 "$T/out")"
+	echo "figure rows of the contract that pass, and that cannot be asked, in a $3: $passed, $skipped"
 }
 
 # The manual has the version; a row of the case `root` compares it with .status.

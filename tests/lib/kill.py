@@ -231,6 +231,7 @@ def main(program, source, mount, rounds, seed):
     for kind in KINDS:
         check(acknowledged[kind] > rounds, f"only {acknowledged[kind]} writes of {kind} in {rounds} rounds")
     print(f"killed {rounds} times; acknowledged and there: {dict(acknowledged)}")
+    print(f"figure kills while programs write; acknowledged writes, all of them there: {rounds}; {sum(acknowledged.values())}")
 
 
 if __name__ == "__main__":

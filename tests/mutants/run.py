@@ -276,6 +276,7 @@ def report(mutants, results, known):
         died, explained = len(numbers) - len(survivors), sum(mutants.key(i) in known for i in survivors)
         if numbers:
             print(f"{folder:10}{len(numbers):9}{died:7}{100 * died / len(numbers):9.1f}{explained:11}{len(survivors) - explained:6}")
+            print(f"figure mutants of {folder} that the fast tests find: {died} of {len(numbers)}, {100 * died / len(numbers):.0f} %")
         total, left = [len(numbers), died], [i for i in survivors if mutants.key(i) not in known]
     return left, 100 * total[1] / total[0] if total[0] else 100.0
 

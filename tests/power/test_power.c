@@ -522,8 +522,9 @@ int main(int argc, char **argv)
 		add_scenarios();
 		wire_let_stand(CLOCK_REALTIME);
 		failed = _cmocka_run_group_tests("power", tests, count, NULL, NULL);
-		printf("# %zu ways to write leave %zu states after a loss of power, with %zu different files\n"
-		       "# without one of the %zu syncs of these writes, %zu states lose an acknowledged write\n",
+		printf("figure ways to write, and states that a loss of power can leave: %zu, %zu\n"
+		       "figure different files in these states: %zu\n"
+		       "figure syncs of these writes, and states that lose a write without one of them: %zu, %zu\n",
 		       totals.scenarios, totals.states, totals.files, totals.syncs, totals.lost);
 	}
 	snprintf(file, sizeof file, "%s/" READING_FILE, dir);
