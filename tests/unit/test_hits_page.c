@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* search/QUERY/hits.html: its sections, its lines, and the marks in them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write_fixture.h"
+
+#define SAYS(id, parent, text)                                                                                         \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent                                                 \
+	",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+#define PAGE(text, id, what, line) "<li><a href=\"" text "#" id "\">" what "</a><p dir=\"auto\">" line "</p></li>\n"
+
+/* Reads the part of the page between <main> and </main>. */
+static void read_main(struct source_fixture *p, const char *path, struct buf *out)
+{
+	buf_reset(out);
+	assert_int_equal(tree_read(p->tree, node_at(p, path), 0, 1 << 20, out), 0);
+	char *begin = strstr(buf_cstr(out), "<main>\n"), *end = strstr(out->p, "</main>");
+	assert_true(begin && end);
+	begin += strlen("<main>\n");
+	memmove(out->p, begin, (size_t)(end - begin));
+	out->n = (size_t)(end - begin);
+}
+
+static void assert_main(struct source_fixture *p, const char *path, const char *expected)
+{
+	CLEANUP_BUF struct buf page = BUF_INIT;
+	read_main(p, path, &page);
+	assert_text(&page, expected);
+}
+
+/* Asserts the one line that a query finds in one message. */
+static void assert_line(struct source_fixture *p, const char *query, const char *line)
+{
+	CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT, expected = BUF_INIT;
+	buf_addf(&path, "search/%s/hits.html", query);
+	read_main(p, buf_cstr(&path), &page);
+	buf_addf(&expected, "<p dir=\"auto\">%s</p>", line);
+	const char *begin = strstr(buf_cstr(&page), "<p ");
+	assert_non_null(begin);
+	page.n = (size_t)(strstr(begin, "</li>") - begin);
+	memmove(page.p, begin, page.n);
+	assert_text(&page, buf_cstr(&expected));
+}
+
+static void words_are_marked(void **state)
+{
+	struct source_fixture *p = *state;
+	begin(p, HEADER SAYS("a", "null", "Keystone <b>KEYSTONES</b> at 10:30:00, stone."));
+	assert_line(p, "keystone",
+	            "<mark>Keystone</mark> &lt;b&gt;<mark>KEYSTONE</mark>S&lt;/b&gt; at 10:30:00, stone.");
+	assert_line(p, "word:keystone", "<mark>Keystone</mark> &lt;b&gt;KEYSTONES&lt;/b&gt; at 10:30:00, stone.");
+	assert_line(p, "stone",
+	            "Key<mark>stone</mark> &lt;b&gt;KEY<mark>STONE</mark>S&lt;/b&gt; at 10:30:00, <mark>stone</mark>.");
+	/* Of words that begin at one place, the longest; of others, the first. */
+	assert_line(p, "key keystone",
+	            "<mark>Keystone</mark> &lt;b&gt;<mark>KEYSTONE</mark>S&lt;/b&gt; at 10:30:00, stone.");
+	assert_line(p, "keystone key",
+	            "<mark>Keystone</mark> &lt;b&gt;<mark>KEYSTONE</mark>S&lt;/b&gt; at 10:30:00, stone.");
+	assert_line(p, "stone at",
+	            "Key<mark>stone</mark> &lt;b&gt;KEY<mark>STONE</mark>S&lt;/b&gt; <mark>at</mark> 10:30:00, "
+	            "<mark>stone</mark>.");
+	/* A word that must not be there, and a filter, have no mark. */
+	assert_line(p, "stone -missing role:user",
+	            "Key<mark>stone</mark> &lt;b&gt;KEY<mark>STONE</mark>S&lt;/b&gt; at 10:30:00, <mark>stone</mark>.");
+	assert_line(p, "00, .", "Keystone &lt;b&gt;KEYSTONES&lt;/b&gt; at 10:30:<mark>00,</mark> stone<mark>.</mark>");
+}
+
+/* Marks are found in folded text, where one character can be several, and several one. */
+static void marks_cover_whole_characters(void **state)
+{
+	struct source_fixture *p = *state;
+	begin(p, HEADER SAYS("a", "null", "xx Stra\u00dfe, STRASSE, \u212aY, E\u0301T\u00c9 end"));
+	assert_line(p, "strasse", "xx Stra\u00dfe, <mark>STRASSE</mark>, \u212aY, E\u0301T\u00c9 end");
+	assert_line(p, "\u00e9t\u00e9", "xx Stra\u00dfe, STRASSE, \u212aY, <mark>E\u0301T\u00c9</mark> end");
+	assert_line(p, "ky", "xx Stra\u00dfe, STRASSE, <mark>\u212aY</mark>, E\u0301T\u00c9 end");
+	assert_line(p, "end", "xx Stra\u00dfe, STRASSE, \u212aY, E\u0301T\u00c9 <mark>end</mark>");
+	assert_line(p, "xx", "<mark>xx</mark> Stra\u00dfe, STRASSE, \u212aY, E\u0301T\u00c9 end");
+}
+
+/* Names in the path of a line can have colons, and the text can begin like a path. */
+static void the_path_of_a_line_is_left_out(void **state)
+{
+	struct source_fixture *p = *state;
+	begin(p, HEADER SAYS("a:1:b", "null", "word: one:two") SAYS("c", "\"a:1:b\"", "x/entries/d:1:word"));
+	assert_main(
+	    p, "search/word/hits.html",
+	    "<section><h2><a href=\"../../html/p/s.html\">word: one:two</a></h2><ul>\n" PAGE(
+		"../../html/p/s.html", "a%3A1%3Ab", "user", "<mark>word</mark>: one:two")
+		PAGE("../../html/p/s.html", "c", "user", "x/entries/d:1:<mark>word</mark>") "</ul></section>\n");
+	CLEANUP_BUF struct buf page = BUF_INIT;
+	assert_int_equal(tree_read(p->tree, node_at(p, "search/word/hits.html"), 0, 1 << 20, &page), 0);
+	assert_non_null(strstr(buf_cstr(&page), "<h1>word</h1>\n<p>2 entries</p>"));
+}
+
+static void tool_calls_are_shown(void **state)
+{
+	struct source_fixture *p = *state;
+	begin(p, HEADER SAYS("a", "null", "title") "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{"
+	                                           "\"role\":\"assistant\",\"content\":["
+	                                           "{\"type\":\"toolCall\",\"id\":\"t:1:x\",\"name\":\"a:1:sh\","
+	                                           "\"arguments\":{\"command\":\"say: word\"}}]}}\n");
+	assert_main(
+	    p, "search/word/hits.html",
+	    "<section><h2><a href=\"../../html/p/s.html\">title</a></h2><ul>\n" PAGE(
+		"../../html/p/s.html", "b", "call a:1:sh", "command: say: <mark>word</mark>") "</ul></section>\n");
+	assert_reads(p, "search/word/hits.txt",
+	             "projects/p/s/entries/b/tool-calls/1-a:1:sh/arguments.txt:1:command: say: word\n");
+}
+
+/* Each session has a section, the newest first. */
+static void sessions_have_sections(void **state)
+{
+	struct source_fixture *p = *state;
+	char path[256];
+	snprintf(path, sizeof path, "%s/--p--/t.jsonl", p->root);
+	put_file(path, HEADER SAYS("b", "null", "other <word>") SAYS("c", "\"b\"", "word\\nno\\nlast word"));
+	const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	begin(p, HEADER SAYS("a", "null", "a word"));
+	assert_main(p, "search/word/hits.html",
+	            "<section><h2><a href=\"../../html/p/s.html\">a word</a></h2><ul>\n" PAGE(
+			"../../html/p/s.html", "a", "user",
+			"a <mark>word</mark>") "</ul></section>\n"
+	                                       "<section><h2><a href=\"../../html/p/t.html\">other "
+	                                       "&lt;word&gt;</a></h2><ul>\n" PAGE("../../html/p/t.html", "b", "user",
+	                                                                          "other &lt;<mark>word</mark>&gt;")
+	                                           PAGE("../../html/p/t.html", "c", "user",
+	                                                "<mark>word</mark></p><p dir=\"auto\">last "
+	                                                "<mark>word</mark>") "</ul></section>\n");
+	assert_missing(p, "search/absent/hits.html");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(words_are_marked),     TEST(marks_cover_whole_characters), TEST(the_path_of_a_line_is_left_out),
+	    TEST(tool_calls_are_shown), TEST(sessions_have_sections),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
