@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of --secrets: keys in entries, headers, damaged and long lines, read in pieces. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "catalog_fixture.h"
+#include "sessionfs/base/secret.h"
+#include "sessionfs/find/tables.h"
+
+#include <stdlib.h>
+
+/* No scanner takes this file for a leak. */
+#define KEY                                                                                                            \
+	"hf_"                                                                                                          \
+	"example0example0example0example0"
+#define HEADING "project\tstem\tentry\tkind\tstart\tlength\n"
+#define SAYS(id, text) "{\"type\":\"custom\",\"id\":\"" id "\",\"data\":\"" text "\"}\n"
+
+/* Asserts the table of all sessions of the source. */
+static void assert_secrets(struct source_fixture *p, const char *expected)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct facts *f;
+	const struct fact_list *list;
+	open_place(p);
+	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
+	assert_int_equal(facts_get(f, &list), 0);
+	assert_int_equal(table_secrets(list, &out), 0);
+	assert_string_equal(buf_cstr(&out), expected);
+	facts_release(list);
+	facts_close(f);
+}
+
+#define ROW(project, stem, entry) project "\t" stem "\t" entry "\thuggingface\thf_e\t35\n"
+
+static void keys_are_listed_by_entry(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	make_dir(p, "--b--");
+	put(p, "--a--/s.jsonl", HEADER("s", "/w") SAYS("x", "no key") SAYS("y", "a " KEY " b " KEY) SAYS("z", KEY));
+	put(p, "--a--/none.jsonl", HEADER("n", "/w") SAYS("x", "no key"));
+	/* In the header, in a line that is torn, and in the last line without a newline. */
+	put(p, "--b--/odd.jsonl",
+	    HEADER("o", KEY) SAYS("a", "x") "{\"torn " KEY "\n" SAYS("b", KEY) "{\"type\":\"" KEY);
+	set_mtime(p, "--a--/s.jsonl", 2000);
+	set_mtime(p, "--b--/odd.jsonl", 1000);
+	assert_secrets(p, HEADING ROW("a", "s", "y") ROW("a", "s", "y") ROW("a", "s", "z") ROW("b", "odd", "")
+	                      ROW("b", "odd", "") ROW("b", "odd", "b") ROW("b", "odd", ""));
+}
+
+static void without_keys_the_table_is_empty(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	put(p, "--a--/none.jsonl", HEADER("n", "/w") SAYS("x", "no key"));
+	assert_secrets(p, HEADING);
+}
+
+/* The file is read in pieces of 256 KiB (with small limits, 100 bytes): a key is found wherever one begins or ends. */
+static void keys_between_pieces_are_found(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	for (unsigned i = 0; i < 4; i++) {
+		CLEANUP_BUF struct buf text = BUF_INIT;
+		const size_t ends[] = {0, 1, 17, 35};
+		buf_adds(&text, HEADER("s", "/w") "{\"type\":\"custom\",\"id\":\"l\",\"data\":\"");
+		while (text.n < 256 * 1024 - 36 + ends[i])
+			buf_addc(&text, 'x');
+		buf_adds(&text, " " KEY "\"}\n" SAYS("m", KEY));
+		while (text.n < 256 * 1024 * 3)
+			buf_adds(&text, SAYS("n", "a line"));
+		buf_adds(&text, SAYS("o", KEY));
+		put(p, "--a--/s.jsonl", buf_cstr(&text));
+		assert_secrets(p, HEADING ROW("a", "s", "l") ROW("a", "s", "m") ROW("a", "s", "o"));
+		catalog_close(p->c);
+		p->c = NULL;
+	}
+	open_place(p);
+}
+
+/* A line over the limit is skipped, and the lines around it are not. It is a hole, but for a key at each end. */
+static void long_lines_are_skipped(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	put(p, "--a--/s.jsonl", HEADER("s", "/w") SAYS("a", KEY) KEY);
+	struct stat st;
+	assert_int_equal(stat(at(p, "--a--/s.jsonl"), &st), 0);
+	assert_int_equal(truncate(at(p, "--a--/s.jsonl"), st.st_size + (off_t)SECRET_LINE), 0);
+	append(p, "--a--/s.jsonl", " " KEY "\n" SAYS("b", KEY));
+	assert_secrets(p, HEADING ROW("a", "s", "a") ROW("a", "s", "b"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(keys_are_listed_by_entry),
+	    TEST(without_keys_the_table_is_empty),
+	    TEST(keys_between_pieces_are_found),
+	    TEST(long_lines_are_skipped),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
