@@ -94,6 +94,70 @@ static void newest_session_is_found(void **state)
 	assert_false(catalog_project(p->c, 999, &a));
 }
 
+/* Of files of one age, the last name is the newest; of equal names, the last path. */
+static void newest_of_one_age_has_the_last_name(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info slot;
+	char name[] = "b/x.jsonl";
+	make_dir(p, "a");
+	make_dir(p, "b");
+	for (char c = 'a'; c <= 'z'; c++) {
+		name[2] = c;
+		for (name[0] = 'a'; name[0] <= 'b'; name[0]++) {
+			put(p, name, HEADER("x", "/"));
+			set_mtime(p, name, 5000);
+		}
+	}
+	open_place(p);
+	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_string_equal(slot.file, "b/z.jsonl");
+	for (char c = 'z'; c > 'q'; c--) {
+		name[2] = c;
+		name[0] = 'b';
+		assert_int_equal(unlink(at(p, name)), 0);
+		wait_stale();
+		assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+		name[0] = 'a';
+		assert_string_equal(slot.file, name);
+		assert_int_equal(unlink(at(p, name)), 0);
+		wait_stale();
+		assert_true(catalog_latest(p->c, NO_SLOT, &slot));
+		name[2]--;
+		name[0] = 'b';
+		assert_string_equal(slot.file, name);
+	}
+}
+
+/* The classes that can list every directory, also if nothing has changed since the last call, or the user has. */
+static void all_directories_limit_a_list_of_all(void **state)
+{
+	struct source_fixture *p = *state;
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/x.jsonl", HEADER("x", "/"));
+	open_place(p);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0777);
+	assert_int_equal(chmod(at(p, "a"), 0750), 0);
+	wait_stale();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0770);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(catalog_list_all_mode(p->c, uid, gid + 1), 0700);
+		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0770);
+	}
+	assert_int_equal(chmod(at(p, "b"), 0705), 0);
+	wait_stale();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0700);
+	assert_int_equal(rmdir(at(p, "b")), 0);
+	wait_stale();
+	assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0770);
+}
+
 /* Calls in quick succession must not keep an old answer alive. */
 static void newest_is_current_under_load(void **state)
 {
@@ -155,6 +219,8 @@ int main(void)
 	    TEST(late_header_gives_its_project_a_name),
 	    TEST(listing_continues_across_changes),
 	    TEST(newest_session_is_found),
+	    TEST(newest_of_one_age_has_the_last_name),
+	    TEST(all_directories_limit_a_list_of_all),
 	    TEST(newest_is_current_under_load),
 	    TEST(newest_skips_non_sessions),
 	    TEST(slot_now_finds_a_file_that_came_back),
