@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "catalog_fixture.h"
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/deferred.h"
 
 /* ---- forks ---- */
 
@@ -205,12 +207,49 @@ static void fork_listing_continues_after_removal(void **state)
 	assert_false(catalog_fork_next(p->c, UINT32_MAX - 1, false, &(uint64_t){0}, &slot));
 }
 
+static bool count_down(void *arg)
+{
+	return (*(int *)arg)-- == 0;
+}
+
+/* A search for parents that was cancelled is made again by the next call. */
+static void a_cancelled_search_for_parents_is_made_again(void **state)
+{
+	struct source_fixture *p = *state;
+	int left, cancelled = 0;
+	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/f.jsonl", FORK("f", "/x/one.jsonl"));
+	put(p, "a/g.jsonl", FORK("g", "/x/one.jsonl"));
+	for (int nth = 0;; nth++) {
+		open_place(p);
+		uint32_t slot = slot_of(p, "a", "g");
+		left = nth;
+		cancel_set(&cancel);
+		int before = deferred_push();
+		uint32_t parent = catalog_parent(p->c, slot);
+		int rc = deferred_pop(before, 0);
+		cancel_set(NULL);
+		assert_int_equal(rc, left < 0 ? -EINTR : 0);
+		assert_true(left < 0 || parent != NO_SLOT);
+		assert_parent(p, "a", "f", "a/one.jsonl");
+		assert_parent(p, "a", "g", "a/one.jsonl");
+		if (left >= 0)
+			break;
+		cancelled++;
+		catalog_close(p->c);
+		p->c = NULL;
+	}
+	assert_true(cancelled >= 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(fork_parent_is_found_by_path),         TEST(fork_parent_is_found_by_mount_path),
 	    TEST(nested_sessions_have_their_parent),    TEST(forks_with_equal_stems_are_listed),
-	    TEST(fork_listing_continues_after_removal),
+	    TEST(fork_listing_continues_after_removal), TEST(a_cancelled_search_for_parents_is_made_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
