@@ -413,6 +413,31 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 	}
 }
 
+/* A process keeps a removed directory open, and so its watch alive. The new directory of that name gets another, even
+ * if no event of its parent told so. */
+static void recreated_directory_gets_its_own_watch(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	no_watch.nth = 1;
+	open_watched(p, false);
+	assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
+	assert_int_equal(no_watch.nth, 0);
+	int held CLEANUP_CLOSE = open(at(p, "a"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(held >= 0);
+	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
+	assert_int_equal(rmdir(at(p, "a")), 0);
+	make_dir(p, "a");
+	put(p, "a/two.jsonl", HEADER("two", "/"));
+	wait_stale();
+	assert_int_equal(slot_of(p, "a", "one"), NO_SLOT);
+	assert_int_not_equal(slot_of(p, "a", "two"), NO_SLOT);
+	assert_true(catalog_is_watched(p->c));
+	put(p, "a/three.jsonl", HEADER("three", "/"));
+	assert_int_not_equal(slot_of(p, "a", "three"), NO_SLOT);
+}
+
 /* An event of a file counts even if the names next to it must be read again anyway. */
 static void file_event_beside_new_directory_is_applied(void **state)
 {
@@ -463,6 +488,7 @@ int main(void)
 	    TEST(unreadable_acl_limits_access_to_owner),
 	    TEST(enomem_never_hides_a_name),
 	    TEST(unwatched_directory_is_rescanned_when_watched),
+	    TEST(recreated_directory_gets_its_own_watch),
 	    TEST(file_event_beside_new_directory_is_applied),
 	    TEST(failed_scan_is_retried),
 	};
