@@ -365,6 +365,13 @@ check-far:
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(slowfs)
 	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/far/run $(ONLY)
 
+# Programs of other projects that test file systems, by tests/foreign/*.sh: ten minutes. ONLY="fio fsx" runs these.
+#: make check-foreign	file system tests of other projects: fio, stress-ng and more
+check-foreign:
+	@scripts/setup foreign
+	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
+	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/foreign/run $(ONLY)
+
 # ONLY="load scale" runs these. load: readers and writers for MINUTES, while pi (the real one, if it was fetched) appends to
 # 50 sessions. scale: 200,000 sessions, copies of those in SOURCE, and 6 GB in $TMPDIR. hostile: half an hour, and 10 GB.
 MINUTES ?= 10
@@ -453,5 +460,5 @@ clean:
 	rm -rf build compile_commands.json
 
 .PHONY: all units clean help compile_commands.json demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
-	dist deb check-package check-builds check-far check-loaded mutants coverage figures
+	dist deb check-package check-builds check-far check-foreign check-loaded mutants coverage figures
 -include $(wildcard $(BUILD)/*/*.d)
