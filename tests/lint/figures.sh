@@ -28,7 +28,7 @@ nothing "the copy, written" "$T/tree/scripts/figures" --check
 sed -i '0,/^## [0-9.]*,/s//## 99.0.0,/' "$T/tree/NEWS.md"
 fails 1 ": of version [0-9.]+$" "$T/tree/scripts/figures" --check
 
-# The figures of a run replace those of the run before, and a run that failed has none.
+# The figures of a run replace the figures of the run before, and a run that failed has none.
 printf '%s\n' "figure states: 12" "3 passed, 0 failed, 1 skipped" "2 passed, 0 failed, 0 skipped" >"$T/log"
 "$T/tree/scripts/figures" check "$T/log"
 has_rows() { is "$1" "$(grep -F '`make check` |' "$T/tree/docs/TESTING.md" | sed -n '/^| figure/d; s/ | `make check.*//p' | grep -vE '^\| `make')" "$2"; }

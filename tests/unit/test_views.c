@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* views: a view that was continued while its session grew has the bytes of one that is made anew. */
+/* views: a view that was continued while its session grew has the bytes of one that is made for the first time. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static unsigned draw(struct draws *d, unsigned below)
 }
 
 /* Appends a line that continues a view, or that changes earlier parts of it: a message on this branch or another one, a
- * label, a name, an edit of the context, an id that occurs twice, a summary, a line that is no entry. */
+ * label, a name, an edit of the context, an id that occurs twice, a summary, an odd line. */
 static void add_line(struct draws *d, struct buf *out)
 {
 	unsigned id = draw(d, 12) || d->ids == 0 ? d->ids++ : draw(d, d->ids);
@@ -96,7 +96,7 @@ static void read_view(struct source_fixture *p, const char *name, struct buf *ou
 }
 
 /* Grows a session in steps. After each, reads some of its views, so that a view is continued after one step or several;
- * each must equal that of a tree that is opened for it. */
+ * each must equal the view of a tree that is opened for it. */
 static void grow_and_compare(struct source_fixture *p, struct draws *d)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
