@@ -274,6 +274,7 @@ static void unchanged_rows_keep_later_changes(void **state)
 	assert_table(CHANGED, "a\tone\nb\ttwo\nc\t\n", "0=one;1=two;2=;");
 	assert_table(CHANGED, "# ID\tLABEL\tTEXT\na\tone\nc\t\n", "0=one;2=;");
 	assert_table(CHANGED, "# ID 6 6\na\tone\nc\t\n", "0=one;2=;");
+	assert_table(CHANGED, "# ID 6th\na\tone\nb\ttwo\nc\t\n", "");
 	/* The heading can be edited or moved as long as it has that number. */
 	assert_table(CHANGED, "a\tone\n# ID  6\nc\t\nb\tx\n", "1=x;");
 	assert_bad(CHANGED, AS_OF(10) "a\tone\n", 1);

@@ -163,6 +163,12 @@ static void number_and_bytes_are_limited(void **state)
 	assert_bytes(sc, id, (struct span){text, MOST_BYTES});
 	assert_int_equal(scratch_create(sc, DIR_A, span_of("l"), S_IFLNK, 0, 0, "t", &a), -ENOSPC);
 	assert_int_equal(found(sc, DIR_A, "l"), 0);
+	/* The text of a link counts, too. */
+	assert_int_equal(scratch_resize(sc, id, MOST_BYTES - 2), 0);
+	assert_int_equal(scratch_create(sc, DIR_A, span_of("l"), S_IFLNK, 0, 0, "to", &a), 0);
+	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 2), -ENOSPC);
+	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("l")), 0);
+	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 2), 0);
 	/* Truncation and removal free space. */
 	assert_int_equal(scratch_resize(sc, id, 0), 0);
 	made(sc, DIR_A, "1");

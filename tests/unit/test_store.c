@@ -604,6 +604,33 @@ static void check_reports_room_and_errors(void **state)
 	assert_file(OLD);
 }
 
+static int64_t pauses[16]; /* ns */
+static unsigned pause_count;
+
+static int note_pause(const struct timespec *t, struct timespec *rest)
+{
+	if (pause_count < sizeof pauses / sizeof *pauses)
+		pauses[pause_count++] = t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
+	return nanosleep(t, rest);
+}
+
+__typeof__(nanosleep) *const sys_nanosleep = note_pause;
+
+/* Each wait for the lock is twice as long, up to some 10 ms. */
+static void lock_is_polled_less_and_less(void **state)
+{
+	static const int64_t expected[] = {200000, 400000, 800000, 1600000, 3200000, 6400000, 12800000, 12800000};
+	struct maker m = {0};
+	(void)state;
+	start(OLD);
+	pause_count = 0;
+	let_fail(FLOCK, 1, 9, EWOULDBLOCK);
+	assert_int_equal(add(&m, false), 0);
+	assert_int_equal(pause_count, 8);
+	assert_memory_equal(pauses, expected, sizeof expected);
+	assert_file(OLD "line 0\n");
+}
+
 static void check_reports_the_size_limit(void **state)
 {
 	struct rlimit before, small;
@@ -644,6 +671,7 @@ int main(void)
 	    TEST(lock_is_released_before_close),
 	    TEST(check_reports_room_and_errors),
 	    TEST(check_reports_the_size_limit),
+	    TEST(lock_is_polled_less_and_less),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
