@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* change: the change that a call made, as a diff. tests/e2e/files.sh has patch(1) apply such diffs. */
+/* change: rows of a result as hunks. test_change.c tests the rest; tests/e2e/files.sh has patch(1) apply such diffs. */
 #include "files_fixture.h"
 
 /* The changes by a call with these arguments and this result. */
@@ -98,24 +98,11 @@ static void later_hunks_are_shifted(void **state)
 	              NAMES "@@ -0,0 +1,2 @@\n+a\n+b\n@@ -10,1 +11,0 @@\n-c\n@@ -20,1 +21,2 @@\n x\n+d\n", 3, 1);
 }
 
-/* Lines before the first hunk, such as the names, do not count. */
-static void only_lines_of_hunks_count(void **state)
-{
-	static const char diff[] = "+++ x\n--- y\n@@\n+not yet\n@@ -1 +1 @@\n+a\n\n-b\n++c\n d\n@@ -9 +9 @@\n-e";
-	uint64_t added = 40, removed = 50;
-
-	(void)state;
-	change_count_lines(SPAN_LIT(diff), &added, &removed);
-	assert_int_equal(added, 42);
-	assert_int_equal(removed, 52);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(diff_comes_from_result),    cmocka_unit_test(diff_falls_back_to_arguments),
 	    cmocka_unit_test(rows_are_read_strictly),    cmocka_unit_test(later_hunks_are_shifted),
-	    cmocka_unit_test(only_lines_of_hunks_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

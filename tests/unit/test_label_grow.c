@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* label: labels, context edits and the name: which record counts, also after the session has grown. */
+/* label: which record counts after the session has grown. test_label.c tests the rest. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -132,83 +132,6 @@ static void later_labels_are_merged(void **state)
 	fixture_release(&f);
 }
 
-/* The serial rises with labels and names, and with an entry whose label came before it; not with messages. */
-static void serial_rises_with_labels_and_names(void **state)
-{
-	static const struct {
-		const char *lines;
-		bool rises;
-	} steps[] = {
-	    {USER("\"b\"", "\"a\""), false},
-	    {LABEL("\"l\"", "\"b\"", "\"a\"", "\"x\""), true},
-	    {LABEL("\"m\"", "\"l\"", "\"a\"", "\"\""), true},
-	    {INFO("\"n\"", "\"m\"", "\"One\""), true},
-	    {USER("\"c\"", "\"n\""), false},
-	    {INFO("\"o\"", "\"c\"", "\"\""), true},
-	    {LABEL("\"p\"", "\"o\"", "\"later\"", "\"x\""), false},
-	    {USER("\"later\"", "\"p\""), true},
-	    {EDIT("\"q\"", "\"later\"", "\"a\""), false},
-	};
-	struct fixture f;
-	struct session *s = open_text(&f, HEADER USER("\"a\"", "null"));
-	uint64_t before = session_label_serial(s);
-
-	(void)state;
-	assert_int_equal(session_name_record(s), NO_ENTRY);
-	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-		grow(&f, steps[i].lines);
-		uint64_t now = session_label_serial(s);
-		assert_int_equal(now > before, steps[i].rises);
-		assert_true(now >= before);
-		before = now;
-	}
-	assert_int_equal(session_name_record(s), 6);
-	fixture_release(&f);
-}
-
-/* Which labels changed between two lines: set, cleared, the last change of each entry. */
-static void changes_between_lines_are_listed(void **state)
-{
-	struct fixture f;
-	struct label_change *v;
-	size_t n;
-	struct session *s =
-	    open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") /* lines 2 and 3 */
-	              LABEL("\"l\"", "\"b\"", "\"b\"", "\"one\"") LABEL("\"m\"", "\"l\"", "\"a\"", "\"two\"")
-	                  EDIT("\"e\"", "\"m\"", "\"a\"") LABEL("\"n\"", "\"e\"", "\"b\"", "null")
-	                      LABEL("\"o\"", "\"n\"", "\"gone\"", "\"x\""));
-
-	(void)state;
-	assert_int_equal(session_line_count(s), 8);
-	assert_int_equal(session_label_changes(s, 0, 8, &v, &n), 0);
-	assert_int_equal(n, 2);
-	assert_int_equal(v[0].entry, 0);
-	assert_int_equal(v[0].record, 3);
-	assert_true(v[0].is_set);
-	assert_int_equal(v[1].entry, 1);
-	assert_int_equal(v[1].record, 5);
-	assert_false(v[1].is_set);
-	assert_ptr_equal(session_label_change_find(v, n, 1), &v[1]);
-	assert_ptr_equal(session_label_change_find(v, n, 0), &v[0]);
-	assert_null(session_label_change_find(v, n, 2));
-	assert_null(session_label_change_find(v, 0, 0));
-	free(v);
-	/* After line 4, and up to line 6. */
-	assert_int_equal(session_label_changes(s, 4, 6, &v, &n), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(v[0].entry, 0);
-	free(v);
-	assert_int_equal(session_label_changes(s, 3, 4, &v, &n), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(v[0].record, 2);
-	assert_true(v[0].is_set);
-	free(v);
-	assert_int_equal(session_label_changes(s, 7, 8, &v, &n), 0);
-	assert_int_equal(n, 0);
-	free(v);
-	fixture_release(&f);
-}
-
 /* The edits on the path of the leaf count, the last one of each entry; also after the leaf has moved. */
 static void edits_on_the_path_count(void **state)
 {
@@ -239,23 +162,6 @@ static void edits_on_the_path_count(void **state)
 	fixture_release(&f);
 }
 
-/* The newest child that has a summary gives the summary of a branch. */
-static void branch_record_has_a_summary(void **state)
-{
-#define BRANCH(id, parent, rest) "{\"type\":\"branch_summary\",\"id\":" id ",\"parentId\":" parent rest "}\n"
-	struct fixture f;
-	struct session *s =
-	    open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") BRANCH("\"c\"", "\"a\"", "")
-	                      BRANCH("\"d\"", "\"a\"", ",\"summary\":\"so far\"")
-	                          BRANCH("\"e\"", "\"a\"", ",\"summary\":\"again\"")
-	                              BRANCH("\"f\"", "\"a\"", ",\"summary\":\"\""));
-
-	(void)state;
-	assert_int_equal(session_branch_record(s, 0), 4);
-	assert_int_equal(session_branch_record(s, 1), NO_ENTRY);
-	fixture_release(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,10 +169,7 @@ int main(void)
 	    cmocka_unit_test(label_follows_reassigned_id),
 	    cmocka_unit_test(last_name_wins),
 	    cmocka_unit_test(later_labels_are_merged),
-	    cmocka_unit_test(serial_rises_with_labels_and_names),
-	    cmocka_unit_test(changes_between_lines_are_listed),
 	    cmocka_unit_test(edits_on_the_path_count),
-	    cmocka_unit_test(branch_record_has_a_summary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

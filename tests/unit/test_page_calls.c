@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The article of an entry in a page: its heading, its calls, its content, the branches that begin there. */
+/* page_entry: calls and results in a page. test_page_entry.c tests the rest of an article. */
 #include "page_fixture.h"
 
 static void calls_and_results_are_linked(void **state)
@@ -175,79 +175,6 @@ static void calls_after_the_64th_stay_with_the_entry(void **state)
 	}
 }
 
-/* An entry links up to 20 branches that begin there, and not the one that continues below it. */
-static void branches_are_linked_where_they_begin(void **state)
-{
-	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(HEADER USER("a", "null", "root") MORE("b", "a"), &out);
-	assert_has_not(&out, "Also from here");
-	buf_adds(&lines, HEADER USER("a", "null", "root"));
-	for (int i = 0; i < 23; i++)
-		buf_addf(&lines, MORE("b%d", "a"), i, i);
-	buf_reset(&out);
-	page_of(buf_cstr(&lines), &out);
-	assert_has(&out,
-	           "<p class=\"forks\">Also from here: <a href=\"#b0\">branch 1</a>, <a href=\"#b1\">branch 2</a>");
-	assert_has(&out, ">branch 20</a></p>");
-	assert_has_not(&out, ">branch 21</a>");
-	/* The entry from which the leaf moved back begins one branch, too. */
-	buf_reset(&out);
-	page_of(HEADER USER("a", "null", "root") MORE("b", "a") MORE("c", "b") ENTRY("l", "\"a\"",
-	                                                                             "\"type\":\"leaf\","
-	                                                                             "\"targetId\":\"a\""),
-	        &out);
-	assert_order(&out, "<article id=\"a\"", "Also from here: <a href=\"#b\">branch 1</a></p>");
-}
-
-/* Parts outside the conversation are folded, under a word that names them. */
-static void hidden_content_is_folded(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(
-	    HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"you are\"") MESSAGE(
-		"b", "\"a\"", "\"role\":\"custom\",\"customType\":\"x\",\"display\":false,\"content\":\"not shown\"")
-		MESSAGE("c", "\"b\"", "\"role\":\"custom\",\"customType\":\"x\",\"display\":true,\"content\":\"shown\"")
-		    ENTRY("d", "\"c\"",
-	                  "\"type\":\"custom_message\",\"customType\":\"y\",\"display\":false,\"content\":\"hid\"")
-			ASSISTANT("e", "\"d\"",
-	                          "{\"type\":\"thinking\",\"thinking\":\"x\",\"redacted\":true},{\"type\":\"odd\"}")
-			    ENTRY("f", "\"e\"", "\"type\":\"compaction\",\"summary\":\"so far\",\"tokensBefore\":7"),
-	    &out);
-	assert_has(&out,
-	           "<details><summary>System prompt</summary>\n<div class=\"md\">\n<p>you are</p>\n</div>\n</details>");
-	assert_has(&out,
-	           "<details><summary>Hidden</summary>\n<div class=\"md\">\n<p>not shown</p>\n</div>\n</details>");
-	assert_has_not(&out, "<summary>Hidden</summary>\n<div class=\"md\">\n<p>shown");
-	assert_has(&out, "<details><summary>Hidden</summary>\n<div class=\"md\">\n<p>hid</p>\n</div>\n</details>");
-	assert_has(&out, "<details class=\"think\"><summary>Thinking (redacted)</summary>");
-	assert_has(&out, "<p class=\"cut\">Block: odd</p>");
-	assert_order(&out, "<span>tokens before: 7</span>",
-	             "<details><summary>Summary</summary>\n<div class=\"md\">\n<p>so far</p>\n</div>\n</details>");
-	assert_int_equal(count(out.p, "<summary>Hidden</summary>"), 2);
-}
-
-/* An edited entry has a mark, and what the model is sent instead. */
-static void edited_entries_show_what_is_sent(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(HEADER USER("a", "null", "one") MORE("b", "a") MORE("c", "b")
-	            ENTRY("e", "\"c\"", "\"type\":\"context_edit\",\"targetId\":\"a\",\"replacement\":null") ENTRY(
-			"f", "\"e\"",
-			"\"type\":\"context_edit\",\"targetId\":\"b\",\"replacement\":{\"role\":\"user\",\"content\":"
-			"\"other\"}"),
-	        &out);
-	assert_int_equal(count(out.p, "<strong>edited</strong>"), 2);
-	assert_int_equal(count(out.p, "<p class=\"cut\">Not sent to the model</p>"), 1);
-	assert_order(&out, "<summary>The model is sent instead</summary>",
-	             "<pre class=\"language-json\">\n&quot;other&quot;</pre>");
-}
-
 /* An error is shown with its entry, and a long one is cut. */
 static void errors_are_shown_and_cut(void **state)
 {
@@ -271,24 +198,6 @@ static void errors_are_shown_and_cut(void **state)
 	assert_has(&out, "/entries/a/error\">All of it</a>");
 }
 
-/* Links to entries that are not there are text. */
-static void fields_link_to_entries(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(HEADER USER("a", "null", "x")
-	            ENTRY("l", "\"a\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"here\"")
-	                ENTRY("m", "\"l\"", "\"type\":\"label\",\"targetId\":\"<gone>\",\"label\":\"there\"")
-	                    RESULT("r", "\"m\"", "none", ",\"content\":\"alone\"") "[1]\n",
-	        &out);
-	assert_has(&out, "<a href=\"#a\">a</a>\n");
-	assert_has(&out, "<span>&lt;gone&gt;</span>");
-	/* A result without its call shows the name of its tool. */
-	assert_has(&out, "<div class=\"call\"><details><summary>t</summary>\n<pre>\nalone</pre>");
-	assert_has(&out, "<b>no object</b>");
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -300,11 +209,7 @@ int main(void)
 	    cmocka_unit_test(pretty_arguments_are_cut),
 	    cmocka_unit_test(cwd_prefix_is_stripped),
 	    cmocka_unit_test(calls_after_the_64th_stay_with_the_entry),
-	    cmocka_unit_test(branches_are_linked_where_they_begin),
-	    cmocka_unit_test(hidden_content_is_folded),
-	    cmocka_unit_test(edited_entries_show_what_is_sent),
 	    cmocka_unit_test(errors_are_shown_and_cut),
-	    cmocka_unit_test(fields_link_to_entries),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
