@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* label: labels, context edits and the display name of a session, and the names in labels/. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "write_fixture.h"
+
+#define EDIT(id, parent, target)                                                                                       \
+	"{\"type\":\"context_edit\",\"id\":" id ",\"parentId\":" parent ",\"targetId\":" target ",\"replacement\":"    \
+	"null}\n"
+#define TWO HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"")
+
+static bool reads_fail;
+
+static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
+{
+	if (reads_fail)
+		return errno = EIO, -1;
+	return pread(fd, p, n, off);
+}
+__typeof__(pread) *const sys_pread = failing_pread;
+
+/* --- the index ------------------------------------------------------------------------- */
+
+/* Opens a session; the caller releases f. */
+static const struct session *session_of(struct fixture *f, const char *text)
+{
+	assert_int_equal(open_bytes(f, text, strlen(text)), 0);
+	session_rdlock(f->s);
+	return f->s;
+}
+
+static void grow(struct fixture *f, const char *text)
+{
+	session_unlock(f->s);
+	append(f, text, strlen(text));
+	session_wrlock(f->s);
+	assert_int_equal(session_grow(f->s), 1);
+	session_unlock(f->s);
+	session_rdlock(f->s);
+}
+
+static void close_session(struct fixture *f)
+{
+	session_unlock(f->s);
+	fixture_release(f);
+}
+
+/* "ENTRY<RECORD=LABEL " for each labelled entry. */
+static void assert_labels(const struct session *s, const char *want)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	size_t n = session_label_count(s);
+
+	for (size_t k = 0; k < n; k++) {
+		uint32_t i = session_nth_labelled(s, k);
+		buf_addf(&b, "%" PRIu32 "<%" PRIu32 "=", i, session_label_record(s, i));
+		assert_true(session_label(s, i, &b));
+		buf_addc(&b, ' ');
+	}
+	assert_text(&b, want);
+	assert_int_equal(session_nth_labelled(s, n), NO_ENTRY);
+}
+
+static void last_record_of_an_entry_counts(void **state)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	const struct session *s =
+	    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"b\"", "\"one\"") LABEL("\"d\"", "\"c\"", "\"a\"", "\"two\"")
+	                       LABEL("\"e\"", "\"d\"", "\"b\"", "\"three\"") LABEL("\"f\"", "\"e\"", "\"c\"", "12"));
+	assert_labels(s, "0<3=two 1<4=three 2<5=12 ");
+	assert_int_equal(session_label_record(s, 3), NO_ENTRY);
+	assert_false(session_label(s, 3, &b));
+	assert_text(&b, "");
+	/* A falsy label clears; clearing an entry without a label has no effect. */
+	grow(&f, LABEL("\"g\"", "\"f\"", "\"b\"", "\"\"") LABEL("\"h\"", "\"g\"", "\"d\"", "null")
+	             LABEL("\"i\"", "\"h\"", "\"a\"", "0") LABEL("\"j\"", "\"i\"", "\"e\"", "\"last\""));
+	assert_labels(s, "2<5=12 4<9=last ");
+	grow(&f, LABEL("\"k\"", "\"j\"", "\"a\"", "\"x\"") LABEL("\"l\"", "\"k\"", "\"e\"", "false"));
+	assert_labels(s, "0<10=x 2<5=12 ");
+	close_session(&f);
+}
+
+static void label_waits_for_its_entry(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	const struct session *s = session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"later\"", "\"early\"")
+	                                             LABEL("\"d\"", "\"c\"", "\"a\"", "\"x\""));
+	uint64_t serial = session_label_serial(s);
+	assert_labels(s, "0<3=x ");
+	grow(&f, USER("\"e\"", "\"d\""));
+	assert_int_equal(session_label_serial(s), serial);
+	grow(&f, USER("\"later\"", "\"e\""));
+	assert_labels(s, "0<3=x 5<2=early ");
+	assert_true(session_label_serial(s) > serial);
+	/* A record after it replaces it. */
+	grow(&f, LABEL("\"g\"", "\"later\"", "\"later\"", "\"new\""));
+	assert_labels(s, "0<3=x 5<6=new ");
+	close_session(&f);
+}
+
+static void serial_rises_with_labels_and_names(void **state)
+{
+	static const char *const more[] = {LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\""),
+	                                   LABEL("\"d\"", "\"c\"", "\"a\"", "null"), INFO("\"e\"", "\"d\"", "\"name\""),
+	                                   INFO("\"f\"", "\"e\"", "\"\""), LABEL("\"g\"", "\"f\"", "\"b\"", "\"y\"")};
+	struct fixture f;
+
+	(void)state;
+	const struct session *s = session_of(&f, TWO);
+	uint64_t last = session_label_serial(s);
+	assert_int_equal(last, 0);
+	for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+		grow(&f, more[i]);
+		assert_true(session_label_serial(s) > last);
+		last = session_label_serial(s);
+	}
+	close_session(&f);
+}
+
+/* "ENTRY<RECORD+ " or, for a clearing record, "ENTRY<RECORD- ". */
+static void assert_changes(const struct session *s, uint32_t after, uint32_t upto, const char *want)
+{
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	CLEANUP_FREE struct label_change *v = NULL;
+	size_t n = 0;
+
+	assert_int_equal(session_label_changes(s, after, upto, &v, &n), 0);
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(&b, "%" PRIu32 "<%" PRIu32 "%c ", v[i].entry, v[i].record, v[i].is_set ? '+' : '-');
+		assert_ptr_equal(session_label_change_find(v, n, v[i].entry), &v[i]);
+	}
+	assert_text(&b, want);
+	assert_null(session_label_change_find(v, n, 77));
+	assert_null(session_label_change_find(v, 0, 0));
+}
+
+static void changes_are_those_of_the_lines(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	/* lines 4 to 8; line 6 is a context edit, line 7 labels no entry */
+	const struct session *s =
+	    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"b\"", "\"one\"") LABEL("\"d\"", "\"c\"", "\"a\"", "\"two\"")
+	                       EDIT("\"e\"", "\"d\"", "\"c\"") LABEL("\"f\"", "\"e\"", "\"none\"", "\"x\"")
+	                           LABEL("\"g\"", "\"f\"", "\"b\"", "null"));
+	assert_int_equal(session_line_count(s), 8);
+	assert_changes(s, 0, 8, "0<3+ 1<6- ");
+	assert_changes(s, 0, 7, "0<3+ 1<2+ ");
+	assert_changes(s, 3, 4, "1<2+ ");
+	assert_changes(s, 4, 5, "0<3+ ");
+	assert_changes(s, 4, 4, "");
+	assert_changes(s, 5, 7, "");
+	assert_changes(s, 8, UINT32_MAX, "");
+	close_session(&f);
+	s = session_of(&f, TWO);
+	assert_changes(s, 0, UINT32_MAX, "");
+	close_session(&f);
+}
+
+static void edits_of_the_branch_in_use_count(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	const struct session *s = session_of(&f, TWO EDIT("\"c\"", "\"b\"", "\"a\"") EDIT("\"d\"", "\"c\"", "\"a\""));
+	assert_int_equal(session_edit_record(s, 0), 3);
+	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
+	assert_int_equal(session_label_count(s), 0);
+	grow(&f, EDIT("\"e\"", "\"d\"", "\"b\"") EDIT("\"f\"", "\"e\"", "\"later\""));
+	assert_int_equal(session_edit_record(s, 0), 3);
+	assert_int_equal(session_edit_record(s, 1), 4);
+	grow(&f, USER("\"later\"", "\"f\""));
+	assert_int_equal(session_edit_record(s, 6), 5);
+	/* Another branch has the edits before its fork only. */
+	grow(&f, USER("\"h\"", "\"c\""));
+	assert_int_equal(session_edit_record(s, 0), 2);
+	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
+	assert_int_equal(session_edit_record(s, 6), NO_ENTRY);
+	close_session(&f);
+	/* Labels are no edits. */
+	s = session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\""));
+	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
+	close_session(&f);
+}
+
+static void assert_session_name(const char *records, const char *want)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf b = BUF_INIT, text = BUF_INIT;
+
+	buf_addf(&text, "%s%s", TWO, records);
+	const struct session *s = session_of(&f, buf_cstr(&text));
+	assert_int_equal(session_name(s, &b), *want != '\0');
+	assert_text(&b, want);
+	assert_int_equal(session_name_record(s), *records ? session_count(s) - 1 : NO_ENTRY);
+	close_session(&f);
+}
+
+static void newest_name_counts(void **state)
+{
+	(void)state;
+	assert_session_name("", "");
+	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "\" two\\n words \\t\""),
+	                    "two\n words");
+	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "\" \""), "");
+	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "12"), "");
+	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "null"), "");
+}
+
+static void branch_record_has_a_summary(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	const struct session *s = session_of(&f, TWO SUMMARY("c", "a", "b", "") USER("\"d\"", "\"a\"")
+	                                             SUMMARY("e", "a", "b", "s") SUMMARY("f", "a", "b", "t"));
+	assert_int_equal(session_branch_record(s, 0), 5);
+	assert_int_equal(session_branch_record(s, 1), NO_ENTRY);
+	close_session(&f);
+}
+
+/* --- failing calls ----------------------------------------------------------------------- */
+
+static void failed_read_is_returned(void **state)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf b = BUF_INIT;
+
+	(void)state;
+	const struct session *s =
+	    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\"") INFO("\"d\"", "\"c\"", "\"name\""));
+	reads_fail = true;
+	assert_int_equal(session_label_text(s, 2, &b), -EIO);
+	assert_false(session_label(s, 0, &b));
+	assert_false(session_name(s, &b));
+	assert_text(&b, "");
+	reads_fail = false;
+	assert_labels(s, "0<2=x ");
+	close_session(&f);
+}
+
+/* Without memory there are no labels and edits; the next call has them. */
+static void lists_are_made_again_after_a_failure(void **state)
+{
+	unsigned failed = 0;
+
+	(void)state;
+	for (unsigned nth = 1; nth < 20; nth++) {
+		struct fixture f;
+		const struct session *s =
+		    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\"") EDIT("\"d\"", "\"c\"", "\"b\""));
+		let_alloc_fail(nth);
+		uint32_t label = session_label_record(s, 0), edit = session_edit_record(s, 1);
+		if (alloc_has_failed()) {
+			failed++;
+			assert_true(label == NO_ENTRY || edit == NO_ENTRY);
+		}
+		assert_true(label == 2 || label == NO_ENTRY);
+		assert_true(edit == 3 || edit == NO_ENTRY);
+		assert_int_equal(session_label_record(s, 0), 2);
+		assert_int_equal(session_edit_record(s, 1), 3);
+		assert_int_equal(session_label_count(s), 1);
+		close_session(&f);
+	}
+	assert_true(failed >= 4 && failed < 19);
+}
+
+static void changes_without_memory_are_refused(void **state)
+{
+	struct fixture f;
+	struct label_change *v = NULL;
+	size_t n = 0;
+
+	(void)state;
+	const struct session *s = session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\""));
+	let_alloc_fail(1);
+	assert_int_equal(session_label_changes(s, 0, 9, &v, &n), -ENOMEM);
+	assert_true(alloc_has_failed());
+	assert_null(v);
+	assert_changes(s, 0, 9, "0<2+ ");
+	close_session(&f);
+}
+
+/* --- labels/ ----------------------------------------------------------------------------- */
+
+static void equal_labels_have_their_ids(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"same\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"same\"")
+	             LABEL("\"f\"", "\"e\"", "\"c\"", "\"other/\""));
+	assert_lists(p, S "/labels", "same~a same~b other%2F ");
+	assert_reads(p, S "/labels/same~a", "../entries/a");
+	assert_reads(p, S "/labels/same~b", "../entries/b");
+	assert_reads(p, S "/labels/other%2F", "../entries/c");
+	assert_missing(p, S "/labels/same");
+	assert_missing(p, S "/labels/same~c");
+	assert_missing(p, S "/labels/zzz");
+	assert_missing(p, S "/labels/aaa");
+}
+
+/* A text that is another label's name with its id keeps its name. */
+static void plain_label_keeps_its_name(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"x\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"x\"")
+	             LABEL("\"f\"", "\"e\"", "\"c\"", "\"x~b\""));
+	assert_lists(p, S "/labels", "x~a x~b~3 x~b ");
+	assert_reads(p, S "/labels/x~a", "../entries/a");
+	assert_reads(p, S "/labels/x~b~3", "../entries/b");
+	assert_reads(p, S "/labels/x~b", "../entries/c");
+}
+
+static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+                     const struct tree_attr *attr)
+{
+	uint64_t *last = arg;
+
+	(void)name, (void)node, (void)mode, (void)attr;
+	if (last[1]-- == 0)
+		return 1;
+	last[0] = cookie;
+	return 0;
+}
+
+static void listing_continues_after_a_name(void **state)
+{
+	static const char *const rest[] = {"one two three ", "two three ", "three ", ""};
+	struct source_fixture *p = *state;
+
+	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"two\"")
+	             LABEL("\"f\"", "\"e\"", "\"e\"", "\"three\""));
+	for (uint64_t n = 0; n < 4; n++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		uint64_t last[2] = {0, n};
+		assert_int_equal(tree_list(p->tree, node_at(p, S "/labels"), 0, 0, add_until, last), 0);
+		assert_int_equal(tree_list(p->tree, node_at(p, S "/labels"), last[0], 0, add_name, &b), 0);
+		assert_text(&b, rest[n]);
+	}
+}
+
+static void names_without_memory_are_an_error(void **state)
+{
+	struct source_fixture *p = *state;
+	unsigned failed = 0;
+
+	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"x\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"x\""));
+	node_t dir = node_at(p, S "/labels");
+	for (unsigned nth = 1; nth < 40; nth++) {
+		CLEANUP_BUF struct buf b = BUF_INIT;
+		assert_non_null(buf_reserve(&b, 64));
+		cache_close(p->cache);
+		tree_close(p->tree);
+		struct tree_options t = {.catalog = p->catalog};
+		assert_int_equal(cache_open(&p->budget, &p->cache), 0);
+		t.cache = p->cache;
+		assert_int_equal(tree_open(&t, &p->tree), 0);
+		let_alloc_fail(nth);
+		int rc = tree_list(p->tree, dir, 0, 0, add_name, &b);
+		if (alloc_has_failed()) {
+			failed++;
+			assert_true(rc == -ENOMEM || (rc == 0 && span_is(buf_span(&b), "x~a x~b ")));
+		} else {
+			assert_int_equal(rc, 0);
+			assert_text(&b, "x~a x~b ");
+		}
+	}
+	assert_true(failed >= 4 && failed < 39);
+	assert_lists(p, S "/labels", "x~a x~b ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(last_record_of_an_entry_counts),
+	    cmocka_unit_test(label_waits_for_its_entry),
+	    cmocka_unit_test(serial_rises_with_labels_and_names),
+	    cmocka_unit_test(changes_are_those_of_the_lines),
+	    cmocka_unit_test(edits_of_the_branch_in_use_count),
+	    cmocka_unit_test(newest_name_counts),
+	    cmocka_unit_test(branch_record_has_a_summary),
+	    cmocka_unit_test(failed_read_is_returned),
+	    cmocka_unit_test(lists_are_made_again_after_a_failure),
+	    cmocka_unit_test(changes_without_memory_are_refused),
+	    cmocka_unit_test_setup_teardown(equal_labels_have_their_ids, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(plain_label_keeps_its_name, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(listing_continues_after_a_name, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(names_without_memory_are_an_error, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
