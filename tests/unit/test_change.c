@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* change: the diff of the change that a call made, from its result, else from its arguments. */
+#include "render_fixture.h"
+
+#include "failing_alloc.h"
+#include "sessionfs/render/files.h"
+#include "texts.h"
+
+#include <errno.h>
+
+#define EDIT(more) "\"name\":\"edit\",\"arguments\":{\"path\":\"f\"" more "}"
+#define WRITE(content) "\"name\":\"write\",\"arguments\":{\"path\":\"f\",\"content\":\"" content "\"}"
+#define OLD_NEW(old, new) "{\"oldText\":\"" old "\",\"newText\":\"" new "\"}"
+#define EDITED EDIT(",\"edits\":[" OLD_NEW("a\\nb", "c") "]")
+#define FRONT "--- /w/f\n+++ /w/f\n"
+#define FRONT_NEW "--- /dev/null\n+++ /w/f\n"
+#define FROM_ARGUMENTS FRONT "@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"
+
+static bool reads_fail;
+
+static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
+{
+	if (reads_fail)
+		return errno = EIO, -1;
+	return pread(fd, p, n, off);
+}
+__typeof__(pread) *const sys_pread = failing_pread;
+
+/* A session with a call, and a result with these further fields. */
+struct one_call {
+	struct fixture f;
+	struct line line;
+	struct record r;
+	struct part_call call;
+};
+
+static void one_call_open(struct one_call *c, const char *call, const char *result)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+
+	*c = (struct one_call){.line = LINE_INIT};
+	buf_addf(&text, "%s", HEADER);
+	buf_addf(&text,
+	         MESSAGE("a", "null", "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"1\",%s}]"),
+	         call);
+	buf_addf(&text, MESSAGE("r", "\"a\"", "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"content\":[]%s"), result);
+	fixture_open(&c->f, text.p, text.n);
+	assert_int_equal(session_load(c->f.s, 0, &c->line, &c->r), 0);
+	assert_true(part_call_next(&c->r, &c->call));
+}
+
+static void one_call_close(struct one_call *c)
+{
+	line_release(&c->line);
+	fixture_close(&c->f);
+}
+
+static void assert_change(const char *call, const char *result, const char *want)
+{
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct one_call c;
+
+	one_call_open(&c, call, result);
+	assert_int_equal(render_change(c.f.s, &c.call, 1, &out), 0);
+	assert_text(&out, want);
+	one_call_close(&c);
+}
+
+/* With these rows as pi's details.diff. */
+#define ROWS(rows) ",\"details\":{\"diff\":\"" rows "\"}"
+
+static void patch_is_shown_as_it_is(void **state)
+{
+	(void)state;
+	assert_change(EDITED, ",\"details\":{\"patch\":\"--- x\\n+++ y\\n\",\"diff\":\"+1 z\"}", "--- x\n+++ y\n");
+	assert_change(EDITED, ",\"details\":{\"patch\":\"p\\ud800\"}", "p\xef\xbf\xbd\n");
+	/* One that is empty, of newlines or no string is ignored. */
+	assert_change(EDITED, ",\"details\":{\"patch\":\"\"}", FROM_ARGUMENTS);
+	assert_change(EDITED, ",\"details\":{\"patch\":\"\\n\\n\"}", FROM_ARGUMENTS);
+	assert_change(EDITED, ",\"details\":{\"patch\":12}", FROM_ARGUMENTS);
+	assert_change(EDITED, ",\"details\":\"patch\"", FROM_ARGUMENTS);
+}
+
+static void rows_become_hunks(void **state)
+{
+	(void)state;
+	assert_change(EDITED, ROWS(" 1 a\\n-2 b\\n+2 c\\n+3 d\\n 3 e"), FRONT "@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n");
+	/* The sides of later hunks are apart by the lines that earlier ones added. */
+	assert_change(EDITED, ROWS("-2 b\\n+2 c\\n+3 d\\n   ...\\n 9 x\\n-10 y"),
+	              FRONT "@@ -2,1 +2,2 @@\n-b\n+c\n+d\n@@ -9,2 +10,1 @@\n x\n-y\n");
+	assert_change(EDITED, ROWS("+2 c\\n...\\n+8 d"), FRONT "@@ -1,0 +2,1 @@\n+c\n@@ -6,0 +8,1 @@\n+d\n");
+	/* Rows without a change are no hunk. */
+	assert_change(EDITED, ROWS(" 1 a\\n ...\\n-7 b"), FRONT "@@ -7,1 +6,0 @@\n-b\n");
+	assert_change(EDITED, ROWS(" 1 a\\n 2 b"), FROM_ARGUMENTS);
+	/* An empty line, and one at the beginning of an empty file. */
+	assert_change(EDITED, ROWS("+1 "), FRONT "@@ -0,0 +1,1 @@\n+\n");
+	assert_change(EDITED, ROWS("-1 x"), FRONT "@@ -1,1 +0,0 @@\n-x\n");
+}
+
+static void file_with_rows_is_not_new(void **state)
+{
+	(void)state;
+	assert_change(WRITE("x\\n"), ROWS("+1 x"), FRONT "@@ -0,0 +1,1 @@\n+x\n");
+	assert_change(WRITE("x\\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+x\n");
+}
+
+static void invalid_rows_are_ignored(void **state)
+{
+	static const char *const rows[] = {ROWS("+1 x\\n"),     ROWS("+1 x\\n\\n"),  ROWS("+1 x\\n*2 y"),
+	                                   ROWS("+1 x\\n+ y"),  ROWS("+1 x\\n+2y"),  ROWS("+1 x\\n+2"),
+	                                   ROWS("+1 x\\n+x 2"), ROWS("+1 x\\n...."), ROWS("+1 x\\n+...")};
+
+	(void)state;
+	/* A newline at the end begins no row. */
+	assert_change(EDITED, rows[0], FRONT "@@ -0,0 +1,1 @@\n+x\n");
+	for (size_t i = 1; i < sizeof rows / sizeof *rows; i++)
+		assert_change(EDITED, rows[i], FROM_ARGUMENTS);
+	/* Numbers have at most 15 digits. */
+	assert_change(EDITED, ROWS("-999999999999999 x"), FRONT "@@ -999999999999999,1 +999999999999998,0 @@\n-x\n");
+	assert_change(EDITED, ROWS("-1000000000000000 x"), FROM_ARGUMENTS);
+	assert_change(EDITED, ROWS("-99999999999999999999 x"), FROM_ARGUMENTS);
+}
+
+static void arguments_show_their_pieces(void **state)
+{
+	(void)state;
+	assert_change(EDIT(",\"edits\":[" OLD_NEW("a", "b\\nc\\n") "," OLD_NEW("", "d") "]"), "",
+	              FRONT "@@ -1,1 +1,2 @@\n-a\n+b\n+c\n@@ -1,0 +3,1 @@\n+d\n");
+	assert_change(EDIT(",\"edits\":[]"), "", "");
+	assert_change(EDIT(""), "", "");
+	/* A list in a string is not what the tool changed. */
+	assert_change(EDIT(",\"edits\":\"[{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}]\""), "", "");
+}
+
+static void written_file_is_new(void **state)
+{
+	(void)state;
+	assert_change(WRITE("a\\nb\\n"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n");
+	assert_change(WRITE("a\\nb"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
+	assert_change(WRITE("\\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+\n");
+	assert_change(WRITE(""), "", "");
+}
+
+static void path_is_one_line(void **state)
+{
+	(void)state;
+	assert_change("\"name\":\"write\",\"arguments\":{\"path\":\"a\\nb\",\"content\":\"x\\n\"}", "",
+	              "--- /dev/null\n+++ /w/a b\n@@ -0,0 +1,1 @@\n+x\n");
+}
+
+static void only_successful_changes_are_shown(void **state)
+{
+	static const struct {
+		const char *call, *result;
+		bool succeeded;
+	} cases[] = {
+	    {EDITED, "", true},
+	    {WRITE("x"), "", true},
+	    {EDITED, ",\"isError\":true", false},
+	    {EDITED, ",\"details\":{\"status\":\"error\"}", false},
+	    {"\"name\":\"read\",\"arguments\":{\"path\":\"f\",\"content\":\"x\"}", "", false},
+	    {"\"name\":\"bash\",\"arguments\":{\"path\":\"f\",\"content\":\"x\"}", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP_BUF struct buf out = BUF_INIT, open = BUF_INIT;
+		struct one_call c;
+		one_call_open(&c, cases[i].call, cases[i].result);
+		assert_int_equal(change_succeeded(c.f.s, &c.call, 1), cases[i].succeeded);
+		assert_int_equal(render_change(c.f.s, &c.call, 1, &out), 0);
+		assert_int_equal(out.n > 0, cases[i].succeeded);
+		/* A call without a result has changed nothing yet. */
+		assert_false(change_succeeded(c.f.s, &c.call, NO_ENTRY));
+		assert_int_equal(render_change(c.f.s, &c.call, NO_ENTRY, &open), 0);
+		assert_text(&open, "");
+		one_call_close(&c);
+	}
+	/* Without a file there is no change. */
+	assert_change("\"name\":\"write\",\"arguments\":{\"content\":\"x\"}", "", "");
+}
+
+static void assert_counts(const char *diff, uint64_t added, uint64_t removed)
+{
+	uint64_t plus = 10, minus = 20;
+
+	change_count_lines(span_of(diff), &plus, &minus);
+	assert_int_equal(plus, 10 + added);
+	assert_int_equal(minus, 20 + removed);
+}
+
+static void lines_are_counted_after_the_first_hunk(void **state)
+{
+	(void)state;
+	assert_counts("", 0, 0);
+	assert_counts("--- a\n+++ b\n", 0, 0);
+	assert_counts("--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n+c\n d\n\n", 2, 1);
+	assert_counts("@@ -1 +1 @@\n--- a\n+++ b", 1, 1);
+	assert_counts("@@\n+a\n@@ x\n-b", 0, 1);
+}
+
+static void failed_read_is_returned(void **state)
+{
+	enum { READ_AHEAD = 1 << 16 }; /* more than is read with the call */
+	CLEANUP_BUF struct buf out = BUF_INIT, result = BUF_INIT;
+	struct one_call c;
+
+	(void)state;
+	buf_addf(&result, ",\"x\":\"%*s\"", READ_AHEAD, "");
+	one_call_open(&c, EDITED, buf_cstr(&result));
+	reads_fail = true;
+	assert_int_equal(render_change(c.f.s, &c.call, 1, &out), -EIO);
+	reads_fail = false;
+	assert_text(&out, "");
+	one_call_close(&c);
+}
+
+/* An allocation that fails gives an error, never another diff. */
+static void change_without_memory_is_an_error(void **state)
+{
+	static const char *const results[] = {"", ROWS("-1 a\\n+1 b"), ",\"details\":{\"patch\":\"p\"}"};
+	static const char *const wants[] = {FROM_ARGUMENTS, FRONT "@@ -1,1 +1,1 @@\n-a\n+b\n", "p\n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+		unsigned failed = 0;
+		struct one_call c;
+		one_call_open(&c, EDITED, results[i]);
+		for (unsigned nth = 1; nth < 40; nth++) {
+			CLEANUP_BUF struct buf out = BUF_INIT;
+			let_alloc_fail(nth);
+			int rc = render_change(c.f.s, &c.call, 1, &out);
+			bool has_failed = alloc_has_failed();
+			failed += has_failed;
+			if (rc == 0)
+				assert_text(&out, wants[i]);
+			else
+				assert_true(has_failed && rc == -ENOMEM);
+		}
+		assert_true(failed >= 3 && failed < 39);
+		one_call_close(&c);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(patch_is_shown_as_it_is),
+	    cmocka_unit_test(rows_become_hunks),
+	    cmocka_unit_test(file_with_rows_is_not_new),
+	    cmocka_unit_test(invalid_rows_are_ignored),
+	    cmocka_unit_test(arguments_show_their_pieces),
+	    cmocka_unit_test(written_file_is_new),
+	    cmocka_unit_test(path_is_one_line),
+	    cmocka_unit_test(only_successful_changes_are_shown),
+	    cmocka_unit_test(lines_are_counted_after_the_first_hunk),
+	    cmocka_unit_test(failed_read_is_returned),
+	    cmocka_unit_test(change_without_memory_is_an_error),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
