@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* page_entry: the article of one entry in a page. test_page.c tests the page around it. */
+#include "render_fixture.h"
+
+#include <errno.h>
+
+#define MD(text) "<div class=\"md\">\n<p>" text "</p>\n</div>\n"
+
+static bool reads_fail;
+
+static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
+{
+	if (reads_fail)
+		return errno = EIO, -1;
+	return pread(fd, p, n, off);
+}
+__typeof__(pread) *const sys_pread = failing_pread;
+
+#define ASSISTANT(id, parent, blocks) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" blocks "]")
+#define RESULT(id, parent, call, rest) MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolCallId\":\"" call "\"" rest)
+#define EDIT(id, parent, target, replacement)                                                                          \
+	ENTRY(id, parent, "\"type\":\"context_edit\",\"targetId\":\"" target "\",\"replacement\":" replacement)
+
+static void page_of(const char *lines, struct buf *out)
+{
+	struct fixture f;
+
+	buf_reset(out);
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", out), 0);
+	assert_non_null(buf_cstr(out));
+	fixture_close(&f);
+}
+
+/* Sets `ret` to the article of an entry, from the end of its head on; `whole` has the page. */
+static void article_of(const struct buf *whole, const char *id, bool has_head, struct buf *ret)
+{
+	CLEANUP_BUF struct buf begin = BUF_INIT;
+
+	buf_addf(&begin, "<article id=\"%s\" class=\"", id);
+	const char *from = strstr(whole->p, buf_cstr(&begin));
+	assert_non_null(from);
+	const char *end = strstr(from, "</article>");
+	assert_non_null(end);
+	if (!has_head)
+		from = strstr(from, "</header>\n") + strlen("</header>\n");
+	assert_true(from < end + 1);
+	buf_reset(ret);
+	buf_add(ret, from, (size_t)(end - from));
+	assert_non_null(buf_cstr(ret));
+}
+
+static void assert_body(const char *lines, const char *id, const char *want)
+{
+	CLEANUP_BUF struct buf page = BUF_INIT, body = BUF_INIT;
+
+	page_of(lines, &page);
+	article_of(&page, id, false, &body);
+	assert_string_equal(body.p, want);
+}
+
+/* The article of entry `id` up to its time. */
+static void assert_head(const char *lines, const char *id, const char *want)
+{
+	CLEANUP_BUF struct buf page = BUF_INIT, head = BUF_INIT;
+
+	page_of(lines, &page);
+	article_of(&page, id, true, &head);
+	char *end = strstr(head.p, "<time");
+	assert_non_null(end);
+	*end = '\0';
+	assert_string_equal(head.p, want);
+}
+
+/* --- calls ---------------------------------------------------------------------------- */
+
+enum { CALLS_SHOWN_AT_RESULTS_MAX = 64 };
+
+/* A message with n calls, each with a result. */
+static void page_of_calls(unsigned n, struct buf *out)
+{
+	CLEANUP_BUF struct buf lines = BUF_INIT;
+
+	buf_adds(
+	    &lines, HEADER
+	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[");
+	for (unsigned i = 1; i <= n; i++)
+		buf_addf(&lines,
+		         "%s"
+		         "{\"type\":\"toolCall\",\"id\":\"c%u\",\"name\":\"t%u\"}",
+		         i > 1 ? "," : "", i, i);
+	buf_adds(&lines, "]}}\n");
+	for (unsigned i = 1; i <= n; i++)
+		buf_addf(&lines, RESULT("r%u", "\"%s%.0u\"", "c%u", ",\"content\":\"out\""), i, i > 1 ? "r" : "a",
+		         i > 1 ? i - 1 : 0, i);
+	page_of(buf_cstr(&lines), out);
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
+		n++;
+	return n;
+}
+
+/* Results show the first 64 calls of a message, the message shows the others: each call has its place once. */
+static void first_64_calls_are_at_their_results(void **state)
+{
+	(void)state;
+	for (unsigned n = CALLS_SHOWN_AT_RESULTS_MAX - 1; n <= CALLS_SHOWN_AT_RESULTS_MAX + 6; n++) {
+		CLEANUP_BUF struct buf page = BUF_INIT, caller = BUF_INIT;
+		page_of_calls(n, &page);
+		article_of(&page, "a", true, &caller);
+		for (unsigned i = 1; i <= n; i++) {
+			bool at_result = i <= CALLS_SHOWN_AT_RESULTS_MAX;
+			CLEANUP_BUF struct buf place = BUF_INIT, id = BUF_INIT, link = BUF_INIT, result = BUF_INIT;
+			buf_addf(&place, "<div class=\"call\" id=\"a/%u\"><details><summary>t%u</summary>", i, i);
+			assert_int_equal(count(page.p, buf_cstr(&place)), 1);
+			assert_int_equal(count(caller.p, buf_cstr(&place)), !at_result);
+			buf_addf(&link, "<a href=\"#r%u\" aria-label=\"Result of call %u\">result</a>", i, i);
+			assert_int_equal(count(caller.p, buf_cstr(&link)), !at_result);
+			buf_addf(&id, "r%u", i);
+			article_of(&page, buf_cstr(&id), true, &result);
+			buf_reset(&link);
+			buf_addf(&link, "<a href=\"#a/%u\">call</a>", i);
+			assert_int_equal(count(result.p, buf_cstr(&link)), !at_result);
+		}
+		/* A message whose calls are all at their results has nothing to show. */
+		assert_int_equal(count(caller.p, "class=\"assistant aside\""), n <= CALLS_SHOWN_AT_RESULTS_MAX);
+	}
+}
+
+static void result_without_call_shows_its_tool(void **state)
+{
+	(void)state;
+	assert_body(HEADER RESULT("r", "null", "c", ",\"toolName\":\"<t>\",\"content\":\"out\""), "r",
+	            "<div class=\"call\"><details><summary>&lt;t&gt;</summary>\n<pre>\nout</pre>\n"
+	            "</details></div>\n");
+	assert_body(HEADER RESULT("r", "null", "c", ",\"content\":\"out\""), "r",
+	            "<div class=\"call\"><details><summary>Output</summary>\n<pre>\nout</pre>\n</details></div>\n");
+	assert_body(HEADER RESULT("r", "null", "c", ",\"toolName\":\"\",\"isError\":true,\"content\":\"<no>\""), "r",
+	            "<div class=\"call\"><details><summary>Output <strong class=\"failed\">failed: &lt;no&gt;</strong>"
+	            "</summary>\n<pre>\n&lt;no&gt;</pre>\n</details></div>\n");
+}
+
+/* --- contents ------------------------------------------------------------------------- */
+
+static void user_command_shows_its_output(void **state)
+{
+#define BASH(rest) HEADER MESSAGE("a", "null", "\"role\":\"bashExecution\",\"command\":\"ls <x>\"" rest)
+	(void)state;
+	assert_body(BASH(",\"output\":\"a&b\\n\",\"exitCode\":0"), "a",
+	            "<div class=\"call\"><details><summary>$ ls &lt;x&gt;</summary>\n<pre "
+	            "class=\"language-command\">\nls &lt;x&gt;</pre>\n<pre>\na&amp;b\n</pre>\n</details></div>\n");
+	assert_body(BASH(""), "a",
+	            "<div class=\"call\"><details><summary>$ ls &lt;x&gt;</summary>\n<pre "
+	            "class=\"language-command\">\nls &lt;x&gt;</pre>\n</details></div>\n");
+}
+
+static void hidden_texts_are_folded(void **state)
+{
+#define FOLDED(what) "<details><summary>" what "</summary>\n" MD("text") "</details>\n"
+	(void)state;
+	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"text\""), "a",
+	            FOLDED("System prompt"));
+	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"display\":false,\"content\":\"text\""), "a",
+	            FOLDED("Hidden"));
+	assert_body(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"display\":false,\"content\":\"text\""),
+	            "a", FOLDED("Hidden"));
+	assert_body(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"display\":true,\"content\":\"text\""), "a",
+	            MD("text"));
+	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"display\":null,\"content\":\"text\""), "a",
+	            MD("text"));
+	assert_body(HEADER ENTRY("a", "null", "\"type\":\"compaction\",\"summary\":\"text\""), "a", FOLDED("Summary"));
+}
+
+static void each_block_is_shown(void **state)
+{
+	(void)state;
+	assert_body(HEADER ASSISTANT("a", "null",
+	                             "{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\"one\"},"
+	                             "{\"type\":\"thinking\",\"thinking\":\"two\"},"
+	                             "{\"type\":\"thinking\",\"thinking\":\"\",\"redacted\":true},"
+	                             "{\"type\":\"<new>\",\"x\":1}"),
+	            "a",
+	            MD("one") "<details class=\"think\"><summary>Thinking</summary>\n" MD(
+			"two") "</details>\n"
+	                       "<details class=\"think\"><summary>Thinking (redacted)</summary>\n</details>\n"
+	                       "<p class=\"cut\">Block: &lt;new&gt;</p>\n");
+}
+
+static void error_follows_the_text(void **state)
+{
+	CLEANUP_BUF struct buf page = BUF_INIT, body = BUF_INIT, lines = BUF_INIT;
+
+	(void)state;
+	assert_body(HEADER MESSAGE("a", "null",
+	                           "\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"error\","
+	                           "\"errorMessage\":\"<bad>\""),
+	            "a", MD("x") "<p class=\"error\"><strong>Error:</strong> &lt;bad&gt;</p>\n");
+	/* A long one is cut, and its file named. */
+	buf_addf(&lines,
+	         HEADER MESSAGE("a", "null",
+	                        "\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"error\","
+	                        "\"errorMessage\":\"%0*d\""),
+	         5000, 7);
+	page_of(buf_cstr(&lines), &page);
+	article_of(&page, "a", false, &body);
+	assert_int_equal(count(body.p, "entries/a/error"), 1);
+	assert_true(body.n < 4500);
+}
+
+static void edited_entries_show_the_other_text(void **state)
+{
+#define SENT "<details><summary>The model is sent instead</summary>\n"
+	CLEANUP_BUF struct buf page = BUF_INIT, article = BUF_INIT;
+
+	(void)state;
+	assert_body(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"<two>\"}"), "a",
+	            MD("one") SENT "<pre class=\"language-json\">\n&quot;&lt;two&gt;&quot;</pre>\n</details>\n");
+	assert_body(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "null"), "a",
+	            MD("one") "<p class=\"cut\">Not sent to the model</p>\n");
+	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "null"), &page);
+	article_of(&page, "a", true, &article);
+	assert_int_equal(count(article.p, "<strong>edited</strong>"), 1);
+	/* The same text is no edit. */
+	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"one\"}"), &page);
+	article_of(&page, "a", true, &article);
+	assert_int_equal(count(article.p, "edited"), 0);
+}
+
+/* --- heads ---------------------------------------------------------------------------- */
+
+static void heading_is_the_role_or_type(void **state)
+{
+	(void)state;
+	assert_head(HEADER USER("a", "null", "x"), "a", "<article id=\"a\" class=\"user\"><header><h3>User</h3>\n");
+	assert_head(HEADER ASSISTANT("a", "null", "{\"type\":\"text\",\"text\":\"x\"}"), "a",
+	            "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n<span>unknown model</span>\n");
+	assert_head(HEADER MESSAGE("a", "null",
+	                           "\"role\":\"assistant\",\"content\":\"x\",\"model\":\"<m>\",\"provider\":\"p\","
+	                           "\"stopReason\":\"error\""),
+	            "a",
+	            "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n"
+	            "<strong class=\"failed\">failed</strong>\n<span>&lt;m&gt;</span>\n<span "
+	            "class=\"by\">p</span>\n<span>error</span>\n");
+	assert_head(HEADER ENTRY("a", "null", "\"type\":\"<new>\""), "a",
+	            "<article id=\"a\" class=\"meta aside\"><header><b>&lt;new&gt;</b>\n");
+	assert_head(HEADER ENTRY("a", "null", "\"type\":\"\""), "a",
+	            "<article id=\"a\" class=\"meta aside\"><header><b>no type</b>\n");
+	assert_head(HEADER ENTRY("a", "null", "\"type\":\"session_info\",\"name\":\"n\""), "a",
+	            "<article id=\"a\" class=\"meta aside\"><header><b>Name</b>\n<span>n</span>\n");
+}
+
+static void target_is_a_link_if_it_exists(void **state)
+{
+	(void)state;
+	assert_head(HEADER USER("a", "null", "x")
+	                ENTRY("l", "\"a\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"x\""),
+	            "l",
+	            "<article id=\"l\" class=\"meta aside\"><header><b>Label</b>\n<span>x</span>\n"
+	            "on <a href=\"#a\">a</a>\n");
+	assert_head(HEADER USER("a", "null", "x")
+	                ENTRY("l", "\"a\"", "\"type\":\"label\",\"targetId\":\"<none>\",\"label\":\"x\""),
+	            "l",
+	            "<article id=\"l\" class=\"meta aside\"><header><b>Label</b>\n<span>x</span>\n"
+	            "on <span>&lt;none&gt;</span>\n");
+}
+
+/* --- branches -------------------------------------------------------------------------- */
+
+/* n other branches at entry a, and the current one. */
+static void assert_branches(unsigned n, unsigned shown)
+{
+	CLEANUP_BUF struct buf lines = BUF_INIT, page = BUF_INIT, body = BUF_INIT, want = BUF_INIT;
+
+	buf_adds(&lines, HEADER USER("a", "null", "x"));
+	for (unsigned i = 1; i <= n + 1; i++)
+		buf_addf(&lines, USER("b%u", "\"a\"", "y"), i);
+	page_of(buf_cstr(&lines), &page);
+	article_of(&page, "a", false, &body);
+	buf_adds(&want, MD("x"));
+	for (unsigned i = 1; i <= shown; i++)
+		buf_addf(&want, "%s<a href=\"#b%u\">branch %u</a>",
+		         i > 1 ? ", " : "<p class=\"forks\">Also from here: ", i, i);
+	buf_adds(&want, shown ? "</p>\n" : "");
+	assert_string_equal(body.p, buf_cstr(&want));
+}
+
+static void other_branches_are_linked(void **state)
+{
+	(void)state;
+	assert_branches(0, 0);
+	assert_branches(1, 1);
+	assert_branches(20, 20);
+	assert_branches(21, 20);
+}
+
+/* --- failing calls ---------------------------------------------------------------------- */
+
+static void failed_read_is_returned(void **state)
+{
+	static const char lines[] = HEADER USER("a", "null", "x");
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, lines, strlen(lines));
+	reads_fail = true;
+	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), -EIO);
+	reads_fail = false;
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(first_64_calls_are_at_their_results),
+	    cmocka_unit_test(result_without_call_shows_its_tool),
+	    cmocka_unit_test(user_command_shows_its_output),
+	    cmocka_unit_test(hidden_texts_are_folded),
+	    cmocka_unit_test(each_block_is_shown),
+	    cmocka_unit_test(error_follows_the_text),
+	    cmocka_unit_test(edited_entries_show_the_other_text),
+	    cmocka_unit_test(heading_is_the_role_or_type),
+	    cmocka_unit_test(target_is_a_link_if_it_exists),
+	    cmocka_unit_test(other_branches_are_linked),
+	    cmocka_unit_test(failed_read_is_returned),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
