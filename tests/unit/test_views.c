@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* views: views that are extended as a session grows. After each step they must equal the same views of a new tree. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "failing_alloc.h"
+#include "seed.h"
+#include "write_fixture.h"
+
+#define SAYS(id, parent, text)                                                                                         \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent                                                 \
+	",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+#define REPLACES(id, parent, target)                                                                                   \
+	"{\"type\":\"context_edit\",\"id\":\"" id "\",\"parentId\":\"" parent "\",\"targetId\":\"" target              \
+	"\",\"replacement\":{\"content\":\"other\"}}\n"
+
+static const char *const views[] = {S "/transcript.md", S "/chat.md", S "/all.txt", S "/context.md", S "/context.json"};
+enum { VIEWS = sizeof views / sizeof *views };
+
+static void read_view(struct source_fixture *p, const char *path, struct buf *out)
+{
+	struct tree_attr a;
+
+	buf_reset(out);
+	if (find(p, path, &a) == 0)
+		assert_int_equal(tree_read(p->tree, a.node, 0, 1 << 24, out), 0);
+	else
+		buf_adds(out, "(missing)");
+	assert_non_null(buf_cstr(out));
+}
+
+/* Opens the same source once more: this tree has rendered nothing yet. */
+static void open_again(const struct source_fixture *p, struct source_fixture *ret)
+{
+	*ret = (struct source_fixture){.budget = BUDGET_INIT(64 << 20)};
+	const struct catalog_options o = {.budget = &ret->budget};
+	assert_int_equal(catalog_open(p->root, &o, &ret->catalog), 0);
+	assert_int_equal(cache_open(&ret->budget, &ret->cache), 0);
+	assert_int_equal(tree_open(&(struct tree_options){.catalog = ret->catalog, .cache = ret->cache}, &ret->tree),
+	                 0);
+}
+
+static void assert_views_are_new(struct source_fixture *p)
+{
+	struct source_fixture fresh;
+
+	open_again(p, &fresh);
+	for (size_t i = 0; i < VIEWS; i++) {
+		CLEANUP_BUF struct buf got = BUF_INIT, want = BUF_INIT;
+		read_view(p, views[i], &got);
+		read_view(&fresh, views[i], &want);
+		if (!span_eq(buf_span(&got), buf_span(&want)))
+			fail_msg("%s: \"%s\" is not \"%s\"", views[i], got.p, want.p);
+	}
+	end(&fresh);
+}
+
+static void add(struct source_fixture *p, const char *lines)
+{
+	write_at(p->file, O_APPEND, lines, strlen(lines));
+	wait_seen(p);
+}
+
+/* Each of these steps changes segments that were rendered before, so that more than the new lines must be rendered. */
+static void old_segments_change_with_new_lines(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		const char *has[VIEWS]; /* a text that each view has afterwards, or NULL */
+	} cases[] = {
+	    /* The last message has the same parent as before, but the path has a new beginning. */
+	    {HEADER SAYS("a", "\"z\"", "one") SAYS("b", "\"a\"", "two"),
+	     SAYS("z", "null", "first") SAYS("c", "\"b\"", "three"),
+	     {"first", "first", "first", "first", "first"}},
+	    /* Another parent for a message that was a root. */
+	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"y\"", "two"),
+	     SAYS("y", "\"a\"", "between") SAYS("c", "\"b\"", "three"),
+	     {"between", "between", "between", "between", "between"}},
+	    /* A label of an old message. */
+	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"),
+	     SET("l", "b", "a", "mark"),
+	     {"mark", "mark", "mark"}},
+	    {HEADER SAYS("a", "null", "one") SET("l", "a", "a", "mark"), CLEAR("m", "l", "a"), {NULL}},
+	    /* An edit of an old message, and another branch without it. */
+	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"),
+	     REPLACES("e", "b", "a"),
+	     {"replaces a", "two", "two", "other", "other"}},
+	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two") REPLACES("e", "b", "a"),
+	     SAYS("c", "\"b\"", "three"),
+	     {"three", "three", "three", "three", "three"}},
+	    /* Another branch. */
+	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"),
+	     SAYS("c", "\"a\"", "three"),
+	     {"three", "three", "three", "three", "three"}},
+	    /* Only lines that no view shows. */
+	    {HEADER SAYS("a", "null", "one"), META("\"m\"", "\"a\""), {"one", "one", "one", "one", "one"}},
+	    /* An id that occurs again. */
+	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"), SAYS("a", "\"b\"", "three"), {"three"}},
+	};
+	struct source_fixture *p = *state;
+
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		p->fresh_ms = 1;
+		begin(p, cases[k].before);
+		assert_views_are_new(p);
+		add(p, cases[k].after);
+		assert_views_are_new(p);
+		for (size_t i = 0; i < VIEWS; i++)
+			if (cases[k].has[i])
+				assert_has(p, views[i], cases[k].has[i]);
+		add(p, SAYS("last", "\"b\"", "end"));
+		assert_views_are_new(p);
+		end(p);
+	}
+}
+
+/* Links to pictures lead from the view's directory to the session's. */
+static void links_lead_to_the_session(void **state)
+{
+	struct source_fixture *p = *state;
+
+	begin(p, HEADER
+	      "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":["
+	      "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"aGk=\"}]}}\n" SAYS("b", "\"a\"", "two"));
+	assert_has(p, S "/transcript.md", "](entries/a/");
+	assert_has(p, S "/context.md", "](entries/a/");
+	assert_has(p, S "/branches/b/transcript.md", "](../../entries/a/");
+	assert_has(p, S "/branches/b/context.md", "](../../entries/a/");
+	end(p);
+}
+
+/* A file that is replaced by a shorter one is rendered whole. */
+static void shorter_session_is_rendered_whole(void **state)
+{
+	struct source_fixture *p = *state;
+
+	p->fresh_ms = 1;
+	begin(p, HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"));
+	assert_views_are_new(p);
+	put_file(p->file, HEADER SAYS("a", "null", "uno"));
+	wait_seen(p);
+	assert_views_are_new(p);
+	put_file(p->file, HEADER);
+	wait_seen(p);
+	assert_views_are_new(p);
+	end(p);
+}
+
+static uint64_t dice;
+
+static unsigned below(unsigned n)
+{
+	dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)((dice >> 33) % n);
+}
+
+/* Random messages, labels, edits and branches, some of them with a parent that comes later. */
+static void random_growth_equals_a_new_tree(void **state)
+{
+	enum { STEPS = 60 };
+	struct source_fixture *p = *state;
+
+	dice = seed_of_run();
+	p->fresh_ms = 1;
+	begin(p, HEADER);
+	for (unsigned i = 0; i < STEPS; i++) {
+		CLEANUP_BUF struct buf line = BUF_INIT;
+		unsigned parent = i ? below(8) ? i - 1 : below(i + 2) : 0;
+		unsigned target = below(i + 1);
+		switch (below(6)) {
+		case 0:
+			buf_addf(&line, SET("%u", "%u", "%u", "label %u"), i, parent, target, i);
+			break;
+		case 1:
+			buf_addf(&line, REPLACES("%u", "%u", "%u"), i, parent, target);
+			break;
+		default:
+			buf_addf(&line, SAYS("%u", "\"%u\"", "said %u"), i, parent, i);
+		}
+		add(p, buf_cstr(&line));
+		assert_views_are_new(p);
+	}
+	end(p);
+}
+
+/* A text that several threads render equals the same text, extended message by message. */
+static void long_views_are_extended(void **state)
+{
+	enum { MESSAGES = 700 }; /* enough for two threads */
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+
+	buf_adds(&text, HEADER SAYS("m0", "null", "zero"));
+	for (unsigned i = 1; i < MESSAGES; i++)
+		buf_addf(&text, SAYS("m%u", "\"m%u\"", "said %u"), i, i - 1, i);
+	p->fresh_ms = 1;
+	begin(p, buf_cstr(&text));
+	assert_views_are_new(p);
+	add(p, SAYS("next", "\"m699\"", "later"));
+	assert_views_are_new(p);
+	assert_has(p, views[0], "later");
+	end(p);
+}
+
+/* After a failed allocation the same view is rendered again, and is whole. */
+static void view_without_memory_is_rendered_again(void **state)
+{
+	struct source_fixture *p = *state;
+	unsigned failed = 0;
+
+	p->fresh_ms = 1;
+	begin(p, HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"));
+	node_t node = node_at(p, S "/transcript.md"); /* looking it up again would render it */
+	for (unsigned nth = 1; nth < 40; nth++) {
+		CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
+		assert_non_null(buf_reserve(&out, 1 << 16));
+		buf_addf(&line, SAYS("c%u", "\"%s%.0u\"", "said %u"), nth, nth > 1 ? "c" : "b", nth > 1 ? nth - 1 : 0,
+		         nth);
+		add(p, buf_cstr(&line));
+		let_alloc_fail(nth);
+		int rc = tree_read(p->tree, node, 0, 1 << 16, &out);
+		bool has_failed = alloc_has_failed();
+		failed += has_failed;
+		assert_true(rc == 0 || (has_failed && rc == -ENOMEM));
+		assert_views_are_new(p);
+	}
+	assert_true(failed >= 5);
+	end(p);
+}
+
+/* --- for one reader ---------------------------------------------------------------------- */
+
+static void pinned_text_of_a_removed_session_stays(void **state)
+{
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf want = BUF_INIT, got = BUF_INIT;
+	struct tree_pinned *pinned;
+	struct tree_attr a;
+
+	p->fresh_ms = 1;
+	begin(p, HEADER SAYS("a", "null", "one"));
+	read_view(p, views[0], &want);
+	node_t node = node_at(p, views[0]);
+	assert_int_equal(tree_pin(p->tree, node, &pinned), 0);
+	assert_int_equal(unlink(p->file), 0);
+	while (find(p, S, &a) == 0)
+		usleep(1000);
+	assert_int_equal(tree_pinned_size(pinned), want.n);
+	for (int i = 0; i < 3; i++) { /* the second time it would get the current text */
+		buf_reset(&got);
+		assert_int_equal(tree_pinned_read(pinned, 0, 1 << 20, &got), 0);
+		assert_int_equal(tree_pinned_read(pinned, got.n, 1 << 20, &got), 0);
+		assert_text(&got, buf_cstr(&want));
+	}
+	tree_unpin(pinned);
+	assert_int_equal(tree_pin(p->tree, node, &pinned), -ESTALE);
+	end(p);
+}
+
+static void pin_without_memory_fails(void **state)
+{
+	struct source_fixture *p = *state;
+	unsigned failed = 0;
+
+	p->fresh_ms = 1;
+	begin(p, HEADER SAYS("a", "null", "one"));
+	node_t node = node_at(p, views[0]);
+	for (unsigned nth = 1; nth < 30; nth++) {
+		struct tree_pinned *pinned = NULL;
+		let_alloc_fail(nth);
+		int rc = tree_pin(p->tree, node, &pinned);
+		bool has_failed = alloc_has_failed();
+		failed += has_failed;
+		assert_true(rc == 0 || (has_failed && rc == -ENOMEM));
+		assert_int_equal(pinned != NULL, rc == 0);
+		tree_unpin(pinned);
+	}
+	assert_true(failed >= 1);
+	assert_views_are_new(p);
+	end(p);
+}
+
+/* Reads in pieces get the same text as one read, across the end of the old text. */
+static void pieces_make_the_whole_text(void **state)
+{
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf whole = BUF_INIT;
+	struct tree_pinned *pinned;
+
+	p->fresh_ms = 1;
+	begin(p, HEADER SAYS("a", "null", "one"));
+	assert_int_equal(tree_pin(p->tree, node_at(p, S "/all.txt"), &pinned), 0);
+	add(p, SAYS("b", "\"a\"", "two"));
+	assert_int_equal(tree_pinned_read(pinned, tree_pinned_size(pinned), 1, &whole), 0);
+	buf_reset(&whole);
+	uint64_t size = tree_pinned_size(pinned);
+	assert_int_equal(tree_pinned_read(pinned, 0, size - 1, &whole), 0);
+	assert_int_equal(tree_pinned_read(pinned, size - 1, 9, &whole), 0);
+	assert_text(&whole, "a user: one\nb user: two\n");
+	for (size_t n = 1; n < 9; n++) {
+		CLEANUP_BUF struct buf pieces = BUF_INIT;
+		for (uint64_t off = 0; off < size; off = pieces.n)
+			assert_int_equal(tree_pinned_read(pinned, off, off + n > size ? size - off : n, &pieces), 0);
+		assert_text(&pieces, "a user: one\nb user: two\n");
+	}
+	tree_unpin(pinned);
+	tree_unpin(NULL);
+	end(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	    TEST(old_segments_change_with_new_lines),
+	    TEST(links_lead_to_the_session),
+	    TEST(shorter_session_is_rendered_whole),
+	    TEST(random_growth_equals_a_new_tree),
+	    TEST(long_views_are_extended),
+	    TEST(view_without_memory_is_rendered_again),
+	    TEST(pinned_text_of_a_removed_session_stays),
+	    TEST(pin_without_memory_fails),
+	    TEST(pieces_make_the_whole_text),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
