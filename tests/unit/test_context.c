@@ -298,6 +298,35 @@ static void unaddressable_leaf_has_empty_context(void **state)
 	fixture_close(&f);
 }
 
+static void expect_sent(const char *text, bool expected)
+{
+	struct fixture f;
+	bool any = !expected;
+	fixture_open(&f, text, strlen(text));
+	assert_int_equal(context_any_sent(f.s, session_leaf(f.s), &any), 0);
+	assert_int_equal(any, expected);
+	fixture_close(&f);
+}
+
+/* One message that is sent is enough, wherever it is. With an edit, the lines are read. */
+static void any_sent_message_counts(void **state)
+{
+#define OWN(id, parent) MESSAGE(id, parent, "\"role\":\"bashExecution\",\"excludeFromContext\":true")
+#define REPLACE(id, parent, target) EDIT(id, parent, target, "{\"content\":\"y\"}")
+	(void)state;
+	expect_sent(HEADER, false);
+	expect_sent(HEADER ASKS("a", "null"), true);
+	expect_sent(HEADER OWN("a", "null"), false);
+	expect_sent(HEADER SAYS("a", "null", "brand_new"), false);
+	expect_sent(HEADER OWN("a", "null") ASKS("b", "\"a\""), true);
+	expect_sent(HEADER ASKS("a", "null") OWN("b", "\"a\""), true);
+	expect_sent(HEADER OWN("a", "null") ASKS("b", "\"a\"") REPLACE("e", "\"b\"", "\"b\""), true);
+	expect_sent(HEADER ASKS("a", "null") OWN("b", "\"a\"") REPLACE("e", "\"b\"", "\"a\""), true);
+	expect_sent(HEADER OWN("a", "null") OWN("b", "\"a\"") REPLACE("e", "\"b\"", "\"b\""), false);
+	expect_sent(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "null"), false);
+	expect_sent(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"b\"", "null"), true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +345,7 @@ int main(void)
 	    cmocka_unit_test(many_edits_are_applied),
 	    cmocka_unit_test(v1_indexes_are_resolved),
 	    cmocka_unit_test(unaddressable_leaf_has_empty_context),
+	    cmocka_unit_test(any_sent_message_counts),
 	    cmocka_unit_test(state_comes_from_branch_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
