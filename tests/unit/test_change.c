@@ -176,7 +176,7 @@ static void only_successful_changes_are_shown(void **state)
 		assert_text(&open, "");
 		one_call_close(&c);
 	}
-	/* Without a file there is no change. */
+	/* A call without a file changes none. */
 	assert_change("\"name\":\"write\",\"arguments\":{\"content\":\"x\"}", "", "");
 }
 

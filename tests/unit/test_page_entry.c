@@ -225,7 +225,7 @@ static void edited_entries_show_the_other_text(void **state)
 	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "null"), &page);
 	article_of(&page, "a", true, &article);
 	assert_int_equal(count(article.p, "<strong>edited</strong>"), 1);
-	/* The same text is no edit. */
+	/* The same text edits nothing. */
 	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"one\"}"), &page);
 	article_of(&page, "a", true, &article);
 	assert_int_equal(count(article.p, "edited"), 0);
