@@ -99,8 +99,33 @@ static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
 	return (ssize_t)got;
 }
 
-/* Calls `sync` (sys_fdatasync or sys_fsync), unless the file has not changed since *synced was set here. */
-static int store_flush_changed(int fd, int (*sync)(int), struct stat *synced)
+static int sync_uninterrupted(int fd, int (*sync)(int))
+{
+	while (sync(fd) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* Syncs the directory of the name: the name of a new or renamed file is on the disk only then. Skips a
+ * directory that is gone or unreadable, and a file system that cannot sync directories. */
+static int store_sync_dir(const struct source_path *at)
+{
+	const char *slash = strrchr(at->path, '/');
+	char *path CLEANUP_FREE = strndup(at->path, slash ? (size_t)(slash - at->path) + 1 : 0);
+	struct resolved dir = RESOLVED_INIT;
+	int rc = path ? 0 : -ENOMEM;
+	if (rc == 0)
+		rc = resolve_dir(&(struct source_path){at->resolver, path}, RESOLVER_WAIT, O_RDONLY, &dir);
+	if (rc == 0)
+		rc = sync_uninterrupted(dir.fd, sys_fsync);
+	resolved_release(at->resolver, &dir);
+	return rc == -ENOENT || rc == -EACCES || rc == -EINVAL ? 0 : rc;
+}
+
+/* Calls `sync` (sys_fdatasync or sys_fsync), and syncs the directory, unless the file has not changed since *synced was
+ * set here. */
+static int store_flush_changed(const struct source_path *at, int fd, int (*sync)(int), struct stat *synced)
 {
 	struct stat now;
 	if (sys_fstat(fd, &now) < 0)
@@ -109,11 +134,11 @@ static int store_flush_changed(int fd, int (*sync)(int), struct stat *synced)
 	    time_is_same(now.st_mtim, synced->st_mtim) && time_is_same(now.st_ctim, synced->st_ctim))
 		return 0;
 	lock_may_block();
-	while (sync(fd) < 0)
-		if (errno != EINTR)
-			return -errno;
-	*synced = now;
-	return 0;
+	int rc = sync_uninterrupted(fd, sync);
+	rc = rc < 0 ? rc : store_sync_dir(at);
+	if (rc == 0)
+		*synced = now;
+	return rc;
 }
 
 /* Returns whether the byte before `size` ends a line. */
@@ -228,8 +253,8 @@ static int write_lines(int fd, struct span lines)
 	return 0;
 }
 
-static int try_append_lines(int fd, struct stat *synced, unsigned attempt, store_make make, void *arg,
-                            bool *ret_between)
+static int try_append_lines(const struct source_path *at, int fd, struct stat *synced, unsigned attempt,
+                            store_make make, void *arg, bool *ret_between)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
 	off_t size = 0;
@@ -243,7 +268,7 @@ static int try_append_lines(int fd, struct stat *synced, unsigned attempt, store
 	if (rc < 0)
 		return rc;
 	if (lines.n == 0)
-		return synced ? store_flush_changed(fd, sys_fdatasync, synced) : 0;
+		return synced ? store_flush_changed(at, fd, sys_fdatasync, synced) : 0;
 	if (!whole)
 		buf_addc(&all, '\n');
 	buf_addspan(&all, buf_span(&lines));
@@ -252,7 +277,7 @@ static int try_append_lines(int fd, struct stat *synced, unsigned attempt, store
 	rc = write_lines(fd, buf_span(&all));
 	if (rc < 0)
 		return rc;
-	rc = synced ? store_flush_changed(fd, sys_fdatasync, synced) : 0;
+	rc = synced ? store_flush_changed(at, fd, sys_fdatasync, synced) : 0;
 	if (rc < 0) {
 		store_undo_append(fd, buf_span(&all), file_offset(fd));
 		return rc;
@@ -263,7 +288,7 @@ static int try_append_lines(int fd, struct stat *synced, unsigned attempt, store
 	return 0;
 }
 
-static int append_locked(int fd, struct stat *synced, store_make make, void *arg)
+static int append_locked(const struct source_path *at, int fd, struct stat *synced, store_make make, void *arg)
 {
 	bool between = true;
 	for (unsigned attempt = 0; between && attempt < STORE_ATTEMPTS_MAX; attempt++) {
@@ -276,7 +301,7 @@ static int append_locked(int fd, struct stat *synced, store_make make, void *arg
 			before = size;
 			sleep_ms(attempt);
 		}
-		int rc = try_append_lines(fd, synced, attempt, make, arg, &between);
+		int rc = try_append_lines(at, fd, synced, attempt, make, arg, &between);
 		if (rc < 0)
 			/* If a repair fails, the first line is still in the file with the right content. */
 			return attempt == 0 ? rc : 0;
@@ -296,7 +321,7 @@ int store_append(const struct source_path *at, const struct store_id *id, struct
 	if (rc == 0)
 		rc = store_check_name(at, id);
 	if (rc == 0)
-		rc = append_locked(file.fd, synced, make, arg);
+		rc = append_locked(at, file.fd, synced, make, arg);
 	/* If the file was replaced meanwhile, our lines are in the old one. */
 	if (rc == 0 && store_check_name(at, id) == -ESTALE)
 		rc = -ESTALE;
@@ -342,7 +367,7 @@ int store_sync(const struct source_path *at, struct stat *synced)
 	struct resolved file = RESOLVED_INIT;
 	int rc = resolve_file(at, RESOLVER_WAIT, O_RDONLY, &file);
 	if (rc == 0)
-		rc = store_flush_changed(file.fd, sys_fsync, synced);
+		rc = store_flush_changed(at, file.fd, sys_fsync, synced);
 	resolved_release(at->resolver, &file);
 	return rc;
 }

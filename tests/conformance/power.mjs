@@ -61,12 +61,12 @@ for (const [file, reading] of read) {
 		const sm = open(newest, bytes);
 		same(file, "what pi 1.5.2 reads", state(sm), reading.read);
 		same(file, "the context", sm.buildSessionContext(), reading.context);
-		if (file.includes("-again")) continue;
+		if (file.includes("-again") || reading.read.ids.length === 0) continue;
 		// 0.73.1 knows no context_edit: for it this is an entry without a meaning.
 		same(file, "what pi 0.73.1 reads", state(open(old, bytes)), reading.read);
 		const again = open(newest, bytes);
 		const ids = again.getEntries().map((e) => e.id);
-		again.appendLabelChange("a", "by pi");
+		again.appendLabelChange(ids[0], "by pi");
 		again.appendMessage({ role: "user", content: [{ type: "text", text: "Go on." }], timestamp: 1772355602742 });
 		const written = fs.readFileSync(copy);
 		same(file, "what was there stays", true, written.subarray(0, bytes.length).equals(bytes));

@@ -195,6 +195,23 @@ static void run_unchanged(struct power *p, const struct scenario *s)
 	}
 }
 
+/* pi has just created the session, so its directory is not on the disk. */
+static void run_new(struct power *p, const struct scenario *s)
+{
+	disk_append(p->disk, READING_FILE, HEADER);
+	disk_append(p->disk, READING_FILE, BASE + strlen(HEADER));
+	write_in_way(p, s->what, s->way);
+}
+
+/* Another program has just replaced the file by a longer one. */
+static void run_replaced(struct power *p, const struct scenario *s)
+{
+	disk_append(p->disk, "new~", BASE MORE);
+	disk_rename(p->disk, "new~", READING_FILE);
+	write_in_way(p, s->what, s->way);
+	write_in_way(p, &writes[1], s->way);
+}
+
 /* Links, and removals. */
 static void run_links(struct power *p, const struct scenario *s)
 {
@@ -320,15 +337,18 @@ static void check_reading(struct check *c, const struct disk_state *state, struc
 	}
 }
 
-/* Writes a label to it: all bytes stay, and one whole line follows, whose parent is the last whole entry. */
+/* Writes a label, or a name if the entry was lost: all bytes stay, and one whole line follows, whose parent is the last
+ * whole entry. */
 static void check_write(struct check *c, const struct disk_state *state, const char *dir, struct opened_session *o,
                         const struct model *before)
 {
 	static const char again[] = "again";
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	struct model m;
+	const bool labels = before->n > 0 && span_is(before->entries[0].id, "a");
 	id_byte = 'j';
-	int rc = opened_session_put(o, "entries/a", "label", (struct span){"again\n", 6});
+	int rc =
+	    opened_session_put(o, labels ? "entries/a" : "", labels ? "label" : "name", (struct span){"again\n", 6});
 	id_byte = 'i';
 	load(dir, READING_FILE, &now);
 	write_state("-again", buf_span(&now));
@@ -340,8 +360,8 @@ static void check_write(struct check *c, const struct disk_state *state, const c
 	known_add(&c->known, (struct span){now.p + from, now.n - from - 1});
 	model_read(&m, &c->known, buf_span(&now));
 	const struct known_line *l = m.n == before->n + 1 ? &m.entries[before->n] : NULL;
-	if (!l || now.p[now.n - 1] != '\n' || !span_is(l->type, "label") || !span_is(l->target, "a") ||
-	    !span_is(l->value, again) ||
+	if (!l || now.p[now.n - 1] != '\n' || !span_is(l->type, labels ? "label" : "session_info") ||
+	    !span_is(l->target, labels ? "a" : "") || !span_is(l->value, again) ||
 	    !span_eq(l->parent, before->n ? before->entries[before->n - 1].id : (struct span){"", 0}))
 		BAD(c, state, "it is written as: %s", buf_cstr(&now) + from);
 	check_reading(c, state, o, &m);
@@ -425,8 +445,9 @@ static void scenario_test(void **state)
 
 /* --- the tests --------------------------------------------------------------------------- */
 
-static struct scenario scenarios[64];
-static struct CMUnitTest tests[64];
+#define SCENARIOS_MAX 96
+static struct scenario scenarios[SCENARIOS_MAX];
+static struct CMUnitTest tests[SCENARIOS_MAX];
 static size_t count;
 
 static void add(struct scenario s, const char *name, ...)
@@ -436,6 +457,7 @@ static void add(struct scenario s, const char *name, ...)
 	va_start(ap, name);
 	vsnprintf(text, sizeof text, name, ap);
 	va_end(ap);
+	assert_true(count < SCENARIOS_MAX);
 	s.name = strdup(text);
 	scenarios[count] = s;
 	tests[count] =
@@ -468,6 +490,12 @@ static void add_scenarios(void)
 	for (enum way way = WAY_FSYNC; way <= WAY_DSYNC; way++)
 		add((struct scenario){.base = BASE, .run = run_unchanged, .what = &writes[1], .way = way},
 		    "nothing new, %s", way_names[way]);
+	for (enum way way = 0; way < WAYS; way++) {
+		add((struct scenario){.run = run_new, .what = &writes[0], .way = way}, "label, a new file, %s",
+		    way_names[way]);
+		add((struct scenario){.base = BASE, .run = run_replaced, .what = &writes[0], .way = way},
+		    "label, a replaced file, %s", way_names[way]);
+	}
 	add((struct scenario){.base = BASE, .run = run_links}, "links, fsync of the directory");
 }
 

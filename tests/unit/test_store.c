@@ -434,24 +434,24 @@ static void written_data_is_synced(void **state)
 	start(OLD);
 	note_calls();
 	assert_int_equal(add(&m, true), 0);
-	assert_calls("flock write fdatasync flock");
+	assert_calls("flock write fdatasync fsync flock");
 	assert_int_equal(add(&again, false), 0);
 	assert_calls("flock write flock");
 	assert_int_equal(add(&nothing, true), 0);
-	assert_calls("flock fdatasync flock");
+	assert_calls("flock fdatasync fsync flock");
 	assert_int_equal(add(&raced, true), 0);
-	assert_calls("flock write fdatasync write fdatasync flock");
+	assert_calls("flock write fdatasync fsync write fdatasync fsync flock");
 	/* Data already synced is not synced again until the file is written. */
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
-	assert_calls("fsync");
+	assert_calls("fsync fsync");
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("");
 	add_file(place.path, PI);
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
-	assert_calls("fsync");
+	assert_calls("fsync fsync");
 	m.asked = 0;
 	assert_int_equal(store_append(&place.leaf, &place.id, &synced, make, &m), 0);
-	assert_calls("flock write fdatasync flock");
+	assert_calls("flock write fdatasync fsync flock");
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("");
 	add_file(place.path, PI);
@@ -459,7 +459,17 @@ static void written_data_is_synced(void **state)
 	let_fail(FSYNC, 1, 1, EIO);
 	assert_int_equal(store_sync(&place.leaf, &synced), -EIO);
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
-	assert_calls("fsync fsync");
+	assert_calls("fsync fsync fsync");
+	/* So is a failed sync of the directory, unless directories cannot be synced. */
+	for (int i = 0; i < 2; i++) {
+		add_file(place.path, PI);
+		plan.calls[FSYNC].seen = 0;
+		let_fail(FSYNC, 2, 1, i ? EINVAL : EIO);
+		assert_int_equal(store_sync(&place.leaf, &synced), i ? 0 : -EIO);
+		assert_calls("fsync fsync");
+		assert_int_equal(store_sync(&place.leaf, &synced), 0);
+		assert_calls(i ? "" : "fsync fsync");
+	}
 }
 
 static void before_sync(enum call c, unsigned nth)
@@ -517,7 +527,7 @@ static void append_survives_each_failing_call(void **state)
 		}
 		kinds += plan.calls[c].seen > 0;
 	}
-	assert_int_equal(kinds, 7);
+	assert_int_equal(kinds, 8);
 }
 
 /* ---- a file on another device, which a thread of the pool closes ---- */

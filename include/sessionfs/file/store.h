@@ -23,9 +23,9 @@ typedef int (*store_make)(void *arg, unsigned attempt, struct buf *out);
 
 /* Appends to the regular file there, on a new line (a newline comes first if the file's last line has none). If lines
  * of others came in between, calls `make` again: at once, then a few times more, each after a few milliseconds without
- * other appends. Unless `synced` is NULL, the bytes are on the disk on return, and *synced is the state of the file
- * then. Returns 0 or a negative errno: -ESTALE (another file is there now), -ENOLCK (the file system cannot lock it:
- * nothing was written), -EACCES, -EROFS, -ENOSPC, -EDQUOT, -EFBIG, -EIO, ...
+ * other appends. Unless `synced` is NULL, the bytes and the name are on the disk on return, and *synced is the state of
+ * the file then. Returns 0 or a negative errno: -ESTALE (another file is there now), -ENOLCK (the file system cannot
+ * lock it: nothing was written), -EACCES, -EROFS, -ENOSPC, -EDQUOT, -EFBIG, -EIO, ...
  *
  * After an error our bytes are removed again. They stay only if other bytes follow them or the file cannot be
  * truncated: whole lines that could not be synced, or the written part of a truncated line. That part gets a newline as
@@ -37,8 +37,8 @@ int store_append(const struct source_path *at, const struct store_id *id, struct
  * writers that check only the error of write(2). Changes nothing. */
 int store_check(const struct source_path *at, const struct store_id *id, size_t n);
 
-/* Syncs earlier appends of any program to the disk (fsync). *synced is the state of the file at the last sync; if the
- * file is unchanged since, this does nothing. */
+/* Syncs earlier appends of any program to the disk (fsync), and the name of the file. *synced is the state of the file
+ * at the last sync; if the file is unchanged since, this does nothing. */
 int store_sync(const struct source_path *at, struct stat *synced);
 
 #endif
