@@ -435,6 +435,61 @@ static size_t sessions_of(struct source_fixture *p, const char *project)
 }
 
 /* A directory that was empty when it was scanned becomes a project with its first session. */
+/* The rights of a directory, of the source too, limit its sessions at once. */
+static void changed_rights_of_directories_are_seen(void **state)
+{
+	struct source_fixture *p = *state;
+	struct project_info info;
+	struct slot_info slot;
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &info));
+	assert_int_equal(info.names_mode, 0777);
+	assert_int_equal(chmod(at(p, "--w--"), 0700), 0);
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &info));
+	assert_int_equal(info.names_mode, 0700);
+	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "a"), &slot), 0);
+	assert_int_equal(slot.mode, 0600);
+	assert_int_equal(chmod(at(p, "--w--"), 0755), 0);
+	assert_int_equal(chmod(p->root, 0750), 0);
+	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "a"), &slot), 0);
+	assert_int_equal(slot.mode, 0640);
+}
+
+/* Files that cannot be sessions are no changes, and neither are directories with the name of one. */
+static void other_names_are_not_reported(void **state)
+{
+	struct source_fixture *p = *state;
+	struct catalog_change *changes = NULL;
+	while (catalog_wait(p->c, 0, -1, false, &changes) > 0) {
+		free(changes);
+		changes = NULL;
+	}
+	free(changes);
+	put(p, "--w--/notes.txt", "x");
+	append(p, "--w--/notes.txt", "y");
+	put(p, "notes.txt", "x");
+	changes = NULL;
+	assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), 0);
+	free(changes);
+	assert_int_equal(entries(p, "a"), 1);
+}
+
+/* A link to a directory in the source is not a directory for inotify. */
+static void linked_directory_in_the_source_is_seen(void **state)
+{
+	struct source_fixture *p = *state;
+	char other[] = "/tmp/test_catalog.XXXXXX", file[64];
+	make_temporary(other);
+	snprintf(file, sizeof file, "%s/x.jsonl", other);
+	put_file(file, HEADER("x", "/"));
+	assert_int_equal(count_projects(p), 1);
+	assert_int_equal(symlink(other, at(p, "--l--")), 0);
+	assert_int_equal(count_projects(p), 2);
+	assert_int_not_equal(slot_of(p, "l", "x"), NO_SLOT);
+	assert_int_equal(unlink(at(p, "--l--")), 0);
+	assert_int_equal(count_projects(p), 1);
+	remove_all(other);
+}
+
 static void first_session_of_scanned_directory_names_project(void **state)
 {
 	struct source_fixture *p = *state;
@@ -531,6 +586,9 @@ int main(void)
 	    WATCHED(writes_are_seen_at_once),
 	    WATCHED(reading_request_drains_inotify_once),
 	    WATCHED(directories_are_created_moved_and_removed),
+	    WATCHED(changed_rights_of_directories_are_seen),
+	    WATCHED(other_names_are_not_reported),
+	    WATCHED(linked_directory_in_the_source_is_seen),
 	    WATCHED(first_session_of_scanned_directory_names_project),
 	    WATCHED(nested_directories_are_watched),
 	    WATCHED(directories_without_watch_are_polled),
