@@ -81,6 +81,39 @@ static void a_directory_without_dashes_has_the_plain_name(void **state)
 	assert_projects(p, "--a-- a b b~2 c c~2");
 }
 
+/* The same for a text that has dashes itself. */
+static void directories_within_dashes_have_their_own_names(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "q");
+	make_dir(p, "--q--");
+	make_dir(p, "----q----");
+	put_in(p, "q", "1.jsonl", "1");
+	put_in(p, "--q--", "2.jsonl", "2");
+	put_in(p, "----q----", "3.jsonl", "3");
+	open_place(p);
+	assert_projects(p, "----q---- --q-- q");
+	assert_int_not_equal(slot_of(p, "q", "1"), NO_SLOT);
+	assert_int_not_equal(slot_of(p, "--q--", "2"), NO_SLOT);
+	assert_int_not_equal(slot_of(p, "----q----", "3"), NO_SLOT);
+}
+
+/* A directory that has the plain name keeps it, even without sessions. */
+static void a_plain_name_is_kept_without_sessions(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "r");
+	make_dir(p, "--r--");
+	put_in(p, "r", "1.jsonl", "1");
+	open_place(p);
+	assert_projects(p, "r");
+	assert_int_equal(unlink(at(p, "r/1.jsonl")), 0);
+	put_in(p, "--r--", "2.jsonl", "2");
+	wait_stale();
+	assert_projects(p, "--r--");
+	assert_int_not_equal(slot_of(p, "--r--", "2"), NO_SLOT);
+}
+
 /* The smallest path gets the plain name; `latest` is the name of a link. */
 static void equal_stems_are_numbered_by_path(void **state)
 {
@@ -158,9 +191,14 @@ static void equal_sids_are_numbered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(a_project_shows_the_text_between_dashes), TEST(a_directory_without_dashes_has_the_plain_name),
-	    TEST(equal_stems_are_numbered_by_path),        TEST(a_stem_is_free_when_its_file_is_gone),
-	    TEST(a_stem_belongs_to_its_project),           TEST(equal_sids_are_numbered),
+	    TEST(a_project_shows_the_text_between_dashes),
+	    TEST(a_directory_without_dashes_has_the_plain_name),
+	    TEST(directories_within_dashes_have_their_own_names),
+	    TEST(a_plain_name_is_kept_without_sessions),
+	    TEST(equal_stems_are_numbered_by_path),
+	    TEST(a_stem_is_free_when_its_file_is_gone),
+	    TEST(a_stem_belongs_to_its_project),
+	    TEST(equal_sids_are_numbered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
