@@ -518,6 +518,78 @@ static void words_across_block_boundaries_match(void **state)
 	}
 }
 
+/* Asserts the numbers of the entries that a query finds. */
+static void assert_finds(const struct session *s, const char *query, const char *want)
+{
+	CLEANUP_BUF struct buf got = BUF_INIT;
+
+	match_all(s, span_of(query), &got);
+	if (!span_is(buf_span(&got), want))
+		fail_msg("%s: found `%.*s`, not `%s`", query, (int)got.n, got.p, want);
+}
+
+/* A day begins with its first millisecond: an entry of that time is not before it. */
+static void days_begin_at_midnight(void **state)
+{
+#define TIMED(id, time) "{\"type\":\"custom\",\"id\":\"" id "\",\"timestamp\":\"" time "\"}\n"
+	struct fixture f;
+
+	(void)state;
+	struct session *s =
+	    open_text(&f, HEADER TIMED("a", "2026-03-02T23:59:59.999Z") TIMED("b", "2026-03-03T00:00:00.000Z")
+	                      TIMED("c", "2026-03-03T00:00:00.001Z") TIMED("d", "2026-03-04T00:00:00.000Z"));
+	assert_finds(s, "before:2026-03-03", "0 ");
+	assert_finds(s, "-before:2026-03-03", "1 2 3 ");
+	assert_finds(s, "after:2026-03-03", "1 2 3 ");
+	assert_finds(s, "-after:2026-03-03", "0 ");
+	assert_finds(s, "after:2026-03-03 before:2026-03-04", "1 2 ");
+	fixture_release(&f);
+}
+
+/* Any entry can have a key, whatever its role and type. */
+static void keys_are_found_in_each_entry(void **state)
+{
+	struct fixture f;
+	CLEANUP_BUF struct buf lines = BUF_INIT;
+	const char *key = "p_example0example0example0example01234"; /* not a whole one in this file */
+
+	(void)state;
+	buf_adds(&lines, HEADER);
+	buf_addf(&lines, "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"gh%s\"}}\n",
+	         key);
+	buf_addf(&lines, "{\"type\":\"message\",\"id\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"g %s\"}}\n",
+	         key);
+	buf_addf(&lines, "{\"type\":\"session_info\",\"id\":\"c\",\"name\":\"gh%s\"}\n", key);
+	buf_addf(&lines, "{\"type\":\"custom\",\"id\":\"d\",\"data\":{\"x\":\"gh%s\"}}\n", key);
+	buf_addf(&lines, "{\"type\":\"message\",\"id\":\"e\",\"message\":{\"role\":\"toolResult\",\"isError\":true,"
+	                 "\"content\":\"x\"}}\n");
+	buf_addf(&lines,
+	         "{\"type\":\"message\",\"id\":\"f\",\"message\":{\"role\":\"toolResult\",\"content\":\"gh%s\"}}\n",
+	         key);
+	struct session *s = open_text(&f, buf_cstr(&lines));
+	assert_finds(s, "is:secret", "0 2 3 5 ");
+	assert_finds(s, "-is:secret", "1 4 ");
+	assert_finds(s, "is:secret role:user", "0 ");
+	assert_finds(s, "is:error", "4 ");
+	assert_finds(s, "is:secret is:error", "");
+	fixture_release(&f);
+}
+
+/* Only a newline at the end is left out of a compared value. */
+static void empty_models_match_no_text(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	struct session *s =
+	    open_text(&f, HEADER "{\"type\":\"model_change\",\"id\":\"a\"}\n"
+	                         "{\"type\":\"model_change\",\"id\":\"b\",\"provider\":\"p\",\"modelId\":\"m\"}\n");
+	assert_finds(s, "model:m", "1 ");
+	assert_finds(s, "-model:m", "0 ");
+	assert_finds(s, "-role:user", "0 1 ");
+	fixture_release(&f);
+}
+
 static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
 {
 	(void)arg, (void)p, (void)n, (void)off;
@@ -549,6 +621,9 @@ int main(void)
 	    cmocka_unit_test(matcher_is_reusable),
 	    cmocka_unit_test(needles_match_all_entries),
 	    cmocka_unit_test(words_across_block_boundaries_match),
+	    cmocka_unit_test(days_begin_at_midnight),
+	    cmocka_unit_test(keys_are_found_in_each_entry),
+	    cmocka_unit_test(empty_models_match_no_text),
 	    cmocka_unit_test(read_errors_are_returned),
 	};
 
