@@ -94,7 +94,7 @@ static void schedule_note(const char *what, const char *detail)
 		snprintf(s->detail, sizeof s->detail, "%s", detail);
 }
 
-static void schedule_print(FILE *out)
+static inline void schedule_print(FILE *out)
 {
 	uint64_t i = schedule.traced > SCHEDULE_TRACE ? schedule.traced - SCHEDULE_TRACE : 0;
 	unsigned last = SCHEDULE_THREADS;

@@ -111,7 +111,7 @@ static void read_slot(struct window *w)
 		check_shown(&info, w, "slot");
 	else if (rc == -ESTALE)
 		check_stale(slot, "slot");
-	else if (!run.can_fail && !disk.has_died)
+	else if (!may_fail(w))
 		wrong("slot fails: %s", strerror(-rc));
 }
 
@@ -132,7 +132,7 @@ static void read_slot_now(struct window *w)
 		return;
 	}
 	if (rc != -ESTALE) {
-		if (!run.can_fail && !disk.has_died)
+		if (!may_fail(w))
 			wrong("slot_now fails: %s", strerror(-rc));
 		return;
 	}
@@ -154,7 +154,7 @@ static void read_session(struct window *w)
 	window_end(w);
 	if (rc == -ESTALE)
 		check_stale(slot, "session_get");
-	else if (rc < 0 && !run.can_fail && !disk.has_died)
+	else if (rc < 0 && !may_fail(w))
 		wrong("session_get fails: %s", strerror(-rc));
 	if (rc < 0)
 		return;
@@ -235,7 +235,7 @@ static void read_states(struct window *w)
 	bool listed[PATHS] = {false};
 	int rc = catalog_list_states(run.c, &serial, &v, &n);
 	window_end(w);
-	if (rc < 0 && !run.can_fail && !disk.has_died)
+	if (rc < 0 && !may_fail(w))
 		wrong("list_states fails: %s", strerror(-rc));
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		unsigned path = world_path_of(v[i].file);
@@ -501,7 +501,8 @@ static void world_run(uint64_t seed, void (*each)(uint64_t hash))
 	run.clock_runs = schedule_draw(2);
 	disk_clear();
 	disk.tick_ms = schedule_draw(2) ? 1 : 40;
-	world_begin(schedule_draw(3) == 0);
+	world_begin(schedule_draw(3) == 0 || world_has_server);
+	world.writes_dirs = schedule_draw(4) == 0 || world_writes_dirs;
 	catalog_begin();
 	disk.queue_max = schedule_draw(3) ? 0 : 3;
 	run.can_fail = schedule_draw(8) == 0;

@@ -55,8 +55,12 @@ static struct {
 	struct version server[SERVER_FILES];
 	struct state states[STATES];
 	unsigned state_count;
-	bool writes_far; /* the writer also changes links and files of the server */
+	bool writes_far;  /* the writer also changes links and files of the server */
+	bool writes_dirs; /* it changes directories most of the time */
 } world;
+
+/* All worlds have a server; a writer that changes directories most of the time. */
+static bool world_has_server, world_writes_dirs;
 
 static int64_t world_ms(void)
 {
@@ -110,7 +114,7 @@ static unsigned world_path_of(const char *text)
 }
 
 /* The last states: for each path the number of the file and its size, or of the file of the server. */
-static void world_print(FILE *out)
+static inline void world_print(FILE *out)
 {
 	for (unsigned i = world.state_count > 24 ? world.state_count - 24 : 0; i < world.state_count; i++) {
 		const struct state *s = &world.states[i];
@@ -448,7 +452,8 @@ static void writer_change(void)
 	struct target t;
 	int dir = (int)schedule_draw(DIRS);
 	struct object *o = world.in[dir] < 0 ? NULL : &world.objects[world.in[dir]];
-	switch (schedule_draw(world.writes_far ? 19 : 16)) {
+	uint64_t what = schedule_draw(world.writes_dirs && schedule_draw(4) ? 5 : world.writes_far ? 19 : 16);
+	switch (what) {
 	case 0:
 		writer_moves_away(dir);
 		break;
