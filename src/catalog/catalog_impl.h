@@ -18,6 +18,8 @@
 
 #include "sessionfs/catalog/header.h"
 
+#include "mistakes.h"
+
 #define NONE MAP_NONE
 
 /* Strings that live as long as the catalog, NUL-terminated. */

@@ -315,7 +315,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 		lock_release(&c->lock);
 		return rc;
 	}
-	bool stale = how & NOW || x->partial || open_index_is_stale(c, x);
+	bool stale = how & NOW || x->partial || (open_index_is_stale(c, x) && !MISTAKE(STALE_INDEX));
 	x->partial = false;
 	struct open_index *surplus = open_indexes_detach_surplus(c);
 	lock_release(&c->lock);
