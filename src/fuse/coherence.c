@@ -17,7 +17,7 @@ struct stat attr_to_stat(const struct tree_attr *a)
 	    .st_gid = a->gid,
 	    .st_size = (off_t)a->size,
 	    .st_blocks = (blkcnt_t)((a->size + 511) / 512),
-	    .st_atim = a->mtime,
+	    .st_atim = a->atime.tv_sec ? a->atime : a->mtime,
 	    .st_mtim = a->mtime,
 	    .st_ctim = a->mtime,
 	};

@@ -388,6 +388,7 @@ void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret)
 	    .uid = s->uid,
 	    .gid = s->gid,
 	    .mtime = s->mtime,
+	    .atime = s->atime,
 	    .why = "I2: can be written",
 	};
 }

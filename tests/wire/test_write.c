@@ -157,6 +157,19 @@ static void setattr_of_times_and_owner_is_ignored(void **state)
 	assert_int_equal(wire_call(w, FUSE_SETATTR, wire_walk(w, ENTRY "/text.md").nodeid, &in, sizeof in, &r), -EPERM);
 }
 
+static void times_of_scratch_file_are_kept(void **state)
+{
+	struct wire *w = &((struct state *)*state)->w;
+	static struct reply r;
+	struct opened o = must_make(w, ENTRY, "new.tmp");
+	struct fuse_setattr_in in = {.valid = FATTR_ATIME | FATTR_MTIME, .atime = 1900000000, .mtime = 1950000000};
+	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
+	const struct fuse_attr *attr = &((const struct fuse_attr_out *)(const void *)r.p)->attr;
+	assert_int_equal(attr->atime, 1900000000);
+	assert_int_equal(attr->mtime, 1950000000);
+	assert_int_equal(shut(w, o), 0);
+}
+
 static void uncommitted_text_is_private_to_handle(void **state)
 {
 	struct state *s = *state;
@@ -557,6 +570,7 @@ int main(void)
 	    WIRED(o_append_writes_at_the_end),
 	    WIRED(unchanged_value_appends_nothing),
 	    WIRED(setattr_of_times_and_owner_is_ignored),
+	    WIRED(times_of_scratch_file_are_kept),
 	    WIRED(uncommitted_text_is_private_to_handle),
 	    WIRED(label_is_cleared_by_truncate_or_unlink),
 	    WIRED(truncation_is_committed_on_release),
