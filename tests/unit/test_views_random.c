@@ -103,6 +103,7 @@ static void grow_and_compare(struct source_fixture *p, struct draws *d)
 
 	buf_adds(&text, HEADER);
 	add_line(d, &text);
+	p->fresh_ms = 1; /* each step is scanned at once */
 	begin(p, buf_cstr(&text));
 	for (int step = 0; step < STEPS; step++) {
 		size_t before = text.n;
