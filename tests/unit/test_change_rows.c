@@ -101,8 +101,10 @@ static void later_hunks_are_shifted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(diff_comes_from_result),    cmocka_unit_test(diff_falls_back_to_arguments),
-	    cmocka_unit_test(rows_are_read_strictly),    cmocka_unit_test(later_hunks_are_shifted),
+	    cmocka_unit_test(diff_comes_from_result),
+	    cmocka_unit_test(diff_falls_back_to_arguments),
+	    cmocka_unit_test(rows_are_read_strictly),
+	    cmocka_unit_test(later_hunks_are_shifted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,10 +165,8 @@ static void edits_on_the_path_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(last_label_record_wins),
-	    cmocka_unit_test(label_follows_reassigned_id),
-	    cmocka_unit_test(last_name_wins),
-	    cmocka_unit_test(later_labels_are_merged),
+	    cmocka_unit_test(last_label_record_wins),  cmocka_unit_test(label_follows_reassigned_id),
+	    cmocka_unit_test(last_name_wins),          cmocka_unit_test(later_labels_are_merged),
 	    cmocka_unit_test(edits_on_the_path_count),
 	};
 

@@ -381,7 +381,7 @@ static void the_list_of_changes_has_an_end(void **state)
 		for (size_t i = 0; i < said.n; i++)
 			lines += said.p[i] == '\n';
 		assert_int_equal(lines, CHANGES_MAX + (more > 0));
-		snprintf(last, sizeof last, "\n%u: and %u more changes\n", CHANGES_MAX + 2, more);
+		snprintf(last, sizeof last, "\n%d: and %u more changes\n", CHANGES_MAX + 2, more);
 		if (more)
 			assert_string_equal(buf_cstr(&said) + said.n - strlen(last), last);
 	}

@@ -42,7 +42,7 @@ struct tree_attr {
 	uid_t uid;
 	gid_t gid;
 	struct timespec mtime, atime; /* atime 0: as mtime */
-	uint64_t version; /* of a file with an unreliable mtime: changes with its contents; else 0 */
+	uint64_t version;             /* of a file with an unreliable mtime: changes with its contents; else 0 */
 	enum tree_class name_class, attr_class;
 	const char *why; /* reason for attr_class: a rule of src/fuse/coherence.h and a word on it */
 };
