@@ -64,6 +64,14 @@ bool process_is_dying(pid_t thread)
 	return at && strtoull(at, NULL, 10) >> (SIGKILL - 1) & 1;
 }
 
+bool process_shows_files(pid_t thread)
+{
+	char dir[64];
+	snprintf(dir, sizeof dir, "/proc/%d/fdinfo", (int)thread);
+	DIR *d CLEANUP_CLOSEDIR = thread > 0 ? opendir(dir) : NULL;
+	return d;
+}
+
 static bool thread_has_open(pid_t thread, uint64_t inode, bool left)
 {
 	char dir[64], path[sizeof dir + 256], text[PROC_FILE_SIZE];

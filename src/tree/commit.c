@@ -392,14 +392,15 @@ static void commit_set_value(struct commit *c, struct node n, struct span value,
 int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
-	/* Saving a file unchanged writes nothing, whatever the stored bytes. */
-	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 &&
+	const struct writable *w = kind_writable(n);
+	/* Saving a file unchanged writes nothing, whatever the stored bytes. A file that does not exist reads as empty,
+	 * which is not always a value. */
+	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 && (now.n > 0 || !w->form->clear_error) &&
 	    span_eq(path_without_newline(buf_span(&now)), path_without_newline(text)))
 		return sync ? commit_sync(t, n, entry) : 0;
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
 	struct buf value CLEANUP_BUF = BUF_INIT;
 	struct edit_label one;
-	const struct writable *w = kind_writable(n);
 	const char *why = NULL;
 	int rc = value_parse(w->form, text, &value, &why);
 	if (rc == 0) {
@@ -436,8 +437,8 @@ int commit_check_space(struct tree *t, struct node n, struct span entry, struct 
 	rc = store_check(&at, &id, quoted + RECORD_BYTES);
 	/* The commit checks a replaced file again. If the file begins with this text, the commit possibly writes
 	 * nothing. */
-	if (rc == -ESTALE ||
-	    (rc == -ENOSPC && tree_read(t, node_pack(n), 0, text.n, &now) == 0 && span_eq(buf_span(&now), text)))
+	if (rc == -ESTALE || (rc == -ENOSPC && text.n > 0 && tree_read(t, node_pack(n), 0, text.n, &now) == 0 &&
+	                      span_eq(buf_span(&now), text)))
 		return 0;
 	return rc < 0 ? commit_refuse(t, n, entry, rc, NULL) : 0;
 }

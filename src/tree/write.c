@@ -44,23 +44,20 @@ static void handle_add_user(struct tree_handle *h, const struct tree_caller *who
 		h->users[i] = who->pid;
 }
 
-/* True if a process that has used the handle still has the file open. Each close of each descriptor is a flush. Without
- * this check, a text from several processes that share a file, such as a shell and its commands, would be committed in
- * pieces. Processes that never used the handle are unknown. If the file is open twice, it is unknown to which open a
- * descriptor belongs. */
-static bool handle_is_still_open(struct tree *t, const struct tree_handle *h)
+/* True if this close commits the text. Each close of each descriptor is a flush, so a text from several processes that
+ * share a file, such as a shell and its commands, would be committed in pieces: the last close commits. Processes that
+ * never used the handle are unknown. If the file is open twice, it is unknown to which open a descriptor belongs. In
+ * doubt, a written text is committed, but a truncation alone only at the release: its text can follow. */
+static bool handle_close_commits(struct tree *t, const struct tree_handle *h, const struct tree_caller *who)
 {
-	bool alone = true;
+	bool alone = true, open = false;
 	lock_acquire(&t->state_lock);
 	for (const struct tree_handle *o = t->handles; o && alone; o = o->next)
 		alone = o == h || node_pack(o->node) != node_pack(h->node);
 	lock_release(&t->state_lock);
-	if (!alone)
-		return false;
-	for (size_t i = 0; i < HANDLE_USERS_MAX && h->users[i] != 0; i++)
-		if (process_writes(h->users[i], node_pack(h->node)))
-			return true;
-	return false;
+	for (size_t i = 0; i < HANDLE_USERS_MAX && h->users[i] != 0 && !open; i++)
+		open = process_writes(h->users[i], node_pack(h->node));
+	return h->stage.was_written ? !open || !alone : !open && process_shows_files(who->pid);
 }
 
 static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_handle **ret)
@@ -134,17 +131,27 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
 		return -EPERM;
 	if (!kind_writable(n) || !kind_writable(n)->form)
 		return commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "this name cannot be written");
-	return open_staged(t, n, truncate, who, ret);
+	int rc = open_staged(t, n, truncate, who, ret);
+	if (rc < 0 || !truncate || (*ret)->stage.form->clear_error)
+		return rc;
+	/* As after a write: shells do not check the close that clears the value. */
+	rc = commit_check_space(t, n, buf_span(&(*ret)->entry), (struct span){NULL, 0}, 0);
+	if (rc < 0) {
+		state_block_removals(t, who->pid, node_pack(n));
+		tree_handle_free(t, *ret);
+	}
+	return rc;
 }
 
-static int create_writable(struct tree *t, struct node n, const struct tree_caller *who, struct tree_handle **ret)
+static int create_writable(struct tree *t, struct node n, bool truncate, const struct tree_caller *who,
+                           struct tree_handle **ret)
 {
 	struct tree_handle *h;
 	int rc = open_staged(t, n, true, who, &h);
 	if (rc < 0)
 		return rc;
-	/* A file that is created and closed without a write sets no value. */
-	h->stage.dirty = false;
+	/* A file that is created and closed without a write sets no value, unless it is an invalid one. */
+	h->stage.dirty = truncate && h->stage.form->clear_error;
 	h->is_new = true;
 	*ret = h;
 	return 0;
@@ -168,7 +175,7 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 		rc = tree_open_write(t, a.node, truncate, who, &h);
 	else if (rc == -ENOENT && tree_writable_name(dir, name, &control))
 		rc = kind_writable(control)->form
-		         ? create_writable(t, control, who, &h)
+		         ? create_writable(t, control, truncate, who, &h)
 		         : commit_refuse(t, control, (struct span){NULL, 0}, -EPERM, "this name is a link");
 	else if (rc == -ENOENT) {
 		rc = commit_side_name(t, dir, name);
@@ -198,8 +205,10 @@ static int handle_refuse(struct tree *t, struct tree_handle *h, int rc, const ch
 static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 {
 	int rc;
-	if (h->removed)
+	if (h->removed && h->stage.was_written)
 		rc = commit_refuse(t, h->node, buf_span(&h->entry), -EIO, "the file was removed before it was written");
+	else if (h->removed)
+		rc = 0;
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
 	/* The caller repeats an interrupted fsync, which needs the text again. */
@@ -276,7 +285,7 @@ int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *
 	handle_add_user(h, who);
 	if (h->stage.error)
 		return h->stage.error;
-	return h->stage.was_written && !handle_is_still_open(t, h)
+	return h->stage.dirty && handle_close_commits(t, h, who)
 	           ? block_removals_on_error(t, h, commit_handle(t, h, h->synced), who)
 	           : 0;
 }

@@ -106,7 +106,8 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 		*ret_why = "too long";
 		return stage_fail(st, -EFBIG);
 	}
-	if (size == st->bytes.n)
+	/* Setting an empty text is a change, even of a file that was just created. */
+	if (size == st->bytes.n && size > 0)
 		return 0;
 	int rc = stage_grow(st, (size_t)size);
 	if (rc < 0)

@@ -94,14 +94,32 @@ os.fsync(fd)' "$s/entries/$c/label" "$w fsync"
 	$run mv "$s/labels/linked" "$s/labels/$w-moved"
 	records=("branch $b ")
 	$run ln -sfn "entries/$b" "$s/leaf"
+	for shell in bash dash "busybox sh"; do
+		records=("clear $d")
+		# shellcheck disable=SC2086
+		$run $shell -c ": >'$s/entries/$d/label'"
+		records=("label $d $w $shell")
+		# shellcheck disable=SC2086
+		$run $shell -c "echo '$w $shell' >'$s/entries/$d/label'"
+	done
+	records=("clear $d")
+	$run cp /dev/null "$s/entries/$d/label"
+	records=("label $d $w rename")
+	$run cp "$side" "$s/entries/$d/label"
+	records=("clear $d")
+	$run truncate -s 0 "$s/entries/$d/label"
+	records=("label $d $w rename")
+	$run cp "$side" "$s/entries/$d/label"
+	records=("name ${w:0:1}")
+	$run truncate -s 1 "$s/name"
 	records=("clear $d")
 	$run rm "$s/entries/$d/label"
 	records=("name ")
 	$run rm "$s/name"
 }
-cannot() { # COMMAND...: fails with $said, but dash has one word for all errors, and busybox sh and vim -es have none
+cannot() { # COMMAND...: fails with $said, but dash has one word for all errors of write, and busybox sh and vim -es have none
 	case $1 in
-	dash) refuses "I/O error" "$@" ;;
+	dash) refuses "I/O error|$said" "$@" ;;
 	busybox | vim) refuses "" "$@" ;;
 	*) refuses "$said" "$@" ;;
 	esac

@@ -65,6 +65,56 @@ os.close(f)
 assert not os.path.exists(path) or n not in open(path).read()
 os.close(w)
 os.wait()'
+# Truncating is writing: the last close clears.
+label=$s/entries/$c/label
+cleared() { # COMMAND...: clears the label when it ends, not before
+	echo "label" >"$label"
+	wrote "a label" "label $c label"
+	nothing "$*" timeout 60 "$@"
+	wrote "$*" "clear $c"
+}
+kept() { printf '[ "$(cat %q)" = label ] || echo "cleared too early"' "$label"; }
+for shell in bash dash "busybox sh"; do
+	read -ra sh <<<"$shell"
+	cleared "${sh[@]}" -c "exec 3>$label; exec 4>&3; exec 3>&-; $(kept); exec 4>&-"
+	cleared "${sh[@]}" -c "(:; /bin/true) >$label"
+	cleared "${sh[@]}" -c "{ $(kept) >&2; sleep 0 & wait; } >$label"
+	cleared "${sh[@]}" -c "exec 3>$label; sh -c '$(kept); exec 3>&-'; $(kept); exec 3>&-"
+done
+cleared "$python" -c "import os, sys
+path = sys.argv[1]
+f = os.open(path, os.O_WRONLY)
+os.ftruncate(f, 0)
+g = os.dup(f)
+os.close(f)
+if os.fork() == 0:
+    os.close(g)
+    os._exit(0)
+os.wait()
+assert open(path).read() == 'label\\n'
+os.close(g)
+assert not os.path.exists(path)" "$label"
+# A child that outlives its parent has the last descriptor.
+cleared "$python" -c "import os, sys, time
+path = sys.argv[1]
+r, w = os.pipe()
+if os.fork() == 0:
+    f = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    os.set_inheritable(f, True)
+    if os.fork() == 0:
+        os.close(w)
+        os.read(r, 1)
+        assert open(path).read() == 'label\\n'
+        os.close(f)
+        assert not os.path.exists(path)
+    os._exit(0)
+os.wait()
+os.close(w)
+while os.path.exists(path):
+    time.sleep(0.01)" "$label"
+echo "label" >"$label"
+wrote "a label" "label $c label"
+
 # Two processes that each opened it write two texts.
 (cd "$s" && "$python" -c "
 f = open('entries/$c/label', 'w')

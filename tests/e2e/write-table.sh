@@ -29,7 +29,7 @@ for shell in bash dash "busybox sh"; do
 	try "(echo one $n) >entries/$a/label" "label $a one $n"
 	try "{ printf o; printf 'ne more $n\n'; } >entries/$a/label" "label $a one more $n"
 	(cd "$s" && nothing "empty" "${sh[@]}" -c ": >entries/$a/label")
-	soon_wrote "$shell: an empty label" "clear $a"
+	wrote "$shell: an empty label" "clear $a"
 	(cd "$s" && nothing "touch" "${sh[@]}" -c ": >>entries/$a/label; touch entries/$a/label; touch entries/$c/label; : >>name")
 	wrote "$shell: opened, touched, not written"
 
@@ -37,7 +37,7 @@ for shell in bash dash "busybox sh"; do
 	try "rm name" "name "
 	try "echo 'again $n' >name" "name again $n"
 	(cd "$s" && "${sh[@]}" -c ": >name")
-	soon_wrote "$shell: an empty name" "name "
+	wrote "$shell: an empty name" "name "
 
 	try "echo 'Tried $n, failed' >entries/$a/branch" "branch $a Tried $n, failed"
 	try "echo 'Tried $n, failed' >entries/$a/branch"

@@ -17,7 +17,7 @@ struct model {
 
 static void model_resize(struct model *m, size_t size)
 {
-	m->changed |= m->bytes.n != size;
+	m->changed |= m->bytes.n != size || size == 0;
 	while (m->bytes.n < size)
 		buf_addc(&m->bytes, '\0');
 	m->bytes.n = size;

@@ -33,15 +33,6 @@ unchanged() { # WHAT
 shown() {
 	(cd "$s" && { ls -A . labels entries/* | grep -vx errors && cat title labels.tsv entries/*/label entries/*/branch; })
 }
-# As wrote, for writes that happen when the kernel releases the file, a moment after close(2) returned.
-soon_wrote() { # WHAT [RECORD...]
-	local n
-	for n in {1..100}; do
-		(wrote "$@") 2>/dev/null && break
-		sleep 0.1
-	done
-	[ "$n" -lt 100 ] || wrote "$@"
-}
 
 # Runs a command that must succeed and print nothing.
 quiet() { nothing "$*" timeout 60 "$@"; }

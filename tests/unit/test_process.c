@@ -69,6 +69,9 @@ static void open_writers_are_found(void **state)
 	assert_false(process_writes(getpid(), inode + 1));
 	assert_false(process_writes(1 << 30, inode));
 	assert_false(process_writes(0, inode));
+	assert_true(process_shows_files(getpid()));
+	assert_false(process_shows_files(1 << 30));
+	assert_false(process_shows_files(0));
 
 	/* Inherited by a child, unless the child closes it on exec. */
 	pid_t child = start_child(gate[0]);

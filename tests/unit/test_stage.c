@@ -176,6 +176,9 @@ static void resize_cuts_or_extends(void **state)
 	(void)state;
 	assert_int_equal(resize(&st, 4), 0);
 	assert_false(st.dirty);
+	CLEANUP(stage_release) struct stage created = stage_of(&form_label, "", false);
+	assert_int_equal(resize(&created, 0), 0);
+	assert_true(created.dirty);
 	assert_int_equal(resize(&st, 2), 0);
 	assert_true(st.dirty);
 	assert_false(st.was_written);

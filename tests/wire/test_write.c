@@ -217,16 +217,70 @@ static void label_is_cleared_by_truncate_or_unlink(void **state)
 	assert_nothing_added(s);
 }
 
-/* `: >` of a program that never flushes: the release finds the file truncated. */
-static void truncation_is_committed_on_release(void **state)
+/* Truncating is writing: the line is in the file when close(2) returns. */
+static void truncation_is_committed_on_close(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_nothing_added(s);
+	assert_int_equal(flush(w, o), 0);
+	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	release(w, o);
+	o = must_open(w, SESSION "/name", O_WRONLY);
+	assert_int_equal(set_size(w, o.node, o.fh, 3), 0);
+	assert_nothing_added(s);
+	assert_int_equal(flush(w, o), 0);
+	assert_added(s, 1, "\"type\":\"session_info\"", NULL);
+	release(w, o);
+	assert_nothing_added(s);
+}
+
+/* If /proc does not show the process, another descriptor of it can still be open: its text must not become a second
+ * line. */
+static void truncation_by_unknown_process_is_committed_on_release(void **state)
+{
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	w->pid = 1 << 30;
+	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
+	assert_int_equal(flush(w, o), 0);
+	assert_nothing_added(s);
+	assert_int_equal(put(w, o, 0, "new\n"), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_added(s, 1, "\"label\":\"new\"}\n", NULL);
+	o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_int_equal(flush(w, o), 0);
 	assert_nothing_added(s);
 	release(w, o);
 	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+}
+
+/* An empty text that is not a value is refused, also if the file is new. If the file is only created, or removed before
+ * it is written, it sets no value. */
+static void invalid_truncation_fails_on_close(void **state)
+{
+	static const char *const names[] = {"context.json", "branch"};
+	struct state *s = *state;
+	struct wire *w = &s->w;
+	struct opened o;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		assert_int_equal(make(w, ENTRY, names[i], O_TRUNC, &o), 0);
+		assert_int_equal(shut(w, o), -EINVAL);
+		assert_int_equal(make(w, ENTRY, names[i], 0, &o), 0);
+		assert_int_equal(set_size(w, o.node, o.fh, 0), 0);
+		assert_int_equal(shut(w, o), -EINVAL);
+		assert_int_equal(make(w, ENTRY, names[i], 0, &o), 0);
+		assert_int_equal(shut(w, o), 0);
+		assert_int_equal(make(w, ENTRY, names[i], O_TRUNC, &o), 0);
+		assert_int_equal(remove_name(w, ENTRY, names[i]), 0);
+		assert_int_equal(shut(w, o), 0);
+	}
+	assert_int_equal(make(w, ENTRY, "label", O_TRUNC, &o), 0);
+	assert_int_equal(shut(w, o), 0);
+	assert_int_equal(shut(w, must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC)), -EINVAL);
+	assert_nothing_added(s);
+	assert_true(is_there(w, SESSION, "errors"));
 }
 
 static void a_table_is_one_write(void **state)
@@ -573,7 +627,9 @@ int main(void)
 	    WIRED(times_of_scratch_file_are_kept),
 	    WIRED(uncommitted_text_is_private_to_handle),
 	    WIRED(label_is_cleared_by_truncate_or_unlink),
-	    WIRED(truncation_is_committed_on_release),
+	    WIRED(truncation_is_committed_on_close),
+	    WIRED(truncation_by_unknown_process_is_committed_on_release),
+	    WIRED(invalid_truncation_fails_on_close),
 	    WIRED(a_table_is_one_write),
 	    WIRED(branch_and_leaf_append_summaries),
 	    WIRED(links_in_labels),

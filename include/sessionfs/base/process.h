@@ -19,6 +19,9 @@ pid_t process_of_thread(pid_t thread);
  * of a process that dies of any signal, or that exits in another thread. */
 bool process_is_dying(pid_t thread);
 
+/* Returns whether /proc shows the open files of the process of this thread. */
+bool process_shows_files(pid_t thread);
+
 /* Returns whether the process of this thread, or a child that inherited the descriptor, has a file with this inode
  * number open for writing. A child's close-on-exec descriptor does not count. Of very many processes or descriptors,
  * only the first are examined. */

@@ -35,8 +35,8 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 uint64_t tree_handle_end(struct tree_handle *h, uint64_t off);
 /* Appends up to n bytes at off of the text that the handle reads back. */
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out);
-/* FLUSH: commits the text written since the last commit. The kernel can send it several times, and before any write.
- * Commits nothing while a process that has used the handle has the file open: the text can be incomplete. */
+/* FLUSH: commits the text written or truncated since the last commit. The kernel can send it several times, and before
+ * any write. Commits nothing while a process that has used the handle has the file open: the text can be incomplete. */
 int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
 /* FSYNC: commits, and syncs the session file to disk. */
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who);
@@ -44,7 +44,7 @@ int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *
 int tree_sync(struct tree *t, node_t node);
 /* O_SYNC: syncs each commit of the handle to disk. */
 void tree_handle_sync(struct tree *t, struct tree_handle *h);
-/* Commits the rest (a bare truncation) and frees the handle. */
+/* Commits the rest (a truncation by a process that /proc does not show) and frees the handle. */
 void tree_release(struct tree *t, struct tree_handle *h);
 /* Frees the handle of a file that was never closed, without a commit: the text can be incomplete. */
 void tree_release_uncommitted(struct tree *t, struct tree_handle *h);
