@@ -347,8 +347,15 @@ int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, c
 	return rc == -EACCES ? commit_refuse_in(t, dir, name, rc, NULL) : rc;
 }
 
-int commit_side_name(struct tree *t, node_t dir, struct span name)
+int commit_side_name(struct tree *t, node_t dir, struct span name, mode_t type)
 {
+	const struct kind_rows *rows = kind_rows_of_dir(tree_node(dir));
+	bool allowed = type != S_IFREG;
+	/* Editors create files next to one that can be written. */
+	for (const struct kind *k = rows->v; k < rows->v + rows->n && !allowed; k++)
+		allowed = k->write && k->write->form;
+	if (!allowed)
+		return commit_refuse_in(t, dir, name, -EPERM, "make a link, or write entries/ID/label");
 	for (const struct kind *k = NULL; (k = kind_next(k));)
 		if (k->name && span_is(name, k->name))
 			return commit_refuse_in(t, dir, name, -EPERM,

@@ -63,7 +63,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	if (tree_writable_name(dir, name, &control) ||
 	    ((kind_of(tree_node(dir))->flags & LINK_TARGET_DIR) && !is_emacs_lock))
 		return commit_refuse_in(t, dir, name, -EPERM, "links cannot be created here (ln -n replaces one)");
-	rc = commit_side_name(t, dir, name);
+	rc = commit_side_name(t, dir, name, S_IFLNK);
 	if (rc < 0)
 		return rc;
 	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
@@ -206,14 +206,14 @@ static int rename_link(struct tree *t, uint64_t id, const struct writable *w, no
 	return 0;
 }
 
-/* Returns 0 if a rename can give this name to a scratch file. */
-static int check_rename_target(struct tree *t, node_t dir, struct span name)
+/* Returns 0 if a rename can give this name to a scratch file of this type. */
+static int check_rename_target(struct tree *t, node_t dir, struct span name, mode_t type)
 {
 	struct tree_attr old;
 	struct node to;
 	if (tree_writable_name(dir, name, &to) || (tree_lookup(t, dir, name, &old) == 0 && !tree_is_scratch(old.node)))
 		return commit_refuse_in(t, dir, name, -EPERM, "this name cannot be replaced by a rename");
-	return commit_side_name(t, dir, name);
+	return commit_side_name(t, dir, name, type);
 }
 
 static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t dir, struct span name, node_t to_dir,
@@ -227,7 +227,7 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 		return rename_link(t, id, w, to_dir, to_name);
 	if (!link && tree_writable_name(to_dir, to_name, &to) && kind_writable(to)->form)
 		return rename_to_value(t, id, to);
-	int rc = check_rename_target(t, to_dir, to_name);
+	int rc = check_rename_target(t, to_dir, to_name, from->mode & S_IFMT);
 	return rc < 0 ? rc : scratch_rename(t->scratch, dir, name, to_dir, to_name);
 }
 
@@ -238,7 +238,7 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct scratch_attr copy;
 	struct node n = tree_node(from->node);
-	int rc = check_rename_target(t, to_dir, to_name);
+	int rc = check_rename_target(t, to_dir, to_name, S_IFREG);
 	if (rc == 0)
 		rc = tree_read(t, from->node, 0, kind_writable(n)->form->limit + 1, &text);
 	if (rc < 0)

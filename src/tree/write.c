@@ -178,7 +178,7 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 		         ? create_writable(t, control, truncate, who, &h)
 		         : commit_refuse(t, control, (struct span){NULL, 0}, -EPERM, "this name is a link");
 	else if (rc == -ENOENT) {
-		rc = commit_side_name(t, dir, name);
+		rc = commit_side_name(t, dir, name, S_IFREG);
 		if (rc < 0)
 			return rc;
 		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &made);

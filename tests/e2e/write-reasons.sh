@@ -49,7 +49,9 @@ says entries/4726bdf3/link "ln -n" ln -s ../f31d0e43 entries/4726bdf3/link
 says entries/new "created or moved" ln title entries/new
 says entries/new "created or moved" mkfifo entries/new
 # Names that the tree has in other places, or not for this entry: no program must take a scratch file for one of them.
-for name in entries/4726bdf3/context.md label README.md labels/title; do into "reserved for the tree.*use another" "$name"; done
+for name in entries/4726bdf3/context.md label README.md; do into "reserved for the tree.*use another" "$name"; done
+for name in labels/title labels/.x; do into "make a link, or write entries/ID/label" "$name"; done
+says labels/x "make a link" mv notes.md labels/x
 says branch "reserved for the tree" mv notes.md branch
 says label "reserved for the tree" ln -s entries/4726bdf3 label
 says chat.md "renamed" mv chat.md aside

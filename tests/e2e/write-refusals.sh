@@ -114,8 +114,8 @@ because "4096" "$invalid" cp "$T/table" labels.tsv
 # All or nothing: a good row does not count when a later one is bad.
 printf '%s\tgood\n%s\tgood\nbad\n' $c $d >"$T/table"
 because "no TAB" "$invalid" cp "$T/table" labels.tsv
+because "an empty table clears nothing" "$invalid" cp /dev/null labels.tsv
 : >labels.tsv
-within 20 "the refusal of an empty table" grep -q "an empty table clears nothing" errors
 wrote "an empty table"
 
 # --- a copy of the tree, written back --------------------------------------------------
@@ -133,8 +133,31 @@ wrote "a copy of the tree"
 # --- names that cannot be written or undone ----------------------------------------------
 
 refuses "$invalid" bash -c "echo >entries/$c/branch"
+because "cannot be removed" "$invalid" cp /dev/null entries/$c/branch
 : >entries/$c/branch
 wrote "an empty summary"
+# A text that is not a value, in a file that does not exist yet.
+because "write null" "$invalid" truncate -s 0 entries/$c/context.json
+because "write null" "$invalid" dd if=/dev/null of=entries/$c/context.json status=none
+because "write null" "$invalid" "$python" -c "open('entries/$c/context.json', 'w').close()"
+: >entries/$c/context.json # the shell does not check close(2)
+matches "Z entries/$c/context.json: write null" "$(head -n 1 errors)" "the reason of what the shell does not check"
+[ ! -e entries/$c/context.json ] || die "an empty context.json"
+wrote "an empty context"
+
+# --- files in a directory of links -------------------------------------------------------
+
+for name in new .new Cu12ab9Z title; do
+	because "make a link, or write entries/ID/label" "not permitted" touch "labels/$name"
+	because "make a link, or write entries/ID/label" "not permitted" bash -c "echo x >labels/$name"
+	because "make a link, or write entries/ID/label" "not permitted" cp "$T/lines" "labels/$name"
+	because "make a link, or write entries/ID/label" "not permitted" mv name "labels/$name"
+done
+because "make a link, or write entries/ID/label" "not permitted" rsync "$T/lines" labels/new
+echo x >aside
+fails 1 "not permitted" mv aside labels/aside
+rm aside
+wrote "files in labels"
 refuses "not permitted|denied" cp --remove-destination name title
 refuses "not permitted|denied" sed -i s/a/b/ title
 refuses "not permitted|denied" bash -c "echo x >new-name/x || echo x >entries/new"

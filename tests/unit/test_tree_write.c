@@ -473,11 +473,10 @@ static void tree_names_never_become_scratch_files(void **state)
 {
 	static const struct {
 		const char *dir, *name;
-	} names[] = {
-	    {S, "errors"},          {A, "context.md"},      {A, "labels.tsv"},  {A, "name"},        {A, "leaf"},
-	    {A, "README.md"},       {A, "tool-calls"},      {A, "error"},       {A, "thinking.md"}, {S, "label"},
-	    {S, "branch"},          {S, "README.md"},       {S, "text.md"},     {S, "hits.txt"},    {S, "forks"},
-	    {S "/labels", "label"}, {S "/labels", "title"}, {S, "sessions.tsv"}};
+	} names[] = {{S, "errors"},      {A, "context.md"}, {A, "labels.tsv"}, {A, "name"},
+	             {A, "leaf"},        {A, "README.md"},  {A, "tool-calls"}, {A, "error"},
+	             {A, "thinking.md"}, {S, "label"},      {S, "branch"},     {S, "README.md"},
+	             {S, "text.md"},     {S, "hits.txt"},   {S, "forks"},      {S, "sessions.tsv"}};
 	static const char *const side[] = {"4913",  ".label.swp",  "label~",    "label.tmp", "#label#",
 	                                   "Label", "labels.tsv~", "sedAbCdEf", "name.new"};
 	CLEANUP_BUF struct buf said = BUF_INIT;
@@ -494,9 +493,7 @@ static void tree_names_never_become_scratch_files(void **state)
 		char *end = memchr(said.p, '\n', said.n);
 		if (!memmem(said.p, (size_t)(end - said.p), name, strlen(name)))
 			fail_msg("%s is not in %.*s", name, (int)(end - said.p), said.p);
-		/* In labels/ a link is a label, whatever its name. */
-		if (strcmp(dir, S "/labels") != 0)
-			assert_int_equal(make_link(p, dir, name, "x"), i ? -EPERM : -EEXIST);
+		assert_int_equal(make_link(p, dir, name, "x"), i ? -EPERM : -EEXIST);
 		assert_int_equal(put(p, dir, "side", "x\n"), 0);
 		assert_int_equal(move(p, dir, "side", dir, name), -EPERM);
 		assert_int_equal(take(p, dir, "side"), 0);
@@ -504,6 +501,7 @@ static void tree_names_never_become_scratch_files(void **state)
 			assert_int_equal(move(p, S "/entries/c", "label", dir, name), -EPERM);
 	}
 	assert_reads(p, S "/entries/c/label", "x\n");
+	/* In labels/ a link is a label, whatever its name. */
 	assert_int_equal(make_link(p, S "/labels", "error", "../entries/a"), 0);
 	assert_added(p, SET("@0", "l", "a", "error"));
 	for (size_t i = 0; i < sizeof side / sizeof *side; i++) {
@@ -511,6 +509,28 @@ static void tree_names_never_become_scratch_files(void **state)
 		assert_int_equal(put(p, A, side[i], "x\n"), 0);
 		assert_int_equal(move(p, A, side[i], A, "moved"), 0);
 	}
+	assert_added(p, "");
+}
+
+/* A file in labels/ would be no label; links can wait there for their names. */
+static void labels_takes_no_file(void **state)
+{
+	static const char *const names[] = {"new", ".hidden", "Cu12ab9Z", "title"};
+	struct source_fixture *p = *state;
+
+	begin(p, ABC INFO("\"i\"", "\"c\"", "\"old\""));
+	assert_int_equal(put(p, S, "side", "x\n"), 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		assert_int_equal(put(p, S "/labels", names[i], "x\n"), -EPERM);
+		assert_int_equal(move(p, S, "side", S "/labels", names[i]), -EPERM);
+		assert_int_equal(move(p, S, "name", S "/labels", names[i]), -EPERM);
+	}
+	assert_has(p, S "/errors", "Z labels/new: make a link, or write entries/ID/label (EPERM)\n");
+	assert_int_equal(make_link(p, S "/labels", ".hidden", "../entries/a"), 0);
+	assert_int_equal(make_link(p, S "/labels", "Cu12ab9Z", "../entries/a"), 0);
+	assert_lists(p, S "/labels", ".hidden Cu12ab9Z ");
+	assert_reads(p, S "/side", "x\n");
+	assert_reads(p, S "/name", "old\n");
 	assert_added(p, "");
 }
 
@@ -593,6 +613,7 @@ int main(void)
 	    TEST(unaddressable_entry_is_not_writable),
 	    TEST(generated_names),
 	    TEST(tree_names_never_become_scratch_files),
+	    TEST(labels_takes_no_file),
 	    TEST(old_file_is_never_written),
 	    TEST(append_after_foreign_lines),
 	};
