@@ -157,17 +157,23 @@ static void add_quoted(struct span text, struct buf *out)
 
 /* Two pis that append to one session make two branches of it. The script finds out when it runs, not when it is read,
  * whether the session file changed recently. A find without -mmin prints nothing, and the session is continued. */
-static void add_question(struct span path, struct buf *out)
+static void add_question(struct span path, bool can_fork, struct buf *out)
 {
 	buf_adds(out, "if [ -t 0 ] && [ -t 1 ] && [ -t 2 ] && [ -n \"$(find -L ");
 	add_quoted(path, out);
 	buf_adds(out, " -mmin -1 2>/dev/null)\" ]; then\n"
 	              "\techo 'resume: pi seems to be at work in this session: it changed in the last minute' >&2\n"
-	              "\tprintf 'f: fork it instead, c: continue anyway, Enter: leave: ' >&2\n"
+	              "\tprintf '");
+	buf_adds(out, can_fork ? "f: fork it instead, " : "");
+	buf_adds(out, "c: continue anyway, Enter: leave: ' >&2\n"
 	              "\tanswer=\n\tIFS= read -r answer\n"
-	              "\tcase $answer in\n\tf) exec pi --fork ");
-	add_quoted(path, out);
-	buf_adds(out, " \"$@\" ;;\n\tc) ;;\n\t*) exit 1 ;;\n\tesac\nfi\n");
+	              "\tcase $answer in\n");
+	if (can_fork) {
+		buf_adds(out, "\tf) exec pi --fork ");
+		add_quoted(path, out);
+		buf_adds(out, " \"$@\" ;;\n");
+	}
+	buf_adds(out, "\tc) ;;\n\t*) exit 1 ;;\n\tesac\nfi\n");
 }
 
 /* Like pi, resolves a relative directory from here, without $CDPATH or the meaning of `cd -`. */
@@ -176,6 +182,7 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 	struct buf cwd CLEANUP_BUF = BUF_INIT;
 	struct json_value said = session_header(s)->cwd;
 	const char *state;
+	bool can_fork = !format_is_old(session_format(s));
 	int rc = context_state(s, session_leaf(s), &state);
 	if (rc)
 		return rc;
@@ -199,7 +206,7 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 	}
 	if (cwd.n > 0) {
 		struct buf elsewhere CLEANUP_BUF = BUF_INIT;
-		buf_adds(&elsewhere, "resume: to continue elsewhere: pi --fork ");
+		buf_addf(&elsewhere, "resume: to continue elsewhere: pi --%s ", can_fork ? "fork" : "session");
 		add_quoted(path, &elsewhere);
 		buf_adds(out, "cd -P -- ");
 		add_quoted(buf_span(&cwd), out);
@@ -210,7 +217,7 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 			return buf_err(&elsewhere);
 	}
 	if (state == context_states[STATE_WORKING])
-		add_question(path, out);
+		add_question(path, can_fork, out);
 	buf_adds(out, "exec pi --session ");
 	add_quoted(path, out);
 	buf_adds(out, " \"$@\"\n");

@@ -112,6 +112,11 @@ const struct format *format_of(struct json_value version)
 	return f;
 }
 
+bool format_is_old(const struct format *f)
+{
+	return f != FORMAT_NEWEST;
+}
+
 #define VERSION_SHOWN_MAX 1000000000
 /* Shown for a version that is not a number. */
 #define VERSION_NEWEST 3

@@ -143,6 +143,11 @@ static bool path_link_may_go(const struct ctx *c)
 	return !(session_entry(c->session, c->node.entry)->flags & ENTRY_CONVERSATION);
 }
 
+static bool branch_can_be_forked(struct ctx *c)
+{
+	return !format_is_old(session_format(c->session));
+}
+
 static const struct kind in_branches[] = {
     {"current", .doc = "the branch in use (a link)", .from = &from_session, .make = LINK(current_show),
      .has = position_exists},
@@ -153,7 +158,7 @@ const struct kind_rows rows_branches = ROWS(in_branches);
 
 static const struct kind in_branch[] = {
     {"session.jsonl", .doc = "the path to it as a session file: for `pi --fork`", .from = &from_branch,
-     .make = SEGMENTED(branch_jsonl, NULL)},
+     .make = SEGMENTED(branch_jsonl, NULL), .has = branch_can_be_forked},
     {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_branch,
      .make = SEGMENTED(chat_md, NULL), .has = chat_exists},
     {"context.md", .doc = "the context sent to the model at its end", .from = &from_branch,

@@ -30,6 +30,9 @@ static const char first[] =
     "    SESSION/context.md                                           the context that the model is sent\n"
     "    pi --fork SESSION/branches/ID/session.jsonl                  continue from entry ID in the current directory\n"
     "\n"
+    "If a branch has no session.jsonl, its session has version 1 or 2. `pi --session \"$(cat SESSION/path)\"` converts "
+    "it.\n"
+    "\n"
     "Never run `grep -r`, `find` or `cp -r` at the root or in projects/: each entry is a directory, and several\n"
     "files repeat its text. Use search/, or `grep WORD projects/*/*/all.txt`.\n";
 

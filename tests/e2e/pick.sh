@@ -102,6 +102,11 @@ $odd" "$(cat "$RAN")" "what pi is to fork"
 --fork
 $T/src/--plain--/s28.jsonl" "$(cat "$RAN")" "a fork where one is") || exit 1
 matches "d28: not there; the fork goes on in $T/bin" "$(cat "$T/err")" "a directory that is gone"
+mkdir -p "$T/old/p"
+echo '{"type":"session","id":"one","timestamp":"2026-03-02T09:15:03.460Z","cwd":"/"}' >"$T/old/p/one.jsonl"
+source=$T/old pick '1\nf\n'
+is "1 1" "$rc $([ -e "$RAN" ]; echo $?)" "a fork of version 1"
+matches "one.jsonl: pi does not convert a session of version 1 or 2 when it forks it" "$(cat "$T/err")" "why"
 pick '3\n\n'
 is 0 "$([ ! -e "$RAN" ]; echo $?)" "no pi for it"
 [ "$rc" -ne 0 ] || die "to go on in no directory ended with 0"

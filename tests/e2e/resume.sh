@@ -24,9 +24,9 @@ for i, name in enumerate(NAMES):
     cwd = json.dumps(os.fsdecode(os.path.join(cwds, name)), ensure_ascii=False).encode("utf-8", "surrogateescape")
     with open(os.path.join(src, b"--odd--", b"%02d " % i + name + b".jsonl"), "wb") as f:
         f.write(b'{"type":"session","version":3,"id":"n%02d","timestamp":"2026-03-02T09:15:03.460Z","cwd":%s}\n' % (i, cwd))
-for name, cwd in [("odd", os.fsdecode(os.path.join(cwds, NAMES[-1]))), ("gone", "/no such/directory"), ("gone it's \\n $HOME", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
+for name, cwd in [("old", "/no such/directory"), ("odd", os.fsdecode(os.path.join(cwds, NAMES[-1]))), ("gone", "/no such/directory"), ("gone it's \\n $HOME", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
                   ("file", "/etc/passwd"), ("here", "-r"), ("home", "~")]:
-    header = {"type": "session", "version": 3, "id": name, "timestamp": "2026-03-02T09:15:03.460Z", "cwd": cwd}
+    header = {"type": "session", "version": 2 if name == "old" else 3, "id": name, "timestamp": "2026-03-02T09:15:03.460Z", "cwd": cwd}
     with open(os.path.join(src, b"--odd--", os.fsencode(name) + b".jsonl"), "w", errors="surrogateescape") as f:
         f.write(json.dumps({k: v for k, v in header.items() if v is not None}, ensure_ascii=False) + "\n")
 END
@@ -52,7 +52,9 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
         # The suggested command, pasted into a shell. For an impossible directory there is only an error.
         if b"\xff" not in path and link != b"nul":
             subprocess.run([b"sh", b"-c", run.stderr.split(b"resume: to continue elsewhere: ", 1)[1]], check=True)
-            assert open(ran, "rb").read().split(b"\nx\0", 1)[1] == b"--fork\0" + path[:-1] + b"\0", (link, run)
+            # pi does not convert a file that it forks.
+            how = b"--session\0" if link == b"old" else b"--fork\0"
+            assert open(ran, "rb").read().split(b"\nx\0", 1)[1] == how + path[:-1] + b"\0", (link, run)
         continue
     assert run.returncode == 0 and not run.stderr and not run.stdout, (link, run)
     cwd, args = open(ran, "rb").read().split(b"\nx\0", 1)
@@ -91,8 +93,8 @@ umount_fs "$T/mnt"
 
 mkdir -p "$T/work/p"
 busy="$T/work/p/it's \\ \$(touch obeyed) "$'\n'.jsonl
-say() { # ROLE
-	printf '%s\n' '{"type":"session","version":3,"id":"busy","timestamp":"2026-03-02T09:15:03.460Z","cwd":"'"$T"'/cwd"}' \
+say() { # ROLE [VERSION]
+	printf '%s\n' '{"type":"session","version":'"${2:-3}"',"id":"busy","timestamp":"2026-03-02T09:15:03.460Z","cwd":"'"$T"'/cwd"}' \
 		'{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-03-02T09:15:04.460Z","message":{"role":"'"$1"'","content":[{"type":"text","text":"Hi"}]}}' >"$busy"
 }
 cat >"$T/terminal.py" <<'END'
@@ -135,6 +137,17 @@ for run in "" dash bash "busybox sh"; do
 done
 on_terminal $'c\n' "$resume" -p
 is "$(given --session)" "$ran" "to continue anyway"
+say user 2
+within 20 "an old version" eval '[ "$(jq .version "$T/mnt/sessions/busy/info.json")" = 2 ]'
+on_terminal $'f\n' "$resume" -p
+is "1 " "${shown%% *} $ran" "a fork of an old version"
+matches "c: continue anyway, Enter: leave: " "$shown" "the question of an old version"
+! grep -q "f: fork" <<<"$shown" || die "a fork of an old version is offered"
+on_terminal $'c\n' "$resume" -p
+is "$(given --session)" "$ran" "to continue an old version"
+say user
+within 20 "the new version" eval '[ "$(jq .version "$T/mnt/sessions/busy/info.json")" = 3 ]'
+touch "$busy"
 for answer in $'\n' $'y\n' $'fork\n' $'\004'; do
 	on_terminal "$answer" "$resume" -p
 	is "1 " "${shown%% *} $ran" "another answer ($answer)"

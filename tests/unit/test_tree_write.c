@@ -566,6 +566,8 @@ static void old_file_is_never_written(void **state)
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 16, &all), 0);
 	assert_non_null(strstr(buf_cstr(&all),
 	                       "labels/x: the session file has version 1; open it once in pi to convert it (EPERM)\n"));
+	/* pi does not convert a file that it forks. */
+	assert_missing(p, S "/branches/current/session.jsonl");
 	assert_added(p, "");
 	assert_reads(p, S "/name", "old\n");
 }

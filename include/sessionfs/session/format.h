@@ -21,6 +21,9 @@ double format_version(struct json_value v);
 /* Returns the row for a header's version, of any type. Compares as JavaScript does; NaN selects the newest. */
 const struct format *format_of(struct json_value version);
 
+/* Returns whether pi converts a file of this version when it opens it. When pi forks a file, it does not convert it. */
+bool format_is_old(const struct format *f);
+
 /* Returns a header's version as a number to show. */
 int format_number(const struct format *f, struct json_value version);
 
