@@ -114,8 +114,10 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	}
 	unsigned some = attr.mode | attr.mode >> 3 | attr.mode >> 6;
 	unsigned allowed = (some & W_OK) | R_OK | (S_ISREG(attr.mode) ? some & X_OK : X_OK);
-	if ((unsigned)mask & ~allowed & (R_OK | W_OK | X_OK))
-		rc = mask & W_OK && fs->read_only ? -EROFS : -EACCES;
+	if (mask & W_OK && fs->read_only)
+		rc = -EROFS;
+	else if ((unsigned)mask & ~allowed & (R_OK | W_OK | X_OK))
+		rc = -EACCES;
 	reply_error(req, rc);
 }
 

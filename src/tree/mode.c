@@ -52,6 +52,9 @@ void ctx_set_owner_and_mode(const struct ctx *c, struct tree_attr *a)
 	}
 	if (type == S_IFLNK)
 		a->mode = S_IFLNK | 0777;
+	/* So that an owner can remove a copy with these modes. Requests decide which names can be created. */
+	else if (type == S_IFDIR)
+		a->mode |= (a->mode & 0400) >> 1;
 }
 
 mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)

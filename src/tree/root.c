@@ -194,7 +194,7 @@ static int status_show(struct ctx *c, struct buf *out)
 {
 	struct catalog_status s;
 	catalog_status(c->tree->catalog, &s);
-	buf_adds(out, "{\"program\":\"sessionfs " SESSIONFS_VERSION "\",\"contract\":2,\"source\":");
+	buf_adds(out, "{\"program\":\"sessionfs " SESSIONFS_VERSION "\",\"contract\":3,\"source\":");
 	json_quote(span_of(catalog_source(c->tree->catalog)), out);
 	size_t most = out->n + STATUS_REST;
 	buf_addf(out, ",\"follows\":\"%s\",\"watches\":%zu,\"sessions\":%zu,\"scanning\":%s,\"memory\":%zu}",

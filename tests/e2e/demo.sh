@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The demo runs to its end, mounted or not, and leaves no files.
+# The demo runs to its end, mounted or not, as root and as another user, and leaves no files.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need rsync file
 mkdir "$T/tmp"
-for how in mount no-mount; do
-	[ $how = no-mount ] || can_mount || continue
-	TMPDIR=$T/tmp timeout 120 "$ROOT/scripts/demo" "$SESSIONFS" --$how >"$T/out" 2>&1 || die "the demo ($how) ended with $?: $(tail -n 20 "$T/out")"
+tour() { # HOW COMMAND...: the demo in full
+	local how=$1
+	shift
+	TMPDIR=$T/tmp timeout 120 "$@" >"$T/out" 2>&1 || die "the demo ($how) ended with $?: $(tail -n 20 "$T/out")"
 	grep -q "Forecast command" "$T/out" || die "no title in the demo ($how)"
 	for best in "entries/.*[Uu]nittest" "^## user" "2026-03-02 09.15 Forecast command" "html"; do
 		grep -q "$best" "$T/out" || die "no $best in the demo ($how)"
@@ -15,9 +16,13 @@ for how in mount no-mount; do
 	grep -q "PNG image data" "$T/out" || die "no picture in the demo ($how)"
 	is "" "$(ls -A "$T/tmp")" "files left by the demo ($how)"
 	is "" "$(mounts_below)" "mounts left by the demo ($how)"
+}
+for how in mount no-mount; do
+	[ $how = no-mount ] || can_mount || continue
+	tour $how "$ROOT/scripts/demo" "$SESSIONFS" --$how
 done
 
-# A user who cannot open /dev/fuse gets a message: as non-root, with another file in its place.
+# As another user, who can or cannot open what is in place of /dev/fuse.
 [ "$(id -u)" -eq 0 ] && need setpriv unshare && unshare -m true 2>/dev/null || exit 0
 mkdir -p "$T/tree/scripts" "$T/tree/tests/data"
 cp "$ROOT/scripts/demo" "$T/tree/scripts/"
@@ -27,9 +32,23 @@ chmod -R go+rX "$T/tree"
 chmod 1777 "$T/tmp"
 : >"$T/closed"
 chmod 0 "$T/closed"
+mkdir "$T/ada lovelace"
+chown 65534:65534 "$T/ada lovelace"
 # shellcheck disable=SC2016
-closed=(env TMPDIR="$T/tmp" unshare -m bash -c 'mount --bind "$1" /dev/fuse && shift && exec "$@"' - "$T/closed"
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$T/tree/scripts/demo" "$T/tree/sessionfs")
+with() { # DEVICE: sets the command
+	command=(env TMPDIR="$T/tmp" HOME="$T/ada lovelace" unshare -m bash -c 'mount --bind "$1" /dev/fuse && shift && exec "$@"' - "$1"
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$T/tree/scripts/demo" "$T/tree/sessionfs")
+}
+mknod -m 666 "$T/open" c 10 229 2>/dev/null || :
+for device in "$T/open" /dev/fuse; do
+	# shellcheck disable=SC2016
+	can_mount && as_nobody bash -c ': <>"$1"' - "$device" 2>/dev/null || continue
+	with "$device"
+	tour "mount by another user" "${command[@]}" --mount
+	break
+done
+with "$T/closed"
+closed=("${command[@]}")
 if [ -e /dev/fuse ]; then
 	out=$(timeout 120 "${closed[@]}" 2>&1) || die "the demo without a right to /dev/fuse ended with $?: $out"
 	matches "Nothing can be mounted here \(/dev/fuse: Permission denied\): the same tree" "$out" "what the demo says"

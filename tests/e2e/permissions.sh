@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need_root
+need rsync
 samples "$T/src"
 private=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 chmod 600 "$private"
@@ -16,11 +17,11 @@ mount_fs "$T/src" "$T/mnt" -o allow_other
 is "65534:65534 400" "$(stat -c '%u:%g %a' "$T/mnt/$FORECAST/title")" "owner and mode of a private file"
 is "65534:65534 700" "$(stat -c '%u:%g %a' "$T/mnt/$FORECAST")" "owner and mode of a private session"
 is "0:65534 440" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/title")" "owner and mode of a group's file"
-is "0:65534 550" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/entries")" "owner and mode of a group's directory"
+is "0:65534 750" "$(stat -c '%u:%g %a' "$T/mnt/projects/unknown/scratch/entries")" "owner and mode of a group's directory"
 is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/$CACHE/title")" "owner and mode of everybody's file"
 is "0:0 444" "$(stat -c '%u:%g %a' "$T/mnt/README.md")" "owner and mode of README.md"
 
-# No mode is wider than the session file's, and generated files are not writable.
+# No mode is wider than the session file's, but for the owner's w of directories, and generated files are not writable.
 while IFS= read -r -d '' s; do
 	[ -L "$s" ] && continue
 	file=$(find "$T/src" -name "$(basename "$s").jsonl")
@@ -34,6 +35,7 @@ while IFS= read -r -d '' s; do
 		"" | /name | /labels | /labels.tsv | */label | */branch | /entries/*/context.json | /entries/[!~]*) w=$((mode & 0222)) ;;
 		esac
 		case ${p#"$s"} in /entries/*/context.json) ;; /entries/*/*[!lh]) w=0 ;; esac
+		[ ! -d "$p" ] || w=$((w | (mode & 0400) >> 1))
 		[ $((r & ~mode)) -eq 0 ] && [ $((x & ~((mode & 0444) >> 2))) -eq 0 ] && [ $((m & 0222 & ~w)) -eq 0 ] ||
 			die "$p has mode $(printf %o "$m"), the session file $(printf %o "$mode")"
 	done < <(find "$s" ! -type l -printf '%m %p\n')
@@ -115,6 +117,31 @@ for options in rw ro; do
 	umount_fs "$T/mnt"
 done
 samples "$T/src"
+
+# The owner of a copy with the modes of the mount can remove it, and the mount removes nothing.
+chmod 444 "$T/src/scratch.jsonl"
+chown -R 65534:65534 "$T/src"
+nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+for options in rw ro; do
+	mount_fs "$T/src" "$T/mnt" -o "allow_other,$options"
+	find "$T/src" -type f -exec sha256sum {} + | sort >"$T/sums"
+	mkdir "$T/copies"
+	chown 65534:65534 "$T/copies"
+	as_nobody rsync -a "$T/mnt/projects" "$T/copies/rsync/"
+	as_nobody cp -a "$T/mnt/projects" "$T/copies/cp"
+	as_nobody tar -C "$T/mnt" -cf - projects | as_nobody tar -C "$T/copies" -xpf -
+	refused="not permitted|denied|Read-only"
+	fails 1 "$refused" "${nobody[@]}" rm -rf "$T/mnt/projects"
+	fails 1 "$refused" "${nobody[@]}" find "$T/mnt/projects" -delete
+	fails 1 "$refused" "${nobody[@]}" mv "$T/mnt/projects" "$T/copies/mv"
+	# Its status depends on `errors`, which can vanish meanwhile.
+	! as_nobody rsync -a --remove-source-files "$T/mnt/projects" "$T/copies/moved" >"$T/out" 2>&1 || die "rsync removed its source"
+	find "$T/src" -type f -exec sha256sum {} + | sort | same "$T/sums" /dev/stdin "the source after removals ($options)"
+	nothing "removing the copies ($options)" as_nobody rm -rf "$T/copies/rsync" "$T/copies/cp" "$T/copies/projects" "$T/copies/mv" "$T/copies/moved"
+	is "" "$(ls -A "$T/copies")" "what is left of the copies ($options)"
+	rmdir "$T/copies"
+	umount_fs "$T/mnt"
+done
 
 # Without allow_other only the mounting user has access.
 mount_fs "$T/src" "$T/mnt"

@@ -18,7 +18,7 @@ is_settled() { [ "$(jq .scanning "$T/mnt/.status")" = false ]; }
 is 1 "$(wc -l <"$T/said")" "lines"
 says 'keys_unsorted | join(" ")' "program contract source follows watches sessions scanning memory" "$T/said"
 says '[.program, .contract, .source, .follows, .watches, .scanning] | @tsv' \
-	"$("$SESSIONFS" -V | sed -n 1p)	2	$T/src	inotify	0	false" "$T/said"
+	"$("$SESSIONFS" -V | sed -n 1p)	3	$T/src	inotify	0	false" "$T/said"
 sessions=$("$SESSIONFS" -S "$T/src" --ls sessions | wc -l)
 says .sessions "$sessions" "$T/said"
 says .follows poll <("$SESSIONFS" -S "$T/src" --poll --cat .status)

@@ -222,7 +222,7 @@ sort -rcsk1,1 errors || die "errors: the newest comes first"
 closed() { # REGEX: all kinds of writes are refused with it
 	local f
 	unchanged() { same "$T/kept" "$file" "$1: the session file"; }
-	for f in "$s" "$s/labels" "$s/entries/$a" "$s/name" "$s/labels.tsv" "$s/$label" "$s/entries/$c/branch"; do
+	for f in "$s/name" "$s/labels.tsv" "$s/$label" "$s/entries/$c/branch"; do
 		is "" "$(find "$f" -maxdepth 0 -perm /222)" "write bits of $f"
 	done
 	refuses "$1" bash -c "echo x >name"
