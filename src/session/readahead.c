@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes of the file near the last reads. A program that walks through a session reads one line after the other, each
- * with its own request, so more than the line is read. Two places are cached, because a result and its call are apart.
+ * with its own request, so more than the line is read. Several places are cached: a result and its call are apart, and
+ * the directory of a branch needs its entry, the first entry and the last one.
  *
  * If an index is made for the tables of all sessions, the lines with calls that have a file are read next, and a few
  * others. These are cached while they are scanned, until the index is put back: the file is not read twice.
@@ -10,8 +11,8 @@
 #include "sessionfs/base/limits.h"
 #include "session_impl.h"
 
-enum { READAHEAD_PLACES = LIMIT(32 * 1024, 512) };
-enum { SCANNED_MAX = LIMIT(8 << 20, 8192) }; /* bytes cached of one scan */
+enum { READAHEAD_BYTES = LIMIT(32 * 1024, 512) }; /* of a place */
+enum { SCANNED_MAX = LIMIT(8 << 20, 8192) };      /* bytes cached of one scan */
 
 void scanned_add(const struct session *s, uint64_t off, struct span line)
 {
@@ -54,14 +55,21 @@ static bool readahead_add(const struct readahead_bytes *a, uint64_t off, size_t 
 	return true;
 }
 
-/* Puts the bytes in the place used less recently; the caller gets the previous contents. */
+static void readahead_move_to_front(struct derived *d, unsigned i)
+{
+	struct readahead_bytes used = d->readahead[i];
+	memmove(d->readahead + 1, d->readahead, i * sizeof used);
+	d->readahead[0] = used;
+}
+
+/* Exchanges *a for the place used least recently. */
 static void readahead_swap(struct derived *d, struct readahead_bytes *a)
 {
 	LOCKED(&d->readahead_lock);
-	struct readahead_bytes *to = &d->readahead[1 - d->readahead_newest], before = *to;
+	struct readahead_bytes *last = &d->readahead[READAHEAD_PLACES - 1], before = *last;
+	*last = *a;
 	if (a->bytes.n)
-		d->readahead_newest = 1 - d->readahead_newest;
-	*to = *a;
+		readahead_move_to_front(d, READAHEAD_PLACES - 1);
 	*a = before;
 }
 
@@ -76,9 +84,9 @@ static bool readahead_add_cached(struct derived *d, uint64_t off, size_t n, size
 		buf_add(out, k->bytes.v + l->at, n);
 		return true;
 	}
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < READAHEAD_PLACES; i++)
 		if (readahead_add(&d->readahead[i], off, n, more, out)) {
-			d->readahead_newest = i;
+			readahead_move_to_front(d, i);
 			return true;
 		}
 	return false;
@@ -90,15 +98,17 @@ bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more,
 	struct readahead_bytes a = {.bytes = BUF_INIT};
 	if (readahead_add_cached(d, off, n, more, out))
 		return true;
-	if (n + more > READAHEAD_PLACES / 2 || off + n > s->extent.end || opened_is_foreign(s->file))
+	if (n + more > READAHEAD_BYTES / 2 || off + n > s->extent.end || opened_is_foreign(s->file))
 		return false;
-	size_t want = s->extent.end - off < READAHEAD_PLACES ? (size_t)(s->extent.end - off) : READAHEAD_PLACES;
 	readahead_swap(d, &a);
 	buf_reset(&a.bytes);
+	/* At the end of the file, the bytes before the line are as likely to be read next. */
+	uint64_t end = s->extent.end, last = end > READAHEAD_BYTES ? end - READAHEAD_BYTES : 0;
+	a.at = off < last ? off : last;
+	size_t want = end - a.at < READAHEAD_BYTES ? (size_t)(end - a.at) : READAHEAD_BYTES;
 	char *p = buf_reserve(&a.bytes, want);
-	ssize_t got = p ? opened_pread(s->file, p, want, off) : -ENOMEM;
+	ssize_t got = p ? opened_pread(s->file, p, want, a.at) : -ENOMEM;
 	a.bytes.n = got > 0 ? (size_t)got : 0;
-	a.at = off;
 	bool is_there = readahead_add(&a, off, n, more, out);
 	readahead_swap(d, &a);
 	buf_release(&a.bytes);
@@ -108,7 +118,7 @@ bool readahead_get(const struct session *s, uint64_t off, size_t n, size_t more,
 void readahead_drop(struct derived *d)
 {
 	LOCKED(&d->readahead_lock);
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < READAHEAD_PLACES; i++)
 		buf_release(&d->readahead[i].bytes);
 	scanned_release(&d->scanned);
 }
@@ -116,6 +126,8 @@ void readahead_drop(struct derived *d)
 size_t readahead_memory(struct derived *d)
 {
 	LOCKED(&d->readahead_lock);
-	return buf_memory(&d->readahead[0].bytes) + buf_memory(&d->readahead[1].bytes) + vec_held(&d->scanned.bytes) +
-	       vec_held(&d->scanned.lines);
+	size_t bytes = vec_held(&d->scanned.bytes) + vec_held(&d->scanned.lines);
+	for (unsigned i = 0; i < READAHEAD_PLACES; i++)
+		bytes += buf_memory(&d->readahead[i].bytes);
+	return bytes;
 }

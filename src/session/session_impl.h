@@ -158,16 +158,17 @@ struct scanned_line {
 	uint32_t at, n; /* in `bytes` */
 };
 
+enum { READAHEAD_PLACES = 4 };
+
 /* Data computed on demand, so it changes although the session is const. Each `_at` is the serial for which the data was
  * computed; 0: never. */
 struct derived {
 	struct lock mutex;
-	struct lock readahead_lock; /* guards the next three; can be acquired while mutex is held */
+	struct lock readahead_lock; /* guards the next two; can be acquired while mutex is held */
 	struct readahead_bytes {
 		struct buf bytes;
-		uint64_t at; /* where in the file */
-	} readahead[2];
-	unsigned readahead_newest; /* the one used last */
+		uint64_t at;           /* where in the file */
+	} readahead[READAHEAD_PLACES]; /* the one used last comes first */
 	struct scanned {
 		bool wanted;
 		VEC(char) bytes;

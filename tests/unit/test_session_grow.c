@@ -8,6 +8,7 @@
 
 #include "session_fixture.h"
 
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/sys.h"
 
 #include <malloc.h>
@@ -142,26 +143,66 @@ static void assert_id(const struct session *s, uint32_t i, const char *id)
 	assert_true(span_is(r.id.text, id));
 }
 
+/* Tens of lines fit in one read of adjacent lines, and the file does not. */
+enum { MANY_LINES = 200, PADDING = LIMIT(1000, 1) };
+
+static struct session *open_many_lines(struct fixture *f)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	buf_adds(&text, HEADER);
+	for (int i = 0; i < MANY_LINES; i++)
+		buf_addf(&text, "{\"type\":\"custom\",\"id\":\"i%d\",\"parentId\":null,\"data\":\"%0*d\"}\n", i,
+		         PADDING, i);
+	struct session *s = open_text(f, buf_cstr(&text));
+	preads = 0;
+	return s;
+}
+
+static void assert_line(const struct session *s, uint32_t at)
+{
+	char id[16];
+	snprintf(id, sizeof id, "i%u", at);
+	assert_id(s, at, id);
+}
+
 /* Lines in one run or in two, such as results and their calls. */
 static void adjacent_lines_share_one_pread(void **state)
 {
-	enum { LINES = 200 };
-	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct fixture f;
-	char id[16];
+	struct session *s = open_many_lines(&f);
 
 	(void)state;
-	buf_adds(&text, HEADER);
-	for (int i = 0; i < LINES; i++)
-		buf_addf(&text, "{\"type\":\"custom\",\"id\":\"i%d\",\"parentId\":null}\n", i);
-	struct session *s = open_text(&f, buf_cstr(&text));
-	preads = 0;
-	for (uint32_t i = 0; i < LINES; i++) {
-		uint32_t at = i % 2 ? LINES / 2 + i / 2 : i / 2;
-		snprintf(id, sizeof id, "i%u", at);
-		assert_id(s, at, id);
+	for (uint32_t i = 0; i < MANY_LINES; i++)
+		assert_line(s, i % 2 ? MANY_LINES / 2 + i / 2 : i / 2);
+	assert_in_range(preads, 1, MANY_LINES / 4);
+	fixture_release(&f);
+}
+
+/* As for the directories of branches: the entry, the first one and the last one. */
+static void ends_of_the_file_stay_cached(void **state)
+{
+	struct fixture f;
+	struct session *s = open_many_lines(&f);
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY_LINES; i++) {
+		assert_line(s, i);
+		assert_line(s, 0);
+		assert_line(s, MANY_LINES - 1);
 	}
-	assert_in_range(preads, 1, LINES / 4);
+	assert_in_range(preads, 1, MANY_LINES / 4);
+	fixture_release(&f);
+}
+
+static void last_lines_share_one_pread(void **state)
+{
+	struct fixture f;
+	struct session *s = open_many_lines(&f);
+
+	(void)state;
+	for (uint32_t i = 1; i < 5; i++)
+		assert_line(s, MANY_LINES - i);
+	assert_int_equal(preads, 1);
 	fixture_release(&f);
 }
 
@@ -457,6 +498,8 @@ int main(void)
 	    cmocka_unit_test(readers_see_whole_lines_until_quiet),
 	    cmocka_unit_test(a_changed_file_is_stale),
 	    cmocka_unit_test(adjacent_lines_share_one_pread),
+	    cmocka_unit_test(ends_of_the_file_stay_cached),
+	    cmocka_unit_test(last_lines_share_one_pread),
 	    cmocka_unit_test(readahead_is_dropped_on_change),
 	    cmocka_unit_test(line_changed_while_reading_is_stale),
 	    cmocka_unit_test(file_rewritten_while_indexed_is_stale),
