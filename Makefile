@@ -186,6 +186,9 @@ $(BUILD)/unit/test_buf: private linking += -Wl,--wrap=log_message
 # Lines that are read, counted.
 $(BUILD)/unit/test_reads: private linking += -Wl,--wrap=session_load -Wl,--wrap=session_read
 
+# Texts that are made, counted.
+$(BUILD)/unit/test_tree: private linking += -Wl,--wrap=part_text
+
 # What fails after a write, in a listing or a thread.
 after_calls := commit_labels commit_change tree_lookup tree_getattr session_label
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)

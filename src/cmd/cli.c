@@ -82,13 +82,13 @@ int cli_cat(struct tree *t, const char *path, FILE *out)
 		return rc;
 	if (S_ISDIR(a.mode))
 		return -EISDIR;
-	for (uint64_t off = 0; rc == 0; off += chunk.n) {
+	uint64_t off = 0;
+	do {
 		buf_reset(&chunk);
 		rc = tree_read(t, a.node, off, CLI_READ_SIZE, &chunk);
-		if (rc < 0 || chunk.n == 0)
-			return rc;
-		rc = cli_put(out, buf_span(&chunk));
-	}
+		rc = rc < 0 ? rc : cli_put(out, buf_span(&chunk));
+		off += chunk.n;
+	} while (rc == 0 && chunk.n == CLI_READ_SIZE);
 	return rc;
 }
 

@@ -41,9 +41,16 @@ static size_t ctx_memory_needed(const struct ctx *c)
 	return (size_t)(2 * bytes < most ? 2 * bytes : most);
 }
 
+/* A read from the beginning of a file. */
+struct first_read {
+	size_t n;
+	struct buf *out;
+};
+
+/* Returns 1 if the first read `arg`, if any, gets the whole text: then it is not cached. */
 static int ctx_render_view(struct ctx *c, void *arg, struct view *ret)
 {
-	(void)arg;
+	const struct first_read *first = arg;
 	struct budget *budget = cache_budget(c->tree->cache);
 	size_t claim = ctx_memory_needed(c);
 	int rc = claim ? budget_reserve(budget, claim) : 0;
@@ -52,7 +59,11 @@ static int ctx_render_view(struct ctx *c, void *arg, struct view *ret)
 	rc = c->kind->make.producer ? view_render(c, ret) : ctx_show(c, &ret->bytes);
 	if (claim)
 		budget_unreserve(budget, claim);
-	return rc < 0 ? rc : buf_err(&ret->bytes);
+	rc = rc < 0 ? rc : buf_err(&ret->bytes);
+	if (rc < 0 || !first || ret->bytes.n > first->n)
+		return rc;
+	buf_addspan(first->out, buf_span(&ret->bytes));
+	return ret->bytes.n > 0 || !c->kind->make.record ? 1 : -ESTALE;
 }
 
 const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
@@ -64,7 +75,7 @@ const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
 		return kept;
 	struct view made = {.bytes = BUF_INIT};
 	int deferred = deferred_push(), rc = deferred_pop(deferred, make(c, arg, &made));
-	if (rc < 0) {
+	if (rc != 0) {
 		view_release(&made);
 		*ret_err = rc;
 		return NULL;
@@ -107,25 +118,27 @@ static int read_from_cache(struct ctx *c, uint64_t off, size_t n, struct buf *ou
 
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 {
+	bool is_first = off == 0 && kind_size_is_cheap(c->kind);
+	struct first_read first = {n, out};
+	uint64_t size;
 	int rc = 0;
-	if (!ctx_name_exists(c))
+	/* Rendering a part of an entry shows whether it exists. */
+	if (!(is_first && c->kind->make.record) && !ctx_name_exists(c))
 		return state_is_created(c->tree, c->node) ? 0 : -ESTALE;
 	if (c->kind->make.part) {
 		rc = c->kind->make.part(c, off, n, out);
 		return rc < 0 ? rc : buf_err(out);
 	}
-	/* A file that fits in one read is rendered for that read only; others are cached for the following reads. */
-	if (off == 0 && kind_size_is_cheap(c->kind)) {
-		uint64_t size;
+	/* A read at the end renders nothing. */
+	if (off > 0 && kind_size_is_cheap(c->kind)) {
 		rc = ctx_get_size(c, &size);
-		if (rc == 0 && size <= n)
-			rc = ctx_show(c, out);
-		if (rc < 0 || size <= n)
-			return rc < 0 ? rc : buf_err(out);
+		if (rc < 0 || off >= size)
+			return rc;
 	}
-	const struct view *v = ctx_view(c, &rc);
+	const struct view *v =
+	    ctx_get_view(c, ctx_id(c), view_serial(c), ctx_render_view, is_first ? &first : NULL, &rc);
 	if (!v)
-		return rc;
+		return rc < 0 ? rc : buf_err(out);
 	view_read(v, off, n, out);
 	cache_release(c->tree->cache, v);
 	return buf_err(out);

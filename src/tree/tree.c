@@ -154,6 +154,7 @@ int ctx_switch_node(struct ctx *c, struct node n)
 {
 	c->node = n;
 	c->kind = kind_of(n);
+	c->record_size = 0;
 	if (c->scope > SCOPE_INDEX)
 		c->scope = SCOPE_INDEX;
 	return ctx_resolve(c, c->kind->from->scope);
@@ -308,11 +309,19 @@ bool tree_is_quiet(struct tree *t, node_t node, time_t seconds)
 	return (class == TREE_WATCHED || class == TREE_LEASE) && time_is_older(a.mtime, seconds);
 }
 
+/* Measures the file made of the entry's line once. */
+static uint64_t ctx_record_size(struct ctx *c)
+{
+	if (c->record_size == 0)
+		c->record_size = c->kind->make.record(&c->record, NULL);
+	return c->record_size;
+}
+
 bool ctx_name_exists(struct ctx *c)
 {
 	if (c->kind->has)
 		return c->kind->has(c);
-	return !c->kind->make.record || c->kind->make.record(&c->record, NULL) > 0;
+	return !c->kind->make.record || ctx_record_size(c) > 0;
 }
 
 int ctx_show(struct ctx *c, struct buf *out)
@@ -333,7 +342,7 @@ int ctx_show(struct ctx *c, struct buf *out)
 int ctx_get_size(struct ctx *c, uint64_t *ret)
 {
 	if (c->kind->make.type == S_IFDIR || c->kind->make.record) {
-		*ret = c->kind->make.record ? c->kind->make.record(&c->record, NULL) : 0;
+		*ret = c->kind->make.record ? ctx_record_size(c) : 0;
 		return 0;
 	}
 	if (c->kind->make.size)

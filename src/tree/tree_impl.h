@@ -191,6 +191,7 @@ struct ctx {
 	struct block_marks marks;      /* of that line */
 	uint32_t loaded;               /* the entry whose line `record` views, or NO_ENTRY */
 	uint32_t loaded_slot;          /* its session */
+	uint64_t record_size;          /* of the node, if it is a RECORD; 0: not measured */
 	const struct fact_list *facts; /* of all sessions; NULL: not loaded yet (ctx_load_facts) */
 	struct buf to_session;         /* from the kind's to_session */
 	struct buf related;            /* from the kind's related */
@@ -439,7 +440,7 @@ int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 /* Appends up to n bytes of s from `off` on. */
 void append_slice(struct buf *out, struct span s, uint64_t off, size_t n);
 /* Returns the cached view with this id; renders it with `make` if necessary. Release with cache_release. Returns NULL
- * and *ret_err on failure. */
+ * and *ret_err on failure, or if `make` returns other than 0. */
 const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
                                 int (*make)(struct ctx *c, void *arg, struct view *ret), void *arg, int *ret_err);
 /* The same for the view of c's node. */

@@ -8,6 +8,7 @@
 #include "write_fixture.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/cmd/cli.h"
 #include "sessionfs/render/render.h"
 
 #include <pthread.h>
@@ -621,6 +622,50 @@ static void large_texts_wait_for_memory(void **state)
 	assert_true(budget_used(&p->budget) <= p->budget.limit);
 }
 
+static unsigned texts_measured, texts_made;
+
+size_t __real_part_text(const struct record *r, struct buf *out);
+size_t __wrap_part_text(const struct record *r, struct buf *out);
+
+size_t __wrap_part_text(const struct record *r, struct buf *out)
+{
+	unsigned *count = out ? &texts_made : &texts_measured;
+	++*count;
+	return __real_part_text(r, out);
+}
+
+/* A text that fits in one read is measured by the lookup and made by the read. A read at its end makes nothing. */
+static void text_of_an_entry_is_made_once(void **state)
+{
+	static const char path[] = S "/entries/a/text.md";
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	struct tree_attr a;
+	char *printed = NULL;
+	size_t n;
+
+	write_at(p->file, O_CREAT | O_TRUNC, HEADER USER("\"a\"", "null"), strlen(HEADER USER("\"a\"", "null")));
+	assert_int_equal(begin_budget(p, 64 << 20), 0);
+	FILE *to = open_memstream(&printed, &n);
+	texts_measured = texts_made = 0;
+	assert_int_equal(cli_cat(p->tree, path, to), 0);
+	fclose(to);
+	assert_int_equal(texts_measured, 1);
+	assert_int_equal(texts_made, 1);
+	assert_int_equal(tree_resolve(p->tree, path, false, &a), 0);
+	assert_int_equal(n, a.size);
+	texts_made = 0;
+	assert_int_equal(tree_read(p->tree, a.node, a.size, 4096, &out), 0);
+	assert_int_equal(out.n, 0);
+	assert_int_equal(texts_made, 0);
+	/* A longer one is cached by the first read. */
+	for (uint64_t off = 0; off <= a.size; off++)
+		assert_int_equal(tree_read(p->tree, a.node, off, 1, &out), 0);
+	assert_int_equal(texts_made, 1);
+	assert_true(span_eq(buf_span(&out), (struct span){printed, n}));
+	free(printed);
+}
+
 static void add_calls(struct buf *out, unsigned of, unsigned n)
 {
 	buf_addf(
@@ -682,6 +727,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(transcript_usage_order_is_fixed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(large_texts_wait_for_memory, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(text_of_an_entry_is_made_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(alternating_results_read_lines_once, set_up, tear_down),
 	};
 
