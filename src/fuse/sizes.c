@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The sizes that the kernel was given, if it opens files without asking (I8).
  *
- * Every read then goes through the kernel's page cache, and the kernel applies a new size before it drops the old
+ * Opening a file is then no request: of 31,000 names, a second grep -r sends 700 requests instead of 45,000. But
+ * every read goes through the kernel's page cache, and the kernel applies a new size before it drops the old
  * pages. A read in between gets the old last page, with zeros after the old end. So pages are dropped before a new size
- * is given out. The kernel ignores an answer to a request it made before the drop; it asks once more.
+ * is given out. That holds for files that can have grown, or whose contents changed while size and time stayed the
+ * same. The kernel ignores an answer to a request it made before the drop; it asks once more.
  *
  * Dropping pages waits for their readers, which can be waiting for an answer of ours: another thread must be free to
  * give it. Only one thread at a time drops pages. Others wait briefly for their turn and then continue without

@@ -155,8 +155,7 @@ static int list_emit_one(struct ctx *c, const struct lister *l, struct span name
 	int rc = cancel_check();
 	if (rc < 0)
 		return rc;
-	bool wanted = l->want == TREE_ATTRS || (l->want == TREE_DIRS && c->kind->make.type == S_IFDIR);
-	bool known = wanted && kind_size_is_cheap(c->kind) && ctx_attr(c, true, &attr) == 0;
+	bool known = l->want == TREE_ATTRS && kind_size_is_cheap(c->kind) && ctx_attr(c, true, &attr) == 0;
 	*l->emitted = true;
 	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->make.type, known ? &attr : NULL) != 0;
 	return *l->stopped;

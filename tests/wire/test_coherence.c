@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the kernel can cache, and its notifications. Tests begin with the rule of src/fuse/coherence.h that they check,
- * here and in test_listing, test_loop, test_plus, test_sizes, test_wire and test_write. */
+ * here and in test_listing, test_loop, test_sizes, test_wire and test_write. */
 #include "fixture.h"
 
 #include "../../src/fuse/fs_impl.h"

@@ -40,7 +40,6 @@ enum lock_rank {
 	LOCK_DROP_PAGES, /* having the kernel drop pages */
 	LOCK_LISTINGS,
 	LOCK_LEASES,
-	LOCK_READDIRPLUS,
 	LOCK_SIZES,
 	LOCK_LOOP,
 	LOCK_REDACT,   /* the masks of one file's lines */

@@ -82,8 +82,8 @@ void tree_invalidate_entry_names(struct tree *t, uint32_t slot, uint32_t from, t
  * (this name did not fit). */
 typedef int (*tree_emit)(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
                          const struct tree_attr *attr);
-/* Which names come with attributes: none, directories, or all. */
-enum tree_want { TREE_NAMES, TREE_DIRS, TREE_ATTRS };
+/* Whether names come with attributes. */
+enum tree_want { TREE_NAMES, TREE_ATTRS };
 /* Lists the names after `cookie` (0: from the start), without "." and "..". */
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg);
 
