@@ -5,7 +5,6 @@
 #include "sessionfs/base/utf8.h"
 
 #include <sha256.h>
-#include <stdint.h>
 
 enum { HASH_DIGITS = 8, TRUNCATED_BYTES = NAME_BYTES - 1 - HASH_DIGITS };
 
@@ -133,19 +132,34 @@ bool name_decode(struct span component, struct buf *out)
 	return !buf_err(out);
 }
 
-void name_hash8(struct span a, struct span b, struct span c, char ret[9])
+static void name_sha256(struct span a, struct span b, struct span c, uint8_t ret[SHA256_DIGEST_LENGTH])
 {
-	uint8_t digest[SHA256_DIGEST_LENGTH];
 	SHA2_CTX sha;
 
 	SHA256Init(&sha);
 	SHA256Update(&sha, (const uint8_t *)a.p, a.n);
 	SHA256Update(&sha, (const uint8_t *)b.p, b.n);
 	SHA256Update(&sha, (const uint8_t *)c.p, c.n);
-	SHA256Final(digest, &sha);
+	SHA256Final(ret, &sha);
+}
+
+void name_hash8(struct span a, struct span b, struct span c, char ret[9])
+{
+	uint8_t digest[SHA256_DIGEST_LENGTH];
+	name_sha256(a, b, c, digest);
 	for (size_t i = 0; i < HASH_DIGITS / 2; i++) {
 		ret[2 * i] = "0123456789abcdef"[digest[i] >> 4];
 		ret[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
 	}
 	ret[HASH_DIGITS] = '\0';
+}
+
+uint64_t name_hash64(struct span name)
+{
+	uint8_t digest[SHA256_DIGEST_LENGTH];
+	uint64_t hash = 0;
+	name_sha256(name, SPAN_LIT(""), SPAN_LIT(""), digest);
+	for (size_t i = 0; i < sizeof hash; i++)
+		hash = hash << 8 | digest[i];
+	return hash;
 }

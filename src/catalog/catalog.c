@@ -140,6 +140,7 @@ static void project_fill_info(struct catalog *c, uint32_t project, struct projec
 	*ret = (struct project_info){
 	    .project = project,
 	    .name = p->name,
+	    .dir = p->key,
 	    .watched = c->flat.blind == 0 && (p->dir == NONE || c->dirs[p->dir].tree.blind == 0),
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);

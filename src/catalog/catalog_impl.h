@@ -86,6 +86,7 @@ struct file {
 	const char *reason;
 	dev_t dev;
 	ino_t ino, listed_ino; /* from stat and from readdir: they differ on some file systems */
+	uint64_t key;          /* a hash of `path`, and another one after each replacement; 0: no slot yet */
 	off_t size;
 	struct timespec mtime, ctime;
 	mode_t mode, shown; /* from stat; without group and others if it has an ACL */

@@ -13,6 +13,7 @@ void slot_fill_info(const struct catalog *c, uint32_t slot, struct slot_info *re
 	    .file = f->path,
 	    .stem_at = f->stem_at,
 	    .place = c->slots[slot].file,
+	    .key = f->key,
 	    .watched = file_is_watched(c, f),
 	    .mode = rights_of_slot(c, f),
 	};

@@ -3,6 +3,7 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/name.h"
 
 #ifndef SLOTS_MAX
 #define SLOTS_MAX (NODE_SLOTS - 1)
@@ -83,6 +84,8 @@ bool slot_create(struct catalog *c, uint32_t file)
 	c->slots[slot] =
 	    (struct slot){.file = file, .place = file, .parent = NONE, .first_fork = NONE, .next_fork = NONE};
 	c->files[file].slot = slot;
+	if (c->files[file].key == 0)
+		c->files[file].key = name_hash64(span_of(c->files[file].path));
 	if (++c->slot_count == SLOTS_WARN_AT)
 		log_warning("%s: 7/8 of the numbers for sessions are used; unmount and mount again before they run out",
 		            c->source);
@@ -98,6 +101,8 @@ void slot_retire(struct catalog *c, uint32_t slot)
 	watch_add_change(c, s->file, slot, true);
 	s->file = NONE;
 	f->slot = NONE;
+	/* Otherwise `tail -F` would not notice that it reads another file. */
+	f->key = hash_word(f->key);
 	f->state = FILE_UNKNOWN;
 	mark_dir_stale(c, f->dir);
 	c->epoch++;

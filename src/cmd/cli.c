@@ -13,11 +13,11 @@
 #include <time.h>
 
 /* After the NUL of a name is its type: `/` a directory, `@` a link, or NUL. */
-static int cli_collect_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int cli_collect_name(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                             const struct tree_attr *attr)
 {
 	struct cli_names *all = arg;
-	(void)cookie, (void)node, (void)attr;
+	(void)cookie, (void)node, (void)ino, (void)attr;
 	if (!vec_reserve(all, 1) || !(all->v[all->n] = calloc(1, name.n + 2)))
 		return all->err = -ENOMEM;
 	memcpy(all->v[all->n], name.p, name.n);
@@ -133,7 +133,7 @@ static int ls_json(struct span name, const struct tree_attr *a, struct span targ
 	json_quote(name, &line);
 	buf_addf(&line, ",\"type\":\"%s\",\"size\":%ju,\"mode\":\"%04o\",\"mtime\":%jd.%09ld,\"inode\":%ju", type,
 	         (uintmax_t)a->size, (unsigned)(a->mode & 07777), (intmax_t)a->mtime.tv_sec, a->mtime.tv_nsec,
-	         (uintmax_t)a->node);
+	         (uintmax_t)a->ino);
 	if (S_ISLNK(a->mode)) {
 		buf_adds(&line, ",\"target\":");
 		json_quote(target, &line);

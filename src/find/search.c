@@ -4,6 +4,7 @@
  * A query's number is a hash of its text, so it survives eviction: node ids stay the same. One thread makes an answer;
  * others that want the same one wait for it. The rows keep the hits of each session, so that the next answer searches
  * only what changed. */
+#include "sessionfs/base/name.h"
 #include "search_impl.h"
 
 #include <errno.h>
@@ -208,6 +209,13 @@ bool searches_has_number(struct searches *s, uint64_t number)
 	if (a)
 		a->used_at = budget_clock();
 	return a;
+}
+
+uint64_t searches_key(struct searches *s, uint64_t number)
+{
+	LOCKED(&s->lock);
+	const struct search *a = searches_find_number(s, number);
+	return a ? name_hash64(buf_span(&a->text)) : 0;
 }
 
 void searches_lookup_count(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer)

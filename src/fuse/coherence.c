@@ -10,7 +10,7 @@
 struct stat attr_to_stat(const struct tree_attr *a)
 {
 	return (struct stat){
-	    .st_ino = a->node,
+	    .st_ino = a->ino,
 	    .st_mode = a->mode,
 	    .st_nlink = 1,
 	    .st_uid = a->uid,
@@ -42,13 +42,14 @@ const char *cache_class_name(enum tree_class class)
 
 void log_entry(const char *request, node_t dir, const char *name, const struct tree_attr *a)
 {
-	log_debug("%s %" PRIu64 "/%s: %" PRIu64 ": name %s, attributes %s (%s)", request, dir, name, a->node,
-	          cache_class_name(a->name_class), cache_class_name(a->attr_class), a->why);
+	log_debug("%s %" PRIu64 "/%s: %" PRIu64 " (inode %" PRIu64 "): name %s, attributes %s (%s)", request, dir, name,
+	          a->node, a->ino, cache_class_name(a->name_class), cache_class_name(a->attr_class), a->why);
 }
 
 void log_attr(const char *request, const struct tree_attr *a)
 {
-	log_debug("%s %" PRIu64 ": attributes %s (%s)", request, a->node, cache_class_name(a->attr_class), a->why);
+	log_debug("%s %" PRIu64 " (inode %" PRIu64 "): attributes %s (%s)", request, a->node, a->ino,
+	          cache_class_name(a->attr_class), a->why);
 }
 
 static void coherence_limit_class(struct fs *fs, struct tree_attr *a)

@@ -24,8 +24,9 @@
  * - I10. A missing name has a class, too, which is uncached if a write could create the name.
  *
  * With -d each answer is logged with what the kernel may keep of it and the rule that decided that, and so is each
- * notification. To find out why a listing is outdated, search the log for the directory's number (`ls -id`): its last
- * `list` line shows how long the listing was kept. Without a `drop` line after it, no change was noticed.
+ * notification. To find out why a listing is outdated, search the log for the directory's inode number (`ls -id`): its
+ * last `list` line shows the number of its node, and how long the listing was kept. Without a `drop` line of that node
+ * after it, no change was noticed.
  *
  * Order: make the note, then answer; drop the listing or the pages, then answer; remove the note, then notify. No lock
  * is held during a notification, except the one that lets one thread at a time drop pages. */

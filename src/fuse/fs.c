@@ -192,12 +192,12 @@ static int listing_add_name(struct listing *l, const char *name, uint64_t cookie
 }
 
 /* Without an ino the kernel only lists the name, and looks it up when a process needs more. */
-static struct fuse_entry_param entry_without_attr(node_t node, mode_t type)
+static struct fuse_entry_param entry_without_attr(uint64_t ino, mode_t type)
 {
-	return (struct fuse_entry_param){.attr = {.st_ino = node, .st_mode = type}};
+	return (struct fuse_entry_param){.attr = {.st_ino = ino, .st_mode = type}};
 }
 
-static int list_emit_entry(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int list_emit_entry(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                            const struct tree_attr *attr)
 {
 	struct listing *l = arg;
@@ -208,7 +208,7 @@ static int list_emit_entry(void *arg, struct span name, uint64_t cookie, node_t 
 	text[name.n] = '\0';
 	if (attr && S_ISDIR(mode) && listings_is_tracked(fs_of(l->req), node))
 		buf_add(&l->noted, &node, sizeof node);
-	struct fuse_entry_param e = entry_without_attr(node, mode);
+	struct fuse_entry_param e = entry_without_attr(ino, mode);
 	if (attr) {
 		struct tree_attr settled = *attr;
 		if (coherence_check_listed_attr(fs_of(l->req), &settled)) {
@@ -222,8 +222,8 @@ static int list_emit_entry(void *arg, struct span name, uint64_t cookie, node_t 
 static int list_directory(struct listing *l, struct tree *tree, uint64_t cookie)
 {
 	node_t dir = l->dir;
-	struct fuse_entry_param self = entry_without_attr(dir, S_IFDIR),
-				parent = entry_without_attr(tree_parent(tree, dir), S_IFDIR);
+	struct fuse_entry_param self = entry_without_attr(tree_ino(tree, dir), S_IFDIR),
+				parent = entry_without_attr(tree_ino(tree, tree_parent(tree, dir)), S_IFDIR);
 	if (cookie < COOKIE_SELF && listing_add_name(l, ".", COOKIE_SELF, &self))
 		return 0;
 	if (cookie < COOKIE_PARENT && listing_add_name(l, "..", COOKIE_PARENT, &parent))
@@ -283,7 +283,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		leases_grant(fs, &attr);
 		fi->cache_readdir = fi->keep_cache =
 		    attr.attr_class >= TREE_WATCHED && !tree_is_listing_volatile(fs->tree, ino);
-		log_debug("list %" PRIu64 ": %s (%s)", ino, fi->keep_cache ? "kept" : "not kept", attr.why);
+		log_debug("list %" PRIu64 " (inode %" PRIu64 "): %s (%s)", ino, attr.ino,
+		          fi->keep_cache ? "kept" : "not kept", attr.why);
 	}
 	fuse_reply_open(req, fi);
 }

@@ -105,7 +105,7 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 		epoch = EPOCH_OUTDATED;
 	else if (depth < SESSION_OWNED_DEPTH)
 		epoch = tree_listing_serial(fs->tree, attr->node);
-	log_debug("list %" PRIu64 ": cached %s (I7)", attr->node,
+	log_debug("list %" PRIu64 " (inode %" PRIu64 "): cached %s (I7)", attr->node, attr->ino,
 	          epoch == EPOCH_CURRENT    ? "while its time is the same"
 	          : epoch == EPOCH_OUTDATED ? "until its attributes are requested"
 	                                    : "while its time and the names in it are the same");

@@ -279,11 +279,11 @@ struct node_name_search {
 	struct buf *name;
 };
 
-static int collect_node_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int collect_node_name(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                              const struct tree_attr *a)
 {
 	struct node_name_search *w = arg;
-	(void)cookie, (void)mode, (void)a;
+	(void)cookie, (void)ino, (void)mode, (void)a;
 	if (node == w->node)
 		buf_addspan(w->name, name);
 	return node == w->node;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Directories of links to sessions or to entries by a key, such as by-date/. A key has a row at the root, its rows
  * here, and a key in src/find/groups.c. */
+#include "sessionfs/base/name.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -48,6 +49,14 @@ struct timespec group_mtime(struct ctx *c)
 	const struct groups *all;
 	const struct group *g = ctx_find_group(c, &all, &rc);
 	return g ? g->mtime : (struct timespec){0};
+}
+
+uint64_t group_key(struct ctx *c)
+{
+	int rc;
+	const struct groups *all;
+	const struct group *g = ctx_find_group(c, &all, &rc);
+	return g ? name_hash64(g->name) : 0;
 }
 
 static int group_list(struct ctx *dir, uint64_t cookie, const struct lister *l)

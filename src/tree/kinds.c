@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of all names: the rows of each directory, which are next to their functions, and what follows from a
  * row. */
+#include "sessionfs/base/name.h"
 #include "rows.h"
+
+#include <stdio.h>
 
 /* Their mtime covers their contents, and the kernel may cache them while every change invalidates them. */
 
@@ -128,6 +131,15 @@ bool kind_size_is_cheap(const struct kind *k)
 bool kind_is_table(const struct kind *k)
 {
 	return k->from->scope == SCOPE_MOUNT && kind_shows_all_sessions(k) && !kind_size_is_cheap(k);
+}
+
+uint64_t kind_key(const struct kind *k)
+{
+	char names[256];
+	size_t n = 0;
+	for (; k && n < sizeof names; k = kind_above(k))
+		n += (size_t)snprintf(names + n, sizeof names - n, "%s/", k->name ? k->name : k->names.doc_name);
+	return name_hash64(span_of(names));
 }
 
 bool kind_is_removable(const struct kind *k)

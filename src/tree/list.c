@@ -20,7 +20,7 @@ static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, const struc
 		after = s.id;
 		tree_scratch_attr(&s, &a);
 		*l->emitted = true;
-		if (l->emit(l->arg, buf_span(&name), COOKIE_SCRATCH + s.id, a.node, a.mode & S_IFMT, &a))
+		if (l->emit(l->arg, buf_span(&name), COOKIE_SCRATCH + s.id, a.node, a.ino, a.mode & S_IFMT, &a))
 			break;
 	}
 	return buf_err(&name);
@@ -157,7 +157,8 @@ static int list_emit_one(struct ctx *c, const struct lister *l, struct span name
 		return rc;
 	bool known = l->want == TREE_ATTRS && kind_size_is_cheap(c->kind) && ctx_attr(c, true, &attr) == 0;
 	*l->emitted = true;
-	*l->stopped = l->emit(l->arg, name, cookie, ctx_id(c), c->kind->make.type, known ? &attr : NULL) != 0;
+	*l->stopped =
+	    l->emit(l->arg, name, cookie, ctx_id(c), ctx_ino(c), c->kind->make.type, known ? &attr : NULL) != 0;
 	return *l->stopped;
 }
 

@@ -27,6 +27,7 @@ static void attr_of_new_link(struct tree *t, node_t dir, struct span name, const
 	if (tree_getattr(t, node_pack(made->node), ret) == 0)
 		return;
 	*ret = (struct tree_attr){.node = node_pack(made->node),
+	                          .ino = tree_ino(t, node_pack(made->node)),
 	                          .mode = S_IFLNK | 0777,
 	                          .size = strlen(target),
 	                          .uid = made->before.st.st_uid,

@@ -252,7 +252,7 @@ static const struct kind in_projects[] = {
 const struct kind_rows rows_projects = ROWS(in_projects);
 
 static const struct kind in_project[] = {
-    {".latest", .doc = "the newest session of the project (a link)", .from = &from_mount,
+    {".latest", .doc = "the newest session of the project (a link)", .from = &from_project,
      .make = LINK(project_latest_show), .has = project_latest_exists, .moves = project_latest_link_changes,
      .time = MTIME_SESSION},
     {NULL, .doc = "a session", .from = &from_file, .make = DIR(session), .flags = ALLOWS_CREATE,

@@ -5,8 +5,9 @@
  * the kind's scope requires. This file has the ctx and the attributes; names are in list.c, contents in read.c.
  *
  * Sizes: a row either computes its size without rendering, or the contents are rendered once and cached (read.c). */
+#include "sessionfs/base/name.h"
 #include "sessionfs/find/search.h"
-#include "tree_impl.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -39,6 +40,8 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 		free(t);
 		return rc;
 	}
+	for (const struct kind *k = NULL; (k = kind_next(k));)
+		t->kind_keys[kind_id(k)] = kind_key(k);
 	lock_init(&t->state_lock, LOCK_STATE);
 	hash_key_draw(&t->secret);
 	line_cache_init(&t->lines);
@@ -163,6 +166,26 @@ int ctx_switch_node(struct ctx *c, struct node n)
 node_t ctx_id(const struct ctx *c)
 {
 	return tree_id(c->node);
+}
+
+/* A hash of the name of the session, project, group or query, and below it a number for the kind, entry and part. These
+ * numbers differ: the factor is odd, and the kinds' ranges are far apart. */
+uint64_t ctx_ino(struct ctx *c)
+{
+	enum scope scope = c->kind->from->scope;
+	uint64_t owner = 0, place = c->tree->kind_keys[c->node.kind];
+	if (scope >= SCOPE_SLOT) {
+		owner = c->slot.key;
+		place += (uint64_t)c->node.entry << NODE_WIDE_PART_BITS | c->node.part;
+	} else if (scope == SCOPE_PROJECT) {
+		owner = name_hash64(c->project.dir);
+	} else if (scope == SCOPE_QUERY) {
+		owner = searches_key(c->tree->searches, node_number(c->node));
+	} else if (kind_mtime_source(c->kind) == MTIME_GROUP) {
+		owner = group_key(c);
+	}
+	uint64_t ino = owner ^ place * UINT64_C(0x9e3779b97f4a7c15);
+	return c->node.kind == KIND_ROOT ? NODE_ROOT : ino > NODE_ROOT ? ino : ino + 2;
 }
 
 uint32_t ctx_conversation_end(const struct ctx *c)
@@ -366,7 +389,7 @@ int ctx_get_size(struct ctx *c, uint64_t *ret)
 
 int ctx_attr(struct ctx *c, bool is_lookup, struct tree_attr *ret)
 {
-	struct tree_attr a = {.node = ctx_id(c)};
+	struct tree_attr a = {.node = ctx_id(c), .ino = ctx_ino(c)};
 	bool is_table = kind_is_table(c->kind), is_sized = !is_table || !is_lookup;
 	int rc = is_sized ? ctx_get_size(c, &a.size) : 0;
 	if (rc < 0)
@@ -392,6 +415,7 @@ void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){
 	    .node = scratch_node(s->id),
+	    .ino = scratch_node(s->id),
 	    .mode = s->mode,
 	    .size = s->size,
 	    .uid = s->uid,
@@ -406,6 +430,7 @@ int ctx_created_attr(struct ctx *c, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){
 	    .node = ctx_id(c),
+	    .ino = ctx_ino(c),
 	    .mtime = c->slot.st.st_mtim,
 	    .why = "I2: being written",
 	};
@@ -471,6 +496,15 @@ struct node node_parent(struct tree *t, struct node n)
 node_t tree_parent(struct tree *t, node_t dir)
 {
 	return tree_id(node_parent(t, tree_node(dir)));
+}
+
+uint64_t tree_ino(struct tree *t, node_t node)
+{
+	struct ctx c CLEANUP_CTX = {0};
+	if (tree_is_scratch(node) || ctx_init(&c, t, tree_node(node)) < 0)
+		return node;
+	enum scope scope = c.kind->from->scope;
+	return ctx_resolve(&c, scope < SCOPE_SLOT ? scope : SCOPE_SLOT) < 0 ? node : ctx_ino(&c);
 }
 
 uint64_t tree_listing_serial(struct tree *t, node_t dir)

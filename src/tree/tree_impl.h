@@ -160,8 +160,9 @@ struct tree {
 	struct searches *searches;
 	const char *mountpoint;
 	bool read_only, is_private, coloured;
-	_Atomic uint64_t commits; /* see tree_commit_count */
-	struct lock state_lock;   /* guards the next nine members, up to `handles` */
+	uint64_t kind_keys[1 << NODE_KIND_BITS]; /* constant: kind_key of each kind */
+	_Atomic uint64_t commits;                /* see tree_commit_count */
+	struct lock state_lock;                  /* guards the next nine members, up to `handles` */
 	struct hidden_name hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];
 	size_t refused;
@@ -351,6 +352,8 @@ enum tree_change kind_change(const struct kind *k);
 bool kind_size_is_cheap(const struct kind *k);
 /* True if only rendering it from all sessions gives its size: a table above the sessions. */
 bool kind_is_table(const struct kind *k);
+/* Returns the first of the kind's inode numbers, before they are mixed: a hash of its name and those above it. */
+uint64_t kind_key(const struct kind *k);
 /* True if a name of this kind can be removed. */
 bool kind_is_removable(const struct kind *k);
 /* Converts between node ids and numbers. FUSE fixes the root's id; all others are packed. */
@@ -376,6 +379,8 @@ int ctx_resolve(struct ctx *c, enum scope scope);
 int ctx_switch_node(struct ctx *c, struct node n);
 void ctx_close(struct ctx *c);
 node_t ctx_id(const struct ctx *c);
+/* Returns the inode number of c's node. Requires at most SCOPE_SLOT. */
+uint64_t ctx_ino(struct ctx *c);
 /* True if the name exists. */
 bool ctx_name_exists(struct ctx *c);
 int ctx_get_size(struct ctx *c, uint64_t *ret);
@@ -407,12 +412,12 @@ static inline bool node_is_scratch(struct node n)
 
 static inline uint64_t scratch_id(node_t node)
 {
-	return node & (((node_t)1 << (64 - NODE_KIND_BITS)) - 1);
+	return node_mix(node) & (((node_t)1 << (64 - NODE_KIND_BITS)) - 1);
 }
 
 static inline node_t scratch_node(uint64_t id)
 {
-	return (node_t)KIND_SCRATCH << (64 - NODE_KIND_BITS) | id;
+	return node_mix((node_t)KIND_SCRATCH << (64 - NODE_KIND_BITS) | id);
 }
 
 /* list.c */
@@ -471,7 +476,8 @@ static inline struct span view_name(const struct view *v, size_t i)
 	return (struct span){v->bytes.p + begin, (size_t)(v->ends[i] - begin)};
 }
 
-/* groups.c: the last change of the newest session of a group */
+/* groups.c: the last change of the newest session of a group, and a hash of the group's name */
 struct timespec group_mtime(struct ctx *c);
+uint64_t group_key(struct ctx *c);
 
 #endif

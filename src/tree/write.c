@@ -55,8 +55,9 @@ static bool handle_close_commits(struct tree *t, const struct tree_handle *h, co
 	for (const struct tree_handle *o = t->handles; o && alone; o = o->next)
 		alone = o == h || node_pack(o->node) != node_pack(h->node);
 	lock_release(&t->state_lock);
+	uint64_t ino = tree_ino(t, node_pack(h->node));
 	for (size_t i = 0; i < HANDLE_USERS_MAX && h->users[i] != 0 && !open; i++)
-		open = process_writes(h->users[i], node_pack(h->node));
+		open = process_writes(h->users[i], ino);
 	return h->stage.was_written ? !open || !alone : !open && process_shows_files(who->pid);
 }
 

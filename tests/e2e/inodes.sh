@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Inode numbers stay the same while mounted, even after caches were dropped.
+# Inode numbers stay the same while mounted, even after caches were dropped, and in every other mount.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -23,3 +23,22 @@ echo "$line" >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
 within 20 "the new entry" test -d "$T/mnt/$FORECAST/entries/99990001"
 numbers >"$T/fourth"
 is "" "$(comm -23 <(grep -v "$FORECAST/branches/" "$T/first") "$T/fourth")" "inode numbers after the session grew"
+
+# They are the same in another mount of the source, whatever is looked up first, and with other sessions and projects: a
+# backup finds its files unchanged.
+for walk in "ls -lR $WEATHER" "find . -depth -exec stat {} +" "ls search/the by-date/* labels/* sessions" others; do
+	umount_fs "$T/mnt"
+	if [ "$walk" = others ]; then
+		mkdir "$T/src/--home-ada-aviary--"
+		for name in --home-ada-weather--/0 --home-ada-aviary--/other; do
+			echo '{"type":"session","version":3,"id":"'"${name##*/}"'","cwd":"/home/ada"}' >"$T/src/$name.jsonl"
+			touch -d 2026-01-03 "$T/src/$name.jsonl"
+		done
+		walk="ls ."
+	fi
+	mount_fs "$T/src" "$T/mnt"
+	(cd "$T/mnt" && eval "$walk") >/dev/null
+	numbers >"$T/other"
+	is "" "$(comm -23 "$T/fourth" "$T/other")" "inode numbers of another mount, after: $walk"
+	is "" "$(find "$T/mnt" ! -type l -printf '%i\n' | sort | uniq -d)" "two files with one inode number"
+done

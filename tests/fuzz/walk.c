@@ -49,7 +49,7 @@ static struct span name_at(const struct listing *l, size_t i)
 	return (struct span){l->names.p + item_at(l, i)->begin, item_at(l, i)->n};
 }
 
-static int add_item(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int add_item(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                     const struct tree_attr *attr)
 {
 	struct listing *l = arg;

@@ -41,11 +41,11 @@ static void *must(void *p)
 	return p;
 }
 
-static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t type,
+static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t type,
                      const struct tree_attr *attr)
 {
 	struct names *all = arg;
-	(void)cookie, (void)node, (void)type, (void)attr;
+	(void)cookie, (void)node, (void)ino, (void)type, (void)attr;
 	if (all->n == sizeof all->name / sizeof *all->name)
 		errx(1, "more than %zu names in a directory", all->n);
 	all->name[all->n++] = must(strndup(name.p, name.n));

@@ -323,12 +323,12 @@ static void plain_label_keeps_its_name(void **state)
 	assert_reads(p, S "/labels/x~b", "../entries/c");
 }
 
-static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                      const struct tree_attr *attr)
 {
 	uint64_t *last = arg;
 
-	(void)name, (void)node, (void)mode, (void)attr;
+	(void)name, (void)node, (void)ino, (void)mode, (void)attr;
 	if (last[1]-- == 0)
 		return 1;
 	last[0] = cookie;

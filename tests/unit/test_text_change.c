@@ -52,12 +52,12 @@ struct nodes {
 	size_t n;
 };
 
-static int add_node(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int add_node(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                     const struct tree_attr *attr)
 {
 	struct nodes *l = arg;
 
-	(void)name, (void)cookie, (void)attr;
+	(void)name, (void)cookie, (void)ino, (void)attr;
 	l->v[l->n].node = node;
 	l->v[l->n].mode = mode;
 	assert_true(++l->n < TEXTS_MAX);

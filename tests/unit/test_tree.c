@@ -65,6 +65,26 @@ static void node_ids_round_trip(void **state)
 	assert_int_equal(node_parts(NODE_WIDE_ENTRIES), NODE_PARTS);
 }
 
+/* The kernel's hash of inodes uses mostly the low bits. */
+static void node_ids_differ_in_low_bits(void **state)
+{
+	enum { IDS = 1 << 12 };
+	static bool seen[2][IDS];
+	unsigned used[2] = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < IDS; i++) {
+		const struct node n[] = {{.kind = 5, .slot = i}, {.kind = 1 + i % 100, .slot = i / 100}};
+		for (unsigned k = 0; k < 2; k++) {
+			bool *cell = &seen[k][node_pack(n[k]) % IDS];
+			used[k] += !*cell;
+			*cell = true;
+		}
+	}
+	/* Random numbers would be in 63 of 100 cells. */
+	assert_true(used[0] > IDS / 2 && used[1] > IDS / 2);
+}
+
 /* The names of a listing, each followed by a NUL, and their nodes. */
 struct listing {
 	struct buf names;
@@ -72,11 +92,12 @@ struct listing {
 	unsigned n;
 };
 
-static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t type,
+static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t type,
                      const struct tree_attr *attr)
 {
 	struct listing *l = arg;
 	(void)cookie;
+	(void)ino;
 	(void)type;
 	(void)attr;
 	buf_addspan(&l->names, name);
@@ -716,6 +737,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(node_ids_round_trip),
+	    cmocka_unit_test(node_ids_differ_in_low_bits),
 	    cmocka_unit_test_setup_teardown(all_calls_and_images_of_a_message_are_shown, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(listing_an_answer_reads_each_session_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(transcript_reads_agree_at_any_offset, set_up, tear_down),

@@ -43,11 +43,11 @@ struct names {
 	size_t n;
 };
 
-static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                      const struct tree_attr *attr)
 {
 	struct names *names = arg;
-	(void)cookie, (void)mode, (void)attr;
+	(void)cookie, (void)ino, (void)mode, (void)attr;
 	assert_true(names->n < 8 && name.n < sizeof *names->name);
 	memcpy(names->name[names->n], name.p, name.n);
 	names->name[names->n][name.n] = '\0';

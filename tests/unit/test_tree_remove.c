@@ -13,12 +13,13 @@
 #define NAMED INFO("\"i\"", "\"m\"", "\"a name\"")
 
 /* Scratch files have no kind and can be removed. */
-static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode, const struct tree_attr *attr)
+static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
+                   const struct tree_attr *attr)
 {
 	bool *any = arg;
 	const struct kind *k = kind_of(tree_node(node));
 	bool is_removable = !k || kind_is_removable(k);
-	(void)cookie, (void)mode, (void)attr;
+	(void)cookie, (void)ino, (void)mode, (void)attr;
 
 	if (*any && !is_removable)
 		fail_msg("%.*s is listed behind what can be removed", (int)name.n, name.p);

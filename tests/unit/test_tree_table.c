@@ -23,6 +23,21 @@ static void kind_ids_round_trip(void **state)
 	assert_null(kind_at(0));
 	for (unsigned i = n + 1; i < 2 * KIND_SCRATCH; i++)
 		assert_null(kind_at(i));
+	assert_int_equal(scratch_id(scratch_node(12345)), 12345);
+	assert_true(tree_is_scratch(scratch_node(12345)));
+}
+
+/* The inode numbers of two names of one session differ: the kinds' numbers, one for each entry and part, do not
+ * overlap, also not around 2^64. */
+static void inode_numbers_of_kinds_are_apart(void **state)
+{
+	const uint64_t most = (uint64_t)NODE_ENTRIES << NODE_WIDE_PART_BITS;
+	(void)state;
+
+	for (const struct kind *a = NULL; (a = kind_next(a));)
+		for (const struct kind *b = a; (b = kind_next(b));)
+			if (kind_key(a) - kind_key(b) < most || kind_key(b) - kind_key(a) < most)
+				fail_msg("numbers of kinds %u and %u overlap", kind_id(a), kind_id(b));
 }
 
 static void check_names(const struct kind *k)
@@ -83,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(kind_ids_round_trip),
+	    cmocka_unit_test(inode_numbers_of_kinds_are_apart),
 	    cmocka_unit_test(each_name_has_one_directory),
 	    cmocka_unit_test(scope_includes_directory_scope),
 	};

@@ -86,12 +86,12 @@ struct listed {
 	uint64_t cookie;
 };
 
-static int add_listed(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static int add_listed(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                       const struct tree_attr *attr)
 {
 	struct listed *l = arg;
 	l->cookie = cookie;
-	return add_name(&l->names, name, cookie, node, mode, attr);
+	return add_name(&l->names, name, cookie, node, ino, mode, attr);
 }
 
 /* As the kernel does it: piece by piece, until a piece is empty. Returns the last error, the only one a reader sees. */

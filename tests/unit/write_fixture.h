@@ -154,11 +154,12 @@ static inline void assert_has(struct source_fixture *p, const char *path, const 
 		fail_msg("\"%s\" is not in \"%.*s\"", text, (int)b.n, b.p);
 }
 
-static inline int add_name(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+static inline int add_name(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                            const struct tree_attr *attr)
 {
 	(void)cookie;
 	(void)node;
+	(void)ino;
 	(void)mode;
 	(void)attr;
 	buf_addspan(arg, name);

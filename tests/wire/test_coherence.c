@@ -408,9 +408,11 @@ static void i7_log_shows_dropped_listing(void **state)
 {
 	struct wire *w = *state;
 	FILE *log;
-	char begin[64];
-	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
-	snprintf(begin, sizeof begin, "sessionfs: list %ju: cached ", (uintmax_t)project);
+	char begin[96];
+	struct fuse_entry_out e = wire_walk(w, "projects/home-w-app");
+	uint64_t project = e.nodeid;
+	snprintf(begin, sizeof begin, "sessionfs: list %ju (inode %ju): cached ", (uintmax_t)project,
+	         (uintmax_t)e.attr.ino);
 	int saved = log_begin(&log);
 	wire_list_away(w, project);
 	assert_true(log_says(log, saved, begin, "while its time and the names in it are the same (I7)"));
@@ -432,7 +434,7 @@ static void i9_log_shows_must_accept(void **state)
 	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
 	wire_chmod(w, PROJECT, 0711);
 	wire_wait_for_look();
-	snprintf(begin, sizeof begin, "sessionfs: getattr %ju: ", (uintmax_t)project);
+	snprintf(begin, sizeof begin, "sessionfs: getattr %ju (inode ", (uintmax_t)project);
 	int saved = log_begin(&log);
 	wire_attr(w, project);
 	assert_true(log_says(log, saved, begin, "attributes uncached (I9: the kernel must accept them)"));

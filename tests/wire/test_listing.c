@@ -33,7 +33,7 @@ static void listing_is_equal_at_any_buffer_size(void **state)
 		assert_string_equal(whole[0].name, ".");
 		assert_string_equal(whole[1].name, "..");
 		assert_int_equal(whole[0].entry.nodeid | whole[1].entry.nodeid, 0);
-		assert_int_equal(whole[0].ino, dir);
+		assert_int_equal(whole[0].ino, wire_attr(w, dir).attr.ino);
 		free(whole);
 		free(pieces);
 	}
@@ -53,13 +53,13 @@ static void dotdot_is_the_parent(void **state)
 	struct wire *w = *state;
 	assert_int_equal(parent_listed(w, ""), FUSE_ROOT_ID);
 	assert_int_equal(parent_listed(w, "projects"), FUSE_ROOT_ID);
-	assert_int_equal(parent_listed(w, "projects/home-w-app"), wire_walk(w, "projects").nodeid);
-	assert_int_equal(parent_listed(w, SESSION), wire_walk(w, "projects/home-w-app").nodeid);
-	assert_int_equal(parent_listed(w, SESSION "/entries"), wire_walk(w, SESSION).nodeid);
-	assert_int_equal(parent_listed(w, SESSION "/entries/aaaa0002"), wire_walk(w, SESSION "/entries").nodeid);
+	assert_int_equal(parent_listed(w, "projects/home-w-app"), wire_walk(w, "projects").attr.ino);
+	assert_int_equal(parent_listed(w, SESSION), wire_walk(w, "projects/home-w-app").attr.ino);
+	assert_int_equal(parent_listed(w, SESSION "/entries"), wire_walk(w, SESSION).attr.ino);
+	assert_int_equal(parent_listed(w, SESSION "/entries/aaaa0002"), wire_walk(w, SESSION "/entries").attr.ino);
 	assert_int_equal(parent_listed(w, SESSION "/entries/aaaa0002/tool-calls"),
-	                 wire_walk(w, SESSION "/entries/aaaa0002").nodeid);
-	assert_int_equal(parent_listed(w, SESSION "/branches/aaaa0003"), wire_walk(w, SESSION "/branches").nodeid);
+	                 wire_walk(w, SESSION "/entries/aaaa0002").attr.ino);
+	assert_int_equal(parent_listed(w, SESSION "/branches/aaaa0003"), wire_walk(w, SESSION "/branches").attr.ino);
 }
 
 static void check_contents(struct wire *w, const struct fuse_entry_out *e, const char *path)
@@ -99,7 +99,7 @@ static unsigned check_below(struct wire *w, uint64_t dir, const char *path)
 		snprintf(below, sizeof below, "%s/%s", path, l->name);
 		if (wire_lookup(w, dir, l->name, &e) || e.nodeid == 0)
 			fail_msg("%s is listed but not found", below);
-		if (e.nodeid != l->ino || (e.attr.mode & (mode_t)S_IFMT) >> 12 != l->type)
+		if (e.attr.ino != l->ino || (e.attr.mode & (mode_t)S_IFMT) >> 12 != l->type)
 			fail_msg("%s is not what was listed", below);
 		if (l->entry.nodeid &&
 		    (l->entry.nodeid != e.nodeid || memcmp(&l->entry.attr, &e.attr, sizeof e.attr) != 0))

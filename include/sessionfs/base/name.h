@@ -9,6 +9,8 @@
 
 #include "sessionfs/base/buf.h"
 
+#include <stdint.h>
+
 #define NAME_BYTES 255
 
 /* Appends the component for prefix + text + suffix. Prefix and suffix are names already (not encoded again). After a
@@ -21,5 +23,8 @@ bool name_decode(struct span component, struct buf *out);
 
 /* Writes the first 8 hex digits of SHA-256 over the three spans one after the other, and a NUL. */
 void name_hash8(struct span a, struct span b, struct span c, char ret[9]);
+
+/* Returns the first 8 bytes of SHA-256 over the name. Unlike the hashes of hash.h, equal in every process. */
+uint64_t name_hash64(struct span name);
 
 #endif

@@ -2,9 +2,9 @@
 /* node: the 64-bit id of a node in the tree: kind, session slot, entry, part.
  *
  * An id is a value to unpack and check, not a pointer. Without an inode table, only queries (search.h) are ever
- * forgotten. A stale or hostile id fails a bounds check. Inode numbers stay the same while mounted, even after indexes
- * are evicted. Links that appear in several directories (a path entry of many branches) have the same target everywhere
- * and share one id. */
+ * forgotten. A stale or hostile id fails a bounds check. Ids stay the same while mounted, even after indexes are
+ * evicted; inode numbers are others (tree_ino). Links that appear in several directories (a path entry of many
+ * branches) have the same target everywhere and share one id. */
 #ifndef SESSIONFS_NODE_H
 #define SESSIONFS_NODE_H
 
@@ -43,16 +43,25 @@ static inline uint32_t node_parts(uint32_t entry)
 	return entry < NODE_WIDE_ENTRIES ? NODE_WIDE_PARTS : NODE_PARTS;
 }
 
+/* The kernel finds the node of an id by a hash that depends mostly on the lower bits, so kind and slot are mixed into
+ * them. Its own inverse. */
+static inline node_t node_mix(node_t id)
+{
+	node_t above = id >> (NODE_ENTRY_BITS + NODE_PART_BITS);
+	return id ^ (above * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - NODE_ENTRY_BITS - NODE_PART_BITS);
+}
+
 static inline node_t node_pack(struct node n)
 {
 	node_t above = (node_t)n.kind << (64 - NODE_KIND_BITS) | (node_t)n.slot << (NODE_ENTRY_BITS + NODE_PART_BITS);
 	if (n.part < NODE_PARTS)
-		return above | (node_t)n.entry << NODE_PART_BITS | n.part;
-	return above | NODE_WIDE | (node_t)n.entry << NODE_WIDE_PART_BITS | n.part;
+		return node_mix(above | (node_t)n.entry << NODE_PART_BITS | n.part);
+	return node_mix(above | NODE_WIDE | (node_t)n.entry << NODE_WIDE_PART_BITS | n.part);
 }
 
-static inline struct node node_unpack(node_t id)
+static inline struct node node_unpack(node_t mixed)
 {
+	node_t id = node_mix(mixed);
 	bool wide = id & NODE_WIDE;
 	unsigned part_bits = wide ? NODE_WIDE_PART_BITS : NODE_PART_BITS;
 	uint32_t entries = wide ? NODE_WIDE_ENTRIES : NODE_ENTRIES;

@@ -42,7 +42,8 @@ struct resolver *catalog_resolver(const struct catalog *c); /* the handle that o
  * the end. The order is stable while names appear and disappear. */
 struct project_info {
 	uint32_t project;
-	const char *name;      /* component; lives as long as the catalog */
+	const char *name;      /* component; lives as long as the catalog, as does `dir` */
+	struct span dir;       /* its directory name on disk, or the name that one would have */
 	struct timespec mtime; /* newest session's */
 	mode_t mode;           /* as catalog_root_mode, for its directory and the classes of `gid` */
 	gid_t gid;             /* of its directory on disk */
@@ -63,6 +64,7 @@ struct slot_info {
 	const char *file; /* path relative to the source */
 	uint32_t stem_at; /* offset in `file` of the part that makes `stem` */
 	uint32_t place;   /* the number of that path; unchanged when the file is replaced */
+	uint64_t key;     /* a hash of that path, the same in every mount; another one if the file was replaced */
 	struct stat st;   /* as of the last scan */
 	mode_t mode;      /* at most 0777: each class's rights by the file and the directories above */
 	bool watched;     /* catalog_wait reports its every change */

@@ -33,6 +33,9 @@ int searches_get_number(struct searches *s, struct span text, uint64_t *ret, str
 /* Returns whether the query still exists. Counts as a use of it. */
 bool searches_has_number(struct searches *s, uint64_t number);
 
+/* Returns a hash of the query's text, the same in every process; 0 if it does not exist. */
+uint64_t searches_key(struct searches *s, uint64_t number);
+
 /* Adjusts the kernel's lookup count of the query. */
 void searches_lookup_count(struct searches *s, uint64_t number, uint64_t more, uint64_t fewer);
 

@@ -37,7 +37,8 @@ enum tree_class {
 
 struct tree_attr {
 	node_t node;
-	mode_t mode; /* type and permissions */
+	uint64_t ino; /* see tree_ino */
+	mode_t mode;  /* type and permissions */
 	uint64_t size;
 	uid_t uid;
 	gid_t gid;
@@ -78,9 +79,9 @@ uint32_t tree_fetch_renamed(struct tree *t, uint32_t slot);
 void tree_invalidate_entry_names(struct tree *t, uint32_t slot, uint32_t from, tree_invalidate_fn tell, void *arg);
 
 /* Receives one name of a directory. A listing from `cookie` continues after it. `attr` is NULL if the caller did not
- * ask for attributes or if they require rendering; node and mode (type bits) are always set. Return non-zero to stop
- * (this name did not fit). */
-typedef int (*tree_emit)(void *arg, struct span name, uint64_t cookie, node_t node, mode_t mode,
+ * ask for attributes or if they require rendering; node, ino and mode (type bits) are always set. Return non-zero to
+ * stop (this name did not fit). */
+typedef int (*tree_emit)(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                          const struct tree_attr *attr);
 /* Whether names come with attributes. */
 enum tree_want { TREE_NAMES, TREE_ATTRS };
@@ -111,6 +112,10 @@ int tree_pinned_read(struct tree_pinned *h, uint64_t off, size_t n, struct buf *
 
 /* Returns the parent directory, for "..". Exact for every directory. */
 node_t tree_parent(struct tree *t, node_t dir);
+
+/* Returns the inode number of a node, the same in every mount, so that backup programs recognise files: a hash of the
+ * name in the table and of the session's path below the source. */
+uint64_t tree_ino(struct tree *t, node_t node);
 
 /* Resolves a path from the root, component by component. Follows a link as the last component only if `follow`. For
  * --cat, --ls, --tree. */
