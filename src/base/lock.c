@@ -17,14 +17,14 @@ static _Thread_local struct {
 } held;
 
 static const char *const names[] = {
-    [LOCK_NONE] = "none",           [LOCK_HANDLE] = "handle",     [LOCK_FILE] = "file",
-    [LOCK_SESSION] = "session",     [LOCK_CATALOG] = "catalog",   [LOCK_DERIVED] = "derived",
-    [LOCK_FACTS] = "facts",         [LOCK_CACHE] = "cache",       [LOCK_SCRATCH] = "scratch",
-    [LOCK_STATE] = "state",         [LOCK_LINES] = "lines",       [LOCK_RUNS] = "runs",
-    [LOCK_SEARCHES] = "searches",   [LOCK_MATCHERS] = "matchers", [LOCK_HANDLES] = "handles",
-    [LOCK_DROP_PAGES] = "dropping", [LOCK_LISTINGS] = "listings", [LOCK_LEASES] = "leases",
-    [LOCK_SIZES] = "sizes",         [LOCK_LOOP] = "loop",         [LOCK_BLOCKING] = "blocking",
-    [LOCK_READAHEAD] = "ahead",     [LOCK_REDACT] = "masked",
+    [LOCK_NONE] = "none",         [LOCK_HANDLE] = "handle",     [LOCK_FILE] = "file",
+    [LOCK_SESSION] = "session",   [LOCK_CATALOG] = "catalog",   [LOCK_DERIVED] = "derived",
+    [LOCK_FACTS] = "facts",       [LOCK_CACHE] = "cache",       [LOCK_SCRATCH] = "scratch",
+    [LOCK_STATE] = "state",       [LOCK_LINES] = "lines",       [LOCK_SEARCHES] = "searches",
+    [LOCK_MATCHERS] = "matchers", [LOCK_HANDLES] = "handles",   [LOCK_DROP_PAGES] = "dropping",
+    [LOCK_LISTINGS] = "listings", [LOCK_LEASES] = "leases",     [LOCK_SIZES] = "sizes",
+    [LOCK_LOOP] = "loop",         [LOCK_BLOCKING] = "blocking", [LOCK_READAHEAD] = "ahead",
+    [LOCK_REDACT] = "masked",
 };
 _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
 

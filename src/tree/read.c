@@ -22,23 +22,21 @@ uint64_t view_serial(struct ctx *c)
 	return c->kind->make.related ? serial + ctx_related_serial(c) : serial;
 }
 
-/* Smaller amounts are not counted. Longer lines and texts are in files, and at most RUNS_MAX threads render
- * segments. */
+/* Smaller amounts are not counted, and longer lines and texts are in files. */
 #define CLAIM_MIN ((uint64_t)1 << 20)
 #define CLAIM_MAX ((uint64_t)16 << 20)
-#define CLAIM_VIEW ((uint64_t)64 << 20)
 
 /* Returns about the memory that rendering takes: a line and a text made of it. */
 static size_t ctx_memory_needed(const struct ctx *c)
 {
-	uint64_t bytes = 0, most = c->kind->make.producer ? CLAIM_VIEW : CLAIM_MAX;
+	uint64_t bytes = 0;
 	if ((c->kind->flags & FROM_WHOLE_SESSION) || c->kind->make.producer)
 		bytes = session_size(c->session);
 	else if (c->kind->from->scope == SCOPE_RECORD)
 		bytes = session_entry(c->session, c->node.entry)->length;
 	if (bytes < CLAIM_MIN)
 		return 0;
-	return (size_t)(2 * bytes < most ? 2 * bytes : most);
+	return (size_t)(2 * bytes < CLAIM_MAX ? 2 * bytes : CLAIM_MAX);
 }
 
 /* A read from the beginning of a file. */

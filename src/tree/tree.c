@@ -45,7 +45,6 @@ int tree_open(const struct tree_options *o, struct tree **ret)
 	lock_init(&t->state_lock, LOCK_STATE);
 	hash_key_draw(&t->secret);
 	line_cache_init(&t->lines);
-	run_buffers_init(&t->run_scratch);
 	*ret = t;
 	return 0;
 }
@@ -64,7 +63,6 @@ void tree_close(struct tree *t)
 	scratch_close(t->scratch);
 	state_close(t);
 	line_cache_destroy(&t->lines);
-	run_buffers_release(&t->run_scratch);
 	free(t);
 }
 

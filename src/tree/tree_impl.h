@@ -136,26 +136,11 @@ bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct 
 void line_cache_put(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, const struct record *record,
                     struct block_marks *marks);
 
-/* views.c: memory that the runs of one view leave to the runs of the next one */
-#define RUNS_MAX 4
-struct run_buffer {
-	struct buf bytes;
-	struct reader reader;
-};
-struct run_buffers {
-	struct lock lock;
-	struct run_buffer runs[RUNS_MAX];
-};
-
-void run_buffers_init(struct run_buffers *s);
-void run_buffers_release(struct run_buffers *s);
-
 struct tree {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct facts *facts;
 	struct line_cache lines;
-	struct run_buffers run_scratch;
 	struct scratch *scratch;
 	struct searches *searches;
 	const char *mountpoint;

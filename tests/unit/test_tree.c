@@ -16,7 +16,7 @@
 
 #define MESSAGES 3000
 
-/* A path so long that several threads render its transcript, with costs whose sum depends on the order. */
+/* A long path with costs whose sum depends on the order. */
 static void add_session(struct buf *out)
 {
 	buf_adds(out, HEADER);

@@ -140,8 +140,8 @@ bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out)
 	return __real_session_label(s, i, out);
 }
 
-/* With this many segments, another thread than the caller's renders the last of them. */
-static void worker_thread_read_error_is_returned(void **state)
+/* The segments of a body that lacks something would be cached with it. */
+static void read_error_in_a_segment_is_returned(void **state)
 {
 	static const char *const names[] = {S "/transcript.md", S "/context.md"};
 	struct source_fixture *p = *state;
@@ -217,7 +217,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(written_link_exists_despite_errors, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(listing_without_memory_is_all_or_nothing, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(view_on_a_full_disk_is_enospc, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(worker_thread_read_error_is_returned, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(read_error_in_a_segment_is_returned, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,10 +186,10 @@ static void random_growth_equals_a_new_tree(void **state)
 	end(p);
 }
 
-/* A text that several threads render equals the same text, extended message by message. */
+/* A long text equals the same text, extended message by message. */
 static void long_views_are_extended(void **state)
 {
-	enum { MESSAGES = 700 }; /* enough for two threads */
+	enum { MESSAGES = 700 };
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 

@@ -33,7 +33,6 @@ enum lock_rank {
 	LOCK_SCRATCH,
 	LOCK_STATE, /* the state of writable names */
 	LOCK_LINES,
-	LOCK_RUNS,
 	LOCK_SEARCHES,   /* the list of queries */
 	LOCK_MATCHERS,   /* the idle matchers of a search */
 	LOCK_HANDLES,    /* the numbers of open files */

@@ -20,12 +20,10 @@ struct body {
 	struct lock lock; /* guards the rest; never held together with another one of its rank */
 	atomic_uint refs;
 	struct buf bytes;
-	/* The state after the first `size` bytes (views.c). There are more while one thread extends the body. */
-	size_t size;
-	struct render_totals totals;
-	size_t n;                  /* number of segments */
-	uint32_t last;             /* entry of the last segment */
-	uint32_t entries, relinks; /* of the session */
+	struct render_totals totals; /* the state after these bytes (views.c), as are the rest */
+	size_t n;                    /* number of segments */
+	uint32_t last;               /* entry of the last segment */
+	uint32_t entries, relinks;   /* of the session */
 };
 /* Returns an empty body, or NULL if out of memory. */
 struct body *body_new(void);
