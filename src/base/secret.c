@@ -2,8 +2,8 @@
 /* Keys are rare. So the first step finds places where one can begin, 64 bytes at a time. Nearly every form begins with
  * a run of at least 13 word bytes (the letters, digits, _ and - of base64url), or ends in one after a point or a colon.
  * The others have a rare pair of bytes, or a name before : or =. Only these places are compared with the forms:
- * patterns of literals, (a|b), [sets] and {counts}. Each part matches as much as it can, which is right because the
- * next part never begins with a byte that it matches. */
+ * patterns of literals, (a|b), [sets] and {counts}. A pattern can try a form at many places, but no text is searched
+ * twice for the same key: a key that begins in another one ends with it. */
 #include "sessionfs/base/secret.h"
 #include "sessionfs/base/bytes.h"
 
@@ -12,28 +12,34 @@
 
 /* Further conditions on a key. */
 enum {
-	DIGIT = 1,         /* it has a digit */
-	FORM_APART = 2,    /* no + or / before or after it */
-	FORM_ANYWHERE = 4, /* any byte before or after it */
-	FORM_HIDDEN = 8,   /* its start is secret */
-	ENDS_LINES = 16,   /* its line ends are not secret */
-	NAMED = 32         /* a name comes before it */
+	DIGIT = 1,       /* it has a digit */
+	FORM_APART = 2,  /* no + or / before or after it */
+	FORM_URL = 4,    /* any byte before it; @ and a byte of the host follow, then any byte */
+	FORM_HIDDEN = 8, /* its start is secret */
+	ENDS_LINES = 16, /* its line ends are not secret, and any byte can follow */
+	NAMED = 32,      /* a name and : or = come before it */
+	SAME_ROW = 64,   /* an alternative of the form before */
+	FORM_SHORT = 128 /* its known prefix has three bytes */
 };
+enum { FORM_NAMED = 39 }; /* the first of them */
 
 struct secret_form {
 	const char *kind;
-	char first[4]; /* its possible first bytes; #: a digit */
+	char first[4]; /* its possible first bytes, if not NAMED; #: a digit */
 	unsigned needs;
-	const char *pattern; /* NULL: a private key; < and > enclose the key, if present; of a NAMED form, another one,
-	                        of the lower-case end of the name, and a NUL come first */
+	const char *pattern; /* NULL: a private key; a key follows < if present; (~a|b) ignores case; ? before the rest:
+	                        at most once; *: any number of times */
 };
 
 #define WORD "[A-Za-z0-9_-]"
 #define ALNUM "[A-Za-z0-9]"
 #define HEX "[0-9a-f]"
 #define BASE64 "[A-Za-z0-9+/]"
-#define TOKEN "[A-Za-z0-9_+/=~-]{16,}"
-#define SEPARATOR "[:=][ ]{0,1}[\\\"']{0,4}"
+#define FRONT "[A-Za-z0-9_-]{0,40}"
+#define OWNER "(~app|client|api|access|auth|bot|secret|private|signing|encryption)"
+#define QUOTES "[\\\"']{0,4}"
+#define SEPARATOR QUOTES "[ ]{0,1}[:=][ ]{0,1}" QUOTES
+#define TOKEN(least) "<[A-Za-z0-9_+/=~-]{" least ",}*." WORD "{8,}"
 
 /* If places begin and end together, the first form wins. */
 static const struct secret_form forms[] = {
@@ -41,11 +47,11 @@ static const struct secret_form forms[] = {
     {"openai", "s", DIGIT, "sk-" WORD "{20,}"},
     {"github", "g", 0, "gh[pousr]_" ALNUM "{36,}"},
     {"github", "g", 0, "github_pat_[A-Za-z0-9_]{22,}"},
-    {"gitlab", "g", 0, "gl(pat|dt|rt|cbt|ptt|soat|oas)-" WORD "{20,}." ALNUM "{2}." ALNUM "{9}"},
-    {"gitlab", "g", 0, "gl(pat|dt|rt|cbt|ptt|soat|oas)-" WORD "{20,}"},
+    {"gitlab", "g", 0, "gl(pat|dt|rt|cbt|ptt|soat|oas)-" WORD "{20,}?." ALNUM "{2}." ALNUM "{9}"},
     {"aws", "A", 0, "(AKIA|ASIA)[A-Z2-7]{16}"},
     {"google", "A", 0, "AIza" WORD "{35}"},
     {"google", "y", 0, "ya29." WORD "{20,}"},
+    {"google", "A", DIGIT | FORM_SHORT, "AQ." WORD "{30,}"},
     {"google", "G", 0, "GOCSPX-" WORD "{28}"},
     {"slack", "x", DIGIT, "xox[abeoprs]-[A-Za-z0-9-]{10,}"},
     {"slack", "x", 0, "xapp-[0-9]-[A-Za-z0-9-]{20,}"},
@@ -75,17 +81,20 @@ static const struct secret_form forms[] = {
     {"age", "A", 0, "AGE-SECRET-KEY-1[0-9A-Z]{58}"},
     {"jwt", "e", 0, "eyJ" WORD "{10,}.eyJ" WORD "{10,}." WORD "{10,}"},
     {"bearer", "Bb", DIGIT | FORM_HIDDEN, "[Bb]earer <[A-Za-z0-9._~+/=-]{20,}"},
-    {"named", ":=", NAMED | DIGIT | FORM_ANYWHERE | FORM_HIDDEN,
-     "(app|client|api|access|auth|bot|secret|private|signing|encryption)[_-]{0,1}(secret|key|token)\0" SEPARATOR
-     "<" TOKEN},
-    {"named", ":=", NAMED | DIGIT | FORM_ANYWHERE | FORM_HIDDEN, "app[_-]{0,1}password\0" SEPARATOR "<" TOKEN},
-    {"named", ":=", NAMED | DIGIT | FORM_ANYWHERE | FORM_HIDDEN,
-     "passw(ord|d)\0" SEPARATOR "<[^\001-\040\"'\\,;<>(){}$*]{12,}"},
-    {"url", ":", FORM_ANYWHERE | FORM_HIDDEN,
-     "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}>@[A-Za-z0-9[]"},
+    {"basic", "Bb", DIGIT | FORM_HIDDEN, "[Bb]asic <[A-Za-z0-9+/=]{20,}"},
+    [FORM_NAMED] = {"named", "", NAMED | DIGIT | FORM_HIDDEN,
+                    FRONT OWNER "[_-]{0,1}(~secret|key|token)" SEPARATOR TOKEN("16")},
+    {"named", "", NAMED | SAME_ROW | DIGIT | FORM_HIDDEN, FRONT "(~app)[_-]{0,1}(~password)" SEPARATOR TOKEN("16")},
+    {"named", "", NAMED | DIGIT | FORM_HIDDEN,
+     FRONT "(~password|passwd)" SEPARATOR "<[^\001-\040\"'\\,;<>(){}$*]{12,}"},
+    {"named", "", NAMED | DIGIT | FORM_HIDDEN, "(~secret|token)" SEPARATOR TOKEN("20")},
+    {"named", "-", DIGIT | FORM_HIDDEN,
+     "--[a-z-]{0,20}(token|key|secret|password)[ =]" QUOTES "<[A-Za-z0-9_+/=~.-]{16,}"},
+    {"url", ":", FORM_URL | FORM_HIDDEN, "://[A-Za-z0-9._%+~-]{0,100}:<[^\001-\040/@\"'\\:<>{}$*]{3,200}@[A-Za-z0-9[]"},
     {"private key", "-", FORM_HIDDEN | ENDS_LINES, NULL},
 };
-enum { FORMS = sizeof forms / sizeof *forms, FORM_SHOWN = 4, RUN = 13 };
+enum { FORMS = sizeof forms / sizeof *forms, FORM_SHOWN = 4, RUN = 13, NAME_BYTES_MAX = 60 };
+_Static_assert(FORMS == FORM_NAMED + 7, "the forms before FORM_NAMED are complete");
 
 /* Second bytes of forms that begin with a run; NULL: no form begins so. M, N and O can be followed by any byte. */
 static const char *const seconds[] = {
@@ -96,7 +105,8 @@ static const char *const seconds[] = {
 
 struct secret_finder {
 	const char *from, *end;
-	const char *free[FORMS]; /* the end of each form's last place: none begins inside it */
+	const char *free[FORMS];  /* the end of each form's last place: none begins inside it */
+	const char *plain[FORMS]; /* the end of its last key without a digit: a key that begins inside has none */
 	struct secrets *out;
 };
 
@@ -117,78 +127,94 @@ static bool is_word(char c)
 
 /* --- patterns --------------------------------------------------------------------- */
 
-/* Matches p with an alternative of the (a|b) at *at; returns the end of the match, or NULL. */
-static const char *match_alternative(const char **at, const char *p, const char *end)
+/* The comparison of a text with a pattern. */
+struct pattern {
+	const char *end, *from; /* of the text; no key begins before `from` */
+	const char *key;        /* where the key begins */
+	bool is_free;           /* a word byte can follow */
+};
+
+static const char *match_pattern(struct pattern *m, const char *at, const char *p);
+
+/* Matches one of the alternatives at `at`, then the pattern after them. */
+static const char *match_alternatives(struct pattern *m, const char *at, const char *p)
 {
 	const char *found = NULL;
-	while (**at != ')') {
-		size_t n = strcspn(++*at, "|)");
-		if (!found && n <= (size_t)(end - p) && memcmp(*at, p, n) == 0)
-			found = p + n;
-		*at += n;
+	const int ignored = at[1] == '~' ? 0x20 : 0;
+	for (at += ignored != 0; *at != ')' && !found;) {
+		const char *next = p;
+		for (at++; *at != '|' && *at != ')' && next < m->end && (*next | ignored) == *at; at++)
+			next++;
+		if (*at == '|' || *at == ')')
+			found = match_pattern(m, strchr(at, ')') + 1, next);
+		while (*at != '|' && *at != ')')
+			at++;
 	}
-	++*at;
 	return found;
 }
 
-/* Matches bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them. At the end of a pattern, gives back last
- * bytes until the next byte is not a word byte. NUL is in no set. */
-static const char *match_char_set(const char **at, const char *p, const char *end)
+/* Matches bytes of a set: one, or {LEAST}, {LEAST,} or {LEAST,MOST} of them, as many as possible, then the pattern
+ * after it. NUL is in no set. */
+static const char *match_char_set(struct pattern *m, const char *at, const char *p)
 {
-	bool set[256], is_without = *++*at == '^';
+	bool set[256], is_without = *++at == '^';
 	size_t n = 0, least = 1, most = 1;
+	const char *found = NULL;
 	memset(set, is_without, sizeof set);
-	for (*at += is_without; **at != ']'; ++*at) {
-		unsigned char low = (unsigned char)**at, high = low;
-		if ((*at)[1] == '-' && (*at)[2] != ']')
-			high = (unsigned char)*(*at += 2);
+	for (at += is_without; *at != ']'; at++) {
+		unsigned char low = (unsigned char)*at, high = low;
+		if (at[1] == '-' && at[2] != ']')
+			high = (unsigned char)*(at += 2);
 		memset(set + low, !is_without, (size_t)(high - low) + 1);
 	}
 	set[0] = false;
-	if (*++*at == '{') {
+	if (*++at == '{') {
 		char *to;
-		least = most = strtoul(*at + 1, &to, 10);
+		least = most = strtoul(at + 1, &to, 10);
 		if (*to == ',')
 			most = to[1] == '}' ? SIZE_MAX : strtoul(to + 1, &to, 10);
-		*at = strchr(to, '}') + 1;
+		at = strchr(to, '}') + 1;
 	}
-	while (n < most && p + n < end && set[(unsigned char)p[n]])
+	while (n < most && p + n < m->end && set[(unsigned char)p[n]])
 		n++;
-	while (!**at && n > least && p + n < end && is_word(p[n]))
-		n--;
-	return n < least ? NULL : p + n;
+	/* Fewer do not help if a byte follows that is not in the set. */
+	if (n > least && *at && !strchr("[(<?*", *at) && !set[(unsigned char)*at])
+		least = n;
+	for (n++; n > least && !found; n--)
+		found = match_pattern(m, at, p + n - 1);
+	return found;
 }
 
-/* Returns the end of the text at p that matches the pattern, up to `end`; or NULL. */
-static const char *match_pattern(const char *at, const char *p, const char *end, const char **key, const char **key_end)
+/* Returns the end of the text at p that matches the pattern, or NULL. */
+static const char *match_pattern(struct pattern *m, const char *at, const char *p)
 {
-	*key = p;
-	*key_end = NULL;
-	while (*at && p) {
-		if (*at == '[') {
-			p = match_char_set(&at, p, end);
-		} else if (*at == '(') {
-			p = match_alternative(&at, p, end);
-		} else if (*at == '<' || *at == '>') {
-			*(*at == '<' ? key : key_end) = p;
-			at++;
-		} else {
-			p = p < end && *p == *at ? p + 1 : NULL;
-			at++;
-		}
+	const char *next;
+	for (; *at && *at != '?' && *at != '*'; at++) {
+		if (*at == '[')
+			return match_char_set(m, at, p);
+		if (*at == '(')
+			return match_alternatives(m, at, p);
+		if (*at == '<' ? p < m->from : p == m->end || *p != *at)
+			return NULL;
+		if (*at == '<')
+			m->key = p;
+		else
+			p++;
 	}
-	if (!*key_end)
-		*key_end = p;
-	return p;
+	while (*at && (next = match_pattern(m, at + 1, p))) {
+		p = next;
+		at += *at == '?' ? strlen(at) : 0;
+	}
+	return !m->is_free && p < m->end && is_word(*p) ? NULL : p;
 }
 
 /* The same for a private key, where \ is a backslash: -----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----, then the key,
  * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if it has 16 adjacent bytes of base64. */
-static const char *match_private_key(const char *p, const char *end, const char **key, const char **key_end)
+static const char *match_private_key(struct pattern *m, const char *p)
 {
 	static const struct span block = SPAN_LIT(" BLOCK"), name = SPAN_LIT(" PRIVATE KEY");
-	const char *at = match_pattern("-----BEGIN [A-Z0-9 ]{11,}>-----<", p, end, key, key_end);
-	struct span title = {p + 10, at ? (size_t)(*key_end - p - 10) : 0};
+	const char *at = match_pattern(m, "-----BEGIN [A-Z0-9 ]{11,}-----<", p), *end = m->end;
+	struct span title = {p + 10, at ? (size_t)(at - p - 15) : 0};
 	if (title.n > block.n && memcmp(title.p + title.n - block.n, block.p, block.n) == 0)
 		title.n -= block.n;
 	if (title.n < name.n || memcmp(title.p + title.n - name.n, name.p, name.n) != 0 ||
@@ -210,94 +236,97 @@ static const char *match_private_key(const char *p, const char *end, const char 
 		next = fits ? at + 1 : NULL;
 		at = dash;
 	}
-	*key_end = at;
 	return most < 16 ? NULL : at;
-}
-
-/* --- names ------------------------------------------------------------------------ */
-
-/* Returns the end of the name before the : or = at p, or NULL if no form's name ends so: few words do. */
-static const char *secret_name_end(const struct secret_finder *f, const char *p)
-{
-	p -= p > f->from && p[-1] == ' ';
-	for (int i = 0; i < 4 && p > f->from && (p[-1] == '\\' || p[-1] == '"' || p[-1] == '\''); i++)
-		p--;
-	const int last = p - f->from < 2 ? 0 : p[-1] | 0x20, before = last ? p[-2] | 0x20 : 0;
-	bool fits =
-	    last == 'd' ? before == 'r' || before == 'w' : before == 'e' && (last == 't' || last == 'y' || last == 'n');
-	return fits ? p : NULL;
-}
-
-/* Returns the beginning of the run before the : or = at p, if it ends with such a name, in either case, at most 40
- * bytes before it; or NULL. */
-static const char *secret_take_name(const struct secret_finder *f, const char *pattern, const char *p)
-{
-	char small[64];
-	const char *end = secret_name_end(f, p), *first = end, *key, *key_end;
-	ptrdiff_t n, before = 0, slashes = 0;
-	if (!end)
-		return NULL;
-	while (first > f->from && end - first < (ptrdiff_t)sizeof small && is_word(first[-1]))
-		first--;
-	n = end - first;
-	for (ptrdiff_t i = 0; i < n; i++)
-		small[i] = first[i] == '_' ? '_' : first[i] | 0x20;
-	while (before < n && match_pattern(pattern, small + before, small + n, &key, &key_end) != small + n)
-		before++;
-	if (before == n)
-		return NULL;
-	while (first - f->from > slashes && first[-1 - slashes] == '\\')
-		slashes++;
-	/* The letter of an escape is before the name, not part of it. */
-	bool is_escape = slashes > 0 && before > 0 && strchr("nrtbf", *first);
-	if (is_escape && (slashes % 2 || before > 40))
-		return before <= 41 ? first + 1 : NULL;
-	return slashes % 2 || before > 40 ? NULL : first;
 }
 
 /* --- places ----------------------------------------------------------------------- */
 
-/* Adds the places that begin at p, or after it if it is the : or = after a name. A key can follow an escape of a line
+/* Adds the place of a form that begins at p, if it counts. */
+static int find_secret_of_form(struct secret_finder *f, unsigned i, const char *p)
+{
+	const struct secret_form *form = &forms[i];
+	unsigned row = i - (form->needs & SAME_ROW ? 1 : 0);
+	struct pattern m = {f->end, f->plain[i], p, form->needs & (FORM_URL | ENDS_LINES)};
+	if (p < f->free[row])
+		return 0;
+	const char *end = form->pattern ? match_pattern(&m, form->pattern, p) : match_private_key(&m, p);
+	const char front = p > f->from ? p[-1] : ' ', behind = end && end < f->end ? *end : ' ';
+	if (!end || ((form->needs & FORM_APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
+		return 0;
+	const char *key_end = end - (form->needs & FORM_URL ? strlen("@h") : 0), *digit = m.key;
+	while (digit < key_end && !is_decimal(*digit))
+		digit++;
+	if ((form->needs & DIGIT) && digit == key_end) {
+		f->plain[i] = key_end;
+		return 0;
+	}
+	f->free[row] = end;
+	if (!vec_reserve(f->out, 1))
+		return -ENOMEM;
+	f->out->v[f->out->n++] = (struct secret){(size_t)(m.key - f->from), (size_t)(key_end - m.key), i};
+	return 0;
+}
+
+/* Adds the places that begin at p: those with a name before : or =, or the others. A key can follow an escape of a line
  * end, also of JSON in JSON. */
-static int find_secrets_at(struct secret_finder *f, const char *p)
+static int find_secrets_at(struct secret_finder *f, const char *p, bool named)
 {
 	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
 	bool is_escape = p - f->from > 1 && p[-2] == '\\' && strchr("nrtbf", front),
 	     is_inside = is_word(front) && !is_escape;
+	int rc = 0;
 	/* The letter of an escape is before a key, not part of it: JSON stays JSON. */
 	size_t backslashes = 0;
 	while (p - f->from > (ptrdiff_t)backslashes && p[-1 - (ptrdiff_t)backslashes] == '\\')
 		backslashes++;
-	for (unsigned i = 0; i < FORMS; i++) {
+	for (unsigned i = named ? FORM_NAMED : 0; i < FORMS && rc == 0 && backslashes % 2 == 0; i++) {
 		const struct secret_form *form = &forms[i];
-		const char *key, *key_end;
-		if ((form->first[0] != first && form->first[1] != first && form->first[2] != first) ||
-		    (is_inside && !(form->needs & FORM_ANYWHERE)) || (backslashes % 2 && !(form->needs & NAMED)))
-			continue;
-		const char *pattern = form->pattern, *begin = p;
-		if (form->needs & NAMED) {
-			begin = secret_take_name(f, pattern, p);
-			pattern += strlen(pattern) + 1;
-		}
-		if (!begin || begin < f->free[i])
-			continue;
-		const char *end = pattern ? match_pattern(pattern, p, f->end, &key, &key_end)
-		                          : match_private_key(p, f->end, &key, &key_end);
-		const char behind = end && end < f->end ? *end : ' ';
-		if (!end || (is_word(behind) && !(form->needs & (FORM_ANYWHERE | ENDS_LINES))) ||
-		    ((form->needs & FORM_APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
-			continue;
-		const char *digit = key;
-		while (digit < key_end && !is_decimal(*digit))
-			digit++;
-		if ((form->needs & DIGIT) && digit == key_end)
-			continue;
-		f->free[i] = end;
-		if (!vec_reserve(f->out, 1))
-			return -ENOMEM;
-		f->out->v[f->out->n++] = (struct secret){(size_t)(key - f->from), (size_t)(key_end - key), i};
+		bool fits = named ? form->needs & NAMED
+		                  : form->first[0] == first || form->first[1] == first || form->first[2] == first;
+		if (fits && (!is_inside || (form->needs & FORM_URL)))
+			rc = find_secret_of_form(f, i, p);
 	}
-	return 0;
+	return rc;
+}
+
+/* The same for a run of word bytes at p: its first byte can be the letter of an escape. */
+static int find_secrets_in_word(struct secret_finder *f, const char *p, bool named)
+{
+	int rc = find_secrets_at(f, p, named);
+	return rc == 0 && p > f->from && p[-1] == '\\' ? find_secrets_at(f, p + 1, named) : rc;
+}
+
+/* Returns whether the n bytes before p end like the name of a key. Few do. */
+static inline bool secret_name_ends(const char *p, size_t n)
+{
+	char end[4] = "";
+	if (n < 3 || ((p[-2] | 0x20) != 'e' && (p[-1] | 0x20) != 'd'))
+		return false;
+	for (size_t i = 1; i <= sizeof end && i <= n; i++)
+		end[sizeof end - i] = p[-(ptrdiff_t)i] | 0x20;
+	return memcmp(end + 1, "key", 3) == 0 || memcmp(end, "oken", 4) == 0 || memcmp(end, "cret", 4) == 0 ||
+	       memcmp(end, "word", 4) == 0 || memcmp(end, "sswd", 4) == 0;
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'' || c == '\\';
+}
+
+/* Searches for the name before the : or = at p. Its key begins one to six bytes after p, and has at least 12 bytes. */
+static int find_named_secrets(struct secret_finder *f, const char *p)
+{
+	const char *end = p - (p > f->from && p[-1] == ' '), *first;
+	for (int i = 0; i < 4 && end > f->from && is_quote(end[-1]); i++)
+		end--;
+	if (!secret_name_ends(end, (size_t)(end - f->from)))
+		return 0;
+	for (int i = 6; i <= 12; i++)
+		if (f->end - p <= i || is_quote(p[i]) || p[i] == ' ')
+			return 0;
+	for (first = end; first > f->from && end - first < NAME_BYTES_MAX && is_word(first[-1]);)
+		first--;
+	return find_secrets_in_word(f, first, true);
 }
 
 /* Searches the run at p, which has at least RUN bytes. */
@@ -306,15 +335,13 @@ static int find_secrets_in_run(struct secret_finder *f, const char *p)
 	size_t before = (size_t)(p - f->from);
 	bool is_escape = before > 0 && p[-1] == '\\';
 	int rc = 0;
-	if (before > 2 && (p[-1] == '.' || (p[-1] == ':' && p[0] == 'A' && p[1] == 'A'))) {
-		/* SG. ya29. hvs. hvb. hvr. and 0123456789:AA, perhaps after an escape of a line end */
+	if (before > 2 && ((p[-1] == '.' && strchr("G9sbrQ", p[-2])) || (p[-1] == ':' && p[0] == 'A' && p[1] == 'A'))) {
+		/* SG. ya29. hvs. hvb. hvr. AQ. and 0123456789:AA, perhaps after an escape of a line end */
 		const char *first = p - 1;
 		while (first > f->from && p - first <= 14 && is_word(first[-1]))
 			first--;
 		if (p[-1] == ':' || p - first <= 6)
-			rc = find_secrets_at(f, first);
-		if (rc == 0 && first > f->from && first[-1] == '\\')
-			rc = find_secrets_at(f, first + 1);
+			rc = find_secrets_in_word(f, first, false);
 	}
 	for (const char *at = p; rc == 0 && at <= p + is_escape; at++) {
 		const char *second =
@@ -323,7 +350,7 @@ static int find_secrets_in_run(struct secret_finder *f, const char *p)
 			continue;
 		bool may_begin = *second ? strchr(second, at[1]) != NULL : f->end - at > 28 && memchr(at + 24, '.', 5);
 		if (may_begin)
-			rc = find_secrets_at(f, at);
+			rc = find_secrets_at(f, at, false);
 	}
 	return rc;
 }
@@ -337,15 +364,40 @@ enum { BLOCK = 64 };
 static void classify_block(const char *p, uint64_t *run, uint64_t *rare)
 {
 	*run = *rare = 0;
-#define PAIR(a, b) ((x == (a)) & (y == (b)))
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < BLOCK; i += 16) {
-		bytes16 x = bytes16_load(p + i), y = bytes16_load(p + i + 1);
-		bytes16 word = bytes16_range(x | 0x20, 'a', 'z') | bytes16_range(x, '0', '9') | (x == '-') | (x == '_');
+		bytes16 x = bytes16_load(p + i), y = bytes16_load(p + i + 1), dash = x == '-', blank = y == ' ';
+		bytes16 word = bytes16_range(x | 0x20, 'a', 'z') | bytes16_range(x, '0', '9') | dash | (x == '_');
 		*run |= (uint64_t)bytes16_mask(word) << i;
-		*rare |=
-		    (uint64_t)bytes16_mask((x == ':') | (x == '=') | PAIR('c', '_') | PAIR('r', ' ') | PAIR('-', 'B'))
-		    << i;
+		*rare |= (uint64_t)bytes16_mask((x == ':') | (x == '=') | (dash & (y == '-')) | ((x == 'r') & blank) |
+		                                ((x == 'c') & (blank | (y == '_'))))
+		         << i;
 	}
+}
+
+/* Searches at : and =, at the first of two -, and where the c of `whsec_` or `basic ` or the r of `bearer ` can be. */
+static int find_rare_secrets(struct secret_finder *f, const char *p)
+{
+	const char *at = p;
+	size_t back = *p == 'c' ? 4 : 5;
+	int rc;
+	switch (*p) {
+	case ':':
+	case '=':
+		rc = find_named_secrets(f, p);
+		return rc == 0 && *p == ':' && f->end - p > 1 && p[1] == '/' ? find_secrets_at(f, p, false) : rc;
+	case '-': /* a private key, or a name up to a space or = */
+		if (p > f->from && p[-1] == '-')
+			return 0;
+		while (at < f->end && at - p < NAME_BYTES_MAX && (*at == '-' || (*at >= 'a' && *at <= 'z')))
+			at++;
+		back = 0;
+		if (at == f->end || (*at != 'B' && !secret_name_ends(at, (size_t)(at - p))))
+			return 0;
+	}
+	return (size_t)(p - f->from) >= back && strchr("wBb-", p[-(ptrdiff_t)back])
+	           ? find_secrets_at(f, p - back, false)
+	           : 0;
 }
 
 static int find_all_secrets(struct secret_finder *f)
@@ -366,16 +418,8 @@ static int find_all_secrets(struct secret_finder *f)
 		one = run, two = run2, four = run4, eight = run8, all = run13;
 		for (; begun && rc == 0; begun &= begun - 1)
 			rc = find_secrets_in_run(f, p + __builtin_ctzll(begun) - (RUN - 1));
-		for (; rare && rc == 0; rare &= rare - 1) {
-			const char *at = p + __builtin_ctzll(rare);
-			bool is_separator = *at == ':' || *at == '=', is_url = f->end - at > 1 && at[1] == '/';
-			if (is_separator && !is_url && !secret_name_end(f, at))
-				continue;
-			/* The first byte of :// = whsec_ Bearer and -----BEGIN */
-			size_t back = is_separator ? 0 : *at == 'r' ? 5 : 4;
-			if ((size_t)(at - f->from) >= back && strchr(":=wBb-", at[-(ptrdiff_t)back]))
-				rc = find_secrets_at(f, at - back);
-		}
+		for (; rare && rc == 0; rare &= rare - 1)
+			rc = find_rare_secrets(f, p + __builtin_ctzll(rare));
 	}
 	return rc;
 }
@@ -420,7 +464,9 @@ const char *secret_kind(const struct secret *s)
 
 size_t secret_prefix_size(const struct secret *s)
 {
-	return forms[s->form].needs & FORM_HIDDEN ? 0 : FORM_SHOWN;
+	unsigned needs = forms[s->form].needs;
+
+	return needs & FORM_HIDDEN ? 0 : needs & FORM_SHORT ? FORM_SHOWN - 1 : FORM_SHOWN;
 }
 
 struct span secret_hidden_part(const struct secret *s, const char *text, size_t from)

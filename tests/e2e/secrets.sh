@@ -47,7 +47,7 @@ small=${SESSIONFS%/*}/small/sessionfs
 [ ! -x "$small" ] || tables "$small"
 tables "$SESSIONFS"
 most=$(most_of "$SESSIONFS")
-is 33 "$(cut -f4 "$T/want" | tail -n +2 | sort -u | wc -l)" "kinds of keys"
+is 34 "$(cut -f4 "$T/want" | tail -n +2 | sort -u | wc -l)" "kinds of keys"
 "$SESSIONFS" -S "$T/planted" --search=-is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
 nothing "both" comm -12 "$T/entries" "$T/found"
 [ -s "$T/found" ] || die "no entry is without a secret"

@@ -30,6 +30,7 @@ FORMS = [
     ("aws", b"", rb"(?:AKIA|ASIA)[A-Z2-7]{16}", b"", "", 4, "AKIA EXAMPLE234567ABC"),
     ("google", b"", rb"AIzaW{35}", b"", "", 4, "AIza example0example0example0example0123"),
     ("google", b"", rb"ya29\.W{20,}", b"", "", 4, "ya29. example0example0example0"),
+    ("google", b"", rb"AQ\.W{30,}", b"", "digit", 3, "AQ. example0example0example0example0"),
     ("google", b"", rb"GOCSPX-W{28}", b"", "", 4, "GOCSPX- example0example0example01234"),
     ("slack", b"", rb"xox[abeoprs]-[A-Za-z0-9-]{10,}", b"", "digit", 4, "xoxb- 000000000000-example0example"),
     ("slack", b"", rb"xapp-[0-9]-[A-Za-z0-9-]{20,}", b"", "", 4, "xapp- 1-EXAMPLE0000-000000000000-example"),
@@ -58,9 +59,12 @@ FORMS = [
     ("age", b"", rb"AGE-SECRET-KEY-1[0-9A-Z]{58}", b"", "", 4, "AGE-SECRET-KEY- 1EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0EX"),
     ("jwt", b"", rb"eyJW{10,}\.eyJW{10,}\.W{10,}", b"", "", 4, "eyJ example0example0.eyJexample0example0.example0example0"),
     ("bearer", b"[Bb]earer ", rb"[A-Za-z0-9._~+/=-]{20,}", b"", "digit", 0, "Bearer  example0example0example0"),
+    ("basic", b"[Bb]asic ", rb"[A-Za-z0-9+/=]{20,}", b"", "digit", 0, "Basic  example0example0example0"),
     ("named", rb"""[A-Za-z0-9_-]{0,40}(?i:(?:app|client|api|access|auth|bot|secret|private|signing|encryption)[_-]?(?:secret|key|token)|app[_-]?password)[\\"']{0,4} ?[:=] ?[\\"']{0,4}""",
-     rb"[A-Za-z0-9_+/=~-]{16,}", b"", "digit", 0, "APP_SECRET= example0example01"),
+     rb"[A-Za-z0-9_+/=~-]{16,}(?:\.W{8,})*", b"", "digit", 0, "APP_SECRET= example0example01"),
     ("named", rb"""[A-Za-z0-9_-]{0,40}(?i:passw(?:or)?d)[\\"']{0,4} ?[:=] ?[\\"']{0,4}""", rb"""[^\x00-\x20"'\\,;<>(){}$*]{12,}""", b"", "digit", 0, '"db_password":"example0 example1"'),
+    ("named", rb"""(?i:secret|token)[\\"']{0,4} ?[:=] ?[\\"']{0,4}""", rb"[A-Za-z0-9_+/=~-]{20,}(?:\.W{8,})*", b"", "digit", 0, '"token":" example0example0example0"'),
+    ("named", rb"""--[a-z-]{0,20}(?:token|key|secret|password)[ =][\\"']{0,4}""", rb"[A-Za-z0-9_+/=~.-]{16,}", b"", "digit", 0, "--token  example0example01"),
     ("url", rb"://[A-Za-z0-9._%+~-]{0,100}:", rb"""[^\x00-\x20/@"'\\:<>{}$*]{3,200}""", rb"@[A-Za-z0-9[]", "", 0, "https://user: example@example.com"),
     ("private key", rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----", rb"(?:-{0,4}(?:\\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*", b"", "", 0,
      "-----BEGIN  PRIVATE KEY-----\\nexample0example0example0\\n-----END PRIVATE KEY-----"),
@@ -77,7 +81,8 @@ NONE = [
     "+BSA example0example0example0123", "-----BEGIN  PRIVATE KEY-----\\nexample0exampl\\n", "12345678901: AAexample0example0example0example01",
     "\\npm_ example0example0example0example01234",
     "token= example0example01", "author= example0example01", "api_key= example0example", "api_key= exampleexampleexample", "api__key= example0example01", "api_key   = example0example01",
-    "x" * 41 + "_api_key= example0example01", "api_key=:example0 example01", "password:   example0exam", "password: example0exa", "passwort: example0example1", "app password:'''''example0example1", "\\api_key= example0example01",
+    "x" * 41 + "_api_key= example0example01", "api_key=:example0 example01", "token= example0example0exa", "mytoken= example0example0example0", "tokens= example0example0example0", "--token  exampleexampleexample", "--Token  example0example01", "x--token  example0example01",
+    "--token  example0exampl", "Basic  understanding-of-things-is-enough", "Basic  example0example0exa", "AQ. exampleexampleexampleexampleexample", "AQ. example0example0example0exa", "password:   example0exam", "password: example0exa", "passwort: example0example1", "app password:'''''example0example1", "\\api_key= example0example01",
 ]
 
 
@@ -246,7 +251,8 @@ def mix(to, seed):
     random.seed(seed)
     pieces = [b"\\n", b"\\\\n", b"\\\\\\r", b"\\", b"n", b"-", b"_", b".", b":", b"://", b"@", b"/", b"+", b"=", b" ", b'"', b"AA", b"0", b"z", b"Bearer ", b"bearer ", b"-----", b"----", b"-----BEGIN ",
               b"PRIVATE KEY-----", b"PRIVATE KEY", b" BLOCK", b"RSA ", b"eyJ", b".eyJ", b"sk-", b"sk-ant-", b"bot", b"0000000000:", b"\0", b"\xff", b"*", b"[", b"{", b"whsec_", b"hvs.", b"SG.", b"ya29.", b"x" * 13, b"A" * 33, b"BSA", b"glpat-",
-              b"api", b"_key", b"-Token", b"app", b"Password", b"passwd", b"_" * 39, b"\\\"", b"\\\\\\\"", b"'", b" = ", b": "]
+              b"api", b"_key", b"-Token", b"app", b"Password", b"passwd", b"_" * 39, b"\\\"", b"\\\\\\\"", b"'", b" = ", b": ",
+              b"secret", b"TOKEN", b"=", b"--", b"-a", b"token ", b"key=", b"Basic ", b"AQ.", b".abcdefgh", b".abcdefg", b"~", b"12345678901234567890", b"abcdefghijklmnopqrst"]
     texts = [whole(t).encode() for t in [f[6] for f in FORMS] + NONE]
     lines = [b'{"type":"session","version":3,"id":"mix","timestamp":"2026-01-01T00:00:00.000Z"}']
     for _ in range(3000):

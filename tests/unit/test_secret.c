@@ -51,6 +51,7 @@ static const struct example examples[] = {
     {"aws", "AKIA EXAMPLE234567ABC"},
     {"google", "AIza example0example0example0example0123"},
     {"google", "ya29. example0example0example0"},
+    {"google", "AQ. example0example0example0example0"},
     {"google", "GOCSPX- example0example0example01234"},
     {"slack", "xoxb- 000000000000-example0example"},
     {"slack", "xoxb- 0000000000"},
@@ -84,7 +85,15 @@ static const struct example examples[] = {
     {"jwt", "eyJ 0123456789.eyJ0123456789.0123456789"},
     {"bearer", "Bearer  example0example0example0"},
     {"bearer", "bearer  a.b~c+d/e=f-g_h.i~j+k/1"},
+    {"basic", "Basic  example0example0example0"},
+    {"basic", "basic  a+b/c=d/example0exam"},
     {"named", "APP_SECRET= example0example01"},
+    {"named", "OLLAMA_API_KEY= example0example01.example0.e-x_mple0"},
+    {"named", "TOKEN= example0example0example"},
+    {"named", "\"Secret\":\" example0example0example.example0"},
+    {"named", "-- token example0example01"},
+    {"named", "--service-access-a--key=\" example.example/01"},
+    {"named", "password: //example0.example"},
     {"named", "export  CLIENT-TOKEN='example0example01'"},
     {"named", "-- encryptionkey = a+b/example0ex=="},
     {"named", "my0_other_app_password:\\\"\\\" example0example01"},
@@ -122,6 +131,18 @@ static const char *const none[] = {
     "12345678901: AAexample0example0example0example01",
     "xoxb- 000000000",
     "token= example0example01",
+    "token= example0example0exa",
+    "my_token= example0example0example0",
+    "tokens= example0example0example0",
+    "-- token exampleexampleexample",
+    "-- Token example0example01",
+    "x-- token example0example01",
+    "-- token example0exampl",
+    "--abcdefghijklmnopqrst- token example0example01",
+    "Basic  understanding-of-things-is-enough",
+    "Basic  example0example0exa",
+    "AQ. exampleexampleexampleexampleexample",
+    "AQ. example0example0example0exa",
     "author= example0example01",
     "api_key= example0example",
     "api_key= exampleexampleexample",
@@ -209,6 +230,56 @@ static void first_and_longest_match_wins(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		assert_place(put("", text[i].text, "", &b), text[i].kind);
+}
+
+static void the_whole_key_is_found(void **state)
+{
+	static const char *const texts[] = {"api_key= example0example01.example0.example\" ",
+	                                    "api_key= example0example01.example.example0\" ",
+	                                    "token= example0example0example0.e-x_mple\" ",
+	                                    "--token  a.b/example0example01 ", "Basic  example0example0example0==\" "};
+	static const size_t size[] = {26, 17, 33, 21, 26};
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		CLEANUP(secrets_release) struct secrets found = {0};
+		assert_int_equal(secrets_find(put("", texts[i], "", &b), &found), 0);
+		assert_int_equal(found.n, 1);
+		assert_int_equal(found.v[0].n, size[i]);
+	}
+}
+
+static void as_much_of_a_key_is_shown_as_is_known(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n;
+	} cases[] = {{"AQ. example0example0example0example0", 3},
+	             {"AIza example0example0example0example0123", 4},
+	             {"TOKEN= example0example0example", 0},
+	             {"Basic  example0example0example0", 0}};
+	CLEANUP_BUF struct buf b = BUF_INIT;
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CLEANUP(secrets_release) struct secrets found = {0};
+		assert_int_equal(secrets_find(put("", cases[i].text, "", &b), &found), 0);
+		assert_int_equal(secret_prefix_size(&found.v[0]), cases[i].n);
+	}
+}
+
+/* Each of these keys contains all that follow it, and none has a digit. */
+static void keys_in_keys_take_linear_time(void **state)
+{
+	static const char *const texts[] = {"api_key=", "password:", "token=", "--key=", "token=.abcdefgh"};
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		CLEANUP(secrets_release) struct secrets found = {0};
+		CLEANUP_BUF struct buf text = BUF_INIT;
+		while (text.n < 2 << 20)
+			buf_adds(&text, texts[i]);
+		assert_int_equal(secrets_find(buf_span(&text), &found), 0);
+		assert_int_equal(found.n, 0);
+	}
 }
 
 /* --- reading ---------------------------------------------------------------------- */
@@ -507,6 +578,9 @@ int main(void)
 	    cmocka_unit_test(every_secret_form_is_found),
 	    cmocka_unit_test(near_misses_are_not_found),
 	    cmocka_unit_test(first_and_longest_match_wins),
+	    cmocka_unit_test(the_whole_key_is_found),
+	    cmocka_unit_test(as_much_of_a_key_is_shown_as_is_known),
+	    cmocka_unit_test(keys_in_keys_take_linear_time),
 	    cmocka_unit_test(redacted_read_hides_keys),
 	    cmocka_unit_test(unfinished_last_line_is_hidden),
 	    cmocka_unit_test(overlong_line_is_hidden),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* secret: finds likely keys in raw bytes: prefixes of services, private keys, JSON Web Tokens, passwords in URLs,
- * Bearer headers, the value of a name such as API_KEY. sessionfs(5), "Secrets", lists the forms and the rules. Nothing
- * is decoded, and no key crosses the end of a line. */
+ * Bearer and Basic headers, the value of a name such as API_KEY. sessionfs(5), "Secrets", lists the forms and rules.
+ * Nothing is decoded, and no key crosses the end of a line. */
 #ifndef SESSIONFS_SECRET_H
 #define SESSIONFS_SECRET_H
 
