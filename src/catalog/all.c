@@ -24,6 +24,7 @@ static size_t sessions_copy_states(struct sync *a, struct slot_state *v, uint64_
 			    .place = c->slots[slot].file,
 			    .parent = c->slots[slot].parent,
 			    .is_started = slot_is_started(c, slot),
+			    .has_ids = f->has_ids,
 			    .stem_at = f->stem_at,
 			    .project_name = project,
 			    .stem = f->stem,

@@ -296,6 +296,7 @@ static void apply_header(struct catalog *c, uint32_t file, const struct header *
 		f->sid_name = NULL;
 	f->sid = sid;
 	f->parent = parent;
+	f->has_ids = h->has_ids;
 	f->state = FILE_SESSION;
 	file_set_project(c, f, project);
 	if (f->slot == NONE && !file_waits(c, file))

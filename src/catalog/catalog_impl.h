@@ -98,11 +98,12 @@ struct file {
 	uint32_t dir, project, stem_project, slot; /* project NONE: not found since it appeared */
 	uint32_t scan;                             /* the last directory scan that saw it */
 	enum file_state state;
-	bool waits;  /* is in its project's list of files that need a slot */
-	bool linked; /* may change under another name, unseen by inotify */
-	bool noted;  /* is in `changes`, or would be if changes were not lost */
-	bool unseen; /* the last scan failed to get its attributes */
-	bool reread; /* its header must be read again, whatever its attributes */
+	bool has_ids; /* as in struct header */
+	bool waits;   /* is in its project's list of files that need a slot */
+	bool linked;  /* may change under another name, unseen by inotify */
+	bool noted;   /* is in `changes`, or would be if changes were not lost */
+	bool unseen;  /* the last scan failed to get its attributes */
+	bool reread;  /* its header must be read again, whatever its attributes */
 	bool acl_unread;
 };
 

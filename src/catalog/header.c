@@ -78,7 +78,8 @@ static const char *header_check(const struct record *r, struct header *h)
 	if (why)
 		return why;
 	/* A file without ids is never written. */
-	h->mode &= format_of(r->version)->has_ids ? 0777 : 0555;
+	h->has_ids = format_of(r->version)->has_ids;
+	h->mode &= h->has_ids ? 0777 : 0555;
 	header_read_string(r->id, &h->id);
 	header_read_string(r->cwd, &h->cwd);
 	header_read_string(r->parent_session, &h->parent);

@@ -264,7 +264,7 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 	/* The earlier scan may have seen only a part of that line. */
 	rc = opened_find_line_start(file, r->scanned_bytes, UINT64_MAX, &from);
 	if (rc == 0)
-		rc = match_next_candidate(m, &raw, from, &at);
+		rc = match_next_candidate(m, &raw, b->all[r - b->a->rows].has_ids, from, &at);
 	opened_put(file);
 	if (rc < 0)
 		return rc;

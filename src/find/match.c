@@ -50,14 +50,16 @@ void matcher_reset(struct matcher *m, const struct session *s)
 {
 	buf_reset(&m->reader.line.bytes);
 	m->is_named = query_names_id(m->q, session_id(s));
+	m->may_name = query_may_name_computed(m->q, session_format(s)->has_ids);
 }
 
-int match_next_candidate(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at)
+int match_next_candidate(struct matcher *m, const struct match_file *file, bool has_ids, uint64_t from,
+                         uint64_t *ret_at)
 {
 	uint64_t at = from;
 
 	scanner_set(&m->scanner, file);
-	int rc = scanner_find(&m->scanner, &m->needles, from, &at);
+	int rc = query_may_name_computed(m->q, has_ids) ? 1 : scanner_find(&m->scanner, &m->needles, from, &at);
 	if (rc == 1 && ret_at)
 		*ret_at = at;
 	return rc;
@@ -351,9 +353,10 @@ bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i)
 
 	if (m->is_named || query_names_id(m->q, id))
 		return true;
-	if (id.n > 0 || !(session_entry(s, i)->flags & ENTRY_ADDRESSED))
+	if (id.n > 0 && !(session_entry(s, i)->flags & ENTRY_ASSIGNED_NAME))
 		return false;
-	/* The index keeps no number and no long id: its name is the id. */
+	/* An entry without an id, with another one's, or with one that the index does not keep: a number, a long text.
+	 */
 	buf_reset(&m->value);
 	session_entry_name(s, i, &m->value);
 	return query_names_id(m->q, buf_span(&m->value));
@@ -405,7 +408,10 @@ static int match_next_entry(struct matcher *m, const struct session *s, uint32_t
 	if (m->is_named || (m->needles.n == 0 && !m->needles.never))
 		return 0;
 	int rc = scanner_find(&m->scanner, &m->needles, session_entry(s, i)->offset, &at);
-	*ret = rc > 0 ? match_entry_at(s, at) : session_count(s);
+	uint32_t next = rc > 0 ? match_entry_at(s, at) : session_count(s);
+	while (m->may_name && rc >= 0 && i < next && !match_names_entry(m, s, i))
+		rc = ++i % 1024 ? rc : cancel_check();
+	*ret = m->may_name ? i : next;
 	return rc < 0 ? rc : 0;
 }
 

@@ -22,6 +22,7 @@ struct matcher {
 	struct buf path;         /* of an entry's file */
 	struct buf cut;          /* a part of a line */
 	bool is_named;           /* the query is the id of the session that is read */
+	bool may_name;           /* or can be the name of an entry that is not in its file */
 };
 
 /* Call before reading session s, if it is another one or changed: the reader knows lines by offset only. */

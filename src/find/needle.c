@@ -46,7 +46,8 @@ static uint32_t char_at(const char *p, const char *end, unsigned *ret_n)
 /* --- making ----------------------------------------------------------------------- */
 
 /* Returns whether the raw line contains the character at `i` as the view does, next to the same character before it. A
- * view adds `KEY: ` and `$ ` itself, and joins JSON tokens that the file may separate. */
+ * view adds `KEY: `, `$ `, `### ` and the `-` of a tool that was removed, and joins JSON tokens that the file may
+ * separate. */
 static bool char_is_verbatim(const uint32_t *c, size_t n, size_t i)
 {
 	bool ends = i + 1 == n || c[i + 1] == ' ';
@@ -67,6 +68,10 @@ static bool char_is_verbatim(const uint32_t *c, size_t n, size_t i)
 		return i > 0 && c[i - 1] != '"' && !ends;
 	case '$':
 		return !ends;
+	case '#':
+		return !ends && c[i + 1] != '#';
+	case '-':
+		return i > 0 && c[i - 1] != ' ';
 	case ' ':
 		return i > 0 && c[i - 1] != ':' && c[i - 1] != '$';
 	default: /* a combining mark can be part of the character before it */
@@ -189,12 +194,12 @@ static uint32_t json_char_at(const char *p, const char *end, unsigned *ret_n)
 }
 
 /* Returns whether the run can continue at p with character i. A mark can change the character before it to any
- * other. */
+ * other. A blank can be between two strings. */
 static bool needle_run_continues(const struct needle *needle, unsigned i, const char *p, const char *end)
 {
 	for (unsigned n; i < needle->n; i++, p += n) {
 		uint32_t c = p < end ? fold_char_full(json_char_at(p, end, &n)) : NO_CHAR;
-		if (c == FOLD_MANY)
+		if (c == FOLD_MANY || (c == '"' && needle->run[i] == ' '))
 			return true;
 		if (c != needle->run[i])
 			return p < end && p + n < end && fold_char_full(json_char_at(p + n, end, &n)) == FOLD_MANY;
@@ -213,7 +218,7 @@ static bool needle_run_ends_before(const struct needle *needle, unsigned i, cons
 		for (p--; p > from && ((unsigned char)*p & 0xc0) == 0x80 && end - p < 4;)
 			p--;
 		uint32_t c = fold_char_full(char_at(p, end, &n));
-		if (c == FOLD_MANY)
+		if (c == FOLD_MANY || (c == '"' && needle->run[i] == ' '))
 			return true;
 		if (c != needle->run[i])
 			return false;

@@ -409,14 +409,36 @@ bool text_equals(struct span text, struct span folded)
 	return span_eq(buf_span(&own), folded);
 }
 
-bool query_names_id(const struct query *q, struct span id)
+/* Returns whether the query is one word, and so can be an id. */
+static bool query_is_word(const struct query *q)
 {
 	const struct term *t = &q->terms.v[0];
 
-	if (q->terms.n != 1 || t->kind != TERM_WORD || t->negated || id.n == 0)
+	return q->terms.n == 1 && t->kind == TERM_WORD && !t->negated;
+}
+
+bool query_names_id(const struct query *q, struct span id)
+{
+	struct span text = q->terms.v[0].text;
+
+	if (!query_is_word(q) || id.n == 0)
 		return false;
-	size_t n = utf8_count(t->text) >= QUERY_ID_MIN && t->text.n < id.n ? t->text.n : id.n;
-	return text_equals((struct span){id.p, n}, t->text);
+	size_t n = utf8_count(text) >= QUERY_ID_MIN && text.n < id.n ? text.n : id.n;
+	return text_equals((struct span){id.p, n}, text);
+}
+
+bool query_may_name_computed(const struct query *q, bool has_ids)
+{
+	struct span text = q->terms.v[0].text;
+	const char *tilde = memrchr(text.p, '~', text.n), *digits = tilde ? tilde + 1 : text.p;
+	size_t n = (size_t)(text.p + text.n - digits);
+
+	if (!query_is_word(q) || n == 0 || (!tilde && (has_ids || n != 8)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!strchr(tilde ? "0123456789" : "0123456789abcdef", digits[i]))
+			return false;
+	return true;
 }
 
 /* Returns whether the session's texts satisfy the term; true if the term is about entries. */

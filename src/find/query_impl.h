@@ -58,6 +58,9 @@ static inline bool query_searches(const struct query *q, enum query_what kind)
 
 /* Returns whether the query is one word that is this id, or at least the first QUERY_ID_MIN characters of it. */
 bool query_names_id(const struct query *q, struct span id);
+/* Returns whether the query is one word that can be the name of an entry and nowhere in the file: ~LINE, ID~2 and, in a
+ * file without ids, 8 hex digits. */
+bool query_may_name_computed(const struct query *q, bool has_ids);
 
 /* Returns whether `text`, which is not folded, contains the folded text `part`. False if out of memory. */
 bool text_contains(struct span text, struct span part);

@@ -310,7 +310,7 @@ class Session:
 
     def __init__(self, path):
         self.entries, self.lines, self.has_ids = read_entries(path)
-        self.names, self.labels, self.name, self.ids = {}, {}, None, {}
+        self.names, self.labels, self.name, self.ids, self.computed = {}, {}, None, {}, {}
         header = next((parse(line) for line in self.lines if truthy(parse(line))), None)
         self.id = text_of(header.get("id")) if header else ""
 
@@ -319,7 +319,8 @@ class Session:
         self.names = names
         if self.has_ids:
             ids = {n: e.value.get("id") for n, e in self.entries if not names.get(n, "~").startswith("~")}
-            self.ids = {n: v.raw if v.kind == "n" else text_of(v) for n, v in ids.items()}
+            self.ids = {n: v.raw if v.kind == "n" else decoded(v.raw) for n, v in ids.items() if v is not None}
+        self.computed = {n: name for n, name in names.items() if "~" in name or not self.has_ids}
         entries = [(n, e) for n, e in self.entries if n in names and e.value.kind == "o"]
         found = {key_of(e.value.get("id")): n for n, e in entries if key_of(e.value.get("id")) is not None}
         for n, e in entries:
@@ -584,7 +585,7 @@ def check(asked, session, terms, path):
     known = dict(session.entries)
     # Later headers are not entries.
     whole_session = names(terms, session.id)
-    named = {n for n, e in session.entries if whole_session or names(terms, session.ids.get(n))}
+    named = {n for n, e in session.entries if whole_session or names(terms, session.ids.get(n)) or names(terms, session.computed.get(n))}
     want = [n for n, e in session.entries if (n in named or matches(e, terms)) and e.type != "session"]
     if [n for n, _ in got if n in known] != want or len(got) != len(want):
         sys.exit(f"{path}: {text!r} {terms!r}\ngot  {got}\nwant {want}")
@@ -628,6 +629,8 @@ def check_file(program, path, rounds):
         phrase = e.value_said().split("\n")[0]
         if phrase and '"' not in phrase:
             found += check(asked, session, [(False, "", phrase)], path)
+    for name in list(session.computed.values())[:20]:
+        found += check(asked, session, [(False, "", respell(name))], path)
     asked.p.stdin.close()
     asked.p.wait()
     return found

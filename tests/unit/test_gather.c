@@ -77,6 +77,31 @@ static void session_filter_matches_header_id(void **state)
 	finder_close(&f);
 }
 
+/* A name can be in no byte of the file: of an entry of version 1, without an id, or with another one's id. */
+static void computed_names_are_found(void **state)
+{
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl",
+	    HEADER("a", "/") SAYS("1", "1000", "red") SAYS("1", "1000", "blue") SAYS("2", "1000", "green"));
+	append(f.p, "p/a.jsonl",
+	       "{\"type\":\"message\",\"id\":2,\"message\":{\"role\":\"user\",\"content\":\"grey\"}}\n"
+	       "{\"type\":\"message\",\"id\":1.50,\"message\":{\"role\":\"user\",\"content\":\"pink\"}}\n");
+	put(f.p, "p/v1.jsonl",
+	    "{\"type\":\"session\",\"id\":\"v\",\"cwd\":\"/\"}\n" SAYS("1", "9000", "red")
+	        SAYS("1", "9000", "d647f148"));
+	finder_open(&f, 64 << 20);
+	expect(&f, "~2", OF "~2/text.md:1:red\n");
+	expect(&f, "~3", "");
+	expect(&f, "2~2", OF "2~2/text.md:1:grey\n");
+	expect(&f, "1.50", OF "1.50/text.md:1:pink\n");
+	expect(&f, "D647F148",
+	       "projects/p/v1/entries/d647f148/text.md:1:red\nprojects/p/v1/entries/f879cb58/text.md:1:d647f148\n");
+	expect(&f, "d647f14", "projects/p/v1/entries/f879cb58/text.md:1:d647f148\n");
+	expect(&f, "f879cb58 d", "");
+	finder_close(&f);
+}
+
 static atomic_uint sessions_searched;
 
 int __real_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
@@ -226,6 +251,7 @@ int main(void)
 	    TEST(appended_data_can_match),
 	    TEST(replaced_values_move_their_lines),
 	    TEST(session_filter_matches_header_id),
+	    TEST(computed_names_are_found),
 	    TEST(batch_stops_at_its_bytes),
 	    TEST(copies_are_found_once),
 	    TEST(labels_move_copies),

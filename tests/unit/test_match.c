@@ -590,6 +590,43 @@ static void empty_models_match_no_text(void **state)
 	fixture_release(&f);
 }
 
+static ssize_t read_span(void *arg, void *p, size_t n, uint64_t off)
+{
+	const struct span *all = arg;
+
+	n = off >= all->n ? 0 : n < all->n - off ? n : all->n - off;
+	memcpy(p, all->p + off, n);
+	return (ssize_t)n;
+}
+
+/* A view adds to these strings, and joins them. */
+static void joined_strings_can_match(void **state)
+{
+	static const struct {
+		const char *query;
+		int want;
+	} cases[] = {
+	    {"\"tools: read\"", 1}, {"\"read bash\"", 1}, {"\"grep -edit\"", 1}, {"\"-edit\"", 1},
+	    {"\"### rules\"", 1},   {"\"## ru\"", 1},     {"\"#rules\"", 0},     {"gr-ep", 0},
+	};
+	struct span line = SPAN_LIT("{\"message\":{\"role\":\"system\",\"sections\":{\"Rules\":\"Be brief\"},"
+	                            "\"toolsAdded\":[{\"name\":\"read\"}, {\"name\":\"bash\"},{\"name\":\"grep\"}],"
+	                            "\"toolsRemoved\":[\"edit\"]}}\n");
+	struct match_file file = {read_span, &line};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct query *q;
+		struct matcher *m;
+		assert_int_equal(query_parse(span_of(cases[i].query), 0, &q), 0);
+		assert_int_equal(matcher_open(q, &m), 0);
+		print_message("%s\n", cases[i].query);
+		assert_int_equal(match_next_candidate(m, &file, true, 0, NULL), cases[i].want);
+		matcher_close(m);
+		query_put(q);
+	}
+}
+
 static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
 {
 	(void)arg, (void)p, (void)n, (void)off;
@@ -605,7 +642,7 @@ static void read_errors_are_returned(void **state)
 	(void)state;
 	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
-	assert_int_equal(match_next_candidate(m, &file, 0, NULL), -EIO);
+	assert_int_equal(match_next_candidate(m, &file, true, 0, NULL), -EIO);
 	matcher_close(m);
 	query_put(q);
 }
@@ -624,6 +661,7 @@ int main(void)
 	    cmocka_unit_test(days_begin_at_midnight),
 	    cmocka_unit_test(keys_are_found_in_each_entry),
 	    cmocka_unit_test(empty_models_match_no_text),
+	    cmocka_unit_test(joined_strings_can_match),
 	    cmocka_unit_test(read_errors_are_returned),
 	};
 

@@ -137,6 +137,7 @@ struct slot_state {
 	uint32_t slot, project, place, stem_at;
 	uint32_t parent; /* as catalog_parent; NO_SLOT: none */
 	bool is_started; /* its parent started it, see catalog_fork_next */
+	bool has_ids;    /* as in struct format */
 	const char *project_name, *stem, *sid, *file;
 	off_t size;
 	struct timespec mtime, ctime;

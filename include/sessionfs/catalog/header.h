@@ -25,6 +25,7 @@ struct header {
 	struct buf id, cwd; /* exact bytes; cwd empty if absent */
 	struct buf parent;  /* parentSession, or branchedFrom in old files; empty if absent */
 	const char *reason; /* why the file is not a session; NULL if it is one, or if `err` is set */
+	bool has_ids;       /* as in struct format */
 	bool linked;        /* as in struct resolved */
 	bool is_later;      /* `reason` is that its version is too new */
 	int acl_err;        /* why its ACL could not be read, so that only the owner has rights; or 0 */

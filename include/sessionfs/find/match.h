@@ -26,9 +26,10 @@ struct match_file {
 	ssize_t (*read)(void *arg, void *p, size_t n, uint64_t off);
 	void *arg;
 };
-/* Searches for the first line at or after `from`, the start of a line, that can match. Returns 1 and sets *ret_at (or
- * NULL) to an offset in that line, 0 if no line can match, or a negative errno. */
-int match_next_candidate(struct matcher *m, const struct match_file *file, uint64_t from, uint64_t *ret_at);
+/* Searches for the first line at or after `from`, the start of a line, that can match. `has_ids`: as in struct format.
+ * Returns 1 and sets *ret_at (or NULL) to an offset in that line, 0 if no line can match, or a negative errno. */
+int match_next_candidate(struct matcher *m, const struct match_file *file, bool has_ids, uint64_t from,
+                         uint64_t *ret_at);
 
 /* The texts of matching entries: lines of hits.txt, one row of entries.tsv, and the WHAT TEXT of the link. */
 enum found_text { FOUND_HITS, FOUND_ROWS, FOUND_NAMES, FOUND_TEXTS };
