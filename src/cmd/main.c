@@ -339,6 +339,8 @@ static int act_search(const struct opts *o, const struct app_parts *parts)
 	int rc = cli_search(parts->tree, &how, stdout, shown && !o->json && !o->entries ? stderr : NULL, &why);
 	if (rc < 0)
 		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
+	for (struct span line, hints = buf_span(&why); rc == 0 && span_line(&hints, &line);)
+		log_warning("--search: %.*s", (int)line.n, line.p);
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

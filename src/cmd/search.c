@@ -154,15 +154,17 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 	const struct answer *h;
 	struct query *q;
 	uint64_t number;
-	int rc = searches_get_number(s, span_of(how->text), &number, why);
-	rc = rc < 0 ? rc : query_parse(span_of(how->text), clock_ms(CLOCK_REALTIME), &q);
+	int rc = query_parse(span_of(how->text), clock_ms(CLOCK_REALTIME), &q, why);
 	if (rc < 0)
 		return rc;
 	p.query = q;
+	rc = searches_get_number(s, span_of(how->text), &number);
 	struct progress shown;
 	progress_init(&shown, stderr, PROGRESS_DELAY_MS, false);
 	const struct cancel *outer = cancel_set(&(struct cancel){.progress = &shown});
-	rc = searches_get(s, number, &h);
+	rc = rc < 0 ? rc : searches_get(s, number, &h);
+	if (rc == 0)
+		rc = answer_add_hints(s, h, why);
 	progress_clear();
 	cancel_set(outer);
 	if (rc == 0) {

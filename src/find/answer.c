@@ -66,7 +66,7 @@ static struct answer *answer_new(const struct search *a)
 		return NULL;
 	atomic_store(&h->refs, 1);
 	atomic_store(&h->error, a->error);
-	h->query = query_get(a->query);
+	h->query = a->query ? query_get(a->query) : NULL;
 	buf_addspan(&h->text, buf_span(&a->text));
 	h->v = calloc(a->n + 1, sizeof *h->v);
 	for (size_t i = 0; h->v && i < a->n; i++)

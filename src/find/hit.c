@@ -6,6 +6,8 @@
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/secret.h"
+#include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/render/render.h"
 
@@ -25,6 +27,11 @@ struct hit_search {
 	size_t left;        /* remaining hits among lines of the worst rank */
 	size_t reported;
 	bool has_best;
+	/* Of a query without words: whether is:error and is:secret choose the lines, and by what. */
+	unsigned marks;
+	bool is_error; /* the current text is the error */
+	struct span stored;
+	struct secrets secrets;        /* in `stored` */
 	const struct hash_key *secret; /* for copy_key, until the first pass has read all texts; or NULL */
 	uint64_t copy_key;
 };
@@ -36,13 +43,28 @@ static size_t rank_max(const struct words *w)
 	return w->n_required * (w->n_required + 2);
 }
 
-/* Checks `text`, judged by the words in `of`. Returns 1 if no further line is needed. */
-static int hit_check_line(struct hit_search *h, struct span text, struct span of, uint64_t line)
+/* Returns whether the line is of the error or has a key, or a part of one. */
+static bool hit_is_marked(const struct hit_search *h, struct span line)
+{
+	struct span part;
+
+	for (size_t i = 0; i < h->secrets.n; i++)
+		for (size_t from = 0; (part = secret_hidden_part(&h->secrets.v[i], h->stored.p, from)).n > 0;
+		     from = (size_t)(part.p + part.n - h->stored.p) - h->secrets.v[i].at)
+			if (memmem(line.p, line.n, part.p, part.n))
+				return true;
+	return h->is_error;
+}
+
+/* Checks a line. Returns 1 if no further line is needed. */
+static int hit_check_line(struct hit_search *h, struct span text, uint64_t line)
 {
 	struct words *w = &h->m->words;
-	unsigned whole, words = words_count(w, of, &whole);
+	unsigned whole, words = words_count(w, text, &whole);
 	size_t rank = words * (w->n_required + 1) + whole;
 
+	if (h->marks && !hit_is_marked(h, text))
+		return 0;
 	if (h->is_counting)
 		return ++h->m->line_counts[rank] >= h->max && rank == rank_max(w);
 	if (rank < h->first || (rank == h->first && h->left == 0))
@@ -62,8 +84,8 @@ static int hit_check_line(struct hit_search *h, struct span text, struct span of
 	return rc == 0 && ++h->reported == h->max ? 1 : rc;
 }
 
-/* Checks each line of a file's text. */
-static int hit_add_lines(struct hit_search *h, struct span text)
+/* Checks each line of a file's text, or of a part of the only line of the file. */
+static int hit_add_lines(struct hit_search *h, struct span text, bool is_file)
 {
 	bool any = (h->first == 0 && !h->is_counting) || words_count(&h->m->words, text, NULL) > 0;
 	struct span s;
@@ -71,7 +93,7 @@ static int hit_add_lines(struct hit_search *h, struct span text)
 
 	for (uint64_t line = 1; rc == 0 && any && span_line(&text, &s); line++) {
 		rc = line % 1024 ? 0 : cancel_check();
-		rc = rc < 0 ? rc : hit_check_line(h, s, s, line);
+		rc = rc < 0 ? rc : hit_check_line(h, s, is_file ? line : 1);
 	}
 	return rc;
 }
@@ -92,8 +114,6 @@ static struct buf *hit_set_path(struct hit_search *h, uint32_t i, const char *fi
 /* Checks a label or name: a current one has a file; an older one is only in the line of its record. */
 static int hit_add_value(struct hit_search *h, struct span text)
 {
-	const struct reader *reader = &h->m->reader;
-	const struct entry *e = session_entry(h->s, h->entry);
 	struct buf *path = &h->m->path;
 	const struct record *r = h->r;
 	uint32_t target = NO_ENTRY;
@@ -108,13 +128,10 @@ static int hit_add_value(struct hit_search *h, struct span text)
 		buf_adds(path, "name");
 	else if (target != NO_ENTRY)
 		hit_set_path(h, target, "label");
-	if (buf_err(path) || path->n > 0)
-		return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
-	hit_set_path(h, h->entry, "entry.json");
-	if (buf_err(path))
-		return buf_err(path);
-	return hit_check_line(h, (struct span){reader->line.bytes.p + (e->offset - reader->offset), e->length}, text,
-	                      1);
+	bool is_file = path->n > 0;
+	if (!is_file)
+		hit_set_path(h, h->entry, "entry.json");
+	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text, is_file);
 }
 
 static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
@@ -124,7 +141,14 @@ static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
 	                                    [TEXT_OF_ARGUMENTS] = "tool-calls/",
 	                                    [TEXT_OF_ERROR] = "error"};
 	struct span text = buf_span(&parts->text);
+	struct buf *error = &h->m->value;
 
+	h->is_error = h->marks >> MARK_ERROR & 1 && parts->kind == TEXT_OF_ERROR;
+	if (h->marks >> MARK_ERROR & 1 && parts->kind == TEXT_OF_MESSAGE && part_has_error(h->r)) {
+		buf_reset(error);
+		part_error(h->r, error);
+		h->is_error = span_eq(buf_span(error), text);
+	}
 	if (parts->kind == TEXT_OF_VALUE)
 		return hit_add_value(h, text);
 	bool of_call = parts->kind == TEXT_OF_ARGUMENTS || (parts->kind == TEXT_OF_ERROR && parts->call.n > 0);
@@ -135,7 +159,7 @@ static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
 		part_call_component(&parts->call, path);
 		buf_adds(path, parts->kind == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
 	}
-	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text);
+	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text, true);
 }
 
 static int hit_search_entry(struct hit_search *h)
@@ -143,7 +167,7 @@ static int hit_search_entry(struct hit_search *h)
 	struct entry_text *parts = &h->m->parts;
 	int rc = 0, end = 0;
 
-	entry_text_begin(parts, h->r);
+	match_begin_parts(h->m, h->r);
 	while (end >= 0 && (end == 0 || h->secret) && (rc = entry_text_next(parts)) > 0) {
 		if (h->secret)
 			h->copy_key = copy_key_add(h->secret, h->copy_key, parts);
@@ -175,7 +199,22 @@ static int hit_search_lines(struct hit_search *h)
 	bool is_first = w->n_required == 0 || match_names_entry(h->m, h->s, h->entry);
 	h->first = rank > 0 || is_first ? rank : lowest;
 	h->left = h->max - better;
-	return rc < 0 ? rc : hit_search_entry(h);
+	for (size_t i = 0; w->n_required == 0 && h->m->q->what == 0 && i < h->m->q->terms.n; i++) {
+		const struct term *t = &h->m->q->terms.v[i];
+		h->marks |= t->kind == TERM_IS && !t->negated ? 1u << t->value : 0;
+	}
+	if (rc == 0 && h->marks >> MARK_SECRET & 1)
+		rc = session_find_secrets(h->s, h->entry, &h->m->reader, &h->secrets);
+	if (rc == 0 && h->secrets.n > 0)
+		rc = session_read_line(h->s, h->entry, &h->m->reader, &h->stored);
+	rc = rc < 0 ? rc : hit_search_entry(h);
+	/* No text has the key: the first lines are the hits. */
+	if (rc == 0 && h->marks && h->reported == 0) {
+		h->marks = 0;
+		rc = hit_search_entry(h);
+	}
+	secrets_release(&h->secrets);
+	return rc;
 }
 
 int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
@@ -228,11 +267,11 @@ static int hit_add_name(struct hit_output *o, const struct hit *hit)
 	for (size_t i = start; i + 1 < out->n; i++)
 		out->p[i] = (char)(out->p[i] == ' ' ? '-' : out->p[i]);
 	buf_reset(cut);
-	int rc = words_cut(&o->m->words, hit->whole, NAME_CHARACTERS, cut);
-	hit_add_cell(buf_span(cut), true, ' ', out);
-	/* Remove the blank at the end, and the one before an empty text. */
-	if (!buf_err(out))
-		out->n -= cut->n == 0 ? 2 : 1;
+	int rc = words_cut(&o->m->words, space_trim(hit->whole), NAME_CHARACTERS, cut);
+	text_flatten_from(cut, 0);
+	buf_addspan(out, space_trim(buf_span(cut)));
+	/* Remove the blank before an empty text. */
+	out->n -= out->n > start && out->p[out->n - 1] == ' ';
 	return rc;
 }
 

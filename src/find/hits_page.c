@@ -89,18 +89,37 @@ static void hits_add_entry(const struct answer *h, size_t i, struct span page, s
 		out->err = buf_err(&id);
 }
 
-int hits_page(const struct answer *h, int (*link)(void *arg, uint32_t slot, struct buf *out), void *arg,
-              struct buf *out)
+/* Only a script knows where the page is, and encodes the query as the name of a directory. */
+void hits_add_field(struct span query, struct buf *out)
+{
+	buf_adds(out, "<p id=\"search\"><label for=\"query\" hidden>Search all sessions</label> "
+	              "<input id=\"query\" type=\"search\" placeholder=\"Words, &quot;a phrase&quot; or role:user\" "
+	              "autocomplete=\"off\" value=\"");
+	html_add_text(query, out);
+	buf_adds(out, "\" hidden> <span>To search the sessions, in the mount: "
+	              "<code>cat search/WORD/hits.txt</code></span></p>\n");
+}
+
+int hits_page(const struct answer *h, struct span hints, int (*link)(void *arg, uint32_t slot, struct buf *out),
+              void *arg, struct buf *out)
 {
 	struct buf page CLEANUP_BUF = BUF_INIT;
 	size_t n = answer_hits_count(h);
 	bool is_open = false;
+	struct span hint;
 	int rc = 0;
 
 	html_begin(answer_query_text(h), &html_hits, out);
 	buf_adds(out, "<header><h1>");
 	html_add_text(answer_query_text(h), out);
-	buf_addf(out, "</h1>\n<p>%zu %s</p></header>\n<main>\n", n, n == 1 ? "entry" : "entries");
+	buf_addf(out, "</h1>\n<p>%zu %s</p>\n", n, n == 1 ? "entry" : "entries");
+	while (span_line(&hints, &hint)) {
+		buf_adds(out, "<p>");
+		html_add_text(hint, out);
+		buf_adds(out, "</p>\n");
+	}
+	hits_add_field(answer_query_text(h), out);
+	buf_adds(out, "</header>\n<main>\n");
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct answer_entry e = answer_at(h, i);
 		if (i == 0 || e.slot != answer_at(h, i - 1).slot) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table is readable without its script. Where the text of a cell does not sort correctly, data-v has a value that
  * does. Rows are in groups, so that a browser lays out only the visible ones. */
+#include "sessionfs/find/hits_page.h"
 #include "sessionfs/find/index.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/number.h"
@@ -191,12 +192,9 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 		html_zone((double)list->v[0].mtime.tv_sec * 1000, out);
 		buf_adds(out, "</span></small>");
 	}
-	/* Only a script knows where the page is, and encodes the query as the name of a directory. */
-	buf_adds(out, "</p>\n<p id=\"search\"><label for=\"query\" hidden>Search all sessions</label> "
-	              "<input id=\"query\" type=\"search\" placeholder=\"Words, &quot;a phrase&quot; or role:user\" "
-	              "autocomplete=\"off\" hidden> <span>To search the sessions, in the mount: "
-	              "<code>cat search/WORD/hits.txt</code></span></p>\n"
-	              "<table id=\"list\">\n<thead><tr>");
+	buf_adds(out, "</p>\n");
+	hits_add_field((struct span){NULL, 0}, out);
+	buf_adds(out, "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
 		buf_addf(out, "<th scope=\"col\"%s%s%s>%s</th>",
 		         columns[i].is_number ? " class=\"right\" data-n=\"\"" : "",

@@ -4,6 +4,7 @@
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/secret.h"
 #include "sessionfs/render/files.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@ int matcher_open(const struct query *q, struct matcher **ret)
 	if (!m)
 		return -ENOMEM;
 	m->q = q;
-	m->parts.repeats_error = !query_searches(q, WHAT_SAID);
 	int rc = needles_make(q, &m->needles);
 	rc = rc < 0 ? rc : scanner_init(&m->scanner);
 	rc = rc < 0 ? rc : words_init(&m->words, q);
@@ -124,126 +124,98 @@ static enum verdict index_matches(const struct session *s, uint32_t i, const str
 	case TERM_BEFORE:
 		return verdict_from_bool(match_time(s, e, undated) < t->day);
 	case TERM_IS:
-		return span_is(t->text, "secret") || e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION ||
+		return t->value == MARK_SECRET || e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION ||
 		               e->role == ROLE_ASSISTANT
 		           ? VERDICT_UNKNOWN
 		           : VERDICT_NO;
-	case TERM_PROJECT: /* the caller checks these for the session */
-	case TERM_SESSION:
-	case TERM_TITLE:
-	case TERM_STATE:
-		break;
+	default: /* the caller checks these for the session */
+		return verdict_from_bool(!t->negated);
 	}
-	return verdict_from_bool(!t->negated);
 }
 
 /* --- the record --------------------------------------------------------------------- */
 
-/* Returns the only line of `value`. */
-static struct span single_line(const struct buf *value)
+static void value_add(struct json_value v, struct buf *value)
 {
-	struct span s = buf_span(value);
-
-	if (s.n && s.p[s.n - 1] == '\n')
-		s.n--;
-	return s;
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_CLEAN, value);
 }
 
-static bool match_is_text(struct matcher *m, struct json_value v, struct span folded)
+int match_each_value(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                     enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg)
 {
-	buf_reset(&m->value);
-	if (v.kind != JSON_STRING)
-		return false;
-	json_decode(v.text, JSON_CLEAN, &m->value);
-	return text_equals(buf_span(&m->value), folded);
-}
-
-/* Sets *ret to whether a call or the result is of that tool; a call is of that file; or a nested call or the entry
- * failed. */
-static int record_uses_tool(struct matcher *m, const struct session *s, const struct record *r, const struct term *t,
-                            bool *ret)
-{
-	bool is_file = t->kind == TERM_FILE;
+	struct buf *value = &m->value;
 	struct part_call call = {0};
+	struct record label;
 	int rc = 0;
 
-	*ret = t->kind == TERM_IS
-	           ? part_has_error(r)
-	           : !is_file && r->role == ROLE_TOOL_RESULT && match_is_text(m, r->msg.tool_name, t->text);
-	for (; rc == 0 && !*ret && part_call_next(r, &call); rc = cancel_check()) {
-		buf_reset(&m->value);
-		if (t->kind == TERM_IS)
-			*ret = call.nested == NESTED_FAILED;
-		else if (is_file)
-			*ret = call_file_path(s, &call, &m->value) && text_contains(buf_span(&m->value), t->text);
-		else
-			*ret = match_is_text(m, call.name, t->text);
+	buf_reset(value);
+	switch (kind) {
+	case TERM_ROLE:
+		part_role(r, value);
+		break;
+	case TERM_TYPE:
+		part_type(r, value);
+		break;
+	case TERM_MODEL:
+		part_model(r, value);
+		break;
+	case TERM_LABEL:
+		rc = session_load(s, session_label_record(s, i), &m->label, &label);
+		value_add(rc == 0 ? label.label : (struct json_value){0}, value);
+		if (rc == 0 && label.label.kind != JSON_STRING)
+			buf_addspan(value, json_raw(label.label));
+		break;
+	default:
+		value_add(kind == TERM_TOOL && r->role == ROLE_TOOL_RESULT ? r->msg.tool_name : (struct json_value){0},
+		          value);
 	}
-	return rc;
+	value->n -= value->n > 0 && value->p[value->n - 1] == '\n';
+	bool is_end = value->n > 0 && fn(arg, buf_span(value));
+	while ((kind == TERM_TOOL || kind == TERM_FILE) && rc == 0 && !is_end && part_call_next(r, &call)) {
+		buf_reset(value);
+		if (kind == TERM_TOOL)
+			value_add(call.name, value);
+		if (kind == TERM_TOOL || call_file_path(s, &call, value))
+			is_end = value->n > 0 && fn(arg, buf_span(value));
+		rc = cancel_check();
+	}
+	return rc < 0 ? rc : buf_err(value);
 }
 
-static int entry_has_label(struct matcher *m, const struct session *s, uint32_t i, struct span folded, bool *ret)
-{
-	struct record r;
-	int rc = session_load(s, session_label_record(s, i), &m->label, &r);
+struct value_match {
+	const struct term *t;
+	bool found;
+};
 
-	if (rc < 0)
-		return rc;
-	if (r.label.kind == JSON_STRING)
-		json_decode(r.label.text, JSON_CLEAN, &m->value);
-	else
-		buf_addspan(&m->value, json_raw(r.label));
-	*ret = text_contains(buf_span(&m->value), folded);
-	return 0;
+static bool term_matches_value(void *arg, struct span value)
+{
+	struct value_match *v = arg;
+
+	return v->found = query_filters[v->t->kind].is_exact ? text_equals(value, v->t->text)
+	                                                     : text_contains(value, v->t->text);
 }
 
 static int record_matches(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
                           const struct term *t, bool *ret)
 {
+	struct secrets secrets CLEANUP(secrets_release) = {0};
+	struct value_match v = {t, t->kind == TERM_WHAT}; /* record_check_words decides */
+	struct part_call call = {0};
 	int rc = 0;
 
-	buf_reset(&m->value);
-	switch (t->kind) {
-	case TERM_ROLE:
-		part_role(r, &m->value);
-		*ret = text_equals(single_line(&m->value), t->text);
-		break;
-	case TERM_TYPE:
-		part_type(r, &m->value);
-		*ret = text_equals(single_line(&m->value), t->text);
-		break;
-	case TERM_MODEL:
-		part_model(r, &m->value);
-		*ret = text_contains(single_line(&m->value), t->text);
-		break;
-	case TERM_LABEL:
-		rc = entry_has_label(m, s, i, t->text, ret);
-		break;
-	case TERM_IS:
-		if (span_is(t->text, "secret")) {
-			rc = session_has_secret(s, i, &m->reader, ret);
-			break;
-		}
-		rc = record_uses_tool(m, s, r, t, ret);
-		break;
-	case TERM_TOOL:
-	case TERM_FILE:
-		rc = record_uses_tool(m, s, r, t, ret);
-		break;
-	case TERM_WORD: /* the index or the caller decides these */
-	case TERM_WHOLE:
-	case TERM_TITLE:
-	case TERM_PROJECT:
-	case TERM_SESSION:
-	case TERM_STATE:
-	case TERM_AFTER:
-	case TERM_BEFORE:
-		break;
-	case TERM_WHAT: /* record_check_words decides */
-		*ret = true;
-		break;
+	if (t->kind == TERM_IS && t->value == MARK_SECRET) {
+		rc = session_find_secrets(s, i, &m->reader, &secrets);
+		v.found = secrets.n > 0;
+	} else if (t->kind == TERM_IS) {
+		v.found = part_has_error(r);
+		while (!v.found && part_call_next(r, &call))
+			v.found = call.nested == NESTED_FAILED;
+	} else if (!v.found) {
+		rc = match_each_value(m, s, i, r, t->kind, term_matches_value, &v);
 	}
-	return rc < 0 ? rc : buf_err(&m->value);
+	*ret = v.found;
+	return rc;
 }
 
 /* --- checking ---------------------------------------------------------------------- */
@@ -260,17 +232,28 @@ static bool index_rejects_entry(struct matcher *m, const struct session *s, uint
 	return false;
 }
 
+/* Returns the kind of text.md of an entry. */
+static enum query_what record_what(const struct record *r)
+{
+	return r->role == ROLE_TOOL_RESULT || r->role == ROLE_BASH_EXECUTION ? WHAT_OUTPUT : WHAT_SAID;
+}
+
+void match_begin_parts(struct matcher *m, const struct record *r)
+{
+	m->parts.repeats_error = !query_searches(m->q, record_what(r));
+	entry_text_begin(&m->parts, r);
+}
+
 bool match_searches_part(const struct matcher *m)
 {
-	static const enum query_what whats[] = {[TEXT_OF_MESSAGE] = WHAT_SAID,
-	                                        [TEXT_OF_THINKING] = WHAT_THINKING,
-	                                        [TEXT_OF_ARGUMENTS] = WHAT_CALL,
-	                                        [TEXT_OF_ERROR] = WHAT_ERROR};
-	const struct entry_text *parts = &m->parts;
+	const struct record *r = m->parts.r;
+	const enum query_what whats[] = {[TEXT_OF_MESSAGE] = record_what(r),
+	                                 [TEXT_OF_THINKING] = WHAT_THINKING,
+	                                 [TEXT_OF_ARGUMENTS] = WHAT_CALL,
+	                                 [TEXT_OF_ERROR] = WHAT_ERROR,
+	                                 [TEXT_OF_VALUE] = r->type == RECORD_LABEL ? WHAT_LABEL : WHAT_NAME};
 
-	if (parts->kind == TEXT_OF_VALUE)
-		return query_searches(m->q, parts->r->type == RECORD_LABEL ? WHAT_LABEL : WHAT_NAME);
-	return query_searches(m->q, whats[parts->kind]);
+	return query_searches(m->q, whats[m->parts.kind]);
 }
 
 /* Sets *ret to whether the texts of the record have the words. */
@@ -280,7 +263,7 @@ static int record_check_words(struct matcher *m, const struct record *r, bool *r
 	int rc = 0;
 
 	words_reset(&m->words);
-	entry_text_begin(&m->parts, r);
+	match_begin_parts(m, r);
 	while (!is_decided && (rc = entry_text_next(&m->parts)) > 0) {
 		if (!match_searches_part(m))
 			continue;

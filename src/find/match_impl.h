@@ -6,6 +6,7 @@
 #include "sessionfs/find/match.h"
 #include "sessionfs/render/entry_text.h"
 
+#include "query_impl.h"
 #include "scan.h"
 #include "words.h"
 
@@ -28,6 +29,12 @@ struct matcher {
 /* Call before reading session s, if it is another one or changed: the reader knows lines by offset only. */
 void matcher_reset(struct matcher *m, const struct session *s);
 
+/* Passes each value of entry i, with record r, that a filter compares to fn, until it returns true. Returns 0 or a
+ * negative errno. */
+int match_each_value(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+                     enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg);
+/* Begins the parts of an entry. */
+void match_begin_parts(struct matcher *m, const struct record *r);
 /* Returns whether the query searches the current part of m->parts. */
 bool match_searches_part(const struct matcher *m);
 /* Returns whether the query is the id of entry i, or of its session. */

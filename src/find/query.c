@@ -12,45 +12,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Returns what a filter begins with. Without a default: the compiler names a kind that has no name. */
-static struct span filter_name(enum term_kind kind)
-{
-	switch (kind) {
-	case TERM_WORD:
-		break;
-	case TERM_WHOLE:
-		return SPAN_LIT("word:");
-	case TERM_ROLE:
-		return SPAN_LIT("role:");
-	case TERM_TYPE:
-		return SPAN_LIT("type:");
-	case TERM_TOOL:
-		return SPAN_LIT("tool:");
-	case TERM_MODEL:
-		return SPAN_LIT("model:");
-	case TERM_LABEL:
-		return SPAN_LIT("label:");
-	case TERM_TITLE:
-		return SPAN_LIT("title:");
-	case TERM_PROJECT:
-		return SPAN_LIT("project:");
-	case TERM_SESSION:
-		return SPAN_LIT("session:");
-	case TERM_AFTER:
-		return SPAN_LIT("after:");
-	case TERM_STATE:
-		return SPAN_LIT("state:");
-	case TERM_BEFORE:
-		return SPAN_LIT("before:");
-	case TERM_FILE:
-		return SPAN_LIT("file:");
-	case TERM_WHAT:
-		return SPAN_LIT("what:");
-	case TERM_IS:
-		return SPAN_LIT("is:");
-	}
-	return SPAN_LIT("");
-}
+static const char *const whats[WHATS] = {"said", "output", "thinking", "call", "error", "label", "name"};
+static const char *const marks[MARKS] = {"error", "secret"};
+
+const struct filter query_filters[TERM_KINDS] = {
+    [TERM_WORD] = {.name = ""},
+    [TERM_WHOLE] = {.name = "word:"},
+    [TERM_ROLE] = {.name = "role:", .is_exact = true},
+    [TERM_TYPE] = {.name = "type:", .is_exact = true},
+    [TERM_TOOL] = {.name = "tool:", .is_exact = true},
+    [TERM_MODEL] = {.name = "model:"},
+    [TERM_LABEL] = {.name = "label:", .can_change = true},
+    [TERM_TITLE] = {.name = "title:", .can_change = true},
+    [TERM_FILE] = {.name = "file:"},
+    [TERM_PROJECT] = {.name = "project:"},
+    [TERM_SESSION] = {.name = "session:"},
+    [TERM_STATE] = {.name = "state:", context_states, STATES, .can_change = true},
+    [TERM_AFTER] = {.name = "after:", .is_day = true},
+    [TERM_BEFORE] = {.name = "before:", .is_day = true},
+    [TERM_WHAT] = {.name = "what:", whats, WHATS},
+    [TERM_IS] = {.name = "is:", marks, MARKS},
+};
 
 enum { DAY = 24 * 60 * 60 };
 
@@ -100,12 +82,12 @@ static int query_parse_quoted(struct query_parser *s, struct span *ret)
 	const char *end = memchr(rest->p + 1, '"', rest->n - 1);
 
 	if (!end)
-		return query_fail(s, "unclosed quote", all);
+		return query_fail(s, "unclosed quote; add one at the end", all);
 	if (end == rest->p + 1)
-		return query_fail(s, "empty quotes", (struct span){all.p, 2});
+		return query_fail(s, "empty quotes; write words between them", (struct span){all.p, 2});
 	*ret = (struct span){rest->p + 1, (size_t)(end - rest->p - 1)};
 	*rest = query_skip(*rest, ret->n + 2);
-	return rest->n && space_size(*rest) == 0 ? query_fail(s, "no space after the closing quote", all) : 0;
+	return rest->n && space_size(*rest) == 0 ? query_fail(s, "no space after the closing quote; add one", all) : 0;
 }
 
 static bool query_parse_digits(struct span s, int *ret)
@@ -159,91 +141,44 @@ static bool query_parse_day(struct query_parser *s, struct span text, date_t *re
 	return span_is(text, name);
 }
 
-/* Returns the number of the name that the text folds to, n if none. */
-static unsigned text_find(struct span text, const char *const *names, unsigned n)
+static int query_fail_value(const struct query_parser *s, struct span value, const struct filter *f)
 {
-	unsigned i = 0;
+	CLEANUP_BUF struct buf why = BUF_INIT;
 
-	while (i < n && !text_equals(text, span_of(names[i])))
-		i++;
-	return i;
+	for (unsigned i = 0; i < f->n; i++)
+		buf_addf(&why, "%s%s%s",
+		         i == 0         ? "unknown value; use "
+		         : i + 1 < f->n ? ", "
+		                        : " or ",
+		         f->name, f->values[i]);
+	return buf_err(&why) ? buf_err(&why) : query_fail(s, buf_cstr(&why), value);
 }
 
 static int term_set_value(struct query_parser *s, struct span value, struct term *t)
 {
-	static const char *const whats[WHATS] = {"said", "thinking", "call", "error", "label", "name"};
-	static const char *const is[] = {"error", "secret"};
+	const struct filter *f = &query_filters[t->kind];
 	char name[DATE_NAME];
-	unsigned what;
 	date_t day;
 
-	switch (t->kind) {
-	case TERM_AFTER:
-	case TERM_BEFORE:
+	while (t->value < f->n && !text_equals(value, span_of(f->values[t->value])))
+		t->value++;
+	if (f->n > 0 && t->value == f->n)
+		return query_fail_value(s, value, f);
+	if (t->kind == TERM_WHAT && t->negated)
+		return query_fail(s, "cannot be negated; name the other kinds", span_of(f->name));
+	if (t->kind == TERM_WHAT)
+		s->q->what |= 1u << t->value;
+	if (f->is_day) {
 		if (!query_parse_day(s, value, &day))
-			return query_fail(s, "not a day: use YYYY-MM-DD, or 7d for seven days ago", value);
+			return query_fail(s, "not a day; use YYYY-MM-DD, or 7d for seven days ago", value);
 		t->day = query_day_begin(day);
 		date_name(day, name);
 		value = span_of(name);
-		break;
-	case TERM_IS:
-		if (text_find(value, is, 2) == 2)
-			return query_fail(s, "unknown value: use is:error or is:secret", value);
-		break;
-	case TERM_STATE:
-		if (text_find(value, context_states, STATES) == STATES)
-			return query_fail(s, "unknown state: use working, done, failed or stopped", value);
-		break;
-	case TERM_WHAT:
-		what = text_find(value, whats, WHATS);
-		if (what == WHATS)
-			return query_fail(s, "unknown kind of text: use said, thinking, call, error, label or name",
-			                  value);
-		if (t->negated)
-			return query_fail(s, "cannot be negated: name the other kinds", filter_name(TERM_WHAT));
-		s->q->what |= 1u << what;
-		break;
-	case TERM_WORD:
-	case TERM_WHOLE:
-	case TERM_ROLE:
-	case TERM_TYPE:
-	case TERM_TOOL:
-	case TERM_MODEL:
-	case TERM_LABEL:
-	case TERM_TITLE:
-	case TERM_FILE:
-	case TERM_PROJECT:
-	case TERM_SESSION:
-		break;
 	}
 	/* query_finish sets the pointer: the bytes can still move. */
 	t->begin = s->q->bytes.n;
 	fold_add(value, &s->q->bytes);
 	t->text.n = s->q->bytes.n - t->begin;
-	return 0;
-}
-
-/* Rejects a word X:Y if X: is a filter name with one letter added, removed or changed. */
-static int query_reject_misspelt(const struct query_parser *s, struct span word)
-{
-	const char *colon = memchr(word.p, ':', word.n);
-	char why[80];
-
-	if (!colon || (colon + 1 == word.p + word.n && (!s->rest.n || s->rest.p[0] != '"')))
-		return 0;
-	struct span a = {word.p, (size_t)(colon + 1 - word.p)};
-	for (unsigned k = TERM_WORD + 1; k < TERM_IS; k++) {
-		struct span b = filter_name(k);
-		size_t same = 0, from_a, from_b;
-		while (same < a.n && same < b.n && a.p[same] == b.p[same])
-			same++;
-		from_a = same + (a.n >= b.n);
-		from_b = same + (b.n >= a.n);
-		if (from_a > a.n || from_b > b.n || !span_eq(query_skip(a, from_a), query_skip(b, from_b)))
-			continue;
-		snprintf(why, sizeof why, "unknown filter; did you mean %s? (put a word with a colon in quotes)", b.p);
-		return query_fail(s, why, word);
-	}
 	return 0;
 }
 
@@ -256,20 +191,19 @@ static int query_parse_term(struct query_parser *s, struct term *t)
 	*rest = query_skip(*rest, t->negated);
 	if (rest->n && rest->p[0] != '"') {
 		value = query_parse_plain(rest);
-		for (unsigned k = TERM_WORD + 1; k <= TERM_IS && t->kind == TERM_WORD; k++)
-			t->kind = span_begins(value, filter_name(k)) ? k : TERM_WORD;
+		for (unsigned k = TERM_WORD + 1; k < TERM_KINDS && t->kind == TERM_WORD; k++)
+			t->kind = span_begins(value, span_of(query_filters[k].name)) ? k : TERM_WORD;
 		if (!t->negated && (span_is(value, "OR") || span_is(value, "|")))
-			return query_fail(s, "OR is not an operator: search for each word, or use rg 'a|b'", value);
-		int rc = t->kind == TERM_WORD ? query_reject_misspelt(s, value) : 0;
-		if (rc < 0)
-			return rc;
-		value = query_skip(value, filter_name(t->kind).n);
+			return query_fail(s, "OR is not an operator; search for each word, or use rg 'a|b'", value);
+		value = query_skip(value, strlen(query_filters[t->kind].name));
+		if (value.n > 0 && rest->n && rest->p[0] == '"')
+			return query_fail(s, "a quote inside a word; put the whole word or value in quotes", all);
 		if (value.n > 0)
-			return rest->n && rest->p[0] == '"' ? query_fail(s, "a quote inside a word", all)
-			                                    : term_set_value(s, value, t);
+			return term_set_value(s, value, t);
 	}
 	if (!rest->n || rest->p[0] != '"')
-		return query_fail(s, "no value", (struct span){all.p, (size_t)(rest->p - all.p)});
+		return query_fail(s, "no value; add one without a space",
+		                  (struct span){all.p, (size_t)(rest->p - all.p)});
 	int rc = query_parse_quoted(s, &value);
 	return rc < 0 ? rc : term_set_value(s, value, t);
 }
@@ -293,7 +227,7 @@ static int query_finish(const struct query_parser *s, struct query *q)
 	size_t kept = 0;
 
 	if (q->terms.n == 0)
-		return query_fail(s, "empty query", (struct span){NULL, 0});
+		return query_fail(s, "empty query; write words", (struct span){NULL, 0});
 	for (size_t i = 0; i < q->terms.n; i++)
 		q->terms.v[i].text.p = q->bytes.p + q->terms.v[i].begin;
 	qsort(q->terms.v, q->terms.n, sizeof *q->terms.v, term_cmp);
@@ -301,7 +235,7 @@ static int query_finish(const struct query_parser *s, struct query *q)
 		if (i == 0 || term_cmp(&q->terms.v[kept - 1], &q->terms.v[i]) != 0)
 			q->terms.v[kept++] = q->terms.v[i];
 	q->terms.n = kept;
-	return kept <= QUERY_TERMS ? 0 : query_fail(s, "too many different words", (struct span){NULL, 0});
+	return kept <= QUERY_TERMS ? 0 : query_fail(s, "too many different words; write fewer", (struct span){NULL, 0});
 }
 
 static int query_parse_terms(struct query_parser *s)
@@ -325,12 +259,7 @@ static int query_parse_terms(struct query_parser *s)
 	return query_finish(s, q);
 }
 
-int query_parse(struct span text, int64_t now, struct query **ret)
-{
-	return query_parse_why(text, now, ret, NULL);
-}
-
-int query_parse_why(struct span text, int64_t now, struct query **ret, struct buf *why)
+int query_parse(struct span text, int64_t now, struct query **ret, struct buf *why)
 {
 	struct query *q = calloc(1, sizeof *q);
 
@@ -364,32 +293,14 @@ void query_put(struct query *q)
 
 int64_t query_expires(const struct query *q)
 {
-	return q->expires;
+	return q ? q->expires : INT64_MAX;
 }
 
 bool query_verdict_is_final(const struct query *q)
 {
 	for (size_t i = 0; i < q->terms.n; i++)
-		switch (q->terms.v[i].kind) {
-		case TERM_TITLE:
-		case TERM_LABEL:
-		case TERM_STATE:
+		if (query_filters[q->terms.v[i].kind].can_change)
 			return false;
-		case TERM_WORD:
-		case TERM_WHOLE:
-		case TERM_ROLE:
-		case TERM_TYPE:
-		case TERM_TOOL:
-		case TERM_MODEL:
-		case TERM_FILE:
-		case TERM_PROJECT:
-		case TERM_SESSION:
-		case TERM_AFTER:
-		case TERM_BEFORE:
-		case TERM_WHAT:
-		case TERM_IS:
-			break;
-		}
 	return true;
 }
 
@@ -409,36 +320,31 @@ bool text_equals(struct span text, struct span folded)
 	return span_eq(buf_span(&own), folded);
 }
 
-/* Returns whether the query is one word, and so can be an id. */
-static bool query_is_word(const struct query *q)
+bool query_is_word(const struct query *q)
 {
-	const struct term *t = &q->terms.v[0];
-
-	return q->terms.n == 1 && t->kind == TERM_WORD && !t->negated;
+	return q->terms.n == 1 && q->terms.v->kind == TERM_WORD && !q->terms.v->negated;
 }
 
 bool query_names_id(const struct query *q, struct span id)
 {
-	struct span text = q->terms.v[0].text;
-
 	if (!query_is_word(q) || id.n == 0)
 		return false;
+	struct span text = q->terms.v->text;
 	size_t n = utf8_count(text) >= QUERY_ID_MIN && text.n < id.n ? text.n : id.n;
 	return text_equals((struct span){id.p, n}, text);
 }
 
 bool query_may_name_computed(const struct query *q, bool has_ids)
 {
-	struct span text = q->terms.v[0].text;
-	const char *tilde = memrchr(text.p, '~', text.n), *digits = tilde ? tilde + 1 : text.p;
-	size_t n = (size_t)(text.p + text.n - digits);
-
-	if (!query_is_word(q) || n == 0 || (!tilde && (has_ids || n != 8)))
+	if (!query_is_word(q))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!strchr(tilde ? "0123456789" : "0123456789abcdef", digits[i]))
-			return false;
-	return true;
+	struct span text = q->terms.v->text;
+	const char *tilde = memrchr(text.p, '~', text.n), *digits = tilde ? tilde + 1 : text.p;
+	size_t n = (size_t)(text.p + text.n - digits), same = 0;
+
+	while (same < n && strchr(tilde ? "0123456789" : "0123456789abcdef", digits[same]))
+		same++;
+	return n > 0 && same == n && (tilde || (!has_ids && n == 8));
 }
 
 /* Returns whether the session's texts satisfy the term; true if the term is about entries. */
@@ -453,21 +359,9 @@ static bool term_matches_session(const struct term *t, const struct query_sessio
 		return (text_contains(s->sid, t->text) || text_contains(s->stem, t->text)) != t->negated;
 	case TERM_STATE:
 		return text_equals(s->state, t->text) != t->negated;
-	case TERM_WORD:
-	case TERM_WHOLE:
-	case TERM_ROLE:
-	case TERM_TYPE:
-	case TERM_TOOL:
-	case TERM_MODEL:
-	case TERM_LABEL:
-	case TERM_FILE:
-	case TERM_AFTER:
-	case TERM_BEFORE:
-	case TERM_WHAT:
-	case TERM_IS:
-		break;
+	default:
+		return true;
 	}
-	return true;
 }
 
 bool query_may_match_session(const struct query *q, const struct query_session *s)

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+/* A term is of the first kind whose filter it begins with. */
 enum term_kind {
 	TERM_WORD,  /* or a phrase */
 	TERM_WHOLE, /* the same, as a whole word */
@@ -26,11 +27,26 @@ enum term_kind {
 	TERM_BEFORE,
 	TERM_WHAT,
 	TERM_IS,
+	TERM_KINDS
 };
+
+/* A filter: what it begins with, and its values if it has no others. */
+struct filter {
+	const char *name;
+	const char *const *values;
+	unsigned n;
+	bool is_exact; /* compares whole values */
+	bool is_day;
+	bool can_change; /* later entries can change its verdict */
+};
+extern const struct filter query_filters[TERM_KINDS];
+/* The values of is: */
+enum query_mark { MARK_ERROR, MARK_SECRET, MARKS };
 
 struct term {
 	enum term_kind kind;
 	bool negated;
+	unsigned value;   /* its number among the values of the filter */
 	struct span text; /* folded; a day as YYYY-MM-DD */
 	size_t begin;     /* offset of the text in the query's bytes */
 	int64_t day;      /* start of the day, ms since 1970 */
@@ -56,6 +72,8 @@ static inline bool query_searches(const struct query *q, enum query_what kind)
 	return q->what == 0 || (q->what >> kind & 1);
 }
 
+/* Returns whether the query is one word, and so can be an id. */
+bool query_is_word(const struct query *q);
 /* Returns whether the query is one word that is this id, or at least the first QUERY_ID_MIN characters of it. */
 bool query_names_id(const struct query *q, struct span id);
 /* Returns whether the query is one word that can be the name of an entry and nowhere in the file: ~LINE, ID~2 and, in a

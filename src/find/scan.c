@@ -53,17 +53,7 @@ static void needles_add_term(struct needles *p, const struct term *t)
 	case TERM_MODEL:
 		needles_add_model(p, t->text);
 		break;
-	case TERM_ROLE: /* not in the line, or spelled differently there */
-	case TERM_LABEL:
-	case TERM_TITLE:
-	case TERM_FILE:
-	case TERM_PROJECT:
-	case TERM_SESSION:
-	case TERM_STATE:
-	case TERM_AFTER:
-	case TERM_BEFORE:
-	case TERM_WHAT:
-	case TERM_IS:
+	default: /* not in the line, or spelled differently there */
 		break;
 	}
 }

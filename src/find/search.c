@@ -133,35 +133,6 @@ void searches_close(struct searches *s)
 
 /* ---- numbers ---- */
 
-static int search_new(struct span text, struct search **ret, struct buf *why)
-{
-	struct query *q;
-	int rc = query_parse_why(text, clock_realtime_ms(), &q, why);
-	if (rc < 0)
-		return rc;
-	query_put(q);
-	struct search *a = *ret = calloc(1, sizeof *a);
-	if (a)
-		buf_addspan(&a->text, text);
-	if (!a || buf_err(&a->text)) {
-		free(a);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Returns the query with this text, or NULL. Sets *ret_number to its number, known or not. Two texts can have one
- * hash. */
-static struct search *searches_find_text(struct searches *s, struct span text, uint64_t *ret_number)
-{
-	uint64_t number = hash_bytes(&s->secret, 0, text.p, text.n) % SEARCH_NUMBERS_MAX;
-	struct search *a;
-	while ((a = searches_find_number(s, number)) && !span_eq(buf_span(&a->text), text))
-		number = (number + 1) % SEARCH_NUMBERS_MAX;
-	*ret_number = number;
-	return a;
-}
-
 static int search_add(struct searches *s, struct search *a)
 {
 	struct search **cell = &s->cells[a->number % SEARCH_QUERIES];
@@ -176,29 +147,26 @@ static int search_add(struct searches *s, struct search *a)
 	return 0;
 }
 
-int searches_get_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why)
+int searches_get_number(struct searches *s, struct span text, uint64_t *ret)
 {
-	lock_acquire(&s->lock);
-	struct search *a = searches_find_text(s, text, ret);
-	if (a)
-		a->used_at = budget_clock();
-	lock_release(&s->lock);
-	if (a)
-		return 0;
-	struct search *made = NULL;
-	int rc = search_new(text, &made, why);
-	if (rc < 0)
-		return rc;
+	struct search *a;
+	int rc = 0;
 	LOCKED(&s->lock);
-	/* Another thread may have been faster. */
-	if (!searches_find_text(s, text, ret)) {
-		made->number = *ret;
-		made->used_at = budget_clock();
-		rc = search_add(s, made);
-		if (rc == 0)
-			return 0;
+	/* Two texts can have one hash. */
+	*ret = hash_bytes(&s->secret, 0, text.p, text.n) % SEARCH_NUMBERS_MAX;
+	while ((a = searches_find_number(s, *ret)) && !span_eq(buf_span(&a->text), text))
+		*ret = (*ret + 1) % SEARCH_NUMBERS_MAX;
+	if (!a) {
+		a = calloc(1, sizeof *a);
+		if (!a)
+			return -ENOMEM;
+		a->number = *ret;
+		buf_addspan(&a->text, text);
+		rc = buf_err(&a->text) ? buf_err(&a->text) : search_add(s, a);
 	}
-	search_free(s, made);
+	a->used_at = budget_clock();
+	if (rc < 0)
+		search_free(s, a);
 	return rc;
 }
 
@@ -244,16 +212,17 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	int rc = 0;
 	/* A query such as after:7d changes its meaning each day; earlier hits are then invalid. */
 	if (!a->query || clock_realtime_ms() >= query_expires(a->query)) {
-		rc = query_parse(buf_span(&a->text), clock_realtime_ms(), &q);
-		if (rc < 0)
+		rc = query_parse(buf_span(&a->text), clock_realtime_ms(), &q, NULL);
+		if (rc < 0 && rc != -EINVAL)
 			return rc;
 		search_drop_answer(s, a);
-		a->query = q;
+		a->query = rc == 0 ? q : NULL;
 	}
 	a->is_updating = true;
 	a->answers_begun++;
 	lock_release(&s->lock);
-	rc = search_update_rows(s, a);
+	/* The answer to an invalid query has no entries. */
+	rc = a->query ? search_update_rows(s, a) : 0;
 	if (rc == 0)
 		rc = answer_make(s, a, &answer);
 	size_t memory = a->n * sizeof *a->rows;

@@ -69,7 +69,8 @@ struct search {
 	uint64_t number;
 	uint64_t names; /* how many names the kernel has for it */
 	struct buf text;
-	struct query *query;     /* parsed when an answer is first needed: many queries are only looked up */
+	/* Parsed when an answer is first needed: many queries are only looked up. NULL with an answer: invalid. */
+	struct query *query;
 	struct search_row *rows; /* by slot; used only by the thread that set `busy` */
 	size_t n;
 	atomic_bool lost_hits;  /* hits are gone: sessions that lack copies must be searched again */

@@ -179,13 +179,15 @@ ASSET(asset_plot_css, "plot.css");
 ASSET(asset_index_css, "index.css");
 ASSET(asset_index_js, "index.js");
 ASSET(asset_hits_css, "hits.css");
+ASSET(asset_search_js, "search.js");
 
-const struct html_assets html_session = {{asset_base_css, asset_session_css}, asset_session_js};
-const struct html_assets html_index = {{asset_base_css, asset_plot_css, asset_index_css}, asset_index_js};
-const struct html_assets html_hits = {{asset_base_css, asset_hits_css}, ""};
+const struct html_assets html_session = {{asset_base_css, asset_session_css}, {asset_session_js}};
+const struct html_assets html_index = {{asset_base_css, asset_plot_css, asset_index_css},
+                                       {asset_index_js, asset_search_js}};
+const struct html_assets html_hits = {{asset_base_css, asset_hits_css}, {asset_search_js}};
 const char *const html_plot_style = asset_plot_css;
 
-enum { STYLES = sizeof html_index.styles / sizeof *html_index.styles };
+enum { STYLES = sizeof html_index.styles / sizeof *html_index.styles, SCRIPTS = 2 };
 
 /* Appends the texts without indentation and comments, which have lines of their own, and styles without the space next
  * to their punctuation. */
@@ -226,7 +228,7 @@ void html_begin(struct span title, const struct html_assets *assets, struct buf 
 	struct buf style CLEANUP_BUF = BUF_INIT, script CLEANUP_BUF = BUF_INIT;
 
 	html_add_assets(assets->styles, STYLES, true, &style);
-	html_add_assets(&assets->script, 1, false, &script);
+	html_add_assets(assets->scripts, SCRIPTS, false, &script);
 	if (buf_err(&style) || buf_err(&script)) {
 		out->err = -ENOMEM;
 		return;
@@ -252,6 +254,6 @@ void html_begin(struct span title, const struct html_assets *assets, struct buf 
 void html_end(const struct html_assets *assets, struct buf *out)
 {
 	buf_adds(out, "<script>");
-	html_add_assets(&assets->script, 1, false, out);
+	html_add_assets(assets->scripts, SCRIPTS, false, out);
 	buf_adds(out, "</script>\n</body>\n</html>\n");
 }

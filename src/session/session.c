@@ -566,24 +566,19 @@ int session_read(const struct session *s, uint32_t i, struct reader *r, struct r
 	return record_parse_blocks(line, s->format, &r->line.deep, ret, &r->blocks) ? 0 : -ESTALE;
 }
 
-int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret)
+int session_find_secrets(const struct session *s, uint32_t i, struct reader *r, struct secrets *out)
 {
 	const struct entry *e = session_entry_at(s, i);
-	struct secrets found CLEANUP(secrets_release) = {0};
 	struct buf stored CLEANUP_BUF = BUF_INIT;
 	struct span line;
 	int rc = session_read_line(s, i, r, &line);
-	*ret = false;
 	/* The shortest key has three bytes. */
 	bool redacts = opened_redacts(s->file);
 	if (rc < 0 || line.n > SECRET_LINE || (redacts && !memmem(line.p, line.n, "***", 3)))
 		return rc;
 	if (redacts)
 		rc = read_exactly(s, e->offset, line.n, 0, true, &stored);
-	if (rc == 0)
-		rc = secrets_find(redacts ? buf_span(&stored) : line, &found);
-	*ret = found.n > 0;
-	return rc;
+	return rc < 0 ? rc : secrets_find(redacts ? buf_span(&stored) : line, out);
 }
 
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)

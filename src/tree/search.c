@@ -41,7 +41,7 @@ static int query_match(struct ctx *dir, struct span name, struct node *ret)
 	uint64_t number;
 	if (!name_decode(name, &text))
 		return buf_err(&text) ? buf_err(&text) : -ENOENT;
-	int rc = searches_get_number(dir->tree->searches, buf_span(&text), &number, NULL);
+	int rc = searches_get_number(dir->tree->searches, buf_span(&text), &number);
 	if (rc < 0)
 		return rc;
 	*ret = node_of_number(ret->kind, number);
@@ -115,7 +115,25 @@ static int found_page_show(struct ctx *c, struct buf *out)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
-	return h ? hits_page(h, found_page_link, c->tree, out) : rc;
+	struct buf hints CLEANUP_BUF = BUF_INIT;
+	rc = h ? answer_add_hints(c->tree->searches, h, &hints) : rc;
+	return rc < 0 ? rc : hits_page(h, buf_span(&hints), found_page_link, c->tree, out);
+}
+
+/* --- error ------------------------------------------------------------------------ */
+
+static bool query_error_exists(struct ctx *c)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
+	return h && !answer_query(h);
+}
+
+static int query_error_show(struct ctx *c, struct buf *out)
+{
+	int rc;
+	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
+	return h ? answer_add_hints(c->tree->searches, h, out) : rc;
 }
 
 /* --- links to entries ------------------------------------------------------------- */
@@ -202,8 +220,10 @@ static const struct kind in_query[] = {
      .make = NUMBERED(found_show, found_size, found_serial), .has = found_file_exists},
     {"entries.tsv", .doc = "a row for each matching entry", .from = &from_query,
      .make = NUMBERED(found_show, found_size, found_serial), .has = found_file_exists},
-    {"hits.html", .doc = "the same lines as a page", .from = &from_query,
-     .make = NUMBERED(found_page_show, NULL, found_serial), .has = found_file_exists},
+    {"hits.html", .doc = "the same lines as a page, also without a match", .from = &from_query,
+     .make = NUMBERED(found_page_show, NULL, found_serial), .has = query_exists},
+    {"error", .doc = "why this is not a query", .from = &from_query,
+     .make = NUMBERED(query_error_show, NULL, found_serial), .has = query_error_exists},
     {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = FROM_ALL_SESSIONS,
      .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };

@@ -66,5 +66,5 @@ is "c4" "$(found "file:$(basename "$T")%2Ffiles%2Fb")" "a part that the director
 is "c2" "$(found 'file:a.txt tool:edit')" "file: and tool:"
 is "c1" "$(found 'file:a.txt three -tool:edit')" "file: and a word"
 is "r1 r2 r3 r4" "$(found '-file:a role:toolResult')" "-file:"
-[ ! -e "$T/mnt/search/files:a" ] || die "a word like file:"
+fails 1 "files:a: not a filter.*did you mean file:" "$SESSIONFS" -S "$T/src" --search files:a
 is "projects/p/s/entries/c4/tool-calls/1-read/arguments.txt:1:path: b.txt" "$("$SESSIONFS" -S "$T/one" --search file:b.txt)" "--search"

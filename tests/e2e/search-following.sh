@@ -4,7 +4,7 @@
 # repeated query reads nothing, after an append only the appended part; and it stops at its limit.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3
+need python3 jq
 need_mount
 
 entry() { # ID TEXT [ROLE]
@@ -47,7 +47,7 @@ for mode in rw ro; do
 		for line in "${@:4}"; do
 			case $line in
 			*:*) echo "$FORECAST/$line" ;;
-			*) echo "$FORECAST/entries/$line/entry.json:1:$(cat "$s/entries/$line/entry.json")" ;;
+			*) echo "$FORECAST/entries/$line/entry.json:1:$(jq -r '.label // .name' "$s/entries/$line/entry.json")" ;;
 			esac
 		done >"$T/want"
 		is "$(cat "$T/want")" "$(grep -v '/text\.md:' "$q/hits.txt" || :)" "$mode: labels and names after $id"

@@ -59,6 +59,9 @@ grep -q "$key" < <("$SESSIONFS" -S "$T/planted" --search "$key") || die "the key
 fails 1 "^$" "$SESSIONFS" -o redact -S "$T/planted" --search "$key"
 "$SESSIONFS" -o redact -S "$T/planted" --search "is:secret" -m 0 >"$T/hits"
 oracle leaks "$T/hits" || die "a search shows a key"
+"$SESSIONFS" -o redact -S "$T/planted" --search "is:secret role:user" -m 0 >"$T/hits"
+[ "$(wc -l <"$T/hits")" -gt 100 ] || die "$(wc -l <"$T/hits") lines with a key"
+grep -v '\*\*\*\|…$' "$T/hits" && die "lines without a key"
 
 # A copy can be given away, and equals a redacting mount of it.
 "$SESSIONFS" -o redact -S "$T/planted" --copy / "$T/copy" >"$T/said"

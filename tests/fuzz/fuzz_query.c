@@ -14,9 +14,9 @@ static void parse(struct span text)
 	CLEANUP_BUF struct buf why = BUF_INIT;
 	struct query *q = NULL, *again = NULL;
 
-	int rc = query_parse_why(text, 0, &q, &why);
+	int rc = query_parse(text, 0, &q, &why);
 	assert_true(rc == 0 || rc == -EINVAL);
-	assert_int_equal(query_parse(text, 0, &again), rc);
+	assert_int_equal(query_parse(text, 0, &again, NULL), rc);
 	assert_true((rc == 0) == (why.n == 0));
 	assert_true(rc < 0 || q->terms.n == again->terms.n);
 	for (size_t i = 0; rc == 0 && i < q->terms.n; i++) {
@@ -65,7 +65,7 @@ static void search(const struct session *s, struct span text)
 	struct query *q = NULL;
 	struct brute b;
 
-	if (query_parse(text, 0, &q) < 0)
+	if (query_parse(text, 0, &q, NULL) < 0)
 		return;
 	query_put(q);
 	match_all(s, text, &found);

@@ -206,6 +206,7 @@ class Entry:
         if nested is not None and nested.kind == "a":
             self.calls = [c for c in nested.items if c.kind == "o"]
         self.error = self.make_error()
+        self.what = "output" if self.role in ("toolResult", "bashExecution") else "said"
         self.failed = self.role == "toolResult" and any(text_of(c.get("status")) == "error" for c in self.calls)
 
     def make_text(self):
@@ -283,14 +284,14 @@ class Entry:
     def files(self, here, whats=()):
         """Returns where its lines are, with the text: paths below the session's directory; of a call only their
         beginning."""
-        if not whats or "said" in whats:
+        if not whats or self.what in whats:
             yield here + "text.md", self.text
         if not whats or "thinking" in whats:
             yield here + "thinking.md", self.thinking
         for begin, text in self.arguments():
             if not whats or ("error" if isinstance(begin, OfError) else "call") in whats:
                 yield type(begin)(f"{here}tool-calls/{begin}"), text
-        if self.error != self.text and not whats or "error" in whats and not (self.error == self.text and "said" in whats):
+        if self.error != self.text and not whats or "error" in whats and not (self.error == self.text and self.what in whats):
             yield here + "error", self.error
 
 
@@ -339,21 +340,19 @@ class Session:
             return [("name", said)]
         if target and e.value.get("label").kind not in "ao":
             return [(f"entries/{self.names[target]}/label", said)]
-        return [(here + "entry.json", None)]
+        return [(here + "entry.json", said)]
 
-    def hits(self, n, e, words, whats, is_named):
+    def hits(self, n, e, words, whats, is_named, of_error):
         """Returns lines as (path, number, text); the path of a call without the part of the name after the number. The
         three lines with the most words, then the most whole ones, and the first of the best. Of an entry that only its
-        id matches the first three."""
+        id matches the first three. Without words but with is:error, lines of the error."""
 
         found = []
         for file, text in self.files(n, e, whats):
-            if text is None:
-                # A word is in one line of the value.
-                found.append((rank(fold(e.value_said()), words), file, 1, e.line))
+            if of_error and not words and not whats and not isinstance(file, OfError) and not file.endswith("/error") and text != e.error:
                 continue
             for number, line in enumerate(text.split("\n")[:-1], 1):
-                found.append((rank(fold(line), words), file, number, line))
+                found.append((rank(fold(line), words), file, 1 if file.endswith("/entry.json") else number, line))
         with_words = [(i, *hit) for i, hit in enumerate(found) if hit[0][0]]
         found = with_words if with_words or not is_named and words else [(i, *hit) for i, hit in enumerate(found)]
         best = sorted(found, key=lambda hit: (-hit[1][0], -hit[1][1], hit[0]))[:3]
@@ -494,7 +493,7 @@ def random_query(entries, lines):
             terms.append((negated, random.choice(["", "", "word"]), random_word(entries, lines)))
             continue
         if random.random() < 0.3:
-            terms.append((False, "what", random.choice(["said", "thinking", "call", "error", "label", "name"])))
+            terms.append((False, "what", random.choice(["said", "output", "thinking", "call", "error", "label", "name"])))
             continue
         key = random.choice(["role", "type", "tool", "model", "is"])
         e = random.choice(entries)[1]
@@ -593,7 +592,7 @@ def check(asked, session, terms, path):
     words = [forms[key](fold(text)) for negated, key, text in terms if key in forms and not negated]
     want_lines, want_rows = [], []
     for n, _ in got:
-        of_entry, best = session.hits(n, known[n], words, whats_of(terms), n in named)
+        of_entry, best = session.hits(n, known[n], words, whats_of(terms), n in named, (False, "is", "error") in terms)
         if words and not of_entry and n not in named:
             sys.exit(f"{path}: {text!r}: the entry in line {n} has a link and no line")
         want_lines += of_entry

@@ -142,9 +142,15 @@ def best(candidates, wanted):
     return sorted(found[:3]), found[0][2:] if found else None
 
 
-def cell(text):
-    text = re.sub(r"[\t\\]", lambda c: {"\t": "\\t"}.get(c[0], "\\\\"), text)
+WHITE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+def flat(text):
     return re.sub("[\x01-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
+
+
+def cell(text):
+    return flat(re.sub(r"[\t\\]", lambda c: {"\t": "\\t"}.get(c[0], "\\\\"), text))
 
 
 def expected(sessions, query):
@@ -166,7 +172,7 @@ def expected(sessions, query):
                     candidates.append((rank(fold(line), wanted), name, n, line))
             if entry in s.values and not s.value(entry):
                 name = os.path.join(s.path, "entries", entry, "entry.json")
-                candidates.append((rank("\n".join(said), wanted), name, 1, read(name)[:-1]))
+                candidates += [(rank(fold(line), wanted), name, 1, line) for line in s.said[entry]]
             chosen, first = best(candidates, wanted)
             if is_named and not chosen:
                 chosen, first = best(candidates, [])
@@ -175,7 +181,7 @@ def expected(sessions, query):
             name, n, line = first or ("", "", "")
             text = cell(cut_around(line, wanted, 160, fold))
             _, project, stem = s.path.split("/")
-            called = cell(cut_around(line, wanted, 60, fold))
+            called = flat(cut_around(line.strip(WHITE), wanted, 60, fold)).strip(WHITE)
             rows.append((s.whats.get(entry), [project, stem, entry], [name, str(n), text], f"../../{s.path}/entries/{entry}", called))
     return lines[:MOST], rows[:MOST]
 
@@ -202,6 +208,10 @@ def check_verbatim(query, line):
     """Checks that the text is in the file and at the place that the line names."""
     path, number, text = re.fullmatch(r"(.*?):([0-9]+):(.*)", line, re.S).groups()
     text = re.sub("^\u2026|\u2026$", "", text) if len(text) == 300 else text
+    if path.endswith("/entry.json"):
+        stored = json.loads(read(path))
+        assert text in str(stored.get("label", stored.get("name"))), f"{query}: {line!r} is not the value in {path}"
+        return
     assert text in lines_of(read(path))[int(number) - 1], f"{query}: {line!r} is not what {path} has there"
 
 

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 		struct query *q = NULL;
 		struct matcher *m = NULL;
 		struct found_list found = {0};
-		int rc = query_parse((struct span){text, (size_t)n - 1}, 0, &q);
+		int rc = query_parse((struct span){text, (size_t)n - 1}, 0, &q, NULL);
 		rc = rc < 0 ? rc : matcher_open(q, &m);
 		rc = rc < 0 ? rc : ask(argv[1], s, m, &found);
 		if (rc == 0)

@@ -99,7 +99,7 @@ static inline void match_all(const struct session *s, struct span text, struct b
 	uint32_t next = 0;
 	uint64_t at = 0;
 
-	assert_int_equal(query_parse(text, 0, &q), 0);
+	assert_int_equal(query_parse(text, 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	int may = match_next_candidate(m, &file, session_format(s)->has_ids, 0, &at);
 	assert_true(may >= 0);
@@ -124,7 +124,7 @@ static inline void lines_of(const struct session *s, const char *query, uint32_t
 	struct query *q = NULL;
 	struct matcher *m = NULL;
 
-	assert_int_equal(query_parse(span_of(query), 0, &q), 0);
+	assert_int_equal(query_parse(span_of(query), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_lines(m, s, entry, SPAN_LIT("P/"), out), 0);
 	matcher_close(m);

@@ -36,7 +36,7 @@ static inline void finder_close(struct finder *f)
 static inline uint64_t number_of(struct finder *f, const char *text)
 {
 	uint64_t number;
-	assert_int_equal(searches_get_number(f->s, span_of(text), &number, NULL), 0);
+	assert_int_equal(searches_get_number(f->s, span_of(text), &number), 0);
 	return number;
 }
 

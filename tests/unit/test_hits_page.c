@@ -131,7 +131,40 @@ static void sessions_have_sections(void **state)
 	                                           PAGE("../../html/p/t.html", "c", "user",
 	                                                "<mark>word</mark></p><p dir=\"auto\">last "
 	                                                "<mark>word</mark>") "</ul></section>\n");
-	assert_missing(p, "search/absent/hits.html");
+}
+
+/* Each query has a page, with a field to change it. Without a match it says what may have been meant. */
+static void every_query_has_a_page(void **state)
+{
+	static const struct {
+		const char *query, *value, *hint;
+	} rows[] = {
+	    {"absent", "absent", ""},
+	    {"roel:user \"<b\"", "roel:user &quot;&lt;b&quot;",
+	     "<p>roel:user: not a filter, so this is a word; did you mean role:</p>\n"},
+	    {"after:banana", "after:banana", "<p>banana: not a day; use YYYY-MM-DD, or 7d for seven days ago</p>\n"},
+	    {"%", "", "<p>empty query; write words</p>\n"},
+	};
+	struct source_fixture *p = *state;
+	begin(p, HEADER SAYS("a", "null", "a word"));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT, want = BUF_INIT;
+		buf_addf(&path, "search/%s/hits.html", rows[i].query);
+		assert_int_equal(tree_read(p->tree, node_at(p, buf_cstr(&path)), 0, 1 << 20, &page), 0);
+		buf_addf(&want, "</h1>\n<p>0 entries</p>\n%s<p id=\"search\">", rows[i].hint);
+		assert_non_null(strstr(buf_cstr(&page), buf_cstr(&want)));
+		buf_reset(&want);
+		buf_addf(&want, "value=\"%s\"", rows[i].value);
+		assert_non_null(strstr(buf_cstr(&page), buf_cstr(&want)));
+	}
+	/* An invalid query has nothing else but its error. */
+	assert_reads(p, "search/-/error", "-: no value; add one without a space\n");
+	assert_reads(p, "search/a OR b/error", "OR: OR is not an operator; search for each word, or use rg 'a|b'\n");
+	assert_missing(p, "search/-/hits.txt");
+	assert_missing(p, "search/-/entries.tsv");
+	assert_missing(p, "search/absent/error");
+	assert_missing(p, "search/word/error");
+	assert_missing(p, "search/100%");
 }
 
 int main(void)
@@ -139,7 +172,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(words_are_marked),     TEST(marks_cover_whole_characters), TEST(the_path_of_a_line_is_left_out),
-	    TEST(tool_calls_are_shown), TEST(sessions_have_sections),
+	    TEST(tool_calls_are_shown), TEST(sessions_have_sections),       TEST(every_query_has_a_page),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

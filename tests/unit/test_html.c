@@ -331,7 +331,7 @@ static void page_has_no_external_resources(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const struct html_assets assets = {{"/* c */\na { b: c, d; e: \"f g\"; }\n", "  b {}\n"},
-	                                          "// c\n\t1 + { 2 }\n"};
+	                                          {"// c\n\t1 + { 2 }\n"}};
 
 	(void)state;
 	html_begin(span_of("</title><script>"), &assets, &out);

@@ -71,6 +71,11 @@ static void matching_entries_are_found(void **state)
 	    {"what:thinking what:call hello", "1 "},
 	    {"what:call", "1 "},
 	    {"what:error", "2 3 8 "},
+	    {"what:said", "0 1 8 "},
+	    {"what:output", "3 "},
+	    {"what:said make", ""},
+	    {"what:output make", "3 "},
+	    {"what:said what:output e", "0 1 3 8 "},
 	    {"what:label", "4 "},
 	    {"what:NAME", "5 "},
 	    {"what:label name", ""},
@@ -124,7 +129,7 @@ static void matching_entries_are_found(void **state)
 		CLEANUP_BUF struct buf got = BUF_INIT;
 		struct query *q;
 		if (!rows[i].want) {
-			assert_int_equal(query_parse(span_of(rows[i].query), 0, &q), -EINVAL);
+			assert_int_equal(query_parse(span_of(rows[i].query), 0, &q, NULL), -EINVAL);
 			continue;
 		}
 		match_all(s, span_of(rows[i].query), &got);
@@ -219,7 +224,7 @@ static void best_lines_are_found(void **state)
 }
 
 /* A label or name in use is a file. An older one, one without an entry, and one that the file shows differently from
- * all.txt, are only in the line of their record. */
+ * all.txt, are only in the line of their record: the value is the text. */
 static void labels_and_names(void **state)
 {
 #define SETS(id, target, label) "{\"type\":\"label\",\"id\":\"" id "\",\"targetId\":" target ",\"label\":" label "}"
@@ -233,24 +238,24 @@ static void labels_and_names(void **state)
 	    SETS("7", "8", "4711"), /* 6: before its entry */
 	    "{\"type\":\"custom\",\"id\":8}",
 	    "{\"type\":\"session_info\",\"id\":\"9\",\"name\":\" mark\\n two \"}", /* 8 */
-	    SETS("a", "\"3\"", "\"mark gone\""),
+	    SETS("a", "\"3\"", "\"mark gone\\nmark again\""),
 	    SETS("b", "\"3\"", "\"\""),
 	};
 	static const struct {
 		const char *query;
 		uint32_t entry;
-		const char *want; /* NULL: the line of the entry */
+		const char *want;
 	} rows[] = {
-	    {"mark", 1, NULL},
-	    {"\"mark old\"", 2, NULL},
-	    {"mark", 3, NULL},
+	    {"mark", 1, "P/entries/2/entry.json:1:mark one\n"},
+	    {"\"mark old\"", 2, "P/entries/3/entry.json:1:mark old\n"},
+	    {"mark", 3, "P/entries/4/entry.json:1:mark\tlost\n"},
 	    {"mark -x", 4, "P/entries/1/label:1: mark\ttab\nP/entries/1/label:3:MARK\n"},
 	    {"type:label", 4, "P/entries/1/label:1: mark\ttab\nP/entries/1/label:2:and\nP/entries/1/label:3:MARK\n"},
-	    {"mark", 5, NULL},
+	    {"mark", 5, "P/entries/6/entry.json:1:{\"mark\":\"a\\nb\"}\n"},
 	    {"4711", 6, "P/entries/8/label:1:4711\n"},
 	    {"mark", 8, "P/name:1:mark\n"},
 	    {"two", 8, "P/name:2: two\n"},
-	    {"mark", 9, NULL},
+	    {"mark", 9, "P/entries/a/entry.json:1:mark gone\nP/entries/a/entry.json:1:mark again\n"},
 	    {"type:label", 10, ""},
 	};
 	struct fixture f;
@@ -262,17 +267,10 @@ static void labels_and_names(void **state)
 		buf_addf(&all, "%s\n", lines[i]);
 	struct session *s = open_text(&f, buf_cstr(&all));
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		CLEANUP_BUF struct buf got = BUF_INIT, want = BUF_INIT;
-		if (rows[i].want)
-			buf_adds(&want, rows[i].want);
-		else
-			buf_addf(&want, "P/entries/%x/entry.json:1:%s\n", rows[i].entry + 1, lines[rows[i].entry]);
-		char *cr = memchr(want.p, '\r', want.n);
-		if (cr)
-			memmove(cr, cr + 1, (size_t)(want.p + want.n-- - cr - 1));
+		CLEANUP_BUF struct buf got = BUF_INIT;
 		lines_of(s, rows[i].query, rows[i].entry, &got);
-		if (!span_eq(buf_span(&got), buf_span(&want)))
-			fail_msg("%s: `%.*s`, not `%.*s`", rows[i].query, (int)got.n, got.p, (int)want.n, want.p);
+		if (!span_is(buf_span(&got), rows[i].want))
+			fail_msg("%s: `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, rows[i].want);
 	}
 	fixture_release(&f);
 }
@@ -289,7 +287,7 @@ static void stepwise_search_equals_full_search(void **state)
 
 	(void)state;
 	struct session *s = open_text(&f, text);
-	assert_int_equal(query_parse(SPAN_LIT("hello"), 0, &q), 0);
+	assert_int_equal(query_parse(SPAN_LIT("hello"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_session(m, s, 0, 1, &found, &next, &undated), 0);
 	assert_int_equal(found.n, 1);
@@ -305,7 +303,7 @@ static void stepwise_search_equals_full_search(void **state)
 	matcher_close(m);
 	query_put(q);
 	found.n = 0;
-	assert_int_equal(query_parse(SPAN_LIT("after:2026-03-09"), 0, &q), 0);
+	assert_int_equal(query_parse(SPAN_LIT("after:2026-03-09"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_session(m, s, 0, SIZE_MAX, &found, &next, &undated), 0);
 	assert_int_equal(found.n, 4);
@@ -328,7 +326,7 @@ static void matcher_is_reusable(void **state)
 	(void)state;
 	open_text(&a, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"one\"}}\n");
 	open_text(&b, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"two\"}}\n");
-	assert_int_equal(query_parse(SPAN_LIT("two"), 0, &q), 0);
+	assert_int_equal(query_parse(SPAN_LIT("two"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	for (int i = 0; i < 3; i++) {
 		CLEANUP_BUF struct buf lines = BUF_INIT;
@@ -575,6 +573,91 @@ static void keys_are_found_in_each_entry(void **state)
 	fixture_release(&f);
 }
 
+/* is:error and is:secret show the lines of the error, and those with a key; the first ones if no text has the key. With
+ * words or kinds of text, these choose the lines. */
+static void lines_of_the_error_or_key_are_shown(void **state)
+{
+	static const struct {
+		const char *query;
+		uint32_t entry;
+		const char *want;
+	} rows[] = {
+	    {"is:error", 0, "P/entries/a/text.md:1:one\nP/entries/a/text.md:2:two\nP/entries/a/text.md:3:three\n"},
+	    {"is:error", 1, "P/entries/b/error:1:overloaded\n"},
+	    {"is:error role:assistant", 1, "P/entries/b/error:1:overloaded\n"},
+	    {"is:error cut", 1, "P/entries/b/text.md:1:cut here\n"},
+	    {"is:error what:said", 1, "P/entries/b/text.md:1:cut here\n"},
+	    {"-is:secret", 1, "P/entries/b/text.md:1:cut here\nP/entries/b/error:1:overloaded\n"},
+	    {"is:error", 2, "P/entries/c/tool-calls/1-sh/error:1:no such file\n"},
+	    {"is:secret", 3, "P/entries/d/text.md:3:KEY=@\n"},
+	    {"is:secret first", 3, "P/entries/d/text.md:1:first\n"},
+	    {"is:secret", 4, "P/entries/e/text.md:1:only\n"},
+	    {"is:secret is:error", 5, "P/entries/f/text.md:2:@\nP/entries/f/error:1:bad\n"},
+	};
+	struct fixture f;
+	CLEANUP_BUF struct buf lines = BUF_INIT;
+	const char *key = "p_example0example0example0example01234"; /* not a whole one in this file */
+
+	(void)state;
+	buf_adds(&lines, HEADER
+	         "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"toolResult\",\"isError\":true,"
+	         "\"content\":\"one\\ntwo\\nthree\\nfour\"}}\n"
+	         "{\"type\":\"message\",\"id\":\"b\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"error\","
+	         "\"content\":\"cut here\",\"errorMessage\":\"overloaded\"}}\n"
+	         "{\"type\":\"message\",\"id\":\"c\",\"message\":{\"role\":\"toolResult\",\"content\":\"done\","
+	         "\"nestedCalls\":{\"calls\":[{\"name\":\"sh\",\"status\":\"error\",\"error\":\"no such file\","
+	         "\"arguments\":{\"a\":\"x\"}}]}}}\n");
+	buf_addf(&lines,
+	         "{\"type\":\"message\",\"id\":\"d\",\"message\":{\"role\":\"user\",\"content\":\"first\\nsecond\\n"
+	         "KEY=gh%s\\nlast\"}}\n",
+	         key);
+	buf_addf(
+	    &lines,
+	    "{\"type\":\"message\",\"id\":\"e\",\"x\":\"gh%s\",\"message\":{\"role\":\"user\",\"content\":\"only\"}}\n",
+	    key);
+	buf_addf(&lines,
+	         "{\"type\":\"message\",\"id\":\"f\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"error\","
+	         "\"content\":\"a\\ngh%s\",\"errorMessage\":\"bad\"}}\n",
+	         key);
+	struct session *s = open_text(&f, buf_cstr(&lines));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf got = BUF_INIT, want = BUF_INIT;
+		for (const char *p = rows[i].want; *p; p++)
+			if (*p == '@')
+				buf_addf(&want, "gh%s", key);
+			else
+				buf_addc(&want, *p);
+		lines_of(s, rows[i].query, rows[i].entry, &got);
+		if (!span_eq(buf_span(&got), buf_span(&want)))
+			fail_msg("%s: `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, buf_cstr(&want));
+	}
+	fixture_release(&f);
+}
+
+/* The name of a link: one line, without control characters, trimmed, and cut after that. */
+static void names_are_texts_on_one_line(void **state)
+{
+	struct fixture f;
+	CLEANUP(found_release) struct found_list found = {0};
+	struct query *q = NULL;
+	struct matcher *m = NULL;
+	uint32_t next;
+
+	(void)state;
+	struct session *s =
+	    open_text(&f, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"\\t\\u0001 C:\\\\x\\ty\\u0085 \"}}\n" HEAD(
+			      "2") "{\"role\":\"user\",\"content\":\" \\t                                        "
+	                           "                              x\"}}\n" HEAD(
+				       "3") "{\"role\":\"user\",\"content\":\"\\t \\u0007\"}}\n");
+	assert_int_equal(query_parse(SPAN_LIT("-zzz"), 0, &q, NULL), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	assert_int_equal(match_session(m, s, 0, SIZE_MAX, &found, &next, NULL), 0);
+	assert_true(span_is(buf_span(&found.texts[FOUND_NAMES]), "user C:\\x yuser xuser"));
+	matcher_close(m);
+	query_put(q);
+	fixture_release(&f);
+}
+
 /* Only a newline at the end is left out of a compared value. */
 static void empty_models_match_no_text(void **state)
 {
@@ -618,7 +701,7 @@ static void joined_strings_can_match(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct query *q;
 		struct matcher *m;
-		assert_int_equal(query_parse(span_of(cases[i].query), 0, &q), 0);
+		assert_int_equal(query_parse(span_of(cases[i].query), 0, &q, NULL), 0);
 		assert_int_equal(matcher_open(q, &m), 0);
 		print_message("%s\n", cases[i].query);
 		assert_int_equal(match_next_candidate(m, &file, true, 0, NULL), cases[i].want);
@@ -640,7 +723,7 @@ static void read_errors_are_returned(void **state)
 	struct matcher *m = NULL;
 
 	(void)state;
-	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q), 0);
+	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_next_candidate(m, &file, true, 0, NULL), -EIO);
 	matcher_close(m);
@@ -660,6 +743,8 @@ int main(void)
 	    cmocka_unit_test(words_across_block_boundaries_match),
 	    cmocka_unit_test(days_begin_at_midnight),
 	    cmocka_unit_test(keys_are_found_in_each_entry),
+	    cmocka_unit_test(lines_of_the_error_or_key_are_shown),
+	    cmocka_unit_test(names_are_texts_on_one_line),
 	    cmocka_unit_test(empty_models_match_no_text),
 	    cmocka_unit_test(joined_strings_can_match),
 	    cmocka_unit_test(read_errors_are_returned),

@@ -106,7 +106,7 @@ static void search_rereads_matching_lines_only(void **state)
 
 	(void)state;
 	fixture_open(&f, lines, sizeof lines - 1);
-	assert_int_equal(query_parse(SPAN_LIT("fix"), 0, &q), 0);
+	assert_int_equal(query_parse(SPAN_LIT("fix"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	reads = 0;
 	assert_int_equal(match_session(m, f.s, 0, SIZE_MAX, &found, &next, NULL), 0);

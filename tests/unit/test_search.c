@@ -87,7 +87,6 @@ static void test_numbers(void **state)
 	struct finder f;
 	struct buf why CLEANUP_BUF = BUF_INIT;
 	const struct answer *a;
-	uint64_t number;
 	char text[32];
 	three_sessions(&f, *state);
 	uint64_t first = number_of(&f, "red");
@@ -101,8 +100,13 @@ static void test_numbers(void **state)
 	assert_int_equal(searches_get(f.s, first, &a), -ESTALE);
 	assert_int_equal(number_of(&f, "red"), first);
 	assert_true(searches_has_number(f.s, first));
-	assert_int_equal(searches_get_number(f.s, SPAN_LIT("\"red"), &number, &why), -EINVAL);
-	assert_string_equal(buf_cstr(&why), "\"red: unclosed quote");
+	/* The answer to an invalid query says why. */
+	a = ask(&f, "\"red");
+	assert_null(answer_query(a));
+	assert_int_equal(answer_count(a), 0);
+	assert_int_equal(answer_add_hints(f.s, a, &why), 0);
+	assert_string_equal(buf_cstr(&why), "\"red: unclosed quote; add one at the end\n");
+	answer_put(a);
 	finder_close(&f);
 }
 
@@ -204,6 +208,52 @@ static void midnight_renews_relative_dates(void **state)
 	finder_close(&f);
 }
 
+static void assert_hints(struct finder *f, const char *query, const char *want)
+{
+	CLEANUP_BUF struct buf out = BUF_INIT;
+	const struct answer *a = ask(f, query);
+	assert_int_equal(answer_add_hints(f->s, a, &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	answer_put(a);
+}
+
+static void answers_without_entries_have_hints(void **state)
+{
+#define WORD(meant) ": not a filter, so this is a word; did you mean " meant "\n"
+#define PATTERN(part) ": words are not patterns, but match parts of words; use rg, or search for " part "\n"
+	struct finder f;
+	three_sessions(&f, *state);
+	append(f.p, "p/a.jsonl",
+	       "{\"type\":\"message\",\"id\":\"3\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":"
+	       "\"toolCall\","
+	       "\"name\":\"bash\",\"id\":\"c\"},{\"type\":\"toolCall\",\"name\":\"Read\",\"id\":\"d\"}]}}\n"
+	       "{\"type\":\"message\",\"id\":\"4\",\"message\":{\"role\":\"toolResult\",\"toolName\":\"bash\"}}\n"
+	       "{\"type\":\"message\",\"id\":\"5\",\"message\":{\"role\":\"odd\\nrole\"}}\n");
+	wait_stale();
+	assert_hints(&f, "red", "");
+	assert_hints(&f, "nowhere", "");
+	assert_hints(&f, "roel:user", "roel:user" WORD("role:"));
+	assert_hints(&f, "tools:x rol:y", "rol:y" WORD("role:") "tools:x" WORD("tool:"));
+	assert_hints(&f, "\"Role:x\"", "role:x" WORD("role:"));
+	assert_hints(&f, "-tols:x nowhere", "");
+	assert_hints(&f, "since:7d", "since:7d" WORD("after:"));
+	assert_hints(&f, "from:ada", "from:ada" WORD("role: or after:"));
+	assert_hints(&f, "dir:x path:y", "dir:x" WORD("project:") "path:y" WORD("file:"));
+	assert_hints(&f, "mode:755", "mode:755" WORD("model:"));
+	assert_hints(&f, "/umbrel+a/", "/umbrel+a/" PATTERN("umbrel+a"));
+	assert_hints(&f, "nowhere*", "nowhere*" PATTERN("nowhere"));
+	assert_hints(&f, "nowhere* red", "");
+	assert_hints(&f, "/nowhere", "");
+	assert_hints(&f, "role:human",
+	             "role:human: no entry has this value; there are user, assistant, toolResult, odd role\n");
+	assert_hints(&f, "role:user nowhere", "");
+	assert_hints(&f, "-role:human nowhere", "");
+	assert_hints(&f, "type:msg", "type:msg: no entry has this value; there are message\n");
+	assert_hints(&f, "tool:shell red", "tool:shell: no entry has this value; there are bash, Read\n");
+	assert_hints(&f, "tool:READ nowhere", "");
+	finder_close(&f);
+}
+
 /* Without memory for its text, a query is not mistaken for another. */
 static void query_text_without_memory_is_not_mistaken(void **state)
 {
@@ -213,7 +263,7 @@ static void query_text_without_memory_is_not_mistaken(void **state)
 	long most = 0;
 	for (int rc = -ENOMEM; rc < 0; most++) {
 		allocs_left = most;
-		rc = searches_get_number(f.s, SPAN_LIT("red"), &number, NULL);
+		rc = searches_get_number(f.s, SPAN_LIT("red"), &number);
 		allocs_left = -1;
 		assert_true(rc == 0 || rc == -ENOMEM);
 	}
@@ -232,6 +282,7 @@ int main(void)
 	    TEST(threads_can_share_a_query),
 	    TEST(midnight_renews_relative_dates),
 	    TEST(query_text_without_memory_is_not_mistaken),
+	    TEST(answers_without_entries_have_hints),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,19 +18,19 @@ struct query;
 /* Characters of the beginning of an id that name it. */
 #define QUERY_ID_MIN 8
 
-/* The kinds of text that `what:` names: text.md, thinking.md, the arguments of a call, error, a label, a name. */
-enum query_what { WHAT_SAID, WHAT_THINKING, WHAT_CALL, WHAT_ERROR, WHAT_LABEL, WHAT_NAME, WHATS };
+/* The kinds of text that `what:` names: text.md, text.md of a result or of a bashExecution, thinking.md, the arguments
+ * of a call, error, a label, a name. */
+enum query_what { WHAT_SAID, WHAT_OUTPUT, WHAT_THINKING, WHAT_CALL, WHAT_ERROR, WHAT_LABEL, WHAT_NAME, WHATS };
 
 /* Parses a query, the decoded text of its name. `now` (ms since 1970) is the origin of `after:7d`; days begin in the
- * time zone of the process. Returns 0, -EINVAL if the text is invalid or has too many terms, or -ENOMEM. */
-int query_parse(struct span text, int64_t now, struct query **ret);
-/* Like query_parse. With -EINVAL, appends the reason to `why` (or NULL), in one line. */
-int query_parse_why(struct span text, int64_t now, struct query **ret, struct buf *why);
+ * time zone of the process. Returns 0, -ENOMEM, or -EINVAL if the text is invalid or has too many terms: then the
+ * reason and the remedy are appended to `why` (or NULL), in one line. */
+int query_parse(struct span text, int64_t now, struct query **ret, struct buf *why);
 struct query *query_get(struct query *q);
 void query_put(struct query *q);
 
-/* Returns when (ms since 1970) the text may mean another query, since it has a day relative to now; INT64_MAX if
- * never. */
+/* Returns when (ms since 1970) the text may mean another query, since it has a day relative to now; INT64_MAX if never,
+ * or if q is NULL. */
 int64_t query_expires(const struct query *q);
 
 /* The texts that filters compare with a whole session: its names in projects/, the id in its header, `title` without

@@ -26,9 +26,8 @@ void searches_close(struct searches *s);
 /* The bits of a number. Equal texts have equal numbers as long as `searches` lives, even after eviction. */
 #define SEARCH_NUMBER_BITS 44
 
-/* Gets the number of a query. Returns 0; -EINVAL if it cannot be parsed, with the reason in `why` (query_parse_why); or
- * -ENOMEM. */
-int searches_get_number(struct searches *s, struct span text, uint64_t *ret, struct buf *why);
+/* Gets the number of a query; any text has one. Returns 0 or a negative errno. */
+int searches_get_number(struct searches *s, struct span text, uint64_t *ret);
 
 /* Returns whether the query still exists. Counts as a use of it. */
 bool searches_has_number(struct searches *s, uint64_t number);
@@ -59,9 +58,12 @@ int answer_missed_error(const struct answer *h);
 uint64_t answer_size(const struct answer *h, enum found_text text);
 int answer_text(const struct answer *h, enum found_text text, struct buf *out);
 
-/* The query, as given and parsed; they live as long as the answer. */
+/* The query, as given and parsed (NULL: it is invalid); they live as long as the answer. */
 struct span answer_query_text(const struct answer *h);
 const struct query *answer_query(const struct answer *h);
+/* hints.c: if the answer has no entry, appends lines: why the query is invalid, or what it may have meant. Returns 0 or
+ * a negative errno. */
+int answer_add_hints(struct searches *s, const struct answer *h, struct buf *out);
 /* Returns how many entries, the first ones, have their lines in hits.txt. */
 size_t answer_hits_count(const struct answer *h);
 

@@ -36,10 +36,10 @@ void html_add_base64(struct span bytes, struct buf *out);
  * errno (-EINTR by cancel_check). */
 int html_add_markdown(struct span clean, struct buf *out);
 
-/* The styles and the script of a kind of page. They are constants without end tags. A page has them without indentation
+/* The styles and scripts of a kind of page. They are constants without end tags. A page has them without indentation
  * and without comments, each of which is one line. */
 struct html_assets {
-	const char *styles[3], *script; /* styles: ends at NULL */
+	const char *styles[3], *scripts[2]; /* end at NULL */
 };
 extern const struct html_assets html_session, html_index, html_hits;
 /* The style of plots, which html_index also has. */
@@ -48,7 +48,7 @@ extern const char *const html_plot_style;
 /* Appends the beginning of a page, up to and including <body>. Its Content-Security-Policy allows the style and the
  * script by their SHA-256, pictures from data: URLs, and nothing else. */
 void html_begin(struct span title, const struct html_assets *assets, struct buf *out);
-/* Appends the script and the end of the page. */
+/* Appends the scripts and the end of the page. */
 void html_end(const struct html_assets *assets, struct buf *out);
 
 #endif

@@ -171,8 +171,9 @@ void reader_reset(struct reader *r);
 int session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret);
 /* Returns the stored line without a final CR. */
 int session_read_line(const struct session *s, uint32_t i, struct reader *r, struct span *ret);
-/* Sets *ret to whether the line has a likely key, even if the file's bytes are redacted. */
-int session_has_secret(const struct session *s, uint32_t i, struct reader *r, bool *ret);
+/* Appends the likely keys in the line, even if the file's bytes are redacted. */
+struct secrets;
+int session_find_secrets(const struct session *s, uint32_t i, struct reader *r, struct secrets *out);
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns the number of bytes or a negative
  * errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);

@@ -107,16 +107,6 @@
     });
     head.replaceChildren(button);
   });
-  // In the mount, search/ is next to html/. A name there has these characters as %XX.
-  const query = document.getElementById('query'), hex = c => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
-  if (location.pathname.endsWith('/html/index.html')) {
-    query.hidden = query.labels[0].hidden = false;
-    query.nextElementSibling.hidden = true;
-  }
-  query.addEventListener('keydown', event => {
-    const name = query.value.trim().replace(/[\x00-\x1f\x7f/%]|^[.~]/g, hex);
-    if (event.key === 'Enter' && name) location.assign(`../search/${encodeURIComponent(name)}/hits.html`);
-  });
   for (const input of [filter, state, started]) input.addEventListener('input', () => { show(); keep(); });
   for (const hidden of document.querySelectorAll('#find [hidden]')) hidden.hidden = false;
   addEventListener('hashchange', read);
