@@ -498,7 +498,7 @@ int main(int argc, char *argv[])
 	}
 	/* Programs that it runs must not inherit our limits. */
 	if (o.action == OPTS_PICK)
-		return cli_pick(o.source, o.target);
+		return cli_pick(o.source, o.target, o.redact);
 	forbid_core_dumps();
 	log_setup(o.log_level, false);
 	if (o.action == OPTS_UNMOUNT)

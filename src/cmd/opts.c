@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One table has, for every option, its spelling, the field it sets, its default and its line in the usage text.
+/* One table has, for every option, its spelling, the actions it is for, the field it sets, its default and its line in
+ * the usage text.
  *
  * getopt is not enough: -o lists need splitting anyway, options can follow the operands (mount(8) puts them there), and
  * unknown words in a list are passed to libfuse, which checks them. Words that mount(8), systemd and fstab put into a
@@ -9,6 +10,7 @@
 #include "sessionfs/find/match.h"
 
 #include <limits.h>
+#include <mntent.h>
 #include <string.h>
 
 enum value {
@@ -29,15 +31,20 @@ struct option {
 	const char *name;     /* --NAME, or NULL */
 	const char *argument; /* its name in the usage text; NULL: none */
 	enum value value;
-	enum opts_action action;
-	size_t at;                  /* the field */
+	unsigned of;                /* the actions it is for, as a set; of an ACTION, that one */
+	size_t at;                  /* the field; of an ACTION, for its last operand; 0: none */
 	const char *bare;           /* the argument if it is omitted; NULL: one is required */
 	const char *standard;       /* the default, as a user writes it; NULL: zero */
 	const char *help;           /* NULL: not in the usage text */
 	const char *const *choices; /* the last one is NULL */
 };
 
-#define OPTS_FIELD(f) .at = offsetof(struct opts, f)
+#define FIELD(f) .at = offsetof(struct opts, f)
+
+/* Sets of actions: all that show the tree, and those that show its modes. */
+#define OF(action) (1u << OPTS_##action)
+#define OF_TREE (OF(MOUNT) | OF(CAT) | OF(LS) | OF(TREE) | OF(COPY) | OF(SEARCH) | OF(SECRETS) | OF(EVENTS))
+#define OF_MODES (OF(MOUNT) | OF(LS) | OF(COPY))
 
 static const char *const levels[] = {
     [LOG_LEVEL_ERROR] = "error",
@@ -55,48 +62,51 @@ static const char *const colors[] = {
 };
 
 static const struct option options[] = {
-    {0, "ro", "ro", NULL, FLAG, OPTS_FIELD(read_only), .help = "mount read-only (faster)"},
-    {0, "redact", "redact", NULL, FLAG, OPTS_FIELD(redact), .help = "mask likely keys with * (implies ro)"},
-    {0, "rw", NULL, NULL, CLEAR, OPTS_FIELD(read_only)},
-    {0, "allow_other", "allow-other", NULL, FLAG, OPTS_FIELD(allow_other),
+    {.value = ACTION, .of = OF(MOUNT), FIELD(target)},
+    {0, "ro", "ro", NULL, FLAG, OF_MODES, FIELD(read_only), .help = "mount read-only (faster)"},
+    {0, "redact", "redact", NULL, FLAG, OF_TREE | OF(PICK), FIELD(redact),
+     .help = "mask likely keys with * (implies ro)"},
+    {0, "rw", NULL, NULL, CLEAR, OF_MODES, FIELD(read_only)},
+    {0, "allow_other", "allow-other", NULL, FLAG, OF(MOUNT), FIELD(allow_other),
      .help = "let other users in, as the modes allow"},
-    {0, "allow_root", NULL, NULL, FLAG, OPTS_FIELD(allow_root), .help = "let only root in"},
-    {0, "default_permissions", NULL, NULL, FLAG, OPTS_FIELD(default_permissions)},
-    {0, "nonempty", NULL, NULL, FLAG, OPTS_FIELD(nonempty), .help = "mount on a directory that is not empty"},
-    {0, "cache", "cache", "SIZE", SIZE, OPTS_FIELD(cache), .standard = "96M", .help = "memory limit, in K, M or G"},
-    {0, "loglevel", "log-level", "LEVEL", CHOICE, OPTS_FIELD(log_level), .choices = levels, .standard = "warning",
-     .help = "error, warning, info, debug"},
-    {0, "poll", "poll", "SECONDS", PERIOD, OPTS_FIELD(poll_ms), .bare = "1",
+    {0, "allow_root", NULL, NULL, FLAG, OF(MOUNT), FIELD(allow_root), .help = "let only root in"},
+    {0, "default_permissions", NULL, NULL, FLAG, OF(MOUNT), FIELD(default_permissions)},
+    {0, "nonempty", NULL, NULL, FLAG, OF(MOUNT), FIELD(nonempty), .help = "mount on a directory that is not empty"},
+    {0, "cache", "cache", "SIZE", SIZE, OF_TREE, FIELD(cache), .standard = "96M", .help = "memory limit, in K, M or G"},
+    {0, "loglevel", "log-level", "LEVEL", CHOICE, OF_TREE | OF(CHECK), FIELD(log_level), .choices = levels,
+     .standard = "warning", .help = "error, warning, info, debug"},
+    {0, "poll", "poll", "SECONDS", PERIOD, OF(MOUNT) | OF(EVENTS), FIELD(poll_ms), .bare = "1",
      .help = "poll the source, do not use inotify"},
-    {'f', NULL, "foreground", NULL, FLAG, OPTS_FIELD(foreground), .help = "stay in the foreground"},
-    {'d', "debug", "debug", NULL, FLAG, OPTS_FIELD(debug), .help = "print all requests (implies -f)"},
-    {'s', NULL, "single-thread", NULL, FLAG, OPTS_FIELD(single_thread), .help = "handle one request at a time"},
-    {0, "max_threads", "max-threads", "N", COUNT, OPTS_FIELD(max_threads), .standard = "128",
+    {'f', NULL, "foreground", NULL, FLAG, OF(MOUNT), FIELD(foreground), .help = "stay in the foreground"},
+    {'d', "debug", "debug", NULL, FLAG, OF(MOUNT), FIELD(debug), .help = "print all requests (implies -f)"},
+    {'s', NULL, "single-thread", NULL, FLAG, OF(MOUNT), FIELD(single_thread), .help = "handle one request at a time"},
+    {0, "max_threads", "max-threads", "N", COUNT, OF(MOUNT), FIELD(max_threads), .standard = "128",
      .help = "requests handled at once"},
     {0, "remount", NULL, NULL, REFUSE, .help = "cannot change a mount; unmount and mount again"},
-    {'S', NULL, "source", "SOURCE", TEXT, OPTS_FIELD(source), .help = "the directory of session files"},
-    {0, NULL, "cat", "PATH", ACTION, OPTS_CAT, .help = "print a file of the tree"},
-    {0, NULL, "ls", "PATH", ACTION, OPTS_LS, .help = "list a directory of the tree"},
-    {0, NULL, "json", NULL, FLAG, OPTS_FIELD(json), .help = "print JSON (with --ls, --search)"},
-    {0, NULL, "names", NULL, FLAG, OPTS_FIELD(names), .help = "print names only (with --ls)"},
-    {0, NULL, "tree", "PATH", ACTION, OPTS_TREE, .help = "list everything below a directory"},
-    {0, NULL, "copy", "PATH", ACTION, OPTS_COPY, .help = "write a part of the tree to DIR"},
-    {0, NULL, "delete", NULL, FLAG, OPTS_FIELD(removes), .help = "remove other files (with --copy)"},
-    {0, NULL, "search", "QUERY", ACTION, OPTS_SEARCH, .help = "print matching lines of all sessions"},
-    {0, NULL, "entries", NULL, FLAG, OPTS_FIELD(entries), .help = "print a row per entry (with --search)"},
-    {'m', NULL, NULL, "N", COUNT, OPTS_FIELD(lines), .standard = "3", .help = "lines per entry (with --search)"},
-    {0, NULL, "limit", "N", COUNT, OPTS_FIELD(limit), .help = "max entries (with --search); 0: all"},
-    {0, NULL, "root", "DIR", TEXT, OPTS_FIELD(root), .help = "prefix of each path (with --search)"},
-    {0, NULL, "color", "WHEN", CHOICE, OPTS_FIELD(color), .choices = colors, .bare = "always", .standard = "auto",
-     .help = "auto, always or never"},
-    {0, NULL, "pick", "QUERY", ACTION, OPTS_PICK, .bare = "", .help = "choose a session and continue it in pi"},
-    {0, NULL, "check", NULL, ACTION, OPTS_CHECK, .help = "report problems of all session files"},
-    {0, NULL, "secrets", NULL, ACTION, OPTS_SECRETS, .help = "print a table of likely keys"},
-    {0, NULL, "repair", "FILE", ACTION, OPTS_REPAIR, .help = "print a damaged session so that pi can open it"},
-    {0, NULL, "events", NULL, ACTION, OPTS_EVENTS, .help = "print a JSON line for each change"},
-    {'u', NULL, "unmount", NULL, ACTION, OPTS_UNMOUNT, .help = "unmount MOUNTPOINT, or your only mount"},
-    {'h', NULL, "help", NULL, ACTION, OPTS_HELP, .help = "print this text"},
-    {'V', NULL, "version", NULL, ACTION, OPTS_VERSION, .help = "print the version"},
+    {'S', NULL, "source", "SOURCE", TEXT, OF_TREE | OF(CHECK) | OF(PICK), FIELD(source),
+     .help = "the directory of session files"},
+    {0, NULL, "cat", "PATH", ACTION, OF(CAT), .help = "print a file of the tree"},
+    {0, NULL, "ls", "PATH", ACTION, OF(LS), .help = "list a directory of the tree"},
+    {0, NULL, "json", NULL, FLAG, OF(LS) | OF(SEARCH), FIELD(json), .help = "print JSON (with --ls, --search)"},
+    {0, NULL, "names", NULL, FLAG, OF(LS), FIELD(names), .help = "print names only (with --ls)"},
+    {0, NULL, "tree", "PATH", ACTION, OF(TREE), .help = "list everything below a directory"},
+    {0, NULL, "copy", "PATH", ACTION, OF(COPY), FIELD(to), .help = "write a part of the tree to DIR"},
+    {0, NULL, "delete", NULL, FLAG, OF(COPY), FIELD(removes), .help = "remove other files (with --copy)"},
+    {0, NULL, "search", "QUERY", ACTION, OF(SEARCH), .help = "print matching lines of all sessions"},
+    {0, NULL, "entries", NULL, FLAG, OF(SEARCH), FIELD(entries), .help = "print a row per entry (with --search)"},
+    {'m', NULL, NULL, "N", COUNT, OF(SEARCH), FIELD(lines), .standard = "3", .help = "lines per entry (with --search)"},
+    {0, NULL, "limit", "N", COUNT, OF(SEARCH), FIELD(limit), .help = "max entries (with --search); 0: all"},
+    {0, NULL, "root", "DIR", TEXT, OF(SEARCH), FIELD(root), .help = "prefix of each path (with --search)"},
+    {0, NULL, "color", "WHEN", CHOICE, OF(CAT) | OF(SEARCH), FIELD(color), .choices = colors, .bare = "always",
+     .standard = "auto", .help = "auto, always or never"},
+    {0, NULL, "pick", "QUERY", ACTION, OF(PICK), .bare = "", .help = "choose a session and continue it in pi"},
+    {0, NULL, "check", NULL, ACTION, OF(CHECK), FIELD(source), .help = "report problems of all session files"},
+    {0, NULL, "secrets", NULL, ACTION, OF(SECRETS), .help = "print a table of likely keys"},
+    {0, NULL, "repair", "FILE", ACTION, OF(REPAIR), .help = "print a damaged session so that pi can open it"},
+    {0, NULL, "events", NULL, ACTION, OF(EVENTS), .help = "print a JSON line for each change"},
+    {'u', NULL, "unmount", NULL, ACTION, OF(UNMOUNT), FIELD(target), .help = "unmount MOUNTPOINT, or your only mount"},
+    {'h', NULL, "help", NULL, ACTION, OF(HELP), .help = "print this text"},
+    {'V', NULL, "version", NULL, ACTION, OF(VERSION), .help = "print the version"},
 };
 
 #define N_OPTIONS (sizeof options / sizeof *options)
@@ -121,7 +131,9 @@ struct opts_parser {
 	struct opts *o;
 	struct buf *why;
 	bool has_action, from_mount;
-	const char *pending_action; /* the word of an action that lacks its target, or NULL */
+	struct span written[N_OPTIONS]; /* each option as the user wrote it, {NULL, 0} if not */
+	struct span not_ours;           /* the first such item of a list */
+	const char *pending_action;     /* the word of an action that lacks its target, or NULL */
 	unsigned operands;
 	const char *operand[2];
 };
@@ -196,12 +208,13 @@ static int opts_set_choice(struct opts_parser *p, const struct option *option, s
 static int opts_set_action(struct opts_parser *p, const struct option *option, struct span written, const char *target)
 {
 	/* -h and -V override all other actions, in any order. */
-	if (p->o->action == OPTS_HELP || p->o->action == OPTS_VERSION)
+	const unsigned first = OF(HELP) | OF(VERSION);
+	if (1u << p->o->action & first)
 		return 0;
-	if (p->has_action && option->action != OPTS_HELP && option->action != OPTS_VERSION)
+	if (p->has_action && !(option->of & first))
 		return opts_fail(p, written, "only one command at a time; see sessionfs --help");
 	p->has_action = true;
-	p->o->action = option->action;
+	p->o->action = (enum opts_action)__builtin_ctz(option->of);
 	p->o->target = target;
 	return 0;
 }
@@ -212,12 +225,10 @@ static int opts_apply(struct opts_parser *p, const struct option *option, struct
 	char *field = (char *)p->o + option->at;
 	uint64_t n;
 
+	p->written[option - options] = written;
 	switch (option->value) {
 	case FLAG:
 	case CLEAR:
-		/* mount(8) writes rw before all other options. */
-		if (option->value == CLEAR && p->o->redact)
-			return opts_fail(p, written, "redact is read-only; leave out one of them");
 		*(bool *)field = option->value == FLAG;
 		return 0;
 	case ACTION:
@@ -279,6 +290,8 @@ static int opts_parse_item(struct opts_parser *p, struct span item)
 			return opts_fail(p, item, option->argument ? "needs a value" : "takes no value");
 		return opts_apply(p, option, item, argument);
 	}
+	if (!p->not_ours.n)
+		p->not_ours = item;
 	if (item.n == 0 || opts_is_for_mount(item))
 		return 0;
 	if (p->o->fuse.n)
@@ -287,11 +300,17 @@ static int opts_parse_item(struct opts_parser *p, struct span item)
 	return 0;
 }
 
-/* As in libfuse, a backslash makes the next comma part of the value. libfuse gets both as written. */
+/* As in libfuse, a backslash makes the next comma part of the value. libfuse gets both as written.
+ *
+ * mount(8) puts rw before the user's options, also if none of them is rw. mount.fuse passes that on; in its lists are
+ * dev and suid, or their opposites. */
 static int opts_parse_list(struct opts_parser *p, const char *list)
 {
-	const char *item = list;
-	for (const char *at = list;; at++) {
+	const struct mntent entry = {.mnt_opts = (char *)list};
+	bool from_mount = p->from_mount || ((hasmntopt(&entry, "dev") || hasmntopt(&entry, "nodev")) &&
+	                                    (hasmntopt(&entry, "suid") || hasmntopt(&entry, "nosuid")));
+	const char *item = list + (from_mount && strncmp(list, "rw,", 3) == 0 ? 3 : 0);
+	for (const char *at = item;; at++) {
 		if (*at == '\\' && at[1]) {
 			at++;
 		} else if (*at == ',' || !*at) {
@@ -312,11 +331,11 @@ static int opts_parse_long(struct opts_parser *p, const char *word, const char *
 			continue;
 		if (!option->argument && argument.p)
 			return opts_fail(p, span_of(word), "takes no value");
+		if (option->argument && !argument.p && option->value == ACTION)
+			p->pending_action = word;
 		if (option->bare && !argument.p) {
 			argument = span_of(option->bare);
-		} else if (option->argument && !argument.p && option->value == ACTION) {
-			p->pending_action = word;
-		} else if (option->argument && !argument.p) {
+		} else if (option->argument && !argument.p && option->value != ACTION) {
 			if (!next)
 				return opts_fail(p, span_of(word), "needs a value");
 			argument = span_of(next);
@@ -394,51 +413,62 @@ static int opts_parse_words(struct opts_parser *p, int argc, char *const argv[])
 	return 0;
 }
 
-/* The meaning of an operand depends on the action. For a mount the last one is the mountpoint, the other the source. */
+/* An option that the action does not use must not be dropped: the user expects its effect. */
+static int opts_check_uses(struct opts_parser *p)
+{
+	struct opts *o = p->o;
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		unsigned left = options[i].of;
+		if (!p->written[i].n || options[i].value == ACTION)
+			continue;
+		if (options[i].value == CLEAR && o->redact)
+			return opts_fail(p, p->written[i], "redact is read-only; leave out one of them");
+		if (left & 1u << o->action)
+			continue;
+		opts_fail(p, p->written[i], "requires ");
+		for (const struct option *a = options; left; a++) {
+			if (a->value != ACTION || !(left & a->of))
+				continue;
+			left &= ~a->of;
+			buf_addf(p->why, "%s%s%s", a->name ? "--" : "a mount", a->name ? a->name : "",
+			         !left               ? ""
+			         : left & (left - 1) ? ", "
+			                             : " or ");
+		}
+		return -EINVAL;
+	}
+	if (o->names && o->json)
+		return opts_fail(p, SPAN_LIT("--names"), "requires --ls without --json");
+	if (!p->not_ours.n || o->action == OPTS_MOUNT)
+		return 0;
+	buf_adds(p->why, "-o ");
+	return opts_fail(p, p->not_ours, "unknown option, or an option for mounts only; see sessionfs --help");
+}
+
 static int opts_assign_operands(struct opts_parser *p)
 {
 	struct opts *o = p->o;
-	if (p->pending_action)
+	const struct option *action = options;
+	if (p->pending_action && !o->target)
 		return opts_fail(p, span_of(p->pending_action), "needs a value");
-	if (o->action == OPTS_MOUNT) {
-		if (p->operands == 0) {
-			buf_adds(p->why, "no mountpoint; see sessionfs --help");
-			return -EINVAL;
-		}
-		o->target = p->operand[--p->operands];
-	}
-	if (o->action == OPTS_COPY) {
-		if (p->operands == 0)
-			return opts_fail(p, SPAN_LIT("--copy"), "requires a directory after the path");
-		o->to = p->operand[--p->operands];
-	}
-	if (o->removes && o->action != OPTS_COPY)
-		return opts_fail(p, SPAN_LIT("--delete"), "requires --copy");
-	if ((o->action == OPTS_UNMOUNT || (o->action == OPTS_PICK && !*o->target)) && p->operands == 1)
-		o->target = p->operand[--p->operands];
-	if (o->json && o->action != OPTS_LS && o->action != OPTS_SEARCH)
-		return opts_fail(p, SPAN_LIT("--json"), "requires --ls or --search");
-	if (o->names && (o->action != OPTS_LS || o->json))
-		return opts_fail(p, SPAN_LIT("--names"), "requires --ls without --json");
-	if (o->color != OPTS_COLOR_AUTO && o->action != OPTS_CAT && o->action != OPTS_SEARCH)
-		return opts_fail(p, SPAN_LIT("--color"), "requires --cat or --search");
-	if ((o->entries || o->limit || o->root || o->lines != HIT_LINES) && o->action != OPTS_SEARCH)
-		return opts_fail(p, SPAN_LIT("--entries, -m, --limit and --root"), "require --search");
-	if (o->fuse.n > 0 && o->action != OPTS_MOUNT) {
-		buf_adds(p->why, "-o ");
-		return opts_fail(p, buf_span(&o->fuse),
-		                 "unknown option, or an option for mounts only; see sessionfs --help");
-	}
+	while (action->value != ACTION || action->of != 1u << o->action)
+		action++;
+	const char **last = (const char **)(void *)((char *)o + action->at);
+	if (action->at && !*last && p->operands > 0)
+		*last = p->operand[--p->operands];
+	if (o->action == OPTS_MOUNT && !o->source && p->operands > 0)
+		o->source = p->operand[--p->operands];
+	if (o->action == OPTS_MOUNT && !o->target)
+		return buf_adds(p->why, "no mountpoint; see sessionfs --help"), -EINVAL;
+	if (o->action == OPTS_COPY && !o->to)
+		return opts_fail(p, SPAN_LIT("--copy"), "requires a directory after the path");
 	if (p->operands == 0)
 		return 0;
-	bool has_path = o->action == OPTS_CAT || o->action == OPTS_LS || o->action == OPTS_TREE || o->to;
-	if (p->operands > 1 || o->source || (o->action != OPTS_MOUNT && o->action != OPTS_CHECK))
-		return opts_fail(p, span_of(p->operand[0]),
-		                 has_path                   ? "one PATH at a time; -S goes before a SOURCE"
-		                 : o->action == OPTS_SEARCH ? "one QUERY at a time; quote several words"
-		                                            : "one operand too many");
-	o->source = p->operand[0];
-	return 0;
+	const char *argument = action->argument ? action->argument : "";
+	return opts_fail(p, span_of(p->operand[0]),
+	                 strcmp(argument, "PATH") == 0    ? "one PATH at a time; -S goes before a SOURCE"
+	                 : strcmp(argument, "QUERY") == 0 ? "one QUERY at a time; quote several words"
+	                                                  : "one operand too many");
 }
 
 int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
@@ -452,8 +482,10 @@ int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 		if (options[i].standard)
 			opts_apply(&p, &options[i], SPAN_LIT(""), span_of(options[i].standard));
 	int rc = opts_parse_words(&p, argc, argv);
-	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION)
-		rc = opts_assign_operands(&p);
+	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION) {
+		rc = opts_check_uses(&p);
+		rc = rc ? rc : opts_assign_operands(&p);
+	}
 	ret->foreground |= ret->debug;
 	ret->read_only |= ret->redact;
 	if (ret->debug)

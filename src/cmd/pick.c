@@ -12,12 +12,13 @@
 extern const char pick_script[] __attribute__((visibility("hidden")));
 __asm__(".pushsection .rodata\npick_script: .incbin \"scripts/sessionfs-pick\"\n.byte 0\n.popsection");
 
-int cli_pick(const char *given, const char *query)
+int cli_pick(const char *given, const char *query, bool redact)
 {
 	char *source CLEANUP_FREE = places_source(given);
 	char *self CLEANUP_FREE = realpath("/proc/self/exe", NULL);
 	if (source && self)
-		execl("/bin/sh", "sh", "-c", pick_script, "sessionfs", self, source, query, (char *)NULL);
+		execl("/bin/sh", "sh", "-c", pick_script, "sessionfs", self, source, query, redact ? "--redact" : NULL,
+		      (char *)NULL);
 	if (source)
 		log_error("/bin/sh: %s", strerror(errno));
 	return EXIT_FAILURE;

@@ -30,8 +30,13 @@ fails 2 "^sessionfs: latest/state: one PATH at a time" "$SESSIONFS" -S "$T/src" 
 fails 2 "^sessionfs: forecast: one QUERY at a time" "$SESSIONFS" -S "$T/src" --search weather forecast
 fails 2 "^sessionfs: -o redakt: unknown option, or an option for mounts only; see sessionfs --help$" "$SESSIONFS" -S "$T/src" -o redakt --copy / "$T/copied"
 [ ! -e "$T/copied" ] || die "-o redakt copied unredacted files"
-fails 2 "^sessionfs: rw: redact is read-only" "$SESSIONFS" -o redact,rw "$T/src" "$T/mnt"
-! mountpoint -q "$T/mnt" || die "-o redact,rw was mounted"
+for o in redact,rw rw,redact; do
+	fails 2 "^sessionfs: rw: redact is read-only" "$SESSIONFS" -o $o "$T/src" "$T/mnt"
+	! mountpoint -q "$T/mnt" || die "-o $o was mounted"
+done
+# An option without an effect is not dropped.
+fails 2 "^sessionfs: allow_other: requires a mount$" "$SESSIONFS" -S "$T/src" -o allow_other --ls /
+fails 2 "^sessionfs: --poll: requires a mount or --events$" "$SESSIONFS" -S "$T/src" --poll --cat README.md
 matches "--limit=N [^
 ]*; 0: all" "$out" "what --help says of --limit"
 is "$("$SESSIONFS" -S "$T/src" --search weather)" "$("$SESSIONFS" -S "$T/src" --search --limit=0 weather)" "--limit=0"

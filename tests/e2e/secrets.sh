@@ -25,16 +25,16 @@ tables() { # PROGRAM
 	most=$(most_of "$1")
 	for source in src broken mixed planted; do
 		oracle table "$T/$source" "$most" >"$T/want"
-		for option in ro redact; do
-			"$1" -o $option -S "$T/$source" --secrets >"$T/got"
-			same "$T/want" "$T/got" "--secrets of $source with -o $option"
+		for option in "" --redact; do
+			"$1" $option -S "$T/$source" --secrets >"$T/got"
+			same "$T/want" "$T/got" "--secrets of $source with $option"
 		done
 	done
 	# Each entry with a key, once.
 	tail -n +2 "$T/want" | cut -f1-3 | awk -F'\t' '$3 != ""' | sort -u >"$T/entries"
-	for option in ro redact; do
-		"$1" -o $option -S "$T/planted" --search is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
-		same "$T/entries" "$T/found" "is:secret with -o $option"
+	for option in "" --redact; do
+		"$1" $option -S "$T/planted" --search is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
+		same "$T/entries" "$T/found" "is:secret with $option"
 	done
 	for source in "$T"/planted/*/*0.jsonl "$T"/mixed/*/*.jsonl; do
 		s=$(basename "$source" .jsonl)
@@ -62,6 +62,21 @@ oracle leaks "$T/hits" || die "a search shows a key"
 "$SESSIONFS" -o redact -S "$T/planted" --search "is:secret role:user" -m 0 >"$T/hits"
 [ "$(wc -l <"$T/hits")" -gt 100 ] || die "$(wc -l <"$T/hits") lines with a key"
 grep -v '\*\*\*\|…$' "$T/hits" && die "lines without a key"
+
+# No action prints a key with --redact; --repair and --check refuse it.
+printf '%s\n' 1 b q | "$SESSIONFS" --redact -S "$T/planted" --pick >"$T/pages" 2>&1 || :
+printf '%s\n' 1 b q | "$SESSIONFS" --redact -S "$T/planted" --pick is:secret >>"$T/pages" 2>&1 || :
+for action in --tree=projects --ls=projects/home-u "--search=is:secret -m0" "--search=is:secret --json"; do
+	# shellcheck disable=SC2086
+	"$SESSIONFS" --redact -S "$T/planted" $action >>"$T/pages"
+done
+oracle leaks "$T/pages" || die "an action shows a key"
+grep -q '\*\*\*\*' "$T/pages" || die "no action masks a key"
+for f in "$T"/planted/*/*.jsonl; do
+	fails 2 "^sessionfs: --redact: requires a mount, [^
+]*$" "$SESSIONFS" --redact --repair "$f"
+done
+fails 2 "^sessionfs: --redact: requires" "$SESSIONFS" --redact --check "$T/planted"
 
 # A copy can be given away, and equals a redacting mount of it.
 "$SESSIONFS" -o redact -S "$T/planted" --copy / "$T/copy" >"$T/said"

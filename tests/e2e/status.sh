@@ -21,7 +21,6 @@ says '[.program, .contract, .source, .follows, .watches, .scanning] | @tsv' \
 	"$("$SESSIONFS" -V | sed -n 1p)	3	$T/src	inotify	0	false" "$T/said"
 sessions=$("$SESSIONFS" -S "$T/src" --ls sessions | wc -l)
 says .sessions "$sessions" "$T/said"
-says .follows poll <("$SESSIONFS" -S "$T/src" --poll --cat .status)
 says .source "$quoted" <("$SESSIONFS" -S "$quoted" --cat .status)
 
 need_mount

@@ -28,7 +28,7 @@ fails 2 "^sessionfs: no mountpoint; see sessionfs --help$" "$SESSIONFS"
 fails 1 "^sessionfs: $T/plain: not a mount of sessions$" "$SESSIONFS" -u "$T/plain"
 fails 1 "^sessionfs: $T/none: No such file" "$SESSIONFS" -u "$T/none"
 fails 2 "one operand too many" "$SESSIONFS" -u "$T/plain" "$T/mnt"
-fails 2 "one operand too many" "$SESSIONFS" -S "$T/plain" -u "$T/mnt" "$T/plain"
+fails 2 "^sessionfs: -S: requires a mount, --cat, .* or --events$" "$SESSIONFS" -S "$T/plain" -u "$T/mnt"
 fails 2 "only one command at a time" "$SESSIONFS" -u --check
 
 need_mount

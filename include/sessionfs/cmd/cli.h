@@ -78,7 +78,8 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 int cli_events(struct catalog *c, unsigned poll_ms, int fd);
 
 /* pick.c: replaces the process by a shell that runs scripts/sessionfs-pick, where the user chooses a session; an empty
- * query: of all. `given`: the source; NULL: pi's own. Returns only after an error that it logs, EXIT_FAILURE. */
-int cli_pick(const char *given, const char *query);
+ * query: of all. `given`: the source; NULL: pi's own. `redact` masks keys in all that the script shows. Returns only
+ * after an error that it logs, EXIT_FAILURE. */
+int cli_pick(const char *given, const char *query, bool redact);
 
 #endif
