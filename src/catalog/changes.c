@@ -105,7 +105,7 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, s
 	if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	if (fds[2].revents)
-		return -EPIPE;
+		return fds[2].revents & POLLNVAL ? -EBADF : -EPIPE;
 	struct sync a = sync_begin(c, AGE_NONE);
 	for (uint32_t i = 0; scan && !w->lost && i < c->dir_count; i++)
 		if (!c->dirs[i].wd || c->dirs[i].linked)

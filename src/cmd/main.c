@@ -82,12 +82,12 @@ static int app_open(const char *source, const struct opts *o, struct app_parts *
 	return rc;
 }
 
-/* Keeps our files off descriptors 0 to 2: printf must not write into them. */
+/* Keeps files off closed standard streams, also in the programs that we run: printf must fail, not write into them. */
 static bool reserve_standard_fds(void)
 {
 	int fd;
 	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fd = open("/dev/null", O_PATH);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0) {
 		log_error("/dev/null: %s", strerror(errno));
@@ -453,20 +453,40 @@ static int act_on_source(struct opts *o)
 	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK || o->action == OPTS_COPY ||
 	    o->action == OPTS_SECRETS || o->action == OPTS_EVENTS)
 		places_warn_empty(source);
-	int status;
-	if (o->action == OPTS_CHECK) {
-		size_t found = 0;
-		int rc = check_source(source, NULL, stdout, stderr, &found);
-		if (rc)
-			log_error("%s: %s", source, strerror(-rc));
-		status = rc || found ? EXIT_FAILURE : EXIT_SUCCESS;
-	} else {
-		status = act_on_tree(o, source);
+	if (o->action != OPTS_CHECK)
+		return act_on_tree(o, source);
+	size_t found = 0;
+	int rc = check_source(source, NULL, stdout, stderr, &found);
+	if (rc)
+		log_error("%s: %s", source, strerror(-rc));
+	return rc || found ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int act(struct opts *o)
+{
+	switch (o->action) {
+	case OPTS_HELP:
+		opts_usage(stdout);
+		return EXIT_SUCCESS;
+	case OPTS_VERSION:
+		puts("sessionfs " SESSIONFS_VERSION);
+#ifndef SESSIONFS_NO_FUSE
+		printf("FUSE library version %s\n", fuse_pkgversion());
+#endif
+		return EXIT_SUCCESS;
+	case OPTS_PICK: /* programs that it runs must not inherit our limits */
+		return cli_pick(o->source, o->target, o->redact);
+	default:
+		break;
 	}
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status;
-	log_error("standard output: %s", strerror(errno));
-	return EXIT_FAILURE;
+	forbid_core_dumps();
+	log_setup(o->log_level, false);
+	if (o->action == OPTS_UNMOUNT)
+		return places_unmount(o->target);
+	if (o->action == OPTS_REPAIR)
+		return cli_repair(o->target, stdout);
+	set_resource_limits();
+	return act_on_source(o);
 }
 
 int main(int argc, char *argv[])
@@ -485,26 +505,9 @@ int main(int argc, char *argv[])
 		log_error("%s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 	}
-	if (o.action == OPTS_HELP) {
-		opts_usage(stdout);
-		return EXIT_SUCCESS;
-	}
-	if (o.action == OPTS_VERSION) {
-		puts("sessionfs " SESSIONFS_VERSION);
-#ifndef SESSIONFS_NO_FUSE
-		printf("FUSE library version %s\n", fuse_pkgversion());
-#endif
-		return EXIT_SUCCESS;
-	}
-	/* Programs that it runs must not inherit our limits. */
-	if (o.action == OPTS_PICK)
-		return cli_pick(o.source, o.target, o.redact);
-	forbid_core_dumps();
-	log_setup(o.log_level, false);
-	if (o.action == OPTS_UNMOUNT)
-		return places_unmount(o.target);
-	if (o.action == OPTS_REPAIR)
-		return cli_repair(o.target, stdout);
-	set_resource_limits();
-	return act_on_source(&o);
+	int status = act(&o);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	log_error("standard output: %s", strerror(errno));
+	return EXIT_FAILURE;
 }

@@ -53,7 +53,60 @@ is "Forecast command" "$("$SESSIONFS" -S "$T/src" --cat "/$FORECAST/title")" "--
 is "Forecast command" "$("$SESSIONFS" -S "$T/src" --cat "$WEATHER/../../$FORECAST//./title")" "--cat with dots"
 is "$("$SESSIONFS" -S "$T/src" --cat "$FLAT/title")" "$("$SESSIONFS" -S "$T/src" --cat "sessions/${FLAT##*/}/title")" "--cat through a link"
 
+# Lost output is an error of each action, and closed standard streams are no place for its files.
+bad=$T/broken.jsonl
+printf '%s\n' '{"type":"session","version":3,"id":"b","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}' '{"type":' >"$bad"
+mkdir "$T/problems"
+cp "$bad" "$T/problems/b.jsonl"
+on_streams() { # REDIRECTION ARGUMENT...: prints the status
+	local how=$1 rc=0
+	shift
+	eval "timeout 60 \"\$SESSIONFS\" \"\$@\" >'$T/out' 2>'$T/err' $how" <<<$'1\np' || rc=$?
+	echo $rc
+}
+while read -r -a words; do
+	for how in '>&-' '>&- <&-' '>&- 2>&-' '<&- >&- 2>&-' '>/dev/full'; do
+		[ "$(on_streams "$how" "${words[@]}")" -ne 0 ] || die "${words[*]} $how: status 0"
+		[[ $how = *2* ]] || [ -s "$T/err" ] || die "${words[*]} $how: no message"
+	done
+	[[ ${words[*]} != *--pick* ]] || continue # asks
+	for how in '<&-' '2>&-' '<&- 2>&-'; do
+		is "$(on_streams "" "${words[@]}")" "$(on_streams "$how" "${words[@]}")" "the status of ${words[*]} $how"
+		[ -s "$T/out" ] || die "${words[*]} $how printed nothing"
+	done
+done <<END
+--help
+--version
+-S $T/src --cat README.md
+-S $T/src --ls projects
+-S $T/src --ls projects --json
+-S $T/src --ls projects --names
+-S $T/src --tree projects
+-S $T/src --search weather
+-S $T/src --search weather --json
+-S $T/src --search weather --entries
+-S $T/src --secrets
+-S $T/src --copy README.md $T/full
+-S $T/src --pick
+--check $T/problems
+--repair $bad
+END
+for how in '>&-' '<&- >&- 2>&-'; do
+	is 1 "$(on_streams "$how" -S "$T/src" --events)" "the status of --events $how"
+done
+
 need_mount
+for how in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+	is 0 "$(on_streams "$how" "$T/src" "$T/mnt")" "the status of a mount $how"
+	is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "a title, mounted $how"
+	is "" "$(find "/proc/$(mount_pid "$T/mnt")/fd" -name '[0-2]' ! -lname /dev/null)" "other files on standard streams $how"
+	is 0 "$(on_streams "$how" -u "$T/mnt")" "the status of -u $how"
+	eval "\"\$SESSIONFS\" -f \"\$T/src\" \"\$T/mnt\" $how" &
+	within 60 "the mount in the foreground $how" mountpoint -q "$T/mnt"
+	is "" "$(find /proc/$!/fd -name '[0-2]' -lname 'socket:*' -o -name '[0-2]' -lname "$T/src*")" "files of ours on standard streams with -f $how"
+	umount_fs "$T/mnt"
+	wait $! || die "-f $how ended with $?"
+done
 # The command returns once mounted, with the right subtype and source in the mount table.
 mount_fs "$T/src" "$T/mnt" -o ro,relatime,nofail,noauto,_netdev,user,x-systemd.automount
 is "fuse.sessionfs" "$(findmnt -no FSTYPE "$T/mnt")" "the type of the mount"

@@ -183,6 +183,7 @@ is "1 sessionfs: pi: not found" "$rc $(tail -n 1 "$T/err" | sed 's/.*: sessionfs
 
 printf '#!/bin/sh\n{ pwd -P && printf "%%s\\n" "$@"; } >"$RAN"\n' >"$T/bin/pi"
 chmod 755 "$T/bin/pi"
+tmux new-session -d -s keep "sleep 1000" # a server without sessions would end, and could refuse the next one
 screen() { tmux capture-pane -p -t p; }
 shows() { grep -qF -- "$1" < <(screen); }
 ended() { [ -s "$T/rc" ]; }

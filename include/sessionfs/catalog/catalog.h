@@ -109,8 +109,8 @@ struct catalog_change {
 };
 /* Waits up to timeout_ms (-1: for ever) for changes, or for catalog_wake; one thread only. Returns the number of
  * changes; the caller frees *ret. Returns 0 without changes, -EPIPE once the pipe or socket `output` (-1: none) has no
- * reader, -EINVAL without `watch`, or another negative errno. A change that inotify does not report is found when a
- * call scans the file, or with `scan`, which scans everything now. */
+ * reader, -EBADF if it cannot be written, -EINVAL without `watch`, or another negative errno. A change that inotify
+ * does not report is found when a call scans the file, or with `scan`, which scans everything now. */
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, struct catalog_change **ret);
 void catalog_wake(struct catalog *c);
 /* Makes catalog_wait report the session after something else about it changed. */
