@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A message is one line, written with one call, whatever bytes a file name in it has. The destination is the only
- * process-wide state: set before threads start, then only read. */
+ * process-wide state. */
 #include "sessionfs/base/log.h"
 
 #include "sessionfs/base/deferred.h"
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,15 +21,15 @@
 #include <syslog.h>
 #include <unistd.h>
 
-static enum log_level threshold = LOG_LEVEL_WARNING;
-static bool to_syslog;
+static _Atomic enum log_level threshold = LOG_LEVEL_WARNING;
+static atomic_bool to_syslog;
 
 void log_setup(enum log_level level, bool use_syslog)
 {
-	threshold = level;
-	to_syslog = use_syslog;
 	if (use_syslog)
 		openlog("sessionfs", LOG_PID, LOG_DAEMON);
+	threshold = level;
+	to_syslog = use_syslog;
 }
 
 void log_message(enum log_level level, const char *fmt, ...)

@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 
 #define SUBTYPE "sessionfs"
 
@@ -197,11 +199,16 @@ static int add_fuse_options(struct fuse_args *args, struct opts *o, const char *
 	return 0;
 }
 
-/* libfuse's errors about its options come in pieces. */
-static void drop_errors(enum fuse_log_level level, const char *format, va_list ap)
+/* libfuse's errors about its options, which come in pieces: "fuse: unknown option(s): `-o A,B'". */
+static char option_errors[1024];
+
+static void collect_errors(enum fuse_log_level level, const char *format, va_list ap)
 {
+	size_t n = strlen(option_errors);
 	if (level > FUSE_LOG_ERR)
 		vfprintf(stderr, format, ap);
+	else
+		vsnprintf(option_errors + n, sizeof option_errors - n, format, ap);
 }
 
 /* Returns the device of the file at a path without asking its filesystem; 0: unknown. */
@@ -212,28 +219,75 @@ static dev_t mount_device_at(const char *path)
 	return statx(AT_FDCWD, path, flags, STATX_TYPE, &st) < 0 ? 0 : makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/* Serves the mount. The parent process exits in fuse_daemonize. *ret_left: a thread is still running. */
+/* The process that serves the mount. */
+struct server {
+	const struct opts *o;
+	const struct notify *notify;
+	int report; /* a pipe to the parent process; -1: none, the process is in the foreground */
+};
+
+/* Until now, errors went to the user's terminal. */
+static void server_ready(void *arg)
+{
+	struct server *s = arg;
+	char ready[64];
+	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());
+	notify_send(s->notify, ready);
+	if (s->report >= 0) {
+		log_setup(s->o->log_level, true);
+		fuse_set_log_func(log_libfuse_message);
+		int null CLEANUP_CLOSE = open("/dev/null", O_RDWR | O_CLOEXEC);
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			dup2(null, fd);
+		ssize_t n = write(s->report, "", 1);
+		(void)n;
+		close(s->report);
+	}
+	log_install_crash_handler();
+}
+
+/* Forks as fuse_daemonize, but the parent process waits until the child is ready or has ended. Returns in the child,
+ * and after an error in the parent. */
+static int server_fork(struct server *s)
+{
+	int ends[2], status;
+	char byte;
+	sigset_t old;
+	log_block_signals(&old);
+	pid_t child = pipe2(ends, O_CLOEXEC) < 0 ? -1 : fork();
+	if (child < 0 || (child == 0 && setsid() < 0))
+		return -errno;
+	if (child == 0) {
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		s->report = ends[1];
+		close(ends[0]);
+		return 0;
+	}
+	close(ends[1]);
+	if (ppoll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, NULL, &old) < 0)
+		kill(child, SIGKILL); /* a signal ends the wait */
+	if (read(ends[0], &byte, 1) == 1)
+		_exit(EXIT_SUCCESS);
+	waitpid(child, &status, 0);
+	if (WIFSIGNALED(status))
+		return -EOWNERDEAD;
+	_exit(EXIT_FAILURE); /* the child has logged why, and has unmounted */
+}
+
+/* Serves the mount. *ret_left: a thread is still running. */
 static int mount_serve(struct fs *fs, const struct opts *o, const struct notify *notify, bool *ret_left)
 {
-	char ready[64];
-	if (fuse_daemonize(o->foreground) < 0) {
-		log_error("cannot run in the background: %s", strerror(errno));
+	struct server server = {o, notify, -1};
+	int rc = chdir("/") < 0 ? -errno : o->foreground ? 0 : server_fork(&server);
+	if (rc) {
+		log_error("cannot run in the background: %s", rc == -EOWNERDEAD ? "killed" : strerror(-rc));
 		return EXIT_FAILURE;
 	}
-	log_setup(o->log_level, !o->foreground);
-	log_install_crash_handler();
-	if (!o->foreground)
-		fuse_set_log_func(log_libfuse_message);
-	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());
-	notify_send(notify, ready);
-	int rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads);
+	rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads, server_ready, &server);
 	notify_send(notify, "STOPPING=1\n");
-	/* A forced unmount while the device was being read: the user asked for it. */
-	if (rc == -ECONNABORTED)
-		rc = 0;
 	*ret_left = rc == -ETIMEDOUT;
 	if (rc < 0 && !*ret_left)
-		log_error("%s: %s", o->target, strerror(-rc));
+		log_error("%s: %s", o->target, rc == -ECANCELED ? "ended before it was mounted" : strerror(-rc));
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -265,12 +319,18 @@ static int run_fuse_session(struct opts *o, const struct app_parts *parts, const
 		log_error("%s: %s", mountpoint, strerror(-rc));
 		goto close;
 	}
-	fuse_set_log_func(drop_errors);
+	fuse_set_log_func(collect_errors);
 	se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), fs);
 	fuse_set_log_func(NULL);
 	if (!se) {
-		log_error("-o %s: libfuse rejects %s: unknown option or invalid value; see sessionfs --help",
-		          buf_cstr(&o->fuse), strchr(buf_cstr(&o->fuse), ',') ? "one of these" : "this");
+		const char *refused = buf_cstr(&o->fuse);
+		char *quoted = strchr(option_errors, '`'), *end = strrchr(option_errors, '\'');
+		if (quoted && end > quoted) {
+			*end = '\0';
+			refused = quoted + (strncmp(quoted, "`-o ", 4) == 0 ? 4 : 1);
+		}
+		log_error("-o %s: libfuse rejects this: unknown option or invalid value; see sessionfs --help",
+		          refused);
 		status = EXIT_USAGE;
 		goto close;
 	}

@@ -82,6 +82,7 @@ static const struct option options[] = {
     {'s', NULL, "single-thread", NULL, FLAG, OF(MOUNT), FIELD(single_thread), .help = "handle one request at a time"},
     {0, "max_threads", "max-threads", "N", COUNT, OF(MOUNT), FIELD(max_threads), .standard = "128",
      .help = "requests handled at once"},
+    {0, "max_read", NULL, "N", REFUSE, .help = "only the kernel can choose this; leave it out"},
     {0, "remount", NULL, NULL, REFUSE, .help = "cannot change a mount; unmount and mount again"},
     {'S', NULL, "source", "SOURCE", TEXT, OF_TREE | OF(CHECK) | OF(PICK), FIELD(source),
      .help = "the directory of session files"},

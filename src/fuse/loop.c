@@ -66,6 +66,7 @@ struct loop {
 	 * becomes the reader: a thread that finds it changed has been replaced. */
 	_Atomic uint64_t turn;
 	atomic_bool resting; /* the main thread does not check `turn` */
+	atomic_bool ready;   /* INIT was answered */
 	atomic_int error;
 	int64_t spin_ns;
 	unsigned spins_to_skip, spins_skipped; /* the reader's: polls to skip; polls skipped */
@@ -201,6 +202,9 @@ static void worker_process(struct worker *w, const struct fuse_buf *buf)
 	cancel_set(&cancel);
 	catalog_set_reading(only_reads);
 	fuse_session_process_buf(l->session, buf);
+	/* If libfuse refuses INIT, it ends the session. */
+	if (op == FUSE_INIT && !fuse_session_exited(l->session))
+		atomic_store(&l->ready, true);
 	catalog_set_reading(false);
 	cancel_set(NULL);
 	atomic_store(&w->unique, 0);
@@ -380,13 +384,17 @@ static void loop_release(struct loop *l)
 }
 
 /* Supervises the reader until the end. Only this thread takes signals. */
-static void loop_watch_reader(struct loop *l, const sigset_t *mask)
+static void loop_watch_reader(struct loop *l, const sigset_t *mask, void (*on_ready)(void *arg), void *arg)
 {
 	const struct timespec tick = {.tv_nsec = WATCH_TICK_NS};
 	struct pollfd p[] = {{.fd = l->end, .events = POLLIN}, {.fd = l->active, .events = POLLIN}};
 	uint64_t before = 0, n;
 	while (!fuse_session_exited(l->session)) {
 		int rc = ppoll(p, 2, atomic_load(&l->resting) ? NULL : &tick, mask);
+		if (on_ready && atomic_load(&l->ready)) {
+			on_ready(arg);
+			on_ready = NULL;
+		}
 		if (rc > 0 && p[0].revents)
 			return;
 		if (rc > 0 && read(l->active, &n, sizeof n) < 0)
@@ -405,7 +413,7 @@ static void loop_watch_reader(struct loop *l, const sigset_t *mask)
 	}
 }
 
-int fs_loop(struct fs *fs, unsigned threads)
+int fs_loop(struct fs *fs, unsigned threads, void (*on_ready)(void *arg), void *arg)
 {
 	sigset_t old;
 	struct loop *l = malloc(sizeof *l);
@@ -423,7 +431,7 @@ int fs_loop(struct fs *fs, unsigned threads)
 		rc = sizes_start(fs);
 	lock_release(&l->lock);
 	if (rc == 0)
-		loop_watch_reader(l, &old);
+		loop_watch_reader(l, &old, on_ready, arg);
 	else
 		atomic_store(&l->error, rc);
 	loop_stop(l);
@@ -436,6 +444,11 @@ int fs_loop(struct fs *fs, unsigned threads)
 	if (!all_ended)
 		return -ETIMEDOUT;
 	rc = atomic_load(&l->error);
+	/* A forced unmount while the device was being read: the user asked for it. */
+	if (rc == -ECONNABORTED)
+		rc = 0;
+	if (rc == 0 && !atomic_load(&l->ready))
+		rc = -ECANCELED;
 	loop_release(l);
 	return rc;
 }

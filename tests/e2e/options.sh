@@ -123,10 +123,15 @@ fails 2 "sessionfs: " "$SESSIONFS" -o no_such_option_at_all "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "an unknown option was mounted"
 # Version 0.1.0 accepted this.
 fails 2 "sessionfs: -o idle=60: libfuse rejects" "$SESSIONFS" -o idle=60 "$T/src" "$T/mnt"
-# One message, of this program.
-for o in "redakt:this" "max_read=many:this" "noatime,redakt:one of these"; do
-	fails 2 "^sessionfs: -o ${o%:*}: libfuse rejects ${o#*:}: unknown option or invalid value; see sessionfs --help$" "$SESSIONFS" -o "ro,${o%:*}" "$T/src" "$T/mnt"
-done
+# One message, of this program, names the options that libfuse rejects, and no other.
+while read -r list rejected; do
+	fails 2 "^sessionfs: -o $rejected: libfuse rejects this: unknown option or invalid value; see sessionfs --help$" "$SESSIONFS" -o "$list" "$T/src" "$T/mnt"
+done <<END
+ro,redakt redakt
+rw,noatime,redakt,fsname=pi,idle=60,dev,suid redakt,idle=60
+it's,exec it's
+END
+fails 2 "^sessionfs: max_read=65536: only the kernel can choose this; leave it out$" "$SESSIONFS" -o max_read=65536 "$T/src" "$T/mnt"
 ! mountpoint -q "$T/mnt" || die "mounted with idle=60"
 
 mount_fs "$T/src" "$T/mnt" -o max_threads=100,poll
@@ -180,3 +185,77 @@ mkdir "$T/bin"
 ln -s "$SESSIONFS" "$T/bin/sessionfs"
 (PATH=$T/bin:$PATH && eval "${out##*: }") || die "the hint does not work: $out"
 mount_fs "$T/src" "$T/mnt"
+umount_fs "$T/mnt"
+
+# --- the process in the background ---------------------------------------------------------
+mount_fs "$T/src" "$T/mnt"
+pid=$(mount_pid "$T/mnt")
+is "$pid $pid" "$(ps -o pgid=,sid= -p "$pid" | xargs)" "its group and session"
+is / "$(readlink "/proc/$pid/cwd")" "its directory"
+for fd in 0 1 2; do is /dev/null "$(readlink "/proc/$pid/fd/$fd")" "descriptor $fd"; done
+pipes() { find "/proc/$1/fd" -lname 'pipe:*' -printf '%l\n' | sort -u; }
+is "" "$(comm -13 <(pipes $$) <(pipes "$pid"))" "pipes to the process that started it"
+umount_fs "$T/mnt"
+
+# The command ends with 0 only if the mount is served. If the process that serves it ends before that, for any reason, the
+# command ends with an error, and nothing is mounted.
+need cc
+# Preloaded: in the background process, and there alone, setsid is called. EARLY says how it ends.
+cat >"$T/early.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+pid_t setsid(void)
+{
+	const char *how = getenv("EARLY");
+	pid_t sid = (pid_t)syscall(SYS_setsid);
+	raise(strcmp(how, "kill") == 0 ? SIGKILL : strcmp(how, "crash") == 0 ? SIGSEGV : strcmp(how, "stop") == 0 ? SIGSTOP : strcmp(how, "end") == 0 ? SIGTERM : SIGCHLD);
+	if (strcmp(how, "unmount") == 0 && system("fusermount3 -uz \"$EARLY_MOUNT\"") != 0)
+		abort();
+	return sid;
+}
+
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+	if (strcmp(getenv("EARLY"), "threads") == 0)
+		return EAGAIN;
+	return real(t, a, f, arg);
+}
+END
+cc -shared -fPIC -O1 -o "$T/early.so" "$T/early.c" -ldl || die "early.c"
+export EARLY_MOUNT=$T/mnt
+preload="$(is_sanitized && gcc -print-file-name=libasan.so || :) $T/early.so"
+while IFS=: read -r how option message; do
+	rc=0
+	# shellcheck disable=SC2086
+	timeout 60 env "EARLY=$how" "LD_PRELOAD=$preload" "$SESSIONFS" $option "$T/src" "$T/mnt" 2>"$T/err" || rc=$?
+	is 1 $rc "the status after $how $option ($(cat "$T/err"))"
+	matches "^sessionfs: .*$message" "$(cat "$T/err")" "the message after $how $option"
+	is "" "$(mounts_below)" "mounts after $how $option"
+done <<-END
+	kill::cannot run in the background: killed
+	crash::cannot run in the background: killed
+	end::$T/mnt: ended before
+	unmount::$T/mnt: ended before
+	threads::$T/mnt: Resource temporarily unavailable
+	threads:-f:$T/mnt: Resource temporarily unavailable
+END
+
+# The command does not hang while the process hangs: a signal ends both.
+EARLY=stop LD_PRELOAD=$preload "$SESSIONFS" "$T/src" "$T/mnt" 2>"$T/err" &
+command=$!
+within 20 "the process that hangs" eval 'pgrep -P $command -x sessionfs >/dev/null && [ "$(ps -o state= --ppid $command)" = T ]'
+kill -TERM $command
+rc=0
+wait $command || rc=$?
+is 1 $rc "the status after a signal"
+is "sessionfs: cannot run in the background: killed" "$(cat "$T/err")" "the message after a signal"
+is "" "$(mounts_below)" "mounts after a signal"

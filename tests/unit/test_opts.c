@@ -259,8 +259,8 @@ static void options_of_mount_are_dropped(void **state)
 	good(ARGS(
 	    "sessionfs", "mnt", "-o",
 	    "defaults,relatime,norelatime,strictatime,nodiratime,lazytime,nofail,noauto,_netdev,user,users,user=me,"
-	    "x-systemd.automount,X-mount.mkdir=0755,comment=any,noatime,userx,,max_read=4096"));
-	assert_fuse("noatime,userx,max_read=4096");
+	    "x-systemd.automount,X-mount.mkdir=0755,comment=any,noatime,userx,,blksize=512"));
+	assert_fuse("noatime,userx,blksize=512");
 }
 
 static void option_lists_equal_long_options(void **state)
@@ -453,6 +453,8 @@ static void wrong_options_are_refused(void **state)
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"), "--cat: only one command at a time; see sessionfs --help");
 	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
 	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
+	bad(ARGS("sessionfs", "-o", "max_read=4096", "mnt"),
+	    "max_read=4096: only the kernel can choose this; leave it out");
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"), "remount: cannot change a mount; unmount and mount again");
 }
 

@@ -24,9 +24,13 @@ struct served {
 	struct fs fs;
 	unsigned threads;
 	int rc;
+	unsigned ready;         /* how often the loop was ready */
 	sem_t go;               /* one post for each waiting operation */
 	atomic_uint long_begun; /* operations */
 };
+
+/* An option of libfuse. */
+static const char *options = "-osubtype=loop";
 
 /* The number of threads that can still be created. */
 static atomic_int creatable = 1000;
@@ -119,10 +123,15 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_attr(req, &(struct stat){.st_ino = ino}, 0);
 }
 
+static void note_ready(void *arg)
+{
+	((struct served *)arg)->ready++;
+}
+
 static void *serve(void *arg)
 {
 	struct served *s = arg;
-	s->rc = fs_loop(&s->fs, s->threads);
+	s->rc = fs_loop(&s->fs, s->threads, note_ready, s);
 	return NULL;
 }
 
@@ -134,6 +143,7 @@ static void start(struct served *s, unsigned threads, int can_be_made)
 	coherence_init(&s->fs.coherence);
 	assert_int_equal(sem_init(&s->go, 0, 0), 0);
 	assert_int_equal(fuse_opt_add_arg(&args, "loop"), 0);
+	assert_int_equal(fuse_opt_add_arg(&args, options), 0);
 	s->w.se = s->fs.session = fuse_session_new(&args, &ops, sizeof ops, s);
 	fuse_opt_free_args(&args);
 	wire_connect(&s->w);
@@ -161,6 +171,7 @@ static void finish(struct served *s)
 	shutdown(s->w.fd, SHUT_WR);
 	pthread_join(s->w.thread, NULL);
 	assert_int_equal(s->rc, 0);
+	assert_int_equal(s->ready, 1);
 	release(s);
 }
 
@@ -497,6 +508,31 @@ static void last_request_is_received(void **state)
 	release(&s);
 }
 
+/* libfuse refuses INIT if it sets another max_read, and the mount is not ready if it ends before INIT. */
+static void loop_is_ready_after_init(void **state)
+{
+	static struct reply r;
+	struct fuse_init_in in = {.major = 7, .minor = 36, .max_readahead = 1 << 17, .flags = ALL_FLAGS};
+	struct served s;
+	(void)state;
+	options = "-omax_read=4096";
+	start(&s, 4, 1000);
+	assert_int_equal(wire_call(&s.w, FUSE_INIT, 0, &in, sizeof in, &r), -EPROTO);
+	pthread_join(s.w.thread, NULL);
+	assert_int_equal(s.rc, -ECANCELED);
+	assert_int_equal(s.ready, 0);
+	release(&s);
+	options = "-osubtype=loop";
+	start(&s, 4, 1000);
+	shutdown(s.w.fd, SHUT_WR);
+	pthread_join(s.w.thread, NULL);
+	assert_int_equal(s.rc, -ECANCELED);
+	assert_int_equal(s.ready, 0);
+	release(&s);
+	begin(&s, 4);
+	finish(&s);
+}
+
 /* Between requests the reader polls without result: it first yields the CPU, and then sleeps. */
 static void preempted_reader_stops_spinning(void **state)
 {
@@ -588,6 +624,7 @@ int main(void)
 	    cmocka_unit_test(sigkill_cancels_request),
 	    cmocka_unit_test(unmount_cancels_long_work),
 	    cmocka_unit_test(loop_without_threads_fails),
+	    cmocka_unit_test(loop_is_ready_after_init),
 	    cmocka_unit_test(unread_request_is_read_once_memory_is_free),
 	    cmocka_unit_test(last_request_is_received),
 	};

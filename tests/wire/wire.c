@@ -105,7 +105,7 @@ static ssize_t io_read(int fd, void *p, size_t n, void *userdata)
 static void *run(void *arg)
 {
 	struct wire *w = arg;
-	fs_loop(w->fs, w->threads);
+	fs_loop(w->fs, w->threads, NULL, NULL);
 	return NULL;
 }
 

@@ -11,8 +11,7 @@ struct map;
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Messages above `level` are dropped. Once `syslog` is true they go to syslog(3). Not thread-safe: call before threads
- * start. */
+/* Messages above `level` are dropped. Once `syslog` is true they go to syslog(3). */
 void log_setup(enum log_level level, bool syslog);
 
 void log_message(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
