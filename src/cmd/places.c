@@ -145,33 +145,46 @@ static bool find_sessions_below(struct session_hunt *h, const char *source)
 	return found;
 }
 
+/* Returns the length of the deepest directory named `sessions` in the first n bytes of a path, or 0. */
+static size_t path_find_sessions(const char *path, size_t n)
+{
+	static const char name[] = "/sessions/";
+	const size_t k = sizeof name - 1;
+	while (n >= k && memcmp(path + n - k, name, k) != 0)
+		n--;
+	return n >= k ? n - 1 : 0;
+}
+
 /* Returns whether a mount would show any session: links count, too. Appends the path of the deepest directory named
- * `sessions` below the source that holds all of them, if there is one. */
-static bool source_has_sessions(const char *source, struct buf *out)
+ * `sessions` below the source that holds all of them, if there is one; otherwise of one of several that do. */
+static bool source_has_sessions(const char *source, struct buf *out, bool *ret_several)
 {
 	struct budget nothing = BUDGET_INIT(0);
+	struct buf first CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT;
 	struct catalog *c;
 	struct slot_info any;
 	if (catalog_open(source, &(struct catalog_options){.budget = &nothing}, &c) < 0)
 		return false;
 	uint64_t cookie = 0;
-	bool has = false;
-	size_t own = strcmp(source, "/") == 0 ? 1 : strlen(source) + 1;
+	bool has = false, each = true;
+	size_t common = 0;
 	while (catalog_slot_next(c, NO_SLOT, &cookie, &any)) {
-		if (!has)
-			buf_addf(out, "%.*s/%s", (int)own - 1, source, any.file);
+		struct buf *to = has ? &path : &first;
+		buf_reset(to);
+		buf_addf(to, "/%s", any.file);
+		common = has ? common : to->n;
 		has = true;
-		size_t n = own;
-		while (n < out->n && out->p[n] == any.file[n - own])
+		each = each && path_find_sessions(to->p, to->n) > 0;
+		size_t n = 0;
+		while (n < common && n < to->n && first.p[n] == to->p[n])
 			n++;
-		out->n = n < out->n ? n : out->n;
+		common = n;
 	}
 	catalog_close(c);
-	static const char name[] = "/sessions/";
-	size_t n = sizeof name - 1;
-	while (out->n >= own - 1 + n && memcmp(out->p + out->n - n, name, n) != 0)
-		out->n--;
-	out->n = out->n >= own - 1 + n ? out->n - 1 : 0;
+	size_t one = path_find_sessions(first.p, common), some = each ? path_find_sessions(first.p, first.n) : 0;
+	*ret_several = !one;
+	if (one || some)
+		buf_addf(out, "%s%.*s", source + (source[1] ? 0 : 1), (int)(one ? one : some), first.p);
 	return has;
 }
 
@@ -180,20 +193,20 @@ void places_warn_empty(const char *source)
 	struct session_hunt h = {.header = HEADER_INIT, .until_ms = clock_ms(CLOCK_MONOTONIC) + HUNT_TIME_MAX_MS};
 	struct buf all CLEANUP_BUF = BUF_INIT;
 	/* A session here, or in a directory of another name, is not below a directory named `sessions`. */
+	bool several = false;
 	bool any =
 	    find_sessions_at_depth(&h, source, 0) || (find_sessions_at_depth(&h, source, 1) && buf_cstr(&h.found) &&
 	                                              strcmp(strrchr(h.found.p, '/'), "/sessions") != 0);
 	buf_reset(&h.found);
-	if (!any && !source_has_sessions(source, &all)) {
+	if (!any && !source_has_sessions(source, &all, &several)) {
 		bool found = find_sessions_below(&h, source) && buf_cstr(&h.found);
 		char *last = found ? strrchr(h.found.p, '/') : NULL;
 		if (last && name_is_project(last + 1))
 			*last = '\0';
 		log_warning("%s: no sessions%s%s", source, found ? "; found some in " : "", found ? h.found.p : "");
 	} else if (all.n > 0 && buf_cstr(&all)) {
-		log_warning(
-		    "%s: all sessions are below one directory; to tell their projects apart, use it as the source: %s",
-		    source, all.p);
+		log_warning("%s: all sessions are below %s; to tell their projects apart, use %s as the source: %s",
+		            source, several ? "several directories" : "one directory", several ? "one" : "it", all.p);
 	}
 	header_release(&h.header);
 	buf_release(&h.found);

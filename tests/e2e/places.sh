@@ -53,12 +53,17 @@ for source in "$claw/agents/main" "$claw/agents" "$claw"; do
 	is "$(below "$source" "$claw/agents/main/sessions")" "$(warning "$source" --check)" "a source above another program's"
 done
 is "" "$(warning "$claw/agents/main/sessions" --check)" "that directory"
-# Two such directories, and a session in another one: no single directory can be suggested.
+# Above two such directories one of them is suggested; not next to a session in another one.
 cp -r "$claw/agents/main" "$claw/agents/other"
-is "" "$(warning "$claw" --check)" "a source above two directories of sessions"
+for source in "$claw/agents" "$claw"; do
+	matches "^sessionfs: $source: all sessions are below several directories; to tell their projects apart, use one as the source: $claw/agents/(main|other)/sessions$" \
+		"$(warning "$source" --check)" "a source above two directories of sessions"
+done
 is "$(below "$claw/agents/other" "$claw/agents/other/sessions")" "$(warning "$claw/agents/other" --check)" "a source above one of them"
 cp "$pi"/--home-ada-weather--/*019cadd4*.jsonl "$claw/agents/other/"
-is "" "$(warning "$claw/agents/other" --check)" "a session next to the directory of sessions"
+for source in "$claw/agents/other" "$claw/agents" "$claw"; do
+	is "" "$(warning "$source" --check)" "a session next to the directory of sessions"
+done
 mkdir -p "$T/named/my-sessions/p" "$T/named/sessions.old"
 cp "$pi"/--home-ada-weather--/*019cadd4*.jsonl "$T/named/my-sessions/p/"
 is "" "$(warning "$T/named" --check)" "a directory with another name"
