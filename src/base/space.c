@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/space.h"
+#include "sessionfs/base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +53,23 @@ size_t space_flatten(char *p, size_t n, char instead)
 	for (size_t i = 0, step; i < n; i += step ? step : 1) {
 		step = p[i] >= ' ' && p[i] < 0x7f ? 0 : control_size((struct span){p + i, n - i});
 		*to++ = step ? instead : p[i];
+	}
+	return (size_t)(to - p);
+}
+
+size_t control_replace(char *p, size_t n)
+{
+	char *to = p;
+
+	for (size_t i = 0, step; i < n; i += step) {
+		int size = utf8_next(p + i, n - i);
+		step = size > 0 ? (size_t)size : 1;
+		bool is_stray = size < 0 && (unsigned char)p[i] >= 0x80 && (unsigned char)p[i] < 0xa0;
+		bool is_control = p[i] != '\t' && p[i] != '\n' && control_size((struct span){p + i, step}) > 0;
+		if (is_stray || is_control)
+			*to++ = '?';
+		for (size_t k = 0; !is_stray && !is_control && k < step; k++)
+			*to++ = p[i + k];
 	}
 	return (size_t)(to - p);
 }

@@ -3,6 +3,7 @@
 #include "sessionfs/base/space.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 bool terminal_supports_color(int fd)
@@ -13,11 +14,45 @@ bool terminal_supports_color(int fd)
 
 void terminal_sanitize(struct buf *out, size_t start)
 {
-	size_t end = start;
-	for (size_t i = start; i < out->n;) {
-		size_t n = out->p[i] == '\t' ? 0 : control_size((struct span){out->p + i, out->n - i});
-		out->p[end++] = n ? '?' : out->p[i];
-		i += n ? n : 1;
+	out->n = start + control_replace(out->p + start, out->n - start);
+}
+
+/* A stream to a terminal. */
+struct terminal {
+	FILE *out;
+	struct buf text;
+};
+
+static ssize_t terminal_write(void *cookie, const char *p, size_t n)
+{
+	struct terminal *t = cookie;
+	char cut[4]; /* a character whose other bytes follow */
+	size_t cut_n = 0;
+	buf_add(&t->text, p, n);
+	for (size_t k = 1; k < sizeof cut && k <= t->text.n && !cut_n; k++) {
+		unsigned char c = (unsigned char)t->text.p[t->text.n - k];
+		cut_n = c >= (k == 1 ? 0xc0 : k == 2 ? 0xe0 : 0xf0) ? k : 0;
 	}
-	out->n = end;
+	t->text.n -= cut_n;
+	if (buf_err(&t->text))
+		return 0;
+	memcpy(cut, t->text.p + t->text.n, cut_n);
+	terminal_sanitize(&t->text, 0);
+	bool is_written = fwrite(t->text.p, 1, t->text.n, t->out) == t->text.n && fflush(t->out) == 0;
+	buf_reset(&t->text);
+	buf_add(&t->text, cut, cut_n);
+	return is_written ? (ssize_t)n : 0;
+}
+
+FILE *terminal_stream(FILE *out)
+{
+	if (!isatty(fileno(out)))
+		return out;
+	struct terminal *t = calloc(1, sizeof *t);
+	FILE *stream = t ? fopencookie(t, "w", (cookie_io_functions_t){.write = terminal_write}) : NULL;
+	if (stream) {
+		t->out = out;
+		setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+	}
+	return stream;
 }

@@ -3,10 +3,12 @@
  * machine from suspending; a reader of this output does not. */
 #include "sessionfs/cmd/cli.h"
 
+#include "sessionfs/base/terminal.h"
 #include "sessionfs/find/events.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 enum { EVENTS_POLL_MS = 250 };
 
@@ -25,6 +27,8 @@ int cli_events(struct catalog *c, unsigned poll_ms, int fd)
 		ssize_t n = catalog_wait(c, timeout_ms, fd, polls, &changes);
 		if (n > 0)
 			events_make_lines(e, changes, (size_t)n, &lines);
+		if (isatty(fd))
+			terminal_sanitize(&lines, 0);
 		rc = n < 0 ? (int)n : buf_err(&lines) ? buf_err(&lines) : cli_write(fd, buf_span(&lines));
 	}
 	events_close(e);

@@ -32,6 +32,9 @@
 
 enum { EXIT_USAGE = 2 };
 
+/* Standard output and standard error, without commands to a terminal. */
+static FILE *output, *messages;
+
 /* Parts that all actions on the tree need. */
 struct app_parts {
 	struct budget budget; /* must not move: the others point to it */
@@ -146,7 +149,6 @@ static int act_mount(const struct opts *o, const struct app_parts *parts, const 
 
 #else
 
-/* In the background, libfuse's messages go to our log. In the foreground libfuse prints them: some come in pieces. */
 static void log_libfuse_message(enum fuse_log_level level, const char *format, va_list ap)
 {
 	char text[1024];
@@ -206,7 +208,7 @@ static void collect_errors(enum fuse_log_level level, const char *format, va_lis
 {
 	size_t n = strlen(option_errors);
 	if (level > FUSE_LOG_ERR)
-		vfprintf(stderr, format, ap);
+		log_libfuse_message(level, format, ap);
 	else
 		vsnprintf(option_errors + n, sizeof option_errors - n, format, ap);
 }
@@ -235,7 +237,6 @@ static void server_ready(void *arg)
 	notify_send(s->notify, ready);
 	if (s->report >= 0) {
 		log_setup(s->o->log_level, true);
-		fuse_set_log_func(log_libfuse_message);
 		int null CLEANUP_CLOSE = open("/dev/null", O_RDWR | O_CLOEXEC);
 		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 			dup2(null, fd);
@@ -321,7 +322,7 @@ static int run_fuse_session(struct opts *o, const struct app_parts *parts, const
 	}
 	fuse_set_log_func(collect_errors);
 	se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), fs);
-	fuse_set_log_func(NULL);
+	fuse_set_log_func(log_libfuse_message);
 	if (!se) {
 		const char *refused = buf_cstr(&o->fuse);
 		char *quoted = strchr(option_errors, '`'), *end = strrchr(option_errors, '\'');
@@ -386,7 +387,6 @@ static int act_mount(struct opts *o, const struct app_parts *parts, const char *
 static int act_search(const struct opts *o, const struct app_parts *parts)
 {
 	struct buf why CLEANUP_BUF = BUF_INIT;
-	bool shown = isatty(STDOUT_FILENO);
 	struct cli_search how = {.text = o->target,
 	                         .root = o->root,
 	                         .lines = o->lines ? o->lines : SIZE_MAX,
@@ -394,9 +394,10 @@ static int act_search(const struct opts *o, const struct app_parts *parts)
 	                         .style = o->json             ? CLI_SEARCH_JSON
 	                                  : o->entries        ? CLI_SEARCH_ENTRIES
 	                                  : opts_use_color(o) ? CLI_SEARCH_COLOURED
-	                                  : shown             ? CLI_SEARCH_SANITIZED
 	                                                      : CLI_SEARCH_PLAIN};
-	int rc = cli_search(parts->tree, &how, stdout, shown && !o->json && !o->entries ? stderr : NULL, &why);
+	bool counts = isatty(STDOUT_FILENO) && !o->json && !o->entries;
+	int rc = cli_search(parts->tree, &how, how.style == CLI_SEARCH_COLOURED ? stdout : output,
+	                    counts ? messages : NULL, &why);
 	if (rc < 0)
 		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 	for (struct span line, hints = buf_span(&why); rc == 0 && span_line(&hints, &line);)
@@ -434,7 +435,7 @@ static int act_copy(const struct opts *o, const struct app_parts *parts, const c
 	if (rc < 0)
 		log_error("%s: %s", source, strerror(-rc));
 	/* An unreadable file is not gone. */
-	bool good = to && cli_copy(parts->tree, o->target, &what, to, o->removes && !lacking && rc == 0, stdout);
+	bool good = to && cli_copy(parts->tree, o->target, &what, to, o->removes && !lacking && rc == 0, output);
 	return good && !lacking && rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -454,7 +455,7 @@ static int act_secrets(struct app_parts *parts, const char *source)
 		progress_clear();
 		cancel_set(outer);
 		if (rc == 0)
-			rc = cli_put(stdout, buf_span(&rows));
+			rc = cli_put(output, buf_span(&rows));
 		/* An unreadable session may have some. */
 		if (rc == 0)
 			rc = all->error;
@@ -490,14 +491,14 @@ static int act_on_tree(struct opts *o, const char *source)
 		o->target = "--events";
 		break;
 	case OPTS_CAT:
-		rc = cli_cat(parts.tree, o->target, stdout);
+		rc = cli_cat(parts.tree, o->target, output, opts_use_color(o) ? stdout : output);
 		break;
 	case OPTS_LS:
-		rc = o->names ? cli_ls_names(parts.tree, o->target, stdout)
-		              : cli_ls(parts.tree, o->target, o->json, stdout);
+		rc = o->names ? cli_ls_names(parts.tree, o->target, output)
+		              : cli_ls(parts.tree, o->target, o->json, output);
 		break;
 	default:
-		rc = cli_tree(parts.tree, o->target, stdout);
+		rc = cli_tree(parts.tree, o->target, output);
 		break;
 	}
 	if (rc)
@@ -510,13 +511,13 @@ static int act_on_source(struct opts *o)
 	char *source CLEANUP_FREE = places_source(o->source);
 	if (!source)
 		return EXIT_FAILURE;
-	if (o->action == OPTS_MOUNT || o->action == OPTS_SEARCH || o->action == OPTS_CHECK || o->action == OPTS_COPY ||
-	    o->action == OPTS_SECRETS || o->action == OPTS_EVENTS)
+	/* These print what a path names. */
+	if (o->action != OPTS_CAT && o->action != OPTS_LS && o->action != OPTS_TREE)
 		places_warn_empty(source);
 	if (o->action != OPTS_CHECK)
 		return act_on_tree(o, source);
 	size_t found = 0;
-	int rc = check_source(source, NULL, stdout, stderr, &found);
+	int rc = check_source(source, NULL, output, stderr, &found);
 	if (rc)
 		log_error("%s: %s", source, strerror(-rc));
 	return rc || found ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -526,12 +527,12 @@ static int act(struct opts *o)
 {
 	switch (o->action) {
 	case OPTS_HELP:
-		opts_usage(stdout);
+		opts_usage(output);
 		return EXIT_SUCCESS;
 	case OPTS_VERSION:
-		puts("sessionfs " SESSIONFS_VERSION);
+		fputs("sessionfs " SESSIONFS_VERSION "\n", output);
 #ifndef SESSIONFS_NO_FUSE
-		printf("FUSE library version %s\n", fuse_pkgversion());
+		fprintf(output, "FUSE library version %s\n", fuse_pkgversion());
 #endif
 		return EXIT_SUCCESS;
 	case OPTS_PICK: /* programs that it runs must not inherit our limits */
@@ -544,7 +545,7 @@ static int act(struct opts *o)
 	if (o->action == OPTS_UNMOUNT)
 		return places_unmount(o->target);
 	if (o->action == OPTS_REPAIR)
-		return cli_repair(o->target, stdout);
+		return cli_repair(o->target, output, messages);
 	set_resource_limits();
 	return act_on_source(o);
 }
@@ -554,10 +555,10 @@ int main(int argc, char *argv[])
 	struct opts o CLEANUP(opts_release) = OPTS_INIT;
 	struct buf why CLEANUP_BUF = BUF_INIT;
 
-	if (!reserve_standard_fds())
+	if (!reserve_standard_fds() || !(output = terminal_stream(stdout)) || !(messages = terminal_stream(stderr)))
 		return EXIT_FAILURE;
 	if (argc == 1 && isatty(STDERR_FILENO)) {
-		places_print_hint(stderr);
+		places_print_hint(messages);
 		return EXIT_USAGE;
 	}
 	int rc = opts_parse(argc, argv, &o, &why);
@@ -566,7 +567,7 @@ int main(int argc, char *argv[])
 		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 	}
 	int status = act(&o);
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if (fflush(output) == 0 && fflush(stdout) == 0 && !ferror(output) && !ferror(stdout))
 		return status;
 	log_error("standard output: %s", strerror(errno));
 	return EXIT_FAILURE;

@@ -11,7 +11,7 @@
 
 struct repair_output {
 	const char *file;
-	FILE *out;
+	FILE *out, *messages;
 };
 
 static int repair_print(void *arg, struct span bytes)
@@ -21,12 +21,13 @@ static int repair_print(void *arg, struct span bytes)
 
 static void repair_log_change(void *arg, uint32_t line, const char *what)
 {
-	fprintf(stderr, "%s:%u: %s\n", ((const struct repair_output *)arg)->file, line, what);
+	const struct repair_output *to = arg;
+	fprintf(to->messages, "%s:%u: %s\n", to->file, line, what);
 }
 
-int cli_repair(const char *file, FILE *out)
+int cli_repair(const char *file, FILE *out, FILE *messages)
 {
-	struct repair_output to = {file, out};
+	struct repair_output to = {file, out, messages};
 	struct repair *r = NULL;
 	struct stat st, target;
 	const char *name = strrchr(file, '/');

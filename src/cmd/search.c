@@ -40,19 +40,16 @@ static void search_add_sanitized(struct span text, struct buf *out)
 /* Uses grep's colours. */
 static void search_add_part(struct search_printer *p, const char *colour, struct span text)
 {
-	bool coloured = p->how->style == CLI_SEARCH_COLOURED;
-	if (coloured)
-		buf_adds(&p->text, colour);
+	buf_adds(&p->text, colour);
 	search_add_sanitized(text, &p->text);
-	if (coloured)
-		buf_adds(&p->text, COLOUR_END);
+	buf_adds(&p->text, COLOUR_END);
 }
 
 static void search_add_marked(struct search_printer *p, struct span text)
 {
 	struct span mark;
 	size_t at = 0;
-	while (p->how->style == CLI_SEARCH_COLOURED && query_next_match(p->query, text, at, &mark)) {
+	while (query_next_match(p->query, text, at, &mark)) {
 		size_t begin = (size_t)(mark.p - text.p);
 		search_add_sanitized((struct span){text.p + at, begin - at}, &p->text);
 		search_add_part(p, COLOUR_BOLD_RED, mark);
@@ -74,7 +71,7 @@ static int search_print_line(void *arg, const struct answer_line *l)
 	search_add_root(p, &path);
 	buf_addf(&path, "projects/%s/%s/", l->project, l->stem);
 	buf_addspan(&path, l->hit->path);
-	if (p->how->style == CLI_SEARCH_PLAIN) {
+	if (p->how->style != CLI_SEARCH_COLOURED) {
 		buf_addspan(&p->text, buf_span(&path));
 		buf_addf(&p->text, ":%s:", number);
 		buf_addspan(&p->text, l->hit->text);

@@ -33,6 +33,7 @@ static void hits_add_text(struct span text, struct buf *out)
 	size_t start = out->n;
 
 	buf_addspan(out, text);
+	text_drop_commands_from(out, start, false);
 	text_flatten_from(out, start);
 	html_escape_from(out, start);
 }

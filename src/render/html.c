@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/render/html.h"
+#include "sessionfs/render/render.h"
 #include "sessionfs/base/date.h"
 #include "sessionfs/base/number.h"
 
@@ -57,6 +58,7 @@ void html_add_value(struct json_value v, struct buf *out)
 		json_decode(v.text, JSON_CLEAN, out);
 	else if (v.kind > JSON_NULL)
 		json_decode(json_raw(v), JSON_CLEAN, out);
+	text_drop_commands_from(out, start, true);
 	html_escape_from(out, start);
 }
 

@@ -356,9 +356,15 @@ static int page_add_header(const struct render_target *p, const struct render_to
 	return rc;
 }
 
+static void page_end(const bool *page)
+{
+	text_is_for_page = !*page;
+}
+
 static int page_front(const struct render_target *p, const struct render_totals *t, struct buf *out)
 {
 	struct buf title CLEANUP_BUF = BUF_INIT;
+	const bool page CLEANUP(page_end) = text_is_for_page = true;
 
 	int rc = render_title(p->session, &title);
 	if (rc < 0 || buf_err(&title))
@@ -480,6 +486,7 @@ static int page_segment(const struct render_target *p, const void *of, bool is_f
                         struct usage *usage, struct buf *out)
 {
 	const struct page_item *item = of;
+	const bool page CLEANUP(page_end) = text_is_for_page = true;
 	struct page g CLEANUP(page_release) = {
 	    .target = p,
 	    .s = p->session,

@@ -73,6 +73,7 @@ int page_add_markdown(struct page *g, struct json_value v, const char *file)
 	bool truncated = page_decode_text(g, v, PAGE_TEXT_BYTES);
 	int rc = buf_err(g->text);
 
+	text_drop_commands_from(g->text, 0, true);
 	if (rc < 0 || g->text->n == 0)
 		return rc;
 	buf_adds(g->out, "<div class=\"md\">\n");
@@ -96,6 +97,7 @@ static size_t shown_lines_size(struct span text, size_t lines)
 /* HTML ignores a newline right after <pre>. */
 void page_add_pre_text(struct page *g, const char *language, bool truncated, const char *file)
 {
+	text_drop_commands_from(g->text, 0, true);
 	struct span text = buf_span(g->text);
 	size_t most = text.n < 2 * PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
 	size_t end = text.n ? shown_lines_size((struct span){text.p, most}, PAGE_OUTPUT_LINES) : 0;
@@ -129,6 +131,7 @@ static const char *diff_line_tag(char sign)
 
 void page_add_diff(struct page *g, const char *file)
 {
+	text_drop_commands_from(g->text, 0, true);
 	struct span text = buf_span(g->text);
 	size_t most = text.n < PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;
 	size_t end = text.n ? shown_lines_size((struct span){text.p, most}, 2 * PAGE_OUTPUT_LINES) : 0;

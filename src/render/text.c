@@ -34,8 +34,53 @@ void text_clean_from(struct buf *out, size_t start)
 	text_add_clean(buf_span(&copy), out);
 }
 
+/* Returns the length of the sequence that commands a terminal (ECMA-48: CSI, OSC) at the start of s, or 0. An OSC ends
+ * with its line, too. */
+static size_t sequence_size(struct span s)
+{
+	bool is_c1 = control_size(s) == 2;
+	char kind = is_c1 ? (char)(s.p[1] - '@') : *s.p == '\x1b' && s.n > 1 ? s.p[1] : '\0';
+	size_t i = 2;
+	if (kind == '[') {
+		while (i < s.n && s.p[i] >= ' ' && s.p[i] < '@')
+			i++;
+		return i + (i < s.n && s.p[i] >= '@' && s.p[i] <= '~');
+	}
+	if (kind != ']')
+		return 0;
+	while (i < s.n && control_size((struct span){s.p + i, s.n - i}) == 0)
+		i++;
+	struct span end = {s.p + i, s.n - i};
+	if (span_begins(end, SPAN_LIT("\x1b\\")) || span_begins(end, SPAN_LIT("\xc2\x9c")))
+		return i + 2;
+	return i + span_begins(end, SPAN_LIT("\a"));
+}
+
+void text_drop_commands_from(struct buf *out, size_t start, bool controls)
+{
+	size_t to = start, line = start;
+	for (size_t i = start, n; i < out->n; i += n ? n : 1) {
+		struct span rest = {out->p + i, out->n - i};
+		bool plain = *rest.p == '\n' || *rest.p == '\t' || (*rest.p >= ' ' && *rest.p <= '~');
+		n = plain ? 0 : sequence_size(rest);
+		if (!plain && n == 0 && controls && control_size(rest) < 3)
+			n = control_size(rest);
+		if (*rest.p == '\r' && rest.n > 1 && rest.p[1] != '\r' && rest.p[1] != '\n')
+			to = line;
+		if (n == 0)
+			out->p[to++] = *rest.p;
+		if (*rest.p == '\n')
+			line = to;
+	}
+	out->n = to;
+}
+
+_Thread_local bool text_is_for_page;
+
 void text_flatten_from(struct buf *out, size_t start)
 {
+	if (text_is_for_page)
+		text_drop_commands_from(out, start, false);
 	if (out->n > start)
 		out->n = start + space_flatten(out->p + start, out->n - start, ' ');
 }

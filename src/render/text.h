@@ -11,6 +11,9 @@ void text_add_clean(struct span exact, struct buf *out);
 /* Replaces invalid UTF-8 from `start` on with U+FFFD. */
 void text_clean_from(struct buf *out, size_t start);
 
+/* The thread makes a page: text_flatten_from drops commands to a terminal, too. */
+extern _Thread_local bool text_is_for_page;
+
 /* Trims the text from `start` on, by the rules of JavaScript's trim(). */
 void text_trim_from(struct buf *out, size_t start);
 /* Cuts the text from `start` on to at most `units` UTF-16 units, between characters. Returns true if it was longer. */

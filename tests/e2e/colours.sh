@@ -42,9 +42,10 @@ assert all(row.count("\x1b") % 2 == 0 for row in coloured.splitlines()), "a colo
 END
 	plain --cat "$tree" --color=auto | cmp - "$T/plain" || die "$tree: auto differs without a terminal"
 	terminal --cat "$tree" | cmp - "$T/coloured" || die "$tree: no colours on a terminal"
-	terminal --cat --color=never "$tree" | cmp - "$T/plain" || die "$tree: never differs"
-	NO_COLOR=1 terminal --cat "$tree" | cmp - "$T/plain" || die "$tree: NO_COLOR"
-	TERM=dumb terminal --cat "$tree" | cmp - "$T/plain" || die "$tree: TERM=dumb"
+	LC_ALL=C sed 's|\xc2[\x80-\x9f]|?|g; s|\x7f|?|g' "$T/plain" >"$T/harmless"
+	terminal --cat --color=never "$tree" | cmp - "$T/harmless" || die "$tree: never differs"
+	NO_COLOR=1 terminal --cat "$tree" | cmp - "$T/harmless" || die "$tree: NO_COLOR"
+	TERM=dumb terminal --cat "$tree" | cmp - "$T/harmless" || die "$tree: TERM=dumb"
 	NO_COLOR=1 plain --cat --color "$tree" | cmp - "$T/coloured" || die "$tree: --color does not win over NO_COLOR"
 done
 for file in README.md sessions.tsv latest/transcript.md latest/info.json latest/title; do
@@ -59,4 +60,57 @@ plain --search --color=always forecast >"$T/coloured" 2>"$T/err"
 sed 's/\x1b\[[0-9;]*m//g' "$T/coloured" | cmp - "$T/plain" || die "--search --color: the text is another"
 grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/coloured" || die "--search --color: no colours"
 grep -q $'\e' < <(terminal --search --color=never forecast) && die "--search --color=never: colours"
+
+# --- no action prints a command to a terminal, on standard output or standard error ---
+odd=$'o\e]0;own\ad\xc2\x9b2J\x9b3J' # of a file name also a byte that is not UTF-8
+mkdir "$T/odd" "$T/odd/--$odd--"
+cp "$T/src/--hostile--/"*.jsonl "$T/odd/--$odd--/$odd.jsonl"
+printf '{"type":"message","id":"g","parentId":"e","message":{"role":"user","content":"raw \x9b2J \xc2\x9b3J \u009b4J"}}\n{"torn\n' >>"$T/odd/--$odd--/$odd.jsonl"
+file=$(echo "$T/odd"/*/*.jsonl)
+mkdir "$T/shown"
+shown=0
+on_terminal() { # ARGUMENT...: keeps the output on a terminal
+	shown=$((shown + 1))
+	printf '%q ' "$@" >"$T/shown/$shown"
+	(cd "$T" && SHELL=/bin/bash script -qec "$(printf '%q ' "$SESSIONFS" "$@")" /dev/null </dev/null) >>"$T/shown/$shown" || :
+}
+project=projects/$("$SESSIONFS" -S "$T/odd" --ls --names projects)
+session=$project$("$SESSIONFS" -S "$T/odd" --ls --names "$project" | grep -v latest)
+for color in "" 1; do
+	export NO_COLOR=$color
+	for path in sessions.tsv "${session}chat.md" "${session}entries/g/text.md" "${session}tree.txt" "${session}session.jsonl" "${session}path" labels.tsv problems.tsv; do
+		on_terminal -S odd --cat "$path"
+	done
+	for words in "--search raw" "--search --entries raw" "--search --json raw" "--search own -m0" "--ls projects" "--ls --names projects" \
+		"--ls --json projects" "--tree projects" "--secrets" "--copy projects copied"; do
+		# shellcheck disable=SC2086
+		on_terminal -S odd $words
+	done
+	on_terminal -S odd --ls "$session"
+	on_terminal --check odd
+	on_terminal --repair "$file"
+done
+# Messages that quote words of the command line, and files.
+for words in "--cat $odd" "--ls $odd" "--search after:$odd" "--copy projects $odd/$odd" "-o $odd /mnt" "--$odd" "-u $odd" "$odd" "--check $odd" "--repair $odd" "--cache=$odd /"; do
+	# shellcheck disable=SC2086
+	on_terminal -S odd $words
+	# shellcheck disable=SC2086
+	on_terminal $words
+done
+python3 - "$T"/shown/* <<'END' || die "a command to the terminal"
+import re, sys
+for name in sys.argv[1:]:
+    shown = open(name, "rb").read().replace(b"\r\n", b"\n")
+    shown = re.sub(rb"\x1b\[(1|2|3[1-6]|1;3[16])?m", b"", shown)
+    assert b"\n" in shown, ("nothing printed", shown)
+    found = re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\udc80-\udc9f]", shown.decode("utf-8", "surrogateescape"))
+    assert not found, (found, shown)
+END
+# An event on a terminal.
+(cd "$T" && SHELL=/bin/bash script -qfec "$(printf '%q ' "$SESSIONFS" -S odd --events)" "$T/events" </dev/null >/dev/null) &
+within 20 "an event" eval 'printf "%s\n" "{\"type\":\"session_info\",\"id\":\"n$RANDOM\",\"name\":\"$odd $RANDOM\"}" | LC_ALL=C tr -d "\033\007" >>"$file"; grep -q renamed "$T/events"'
+kill $! 2>/dev/null || :
+grep -a renamed "$T/events" | LC_ALL=C grep -q $'\x9b' && die "an event has a command to the terminal"
+# Into a file every byte stays.
+is "$file" "$("$SESSIONFS" -S "$T/odd" --cat "${session}path")" "a name without a terminal"
 exit 0

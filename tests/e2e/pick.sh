@@ -151,6 +151,8 @@ source=
 mkdir "$T/none"
 fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
 fails 1 "sessionfs: $T/not: no such source" "$SESSIONFS" -S "$T/not" --pick
+mkdir "$T"/odd$'\x9b'31m-$'\u009b'31m-é-⛀-😀
+is "sessionfs: $T/odd31m-?31m-é-⛀-😀: no sessions" "$("$SESSIONFS" -S "$T"/odd* --pick 2>&1 || :)" "an odd source"
 is "$T/src/--plain--/s29.jsonl" "$(printf '2\np\n' | PI_CODING_AGENT_SESSION_DIR=$T/src PATH=$T/bin:$T/plain "$SESSIONFS" --pick 2>/dev/null)" "where pi keeps its sessions"
 # A session at work: its newest entry is of the last minute. Others are done, or changed before that.
 mkdir -p "$T/work/p"

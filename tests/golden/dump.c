@@ -139,7 +139,7 @@ static void dump_file(struct dump *d, const char *path, const struct tree_attr *
 	char *bytes = NULL;
 	size_t n = 0;
 	FILE *out = must(open_memstream(&bytes, &n));
-	int rc = cli_cat(d->tree, path, out);
+	int rc = cli_cat(d->tree, path, out, out);
 	if (rc < 0 || fclose(out) != 0)
 		errx(1, "%s: %s", path, strerror(-rc));
 	if (n != a->size)

@@ -314,9 +314,82 @@ static void failed_read_is_returned(void **state)
 	fixture_close(&f);
 }
 
+/* --- commands to a terminal --------------------------------------------------------------- */
+
+/* Such commands are no text: of a page, only the text that a terminal would show is shown. */
+static void commands_to_a_terminal_are_dropped(void **state)
+{
+	(void)state;
+	assert_body(HEADER USER("a", "null",
+	                        "rain \\u001b]0;EVIL\\u0007\\u001b[31mred\\u001b[0m \\u001b[1;38;5;2mtwo\\u001b[K "
+	                        "\\u009b1mthree\\u009b0m \\u009d0;EVIL\\u009c\\u001b]8;;http://evil\\u001b\\\\link"
+	                        "\\u001b]8;;\\u001b\\\\\\u0007\\u007f\\u0085 end\\u001b[3"),
+	            "a", MD("rain red two three link end"));
+	/* A control character alone; an OSC without an end. */
+	assert_body(HEADER USER("a", "null", "a\\u001b=b\\u001b]0;c\\n\\nd\\u0007\\u001b"), "a",
+	            "<div class=\"md\">\n<p>a=b</p>\n<p>d</p>\n</div>\n");
+	/* Of a line with CR, its last part; CR at the end of a line ends it. */
+	CLEANUP_BUF struct buf page = BUF_INIT;
+	page_of(
+	    HEADER ASSISTANT("a", "null",
+	                     "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"bash\",\"arguments\":{\"command\":\"x\"}}")
+		RESULT("b", "\"a\"", "c",
+	               ",\"toolName\":\"bash\",\"content\":[{\"type\":\"text\",\"text\":\"one\\n 10% =>\\r 50% "
+	               "==>\\r\\u001b[K100%\\ntwo\\r\\nthree\\r\\r\\nfour\\r\"}]"),
+	    &page);
+	assert_non_null(strstr(page.p, ">\none\n100%\ntwo\nthree\nfour</pre>"));
+}
+
+#define EVIL "\\u001b]0;EVIL\\u0007\\u001b[31m\\u009b31m\\u009d0;EVIL\\u009c"
+
+static void no_part_of_a_page_has_commands(void **state)
+{
+	(void)state;
+	CLEANUP_BUF struct buf page = BUF_INIT;
+	page_of(
+	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/"
+	    "w" EVIL "\"}\n" USER("a", "null", "x" EVIL) ENTRY(
+		"l", "\"a\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"y" EVIL "\"")
+		ENTRY("n", "\"l\"", "\"type\":\"session_info\",\"name\":\"z" EVIL "\"") ENTRY(
+		    "m", "\"n\"", "\"type\":\"model_change\",\"provider\":\"p" EVIL "\",\"modelId\":\"q" EVIL "\"")
+		    MESSAGE("b", "\"m\"",
+	                    "\"role\":\"assistant\",\"provider\":\"p" EVIL "\",\"model\":\"q" EVIL
+	                    "\",\"stopReason\":\"error\",\"errorMessage\":\"e" EVIL
+	                    "\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t" EVIL
+	                    "\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"edit\",\"arguments\":"
+	                    "{\"path\":\"f" EVIL "\",\"oldText\":\"o" EVIL "\",\"newText\":\"n" EVIL "\",\"k" EVIL
+	                    "\":\"v" EVIL "\"}},"
+	                    "{\"type\":\"toolCall\",\"id\":\"d\",\"name\":\"odd" EVIL "\",\"arguments\":{\"k" EVIL
+	                    "\":[\"v" EVIL "\"]}}]")
+			RESULT("r", "\"b\"", "c",
+	                       ",\"toolName\":\"edit\",\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL
+	                       "\"}]") RESULT("s", "\"r\"", "d",
+	                                      ",\"toolName\":\"odd" EVIL
+	                                      "\",\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL
+	                                      "\"}]") MESSAGE("t", "\"s\"",
+	                                                      "\"role\":\"bashExecution\",\"command\":\"c" EVIL
+	                                                      "\",\"output\":\"o" EVIL "\",\"exitCode\":1")
+			    MESSAGE("u", "\"t\"", "\"role\":\"odd" EVIL "\",\"content\":\"c" EVIL "\"")
+				ENTRY("v", "\"u\"",
+	                              "\"type\":\"custom_message\",\"customType\":\"c" EVIL "\",\"content\":\"c" EVIL
+	                              "\"") ENTRY("w", "\"a\"", "\"type\":\"branch_summary\",\"summary\":\"s" EVIL "\"")
+				    ENTRY("y", "\"v\"",
+	                                  "\"type\":\"compaction\",\"summary\":\"s" EVIL "\",\"tokensBefore\":1"),
+	    &page);
+	for (const unsigned char *p = (const unsigned char *)page.p; *p; p++)
+		assert_false((*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0));
+	/* JSON shows them as the escapes that are stored. */
+	for (char *json; (json = strstr(page.p, "<pre class=\"language-json\">"));)
+		memset(json, ' ', (size_t)(strstr(json, "</pre>") - json));
+	assert_null(strstr(page.p, "[31m"));
+	assert_null(strstr(page.p, "EVIL"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(commands_to_a_terminal_are_dropped),
+	    cmocka_unit_test(no_part_of_a_page_has_commands),
 	    cmocka_unit_test(first_64_calls_are_at_their_results),
 	    cmocka_unit_test(result_without_call_shows_its_tool),
 	    cmocka_unit_test(user_command_shows_its_output),

@@ -15,5 +15,8 @@ struct span space_trim(struct span s);
 size_t control_size(struct span s);
 /* Replaces each control character by `instead`. Returns the new length. */
 size_t space_flatten(char *p, size_t n, char instead);
+/* Replaces by `?` what a terminal obeys: each control character except TAB and newline, and each byte from 0x80 to 0x9f
+ * that is not UTF-8. Returns the new length. */
+size_t control_replace(char *p, size_t n);
 
 #endif

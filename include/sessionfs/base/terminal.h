@@ -5,6 +5,8 @@
 
 #include "sessionfs/base/buf.h"
 
+#include <stdio.h>
+
 /* Each ends with COLOUR_END. */
 #define COLOUR_BOLD "\x1b[1m"
 #define COLOUR_DIM "\x1b[2m"
@@ -21,8 +23,10 @@
  * (no-color.org). */
 bool terminal_supports_color(int fd);
 
-/* Replaces each control character from `start` on by `?`, also U+0080 to U+009F, but no TAB. Text of a session must not
- * reach the terminal as a command. */
+/* control_replace from `start` on: text of a session must not reach the terminal as a command. */
 void terminal_sanitize(struct buf *out, size_t start);
+/* Returns a stream to `out` that replaces the same; `out` itself if that is not a terminal; NULL if out of memory. It
+ * lives until the end of the program. */
+FILE *terminal_stream(FILE *out);
 
 #endif

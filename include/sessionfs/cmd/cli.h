@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-/* Prints a file, following links. -EISDIR for a directory. */
-int cli_cat(struct tree *t, const char *path, FILE *out);
+/* Prints a file, following links; tree.txt, which can have colours, to `tree`. -EISDIR for a directory. */
+int cli_cat(struct tree *t, const char *path, FILE *out, FILE *tree);
 
 /* Lists a directory, a file or a link in long form. `json`: an array with one object per line. */
 int cli_ls(struct tree *t, const char *path, bool json, FILE *out);
@@ -20,9 +20,9 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out);
 
 /* Prints every name below `path`, indented by depth. */
 int cli_tree(struct tree *t, const char *path, FILE *out);
-/* Prints a session that pi can open from a damaged file, and each change on standard error. Returns the exit status: 0
+/* Prints a session that pi can open from a damaged file, and each change to `messages`. Returns the exit status: 0
  * if the file is sound, and is printed unchanged; 1 if it is repaired; 2 if that is not possible. */
-int cli_repair(const char *file, FILE *out);
+int cli_repair(const char *file, FILE *out, FILE *messages);
 
 /* As tree_lookup, with the size of a table. */
 int cli_attr(struct tree *t, node_t dir, struct span name, struct tree_attr *ret);
@@ -53,15 +53,9 @@ bool cli_names_contain(const struct cli_names *all, const char *name);
  * then the process. */
 bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, const char *to, bool removes, FILE *out);
 
-/* search.c: output of a query: the lines of hits.txt, raw or sanitized for a terminal, with or without colours; or the
- * rows of entries.tsv, raw or as one JSON object each. */
-enum cli_search_style {
-	CLI_SEARCH_PLAIN,
-	CLI_SEARCH_SANITIZED,
-	CLI_SEARCH_COLOURED,
-	CLI_SEARCH_ENTRIES,
-	CLI_SEARCH_JSON
-};
+/* search.c: output of a query: the lines of hits.txt, or sanitized for a terminal, with colours; or the rows of
+ * entries.tsv, raw or as one JSON object each. */
+enum cli_search_style { CLI_SEARCH_PLAIN, CLI_SEARCH_COLOURED, CLI_SEARCH_ENTRIES, CLI_SEARCH_JSON };
 struct cli_search {
 	const char *text;      /* the query */
 	const char *root;      /* a prefix of each path, or NULL */

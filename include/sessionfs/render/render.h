@@ -35,6 +35,9 @@ int render_first_message(const struct session *s, struct buf *out);
 
 /* text.c. Replaces each control character (control_size) from `start` on with a space. */
 void text_flatten_from(struct buf *out, size_t start);
+/* For a page, drops commands to a terminal from `start` on: sequences (CSI, OSC), the part of a line before a CR, which
+ * a terminal overwrites, and with `controls` other control characters, except TAB and newline. */
+void text_drop_commands_from(struct buf *out, size_t start, bool controls);
 /* Appends a text as the cell of a table: TAB, newline, NUL and backslash as \t, \n, \0 and \\. */
 void text_add_cell(struct span text, struct buf *out);
 
