@@ -39,18 +39,17 @@ int cli_repair(const char *file, FILE *out, FILE *messages)
 
 	if (rc == 0 && fstat(fileno(out), &target) == 0 && target.st_dev == st.st_dev && target.st_ino == st.st_ino) {
 		log_error("%s: the output is the same file; write to another file, then check it", file);
-		return 2;
+		return 1;
 	}
 	rc = rc < 0 ? rc : repair_open(fd, (uint64_t)st.st_size, name ? name + 1 : file, &r);
 	if (rc == 0)
 		rc = repair_write(r, repair_print, &to);
 	if (rc == 0 && fflush(out) != 0)
 		rc = -errno;
-	bool is_sound = rc == 0 && repair_is_sound(r);
 	if (rc < 0)
 		log_error("%s: %s", file, rc == -ENODATA ? "no entry of a session can be read" : strerror(-rc));
 	else
 		repair_each_change(r, repair_log_change, &to);
 	repair_close(r);
-	return rc < 0 ? 2 : is_sound ? 0 : 1;
+	return rc < 0;
 }

@@ -15,7 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { REPAIR_READ_SIZE = LIMIT(64 * 1024, 100), REPAIR_CHANGES_MAX = LIMIT(1000, 3), REPAIR_HEAD_BYTES = 64 * 1024 };
+enum { REPAIR_READ_SIZE = LIMIT(64 * 1024, 100), REPAIR_CHANGES_MAX = LIMIT(100000, 3) };
 /* Entries are searched for in a damaged line until this many times its bytes were parsed. */
 enum { REPAIR_PARSE_FACTOR = 256 };
 
@@ -26,12 +26,13 @@ struct piece {
 	uint64_t off;
 	size_t n;
 	uint64_t id, parent; /* hashes; 0: none */
-	size_t anchor;       /* the entry before the last lost bytes before this piece, or NO_PIECE */
+	size_t anchor;       /* the entry before it in the file, or NO_PIECE */
 	size_t up;           /* its parent, or NO_PIECE; of a copy that is dropped, the entry that is kept */
 	uint32_t line;
+	uint32_t new_id; /* which of the ids made from its place it gets, from 1; 0: it keeps its own */
 	bool is_header, is_dropped;
 	bool is_taken, is_written; /* by the second pass: chosen with its parents, and written */
-	bool has_new_id, has_new_parent;
+	bool has_new_parent;
 };
 
 struct piece_id {
@@ -46,15 +47,15 @@ struct repair {
 	VEC(struct piece) pieces;
 	VEC(struct piece_id) ids; /* by hash, then by piece */
 	VEC(struct change {
-		uint32_t line;
+		uint64_t at; /* its line << 32, and its number among the changes */
 		char what[112];
 	})
 	changes;
 	bool has_entry;   /* something that pi can show */
+	bool has_orphan;  /* an entry will get another parent when it is written */
 	size_t changed;   /* also those that are not listed */
 	size_t last;      /* the last entry with an id, or NO_PIECE */
-	size_t anchor;    /* see struct piece */
-	struct buf head;  /* damaged bytes before the first entry: perhaps a torn header */
+	struct buf head;  /* the whole members of a torn header before the first entry */
 	struct buf bytes; /* a piece */
 	struct buf text;  /* a decoded id */
 	struct buf deep;
@@ -70,18 +71,25 @@ static void repair_add_change(struct repair *r, uint32_t line, const char *forma
 
 	if (r->changed++ >= REPAIR_CHANGES_MAX || !vec_reserve(&r->changes, 1))
 		return;
-	struct change *c = &r->changes.v[r->changes.n++];
-	c->line = line;
+	struct change *c = &r->changes.v[r->changes.n];
+	c->at = (uint64_t)line << 32 | r->changes.n++;
 	va_start(ap, format);
 	vsnprintf(c->what, sizeof c->what, format, ap);
 	va_end(ap);
 }
 
+static int change_cmp(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
 /* --- pieces ------------------------------------------------------------------------ */
 
-enum { FIELD_TYPE, FIELD_ID, FIELD_PARENT, FIELD_TIME, FIELDS };
+enum { FIELD_TYPE, FIELD_ID, FIELD_PARENT, FIELD_TIME, FIELD_VERSION, FIELDS };
 static const struct span field_names[FIELDS] = {SPAN_LIT("type"), SPAN_LIT("id"), SPAN_LIT("parentId"),
-                                                SPAN_LIT("timestamp")};
+                                                SPAN_LIT("timestamp"), SPAN_LIT("version")};
 
 static uint64_t repair_hash_id(struct repair *r, struct json_value v)
 {
@@ -96,14 +104,48 @@ static uint64_t repair_hash_id(struct repair *r, struct json_value v)
 	return hash ? hash : 1;
 }
 
+static bool is_json_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Returns whether the object at p is the value of a member, or follows another value. */
+static bool is_after_value(const char *begin, const char *p)
+{
+	while (p > begin && is_json_space(p[-1]))
+		p--;
+	return p > begin && memchr(":,[", p[-1], 3);
+}
+
+/* Keeps the header that lost bytes begin, up to its last whole member. Not from the arguments of a torn call. */
+static void repair_keep_header(struct repair *r, struct span text)
+{
+	const char *end = text.p + text.n, *whole = NULL;
+	struct json_value key, v;
+	struct json j;
+
+	for (const char *p = text.p; !whole && (p = memchr(p, '{', (size_t)(end - p))); p++) {
+		if (is_after_value(text.p, p))
+			continue;
+		json_init(&j, (struct span){p, (size_t)(end - p)}, NULL);
+		json_enter(&j);
+		/* A number at the end can lack digits. */
+		while (json_next(&j, &key) > 0 &&
+		       (whole || (json_key_is(key, "type") && json_peek(&j) == JSON_STRING)) && json_value(&j, &v) &&
+		       (whole ? v.kind != JSON_NUMBER || j.p < end : json_equals(v, "session")))
+			whole = j.p;
+		if (whole)
+			buf_add(&r->head, p, (size_t)(whole - p));
+	}
+}
+
 static void repair_lose(struct repair *r, struct span text, uint32_t line)
 {
 	if (text.n == 0)
 		return;
 	repair_add_change(r, line, "lost %zu bytes: not a whole entry", text.n);
-	if (r->pieces.n == 0 && r->head.n + text.n <= REPAIR_HEAD_BYTES)
-		buf_addspan(&r->head, text);
-	r->anchor = r->last;
+	if (r->pieces.n == 0 && r->head.n == 0)
+		repair_keep_header(r, text);
 }
 
 /* Adds a whole JSON value. pi ignores a value that is falsy. */
@@ -125,11 +167,11 @@ static int repair_add_piece(struct repair *r, struct json_value json, uint64_t o
 		return -ENOMEM;
 	struct piece *p = &r->pieces.v[r->pieces.n];
 	*p = (struct piece){
-	    .off = off, .n = text.n, .line = line, .anchor = r->anchor, .up = NO_PIECE, .is_header = is_session};
+	    .off = off, .n = text.n, .line = line, .anchor = r->last, .up = NO_PIECE, .is_header = is_session};
 	r->has_entry |= json.kind == JSON_OBJECT && v[FIELD_TYPE].kind == JSON_STRING;
 	if (!is_session) {
 		p->id = repair_hash_id(r, v[FIELD_ID]);
-		p->parent = repair_hash_id(r, v[FIELD_PARENT]);
+		p->parent = json_is_truthy(v[FIELD_PARENT]) ? repair_hash_id(r, v[FIELD_PARENT]) : 0;
 	}
 	if (p->id) {
 		r->last = r->pieces.n;
@@ -158,8 +200,11 @@ static int repair_search(struct repair *r, struct span text, uint64_t off, uint3
 		if (is_whole)
 			json_get_all(v, field_names, FIELDS, field);
 		bool is_session = json_equals(field[FIELD_TYPE], "session");
-		if (is_session || record_type_of(field[FIELD_TYPE]) ||
-		    (field[FIELD_TYPE].kind == JSON_STRING && field[FIELD_TIME].kind == JSON_STRING)) {
+		bool is_entry = is_session || record_type_of(field[FIELD_TYPE]) ||
+		                (field[FIELD_TYPE].kind == JSON_STRING && field[FIELD_TIME].kind == JSON_STRING);
+		json_peek(&j); /* goes to what follows */
+		bool is_part = is_after_value(text.p, p) && (is_session || (j.p < end && memchr("}],", *j.p, 3)));
+		if (is_entry && !is_part) {
 			repair_lose(r, (struct span){lost, (size_t)(p - lost)}, line);
 			rc = repair_add_piece(r, v, off + (uint64_t)(p - text.p), line);
 			lost = j.p;
@@ -169,11 +214,6 @@ static int repair_search(struct repair *r, struct span text, uint64_t off, uint3
 	}
 	repair_lose(r, (struct span){lost, (size_t)(end - lost)}, line);
 	return rc < 0 ? rc : buf_err(&r->deep);
-}
-
-static bool is_json_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* Adds the text between two newlines or NULs. */
@@ -312,6 +352,29 @@ static int repair_compare(struct repair *r, const struct piece *a, const struct 
 	return rc < 0 ? rc : buf_err(&other);
 }
 
+/* Appends the new id of an entry as JSON. No id is made from two places. */
+static void piece_add_new_id(const struct piece *p, struct buf *out)
+{
+	buf_addf(out, "\"%08x", (unsigned)((uint32_t)p->off * UINT32_C(0x9e3779b1)));
+	if (p->new_id > 1)
+		buf_addf(out, "-%x", (unsigned)p->new_id);
+	if (p->off > UINT32_MAX)
+		buf_addf(out, ".%x", (unsigned)(p->off >> 32));
+	buf_addc(out, '"');
+}
+
+/* Returns whether an entry of the file has the new id of p. */
+static bool repair_has_new_id(struct repair *r, const struct piece *p)
+{
+	r->bytes.n = 0; /* keeps its error */
+	piece_add_new_id(p, &r->bytes);
+	if (buf_err(&r->bytes))
+		return false;
+	uint64_t hash = repair_hash_id(r, (struct json_value){JSON_STRING, false, {r->bytes.p + 1, r->bytes.n - 2}});
+	size_t at = repair_find_id(r, hash, 0);
+	return at < r->ids.n && r->ids.v[at].hash == hash;
+}
+
 /* Drops copies. Of entries with one id pi reads the last: the others get new ids. */
 static int repair_ids(struct repair *r)
 {
@@ -327,40 +390,57 @@ static int repair_ids(struct repair *r)
 			rc = rc < 0 ? rc : cancel_check();
 			if (rc < 0)
 				return rc;
-			before->has_new_id = !p->is_dropped;
-			p->up = r->ids.v[kept - 1].piece;
+			before->new_id = !p->is_dropped;
 			if (p->is_dropped)
-				repair_add_change(r, p->line, "dropped a copy of line %u", before->line);
+				p->up = r->ids.v[kept - 1].piece;
 			else
-				repair_add_change(r, before->line, "gave the entry a new id: line %u repeats it",
-				                  p->line);
+				before->up = r->ids.v[i].piece;
 		}
 		if (!p->is_dropped)
 			r->ids.v[kept++] = r->ids.v[i];
 	}
 	r->ids.n = kept;
-	return 0;
+	for (struct piece *p = r->pieces.v, *end = p + r->pieces.n; p < end; p++) {
+		while (p->new_id && repair_has_new_id(r, p))
+			p->new_id++;
+		if (p->new_id)
+			repair_add_change(r, p->line, "gave the entry a new id: line %u repeats it",
+			                  r->pieces.v[p->up].line);
+		else if (p->up != NO_PIECE)
+			repair_add_change(r, p->line, "dropped a copy of line %u", r->pieces.v[p->up].line);
+	}
+	return buf_err(&r->bytes) ? buf_err(&r->bytes) : buf_err(&r->text);
 }
 
-/* Gives a parent to an entry that has none before it: `circle` says that its parents lead back to it. An entry whose
- * parent was lost continues from the entry before the lost bytes. */
-static void repair_set_root(struct repair *r, struct piece *p, bool circle)
+/* Returns the entry before entry i, or NO_PIECE. A copy that was dropped leads to the entry that was kept. */
+static size_t repair_entry_before(const struct repair *r, size_t i)
 {
-	if (circle) {
+	size_t before = r->pieces.v[i].anchor;
+
+	while (before != NO_PIECE && r->pieces.v[before].is_dropped)
+		before = r->pieces.v[before].up;
+	return before;
+}
+
+/* Gives a parent to entry i, which has none before it: `circle` says that its parents lead back to it. If its parent is
+ * not in the file, it continues from the entry before it. If that is not written yet, because i is moved before
+ * `child`, it continues from the entry before the child. */
+static void repair_set_root(struct repair *r, size_t i, bool circle, size_t child)
+{
+	struct piece *p = &r->pieces.v[i];
+	size_t before = repair_entry_before(r, i);
+
+	if (before != NO_PIECE && !r->pieces.v[before].is_written)
+		before = repair_entry_before(r, child);
+	if (circle || (p->parent && p->parent == p->id)) {
 		p->up = NO_PIECE;
 		p->has_new_parent = true;
 		repair_add_change(r, p->line, "its parents lead in a circle: it begins a tree now");
-	} else if (p->parent && p->anchor != NO_PIECE) {
-		/* A copy that was dropped leads to the entry that was kept. */
-		size_t anchor = p->anchor;
-		while (r->pieces.v[anchor].is_dropped)
-			anchor = r->pieces.v[anchor].up;
-		if (!r->pieces.v[anchor].is_written)
-			return;
-		p->up = anchor;
+	} else if (p->parent && before != NO_PIECE) {
+		p->up = before;
 		p->has_new_parent = true;
-		repair_add_change(r, p->line, "its parent was lost: it continues from line %u",
-		                  r->pieces.v[p->up].line);
+		repair_add_change(r, p->line, "the parent of line %u is not in the file: it continues from line %u",
+		                  p->line, r->pieces.v[before].line);
 	}
 }
 
@@ -373,11 +453,10 @@ static void repair_parents(struct repair *r)
 			continue;
 		p->up = p->parent ? repair_find_parent(r, i) : NO_PIECE;
 		if (p->up == NO_PIECE) {
-			if (p->parent && p->parent == p->id)
-				repair_set_root(r, p, true);
+			r->has_orphan |= p->parent && (p->anchor != NO_PIECE || p->parent == p->id);
 			continue;
 		}
-		p->has_new_parent = r->pieces.v[p->up].has_new_id;
+		p->has_new_parent = r->pieces.v[p->up].new_id;
 		if (p->up > i)
 			repair_add_change(r, r->pieces.v[p->up].line, "moved before its child in line %u", p->line);
 	}
@@ -385,41 +464,44 @@ static void repair_parents(struct repair *r)
 
 /* --- the header ---------------------------------------------------------------------- */
 
-/* Appends "NAME":VALUE of a torn header. Returns whether it has that string. */
-static bool repair_add_torn(const struct repair *r, const char *name, struct buf *out)
-{
-	char key[32];
-	int n = snprintf(key, sizeof key, "\"%s\":\"", name);
-	const char *at = memmem(r->head.p, r->head.n, key, (size_t)n), *end = r->head.p + r->head.n;
-	bool escaped;
-	const char *quote = at ? json_string_end(at + n, end, &escaped) : NULL;
-
-	if (quote)
-		buf_addf(out, ",%.*s", (int)(quote + 1 - at), at);
-	return quote;
-}
-
-/* Makes a header from what is left of the lost one, from the file's name, and from the first entry. */
+/* Makes a header from what is left of the lost one and from the file's name, which pi makes of time and id; without a
+ * time there, from the first entry. */
 static int repair_make_header(struct repair *r, const char *name)
 {
 	const char *id = strrchr(name, '_'), *dot = strstr(name, ".jsonl");
+	struct json_value has[FIELDS] = {{0}}, time = {JSON_STRING, false, {NULL, 0}};
+	char text[sizeof "2026-03-02T10:00:00.000Z"] = "";
 	struct buf *out = &r->header;
-	struct json_value time;
-	int rc = buf_err(&r->head) ? buf_err(&r->head) : repair_load(r, &r->pieces.v[0]);
+	int rc = repair_load(r, &r->pieces.v[0]);
 
+	if (strlen(name) >= sizeof text && name[sizeof text - 1] == '_')
+		snprintf(text, sizeof text, "%.13s:%.2s:%.2s.%.4s", name, name + 14, name + 17, name + 20);
+	time.text = span_of(text);
+	if (record_time(time) != NO_TIME)
+		id = name + time.text.n;
+	else
+		time = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, "timestamp");
 	id = id ? id + 1 : name;
-	time = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, "timestamp");
+	if (r->head.n == 0)
+		buf_adds(&r->head, "{\"type\":\"session\"");
+	buf_addspan(out, buf_span(&r->head));
+	buf_addc(&r->head, '}');
+	json_get_all((struct json_value){JSON_OBJECT, false, buf_span(&r->head)}, field_names, FIELDS, has);
 	/* Entries have ids since version 2, whose only other difference pi accepts. */
-	buf_addf(out, "{\"type\":\"session\"%s", r->ids.n > 0 ? ",\"version\":3" : "");
-	if (!repair_add_torn(r, "id", out)) {
+	if (r->ids.n > 0 && has[FIELD_VERSION].kind == JSON_NONE)
+		buf_adds(out, ",\"version\":3");
+	if (has[FIELD_ID].kind != JSON_STRING) {
 		buf_adds(out, ",\"id\":");
 		json_quote((struct span){id, dot > id ? (size_t)(dot - id) : strlen(id)}, out);
 	}
-	if (!repair_add_torn(r, "timestamp", out) && time.kind == JSON_STRING)
-		buf_addf(out, ",\"timestamp\":\"%.*s\"", (int)time.text.n, time.text.p);
-	repair_add_torn(r, "cwd", out);
+	if (has[FIELD_TIME].kind != JSON_STRING && time.kind == JSON_STRING) {
+		buf_adds(out, ",\"timestamp\":\"");
+		buf_addspan(out, time.text);
+		buf_addc(out, '"');
+	}
 	buf_adds(out, "}\n");
 	repair_add_change(r, 1, "made the header that was lost");
+	rc = rc < 0 ? rc : buf_err(&r->head);
 	return rc < 0 ? rc : buf_err(out);
 }
 
@@ -450,7 +532,7 @@ int repair_open(int fd, uint64_t size, const char *name, struct repair **ret)
 
 	if (!r)
 		return -ENOMEM;
-	*r = (struct repair){.fd = fd, .size = size, .last = NO_PIECE, .anchor = NO_PIECE};
+	*r = (struct repair){.fd = fd, .size = size, .last = NO_PIECE};
 	hash_key_draw(&r->key);
 	int rc = repair_read(r);
 	rc = rc == 0 && !r->has_entry ? -ENODATA : rc;
@@ -482,44 +564,37 @@ void repair_close(struct repair *r)
 
 bool repair_is_sound(const struct repair *r)
 {
-	return r->changed == 0;
+	return r->changed == 0 && !r->has_orphan;
 }
 
 void repair_each_change(const struct repair *r, void (*fn)(void *arg, uint32_t line, const char *what), void *arg)
 {
 	char more[64];
 
+	if (r->changes.n > 0)
+		qsort(r->changes.v, r->changes.n, sizeof *r->changes.v, change_cmp);
 	for (size_t i = 0; i < r->changes.n; i++)
-		fn(arg, r->changes.v[i].line, r->changes.v[i].what);
+		fn(arg, (uint32_t)(r->changes.v[i].at >> 32), r->changes.v[i].what);
 	if (r->changed == r->changes.n)
 		return;
 	snprintf(more, sizeof more, "and %zu more changes", r->changed - r->changes.n);
-	fn(arg, r->changes.n > 0 ? r->changes.v[r->changes.n - 1].line : 1, more);
+	fn(arg, r->changes.n > 0 ? (uint32_t)(r->changes.v[r->changes.n - 1].at >> 32) : 1, more);
 }
 
-/* Appends the id of an entry as JSON: the stored one, or the new one, which is a hash of its place that no entry has.
- */
+/* Appends the id of an entry as JSON. */
 static int repair_add_id(struct repair *r, size_t i, struct buf *out)
 {
 	const struct piece *p = &r->pieces.v[i];
-	uint32_t id = (uint32_t)(p->off * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-	char text[16];
-	uint64_t hash;
-	size_t at;
+	int rc = 0;
 
-	if (!p->has_new_id) {
-		int rc = repair_load(r, p);
+	if (p->new_id) {
+		piece_add_new_id(p, out);
+	} else {
+		rc = repair_load(r, p);
 		struct json_value v = json_get((struct json_value){JSON_OBJECT, false, buf_span(&r->bytes)}, "id");
 		buf_addspan(out, json_raw(v));
-		return rc < 0 ? rc : buf_err(out);
 	}
-	do {
-		snprintf(text, sizeof text, "\"%08x\"", (unsigned)id++);
-		hash = repair_hash_id(r, (struct json_value){JSON_STRING, false, {text + 1, 8}});
-		at = repair_find_id(r, hash, 0);
-	} while (at < r->ids.n && r->ids.v[at].hash == hash);
-	buf_adds(out, text);
-	return buf_err(out);
+	return rc < 0 ? rc : buf_err(out);
 }
 
 /* Replaces the value of a member in r->bytes. */
@@ -543,14 +618,14 @@ static int repair_write_piece(struct repair *r, size_t i, int (*put)(void *arg, 
 {
 	struct buf id CLEANUP_BUF = BUF_INIT, parent CLEANUP_BUF = BUF_INIT;
 	const struct piece *p = &r->pieces.v[i];
-	int rc = p->has_new_id ? repair_add_id(r, i, &id) : 0;
+	int rc = p->new_id ? repair_add_id(r, i, &id) : 0;
 
 	if (rc == 0 && p->has_new_parent && p->up != NO_PIECE)
 		rc = repair_add_id(r, p->up, &parent);
 	else
 		buf_adds(&parent, "null");
 	rc = rc < 0 ? rc : repair_load(r, p);
-	rc = rc == 0 && p->has_new_id ? repair_replace(r, "id", buf_span(&id)) : rc;
+	rc = rc == 0 && p->new_id ? repair_replace(r, "id", buf_span(&id)) : rc;
 	rc = rc == 0 && p->has_new_parent ? repair_replace(r, "parentId", buf_span(&parent)) : rc;
 	buf_addc(&r->bytes, '\n');
 	rc = rc < 0 ? rc : buf_err(&r->bytes);
@@ -572,7 +647,7 @@ static int repair_write_branch(struct repair *r, size_t i, int (*put)(void *arg,
 		path.v[path.n++] = k;
 	}
 	if (path.n > 0 && (k == NO_PIECE || !r->pieces.v[k].is_written))
-		repair_set_root(r, &r->pieces.v[path.v[path.n - 1]], k != NO_PIECE);
+		repair_set_root(r, path.v[path.n - 1], k != NO_PIECE, i);
 	while (rc == 0 && path.n > 0) {
 		rc = repair_write_piece(r, path.v[--path.n], put, arg);
 		r->pieces.v[path.v[path.n]].is_written = true;

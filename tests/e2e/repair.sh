@@ -21,7 +21,7 @@ if [ -x "$small" ]; then
 	grep -qE "^$T/torn.jsonl:[0-9]+: and [0-9]+ more changes\$" <(tail -n 1 "$T/said") || die "says: $(cat "$T/said")"
 fi
 
-repair() { # STATUS FILE
+repair() { # STATUS FILE: 0 if a session is printed
 	local rc=0
 	"$SESSIONFS" --repair "$2" >"$T/repaired" 2>"$T/said" || rc=$?
 	is "$1" "$rc" "the status for ${2##*/}: $(cat "$T/said")"
@@ -34,39 +34,49 @@ same "$T/repaired" "$file" "a sound session"
 # A torn header: its whole fields, the rest from the name and the first entry.
 id=$(jq -r '.id' <(head -n 1 "$file"))
 { head -c 120 "$file" && tail -n +2 "$file"; } >"$T/2026-03-02_named.jsonl"
-repair 1 "$T/2026-03-02_named.jsonl"
+repair 0 "$T/2026-03-02_named.jsonl"
 is "$id" "$(jq -r .id <(head -n 1 "$T/repaired"))" "the id of a torn header"
 same <(tail -n +2 "$T/repaired") <(tail -n +2 "$file") "the entries after a torn header"
 tail -n +2 "$file" >"$T/2026-03-02_named.jsonl"
-repair 1 "$T/2026-03-02_named.jsonl"
+repair 0 "$T/2026-03-02_named.jsonl"
 is named "$(jq -r .id <(head -n 1 "$T/repaired"))" "the id of a lost header"
 is "$T/2026-03-02_named.jsonl:1: made the header that was lost" "$(cat "$T/said")" "what was done"
+# Nothing of a torn call in its place is used. The name of the file, as pi makes it, has the time.
+{ printf '%s\n' 'x","id":"call","arguments":{"type":"session","id":"y","cwd":"/etc","timestamp":"never"}}]}}' && tail -n +2 "$file"; } \
+	>"$T/2026-03-02T10-20-30-400Z_an_id.jsonl"
+repair 0 "$T/2026-03-02T10-20-30-400Z_an_id.jsonl"
+is '["an_id","2026-03-02T10:20:30.400Z",null]' "$(jq -c '[.id,.timestamp,.cwd]' <(head -n 1 "$T/repaired"))" "a header from the name"
 # A lost line cuts nothing off: its child continues from the entry before it.
 sed '5s/.\{30\}$//' "$file" >"$T/lost.jsonl"
-repair 1 "$T/lost.jsonl"
+repair 0 "$T/lost.jsonl"
 is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a lost line"
 is "$(($(wc -l <"$file") - 1))" "$(wc -l <"$T/repaired")" "the lines without the lost one"
 grep -qx "$T/lost.jsonl:5: lost [0-9]* bytes: not a whole entry" "$T/said" || die "says: $(cat "$T/said")"
+# So it does if the line is missing altogether.
+sed 5d "$file" >"$T/missing.jsonl"
+repair 0 "$T/missing.jsonl"
+is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a missing line"
+is "$T/missing.jsonl:5: the parent of line 5 is not in the file: it continues from line 4" "$(cat "$T/said")" "the message about a missing line"
 # So it does if that entry is there twice.
 { sed -n '1,4p;4p' "$file" && sed -n '5s/.\{30\}$//p;6,$p' "$file"; } >"$T/twice.jsonl"
-repair 1 "$T/twice.jsonl"
+repair 0 "$T/twice.jsonl"
 is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a copy and a lost line"
 # A header is of version 3 whatever value is first, if entries have ids.
 { echo '[1]' && sed 1d "$file"; } >"$T/odd.jsonl"
-repair 1 "$T/odd.jsonl"
+repair 0 "$T/odd.jsonl"
 is 3 "$(jq -r .version <(head -n 1 "$T/repaired"))" "the version of a made header"
 # Not possible.
 printf '\0\0{"a' >"$T/none.jsonl"
-repair 2 "$T/none.jsonl"
+repair 1 "$T/none.jsonl"
 [ ! -s "$T/repaired" ] || die "prints $(cat "$T/repaired")"
-repair 2 "$T/missing.jsonl"
-repair 2 "$T"
+repair 1 "$T/no-such-file.jsonl"
+repair 1 "$T"
 grep -qF "$T: Is a directory" "$T/said" || die "says: $(cat "$T/said")"
 cp "$T/lost.jsonl" "$T/before"
 rc=0
 # shellcheck disable=SC2094
 "$SESSIONFS" --repair "$T/lost.jsonl" >>"$T/lost.jsonl" 2>"$T/said" || rc=$?
-is 2 "$rc" "the status if the output is the file"
+is 1 "$rc" "the status if the output is the file"
 same "$T/lost.jsonl" "$T/before" "the file itself"
 # problems.tsv and --check name the command for a file that is not shown.
 mkdir "$T/hidden"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Damages copies of session files, repairs them, and checks the result: it begins with a header, no id occurs twice, each
-parent comes before its children, every line that was whole is there, and nothing else is; a second repair changes nothing.
+parent comes before its children, every line that was whole is there, and nothing else is; only the first entry has a parent
+that is not there; changes are named in the order of lines; a second repair changes nothing.
 
 usage: repair.py PROGRAM SEED ROUNDS DIR FILE...	DIR keeps the repaired files, for another program to open"""
 
@@ -52,6 +53,11 @@ def add_zeros(lines):
     lines.insert(random.randrange(len(lines) + 1), bytes(random.choice([1, 100, 4096])))
 
 
+def drop(lines):
+    i = random.randrange(1, len(lines))
+    del lines[i : i + random.randrange(1, 3)]
+
+
 def swap(lines):
     i, k = random.randrange(len(lines)), random.randrange(len(lines))
     lines[i], lines[k] = lines[k], lines[i]
@@ -73,7 +79,7 @@ def mark(lines):
     lines[0] = b"\xef\xbb\xbf" + lines[0]
 
 
-DAMAGES = [no_header, tear_header, glue, tear_and_glue, tear, tear_last, zero, add_zeros, swap, repeat, same_id, mark]
+DAMAGES = [no_header, tear_header, glue, tear_and_glue, tear, tear_last, zero, add_zeros, drop, swap, repeat, same_id, mark]
 
 
 def bare(line):
@@ -84,22 +90,25 @@ def bare(line):
 
 def repair(path):
     done = subprocess.run([program, "--repair", path], capture_output=True)
-    assert done.returncode in (0, 1, 2), done
-    assert (done.returncode == 1) == (done.stderr.count(b"\n") > 0) or done.returncode == 2, done.stderr
-    return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
+    assert done.returncode == (0 if done.stdout else 1), done
+    assert done.stdout or done.stderr, done
+    said = done.stderr.decode("utf-8", "replace")
+    numbers = [int(line.removeprefix(path + ":").split(":")[0]) for line in said.splitlines() if done.stdout]
+    assert numbers == sorted(numbers), said
+    return done.returncode, done.stdout, said
 
 
 def check(path, damaged, original, name):
     status, got, said = repair(path)
     whole = [line for line in set(original) if line and line in damaged]
     entries = [line for line in whole if json.loads(line).get("type") != "session"]
-    if status == 2:
-        assert not whole and not got, f"{name}: not repaired, though {len(whole)} lines are whole: {said}"
-        return status
+    if status == 1:
+        assert not whole, f"{name}: not repaired, though {len(whole)} lines are whole: {said}"
+        return "not possible"
     lines = got.split(b"\n")
-    if status == 0:
+    if not said:
         assert got == damaged, f"{name}: sound, but printed differently"
-        return status
+        return "sound"
     assert lines.pop() == b"", f"{name}: the last line has no newline"
     values = [json.loads(line) for line in lines]
     assert values[0].get("type") == "session" and isinstance(values[0].get("id"), str), f"{name}: the header is {lines[0][:200]}"
@@ -117,12 +126,13 @@ def check(path, damaged, original, name):
     for v in values[1:]:
         parent = v.get("parentId")
         assert parent not in ids or parent in seen, f"{name}: {v['id']} comes before its parent\n{said}"
+        assert not parent or parent in seen or not seen, f"{name}: {v['id']} has a parent that is not there\n{said}"
         seen.add(v.get("id"))
     with open(path, "wb") as f:
         f.write(got)
     again = repair(path)
-    assert again[:2] == (0, got), f"{name}: a second repair ends with {again[0]}: {again[2]}"
-    return status
+    assert again == (0, got, ""), f"{name}: a second repair ends with {again[0]}: {again[2]}"
+    return "repaired"
 
 
 def is_json(line):
@@ -139,7 +149,7 @@ def is_sound(file):
 
 
 files = [file for file in files if is_sound(file)]
-counts = {0: 0, 1: 0, 2: 0}
+counts = {"sound": 0, "repaired": 0, "not possible": 0}
 for n in range(int(rounds)):
     file = random.choice(files)
     with open(file, "rb") as f:
@@ -159,4 +169,4 @@ for n in range(int(rounds)):
     with open(path, "wb") as f:
         f.write(damaged)
     counts[check(path, damaged, original, f"{n}, {file}: {' '.join(names)}")] += 1
-print(f"{rounds} files: {counts[0]} sound, {counts[1]} repaired, {counts[2]} not possible")
+print(f"{rounds} files: " + ", ".join(f"{n} {how}" for how, n in counts.items()))

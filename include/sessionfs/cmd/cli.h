@@ -20,8 +20,8 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out);
 
 /* Prints every name below `path`, indented by depth. */
 int cli_tree(struct tree *t, const char *path, FILE *out);
-/* Prints a session that pi can open from a damaged file, and each change to `messages`. Returns the exit status: 0
- * if the file is sound, and is printed unchanged; 1 if it is repaired; 2 if that is not possible. */
+/* Prints a session that pi can open from a damaged file, and each change to `messages`. Returns the exit status: 0 if a
+ * session was printed, 1 if that is not possible. A sound file is printed unchanged. */
 int cli_repair(const char *file, FILE *out, FILE *messages);
 
 /* As tree_lookup, with the size of a table. */
