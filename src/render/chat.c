@@ -74,9 +74,10 @@ bool chat_has_entry(const struct session *s, uint32_t i, const struct record *r)
 static void chat_end_entry_line(const struct session *s, uint32_t i, struct buf *out)
 {
 	const struct md m = {.s = s, .entry = i, .out = out};
+	const char *edit = context_edit_mark(s, i);
 
-	if (context_is_edited(s, i))
-		buf_adds(out, DOT "edited");
+	if (edit)
+		buf_addf(out, DOT "%s", edit);
 	md_add_label(&m);
 	buf_adds(out, DOT);
 	session_entry_name(s, i, out);
@@ -320,7 +321,7 @@ static int chat_show_result(const struct render_target *p, uint32_t i, struct re
 /* --- calls without a result --------------------------------------------------------- */
 
 /* Returns the last assistant message from `above` up, if it made calls that can get no more results: the model
- * continues, or, if the message failed, an entry other than a result follows. */
+ * continues, or, if pi does not send the message, an entry other than a result follows. */
 static uint32_t unanswered_caller(const struct session *s, uint32_t above, bool goes_on)
 {
 	uint32_t ring = NO_ENTRY;
@@ -329,7 +330,7 @@ static uint32_t unanswered_caller(const struct session *s, uint32_t above, bool 
 	for (uint32_t i = above; i != NO_ENTRY && (goes_on || !said); i = session_walk_parent(s, i, &ring)) {
 		const struct entry *e = session_entry(s, i);
 		if (e->role == ROLE_ASSISTANT)
-			return e->flags & ENTRY_HAS_CALLS && (e->flags & ENTRY_FAILED ? !said : goes_on) ? i : NO_ENTRY;
+			return e->flags & ENTRY_HAS_CALLS && (entry_is_unsent(e) ? !said : goes_on) ? i : NO_ENTRY;
 		said = said ||
 		       (e->flags & ENTRY_CONVERSATION && !(e->flags & ENTRY_NO_MESSAGE) && e->role != ROLE_TOOL_RESULT);
 	}
@@ -483,7 +484,7 @@ static void chat_show_ending(struct md *m)
 	m->out->err = buf_err(&error) ? buf_err(&error) : m->out->err;
 	buf_adds(m->out,
 	         json_equals(m->r->msg.stop_reason, "aborted") ? "\n*" FAILED "aborted" : "\n*" FAILED "failed");
-	if (json_is_truthy(m->r->msg.error_message)) {
+	if (json_is_truthy(m->r->msg.error_message) || !entry_is_unsent(session_entry(m->s, m->entry))) {
 		buf_adds(m->out, ": ");
 		chat_reason(buf_span(&error), m->out);
 	}

@@ -173,8 +173,9 @@ static void article_add_head(struct page *g)
 		buf_adds(g->out, "<strong class=\"failed\">failed</strong>\n");
 	if (part_role_as(g->r.type, g->r.role) == ROLE_ASSISTANT && g->r.msg.model.kind <= JSON_NULL)
 		buf_adds(g->out, "<span>unknown model</span>\n");
-	if (context_is_edited(g->s, g->entry))
-		buf_adds(g->out, "<strong>edited</strong>\n");
+	const char *edit = context_edit_mark(g->s, g->entry);
+	if (edit)
+		buf_addf(g->out, "<strong>%s</strong>\n", edit);
 	article_add_fields(g);
 	page_add_label(g->s, g->entry, g->text, g->out);
 	article_add_usage(g);

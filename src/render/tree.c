@@ -384,7 +384,7 @@ static int draw_row(struct drawing *d, uint32_t entry)
 	draw_label(d, entry);
 	if (session_entry(d->s, entry)->flags & ENTRY_FAILED)
 		draw_mark(d, COLOUR_RED, "\u2717 ");
-	if (context_is_edited(d->s, entry))
+	if (context_edit_mark(d->s, entry))
 		draw_mark(d, COLOUR_YELLOW, "\u270e ");
 	int rc = draw_text(d, entry);
 	if (rc < 0)

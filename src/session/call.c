@@ -363,8 +363,7 @@ int call_ids_add(const struct session *s, const struct context_item *of, struct 
 	const struct entry *e = session_entry_at(s, of->entry);
 	int rc = 0;
 
-	/* pi sends nothing of a message that ended in an error or was aborted. */
-	if (e->role != ROLE_ASSISTANT || e->flags & ENTRY_FAILED)
+	if (e->role != ROLE_ASSISTANT || entry_is_unsent(e))
 		return 0;
 	if (of->edit != NO_ENTRY)
 		return call_ids_add_edited(s, of->edit, to);

@@ -256,12 +256,14 @@ int context_replacement(const struct session *s, uint32_t i, struct line *l, str
 	return 0;
 }
 
-bool context_is_edited(const struct session *s, uint32_t i)
+const char *context_edit_mark(const struct session *s, uint32_t i)
 {
 	CLEANUP_LINE struct line line = LINE_INIT;
 	struct json_value to;
 
-	return context_replacement(s, i, &line, &to) == 0 && to.kind != JSON_NONE;
+	if (context_replacement(s, i, &line, &to) < 0 || to.kind == JSON_NONE)
+		return NULL;
+	return to.kind == JSON_NULL ? "left out" : "edited";
 }
 
 int context_model(const struct session *s, uint32_t entry, struct line *l, struct json_value *ret_provider,
@@ -339,17 +341,15 @@ int context_state(const struct session *s, uint32_t at, const char **ret)
 		if (e->type != RECORD_MESSAGE || e->flags & ENTRY_NO_MESSAGE ||
 		    (!answers && e->role != ROLE_USER && e->role != ROLE_TOOL_RESULT))
 			continue;
-		bool is_due = !answers || e->deferred || e->flags & ENTRY_HAS_CALLS;
+		bool is_due = !answers || e->partial || e->flags & ENTRY_HAS_CALLS;
 		*ret = context_states[is_due ? STATE_WORKING : STATE_DONE];
 		if (!answers || !(e->flags & ENTRY_FAILED))
 			return 0;
 		CLEANUP_LINE struct line line = LINE_INIT;
 		struct record r;
 		int rc = session_load(s, i, &line, &r);
-		if (rc == 0 && json_equals(r.msg.stop_reason, "error"))
-			*ret = context_states[STATE_FAILED];
-		else if (rc == 0 && json_equals(r.msg.stop_reason, "aborted"))
-			*ret = context_states[STATE_STOPPED];
+		if (rc == 0)
+			*ret = context_states[json_equals(r.msg.stop_reason, "aborted") ? STATE_STOPPED : STATE_FAILED];
 		return rc;
 	}
 	return 0;

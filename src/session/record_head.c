@@ -203,7 +203,7 @@ static void head_finish_message(struct head_scan *s)
 	head->old_custom = head->role == ROLE_OTHER && format_is_old_custom(s->role);
 	head->has_error = record_failed(head->role, &s->ending);
 	head->details_failed = details_say_failed(head->role, s->details);
-	head->deferred = head->role == ROLE_ASSISTANT && is_text(stop, "deferred", 8);
+	head->partial = head->role == ROLE_ASSISTANT && (is_text(stop, "deferred", 8) || is_text(stop, "length", 6));
 	if (head->role == ROLE_ASSISTANT)
 		/* A message that ended by itself appears in pi's /tree only if it has text. */
 		head->no_text =

@@ -35,15 +35,16 @@ static inline bool exit_code_failed(struct json_value exit_code)
 	return json_double(exit_code, &code) && code != 0;
 }
 
-/* Returns true for a toolResult with isError, an answer that ended in an error or was aborted, and a command that was
- * cancelled or whose exit code is not 0. (A cancelled one can have a code, too.) */
+/* Returns true for a toolResult with isError, an answer that ended in an error, was aborted or reached the output
+ * limit, and a command that was cancelled or whose exit code is not 0. (A cancelled one can have a code, too.) */
 static inline bool record_failed(enum record_role role, const struct ending *e)
 {
 	switch (role) {
 	case ROLE_TOOL_RESULT:
 		return json_is_truthy(e->is_error);
 	case ROLE_ASSISTANT:
-		return is_text(e->stop_reason, "error", 5) || is_text(e->stop_reason, "aborted", 7);
+		return is_text(e->stop_reason, "error", 5) || is_text(e->stop_reason, "aborted", 7) ||
+		       is_text(e->stop_reason, "length", 6);
 	case ROLE_BASH_EXECUTION:
 		return json_is_truthy(e->cancelled) || exit_code_failed(e->exit_code);
 	default:

@@ -165,7 +165,7 @@ static bool scan_object_line(struct scan *sc, struct entry *e, const struct reco
 	e->time = record_time(head->timestamp);
 	e->type = (uint8_t)head->type;
 	e->role = (head->old_custom && s->format->has_old_custom ? ROLE_CUSTOM : head->role) & 0x1f;
-	e->deferred = head->deferred;
+	e->partial = head->partial;
 	e->content = head->problem & 0x3;
 	if (record_is_conversation(head->type))
 		e->flags |= ENTRY_CONVERSATION;

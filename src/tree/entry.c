@@ -189,7 +189,7 @@ static int branch_summary_show(struct ctx *c, struct buf *out)
 
 static bool replacement_exists(struct ctx *c)
 {
-	return context_is_edited(c->session, c->node.entry);
+	return context_edit_mark(c->session, c->node.entry);
 }
 
 static int replacement_show(struct ctx *c, struct buf *out)

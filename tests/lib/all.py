@@ -228,7 +228,7 @@ def error_of(m):
     role = m.get(b"role")
     if role == b'"toolResult"' and truthy(m.get(b"isError")):
         return text_of({b"type": b'"message"'}, m) or "error\n"
-    if role == b'"assistant"' and m.get(b"stopReason") in (b'"error"', b'"aborted"'):
+    if role == b'"assistant"' and m.get(b"stopReason") in (b'"error"', b'"aborted"', b'"length"'):
         return text_file(string_or(m.get(b"errorMessage"))) or clean(m[b"stopReason"]) + "\n"
     if role == b'"bashExecution"':
         if truthy(m.get(b"cancelled")):

@@ -216,7 +216,7 @@ class Session:
                 return "working"
             if get(m, "role") == "assistant":
                 calls = any(get(b, "type") == "toolCall" for b in m["content"]) if isinstance(m.get("content"), list) else False
-                return {"error": "failed", "aborted": "stopped"}.get(m.get("stopReason")) or ("working" if calls or m.get("stopReason") == "deferred" else "done")
+                return {"error": "failed", "length": "failed", "aborted": "stopped"}.get(m.get("stopReason")) or ("working" if calls or m.get("stopReason") == "deferred" else "done")
         return ""
 
     def labels(self):

@@ -227,7 +227,7 @@ class Entry:
         m = self.message
         if self.role == "toolResult" and truthy(m.get("isError")):
             return self.text or "error\n"
-        if self.role == "assistant" and text_of(m.get("stopReason")) in ("error", "aborted"):
+        if self.role == "assistant" and text_of(m.get("stopReason")) in ("error", "aborted", "length"):
             return as_file(text_of(m.get("errorMessage"))) or text_of(m.get("stopReason")) + "\n"
         if self.role == "bashExecution":
             code = m.get("exitCode")

@@ -81,7 +81,10 @@ static void state_comes_from_branch_end(void **state)
 	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"error\""), NULL, "failed");
 	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"aborted\""), NULL, "stopped");
 	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"deferred\""), NULL, "working");
-	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"length\""), NULL, "done");
+	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"length\""), NULL, "failed");
+	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"length\""), NULL, "failed");
+	expect_state(HEADER CALLS("b", "null", ",\"stopReason\":\"length\"") SAYS("c", "\"b\"", "toolResult"), NULL,
+	             "working");
 	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"stop\""), NULL, "working");
 	expect_state(HEADER CALLS("b", "null", "") SAYS("c", "\"b\"", "toolResult"), NULL, "working");
 	/* Other messages have no effect, and neither have other branches. */

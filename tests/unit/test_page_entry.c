@@ -224,6 +224,10 @@ static void edited_entries_show_the_other_text(void **state)
 	            MD("one") "<p class=\"cut\">Not sent to the model</p>\n");
 	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "null"), &page);
 	article_of(&page, "a", true, &article);
+	assert_int_equal(count(article.p, "<strong>left out</strong>"), 1);
+	assert_int_equal(count(article.p, "edited"), 0);
+	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"two\"}"), &page);
+	article_of(&page, "a", true, &article);
 	assert_int_equal(count(article.p, "<strong>edited</strong>"), 1);
 	/* The same text edits nothing. */
 	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"one\"}"), &page);

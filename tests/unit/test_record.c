@@ -341,7 +341,7 @@ static void head_has_the_stop_reason(void **state)
 	    {ANSWER("\"stopReason\":[]"), false, false},
 	    {ANSWER("\"stopReason\":\"st\\u006fp\""), false, true},
 	    {ANSWER("\"stopReason\":\"error\",\"stopReason\":\"stop\""), false, true},
-	    {ANSWER("\"stopReason\":\"length\""), false, false},
+	    {ANSWER("\"stopReason\":\"length\""), true, false},
 	    {ANSWER("\"stopReason\":\"deferred\""), false, false},
 	    {ANSWER("\"stopReason\":\"error\""), true, false},
 	    {ANSWER("\"content\":\"x\",\"stopReason\":\"aborted\""), true, false},

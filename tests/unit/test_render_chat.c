@@ -178,6 +178,11 @@ static void calls_without_a_result_are_marked(void **state)
 	            "\n## assistant" MINUTE "a\n\n*\u2717 failed*\n"
 	            "\n- `read x` · no result\n"
 	            "\n## user" MINUTE "u\n\ngo on\n\n## assistant" MINUTE "b\n\nok\n");
+	/* After the output limit pi answers the calls itself. */
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"length\"") USER("u", "\"a\"", "hm")
+	                RESULT("r", "\"u\"", "1"),
+	            "\n## assistant" MINUTE "a\n\n*\u2717 failed: length*\n"
+	            "\n## user" MINUTE "u\n\nhm\n\n- `read x` · 322 ms · r\n");
 	/* Entries on other branches do not count. */
 	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT("r", "\"a\"", "1")
 	                ASSISTANT("b", "\"a\"", TEXT("y"), ""),
@@ -314,10 +319,12 @@ static void abnormal_endings_are_shown(void **state)
 	    HEADER ASSISTANT("a", "null", TEXT("so"), ",\"stopReason\":\"error\",\"errorMessage\":\"429\\nslow\"")
 		ASSISTANT("b", "\"a\"", "", ",\"stopReason\":\"aborted\",\"errorMessage\":\"by you\"")
 		    ASSISTANT("c", "\"b\"", "", ",\"stopReason\":\"error\"")
-			ASSISTANT("d", "\"c\"", TEXT(" \\n"), ",\"stopReason\":\"stop\""),
+			ASSISTANT("d", "\"c\"", TEXT(" \\n"), ",\"stopReason\":\"stop\"")
+			    ASSISTANT("e", "\"d\"", TEXT("half"), ",\"stopReason\":\"length\""),
 	    "\n## assistant" MINUTE "a\n\nso\n\n*\u2717 failed: 429*\n"
 	    "\n## assistant" MINUTE "b\n\n*\u2717 aborted: by you*\n"
-	    "\n## assistant" MINUTE "c\n\n*\u2717 failed*\n");
+	    "\n## assistant" MINUTE "c\n\n*\u2717 failed*\n"
+	    "\n## assistant" MINUTE "e\n\nhalf\n\n*\u2717 failed: length*\n");
 }
 
 static void fences_and_pictures_and_labels(void **state)

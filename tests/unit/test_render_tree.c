@@ -143,7 +143,7 @@ static void failures_are_marked(void **state)
 				AT("l", "\"f\"", "07", "\"type\":\"label\",\"targetId\":\"e\",\"label\":\"x\""),
 	    "a         • \u2717 assistant: busy\n"
 	    "b         • \u2717 assistant: x\n"
-	    "c         • assistant: (no content)\n"
+	    "c         • \u2717 assistant: (no content)\n"
 	    "e         • [x] \u2717 [ls]\n"
 	    "f         • \u2717 [bash]: false  <- leaf\n");
 }

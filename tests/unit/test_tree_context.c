@@ -218,8 +218,9 @@ static void views_mark_edited_entries(void **state)
 	assert_int_equal(put(p, B, "context.json", "\"<b>\"\n"), 0);
 	assert_has(p, S "/tree.txt",
 	           "a         \u2022 \u270e user: hi\nb         \u2022 \u270e user: hi\nc         \u2022 user: hi");
-	assert_has(p, S "/chat.md", "## user \u00b7 2026-03-01 09:00Z \u00b7 edited \u00b7 a\n\nhi\n");
+	assert_has(p, S "/chat.md", "## user \u00b7 2026-03-01 09:00Z \u00b7 left out \u00b7 a\n\nhi\n");
 	assert_has(p, S "/branches/c/chat.md", "\u00b7 edited \u00b7 b\n");
+	assert_has(p, "html/p/s.html", "<strong>left out</strong>");
 	assert_has(p, "html/p/s.html", "<strong>edited</strong>");
 	assert_has(p, "html/p/s.html", "<p class=\"cut\">Not sent to the model</p>\n</article>");
 	assert_has(p, "html/p/s.html",
@@ -240,7 +241,7 @@ static void marks_follow_branch_in_use(void **state)
 
 	begin(p, HEADER USER("\"a\"", "null") USER("\"x\"", "\"a\"") USER("\"b\"", "\"a\""));
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
-	assert_has(p, S "/branches/x/chat.md", "\u00b7 edited \u00b7 a\n");
+	assert_has(p, S "/branches/x/chat.md", "\u00b7 left out \u00b7 a\n");
 	write_at(p->file, O_APPEND, more, sizeof more - 1);
 	wait_seen(p);
 	assert_has(p, S "/branches/x/chat.md", "09:00Z \u00b7 a\n");

@@ -53,8 +53,9 @@ struct json_value context_content(const struct record *r);
  * omits the entry, or a content. *ret points into l. JSON_NONE: the content is sent. Returns 0 or a negative errno. */
 int context_replacement(const struct session *s, uint32_t i, struct line *l, struct json_value *ret);
 
-/* Returns whether the model is sent something else than the entry's content, on the branch in use. */
-bool context_is_edited(const struct session *s, uint32_t i);
+/* Returns "left out" if the model is not sent entry i on the branch in use, "edited" if it is sent something else than
+ * the entry's content, or NULL. */
+const char *context_edit_mark(const struct session *s, uint32_t i);
 
 /* The words in `state` (sessionfs(5)). */
 enum { STATE_WORKING, STATE_DONE, STATE_FAILED, STATE_STOPPED, STATES };

@@ -142,7 +142,7 @@ struct record_head {
 	bool message_missing; /* a message entry whose `message` is absent or null */
 	bool old_custom;      /* the role is the old name of custom: in old formats, ROLE_CUSTOM */
 	bool has_error;       /* as part_has_error */
-	bool deferred;        /* an assistant's message with stopReason deferred */
+	bool partial;         /* an assistant's message with stopReason deferred or length */
 	bool no_text;         /* an assistant's message that ended normally without text other than white space */
 	enum record_type type;
 	enum record_role role;

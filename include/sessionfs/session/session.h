@@ -57,13 +57,19 @@ struct entry {
 	uint16_t flags;
 	uint8_t type;        /* enum record_type */
 	uint8_t role : 5;    /* enum record_role */
-	bool deferred : 1;   /* the provider sends the answer later */
+	bool partial : 1;    /* of an assistant: the rest comes later, or the output limit cut it off (it failed) */
 	uint8_t content : 2; /* enum content_problem */
 };
 
 static inline bool entry_has_nested(const struct entry *e)
 {
 	return e->role == ROLE_TOOL_RESULT && e->flags & ENTRY_NESTED;
+}
+
+/* Returns whether pi does not send an assistant's message: it ended in an error, or was aborted. */
+static inline bool entry_is_unsent(const struct entry *e)
+{
+	return e->role == ROLE_ASSISTANT && e->flags & ENTRY_FAILED && !e->partial;
 }
 
 /* Can be true for nested calls without files: only the record knows. */
