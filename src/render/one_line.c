@@ -44,10 +44,11 @@ static void keep_words(struct buf *out, size_t start, struct buf *whole)
 {
 	struct buf words CLEANUP_BUF = BUF_INIT;
 	struct span text = {out->p + start, out->n - start}, name;
-	size_t skill = out->n > start ? text_skill(text, &name) : 0;
-	size_t from = skill || out->n == start ? skill : envelope_size(text);
+	size_t from = out->n > start && text_skill(text, &name) == 0 ? envelope_size(text) : 0;
 	struct span rest = {text.p + from, text.n - from};
+	size_t skill = rest.n > 0 ? text_skill(rest, &name) : 0;
 
+	rest = (struct span){rest.p + skill, rest.n - skill};
 	buf_addspan(&words, text_words(rest));
 	make_line(&words, 0);
 	if (words.n == 0 && skill) {

@@ -151,6 +151,14 @@ static void a_skill_is_left_out(void **state)
 	assert_renders(render_title, HEADER USER("a", "null", SKILL("re\\nview")) USER("b", "\"a\"", "x"),
 	               "/skill:re view\n");
 	assert_renders(render_title, HEADER USER("a", "null", SKILL("r") "\\n\\n \\n[message_id: 1]"), "/skill:r\n");
+	/* The same after other text that no user wrote. */
+	assert_renders(render_title,
+	               HEADER USER("a", "null", "[Mon 2026-01-05 10:00 UTC] " SKILL("r") "\\n\\nIs it on?"),
+	               "Is it on?\n");
+	assert_renders(render_title, HEADER USER("a", "null", "[cron:1 r] [Mon 2026-01-05 10:00 UTC] " SKILL("r")),
+	               "/skill:r\n");
+	assert_renders(render_title, HEADER USER("a", "null", "[Mon 2026-01-05 10:00 UTC] Hi " SKILL("r")),
+	               "Hi <skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill>\n");
 	assert_renders(render_title, HEADER USER("a", "null", SKILL("r") " x"),
 	               "<skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill> x\n");
 	assert_renders(render_title, HEADER USER("a", "null", "<skill name=\\\"\\\" location=\\\"/\\\">\\n\\n</skill>"),
