@@ -245,6 +245,7 @@ static void add_pictures(const struct md *m)
 		buf_adds(m->out, DOT);
 		md_add_image(m, &b);
 	}
+	md_add_unseen(m->r, m->out);
 }
 
 void chat_nested_end(const struct part_call *call, struct buf *out)

@@ -15,6 +15,8 @@
 #include "pieces.h"
 #include "text.h"
 
+enum { DIAGNOSTIC_CHARACTERS = 200 };
+
 /* --- text with unchanged lines --------------------------------------------------- */
 
 void md_end_line(struct buf *out)
@@ -155,6 +157,19 @@ void md_add_code_span(struct span clean, struct buf *out)
 
 /* --- headings ------------------------------------------------------------------ */
 
+void md_add_unseen(const struct record *r, struct buf *out)
+{
+	struct json_value model = json_get(r->msg.details, "imageUnsupportedByModel");
+	size_t start;
+
+	if (!md_has_text(model))
+		return;
+	buf_adds(out, DOT "picture not sent to ");
+	start = out->n;
+	text_add_inline(model, out);
+	text_shorten_from(out, start, DIAGNOSTIC_CHARACTERS);
+}
+
 static void md_add_call_field(const struct md *m)
 {
 	unsigned n = 0;
@@ -167,6 +182,7 @@ static void md_add_call_field(const struct md *m)
 		session_entry_name(m->s, caller, m->out);
 	}
 	buf_adds(m->out, json_is_truthy(m->r->msg.is_error) ? DOT "error" : "");
+	md_add_unseen(m->r, m->out);
 }
 
 static void md_add_heading_field(const struct md *m, const struct heading_field *f)
@@ -422,46 +438,69 @@ static void md_show_bash(const struct record *r, struct buf *out)
 	buf_adds(out, "*\n");
 }
 
-/* Appends the names of the tools in a list. */
-static void md_show_tools(const char *what, struct json_value list, struct buf *out)
+/* Appends a reason, unless it is that before it. */
+static void add_diagnostic_reason(struct json_value of, const char *name, struct span *last, struct buf *out)
 {
-	struct json j;
-	struct json_value tool;
-	const char *between = " ";
+	struct json_value v = json_get(of, name);
 
-	if (list.kind != JSON_ARRAY)
+	if (!md_has_text(v) || span_eq(v.text, *last))
 		return;
-	json_init(&j, list.text, NULL);
-	if (json_enter(&j) != JSON_ARRAY)
-		return;
-	buf_addf(out, "\n*%s:", what);
-	while (json_next(&j, NULL) > 0 && json_value(&j, &tool)) {
-		buf_adds(out, between);
-		between = ", ";
-		text_add_inline(tool.kind == JSON_OBJECT ? json_get(tool, "name") : tool, out);
-	}
-	buf_adds(out, "*\n");
+	*last = v.text;
+	buf_adds(out, DOT);
+	text_add_inline(v, out);
 }
 
-/* Appends a system message. Its text is in `content` and in sections; a section replaces an earlier one of the same
- * name. */
+void md_add_diagnostics(const struct record *r, const char *begin, const char *end, bool is_html, struct buf *out)
+{
+	static const struct span names[] = {SPAN_LIT("type"), SPAN_LIT("details"), SPAN_LIT("error")};
+	struct json_value one, change, changes, v[3];
+	struct json j, k;
+
+	json_init(&j, r->msg.diagnostics.text, NULL);
+	if (r->role != ROLE_ASSISTANT || r->msg.diagnostics.kind != JSON_ARRAY)
+		return;
+	json_enter(&j);
+	while (json_next(&j, NULL) > 0 && json_value(&j, &one)) {
+		struct span last = {NULL, 0};
+		size_t start = out->n + strlen(begin);
+		json_get_all(one, names, 3, v);
+		if (!md_has_text(v[0]))
+			continue;
+		buf_adds(out, begin);
+		text_add_inline(v[0], out);
+		add_diagnostic_reason(v[1], "reason", &last, out);
+		changes = json_get(v[1], "transformations");
+		json_init(&k, changes.text, NULL);
+		json_enter(&k);
+		while (changes.kind == JSON_ARRAY && json_next(&k, NULL) > 0 && json_value(&k, &change))
+			add_diagnostic_reason(change, "reason", &last, out);
+		if (last.n == 0)
+			add_diagnostic_reason(v[2], "message", &last, out);
+		text_shorten_from(out, start, DIAGNOSTIC_CHARACTERS);
+		if (is_html)
+			html_escape_from(out, start);
+		buf_adds(out, end);
+	}
+}
+
+/* Appends the sections and tools of a system message, and which sections it removes. */
 static void md_show_system(struct md *m, struct json_value message)
 {
 	struct json_value sections = json_get(message, "sections"), key, v;
+	struct buf own CLEANUP_BUF = BUF_INIT;
 	struct json j;
 
-	if (sections.kind == JSON_OBJECT) {
-		json_init(&j, sections.text, NULL);
-		json_enter(&j);
-		while (json_next(&j, &key) > 0 && json_value(&j, &v)) {
-			buf_adds(m->out, "\n### section ");
-			text_add_inline(key, m->out);
-			buf_adds(m->out, v.kind == JSON_NULL ? " (removed)\n" : "\n");
-			md_show_text(m, v);
-		}
+	md_show_text(m, text_of_system(message, &own));
+	m->out->err = buf_err(&own) ? buf_err(&own) : m->out->err;
+	json_init(&j, sections.text, NULL);
+	json_enter(&j);
+	while (sections.kind == JSON_OBJECT && json_next(&j, &key) > 0 && json_value(&j, &v)) {
+		if (v.kind != JSON_NULL)
+			continue;
+		buf_adds(m->out, "\n*section ");
+		text_add_inline(key, m->out);
+		buf_adds(m->out, " removed*\n");
 	}
-	md_show_tools("tools added", json_get(message, "toolsAdded"), m->out);
-	md_show_tools("tools removed", json_get(message, "toolsRemoved"), m->out);
 }
 
 static void md_show_message(struct md *m, struct json_value content)
@@ -483,6 +522,7 @@ static void md_show_message(struct md *m, struct json_value content)
 	if (r->role == ROLE_SYSTEM)
 		md_show_system(m, r->message);
 	md_show_text(m, part_summary(r));
+	md_add_diagnostics(r, "\n*", "*\n", false, m->out);
 	if (r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
 		return;
 	buf_adds(m->out, "\n### error\n");

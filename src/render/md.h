@@ -43,5 +43,10 @@ void md_add_label(const struct md *m);
 /* Appends a link to a picture if it is a file of the entry, else a note; md_show_image does so as a paragraph. */
 void md_add_image(const struct md *m, const struct block *b);
 void md_show_image(const struct md *m, const struct block *b);
+/* Appends to a line which model did not get the pictures of this result, if that is known. */
+void md_add_unseen(const struct record *r, struct buf *out);
+/* Appends a line for each of an assistant's diagnostics, such as what the provider changed: its type and its reasons,
+ * between `begin` and `end`. */
+void md_add_diagnostics(const struct record *r, const char *begin, const char *end, bool is_html, struct buf *out);
 
 #endif

@@ -287,6 +287,9 @@ static void article_add_outcome(struct page *g, uint32_t caller)
 		while (part_image_next(&g->r, &image))
 			;
 		buf_addf(g->out, DOT "%u picture%s", image.n, image.n == 1 ? "" : "s");
+		start = g->out->n;
+		md_add_unseen(&g->r, g->out);
+		html_escape_from(g->out, start);
 	}
 	if (!(e->flags & ENTRY_FAILED))
 		return;
@@ -473,6 +476,7 @@ static int article_show_body(struct page *g)
 {
 	const struct record *r = &g->r;
 	const char *folded = r->role == ROLE_SYSTEM ? "System prompt" : NULL;
+	struct buf own CLEANUP_BUF = BUF_INIT;
 
 	if (r->role == ROLE_BASH_EXECUTION)
 		return article_show_bash(g);
@@ -486,6 +490,10 @@ static int article_show_body(struct page *g)
 		article_begin_details(g, folded);
 	if (rc == 0)
 		rc = article_show_content(g, part_content(r));
+	if (rc == 0 && r->role == ROLE_SYSTEM) {
+		struct json_value more = text_of_system(r->message, &own);
+		rc = more.kind ? page_add_markdown(g, more, "text.md") : buf_err(&own);
+	}
 	if (folded)
 		buf_adds(g->out, "</details>\n");
 	if (is_result)
@@ -494,6 +502,7 @@ static int article_show_body(struct page *g)
 		rc = article_show_nested(g);
 	if (rc == 0 && md_has_text(part_summary(r)))
 		rc = article_show_folded(g, "Summary", part_summary(r), "text.md");
+	md_add_diagnostics(r, "<p class=\"cut\">", "</p>\n", true, g->out);
 	if (rc < 0 || r->type != RECORD_MESSAGE || !md_has_text(r->msg.error_message))
 		return rc;
 	buf_adds(g->out, "<p class=\"error\"><strong>Error:</strong> ");

@@ -6,6 +6,7 @@
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/base/vec.h"
+#include "sessionfs/session/part.h"
 
 #include <errno.h>
 
@@ -266,6 +267,9 @@ static void row_add_summary_text(const struct record *r, size_t characters, stru
 		text_add_row(r, out);
 	} else if (r->role == ROLE_BASH_EXECUTION) {
 		row_add_value(r->msg.command, units, out);
+	} else if (r->role == ROLE_SYSTEM) {
+		part_text(r, out);
+		text_flatten_from(out, start);
 	} else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING) {
 		row_add_value(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
 	} else {

@@ -6,6 +6,7 @@
 
 #include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
+#include "sessionfs/session/part.h"
 
 void text_add_clean(struct span exact, struct buf *out)
 {
@@ -184,6 +185,19 @@ void text_add_prefix(struct json_value v, size_t units, struct buf *out)
 		json_decode(json_escaped_prefix(v.text, units), JSON_CLEAN, out);
 	else
 		text_add_inline(v, out);
+}
+
+struct json_value text_of_system(struct json_value message, struct buf *own)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+
+	part_system(message, &text);
+	if (text.n > 0)
+		json_quote(buf_span(&text), own);
+	own->err = buf_err(&text) ? buf_err(&text) : own->err;
+	if (text.n == 0 || buf_err(own))
+		return (struct json_value){0};
+	return (struct json_value){JSON_STRING, true, {own->p + 1, own->n - 2}};
 }
 
 void text_add_content(const struct record *r, struct json_value content, const char *between, size_t units,

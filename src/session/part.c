@@ -136,6 +136,62 @@ static size_t part_text_finish(struct text *t)
 	return t->n;
 }
 
+/* Separates a new part from the text before it by an empty line. */
+static void part_text_begin(struct text *t)
+{
+	if (t->filled)
+		part_text_add_cstr(t, t->at_line ? "\n" : "\n\n");
+	else if (t->to)
+		t->to->n = t->begin;
+	t->n = t->filled ? t->n : 0;
+}
+
+/* Adds sections, as far as they are strings, and the line of tools. */
+static void part_text_add_system(struct text *t, struct json_value message)
+{
+	static const char *const names[] = {"toolsAdded", "toolsRemoved"};
+	struct json_value sections = json_get(message, "sections"), key, v;
+	bool begun = false;
+	struct json j;
+
+	json_init(&j, sections.text, NULL);
+	json_enter(&j);
+	while (sections.kind == JSON_OBJECT && json_next(&j, &key) > 0 && json_value(&j, &v)) {
+		if (v.kind != JSON_STRING)
+			continue;
+		part_text_begin(t);
+		part_text_add_cstr(t, "### ");
+		part_text_add_json(t, key);
+		part_text_add_cstr(t, "\n");
+		part_text_add_json(t, v);
+	}
+	for (int removed = 0; removed < 2; removed++) {
+		struct json_value tools = json_get(message, names[removed]);
+		json_init(&j, tools.text, NULL);
+		json_enter(&j);
+		while (tools.kind == JSON_ARRAY && json_next(&j, NULL) > 0 && json_value(&j, &v)) {
+			v = v.kind == JSON_OBJECT ? json_get(v, "name") : v;
+			if (v.kind != JSON_STRING)
+				continue;
+			if (!begun) {
+				part_text_begin(t);
+				part_text_add_cstr(t, "tools:");
+			}
+			begun = true;
+			part_text_add_cstr(t, removed ? " -" : " ");
+			part_text_add_json(t, v);
+		}
+	}
+}
+
+size_t part_system(struct json_value message, struct buf *out)
+{
+	struct text t = part_text_init(out);
+
+	part_text_add_system(&t, message);
+	return part_text_finish(&t);
+}
+
 size_t part_text(const struct record *r, struct buf *out)
 {
 	struct text t = part_text_init(out);
@@ -150,6 +206,8 @@ size_t part_text(const struct record *r, struct buf *out)
 		part_text_add_json(&t, part_summary(r));
 	} else if (!is_bash) {
 		part_text_add_blocks(&t, r, BLOCK_TEXT);
+		if (r->role == ROLE_SYSTEM)
+			part_text_add_system(&t, r->message);
 	}
 	return part_text_finish(&t);
 }

@@ -217,7 +217,24 @@ def text_of(e, m):
     if kind == b'"message"' and is_string(m.get(b"summary")):
         return text_file(clean(m[b"summary"]))
     content = content_of(e, m)
-    return text_file(string_or(content) or said_by(content, b'"text"', b"text"))
+    said = string_or(content) or said_by(content, b'"text"', b"text")
+    if kind == b'"message"' and m.get(b"role") == b'"system"':
+        said = system_text(said, m)
+    return text_file(said)
+
+
+def system_text(said, m):
+    """Returns the text of a system message: its content, its sections, and the line of its tools."""
+    parts = [said] if said.strip("\n") else []
+    if m.get(b"sections", b"")[:1] == b"{":
+        parts += [f"### {clean(k)}\n{clean(v)}" for k, v in members(m[b"sections"]) if is_string(v)]
+    names = []
+    for sign, key in ("", b"toolsAdded"), ("-", b"toolsRemoved"):
+        for _, tool in members(m[key]) if m.get(key, b"")[:1] == b"[" else []:
+            name = fields(tool).get(b"name") if tool[:1] == b"{" else tool
+            names += [sign + clean(name)] if is_string(name) else []
+    parts += ["tools: " + " ".join(names)] if names else []
+    return "".join(p if p is parts[-1] else p.removesuffix("\n") + "\n\n" for p in parts)
 
 
 def content_of(e, m):

@@ -219,9 +219,23 @@ class Entry:
             return "$ " + text_of(m.get("command")) + "\n" + text_of(m.get("output"))
         if is_text(m.get("summary")):
             return text_of(m.get("summary"))
-        if is_text(self.content):
-            return text_of(self.content)
-        return "\n".join(text_of(b.get("text")) for b in blocks(self.content, "text"))
+        said = text_of(self.content) if is_text(self.content) else "\n".join(text_of(b.get("text")) for b in blocks(self.content, "text"))
+        return self.system_text(said) if self.role == "system" else said
+
+    def system_text(self, said):
+        """Returns the text of a system message: its content, its sections, and the line of its tools."""
+        parts = [said] if said.strip("\n") else []
+        sections = self.message.get("sections")
+        if sections is not None and sections.kind == "o":
+            parts += [f"### {decoded(name)}\n{text_of(v)}" for name, v in sections.items if is_text(v)]
+        names = []
+        for sign, key in ("", "toolsAdded"), ("-", "toolsRemoved"):
+            tools = self.message.get(key)
+            for tool in tools.items if tools is not None and tools.kind == "a" else []:
+                name = tool.get("name") if tool.kind == "o" else tool
+                names += [sign + text_of(name)] if is_text(name) else []
+        parts += ["tools: " + " ".join(names)] if names else []
+        return "".join(p if p is parts[-1] else p.removesuffix("\n") + "\n\n" for p in parts)
 
     def make_error(self):
         m = self.message

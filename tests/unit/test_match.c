@@ -139,6 +139,45 @@ static void matching_entries_are_found(void **state)
 	fixture_release(&f);
 }
 
+/* Text that the view of a system message adds itself. */
+static void sections_and_tools_match(void **state)
+{
+	static const struct {
+		const char *query, *want;
+	} rows[] = {
+	    {"\"### top rules\"", "0 "},
+	    {"###", "0 "},
+	    {"\"# top\"", "0 "},
+	    {"\"be brief\"", "0 "},
+	    {"word:tools:", "0 "},
+	    {"\"tools: read bash\"", "0 "},
+	    {"\"read bash -grep -find\"", "0 "},
+	    {"\"-find\"", "0 "},
+	    {"\" -\"", "0 "},
+	    {"find", "0 "},
+	    {"\"read -grep\"", ""},
+	    {"toolsAdded", ""},
+	    {"gone", ""},
+	    {"role:system", "0 "},
+	};
+	struct fixture f;
+
+	(void)state;
+	struct session *s = open_text(
+	    &f,
+	    HEADER HEAD(
+		"1") "{\"role\":\"system\",\"content\":\"\",\"sections\":{\"top rules\":\"Be brief\",\"gone\":null},"
+		     "\"toolsAdded\":[{\"name\":\"read\"},{\"name\":\"bash\"}],"
+		     "\"toolsRemoved\":[{\"name\":\"grep\"},{\"name\":\"find\"}]}}\n");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf got = BUF_INIT;
+		match_all(s, span_of(rows[i].query), &got);
+		if (!span_is(buf_span(&got), rows[i].want))
+			fail_msg("%s: found `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, rows[i].want);
+	}
+	fixture_release(&f);
+}
+
 /* Text matches in any encoding of its letters, and with typographic quotes, hyphens and blanks. */
 static void equivalent_spellings_match(void **state)
 {
@@ -734,6 +773,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(matching_entries_are_found),
+	    cmocka_unit_test(sections_and_tools_match),
 	    cmocka_unit_test(equivalent_spellings_match),
 	    cmocka_unit_test(best_lines_are_found),
 	    cmocka_unit_test(labels_and_names),

@@ -165,6 +165,13 @@ static void hidden_texts_are_folded(void **state)
 	(void)state;
 	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"text\""), "a",
 	            FOLDED("System prompt"));
+	/* Its sections and its tools are text, too. */
+	assert_body(HEADER MESSAGE("a", "null",
+	                           "\"role\":\"system\",\"content\":\"\",\"sections\":{\"<r>\":\"text\"},"
+	                           "\"toolsAdded\":[{\"name\":\"ls\"}]"),
+	            "a",
+	            "<details><summary>System prompt</summary>\n<div class=\"md\">\n<h3>&lt;r&gt;</h3>\n<p>text</p>\n"
+	            "<p>tools: ls</p>\n</div>\n</details>\n");
 	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"display\":false,\"content\":\"text\""), "a",
 	            FOLDED("Hidden"));
 	assert_body(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"display\":false,\"content\":\"text\""),
@@ -200,6 +207,11 @@ static void error_follows_the_text(void **state)
 	                           "\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"error\","
 	                           "\"errorMessage\":\"<bad>\""),
 	            "a", MD("x") "<p class=\"error\"><strong>Error:</strong> &lt;bad&gt;</p>\n");
+	assert_body(
+	    HEADER MESSAGE("a", "null",
+	                   "\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"length\","
+	                   "\"diagnostics\":[{\"type\":\"<i>\",\"details\":{\"reason\":\"&\"}},{\"type\":\"j\"}]"),
+	    "a", MD("x") "<p class=\"cut\">&lt;i&gt; · &amp;</p>\n<p class=\"cut\">j</p>\n");
 	/* A long one is cut, and its file named. */
 	buf_addf(&lines,
 	         HEADER MESSAGE("a", "null",

@@ -75,6 +75,19 @@ static void text_of_messages(void **state)
 		 "\"content\":[{\"type\":\"text\"},{\"type\":\"text\",\"text\":5},{\"type\":\"text\",\"text\":\"x\"}]"),
 	     SPAN_LIT("\n\nx\n")},
 	    {MESSAGE("system", "\"content\":\"rules\""), SPAN_LIT("rules\n")},
+	    {MESSAGE("system", "\"content\":\"a\\n\",\"sections\":{\"x\\u0041\":\"b\",\"gone\":null,\"y\":\"\",\"z\":"
+	                       "\"c\\n\",\"n\":7}"),
+	     SPAN_LIT("a\n\n### xA\nb\n\n### y\n\n### z\nc\n")},
+	    {MESSAGE("system",
+	             "\"content\":[{\"type\":\"text\",\"text\":\"a\"}],\"toolsRemoved\":[{\"name\":\"u\"},\"v\"],"
+	             "\"toolsAdded\":[{\"name\":\"r\"},{\"name\":7},{\"name\":\"s\"},8]"),
+	     SPAN_LIT("a\n\ntools: r s -u -v\n")},
+	    {MESSAGE("system", "\"content\":\"\\n\\n\",\"sections\":{\"x\":\"b\"},\"toolsAdded\":[],\"toolsRemoved\":[{"
+	                       "\"name\":\"u\"}]"),
+	     SPAN_LIT("### x\nb\n\ntools: -u\n")},
+	    {MESSAGE("system", "\"content\":null,\"sections\":\"{\\\"x\\\":1}\",\"toolsAdded\":\"[1]\""), SPAN_LIT("")},
+	    {MESSAGE("system", "\"content\":\"\",\"sections\":{\"x\":null},\"toolsAdded\":[{}]"), SPAN_LIT("")},
+	    {MESSAGE("user", "\"content\":\"a\",\"sections\":{\"x\":\"b\"}"), SPAN_LIT("a\n")},
 	    {MESSAGE("oddRole", "\"content\":\"still text\""), SPAN_LIT("still text\n")},
 	    {MESSAGE("bashExecution", "\"command\":\"ls\",\"output\":\"a\\nb\\n\""), SPAN_LIT("$ ls\na\nb\n")},
 	    {MESSAGE("bashExecution", "\"command\":\"true\",\"output\":\"\""), SPAN_LIT("$ true\n")},

@@ -380,6 +380,12 @@ static void pictures_of_a_call_are_linked_on_its_line(void **state)
 			    "tool output") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/"
 					   "png\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"text/html\"}]"),
 	            "\n- `read x.png` · 322 ms · ![image 1](entries/r/images/1.png) · *image · text/html* · r\n");
+	/* The model did not get this one. */
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x.png"), "")
+	                RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1",
+	                          "\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}],"
+	                          "\"details\":{\"imageUnsupportedByModel\":\"m\\n1\"}"),
+	            "\n- `read x.png` · 322 ms · ![image 1](entries/r/images/1.png) · picture not sent to m 1 · r\n");
 }
 
 int main(void)

@@ -162,6 +162,25 @@ static void messages_of_all_roles(void **state)
 	    "\n## assistant · a" WHEN " · p/m\n\n### thinking\n\nhm\n\n### text\n\nx\n"
 	    "\n### call 1: bash\n\n```bash\nls\n```\n"
 	    "\n## toolResult · b" WHEN " · bash · call 1 of a · error\n\n```\nno\n```\n");
+	assert_transcript(HEADER MESSAGE("a", "null",
+	                                 "\"role\":\"toolResult\",\"toolName\":\"read\",\"content\":\"x\","
+	                                 "\"details\":{\"imageUnsupportedByModel\":\"m\"}"),
+	                  "\n## toolResult · a" WHEN " · read · picture not sent to m\n\n```\nx\n```\n");
+	/* What the provider changed, and why. */
+	assert_transcript(
+	    HEADER MESSAGE("a", "null",
+	                   "\"role\":\"assistant\",\"content\":\"x\",\"diagnostics\":[{\"type\":\"t\",\"details\":{"
+	                   "\"reason\":\"r\","
+	                   "\"transformations\":[{\"reason\":\"r\"},{\"reason\":\"s\\nt\"},{\"reason\":\"s\\nt\"},{},7,"
+	                   "{\"reason\":\"r\"}]},"
+	                   "\"error\":{\"message\":\"no\"}},{\"type\":\"failed\",\"error\":{\"message\":\"why\"},"
+	                   "\"details\":{\"status\":500}},"
+	                   "{\"type\":\"u\"},{\"type\":7},8,{\"type\":\"v\",\"details\":{\"transformations\":\"[{}]\"},"
+	                   "\"error\":{}}]")
+		MESSAGE("b", "\"a\"", "\"role\":\"assistant\",\"content\":\"y\",\"diagnostics\":\"[{\\\"type\\\":1}]\"")
+		    MESSAGE("c", "\"b\"", "\"role\":\"user\",\"content\":\"z\",\"diagnostics\":[{\"type\":\"t\"}]"),
+	    "\n## assistant · a" WHEN "\n\nx\n\n*t · r · s t · r*\n\n*failed · why*\n\n*u*\n\n*v*\n"
+	    "\n## assistant · b" WHEN "\n\ny\n\n## user · c" WHEN "\n\nz\n");
 	assert_transcript(
 	    HEADER MESSAGE(
 		"a", "null",
@@ -173,9 +192,7 @@ static void messages_of_all_roles(void **state)
 	    HEADER MESSAGE("a", "null",
 	                   "\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\",\"gone\":null},"
 	                   "\"toolsAdded\":[{\"name\":\"read\"},{\"name\":\"ls\"}],\"toolsRemoved\":[]"),
-	    "\n## system · a" WHEN
-	    "\n\nbase\n\n### section k\n\nv\n\n### section gone (removed)\n\n*tools added: read, ls*\n"
-	    "\n*tools removed:*\n");
+	    "\n## system · a" WHEN "\n\nbase\n\n### k\nv\n\ntools: read ls\n\n*section gone removed*\n");
 	assert_transcript(
 	    HEADER MESSAGE("a", "null",
 	                   "\"role\":\"assistant\",\"content\":null,\"stopReason\":\"error\",\"errorMessage\":\"bad\""),
@@ -406,7 +423,7 @@ static void context_shows_sent_messages(void **state)
 				    ENTRY("i", "\"h\"",
 	                                  "\"type\":\"context_edit\",\"targetId\":\"g\",\"replacement\":{\"content\":"
 	                                  "\"new\"}"),
-	    "\n## system · c" WHEN "\n\nbase\n\n### section k\n\nv\n"
+	    "\n## system · c" WHEN "\n\nbase\n\n### k\nv\n"
 	    "\n## compaction · c" WHEN " · 9 tokens before\n\nsum\n"
 	    "\n## user · b" WHEN "\n\nkept\n"
 	    "\n## custom_message · g" WHEN " · t · edited\n\nnew\n"

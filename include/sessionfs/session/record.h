@@ -59,7 +59,7 @@ enum record_role {
 #define MESSAGE_FIELDS(X) \
 	X(role, "role") X(content, "content") X(timestamp, "timestamp") \
 	X(provider, "provider") X(model, "model") X(usage, "usage") X(stop_reason, "stopReason") \
-	X(error_message, "errorMessage") \
+	X(error_message, "errorMessage") X(diagnostics, "diagnostics") \
 	X(tool_call_id, "toolCallId") X(tool_name, "toolName") X(is_error, "isError") X(details, "details") \
 	X(command, "command") X(output, "output") X(exit_code, "exitCode") X(cancelled, "cancelled") \
 	X(truncated, "truncated") X(full_output_path, "fullOutputPath") \
