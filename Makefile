@@ -189,6 +189,12 @@ $(BUILD)/unit/test_reads: private linking += -Wl,--wrap=session_load -Wl,--wrap=
 # Texts that are made, counted.
 $(BUILD)/unit/test_tree: private linking += -Wl,--wrap=part_text
 
+# Lines that are parsed, counted.
+$(BUILD)/unit/test_session: private linking += -Wl,--wrap=record_head
+
+# Steps up the tree, counted.
+$(BUILD)/unit/test_render_chat: private linking += -Wl,--wrap=session_walk_parent
+
 # What fails after a write, in a listing or a thread.
 after_calls := commit_labels commit_change tree_lookup tree_getattr session_label
 $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%)

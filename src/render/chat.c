@@ -84,25 +84,82 @@ static void chat_end_entry_line(const struct session *s, uint32_t i, struct buf 
 	buf_addc(out, '\n');
 }
 
-/* --- lines -------------------------------------------------------------------------- */
+/* --- calls without a result --------------------------------------------------------- */
 
-/* Returns whether the last visible entry up to `above` is also a line. */
-static bool previous_is_line(const struct session *s, uint32_t above)
+/* Returns the last assistant message from `above` up, if it made calls that can get no more results: the model
+ * continues, or, if pi does not send the message, an entry other than a result follows. */
+static uint32_t unanswered_caller(const struct session *s, uint32_t above, bool goes_on)
 {
 	uint32_t ring = NO_ENTRY;
+	bool said = false;
 
-	for (uint32_t i = above; i != NO_ENTRY; i = session_walk_parent(s, i, &ring)) {
+	for (uint32_t i = above; i != NO_ENTRY && (goes_on || !said); i = session_walk_parent(s, i, &ring)) {
 		const struct entry *e = session_entry(s, i);
-		if (entry_visibility(s, i) != VISIBLE_NO)
-			return e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION;
+		if (e->role == ROLE_ASSISTANT)
+			return e->flags & ENTRY_HAS_CALLS && (entry_is_unsent(e) ? !said : goes_on) ? i : NO_ENTRY;
+		said = said ||
+		       (e->flags & ENTRY_CONVERSATION && !(e->flags & ENTRY_NO_MESSAGE) && e->role != ROLE_TOOL_RESULT);
 	}
-	return false;
+	return NO_ENTRY;
 }
 
-/* The lines of a list have no blank line between them. */
+/* The calls without a result on a path that can get no more results; `left` is their number. */
+struct unanswered {
+	uint32_t caller;
+	unsigned n, left;
+	bool *answered; /* by call */
+};
+
+static void unanswered_release(struct unanswered *u)
+{
+	free(u->answered);
+}
+
+/* Finds them on the path from `above` (or NO_ENTRY) up to the last assistant message. `goes_on`: an assistant message
+ * follows, or nothing. Returns 0 or -ENOMEM. */
+static int unanswered_find(const struct session *s, uint32_t above, bool goes_on, struct unanswered *u)
+{
+	uint32_t ring = NO_ENTRY;
+	unsigned k = 0;
+
+	*u = (struct unanswered){.caller = unanswered_caller(s, above, goes_on)};
+	if (u->caller == NO_ENTRY)
+		return 0;
+	u->n = u->left = session_call_count(s, u->caller);
+	u->answered = calloc(u->n + 1, 1);
+	if (!u->answered)
+		return -ENOMEM;
+	for (uint32_t i = above; i != NO_ENTRY && i != u->caller; i = session_walk_parent(s, i, &ring)) {
+		if (session_call(s, i, &k) != u->caller || k == 0 || k > u->n || u->answered[k - 1])
+			continue;
+		u->answered[k - 1] = true;
+		u->left--;
+	}
+	return 0;
+}
+
+/* --- lines -------------------------------------------------------------------------- */
+
+/* The lines of a list have no blank line between them. Looks for what is shown last up to `above`: an entry, or calls
+ * without a result before an entry that is not shown. */
 static void chat_begin_line(const struct session *s, uint32_t above, struct buf *out)
 {
-	buf_adds(out, previous_is_line(s, above) ? "- " : "\n- ");
+	bool is_line = false, found = false;
+	uint32_t ring = NO_ENTRY;
+
+	for (uint32_t i = above, next; i != NO_ENTRY && !found; i = next) {
+		const struct entry *e = session_entry(s, i);
+		struct unanswered u CLEANUP(unanswered_release) = {.left = 0};
+		next = session_walk_parent(s, i, &ring);
+		is_line = e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION;
+		found = entry_visibility(s, i) != VISIBLE_NO;
+		if (found || !(e->flags & ENTRY_CONVERSATION) || e->flags & ENTRY_NO_MESSAGE)
+			continue;
+		int rc = unanswered_find(s, next, e->role == ROLE_ASSISTANT, &u);
+		out->err = rc < 0 ? rc : out->err;
+		is_line = found = u.left > 0;
+	}
+	buf_adds(out, is_line ? "- " : "\n- ");
 }
 
 static uint32_t entry_above(const struct session *s, uint32_t i)
@@ -294,10 +351,9 @@ static int chat_show_result(const struct render_target *p, uint32_t i, struct re
 	bool has_nested = entry_has_nested(session_entry(s, i));
 	bool near = caller != NO_ENTRY && call_is_near(s, i, caller, n);
 	struct span summary = {NULL, 0};
-	struct record r;
+	struct record r = {0};
 	int rc = near ? call_texts_get(s, caller, n, call_add_summary, reader, &summary) : 0;
 
-	r.msg.duration.kind = JSON_NONE;
 	if (rc == 0 && (failed || has_images || !near || has_nested || session_has_durations(s)))
 		rc = session_read(s, i, reader, &r);
 	if (rc < 0)
@@ -319,61 +375,19 @@ static int chat_show_result(const struct render_target *p, uint32_t i, struct re
 	return rc < 0 ? rc : buf_err(out);
 }
 
-/* --- calls without a result --------------------------------------------------------- */
-
-/* Returns the last assistant message from `above` up, if it made calls that can get no more results: the model
- * continues, or, if pi does not send the message, an entry other than a result follows. */
-static uint32_t unanswered_caller(const struct session *s, uint32_t above, bool goes_on)
-{
-	uint32_t ring = NO_ENTRY;
-	bool said = false;
-
-	for (uint32_t i = above; i != NO_ENTRY && (goes_on || !said); i = session_walk_parent(s, i, &ring)) {
-		const struct entry *e = session_entry(s, i);
-		if (e->role == ROLE_ASSISTANT)
-			return e->flags & ENTRY_HAS_CALLS && (entry_is_unsent(e) ? !said : goes_on) ? i : NO_ENTRY;
-		said = said ||
-		       (e->flags & ENTRY_CONVERSATION && !(e->flags & ENTRY_NO_MESSAGE) && e->role != ROLE_TOOL_RESULT);
-	}
-	return NO_ENTRY;
-}
-
-/* Marks the calls of `caller` that results on the path up to it answer. Returns the number of the others. */
-static unsigned mark_answered(const struct session *s, uint32_t above, uint32_t caller, unsigned n, bool *answered)
-{
-	uint32_t ring = NO_ENTRY;
-	unsigned left = n, k = 0;
-
-	for (uint32_t i = above; i != NO_ENTRY && i != caller; i = session_walk_parent(s, i, &ring)) {
-		if (session_call(s, i, &k) != caller || k == 0 || k > n || answered[k - 1])
-			continue;
-		answered[k - 1] = true;
-		left--;
-	}
-	return left;
-}
-
-/* Appends a line, with `end` at its end, for each call without a result on the path from `above` (or NO_ENTRY) up to
- * the last assistant message, if it can get no more results. `goes_on`: an assistant message follows, or nothing. */
+/* Appends a line, with `end` at its end, for each of the calls that unanswered_find finds. */
 static int chat_show_unanswered(const struct session *s, uint32_t above, bool goes_on, const char *end,
                                 struct reader *reader, struct buf *out)
 {
-	uint32_t caller = unanswered_caller(s, above, goes_on);
+	struct unanswered u CLEANUP(unanswered_release) = {.left = 0};
 	struct span summary;
-
-	if (caller == NO_ENTRY)
-		return 0;
-	unsigned n = session_call_count(s, caller);
-	bool few[64] = {0}, *many CLEANUP_FREE = n > sizeof few ? calloc(n, 1) : NULL;
-	bool *answered = n > sizeof few ? many : few;
-	if (!answered)
-		return -ENOMEM;
-	unsigned left = mark_answered(s, above, caller, n, answered);
 	bool begun = false;
-	for (unsigned k = 1; left > 0 && k <= n; k++) {
-		if (answered[k - 1])
+	int rc = unanswered_find(s, above, goes_on, &u);
+
+	for (unsigned k = 1; rc == 0 && u.left > 0 && k <= u.n; k++) {
+		if (u.answered[k - 1])
 			continue;
-		int rc = call_texts_get(s, caller, k, call_add_summary, reader, &summary);
+		rc = call_texts_get(s, u.caller, k, call_add_summary, reader, &summary);
 		if (rc < 0)
 			return rc;
 		if (begun)
@@ -384,7 +398,7 @@ static int chat_show_unanswered(const struct session *s, uint32_t above, bool go
 		md_add_code_span(summary, out);
 		buf_adds(out, end);
 	}
-	return buf_err(out);
+	return rc < 0 ? rc : buf_err(out);
 }
 
 /* --- commands of the user ----------------------------------------------------------- */

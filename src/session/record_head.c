@@ -215,19 +215,23 @@ static void head_finish_message(struct head_scan *s)
 void record_head(struct span line, struct buf *deep, struct record_head *ret,
                  void (*on_call)(void *arg, struct json_value id), void *arg)
 {
-	struct head_scan s = {.head = ret, .on_call = on_call, .arg = arg};
+	struct head_scan s;
 	struct json_value v;
 
 	*ret = (struct record_head){0};
 	json_init(&s.j, line, deep);
-	enum json_kind kind = json_peek(&s.j);
-	bool is_object = kind == JSON_OBJECT;
-	if (is_object ? !head_read_object(&s) : !json_value(&s.j, &v) || !json_at_end(&s.j)) {
+	ret->kind = json_peek(&s.j);
+	if (ret->kind != JSON_OBJECT) {
+		ret->kind = json_value(&s.j, &v) && json_at_end(&s.j) ? ret->kind : JSON_NONE;
+		ret->falsy = ret->kind != JSON_NONE && !json_is_truthy(v);
+		return;
+	}
+	s = (struct head_scan){.j = s.j, .head = ret, .on_call = on_call, .arg = arg};
+	if (!head_read_object(&s)) {
 		*ret = (struct record_head){0};
 		return;
 	}
-	ret->kind = kind;
-	ret->falsy = !is_object && !json_is_truthy(v);
+	ret->kind = JSON_OBJECT;
 	ret->type = record_type_of(s.type);
 	ret->message_missing = ret->type == RECORD_MESSAGE && s.message <= JSON_NULL;
 	if (ret->type == RECORD_MESSAGE && s.message == JSON_OBJECT)

@@ -300,12 +300,8 @@ static enum scan_result scan_other_line(struct scan *sc, const struct record_hea
 
 	if (head->falsy)
 		return scan_reject_line(sc, offset, REASON_FALSY, tail);
-	if (head->kind == JSON_NONE && space_trim(line).n)
+	if (head->kind == JSON_NONE)
 		return scan_reject_line(sc, offset, tail ? REASON_TORN : REASON_MALFORMED, tail);
-	if (head->kind == JSON_NONE) {
-		s->extent.lines += !tail;
-		return SCAN_NO_ENTRY;
-	}
 	s->extent.lines++;
 	if (!s->header_line.n)
 		return scan_header(sc, line, head) ? SCAN_OTHER : SCAN_STOPPED;
@@ -323,6 +319,10 @@ static enum scan_result scan_line(struct scan *sc, struct span line, uint64_t of
 	struct record_head head;
 	size_t calls = s->calls.n;
 
+	if (space_trim(line).n == 0) {
+		s->extent.lines += !tail;
+		return SCAN_NO_ENTRY;
+	}
 	record_head(line, &sc->deep, &head, scan_on_call, sc);
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
@@ -485,7 +485,11 @@ static int scan_window_lines(struct scan *sc, struct window *w, uint64_t to)
 	if (newline) {
 		size_t last = (size_t)(newline - w->p), begin = 0;
 		while (begin <= last) {
-			begin += scan_whole_line(sc, w, begin, last) + 1;
+			/* A file can have very many empty lines. */
+			if (w->p[begin] == '\n' && !w->skipping)
+				at->lines++, begin++;
+			else
+				begin += scan_whole_line(sc, w, begin, last) + 1;
 			if (sc->err)
 				return sc->err;
 			at->whole_end = w->offset + begin;

@@ -8,4 +8,4 @@ need python3
 ! grep -q __asan_init "$SESSIONFS" || skip "sanitizers are slow, and keep freed memory"
 export TMPDIR=$T
 "$ROOT/tests/stress/run" --steps=2 --divide=100 children ring "labels of one" "one label" "bad lines" files "long line"
-"$ROOT/tests/stress/run" --steps=2 --divide=10 "alike ids" "equal calls" "calls of one" "calls in turns" forks "forks alike"
+"$ROOT/tests/stress/run" --steps=2 --divide=10 "alike ids" "equal calls" "calls of one" "calls in turns" "unknown results" forks "forks alike"

@@ -166,6 +166,17 @@ def unanswered(root, n):
     session(root, (result(f"e{i}", f"e{i - 1}" if i else "none", f"c{i}") for i in range(n)))
 
 
+def unknown_results(root, n):
+    """Calls without results, then results without calls."""
+
+    def lines():
+        for i in range(n):
+            parent = f"e{i - 1}" if i else None
+            yield calls(f"e{i}", parent, (f"c{i}",)) if i < n // 2 else result(f"e{i}", parent, f"none{i}")
+
+    session(root, lines())
+
+
 def forks(root, n):
     session(root, [user("e0", None)])
     for i in range(n):
@@ -240,6 +251,7 @@ ALL = {
     "calls in turns": (calls_in_turns, 100_000),
     "calls of many": (calls_of_many, 100_000),
     "unanswered": (unanswered, 300_000),
+    "unknown results": (unknown_results, 100_000),
     "forks": (forks, 10_000),
     "forks alike": (forks_alike, 10_000),
     "files": (files, 200_000),

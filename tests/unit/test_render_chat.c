@@ -37,6 +37,16 @@ static void assert_chat(const char *lines, const char *want)
 	assert_string_equal(strchr(out.p, '\n') + 1, want);
 }
 
+uint32_t __real_session_walk_parent(const struct session *s, uint32_t i, uint32_t *ring);
+uint32_t __wrap_session_walk_parent(const struct session *s, uint32_t i, uint32_t *ring);
+static _Atomic size_t steps;
+
+uint32_t __wrap_session_walk_parent(const struct session *s, uint32_t i, uint32_t *ring)
+{
+	steps++;
+	return __real_session_walk_parent(s, i, ring);
+}
+
 static void chat_title_heading(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -190,6 +200,49 @@ static void calls_without_a_result_are_marked(void **state)
 	/* A result without a call on its path. */
 	assert_chat(HEADER USER("u", "null", "y") RESULT("r", "\"u\"", "1"),
 	            "\n## user" MINUTE "u\n\ny\n\n- `bash` · r\n");
+}
+
+/* Their lines are a list, although the messages between them are not shown. */
+static void calls_without_a_result_are_one_list(void **state)
+{
+	(void)state;
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y"), "")
+	                ASSISTANT("b", "\"a\"", READ("3", "z"), "") MESSAGE("s", "\"b\"", "\"role\":\"system\"")
+	                    RESULT("r", "\"s\"", "none"),
+	            "\n- `read x` · no result\n- `read y` · no result\n- `bash` · r\n- `read z`\n");
+	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"error\"")
+	                MESSAGE("s", "\"a\"", "\"role\":\"system\"") RESULT("r", "\"s\"", "none"),
+	            "\n## assistant" MINUTE "a\n\n*\u2717 failed*\n\n- `read x` · no result\n- `bash` · r\n");
+}
+
+/* The steps up the tree grow with the entries, whatever these are. */
+static void cost_is_linear(void **state)
+{
+	static const char *const kinds[][2] = {
+	    /* of each entry, by the half that it is in */
+	    {ASSISTANT("%u", "\"%u\"", READ("c%u", "x"), ""), RESULT("%u", "\"%u\"", "d%u")},
+	    {MESSAGE("%u", "\"%u\"", "\"role\":\"system\""), RESULT("%u", "\"%u\"", "d%u")},
+	    {ASSISTANT("%u", "\"%u\"", READ("c%u", "x"), ""), USER("%u", "\"%u\"", "x")},
+	    {ASSISTANT("%u", "\"%u\"", READ("c%u", "x"), ",\"stopReason\":\"error\""),
+	     MESSAGE("%u", "\"%u\"", "\"role\":\"system\"")},
+	    {ENTRY("%u", "\"%u\"", "\"type\":\"custom\""), RESULT("%u", "\"%u\"", "d%u")},
+	    {RESULT("%u", "\"%u\"", "d%u"), ASSISTANT("%u", "\"%u\"", "", "")}};
+	enum { ENTRIES = 1000 };
+
+	(void)state;
+	for (size_t k = 0; k < 2 * sizeof kinds / sizeof *kinds; k++) {
+		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		buf_adds(&lines, HEADER);
+		for (unsigned i = 1; i <= ENTRIES; i++) {
+			/* In halves, or in turns. */
+			const char *kind = kinds[k / 2][k % 2 ? i % 2 : i > ENTRIES / 2];
+			buf_addf(&lines, kind, i, i - 1, i);
+		}
+		assert_non_null(buf_cstr(&lines));
+		steps = 0;
+		chat_of(lines.p, "", &out);
+		assert_in_range(steps, ENTRIES, 20 * ENTRIES);
+	}
 }
 
 /* Messages between a call and its result do not mean that the result is missing. */
@@ -400,6 +453,8 @@ int main(void)
 	    cmocka_unit_test(nested_calls_are_below_their_call),
 	    cmocka_unit_test(a_skill_is_a_line),
 	    cmocka_unit_test(calls_without_a_result_are_marked),
+	    cmocka_unit_test(calls_without_a_result_are_one_list),
+	    cmocka_unit_test(cost_is_linear),
 	    cmocka_unit_test(results_after_other_messages),
 	    cmocka_unit_test(long_calls_with_later_results),
 	    cmocka_unit_test(cwd_is_stripped_from_summaries),

@@ -125,6 +125,42 @@ static void lines_become_entries(void **state)
 	fixture_release(&f);
 }
 
+typedef void on_call(void *arg, struct json_value id);
+void __real_record_head(struct span line, struct buf *deep, struct record_head *ret, on_call *fn, void *arg);
+void __wrap_record_head(struct span line, struct buf *deep, struct record_head *ret, on_call *fn, void *arg);
+static _Atomic size_t lines_parsed;
+
+void __wrap_record_head(struct span line, struct buf *deep, struct record_head *ret, on_call *fn, void *arg)
+{
+	lines_parsed++;
+	__real_record_head(line, deep, ret, fn, arg);
+}
+
+/* A file can have a hundred million of them. */
+static void blank_lines_are_not_parsed(void **state)
+{
+	static const char *const blank[] = {"\n", "\r\n", " \t \n", "\xc2\xa0\r\n"};
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	enum { LINES = 20000 };
+	struct fixture f;
+
+	(void)state;
+	buf_adds(&text, "\n" HEADER);
+	for (unsigned i = 0; i < LINES; i++)
+		buf_adds(&text, blank[i / 100 % 2 ? 0 : i % 4]);
+	size_t at = text.n;
+	buf_adds(&text, USER("\"a\"", "null") " \n\n \t");
+	lines_parsed = 0;
+	struct session *s = open_text(&f, buf_cstr(&text));
+	assert_int_equal(lines_parsed, 2);
+	assert_int_equal(session_count(s), 1);
+	assert_int_equal(session_entry(s, 0)->line, LINES + 3);
+	assert_int_equal(session_entry(s, 0)->offset, at);
+	assert_int_equal(session_line_count(s), LINES + 5);
+	assert_problems(s, "");
+	fixture_release(&f);
+}
+
 static void irregular_lines_are_reported(void **state)
 {
 	struct fixture f;
@@ -555,6 +591,7 @@ int main(void)
 	    cmocka_unit_test(only_regular_files_are_opened),
 	    cmocka_unit_test(versions_are_compared_as_javascript_does),
 	    cmocka_unit_test(lines_become_entries),
+	    cmocka_unit_test(blank_lines_are_not_parsed),
 	    cmocka_unit_test(irregular_lines_are_reported),
 	    cmocka_unit_test(ids_are_exact),
 	    cmocka_unit_test(duplicate_names_are_numbered_in_file_order),
