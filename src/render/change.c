@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* change.diff: the change that a call made, from its result, else from its arguments. diff.c compares texts, this file
- * does not. */
+/* change.diff: the change that a call made, from its result, else from its arguments. */
 #include "sessionfs/render/files.h"
 
 #include "sessionfs/render/tool.h"
 
+#include "diff.h"
 #include "text.h"
 
 #include <errno.h>
@@ -121,18 +121,23 @@ static void change_add_rows(struct span diff, struct buf *out)
 
 /* --- from the arguments -------------------------------------------------------------- */
 
+static void change_add_line(void *arg, char sign, struct span line, size_t omitted)
+{
+	struct hunk *h = arg;
+
+	if (sign != '@') {
+		hunk_add(h, sign, line);
+		return;
+	}
+	hunk_end(h);
+	h->before.first += (int64_t)omitted;
+	h->after.first += (int64_t)omitted;
+}
+
 /* Shows the pieces of a file that a call names as if they were all of it. */
 static int change_add_piece(void *arg, struct span old_text, struct span new_text)
 {
-	struct hunk *h = arg;
-	struct span line;
-
-	while (span_line(&old_text, &line))
-		hunk_add(h, '-', line);
-	while (span_line(&new_text, &line))
-		hunk_add(h, '+', line);
-	hunk_end(h);
-	return 0;
+	return diff_texts(old_text, new_text, change_add_line, arg);
 }
 
 static int change_add_from_arguments(const struct part_call *call, bool is_write, struct buf *out)
@@ -148,7 +153,7 @@ static int change_add_from_arguments(const struct part_call *call, bool is_write
 	if (!is_write)
 		return tool_edits(&use, change_add_piece, &h);
 	json_decode(use.content.text, JSON_CLEAN, &content);
-	change_add_piece(&h, SPAN_LIT(""), buf_span(&content));
+	change_add_piece(&h, SPAN_LIT(""), buf_span(&content)); /* only additions: no error */
 	if (content.n && content.p[content.n - 1] != '\n')
 		buf_adds(out, "\\ No newline at end of file\n");
 	return buf_err(&content);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Common lines at both ends are removed first, without allocation. For the rest, a table of the longest common
- * subsequences finds the fewest changes. It costs old lines times new lines, at most a few milliseconds; beyond that
- * limit all old lines are removed and all new ones added, which is usually accurate for such edits. */
+/* The fewest changes between two texts. Among the ways to make them, the changes are as late as possible.
+ *
+ * Common lines at both ends are removed first, without allocation. If most others are in one text only, or unique, each
+ * pair of equal lines is visited once (Hunt and Szymanski): a permutation costs as much as sorting. Otherwise each row
+ * of the table of longest common subsequences is computed from the row above it, 64 cells at a time (Hyyrö). Each
+ * ROWS_STEP-th row is kept, and on the way back the rows between two of them are computed again. */
 #include "diff.h"
 
-#include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/hash.h"
 
-enum { CONTEXT = 3, LCS_CELLS_MAX = 1 << 20, LCS_BYTES_MAX = 1 << 24 };
+/* Beyond these limits all lines between the first and the last change count as changed. The first bounds memory, the
+ * others the time, to seconds. */
+enum { LINES_MAX = 1 << 21, PAIRS_MAX = 1 << 25, WORDS_MAX = 1 << 28 };
+enum { CONTEXT = 3, ROWS_STEP = 256, DENSE = 16, WORDS_PER_PAIR = 16 };
 
 /* --- lines ------------------------------------------------------------------ */
 
@@ -62,75 +69,232 @@ static bool diff_lines_pop_equal(bool (*take)(struct diff_lines *, struct span *
 /* --- hunks ------------------------------------------------------------------ */
 
 struct hunks {
-	struct diff *d;
+	diff_line *fn;
+	void *arg;
 	struct span context[CONTEXT]; /* the unchanged lines before the next change, the n-th in n % CONTEXT */
 	size_t n_context;             /* since the last change */
-	bool begun;                   /* a line of this pair of texts was shown */
+	bool begun;                   /* a change was shown */
 };
-
-static void hunks_add_line(struct hunks *h, char sign, struct span line)
-{
-	struct buf *out = h->d->out;
-
-	h->begun = true;
-	if (!out)
-		return;
-	buf_addc(out, sign);
-	buf_addspan(out, line);
-	buf_addc(out, '\n');
-}
 
 static void hunks_add_context(struct hunks *h, struct span line)
 {
 	h->context[h->n_context++ % CONTEXT] = line;
 	if (h->begun && h->n_context <= CONTEXT)
-		hunks_add_line(h, ' ', line);
+		h->fn(h->arg, ' ', line, 0);
+}
+
+/* Returns how many lines of the context were shown after the previous change. */
+static size_t hunks_shown(const struct hunks *h)
+{
+	return !h->begun ? 0 : h->n_context < CONTEXT ? h->n_context : CONTEXT;
 }
 
 /* Shows the context before the change: the buffered lines, except those shown after the previous change. */
 static void hunks_add_change(struct hunks *h, char sign, struct span line)
 {
-	size_t shown = !h->begun ? 0 : h->n_context < CONTEXT ? h->n_context : CONTEXT;
-	size_t first = h->n_context > shown + CONTEXT ? h->n_context - CONTEXT : shown;
+	size_t shown = hunks_shown(h), first = h->n_context > shown + CONTEXT ? h->n_context - CONTEXT : shown;
 
-	if (h->d->out && (h->begun ? first > shown : h->d->has_hunks))
-		buf_adds(h->d->out, "@@\n");
+	if (first > shown)
+		h->fn(h->arg, '@', (struct span){NULL, 0}, first - shown);
 	for (size_t i = first; i < h->n_context; i++)
-		hunks_add_line(h, ' ', h->context[i % CONTEXT]);
+		h->fn(h->arg, ' ', h->context[i % CONTEXT], 0);
 	h->n_context = 0;
-	hunks_add_line(h, sign, line);
-	if (sign == '+')
-		h->d->added++;
-	else
-		h->d->removed++;
-}
-
-static void hunks_add_lines(struct hunks *h, char sign, struct diff_lines l)
-{
-	struct span line;
-
-	while (diff_lines_pop_first(&l, &line))
-		hunks_add_change(h, sign, line);
+	h->begun = true;
+	h->fn(h->arg, sign, line, 0);
 }
 
 /* --- the fewest changes ----------------------------------------------------- */
 
-struct diff_line {
+struct lcs_line {
 	struct span text;
-	bool changed; /* not in the other text at this point */
+	uint32_t same;  /* the first line with this text; only that one has the next ones */
+	uint32_t count; /* how many old lines are the same */
+	uint32_t news;  /* how many new lines are the same */
+	uint32_t dense; /* 1 + the place of its columns in `dense`, or 0 */
+	bool common;    /* unchanged */
 };
 
 struct lcs {
-	struct diff_line *old_lines, *new_lines;
-	uint16_t *common; /* [i * (columns + 1) + j]: of the first i old lines and the first j new lines */
-	size_t rows, columns;
+	struct buf memory[3];
+	struct lcs_line *lines; /* the old ones, then the new ones */
+	uint32_t *last;         /* 1 + the last new line that is the same; of a new line the one before it; 0: none */
+	uint32_t n[2];
+	size_t pairs; /* how many old and new lines are the same */
 };
 
 static void lcs_release(struct lcs *t)
 {
-	free(t->old_lines);
-	free(t->new_lines);
-	free(t->common);
+	for (size_t i = 0; i < 3; i++)
+		buf_release(&t->memory[i]);
+}
+
+/* Returns n zero bytes, backed by a file if they are many; or NULL. */
+static void *lcs_alloc(struct buf *b, size_t n)
+{
+	buf_reset(b);
+	char *p = buf_reserve(b, n);
+
+	return p ? memset(p, 0, n) : NULL;
+}
+
+/* Finds the lines that are the same. The hash has a secret, so that no text can make it slow. */
+static int lcs_fill(struct lcs *t, struct diff_lines text[2])
+{
+	uint32_t total = t->n[0] + t->n[1], mask = 1;
+	struct hash_key key;
+
+	hash_key_draw(&key);
+	while (mask < 2 * total)
+		mask = 2 * mask + 1;
+	t->lines = lcs_alloc(&t->memory[0], total * (sizeof *t->lines + sizeof *t->last));
+	uint32_t *slots = lcs_alloc(&t->memory[1], ((size_t)mask + 1) * sizeof *slots);
+	if (!t->lines || !slots)
+		return buf_err(&t->memory[t->lines != NULL]);
+	t->last = (uint32_t *)(t->lines + total);
+	for (uint32_t i = 0; i < total; i++) {
+		bool is_new = i >= t->n[0];
+		struct lcs_line *l = &t->lines[i];
+		diff_lines_pop_first(&text[is_new], &l->text);
+		uint32_t at = (uint32_t)hash_bytes(&key, 0, l->text.p, l->text.n) & mask;
+		while (slots[at] && !span_eq(t->lines[slots[at] - 1].text, l->text))
+			at = (at + 1) & mask;
+		slots[at] = slots[at] ? slots[at] : i + 1;
+		l->same = slots[at] - 1;
+		struct lcs_line *first = &t->lines[l->same];
+		first->count += !is_new;
+		first->news += is_new;
+		t->pairs += is_new ? first->count : 0;
+		t->last[i] = is_new ? t->last[l->same] : 0;
+		t->last[l->same] = is_new ? i + 1 : 0;
+	}
+	return 0;
+}
+
+/* The end of a common subsequence: the first end for its length. */
+struct lcs_pair {
+	uint32_t old_line, new_line;
+	uint32_t before; /* 1 + the pair before it */
+};
+
+static int lcs_mark_by_pairs(struct lcs *t)
+{
+	struct buf *pairs = &t->memory[1];
+	const struct lcs_pair *v = NULL;
+	uint32_t *ends = lcs_alloc(&t->memory[2], t->n[0] * sizeof *ends); /* 1 + a pair, by length */
+	uint32_t n = 0, length = 0;
+	int rc = buf_err(&t->memory[2]);
+
+	buf_reset(pairs);
+	for (uint32_t i = 0; rc == 0 && i < t->n[0]; i++) {
+		for (uint32_t j = t->last[t->lines[i].same]; j && !buf_err(pairs); j = t->last[j - 1]) {
+			uint32_t low = 0, high = length;
+			while (low < high) {
+				uint32_t middle = low + (high - low) / 2;
+				if (v[ends[middle] - 1].new_line < j - 1)
+					low = middle + 1;
+				else
+					high = middle;
+			}
+			if (low < length && v[ends[low] - 1].new_line == j - 1)
+				continue;
+			buf_add(pairs, &(struct lcs_pair){i, j - 1, low ? ends[low - 1] : 0}, sizeof *v);
+			v = (const struct lcs_pair *)pairs->p;
+			ends[low] = ++n;
+			length += low == length;
+		}
+		rc = buf_err(pairs) ? buf_err(pairs) : cancel_check();
+	}
+	for (uint32_t at = rc == 0 && length ? ends[length - 1] : 0; at; at = v[at - 1].before)
+		t->lines[v[at - 1].old_line].common = t->lines[v[at - 1].new_line].common = true;
+	return rc;
+}
+
+/* The table of longest common subsequences. A bit of a row is 0 if the first lines up to this row and column have a
+ * longer one than up to the column before it. */
+struct lcs_table {
+	size_t words;    /* of a row */
+	uint64_t *dense; /* for lines that are the same as more than words / DENSE columns: these columns */
+	uint64_t *same;  /* the columns that are the same as the line of one row */
+	uint64_t *block; /* some rows */
+};
+
+/* Computes up to ROWS_STEP rows below one row. Returns how many, or -EINTR. */
+static int lcs_fill_block(const struct lcs *t, const struct lcs_table *b, uint32_t row, const uint64_t *above)
+{
+	uint64_t *to = memcpy(b->block, above, b->words * sizeof *above);
+	int n = 0, rc = 0;
+
+	for (; rc == 0 && n < ROWS_STEP && row < t->n[0]; n++, row++) {
+		const struct lcs_line *first = &t->lines[t->lines[row].same];
+		const uint64_t *same = first->dense ? b->dense + (first->dense - 1) * b->words : b->same;
+		uint64_t carry = 0;
+		if (!first->dense)
+			memset(b->same, 0, b->words * sizeof *b->same);
+		for (uint32_t j = first->dense ? 0 : t->last[t->lines[row].same]; j; j = t->last[j - 1])
+			b->same[(j - 1 - t->n[0]) / 64] |= UINT64_C(1) << (j - 1 - t->n[0]) % 64;
+		above = to;
+		to += b->words;
+		for (size_t w = 0; w < b->words; w++) {
+			uint64_t sum = above[w] + (above[w] & same[w]), next = sum + carry;
+			carry = sum < above[w] || next < sum;
+			to[w] = next | (above[w] & ~same[w]);
+		}
+		rc = cancel_check();
+	}
+	return rc < 0 ? rc : n;
+}
+
+/* Goes back through a block of n rows below row `row`, from column `j` on. Returns the column that it reaches. */
+static size_t lcs_mark_block(struct lcs *t, const struct lcs_table *b, uint32_t row, int n, size_t j)
+{
+	const uint64_t *bits = b->block + (size_t)n * b->words;
+
+	while (n > 0) {
+		size_t w = j > 0 ? (j - 1) / 64 : 0, bit = j > 0 ? (j - 1) % 64 : 0;
+		if (j > 0 && bits[w] >> bit & 1) {
+			j--;
+			continue;
+		}
+		n--;
+		bits -= b->words;
+		if (j == 0 || !(bits[w] >> bit & 1))
+			continue;
+		j--;
+		t->lines[row + (uint32_t)n].common = t->lines[t->n[0] + j].common = true;
+	}
+	return j;
+}
+
+static int lcs_mark_by_rows(struct lcs *t)
+{
+	struct lcs_table b = {.words = ((size_t)t->n[1] + 63) / 64};
+	size_t n_kept = t->n[0] / ROWS_STEP + 1, j = t->n[1];
+	uint32_t dense = 0;
+	int n = 0;
+
+	for (uint32_t i = 0; i < t->n[0]; i++)
+		if (t->lines[i].news > b.words / DENSE)
+			t->lines[i].dense = ++dense;
+	b.dense = lcs_alloc(&t->memory[1], (dense + 1 + n_kept + ROWS_STEP + 1) * b.words * sizeof *b.dense);
+	if (!b.dense)
+		return buf_err(&t->memory[1]);
+	b.same = b.dense + dense * b.words;
+	b.block = b.same + b.words;
+	uint64_t *kept = memset(b.block + (ROWS_STEP + 1) * b.words, 0xff, b.words * sizeof *kept);
+	for (uint32_t k = 0; k < t->n[1]; k++) {
+		const struct lcs_line *first = &t->lines[t->lines[t->n[0] + k].same];
+		if (first->dense)
+			b.dense[(first->dense - 1) * b.words + k / 64] |= UINT64_C(1) << k % 64;
+	}
+	for (uint32_t k = 0; k + 1 < n_kept && n >= 0; k++) {
+		n = lcs_fill_block(t, &b, k * ROWS_STEP, kept + k * b.words);
+		memcpy(kept + (k + 1) * b.words, b.block + ROWS_STEP * b.words, b.words * sizeof *kept);
+	}
+	for (uint32_t k = (uint32_t)n_kept; k-- > 0 && n >= 0;) {
+		n = lcs_fill_block(t, &b, k * ROWS_STEP, kept + k * b.words);
+		j = lcs_mark_block(t, &b, k * ROWS_STEP, n, j);
+	}
+	return n < 0 ? n : 0;
 }
 
 static size_t lines_count(struct diff_lines l)
@@ -143,75 +307,34 @@ static size_t lines_count(struct diff_lines l)
 	return n;
 }
 
-static void lcs_fill(struct lcs *t, struct diff_lines old_lines, struct diff_lines new_lines)
+static int diff_add_middle(struct hunks *h, struct diff_lines text[2])
 {
-	size_t width = t->columns + 1;
+	struct lcs t CLEANUP(lcs_release) = {.lines = NULL};
+	size_t n[2] = {lines_count(text[0]), lines_count(text[1])};
+	struct span line;
+	int rc = 0;
 
-	for (size_t j = 0; diff_lines_pop_first(&new_lines, &t->new_lines[j].text); j++)
-		;
-	for (size_t i = 0; diff_lines_pop_first(&old_lines, &t->old_lines[i].text); i++) {
-		const uint16_t *above = t->common + i * width;
-		uint16_t *row = t->common + (i + 1) * width;
-		for (size_t j = 0; j < t->columns; j++)
-			if (span_eq(t->old_lines[i].text, t->new_lines[j].text))
-				row[j + 1] = above[j] + 1;
-			else
-				row[j + 1] = row[j] > above[j + 1] ? row[j] : above[j + 1];
+	if (n[0] && n[1] && n[0] + n[1] <= LINES_MAX) {
+		t.n[0] = (uint32_t)n[0];
+		t.n[1] = (uint32_t)n[1];
+		rc = lcs_fill(&t, (struct diff_lines[2]){text[0], text[1]});
+		size_t words = n[0] * ((n[1] + 63) / 64);
+		if (rc == 0 && t.pairs <= PAIRS_MAX && t.pairs <= words / WORDS_PER_PAIR)
+			rc = lcs_mark_by_pairs(&t);
+		else if (rc == 0 && words <= WORDS_MAX)
+			rc = lcs_mark_by_rows(&t);
 	}
-}
-
-/* Goes back from the end, and follows common lines only where no change is possible: changes are as late as possible.
- */
-static void lcs_mark(struct lcs *t)
-{
-	size_t width = t->columns + 1;
-
-	for (size_t i = t->rows, j = t->columns; i + j > 0;) {
-		const uint16_t *cell = t->common + i * width + j;
-		if (j > 0 && cell[-1] == *cell)
-			t->new_lines[--j].changed = true;
-		else if (i > 0 && *(cell - width) == *cell)
-			t->old_lines[--i].changed = true;
+	for (size_t i = 0, j = 0; rc == 0 && (i < n[0] || j < n[1]);) {
+		bool removed = i < n[0] && !(t.lines && t.lines[i].common);
+		bool added = !removed && j < n[1] && !(t.lines && t.lines[n[0] + j].common);
+		i += !added && diff_lines_pop_first(&text[0], &line);
+		j += !removed && diff_lines_pop_first(&text[1], &line);
+		if (removed || added)
+			hunks_add_change(h, removed ? '-' : '+', line);
 		else
-			i--, j--;
+			hunks_add_context(h, line);
 	}
-}
-
-static void lcs_add_marked(struct hunks *h, const struct lcs *t)
-{
-	for (size_t i = 0, j = 0; i < t->rows || j < t->columns;) {
-		if (i < t->rows && t->old_lines[i].changed)
-			hunks_add_change(h, '-', t->old_lines[i++].text);
-		else if (j < t->columns && t->new_lines[j].changed)
-			hunks_add_change(h, '+', t->new_lines[j++].text);
-		else
-			hunks_add_context(h, t->old_lines[i++].text), j++;
-	}
-}
-
-static int diff_add_middle(struct hunks *h, struct diff_lines old_lines, struct diff_lines new_lines)
-{
-	struct lcs t CLEANUP(lcs_release) = {.rows = lines_count(old_lines), .columns = lines_count(new_lines)};
-	size_t cells = t.rows * t.columns;
-
-	h->d->cells += cells;
-	if (!h->d->out && h->d->cells > DIFF_COUNT_CELLS_MAX)
-		return 0;
-	/* Each old line is compared with each new one. */
-	if (cells == 0 || cells > LCS_CELLS_MAX || (size_t)(old_lines.end - old_lines.p) * t.columns > LCS_BYTES_MAX) {
-		hunks_add_lines(h, '-', old_lines);
-		hunks_add_lines(h, '+', new_lines);
-		return 0;
-	}
-	t.old_lines = calloc(t.rows, sizeof *t.old_lines);
-	t.new_lines = calloc(t.columns, sizeof *t.new_lines);
-	t.common = calloc((t.rows + 1) * (t.columns + 1), sizeof *t.common);
-	if (!t.old_lines || !t.new_lines || !t.common)
-		return -ENOMEM;
-	lcs_fill(&t, old_lines, new_lines);
-	lcs_mark(&t);
-	lcs_add_marked(h, &t);
-	return 0;
+	return rc;
 }
 
 static bool text_ends_line(struct span text)
@@ -219,21 +342,21 @@ static bool text_ends_line(struct span text)
 	return text.n == 0 || text.p[text.n - 1] == '\n';
 }
 
-int diff_add(struct diff *d, struct span old_text, struct span new_text)
+int diff_texts(struct span old_text, struct span new_text, diff_line *fn, void *arg)
 {
 	bool ended = text_ends_line(old_text) && text_ends_line(new_text);
-	struct diff_lines a = diff_lines_init(old_text, ended), b = diff_lines_init(new_text, ended);
-	struct hunks h = {.d = d};
+	struct diff_lines text[2] = {diff_lines_init(old_text, ended), diff_lines_init(new_text, ended)};
+	struct hunks h = {.fn = fn, .arg = arg};
 	struct span line, last;
 
-	while (diff_lines_pop_equal(diff_lines_pop_first, &a, &b, &line))
+	while (diff_lines_pop_equal(diff_lines_pop_first, &text[0], &text[1], &line))
 		hunks_add_context(&h, line);
 	struct diff_lines same = {NULL, NULL};
-	while (diff_lines_pop_equal(diff_lines_pop_last, &a, &b, &last))
+	while (diff_lines_pop_equal(diff_lines_pop_last, &text[0], &text[1], &last))
 		same = (struct diff_lines){last.p, same.p ? same.end : last.p + last.n};
-	int rc = a.p || b.p ? diff_add_middle(&h, a, b) : 0;
-	for (int i = 0; i < CONTEXT && h.begun && diff_lines_pop_first(&same, &line); i++)
+	int rc = text[0].p || text[1].p ? diff_add_middle(&h, text) : 0;
+	while (diff_lines_pop_first(&same, &line))
 		hunks_add_context(&h, line);
-	d->has_hunks |= h.begun;
-	return rc < 0 ? rc : d->out ? buf_err(d->out) : 0;
+	fn(arg, '@', (struct span){NULL, 0}, h.n_context - hunks_shown(&h));
+	return rc;
 }

@@ -5,18 +5,14 @@
 
 #include "sessionfs/base/buf.h"
 
-struct diff {
-	struct buf *out; /* NULL: count only */
-	unsigned added, removed;
-	size_t cells;   /* pairs of changed lines */
-	bool has_hunks; /* an earlier pair of texts differed: the next begins with "@@" */
-};
+/* Receives the lines of a difference: ' ', '-' or '+' and the line; or '@' and the number of unchanged lines left out,
+ * which ends a hunk. */
+typedef void diff_line(void *arg, char sign, struct span line, size_t omitted);
 
-/* Appends the difference in lines as in tool_diff; nothing if the texts are equal. A newline at the end of both texts
- * ends their last lines; if only one text has it, an empty line follows in that text. Returns 0 or -ENOMEM. */
-int diff_add(struct diff *d, struct span old_text, struct span new_text);
-
-/* The maximum of `cells` for counting only: later changes are not counted. */
-#define DIFF_COUNT_CELLS_MAX ((size_t)1 << 16)
+/* Passes the shortest difference of two texts to fn, with up to three unchanged lines around each change, and at the
+ * end
+ * '@'. A newline at the end of both texts ends their last lines; if only one text has it, an empty line follows in that
+ * text. Returns 0, -ENOMEM or another error of a buf, or -EINTR (cancel_check). */
+int diff_texts(struct span old_text, struct span new_text, diff_line *fn, void *arg);
 
 #endif

@@ -302,20 +302,42 @@ int tool_edits(const struct tool_use *u, tool_edit *fn, void *arg)
 	return rc == 0 && u->old_text.kind ? edit_emit(u->old_text, u->new_text, fn, arg) : rc;
 }
 
-static int diff_add_edit(void *arg, struct span old_text, struct span new_text)
+struct tool_change {
+	struct buf *out; /* or NULL */
+	size_t start;
+	unsigned added, removed;
+	bool gap; /* lines are left out before the next one, or it belongs to another edit */
+};
+
+static void tool_add_change_line(void *arg, char sign, struct span line, size_t omitted)
 {
-	return diff_add(arg, old_text, new_text);
+	struct tool_change *c = arg;
+
+	(void)omitted;
+	c->added += sign == '+';
+	c->removed += sign == '-';
+	if (c->out && sign != '@') {
+		buf_adds(c->out, c->gap && c->out->n > c->start ? "@@\n" : "");
+		buf_addc(c->out, sign);
+		buf_addspan(c->out, line);
+		buf_addc(c->out, '\n');
+	}
+	c->gap = sign == '@';
+}
+
+static int tool_add_change(void *arg, struct span old_text, struct span new_text)
+{
+	return diff_texts(old_text, new_text, tool_add_change_line, arg);
 }
 
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed)
 {
-	struct diff d = {.out = out};
-	int rc = u->form == TOOL_EDIT ? tool_edits(u, diff_add_edit, &d) : 0;
-	bool is_counted = out || d.cells <= DIFF_COUNT_CELLS_MAX;
+	struct tool_change c = {.out = out, .start = out ? out->n : 0};
+	int rc = u->form == TOOL_EDIT ? tool_edits(u, tool_add_change, &c) : 0;
 
-	*ret_added = is_counted ? d.added : 0;
-	*ret_removed = is_counted ? d.removed : 0;
-	return rc;
+	*ret_added = c.added;
+	*ret_removed = c.removed;
+	return rc < 0 || !out ? rc : buf_err(out);
 }
 
 /* --- the rest --------------------------------------------------------------- */

@@ -99,16 +99,72 @@ def texts(arguments, names):
     return next((stored.clean(arguments[n]) for n in names if stored.is_string(arguments.get(n))), None)
 
 
+def sides_of(old, new):
+    """Returns the lines of both texts: a newline at the end of both ends their last lines."""
+    ended = all(t.endswith("\n") or not t for t in (old, new))
+    return [t[: -1 if ended else None].split("\n") if t else [] for t in (old, new)]
+
+
+def shortest(old, new):
+    """Returns the lines of the shortest difference, with their signs; changes are as late as possible."""
+    front = next((k for k, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+    back = next((k for k, (a, b) in enumerate(zip(old[front:][::-1], new[front:][::-1])) if a != b), min(len(old), len(new)) - front)
+    if front or back:
+        same = [(" ", line) for line in old]
+        middle = shortest(old[front : len(old) - back], new[front : len(new) - back])
+        return same[:front] + middle + same[len(old) - back :]
+    common = [[0] * (len(new) + 1)]
+    for line in old:
+        above, row = common[-1], [0]
+        for j, other in enumerate(new):
+            row.append(above[j] + 1 if line == other else max(row[j], above[j + 1]))
+        common.append(row)
+    i, j, rows = len(old), len(new), []
+    while i or j:
+        if j and common[i][j - 1] == common[i][j]:
+            j -= 1
+            rows.append(("+", new[j]))
+        elif i and common[i - 1][j] == common[i][j]:
+            i -= 1
+            rows.append(("-", old[i]))
+        else:
+            i, j = i - 1, j - 1
+            rows.append((" ", old[i]))
+    # Of changes at one place those that remove come first.
+    out, changes = [], []
+    for row in [*reversed(rows), (" ", None)]:
+        if row[0] == " ":
+            out += sorted(changes, key=lambda r: r[0] == "+") + [row]
+            changes = []
+        else:
+            changes.append(row)
+    return out[:-1]
+
+
+def with_context(rows, old_line, new_line):
+    """Returns the hunks of a difference, with three lines around each change."""
+    near = [any(r[0] != " " for r in rows[max(0, k - 3) : k + 4]) for k in range(len(rows))]
+    out, run = "", []
+    for k, row in enumerate([*rows, ("end", "")]):
+        if k < len(rows) and near[k]:
+            run.append(row)
+            continue
+        old_count, new_count = sum(r[0] != "+" for r in run), sum(r[0] != "-" for r in run)
+        out += hunk(old_line, old_count, new_line, new_count, [r[0] + r[1] for r in run]) if run else ""
+        old_line, new_line, run = old_line + old_count + 1, new_line + new_count + 1, []
+    return out
+
+
 def of_edits(arguments):
     edits = [a for a in stored.members(arguments[b"edits"])] if arguments.get(b"edits", b"")[:1] == b"[" else []
     out, old_line, new_line = "", 1, 1
     for each in [stored.fields(v) for _, v in edits if v[:1] == b"{"] + [arguments]:
         old = texts(each, (b"oldText", b"old_string", b"oldString", b"old_text"))
         new = texts(each, (b"newText", b"new_string", b"newString", b"new_text"))
-        if old is None or new is None or not old + new:
+        if old is None or new is None:
             continue
-        gone, come = lines_of(old), lines_of(new)
-        out += hunk(old_line, len(gone), new_line, len(come), ["-" + r for r in gone] + ["+" + r for r in come])
+        gone, come = sides_of(old, new)
+        out += with_context(shortest(gone, come), old_line, new_line)
         old_line, new_line = old_line + len(gone), new_line + len(come)
     return out
 

@@ -125,11 +125,30 @@ static void arguments_show_their_pieces(void **state)
 {
 	(void)state;
 	assert_change(EDIT(",\"edits\":[" OLD_NEW("a", "b\\nc\\n") "," OLD_NEW("", "d") "]"), "",
-	              FRONT "@@ -1,1 +1,2 @@\n-a\n+b\n+c\n@@ -1,0 +3,1 @@\n+d\n");
+	              FRONT "@@ -1,1 +1,3 @@\n-a\n+b\n+c\n+\n@@ -1,0 +4,1 @@\n+d\n");
 	assert_change(EDIT(",\"edits\":[]"), "", "");
 	assert_change(EDIT(""), "", "");
 	/* A list in a string is not what the tool changed. */
 	assert_change(EDIT(",\"edits\":\"[{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}]\""), "", "");
+}
+
+/* Only changes are shown, with three lines around. Lines that are left out count, also at the end of an edit. */
+static void edits_show_what_differs(void **state)
+{
+#define TEN "1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n9\\n10\\n"
+	(void)state;
+	assert_change(EDIT(",\"edits\":[" OLD_NEW(TEN "a\\n" TEN, TEN "b\\nc\\n" TEN) "]"), "",
+	              FRONT "@@ -8,7 +8,8 @@\n 8\n 9\n 10\n-a\n+b\n+c\n 1\n 2\n 3\n");
+	assert_change(EDIT(",\"edits\":[" OLD_NEW(TEN, TEN) "," OLD_NEW("x\\n" TEN "y\\n" TEN, TEN
+	                                                                "z\\n" TEN) "," OLD_NEW("p\\n", "q\\n") "]"),
+	              "",
+	              FRONT "@@ -11,4 +11,3 @@\n-x\n 1\n 2\n 3\n"
+	                    "@@ -19,7 +18,7 @@\n 8\n 9\n 10\n-y\n+z\n 1\n 2\n 3\n@@ -33,1 +32,1 @@\n-p\n+q\n");
+	assert_change(
+	    EDIT(",\"edits\":[" OLD_NEW("a\\nb\\nc\\nd\\ne\\nf\\ng\\nh", "A\\nb\\nc\\nd\\ne\\nf\\ng\\nH") "]"), "",
+	    FRONT "@@ -1,8 +1,8 @@\n-a\n+A\n b\n c\n d\n e\n f\n g\n-h\n+H\n");
+	/* An edit that changes nothing. */
+	assert_change(EDIT(",\"edits\":[" OLD_NEW("a\\nb", "a\\nb") "]"), "", "");
 }
 
 static void written_file_is_new(void **state)
@@ -250,6 +269,7 @@ int main(void)
 	    cmocka_unit_test(file_with_rows_is_not_new),
 	    cmocka_unit_test(invalid_rows_are_ignored),
 	    cmocka_unit_test(arguments_show_their_pieces),
+	    cmocka_unit_test(edits_show_what_differs),
 	    cmocka_unit_test(written_file_is_new),
 	    cmocka_unit_test(path_is_one_line),
 	    cmocka_unit_test(only_successful_changes_are_shown),

@@ -8,7 +8,10 @@
 
 #include "sessionfs/render/tool.h"
 
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/utf8.h"
+
+#include <errno.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -242,9 +245,7 @@ static void add_diff(const char *old_text, const char *new_text, struct buf *out
 	tool_read(value("\"edit\""), value(buf_cstr(&json)), &u);
 	assert_int_equal(tool_diff(&u, out, added, removed), 0);
 	assert_int_equal(tool_diff(&u, NULL, &counted[0], &counted[1]), 0);
-	/* Many changed lines are not counted. */
-	bool is_long = counted[0] + counted[1] == 0 && *added + *removed > 256;
-	assert_true(is_long || (counted[0] == *added && counted[1] == *removed));
+	assert_true(counted[0] == *added && counted[1] == *removed);
 }
 
 static void small_diffs_are_minimal(void **state)
@@ -287,7 +288,7 @@ static unsigned random_below(unsigned n)
 	return (unsigned)(x >> 33) % n;
 }
 
-enum { MOST = 40 };
+enum { MOST = 150 };
 
 struct text {
 	unsigned n;
@@ -353,7 +354,7 @@ static void random_diffs_apply_and_are_minimal(void **state)
 	struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	for (unsigned round = 0; round < 3000; round++) {
+	for (unsigned round = 0; round < 1000; round++) {
 		unsigned alphabet = 1 + random_below(round % 3 ? 100 : 4), added, removed;
 		struct text old_text = {.n = random_below(MOST)}, new_text = {.n = 0};
 		for (unsigned i = 0; i < old_text.n; i++)
@@ -383,20 +384,20 @@ static void add_lines(struct buf *text, unsigned n, const char *format)
 		buf_addf(text, format, i);
 }
 
-/* Above the limits all lines are removed and added. The counts stay exact. */
-static void large_diffs_replace_all_lines(void **state)
+/* Texts of any length have the fewest changes. */
+static void large_diffs_are_minimal(void **state)
 {
 	static const struct {
 		unsigned old_lines, new_lines;
 		const char *old_format, *new_format;
 		unsigned added, removed;
 	} large[] = {
-	    {10000, 10000, "%u\n", "x%u\n", 10000, 10000}, /* nothing in common: too many changes */
-	    {40000, 40000, "%u\n", "x%u\n", 40000, 40000}, /* too many lines */
-	    {0, 3000000, "", "\n", 3000000, 0},            /* only additions */
-	    {3000000, 3000000, "\n", "\n", 0, 0},          /* no change */
-	    {3000000, 3000001, "\n", "\n", 1, 0},          /* one line added */
+	    {100000, 100000, "%u\n", "x%u\n", 100000, 100000}, /* nothing in common */
+	    {0, 3000000, "", "\n", 3000000, 0},                /* only additions */
+	    {3000000, 3000000, "\n", "\n", 0, 0},              /* no change */
+	    {3000000, 3000001, "\n", "\n", 1, 0},              /* one line added */
 	    {16000, 8000, "a\n", "a\n", 0, 8000},
+	    {2000000, 1, "%u\n", "x\n", 1, 2000000}, /* too many lines */
 	};
 
 	(void)state;
@@ -408,6 +409,105 @@ static void large_diffs_replace_all_lines(void **state)
 		add_diff(buf_cstr(&a), buf_cstr(&b), &out, &added, &removed);
 		assert_int_equal(added, large[i].added);
 		assert_int_equal(removed, large[i].removed);
+	}
+}
+
+/* Returns the number of lines of a diff that begin with a sign. */
+static unsigned count_lines(const struct buf *diff, char sign)
+{
+	unsigned n = 0;
+
+	for (const char *p = diff->p, *end = p + diff->n; p < end;
+	     p = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1)
+		n += *p == sign;
+	return n;
+}
+
+/* Lines in another order: the longest part that keeps its order stays. */
+static void moved_lines_are_minimal(void **state)
+{
+	enum { LINES = 30000 };
+
+	(void)state;
+	for (unsigned how = 0; how < 3; how++) {
+		struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		unsigned added, removed;
+		add_lines(&a, LINES, "%u\n");
+		/* From the last to the first; the even ones, then the others; the same with a line after each. */
+		for (unsigned i = 0; i < LINES; i++)
+			buf_addf(&b, how == 2 ? "%u\n\n" : "%u\n",
+			         how == 0        ? LINES - 1 - i
+			         : i * 2 < LINES ? i * 2
+			                         : (i * 2 - LINES) | 1);
+		add_diff(buf_cstr(&a), buf_cstr(&b), &out, &added, &removed);
+		unsigned kept = how == 0 ? 1 : LINES / 2 + 1;
+		assert_int_equal(removed, LINES - kept);
+		assert_int_equal(added, (how == 2 ? 2 * LINES : LINES) - kept);
+		assert_int_equal(count_lines(&out, '-'), removed);
+	}
+}
+
+/* Lines that are repeated: of old lines 0 to k - 1 in turns, every one is changed to the next. */
+static void repeated_lines_are_minimal(void **state)
+{
+	static const unsigned sizes[][2] = {{255, 2}, {256, 3}, {257, 5}, {1000, 2}, {3000, 7}, {20000, 100}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		unsigned n = sizes[i][0], k = sizes[i][1], added, removed;
+		for (unsigned l = 0; l < n; l++) {
+			buf_addf(&a, "%u\n", l % k);
+			buf_addf(&b, "%u\n", (l + 1) % k);
+		}
+		add_diff(buf_cstr(&a), buf_cstr(&b), &out, &added, &removed);
+		assert_int_equal(added, 1);
+		assert_int_equal(removed, 1);
+		/* Two changes with many such lines between them. */
+		buf_reset(&b);
+		buf_addspan(&b, buf_span(&a));
+		memcpy(b.p + 2, "x", 1);
+		memcpy(b.p + b.n - 2, "y", 1);
+		buf_reset(&out);
+		add_diff(buf_cstr(&a), buf_cstr(&b), &out, &added, &removed);
+		assert_int_equal(added, 2);
+		assert_int_equal(removed, 2);
+	}
+}
+
+static bool count_down(void *arg)
+{
+	return (*(int *)arg)-- == 0;
+}
+
+/* Long work can be cancelled, whatever the lines are. */
+static void long_diffs_can_be_cancelled(void **state)
+{
+	int left = 0;
+	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
+
+	(void)state;
+	for (unsigned how = 0; how < 2; how++) {
+		struct buf json CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+		unsigned added, removed;
+		buf_adds(&json, "{\"path\":\"a\",\"oldText\":\"");
+		for (unsigned i = 0; i < 4000; i++)
+			buf_addf(&json, "%u\\n", how ? i : i % 7);
+		buf_adds(&json, "\",\"newText\":\"");
+		for (unsigned i = 4000; i-- > 0;)
+			buf_addf(&json, "%u\\n", how ? i : i % 5);
+		buf_adds(&json, "\"}");
+		tool_read(value("\"edit\""), value(buf_cstr(&json)), &u);
+		for (left = 1; left < 3000; left *= 7) {
+			int at = left;
+			cancel_set(&cancel);
+			int rc = tool_diff(&u, &out, &added, &removed);
+			cancel_set(NULL);
+			assert_int_equal(rc, -EINTR);
+			assert_int_equal(left, -1);
+			left = at;
+		}
 	}
 }
 
@@ -443,10 +543,12 @@ static void language_follows_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(known_tools_are_recognized),    cmocka_unit_test(values_of_a_form),
-	    cmocka_unit_test(short_paths_are_whole),         cmocka_unit_test(a_summary_is_one_short_line),
-	    cmocka_unit_test(small_diffs_are_minimal),       cmocka_unit_test(random_diffs_apply_and_are_minimal),
-	    cmocka_unit_test(large_diffs_replace_all_lines), cmocka_unit_test(language_follows_path),
+	    cmocka_unit_test(known_tools_are_recognized), cmocka_unit_test(values_of_a_form),
+	    cmocka_unit_test(short_paths_are_whole),      cmocka_unit_test(a_summary_is_one_short_line),
+	    cmocka_unit_test(small_diffs_are_minimal),    cmocka_unit_test(random_diffs_apply_and_are_minimal),
+	    cmocka_unit_test(large_diffs_are_minimal),    cmocka_unit_test(moved_lines_are_minimal),
+	    cmocka_unit_test(repeated_lines_are_minimal), cmocka_unit_test(long_diffs_can_be_cancelled),
+	    cmocka_unit_test(language_follows_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

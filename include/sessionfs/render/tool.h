@@ -49,16 +49,15 @@ int tool_edits(const struct tool_use *u, tool_edit *fn, void *arg);
 
 /* Appends the edits as a diff: lines that begin with ' ', '-' or '+', with at most three unchanged lines around each
  * change; "@@" replaces omitted lines and separates edits. Counts the lines with '+' and '-'. With `out` NULL, only
- * counts, and counts nothing if many lines changed: a view can have thousands of calls. Appends nothing for other forms
- * and for edits that change nothing. Returns 0 or a negative errno. Time and memory are linear in the size of the
- * texts. */
+ * counts. Appends nothing for other forms and for edits that change nothing. Returns 0 or a negative errno (-EINTR:
+ * cancel_check). */
 int tool_diff(const struct tool_use *u, struct buf *out, unsigned *ret_added, unsigned *ret_removed);
 
 /* Appends the range of lines that was read, `:10-20`; nothing if it was the whole file. */
 void tool_add_line_range(const struct tool_use *u, struct buf *out);
 
 /* Appends a summary of the call on one line of at most TOOL_SUMMARY characters, without a newline: `edit src/a.ts +4
- * -1` (without numbers if many lines changed), `bash npm test`, `read src/b.c:10-20`, `write src/c.c, 12 lines`. */
+ * -1`, `bash npm test`, `read src/b.c:10-20`, `write src/c.c, 12 lines`. */
 #define TOOL_SUMMARY 288
 void tool_add_summary(const struct tool_use *u, struct buf *out);
 
