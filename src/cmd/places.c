@@ -28,6 +28,10 @@
 #define HUNT_NAMES_MAX 8192
 #define HUNT_TIME_MAX_MS 1000
 
+#define MOUNT_TYPE "fuse.sessionfs"
+/* The flags of a statx that asks no server. */
+#define STATX_UNASKED (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
+
 static bool path_is_below(const char *path, const char *dir)
 {
 	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
@@ -63,8 +67,36 @@ static const char *hint_for_word(const char *path)
 
 /* --- the source ------------------------------------------------------------------------ */
 
+/* Appends the source of the mount of sessions that the directory is in. Returns whether it is in one. */
+static int mount_find_source(void *arg, int dir, const struct statx *x)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent entry;
+	struct statx at;
+	char line[3 * PATH_MAX];
+	bool found = false;
+	(void)dir;
+	while (mounts && !found && getmntent_r(mounts, &entry, line, sizeof line)) {
+		found = strcmp(entry.mnt_type, MOUNT_TYPE) == 0 &&
+		        statx(AT_FDCWD, entry.mnt_dir, STATX_UNASKED, STATX_TYPE, &at) == 0 &&
+		        at.stx_dev_major == x->stx_dev_major && at.stx_dev_minor == x->stx_dev_minor;
+		if (found)
+			buf_adds(arg, entry.mnt_fsname);
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+/* Returns whether the path leads into a mount of sessions, without asking it: it can be stuck. */
+static bool path_is_in_mount(const char *path, struct buf *ret_source)
+{
+	return resolve_each_dir(path, mount_find_source, ret_source) > 0;
+}
+
 char *places_source(const char *given)
 {
+	struct buf meant CLEANUP_BUF = BUF_INIT;
 	struct buf standard CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL, *path = given;
 	if (!path) {
@@ -74,6 +106,12 @@ char *places_source(const char *given)
 			log_error("source: %s", why ? why : strerror(rc ? -rc : ENOMEM));
 			return NULL;
 		}
+	}
+	if (path_is_in_mount(path, &meant)) {
+		bool known = buf_cstr(&meant) && *meant.p == '/';
+		log_error("%s: in a mount of sessions%s%s", path, known ? "; to use its source: " : "",
+		          known ? meant.p : "");
+		return NULL;
 	}
 	char *real = realpath(path, NULL);
 	DIR *d CLEANUP_CLOSEDIR = real ? opendir(real) : NULL;
@@ -102,7 +140,6 @@ struct session_hunt {
 static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsigned levels)
 {
 	DIR *d CLEANUP_CLOSEDIR = opendir(dir);
-	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	const struct dirent *e;
 	struct statx st;
 	while (d && h->names < HUNT_NAMES_MAX && clock_ms(CLOCK_MONOTONIC) < h->until_ms && (e = readdir(d))) {
@@ -115,7 +152,7 @@ static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsi
 			return true;
 		}
 		if (levels == 0 || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
-		    statx(dirfd(d), e->d_name, flags, STATX_TYPE, &st) < 0 || !S_ISDIR(st.stx_mode))
+		    statx(dirfd(d), e->d_name, STATX_UNASKED, STATX_TYPE, &st) < 0 || !S_ISDIR(st.stx_mode))
 			continue;
 		/* The server of a mount can be silent. */
 		if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
@@ -224,7 +261,7 @@ static size_t count_session_mounts(const char *dir, struct buf *out)
 	size_t n = 0;
 	snprintf(user, sizeof user, "user_id=%u", (unsigned)getuid());
 	while (mounts && getmntent_r(mounts, &entry, line, sizeof line)) {
-		bool ours = strcmp(entry.mnt_type, "fuse.sessionfs") == 0;
+		bool ours = strcmp(entry.mnt_type, MOUNT_TYPE) == 0;
 		if (dir && strcmp(entry.mnt_dir, dir) != 0)
 			continue;
 		if (out && ours && hasmntopt(&entry, user))
@@ -262,9 +299,10 @@ static const char *mountpoint_contents_error(const char *real, bool nonempty)
 /* Returns the real path of the directory of pi's sessions, or NULL. */
 static char *places_pi_sessions(void)
 {
-	struct buf standard CLEANUP_BUF = BUF_INIT;
+	struct buf standard CLEANUP_BUF = BUF_INIT, meant CLEANUP_BUF = BUF_INIT;
 	const char *why;
-	return source_default(&standard, &why) == 0 && buf_cstr(&standard) ? realpath(standard.p, NULL) : NULL;
+	bool known = source_default(&standard, &why) == 0 && buf_cstr(&standard);
+	return known && !path_is_in_mount(standard.p, &meant) ? realpath(standard.p, NULL) : NULL;
 }
 
 static const char *mountpoint_error(const char *real, const char *source, bool nonempty)
@@ -377,14 +415,16 @@ char *places_copy(const struct opts *o, const char *source, bool is_file)
 
 void places_print_hint(FILE *out)
 {
-	struct buf source CLEANUP_BUF = BUF_INIT, mounted CLEANUP_BUF = BUF_INIT;
+	struct buf source CLEANUP_BUF = BUF_INIT, mounted CLEANUP_BUF = BUF_INIT, meant CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
 	bool known = source_default(&source, &why) == 0 && buf_cstr(&source);
-	bool there = known && access(source.p, R_OK | X_OK) == 0;
+	bool there = known && !path_is_in_mount(source.p, &meant) && access(source.p, R_OK | X_OK) == 0;
 	fprintf(out, "sessionfs: no mountpoint\n");
 	if (known)
 		fprintf(out, "pi keeps its sessions in %s%s%s.\n", source.p, there ? "" : ": ",
-		        there ? "" : strerror(errno));
+		        there         ? ""
+		        : meant.n > 0 ? "in a mount of sessions"
+		                      : strerror(errno));
 	fprintf(out, "To see %s in ~/pi: mkdir -p ~/pi && sessionfs %s~/pi\n",
 	        there ? "them" : "the session files of a directory SOURCE", there ? "" : "SOURCE ");
 	if (count_session_mounts(NULL, &mounted) > 0 && buf_cstr(&mounted))

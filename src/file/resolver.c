@@ -598,25 +598,31 @@ void resolver_put(struct resolver *r)
 	free(r);
 }
 
-/* Loads the file systems on the path, unless one of them can block. */
-static int load_source_mounts(struct resolver *r)
+int resolve_each_dir(const char *path, resolve_dir_fn fn, void *arg)
 {
 	struct resolver_walk w CLEANUP(resolve_walk_release);
-	int err = 0, rc = walk_init(&w, NULL, false, r->source);
+	int err = 0, rc = walk_init(&w, NULL, false, path);
 	do {
-		if (rc == 0 && err == 0)
+		if (rc == 0)
 			rc = walk_enter(&w);
-		if (rc < 0)
-			return rc;
-		if (mount_is_trusted(r, mount_of(&w.x)))
-			continue;
-		if (is_remote(w.at) || r->mount_count == SOURCE_MOUNTS_MAX) {
-			r->mount_count = 0;
-			return 0;
-		}
-		r->mounts[r->mount_count++] = mount_of(&w.x);
-	} while (walk_next_name(&w, &err) && (rc = walk_step(&w)) == 0);
-	return rc;
+		if (rc == 0)
+			rc = fn(arg, w.at, &w.x);
+	} while (rc == 0 && walk_next_name(&w, &err) && (rc = walk_step(&w)) == 0);
+	return rc ? rc : err;
+}
+
+/* Adds the file system of a directory on the path of the source. With one that can block, clears all, and ends. */
+static int source_mount_add(void *arg, int dir, const struct statx *x)
+{
+	struct resolver *r = arg;
+	if (mount_is_trusted(r, mount_of(x)))
+		return 0;
+	if (is_remote(dir) || r->mount_count == SOURCE_MOUNTS_MAX) {
+		r->mount_count = 0;
+		return 1;
+	}
+	r->mounts[r->mount_count++] = mount_of(x);
+	return 0;
 }
 
 int resolver_open(const char *source, struct resolver **ret)
@@ -628,8 +634,8 @@ int resolver_open(const char *source, struct resolver **ret)
 	r->owner = geteuid();
 	r->source = strdup(source);
 	r->root = sys_openat(AT_FDCWD, source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : load_source_mounts(r);
-	if (rc == 0)
+	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : resolve_each_dir(source, source_mount_add, r);
+	if (rc >= 0)
 		rc = blocking_pool_open(TIMEOUT_LOCAL_MS, r->mount_count ? TIMEOUT_LOCAL_MS : TIMEOUT_REMOTE_MS,
 		                        &r->pool);
 	if (rc < 0) {

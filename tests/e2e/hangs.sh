@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need cc python3
+need bindfs cc python3
 is_sanitized && skip "a sanitizer wants to be loaded first"
 
 cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
@@ -127,15 +127,17 @@ done
 
 # The source is on a server that stops: statfs gets an answer, and the mount ends.
 SLOW_US=0
+mkdir "$T/far"
 for options in "" -s; do
-	mount_fs "$T/src" "$T/far"
-	far=$(mount_pid "$T/far")
-	mount_fs "$T/far/projects/p" "$T/mnt" ${options:+"$options"}
+	bindfs -f "$T/src" "$T/far" &
+	far=$!
+	within 10 "bindfs" mountpoint -q "$T/far"
+	mount_fs "$T/far" "$T/mnt" ${options:+"$options"}
 	pid=$(mount_pid "$T/mnt")
 	[ "$(stat -f -c %b "$T/mnt")" -gt 0 ] || die "the room of the source's disk"
+	ls "$T"/mnt/projects/* >"$T/out"
 	# The first scan is over: a request that the server has read and never answers cannot be killed.
 	within 20 "the first scan" grep -q '"scanning":false' "$T/mnt/.status"
-	ls "$T"/mnt/projects/* >"$T/out"
 	kill -STOP "$far"
 	for n in 1 2 3; do
 		stat -f "$T/mnt" >"$T/out" &

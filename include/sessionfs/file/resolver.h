@@ -24,6 +24,7 @@
 #define RESOLVER_REFUSED "a link to a file of another user"
 
 struct resolver;
+struct statx;
 
 /* `source` is a real path. Returns 0 or a negative errno. */
 int resolver_open(const char *source, struct resolver **ret);
@@ -78,6 +79,11 @@ int resolve_file(const struct source_path *at, enum resolve_how how, int flags, 
 /* Opens a directory with O_RDONLY or O_PATH. -ENOTDIR if it is not one. The source itself is looked up again by its
  * path; later lookups start from the directory found there. */
 int resolve_dir(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret);
+/* Calls fn for each directory of the path, from the root on, before anything there is asked of its file system: `dir`
+ * is open with O_PATH. Stops at and returns the first result of fn that is not 0; else returns 0 or a negative errno.
+ */
+typedef int (*resolve_dir_fn)(void *arg, int dir, const struct statx *x);
+int resolve_each_dir(const char *path, resolve_dir_fn fn, void *arg);
 /* Gets the space of the source's file system; waits as RESOLVER_WAIT does. -ENOENT or -ENOTDIR if the source is
  * gone. */
 int resolver_statvfs(struct resolver *r, struct statvfs *ret);
