@@ -56,14 +56,16 @@ int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state *
 	if (!a.err)
 		failed_log(c);
 	*serial = c->epoch + c->changes;
-	if (ret && (a.err || *serial != known)) {
+	/* The serial rises when a scan begins or ceases to fail. */
+	bool is_sure = a.err == 0 || error_is_of_source(a.err);
+	if (ret && (!is_sure || *serial != known)) {
 		*ret = calloc(c->slot_count + 1, sizeof **ret);
 		if (*ret)
 			*ret_n = sessions_copy_states(&a, *ret, serial);
 		else
 			sync_fail(&a, -ENOMEM);
 	}
-	if (a.err)
+	if (a.err && !error_is_of_source(a.err))
 		*serial = 0;
 	return sync_close(&a, a.err);
 }

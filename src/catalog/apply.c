@@ -34,6 +34,8 @@ void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before)
 	if (err == before)
 		return;
 	mark_dir_stale(c, dir);
+	/* A listing from before the failure, or from during it, is not valid. */
+	c->epoch += !before || !err;
 	if (!before) {
 		c->failed.v[c->failed.n++] = (struct place){dir, file};
 	} else if (!err) {
@@ -137,10 +139,16 @@ static void file_failed(struct file *f, int err)
 		f->ctime = (struct timespec){0}; /* so that it differs from what is found next */
 }
 
+/* Returns whether the file or directory stays as it was known to be: it is not seen to be gone. */
+static bool error_keeps_state(const struct catalog *c, int err)
+{
+	return error_is_transient(err) || (c->strict && error_meaning(err) == MEANS_REFUSED);
+}
+
 /* Applies the error of a file that cannot be reached or read. */
 static void file_refuse(struct catalog *c, struct file *f, int err)
 {
-	if (is_transient(err))
+	if (error_keeps_state(c, err))
 		file_failed(f, err);
 	else
 		file_reject(c, f, err == -EPERM ? RESOLVER_REFUSED : NULL, err == -EPERM ? 0 : err);
@@ -354,7 +362,7 @@ static void apply_file(struct catalog *c, const struct disk_scan *l)
 	f->reread = false;
 	if (l->is_far || l->linked)
 		watch_hard_link(c, file);
-	if ((l->rc == -ENOENT || (MISTAKE(ERROR_ABSENT) && is_transient(l->rc))) && !l->linked) {
+	if ((l->rc == -ENOENT || (MISTAKE(ERROR_ABSENT) && error_is_transient(l->rc))) && !l->linked) {
 		file_removed(c, f, l->began);
 		dir_distrust(c, f->dir);
 		return;
@@ -521,19 +529,18 @@ static void dir_remove_unlisted(struct catalog *c, const struct disk_scan *l)
 			dir_removed(c, i, l->began);
 }
 
-/* The directory cannot be read. Its files are gone, unless the error is transient. */
+/* The directory cannot be read. Its files are gone, unless they can still be there. */
 static void dir_failed(struct catalog *c, const struct disk_scan *l)
 {
 	struct dir *d = &c->dirs[l->dir];
 	int err = l->rc;
-	if (is_transient(err)) {
+	if (error_keeps_state(c, err)) {
 		d->scanned.err = err;
 		return;
 	}
 	watch_dir_unreadable(c, l->dir, err);
-	if (err != d->err && err != -ENOENT && err != -ENOTDIR)
-		log_warning("%s: %s", d->name[0] ? d->name : c->source,
-		            err == -EPERM ? RESOLVER_REFUSED : strerror(-err));
+	if (err != d->err && !error_is_absence(err))
+		log_warning("%s: %s", d->name[0] ? d->name : c->source, resolver_error_text(err));
 	d->err = err;
 	d->trusted = false;
 	d->st = (struct stat){0};

@@ -27,6 +27,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->flat.blind = 1;
 	c->newest[0].file = c->newest[1].file = NONE;
 	c->budget = o->budget;
+	c->strict = o->strict;
 	open_indexes_init(c);
 	int rc = watching_init(&c->watching, o);
 	if (rc == 0)
@@ -129,6 +130,12 @@ static uint32_t newest_session_file(struct sync *a, uint32_t project, int which)
 
 /* ---- projects ---- */
 
+static bool project_is_known(const struct catalog *c, uint32_t project)
+{
+	return project < c->project_count && c->projects[project].name &&
+	       c->projects[project].newest[NEWEST_OF_ALL].file != NONE;
+}
+
 static bool is_of_project(const struct catalog *c, uint32_t dir, uint32_t project)
 {
 	return project == NO_SLOT || dir_is_flat(c, dir) || c->dirs[dir].project == project;
@@ -149,6 +156,12 @@ static void project_fill_info(struct catalog *c, uint32_t project, struct projec
 		ret->mtime = c->files[p->newest[NEWEST_OF_ALL].file].mtime;
 }
 
+/* Returns whether the failed scan of a place can hide a project. One that was known stays in the list. */
+static bool place_hides_project(const struct catalog *c, struct place p)
+{
+	return dir_is_flat(c, p.dir) || !project_is_known(c, c->dirs[p.dir].project);
+}
+
 /* Ends a listing: returns false. Scans the files again whose scan failed; with `hides`, only if that hides a project. A
  * file that can be read now makes place for the last one. */
 static bool listing_end(struct sync *a, uint32_t project, bool hides)
@@ -156,9 +169,7 @@ static bool listing_end(struct sync *a, uint32_t project, bool hides)
 	struct catalog *c = a->c;
 	for (size_t i = c->failed.n; i-- > 0;) {
 		struct place p = i < c->failed.n ? c->failed.v[i] : (struct place){0, NONE};
-		bool is_lacking = !hides || dir_is_flat(c, p.dir) ||
-		                  c->projects[c->dirs[p.dir].project].newest[NEWEST_OF_ALL].file == NONE;
-		if (p.file != NONE && is_of_project(c, p.dir, project) && is_lacking)
+		if (p.file != NONE && is_of_project(c, p.dir, project) && (!hides || place_hides_project(c, p)))
 			require(a, OF_FILE, p.file, HEADERS);
 	}
 	return false;
@@ -168,10 +179,16 @@ static bool projects_next(struct sync *a, uint64_t *cookie, struct project_info 
 {
 	struct catalog *c = a->c;
 	names_ensure_projects(a);
+	bool hides = !error_is_of_source(a->err);
+	for (size_t i = 0; i < c->failed.n && !hides; i++)
+		hides = place_hides_project(c, c->failed.v[i]);
+	a->err = hides ? a->err : 0;
 	while (*cookie < c->project_count) {
 		uint32_t project = (uint32_t)(*cookie)++;
+		int before = a->err;
 		if (!c->projects[project].name || newest_session_file(a, project, NEWEST_OF_ALL) == NONE)
 			continue;
+		a->err = error_is_of_source(a->err) ? before : a->err;
 		project_fill_info(c, project, ret);
 		return true;
 	}
@@ -195,16 +212,10 @@ static bool project_get(struct sync *a, uint32_t project, struct project_info *r
 	return found;
 }
 
-/* Recent results will do for a project with sessions. */
-static bool project_is_known(const struct catalog *c, uint32_t project)
-{
-	return project < c->project_count && c->projects[project].name &&
-	       c->projects[project].newest[NEWEST_OF_ALL].file != NONE;
-}
-
 bool catalog_project_by_name(struct catalog *c, struct span name, struct project_info *ret)
 {
 	struct sync a = sync_begin(c, AGE_RECENT);
+	/* Recent results will do for a project with sessions. */
 	if (!project_is_known(c, map_get(&c->project_names, 0, name)))
 		a.max_age = AGE_NONE;
 	names_ensure_projects(&a);
@@ -321,17 +332,18 @@ int catalog_slot_now(struct catalog *c, uint32_t slot, struct slot_info *ret)
 	return sync_close(&a, rc);
 }
 
-/* Returns the error of a failed scan of a file that could be newer than this one; or 0. A file on a server that does
- * not answer does not count. */
+/* Returns the error of a failed scan of a file that could be newer than this one; or 0. A file on another
+ * server, or without permission to read it, does not count. */
 static int newer_file_error(const struct sync *a, uint32_t project, uint32_t file)
 {
 	const struct catalog *c = a->c;
 	for (size_t i = 0; i < c->failed.n; i++) {
 		struct place p = c->failed.v[i];
 		const struct file *f = p.file == NONE ? NULL : &c->files[p.file];
-		int err = scan_state_of(c, p.dir, p.file)->err;
-		if (err && err != -ETIMEDOUT && is_of_project(c, p.dir, project) &&
-		    (!f || f->unseen || newest_is_newer(f, &c->files[file])))
+		const struct scan_state *s = scan_state_of(c, p.dir, p.file);
+		bool is_apart = (s->foreign && !c->dirs[0].scanned.foreign) || error_meaning(s->err) == MEANS_REFUSED;
+		int err = is_apart || s->err == -ETIMEDOUT ? 0 : s->err;
+		if (err && is_of_project(c, p.dir, project) && (!f || f->unseen || newest_is_newer(f, &c->files[file])))
 			return err;
 	}
 	/* Memory for some names ran out. */

@@ -200,6 +200,7 @@ struct catalog {
 	char *source;              /* constant */
 	struct resolver *resolver; /* constant */
 	uid_t uid;                 /* constant: the user that we run as */
+	bool strict;               /* constant: as in catalog_options */
 	struct budget *budget;     /* constant */
 	struct string_pool strings;
 	struct map paths, dir_names, project_keys, project_names, stems, sids;

@@ -2,8 +2,6 @@
 /* Lists every file under the source, for --check. */
 #include "catalog_impl.h"
 
-#include "sessionfs/base/sys.h"
-
 struct listed {
 	const char *path;
 	uint32_t file, dir;
@@ -34,8 +32,7 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 	}
 	for (uint32_t i = 0; i < c->dir_count; i++) {
 		int err = dir_last_error(&c->dirs[i]);
-		if ((err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP) ||
-		    (c->dirs[i].reason && !c->dirs[i].gone))
+		if ((err && !error_is_absence(err)) || (c->dirs[i].reason && !c->dirs[i].gone))
 			l[n++] = (struct listed){.path = i ? c->dirs[i].name : ".", .file = NONE, .dir = i};
 	}
 	qsort(l, n, sizeof *l, listed_path_cmp);
@@ -43,19 +40,17 @@ static ssize_t list_files(struct catalog *c, struct listed **ret)
 	return (ssize_t)n;
 }
 
-/* Returns why the file or directory is not a session, in `text` or static; NULL if it is one. */
-static const char *why_no_session(const struct catalog *c, const struct listed *l, char *text, size_t size,
-                                  uint32_t *ret_slot)
+/* Returns why the file or directory is not a session; NULL if it is one, or with *ret_err. */
+static const char *why_no_session(const struct catalog *c, const struct listed *l, uint32_t *ret_slot, int *ret_err)
 {
 	const struct file *f = l->file == NONE ? NULL : &c->files[l->file];
 	*ret_slot = f ? f->slot : NO_SLOT;
+	*ret_err = 0;
 	if (*ret_slot != NO_SLOT)
 		return NULL;
-	int err = f ? f->scanned.err ? f->scanned.err : f->err : dir_last_error(&c->dirs[l->dir]);
-	if (err == -EPERM)
-		return RESOLVER_REFUSED;
-	if (err)
-		return sys_strerror(-err, text, size);
+	*ret_err = f ? f->scanned.err ? f->scanned.err : f->err : dir_last_error(&c->dirs[l->dir]);
+	if (*ret_err)
+		return NULL;
 	if (!f)
 		return c->dirs[l->dir].reason;
 	if (f->state == FILE_SESSION)
@@ -63,8 +58,7 @@ static const char *why_no_session(const struct catalog *c, const struct listed *
 	return f->state == FILE_OTHER && f->reason ? f->reason : "changed while it was read";
 }
 
-int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
-                      void *arg)
+int catalog_each_file(struct catalog *c, catalog_file_fn fn, void *arg)
 {
 	struct listed *l CLEANUP_FREE = NULL;
 	struct sync a = sync_begin(c, AGE_NONE);
@@ -74,13 +68,13 @@ int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, 
 	if (n < 0)
 		return (int)n;
 	for (ssize_t i = 0; i < n; i++) {
-		char text[128];
 		uint32_t slot;
+		int err;
 		lock_acquire(&c->lock);
 		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
-		const char *reason = why_no_session(c, &l[i], text, sizeof text, &slot);
+		const char *reason = why_no_session(c, &l[i], &slot, &err);
 		lock_release(&c->lock);
-		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, reason);
+		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, err, reason);
 		if (rc)
 			return rc;
 	}

@@ -259,6 +259,13 @@ bool forks_refresh(struct sync *a)
 	return true;
 }
 
+/* Returns whether the session exists as far as is known: one that cannot be read now is not gone. */
+static bool slot_is_known(struct sync *a, uint32_t slot)
+{
+	int rc = slot_check_file(a, slot);
+	return rc == 0 || error_is_transient(rc);
+}
+
 static uint32_t parent_of_slot(struct sync *a, uint32_t slot)
 {
 	const struct catalog *c = a->c;
@@ -269,7 +276,7 @@ static uint32_t parent_of_slot(struct sync *a, uint32_t slot)
 		return NO_SLOT;
 	forks_refresh(a);
 	uint32_t parent = c->slots[slot].parent;
-	return parent != NONE && slot_check_file(a, parent) == 0 ? parent : NO_SLOT;
+	return parent != NONE && slot_is_known(a, parent) ? parent : NO_SLOT;
 }
 
 uint32_t catalog_parent(struct catalog *c, uint32_t slot)
@@ -297,7 +304,9 @@ static bool forks_next(struct sync *a, uint32_t slot, bool below, uint64_t *cook
 		*cookie = (uint64_t)fork + 1;
 		if (c->slots[slot].file == NONE || c->slots[fork].file == NONE)
 			continue;
-		found = slot_is_started(c, fork) == below && slot_get(a, fork, ret) == 0;
+		found = slot_is_started(c, fork) == below && slot_is_known(a, fork);
+		if (found)
+			slot_fill_info(c, fork, ret);
 	}
 	return found;
 }

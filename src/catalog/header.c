@@ -41,22 +41,6 @@ enum header_name header_name(const char *path, size_t *ret_at)
 	return packed && kind != NAME_OTHER ? NAME_COMPRESSED : kind;
 }
 
-bool is_transient(int err)
-{
-	switch (-err) {
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-	case EIO:
-	case EINTR:
-	case EAGAIN:
-	case ETIMEDOUT:
-		return true;
-	default:
-		return false;
-	}
-}
-
 void header_release(struct header *h)
 {
 	buf_release(&h->id);
@@ -180,7 +164,7 @@ static int header_read_file(struct resolver *from, struct resolved *file, bool i
 	h->st = file->st;
 	h->acl_err = rights_read(file->fd, &h->st, &r);
 	h->mode = r.mode & (file->closed ? 0700 : 0777);
-	if (is_transient(h->acl_err) && h->acl_err != -EIO)
+	if (error_meaning(h->acl_err) == MEANS_OURS)
 		return h->acl_err;
 	if (h->st.st_size == 0) {
 		h->reason = "empty file";
@@ -205,11 +189,13 @@ bool header_read(const struct source_path *at, enum resolve_how how, struct head
 	}
 	int rc = resolve_file(at, how, O_RDONLY, &file);
 	if (rc < 0)
-		h->reason = rc == -EISDIR ? "is a directory" : rc == -EINVAL ? "not a regular file" : NULL;
+		h->reason = rc == -EISDIR ? "is a directory" : rc == ERROR_NO_SESSION ? "not a regular file" : NULL;
 	const char *slash = strchr(at->path, '/');
 	bool is_deep = slash && strchr(slash + 1, '/');
 	h->linked = file.linked;
 	h->err = rc == 0 ? header_read_file(at->resolver, &file, is_deep, h) : h->reason ? 0 : rc;
+	/* It was changed during each attempt to read it. */
+	h->err = h->err == -ESTALE ? -EAGAIN : h->err;
 	resolved_release(at->resolver, &file);
 	return h->err == 0 && !h->reason;
 }

@@ -103,7 +103,10 @@ static struct span project_display_text(struct catalog *c, uint32_t project)
 		return key;
 	struct span inside = {key.p + 2, key.n - 4};
 	uint32_t plain = map_get(&c->project_keys, 0, inside);
-	if (plain != NONE && (c->projects[plain].name || project_has_sessions(c, plain)))
+	/* A directory that cannot be read can have sessions. */
+	bool is_unread = plain != NONE && c->projects[plain].dir != NONE &&
+	                 c->dirs[c->projects[plain].dir].scanned.err && !c->dirs[c->projects[plain].dir].gone;
+	if (is_unread || (plain != NONE && (c->projects[plain].name || project_has_sessions(c, plain))))
 		return key;
 	return inside;
 }

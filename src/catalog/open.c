@@ -90,7 +90,7 @@ static bool open_index_is_stale(const struct catalog *c, const struct open_index
 static bool may_be_other_file(const struct catalog *c, const struct open_index *x, const struct session *s)
 {
 	if (x->err)
-		return x->err != -EINTR && !is_transient(x->err);
+		return !error_is_transient(x->err);
 	const struct file *f = &c->files[c->slots[x->slot].file];
 	const struct stat *st = session_stat(s);
 	return st->st_dev != f->dev || st->st_ino != f->ino || !span_eq(session_id(s), f->sid);
@@ -131,7 +131,7 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 
 	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was briefly
 	 * absent. */
-	bool is_gone = rc == -EINVAL || rc == -ENOENT || (x->forgotten && rc != -EINTR && !is_transient(rc));
+	bool is_gone = error_is_absence(rc) || (x->forgotten && !error_is_transient(rc));
 	x->err = is_gone ? -ESTALE : rc;
 	if (x->err) {
 		if (s)
@@ -385,5 +385,5 @@ void catalog_log_unreadable(struct catalog *c, uint32_t slot, int err)
 		return;
 	const char *path = err == -ETIMEDOUT && c->dirs[0].scanned.foreign ? "" : c->files[file].path;
 	if (log_once(&c->logged, LOGGED_FAILURE, path))
-		log_warning("%s: %s", *path ? path : c->source, strerror(-err));
+		log_warning("%s: %s", *path ? path : c->source, resolver_error_text(err));
 }

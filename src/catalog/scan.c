@@ -22,13 +22,13 @@ static int names_read(int fd, struct buf *out)
 	if (!names) {
 		int err = errno;
 		cleanup_close(&own);
-		return -err;
+		return error_of_source(err);
 	}
 	for (;;) {
 		errno = 0;
 		const struct dirent *e = readdir(names);
 		if (!e)
-			return errno ? -errno : buf_err(out);
+			return errno ? error_of_source(errno) : buf_err(out);
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		buf_add(out, (const char *)&e->d_ino, sizeof e->d_ino);
@@ -78,7 +78,7 @@ static int scan_name(const struct disk_scan *l, enum resolve_how how, struct sta
 	struct resolved in = RESOLVED_INIT;
 	int rc = scan_open_dir(l, how, &in);
 	if (rc == 0 && fstatat(in.fd, l->path + l->base, ret, AT_SYMLINK_NOFOLLOW) < 0)
-		rc = -errno;
+		rc = error_of_source(errno);
 	resolved_release(l->resolver, &in);
 	return rc == -ENOTDIR ? -ENOENT : rc;
 }
@@ -121,7 +121,7 @@ static void scan_file(struct disk_scan *l, int at, enum resolve_how how)
 		l->rc = absent || rc < 0 ? rc : scan_attrs(l, -1, how);
 	}
 	/* A name that leads nowhere is a link, too. */
-	l->linked = !absent && (l->linked || (l->rc < 0 && !is_transient(l->rc)));
+	l->linked = !absent && (l->linked || (l->rc < 0 && !error_is_transient(l->rc)));
 	if (l->rc < 0 || !S_ISREG(l->st.st_mode))
 		return;
 	scan_compare(l);
@@ -152,7 +152,7 @@ static void scan_dir(struct catalog *c, struct disk_scan *l, enum resolve_how ho
 		scan_compare(l);
 	if (l->rc == 0 && l->reads == SCAN_READ) {
 		int rc = l->acl_err = rights_read(got.fd, &l->st, &l->rights);
-		l->rc = is_transient(rc) && rc != -EIO ? rc : names_read(got.fd, &l->names);
+		l->rc = error_meaning(rc) == MEANS_OURS ? rc : names_read(got.fd, &l->names);
 	}
 	if (MISTAKE(WATCH_LATE) && l->rc == 0 && c) {
 		LOCKED(&c->lock);

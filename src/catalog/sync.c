@@ -195,7 +195,7 @@ static bool tree_end(struct sync *a, uint32_t tree, enum depth depth, bool curre
 	bool watched = (t->blind == 0 && dir_is_watched(a->c, tree == FLAT ? 0 : tree)) || MISTAKE(VALID_LONG);
 	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
-	bool lasts = err == -ETIMEDOUT || (a->retried && error_is_about_file(err) && err != -ENOMEM);
+	bool lasts = err == -ETIMEDOUT || (a->retried && error_is_of_source(err));
 	if (err)
 		until = rest = end + a->c->fresh_ms;
 	if (current && (err == 0 || lasts))
@@ -476,7 +476,7 @@ void failed_log(struct catalog *c)
 			continue;
 		const char *path = is_source ? "" : place_path(c, p.dir, p.file);
 		if (log_once(&c->logged, LOGGED_FAILURE, path))
-			log_warning("%s: %s", *path ? path : c->source, strerror(-s->err));
+			log_warning("%s: %s", *path ? path : c->source, resolver_error_text(s->err));
 	}
 	if (!source_fails)
 		log_forget(&c->logged, LOGGED_FAILURE, "");

@@ -126,21 +126,24 @@ static int check_report_session(struct check_run *c, const char *file, uint32_t 
 	return rc;
 }
 
-static int count_file(void *arg, const char *file, uint32_t slot, const char *reason)
+static int count_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
 	struct check_run *c = arg;
 	(void)file;
 	(void)slot;
+	(void)err;
 	(void)reason;
 	c->files++;
 	return 0;
 }
 
-static int check_file(void *arg, const char *file, uint32_t slot, const char *reason)
+static int check_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
 	struct check_run *c = arg;
 	int rc;
-	if (reason) {
+	if (err) {
+		rc = check_report(c, file, 1, resolver_error_text(err));
+	} else if (reason) {
 		/* The catalog knows why the file is not a session. This finds the line. */
 		const struct source_path at = {catalog_resolver(c->catalog), file};
 		bool is_found = !header_read(&at, RESOLVER_WAIT, &c->header) && c->header.reason &&

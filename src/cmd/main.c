@@ -405,11 +405,11 @@ static int act_search(const struct opts *o, const struct app_parts *parts)
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int log_unreadable_file(void *arg, const char *file, uint32_t slot, const char *reason)
+static int log_unreadable_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
-	(void)slot;
-	if (reason && strcmp(reason, strerror(EACCES)) == 0) {
-		log_error("%s: %s", file, reason);
+	(void)slot, (void)reason;
+	if (error_is_of_source(err)) {
+		log_error("%s: %s", file, resolver_error_text(err));
 		*(bool *)arg = true;
 	}
 	return 0;

@@ -70,7 +70,7 @@ ssize_t file_pread(int fd, void *p, size_t n, uint64_t off)
 	do
 		got = sys_pread(fd, p, n, (off_t)off);
 	while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
+	return got < 0 ? error_of_source(errno) : got;
 }
 
 /* Operations on a file. */
@@ -81,9 +81,9 @@ static int64_t file_op_run(const struct opened *o, enum file_op what, void *p, s
 	if (what == FILE_OP_PREAD)
 		return file_pread(o->fd, p, n, off);
 	if (what == FILE_OP_FSTAT)
-		return fstat(o->fd, p) < 0 ? -errno : (int64_t)n;
+		return fstat(o->fd, p) < 0 ? error_of_source(errno) : (int64_t)n;
 	off_t data = lseek(o->fd, (off_t)off, SEEK_DATA);
-	return data < 0 ? -errno : data;
+	return data < 0 ? error_of_source(errno) : data;
 }
 
 /* ---- asked by the pool ---- */

@@ -342,13 +342,7 @@ static int check_file_type(enum resolve_op ask, mode_t mode)
 		return 0;
 	if (ask == RESOLVE_OP_DIR)
 		return S_ISDIR(mode) ? 0 : -ENOTDIR;
-	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? -EISDIR : -EINVAL;
-}
-
-/* Opening a socket, or a device without a driver, fails with a special errno. */
-static int map_open_error(int err)
-{
-	return err == ENXIO || err == ENODEV ? -EINVAL : -err;
+	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? -EISDIR : ERROR_NO_SESSION;
 }
 
 /* Opens the end of the walk, and checks the opened file again. */
@@ -359,9 +353,7 @@ static int walk_open_end(struct resolver_walk *w, enum resolve_op ask, int flags
 	/* This must not block, not even for a file system mounted there a moment ago. */
 	int fd CLEANUP_CLOSE = w->near && w->resolver->has_openat2 ? open_resolved(w->at, name, all, RESOLVE_STRICT)
 	                                                           : sys_openat(w->at, name, all);
-	if (fd < 0)
-		return map_open_error(errno);
-	if (sys_fstat(fd, &ret->st) < 0)
+	if (fd < 0 || sys_fstat(fd, &ret->st) < 0)
 		return -errno;
 	int rc = check_file_type(ask, ret->st.st_mode);
 	if (rc == 0)
@@ -400,8 +392,9 @@ static int resolve_fast(const struct resolver *r, const char *path, enum resolve
 	int kind = ask == RESOLVE_OP_STAT ? O_PATH : ask == RESOLVE_OP_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY;
 	int fd CLEANUP_CLOSE = open_resolved(r->root, *path ? path : ".",
 	                                     (ask == RESOLVE_OP_STAT ? 0 : flags) | kind | O_CLOEXEC, RESOLVE_STRICT);
+	/* A walk finds the type of a socket, or of a device without a driver, before it opens it. */
 	if (fd < 0)
-		return errno == ELOOP ? -EXDEV : map_open_error(errno);
+		return errno == ELOOP || errno == ENXIO || errno == ENODEV ? -EXDEV : -errno;
 	if (sys_fstat(fd, &ret->st) < 0)
 		return -errno;
 	int rc = check_file_type(ask, ret->st.st_mode);
@@ -420,7 +413,7 @@ static int root_reopen(struct resolver *r, bool near)
 	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
 		rc = -errno;
 	/* The source directory can have been moved away. The user asked for the path, not for that directory. */
-	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
+	if (rc == 0 || error_is_absence(rc))
 		atomic_store(&r->gone, rc);
 	resolved_release(r, &root);
 	return rc;
@@ -497,7 +490,7 @@ static int resolve_path(const struct source_path *at, enum resolve_how how, enum
 		                                     : resolve_in_pool(r, at->path, ask, flags, &got);
 	if (rc < 0) {
 		resolved_release(r, &got);
-		return rc;
+		return error_of_source(-rc);
 	}
 	*ret = got;
 	return 0;
@@ -532,11 +525,16 @@ int resolve_fstatat(const struct resolver *r, int dir, const char *name, struct 
 	struct statx x;
 	lock_may_block();
 	if (sys_statx(dir, name, STATX_FLAGS, STATX_WANTED, &x) < 0)
-		return -errno;
+		return error_of_source(errno);
 	if (S_ISLNK(x.stx_mode) || !mount_is_trusted(r, mount_of(&x)))
 		return -EXDEV;
 	*ret = resolve_stat_of(&x);
 	return 0;
+}
+
+const char *resolver_error_text(int err)
+{
+	return err == -EPERM ? RESOLVER_REFUSED : strerror(-err);
 }
 
 /* ---- closing ---- */

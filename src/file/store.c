@@ -30,7 +30,7 @@ static int store_check_name(const struct source_path *at, const struct store_id 
 	struct resolved now = RESOLVED_INIT;
 	int rc = resolve_stat(at, RESOLVER_WAIT, &now);
 	if (rc < 0)
-		return rc == -ENOENT ? -ESTALE : rc;
+		return error_is_absence(rc) ? -ESTALE : rc;
 	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
@@ -71,7 +71,7 @@ static int store_open(const struct source_path *at, const struct store_id *id, i
 {
 	int rc = resolve_file(at, RESOLVER_WAIT, flags, ret);
 	if (rc < 0)
-		return rc == -ENOENT ? -ESTALE : rc;
+		return error_is_absence(rc) ? -ESTALE : rc;
 	return ret->st.st_dev == id->dev && ret->st.st_ino == id->ino ? 0 : -ESTALE;
 }
 
@@ -369,5 +369,5 @@ int store_sync(const struct source_path *at, struct stat *synced)
 	if (rc == 0)
 		rc = store_flush_changed(at, file.fd, sys_fsync, synced);
 	resolved_release(at->resolver, &file);
-	return rc;
+	return rc == ERROR_NO_SESSION ? -ESTALE : rc;
 }

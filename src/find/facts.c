@@ -134,7 +134,8 @@ struct facts_refresh {
 	size_t n, n_to_read;
 	struct file_rows_budget rows_budget;
 	uint64_t serial;
-	_Atomic int error;
+	int missed;              /* why the catalog lacks sessions; or 0 */
+	_Atomic int error;       /* why a session could not be read; or 0 */
 	atomic_bool is_replaced; /* a session was replaced meanwhile */
 	_Atomic size_t done;     /* of to_read */
 };
@@ -203,7 +204,7 @@ static int facts_read_session(void *arg, size_t k)
 		atomic_fetch_sub(&r->rows_budget.used, before->facts.files.n);
 	cached_facts_release(before);
 	r->cached[i] = made;
-	if (rc == -ESTALE)
+	if (error_is_absence(rc))
 		atomic_store(&r->is_replaced, true);
 	else if (rc < 0)
 		atomic_store(&r->error, rc);
@@ -221,9 +222,9 @@ static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const str
 	int missed = catalog_list_states(f->catalog, &r->serial, &r->states, &r->n);
 	if (missed == -EINTR)
 		return missed;
-	if (missed == 0 && !r->states)
+	if (!r->states && (missed == 0 || error_is_of_source(missed)))
 		return 1;
-	atomic_store(&r->error, missed);
+	r->missed = missed;
 	r->rows_budget.max = f->budget->limit / FILES_BUDGET_DIVISOR;
 	r->cached = calloc(r->n + 1, sizeof(struct cached_facts *));
 	r->to_read = calloc(r->n + 1, sizeof *r->to_read);
@@ -320,11 +321,12 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		r->cached[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, session_fact_cmp);
-	int missed = deferred_pop(deferred, atomic_load(&r->error));
-	bool lacks = missed || atomic_load(&r->is_replaced);
+	int error = atomic_load(&r->error), missed = deferred_pop(deferred, r->missed);
+	/* Whether a session can be read again only shows when it is read. The catalog's serial shows the rest. */
+	bool lacks = error || atomic_load(&r->is_replaced) || (missed && !error_is_of_source(missed));
 	l->catalog_serial = lacks ? 0 : r->serial;
-	l->list = (struct fact_list){lacks ? SERIAL_INCOMPLETE | budget_clock() : l->catalog_serial, missed, n, l->v,
-	                             r->facts->catalog};
+	l->list = (struct fact_list){lacks ? SERIAL_INCOMPLETE | budget_clock() : l->catalog_serial,
+	                             error ? error : missed, n, l->v, r->facts->catalog};
 	return l;
 }
 

@@ -232,7 +232,7 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	if (answer) {
 		answer_put(a->answer);
 		a->answer = answer;
-		a->serial = serial;
+		a->serial = a->is_unread ? 0 : serial;
 		*ret = answer_get(answer);
 	}
 	search_set_memory(s, a, memory + (a->answer ? answer_memory(a->answer) : 0));
@@ -256,8 +256,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		 * thread that made it was interrupted, another one continues. */
 		while (rc == 0 &&
 		       !(good = a->answer && clock_realtime_ms() < query_expires(a->query) &&
-		                (a->answers_begun > begun ||
-		                 (serial && a->serial == serial && !answer_missed_error(a->answer)))) &&
+		                (a->answers_begun > begun || (serial && a->serial == serial))) &&
 		       a->is_updating)
 			rc = lock_wait_while(&s->lock, &s->answered, &a->is_updating);
 		if (rc == 0 && good)

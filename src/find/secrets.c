@@ -102,7 +102,7 @@ static int secrets_scan_session(void *arg, size_t i)
 		catalog_session_put(l->list->catalog, l->session);
 	size_t done = atomic_fetch_add(l->done, 1) + 1;
 	progress_show((double)done / (double)l->list->n, "searched %zu of %zu sessions", done, l->list->n);
-	return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
+	return error_is_absence(rc) ? 0 : rc;
 }
 
 int table_secrets(const struct fact_list *list, struct buf *out)

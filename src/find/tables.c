@@ -40,13 +40,12 @@ static void tables_add_cost(double cost, struct buf *out)
 
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
-/* Appends the path of the session that this one was forked from, as in its `parent`. */
-static void tables_add_parent(struct catalog *c, uint32_t slot, struct buf *out)
+/* Appends the path of the session `parent`, as in a file of that name. */
+static void tables_add_parent(struct catalog *c, uint32_t parent, struct buf *out)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
 	struct project_info p;
-	uint32_t parent = catalog_parent(c, slot);
 	if (parent == NO_SLOT || catalog_slot(c, parent, &s) < 0 || !catalog_project(c, s.project, &p))
 		return;
 	buf_addf(&path, "projects/%s/%s", p.name, s.stem);
@@ -72,7 +71,7 @@ static void tables_add_session(struct catalog *c, const struct fact *f, struct b
 	buf_addc(out, '\t');
 	tables_add_text_cell(of->model, out);
 	buf_addf(out, "\t%s\t", of->state ? of->state : "");
-	tables_add_parent(c, f->slot, out);
+	tables_add_parent(c, f->parent, out);
 	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
 	tables_add_text_cell(of->title, out);
 	buf_addc(out, '\n');
@@ -198,10 +197,11 @@ static int tables_add_problems(struct catalog *c, const struct fact *f, struct b
 	return rc;
 }
 
-static int tables_add_rejected_file(void *arg, const char *file, uint32_t slot, const char *reason)
+static int tables_add_rejected_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
 	struct buf *out = arg;
 	(void)slot;
+	reason = err ? resolver_error_text(err) : reason;
 	/* Directories that cannot be read are reported here, too. */
 	if (reason && header_name(file, NULL) != NAME_OTHER) {
 		text_add_cell(span_of(file), out);

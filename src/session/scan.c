@@ -69,7 +69,7 @@ static bool scan_header(struct scan *sc, struct span line, const struct record_h
 	struct session *s = sc->s;
 
 	if (head->kind != JSON_OBJECT || head->type != RECORD_SESSION || head->id.kind != JSON_STRING)
-		return scan_fail(sc, -EINVAL);
+		return scan_fail(sc, ERROR_NO_SESSION);
 	buf_addspan(&s->header_line, line);
 	json_decode(head->id.text, JSON_EXACT, &s->sid);
 	if (buf_err(&s->header_line) || buf_err(&s->sid))
@@ -604,7 +604,7 @@ int session_scan(struct session *s, uint64_t size)
 	if (cancelled)
 		rc = 0;
 	if (rc == 0 && !s->header_line.n)
-		rc = -EINVAL;
+		rc = ERROR_NO_SESSION;
 	if (rc == 0)
 		rc = session_link(s, mark.at.entry_count, &sc.pending);
 	if (rc < 0)

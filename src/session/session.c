@@ -126,7 +126,7 @@ static int session_open_file(struct session *s)
 	const struct source_path at = session_place(s);
 	int rc = resolve_file(&at, RESOLVER_WAIT, O_RDONLY, &got);
 	if (rc < 0)
-		return rc == -EISDIR ? -EINVAL : rc;
+		return rc == -EISDIR ? ERROR_NO_SESSION : rc;
 	s->st = got.st;
 	return opened_new(s->resolver, &got, &s->file);
 }

@@ -169,18 +169,19 @@ static int page_add_other_path(struct tree *t, const struct slot_info *s, struct
 	return rc;
 }
 
-/* Skips a session that disappeared just now: then the page is rendered again. */
+/* Skips a session that disappeared just now: then the page is rendered again. Leaves out those that cannot be read. */
 static int page_append_related(struct ctx *c, struct buf *out)
 {
 	struct catalog *catalog = c->tree->catalog;
 	struct buf pages CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
+	int before = deferred_push();
 	uint32_t parent = catalog_parent(catalog, c->node.slot);
 	uint64_t cookie = 0;
 	size_t n = 0;
 	int rc = page_add_other_path(c->tree, &c->slot, out);
 	if (rc < 0)
-		return rc;
+		return deferred_pop(before, rc);
 	buf_addc(out, '\n');
 	if (parent != NO_SLOT && catalog_slot(catalog, parent, &s) == 0)
 		page_add_other_path(c->tree, &s, out);
@@ -191,7 +192,8 @@ static int page_append_related(struct ctx *c, struct buf *out)
 		buf_addc(&pages, '\n');
 		n++;
 	}
-	return buf_err(&pages) ? buf_err(&pages) : append_sorted_lines(buf_span(&pages), n, out);
+	int missed = deferred_pop(before, buf_err(&pages));
+	return missed < 0 && !error_is_of_source(missed) ? missed : append_sorted_lines(buf_span(&pages), n, out);
 }
 
 /* --- index.html -------------------------------------------------------------------- */

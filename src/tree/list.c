@@ -182,14 +182,18 @@ _Static_assert(2 * COOKIE_REMOVABLE <= COOKIE_DYNAMIC, "fixed names have smaller
 
 /* Lists one half of the fixed names, after the cookie. If checking whether a name exists fails, the listing ends before
  * it with the error, so that the caller asks again. Otherwise the name would be missing as long as the kernel caches
- * the listing. */
+ * the listing. Other sessions that cannot be read end no listing of this one: its names that depend on them can be
+ * missing, and a lookup of such a name fails. */
 static int list_fixed_names(struct ctx *c, struct node dir, bool removable, uint64_t cookie, const struct lister *l)
 {
 	const struct kind_rows *rows = kind_rows_of_dir(dir);
 	int rc = 0;
 	for (const struct kind *k = rows->v; rc == 0 && k < rows->v + rows->n; k++) {
 		uint64_t own = (uint64_t)(k - rows->v) + 1 + (removable ? COOKIE_REMOVABLE : 0);
-		if (!k->name || k->flags & LIVE_STATUS || kind_is_removable(k) != removable || own <= cookie)
+		/* The next call finds the error again that hides such a name. */
+		bool is_listed = own <= cookie, is_checked = k->has && k->from->scope < SCOPE_SLOT;
+		if (!k->name || k->flags & LIVE_STATUS || kind_is_removable(k) != removable ||
+		    (is_listed && !is_checked))
 			continue;
 		rc = ctx_switch_node(c, child_node(dir, k));
 		if (rc < 0)
@@ -197,10 +201,10 @@ static int list_fixed_names(struct ctx *c, struct node dir, bool removable, uint
 		int before = deferred_push();
 		bool has = ctx_name_exists(c);
 		int deferred = deferred_pop(before, 0);
-		deferred_set(deferred);
+		deferred_set(k->flags & LISTS_ALL_PROJECTS && error_is_of_source(deferred) ? 0 : deferred);
 		if (!has)
 			rc = k->from->scope >= SCOPE_INDEX ? deferred : 0;
-		else if (!state_is_hidden(c->tree, c->node))
+		else if (!is_listed && !state_is_hidden(c->tree, c->node))
 			rc = list_emit_one(c, l, span_of(k->name), own);
 	}
 	return rc;

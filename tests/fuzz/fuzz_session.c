@@ -46,7 +46,7 @@ static struct session *fresh(void)
 {
 	struct session *s = NULL;
 	int rc = session_open(&(struct source_path){NULL, path}, &s);
-	assert_true(rc == 0 || rc == -EINVAL);
+	assert_true(rc == 0 || rc == ERROR_NO_SESSION);
 	return s;
 }
 

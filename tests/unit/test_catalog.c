@@ -273,17 +273,19 @@ static void nested_directories_are_rescanned_without_inotify(void **state)
 
 /* ---- which files are sessions ---- */
 
-static int note_file(void *arg, const char *file, uint32_t slot, const char *reason)
+static int note_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
+	reason = err ? resolver_error_text(err) : reason;
 	assert_int_equal(slot == NO_SLOT, reason != NULL);
 	buf_addf(arg, "%s: %s\n", file, reason ? reason : "ok");
 	return 0;
 }
 
-static int stop_at_second(void *arg, const char *file, uint32_t slot, const char *reason)
+static int stop_at_second(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
 	(void)file;
 	(void)slot;
+	(void)err;
 	(void)reason;
 	return ++*(int *)arg == 2 ? 42 : 0;
 }

@@ -72,10 +72,29 @@ static int failing_add_watch(int fd, const char *path, uint32_t mask)
 	return is_refused(&no_watch) ? -1 : inotify_add_watch(fd, path, mask);
 }
 
+/* Opening this name fails. */
+static struct {
+	const char *name;
+	int err;
+} closed;
+
+static bool is_closed(const char *path)
+{
+	errno = closed.err;
+	return closed.name && strncmp(path, closed.name, strlen(closed.name)) == 0;
+}
+
 int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	return is_refused(&no_open) ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
+	return is_closed(path) || is_refused(&no_open) ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
 }
+
+static int failing_openat(int dir, const char *path, int flags, ...)
+{
+	return is_closed(path) ? -1 : openat(dir, path, flags);
+}
+
+__typeof__(openat) *const sys_openat = failing_openat;
 
 __typeof__(pread) *const sys_pread = failing_pread;
 __typeof__(fgetxattr) *const sys_fgetxattr = failing_fgetxattr;
@@ -293,6 +312,127 @@ static void enomem_never_hides_a_name(void **state)
 		assert_true(n < 1000);
 }
 
+/* ---- directories ---- */
+
+/* Projects in a listing. */
+enum { A = 1, B = 2, OTHER = 4 };
+
+/* Returns the projects that are listed; *ret_deferred is the error of the listing. */
+static unsigned list_projects(struct source_fixture *p, int *ret_deferred)
+{
+	struct project_info project;
+	unsigned listed = 0;
+	int before = deferred_push();
+	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &project);)
+		listed |= strcmp(project.name, "a") == 0 ? A : strcmp(project.name, "b") == 0 ? B : OTHER;
+	*ret_deferred = deferred_pop(before, 0);
+	return listed;
+}
+
+static int open_strict(struct source_fixture *p)
+{
+	const struct catalog_options o = {.budget = &p->budget, .fresh_ms = FRESH_MS, .strict = true};
+	p->budget = (struct budget)BUDGET_INIT(64 << 20);
+	return catalog_open(p->root, &o, &p->c);
+}
+
+/* Returns the error of a lookup below the project `b`; 0 if it exists, -ENOENT if not. */
+static int find_in_b(struct source_fixture *p)
+{
+	struct project_info project;
+	struct slot_info slot;
+	int before = deferred_push();
+	bool found = catalog_project_by_name(p->c, SPAN_LIT("b"), &project) &&
+	             catalog_slot_by_stem(p->c, project.project, SPAN_LIT("two"), &slot);
+	return deferred_pop(before, found ? 0 : -ENOENT);
+}
+
+static void unreadable_directory_keeps_its_project(void **state)
+{
+	static const int errors[] = {ENOTCONN, ESTALE,    EHOSTDOWN,   EIO,    ETIMEDOUT,    ENODEV, ENXIO,
+	                             ENOSYS,   EREMOTEIO, EKEYEXPIRED, ENOKEY, ECONNREFUSED, EINVAL, EOPNOTSUPP};
+	struct source_fixture *p = *state;
+	int deferred;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "b/two.jsonl", HEADER("two", "/"));
+	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+		int error = errors[i] == ESTALE ? -EREMOTEIO : -errors[i];
+		open_place(p);
+		assert_int_equal(list_projects(p, &deferred), A | B);
+		assert_int_equal(deferred, 0);
+		assert_int_equal(find_in_b(p), 0);
+		closed.name = "b";
+		closed.err = errors[i];
+		wait_stale();
+		/* It was known: only what is in it is unknown. */
+		assert_int_equal(list_projects(p, &deferred), A | B);
+		assert_int_equal(deferred, 0);
+		/* While a server does not answer, attributes are as they were known. */
+		assert_int_equal(find_in_b(p), error == -ETIMEDOUT ? 0 : error);
+		closed.name = NULL;
+		wait_stale();
+		assert_int_equal(find_in_b(p), 0);
+		catalog_close(p->c);
+		/* It was not known. */
+		closed.name = "b";
+		open_place(p);
+		assert_int_equal(list_projects(p, &deferred), A);
+		assert_int_equal(deferred, error);
+		assert_int_equal(find_in_b(p), error);
+		closed.name = NULL;
+		catalog_close(p->c);
+	}
+	open_place(p);
+}
+
+static void absent_or_refused_directory_has_no_project(void **state)
+{
+	static const int errors[] = {ENOENT, ENOTDIR, EACCES};
+	struct source_fixture *p = *state;
+	int deferred;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "b/two.jsonl", HEADER("two", "/"));
+	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+		open_place(p);
+		assert_int_equal(list_projects(p, &deferred), A | B);
+		closed.name = "b";
+		closed.err = errors[i];
+		wait_stale();
+		assert_int_equal(list_projects(p, &deferred), A);
+		assert_int_equal(deferred, 0);
+		assert_int_equal(find_in_b(p), -ENOENT);
+		catalog_close(p->c);
+		/* A command must not present a part as the whole. */
+		assert_int_equal(open_strict(p), 0);
+		assert_int_equal(list_projects(p, &deferred), A);
+		assert_int_equal(deferred, errors[i] == EACCES ? -EACCES : 0);
+		closed.name = NULL;
+		catalog_close(p->c);
+	}
+	open_place(p);
+}
+
+/* Without its dashes, a project can have the name of a directory that cannot be read. */
+static void name_of_an_unread_directory_is_not_given_away(void **state)
+{
+	struct source_fixture *p = *state;
+	int deferred;
+	make_dir(p, "--b--");
+	make_dir(p, "b");
+	put(p, "--b--/one.jsonl", HEADER("one", "/"));
+	put(p, "b/two.jsonl", HEADER("two", "/"));
+	closed.name = "b";
+	closed.err = ENOTCONN;
+	open_place(p);
+	assert_int_equal(list_projects(p, &deferred), OTHER);
+	assert_int_equal(deferred, -ENOTCONN);
+	closed.name = NULL;
+}
+
 /* ---- parents ---- */
 
 static void unreadable_parent_is_reported(void **state)
@@ -484,6 +624,9 @@ int main(void)
 	    TEST(incomplete_listing_returns_error),
 	    TEST(a_lasting_failure_is_looked_at_seldom),
 	    TEST(a_failure_is_of_its_project),
+	    TEST(unreadable_directory_keeps_its_project),
+	    TEST(absent_or_refused_directory_has_no_project),
+	    TEST(name_of_an_unread_directory_is_not_given_away),
 	    TEST(unreadable_parent_is_reported),
 	    TEST(unreadable_acl_limits_access_to_owner),
 	    TEST(enomem_never_hides_a_name),

@@ -13,8 +13,10 @@
 #include "sessionfs/base/date.h"
 #include "sessionfs/find/tables.h"
 
+#include <linux/openat2.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 
 #define DATED(id, time) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"timestamp\":\"" time "\"}\n"
 #define USED(id, time)                                                                                                 \
@@ -38,6 +40,14 @@ static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 }
 
 __typeof__(pread) *const sys_pread = counted_pread;
+
+static const char *closed_dir; /* cannot be opened */
+
+int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
+{
+	errno = EHOSTDOWN;
+	return closed_dir && strcmp(path, closed_dir) == 0 ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
+}
 
 static uint64_t later_ns;
 
@@ -191,6 +201,46 @@ static void unreadable_session_is_counted_as_missed(void **state)
 	assert_int_equal(list->n, 3);
 	assert_int_equal(list->error, 0);
 	facts_release(list);
+	facts_close(f);
+}
+
+/* Each name in by-date/ needs the list: it is not made again while the same directory cannot be read. */
+static void list_that_lacks_a_directory_is_reused(void **state)
+{
+	struct source_fixture *p = *state;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	put_three(p);
+	make_dir(p, "--b--");
+	put(p, "--b--/other.jsonl", DATED("other", "2026-01-03T10:00:00.000Z"));
+	put(p, "--a--/fork.jsonl", FORK("fork", "/x/other.jsonl"));
+	closed_dir = "--b--";
+	open_place(p);
+	struct facts *f = open_facts(p);
+	const struct fact_list *list = all(f);
+	assert_int_equal(list->n, 4);
+	assert_int_equal(list->error, -EHOSTDOWN);
+	assert_int_equal(table_sessions(list, &out), 0);
+	for (int i = 0; i < 2; i++) {
+		const struct fact_list *same = all(f);
+		assert_ptr_equal(same, list);
+		assert_int_equal(facts_serial(f), list->serial);
+		facts_release(same);
+		wait_stale();
+	}
+	closed_dir = NULL;
+	wait_stale();
+	const struct fact_list *next = all(f);
+	assert_int_equal(next->n, 5);
+	assert_int_equal(next->error, 0);
+	facts_release(list);
+	closed_dir = "--b--";
+	wait_stale();
+	list = all(f); /* it was known, and the file itself can be read */
+	assert_int_equal(list->n, 5);
+	assert_int_equal(list->error, -EHOSTDOWN);
+	closed_dir = NULL;
+	facts_release(list);
+	facts_release(next);
 	facts_close(f);
 }
 
@@ -548,6 +598,7 @@ int main(void)
 	    TEST(sessions_are_sorted_newest_first),
 	    TEST(only_changed_sessions_are_read),
 	    TEST(unreadable_session_is_counted_as_missed),
+	    TEST(list_that_lacks_a_directory_is_reused),
 	    TEST(interrupted_refresh_keeps_progress),
 	    TEST(usage_is_summed_while_indexing),
 	    TEST(many_models_are_summed),

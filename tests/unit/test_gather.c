@@ -7,6 +7,19 @@
 
 #include "search_fixture.h"
 
+#include "sessionfs/base/sys.h"
+
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
+static const char *closed_path; /* cannot be opened */
+
+int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
+{
+	errno = EHOSTDOWN;
+	return closed_path && strcmp(path, closed_path) == 0 ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
+}
+
 /* Appended data can make a session match that did not match before. */
 static void appended_data_can_match(void **state)
 {
@@ -28,6 +41,29 @@ static void appended_data_can_match(void **state)
 	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
 	wait_stale();
 	expect(&f, "red", "projects/p/a/entries/1/text.md:1:red one\n");
+	finder_close(&f);
+}
+
+/* Each name of an answer needs it: it is not made again while the same directory cannot be read. */
+static void answer_that_lacks_a_directory_is_reused(void **state)
+{
+	struct finder f = {.p = *state};
+	make_dir(f.p, "q");
+	put(f.p, "q/d.jsonl", HEADER("d", "/") SAYS("1", "1000", "red five"));
+	closed_path = "q";
+	three_sessions(&f, f.p);
+	const struct answer *a = ask(&f, "five"), *same = ask(&f, "five");
+	assert_int_equal(answer_missed_error(a), -EHOSTDOWN);
+	assert_ptr_equal(same, a);
+	answer_put(same);
+	wait_stale();
+	same = ask(&f, "five");
+	assert_ptr_equal(same, a);
+	answer_put(same);
+	answer_put(a);
+	closed_path = NULL;
+	wait_stale();
+	expect(&f, "five", "projects/q/d/entries/1/text.md:1:red five\n");
 	finder_close(&f);
 }
 
@@ -248,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(appended_data_can_match),
+	    TEST(answer_that_lacks_a_directory_is_reused),
 	    TEST(replaced_values_move_their_lines),
 	    TEST(session_filter_matches_header_id),
 	    TEST(computed_names_are_found),

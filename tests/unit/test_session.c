@@ -20,16 +20,16 @@ static void file_without_header_is_rejected(void **state)
 		const char *text;
 		int rc;
 	} cases[] = {
-	    {"", -EINVAL},
-	    {"\n\n", -EINVAL},
-	    {"garbage\n", -EINVAL},
-	    {"{\"type\":\"session\"}\n", -EINVAL},
-	    {"{\"type\":\"session\",\"id\":5}\n", -EINVAL},
-	    {"{\"type\":\"message\",\"id\":\"a\"}\n" HEADER, -EINVAL},
-	    {"5\n" HEADER, -EINVAL},
-	    {"[]\n" HEADER, -EINVAL},
-	    {"\xef\xbb\xbf" HEADER, -EINVAL},
-	    {"{\"type\":\"session\",\"id\":\"s\"", -EINVAL},
+	    {"", ERROR_NO_SESSION},
+	    {"\n\n", ERROR_NO_SESSION},
+	    {"garbage\n", ERROR_NO_SESSION},
+	    {"{\"type\":\"session\"}\n", ERROR_NO_SESSION},
+	    {"{\"type\":\"session\",\"id\":5}\n", ERROR_NO_SESSION},
+	    {"{\"type\":\"message\",\"id\":\"a\"}\n" HEADER, ERROR_NO_SESSION},
+	    {"5\n" HEADER, ERROR_NO_SESSION},
+	    {"[]\n" HEADER, ERROR_NO_SESSION},
+	    {"\xef\xbb\xbf" HEADER, ERROR_NO_SESSION},
+	    {"{\"type\":\"session\",\"id\":\"s\"", ERROR_NO_SESSION},
 	    {"{\"type\":\"session\",\"id\":\"s\"}", 0},
 	    {"{\"type\":\"session\",\"id\":\"\"}\n", 0},
 	    {"garbage\nnull\n0\n\"\"\nfalse\n\n" HEADER, 0},
@@ -55,12 +55,12 @@ static void only_regular_files_are_opened(void **state)
 	unlink(f.path);
 	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &s), -ENOENT);
 	assert_int_equal(mkfifo(f.path, 0600), 0);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &s), -EINVAL);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &s), ERROR_NO_SESSION);
 	unlink(f.path);
 	assert_int_equal(symlink(f.path, f.path), 0);
 	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &s), -ELOOP);
-	assert_int_equal(session_open(&(struct source_path){NULL, "/dev/zero"}, &s), -EINVAL);
-	assert_int_equal(session_open(&(struct source_path){NULL, "/tmp"}, &s), -EINVAL);
+	assert_int_equal(session_open(&(struct source_path){NULL, "/dev/zero"}, &s), ERROR_NO_SESSION);
+	assert_int_equal(session_open(&(struct source_path){NULL, "/tmp"}, &s), ERROR_NO_SESSION);
 	assert_null(s);
 	fixture_release(&f);
 }

@@ -7,9 +7,6 @@
 #ifndef SESSIONFS_DEFERRED_H
 #define SESSIONFS_DEFERRED_H
 
-#include <errno.h>
-#include <stdbool.h>
-
 /* Records rc, a negative errno, if it is the first error. Ignores 0. */
 void deferred_set(int rc);
 
@@ -21,13 +18,5 @@ int deferred_take(int rc);
 
 /* Returns the deferred error since deferred_push, else rc, and restores the one that was set aside. */
 int deferred_pop(int before, int rc);
-
-/* Returns whether an error is about the file that was read: not about the request or a lack of descriptors, and not
- * because the file is gone. */
-static inline bool error_is_about_file(int rc)
-{
-	return rc < 0 && rc != -EINTR && rc != -EAGAIN && rc != -EMFILE && rc != -ENFILE && rc != -ENOENT &&
-	       rc != -ESTALE;
-}
 
 #endif

@@ -29,6 +29,9 @@ struct catalog_options {
 	unsigned fresh_ms; /* how long a scan stays valid without inotify; 0: CATALOG_FRESH_MS */
 	bool poll;         /* do not use inotify */
 	bool redact;       /* mask likely keys in all contents: opened_pread */
+	/* A file or directory without permission to read it is a failure, not absent: for commands, which must not
+	 * present a part as the whole. */
+	bool strict;
 };
 
 int catalog_open(const char *source, const struct catalog_options *o, struct catalog **ret);
@@ -144,9 +147,10 @@ struct slot_state {
 };
 /* Lists all sessions in the order of their slots; the caller frees *ret. If nothing has changed since *serial was
  * returned (0: never), *ret is NULL; `ret` itself can be NULL, too. Returns 0, or a negative errno: then *ret may lack
- * sessions, and the next call finds a change. */
+ * sessions. While the same files and directories cannot be read, nothing has changed; after an error of another kind,
+ * the next call finds a change. */
 int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n);
-/* Returns the serial that catalog_list_states would return; 0 if a scan fails now. */
+/* Returns the serial that catalog_list_states would return; 0 if it is unknown. */
 uint64_t catalog_serial(struct catalog *c);
 
 /* Returns the session that this one was forked from (sessionfs(5), "A session"); NO_SLOT if the mount does not have
@@ -174,9 +178,9 @@ void catalog_session_put(struct catalog *c, struct session *s);
 void catalog_log_unreadable(struct catalog *c, uint32_t slot, int err);
 
 /* For --check: calls fn for every file under the source that header_name knows, and every unreadable directory, in byte
- * order of the relative path. `reason` says why the file is not listed; NULL for a session. Stops at and returns the
- * first non-zero result of fn; else returns 0 or a negative errno. */
-int catalog_each_file(struct catalog *c, int (*fn)(void *arg, const char *file, uint32_t slot, const char *reason),
-                      void *arg);
+ * order of the relative path. `reason` says why the file is not listed; NULL for a session, and if `err` does. Stops at
+ * and returns the first non-zero result of fn; else returns 0 or a negative errno. */
+typedef int (*catalog_file_fn)(void *arg, const char *file, uint32_t slot, int err, const char *reason);
+int catalog_each_file(struct catalog *c, catalog_file_fn fn, void *arg);
 
 #endif

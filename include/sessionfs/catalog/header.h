@@ -28,9 +28,11 @@ struct header {
 	bool has_ids;       /* as in struct format */
 	bool linked;        /* as in struct resolved */
 	bool is_later;      /* `reason` is that its version is too new */
-	int acl_err;        /* why its ACL could not be read, so that only the owner has rights; or 0 */
-	int err;            /* why the file could not be read: a negative errno, or 0 */
-	uint32_t line;      /* the line that decided, from 1 */
+	/* Why its ACL could not be read, so that only the owner has rights; or 0. Some file systems return EIO for
+	 * every ACL. */
+	int acl_err;
+	int err;       /* why the file could not be read: a negative errno, or 0 */
+	uint32_t line; /* the line that decided, from 1 */
 };
 #define HEADER_INIT                                                                                                    \
 	{                                                                                                              \
@@ -42,8 +44,5 @@ void header_release(struct header *h);
 /* Reads as much of the file as needed, at most HEADER_SCAN bytes (pi's own limit). Returns true if it is a session. */
 #define HEADER_SCAN ((size_t)1 << 20)
 bool header_read(const struct source_path *at, enum resolve_how how, struct header *h);
-/* Returns whether an error is not about the file itself, and so must not be cached. If reading the ACL fails with such
- * an error, the file counts as unreadable, too. EIO is an exception: some file systems return it for every ACL. */
-bool is_transient(int err);
 
 #endif

@@ -15,6 +15,7 @@
 #ifndef SESSIONFS_RESOLVER_H
 #define SESSIONFS_RESOLVER_H
 
+#include "sessionfs/base/error.h"
 #include "sessionfs/file/blocking.h"
 
 #include <limits.h>
@@ -22,6 +23,8 @@
 #include <sys/statvfs.h>
 
 #define RESOLVER_REFUSED "a link to a file of another user"
+/* Returns the text of an error of a lookup here: RESOLVER_REFUSED for -EPERM. */
+const char *resolver_error_text(int err);
 
 struct resolver;
 struct statx;
@@ -73,8 +76,8 @@ void resolver_close_fd(struct resolver *r, int fd, bool foreign);
 
 /* Gets the attributes of the target: `fd` stays -1. */
 int resolve_stat(const struct source_path *at, enum resolve_how how, struct resolved *ret);
-/* Opens a regular file with these flags (and O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_CLOEXEC). -EISDIR or -EINVAL if it is
- * not one. */
+/* Opens a regular file with these flags (and O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_CLOEXEC). -EISDIR or ERROR_NO_SESSION
+ * if it is not one. */
 int resolve_file(const struct source_path *at, enum resolve_how how, int flags, struct resolved *ret);
 /* Opens a directory with O_RDONLY or O_PATH. -ENOTDIR if it is not one. The source itself is looked up again by its
  * path; later lookups start from the directory found there. */

@@ -86,10 +86,10 @@ static inline bool entry_result_failed(const struct entry *e)
 
 struct session;
 
-/* Opens and indexes a regular file; the resolver must outlive it. Returns 0 or a negative errno; -EINVAL if the file is
- * not a session: its first truthy line must be an object of type "session" with a string id. One descriptor stays open
- * (O_RDONLY|O_CLOEXEC) until session_close, so that a read costs one pread and a renamed file stays readable;
- * session_grow resolves the name again. The catalog limits the number of open sessions. */
+/* Opens and indexes a regular file; the resolver must outlive it. Returns 0 or a negative errno; ERROR_NO_SESSION if
+ * the file is not a session: its first truthy line must be an object of type "session" with a string id. One descriptor
+ * stays open (O_RDONLY|O_CLOEXEC) until session_close, so that a read costs one pread and a renamed file stays
+ * readable; session_grow resolves the name again. The catalog limits the number of open sessions. */
 int session_open(const struct source_path *at, struct session **ret);
 /* The same. `keeps_lines`: caches the lines that tables of all sessions need, within a limit, until
  * session_drop_lines. */
