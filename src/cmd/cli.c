@@ -2,6 +2,7 @@
 /* The tree without a mount. */
 #include "sessionfs/cmd/cli.h"
 
+#include "sessionfs/base/log.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/json/json.h"
@@ -45,6 +46,11 @@ int cli_names_load(struct tree *t, node_t dir, struct cli_names *ret)
 	return rc < 0 ? rc : ret->err;
 }
 
+bool cli_error_is_named(node_t dir, int rc)
+{
+	return error_is_about_file(rc) && !tree_is_of_session(dir);
+}
+
 bool cli_names_contain(const struct cli_names *all, const char *name)
 {
 	return all->n > 0 && bsearch(&name, all->v, all->n, sizeof *all->v, cli_name_cmp);
@@ -86,13 +92,14 @@ int cli_cat(struct tree *t, const char *path, FILE *out, FILE *tree)
 	if (strcmp(base ? base + 1 : path, "tree.txt") == 0)
 		out = tree;
 	uint64_t off = 0;
+	tree_take_missed(t);
 	do {
 		buf_reset(&chunk);
 		rc = tree_read(t, a.node, off, CLI_READ_SIZE, &chunk);
 		rc = rc < 0 ? rc : cli_put(out, buf_span(&chunk));
 		off += chunk.n;
 	} while (rc == 0 && chunk.n == CLI_READ_SIZE);
-	return rc;
+	return rc < 0 ? rc : -tree_take_missed(t);
 }
 
 static void ls_put_owner(FILE *out, const char *name, unsigned id)
@@ -145,7 +152,9 @@ static int ls_json(struct span name, const struct tree_attr *a, struct span targ
 	return buf_err(&line) ? buf_err(&line) : cli_put(out, buf_span(&line));
 }
 
-static int ls_name(struct tree *t, struct span name, const struct tree_attr *a, bool json, FILE *out)
+/* `before`: between two objects of JSON. */
+static int ls_name(struct tree *t, struct span name, const struct tree_attr *a, bool json, const char *before,
+                   FILE *out)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
 	if (S_ISLNK(a->mode)) {
@@ -153,29 +162,36 @@ static int ls_name(struct tree *t, struct span name, const struct tree_attr *a, 
 		if (rc < 0)
 			return rc;
 	}
+	fputs(before, out);
 	return json ? ls_json(name, a, buf_span(&target), out) : ls_long(name, a, buf_span(&target), out);
 }
 
-static int ls_dir(struct tree *t, node_t dir, bool json, FILE *out)
+/* An error of one name does not end a listing. Logs it, unless the name was removed after it was listed, and keeps the
+ * first one. */
+static void cli_note_error(const char *dir, const char *name, int rc, int *first)
+{
+	if (rc == 0 || error_is_absence(rc))
+		return;
+	log_error("%s%s%s: %s", dir, *dir && dir[strlen(dir) - 1] != '/' ? "/" : "", name, strerror(-rc));
+	*first = *first ? *first : rc;
+}
+
+static int ls_dir(struct tree *t, node_t dir, const char *path, bool json, FILE *out)
 {
 	struct cli_names all CLEANUP(cli_names_release) = {0};
-	int rc = cli_names_load(t, dir, &all);
-	size_t shown = 0;
-	for (size_t i = 0; rc == 0 && i < all.n; i++) {
+	int first = cli_names_load(t, dir, &all);
+	const char *before = "";
+	for (size_t i = 0; i < all.n && !ferror(out); i++) {
 		struct tree_attr a;
 		struct span name = span_of(all.v[i]);
-		rc = cli_attr(t, dir, name, &a);
-		if (rc == -ENOENT || rc == -ESTALE) {
-			/* The name was removed after it was listed. */
-			rc = 0;
-			continue;
-		}
-		if (json && rc == 0 && shown++ > 0)
-			fputs(",\n", out);
+		int rc = cli_attr(t, dir, name, &a);
 		if (rc == 0)
-			rc = ls_name(t, name, &a, json, out);
+			rc = ls_name(t, name, &a, json, before, out);
+		if (rc == 0 && json)
+			before = ",\n";
+		cli_note_error(path, all.v[i], ferror(out) ? 0 : rc, &first);
 	}
-	return rc;
+	return first;
 }
 
 int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
@@ -189,11 +205,11 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 	if (json)
 		fputs("[", out);
 	const char *base = strrchr(path, '/');
-	rc =
-	    S_ISDIR(a.mode) ? ls_dir(t, a.node, json, out) : ls_name(t, span_of(base ? base + 1 : path), &a, json, out);
+	rc = S_ISDIR(a.mode) ? -ls_dir(t, a.node, path, json, out)
+	                     : ls_name(t, span_of(base ? base + 1 : path), &a, json, "", out);
 	if (json)
 		fputs("]\n", out);
-	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
+	return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
 int cli_ls_names(struct tree *t, const char *path, FILE *out)
@@ -205,51 +221,48 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out)
 		return rc;
 	node_t dir = a.node;
 	rc = cli_names_load(t, dir, &all);
-	for (size_t i = 0; rc == 0 && i < all.n; i++) {
+	for (size_t i = 0; i < all.n; i++) {
 		char mark = all.v[i][strlen(all.v[i]) + 1];
 		bool is_dir = mark == '/';
 		if (mark == '@')
 			is_dir = tree_resolve_from(t, dir, all.v[i], true, &a) == 0 && S_ISDIR(a.mode);
 		fprintf(out, "%s%s\n", all.v[i], is_dir ? "/" : "");
 	}
-	return rc < 0 ? rc : ferror(out) ? -EIO : 0;
+	return rc < 0 ? -rc : ferror(out) ? -EIO : 0;
 }
 
-static int cli_tree_below(struct tree *t, node_t dir, unsigned depth, FILE *out)
+/* Logs the errors of what is below; the caller logs the first error. */
+static int cli_tree_below(struct tree *t, node_t dir, const char *path, unsigned depth, FILE *out)
 {
 	struct cli_names all CLEANUP(cli_names_release) = {0};
-	int rc = cli_names_load(t, dir, &all);
-	for (size_t i = 0; rc == 0 && i < all.n; i++) {
+	int first = cli_names_load(t, dir, &all);
+	if (first < 0 && depth > 0 && !cli_error_is_named(dir, first))
+		log_error("%s: %s", path, strerror(-first));
+	for (size_t i = 0; i < all.n && !ferror(out); i++) {
 		struct tree_attr a;
-		struct buf target CLEANUP_BUF = BUF_INIT;
-		struct span name = span_of(all.v[i]);
-		rc = tree_lookup(t, dir, name, &a);
-		if (rc == -ENOENT || rc == -ESTALE) {
-			rc = 0;
-			continue;
-		}
-		if (rc < 0)
-			break;
-		fprintf(out, "%*s", (int)depth * 2, "");
-		rc = cli_put(out, name);
-		if (rc == 0 && S_ISLNK(a.mode)) {
+		struct buf target CLEANUP_BUF = BUF_INIT, below CLEANUP_BUF = BUF_INIT;
+		int rc = tree_lookup(t, dir, span_of(all.v[i]), &a);
+		if (rc == 0 && S_ISLNK(a.mode))
 			rc = tree_readlink(t, a.node, &target);
-			fputs(" -> ", out);
-			if (rc == 0)
-				rc = cli_put(out, buf_span(&target));
-		}
+		cli_note_error(path, all.v[i], rc, &first);
+		if (rc < 0)
+			continue;
+		fprintf(out, "%*s%s%s", (int)depth * 2, "", all.v[i], S_ISLNK(a.mode) ? " -> " : "");
+		cli_put(out, buf_span(&target));
 		fputs(S_ISDIR(a.mode) ? "/\n" : "\n", out);
-		if (rc == 0 && S_ISDIR(a.mode) && depth + 1 < TREE_LEVELS_MAX)
-			rc = cli_tree_below(t, a.node, depth + 1, out);
-		if (rc == 0 && ferror(out))
-			rc = -EIO;
+		buf_addf(&below, "%s%s%s", path, *path && path[strlen(path) - 1] != '/' ? "/" : "", all.v[i]);
+		if (S_ISDIR(a.mode) && depth + 1 < TREE_LEVELS_MAX && buf_cstr(&below))
+			rc = cli_tree_below(t, a.node, below.p, depth + 1, out);
+		first = first ? first : rc;
 	}
-	return rc;
+	return first;
 }
 
 int cli_tree(struct tree *t, const char *path, FILE *out)
 {
 	struct tree_attr a;
 	int rc = tree_resolve(t, path, true, &a);
-	return rc < 0 ? rc : cli_tree_below(t, a.node, 0, out);
+	if (rc == 0)
+		rc = -cli_tree_below(t, a.node, path, 0, out);
+	return rc ? rc : ferror(out) ? -EIO : 0;
 }

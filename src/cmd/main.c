@@ -30,7 +30,7 @@
 
 #define SUBTYPE "sessionfs"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, EXIT_INCOMPLETE = 2 };
 
 /* Standard output and standard error, without commands to a terminal. */
 static FILE *output, *messages;
@@ -70,6 +70,7 @@ static int app_open(const char *source, const struct opts *o, struct app_parts *
 	    .poll = o->poll_ms > 0,
 	    .fresh_ms = o->poll_ms,
 	    .redact = o->redact,
+	    .strict = o->action != OPTS_MOUNT && o->action != OPTS_EVENTS,
 	};
 	int rc = catalog_open(source, &options, &p->catalog);
 	if (rc == 0)
@@ -454,8 +455,8 @@ static int act_secrets(struct app_parts *parts, const char *source)
 			rc = table_secrets(all, &rows);
 		progress_clear();
 		cancel_set(outer);
-		if (rc == 0)
-			rc = cli_put(output, buf_span(&rows));
+		int put = cli_put(output, buf_span(&rows));
+		rc = rc < 0 ? rc : put;
 		/* An unreadable session may have some. */
 		if (rc == 0)
 			rc = all->error;
@@ -502,8 +503,8 @@ static int act_on_tree(struct opts *o, const char *source)
 		break;
 	}
 	if (rc)
-		log_error("%s: %s", o->target, strerror(-rc));
-	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
+		log_error("%s: %s", o->target, strerror(abs(rc)));
+	return rc > 0 ? EXIT_INCOMPLETE : rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int act_on_source(struct opts *o)

@@ -24,6 +24,7 @@ struct secret_scan {
 	struct session *session; /* held; NULL until a key is found */
 	_Atomic size_t *done;    /* sessions searched, of all */
 	struct buf rows;
+	int error; /* why the rest of it could not be read */
 };
 
 /* --- one file --------------------------------------------------------------------- */
@@ -102,7 +103,10 @@ static int secrets_scan_session(void *arg, size_t i)
 		catalog_session_put(l->list->catalog, l->session);
 	size_t done = atomic_fetch_add(l->done, 1) + 1;
 	progress_show((double)done / (double)l->list->n, "searched %zu of %zu sessions", done, l->list->n);
-	return error_is_absence(rc) ? 0 : rc;
+	l->error = error_is_about_file(rc) ? rc : 0;
+	if (l->error)
+		catalog_log_unreadable(l->list->catalog, l->fact->slot, rc);
+	return l->error || error_is_absence(rc) ? 0 : rc;
 }
 
 int table_secrets(const struct fact_list *list, struct buf *out)
@@ -116,7 +120,7 @@ int table_secrets(const struct fact_list *list, struct buf *out)
 		rc = parallel_for(list->n, secrets_scan_session, all);
 	buf_adds(out, SECRETS_HEADING);
 	for (size_t i = 0; all && i < list->n; i++) {
-		rc = rc < 0 ? rc : buf_err(&all[i].rows);
+		rc = rc < 0 ? rc : all[i].error ? all[i].error : buf_err(&all[i].rows);
 		buf_addspan(out, buf_span(&all[i].rows));
 		buf_release(&all[i].rows);
 	}

@@ -147,6 +147,7 @@ struct tree {
 	bool read_only, is_private, coloured;
 	uint64_t kind_keys[1 << NODE_KIND_BITS]; /* constant: kind_key of each kind */
 	_Atomic uint64_t commits;                /* see tree_commit_count */
+	_Atomic int missed;                      /* see tree_take_missed */
 	struct lock state_lock;                  /* guards the next nine members, up to `handles` */
 	struct hidden_name hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];

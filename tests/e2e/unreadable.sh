@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # An unreadable session is missing in files made from all sessions, and hides no other one. Its own directory returns
-# the error, a listing ends with it, and the log names the file once.
+# the error, a listing ends with it, and the log names the file once. A command prints what there is, names the file,
+# and ends with 2.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need cc python3
+need cc jq python3
 is_sanitized && skip "a sanitizer wants to be loaded first"
 
 cc -shared -fPIC -O1 -o "$T/unreadable.so" "$ROOT/tests/lib/unreadable.c" || die "unreadable.c"
@@ -40,6 +41,10 @@ finds() { # STATUS LINES OPTION...: the status and output of --search
 	LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" "$@" >"$T/out" 2>"$T/err" || rc=$?
 	is "$n" "$(wc -l <"$T/out")" "lines of $*"
 	is "$status" "$rc" "the status of $* ($(cat "$T/err"))"
+}
+lacks() { # LINES OPTION...: the same, for a command that names the file
+	finds 2 "$@"
+	matches "^sessionfs: --p--/bad.jsonl: $error" "$(cat "$T/err")" "what ${*:2} names"
 }
 said() { # N: how often the log names the file
 	is "$1" "$(grep -c 'bad.jsonl: ' "$T/log" || :)" "how often the log names the file: $(cat "$T/log")"
@@ -89,6 +94,25 @@ projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.tx
 		matches "^sessionfs: --p--/bad.jsonl: $error" "$(cat "$T/err")" "--search ($where)"
 		finds 2 2 --search --json word
 		matches "^sessionfs: --p--/bad.jsonl: $error" "$(cat "$T/err")" "--search --json ($where)"
+		lacks 3 --cat sessions.tsv
+		lacks 2 --cat search/word/hits.txt
+		lacks 1 --ls --names by-date
+		lacks 2 --ls by-date/2026-04-01
+		lacks 1 --ls --json by-date
+		jq -e length "$T/out" >/dev/null || die "--ls --json prints no JSON ($where)"
+		finds 0 1 --cat projects/p/one/title
+		finds 0 2 --ls --names projects
+		[ "$what" != header ] || lacks 2 --ls --names projects/p
+		[ "$what" != header ] || lacks 2 --ls --names sessions
+		rc=0
+		LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" --tree / >"$T/out" 2>"$T/err" || rc=$?
+		is 2 "$rc" "the status of --tree ($where; $(cat "$T/err"))"
+		matches "usage.tsv\$" "$(cat "$T/out")" "the end of --tree ($where)"
+		matches "sessionfs: (--p--/bad.jsonl|/projects/p/bad): $error" "$(cat "$T/err")" "what --tree names ($where)"
+		rc=0
+		LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" --secrets >"$T/out" 2>"$T/err" || rc=$?
+		is 1 "$rc" "the status of --secrets ($where)"
+		is "project stem entry" "$(cut -f1-3 "$T/out" | tr '\t' ' ')" "--secrets ($where)"
 		rm "$BAD"
 		within 10 "it is read again ($where)" is_whole
 		is 3002 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines when it can be read again ($where)"
@@ -104,6 +128,32 @@ projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.tx
 		wait "$pid" || die "it ended with $?"
 	done
 done
+
+# A directory of three that fails: the others are listed.
+BAD_FILE=--q--
+for number in 5 107 13; do
+	error=$(python3 -c "import os; print(os.strerror($number))")
+	echo "$number" >"$BAD"
+	for command in "--ls --names projects" "--ls projects" "--tree projects/"; do
+		rc=0
+		# shellcheck disable=SC2086
+		LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" $command >"$T/out" 2>"$T/err" || rc=$?
+		is 2 "$rc" "the status of $command where --q-- fails ($error)"
+		matches '(^|[[:space:]])p/?($|[[:space:]])' "$(cat "$T/out")" "$command where --q-- fails ($error)"
+		is "sessionfs: --q--: $error
+sessionfs: ${command##* }: $error" "$(cat "$T/err")" "what $command names ($error)"
+	done
+	fails 1 "^sessionfs: --q--: $error
+--q--:1: $error" env LD_PRELOAD="$shim" "$SESSIONFS" -S "$T/src" --check
+done
+# Its sessions can be the newest: a listing does not omit a name without an error.
+echo 5 >"$BAD"
+LD_PRELOAD=$shim mount_fs "$T/src" "$T/mnt"
+fails 1 "Input/output error" readlink -v "$T/mnt/latest"
+lists 2 "AGENTS.md README.md by-date by-project files.tsv html labels labels.tsv latest problems.tsv projects search sessions sessions.tsv usage.svg usage.tsv" "$T/mnt"
+lists 2 "p" "$T/mnt/projects"
+umount_fs "$T/mnt"
+rm "$BAD"
 
 # Without support for ACLs, the owner has the rights of the mode, and others none. That is logged once.
 BAD_FILE=.jsonl

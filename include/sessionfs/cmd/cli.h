@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cli: the tree without a mount, for --cat, --ls, --tree, --copy, --search and --events: the bytes of the mount, from
- * the same code. Functions write to `out` and return 0 or a negative errno; the caller prints the message. Paths are
- * relative to the mount root. */
+ * the same code. Functions write to `out` and return 0 or a negative errno; the caller prints the message. A positive
+ * errno: the answer was printed, but lacks something. Paths are relative to the mount root. */
 #ifndef SESSIONFS_CLI_H
 #define SESSIONFS_CLI_H
 
@@ -40,6 +40,9 @@ struct cli_names {
 /* *ret must be all zero. Call cli_names_release even after an error. */
 int cli_names_load(struct tree *t, node_t dir, struct cli_names *ret);
 void cli_names_release(struct cli_names *all);
+/* Returns whether the catalog has logged the file or directory that is the reason for this error of a listing: it has
+ * if the listing is above the sessions. */
+bool cli_error_is_named(node_t dir, int rc);
 bool cli_names_contain(const struct cli_names *all, const char *name);
 /* bytes of one read from a file of the tree */
 #define CLI_READ_SIZE ((size_t)1 << 20)

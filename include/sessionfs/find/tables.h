@@ -11,6 +11,7 @@ int table_usage(const struct fact_list *list, struct buf *out);
 int table_files(const struct fact_list *list, struct buf *out);
 int table_problems(const struct fact_list *list, struct buf *out);
 int table_labels(const struct fact_list *list, struct buf *out);
+/* After the error of a session, `out` has the rows of the others. */
 int table_secrets(const struct fact_list *list, struct buf *out);
 
 #endif
