@@ -27,7 +27,9 @@
 struct copy_run {
 	struct tree *tree;
 	bool removes, failed, stopped;
+	bool lacks, is_above; /* some session could not be read; the current directory is above the sessions */
 	dev_t device;
+	const char *top;        /* PATH */
 	struct buf path, chunk; /* for messages; the last bytes read */
 	size_t written, skipped, removed;
 	double done, share; /* the part of the tree that is copied, and the part that the current directory is */
@@ -41,7 +43,7 @@ static int copy_report_error(struct copy_run *c, int rc)
 	const char *reason = rc == -EXDEV ? MOUNT_KEPT : strerror(-rc);
 	bool in_way = rc == -EISDIR || rc == -ENOTDIR || rc == -EEXIST;
 	c->failed = true;
-	log_error("%s: %s%s", buf_cstr(&c->path) ? c->path.p : "--copy", reason,
+	log_error("%s: %s%s", c->path.n > 0 && buf_cstr(&c->path) ? c->path.p : c->top, reason,
 	          in_way ? "; it is in the way of the copy: move it, or remove it with --delete" : "");
 	c->stopped = rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS;
 	return c->stopped ? rc : 0;
@@ -58,22 +60,29 @@ static size_t copy_path_push(struct copy_run *c, const char *name)
 
 static int copy_remove(struct copy_run *c, int at, const char *name, unsigned levels);
 
-static int copy_remove_except(struct copy_run *c, int dir, const struct cli_names *keep, unsigned levels)
+/* Removes everything from a directory except these names, which `from` (or NULL) has in the tree, and names of which
+ * the tree does not know whether it has them. */
+static int copy_remove_except(struct copy_run *c, int dir, const node_t *from, const struct cli_names *keep,
+                              unsigned levels)
 {
 	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d CLEANUP_CLOSEDIR = own < 0 ? NULL : fdopendir(own);
-	const struct dirent *e;
+	const struct dirent *e = NULL;
+	struct tree_attr a;
 	int rc = d ? 0 : -errno;
-	while (rc == 0 && (e = readdir(d))) {
+	while (rc == 0 && (errno = 0, e = readdir(d))) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || cli_names_contain(keep, e->d_name))
 			continue;
 		size_t before = copy_path_push(c, e->d_name);
 		rc = cancel_check();
+		int known = from ? tree_lookup(c->tree, *from, span_of(e->d_name), &a) : 0;
+		if (known < 0 && !error_is_absence(known))
+			rc = rc < 0 ? rc : known;
 		rc = rc < 0 ? rc : copy_remove(c, dir, e->d_name, levels);
 		rc = rc < 0 ? copy_report_error(c, rc) : 0;
 		c->path.n = before;
 	}
-	return rc;
+	return rc == 0 && !e && errno ? -errno : rc;
 }
 
 /* Returns whether something is mounted on the name, or it is on another file system. Neither check waits for a
@@ -104,7 +113,7 @@ static int copy_remove(struct copy_run *c, int at, const char *name, unsigned le
 		return errno == ENOTDIR ? -err : -errno;
 	if ((st.st_mode & 0700) != 0700)
 		sys_fchmod(fd, (st.st_mode & 07777) | 0700);
-	int rc = copy_remove_except(c, fd, &(struct cli_names){0}, levels - 1);
+	int rc = copy_remove_except(c, fd, NULL, &(struct cli_names){0}, levels - 1);
 	if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
 		return -errno;
 	c->removed += rc == 0;
@@ -200,15 +209,28 @@ static int copy_write(struct copy_run *c, const struct tree_attr *a, const char 
 	return rc;
 }
 
+/* Returns whether the file that was just read lacks sessions that could not be read. */
+static bool copy_lacks_sessions(struct copy_run *c)
+{
+	bool lacks = tree_take_missed(c->tree) < 0;
+	c->failed = c->failed || lacks;
+	c->lacks = c->lacks || lacks;
+	return lacks;
+}
+
 static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, const char *name)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
 	struct stat st;
+	tree_take_missed(c->tree);
 	int rc = S_ISLNK(a->mode) ? tree_readlink(c->tree, a->node, &target) : 0;
 	if (rc < 0 || !buf_cstr(&target))
 		return rc < 0 ? rc : -ENOMEM;
 	bool there = sys_fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	if (there && copy_is_current(c, a, buf_span(&target), at, name, &st)) {
+	/* The link in DIR can lead to a session that could not be read. */
+	bool is_kept = c->lacks && c->is_above && S_ISLNK(a->mode) && there && S_ISLNK(st.st_mode);
+	if (is_kept || (there && copy_is_current(c, a, buf_span(&target), at, name, &st))) {
+		copy_lacks_sessions(c);
 		c->skipped++;
 		return 0;
 	}
@@ -216,13 +238,15 @@ static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, cons
 	if (in_way && !c->removes)
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
 	rc = copy_write(c, a, target.p, at);
+	/* The copy in DIR can have the rows that this one lacks. */
+	is_kept = rc == 0 && copy_lacks_sessions(c) && there && !in_way;
 	if (rc == 0 && in_way)
 		rc = copy_remove(c, at, name, COPY_REMOVE_LEVELS_MAX);
-	if (rc == 0 && sys_renameat(at, COPY_UNFINISHED_NAME, at, name) < 0)
+	if (rc == 0 && !is_kept && sys_renameat(at, COPY_UNFINISHED_NAME, at, name) < 0)
 		rc = -errno;
-	if (rc < 0)
+	if (rc < 0 || is_kept)
 		unlinkat(at, COPY_UNFINISHED_NAME, 0);
-	c->written += rc == 0;
+	*(is_kept ? &c->skipped : &c->written) += rc == 0;
 	return rc;
 }
 
@@ -281,6 +305,7 @@ static int copy_name(struct copy_run *c, node_t dir, const char *name, int at, u
 static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, unsigned levels)
 {
 	struct cli_names all CLEANUP(cli_names_release) = {0};
+	struct tree_attr gone;
 	struct stat st;
 	size_t done = c->written + c->removed;
 	double done_before = c->done, share = c->share;
@@ -288,23 +313,30 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 	if (rc < 0)
 		return rc;
 	rc = cli_names_load(c->tree, dir->node, &all);
+	if (error_is_absence(rc))
+		return rc;
 	/* Names listed before the error can be copied; names that are missing from the listing are not known to be
 	 * gone. */
 	bool is_whole = rc == 0;
-	rc = is_whole ? 0 : copy_report_error(c, rc);
+	c->failed = c->failed || !is_whole;
+	c->lacks = c->lacks || !is_whole;
+	rc = is_whole || cli_error_is_named(dir->node, rc) ? 0 : copy_report_error(c, rc);
 	for (size_t i = 0; rc == 0 && i < all.n; i++) {
 		size_t before = copy_path_push(c, all.v[i]);
 		rc = cancel_check();
 		c->share = share / (double)all.n;
+		c->is_above = !tree_is_of_session(dir->node);
 		rc = rc < 0 ? rc : copy_name(c, dir->node, all.v[i], fd, levels);
 		c->done = done_before + share * (double)(i + 1) / (double)all.n;
 		progress_show(c->done, "%zu written, %zu unchanged", c->written, c->skipped);
-		/* Gone since it was listed: the next copy handles that. */
-		rc = rc == -ENOENT || rc == -ESTALE || rc == 0 ? 0 : copy_report_error(c, rc);
+		/* Gone since it was listed: the next copy handles that. In DIR, the same errno is an error. */
+		if (error_is_absence(rc) && error_is_absence(cli_attr(c->tree, dir->node, span_of(all.v[i]), &gone)))
+			rc = 0;
+		rc = rc < 0 ? copy_report_error(c, rc) : 0;
 		c->path.n = before;
 	}
 	if (rc == 0 && is_whole && c->removes)
-		rc = copy_remove_except(c, fd, &all, COPY_REMOVE_LEVELS_MAX);
+		rc = copy_remove_except(c, fd, &dir->node, &all, COPY_REMOVE_LEVELS_MAX);
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
 	if (rc == 0 && sys_fstat(fd, &st) == 0 && !time_is_same(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
 	    errno != EPERM) /* not ours */
@@ -356,7 +388,8 @@ static int copy_all(struct copy_run *c, const char *path, const struct tree_attr
 bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, const char *to, bool removes, FILE *out)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	struct copy_run c = {.tree = t, .removes = removes, .path = BUF_INIT, .chunk = BUF_INIT, .share = 1};
+	struct copy_run c = {
+	    .tree = t, .removes = removes, .top = path, .path = BUF_INIT, .chunk = BUF_INIT, .share = 1};
 	struct progress shown;
 	struct sigaction action;
 	struct copy_signal_check ending = {.asked = 0};

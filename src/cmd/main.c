@@ -406,22 +406,11 @@ static int act_search(const struct opts *o, const struct app_parts *parts)
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int log_unreadable_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
-{
-	(void)slot, (void)reason;
-	if (error_is_of_source(err)) {
-		log_error("%s: %s", file, resolver_error_text(err));
-		*(bool *)arg = true;
-	}
-	return 0;
-}
-
 static int act_copy(const struct opts *o, const struct app_parts *parts, const char *source)
 {
 	struct slot_info any;
 	struct tree_attr what;
 	uint64_t cookie = 0;
-	bool lacking = false;
 	int rc = tree_resolve(parts->tree, o->target, true, &what);
 	if (rc < 0) {
 		log_error("%s: %s", o->target, strerror(-rc));
@@ -432,12 +421,7 @@ static int act_copy(const struct opts *o, const struct app_parts *parts, const c
 		return EXIT_FAILURE;
 	}
 	char *to CLEANUP_FREE = places_copy(o, source, S_ISREG(what.mode));
-	rc = to ? catalog_each_file(parts->catalog, log_unreadable_file, &lacking) : 0;
-	if (rc < 0)
-		log_error("%s: %s", source, strerror(-rc));
-	/* An unreadable file is not gone. */
-	bool good = to && cli_copy(parts->tree, o->target, &what, to, o->removes && !lacking && rc == 0, output);
-	return good && !lacking && rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return to && cli_copy(parts->tree, o->target, &what, to, o->removes, output) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int act_secrets(struct app_parts *parts, const char *source)
