@@ -154,7 +154,6 @@ recovers
 pruned projects/p/old projects/never "${stray[@]}"
 
 # --- as in life: no permission ---
-[ "$(id -u)" -eq 0 ] || setpriv() { shift 3 && "$@"; }
 chmod 755 "$T/all"
 for name in --q-- --q--/bad.jsonl; do
 	what="mode of $name"
@@ -169,4 +168,5 @@ for name in --q-- --q--/bad.jsonl; do
 )sessionfs: $name: Permission denied" "$(cat "$T/err")" "what is named without permission for $name"
 	[ -e "$T/to/projects/q/bad/session.jsonl" ] || die "the copy of $name is gone"
 	pruned projects/p/old
+	chmod 755 "$T/src/$name"
 done
