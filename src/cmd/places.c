@@ -67,25 +67,29 @@ static const char *hint_for_word(const char *path)
 
 /* --- the source ------------------------------------------------------------------------ */
 
-/* Appends the source of the mount of sessions that the directory is in. Returns whether it is in one. */
+/* Appends the source of the mount of sessions that the directory is in. Returns whether it is in one. The device tells:
+ * a path of the list of mounts can lead elsewhere by now. */
 static int mount_find_source(void *arg, int dir, const struct statx *x)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent entry;
-	struct statx at;
-	char line[3 * PATH_MAX];
-	bool found = false;
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	char *line CLEANUP_FREE = NULL, *at = NULL;
+	unsigned major, minor;
+	size_t size = 0;
 	(void)dir;
-	while (mounts && !found && getmntent_r(mounts, &entry, line, sizeof line)) {
-		found = strcmp(entry.mnt_type, MOUNT_TYPE) == 0 &&
-		        statx(AT_FDCWD, entry.mnt_dir, STATX_UNASKED, STATX_TYPE, &at) == 0 &&
-		        at.stx_dev_major == x->stx_dev_major && at.stx_dev_minor == x->stx_dev_minor;
-		if (found)
-			buf_adds(arg, entry.mnt_fsname);
-	}
+	while (mounts && !at && getline(&line, &size, mounts) > 0)
+		if (sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 && major == x->stx_dev_major &&
+		    minor == x->stx_dev_minor)
+			at = strstr(line, " - " MOUNT_TYPE " ");
 	if (mounts)
-		endmntent(mounts);
-	return found;
+		fclose(mounts);
+	if (!at)
+		return false;
+	for (at += strlen(" - " MOUNT_TYPE " "); *at && *at != ' ';) {
+		unsigned c = (unsigned char)*at++;
+		at += c == '\\' && sscanf(at, "%3o", &c) == 1 ? 3 : 0;
+		buf_addc(arg, (char)c);
+	}
+	return true;
 }
 
 /* Returns whether the path leads into a mount of sessions, without asking it: it can be stuck. */

@@ -49,6 +49,11 @@ all_refused() {
 	umount_fs "$T/two"
 }
 all_refused
+# A mount that another one covers, as one that was unmounted meanwhile: its path is not in it.
+if [ "$(id -u)" -eq 0 ] && mount --bind "$T/agent" "$T/mnt" 2>/dev/null; then
+	"$SESSIONFS" -S "$src" --ls / >"$T/out" || die "a source on the disk of the path of a covered mount is refused"
+	umount "$T/mnt"
+fi
 kill -STOP "$pid"
 all_refused
 kill -KILL "$pid"
