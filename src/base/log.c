@@ -44,7 +44,7 @@ void log_message(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	text[control_replace(text, space_flatten(text, strlen(text), '?'))] = '\0';
+	text[space_flatten(text, strlen(text), '?', "")] = '\0';
 	if (to_syslog) {
 		syslog(priorities[level], "%s", text);
 	} else {

@@ -46,29 +46,20 @@ size_t control_size(struct span s)
 	return s.n > 2 && memcmp(p, "\xe2\x80", 2) == 0 && (p[2] == 0xa8 || p[2] == 0xa9) ? 3 : 0;
 }
 
-size_t space_flatten(char *p, size_t n, char instead)
-{
-	char *to = p;
-
-	for (size_t i = 0, step; i < n; i += step ? step : 1) {
-		step = p[i] >= ' ' && p[i] < 0x7f ? 0 : control_size((struct span){p + i, n - i});
-		*to++ = step ? instead : p[i];
-	}
-	return (size_t)(to - p);
-}
-
-size_t control_replace(char *p, size_t n)
+size_t space_flatten(char *p, size_t n, char instead, const char *keep)
 {
 	char *to = p;
 
 	for (size_t i = 0, step; i < n; i += step) {
-		int size = utf8_next(p + i, n - i);
+		int size = p[i] >= ' ' && p[i] < 0x7f ? 1 : utf8_next(p + i, n - i);
 		step = size > 0 ? (size_t)size : 1;
-		bool is_stray = size < 0 && (unsigned char)p[i] >= 0x80 && (unsigned char)p[i] < 0xa0;
-		bool is_control = p[i] != '\t' && p[i] != '\n' && control_size((struct span){p + i, step}) > 0;
-		if (is_stray || is_control)
-			*to++ = '?';
-		for (size_t k = 0; !is_stray && !is_control && k < step; k++)
+		bool is_control = size > 0 && control_size((struct span){p + i, step}) > 0;
+		if (keep)
+			is_control = size > 0 ? is_control && !memchr(keep, p[i], strlen(keep))
+			                      : ((unsigned char)p[i] & 0xe0) == 0x80;
+		if (is_control)
+			*to++ = instead;
+		for (size_t k = is_control ? step : 0; k < step; k++)
 			*to++ = p[i + k];
 	}
 	return (size_t)(to - p);

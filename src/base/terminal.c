@@ -14,14 +14,15 @@ bool terminal_supports_color(int fd)
 
 void terminal_sanitize(struct buf *out, size_t start)
 {
-	out->n = start + control_replace(out->p + start, out->n - start);
+	out->n = start + space_flatten(out->p + start, out->n - start, '?', "\t\n");
 }
 
 /* A stream to a terminal. */
-struct terminal {
+static struct terminal {
+	struct terminal *next;
 	FILE *out;
 	struct buf text;
-};
+} * terminals;
 
 static ssize_t terminal_write(void *cookie, const char *p, size_t n)
 {
@@ -50,9 +51,10 @@ FILE *terminal_stream(FILE *out)
 		return out;
 	struct terminal *t = calloc(1, sizeof *t);
 	FILE *stream = t ? fopencookie(t, "w", (cookie_io_functions_t){.write = terminal_write}) : NULL;
-	if (stream) {
-		t->out = out;
-		setvbuf(stream, NULL, _IOLBF, BUFSIZ);
-	}
+	if (!stream)
+		return NULL;
+	*t = (struct terminal){terminals, out, BUF_INIT};
+	terminals = t;
+	setvbuf(stream, NULL, _IOLBF, BUFSIZ);
 	return stream;
 }

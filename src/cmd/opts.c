@@ -41,10 +41,9 @@ struct option {
 
 #define FIELD(f) .at = offsetof(struct opts, f)
 
-/* Sets of actions: all that show the tree, and those that show its modes. */
+/* Sets of actions; OF_TREE: all that show the tree. */
 #define OF(action) (1u << OPTS_##action)
 #define OF_TREE (OF(MOUNT) | OF(CAT) | OF(LS) | OF(TREE) | OF(COPY) | OF(SEARCH) | OF(SECRETS) | OF(EVENTS))
-#define OF_MODES (OF(MOUNT) | OF(LS) | OF(COPY))
 
 static const char *const levels[] = {
     [LOG_LEVEL_ERROR] = "error",
@@ -63,10 +62,10 @@ static const char *const colors[] = {
 
 static const struct option options[] = {
     {.value = ACTION, .of = OF(MOUNT), FIELD(target)},
-    {0, "ro", "ro", NULL, FLAG, OF_MODES, FIELD(read_only), .help = "mount read-only (faster)"},
+    {0, "ro", "ro", NULL, FLAG, OF_TREE, FIELD(read_only), .help = "mount read-only (faster)"},
     {0, "redact", "redact", NULL, FLAG, OF_TREE | OF(PICK), FIELD(redact),
      .help = "mask likely keys with * (implies ro)"},
-    {0, "rw", NULL, NULL, CLEAR, OF_MODES, FIELD(read_only)},
+    {0, "rw", NULL, NULL, CLEAR, OF_TREE, FIELD(read_only)},
     {0, "allow_other", "allow-other", NULL, FLAG, OF(MOUNT), FIELD(allow_other),
      .help = "let other users in, as the modes allow"},
     {0, "allow_root", NULL, NULL, FLAG, OF(MOUNT), FIELD(allow_root), .help = "let only root in"},

@@ -83,7 +83,7 @@ void text_flatten_from(struct buf *out, size_t start)
 	if (text_is_for_page)
 		text_drop_commands_from(out, start, false);
 	if (out->n > start)
-		out->n = start + space_flatten(out->p + start, out->n - start, ' ');
+		out->n = start + space_flatten(out->p + start, out->n - start, ' ', NULL);
 }
 
 void text_add_cell(struct span text, struct buf *out)

@@ -7,7 +7,7 @@ need jq
 samples "$T/src"
 file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 clean_first() { kill "${events_pids[@]}" 2>/dev/null || :; }
-follow_events "$T/redacted" "$T/src" -o redact --poll=0.1
+follow_events "$T/redacted" "$T/src" -o ro,redact --poll=0.1
 follow_events "$T/events" "$T/src"
 
 switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/${events_pids[1]}/status"; }

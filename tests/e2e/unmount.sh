@@ -10,7 +10,7 @@ samples "$HOME/.pi/agent/sessions"
 mkdir "$T/mnt" "$T/plain"
 
 # --- without arguments ---
-on_a_terminal() { SHELL=/bin/bash script -qefc "$SESSIONFS" /dev/null </dev/null | tr -d '\r'; }
+on_a_terminal() { SHELL=/bin/bash script -qefc "$(printf %q "$SESSIONFS")" /dev/null </dev/null | tr -d '\r'; }
 rc=0
 out=$(on_a_terminal) || rc=$?
 is 2 $rc "status without arguments on a terminal"

@@ -148,8 +148,12 @@ static void an_unused_option_is_refused(void **state)
 		char *words[2];
 		const char *of, *error;
 	} rows[] = {
-	    {{"--ro"}, "mlC", "--ro: requires a mount, --ls or --copy"},
-	    {{"-o", "rw"}, "mlC", "rw: requires a mount, --ls or --copy"},
+	    {{"--ro"},
+	     "mcltCsSe",
+	     "--ro: requires a mount, --cat, --ls, --tree, --copy, --search, --secrets or --events"},
+	    {{"-o", "rw"},
+	     "mcltCsSe",
+	     "rw: requires a mount, --cat, --ls, --tree, --copy, --search, --secrets or --events"},
 	    {{"--redact"},
 	     "mcltCspSe",
 	     "--redact: requires a mount, --cat, --ls, --tree, --copy, --search, --pick, --secrets or --events"},

@@ -47,7 +47,7 @@ static void assert_flat(struct span text, const char *want)
 	char copy[64];
 
 	memcpy(copy, text.p, text.n);
-	assert_span((struct span){copy, space_flatten(copy, text.n, '_')}, want);
+	assert_span((struct span){copy, space_flatten(copy, text.n, '_', NULL)}, want);
 }
 
 static void controls_are_replaced(void **state)
@@ -58,7 +58,7 @@ static void controls_are_replaced(void **state)
 	assert_flat(SPAN_LIT("\u2027\u2028\u2029\u202a"), "\u2027__\u202a");
 	assert_flat(SPAN_LIT("x\xe2\x80"), "x\xe2\x80"); /* cut */
 	assert_flat(SPAN_LIT("x\xc2"), "x\xc2");
-	assert_int_equal(space_flatten(NULL, 0, '_'), 0);
+	assert_int_equal(space_flatten(NULL, 0, '_', NULL), 0);
 }
 
 int main(void)

@@ -13,10 +13,8 @@ struct span space_trim(struct span s);
 
 /* Returns the length of the control character at the start of s (or U+2028, U+2029, which also end lines), or 0. */
 size_t control_size(struct span s);
-/* Replaces each control character by `instead`. Returns the new length. */
-size_t space_flatten(char *p, size_t n, char instead);
-/* Replaces by `?` what a terminal obeys: each control character except TAB and newline, and each byte from 0x80 to 0x9f
- * that is not UTF-8. Returns the new length. */
-size_t control_replace(char *p, size_t n);
+/* Replaces each control character by `instead`. For a terminal, `keep` is not NULL: control characters in it stay, and
+ * bytes from 0x80 to 0x9f that are not UTF-8 are replaced, too. Returns the new length. */
+size_t space_flatten(char *p, size_t n, char instead, const char *keep);
 
 #endif
