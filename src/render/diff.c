@@ -107,19 +107,22 @@ static void hunks_add_change(struct hunks *h, char sign, struct span line)
 
 struct lcs_line {
 	struct span text;
-	uint32_t same;  /* the first line with this text; only that one has the next ones */
-	uint32_t count; /* how many old lines are the same */
-	uint32_t news;  /* how many new lines are the same */
-	uint32_t dense; /* 1 + the place of its columns in `dense`, or 0 */
-	bool common;    /* unchanged */
+	uint32_t same;         /* the first line with this text; only that one has the next ones */
+	uint32_t n_old, n_new; /* how many lines are the same */
+	uint32_t dense;        /* 1 + the place of its columns in `dense`, or 0 */
+	bool common;           /* unchanged */
 };
 
+/* A bit of a row of the table is 0 if the first lines up to this row and column have a longer common subsequence than
+ * up to the column before. */
 struct lcs {
 	struct buf memory[3];
 	struct lcs_line *lines; /* the old ones, then the new ones */
 	uint32_t *last;         /* 1 + the last new line that is the same; of a new line the one before it; 0: none */
 	uint32_t n[2];
-	size_t pairs; /* how many old and new lines are the same */
+	uint64_t pairs;                 /* how many old and new lines are the same */
+	size_t words;                   /* of a row */
+	uint64_t *dense, *same, *block; /* columns of lines that have many, the columns of one line, some rows */
 };
 
 static void lcs_release(struct lcs *t)
@@ -161,9 +164,9 @@ static int lcs_fill(struct lcs *t, struct diff_lines text[2])
 		slots[at] = slots[at] ? slots[at] : i + 1;
 		l->same = slots[at] - 1;
 		struct lcs_line *first = &t->lines[l->same];
-		first->count += !is_new;
-		first->news += is_new;
-		t->pairs += is_new ? first->count : 0;
+		first->n_old += !is_new;
+		first->n_new += is_new;
+		t->pairs += is_new ? first->n_old : 0;
 		t->last[i] = is_new ? t->last[l->same] : 0;
 		t->last[l->same] = is_new ? i + 1 : 0;
 	}
@@ -209,32 +212,23 @@ static int lcs_mark_by_pairs(struct lcs *t)
 	return rc;
 }
 
-/* The table of longest common subsequences. A bit of a row is 0 if the first lines up to this row and column have a
- * longer one than up to the column before it. */
-struct lcs_table {
-	size_t words;    /* of a row */
-	uint64_t *dense; /* for lines that are the same as more than words / DENSE columns: these columns */
-	uint64_t *same;  /* the columns that are the same as the line of one row */
-	uint64_t *block; /* some rows */
-};
-
-/* Computes up to ROWS_STEP rows below one row. Returns how many, or -EINTR. */
-static int lcs_fill_block(const struct lcs *t, const struct lcs_table *b, uint32_t row, const uint64_t *above)
+/* Computes up to ROWS_STEP rows below `above`, the row above old line i. Returns how many, or -EINTR. */
+static int lcs_fill_block(const struct lcs *t, uint32_t i, const uint64_t *above)
 {
-	uint64_t *to = memcpy(b->block, above, b->words * sizeof *above);
+	uint64_t *to = memcpy(t->block, above, t->words * sizeof *above);
 	int n = 0, rc = 0;
 
-	for (; rc == 0 && n < ROWS_STEP && row < t->n[0]; n++, row++) {
-		const struct lcs_line *first = &t->lines[t->lines[row].same];
-		const uint64_t *same = first->dense ? b->dense + (first->dense - 1) * b->words : b->same;
+	for (; rc == 0 && n < ROWS_STEP && i < t->n[0]; n++, i++) {
+		uint32_t first = t->lines[i].same, dense = t->lines[first].dense;
+		const uint64_t *same = dense ? t->dense + (dense - 1) * t->words : t->same;
 		uint64_t carry = 0;
-		if (!first->dense)
-			memset(b->same, 0, b->words * sizeof *b->same);
-		for (uint32_t j = first->dense ? 0 : t->last[t->lines[row].same]; j; j = t->last[j - 1])
-			b->same[(j - 1 - t->n[0]) / 64] |= UINT64_C(1) << (j - 1 - t->n[0]) % 64;
+		if (!dense)
+			memset(t->same, 0, t->words * sizeof *t->same);
+		for (uint32_t j = dense ? 0 : t->last[first]; j; j = t->last[j - 1])
+			t->same[(j - 1 - t->n[0]) / 64] |= UINT64_C(1) << (j - 1 - t->n[0]) % 64;
 		above = to;
-		to += b->words;
-		for (size_t w = 0; w < b->words; w++) {
+		to += t->words;
+		for (size_t w = 0; w < t->words; w++) {
 			uint64_t sum = above[w] + (above[w] & same[w]), next = sum + carry;
 			carry = sum < above[w] || next < sum;
 			to[w] = next | (above[w] & ~same[w]);
@@ -244,55 +238,54 @@ static int lcs_fill_block(const struct lcs *t, const struct lcs_table *b, uint32
 	return rc < 0 ? rc : n;
 }
 
-/* Goes back through a block of n rows below row `row`, from column `j` on. Returns the column that it reaches. */
-static size_t lcs_mark_block(struct lcs *t, const struct lcs_table *b, uint32_t row, int n, size_t j)
+/* Goes back through a block of n rows that begins at old line i, from column j on. Returns the column that it reaches.
+ */
+static size_t lcs_mark_block(struct lcs *t, uint32_t i, int n, size_t j)
 {
-	const uint64_t *bits = b->block + (size_t)n * b->words;
+	const uint64_t *bits = t->block + (size_t)n * t->words;
 
 	while (n > 0) {
-		size_t w = j > 0 ? (j - 1) / 64 : 0, bit = j > 0 ? (j - 1) % 64 : 0;
-		if (j > 0 && bits[w] >> bit & 1) {
+		if (j > 0 && bits[(j - 1) / 64] >> (j - 1) % 64 & 1) {
 			j--;
 			continue;
 		}
 		n--;
-		bits -= b->words;
-		if (j == 0 || !(bits[w] >> bit & 1))
+		bits -= t->words;
+		if (j == 0 || !(bits[(j - 1) / 64] >> (j - 1) % 64 & 1))
 			continue;
 		j--;
-		t->lines[row + (uint32_t)n].common = t->lines[t->n[0] + j].common = true;
+		t->lines[i + (uint32_t)n].common = t->lines[t->n[0] + j].common = true;
 	}
 	return j;
 }
 
 static int lcs_mark_by_rows(struct lcs *t)
 {
-	struct lcs_table b = {.words = ((size_t)t->n[1] + 63) / 64};
-	size_t n_kept = t->n[0] / ROWS_STEP + 1, j = t->n[1];
-	uint32_t dense = 0;
+	uint32_t n_kept = t->n[0] / ROWS_STEP + 1, dense = 0;
+	size_t j = t->n[1];
 	int n = 0;
 
 	for (uint32_t i = 0; i < t->n[0]; i++)
-		if (t->lines[i].news > b.words / DENSE)
+		if (t->lines[i].n_new > t->words / DENSE)
 			t->lines[i].dense = ++dense;
-	b.dense = lcs_alloc(&t->memory[1], (dense + 1 + n_kept + ROWS_STEP + 1) * b.words * sizeof *b.dense);
-	if (!b.dense)
+	t->dense = lcs_alloc(&t->memory[1], (dense + n_kept + ROWS_STEP + 2) * t->words * sizeof *t->dense);
+	if (!t->dense)
 		return buf_err(&t->memory[1]);
-	b.same = b.dense + dense * b.words;
-	b.block = b.same + b.words;
-	uint64_t *kept = memset(b.block + (ROWS_STEP + 1) * b.words, 0xff, b.words * sizeof *kept);
+	t->same = t->dense + dense * t->words;
+	t->block = t->same + t->words;
+	uint64_t *kept = memset(t->block + (ROWS_STEP + 1) * t->words, 0xff, t->words * sizeof *kept);
 	for (uint32_t k = 0; k < t->n[1]; k++) {
-		const struct lcs_line *first = &t->lines[t->lines[t->n[0] + k].same];
-		if (first->dense)
-			b.dense[(first->dense - 1) * b.words + k / 64] |= UINT64_C(1) << k % 64;
+		dense = t->lines[t->lines[t->n[0] + k].same].dense;
+		if (dense)
+			t->dense[(dense - 1) * t->words + k / 64] |= UINT64_C(1) << k % 64;
 	}
 	for (uint32_t k = 0; k + 1 < n_kept && n >= 0; k++) {
-		n = lcs_fill_block(t, &b, k * ROWS_STEP, kept + k * b.words);
-		memcpy(kept + (k + 1) * b.words, b.block + ROWS_STEP * b.words, b.words * sizeof *kept);
+		n = lcs_fill_block(t, k * ROWS_STEP, kept + k * t->words);
+		memcpy(kept + (k + 1) * t->words, t->block + ROWS_STEP * t->words, t->words * sizeof *kept);
 	}
-	for (uint32_t k = (uint32_t)n_kept; k-- > 0 && n >= 0;) {
-		n = lcs_fill_block(t, &b, k * ROWS_STEP, kept + k * b.words);
-		j = lcs_mark_block(t, &b, k * ROWS_STEP, n, j);
+	for (uint32_t k = n_kept; k-- > 0 && n >= 0;) {
+		n = lcs_fill_block(t, k * ROWS_STEP, kept + k * t->words);
+		j = lcs_mark_block(t, k * ROWS_STEP, n, j);
 	}
 	return n < 0 ? n : 0;
 }
@@ -315,13 +308,11 @@ static int diff_add_middle(struct hunks *h, struct diff_lines text[2])
 	int rc = 0;
 
 	if (n[0] && n[1] && n[0] + n[1] <= LINES_MAX) {
-		t.n[0] = (uint32_t)n[0];
-		t.n[1] = (uint32_t)n[1];
+		t = (struct lcs){.n = {(uint32_t)n[0], (uint32_t)n[1]}, .words = (n[1] + 63) / 64};
 		rc = lcs_fill(&t, (struct diff_lines[2]){text[0], text[1]});
-		size_t words = n[0] * ((n[1] + 63) / 64);
-		if (rc == 0 && t.pairs <= PAIRS_MAX && t.pairs <= words / WORDS_PER_PAIR)
+		if (rc == 0 && t.pairs <= PAIRS_MAX && t.pairs * WORDS_PER_PAIR <= (uint64_t)n[0] * t.words)
 			rc = lcs_mark_by_pairs(&t);
-		else if (rc == 0 && words <= WORDS_MAX)
+		else if (rc == 0 && (uint64_t)n[0] * t.words <= WORDS_MAX)
 			rc = lcs_mark_by_rows(&t);
 	}
 	for (size_t i = 0, j = 0; rc == 0 && (i < n[0] || j < n[1]);) {

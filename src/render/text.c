@@ -189,15 +189,15 @@ void text_add_prefix(struct json_value v, size_t units, struct buf *out)
 
 struct json_value text_of_system(struct json_value message, struct buf *own)
 {
+	const struct record r = {.type = RECORD_MESSAGE, .role = ROLE_SYSTEM, .message = message};
 	struct buf text CLEANUP_BUF = BUF_INIT;
 
-	part_system(message, &text);
+	part_text(&r, &text);
 	if (text.n > 0)
 		json_quote(buf_span(&text), own);
 	own->err = buf_err(&text) ? buf_err(&text) : own->err;
-	if (text.n == 0 || buf_err(own))
-		return (struct json_value){0};
-	return (struct json_value){JSON_STRING, true, {own->p + 1, own->n - 2}};
+	bool has_text = text.n > 0 && !buf_err(own);
+	return has_text ? (struct json_value){JSON_STRING, true, {own->p + 1, own->n - 2}} : (struct json_value){0};
 }
 
 void text_add_content(const struct record *r, struct json_value content, const char *between, size_t units,

@@ -35,7 +35,7 @@ void text_add_prefix(struct json_value v, size_t units, struct buf *out);
 void text_add_content(const struct record *r, struct json_value content, const char *between, size_t units,
                       struct buf *out);
 
-/* Returns the sections and tools of a system message (part_system) as a JSON string in `own`; absent if it has none. */
+/* Returns the sections and tools of a system message as a JSON string in `own`; absent if it has none. */
 struct json_value text_of_system(struct json_value message, struct buf *own);
 
 /* envelope.c. Returns the size of the text, with white space after it, that programs put before the words of a user

@@ -184,14 +184,6 @@ static void part_text_add_system(struct text *t, struct json_value message)
 	}
 }
 
-size_t part_system(struct json_value message, struct buf *out)
-{
-	struct text t = part_text_init(out);
-
-	part_text_add_system(&t, message);
-	return part_text_finish(&t);
-}
-
 size_t part_text(const struct record *r, struct buf *out)
 {
 	struct text t = part_text_init(out);

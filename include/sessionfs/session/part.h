@@ -14,8 +14,6 @@ size_t part_model(const struct record *r, struct buf *out);
 
 /* text.md and thinking.md by the rules in sessionfs(5), ending in a newline. */
 size_t part_text(const struct record *r, struct buf *out);
-/* The same of the sections and tools of a system message. */
-size_t part_system(struct json_value message, struct buf *out);
 size_t part_thinking(const struct record *r, struct buf *out);
 
 /* error: the error's text by the rules in sessionfs(5), ending in a newline. */
