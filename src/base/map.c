@@ -69,6 +69,24 @@ int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value)
 	return 0;
 }
 
+/* Moves the next keys into the free cell if they can be found there. */
+void map_remove(struct map *m, uint32_t scope, struct span key)
+{
+	const size_t mask = m->cap - 1;
+	if (m->n == 0)
+		return;
+	struct cell *c = find_cell(m, map_hash(m, scope, key), scope, key);
+	size_t hole = (size_t)(c - m->cells);
+	m->n -= c->key != NULL;
+	for (size_t i = (hole + 1) & mask; c->key && m->cells[i].key; i = (i + 1) & mask) {
+		if (((i - m->cells[i].hash) & mask) < ((i - hole) & mask))
+			continue;
+		m->cells[hole] = m->cells[i];
+		hole = i;
+	}
+	m->cells[hole] = (struct cell){0};
+}
+
 size_t map_memory(const struct map *m)
 {
 	return m->cap * sizeof *m->cells;

@@ -388,35 +388,65 @@ static void apply_file(struct catalog *c, const struct disk_scan *l)
 
 /* ---- directories ---- */
 
+/* Returns the directory X if this is the path of X.jsonl in the source; or NONE. */
+static uint32_t dir_beside(const struct catalog *c, const char *path)
+{
+	size_t at;
+	bool is_flat = !strchr(path, '/') && header_name(path, &at) == NAME_SESSION;
+	return is_flat ? map_get(&c->dir_names, 0, (struct span){path, at}) : NONE;
+}
+
+/* Finds a file that is gone, and that nothing outside the directory knows, among the next few of the directory: so
+ * there are few more than ever existed at one time. */
+static uint32_t dir_find_unused(struct catalog *c, struct dir *d)
+{
+	for (size_t n = 0; n < 8 && n < d->files.n; n++) {
+		uint32_t file = d->files.v[d->next_unused++ % d->files.n];
+		const struct file *f = &c->files[file];
+		bool was_shown = f->slot != NONE || f->stem || f->sid_name || f->waits;
+		if (f->state == FILE_GONE && !was_shown && !f->noted && !f->scanned.scan && !f->scanned.err &&
+		    !scan_state_is_marked(&f->scanned) && dir_beside(c, f->path) == NONE)
+			return file;
+	}
+	return NONE;
+}
+
 uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	path_in(c, dir, name, &path);
-	if (buf_err(&path))
+	if (!buf_cstr(&path))
 		return NONE;
 	uint32_t found = map_get(&c->paths, 0, buf_span(&path));
 	if (found != NONE)
 		return found;
 
 	struct u32_list *files = &c->dirs[dir].files;
-	if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files) ||
-	    !vec_reserve(files, 1) || !failed_reserve(c))
+	uint32_t file = dir_find_unused(c, &c->dirs[dir]);
+	const char *kept = NULL;
+	if (file != NONE) {
+		char *before = (char *)c->files[file].path;
+		map_remove(&c->paths, 0, span_of(before));
+		kept = strlen(before) < path.n ? NULL : memcpy(before, path.p, path.n + 1);
+	} else if (c->file_count >= NONE || !vec_grow(&c->files, &c->file_cap, c->file_count + 1, sizeof *c->files) ||
+	           !vec_reserve(files, 1) || !failed_reserve(c)) {
 		return NONE;
-	const char *kept = string_pool_copy(&c->strings, buf_span(&path));
-	uint32_t file = (uint32_t)c->file_count;
-	if (!kept || map_put(&c->paths, 0, span_of(kept), file) < 0)
+	}
+	kept = kept ? kept : string_pool_copy(&c->strings, buf_span(&path));
+	if (!kept || map_put(&c->paths, 0, span_of(kept), file != NONE ? file : (uint32_t)c->file_count) < 0)
 		return NONE;
-	c->files[c->file_count++] = (struct file){.path = kept,
-	                                          .base = (uint32_t)(path.n - strlen(name)),
-	                                          .stem_at = stem_in(c, dir),
-	                                          .dir = dir,
-	                                          .project = NONE,
-	                                          .stem_project = NONE,
-	                                          .slot = NONE};
-	files->v[files->n++] = file;
-	size_t at;
-	bool is_flat = dir == 0 && header_name(kept, &at) == NAME_SESSION;
-	uint32_t beside = is_flat ? map_get(&c->dir_names, 0, (struct span){kept, at}) : NONE;
+	if (file == NONE) {
+		file = (uint32_t)c->file_count++;
+		files->v[files->n++] = file;
+	}
+	c->files[file] = (struct file){.path = kept,
+	                               .base = (uint32_t)(path.n - strlen(name)),
+	                               .stem_at = stem_in(c, dir),
+	                               .dir = dir,
+	                               .project = NONE,
+	                               .stem_project = NONE,
+	                               .slot = NONE};
+	uint32_t beside = dir_beside(c, kept);
 	if (beside != NONE) {
 		c->dirs[beside].beside = file;
 		c->flat.blind += c->dirs[beside].tree.blind;

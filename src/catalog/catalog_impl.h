@@ -2,9 +2,9 @@
 /* The internals of the catalog, shared by the files of this folder. `lock` guards everything, except where a comment
  * says otherwise; functions here are called with it held.
  *
- * A `file` is a name on disk (a path relative to the source). It keeps its names as long as the catalog lives. A `slot`
- * is a session file at one generation; the file knows its current one. References are indexes, because arrays move when
- * they grow. */
+ * A `file` is a name on disk (a path relative to the source). It keeps its names as long as the catalog lives; if it
+ * is gone and never had any, its place is for the next new name in the directory. A `slot` is a session file at one
+ * generation; the file knows its current one. References are indexes, because arrays move when they grow. */
 #ifndef SESSIONFS_CATALOG_IMPL_H
 #define SESSIONFS_CATALOG_IMPL_H
 
@@ -134,7 +134,8 @@ struct dir {
 	uint32_t beside;                 /* X.jsonl next to this X on the first level; or NONE */
 	uint32_t listed;                 /* the last scan of its parent that saw it */
 	unsigned depth;
-	struct u32_list files; /* every name ever seen in it */
+	struct u32_list files; /* the names seen in it; of those that are gone, at least the ones that were shown */
+	size_t next_unused;    /* in `files`: where dir_find_unused continues */
 	struct stat st;        /* when the names were read; zero if it is unreadable */
 	struct rights rights;  /* as of the last scan */
 	int acl_err;           /* the error reading its ACL then; or 0 */

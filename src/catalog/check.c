@@ -71,10 +71,11 @@ int catalog_each_file(struct catalog *c, catalog_file_fn fn, void *arg)
 		uint32_t slot;
 		int err;
 		lock_acquire(&c->lock);
+		char *path CLEANUP_FREE = strdup(l[i].path); /* another file can get the place of one that is gone */
 		bool is_gone = l[i].file != NONE && c->files[l[i].file].state == FILE_GONE;
 		const char *reason = why_no_session(c, &l[i], &slot, &err);
 		lock_release(&c->lock);
-		int rc = is_gone ? 0 : fn(arg, l[i].path, slot, err, reason);
+		int rc = is_gone ? 0 : path ? fn(arg, path, slot, err, reason) : -ENOMEM;
 		if (rc)
 			return rc;
 	}

@@ -93,6 +93,21 @@ static void map_finds_names(void **state)
 	assert_int_equal(map_put(&m, 0, SPAN_LIT("0"), 7), 0);
 	assert_int_equal(map_get(&m, 0, SPAN_LIT("0")), 7);
 	assert_int_equal(m.n, 5000);
+	/* Those that are removed leave the others where they are found. */
+	for (uint32_t i = 0; i < 5000; i += i % 7 == 0 ? 2 : 1) {
+		map_remove(&m, i % 3 + 1, span_of(names[i]));
+		map_remove(&m, i % 3, span_of(names[i]));
+	}
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < 5000; i++) {
+		bool is_kept = i > 0 && (i - 1) % 7 == 0;
+		assert_int_equal(map_get(&m, i % 3, span_of(names[i])), is_kept ? i : MAP_NONE);
+		kept += is_kept;
+	}
+	assert_int_equal(m.n, kept);
+	for (uint32_t i = 0; i < 5000; i++)
+		assert_int_equal(map_put(&m, i % 3, span_of(names[i]), i), 0);
+	assert_int_equal(m.n, 5000);
 	assert_int_equal(map_put(&m, 0, SPAN_LIT(""), 8), 0);
 	assert_int_equal(map_get(&m, 0, (struct span){NULL, 0}), 8);
 	map_release(&m);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages logged when session numbers run out; the build of this test has few. */
+/* The messages logged when session numbers run out; the build of this test has few. The places of names that are gone.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -55,10 +56,58 @@ static void slot_exhaustion_is_logged_early(void **state)
 	assert_int_equal(look_for(p, "a"), kept);
 }
 
+static int append_file_line(void *arg, const char *file, uint32_t slot, const char *reason)
+{
+	buf_addf(arg, "%s %d %s\n", file, slot != NO_SLOT, reason ? reason : "");
+	return 0;
+}
+
+static void expect_files(struct source_fixture *p, const char *want)
+{
+	CLEANUP_BUF struct buf got = BUF_INIT;
+	wait_stale();
+	assert_int_equal(catalog_each_file(p->c, append_file_line, &got), 0);
+	assert_string_equal(buf_cstr(&got), want);
+}
+
+#define BAD " 0 no session header: this line is malformed; try sessionfs --repair\n"
+
+/* A name that is gone, and was that of no session, makes place for another one in its directory. Names of sessions
+ * stay, and so does X.jsonl next to X. */
+static void names_that_are_gone_make_place(void **state)
+{
+	struct source_fixture *p = *state;
+	char name[64], want[256];
+	make_dir(p, "w");
+	put(p, "w/a.jsonl", HEADER("a", "/"));
+	open_place(p);
+	uint32_t slot = look_for(p, "a");
+	assert_int_equal(unlink(at(p, "w/a.jsonl")), 0);
+	expect_files(p, "");
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof name, "w/%d%.*s.jsonl", i, i % 20, "abcdefghijklmnopqrstuvw");
+		put(p, name, "no session");
+		snprintf(want, sizeof want, "%s" BAD, name);
+		expect_files(p, want);
+		assert_int_equal(unlink(at(p, name)), 0);
+		expect_files(p, "");
+	}
+	assert_true(p->c->file_count < 20);
+	/* The same name again, and one that has come back. */
+	put(p, "w/0.jsonl", "no session");
+	put(p, name, HEADER("b", "/"));
+	put(p, "w/a.jsonl", HEADER("a", "/"));
+	wait_stale();
+	snprintf(want, sizeof want, "w/0.jsonl" BAD "%s 1 \nw/a.jsonl 1 \n", name);
+	expect_files(p, want);
+	assert_true(look_for(p, "a") != NO_SLOT && look_for(p, "a") != slot);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(slot_exhaustion_is_logged_early),
+	    TEST(names_that_are_gone_make_place),
 	};
 	said = tmpfile();
 	if (!said)
