@@ -56,7 +56,8 @@ void answer_put(const struct answer *h)
 
 size_t answer_memory(const struct answer *h)
 {
-	return sizeof *h + h->text.cap + h->n * (sizeof *h->v + sizeof *h->parts);
+	return budget_heap_size(sizeof *h) + budget_heap_size(h->text.cap) +
+	       budget_heap_size((h->n + 1) * sizeof *h->v) + budget_heap_size((h->n + 1) * sizeof *h->parts);
 }
 
 static struct answer *answer_new(const struct search *a)

@@ -394,8 +394,6 @@ const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial)
 	LOCKED(&f->lock);
 	struct fact_list_impl *l =
 	    serial && f->newest && f->newest->catalog_serial == serial ? facts_list_ref(f->newest) : NULL;
-	if (l)
-		f->used_at = budget_clock();
 	return l ? &l->list : NULL;
 }
 

@@ -90,9 +90,10 @@ static void cleanup_session_hits(struct session_hits **f)
 
 size_t session_hits_memory(const struct session_hits *f)
 {
-	size_t n = sizeof *f + f->found.cap * sizeof *f->found.v + f->title.cap;
+	size_t n = budget_heap_size(sizeof *f) + budget_heap_size(f->found.cap * sizeof *f->found.v) +
+	           budget_heap_size(f->title.cap);
 	for (int k = 0; k < FOUND_TEXTS; k++)
-		n += buf_memory(&f->found.texts[k]);
+		n += budget_heap_size(buf_memory(&f->found.texts[k]));
 	return n;
 }
 

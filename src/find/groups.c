@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sessions of a list, or their labelled entries, by a key: a row of `keys`. Names of sessions are assigned in byte
  * order of the files, so that among equal names the first file has the plain one. Entries are numbered. */
+#include "sessionfs/base/budget.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/map.h"
 #include "sessionfs/base/name.h"
@@ -16,7 +17,6 @@
 /* --- keys ------------------------------------------------------------------------- */
 
 #define LINK_TITLE_CHARACTERS 60
-#define ALLOCATED 16 /* malloc's overhead */
 
 enum link_naming {
 	LINK_NAME_TIME,     /* HH.MM TITLE */
@@ -119,10 +119,9 @@ static void add_link_name(const struct fact *f, const struct group_link *l, enum
 
 struct group_builder {
 	struct groups result; /* first member: callers have pointers to it */
-	char **names;         /* of the groups and links */
-	size_t n_names, names_cap;
-	struct map found; /* by name: the group's index */
-	struct map taken; /* by the group's index and a name: the link's index in `v` */
+	size_t n_links;       /* room in `v` */
+	struct map found;     /* by name: the group's index */
+	struct map taken;     /* by the group's index and a name: the link's index in `v`; not of the only link */
 };
 
 void groups_free(struct groups *g)
@@ -130,9 +129,10 @@ void groups_free(struct groups *g)
 	struct group_builder *m = (struct group_builder *)g;
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->n_names; i++)
-		free(m->names[i]);
-	free(m->names);
+	for (size_t i = 0; i < m->result.n; i++)
+		free((char *)m->result.groups[i].name.p);
+	for (size_t i = 0; m->result.v && i < m->n_links; i++)
+		free((char *)m->result.v[i].name.p);
 	map_release(&m->found);
 	map_release(&m->taken);
 	free(m->result.groups);
@@ -168,16 +168,12 @@ static int group_slot_cmp(const void *pa, const void *pb, void *arg)
 	return x != y ? (x > y) - (x < y) : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Takes ownership of the text. Returns a span with p NULL if out of memory. */
-static struct span group_keep_name(struct group_builder *m, struct buf *name)
+/* Returns a copy, as small as possible, because names are many; p is NULL if out of memory. */
+static struct span group_keep_name(struct group_builder *m, const struct buf *name)
 {
-	if (!buf_cstr(name) || !vec_grow(&m->names, &m->names_cap, m->n_names + 1, sizeof *m->names))
-		return (struct span){NULL, 0};
-	struct span kept = buf_span(name);
-	m->names[m->n_names++] = name->p;
-	m->result.memory += name->cap + ALLOCATED;
-	*name = (struct buf)BUF_INIT;
-	return kept;
+	char *kept = buf_err(name) ? NULL : strndup(name->p, name->n);
+	m->result.memory += budget_heap_size(name->n + 1);
+	return (struct span){kept, kept ? name->n : 0};
 }
 
 /* Returns the index of the group of v[i]: the group of the link before it, or a new one. MAP_NONE if out of memory. */
@@ -210,6 +206,8 @@ static bool link_assign_name(struct group_builder *m, const struct fact_list *li
 	size_t n_in_group = m->result.groups[group].n;
 	char tail[16] = "";
 	uint32_t first = MAP_NONE, taken;
+	if (n_in_group == 2 && map_put(&m->taken, group, l[-1].name, (uint32_t)i - 1) < 0)
+		return false;
 	do {
 		buf_reset(&name);
 		add_link_name(&list->v[l->fact], l, key->naming, n_in_group, tail, &name);
@@ -219,7 +217,7 @@ static bool link_assign_name(struct group_builder *m, const struct fact_list *li
 			snprintf(tail, sizeof tail, "~%u", ++m->result.v[first].n_equal + 1);
 	} while (taken != MAP_NONE);
 	l->name = group_keep_name(m, &name);
-	return l->name.p && map_put(&m->taken, group, l->name, (uint32_t)i) == 0;
+	return l->name.p && (n_in_group == 1 || map_put(&m->taken, group, l->name, (uint32_t)i) == 0);
 }
 
 static bool groups_fill(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key)
@@ -245,7 +243,7 @@ static bool groups_fill(struct group_builder *m, const struct fact_list *list, c
 	qsort_r(m->result.v, n, sizeof *m->result.v, group_slot_cmp, (void *)list->v);
 	/* Update the indexes after sorting; the names exist already. */
 	for (uint32_t k = 0; k < m->result.n; k++)
-		for (size_t i = 0; i < m->result.groups[k].n; i++)
+		for (size_t i = 0; m->result.groups[k].n > 1 && i < m->result.groups[k].n; i++)
 			if (map_put(&m->taken, k, m->result.v[m->result.groups[k].first + i].name,
 			            (uint32_t)(m->result.groups[k].first + i)) < 0)
 				return false;
@@ -260,14 +258,15 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 		return NULL;
 	for (size_t i = 0; i < list->n; i++)
 		n += keys[key].links(&list->v[i]);
+	m->n_links = n;
 	m->result.groups = calloc(n, sizeof *m->result.groups);
 	m->result.v = calloc(n, sizeof *m->result.v);
 	if (!m->result.groups || !m->result.v || !groups_fill(m, list, &keys[key])) {
 		groups_free(&m->result);
 		return NULL;
 	}
-	m->result.memory += sizeof *m + n * (sizeof *m->result.groups + sizeof *m->result.v) +
-	                    m->names_cap * sizeof *m->names + map_memory(&m->found) + map_memory(&m->taken);
+	m->result.memory += sizeof *m + n * (sizeof *m->result.groups + sizeof *m->result.v) + map_memory(&m->found) +
+	                    map_memory(&m->taken);
 	return &m->result;
 }
 
@@ -290,6 +289,8 @@ const struct group *groups_find_name(const struct groups *g, struct span name)
 
 const struct group_link *groups_find_link(const struct groups *g, const struct group *group, struct span name)
 {
+	if (group->n == 1)
+		return span_eq(g->v[group->first].name, name) ? &g->v[group->first] : NULL;
 	uint32_t i = map_get(&((const struct group_builder *)g)->taken, (uint32_t)(group - g->groups), name);
 	return i == MAP_NONE ? NULL : &g->v[i];
 }

@@ -2,6 +2,7 @@
 /* Terms are folded, sorted and deduplicated, so that equal queries have the same ones. */
 #include "query_impl.h"
 
+#include "sessionfs/base/budget.h"
 #include "sessionfs/base/date.h"
 #include "sessionfs/base/fold.h"
 #include "sessionfs/base/space.h"
@@ -289,6 +290,13 @@ void query_put(struct query *q)
 	vec_release(&q->terms);
 	buf_release(&q->bytes);
 	free(q);
+}
+
+size_t query_memory(const struct query *q)
+{
+	return !q ? 0
+	          : budget_heap_size(sizeof *q) + budget_heap_size(q->terms.cap * sizeof *q->terms.v) +
+	                budget_heap_size(q->bytes.cap);
 }
 
 int64_t query_expires(const struct query *q)

@@ -26,24 +26,43 @@ static struct search *searches_find_number(struct searches *s, uint64_t number)
 	return a;
 }
 
-/* Returns the least recently used query that no thread uses and that has no name in the kernel, or NULL. `heavy`: the
- * one with an answer instead, named or not, but never the one used last. */
-static struct search *searches_oldest(struct searches *s, bool heavy)
+/* Moves the query to the end of the list, or removes it. */
+static void search_place(struct searches *s, struct search *a, enum search_list k, bool belongs)
 {
-	struct search *oldest = NULL, *newest = NULL;
-	for (size_t i = 0; i < SEARCH_QUERIES; i++)
-		for (struct search *a = s->cells[i]; a; a = a->next) {
-			if (!newest || a->used_at > newest->used_at)
-				newest = a;
-			if (a->users == 0 && (heavy ? a->memory > 0 : a->names == 0) &&
-			    (!oldest || a->used_at < oldest->used_at))
-				oldest = a;
-		}
-	return heavy && oldest == newest ? NULL : oldest;
+	struct search_link *l = &a->links[k];
+	struct search **first = &s->lists[k].first, **last = &s->lists[k].last;
+
+	if (l->is_in) {
+		*(l->before ? &l->before->links[k].after : first) = l->after;
+		*(l->after ? &l->after->links[k].before : last) = l->before;
+	}
+	*l = (struct search_link){.before = *last, .is_in = belongs};
+	if (!belongs)
+		return;
+	*(*last ? &(*last)->links[k].after : first) = a;
+	*last = a;
 }
 
+static void search_use(struct searches *s, struct search *a)
+{
+	a->used_at = budget_clock();
+	search_place(s, a, SEARCH_ANSWERED, a->query || a->answer);
+	search_place(s, a, SEARCH_UNNAMED, a->names == 0);
+}
+
+/* Returns the least recently used query in the list that no thread uses, but never the last one; or NULL. */
+static struct search *searches_oldest(const struct searches *s, enum search_list k)
+{
+	struct search *a = s->lists[k].first;
+	while (a && a->users > 0)
+		a = a->links[k].after;
+	return a != s->lists[k].last ? a : NULL;
+}
+
+/* Counts the query and, for its answer, `memory`. */
 static void search_set_memory(struct searches *s, struct search *a, size_t memory)
 {
+	memory += budget_heap_size(sizeof *a) + budget_heap_size(a->text.cap);
 	atomic_fetch_add(&s->client.used, memory - a->memory);
 	a->memory = memory;
 }
@@ -60,12 +79,15 @@ static void search_drop_answer(struct searches *s, struct search *a)
 	a->n = 0;
 	answer_put(a->answer);
 	a->answer = NULL;
+	search_place(s, a, SEARCH_ANSWERED, false);
 	search_set_memory(s, a, 0);
 }
 
 static void search_free(struct searches *s, struct search *a)
 {
 	search_drop_answer(s, a);
+	search_place(s, a, SEARCH_UNNAMED, false);
+	atomic_fetch_sub(&s->client.used, a->memory);
 	buf_release(&a->text);
 	free(a);
 }
@@ -86,7 +108,7 @@ static uint64_t search_oldest_use(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
-	const struct search *a = searches_oldest(s, true);
+	const struct search *a = searches_oldest(s, SEARCH_ANSWERED);
 	return a ? a->used_at : BUDGET_NOTHING;
 }
 
@@ -94,7 +116,7 @@ static void search_evict(void *arg)
 {
 	struct searches *s = arg;
 	LOCKED(&s->lock);
-	struct search *a = searches_oldest(s, true);
+	struct search *a = searches_oldest(s, SEARCH_ANSWERED);
 	if (a)
 		search_drop_answer(s, a);
 }
@@ -136,7 +158,7 @@ void searches_close(struct searches *s)
 static int search_add(struct searches *s, struct search *a)
 {
 	struct search **cell = &s->cells[a->number % SEARCH_QUERIES];
-	struct search *old = s->n - s->named >= SEARCH_QUERIES ? searches_oldest(s, false) : NULL;
+	struct search *old = s->n - s->named >= SEARCH_QUERIES ? searches_oldest(s, SEARCH_UNNAMED) : NULL;
 	if (old)
 		searches_remove(s, old);
 	if (s->n - s->named >= SEARCH_QUERIES)
@@ -162,9 +184,10 @@ int searches_get_number(struct searches *s, struct span text, uint64_t *ret)
 			return -ENOMEM;
 		a->number = *ret;
 		buf_addspan(&a->text, text);
+		search_set_memory(s, a, 0);
 		rc = buf_err(&a->text) ? buf_err(&a->text) : search_add(s, a);
 	}
-	a->used_at = budget_clock();
+	search_use(s, a);
 	if (rc < 0)
 		search_free(s, a);
 	return rc;
@@ -175,7 +198,7 @@ bool searches_has_number(struct searches *s, uint64_t number)
 	LOCKED(&s->lock);
 	struct search *a = searches_find_number(s, number);
 	if (a)
-		a->used_at = budget_clock();
+		search_use(s, a);
 	return a;
 }
 
@@ -196,6 +219,7 @@ void searches_lookup_count(struct searches *s, uint64_t number, uint64_t more, u
 	a->names += more;
 	a->names -= fewer < a->names ? fewer : a->names;
 	s->named += a->names > 0;
+	search_place(s, a, SEARCH_UNNAMED, a->names == 0);
 	/* No search for the oldest here: the kernel may drop thousands of names at once. */
 	if (a->names == 0 && a->users == 0 && s->n - s->named > SEARCH_QUERIES)
 		searches_remove(s, a);
@@ -225,7 +249,7 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	rc = a->query ? search_update_rows(s, a) : 0;
 	if (rc == 0)
 		rc = answer_make(s, a, &answer);
-	size_t memory = a->n * sizeof *a->rows;
+	size_t memory = query_memory(a->query) + budget_heap_size(a->n * sizeof *a->rows);
 	for (size_t i = 0; i < a->n; i++)
 		memory += a->rows[i].hits ? session_hits_memory(a->rows[i].hits) : 0;
 	lock_acquire(&s->lock);
@@ -235,6 +259,7 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 		a->serial = a->is_unread ? 0 : serial;
 		*ret = answer_get(answer);
 	}
+	search_use(s, a);
 	search_set_memory(s, a, memory + (a->answer ? answer_memory(a->answer) : 0));
 	a->is_updating = false;
 	pthread_cond_broadcast(&s->answered);
@@ -251,7 +276,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		uint64_t begun = a->answers_begun;
 		bool good = false;
 		a->users++;
-		a->used_at = budget_clock();
+		search_use(s, a);
 		/* Reuse the cached answer if the catalog is unchanged or it was started after this request. If the
 		 * thread that made it was interrupted, another one continues. */
 		while (rc == 0 &&

@@ -63,9 +63,17 @@ struct search_row {
 	struct session_hits *hits;
 };
 
+/* Lists by last use: those with an answer, and those that the kernel has no names for. */
+enum search_list { SEARCH_ANSWERED, SEARCH_UNNAMED, SEARCH_LISTS };
+struct search_link {
+	struct search *before, *after;
+	bool is_in;
+};
+
 /* A query that is known. */
 struct search {
 	struct search *next; /* in its cell */
+	struct search_link links[SEARCH_LISTS];
 	uint64_t number;
 	uint64_t names; /* how many names the kernel has for it */
 	struct buf text;
@@ -93,7 +101,10 @@ struct searches {
 	struct lock lock; /* guards what follows */
 	pthread_cond_t answered;
 	struct search *cells[SEARCH_QUERIES]; /* by number */
-	size_t n, named;                      /* all, and those that the kernel has names for */
+	struct {
+		struct search *first, *last;
+	} lists[SEARCH_LISTS];
+	size_t n, named; /* all, and those that the kernel has names for */
 	struct hash_key secret;
 	_Atomic uint64_t version; /* of the newest answer */
 };

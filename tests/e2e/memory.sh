@@ -95,3 +95,19 @@ for i in range(40):
 print("labels that are gone:", held(), "MiB")
 assert held() < 32, held()
 PY
+umount_fs "$T/mnt"
+
+# Answers to queries, of which the kernel has all names, count with what they take.
+mkdir "$T/one"
+printf '%s\n' '{"type":"session","version":3,"id":"s"}' '{"type":"message","id":"m","parentId":null,"message":{"role":"user","content":"x"}}' >"$T/one/s.jsonl"
+mount_fs "$T/one" "$T/mnt" -o cache=16M
+python3 - "$T/mnt/search" "$(mount_pid "$T/mnt")" <<'PY' || die "answers take more than the cache"
+import os, sys
+search, pid = sys.argv[1:]
+for i in range(16000):
+    assert os.stat(f"{search}/x -w{i}/hits.txt").st_size > 0
+with open(f"/proc/{pid}/status") as f:
+    held = sum(int(line.split()[1]) for line in f if line.startswith(("RssAnon", "RssShmem"))) >> 10
+print("answers:", held, "MiB")
+assert held < 26, held
+PY

@@ -7,6 +7,7 @@
 
 #include "sessionfs/base/cancel.h"
 #include "failing_alloc.h"
+#include "heap.h"
 #include "search_fixture.h"
 
 #include <errno.h>
@@ -50,6 +51,59 @@ static void session_rows_count_in_budget(void **state)
 	size_t before = budget_used(&f.p->budget);
 	answer_put(ask(&f, "elsewhere"));
 	assert_true(budget_used(&f.p->budget) >= before + (size_t)SESSIONS * LEAST);
+	finder_close(&f);
+}
+
+/* What is counted is what the allocator has given out, of queries with an answer and of those without. */
+static void queries_are_counted(void **state)
+{
+	enum { QUERIES = 800 };
+	struct finder f;
+	char text[32];
+	f.p = *state;
+	make_dir(f.p, "p");
+	put_many(&f, "p/a.jsonl", "a", "9000", 3, 1);
+	finder_open(&f, 64 << 20);
+	answer_put(ask(&f, "red"));
+	for (int answered = 0; answered < 2; answered++) {
+		size_t heap = heap_used(), before = budget_used(&f.p->budget);
+		for (int i = 0; i < QUERIES; i++) {
+			snprintf(text, sizeof text, "red -other%d%d", answered, i);
+			searches_lookup_count(f.s, number_of(&f, text), 1, 0);
+			if (answered)
+				answer_put(ask(&f, text));
+		}
+		size_t real = heap_used() - heap, said = budget_used(&f.p->budget) - before;
+		print_message("%zu bytes, says %zu\n", real, said);
+		assert_true(heap == 0 || (said >= real - real / 8 && said <= real + real / 8));
+	}
+	finder_close(&f);
+}
+
+/* Of queries that no thread uses, the one that was used least recently loses its answer first. */
+static void least_recent_answer_is_evicted(void **state)
+{
+	struct finder f;
+	three_sessions(&f, *state);
+	answer_put(ask(&f, "one"));
+	answer_put(ask(&f, "two"));
+	answer_put(ask(&f, "three"));
+	answer_put(ask(&f, "one"));
+	searches_lookup_count(f.s, number_of(&f, "three"), 1, 0);
+	f.p->budget.limit = 1;
+	const char *const order[] = {"two", "one", "three"};
+	for (int n = 0; n < 2; n++) {
+		assert_true(f.s->client.oldest(f.s->client.arg) != BUDGET_NOTHING);
+		f.s->client.evict(f.s->client.arg);
+		for (int i = 0; i < 3; i++) {
+			uint64_t number = 0;
+			for (size_t k = 0; k < SEARCH_QUERIES; k++)
+				for (const struct search *a = f.s->cells[k]; a; a = a->next)
+					number = span_is(buf_span(&a->text), order[i]) ? a->answer != NULL : number;
+			assert_int_equal(number, i > n);
+		}
+	}
+	assert_true(f.s->client.oldest(f.s->client.arg) == BUDGET_NOTHING);
 	finder_close(&f);
 }
 
@@ -278,6 +332,8 @@ int main(void)
 	    TEST(tiny_budget_gives_equal_answers),
 	    TEST(session_rows_count_in_budget),
 	    TEST(evicted_answers_take_their_queries),
+	    TEST(queries_are_counted),
+	    TEST(least_recent_answer_is_evicted),
 	    TEST(test_numbers),
 	    TEST(threads_can_share_a_query),
 	    TEST(midnight_renews_relative_dates),

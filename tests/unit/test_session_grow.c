@@ -11,7 +11,7 @@
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/sys.h"
 
-#include <malloc.h>
+#include "heap.h"
 #include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -390,12 +390,6 @@ static void index_of_million_entries_is_small(void **state)
 	fixture_release(&f);
 }
 
-static size_t allocated(void)
-{
-	struct mallinfo2 info = mallinfo2();
-	return info.uordblks + info.hblkhd;
-}
-
 /* Ids, calls with their results, labels, names and problems, and all data derived from them. */
 static void session_memory_matches_heap(void **state)
 {
@@ -405,7 +399,7 @@ static void session_memory_matches_heap(void **state)
 
 	(void)state;
 	buf_adds(&text, HEADER);
-	if (allocated() == 0) { /* an allocator without mallinfo */
+	if (heap_used() == 0) { /* an allocator without mallinfo */
 		buf_release(&text);
 		skip();
 	}
@@ -415,7 +409,7 @@ static void session_memory_matches_heap(void **state)
 	}
 	fixture_init(&f);
 	append(&f, text.p, text.n);
-	size_t before = allocated();
+	size_t before = heap_used();
 	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &f.s), 0);
 	for (uint32_t i = 0; i < session_count(f.s); i++) {
 		unsigned n;
@@ -424,7 +418,7 @@ static void session_memory_matches_heap(void **state)
 	}
 	assert_true(session_problem_count(f.s) > 0);
 	buf_release(&out);
-	size_t real = allocated() - before, said = session_memory(f.s);
+	size_t real = heap_used() - before, said = session_memory(f.s);
 	print_message("%zu bytes, says %zu\n", real, said);
 	assert_true(said <= real + real / 8);
 	assert_true(said >= real - real / 8);

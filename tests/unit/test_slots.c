@@ -72,7 +72,7 @@ static void expect_files(struct source_fixture *p, const char *want)
 
 #define BAD " 0 no session header: this line is malformed; try sessionfs --repair\n"
 
-/* A name that is gone, and was that of no session, makes place for another one in its directory. Names of sessions
+/* A name that is gone, and was never shown, makes place for another one in its directory. Names of sessions
  * stay, and so does X.jsonl next to X. */
 static void names_that_are_gone_make_place(void **state)
 {

@@ -54,6 +54,12 @@ size_t budget_used(const struct budget *b);
 int budget_reserve(struct budget *b, size_t bytes);
 void budget_unreserve(struct budget *b, size_t bytes);
 
+/* Returns the bytes that malloc uses for n; 0 for 0. */
+static inline size_t budget_heap_size(size_t n)
+{
+	return n == 0 ? 0 : n <= 24 ? 32 : (n + 8 + 15) / 16 * 16;
+}
+
 /* Evicts until the total is within the limit or nothing is left to evict. The caller must not hold a lock that the
  * clients acquire. */
 void budget_enforce(struct budget *b);

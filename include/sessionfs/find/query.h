@@ -28,6 +28,8 @@ enum query_what { WHAT_SAID, WHAT_OUTPUT, WHAT_THINKING, WHAT_CALL, WHAT_ERROR, 
 int query_parse(struct span text, int64_t now, struct query **ret, struct buf *why);
 struct query *query_get(struct query *q);
 void query_put(struct query *q);
+/* Returns the bytes of memory in use; 0 for NULL. */
+size_t query_memory(const struct query *q);
 
 /* Returns when (ms since 1970) the text may mean another query, since it has a day relative to now; INT64_MAX if never,
  * or if q is NULL. */
