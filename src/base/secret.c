@@ -212,14 +212,11 @@ static const char *match_pattern(struct pattern *m, const char *at, const char *
  * (-{0,4}(\+[nrt]|[A-Za-z0-9+/=:,.()_ ]))*, if it has 16 adjacent bytes of base64. */
 static const char *match_private_key(struct pattern *m, const char *p)
 {
-	static const struct span block = SPAN_LIT(" BLOCK"), name = SPAN_LIT(" PRIVATE KEY");
-	const char *at = match_pattern(m, "-----BEGIN [A-Z0-9 ]{11,}-----<", p), *end = m->end;
-	struct span title = {p + 10, at ? (size_t)(at - p - 15) : 0};
-	if (title.n > block.n && memcmp(title.p + title.n - block.n, block.p, block.n) == 0)
-		title.n -= block.n;
-	if (title.n < name.n || memcmp(title.p + title.n - name.n, name.p, name.n) != 0 ||
-	    memmem(title.p, title.n, "  ", 2))
+	const char *at = match_pattern(m, "-----BEGIN[A-Z0-9 ]{0,}( PRIVATE KEY| PRIVATE KEY BLOCK)-----", p),
+		   *end = m->end;
+	if (!at || p[10] != ' ' || memmem(p, (size_t)(at - p), "  ", 2))
 		return NULL;
+	m->key = at;
 	size_t together = 0, most = 0;
 	for (const char *next = at; next; at = next ? next : at) {
 		const char *dash = at;

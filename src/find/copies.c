@@ -24,8 +24,7 @@ uint64_t copy_key_add(const struct hash_key *k, uint64_t key, const struct entry
 	return hash_bytes(k, hash, text->text.p, text->text.n) | 1;
 }
 
-/* Appends entry number i of a list, with its texts. */
-static int found_list_add_entry(struct found_list *to, const struct found_list *from, size_t i)
+int found_list_add_entry(struct found_list *to, const struct found_list *from, size_t i)
 {
 	struct found begin = found_entry_begin(from, i), end = from->v[i], found = found_entry_begin(to, to->n);
 	if (!vec_reserve(to, 1))

@@ -275,22 +275,6 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 	return 0;
 }
 
-/* Copies earlier hits so that the search can continue after them. */
-static int found_list_copy(const struct found_list *from, struct found_list *to)
-{
-	int rc = 0;
-	for (int k = 0; k < FOUND_TEXTS; k++) {
-		buf_addspan(&to->texts[k], buf_span(&from->texts[k]));
-		rc = rc < 0 ? rc : buf_err(&to->texts[k]);
-	}
-	if (!vec_reserve(to, from->n))
-		return -ENOMEM;
-	if (from->n > 0)
-		memcpy(to->v, from->v, vec_used(from));
-	to->n = from->n;
-	return rc;
-}
-
 static int row_search_session(struct search_batch *b, struct matcher *m, const struct session *x, struct search_row *r)
 {
 	struct session_hits *f CLEANUP(cleanup_session_hits) = calloc(1, sizeof *f);
@@ -331,7 +315,8 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 		if (before && before->relinks == session_relink_count(x) && before->marks == session_label_serial(x) &&
 		    before->entries <= session_count(x)) {
 			from = before->entries;
-			rc = found_list_copy(&before->found, &f->found);
+			for (size_t i = 0; rc == 0 && i < before->found.n; i++)
+				rc = found_list_add_entry(&f->found, &before->found, i);
 		}
 		/* A session can fill an answer alone. */
 		if (rc == 0)

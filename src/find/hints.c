@@ -36,33 +36,21 @@ static bool name_is_near(struct span a, struct span b)
 	return is_swapped || (a.n - begin - end <= 1 && b.n - begin - end <= 1);
 }
 
-/* Returns the filter that was meant by a name with its colon, or NULL. */
-static const char *filter_meant(struct span name)
-{
-	static const char *const others[][2] = {{"since:", "after:"},
-	                                        {"until:", "before:"},
-	                                        {"from:", "role: or after:"},
-	                                        {"path:", "file:"},
-	                                        {"dir:", "project:"}};
-
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (span_is(name, others[i][0]))
-			return others[i][1];
-	for (unsigned k = TERM_WORD + 1; k < TERM_KINDS && name.n > 2; k++)
-		if (name_is_near(name, span_of(query_filters[k].name)))
-			return query_filters[k].name;
-	return NULL;
-}
-
 static void hint_add_word(const struct query *q, struct span word, struct buf *out)
 {
-	const char *colon = memchr(word.p, ':', word.n), last = word.n > 2 ? word.p[word.n - 1] : ' ';
-	const char *meant = colon ? filter_meant((struct span){word.p, (size_t)(colon + 1 - word.p)}) : NULL;
-	bool slash = word.n > 2 && word.p[0] == '/';
+	static const char *const others[] = {
+	    "since:", "after:", "until:", "before:", "from:", "role: or after:", "path:", "file:", "dir:", "project:"};
+	const char *colon = memchr(word.p, ':', word.n), last = word.p[word.n - 1], *meant = NULL;
+	struct span name = {word.p, colon ? (size_t)(colon + 1 - word.p) : 0};
+	bool slash = word.p[0] == '/';
 
+	for (unsigned k = TERM_WORD + 1; k < TERM_KINDS && name.n > 2 && !meant; k++)
+		meant = name_is_near(name, span_of(query_filters[k].name)) ? query_filters[k].name : NULL;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i += 2)
+		meant = span_is(name, others[i]) ? others[i + 1] : meant;
 	if (meant)
 		hint_add(word, ": not a filter, so this is a word; did you mean ", span_of(meant), out);
-	if (query_is_word(q) && (last == '*' || (last == '/' && slash)))
+	if (query_is_word(q) && word.n > 2 && (last == '*' || (last == '/' && slash)))
 		hint_add(word, ": words are not patterns, but match parts of words; use rg, or search for ",
 		         (struct span){word.p + slash, word.n - 1 - slash}, out);
 }

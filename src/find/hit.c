@@ -27,9 +27,8 @@ struct hit_search {
 	size_t left;        /* remaining hits among lines of the worst rank */
 	size_t reported;
 	bool has_best;
-	/* Of a query without words: whether is:error and is:secret choose the lines, and by what. */
-	unsigned marks;
-	bool is_error; /* the current text is the error */
+	unsigned marks; /* of a query without words: the lines of the error or of the keys rank higher */
+	bool is_error;  /* the current text is the error */
 	struct span stored;
 	struct secrets secrets;        /* in `stored` */
 	const struct hash_key *secret; /* for copy_key, until the first pass has read all texts; or NULL */
@@ -37,10 +36,10 @@ struct hit_search {
 };
 
 /* Lines with more different words rank higher, then those with more whole words. Returns the rank of a line that has
- * all words as whole words. */
+ * all words as whole words, or 1. */
 static size_t rank_max(const struct words *w)
 {
-	return w->n_required * (w->n_required + 2);
+	return w->n_required > 0 ? w->n_required * (w->n_required + 2) : 1;
 }
 
 /* Returns whether the line is of the error or has a key, or a part of one. */
@@ -61,10 +60,8 @@ static int hit_check_line(struct hit_search *h, struct span text, uint64_t line)
 {
 	struct words *w = &h->m->words;
 	unsigned whole, words = words_count(w, text, &whole);
-	size_t rank = words * (w->n_required + 1) + whole;
+	size_t rank = words * (w->n_required + 1) + whole + (h->marks && hit_is_marked(h, text));
 
-	if (h->marks && !hit_is_marked(h, text))
-		return 0;
 	if (h->is_counting)
 		return ++h->m->line_counts[rank] >= h->max && rank == rank_max(w);
 	if (rank < h->first || (rank == h->first && h->left == 0))
@@ -87,7 +84,7 @@ static int hit_check_line(struct hit_search *h, struct span text, uint64_t line)
 /* Checks each line of a file's text, or of a part of the only line of the file. */
 static int hit_add_lines(struct hit_search *h, struct span text, bool is_file)
 {
-	bool any = (h->first == 0 && !h->is_counting) || words_count(&h->m->words, text, NULL) > 0;
+	bool any = (h->first == 0 && !h->is_counting) || h->marks || words_count(&h->m->words, text, NULL) > 0;
 	struct span s;
 	int rc = 0;
 
@@ -141,14 +138,11 @@ static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
 	                                    [TEXT_OF_ARGUMENTS] = "tool-calls/",
 	                                    [TEXT_OF_ERROR] = "error"};
 	struct span text = buf_span(&parts->text);
-	struct buf *error = &h->m->value;
 
-	h->is_error = h->marks >> MARK_ERROR & 1 && parts->kind == TEXT_OF_ERROR;
-	if (h->marks >> MARK_ERROR & 1 && parts->kind == TEXT_OF_MESSAGE && part_has_error(h->r)) {
-		buf_reset(error);
-		part_error(h->r, error);
-		h->is_error = span_eq(buf_span(error), text);
-	}
+	/* The text of a failed result is its error. */
+	h->is_error = h->marks >> MARK_ERROR & 1 &&
+	              (parts->kind == TEXT_OF_ERROR ||
+	               (parts->kind == TEXT_OF_MESSAGE && h->r->role == ROLE_TOOL_RESULT && part_has_error(h->r)));
 	if (parts->kind == TEXT_OF_VALUE)
 		return hit_add_value(h, text);
 	bool of_call = parts->kind == TEXT_OF_ARGUMENTS || (parts->kind == TEXT_OF_ERROR && parts->call.n > 0);
@@ -181,10 +175,16 @@ static int hit_search_entry(struct hit_search *h)
 static int hit_search_lines(struct hit_search *h)
 {
 	const struct words *w = &h->m->words;
-	size_t lowest = w->n_required + 1, *counts = h->m->line_counts, rank = rank_max(w), better = 0;
+	size_t lowest = w->n_required + 1, *counts = h->m->line_counts, rank = 0, better = 0;
 	int rc = 0;
 
-	if (w->n_required > 0) {
+	h->marks = w->n_required == 0 && !h->m->q->what ? h->m->q->marks : 0;
+	if (h->marks >> MARK_SECRET & 1)
+		rc = session_find_secrets(h->s, h->entry, &h->m->reader, &h->secrets);
+	if (h->secrets.n > 0)
+		rc = session_read_line(h->s, h->entry, &h->m->reader, &h->stored);
+	if (rc == 0 && (w->n_required > 0 || h->marks)) {
+		rank = rank_max(w);
 		memset(counts, 0, (rank + 1) * sizeof *counts);
 		h->is_counting = true;
 		rc = hit_search_entry(h);
@@ -199,20 +199,7 @@ static int hit_search_lines(struct hit_search *h)
 	bool is_first = w->n_required == 0 || match_names_entry(h->m, h->s, h->entry);
 	h->first = rank > 0 || is_first ? rank : lowest;
 	h->left = h->max - better;
-	for (size_t i = 0; w->n_required == 0 && h->m->q->what == 0 && i < h->m->q->terms.n; i++) {
-		const struct term *t = &h->m->q->terms.v[i];
-		h->marks |= t->kind == TERM_IS && !t->negated ? 1u << t->value : 0;
-	}
-	if (rc == 0 && h->marks >> MARK_SECRET & 1)
-		rc = session_find_secrets(h->s, h->entry, &h->m->reader, &h->secrets);
-	if (rc == 0 && h->secrets.n > 0)
-		rc = session_read_line(h->s, h->entry, &h->m->reader, &h->stored);
 	rc = rc < 0 ? rc : hit_search_entry(h);
-	/* No text has the key: the first lines are the hits. */
-	if (rc == 0 && h->marks && h->reported == 0) {
-		h->marks = 0;
-		rc = hit_search_entry(h);
-	}
 	secrets_release(&h->secrets);
 	return rc;
 }

@@ -20,7 +20,7 @@ int matcher_open(const struct query *q, struct matcher **ret)
 	int rc = needles_make(q, &m->needles);
 	rc = rc < 0 ? rc : scanner_init(&m->scanner);
 	rc = rc < 0 ? rc : words_init(&m->words, q);
-	m->line_counts = calloc((m->words.n_required + 1) * (m->words.n_required + 1), sizeof *m->line_counts);
+	m->line_counts = calloc((m->words.n_required + 2) * (m->words.n_required + 1), sizeof *m->line_counts);
 	rc = rc == 0 && !m->line_counts ? -ENOMEM : rc;
 	if (rc < 0)
 		matcher_close(m);

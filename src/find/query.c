@@ -169,6 +169,8 @@ static int term_set_value(struct query_parser *s, struct span value, struct term
 		return query_fail(s, "cannot be negated; name the other kinds", span_of(f->name));
 	if (t->kind == TERM_WHAT)
 		s->q->what |= 1u << t->value;
+	if (t->kind == TERM_IS && !t->negated)
+		s->q->marks |= 1u << t->value;
 	if (f->is_day) {
 		if (!query_parse_day(s, value, &day))
 			return query_fail(s, "not a day; use YYYY-MM-DD, or 7d for seven days ago", value);

@@ -57,7 +57,8 @@ struct query {
 	VEC(struct term) terms; /* words first; by kind, negated, text; without duplicates */
 	struct buf bytes;       /* of their texts */
 	int64_t expires;
-	unsigned what; /* 1 << kind for each kind of text that `what:` names; 0: all */
+	unsigned what;  /* 1 << kind for each kind of text that `what:` names; 0: all */
+	unsigned marks; /* 1 << each of is:, unless negated */
 };
 
 /* Returns whether the term is a word that all.txt must contain, or must not. */

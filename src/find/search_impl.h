@@ -37,6 +37,8 @@ size_t session_hits_memory(const struct session_hits *f);
 
 /* copies.c */
 
+/* Appends entry number i of a list, with its texts. Returns 0 or a negative errno. */
+int found_list_add_entry(struct found_list *to, const struct found_list *from, size_t i);
 /* Replaces the hits by hits without entries that `seen` has, and adds the others to it. Returns 0 or -ENOMEM. */
 int session_hits_drop_copies(struct session_hits **hits, struct duplicate_table *seen);
 /* Returns whether f has all entries of `before`, earlier hits of the same session. */

@@ -74,7 +74,8 @@ static bool found_file_exists(struct ctx *c)
 {
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
-	uint64_t size = h ? answer_size(h, query_text_of(c)) : 0;
+	bool is_error = strcmp(c->kind->name, "error") == 0;
+	uint64_t size = !h ? 0 : is_error ? !answer_query(h) : answer_size(h, query_text_of(c));
 	if (h && size == 0)
 		deferred_set(answer_missed_error(h));
 	return size > 0;
@@ -119,15 +120,6 @@ static int found_page_show(struct ctx *c, struct buf *out)
 	struct buf hints CLEANUP_BUF = BUF_INIT;
 	rc = h ? answer_add_hints(c->tree->searches, h, &hints) : rc;
 	return rc < 0 ? rc : hits_page(h, buf_span(&hints), found_page_link, c->tree, out);
-}
-
-/* --- error ------------------------------------------------------------------------ */
-
-static bool query_error_exists(struct ctx *c)
-{
-	int rc;
-	const struct answer *h CLEANUP_ANSWER = query_answer(c, &rc);
-	return h && !answer_query(h);
 }
 
 static int query_error_show(struct ctx *c, struct buf *out)
@@ -224,7 +216,7 @@ static const struct kind in_query[] = {
     {"hits.html", .doc = "the same lines as a page, also without a match", .from = &from_query,
      .make = NUMBERED(found_page_show, NULL, found_serial), .has = query_exists},
     {"error", .doc = "why this is not a query", .from = &from_query,
-     .make = NUMBERED(query_error_show, NULL, found_serial), .has = query_error_exists},
+     .make = NUMBERED(query_error_show, NULL, found_serial), .has = found_file_exists},
     {NULL, .doc = "a matching entry (a link)", .from = &from_branch, .make = LINK(hit_show), .flags = FROM_ALL_SESSIONS,
      .names = {"NNNN WHAT TEXT", hit_list, hit_match, NULL}},
 };

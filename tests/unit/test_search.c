@@ -54,7 +54,7 @@ static void session_rows_count_in_budget(void **state)
 	finder_close(&f);
 }
 
-/* What is counted is what the allocator has given out, of queries with an answer and of those without. */
+/* Queries count with the bytes that the allocator uses for them, with and without an answer. */
 static void queries_are_counted(void **state)
 {
 	enum { QUERIES = 800 };

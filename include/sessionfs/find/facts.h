@@ -95,8 +95,8 @@ static inline int facts_list_error(const struct fact_list *l)
 	return l->n > 0 && error_is_about_file(l->error) ? 0 : l->error;
 }
 void facts_release(const struct fact_list *list);
-/* Returns the current list if it was made at this serial of the catalog, else NULL. Reads nothing, and is no use of the
- * list. */
+/* Returns the current list if it was made at this serial of the catalog, else NULL. Reads nothing, and does
+ * not count as a use. */
 const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial);
 
 /* Returns a number that changes whenever anything in a list of all sessions may change; 0 if it is unknown. */
