@@ -113,6 +113,12 @@ void blocking_pool_close(struct blocking_pool *pool)
 		next = queue->next;
 		blocking_put(pool, queue);
 	}
+}
+
+void blocking_pool_put(struct blocking_pool *pool)
+{
+	if (!pool)
+		return;
 	lock_acquire(&pool->lock);
 	blocking_pool_put_unlock(pool);
 }

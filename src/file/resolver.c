@@ -591,6 +591,7 @@ void resolver_put(struct resolver *r)
 {
 	if (!r || atomic_fetch_sub(&r->refs, 1) > 1)
 		return;
+	blocking_pool_put(r->pool);
 	cleanup_close(&r->root);
 	free(r->source);
 	free(r);

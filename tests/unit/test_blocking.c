@@ -197,6 +197,7 @@ static void the_queue_is_freed_with_the_pool(void **state)
 	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
 		blocking_put(all.pool, &stuck[i]->call);
 	blocking_pool_close(all.pool);
+	blocking_pool_put(all.pool);
 	all.pool = NULL;
 	assert_int_equal(freed(), 4);
 	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
@@ -222,6 +223,7 @@ static int tear_down(void **state)
 	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
 		sem_post(&all.gate);
 	blocking_pool_close(all.pool);
+	blocking_pool_put(all.pool);
 	return 0;
 }
 

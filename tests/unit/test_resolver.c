@@ -413,6 +413,7 @@ static void hung_device_does_not_block_others(void **state)
 	}
 	blocking_put(pool, &dead->call);
 	blocking_pool_close(pool);
+	blocking_pool_put(pool);
 	assert_int_equal(__atomic_load_n(&freed, __ATOMIC_SEQ_CST), 4 * BLOCKING_THREADS);
 	pthread_mutex_unlock(&gate);
 	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) <= 4 * BLOCKING_THREADS)
@@ -444,6 +445,7 @@ static void hung_devices_use_bounded_threads(void **state)
 	assert_int_equal(wait_for(pool, w), 0);
 	blocking_put(pool, &w->call);
 	blocking_pool_close(pool);
+	blocking_pool_put(pool);
 	assert_int_equal(freed, BLOCKING_THREADS + 1);
 }
 

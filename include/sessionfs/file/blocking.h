@@ -35,8 +35,10 @@ struct blocking_pool;
 /* A thread is stuck after patience_ms, unless another one got an answer in the last patience_ms; after most_ms in any
  * case. Returns 0 or -ENOMEM. */
 int blocking_pool_open(unsigned patience_ms, unsigned most_ms, struct blocking_pool **ret);
-/* Does not wait for stuck threads; their data is freed when they exit. */
+/* Ends the threads, without waiting for stuck ones. From then on blocking_start fails. */
 void blocking_pool_close(struct blocking_pool *pool);
+/* Frees the closed pool, after its last thread. */
+void blocking_pool_put(struct blocking_pool *pool);
 
 /* Queues the call, and takes a reference for the pool and one for the caller. Returns 0, or -EAGAIN without a thread
  * for it. */
