@@ -97,7 +97,7 @@ bool call_file_path(const struct session *s, const struct part_call *call, struc
 		json_decode(from.text, JSON_CLEAN, &cwd);
 	if (buf_err(&path) || buf_err(&cwd))
 		out->err = -ENOMEM;
-	if (buf_err(out) || !fits || memmem(path.p, path.n, "://", 3))
+	if (buf_err(out) || !fits || memmem(buf_span(&path).p, path.n, "://", 3))
 		return false;
 	add_path(buf_span(&cwd), buf_span(&path), out);
 	if (out->n - start <= FILE_PATH_MAX)

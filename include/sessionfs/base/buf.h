@@ -64,9 +64,10 @@ static inline void buf_addspan(struct buf *b, struct span s)
 	buf_add(b, s.p, s.n);
 }
 
+/* `p` is never NULL: memmem(3) and its like must not get NULL, not even with no bytes. */
 static inline struct span buf_span(const struct buf *b)
 {
-	return (struct span){b->p, b->n};
+	return (struct span){b->p ? b->p : "", b->n};
 }
 
 /* Returns 0, or why an append failed. */

@@ -42,7 +42,7 @@ static inline bool span_is(struct span a, const char *s)
 
 static inline bool span_begins(struct span a, struct span with)
 {
-	return a.n >= with.n && memcmp(a.p, with.p, with.n) == 0;
+	return a.n >= with.n && (with.n == 0 || memcmp(a.p, with.p, with.n) == 0);
 }
 
 /* Returns whether each byte of a is in `of`. */
