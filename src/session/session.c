@@ -295,10 +295,10 @@ static void copy_plain(const struct session *s, struct session *copy)
 {
 	const struct session own = *copy;
 
-	/* Not *s as a whole: other threads use its lock. */
-	size_t from = offsetof(struct session, lock), to = from + sizeof s->lock;
-	memcpy(copy, s, from);
-	memcpy((char *)copy + to, (const char *)s + to, sizeof *s - to);
+	/* Not *s as a whole: other threads use its lock and `renamed`. */
+	size_t from = offsetof(struct session, resolver);
+	memcpy((char *)copy + from, (const char *)s + from, sizeof *s - from);
+	atomic_store(&copy->renamed, atomic_load(&s->renamed));
 	copy->path = own.path;
 	copy->derived = own.derived;
 	copy->header_line = own.header_line;

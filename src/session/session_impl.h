@@ -229,6 +229,7 @@ struct fingerprints {
 
 struct session {
 	struct rwlock lock;
+	_Atomic uint32_t renamed;  /* see session_fetch_renamed */
 	struct resolver *resolver; /* borrowed; with `path` it locates the file */
 	char *path;
 	struct opened *file; /* NULL before it is open */
@@ -241,8 +242,7 @@ struct session {
 	struct buf header_line, sid;
 	struct record header;
 	const struct format *format;
-	uint32_t relinks;         /* how often linked entries were linked again */
-	_Atomic uint32_t renamed; /* see session_fetch_renamed */
+	uint32_t relinks; /* how often linked entries were linked again */
 
 	struct extent extent;
 
