@@ -55,23 +55,23 @@ uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t
 
 bool duplicates_reserve(struct duplicate_table *d, size_t more)
 {
-	struct duplicate_table next = *d;
-	if (!d->cells) {
-		hash_key_draw(&next.secret);
-		next.bits = 6;
-	}
+	struct duplicate_table next = {.lock = d->lock, .bits = d->cells ? d->bits : 6};
 	while (d->n + more > ((size_t)3 << next.bits) / 4)
 		next.bits++;
-	if (next.bits == d->bits)
+	if (d->cells && next.bits == d->bits)
 		return true;
 	next.cells = calloc((size_t)1 << next.bits, sizeof *next.cells);
 	if (!next.cells)
 		return false;
+	if (!d->cells)
+		hash_key_draw(&d->secret);
 	for (size_t i = 0; d->cells && i < (size_t)1 << d->bits; i++)
 		if (d->cells[i])
 			*duplicates_cell(&next, d->cells[i]) = d->cells[i];
 	free(d->cells);
-	*d = next;
+	/* Not *d as a whole: other threads read `lock` without it. */
+	d->cells = next.cells;
+	d->bits = next.bits;
 	return true;
 }
 

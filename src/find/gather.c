@@ -55,7 +55,8 @@ struct session_hits *session_hits_new(const struct session_hits *of)
 	struct session_hits *f = calloc(1, sizeof *f);
 	if (!f)
 		return NULL;
-	*f = *of;
+	/* Not `refs`, which other threads change. */
+	memcpy(&f->slot, &of->slot, sizeof *f - offsetof(struct session_hits, slot));
 	atomic_init(&f->refs, 1);
 	f->found =
 	    (struct found_list){.project = of->found.project, .stem = of->found.stem, .secret = of->found.secret};

@@ -10,6 +10,7 @@
 #include "sessionfs/base/sys.h"
 
 #include <linux/openat2.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 
 static const char *closed_path; /* cannot be opened */
@@ -280,6 +281,32 @@ static void limit_counts_copies_once(void **state)
 	finder_close(&f);
 }
 
+static void *count_readers(void *arg)
+{
+	for (int i = 0; i < 100; i++)
+		session_hits_put(session_hits_get(arg));
+	return NULL;
+}
+
+/* The thread sanitizer reports a copy of what another reader changes. */
+static void hits_are_copied_beside_readers(void **state)
+{
+	struct session_hits *hits = calloc(1, sizeof *hits), *copy;
+	pthread_t reader;
+	(void)state;
+	assert_non_null(hits);
+	hits->slot = 7;
+	hits->refs = 1;
+	assert_int_equal(pthread_create(&reader, NULL, count_readers, hits), 0);
+	for (int i = 0; i < 100; i++) {
+		assert_non_null(copy = session_hits_new(hits));
+		assert_int_equal(copy->slot, 7);
+		session_hits_put(copy);
+	}
+	pthread_join(reader, NULL);
+	session_hits_put(hits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +319,7 @@ int main(void)
 	    TEST(copies_are_found_once),
 	    TEST(labels_move_copies),
 	    TEST(limit_counts_copies_once),
+	    cmocka_unit_test(hits_are_copied_beside_readers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
