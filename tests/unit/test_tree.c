@@ -575,7 +575,8 @@ static void readers_share_a_small_budget(void **state)
 			buf_addf(&text, USER("\"m%u\"", "\"m%u\""), i, i - 1);
 		write_at(file, O_CREAT | O_TRUNC, text.p, text.n);
 	}
-	assert_int_equal(begin_budget(p, 12000), 0);
+	/* The newest index stays, with its derived data some 9 KB: less than three quarters of the budget. */
+	assert_int_equal(begin_budget(p, 16000), 0);
 	for (unsigned s = 0; s < SESSIONS; s++) {
 		for (size_t n = 0; n < NAMES; n++) {
 			struct tree_attr a;
