@@ -10,9 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,20 +22,41 @@
 #include <unistd.h>
 
 static _Atomic enum log_level threshold = LOG_LEVEL_WARNING;
-static atomic_bool to_syslog;
+static _Atomic enum log_target target;
+static int syslog_fd = -1;
 
-void log_setup(enum log_level level, bool use_syslog)
+void log_setup(enum log_level level, enum log_target to)
 {
-	if (use_syslog)
-		openlog("sessionfs", LOG_PID, LOG_DAEMON);
+	if (to == LOG_TO_SYSLOG && syslog_fd < 0)
+		syslog_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	threshold = level;
-	to_syslog = use_syslog;
+	target = to;
+}
+
+/* As syslog(3) begins a line, which would also wait for a log daemon that has stopped. */
+static void log_begin_line(int priority, char ret[64])
+{
+	if (target == LOG_TO_SYSLOG)
+		snprintf(ret, 64, "<%d>sessionfs[%d]: ", LOG_DAEMON | priority, (int)getpid());
+	else
+		strcpy(ret, "sessionfs: ");
+}
+
+/* Makes only async-signal-safe calls. */
+static void log_write_line(const char *begin, const char *line, size_t n)
+{
+	static const struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+	struct iovec v[] = {{(char *)begin, strlen(begin)}, {(char *)line, n}, {"\n", 1}};
+	if (target == LOG_TO_SYSLOG)
+		sendmsg(syslog_fd, &(struct msghdr){(void *)&log, sizeof log, v, 2, NULL, 0, 0}, MSG_NOSIGNAL);
+	else if (writev(STDERR_FILENO, v, 3) < 0)
+		return;
 }
 
 void log_message(enum log_level level, const char *fmt, ...)
 {
 	static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
-	char text[2048];
+	char text[2048], begin[64];
 	int saved = errno;
 	va_list ap;
 
@@ -45,12 +66,14 @@ void log_message(enum log_level level, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	text[space_flatten(text, strlen(text), '?', "")] = '\0';
-	if (to_syslog) {
-		syslog(priorities[level], "%s", text);
-	} else {
-		progress_clear();
-		fprintf(stderr, "sessionfs: %s\n", text);
-	}
+	log_begin_line(priorities[level], begin);
+	progress_clear();
+	flockfile(stderr);
+	/* With -d no line is dropped. */
+	if (target != LOG_TO_STDERR_NONBLOCK || threshold == LOG_LEVEL_DEBUG ||
+	    poll(&(struct pollfd){STDERR_FILENO, POLLOUT, 0}, 1, 0) != 0)
+		log_write_line(begin, text, strlen(text));
+	funlockfile(stderr);
 	errno = saved;
 }
 
@@ -97,7 +120,7 @@ void log_block_signals(sigset_t *before)
 #if defined __GLIBC__ && !defined SANITIZED
 #include <execinfo.h>
 
-static char crash_prefix[64]; /* of each line logged about a crash */
+static char crash_begin[64]; /* of each line logged about a crash */
 
 #define CRASH_STACK (32 * 1024)
 static _Thread_local char crash_stack[CRASH_STACK]; /* the thread's own stack can be full */
@@ -107,18 +130,14 @@ void log_thread_init(void)
 	sigaltstack(&(stack_t){.ss_sp = crash_stack, .ss_size = sizeof crash_stack}, NULL);
 }
 
-/* Uses only async-signal-safe calls: not syslog(3), so each line is sent in its protocol. */
+/* Uses only async-signal-safe calls. */
 static void crash_handler(int sig)
 {
-	static const struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
 	void *frames[64];
 	char head[128], text[8192], *end;
-	int ends[2], out = STDERR_FILENO;
+	int ends[2];
 	const char *name = sigabbrev_np(sig);
-	if (to_syslog)
-		out = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if ((to_syslog && connect(out, (const struct sockaddr *)&log, sizeof log) < 0) ||
-	    pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
+	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
 		goto die;
 	end = stpcpy(stpcpy(head, "ended by SIG"), name ? name : "NAL");
 	end = stpcpy(end, "; addr2line -fi -e FILE +0xOFFSET finds the source line of FILE(+0xOFFSET):\n");
@@ -126,12 +145,8 @@ static void crash_handler(int sig)
 		goto die;
 	backtrace_symbols_fd(frames, backtrace(frames, sizeof frames / sizeof *frames), ends[1]);
 	ssize_t n = read(ends[0], text, sizeof text);
-	for (char *line = text; n > 0 && (end = memchr(line, '\n', (size_t)(text + n - line))); line = end + 1) {
-		const struct iovec v[] = {{crash_prefix, strlen(crash_prefix)},
-		                          {line, (size_t)(end - line) + !to_syslog}};
-		if (writev(out, v, 2) < 0)
-			break;
-	}
+	for (char *line = text; n > 0 && (end = memchr(line, '\n', (size_t)(text + n - line))); line = end + 1)
+		log_write_line(crash_begin, line, (size_t)(end - line));
 die:
 	raise(sig); /* as if there were no handler */
 }
@@ -141,10 +156,7 @@ void log_install_crash_handler(void)
 	struct sigaction act = {.sa_handler = crash_handler, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
 	void *frame;
 	backtrace(&frame, 1); /* the first call loads a library */
-	if (to_syslog)
-		snprintf(crash_prefix, sizeof crash_prefix, "<%d>sessionfs[%d]: ", LOG_DAEMON | LOG_ERR, (int)getpid());
-	else
-		strcpy(crash_prefix, "sessionfs: ");
+	log_begin_line(LOG_ERR, crash_begin);
 	log_thread_init();
 	for (size_t i = 0; i < CRASHES; i++)
 		sigaction(crashes[i], &act, NULL);

@@ -236,8 +236,8 @@ static void server_ready(void *arg)
 	char ready[64];
 	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());
 	notify_send(s->notify, ready);
+	log_setup(s->o->log_level, s->report >= 0 ? LOG_TO_SYSLOG : LOG_TO_STDERR_NONBLOCK);
 	if (s->report >= 0) {
-		log_setup(s->o->log_level, true);
 		int null CLEANUP_CLOSE = open("/dev/null", O_RDWR | O_CLOEXEC);
 		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 			dup2(null, fd);
@@ -526,7 +526,7 @@ static int act(struct opts *o)
 		break;
 	}
 	forbid_core_dumps();
-	log_setup(o->log_level, false);
+	log_setup(o->log_level, LOG_TO_STDERR);
 	if (o->action == OPTS_UNMOUNT)
 		return places_unmount(o->target);
 	if (o->action == OPTS_REPAIR)

@@ -39,8 +39,12 @@ for case in "SEGV 0 main" "ABRT 1 loop_thread_main" "BUS 3 follow_thread_main" "
 	fusermount3 -u "$T/mnt" 2>/dev/null || umount "$T/mnt"
 done
 
-# In the background it goes to syslog: here, to a listener in its place.
+# In the background it goes to syslog: here, to a listener in its place. While this one is stopped, messages are lost:
+# no request waits for it.
 need_root
+mkdir "$T/later"
+echo '{"kind":"header","version":4}' >"$T/later/1.jsonl"
+for ((i = 2; i <= 1500; i++)); do ln "$T/later/1.jsonl" "$T/later/$i.jsonl"; done # a message each
 cat >"$T/listen.py" <<'END'
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -63,9 +67,15 @@ until [ -e "$T/listens" ]; do sleep 0.05; done
 pid=\$(pgrep -f "$SESSIONFS $T/src $T/mnt\$")
 kill -SEGV \$pid
 until grep -q main "$T/syslog" || ! kill -0 \$pid 2>/dev/null; do sleep 0.05; done
-kill %1
+kill -STOP %1
+fusermount3 -u "$T/mnt"
+"$SESSIONFS" "$T/later" "$T/mnt"
+timeout 30 cat "$T/mnt/sessions.tsv" "$T/mnt/.status" >"$T/table" || echo \$? >"$T/waited"
+fusermount3 -u "$T/mnt"
+kill -KILL %1
 echo \$pid >"$T/pid"
 END
 timeout 100 unshare -m bash "$T/apart.sh" || die "apart: $?"
+[ ! -e "$T/waited" ] || die "a request waited for the log: $(cat "$T/waited")"
 matches "^<27>sessionfs\[$(cat "$T/pid")\]: ended by SIGSEGV; " "$(head -n 1 "$T/syslog")" "what syslog gets"
 functions "$T/syslog" | grep -x main >/dev/null || die "no main in $(cat "$T/syslog")"

@@ -104,6 +104,24 @@ within 20 "SIGTERM while a read does not come back" gone "$pid"
 ! mountpoint -q "$T/mnt" || die "it is mounted still"
 wait 2>/dev/null || :
 
+# No request waits for a message: standard error is a pipe that is full.
+SLOW_US=0
+mkdir "$T/later"
+echo '{"kind":"header","version":4}' >"$T/later/1.jsonl"
+for ((i = 2; i <= 600; i++)); do ln "$T/later/1.jsonl" "$T/later/$i.jsonl"; done # a message each
+mkfifo "$T/log"
+exec 9<>"$T/log"
+exec 8<"$T/log"
+dd if=/dev/zero bs=4096 count=15 status=none >&9 # a pipe has 64 KiB
+"$SESSIONFS" -f "$T/later" "$T/mnt" 2>&9 &
+within 20 "a mount that logs to a full pipe" mountpoint -q "$T/mnt"
+cat "$T/mnt/sessions.tsv" >"$T/out" &
+within 20 "a table, while messages cannot be written" gone $!
+umount_fs "$T/mnt"
+exec 9<&-
+grep -aq 'sessionfs: .*jsonl: ' <&8 || die "no message before the pipe was full"
+exec 8<&-
+
 # SIGTERM ends the mount while readers arrive: requests come before, during and after the end.
 for n in {0..7}; do
 	start

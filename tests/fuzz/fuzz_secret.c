@@ -128,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree_options t = {.read_only = true};
 	char dir[96];
 
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	struct span file = feed_step(&f), step = feed_step(&f);
 	if (memmem(data, size, MARK, strlen(MARK)))
 		return 0;

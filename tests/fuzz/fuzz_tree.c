@@ -319,7 +319,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct feed f = feed_of(data, size);
 	char dir[96];
 
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	snprintf(p.root, sizeof p.root, "%s", fuzz_dir());
 	snprintf(dir, sizeof dir, "%s/--p--", p.root);
 	snprintf(p.file, sizeof p.file, "%s/s.jsonl", dir);

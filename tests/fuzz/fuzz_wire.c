@@ -432,7 +432,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	p = (struct play){.f = feed_of(data, size)};
 	struct span session = SPAN_LIT(one);
 	if (data[0] == '{') {

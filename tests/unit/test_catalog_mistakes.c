@@ -118,6 +118,6 @@ int main(int argc, char **argv)
 		tests[i] = (struct CMUnitTest){planted[i].name, a_mistake_is_found, NULL, NULL,
 		                               (void *)(uintptr_t)&planted[i]};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

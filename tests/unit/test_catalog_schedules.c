@@ -64,6 +64,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_answer_was_true),
 	};
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

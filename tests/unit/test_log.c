@@ -71,7 +71,7 @@ static void messages_above_level_are_dropped(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		log_setup(cases[i].level, false);
+		log_setup(cases[i].level, LOG_TO_STDERR);
 		capture_begin(&c);
 		all_levels();
 		capture_end(&c, text, sizeof text);
@@ -85,7 +85,7 @@ static void a_message_stays_one_line(void **state)
 	struct capture c;
 
 	(void)state;
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	capture_begin(&c);
 	log_error("x\ny\x1b[31m: \x7f\xc2\x85\xc2\x9b\u2028 na\xc3\xafve");
 	capture_end(&c, text, sizeof text);
@@ -98,7 +98,7 @@ static void a_long_message_is_cut(void **state)
 	struct capture c;
 
 	(void)state;
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	capture_begin(&c);
 	log_error("%*d", 5000, 1);
 	capture_end(&c, text, sizeof text);
@@ -126,11 +126,11 @@ static void syslog_replaces_stderr(void **state)
 	struct capture c;
 
 	(void)state;
-	log_setup(LOG_LEVEL_DEBUG, true);
+	log_setup(LOG_LEVEL_DEBUG, LOG_TO_SYSLOG);
 	capture_begin(&c);
 	all_levels();
 	capture_end(&c, text, sizeof text);
-	log_setup(LOG_LEVEL_WARNING, false);
+	log_setup(LOG_LEVEL_WARNING, LOG_TO_STDERR);
 	assert_string_equal(text, "");
 }
 
@@ -162,7 +162,7 @@ static void stack_overflow_is_logged(void **state)
 	if (child == 0) {
 		pthread_t thread;
 		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-		log_setup(LOG_LEVEL_ERROR, false);
+		log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 		log_install_crash_handler();
 		pthread_create(&thread, NULL, overflow, NULL);
 		pthread_join(thread, NULL);

@@ -264,6 +264,6 @@ int main(void)
 	};
 
 	/* Refusals are expected here. */
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

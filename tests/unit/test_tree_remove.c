@@ -185,6 +185,6 @@ int main(void)
 	    TEST(cleanup_after_refused_write_is_refused),
 	    TEST(any_label_can_be_removed),
 	};
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

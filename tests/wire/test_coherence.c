@@ -313,20 +313,20 @@ static void i10_existing_name_is_not_negative(void **state)
 
 static int traced(void **state)
 {
-	log_setup(LOG_LEVEL_DEBUG, false);
+	log_setup(LOG_LEVEL_DEBUG, LOG_TO_STDERR);
 	return set_up(state, true, true, 10000);
 }
 
 static int traced_writable(void **state)
 {
-	log_setup(LOG_LEVEL_DEBUG, false);
+	log_setup(LOG_LEVEL_DEBUG, LOG_TO_STDERR);
 	return untouched(state);
 }
 
 static int untraced(void **state)
 {
 	int rc = teardown(state);
-	log_setup(LOG_LEVEL_WARNING, false);
+	log_setup(LOG_LEVEL_WARNING, LOG_TO_STDERR);
 	return rc;
 }
 

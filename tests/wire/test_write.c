@@ -642,6 +642,6 @@ int main(void)
 	    WIRED(o_sync_makes_each_commit_durable),
 	    WIRED(failed_sync_is_returned),
 	};
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -412,6 +412,6 @@ int main(void)
 	    WIRED(scratch_files_are_bounded),
 	    WIRED(random_requests_never_damage_file),
 	};
-	log_setup(LOG_LEVEL_ERROR, false);
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,11 @@ struct map;
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Messages above `level` are dropped. Once `syslog` is true they go to syslog(3). */
-void log_setup(enum log_level level, bool syslog);
+/* The last two drop a message that cannot be written at once: a mount, with any lock held, waits for no log daemon. */
+enum log_target { LOG_TO_STDERR, LOG_TO_STDERR_NONBLOCK, LOG_TO_SYSLOG };
+
+/* Messages above `level` are dropped. */
+void log_setup(enum log_level level, enum log_target to);
 
 void log_message(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
