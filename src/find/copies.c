@@ -1,27 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of an entry, which forks, checkpoints and growing copies of sessions contain: a search shows only the first
- * one (sessionfs(5), search). Copies have the same id, time and text. */
+/* The hits of one session, without copies of an entry, which forks, checkpoints and growing copies of sessions contain:
+ * a search shows only the first one (sessionfs(5), search). Copies have the same id, time and text. */
 #include "find_impl.h"
 #include "match_impl.h"
 #include "search_impl.h"
 
+#include "sessionfs/base/budget.h"
+
 #include <errno.h>
 
-uint64_t copy_key_begin(struct matcher *m, const struct session *s, uint32_t i, const struct hash_key *k)
+struct session_hits *session_hits_new(const struct session_hits *of)
 {
-	/* The name in entries/: it tells entries of one session with the same id apart, and is the same in copies. */
-	buf_reset(&m->value);
-	session_entry_name(s, i, &m->value);
-	/* Mixed first: times differ in few bits, as names do, and hash_bytes could let one cancel out the other. */
-	uint64_t hash = hash_mix((uint64_t)session_entry(s, i)->time ^ k->seed, k->factor);
-	return hash_bytes(k, hash, m->value.p, m->value.n) | 1;
+	struct session_hits *f = calloc(1, sizeof *f);
+	if (!f)
+		return NULL;
+	/* Not `refs`, which other threads change. */
+	memcpy(&f->slot, &of->slot, sizeof *f - offsetof(struct session_hits, slot));
+	atomic_init(&f->refs, 1);
+	f->found =
+	    (struct found_list){.project = of->found.project, .stem = of->found.stem, .secret = of->found.secret};
+	f->title = (struct buf)BUF_INIT;
+	buf_addspan(&f->title, buf_span(&of->title));
+	if (buf_err(&f->title)) {
+		session_hits_put(f);
+		return NULL;
+	}
+	return f;
 }
 
-uint64_t copy_key_add(const struct hash_key *k, uint64_t key, const struct entry_text *text)
+struct session_hits *session_hits_get(struct session_hits *f)
 {
-	uint64_t hash = hash_bytes(k, key, text->what.p, text->what.n);
+	atomic_fetch_add(&f->refs, 1);
+	return f;
+}
 
-	return hash_bytes(k, hash, text->text.p, text->text.n) | 1;
+void session_hits_put(struct session_hits *f)
+{
+	if (!f || atomic_fetch_sub(&f->refs, 1) > 1)
+		return;
+	found_release(&f->found);
+	buf_release(&f->title);
+	free(f);
+}
+
+size_t session_hits_memory(const struct session_hits *f)
+{
+	size_t n = budget_heap_size(sizeof *f) + budget_heap_size(f->found.cap * sizeof *f->found.v) +
+	           budget_heap_size(f->title.cap);
+	for (int k = 0; k < FOUND_TEXTS; k++)
+		n += budget_heap_size(buf_memory(&f->found.texts[k]));
+	return n;
 }
 
 int found_list_add_entry(struct found_list *to, const struct found_list *from, size_t i)

@@ -9,6 +9,7 @@
 #include "sessionfs/base/node.h"
 
 #include <errno.h>
+#include <math.h>
 
 /* Open addressing, linear probing, at most three quarters full. A cell holds the upper bits of a mark's hash and,
  * below, slot + 1; 0 if unused. If these bits are equal by chance, two sessions are compared needlessly. */
@@ -111,6 +112,15 @@ static int mark_duplicates(struct cached_facts *k, struct duplicate_table *seen)
 		right = right && is_double == !!left_out;
 	}
 	return right;
+}
+
+int session_rank_cmp(struct session_rank a, struct session_rank b)
+{
+	if (isnan(a.modified) != isnan(b.modified))
+		return isnan(a.modified) ? 1 : -1;
+	if (a.modified != b.modified && !isnan(a.modified))
+		return a.modified > b.modified ? -1 : 1;
+	return strcmp(a.file, b.file);
 }
 
 /* Sessions in the order in which they count: oldest first. */

@@ -10,7 +10,6 @@
 #include "sessionfs/base/progress.h"
 
 #include <errno.h>
-#include <math.h>
 
 /* The max number of restarts because a session was replaced while it was read. */
 #define FACTS_TRIES_MAX 8
@@ -249,15 +248,6 @@ static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const str
 }
 
 /* --- lists ------------------------------------------------------------------------- */
-
-int session_rank_cmp(struct session_rank a, struct session_rank b)
-{
-	if (isnan(a.modified) != isnan(b.modified))
-		return isnan(a.modified) ? 1 : -1;
-	if (a.modified != b.modified && !isnan(a.modified))
-		return a.modified > b.modified ? -1 : 1;
-	return strcmp(a.file, b.file);
-}
 
 static int session_fact_cmp(const void *pa, const void *pb)
 {

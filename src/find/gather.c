@@ -48,54 +48,9 @@ struct search_batch {
 	_Atomic size_t done;        /* sessions searched */
 };
 
-/* ---- hits of one session ---- */
-
-struct session_hits *session_hits_new(const struct session_hits *of)
-{
-	struct session_hits *f = calloc(1, sizeof *f);
-	if (!f)
-		return NULL;
-	/* Not `refs`, which other threads change. */
-	memcpy(&f->slot, &of->slot, sizeof *f - offsetof(struct session_hits, slot));
-	atomic_init(&f->refs, 1);
-	f->found =
-	    (struct found_list){.project = of->found.project, .stem = of->found.stem, .secret = of->found.secret};
-	f->title = (struct buf)BUF_INIT;
-	buf_addspan(&f->title, buf_span(&of->title));
-	if (buf_err(&f->title)) {
-		session_hits_put(f);
-		return NULL;
-	}
-	return f;
-}
-
-struct session_hits *session_hits_get(struct session_hits *f)
-{
-	atomic_fetch_add(&f->refs, 1);
-	return f;
-}
-
-void session_hits_put(struct session_hits *f)
-{
-	if (!f || atomic_fetch_sub(&f->refs, 1) > 1)
-		return;
-	found_release(&f->found);
-	buf_release(&f->title);
-	free(f);
-}
-
 static void cleanup_session_hits(struct session_hits **f)
 {
 	session_hits_put(*f);
-}
-
-size_t session_hits_memory(const struct session_hits *f)
-{
-	size_t n = budget_heap_size(sizeof *f) + budget_heap_size(f->found.cap * sizeof *f->found.v) +
-	           budget_heap_size(f->title.cap);
-	for (int k = 0; k < FOUND_TEXTS; k++)
-		n += budget_heap_size(buf_memory(&f->found.texts[k]));
-	return n;
 }
 
 /* ---- rows ---- */

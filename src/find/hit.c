@@ -32,7 +32,7 @@ struct hit_search {
 	struct span stored;
 	struct secrets secrets;        /* in `stored` */
 	const struct hash_key *secret; /* for copy_key, until the first pass has read all texts; or NULL */
-	uint64_t copy_key;
+	uint64_t copy_key;             /* a hash of the entry's id, time and all text, not 0 */
 };
 
 /* Lines with more different words rank higher, then those with more whole words. Returns the rank of a line that has
@@ -156,6 +156,11 @@ static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
 	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text, true);
 }
 
+static void hit_add_to_copy_key(struct hit_search *h, struct span text)
+{
+	h->copy_key = hash_bytes(h->secret, h->copy_key, text.p, text.n) | 1;
+}
+
 static int hit_search_entry(struct hit_search *h)
 {
 	struct entry_text *parts = &h->m->parts;
@@ -163,8 +168,10 @@ static int hit_search_entry(struct hit_search *h)
 
 	match_begin_parts(h->m, h->r);
 	while (end >= 0 && (end == 0 || h->secret) && (rc = entry_text_next(parts)) > 0) {
-		if (h->secret)
-			h->copy_key = copy_key_add(h->secret, h->copy_key, parts);
+		if (h->secret) {
+			hit_add_to_copy_key(h, buf_span(&parts->what));
+			hit_add_to_copy_key(h, buf_span(&parts->text));
+		}
 		if (end == 0 && match_searches_part(h->m))
 			end = hit_add_part(h, parts);
 	}
@@ -315,8 +322,16 @@ int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, con
 	                       .arg = &o,
 	                       .max = HIT_LINES,
 	                       .secret = found->secret};
-	if (h.secret)
-		h.copy_key = copy_key_begin(m, s, i, h.secret);
+	if (h.secret) {
+		/* Mixed first: times differ in few bits, as names do, and hash_bytes could let one cancel out the
+		 * other. */
+		h.copy_key = hash_mix((uint64_t)session_entry(s, i)->time ^ h.secret->seed, h.secret->factor);
+		/* The name in entries/: it tells entries of one session with the same id apart, and is the same in
+		 * copies. */
+		buf_reset(&m->value);
+		session_entry_name(s, i, &m->value);
+		hit_add_to_copy_key(&h, buf_span(&m->value));
+	}
 	int rc = buf_err(&m->value) ? buf_err(&m->value) : hit_search_lines(&h);
 
 	if (rc == 0 && !o.has_row) {

@@ -45,9 +45,4 @@ bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i);
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
                      struct found_list *found, uint32_t *ret_lines, uint64_t *ret_copy_key);
 
-/* copies.c: a hash of the id, the time and all text of an entry, not 0. copy_key_add adds a text of it. Uses m->value,
- * which has the error. */
-uint64_t copy_key_begin(struct matcher *m, const struct session *s, uint32_t i, const struct hash_key *k);
-uint64_t copy_key_add(const struct hash_key *k, uint64_t key, const struct entry_text *text);
-
 #endif

@@ -29,13 +29,13 @@ struct session_hits {
 	struct buf title;  /* with its newline */
 };
 
+/* copies.c */
+
 /* Returns hits of the same version of the session, but without entries; NULL if out of memory. */
 struct session_hits *session_hits_new(const struct session_hits *of);
 struct session_hits *session_hits_get(struct session_hits *f);
 void session_hits_put(struct session_hits *f);
 size_t session_hits_memory(const struct session_hits *f);
-
-/* copies.c */
 
 /* Appends entry number i of a list, with its texts. Returns 0 or a negative errno. */
 int found_list_add_entry(struct found_list *to, const struct found_list *from, size_t i);
