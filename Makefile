@@ -416,7 +416,8 @@ mutants:
 #: make lint	all that can be found without running the program
 lint:
 	@scripts/setup lint
-	@scripts/lint
+	@$(MAKE) --no-print-directory $(parallel) $(BUILD)/sessionfs
+	@scripts/lint $(BUILD)
 
 # Has git refuse commits that are badly formatted, and the like.
 #: make hooks	has git refuse what is badly formatted
