@@ -318,9 +318,8 @@ void mark_tree_stale(struct catalog *c, uint32_t dir);  /* the same for it and a
 /* Returns the directory after `dir` below `root`, each after its parent, starting at `root` itself. Returns NONE at the
  * end. */
 uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir);
-/* Call before reading the directory that is open as `fd`: watches it from now on, if possible. This is the only system
- * call made with the lock held, so that the watch is registered before its first event. It never waits: directories
- * that may block are scanned by the pool, and get no watch. */
+/* Call before reading the directory that is open as `fd`: watches it from now on, if possible. The lock is held, so
+ * that the watch is registered before its first event. It never waits: the pool scans directories that may block. */
 void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
 /* The directory cannot be read. */
 void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err);

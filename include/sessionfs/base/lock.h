@@ -25,8 +25,8 @@ enum lock_rank {
 	LOCK_FILE,    /* flock(2) on a session file */
 	LOCK_SESSION, /* the index of one session file */
 	LOCK_CATALOG, /* the session files on disk */
-	/* The leaves: no other module is called while one is held. */
-	LOCK_DERIVED,   /* data derived from one index */
+	LOCK_DERIVED, /* data derived from one index; reads its file */
+	/* The leaves: no other module is called while one is held, except by the holder of LOCK_DROP_PAGES. */
 	LOCK_READAHEAD, /* data read ahead of its file */
 	LOCK_FACTS,     /* facts about all sessions */
 	LOCK_CACHE,
