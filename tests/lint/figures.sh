@@ -38,3 +38,10 @@ printf '%s\n' "4 passed, 0 failed, 0 skipped" >"$T/log"
 has_rows '| passed; failed; skipped | 4; 0; 0' "the figures of the next run"
 echo "3 passed, 1 failed, 0 skipped" >"$T/log"
 fails 1 "3 passed, 1 failed: not a run whose figures count" "$T/tree/scripts/figures" check "$T/log"
+
+# The name of a figure can have a colon. A value begins with a digit.
+printf '%s\n' "figure pi: append: 3 ms" "1 passed, 0 failed, 0 skipped" >"$T/log"
+"$T/tree/scripts/figures" check "$T/log"
+has_rows $'| passed; failed; skipped | 1; 0; 0\n| pi: append | 3 ms' "a name with a colon"
+sed -i 's/^| pi: append | 3 ms /| pi | append: 3 ms /' "$T/tree/docs/TESTING.md"
+fails 1 'pi: append: 3 ms is not a value$' "$T/tree/scripts/figures" --check
