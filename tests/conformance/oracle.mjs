@@ -106,7 +106,7 @@ function open(file) {
 		if (label !== undefined) result.labels[i] = label;
 	});
 	result.rows = unique && pi.TreeSelectorComponent && result.path ? rows(sm, entries, number, current) : null;
-	// Deliberate differences of 0.73.1.
+	// Deliberate differences of the old pi.
 	result.grown = entries.some(
 		(e) =>
 			e.type === "context_edit" ||

