@@ -112,7 +112,7 @@ for ((i = 2; i <= 600; i++)); do ln "$T/later/1.jsonl" "$T/later/$i.jsonl"; done
 mkfifo "$T/log"
 exec 9<>"$T/log"
 exec 8<"$T/log"
-dd if=/dev/zero bs=4096 count=15 status=none >&9 # a pipe has 64 KiB
+dd if=/dev/zero bs=4096 count=14 status=none >&9 # of 64 KiB
 "$SESSIONFS" -f "$T/later" "$T/mnt" 2>&9 &
 within 20 "a mount that logs to a full pipe" mountpoint -q "$T/mnt"
 cat "$T/mnt/sessions.tsv" >"$T/out" &

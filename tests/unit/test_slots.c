@@ -56,8 +56,9 @@ static void slot_exhaustion_is_logged_early(void **state)
 	assert_int_equal(look_for(p, "a"), kept);
 }
 
-static int append_file_line(void *arg, const char *file, uint32_t slot, const char *reason)
+static int append_file_line(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
+	(void)err;
 	buf_addf(arg, "%s %d %s\n", file, slot != NO_SLOT, reason ? reason : "");
 	return 0;
 }
