@@ -118,7 +118,7 @@ async function lookAtIndex(how) {
 
 // Queries that find everything, and texts of the corpus as queries.
 const name = (query) => query.replace(/[\x00-\x1f\x7f/%]|^[.~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
-const queries = ["type:message", "-qqqq", ...corpus.map((text) => `"${text.replaceAll('"', "").slice(0, 60)}"`)].filter((q) => fs.existsSync(`${mount}/search/${name(q)}/hits.html`));
+const queries = ["type:message", "-qqqq", ...corpus.map((text) => `"${text.replaceAll('"', "").slice(0, 60)}"`)].filter((q) => fs.existsSync(`${mount}/search/${name(q)}/hits.txt`));
 async function lookAtHits(how) {
 	ok(queries.length > 20, `${queries.length} queries with hits`);
 	for (const query of queries.filter((_, n) => n < 2 || n % 8 === 0)) {

@@ -54,7 +54,9 @@ look bash -c 'without "$@"' -
 if [ "$(id -u)" -eq 0 ]; then
 	# Root reads everything. Another user does not see the unreadable file, but the others.
 	cp "$SESSIONFS" "$T/program" # the checkout can be in a directory that only root can enter
-	listing=$(as_nobody timeout 20 "$T/program" -S "$T/src" --json --ls "$WEATHER" | jq -r '.[].name')
+	rc=0
+	listing=$(as_nobody timeout 20 "$T/program" -S "$T/src" --json --ls "$WEATHER" 2>"$T/err" | jq -r '.[].name') || rc=$?
+	is 2 $rc "status if a file is unreadable"
 	grep -qxF "${FORECAST##*/}" <<<"$listing" || die "an unreadable file hides the others: $listing"
 	! grep -qxF unreadable <<<"$listing" || die "an unreadable file is listed"
 fi
