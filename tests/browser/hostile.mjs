@@ -47,7 +47,8 @@ const ours = () => {
 	head.querySelector("title").textContent = "";
 	return [head.innerHTML, [...document.scripts].map((s) => [s.textContent, s.parentElement.localName]), document.doctype?.name, document.compatMode, document.characterSet, document.forms.length, document.querySelectorAll("main, .top h1").length];
 };
-const flat = (text) => text.replace(/\0/g, "\u2400").replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd").replace(/[\x01-\x20\x7f-\xa0\u2028\u2029\ufeff]+/g, " ").trim();
+// A page leaves out CSI and OSC sequences, and of a line with CR all but the last part.
+const flat = (text) => text.replace(/\x1b\[[0-?]*[ -/]*[@-~]|[^\n]*\r(?![\r\n]|$)|\x1b\][^\0-\x1f\x7f-\x9f\u2028\u2029]*(\x07|\x1b\\)?/g, "").replace(/\0/g, "\u2400").replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd").replace(/[\x01-\x20\x7f-\xa0\u2028\u2029\ufeff]+/g, " ").trim();
 
 const plain = {};
 async function usual(url) {

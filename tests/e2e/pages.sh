@@ -38,7 +38,7 @@ is "$(ls "$T/mnt/$WEATHER" | sed 's/$/.html/')" "$(ls "$T/mnt/html/home-ada-weat
 is "255 1" "$(ls "$T/mnt/html/index.html~2" | tr -d '\n' | wc -c) $(ls "$T/mnt/html/index.html~2" | wc -l)" "a long name"
 pages "html/index.html~2/$(ls "$T/mnt/html/index.html~2")" >/dev/null || die "a page with a long name"
 page=$T/mnt/html/home-ada-weather/${FORECAST##*/}.html
-is "500 500 400" "$(stat -c %a "$T/mnt/html" "${page%/*}" "$page" | xargs)" "modes"
+is "700 700 400" "$(stat -c %a "$T/mnt/html" "${page%/*}" "$page" | xargs)" "modes"
 is "$(id -u)" "$(stat -c %u "$page")" "owner"
 is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$page")" "a page's time is its session's"
 is "$(stat -c %y "$T/mnt/$WEATHER")" "$(stat -c %y "${page%/*}")" "a project's time"

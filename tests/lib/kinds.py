@@ -38,8 +38,8 @@ def line(kind, own, parent, **fields):
     return json.dumps({**head, **fields}, separators=(",", ":")) + "\n"
 
 
-#: Queries, which search/ does not list.
-SEARCHES = ["done", "type:message", "label:x"]
+#: Queries, which search/ does not list. The last one is refused.
+SEARCHES = ["done", "type:message", "label:x", "after:banana"]
 
 
 def message(own, parent, text, role="user", **fields):
