@@ -89,22 +89,26 @@ grep -v '"type":"label"' "$file" >"$T/short"
 cat "$T/short" >"$file"
 within $LIMIT "the rewritten file" eval "cmp -s '$file' '$s/session.jsonl'"
 within $LIMIT "labels are gone" eval "[ -z \"\$(ls '$s/labels')\" ]"
-# A reader that follows the name sees that another file took its place, also a longer one.
+# A reader that follows the name sees that another file took its place, also a longer one, and one of many pages.
 name=$T/mnt/$WEATHER/followed/session.jsonl
+long=$(head -c 600 /dev/zero | tr '\0' x)
 session() { # TEXT...
 	head -n 1 "$T/short"
 	for text; do line "$text" root "$text"; done
 }
-session one two three >"$dir/followed.jsonl"
+session one "two $long$long$long$long" "three $long$long$long$long" >"$dir/followed.jsonl"
 touch -d "1 hour ago" "$dir/followed.jsonl"
 within $LIMIT "the session to follow" test -f "$name"
 tail -n +1 -F -s 0.1 --max-unchanged-stats=1 --pid=$$ "$name" >"$T/followed" 2>"$T/said" &
 within $LIMIT "its lines" cmp -s "$dir/followed.jsonl" "$T/followed"
-session red orange yellow green blue violet black white >"$T/other"
+tail -n +1 -F -s 0.1 --max-unchanged-stats=1 --pid=$$ "${name%/*}/transcript.md" >"$T/followed.md" 2>"$T/said.md" &
+within $LIMIT "its transcript" grep -q three "$T/followed.md"
+session red orange yellow green blue violet "black $long" "white $long" >"$T/other"
 cp "$T/other" "$T/whole"
 mv "$T/other" "$dir/followed.jsonl"
 within $LIMIT "the lines of the file that replaced it" eval "tail -n 9 '$T/followed' | cmp -s - '$T/whole'"
-grep -q "has been replaced" "$T/said" || die "tail -F: $(cat "$T/said")"
+grep -q "has become accessible" "$T/said" || die "tail -F: $(cat "$T/said")"
+within $LIMIT "the transcript of that file" grep -q white "$T/followed.md"
 rm "$dir/followed.jsonl"
 head -n 6 "$T/short" >"$T/other" && mv "$T/other" "$file"
 within $LIMIT "the replaced file" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 5 ]"
