@@ -18,11 +18,10 @@ void terminal_sanitize(struct buf *out, size_t start)
 }
 
 /* A stream to a terminal. */
-static struct terminal {
-	struct terminal *next;
+struct terminal {
 	FILE *out;
 	struct buf text;
-} * terminals;
+};
 
 static ssize_t terminal_write(void *cookie, const char *p, size_t n)
 {
@@ -45,16 +44,32 @@ static ssize_t terminal_write(void *cookie, const char *p, size_t n)
 	return is_written ? (ssize_t)n : 0;
 }
 
+static int terminal_release(void *cookie)
+{
+	struct terminal *t = cookie;
+	buf_release(&t->text);
+	free(t);
+	return 0;
+}
+
 FILE *terminal_stream(FILE *out)
 {
 	if (!isatty(fileno(out)))
 		return out;
 	struct terminal *t = calloc(1, sizeof *t);
-	FILE *stream = t ? fopencookie(t, "w", (cookie_io_functions_t){.write = terminal_write}) : NULL;
-	if (!stream)
-		return NULL;
-	*t = (struct terminal){terminals, out, BUF_INIT};
-	terminals = t;
-	setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+	FILE *stream =
+	    t ? fopencookie(t, "w", (cookie_io_functions_t){.write = terminal_write, .close = terminal_release}) : NULL;
+	if (stream) {
+		t->out = out;
+		setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+	}
 	return stream;
+}
+
+void terminal_close(FILE **stream)
+{
+	if (*stream == stdout || *stream == stderr)
+		fflush(*stream);
+	else if (*stream)
+		fclose(*stream);
 }

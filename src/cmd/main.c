@@ -32,9 +32,6 @@
 
 enum { EXIT_USAGE = 2, EXIT_INCOMPLETE = 2 };
 
-/* Standard output and standard error, without commands to a terminal. */
-static FILE *output, *messages;
-
 /* Parts that all actions on the tree need. */
 struct app_parts {
 	struct budget budget; /* must not move: the others point to it */
@@ -397,8 +394,8 @@ static int act_search(const struct opts *o, const struct app_parts *parts)
 	                                  : opts_use_color(o) ? CLI_SEARCH_COLOURED
 	                                                      : CLI_SEARCH_PLAIN};
 	bool counts = isatty(STDOUT_FILENO) && !o->json && !o->entries;
-	int rc = cli_search(parts->tree, &how, how.style == CLI_SEARCH_COLOURED ? stdout : output,
-	                    counts ? messages : NULL, &why);
+	int rc = cli_search(parts->tree, &how, how.style == CLI_SEARCH_COLOURED ? stdout : o->out,
+	                    counts ? o->messages : NULL, &why);
 	if (rc < 0)
 		log_error("--search: %s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 	for (struct span line, hints = buf_span(&why); rc == 0 && span_line(&hints, &line);)
@@ -421,10 +418,10 @@ static int act_copy(const struct opts *o, const struct app_parts *parts, const c
 		return EXIT_FAILURE;
 	}
 	char *to CLEANUP_FREE = places_copy(o, source, S_ISREG(what.mode));
-	return to && cli_copy(parts->tree, o->target, &what, to, o->removes, output) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return to && cli_copy(parts->tree, o->target, &what, to, o->removes, o->out) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int act_secrets(struct app_parts *parts, const char *source)
+static int act_secrets(const struct opts *o, struct app_parts *parts, const char *source)
 {
 	struct buf rows CLEANUP_BUF = BUF_INIT;
 	const struct fact_list *all = NULL;
@@ -439,7 +436,7 @@ static int act_secrets(struct app_parts *parts, const char *source)
 			rc = table_secrets(all, &rows);
 		progress_clear();
 		cancel_set(outer);
-		int put = cli_put(output, buf_span(&rows));
+		int put = cli_put(o->out, buf_span(&rows));
 		rc = rc < 0 ? rc : put;
 		/* An unreadable session may have some. */
 		if (rc == 0)
@@ -470,20 +467,20 @@ static int act_on_tree(struct opts *o, const char *source)
 	case OPTS_COPY:
 		return act_copy(o, &parts, source);
 	case OPTS_SECRETS:
-		return act_secrets(&parts, source);
+		return act_secrets(o, &parts, source);
 	case OPTS_EVENTS:
 		rc = cli_events(parts.catalog, o->poll_ms, STDOUT_FILENO);
 		o->target = "--events";
 		break;
 	case OPTS_CAT:
-		rc = cli_cat(parts.tree, o->target, output, opts_use_color(o) ? stdout : output);
+		rc = cli_cat(parts.tree, o->target, o->out, opts_use_color(o) ? stdout : o->out);
 		break;
 	case OPTS_LS:
-		rc = o->names ? cli_ls_names(parts.tree, o->target, output)
-		              : cli_ls(parts.tree, o->target, o->json, output);
+		rc = o->names ? cli_ls_names(parts.tree, o->target, o->out)
+		              : cli_ls(parts.tree, o->target, o->json, o->out);
 		break;
 	default:
-		rc = cli_tree(parts.tree, o->target, output);
+		rc = cli_tree(parts.tree, o->target, o->out);
 		break;
 	}
 	if (rc)
@@ -502,7 +499,7 @@ static int act_on_source(struct opts *o)
 	if (o->action != OPTS_CHECK)
 		return act_on_tree(o, source);
 	size_t found = 0;
-	int rc = check_source(source, NULL, output, stderr, &found);
+	int rc = check_source(source, NULL, o->out, stderr, &found);
 	if (rc)
 		log_error("%s: %s", source, strerror(-rc));
 	return rc || found ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -512,12 +509,12 @@ static int act(struct opts *o)
 {
 	switch (o->action) {
 	case OPTS_HELP:
-		opts_usage(output);
+		opts_usage(o->out);
 		return EXIT_SUCCESS;
 	case OPTS_VERSION:
-		fputs("sessionfs " SESSIONFS_VERSION "\n", output);
+		fputs("sessionfs " SESSIONFS_VERSION "\n", o->out);
 #ifndef SESSIONFS_NO_FUSE
-		fprintf(output, "FUSE library version %s\n", fuse_pkgversion());
+		fprintf(o->out, "FUSE library version %s\n", fuse_pkgversion());
 #endif
 		return EXIT_SUCCESS;
 	case OPTS_PICK: /* programs that it runs must not inherit our limits */
@@ -530,7 +527,7 @@ static int act(struct opts *o)
 	if (o->action == OPTS_UNMOUNT)
 		return places_unmount(o->target);
 	if (o->action == OPTS_REPAIR)
-		return cli_repair(o->target, output, messages);
+		return cli_repair(o->target, o->out, o->messages);
 	set_resource_limits();
 	return act_on_source(o);
 }
@@ -540,7 +537,11 @@ int main(int argc, char *argv[])
 	struct opts o CLEANUP(opts_release) = OPTS_INIT;
 	struct buf why CLEANUP_BUF = BUF_INIT;
 
-	if (!reserve_standard_fds() || !(output = terminal_stream(stdout)) || !(messages = terminal_stream(stderr)))
+	if (!reserve_standard_fds())
+		return EXIT_FAILURE;
+	FILE *out CLEANUP(terminal_close) = terminal_stream(stdout);
+	FILE *messages CLEANUP(terminal_close) = terminal_stream(stderr);
+	if (!out || !messages)
 		return EXIT_FAILURE;
 	if (argc == 1 && isatty(STDERR_FILENO)) {
 		places_print_hint(messages);
@@ -551,8 +552,10 @@ int main(int argc, char *argv[])
 		log_error("%s", rc == -EINVAL && buf_cstr(&why) ? buf_cstr(&why) : strerror(-rc));
 		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 	}
+	o.out = out;
+	o.messages = messages;
 	int status = act(&o);
-	if (fflush(output) == 0 && fflush(stdout) == 0 && !ferror(output) && !ferror(stdout))
+	if (fflush(out) == 0 && fflush(stdout) == 0 && !ferror(out) && !ferror(stdout))
 		return status;
 	log_error("standard output: %s", strerror(errno));
 	return EXIT_FAILURE;

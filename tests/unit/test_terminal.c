@@ -80,6 +80,7 @@ static void stream_to_terminal_is_sanitized(void **state)
 		}
 		assert_int_equal(n, sizeof want - 1);
 		assert_memory_equal(got, want, sizeof want - 1);
+		terminal_close(&stream);
 		fclose(out);
 		close(master);
 	}

@@ -26,8 +26,9 @@ bool terminal_supports_color(int fd);
 /* From `start` on, replaces each control character, except TAB and newline, by `?` (space_flatten): text of a session
  * must not reach the terminal as a command. */
 void terminal_sanitize(struct buf *out, size_t start);
-/* Returns a stream to `out` that replaces the same; `out` itself if that is not a terminal; NULL if out of memory. It
- * lives until the end of the program. */
+/* Returns a stream to `out` that replaces the same; `out` itself if that is not a terminal; NULL if out of memory. */
 FILE *terminal_stream(FILE *out);
+/* Closes *stream if it is such a stream; only flushes stdout and stderr. */
+void terminal_close(FILE **stream);
 
 #endif

@@ -45,6 +45,7 @@ struct opts {
 	const char *to;        /* the directory that a copy writes to */
 	bool removes;          /* remove other names there */
 	struct buf fuse;       /* libfuse's options, as one -o list, or empty */
+	FILE *out, *messages;  /* the caller's: standard output and error, without commands to a terminal */
 };
 
 #define OPTS_INIT                                                                                                      \
