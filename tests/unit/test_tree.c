@@ -644,14 +644,14 @@ static void large_texts_wait_for_memory(void **state)
 	assert_true(budget_used(&p->budget) <= p->budget.limit);
 }
 
-static unsigned texts_measured, texts_made;
+static atomic_uint texts_measured, texts_made;
 
 size_t __real_part_text(const struct record *r, struct buf *out);
 size_t __wrap_part_text(const struct record *r, struct buf *out);
 
 size_t __wrap_part_text(const struct record *r, struct buf *out)
 {
-	unsigned *count = out ? &texts_made : &texts_measured;
+	atomic_uint *count = out ? &texts_made : &texts_measured;
 	++*count;
 	return __real_part_text(r, out);
 }
