@@ -465,8 +465,8 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
 	int deferred = deferred_push();
 	int rc = getattr_once(t, node, ret);
-	/* The descriptor of a file must not get the size of another text, for which `tail -F` would wait for ever. A path
-	 * is looked up again after -ESTALE, but not if the kernel opens names from its cache. */
+	/* The descriptor of a file must not get the size of another text, for which `tail -F` would wait for ever. A
+	 * path is looked up again after -ESTALE, but not if the kernel opens names from its cache. */
 	const struct kind *k = kind_of(tree_node(node));
 	bool is_descriptor = k && k->make.type == S_IFREG && !t->read_only;
 	while (!is_descriptor && tree_retarget_node(t, &rc, &node)) {
