@@ -143,6 +143,9 @@ void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns)
 
 int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)
 {
+	for (unsigned i = 0; i < held.n; i++)
+		if (held.rank[i] == LOCK_SESSION)
+			log_order_violation(l->rank, LOCK_SESSION);
 	int rc = *busy ? cancel_wait_begin() : 0;
 	if (rc < 0 || !*busy)
 		return rc;
@@ -175,31 +178,25 @@ static bool is_free_for(const struct rwlock *l, bool write)
 	return !l->write_locked && (write ? l->readers == 0 : l->writers_waiting == 0);
 }
 
-/* Waits for readers until `until` (-1: no limit), and for another writer without a limit. */
-static int rwlock_wait(struct rwlock *l, bool write, int64_t until)
+static int rwlock_wait(struct rwlock *l, bool write)
 {
 	int rc = is_free_for(l, write) ? 0 : cancel_wait_begin();
 	if (rc < 0 || is_free_for(l, write))
 		return rc;
-	while (rc == 0 && !is_free_for(l, write)) {
-		int64_t left = until < 0 || l->write_locked ? LOCK_LOOK_NS : until - clock_ns(CLOCK_MONOTONIC);
-		rc = cancel_check() < 0 ? -EINTR : left <= 0 ? -ETIMEDOUT : 0;
-		if (rc == 0)
-			lock_wait_for(&l->lock, &l->released, left < LOCK_LOOK_NS ? left : LOCK_LOOK_NS);
-	}
+	while (!is_free_for(l, write) && (rc = cancel_check()) == 0)
+		lock_wait_for(&l->lock, &l->released, LOCK_LOOK_NS);
 	cancel_wait_end();
 	return rc;
 }
 
-static int rwlock_acquire(struct rwlock *l, bool write, bool wanted, int64_t ns)
+static int rwlock_acquire(struct rwlock *l, bool write, bool wanted)
 {
 	check_lock_order(l->lock.rank);
-	int64_t until = ns < 0 ? -1 : clock_ns(CLOCK_MONOTONIC) + ns;
 	pthread_mutex_lock(&l->lock.mutex);
 	l->writers_waiting += write;
 	int rc = 0;
 	if (wanted)
-		rc = rwlock_wait(l, write, until);
+		rc = rwlock_wait(l, write);
 	else
 		while (!is_free_for(l, write))
 			lock_wait(&l->lock, &l->released);
@@ -218,22 +215,22 @@ static int rwlock_acquire(struct rwlock *l, bool write, bool wanted, int64_t ns)
 
 void lock_read(struct rwlock *l)
 {
-	rwlock_acquire(l, false, false, -1);
+	rwlock_acquire(l, false, false);
 }
 
 void lock_write(struct rwlock *l)
 {
-	rwlock_acquire(l, true, false, -1);
+	rwlock_acquire(l, true, false);
 }
 
 int lock_read_cancellable(struct rwlock *l)
 {
-	return rwlock_acquire(l, false, true, -1);
+	return rwlock_acquire(l, false, true);
 }
 
-int lock_write_cancellable(struct rwlock *l, int64_t ns)
+int lock_write_cancellable(struct rwlock *l)
 {
-	return rwlock_acquire(l, true, true, ns);
+	return rwlock_acquire(l, true, true);
 }
 
 void lock_rw_release(struct rwlock *l)

@@ -42,18 +42,6 @@ void vec_shrink(void *pp, size_t *cap, size_t n, size_t size)
 	*cap = room;
 }
 
-bool vec_copy(void *pp, size_t *cap, size_t n, size_t size)
-{
-	void *p, *copy = n ? malloc(n * size) : NULL;
-
-	memcpy(&p, pp, sizeof p);
-	*cap = copy ? n : 0;
-	if (copy)
-		memcpy(copy, p, n * size);
-	memcpy(pp, &copy, sizeof copy);
-	return copy || n == 0;
-}
-
 size_t vec_memory(size_t n, size_t cap, size_t size)
 {
 	size_t room = (cap - n) * size;

@@ -12,11 +12,9 @@
 #include "open_index.h"
 
 #define FINGERPRINT_BYTES 256
-/* The time that growing an index waits for its readers. */
-#define READERS_WAIT_NS INT64_C(50000000)
 
-/* Try again: another index replaced this one, or the thread that built it was interrupted. Not an errno, because a file
- * operation can fail with EAGAIN, too. */
+/* Try again: the thread that built the index was interrupted. Not an errno, because a file operation can fail with
+ * EAGAIN, too. */
 enum { GET_RETRY = 1 };
 
 /* How a caller wants an index: as now on the disk, and with its lines kept. */
@@ -178,7 +176,7 @@ static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struc
 		open_index_fill(c, x, how & KEEPS_LINES);
 	}
 	if (rc == 0 && (x->err || x->forgotten))
-		rc = x->err == -EINTR || x->replaced ? GET_RETRY : x->err ? x->err : -ESTALE;
+		rc = x->err == -EINTR ? GET_RETRY : x->err ? x->err : -ESTALE;
 	if (rc) {
 		open_index_put(c, x);
 		return rc;
@@ -191,100 +189,27 @@ static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struc
 
 /* ---- growing ---- */
 
-/* Replaces an index in use by its grown copy. */
-static void open_index_replace(struct catalog *c, struct open_index *x, struct session *s,
-                               const struct index_snapshot *f)
-{
-	struct open_index *n = open_index_add(c, x->slot);
-	if (!n) {
-		session_close(s);
-		return;
-	}
-	n->refs = 0;
-	n->opening = false;
-	n->session = s;
-	n->partial = x->partial;
-	open_index_update(c, n, f);
-	x->forgotten = x->replaced = true;
-}
-
-static int copy_and_grow(const struct catalog *c, struct session *s, struct session **ret,
-                         struct index_snapshot *ret_found)
-{
-	int rc = session_rdlock_cancellable(s);
-	if (rc < 0)
-		return rc;
-	rc = session_copy(s, ret);
-	session_unlock(s);
-	if (rc < 0)
-		return rc;
-	rc = session_grow(*ret);
-	if (rc < 0)
-		session_close(*ret);
-	else
-		*ret_found = index_snapshot_take(c, *ret);
-	return rc < 0 ? rc : 0;
-}
-
-/* The file has grown, but a reader holds the index for long: one thread makes a grown copy for all others. Returns
- * GET_RETRY once the copy exists. */
-static int grow_copy(struct catalog *c, struct open_index *x)
-{
-	struct session *s;
-	struct index_snapshot f;
-
-	lock_acquire(&c->lock);
-	int rc = lock_wait_while(&c->lock, &c->open.opened, &x->copying);
-	if (rc == 0 && x->forgotten)
-		rc = x->replaced ? GET_RETRY : -ESTALE;
-	if (rc == 0)
-		x->copying = true;
-	lock_release(&c->lock);
-	if (rc)
-		return rc;
-
-	rc = copy_and_grow(c, x->session, &s, &f);
-
-	lock_acquire(&c->lock);
-	x->copying = false;
-	pthread_cond_broadcast(&c->open.opened);
-	if (rc == 0 && x->forgotten)
-		session_close(s);
-	else if (rc == 0)
-		open_index_replace(c, x, s, &f);
-	lock_release(&c->lock);
-	return rc < 0 ? rc : GET_RETRY;
-}
-
-/* Parses appended lines. Returns -ETIMEDOUT if readers hold the index for too long. */
-static int grow_in_place(const struct catalog *c, struct open_index *x, struct index_snapshot *ret_found)
-{
-	struct session *s = x->session;
-	int rc = session_wrlock_cancellable(s, READERS_WAIT_NS);
-	if (rc < 0)
-		return rc;
-	rc = session_grow(s);
-	if (rc >= 0 || rc == -EINTR)
-		*ret_found = index_snapshot_take(c, s);
-	session_unlock(s);
-	return rc < 0 ? rc : 0;
-}
-
-/* Parses lines that were appended to a file whose index is open. Called without the lock. Returns 0, GET_RETRY or a
- * negative errno. */
+/* Parses lines that were appended to a file whose index is open, once its readers are done. Called without the lock.
+ * Returns 0 or a negative errno. */
 static int grow_index(struct catalog *c, struct open_index *x)
 {
 	struct index_snapshot f = {0};
-	int rc = session_rdlock_cancellable(x->session);
+	struct session *s = x->session;
+	int rc = session_rdlock_cancellable(s);
 	if (rc < 0)
 		return rc;
-	bool changed = session_has_grown(x->session);
-	session_unlock(x->session);
+	bool changed = session_has_grown(s);
+	session_unlock(s);
 	if (!changed)
 		return 0;
-	rc = grow_in_place(c, x, &f);
-	if (rc == -ETIMEDOUT)
-		rc = grow_copy(c, x);
+	rc = session_wrlock_cancellable(s);
+	if (rc == 0) {
+		rc = session_grow(s);
+		if (rc >= 0 || rc == -EINTR)
+			f = index_snapshot_take(c, s);
+		rc = rc < 0 ? rc : 0;
+		session_unlock(s);
+	}
 	struct sync a = sync_begin(c, AGE_NONE);
 	/* The file's attributes can show why the index did not grow. */
 	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !x->forgotten)
@@ -294,7 +219,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	else if (rc == -ESTALE && !x->forgotten)
 		slot_retire(c, x->slot);
 	if (x->forgotten && rc != -EINTR)
-		rc = x->replaced ? GET_RETRY : -ESTALE;
+		rc = -ESTALE;
 	if (rc == -EINTR)
 		x->partial = true;
 	sync_close(&a, 0);

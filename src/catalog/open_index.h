@@ -22,10 +22,8 @@ struct open_index {
 	unsigned refs;
 	int err;
 	bool opening;
-	bool forgotten; /* its slot died or has another index: closed with the last reference */
-	bool replaced;  /* by another index of the slot */
+	bool forgotten; /* its slot died, or opening failed: closed with the last reference */
 	bool partial;   /* parsing the file was interrupted */
-	bool copying;   /* a thread is building the index that replaces this one */
 };
 
 /* Adds an index at the head of the list by last use, or removes it. */

@@ -255,77 +255,6 @@ void session_close(struct session *s)
 	free(s);
 }
 
-/* ---- a copy ---- */
-
-/* A reader can be at work for long while the index it reads must not change. Other callers need not wait for it to see
- * appended lines: a copy grows instead. Copying moves some 64 bytes per entry; reading the file again would cost a
- * hundred times that. */
-
-/* The table of ids is filled while entries are linked, under the lock for writing, so it is copied. Other data is
- * derived again on first use, including the table for v1 files. */
-static bool copy_table(const struct session *s, struct session *copy)
-{
-	const struct id_table *from = &s->derived->table;
-	if (!s->format->has_ids || !from->size)
-		return true;
-	uint32_t *slots = malloc(from->size * sizeof *slots);
-	if (!slots)
-		return false;
-	memcpy(slots, from->slots, from->size * sizeof *slots);
-	copy->derived->table = *from;
-	copy->derived->table.slots = slots;
-	return true;
-}
-
-/* The header's record points into the line that it was read from. */
-static bool copy_header(const struct session *s, struct session *copy)
-{
-	CLEANUP_BUF struct buf deep = BUF_INIT;
-
-	buf_addspan(&copy->header_line, buf_span(&s->header_line));
-	buf_addspan(&copy->sid, buf_span(&s->sid));
-	if (buf_err(&copy->header_line) || buf_err(&copy->sid))
-		return false;
-	record_parse(buf_span(&copy->header_line), NULL, &deep, &copy->header);
-	return true;
-}
-
-/* Copies every member that is not a pointer; `copy` keeps its own path, lock and derived data. */
-static void copy_plain(const struct session *s, struct session *copy)
-{
-	const struct session own = *copy;
-
-	/* Not *s as a whole: other threads use its lock and `renamed`. */
-	size_t from = offsetof(struct session, resolver);
-	memcpy((char *)copy + from, (const char *)s + from, sizeof *s - from);
-	atomic_store(&copy->renamed, atomic_load(&s->renamed));
-	copy->path = own.path;
-	copy->derived = own.derived;
-	copy->header_line = own.header_line;
-	copy->sid = own.sid;
-	copy->file = s->file ? opened_get(s->file) : NULL;
-}
-
-int session_copy(const struct session *s, struct session **ret)
-{
-	struct session *copy = session_new(&(struct source_path){s->resolver, s->path});
-	bool done = true;
-
-	if (!copy)
-		return -ENOMEM;
-	copy_plain(s, copy);
-	/* Copies all of them even if one fails: a shared vector would be freed twice. */
-#define COPY(vec) done &= vec_copy(&copy->vec.v, &copy->vec.cap, copy->vec.n, sizeof *copy->vec.v);
-	SESSION_VECTORS(COPY)
-	done = done && copy_header(s, copy) && copy_table(s, copy);
-	if (!done) {
-		session_close(copy);
-		return -ENOMEM;
-	}
-	*ret = copy;
-	return 0;
-}
-
 /* ---- locks ---- */
 
 void session_rdlock(struct session *s)
@@ -343,9 +272,9 @@ int session_rdlock_cancellable(struct session *s)
 	return lock_read_cancellable(&s->lock);
 }
 
-int session_wrlock_cancellable(struct session *s, int64_t ns)
+int session_wrlock_cancellable(struct session *s)
 {
-	return lock_write_cancellable(&s->lock, ns);
+	return lock_write_cancellable(&s->lock);
 }
 
 void session_unlock(struct session *s)

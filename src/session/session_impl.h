@@ -287,7 +287,7 @@ struct session {
 	X(labels.list)                                                                                                 \
 	X(labels.keys)
 
-/* A vector missing here would leak, and would be shared with a copy. */
+/* A vector missing here would leak. */
 #define SESSION_ADD_SIZE(vec) +sizeof(((struct session *)0)->vec)
 _Static_assert(offsetof(struct session, derived) - offsetof(struct session, entries) ==
                    0 SESSION_VECTORS(SESSION_ADD_SIZE),

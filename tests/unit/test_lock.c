@@ -91,6 +91,20 @@ static void two_sessions(void)
 	lock_read(&two);
 }
 
+static void wait_under_session(void)
+{
+	struct rwlock session;
+	struct lock facts;
+	pthread_cond_t made;
+	const bool busy = false;
+	lock_rw_init(&session, LOCK_SESSION);
+	lock_init(&facts, LOCK_FACTS);
+	lock_cond_init(&made);
+	lock_read(&session);
+	lock_acquire(&facts);
+	lock_wait_while(&facts, &made, &busy);
+}
+
 static void twice(void)
 {
 	struct lock cache;
@@ -110,6 +124,7 @@ static void order_violation_aborts(void **state)
 	assert_int_equal(run(session_under_catalog, said, sizeof said), SIGABRT);
 	assert_non_null(strstr(said, "session is acquired while catalog is held"));
 	assert_int_equal(run(two_sessions, said, sizeof said), SIGABRT);
+	assert_int_equal(run(wait_under_session, said, sizeof said), SIGABRT);
 	assert_int_equal(run(twice, said, sizeof said), SIGABRT);
 	assert_non_null(strstr(said, "cache is acquired while cache is held"));
 }
@@ -219,7 +234,7 @@ static void *write_wanted(void *arg)
 	struct shared *s = arg;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = s};
 	cancel_set(&cancel);
-	s->rc = lock_write_cancellable(&s->lock, -1);
+	s->rc = lock_write_cancellable(&s->lock);
 	atomic_store(&s->done, 1);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A cancelled index continues where it stopped, and a copy of an index is independent. */
+/* A cancelled index continues where it stopped. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -119,47 +119,12 @@ static void sparse_holes_are_skipped(void **state)
 	fixture_release(&f);
 }
 
-static void session_copy_grows_independently(void **state)
-{
-	CLEANUP_BUF struct buf text = BUF_INIT;
-	CLEANUP_BUF struct buf before = BUF_INIT, after = BUF_INIT;
-	struct fixture f, whole;
-	struct session *copy;
-	(void)state;
-	make_text(&text);
-	size_t half = text.n / 2;
-	for (int version = 3; version >= 1; version -= 2) {
-		if (version == 1)
-			memcpy(text.p + sizeof "{\"type\":\"session\"," - 1, "\"version\":1", 11);
-		assert_int_equal(open_bytes(&f, text.p, half), 0);
-		describe(f.s, &before); /* computes derived data */
-		assert_int_equal(session_copy(f.s, &copy), 0);
-		assert_same(copy, f.s);
-		assert_int_equal(session_serial(copy), session_serial(f.s));
-		assert_int_equal(session_relink_count(copy), session_relink_count(f.s));
-		append(&f, text.p + half, text.n - half);
-		assert_int_equal(session_grow(copy), 1);
-		describe(f.s, &after);
-		assert_int_equal(after.n, before.n);
-		assert_memory_equal(after.p, before.p, after.n);
-		assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
-		assert_same(copy, whole.s);
-		fixture_release(&whole);
-		fixture_release(&f); /* the copy remains valid */
-		describe(copy, &after);
-		session_close(copy);
-		buf_reset(&before);
-		buf_reset(&after);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(cancelled_scan_resumes),
 	    cmocka_unit_test(cancelled_header_leaves_no_session),
 	    cmocka_unit_test(sparse_holes_are_skipped),
-	    cmocka_unit_test(session_copy_grows_independently),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

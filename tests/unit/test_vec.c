@@ -75,30 +75,12 @@ static void overflowing_request_fails(void **state)
 	free(p);
 }
 
-static void copy_has_own_memory(void **state)
-{
-	(void)state;
-	VEC(int) v = {0};
-	assert_true(vec_copy(&v.v, &v.cap, v.n, sizeof *v.v));
-	assert_null(v.v);
-	assert_true(vec_reserve(&v, 2));
-	v.v[v.n++] = 1;
-	v.v[v.n++] = 2;
-	int *first = v.v;
-	assert_true(vec_copy(&v.v, &v.cap, v.n, sizeof *v.v));
-	assert_ptr_not_equal(v.v, first);
-	assert_memory_equal(v.v, first, 2 * sizeof *first);
-	free(first);
-	vec_release(&v);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(growth_is_amortized),
 	    cmocka_unit_test(plain_array_grows),
 	    cmocka_unit_test(overflowing_request_fails),
-	    cmocka_unit_test(copy_has_own_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,8 @@ void lock_cond_init(pthread_cond_t *cond);
 void lock_wait(struct lock *l, pthread_cond_t *cond);
 /* Waits for at most `ns`. Wakeups can be spurious. */
 void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns);
-/* Waits while *busy, which the lock guards. Returns 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin). */
+/* Waits while *busy, which the lock guards. Returns 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin). The
+ * caller must not hold LOCK_SESSION: the busy thread can wait for the readers of that session. */
 int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy);
 /* A thread that waits for others calls cancel_check at this interval. */
 #define LOCK_LOOK_NS INT64_C(20000000)
@@ -96,9 +97,7 @@ void lock_read(struct rwlock *l);
 void lock_write(struct rwlock *l);
 /* Returns 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin). */
 int lock_read_cancellable(struct rwlock *l);
-/* As lock_read_cancellable; also -ETIMEDOUT if readers still hold the lock after `ns` (-1: no limit). The wait for
- * another writer has no limit. */
-int lock_write_cancellable(struct rwlock *l, int64_t ns);
+int lock_write_cancellable(struct rwlock *l);
 void lock_rw_release(struct rwlock *l);
 
 /* Call before a system call that can wait for another program. If the thread holds the catalog's lock, or a lock of a

@@ -21,8 +21,6 @@
  * to the array's pointer. Returns false if out of memory (deferred_set): the array stays as it is. */
 bool vec_grow(void *pp, size_t *cap, size_t need, size_t size);
 void vec_shrink(void *pp, size_t *cap, size_t n, size_t size);
-/* Replaces *pp, which points to n borrowed elements, by a copy of them. Returns false if out of memory. */
-bool vec_copy(void *pp, size_t *cap, size_t n, size_t size);
 /* Returns the memory of an array. Unused room takes none until it is touched, except for the first page. */
 size_t vec_memory(size_t n, size_t cap, size_t size);
 

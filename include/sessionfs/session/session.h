@@ -95,16 +95,14 @@ int session_open(const struct source_path *at, struct session **ret);
  * session_drop_lines. */
 int session_open_to_read(const struct source_path *at, bool keeps_lines, struct session **ret);
 void session_drop_lines(struct session *s);
-/* Copies the index; the copy grows by itself. Entry numbers and serials are the same. Requires the lock for reading. */
-int session_copy(const struct session *s, struct session **ret);
 void session_close(struct session *s);
 
 void session_rdlock(struct session *s);
 void session_wrlock(struct session *s);
-/* Return 0, or -EINTR if the request was cancelled. For writing also -ETIMEDOUT, if readers hold the lock for `ns` (-1:
- * no limit). */
+/* Return 0, -EINTR or -EAGAIN, as lock_read_cancellable. A reader waits for no client and no other session: all readers
+ * of a session that has grown wait for the ones before. */
 int session_rdlock_cancellable(struct session *s);
-int session_wrlock_cancellable(struct session *s, int64_t ns);
+int session_wrlock_cancellable(struct session *s);
 void session_unlock(struct session *s);
 
 /* Indexes the appended lines. Returns 1 if anything changed, 0 if not, -ESTALE if the file is not the same growing
