@@ -551,7 +551,7 @@ static void dir_remove_unlisted(struct catalog *c, const struct disk_scan *l)
 	const struct dir *d = &c->dirs[l->dir];
 	for (size_t i = 0; i < d->files.n; i++) {
 		struct file *f = &c->files[d->files.v[i]];
-		if (f->scan != d->scan && f->state != FILE_GONE && f->scanned.began < l->began)
+		if (f->scan != d->scan && (f->state != FILE_GONE || f->scanned.err) && f->scanned.began < l->began)
 			file_removed(c, f, l->began);
 	}
 	for (uint32_t i = d->child; i != NONE; i = c->dirs[i].sibling)
