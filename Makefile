@@ -166,19 +166,20 @@ $(BUILD)/unit/test_gather: private linking += -Wl,--wrap=match_session
 moving_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get
 $(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
 
-# Threads that run one at a time, in a drawn order; and a catalog with mistakes, which that order shows.
+# Threads that run one at a time, in a drawn order; and the same with one mistake in the catalog, which that order shows.
 schedule_wraps := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthread_cond_timedwait pthread_cond_signal \
 	pthread_cond_broadcast inotify_init1 poll
-scheduled := $(BUILD)/unit/test_catalog_schedules $(BUILD)/unit/test_catalog_mistakes
-$(scheduled): private linking += $(schedule_wraps:%=-Wl,--wrap=%)
-$(scheduled): $(wildcard tests/unit/schedule*.h)
-mistaken := $(patsubst src/catalog/%.c,$(BUILD)/mistakes/%.o,$(wildcard src/catalog/*.c))
-$(mistaken): $(BUILD)/mistakes/%.o: src/catalog/%.c $(BUILD)/flags
+mistakes := $(patsubst tests/unit/mistakes/%.sed,$(BUILD)/mistakes/%,$(wildcard tests/unit/mistakes/*.sed))
+$(BUILD)/unit/test_catalog_schedules $(mistakes): private linking += $(schedule_wraps:%=-Wl,--wrap=%)
+$(BUILD)/unit/test_catalog_schedules $(BUILD)/mistakes/schedules.o: $(wildcard tests/unit/schedule*.h)
+$(BUILD)/mistakes/schedules.o: tests/unit/test_catalog_schedules.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(own_cppflags) -DSESSIONFS_MISTAKES $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
-$(BUILD)/unit/test_catalog_mistakes: $(mistaken)
-$(BUILD)/unit/test_catalog_mistakes: private own_cppflags += -DSESSIONFS_MISTAKES -Isrc/catalog
-$(BUILD)/unit/test_catalog_mistakes: private linking += $(mistaken)
+	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) -c -o $@ $<
+$(mistakes): $(BUILD)/mistakes/%: tests/unit/mistakes/%.sed $(BUILD)/mistakes/schedules.o $(BUILD)/libsessionfs.a
+	@source=$$(sed -n '1s/^# \(.*\): .*/\1/p' $<); sed -f $< $$source >$@.c; \
+		! cmp -s $$source $@.c || { echo '$<: changes nothing' >&2; exit 1; }
+	$(call say,CC)$(CC) $(own_cppflags) -Isrc/catalog $(CPPFLAGS) $(own_cflags) -w $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $@.c $(filter %.o %.a,$^) -lcmocka $(libs)
+$(BUILD)/unit/test_catalog_mistakes: $(mistakes)
 
 # Messages, counted.
 $(BUILD)/unit/test_buf: private linking += -Wl,--wrap=log_message

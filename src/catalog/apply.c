@@ -191,8 +191,7 @@ static bool apply_attrs(struct catalog *c, struct file *f, const struct stat *st
 	/* A write that found no room is taken back: a file that shrinks to what the index has read is not rewritten. */
 	off_t least = f->slot == NONE ? f->size : open_indexes_known_size(c, f->slot);
 	bool is_other_file =
-	    (f->dev != st->st_dev || f->ino != st->st_ino || (st->st_size < f->size && st->st_size < least)) &&
-	    !MISTAKE(KEEPS_SLOT);
+	    f->dev != st->st_dev || f->ino != st->st_ino || (st->st_size < f->size && st->st_size < least);
 	bool changed = is_other_file || st->st_size != f->size || !time_is_same(f->mtime, st->st_mtim) ||
 	               !time_is_same(f->ctime, st->st_ctim);
 	uint32_t file = (uint32_t)(f - c->files);
@@ -298,7 +297,7 @@ static void apply_header(struct catalog *c, uint32_t file, const struct header *
 		return;
 	}
 	bool differs = sid.p != f->sid.p || parent.p != f->parent.p || project != f->project;
-	if (differs && f->slot != NONE && !MISTAKE(KEEPS_SLOT))
+	if (differs && f->slot != NONE)
 		slot_retire(c, f->slot);
 	if (sid.p != f->sid.p)
 		f->sid_name = NULL;
@@ -362,7 +361,7 @@ static void apply_file(struct catalog *c, const struct disk_scan *l)
 	f->reread = false;
 	if (l->is_far || l->linked)
 		watch_hard_link(c, file);
-	if ((l->rc == -ENOENT || (MISTAKE(ERROR_ABSENT) && error_is_transient(l->rc))) && !l->linked) {
+	if (l->rc == -ENOENT && !l->linked) {
 		file_removed(c, f, l->began);
 		dir_distrust(c, f->dir);
 		return;
@@ -478,8 +477,7 @@ static int apply_file_name(struct catalog *c, const struct disk_scan *l, const s
 	bool is_new = f->state == FILE_GONE;
 	bool is_same = !is_new && f->listed_ino == e->ino;
 	if (is_new) {
-		if (!MISTAKE(COMES_OLD))
-			f->scanned.began = f->scanned.marked = 0;
+		f->scanned.began = f->scanned.marked = 0;
 		file_appeared(c, f, e->ino);
 		if (d->scan > 1)
 			watch_add_change(c, file, NONE, true);
@@ -619,8 +617,7 @@ static void apply_dir(struct catalog *c, struct disk_scan *l)
 		int rc = apply_names(c, l);
 		d = &c->dirs[l->dir];
 		/* A change within the same tick of the clock leaves the mtime as it is. */
-		bool is_racy =
-		    !d->wd && !MISTAKE(RACY) && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
+		bool is_racy = !d->wd && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
 		d->st = l->st;
 		d->trusted = rc == 0 && !is_racy && d->scanned.marked <= l->began;
 		d->err = 0;
@@ -639,8 +636,6 @@ void apply_scan(struct catalog *c, struct disk_scan *l)
 	bool is_dir = l->file == NONE;
 	int before = scan_state_of(c, l->dir, l->file)->err;
 	l->taking = true;
-	if (MISTAKE(BEGAN_LATE))
-		l->began = ++c->tick;
 	if (l->began >= scan_state_of(c, l->dir, l->file)->began) {
 		if (is_dir)
 			apply_dir(c, l);
@@ -649,8 +644,7 @@ void apply_scan(struct catalog *c, struct disk_scan *l)
 	}
 	failed_update(c, l->dir, l->file, before);
 	scan_state_of(c, l->dir, l->file)->scan = NULL;
-	if (!MISTAKE(NO_WAKE))
-		pthread_cond_broadcast(&c->scanned);
+	pthread_cond_broadcast(&c->scanned);
 	scan_put(c, l);
 }
 

@@ -18,8 +18,6 @@
 
 #include "sessionfs/catalog/header.h"
 
-#include "mistakes.h"
-
 #define NONE MAP_NONE
 
 /* Strings that live as long as the catalog, NUL-terminated. */

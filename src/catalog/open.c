@@ -240,7 +240,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 		lock_release(&c->lock);
 		return rc;
 	}
-	bool stale = how & NOW || x->partial || (open_index_is_stale(c, x) && !MISTAKE(STALE_INDEX));
+	bool stale = how & NOW || x->partial || open_index_is_stale(c, x);
 	x->partial = false;
 	struct open_index *surplus = open_indexes_detach_surplus(c);
 	lock_release(&c->lock);

@@ -141,10 +141,7 @@ static void scan_dir(struct catalog *c, struct disk_scan *l, enum resolve_how ho
 	l->st = got.st;
 	if (l->rc == 0 && c) {
 		LOCKED(&c->lock);
-		if (!MISTAKE(WATCH_LATE))
-			watch_dir(c, l->dir, got.fd, &got.st);
-		if (MISTAKE(TICK_LATE))
-			l->began = ++c->tick;
+		watch_dir(c, l->dir, got.fd, &got.st);
 		/* Results from before the watch existed could be outdated. */
 		l->reads = c->dirs[l->dir].trusted ? l->reads : SCAN_READ;
 	}
@@ -153,10 +150,6 @@ static void scan_dir(struct catalog *c, struct disk_scan *l, enum resolve_how ho
 	if (l->rc == 0 && l->reads == SCAN_READ) {
 		int rc = l->acl_err = rights_read(got.fd, &l->st, &l->rights);
 		l->rc = error_meaning(rc) == MEANS_OURS ? rc : names_read(got.fd, &l->names);
-	}
-	if (MISTAKE(WATCH_LATE) && l->rc == 0 && c) {
-		LOCKED(&c->lock);
-		watch_dir(c, l->dir, got.fd, &got.st);
 	}
 	resolved_release(l->resolver, &got);
 }

@@ -22,8 +22,7 @@
 struct sync sync_begin(struct catalog *c, enum max_age max_age)
 {
 	lock_acquire(&c->lock);
-	if (!MISTAKE(NO_DRAIN) || !c->dirs[0].scanned.scan)
-		inotify_drain(c);
+	inotify_drain(c);
 	return (struct sync){.c = c, .asof = ++c->tick, .now = catalog_now(), .max_age = max_age};
 }
 
@@ -49,7 +48,7 @@ static int64_t valid_ms(const struct catalog *c, bool watched)
 /* A scan that does not return, and began before what was marked last. What it finds counts for nothing. */
 static bool scan_is_outdated(const struct scan_state *s)
 {
-	return s->scan && s->scan->late && !s->scan->taking && s->scan->began < s->marked && !MISTAKE(KEEPS_SCAN);
+	return s->scan && s->scan->late && !s->scan->taking && s->scan->began < s->marked;
 }
 
 static bool is_current(const struct sync *a, const struct requirement *w)
@@ -59,7 +58,7 @@ static bool is_current(const struct sync *a, const struct requirement *w)
 	bool watched = dir_is_watched(c, w->dir);
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->scan && s->scan->late && !scan_is_outdated(s) &&
-	    (MISTAKE(NO_RETRY) || !blocking_is_done(resolver_blocking_pool(c->resolver), &s->scan->call)))
+	    !blocking_is_done(resolver_blocking_pool(c->resolver), &s->scan->call))
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
@@ -192,7 +191,7 @@ static bool tree_end(struct sync *a, uint32_t tree, enum depth depth, bool curre
 {
 	struct dir_tree *t = tree_of(a->c, tree);
 	int err = current ? tree_error(a->c, tree, depth) : 0;
-	bool watched = (t->blind == 0 && dir_is_watched(a->c, tree == FLAT ? 0 : tree)) || MISTAKE(VALID_LONG);
+	bool watched = t->blind == 0 && dir_is_watched(a->c, tree == FLAT ? 0 : tree);
 	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
 	bool lasts = err == -ETIMEDOUT || (a->retried && error_is_of_source(err));

@@ -90,7 +90,7 @@ void mark_dir_stale(struct catalog *c, uint32_t dir)
 	c->tick++;
 	if (dir_is_flat(c, dir))
 		c->flat.marked = c->tick;
-	for (uint32_t d = dir; d != NONE; d = MISTAKE(NO_CLIMB) ? NONE : c->dirs[d].parent)
+	for (uint32_t d = dir; d != NONE; d = c->dirs[d].parent)
 		c->dirs[d].tree.marked = c->tick;
 }
 
@@ -214,8 +214,6 @@ void watch_removed(struct catalog *c, uint32_t dir)
 void watch_drop(struct catalog *c, uint32_t dir)
 {
 	struct dir *d = &c->dirs[dir];
-	if (MISTAKE(KEEP_WATCH))
-		return;
 	if (d->wd > 0) {
 		inotify_rm_watch(c->watching.inotify, d->wd);
 		watch_removed(c, dir);

@@ -501,8 +501,8 @@ static void world_run(uint64_t seed, void (*each)(uint64_t hash))
 	run.clock_runs = schedule_draw(2);
 	disk_clear();
 	disk.tick_ms = schedule_draw(2) ? 1 : 40;
-	world_begin(schedule_draw(3) || world_has_server);
-	world.writes_dirs = schedule_draw(4) == 0 || world_writes_dirs;
+	world_begin(schedule_draw(3));
+	world.writes_dirs = schedule_draw(4) == 0;
 	catalog_begin();
 	disk.queue_max = schedule_draw(3) ? 0 : 3;
 	run.can_fail = schedule_draw(8) == 0;

@@ -59,9 +59,6 @@ static struct {
 	bool writes_dirs; /* it changes directories most of the time */
 } world;
 
-/* All worlds have a server; a writer that changes directories most of the time. */
-static bool world_has_server, world_writes_dirs;
-
 static int64_t world_ms(void)
 {
 	return schedule.now / 1000000;
