@@ -1,76 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of versions, and how a header selects a row.
- *
- * JavaScript compares a version of any type with a number: it converts text to the number in it, and a list to the text
- * of its elements. Nearly all such versions come from editing a file by hand, but this comparison decides whether pi
- * migrates the file. */
+/* The table of versions, and how a header selects a row. JavaScript compares a version of any type with a number: a
+ * string of digits counts as one. */
 #include "sessionfs/session/format.h"
 
 #include "sessionfs/base/space.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-/* Parses a whole number with the prefix 0x, 0o or 0b, without a sign. */
-static double js_prefixed_number(const char *p)
-{
-	int base = (p[1] | 0x20) == 'x' ? 16 : (p[1] | 0x20) == 'o' ? 8 : 2;
-	double value = 0;
-
-	for (p += 2;; p++) {
-		int digit = *p >= '0' && *p <= '9' ? *p - '0' : (*p | 0x20) >= 'a' ? (*p | 0x20) - 'a' + 10 : base;
-		if (digit >= base)
-			return NAN;
-		value = value * base + digit;
-		if (!p[1])
-			return value;
-	}
-}
-
-/* Number(text) */
-static double js_text_number(struct json_value v)
+/* Returns the number that a text of digits is. */
+static double text_version(struct json_value v)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	char *end;
+	double version = 0;
 
 	json_decode(v.text, JSON_EXACT, &text);
 	struct span s = space_trim(buf_span(&text));
-	if (s.n == 0)
-		return 0;
-	text.n = (size_t)(s.p - text.p) + s.n;
-	if (!buf_cstr(&text) || memchr(s.p, 0, s.n))
-		return NAN;
-	if (s.n > 2 && s.p[0] == '0' && strchr("xXoObB", s.p[1]))
-		return js_prefixed_number(s.p);
-	const char *unsigned_ = s.p + (*s.p == '+' || *s.p == '-');
-	if (strcmp(unsigned_, "Infinity") == 0)
-		return *s.p == '-' ? -INFINITY : INFINITY;
-	if (strspn(s.p, "0123456789.eE+-") != s.n)
-		return NAN;
-	double d = strtod(s.p, &end);
-	return *end ? NAN : d;
-}
-
-/* A list counts as its only element. In a list, null is empty, and true or false is not a number. */
-static double js_array_number(struct json_value list)
-{
-	CLEANUP_BUF struct buf deep = BUF_INIT;
-
-	for (;;) {
-		struct json j;
-		struct json_value v, more;
-		json_init(&j, list.text, &deep);
-		json_enter(&j);
-		if (json_next(&j, NULL) <= 0)
-			return 0;
-		if (!json_value(&j, &v) || (json_next(&j, NULL) > 0 && json_value(&j, &more)))
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
 			return NAN;
-		if (v.kind == JSON_TRUE || v.kind == JSON_FALSE)
-			return NAN;
-		if (v.kind != JSON_ARRAY)
-			return v.kind == JSON_NULL ? 0 : format_version(v);
-		list = v;
+		version = version * 10 + (s.p[i] - '0');
 	}
+	return version;
 }
 
 double format_version(struct json_value v)
@@ -87,9 +37,7 @@ double format_version(struct json_value v)
 	case JSON_NUMBER:
 		return json_double(v, &d) ? d : NAN;
 	case JSON_STRING:
-		return js_text_number(v);
-	case JSON_ARRAY:
-		return js_array_number(v);
+		return text_version(v);
 	default:
 		return NAN;
 	}

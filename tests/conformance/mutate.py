@@ -34,7 +34,7 @@ MESSAGE_FIELDS = [
     "usage", "timestamp", "stopReason", "toolCallId", "provider", "model", "excludeFromContext", "summary", "command",
     "errorMessage",
 ]  # fmt: skip
-VERSIONS = [None, 0, 1, 2, 3, 4, "1", "2", "0x1", [], [2], {}, True, False, "", 2.5]
+VERSIONS = [None, 0, 1, 2, 3, 4, "1", "2", {}, True, False, "", 2.5]
 NOT_UTF8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf0\x9f"]
 BYTES = NOT_UTF8 + [b"\x00", b"\x0b", b"\r", b"\xc3\xa9", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\\u0000", b"\\ud83d"]
 LINES = [b"", b" ", b"null", b"5", b'"x"', b"{", b"[1]", b"false", b"{}", b"\xef\xbb\xbf", b"true", b"0", b'""']

@@ -115,19 +115,11 @@ static void versions_are_compared_as_numbers(void **state)
 		const char *json;
 		double version;
 	} cases[] = {
-	    {"null", 1},         {"true", 1},        {"false", 0},
-	    {"2.5", 2.5},        {"\"\"", 0},        {"\" 2\\n\"", 2},
-	    {"\"\\u00a02\"", 2}, {"\".5\"", 0.5},    {"\"5.\"", 5},
-	    {"\"1e0\"", 1},      {"\"0x1\"", 1},     {"\"0Xa\"", 10},
-	    {"\"0b10\"", 2},     {"\"0o17\"", 15},   {"\"-Infinity\"", -INFINITY},
-	    {"[]", 0},           {"[null]", 0},      {"[[[]]]", 0},
-	    {"[1]", 1},          {"[\"2\"]", 2},     {"[[[2]]]", 2},
-	    {"1e400", INFINITY}, {"\"\\u0032\"", 2}, {"\"+Infinity\"", INFINITY},
+	    {"null", 1},      {"true", 1},         {"false", 0},   {"2.5", 2.5},        {"\"\"", 0},
+	    {"\" 2\\n\"", 2}, {"\"\\u00a02\"", 2}, {"\"17\"", 17}, {"1e400", INFINITY}, {"\"\\u0032\"", 2},
 	};
-	static const char *const none[] = {"{}",       "[{}]",         "[1,2]",       "[null,null]", "[true]",
-	                                   "\"true\"", "\"2n\"",       "\"0x\"",      "\"0xg\"",     "\"0b2\"",
-	                                   "\"-0x1\"", "\"+-1\"",      "\"1_0\"",     "\"1e\"",      "\".\"",
-	                                   "\"NaN\"",  "\"2\\u0000\"", "\"infinity\""};
+	static const char *const none[] = {"{}",      "[]",     "[1]",     "\"true\"",    "\"2n\"",
+	                                   "\"0x1\"", "\"-1\"", "\"1.0\"", "\"2\\u0000\""};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

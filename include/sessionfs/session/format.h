@@ -15,7 +15,7 @@ struct format {
 };
 
 /* Returns a header's version as JavaScript compares it with a number: 1 if it is absent or null. Returns NaN, which is
- * below no number, if it cannot be a number. */
+ * below no number, for anything but a number, a string of digits, true and false. */
 double format_version(struct json_value v);
 
 /* Returns the row for a header's version, of any type. Compares as JavaScript does; NaN selects the newest. */
