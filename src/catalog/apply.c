@@ -16,9 +16,8 @@ static const char is_a_directory[] = "is a directory";
 /* If one ACL is unreadable, they all are: logs that once. */
 static void acl_is_unread(struct catalog *c, const char *path, int err)
 {
-	if (err && !c->acl_said)
+	if (err && log_once(&c->logged, LOGGED_ACL, ""))
 		log_warning("%s: ACL: %s: files with unreadable ACLs: owner only", path, strerror(-err));
-	c->acl_said = c->acl_said || err;
 }
 
 static bool failed_reserve(struct catalog *c)
@@ -322,7 +321,7 @@ static void apply_contents(struct catalog *c, uint32_t file, bool is_session, co
 		f->acl_unread = h->acl_err;
 		acl_is_unread(c, f->path, h->acl_err);
 	}
-	if (h->is_later && c->watching.on && f->reason != h->reason)
+	if (h->is_later && watching_is_on(&c->watching) && f->reason != h->reason)
 		log_warning("%s: %s", f->path, h->reason);
 	if (is_session)
 		apply_header(c, file, h);
@@ -635,7 +634,7 @@ void apply_scan(struct catalog *c, struct disk_scan *l)
 {
 	bool is_dir = l->file == NONE;
 	int before = scan_state_of(c, l->dir, l->file)->err;
-	l->taking = true;
+	l->phase = SCAN_APPLYING;
 	if (l->began >= scan_state_of(c, l->dir, l->file)->began) {
 		if (is_dir)
 			apply_dir(c, l);

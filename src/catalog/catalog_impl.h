@@ -46,6 +46,17 @@ enum depth {
 	DEPTHS
 };
 
+/* The states of a file. A failed scan (scanned.err) changes none.
+ *
+ *	GONE --listed, or scanned--> UNKNOWN --header read--> SESSION, no slot --name_sessions--> SESSION with a slot
+ *	 ^                            ^    \                        |                                 |
+ *	 |                            |     +--no session, refused--+---------> OTHER <---------------+
+ *	 |                            |                                           |
+ *	 |                            +--other attributes (OTHER), other file (SESSION; slot_retire)
+ *	 +--no such name: from each
+ *
+ * With a slot, it is a SESSION, and has a project and a stem. Without one it waits for it (`waits`), unless its project
+ * is not known: X.jsonl next to X was not read. tests/unit/schedule_states.h checks what cannot be, here and below. */
 enum file_state {
 	FILE_GONE,    /* no such name */
 	FILE_UNKNOWN, /* a regular file with an unread header */
@@ -81,7 +92,7 @@ struct file {
 	const char *sid_name; /* component under sessions/, NULL if not named yet */
 	struct span sid;      /* as in the header */
 	struct span parent;   /* parentSession as in the header, p NULL if absent */
-	const char *reason;
+	const char *reason;   /* of the last rejection, as `err` */
 	dev_t dev;
 	ino_t ino, listed_ino; /* from stat and from readdir: they differ on some file systems */
 	uint64_t key;          /* a hash of `path`, and another one after each replacement; 0: no slot yet */
@@ -97,11 +108,11 @@ struct file {
 	uint32_t scan;                             /* the last directory scan that saw it */
 	enum file_state state;
 	bool has_ids; /* as in struct header */
-	bool waits;   /* is in its project's list of files that need a slot */
-	bool linked;  /* may change under another name, unseen by inotify */
+	bool waits;   /* is in a project's list of files that need a slot, until name_sessions passes over it */
+	bool linked;  /* may change under another name, unseen by inotify; never ends */
 	bool noted;   /* is in `changes`, or would be if changes were not lost */
 	bool unseen;  /* the last scan failed to get its attributes */
-	bool reread;  /* its header must be read again, whatever its attributes */
+	bool reread;  /* its header must be read again, whatever its attributes; its scan failed, or it is marked */
 	bool acl_unread;
 };
 
@@ -121,7 +132,13 @@ struct dir_tree {
 /* Sessions are found up to this many levels below the source. */
 #define DIR_LEVELS_MAX 8
 
-/* dirs[0] is the source itself, with the name "". */
+/* dirs[0] is the source itself, with the name "". The states of a directory:
+ *
+ *	new (scan 0) --> read (err 0) <--> unreadable (err) --absent, or not listed--> gone --listed--> as before
+ *
+ * A directory with a watch (wd > 0) was read, unless a scan of it is running or failed. With WD_PARENT it is unreadable
+ * because it is absent. One that is gone has no watch; its trees do not count it as blind. `trusted` means that it was
+ * read, and ends with each mark of its names. */
 struct dir {
 	struct scan_state scanned;       /* its names and rights */
 	struct dir_tree tree;            /* of it and all directories below it */
@@ -144,7 +161,7 @@ struct dir {
 	dev_t watched_dev; /* the directory that it watches */
 	ino_t watched_ino;
 	bool gone;    /* not in its parent's names: not scanned until it is again */
-	bool linked;  /* has linked files */
+	bool linked;  /* has had linked files */
 	bool trusted; /* the names are current while `st` is */
 };
 
@@ -189,6 +206,7 @@ enum logged {
 	LOGGED_UNWATCHED,  /* a directory that has no watch */
 	LOGGED_NO_WATCHES, /* none are left */
 	LOGGED_FULL,       /* no slot numbers are left */
+	LOGGED_ACL,        /* ACLs are unreadable */
 };
 
 struct catalog {
@@ -229,12 +247,10 @@ struct catalog {
 		mode_t mode;
 	} names_mode; /* the last result of catalog_list_all_mode */
 	uint64_t dir_scans;
-	uint64_t forks_epoch; /* the epoch at which parents of forks were found; 0: find them again */
-	bool forks_known;     /* they were found once: since then changes are recorded */
-	bool acl_said;        /* that ACLs are unreadable was logged */
+	uint64_t forks_epoch; /* the epoch at which parents of forks were last found; 0: never */
 	unsigned fresh_ms;    /* constant */
 	struct watching {
-		int inotify, wake; /* descriptors, or -1; both constant */
+		int inotify, wake; /* descriptors, or -1; both constant; wake: catalog_wait is in use */
 		uint32_t *by_wd;   /* directories, or NONE */
 		size_t cap;
 		size_t count; /* of watches */
@@ -242,7 +258,7 @@ struct catalog {
 		size_t n, changes_cap;
 		VEC(struct place) pending; /* marked, and not yet scanned by catalog_wait */
 		bool lost;                 /* anything may have changed */
-		bool on, polls;            /* constant: catalog_wait is in use; without inotify */
+		bool polls;                /* constant: without inotify */
 	} watching;
 	struct open_indexes {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */
@@ -252,6 +268,11 @@ struct catalog {
 		pthread_cond_t opened;
 	} open;
 };
+
+static inline bool watching_is_on(const struct watching *w)
+{
+	return w->wake >= 0;
+}
 
 static inline int64_t catalog_now(void)
 {
@@ -368,7 +389,9 @@ struct disk_scan {
 	uint32_t dir, file, base; /* file NONE: a scan of the directory */
 	bool foreign;             /* run by the pool */
 	bool is_far;              /* a server must answer; so `foreign`, if a thread is free */
-	bool late, taking;        /* timed out once; is being applied; the lock guards both */
+	/* LATE: a call timed out that waited for it, so it is foreign, and its place has the error. The lock guards it.
+	 */
+	enum { SCAN_RUNNING, SCAN_LATE, SCAN_APPLYING } phase;
 	/* Whether it reads the header, or the names: if the attributes differ from `known`. Afterwards READ if it did.
 	 */
 	enum { SCAN_STAT, SCAN_COMPARE, SCAN_READ } reads;
@@ -448,6 +471,8 @@ enum max_age {
 	AGE_RECENT, /* if they are recent */
 	AGE_ANY,    /* always: the result is only a time or a number */
 };
+/* A call requires, scans what is missing, and requires again, until nothing is missing, or it was interrupted. With
+ * AGE_NONE, no requirement is optional, and the call never times out. */
 struct sync {
 	struct catalog *c;
 	uint64_t asof; /* the tick at which it began */
@@ -457,8 +482,6 @@ struct sync {
 	int err;        /* a scan of something required failed; 0 or a negative errno */
 	bool needs_all; /* then even a found item does not count */
 	enum max_age max_age;
-	bool required;  /* something required is unknown, or was not scanned recently */
-	bool others;    /* another call is scanning something that this one requires */
 	bool timed_out; /* its time is up: it waits only for such other calls */
 	bool retried;   /* it has scanned failures twice */
 	bool failed;    /* a scan failed, and no earlier call has logged that */

@@ -57,14 +57,14 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 {
 	struct watching *w = &c->watching;
 	struct sync a = sync_begin(c, AGE_ANY);
-	if (!w->on)
+	if (!watching_is_on(w))
 		require(&a, OF_TREE, 0, NAMES);
 	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0};
 	bool is_idle = w->pending.n == 0;
 	for (uint32_t i = 0; i < c->dir_count; i++) {
 		const struct disk_scan *scan = c->dirs[i].scanned.scan;
 		ret->watches += c->dirs[i].wd > 0;
-		if (!place_is_stale(c, (struct place){i, NONE}) && !(scan && scan->late))
+		if (!place_is_stale(c, (struct place){i, NONE}) && !(scan && scan->phase != SCAN_RUNNING))
 			continue;
 		ret->scanning = true;
 		if (is_idle)
@@ -72,7 +72,8 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
-	ret->told = !w->polls && (w->on ? c->dirs[0].tree.blind == 0 || ret->scanning : !c->dirs[0].scanned.foreign);
+	ret->told = !w->polls &&
+	            (watching_is_on(w) ? c->dirs[0].tree.blind == 0 || ret->scanning : !c->dirs[0].scanned.foreign);
 	if (ret->scanning)
 		watch_wake(w);
 	sync_close(&a, 0);
@@ -100,7 +101,7 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, s
 	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN}, {.fd = w->wake, .events = POLLIN}, {.fd = output}};
 	uint64_t count;
 
-	if (!w->on)
+	if (!watching_is_on(w))
 		return -EINVAL;
 	if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR)
 		return -errno;

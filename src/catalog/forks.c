@@ -186,7 +186,7 @@ static void slot_set_parent(struct catalog *c, uint32_t slot, uint32_t parent)
 	if (before == parent)
 		return;
 	c->slots[slot].parent = parent;
-	if (!c->forks_known)
+	if (!c->forks_epoch)
 		return;
 	c->epoch++;
 	report_session_changed(c, slot);
@@ -250,9 +250,9 @@ bool forks_refresh(struct sync *a)
 	if (c->forks_epoch == c->epoch)
 		return true;
 	int rc = find_parents(c);
-	c->forks_epoch = rc == 0 ? c->epoch : 0;
-	c->forks_known = true;
-	if (rc < 0) {
+	if (rc == 0) {
+		c->forks_epoch = c->epoch;
+	} else {
 		a->err = rc;
 		a->needs_all = true;
 	}
@@ -321,7 +321,7 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *c
 void catalog_report_forks(struct catalog *c)
 {
 	struct sync a = sync_begin(c, AGE_NONE);
-	if (c->forks_known && c->forks_epoch != c->epoch && c->dirs[0].tree.blind == 0)
+	if (c->forks_epoch && c->forks_epoch != c->epoch && c->dirs[0].tree.blind == 0)
 		forks_refresh(&a);
 	sync_close(&a, 0);
 }

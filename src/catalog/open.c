@@ -76,7 +76,8 @@ static void open_index_update(struct catalog *c, struct open_index *x, const str
 }
 
 /* The index must not be older than the attributes shown with it: a reader that has seen a new mtime caches the contents
- * that it reads next until the mtime changes. A change of mode or owner shows only in the ctime. */
+ * that it reads next until the mtime changes. A change of mode or owner shows only in the ctime. An index whose parsing
+ * was interrupted has the size and the mtime of no file, so that the next caller finishes it. */
 static bool open_index_is_stale(const struct catalog *c, const struct open_index *x)
 {
 	const struct file *f = &c->files[c->slots[x->slot].file];
@@ -99,9 +100,9 @@ static bool may_be_other_file(const struct catalog *c, const struct open_index *
 static int open_index_check(struct catalog *c, struct open_index *x, const struct session *s, bool trace_holds)
 {
 	struct sync a = sync_begin(c, AGE_NONE);
-	if (!x->err && !trace_holds && !x->forgotten)
+	if (!x->err && !trace_holds && !open_index_is_forgotten(c, x))
 		slot_retire(c, x->slot);
-	if (!x->forgotten && may_be_other_file(c, x, s)) {
+	if (!open_index_is_forgotten(c, x) && may_be_other_file(c, x, s)) {
 		uint32_t file = c->slots[x->slot].file;
 		c->files[file].reread = true;
 		mark_file_stale(c, file);
@@ -123,27 +124,24 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 	lock_release(&c->lock);
 	bool trace_holds = true;
 	x->err = open_session(c, &at, keeps_lines, &before, &s, &f, &trace_holds);
-	bool is_whole = cancel_check() == 0;
 	int rc = open_index_check(c, x, s, trace_holds);
 	lock_acquire(&c->lock);
 
 	/* The file was a session when it got its slot. Now it is being rewritten, was replaced, or was briefly
 	 * absent. */
-	bool is_gone = error_is_absence(rc) || (x->forgotten && !error_is_transient(rc));
+	bool is_gone = error_is_absence(rc) || (open_index_is_forgotten(c, x) && !error_is_transient(rc));
 	x->err = is_gone ? -ESTALE : rc;
 	if (x->err) {
 		if (s)
 			session_close(s);
-		if (!x->forgotten)
+		if (!open_index_is_forgotten(c, x))
 			open_indexes_forget(c, x->slot);
 	} else {
 		x->session = s;
-		if (!x->forgotten)
+		if (!open_index_is_forgotten(c, x))
 			log_forget(&c->logged, LOGGED_FAILURE, c->files[c->slots[x->slot].file].path);
 		open_index_update(c, x, &f);
 	}
-	/* If building was interrupted, the next caller finishes the index. */
-	x->partial = !is_whole;
 	x->opening = false;
 	pthread_cond_broadcast(&c->open.opened);
 }
@@ -175,7 +173,7 @@ static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struc
 			return -ENOMEM;
 		open_index_fill(c, x, how & KEEPS_LINES);
 	}
-	if (rc == 0 && (x->err || x->forgotten))
+	if (rc == 0 && (x->err || open_index_is_forgotten(c, x)))
 		rc = x->err == -EINTR ? GET_RETRY : x->err ? x->err : -ESTALE;
 	if (rc) {
 		open_index_put(c, x);
@@ -212,16 +210,14 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	}
 	struct sync a = sync_begin(c, AGE_NONE);
 	/* The file's attributes can show why the index did not grow. */
-	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !x->forgotten)
+	if (rc < 0 && rc != -ESTALE && rc != -EINTR && !open_index_is_forgotten(c, x))
 		require(&a, OF_FILE_NOW, c->slots[x->slot].file, ATTRS);
 	if (rc == 0 || (rc == -EINTR && f.memory))
 		open_index_update(c, x, &f);
-	else if (rc == -ESTALE && !x->forgotten)
+	else if (rc == -ESTALE && !open_index_is_forgotten(c, x))
 		slot_retire(c, x->slot);
-	if (x->forgotten && rc != -EINTR)
+	if (open_index_is_forgotten(c, x) && rc != -EINTR)
 		rc = -ESTALE;
-	if (rc == -EINTR)
-		x->partial = true;
 	sync_close(&a, 0);
 	return rc;
 }
@@ -240,8 +236,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 		lock_release(&c->lock);
 		return rc;
 	}
-	bool stale = how & NOW || x->partial || open_index_is_stale(c, x);
-	x->partial = false;
+	bool stale = how & NOW || open_index_is_stale(c, x);
 	struct open_index *surplus = open_indexes_detach_surplus(c);
 	lock_release(&c->lock);
 	open_index_close_all(surplus);

@@ -49,7 +49,7 @@ void open_index_remove(struct catalog *c, struct open_index *x)
 	open_index_unlink(o, x);
 	o->count--;
 	open_index_set_memory(c, x, 0);
-	if (!x->forgotten) {
+	if (!open_index_is_forgotten(c, x)) {
 		c->slots[x->slot].trace = x->as_of.trace;
 		c->slots[x->slot].index = NULL;
 	}
@@ -145,14 +145,13 @@ void open_indexes_forget(struct catalog *c, uint32_t slot)
 	if (!x)
 		return;
 	c->slots[slot].index = NULL;
-	x->forgotten = true;
 	x->refs++;
 	open_index_put(c, x);
 }
 
 void open_index_put(struct catalog *c, struct open_index *x)
 {
-	if (--x->refs || !x->forgotten)
+	if (--x->refs || !open_index_is_forgotten(c, x))
 		return;
 	open_index_remove(c, x);
 	open_index_close_all(x);

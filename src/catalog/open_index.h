@@ -13,6 +13,16 @@ struct index_snapshot {
 	size_t memory; /* of the index */
 };
 
+/* Its states, all in the list by last use:
+ *
+ *	opening --> open (session) <--> grown
+ *	   |          |    |
+ *	   |          |    +--no references: evicted (leaves its trace), and no more in the list
+ *	   |          +--its slot died--> forgotten, until its last reference
+ *	   +--err: forgotten at once
+ *
+ * While it is opening, it has no session and a reference. Then it has a session or an error, never both. One without
+ * references is open, and its slot's. */
 struct open_index {
 	struct session *session; /* NULL while it is being opened, or after that failed */
 	struct open_index *newer, *older;
@@ -22,9 +32,12 @@ struct open_index {
 	unsigned refs;
 	int err;
 	bool opening;
-	bool forgotten; /* its slot died, or opening failed: closed with the last reference */
-	bool partial;   /* parsing the file was interrupted */
 };
+
+static inline bool open_index_is_forgotten(const struct catalog *c, const struct open_index *x)
+{
+	return c->slots[x->slot].index != x;
+}
 
 /* Adds an index at the head of the list by last use, or removes it. */
 void open_index_link_newest(struct open_indexes *o, struct open_index *x);

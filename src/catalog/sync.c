@@ -48,7 +48,7 @@ static int64_t valid_ms(const struct catalog *c, bool watched)
 /* A scan that does not return, and began before what was marked last. What it finds counts for nothing. */
 static bool scan_is_outdated(const struct scan_state *s)
 {
-	return s->scan && s->scan->late && !s->scan->taking && s->scan->began < s->marked;
+	return s->scan && s->scan->phase == SCAN_LATE && s->scan->began < s->marked;
 }
 
 static bool is_current(const struct sync *a, const struct requirement *w)
@@ -57,7 +57,7 @@ static bool is_current(const struct sync *a, const struct requirement *w)
 	const struct scan_state *s = scan_state_of(c, w->dir, w->file);
 	bool watched = dir_is_watched(c, w->dir);
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
-	if (s->scan && s->scan->late && !scan_is_outdated(s) &&
+	if (s->scan && s->scan->phase == SCAN_LATE && !scan_is_outdated(s) &&
 	    !blocking_is_done(resolver_blocking_pool(c->resolver), &s->scan->call))
 		return true;
 	if (w->file != NONE) {
@@ -85,7 +85,6 @@ static void sync_require(struct sync *a, struct requirement w)
 	a->timed_out = a->timed_out || (w.optional && was_awaited);
 	if (a->timed_out && w.optional)
 		return;
-	a->required = a->required || !w.optional;
 	if (vec_grow(&a->missing, &a->cap, a->n + 1, sizeof *a->missing))
 		a->missing[a->n++] = w;
 	else
@@ -276,8 +275,9 @@ static bool require_extent(struct sync *a, enum extent extent, uint32_t of, enum
 
 /* ---- scanning ---- */
 
-/* A new scan for what is wanted; NULL: none is needed any more, or it is being made. */
-static struct disk_scan *scan_for(struct sync *a, const struct requirement *w)
+/* A new scan for what is wanted; NULL: none is needed any more, or it is being made. Sets *ret_others if another call
+ * makes it. */
+static struct disk_scan *scan_for(struct sync *a, const struct requirement *w, bool *ret_others)
 {
 	struct catalog *c = a->c;
 	struct scan_state *s = scan_state_of(c, w->dir, w->file);
@@ -288,7 +288,7 @@ static struct disk_scan *scan_for(struct sync *a, const struct requirement *w)
 		s->scan = NULL;
 	}
 	if (s->scan) {
-		a->others = a->others || !s->scan->foreign || s->scan->taking;
+		*ret_others = *ret_others || !s->scan->foreign || s->scan->phase == SCAN_APPLYING;
 		return NULL;
 	}
 	s->scan = scan_new(c, w->dir, w->file, w->depth == HEADERS);
@@ -332,7 +332,7 @@ static int scans_run(struct catalog *c, struct disk_scan **v, size_t n)
 }
 
 /* Waits for the scans of these that the pool makes, for any call, and applies them. */
-static int scans_await(struct sync *a, const struct requirement *missing, size_t n, int64_t until)
+static int scans_await(struct sync *a, const struct requirement *missing, size_t n, bool required, int64_t until)
 {
 	struct catalog *c = a->c;
 	struct blocking_pool *pool = resolver_blocking_pool(c->resolver);
@@ -340,7 +340,7 @@ static int scans_await(struct sync *a, const struct requirement *missing, size_t
 	size_t scans = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct disk_scan *l = scan_state_of(c, missing[i].dir, missing[i].file)->scan;
-		if (!l || !l->foreign || l->taking || (missing[i].optional && a->required) ||
+		if (!l || !l->foreign || l->phase == SCAN_APPLYING || (missing[i].optional && required) ||
 		    is_current(a, &missing[i]))
 			continue;
 		blocking_get(pool, &l->call);
@@ -354,13 +354,13 @@ static int scans_await(struct sync *a, const struct requirement *missing, size_t
 	for (size_t i = 0; i < scans; i++) {
 		struct disk_scan *l = v[i];
 		struct scan_state *s = scan_state_of(c, l->dir, l->file);
-		if (s->scan != l || l->taking)
+		if (s->scan != l || l->phase == SCAN_APPLYING)
 			continue;
 		if (blocking_is_done(pool, &l->call)) {
 			apply_scan(c, l);
 		} else if (rc == -ETIMEDOUT) {
 			int before = s->err;
-			l->late = true;
+			l->phase = SCAN_LATE;
 			s->err = -ETIMEDOUT;
 			failed_update(c, l->dir, l->file, before);
 		}
@@ -381,7 +381,7 @@ static int await_others(struct sync *a)
 		const struct requirement *w = &a->missing[i];
 		const struct disk_scan *l = scan_state_of(c, w->dir, w->file)->scan;
 		uint64_t began = l ? l->began : 0;
-		while (rc == 0 && l && l->began == began && (!l->foreign || l->taking)) {
+		while (rc == 0 && l && l->began == began && (!l->foreign || l->phase == SCAN_APPLYING)) {
 			lock_wait_for(&c->lock, &c->scanned, LOCK_LOOK_NS);
 			rc = cancel_check();
 			l = scan_state_of(c, w->dir, w->file)->scan;
@@ -391,28 +391,31 @@ static int await_others(struct sync *a)
 	return rc;
 }
 
-/* Has everything scanned that is wanted. 0, -EINTR, or -ETIME: it took longer than `until`. */
-static int sync_make_scans(struct sync *a, int64_t until)
+/* Has everything scanned that is wanted, or without the optional requirements if something is `required`. 0, -EINTR, or
+ * -ETIME: an optional scan took too long. */
+static int sync_make_scans(struct sync *a, bool required)
 {
-	int rc = 0;
+	int64_t until = required || !a->max_age ? 0 : a->now + PATIENCE_MS;
+	bool others = false;
+	int rc = cancel_check();
 	for (size_t i = 0, end; i < a->n && rc == 0; i = end) {
 		struct disk_scan *mine[SCANS_MAX];
 		size_t n = 0;
 		for (end = i; end < a->n && end - i < SCANS_MAX; end++) {
 			/* If it can be cut, it is wanted again when the rest is known. */
-			bool waits = a->missing[end].optional && a->required;
-			struct disk_scan *l = waits ? NULL : scan_for(a, &a->missing[end]);
+			bool waits = a->missing[end].optional && required;
+			struct disk_scan *l = waits ? NULL : scan_for(a, &a->missing[end], &others);
 			if (l)
 				mine[n++] = l;
 		}
 		if (n > 0)
 			rc = scans_run(a->c, mine, n);
 		if (rc == 0)
-			rc = scans_await(a, a->missing + i, end - i, until);
+			rc = scans_await(a, a->missing + i, end - i, required, until);
 		if (rc == 0)
 			rc = cancel_check();
 	}
-	if (rc == 0 && a->others)
+	if (rc == 0 && others)
 		rc = await_others(a);
 	return rc;
 }
@@ -421,13 +424,11 @@ bool sync_scan(struct sync *a)
 {
 	if (a->n == 0)
 		return false;
-	int64_t until = a->required || !a->max_age ? 0 : a->now + PATIENCE_MS;
-	a->others = false;
-	int rc = cancel_check();
-	if (rc == 0)
-		rc = sync_make_scans(a, until);
+	bool required = false;
+	for (size_t i = 0; i < a->n && !required; i++)
+		required = !a->missing[i].optional;
+	int rc = sync_make_scans(a, required);
 	a->n = 0;
-	a->required = false;
 	a->timed_out = a->timed_out || rc == -ETIME;
 	if (rc == 0 || rc == -ETIME)
 		return true;
@@ -467,7 +468,7 @@ void failed_log(struct catalog *c)
 	for (size_t i = 0; i < c->failed.n; i++) {
 		struct place p = c->failed.v[i];
 		const struct scan_state *s = scan_state_of(c, p.dir, p.file);
-		if ((s->scan && !s->scan->late) || !error_is_about_file(s->err))
+		if ((s->scan && s->scan->phase != SCAN_LATE) || !error_is_about_file(s->err))
 			continue;
 		bool is_source = (p.dir == 0 && p.file == NONE) || (is_remote && s->err == -ETIMEDOUT);
 		source_fails = source_fails || is_source;

@@ -27,7 +27,7 @@
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
-	*w = (struct watching){.inotify = -1, .wake = -1, .on = o->watch, .polls = o->poll};
+	*w = (struct watching){.inotify = -1, .wake = -1, .polls = o->poll};
 	if (!o->watch)
 		return 0;
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -69,7 +69,7 @@ void watch_overflow(struct watching *w)
 void watch_add_change(struct catalog *c, uint32_t file, uint32_t died, bool names)
 {
 	struct watching *w = &c->watching;
-	if (!w->on || (died == NONE && !names && c->files[file].noted))
+	if (!watching_is_on(w) || (died == NONE && !names && c->files[file].noted))
 		return;
 	c->files[file].noted = true;
 	if (w->lost)
@@ -97,7 +97,7 @@ void mark_dir_stale(struct catalog *c, uint32_t dir)
 void pending_add(struct catalog *c, struct place p)
 {
 	struct watching *w = &c->watching;
-	if (!w->on)
+	if (!watching_is_on(w))
 		return;
 	if (!vec_reserve(&w->pending, 1)) {
 		watch_overflow(w);
@@ -251,9 +251,9 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	struct dir *d = &c->dirs[dir];
 	char path[32];
 	/* A process that has a removed directory open keeps its watch alive. */
-	if (d->wd > 0 && (d->watched_dev != st->st_dev || d->watched_ino != st->st_ino))
+	if (d->wd < 0 || (d->wd > 0 && (d->watched_dev != st->st_dev || d->watched_ino != st->st_ino)))
 		watch_drop(c, dir);
-	if (w->inotify < 0 || d->wd > 0)
+	if (w->inotify < 0 || d->wd > 0 || d->gone)
 		return;
 	/* Watch the open directory; its path may lead elsewhere by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -175,7 +175,8 @@ static uint64_t next_serial(const struct stat *st, uint64_t before)
 	return now > before ? now : before + 1;
 }
 
-/* The part read so far is a valid index of a shorter file; the next caller finds that the file has grown. */
+/* The part read so far is a valid index of a shorter file; the next caller finds that the file has grown, as its
+ * attributes are no file's. */
 static int session_keep_partial(struct session *s)
 {
 	s->st.st_size = (off_t)s->extent.end;

@@ -63,7 +63,8 @@ static struct {
 	uint64_t points, hash;
 	struct schedule_step trace[SCHEDULE_TRACE];
 	uint64_t traced;
-	void (*fails)(const char *why); /* reports, and does not return */
+	void (*fails)(const char *why);       /* reports, and does not return */
+	void (*on_unlock)(const void *mutex); /* or NULL */
 } schedule;
 
 static _Thread_local struct schedule_thread *schedule_self;
@@ -343,6 +344,8 @@ static void schedule_unlock(pthread_mutex_t *m)
 	unsigned i = schedule_find_held(m);
 	if (i == schedule.held_count || schedule.held_by[i] != schedule.current)
 		schedule_fail("a thread unlocks a mutex that it does not hold");
+	if (schedule.on_unlock)
+		schedule.on_unlock(m);
 	schedule.held[i] = schedule.held[--schedule.held_count];
 	schedule.held_by[i] = schedule.held_by[schedule.held_count];
 	__real_pthread_mutex_unlock(m);

@@ -4,6 +4,7 @@
 #define SCHEDULE_CATALOG_H
 
 #include "schedule_checks.h"
+#include "schedule_states.h"
 
 /* ---- calls of readers ---- */
 
@@ -23,7 +24,7 @@ static void read_stem(struct window *w)
 	struct slot_info info;
 	char text[64];
 	world_path_text(path, text, sizeof text);
-	unsigned project = path == FLAT_PATH ? 1 : path / NAMES;
+	unsigned project = path == FLAT_PATH ? 1 : path / NAME_COUNT;
 	catalog_stem_text(text, path == FLAT_PATH ? 0 : 6, &stem);
 	int before = deferred_push();
 	bool found = catalog_slot_by_stem(run.c, run.projects[project], buf_span(&stem), &info);
@@ -525,6 +526,7 @@ static void world_run(uint64_t seed, void (*each)(uint64_t hash))
 
 static void world_threads_start(void)
 {
+	schedule.on_unlock = check_states_at_unlock;
 	for (unsigned i = 0; i < READERS; i++) {
 		run.readers[i].work = reader_work;
 		schedule_start_worker(&run.readers[i]);

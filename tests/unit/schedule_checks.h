@@ -168,13 +168,13 @@ static void check_absent(unsigned path, const struct window *w, int err, const c
 
 static unsigned path_of_project(unsigned project, unsigned i)
 {
-	return i == NAMES ? FLAT_PATH : project * NAMES + i;
+	return i == NAME_COUNT ? FLAT_PATH : project * NAME_COUNT + i;
 }
 
 /* The flat file is of the second project. */
 static unsigned paths_of_project(unsigned project)
 {
-	return project == 0 ? NAMES : NAMES + 1;
+	return project == 0 ? NAME_COUNT : NAME_COUNT + 1;
 }
 
 static void check_all_absent(unsigned project, const struct window *w, int err, const char *call)

@@ -8,11 +8,11 @@
 #include "schedule_disk.h"
 
 /* A name in a directory; a path in the source, which is a name in one of two directories, or the flat file. */
-enum { A, B, C, LINK, DEEP, NAMES };
-enum { DIRS = 2, FLAT_PATH = DIRS * NAMES, PATHS };
+enum { A, B, C, LINK, DEEP, NAME_COUNT };
+enum { DIRS = 2, FLAT_PATH = DIRS * NAME_COUNT, PATHS };
 enum { SERVER_FILES = 2, OBJECTS = 6, STATES = 2048 };
 
-static const char *const name_texts[NAMES] = {"a.jsonl", "b.jsonl", "c.jsonl", "x.jsonl", "d/s.jsonl"};
+static const char *const name_texts[NAME_COUNT] = {"a.jsonl", "b.jsonl", "c.jsonl", "x.jsonl", "d/s.jsonl"};
 static const char *const dir_texts[DIRS] = {"--v--", "--w--"};
 
 /* The contents of a file; `file` 0: none. A file that is rewritten is another one. */
@@ -36,7 +36,7 @@ struct object {
 	bool exists, has_deep;
 	uint64_t ino, deep_ino;
 	char path[128];
-	struct named names[NAMES];
+	struct named names[NAME_COUNT];
 };
 
 struct state {
@@ -73,7 +73,8 @@ static void world_add_state(void)
 	s->at = world_ms();
 	for (int d = 0; d < DIRS; d++)
 		if (world.in[d] >= 0)
-			memcpy(&s->paths[d * NAMES], world.objects[world.in[d]].names, sizeof world.objects[0].names);
+			memcpy(&s->paths[d * NAME_COUNT], world.objects[world.in[d]].names,
+			       sizeof world.objects[0].names);
 	s->paths[FLAT_PATH] = world.flat;
 	memcpy(s->server, world.server, sizeof s->server);
 }
@@ -95,7 +96,7 @@ static void world_path_text(unsigned path, char *to, size_t n)
 	if (path == FLAT_PATH)
 		snprintf(to, n, "f.jsonl");
 	else
-		snprintf(to, n, "%s/%s", dir_texts[path / NAMES], name_texts[path % NAMES]);
+		snprintf(to, n, "%s/%s", dir_texts[path / NAME_COUNT], name_texts[path % NAME_COUNT]);
 }
 
 /* Returns PATHS for another path. */
@@ -178,7 +179,7 @@ static bool target_draw(struct target *t)
 		o = world.in[dir] < 0 ? NULL : &world.objects[world.in[dir]];
 	if (o ? !o->exists : dir < DIRS)
 		return false;
-	unsigned name = schedule_draw(3) ? (unsigned)schedule_draw(C + 1) : (unsigned)schedule_draw(NAMES);
+	unsigned name = schedule_draw(3) ? (unsigned)schedule_draw(C + 1) : (unsigned)schedule_draw(NAME_COUNT);
 	if (o && ((name == DEEP && !o->has_deep) || (name == LINK && !world.writes_far)))
 		name = A;
 	t->o = o;
@@ -300,7 +301,7 @@ static struct object *object_make(void)
 		o->deep_ino = ino_of(path);
 		disk_touched(o->deep_ino);
 	}
-	for (unsigned i = 0; i < NAMES; i++) {
+	for (unsigned i = 0; i < NAME_COUNT; i++) {
 		char path[160];
 		if (i == LINK || (i == DEEP && !o->has_deep) || schedule_draw(2) == 0)
 			continue;
@@ -353,7 +354,7 @@ static void writer_moves_in(int dir)
 static void writer_removes_dir(struct object *o)
 {
 	char path[160];
-	for (unsigned i = 0; i < NAMES; i++) {
+	for (unsigned i = 0; i < NAME_COUNT; i++) {
 		if (!o->names[i].v.file && !o->names[i].server)
 			continue;
 		snprintf(path, sizeof path, "%s/%s", o->path, name_texts[i]);

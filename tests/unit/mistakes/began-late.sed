@@ -1,2 +1,2 @@
 # src/catalog/apply.c: the tick of a scan is drawn when it ends
-s/^	l->taking = true;/&\n	l->began = ++c->tick;/
+s/^	l->phase = SCAN_APPLYING;/&\n	l->began = ++c->tick;/
