@@ -322,8 +322,10 @@ static int scans_run(struct catalog *c, struct disk_scan **v, size_t n)
 		struct disk_scan *l = v[i];
 		if (l->rc == -EXDEV) {
 			l->is_far = l->linked = true;
-			if (scan_start(c, l) == 0)
+			if (scan_start(c, l) == 0) {
+				pthread_cond_broadcast(&c->scanned); /* each call waits for the pool itself */
 				continue;
+			}
 			l->rc = -ETIMEDOUT;
 		}
 		apply_scan(c, l);

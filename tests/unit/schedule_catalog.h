@@ -219,7 +219,8 @@ static void read_projects(struct window *w)
 			for (unsigned k = w->from; k < world.state_count; k++)
 				was_there =
 				    was_there || state_version(&world.states[k], path_of_project(p, i))->is_session;
-		if (listed[p] && !was_there && !err && !disk.has_died)
+		/* A known project stays in the list while a scan of its files fails. */
+		if (listed[p] && !was_there && !err && !run.can_fail && !disk.has_died)
 			wrong("project_next: project %u had no session", p);
 		if (listed[p])
 			continue;
