@@ -13,8 +13,8 @@
 
 #define FINGERPRINT_BYTES 256
 
-/* Try again: the thread that built the index was interrupted. Not an errno, because a file operation can fail with
- * EAGAIN, too. */
+/* Try again: the thread that built the index was interrupted, or the one that grew it failed. Not an errno, because a
+ * file operation can fail with EAGAIN, too. */
 enum { GET_RETRY = 1 };
 
 /* How a caller wants an index: as now on the disk, and with its lines kept. */
@@ -193,6 +193,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 {
 	struct index_snapshot f = {0};
 	struct session *s = x->session;
+	bool is_broken = false;
 	int rc = session_rdlock_cancellable(s);
 	if (rc < 0)
 		return rc;
@@ -206,6 +207,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 		if (rc >= 0 || rc == -EINTR)
 			f = index_snapshot_take(c, s);
 		rc = rc < 0 ? rc : 0;
+		is_broken = session_is_broken(s);
 		session_unlock(s);
 	}
 	struct sync a = sync_begin(c, AGE_NONE);
@@ -218,6 +220,8 @@ static int grow_index(struct catalog *c, struct open_index *x)
 		slot_retire(c, x->slot);
 	if (open_index_is_forgotten(c, x) && rc != -EINTR)
 		rc = -ESTALE;
+	else if (is_broken)
+		open_indexes_forget(c, x->slot); /* the next caller builds it again */
 	sync_close(&a, 0);
 	return rc;
 }
@@ -246,6 +250,10 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 		rc = grow_index(c, x);
 	if (rc == 0)
 		rc = session_rdlock_cancellable(x->session);
+	if (rc == 0 && session_is_broken(x->session)) {
+		session_unlock(x->session);
+		rc = GET_RETRY;
+	}
 	if (rc) {
 		lock_acquire(&c->lock);
 		open_index_put(c, x);

@@ -33,31 +33,6 @@ static void scan_release(struct scan *sc)
 	buf_release(&sc->long_line);
 }
 
-/* Sizes to restore when a scan fails. Sums of usage are then larger than the index, which is never returned to a caller
- * again. */
-struct scan_checkpoint {
-	struct extent at;
-	size_t faults, labels, label_keys, calls, call_blocks, call_wides, ids, headers, odd_seeds, uses, use_marks;
-};
-
-static void scan_restore(struct session *s, const struct scan_checkpoint *m)
-{
-	s->extent = m->at;
-	s->entries.n = m->at.entry_count;
-	s->faults.n = m->faults;
-	s->labels.list.n = m->labels;
-	s->labels.keys.n = m->label_keys;
-	s->calls.n = m->calls;
-	s->call_blocks.n = m->call_blocks;
-	s->call_wides.n = m->call_wides;
-	s->ids.n = m->ids;
-	s->headers.n = m->headers;
-	s->odd_seeds.n = m->odd_seeds;
-	s->uses.n = m->uses;
-	s->use_marks.n = m->use_marks;
-	s->is_broken = true;
-}
-
 static bool scan_fail(struct scan *sc, int err)
 {
 	sc->err = err;
@@ -592,9 +567,7 @@ static int scan_check_tail(struct scan *sc, uint64_t to)
 
 int session_scan(struct session *s, uint64_t size)
 {
-	const struct scan_checkpoint mark = {s->extent,    s->faults.n,      s->labels.list.n, s->labels.keys.n,
-	                                     s->calls.n,   s->call_blocks.n, s->call_wides.n,  s->ids.n,
-	                                     s->headers.n, s->odd_seeds.n,   s->uses.n,        s->use_marks.n};
+	const uint32_t before = s->extent.entry_count;
 	CLEANUP(scan_release) struct scan sc = {.s = s, .is_short = size - s->extent.end <= SHORT_SCAN};
 
 	int rc = scan_check_tail(&sc, size);
@@ -606,8 +579,7 @@ int session_scan(struct session *s, uint64_t size)
 	if (rc == 0 && !s->header_line.n)
 		rc = ERROR_NO_SESSION;
 	if (rc == 0)
-		rc = session_link(s, mark.at.entry_count, &sc.pending);
-	if (rc < 0)
-		scan_restore(s, &mark);
+		rc = session_link(s, before, &sc.pending);
+	s->is_broken = rc < 0;
 	return rc < 0 ? rc : cancelled ? -EINTR : 0;
 }

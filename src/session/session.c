@@ -291,6 +291,11 @@ bool session_has_grown(const struct session *s)
 	return resolve_stat(&at, RESOLVER_WAIT, &now) < 0 || !stat_is_unchanged(&now.st, &s->st);
 }
 
+bool session_is_broken(const struct session *s)
+{
+	return s->is_broken;
+}
+
 int session_grow(struct session *s)
 {
 	struct resolved now = RESOLVED_INIT;

@@ -237,7 +237,7 @@ struct session {
 	uint64_t serial;
 	struct hash_key secret;
 	struct fingerprints fingerprints;
-	bool is_broken; /* session_grow failed half way */
+	bool is_broken; /* a scan failed half way: it can only be closed */
 
 	struct buf header_line, sid;
 	struct record header;

@@ -20,7 +20,7 @@
 
 static struct {
 	ino_t ino;
-	unsigned times;
+	unsigned after, times; /* `after` reads succeed first */
 	bool acl;
 } failing;
 static unsigned failures; /* how often it has failed */
@@ -30,6 +30,8 @@ static bool fails(int fd, bool acl)
 	struct stat st;
 	if (!failing.times || failing.acl != acl || fstat(fd, &st) < 0 || st.st_ino != failing.ino)
 		return false;
+	if (failing.after > 0)
+		return failing.after--, false;
 	if (failing.times != EVER)
 		failing.times--;
 	failures++;
@@ -614,6 +616,37 @@ static void failed_scan_is_retried(void **state)
 	}
 }
 
+/* Any read of a growing file fails: the next call has the same session, and all of it. */
+static void failed_growth_keeps_its_session(void **state)
+{
+	struct source_fixture *p = *state;
+	struct session *s;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("e0"));
+	open_place(p);
+	uint32_t slot = slot_of(p, "a", "one"), entries = 1;
+	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
+	catalog_session_put(p->c, s);
+	for (unsigned nth = 0;; nth++) {
+		append(p, "a/one.jsonl", ENTRY("e1"));
+		entries++;
+		wait_stale();
+		let_fail(p, "a/one.jsonl", false, 1);
+		failing.after = nth;
+		int rc = catalog_session_get(p->c, slot, &s);
+		assert_true(rc == 0 || rc == -EIO);
+		if (rc == 0)
+			catalog_session_put(p->c, s);
+		if (failing.times > 0)
+			break;
+		assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
+		assert_int_equal(session_count(s), entries);
+		catalog_session_put(p->c, s);
+	}
+	failing.times = failing.after = 0;
+	assert_true(entries > 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -634,6 +667,7 @@ int main(void)
 	    TEST(recreated_directory_gets_its_own_watch),
 	    TEST(file_event_beside_new_directory_is_applied),
 	    TEST(failed_scan_is_retried),
+	    TEST(failed_growth_keeps_its_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

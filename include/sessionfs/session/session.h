@@ -109,6 +109,9 @@ void session_unlock(struct session *s);
  * one, or another negative errno. */
 int session_grow(struct session *s);
 
+/* Returns whether session_grow() failed half way: then the session can only be closed. Requires a lock. */
+bool session_is_broken(const struct session *s);
+
 /* Returns whether session_grow() would find a change. Costs one stat; requires the lock for reading. */
 bool session_has_grown(const struct session *s);
 
