@@ -129,17 +129,12 @@ struct label {
 
 typedef VEC(struct label) labels_t;
 
-/* The hash of a call id, 47 bits. */
+/* A tool call or result: see call.c. */
+enum { CALL_PLACE_BITS = 6, CALL_HASH_BITS = 42 };
+#define CALL_HASH_MAX ((UINT64_C(1) << CALL_HASH_BITS) - 1)
 struct call_item {
-	uint32_t low;
-	uint16_t high; /* CALL_FIRST: the first item of its entry */
+	uint64_t place : CALL_PLACE_BITS, hash : CALL_HASH_BITS;
 } __attribute__((packed));
-#define CALL_FIRST 0x8000
-
-/* The items of an entry that has many. */
-struct call_wide {
-	uint32_t begin, end;
-};
 
 /* Compare structs by the number, or the two numbers, they begin with: for qsort and bsearch. */
 int leading_number_cmp(const void *a, const void *b);
@@ -257,7 +252,6 @@ struct session {
 	/* One item per tool call and tool result, in file order: see call.c. */
 	VEC(struct call_item) calls;
 	VEC(uint32_t) call_blocks;
-	VEC(struct call_wide) call_wides;
 
 	VEC(struct usage_bucket) uses; /* entries go only to the last USAGE_BUCKETS_TRIED */
 	VEC(struct usage_mark) use_marks;
@@ -276,7 +270,6 @@ struct session {
 	X(faults)                                                                                                      \
 	X(calls)                                                                                                       \
 	X(call_blocks)                                                                                                 \
-	X(call_wides)                                                                                                  \
 	X(uses)                                                                                                        \
 	X(use_marks)                                                                                                   \
 	X(odd_seeds)                                                                                                   \
