@@ -13,37 +13,26 @@
 
 #include <inttypes.h>
 
-/* Passes the hits of one entry to add(). m->path is the file that contains them. */
-struct hit_search {
+/* One pass over the texts of an entry. It keeps the best lines in m->lines, and their texts in m->kept. */
+struct hit_pass {
 	struct matcher *m;
 	const struct session *s;
 	const struct record *r;
 	uint32_t entry;
-	int (*add)(void *arg, const struct hit *hit);
-	void *arg;
-	size_t max;
-	bool is_counting;   /* the first pass counts lines by rank, and reports none */
-	size_t first, best; /* the ranks of the worst hit, and of the best */
-	size_t left;        /* remaining hits among lines of the worst rank */
-	size_t reported;
-	bool has_best;
-	unsigned marks; /* of a query without words: the lines of the error or of the keys rank higher */
-	bool is_error;  /* the current text is the error */
+	size_t most;         /* lines to keep */
+	size_t least;        /* lines of a lower rank are not kept */
+	size_t best, n_best; /* the highest rank there can be, and the number of its lines */
+	unsigned marks;      /* of a query without words: the lines of the error or of the keys rank higher */
+	bool is_error;       /* the current text is the error */
+	size_t n_kept;       /* how many lines were kept, with those dropped later */
 	struct span stored;
 	struct secrets secrets;        /* in `stored` */
-	const struct hash_key *secret; /* for copy_key, until the first pass has read all texts; or NULL */
-	uint64_t copy_key;             /* a hash of the entry's id, time and all text, not 0 */
+	const struct hash_key *secret; /* for the copy key; or NULL */
+	uint64_t copy_key;             /* a hash of the entry's name, time and all text, not 0 */
 };
 
-/* Lines with more different words rank higher, then those with more whole words. Returns the rank of a line that has
- * all words as whole words, or 1. */
-static size_t rank_max(const struct words *w)
-{
-	return w->n_required > 0 ? w->n_required * (w->n_required + 2) : 1;
-}
-
 /* Returns whether the line is of the error or has a key, or a part of one. */
-static bool hit_is_marked(const struct hit_search *h, struct span line)
+static bool hit_is_marked(const struct hit_pass *h, struct span line)
 {
 	struct span part;
 
@@ -55,63 +44,81 @@ static bool hit_is_marked(const struct hit_search *h, struct span line)
 	return h->is_error;
 }
 
-/* Checks a line. Returns 1 if no further line is needed. */
-static int hit_check_line(struct hit_search *h, struct span text, uint64_t line)
+static int line_order_cmp(const void *a, const void *b)
 {
-	struct words *w = &h->m->words;
-	unsigned whole, words = words_count(w, text, &whole);
-	size_t rank = words * (w->n_required + 1) + whole + (h->marks && hit_is_marked(h, text));
+	const struct kept_line *x = a, *y = b;
 
-	if (h->is_counting)
-		return ++h->m->line_counts[rank] >= h->max && rank == rank_max(w);
-	if (rank < h->first || (rank == h->first && h->left == 0))
-		return 0;
-	h->left -= rank == h->first;
-	struct buf *cut = &h->m->cut;
-	buf_reset(cut);
-	int rc = words_cut(w, text, HIT_CHARACTERS, cut);
-	struct hit hit = {.path = buf_span(&h->m->path),
-	                  .text = buf_span(cut),
-	                  .whole = text,
-	                  .what = buf_span(&h->m->parts.what),
-	                  .line = line,
-	                  .is_best = rank == h->best && !h->has_best};
-	h->has_best |= hit.is_best;
-	rc = rc < 0 ? rc : h->add(h->arg, &hit);
-	return rc == 0 && ++h->reported == h->max ? 1 : rc;
+	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Checks each line of a file's text, or of a part of the only line of the file. */
-static int hit_add_lines(struct hit_search *h, struct span text, bool is_file)
+static int line_rank_cmp(const void *a, const void *b)
 {
-	bool any = (h->first == 0 && !h->is_counting) || h->marks || words_count(&h->m->words, text, NULL) > 0;
-	struct span s;
+	const struct kept_line *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank < y->rank) - (x->rank > y->rank) : line_order_cmp(a, b);
+}
+
+/* Sorts the lines by rank, and drops all but the best. Lines of rank 0 are kept only if there are no others. */
+static void hit_drop_lines(struct hit_pass *h)
+{
+	struct kept_line *v = h->m->lines.v;
+	size_t n = h->m->lines.n;
+
+	if (n == 0)
+		return;
+	qsort(v, n, sizeof *v, line_rank_cmp);
+	n = n < h->most ? n : h->most;
+	while (v[0].rank > 0 && v[n - 1].rank == 0)
+		n--;
+	if (n == h->most)
+		h->least = v[n - 1].rank + 1;
+	h->m->lines.n = n;
+}
+
+/* Checks each line of a file's text, or of a part of the only line of the file. Lines with more different words rank
+ * higher, then those with more whole words. */
+static int hit_read_lines(struct hit_pass *h, struct span text, bool is_file)
+{
+	struct matcher *m = h->m;
+	struct span line;
 	int rc = 0;
 
-	for (uint64_t line = 1; rc == 0 && any && span_line(&text, &s); line++) {
-		rc = line % 1024 ? 0 : cancel_check();
-		rc = rc < 0 ? rc : hit_check_line(h, s, is_file ? line : 1);
+	for (uint64_t n = 1; rc == 0 && h->n_best < h->most && span_line(&text, &line); n++) {
+		unsigned whole, words = words_count(&m->words, line, &whole);
+		size_t rank = h->marks ? hit_is_marked(h, line) : words * (m->words.n_required + 1) + whole;
+		/* Dropping only now and then takes linear time. */
+		if (m->lines.n / 2 > h->most)
+			hit_drop_lines(h);
+		rc = n % 1024 ? 0 : cancel_check();
+		if (rank < h->least)
+			continue;
+		if (!vec_reserve(&m->lines, 1))
+			return -ENOMEM;
+		struct hit hit = {.path = buf_span(&m->path),
+		                  .what = buf_span(&m->parts.what),
+		                  .whole = line,
+		                  .line = is_file ? n : 1};
+		m->lines.v[m->lines.n++] = (struct kept_line){rank, h->n_kept++, hit};
+		h->n_best += rank == h->best;
 	}
 	return rc;
 }
 
 /* Sets m->path to a file of entry i. */
-static struct buf *hit_set_path(struct hit_search *h, uint32_t i, const char *file)
+static void hit_set_path(const struct hit_pass *h, uint32_t i, const char *file)
 {
 	struct buf *path = &h->m->path;
 
-	buf_reset(path);
 	buf_adds(path, "entries/");
 	session_entry_name(h->s, i, path);
 	buf_addc(path, '/');
 	buf_adds(path, file);
-	return path;
 }
 
-/* Checks a label or name: a current one has a file; an older one is only in the line of its record. */
-static int hit_add_value(struct hit_search *h, struct span text)
+/* Sets m->path for a label or name. Returns whether that is a file of its own: a current one has a file; an older one
+ * is only in the line of its record. */
+static bool hit_set_value_path(const struct hit_pass *h)
 {
-	struct buf *path = &h->m->path;
 	const struct record *r = h->r;
 	uint32_t target = NO_ENTRY;
 
@@ -120,106 +127,152 @@ static int hit_add_value(struct hit_search *h, struct span text)
 		target = session_entry_by_id(h->s, r->target_id);
 	if (target != NO_ENTRY && session_label_record(h->s, target) != h->entry)
 		target = NO_ENTRY;
-	buf_reset(path);
-	if (session_name_record(h->s) == h->entry)
-		buf_adds(path, "name");
-	else if (target != NO_ENTRY)
-		hit_set_path(h, target, "label");
-	bool is_file = path->n > 0;
-	if (!is_file)
-		hit_set_path(h, h->entry, "entry.json");
-	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text, is_file);
+	bool is_name = session_name_record(h->s) == h->entry;
+	if (is_name)
+		buf_adds(&h->m->path, "name");
+	else
+		hit_set_path(h, target != NO_ENTRY ? target : h->entry, target != NO_ENTRY ? "label" : "entry.json");
+	return is_name || target != NO_ENTRY;
 }
 
-static int hit_add_part(struct hit_search *h, const struct entry_text *parts)
+/* Keeps the best lines of the current part, and moves its text if it has some of them. */
+static int hit_read_part(struct hit_pass *h)
 {
 	static const char *const files[] = {[TEXT_OF_MESSAGE] = "text.md",
 	                                    [TEXT_OF_THINKING] = "thinking.md",
 	                                    [TEXT_OF_ARGUMENTS] = "tool-calls/",
 	                                    [TEXT_OF_ERROR] = "error"};
-	struct span text = buf_span(&parts->text);
+	struct matcher *m = h->m;
+	struct entry_text *parts = &m->parts;
+	bool of_call = parts->kind == TEXT_OF_ARGUMENTS || (parts->kind == TEXT_OF_ERROR && parts->call.n > 0);
+	bool is_file = true;
 
+	if (h->n_best >= h->most && m->words.n == m->words.n_required)
+		return 0;
+	bool any = words_add_text(&m->words, buf_span(&parts->text)) || h->marks || h->least == 0;
+	if (!any || (of_call && parts->call.n >= node_parts(h->entry)))
+		return 0;
 	/* The text of a failed result is its error. */
 	h->is_error = h->marks >> MARK_ERROR & 1 &&
 	              (parts->kind == TEXT_OF_ERROR ||
 	               (parts->kind == TEXT_OF_MESSAGE && h->r->role == ROLE_TOOL_RESULT && part_has_error(h->r)));
+	buf_reset(&m->path);
 	if (parts->kind == TEXT_OF_VALUE)
-		return hit_add_value(h, text);
-	bool of_call = parts->kind == TEXT_OF_ARGUMENTS || (parts->kind == TEXT_OF_ERROR && parts->call.n > 0);
-	if (of_call && parts->call.n >= node_parts(h->entry))
-		return 0;
-	struct buf *path = hit_set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->kind]);
+		is_file = hit_set_value_path(h);
+	else
+		hit_set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->kind]);
 	if (of_call) {
-		part_call_component(&parts->call, path);
-		buf_adds(path, parts->kind == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
+		part_call_component(&parts->call, &m->path);
+		buf_adds(&m->path, parts->kind == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
 	}
-	return buf_err(path) ? buf_err(path) : hit_add_lines(h, text, true);
-}
-
-static void hit_add_to_copy_key(struct hit_search *h, struct span text)
-{
-	h->copy_key = hash_bytes(h->secret, h->copy_key, text.p, text.n) | 1;
-}
-
-static int hit_search_entry(struct hit_search *h)
-{
-	struct entry_text *parts = &h->m->parts;
-	int rc = 0, end = 0;
-
-	match_begin_parts(h->m, h->r);
-	while (end >= 0 && (end == 0 || h->secret) && (rc = entry_text_next(parts)) > 0) {
-		if (h->secret) {
-			hit_add_to_copy_key(h, buf_span(&parts->what));
-			hit_add_to_copy_key(h, buf_span(&parts->text));
-		}
-		if (end == 0 && match_searches_part(h->m))
-			end = hit_add_part(h, parts);
+	size_t before = h->n_kept;
+	int rc = buf_err(&m->path) ? buf_err(&m->path) : hit_read_lines(h, buf_span(&parts->text), is_file);
+	struct buf *const bufs[] = {&parts->text, &parts->what, &m->path};
+	if (rc < 0 || before == h->n_kept)
+		return rc;
+	if (!vec_reserve(&m->kept, 3))
+		return -ENOMEM;
+	for (int i = 0; i < 3; i++) {
+		m->kept.v[m->kept.n++] = *bufs[i];
+		*bufs[i] = (struct buf)BUF_INIT;
 	}
-	h->secret = NULL;
-	return rc < 0 ? rc : end < 0 ? end : 0;
+	return 0;
 }
 
-static int hit_search_lines(struct hit_search *h)
+static void hit_add_to_key(struct hit_pass *h, struct span text)
 {
-	const struct words *w = &h->m->words;
-	size_t lowest = w->n_required + 1, *counts = h->m->line_counts, rank = 0, better = 0;
+	if (h->secret)
+		h->copy_key = hash_bytes(h->secret, h->copy_key, text.p, text.n) | 1;
+}
+
+void match_drop_lines(struct matcher *m)
+{
+	for (size_t i = 0; i < m->kept.n; i++)
+		buf_release(&m->kept.v[i]);
+	m->kept.n = m->lines.n = 0;
+}
+
+int match_read_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, size_t most,
+                     bool is_named, const struct hash_key *secret, uint64_t *ret_key)
+{
+	const struct words *w = &m->words;
+	struct entry_text *parts = &m->parts;
+	struct hit_pass h = {.m = m,
+	                     .s = s,
+	                     .r = r,
+	                     .entry = i,
+	                     .most = most,
+	                     .least = w->n_required > 0 && !is_named,
+	                     .secret = secret};
+	bool has_text = false, more = true;
+
+	h.marks = w->n_required == 0 && !m->q->what ? m->q->marks : 0;
+	h.best = h.marks ? 1 : w->n_required * (w->n_required + 2);
+	match_drop_lines(m);
+	words_reset(&m->words);
+	/* Mixed first: times differ in few bits, as names do, and hash_bytes could let one cancel out the other. */
+	if (secret)
+		h.copy_key = hash_mix((uint64_t)session_entry(s, i)->time ^ secret->seed, secret->factor);
+	/* The name in entries/: it tells entries of one session with the same id apart, and is the same in copies. */
+	buf_reset(&m->value);
+	session_entry_name(s, i, &m->value);
+	hit_add_to_key(&h, buf_span(&m->value));
+	int rc = buf_err(&m->value);
+	if (rc == 0 && h.marks >> MARK_SECRET & 1)
+		rc = session_find_secrets(s, i, &m->reader, &h.secrets);
+	if (rc == 0 && h.secrets.n > 0)
+		rc = session_read_line(s, i, &m->reader, &h.stored);
+	match_begin_parts(m, r);
+	while (rc == 0 && more && (rc = entry_text_next(parts)) > 0) {
+		hit_add_to_key(&h, buf_span(&parts->what));
+		hit_add_to_key(&h, buf_span(&parts->text));
+		bool is_searched = match_searches_part(m);
+		has_text |= is_searched;
+		rc = is_searched ? hit_read_part(&h) : 0;
+		more = secret || h.n_best < most || w->n > w->n_required;
+	}
+	hit_drop_lines(&h);
+	if (m->lines.n > 0) {
+		m->lines.v[0].hit.is_best = true;
+		qsort(m->lines.v, m->lines.n, sizeof *m->lines.v, line_order_cmp);
+	}
+	secrets_release(&h.secrets);
+	*ret_key = h.copy_key;
+	return rc < 0 ? rc : is_named || (words_match(w) && (has_text || !m->q->what));
+}
+
+/* Passes each line that was kept to add(), in order. */
+static int hit_each_line(struct matcher *m, int (*add)(void *arg, const struct hit *hit), void *arg)
+{
 	int rc = 0;
 
-	h->marks = w->n_required == 0 && !h->m->q->what ? h->m->q->marks : 0;
-	if (h->marks >> MARK_SECRET & 1)
-		rc = session_find_secrets(h->s, h->entry, &h->m->reader, &h->secrets);
-	if (h->secrets.n > 0)
-		rc = session_read_line(h->s, h->entry, &h->m->reader, &h->stored);
-	if (rc == 0 && (w->n_required > 0 || h->marks)) {
-		rank = rank_max(w);
-		memset(counts, 0, (rank + 1) * sizeof *counts);
-		h->is_counting = true;
-		rc = hit_search_entry(h);
-		h->is_counting = false;
-		while (rank > 0 && counts[rank] == 0)
-			rank--;
-		h->best = rank;
-		for (; rank > lowest && better + counts[rank] < h->max; rank--)
-			better += counts[rank];
+	for (size_t i = 0; rc >= 0 && i < m->lines.n; i++) {
+		struct hit *hit = &m->lines.v[i].hit;
+		buf_reset(&m->cut);
+		rc = words_cut(&m->words, hit->whole, HIT_CHARACTERS, &m->cut);
+		hit->text = buf_span(&m->cut);
+		rc = rc < 0 ? rc : add(arg, hit);
 	}
-	/* Without words, and if only the id matches, the first lines are the hits. */
-	bool is_first = w->n_required == 0 || match_names_entry(h->m, h->s, h->entry);
-	h->first = rank > 0 || is_first ? rank : lowest;
-	h->left = h->max - better;
-	rc = rc < 0 ? rc : hit_search_entry(h);
-	secrets_release(&h->secrets);
-	return rc;
+	return rc < 0 ? rc : 0;
+}
+
+/* Reads a matching entry, and keeps its lines. */
+static int hit_read_entry(struct matcher *m, const struct session *s, uint32_t i, size_t most, struct record *ret)
+{
+	matcher_reset(m, s);
+	bool is_named = match_names_entry(m, s, i);
+	int rc = session_read(s, i, &m->reader, ret);
+	uint64_t no_key;
+	return rc < 0 ? rc : match_read_texts(m, s, i, ret, most, is_named, NULL, &no_key);
 }
 
 int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
                         int (*add)(void *arg, const struct hit *hit), void *arg)
 {
 	struct record r;
+	int rc = hit_read_entry(m, s, entry, most, &r);
 
-	matcher_reset(m, s);
-	int rc = session_read(s, entry, &m->reader, &r);
-	struct hit_search h = {.m = m, .s = s, .r = &r, .entry = entry, .add = add, .arg = arg, .max = most};
-	return rc < 0 ? rc : hit_search_lines(&h);
+	return rc < 0 ? rc : hit_each_line(m, add, arg);
 }
 
 /* --- text --------------------------------------------------------------------------- */
@@ -229,8 +282,7 @@ struct hit_output {
 	struct matcher *m;
 	const struct session *s;
 	struct found_list *found;
-	uint32_t entry, lines;
-	bool has_row;
+	uint32_t entry;
 };
 
 static void hit_add_path(const struct hit_output *o, const struct hit *hit, struct buf *out)
@@ -275,7 +327,6 @@ static int hit_add_row(struct hit_output *o, const struct hit *hit)
 	struct buf *out = &o->found->texts[FOUND_ROWS], *cell = &o->m->value;
 	int64_t time = session_entry(o->s, o->entry)->time;
 
-	o->has_row = true;
 	if (time != NO_TIME)
 		number_add_time((double)time, out);
 	buf_addc(out, '\t');
@@ -305,44 +356,23 @@ static int hit_append(void *arg, const struct hit *hit)
 	buf_addf(out, ":%" PRIu64 ":", hit->line);
 	buf_addspan(out, hit->text);
 	buf_addc(out, '\n');
-	o->lines++;
 	int rc = hit->is_best ? hit_add_row(o, hit) : 0;
 	return rc < 0 ? rc : buf_err(out);
 }
 
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     struct found_list *found, uint32_t *ret_lines, uint64_t *ret_copy_key)
+                     struct found_list *found)
 {
 	struct hit_output o = {.m = m, .s = s, .found = found, .entry = i};
-	struct hit_search h = {.m = m,
-	                       .s = s,
-	                       .r = r,
-	                       .entry = i,
-	                       .add = hit_append,
-	                       .arg = &o,
-	                       .max = HIT_LINES,
-	                       .secret = found->secret};
-	if (h.secret) {
-		/* Mixed first: times differ in few bits, as names do, and hash_bytes could let one cancel out the
-		 * other. */
-		h.copy_key = hash_mix((uint64_t)session_entry(s, i)->time ^ h.secret->seed, h.secret->factor);
-		/* The name in entries/: it tells entries of one session with the same id apart, and is the same in
-		 * copies. */
-		buf_reset(&m->value);
-		session_entry_name(s, i, &m->value);
-		hit_add_to_copy_key(&h, buf_span(&m->value));
-	}
-	int rc = buf_err(&m->value) ? buf_err(&m->value) : hit_search_lines(&h);
+	int rc = hit_each_line(m, hit_append, &o);
 
-	if (rc == 0 && !o.has_row) {
+	if (m->lines.n == 0) {
 		m->parts.r = r;
 		buf_reset(&m->parts.what);
 		entry_text_kind(&m->parts);
 		const struct hit none = {.what = buf_span(&m->parts.what), .whole = SPAN_LIT("")};
 		rc = hit_add_row(&o, &none);
 	}
-	*ret_lines = o.lines;
-	*ret_copy_key = h.copy_key;
 	rc = rc < 0 ? rc : buf_err(&m->value);
 	rc = rc < 0 ? rc : buf_err(&found->texts[FOUND_NAMES]);
 	return rc < 0 ? rc : buf_err(&found->texts[FOUND_ROWS]);
@@ -352,12 +382,9 @@ int match_name(struct matcher *m, const struct session *s, uint32_t entry, struc
 {
 	struct found_list of CLEANUP(found_release) = {0};
 	struct record r;
-	uint64_t copy_key;
-	uint32_t lines;
+	int rc = hit_read_entry(m, s, entry, HIT_LINES, &r);
 
-	matcher_reset(m, s);
-	int rc = session_read(s, entry, &m->reader, &r);
-	rc = rc < 0 ? rc : hit_append_texts(m, s, entry, &r, &of, &lines, &copy_key);
+	rc = rc < 0 ? rc : hit_append_texts(m, s, entry, &r, &of);
 
 	/* A name has no room for more. */
 	buf_addspan(out, utf8_first(buf_span(&of.texts[FOUND_NAMES]), NAME_BYTES));

@@ -20,8 +20,6 @@ int matcher_open(const struct query *q, struct matcher **ret)
 	int rc = needles_make(q, &m->needles);
 	rc = rc < 0 ? rc : scanner_init(&m->scanner);
 	rc = rc < 0 ? rc : words_init(&m->words, q);
-	m->line_counts = calloc((m->words.n_required + 2) * (m->words.n_required + 1), sizeof *m->line_counts);
-	rc = rc == 0 && !m->line_counts ? -ENOMEM : rc;
 	if (rc < 0)
 		matcher_close(m);
 	else
@@ -36,7 +34,9 @@ void matcher_close(struct matcher *m)
 	needles_release(&m->needles);
 	scanner_release(&m->scanner);
 	words_release(&m->words);
-	free(m->line_counts);
+	match_drop_lines(m);
+	vec_release(&m->lines);
+	vec_release(&m->kept);
 	reader_release(&m->reader);
 	line_release(&m->label);
 	entry_text_release(&m->parts);
@@ -200,7 +200,7 @@ static int record_matches(struct matcher *m, const struct session *s, uint32_t i
                           const struct term *t, bool *ret)
 {
 	struct secrets secrets CLEANUP(secrets_release) = {0};
-	struct value_match v = {t, t->kind == TERM_WHAT}; /* record_check_words decides */
+	struct value_match v = {t, t->kind == TERM_WHAT}; /* match_read_texts decides */
 	struct part_call call = {0};
 	int rc = 0;
 
@@ -256,25 +256,7 @@ bool match_searches_part(const struct matcher *m)
 	return query_searches(m->q, whats[m->parts.kind]);
 }
 
-/* Sets *ret to whether the texts of the record have the words. */
-static int record_check_words(struct matcher *m, const struct record *r, bool *ret)
-{
-	bool has_text = false, is_decided = false;
-	int rc = 0;
-
-	words_reset(&m->words);
-	match_begin_parts(m, r);
-	while (!is_decided && (rc = entry_text_next(&m->parts)) > 0) {
-		if (!match_searches_part(m))
-			continue;
-		has_text = true;
-		is_decided = words_add_text(&m->words, buf_span(&m->parts.text));
-	}
-	*ret = words_match(&m->words) && (has_text || !m->q->what);
-	return rc < 0 ? rc : 0;
-}
-
-/* Checks the terms that the index cannot decide. */
+/* Checks the terms that the index cannot decide, apart from words. */
 static int record_check_terms(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
 {
 	bool undated = false;
@@ -290,7 +272,7 @@ static int record_check_terms(struct matcher *m, const struct session *s, uint32
 			return rc;
 		*ret = has != t->negated;
 	}
-	return *ret && (m->words.n > 0 || m->q->what) ? record_check_words(m, r, ret) : 0;
+	return 0;
 }
 
 /* --- found entries ------------------------------------------------------------------ */
@@ -307,18 +289,18 @@ struct found found_entry_begin(const struct found_list *f, size_t i)
 	return i > 0 ? f->v[i - 1] : (struct found){0};
 }
 
-static int found_list_add(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
+static int found_list_add(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, uint64_t key,
                           struct found_list *out)
 {
 	struct found found = found_entry_begin(out, out->n);
 	size_t before[FOUND_TEXTS];
-	uint32_t lines = 0;
 
 	for (int k = 0; k < FOUND_TEXTS; k++)
 		before[k] = out->texts[k].n;
-	int rc = hit_append_texts(m, s, i, r, out, &lines, &found.copy_key);
+	int rc = hit_append_texts(m, s, i, r, out);
+	found.copy_key = key;
 	found.entry = i;
-	found.lines += lines;
+	found.lines += (uint32_t)m->lines.n;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
 		found.ends[k] += (uint32_t)(out->texts[k].n - before[k]);
 		if (rc < 0)
@@ -349,7 +331,8 @@ bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i)
 static int match_check(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
 {
 	struct record r;
-	bool matches = false;
+	uint64_t key = 0;
+	bool matches = true;
 
 	bool is_named = match_names_entry(m, s, i);
 	if (!is_named && index_rejects_entry(m, s, i, undated))
@@ -357,7 +340,9 @@ static int match_check(struct matcher *m, const struct session *s, uint32_t i, s
 	int rc = session_read(s, i, &m->reader, &r);
 	if (rc == 0 && !is_named)
 		rc = record_check_terms(m, s, i, &r, &matches);
-	return rc < 0 || !(is_named || matches) ? rc : found_list_add(m, s, i, &r, out);
+	if (rc == 0 && matches)
+		rc = match_read_texts(m, s, i, &r, HIT_LINES, is_named, out->secret, &key);
+	return rc > 0 ? found_list_add(m, s, i, &r, key, out) : rc;
 }
 
 /* --- a session -------------------------------------------------------------------- */

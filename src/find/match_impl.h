@@ -10,20 +10,27 @@
 #include "scan.h"
 #include "words.h"
 
+/* A line of an entry that was kept; `order` counts them. */
+struct kept_line {
+	size_t rank, order;
+	struct hit hit; /* without `text` */
+};
+
 struct matcher {
 	const struct query *q;
 	struct needles needles;
 	struct scanner scanner;
 	struct words words;
-	size_t *line_counts; /* of hit.c: by words, then by whole words in a line */
 	struct reader reader;
-	struct line label;       /* the record of one */
-	struct entry_text parts; /* the text of an entry, part by part */
-	struct buf value;        /* what a filter compares */
-	struct buf path;         /* of an entry's file */
-	struct buf cut;          /* a part of a line */
-	bool is_named;           /* the query is the id of the session that is read */
-	bool may_name;           /* or can be the name of an entry that is not in its file */
+	struct line label;           /* the record of one */
+	struct entry_text parts;     /* the text of an entry, part by part */
+	struct buf value;            /* what a filter compares */
+	struct buf path;             /* of an entry's file */
+	struct buf cut;              /* a part of a line */
+	VEC(struct kept_line) lines; /* the best ones of the entry that was read last */
+	VEC(struct buf) kept;        /* what they point to */
+	bool is_named;               /* the query is the id of the session that is read */
+	bool may_name;               /* or can be the name of an entry that is not in its file */
 };
 
 /* Call before reading session s, if it is another one or changed: the reader knows lines by offset only. */
@@ -40,9 +47,15 @@ bool match_searches_part(const struct matcher *m);
 /* Returns whether the query is the id of entry i, or of its session. */
 bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i);
 
-/* Appends the texts of a matching entry, with record r, to `found`. Sets *ret_lines to the number of lines in
- * hits.txt, and *ret_copy_key to the key of found->secret, or 0. */
+/* Reads the texts of entry i, with record r, and keeps their best lines, at most `most`. `is_named`: it matches by its
+ * id. Sets *ret_key to the key of copies; 0 without a secret. Returns 1 if the texts match the words, or 0, or
+ * a negative errno. */
+int match_read_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, size_t most,
+                     bool is_named, const struct hash_key *secret, uint64_t *ret_key);
+/* Frees the lines and texts that were kept. */
+void match_drop_lines(struct matcher *m);
+/* After match_read_texts: appends the texts of a matching entry, with record r. */
 int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     struct found_list *found, uint32_t *ret_lines, uint64_t *ret_copy_key);
+                     struct found_list *found);
 
 #endif

@@ -34,9 +34,7 @@ void words_release(struct words *w)
 
 void words_reset(struct words *w)
 {
-	memset(w->found, 0, w->n * sizeof *w->found);
-	memset(w->whole, 0, w->n * sizeof *w->whole);
-	w->missing = w->partial = w->n_required;
+	memset(w->seen, 0, w->n * sizeof *w->seen);
 }
 
 /* Folds the next piece of *rest after the end of the one before. Keeps enough of that for words that end in this piece
@@ -92,44 +90,44 @@ static bool words_find_in_piece(struct words *w, size_t i, bool is_whole, bool m
 	return is_new && w->found[i];
 }
 
-/* Searches the text for the first n words. Returns true once no further text can change the verdict on them. */
-static bool words_search(struct words *w, struct span text, size_t n, bool is_whole)
+/* Searches the text for the first n words. */
+static void words_search(struct words *w, struct span text, size_t n, bool is_whole)
 {
+	memset(w->found, 0, w->n * sizeof *w->found);
+	memset(w->whole, 0, w->n * sizeof *w->whole);
+	w->missing = w->partial = w->n_required;
 	w->filled = 0;
 	while (((is_whole ? w->partial : w->missing) > 0 || n > w->n_required) && words_next_piece(w, &text)) {
 		for (size_t i = 0; i < n; i++) {
 			/* A word with a newline is in no line, though a text can contain it. */
 			if (w->whole[i] || (w->found[i] && !is_whole) || memchr(w->v[i].text.p, '\n', w->v[i].text.n))
 				continue;
-			bool is_new = words_find_in_piece(w, i, is_whole, text.n > 0);
-			if (is_new && i >= w->n_required)
-				return true;
-			w->missing -= is_new;
+			w->missing -= words_find_in_piece(w, i, is_whole, text.n > 0) && i < w->n_required;
 			w->partial -= w->whole[i];
 		}
 	}
-	return w->missing == 0 && n == w->n_required;
 }
 
 bool words_add_text(struct words *w, struct span text)
 {
-	return words_search(w, text, w->n, false);
+	words_search(w, text, w->n, false);
+	for (size_t i = 0; i < w->n; i++)
+		w->seen[i] |= w->found[i];
+	return w->missing < w->n_required;
 }
 
 bool words_match(const struct words *w)
 {
-	for (size_t i = w->n_required; i < w->n; i++)
-		if (w->found[i])
+	for (size_t i = 0; i < w->n; i++)
+		if (w->seen[i] != (i < w->n_required))
 			return false;
-	return w->missing == 0;
+	return true;
 }
 
 unsigned words_count(struct words *w, struct span text, unsigned *ret_whole)
 {
-	words_reset(w);
-	words_search(w, text, w->n_required, ret_whole != NULL);
-	if (ret_whole)
-		*ret_whole = (unsigned)(w->n_required - w->partial);
+	words_search(w, text, w->n_required, true);
+	*ret_whole = (unsigned)(w->n_required - w->partial);
 	return (unsigned)(w->n_required - w->missing);
 }
 

@@ -15,19 +15,20 @@ struct words {
 	bool found[QUERY_TERMS];
 	bool whole[QUERY_TERMS]; /* found as a whole word */
 	size_t missing, partial; /* required ones not found yet, and not found as a whole word yet */
+	bool seen[QUERY_TERMS];  /* found in a text of the entry */
 };
 
 int words_init(struct words *w, const struct query *q);
 void words_release(struct words *w);
 
-/* Forgets the words found, to start another entry. */
+/* Forgets the words seen, to start another entry. */
 void words_reset(struct words *w);
-/* Searches a text of the entry. Returns true once the verdict on the entry is known. */
+/* Searches a text of the entry. Returns whether it has a required word. */
 bool words_add_text(struct words *w, struct span text);
-/* Returns whether the texts contain all required words and no negated one. */
+/* Returns whether the texts have all required words and no negated one. */
 bool words_match(const struct words *w);
 
-/* Returns how many required words occur in the text; sets *ret_whole (or NULL) to how many are whole words there. */
+/* Returns how many required words occur in the text; sets *ret_whole to how many are whole words there. */
 unsigned words_count(struct words *w, struct span text, unsigned *ret_whole);
 
 /* Returns whether no letter, mark, digit or `_` is next to the n bytes of folded text from `at`. */
