@@ -218,21 +218,13 @@ static struct span error_reason_line(struct span error)
 	return (struct span){p, (size_t)((eol ? eol : end) - p)};
 }
 
-/* Puts the text after `start` on one line of at most `characters` characters. */
-static void chat_shorten(struct buf *out, size_t start, size_t characters)
-{
-	text_flatten_from(out, start);
-	text_trim_from(out, start);
-	text_shorten_from(out, start, characters);
-}
-
 void chat_reason(struct span clean, struct buf *out)
 {
 	struct span reason = error_reason_line(clean);
 	size_t start = out->n;
 
 	buf_addspan(out, reason);
-	chat_shorten(out, start, REASON_CHARACTERS);
+	text_shorten_from(out, start, REASON_CHARACTERS);
 }
 
 /* Appends the error of the result, or of a nested call. */
@@ -255,7 +247,7 @@ static void add_tool_name(const struct record *r, struct buf *out)
 	struct buf name CLEANUP_BUF = BUF_INIT;
 
 	text_add_inline(r->msg.tool_name, &name);
-	chat_shorten(&name, 0, COMMAND_CHARACTERS);
+	text_shorten_from(&name, 0, COMMAND_CHARACTERS);
 	out->err = buf_err(&name) ? buf_err(&name) : out->err;
 	if (name.n > 0)
 		md_add_code_span(buf_span(&name), out);
@@ -411,7 +403,7 @@ static void chat_show_command(const struct session *s, uint32_t i, const struct 
 	buf_adds(&command, json_is_truthy(r->msg.exclude_from_context) ? "!!" : "!");
 	if (r->msg.command.kind == JSON_STRING)
 		text_add_prefix(r->msg.command, 2 * COMMAND_CHARACTERS, &command);
-	chat_shorten(&command, 0, COMMAND_CHARACTERS);
+	text_shorten_from(&command, 0, COMMAND_CHARACTERS);
 	out->err = buf_err(&command) ? buf_err(&command) : out->err;
 	chat_begin_line(s, entry_above(s, i), out);
 	md_add_code_span(buf_span(&command), out);
@@ -467,7 +459,7 @@ static bool show_skill(const struct md *m, struct json_value v)
 	buf_adds(m->out, "\n- skill ");
 	size_t start = m->out->n;
 	buf_addspan(m->out, name);
-	chat_shorten(m->out, start, COMMAND_CHARACTERS);
+	text_shorten_from(m->out, start, COMMAND_CHARACTERS);
 	buf_addc(m->out, '\n');
 	if (words.n > 0)
 		md_add_paragraph((struct json_value){JSON_STRING, true, {words.p + 1, words.n - 2}}, m->out);

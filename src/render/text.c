@@ -137,10 +137,10 @@ bool text_truncate_from(struct buf *out, size_t start, size_t units)
 
 void text_shorten_from(struct buf *out, size_t start, size_t characters)
 {
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
 	struct span text = {out->p + start, out->n - start};
-	struct span most = utf8_first(text, characters);
-
-	if (out->n == start || most.n == text.n)
+	if (out->n == start || utf8_first(text, characters).n == text.n)
 		return;
 	out->n = start + utf8_first(text, characters - 1).n;
 	buf_adds(out, "\u2026");

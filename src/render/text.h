@@ -19,7 +19,8 @@ void text_trim_from(struct buf *out, size_t start);
 /* Cuts the text from `start` on to at most `units` UTF-16 units, between characters. Returns true if it was longer. */
 bool text_truncate_from(struct buf *out, size_t start, size_t units);
 
-/* Shortens the text from `start` on, which must be valid UTF-8, to at most `characters`, the last one an ellipsis. */
+/* Puts the text from `start` on, which must be valid UTF-8, on one line, trims it and shortens it to at most
+ * `characters`, the last one an ellipsis. */
 void text_shorten_from(struct buf *out, size_t start, size_t characters);
 
 /* Appends a value on one line: a string decoded, any other value as its JSON text, nothing if it is absent or null. */

@@ -409,11 +409,12 @@ void tool_add_remaining(const struct tool_use *u, struct buf *facts, struct buf 
 
 enum { NAME_CHARACTERS = 40, SUMMARY_CHARACTERS = 120 };
 
-/* Puts the text after `start` on one line, with single spaces, and shortens it. */
-static void tool_shorten_from(struct buf *out, size_t start, size_t characters)
+/* Appends a value on one line, with single spaces. */
+static void tool_add_short(struct json_value v, size_t characters, struct buf *out)
 {
-	size_t n = start;
+	size_t start = out->n, n = start;
 
+	text_add_prefix(v, 4 * characters, out);
 	text_flatten_from(out, start);
 	text_trim_from(out, start);
 	for (size_t i = start; i < out->n; i++)
@@ -421,14 +422,6 @@ static void tool_shorten_from(struct buf *out, size_t start, size_t characters)
 			out->p[n++] = out->p[i];
 	out->n = n;
 	text_shorten_from(out, start, characters);
-}
-
-static void tool_add_short(struct json_value v, size_t characters, struct buf *out)
-{
-	size_t start = out->n;
-
-	text_add_prefix(v, 4 * characters, out);
-	tool_shorten_from(out, start, characters);
 }
 
 void tool_add_line_range(const struct tool_use *u, struct buf *out)
@@ -502,7 +495,8 @@ static void tool_add_texts(const struct tool_use *u, struct buf *out)
 		tool_add_short(v, SUMMARY_CHARACTERS, out);
 		out->n -= out->p && out->n > start && out->p[out->n - 1] == ' ';
 	}
-	text_shorten_from(out, start, SUMMARY_CHARACTERS);
+	if (out->n > start) /* after the blank */
+		text_shorten_from(out, start + 1, SUMMARY_CHARACTERS - 1);
 }
 
 void tool_add_summary(const struct tool_use *u, struct buf *out)
