@@ -9,7 +9,8 @@
 
 #include <stdatomic.h>
 
-/* A term is of the first kind whose filter it begins with. */
+/* A term is of the kind whose filter it begins with: no filter begins with another one, so their order means nothing.
+ * But words come first in a query. */
 enum term_kind {
 	TERM_WORD,  /* or a phrase */
 	TERM_WHOLE, /* the same, as a whole word */

@@ -31,3 +31,11 @@ fails 1 "sessionfs.5: titles is not in the table" "$ROOT/scripts/check-names" "$
 sed 's/{"title", \.doc/{"heading", .doc/' "$ROOT/src/tree/session.c" >"$T/copy/src/tree/session.c"
 cp "$ROOT/man/sessionfs.5" "$T/copy/man/"
 fails 1 "sessionfs.5: heading is missing" "$ROOT/scripts/check-names" "$T/copy"
+
+# A filter, a column, a field of an event, and an option.
+cp "$ROOT/src/tree/session.c" "$T/copy/src/tree/"
+for name in state: cacheRead stopReason max-threads; do
+	grep -v "\(Ql\|Cm\|Fl\) -\?${name%:}" "$ROOT/man/sessionfs.5" >"$T/copy/man/sessionfs.5"
+	grep -v "\(Ql\|Cm\|Fl\) -\?${name%:}" "$ROOT/man/sessionfs.1" >"$T/copy/man/sessionfs.1"
+	fails 1 "manual: ${name%:} is missing" "$ROOT/scripts/check-names" "$T/copy"
+done
