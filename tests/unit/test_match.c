@@ -262,6 +262,41 @@ static void best_lines_are_found(void **state)
 	fixture_release(&f);
 }
 
+/* Lines with a whole word, with a part of one or with none, in random order, against a plain choice. */
+static void best_of_many_lines_are_found(void **state)
+{
+	enum { LINES = 30, LISTS = 60 };
+	static const char *const words[] = {"none", "ahello", "hello"};
+	uint64_t rolled = seed_of_run();
+
+	(void)state;
+	for (unsigned list = 0; list < LISTS; list++) {
+		CLEANUP_BUF struct buf lines = BUF_INIT, got = BUF_INIT, want = BUF_INIT;
+		unsigned ranks[LINES], left = HIT_LINES, taken = 0;
+		struct fixture f;
+		buf_adds(&lines, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"");
+		for (unsigned i = 0; i < LINES; i++) {
+			rolled = rolled * UINT64_C(6364136223846793005) + 1;
+			ranks[i] = (unsigned)(rolled >> 40) % 20 == 0 ? 2 : (rolled >> 50) % 2;
+			buf_addf(&lines, "%s%s", i ? "\\n" : "", words[ranks[i]]);
+		}
+		buf_adds(&lines, "\"}}\n");
+		for (unsigned rank = 2; rank > 0; rank--)
+			for (unsigned i = 0; i < LINES && left > 0; i++)
+				if (ranks[i] == rank) {
+					taken |= 1u << i;
+					left--;
+				}
+		for (unsigned i = 0; i < LINES; i++)
+			if (taken >> i & 1)
+				buf_addf(&want, "P/entries/1/text.md:%u:%s\n", i + 1, words[ranks[i]]);
+		lines_of(open_text(&f, buf_cstr(&lines)), "hello", 0, &got);
+		if (!span_eq(buf_span(&got), buf_span(&want)))
+			fail_msg("`%s`, not `%s`", buf_cstr(&got), buf_cstr(&want));
+		fixture_release(&f);
+	}
+}
+
 /* A label or name in use is a file. An older one, one without an entry, and one that the file shows differently from
  * all.txt, are only in the line of their record: the value is the text. */
 static void labels_and_names(void **state)
@@ -776,6 +811,7 @@ int main(void)
 	    cmocka_unit_test(sections_and_tools_match),
 	    cmocka_unit_test(equivalent_spellings_match),
 	    cmocka_unit_test(best_lines_are_found),
+	    cmocka_unit_test(best_of_many_lines_are_found),
 	    cmocka_unit_test(labels_and_names),
 	    cmocka_unit_test(stepwise_search_equals_full_search),
 	    cmocka_unit_test(matcher_is_reusable),
