@@ -186,14 +186,9 @@ struct project {
 	} names_mode; /* the last result of rights_to_list */
 };
 
-/* The last state of an evicted index: shows at the next opening whether the file only grew. */
-struct file_fingerprint {
-	uint64_t size, hash;
-};
-
 struct slot {
-	struct open_index *index; /* the index while it is open */
-	struct file_fingerprint trace;
+	struct open_index *index;       /* the index while it is open */
+	struct fingerprints trace;      /* of the last evicted index; all zero: none */
 	uint32_t file;                  /* NONE: dead */
 	uint32_t place;                 /* the file, even if dead */
 	uint32_t parent;                /* as of forks_epoch */
@@ -263,7 +258,6 @@ struct catalog {
 	struct open_indexes {
 		struct open_index *newest, *oldest; /* all, in use or not, by last use */
 		size_t count, most;                 /* most: constant */
-		struct hash_key secret;             /* of fingerprints */
 		struct budget_client keeper;        /* counts their memory */
 		pthread_cond_t opened;
 	} open;

@@ -10,8 +10,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define FIRST_READ 4096
-#define NEXT_READ 65536
+/* The first read should contain the header, and of a deeper file the first entry, too. */
+#define FIRST_READ 512
+#define FIRST_READ_DEEP 4096
+#define NEXT_READ 65536 /* the most, after reads that get longer */
 
 static bool name_ends(struct span *name, struct span end)
 {
@@ -115,11 +117,11 @@ static int header_scan(struct opened *file, bool is_deep, struct header *h)
 	/* The bytes read, up to 1 MiB, are freed on return. */
 	struct buf bytes CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	struct lines l = {.number = 1, .is_deep = is_deep};
-	size_t begin = 0;
+	size_t begin = 0, first = is_deep ? FIRST_READ_DEEP : FIRST_READ;
 
 	for (size_t seen = 0;;) {
 		/* One byte beyond the limit shows whether the file continues. */
-		size_t want = bytes.n < FIRST_READ ? FIRST_READ - bytes.n : NEXT_READ;
+		size_t want = first + 7 * bytes.n < NEXT_READ ? first + 7 * bytes.n : NEXT_READ;
 		if (want > HEADER_SCAN + 1 - bytes.n)
 			want = HEADER_SCAN + 1 - bytes.n;
 		char *to = buf_reserve(&bytes, want);

@@ -11,8 +11,6 @@
 
 #include "open_index.h"
 
-#define FINGERPRINT_BYTES 256
-
 /* Try again: the thread that built the index was interrupted, or the one that grew it failed. Not an errno, because a
  * file operation can fail with EAGAIN, too. */
 enum { GET_RETRY = 1 };
@@ -20,51 +18,33 @@ enum { GET_RETRY = 1 };
 /* How a caller wants an index: as now on the disk, and with its lines kept. */
 enum { NOW = 1, KEEPS_LINES = 2 };
 
-/* ---- fingerprints ---- */
-
-/* Returns a hash of the beginning and of the end of the file's first `size` bytes; 0 if they cannot be read. */
-static uint64_t fingerprint_file_ends(const struct catalog *c, const struct session *s, uint64_t size)
-{
-	char bytes[FINGERPRINT_BYTES];
-	size_t n = size < sizeof bytes ? (size_t)size : sizeof bytes;
-	uint64_t x = 0;
-
-	for (int i = 0; i < 2; i++) {
-		if (session_pread_raw(s, bytes, n, i ? size - n : 0) != (ssize_t)n)
-			return 0;
-		x = hash_bytes(&c->open.secret, x, bytes, n);
-	}
-	return x ? x : 1;
-}
-
 /* ---- opening ---- */
 
 /* The session is locked, or no other thread knows it. */
-static struct index_snapshot index_snapshot_take(const struct catalog *c, const struct session *s)
+static struct index_snapshot index_snapshot_take(const struct session *s)
 {
 	const struct stat *st = session_stat(s);
-	uint64_t size = session_size(s);
-	return (struct index_snapshot){
-	    {size, fingerprint_file_ends(c, s, size)}, st->st_mtim, st->st_ctim, st->st_size, session_memory(s)};
+	return (struct index_snapshot){session_fingerprints(s), st->st_mtim, st->st_ctim, st->st_size,
+	                               session_memory(s)};
 }
 
-/* Opens a session. Sets *ret_same if the file still matches the fingerprint `before`. */
-static int open_session(const struct catalog *c, const struct source_path *at, bool keeps_lines,
-                        const struct file_fingerprint *before, struct session **ret, struct index_snapshot *ret_found,
-                        bool *ret_same)
+/* Opens a session. Sets *ret_same if the file still begins with the bytes of `before`. */
+static int open_session(const struct source_path *at, bool keeps_lines, const struct fingerprints *before,
+                        struct session **ret, struct index_snapshot *ret_found, bool *ret_same)
 {
 	struct session *s;
 	int rc = session_open_to_read(at, keeps_lines, &s);
 	if (rc < 0)
 		return rc;
-	bool is_short = session_size(s) < before->size;
+	*ret_found = index_snapshot_take(s);
+	bool is_short = ret_found->trace.end < before->end;
 	/* Interrupted before the two could be compared. */
-	if (before->hash && is_short && cancel_check() < 0) {
+	rc = before->end == 0 ? 0 : is_short ? cancel_check() : session_check_beginning(s, before);
+	if (rc < 0 && rc != -ESTALE) {
 		session_close(s);
-		return -EINTR;
+		return rc;
 	}
-	*ret_found = index_snapshot_take(c, s);
-	*ret_same = before->hash == 0 || (!is_short && fingerprint_file_ends(c, s, before->size) == before->hash);
+	*ret_same = rc == 0 && !is_short;
 	*ret = s;
 	return 0;
 }
@@ -118,12 +98,12 @@ static void open_index_fill(struct catalog *c, struct open_index *x, bool keeps_
 {
 	struct session *s = NULL;
 	struct index_snapshot f = {0};
-	struct file_fingerprint before = c->slots[x->slot].trace;
+	struct fingerprints before = c->slots[x->slot].trace;
 	const struct source_path at = {c->resolver, c->files[c->slots[x->slot].file].path};
 
 	lock_release(&c->lock);
 	bool trace_holds = true;
-	x->err = open_session(c, &at, keeps_lines, &before, &s, &f, &trace_holds);
+	x->err = open_session(&at, keeps_lines, &before, &s, &f, &trace_holds);
 	int rc = open_index_check(c, x, s, trace_holds);
 	lock_acquire(&c->lock);
 
@@ -205,7 +185,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	if (rc == 0) {
 		rc = session_grow(s);
 		if (rc >= 0 || rc == -EINTR)
-			f = index_snapshot_take(c, s);
+			f = index_snapshot_take(s);
 		rc = rc < 0 ? rc : 0;
 		is_broken = session_is_broken(s);
 		session_unlock(s);

@@ -114,7 +114,6 @@ void open_indexes_init(struct catalog *c)
 {
 	struct open_indexes *o = &c->open;
 
-	hash_key_draw(&o->secret);
 	lock_cond_init(&o->opened);
 	struct rlimit limit;
 	o->most = OPEN_INDEXES_MAX;
@@ -136,7 +135,7 @@ void open_indexes_release(struct catalog *c)
 off_t open_indexes_known_size(const struct catalog *c, uint32_t slot)
 {
 	const struct slot *s = &c->slots[slot];
-	return s->index && !s->index->opening ? s->index->as_of.size : (off_t)s->trace.size;
+	return s->index && !s->index->opening ? s->index->as_of.size : (off_t)s->trace.end;
 }
 
 void open_indexes_forget(struct catalog *c, uint32_t slot)

@@ -7,7 +7,7 @@
 
 /* The state of the file when its index was opened or grown, taken without the lock. */
 struct index_snapshot {
-	struct file_fingerprint trace;
+	struct fingerprints trace;
 	struct timespec mtime, ctime;
 	off_t size;
 	size_t memory; /* of the index */

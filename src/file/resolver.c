@@ -9,6 +9,7 @@
 #include "sessionfs/file/resolver.h"
 
 #include "sessionfs/base/cleanup.h"
+#include "sessionfs/base/hash.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
 
@@ -36,6 +37,7 @@ struct resolver {
 	uid_t owner;                        /* constant: the mounting user, whose links lead anywhere */
 	bool has_openat2;                   /* constant */
 	bool redacts;                       /* constant once a file was opened */
+	struct hash_key hash_key;           /* constant */
 	int root;                           /* O_PATH; the number is constant, its directory is replaced in place */
 	uint64_t mounts[SOURCE_MOUNTS_MAX]; /* constant: the mounts on the path of the source; none if one can block */
 	size_t mount_count;
@@ -631,6 +633,7 @@ int resolver_open(const char *source, struct resolver **ret)
 		return -ENOMEM;
 	r->refs = 1;
 	r->owner = geteuid();
+	hash_key_draw(&r->hash_key);
 	r->source = strdup(source);
 	r->root = sys_openat(AT_FDCWD, source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc = !r->source ? -ENOMEM : r->root < 0 ? -errno : resolve_each_dir(source, source_mount_add, r);
@@ -669,6 +672,11 @@ void resolver_set_redact(struct resolver *r)
 bool resolver_redacts(const struct resolver *r)
 {
 	return r->redacts;
+}
+
+const struct hash_key *resolver_hash_key(const struct resolver *r)
+{
+	return &r->hash_key;
 }
 
 struct blocking_pool *resolver_blocking_pool(const struct resolver *r)

@@ -4,7 +4,8 @@
  * the directory of a branch needs its entry, the first entry and the last one.
  *
  * If an index is made for the tables of all sessions, the lines with calls that have a file are read next, and a few
- * others. These are cached while they are scanned, until the index is put back: the file is not read twice.
+ * others. These are cached while they are scanned, until the index is put back: the file is not read twice. A short
+ * file is cached as a whole.
  *
  * Only indexed bytes are cached. They do not change while the file's attributes stay the same; session_grow drops them
  * if these change. Nothing is cached of a server's file: while the server is silent, reading must fail. */
@@ -17,7 +18,7 @@ enum { SCANNED_MAX = LIMIT(8 << 20, 8192) };      /* bytes cached of one scan */
 void scanned_add(const struct session *s, uint64_t off, struct span line)
 {
 	struct scanned *k = &s->derived->scanned;
-	if (!k->wanted || k->bytes.n + line.n > SCANNED_MAX || opened_is_foreign(s->file))
+	if (!k->wanted || s->whole.n || k->bytes.n + line.n > SCANNED_MAX || opened_is_foreign(s->file))
 		return;
 	if (!vec_reserve(&k->bytes, line.n) || !vec_reserve(&k->lines, 1))
 		return;
@@ -41,8 +42,9 @@ void session_drop_lines(struct session *s)
 
 static int scanned_cmp(const void *pa, const void *pb)
 {
-	uint64_t a = *(const uint64_t *)pa, b = ((const struct scanned_line *)pb)->off;
-	return (a > b) - (a < b);
+	uint64_t off = *(const uint64_t *)pa;
+	const struct scanned_line *l = pb;
+	return off < l->off ? -1 : off >= l->off + l->n;
 }
 
 /* Appends n bytes of the file, and up to `more` of the bytes after them. */
@@ -80,8 +82,8 @@ static bool readahead_add_cached(struct derived *d, uint64_t off, size_t n, size
 	const struct scanned *k = &d->scanned;
 	const struct scanned_line *l =
 	    k->lines.n ? bsearch(&off, k->lines.v, k->lines.n, sizeof *k->lines.v, scanned_cmp) : NULL;
-	if (l && l->n == n) {
-		buf_add(out, k->bytes.v + l->at, n);
+	if (l && off + n <= l->off + l->n) {
+		buf_add(out, k->bytes.v + l->at + (off - l->off), n);
 		return true;
 	}
 	for (unsigned i = 0; i < READAHEAD_PLACES; i++)

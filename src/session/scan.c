@@ -358,7 +358,7 @@ static int window_fill(struct scan *sc, struct window *w, uint64_t to)
 		return -ENOMEM;
 	uint64_t left = to - w->offset - w->n;
 	size_t want = w->cap - w->n < left ? w->cap - w->n : (size_t)left;
-	ssize_t n = opened_pread(sc->s->file, w->p + w->n, want, w->offset + w->n);
+	ssize_t n = session_read_file(sc->s, w->p + w->n, want, w->offset + w->n);
 	if (n <= 0)
 		return n < 0 ? (int)n : -ESTALE;
 	w->n += (size_t)n;

@@ -16,6 +16,7 @@ enum {
 	READ_AHEAD = 128 * 1024,      /* the most that a reader prefetches */
 	SCRATCH_KEEP_MAX = 1 << 20    /* the most memory that a reader keeps for the next session */
 };
+enum { WHOLE_MAX = LIMIT(64 * 1024, 512) }; /* the longest file that is read as a whole */
 
 int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
 {
@@ -36,6 +37,17 @@ int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(
 
 /* ---- the file ---- */
 
+ssize_t session_read_file(const struct session *s, char *p, size_t n, uint64_t off)
+{
+	if (!s->whole.n)
+		return opened_pread(s->file, p, n, off);
+	size_t rest = off < s->whole.n ? s->whole.n - (size_t)off : 0;
+	n = n < rest ? n : rest;
+	if (n)
+		memcpy(p, s->whole.p + off, n);
+	return (ssize_t)n;
+}
+
 /* is_stored: not redacted. */
 static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t off, bool is_stored)
 {
@@ -46,8 +58,8 @@ static ssize_t read_full(const struct session *s, char *p, size_t n, uint64_t of
 		if (got > 0 && cancel_check() < 0)
 			return -EINTR;
 		size_t most = n - got < HASH_READ_SIZE ? n - got : HASH_READ_SIZE;
-		ssize_t r = is_stored ? opened_pread_raw(s->file, p + got, most, off + got)
-		                      : opened_pread(s->file, p + got, most, off + got);
+		ssize_t r = is_stored && !s->whole.n ? opened_pread_raw(s->file, p + got, most, off + got)
+		                                     : session_read_file(s, p + got, most, off + got);
 		if (r < 0)
 			return r;
 		if (r == 0)
@@ -94,11 +106,25 @@ static int fingerprint_file(const struct session *s, uint64_t end, struct finger
 	struct fingerprints now = {.end = end};
 	int rc = hash_range(s, 0, n, &now.head);
 
-	if (rc == 0)
+	now.tail = now.head;
+	if (rc == 0 && n < end)
 		rc = hash_range(s, end - n, n, &now.tail);
 	if (rc == 0)
 		*ret = now;
 	return rc;
+}
+
+struct fingerprints session_fingerprints(const struct session *s)
+{
+	return s->fingerprints;
+}
+
+int session_check_beginning(const struct session *s, const struct fingerprints *before)
+{
+	struct fingerprints now = s->fingerprints;
+	int rc = now.end == before->end ? 0 : fingerprint_file(s, before->end, &now);
+
+	return rc < 0 ? rc : now.head == before->head && now.tail == before->tail ? 0 : -ESTALE;
 }
 
 static bool stat_is_same_file(const struct stat *a, const struct stat *b)
@@ -153,9 +179,12 @@ static struct session *session_new(const struct source_path *at)
 	s->extent.last_with_id = s->extent.newest_info = NO_ENTRY;
 	s->extent.usage_minute = NO_TIME;
 	s->extent.usage_day = NO_DATE;
-	hash_key_draw(&s->secret);
+	if (at->resolver)
+		s->secret = *resolver_hash_key(at->resolver);
+	else
+		hash_key_draw(&s->secret);
 	/* Another index of the file must not have the same count. */
-	s->relinks = (uint32_t)s->secret.seed;
+	s->relinks = (uint32_t)clock_ns(CLOCK_MONOTONIC);
 	atomic_init(&s->renamed, NO_ENTRY);
 	return s;
 }
@@ -184,6 +213,25 @@ static int session_keep_partial(struct session *s)
 	return 0;
 }
 
+/* Reads a short file with one call, for the scan, the fingerprints, and the reads until session_drop_lines. If reads
+ * are redacted, the scan and the fingerprints need different bytes. */
+static int session_read_whole(struct session *s, uint64_t size)
+{
+	struct scanned *k = &s->derived->scanned;
+
+	if (size > WHOLE_MAX || opened_redacts(s->file))
+		return 0;
+	if (!vec_reserve(&k->bytes, size) || !vec_reserve(&k->lines, 1))
+		return -ENOMEM;
+	ssize_t got = read_full(s, k->bytes.v, size, 0, true);
+	if (got < (ssize_t)size)
+		return got < 0 ? (int)got : -ESTALE;
+	k->bytes.n = size;
+	k->lines.v[k->lines.n++] = (struct scanned_line){.n = (uint32_t)size};
+	s->whole = (struct span){k->bytes.v, size};
+	return 0;
+}
+
 int session_open(const struct source_path *at, struct session **ret)
 {
 	return session_open_to_read(at, false, ret);
@@ -197,10 +245,12 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 		return -ENOMEM;
 	s->derived->scanned.wanted = keeps_lines;
 	uint64_t size = 0;
-	struct fingerprints before = {0}, after = {0};
+	struct fingerprints before = {0};
 	int rc = session_open_file(s);
 	if (rc == 0)
-		rc = fingerprint_file(s, size = (uint64_t)s->st.st_size, &before);
+		rc = session_read_whole(s, size = (uint64_t)s->st.st_size);
+	if (rc == 0)
+		rc = fingerprint_file(s, size, &before);
 	if (rc == 0)
 		rc = session_scan(s, size);
 	if (rc == -EINTR && s->header_line.n)
@@ -209,11 +259,12 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 		rc = fingerprint_file(s, s->extent.end, &s->fingerprints);
 	/* If the file was rewritten meanwhile, these fingerprints are not of what was read. */
 	if (rc == 0)
-		rc = fingerprint_file(s, size, &after);
-	if (rc == 0 && (before.head != after.head || before.tail != after.tail))
-		rc = -ESTALE;
+		rc = session_check_beginning(s, &before);
 	if (rc < 0)
 		return rc;
+	s->whole = (struct span){0};
+	if (!keeps_lines || opened_is_foreign(s->file))
+		session_drop_lines(s);
 	vec_trim(&s->entries);
 	vec_trim(&s->ids);
 	vec_trim(&s->calls);
@@ -525,11 +576,6 @@ ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off)
 	if (n > size - off)
 		n = (size_t)(size - off);
 	return read_full(s, p, n < SSIZE_MAX ? n : SSIZE_MAX, off, false);
-}
-
-ssize_t session_pread_raw(const struct session *s, void *p, size_t n, uint64_t off)
-{
-	return read_full(s, p, n, off, true);
 }
 
 /* ---- the tree ---- */

@@ -147,7 +147,7 @@ struct assigned_name {
 	uint64_t hash;   /* of the name */
 };
 
-/* A line cached during a scan. */
+/* A line cached during a scan, or all lines of a short file. */
 struct scanned_line {
 	uint64_t off;   /* in the file */
 	uint32_t at, n; /* in `bytes` */
@@ -217,17 +217,13 @@ struct extent {
 	bool is_full; /* more entries than the maximum */
 };
 
-/* Hashes of the first and the last of the `end` indexed bytes. */
-struct fingerprints {
-	uint64_t end, head, tail;
-};
-
 struct session {
 	struct rwlock lock;
 	_Atomic uint32_t renamed;  /* see session_fetch_renamed */
 	struct resolver *resolver; /* borrowed; with `path` it locates the file */
 	char *path;
 	struct opened *file; /* NULL before it is open */
+	struct span whole;   /* all bytes of a short file, while session_open indexes it; else empty */
 	struct stat st;
 	uint64_t serial;
 	struct hash_key secret;
@@ -415,6 +411,8 @@ bool problem_record_add(problem_records_t *f, uint64_t offset, uint32_t line, en
 
 /* ---- session.c ---- */
 
+/* As opened_pread of the file. */
+ssize_t session_read_file(const struct session *s, char *p, size_t n, uint64_t off);
 /* As session_load, but never cancelled: for callers that cannot stop half way. */
 int line_load(const struct session *s, uint32_t i, struct line *l, struct record *ret);
 /* Calls make under the mutex unless it was called at this serial. */

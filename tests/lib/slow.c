@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds, and then waits while the
- * file $GATE exists; the first to wait creates $GATE.reached. Reading the first 4096 bytes, for the header, is not
- * delayed. So a test sets the speed of the disk without a large file, or the order of events. */
+ * file $GATE exists; the first to wait creates $GATE.reached. Reading the first 512 bytes, for the header, or 4096, for
+ * a fingerprint, is not delayed. So a test sets the speed of the disk without a large file, or the order of events. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ ssize_t pread64(int fd, void *p, size_t n, off64_t off)
 	static ssize_t (*next)(int, void *, size_t, off64_t);
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "pread64");
-	if ((off > 0 || n != 4096) && is_slow(fd)) {
+	if ((off > 0 || (n != 512 && n != 4096)) && is_slow(fd)) {
 		take_long();
 		wait_for_gate();
 	}

@@ -467,7 +467,7 @@ static void a_session_that_cannot_be_read_has_no_facts(void **state)
 			assert_all_kinds(k);
 		cached_facts_release(k);
 	}
-	assert_true(failures > 1);
+	assert_true(failures > 0); /* a short file is read once */
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 #define MISTAKES "tests/unit/mistakes"
 #define MISTAKES_MAX 64
 /* A mistake is found within this many interleavings. */
-#define INTERLEAVINGS "60000"
+#define INTERLEAVINGS "600000"
 
 static const char *build;
 

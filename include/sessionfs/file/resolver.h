@@ -27,6 +27,7 @@
 const char *resolver_error_text(int err);
 
 struct resolver;
+struct hash_key;
 struct statx;
 
 /* `source` is a real path. Returns 0 or a negative errno. */
@@ -41,6 +42,8 @@ void resolver_forbid_device(struct resolver *r, dev_t device);
 /* From now on, reads of files (opened_pread) mask likely keys. Call it before the first read. */
 void resolver_set_redact(struct resolver *r);
 bool resolver_redacts(const struct resolver *r);
+/* Returns the secret for hashes of what is in the source's files. */
+const struct hash_key *resolver_hash_key(const struct resolver *r);
 /* Returns the pool for servers that can get stuck. */
 struct blocking_pool *resolver_blocking_pool(const struct resolver *r);
 

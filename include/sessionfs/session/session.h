@@ -115,6 +115,15 @@ bool session_is_broken(const struct session *s);
 /* Returns whether session_grow() would find a change. Costs one stat; requires the lock for reading. */
 bool session_has_grown(const struct session *s);
 
+/* Hashes of the first and of the last of the `end` indexed bytes. Indexes of the same source use the
+ * same secret. */
+struct fingerprints {
+	uint64_t end, head, tail;
+};
+struct fingerprints session_fingerprints(const struct session *s);
+/* Returns 0 if the file begins with the bytes of `before`, -ESTALE if not, or another negative errno. */
+int session_check_beginning(const struct session *s, const struct fingerprints *before);
+
 /* Returns the file's attributes as of the last open or grow. */
 const struct stat *session_stat(const struct session *s);
 /* Returns how many bytes readers of session.jsonl see: up to the end of the last whole line, or all bytes once the file
@@ -184,8 +193,6 @@ int session_find_secrets(const struct session *s, uint32_t i, struct reader *r, 
 /* Reads raw bytes of the file: up to n at off, fewer only at session_size(). Returns the number of bytes or a negative
  * errno. */
 ssize_t session_pread(const struct session *s, void *p, size_t n, uint64_t off);
-/* The same without redaction, and also past session_size(): only for callers that show none of the bytes. */
-ssize_t session_pread_raw(const struct session *s, void *p, size_t n, uint64_t off);
 
 /* Returns entry i's id (v1: the derived one) if the index keeps it, that is if it is a short text. Otherwise, and for
  * entries without ENTRY_ADDRESSED, returns an empty span. */
