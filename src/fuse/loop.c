@@ -13,8 +13,9 @@
  * for another thread or program (cancel_wait_begin) does not count as working.
  *
  * The reader polls for the next request for 50 microseconds before it sleeps. A program that walks the tree sends it
- * sooner than that, and a CPU takes longer to wake from its sleep. A warm grep -r over 44 real sessions takes 560 ms,
- * and 1,190 ms without the polling. */
+ * sooner than that, and a CPU takes longer to wake from its sleep. A warm find -size over 30,000 names takes 100 ms,
+ * and 130 ms without the polling. It takes as long if the reader polls without a pause, with four times as many reads.
+ */
 #include "fs_impl.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/log.h"
@@ -35,9 +36,9 @@
 
 enum { WATCH_TICK_NS = 1000 * 1000 };
 
-/* The time for which the reader polls for the next request, and the max number of polls it skips after one without a
- * request. */
-enum { SPIN_NS = 50 * 1000, SPINS_SKIPPED_MAX = 63 };
+/* The time for which the reader polls for the next request, the time between two reads of a poll, and the max number of
+ * polls it skips after one without a request. */
+enum { SPIN_NS = 50 * 1000, SPIN_READ_NS = 2200, SPINS_SKIPPED_MAX = 63 };
 
 /* Delay of the next try if memory for a request was lacking. */
 enum { RETRY_MS = 10 };
@@ -252,9 +253,12 @@ static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 		l->spins_skipped++;
 		return -EAGAIN;
 	}
-	int64_t until = l->spin_ns ? now_ns() + l->spin_ns : 0;
+	int64_t until = l->spin_ns ? now_ns() + l->spin_ns : 0, next = 0, now;
 	int rc = -EAGAIN;
-	while (rc == -EAGAIN && now_ns() < until) {
+	while (rc == -EAGAIN && (now = now_ns()) < until) {
+		if (now < next)
+			continue;
+		next = now + SPIN_READ_NS;
 		rc = fs_receive(l->session, buf);
 		if (rc == -EAGAIN)
 			sys_sched_yield(); /* the caller can be waiting for this CPU */
