@@ -4,9 +4,10 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need python3 jq rsync rg mergerfs bwrap unshare git patch
+need python3 jq rsync rg mergerfs bwrap unshare git patch restic
 export HOME=$T/home
 mkdir -p "$HOME" "$T/bin"
+export RESTIC_PASSWORD=secret
 
 # The program as if installed; setup is only printed: tests/e2e/demo.sh and install.sh check it, and this is part of
 # make check.
