@@ -8,7 +8,7 @@
 #include "sessionfs/base/sys.h"
 #include "sessionfs/catalog/catalog.h"
 #include "sessionfs/catalog/header.h"
-#include "sessionfs/catalog/source.h"
+#include "sessionfs/cmd/source.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/catalog/source.h"
+#include "sessionfs/cmd/source.h"
 
 #include "files.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pi looks in four places for its directory of sessions; the first that names one wins. The project's settings override
  * the agent's, so a `sessionDir` there decides even if it is empty. */
-#include "sessionfs/catalog/source.h"
+#include "sessionfs/cmd/source.h"
 
 #include "sessionfs/json/json.h"
 
