@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../src/find/events.c"
+#include "../../src/cmd/events.c"
 
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
@@ -17,7 +17,7 @@
 
 struct world {
 	struct source_fixture place;
-	struct events *events;
+	struct events events;
 	struct buf lines;
 };
 
@@ -32,7 +32,8 @@ static int begin(void **state)
 	w->place.budget = (struct budget)BUDGET_INIT(64 << 20);
 	struct catalog_options o = {.budget = &w->place.budget, .watch = true};
 	assert_int_equal(catalog_open(w->place.root, &o, &w->place.c), 0);
-	assert_int_equal(events_open(w->place.c, &w->events), 0);
+	w->events.catalog = w->place.c;
+	assert_int_equal(events_load_sessions(w->place.c, &w->events.sessions), 0);
 	*state = w;
 	return 0;
 }
@@ -40,7 +41,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	struct world *w = *state;
-	events_close(w->events);
+	events_sessions_release(&w->events.sessions);
 	buf_release(&w->lines);
 	catalog_close(w->place.c);
 	remove_all(w->place.root);
@@ -52,7 +53,7 @@ static int end(void **state)
 static const char *lines_of(struct world *w, const struct catalog_change *changes, size_t n)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
-	events_make_lines(w->events, changes, n, &lines);
+	events_make_lines(&w->events, changes, n, &lines);
 	buf_reset(&w->lines);
 	assert_true(buf_err(&lines) == 0 && (lines.n == 0 || lines.p[lines.n - 1] == '\n'));
 	/* Each line is a string of its own: with a sanitizer, strstr reads all of its text. */
@@ -279,10 +280,10 @@ static void many_moves_take_linear_time(void **state)
 	assert_non_null(changes);
 	for (uint32_t i = 0; i < 2 * MOVED; i++)
 		changes[i] = (struct catalog_change){i, NO_SLOT, true};
-	events_close(w->events);
+	events_sessions_release(&w->events.sessions);
 	is_moving = true;
 	has_moved = false;
-	assert_int_equal(events_open(w->place.c, &w->events), 0);
+	assert_int_equal(events_load_sessions(w->place.c, &w->events.sessions), 0);
 	has_moved = true;
 	clock_t begin = clock();
 	lines_of(w, changes, 2 * MOVED);
@@ -325,7 +326,7 @@ static void lack_of_memory_emits_lost_event(void **state)
 		ssize_t n = catalog_wait(w->place.c, 0, -1, false, &changes);
 		assert_int_equal(n, 1);
 		let_alloc_fail(nth);
-		events_make_lines(w->events, changes, 1, &lines);
+		events_make_lines(&w->events, changes, 1, &lines);
 		bool failed = alloc_has_failed();
 		const char *text = buf_cstr(&lines);
 		lost += strstr(text, "Z\",\"event\":\"lost\"}\n") != NULL;
@@ -344,8 +345,8 @@ static void opening_hides_earlier_changes(void **state)
 {
 	struct world *w = *state;
 	append(&w->place, A, ENTRY("e2"));
-	events_close(w->events);
-	assert_int_equal(events_open(w->place.c, &w->events), 0);
+	events_sessions_release(&w->events.sessions);
+	assert_int_equal(events_load_sessions(w->place.c, &w->events.sessions), 0);
 	assert_string_equal(told(w), "");
 	append(&w->place, A, ENTRY("e3"));
 	const char *line = told(w);
