@@ -8,7 +8,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/limits.h"
-#include "sessionfs/base/secret.h"
+#include "sessionfs/file/secret.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/node.h"
 #include "sessionfs/base/number.h"
-#include "sessionfs/base/secret.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
+#include "sessionfs/file/secret.h"
 #include "sessionfs/render/render.h"
 
 #include <inttypes.h>

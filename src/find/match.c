@@ -4,7 +4,7 @@
 
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
-#include "sessionfs/base/secret.h"
+#include "sessionfs/file/secret.h"
 #include "sessionfs/render/files.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/base/progress.h"
-#include "sessionfs/base/secret.h"
 #include "sessionfs/file/opened.h"
+#include "sessionfs/file/secret.h"
 #include "sessionfs/find/match.h"
 
 #include <errno.h>

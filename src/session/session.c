@@ -3,7 +3,7 @@
  * depends on its device and inode, its length, and a hash of its first and of its last indexed bytes. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
-#include "sessionfs/base/secret.h"
+#include "sessionfs/file/secret.h"
 
 #include "session_impl.h"
 

@@ -9,8 +9,8 @@
 #include "walk.h"
 
 #include "sessionfs/base/log.h"
-#include "sessionfs/base/secret.h"
 #include "sessionfs/file/opened.h"
+#include "sessionfs/file/secret.h"
 #include "write_fixture.h"
 
 /* In each key, and nowhere else. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sessionfs/base/secret.h"
+#include "sessionfs/file/secret.h"
 #include "sessionfs/file/opened.h"
 #include "sessionfs/session/session.h"
 

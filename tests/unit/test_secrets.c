@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "catalog_fixture.h"
-#include "sessionfs/base/secret.h"
+#include "sessionfs/file/secret.h"
 #include "sessionfs/find/tables.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * The others have a rare pair of bytes, or a name before : or =. Only these places are compared with the forms:
  * patterns of literals, (a|b), [sets] and {counts}. A pattern can try a form at many places, but no text is searched
  * twice for the same key: a key that begins in another one ends with it. */
-#include "sessionfs/base/secret.h"
+#include "sessionfs/file/secret.h"
 #include "sessionfs/base/bytes.h"
 
 #include <errno.h>
