@@ -156,7 +156,7 @@ def names(session, lines):
         except ValueError:
             values.append(None)
     header = next(i for i, v in enumerate(values) if v is not None)
-    old = (facts.get(values[header], "version") or 1) < 2
+    old = float(facts.get(values[header], "version") or 1) < 2
     last = {v["id"]: i for i, v in enumerate(values) if isinstance(facts.get(v, "id"), str) and i > header}
     for i, v in enumerate(values):
         if v is None or i <= header or facts.get(v, "type") == "session":
