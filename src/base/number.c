@@ -106,6 +106,14 @@ double number_round(double x, int decimals)
 	return strtod(text, NULL);
 }
 
+double number_round_whole(double x)
+{
+	if (!(x > -1e15 && x < 1e15))
+		return x;
+	int64_t whole = (int64_t)(x + 0.5);
+	return (double)((double)whole > x + 0.5 ? whole - 1 : whole);
+}
+
 void number_sum_add(struct number_sum *sum, double x)
 {
 	if (!isfinite(x))

@@ -56,7 +56,7 @@ static int collect_usage_bucket(const struct session *s, const struct usage_buck
 	key.of_results = r.role == ROLE_TOOL_RESULT;
 	buf_reset(&g->key);
 	buf_add(&g->key, &key, sizeof key);
-	render_usage_model(&r, JSON_CLEAN, &g->key);
+	usage_add_model(&r, JSON_CLEAN, &g->key);
 	struct fact_usage *use = counters_get(&g->usage, buf_span(&g->key));
 	if (!use || buf_err(&g->key))
 		return -ENOMEM;
@@ -134,8 +134,8 @@ double info_time_ms(double ms)
 static void collect_numbers(const struct session *s, struct session_facts *ret)
 {
 	struct session_usage used = session_usage(s);
-	ret->created = info_time_ms(render_created(s));
-	ret->modified = info_time_ms(render_modified(s));
+	ret->created = info_time_ms(session_created(s));
+	ret->modified = info_time_ms(session_modified(s));
 	ret->date = isnan(ret->created) ? NO_DATE : date_at(ret->created);
 	ret->entries = session_count(s);
 	ret->bytes = (uint64_t)session_stat(s)->st_size;

@@ -244,7 +244,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	f->found.stem = of->stem;
 	f->found.secret = &b->s->secret;
 	f->file = of->file;
-	f->modified = info_time_ms(render_modified(x));
+	f->modified = info_time_ms(session_modified(x));
 	int rc = render_title(x, &f->title);
 	if (rc < 0)
 		return rc;

@@ -63,7 +63,7 @@ static void json_object_value(struct json_object *o, const char *name, struct js
 
 static void json_object_time(struct json_object *o, const char *name, struct json_value v)
 {
-	number_add(json_to_ms(v), json_object_name(o, name));
+	number_add(record_date(v), json_object_name(o, name));
 }
 
 /* ---- context.json ---- */
@@ -344,7 +344,7 @@ static int count_usage(struct info *info, const struct session *s, const struct 
 	if (rc < 0)
 		return rc;
 	buf_reset(&info->name);
-	render_usage_model(&r, JSON_READ, &info->name);
+	usage_add_model(&r, JSON_READ, &info->name);
 	struct usage *usage = counters_get(&info->models, buf_span(&info->name));
 	if (!usage || buf_err(&info->name))
 		return -ENOMEM;
@@ -469,8 +469,8 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	if (rc < 0)
 		return rc;
 	json_object_count(&o, "version", (size_t)session_version(s));
-	json_object_date(&o, "created", render_created(s));
-	json_object_date(&o, "modified", render_modified(s));
+	json_object_date(&o, "created", session_created(s));
+	json_object_date(&o, "modified", session_modified(s));
 	struct json_value parent = session_header(s)->parent_session;
 	if (parent.kind != JSON_STRING)
 		parent = session_header(s)->branched_from;

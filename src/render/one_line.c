@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 
 #define SUMMARY_CHARACTERS 60
 #define TITLE_CHARACTERS 200
@@ -303,47 +302,4 @@ int render_add_label_cells(const struct session *s, uint32_t i, struct buf *out)
 	buf_addc(out, '\t');
 	text_add_cell((struct span){role.p + role.n + 1, text.n - role.n - 1}, out);
 	return buf_err(out);
-}
-
-/* --- facts about a whole session: times as in pi's session list, and the models of usage ---------------------- */
-
-double json_to_ms(struct json_value v)
-{
-	if (v.kind == JSON_NULL || v.kind == JSON_FALSE)
-		return 0;
-	if (v.kind == JSON_TRUE)
-		return 1;
-	int64_t t = record_time(v);
-	return t == NO_TIME ? NAN : (double)t;
-}
-
-double render_created(const struct session *s)
-{
-	return json_to_ms(session_header(s)->timestamp);
-}
-
-double render_modified(const struct session *s)
-{
-	double created = render_created(s);
-	struct timespec mtime = session_stat(s)->st_mtim;
-	double ms = (double)mtime.tv_sec * 1e3 + (double)mtime.tv_nsec / 1e6; /* rounded as Node does */
-	if (session_last_active(s) > 0)
-		return session_last_active(s);
-	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created : js_round(ms);
-}
-
-void render_usage_model(const struct record *r, enum json_decode how, struct buf *out)
-{
-	struct json_value provider = r->msg.provider, model = r->msg.model;
-	if (r->type != RECORD_MESSAGE) {
-		provider = r->provider;
-		model = r->model;
-	}
-	if (provider.kind == JSON_STRING && model.kind == JSON_STRING) {
-		json_decode(provider.text, how, out);
-		buf_addc(out, '/');
-		json_decode(model.text, how, out);
-	} else {
-		buf_adds(out, "unknown");
-	}
 }

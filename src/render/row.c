@@ -144,14 +144,6 @@ static void row_add_bracketed(const char *what, struct json_value v, struct buf 
 	buf_addc(out, ']');
 }
 
-double js_round(double x)
-{
-	if (!(x > -1e15 && x < 1e15))
-		return x;
-	int64_t whole = (int64_t)(x + 0.5);
-	return (double)((double)whole > x + 0.5 ? whole - 1 : whole);
-}
-
 static void row_add_compaction(const struct record *r, struct buf *out)
 {
 	double tokens;
@@ -159,7 +151,7 @@ static void row_add_compaction(const struct record *r, struct buf *out)
 	buf_adds(out, "[compaction");
 	if (json_double(r->tokens_before, &tokens)) {
 		buf_adds(out, ": ");
-		number_add(js_round(tokens / 1000), out);
+		number_add(number_round_whole(tokens / 1000), out);
 		buf_adds(out, "k tokens");
 	}
 	buf_addc(out, ']');

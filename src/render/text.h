@@ -49,9 +49,6 @@ struct span text_words(struct span text);
  * Returns 0 without a skill. */
 size_t text_skill(struct span text, struct span *ret_name);
 
-/* Rounds to the nearest whole number, halves up, as Math.round(). */
-double js_round(double x);
-
 /* Appends the kind of the entry: the role of a message, else the type; on one line. */
 void text_add_role(const struct record *r, struct buf *out);
 

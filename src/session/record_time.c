@@ -75,3 +75,13 @@ int64_t record_time(struct json_value v)
 	json_decode(v.text, JSON_EXACT, &text);
 	return parse_time(buf_span(&text));
 }
+
+double record_date(struct json_value v)
+{
+	if (v.kind == JSON_NULL || v.kind == JSON_FALSE)
+		return 0;
+	if (v.kind == JSON_TRUE)
+		return 1;
+	int64_t t = record_time(v);
+	return t == NO_TIME ? NAN : (double)t;
+}

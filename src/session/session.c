@@ -3,12 +3,14 @@
  * depends on its device and inode, its length, and a hash of its first and of its last indexed bytes. */
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/clock.h"
+#include "sessionfs/base/number.h"
 #include "sessionfs/file/secret.h"
 
 #include "session_impl.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 
 enum {
 	FINGERPRINT_SIZE = 4096,      /* bytes hashed at either end */
@@ -598,6 +600,21 @@ bool session_has_durations(const struct session *s)
 double session_last_active(const struct session *s)
 {
 	return s->extent.last_active;
+}
+
+double session_created(const struct session *s)
+{
+	return record_date(session_header(s)->timestamp);
+}
+
+double session_modified(const struct session *s)
+{
+	double created = session_created(s);
+	struct timespec mtime = session_stat(s)->st_mtim;
+	double ms = (double)mtime.tv_sec * 1e3 + (double)mtime.tv_nsec / 1e6; /* rounded as Node does */
+	if (session_last_active(s) > 0)
+		return session_last_active(s);
+	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created : number_round_whole(ms);
 }
 
 uint32_t session_current_position(const struct session *s)

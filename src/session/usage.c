@@ -124,3 +124,19 @@ struct session_usage session_usage(const struct session *s)
 {
 	return (struct session_usage){s->extent.usage, s->uses.n, s->uses.v, s->use_marks.n, s->use_marks.v};
 }
+
+void usage_add_model(const struct record *r, enum json_decode how, struct buf *out)
+{
+	struct json_value provider = r->msg.provider, model = r->msg.model;
+	if (r->type != RECORD_MESSAGE) {
+		provider = r->provider;
+		model = r->model;
+	}
+	if (provider.kind == JSON_STRING && model.kind == JSON_STRING) {
+		json_decode(provider.text, how, out);
+		buf_addc(out, '/');
+		json_decode(model.text, how, out);
+	} else {
+		buf_adds(out, "unknown");
+	}
+}

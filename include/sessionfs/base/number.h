@@ -15,6 +15,9 @@ void number_add_fixed(double x, int decimals, struct buf *out);
 /* Returns x rounded in the same way. */
 double number_round(double x, int decimals);
 
+/* Rounds to the nearest whole number, halves up, as Math.round(). */
+double number_round_whole(double x);
+
 /* A sum of numbers with at most 9 decimals, the same in any order, without infinities and NaN. The script of index.html
  * adds the same way. */
 struct number_sum {

@@ -54,15 +54,6 @@ bool render_tree_exists(const struct session *s);
 /* Fewer for people: in the front matter of Markdown. */
 #define RENDER_FRONT_DECIMALS 4
 
-/* Facts about a whole session. Times are in ms since 1970, or NAN if unknown. */
-/* Returns new Date(v).getTime(). */
-double json_to_ms(struct json_value v);
-/* Return the times of the session's creation and last change. */
-double render_created(const struct session *s);
-double render_modified(const struct session *s);
-/* Appends "provider/model" of a record with usage, or "unknown". */
-void render_usage_model(const struct record *r, enum json_decode how, struct buf *out);
-
 /* Returns whether a transcript has segments with text. */
 bool render_transcript_exists(const struct session *s, uint32_t at);
 

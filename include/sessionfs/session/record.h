@@ -197,5 +197,7 @@ static inline bool record_is_conversation(enum record_type t)
  * toISOString, with any number of digits after the second and perhaps an offset. Returns NO_TIME for other values, or
  * out of JavaScript's range. */
 int64_t record_time(struct json_value v);
+/* Returns new Date(v).getTime(): as record_time, 0 for null and false, 1 for true; NAN for other values. */
+double record_date(struct json_value v);
 
 #endif

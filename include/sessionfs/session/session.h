@@ -214,6 +214,9 @@ bool session_has_durations(const struct session *s);
 /* Returns the newest time of a message of the user or the assistant, ms since 1970, as in pi's list of sessions, or
  * 0. */
 double session_last_active(const struct session *s);
+/* Return the times of its creation and last change, as in that list; NAN if unknown. */
+double session_created(const struct session *s);
+double session_modified(const struct session *s);
 
 /* Returns the newest entry of the file, as pi has it after a reload, or NO_ENTRY. */
 uint32_t session_leaf(const struct session *s);
@@ -295,13 +298,15 @@ struct usage {
 };
 struct usage usage_from_json(struct json_value usage);
 void usage_add(struct usage *u, struct usage more);
+/* Appends "provider/model" of a record with usage, or "unknown". */
+void usage_add_model(const struct record *r, enum json_decode how, struct buf *out);
 
 /* The usage of one model on one day, either by tool results or by other entries. There can be several for the same day
  * and model. */
 struct usage_bucket {
 	date_t day; /* NO_DATE: the entries have no time */
 	uint32_t entries;
-	uint32_t record; /* an entry that names the model: for render_usage_model */
+	uint32_t record; /* an entry that names the model: for usage_add_model */
 	uint64_t model;  /* a hash of the model, and of whether the entries are results */
 	struct usage sum;
 };
