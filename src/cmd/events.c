@@ -9,7 +9,9 @@
  * published bytes are new. */
 #include "sessionfs/cmd/cli.h"
 
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/map.h"
+#include "sessionfs/base/number.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/catalog/catalog.h"
@@ -19,7 +21,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EVENTS_POLL_MS = 250 };
@@ -100,14 +101,9 @@ static int events_load_sessions(struct catalog *c, struct events_sessions *l)
 
 static void events_add_time(struct buf *out)
 {
-	struct timespec now;
-	struct tm tm;
-	char text[32];
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-	buf_addf(out, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+	buf_adds(out, "{\"time\":\"");
+	number_add_time((double)clock_ms(CLOCK_REALTIME), out);
+	buf_addc(out, '"');
 }
 
 /* `key` precedes the text: a bracket or comma, the name, and a colon. */
