@@ -195,10 +195,4 @@ void log_attr(const char *request, const struct tree_attr *a);
 struct stat attr_to_stat(const struct tree_attr *a);
 struct fuse_entry_param coherence_entry(const struct tree_attr *a);
 
-/* Returns whether t is less than this many seconds ago, or in the future. */
-static inline bool time_is_younger(struct timespec t, time_t seconds)
-{
-	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec < seconds;
-}
-
 #endif

@@ -328,7 +328,7 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	fi->noflush = 1;
 	/* While one process gets a new size, another can read the old last page, with only zeros after the old end. So
 	 * a growing file bypasses the page cache. */
-	bool is_young = time_is_younger(attr.mtime, FILE_LIVE_SECONDS);
+	bool is_young = attr.mtime.tv_sec > clock_ago(FILE_LIVE_SECONDS);
 	/* The time of such a file does not show its age, but its class does. */
 	if (change == TREE_RESTAMPED)
 		is_young = attr.attr_class < TREE_WATCHED;

@@ -101,7 +101,7 @@ int listings_begin(struct fs *fs, const struct tree_attr *attr)
 	for (node_t at = attr->node; at != NODE_ROOT && depth < SESSION_OWNED_DEPTH; at = tree_parent(fs->tree, at))
 		depth++;
 	uint64_t epoch = EPOCH_CURRENT;
-	if (time_is_younger(attr->mtime, TIMESTAMP_COARSEST_S) || listings_are_uncached(fs, attr->node))
+	if (attr->mtime.tv_sec > clock_ago(TIMESTAMP_COARSEST_S) || listings_are_uncached(fs, attr->node))
 		epoch = EPOCH_OUTDATED;
 	else if (depth < SESSION_OWNED_DEPTH)
 		epoch = tree_listing_serial(fs->tree, attr->node);

@@ -39,7 +39,7 @@ static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool droppe
 {
 	LOCKED(&s->lock);
 	struct sent_size *sent = sizes_find(s, a->node);
-	bool differs = a->version || time_is_younger(a->mtime, SIZES_YOUNG_SECONDS);
+	bool differs = a->version || a->mtime.tv_sec > clock_ago(SIZES_YOUNG_SECONDS);
 	/* The kernel must accept a new size of a table: nothing asks for it again before the table is mapped. */
 	if (tree_is_table(a->node))
 		differs = sent->size == a->size && sent->version != a->version;

@@ -266,11 +266,6 @@ bool ctx_is_writable(const struct ctx *c)
  * seconds gets none. */
 #define LEASE_AFTER 60
 
-static bool time_is_older(struct timespec t, time_t seconds)
-{
-	return clock_now(CLOCK_REALTIME).tv_sec - t.tv_sec > seconds;
-}
-
 /* True if every change of the kind's contents is noticed. */
 static bool ctx_is_watched(const struct ctx *c)
 {
@@ -316,7 +311,7 @@ static enum tree_class ctx_cache_class(const struct ctx *c, struct tree_attr *a)
 		a->why = "I2: can be written";
 	else if (leased ? !c->slot.watched : !ctx_is_watched(c))
 		a->why = "I2: changes can go unnoticed";
-	else if (!time_is_older(changed, leased ? LEASE_AFTER : WATCHED_AFTER))
+	else if (changed.tv_sec >= clock_ago(leased ? LEASE_AFTER : WATCHED_AFTER))
 		a->why = "I6: changed recently";
 	else {
 		a->why = "I2: changes are reported";
@@ -334,7 +329,7 @@ bool tree_is_quiet(struct tree *t, node_t node, time_t seconds)
 		return false;
 	struct tree_attr a = {.mtime = c.slot.st.st_mtim};
 	enum tree_class class = ctx_cache_class(&c, &a);
-	return (class == TREE_WATCHED || class == TREE_LEASE) && time_is_older(a.mtime, seconds);
+	return (class == TREE_WATCHED || class == TREE_LEASE) && a.mtime.tv_sec < clock_ago(seconds);
 }
 
 /* Measures the file made of the entry's line once. */

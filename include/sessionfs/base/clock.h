@@ -15,6 +15,12 @@ static inline struct timespec clock_now(clockid_t clock)
 	return t;
 }
 
+/* Returns the tv_sec of this many seconds ago. */
+static inline time_t clock_ago(time_t seconds)
+{
+	return clock_now(CLOCK_REALTIME).tv_sec - seconds;
+}
+
 /* Returns nanoseconds since the clock's zero; valid until the year 2262. */
 static inline int64_t time_ns(struct timespec t)
 {
