@@ -92,14 +92,14 @@ int cli_cat(struct tree *t, const char *path, FILE *out, FILE *tree)
 	if (strcmp(base ? base + 1 : path, "tree.txt") == 0)
 		out = tree;
 	uint64_t off = 0;
-	tree_take_missed(t);
 	do {
 		buf_reset(&chunk);
 		rc = tree_read(t, a.node, off, CLI_READ_SIZE, &chunk);
-		rc = rc < 0 ? rc : cli_put(out, buf_span(&chunk));
+		if (rc >= 0 && cli_put(out, buf_span(&chunk)) < 0)
+			return -EIO;
 		off += chunk.n;
-	} while (rc == 0 && chunk.n == CLI_READ_SIZE);
-	return rc < 0 ? rc : -tree_take_missed(t);
+	} while (rc >= 0 && chunk.n == CLI_READ_SIZE);
+	return rc;
 }
 
 static void ls_put_owner(FILE *out, const char *name, unsigned id)

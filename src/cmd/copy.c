@@ -28,6 +28,7 @@ struct copy_run {
 	struct tree *tree;
 	bool removes, failed, stopped;
 	bool lacks, is_above; /* some session could not be read; the current directory is above the sessions */
+	bool file_lacks;      /* the current file lacks a session */
 	dev_t device;
 	const char *top;        /* PATH */
 	struct buf path, chunk; /* for messages; the last bytes read */
@@ -122,17 +123,27 @@ static int copy_remove(struct copy_run *c, int at, const char *name, unsigned le
 
 /* --- files and links ----------------------------------------------------------------- */
 
+/* Reads into the chunk. */
+static int copy_read(struct copy_run *c, node_t node, uint64_t off)
+{
+	buf_reset(&c->chunk);
+	int rc = tree_read(c->tree, node, off, CLI_READ_SIZE, &c->chunk);
+	c->file_lacks = c->file_lacks || rc > 0;
+	c->lacks = c->lacks || rc > 0;
+	c->failed = c->failed || rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
 /* Returns whether the file has the bytes of the tree. */
 static bool copy_is_equal(struct copy_run *c, node_t node, int fd)
 {
 	struct buf there CLEANUP_BUF = BUF_INIT;
 	uint64_t off = 0;
 	do {
-		buf_reset(&c->chunk);
 		buf_reset(&there);
 		char *p = buf_reserve(&there, CLI_READ_SIZE);
 		ssize_t n = 1;
-		if (!p || tree_read(c->tree, node, off, CLI_READ_SIZE, &c->chunk) < 0)
+		if (!p || copy_read(c, node, off) < 0)
 			return false;
 		while (there.n < c->chunk.n && (n = sys_read(fd, p + there.n, CLI_READ_SIZE - there.n)) > 0)
 			there.n += (size_t)n;
@@ -197,9 +208,8 @@ static int copy_write(struct copy_run *c, const struct tree_attr *a, const char 
 	int rc = fd < 0 ? -errno : 0;
 	uint64_t off = 0;
 	do {
-		buf_reset(&c->chunk);
 		rc = rc < 0 ? rc : cancel_check();
-		rc = rc < 0 ? rc : tree_read(c->tree, a->node, off, CLI_READ_SIZE, &c->chunk);
+		rc = rc < 0 ? rc : copy_read(c, a->node, off);
 		rc = rc < 0 ? rc : cli_write(fd, buf_span(&c->chunk));
 		off += c->chunk.n;
 	} while (rc == 0 && c->chunk.n == CLI_READ_SIZE);
@@ -209,20 +219,11 @@ static int copy_write(struct copy_run *c, const struct tree_attr *a, const char 
 	return rc;
 }
 
-/* Returns whether the file that was just read lacks sessions that could not be read. */
-static bool copy_lacks_sessions(struct copy_run *c)
-{
-	bool lacks = tree_take_missed(c->tree) < 0;
-	c->failed = c->failed || lacks;
-	c->lacks = c->lacks || lacks;
-	return lacks;
-}
-
 static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, const char *name)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
 	struct stat st;
-	tree_take_missed(c->tree);
+	c->file_lacks = false;
 	int rc = S_ISLNK(a->mode) ? tree_readlink(c->tree, a->node, &target) : 0;
 	if (rc < 0 || !buf_cstr(&target))
 		return rc < 0 ? rc : -ENOMEM;
@@ -230,7 +231,6 @@ static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, cons
 	/* The link in DIR can lead to a session that could not be read. */
 	bool is_kept = c->lacks && c->is_above && S_ISLNK(a->mode) && there && S_ISLNK(st.st_mode);
 	if (is_kept || (there && copy_is_current(c, a, buf_span(&target), at, name, &st))) {
-		copy_lacks_sessions(c);
 		c->skipped++;
 		return 0;
 	}
@@ -239,7 +239,7 @@ static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, cons
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
 	rc = copy_write(c, a, target.p, at);
 	/* The copy in DIR can have the rows that this one lacks. */
-	is_kept = rc == 0 && copy_lacks_sessions(c) && there && !in_way;
+	is_kept = rc == 0 && c->file_lacks && there && !in_way;
 	if (rc == 0 && in_way)
 		rc = copy_remove(c, at, name, COPY_REMOVE_LEVELS_MAX);
 	if (rc == 0 && !is_kept && sys_renameat(at, COPY_UNFINISHED_NAME, at, name) < 0)

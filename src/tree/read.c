@@ -156,7 +156,8 @@ static int tree_read_once(struct tree *t, node_t node, uint64_t off, size_t n, s
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	rc = ctx_resolve(&c, c.kind->from->scope);
-	return rc < 0 ? rc : ctx_read(&c, off, n, out);
+	rc = rc < 0 ? rc : ctx_read(&c, off, n, out);
+	return rc < 0 ? rc : -c.missed;
 }
 
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)

@@ -21,7 +21,7 @@ static const struct answer *query_answer(struct ctx *c, int *ret_err)
 	const struct answer *h = NULL;
 	*ret_err = searches_get(c->tree->searches, node_number(c->node), &h);
 	deferred_set(*ret_err);
-	atomic_store(&c->tree->missed, h ? answer_missed_error(h) : *ret_err);
+	c->missed = h ? answer_missed_error(h) : 0;
 	return *ret_err < 0 ? NULL : h;
 }
 

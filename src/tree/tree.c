@@ -195,13 +195,8 @@ uint32_t ctx_conversation_end(const struct ctx *c)
 int ctx_load_facts(struct ctx *c)
 {
 	int rc = c->facts ? 0 : facts_get(c->tree->facts, &c->facts);
-	atomic_store(&c->tree->missed, rc < 0 ? rc : c->facts->error);
+	c->missed = rc < 0 ? 0 : c->facts->error;
 	return rc;
-}
-
-int tree_take_missed(struct tree *t)
-{
-	return atomic_exchange(&t->missed, 0);
 }
 
 /* --- attributes ------------------------------------------------------------ */

@@ -147,7 +147,6 @@ struct tree {
 	bool read_only, is_private, coloured;
 	uint64_t kind_keys[1 << NODE_KIND_BITS]; /* constant: kind_key of each kind */
 	_Atomic uint64_t commits;                /* see tree_commit_count */
-	_Atomic int missed;                      /* see tree_take_missed */
 	struct lock state_lock;                  /* guards the next nine members, up to `handles` */
 	struct hidden_name hidden[TREE_HIDDEN];
 	struct refusal refusals[TREE_REFUSALS];
@@ -182,6 +181,7 @@ struct ctx {
 	const struct fact_list *facts; /* of all sessions; NULL: not loaded yet (ctx_load_facts) */
 	struct buf to_session;         /* from the kind's to_session */
 	struct buf related;            /* from the kind's related */
+	int missed;                    /* the error of sessions that an answer from all sessions lacks */
 };
 
 /* The destination of a listing. */

@@ -95,11 +95,9 @@ int tree_readlink(struct tree *t, node_t node, struct buf *out);
  * user, the group *ret_gid. Returns 0444 for all other links. */
 mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid);
 
-/* Appends up to n bytes at off. Returns 0 or a negative errno; short only at the end of the file. */
+/* Appends up to n bytes at off; fewer only at the end of the file. Returns 0 or a negative errno, or a positive errno if
+ * the file is made from all sessions, and lacks some that could not be read. */
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);
-/* Returns the error of sessions that the last answer made from all sessions lacks, because they could not be read, and
- * clears it; 0 if there was no such answer since the last call. For commands: one answer at a time. */
-int tree_take_missed(struct tree *t);
 
 /* The text of a file for one reader: as of its open, whatever the file shows meanwhile. Any thread can read it.
  *
