@@ -189,17 +189,12 @@ static int rwlock_wait(struct rwlock *l, bool write)
 	return rc;
 }
 
-static int rwlock_acquire(struct rwlock *l, bool write, bool wanted)
+static int rwlock_acquire(struct rwlock *l, bool write)
 {
 	check_lock_order(l->lock.rank);
 	pthread_mutex_lock(&l->lock.mutex);
 	l->writers_waiting += write;
-	int rc = 0;
-	if (wanted)
-		rc = rwlock_wait(l, write);
-	else
-		while (!is_free_for(l, write))
-			lock_wait(&l->lock, &l->released);
+	int rc = rwlock_wait(l, write);
 	l->writers_waiting -= write;
 	if (rc == 0 && write)
 		l->write_locked = true;
@@ -213,24 +208,14 @@ static int rwlock_acquire(struct rwlock *l, bool write, bool wanted)
 	return rc;
 }
 
-void lock_read(struct rwlock *l)
+int lock_read(struct rwlock *l)
 {
-	rwlock_acquire(l, false, false);
+	return rwlock_acquire(l, false);
 }
 
-void lock_write(struct rwlock *l)
+int lock_write(struct rwlock *l)
 {
-	rwlock_acquire(l, true, false);
-}
-
-int lock_read_cancellable(struct rwlock *l)
-{
-	return rwlock_acquire(l, false, true);
-}
-
-int lock_write_cancellable(struct rwlock *l)
-{
-	return rwlock_acquire(l, true, true);
+	return rwlock_acquire(l, true);
 }
 
 void lock_rw_release(struct rwlock *l)

@@ -174,14 +174,14 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	struct index_snapshot f = {0};
 	struct session *s = x->session;
 	bool is_broken = false;
-	int rc = session_rdlock_cancellable(s);
+	int rc = session_rdlock(s);
 	if (rc < 0)
 		return rc;
 	bool changed = session_has_grown(s);
 	session_unlock(s);
 	if (!changed)
 		return 0;
-	rc = session_wrlock_cancellable(s);
+	rc = session_wrlock(s);
 	if (rc == 0) {
 		rc = session_grow(s);
 		if (rc >= 0 || rc == -EINTR)
@@ -229,7 +229,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 	if (stale)
 		rc = grow_index(c, x);
 	if (rc == 0)
-		rc = session_rdlock_cancellable(x->session);
+		rc = session_rdlock(x->session);
 	if (rc == 0 && session_is_broken(x->session)) {
 		session_unlock(x->session);
 		rc = GET_RETRY;

@@ -311,24 +311,14 @@ void session_close(struct session *s)
 
 /* ---- locks ---- */
 
-void session_rdlock(struct session *s)
+int session_rdlock(struct session *s)
 {
-	lock_read(&s->lock);
+	return lock_read(&s->lock);
 }
 
-void session_wrlock(struct session *s)
+int session_wrlock(struct session *s)
 {
-	lock_write(&s->lock);
-}
-
-int session_rdlock_cancellable(struct session *s)
-{
-	return lock_read_cancellable(&s->lock);
-}
-
-int session_wrlock_cancellable(struct session *s)
-{
-	return lock_write_cancellable(&s->lock);
+	return lock_write(&s->lock);
 }
 
 void session_unlock(struct session *s)

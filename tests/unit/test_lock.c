@@ -234,7 +234,7 @@ static void *write_wanted(void *arg)
 	struct shared *s = arg;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = s};
 	cancel_set(&cancel);
-	s->rc = lock_write_cancellable(&s->lock);
+	s->rc = lock_write(&s->lock);
 	atomic_store(&s->done, 1);
 	return NULL;
 }

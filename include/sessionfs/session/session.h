@@ -97,12 +97,10 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 void session_drop_lines(struct session *s);
 void session_close(struct session *s);
 
-void session_rdlock(struct session *s);
-void session_wrlock(struct session *s);
-/* Return 0, -EINTR or -EAGAIN, as lock_read_cancellable. A reader waits for no client and no other session: all readers
- * of a session that has grown wait for the ones before. */
-int session_rdlock_cancellable(struct session *s);
-int session_wrlock_cancellable(struct session *s);
+/* Return 0, -EINTR or -EAGAIN, as lock_read. A reader waits for no client and no other session: all readers of a session
+ * that has grown wait for the ones before. */
+int session_rdlock(struct session *s);
+int session_wrlock(struct session *s);
 void session_unlock(struct session *s);
 
 /* Indexes the appended lines. Returns 1 if anything changed, 0 if not, -ESTALE if the file is not the same growing
