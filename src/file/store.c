@@ -24,14 +24,23 @@
 /* Checks whether the file ends in a whole line, or has stopped growing. */
 #define LINE_END_CHECKS_MAX 20
 
-/* Returns 0 if the name still leads to the open file, else a negative errno. */
+/* Returns 0 if the name led to the file, else a negative errno; rc is the result of its lookup. */
+static int store_check_found(int rc, const struct resolved *found, const struct store_id *id)
+{
+	if (rc < 0)
+		return error_is_absence(rc) ? -ESTALE : rc;
+	return found->st.st_dev == id->dev && found->st.st_ino == id->ino ? 0 : -ESTALE;
+}
+
 static int store_check_name(const struct source_path *at, const struct store_id *id)
 {
 	struct resolved now = RESOLVED_INIT;
-	int rc = resolve_stat(at, RESOLVER_WAIT, &now);
-	if (rc < 0)
-		return error_is_absence(rc) ? -ESTALE : rc;
-	return now.st.st_dev == id->dev && now.st.st_ino == id->ino ? 0 : -ESTALE;
+	return store_check_found(resolve_stat(at, RESOLVER_WAIT, &now), &now, id);
+}
+
+static int store_open(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
+{
+	return store_check_found(resolve_file(at, RESOLVER_WAIT, flags, ret), ret, id);
 }
 
 /* Returns 0, -EAGAIN if another program holds the lock, -ENOLCK if the file system has no locks, or another negative
@@ -67,14 +76,6 @@ static int lock_file(int fd)
 	return rc;
 }
 
-static int store_open(const struct source_path *at, const struct store_id *id, int flags, struct resolved *ret)
-{
-	int rc = resolve_file(at, RESOLVER_WAIT, flags, ret);
-	if (rc < 0)
-		return error_is_absence(rc) ? -ESTALE : rc;
-	return ret->st.st_dev == id->dev && ret->st.st_ino == id->ino ? 0 : -ESTALE;
-}
-
 static int store_size(int fd, off_t *ret)
 {
 	struct stat st;
@@ -82,21 +83,6 @@ static int store_size(int fd, off_t *ret)
 		return -errno;
 	*ret = st.st_size;
 	return 0;
-}
-
-/* Returns the number of bytes read, at most n, or a negative errno. */
-static ssize_t store_read_at(int fd, char *p, size_t n, off_t off)
-{
-	size_t got = 0;
-	while (got < n) {
-		ssize_t more = file_pread(fd, p + got, n - got, (uint64_t)off + got);
-		if (more < 0)
-			return more;
-		if (more == 0)
-			break;
-		got += (size_t)more;
-	}
-	return (ssize_t)got;
 }
 
 static int sync_uninterrupted(int fd, int (*sync)(int))
@@ -146,7 +132,7 @@ static int store_ends_line(int fd, off_t size, bool *ret)
 {
 	char last = '\n';
 	if (size > 0) {
-		ssize_t n = store_read_at(fd, &last, 1, size - 1);
+		ssize_t n = file_pread(fd, &last, 1, (uint64_t)size - 1);
 		if (n != 1)
 			return n < 0 ? (int)n : -EIO;
 	}
@@ -183,12 +169,10 @@ static int file_has_bytes(int fd, off_t off, struct span bytes)
 	char there[4096];
 	for (size_t done = 0; done < bytes.n;) {
 		size_t n = bytes.n - done < sizeof there ? bytes.n - done : sizeof there;
-		ssize_t got = store_read_at(fd, there, n, off + (off_t)done);
-		if (got < 0)
-			return (int)got;
-		if ((size_t)got < n || memcmp(there, bytes.p + done, n) != 0)
-			return 0;
-		done += n;
+		ssize_t got = file_pread(fd, there, n, (uint64_t)off + done);
+		if (got <= 0 || memcmp(there, bytes.p + done, (size_t)got) != 0)
+			return got < 0 ? (int)got : 0;
+		done += (size_t)got;
 	}
 	return 1;
 }
