@@ -21,6 +21,7 @@ struct edit_builder {
 	struct buf parent; /* JSON text of the parent of the next record */
 	int64_t now_ms;
 	uint32_t own_first, own_end; /* the records of the previous attempt */
+	int err;                     /* the first error of edit_add_entry_id */
 };
 
 static void edit_writer_release(struct edit_builder *w)
@@ -29,25 +30,24 @@ static void edit_writer_release(struct edit_builder *w)
 }
 
 /* Appends the JSON text of entry i's id. */
-static int edit_add_entry_id(const struct session *s, uint32_t i, struct buf *out)
+static void edit_add_entry_id(struct edit_builder *w, uint32_t i, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
-	struct record r;
-	int rc = session_load(s, i, &line, &r);
-	if (rc < 0)
-		return rc;
-	if (r.id.kind != JSON_STRING && r.id.kind != JSON_NUMBER)
-		return -EPERM;
-	struct span raw = json_raw(r.id);
-	/* The bytes of an id need not be UTF-8, but the output must be. */
 	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct record r;
+	int rc = session_load(w->s, i, &line, &r);
+	if (rc == 0 && r.id.kind != JSON_STRING && r.id.kind != JSON_NUMBER)
+		rc = -EPERM;
+	struct span raw = rc == 0 ? json_raw(r.id) : SPAN_LIT("");
+	/* The bytes of an id need not be UTF-8, but the output must be. */
 	if (utf8_prefix(raw) == raw.n) {
 		buf_addspan(out, raw);
 	} else {
 		json_decode(r.id.text, JSON_READ, &text);
 		json_quote(buf_span(&text), out);
+		rc = buf_err(&text);
 	}
-	return buf_err(&text) ? buf_err(&text) : buf_err(out);
+	w->err = w->err ? w->err : rc;
 }
 
 /* Finds the entries of the previous attempt, which are adjacent: one write appended them. */
@@ -82,13 +82,13 @@ static uint32_t edit_newest_parent(const struct edit_builder *w)
 	return n > 0 ? n - 1 : NO_ENTRY;
 }
 
-static int edit_set_parent(struct edit_builder *w)
+static void edit_set_parent(struct edit_builder *w)
 {
 	uint32_t i = edit_newest_parent(w);
 	if (i != NO_ENTRY)
-		return edit_add_entry_id(w->s, i, &w->parent);
-	buf_adds(&w->parent, "null");
-	return buf_err(&w->parent);
+		edit_add_entry_id(w, i, &w->parent);
+	else
+		buf_adds(&w->parent, "null");
 }
 
 /* Begins a record, up to the timestamp. */
@@ -126,31 +126,29 @@ static int edit_check_entry(const struct session *s, uint32_t i)
 
 /* --- labels ---------------------------------------------------------------------- */
 
-static int edit_add_label(struct edit_builder *w, const struct edit_label *l)
+static void edit_add_label(struct edit_builder *w, const struct edit_label *l)
 {
 	edit_begin_record(w, "label");
 	buf_adds(w->out, ",\"targetId\":");
-	int rc = edit_add_entry_id(w->s, l->entry, w->out);
-	if (rc < 0)
-		return rc;
+	edit_add_entry_id(w, l->entry, w->out);
 	if (l->text.n > 0) {
 		buf_adds(w->out, ",\"label\":");
 		json_quote(l->text, w->out);
 	}
 	edit_end_record(w);
-	return 0;
 }
 
 int edit_labels(struct edit_builder *w, const struct edit *e, bool again)
 {
-	int rc = edit_set_parent(w);
-	for (size_t i = 0; rc == 0 && i < e->n; i++) {
+	int rc = 0;
+	edit_set_parent(w);
+	for (size_t i = 0; rc == 0 && !w->err && i < e->n; i++) {
 		struct buf now CLEANUP_BUF = BUF_INIT;
 		rc = edit_check_entry(w->s, e->labels[i].entry);
 		if (rc == 0 && !again)
 			session_label(w->s, e->labels[i].entry, &now);
 		if (rc == 0 && (again || !span_eq(buf_span(&now), e->labels[i].text)))
-			rc = edit_add_label(w, &e->labels[i]);
+			edit_add_label(w, &e->labels[i]);
 	}
 	return rc;
 }
@@ -163,9 +161,7 @@ int edit_name(struct edit_builder *w, const struct edit *e, bool again)
 	session_name(w->s, &now);
 	if (!again && span_eq(buf_span(&now), e->text))
 		return 0;
-	int rc = edit_set_parent(w);
-	if (rc < 0)
-		return rc;
+	edit_set_parent(w);
 	edit_begin_record(w, "session_info");
 	buf_adds(w->out, ",\"name\":");
 	json_quote(e->text, w->out);
@@ -190,22 +186,19 @@ static bool entry_summary_equals(const struct session *s, uint32_t i, struct spa
 }
 
 /* Appends a branch_summary below e's entry. */
-static int edit_add_summary(struct edit_builder *w, const struct edit *e)
+static void edit_add_summary(struct edit_builder *w, const struct edit *e)
 {
-	int rc = edit_add_entry_id(w->s, e->entry, &w->parent);
-	if (rc < 0)
-		return rc;
+	edit_add_entry_id(w, e->entry, &w->parent);
 	edit_begin_record(w, "branch_summary");
 	buf_adds(w->out, ",\"fromId\":");
 	uint32_t from = edit_newest_parent(w);
 	if (from == NO_ENTRY)
 		buf_adds(w->out, "\"root\"");
 	else
-		rc = edit_add_entry_id(w->s, from, w->out);
+		edit_add_entry_id(w, from, w->out);
 	buf_adds(w->out, ",\"summary\":");
 	json_quote(e->text, w->out);
 	edit_end_record(w);
-	return rc;
 }
 
 int edit_branch(struct edit_builder *w, const struct edit *e, bool again)
@@ -213,7 +206,8 @@ int edit_branch(struct edit_builder *w, const struct edit *e, bool again)
 	int rc = edit_check_entry(w->s, e->entry);
 	if (rc < 0 || (!again && entry_summary_equals(w->s, session_branch_record(w->s, e->entry), e->text)))
 		return rc;
-	return edit_add_summary(w, e);
+	edit_add_summary(w, e);
+	return 0;
 }
 
 int edit_leaf(struct edit_builder *w, const struct edit *e, bool again)
@@ -227,7 +221,8 @@ int edit_leaf(struct edit_builder *w, const struct edit *e, bool again)
 	bool is_summary_below = leaf->type == RECORD_BRANCH_SUMMARY && leaf->parent == e->entry;
 	if (!again && (i == e->entry || (is_summary_below && entry_summary_equals(w->s, i, (struct span){NULL, 0}))))
 		return 0;
-	return edit_add_summary(w, e);
+	edit_add_summary(w, e);
+	return 0;
 }
 
 /* --- context edits -------------------------------------------------------------------- */
@@ -304,12 +299,10 @@ int edit_context(struct edit_builder *w, const struct edit *e, bool again)
 		rc = edit_parse_content(e, &r, &content);
 	if (rc < 0 || (!again && json_same(now, content)))
 		return rc;
-	rc = edit_set_parent(w);
-	if (rc < 0)
-		return rc;
+	edit_set_parent(w);
 	edit_begin_record(w, "context_edit");
 	buf_adds(w->out, ",\"targetId\":");
-	rc = edit_add_entry_id(w->s, e->entry, w->out);
+	edit_add_entry_id(w, e->entry, w->out);
 	buf_adds(w->out, content.kind == JSON_NULL ? ",\"replacement\":null" : ",\"replacement\":{\"content\":");
 	if (content.kind != JSON_NULL) {
 		json_compact(content, &text);
@@ -317,7 +310,7 @@ int edit_context(struct edit_builder *w, const struct edit *e, bool again)
 		buf_addc(w->out, '}');
 	}
 	edit_end_record(w);
-	return rc < 0 ? rc : buf_err(&text);
+	return buf_err(&text);
 }
 
 int edit_make(const struct session *s, const struct edit *e, bool again, int64_t now_ms, struct buf *out)
@@ -332,7 +325,7 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 	if (rc == 0)
 		rc = e->records(&w, e, again);
 	if (rc == 0)
-		rc = buf_err(&w.parent) ? buf_err(&w.parent) : buf_err(out);
+		rc = w.err ? w.err : buf_err(&w.parent) ? buf_err(&w.parent) : buf_err(out);
 	rc = deferred_pop(deferred, rc);
 	if (rc < 0)
 		out->n = before;
