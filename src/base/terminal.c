@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/base/space.h"
+#include "sessionfs/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,15 +28,11 @@ static ssize_t terminal_write(void *cookie, const char *p, size_t n)
 {
 	struct terminal *t = cookie;
 	char cut[4]; /* a character whose other bytes follow */
-	size_t cut_n = 0;
 	buf_add(&t->text, p, n);
-	for (size_t k = 1; k < sizeof cut && k <= t->text.n && !cut_n; k++) {
-		unsigned char c = (unsigned char)t->text.p[t->text.n - k];
-		cut_n = c >= (k == 1 ? 0xc0 : k == 2 ? 0xe0 : 0xf0) ? k : 0;
-	}
-	t->text.n -= cut_n;
 	if (buf_err(&t->text))
 		return 0;
+	size_t cut_n = utf8_incomplete(buf_span(&t->text));
+	t->text.n -= cut_n;
 	memcpy(cut, t->text.p + t->text.n, cut_n);
 	terminal_sanitize(&t->text, 0);
 	bool is_written = fwrite(t->text.p, 1, t->text.n, t->out) == t->text.n && fflush(t->out) == 0;

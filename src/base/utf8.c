@@ -74,6 +74,16 @@ size_t utf8_prefix(struct span s)
 	return i;
 }
 
+size_t utf8_incomplete(struct span s)
+{
+	for (size_t k = 1; k <= 3 && k <= s.n; k++) {
+		unsigned char c = (unsigned char)s.p[s.n - k];
+		if (c < 0x80 || c > 0xbf)
+			return utf8_lead(c).more >= k ? k : 0;
+	}
+	return 0;
+}
+
 size_t utf8_count(struct span text)
 {
 	size_t n = 0;

@@ -78,11 +78,9 @@ void view_release(struct view *v)
 /* Appends a part of a text, and moves *off and *n to the rest. */
 static void view_read_part(struct span part, uint64_t *off, size_t *n, struct buf *out)
 {
-	if (*off < part.n) {
-		size_t left = part.n - (size_t)*off, most = left < *n ? left : *n;
-		buf_add(out, part.p + *off, most);
-		*n -= most;
-	}
+	size_t before = out->n;
+	buf_add_slice(out, part, *off, *n);
+	*n -= out->n - before;
 	*off -= *off < part.n ? *off : part.n;
 }
 

@@ -89,14 +89,6 @@ const struct view *ctx_view(struct ctx *c, int *ret_err)
 	return ctx_get_view(c, ctx_id(c), view_serial(c), ctx_render_view, NULL, ret_err);
 }
 
-void append_slice(struct buf *out, struct span s, uint64_t off, size_t n)
-{
-	if (off >= s.n)
-		return;
-	size_t left = s.n - (size_t)off;
-	buf_add(out, s.p + off, n < left ? n : left);
-}
-
 /* Serves cached contents of an entry without reading its line, which can be long. Returns 1 on success, 0 if not
  * cached, or a negative errno. */
 static int read_from_cache(struct ctx *c, uint64_t off, size_t n, struct buf *out)

@@ -428,8 +428,6 @@ void state_close(struct tree *t);
 
 /* Appends up to n bytes at off of c's file. */
 int ctx_read(struct ctx *c, uint64_t off, size_t n, struct buf *out);
-/* Appends up to n bytes of s from `off` on. */
-void append_slice(struct buf *out, struct span s, uint64_t off, size_t n);
 /* Returns the cached view with this id; renders it with `make` if necessary. Release with cache_release. Returns NULL
  * and *ret_err on failure, or if `make` returns other than 0. */
 const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,

@@ -290,7 +290,7 @@ int tree_pinned_read(struct tree_pinned *h, uint64_t off, size_t n, struct buf *
 	size_t before = out->n;
 	if (h->view)
 		view_read(h->view, off, n, out);
-	append_slice(out, buf_span(&h->tail), off > size ? off - size : 0, n - (out->n - before));
+	buf_add_slice(out, buf_span(&h->tail), off > size ? off - size : 0, n - (out->n - before));
 	h->at_end = off + (out->n - before) >= pinned_size(h);
 	return buf_err(out);
 }

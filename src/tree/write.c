@@ -272,9 +272,7 @@ int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t
 	if (h->scratch)
 		return scratch_read(t->scratch, h->scratch, off, n, out);
 	LOCKED(&h->lock);
-	const struct buf *b = &h->stage.bytes;
-	if (off < b->n)
-		buf_add(out, b->p + off, n < b->n - off ? n : b->n - (size_t)off);
+	buf_add_slice(out, buf_span(&h->stage.bytes), off, n);
 	return buf_err(out);
 }
 

@@ -262,10 +262,7 @@ int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct
 	const struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
-	if (off >= f->bytes.n)
-		return 0;
-	size_t left = f->bytes.n - (size_t)off;
-	buf_add(out, f->bytes.p + off, n < left ? n : left);
+	buf_add_slice(out, buf_span(&f->bytes), off, n);
 	return buf_err(out);
 }
 

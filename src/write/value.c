@@ -35,24 +35,6 @@ static struct span value_trim_newline(struct span s)
 	return s;
 }
 
-/* Returns the number of bytes of an incomplete character at the end: the next write may complete it. */
-static size_t incomplete_char_size(struct span s)
-{
-	for (size_t k = 1; k <= 3 && k <= s.n; k++) {
-		unsigned char c = (unsigned char)s.p[s.n - k];
-		if (c < 0x80)
-			return 0;
-		if (c < 0xc0)
-			continue;
-		/* No character begins with these bytes. */
-		if (c < 0xc2 || c > 0xf4)
-			return 0;
-		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-		return need > k ? k : 0;
-	}
-	return 0;
-}
-
 int value_check_prefix(const struct value_form *form, struct span text, const char **ret_why)
 {
 	/* No continuation can make the text short enough. A value that is trimmed must be checked whole. */
@@ -61,7 +43,8 @@ int value_check_prefix(const struct value_form *form, struct span text, const ch
 		return value_fail(-EFBIG, "too long", ret_why);
 	if (memchr(text.p, '\0', text.n))
 		return value_fail(-EINVAL, "has a NUL byte", ret_why);
-	struct span sure = {text.p, text.n - incomplete_char_size(text)};
+	/* The next write can complete a character. */
+	struct span sure = {text.p, text.n - utf8_incomplete(text)};
 	if (utf8_prefix(sure) != sure.n)
 		return value_fail(-EINVAL, "is not UTF-8", ret_why);
 	if (form->is_line && text.n > 0) {
@@ -166,7 +149,7 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 		int rc = value_check_prefix(form, text, ret_why);
 		if (rc < 0)
 			return rc;
-		if (incomplete_char_size(text) > 0)
+		if (utf8_incomplete(text) > 0)
 			return value_fail(-EINVAL, "is not UTF-8", ret_why);
 		if (form->parse(skip_bom(text), out) > form->limit)
 			return value_fail(-EFBIG, "too long", ret_why);

@@ -64,6 +64,13 @@ static inline void buf_addspan(struct buf *b, struct span s)
 	buf_add(b, s.p, s.n);
 }
 
+/* Appends up to n bytes of s from `off` on. */
+static inline void buf_add_slice(struct buf *b, struct span s, uint64_t off, size_t n)
+{
+	if (off < s.n)
+		buf_add(b, s.p + off, n < s.n - off ? n : s.n - (size_t)off);
+}
+
 /* `p` is never NULL: memmem(3) and its like must not get NULL, not even with no bytes. */
 static inline struct span buf_span(const struct buf *b)
 {

@@ -43,6 +43,9 @@ static inline char *utf8_put(uint32_t c, char *to)
 /* Returns the length of the well-formed prefix. */
 size_t utf8_prefix(struct span s);
 
+/* Returns the number of bytes of a character at the end that lacks bytes. */
+size_t utf8_incomplete(struct span s);
+
 /* Returns the first `characters` characters of text, or all. */
 struct span utf8_first(struct span text, size_t characters);
 /* Returns the number of characters. */
