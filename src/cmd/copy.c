@@ -90,9 +90,8 @@ static int copy_remove_except(struct copy_run *c, int dir, const node_t *from, c
  * server. */
 static bool copy_is_mount(const struct copy_run *c, int at, const char *name)
 {
-	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	struct statx st;
-	if (sys_statx(at, name, flags, STATX_TYPE, &st) < 0)
+	if (sys_statx(at, name, STATX_UNASKED, STATX_TYPE, &st) < 0)
 		return errno != ENOENT;
 	return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) || makedev(st.stx_dev_major, st.stx_dev_minor) != c->device;
 }

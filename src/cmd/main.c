@@ -6,6 +6,7 @@
 #include "sessionfs/cmd/cli.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/progress.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/cmd/opts.h"
 #include "sessionfs/find/tables.h"
@@ -215,8 +216,8 @@ static void collect_errors(enum fuse_log_level level, const char *format, va_lis
 static dev_t mount_device_at(const char *path)
 {
 	struct statx st;
-	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-	return statx(AT_FDCWD, path, flags, STATX_TYPE, &st) < 0 ? 0 : makedev(st.stx_dev_major, st.stx_dev_minor);
+	return statx(AT_FDCWD, path, STATX_UNASKED, STATX_TYPE, &st) < 0 ? 0
+	                                                                 : makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
 /* The process that serves the mount. */

@@ -29,8 +29,6 @@
 #define HUNT_TIME_MAX_MS 1000
 
 #define MOUNT_TYPE "fuse.sessionfs"
-/* The flags of a statx that asks no server. */
-#define STATX_UNASKED (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
 
 static bool path_is_below(const char *path, const char *dir)
 {

@@ -23,7 +23,6 @@
 
 #define RESOLVE_SYMLINKS_MAX 40
 #define SOURCE_MOUNTS_MAX 16
-#define STATX_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
 #define STATX_WANTED (STATX_BASIC_STATS | STATX_MNT_ID)
 #define RESOLVE_STRICT (RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
 
@@ -160,7 +159,7 @@ static int may_access_device(const struct resolver_walk *w, const struct statx *
 
 static int resolve_statx(int fd, struct statx *ret)
 {
-	return sys_statx(fd, "", STATX_FLAGS | AT_EMPTY_PATH, STATX_WANTED, ret) < 0 ? -errno : 0;
+	return sys_statx(fd, "", STATX_UNASKED | AT_EMPTY_PATH, STATX_WANTED, ret) < 0 ? -errno : 0;
 }
 
 /* Goes to the start of a path: the root directory, or the source. */
@@ -526,7 +525,7 @@ int resolve_fstatat(const struct resolver *r, int dir, const char *name, struct 
 {
 	struct statx x;
 	lock_may_block();
-	if (sys_statx(dir, name, STATX_FLAGS, STATX_WANTED, &x) < 0)
+	if (sys_statx(dir, name, STATX_UNASKED, STATX_WANTED, &x) < 0)
 		return error_of_source(errno);
 	if (S_ISLNK(x.stx_mode) || !mount_is_trusted(r, mount_of(&x)))
 		return -EXDEV;

@@ -30,6 +30,8 @@ int tgkill(pid_t process, pid_t thread, int signal);
 #define sys_strerror(err, text, n) ((void)(text), (void)(n), strerror(err)) /* these strings are constant */
 #define sys_error_name(err) ((void)(err), (const char *)NULL)
 #endif
+/* The flags of a statx that asks no server, for a name. */
+#define STATX_UNASKED (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
 struct open_how;
 int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
 
