@@ -68,9 +68,9 @@ static void follow_invalidate_session(struct fs *fs, const struct slot_info *s, 
 	for (size_t i = 0; i < n; i++)
 		follow_invalidate_node(&t, nodes[i]);
 	if (given || contents || !waits)
-		tree_invalidate_session(fs->tree, s->slot, follow_invalidate_name, &t);
+		tree_invalidate_session(s->slot, follow_invalidate_name, &t);
 	if (leases_revoke_above(fs) || contents || !waits)
-		tree_invalidate_above(fs->tree, s->project, follow_invalidate_name, &t);
+		tree_invalidate_above(s->project, follow_invalidate_name, &t);
 }
 
 void follow_notify_write(struct fs *fs, node_t node, uint64_t before)

@@ -310,13 +310,8 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 {
 	struct tree_attr attr;
 	enum tree_change change = tree_text_change(node);
-	/* The kernel already has its attributes, and they are still valid. */
-	if (change == TREE_NEVER) {
-		fi->noflush = fi->keep_cache = 1;
-		return 0;
-	}
-	/* The kernel asks for outdated attributes before it reads, so they are not computed here. */
-	if (tree_is_quiet(fs->tree, node, FILE_LIVE_SECONDS)) {
+	/* The kernel has valid attributes, or asks for them before it reads, so they are not computed here. */
+	if (change == TREE_NEVER || tree_is_quiet(fs->tree, node, FILE_LIVE_SECONDS)) {
 		fi->noflush = fi->keep_cache = 1;
 		return 0;
 	}

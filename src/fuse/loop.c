@@ -80,11 +80,6 @@ struct loop {
 	int working, cap; /* threads that work, without those that wait for others; max */
 };
 
-static int64_t now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
 static void signal_eventfd(int event)
 {
 	uint64_t one = 1;
@@ -120,7 +115,7 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 
 bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 {
-	int64_t begun = now_ns();
+	int64_t begun = clock_ns(CLOCK_MONOTONIC);
 	struct pollfd p = {.fd = fuse_session_fd(session), .events = POLLIN};
 	struct fuse_buf buf = {.mem = NULL};
 	bool is_running;
@@ -133,7 +128,7 @@ bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
 		is_running = pthread_tryjoin_np(thread, NULL) == EBUSY;
 		if (is_running)
 			nanosleep(&(struct timespec){.tv_nsec = WATCH_TICK_NS}, NULL);
-	} while (is_running && now_ns() - begun < ns);
+	} while (is_running && clock_ns(CLOCK_MONOTONIC) - begun < ns);
 	free(buf.mem);
 	return !is_running;
 }
@@ -168,7 +163,8 @@ static bool worker_is_cancelled(void *arg)
 	struct worker *w = arg;
 	if (!worker_is_interrupted(w) && !fuse_session_exited(w->loop->session))
 		return false;
-	return atomic_load(&w->killed) == atomic_load(&w->unique) || now_ns() - w->began > REQUEST_GRACE_NS;
+	return atomic_load(&w->killed) == atomic_load(&w->unique) ||
+	       clock_ns(CLOCK_MONOTONIC) - w->began > REQUEST_GRACE_NS;
 }
 
 /* A thread may wait only if another thread reads meanwhile: the next request may end the wait. */
@@ -192,11 +188,11 @@ static void worker_process(struct worker *w, const struct fuse_buf *buf)
 	const uint32_t op = ((const struct fuse_in_header *)buf->mem)->opcode;
 	bool only_reads = op == FUSE_LOOKUP || op == FUSE_GETATTR || op == FUSE_READLINK || op == FUSE_READ ||
 	                  op == FUSE_OPENDIR || op == FUSE_READDIR || op == FUSE_READDIRPLUS;
-	w->began = now_ns();
+	w->began = clock_ns(CLOCK_MONOTONIC);
 	lock_acquire(&l->lock);
 	while (l->working >= l->cap && !l->ended && w->began) {
 		lock_wait(&l->lock, &l->room);
-		w->began = worker_is_interrupted(w) ? 0 : now_ns();
+		w->began = worker_is_interrupted(w) ? 0 : clock_ns(CLOCK_MONOTONIC);
 	}
 	l->working++;
 	lock_release(&l->lock);
@@ -253,9 +249,9 @@ static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 		l->spins_skipped++;
 		return -EAGAIN;
 	}
-	int64_t until = l->spin_ns ? now_ns() + l->spin_ns : 0, next = 0, now;
+	int64_t until = l->spin_ns ? clock_ns(CLOCK_MONOTONIC) + l->spin_ns : 0, next = 0, now;
 	int rc = -EAGAIN;
-	while (rc == -EAGAIN && (now = now_ns()) < until) {
+	while (rc == -EAGAIN && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
 		if (now < next)
 			continue;
 		next = now + SPIN_READ_NS;
@@ -264,7 +260,7 @@ static int loop_spin_for_request(struct loop *l, struct fuse_buf *buf)
 			sys_sched_yield(); /* the caller can be waiting for this CPU */
 	}
 	l->spins_skipped = 0;
-	if (rc == -EAGAIN && until && now_ns() - until > SPIN_NS)
+	if (rc == -EAGAIN && until && clock_ns(CLOCK_MONOTONIC) - until > SPIN_NS)
 		l->spins_to_skip = SPINS_SKIPPED_MAX;
 	else
 		l->spins_to_skip = rc != -EAGAIN                          ? 0
@@ -440,10 +436,10 @@ int fs_loop(struct fs *fs, unsigned threads, void (*on_ready)(void *arg), void *
 		atomic_store(&l->error, rc);
 	loop_stop(l);
 	fuse_session_exit(l->session);
-	int64_t leave = now_ns() + FS_LEAVE_NS;
+	int64_t leave = clock_ns(CLOCK_MONOTONIC) + FS_LEAVE_NS;
 	bool all_ended = true;
 	for (struct worker *w = l->workers; w; w = w->next)
-		all_ended = fs_join(l->session, w->thread, leave - now_ns()) && all_ended;
+		all_ended = fs_join(l->session, w->thread, leave - clock_ns(CLOCK_MONOTONIC)) && all_ended;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!all_ended)
 		return -ETIMEDOUT;

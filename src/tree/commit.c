@@ -19,6 +19,8 @@ struct commit {
 	struct edit_table table; /* edit_labels from labels.tsv */
 	bool is_table;
 	struct edit_label *labels; /* parsed from the table, or the caller's; edit.n of them */
+	struct edit_label label;   /* of a value that is a label */
+	struct buf value;          /* parsed from the text that was written */
 	struct buf text, why, written;
 	struct buf names; /* of the entries that are written to, each with a slash after it */
 	int64_t now_ms;
@@ -28,6 +30,7 @@ static void commit_release(struct commit *c)
 {
 	if (c->is_table)
 		free(c->labels);
+	buf_release(&c->value);
 	buf_release(&c->text);
 	buf_release(&c->why);
 	buf_release(&c->written);
@@ -256,8 +259,10 @@ uint64_t tree_commit_count(const struct tree *t)
 	return atomic_load(&t->commits);
 }
 
-static const char *errno_reason(int rc)
+static const char *refusal_reason(int rc, const char *why)
 {
+	if (why && *why)
+		return why;
 	switch (-rc) {
 	case EACCES:
 		return "the session file is not writable";
@@ -326,8 +331,7 @@ int commit_refuse_in(struct tree *t, node_t dir, struct span name, int rc, const
 		unsigned char b = (unsigned char)name.p[i];
 		buf_addc(&what, b < ' ' || b == 0x7f || (b > 0x7f && !text) ? '?' : (char)b);
 	}
-	state_add_refusal(t, tree_node(dir), buf_cstr(&what) ? what.p : "a name", rc,
-	                  why && *why ? why : errno_reason(rc));
+	state_add_refusal(t, tree_node(dir), buf_cstr(&what) ? what.p : "a name", rc, refusal_reason(rc, why));
 	return rc;
 }
 
@@ -335,8 +339,7 @@ int commit_refuse(struct tree *t, struct node n, struct span entry, int rc, cons
 {
 	struct buf what CLEANUP_BUF = BUF_INIT;
 	commit_add_path(t, n, entry, &what);
-	state_add_refusal(t, n, what.n > 0 && buf_cstr(&what) ? what.p : "the session", rc,
-	                  why && *why ? why : errno_reason(rc));
+	state_add_refusal(t, n, what.n > 0 && buf_cstr(&what) ? what.p : "the session", rc, refusal_reason(rc, why));
 	return rc;
 }
 
@@ -382,18 +385,21 @@ int commit_entry(struct tree *t, struct node n, struct buf *out)
 	return buf_err(out);
 }
 
-/* Sets the change that a value of n makes. It uses `one`. */
-static void commit_set_value(struct commit *c, struct node n, struct span value, struct edit_label *one)
+/* Parses the text as a value of n, and sets the change that it makes. */
+static int commit_set_value(struct commit *c, struct node n, struct span text, const char **ret_why)
 {
 	const struct writable *w = kind_writable(n);
+	int rc = value_parse(w->form, text, &c->value, ret_why);
+	struct span value = buf_span(&c->value);
 	c->is_table = w->form->is_table;
 	c->table.text = value;
-	c->edit = (struct edit){.records = w->records, .text = value, .entry = NO_ENTRY};
+	c->edit = (struct edit){.records = w->records, .text = value, .entry = NO_ENTRY, .ret_why = ret_why};
 	if (kind_of(n)->from->scope >= SCOPE_ENTRY)
 		c->edit.entry = n.entry;
-	*one = (struct edit_label){n.entry, value};
+	c->label = (struct edit_label){n.entry, value};
 	if (w->records == edit_labels && !c->is_table)
-		commit_set_labels(c, one, 1);
+		commit_set_labels(c, &c->label, 1);
+	return rc;
 }
 
 int commit_value(struct tree *t, struct node n, struct span entry, struct span text, bool sync)
@@ -405,22 +411,16 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 && (now.n > 0 || !w->form->clear_error) &&
 	    span_eq(path_without_newline(buf_span(&now)), path_without_newline(text)))
 		return sync ? commit_sync(t, n, entry) : 0;
-	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
-	struct buf value CLEANUP_BUF = BUF_INIT;
-	struct edit_label one;
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT};
 	const char *why = NULL;
-	int rc = value_parse(w->form, text, &value, &why);
-	if (rc == 0) {
-		commit_set_value(&c, n, buf_span(&value), &one);
-		c.edit.ret_why = &why;
-		if (entry.n > 0) {
-			buf_addspan(&c.names, entry);
-			buf_addc(&c.names, '/');
-			rc = buf_err(&c.names);
-		}
-		if (rc == 0)
-			rc = commit_append(t, n.slot, &c, sync, &why);
+	int rc = commit_set_value(&c, n, text, &why);
+	if (rc == 0 && entry.n > 0) {
+		buf_addspan(&c.names, entry);
+		buf_addc(&c.names, '/');
+		rc = buf_err(&c.names);
 	}
+	if (rc == 0)
+		rc = commit_append(t, n.slot, &c, sync, &why);
 	if (c.why.n > 0)
 		why = buf_cstr(&c.why);
 	return rc < 0 ? commit_refuse(t, n, entry, rc, why) : 0;
@@ -452,15 +452,12 @@ int commit_check_space(struct tree *t, struct node n, struct span entry, struct 
 
 int commit_check(struct tree *t, struct node n, struct span entry, struct span text)
 {
-	struct commit c CLEANUP(commit_release) = {.tree = t, .slot = n.slot, .text = BUF_INIT, .why = BUF_INIT};
-	struct buf value CLEANUP_BUF = BUF_INIT, lines CLEANUP_BUF = BUF_INIT;
-	struct edit_label one;
+	struct commit c CLEANUP(commit_release) = {.tree = t, .slot = n.slot};
+	struct buf lines CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
-	int rc = value_parse(kind_writable(n)->form, text, &value, &why);
+	int rc = commit_set_value(&c, n, text, &why);
 	if (rc < 0)
 		return commit_refuse(t, n, entry, rc, why);
-	commit_set_value(&c, n, buf_span(&value), &one);
-	c.edit.ret_why = &why;
 	/* The commit handles other errors: another file can have replaced this one. */
 	if (c.is_table || catalog_session_get(t->catalog, n.slot, &c.session) < 0)
 		return 0;
@@ -471,7 +468,7 @@ int commit_check(struct tree *t, struct node n, struct span entry, struct span t
 
 int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n)
 {
-	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT};
 	const char *why = NULL;
 	commit_set_labels(&c, labels, n);
 	int rc = commit_append(t, tree_node(dir).slot, &c, false, &why);
@@ -480,7 +477,7 @@ int commit_labels(struct tree *t, node_t dir, struct span name, struct edit_labe
 
 int commit_change(struct tree *t, struct node n, edit_records *records, uint32_t entry)
 {
-	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT, .why = BUF_INIT};
+	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT};
 	const char *why = NULL;
 	c.edit = (struct edit){.records = records, .entry = entry, .ret_why = &why};
 	int rc = commit_append(t, n.slot, &c, false, &why);

@@ -11,9 +11,8 @@ static void invalidate_by_node(struct node n, tree_invalidate_fn tell, void *arg
 }
 
 /* The session's directory, the names in it, and links to it: one node for each row. */
-void tree_invalidate_session(struct tree *t, uint32_t slot, tree_invalidate_fn tell, void *arg)
+void tree_invalidate_session(uint32_t slot, tree_invalidate_fn tell, void *arg)
 {
-	(void)t;
 	for (const struct kind *k = NULL; (k = kind_next(k));)
 		if (k->from->scope >= SCOPE_SLOT && k->from->scope < SCOPE_ENTRY &&
 		    (kind_class(k) == TREE_WATCHED || k->name))
@@ -21,9 +20,8 @@ void tree_invalidate_session(struct tree *t, uint32_t slot, tree_invalidate_fn t
 }
 
 /* The nodes that show the time of the newest session, or link to it. */
-void tree_invalidate_above(struct tree *t, uint32_t project, tree_invalidate_fn tell, void *arg)
+void tree_invalidate_above(uint32_t project, tree_invalidate_fn tell, void *arg)
 {
-	(void)t;
 	invalidate_by_node(tree_node(NODE_ROOT), tell, arg);
 	for (const struct kind *k = rows_root.v; k < rows_root.v + rows_root.n; k++)
 		invalidate_by_node((struct node){.kind = kind_id(k)}, tell, arg);
@@ -86,7 +84,7 @@ void tree_invalidate_entry_names(struct tree *t, uint32_t slot, uint32_t from, t
 void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_invalidate_fn tell, void *arg)
 {
 	if (died != NO_SLOT)
-		tree_invalidate_session(t, died, tell, arg);
+		tree_invalidate_session(died, tell, arg);
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		struct buf name CLEANUP_BUF = BUF_INIT;
 		if (!k->moves)
@@ -96,5 +94,5 @@ void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t d
 		if (k->moves(t, s, &dir.slot, &name) && buf_cstr(&name))
 			tell(arg, tree_id(dir), buf_span(&name));
 	}
-	tree_invalidate_above(t, s->project, tell, arg);
+	tree_invalidate_above(s->project, tell, arg);
 }

@@ -40,11 +40,11 @@ static struct cached_line *line_cache_find(struct line_cache *l, uint32_t slot, 
 /* Returns the short line that was put first. */
 static struct cached_line *line_cache_oldest(struct line_cache *l)
 {
-	struct cached_line *line_cache_oldest = &l->lines[0];
+	struct cached_line *oldest = &l->lines[0];
 	for (size_t i = 0; i < LINE_CACHE_LONG; i++)
-		if (l->lines[i].released_at < line_cache_oldest->released_at)
-			line_cache_oldest = &l->lines[i];
-	return line_cache_oldest;
+		if (l->lines[i].released_at < oldest->released_at)
+			oldest = &l->lines[i];
+	return oldest;
 }
 
 bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct line *line, struct record *record,
@@ -53,13 +53,12 @@ bool line_cache_get(struct line_cache *l, uint32_t slot, uint32_t entry, struct 
 	LOCKED(&l->lock);
 	struct cached_line *k = line_cache_find(l, slot, entry);
 	bool found = k;
-	if (!found)
-		k = line_cache_oldest(l);
-	if (found)
-		*record = k->record;
+	k = found ? k : line_cache_oldest(l);
 	*line = k->line;
 	*marks = k->marks;
-	if (!found)
+	if (found)
+		*record = k->record;
+	else
 		marks->n = 0;
 	k->line = (struct line)LINE_INIT;
 	k->marks = (struct block_marks){0};

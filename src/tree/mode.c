@@ -69,5 +69,5 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 		return 0444;
 	if (kind_is_owner_only(dir) || !catalog_project(t->catalog, c.slot.project, &p))
 		return 0;
-	return p.mode & catalog_root_mode(t->catalog, &p.gid, ret_gid) & (kind_is_owner_only(dir) ? 0400 : 0444);
+	return p.mode & catalog_root_mode(t->catalog, &p.gid, ret_gid) & 0444;
 }

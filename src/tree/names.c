@@ -3,7 +3,6 @@
  *
  * Tools often remove or rename a name and create it again at once. So a removal appends nothing: the name disappears
  * briefly, and comes back unless it is created again. */
-#include "sessionfs/base/name.h"
 #include "write_impl.h"
 
 #include <errno.h>

@@ -127,17 +127,13 @@ static bool project_latest_link_changes(struct tree *t, const struct slot_info *
 
 static bool latest_exists(struct ctx *c)
 {
-	return catalog_latest(c->tree->catalog, NO_SLOT, &c->slot);
+	bool of_project = c->kind->from->scope == SCOPE_PROJECT;
+	return catalog_latest(c->tree->catalog, of_project ? c->node.slot : NO_SLOT, &c->slot);
 }
 
 static int latest_show(struct ctx *c, struct buf *out)
 {
 	return append_session_path(c, "projects/", &c->slot, out);
-}
-
-static bool project_latest_exists(struct ctx *c)
-{
-	return catalog_latest(c->tree->catalog, c->node.slot, &c->slot);
 }
 
 static int project_latest_show(struct ctx *c, struct buf *out)
@@ -253,7 +249,7 @@ const struct kind_rows rows_projects = ROWS(in_projects);
 
 static const struct kind in_project[] = {
     {".latest", .doc = "the newest session of the project (a link)", .from = &from_project,
-     .make = LINK(project_latest_show), .has = project_latest_exists, .moves = project_latest_link_changes,
+     .make = LINK(project_latest_show), .has = latest_exists, .moves = project_latest_link_changes,
      .time = MTIME_SESSION},
     {NULL, .doc = "a session", .from = &from_file, .make = DIR(session), .flags = ALLOWS_CREATE,
      .names = {"STEM", session_list, session_match, NULL}, .moves = session_name_changes},

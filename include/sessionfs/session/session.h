@@ -97,8 +97,8 @@ int session_open_to_read(const struct source_path *at, bool keeps_lines, struct 
 void session_drop_lines(struct session *s);
 void session_close(struct session *s);
 
-/* Return 0, -EINTR or -EAGAIN, as lock_read. A reader waits for no client and no other session: all readers of a session
- * that has grown wait for the ones before. */
+/* Return 0, -EINTR or -EAGAIN, as lock_read. A reader waits for no client and no other session: all readers of a
+ * session that has grown wait for the ones before. */
 int session_rdlock(struct session *s);
 int session_wrlock(struct session *s);
 void session_unlock(struct session *s);

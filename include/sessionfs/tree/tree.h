@@ -66,9 +66,9 @@ enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name
  * Without: the attributes of `node`, and with them its contents or listing. */
 typedef void (*tree_invalidate_fn)(void *arg, node_t node, struct span name);
 /* After a change of the session's file: reports the watched nodes, a fixed number. Calls `tell` without any lock. */
-void tree_invalidate_session(struct tree *t, uint32_t slot, tree_invalidate_fn tell, void *arg);
+void tree_invalidate_session(uint32_t slot, tree_invalidate_fn tell, void *arg);
 /* The same for the names above the session: its project and the root. */
-void tree_invalidate_above(struct tree *t, uint32_t project, tree_invalidate_fn tell, void *arg);
+void tree_invalidate_above(uint32_t project, tree_invalidate_fn tell, void *arg);
 /* After a session was added at this place or removed from it; `died` is the slot of the removed session, or NO_SLOT. */
 void tree_invalidate_names(struct tree *t, const struct slot_info *s, uint32_t died, tree_invalidate_fn tell,
                            void *arg);
@@ -95,8 +95,8 @@ int tree_readlink(struct tree *t, node_t node, struct buf *out);
  * user, the group *ret_gid. Returns 0444 for all other links. */
 mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid);
 
-/* Appends up to n bytes at off; fewer only at the end of the file. Returns 0 or a negative errno, or a positive errno if
- * the file is made from all sessions, and lacks some that could not be read. */
+/* Appends up to n bytes at off; fewer only at the end of the file. Returns 0 or a negative errno, or a positive errno
+ * if the file is made from all sessions, and lacks some that could not be read. */
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out);
 
 /* The text of a file for one reader: as of its open, whatever the file shows meanwhile. Any thread can read it.
