@@ -189,7 +189,7 @@ static int rwlock_wait(struct rwlock *l, bool write)
 	return rc;
 }
 
-static int rwlock_acquire(struct rwlock *l, bool write)
+int lock_rw_acquire(struct rwlock *l, bool write)
 {
 	check_lock_order(l->lock.rank);
 	pthread_mutex_lock(&l->lock.mutex);
@@ -206,16 +206,6 @@ static int rwlock_acquire(struct rwlock *l, bool write)
 	if (rc == 0)
 		held_count_adjust(l->lock.rank);
 	return rc;
-}
-
-int lock_read(struct rwlock *l)
-{
-	return rwlock_acquire(l, false);
-}
-
-int lock_write(struct rwlock *l)
-{
-	return rwlock_acquire(l, true);
 }
 
 void lock_rw_release(struct rwlock *l)

@@ -15,9 +15,6 @@
  * file operation can fail with EAGAIN, too. */
 enum { GET_RETRY = 1 };
 
-/* How a caller wants an index: as now on the disk, and with its lines kept. */
-enum { NOW = 1, KEEPS_LINES = 2 };
-
 /* ---- opening ---- */
 
 /* The session is locked, or no other thread knows it. */
@@ -33,7 +30,7 @@ static int open_session(const struct source_path *at, bool keeps_lines, const st
                         struct session **ret, struct index_snapshot *ret_found, bool *ret_same)
 {
 	struct session *s;
-	int rc = session_open_to_read(at, keeps_lines, &s);
+	int rc = session_open(at, keeps_lines, &s);
 	if (rc < 0)
 		return rc;
 	*ret_found = index_snapshot_take(s);
@@ -151,7 +148,7 @@ static int open_index_take(struct catalog *c, uint32_t slot, unsigned how, struc
 		x = open_index_add(c, slot);
 		if (!x)
 			return -ENOMEM;
-		open_index_fill(c, x, how & KEEPS_LINES);
+		open_index_fill(c, x, how & GET_KEEPING_LINES);
 	}
 	if (rc == 0 && (x->err || open_index_is_forgotten(c, x)))
 		rc = x->err == -EINTR ? GET_RETRY : x->err ? x->err : -ESTALE;
@@ -210,7 +207,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	struct open_index *x = NULL;
-	struct sync a = sync_begin(c, how & NOW ? AGE_NONE : AGE_RECENT);
+	struct sync a = sync_begin(c, how & GET_NOW ? AGE_NONE : AGE_RECENT);
 	int rc = sync_close(&a, slot_check_file(&a, slot));
 	if (rc < 0)
 		return rc;
@@ -220,7 +217,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 		lock_release(&c->lock);
 		return rc;
 	}
-	bool stale = how & NOW || open_index_is_stale(c, x);
+	bool stale = how & GET_NOW || open_index_is_stale(c, x);
 	struct open_index *surplus = open_indexes_detach_surplus(c);
 	lock_release(&c->lock);
 	open_index_close_all(surplus);
@@ -245,7 +242,7 @@ static int open_index_try_get(struct catalog *c, uint32_t slot, unsigned how, st
 }
 
 /* If the thread that opened the index was interrupted, one of those that waited for it continues. */
-static int open_index_get(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
+int catalog_session_get_as(struct catalog *c, uint32_t slot, unsigned how, struct session **ret)
 {
 	int rc;
 	do
@@ -256,17 +253,7 @@ static int open_index_get(struct catalog *c, uint32_t slot, unsigned how, struct
 
 int catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return open_index_get(c, slot, 0, ret);
-}
-
-int catalog_session_get_fresh(struct catalog *c, uint32_t slot, struct session **ret)
-{
-	return open_index_get(c, slot, NOW, ret);
-}
-
-int catalog_get_to_read(struct catalog *c, uint32_t slot, struct session **ret)
-{
-	return open_index_get(c, slot, KEEPS_LINES, ret);
+	return catalog_session_get_as(c, slot, 0, ret);
 }
 
 void catalog_session_put(struct catalog *c, struct session *s)

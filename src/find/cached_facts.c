@@ -298,7 +298,7 @@ int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_fact
 	struct facts_collector g CLEANUP(facts_collector_release) = {.usage = COUNTERS_INIT(struct fact_usage)};
 	struct session *s;
 	int deferred = deferred_push();
-	int rc = catalog_get_to_read(c, slot, &s);
+	int rc = catalog_session_get_as(c, slot, GET_KEEPING_LINES, &s);
 	if (rc == 0) {
 		collect_numbers(s, &g.facts);
 		rc = collect_marks(s, slot, before, d, &g);

@@ -234,12 +234,7 @@ static int session_read_whole(struct session *s, uint64_t size)
 	return 0;
 }
 
-int session_open(const struct source_path *at, struct session **ret)
-{
-	return session_open_to_read(at, false, ret);
-}
-
-int session_open_to_read(const struct source_path *at, bool keeps_lines, struct session **ret)
+int session_open(const struct source_path *at, bool keeps_lines, struct session **ret)
 {
 	CLEANUP(cleanup_session) struct session *s = session_new(at);
 
@@ -313,12 +308,12 @@ void session_close(struct session *s)
 
 int session_rdlock(struct session *s)
 {
-	return lock_read(&s->lock);
+	return lock_rw_acquire(&s->lock, false);
 }
 
 int session_wrlock(struct session *s)
 {
-	return lock_write(&s->lock);
+	return lock_rw_acquire(&s->lock, true);
 }
 
 void session_unlock(struct session *s)

@@ -53,7 +53,7 @@ static struct store_id session_store_id(const struct session *s)
  * Release it before waiting for the file's lock. */
 static int commit_get(struct commit *c)
 {
-	int rc = catalog_session_get_fresh(c->tree->catalog, c->slot, &c->session);
+	int rc = catalog_session_get_as(c->tree->catalog, c->slot, GET_NOW, &c->session);
 	if (rc < 0)
 		return rc;
 	const struct store_id now = session_store_id(c->session);

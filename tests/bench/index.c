@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 	struct timespec a, b;
 	struct session *s;
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	int rc = session_open(&(struct source_path){NULL, argv[1]}, &s);
+	int rc = session_open(&(struct source_path){NULL, argv[1]}, false, &s);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	if (rc < 0) {
 		fprintf(stderr, "index: %s: %s\n", argv[1], strerror(-rc));

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parse(text);
 	snprintf(path, sizeof path, "%s/s.jsonl", fuzz_dir());
 	fuzz_file(path, feed_bytes(&feed, feed.n), O_CREAT | O_TRUNC, 3600);
-	int rc = session_open(&(struct source_path){NULL, path}, &s);
+	int rc = session_open(&(struct source_path){NULL, path}, false, &s);
 	assert_true(rc == 0 || rc == ERROR_NO_SESSION);
 	if (rc == 0) {
 		session_rdlock(s);

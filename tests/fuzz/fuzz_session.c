@@ -45,7 +45,7 @@ static void add_all(struct session *s, struct buf *out)
 static struct session *fresh(void)
 {
 	struct session *s = NULL;
-	int rc = session_open(&(struct source_path){NULL, path}, &s);
+	int rc = session_open(&(struct source_path){NULL, path}, false, &s);
 	assert_true(rc == 0 || rc == ERROR_NO_SESSION);
 	return s;
 }

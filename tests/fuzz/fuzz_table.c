@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		snprintf(path, sizeof path, "%s/s.jsonl", fuzz_dir());
 	unlink(path);
 	fuzz_file(path, feed_step(&f), O_CREAT, 0);
-	if (session_open(&(struct source_path){NULL, path}, &s) < 0)
+	if (session_open(&(struct source_path){NULL, path}, false, &s) < 0)
 		return 0;
 	/* Files of version 1 are never written. */
 	check_shown(s);

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	if (session_open(&(struct source_path){NULL, argv[1]}, &s) < 0)
+	if (session_open(&(struct source_path){NULL, argv[1]}, false, &s) < 0)
 		return 3;
 	while ((n = getdelim(&text, &room, '\0', stdin)) > 0) {
 		struct query *q = NULL;

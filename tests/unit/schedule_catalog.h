@@ -151,7 +151,7 @@ static void read_session(struct window *w)
 	struct session *s;
 	if (!draw_slot(&slot))
 		return;
-	int rc = schedule_draw(2) ? catalog_session_get(run.c, slot, &s) : catalog_session_get_fresh(run.c, slot, &s);
+	int rc = catalog_session_get_as(run.c, slot, schedule_draw(2) ? 0 : GET_NOW, &s);
 	window_end(w);
 	if (rc == -ESTALE)
 		check_stale(slot, "session_get");

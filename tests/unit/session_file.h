@@ -36,7 +36,7 @@ static inline int open_bytes(struct fixture *f, const void *p, size_t n)
 {
 	fixture_init(f);
 	append(f, p, n);
-	return session_open(&(struct source_path){NULL, f->path}, &f->s);
+	return session_open(&(struct source_path){NULL, f->path}, false, &f->s);
 }
 
 static inline struct session *open_text(struct fixture *f, const char *text)

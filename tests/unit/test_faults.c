@@ -97,7 +97,7 @@ static int grow_once(size_t way, unsigned nth)
 	rc = session_grow(f.s);
 	assert_true(rc >= 0 || (failed && rc == -ESTALE && !harmless));
 	if (rc >= 0) {
-		assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &whole), 0);
+		assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &whole), 0);
 		describe(f.s, &out);
 		describe(whole, &want);
 		assert_text(&out, buf_cstr(&want));
@@ -215,7 +215,7 @@ static void open_dated(struct fixture *f, const char *text)
 	fixture_init(f);
 	append(f, text, strlen(text));
 	assert_int_equal(utimensat(AT_FDCWD, f->path, times, 0), 0);
-	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, &f->s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &f->s), 0);
 }
 
 /* Returns true once nothing is left to fail. */

@@ -51,13 +51,13 @@ static void in_order(void)
 	lock_init(&catalog, LOCK_CATALOG);
 	lock_init(&cache, LOCK_CACHE);
 	lock_mark_held(LOCK_FILE);
-	lock_read(&session);
+	lock_rw_acquire(&session, false);
 	lock_acquire(&catalog);
 	lock_acquire(&cache);
 	lock_release(&catalog); /* in any order */
 	lock_release(&cache);
 	lock_rw_release(&session);
-	lock_write(&session);
+	lock_rw_acquire(&session, true);
 	lock_rw_release(&session);
 	lock_unmark_held(LOCK_FILE);
 	lock_mark_held(LOCK_FILE);
@@ -68,7 +68,7 @@ static void file_under_session(void)
 {
 	struct rwlock session;
 	lock_rw_init(&session, LOCK_SESSION);
-	lock_read(&session);
+	lock_rw_acquire(&session, false);
 	lock_mark_held(LOCK_FILE);
 }
 
@@ -79,7 +79,7 @@ static void session_under_catalog(void)
 	lock_rw_init(&session, LOCK_SESSION);
 	lock_init(&catalog, LOCK_CATALOG);
 	lock_acquire(&catalog);
-	lock_read(&session);
+	lock_rw_acquire(&session, false);
 }
 
 static void two_sessions(void)
@@ -87,8 +87,8 @@ static void two_sessions(void)
 	struct rwlock one, two;
 	lock_rw_init(&one, LOCK_SESSION);
 	lock_rw_init(&two, LOCK_SESSION);
-	lock_read(&one);
-	lock_read(&two);
+	lock_rw_acquire(&one, false);
+	lock_rw_acquire(&two, false);
 }
 
 static void wait_under_session(void)
@@ -100,7 +100,7 @@ static void wait_under_session(void)
 	lock_rw_init(&session, LOCK_SESSION);
 	lock_init(&facts, LOCK_FACTS);
 	lock_cond_init(&made);
-	lock_read(&session);
+	lock_rw_acquire(&session, false);
 	lock_acquire(&facts);
 	lock_wait_while(&facts, &made, &busy);
 }
@@ -234,7 +234,7 @@ static void *write_wanted(void *arg)
 	struct shared *s = arg;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = s};
 	cancel_set(&cancel);
-	s->rc = lock_write(&s->lock);
+	s->rc = lock_rw_acquire(&s->lock, true);
 	atomic_store(&s->done, 1);
 	return NULL;
 }
@@ -242,7 +242,7 @@ static void *write_wanted(void *arg)
 static void *read_once(void *arg)
 {
 	struct shared *s = arg;
-	lock_read(&s->lock);
+	lock_rw_acquire(&s->lock, false);
 	lock_rw_release(&s->lock);
 	atomic_store(&s->done, 1);
 	return NULL;
@@ -263,7 +263,7 @@ static void waiting_writer_can_be_cancelled(void **state)
 	pthread_t writer, reader;
 	(void)state;
 	lock_rw_init(&s.lock, LOCK_SESSION);
-	lock_read(&s.lock);
+	lock_rw_acquire(&s.lock, false);
 	assert_int_equal(pthread_create(&writer, NULL, write_wanted, &s), 0);
 	wait_for_writer(&s);
 	atomic_store(&s.asked, true);
@@ -283,7 +283,7 @@ static void writers_have_priority(void **state)
 	pthread_t writer;
 	(void)state;
 	lock_rw_init(&s.lock, LOCK_SESSION);
-	lock_read(&s.lock);
+	lock_rw_acquire(&s.lock, false);
 	assert_int_equal(pthread_create(&writer, NULL, write_wanted, &s), 0);
 	wait_for_writer(&s);
 	lock_rw_release(&s.lock);
@@ -291,7 +291,7 @@ static void writers_have_priority(void **state)
 	assert_int_equal(s.rc, 0);
 	assert_true(s.lock.write_locked);
 	lock_rw_release(&s.lock);
-	lock_read(&s.lock);
+	lock_rw_acquire(&s.lock, false);
 	lock_rw_release(&s.lock);
 	lock_rw_destroy(&s.lock);
 }

@@ -340,7 +340,7 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 	fixture_init(&f);
 	append(&f, lines, strlen(lines));
 	assert_int_equal(utimensat(AT_FDCWD, f.path, times, 0), 0);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &f.s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &f.s), 0);
 	session_rdlock(f.s);
 	assert_int_equal(render_info_json(f.s, "f", &out), 0);
 	if (!strstr(buf_cstr(&out), member))

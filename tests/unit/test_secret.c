@@ -561,7 +561,7 @@ static void growing_hidden_line_keeps_session(void **state)
 	put_file(path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"y\":\"hf_example0");
 	assert_int_equal(resolver_open(dir, &r), 0);
 	resolver_set_redact(r);
-	assert_int_equal(session_open(&(struct source_path){r, "f"}, &s), 0);
+	assert_int_equal(session_open(&(struct source_path){r, "f"}, false, &s), 0);
 	add_file(path, "example0example0example0\"}\n");
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_count(s), 1);

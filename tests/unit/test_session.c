@@ -53,14 +53,14 @@ static void only_regular_files_are_opened(void **state)
 	(void)state;
 	fixture_init(&f);
 	unlink(f.path);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &s), -ENOENT);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &s), -ENOENT);
 	assert_int_equal(mkfifo(f.path, 0600), 0);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &s), ERROR_NO_SESSION);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &s), ERROR_NO_SESSION);
 	unlink(f.path);
 	assert_int_equal(symlink(f.path, f.path), 0);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &s), -ELOOP);
-	assert_int_equal(session_open(&(struct source_path){NULL, "/dev/zero"}, &s), ERROR_NO_SESSION);
-	assert_int_equal(session_open(&(struct source_path){NULL, "/tmp"}, &s), ERROR_NO_SESSION);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &s), -ELOOP);
+	assert_int_equal(session_open(&(struct source_path){NULL, "/dev/zero"}, false, &s), ERROR_NO_SESSION);
+	assert_int_equal(session_open(&(struct source_path){NULL, "/tmp"}, false, &s), ERROR_NO_SESSION);
 	assert_null(s);
 	fixture_release(&f);
 }
@@ -563,7 +563,7 @@ static uint64_t serial_at(const struct fixture *f)
 {
 	struct session *s;
 
-	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, &s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &s), 0);
 	uint64_t serial = session_serial(s);
 	session_close(s);
 	return serial;

@@ -108,7 +108,7 @@ static void sparse_holes_are_skipped(void **state)
 	append(&f, begin, sizeof begin - 1);
 	if (truncate(f.path, far) < 0)
 		skip(); /* not supported by this file system */
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &f.s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &f.s), 0);
 	cancel_set(&cancel);
 	append(&f, rest, sizeof rest - 1);
 	assert_int_equal(session_grow(f.s), 1);

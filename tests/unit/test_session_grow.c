@@ -259,7 +259,7 @@ static unsigned count_refused(size_t padding)
 		write_at(f.path, O_TRUNC, old.p, old.n);
 		rewritten = f.path;
 		rewritten_after = preads + after;
-		int rc = session_open(&(struct source_path){NULL, f.path}, &f.s);
+		int rc = session_open(&(struct source_path){NULL, f.path}, false, &f.s);
 		bool was_rewritten = preads > rewritten_after;
 		rewritten = NULL;
 		refused += rc == -ESTALE;
@@ -438,7 +438,7 @@ static void session_memory_matches_heap(void **state)
 	fixture_init(&f);
 	append(&f, text.p, text.n);
 	size_t before = heap_used();
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, &f.s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &f.s), 0);
 	for (uint32_t i = 0; i < session_count(f.s); i++) {
 		unsigned n;
 		session_call(f.s, i, &n);

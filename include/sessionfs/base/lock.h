@@ -94,8 +94,7 @@ struct rwlock {
 void lock_rw_init(struct rwlock *l, enum lock_rank rank);
 void lock_rw_destroy(struct rwlock *l);
 /* Returns 0, -EINTR (cancel_check) or -EAGAIN (cancel_wait_begin). */
-int lock_read(struct rwlock *l);
-int lock_write(struct rwlock *l);
+int lock_rw_acquire(struct rwlock *l, bool write);
 void lock_rw_release(struct rwlock *l);
 
 /* Call before a system call that can wait for another program. If the thread holds the catalog's lock, or a lock of a

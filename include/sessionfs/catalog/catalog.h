@@ -167,11 +167,10 @@ void catalog_report_forks(struct catalog *c);
  * puts it. A thread may hold one index at a time: growing one waits for its readers. Returns 0, -ESTALE if the slot was
  * replaced or is gone, or another negative errno. */
 int catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret);
-/* The same, but checks whether the file has grown, however fresh the last scan is. */
-int catalog_session_get_fresh(struct catalog *c, uint32_t slot, struct session **ret);
-/* catalog_session_get for the tables of all sessions: if this call builds the index, it keeps the lines that they
- * need. */
-int catalog_get_to_read(struct catalog *c, uint32_t slot, struct session **ret);
+/* The same. GET_NOW: checks whether the file has grown, however fresh the last scan is. GET_KEEPING_LINES: if this call
+ * builds the index, it keeps the lines that the tables of all sessions need. */
+enum { GET_NOW = 1, GET_KEEPING_LINES = 2 };
+int catalog_session_get_as(struct catalog *c, uint32_t slot, unsigned how, struct session **ret);
 void catalog_session_put(struct catalog *c, struct session *s);
 /* Call when an answer omits this session because it is unreadable (error_is_about_file): logs that once, until an index
  * of the session can be built again. */

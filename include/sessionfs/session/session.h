@@ -89,16 +89,14 @@ struct session;
 /* Opens and indexes a regular file; the resolver must outlive it. Returns 0 or a negative errno; ERROR_NO_SESSION if
  * the file is not a session: its first truthy line must be an object of type "session" with a string id. One descriptor
  * stays open (O_RDONLY|O_CLOEXEC) until session_close, so that a read costs one pread and a renamed file stays
- * readable; session_grow resolves the name again. The catalog limits the number of open sessions. */
-int session_open(const struct source_path *at, struct session **ret);
-/* The same. `keeps_lines`: caches the lines that tables of all sessions need, within a limit, until
- * session_drop_lines. */
-int session_open_to_read(const struct source_path *at, bool keeps_lines, struct session **ret);
+ * readable; session_grow resolves the name again. The catalog limits the number of open sessions.
+ * `keeps_lines`: caches the lines that tables of all sessions need, within a limit, until session_drop_lines. */
+int session_open(const struct source_path *at, bool keeps_lines, struct session **ret);
 void session_drop_lines(struct session *s);
 void session_close(struct session *s);
 
-/* Return 0, -EINTR or -EAGAIN, as lock_read. A reader waits for no client and no other session: all readers of a
- * session that has grown wait for the ones before. */
+/* Return 0, -EINTR or -EAGAIN, as lock_rw_acquire. A reader waits for no client and no other session: all readers
+ * of a session that has grown wait for the ones before. */
 int session_rdlock(struct session *s);
 int session_wrlock(struct session *s);
 void session_unlock(struct session *s);
