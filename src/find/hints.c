@@ -83,7 +83,6 @@ static int hint_add_values(struct searches *s, const struct query *q, const stru
 	struct hint_values v = {.t = t};
 	struct matcher *m;
 	struct session *x;
-	struct record r;
 	uint64_t serial = 0;
 	size_t n = 0;
 	int rc = matcher_open(q, &m);
@@ -97,9 +96,9 @@ static int hint_add_values(struct searches *s, const struct query *q, const stru
 		if (rc < 0)
 			continue;
 		matcher_reset(m, x);
-		for (uint32_t k = 0; rc == 0 && !v.exists && k < session_count(x); k++) {
-			rc = session_read(x, k, &m->reader, &r);
-			rc = rc < 0 ? rc : match_each_value(m, x, k, &r, t->kind, hint_add_value, &v);
+		for (m->entry = 0; rc == 0 && !v.exists && m->entry < session_count(x); m->entry++) {
+			rc = session_read(x, m->entry, &m->reader, &m->r);
+			rc = rc < 0 ? rc : match_each_value(m, t->kind, hint_add_value, &v);
 		}
 		catalog_session_put(s->catalog, x);
 	}

@@ -16,9 +16,6 @@
 /* One pass over the texts of an entry. It keeps the best lines in m->lines, and their texts in m->kept. */
 struct hit_pass {
 	struct matcher *m;
-	const struct session *s;
-	const struct record *r;
-	uint32_t entry;
 	size_t most;         /* lines to keep */
 	size_t least;        /* lines of a lower rank are not kept */
 	size_t best, n_best; /* the highest rank there can be, and the number of its lines */
@@ -110,7 +107,7 @@ static void hit_set_path(const struct hit_pass *h, uint32_t i, const char *file)
 	struct buf *path = &h->m->path;
 
 	buf_adds(path, "entries/");
-	session_entry_name(h->s, i, path);
+	session_entry_name(h->m->s, i, path);
 	buf_addc(path, '/');
 	buf_adds(path, file);
 }
@@ -119,19 +116,20 @@ static void hit_set_path(const struct hit_pass *h, uint32_t i, const char *file)
  * is only in the line of its record. */
 static bool hit_set_value_path(const struct hit_pass *h)
 {
-	const struct record *r = h->r;
+	const struct matcher *m = h->m;
+	const struct record *r = &m->r;
 	uint32_t target = NO_ENTRY;
 
 	/* Find the entry whose current label this record set. Its file has a value that is not text in raw form. */
 	if (r->type == RECORD_LABEL && r->label.kind != JSON_ARRAY && r->label.kind != JSON_OBJECT)
-		target = session_entry_by_id(h->s, r->target_id);
-	if (target != NO_ENTRY && session_label_record(h->s, target) != h->entry)
+		target = session_entry_by_id(m->s, r->target_id);
+	if (target != NO_ENTRY && session_label_record(m->s, target) != m->entry)
 		target = NO_ENTRY;
-	bool is_name = session_name_record(h->s) == h->entry;
+	bool is_name = session_name_record(m->s) == m->entry;
 	if (is_name)
 		buf_adds(&h->m->path, "name");
 	else
-		hit_set_path(h, target != NO_ENTRY ? target : h->entry, target != NO_ENTRY ? "label" : "entry.json");
+		hit_set_path(h, target != NO_ENTRY ? target : m->entry, target != NO_ENTRY ? "label" : "entry.json");
 	return is_name || target != NO_ENTRY;
 }
 
@@ -150,17 +148,17 @@ static int hit_read_part(struct hit_pass *h)
 	if (h->n_best >= h->most && m->words.n == m->words.n_required)
 		return 0;
 	bool any = words_add_text(&m->words, buf_span(&parts->text)) || h->marks || h->least == 0;
-	if (!any || (of_call && parts->call.n >= node_parts(h->entry)))
+	if (!any || (of_call && parts->call.n >= node_parts(m->entry)))
 		return 0;
 	/* The text of a failed result is its error. */
 	h->is_error = h->marks >> MARK_ERROR & 1 &&
 	              (parts->kind == TEXT_OF_ERROR ||
-	               (parts->kind == TEXT_OF_MESSAGE && h->r->role == ROLE_TOOL_RESULT && part_has_error(h->r)));
+	               (parts->kind == TEXT_OF_MESSAGE && m->r.role == ROLE_TOOL_RESULT && part_has_error(&m->r)));
 	buf_reset(&m->path);
 	if (parts->kind == TEXT_OF_VALUE)
 		is_file = hit_set_value_path(h);
 	else
-		hit_set_path(h, h->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->kind]);
+		hit_set_path(h, m->entry, files[of_call ? TEXT_OF_ARGUMENTS : parts->kind]);
 	if (of_call) {
 		part_call_component(&parts->call, &m->path);
 		buf_adds(&m->path, parts->kind == TEXT_OF_ERROR ? "/error" : "/arguments.txt");
@@ -192,18 +190,11 @@ void match_drop_lines(struct matcher *m)
 	m->kept.n = m->lines.n = 0;
 }
 
-int match_read_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, size_t most,
-                     bool is_named, const struct hash_key *secret, uint64_t *ret_key)
+int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct hash_key *secret, uint64_t *ret_key)
 {
 	const struct words *w = &m->words;
 	struct entry_text *parts = &m->parts;
-	struct hit_pass h = {.m = m,
-	                     .s = s,
-	                     .r = r,
-	                     .entry = i,
-	                     .most = most,
-	                     .least = w->n_required > 0 && !is_named,
-	                     .secret = secret};
+	struct hit_pass h = {.m = m, .most = most, .least = w->n_required > 0 && !is_named, .secret = secret};
 	bool has_text = false, more = true;
 
 	h.marks = w->n_required == 0 && !m->q->what ? m->q->marks : 0;
@@ -212,17 +203,17 @@ int match_read_texts(struct matcher *m, const struct session *s, uint32_t i, con
 	words_reset(&m->words);
 	/* Mixed first: times differ in few bits, as names do, and hash_bytes could let one cancel out the other. */
 	if (secret)
-		h.copy_key = hash_mix((uint64_t)session_entry(s, i)->time ^ secret->seed, secret->factor);
+		h.copy_key = hash_mix((uint64_t)session_entry(m->s, m->entry)->time ^ secret->seed, secret->factor);
 	/* The name in entries/: it tells entries of one session with the same id apart, and is the same in copies. */
 	buf_reset(&m->value);
-	session_entry_name(s, i, &m->value);
+	session_entry_name(m->s, m->entry, &m->value);
 	hit_add_to_key(&h, buf_span(&m->value));
 	int rc = buf_err(&m->value);
 	if (rc == 0 && h.marks >> MARK_SECRET & 1)
-		rc = session_find_secrets(s, i, &m->reader, &h.secrets);
+		rc = session_find_secrets(m->s, m->entry, &m->reader, &h.secrets);
 	if (rc == 0 && h.secrets.n > 0)
-		rc = session_read_line(s, i, &m->reader, &h.stored);
-	match_begin_parts(m, r);
+		rc = session_read_line(m->s, m->entry, &m->reader, &h.stored);
+	match_begin_parts(m);
 	while (rc == 0 && more && (rc = entry_text_next(parts)) > 0) {
 		hit_add_to_key(&h, buf_span(&parts->what));
 		hit_add_to_key(&h, buf_span(&parts->text));
@@ -257,20 +248,19 @@ static int hit_each_line(struct matcher *m, int (*add)(void *arg, const struct h
 }
 
 /* Reads a matching entry, and keeps its lines. */
-static int hit_read_entry(struct matcher *m, const struct session *s, uint32_t i, size_t most, struct record *ret)
+static int hit_read_entry(struct matcher *m, const struct session *s, uint32_t i, size_t most)
 {
 	matcher_reset(m, s);
-	bool is_named = match_names_entry(m, s, i);
-	int rc = session_read(s, i, &m->reader, ret);
+	m->entry = i;
+	int rc = session_read(s, i, &m->reader, &m->r);
 	uint64_t no_key;
-	return rc < 0 ? rc : match_read_texts(m, s, i, ret, most, is_named, NULL, &no_key);
+	return rc < 0 ? rc : match_read_texts(m, most, match_names_entry(m), NULL, &no_key);
 }
 
 int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
                         int (*add)(void *arg, const struct hit *hit), void *arg)
 {
-	struct record r;
-	int rc = hit_read_entry(m, s, entry, most, &r);
+	int rc = hit_read_entry(m, s, entry, most);
 
 	return rc < 0 ? rc : hit_each_line(m, add, arg);
 }
@@ -280,9 +270,7 @@ int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t ent
 /* The output of hit_append_texts. */
 struct hit_output {
 	struct matcher *m;
-	const struct session *s;
 	struct found_list *found;
-	uint32_t entry;
 };
 
 static void hit_add_path(const struct hit_output *o, const struct hit *hit, struct buf *out)
@@ -325,7 +313,7 @@ static int hit_add_name(struct hit_output *o, const struct hit *hit)
 static int hit_add_row(struct hit_output *o, const struct hit *hit)
 {
 	struct buf *out = &o->found->texts[FOUND_ROWS], *cell = &o->m->value;
-	int64_t time = session_entry(o->s, o->entry)->time;
+	int64_t time = session_entry(o->m->s, o->m->entry)->time;
 
 	if (time != NO_TIME)
 		number_add_time((double)time, out);
@@ -333,7 +321,7 @@ static int hit_add_row(struct hit_output *o, const struct hit *hit)
 	hit_add_cell(span_of(o->found->project ? o->found->project : ""), false, '\t', out);
 	hit_add_cell(span_of(o->found->stem ? o->found->stem : ""), false, '\t', out);
 	buf_reset(cell);
-	session_entry_name(o->s, o->entry, cell);
+	session_entry_name(o->m->s, o->m->entry, cell);
 	hit_add_cell(buf_span(cell), false, '\t', out);
 	hit_add_cell(hit->what, true, '\t', out);
 	buf_reset(cell);
@@ -360,14 +348,12 @@ static int hit_append(void *arg, const struct hit *hit)
 	return rc < 0 ? rc : buf_err(out);
 }
 
-int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     struct found_list *found)
+int hit_append_texts(struct matcher *m, struct found_list *found)
 {
-	struct hit_output o = {.m = m, .s = s, .found = found, .entry = i};
+	struct hit_output o = {m, found};
 	int rc = hit_each_line(m, hit_append, &o);
 
 	if (m->lines.n == 0) {
-		m->parts.r = r;
 		buf_reset(&m->parts.what);
 		entry_text_kind(&m->parts);
 		const struct hit none = {.what = buf_span(&m->parts.what), .whole = SPAN_LIT("")};
@@ -381,10 +367,9 @@ int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, con
 int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out)
 {
 	struct found_list of CLEANUP(found_release) = {0};
-	struct record r;
-	int rc = hit_read_entry(m, s, entry, HIT_LINES, &r);
+	int rc = hit_read_entry(m, s, entry, HIT_LINES);
 
-	rc = rc < 0 ? rc : hit_append_texts(m, s, entry, &r, &of);
+	rc = rc < 0 ? rc : hit_append_texts(m, &of);
 
 	/* A name has no room for more. */
 	buf_addspan(out, utf8_first(buf_span(&of.texts[FOUND_NAMES]), NAME_BYTES));

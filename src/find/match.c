@@ -48,6 +48,7 @@ void matcher_close(struct matcher *m)
 
 void matcher_reset(struct matcher *m, const struct session *s)
 {
+	m->s = s;
 	buf_reset(&m->reader.line.bytes);
 	m->is_named = query_names_id(m->q, session_id(s));
 	m->may_name = query_may_name_computed(m->q, session_format(s)->has_ids);
@@ -141,9 +142,9 @@ static void value_add(struct json_value v, struct buf *value)
 		json_decode(v.text, JSON_CLEAN, value);
 }
 
-int match_each_value(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg)
+int match_each_value(struct matcher *m, enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg)
 {
+	const struct record *r = &m->r;
 	struct buf *value = &m->value;
 	struct part_call call = {0};
 	struct record label;
@@ -161,7 +162,7 @@ int match_each_value(struct matcher *m, const struct session *s, uint32_t i, con
 		part_model(r, value);
 		break;
 	case TERM_LABEL:
-		rc = session_load(s, session_label_record(s, i), &m->label, &label);
+		rc = session_load(m->s, session_label_record(m->s, m->entry), &m->label, &label);
 		value_add(rc == 0 ? label.label : (struct json_value){0}, value);
 		if (rc == 0 && label.label.kind != JSON_STRING)
 			buf_addspan(value, json_raw(label.label));
@@ -176,7 +177,7 @@ int match_each_value(struct matcher *m, const struct session *s, uint32_t i, con
 		buf_reset(value);
 		if (kind == TERM_TOOL)
 			value_add(call.name, value);
-		if (kind == TERM_TOOL || call_file_path(s, &call, value))
+		if (kind == TERM_TOOL || call_file_path(m->s, &call, value))
 			is_end = value->n > 0 && fn(arg, buf_span(value));
 		rc = cancel_check();
 	}
@@ -196,8 +197,7 @@ static bool term_matches_value(void *arg, struct span value)
 	                                                     : text_contains(value, v->t->text);
 }
 
-static int record_matches(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                          const struct term *t, bool *ret)
+static int record_matches(struct matcher *m, const struct term *t, bool *ret)
 {
 	struct secrets secrets CLEANUP(secrets_release) = {0};
 	struct value_match v = {t, t->kind == TERM_WHAT}; /* match_read_texts decides */
@@ -205,14 +205,14 @@ static int record_matches(struct matcher *m, const struct session *s, uint32_t i
 	int rc = 0;
 
 	if (t->kind == TERM_IS && t->value == MARK_SECRET) {
-		rc = session_find_secrets(s, i, &m->reader, &secrets);
+		rc = session_find_secrets(m->s, m->entry, &m->reader, &secrets);
 		v.found = secrets.n > 0;
 	} else if (t->kind == TERM_IS) {
-		v.found = part_has_error(r);
-		while (!v.found && part_call_next(r, &call))
+		v.found = part_has_error(&m->r);
+		while (!v.found && part_call_next(&m->r, &call))
 			v.found = call.nested == NESTED_FAILED;
 	} else if (!v.found) {
-		rc = match_each_value(m, s, i, r, t->kind, term_matches_value, &v);
+		rc = match_each_value(m, t->kind, term_matches_value, &v);
 	}
 	*ret = v.found;
 	return rc;
@@ -221,11 +221,11 @@ static int record_matches(struct matcher *m, const struct session *s, uint32_t i
 /* --- checking ---------------------------------------------------------------------- */
 
 /* Returns whether the index alone rejects the entry. */
-static bool index_rejects_entry(struct matcher *m, const struct session *s, uint32_t i, bool *undated)
+static bool index_rejects_entry(const struct matcher *m, bool *undated)
 {
 	for (size_t k = 0; k < m->q->terms.n; k++) {
 		const struct term *t = &m->q->terms.v[k];
-		enum verdict v = index_matches(s, i, t, undated);
+		enum verdict v = index_matches(m->s, m->entry, t, undated);
 		if (v != VERDICT_UNKNOWN && (v == VERDICT_YES) == t->negated)
 			return true;
 	}
@@ -238,10 +238,10 @@ static enum query_what record_what(const struct record *r)
 	return r->role == ROLE_TOOL_RESULT || r->role == ROLE_BASH_EXECUTION ? WHAT_OUTPUT : WHAT_SAID;
 }
 
-void match_begin_parts(struct matcher *m, const struct record *r)
+void match_begin_parts(struct matcher *m)
 {
-	m->parts.repeats_error = !query_searches(m->q, record_what(r));
-	entry_text_begin(&m->parts, r);
+	m->parts.repeats_error = !query_searches(m->q, record_what(&m->r));
+	entry_text_begin(&m->parts, &m->r);
 }
 
 bool match_searches_part(const struct matcher *m)
@@ -257,7 +257,7 @@ bool match_searches_part(const struct matcher *m)
 }
 
 /* Checks the terms that the index cannot decide, apart from words. */
-static int record_check_terms(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, bool *ret)
+static int record_check_terms(struct matcher *m, bool *ret)
 {
 	bool undated = false;
 
@@ -265,9 +265,9 @@ static int record_check_terms(struct matcher *m, const struct session *s, uint32
 	for (size_t k = m->words.n; k < m->q->terms.n && *ret; k++) {
 		const struct term *t = &m->q->terms.v[k];
 		bool has;
-		if (index_matches(s, i, t, &undated) != VERDICT_UNKNOWN)
+		if (index_matches(m->s, m->entry, t, &undated) != VERDICT_UNKNOWN)
 			continue;
-		int rc = record_matches(m, s, i, r, t, &has);
+		int rc = record_matches(m, t, &has);
 		if (rc < 0)
 			return rc;
 		*ret = has != t->negated;
@@ -289,17 +289,16 @@ struct found found_entry_begin(const struct found_list *f, size_t i)
 	return i > 0 ? f->v[i - 1] : (struct found){0};
 }
 
-static int found_list_add(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, uint64_t key,
-                          struct found_list *out)
+static int found_list_add(struct matcher *m, uint64_t key, struct found_list *out)
 {
 	struct found found = found_entry_begin(out, out->n);
 	size_t before[FOUND_TEXTS];
 
 	for (int k = 0; k < FOUND_TEXTS; k++)
 		before[k] = out->texts[k].n;
-	int rc = hit_append_texts(m, s, i, r, out);
+	int rc = hit_append_texts(m, out);
 	found.copy_key = key;
-	found.entry = i;
+	found.entry = m->entry;
 	found.lines += (uint32_t)m->lines.n;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
 		found.ends[k] += (uint32_t)(out->texts[k].n - before[k]);
@@ -312,37 +311,36 @@ static int found_list_add(struct matcher *m, const struct session *s, uint32_t i
 	return 0;
 }
 
-bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i)
+bool match_names_entry(struct matcher *m)
 {
-	struct span id = session_entry_id(s, i);
+	struct span id = session_entry_id(m->s, m->entry);
 
 	if (m->is_named || query_names_id(m->q, id))
 		return true;
-	if (id.n > 0 && !(session_entry(s, i)->flags & ENTRY_ASSIGNED_NAME))
+	if (id.n > 0 && !(session_entry(m->s, m->entry)->flags & ENTRY_ASSIGNED_NAME))
 		return false;
 	/* An entry without an id, with another one's, or with one that the index does not keep: a number, a long text.
 	 */
 	buf_reset(&m->value);
-	session_entry_name(s, i, &m->value);
+	session_entry_name(m->s, m->entry, &m->value);
 	return query_names_id(m->q, buf_span(&m->value));
 }
 
-/* Appends entry i if it matches. */
-static int match_check(struct matcher *m, const struct session *s, uint32_t i, struct found_list *out, bool *undated)
+/* Appends the entry if it matches. */
+static int match_check(struct matcher *m, struct found_list *out, bool *undated)
 {
-	struct record r;
 	uint64_t key = 0;
 	bool matches = true;
 
-	bool is_named = match_names_entry(m, s, i);
-	if (!is_named && index_rejects_entry(m, s, i, undated))
-		return i % 1024 ? 0 : cancel_check();
-	int rc = session_read(s, i, &m->reader, &r);
+	bool is_named = match_names_entry(m);
+	if (!is_named && index_rejects_entry(m, undated))
+		return m->entry % 1024 ? 0 : cancel_check();
+	int rc = session_read(m->s, m->entry, &m->reader, &m->r);
 	if (rc == 0 && !is_named)
-		rc = record_check_terms(m, s, i, &r, &matches);
+		rc = record_check_terms(m, &matches);
 	if (rc == 0 && matches)
-		rc = match_read_texts(m, s, i, &r, HIT_LINES, is_named, out->secret, &key);
-	return rc > 0 ? found_list_add(m, s, i, &r, key, out) : rc;
+		rc = match_read_texts(m, HIT_LINES, is_named, out->secret, &key);
+	return rc > 0 ? found_list_add(m, key, out) : rc;
 }
 
 /* --- a session -------------------------------------------------------------------- */
@@ -367,19 +365,18 @@ static ssize_t match_read_session(void *arg, void *p, size_t n, uint64_t off)
 	return session_pread(arg, p, n, off);
 }
 
-/* Finds the first entry from i on that can match. */
-static int match_next_entry(struct matcher *m, const struct session *s, uint32_t i, uint32_t *ret)
+/* Goes to the first entry from this one on that can match. */
+static int match_next_entry(struct matcher *m)
 {
 	uint64_t at;
 
-	*ret = i;
 	if (m->is_named || (m->needles.n == 0 && !m->needles.never))
 		return 0;
-	int rc = scanner_find(&m->scanner, &m->needles, session_entry(s, i)->offset, &at);
-	uint32_t next = rc > 0 ? match_entry_at(s, at) : session_count(s);
-	while (m->may_name && rc >= 0 && i < next && !match_names_entry(m, s, i))
-		rc = ++i % 1024 ? rc : cancel_check();
-	*ret = m->may_name ? i : next;
+	int rc = scanner_find(&m->scanner, &m->needles, session_entry(m->s, m->entry)->offset, &at);
+	uint32_t next = rc > 0 ? match_entry_at(m->s, at) : session_count(m->s);
+	while (m->may_name && rc >= 0 && m->entry < next && !match_names_entry(m))
+		rc = ++m->entry % 1024 ? rc : cancel_check();
+	m->entry = m->may_name ? m->entry : next;
 	return rc < 0 ? rc : 0;
 }
 
@@ -388,18 +385,20 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
 {
 	struct match_file file = {match_read_session, (void *)s};
 	bool undated = false;
-	uint32_t i = from;
 	int rc = 0;
 
 	matcher_reset(m, s);
+	m->entry = from;
 	scanner_set(&m->scanner, &file);
-	while (rc == 0 && i < session_count(s) && out->n < most) {
-		rc = match_next_entry(m, s, i, &i);
-		if (rc == 0 && i < session_count(s))
-			rc = match_check(m, s, i++, out, &undated);
+	while (rc == 0 && m->entry < session_count(s) && out->n < most) {
+		rc = match_next_entry(m);
+		if (rc < 0 || m->entry == session_count(s))
+			break;
+		rc = match_check(m, out, &undated);
+		m->entry++;
 	}
 	if (rc == 0)
-		*ret_next = i;
+		*ret_next = m->entry;
 	if (ret_undated && undated)
 		*ret_undated = true;
 	return rc;

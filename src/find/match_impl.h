@@ -18,6 +18,9 @@ struct kept_line {
 
 struct matcher {
 	const struct query *q;
+	const struct session *s; /* that is read */
+	uint32_t entry;          /* of it, and its record */
+	struct record r;
 	struct needles needles;
 	struct scanner scanner;
 	struct words words;
@@ -36,26 +39,22 @@ struct matcher {
 /* Call before reading session s, if it is another one or changed: the reader knows lines by offset only. */
 void matcher_reset(struct matcher *m, const struct session *s);
 
-/* Passes each value of entry i, with record r, that a filter compares to fn, until it returns true. Returns 0 or a
- * negative errno. */
-int match_each_value(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg);
-/* Begins the parts of an entry. */
-void match_begin_parts(struct matcher *m, const struct record *r);
+/* Passes each value of the entry that a filter compares to fn, until it returns true. Returns 0 or a negative errno. */
+int match_each_value(struct matcher *m, enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg);
+/* Begins the parts of the entry. */
+void match_begin_parts(struct matcher *m);
 /* Returns whether the query searches the current part of m->parts. */
 bool match_searches_part(const struct matcher *m);
-/* Returns whether the query is the id of entry i, or of its session. */
-bool match_names_entry(struct matcher *m, const struct session *s, uint32_t i);
+/* Returns whether the query is the id of the entry, or of its session. */
+bool match_names_entry(struct matcher *m);
 
-/* Reads the texts of entry i, with record r, and keeps their best lines, at most `most`. `is_named`: it matches by its
- * id. Sets *ret_key to the key of copies; 0 without a secret. Returns 1 if the texts match the words, or 0, or
- * a negative errno. */
-int match_read_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r, size_t most,
-                     bool is_named, const struct hash_key *secret, uint64_t *ret_key);
+/* Reads the texts of the entry, and keeps their best lines, at most `most`. `is_named`: it matches by its id. Sets
+ * *ret_key to the key of copies; 0 without a secret. Returns 1 if the texts match the words, or 0, or a negative
+ * errno. */
+int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct hash_key *secret, uint64_t *ret_key);
 /* Frees the lines and texts that were kept. */
 void match_drop_lines(struct matcher *m);
-/* After match_read_texts: appends the texts of a matching entry, with record r. */
-int hit_append_texts(struct matcher *m, const struct session *s, uint32_t i, const struct record *r,
-                     struct found_list *found);
+/* After match_read_texts: appends the texts of a matching entry. */
+int hit_append_texts(struct matcher *m, struct found_list *found);
 
 #endif
