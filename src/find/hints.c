@@ -44,7 +44,7 @@ static void hint_add_word(const struct query *q, struct span word, struct buf *o
 	struct span name = {word.p, colon ? (size_t)(colon + 1 - word.p) : 0};
 	bool slash = word.p[0] == '/';
 
-	for (unsigned k = TERM_WORD + 1; k < TERM_KINDS && name.n > 2 && !meant; k++)
+	for (size_t k = 0; query_filters[k].name && name.n > 2 && !meant; k++)
 		meant = name_is_near(name, span_of(query_filters[k].name)) ? query_filters[k].name : NULL;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i += 2)
 		meant = span_is(name, others[i]) ? others[i + 1] : meant;
@@ -55,32 +55,31 @@ static void hint_add_word(const struct query *q, struct span word, struct buf *o
 		         (struct span){word.p + slash, word.n - 1 - slash}, out);
 }
 
-/* The values of a filter that entries have, each after ", ". */
-struct hint_values {
-	const struct term *t;
-	struct buf names;
-	bool exists; /* one of them equals the text of the term */
-};
-
-static bool hint_add_value(void *arg, struct span value)
+/* Adds the values of the entry to the names, each before ", ". Returns whether one of them equals the text of the term.
+ */
+static bool hint_add_values(const struct matcher *m, struct buf *names)
 {
-	struct hint_values *v = arg;
-	struct buf *names = &v->names;
-	size_t n = names->n;
+	struct span all = buf_span(&m->value);
+	bool exists = false;
 
-	buf_addspan(names, value);
-	buf_adds(names, ", ");
-	if (n > HINT_BYTES_MAX || buf_err(names) || memmem(names->p, n, names->p + n - 2, names->n - n + 2))
-		names->n = n;
-	return v->exists = text_equals(value, v->t->text);
+	for (const char *v = all.p; v < all.p + all.n; v += strlen(v) + 1) {
+		size_t n = names->n;
+		buf_adds(names, v);
+		buf_adds(names, ", ");
+		if (n > HINT_BYTES_MAX || buf_err(names) || memmem(names->p, n, names->p + n - 2, names->n - n + 2))
+			names->n = n;
+		exists |= text_equals(span_of(v), m->term->text);
+	}
+	return exists;
 }
 
 /* Lists the values of all entries, if none equals the text of the term. Skips sessions that cannot be read. */
-static int hint_add_values(struct searches *s, const struct query *q, const struct term *t, struct buf *out)
+static int hint_list_values(struct searches *s, const struct query *q, const struct term *t, struct buf *out)
 {
 	struct slot_state *all CLEANUP_FREE = NULL;
 	struct buf object CLEANUP_BUF = BUF_INIT;
-	struct hint_values v = {.t = t};
+	struct buf names CLEANUP_BUF = BUF_INIT;
+	bool exists = false;
 	struct matcher *m;
 	struct session *x;
 	uint64_t serial = 0;
@@ -89,25 +88,26 @@ static int hint_add_values(struct searches *s, const struct query *q, const stru
 
 	if (rc < 0)
 		return rc;
-	buf_adds(&v.names, ", ");
+	buf_adds(&names, ", ");
 	catalog_list_states(s->catalog, &serial, &all, &n);
-	for (size_t i = 0; i < n && rc != -EINTR && !v.exists; i++) {
+	for (size_t i = 0; i < n && rc != -EINTR && !exists; i++) {
 		rc = catalog_session_get(s->catalog, all[i].slot, &x);
 		if (rc < 0)
 			continue;
 		matcher_reset(m, x);
-		for (m->entry = 0; rc == 0 && !v.exists && m->entry < session_count(x); m->entry++) {
+		m->term = t;
+		for (m->entry = 0; rc == 0 && !exists && m->entry < session_count(x); m->entry++) {
 			rc = session_read(x, m->entry, &m->reader, &m->r);
-			rc = rc < 0 ? rc : match_each_value(m, t->kind, hint_add_value, &v);
+			rc = rc < 0 ? rc : match_read_values(m);
+			exists |= rc == 0 && hint_add_values(m, &names);
 		}
 		catalog_session_put(s->catalog, x);
 	}
 	buf_addf(&object, "%s%.*s", query_filters[t->kind].name, (int)t->text.n, t->text.p);
-	if (!v.exists && v.names.n > 2)
+	if (!exists && names.n > 2)
 		hint_add(buf_span(&object), ": no entry has this value; there are ",
-		         (struct span){v.names.p + 2, v.names.n - 4}, out);
+		         (struct span){names.p + 2, names.n - 4}, out);
 	matcher_close(m);
-	buf_release(&v.names);
 	return rc == -EINTR ? rc : 0;
 }
 
@@ -127,8 +127,9 @@ int answer_add_hints(struct searches *s, const struct answer *h, struct buf *out
 		const struct term *t = &q->terms.v[i];
 		if (t->kind == TERM_WORD && !t->negated)
 			hint_add_word(q, t->text, out);
-		if ((t->kind == TERM_ROLE || t->kind == TERM_TYPE || t->kind == TERM_TOOL) && !t->negated)
-			rc = hint_add_values(s, q, t, out);
+		/* The value of a filter that takes any whole value can be misspelled. */
+		if (query_filters[t->kind].is_exact && !query_filters[t->kind].parse && !t->negated)
+			rc = hint_list_values(s, q, t, out);
 	}
 	return rc < 0 ? rc : buf_err(out);
 }

@@ -3,9 +3,6 @@
 #include "match_impl.h"
 
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/clock.h"
-#include "sessionfs/file/secret.h"
-#include "sessionfs/render/files.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,167 +63,16 @@ int match_next_candidate(struct matcher *m, const struct match_file *file, bool 
 	return rc;
 }
 
-/* --- the index ---------------------------------------------------------------------- */
-
-enum verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN };
-
-static enum verdict verdict_from_bool(bool yes)
-{
-	return yes ? VERDICT_YES : VERDICT_NO;
-}
-
-/* Compares a fixed name with the folded text. */
-static enum verdict equals_name(const char *name, struct span folded)
-{
-	if (!name)
-		return VERDICT_UNKNOWN;
-	if (strlen(name) != folded.n)
-		return VERDICT_NO;
-	for (size_t i = 0; i < folded.n; i++)
-		if ((name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]) != folded.p[i])
-			return VERDICT_NO;
-	return VERDICT_YES;
-}
-
-/* Returns ms since 1970. */
-static int64_t match_time(const struct session *s, const struct entry *e, bool *undated)
-{
-	if (e->time != NO_TIME)
-		return e->time;
-	*undated = true;
-	return time_ns(session_stat(s)->st_mtim) / 1000000;
-}
-
-static enum verdict index_matches(const struct session *s, uint32_t i, const struct term *t, bool *undated)
-{
-	const struct entry *e = session_entry(s, i);
-
-	switch (t->kind) {
-	case TERM_WORD:
-	case TERM_WHOLE:
-	case TERM_WHAT:
-		return entry_text_type_has_any(e->type) ? VERDICT_UNKNOWN : VERDICT_NO;
-	case TERM_ROLE:
-		return e->role == ROLE_NONE ? VERDICT_NO : equals_name(record_role_name(e->role), t->text);
-	case TERM_TYPE:
-		return equals_name(record_type_name(e->type), t->text);
-	case TERM_TOOL:
-		if (e->role == ROLE_TOOL_RESULT)
-			return VERDICT_UNKNOWN;
-		return e->role == ROLE_ASSISTANT && (e->flags & ENTRY_HAS_CALLS) ? VERDICT_UNKNOWN : VERDICT_NO;
-	case TERM_MODEL:
-		return e->type == RECORD_MODEL_CHANGE || e->role == ROLE_ASSISTANT ? VERDICT_UNKNOWN : VERDICT_NO;
-	case TERM_FILE:
-		return entry_has_file_calls(e) ? VERDICT_UNKNOWN : VERDICT_NO;
-	case TERM_LABEL:
-		return session_label_record(s, i) == NO_ENTRY ? VERDICT_NO : VERDICT_UNKNOWN;
-	case TERM_AFTER:
-		return verdict_from_bool(match_time(s, e, undated) >= t->day);
-	case TERM_BEFORE:
-		return verdict_from_bool(match_time(s, e, undated) < t->day);
-	case TERM_IS:
-		return t->value == MARK_SECRET || e->role == ROLE_TOOL_RESULT || e->role == ROLE_BASH_EXECUTION ||
-		               e->role == ROLE_ASSISTANT
-		           ? VERDICT_UNKNOWN
-		           : VERDICT_NO;
-	default: /* the caller checks these for the session */
-		return verdict_from_bool(!t->negated);
-	}
-}
-
-/* --- the record --------------------------------------------------------------------- */
-
-static void value_add(struct json_value v, struct buf *value)
-{
-	if (v.kind == JSON_STRING)
-		json_decode(v.text, JSON_CLEAN, value);
-}
-
-int match_each_value(struct matcher *m, enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg)
-{
-	const struct record *r = &m->r;
-	struct buf *value = &m->value;
-	struct part_call call = {0};
-	struct record label;
-	int rc = 0;
-
-	buf_reset(value);
-	switch (kind) {
-	case TERM_ROLE:
-		part_role(r, value);
-		break;
-	case TERM_TYPE:
-		part_type(r, value);
-		break;
-	case TERM_MODEL:
-		part_model(r, value);
-		break;
-	case TERM_LABEL:
-		rc = session_load(m->s, session_label_record(m->s, m->entry), &m->label, &label);
-		value_add(rc == 0 ? label.label : (struct json_value){0}, value);
-		if (rc == 0 && label.label.kind != JSON_STRING)
-			buf_addspan(value, json_raw(label.label));
-		break;
-	default:
-		value_add(kind == TERM_TOOL && r->role == ROLE_TOOL_RESULT ? r->msg.tool_name : (struct json_value){0},
-		          value);
-	}
-	value->n -= value->n > 0 && value->p[value->n - 1] == '\n';
-	bool is_end = value->n > 0 && fn(arg, buf_span(value));
-	while ((kind == TERM_TOOL || kind == TERM_FILE) && rc == 0 && !is_end && part_call_next(r, &call)) {
-		buf_reset(value);
-		if (kind == TERM_TOOL)
-			value_add(call.name, value);
-		if (kind == TERM_TOOL || call_file_path(m->s, &call, value))
-			is_end = value->n > 0 && fn(arg, buf_span(value));
-		rc = cancel_check();
-	}
-	return rc < 0 ? rc : buf_err(value);
-}
-
-struct value_match {
-	const struct term *t;
-	bool found;
-};
-
-static bool term_matches_value(void *arg, struct span value)
-{
-	struct value_match *v = arg;
-
-	return v->found = query_filters[v->t->kind].is_exact ? text_equals(value, v->t->text)
-	                                                     : text_contains(value, v->t->text);
-}
-
-static int record_matches(struct matcher *m, const struct term *t, bool *ret)
-{
-	struct secrets secrets CLEANUP(secrets_release) = {0};
-	struct value_match v = {t, t->kind == TERM_WHAT}; /* match_read_texts decides */
-	struct part_call call = {0};
-	int rc = 0;
-
-	if (t->kind == TERM_IS && t->value == MARK_SECRET) {
-		rc = session_find_secrets(m->s, m->entry, &m->reader, &secrets);
-		v.found = secrets.n > 0;
-	} else if (t->kind == TERM_IS) {
-		v.found = part_has_error(&m->r);
-		while (!v.found && part_call_next(&m->r, &call))
-			v.found = call.nested == NESTED_FAILED;
-	} else if (!v.found) {
-		rc = match_each_value(m, t->kind, term_matches_value, &v);
-	}
-	*ret = v.found;
-	return rc;
-}
-
 /* --- checking ---------------------------------------------------------------------- */
 
 /* Returns whether the index alone rejects the entry. */
-static bool index_rejects_entry(const struct matcher *m, bool *undated)
+static bool index_rejects_entry(struct matcher *m)
 {
 	for (size_t k = 0; k < m->q->terms.n; k++) {
-		const struct term *t = &m->q->terms.v[k];
-		enum verdict v = index_matches(m->s, m->entry, t, undated);
-		if (v != VERDICT_UNKNOWN && (v == VERDICT_YES) == t->negated)
+		const struct filter *f = &query_filters[m->q->terms.v[k].kind];
+		m->term = &m->q->terms.v[k];
+		enum verdict v = f->index ? f->index(m) : VERDICT_UNKNOWN;
+		if (v != VERDICT_UNKNOWN && (v == VERDICT_YES) == m->term->negated)
 			return true;
 	}
 	return false;
@@ -256,23 +102,27 @@ bool match_searches_part(const struct matcher *m)
 	return query_searches(m->q, whats[m->parts.kind]);
 }
 
-/* Checks the terms that the index cannot decide, apart from words. */
-static int record_check_terms(struct matcher *m, bool *ret)
+/* Checks the terms that the index cannot decide, apart from words and kinds of text. Returns 1 if the record has them,
+ * or 0, or a negative errno. */
+static int record_check_terms(struct matcher *m)
 {
-	bool undated = false;
-
-	*ret = true;
-	for (size_t k = m->words.n; k < m->q->terms.n && *ret; k++) {
+	for (size_t k = 0; k < m->q->terms.n; k++) {
 		const struct term *t = &m->q->terms.v[k];
-		bool has;
-		if (index_matches(m->s, m->entry, t, &undated) != VERDICT_UNKNOWN)
+		const struct filter *f = &query_filters[t->kind];
+		bool has = false;
+		m->term = t;
+		if ((!f->value && !f->values) || (f->index && f->index(m) != VERDICT_UNKNOWN))
 			continue;
-		int rc = record_matches(m, t, &has);
+		int rc = match_read_values(m);
 		if (rc < 0)
 			return rc;
-		*ret = has != t->negated;
+		struct span all = buf_span(&m->value);
+		for (const char *v = all.p; !has && v < all.p + all.n; v += strlen(v) + 1)
+			has = (f->is_exact ? text_equals : text_contains)(span_of(v), t->text);
+		if (has == t->negated)
+			return 0;
 	}
-	return 0;
+	return 1;
 }
 
 /* --- found entries ------------------------------------------------------------------ */
@@ -327,18 +177,17 @@ bool match_names_entry(struct matcher *m)
 }
 
 /* Appends the entry if it matches. */
-static int match_check(struct matcher *m, struct found_list *out, bool *undated)
+static int match_check(struct matcher *m, struct found_list *out)
 {
 	uint64_t key = 0;
-	bool matches = true;
 
 	bool is_named = match_names_entry(m);
-	if (!is_named && index_rejects_entry(m, undated))
+	if (!is_named && index_rejects_entry(m))
 		return m->entry % 1024 ? 0 : cancel_check();
 	int rc = session_read(m->s, m->entry, &m->reader, &m->r);
-	if (rc == 0 && !is_named)
-		rc = record_check_terms(m, &matches);
-	if (rc == 0 && matches)
+	if (rc == 0)
+		rc = is_named ? 1 : record_check_terms(m);
+	if (rc > 0)
 		rc = match_read_texts(m, HIT_LINES, is_named, out->secret, &key);
 	return rc > 0 ? found_list_add(m, key, out) : rc;
 }
@@ -384,22 +233,22 @@ int match_session(struct matcher *m, const struct session *s, uint32_t from, siz
                   uint32_t *ret_next, bool *ret_undated)
 {
 	struct match_file file = {match_read_session, (void *)s};
-	bool undated = false;
 	int rc = 0;
 
 	matcher_reset(m, s);
+	m->is_undated = false;
 	m->entry = from;
 	scanner_set(&m->scanner, &file);
 	while (rc == 0 && m->entry < session_count(s) && out->n < most) {
 		rc = match_next_entry(m);
 		if (rc < 0 || m->entry == session_count(s))
 			break;
-		rc = match_check(m, out, &undated);
+		rc = match_check(m, out);
 		m->entry++;
 	}
 	if (rc == 0)
 		*ret_next = m->entry;
-	if (ret_undated && undated)
+	if (ret_undated && m->is_undated)
 		*ret_undated = true;
 	return rc;
 }

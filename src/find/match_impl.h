@@ -21,6 +21,8 @@ struct matcher {
 	const struct session *s; /* that is read */
 	uint32_t entry;          /* of it, and its record */
 	struct record r;
+	const struct term *term; /* that is checked */
+	bool is_undated;         /* a filter compared the time of the file */
 	struct needles needles;
 	struct scanner scanner;
 	struct words words;
@@ -39,8 +41,9 @@ struct matcher {
 /* Call before reading session s, if it is another one or changed: the reader knows lines by offset only. */
 void matcher_reset(struct matcher *m, const struct session *s);
 
-/* Passes each value of the entry that a filter compares to fn, until it returns true. Returns 0 or a negative errno. */
-int match_each_value(struct matcher *m, enum term_kind kind, bool (*fn)(void *arg, struct span value), void *arg);
+/* Reads the values of the entry that the filter of m->term compares: m->value has them, each with a NUL after it.
+ * Returns 0 or a negative errno. */
+int match_read_values(struct matcher *m);
 /* Begins the parts of the entry. */
 void match_begin_parts(struct matcher *m);
 /* Returns whether the query searches the current part of m->parts. */

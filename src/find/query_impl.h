@@ -9,45 +9,36 @@
 
 #include <stdatomic.h>
 
-/* A term is of the kind whose filter it begins with: no filter begins with another one, so their order means nothing.
- * But words come first in a query. */
-enum term_kind {
-	TERM_WORD,  /* or a phrase */
-	TERM_WHOLE, /* the same, as a whole word */
-	TERM_ROLE,
-	TERM_TYPE,
-	TERM_TOOL,
-	TERM_MODEL,
-	TERM_LABEL,
-	TERM_TITLE,
-	TERM_FILE,
-	TERM_PROJECT,
-	TERM_SESSION,
-	TERM_STATE,
-	TERM_AFTER,
-	TERM_BEFORE,
-	TERM_WHAT,
-	TERM_IS,
-	TERM_KINDS
-};
+struct matcher;
+struct query_parser;
+struct record;
+struct term;
 
-/* A filter: what it begins with, and its values if it has no others. */
+enum verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN };
+
+/* A filter: a row of query_filters. A function that is NULL decides nothing. */
 struct filter {
-	const char *name;
-	const char *const *values;
-	unsigned n;
-	bool is_exact; /* compares whole values */
-	bool is_day;
-	bool can_change; /* later entries can change its verdict */
+	const char *name; /* what its terms begin with */
+	/* Checks the value as written, and can replace the text of the term. Returns at least 0, or a negative errno.
+	 */
+	int (*parse)(struct query_parser *s, struct span value, struct term *t);
+	bool is_exact;                                                    /* compares whole values */
+	bool can_change;                                                  /* later records can change its verdict */
+	bool (*session)(const struct query_session *s, struct span text); /* decides for a whole session */
+	struct span (*needle)(struct span text);                  /* what the line of a match contains as text */
+	enum verdict (*index)(struct matcher *m);                 /* decides m->term by the index */
+	size_t (*value)(const struct record *r, struct buf *out); /* appends the value that it compares */
+	int (*values)(struct matcher *m);                         /* or several, as match_read_values */
 };
-extern const struct filter query_filters[TERM_KINDS];
+/* The rows, until one without a name. A term has the number of its row; their order means nothing, but for words. */
+enum { TERM_WORD, /* or a phrase */ TERM_WHOLE /* the same, as a whole word */ };
+extern const struct filter query_filters[];
 /* The values of is: */
 enum query_mark { MARK_ERROR, MARK_SECRET, MARKS };
 
 struct term {
-	enum term_kind kind;
+	unsigned kind; /* its row in query_filters */
 	bool negated;
-	unsigned value;   /* its number among the values of the filter */
 	struct span text; /* folded; a day as YYYY-MM-DD */
 	size_t begin;     /* offset of the text in the query's bytes */
 	int64_t day;      /* start of the day, ms since 1970 */
@@ -62,10 +53,20 @@ struct query {
 	unsigned marks; /* 1 << each of is:, unless negated */
 };
 
+/* The state of the parser. */
+struct query_parser {
+	struct span rest;
+	struct query *q;
+	int64_t now;
+	struct buf *why; /* or NULL */
+};
+/* Appends the reason, and the part of the text it concerns, on one line. Returns -EINVAL. */
+int query_fail(const struct query_parser *s, const char *why, struct span what);
+
 /* Returns whether the term is a word that all.txt must contain, or must not. */
 static inline bool term_is_word(const struct term *t)
 {
-	return t->kind == TERM_WORD || t->kind == TERM_WHOLE;
+	return t->kind <= TERM_WHOLE;
 }
 
 /* Returns whether the query searches texts of this kind. */

@@ -17,47 +17,6 @@ _Static_assert(SCAN_MARGIN >= NEEDLE_BYTES, "a run fits");
 
 /* --- needles ----------------------------------------------------------------------- */
 
-/* Adds the needle of a text that the line contains verbatim. */
-static void needles_add(struct needles *p, struct span folded)
-{
-	p->n += needle_make(folded, &p->v[p->n]);
-}
-
-/* A model is shown as provider/model, but the file stores the parts separately: search for the longer one. */
-static void needles_add_model(struct needles *p, struct span text)
-{
-	const char *slash = memchr(text.p, '/', text.n);
-	size_t n = slash ? (size_t)(slash - text.p) : text.n;
-
-	if (slash && memchr(slash + 1, '/', text.n - n - 1))
-		return;
-	if (slash && text.n - n - 1 > n)
-		text = (struct span){slash + 1, text.n - n - 1};
-	else
-		text.n = n;
-	needles_add(p, text);
-}
-
-static void needles_add_term(struct needles *p, const struct term *t)
-{
-	switch (t->kind) {
-	case TERM_WORD:
-	case TERM_WHOLE:
-		p->never |= memchr(t->text.p, '\n', t->text.n) != NULL;
-		needles_add(p, t->text);
-		break;
-	case TERM_TYPE:
-	case TERM_TOOL:
-		needles_add(p, t->text);
-		break;
-	case TERM_MODEL:
-		needles_add_model(p, t->text);
-		break;
-	default: /* not in the line, or spelled differently there */
-		break;
-	}
-}
-
 static int needle_rarity_cmp(const void *a, const void *b)
 {
 	const struct needle *x = a, *y = b;
@@ -70,9 +29,15 @@ int needles_make(const struct query *q, struct needles *ret)
 	*ret = (struct needles){.v = calloc(q->terms.n, sizeof *ret->v)};
 	if (!ret->v)
 		return -ENOMEM;
-	for (size_t i = 0; i < q->terms.n; i++)
-		if (!q->terms.v[i].negated)
-			needles_add_term(ret, &q->terms.v[i]);
+	for (size_t i = 0; i < q->terms.n; i++) {
+		const struct term *t = &q->terms.v[i];
+		const struct filter *f = &query_filters[t->kind];
+		if (t->negated || !f->needle)
+			continue;
+		/* A word with a newline is in no line. */
+		ret->never |= term_is_word(t) && memchr(t->text.p, '\n', t->text.n);
+		ret->n += needle_make(f->needle(t->text), &ret->v[ret->n]);
+	}
 	qsort(ret->v, ret->n, sizeof *ret->v, needle_rarity_cmp);
 	return 0;
 }
