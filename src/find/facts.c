@@ -392,11 +392,6 @@ void facts_release(const struct fact_list *list)
 	facts_list_release((struct fact_list_impl *)list);
 }
 
-uint64_t facts_serial(struct facts *f)
-{
-	return catalog_serial(f->catalog);
-}
-
 /* --- groups ------------------------------------------------------------------------------- */
 
 const struct groups *facts_groups(const struct fact_list *list, enum group_key key)

@@ -510,7 +510,7 @@ uint64_t tree_listing_serial(struct tree *t, node_t dir)
 {
 	const struct kind *k = kind_of(tree_node(dir));
 	if (k && kind_shows_all_sessions(k))
-		return facts_serial(t->facts);
+		return catalog_serial(t->catalog);
 	/* Both only increase. */
 	return catalog_epoch(t->catalog) + state_serial(t) + 1;
 }

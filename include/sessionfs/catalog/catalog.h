@@ -150,7 +150,8 @@ struct slot_state {
  * sessions. While the same files and directories cannot be read, nothing has changed; after an error of another kind,
  * the next call finds a change. */
 int catalog_list_states(struct catalog *c, uint64_t *serial, struct slot_state **ret, size_t *ret_n);
-/* Returns the serial that catalog_list_states would return; 0 if it is unknown. */
+/* Returns the serial that catalog_list_states would return, which changes when anything in its list may have changed; 0
+ * if it is unknown. */
 uint64_t catalog_serial(struct catalog *c);
 
 /* Returns the session that this one was forked from (sessionfs(5), "A session"); NO_SLOT if the mount does not have

@@ -99,7 +99,4 @@ void facts_release(const struct fact_list *list);
  * not count as a use. */
 const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial);
 
-/* Returns a number that changes whenever anything in a list of all sessions may change; 0 if it is unknown. */
-uint64_t facts_serial(struct facts *f);
-
 #endif
