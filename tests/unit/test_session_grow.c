@@ -295,7 +295,7 @@ static void short_file_is_read_once(void **state)
 	fixture_init(&f);
 	write_at(f.path, O_TRUNC, HEADER META("\"a\"", "null"), strlen(HEADER META("\"a\"", "null")));
 	preads = 0;
-	assert_int_equal(session_open_to_read(&(struct source_path){NULL, f.path}, true, &f.s), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, true, &f.s), 0);
 	assert_id(f.s, 0, "a");
 	assert_int_equal(preads, 1);
 	session_drop_lines(f.s);
