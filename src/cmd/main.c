@@ -39,7 +39,6 @@ struct app_parts {
 	struct catalog *catalog;
 	struct cache *cache;
 	struct tree *tree;
-	struct notify notify;
 };
 
 static void app_close(struct app_parts *p)
@@ -223,7 +222,6 @@ static dev_t mount_device_at(const char *path)
 /* The process that serves the mount. */
 struct server {
 	const struct opts *o;
-	const struct notify *notify;
 	int report; /* a pipe to the parent process; -1: none, the process is in the foreground */
 };
 
@@ -233,7 +231,7 @@ static void server_ready(void *arg)
 	struct server *s = arg;
 	char ready[64];
 	snprintf(ready, sizeof ready, "READY=1\nMAINPID=%d\n", (int)getpid());
-	notify_send(s->notify, ready);
+	notify_send(ready);
 	log_setup(s->o->log_level, s->report >= 0 ? LOG_TO_SYSLOG : LOG_TO_STDERR_NONBLOCK);
 	if (s->report >= 0) {
 		int null CLEANUP_CLOSE = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -275,16 +273,16 @@ static int server_fork(struct server *s)
 }
 
 /* Serves the mount. *ret_left: a thread is still running. */
-static int mount_serve(struct fs *fs, const struct opts *o, const struct notify *notify, bool *ret_left)
+static int mount_serve(struct fs *fs, const struct opts *o, bool *ret_left)
 {
-	struct server server = {o, notify, -1};
+	struct server server = {o, -1};
 	int rc = chdir("/") < 0 ? -errno : o->foreground ? 0 : server_fork(&server);
 	if (rc) {
 		log_error("cannot run in the background: %s", rc == -EOWNERDEAD ? "killed" : strerror(-rc));
 		return EXIT_FAILURE;
 	}
 	rc = fs_loop(fs, o->single_thread ? 1 : o->max_threads, server_ready, &server);
-	notify_send(notify, "STOPPING=1\n");
+	notify_send("STOPPING=1\n");
 	*ret_left = rc == -ETIMEDOUT;
 	if (rc < 0 && !*ret_left)
 		log_error("%s: %s", o->target, rc == -ECANCELED ? "ended before it was mounted" : strerror(-rc));
@@ -345,7 +343,7 @@ static int run_fuse_session(struct opts *o, const struct app_parts *parts, const
 	}
 	dev_t device = places_is_fuse_fd(mountpoint) ? 0 : mount_device_at(mountpoint);
 	resolver_forbid_device(catalog_resolver(parts->catalog), device);
-	status = mount_serve(fs, o, &parts->notify, &left);
+	status = mount_serve(fs, o, &left);
 	left = left || !fs_stop(fs);
 	if (left) {
 		log_error("%s: unmounted while a session file did not answer", o->target);
@@ -453,8 +451,6 @@ static int act_secrets(const struct opts *o, struct app_parts *parts, const char
 static int act_on_tree(struct opts *o, const char *source)
 {
 	struct app_parts parts CLEANUP(app_close) = {0};
-	if (o->action == OPTS_MOUNT)
-		notify_from_env(&parts.notify);
 	int rc = app_open(source, o, &parts);
 	if (rc) {
 		log_error("%s: %s", source, strerror(-rc));
