@@ -80,7 +80,7 @@ void log_message(enum log_level level, const char *fmt, ...)
 /* A failed allocation costs a repeated message, not the answer. */
 bool log_once(struct map *logged, uint32_t kind, const char *key)
 {
-	if (map_get(logged, kind, span_of(key)) == 1)
+	if (map_get(logged, kind, span_of(key)) != MAP_NONE)
 		return false;
 	int before = deferred_push();
 	map_put(logged, kind, span_of(key), 1);
@@ -90,8 +90,7 @@ bool log_once(struct map *logged, uint32_t kind, const char *key)
 
 void log_forget(struct map *logged, uint32_t kind, const char *key)
 {
-	if (map_get(logged, kind, span_of(key)) == 1)
-		map_put(logged, kind, span_of(key), 0);
+	map_remove(logged, kind, span_of(key));
 }
 
 /* --- crashes ------------------------------------------------------------------------- */

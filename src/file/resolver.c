@@ -75,9 +75,6 @@ static struct stat resolve_stat_of(const struct statx *x)
 	    .st_uid = x->stx_uid,
 	    .st_gid = x->stx_gid,
 	    .st_size = (off_t)x->stx_size,
-	    .st_blksize = (blksize_t)x->stx_blksize,
-	    .st_blocks = (blkcnt_t)x->stx_blocks,
-	    .st_atim = resolve_time(x->stx_atime),
 	    .st_mtim = resolve_time(x->stx_mtime),
 	    .st_ctim = resolve_time(x->stx_ctime),
 	};
