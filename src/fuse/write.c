@@ -148,8 +148,8 @@ static struct tree_setattr setattr_of_request(const struct stat *st, int to_set)
 		    .gid = st->st_gid,
 		    .size = (uint64_t)st->st_size,
 		    .mtime = to_set & FUSE_SET_ATTR_MTIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_mtim,
+		    .atime = to_set & FUSE_SET_ATTR_ATIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_atim,
 		},
-	    .atime_value = to_set & FUSE_SET_ATTR_ATIME_NOW ? clock_now(CLOCK_REALTIME) : st->st_atim,
 	};
 }
 

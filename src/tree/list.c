@@ -117,10 +117,10 @@ static int list_lookup_retry(struct tree *t, node_t parent, struct span name, st
 
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
-	int deferred = deferred_push();
-	int rc = list_lookup_retry(t, parent, name, ret);
-	while (tree_retarget_node(t, &rc, &parent))
+	int deferred = deferred_push(), rc;
+	do
 		rc = list_lookup_retry(t, parent, name, ret);
+	while (tree_retarget_node(t, &rc, &parent));
 	return deferred_pop(deferred, rc);
 }
 
@@ -247,9 +247,10 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 	int deferred = deferred_push();
 	bool stopped = false, emitted = false;
 	struct lister l = {emit, arg, want, &stopped, &emitted, NULL};
-	int rc = list_all_names_of_dir(t, dir, cookie, &l);
+	int rc;
 	/* The caller gets the names listed so far, and continues after them. */
-	while (!emitted && tree_retarget_node(t, &rc, &dir))
+	do
 		rc = list_all_names_of_dir(t, dir, cookie, &l);
+	while (!emitted && tree_retarget_node(t, &rc, &dir));
 	return deferred_pop(deferred, rc);
 }

@@ -374,7 +374,7 @@ static int setattr_scratch(struct tree *t, node_t node, const struct tree_setatt
 	if (change->gid)
 		a.gid = change->attr.gid;
 	if (change->atime)
-		a.atime = change->atime_value;
+		a.atime = change->attr.atime;
 	if (change->mtime)
 		a.mtime = change->attr.mtime;
 	return scratch_setattr(t->scratch, a.id, &a);

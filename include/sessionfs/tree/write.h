@@ -20,8 +20,7 @@ struct tree_caller {
 /* What setattr can change. */
 struct tree_setattr {
 	bool mode, uid, gid, size, atime, mtime;
-	struct tree_attr attr; /* mode, uid, gid, size, mtime */
-	struct timespec atime_value;
+	struct tree_attr attr; /* the new values */
 };
 
 /* Opens a writable file, or a scratch file (also for reading). `truncate`: O_TRUNC. Fails with -EPERM if the name is
