@@ -318,7 +318,7 @@ static int run_fuse_session(struct opts *o, const struct app_parts *parts, const
 		goto close;
 	}
 	fuse_set_log_func(collect_errors);
-	se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), fs);
+	se = fuse_session_new(&args, &fs_operations, sizeof fs_operations, fs);
 	fuse_set_log_func(log_libfuse_message);
 	if (!se) {
 		const char *refused = buf_cstr(&o->fuse);

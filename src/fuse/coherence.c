@@ -86,7 +86,7 @@ void coherence_init(struct coherence *c)
 void coherence_release(struct coherence *c)
 {
 	leases_release(&c->leases);
-	listings_release(&c->listings);
+	free(c->listings.cells);
 	free(c->sizes.sent);
 	lock_destroy(&c->leases.lock);
 	lock_destroy(&c->listings.lock);

@@ -126,7 +126,6 @@ bool listings_are_uncached(struct fs *fs, node_t dir);
 void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree_attr *a);
 /* Returns whether listings_drop_stale might drop a listing. The caller can hold any lock. */
 bool listings_is_tracked(struct fs *fs, node_t node);
-void listings_release(struct listings *l);
 
 /* sizes.c: the sizes that the kernel was given */
 struct sizes {
@@ -166,8 +165,6 @@ struct follow {
 };
 
 void follow_start(struct fs *fs);
-/* Returns false if the thread does not end in time: it still uses everything. */
-bool follow_stop(struct fs *fs);
 /* Invalidates what depends on the node's session if a write changed anything or was refused since tree_commit_count
  * returned `before` (I5). */
 void follow_notify_write(struct fs *fs, node_t node, uint64_t before);

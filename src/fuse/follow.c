@@ -222,7 +222,7 @@ void follow_start(struct fs *fs)
 
 /* The loop has ended. The thread can be invalidating a name, which waits for lookups in the same directory: fs_join
  * answers those. */
-bool follow_stop(struct fs *fs)
+bool fs_stop(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;
 	if (f->running) {

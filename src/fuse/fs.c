@@ -385,7 +385,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 /* There are no handlers for extended attributes and fallocate(2): after the first ENOSYS the kernel does not ask again.
  * It answers fallocate(2) with EOPNOTSUPP, so that posix_fallocate(3) writes the bytes instead. */
-static const struct fuse_lowlevel_ops operations = {
+const struct fuse_lowlevel_ops fs_operations = {
     .init = op_init,
     .lookup = op_lookup,
     .forget = op_forget,
@@ -414,11 +414,6 @@ static const struct fuse_lowlevel_ops operations = {
     .write = op_write,
 };
 
-const struct fuse_lowlevel_ops *fs_operations(void)
-{
-	return &operations;
-}
-
 int fs_open(const struct fs_options *o, struct fs **ret)
 {
 	struct fs *fs = calloc(1, sizeof *fs);
@@ -428,7 +423,7 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 	fs->catalog = o->catalog;
 	fs->read_only = o->read_only;
 	fs->refuse_own = o->refuse_own;
-	handles_init(&fs->handles);
+	lock_init(&fs->handles.lock, LOCK_HANDLES);
 	coherence_init(&fs->coherence);
 	*ret = fs;
 	return 0;
@@ -437,11 +432,6 @@ int fs_open(const struct fs_options *o, struct fs **ret)
 void fs_attach(struct fs *fs, struct fuse_session *session)
 {
 	fs->session = session;
-}
-
-bool fs_stop(struct fs *fs)
-{
-	return follow_stop(fs);
 }
 
 void fs_close(struct fs *fs)

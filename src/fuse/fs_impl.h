@@ -30,7 +30,6 @@ struct handles {
 	size_t n, free;      /* free: the first free number, or 0 */
 };
 
-void handles_init(struct handles *h);
 /* Frees the remaining handles. */
 void handles_release(struct fs *fs, struct handles *h);
 /* Takes over a copy of *handle. Returns its number, or 0 if out of memory. */

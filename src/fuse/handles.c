@@ -2,12 +2,6 @@
 /* Open files and their numbers. */
 #include "fs_impl.h"
 
-void handles_init(struct handles *h)
-{
-	*h = (struct handles){0};
-	lock_init(&h->lock, LOCK_HANDLES);
-}
-
 void fs_handle_put(struct fs *fs, struct handle *handle)
 {
 	if (!handle)

@@ -161,8 +161,3 @@ void listings_drop_stale(struct fs *fs, fuse_req_t req, node_t node, struct tree
 		limit_attr(a, TREE_UNCACHED, "I9: the kernel must accept them");
 	}
 }
-
-void listings_release(struct listings *l)
-{
-	free(l->cells);
-}

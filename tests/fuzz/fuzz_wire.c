@@ -366,7 +366,7 @@ static void open_here(struct play *p, bool read_only, uint32_t flags)
 	    0);
 	assert_int_equal(fs_open(&(struct fs_options){w->tree, w->catalog, read_only, false}, &w->fs), 0);
 	assert_int_equal(fuse_opt_add_arg(&args, "wire"), 0);
-	w->se = fuse_session_new(&args, fs_operations(), sizeof *fs_operations(), w->fs);
+	w->se = fuse_session_new(&args, &fs_operations, sizeof fs_operations, w->fs);
 	assert_non_null(w->se);
 	fs_attach(w->fs, w->se);
 	fuse_opt_free_args(&args);

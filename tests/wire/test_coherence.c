@@ -192,7 +192,7 @@ static void i5_truncation_notifies_before_reply(void **state)
 	static struct reply r;
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
 	wire_walk(w, TITLE);
-	follow_stop(w->fs);
+	fs_stop(w->fs);
 	leases_set_enabled(w->fs, true);
 	wire_walk(w, TITLE);
 	unsigned before = w->notifications;

@@ -34,6 +34,6 @@ bool fs_stop(struct fs *fs);
 void fs_close(struct fs *fs);
 
 /* The operations; their userdata is the struct fs. */
-const struct fuse_lowlevel_ops *fs_operations(void);
+extern const struct fuse_lowlevel_ops fs_operations;
 
 #endif
