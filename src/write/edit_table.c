@@ -31,7 +31,6 @@ struct label_table {
 	size_t n, cap;
 	unsigned char *seen; /* one bit per entry: it has a row */
 	unsigned line;
-	uint32_t next; /* the entry after the last row's */
 };
 
 static int label_table_fail(struct label_table *t, const char *reason)
@@ -128,22 +127,6 @@ static int label_table_apply_cell(struct label_table *t, uint32_t entry, struct 
 	return rc < 0 ? label_table_fail(t, why ? why : strerror(-rc)) : label_table_add_change(t, entry, begin);
 }
 
-/* Returns the entry that a row names. It is nearly always one of the next few after the previous row's, so those are
- * tried before the table of all ids: most rows of a long table are saved unchanged. */
-static uint32_t label_table_find_entry(struct label_table *t, struct span name)
-{
-	enum { NEAR_ROWS = 8 };
-	uint32_t count = session_count(t->s);
-	/* An entry with such an id, as pi makes them, has the id itself as its name. */
-	if (name.n == 0 || !span_only(name, SPAN_LIT("-0123456789abcdefghijklmnopqrstuvwxyz")))
-		return session_entry_by_name(t->s, name);
-	for (uint32_t i = t->next; i < count && i < t->next + NEAR_ROWS; i++)
-		if ((session_entry(t->s, i)->flags & (ENTRY_ADDRESSED | ENTRY_ASSIGNED_NAME)) == ENTRY_ADDRESSED &&
-		    span_eq(session_entry_id(t->s, i), name))
-			return i;
-	return session_entry_by_name(t->s, name);
-}
-
 static int label_table_apply_row(struct label_table *t, struct span row)
 {
 	if (span_only(row, SPAN_LIT(" \t")))
@@ -162,12 +145,11 @@ static int label_table_apply_row(struct label_table *t, struct span row)
 	const char *end = memchr(cell.p, '\t', cell.n);
 	if (end)
 		cell.n = (size_t)(end - cell.p);
-	uint32_t i = label_table_find_entry(t, id);
+	uint32_t i = session_entry_by_name(t->s, id);
 	if (i == NO_ENTRY || !(session_entry(t->s, i)->flags & ENTRY_ADDRESSED))
 		return label_table_fail(t, "no entry has this id");
 	if (t->seen[i / 8] & 1u << i % 8)
 		return label_table_fail(t, "this id already has a row");
-	t->next = i + 1;
 	t->seen[i / 8] = (unsigned char)(t->seen[i / 8] | 1u << i % 8);
 	return label_table_apply_cell(t, i, cell);
 }
