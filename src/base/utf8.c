@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Text is mostly ASCII: whole words are skipped while no high bit is set, and only the rest is checked byte by byte. */
+/* Text is mostly ASCII: 16 bytes at a time are skipped while no high bit is set, and only the rest is checked byte by
+ * byte. */
 #include "sessionfs/base/utf8.h"
 
-#include <stdint.h>
-
-static const uint64_t high_bits = 0x8080808080808080u;
+#include "sessionfs/base/bytes.h"
 
 struct lead {
 	unsigned more;           /* the number of continuation bytes */
@@ -37,22 +36,13 @@ int utf8_next(const char *p, size_t n)
 	return (int)lead.more + 1;
 }
 
-/* Returns the length of the ASCII prefix, less up to 7 bytes. */
+/* Returns the length of the ASCII prefix, less up to 15 bytes. */
 static size_t ascii_prefix(const char *p, size_t n)
 {
-	uint64_t w[4];
 	size_t i = 0;
 
-	for (; n - i >= sizeof w; i += sizeof w) {
-		memcpy(w, p + i, sizeof w);
-		if ((w[0] | w[1] | w[2] | w[3]) & high_bits)
-			break;
-	}
-	for (; n - i >= sizeof w[0]; i += sizeof w[0]) {
-		memcpy(w, p + i, sizeof w[0]);
-		if (w[0] & high_bits)
-			break;
-	}
+	while (n - i >= sizeof(bytes16) && !bytes16_mask(bytes16_load(p + i) < 0))
+		i += sizeof(bytes16);
 	return i;
 }
 
