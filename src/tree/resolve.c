@@ -8,22 +8,6 @@
 /* As in the kernel: more links on one path are a loop. */
 #define SYMLINKS_MAX 40
 
-/* Removes the first component of *rest. Returns false at the end. */
-static bool path_next_component(struct span *rest, struct span *ret)
-{
-	while (rest->n > 0 && rest->p[0] == '/') {
-		rest->p++;
-		rest->n--;
-	}
-	size_t n = 0;
-	while (n < rest->n && rest->p[n] != '/')
-		n++;
-	*ret = (struct span){rest->p, n};
-	rest->p += n;
-	rest->n -= n;
-	return n > 0;
-}
-
 int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow, struct tree_attr *ret)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT, next CLEANUP_BUF = BUF_INIT;
@@ -31,27 +15,28 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 	int links = 0;
 	int rc = tree_getattr(t, from, &at);
 	buf_adds(&now, path);
-	struct span rest = buf_span(&now), name;
-	while (rc == 0 && path_next_component(&rest, &name)) {
+	const char *rest = buf_cstr(&now);
+	while (rc == 0 && rest && *(rest += strspn(rest, "/"))) {
+		struct span name = {rest, strcspn(rest, "/")};
 		node_t dir = at.node;
+		rest += name.n;
 		if (span_is(name, ".") || span_is(name, ".."))
 			rc = tree_getattr(t, name.n == 1 ? dir : tree_parent(t, dir), &at);
 		else
 			rc = tree_lookup(t, dir, name, &at);
-		bool last = rest.n == 0;
-		if (rc < 0 || !S_ISLNK(at.mode) || (last && !follow))
+		if (rc < 0 || !S_ISLNK(at.mode) || (!*rest && !follow))
 			continue;
 		if (++links > SYMLINKS_MAX)
 			return -ELOOP;
 		buf_reset(&next);
 		rc = tree_readlink(t, at.node, &next);
-		buf_addspan(&next, rest);
+		buf_adds(&next, rest);
 		if (rc == 0)
 			rc = tree_getattr(t, dir, &at);
 		struct buf swap = now;
 		now = next;
 		next = swap;
-		rest = buf_span(&now);
+		rest = buf_cstr(&now);
 	}
 	if (rc == 0)
 		rc = buf_err(&now);
