@@ -180,9 +180,12 @@ static int rename_errno(int rc)
 static int rename_to_value(struct tree *t, uint64_t id, struct node to)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	int rc = scratch_read_all(t, id, &text);
+	struct scratch_attr a;
+	int rc = scratch_getattr(t->scratch, id, &a);
 	if (rc == 0)
-		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), scratch_is_synced(t->scratch, id));
+		rc = scratch_read_all(t, id, &text);
+	if (rc == 0)
+		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), a.synced);
 	if (rc < 0)
 		return rename_errno(rc);
 	state_unhide(t, to);

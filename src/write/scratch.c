@@ -19,7 +19,7 @@ struct scratch_file {
 	struct buf bytes; /* a link's target */
 	unsigned open_count;
 	int64_t closed_ms; /* when it was last closed */
-	bool is_retired, is_reported, synced;
+	bool is_retired, is_reported;
 };
 
 struct scratch {
@@ -183,20 +183,13 @@ bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *re
 	return false;
 }
 
-bool scratch_is_synced(struct scratch *sc, uint64_t id)
-{
-	LOCKED(&sc->lock);
-	const struct scratch_file *f = scratch_by_id(sc, id);
-	return f && f->synced;
-}
-
 int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir)
 {
 	LOCKED(&sc->lock);
 	struct scratch_file *f = scratch_by_id(sc, id);
 	if (!f)
 		return -ESTALE;
-	f->synced = true;
+	f->attr.synced = true;
 	*ret_dir = f->dir;
 	return 0;
 }

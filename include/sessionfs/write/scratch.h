@@ -21,6 +21,7 @@ struct scratch_attr {
 	gid_t gid;
 	uint64_t size;
 	struct timespec atime, mtime;
+	bool synced; /* by scratch_sync */
 };
 
 int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret);
@@ -53,7 +54,6 @@ int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t o
 int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size);
 /* Records that the file must be synced once it is the value of a writable name. Returns its directory. */
 int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir);
-bool scratch_is_synced(struct scratch *sc, uint64_t id);
 /* The time after which a closed file counts as left over: editors remove theirs sooner. */
 #ifdef SESSIONFS_SMALL_LIMITS
 #define SCRATCH_LEFTOVER_MS 1000
