@@ -167,7 +167,8 @@ int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *me
 	if (rc == 0) {
 		bool is_table = how->style == CLI_SEARCH_ENTRIES || how->style == CLI_SEARCH_JSON;
 		bool any = answer_size(h, is_table ? FOUND_ROWS : FOUND_HITS) > 0;
-		bool is_whole = how->style == CLI_SEARCH_PLAIN && !how->root && how->lines == HIT_LINES &&
+		/* The lines of hits.txt, uncounted. */
+		bool is_whole = how->style == CLI_SEARCH_PLAIN && !messages && !how->root && how->lines == HIT_LINES &&
 		                how->entries >= SEARCH_ENTRIES_MAX;
 		if (is_table) {
 			rc = search_print_entries(&p, h);

@@ -145,4 +145,5 @@ grep -q $'\e\\[1;31m[Ff]orecast\e\\[m' "$T/tty" || die "no colour"
 grep -Eq '^[0-9]+ lines in [0-9]+ sessions' "$T/tty" || die "no count: $(tail -n 1 "$T/tty")"
 NO_COLOR=1 script -qec "'$SESSIONFS' -S '$T/src' --search forecast" /dev/null >"$T/tty" </dev/null
 ! grep -q $'\e' "$T/tty" || die "colour"
+grep -Eq '^[1-9][0-9]* lines in [1-9][0-9]* sessions' "$T/tty" || die "no count without colours: $(tail -n 1 "$T/tty")"
 exit 0
