@@ -36,16 +36,6 @@ int utf8_next(const char *p, size_t n)
 	return (int)lead.more + 1;
 }
 
-/* Returns the length of the ASCII prefix, less up to 15 bytes. */
-static size_t ascii_prefix(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	while (n - i >= sizeof(bytes16) && !bytes16_mask(bytes16_load(p + i) < 0))
-		i += sizeof(bytes16);
-	return i;
-}
-
 size_t utf8_prefix(struct span s)
 {
 	size_t i = 0;
@@ -53,7 +43,8 @@ size_t utf8_prefix(struct span s)
 	while (i < s.n) {
 		if ((unsigned char)s.p[i] < 0x80) {
 			i++;
-			i += ascii_prefix(s.p + i, s.n - i);
+			while (s.n - i >= sizeof(bytes16) && !bytes16_mask(bytes16_load(s.p + i) < 0))
+				i += sizeof(bytes16);
 			continue;
 		}
 		int step = utf8_next(s.p + i, s.n - i);

@@ -136,7 +136,7 @@ enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name
 		return TREE_UNCACHED;
 	if ((k->flags & NOTIFY_CREATE) && catalog_is_watched(t->catalog))
 		return TREE_WATCHED;
-	return k->from->scope < SCOPE_SLOT && !kind_shows_all_sessions(k) ? TREE_LIVE : tree_unwatched_class(t);
+	return k->from->scope < SCOPE_SLOT ? TREE_LIVE : tree_unwatched_class(t);
 }
 
 bool tree_writable_name(node_t dir, struct span name, struct node *ret)

@@ -93,8 +93,8 @@ int resolve_each_dir(const char *path, resolve_dir_fn fn, void *arg);
 /* Gets the space of the source's file system; waits as RESOLVER_WAIT does. -ENOENT or -ENOTDIR if the source is
  * gone. */
 int resolver_statvfs(struct resolver *r, struct statvfs *ret);
-/* Gets the attributes of a name in a directory that is not foreign, in one system call: identity, type, rights, size and
- * times except the atime. -EXDEV as for RESOLVER_NOW, and for a link. */
+/* Gets the attributes of a name in a directory that is not foreign, in one system call: identity, type, rights, size
+ * and times except the atime. -EXDEV as for RESOLVER_NOW, and for a link. */
 int resolve_fstatat(const struct resolver *r, int dir, const char *name, struct stat *ret);
 
 #endif
