@@ -232,19 +232,16 @@ int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct
 	return rc < 0 ? rc : is_named || (words_match(w) && (has_text || !m->q->what));
 }
 
-/* Passes each line that was kept to add(), in order. */
-static int hit_each_line(struct matcher *m, int (*add)(void *arg, const struct hit *hit), void *arg)
+/* Cuts line number i of those that were kept. Returns 0 or a negative errno. */
+static int hit_cut_line(struct matcher *m, size_t i, const struct hit **ret)
 {
-	int rc = 0;
+	struct hit *hit = &m->lines.v[i].hit;
 
-	for (size_t i = 0; rc >= 0 && i < m->lines.n; i++) {
-		struct hit *hit = &m->lines.v[i].hit;
-		buf_reset(&m->cut);
-		rc = words_cut(&m->words, hit->whole, HIT_CHARACTERS, &m->cut);
-		hit->text = buf_span(&m->cut);
-		rc = rc < 0 ? rc : add(arg, hit);
-	}
-	return rc < 0 ? rc : 0;
+	buf_reset(&m->cut);
+	int rc = words_cut(&m->words, hit->whole, HIT_CHARACTERS, &m->cut);
+	hit->text = buf_span(&m->cut);
+	*ret = hit;
+	return rc;
 }
 
 /* Reads a matching entry, and keeps its lines. */
@@ -261,22 +258,31 @@ int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t ent
                         int (*add)(void *arg, const struct hit *hit), void *arg)
 {
 	int rc = hit_read_entry(m, s, entry, most);
+	const struct hit *hit;
 
-	return rc < 0 ? rc : hit_each_line(m, add, arg);
+	for (size_t i = 0; rc >= 0 && i < m->lines.n; i++) {
+		rc = hit_cut_line(m, i, &hit);
+		rc = rc < 0 ? rc : add(arg, hit);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 /* --- text --------------------------------------------------------------------------- */
 
-/* The output of hit_append_texts. */
-struct hit_output {
-	struct matcher *m;
-	struct found_list *found;
-};
-
-static void hit_add_path(const struct hit_output *o, const struct hit *hit, struct buf *out)
+/* Returns the best of the lines that were kept; with a text that is empty if there is none. */
+static struct hit hit_best(struct matcher *m)
 {
-	if (o->found->project)
-		buf_addf(out, "projects/%s/%s/", o->found->project, o->found->stem);
+	for (size_t i = 0; i < m->lines.n; i++)
+		if (m->lines.v[i].hit.is_best)
+			return m->lines.v[i].hit;
+	buf_reset(&m->parts.what);
+	entry_text_kind(&m->parts);
+	return (struct hit){.what = buf_span(&m->parts.what), .whole = SPAN_LIT("")};
+}
+
+static void hit_add_path(const struct found_list *found, const struct hit *hit, struct buf *out)
+{
+	buf_addf(out, "projects/%s/%s/", found->project, found->stem);
 	buf_addspan(out, hit->path);
 }
 
@@ -292,16 +298,16 @@ static void hit_add_cell(struct span text, bool is_said, char end, struct buf *o
 }
 
 /* Appends WHAT TEXT, as in the name of a link to the entry. */
-static int hit_add_name(struct hit_output *o, const struct hit *hit)
+static int hit_add_name(struct matcher *m, const struct hit *hit, struct buf *out)
 {
-	struct buf *out = &o->found->texts[FOUND_NAMES], *cut = &o->m->value;
+	struct buf *cut = &m->value;
 	size_t start = out->n;
 
 	hit_add_cell(hit->what, true, ' ', out);
 	for (size_t i = start; i + 1 < out->n; i++)
 		out->p[i] = (char)(out->p[i] == ' ' ? '-' : out->p[i]);
 	buf_reset(cut);
-	int rc = words_cut(&o->m->words, space_trim(hit->whole), NAME_CHARACTERS, cut);
+	int rc = words_cut(&m->words, space_trim(hit->whole), NAME_CHARACTERS, cut);
 	text_flatten_from(cut, 0);
 	buf_addspan(out, space_trim(buf_span(cut)));
 	/* Remove the blank before an empty text. */
@@ -309,69 +315,65 @@ static int hit_add_name(struct hit_output *o, const struct hit *hit)
 	return rc;
 }
 
-/* Appends the row of the entry with its best line, and its name. */
-static int hit_add_row(struct hit_output *o, const struct hit *hit)
+/* Appends the row of the entry with its best line. */
+static int hit_add_row(struct matcher *m, const struct hit *hit, struct found_list *found)
 {
-	struct buf *out = &o->found->texts[FOUND_ROWS], *cell = &o->m->value;
-	int64_t time = session_entry(o->m->s, o->m->entry)->time;
+	struct buf *out = &found->texts[FOUND_ROWS], *cell = &m->value;
+	int64_t time = session_entry(m->s, m->entry)->time;
 
 	if (time != NO_TIME)
 		number_add_time((double)time, out);
 	buf_addc(out, '\t');
-	hit_add_cell(span_of(o->found->project ? o->found->project : ""), false, '\t', out);
-	hit_add_cell(span_of(o->found->stem ? o->found->stem : ""), false, '\t', out);
+	hit_add_cell(span_of(found->project), false, '\t', out);
+	hit_add_cell(span_of(found->stem), false, '\t', out);
 	buf_reset(cell);
-	session_entry_name(o->m->s, o->m->entry, cell);
+	session_entry_name(m->s, m->entry, cell);
 	hit_add_cell(buf_span(cell), false, '\t', out);
 	hit_add_cell(hit->what, true, '\t', out);
 	buf_reset(cell);
 	if (hit->line > 0)
-		hit_add_path(o, hit, cell);
+		hit_add_path(found, hit, cell);
 	hit_add_cell(buf_span(cell), false, '\t', out);
 	buf_addf(out, hit->line > 0 ? "%" PRIu64 "\t" : "\t", hit->line);
 	buf_reset(cell);
-	int rc = words_cut(&o->m->words, hit->whole, ROW_CHARACTERS, cell);
+	int rc = words_cut(&m->words, hit->whole, ROW_CHARACTERS, cell);
 	hit_add_cell(buf_span(cell), true, '\n', out);
-	return rc < 0 ? rc : hit_add_name(o, hit);
-}
-
-static int hit_append(void *arg, const struct hit *hit)
-{
-	struct hit_output *o = arg;
-	struct buf *out = &o->found->texts[FOUND_HITS];
-
-	hit_add_path(o, hit, out);
-	buf_addf(out, ":%" PRIu64 ":", hit->line);
-	buf_addspan(out, hit->text);
-	buf_addc(out, '\n');
-	int rc = hit->is_best ? hit_add_row(o, hit) : 0;
-	return rc < 0 ? rc : buf_err(out);
+	return rc;
 }
 
 int hit_append_texts(struct matcher *m, struct found_list *found)
 {
-	struct hit_output o = {m, found};
-	int rc = hit_each_line(m, hit_append, &o);
+	struct buf *out = &found->texts[FOUND_HITS];
+	const struct hit *hit, best = hit_best(m);
+	int rc = hit_add_row(m, &best, found);
 
-	if (m->lines.n == 0) {
-		buf_reset(&m->parts.what);
-		entry_text_kind(&m->parts);
-		const struct hit none = {.what = buf_span(&m->parts.what), .whole = SPAN_LIT("")};
-		rc = hit_add_row(&o, &none);
+	for (size_t i = 0; rc == 0 && i < m->lines.n; i++) {
+		rc = hit_cut_line(m, i, &hit);
+		hit_add_path(found, hit, out);
+		buf_addf(out, ":%" PRIu64 ":", hit->line);
+		buf_addspan(out, hit->text);
+		buf_addc(out, '\n');
 	}
+	if (rc == 0)
+		rc = hit_add_name(m, &best, &found->texts[FOUND_NAMES]);
 	rc = rc < 0 ? rc : buf_err(&m->value);
-	rc = rc < 0 ? rc : buf_err(&found->texts[FOUND_NAMES]);
-	return rc < 0 ? rc : buf_err(&found->texts[FOUND_ROWS]);
+	for (int k = 0; k < FOUND_TEXTS && rc == 0; k++)
+		rc = buf_err(&found->texts[k]);
+	return rc;
 }
 
 int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out)
 {
-	struct found_list of CLEANUP(found_release) = {0};
-	int rc = hit_read_entry(m, s, entry, HIT_LINES);
+	struct buf name CLEANUP_BUF = BUF_INIT;
+	int rc = hit_read_entry(m, s, entry, 1);
 
-	rc = rc < 0 ? rc : hit_append_texts(m, &of);
-
+	if (rc < 0)
+		return rc;
+	const struct hit best = hit_best(m);
+	rc = hit_add_name(m, &best, &name);
+	rc = rc < 0 ? rc : buf_err(&m->value);
+	rc = rc < 0 ? rc : buf_err(&name);
 	/* A name has no room for more. */
-	buf_addspan(out, utf8_first(buf_span(&of.texts[FOUND_NAMES]), NAME_BYTES));
+	buf_addspan(out, utf8_first(buf_span(&name), NAME_BYTES));
 	return rc < 0 ? rc : buf_err(out);
 }

@@ -142,23 +142,19 @@ struct found found_entry_begin(const struct found_list *f, size_t i)
 static int found_list_add(struct matcher *m, uint64_t key, struct found_list *out)
 {
 	struct found found = found_entry_begin(out, out->n);
-	size_t before[FOUND_TEXTS];
+	int rc = vec_reserve(out, 1) ? hit_append_texts(m, out) : -ENOMEM;
 
-	for (int k = 0; k < FOUND_TEXTS; k++)
-		before[k] = out->texts[k].n;
-	int rc = hit_append_texts(m, out);
 	found.copy_key = key;
 	found.entry = m->entry;
 	found.lines += (uint32_t)m->lines.n;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
-		found.ends[k] += (uint32_t)(out->texts[k].n - before[k]);
 		if (rc < 0)
-			out->texts[k].n = before[k];
+			out->texts[k].n = found.ends[k];
+		found.ends[k] = (uint32_t)out->texts[k].n;
 	}
-	if (rc < 0 || !vec_reserve(out, 1))
-		return rc < 0 ? rc : -ENOMEM;
-	out->v[out->n++] = found;
-	return 0;
+	if (rc == 0)
+		out->v[out->n++] = found;
+	return rc;
 }
 
 bool match_names_entry(struct matcher *m)

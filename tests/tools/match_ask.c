@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	while ((n = getdelim(&text, &room, '\0', stdin)) > 0) {
 		struct query *q = NULL;
 		struct matcher *m = NULL;
-		struct found_list found = {0};
+		struct found_list found = {.project = "", .stem = ""};
 		int rc = query_parse((struct span){text, (size_t)n - 1}, 0, &q, NULL);
 		rc = rc < 0 ? rc : matcher_open(q, &m);
 		rc = rc < 0 ? rc : ask(argv[1], s, m, &found);

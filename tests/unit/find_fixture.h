@@ -93,7 +93,7 @@ static inline bool asks_words(const struct query *q)
 static inline void match_all(const struct session *s, struct span text, struct buf *out)
 {
 	struct match_file file = {read_session_file, (void *)s};
-	struct found_list found = {0};
+	struct found_list found = {.project = "", .stem = ""};
 	struct query *q = NULL;
 	struct matcher *m = NULL;
 	uint32_t next = 0;

@@ -355,7 +355,7 @@ static void stepwise_search_equals_full_search(void **state)
 	struct fixture f;
 	struct query *q = NULL;
 	struct matcher *m = NULL;
-	struct found_list found = {0};
+	struct found_list found = {.project = "", .stem = ""};
 	uint32_t next = 0;
 	bool undated = false;
 
@@ -394,7 +394,7 @@ static void matcher_is_reusable(void **state)
 	struct fixture a, b;
 	struct query *q = NULL;
 	struct matcher *m = NULL;
-	struct found_list found = {0};
+	struct found_list found = {.project = "", .stem = ""};
 	uint32_t next;
 
 	(void)state;
@@ -712,7 +712,7 @@ static void lines_of_the_error_or_key_are_shown(void **state)
 static void names_are_texts_on_one_line(void **state)
 {
 	struct fixture f;
-	CLEANUP(found_release) struct found_list found = {0};
+	CLEANUP(found_release) struct found_list found = {.project = "", .stem = ""};
 	struct query *q = NULL;
 	struct matcher *m = NULL;
 	uint32_t next;

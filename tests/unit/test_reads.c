@@ -97,7 +97,7 @@ static void calls_of_long_message_are_read_once(void **state)
 /* A matching entry is read once more, for its lines. */
 static void search_rereads_matching_lines_only(void **state)
 {
-	struct found_list found = {0};
+	struct found_list found = {.project = "", .stem = ""};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct query *q;
 	struct matcher *m;
