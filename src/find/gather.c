@@ -44,7 +44,6 @@ struct search_batch {
 	_Atomic size_t found_bytes; /* bytes of the texts that the batch found */
 	_Atomic int error;          /* why a session could not be read */
 	atomic_bool is_replaced;    /* a session was replaced meanwhile */
-	atomic_bool is_unread;      /* a session could not be read */
 	_Atomic size_t done;        /* sessions searched */
 };
 
@@ -324,7 +323,6 @@ static int search_row_work(void *arg, size_t i)
 	if (error_is_about_file(rc)) {
 		row_set_hits(b->a, b->v[i], NULL);
 		b->v[i]->is_unreadable = true;
-		atomic_store(&b->is_unread, true);
 		atomic_store(&b->error, rc);
 		catalog_log_unreadable(b->s->catalog, b->v[i]->slot, rc);
 		return 0;
@@ -410,7 +408,6 @@ static int search_update_once(struct searches *s, struct search *a, bool *ret_go
 	lock_destroy(&b.lock);
 	*ret_gone = atomic_load(&b.is_replaced);
 	a->error = atomic_load(&b.error);
-	a->is_unread = atomic_load(&b.is_unread);
 	return rc;
 }
 

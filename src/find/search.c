@@ -11,11 +11,6 @@
 
 #define SEARCH_NUMBERS_MAX (UINT64_C(1) << SEARCH_NUMBER_BITS)
 
-static int64_t clock_realtime_ms(void)
-{
-	return clock_ms(CLOCK_REALTIME);
-}
-
 /* ---- queries, under the lock ---- */
 
 static struct search *searches_find_number(struct searches *s, uint64_t number)
@@ -235,8 +230,8 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	struct query *q;
 	int rc = 0;
 	/* A query such as after:7d changes its meaning each day; earlier hits are then invalid. */
-	if (!a->query || clock_realtime_ms() >= query_expires(a->query)) {
-		rc = query_parse(buf_span(&a->text), clock_realtime_ms(), &q, NULL);
+	if (!a->query || clock_ms(CLOCK_REALTIME) >= query_expires(a->query)) {
+		rc = query_parse(buf_span(&a->text), clock_ms(CLOCK_REALTIME), &q, NULL);
 		if (rc < 0 && rc != -EINVAL)
 			return rc;
 		search_drop_answer(s, a);
@@ -250,13 +245,16 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	if (rc == 0)
 		rc = answer_make(s, a, &answer);
 	size_t memory = query_memory(a->query) + budget_heap_size(a->n * sizeof *a->rows);
-	for (size_t i = 0; i < a->n; i++)
+	bool is_complete = true;
+	for (size_t i = 0; i < a->n; i++) {
 		memory += a->rows[i].hits ? session_hits_memory(a->rows[i].hits) : 0;
+		is_complete &= !a->rows[i].is_unreadable;
+	}
 	lock_acquire(&s->lock);
 	if (answer) {
 		answer_put(a->answer);
 		a->answer = answer;
-		a->serial = a->is_unread ? 0 : serial;
+		a->serial = is_complete ? serial : 0;
 		*ret = answer_get(answer);
 	}
 	search_use(s, a);
@@ -280,7 +278,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		/* Reuse the cached answer if the catalog is unchanged or it was started after this request. If the
 		 * thread that made it was interrupted, another one continues. */
 		while (rc == 0 &&
-		       !(good = a->answer && clock_realtime_ms() < query_expires(a->query) &&
+		       !(good = a->answer && clock_ms(CLOCK_REALTIME) < query_expires(a->query) &&
 		                (a->answers_begun > begun || (serial && a->serial == serial))) &&
 		       a->is_updating)
 			rc = lock_wait_while(&s->lock, &s->answered, &a->is_updating);

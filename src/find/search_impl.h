@@ -92,7 +92,6 @@ struct search {
 	size_t memory;
 	unsigned users;
 	bool is_updating; /* a thread is making an answer */
-	bool is_unread;   /* a session could not be read: the next answer tries again */
 };
 
 struct searches {
