@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* An answer: the hits of all sessions in order, up to a limit, with their texts. */
-#include "find_impl.h"
 #include "search_impl.h"
 
 #include <errno.h>
@@ -26,8 +25,7 @@ struct answer {
 static int answer_rank_cmp(const void *a, const void *b)
 {
 	const struct session_hits *x = *(struct session_hits *const *)a, *y = *(struct session_hits *const *)b;
-	return session_rank_cmp((struct session_rank){x->modified, x->file},
-	                        (struct session_rank){y->modified, y->file});
+	return session_rank_cmp(x->rank, y->rank);
 }
 
 static void answer_free(struct answer *h)

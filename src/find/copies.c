@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The hits of one session, without copies of an entry, which forks, checkpoints and growing copies of sessions contain:
  * a search shows only the first one (sessionfs(5), search). Copies have the same id, time and text. */
-#include "find_impl.h"
 #include "match_impl.h"
 #include "search_impl.h"
 

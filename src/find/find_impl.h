@@ -32,8 +32,8 @@ struct cached_facts {
 
 /* The order of sessions.tsv: newest first, then by path. */
 struct session_rank {
-	double modified;
-	const char *file;
+	double modified;  /* ms, as in sessions.tsv */
+	const char *file; /* the catalog's */
 };
 int session_rank_cmp(struct session_rank a, struct session_rank b);
 

@@ -6,7 +6,6 @@
  *
  * An answer is bounded: once the newest sessions fill it, older ones need no search. So the newest are searched first,
  * in batches that double. If the facts of all sessions are in memory, the order is known in advance. */
-#include "find_impl.h"
 #include "search_impl.h"
 
 #include "sessionfs/base/cancel.h"
@@ -59,9 +58,7 @@ static void row_set_hits(struct search *a, struct search_row *r, struct session_
 {
 	const struct session_hits *old = r->hits;
 	if (old && old->found.n > 0 &&
-	    (!f || !session_hits_include(f, old) ||
-	     session_rank_cmp((struct session_rank){f->modified, f->file},
-	                      (struct session_rank){old->modified, old->file}) > 0))
+	    (!f || !session_hits_include(f, old) || session_rank_cmp(f->rank, old->rank) > 0))
 		atomic_store(&a->lost_hits, true);
 	session_hits_put(r->hits);
 	r->hits = f;
@@ -90,7 +87,7 @@ static struct search_row search_row_new(const struct slot_state *now, struct sea
 	r.size = (uint64_t)now->size;
 	r.mtime = now->mtime;
 	r.ctime = now->ctime;
-	r.file = now->file;
+	r.rank.file = now->file;
 	return r;
 }
 
@@ -117,19 +114,14 @@ static int search_renew_rows(struct search *a, const struct slot_state *all, siz
 
 /* ---- the cutoff of the answer ---- */
 
-static struct session_rank row_rank(const struct search_row *r)
-{
-	return (struct session_rank){r->modified, r->file};
-}
-
 static int search_row_cmp(const void *a, const void *b)
 {
-	return session_rank_cmp(row_rank(*(struct search_row *const *)a), row_rank(*(struct search_row *const *)b));
+	return session_rank_cmp((*(struct search_row *const *)a)->rank, (*(struct search_row *const *)b)->rank);
 }
 
 static bool row_is_past_cutoff(const struct row_cutoff *limit, const struct search_row *r)
 {
-	return limit->is_set && r->is_ranked && session_rank_cmp(row_rank(r), limit->at) > 0;
+	return limit->is_set && r->is_ranked && session_rank_cmp(r->rank, limit->at) > 0;
 }
 
 /* Finds the cutoff, drops the hits of sessions after it, and copies of hits of earlier sessions: so memory stays
@@ -162,7 +154,7 @@ static int search_find_cutoff(struct search *a, struct search_row **v, struct ro
 			return rc;
 		entries += v[i]->hits->found.n;
 		if (entries >= SEARCH_ENTRIES_MAX)
-			limit = (struct row_cutoff){true, row_rank(v[i])};
+			limit = (struct row_cutoff){true, v[i]->rank};
 	}
 	*ret = limit;
 	return 0;
@@ -181,7 +173,7 @@ static void search_rank_rows(struct search *a, const struct fact_list *list)
 		struct search_row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, search_slot_cmp);
 		if (!r)
 			continue;
-		r->modified = list->v[i].facts->modified;
+		r->rank.modified = list->v[i].facts->modified;
 		r->is_ranked = true;
 	}
 }
@@ -208,7 +200,7 @@ static ssize_t read_raw_bytes(void *arg, void *p, size_t n, uint64_t off)
 /* Scans the raw bytes that were not scanned yet. */
 static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struct search_row *r)
 {
-	const struct source_path place = {catalog_resolver(b->s->catalog), r->file};
+	const struct source_path place = {catalog_resolver(b->s->catalog), r->rank.file};
 	struct resolved got = RESOLVED_INIT;
 	struct opened *file;
 	uint64_t from = 0, at = 0;
@@ -242,12 +234,11 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	f->found.project = of->project_name;
 	f->found.stem = of->stem;
 	f->found.secret = &b->s->secret;
-	f->file = of->file;
-	f->modified = info_time_ms(session_modified(x));
+	f->rank = (struct session_rank){info_time_ms(session_modified(x)), of->file};
 	int rc = render_title(x, &f->title);
 	if (rc < 0)
 		return rc;
-	r->modified = f->modified;
+	r->rank = f->rank;
 	r->is_ranked = true;
 	if (row_is_past_cutoff(&b->limit, r)) {
 		row_set_hits(b->a, r, NULL);
@@ -347,7 +338,7 @@ static int row_newest_first_cmp(const void *a, const void *b)
 	if (x->is_ranked != y->is_ranked)
 		return x->is_ranked ? -1 : 1;
 	if (x->is_ranked)
-		return session_rank_cmp(row_rank(x), row_rank(y));
+		return session_rank_cmp(x->rank, y->rank);
 	return time_is_before(x->mtime, y->mtime) - time_is_before(y->mtime, x->mtime);
 }
 

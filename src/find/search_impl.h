@@ -11,9 +11,9 @@
 #include "sessionfs/find/match.h"
 #include "sessionfs/find/search.h"
 
-#include <stdatomic.h>
+#include "find_impl.h"
 
-struct duplicate_table;
+#include <stdatomic.h>
 
 /* The hits of a query in one version of a session file. Immutable; answers share it. */
 struct session_hits {
@@ -21,8 +21,7 @@ struct session_hits {
 	uint32_t slot;
 	uint32_t entries, relinks; /* of the index at that time */
 	uint64_t marks;            /* of the index at that time; changes with labels and names */
-	double modified;           /* as in sessions.tsv; ms */
-	const char *file;          /* the catalog's, like the names in `found` */
+	struct session_rank rank;
 	struct found_list found;
 	bool lacks_copies; /* copies of entries of sessions before it were dropped */
 	bool undated;      /* an entry without a time counted as old as the file: valid for this mtime only */
@@ -58,10 +57,9 @@ struct search_row {
 	struct timespec mtime, ctime; /* of the file that was searched, like `size` */
 	uint64_t size;
 	uint64_t scanned_bytes;
-	double modified;    /* if `is_ranked` */
 	bool is_unreadable; /* the file cannot be read now */
-	bool is_ranked;     /* `modified` is known */
-	const char *file;   /* the catalog's */
+	bool is_ranked;     /* the rank is known, not only its file */
+	struct session_rank rank;
 	struct session_hits *hits;
 };
 
