@@ -58,29 +58,29 @@ static void search_add_marked(struct search_printer *p, struct span text)
 	search_add_sanitized((struct span){text.p + at, text.n - at}, &p->text);
 }
 
-static int search_print_line(void *arg, const struct answer_line *l)
+static int search_print_line(void *arg, const struct found_list *of, const struct hit *hit)
 {
 	struct search_printer *p = arg;
 	struct buf path CLEANUP_BUF = BUF_INIT;
 	char number[24];
-	int n = snprintf(number, sizeof number, "%ju", (uintmax_t)l->hit->line);
-	p->sessions += p->stem != l->stem;
-	p->stem = l->stem;
+	int n = snprintf(number, sizeof number, "%ju", (uintmax_t)hit->line);
+	p->sessions += p->stem != of->stem;
+	p->stem = of->stem;
 	p->lines++;
 	buf_reset(&p->text);
 	search_add_root(p, &path);
-	buf_addf(&path, "projects/%s/%s/", l->project, l->stem);
-	buf_addspan(&path, l->hit->path);
+	buf_addf(&path, "projects/%s/%s/", of->project, of->stem);
+	buf_addspan(&path, hit->path);
 	if (p->how->style != CLI_SEARCH_COLOURED) {
 		buf_addspan(&p->text, buf_span(&path));
 		buf_addf(&p->text, ":%s:", number);
-		buf_addspan(&p->text, l->hit->text);
+		buf_addspan(&p->text, hit->text);
 	} else {
 		search_add_part(p, COLOUR_MAGENTA, buf_span(&path));
 		search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
 		search_add_part(p, COLOUR_GREEN, (struct span){number, (size_t)n});
 		search_add_part(p, COLOUR_CYAN, SPAN_LIT(":"));
-		search_add_marked(p, l->hit->text);
+		search_add_marked(p, hit->text);
 	}
 	buf_addc(&p->text, '\n');
 	int rc = buf_err(&path) ? buf_err(&path) : buf_err(&p->text);

@@ -214,44 +214,27 @@ void answer_split_row(struct span row, struct span ret[ROW_CELLS])
 
 /* ---- line by line ---- */
 
-struct answer_each_arg {
-	int (*fn)(void *arg, const struct answer_line *line);
-	void *arg;
-	struct answer_line line;
-	size_t lines;
-};
-
-static int answer_each_line(void *arg, const struct hit *hit)
-{
-	struct answer_each_arg *e = arg;
-	e->line.hit = hit;
-	return e->fn(e->arg, &e->line);
-}
-
 /* Finds the lines of the entries of session f before number `end`. */
 static int answer_each_session_line(struct searches *s, struct matcher *m, const struct session_hits *f, size_t end,
-                                    struct answer_each_arg *e)
+                                    size_t lines, hit_fn *fn, void *arg)
 {
 	const struct found_list *found = &f->found;
 	struct session *x;
 	if (found_entry_begin(found, end).lines == 0)
 		return 0;
-	e->line.project = found->project;
-	e->line.stem = found->stem;
 	int rc = catalog_session_get(s->catalog, f->slot, &x);
 	if (rc < 0)
 		return rc;
 	for (size_t k = 0; rc == 0 && k < end; k++)
 		if (found->v[k].lines > found_entry_begin(found, k).lines)
-			rc = match_each_hit_line(m, x, found->v[k].entry, e->lines, answer_each_line, e);
+			rc = match_each_hit_line(m, x, found, found->v[k].entry, lines, fn, arg);
 	catalog_session_put(s->catalog, x);
 	return rc;
 }
 
-int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries,
-                          int (*fn)(void *arg, const struct answer_line *line), void *arg)
+int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries, hit_fn *fn,
+                          void *arg)
 {
-	struct answer_each_arg e = {.fn = fn, .arg = arg, .lines = lines};
 	struct answer_part before = {0};
 	struct matcher *m;
 	int rc = matcher_open(h->query, &m);
@@ -260,7 +243,7 @@ int answer_each_best_line(struct searches *s, const struct answer *h, size_t lin
 	for (size_t i = 0; i < h->n && rc == 0 && before.count < entries; before = h->parts[i++]) {
 		size_t n = lines == HIT_LINES ? h->parts[i].fits - before.fits : h->parts[i].count - before.count;
 		size_t left = entries - before.count;
-		rc = answer_each_session_line(s, m, h->v[i], n < left ? n : left, &e);
+		rc = answer_each_session_line(s, m, h->v[i], n < left ? n : left, lines, fn, arg);
 	}
 	matcher_close(m);
 	return rc;

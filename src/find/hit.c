@@ -254,15 +254,15 @@ static int hit_read_entry(struct matcher *m, const struct session *s, uint32_t i
 	return rc < 0 ? rc : match_read_texts(m, most, match_names_entry(m), NULL, &no_key);
 }
 
-int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
-                        int (*add)(void *arg, const struct hit *hit), void *arg)
+int match_each_hit_line(struct matcher *m, const struct session *s, const struct found_list *of, uint32_t entry,
+                        size_t most, hit_fn *fn, void *arg)
 {
 	int rc = hit_read_entry(m, s, entry, most);
 	const struct hit *hit;
 
 	for (size_t i = 0; rc >= 0 && i < m->lines.n; i++) {
 		rc = hit_cut_line(m, i, &hit);
-		rc = rc < 0 ? rc : add(arg, hit);
+		rc = rc < 0 ? rc : fn(arg, of, hit);
 	}
 	return rc < 0 ? rc : 0;
 }

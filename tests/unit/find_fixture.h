@@ -20,10 +20,11 @@ struct shown_lines {
 	struct buf *out;
 };
 
-static inline int show_line(void *arg, const struct hit *hit)
+static inline int show_line(void *arg, const struct found_list *of, const struct hit *hit)
 {
 	const struct shown_lines *l = arg;
 
+	(void)of;
 	buf_addspan(l->out, l->prefix);
 	buf_addspan(l->out, hit->path);
 	buf_addf(l->out, ":%ju:", (uintmax_t)hit->line);
@@ -38,7 +39,7 @@ static inline int match_lines(struct matcher *m, const struct session *s, uint32
 {
 	struct shown_lines l = {prefix, out};
 
-	return match_each_hit_line(m, s, entry, HIT_LINES, show_line, &l);
+	return match_each_hit_line(m, s, NULL, entry, HIT_LINES, show_line, &l);
 }
 
 /* The words of a query that has nothing else, and which of them must not occur. */

@@ -192,11 +192,11 @@ struct collected {
 	int stop_after;
 };
 
-static int collect_line(void *arg, const struct answer_line *line)
+static int collect_line(void *arg, const struct found_list *of, const struct hit *hit)
 {
 	struct collected *got = arg;
-	buf_addf(&got->text, "%s/%s:%ju:", line->project, line->stem, (uintmax_t)line->hit->line);
-	buf_addspan(&got->text, line->hit->text);
+	buf_addf(&got->text, "%s/%s:%ju:", of->project, of->stem, (uintmax_t)hit->line);
+	buf_addspan(&got->text, hit->text);
 	buf_addc(&got->text, ' ');
 	return --got->stop_after == 0 ? -EPIPE : 0;
 }

@@ -76,10 +76,12 @@ struct hit {
 	uint64_t line;
 	bool is_best; /* the first line with the most different words */
 };
-/* Calls add() for the `most` lines of a matching entry with the most different words, in their order; without words,
- * for the first lines. Stops at the first negative result of add(), and returns it. Returns 0 or a negative errno. */
-int match_each_hit_line(struct matcher *m, const struct session *s, uint32_t entry, size_t most,
-                        int (*add)(void *arg, const struct hit *hit), void *arg);
+/* Receives a line, and the list with the names of its session. Returns at least 0, or a negative errno. */
+typedef int hit_fn(void *arg, const struct found_list *of, const struct hit *hit);
+/* Calls fn for the `most` lines of a matching entry with the most different words, in their order; without words, for
+ * the first lines. Stops at the first negative result of fn, and returns it. Returns 0 or a negative errno. */
+int match_each_hit_line(struct matcher *m, const struct session *s, const struct found_list *of, uint32_t entry,
+                        size_t most, hit_fn *fn, void *arg);
 /* Appends the name of a link to the entry: WHAT TEXT as in its row, with a long WHAT cut. Returns 0 or a negative
  * errno. */
 int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out);

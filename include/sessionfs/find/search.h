@@ -67,15 +67,10 @@ int answer_add_hints(struct searches *s, const struct answer *h, struct buf *out
 /* Returns how many entries, the first ones, have their lines in hits.txt. */
 size_t answer_hits_count(const struct answer *h);
 
-/* A line and its session. */
-struct answer_line {
-	const char *project, *stem;
-	const struct hit *hit;
-};
 /* Calls fn for the best lines of the first entries, in order. `lines` limits the lines per entry (HIT_LINES: as in
  * hits.txt). Stops at the first negative result of fn, and returns it. Returns 0 or a negative errno. */
-int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries,
-                          int (*fn)(void *arg, const struct answer_line *line), void *arg);
+int answer_each_best_line(struct searches *s, const struct answer *h, size_t lines, size_t entries, hit_fn *fn,
+                          void *arg);
 
 /* The matching entries, in order. */
 struct answer_entry {
