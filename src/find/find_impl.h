@@ -88,6 +88,11 @@ int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept,
 /* tables.c: appends the two cells that name the session's directory, each with a TAB after it. */
 void tables_add_location(const struct fact *f, struct buf *out);
 
+/* Smaller amounts, in dollars, have four decimals in the plot and in index.html. */
+#define PLOT_FINE_AMOUNT 0.1
+/* hits_page.c: appends a field for a query, also for index.html. */
+void hits_add_field(struct span query, struct buf *out);
+
 /* groups.c: the groups of a list, made at the first request */
 struct groups *groups_make(const struct fact_list *list, enum group_key key); /* NULL if out of memory */
 void groups_free(struct groups *g);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "sessionfs/find/hits_page.h"
+#include "find_impl.h"
+#include "sessionfs/find/pages.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/render/html.h"
 #include "sessionfs/render/render.h"

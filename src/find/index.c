@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The table is readable without its script. Where the text of a cell does not sort correctly, data-v has a value that
  * does. Rows are in groups, so that a browser lays out only the visible ones. */
-#include "sessionfs/find/hits_page.h"
-#include "sessionfs/find/index.h"
+#include "sessionfs/find/pages.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/find/plot.h"
+#include "find_impl.h"
 #include "sessionfs/render/html.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Passes over the facts find the time range, its models, and the height of its bars. Horizontally, bars are percentages
  * of their area, so that a page can widen it while texts keep their size. */
-#include "sessionfs/find/plot.h"
+#include "find_impl.h"
+#include "sessionfs/find/pages.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/counters.h"
@@ -29,7 +30,7 @@ enum {
 };
 /* The number of models with their own colour; all others share the last one. */
 enum { COLOURS = 8, NAMED = COLOURS - 1 };
-enum { BARS_MAX = 366, BARS_MIN = 14, NAME_CHARACTERS = 34, TICKS = 5 };
+enum { BARS_MAX = 366, BARS_MIN = 14, MODEL_CHARACTERS = 34, TICKS = 5 };
 /* Larger amounts are abbreviated: in full they do not fit next to the axis. */
 #define AMOUNT_LONG 1e6
 /* Bars are clamped to these limits: a file can contain any cost. */
@@ -341,7 +342,7 @@ static void plot_add_bar(const struct plot *p, unsigned b, double x, double widt
 		         x * 100 / AREA, HEIGHT - high, width * 100 / AREA, high - low);
 		plot_add_bar_name(p, p->first_bar + b, out);
 		buf_adds(out, " \u00b7 ");
-		plot_add_name(p->names[c], NAME_CHARACTERS, out);
+		plot_add_name(p->names[c], MODEL_CHARACTERS, out);
 		buf_adds(out, p->by_tokens ? " \u00b7 " : " \u00b7 $");
 		number_add(number_round(value, RENDER_COST_DECIMALS), out);
 		buf_adds(out, p->by_tokens ? " tokens</title></rect>\n" : "</title></rect>\n");
@@ -373,7 +374,7 @@ static void plot_add_legend(const struct plot *p, struct buf *out)
 		unsigned y = c * ROW;
 		buf_addf(out, "<rect class=\"c%u\" y=\"%u\" width=\"12\" height=\"12\"/><text x=\"20\" y=\"%u\">", c, y,
 		         y + 11);
-		plot_add_name(p->names[c], NAME_CHARACTERS, out);
+		plot_add_name(p->names[c], MODEL_CHARACTERS, out);
 		buf_adds(out, " \u00b7 ");
 		plot_add_amount(p, number_round(p->sums[c], RENDER_COST_DECIMALS), out);
 		buf_adds(out, "</text>\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* html/: the sessions as pages. */
 #include "sessionfs/base/name.h"
-#include "sessionfs/find/index.h"
+#include "sessionfs/find/pages.h"
 #include "sessionfs/render/producer.h"
 #include "rows.h"
 

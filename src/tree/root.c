@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The names above all sessions: the root, projects/ and sessions/. */
-#include "sessionfs/find/plot.h"
+#include "sessionfs/find/pages.h"
 #include "sessionfs/find/tables.h"
 #include "sessionfs/json/json.h"
 #include "rows.h"

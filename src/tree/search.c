@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* search/: each directory in it is a query, and its node holds the query's number. */
 #include "sessionfs/base/name.h"
-#include "sessionfs/find/hits_page.h"
+#include "sessionfs/find/pages.h"
 #include "rows.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* html/index.html: its rows, and how they show odd numbers. */
-#include "sessionfs/find/index.h"
+#include "sessionfs/find/pages.h"
 
 #include <math.h>
 #include <setjmp.h>

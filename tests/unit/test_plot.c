@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* usage.svg: usage, summed by bar and model. */
 #include "sessionfs/base/date.h"
-#include "sessionfs/find/plot.h"
+#include "sessionfs/find/pages.h"
 
 #include <math.h>
 #include <setjmp.h>
