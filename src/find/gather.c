@@ -25,19 +25,13 @@
  * again. This limits the memory for texts of sessions after the cutoff. */
 #define SEARCH_BATCH_BYTES ((size_t)LIMIT(16 << 20, 4096))
 
-/* The session that fills the answer: sessions after it do not count. */
-struct row_cutoff {
-	bool is_set;
-	struct session_rank at;
-};
-
 struct search_batch {
 	struct searches *s;
 	struct search *a;
 	struct slot_state *all; /* the sessions of the rows */
 	struct search_row **v;
-	struct row_cutoff limit;
-	struct lock lock; /* guards the idle matchers */
+	struct session_rank cutoff; /* of the session that fills the answer: those after it do not count */
+	struct lock lock;           /* guards the idle matchers */
 	struct matcher *idle[PARALLEL_THREADS_MAX];
 	size_t n_idle;
 	_Atomic size_t found_bytes; /* bytes of the texts that the batch found */
@@ -119,19 +113,19 @@ static int search_row_cmp(const void *a, const void *b)
 	return session_rank_cmp((*(struct search_row *const *)a)->rank, (*(struct search_row *const *)b)->rank);
 }
 
-static bool row_is_past_cutoff(const struct row_cutoff *limit, const struct search_row *r)
+static bool row_is_past_cutoff(const struct search_row *r, struct session_rank cutoff)
 {
-	return limit->is_set && r->is_ranked && session_rank_cmp(r->rank, limit->at) > 0;
+	return cutoff.file && r->is_ranked && session_rank_cmp(r->rank, cutoff) > 0;
 }
 
-/* Finds the cutoff, drops the hits of sessions after it, and copies of hits of earlier sessions: so memory stays
- * limited. `v` has room for all rows. Returns 0 or -ENOMEM. */
-static int search_find_cutoff(struct search *a, struct search_row **v, struct row_cutoff *ret)
+/* Finds the cutoff (without a file: there is none), drops the hits of sessions after it, and copies of hits of earlier
+ * sessions: so memory stays limited. `v` has room for all rows. Returns 0 or -ENOMEM. */
+static int search_find_cutoff(struct search *a, struct search_row **v, struct session_rank *ret)
 {
 	struct duplicate_table seen CLEANUP(duplicates_release) = {0};
-	struct row_cutoff limit = {0};
 	uint64_t entries = 0;
 	size_t n = 0;
+	*ret = (struct session_rank){0};
 	bool lost = atomic_exchange(&a->lost_hits, false);
 	for (size_t i = 0; i < a->n; i++) {
 		struct search_row *r = &a->rows[i];
@@ -142,7 +136,7 @@ static int search_find_cutoff(struct search *a, struct search_row **v, struct ro
 	}
 	qsort(v, n, sizeof *v, search_row_cmp);
 	for (size_t i = 0; i < n; i++) {
-		if (limit.is_set) {
+		if (ret->file) {
 			/* Sessions that lack copies of these hits come after it, too. */
 			session_hits_put(v[i]->hits);
 			v[i]->hits = NULL;
@@ -154,9 +148,8 @@ static int search_find_cutoff(struct search *a, struct search_row **v, struct ro
 			return rc;
 		entries += v[i]->hits->found.n;
 		if (entries >= SEARCH_ENTRIES_MAX)
-			limit = (struct row_cutoff){true, v[i]->rank};
+			*ret = v[i]->rank;
 	}
-	*ret = limit;
 	return 0;
 }
 
@@ -240,7 +233,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 		return rc;
 	r->rank = f->rank;
 	r->is_ranked = true;
-	if (row_is_past_cutoff(&b->limit, r)) {
+	if (row_is_past_cutoff(r, b->cutoff)) {
 		row_set_hits(b->a, r, NULL);
 		r->state = ROW_MAYBE;
 		return 0;
@@ -351,12 +344,12 @@ static int search_pending_rows(struct search_batch *b)
 	int rc = v ? 0 : -ENOMEM;
 	for (size_t most = SEARCH_FIRST_BATCH; rc == 0; most *= 2) {
 		size_t n = 0, grown = 0;
-		rc = search_find_cutoff(a, v, &b->limit);
+		rc = search_find_cutoff(a, v, &b->cutoff);
 		for (size_t i = 0; rc == 0 && i < a->n; i++) {
 			struct search_row *r = &a->rows[i];
 			if (r->state == ROW_NONE || r->state == ROW_FOUND || r->is_unreadable)
 				continue;
-			if (row_is_past_cutoff(&b->limit, r)) {
+			if (row_is_past_cutoff(r, b->cutoff)) {
 				row_set_hits(a, r, NULL);
 				r->state = r->state == ROW_GROWN ? ROW_NEW : r->state;
 				continue;
