@@ -121,7 +121,7 @@ struct group_builder {
 	struct groups result; /* first member: callers have pointers to it */
 	size_t n_links;       /* room in `v` */
 	struct map found;     /* by name: the group's index */
-	struct map taken;     /* by the group's index and a name: the link's index in `v`; not of the only link */
+	struct map taken;     /* by the group's index and a name: the link's index in `v` */
 };
 
 void groups_free(struct groups *g)
@@ -206,8 +206,6 @@ static bool link_assign_name(struct group_builder *m, const struct fact_list *li
 	size_t n_in_group = m->result.groups[group].n;
 	char tail[16] = "";
 	uint32_t first = MAP_NONE, taken;
-	if (n_in_group == 2 && map_put(&m->taken, group, l[-1].name, (uint32_t)i - 1) < 0)
-		return false;
 	do {
 		buf_reset(&name);
 		add_link_name(&list->v[l->fact], l, key->naming, n_in_group, tail, &name);
@@ -217,7 +215,7 @@ static bool link_assign_name(struct group_builder *m, const struct fact_list *li
 			snprintf(tail, sizeof tail, "~%u", ++m->result.v[first].n_equal + 1);
 	} while (taken != MAP_NONE);
 	l->name = group_keep_name(m, &name);
-	return l->name.p && (n_in_group == 1 || map_put(&m->taken, group, l->name, (uint32_t)i) == 0);
+	return l->name.p && map_put(&m->taken, group, l->name, (uint32_t)i) == 0;
 }
 
 static bool groups_fill(struct group_builder *m, const struct fact_list *list, const struct group_key_ops *key)
@@ -243,7 +241,7 @@ static bool groups_fill(struct group_builder *m, const struct fact_list *list, c
 	qsort_r(m->result.v, n, sizeof *m->result.v, group_slot_cmp, (void *)list->v);
 	/* Update the indexes after sorting; the names exist already. */
 	for (uint32_t k = 0; k < m->result.n; k++)
-		for (size_t i = 0; m->result.groups[k].n > 1 && i < m->result.groups[k].n; i++)
+		for (size_t i = 0; i < m->result.groups[k].n; i++)
 			if (map_put(&m->taken, k, m->result.v[m->result.groups[k].first + i].name,
 			            (uint32_t)(m->result.groups[k].first + i)) < 0)
 				return false;
@@ -289,8 +287,6 @@ const struct group *groups_find_name(const struct groups *g, struct span name)
 
 const struct group_link *groups_find_link(const struct groups *g, const struct group *group, struct span name)
 {
-	if (group->n == 1)
-		return span_eq(g->v[group->first].name, name) ? &g->v[group->first] : NULL;
 	uint32_t i = map_get(&((const struct group_builder *)g)->taken, (uint32_t)(group - g->groups), name);
 	return i == MAP_NONE ? NULL : &g->v[i];
 }
