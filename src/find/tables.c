@@ -38,6 +38,17 @@ static void tables_add_cost(double cost, struct buf *out)
 	number_add(number_round(cost, RENDER_COST_DECIMALS), out);
 }
 
+/* Appends the heading, and the rows of each session. */
+static int tables_add(const struct fact_list *list, const char *heading,
+                      int (*add)(struct catalog *c, const struct fact *f, struct buf *out), struct buf *out)
+{
+	int rc = facts_list_error(list);
+	buf_adds(out, heading);
+	for (size_t i = 0; i < list->n && rc == 0; i++)
+		rc = add(list->catalog, &list->v[i], out);
+	return rc < 0 ? rc : buf_err(out);
+}
+
 /* --- sessions.tsv ---------------------------------------------------------------- */
 
 /* Appends the path of the session `parent`, as in a file of that name. */
@@ -53,7 +64,7 @@ static void tables_add_parent(struct catalog *c, uint32_t parent, struct buf *ou
 	out->err = buf_err(&path) ? buf_err(&path) : out->err;
 }
 
-static void tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
+static int tables_add_session(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	const struct session_facts *of = f->facts;
 	tables_add_text_cell(of->id, out);
@@ -75,17 +86,12 @@ static void tables_add_session(struct catalog *c, const struct fact *f, struct b
 	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
 	tables_add_text_cell(of->title, out);
 	buf_addc(out, '\n');
+	return cancel_check();
 }
 
 int table_sessions(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_list_error(list);
-	buf_adds(out, SESSIONS_HEADING);
-	for (size_t i = 0; i < list->n && rc == 0; i++) {
-		tables_add_session(list->catalog, &list->v[i], out);
-		rc = cancel_check();
-	}
-	return rc < 0 ? rc : buf_err(out);
+	return tables_add(list, SESSIONS_HEADING, tables_add_session, out);
 }
 
 /* --- usage.tsv ------------------------------------------------------------------- */
@@ -212,10 +218,7 @@ static int tables_add_rejected_file(void *arg, const char *file, uint32_t slot, 
 
 int table_problems(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_list_error(list);
-	buf_adds(out, PROBLEMS_HEADING);
-	for (size_t i = 0; i < list->n && rc == 0; i++)
-		rc = tables_add_problems(list->catalog, &list->v[i], out);
+	int rc = tables_add(list, PROBLEMS_HEADING, tables_add_problems, out);
 	if (rc == 0)
 		rc = catalog_each_file(list->catalog, tables_add_rejected_file, out);
 	return rc < 0 ? rc : buf_err(out);
@@ -224,7 +227,7 @@ int table_problems(const struct fact_list *list, struct buf *out)
 /* --- files.tsv ------------------------------------------------------------------- */
 
 /* Renders the rows again if they are not cached. */
-static int table_add_files(struct catalog *c, const struct fact *f, struct buf *out)
+static int tables_add_files(struct catalog *c, const struct fact *f, struct buf *out)
 {
 	struct buf made CLEANUP_BUF = BUF_INIT;
 	struct span rest = f->facts->files, row;
@@ -250,11 +253,7 @@ static int table_add_files(struct catalog *c, const struct fact *f, struct buf *
 
 int table_files(const struct fact_list *list, struct buf *out)
 {
-	int rc = facts_list_error(list);
-	buf_adds(out, "project\tstem\t" FILES_HEADING);
-	for (size_t i = 0; i < list->n && rc == 0; i++)
-		rc = table_add_files(list->catalog, &list->v[i], out);
-	return rc < 0 ? rc : buf_err(out);
+	return tables_add(list, "project\tstem\t" FILES_HEADING, tables_add_files, out);
 }
 
 /* --- labels.tsv ------------------------------------------------------------------ */
