@@ -25,7 +25,6 @@ struct hit_pass {
 	struct span stored;
 	struct secrets secrets;        /* in `stored` */
 	const struct hash_key *secret; /* for the copy key; or NULL */
-	uint64_t copy_key;             /* a hash of the entry's name, time and all text, not 0 */
 };
 
 /* Returns whether the line is of the error or has a key, or a part of one. */
@@ -180,7 +179,7 @@ static int hit_read_part(struct hit_pass *h)
 static void hit_add_to_key(struct hit_pass *h, struct span text)
 {
 	if (h->secret)
-		h->copy_key = hash_bytes(h->secret, h->copy_key, text.p, text.n) | 1;
+		h->m->copy_key = hash_bytes(h->secret, h->m->copy_key, text.p, text.n) | 1;
 }
 
 void match_drop_lines(struct matcher *m)
@@ -190,7 +189,7 @@ void match_drop_lines(struct matcher *m)
 	m->kept.n = m->lines.n = 0;
 }
 
-int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct hash_key *secret, uint64_t *ret_key)
+int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct hash_key *secret)
 {
 	const struct words *w = &m->words;
 	struct entry_text *parts = &m->parts;
@@ -202,8 +201,9 @@ int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct
 	match_drop_lines(m);
 	words_reset(&m->words);
 	/* Mixed first: times differ in few bits, as names do, and hash_bytes could let one cancel out the other. */
+	m->copy_key = 0;
 	if (secret)
-		h.copy_key = hash_mix((uint64_t)session_entry(m->s, m->entry)->time ^ secret->seed, secret->factor);
+		m->copy_key = hash_mix((uint64_t)session_entry(m->s, m->entry)->time ^ secret->seed, secret->factor);
 	/* The name in entries/: it tells entries of one session with the same id apart, and is the same in copies. */
 	buf_reset(&m->value);
 	session_entry_name(m->s, m->entry, &m->value);
@@ -224,12 +224,17 @@ int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct
 	}
 	hit_drop_lines(&h);
 	if (m->lines.n > 0) {
-		m->lines.v[0].hit.is_best = true;
+		m->best = m->lines.v[0].hit;
 		qsort(m->lines.v, m->lines.n, sizeof *m->lines.v, line_order_cmp);
 	}
 	secrets_release(&h.secrets);
-	*ret_key = h.copy_key;
-	return rc < 0 ? rc : is_named || (words_match(w) && (has_text || !m->q->what));
+	bool matches = is_named || (words_match(w) && (has_text || !m->q->what));
+	if (rc >= 0 && matches && m->lines.n == 0) {
+		buf_reset(&parts->what);
+		entry_text_kind(parts);
+		m->best = (struct hit){.what = buf_span(&parts->what), .whole = SPAN_LIT("")};
+	}
+	return rc < 0 ? rc : matches;
 }
 
 /* Cuts line number i of those that were kept. Returns 0 or a negative errno. */
@@ -250,8 +255,7 @@ static int hit_read_entry(struct matcher *m, const struct session *s, uint32_t i
 	matcher_reset(m, s);
 	m->entry = i;
 	int rc = session_read(s, i, &m->reader, &m->r);
-	uint64_t no_key;
-	return rc < 0 ? rc : match_read_texts(m, most, match_names_entry(m), NULL, &no_key);
+	return rc < 0 ? rc : match_read_texts(m, most, match_names_entry(m), NULL);
 }
 
 int match_each_hit_line(struct matcher *m, const struct session *s, const struct found_list *of, uint32_t entry,
@@ -268,17 +272,6 @@ int match_each_hit_line(struct matcher *m, const struct session *s, const struct
 }
 
 /* --- text --------------------------------------------------------------------------- */
-
-/* Returns the best of the lines that were kept; with a text that is empty if there is none. */
-static struct hit hit_best(struct matcher *m)
-{
-	for (size_t i = 0; i < m->lines.n; i++)
-		if (m->lines.v[i].hit.is_best)
-			return m->lines.v[i].hit;
-	buf_reset(&m->parts.what);
-	entry_text_kind(&m->parts);
-	return (struct hit){.what = buf_span(&m->parts.what), .whole = SPAN_LIT("")};
-}
 
 static void hit_add_path(const struct found_list *found, const struct hit *hit, struct buf *out)
 {
@@ -344,8 +337,8 @@ static int hit_add_row(struct matcher *m, const struct hit *hit, struct found_li
 int hit_append_texts(struct matcher *m, struct found_list *found)
 {
 	struct buf *out = &found->texts[FOUND_HITS];
-	const struct hit *hit, best = hit_best(m);
-	int rc = hit_add_row(m, &best, found);
+	const struct hit *hit;
+	int rc = hit_add_row(m, &m->best, found);
 
 	for (size_t i = 0; rc == 0 && i < m->lines.n; i++) {
 		rc = hit_cut_line(m, i, &hit);
@@ -355,7 +348,7 @@ int hit_append_texts(struct matcher *m, struct found_list *found)
 		buf_addc(out, '\n');
 	}
 	if (rc == 0)
-		rc = hit_add_name(m, &best, &found->texts[FOUND_NAMES]);
+		rc = hit_add_name(m, &m->best, &found->texts[FOUND_NAMES]);
 	rc = rc < 0 ? rc : buf_err(&m->value);
 	for (int k = 0; k < FOUND_TEXTS && rc == 0; k++)
 		rc = buf_err(&found->texts[k]);
@@ -369,8 +362,7 @@ int match_name(struct matcher *m, const struct session *s, uint32_t entry, struc
 
 	if (rc < 0)
 		return rc;
-	const struct hit best = hit_best(m);
-	rc = hit_add_name(m, &best, &name);
+	rc = hit_add_name(m, &m->best, &name);
 	rc = rc < 0 ? rc : buf_err(&m->value);
 	rc = rc < 0 ? rc : buf_err(&name);
 	/* A name has no room for more. */

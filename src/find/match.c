@@ -139,12 +139,12 @@ struct found found_entry_begin(const struct found_list *f, size_t i)
 	return i > 0 ? f->v[i - 1] : (struct found){0};
 }
 
-static int found_list_add(struct matcher *m, uint64_t key, struct found_list *out)
+static int found_list_add(struct matcher *m, struct found_list *out)
 {
 	struct found found = found_entry_begin(out, out->n);
 	int rc = vec_reserve(out, 1) ? hit_append_texts(m, out) : -ENOMEM;
 
-	found.copy_key = key;
+	found.copy_key = m->copy_key;
 	found.entry = m->entry;
 	found.lines += (uint32_t)m->lines.n;
 	for (int k = 0; k < FOUND_TEXTS; k++) {
@@ -175,8 +175,6 @@ bool match_names_entry(struct matcher *m)
 /* Appends the entry if it matches. */
 static int match_check(struct matcher *m, struct found_list *out)
 {
-	uint64_t key = 0;
-
 	bool is_named = match_names_entry(m);
 	if (!is_named && index_rejects_entry(m))
 		return m->entry % 1024 ? 0 : cancel_check();
@@ -184,8 +182,8 @@ static int match_check(struct matcher *m, struct found_list *out)
 	if (rc == 0)
 		rc = is_named ? 1 : record_check_terms(m);
 	if (rc > 0)
-		rc = match_read_texts(m, HIT_LINES, is_named, out->secret, &key);
-	return rc > 0 ? found_list_add(m, key, out) : rc;
+		rc = match_read_texts(m, HIT_LINES, is_named, out->secret);
+	return rc > 0 ? found_list_add(m, out) : rc;
 }
 
 /* --- a session -------------------------------------------------------------------- */

@@ -34,6 +34,8 @@ struct matcher {
 	struct buf cut;              /* a part of a line */
 	VEC(struct kept_line) lines; /* the best ones of the entry that was read last */
 	VEC(struct buf) kept;        /* what they point to */
+	struct hit best;             /* the first of those with the most different words; no text if there is none */
+	uint64_t copy_key;           /* a hash of the name, time and all text of the entry, not 0; 0 without a secret */
 	bool is_named;               /* the query is the id of the session that is read */
 	bool may_name;               /* or can be the name of an entry that is not in its file */
 };
@@ -51,10 +53,9 @@ bool match_searches_part(const struct matcher *m);
 /* Returns whether the query is the id of the entry, or of its session. */
 bool match_names_entry(struct matcher *m);
 
-/* Reads the texts of the entry, and keeps their best lines, at most `most`. `is_named`: it matches by its id. Sets
- * *ret_key to the key of copies; 0 without a secret. Returns 1 if the texts match the words, or 0, or a negative
- * errno. */
-int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct hash_key *secret, uint64_t *ret_key);
+/* Reads the texts of the entry, and keeps their best lines, at most `most`. `is_named`: it matches by its id. Returns
+ * 1 if the texts match the words, or 0, or a negative errno. */
+int match_read_texts(struct matcher *m, size_t most, bool is_named, const struct hash_key *secret);
 /* Frees the lines and texts that were kept. */
 void match_drop_lines(struct matcher *m);
 /* After match_read_texts: appends the texts of a matching entry. */

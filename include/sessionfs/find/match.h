@@ -74,7 +74,6 @@ uint32_t match_entry_at(const struct session *s, uint64_t offset);
 struct hit {
 	struct span path, text, whole, what;
 	uint64_t line;
-	bool is_best; /* the first line with the most different words */
 };
 /* Receives a line, and the list with the names of its session. Returns at least 0, or a negative errno. */
 typedef int hit_fn(void *arg, const struct found_list *of, const struct hit *hit);
@@ -82,8 +81,8 @@ typedef int hit_fn(void *arg, const struct found_list *of, const struct hit *hit
  * the first lines. Stops at the first negative result of fn, and returns it. Returns 0 or a negative errno. */
 int match_each_hit_line(struct matcher *m, const struct session *s, const struct found_list *of, uint32_t entry,
                         size_t most, hit_fn *fn, void *arg);
-/* Appends the name of a link to the entry: WHAT TEXT as in its row, with a long WHAT cut. Returns 0 or a negative
- * errno. */
+/* Appends the name of a link to a matching entry: WHAT TEXT as in its row, with a long WHAT cut. Returns 0 or a
+ * negative errno. */
 int match_name(struct matcher *m, const struct session *s, uint32_t entry, struct buf *out);
 
 #endif
