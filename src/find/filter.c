@@ -45,8 +45,8 @@ int query_fail(const struct query_parser *s, const char *why, struct span what)
 }
 
 /* Returns the number of the value among n names, or a negative errno. */
-static int parse_name(const struct query_parser *s, struct span value, const struct term *t, const char *const *names,
-                      int n)
+static int parse_choice(const struct query_parser *s, struct span value, const struct term *t, const char *const *names,
+                        int n)
 {
 	CLEANUP_BUF struct buf why = BUF_INIT;
 
@@ -64,13 +64,13 @@ static int parse_name(const struct query_parser *s, struct span value, const str
 
 static int parse_state(struct query_parser *s, struct span value, struct term *t)
 {
-	return parse_name(s, value, t, context_states, STATES);
+	return parse_choice(s, value, t, context_states, STATES);
 }
 
 static int parse_what(struct query_parser *s, struct span value, struct term *t)
 {
 	static const char *const whats[WHATS] = {"said", "output", "thinking", "call", "error", "label", "name"};
-	int i = parse_name(s, value, t, whats, WHATS);
+	int i = parse_choice(s, value, t, whats, WHATS);
 
 	if (i >= 0 && t->negated)
 		return query_fail(s, "cannot be negated; name the other kinds", span_of(query_filters[t->kind].name));
@@ -82,7 +82,7 @@ static const char *const marks[MARKS] = {"error", "secret"};
 
 static int parse_mark(struct query_parser *s, struct span value, struct term *t)
 {
-	int i = parse_name(s, value, t, marks, MARKS);
+	int i = parse_choice(s, value, t, marks, MARKS);
 
 	s->q->marks |= i < 0 || t->negated ? 0 : 1u << i;
 	return i;
@@ -117,7 +117,7 @@ static int64_t day_begin(date_t day)
 	return (int64_t)low * 1000;
 }
 
-/* Parses YYYY-MM-DD, or a day relative to now, such as 7d. Returns NO_DATE if the value is no day. */
+/* Parses YYYY-MM-DD, or a day relative to now, such as 7d. Returns NO_DATE for any other value. */
 static date_t parse_date(const struct query_parser *s, struct span value)
 {
 	char name[DATE_NAME];

@@ -118,8 +118,8 @@ static bool row_is_past_cutoff(const struct search_row *r, struct session_rank c
 	return cutoff.file && r->is_ranked && session_rank_cmp(r->rank, cutoff) > 0;
 }
 
-/* Finds the cutoff (without a file: there is none), drops the hits of sessions after it, and copies of hits of earlier
- * sessions: so memory stays limited. `v` has room for all rows. Returns 0 or -ENOMEM. */
+/* Finds the cutoff (without a file if the answer is not full), drops the hits of sessions after it, and copies of hits
+ * of earlier sessions: so memory stays limited. `v` has room for all rows. Returns 0 or -ENOMEM. */
 static int search_find_cutoff(struct search *a, struct search_row **v, struct session_rank *ret)
 {
 	struct duplicate_table seen CLEANUP(duplicates_release) = {0};

@@ -34,7 +34,7 @@ struct matcher {
 	struct buf cut;              /* a part of a line */
 	VEC(struct kept_line) lines; /* the best ones of the entry that was read last */
 	VEC(struct buf) kept;        /* what they point to */
-	struct hit best;             /* the first of those with the most different words; no text if there is none */
+	struct hit best;             /* the first line with the most different words, or an empty one */
 	uint64_t copy_key;           /* a hash of the name, time and all text of the entry, not 0; 0 without a secret */
 	bool is_named;               /* the query is the id of the session that is read */
 	bool may_name;               /* or can be the name of an entry that is not in its file */
