@@ -54,11 +54,8 @@ bool names_next(struct span *rest, struct name *ret)
 
 static void scan_compare(struct disk_scan *l)
 {
-	const struct stat *a = &l->st, *b = &l->known;
-	bool differs = a->st_dev != b->st_dev || a->st_ino != b->st_ino || a->st_size != b->st_size ||
-	               !time_is_same(a->st_mtim, b->st_mtim) || !time_is_same(a->st_ctim, b->st_ctim);
 	if (l->reads == SCAN_COMPARE)
-		l->reads = differs ? SCAN_READ : SCAN_STAT;
+		l->reads = stat_is_unchanged(&l->st, &l->known) ? SCAN_STAT : SCAN_READ;
 }
 
 /* Opens the directory that a file is in. */

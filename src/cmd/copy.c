@@ -12,6 +12,7 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/progress.h"
 #include "sessionfs/base/sys.h"
+#include "sessionfs/file/resolver.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -171,7 +172,7 @@ static bool copy_is_current(struct copy_run *c, const struct tree_attr *a, struc
 		return true;
 	struct stat now;
 	int fd CLEANUP_CLOSE = sys_openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd >= 0 && sys_fstat(fd, &now) == 0 && now.st_ino == st->st_ino && now.st_dev == st->st_dev &&
+	return fd >= 0 && sys_fstat(fd, &now) == 0 && stat_is_same_file(&now, st) &&
 	       (told || copy_is_equal(c, a->node, fd)) &&
 	       (!((now.st_mode ^ a->mode) & 07777) || sys_fchmod(fd, a->mode & 07777) == 0);
 }

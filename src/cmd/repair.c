@@ -3,6 +3,7 @@
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/log.h"
+#include "sessionfs/file/resolver.h"
 #include "sessionfs/session/repair.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ int cli_repair(const char *file, FILE *out, FILE *messages)
 	         : !S_ISREG(st.st_mode)       ? -EINVAL
 	                                      : 0;
 
-	if (rc == 0 && fstat(fileno(out), &target) == 0 && target.st_dev == st.st_dev && target.st_ino == st.st_ino) {
+	if (rc == 0 && fstat(fileno(out), &target) == 0 && stat_is_same_file(&target, &st)) {
 		log_error("%s: the output is the same file; write to another file, then check it", file);
 		return 1;
 	}

@@ -20,12 +20,6 @@ enum { MASKS = LIMIT(4096, 4), AHEAD = 4096 };
 /* The max number of attempts to read a file that keeps changing. */
 #define REDACT_TRIES 8
 
-static bool redact_is_unchanged(const struct stat *before, const struct stat *now)
-{
-	return before->st_size == now->st_size && time_is_same(before->st_mtim, now->st_mtim) &&
-	       time_is_same(before->st_ctim, now->st_ctim);
-}
-
 /* Returns whether the next change of the file will change its time: two changes in one clock tick do not. */
 static bool redact_is_settled(const struct stat *st)
 {
@@ -49,7 +43,7 @@ static size_t redact_from_cache(struct redact_cache *known, const struct stat *n
 {
 	LOCKED(&known->lock);
 	const struct masked_lines *m = &known->lines;
-	if (!redact_is_unchanged(&m->st, now) || off < m->at || off > m->end)
+	if (!stat_is_unchanged(&m->st, now) || off < m->at || off > m->end)
 		return 0;
 	if (n >= m->end - off) {
 		n = (size_t)(m->end - off);
@@ -127,7 +121,7 @@ static int redact_check(struct opened *o, const struct masked_lines *m, struct s
 	char there[16384];
 	struct stat now;
 	int rc = opened_stat(o, &now);
-	if (rc < 0 || (redact_is_unchanged(&m->st, &now) && redact_is_settled(&now)))
+	if (rc < 0 || (stat_is_unchanged(&m->st, &now) && redact_is_settled(&now)))
 		return rc;
 	for (size_t done = 0; done < text.n && rc == 0; rc = cancel_check()) {
 		size_t n = text.n - done < sizeof there ? text.n - done : sizeof there;
@@ -183,7 +177,7 @@ static ssize_t redact_read(struct opened *o, struct redact_cache *known, void *p
 		if (got <= 0)
 			return got;
 		rc = opened_stat(o, &now);
-		if (rc < 0 || !redact_is_unchanged(&m.st, &now))
+		if (rc < 0 || !stat_is_unchanged(&m.st, &now))
 			return rc < 0 ? rc : -ESTALE;
 		/* Another reader can have replaced the cached lines meanwhile. */
 		m.line = UINT64_MAX;

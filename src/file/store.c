@@ -116,8 +116,7 @@ static int store_flush_changed(const struct source_path *at, int fd, int (*sync)
 	struct stat now;
 	if (sys_fstat(fd, &now) < 0)
 		return -errno;
-	if (now.st_dev == synced->st_dev && now.st_ino == synced->st_ino && now.st_size == synced->st_size &&
-	    time_is_same(now.st_mtim, synced->st_mtim) && time_is_same(now.st_ctim, synced->st_ctim))
+	if (stat_is_unchanged(&now, synced))
 		return 0;
 	lock_may_block();
 	int rc = sync_uninterrupted(fd, sync);

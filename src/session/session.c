@@ -129,17 +129,6 @@ int session_check_beginning(const struct session *s, const struct fingerprints *
 	return rc < 0 ? rc : now.head == before->head && now.tail == before->tail ? 0 : -ESTALE;
 }
 
-static bool stat_is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-static bool stat_is_unchanged(const struct stat *a, const struct stat *b)
-{
-	return stat_is_same_file(a, b) && a->st_size == b->st_size && time_is_same(a->st_mtim, b->st_mtim) &&
-	       time_is_same(a->st_ctim, b->st_ctim);
-}
-
 /* ---- life ---- */
 
 static struct source_path session_place(const struct session *s)

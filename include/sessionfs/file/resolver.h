@@ -15,6 +15,7 @@
 #ifndef SESSIONFS_RESOLVER_H
 #define SESSIONFS_RESOLVER_H
 
+#include "sessionfs/base/clock.h"
 #include "sessionfs/base/error.h"
 #include "sessionfs/file/blocking.h"
 
@@ -96,5 +97,17 @@ int resolver_statvfs(struct resolver *r, struct statvfs *ret);
 /* Gets the attributes of a name in a directory that is not foreign, in one system call: identity, type, rights, size
  * and times except the atime. -EXDEV as for RESOLVER_NOW, and for a link. */
 int resolve_fstatat(const struct resolver *r, int dir, const char *name, struct stat *ret);
+
+static inline bool stat_is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Returns whether nothing shows that the file was replaced or changed in between. */
+static inline bool stat_is_unchanged(const struct stat *a, const struct stat *b)
+{
+	return stat_is_same_file(a, b) && a->st_size == b->st_size && time_is_same(a->st_mtim, b->st_mtim) &&
+	       time_is_same(a->st_ctim, b->st_ctim);
+}
 
 #endif
