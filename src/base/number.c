@@ -64,7 +64,7 @@ void number_add(double x, struct buf *out)
 	const char *p = text;
 	for (; *p != 'e'; p++)
 		/* The other character is the locale's decimal point. */
-		if (*p >= '0' && *p <= '9')
+		if (char_is_digit(*p))
 			digits[count++] = *p;
 	while (count > 1 && digits[count - 1] == '0')
 		count--;

@@ -110,19 +110,9 @@ struct secret_finder {
 	struct secrets *out;
 };
 
-static bool is_decimal(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter_or_digit(char c)
-{
-	return (unsigned char)((c | 0x20) - 'a') < 26 || is_decimal(c);
-}
-
 static bool is_word(char c)
 {
-	return is_letter_or_digit(c) || c == '_' || c == '-';
+	return char_is_alnum(c) || c == '_' || c == '-';
 }
 
 /* --- patterns --------------------------------------------------------------------- */
@@ -225,7 +215,7 @@ static const char *match_private_key(struct pattern *m, const char *p)
 		const char *slash = at;
 		while (at < end && *at == '\\')
 			at++;
-		bool is_base64 = at < end && (is_letter_or_digit(*at) || *at == '+' || *at == '/' || *at == '=');
+		bool is_base64 = at < end && (char_is_alnum(*at) || *at == '+' || *at == '/' || *at == '=');
 		bool fits =
 		    at < end && *at && (at > slash ? strchr("nrt", *at) != NULL : is_base64 || strchr(":,.()_ ", *at));
 		together = !is_base64 ? 0 : at > dash ? 1 : together + 1;
@@ -251,7 +241,7 @@ static int find_secret_of_form(struct secret_finder *f, unsigned i, const char *
 	if (!end || ((form->needs & FORM_APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
 		return 0;
 	const char *key_end = end - (form->needs & FORM_URL ? strlen("@h") : 0), *digit = m.key;
-	while (digit < key_end && !is_decimal(*digit))
+	while (digit < key_end && !char_is_digit(*digit))
 		digit++;
 	if ((form->needs & DIGIT) && digit == key_end) {
 		f->plain[i] = key_end;
@@ -268,7 +258,7 @@ static int find_secret_of_form(struct secret_finder *f, unsigned i, const char *
  * end, also of JSON in JSON. */
 static int find_secrets_at(struct secret_finder *f, const char *p, bool named)
 {
-	const char first = is_decimal(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
+	const char first = char_is_digit(*p) ? '#' : *p, front = p > f->from ? p[-1] : ' ';
 	bool is_escape = p - f->from > 1 && p[-2] == '\\' && strchr("nrtbf", front),
 	     is_inside = is_word(front) && !is_escape;
 	int rc = 0;

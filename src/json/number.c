@@ -20,7 +20,7 @@ static bool short_double(struct span text, double *ret)
 	for (size_t i = negative; i < text.n; i++) {
 		if (text.p[i] == '.')
 			point = i;
-		else if (text.p[i] >= '0' && text.p[i] <= '9')
+		else if (char_is_digit(text.p[i]))
 			digits = digits * 10 + (unsigned)(text.p[i] - '0');
 		else
 			return false;

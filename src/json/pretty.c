@@ -62,17 +62,12 @@ void json_pretty(struct json_value v, struct buf *out)
 		buf_addspan(out, json_raw(v));
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Returns the end of the run of tokens at p without white space between them. */
 static const char *tokens_end(const char *p, const char *end)
 {
 	bool escaped;
 
-	for (; p < end && !is_space(*p); p++) {
+	for (; p < end && !json_is_space(*p); p++) {
 		if (*p == '"')
 			p = json_string_end(p + 1, end, &escaped);
 		if (!p)
@@ -89,7 +84,7 @@ void json_compact(struct json_value v, struct buf *out)
 	while (p < end) {
 		const char *next = tokens_end(p, end);
 		buf_add(out, p, (size_t)(next - p));
-		for (p = next; p < end && is_space(*p);)
+		for (p = next; p < end && json_is_space(*p);)
 			p++;
 	}
 }

@@ -13,11 +13,6 @@ static inline bool key_is(struct json_value key, const char *name, size_t n)
 	return key.text.n == n && memcmp(key.text.p, name, n) == 0;
 }
 
-static inline bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') < 10;
-}
-
 static inline bool is_text(struct json_value v, const char *text, size_t n)
 {
 	return v.kind == JSON_STRING && key_is(v, text, n);

@@ -18,7 +18,7 @@ static bool has_form(struct span s, const char *form)
 {
 	size_t i = 0;
 
-	while (i < s.n && form[i] && (form[i] == '0' ? is_digit(s.p[i]) : s.p[i] == form[i]))
+	while (i < s.n && form[i] && (form[i] == '0' ? char_is_digit(s.p[i]) : s.p[i] == form[i]))
 		i++;
 	return form[i] == '\0';
 }
@@ -46,9 +46,9 @@ static int64_t parse_time(struct span s)
 
 	if (time == NO_TIME)
 		return NO_TIME;
-	if (n + 1 < s.n && s.p[n] == '.' && is_digit(s.p[n + 1])) {
+	if (n + 1 < s.n && s.p[n] == '.' && char_is_digit(s.p[n + 1])) {
 		/* Three digits count. */
-		for (int unit = 100; ++n < s.n && is_digit(s.p[n]); unit /= 10)
+		for (int unit = 100; ++n < s.n && char_is_digit(s.p[n]); unit /= 10)
 			time += (s.p[n] - '0') * unit;
 	}
 	struct span zone = {s.p + n, s.n - n};

@@ -104,15 +104,10 @@ static uint64_t repair_hash_id(struct repair *r, struct json_value v)
 	return hash ? hash : 1;
 }
 
-static bool is_json_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* Returns whether the object at p is the value of a member, or follows another value. */
 static bool is_after_value(const char *begin, const char *p)
 {
-	while (p > begin && is_json_space(p[-1]))
+	while (p > begin && json_is_space(p[-1]))
 		p--;
 	return p > begin && memchr(":,[", p[-1], 3);
 }
@@ -224,9 +219,9 @@ static int repair_add_text(struct repair *r, struct span text, uint64_t off, uin
 
 	if (skip)
 		repair_add_change(r, line, "dropped a byte order mark");
-	while (skip < text.n && is_json_space(text.p[skip]))
+	while (skip < text.n && json_is_space(text.p[skip]))
 		skip++;
-	while (text.n > skip && is_json_space(text.p[text.n - 1]))
+	while (text.n > skip && json_is_space(text.p[text.n - 1]))
 		text.n--;
 	text = (struct span){text.p + skip, text.n - skip};
 	if (text.n == 0)

@@ -151,7 +151,7 @@ static int call_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 uint32_t name_leading_number(struct span name)
 {
 	uint64_t n = 0;
-	for (size_t i = 0; i < name.n && name.p[i] >= '0' && name.p[i] <= '9' && n <= UINT32_MAX; i++)
+	for (size_t i = 0; i < name.n && char_is_digit(name.p[i]) && n <= UINT32_MAX; i++)
 		n = n * 10 + (uint64_t)(name.p[i] - '0');
 	return n <= UINT32_MAX ? (uint32_t)n : 0;
 }

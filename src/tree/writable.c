@@ -13,11 +13,9 @@ static bool label_name_is_temporary(struct span name)
 		return true;
 	if (name.n != 8 || memcmp(name.p, "Cu", 2) != 0)
 		return false;
-	for (size_t i = 2; i < 8; i++) {
-		char c = name.p[i];
-		if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
+	for (size_t i = 2; i < 8; i++)
+		if (!char_is_alnum(name.p[i]))
 			return false;
-	}
 	return true;
 }
 

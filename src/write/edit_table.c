@@ -159,13 +159,13 @@ static bool single_number(struct span s, uint32_t *ret)
 {
 	uint64_t n = 0;
 	size_t i = 0;
-	while (i < s.n && !(s.p[i] >= '0' && s.p[i] <= '9'))
+	while (i < s.n && !char_is_digit(s.p[i]))
 		i++;
 	if (i == s.n)
 		return false;
-	for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+	for (; i < s.n && char_is_digit(s.p[i]); i++)
 		n = n > UINT32_MAX ? n : n * 10 + (uint64_t)(s.p[i] - '0');
-	while (i < s.n && !(s.p[i] >= '0' && s.p[i] <= '9'))
+	while (i < s.n && !char_is_digit(s.p[i]))
 		i++;
 	*ret = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 	return i == s.n;

@@ -17,6 +17,16 @@ struct span {
 
 #define SPAN_LIT(s) ((struct span){(s), sizeof(s) - 1})
 
+static inline bool char_is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
+static inline bool char_is_alnum(char c)
+{
+	return (unsigned char)((c | 0x20) - 'a') < 26 || char_is_digit(c);
+}
+
 static inline struct span span_of(const char *s)
 {
 	return (struct span){s, strlen(s)};

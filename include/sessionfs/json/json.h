@@ -35,6 +35,11 @@ enum json_kind {
 	JSON_OBJECT,
 };
 
+static inline bool json_is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* Returns the kind of the value at p, by its first byte; JSON_NONE if no value can begin there. */
 static inline enum json_kind json_kind_at(const char *p, const char *end)
 {
