@@ -42,7 +42,8 @@ struct open_index *open_index_of(const struct open_indexes *o, const struct sess
 	return x;
 }
 
-void open_index_remove(struct catalog *c, struct open_index *x)
+/* Removes an index from the list and its slot. It must have no references. */
+static void open_index_remove(struct catalog *c, struct open_index *x)
 {
 	struct open_indexes *o = &c->open;
 

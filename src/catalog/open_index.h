@@ -44,8 +44,6 @@ void open_index_link_newest(struct open_indexes *o, struct open_index *x);
 void open_index_unlink(struct open_indexes *o, struct open_index *x);
 void open_index_set_memory(struct catalog *c, struct open_index *x, size_t memory);
 struct open_index *open_index_of(const struct open_indexes *o, const struct session *s); /* NULL: none */
-/* Removes an index from the list and its slot. It must have no references. */
-void open_index_remove(struct catalog *c, struct open_index *x);
 /* Drops a reference. The last one closes a forgotten index. */
 void open_index_put(struct catalog *c, struct open_index *x);
 /* Detaches the surplus indexes, to be closed without the lock (open_index_close_all). */

@@ -19,7 +19,8 @@ enum { DIAGNOSTIC_CHARACTERS = 200 };
 
 /* --- text with unchanged lines --------------------------------------------------- */
 
-void md_end_line(struct buf *out)
+/* Ends the last line, if `out` has any text. */
+static void md_end_line(struct buf *out)
 {
 	if (out->n > 0 && out->p[out->n - 1] != '\n')
 		buf_addc(out, '\n');
@@ -105,7 +106,8 @@ void md_add_paragraph(struct json_value v, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-size_t md_begin_fence(const char *info, struct buf *out)
+/* Begins a fence; md_end_fence makes it longer than any run of backticks in the text between. */
+static size_t md_begin_fence(const char *info, struct buf *out)
 {
 	buf_adds(out, "\n```");
 	size_t mark = out->n;
@@ -115,7 +117,7 @@ size_t md_begin_fence(const char *info, struct buf *out)
 }
 
 /* The fence began with the usual length: makes it longer if necessary. */
-void md_end_fence(size_t mark, struct buf *out)
+static void md_end_fence(size_t mark, struct buf *out)
 {
 	md_end_line(out);
 	if (buf_err(out))
@@ -133,7 +135,7 @@ void md_end_fence(size_t mark, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-void md_add_fenced(const char *info, struct json_value v, struct buf *out)
+static void md_add_fenced(const char *info, struct json_value v, struct buf *out)
 {
 	size_t mark = md_begin_fence(info, out);
 

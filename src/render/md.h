@@ -26,15 +26,8 @@ static inline bool md_has_text(struct json_value v)
 	return v.kind == JSON_STRING && v.text.n > 0;
 }
 
-/* Ends the last line, if `out` has any text. */
-void md_end_line(struct buf *out);
 /* Appends a string as a paragraph. Closes a fence that it leaves open. */
 void md_add_paragraph(struct json_value v, struct buf *out);
-/* Begin and end a fence that is longer than any run of backticks in the text between. */
-size_t md_begin_fence(const char *info, struct buf *out);
-void md_end_fence(size_t mark, struct buf *out);
-/* Appends a string in a fence. */
-void md_add_fenced(const char *info, struct json_value v, struct buf *out);
 /* Appends a one-line text as code; nothing if it is empty. */
 void md_add_code_span(struct span clean, struct buf *out);
 

@@ -92,9 +92,6 @@ void page_strip_cwd(const struct session *s, size_t start, struct buf *out);
 #define PAGE_OUTPUT_LINES 200
 #define PAGE_TEXT_BYTES ((size_t)256 << 10)
 
-/* Sets g->text to the clean beginning of a string, decoding at most `most` bytes of its JSON. Returns true if the
- * string is longer. */
-bool page_decode_text(struct page *g, struct json_value v, size_t most);
 /* Appends a text as Markdown. `file` has the whole text, relative to the entry's directory. */
 int page_add_markdown(struct page *g, struct json_value v, const char *file);
 /* Appends a text unchanged in a <pre> of that language ("": unknown; "command": a command for a shell). */

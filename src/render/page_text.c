@@ -58,7 +58,9 @@ static struct span json_string_prefix(struct span text, size_t want)
 	return (struct span){text.p, i < text.n ? i : text.n};
 }
 
-bool page_decode_text(struct page *g, struct json_value v, size_t most)
+/* Sets g->text to the clean beginning of a string, decoding at most `most` bytes of its JSON. Returns true if the
+ * string is longer. */
+static bool page_decode_text(struct page *g, struct json_value v, size_t most)
 {
 	buf_reset(g->text);
 	if (v.kind != JSON_STRING)

@@ -118,7 +118,7 @@ struct key arena_get(const arena_t *a, uint32_t at)
 
 /* ---- table ---- */
 
-bool entry_has_key(const struct session *s, uint32_t i)
+static bool entry_has_key(const struct session *s, uint32_t i)
 {
 	return s->format->has_ids ? session_entry_at(s, i)->id != 0 : has_flag(s, i, ENTRY_ADDRESSED);
 }

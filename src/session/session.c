@@ -15,8 +15,7 @@
 enum {
 	FINGERPRINT_SIZE = 4096,      /* bytes hashed at either end */
 	HASH_READ_SIZE = 1024 * 1024, /* read with one call, between two calls of cancel_check */
-	READ_AHEAD = 128 * 1024,      /* the most that a reader prefetches */
-	SCRATCH_KEEP_MAX = 1 << 20    /* the most memory that a reader keeps for the next session */
+	READ_AHEAD = 128 * 1024       /* the most that a reader prefetches */
 };
 enum { WHOLE_MAX = LIMIT(64 * 1024, 512) }; /* the longest file that is read as a whole */
 
@@ -469,23 +468,6 @@ void reader_release(struct reader *r)
 	line_release(&r->line);
 	for (size_t i = 0; i < sizeof r->scratch / sizeof *r->scratch; i++)
 		buf_release(&r->scratch[i]);
-}
-
-static void buf_reset_or_release(struct buf *b)
-{
-	if (b->cap > SCRATCH_KEEP_MAX)
-		buf_release(b);
-	buf_reset(b);
-}
-
-void reader_reset(struct reader *r)
-{
-	buf_reset_or_release(&r->line.bytes);
-	buf_reset_or_release(&r->line.deep);
-	for (size_t i = 0; i < sizeof r->scratch / sizeof *r->scratch; i++)
-		buf_reset_or_release(&r->scratch[i]);
-	r->offset = 0;
-	r->prefetched = 0;
 }
 
 /* Reads the line of an entry into r. Once reads turn out to be sequential, it prefetches, more with each read. */

@@ -357,7 +357,6 @@ static inline bool arena_is(const arena_t *a, uint32_t at, struct span text)
 
 /* Returns entry i's key, kept or derived. It must have one. */
 struct key entry_key(const struct session *s, uint32_t i);
-bool entry_has_key(const struct session *s, uint32_t i);
 
 /* Reserves room for the ids of all entries. */
 int id_table_reserve(const struct session *s);

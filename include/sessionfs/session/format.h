@@ -29,7 +29,6 @@ int format_number(const struct format *f, struct json_value version);
 
 /* Returns whether a message's role is the old name of custom. */
 bool format_is_old_custom(struct json_value role);
-#define FORMAT_CUSTOM "custom"
 
 /* Returns why pi rejects a file with this first entry, or NULL if it is a session. *ret_is_later: it is a session, of a
  * later version. */

@@ -175,8 +175,6 @@ struct reader {
 		.line = LINE_INIT, .scratch = { BUF_INIT }                                                             \
 	}
 void reader_release(struct reader *r);
-/* Drops the lines, so that r can be used for another session. Keeps the memory unless it is large. */
-void reader_reset(struct reader *r);
 #define CLEANUP_READER CLEANUP(reader_release)
 
 /* As session_load; *ret points into r until its next use. */
