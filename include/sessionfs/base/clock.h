@@ -15,10 +15,10 @@ static inline struct timespec clock_now(clockid_t clock)
 	return t;
 }
 
-/* Returns the tv_sec of this many seconds ago. */
-static inline time_t clock_ago(time_t seconds)
+/* Returns the tv_sec of n seconds ago. */
+static inline time_t clock_ago(time_t n)
 {
-	return clock_now(CLOCK_REALTIME).tv_sec - seconds;
+	return clock_now(CLOCK_REALTIME).tv_sec - n;
 }
 
 /* Returns nanoseconds since the clock's zero; valid until the year 2262. */
