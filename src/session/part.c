@@ -212,23 +212,24 @@ size_t part_thinking(const struct record *r, struct buf *out)
 	return part_text_finish(&t);
 }
 
-size_t part_type(const struct record *r, struct buf *out)
+static size_t part_string(struct json_value v, struct buf *out)
 {
 	struct text t = part_text_init(out);
 
-	part_text_add_json(&t, r->type_);
+	part_text_add_json(&t, v);
 	return part_text_finish(&t);
+}
+
+size_t part_type(const struct record *r, struct buf *out)
+{
+	return part_string(r->type_, out);
 }
 
 size_t part_role(const struct record *r, struct buf *out)
 {
-	struct text t = part_text_init(out);
+	struct json_value custom = {JSON_STRING, false, span_of(record_role_name(ROLE_CUSTOM))};
 
-	if (r->role == ROLE_CUSTOM)
-		part_text_add_cstr(&t, record_role_name(ROLE_CUSTOM));
-	else if (r->role != ROLE_NONE)
-		part_text_add_json(&t, r->msg.role);
-	return part_text_finish(&t);
+	return r->role == ROLE_NONE ? 0 : part_string(r->role == ROLE_CUSTOM ? custom : r->msg.role, out);
 }
 
 size_t part_model(const struct record *r, struct buf *out)
@@ -266,13 +267,8 @@ size_t part_error(const struct record *r, struct buf *out)
 		return 0;
 	switch (r->role) {
 	case ROLE_ASSISTANT:
-		part_text_add_json(&t, r->msg.error_message);
-		n = part_text_finish(&t);
-		if (n > 0)
-			return n;
-		t = part_text_init(out);
-		part_text_add_json(&t, r->msg.stop_reason);
-		return part_text_finish(&t);
+		n = part_string(r->msg.error_message, out);
+		return n > 0 ? n : part_string(r->msg.stop_reason, out);
 	case ROLE_TOOL_RESULT:
 		n = part_text(r, out);
 		if (n > 0)
@@ -469,11 +465,6 @@ void part_arguments(const struct part_call *c, struct buf *out)
 
 void part_call_error(const struct part_call *c, struct buf *out)
 {
-	struct text t = part_text_init(out);
-
-	if (c->nested != NESTED_FAILED)
-		return;
-	part_text_add_json(&t, c->error);
-	if (part_text_finish(&t) == 0)
+	if (c->nested == NESTED_FAILED && part_string(c->error, out) == 0)
 		buf_adds(out, "error\n");
 }
