@@ -23,14 +23,25 @@ static void files_sort(struct catalog *c, struct u32_list *l)
 
 /* ---- making a name unique ---- */
 
-/* One kind of name: where its names are, and whether an owner still holds one. */
+/* One kind of name: where its names are. */
 struct name_rule {
 	struct map *taken; /* component to owner */
 	struct map *tails; /* plain component to the last ~N: a thousand equal names must not cost a million tries */
 	uint32_t scope;
 	const char *reserved;
-	bool (*holds)(struct sync *a, uint32_t owner, uint32_t scope, struct span component); /* NULL: always */
+	bool of_files; /* the owners are files, which can lose their names */
 };
+
+/* Returns whether the file still has the name, as far as is known. */
+static bool file_holds_name(struct sync *a, const struct name_rule *how, uint32_t file, struct span component)
+{
+	bool is_stem = how->taken == &a->c->stems;
+	require_file_now(a, file);
+	const struct file *f = &a->c->files[file];
+	const char *name = is_stem ? f->stem : f->sid_name;
+	return file_may_be_session(f) && name && span_is(component, name) &&
+	       (!is_stem || (f->project == how->scope && f->stem_project == how->scope));
+}
 
 /* Gives `owner` the name for `text`: plain, or with ~2, ~3, ... Returns NULL if out of memory, or if it is not current
  * whether another owner still has it. */
@@ -43,7 +54,7 @@ static const char *assign_name(struct sync *a, const struct name_rule *how, stru
 	if (buf_err(&plain))
 		return NULL;
 	/* If the file came from another path, it was there until now: a holder was scanned too early to show that. */
-	if (how->holds && c->files[owner].scanned.began > a->asof)
+	if (how->of_files && c->files[owner].scanned.began > a->asof)
 		a->asof = c->files[owner].scanned.began;
 	uint32_t tail = map_get(how->tails, how->scope, buf_span(&plain));
 	for (uint32_t n = 1;; n = n == 1 && tail != NONE ? tail + 1 : n + 1) {
@@ -58,7 +69,7 @@ static const char *assign_name(struct sync *a, const struct name_rule *how, stru
 			continue;
 		uint32_t holder = map_get(how->taken, how->scope, buf_span(&name));
 		if (holder != NONE && holder != owner &&
-		    (!how->holds || how->holds(a, holder, how->scope, buf_span(&name))))
+		    (!how->of_files || file_holds_name(a, how, holder, buf_span(&name))))
 			continue;
 		if (a->n > 0)
 			return NULL;
@@ -150,14 +161,6 @@ void catalog_stem_text(const char *file, uint32_t stem_at, struct buf *out)
 	buf_adds(out, rest);
 }
 
-static bool stem_is_taken(struct sync *a, uint32_t owner, uint32_t scope, struct span component)
-{
-	require_file_now(a, owner);
-	const struct file *f = &a->c->files[owner];
-	return file_may_be_session(f) && f->project == scope && f->stem_project == scope && f->stem &&
-	       span_is(component, f->stem);
-}
-
 /* Returns false as assign_name returns NULL. */
 static bool stem_assign(struct sync *a, uint32_t file)
 {
@@ -165,7 +168,7 @@ static bool stem_assign(struct sync *a, uint32_t file)
 	struct file *f = &c->files[file];
 	if (f->stem && f->stem_project == f->project && map_get(&c->stems, f->project, span_of(f->stem)) == file)
 		return true;
-	struct name_rule how = {&c->stems, &c->stem_tails, f->project, "latest", stem_is_taken};
+	struct name_rule how = {&c->stems, &c->stem_tails, f->project, "latest", true};
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	catalog_stem_text(f->path, f->stem_at, &text);
 	const char *stem = buf_err(&text) ? NULL : assign_name(a, &how, buf_span(&text), file);
@@ -210,14 +213,6 @@ static bool name_sessions(struct sync *a, uint32_t project)
 
 /* ---- SIDs ---- */
 
-static bool sid_is_taken(struct sync *a, uint32_t owner, uint32_t scope, struct span component)
-{
-	(void)scope;
-	require_file_now(a, owner);
-	const struct file *f = &a->c->files[owner];
-	return file_may_be_session(f) && f->sid_name && span_is(component, f->sid_name);
-}
-
 bool name_sids(struct sync *a)
 {
 	struct catalog *c = a->c;
@@ -230,7 +225,7 @@ bool name_sids(struct sync *a)
 		const struct file *f = &c->files[file];
 		if (f->slot == NONE || (f->sid_name && map_get(&c->sids, 0, span_of(f->sid_name)) == file))
 			continue;
-		struct name_rule how = {&c->sids, &c->sid_tails, 0, NULL, sid_is_taken};
+		struct name_rule how = {&c->sids, &c->sid_tails, 0, NULL, true};
 		const char *name = assign_name(a, &how, f->sid, file);
 		c->files[file].sid_name = name;
 		if (!name)
