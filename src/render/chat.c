@@ -581,7 +581,7 @@ static int chat_segment(const struct render_target *p, const void *item, bool is
                         struct usage *usage, struct buf *out)
 {
 	const struct session *s = p->session;
-	uint32_t i = *(const uint32_t *)item, ring = NO_ENTRY;
+	uint32_t i = *(const uint32_t *)item;
 	const struct entry *e = session_entry(s, i);
 	struct record r;
 
@@ -590,8 +590,7 @@ static int chat_segment(const struct render_target *p, const void *item, bool is
 		return 0;
 	if (e->role == ROLE_TOOL_RESULT)
 		return chat_show_result(p, i, reader, out);
-	uint32_t above = session_walk_parent(s, i, &ring);
-	int rc = chat_show_unanswered(s, above, e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
+	int rc = chat_show_unanswered(s, entry_above(s, i), e->role == ROLE_ASSISTANT, DOT "no result\n", reader, out);
 	if (rc < 0 || entry_visibility(s, i) == VISIBLE_NO)
 		return rc;
 	rc = session_read(s, i, reader, &r);

@@ -31,12 +31,6 @@ static void add_user_text(struct json_value content, enum json_decode how, struc
 	}
 }
 
-static void make_line(struct buf *out, size_t start)
-{
-	text_flatten_from(out, start);
-	text_trim_from(out, start);
-}
-
 /* Keeps only the user's words of the user message after `start`. If it has none, the message goes into `whole`, unless
  * that already has one. */
 static void keep_words(struct buf *out, size_t start, struct buf *whole)
@@ -49,15 +43,15 @@ static void keep_words(struct buf *out, size_t start, struct buf *whole)
 
 	rest = (struct span){rest.p + skill, rest.n - skill};
 	buf_addspan(&words, text_words(rest));
-	make_line(&words, 0);
+	text_make_line_from(&words, 0);
 	if (words.n == 0 && skill) {
 		buf_adds(&words, "/skill:");
 		buf_addspan(&words, name);
-		make_line(&words, 0);
+		text_make_line_from(&words, 0);
 	}
 	if (words.n == 0 && whole->n == 0) {
 		buf_addspan(whole, space_trim(rest).n ? rest : text);
-		make_line(whole, 0);
+		text_make_line_from(whole, 0);
 	}
 	out->n = start;
 	buf_addspan(out, buf_span(&words));
@@ -84,7 +78,7 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 		if (for_title && role == ROLE_USER)
 			keep_words(out, start, &whole);
 		else if (for_title)
-			make_line(out, start);
+			text_make_line_from(out, start);
 	}
 	if (out->n == start)
 		buf_addspan(out, buf_span(&whole));
@@ -103,8 +97,7 @@ int render_title(const struct session *s, struct buf *out)
 	int rc = 0;
 
 	session_name(s, &exact);
-	text_flatten_from(&exact, 0);
-	text_trim_from(&exact, 0);
+	text_make_line_from(&exact, 0);
 	if (exact.n == 0)
 		rc = first_message(s, ROLE_USER, true, &exact);
 	if (rc == 0 && exact.n == 0)
@@ -123,9 +116,7 @@ int render_name(const struct session *s, struct buf *out)
 {
 	struct buf exact CLEANUP_BUF = BUF_INIT;
 
-	if (!session_name(s, &exact))
-		return buf_err(&exact);
-	if (buf_err(&exact))
+	if (!session_name(s, &exact) || buf_err(&exact))
 		return buf_err(&exact);
 	text_add_clean(buf_span(&exact), out);
 	buf_addc(out, '\n');

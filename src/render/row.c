@@ -32,8 +32,7 @@ static void row_add_value(struct json_value v, size_t units, struct buf *out)
 
 	text_add_prefix(v, units, out);
 	text_truncate_from(out, start, units);
-	text_flatten_from(out, start);
-	text_trim_from(out, start);
+	text_make_line_from(out, start);
 }
 
 static int row_source_end(struct row_source *src)

@@ -112,6 +112,12 @@ void text_trim_from(struct buf *out, size_t start)
 	out->n = start + s.n;
 }
 
+void text_make_line_from(struct buf *out, size_t start)
+{
+	text_flatten_from(out, start);
+	text_trim_from(out, start);
+}
+
 /* Returns the end of the first `units` units after `start`. */
 static size_t units_end(const struct buf *b, size_t start, size_t units)
 {
@@ -137,8 +143,7 @@ bool text_truncate_from(struct buf *out, size_t start, size_t units)
 
 void text_shorten_from(struct buf *out, size_t start, size_t characters)
 {
-	text_flatten_from(out, start);
-	text_trim_from(out, start);
+	text_make_line_from(out, start);
 	struct span text = {out->p + start, out->n - start};
 	if (out->n == start || utf8_first(text, characters).n == text.n)
 		return;
@@ -216,6 +221,5 @@ void text_add_content(const struct record *r, struct json_value content, const c
 			text_add_prefix(b.text, units, out);
 	}
 	text_truncate_from(out, start, units);
-	text_flatten_from(out, start);
-	text_trim_from(out, start);
+	text_make_line_from(out, start);
 }

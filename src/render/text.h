@@ -16,6 +16,8 @@ extern _Thread_local bool text_is_for_page;
 
 /* Trims the text from `start` on, by the rules of JavaScript's trim(). */
 void text_trim_from(struct buf *out, size_t start);
+/* Puts the text from `start` on on one line, trimmed. */
+void text_make_line_from(struct buf *out, size_t start);
 /* Cuts the text from `start` on to at most `units` UTF-16 units, between characters. Returns true if it was longer. */
 bool text_truncate_from(struct buf *out, size_t start, size_t units);
 

@@ -415,8 +415,7 @@ static void tool_add_short(struct json_value v, size_t characters, struct buf *o
 	size_t start = out->n, n = start;
 
 	text_add_prefix(v, 4 * characters, out);
-	text_flatten_from(out, start);
-	text_trim_from(out, start);
+	text_make_line_from(out, start);
 	for (size_t i = start; i < out->n; i++)
 		if (out->p[i] != ' ' || out->p[i - 1] != ' ')
 			out->p[n++] = out->p[i];
