@@ -132,14 +132,6 @@ static int entry_assign_name(struct entry_naming *n, uint32_t i)
 	return 0;
 }
 
-/* Returns whether an earlier entry has taken the name that entry i has by its id. */
-static bool name_was_taken(struct entry_naming *n, uint32_t i)
-{
-	buf_reset(&n->name);
-	name_encode("", session_entry_id(n->s, i), "", &n->name);
-	return assigned_name_owner(n->s, buf_span(&n->name)) != NO_ENTRY;
-}
-
 int leading_number_cmp(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -167,10 +159,16 @@ int names_update(struct session *s, uint32_t from)
 			session_entry_at(s, s->odd.v[k].entry)->flags &= (uint16_t)~ENTRY_ASSIGNED_NAME;
 		s->odd.n = s->odd_slots.n = 0;
 	}
-	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->extent.entry_count; i++)
-		if (has_flag(s, i, ENTRY_ADDRESSED) &&
-		    (bsearch(&i, seeds, s->odd_seeds.n, sizeof i, leading_number_cmp) || name_was_taken(&n, i)))
+	for (uint32_t i = from > seeds[0] ? from : seeds[0]; rc == 0 && i < s->extent.entry_count; i++) {
+		if (!has_flag(s, i, ENTRY_ADDRESSED))
+			continue;
+		/* An earlier entry can have the name that its id makes. */
+		buf_reset(&n.name);
+		name_encode("", session_entry_id(s, i), "", &n.name);
+		if (bsearch(&i, seeds, s->odd_seeds.n, sizeof i, leading_number_cmp) ||
+		    assigned_name_owner(s, buf_span(&n.name)) != NO_ENTRY)
 			rc = entry_assign_name(&n, i);
+	}
 	return rc;
 }
 

@@ -143,12 +143,12 @@ static bool scan_object_line(struct scan *sc, struct entry *e, const struct reco
 	e->partial = head->partial;
 	e->content = head->problem & 0x3;
 	bool sums_up = head->type == RECORD_COMPACTION || head->type == RECORD_BRANCH_SUMMARY;
-	e->flags |= (uint16_t)((record_is_conversation(head->type) ? ENTRY_CONVERSATION : 0) |
-	                       (head->calls ? ENTRY_HAS_CALLS : 0) | (head->has_file_call ? ENTRY_HAS_FILE_CALLS : 0) |
-	                       (head->details_failed ? ENTRY_RESULT_FAILED : 0) |
-	                       (head->images ? ENTRY_HAS_IMAGES : 0) | (head->has_error ? ENTRY_FAILED : 0) |
-	                       (head->no_text ? ENTRY_NO_TEXT : 0) |
-	                       (sums_up && json_is_truthy(head->summary) ? ENTRY_SUMMARY : 0));
+	e->flags |=
+	    (uint16_t)((record_is_conversation(head->type) ? ENTRY_CONVERSATION : 0) |
+	               (head->calls ? ENTRY_HAS_CALLS : 0) | (head->has_file_call ? ENTRY_HAS_FILE_CALLS : 0) |
+	               (head->details_failed ? ENTRY_RESULT_FAILED : 0) | (head->images ? ENTRY_HAS_IMAGES : 0) |
+	               (head->has_error ? ENTRY_FAILED : 0) | (head->no_text ? ENTRY_NO_TEXT : 0) |
+	               (sums_up && json_is_truthy(head->summary) ? ENTRY_SUMMARY : 0));
 	if (head->type == RECORD_SESSION_INFO)
 		s->extent.newest_info = s->extent.entry_count;
 	s->extent.has_context_edits |= head->type == RECORD_CONTEXT_EDIT;
