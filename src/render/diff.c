@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The fewest changes between two texts. Among the ways to make them, the changes are as late as possible.
  *
- * Common lines at both ends are removed first, without allocation, then lines of one text only. Of the others, each row
+ * Common lines at both ends are removed first, without allocation. If most others are in one text only, or unique, each
+ * pair of equal lines is visited once (Hunt and Szymanski): a permutation costs as much as sorting. Otherwise each row
  * of the table of longest common subsequences is computed from the row above it, 64 cells at a time (Hyyrö). Each
  * ROWS_STEP-th row is kept, and on the way back the rows between two of them are computed again. */
 #include "diff.h"
 
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/map.h"
+#include "sessionfs/base/hash.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-/* Of more lines, all between the first and the last change count as changed. This bounds the time to about a second. */
-enum { LINES_MAX = 1 << 18 };
-/* A line is dense if it is in more than one of DENSE words of a row. */
-enum { CONTEXT = 3, ROWS_STEP = 256, DENSE = 16 };
+/* Beyond these limits all lines between the first and the last change count as changed. The first bounds memory, the
+ * others the time, to seconds. */
+enum { LINES_MAX = 1 << 21, PAIRS_MAX = 1 << 25, WORDS_MAX = 1 << 28 };
+enum { CONTEXT = 3, ROWS_STEP = 256, DENSE = 16, WORDS_PER_PAIR = 16 };
 
 /* --- lines ------------------------------------------------------------------ */
 
@@ -108,77 +106,126 @@ static void hunks_add_change(struct hunks *h, char sign, struct span line)
 /* --- the fewest changes ----------------------------------------------------- */
 
 struct lcs_line {
-	uint32_t same;           /* the first line with this text; only that one has the next three */
-	uint32_t last;           /* 1 + the last column with this text, or 0 */
-	uint32_t n_columns;      /* how many columns have this text */
-	const uint64_t *columns; /* the bits of these columns, if they are many; or NULL */
-	bool common;             /* unchanged */
+	struct span text;
+	uint32_t same;         /* the first line with this text; only that one has the next ones */
+	uint32_t n_old, n_new; /* how many lines are the same */
+	uint32_t dense;        /* 1 + the place of its columns in `dense`, or 0 */
+	bool common;           /* unchanged */
 };
 
-/* The old lines that are in the new text are rows, the new lines that are in the old text are columns. A bit of a row
- * is 0 if the first lines up to this row and column have a longer common subsequence than up to the column before. */
+/* A bit of a row of the table is 0 if the first lines up to this row and column have a longer common subsequence than
+ * up to the column before. */
 struct lcs {
+	struct buf memory[3];
 	struct lcs_line *lines; /* the old ones, then the new ones */
-	uint32_t *rows, *columns;
-	uint32_t *before; /* by column: 1 + the column before it with the same text, or 0 */
-	size_t n_rows, n_columns, words;
-	uint64_t *same, *block; /* the columns of a line, some rows; each row has `words` */
+	uint32_t *last;         /* 1 + the last new line that is the same; of a new line the one before it; 0: none */
+	uint32_t n[2];
+	uint64_t pairs;                 /* how many old and new lines are the same */
+	size_t words;                   /* of a row */
+	uint64_t *dense, *same, *block; /* columns of lines that have many, the columns of one line, some rows */
 };
 
-static struct lcs_line *lcs_first(const struct lcs *t, uint32_t line)
+static void lcs_release(struct lcs *t)
 {
-	return &t->lines[t->lines[line].same];
+	for (size_t i = 0; i < 3; i++)
+		buf_release(&t->memory[i]);
 }
 
-/* Finds the lines that are the same, the rows and the columns. */
-static int lcs_fill(struct lcs *t, struct diff_lines old_lines, size_t n_old, struct diff_lines new_lines, size_t n_new)
+/* Returns n zero bytes, backed by a file if they are many; or NULL. */
+static void *lcs_alloc(struct buf *b, size_t n)
 {
-	struct map first CLEANUP(map_release) = {0};
-	struct span text;
+	buf_reset(b);
+	char *p = buf_reserve(b, n);
 
-	t->rows = (uint32_t *)(t->lines + n_old + n_new);
-	t->columns = t->rows + n_old;
-	t->before = t->columns + n_new;
-	for (uint32_t i = 0; i < n_old + n_new; i++) {
-		diff_lines_pop_first(i < n_old ? &old_lines : &new_lines, &text);
-		uint32_t same = map_get(&first, 0, text);
-		if (same == MAP_NONE && map_put(&first, 0, text, i) < 0)
-			return -ENOMEM;
-		t->lines[i].same = same == MAP_NONE ? i : same;
-		struct lcs_line *l = lcs_first(t, i);
-		if (i < n_old || same >= n_old)
-			continue;
-		t->before[t->n_columns] = l->last;
-		t->columns[t->n_columns++] = i;
-		l->last = (uint32_t)t->n_columns;
-		l->n_columns++;
+	return p ? memset(p, 0, n) : NULL;
+}
+
+/* Finds the lines that are the same. The hash has a secret, so that no text can make it slow. */
+static int lcs_fill(struct lcs *t, struct diff_lines text[2])
+{
+	uint32_t total = t->n[0] + t->n[1], mask = 1;
+	struct hash_key key;
+
+	hash_key_draw(&key);
+	while (mask < 2 * total)
+		mask = 2 * mask + 1;
+	t->lines = lcs_alloc(&t->memory[0], total * (sizeof *t->lines + sizeof *t->last));
+	uint32_t *slots = lcs_alloc(&t->memory[1], ((size_t)mask + 1) * sizeof *slots);
+	if (!t->lines || !slots)
+		return buf_err(&t->memory[t->lines != NULL]);
+	t->last = (uint32_t *)(t->lines + total);
+	for (uint32_t i = 0; i < total; i++) {
+		bool is_new = i >= t->n[0];
+		struct lcs_line *l = &t->lines[i];
+		diff_lines_pop_first(&text[is_new], &l->text);
+		uint32_t at = (uint32_t)hash_bytes(&key, 0, l->text.p, l->text.n) & mask;
+		while (slots[at] && !span_eq(t->lines[slots[at] - 1].text, l->text))
+			at = (at + 1) & mask;
+		slots[at] = slots[at] ? slots[at] : i + 1;
+		l->same = slots[at] - 1;
+		struct lcs_line *first = &t->lines[l->same];
+		first->n_old += !is_new;
+		first->n_new += is_new;
+		t->pairs += is_new ? first->n_old : 0;
+		t->last[i] = is_new ? t->last[l->same] : 0;
+		t->last[l->same] = is_new ? i + 1 : 0;
 	}
-	for (uint32_t i = 0; i < n_old; i++)
-		if (lcs_first(t, i)->last)
-			t->rows[t->n_rows++] = i;
-	t->words = (t->n_columns + 63) / 64;
 	return 0;
 }
 
-/* Sets the bits of the columns with the text of a line. */
-static const uint64_t *lcs_set_columns(const struct lcs *t, const struct lcs_line *l, uint64_t *to)
+/* The end of a common subsequence: the first end for its length. */
+struct lcs_pair {
+	uint32_t old_line, new_line;
+	uint32_t before; /* 1 + the pair before it */
+};
+
+static int lcs_mark_by_pairs(struct lcs *t)
 {
-	memset(to, 0, t->words * sizeof *to);
-	for (uint32_t j = l->last; j; j = t->before[j - 1])
-		to[(j - 1) / 64] |= UINT64_C(1) << (j - 1) % 64;
-	return to;
+	struct buf *pairs = &t->memory[1];
+	const struct lcs_pair *v = NULL;
+	uint32_t *ends = lcs_alloc(&t->memory[2], t->n[0] * sizeof *ends); /* 1 + a pair, by length */
+	uint32_t n = 0, length = 0;
+	int rc = buf_err(&t->memory[2]);
+
+	buf_reset(pairs);
+	for (uint32_t i = 0; rc == 0 && i < t->n[0]; i++) {
+		for (uint32_t j = t->last[t->lines[i].same]; j && !buf_err(pairs); j = t->last[j - 1]) {
+			uint32_t low = 0, high = length;
+			while (low < high) {
+				uint32_t middle = low + (high - low) / 2;
+				if (v[ends[middle] - 1].new_line < j - 1)
+					low = middle + 1;
+				else
+					high = middle;
+			}
+			if (low < length && v[ends[low] - 1].new_line == j - 1)
+				continue;
+			buf_add(pairs, &(struct lcs_pair){i, j - 1, low ? ends[low - 1] : 0}, sizeof *v);
+			v = (const struct lcs_pair *)pairs->p;
+			ends[low] = ++n;
+			length += low == length;
+		}
+		rc = buf_err(pairs) ? buf_err(pairs) : cancel_check();
+	}
+	for (uint32_t at = rc == 0 && length ? ends[length - 1] : 0; at; at = v[at - 1].before)
+		t->lines[v[at - 1].old_line].common = t->lines[v[at - 1].new_line].common = true;
+	return rc;
 }
 
-/* Computes up to ROWS_STEP rows from row i on; `above` is the row before. Returns how many, or -EINTR. */
-static int lcs_fill_block(const struct lcs *t, size_t i, const uint64_t *above)
+/* Computes up to ROWS_STEP rows below `above`, the row above old line i. Returns how many, or -EINTR. */
+static int lcs_fill_block(const struct lcs *t, uint32_t i, const uint64_t *above)
 {
 	uint64_t *to = memcpy(t->block, above, t->words * sizeof *above);
 	int n = 0, rc = 0;
 
-	for (; rc == 0 && n < ROWS_STEP && i < t->n_rows; n++, i++) {
-		const struct lcs_line *l = lcs_first(t, t->rows[i]);
-		const uint64_t *same = l->columns ? l->columns : lcs_set_columns(t, l, t->same);
+	for (; rc == 0 && n < ROWS_STEP && i < t->n[0]; n++, i++) {
+		uint32_t first = t->lines[i].same, dense = t->lines[first].dense;
+		const uint64_t *same = dense ? t->dense + (dense - 1) * t->words : t->same;
 		uint64_t carry = 0;
+		if (!dense)
+			memset(t->same, 0, t->words * sizeof *t->same);
+		for (uint32_t j = dense ? 0 : t->last[first]; j; j = t->last[j - 1])
+			t->same[(j - 1 - t->n[0]) / 64] |= UINT64_C(1) << (j - 1 - t->n[0]) % 64;
 		above = to;
 		to += t->words;
 		for (size_t w = 0; w < t->words; w++) {
@@ -191,8 +238,9 @@ static int lcs_fill_block(const struct lcs *t, size_t i, const uint64_t *above)
 	return rc < 0 ? rc : n;
 }
 
-/* Goes back through a block of n rows that begins at row i, from column j on. Returns the column that it reaches. */
-static size_t lcs_mark_block(struct lcs *t, size_t i, int n, size_t j)
+/* Goes back through a block of n rows that begins at old line i, from column j on. Returns the column that it reaches.
+ */
+static size_t lcs_mark_block(struct lcs *t, uint32_t i, int n, size_t j)
 {
 	const uint64_t *bits = t->block + (size_t)n * t->words;
 
@@ -206,34 +254,36 @@ static size_t lcs_mark_block(struct lcs *t, size_t i, int n, size_t j)
 		if (j == 0 || !(bits[(j - 1) / 64] >> (j - 1) % 64 & 1))
 			continue;
 		j--;
-		t->lines[t->rows[i + (size_t)n]].common = t->lines[t->columns[j]].common = true;
+		t->lines[i + (uint32_t)n].common = t->lines[t->n[0] + j].common = true;
 	}
 	return j;
 }
 
-static int lcs_mark(struct lcs *t)
+static int lcs_mark_by_rows(struct lcs *t)
 {
-	size_t n_kept = t->n_rows / ROWS_STEP + 1, dense = 0, j = t->n_columns;
-	struct buf memory CLEANUP_BUF = BUF_INIT;
+	uint32_t n_kept = t->n[0] / ROWS_STEP + 1, dense = 0;
+	size_t j = t->n[1];
 	int n = 0;
 
-	for (size_t i = 0; i < t->n_rows; i++)
-		dense += t->lines[t->rows[i]].n_columns > t->words / DENSE;
-	t->same = (void *)buf_reserve(&memory, (dense + n_kept + ROWS_STEP + 2) * t->words * sizeof *t->same);
-	if (!t->same)
-		return buf_err(&memory);
-	for (size_t i = 0; i < t->n_rows; i++)
-		if (t->lines[t->rows[i]].n_columns > t->words / DENSE) {
-			t->lines[t->rows[i]].columns = lcs_set_columns(t, &t->lines[t->rows[i]], t->same);
-			t->same += t->words;
-		}
+	for (uint32_t i = 0; i < t->n[0]; i++)
+		if (t->lines[i].n_new > t->words / DENSE)
+			t->lines[i].dense = ++dense;
+	t->dense = lcs_alloc(&t->memory[1], (dense + n_kept + ROWS_STEP + 2) * t->words * sizeof *t->dense);
+	if (!t->dense)
+		return buf_err(&t->memory[1]);
+	t->same = t->dense + dense * t->words;
 	t->block = t->same + t->words;
 	uint64_t *kept = memset(t->block + (ROWS_STEP + 1) * t->words, 0xff, t->words * sizeof *kept);
-	for (size_t k = 0; k + 1 < n_kept && n >= 0; k++) {
+	for (uint32_t k = 0; k < t->n[1]; k++) {
+		dense = t->lines[t->lines[t->n[0] + k].same].dense;
+		if (dense)
+			t->dense[(dense - 1) * t->words + k / 64] |= UINT64_C(1) << k % 64;
+	}
+	for (uint32_t k = 0; k + 1 < n_kept && n >= 0; k++) {
 		n = lcs_fill_block(t, k * ROWS_STEP, kept + k * t->words);
 		memcpy(kept + (k + 1) * t->words, t->block + ROWS_STEP * t->words, t->words * sizeof *kept);
 	}
-	for (size_t k = n_kept; k-- > 0 && n >= 0;) {
+	for (uint32_t k = n_kept; k-- > 0 && n >= 0;) {
 		n = lcs_fill_block(t, k * ROWS_STEP, kept + k * t->words);
 		j = lcs_mark_block(t, k * ROWS_STEP, n, j);
 	}
@@ -250,11 +300,6 @@ static size_t lines_count(struct diff_lines l)
 	return n;
 }
 
-static void lcs_release(struct lcs *t)
-{
-	free(t->lines);
-}
-
 static int diff_add_middle(struct hunks *h, struct diff_lines text[2])
 {
 	struct lcs t CLEANUP(lcs_release) = {.lines = NULL};
@@ -263,9 +308,12 @@ static int diff_add_middle(struct hunks *h, struct diff_lines text[2])
 	int rc = 0;
 
 	if (n[0] && n[1] && n[0] + n[1] <= LINES_MAX) {
-		t.lines = calloc(n[0] + n[1], sizeof *t.lines + 2 * sizeof *t.rows);
-		rc = t.lines ? lcs_fill(&t, text[0], n[0], text[1], n[1]) : -ENOMEM;
-		rc = rc == 0 && t.n_rows ? lcs_mark(&t) : rc;
+		t = (struct lcs){.n = {(uint32_t)n[0], (uint32_t)n[1]}, .words = (n[1] + 63) / 64};
+		rc = lcs_fill(&t, (struct diff_lines[2]){text[0], text[1]});
+		if (rc == 0 && t.pairs <= PAIRS_MAX && t.pairs * WORDS_PER_PAIR <= (uint64_t)n[0] * t.words)
+			rc = lcs_mark_by_pairs(&t);
+		else if (rc == 0 && (uint64_t)n[0] * t.words <= WORDS_MAX)
+			rc = lcs_mark_by_rows(&t);
 	}
 	for (size_t i = 0, j = 0; rc == 0 && (i < n[0] || j < n[1]);) {
 		bool removed = i < n[0] && !(t.lines && t.lines[i].common);
