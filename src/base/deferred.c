@@ -9,7 +9,7 @@ void deferred_set(int rc)
 		noted = rc;
 }
 
-int deferred_push(void)
+int deferred_begin(void)
 {
 	int before = noted;
 	noted = 0;
@@ -23,7 +23,7 @@ int deferred_take(int rc)
 	return found ? found : rc;
 }
 
-int deferred_pop(int before, int rc)
+int deferred_end(int before, int rc)
 {
 	int found = noted;
 	noted = before;

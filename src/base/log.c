@@ -82,9 +82,9 @@ bool log_once(struct map *logged, uint32_t kind, const char *key)
 {
 	if (map_get(logged, kind, span_of(key)) != MAP_NONE)
 		return false;
-	int before = deferred_push();
+	int before = deferred_begin();
 	map_put(logged, kind, span_of(key), 1);
-	deferred_pop(before, 0);
+	deferred_end(before, 0);
 	return true;
 }
 

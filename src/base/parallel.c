@@ -20,7 +20,7 @@ struct parallel {
 /* Works until no i is left, or a call has failed. */
 static void parallel_run(struct parallel *c)
 {
-	int before = deferred_push();
+	int before = deferred_begin();
 	size_t i;
 	while (atomic_load(&c->rc) == 0 && (i = atomic_fetch_add(&c->next, 1)) < c->n) {
 		int none = 0, rc = cancel_check();
@@ -29,7 +29,7 @@ static void parallel_run(struct parallel *c)
 		if (rc < 0)
 			atomic_compare_exchange_strong(&c->rc, &none, rc);
 	}
-	deferred_pop(before, 0);
+	deferred_end(before, 0);
 }
 
 static void *parallel_thread_main(void *arg)

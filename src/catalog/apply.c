@@ -79,7 +79,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	                .child = NONE,
 	                .sibling = p->child,
 	                .top = parent ? p->top : dir,
-	                .beside = NONE,
+	                .namesake = NONE,
 	                .listed = p->scan,
 	                .depth = p->depth + 1,
 	                .project = parent ? p->project : project_for(c, span_of(name)),
@@ -89,7 +89,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	d.name = buf_err(&path) || d.project == NONE ? NULL : string_pool_copy(&c->strings, buf_span(&path));
 	buf_adds(&path, ".jsonl");
 	if (parent == 0 && !buf_err(&path))
-		d.beside = map_get(&c->paths, 0, buf_span(&path));
+		d.namesake = map_get(&c->paths, 0, buf_span(&path));
 	if (!d.name || map_put(&c->dir_names, 0, span_of(d.name), dir) < 0)
 		return false;
 	c->dirs[c->dir_count++] = d;
@@ -247,12 +247,12 @@ static uint32_t stem_in(const struct catalog *c, uint32_t dir)
 static uint32_t project_below(const struct catalog *c, struct file *f)
 {
 	const struct dir *top = &c->dirs[c->dirs[f->dir].top];
-	const struct file *beside = top->beside == NONE ? NULL : &c->files[top->beside];
-	bool is_beside = beside && beside->state == FILE_SESSION;
-	f->stem_at = is_beside ? 0 : stem_in(c, f->dir);
-	if (is_beside)
-		return beside->project;
-	return beside && beside->state == FILE_UNKNOWN ? NONE : top->project;
+	const struct file *namesake = top->namesake == NONE ? NULL : &c->files[top->namesake];
+	bool has_namesake = namesake && namesake->state == FILE_SESSION;
+	f->stem_at = has_namesake ? 0 : stem_in(c, f->dir);
+	if (has_namesake)
+		return namesake->project;
+	return namesake && namesake->state == FILE_UNKNOWN ? NONE : top->project;
 }
 
 /* A name that was shown does not change. */
@@ -387,7 +387,7 @@ static void apply_file(struct catalog *c, const struct disk_scan *l)
 /* ---- directories ---- */
 
 /* Returns the directory X if this is the path of X.jsonl in the source; or NONE. */
-static uint32_t dir_beside(const struct catalog *c, const char *path)
+static uint32_t dir_namesake(const struct catalog *c, const char *path)
 {
 	size_t at;
 	bool is_flat = !strchr(path, '/') && header_name(path, &at) == NAME_SESSION;
@@ -403,7 +403,7 @@ static uint32_t dir_find_unused(struct catalog *c, struct dir *d)
 		const struct file *f = &c->files[file];
 		bool was_shown = f->slot != NONE || f->stem || f->sid_name || f->waits;
 		if (f->state == FILE_GONE && !was_shown && !f->noted && !f->scanned.scan && !f->scanned.err &&
-		    !scan_state_is_marked(&f->scanned) && dir_beside(c, f->path) == NONE)
+		    !scan_state_is_marked(&f->scanned) && dir_namesake(c, f->path) == NONE)
 			return file;
 	}
 	return NONE;
@@ -444,11 +444,11 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	                               .project = NONE,
 	                               .stem_project = NONE,
 	                               .slot = NONE};
-	uint32_t beside = dir_beside(c, kept);
-	if (beside != NONE) {
-		c->dirs[beside].beside = file;
-		c->flat.blind += c->dirs[beside].tree.blind;
-		mark_dir_stale(c, beside);
+	uint32_t namesake = dir_namesake(c, kept);
+	if (namesake != NONE) {
+		c->dirs[namesake].namesake = file;
+		c->flat.unwatched += c->dirs[namesake].tree.unwatched;
+		mark_dir_stale(c, namesake);
 	}
 	return file;
 }

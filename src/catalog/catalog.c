@@ -24,7 +24,7 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->uid = geteuid();
 	c->fresh_ms = o->fresh_ms ? o->fresh_ms : CATALOG_FRESH_MS;
 	c->epoch = 1;
-	c->flat.blind = 1;
+	c->flat.unwatched = 1;
 	c->newest[0].file = c->newest[1].file = NONE;
 	c->budget = o->budget;
 	c->strict = o->strict;
@@ -41,12 +41,12 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	if (o->redact)
 		resolver_set_redact(c->resolver);
 	c->dirs[c->dir_count++] = (struct dir){.name = "",
-	                                       .tree.blind = 1,
+	                                       .tree.unwatched = 1,
 	                                       .project = NONE,
 	                                       .parent = NONE,
 	                                       .child = NONE,
 	                                       .sibling = NONE,
-	                                       .beside = NONE};
+	                                       .namesake = NONE};
 	*ret = c;
 	return 0;
 }
@@ -148,7 +148,7 @@ static void project_fill_info(struct catalog *c, uint32_t project, struct projec
 	    .project = project,
 	    .name = p->name,
 	    .dir = p->key,
-	    .watched = c->flat.blind == 0 && (p->dir == NONE || c->dirs[p->dir].tree.blind == 0),
+	    .watched = c->flat.unwatched == 0 && (p->dir == NONE || c->dirs[p->dir].tree.unwatched == 0),
 	};
 	ret->mode = rights_of_project(c, project, &ret->gid);
 	ret->names_mode = rights_to_list(c, project, ret->gid);

@@ -124,7 +124,7 @@ struct dir_tree {
 		uint64_t asof; /* the tick at which the call began that found it current */
 		int64_t until;
 	} valid[DEPTHS];
-	uint32_t blind; /* number of its directories where inotify does not report every change */
+	uint32_t unwatched; /* number of its directories where inotify does not report every change */
 };
 
 #define WD_PARENT (-1)
@@ -137,8 +137,8 @@ struct dir_tree {
  *	new (scan 0) --> read (err 0) <--> unreadable (err) --absent, or not listed--> gone --listed--> as before
  *
  * A directory with a watch (wd > 0) was read, unless a scan of it is running or failed. With WD_PARENT it is unreadable
- * because it is absent. One that is gone has no watch; its trees do not count it as blind. `trusted` means that it was
- * read, and ends with each mark of its names. */
+ * because it is absent. One that is gone has no watch; its trees do not count it as unwatched. `trusted` means that it
+ *was read, and ends with each mark of its names. */
 struct dir {
 	struct scan_state scanned;       /* its names and rights */
 	struct dir_tree tree;            /* of it and all directories below it */
@@ -146,7 +146,7 @@ struct dir {
 	const char *reason;              /* why some of its directories are not searched; or NULL */
 	uint32_t parent, child, sibling; /* its parent, the parent's newest child, and the next older one; or NONE */
 	uint32_t top;                    /* its ancestor on the first level; the source has itself */
-	uint32_t beside;                 /* X.jsonl next to this X on the first level; or NONE */
+	uint32_t namesake;               /* X.jsonl next to this X on the first level; or NONE */
 	uint32_t listed;                 /* the last scan of its parent that saw it */
 	unsigned depth;
 	struct u32_list files; /* the names seen in it; of those that are gone, at least the ones that were shown */
@@ -292,7 +292,7 @@ static inline bool scan_state_is_marked(const struct scan_state *s)
 /* Returns whether files in the directory can be of any project: it is the source, or X or below next to X.jsonl. */
 static inline bool dir_is_flat(const struct catalog *c, uint32_t dir)
 {
-	return dir == 0 || c->dirs[c->dirs[dir].top].beside != NONE;
+	return dir == 0 || c->dirs[c->dirs[dir].top].namesake != NONE;
 }
 
 /* Returns whether every change of its names is reported. If a directory above has no watch, another directory can get

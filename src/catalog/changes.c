@@ -8,7 +8,7 @@ bool catalog_is_watched(struct catalog *c)
 {
 	LOCKED(&c->lock);
 	inotify_drain(c);
-	return c->dirs[0].tree.blind == 0 && c->dirs[0].wd;
+	return c->dirs[0].tree.unwatched == 0 && c->dirs[0].wd;
 }
 
 uint64_t catalog_epoch(struct catalog *c)
@@ -72,8 +72,8 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	}
 	for (size_t i = 0; i < c->file_count; i++)
 		ret->sessions += file_may_be_session(&c->files[i]);
-	ret->told = !w->polls &&
-	            (watching_is_on(w) ? c->dirs[0].tree.blind == 0 || ret->scanning : !c->dirs[0].scanned.foreign);
+	ret->watched = !w->polls && (watching_is_on(w) ? c->dirs[0].tree.unwatched == 0 || ret->scanning
+	                                               : !c->dirs[0].scanned.foreign);
 	if (ret->scanning)
 		watch_wake(w);
 	sync_close(&a, 0);

@@ -272,7 +272,7 @@ static uint32_t parent_of_slot(struct sync *a, uint32_t slot)
 	if (slot_check_file(a, slot) < 0)
 		return NO_SLOT;
 	const struct dir *dir = &c->dirs[slot_file(c, slot)->dir];
-	if (!slot_file(c, slot)->parent.p && dir->depth < 2 && dir->beside == NONE)
+	if (!slot_file(c, slot)->parent.p && dir->depth < 2 && dir->namesake == NONE)
 		return NO_SLOT;
 	forks_refresh(a);
 	uint32_t parent = c->slots[slot].parent;
@@ -321,7 +321,7 @@ bool catalog_fork_next(struct catalog *c, uint32_t slot, bool below, uint64_t *c
 void catalog_report_forks(struct catalog *c)
 {
 	struct sync a = sync_begin(c, AGE_NONE);
-	if (c->forks_epoch && c->forks_epoch != c->epoch && c->dirs[0].tree.blind == 0)
+	if (c->forks_epoch && c->forks_epoch != c->epoch && c->dirs[0].tree.unwatched == 0)
 		forks_refresh(&a);
 	sync_close(&a, 0);
 }

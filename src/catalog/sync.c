@@ -108,8 +108,8 @@ static bool require_place(struct sync *a, struct requirement w)
 /* X.jsonl next to X decides the project of a file in X. */
 static bool require_beside(struct sync *a, uint32_t dir)
 {
-	uint32_t beside = a->c->dirs[a->c->dirs[dir].top].beside;
-	return beside == NONE || require_place(a, (struct requirement){.dir = 0, .file = beside, .depth = HEADERS});
+	uint32_t namesake = a->c->dirs[a->c->dirs[dir].top].namesake;
+	return namesake == NONE || require_place(a, (struct requirement){.dir = 0, .file = namesake, .depth = HEADERS});
 }
 
 /* A session without a slot waits for one. */
@@ -190,7 +190,7 @@ static bool tree_end(struct sync *a, uint32_t tree, enum depth depth, bool curre
 {
 	struct dir_tree *t = tree_of(a->c, tree);
 	int err = current ? tree_error(a->c, tree, depth) : 0;
-	bool watched = t->blind == 0 && dir_is_watched(a->c, tree == FLAT ? 0 : tree);
+	bool watched = t->unwatched == 0 && dir_is_watched(a->c, tree == FLAT ? 0 : tree);
 	int64_t end = catalog_now(), until = a->now + valid_ms(a->c, watched);
 	int64_t rest = end + (end - a->now) * REST - CATALOG_FRESH_MS;
 	bool lasts = err == -ETIMEDOUT || (a->retried && error_is_of_source(err));

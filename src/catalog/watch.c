@@ -163,9 +163,9 @@ static void count_blind(struct catalog *c, uint32_t dir, uint32_t n)
 	const struct dir *d = &c->dirs[dir];
 	if (d->gone || (d->wd && !d->linked))
 		return;
-	c->flat.blind += dir_is_flat(c, dir) ? n : 0;
+	c->flat.unwatched += dir_is_flat(c, dir) ? n : 0;
 	for (; dir != NONE; dir = c->dirs[dir].parent)
-		c->dirs[dir].tree.blind += n;
+		c->dirs[dir].tree.unwatched += n;
 }
 
 static void dir_set_watch(struct catalog *c, uint32_t dir, int wd, bool linked)

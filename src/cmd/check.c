@@ -110,9 +110,9 @@ static int check_report_session(struct check_run *c, const char *file, uint32_t 
 	if (rc < 0)
 		return check_report(c, file, 1,
 		                    rc == -ESTALE ? "changed while it was read" : sys_strerror(-rc, text, sizeof text));
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	size_t n = session_problem_count(s);
-	rc = deferred_pop(deferred, rc);
+	rc = deferred_end(deferred, rc);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
 		buf_reset(&reason);
@@ -171,11 +171,11 @@ int check_source(const char *source, const struct check_options *o, FILE *out, F
 	if (rc < 0)
 		return rc;
 	const struct cancel *outer = cancel_set(&(struct cancel){.progress = &shown});
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	rc = catalog_each_file(c.catalog, count_file, &c);
 	if (rc == 0)
 		rc = catalog_each_file(c.catalog, check_file, &c);
-	rc = deferred_pop(deferred, rc);
+	rc = deferred_end(deferred, rc);
 	progress_clear();
 	cancel_set(outer);
 	catalog_close(c.catalog);

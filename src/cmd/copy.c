@@ -27,7 +27,7 @@
 
 struct copy_run {
 	struct tree *tree;
-	bool removes, failed, stopped;
+	bool copy_deletes, failed, stopped;
 	bool lacks, is_above; /* some session could not be read; the current directory is above the sessions */
 	bool file_lacks;      /* the current file lacks a session */
 	dev_t device;
@@ -167,13 +167,13 @@ static bool copy_is_current(struct copy_run *c, const struct tree_attr *a, struc
 		return n >= 0 && (size_t)n == target.n && memcmp(to, target.p, target.n) == 0;
 	}
 	/* For these, equal size and time do not mean equal contents. */
-	bool told = tree_text_change(a->node) < TREE_RESTAMPED;
-	if (told && !((st->st_mode ^ a->mode) & 07777))
+	bool is_stamped = tree_text_change(a->node) < TREE_RESTAMPED;
+	if (is_stamped && !((st->st_mode ^ a->mode) & 07777))
 		return true;
 	struct stat now;
 	int fd CLEANUP_CLOSE = sys_openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	return fd >= 0 && sys_fstat(fd, &now) == 0 && stat_is_same_file(&now, st) &&
-	       (told || copy_is_equal(c, a->node, fd)) &&
+	       (is_stamped || copy_is_equal(c, a->node, fd)) &&
 	       (!((now.st_mode ^ a->mode) & 07777) || sys_fchmod(fd, a->mode & 07777) == 0);
 }
 
@@ -187,7 +187,7 @@ static int copy_tidy(struct copy_run *c, int at)
 	int rc = -EEXIST;
 	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
 		rc = unlinkat(at, COPY_UNFINISHED_NAME, 0) < 0 ? -errno : 0;
-	else if (c->removes)
+	else if (c->copy_deletes)
 		rc = copy_remove(c, at, COPY_UNFINISHED_NAME, COPY_REMOVE_LEVELS_MAX);
 	if (rc < 0)
 		copy_path_push(c, COPY_UNFINISHED_NAME);
@@ -235,7 +235,7 @@ static int copy_file(struct copy_run *c, const struct tree_attr *a, int at, cons
 		return 0;
 	}
 	bool in_way = there && ((st.st_mode ^ a->mode) & S_IFMT);
-	if (in_way && !c->removes)
+	if (in_way && !c->copy_deletes)
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
 	rc = copy_write(c, a, target.p, at);
 	/* The copy in DIR can have the rows that this one lacks. */
@@ -268,10 +268,10 @@ static int copy_open_dir(int at, const char *name, struct stat *st)
 }
 
 /* As copy_open_dir, but creates the directory if the name is free. */
-static int dir_ensure(struct copy_run *c, int at, const char *name, struct stat *st)
+static int copy_dir_open_or_make(struct copy_run *c, int at, const char *name, struct stat *st)
 {
 	int fd = copy_open_dir(at, name, st);
-	if (fd == -ENOTDIR && c->removes) {
+	if (fd == -ENOTDIR && c->copy_deletes) {
 		int rc = copy_remove(c, at, name, 0);
 		fd = rc < 0 ? rc : -ENOENT;
 	}
@@ -291,13 +291,13 @@ static int copy_name(struct copy_run *c, node_t dir, const char *name, int at, u
 		return rc;
 	if (!S_ISDIR(a.mode))
 		return copy_file(c, &a, at, name);
-	int fd CLEANUP_CLOSE = levels ? dir_ensure(c, at, name, &st) : -ELOOP;
-	bool removes = c->removes;
-	c->removes = removes && fd >= 0 && !copy_is_mount(c, at, name);
-	if (removes && fd >= 0 && !c->removes)
+	int fd CLEANUP_CLOSE = levels ? copy_dir_open_or_make(c, at, name, &st) : -ELOOP;
+	bool removes = c->copy_deletes;
+	c->copy_deletes = removes && fd >= 0 && !copy_is_mount(c, at, name);
+	if (removes && fd >= 0 && !c->copy_deletes)
 		log_warning("%s: %s", buf_cstr(&c->path) ? c->path.p : name, MOUNT_KEPT);
 	rc = fd < 0 ? fd : copy_dir(c, &a, fd, levels - 1);
-	c->removes = removes;
+	c->copy_deletes = removes;
 	mode_t mode = (a.mode & 07777) | 0700;
 	return rc == 0 && (st.st_mode & 07777) != mode && sys_fchmod(fd, mode) < 0 ? -errno : rc;
 }
@@ -335,7 +335,7 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 		rc = rc < 0 ? copy_report_error(c, rc) : 0;
 		c->path.n = before;
 	}
-	if (rc == 0 && is_whole && c->removes)
+	if (rc == 0 && is_whole && c->copy_deletes)
 		rc = copy_remove_except(c, fd, &dir->node, &all, COPY_REMOVE_LEVELS_MAX);
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
 	if (rc == 0 && sys_fstat(fd, &st) == 0 && !time_is_same(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
@@ -389,7 +389,7 @@ bool cli_copy(struct tree *t, const char *path, const struct tree_attr *what, co
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	struct copy_run c = {
-	    .tree = t, .removes = removes, .top = path, .path = BUF_INIT, .chunk = BUF_INIT, .share = 1};
+	    .tree = t, .copy_deletes = removes, .top = path, .path = BUF_INIT, .chunk = BUF_INIT, .share = 1};
 	struct progress shown;
 	struct sigaction action;
 	struct copy_signal_check ending = {.asked = 0};

@@ -412,12 +412,12 @@ static int act_copy(const struct opts *o, const struct app_parts *parts, const c
 		log_error("%s: %s", o->target, strerror(-rc));
 		return EXIT_FAILURE;
 	}
-	if (o->removes && !catalog_slot_next(parts->catalog, NO_SLOT, &cookie, &any)) {
+	if (o->copy_deletes && !catalog_slot_next(parts->catalog, NO_SLOT, &cookie, &any)) {
 		log_error("%s: no sessions, and --delete would empty the copy", source);
 		return EXIT_FAILURE;
 	}
-	char *to CLEANUP_FREE = places_copy(o, source, S_ISREG(what.mode));
-	return to && cli_copy(parts->tree, o->target, &what, to, o->removes, o->out) ? EXIT_SUCCESS : EXIT_FAILURE;
+	char *to CLEANUP_FREE = places_prepare_copy(o, source, S_ISREG(what.mode));
+	return to && cli_copy(parts->tree, o->target, &what, to, o->copy_deletes, o->out) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int act_secrets(const struct opts *o, struct app_parts *parts, const char *source)

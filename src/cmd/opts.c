@@ -91,7 +91,7 @@ static const struct option options[] = {
     {0, NULL, "names", NULL, FLAG, OF(LS), FIELD(names), .help = "print names only (with --ls)"},
     {0, NULL, "tree", "PATH", ACTION, OF(TREE), .help = "list everything below a directory"},
     {0, NULL, "copy", "PATH", ACTION, OF(COPY), FIELD(to), .help = "write a part of the tree to DIR"},
-    {0, NULL, "delete", NULL, FLAG, OF(COPY), FIELD(removes), .help = "remove other files (with --copy)"},
+    {0, NULL, "delete", NULL, FLAG, OF(COPY), FIELD(copy_deletes), .help = "remove other files (with --copy)"},
     {0, NULL, "search", "QUERY", ACTION, OF(SEARCH), .help = "print matching lines of all sessions"},
     {0, NULL, "entries", NULL, FLAG, OF(SEARCH), FIELD(entries), .help = "print a row per entry (with --search)"},
     {'m', NULL, NULL, "N", COUNT, OF(SEARCH), FIELD(lines), .standard = "3", .help = "lines per entry (with --search)"},

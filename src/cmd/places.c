@@ -387,7 +387,7 @@ static void copy_log_not_dir(const struct opts *o, bool is_file)
 	log_error("%s: %s%s", o->to, strerror(ENOTDIR), buf_cstr(&other) ? other.p : "");
 }
 
-char *places_copy(const struct opts *o, const char *source, bool is_file)
+char *places_prepare_copy(const struct opts *o, const char *source, bool is_file)
 {
 	const char *path = o->to, *fault = NULL;
 	struct stat st;
@@ -401,11 +401,11 @@ char *places_copy(const struct opts *o, const char *source, bool is_file)
 	if (err == ENOENT) {
 		char *copy CLEANUP_FREE = strdup(path);
 		char *above CLEANUP_FREE = copy ? realpath(dirname(copy), NULL) : NULL;
-		fault = above ? copy_target_error(above, true, source, o->removes) : NULL;
+		fault = above ? copy_target_error(above, true, source, o->copy_deletes) : NULL;
 		real = above && !fault && mkdir(path, 0700) == 0 ? realpath(path, NULL) : NULL;
 	}
 	if (real && !fault)
-		fault = copy_target_error(real, false, source, o->removes);
+		fault = copy_target_error(real, false, source, o->copy_deletes);
 	if (real && !fault)
 		return real;
 	log_error("%s: %s", path, fault ? fault : strerror(errno));

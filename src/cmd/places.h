@@ -18,8 +18,8 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty);
 bool places_is_fuse_fd(const char *mountpoint);
 /* Returns the real path of o->to, the directory to copy to, which it creates if the name is free. NULL after an error,
  * whose message for a single file (`is_file`) shows how to write it under that name. Refuses a directory inside or
- * above a directory of sessions and, if o->removes, one that holds the user's home. The caller frees it. */
-char *places_copy(const struct opts *o, const char *source, bool is_file);
+ * above a directory of sessions and, if o->copy_deletes, one that holds the user's home. The caller frees it. */
+char *places_prepare_copy(const struct opts *o, const char *source, bool is_file);
 /* Prints a hint for a command without a mountpoint. */
 void places_print_hint(FILE *out);
 /* Unmounts the sessions on that directory by fusermount3; NULL: the only mount of this user. Lazily if the program that

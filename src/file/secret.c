@@ -237,8 +237,8 @@ static int find_secret_of_form(struct secret_finder *f, unsigned i, const char *
 	if (p < f->free[row])
 		return 0;
 	const char *end = form->pattern ? match_pattern(&m, form->pattern, p) : match_private_key(&m, p);
-	const char front = p > f->from ? p[-1] : ' ', behind = end && end < f->end ? *end : ' ';
-	if (!end || ((form->needs & FORM_APART) && (front == '+' || front == '/' || behind == '+' || behind == '/')))
+	const char front = p > f->from ? p[-1] : ' ', after = end && end < f->end ? *end : ' ';
+	if (!end || ((form->needs & FORM_APART) && (front == '+' || front == '/' || after == '+' || after == '/')))
 		return 0;
 	const char *key_end = end - (form->needs & FORM_URL ? strlen("@h") : 0), *digit = m.key;
 	while (digit < key_end && !char_is_digit(*digit))

@@ -297,7 +297,7 @@ int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_fact
 {
 	struct facts_collector g CLEANUP(facts_collector_release) = {.usage = COUNTERS_INIT(struct fact_usage)};
 	struct session *s;
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	int rc = catalog_session_get_as(c, slot, GET_KEEPING_LINES, &s);
 	if (rc == 0) {
 		collect_numbers(s, &g.facts);
@@ -311,7 +311,7 @@ int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_fact
 		rc = rc < 0 ? rc : pack_facts(s, slot, &g, ret);
 		catalog_session_put(c, s);
 	}
-	return deferred_pop(deferred, rc);
+	return deferred_end(deferred, rc);
 }
 
 void cached_facts_release(struct cached_facts *k)

@@ -285,7 +285,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		return NULL;
 	}
 	size_t n = 0;
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	for (size_t i = 0; i < r->n; i++) {
 		const struct slot_state *s = &r->states[i];
 		struct cached_facts *kept = r->cached[i];
@@ -311,7 +311,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		r->cached[i] = NULL;
 	}
 	qsort(l->v, n, sizeof *l->v, session_fact_cmp);
-	int error = atomic_load(&r->error), missed = deferred_pop(deferred, r->missed);
+	int error = atomic_load(&r->error), missed = deferred_end(deferred, r->missed);
 	/* Whether a session can be read again only shows when it is read. The catalog's serial shows the rest. */
 	bool lacks = error || atomic_load(&r->is_replaced) || (missed && !error_is_of_source(missed));
 	l->catalog_serial = lacks ? 0 : r->serial;

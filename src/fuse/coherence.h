@@ -140,7 +140,7 @@ struct sizes {
 };
 
 /* Starts noting sizes. Requires several threads, and a kernel that opens files without asking. Returns 0 or -ENOMEM. */
-int sizes_start(struct fs *fs);
+int sizes_enable(struct fs *fs);
 /* Call before an answer with these attributes: drops the pages of a file whose size has changed. The caller holds no
  * lock. If the kernel must accept the rest of them (I9), it is given the size it has. */
 void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a);

@@ -220,15 +220,15 @@ void follow_start(struct fs *fs)
 		log_warning("cannot follow changes: %s", strerror(rc));
 }
 
-/* The loop has ended. The thread can be invalidating a name, which waits for lookups in the same directory: fs_join
- * answers those. */
+/* The loop has ended. The thread can be invalidating a name, which waits for lookups in the same directory:
+ * join_while_refusing answers those. */
 bool fs_stop(struct fs *fs)
 {
 	struct follow *f = &fs->coherence.follow;
 	if (f->running) {
 		atomic_store(&f->stop, true);
 		catalog_wake(fs->catalog);
-		if (!fs_join(fs->session, f->thread, FS_LEAVE_NS))
+		if (!join_while_refusing(fs->session, f->thread, FS_LEAVE_NS))
 			return false;
 	}
 	f->running = false;

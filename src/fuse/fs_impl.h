@@ -82,7 +82,7 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf);
 /* Waits until a thread has ended. Meanwhile requests fail with ENOTCONN: the thread can be notifying the kernel, which
  * can wait for a process that waits for our answer. Serving them could take arbitrarily long. Returns false if the
  * thread is still running after `ns`. */
-bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns);
+bool join_while_refusing(struct fuse_session *session, pthread_t thread, int64_t ns);
 
 /* write.c: requests that change the tree */
 int op_open_write(fuse_req_t req, node_t node, struct fuse_file_info *fi);

@@ -113,7 +113,7 @@ int fs_receive(struct fuse_session *session, struct fuse_buf *buf)
 	return n < 0 ? -errno : (int)n;
 }
 
-bool fs_join(struct fuse_session *session, pthread_t thread, int64_t ns)
+bool join_while_refusing(struct fuse_session *session, pthread_t thread, int64_t ns)
 {
 	int64_t begun = clock_ns(CLOCK_MONOTONIC);
 	struct pollfd p = {.fd = fuse_session_fd(session), .events = POLLIN};
@@ -428,7 +428,7 @@ int fs_loop(struct fs *fs, unsigned threads, void (*on_ready)(void *arg), void *
 	lock_acquire(&l->lock);
 	rc = loop_add_thread(l) ? 0 : -EAGAIN;
 	if (rc == 0 && loop_add_thread(l) && l->cap > 1 && fs->read_only)
-		rc = sizes_start(fs);
+		rc = sizes_enable(fs);
 	lock_release(&l->lock);
 	if (rc == 0)
 		loop_watch_reader(l, &old, on_ready, arg);
@@ -439,7 +439,7 @@ int fs_loop(struct fs *fs, unsigned threads, void (*on_ready)(void *arg), void *
 	int64_t leave = clock_ns(CLOCK_MONOTONIC) + FS_LEAVE_NS;
 	bool all_ended = true;
 	for (struct worker *w = l->workers; w; w = w->next)
-		all_ended = fs_join(l->session, w->thread, leave - clock_ns(CLOCK_MONOTONIC)) && all_ended;
+		all_ended = join_while_refusing(l->session, w->thread, leave - clock_ns(CLOCK_MONOTONIC)) && all_ended;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!all_ended)
 		return -ETIMEDOUT;

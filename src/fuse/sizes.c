@@ -22,13 +22,13 @@
 enum { SIZES_YOUNG_SECONDS = 5 };
 enum { SIZES_CELLS = LIMIT(1 << 12, 2), SIZES_WAIT_NS = 10 * 1000 * 1000 };
 
-int sizes_start(struct fs *fs)
+int sizes_enable(struct fs *fs)
 {
 	fs->coherence.sizes.sent = calloc(SIZES_CELLS, sizeof *fs->coherence.sizes.sent);
 	return fs->coherence.sizes.sent ? 0 : -ENOMEM;
 }
 
-static struct sent_size *sizes_find(struct sizes *s, node_t node)
+static struct sent_size *sent_size_cell(struct sizes *s, node_t node)
 {
 	return tree_is_table(node) ? &s->tables[node_unpack(node).kind] : &s->sent[hash_word(node) % SIZES_CELLS];
 }
@@ -38,7 +38,7 @@ static struct sent_size *sizes_find(struct sizes *s, node_t node)
 static bool sizes_record(struct sizes *s, const struct tree_attr *a, bool dropped)
 {
 	LOCKED(&s->lock);
-	struct sent_size *sent = sizes_find(s, a->node);
+	struct sent_size *sent = sent_size_cell(s, a->node);
 	bool differs = a->version || a->mtime.tv_sec > clock_ago(SIZES_YOUNG_SECONDS);
 	/* The kernel must accept a new size of a table: nothing asks for it again before the table is mapped. */
 	if (tree_is_table(a->node))
@@ -58,7 +58,7 @@ static bool attr_must_be_accepted(struct sizes *s, fuse_req_t req, struct tree_a
 {
 	bool may_read = caller_may_read(req, a);
 	LOCKED(&s->lock);
-	struct sent_size *sent = sizes_find(s, a->node);
+	struct sent_size *sent = sent_size_cell(s, a->node);
 	if (sent->node != a->node)
 		return !may_read;
 	if (sent_owner_update(&sent->owner, a) && may_read)
@@ -78,7 +78,7 @@ void sizes_recall(struct fs *fs, struct tree_attr *a)
 {
 	struct sizes *s = &fs->coherence.sizes;
 	LOCKED(&s->lock);
-	a->size = sizes_find(s, a->node)->size;
+	a->size = sent_size_cell(s, a->node)->size;
 }
 
 void sizes_drop_stale_pages(struct fs *fs, fuse_req_t req, struct tree_attr *a)

@@ -41,7 +41,7 @@ static inline bool has_class(char c, unsigned char wanted)
 enum { BLOCK = 16 };
 
 /* One bit for each byte that ends a run of plain string bytes. */
-static inline unsigned block_specials(const char *p)
+static inline unsigned mask_specials(const char *p)
 {
 	bytes16 b = bytes16_load(p);
 	/* Swaps quotes and spaces: then quote and control bytes are the lowest, compared as signed. */
@@ -52,7 +52,7 @@ static inline unsigned block_specials(const char *p)
 static inline const char *plain_end(const char *p, const char *end)
 {
 	while (end - p >= BLOCK) {
-		unsigned m = block_specials(p);
+		unsigned m = mask_specials(p);
 		if (m)
 			return p + __builtin_ctz(m);
 		p += BLOCK;
@@ -154,7 +154,7 @@ static const char *string_end_by_chunk(const char *p, const char *end, bool *ret
 static inline const char *string_end(const char *p, const char *end, bool *ret_escaped)
 {
 	if (end - p >= BLOCK) {
-		unsigned m = block_specials(p);
+		unsigned m = mask_specials(p);
 		if (m && p[__builtin_ctz(m)] == '"') {
 			*ret_escaped = false;
 			return p + __builtin_ctz(m);
@@ -474,10 +474,10 @@ void json_get_all(struct json_value object, const struct span *names, size_t n, 
 	if (object.kind != JSON_OBJECT)
 		return;
 	json_init(&j, object.text, &deep);
-	json_value_all(&j, names, n, ret);
+	json_read_members(&j, names, n, ret);
 }
 
-bool json_value_all(struct json *j, const struct span *names, size_t n, struct json_value *ret)
+bool json_read_members(struct json *j, const struct span *names, size_t n, struct json_value *ret)
 {
 	struct json_value key, v;
 	int rc;

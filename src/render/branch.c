@@ -85,7 +85,7 @@ static int branch_add_label(struct branch_labels *b, uint32_t record, struct buf
 }
 
 /* Returns 1 if the path sets the session's current label, else 0. */
-static int branch_sets_label(struct branch_labels *b, const struct label_change *change)
+static int path_has_current_label(struct branch_labels *b, const struct label_change *change)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT, given CLEANUP_BUF = BUF_INIT;
 	uint32_t record = b->given[change - b->changes];
@@ -115,7 +115,7 @@ static int branch_add_labels(struct branch_labels *b, struct branch_line *v, siz
 	branch_mark_seen(b, session_entry_by_id(b->s, r.id));
 	for (size_t k = 0; k < path; k++) {
 		const struct label_change *change = session_label_change_find(b->changes, b->n, v[k].entry);
-		rc = change ? branch_sets_label(b, change) : 1;
+		rc = change ? path_has_current_label(b, change) : 1;
 		if (rc == 0)
 			rc = session_load(b->s, change->record, &b->line, &r);
 		if (rc < 0)

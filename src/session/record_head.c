@@ -111,7 +111,7 @@ static bool head_read_usage(struct head_scan *s)
 	if (json_peek(&s->j) != JSON_OBJECT)
 		return json_value(&s->j, &head->msg.usage);
 	const char *begin = s->j.p;
-	if (!json_value_all(&s->j, usage_names, USAGE_FIELDS, head->numbers))
+	if (!json_read_members(&s->j, usage_names, USAGE_FIELDS, head->numbers))
 		return false;
 	head->msg.usage = (struct json_value){JSON_OBJECT, false, {begin, (size_t)(s->j.p - begin)}};
 	return true;

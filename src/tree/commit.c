@@ -16,7 +16,7 @@ struct commit {
 	struct store_id id; /* the file of the slot */
 	struct session *session;
 	struct edit edit;
-	struct edit_table table; /* edit_labels from labels.tsv */
+	struct edits_from_table table; /* edit_labels from labels.tsv */
 	bool is_table;
 	struct edit_label *labels; /* parsed from the table, or the caller's; edit.n of them */
 	struct edit_label label;   /* of a value that is a label */
@@ -83,7 +83,7 @@ static int commit_parse_table(struct commit *c)
 	buf_reset(&c->text);
 	c->table.is_saved_here = commit_is_own;
 	c->table.arg = c;
-	int rc = edit_table(c->session, &c->table, &c->text, &c->labels, &c->edit.n, &c->why);
+	int rc = edits_from_table(c->session, &c->table, &c->text, &c->labels, &c->edit.n, &c->why);
 	c->edit.labels = c->labels;
 	return rc;
 }

@@ -175,13 +175,13 @@ static int page_append_related(struct ctx *c, struct buf *out)
 	struct catalog *catalog = c->tree->catalog;
 	struct buf pages CLEANUP_BUF = BUF_INIT;
 	struct slot_info s;
-	int before = deferred_push();
+	int before = deferred_begin();
 	uint32_t parent = catalog_parent(catalog, c->node.slot);
 	uint64_t cookie = 0;
 	size_t n = 0;
 	int rc = page_add_other_path(c->tree, &c->slot, out);
 	if (rc < 0)
-		return deferred_pop(before, rc);
+		return deferred_end(before, rc);
 	buf_addc(out, '\n');
 	if (parent != NO_SLOT && catalog_slot(catalog, parent, &s) == 0)
 		page_add_other_path(c->tree, &s, out);
@@ -192,7 +192,7 @@ static int page_append_related(struct ctx *c, struct buf *out)
 		buf_addc(&pages, '\n');
 		n++;
 	}
-	int missed = deferred_pop(before, buf_err(&pages));
+	int missed = deferred_end(before, buf_err(&pages));
 	return missed < 0 && !error_is_of_source(missed) ? missed : append_sorted_lines(buf_span(&pages), n, out);
 }
 

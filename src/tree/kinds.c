@@ -108,7 +108,7 @@ bool kind_is_owner_only(const struct kind *k)
 	return (k->flags & OWNER_ONLY) || kind_shows_all_sessions(k);
 }
 
-enum tree_change kind_change(const struct kind *k)
+enum tree_change kind_text_stability(const struct kind *k)
 {
 	enum mtime_source time = kind_mtime_source(k);
 	if (k->make.type != S_IFREG)

@@ -117,11 +117,11 @@ static int list_lookup_retry(struct tree *t, node_t parent, struct span name, st
 
 int tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
-	int deferred = deferred_push(), rc;
+	int deferred = deferred_begin(), rc;
 	do
 		rc = list_lookup_retry(t, parent, name, ret);
 	while (tree_retarget_node(t, &rc, &parent));
-	return deferred_pop(deferred, rc);
+	return deferred_end(deferred, rc);
 }
 
 enum tree_class tree_negative_class(struct tree *t, node_t dir, struct span name)
@@ -198,9 +198,9 @@ static int list_fixed_names(struct ctx *c, struct node dir, bool removable, uint
 		rc = ctx_switch_node(c, child_node(dir, k));
 		if (rc < 0)
 			break;
-		int before = deferred_push();
+		int before = deferred_begin();
 		bool has = ctx_name_exists(c);
-		int deferred = deferred_pop(before, 0);
+		int deferred = deferred_end(before, 0);
 		deferred_set(k->flags & LISTS_ALL_PROJECTS && error_is_of_source(deferred) ? 0 : deferred);
 		if (!has)
 			rc = k->from->scope >= SCOPE_INDEX ? deferred : 0;
@@ -244,7 +244,7 @@ static int list_all_names_of_dir(struct tree *t, node_t dir, uint64_t cookie, st
 
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	bool stopped = false, emitted = false;
 	struct lister l = {emit, arg, want, &stopped, &emitted, NULL};
 	int rc;
@@ -252,5 +252,5 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 	do
 		rc = list_all_names_of_dir(t, dir, cookie, &l);
 	while (!emitted && tree_retarget_node(t, &rc, &dir));
-	return deferred_pop(deferred, rc);
+	return deferred_end(deferred, rc);
 }

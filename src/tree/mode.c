@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 /* Names above all sessions belong to the mounting user. */
-static bool kind_is_shared(const struct kind *k)
+static bool kind_spans_sessions(const struct kind *k)
 {
 	return kind_mtime_source(k) == MTIME_ALL || kind_mtime_source(k) == MTIME_PROJECT ||
 	       kind_mtime_source(k) == MTIME_GROUP;
@@ -36,7 +36,7 @@ void ctx_set_owner_and_mode(const struct ctx *c, struct tree_attr *a)
 		a->uid = c->tree->uid;
 		a->gid = getegid();
 		a->mode = type | 0400;
-	} else if (kind_is_shared(c->kind)) {
+	} else if (kind_spans_sessions(c->kind)) {
 		attr_set_shared_owner(c, a);
 	} else if (kind_is_owner_only(c->kind)) {
 		a->uid = c->tree->uid;
@@ -65,7 +65,7 @@ mode_t tree_link_mode(struct tree *t, node_t node, gid_t *ret_gid)
 	if (tree_is_scratch(node) || ctx_open(&c, t, tree_node(node), SCOPE_MOUNT) < 0)
 		return 0444;
 	const struct kind *dir = kind_above(c.kind);
-	if (!dir || !kind_is_shared(dir) || kind_is_shared(c.kind) || !ctx_name_exists(&c))
+	if (!dir || !kind_spans_sessions(dir) || kind_spans_sessions(c.kind) || !ctx_name_exists(&c))
 		return 0444;
 	if (kind_is_owner_only(dir) || !catalog_project(t->catalog, c.slot.project, &p))
 		return 0;

@@ -16,7 +16,7 @@ uint64_t view_serial(struct ctx *c)
 	if (kind_shows_all_sessions(c->kind))
 		return ctx_load_facts(c) == 0 ? c->facts->serial : 0;
 	/* Both only increase. */
-	if (kind_change(c->kind) == TREE_UNTIMED)
+	if (kind_text_stability(c->kind) == TREE_UNTIMED)
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
 	uint64_t serial = c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
 	return c->kind->make.related ? serial + ctx_related_serial(c) : serial;
@@ -72,7 +72,7 @@ const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
 	if (kept)
 		return kept;
 	struct view made = {.bytes = BUF_INIT};
-	int deferred = deferred_push(), rc = deferred_pop(deferred, make(c, arg, &made));
+	int deferred = deferred_begin(), rc = deferred_end(deferred, make(c, arg, &made));
 	if (rc != 0) {
 		view_release(&made);
 		*ret_err = rc;
@@ -154,14 +154,14 @@ static int tree_read_once(struct tree *t, node_t node, uint64_t off, size_t n, s
 
 int tree_read(struct tree *t, node_t node, uint64_t off, size_t n, struct buf *out)
 {
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	int rc = tree_read_once(t, node, off, n, out);
 	/* A reader that has the beginning of the old text must not get the rest of another one. */
 	while (off == 0 && tree_retarget_node(t, &rc, &node)) {
 		buf_reset(out);
 		rc = tree_read_once(t, node, off, n, out);
 	}
-	return deferred_pop(deferred, rc);
+	return deferred_end(deferred, rc);
 }
 
 static int tree_readlink_once(struct tree *t, node_t node, struct buf *out)
@@ -182,11 +182,11 @@ static int tree_readlink_once(struct tree *t, node_t node, struct buf *out)
 
 int tree_readlink(struct tree *t, node_t node, struct buf *out)
 {
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	int rc = tree_readlink_once(t, node, out);
 	while (tree_retarget_node(t, &rc, &node)) {
 		buf_reset(out);
 		rc = tree_readlink_once(t, node, out);
 	}
-	return deferred_pop(deferred, rc);
+	return deferred_end(deferred, rc);
 }

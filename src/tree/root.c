@@ -194,7 +194,7 @@ static int status_show(struct ctx *c, struct buf *out)
 	json_quote(span_of(catalog_source(c->tree->catalog)), out);
 	size_t most = out->n + STATUS_REST;
 	buf_addf(out, ",\"follows\":\"%s\",\"watches\":%zu,\"sessions\":%zu,\"scanning\":%s,\"memory\":%zu}",
-	         s.told ? "inotify" : "poll", s.watches, s.sessions, s.scanning ? "true" : "false",
+	         s.watched ? "inotify" : "poll", s.watches, s.sessions, s.scanning ? "true" : "false",
 	         budget_used(cache_budget(c->tree->cache)));
 	if (most > out->n)
 		buf_addf(out, "%*s", (int)(most - out->n), "\n");

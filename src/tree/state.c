@@ -14,7 +14,7 @@
 #define REMOVAL_BLOCK_MS 10000
 
 /* Returns the element of this name, or the one that expires first. */
-static struct hidden_name *hidden_name_slot(struct tree *t, node_t node)
+static struct hidden_name *recently_removed_slot(struct tree *t, node_t node)
 {
 	struct hidden_name *first = &t->hidden[0];
 	for (size_t i = 0; i < TREE_HIDDEN; i++) {
@@ -29,13 +29,14 @@ static struct hidden_name *hidden_name_slot(struct tree *t, node_t node)
 void state_hide(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	*hidden_name_slot(t, node_pack(n)) = (struct hidden_name){node_pack(n), clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS};
+	*recently_removed_slot(t, node_pack(n)) =
+	    (struct hidden_name){node_pack(n), clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS};
 }
 
 void state_unhide(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	struct hidden_name *h = hidden_name_slot(t, node_pack(n));
+	struct hidden_name *h = recently_removed_slot(t, node_pack(n));
 	if (h->node == node_pack(n))
 		*h = (struct hidden_name){0};
 }
@@ -57,7 +58,7 @@ bool state_is_created(struct tree *t, struct node n)
 bool state_is_hidden(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
-	const struct hidden_name *h = hidden_name_slot(t, node_pack(n));
+	const struct hidden_name *h = recently_removed_slot(t, node_pack(n));
 	return h->node == node_pack(n) && h->until_ms > clock_ms(CLOCK_MONOTONIC) && !created_is_unwritten(t, h->node);
 }
 

@@ -320,7 +320,7 @@ bool tree_is_quiet(struct tree *t, node_t node, time_t seconds)
 	struct ctx c = {.tree = t, .node = tree_node(node)};
 	const struct kind *k = c.kind = kind_of(c.node);
 	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.can_disappear ||
-	    kind_change(k) == TREE_UNTIMED || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
+	    kind_text_stability(k) == TREE_UNTIMED || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
 		return false;
 	struct tree_attr a = {.mtime = c.slot.st.st_mtim};
 	enum tree_class class = ctx_cache_class(&c, &a);
@@ -453,7 +453,7 @@ static int getattr_once(struct tree *t, node_t node, struct tree_attr *ret)
 
 int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 {
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	int rc = getattr_once(t, node, ret);
 	/* The descriptor of a file must not get the size of another text, for which `tail -F` would wait for ever. A
 	 * path is looked up again after -ESTALE, but not if the kernel opens names from its cache. */
@@ -464,7 +464,7 @@ int tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 		ret->name_class = ret->attr_class = TREE_UNCACHED;
 		ret->why = "I2: moved";
 	}
-	return deferred_pop(deferred, rc);
+	return deferred_end(deferred, rc);
 }
 
 /* --- properties of an id ------------------------------------------------------ */
@@ -536,5 +536,5 @@ bool tree_is_table(node_t node)
 enum tree_change tree_text_change(node_t node)
 {
 	const struct kind *k = kind_of(tree_node(node));
-	return k ? kind_change(k) : TREE_APPENDED;
+	return k ? kind_text_stability(k) : TREE_APPENDED;
 }

@@ -293,7 +293,8 @@ struct kind {
 	bool (*has)(struct ctx *c);
 	unsigned flags; /* enum flag */
 	/* How a file changes, if it is more than its other members imply: a file of lines or of fixed text is
-	 * TREE_APPENDED, and needs nothing here. See kind_change; test_text_change finds a value that is wrong. */
+	 * TREE_APPENDED, and needs nothing here. See kind_text_stability; test_text_change finds a value that is wrong.
+	 */
 	enum tree_change changes;
 	struct dynamic_names names;
 	/* Returns true if the name appears, disappears or leads to another node when session s does. If so, sets *slot
@@ -333,7 +334,7 @@ enum mtime_source kind_mtime_source(const struct kind *k);
 enum tree_class kind_class(const struct kind *k);
 bool kind_shows_all_sessions(const struct kind *k);
 bool kind_is_owner_only(const struct kind *k);
-enum tree_change kind_change(const struct kind *k);
+enum tree_change kind_text_stability(const struct kind *k);
 /* True if finding its size renders nothing that is worth caching. */
 bool kind_size_is_cheap(const struct kind *k);
 /* True if only rendering it from all sessions gives its size: a table above the sessions. */

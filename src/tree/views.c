@@ -63,7 +63,7 @@ static int growth_render(struct ctx *c, const struct render_target *p, const cha
 {
 	const struct producer *producer = c->kind->make.producer;
 	struct reader reader CLEANUP_READER = READER_INIT;
-	int deferred = deferred_push(), rc = 0;
+	int deferred = deferred_begin(), rc = 0;
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		const char *item = items + i * producer->item_size;
 		struct usage usage = {0};
@@ -73,7 +73,7 @@ static int growth_render(struct ctx *c, const struct render_target *p, const cha
 		memcpy(&g->last, item, sizeof g->last); /* an item begins with its entry */
 		g->n++;
 	}
-	return deferred_pop(deferred, rc < 0 ? rc : buf_err(&g->bytes));
+	return deferred_end(deferred, rc < 0 ? rc : buf_err(&g->bytes));
 }
 
 /* Appends the segments. Returns -ESTALE if another thread has extended the body. */
@@ -223,7 +223,7 @@ int tree_pin(struct tree *t, node_t node, struct tree_pinned **ret)
 		return -ENOMEM;
 	*h = (struct tree_pinned){.tree = t, .node = node};
 	lock_init(&h->lock, LOCK_HANDLE);
-	int deferred = deferred_push(), rc = deferred_pop(deferred, pinned_renew(h));
+	int deferred = deferred_begin(), rc = deferred_end(deferred, pinned_renew(h));
 	if (rc < 0)
 		tree_unpin(h);
 	else
@@ -279,13 +279,13 @@ uint64_t tree_pinned_size(struct tree_pinned *h)
 int tree_pinned_read(struct tree_pinned *h, uint64_t off, size_t n, struct buf *out)
 {
 	LOCKED(&h->lock);
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	/* Errors are ignored: the session can be gone, and its text is still pinned. */
 	if (off == 0 && h->at_end && h->entries != NO_ENTRY)
 		pinned_renew(h);
 	if (off >= pinned_size(h) && h->entries != NO_ENTRY && pinned_extend(h) < 0)
 		h->tail.err = 0;
-	deferred_pop(deferred, 0);
+	deferred_end(deferred, 0);
 	uint64_t size = h->view ? view_size(h->view) : 0;
 	size_t before = out->n;
 	if (h->view)

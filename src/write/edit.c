@@ -319,14 +319,14 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 		return -EPERM;
 	struct edit_builder w CLEANUP(edit_writer_release) = {.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
 	size_t before = out->n;
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	int rc = getrandom(&w.number, sizeof w.number, 0) == sizeof w.number ? 0 : -EIO;
 	edit_find_previous(&w, e->written);
 	if (rc == 0)
 		rc = e->records(&w, e, again);
 	if (rc == 0)
 		rc = w.err ? w.err : buf_err(&w.parent) ? buf_err(&w.parent) : buf_err(out);
-	rc = deferred_pop(deferred, rc);
+	rc = deferred_end(deferred, rc);
 	if (rc < 0)
 		out->n = before;
 	return rc;

@@ -23,7 +23,7 @@ struct labels {
 
 struct label_table {
 	const struct session *s;
-	struct edit_table *table;
+	struct edits_from_table *table;
 	struct labels then, since; /* up to the line in the heading, and after it */
 	struct buf *text;          /* the labels' texts, joined */
 	struct buf *why;
@@ -88,7 +88,7 @@ static bool label_changed_by_others(struct label_table *t, const struct label_ch
 	struct buf label CLEANUP_BUF = BUF_INIT;
 	if (since->is_set && session_label_text(t->s, since->record, &label) < 0)
 		return true;
-	struct edit_table *e = t->table;
+	struct edits_from_table *e = t->table;
 	return !e->is_saved_here || !e->is_saved_here(e->arg, e->line, since->entry, buf_span(&label));
 }
 
@@ -211,12 +211,12 @@ static int label_table_parse(struct label_table *t)
 	return rc < 0 ? rc : buf_err(t->text);
 }
 
-int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
-               size_t *ret_n, struct buf *why)
+int edits_from_table(const struct session *s, struct edits_from_table *table, struct buf *text,
+                     struct edit_label **ret_labels, size_t *ret_n, struct buf *why)
 {
 	struct label_table t = {.s = s, .table = table, .text = text, .why = why};
-	int deferred = deferred_push();
-	int rc = deferred_pop(deferred, label_table_parse(&t));
+	int deferred = deferred_begin();
+	int rc = deferred_end(deferred, label_table_parse(&t));
 	free(t.seen);
 	free(t.then.v);
 	free(t.since.v);

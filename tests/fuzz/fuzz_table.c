@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_table: edit_table.c, edit.c, value.c, render/one_line.c. The table as shown changes nothing. Any other table is
- * refused or, once its changes are in the file, changes nothing more and equals the one shown.
+/* fuzz_table: edit_table.c, edit.c, value.c, render/one_line.c. The table as shown changes nothing. Any other
+ * table is refused or, once its changes are in the file, changes nothing more and equals the one shown.
  *
  * Input: the session file, then the table; without one, the table as shown. */
 #include "fuzz.h"
@@ -39,8 +39,8 @@ static int read_table(const struct session *s, struct span table, struct changes
 		assert_non_null(judged);
 		return rc;
 	}
-	struct edit_table saved = {.text = buf_span(&value)};
-	rc = edit_table(s, &saved, &ret->text, &ret->labels, &ret->n, &why);
+	struct edits_from_table saved = {.text = buf_span(&value)};
+	rc = edits_from_table(s, &saved, &ret->text, &ret->labels, &ret->n, &why);
 	assert_int_equal(rc<0, why.n> 0);
 	return rc;
 }

@@ -26,9 +26,9 @@ static void read_stem(struct window *w)
 	world_path_text(path, text, sizeof text);
 	unsigned project = path == FLAT_PATH ? 1 : path / NAME_COUNT;
 	catalog_stem_text(text, path == FLAT_PATH ? 0 : 6, &stem);
-	int before = deferred_push();
+	int before = deferred_begin();
 	bool found = catalog_slot_by_stem(run.c, run.projects[project], buf_span(&stem), &info);
-	int err = deferred_pop(before, 0);
+	int err = deferred_end(before, 0);
 	window_end(w);
 	if (!found)
 		check_absent(path, w, err, "slot_by_stem");
@@ -47,9 +47,9 @@ static void read_list(struct window *w, bool all)
 		struct window each = window_begin();
 		each.is_recent = false;
 		each.is_final = w->is_final;
-		int before = deferred_push();
+		int before = deferred_begin();
 		found = catalog_slot_next(run.c, all ? NO_SLOT : run.projects[project], &cookie, &info);
-		int rc = deferred_pop(before, 0);
+		int rc = deferred_end(before, 0);
 		window_end(&each);
 		err = err ? err : rc;
 		unsigned path = found ? check_shown(&info, &each, "slot_next") : PATHS;
@@ -76,9 +76,9 @@ static void read_sid(struct window *w)
 	uint32_t file = v->file;
 	bool is_rewritten = v->is_rewritten;
 	snprintf(sid, sizeof sid, "id%u", file);
-	int before = deferred_push();
+	int before = deferred_begin();
 	bool found = catalog_slot_by_sid(run.c, span_of(sid), &info);
-	int err = deferred_pop(before, 0);
+	int err = deferred_end(before, 0);
 	window_end(w);
 	if (found) {
 		path = check_shown(&info, w, "slot_by_sid");
@@ -174,9 +174,9 @@ static void read_latest(struct window *w)
 {
 	unsigned project = (unsigned)schedule_draw(PROJECTS);
 	struct slot_info info;
-	int before = deferred_push();
+	int before = deferred_begin();
 	bool found = catalog_latest(run.c, run.projects[project], &info);
-	int err = deferred_pop(before, 0);
+	int err = deferred_end(before, 0);
 	window_end(w);
 	if (!found) {
 		for (unsigned i = 0; i < paths_of_project(project); i++)
@@ -207,11 +207,11 @@ static void read_projects(struct window *w)
 	uint64_t cookie = 0;
 	struct project_info info;
 	bool listed[PROJECTS] = {false};
-	int before = deferred_push();
+	int before = deferred_begin();
 	while (catalog_project_next(run.c, &cookie, &info))
 		for (unsigned p = 0; p < PROJECTS; p++)
 			listed[p] = listed[p] || info.project == run.projects[p];
-	int err = deferred_pop(before, 0);
+	int err = deferred_end(before, 0);
 	window_end(w);
 	for (unsigned p = 0; p < PROJECTS; p++) {
 		bool was_there = false;

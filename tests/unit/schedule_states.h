@@ -40,7 +40,7 @@ static void check_file(const struct catalog *c, uint32_t i)
 static void check_dir(const struct catalog *c, uint32_t i)
 {
 	const struct dir *d = &c->dirs[i];
-	uint32_t blind = 0;
+	uint32_t unwatched = 0;
 	check_scan(&d->scanned, "directory", i);
 	CANNOT(d->gone && d->wd, "directory", i);
 	CANNOT(d->wd > 0 && watch_dir_of(&c->watching, d->wd) != i, "directory", i);
@@ -48,8 +48,8 @@ static void check_dir(const struct catalog *c, uint32_t i)
 	CANNOT(d->wd == WD_PARENT && (i == 0 || (d->err != -ENOENT && d->err != -ENOTDIR)), "directory", i);
 	CANNOT(d->trusted && (d->err || d->scan == 0), "directory", i);
 	for (uint32_t k = i; k != NONE; k = dir_next(c, i, k))
-		blind += !c->dirs[k].gone && (!c->dirs[k].wd || c->dirs[k].linked);
-	CANNOT(d->tree.blind != blind, "directory", i);
+		unwatched += !c->dirs[k].gone && (!c->dirs[k].wd || c->dirs[k].linked);
+	CANNOT(d->tree.unwatched != unwatched, "directory", i);
 }
 
 static void check_index(const struct catalog *c, const struct open_index *x)

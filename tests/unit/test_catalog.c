@@ -561,14 +561,14 @@ static void transient_errors_are_reported_not_cached(void **state)
 	open_place(p);
 	for (int i = 0; i < 2; i++) {
 		let_open(false);
-		int before = deferred_push();
+		int before = deferred_begin();
 		uint32_t found = slot_of(p, "a", "one");
-		assert_int_equal(deferred_pop(before, 0), -EMFILE);
+		assert_int_equal(deferred_end(before, 0), -EMFILE);
 		assert_int_equal(found, NO_SLOT);
 		let_open(true);
-		before = deferred_push();
+		before = deferred_begin();
 		found = slot_of(p, "a", "one");
-		assert_int_equal(deferred_pop(before, 0), 0);
+		assert_int_equal(deferred_end(before, 0), 0);
 		assert_int_not_equal(found, NO_SLOT);
 		wait_stale();
 	}
@@ -576,10 +576,10 @@ static void transient_errors_are_reported_not_cached(void **state)
 	assert_int_equal(catalog_slot(p->c, one, &slot), 0);
 	wait_stale();
 	let_open(false);
-	int before = deferred_push();
+	int before = deferred_begin();
 	assert_int_equal(catalog_slot(p->c, one, &slot), -EMFILE);
 	assert_false(catalog_slot_next(p->c, slot.project, &cookie, &slot));
-	assert_int_equal(deferred_pop(before, 0), -EMFILE);
+	assert_int_equal(deferred_end(before, 0), -EMFILE);
 	let_open(true);
 	assert_int_equal(catalog_slot(p->c, one, &slot), 0);
 	assert_sids(p, "one=a/one.jsonl two=a/two.jsonl");

@@ -227,9 +227,9 @@ static void a_cancelled_search_for_parents_is_made_again(void **state)
 		uint32_t slot = slot_of(p, "a", "g");
 		left = nth;
 		cancel_set(&cancel);
-		int before = deferred_push();
+		int before = deferred_begin();
 		uint32_t parent = catalog_parent(p->c, slot);
-		int rc = deferred_pop(before, 0);
+		int rc = deferred_end(before, 0);
 		cancel_set(NULL);
 		assert_int_equal(rc, left < 0 ? -EINTR : 0);
 		assert_true(left < 0 || parent != NO_SLOT);

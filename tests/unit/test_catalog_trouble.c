@@ -112,9 +112,9 @@ static void let_be(void)
 static void assert_latest(struct source_fixture *p, const char *file, int deferred)
 {
 	struct slot_info slot = {0};
-	int before = deferred_push();
+	int before = deferred_begin();
 	bool found = catalog_latest(p->c, NO_SLOT, &slot);
-	assert_int_equal(deferred_pop(before, 0), deferred);
+	assert_int_equal(deferred_end(before, 0), deferred);
 	if (deferred == 0) {
 		assert_true(found);
 		assert_string_equal(slot.file, file);
@@ -169,7 +169,7 @@ static size_t list(struct source_fixture *p, char *text, int *ret_deferred)
 {
 	struct slot_info slot;
 	size_t n = 0;
-	int before = deferred_push();
+	int before = deferred_begin();
 	*text = '\0';
 	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot); n++) {
 		strcat(text, slot.sid ? slot.sid : "?");
@@ -177,7 +177,7 @@ static size_t list(struct source_fixture *p, char *text, int *ret_deferred)
 		strcat(text, slot.file);
 		strcat(text, " ");
 	}
-	*ret_deferred = deferred_pop(before, 0);
+	*ret_deferred = deferred_end(before, 0);
 	return n;
 }
 
@@ -232,7 +232,7 @@ static void a_lasting_failure_is_looked_at_seldom(void **state)
 	}
 	open_place(p);
 	let_fail(p, "a/100.jsonl", false, EVER);
-	int before = deferred_push();
+	int before = deferred_begin();
 	assert_true(catalog_project_by_name(p->c, SPAN_LIT("a"), &project));
 	for (int round = 0; round < 2; round++) {
 		unsigned looks = failures;
@@ -243,7 +243,7 @@ static void a_lasting_failure_is_looked_at_seldom(void **state)
 		assert_int_equal(n, 199);
 		assert_in_range(failures - looks, 1, 10);
 	}
-	assert_int_equal(deferred_pop(before, 0), -EIO);
+	assert_int_equal(deferred_end(before, 0), -EIO);
 	let_be();
 	wait_stale();
 	assert_int_not_equal(slot_of(p, "a", "100"), NO_SLOT);
@@ -261,7 +261,7 @@ static void a_failure_is_of_its_project(void **state)
 	put(p, "b/two.jsonl", HEADER("two", "/"));
 	open_place(p);
 	let_fail(p, "a/one.jsonl", false, EVER);
-	int before = deferred_push();
+	int before = deferred_begin();
 	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &project);)
 		assert_non_null(project.name);
 	assert_int_equal(deferred_take(0), -EIO);
@@ -269,7 +269,7 @@ static void a_failure_is_of_its_project(void **state)
 	assert_true(catalog_project_by_name(p->c, SPAN_LIT("b"), &project));
 	assert_true(catalog_slot_next(p->c, project.project, &cookie, &slot));
 	assert_false(catalog_slot_next(p->c, project.project, &cookie, &slot));
-	assert_int_equal(deferred_pop(before, 0), 0);
+	assert_int_equal(deferred_end(before, 0), 0);
 	let_be();
 }
 
@@ -324,10 +324,10 @@ static unsigned list_projects(struct source_fixture *p, int *ret_deferred)
 {
 	struct project_info project;
 	unsigned listed = 0;
-	int before = deferred_push();
+	int before = deferred_begin();
 	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &project);)
 		listed |= strcmp(project.name, "a") == 0 ? A : strcmp(project.name, "b") == 0 ? B : OTHER;
-	*ret_deferred = deferred_pop(before, 0);
+	*ret_deferred = deferred_end(before, 0);
 	return listed;
 }
 
@@ -343,10 +343,10 @@ static int find_in_b(struct source_fixture *p)
 {
 	struct project_info project;
 	struct slot_info slot;
-	int before = deferred_push();
+	int before = deferred_begin();
 	bool found = catalog_project_by_name(p->c, SPAN_LIT("b"), &project) &&
 	             catalog_slot_by_stem(p->c, project.project, SPAN_LIT("two"), &slot);
-	return deferred_pop(before, found ? 0 : -ENOENT);
+	return deferred_end(before, found ? 0 : -ENOENT);
 }
 
 static void unreadable_directory_keeps_its_project(void **state)
@@ -450,18 +450,18 @@ static void unreadable_parent_is_reported(void **state)
 	uint32_t child = slot_of(p, "a", "child");
 	assert_int_not_equal(child, NO_SLOT);
 	let_fail(p, "b/parent.jsonl", false, EVER);
-	int before = deferred_push();
+	int before = deferred_begin();
 	assert_int_equal(catalog_parent(p->c, child), NO_SLOT);
-	assert_int_equal(deferred_pop(before, 0), -EIO);
+	assert_int_equal(deferred_end(before, 0), -EIO);
 	let_be();
 	wait_stale();
-	before = deferred_push();
+	before = deferred_begin();
 	uint32_t parent = catalog_parent(p->c, child);
 	assert_int_equal(catalog_slot(p->c, parent, &slot), 0);
 	assert_string_equal(slot.file, "b/parent.jsonl");
 	assert_true(catalog_fork_next(p->c, parent, false, &cookie, &slot));
 	assert_int_equal(slot.slot, child);
-	assert_int_equal(deferred_pop(before, 0), 0);
+	assert_int_equal(deferred_end(before, 0), 0);
 }
 
 /* ---- ACLs ---- */
@@ -479,9 +479,9 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 		for (unsigned times = 1; times; times = times == 1 ? EVER : 0) {
 			open_place(p);
 			let_fail(p, names[i], true, times);
-			int before = deferred_push();
+			int before = deferred_begin();
 			uint32_t one = slot_of(p, "a", "one");
-			int deferred = deferred_pop(before, 0);
+			int deferred = deferred_end(before, 0);
 			assert_int_equal(deferred, 0);
 			assert_int_equal(catalog_slot(p->c, one, &slot), 0);
 			assert_int_equal(slot.mode, times == 1 ? 0644 : 0600);

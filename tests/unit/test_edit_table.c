@@ -33,8 +33,8 @@ static void table_text(const struct session *s, struct span table, struct buf *o
 	CLEANUP_FREE struct edit_label *labels = NULL;
 	size_t n = 0;
 
-	struct edit_table saved = {.text = table, .is_saved_here = is_own};
-	int rc = edit_table(s, &saved, &text, &labels, &n, &why);
+	struct edits_from_table saved = {.text = table, .is_saved_here = is_own};
+	int rc = edits_from_table(s, &saved, &text, &labels, &n, &why);
 	if (rc < 0) {
 		assert_int_equal(rc, -EINVAL);
 		assert_null(labels);
@@ -179,10 +179,10 @@ static void without_a_caller_changes_are_of_others(void **state)
 	CLEANUP_BUF struct buf text = BUF_INIT, why = BUF_INIT;
 	CLEANUP_FREE struct edit_label *labels = NULL;
 	struct session *s = open_text(&f, LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"own one\""));
-	struct edit_table saved = {.text = SPAN_LIT("# ID\tLABEL\tTEXT\tas of line 6\na\tone\nb\ttwo\n")};
+	struct edits_from_table saved = {.text = SPAN_LIT("# ID\tLABEL\tTEXT\tas of line 6\na\tone\nb\ttwo\n")};
 	size_t n = 7;
 	(void)state;
-	assert_int_equal(edit_table(s, &saved, &text, &labels, &n, &why), 0);
+	assert_int_equal(edits_from_table(s, &saved, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(saved.line, 6);
 }
@@ -313,8 +313,8 @@ static void time_is_linear_in_rows(void **state)
 	}
 	assert_int_equal(open_bytes(&f, file.p, file.n), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
-	struct edit_table all = {.text = buf_span(&table)}, none = {.text = SPAN_LIT("#\n")};
-	assert_int_equal(edit_table(f.s, &all, &text, &labels, &n, &why), 0);
+	struct edits_from_table all = {.text = buf_span(&table)}, none = {.text = SPAN_LIT("#\n")};
+	assert_int_equal(edits_from_table(f.s, &all, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, N);
 	const struct edit e = {.records = edit_labels, .labels = labels, .n = n};
 	assert_int_equal(edit_make(f.s, &e, false, 0, &out), 0);
@@ -325,11 +325,11 @@ static void time_is_linear_in_rows(void **state)
 	assert_int_equal(session_label_count(f.s), N);
 	free(labels);
 	labels = NULL;
-	assert_int_equal(edit_table(f.s, &all, &text, &labels, &n, &why), 0);
+	assert_int_equal(edits_from_table(f.s, &all, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, 0);
 	free(labels);
 	labels = NULL;
-	assert_int_equal(edit_table(f.s, &none, &text, &labels, &n, &why), 0);
+	assert_int_equal(edits_from_table(f.s, &none, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, N);
 }
 

@@ -178,10 +178,10 @@ static int say_edits(struct session *s, struct buf *out)
 		return 0;
 	session_entry_name(s, 0, &table);
 	buf_adds(&table, "\tother\n");
-	struct edit_table saved = {.text = buf_span(&table)};
+	struct edits_from_table saved = {.text = buf_span(&table)};
 	int rc = buf_err(&table);
 	if (rc == 0)
-		rc = edit_table(s, &saved, &text, &labels, &e.n, &why);
+		rc = edits_from_table(s, &saved, &text, &labels, &e.n, &why);
 	e.labels = labels;
 	if (rc == 0)
 		rc = edit_make(s, &e, false, 0, &lines);
@@ -203,9 +203,9 @@ static const say says[] = {say_names, say_front, say_tables, say_context, say_tr
 /* As a caller that returns the answer does it. */
 static int ask(say what, struct session *s, struct buf *out)
 {
-	int deferred = deferred_push();
+	int deferred = deferred_begin();
 	int rc = what(s, out);
-	return deferred_pop(deferred, rc < 0 ? rc : buf_err(out));
+	return deferred_end(deferred, rc < 0 ? rc : buf_err(out));
 }
 
 /* A session file with a given mtime. */
@@ -262,17 +262,17 @@ static void allocation_failures_while_rendering(void **state)
 static void deferred_errors_nest(void **state)
 {
 	(void)state;
-	int outer = deferred_push();
+	int outer = deferred_begin();
 	deferred_set(-EIO);
-	int inner = deferred_push();
-	assert_int_equal(deferred_pop(inner, -ENOENT), -ENOENT);
-	inner = deferred_push();
+	int inner = deferred_begin();
+	assert_int_equal(deferred_end(inner, -ENOENT), -ENOENT);
+	inner = deferred_begin();
 	deferred_set(0);
 	deferred_set(-ENOMEM);
 	deferred_set(-EIO);
-	assert_int_equal(deferred_pop(inner, -ENOENT), -ENOMEM);
-	assert_int_equal(deferred_pop(outer, 0), -EIO);
-	assert_int_equal(deferred_pop(deferred_push(), 0), 0);
+	assert_int_equal(deferred_end(inner, -ENOENT), -ENOMEM);
+	assert_int_equal(deferred_end(outer, 0), -EIO);
+	assert_int_equal(deferred_end(deferred_begin(), 0), 0);
 }
 
 int main(void)

@@ -92,13 +92,13 @@ static void a_copy_has_a_path_and_a_directory(void **state)
 	assert_int_equal(o.action, OPTS_COPY);
 	assert_string_equal(o.target, "html");
 	assert_string_equal(o.to, "to");
-	assert_false(o.removes);
+	assert_false(o.copy_deletes);
 	assert_null(o.source);
 	good(ARGS("sessionfs", "--copy", "--delete", "-S", "src", "/", "to"));
 	assert_string_equal(o.target, "/");
 	assert_string_equal(o.to, "to");
 	assert_string_equal(o.source, "src");
-	assert_true(o.removes);
+	assert_true(o.copy_deletes);
 	good(ARGS("sessionfs", "--copy=/", "to"));
 	assert_string_equal(o.target, "/");
 	assert_string_equal(o.to, "to");

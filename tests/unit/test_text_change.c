@@ -106,7 +106,7 @@ static void compare(const struct texts *before, const struct texts *after)
 		if (b == before->v + before->n)
 			continue;
 		const struct kind *k = kind_of(tree_node(a->node));
-		enum tree_change change = change_of(b, a), most = kind_change(k);
+		enum tree_change change = change_of(b, a), most = kind_text_stability(k);
 		/* A record's time need not be later. */
 		if (change == TREE_UNTIMED && most == TREE_RESTAMPED)
 			change = TREE_RESTAMPED;

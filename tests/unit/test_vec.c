@@ -66,10 +66,10 @@ static void overflowing_request_fails(void **state)
 	assert_true(vec_grow(&p, &cap, 4, sizeof *p));
 	p[3] = 7;
 	size_t had = cap;
-	int before = deferred_push();
+	int before = deferred_begin();
 	/* The bytes do not fit a size_t: the request fails instead of wrapping around. */
 	assert_false(vec_grow(&p, &cap, SIZE_MAX / 4, sizeof *p));
-	assert_true(deferred_pop(before, 0) < 0);
+	assert_true(deferred_end(before, 0) < 0);
 	assert_int_equal(cap, had);
 	assert_int_equal(p[3], 7);
 	free(p);

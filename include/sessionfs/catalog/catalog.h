@@ -125,7 +125,7 @@ bool catalog_session_at_place(struct catalog *c, uint32_t place, struct slot_inf
 
 /* The current state; with `watch` the call waits for nothing, and catalog_wait scans later. */
 struct catalog_status {
-	bool told;     /* inotify reports each change, or would in a mount; otherwise we poll */
+	bool watched;  /* inotify reports each change, or would in a mount; otherwise we poll */
 	bool scanning; /* some names are unknown or may have changed, or the source does not answer */
 	size_t watches, sessions;
 };

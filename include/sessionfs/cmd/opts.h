@@ -43,7 +43,7 @@ struct opts {
 	unsigned lines, limit; /* max lines of each entry, and max entries of a search; 0: all */
 	const char *root;      /* prefix of the paths that a search prints, or NULL */
 	const char *to;        /* the directory that a copy writes to */
-	bool removes;          /* remove other names there */
+	bool copy_deletes;     /* remove other names there */
 	struct buf fuse;       /* libfuse's options, as one -o list, or empty */
 	FILE *out, *messages;  /* the caller's: standard output and error, without commands to a terminal */
 };

@@ -105,7 +105,7 @@ void json_get_all(struct json_value object, const struct span *names, size_t n, 
 
 /* The same for the object at the cursor, which is read whole; `ret` keeps the values of absent members. Returns false
  * if it is malformed. */
-bool json_value_all(struct json *j, const struct span *names, size_t n, struct json_value *ret);
+bool json_read_members(struct json *j, const struct span *names, size_t n, struct json_value *ret);
 
 /* The form of decoded text. */
 enum json_decode {

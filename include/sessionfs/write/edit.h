@@ -48,17 +48,17 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 /* A labels.tsv being saved. Its heading names the last line of the session file that the table is made from. A row that
  * equals the table as of that line was not edited: the label keeps later changes by others. Without a heading the table
  * counts as made now. */
-struct edit_table {
+struct edits_from_table {
 	struct span text; /* from value_parse */
 	/* Returns whether an earlier save of this table set this label (empty: none) of the entry. NULL: none. */
 	bool (*is_saved_here)(void *arg, uint32_t line, uint32_t entry, struct span label);
 	void *arg;
-	uint32_t line; /* set by edit_table: the line in the heading */
+	uint32_t line; /* set by edits_from_table: the line in the heading */
 };
 
 /* Reads the table into the labels that it changes. The caller frees *ret_labels and releases `text`, which they point
  * into. Returns -EINVAL with the reason in *why (formatted, with the line) for an invalid table. */
-int edit_table(const struct session *s, struct edit_table *table, struct buf *text, struct edit_label **ret_labels,
-               size_t *ret_n, struct buf *why);
+int edits_from_table(const struct session *s, struct edits_from_table *table, struct buf *text,
+                     struct edit_label **ret_labels, size_t *ret_n, struct buf *why);
 
 #endif
