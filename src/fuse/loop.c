@@ -200,8 +200,10 @@ static void worker_process(struct worker *w, const struct fuse_buf *buf)
 	catalog_set_reading(only_reads);
 	fuse_session_process_buf(l->session, buf);
 	/* If libfuse refuses INIT, it ends the session. */
-	if (op == FUSE_INIT && !fuse_session_exited(l->session))
+	if (op == FUSE_INIT && !fuse_session_exited(l->session)) {
 		atomic_store(&l->ready, true);
+		signal_eventfd(l->active); /* if that was slow, the supervisor rests by now */
+	}
 	catalog_set_reading(false);
 	cancel_set(NULL);
 	atomic_store(&w->unique, 0);

@@ -210,6 +210,7 @@ cat >"$T/early.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 pid_t setsid(void)
@@ -228,6 +229,14 @@ int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), vo
 	if (strcmp(getenv("EARLY"), "threads") == 0)
 		return EAGAIN;
 	return real(t, a, f, arg);
+}
+
+ssize_t writev(int fd, const struct iovec *v, int n)
+{
+	static int answers;
+	if (strcmp(getenv("EARLY"), "slow") == 0 && answers++ == 0)
+		usleep(200000);
+	return syscall(SYS_writev, fd, v, n);
 }
 END
 cc -shared -fPIC -O1 -o "$T/early.so" "$T/early.c" -ldl || die "early.c"
@@ -249,6 +258,10 @@ done <<-END
 	threads::$T/mnt: Resource temporarily unavailable
 	threads:-f:$T/mnt: Resource temporarily unavailable
 END
+
+# It ends although the answer to the first request is slow, and no other request follows.
+EARLY=slow LD_PRELOAD=$preload timeout 60 "$SESSIONFS" "$T/src" "$T/mnt" || die "status $? after a slow beginning"
+umount_fs "$T/mnt"
 
 # The command does not hang while the process hangs: a signal ends both.
 EARLY=stop LD_PRELOAD=$preload "$SESSIONFS" "$T/src" "$T/mnt" 2>"$T/err" &

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_session: session.c and its files, context.c, render/*.c. However a file changes, its index equals a new one of
+/* fuzz_session: session.c and its files, context.c, render. However a file changes, its index equals a new one of
  * the same bytes, or growing it fails with ESTALE; every view can be rendered.
  *
  * Input: the file, then steps that begin with a letter: a (append the rest), t (truncate; two bytes give the place), r

@@ -52,6 +52,7 @@ static struct span name_at(const struct listing *l, size_t i)
 static int add_item(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
                     const struct tree_attr *attr)
 {
+	(void)ino;
 	struct listing *l = arg;
 	struct item it = {l->names.n, name.n, cookie, node, mode, attr != NULL, {0}};
 	if (l->n == l->most)
