@@ -61,5 +61,9 @@ int main(int argc, char **argv)
 		tests[i] = (struct CMUnitTest){scripts[i]->d_name, a_mistake_is_found, NULL, NULL, scripts[i]->d_name};
 	}
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	return _cmocka_run_group_tests("mistakes", tests, (size_t)n, NULL, NULL);
+	int failed = _cmocka_run_group_tests("mistakes", tests, (size_t)n, NULL, NULL);
+	for (int i = 0; i < n; i++)
+		free(scripts[i]);
+	free(scripts);
+	return failed;
 }
