@@ -68,7 +68,7 @@ inotify=$(($(count read) - requests - vain))
 calls=$((all - 2 * vain - polls - ticks - futexes))
 cat <<END
 $how: $names names, $requests requests, $all calls; without those that depend on time $calls: $((calls * 100 / requests)) hundredths a request
-$preads pread, $inotify asked inotify, $callers asked who calls; $vain reads in vain, $polls poll, $ticks ppoll, $futexes futex
+$preads pread, $inotify reads of inotify, $callers lookups of a caller; $vain reads without a request, $polls poll, $ticks ppoll, $futexes futex
 END
 most="$(sort -k 2nr "$T/calls" | sed -n 1,10p)"
 [ "$requests" -ge 1000 ] || die "only $requests requests were noted"
@@ -78,7 +78,7 @@ most="$(sort -k 2nr "$T/calls" | sed -n 1,10p)"
 [ $((callers * 10)) -le "$requests" ] || die "the caller was looked up $callers times"
 [ "$opens" -le 10 ] || die "$opens files were opened by their path, such as the number of cores"
 # The reader polls for 50 us before it sleeps, and reads every 2.2 us meanwhile. It sleeps once before a request.
-[ "$vain" -le $(((requests + polls) * 24)) ] || die "$vain reads in vain for $requests requests"
+[ "$vain" -le $(((requests + polls) * 24)) ] || die "$vain reads without a request for $requests requests"
 [ $((polls * 10)) -le $((requests * 11)) ] || die "the reader slept $polls times before $requests requests"
 # Another thread becomes the reader at most once in a check.
 [ "$futexes" -le $((ticks * 10 + 100)) ] || die "$futexes futex for $ticks checks of the reader"
