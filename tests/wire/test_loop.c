@@ -24,7 +24,7 @@ struct served {
 	struct fs fs;
 	unsigned threads;
 	int rc;
-	unsigned ready;         /* how often the loop was ready */
+	atomic_uint ready;      /* how often the loop was ready */
 	sem_t go;               /* one post for each waiting operation */
 	atomic_uint long_begun; /* operations */
 };
@@ -155,6 +155,9 @@ static void begin(struct served *s, unsigned threads)
 {
 	start(s, threads, 1000);
 	wire_shake_hands(&s->w, ALL_FLAGS);
+	/* The answer to INIT is sent before the loop notes that it is ready. */
+	while (atomic_load(&s->ready) == 0)
+		usleep(1000);
 }
 
 static void release(struct served *s)
