@@ -43,6 +43,7 @@ struct piece_id {
 struct repair {
 	int fd;
 	uint64_t size;
+	const char *name; /* of the file; the caller's, for repair_open */
 	struct hash_key key;
 	VEC(struct piece) pieces;
 	VEC(struct piece_id) ids; /* by hash, then by piece */
@@ -198,7 +199,10 @@ static int repair_search(struct repair *r, struct span text, uint64_t off, uint3
 		bool is_entry = is_session || record_type_of(field[FIELD_TYPE]) ||
 		                (field[FIELD_TYPE].kind == JSON_STRING && field[FIELD_TIME].kind == JSON_STRING);
 		json_peek(&j); /* goes to what follows */
-		bool is_part = is_after_value(text.p, p) && (is_session || (j.p < end && memchr("}],", *j.p, 3)));
+		/* A call can write a header of another session. */
+		struct span id = field[FIELD_ID].text;
+		bool is_other = is_session && (id.n == 0 || !memmem(r->name, strlen(r->name), id.p, id.n));
+		bool is_part = is_after_value(text.p, p) && (is_other || (j.p < end && memchr("}],", *j.p, 3)));
 		if (is_entry && !is_part) {
 			repair_lose(r, (struct span){lost, (size_t)(p - lost)}, line);
 			rc = repair_add_piece(r, v, off + (uint64_t)(p - text.p), line);
@@ -461,8 +465,9 @@ static void repair_parents(struct repair *r)
 
 /* Makes a header from what is left of the lost one and from the file's name, which pi makes of time and id; without a
  * time there, from the first entry. */
-static int repair_make_header(struct repair *r, const char *name)
+static int repair_make_header(struct repair *r)
 {
+	const char *name = r->name;
 	const char *id = strrchr(name, '_'), *dot = strstr(name, ".jsonl");
 	struct json_value has[FIELDS] = {{0}}, time = {JSON_STRING, false, {NULL, 0}};
 	char text[sizeof "2026-03-02T10:00:00.000Z"] = "";
@@ -501,14 +506,14 @@ static int repair_make_header(struct repair *r, const char *name)
 }
 
 /* Puts a header first. */
-static int repair_header(struct repair *r, const char *name)
+static int repair_header(struct repair *r)
 {
 	size_t i = 0;
 
 	while (i < r->pieces.n && !r->pieces.v[i].is_header)
 		i++;
 	if (i == r->pieces.n)
-		return repair_make_header(r, name);
+		return repair_make_header(r);
 	if (i == 0)
 		return 0;
 	repair_add_change(r, r->pieces.v[i].line, "moved the header to the first line");
@@ -527,11 +532,11 @@ int repair_open(int fd, uint64_t size, const char *name, struct repair **ret)
 
 	if (!r)
 		return -ENOMEM;
-	*r = (struct repair){.fd = fd, .size = size, .last = NO_PIECE};
+	*r = (struct repair){.fd = fd, .size = size, .name = name, .last = NO_PIECE};
 	hash_key_draw(&r->key);
 	int rc = repair_read(r);
 	rc = rc == 0 && !r->has_entry ? -ENODATA : rc;
-	rc = rc < 0 ? rc : repair_header(r, name);
+	rc = rc < 0 ? rc : repair_header(r);
 	rc = rc < 0 ? rc : repair_ids(r);
 	if (rc < 0) {
 		repair_close(r);
