@@ -352,7 +352,7 @@ static void a_header_is_put_first(void **state)
 {
 	(void)state;
 	EXAMPLES({SPAN_LIT(A HEAD "\n" B), SPAN_LIT(HEAD "\n" A B), "2: moved the header to the first line\n"},
-	         /* Behind a torn line, wherever that ends, if it is the header of this file. */
+	         /* After torn bytes, wherever they end, if it is the header of this file. */
 	         {SPAN_LIT(A "{\"type\":{\"type\":\"session\",\"id\":\"named\"}\n" B),
 	          SPAN_LIT("{\"type\":\"session\",\"id\":\"named\"}\n" A B),
 	          "2: lost 8 bytes: not a whole entry\n2: moved the header to the first line\n"},
