@@ -101,7 +101,7 @@ static int index_add_link(const struct index_links *l, const struct fact *f, str
 	buf_adds(out, "<a href=\"");
 	html_add_url(buf_span(&path), out);
 	buf_adds(out, "\">");
-	html_add_text(f->facts->title, out);
+	html_add_text(html_title(f->facts->title), out);
 	buf_adds(out, "</a>");
 	return rc;
 }
@@ -153,7 +153,7 @@ static void index_add_sums(const struct fact_list *list, size_t started, struct 
 		number_sum_add(&all_cost, number_round(list->v[i].counted.cost, RENDER_COST_DECIMALS));
 	}
 	double tokens = number_sum_value(all_tokens), cost = number_sum_value(all_cost);
-	buf_addf(out, "%zu session%s", list->n, list->n == 1 ? "" : "s");
+	buf_addf(out, "%s%zu session%s", list->n > 1 ? "All " : "", list->n, list->n == 1 ? "" : "s");
 	if (started > 0)
 		buf_addf(out, ", %zu subagent%s", started, started == 1 ? "" : "s");
 	if (tokens > 0 && isfinite(tokens)) {
@@ -178,7 +178,7 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 	    "placeholder=\"Title, project or model\" autocomplete=\"off\" hidden> "
 	    "<label hidden>State <select id=\"state\"><option value=\"\">Any</option>"
 	    "<option value=\"done\">Done</option><option value=\"working\">Working</option>"
-	    "<option value=\"left\">Left</option>"
+	    "<option value=\"abandoned\">Abandoned</option>"
 	    "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> ");
 	if (started > 0)
 		buf_adds(out,

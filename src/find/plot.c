@@ -389,7 +389,7 @@ static void plot_add_head(const struct plot *p, const char *what, struct buf *ou
 	plot_add_amount(p, number_sum_value(p->total), out);
 	date_name(p->first, first);
 	date_name(p->last, last);
-	buf_addf(out, "</text><text class=\"at\" x=\"%d\" y=\"36\">%s to %s</text>\n", -LEFT, first, last);
+	buf_addf(out, "</text><text class=\"at\" x=\"%d\" y=\"36\">Sum from %s to %s</text>\n", -LEFT, first, last);
 }
 
 static void plot_add_svg(const struct plot *p, bool alone, struct buf *out)

@@ -147,7 +147,20 @@ void html_state(const char *state, int64_t changed, int64_t now, struct buf *out
 	}
 	buf_adds(out, "<span class=\"working\" title=\"");
 	number_add_time((double)changed, out);
-	buf_adds(out, is_left ? "\">working, left</span>" : "\">working      </span>");
+	buf_adds(out, is_left ? "\">abandoned</span>" : "\">working  </span>");
+}
+
+struct span html_title(struct span title)
+{
+	size_t n = 0;
+
+	while (n < title.n && title.p[n] == '#')
+		n++;
+	if (n == 0 || n > 6 || n == title.n || title.p[n] != ' ')
+		return title;
+	while (n < title.n && title.p[n] == ' ')
+		n++;
+	return (struct span){title.p + n, title.n - n};
 }
 
 /* --- pages ----------------------------------------------------------------------- */

@@ -370,8 +370,8 @@ static int page_front(const struct render_target *p, const struct render_totals 
 	if (rc < 0 || buf_err(&title))
 		return rc < 0 ? rc : buf_err(&title);
 	title.n -= title.n > 0 && title.p[title.n - 1] == '\n';
-	html_begin(buf_span(&title), &html_session, out);
-	rc = page_add_header(p, t, buf_span(&title), out);
+	html_begin(html_title(buf_span(&title)), &html_session, out);
+	rc = page_add_header(p, t, html_title(buf_span(&title)), out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

@@ -136,7 +136,9 @@ async function states() {
 		list.value = state;
 		list.dispatchEvent(new Event("input", { bubbles: true }));
 	}, state);
-	for (const state of ["done", "working", "failed", "stopped", ""]) {
+	// Those that were working, and have not changed for an hour, are abandoned.
+	const stateOf = (s) => (s.state === "working" && Date.now() - fs.statSync(fileOf(s)).mtimeMs > 3600000 ? "abandoned" : s.state);
+	for (const state of ["done", "working", "abandoned", "failed", "stopped", ""]) {
 		await choose(state);
 		const t = await page.run(table);
 		const wanted = all.filter((s) => !state || s.state === state);
@@ -144,7 +146,7 @@ async function states() {
 		is(totals(t.rows), t.count, `the totals of ${state}`);
 		is(`#${state && `state=${state}&`}subagents=shown`, await page.run(() => location.hash), "the address");
 	}
-	ok(["done", "working"].every((state) => all.some((s) => s.state === state)), "sessions of more than one state");
+	ok(["done", "working", "abandoned"].every((state) => all.some((s) => stateOf(s) === state)), "sessions of more than one state");
 	quiet(page, "the index");
 	await page.close();
 	const again = await browser.open(`${url}#state=working&subagents=shown`);
@@ -164,7 +166,7 @@ const billionths = (numbers) => numbers.reduce((all, n) => all + Math.round(Numb
 // The number, tokens and cost of these rows, without empty ones.
 function totals(rows) {
 	const sum = (n) => billionths(rows.map((r) => r.values[n] ?? 0)) / 1e9;
-	const tokens = sum(5), cost = sum(6), of = rows.length < all.length ? `${rows.length} of ` : "";
+	const tokens = sum(5), cost = sum(6), of = rows.length < all.length ? `${rows.length} of ` : "All ";
 	const started = rows.filter((r) => r.started).length;
 	return `${of}${all.length} sessions${started ? `, ${started} subagent${started === 1 ? "" : "s"}` : ""}${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
 }
@@ -317,10 +319,10 @@ async function clocks() {
 async function left() {
 	const copy = `${work}/left.html`, states = () => [...document.querySelectorAll("#list tbody tr")].map((row) => row.cells[8].textContent.trim());
 	fs.writeFileSync(copy, fs.readFileSync(`${mount}/html/index.html`, "utf8").replaceAll(/title="[^"]*">working[^<]*/g, 'title="2026-01-01T00:00:00.000Z">working      '));
-	const page = await browser.open(`file://${copy}#state=left`);
+	const page = await browser.open(`file://${copy}#state=abandoned`);
 	const want = all.filter((s) => s.state === "working");
 	ok(want.length > 0, "sessions that are working");
-	is(want.map(() => "working, left"), await page.run(states), "the sessions that were left");
+	is(want.map(() => "abandoned"), await page.run(states), "the sessions that were left");
 	await page.close();
 }
 

@@ -111,13 +111,13 @@ for zone in "UTC UTC 2026-07-05_22:30 2026-01-05_22:30" "Europe/Oslo CET/CEST 20
 	show "$tz" index.html >"$T/page"
 	grep -q ">${winter/_/ }</time>" "$T/page" || die "another clock in winter: $tz"
 done
-state_of() { sed -n "s,.*<\(span class=[^>]*\|td\|dd\)>\(working[^<]*\|done\)</.*,\2,p" "$T/page" | xargs; }
+state_of() { sed -n "s,.*<\(span class=[^>]*\|td\|dd\)>\(working *\|abandoned\|done\)</.*,\2,p" "$T/page" | xargs; }
 for s in busy ended left; do
 	show UTC home-ada-left/$s.html >"$T/page"
 	want=${s/busy/working} want=${want/ended/done}
-	is "${want/left/working, left}" "$(state_of)" "the state of $s in its page"
+	is "${want/left/abandoned}" "$(state_of)" "the state of $s in its page"
 	show UTC index.html | grep "home-ada-left/$s.html" >"$T/page"
-	is "${want/left/working, left}" "$(state_of)" "the state of $s in the index"
+	is "${want/left/abandoned}" "$(state_of)" "the state of $s in the index"
 done
 # A page is read in pieces, so its text for the time has a fixed length.
 size=$(show UTC home-ada-left/busy.html | wc -c)

@@ -347,6 +347,18 @@ static void page_has_no_external_resources(void **state)
 	assert_non_null(strstr(buf_cstr(&out), "<body>\n<script>1 + { 2 }\n</script>\n</body>\n</html>\n"));
 }
 
+static void title_has_no_mark_of_a_heading(void **state)
+{
+	static const char *const cases[][2] = {
+	    {"# A plan", "A plan"}, {"######  A plan #", "A plan #"}, {"#1 is open", "#1 is open"}, {"#", "#"}, {"", ""},
+	    {"####### A plan", "####### A plan"}, {"A # plan", "A # plan"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_true(span_eq(html_title(span_of(cases[i][0])), span_of(cases[i][1])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +374,7 @@ int main(void)
 	    cmocka_unit_test(no_word_is_lost),
 	    cmocka_unit_test(output_size_is_bounded),
 	    cmocka_unit_test(page_has_no_external_resources),
+	    cmocka_unit_test(title_has_no_mark_of_a_heading),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void extreme_costs_are_shortened(void **state)
 	const char *html = page(of, 4, &out);
 	assert_non_null(strstr(html, "data-v=\"1.5\">$1.50</td>"));
 	assert_non_null(strstr(html, "data-v=\"1e+308\">$1e+308</td>"));
-	assert_non_null(strstr(html, ">4 sessions, 1e+296T tokens, $1e+308</output>"));
+	assert_non_null(strstr(html, ">All 4 sessions, 1e+296T tokens, $1e+308</output>"));
 	assert_null(strstr(html, "$0.00"));
 	assert_null(strstr(html, "inf<"));
 	assert_null(strstr(html, "nan<"));
@@ -106,7 +106,7 @@ static void an_entry_counts_once(void **state)
 	assert_int_equal(index_page(&list, link_to, NULL, &out), 0);
 	for (size_t i = 0; i < 4; i++)
 		assert_non_null(strstr(buf_cstr(&out), cases[i].cells));
-	assert_non_null(strstr(buf_cstr(&out), ">4 sessions, 1.5k tokens, $1500.31</output>"));
+	assert_non_null(strstr(buf_cstr(&out), ">All 4 sessions, 1.5k tokens, $1500.31</output>"));
 	assert_non_null(strstr(buf_cstr(&out), " title=\"Each entry counts once, as in usage.tsv\">Cost</th>"));
 }
 

@@ -7,7 +7,7 @@
   const started = document.getElementById('started') ?? document.createElement('input');
   const total = list.rows.length - 1, first = heads.findIndex(head => head.ariaSort);
   const compare = new Intl.Collator(undefined, { numeric: true }).compare;
-  for (const span of document.querySelectorAll('.working')) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = 'working, left';
+  for (const span of document.querySelectorAll('.working')) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = 'abandoned';
   const zone = document.getElementById('zone'), two = n => String(n).padStart(2, '0');
   if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const time of document.querySelectorAll('time')) {
@@ -48,7 +48,7 @@
   const sums = shown => {
     const tokens = sum(shown, 5), cost = sum(shown, 6), agents = shown.filter(isStarted).length;
     return [
-      `${shown.length < total ? `${shown.length} of ` : ''}${total} session${total === 1 ? '' : 's'}`,
+      `${shown.length < total ? `${shown.length} of ` : total > 1 ? 'All ' : ''}${total} session${total === 1 ? '' : 's'}`,
       agents && `${agents} subagent${agents === 1 ? '' : 's'}`,
       tokens > 0 && isFinite(tokens) && `${short(tokens)} tokens`,
       cost >= 0.00005 && isFinite(cost) && `$${cost < 1e12 ? cost.toFixed(cost < 0.1 ? 4 : 2) : cost}`,
@@ -57,7 +57,7 @@
   // Only matching rows are in the table, in full groups: a browser skips groups out of view.
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent.trim().split(', ').includes(state.value)));
+    const found = (sorted ?? rows()).filter(row => words.every(word => textOf(row).includes(word)) && (!state.value || row.cells[8].textContent.trim() === state.value));
     const shown = found.filter(row => started.checked || !isStarted(row));
     [...list.tBodies].forEach((body, i) => body.replaceChildren(...shown.slice(i * GROUP, (i + 1) * GROUP)));
     count.textContent = sums(found);

@@ -11,7 +11,7 @@
 			return text;
 		}
 	};
-	for (const span of all(".top .working")) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = "working, left";
+	for (const span of all(".top .working")) if (Date.now() - Date.parse(span.title) > 3600000) span.textContent = "abandoned";
 	const zone = document.getElementById("~zone"), two = (n) => String(n).padStart(2, "0");
 	if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
 	for (const time of all("time")) {
