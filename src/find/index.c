@@ -192,7 +192,6 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 		buf_adds(out, "</span></small>");
 	}
 	buf_adds(out, "</p>\n");
-	hits_add_field((struct span){NULL, 0}, out);
 	buf_adds(out, "<table id=\"list\">\n<thead><tr>");
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
 		buf_addf(out, "<th scope=\"col\"%s%s%s>%s</th>",
@@ -216,8 +215,9 @@ int index_page(const struct fact_list *list, int (*link)(void *arg, const struct
 		by_slot[i] = &list->v[i];
 	qsort(by_slot, list->n, sizeof *by_slot, index_slot_cmp);
 	html_begin(SPAN_LIT("Sessions"), &html_index, out);
-	buf_adds(out,
-	         "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1></header>\n<main>\n");
+	buf_adds(out, "<a class=\"skip\" href=\"#list\">To the table</a>\n<header><h1>Sessions</h1>\n");
+	hits_add_field((struct span){NULL, 0}, out);
+	buf_adds(out, "</header>\n<main>\n");
 	int rc = plot_usage(list, false, out);
 	index_add_head(list, out);
 	for (size_t i = 0; i < list->n && rc == 0; i++) {

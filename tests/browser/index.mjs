@@ -141,7 +141,7 @@ async function states() {
 	for (const state of ["done", "working", "abandoned", "failed", "stopped", ""]) {
 		await choose(state);
 		const t = await page.run(table);
-		const wanted = all.filter((s) => !state || s.state === state);
+		const wanted = all.filter((s) => !state || stateOf(s) === state);
 		is(wanted.map(fileOf), t.rows.map((r) => r.link), `the rows that are ${state || "all"}`);
 		is(totals(t.rows), t.count, `the totals of ${state}`);
 		is(`#${state && `state=${state}&`}subagents=shown`, await page.run(() => location.hash), "the address");
@@ -150,7 +150,7 @@ async function states() {
 	quiet(page, "the index");
 	await page.close();
 	const again = await browser.open(`${url}#state=working&subagents=shown`);
-	is(all.filter((s) => s.state === "working").map(fileOf), (await again.run(table)).rows.map((r) => r.link), "the rows of that address");
+	is(all.filter((s) => stateOf(s) === "working").map(fileOf), (await again.run(table)).rows.map((r) => r.link), "the rows of that address");
 	await again.run(() => { location.hash = "#state=odd"; });
 	is(people.length, (await again.run(table)).rows.length, "the rows of an address of nothing");
 	quiet(again, "the index by its address");
@@ -265,24 +265,46 @@ async function open(how) {
 	}
 }
 
-// A query leads to its hits, and these to an entry on the page of its session.
+// Each query leads to a page: its hits, which lead to an entry on the page of its session, what was meant, or the reason.
 async function search() {
-	for (const [query, name] of [["forecast", "forecast"], ["role:user \"three days\"", "role:user \"three days\""], ["/", "%2F"], ["100%", "100%25"], [".py", "%2Epy"]]) {
+	const matches = [["forecast", "forecast"], ["role:user \"three days\"", "role:user \"three days\""], ["/", "%2F"], ["100%", "100%25"], [".py", "%2Epy"], ["..", "%2E."]];
+	const others = [["zzqq"], ['"open'], ["OR"], ["role:"], ["since:3d"], ["~/x", "%7E%2Fx"], ["C|"], ["a\\b"], ["#x?y=1&z"], ["a+b;c"], ["%4z", "%254z"], ["\u65e5\u672c"], ["a\u0007b", "a%07b"], ["a\ud800b", "a\ufffdb"], ["z".repeat(255)]];
+	for (const [query, name = query, found = false] of [...matches.map((match) => [...match, true]), ...others]) {
 		const page = await browser.open(url);
 		is([true, false], await page.run(() => [document.getElementById("query").checkVisibility(), document.querySelector("#search code").checkVisibility()]), "the field, and the command in its place");
 		await page.click(() => document.getElementById("query"));
-		await page.type(query);
+		if (query.isWellFormed() && !query.includes("\u0007")) await page.type(query);
+		else await page.run((query) => (document.getElementById("query").value = query), query);
 		const at = `${mount}/search/${name}/hits.html`;
 		ok(fs.existsSync(at), `${at} is there`);
 		await page.reach(`${fileBase(mount)}search/${encodeURIComponent(name)}/hits.html`, () => page.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Enter" }));
 		is(at, decodeURIComponent(await page.run(() => location.pathname)), `the address of the hits of ${query}`);
 		const marks = await page.run(() => document.querySelectorAll("mark").length);
-		ok(marks > 0 && !(await page.run(() => [...document.querySelectorAll("a[href*='.html#']")].length === 0)), `${marks} marks and links for ${query}`);
+		const links = await page.run(() => document.querySelectorAll("a[href*='.html#']").length);
+		is([found, found, query.toWellFormed()], [marks > 0, links > 0, await page.run(() => document.getElementById("query").value)], `marks, links and the field of ${query}`);
 		quiet(page, `the hits of ${query}`);
 		await page.close();
 	}
-	// A copy of html/ has no search/.
+	// A query that cannot be a name stays, and nothing is no query. The field is above the filter; / leads to it.
+	const page = await browser.open(url), press = (key) => page.call("Input.dispatchKeyEvent", { type: "keyDown", key, text: key.length === 1 ? key : "" });
+	const focus = () => document.activeElement.id;
+	ok(await page.run(() => document.getElementById("query").getBoundingClientRect().bottom < document.getElementById("filter").getBoundingClientRect().top), "the field is above the filter");
+	await press("/");
+	is(["query", ""], await page.run(() => [document.activeElement.id, document.activeElement.value]), "where / leads");
+	for (const [text, valid] of [["", true], ["x".repeat(256), false], ["\u00fc".repeat(128), false], ["/".repeat(86), false]]) {
+		await page.run((text) => (document.getElementById("query").value = text), text);
+		await press("Enter");
+		await page.settled();
+		is([url, valid], await page.run(() => [location.href, document.getElementById("query").validity.valid]), `Enter after ${text.slice(0, 3)}`);
+	}
+	await page.type("y");
+	ok(await page.run(() => document.getElementById("query").validity.valid), "another query is tried again");
+	quiet(page, "the field");
+	await page.close();
+	// A copy of html/ has no search/: there / leads to the filter.
 	const copy = await browser.open(`${fileBase(copied)}index.html`);
+	await copy.call("Input.dispatchKeyEvent", { type: "keyDown", key: "/", text: "/" });
+	is("filter", await copy.run(focus), "where / leads in a copy");
 	is([false, true], await copy.run(() => [document.getElementById("query").checkVisibility(), document.querySelector("#search code").checkVisibility()]), "no field in a copy");
 	await copy.close();
 }
