@@ -85,5 +85,12 @@ export const code = {
 	lua: ['local t = 5 -- a\n--[[ b\nc ]] return "d', { k: ["local", "return"], n: ["5"], c: ["-- a", "--[[ b\nc ]]"], s: ['"d'] }],
 	toml: ['a = true # b\nc = "d"\ne = 6', { k: ["true"], c: ["# b"], s: ['"d"'], n: ["6"] }],
 	java: ["public class A { // b\n  int c = 8; }", { k: ["public", "class", "int"], c: ["// b"], n: ["8"] }],
+	c: ['#include <a.h> // b\nstatic char c = \'"\', *d = "e"; /* f */ x = 10UL;', { k: ["include", "static", "char"], c: ["// b", "/* f */"], s: ["'\"'", '"e"'], n: ["10UL"] }],
+	"c++": ["template <class T> f(0xFF, 'a')", { k: ["template", "class"], n: ["0xFF"], s: ["'a'"] }],
+	rust: ["fn f<'a>(x: &'a str) { let c = '\\''; g(\"b\nc\", 1u32) } // d", { k: ["fn", "let"], s: ["'\\''", '"b\nc"'], n: ["1u32"], c: ["// d"] }],
+	go: ['func f() { return `a\\`, "b" } // c', { k: ["func", "return"], s: ["`a\\`", '"b"'], c: ["// c"] }],
+	sql: ["select a FROM b -- c\nwhere d = 'it''s' AND e = 4", { k: ["select", "FROM", "where", "AND"], c: ["-- c"], s: ["'it'", "'s'"], n: ["4"] }],
+	yaml: ["a-b: don't # c\nurl: http://x/\non: [true, 'd', 8080]", { k: ["a-b", "url", "on", "true"], c: ["# c"], s: ["'d'"], n: ["8080"] }],
+	css: ['@media x { a:hover { margin: 1.5rem "b" !important; } } /* c */', { k: ["@media", "margin", "!important"], n: ["1.5rem"], s: ['"b"'], c: ["/* c */"] }],
 	cobol: ['if "a" // 1', {}],
 };

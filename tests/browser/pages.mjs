@@ -382,9 +382,9 @@ async function codeColours() {
 	const s = all.find((s) => s.stem === "coded");
 	const page = await browser.open(pageOf(local, s), { height: 4000 });
 	for (const [language, [text, kinds]] of Object.entries(code)) {
-		await page.becomes(`${language} has a button`, (language) => document.querySelector(`.language-${language}`).previousSibling?.className === "copy", language);
+		await page.becomes(`${language} has a button`, (language) => document.querySelector(`.language-${CSS.escape(language)}`).previousSibling?.className === "copy", language);
 		const has = await page.run((language) => {
-			const code = document.querySelector(`.language-${language}`);
+			const code = document.querySelector(`.language-${CSS.escape(language)}`);
 			return [code.textContent, Object.groupBy([...code.querySelectorAll("span")].map((e) => [e.className, e.textContent]), ([kind]) => kind)];
 		}, language);
 		is([`${text}\n`, Object.entries(kinds).sort()], [has[0], Object.entries(has[1]).map(([kind, of]) => [kind, of.map(([, text]) => text)]).sort()], `code in ${language}`);

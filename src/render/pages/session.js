@@ -127,14 +127,20 @@
 	/* Code: names of languages, comments, strings, words. What begins matches to its end or the text's: so time is linear. */
 	const quoted = /"""[^]*?(?:"""|(?![^]))|'''[^]*?(?:'''|(?![^]))|"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?/, hash = /(?<!\S)#.*|<#[^]*?(?:#>|(?![^]))/;
 	const languages = new Map([
-		["ts typescript tsx js javascript jsx java json", /\/\/.*|\/\*[^]*?(?:\*\/|(?![^]))/, RegExp(`${quoted.source}|\`(?:\\\\[^]|[^\`\\\\])*\`?`), "abstract as async await boolean break case catch class const continue default delete do else enum export extends false final finally for from function if implements import in instanceof int interface let new null of package private protected public readonly return static super switch this throw throws true try type typeof undefined var void while yield"],
+		["ts typescript tsx js javascript jsx java json", slashes, RegExp(`${quoted.source}|\`(?:\\\\[^]|[^\`\\\\])*\`?`), "abstract as async await boolean break case catch class const continue default delete do else enum export extends false final finally for from function if implements import in instanceof int interface let new null of package private protected public readonly return static super switch this throw throws true try type typeof undefined var void while yield"],
 		["command bash sh powershell", hash, /"(?:[\\`][^]|[^"\\`])*"?|'[^']*'?/, "break case catch do done elif else elseif esac exit export fi finally for foreach function if in local param return then throw try until while"],
 		["python toml", hash, quoted, "False None True and as assert async await break class continue def del elif else except false finally for from global if import in is lambda nonlocal not or pass raise return self true try while with yield"],
 		["lua", /--\[\[[^]*?(?:]]|(?![^]))|--.*/, quoted, "and break do else elseif end false for function if in local nil not or repeat return then true until while"],
-		["html", /<!--[^]*?(?:-->|(?![^]))/, quoted],
+		["html", /<!--[^]*?(?:-->|(?![^]))/, quoted, /<\/?[\w-]+|\/?>/],
+		["c cpp c++ h", slashes, quoted, "alignas auto bool break case catch char class const constexpr continue default define delete do double elif else endif enum explicit extern false final float for friend goto if ifdef ifndef include inline int long mutable namespace new noexcept nullptr operator override pragma private protected public register restrict return short signed sizeof static static_assert struct switch template this throw true try typedef typename undef union unsigned using virtual void volatile while NULL"],
+		["rust rs", slashes, /"(?:\\[^]|[^"\\])*"?|'(?:\\[^][^'\n]*|[^'\\\n])'/, "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while"],
+		["go golang", slashes, RegExp(`${quoted.source}|\`[^\`]*\`?`), "break case chan const continue default defer else fallthrough false for func go goto if import interface iota map nil package range return select struct switch true type var"],
+		["sql", RegExp(`--.*|${block.source}`), /'[^']*'?|"[^"]*"?|`[^`]*`?/, `${sql} ${sql.toUpperCase()}`],
+		["yaml yml", hash, RegExp(`(?<!\\w)(?:${quoted.source})`), RegExp(`${key}|\\b(?:true|false|null)\\b`)],
+		["css", block, quoted, RegExp(`@[\\w-]+|!important|${key}`)],
 	].flatMap(([names, comment, string, words]) => {
-		const word = words ? `\\b(?:${words.replaceAll(" ", "|")})\\b` : "</?[\\w-]+|/?>";
-		const token = RegExp(`(?<c>${comment.source})|(?<s>${string.source})|(?<n>\\b(?:0x[\\da-f]+|\\d[\\d_]*(?:\\.\\d+)?(?:e[+-]?\\d+)?)\\b)|(?<k>${word})`, "g");
+		const word = words.source ?? `\\b(?:${words.replaceAll(" ", "|")})\\b`;
+		const token = RegExp(`(?<c>${comment.source})|(?<s>${string.source})|(?<n>\\b\\d[\\d_]*(?:\\.\\d+)?(?:e[+-]?\\d+)?\\w*)|(?<k>${word})`, "g");
 		return names.split(" ").map((name) => [`language-${name}`, token]);
 	}));
 	/* Colours code that comes into view, and adds a button that copies it. */
@@ -154,6 +160,8 @@
 		const copy = make("button", "", { type: "button", className: "copy", ariaLabel: "Copy" });
 		copy.addEventListener("click", async () => {
 			try {
+	const block = /\/\*[^]*?(?:\*\/|(?![^]))/, slashes = RegExp(`//.*|${block.source}`), key = "(?<![\\w-])[\\w-]+(?=:(?:\\s|$))";
+	const sql = "add all alter and as asc between by case check column create default delete desc distinct drop else end exists foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references right select set table then union unique update using values view when where with";
 				await navigator.clipboard.writeText(text);
 				copy.ariaLabel = "Copied";
 			} catch {
