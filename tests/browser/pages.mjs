@@ -459,11 +459,12 @@ async function findsLeadOn() {
 		await press("Enter");
 		const want = all[(first + n) % all.length];
 		await page.becomes(`Enter leads to ${want}`, (f, want) => eval(f)() === want, `(${foundAt})`, want);
-		ok(await page.run(() => document.activeElement.matches("nav input")), "the field has the keys");
+		ok(await page.run(() => document.activeElement === document.body), "the page has the keys");
 	}
 	const then = (first + all.length - 1) % all.length;
 	await press("Enter", 8);
 	await page.becomes(`Shift+Enter leads to ${all[then]}`, (f, want) => eval(f)() === want, `(${foundAt})`, all[then]);
+	await page.click(filterField);
 	await press("Escape");
 	is(["BRANCH", false], await page.run(() => [document.querySelector("nav input").value, document.activeElement.matches("input")]), "Escape leaves the field");
 	await press("n");
@@ -472,6 +473,42 @@ async function findsLeadOn() {
 	await page.becomes(`p leads to ${all[then]}`, (f, want) => eval(f)() === want, `(${foundAt})`, all[then]);
 	quiet(page, "finds");
 	await page.close();
+}
+
+// A link of a search opens the entry where its words are: the call at its result, in a branch, also words that are cut.
+async function hits() {
+	const arrives = async (s, hash, id, text, find) => {
+		const page = await browser.open(`${pageOf(local, s)}#${hash}`);
+		await page.becomes(`#${hash} leads to ${id}`, (id) => document.querySelector(":target")?.id === id && document.querySelector(":target").checkVisibility(), id);
+		if (text) {
+			const at = await page.becomes(`#${hash} leads to ${text}, in view`, foundAt);
+			is([id, text], [at.split(" ")[0], at.split(" ").slice(2).join(" ")], `the find of ${hash}`);
+			await page.becomes(`${hash} is marked`, (f, text) => eval(f)("find").some(([, marked]) => marked === text), `(${marked})`, text);
+			is(true, await page.run(() => { let e = [...CSS.highlights.get("found")][0].startContainer.parentElement; for (; e; e = e.parentElement) if (e.open === false) return e.outerHTML; return true; }), `what is unfolded for ${hash}`);
+		} else {
+			is([], await page.run((id) => [...document.querySelectorAll(`[id="${id}"] > .call > details`)].filter((e) => !e.open).map((e) => e.id), id), `what is folded in ${hash}`);
+		}
+		is([find, true], await page.run((id) => [document.querySelector("nav input").value, [...document.querySelectorAll("nav ol > li")].some((row) => row.firstChild.hash === `#${id}` && row.checkVisibility())], id), `the filter of ${hash}, and whether the tree has the entry`);
+		quiet(page, hash);
+		return page;
+	};
+	const s = rich.find((s) => s.stem === "all-there-is");
+	for (const [hash, ...more] of [
+		["00000002&find=100000", "00000003", "100000", "100000"],
+		["00000002&find=first%20look%20%22i%20answer%22", "00000002", "First", 'first look "i answer"'],
+		["00000003&find=19999%3A", "00000003", "", "19999:"],
+		["00000005&find=b.py", "00000007", "b.py", "b.py"],
+		["0000000e&find=deep%20nowhere", "0000000e", "Deep", "deep nowhere"],
+		["00000010&find=BRANCH&view=all", "00000010", "branch", "BRANCH"],
+	]) await (await arrives(s, hash, ...more)).close();
+	// The next key goes on; another entry is not searched for the words.
+	const page = await arrives(s, "00000010&find=branch", "00000010", "branch", "branch");
+	for (const type of ["keyDown", "keyUp"]) await page.call("Input.dispatchKeyEvent", { type, key: "n", ...(type === "keyDown" ? { text: "n" } : {}) });
+	await page.becomes("n leads on", (f) => /^(?!00000010)/.test(eval(f)() ?? "00000010"), `(${foundAt})`);
+	await page.close();
+	// As in a search, typographic quotes, dashes and blanks are equal to plain ones.
+	const coded = all.find((s) => s.stem === "coded"), last = entries(directory(mount, coded)).at(-1);
+	await (await arrives(coded, `${last}&find=%22it's%20a%20well-known%22`, last, "It\u2019s\u00a0a well\u2010known", "\"it's a well-known\"")).close();
 }
 
 // --- times, groups, other places -----------------------------------------------------------
@@ -596,6 +633,7 @@ await steps(browser, [
 	["colours of code", codeColours],
 	["copies of code", copies],
 	["finds", findsLeadOn],
+	["hits", hits],
 	["times", times],
 	["groups of controls", groups],
 	["pages in other places", elsewhere],

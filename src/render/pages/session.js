@@ -31,6 +31,10 @@
 		for (let n = places.get(article); n >= 0; n--) if (rows.has(articles[n])) return rows.get(articles[n]);
 	};
 
+	/* Characters that a search compares as the first of their set. */
+	const sets = ["'\u2018\u2019\u201b\u02bc", "-\u2010-\u2015\u2212", " \u00a0\u202f\u2007\u2009"];
+	const plain = (text) => sets.reduce((text, set) => text.replace(RegExp(`[${set}]`, "g"), set[0]), text.toLowerCase());
+
 	/* The text of an entry without its heading. */
 	const texts = new Map();
 	const textOf = (article) => {
@@ -39,7 +43,7 @@
 	};
 	const lower = new Map();
 	const says = (article, row) => {
-		if (!lower.has(article)) lower.set(article, `${row.textContent}\n${textOf(article)}`.toLowerCase());
+		if (!lower.has(article)) lower.set(article, plain(`${row.textContent}\n${textOf(article)}`));
 		return lower.get(article);
 	};
 
@@ -61,20 +65,23 @@
 		return { id, state: new URLSearchParams(id ? hash.slice(and + 1) : hash) };
 	};
 
-	/* Shows the rows that have all words, ignoring case. */
+	/* Shows the rows that have all words and "phrases", ignoring case. */
 	const filter = () => {
-		const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+		const words = [...plain(input.value).matchAll(/"([^"]+)"|\S+/g)].map(([word, phrase]) => phrase ?? word);
 		for (const [article, row] of rows) row.hidden = !words.every((word) => says(article, row).includes(word));
-		word = words.length && RegExp(words.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|"), "giu");
-		found = undefined;
+		word = words.length && RegExp(words.map((text) => sets.reduce((text, set) => text.replaceAll(set[0], `[${set}]`), text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))).join("|"), "giu");
+		found = hit = undefined;
 		remark();
 	};
 
 	/* The words of the filter are marked in the parts in view. */
 	let word, found, marks;
+	/* The entry of a search, also without all words: the page can have cut its text. */
+	let hit;
+	const isFound = (article) => article === hit || rows.get(article)?.hidden === false;
 	const finds = (article) => {
 		const ranges = [];
-		if (!word || rows.get(article)?.hidden !== false) return ranges;
+		if (!word || !isFound(article)) return ranges;
 		for (const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT); walk.nextNode() && ranges.length < 2000; ) {
 			const node = walk.currentNode;
 			if (article.firstChild.contains(node)) continue;
@@ -104,16 +111,37 @@
 		let n = found ? found.n + step : 0, at = places.get(found?.article ?? here) ?? 0;
 		for (let tries = 0; tries <= articles.length; tries++, at = (at + step + articles.length) % articles.length) {
 			const article = articles[at];
-			if (rows.get(article)?.hidden !== false) continue;
+			if (!isFound(article)) continue;
 			all("pre", article).forEach(paint);
 			const ranges = finds(article), last = Math.max(ranges.length - 1, 0);
 			if (tries) n = step > 0 ? 0 : last;
 			if (n < 0 || n > last) continue;
 			const node = ranges[n]?.startContainer;
-			for (let up = node; up; up = up.parentElement) if (up.tagName === "DETAILS" && !up.firstChild.contains(node)) up.open = true;
+			unfold(node, (details) => !details.firstChild.contains(node));
 			go(article, { article, n, ranges: ranges.slice(n, n + 1) });
 			return remark();
 		}
+	};
+	const unfold = (from, has = () => true) => {
+		for (let up = from; up; up = up.parentElement) if (up.tagName === "DETAILS" && has(up)) up.open = true;
+	};
+	/* Goes to the words in an entry and unfolds what has them. The words of a call can be where its result is. */
+	const findIn = (entry) => {
+		let ranges = [];
+		for (const block of [entry, ...all(`.call[id^="${CSS.escape(entry.id)}/"]`)]) {
+			hit = block.closest("article");
+			all("pre", hit).forEach(paint);
+			ranges = finds(hit);
+			if (ranges.length) break;
+		}
+		if (!ranges.length) hit = entry;
+		const row = rowOf(hit);
+		if (row) row.hidden = false;
+		for (const { startContainer } of ranges) unfold(startContainer);
+		if (!ranges.length) all("details", hit).forEach((details) => (details.open = true));
+		unfold(hit);
+		go(hit, { article: hit, n: 0, ranges: ranges.slice(0, 1) });
+		remark();
 	};
 	const show = (which) => {
 		view = views.includes(which) ? which : views[0];
@@ -126,6 +154,8 @@
 
 	/* Code: names of languages, comments, strings, words. What begins matches to its end or the text's: so time is linear. */
 	const quoted = /"""[^]*?(?:"""|(?![^]))|'''[^]*?(?:'''|(?![^]))|"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?/, hash = /(?<!\S)#.*|<#[^]*?(?:#>|(?![^]))/;
+	const block = /\/\*[^]*?(?:\*\/|(?![^]))/, slashes = RegExp(`//.*|${block.source}`), key = "(?<![\\w-])[\\w-]+(?=:(?:\\s|$))";
+	const sql = "add all alter and as asc between by case check column create default delete desc distinct drop else end exists foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references right select set table then union unique update using values view when where with";
 	const languages = new Map([
 		["ts typescript tsx js javascript jsx java json", slashes, RegExp(`${quoted.source}|\`(?:\\\\[^]|[^\`\\\\])*\`?`), "abstract as async await boolean break case catch class const continue default delete do else enum export extends false final finally for from function if implements import in instanceof int interface let new null of package private protected public readonly return static super switch this throw throws true try type typeof undefined var void while yield"],
 		["command bash sh powershell", hash, /"(?:[\\`][^]|[^"\\`])*"?|'[^']*'?/, "break case catch do done elif else elseif esac exit export fi finally for foreach function if in local param return then throw try until while"],
@@ -160,8 +190,6 @@
 		const copy = make("button", "", { type: "button", className: "copy", ariaLabel: "Copy" });
 		copy.addEventListener("click", async () => {
 			try {
-	const block = /\/\*[^]*?(?:\*\/|(?![^]))/, slashes = RegExp(`//.*|${block.source}`), key = "(?<![\\w-])[\\w-]+(?=:(?:\\s|$))";
-	const sql = "add all alter and as asc between by case check column create default delete desc distinct drop else end exists foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references right select set table then union unique update using values view when where with";
 				await navigator.clipboard.writeText(text);
 				copy.ariaLabel = "Copied";
 			} catch {
@@ -221,23 +249,24 @@
 		}
 	};
 	const find = (text) => {
-		if (input.value.trim() === text) return;
+		if (input.value.trim() === text) return false;
 		input.value = text;
 		filter();
+		return word;
 	};
 	/* Chromium opens the elements around a target itself. */
 	const reveal = () => {
 		const { id, state } = read();
 		if (state) {
 			show(state.get("view"));
-			find(state.get("find") ?? "");
+			if (find(state.get("find") ?? "") && at(id)) return findIn(at(id));
 			/* Makes the entry the target, which the full address does not. */
 			if (at(id) && !at(id).matches(":target")) location.replace(`#${id}`);
 		} else if (!id) {
 			show();
 			find("");
 		}
-		for (let up = at(id); up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+		unfold(at(id));
 		keep(id);
 		if (at(id)) arrive(at(id));
 		else soon();
@@ -264,7 +293,7 @@
 		["k", "previous entry", () => go(next(-1, "article"))],
 		["n", "next message of the user, or next find of the filter", () => (word ? findNext(1) : go(next(1, ".user")))],
 		["p", "previous one", () => (word ? findNext(-1) : go(next(-1, ".user")))],
-		["/", "filter; Enter leads to the next find, Escape leaves", () => { fold.open = true; input.focus(); }],
+		["/", "filter; Enter leads to the first find, Escape leaves", () => { fold.open = true; input.focus(); }],
 		["g", "to the beginning", () => leap(0, articles.find((article) => article.checkVisibility()))],
 		["G", "to the end", () => leap(document.body.scrollHeight, articles.findLast((article) => article.checkVisibility()))],
 		["?", "these keys", () => { help.open = !help.open; help.scrollIntoView({ block: "nearest" }); }],
@@ -282,11 +311,8 @@
 	input.addEventListener("keydown", (event) => {
 		if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
 		event.preventDefault();
-		if (event.key === "Escape") input.blur();
-		else if (word) {
-			findNext(event.shiftKey ? -1 : 1);
-			input.focus({ preventScroll: true });
-		}
+		input.blur();
+		if (event.key === "Enter" && word) findNext(event.shiftKey ? -1 : 1);
 	});
 	const switches = ["Chat", "All", "User", "Labelled"].map((text, n) =>
 		button(text, () => {
@@ -314,7 +340,8 @@
 
 	addEventListener("keydown", (event) => {
 		if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input")) return;
-		const key = keys.find(([name]) => name === event.key);
+		const name = event.key === "Enter" && word && event.target === document.body ? (event.shiftKey ? "p" : "n") : event.key;
+		const key = keys.find(([key]) => key === name);
 		if (!key) return;
 		event.preventDefault();
 		key[2]();
