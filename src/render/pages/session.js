@@ -125,7 +125,8 @@
 	const unfold = (from, has = () => true) => {
 		for (let up = from; up; up = up.parentElement) if (up.tagName === "DETAILS" && has(up)) up.open = true;
 	};
-	/* Goes to the words in an entry and unfolds what has them. The words of a call can be where its result is. */
+	/* Goes to the words in an entry, or in the result that shows its call, and unfolds what has them. */
+	/* If the page has cut them, goes to the link to the complete file. */
 	const findIn = (entry) => {
 		let ranges = [];
 		for (const block of [entry, ...all(`.call[id^="${CSS.escape(entry.id)}/"]`)]) {
@@ -135,6 +136,8 @@
 			if (ranges.length) break;
 		}
 		if (!ranges.length) hit = entry;
+		const end = !ranges.length && all(".cut", hit).find((cut) => cut.textContent.startsWith("Cut"))?.firstChild;
+		if (end) ranges = [new StaticRange({ startContainer: end, startOffset: 0, endContainer: end, endOffset: end.length })];
 		const row = rowOf(hit);
 		if (row) row.hidden = false;
 		for (const { startContainer } of ranges) unfold(startContainer);
