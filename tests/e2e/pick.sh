@@ -19,7 +19,7 @@ END
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >"$RAN"\n' >"$T/bin/xdg-open"
 chmod 755 "$T"/bin/*
 # An environment without fzf, and with dash as sh.
-for program in awk cat date mktemp rm sed tr wc; do ln -s "$(command -v "$program")" "$T/plain/$program"; done
+for program in awk cat date mkdir mktemp rm sed tr wc; do ln -s "$(command -v "$program")" "$T/plain/$program"; done
 
 # Sessions: more than a page of them, and names that look like commands.
 python3 - "$T/src" "$T/cwd" <<'END' || die "the sessions"
@@ -129,24 +129,24 @@ pick '' '"open'
 is 2 "$rc" "no query"
 # Subagents are listed last, when asked for; a fork and a subagent name their parent, and rows count hits.
 source=$T/agents
-rows() { grep -aoE '[0-9]+.2026.*' "$T/err" | tr '\t' ' ' | sed '$d'; } # without the chosen one
-fork='2026-04-03  w                     Plant more  (fork of Plant\ trees)'
+rows() { grep -aoE '[0-9]+.2026.*' "$T/err" | tr '\t' ' ' | sed -E '$d; s/(2026-04-..) +[0-9a-z]+/\1/'; } # without the chosen one, and ages
+fork='2026-04-03  w  Plant more  (fork of Plant\ trees)'
 pick '1\np\n'
 is "$T/agents/--w--/fork.jsonl" "$(cat "$T/out")" "the newest that no other one started"
 is "1 $fork
-2 2026-04-02  w                     Water
-3 2026-04-01  w                     Plant\ trees" "$(rows)" "the sessions that no other one started"
+2 2026-04-02  w  Water
+3 2026-04-01  w  Plant\ trees" "$(rows)" "the sessions that no other one started"
 grep -q 'Enter for more, a for subagents, q to quit' "$T/err" || die "no word on subagents"
 pick 'a\n4\np\n'
 is "$T/agents/--w--/one/run-1/session.jsonl" "$(cat "$T/out")" "a subagent"
-is "4 2026-04-05  w                     Rake  (subagent of Plant\ trees)
-5 2026-04-04  w                     Dig  (subagent of Plant\ trees)" "$(rows | tail -n +4)" "subagents"
+is "4 2026-04-05  w  Rake  (subagent of Plant\ trees)
+5 2026-04-04  w  Dig  (subagent of Plant\ trees)" "$(rows | tail -n +4)" "subagents"
 pick '2\np\n' apple
-is "1 2026-04-03  w                        1 hit  Plant more  (fork of Plant\ trees)
-2 2026-04-01  w                       2 hits  Plant\ trees" "$(rows)" "sessions with their hits"
+is "1 2026-04-03  w     1 hit  Plant more  (fork of Plant\ trees)
+2 2026-04-01  w    2 hits  Plant\ trees" "$(rows)" "sessions with their hits"
 is "$T/agents/--w--/one.jsonl" "$(cat "$T/out")" "the second with hits"
 pick '1\np\n' medlar
-is "1 2026-04-04  w                        1 hit  Dig  (subagent of Plant\ trees)" "$(rows)" "subagents, if nothing else matches"
+is "1 2026-04-04  w     1 hit  Dig  (subagent of Plant\ trees)" "$(rows)" "subagents, if nothing else matches"
 source=
 mkdir "$T/none"
 fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
@@ -154,6 +154,25 @@ fails 1 "sessionfs: $T/not: no such source" "$SESSIONFS" -S "$T/not" --pick
 mkdir "$T"/odd$'\x9b'31m-$'\u009b'31m-é-⛀-😀
 is "sessionfs: $T/odd31m-?31m-é-⛀-😀: no sessions" "$("$SESSIONFS" -S "$T"/odd* --pick 2>&1 || :)" "an odd source"
 is "$T/src/--plain--/s29.jsonl" "$(printf '2\np\n' | PI_CODING_AGENT_SESSION_DIR=$T/src PATH=$T/bin:$T/plain "$SESSIONFS" --pick 2>/dev/null)" "where pi keeps its sessions"
+# Columns are aligned, in characters. A long project shows its end; a session's age is as in pi's list.
+python3 - "$T/aged" <<'END' || die "sessions of many ages"
+import json, os, sys, time
+for n, (project, age) in enumerate([("p", 2.5 / 24), ("\u00e9t\u00e9", 3.5), ("home-ada-a-directory-with-a-long-name-\u00e9", 10), ("\u00fc", 45), ("home-ada", 800)]):
+    os.makedirs(f"{sys.argv[1]}/--{project}--")
+    at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - age * 86400))
+    with open(f"{sys.argv[1]}/--{project}--/s{n}.jsonl", "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": f"s{n}", "timestamp": at, "cwd": "/"}), file=f)
+        print(json.dumps({"type": "message", "id": "a", "parentId": None, "timestamp": at, "message": {"role": "user", "content": f"title {n}"}}), file=f)
+END
+aligned() {
+	source=$T/aged pick 'q\n'
+	is "  2h  p                              title 0
+  3d  été                            title 1
+  1w  …directory-with-a-long-name-é  title 2
+ 1mo  ü                              title 3
+  2y  home-ada                       title 4" "$(sed -n 's/^ *[0-9]\t[-0-9]*  //p' "$T/err")" "columns ($1)"
+}
+aligned "awk"
 # A session at work: its newest entry is of the last minute. Others are done, or changed before that.
 mkdir -p "$T/work/p"
 at_work() { # NAME ROLE AGE
@@ -167,12 +186,13 @@ marks() {
 	source=$T/work pick 'q\n'
 	is "answered
 busy  (pi at work)
-left" "$(sed -n 's/^.*[0-9]\t[-0-9]*  p  *//p' "$T/err" | sort)" "the session at work ($1)"
+left" "$(sed -n 's/^.*[0-9]\t[-0-9]* *[0-9a-z]*  p  *//p' "$T/err" | sort)" "the session at work ($1)"
 }
 marks "GNU date"
 # The same with other tools.
 for program in "$T"/plain/*; do ln -sf "$(command -v busybox)" "$program"; done
 marks "BusyBox date"
+aligned "BusyBox awk"
 pick '1\np\n'
 is "$odd" "$(cat "$T/out")" "the path of the odd one, with busybox"
 pick '1\n\n' 'apple'
@@ -250,6 +270,57 @@ within 20 "all sessions" shows "3/3"
 within 20 "the subagent" shows "Dig  (subagent of Plant"
 press M-p
 end 0 "Alt-A"
+source=
+# The newest sessions are there before the others are read, and can be chosen. A gate holds back what is asked of all.
+python3 - "$T/many" <<'END' || die "many sessions"
+import json, os, sys
+for i in range(1, 31):
+    file = f"{sys.argv[1]}/--p{i % 3}--/s{i:02}.jsonl"
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    at = f"2026-03-{i:02}T09:15:03.460Z"
+    with open(file, "w") as f:
+        print(json.dumps({"type": "session", "version": 3, "id": f"id{i}", "timestamp": at, "cwd": "/"}), file=f)
+        print(json.dumps({"type": "message", "id": "a", "parentId": None, "timestamp": at, "message": {"role": "user", "content": f"title {i:02} " + ("apple" if i % 3 else "pear")}}), file=f)
+    os.utime(file, (1773000000 + i * 86400,) * 2)
+END
+cat >"$T/gated" <<END
+#!/bin/sh
+case "\$2 \$3 \$4" in "$T/many --cat sessions.tsv" | "$T/many --search"*) while [ ! -e "$T/gate" ]; do sleep 0.1; done ;; esac
+exec "$SESSIONFS" "\$@"
+END
+chmod 755 "$T/gated"
+begin_gated() { # ARGUMENT...
+	rm -f "$T/rc" "$T/gate"
+	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" sh "$ROOT/scripts/sessionfs-pick" "$T/gated" "$T/many" "$@") >$T/out; echo \$? >$T/rc; sleep 60"
+	within 20 "the newest ($*)" shows "the newest of 30 sessions; the others follow"
+}
+begin_gated
+within 20 "their number" shows "20/20"
+press Down
+within 20 "the preview" shows "title 29 apple"
+touch "$T/gate"
+within 20 "all of them" shows "30/30"
+within 20 "the columns" shows "Changed      Age  Project  Title"
+press Escape
+end 1 "Escape"
+begin_gated apple
+within 20 "the newest with a match" shows "13/13"
+press M-p
+end 0 "Alt-P before all are searched"
+is "$T/many/--p2--/s29.jsonl" "$(cat "$T/out")" "the newest with a match"
+within 20 "the end of the search" eval '! pgrep -f "$T/many" >/dev/null'
+begin_gated apple
+press M-a
+touch "$T/gate"
+within 20 "all that match" shows "20/20"
+press Escape
+end 1 "Escape"
+# Without a match in the newest, the list comes with the others.
+source=$T/many
+begin '"title 01"'
+within 20 "an older one" shows "1/1"
+press Escape
+end 1 "Escape"
 source=
 # The trash: only after a yes.
 for answer in n y; do
