@@ -3,6 +3,7 @@
 #include "sessionfs/cmd/cli.h"
 
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/progress.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/json/json.h"
@@ -79,7 +80,7 @@ int cli_write(int fd, struct span s)
 	return 0;
 }
 
-int cli_cat(struct tree *t, const char *path, FILE *out, FILE *tree)
+static int cat_file(struct tree *t, const char *path, FILE *out, FILE *tree)
 {
 	struct buf chunk CLEANUP_BUF = BUF_INIT;
 	struct tree_attr a;
@@ -95,10 +96,22 @@ int cli_cat(struct tree *t, const char *path, FILE *out, FILE *tree)
 	do {
 		buf_reset(&chunk);
 		rc = tree_read(t, a.node, off, CLI_READ_SIZE, &chunk);
+		progress_clear();
 		if (rc >= 0 && cli_put(out, buf_span(&chunk)) < 0)
 			return -EIO;
 		off += chunk.n;
 	} while (rc >= 0 && chunk.n == CLI_READ_SIZE);
+	return rc;
+}
+
+int cli_cat(struct tree *t, const char *path, FILE *out, FILE *tree)
+{
+	struct progress shown;
+	progress_init(&shown, stderr, PROGRESS_DELAY_MS, false);
+	const struct cancel *outer = cancel_set(&(struct cancel){.progress = &shown});
+	int rc = cat_file(t, path, out, tree);
+	progress_clear();
+	cancel_set(outer);
 	return rc;
 }
 

@@ -61,6 +61,7 @@ shows() { # PATTERN ARGUMENT...
 shows 'searched [0-9]+ of 50 sessions' --search wombat
 is 50 "$(wc -l <"$T/out")" "lines found"
 shows '(searched|read) [0-9]+ of 50 sessions' --secrets
+shows 'read [0-9]+ of 50 sessions' --cat sessions.tsv
 shows 'checked [0-9]+ of 51 files, [01] problems' --check
 shows '[0-9]+ written, 0 unchanged' --copy projects "$T/copy"
 is 50 "$(find "$T/copy/w" -maxdepth 1 -mindepth 1 -type d | wc -l)" "sessions copied"
