@@ -350,8 +350,13 @@ static void page_has_no_external_resources(void **state)
 static void title_has_no_mark_of_a_heading(void **state)
 {
 	static const char *const cases[][2] = {
-	    {"# A plan", "A plan"}, {"######  A plan #", "A plan #"}, {"#1 is open", "#1 is open"}, {"#", "#"}, {"", ""},
-	    {"####### A plan", "####### A plan"}, {"A # plan", "A # plan"},
+	    {"# A plan", "A plan"},
+	    {"######  A plan #", "A plan #"},
+	    {"#1 is open", "#1 is open"},
+	    {"#", "#"},
+	    {"", ""},
+	    {"####### A plan", "####### A plan"},
+	    {"A # plan", "A # plan"},
 	};
 
 	(void)state;
