@@ -77,9 +77,12 @@ async function use(page, texts) {
 	for (const text of texts) {
 		if (!inputs) break;
 		await page.run((text) => {
-			const input = document.querySelector("input");
-			input.value = text;
-			input.dispatchEvent(new Event("input", { bubbles: true }));
+			// Enter in the field that searches leads to another page.
+			for (const field of document.querySelectorAll("input[type=search]")) {
+				field.value = text;
+				field.dispatchEvent(new Event("input", { bubbles: true }));
+			}
+			const input = document.querySelector("input:not(#query)");
 			for (const key of ["Enter", "Escape"]) input.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 		}, text);
 	}

@@ -120,6 +120,13 @@ async function subagents() {
 	is(whole.count, (await page.run(table)).count, "the totals of all");
 	await page.click(head, 0);
 	is(people.map(fileOf).sort(), await links(), "the rows in another order");
+	// On paper, too, the parent is smaller than the title, and each state is in one line.
+	for (const media of ["", "print"]) {
+		await page.look({ media });
+		const sizes = await page.run(() => [document.querySelector("#list small"), document.querySelector("#list tbody th > a")].map((e) => parseFloat(getComputedStyle(e).fontSize)));
+		ok(sizes[0] < sizes[1], `sizes of parent and title (${media}): ${sizes}`);
+		is([], await page.run(() => [...document.querySelectorAll("#list tbody tr")].map((row) => row.cells[8].lastChild).filter((e) => e?.nodeType === 1 && e.getClientRects().length > 1).map((e) => e.textContent)), `states in two lines (${media})`);
+	}
 	quiet(page, "the index");
 	await page.close();
 	const again = await browser.open(`${url}#subagents=shown`);

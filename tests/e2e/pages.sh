@@ -119,6 +119,13 @@ for s in busy ended left; do
 	show UTC index.html | grep "home-ada-left/$s.html" >"$T/page"
 	is "${want/left/abandoned}" "$(state_of)" "the state of $s in the index"
 done
+# A title has no mark of a Markdown heading.
+{ session plan && entry a1 "# A plan" && entry a2 "two"; } >"$old/plan.jsonl"
+show UTC home-ada-left/plan.html >"$T/page"
+for text in '<title>A plan</title>' '<h1 title="A plan">A plan</h1>'; do grep -q "$text" "$T/page" || die "no $text: $(grep -o '<h1.*' "$T/page")"; done
+show UTC index.html | grep -q 'plan.html">A plan</a>' || die "the title in the index"
+is "# A plan" "$("$SESSIONFS" -S "$T/left" --cat projects/home-ada-left/plan/title)" "the title of the session"
+rm "$old/plan.jsonl"
 # A page is read in pieces, so its text for the time has a fixed length.
 size=$(show UTC home-ada-left/busy.html | wc -c)
 touch -d '2 hours ago' "$old/busy.jsonl"

@@ -55,6 +55,7 @@ static void bars_are_summed_and_stacked(void **state)
 	(void)state;
 	const char *svg = plot(uses, 5, true, &out);
 	assert_non_null(strstr(svg, "Cost by day and model: $3.30<"));
+	assert_non_null(strstr(svg, ">Sum from "));
 	assert_non_null(strstr(svg, "<title>2026-03-01 \u00b7 p/a \u00b7 $0.3</title>"));
 	assert_non_null(strstr(svg, "<title>2026-03-01 \u00b7 p/b \u00b7 $2</title>"));
 	assert_non_null(strstr(svg, "<title>2026-03-04 \u00b7 p/b \u00b7 $1</title>"));
