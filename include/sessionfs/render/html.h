@@ -26,8 +26,8 @@ void html_dollars(double dollars, double fine, struct buf *out);
 void html_time(double ms, struct buf *out);
 /* Appends the name of that zone, or both of its names in the year of `ms`: CET/CEST. */
 void html_zone(double ms, struct buf *out);
-/* Appends a session's state (NULL: nothing). A working session that was not changed for an hour is abandoned. The length
- * does not depend on `now`, because a page is read in parts. Times are in ms since 1970. */
+/* Appends a session's state (NULL: nothing). A working session that was not changed for an hour is abandoned. The
+ * length does not depend on `now`, because a page is read in parts. Times are in ms since 1970. */
 void html_state(const char *state, int64_t changed, int64_t now, struct buf *out);
 /* Returns a title as pages show it: without the `#` of a Markdown heading. */
 struct span html_title(struct span title);
