@@ -289,9 +289,13 @@ case "\$2 \$3 \$4" in "$T/many --cat sessions.tsv" | "$T/many --search"*) while 
 exec "$SESSIONFS" "\$@"
 END
 chmod 755 "$T/gated"
-begin_gated() { # ARGUMENT...
+start_gated() { # ARGUMENT...
 	rm -f "$T/rc" "$T/gate"
 	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" sh "$ROOT/scripts/sessionfs-pick" "$T/gated" "$T/many" "$@") >$T/out; echo \$? >$T/rc; sleep 60"
+}
+no_program_left() { ! pgrep -f "$T/many" >/dev/null; }
+begin_gated() {
+	start_gated "$@"
 	within 20 "the newest ($*)" shows "the newest of 30 sessions; the others follow"
 }
 begin_gated
@@ -308,7 +312,7 @@ within 20 "the newest with a match" shows "13/13"
 press M-p
 end 0 "Alt-P before all are searched"
 is "$T/many/--p2--/s29.jsonl" "$(cat "$T/out")" "the newest with a match"
-within 20 "the end of the search" eval '! pgrep -f "$T/many" >/dev/null'
+within 20 "the end of the search" no_program_left
 begin_gated apple
 press M-a
 touch "$T/gate"
@@ -321,6 +325,20 @@ begin '"title 01"'
 within 20 "an older one" shows "1/1"
 press Escape
 end 1 "Escape"
+start_gated '"title 01"'
+within 20 "the search" pgrep -f "$T/many --search=.title 01" >/dev/null
+sleep 0.5 # the newest are searched first
+kill -INT "$(pgrep -xf "sh $ROOT/scripts/sessionfs-pick $T/gated $T/many .title 01.")"
+end 130 "the interrupt key"
+within 20 "the end of the search" no_program_left
+# An older fzf cannot replace its list.
+printf '#!/bin/sh\n[ "$1" != --version ] || exec echo "0.29 (debian)"\nexec %s "$@"\n' "$(command -v fzf)" >"$T/bin/fzf"
+chmod 755 "$T/bin/fzf"
+begin
+within 20 "all of them" shows "30/30"
+press Escape
+end 1 "Escape"
+rm "$T/bin/fzf"
 source=
 # The trash: only after a yes.
 for answer in n y; do
