@@ -290,17 +290,33 @@ static void hit_add_cell(struct span text, bool is_said, char end, struct buf *o
 	buf_addc(out, end);
 }
 
+/* Returns the first line of the user's words, if it has as many words of the query. `words` is for their text. */
+static struct span hit_prefer_words(struct matcher *m, struct span line, struct buf *words)
+{
+	struct span rest, first;
+	unsigned whole;
+
+	if (m->r.type != RECORD_MESSAGE || m->r.role != ROLE_USER)
+		return line;
+	render_add_words(&m->r, "\n", JSON_CLEAN, words);
+	rest = space_trim(buf_span(words));
+	if (!span_line(&rest, &first) || words_count(&m->words, first, &whole) < words_count(&m->words, line, &whole))
+		return line;
+	return first;
+}
+
 /* Appends WHAT TEXT, as in the name of a link to the entry. */
 static int hit_add_name(struct matcher *m, const struct hit *hit, struct buf *out)
 {
-	struct buf *cut = &m->value;
+	struct buf words CLEANUP_BUF = BUF_INIT, *cut = &m->value;
+	struct span line = hit_prefer_words(m, hit->whole, &words);
 	size_t start = out->n;
 
 	hit_add_cell(hit->what, true, ' ', out);
 	for (size_t i = start; i + 1 < out->n; i++)
 		out->p[i] = (char)(out->p[i] == ' ' ? '-' : out->p[i]);
 	buf_reset(cut);
-	int rc = words_cut(&m->words, space_trim(hit->whole), NAME_CHARACTERS, cut);
+	int rc = buf_err(&words) ? buf_err(&words) : words_cut(&m->words, space_trim(line), NAME_CHARACTERS, cut);
 	text_flatten_from(cut, 0);
 	buf_addspan(out, space_trim(buf_span(cut)));
 	/* Remove the blank before an empty text. */

@@ -440,30 +440,29 @@ static void chat_end_heading(const struct md *m)
 
 /* --- messages --------------------------------------------------------------- */
 
-/* Shows a skill that pi put before the user's words as one line. Returns false without one. */
-static bool show_skill(const struct md *m, struct json_value v)
+/* Shows what programs put around the user's words, and a skill, as a line. */
+static void chat_show_text(const struct md *m, struct json_value v)
 {
-	struct buf text CLEANUP_BUF = BUF_INIT, words CLEANUP_BUF = BUF_INIT;
-	struct span name;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct user_text t;
 
-	if (m->r->role != ROLE_USER || !strchr("<\\", v.text.p[0]))
-		return false;
 	json_decode(v.text, JSON_CLEAN, &text);
-	size_t skill = text_skill(buf_span(&text), &name);
-	if (skill > 0 && skill < text.n)
-		json_quote((struct span){text.p + skill + 2, text.n - skill - 2}, &words);
-	if (buf_err(&text) || buf_err(&words))
-		m->out->err = -ENOMEM;
-	if (skill == 0 || m->out->err)
-		return false;
-	buf_adds(m->out, "\n- skill ");
+	text_split(m->r->role, buf_span(&text), &t);
+	text_add_metadata("\n- ", t.before, "\n", m->out);
+	if (t.skill.n > 0) {
+		buf_adds(m->out, t.before.n > 0 ? "- skill " : "\n- skill ");
+		size_t name = m->out->n;
+		buf_addspan(m->out, t.skill);
+		text_shorten_from(m->out, name, COMMAND_CHARACTERS);
+		buf_addc(m->out, '\n');
+	}
+	buf_adds(m->out, t.words.n > 0 ? "\n" : "");
 	size_t start = m->out->n;
-	buf_addspan(m->out, name);
-	text_shorten_from(m->out, start, COMMAND_CHARACTERS);
-	buf_addc(m->out, '\n');
-	if (words.n > 0)
-		md_add_paragraph((struct json_value){JSON_STRING, true, {words.p + 1, words.n - 2}}, m->out);
-	return true;
+	buf_addspan(m->out, t.words);
+	if (t.words.n > 0)
+		md_end_paragraph(start, m->out);
+	text_add_metadata("\n- ", t.after, "\n", m->out);
+	m->out->err = buf_err(&text) ? buf_err(&text) : m->out->err;
 }
 
 static void chat_show_content(struct md *m)
@@ -473,8 +472,8 @@ static void chat_show_content(struct md *m)
 
 	block_iter_init_of(&it, m->r, part_content(m->r));
 	while (block_next(&it, &b)) {
-		if (b.type == BLOCK_TEXT && md_has_text(b.text) && !show_skill(m, b.text))
-			md_add_paragraph(b.text, m->out);
+		if (b.type == BLOCK_TEXT && md_has_text(b.text))
+			chat_show_text(m, b.text);
 		else if (b.type == BLOCK_IMAGE)
 			md_show_image(m, &b);
 	}

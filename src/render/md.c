@@ -89,13 +89,10 @@ static void add_repeated(char c, size_t n, struct buf *out)
 	out->n += n;
 }
 
-void md_add_paragraph(struct json_value v, struct buf *out)
+void md_end_paragraph(size_t start, struct buf *out)
 {
 	char c = 0;
 
-	buf_addc(out, '\n');
-	size_t start = out->n;
-	json_decode(v.text, JSON_CLEAN, out);
 	md_end_line(out);
 	if (buf_err(out))
 		return;
@@ -104,6 +101,14 @@ void md_add_paragraph(struct json_value v, struct buf *out)
 		return;
 	add_repeated(c, open, out);
 	buf_addc(out, '\n');
+}
+
+void md_add_paragraph(struct json_value v, struct buf *out)
+{
+	buf_addc(out, '\n');
+	size_t start = out->n;
+	json_decode(v.text, JSON_CLEAN, out);
+	md_end_paragraph(start, out);
 }
 
 /* Begins a fence; md_end_fence makes it longer than any run of backticks in the text between. */

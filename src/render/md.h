@@ -26,8 +26,10 @@ static inline bool md_has_text(struct json_value v)
 	return v.kind == JSON_STRING && v.text.n > 0;
 }
 
-/* Appends a string as a paragraph. Closes a fence that it leaves open. */
+/* Appends a string as a paragraph. */
 void md_add_paragraph(struct json_value v, struct buf *out);
+/* Ends the paragraph that begins at `start`: closes a fence that it leaves open. */
+void md_end_paragraph(size_t start, struct buf *out);
 /* Appends a one-line text as code; nothing if it is empty. */
 void md_add_code_span(struct span clean, struct buf *out);
 

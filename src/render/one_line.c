@@ -15,50 +15,8 @@
 #define SUMMARY_CHARACTERS 60
 #define TITLE_CHARACTERS 200
 
-/* Appends the text blocks of a user message, joined by a space. */
-static void add_user_text(struct json_value content, enum json_decode how, struct buf *out)
-{
-	struct block_iter it;
-	struct block b;
-
-	block_iter_init(&it, content);
-	while (block_next(&it, &b)) {
-		if (b.type != BLOCK_TEXT)
-			continue;
-		buf_adds(out, b.n > 1 ? " " : "");
-		if (b.text.kind == JSON_STRING)
-			json_decode(b.text.text, how, out);
-	}
-}
-
-/* Keeps only the user's words of the user message after `start`. If it has none, the message goes into `whole`, unless
- * that already has one. */
-static void keep_words(struct buf *out, size_t start, struct buf *whole)
-{
-	struct buf words CLEANUP_BUF = BUF_INIT;
-	struct span text = {out->p + start, out->n - start}, name;
-	size_t from = out->n > start && text_skill(text, &name) == 0 ? envelope_size(text) : 0;
-	struct span rest = {text.p + from, text.n - from};
-	size_t skill = rest.n > 0 ? text_skill(rest, &name) : 0;
-
-	rest = (struct span){rest.p + skill, rest.n - skill};
-	buf_addspan(&words, text_words(rest));
-	text_make_line_from(&words, 0);
-	if (words.n == 0 && skill) {
-		buf_adds(&words, "/skill:");
-		buf_addspan(&words, name);
-		text_make_line_from(&words, 0);
-	}
-	if (words.n == 0 && whole->n == 0) {
-		buf_addspan(whole, space_trim(rest).n ? rest : text);
-		text_make_line_from(whole, 0);
-	}
-	out->n = start;
-	buf_addspan(out, buf_span(&words));
-	out->err = buf_err(&words) ? buf_err(&words) : out->err;
-}
-
-/* Appends the text of the first message of this role with text, for a title with text that titles show. */
+/* Appends the text of the first message of this role with text, for a title with text that titles show. If no user
+ * message has words, the first one's text is used. */
 static int first_message(const struct session *s, enum record_role role, bool for_title, struct buf *out)
 {
 	struct line line CLEANUP_LINE = LINE_INIT;
@@ -67,6 +25,7 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 
 	for (uint32_t i = 0; i < session_count(s) && out->n == start; i++) {
 		const struct entry *e = session_entry(s, i);
+		enum words_kind kind = WORDS_OF_USER;
 		struct record r;
 		if (e->role != role || e->flags & ENTRY_NO_TEXT)
 			continue;
@@ -74,11 +33,17 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 		rc = rc == 0 ? cancel_check() : rc;
 		if (rc < 0)
 			return rc;
-		add_user_text(r.msg.content, for_title ? JSON_READ : JSON_CLEAN, out);
 		if (for_title && role == ROLE_USER)
-			keep_words(out, start, &whole);
-		else if (for_title)
+			kind = render_add_words(&r, " ", JSON_READ, out);
+		else
+			text_add_blocks(&r, " ", for_title ? JSON_READ : JSON_CLEAN, out);
+		if (for_title)
 			text_make_line_from(out, start);
+		if (kind == WORDS_OF_USER)
+			continue;
+		if (whole.n == 0)
+			buf_add(&whole, out->p + start, out->n - start);
+		out->n = start;
 	}
 	if (out->n == start)
 		buf_addspan(out, buf_span(&whole));
@@ -88,6 +53,29 @@ static int first_message(const struct session *s, enum record_role role, bool fo
 int render_first_message(const struct session *s, struct buf *out)
 {
 	return first_message(s, ROLE_USER, false, out);
+}
+
+int render_is_automatic(const struct session *s)
+{
+	struct reader reader CLEANUP_READER = READER_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct record r;
+	bool found = false;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < session_count(s) && rc == 0; i++) {
+		if (session_entry(s, i)->role != ROLE_USER)
+			continue;
+		rc = session_read(s, i, &reader, &r);
+		if (rc < 0)
+			return rc;
+		buf_reset(&text);
+		found = render_add_words(&r, " ", JSON_READ, &text) == WORDS_OF_PROGRAM;
+		if (!found)
+			return buf_err(&text);
+		rc = cancel_check();
+	}
+	return rc < 0 ? rc : found;
 }
 
 int render_title(const struct session *s, struct buf *out)

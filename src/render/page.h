@@ -92,8 +92,9 @@ void page_strip_cwd(const struct session *s, size_t start, struct buf *out);
 #define PAGE_OUTPUT_LINES 200
 #define PAGE_TEXT_BYTES ((size_t)256 << 10)
 
-/* Appends a text as Markdown. `file` has the whole text, relative to the entry's directory. */
-int page_add_markdown(struct page *g, struct json_value v, const char *file);
+/* Appends a text as Markdown. `file` has the whole text, relative to the entry's directory. For ROLE_USER and
+ * ROLE_ASSISTANT, text_split says which parts are folded or left out. */
+int page_add_markdown(struct page *g, enum record_role role, struct json_value v, const char *file);
 /* Appends a text unchanged in a <pre> of that language ("": unknown; "command": a command for a shell). */
 void page_add_pre(struct page *g, const char *language, struct json_value v, const char *file);
 /* Like page_add_pre, for g->text. `truncated`: g->text is only the beginning. */

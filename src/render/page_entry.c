@@ -202,7 +202,7 @@ static void article_begin_details(struct page *g, const char *what)
 static int article_show_folded(struct page *g, const char *what, struct json_value v, const char *file)
 {
 	article_begin_details(g, what);
-	int rc = page_add_markdown(g, v, file);
+	int rc = page_add_markdown(g, ROLE_NONE, v, file);
 	buf_adds(g->out, "</details>\n");
 	return rc;
 }
@@ -425,7 +425,7 @@ static int article_show_block(struct page *g, const struct block *b)
 		if (!md_has_text(b->text))
 			return 0;
 		if (g->r.role != ROLE_TOOL_RESULT)
-			return page_add_markdown(g, b->text, "text.md");
+			return page_add_markdown(g, g->r.role, b->text, "text.md");
 		page_add_pre(g, g->language, b->text, "text.md");
 		return 0;
 	case BLOCK_THINKING:
@@ -492,7 +492,7 @@ static int article_show_body(struct page *g)
 		rc = article_show_content(g, part_content(r));
 	if (rc == 0 && r->role == ROLE_SYSTEM) {
 		struct json_value more = text_of_system(r->message, &own);
-		rc = more.kind ? page_add_markdown(g, more, "text.md") : buf_err(&own);
+		rc = more.kind ? page_add_markdown(g, ROLE_NONE, more, "text.md") : buf_err(&own);
 	}
 	if (folded)
 		buf_adds(g->out, "</details>\n");

@@ -5,6 +5,7 @@
 
 #include "text.h"
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/space.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -70,17 +71,38 @@ static bool page_decode_text(struct page *g, struct json_value v, size_t most)
 	return shown.n < v.text.n;
 }
 
-int page_add_markdown(struct page *g, struct json_value v, const char *file)
+/* Appends a part of the text, folded if it is around the user's words: metadata, or the text of a skill. */
+static int page_add_part(struct page *g, struct span part, bool is_folded, struct span skill)
 {
+	if (space_trim(part).n == 0 && (is_folded || part.n == 0))
+		return 0;
+	if (skill.n > 0) {
+		buf_adds(g->out, "<details><summary>skill ");
+		html_add_text(skill, g->out);
+		buf_adds(g->out, "</summary>\n");
+	} else if (is_folded) {
+		text_add_metadata("<details><summary>", part, "</summary>\n", g->out);
+	}
+	buf_adds(g->out, "<div class=\"md\">\n");
+	int rc = html_add_markdown(part, g->out);
+	buf_adds(g->out, is_folded ? "</div>\n</details>\n" : "</div>\n");
+	return rc;
+}
+
+int page_add_markdown(struct page *g, enum record_role role, struct json_value v, const char *file)
+{
+	const struct span none = {NULL, 0};
 	bool truncated = page_decode_text(g, v, PAGE_TEXT_BYTES);
-	int rc = buf_err(g->text);
+	struct user_text t;
 
 	text_drop_commands_from(g->text, 0, true);
-	if (rc < 0 || g->text->n == 0)
-		return rc;
-	buf_adds(g->out, "<div class=\"md\">\n");
-	rc = html_add_markdown(buf_span(g->text), g->out);
-	buf_adds(g->out, "</div>\n");
+	if (buf_err(g->text))
+		return buf_err(g->text);
+	text_split(role, buf_span(g->text), &t);
+	int rc = page_add_part(g, t.before, true, none);
+	rc = rc < 0 ? rc : page_add_part(g, t.skill_text, true, t.skill);
+	rc = rc < 0 ? rc : page_add_part(g, t.words, false, none);
+	rc = rc < 0 ? rc : page_add_part(g, t.after, true, none);
 	if (truncated)
 		page_add_cut_note(g, file);
 	return rc;

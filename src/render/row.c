@@ -93,6 +93,16 @@ static int row_add_result(struct row_source *src, uint32_t i, struct buf *out)
 	return 1;
 }
 
+/* Appends the beginning of the user's words. */
+static void row_add_words(const struct record *r, const char *between, size_t units, struct buf *out)
+{
+	size_t start = out->n;
+
+	render_add_words(r, between, JSON_CLEAN, out);
+	text_truncate_from(out, start, units);
+	text_make_line_from(out, start);
+}
+
 /* A row begins with the kind of its entry. Session text can follow, from *ret_said on. */
 static void row_add_message(const struct record *r, size_t *ret_said, struct buf *out)
 {
@@ -100,7 +110,7 @@ static void row_add_message(const struct record *r, size_t *ret_said, struct buf
 	case ROLE_USER:
 		buf_adds(out, "user: ");
 		*ret_said = out->n;
-		text_add_content(r, r->msg.content, "", ROW_UNITS, out);
+		row_add_words(r, "", ROW_UNITS, out);
 		return;
 	case ROLE_ASSISTANT:
 		buf_adds(out, "assistant: ");
@@ -209,9 +219,15 @@ static void row_add_record(const struct record *r, size_t *ret_said, struct buf 
 
 void text_add_row(const struct record *r, struct buf *out)
 {
-	size_t said;
+	struct user_text t;
+	size_t said = 0;
 
 	row_add_record(r, &said, out);
+	if (r->role != ROLE_ASSISTANT || buf_err(out))
+		return;
+	text_split(r->role, (struct span){out->p + said, out->n - said}, &t);
+	memmove(out->p + said, t.words.p, t.words.n);
+	out->n = said + t.words.n;
 }
 
 int row_add_text(struct row_source *src, uint32_t i, struct buf *out)
@@ -263,6 +279,8 @@ static void row_add_summary_text(const struct record *r, size_t characters, stru
 		text_flatten_from(out, start);
 	} else if (r->summary.kind == JSON_STRING || r->msg.summary.kind == JSON_STRING) {
 		row_add_value(r->msg.summary.kind == JSON_STRING ? r->msg.summary : r->summary, units, out);
+	} else if (r->role == ROLE_USER) {
+		row_add_words(r, " ", units, out);
 	} else {
 		text_add_content(r, r->type == RECORD_MESSAGE ? r->msg.content : r->content, " ", units, out);
 	}

@@ -8,6 +8,8 @@
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/session/part.h"
 
+#define BLOCK_UNITS ((size_t)128 * 1024 / 6)
+
 void text_add_clean(struct span exact, struct buf *out)
 {
 	struct buf quoted CLEANUP_BUF = BUF_INIT;
@@ -203,6 +205,21 @@ struct json_value text_of_system(struct json_value message, struct buf *own)
 	own->err = buf_err(&text) ? buf_err(&text) : own->err;
 	bool has_text = text.n > 0 && !buf_err(own);
 	return has_text ? (struct json_value){JSON_STRING, true, {own->p + 1, own->n - 2}} : (struct json_value){0};
+}
+
+void text_add_blocks(const struct record *r, const char *between, enum json_decode how, struct buf *out)
+{
+	struct block_iter it;
+	struct block b;
+
+	block_iter_init_of(&it, r, r->msg.content);
+	while (block_next(&it, &b)) {
+		if (b.type != BLOCK_TEXT)
+			continue;
+		buf_adds(out, b.n > 1 ? between : "");
+		if (b.text.kind == JSON_STRING)
+			json_decode(json_escaped_prefix(b.text.text, BLOCK_UNITS), how, out);
+	}
 }
 
 void text_add_content(const struct record *r, struct json_value content, const char *between, size_t units,

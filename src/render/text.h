@@ -38,18 +38,24 @@ void text_add_prefix(struct json_value v, size_t units, struct buf *out);
 void text_add_content(const struct record *r, struct json_value content, const char *between, size_t units,
                       struct buf *out);
 
+/* Appends the text blocks of a message, joined by `between`; of each at least the first 128 KiB. */
+void text_add_blocks(const struct record *r, const char *between, enum json_decode how, struct buf *out);
+
 /* Returns the sections and tools of a system message as a JSON string in `own`; absent if it has none. */
 struct json_value text_of_system(struct json_value message, struct buf *own);
 
-/* envelope.c. Returns the size of the text, with white space after it, that programs put before the words of a user
- * message, as sessionfs(5) lists under `title`. Reads the first 64 KiB. */
-size_t envelope_size(struct span text);
-/* Returns the trimmed text after the envelope, without what programs put at the end; empty if a program wrote all of
- * it. */
-struct span text_words(struct span text);
-/* Returns the size of the skill that pi put before the words, as its parseSkillBlock() finds it, and the skill's name.
- * Returns 0 without a skill. */
-size_t text_skill(struct span text, struct span *ret_name);
+/* envelope.c: a text, without what programs put around a user's words, as sessionfs(5) lists under "The user's words",
+ * and without an assistant's directives. The spans are parts of the text; `words` is all of it if nothing would be
+ * left. */
+struct user_text {
+	struct span before, after;
+	struct span skill, skill_text; /* the name of a skill, and what pi put before the words */
+	struct span words;             /* empty if only the skill was called */
+	enum words_kind kind;
+};
+void text_split(enum record_role role, struct span text, struct user_text *ret);
+/* Appends "N lines of metadata" between two texts for what is before or after the words; nothing if that is blank. */
+void text_add_metadata(const char *begin, struct span part, const char *end, struct buf *out);
 
 /* Appends the kind of the entry: the role of a message, else the type; on one line. */
 void text_add_role(const struct record *r, struct buf *out);
@@ -69,7 +75,8 @@ struct row_source {
 void row_source_init(struct row_source *src, const struct session *s);
 void row_source_release(struct row_source *src);
 
-/* Appends the text of a record's row as pi's /tree shows it; for a toolResult, only its name. */
+/* Appends the text of a record's row in a page, as pi's /tree shows it, without an assistant's directives; for a
+ * toolResult, only its name. */
 void text_add_row(const struct record *r, struct buf *out);
 /* Appends the row's text: of a toolResult the summary of its call, of others as pi's /tree shows them. Returns 0 or a
  * negative errno. */

@@ -401,9 +401,33 @@ static void no_part_of_a_page_has_commands(void **state)
 	assert_null(strstr(page.p, "EVIL"));
 }
 
+/* Around the user's words everything is folded; an assistant's directives are left out. */
+static void metadata_is_folded(void **state)
+{
+	(void)state;
+	assert_body(HEADER USER("a", "null", "[message_id: <1>]\\n[Mon 2026-01-05 10:00 UTC] Hi\\n[from: Ada (1)]"),
+	            "a",
+	            "<details><summary>2 lines of metadata</summary>\n<div class=\"md\">\n"
+	            "<p>[message_id: &lt;1&gt;]<br>\n[Mon 2026-01-05 10:00 UTC]</p>\n</div>\n</details>\n" MD(
+			"Hi") "<details><summary>1 line of metadata</summary>\n" MD("[from: Ada (1)]") "</details>\n");
+	assert_body(HEADER USER("a", "null", "<skill name=\\\"a&b\\\" location=\\\"/\\\">\\nx\\n</skill>\\n\\nHi"), "a",
+	            "<details><summary>skill a&amp;b</summary>\n"
+	            "<div class=\"md\">\n<p>&lt;skill name=&quot;a&amp;b&quot; location=&quot;/&quot;&gt;<br>\nx<br>\n"
+	            "&lt;/skill&gt;</p>\n</div>\n</details>\n" MD("Hi"));
+	assert_body(HEADER USER("a", "null", "[message_id: 1]\\n"), "a", MD("[message_id: 1]"));
+#define DIRECTED                                                                                                       \
+	HEADER ASSISTANT("a", "null", "{\"type\":\"text\",\"text\":\"[[reply_to_current]]<final>Yes</final>\"}")
+	assert_body(DIRECTED, "a", MD("Yes"));
+	/* Also in the tree. */
+	CLEANUP_BUF struct buf page = BUF_INIT;
+	page_of(DIRECTED, &page);
+	assert_non_null(strstr(page.p, ">assistant: Yes</a>"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(metadata_is_folded),
 	    cmocka_unit_test(commands_to_a_terminal_are_dropped),
 	    cmocka_unit_test(no_part_of_a_page_has_commands),
 	    cmocka_unit_test(first_64_calls_are_at_their_results),

@@ -165,10 +165,47 @@ static void a_skill_is_a_line(void **state)
 {
 	(void)state;
 	assert_chat(HEADER USER("a", "null", SKILL "\\n\\n the `parser`\\n```\\nx"),
-	            "\n## user" MINUTE "a\n\n- skill re view\n\n the `parser`\n```\nx\n```\n");
+	            "\n## user" MINUTE "a\n\n- skill re view\n\nthe `parser`\n```\nx\n```\n");
 	assert_chat(HEADER USER("a", "null", SKILL), "\n## user" MINUTE "a\n\n- skill re view\n");
 	assert_chat(HEADER USER("a", "null", "Hi " SKILL),
 	            "\n## user" MINUTE "a\n\nHi <skill name=\"re\nview\" location=\"/s/SKILL.md\">\nRead.\n</skill>\n");
+}
+
+static void metadata_is_a_line(void **state)
+{
+	(void)state;
+	assert_chat(
+	    HEADER USER("a", "null", "[message_id: 1]\\n[Mon 2026-01-05 10:00 UTC]  Hi\\n there\\n\\n[from: Ada (1)]"),
+	    "\n## user" MINUTE "a\n\n- 2 lines of metadata\n\nHi\n there\n\n- 1 line of metadata\n");
+	assert_chat(HEADER USER("a", "null", "[Mon 2026-01-05 10:00 UTC] " SKILL "\\n\\nHi"),
+	            "\n## user" MINUTE "a\n\n- 1 line of metadata\n- skill re view\n\nHi\n");
+	/* Nothing is left out where nothing would be left. */
+	assert_chat(HEADER USER("a", "null", "[message_id: 1]\\n"), "\n## user" MINUTE "a\n\n[message_id: 1]\n");
+	assert_chat(HEADER USER("a", "null", "[OpenClaw heartbeat poll]"),
+	            "\n## user" MINUTE "a\n\n[OpenClaw heartbeat poll]\n");
+}
+
+static void directives_are_left_out(void **state)
+{
+	static const char *const said[][2] = {
+	    {"[[reply_to_current]] Yes.", "Yes."},
+	    {"[[reply_to: 7]]\\n<final>\\nYes.\\n</final>\\n", "Yes."},
+	    {"<final>Yes.", "Yes."},
+	    {"<final>a</final> b", "a</final> b"},
+	    {"Yes. [[reply_to_current]]", "Yes. [[reply_to_current]]"},
+	    {"Yes.</final>", "Yes.</final>"},
+	    {"<finally>", "<finally>"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+		struct buf file CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
+		buf_addf(&file, HEADER ASSISTANT("a", "null", TEXT("%s"), ""), said[i][0]);
+		buf_addf(&want, "\n## assistant" MINUTE "a\n\n%s\n", said[i][1]);
+		assert_true(buf_cstr(&file) && buf_cstr(&want));
+		assert_chat(file.p, want.p);
+	}
+	assert_chat(HEADER ASSISTANT("a", "null", TEXT("[[reply_to_current]]"), ""), "\n## assistant" MINUTE "a\n");
+	assert_chat(HEADER USER("a", "null", "<final>Yes."), "\n## user" MINUTE "a\n\n<final>Yes.\n");
 }
 
 static void calls_without_a_result_are_marked(void **state)
@@ -452,6 +489,8 @@ int main(void)
 	    cmocka_unit_test(stored_duration_is_shown),
 	    cmocka_unit_test(nested_calls_are_below_their_call),
 	    cmocka_unit_test(a_skill_is_a_line),
+	    cmocka_unit_test(metadata_is_a_line),
+	    cmocka_unit_test(directives_are_left_out),
 	    cmocka_unit_test(calls_without_a_result_are_marked),
 	    cmocka_unit_test(calls_without_a_result_are_one_list),
 	    cmocka_unit_test(cost_is_linear),

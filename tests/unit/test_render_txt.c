@@ -57,6 +57,11 @@ static void a_title_is_one_line(void **state)
 #define SENDER "Sender (untrusted metadata):\\n```json\\n{\\n  label: ui\\n}\\n```\\n\\n"
 #define STAMP "[Mon 2026-03-16 18:21 GMT+5:30] "
 
+#define CHAT                                                                                                           \
+	"[Chat messages since your last reply - for context]\\nAda: Hi\\n\\nBob: b\\n\\n"                              \
+	"[Current message - respond to this]\\n"
+#define NAMED "Sender (untrusted metadata):\\n```json\\n{\\n  \\\"name\\\": \\\"Ada L.\\\"\\n}\\n```\\n\\n"
+
 /* Each form alone, then two and more of them. */
 static void envelopes_are_stripped_from_title(void **state)
 {
@@ -73,9 +78,12 @@ static void envelopes_are_stripped_from_title(void **state)
 	    "[Telegram Ada (@ada) id:66 +2m 2026-01-27T21:04Z] ",
 	    "[message_id: 1778399c-1eaf]\\n",
 	    "[media attached: /in/a.txt (text/plain) | /in/a.txt]\\n",
+	    "[Telegram Ada id:66 2026-01-05 10:00 UTC] <media:video>\\n",
 	    "To send an image back, prefer the message tool (media/path). Keep the caption in the text.\\n",
 	    "[Subagent Context] You are one (depth 1/1).\\n\\n[Subagent Task]: ",
 	    "[Subagent Context] You are one (depth 1/2).\\n\\n[Subagent Task]\\n\\n",
+	    "[Subagent Context] You are one (depth 1/2).\\n[Subagent Task] ",
+	    "System (untrusted): [2026-04-16 09:58:10 UTC] Exec failed (a, code 1)\\n\\n",
 	    "[Queued messages while agent was busy]\\n\\n---\\nQueued #1\\n",
 	    "[Queued announce messages while agent was busy]\\n\\n---\\nQueued #1\\n",
 	    "[System Message] [sessionId: 8caa07d9] ",
@@ -83,9 +91,18 @@ static void envelopes_are_stripped_from_title(void **state)
 	    "[Thread starter - for context]\\n[Slack Ada 2026-01-05 09:30 UTC] Late\\n[slack message id: 17.1]\\n\\n",
 	    "[Slack #a-b +30m 2026-01-05 10:00 UTC] Ada (U0EXAMPLE): ",
 	    "[Thread starter - for context]\\nLate\\n\\n[Slack #a 2026-01-05 10:00 UTC] Ada (x) (U0EXAMPLE): ",
-	    "[OpenClaw heartbeat poll]\\n",
 	    "Sender (untrusted metadata):\\r\\n```json\\r\\n{\\r\\n}\\r\\n```\\r\\n\\r\\n" STAMP,
 	    "System: [2026-02-24 11:51:07 UTC] a\\r\\n\\r\\n[message_id: 1778399c-1eaf]\\r\\n",
+	    CHAT "User: ",
+	    CHAT "[WhatsApp 1@g.us 2026-01-05 10:00 UTC] ",
+	    "[Telegram weather id:-1001 2026-01-05 10:00 UTC] Ada L. (1000001): ",
+	    "[message_id: om_1]\\nou_0a: ",
+	    "[message_id: om_1]\\nou_0a: [Replying to: \\\"a\\nb\\\"]\\n\\n",
+	    NAMED "Ada L.: ",
+	    NAMED "[message_id: 1]\\nAda L.: ",
+	    "Note: Reference memory below. Build on it.\\n\\n```text\\n<memory>\\n- a\\n</memory>\\n```\\n\\n**Note**: "
+	    "b\\n\\n"
+	    "user\u200b\u539f\u200b\u59cb\u200bquery\u200b\uff1a\u200b\u200b\\n\\n",
 	    SENDER STAMP,
 	    " \\n" STAMP "[Subagent Context] a\\n\\n[Subagent Task]: ",
 	    "[media attached: /a]\\nTo send an image back, prefer the message tool\\n" SENDER
@@ -108,6 +125,12 @@ static void trailing_envelopes_are_stripped_from_title(void **state)
 	    "\\r\\n[message_id: 51]\\r\\n",
 	    " [slack message id: 1767607200.000200 channel: C0EXAMPLE]",
 	    "\\n[slack message id: 17.2 channel: C0]\\n\\n[message_id: 17.2]\\n",
+	    "\\n[from: Ada (+10000000)]",
+	    "\\n\\n[System: The content may include mention tags in the form <at>name</at>. Treat these so (a).]"
+	    "\\n[System: If user_id is \\\"ou_1\\\", that mention refers to you.]",
+	    "\\n\\n[System: Feishu users mentioned in the incoming message, for context only: \\\"a\\\".]",
+	    "\\n\\n[System: Your reply will automatically @mention: a.]",
+	    "\\n\\n[System: The bot encountered a Feishu API permission error.]\\n",
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
@@ -122,6 +145,30 @@ static void trailing_envelopes_are_stripped_from_title(void **state)
 #define NEW "A new session was started via /new or /reset. Greet the user."
 #define HEARTBEAT "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.\\nCurrent time: now"
 
+static const char *const prompts[] = {
+    NEW,
+    HEARTBEAT,
+    "[OpenClaw heartbeat poll]",
+    STAMP HEARTBEAT,
+    "System: [2026-01-05 10:00:00 UTC] Reminder\\n\\nA scheduled reminder has been triggered. The content is:\\n\\na",
+    "A scheduled cron event was triggered, but no event content was found.",
+    "An async command you ran earlier has completed. The result is above.",
+    "An async command the user already approved has completed. Do not run it again.",
+    "Pre-compaction memory flush. Store durable memories.",
+    "[System: The bot encountered a Feishu API permission error.]",
+    SENDER "[System: The bot encountered a Feishu API permission error.]",
+    "[Subagent Context] You are running as a subagent (depth 1/1).\\n\\nBegin.",
+};
+
+static void assert_automatic(const char *lines, int want)
+{
+	struct fixture f;
+
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(render_is_automatic(f.s), want);
+	fixture_close(&f);
+}
+
 /* Messages without words of the user are skipped if a later one has words; otherwise the first one is the title. */
 static void words_of_a_later_message_are_the_title(void **state)
 {
@@ -132,6 +179,19 @@ static void words_of_a_later_message_are_the_title(void **state)
 	                   USER("c", "\"b\"", SENDER) USER("d", "\"c\"", STAMP "Hi"),
 	               "Hi\n");
 	assert_renders(render_title, HEADER USER("a", "null", NEW) USER("b", "\"a\"", HEARTBEAT), NEW "\n");
+	for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++) {
+		struct buf file CLEANUP_BUF = BUF_INIT, alone CLEANUP_BUF = BUF_INIT;
+		buf_addf(&alone, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%s\""), prompts[i]);
+		assert_non_null(buf_cstr(&alone));
+		buf_addf(&file, "%s" USER("b", "\"a\"", STAMP "Hi"), alone.p);
+		assert_non_null(buf_cstr(&file));
+		assert_renders(render_title, file.p, "Hi\n");
+		assert_automatic(alone.p, 1);
+		assert_automatic(file.p, 0);
+	}
+	assert_automatic(HEADER ASSISTANT("a", "null", "\"x\""), 0);
+	assert_automatic(HEADER USER("a", "null", SENDER), 0);
+	assert_automatic(HEADER USER("a", "null", NEW) MESSAGE("b", "\"a\"", "\"role\":\"user\",\"content\":[]"), 0);
 	assert_renders(render_title,
 	               HEADER USER("a", "null", "System: [2026-02-24 11:51:07 UTC] up\\n\\n" NEW)
 	                   ASSISTANT("b", "\"a\"", "\"Hello\""),
@@ -192,12 +252,28 @@ static void envelope_lookalikes_are_kept(void **state)
 	    "Hi [message_id: 1]",
 	    "Hi [slack message id: 1",
 	    "[Slack #a 10:00] Ada (U0): Hi",
+	    "Ada: Hi",
+	    "Bill (1000001): paid",
+	    "ou_1: Hi",
+	    "User: Hi",
+	    "<media:video> is what?",
+	    "[System: off]",
+	    "Hi\\n[System: off]",
+	    "Hi [from: Ada (1)]",
+	    "<user_input>a</user_input>",
+	    "Fill <user_input>\\n in </user_input>",
+	    "<user_input>\\n \\n</user_input>",
+	    "Pre-compaction memory flush",
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%s\""), said[i]);
 		buf_addf(&want, "%s", said[i]);
+		for (char *p; (p = memmem(want.p, want.n, "\\n", 2)); want.n--) {
+			*p = ' ';
+			memmove(p + 1, p + 2, (size_t)(want.p + want.n - p) - 2);
+		}
 		while (want.p[want.n - 1] == ' ')
 			want.n--;
 		buf_addc(&want, '\n');
@@ -210,6 +286,24 @@ static void envelope_lookalikes_are_kept(void **state)
 	assert_renders(render_title, HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"" STAMP "Hi\""),
 	               STAMP "Hi\n");
 	assert_renders(render_first_message, HEADER USER("a", "null", STAMP "Hi"), STAMP "Hi");
+	/* A name or number before the words is theirs unless the metadata has it. */
+	assert_renders(render_title, HEADER USER("a", "null", NAMED "Fix: it"), "Fix: it\n");
+	assert_renders(render_title, HEADER USER("a", "null", STAMP "Room (100000): it"), "Room (100000): it\n");
+	assert_renders(render_title, HEADER USER("a", "null", NAMED "Ada L.: Ada L.: it"), "Ada L.: it\n");
+}
+
+/* Of a prompt template, the words are what the user gave. */
+static void words_in_a_template_are_found(void **state)
+{
+	(void)state;
+	assert_renders(
+	    render_title,
+	    HEADER USER("a", "null", "P.\\n\\n<user_input>\\n a\\nb\\n</user_input>\\n\\nGo, `<user_input>`."),
+	    "a b\n");
+	assert_renders(render_title, HEADER USER("a", "null", STAMP "<user_request>\\na\\n</user_request>\\nGo."),
+	               "a\n");
+	assert_renders(render_labels_tsv, HEADER USER("a", "null", "P\\n<user_input>\\na\\n</user_input>"),
+	               "# ID\tLABEL\tTEXT\tas of line 2\na\t\tuser: a\n");
 }
 
 /* The scan is bounded: an envelope that does not end within the bound is text, and further envelopes stay. Without the
@@ -223,6 +317,10 @@ static void envelope_scan_is_bounded(void **state)
 	    {"", "[cron:[Mon 2026-03-16 18:21 GMT] ", "[cron:["},
 	    {"Sender (untrusted metadata):\\n```json\\n", "x", "Sender (untrusted metadata): ```json xxx"},
 	    {"System: [2026-02-24 11:51:07 UTC] ", "ab\\n", "System: [2026-02-24 11:51:07 UTC] ab ab "},
+	    {"", CHAT, "[Chat messages since your last reply - for context] Ada: Hi"},
+	    {NAMED, "Ada L.: ", "Ada L.: Ada L.: "},
+	    {"Hi", "\\n[message_id: 1]", "Hi"},
+	    {"", "<user_input>\\n\\n</user_input>\\n", "<user_input>  </user_input>"},
 	    {"", " ", "(no messages)"},
 	};
 	(void)state;
@@ -372,6 +470,7 @@ int main(void)
 	    cmocka_unit_test(words_of_a_later_message_are_the_title),
 	    cmocka_unit_test(a_skill_is_left_out),
 	    cmocka_unit_test(envelope_lookalikes_are_kept),
+	    cmocka_unit_test(words_in_a_template_are_found),
 	    cmocka_unit_test(envelope_scan_is_bounded),
 	    cmocka_unit_test(a_title_is_one_line),
 	    cmocka_unit_test(long_titles_are_cut),

@@ -32,6 +32,13 @@ int render_add_label_cells(const struct session *s, uint32_t i, struct buf *out)
 /* Appends the first user message with text (its text blocks joined by a space), as clean text; nothing if none has
  * text. */
 int render_first_message(const struct session *s, struct buf *out);
+/* envelope.c. Whose words a user message has: a skill without words counts as words; NONE: only metadata, or nothing.
+ */
+enum words_kind { WORDS_NONE, WORDS_OF_PROGRAM, WORDS_OF_USER };
+/* Appends the words of a user message; the message if it has none. Its text blocks are joined by `between`. */
+enum words_kind render_add_words(const struct record *r, const char *between, enum json_decode how, struct buf *out);
+/* Returns 1 if the session has user messages and programs wrote all of them (heartbeats, reminders), else 0. */
+int render_is_automatic(const struct session *s);
 
 /* text.c. Replaces each control character (control_size) from `start` on with a space. */
 void text_flatten_from(struct buf *out, size_t start);
