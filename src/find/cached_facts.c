@@ -155,7 +155,9 @@ static int collect_texts(const struct session *s, struct facts_collector *g)
 		return rc;
 	texts->n--; /* the newline */
 	g->facts.title.n = texts->n - start - g->facts.id.n;
-	return 0;
+	rc = render_is_automatic(s);
+	g->facts.is_automatic = rc > 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int collect_label_row(const struct session *s, uint32_t entry, struct buf *out)

@@ -38,10 +38,10 @@ struct group_key_ops {
 _Static_assert(2 * DAYS_BEFORE < UINT64_C(1) << GROUP_NUMBER_BITS, "a day has a number");
 _Static_assert(NODE_SLOT_BITS <= GROUP_NUMBER_BITS, "a project has a number");
 
-/* Sessions without a time, and those that another started, are in no group. */
+/* Only a person's conversations, if they have a time, are in a group. */
 static size_t date_link_count(const struct fact *f)
 {
-	return f->facts->date != NO_DATE && !f->is_started;
+	return f->facts->date != NO_DATE && fact_is_by_person(f);
 }
 
 static uint64_t date_group_number(const struct fact *f, size_t i)

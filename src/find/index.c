@@ -123,7 +123,7 @@ static int index_add_session(const struct fact *f, int64_t now, const struct ind
 {
 	const struct session_facts *of = f->facts;
 
-	buf_adds(out, f->is_started ? "<tr class=\"started\"><th scope=\"row\">" : "<tr><th scope=\"row\">");
+	buf_adds(out, !fact_is_by_person(f) ? "<tr class=\"started\"><th scope=\"row\">" : "<tr><th scope=\"row\">");
 	int rc = index_add_link(l, f, out);
 	if (rc == 0)
 		rc = index_add_parent(l, f, out);
@@ -143,7 +143,7 @@ static int index_add_session(const struct fact *f, int64_t now, const struct ind
 	return cancel_check();
 }
 
-/* The sums include subagents, shown or not. The script writes the same about the rows that match. */
+/* The sums include automatic sessions, shown or not. The script writes the same about the rows that match. */
 static void index_add_sums(const struct fact_list *list, size_t started, struct buf *out)
 {
 	struct number_sum all_tokens = {0}, all_cost = {0};
@@ -155,7 +155,7 @@ static void index_add_sums(const struct fact_list *list, size_t started, struct 
 	double tokens = number_sum_value(all_tokens), cost = number_sum_value(all_cost);
 	buf_addf(out, "%s%zu session%s", list->n > 1 ? "All " : "", list->n, list->n == 1 ? "" : "s");
 	if (started > 0)
-		buf_addf(out, ", %zu subagent%s", started, started == 1 ? "" : "s");
+		buf_addf(out, ", %zu automatic", started);
 	if (tokens > 0 && isfinite(tokens)) {
 		buf_adds(out, ", ");
 		html_add_count(tokens, out);
@@ -171,7 +171,7 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 {
 	size_t started = 0;
 	for (size_t i = 0; i < list->n; i++)
-		started += list->v[i].is_started;
+		started += !fact_is_by_person(&list->v[i]);
 	buf_adds(
 	    out,
 	    "<p id=\"find\"><label for=\"filter\" hidden>Filter</label> <input id=\"filter\" type=\"search\" "
@@ -182,7 +182,8 @@ static void index_add_head(const struct fact_list *list, struct buf *out)
 	    "<option value=\"failed\">Failed</option><option value=\"stopped\">Stopped</option></select></label> ");
 	if (started > 0)
 		buf_adds(out,
-		         "<label><input id=\"started\" type=\"checkbox\" autocomplete=\"off\"> Subagents</label> ");
+		         "<label title=\"Subagents, and sessions in which a program wrote every message of the user\">"
+		         "<input id=\"started\" type=\"checkbox\" autocomplete=\"off\"> Automatic</label> ");
 	buf_adds(out, "<output id=\"count\" for=\"filter\">");
 	index_add_sums(list, started, out);
 	buf_adds(out, "</output>");

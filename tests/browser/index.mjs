@@ -175,7 +175,7 @@ function totals(rows) {
 	const sum = (n) => billionths(rows.map((r) => r.values[n] ?? 0)) / 1e9;
 	const tokens = sum(5), cost = sum(6), of = rows.length < all.length ? `${rows.length} of ` : "All ";
 	const started = rows.filter((r) => r.started).length;
-	return `${of}${all.length} sessions${started ? `, ${started} subagent${started === 1 ? "" : "s"}` : ""}${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
+	return `${of}${all.length} sessions${started ? `, ${started} automatic` : ""}${tokens ? `, ${short(tokens)} tokens` : ""}${cost ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ""}`;
 }
 
 // The address has the filter and the order, and opens with them.

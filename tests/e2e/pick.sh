@@ -61,6 +61,8 @@ for n, (file, name, words, parent) in enumerate([
             print(json.dumps({"type": "message", "id": f"m{n}{i}", "parentId": f"m{n}{i - 1}" if i else None, "timestamp": f"{at}{i}Z", "message": {"role": "user", "content": text}}), file=f)
         print(json.dumps({"type": "session_info", "id": f"n{n}", "parentId": f"m{n}0", "timestamp": at + "9Z", "name": name}), file=f)
 END
+printf '%s\n' '{"type":"session","version":3,"id":"beat","timestamp":"2026-01-05T10:00:00Z","cwd":"/","parentSession":"one.jsonl"}' \
+	'{"type":"message","id":"b1","parentId":null,"timestamp":"2026-01-05T10:00:01Z","message":{"role":"user","content":"[OpenClaw heartbeat poll]"}}' >"$T/agents/--w--/beat.jsonl"
 odd=$(find "$T/src" -name 'odd*')
 obeyed() { [ ! -e "$T/obeyed" ] || die "$1 was obeyed"; }
 
@@ -136,11 +138,12 @@ is "$T/agents/--w--/fork.jsonl" "$(cat "$T/out")" "the newest that no other one 
 is "1 $fork
 2 2026-04-02  w  Water
 3 2026-04-01  w  Plant\ trees" "$(rows)" "the sessions that no other one started"
-grep -q 'Enter for more, a for subagents, q to quit' "$T/err" || die "no word on subagents"
+grep -q 'Enter for more, a for automatic ones, q to quit' "$T/err" || die "no word on subagents"
 pick 'a\n4\np\n'
 is "$T/agents/--w--/one/run-1/session.jsonl" "$(cat "$T/out")" "a subagent"
 is "4 2026-04-05  w  Rake  (subagent of Plant\ trees)
-5 2026-04-04  w  Dig  (subagent of Plant\ trees)" "$(rows | tail -n +4)" "subagents"
+5 2026-04-04  w  Dig  (subagent of Plant\ trees)
+6 2026-01-05  w  [OpenClaw heartbeat poll]  (fork of Plant\ trees)" "$(rows | tail -n +4)" "subagents, and what no person said"
 pick '2\np\n' apple
 is "1 2026-04-03  w     1 hit  Plant more  (fork of Plant\ trees)
 2 2026-04-01  w    2 hits  Plant\ trees" "$(rows)" "sessions with their hits"

@@ -37,6 +37,7 @@ struct session_facts {
 	uint64_t bytes;    /* of the file */
 	const char *state; /* or NULL */
 	bool has_problems;
+	bool is_automatic; /* render_is_automatic */
 	bool has_usage;
 	struct usage usage;
 	struct span id, title, model; /* model: the last one, or empty */
@@ -61,6 +62,12 @@ struct fact {
 	struct usage counted; /* the part of facts->usage that counts for this session */
 	const struct session_facts *facts;
 };
+
+/* Returns whether a person had the conversation: no other session started it, and programs did not write all of it. */
+static inline bool fact_is_by_person(const struct fact *f)
+{
+	return !f->is_started && !f->facts->is_automatic;
+}
 
 /* The usage of tool results counts for the subagents' own sessions, if there are any. */
 static inline bool fact_use_counts(const struct fact *f, const struct fact_usage *use)

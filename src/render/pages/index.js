@@ -3,7 +3,7 @@
   const GROUP = 100;
   const list = document.getElementById('list'), heads = [...list.tHead.rows[0].cells];
   const filter = document.getElementById('filter'), count = document.getElementById('count'), state = document.getElementById('state');
-  // Without subagents the page has no switch for them.
+  // Without subagents and other automatic sessions the page has no switch for them.
   const started = document.getElementById('started') ?? document.createElement('input');
   const total = list.rows.length - 1, first = heads.findIndex(head => head.ariaSort);
   const compare = new Intl.Collator(undefined, { numeric: true }).compare;
@@ -49,7 +49,7 @@
     const tokens = sum(shown, 5), cost = sum(shown, 6), agents = shown.filter(isStarted).length;
     return [
       `${shown.length < total ? `${shown.length} of ` : total > 1 ? 'All ' : ''}${total} session${total === 1 ? '' : 's'}`,
-      agents && `${agents} subagent${agents === 1 ? '' : 's'}`,
+      agents && `${agents} automatic`,
       tokens > 0 && isFinite(tokens) && `${short(tokens)} tokens`,
       cost >= 0.00005 && isFinite(cost) && `$${cost < 1e12 ? cost.toFixed(cost < 0.1 ? 4 : 2) : cost}`,
     ].filter(Boolean).join(', ');
