@@ -303,12 +303,12 @@ static int walk_to_end(struct resolver_walk *w)
 	return rc < 0 ? rc : err;
 }
 
-/* Applies the rule of owners to a file of `owner`. */
+/* Applies the rule of owners to a file of `owner`. Root's links are the system's, such as /home to /var/home. */
 static int walk_check(const struct resolver_walk *w, uid_t owner)
 {
 	uid_t free_to = w->resolver ? w->resolver->owner : geteuid();
 	for (size_t i = 0; i < w->links; i++)
-		if (w->owners[i] != owner && w->owners[i] != free_to)
+		if (w->owners[i] != owner && w->owners[i] != free_to && w->owners[i] != 0)
 			return -EPERM;
 	return 0;
 }
