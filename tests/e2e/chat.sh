@@ -69,7 +69,7 @@ do it'
 			within 20 "$2 ($options)" follows "$want"
 		fi
 	}
-	cp "$chat" "$T/following"
+	cat "$chat" >"$T/following" # a copy of a read-only file could not be appended to
 	grow "$(calls a '"u"' 02 trying 1 2)" '
 
 ## assistant · 2026-03-01 00:00Z · a

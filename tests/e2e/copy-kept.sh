@@ -11,7 +11,7 @@ copy=("$SESSIONFS" -S "$T/src" --copy)
 
 state() { # FILE...: prints everything of these, and below them, that can be lost
 	find "$@" -printf '%p %y %m %i %s %T@ %l\n' | sort
-	find "$@" -type f -exec cat {} +
+	find "$@" -type f -readable -exec cat {} +
 }
 kinds=(file closed link astray fifo socket)
 [ "$(id -u)" -ne 0 ] || kinds+=(device)

@@ -92,6 +92,7 @@ cat "$T/other" >"$T/to/$forks.new" && touch -r "$T/to/$forks" "$T/to/$forks.new"
 copy "1 written, .* removed" / "$T/to"
 same "$T/fresh/$forks" "$T/to/$forks" "forks"
 # Changes that another program made to the copy, and a mode.
+chmod u+w "$T/to/$FORECAST/title"
 echo more >>"$T/to/$FORECAST/title"
 rm -r "$T/to/$FORECAST/labels"
 chmod 600 "$T/to/$FORECAST/all.txt"

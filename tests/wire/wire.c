@@ -187,8 +187,8 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
 	    .opcode = opcode,
 	    .unique = w->unique += 2, /* as the kernel counts: odd numbers are interrupts */
 	    .nodeid = node,
-	    .uid = w->uid ? w->uid : getuid(),
-	    .gid = w->uid ? w->uid : getgid(),
+	    .uid = w->uid,
+	    .gid = w->uid,
 	    .pid = w->pid ? w->pid : (uint32_t)getpid(),
 	};
 	struct iovec parts[] = {{&in, sizeof in}, {(void *)(uintptr_t)arg, n}, {(void *)(uintptr_t)more, more_n}};

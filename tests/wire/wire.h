@@ -29,7 +29,7 @@ struct wire {
 	pthread_t thread;
 	uint64_t unique;
 	uint32_t pid; /* of the caller; 0: the test */
-	uint32_t uid; /* and gid of the caller; 0: the test's */
+	uint32_t uid; /* and gid of the caller, by default root, whoever runs the test */
 	struct fuse_init_out init;
 	unsigned threads;       /* set before wire_open: maximum of threads that answer; 0: one */
 	bool refuse_own;        /* set before wire_open: requests of the test's own threads are refused */
