@@ -343,6 +343,13 @@ int commit_refuse(struct tree *t, struct node n, struct span entry, int rc, cons
 	return rc;
 }
 
+int commit_refuse_name(struct tree *t, struct node n, const char *why)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	buf_addf(&text, "%s; %s", why, kind_instead(kind_of(n)));
+	return commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, buf_cstr(&text));
+}
+
 int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why)
 {
 	if (rc == -EPERM || rc == -ENOSPC)

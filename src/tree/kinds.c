@@ -147,6 +147,18 @@ bool kind_is_removable(const struct kind *k)
 	return k->write && k->write->unlink;
 }
 
+const char *kind_instead(const struct kind *k)
+{
+	if (k->instead)
+		return k->instead;
+	if (k->from->scope < SCOPE_SLOT)
+		return "to change a session, write in projects/PROJECT/STEM";
+	/* What was said. */
+	if (k->from->scope >= SCOPE_ENTRY || k->make.producer)
+		return "to send the model something else, write entries/ID/context.json";
+	return "to change a session, write name, labels.tsv, or label, branch or context.json of an entry";
+}
+
 const struct writable *kind_writable(struct node n)
 {
 	const struct kind *k = kind_of(n);

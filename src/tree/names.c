@@ -214,8 +214,10 @@ static int check_rename_target(struct tree *t, node_t dir, struct span name, mod
 {
 	struct tree_attr old;
 	struct node to;
-	if (tree_writable_name(dir, name, &to) || (tree_lookup(t, dir, name, &old) == 0 && !tree_is_scratch(old.node)))
+	if (tree_writable_name(dir, name, &to))
 		return commit_refuse_in(t, dir, name, -EPERM, "this name cannot be replaced by a rename");
+	if (tree_lookup(t, dir, name, &old) == 0 && !tree_is_scratch(old.node))
+		return commit_refuse_name(t, tree_node(old.node), "this name cannot be replaced by a rename");
 	return commit_side_name(t, dir, name, type);
 }
 
@@ -282,5 +284,5 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 	if (w && w->rename && to_dir == dir)
 		return rename_errno(w->rename(t, n, dir, to_name));
 	return w && w->form ? rename_to_scratch(t, &from, to_dir, to_name)
-	                    : commit_refuse_in(t, dir, name, -EPERM, "cannot be renamed to this name");
+	                    : commit_refuse_name(t, n, "this name cannot be renamed");
 }

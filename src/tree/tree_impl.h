@@ -302,6 +302,8 @@ struct kind {
 	bool (*moves)(struct tree *t, const struct slot_info *s, uint32_t *slot, struct buf *name);
 	/* How to write it (write_impl.h); NULL: not writable. Its mode and class depend on this. */
 	const struct writable *write;
+	/* What to write instead of a name that is not writable; NULL: what its place implies (kind_instead). */
+	const char *instead;
 	/* Exceptions to `from`. */
 	enum mtime_source time;
 	enum cache_override keeps;
@@ -343,6 +345,8 @@ bool kind_is_table(const struct kind *k);
 uint64_t kind_key(const struct kind *k);
 /* True if a name of this kind can be removed. */
 bool kind_is_removable(const struct kind *k);
+/* Returns what to write instead of a name that is not writable. */
+const char *kind_instead(const struct kind *k);
 /* Converts between node ids and numbers. FUSE fixes the root's id; all others are packed. */
 struct node tree_node(node_t id);
 node_t tree_id(struct node n);

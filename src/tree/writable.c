@@ -21,7 +21,7 @@ static bool label_name_is_temporary(struct span name)
 
 /* --- what links lead to --- */
 
-#define NO_ENTRY_OF_IT "the target is not an entry of this session"
+#define NO_ENTRY_OF_IT "the target is not an entry of this session; link to entries/ID"
 
 /* Returns the entry of this session that a link's target names. */
 static int link_target_entry(struct tree *t, node_t dir, const char *target, uint32_t *ret)

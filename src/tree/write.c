@@ -131,7 +131,7 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
 	if (!kind_of(n))
 		return -EPERM;
 	if (!kind_writable(n) || !kind_writable(n)->form)
-		return commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "this name cannot be written");
+		return commit_refuse_name(t, n, "this name cannot be written");
 	int rc = open_staged(t, n, truncate, who, ret);
 	if (rc < 0 || !truncate || (*ret)->stage.form->clear_error)
 		return rc;
@@ -397,8 +397,7 @@ int tree_setattr(struct tree *t, node_t node, struct tree_handle *h, const struc
 		return -EBADF;
 	/* Setting times and modes of writable names succeeds without effect: tools set them on what they write. */
 	if (!node_is_scratch(n) && !kind_writable(n))
-		return kind_of(n) ? commit_refuse(t, n, (struct span){NULL, 0}, -EPERM, "this name cannot be changed")
-		                  : -EPERM;
+		return kind_of(n) ? commit_refuse_name(t, n, "this name cannot be changed") : -EPERM;
 	int rc = tree_getattr(t, node, &before);
 	if (rc == 0 && change->size)
 		rc = setattr_size(t, node, h, change->attr.size);

@@ -61,7 +61,9 @@ int commit_check(struct tree *t, struct node n, struct span entry, struct span t
 int commit_check_space(struct tree *t, struct node n, struct span entry, struct span text, size_t quoted);
 /* Records that `n` refused a change, and why (NULL: the reason follows from rc). `entry` as above. Returns rc. */
 int commit_refuse(struct tree *t, struct node n, struct span entry, int rc, const char *why);
-/* The same for any name in a directory. */
+/* Refuses a change of a name that is not writable: adds what to write instead to `why`. Returns -EPERM. */
+int commit_refuse_name(struct tree *t, struct node n, const char *why);
+/* The same as commit_refuse for any name in a directory. */
 int commit_refuse_in(struct tree *t, node_t dir, struct span name, int rc, const char *why);
 /* The same, but only if rc means a lasting refusal; `why` is for names that can never be changed. */
 int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why);

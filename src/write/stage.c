@@ -71,7 +71,7 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 		return 0;
 	uint64_t limit = st->form->limit + STAGE_MARGIN;
 	if (off > limit || bytes.n > limit - off) {
-		*ret_why = "too long";
+		*ret_why = st->form->too_long;
 		return stage_fail(st, -EFBIG);
 	}
 	bool gap = off > st->bytes.n;
@@ -103,7 +103,7 @@ int stage_resize(struct stage *st, uint64_t size, const char **ret_why)
 	if (st->error)
 		return st->error;
 	if (size > st->form->limit + STAGE_MARGIN) {
-		*ret_why = "too long";
+		*ret_why = st->form->too_long;
 		return stage_fail(st, -EFBIG);
 	}
 	/* Setting an empty text is a change, even of a file that was just created. */

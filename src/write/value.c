@@ -40,13 +40,13 @@ int value_check_prefix(const struct value_form *form, struct span text, const ch
 	/* No continuation can make the text short enough. A value that is trimmed must be checked whole. */
 	if (text.n > form->limit + VALUE_MARGIN ||
 	    (!form->is_trimmed && value_trim_newline(skip_bom(text)).n > form->limit))
-		return value_fail(-EFBIG, "too long", ret_why);
+		return value_fail(-EFBIG, form->too_long, ret_why);
 	if (memchr(text.p, '\0', text.n))
-		return value_fail(-EINVAL, "has a NUL byte", ret_why);
+		return value_fail(-EINVAL, "has a NUL byte; write text", ret_why);
 	/* The next write can complete a character. */
 	struct span sure = {text.p, text.n - utf8_incomplete(text)};
 	if (utf8_prefix(sure) != sure.n)
-		return value_fail(-EINVAL, "is not UTF-8", ret_why);
+		return value_fail(-EINVAL, "is not UTF-8; convert it first", ret_why);
 	if (form->is_line && text.n > 0) {
 		const char *line = memchr(text.p, '\n', text.n);
 		if (line && line + 1 < text.p + text.n)
@@ -126,16 +126,24 @@ static size_t parse_table(struct span s, struct buf *out)
 	return s.n;
 }
 
-const struct value_form form_label = {.limit = 4096, .is_line = true, .parse = parse_label};
-const struct value_form form_name = {.limit = (size_t)1 << 16, .is_trimmed = true, .parse = parse_name};
-const struct value_form form_summary = {
-    .limit = (size_t)1 << 20, .parse = parse_summary, .clear_error = "a summary cannot be removed"};
+#define TOO_LONG(most) "too long; at most " most " bytes"
+
+const struct value_form form_label = {
+    .limit = 4096, .too_long = TOO_LONG("4,096"), .is_line = true, .parse = parse_label};
+const struct value_form form_name = {
+    .limit = (size_t)1 << 16, .too_long = TOO_LONG("65,536"), .is_trimmed = true, .parse = parse_name};
+const struct value_form form_summary = {.limit = (size_t)1 << 20,
+                                        .too_long = TOO_LONG("1,048,576"),
+                                        .parse = parse_summary,
+                                        .clear_error = "a summary cannot be removed; write another one"};
 const struct value_form form_context = {.limit = (size_t)1 << 20,
+                                        .too_long = TOO_LONG("1,048,576"),
                                         .parse = parse_summary,
                                         .clear_error =
                                             "write null, a JSON string or an array of blocks; rm restores the content"};
 const struct value_form form_table = {
     .limit = (size_t)64 << 20,
+    .too_long = TOO_LONG("67,108,864"),
     .is_trimmed = true,
     .is_table = true,
     .parse = parse_table,
@@ -150,9 +158,9 @@ int value_parse(const struct value_form *form, struct span text, struct buf *out
 		if (rc < 0)
 			return rc;
 		if (utf8_incomplete(text) > 0)
-			return value_fail(-EINVAL, "is not UTF-8", ret_why);
+			return value_fail(-EINVAL, "is not UTF-8; convert it first", ret_why);
 		if (form->parse(skip_bom(text), out) > form->limit)
-			return value_fail(-EFBIG, "too long", ret_why);
+			return value_fail(-EFBIG, form->too_long, ret_why);
 	}
 	if (out->n == before && form->clear_error && !buf_err(out))
 		return value_fail(-EINVAL, form->clear_error, ret_why);

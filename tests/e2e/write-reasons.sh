@@ -42,6 +42,14 @@ for name in chat.md title entries/4726bdf3/text.md branches/c8aa6125/chat.md ses
 	says "$name" "cannot be changed" touch "$name"
 	says "$name" "cannot be changed" chmod 600 "$name"
 done
+# They say what to write instead.
+into "cannot be written; write name," title
+into "cannot be written; .*entries/ID/label" state
+for name in chat.md context.json entries/4726bdf3/text.md; do into "cannot be written; .* write entries/ID/context.json" "$name"; done
+into "cannot be written; to change a session, write name, .*label, branch or context.json of an entry" info.json
+says title "renamed; write name" mv title aside
+says title "by a rename; write name" sed -i s/a/b/ title
+says leaf "link to entries/ID" ln -sfn nothing leaf
 into "cannot be written" "$(find entries -name arguments.json | sort | sed -n 1p)"
 into "created or moved" branches/c8aa6125/new
 says branches/new "created or moved" ln -s ../entries/4726bdf3 branches/new
@@ -69,6 +77,9 @@ matches "^[^ ]*Z entries/4726bdf3/[^ ]*: not removed: another removal" "$(reason
 matches "^[^ ]*Z entries/4726bdf3/[^ ]*: this name cannot be removed" "$(reasons errors | sed -n 2p)" "the first reason of rm -rf"
 
 # Above the sessions there is only the log.
+! bash -c "echo x >'$T/mnt/sessions.tsv'" 2>/dev/null || die "a table was written"
+matches "sessionfs: sessions.tsv: this name cannot be written; to change a session, write in projects/PROJECT/STEM" \
+	"$(reasons "$T/log" | tail -n 1)" "the log after a write to a table"
 ! mkdir "$T/mnt/projects/x" 2>/dev/null || die "a project was made"
 matches "sessionfs: projects/x: .*created or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in projects"
 ! mkdir "$T/mnt/${FORECAST%/*}/x" 2>/dev/null || die "a session was made"

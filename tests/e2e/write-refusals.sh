@@ -61,11 +61,11 @@ into() { # REASON REGEX FILE PLACE
 into "one line" "$invalid" "$T/lines" $label
 into "NUL" "$invalid" "$T/nul" $label
 into "UTF-8" "$invalid" "$T/half" $label
-into "too long" "$large" "$T/long" $label
-into "too long" "$large" "$T/longer" name
-into "too long" "$large" "$T/longest" entries/$a/branch
+into "too long; at most 4,096 bytes" "$large" "$T/long" $label
+into "too long; at most 65,536 bytes" "$large" "$T/longer" name
+into "too long; at most 1,048,576 bytes" "$large" "$T/longest" entries/$a/branch
 into "NUL" "$invalid" "$T/nul" entries/$a/branch
-into "too long" "$large" "$T/longest" entries/$a/context.json
+into "too long; at most 1,048,576 bytes" "$large" "$T/longest" entries/$a/context.json
 into "not null, a JSON string" "$invalid" "$T/lines" entries/$a/context.json
 because "not on the branch in use" "$invalid" bash -c "echo null >entries/$d/context.json"
 because "a block is not a text or image" "" bash -c "jq -n '[{}]' >entries/$a/context.json"

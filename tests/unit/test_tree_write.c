@@ -98,7 +98,7 @@ static void label_is_checked(void **state)
 	assert_int_equal(make_link(p, S "/labels", "x\ny", "../entries/a"), -EINVAL);
 	assert_has(p, S "/errors", "Z labels/x?y: ");
 	assert_int_equal(make_link(p, S "/labels", "x", "../title"), -EINVAL);
-	assert_has(p, S "/errors", "Z labels/x: the target is not an entry of this session (EINVAL)\n");
+	assert_has(p, S "/errors", "Z labels/x: the target is not an entry of this session; link to entries/ID (EINVAL)\n");
 	assert_int_equal(put(p, S, "labels.tsv", "a\tx\\ny\n"), -EINVAL);
 	assert_has(p, S "/errors", "Z labels.tsv: line 1: a label is one line (EINVAL)\n");
 	/* A label set by another program can be renamed and removed, but not moved to another entry. */
@@ -321,7 +321,7 @@ static void refused_values(void **state)
 	assert_missing(p, B "/branch");
 	assert_mode(p, S "/errors", S_IFREG | 0444);
 	assert_has(p, S "/errors", " entries/a/label: a label is one line (EINVAL)\n");
-	assert_has(p, S "/errors", " entries/a/label: too long (EFBIG)\n");
+	assert_has(p, S "/errors", " entries/a/label: too long; at most 4,096 bytes (EFBIG)\n");
 }
 
 static void errors_newest_first(void **state)

@@ -10,7 +10,8 @@
 
 /* The form that a text must have to be a value. */
 struct value_form {
-	size_t limit;    /* the largest value, in bytes */
+	size_t limit;         /* the largest value, in bytes */
+	const char *too_long; /* the reason for a larger one */
 	bool is_line;    /* a second line is refused at once */
 	bool is_trimmed; /* trimming can still shorten a text that is too long */
 	bool is_table;   /* checked when complete: checking all of it for each piece would be quadratic */
