@@ -338,7 +338,8 @@ static int run_fuse_session(struct opts *o, const struct app_parts *parts, const
 		goto destroy;
 	}
 	if (fuse_session_mount(se, mountpoint) < 0) {
-		log_error("%s: not mounted", mountpoint);
+		log_error("%s: not mounted%s; --cat, --ls, --search and --copy need no mount", mountpoint,
+		          places_mount_remedy());
 		goto remove;
 	}
 	dev_t device = places_is_fuse_fd(mountpoint) ? 0 : mount_device_at(mountpoint);
@@ -402,6 +403,14 @@ static int act_search(const struct opts *o, const struct app_parts *parts)
 	return rc < 0 ? EXIT_USAGE : rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Returns the end of the message for a PATH that fails with rc. */
+static const char *path_hint(int rc)
+{
+	return rc == -ENOENT   ? "; a PATH begins at the root of the tree: sessionfs --ls"
+	       : rc == -EISDIR ? "; to list a directory: sessionfs --ls PATH"
+	                       : "";
+}
+
 static int act_copy(const struct opts *o, const struct app_parts *parts, const char *source)
 {
 	struct slot_info any;
@@ -409,7 +418,7 @@ static int act_copy(const struct opts *o, const struct app_parts *parts, const c
 	uint64_t cookie = 0;
 	int rc = tree_resolve(parts->tree, o->target, true, &what);
 	if (rc < 0) {
-		log_error("%s: %s", o->target, strerror(-rc));
+		log_error("%s: %s%s", o->target, strerror(-rc), path_hint(rc));
 		return EXIT_FAILURE;
 	}
 	if (o->copy_deletes && !catalog_slot_next(parts->catalog, NO_SLOT, &cookie, &any)) {
@@ -481,7 +490,8 @@ static int act_on_tree(struct opts *o, const char *source)
 		break;
 	}
 	if (rc)
-		log_error("%s: %s", o->target, strerror(abs(rc)));
+		log_error("%s: %s%s", *o->target ? o->target : "/", strerror(abs(rc)),
+		          o->action == OPTS_EVENTS ? "" : path_hint(rc));
 	return rc > 0 ? EXIT_INCOMPLETE : rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

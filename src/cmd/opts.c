@@ -34,7 +34,7 @@ struct option {
 	unsigned of;                /* the actions it is for, as a set; of an ACTION, that one */
 	size_t at;                  /* the field; of an ACTION, for its last operand; 0: none */
 	const char *bare;           /* the argument if it is omitted; NULL: one is required */
-	const char *standard;       /* the default, as a user writes it; NULL: zero */
+	const char *standard;       /* the default, as a user writes it; NULL: zero, or of an ACTION, one is required */
 	const char *help;           /* NULL: not in the usage text */
 	const char *const *choices; /* the last one is NULL */
 };
@@ -86,7 +86,7 @@ static const struct option options[] = {
     {'S', NULL, "source", "SOURCE", TEXT, OF_TREE | OF(CHECK) | OF(PICK), FIELD(source),
      .help = "the directory of session files"},
     {0, NULL, "cat", "PATH", ACTION, OF(CAT), .help = "print a file of the tree"},
-    {0, NULL, "ls", "PATH", ACTION, OF(LS), .help = "list a directory of the tree"},
+    {0, NULL, "ls", "PATH", ACTION, OF(LS), .standard = "/", .help = "list a directory of the tree"},
     {0, NULL, "json", NULL, FLAG, OF(LS) | OF(SEARCH), FIELD(json), .help = "print JSON (with --ls, --search)"},
     {0, NULL, "names", NULL, FLAG, OF(LS), FIELD(names), .help = "print names only (with --ls)"},
     {0, NULL, "tree", "PATH", ACTION, OF(TREE), .help = "list everything below a directory"},
@@ -109,6 +109,7 @@ static const struct option options[] = {
     {'V', NULL, "version", NULL, ACTION, OF(VERSION), .help = "print the version"},
 };
 
+#define UNKNOWN_OPTION "unknown option; see sessionfs --help"
 #define N_OPTIONS (sizeof options / sizeof *options)
 
 /* Words for mount(8), systemd and fstab only, or for libfuse's own loop, which src/fuse/loop.c replaces. A word that
@@ -142,6 +143,13 @@ static int opts_fail(struct opts_parser *p, struct span option, const char *reas
 {
 	buf_addspan(p->why, option);
 	buf_addf(p->why, ": %s", reason);
+	return -EINVAL;
+}
+
+static int opts_fail_missing(struct opts_parser *p, struct span option, const char *argument)
+{
+	buf_addspan(p->why, option);
+	buf_addf(p->why, ": requires a value, %s; see sessionfs --help", argument);
 	return -EINVAL;
 }
 
@@ -237,10 +245,10 @@ static int opts_apply(struct opts_parser *p, const struct option *option, struct
 		*(const char **)(void *)field = argument.p;
 		return 0;
 	case SIZE:
-		return parse_size(argument, (size_t *)(void *)field) ? 0 : opts_fail(p, written, "not a size");
+		return parse_size(argument, (size_t *)(void *)field) ? 0 : opts_fail(p, written, "not a size; write a number, with K, M or G");
 	case COUNT:
 		if (!parse_count(argument, &n) || n >= UINT_MAX)
-			return opts_fail(p, written, "not a number");
+			return opts_fail(p, written, "not a number; write only digits");
 		*(unsigned *)(void *)field = (unsigned)n;
 		return 0;
 	case PERIOD:
@@ -287,7 +295,8 @@ static int opts_parse_item(struct opts_parser *p, struct span item)
 		if (option->bare && !argument.p)
 			argument = span_of(option->bare);
 		if (!option->argument != !argument.p)
-			return opts_fail(p, item, option->argument ? "needs a value" : "takes no value");
+			return option->argument ? opts_fail_missing(p, item, option->argument)
+			                        : opts_fail(p, item, "takes no value");
 		return opts_apply(p, option, item, argument);
 	}
 	if (!p->not_ours.n)
@@ -334,16 +343,23 @@ static int opts_parse_long(struct opts_parser *p, const char *word, const char *
 		if (option->argument && !argument.p && option->value == ACTION)
 			p->pending_action = word;
 		if (option->bare && !argument.p) {
+			/* The next word is an operand, although it can look like the value. */
+			const size_t n = p->why->n;
+			if (next && option->value != ACTION && !opts_apply(p, option, span_of(word), span_of(next))) {
+				buf_addf(p->why, "%s %s: a value requires =; write %s=%s", word, next, word, next);
+				return -EINVAL;
+			}
+			p->why->n = n;
 			argument = span_of(option->bare);
 		} else if (option->argument && !argument.p && option->value != ACTION) {
 			if (!next)
-				return opts_fail(p, span_of(word), "needs a value");
+				return opts_fail_missing(p, span_of(word), option->argument);
 			argument = span_of(next);
 			*used = 2;
 		}
 		return opts_apply(p, option, span_of(word), argument);
 	}
-	return opts_fail(p, span_of(word), "unknown option");
+	return opts_fail(p, span_of(word), UNKNOWN_OPTION);
 }
 
 /* Letters can be joined (-fd). The argument of a letter is the rest of the word, or the next word. */
@@ -360,7 +376,7 @@ static int opts_parse_letters(struct opts_parser *p, const char *word, const cha
 		struct span written = {at, 1};
 		if (!option && !drop && !list) {
 			buf_addc(p->why, '-');
-			return opts_fail(p, written, "unknown option");
+			return opts_fail(p, written, UNKNOWN_OPTION);
 		}
 		if (option && !option->argument) {
 			int rc = opts_apply(p, option, span_of(word), (struct span){NULL, 0});
@@ -370,7 +386,7 @@ static int opts_parse_letters(struct opts_parser *p, const char *word, const cha
 		}
 		const char *argument = at[1] ? at + 1 : next;
 		if (!argument)
-			return opts_fail(p, span_of(word), "needs a value");
+			return opts_fail_missing(p, span_of(word), option ? option->argument : "OPTIONS");
 		*used = at[1] ? 1 : 2;
 		if (drop)
 			return 0;
@@ -386,8 +402,10 @@ static int opts_parse_operand(struct opts_parser *p, const char *word)
 		p->pending_action = NULL;
 		return 0;
 	}
+	if (!*word)
+		return buf_adds(p->why, "an empty word; name a directory"), -EINVAL;
 	if (p->operands == 2)
-		return opts_fail(p, span_of(word), "one operand too many");
+		return opts_fail(p, span_of(word), "one operand too many; see sessionfs --help");
 	p->operand[p->operands++] = word;
 	return 0;
 }
@@ -449,10 +467,10 @@ static int opts_assign_operands(struct opts_parser *p)
 {
 	struct opts *o = p->o;
 	const struct option *action = options;
-	if (p->pending_action && !o->target)
-		return opts_fail(p, span_of(p->pending_action), "needs a value");
 	while (action->value != ACTION || action->of != 1u << o->action)
 		action++;
+	if (p->pending_action && !o->target && !(o->target = action->standard))
+		return opts_fail_missing(p, span_of(p->pending_action), action->argument);
 	const char **last = (const char **)(void *)((char *)o + action->at);
 	if (action->at && !*last && p->operands > 0)
 		*last = p->operand[--p->operands];
@@ -468,7 +486,11 @@ static int opts_assign_operands(struct opts_parser *p)
 	return opts_fail(p, span_of(p->operand[0]),
 	                 strcmp(argument, "PATH") == 0    ? "one PATH at a time; -S goes before a SOURCE"
 	                 : strcmp(argument, "QUERY") == 0 ? "one QUERY at a time; quote several words"
-	                                                  : "one operand too many");
+	                 : action->at == offsetof(struct opts, target)
+	                     ? "one MOUNTPOINT at a time"
+	                 : action->at == offsetof(struct opts, source)
+	                     ? "one SOURCE at a time"
+	                     : "one operand too many; -S goes before a SOURCE");
 }
 
 int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
@@ -479,7 +501,7 @@ int opts_parse(int argc, char *const argv[], struct opts *ret, struct buf *why)
 	p.from_mount = strncmp(slash ? slash + 1 : self, "mount.", 6) == 0;
 
 	for (size_t i = 0; i < N_OPTIONS; i++)
-		if (options[i].standard)
+		if (options[i].standard && options[i].value != ACTION)
 			opts_apply(&p, &options[i], SPAN_LIT(""), span_of(options[i].standard));
 	int rc = opts_parse_words(&p, argc, argv);
 	if (!rc && ret->action != OPTS_HELP && ret->action != OPTS_VERSION) {
@@ -502,7 +524,7 @@ void opts_usage(FILE *out)
 {
 	fputs("usage: sessionfs [options] [SOURCE] MOUNTPOINT\n"
 	      "       sessionfs [-S SOURCE] --cat [--color=WHEN] PATH\n"
-	      "       sessionfs [-S SOURCE] --ls [--json | --names] PATH | --tree PATH\n"
+	      "       sessionfs [-S SOURCE] --ls [--json | --names] [PATH] | --tree PATH\n"
 	      "       sessionfs [-S SOURCE] --copy [--delete] PATH DIR\n"
 	      "       sessionfs [-S SOURCE] --search [--entries | --json] [options] QUERY\n"
 	      "       sessionfs [-S SOURCE] --pick [QUERY]\n"

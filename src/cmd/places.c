@@ -126,7 +126,8 @@ char *places_source(const char *given)
 		          "sessionfs --help",
 		          path, strerror(errno));
 	else
-		log_error("%s: %s", path, strerror(errno));
+		log_error("%s: %s%s", path, strerror(errno),
+		          errno == ENOTDIR ? "; a source is a directory of session files" : "");
 	free(real);
 	return NULL;
 }
@@ -310,13 +311,13 @@ static char *places_pi_sessions(void)
 static const char *mountpoint_error(const char *real, const char *source, bool nonempty)
 {
 	if (path_is_below(real, source))
-		return "is inside the directory of sessions";
+		return "is inside the directory of sessions; choose a directory elsewhere";
 	if (path_is_below(source, real))
-		return "would hide the directory of sessions";
+		return "would hide the directory of sessions; choose another one";
 	if (count_session_mounts(real, NULL) > 0)
-		return "sessions are already mounted here";
+		return "sessions are already mounted here; to unmount them: sessionfs -u";
 	char *pi CLEANUP_FREE = places_pi_sessions();
-	return pi && path_is_below(pi, real) ? "would hide the sessions of pi"
+	return pi && path_is_below(pi, real) ? "would hide the sessions of pi; choose another directory"
 	                                     : mountpoint_contents_error(real, nonempty);
 }
 
@@ -341,9 +342,30 @@ char *places_mountpoint(const char *path, const char *source, bool nonempty)
 		log_error("%s: no such mountpoint (%s); to create it: mkdir -p '%s'%s", path, fault, path,
 		          hint_for_word(path));
 	else
-		log_error("%s: %s", path, fault);
+		log_error("%s: %s%s", path, fault, err == ENOTDIR ? "; a mountpoint is an empty directory" : "");
 	free(real);
 	return NULL;
+}
+
+static bool has_fusermount(void)
+{
+	char *dirs CLEANUP_FREE = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = dirs, *dir;
+	bool found = false;
+	while (!found && (dir = strsep(&rest, ":"))) {
+		struct buf path CLEANUP_BUF = BUF_INIT;
+		buf_addf(&path, "%s/fusermount3", dir);
+		found = buf_cstr(&path) && access(path.p, X_OK) == 0;
+	}
+	return found;
+}
+
+const char *places_mount_remedy(void)
+{
+	if (access("/dev/fuse", F_OK) < 0)
+		return "; as root: modprobe fuse";
+	if (access("/dev/fuse", R_OK | W_OK) < 0)
+		return "; as root: chmod 666 /dev/fuse";
+	return geteuid() != 0 && !has_fusermount() ? "; as root: apt-get install fuse3" : "";
 }
 
 /* --- the target of a copy ------------------------------------------------------------ */
@@ -355,11 +377,11 @@ static const char *copy_target_error(const char *dir, bool is_made, const char *
 	char *pi CLEANUP_FREE = places_pi_sessions(), *real = home ? realpath(home, NULL) : NULL;
 	const char *fault = NULL;
 	if (path_is_below(dir, source) || (pi && path_is_below(dir, pi)))
-		fault = "is inside the directory of sessions";
+		fault = "is inside the directory of sessions; choose a directory elsewhere";
 	else if (!is_made && (path_is_below(source, dir) || (pi && path_is_below(pi, dir))))
-		fault = "contains the directory of sessions";
+		fault = "contains the directory of sessions; choose a directory of its own";
 	else if (!is_made && removes && (strcmp(dir, "/") == 0 || (real && path_is_below(real, dir))))
-		fault = "contains your home, which --delete would empty";
+		fault = "contains your home, which --delete would empty; choose a directory of its own";
 	free(real);
 	return fault;
 }
@@ -408,7 +430,8 @@ char *places_prepare_copy(const struct opts *o, const char *source, bool is_file
 		fault = copy_target_error(real, false, source, o->copy_deletes);
 	if (real && !fault)
 		return real;
-	log_error("%s: %s", path, fault ? fault : strerror(errno));
+	log_error("%s: %s%s", path, fault ? fault : strerror(errno),
+	          !fault && errno == ENOENT ? "; make the directory above it first" : "");
 	free(real);
 	return NULL;
 }
@@ -441,7 +464,7 @@ static int run_fusermount(const char *how, const char *dir)
 	pid_t pid;
 	int status, rc = posix_spawnp(&pid, words[0], NULL, NULL, words, environ);
 	if (rc)
-		log_error("%s: %s", words[0], strerror(rc));
+		log_error("%s: %s; as root: apt-get install fuse3, or umount '%s'", words[0], strerror(rc), dir);
 	else if (waitpid(pid, &status, 0) == pid && WIFEXITED(status))
 		return WEXITSTATUS(status);
 	return rc ? 127 : EXIT_FAILURE;
@@ -462,7 +485,9 @@ int places_unmount(const char *given)
 		dir = buf_cstr(&mounted);
 	if (n != 1 || !dir) {
 		log_error("%s: %s", dir && *dir ? dir : "-u",
-		          n > 1 ? "several mounts; name the one to unmount" : "not a mount of sessions");
+		          n > 1   ? "several mounts; name the one to unmount"
+		          : given ? "not a mount of sessions; to list them: findmnt -t " MOUNT_TYPE
+		                  : "no mount of sessions");
 		return EXIT_FAILURE;
 	}
 	int status = run_fusermount("-q", dir);

@@ -16,6 +16,8 @@ void places_warn_empty(const char *source);
 char *places_mountpoint(const char *path, const char *source, bool nonempty);
 /* With -o drop_privileges, mount.fuse3 mounts and passes its descriptor under this name. */
 bool places_is_fuse_fd(const char *mountpoint);
+/* Returns the end of the message for a mount that failed: what to do, or "". */
+const char *places_mount_remedy(void);
 /* Returns the real path of o->to, the directory to copy to, which it creates if the name is free. NULL after an error,
  * whose message for a single file (`is_file`) shows how to write it under that name. Refuses a directory inside or
  * above a directory of sessions and, if o->copy_deletes, one that holds the user's home. The caller frees it. */

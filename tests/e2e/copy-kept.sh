@@ -41,13 +41,13 @@ for kind in "${kinds[@]}"; do
 		for path in / latest/chat.md; do
 			fails 1 "^sessionfs: $T/notes.md: Not a directory" "${copy[@]}" ${delete:+"$delete"} $path "$T/notes.md"
 		done
-		fails 1 "^sessionfs: no/such: No such file or directory$" "${copy[@]}" ${delete:+"$delete"} no/such "$T/notes.md"
+		fails 1 "^sessionfs: no/such: No such file or directory; a PATH begins at the root of the tree: sessionfs --ls$" "${copy[@]}" ${delete:+"$delete"} no/such "$T/notes.md"
 		is "$before" "$(state "$T/notes.md")" "a $kind as DIR $delete"
 		kept_outside "a $kind as DIR $delete"
 	done
 	rm "$T/notes.md"
 done
-fails 1 "^sessionfs: no/such: No such file or directory$" "${copy[@]}" no/such "$T/new"
+fails 1 "^sessionfs: no/such: No such file or directory; a PATH begins at the root of the tree: sessionfs --ls$" "${copy[@]}" no/such "$T/new"
 [ ! -e "$T/new" ] || die "DIR was made although PATH does not exist"
 # The command in the message writes the file.
 mkdir "$T/bin"

@@ -156,17 +156,17 @@ refused() { # REGEX DIRECTORY [OPTION...]
 	is "$state" "$(find "$T/src" "$T/home" -printf '%p %s %T@ %m\n' | sort)" "the files after a refusal"
 }
 mkdir -p "$T/home/.pi/agent/sessions/--p--" "$T/home/empty"
-refused "is inside the directory of sessions" "$T/src"
-refused "is inside the directory of sessions" "$T/src/new"
-refused "is inside the directory of sessions" "$T/home/.pi/agent/sessions/--p--"
-refused "contains the directory of sessions" "$T"
-refused "contains the directory of sessions" /
-refused "contains the directory of sessions" "$T/home" # a session file of pi's
+refused "is inside the directory of sessions; choose a directory elsewhere" "$T/src"
+refused "is inside the directory of sessions; choose a directory elsewhere" "$T/src/new"
+refused "is inside the directory of sessions; choose a directory elsewhere" "$T/home/.pi/agent/sessions/--p--"
+refused "contains the directory of sessions; choose a directory of its own" "$T"
+refused "contains the directory of sessions; choose a directory of its own" /
+refused "contains the directory of sessions; choose a directory of its own" "$T/home" # a session file of pi's
 rm -r "$T/home/.pi"
-refused "contains your home, which --delete would empty" "$T/home" --delete
-refused "No such file or directory" "$T/home/no/such"
+refused "contains your home, which --delete would empty; choose a directory of its own" "$T/home" --delete
+refused "No such file or directory; make the directory above it first" "$T/home/no/such"
 ln -s ../src "$T/home/link"
-refused "is inside the directory of sessions" "$T/home/link"
+refused "is inside the directory of sessions; choose a directory elsewhere" "$T/home/link"
 fails 2 "^sessionfs: --copy: requires a directory after the path$" "$SESSIONFS" --copy html
 fails 2 "^sessionfs: --delete: requires --copy$" "$SESSIONFS" --delete --ls /
 # A missing source, such as an unmounted disk, removes nothing from the copy.

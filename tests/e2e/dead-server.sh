@@ -24,7 +24,7 @@ session("far/c", "/x/a.jsonl")
 END
 ln -s "$T/net" "$T/src/--other--"
 serve() {
-	bindfs -f "$T/far" "$T/net" &
+	bindfs --no-allow-other -f "$T/far" "$T/net" &
 	server=$!
 	within 10 "bindfs" mountpoint -q "$T/net"
 }

@@ -147,7 +147,7 @@ done
 SLOW_US=0
 mkdir "$T/far"
 for options in "" -s; do
-	bindfs -f "$T/src" "$T/far" &
+	bindfs --no-allow-other -f "$T/src" "$T/far" &
 	far=$!
 	within 10 "bindfs" mountpoint -q "$T/far"
 	mount_fs "$T/far" "$T/mnt" ${options:+"$options"}

@@ -69,7 +69,7 @@ for way in "" -s; do
 	session "$T/src/--good--/one.jsonl" one
 	session "$T/far/dir/two.jsonl" two
 	session "$T/far/three.jsonl" three
-	bindfs -f "$T/far" "$T/bound" &
+	bindfs --no-allow-other -f "$T/far" "$T/bound" &
 	server=$!
 	within 10 "bindfs" mountpoint -q "$T/bound"
 	ln -s "$T/bound/three.jsonl" "$T/src/--good--/three.jsonl"
@@ -131,7 +131,7 @@ for way in "" -s; do
 	for i in $(seq 30); do
 		echo '{"type":"message","id":"e'"$i"'","parentId":null,"message":{"role":"user","content":"text"}}'
 	done >>"$T/far/two.jsonl"
-	bindfs -f -o direct_io,attr_timeout=1000,entry_timeout=1000 "$T/far" "$T/bound" &
+	bindfs --no-allow-other -f -o direct_io,attr_timeout=1000,entry_timeout=1000 "$T/far" "$T/bound" &
 	server=$!
 	within 10 "bindfs" mountpoint -q "$T/bound"
 	ln -s "$T/bound/two.jsonl" "$T/src/--good--/two.jsonl"

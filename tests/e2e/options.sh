@@ -43,7 +43,8 @@ is "$("$SESSIONFS" -S "$T/src" --search weather)" "$("$SESSIONFS" -S "$T/src" --
 fails 1 "sessionfs: .*$T/file.*[Nn]ot a directory" "$SESSIONFS" "$T/file" "$T/mnt"
 fails 1 "sessionfs: .*$T/file.*[Nn]ot a directory" "$SESSIONFS" "$T/src" "$T/file"
 fails 1 "sessionfs: .*$T/missing.*No such file" "$SESSIONFS" "$T/src" "$T/missing"
-fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --cat nothing-here
+fails 1 "sessionfs: .*nothing-here.*No such file.*; a PATH begins at the root of the tree: sessionfs --ls$" "$SESSIONFS" -S "$T/src" --cat nothing-here
+fails 1 "^sessionfs: projects: Is a directory; to list a directory: sessionfs --ls PATH$" "$SESSIONFS" -S "$T/src" --cat projects
 fails 1 "sessionfs: .*projects.*[Ii]s a directory" "$SESSIONFS" -S "$T/src" --cat projects
 fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --ls nothing-here
 fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --tree nothing-here

@@ -107,3 +107,26 @@ is "" "$said" "the messages with -o nonempty"
 is "Forecast command" "$(cat "$T/busy/$FORECAST/title")" "title, on a directory that is not empty"
 umount_fs "$T/busy"
 [ -e "$T/busy/file" ] || die "a hidden file is gone"
+
+# --- what a mount lacks, and what to do ---
+[ "$(id -u)" -eq 0 ] && need setpriv unshare && unshare -m true 2>/dev/null || exit 0
+: >"$T/lacking"
+chmod 0 "$T/lacking"
+mkdir "$T/theirs"
+chown 65534 "$T/theirs"
+chmod -R go+rX "$pi" "$T/home"
+mknod -m 666 "$T/open" c 10 229 2>/dev/null || :
+# shellcheck disable=SC2016
+without=(unshare -m bash -c 'eval "$1" && shift && exec "$@"' -) # HOW COMMAND...: the command, where FUSE is not available
+mounts=("${nobody[@]}" "$program" "$pi" "$T/theirs")
+tree="--cat, --ls, --search and --copy need no mount"
+if [ -e /dev/fuse ]; then
+	closed="mount --bind '$T/lacking' /dev/fuse"
+	fails 1 "sessionfs: $T/theirs: not mounted; as root: chmod 666 /dev/fuse; $tree" "${without[@]}" "$closed" "${mounts[@]}"
+	matches "README.md" "$("${without[@]}" "$closed" "${nobody[@]}" "$program" -S "$pi" --ls 2>&1)" "--ls without a mount"
+	if as_nobody bash -c ': <>"$1"' - "$T/open" 2>/dev/null; then
+		fails 1 "sessionfs: $T/theirs: not mounted; as root: apt-get install fuse3; $tree" "${without[@]}" \
+			"mount --bind '$T/open' /dev/fuse && mount --bind '$T/lacking' '$(command -v fusermount3)'" "${mounts[@]}"
+	fi
+fi
+fails 1 "not mounted; as root: modprobe fuse; $tree" "${without[@]}" "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3" "${mounts[@]}"

@@ -20,7 +20,7 @@ for i in range(40):
         f.write(json.dumps({"type": "session", "version": 3, "id": "one", "timestamp": "2026-04-01T12:00:00.000Z", "cwd": "/x"}) + "\n")
         f.write(json.dumps({"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": f"word {i}"}}) + "\n")
 END
-bindfs -f "$T/far" "$T/src" &
+bindfs --no-allow-other -f "$T/far" "$T/src" &
 server=$!
 within 10 "bindfs" mountpoint -q "$T/src"
 

@@ -25,9 +25,9 @@ To see the session files of a directory SOURCE in ~/pi: mkdir -p ~/pi && session
 " "$out" "what it says without pi"
 fails 2 "^sessionfs: no mountpoint; see sessionfs --help$" "$SESSIONFS"
 
-fails 1 "^sessionfs: $T/plain: not a mount of sessions$" "$SESSIONFS" -u "$T/plain"
+fails 1 "^sessionfs: $T/plain: not a mount of sessions; to list them: findmnt -t fuse.sessionfs$" "$SESSIONFS" -u "$T/plain"
 fails 1 "^sessionfs: $T/none: No such file" "$SESSIONFS" -u "$T/none"
-fails 2 "one operand too many" "$SESSIONFS" -u "$T/plain" "$T/mnt"
+fails 2 "one MOUNTPOINT at a time" "$SESSIONFS" -u "$T/plain" "$T/mnt"
 fails 2 "^sessionfs: -S: requires a mount, --cat, .* or --events$" "$SESSIONFS" -S "$T/plain" -u "$T/mnt"
 fails 2 "only one command at a time" "$SESSIONFS" -u --check
 
@@ -94,7 +94,7 @@ mapfile -t mounts < <(awk '$3 == "fuse.sessionfs" { print $2 }' /proc/self/mount
 for dir in "${mounts[@]}"; do umount -l "$(printf %b "$dir")"; done
 sessionfs=$1 T=$2
 says() { [ "$("$sessionfs" -u 2>&1)" = "$1" ] || { echo "expected: $1, got: $("$sessionfs" -u 2>&1)"; exit 1; }; }
-says "sessionfs: -u: not a mount of sessions"
+says "sessionfs: -u: no mount of sessions"
 "$sessionfs" "$T/mnt"
 setpriv --reuid=65534 --clear-groups "$sessionfs" -u && exit 1
 "$sessionfs" "$HOME/pi"
@@ -106,5 +106,5 @@ END
 	chmod 755 "$HOME" "$T"
 	cp "$SESSIONFS" "$T/program" # no user can enter it
 	out=$(timeout 60 unshare -m bash "$T/apart.sh" "$T/program" "$T" 2>&1) || die "without a name: $? $out"
-	is "sessionfs: -u: not a mount of sessions" "$out" "the message to another user"
+	is "sessionfs: -u: no mount of sessions" "$out" "the message to another user"
 }

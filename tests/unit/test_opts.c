@@ -109,11 +109,11 @@ static void wrong_operands_are_refused(void **state)
 	(void)state;
 	bad(ARGS("sessionfs"), "no mountpoint; see sessionfs --help");
 	bad(ARGS("sessionfs", "-f"), "no mountpoint; see sessionfs --help");
-	bad(ARGS("sessionfs", "a", "b", "c"), "c: one operand too many");
-	bad(ARGS("sessionfs", "-S", "a", "b", "c"), "b: one operand too many");
-	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one operand too many");
+	bad(ARGS("sessionfs", "a", "b", "c"), "c: one operand too many; see sessionfs --help");
+	bad(ARGS("sessionfs", "-S", "a", "b", "c"), "b: one MOUNTPOINT at a time");
+	bad(ARGS("sessionfs", "--check", "a", "b"), "a: one SOURCE at a time");
 	bad(ARGS("sessionfs", "--copy", "html"), "--copy: requires a directory after the path");
-	bad(ARGS("sessionfs", "--copy", "html", "a", "b", "c"), "c: one operand too many");
+	bad(ARGS("sessionfs", "--copy", "html", "a", "b", "c"), "c: one operand too many; see sessionfs --help");
 	bad(ARGS("sessionfs", "--copy", "html", "title", "to"), "title: one PATH at a time; -S goes before a SOURCE");
 	bad(ARGS("sessionfs", "--search", "two", "words"), "words: one QUERY at a time; quote several words");
 	static char *const commands[] = {"--cat", "--ls", "--tree"};
@@ -253,8 +253,8 @@ static void mount_arguments_are_accepted(void **state)
 	          "ro"));
 	assert_true(o.read_only);
 	assert_false(o.single_thread || o.foreground);
-	bad(ARGS("sessionfs", "-n", "mnt"), "-n: unknown option");
-	bad(ARGS("sessionfs", "-t", "x", "mnt"), "-t: unknown option");
+	bad(ARGS("sessionfs", "-n", "mnt"), "-n: unknown option; see sessionfs --help");
+	bad(ARGS("sessionfs", "-t", "x", "mnt"), "-t: unknown option; see sessionfs --help");
 }
 
 static void options_of_mount_are_dropped(void **state)
@@ -350,7 +350,11 @@ static void without_a_mount(void **state)
 	good(ARGS("sessionfs", "--ls=--json"));
 	assert_string_equal(o.target, "--json");
 	assert_false(o.json);
+	good(ARGS("sessionfs", "--ls", "--json"));
+	assert_string_equal(o.target, "/");
+	assert_true(o.json);
 	good(ARGS("sessionfs", "--names", "--ls", ""));
+	assert_string_equal(o.target, "");
 	assert_true(o.names);
 	bad(ARGS("sessionfs", "--names", "--json", "--ls", ""), "--names: requires --ls without --json");
 	good(ARGS("sessionfs", "--tree", ""));
@@ -379,7 +383,7 @@ static void without_a_mount(void **state)
 	good(ARGS("sessionfs", "--unmount", "/mnt"));
 	assert_string_equal(o.target, "/mnt");
 	assert_null(o.source);
-	bad(ARGS("sessionfs", "-u", "/a", "/mnt"), "/a: one operand too many");
+	bad(ARGS("sessionfs", "-u", "/a", "/mnt"), "/a: one MOUNTPOINT at a time");
 	good(ARGS("sessionfs", "--search", "x"));
 	assert_int_equal(o.lines, 3);
 	assert_int_equal(o.limit, 0);
@@ -424,6 +428,10 @@ static void colour_option_is_parsed(void **state)
 	assert_int_equal(o.color, OPTS_COLOR_ALWAYS);
 	bad(ARGS("sessionfs", "--cat", "latest/tree.txt", "--color=yes"),
 	    "--color=yes: not one of auto, always, never");
+	bad(ARGS("sessionfs", "--cat", "--color", "never", "latest/tree.txt"),
+	    "--color never: a value requires =; write --color=never");
+	bad(ARGS("sessionfs", "--poll", "5", "mnt"), "--poll 5: a value requires =; write --poll=5");
+	bad(ARGS("sessionfs", ""), "an empty word; name a directory");
 	bad(ARGS("sessionfs", "--ls", "--color", "projects"), "--color: requires --cat or --search");
 }
 
@@ -445,18 +453,18 @@ static void help_and_version_win(void **state)
 static void wrong_options_are_refused(void **state)
 {
 	(void)state;
-	bad(ARGS("sessionfs", "-x", "mnt"), "-x: unknown option");
-	bad(ARGS("sessionfs", "-fx", "mnt"), "-x: unknown option");
-	bad(ARGS("sessionfs", "--nonsense", "mnt"), "--nonsense: unknown option");
+	bad(ARGS("sessionfs", "-x", "mnt"), "-x: unknown option; see sessionfs --help");
+	bad(ARGS("sessionfs", "-fx", "mnt"), "-x: unknown option; see sessionfs --help");
+	bad(ARGS("sessionfs", "--nonsense", "mnt"), "--nonsense: unknown option; see sessionfs --help");
 	bad(ARGS("sessionfs", "--ro=1", "mnt"), "--ro=1: takes no value");
 	bad(ARGS("sessionfs", "-o", "ro=1", "mnt"), "ro=1: takes no value");
-	bad(ARGS("sessionfs", "-o", "cache", "mnt"), "cache: needs a value");
-	bad(ARGS("sessionfs", "mnt", "--cache"), "--cache: needs a value");
-	bad(ARGS("sessionfs", "/src", "--ls"), "--ls: needs a value");
-	bad(ARGS("sessionfs", "--ls", "--json"), "--ls: needs a value");
+	bad(ARGS("sessionfs", "-o", "cache", "mnt"), "cache: requires a value, SIZE; see sessionfs --help");
+	bad(ARGS("sessionfs", "mnt", "--cache"), "--cache: requires a value, SIZE; see sessionfs --help");
+	bad(ARGS("sessionfs", "--cat", "--redact"), "--cat: requires a value, PATH; see sessionfs --help");
+	bad(ARGS("sessionfs", "/src", "--ls"), "/src: one PATH at a time; -S goes before a SOURCE");
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"), "--cat: only one command at a time; see sessionfs --help");
-	bad(ARGS("sessionfs", "mnt", "-o"), "-o: needs a value");
-	bad(ARGS("sessionfs", "mnt", "-S"), "-S: needs a value");
+	bad(ARGS("sessionfs", "mnt", "-o"), "-o: requires a value, OPTIONS; see sessionfs --help");
+	bad(ARGS("sessionfs", "mnt", "-S"), "-S: requires a value, SOURCE; see sessionfs --help");
 	bad(ARGS("sessionfs", "-o", "max_read=4096", "mnt"),
 	    "max_read=4096: only the kernel can choose this; leave it out");
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"), "remount: cannot change a mount; unmount and mount again");
@@ -465,19 +473,19 @@ static void wrong_options_are_refused(void **state)
 static void wrong_values_are_refused(void **state)
 {
 	(void)state;
-	bad(ARGS("sessionfs", "--cache=", "mnt"), "--cache=: not a size");
-	bad(ARGS("sessionfs", "--cache=M", "mnt"), "--cache=M: not a size");
-	bad(ARGS("sessionfs", "--cache=1T", "mnt"), "--cache=1T: not a size");
-	bad(ARGS("sessionfs", "--cache=-1", "mnt"), "--cache=-1: not a size");
-	bad(ARGS("sessionfs", "-ocache=18446744073709551616", "mnt"), "cache=18446744073709551616: not a size");
-	bad(ARGS("sessionfs", "-ocache=18014398509481984K", "mnt"), "cache=18014398509481984K: not a size");
-	bad(ARGS("sessionfs", "-omax_threads=many", "mnt"), "max_threads=many: not a number");
-	bad(ARGS("sessionfs", "-omax_threads=4294967295", "mnt"), "max_threads=4294967295: not a number");
-	bad(ARGS("sessionfs", "-omax_threads", "mnt"), "max_threads: needs a value");
-	bad(ARGS("sessionfs", "-omax_threads=", "mnt"), "max_threads=: not a number");
-	bad(ARGS("sessionfs", "-omax_threads=0.5", "mnt"), "max_threads=0.5: not a number");
-	bad(ARGS("sessionfs", "--max-threads=10min", "mnt"), "--max-threads=10min: not a number");
-	bad(ARGS("sessionfs", "--idle=60", "mnt"), "--idle=60: unknown option");
+	bad(ARGS("sessionfs", "--cache=", "mnt"), "--cache=: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "--cache=M", "mnt"), "--cache=M: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "--cache=1T", "mnt"), "--cache=1T: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "--cache=-1", "mnt"), "--cache=-1: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "-ocache=18446744073709551616", "mnt"), "cache=18446744073709551616: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "-ocache=18014398509481984K", "mnt"), "cache=18014398509481984K: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "-omax_threads=many", "mnt"), "max_threads=many: not a number; write only digits");
+	bad(ARGS("sessionfs", "-omax_threads=4294967295", "mnt"), "max_threads=4294967295: not a number; write only digits");
+	bad(ARGS("sessionfs", "-omax_threads", "mnt"), "max_threads: requires a value, N; see sessionfs --help");
+	bad(ARGS("sessionfs", "-omax_threads=", "mnt"), "max_threads=: not a number; write only digits");
+	bad(ARGS("sessionfs", "-omax_threads=0.5", "mnt"), "max_threads=0.5: not a number; write only digits");
+	bad(ARGS("sessionfs", "--max-threads=10min", "mnt"), "--max-threads=10min: not a number; write only digits");
+	bad(ARGS("sessionfs", "--idle=60", "mnt"), "--idle=60: unknown option; see sessionfs --help");
 	static const char *const no_periods[] = {"",      "0",  "0.0", "0.0005",  ".5",
 	                                         "1.",    ".",  "-1",  "1,5",     "1e3",
 	                                         "1.2.3", "1s", " 1",  "4294967", "99999999999999999999",
