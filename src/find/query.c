@@ -75,7 +75,7 @@ static int query_parse_term(struct query_parser *s, struct term *t)
 	}
 	if (!rest->n || rest->p[0] != '"')
 		return query_fail(s, "no value; add one without a space",
-		                  (struct span){all.p, (size_t)(rest->p - all.p)});
+		                  (struct span){all.p, (size_t)(rest->p - all.p) - (rest->p[-1] == ':')});
 	int rc = query_parse_quoted(s, &value);
 	return rc < 0 ? rc : term_set_value(s, value, t);
 }

@@ -207,7 +207,7 @@ static void refusals_have_a_remedy(void **state)
 	    {"\"a\"b", "\"a\"b: no space after the closing quote; add one"},
 	    {"a\"b\"", "a\"b\": a quote inside a word; put the whole word or value in quotes"},
 	    {"-", "-: no value; add one without a space"},
-	    {"role: x", "role:: no value; add one without a space"},
+	    {"role: x", "role: no value; add one without a space"},
 	    {"a OR b", "OR: OR is not an operator; search for each word, or use rg 'a|b'"},
 	    {"after:banana", "banana: not a day; use YYYY-MM-DD, or 7d for seven days ago"},
 	    {"is:warning", "warning: unknown value; use is:error or is:secret"},
