@@ -4,6 +4,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
+need_proc
 need python3
 limit=48
 if is_sanitized; then limit=2000; fi # sanitizers keep freed memory

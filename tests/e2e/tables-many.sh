@@ -5,6 +5,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
+need_proc
 need python3
 sessions=2000
 if is_sanitized; then sessions=200; fi

@@ -4,7 +4,7 @@
 # file. Without such a request the system decides.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need_mount
+need_mount_traced
 need strace python3
 is_sanitized && skip "a sanitizer makes calls of its own"
 strace -o "$T/trace" true 2>/dev/null || skip "strace is not allowed here"

@@ -83,6 +83,18 @@ need_mount() {
 need_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 }
+# Returns whether /proc shows this user the files and counters of our programs: they cannot be debugged (PR_SET_DUMPABLE).
+proc_is_open() {
+	[ "$(id -u)" -eq 0 ] || is_sanitized
+}
+need_proc() {
+	proc_is_open || skip "needs root, whom /proc shows the program's files and counters"
+}
+# strace and preloads take its rights from fusermount3, without which a user cannot mount.
+need_mount_traced() {
+	need_mount
+	[ "$(id -u)" -eq 0 ] || skip "needs root, who mounts without fusermount3"
+}
 # Runs a command as a user who is not root and owns nothing.
 as_nobody() {
 	if [ "$(id -u)" -eq 0 ]; then
