@@ -43,7 +43,17 @@ cat >"$T/bin/apt-get" <<'EOF'
 [[ " $* " != *" chromium "* ]] || { echo "E: Unable to locate package chromium" >&2 && exit 100; }
 EOF
 out=$(env PATH="$T/bin" "$ROOT/scripts/setup" check 2>&1) || die "setup failed for want of chromium: $out"
-matches "Unable to locate package chromium.*without chromium, the tests" "$out" "what is said of it"
+matches "Unable to locate package chromium.*without chromium, what needs it" "$out" "what is said of it"
+
+# Without the rights to install, it says the command: of what is required as an error.
+printf '#!/bin/bash\necho 1000\n' >"$T/id"
+chmod +x "$T/id"
+mv "$T/id" "$T/bin/id"
+rm "$T/bin/sudo"
+fails 1 "^[^ ]*scripts/setup: neither root nor sudo; as root: apt-get install .*gcc.*libfuse3-dev" "${setup[@]}"
+fails 1 "as root: apt-get install .*file fuse3|as root: apt-get install .*fuse3 rsync file" env PATH="$T/bin" "$ROOT/scripts/setup" demo
+rm "$T/bin/apt-get"
+fails 1 "there is no apt-get here; please install, as Debian names them: .*gcc" "${setup[@]}"
 
 # dpkg-buildpackage needs build-essential, which a Debian with a compiler can lack.
 matches "build-essential" "$(env PATH="$T/bin" "$ROOT/scripts/setup" deb 2>&1)" "what is installed for make deb"
