@@ -38,7 +38,8 @@ int watching_init(struct watching *w, const struct catalog_options *o)
 	w->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	w->polls = w->inotify < 0;
 	if (w->polls)
-		log_warning("inotify: %s: polling instead", strerror(errno));
+		log_warning("inotify: %s: polling instead, which is slower%s", strerror(errno),
+		            errno == EMFILE ? "; to raise the limit: sysctl fs.inotify.max_user_instances=1024" : "");
 	return 0;
 }
 

@@ -245,7 +245,9 @@ static int opts_apply(struct opts_parser *p, const struct option *option, struct
 		*(const char **)(void *)field = argument.p;
 		return 0;
 	case SIZE:
-		return parse_size(argument, (size_t *)(void *)field) ? 0 : opts_fail(p, written, "not a size; write a number, with K, M or G");
+		return parse_size(argument, (size_t *)(void *)field)
+		           ? 0
+		           : opts_fail(p, written, "not a size; write a number, with K, M or G");
 	case COUNT:
 		if (!parse_count(argument, &n) || n >= UINT_MAX)
 			return opts_fail(p, written, "not a number; write only digits");
@@ -484,10 +486,9 @@ static int opts_assign_operands(struct opts_parser *p)
 		return 0;
 	const char *argument = action->argument ? action->argument : "";
 	return opts_fail(p, span_of(p->operand[0]),
-	                 strcmp(argument, "PATH") == 0    ? "one PATH at a time; -S goes before a SOURCE"
-	                 : strcmp(argument, "QUERY") == 0 ? "one QUERY at a time; quote several words"
-	                 : action->at == offsetof(struct opts, target)
-	                     ? "one MOUNTPOINT at a time"
+	                 strcmp(argument, "PATH") == 0                 ? "one PATH at a time; -S goes before a SOURCE"
+	                 : strcmp(argument, "QUERY") == 0              ? "one QUERY at a time; quote several words"
+	                 : action->at == offsetof(struct opts, target) ? "one MOUNTPOINT at a time"
 	                 : action->at == offsetof(struct opts, source)
 	                     ? "one SOURCE at a time"
 	                     : "one operand too many; -S goes before a SOURCE");

@@ -532,7 +532,9 @@ int resolve_fstatat(const struct resolver *r, int dir, const char *name, struct 
 
 const char *resolver_error_text(int err)
 {
-	return err == -EPERM ? RESOLVER_REFUSED : strerror(-err);
+	return err == -EPERM       ? RESOLVER_REFUSED
+	       : err == -ETIMEDOUT ? "Connection timed out: the server of the source does not answer"
+	                           : strerror(-err);
 }
 
 /* ---- closing ---- */

@@ -153,7 +153,7 @@ const char *kind_instead(const struct kind *k)
 		return k->instead;
 	if (k->from->scope < SCOPE_SLOT)
 		return "to change a session, write in projects/PROJECT/STEM";
-	/* What was said. */
+	/* The conversation and views of it. */
 	if (k->from->scope >= SCOPE_ENTRY || k->make.producer)
 		return "to send the model something else, write entries/ID/context.json";
 	return "to change a session, write name, labels.tsv, or label, branch or context.json of an entry";

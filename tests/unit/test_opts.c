@@ -477,10 +477,13 @@ static void wrong_values_are_refused(void **state)
 	bad(ARGS("sessionfs", "--cache=M", "mnt"), "--cache=M: not a size; write a number, with K, M or G");
 	bad(ARGS("sessionfs", "--cache=1T", "mnt"), "--cache=1T: not a size; write a number, with K, M or G");
 	bad(ARGS("sessionfs", "--cache=-1", "mnt"), "--cache=-1: not a size; write a number, with K, M or G");
-	bad(ARGS("sessionfs", "-ocache=18446744073709551616", "mnt"), "cache=18446744073709551616: not a size; write a number, with K, M or G");
-	bad(ARGS("sessionfs", "-ocache=18014398509481984K", "mnt"), "cache=18014398509481984K: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "-ocache=18446744073709551616", "mnt"),
+	    "cache=18446744073709551616: not a size; write a number, with K, M or G");
+	bad(ARGS("sessionfs", "-ocache=18014398509481984K", "mnt"),
+	    "cache=18014398509481984K: not a size; write a number, with K, M or G");
 	bad(ARGS("sessionfs", "-omax_threads=many", "mnt"), "max_threads=many: not a number; write only digits");
-	bad(ARGS("sessionfs", "-omax_threads=4294967295", "mnt"), "max_threads=4294967295: not a number; write only digits");
+	bad(ARGS("sessionfs", "-omax_threads=4294967295", "mnt"),
+	    "max_threads=4294967295: not a number; write only digits");
 	bad(ARGS("sessionfs", "-omax_threads", "mnt"), "max_threads: requires a value, N; see sessionfs --help");
 	bad(ARGS("sessionfs", "-omax_threads=", "mnt"), "max_threads=: not a number; write only digits");
 	bad(ARGS("sessionfs", "-omax_threads=0.5", "mnt"), "max_threads=0.5: not a number; write only digits");

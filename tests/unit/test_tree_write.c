@@ -98,7 +98,8 @@ static void label_is_checked(void **state)
 	assert_int_equal(make_link(p, S "/labels", "x\ny", "../entries/a"), -EINVAL);
 	assert_has(p, S "/errors", "Z labels/x?y: ");
 	assert_int_equal(make_link(p, S "/labels", "x", "../title"), -EINVAL);
-	assert_has(p, S "/errors", "Z labels/x: the target is not an entry of this session; link to entries/ID (EINVAL)\n");
+	assert_has(p, S "/errors",
+	           "Z labels/x: the target is not an entry of this session; link to entries/ID (EINVAL)\n");
 	assert_int_equal(put(p, S, "labels.tsv", "a\tx\\ny\n"), -EINVAL);
 	assert_has(p, S "/errors", "Z labels.tsv: line 1: a label is one line (EINVAL)\n");
 	/* A label set by another program can be renamed and removed, but not moved to another entry. */

@@ -24,7 +24,7 @@
 #include <sys/statvfs.h>
 
 #define RESOLVER_REFUSED "a link to a file of another user"
-/* Returns the text of an error of a lookup here: RESOLVER_REFUSED for -EPERM. */
+/* Returns the text of an error of a lookup here: RESOLVER_REFUSED for -EPERM, and what a timeout means. */
 const char *resolver_error_text(int err);
 
 struct resolver;

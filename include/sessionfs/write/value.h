@@ -12,9 +12,9 @@
 struct value_form {
 	size_t limit;         /* the largest value, in bytes */
 	const char *too_long; /* the reason for a larger one */
-	bool is_line;    /* a second line is refused at once */
-	bool is_trimmed; /* trimming can still shorten a text that is too long */
-	bool is_table;   /* checked when complete: checking all of it for each piece would be quadratic */
+	bool is_line;         /* a second line is refused at once */
+	bool is_trimmed;      /* trimming can still shorten a text that is too long */
+	bool is_table;        /* checked when complete: checking all of it for each piece would be quadratic */
 	/* Appends the value of a text without BOM. Returns the length to compare with the limit. */
 	size_t (*parse)(struct span text, struct buf *out);
 	const char *clear_error; /* why an empty value is refused; NULL: it clears */
