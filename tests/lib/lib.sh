@@ -90,7 +90,7 @@ proc_is_open() {
 need_proc() {
 	proc_is_open || skip "needs root, whom /proc shows the program's files and counters"
 }
-# strace and preloads take its rights from fusermount3, without which a user cannot mount.
+# strace takes its rights from fusermount3, without which a user cannot mount.
 need_mount_traced() {
 	need_mount
 	[ "$(id -u)" -eq 0 ] || skip "needs root, who mounts without fusermount3"
