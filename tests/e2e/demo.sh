@@ -61,8 +61,7 @@ out=$(TMPDIR=$T/tmp PATH=$T/few "$ROOT/scripts/demo" "$SESSIONFS" 2>&1) || die "
 matches "Nothing can be mounted here \(there is no fusermount3; as root: apt-get install fuse3\)" "$out" "what the demo says without fusermount3"
 # Nor are rsync and file required.
 rm "$T/few/file"
-for c in fusermount3 umount; do ln -s "$(command -v $c || echo /nowhere)" "$T/few/$c"; done
-for c in ls; do ln -s "$(command -v $c)" "$T/few/$c"; done
+for c in fusermount3 umount ls; do ln -s "$(command -v $c || echo /nowhere)" "$T/few/$c"; done
 out=$(TMPDIR=$T/tmp PATH=$T/few "$ROOT/scripts/demo" "$SESSIONFS" 2>&1) || die "the demo without rsync and file ended with $?: $out"
 ! can_mount || matches "0 written, [1-9][0-9]* unchanged" "$out" "the second copy without rsync"
 matches "That was the tour" "$out" "the end of the demo without rsync and file"
