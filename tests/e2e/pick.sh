@@ -131,7 +131,7 @@ pick '' '"open'
 is 2 "$rc" "no query"
 # Subagents are listed last, when asked for; a fork and a subagent name their parent, and rows count hits.
 source=$T/agents
-rows() { grep -aoE '[0-9]+.2026.*' "$T/err" | tr '\t' ' ' | sed -E '$d; s/(2026-04-..) +[0-9a-z]+/\1/'; } # without the chosen one, and ages
+rows() { grep -aoE '[0-9]+.2026.*' "$T/err" | tr '\t' ' ' | sed -E '$d; s/(2026-..-..) +[0-9a-z]+/\1/'; } # without the chosen one, and ages
 fork='2026-04-03  w  Plant more  (fork of Plant\ trees)'
 pick '1\np\n'
 is "$T/agents/--w--/fork.jsonl" "$(cat "$T/out")" "the newest that no other one started"
