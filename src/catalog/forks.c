@@ -287,12 +287,24 @@ uint32_t catalog_parent(struct catalog *c, uint32_t slot)
 	return parent;
 }
 
+/* Returns whether the directory exists in which it starts others. Without it, no header is needed. */
+static bool slot_has_dir(struct sync *a, uint32_t slot)
+{
+	const struct catalog *c = a->c;
+	if (slot_check_file(a, slot) < 0)
+		return false;
+	require(a, OF_TREE, slot_file(c, slot)->dir, NAMES);
+	struct span path = {.p = slot_file(c, slot)->path};
+	uint32_t dir = header_name(path.p, &path.n) == NAME_SESSION ? map_get(&c->dir_names, 0, path) : NONE;
+	return dir != NONE && !c->dirs[dir].gone;
+}
+
 static bool forks_next(struct sync *a, uint32_t slot, bool below, uint64_t *cookie, struct slot_info *ret)
 {
 	const struct catalog *c = a->c;
 	bool found = false;
 
-	if (!forks_refresh(a) || slot >= c->slot_count)
+	if ((below && !slot_has_dir(a, slot)) || !forks_refresh(a) || slot >= c->slot_count)
 		return false;
 	/* Continues after the last one returned, if that is still a fork of this one. */
 	uint32_t fork = c->slots[slot].first_fork, last = (uint32_t)*cookie - 1;

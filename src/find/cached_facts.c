@@ -104,13 +104,13 @@ static int collect_usage(const struct session *s, struct reader *reader, struct 
 	return rc;
 }
 
-static int collect_entries(const struct session *s, struct facts_collector *g)
+static int collect_entries(const struct session *s, bool usage_only, struct facts_collector *g)
 {
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct record r;
 	size_t start = g->texts.n;
 	int rc = collect_usage(s, &reader, g);
-	for (uint32_t i = session_count(s); i-- > 0 && rc == 0;) {
+	for (uint32_t i = usage_only ? 0 : session_count(s); i-- > 0 && rc == 0;) {
 		const struct entry *e = session_entry(s, i);
 		g->facts.messages += e->type == RECORD_MESSAGE && !(e->flags & ENTRY_NO_MESSAGE);
 		/* The last model counts. */
@@ -131,7 +131,7 @@ double info_time_ms(double ms)
 	return number_time(ms, text) ? (double)(int64_t)ms : NAN;
 }
 
-static void collect_numbers(const struct session *s, struct session_facts *ret)
+static int collect_numbers(const struct session *s, struct session_facts *ret)
 {
 	struct session_usage used = session_usage(s);
 	ret->created = info_time_ms(session_created(s));
@@ -142,6 +142,7 @@ static void collect_numbers(const struct session *s, struct session_facts *ret)
 	ret->has_problems = session_problem_count(s) > 0;
 	ret->has_usage = used.n > 0;
 	ret->usage = used.sum;
+	return session_active_seconds(s, &ret->active);
 }
 
 static int collect_texts(const struct session *s, struct facts_collector *g)
@@ -302,13 +303,13 @@ int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_fact
 	int deferred = deferred_begin();
 	int rc = catalog_session_get_as(c, slot, GET_KEEPING_LINES, &s);
 	if (rc == 0) {
-		collect_numbers(s, &g.facts);
-		rc = collect_marks(s, slot, before, d, &g);
-		rc = rc < 0 ? rc : collect_texts(s, &g);
-		rc = rc < 0 ? rc : collect_entries(s, &g);
-		rc = rc < 0 ? rc : context_state(s, session_leaf(s), &g.facts.state);
-		rc = rc < 0 ? rc : collect_labels(s, &g);
-		rc = rc < 0 ? rc : collect_files(s, room, &g);
+		rc = collect_numbers(s, &g.facts);
+		rc = rc < 0 ? rc : collect_marks(s, slot, before, d, &g);
+		rc = rc < 0 || !room ? rc : collect_texts(s, &g);
+		rc = rc < 0 ? rc : collect_entries(s, !room, &g);
+		rc = rc < 0 || !room ? rc : context_state(s, session_leaf(s), &g.facts.state);
+		rc = rc < 0 || !room ? rc : collect_labels(s, &g);
+		rc = rc < 0 || !room ? rc : collect_files(s, room, &g);
 		rc = rc < 0 ? rc : buf_err(&g.texts);
 		rc = rc < 0 ? rc : pack_facts(s, slot, &g, ret);
 		catalog_session_put(c, s);

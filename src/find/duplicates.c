@@ -146,7 +146,7 @@ int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept,
 	*ret_n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		all += kept[i] ? kept[i]->n_marks : 0;
-		if (kept[i] && d->is_shared.v[kept[i]->slot])
+		if (kept[i] && (d->all_shared || d->is_shared.v[kept[i]->slot]))
 			wanted[sharing++] = i;
 	}
 	d->is_stale = d->n > all * 2 + STALE_MARKS_MAX;

@@ -43,6 +43,12 @@ struct facts {
 	bool is_building;                  /* a thread makes the next list */
 	struct duplicate_table duplicates; /* of `newest`; used by that thread */
 	struct hash_key secret;            /* for the numbers of labels; constant */
+	/* The last results of facts_sum_subagents, by the last bits of the slot. */
+	struct subagents_sum {
+		uint32_t slot;
+		uint64_t serial; /* 0: unused */
+		struct usage usage;
+	} sums[LIMIT(1024, 2)];
 };
 
 static void facts_list_release(struct fact_list_impl *l)
@@ -127,6 +133,8 @@ void facts_close(struct facts *f)
 /* One attempt to make a list: the sessions of the catalog, and the facts read so far. */
 struct facts_refresh {
 	struct facts *facts;
+	struct duplicate_table *duplicates;
+	bool usage_only;
 	struct slot_state *states;
 	struct cached_facts **cached; /* one for each session; NULL: not read */
 	uint32_t *to_read;            /* the sessions to read */
@@ -185,8 +193,8 @@ static int facts_read_session(void *arg, size_t k)
 	uint32_t i = r->to_read[k];
 	size_t done = atomic_fetch_add(&r->done, 1) + 1;
 	struct cached_facts *before = r->cached[i], *made = NULL;
-	int rc = deferred_take(cached_facts_read(r->facts->catalog, r->states[i].slot, before, &r->facts->duplicates,
-	                                         &r->rows_budget, &made));
+	int rc = deferred_take(cached_facts_read(r->facts->catalog, r->states[i].slot, before, r->duplicates,
+	                                         r->usage_only ? NULL : &r->rows_budget, &made));
 	if (rc < 0) {
 		cached_facts_release(made);
 		made = NULL;
@@ -213,24 +221,16 @@ static int facts_read_session(void *arg, size_t k)
 	return 0;
 }
 
-/* Returns 0, 1 if nothing has changed since the list before, or a negative errno. After -EINTR, the facts read so far
- * are usable. */
-static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const struct fact_list_impl *before)
+/* Reads the facts of r->states. */
+static int facts_refresh_read(struct facts_refresh *r, const struct fact_list_impl *before)
 {
-	*r = (struct facts_refresh){.facts = f, .serial = before ? before->catalog_serial : 0};
-	int missed = catalog_list_states(f->catalog, &r->serial, &r->states, &r->n);
-	if (missed == -EINTR)
-		return missed;
-	if (!r->states && (missed == 0 || error_is_of_source(missed)))
-		return 1;
-	r->missed = missed;
-	r->rows_budget.max = f->budget->limit / FILES_BUDGET_DIVISOR;
+	r->rows_budget.max = r->facts->budget->limit / FILES_BUDGET_DIVISOR;
 	r->cached = calloc(r->n + 1, sizeof(struct cached_facts *));
 	r->to_read = calloc(r->n + 1, sizeof *r->to_read);
 	if (!r->states || !r->cached || !r->to_read)
 		return -ENOMEM;
 	if (!before)
-		duplicates_release(&f->duplicates);
+		duplicates_release(r->duplicates);
 	facts_reuse_unchanged(r, before);
 	/* Only when all sessions are read is it known which entries count elsewhere. Sessions that excluded the wrong
 	 * entries are read again. */
@@ -241,10 +241,24 @@ static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const str
 			atomic_store(&r->is_replaced, true);
 		if (rc < 0 || tries == FACTS_TRIES_MAX)
 			return rc;
-		rc = duplicates_find(&f->duplicates, r->cached, r->states, r->n, r->to_read, &r->n_to_read);
+		rc = duplicates_find(r->duplicates, r->cached, r->states, r->n, r->to_read, &r->n_to_read);
 		if (rc < 0 || r->n_to_read == 0)
 			return rc;
 	}
+}
+
+/* Returns 0, 1 if nothing has changed since the list before, or a negative errno. After -EINTR, the facts read so far
+ * are usable. */
+static int facts_refresh_run(struct facts_refresh *r, struct facts *f, const struct fact_list_impl *before)
+{
+	*r = (struct facts_refresh){
+	    .facts = f, .duplicates = &f->duplicates, .serial = before ? before->catalog_serial : 0};
+	r->missed = catalog_list_states(f->catalog, &r->serial, &r->states, &r->n);
+	if (r->missed == -EINTR)
+		return r->missed;
+	if (!r->states && (r->missed == 0 || error_is_of_source(r->missed)))
+		return 1;
+	return facts_refresh_read(r, before);
 }
 
 /* --- lists ------------------------------------------------------------------------- */
@@ -256,18 +270,43 @@ static int session_fact_cmp(const void *pa, const void *pb)
 	                        (struct session_rank){b->facts->modified, b->file});
 }
 
-/* Sums the usage that counts for the session in usage.tsv. */
-static void fact_count(struct catalog *c, struct fact *f)
+static struct fact *fact_find(struct fact *v, size_t n, uint32_t slot)
 {
-	bool has_results = false;
-	struct slot_info s;
-	uint64_t cookie = 0;
-	for (size_t i = 0; i < f->facts->n_usage; i++)
-		has_results = has_results || f->facts->usage_rows[i].of_results;
-	f->has_subagents = has_results && catalog_fork_next(c, f->slot, true, &cookie, &s);
-	for (size_t i = 0; i < f->facts->n_usage; i++)
-		if (fact_use_counts(f, &f->facts->usage_rows[i]))
-			usage_add(&f->counted, f->facts->usage_rows[i].sum);
+	return bsearch(&slot, v, n, sizeof *v, leading_slot_cmp);
+}
+
+/* Sums the usage that counts for each session in usage.tsv, and the cost with subagents. The list is in order of
+ * slots. */
+static int facts_list_count(const struct facts_refresh *r, struct fact_list_impl *l, size_t n)
+{
+	struct fact *end = l->v + (l->list.n = n), *by;
+	int rc = 0;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->states[i].is_started && (by = fact_find(l->v, n, r->states[i].parent)))
+			by->has_subagents = true;
+	for (struct fact *f = l->v; f < end; f++) {
+		size_t entries = 0;
+		for (const struct fact_usage *use = f->facts->usage_rows;
+		     use < f->facts->usage_rows + f->facts->n_usage; use++) {
+			entries += use->entries;
+			if (fact_use_counts(f, use))
+				usage_add(&f->counted, use->sum);
+		}
+		for (by = f; by; by = by->is_started ? fact_find(l->v, n, by->parent) : NULL) {
+			by->cost_with_subagents += f->counted.cost;
+			by->is_shared |= entries < l->cached[f - l->v]->n_marks;
+		}
+	}
+	/* An entry that counts for another session can count here. */
+	for (struct fact *f = l->v; f < end && rc == 0 && !r->usage_only; f++) {
+		struct usage sum = f->facts->usage;
+		uint64_t serial;
+		if (f->has_subagents && f->is_shared)
+			rc = facts_sum_subagents(r->facts, &l->list, f->slot, &sum, &serial);
+		if (!f->has_subagents || f->is_shared)
+			f->cost_with_subagents = sum.cost;
+	}
+	return rc;
 }
 
 /* Returns the list of all sessions that were read; NULL if out of memory. */
@@ -277,7 +316,7 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 	if (!l)
 		return NULL;
 	*l = (struct fact_list_impl){
-	    .facts = r->facts, .refs = 1, .memory = sizeof *l + duplicates_memory(&r->facts->duplicates)};
+	    .facts = r->facts, .refs = 1, .memory = sizeof *l + duplicates_memory(r->duplicates)};
 	l->v = calloc(r->n + 1, sizeof *l->v);
 	l->cached = calloc(r->n + 1, sizeof(struct cached_facts *));
 	if (!l->v || !l->cached) {
@@ -305,11 +344,13 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		    .is_started = s->is_started,
 		    .facts = &kept->facts,
 		};
-		fact_count(r->facts->catalog, &l->v[n]);
 		l->cached[n++] = kept;
 		l->memory += sizeof *l->v + sizeof *l->cached + kept->memory;
 		r->cached[i] = NULL;
 	}
+	int rc = facts_list_count(r, l, n);
+	if (rc < 0)
+		atomic_store(&r->error, rc);
 	qsort(l->v, n, sizeof *l->v, session_fact_cmp);
 	int error = atomic_load(&r->error), missed = deferred_end(deferred, r->missed);
 	/* Whether a session can be read again only shows when it is read. The catalog's serial shows the rest. */
@@ -319,6 +360,76 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 	                             error ? error : missed, n, l->v, r->facts->catalog};
 	return l;
 }
+
+/* --- subagents ----------------------------------------------------------------------- */
+
+/* Lists the session and those that it started, in order of slots. They make no circle: a session starts another only
+ * below its own directory. */
+static int subagents_list(struct facts_refresh *r, uint32_t slot, uint64_t *serial)
+{
+	struct slot_info s;
+	size_t cap = 0;
+	int before = deferred_begin(), rc = catalog_slot(r->facts->catalog, slot, &s);
+	for (size_t i = 0; rc == 0 && i <= r->n; i++) {
+		uint64_t cookie = 0;
+		uint32_t by = i > 0 ? r->states[i - 1].slot : NO_SLOT;
+		while (rc == 0 && (i > 0 ? catalog_fork_next(r->facts->catalog, by, true, &cookie, &s) : r->n == 0)) {
+			const int64_t file[] = {s.slot, s.st.st_size, s.st.st_ctim.tv_sec, s.st.st_ctim.tv_nsec};
+			if (!vec_grow(&r->states, &cap, r->n + 1, sizeof *r->states))
+				return deferred_end(before, -ENOMEM);
+			r->states[r->n++] = (struct slot_state){.slot = s.slot,
+			                                        .parent = by,
+			                                        .is_started = i > 0,
+			                                        .file = s.file,
+			                                        .size = s.st.st_size,
+			                                        .mtime = s.st.st_mtim,
+			                                        .ctime = s.st.st_ctim};
+			*serial = hash_bytes(&r->facts->secret, *serial, (const char *)file, sizeof file);
+			rc = cancel_check();
+		}
+	}
+	int missed = deferred_end(before, rc);
+	if (r->n)
+		qsort(r->states, r->n, sizeof *r->states, leading_slot_cmp);
+	return error_is_of_source(missed) ? rc : missed;
+}
+
+int facts_sum_subagents(struct facts *f, const struct fact_list *made, uint32_t slot, struct usage *ret,
+                        uint64_t *ret_serial)
+{
+	struct lock lock;
+	struct duplicate_table duplicates CLEANUP(duplicates_release) = {.lock = &lock, .all_shared = true};
+	struct facts_refresh r CLEANUP(facts_refresh_release) = {
+	    .facts = f, .duplicates = &duplicates, .usage_only = true};
+	struct subagents_sum *last = &f->sums[slot % (sizeof f->sums / sizeof *f->sums)], sum = {.slot = slot};
+	int rc = subagents_list(&r, slot, &sum.serial);
+	*ret_serial = r.n > 1 ? sum.serial : 0;
+	if (rc < 0 || r.n < 2)
+		return rc;
+	lock_acquire(&f->lock);
+	bool is_known = last->slot == slot && last->serial == sum.serial;
+	*ret = last->usage;
+	lock_release(&f->lock);
+	if (is_known)
+		return 0;
+	lock_init(&lock, LOCK_FACTS);
+	rc = facts_refresh_read(&r, (const struct fact_list_impl *)made);
+	struct fact_list_impl *l = rc == 0 ? facts_list_build(&r) : NULL;
+	lock_destroy(&lock);
+	if (!l)
+		return rc < 0 ? rc : -ENOMEM;
+	for (size_t i = 0; i < l->list.n; i++)
+		usage_add(&sum.usage, l->v[i].counted);
+	*ret = sum.usage;
+	rc = error_is_about_file(l->list.error) ? 0 : l->list.error;
+	facts_list_release(l);
+	LOCKED(&f->lock);
+	if (rc == 0)
+		*last = sum;
+	return rc;
+}
+
+/* --- the newest list ------------------------------------------------------------------ */
 
 /* Gets the current list: `before`, whose reference it takes over, or a new one. A session that is replaced during each
  * read is left out after some attempts; the next call tries again. */

@@ -37,6 +37,13 @@ struct session_rank {
 };
 int session_rank_cmp(struct session_rank a, struct session_rank b);
 
+/* Compares slots, or structs that begin with one. */
+static inline int leading_slot_cmp(const void *pa, const void *pb)
+{
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	return (a > b) - (a < b);
+}
+
 /* cached_facts.c */
 
 /* Returns a time in whole ms as in info.json; NAN if info.json has none. */
@@ -48,8 +55,8 @@ struct file_rows_budget {
 };
 struct duplicate_table;
 /* Reads the facts of a session. Its `usage_rows` exclude the entries with MARK_DUPLICATE in `before`, or, if that is
- * NULL, those that duplicates_add_session found in other sessions. Returns 0 or a negative errno; -ESTALE if the
- * session was removed. Release with cached_facts_release. */
+ * NULL, those that duplicates_add_session found in other sessions. Without `room`, only the usage is read. Returns 0 or
+ * a negative errno; -ESTALE if the session was removed. Release with cached_facts_release. */
 int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before, struct duplicate_table *d,
                       struct file_rows_budget *room, struct cached_facts **ret);
 void cached_facts_release(struct cached_facts *k);
@@ -66,6 +73,7 @@ struct duplicate_table {
 	unsigned bits; /* 1 << bits cells */
 	size_t n;
 	struct hash_key secret;
+	bool all_shared;     /* as if is_shared were set for all */
 	VEC(bool) is_shared; /* by slot: has or had an entry in common with another session */
 	size_t shared_count; /* number of set ones at the last duplicates_find */
 	bool is_current;     /* the last list was right, and no session that shares entries was added since */

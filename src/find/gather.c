@@ -153,17 +153,11 @@ static int search_find_cutoff(struct search *a, struct search_row **v, struct se
 	return 0;
 }
 
-static int search_slot_cmp(const void *slot, const void *row)
-{
-	uint32_t a = *(const uint32_t *)slot, b = ((const struct search_row *)row)->slot;
-	return (a > b) - (a < b);
-}
-
 /* Sets the modification time of each session from a list of all sessions. */
 static void search_rank_rows(struct search *a, const struct fact_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		struct search_row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, search_slot_cmp);
+		struct search_row *r = bsearch(&list->v[i].slot, a->rows, a->n, sizeof *a->rows, leading_slot_cmp);
 		if (!r)
 			continue;
 		r->rank.modified = list->v[i].facts->modified;

@@ -9,9 +9,11 @@
 #include "sessionfs/render/files.h"
 
 #include <errno.h>
+#include <math.h>
 
 #define SESSIONS_HEADING                                                                                               \
-	"id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle\n"
+	"id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle\t"  \
+	"active\tcostWithSubagents\n"
 #define PROBLEMS_HEADING "file\tproject\tstem\tline\toffset\treason\n"
 #define LABELS_HEADING "label\tproject\tstem\tentry\ttime\trole\ttext\n"
 #define USAGE_HEADING "day\tproject\tmodel\tmessages\tinput\toutput\tcacheRead\tcacheWrite\ttokens\tcost\n"
@@ -85,6 +87,12 @@ static int tables_add_session(struct catalog *c, const struct fact *f, struct bu
 	tables_add_parent(c, f->parent, out);
 	buf_addf(out, "\t%llu\t", (unsigned long long)of->bytes);
 	tables_add_text_cell(of->title, out);
+	buf_addc(out, '\t');
+	if (!isnan(of->active))
+		number_add(of->active, out);
+	buf_addc(out, '\t');
+	if (of->has_usage || f->has_subagents)
+		tables_add_cost(f->cost_with_subagents, out);
 	buf_addc(out, '\n');
 	return cancel_check();
 }

@@ -327,7 +327,8 @@ static int op_open_file(struct fs *fs, node_t node, struct fuse_file_info *fi)
 	/* The time of such a file does not show its age, but its class does. */
 	if (change == TREE_RESTAMPED)
 		is_young = attr.attr_class < TREE_WATCHED;
-	fi->direct_io = is_young || change == TREE_UNTIMED;
+	/* With a version, the size and time do not show each change. */
+	fi->direct_io = is_young || change == TREE_UNTIMED || attr.version;
 	fi->keep_cache = !fi->direct_io;
 	return fi->direct_io && change >= TREE_REWRITTEN ? open_pinned(fs, node, &fi->fh) : 0;
 }

@@ -170,20 +170,10 @@ static uint32_t entry_above(const struct session *s, uint32_t i)
 
 static void add_duration(double ms, struct buf *out)
 {
-	static const struct time_unit {
-		const char *name;
-		double ms;
-	} units[] = {{"h", 3600e3}, {"min", 60e3}, {"s", 1e3}, {"ms", 1}};
-	const struct time_unit *u = units;
-
 	if (!(ms >= 0 && ms < INFINITY))
 		return;
-	while (ms < u->ms && u->ms > 1)
-		u++;
-	double x = ms / u->ms;
 	buf_adds(out, DOT);
-	number_add(number_round(x, x < 10 ? 1 : 0), out);
-	buf_addf(out, " %s", u->name);
+	text_add_duration(ms, out);
 }
 
 void chat_duration(const struct session *s, uint32_t caller, uint32_t result, const struct record *r, struct buf *out)

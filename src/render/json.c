@@ -14,6 +14,7 @@
 #include "sessionfs/base/utf8.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* An object being written. */
@@ -454,7 +455,7 @@ static void add_all_usage(struct json_object *o, const struct session *s, const 
 	json_object_end(&usage);
 }
 
-int render_info_json(const struct session *s, const char *file, struct buf *out)
+int render_info_json(const struct session *s, const char *file, const struct usage *with_subagents, struct buf *out)
 {
 	CLEANUP(info_release)
 	struct info info = {.roles = COUNTERS_INIT(size_t), .models = COUNTERS_INIT(struct usage), .name = BUF_INIT};
@@ -489,6 +490,17 @@ int render_info_json(const struct session *s, const char *file, struct buf *out)
 	if (text->n > 0)
 		json_object_text(&o, "firstMessage", utf8_first(buf_span(text), FIRST_MESSAGE_CHARACTERS));
 	add_all_usage(&o, s, &info);
+	if (with_subagents) {
+		struct json_object sum = json_object_begin(json_object_name(&o, "usageWithSubagents"));
+		info_add_usage(&sum, with_subagents);
+		json_object_end(&sum);
+	}
+	double active;
+	rc = session_active_seconds(s, &active);
+	if (rc < 0)
+		return rc;
+	if (!isnan(active))
+		json_object_count(&o, "activeSeconds", (size_t)active);
 	const char *state;
 	rc = context_state(s, session_leaf(s), &state);
 	if (rc < 0)

@@ -186,8 +186,8 @@ static void page_begin_field(const char *what, struct buf *out)
 	buf_addf(out, "<div><dt>%s</dt><dd>", what);
 }
 
-/* Appends the first and the last time of the entries. */
-static void page_add_times(const struct session *s, struct buf *out)
+/* Appends the first and the last time of the entries, and how long it was worked on. */
+static int page_add_times(const struct session *s, struct buf *out)
 {
 	int64_t first = INT64_MAX, last = NO_TIME;
 	for (uint32_t i = 0; i < session_count(s); i++) {
@@ -195,15 +195,22 @@ static void page_add_times(const struct session *s, struct buf *out)
 		first = ms != NO_TIME && ms < first ? ms : first;
 		last = ms != NO_TIME && ms > last ? ms : last;
 	}
-	if (last == NO_TIME)
-		return;
+	double active;
+	int rc = session_active_seconds(s, &active);
+	if (rc < 0 || last == NO_TIME)
+		return rc;
 	buf_adds(out, "<div><dt>Time (<span id=\"~zone\">");
 	html_zone((double)last, out);
 	buf_adds(out, "</span>)</dt><dd>");
 	html_time((double)first, out);
 	buf_adds(out, " \u2013 ");
 	html_time((double)last, out);
+	if (active > 0) {
+		buf_adds(out, ", active ");
+		text_add_duration(active * 1000, out);
+	}
 	buf_adds(out, FIELD_END);
+	return 0;
 }
 
 static int add_state(const struct render_target *p, struct buf *out)
@@ -241,7 +248,8 @@ static int page_add_model(const struct session *s, uint32_t entry, struct buf *o
 	return 0;
 }
 
-static void page_add_usage(const struct usage *u, struct buf *out)
+/* `with`: the usage with subagents, or NULL. */
+static void page_add_usage(const struct usage *u, const struct usage *with, struct buf *out)
 {
 	if (u->total > 0) {
 		page_begin_field("Tokens", out);
@@ -252,9 +260,13 @@ static void page_add_usage(const struct usage *u, struct buf *out)
 		}
 		buf_adds(out, FIELD_END);
 	}
-	if (u->cost >= PAGE_COST_MIN) {
+	if (u->cost >= PAGE_COST_MIN || (with && with->cost >= PAGE_COST_MIN)) {
 		page_begin_field("Cost", out);
 		html_dollars(u->cost, PAGE_COST_FINE, out);
+		if (with) {
+			buf_adds(out, ", with subagents ");
+			html_dollars(with->cost, PAGE_COST_FINE, out);
+		}
 		buf_adds(out, FIELD_END);
 	}
 }
@@ -334,13 +346,13 @@ static int page_add_header(const struct render_target *p, const struct render_to
 		html_add_value(cwd, out);
 		buf_adds(out, FIELD_END);
 	}
-	page_add_times(s, out);
-	int rc = add_state(p, out);
+	int rc = page_add_times(s, out);
+	rc = rc < 0 ? rc : add_state(p, out);
 	rc = rc < 0 ? rc : page_add_model(s, t->model, out);
 	page_begin_field("Entries", out);
 	number_add_unsigned(session_count(s), out);
 	buf_adds(out, FIELD_END);
-	page_add_usage(&t->usage, out);
+	page_add_usage(&t->usage, p->with_subagents, out);
 	page_add_problems(p, out);
 	/* The path to the session ends in the names of the project and of the session. */
 	const char *at = strstr(p->prefix, "projects/");

@@ -4,6 +4,7 @@
  */
 #include "text.h"
 
+#include "sessionfs/base/number.h"
 #include "sessionfs/base/space.h"
 #include "sessionfs/base/utf8.h"
 #include "sessionfs/session/part.h"
@@ -239,4 +240,19 @@ void text_add_content(const struct record *r, struct json_value content, const c
 	}
 	text_truncate_from(out, start, units);
 	text_make_line_from(out, start);
+}
+
+void text_add_duration(double ms, struct buf *out)
+{
+	static const struct time_unit {
+		const char *name;
+		double ms;
+	} units[] = {{"h", 3600e3}, {"min", 60e3}, {"s", 1e3}, {"ms", 1}};
+	const struct time_unit *u = units;
+
+	while (ms < u->ms && u->ms > 1)
+		u++;
+	double x = ms / u->ms;
+	number_add(number_round(x, x < 10 ? 1 : 0), out);
+	buf_addf(out, " %s", u->name);
 }

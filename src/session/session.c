@@ -17,6 +17,7 @@ enum {
 	HASH_READ_SIZE = 1024 * 1024, /* read with one call, between two calls of cancel_check */
 	READ_AHEAD = 128 * 1024       /* the most that a reader prefetches */
 };
+enum { ACTIVE_PAUSE_MAX_MS = 300 * 1000 };
 enum { WHOLE_MAX = LIMIT(64 * 1024, 512) }; /* the longest file that is read as a whole */
 
 int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
@@ -571,6 +572,42 @@ double session_modified(const struct session *s)
 	if (session_last_active(s) > 0)
 		return session_last_active(s);
 	return session_header(s)->timestamp.kind == JSON_STRING && !isnan(created) ? created : number_round_whole(ms);
+}
+
+static int time_cmp(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+	return (a > b) - (a < b);
+}
+
+/* Sums the times between the entries, or (not NULL) these times. Returns false if they are not in order. */
+static bool active_sum(const struct session *s, const int64_t *times, double *ret)
+{
+	int64_t before = NO_TIME, ms = 0;
+	for (uint32_t i = 0; i < session_count(s); i++) {
+		int64_t time = times ? times[i] : session_entry_at(s, i)->time;
+		if (time == NO_TIME)
+			continue;
+		if (time < before)
+			return false;
+		if (before != NO_TIME)
+			ms += time - before < ACTIVE_PAUSE_MAX_MS ? time - before : ACTIVE_PAUSE_MAX_MS;
+		before = time;
+	}
+	*ret = before == NO_TIME ? NAN : (double)(ms / 1000);
+	return true;
+}
+
+int session_active_seconds(const struct session *s, double *ret)
+{
+	if (active_sum(s, NULL, ret))
+		return 0;
+	int64_t *times CLEANUP_FREE = malloc(session_count(s) * sizeof *times);
+	for (uint32_t i = 0; times && i < session_count(s); i++)
+		times[i] = session_entry_at(s, i)->time;
+	if (times)
+		qsort(times, session_count(s), sizeof *times, time_cmp);
+	return times && active_sum(s, times, ret) ? 0 : -ENOMEM;
 }
 
 uint32_t session_current_position(const struct session *s)

@@ -224,7 +224,7 @@ const struct kind_rows rows_html = ROWS(in_html);
 static const struct kind in_html_project[] = {
     {NULL, .doc = "a session as a page", .from = &from_session,
      .make = SEGMENTED_PAGE(page_html, page_append_session_path, page_append_related),
-     .flags = OWNER_ONLY | LISTS_ALL_PROJECTS, .names = {"STEM.html", html_page_list, html_page_match, NULL},
-     .moves = page_name_changes},
+     .flags = OWNER_ONLY | LISTS_ALL_PROJECTS | SUMS_SUBAGENTS,
+     .names = {"STEM.html", html_page_list, html_page_match, NULL}, .moves = page_name_changes},
 };
 const struct kind_rows rows_html_project = ROWS(in_html_project);

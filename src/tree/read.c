@@ -19,6 +19,7 @@ uint64_t view_serial(struct ctx *c)
 	if (kind_text_stability(c->kind) == TREE_UNTIMED)
 		return state_serial(c->tree) + catalog_epoch(c->tree->catalog);
 	uint64_t serial = c->session && kind_class(c->kind) != TREE_FIXED ? session_serial(c->session) : 0;
+	serial += c->subagents_serial;
 	return c->kind->make.related ? serial + ctx_related_serial(c) : serial;
 }
 

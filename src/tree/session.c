@@ -125,7 +125,7 @@ int session_add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out)
 
 static int info_show(struct ctx *c, struct buf *out)
 {
-	return render_info_json(c->session, c->slot.file, out);
+	return render_info_json(c->session, c->slot.file, c->subagents_serial ? &c->with_subagents : NULL, out);
 }
 
 static int session_state_show(struct ctx *c, struct buf *out)
@@ -265,7 +265,7 @@ static const struct kind in_session[] = {
      .make = RANGE(jsonl_size, session_add_bytes)},
     {"header.json", .doc = "its header line", .from = &from_session, .make = TEXT(render_header_json)},
     {"info.json", .doc = "counts, times, tokens and cost", .from = &from_session, .make = SHOW(info_show),
-     .changes = TREE_REWRITTEN},
+     .flags = SUMS_SUBAGENTS, .changes = TREE_REWRITTEN},
     {"state", .doc = "working, done, failed or stopped", .from = &from_session, .make = SHOW(session_state_show),
      .has = session_state_exists, .changes = TREE_REWRITTEN, .keeps = CACHE_NOTHING,
      .instead = "the last message decides it; to mark a session, write entries/ID/label or name"},

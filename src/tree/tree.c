@@ -117,7 +117,12 @@ int ctx_resolve(struct ctx *c, enum scope scope)
 		c->scope = SCOPE_SLOT;
 	}
 	if (scope >= SCOPE_INDEX && c->scope < SCOPE_INDEX) {
-		int rc = catalog_session_get(t->catalog, c->node.slot, &c->session);
+		/* Now: it reads other indexes, and a thread holds one at a time. */
+		int rc = 0;
+		if (c->kind->flags & SUMS_SUBAGENTS)
+			rc =
+			    facts_sum_subagents(t->facts, NULL, c->node.slot, &c->with_subagents, &c->subagents_serial);
+		rc = rc < 0 ? rc : catalog_session_get(t->catalog, c->node.slot, &c->session);
 		if (rc < 0)
 			return rc;
 		/* The file may have grown since the slot was read: a ctx has one state. */
@@ -308,6 +313,8 @@ static enum tree_class ctx_cache_class(const struct ctx *c, struct tree_attr *a)
 		a->why = "I2: changes can go unnoticed";
 	else if (changed.tv_sec >= clock_ago(leased ? LEASE_AFTER : WATCHED_AFTER))
 		a->why = "I6: changed recently";
+	else if (c->subagents_serial)
+		a->why = "I2: shows its subagents";
 	else {
 		a->why = "I2: changes are reported";
 		return class;
@@ -319,8 +326,11 @@ bool tree_is_quiet(struct tree *t, node_t node, time_t seconds)
 {
 	struct ctx c = {.tree = t, .node = tree_node(node)};
 	const struct kind *k = c.kind = kind_of(c.node);
+	struct slot_info subagent;
+	uint64_t cookie = 0;
 	if (!k || k->from->scope < SCOPE_SLOT || k->make.type != S_IFREG || k->names.can_disappear ||
-	    kind_text_stability(k) == TREE_UNTIMED || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0)
+	    kind_text_stability(k) == TREE_UNTIMED || catalog_slot(t->catalog, c.node.slot, &c.slot) < 0 ||
+	    ((k->flags & SUMS_SUBAGENTS) && catalog_fork_next(t->catalog, c.node.slot, true, &cookie, &subagent)))
 		return false;
 	struct tree_attr a = {.mtime = c.slot.st.st_mtim};
 	enum tree_class class = ctx_cache_class(&c, &a);
@@ -389,7 +399,7 @@ int ctx_attr(struct ctx *c, bool is_lookup, struct tree_attr *ret)
 	int rc = is_sized ? ctx_get_size(c, &a.size) : 0;
 	if (rc < 0)
 		return rc;
-	if (is_sized && c->kind->make.type == S_IFREG && kind_shows_all_sessions(c->kind))
+	if (is_sized && c->kind->make.type == S_IFREG && (kind_shows_all_sessions(c->kind) || c->subagents_serial))
 		a.version = view_serial(c);
 	a.mtime = ctx_mtime(c);
 	ctx_set_owner_and_mode(c, &a);

@@ -181,6 +181,8 @@ struct ctx {
 	const struct fact_list *facts; /* of all sessions; NULL: not loaded yet (ctx_load_facts) */
 	struct buf to_session;         /* from the kind's to_session */
 	struct buf related;            /* from the kind's related */
+	struct usage with_subagents;   /* as facts_sum_subagents, like the next: for SUMS_SUBAGENTS */
+	uint64_t subagents_serial;     /* 0: it has none */
 	int missed;                    /* the error of sessions that an answer from all sessions lacks */
 };
 
@@ -281,6 +283,8 @@ enum flag {
 	/* Files that show the current state; their mtime is now. They belong to our user and are not listed; the kernel
 	 * caches nothing of them. */
 	LIVE_STATUS = 1 << 11,
+	/* Files that show what the session used with its subagents. */
+	SUMS_SUBAGENTS = 1 << 12,
 };
 
 /* One row of the table: a name of a directory. */

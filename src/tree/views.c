@@ -32,6 +32,7 @@ static int ctx_render_target(struct ctx *c, struct render_target *ret)
 	*ret = (struct render_target){.session = c->session,
 	                              .leaf = ctx_conversation_end(c),
 	                              .prefix = c->kind->from->scope >= SCOPE_ENTRY ? "../../" : "",
+	                              .with_subagents = c->subagents_serial ? &c->with_subagents : NULL,
 	                              .now = clock_ms(CLOCK_REALTIME)};
 	int rc = c->kind->make.related ? ctx_make_related(c) : 0;
 	if (rc < 0)

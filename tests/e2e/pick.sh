@@ -59,7 +59,7 @@ for n, (file, name, words, parent) in enumerate([
         print(json.dumps({"type": "session", "version": 3, "id": f"id{n}", "timestamp": at + "0Z", "cwd": "/", **({"parentSession": parent} if parent else {})}), file=f)
         for i, text in enumerate(words):
             print(json.dumps({"type": "message", "id": f"m{n}{i}", "parentId": f"m{n}{i - 1}" if i else None, "timestamp": f"{at}{i}Z", "message": {"role": "user", "content": text}}), file=f)
-        print(json.dumps({"type": "session_info", "id": f"n{n}", "parentId": f"m{n}0", "timestamp": at + "9Z", "name": name}), file=f)
+        print(json.dumps({"type": "session_info", "id": f"n{n}", "parentId": f"m{n}0", "timestamp": f"2026-04-0{n}T12:00:00Z" if name == "Water" else at + "9Z", "name": name}), file=f)
 END
 printf '%s\n' '{"type":"session","version":3,"id":"beat","timestamp":"2026-01-05T10:00:00Z","cwd":"/","parentSession":"one.jsonl"}' \
 	'{"type":"message","id":"b1","parentId":null,"timestamp":"2026-01-05T10:00:01Z","message":{"role":"user","content":"[OpenClaw heartbeat poll]"}}' >"$T/agents/--w--/beat.jsonl"
@@ -132,24 +132,24 @@ is 2 "$rc" "no query"
 # Subagents are listed last, when asked for; a fork and a subagent name their parent, and rows count hits.
 source=$T/agents
 rows() { grep -aoE '[0-9]+.2026.*' "$T/err" | tr '\t' ' ' | sed -E '$d; s/(2026-..-..) +[0-9a-z]+/\1/'; } # without the chosen one, and ages
-fork='2026-04-03  w  Plant more  (fork of Plant\ trees)'
+fork='2026-04-03  w          Plant more  (fork of Plant\ trees)'
 pick '1\np\n'
 is "$T/agents/--w--/fork.jsonl" "$(cat "$T/out")" "the newest that no other one started"
 is "1 $fork
-2 2026-04-02  w  Water
-3 2026-04-01  w  Plant\ trees" "$(rows)" "the sessions that no other one started"
+2 2026-04-02  w   5 min  Water
+3 2026-04-01  w          Plant\ trees" "$(rows)" "the sessions that no other one started"
 grep -q 'Enter for more, a for automatic ones, q to quit' "$T/err" || die "no word on subagents"
 pick 'a\n4\np\n'
 is "$T/agents/--w--/one/run-1/session.jsonl" "$(cat "$T/out")" "a subagent"
-is "4 2026-04-05  w  Rake  (subagent of Plant\ trees)
-5 2026-04-04  w  Dig  (subagent of Plant\ trees)
-6 2026-01-05  w  [OpenClaw heartbeat poll]  (fork of Plant\ trees)" "$(rows | tail -n +4)" "subagents, and what no person said"
+is "4 2026-04-05  w          Rake  (subagent of Plant\ trees)
+5 2026-04-04  w          Dig  (subagent of Plant\ trees)
+6 2026-01-05  w          [OpenClaw heartbeat poll]  (fork of Plant\ trees)" "$(rows | tail -n +4)" "subagents, and what no person said"
 pick '2\np\n' apple
-is "1 2026-04-03  w     1 hit  Plant more  (fork of Plant\ trees)
-2 2026-04-01  w    2 hits  Plant\ trees" "$(rows)" "sessions with their hits"
+is "1 2026-04-03  w             1 hit  Plant more  (fork of Plant\ trees)
+2 2026-04-01  w            2 hits  Plant\ trees" "$(rows)" "sessions with their hits"
 is "$T/agents/--w--/one.jsonl" "$(cat "$T/out")" "the second with hits"
 pick '1\np\n' medlar
-is "1 2026-04-04  w     1 hit  Dig  (subagent of Plant\ trees)" "$(rows)" "subagents, if nothing else matches"
+is "1 2026-04-04  w             1 hit  Dig  (subagent of Plant\ trees)" "$(rows)" "subagents, if nothing else matches"
 source=
 mkdir "$T/none"
 fails 1 "sessionfs: $T/none: no sessions" "$SESSIONFS" -S "$T/none" --pick
@@ -169,11 +169,11 @@ for n, (project, age) in enumerate([("p", 2.5 / 24), ("\u00e9t\u00e9", 3.5), ("h
 END
 aligned() {
 	source=$T/aged pick 'q\n'
-	is "  2h  p                              title 0
-  3d  été                            title 1
-  1w  …directory-with-a-long-name-é  title 2
- 1mo  ü                              title 3
-  2y  home-ada                       title 4" "$(sed -n 's/^ *[0-9]\t[-0-9]*  //p' "$T/err")" "columns ($1)"
+	is "  2h  p                                      title 0
+  3d  été                                    title 1
+  1w  …directory-with-a-long-name-é          title 2
+ 1mo  ü                                      title 3
+  2y  home-ada                               title 4" "$(sed -n 's/^ *[0-9]\t[-0-9]*  //p' "$T/err")" "columns ($1)"
 }
 aligned "awk"
 # A session at work: its newest entry is of the last minute. Others are done, or changed before that.
@@ -307,7 +307,7 @@ press Down
 within 20 "the preview" shows "title 29 apple"
 touch "$T/gate"
 within 20 "all of them" shows "30/30"
-within 20 "the columns" shows "Changed      Age  Project  Title"
+within 20 "the columns" shows "Changed      Age  Project  Worked  Title"
 press Escape
 end 1 "Escape"
 begin_gated apple

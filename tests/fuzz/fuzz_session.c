@@ -21,7 +21,7 @@ static void add_views(const struct session *s, struct buf *out)
 		assert_int_equal(produce(&producer_context_md, s, i, "", out), 0);
 		assert_int_equal(produce(&producer_transcript_md, s, i, "", out), 0);
 	}
-	assert_int_equal(render_info_json(s, "s.jsonl", out), 0);
+	assert_int_equal(render_info_json(s, "s.jsonl", NULL, out), 0);
 	assert_int_equal(render_header_json(s, out), 0);
 	assert_int_equal(render_title(s, out), 0);
 	assert_int_equal(render_name(s, out), 0);

@@ -10,7 +10,7 @@ facts.py labels SOURCE      LABEL/NAME -> TARGET, a line each
 facts.py labels.tsv SOURCE  labels.tsv up to the time
 facts.py make DIR           sessions for every rule of the formats
 
-In the time zone of TZ. For sources like the samples, in which no two sessions share an id or stem.
+In the time zone of TZ. For sources like the samples, in which no two sessions share an id or stem, and none has subagents.
 """
 import hashlib
 import json
@@ -200,6 +200,10 @@ class Session:
         title = next(filter(None, (text(one_line(s)).strip(SPACE) for s in said)), "(no messages)")
         return title if len(title) <= 200 else title[:199] + "\u2026"
 
+    def active(self):
+        times = sorted(t for e in self.entries if isinstance(e, dict) and (t := when(e.get("timestamp"))) is not None)
+        return str(int(sum(min(b - a, 300000) for a, b in zip(times, times[1:])) // 1000)) if times else ""
+
     def branch(self):
         """Returns the entries from the last one up to the root, for ids that are used once."""
         by_id = {e.get("id"): e for e in self.entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
@@ -286,7 +290,7 @@ def add(sum_, n):
 
 
 def print_sessions(source):
-    print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle")
+    print("id\tproject\tstem\tcreated\tmodified\tentries\tmessages\ttokens\tcost\tmodel\tstate\tparent\tbytes\ttitle\tactive\tcostWithSubagents")
     all_ = sessions(source)
     # Only parents whose file name is unique in the source, as in the samples.
     by_name = {s.file.split("/")[-1]: f"projects/{s.project()}/{s.stem()}" for s in all_}
@@ -295,7 +299,7 @@ def print_sessions(source):
         for _, _, n, _ in s.uses():
             total = add(total, n)
         used = [number(total[4]), number(round(total[5], 9))] if total else ["", ""]
-        row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.state(), s.parent(by_name), str(os.stat(os.path.join(source, s.file)).st_size), s.title()]
+        row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.state(), s.parent(by_name), str(os.stat(os.path.join(source, s.file)).st_size), s.title(), s.active(), used[1]]
         print("\t".join(cell(c) if c in row[1:3] else one_line(cell(c)) for c in row))
 
 

@@ -321,7 +321,7 @@ static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 	struct session *s;
 	assert_int_equal(catalog_session_get(p->c, list->v[0].slot, &s), 0);
 	atomic_store(&bytes, 0);
-	assert_int_equal(render_info_json(s, "used.jsonl", &info), 0);
+	assert_int_equal(render_info_json(s, "used.jsonl", NULL, &info), 0);
 	assert_true(!is_usual || atomic_load(&bytes) < text.n / 4);
 	buf_addc(&info, '\0');
 	assert_non_null(strstr(info.p, "\"totalTokens\": 9000,"));
@@ -437,6 +437,66 @@ static void results_count_for_subagents(void **state)
 		                                "2026-01-01\ta\tunknown\t3\t120\t0\t0\t0\t120\t21\n");
 		facts_release(list);
 	}
+	facts_close(f);
+}
+
+/* Asserts the sum of a session with its subagents, and how many sessions were read for it. Returns the serial. */
+static uint64_t assert_sum(struct facts *f, uint32_t slot, double total, unsigned most)
+{
+	struct usage sum = {0};
+	uint64_t serial;
+	wait_stale();
+	atomic_store(&makes, 0);
+	assert_int_equal(facts_sum_subagents(f, NULL, slot, &sum, &serial), 0);
+	assert_true(sum.total == total);
+	assert_int_equal(makes > 0, most > 0);
+	assert_in_range(makes, 0, most);
+	return serial;
+}
+
+/* Reads only these sessions, and only after a change of one of them. */
+static void subagents_are_summed(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "--a--");
+	make_dir(p, "--a--/s");
+	make_dir(p, "--a--/s/x");
+	put(p, "--a--/s.jsonl", DATED("s", "2026-01-02T10:00:00.000Z") USED("1", AT) RESULT_USED("r"));
+	put(p, "--a--/s/x.jsonl", DATED("x", "2026-01-03T10:00:00.000Z") USED("1", AT) USED("2", AT) RESULT_USED("r"));
+	put(p, "--a--/s/x/y.jsonl", DATED("y", "2026-01-04T10:00:00.000Z") USED("2", AT) RESULT_USED("r2"));
+	/* In usage.tsv the first entry counts for this one. */
+	put(p, "--a--/older.jsonl", DATED("older", AT) USED("1", AT));
+	put(p, "--a--/other.jsonl", DATED("other", AT) USED("3", AT));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	uint32_t s = slot_of(p, "a", "s"), x = slot_of(p, "a", "s+x");
+	uint64_t first = assert_sum(f, s, 46, 6);
+	assert_true(first && assert_sum(f, s, 46, 0) == first);
+	assert_sum(f, x, 46, 4);
+	assert_int_equal(assert_sum(f, slot_of(p, "a", "s+x+y"), 0, 0), 0);
+	assert_int_equal(assert_sum(f, slot_of(p, "a", "older"), 0, 0), 0);
+	append(p, "--a--/other.jsonl", USED("4", AT));
+	assert_true(assert_sum(f, s, 46, 0) == first);
+	append(p, "--a--/s/x/y.jsonl", USED("5", AT));
+	assert_true(assert_sum(f, s, 49, 6) != first);
+
+	wait_stale();
+	const struct fact_list *list = all(f);
+	static const struct {
+		const char *file;
+		double cost, with;
+	} want[] = {{"--a--/s.jsonl", 7.1, 7.3},
+	            {"--a--/s/x.jsonl", 7.2, 7.3},
+	            {"--a--/s/x/y.jsonl", 7.2, 7.2},
+	            {"--a--/older.jsonl", 0.1, 0.1}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		const struct fact *fact = find(list, want[i].file);
+		assert_true(fabs(fact->facts->usage.cost - want[i].cost) < 1e-9);
+		assert_true(fabs(fact->cost_with_subagents - want[i].with) < 1e-9);
+		assert_int_equal(fact->has_subagents, i < 2);
+	}
+	assert_true(find(list, "--a--/s.jsonl")->counted.total == 0);
+	facts_release(list);
 	facts_close(f);
 }
 
@@ -584,7 +644,7 @@ static void control_characters_in_cells_become_spaces(void **state)
 	const char *row = strchr(buf_cstr(&out), '\n') + 1;
 #define SHOWN "\\t\\n\\\\ \u2400     ."
 	assert_memory_equal(row, "i" SHOWN "\ta\ts\t", strlen("i" SHOWN "\ta\ts\t"));
-	assert_non_null(strstr(row, "\tp" SHOWN "/m" SHOWN "\tdone\t\t398\tt t\\\\\n"));
+	assert_non_null(strstr(row, "\tp" SHOWN "/m" SHOWN "\tdone\t\t398\tt t\\\\\t0\t0\n"));
 	buf_reset(&out);
 	assert_int_equal(table_usage(list, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "\ta\tp" SHOWN "/m" SHOWN "\t1\t"));
@@ -600,6 +660,7 @@ int main(void)
 	    TEST(unreadable_session_is_counted_as_missed),
 	    TEST(list_that_lacks_a_directory_is_reused),
 	    TEST(interrupted_refresh_keeps_progress),
+	    TEST(subagents_are_summed),
 	    TEST(usage_is_summed_while_indexing),
 	    TEST(many_models_are_summed),
 	    TEST(unused_facts_are_evicted),

@@ -141,7 +141,7 @@ static int say_names(struct session *s, struct buf *out)
 
 static int say_front(struct session *s, struct buf *out)
 {
-	int rc = render_info_json(s, "file", out);
+	int rc = render_info_json(s, "file", NULL, out);
 	if (rc == 0)
 		rc = render_header_json(s, out);
 	if (rc == 0)

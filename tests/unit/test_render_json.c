@@ -163,7 +163,7 @@ static void expect_info(const char *lines, const char *file, const char *want)
 	CLEANUP_BUF struct buf out = BUF_INIT, whole = BUF_INIT;
 	buf_addf(&whole, "%s,\n  \"bytes\": %zu\n}\n", want, strlen(lines));
 	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_info_json(f.s, file, &out), 0);
+	assert_int_equal(render_info_json(f.s, file, NULL, &out), 0);
 	assert_string_equal(buf_cstr(&out), buf_cstr(&whole));
 	fixture_close(&f);
 }
@@ -247,6 +247,7 @@ static void info_describes_session(void **state)
 	    "      }\n"
 	    "    }\n"
 	    "  },\n"
+	    "  \"activeSeconds\": 0,\n"
 	    "  \"state\": \"working\"");
 }
 
@@ -274,7 +275,8 @@ static void info_is_well_formed(void **state)
 	    "  \"messages\": {},\n"
 	    "  \"branches\": 0,\n"
 	    "  \"labels\": 0,\n"
-	    "  \"problems\": 0");
+	    "  \"problems\": 0,\n"
+	    "  \"activeSeconds\": 0");
 }
 
 /* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
@@ -287,7 +289,7 @@ static void info_replaces_raw_bytes(void **state)
 
 	(void)state;
 	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_info_json(f.s, "f", &out), 0);
+	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "{\n  \"id\": \"\uFFFD\uFFFD\uFFFD\",\n"
 	                                       "  \"name\": \"\uFFFD\uFFFD\uFFFD\",\n"
 	                                       "  \"title\": \"\uFFFD\uFFFD\uFFFD\",\n"));
@@ -306,7 +308,7 @@ static void info_adds_up_tokens(void **state)
 
 	(void)state;
 	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_info_json(f.s, "f", &out), 0);
+	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "\"totalTokens\": 654321,\n"));
 	fixture_close(&f);
 }
@@ -342,10 +344,30 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 	assert_int_equal(utimensat(AT_FDCWD, f.path, times, 0), 0);
 	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &f.s), 0);
 	session_rdlock(f.s);
-	assert_int_equal(render_info_json(f.s, "f", &out), 0);
+	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
 	if (!strstr(buf_cstr(&out), member))
 		fail_msg("no %s in %s", member, buf_cstr(&out));
 	fixture_close(&f);
+}
+
+/* Pauses count as five minutes at most, whatever the order in the file. */
+static void active_is_sum_of_short_pauses(void **state)
+{
+#define TIMED(id, time) "{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":" time "}\n"
+#define TIMES                                                                                                          \
+	TIMED("a", "\"2026-01-02T10:00:00.000Z\"")                                                                     \
+	TIMED("b", "\"2026-01-02T10:05:00.000Z\"")                                                                     \
+	TIMED("c", "\"never\"") TIMED("d", "\"2026-01-02T11:00:00.999Z\"")
+	static const struct timespec now = {.tv_sec = 1};
+	(void)state;
+	expect_member(HEADER TIMED("a", "\"2026-01-02T10:00:00Z\""), now, "\n  \"activeSeconds\": 0,\n");
+	expect_member(HEADER TIMES, now, "\n  \"activeSeconds\": 600,\n");
+	expect_member(HEADER TIMES TIMED("e", "\"2026-01-02T10:02:00Z\"") TIMED("f", "\"2026-01-02T11:00:02Z\""), now,
+	              "\n  \"activeSeconds\": 601,\n");
+	expect_member(HEADER TIMED("a", "\"2026-01-02T10:00:01.500Z\"") TIMED("b", "\"1969-12-31T23:59:58.600Z\"")
+	                  TIMED("c", "\"1970-01-01T00:00:01.500Z\""),
+	              now, "\n  \"activeSeconds\": 302,\n");
+	expect_member(HEADER TIMED("a", "null") TIMED("b", "\"never\""), now, "\n  \"problems\": 2,\n  \"bytes\"");
 }
 
 static void modified_is_last_message(void **state)
@@ -414,7 +436,7 @@ static void truncated_file_is_stale(void **state)
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 10), 0);
 	assert_int_equal(produce(&producer_context_json, f.s, session_leaf(f.s), "", &out), -ESTALE);
-	assert_int_equal(render_info_json(f.s, "f", &out), -ESTALE);
+	assert_int_equal(render_info_json(f.s, "f", NULL, &out), -ESTALE);
 	fixture_close(&f);
 }
 
@@ -427,7 +449,7 @@ static void rendering_fails_without_memory(void **state)
 	fixture_open(&f, lines, strlen(lines));
 	for (int info = 0; info < 2; info++) {
 		CLEANUP_BUF struct buf want = BUF_INIT;
-		int rc = info ? render_info_json(f.s, "f", &want)
+		int rc = info ? render_info_json(f.s, "f", NULL, &want)
 		              : produce(&producer_context_json, f.s, session_leaf(f.s), "", &want);
 		assert_int_equal(rc, 0);
 		rc = -ENOMEM;
@@ -435,7 +457,7 @@ static void rendering_fails_without_memory(void **state)
 			CLEANUP_BUF struct buf out = BUF_INIT;
 			allocs_left = n;
 			if (info)
-				rc = render_info_json(f.s, "f", &out);
+				rc = render_info_json(f.s, "f", NULL, &out);
 			else
 				rc = produce(&producer_context_json, f.s, session_leaf(f.s), "", &out);
 			allocs_left = -1;
@@ -469,6 +491,7 @@ int main(void)
 	    cmocka_unit_test(truncated_file_is_stale),
 	    cmocka_unit_test(rendering_fails_without_memory),
 	    cmocka_unit_test(info_is_well_formed),
+	    cmocka_unit_test(active_is_sum_of_short_pauses),
 	    cmocka_unit_test(info_adds_up_tokens),
 	    cmocka_unit_test(info_replaces_raw_bytes),
 	};

@@ -28,6 +28,7 @@
 struct text {
 	node_t node;
 	struct timespec mtime;
+	uint64_t version;
 	struct buf bytes;
 };
 
@@ -78,7 +79,7 @@ static void read_texts(struct source_fixture *p, struct texts *ret)
 		if (!S_ISREG(nodes.v[i].mode))
 			continue;
 		assert_int_equal(tree_getattr(p->tree, node, &a), 0);
-		*text = (struct text){.node = node, .mtime = a.mtime, .bytes = BUF_INIT};
+		*text = (struct text){.node = node, .mtime = a.mtime, .version = a.version, .bytes = BUF_INIT};
 		assert_int_equal(tree_read(p->tree, node, 0, 1 << 20, &text->bytes), 0);
 		ret->n++;
 	}
@@ -88,7 +89,7 @@ static enum tree_change change_of(const struct text *before, const struct text *
 {
 	if (before->bytes.n == after->bytes.n && memcmp(before->bytes.p, after->bytes.p, after->bytes.n) == 0)
 		return TREE_NEVER;
-	if (time_is_same(before->mtime, after->mtime))
+	if (time_is_same(before->mtime, after->mtime) && before->version == after->version)
 		return TREE_UNTIMED;
 	if (after->bytes.n > before->bytes.n && memcmp(before->bytes.p, after->bytes.p, before->bytes.n) == 0)
 		return TREE_APPENDED;

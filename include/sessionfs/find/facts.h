@@ -40,6 +40,7 @@ struct session_facts {
 	bool is_automatic; /* render_is_automatic */
 	bool has_usage;
 	struct usage usage;
+	double active;                /* seconds, or NAN: session_active_seconds */
 	struct span id, title, model; /* model: the last one, or empty */
 	date_t date;                  /* of `created`, or NO_DATE */
 	size_t n_usage;
@@ -57,9 +58,11 @@ struct fact {
 	const char *project, *stem, *sid, *file; /* as in slot_info; the project's name */
 	uint32_t stem_at;
 	struct timespec mtime;
-	bool has_subagents;   /* set only if its tool results used something */
-	bool is_started;      /* by its parent */
-	struct usage counted; /* the part of facts->usage that counts for this session */
+	bool has_subagents;
+	bool is_started;            /* by its parent */
+	bool is_shared;             /* it, or a session that it started, has entries that count for another session */
+	double cost_with_subagents; /* as in facts_sum_subagents; without subagents, its own */
+	struct usage counted;       /* the part of facts->usage that counts for this session */
 	const struct session_facts *facts;
 };
 
@@ -102,6 +105,12 @@ static inline int facts_list_error(const struct fact_list *l)
 	return l->n > 0 && error_is_about_file(l->error) ? 0 : l->error;
 }
 void facts_release(const struct fact_list *list);
+/* Sums what a session and those that it started, at every depth, used: what usage.tsv would show if there were no
+ * others. Reads only these, if their files changed since the last call. *ret_serial changes with each of these files;
+ * 0: it has no subagents, and *ret is not set. Returns 0 or a negative errno; leaves out unreadable sessions.
+ * `made` is the list that the calling thread makes now, or NULL. */
+int facts_sum_subagents(struct facts *f, const struct fact_list *made, uint32_t slot, struct usage *ret,
+                        uint64_t *ret_serial);
 /* Returns the current list if it was made at this serial of the catalog, else NULL. Reads nothing, and does
  * not count as a use. */
 const struct fact_list *facts_get_cached(struct facts *f, uint64_t serial);

@@ -17,7 +17,8 @@ struct render_target {
 	const char *prefix;            /* the beginning of links: the path from the file's directory to the session's */
 	const char *related_pages;     /* a page: paths to pages, each followed by a newline: first its own, then the
 	                                  parent's (or empty), then those to the subagents. NULL: unknown */
-	int64_t now;                   /* ms since 1970 */
+	const struct usage *with_subagents; /* a page: its usage with theirs; NULL: it has none */
+	int64_t now;                        /* ms since 1970 */
 };
 
 /* Facts about all segments, for the front and the back. */

@@ -9,8 +9,9 @@
 #include "sessionfs/session/session.h"
 
 /* json.c */
-/* `file`: the path of the session file relative to the source, for info.json. */
-int render_info_json(const struct session *s, const char *file, struct buf *out);
+/* `file`: the path of the session file relative to the source. `with_subagents`: its usage with theirs; NULL: it has
+ * none. */
+int render_info_json(const struct session *s, const char *file, const struct usage *with_subagents, struct buf *out);
 int render_header_json(const struct session *s, struct buf *out);
 
 /* one_line.c; one-line files end in a newline */
@@ -47,6 +48,8 @@ void text_flatten_from(struct buf *out, size_t start);
 void text_drop_commands_from(struct buf *out, size_t start, bool controls);
 /* Appends a text as the cell of a table: TAB, newline, NUL and backslash as \t, \n, \0 and \\. */
 void text_add_cell(struct span text, struct buf *out);
+/* Appends a duration: 1.5 h, 12 min. */
+void text_add_duration(double ms, struct buf *out);
 
 /* tree.c. Appends one row for each conversation entry: its ID, the connecting lines, its text. A row more than 64
  * levels deep shows the innermost 64, after the number of the others in parentheses. */

@@ -211,6 +211,9 @@ double session_last_active(const struct session *s);
 /* Return the times of its creation and last change, as in that list; NAN if unknown. */
 double session_created(const struct session *s);
 double session_modified(const struct session *s);
+/* Sets *ret to the whole seconds that it was worked on: the times between neighbours, when the times of all entries are
+ * sorted, each at most five minutes (the contract); NAN if no entry has a time. Returns 0 or -ENOMEM. */
+int session_active_seconds(const struct session *s, double *ret);
 
 /* Returns the newest entry of the file, as pi has it after a reload, or NO_ENTRY. */
 uint32_t session_leaf(const struct session *s);

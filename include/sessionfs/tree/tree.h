@@ -130,7 +130,7 @@ enum tree_change {
 	TREE_APPENDED,  /* at its end */
 	TREE_REWRITTEN, /* also in the middle: readers of a live session should pin it */
 	TREE_RESTAMPED, /* perhaps with the same size and time: a record gives the time, and it can give any */
-	TREE_UNTIMED,   /* without its time: the kernel must cache nothing of it */
+	TREE_UNTIMED,   /* without its time or version: the kernel must cache nothing of it */
 };
 /* Nodes that are not files of the table are TREE_APPENDED. */
 enum tree_change tree_text_change(node_t node);
