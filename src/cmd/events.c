@@ -15,6 +15,7 @@
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/catalog/catalog.h"
+#include "sessionfs/file/resolver.h"
 #include "sessionfs/json/json.h"
 #include "sessionfs/session/context.h"
 
@@ -23,7 +24,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { EVENTS_POLL_MS = 250 };
+/* How often the source is scanned without inotify, and checked to exist with it: its own removal causes no event. */
+enum { EVENTS_POLL_MS = 250, EVENTS_CHECK_MS = 10000 };
 
 /* The session at a place, as last published. */
 struct events_session {
@@ -398,16 +400,21 @@ int cli_events(struct catalog *c, unsigned poll_ms, int fd)
 	int rc = events_load_sessions(c, &e.sessions);
 	signal(SIGPIPE, SIG_IGN);
 	while (rc == 0) {
+		struct statvfs space;
+		/* The last scan reports what was deleted with the source. */
+		bool gone = error_is_absence(resolver_statvfs(catalog_resolver(c), &space));
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		struct buf lines CLEANUP_BUF = BUF_INIT;
 		bool polls = !catalog_is_watched(c);
-		int timeout_ms = !polls ? -1 : poll_ms ? (int)poll_ms : EVENTS_POLL_MS;
-		ssize_t n = catalog_wait(c, timeout_ms, fd, polls, &changes);
+		int timeout_ms = !polls ? EVENTS_CHECK_MS : poll_ms ? (int)poll_ms : EVENTS_POLL_MS;
+		ssize_t n = catalog_wait(c, gone ? 0 : timeout_ms, fd, polls || gone, &changes);
 		if (n > 0)
 			events_make_lines(&e, changes, (size_t)n, &lines);
 		if (isatty(fd))
 			terminal_sanitize(&lines, 0);
 		rc = n < 0 ? (int)n : buf_err(&lines) ? buf_err(&lines) : cli_write(fd, buf_span(&lines));
+		if (rc == 0 && gone)
+			rc = -ENOENT;
 	}
 	events_sessions_release(&e.sessions);
 	return rc == -EPIPE ? 0 : rc;

@@ -476,7 +476,7 @@ static int act_on_tree(struct opts *o, const char *source)
 		return act_secrets(o, &parts, source);
 	case OPTS_EVENTS:
 		rc = cli_events(parts.catalog, o->poll_ms, STDOUT_FILENO);
-		o->target = "--events";
+		o->target = rc == -ENOENT ? source : "--events";
 		break;
 	case OPTS_CAT:
 		rc = cli_cat(parts.tree, o->target, o->out, opts_use_color(o) ? stdout : o->out);

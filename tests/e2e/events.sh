@@ -24,7 +24,8 @@ within 20 "the event, masked" grep -q '"renamed"' "$T/redacted"
 is '***********************************' "$(jq -r 'select(.event == "renamed").name' "$T/redacted")" "its name, masked"
 
 # Events carry the message, and the recipe for noticing that an agent has finished works.
-"$SESSIONFS" -S "$T/src" --events | jq --unbuffered -r 'select(any(.entries[]?; .stopReason == "stop")) | .path' >"$T/finished" &
+"$SESSIONFS" -S "$T/src" --events > >(jq --unbuffered -r 'select(any(.entries[]?; .stopReason == "stop")) | .path' >"$T/finished") &
+events_pids+=($!)
 message() { # ID FIELDS
 	printf '{"type":"message","id":"%s","parentId":"99990001","timestamp":"2026-03-02T12:00:00.000Z","message":{%s}}\n' "$@"
 }
@@ -99,6 +100,25 @@ is "0" "$(cat "$T/status")" "exit status after one line"
 is "1" "$(wc -l <"$T/one")" "lines"
 is "" "$(cat "$T/err")" "messages"
 fails 1 "no such source" "$SESSIONFS" -S "$T/none" --events
+
+# Without its source it ends with an error, after the events of all that went with it.
+ends() { # SOURCE DELETED COMMAND...
+	follow_events "$T/last" "$1" 2>"$T/err"
+	"${@:3}"
+	within 60 "the end of its events after ${*:3}" eval "! kill -0 ${events_pids[-1]} 2>/dev/null"
+	local rc=0
+	wait "${events_pids[-1]}" || rc=$?
+	unset 'events_pids[-1]'
+	is "1 sessionfs: $1: No such file or directory" "$rc $(tail -n 1 "$T/err")" "the end after ${*:3}"
+	is "$2" "$(grep -c '"deleted"' "$T/last" || :)" "deleted sessions after ${*:3}"
+}
+samples "$T/gone"
+count=$("$SESSIONFS" -S "$T/gone" --cat sessions.tsv | sed 1d | wc -l)
+ends "$T/gone" "$count" mv "$T/gone" "$T/elsewhere"
+mv "$T/elsewhere" "$T/gone"
+ends "$T/gone" "$count" rm -r "$T/gone"
+mkdir "$T/gone"
+ends "$T/gone" 0 rmdir "$T/gone" # which causes no event
 
 # A mount has no file for it; its writes are events, too.
 can_mount || exit 0

@@ -69,9 +69,9 @@ struct cli_search {
  * for an invalid query, with the reason in `why`. */
 int cli_search(struct tree *t, const struct cli_search *how, FILE *out, FILE *messages, struct buf *why);
 
-/* events.c: prints a line for each change until the pipe or socket `fd` has no reader, and then returns 0. Scans the
- * source every poll_ms (0: four times a second) where inotify does not report changes. Requires catalog_options.watch.
- * Ignores SIGPIPE. */
+/* events.c: prints a line for each change until the pipe or socket `fd` has no reader, and then returns 0; or until the
+ * source is gone, and then returns -ENOENT. Scans the source every poll_ms (0: four times a second) where inotify does
+ * not report changes. Requires catalog_options.watch. Ignores SIGPIPE. */
 int cli_events(struct catalog *c, unsigned poll_ms, int fd);
 
 /* pick.c: replaces the process by a shell that runs scripts/sessionfs-pick, where the user chooses a session; an empty
