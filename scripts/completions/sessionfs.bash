@@ -78,12 +78,20 @@ _sessionfs() {
 			names=1
 		fi
 		;;
-	-o:) mapfile -t COMPREPLY < <(grep -oE -- '-o [a-z_]+\[?=?' <<<"$help" | sed 's/^-o //; s/\[//' | grep "^$cur") ;;
+	-o:) mapfile -t COMPREPLY < <(grep '^  -' <<<"$help" | grep -oE -- '-o [a-z_]+\[?=?' | sed 's/^-o //; s/\[//' | grep "^$cur") ;;
 	*:LEVEL | *:WHEN)
 		mapfile -t COMPREPLY < <(compgen -W "$(sed -E 's/.{42}//; s/.*: //; s/ \(.*//; s/ or /, /; s/,//g' <<<"$line")" -- "$cur")
 		;;
 	*:SOURCE | *:DIR)
 		mapfile -t COMPREPLY < <(compgen -d -- "$typed" | sed 's|$|/|')
+		names=1
+		;;
+	*:FILE)
+		while IFS= read -r path; do
+			[[ ! -d $path ]] || path+=/
+			COMPREPLY+=("$path")
+		done < <(compgen -f -- "$typed")
+		[[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} == */ ]] || compopt +o nospace
 		names=1
 		;;
 	*:QUERY)

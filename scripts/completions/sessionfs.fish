@@ -66,13 +66,15 @@ for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
             set value -a (string replace -r '.*: ' '' -- $help | string replace -r ' \(.*' '' | string replace ' or ' ', ' | string replace -a , '')
         case SOURCE DIR
             set value -a '(__fish_complete_directories (commandline -ct))'
+        case FILE
+            set value -r -F
         case QUERY
             set value -a "role:user role:assistant role:toolResult role:bashExecution type:message type:compaction type:branch_summary type:label state:working state:done state:failed state:stopped what:said what:output what:thinking what:call what:error what:label what:name is:error is:secret"
         case PATH
             set value -a '(__sessionfs_paths)'
     end
     # With [=VALUE] the next word is not the value.
-    test -z "$argument"; or string match -q '*[=*' -- $line; or set -a value -x
+    contains -- "$argument" '' FILE; or string match -q '*[=*' -- $line; or set -a value -x
     for item in (string split ', ' -- (string trim -- (string sub -l 42 -- $line)))
         switch $item
             case '-o *'

@@ -338,16 +338,16 @@ static const char *url_end(const char *p, const char *end)
 }
 
 /* Finds the next URL in a text. Returns false without one. */
-static bool find_url(struct span markdown_on_text, struct span *ret)
+static bool find_url(struct span text, struct span *ret)
 {
-	const char *p = markdown_on_text.p, *end = p + markdown_on_text.n;
+	const char *p = text.p, *end = p + text.n;
 
 	for (; (p = memmem(p, (size_t)(end - p), "://", 3)); p += 3) {
-		size_t n = p - markdown_on_text.p >= 5 && memcmp(p - 5, "https", 5) == 0  ? 5
-		           : p - markdown_on_text.p >= 4 && memcmp(p - 4, "http", 4) == 0 ? 4
-		                                                                          : 0;
+		size_t n = p - text.p >= 5 && memcmp(p - 5, "https", 5) == 0  ? 5
+		           : p - text.p >= 4 && memcmp(p - 4, "http", 4) == 0 ? 4
+		                                                              : 0;
 		const char *begin = p - n;
-		if (n == 0 || (begin > markdown_on_text.p && isascii(begin[-1]) && isalnum(begin[-1])))
+		if (n == 0 || (begin > text.p && isascii(begin[-1]) && isalnum(begin[-1])))
 			continue;
 		const char *stop = url_end(p + 3, end);
 		if (stop == p + 3)
@@ -359,21 +359,21 @@ static bool find_url(struct span markdown_on_text, struct span *ret)
 }
 
 /* md4c's autolinks can end in the wrong place, even after the text. */
-static void markdown_add_text(struct markdown_page *p, struct span markdown_on_text)
+static void markdown_add_text(struct markdown_page *p, struct span text)
 {
 	struct span url;
 
-	while (!p->in_link && find_url(markdown_on_text, &url)) {
-		size_t before = (size_t)(url.p - markdown_on_text.p), n = before + url.n;
-		html_add_text((struct span){markdown_on_text.p, before}, p->out);
+	while (!p->in_link && find_url(text, &url)) {
+		size_t before = (size_t)(url.p - text.p), n = before + url.n;
+		html_add_text((struct span){text.p, before}, p->out);
 		buf_adds(p->out, LINK_BEGIN);
 		html_add_text(url, p->out);
 		buf_adds(p->out, "\">");
 		html_add_text(url, p->out);
 		buf_adds(p->out, link_end);
-		markdown_on_text = (struct span){markdown_on_text.p + n, markdown_on_text.n - n};
+		text = (struct span){text.p + n, text.n - n};
 	}
-	html_add_text(markdown_on_text, p->out);
+	html_add_text(text, p->out);
 }
 
 static int markdown_on_text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *arg)

@@ -7,7 +7,9 @@
 need zsh fish python3 shellcheck
 completions=$ROOT/scripts/completions
 nothing "shellcheck" shellcheck "$completions/sessionfs.bash"
-mkdir -p "$T/src" "$T/a dir/inner" "$T/bin" "$T/z"
+mkdir -p "$T/src" "$T/a dir/inner" "$T/torn dir" "$T/bin" "$T/z"
+: >"$T/damaged 'file'.jsonl"
+: >"$T/torn dir/one"
 export HOME=$T ZDOTDIR=$T/z
 
 # A project with characters that are special to shells.
@@ -59,6 +61,9 @@ for shell in bash zsh; do
 	try() { is "$2" "$(typed $shell "$1" | sed -E 's/\/([|]|$)/\1/g')" "$shell: $1"; }
 	try 'sessionfs --sour\t/x --col\tal\t y' "--source=/x|--color=always|y"
 	try 'sessionfs -o allow_o\t,cach\t5M -o loglevel=de\t a\t' "-o|allow_other,cache=5M|-o|loglevel=debug|a dir"
+	try 'sessionfs -o opt\t a\t' "-o|opt|a dir" # a word of --help, but no option
+	try 'sessionfs --repair dam\t a\t' "--repair|damaged 'file'.jsonl|a dir"
+	try 'sessionfs --repair=torn\to\t' "--repair=torn dir/one"
 	try 'sessionfs -S sr\t --cat late\ttit\t' "-S|src|--cat|latest/title"
 	try 'sessionfs -S src --cat projects/a\t2026-03-02\ttit\t' "-S|src|--cat|projects/$path/$stem/title"
 	for quote in \' \"; do
@@ -73,6 +78,8 @@ is "--source" "$(fish "sessionfs --sour")" "fish: an option"
 is "always auto" "$(fish "sessionfs --color=a" | grep -v / | sed 's/.*=//' | sort | paste -sd' ')" "fish: a value"
 is "ro,cache=" "$(fish "sessionfs -o ro,cac")" "fish: a list"
 is "a dir/" "$(fish "sessionfs a" | sed 's/\\//g')" "fish: a directory"
+is "damaged 'file'.jsonl" "$(fish "sessionfs --repair dam" | sed 's/\\//g')" "fish: a file"
+is "--repair=torn dir/" "$(fish "sessionfs --repair=torn" | sed 's/\\//g')" "fish: a directory of files"
 is "latest/" "$(fish "sessionfs -S src --cat late")" "fish: a link to a directory"
 is "--cat=projects/$path/" "$(fish "sessionfs --source=src --cat=projects/a")" "fish: an odd name"
 is "projects/$path/$stem/title" "$(fish "sessionfs -S src --cat \"projects/${path//[\"$]/\\&}/$stem/tit\"" | sed 's/\\\(.\)/\1/g')" "fish: below it"

@@ -46,7 +46,7 @@ struct producer {
 	/* NULL: no front. */
 	int (*front)(const struct render_target *p, const struct render_totals *t, struct buf *out);
 	/* Adds the entry's usage to `usage`, unless that is NULL. */
-	int (*segment)(const struct render_target *p, const void *item_size, bool is_first, struct reader *reader,
+	int (*segment)(const struct render_target *p, const void *item, bool is_first, struct reader *reader,
 	               struct usage *usage, struct buf *out);
 	/* Appends the end of a file with n segments. NULL: nothing. With a back, the file does not grow at its end. */
 	int (*back)(const struct render_target *p, const struct render_totals *t, size_t n, struct buf *out);
