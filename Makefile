@@ -460,9 +460,9 @@ dist:
 	@scripts/setup dist
 	@scripts/dist $(VERSION) $(RELEASED)
 
-# The Debian package, made of that tarball, in dist.
+# The Debian package, made of the same tarball, in dist.
 #: make deb	the Debian package and its source, in dist
-deb: dist
+deb:
 	@scripts/setup deb
 	@scripts/deb $(VERSION) $(RELEASED)
 

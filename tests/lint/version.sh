@@ -10,9 +10,9 @@ matches '^## [0-9]+\.[0-9]+\.[0-9]+, 20[0-9]{2}-[01][0-9]-[0-3][0-9]$' "$heading
 version=${heading#\#\# } day=${heading#*, }
 version=${version%,*}
 is "sessionfs $version" "$("$SESSIONFS" -V | sed -n 1p)" "the version of the program, and the newest in NEWS.md"
-plan=$(make -s -n -C "$ROOT" deb)
+plan=$(make -s -n -C "$ROOT" dist deb)
 for script in dist deb; do
-	grep -qxF "scripts/$script $version $day" <<<"$plan" || die "make deb calls scripts/$script with another version"
+	grep -qxF "scripts/$script $version $day" <<<"$plan" || die "make $script calls scripts/$script with another version"
 done
 is "" "$(grep -nE 'sessionfs [0-9]+\.[0-9]+\.[0-9]+' "$ROOT"/man/* | grep -vF "sessionfs $version")" "another version in the manual"
 is "" "$(grep -LxF .Os "$ROOT"/man/*)" "pages in which make install cannot put the version"
