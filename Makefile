@@ -10,6 +10,10 @@ DESTDIR ?=
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/sessionfs
+# Where systemd looks for units.
+ifeq ($(PREFIX),$(HOME)/.local)
+UNITDIR ?= $(PREFIX)/share/systemd/user
+endif
 UNITDIR ?= $(PREFIX)/lib/systemd/user
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
@@ -426,33 +430,33 @@ hooks:
 	@scripts/setup lint
 	@scripts/pre-commit --install
 
-completions := $(BASHDIR)/sessionfs $(ZSHDIR)/_sessionfs $(FISHDIR)/sessionfs.fish
+# As the replacement of sed's `s|...|`, in double quotes.
+replacement = $(subst |,\|,$(subst &,\&,$(1)))
 
 #: make install	PREFIX=/usr/local, DESTDIR
 install: $(BUILD)/sessionfs
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
-	install -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(UNITDIR)
-	install -m 755 $(BUILD)/sessionfs $(DESTDIR)$(BINDIR)/
-	install -m 644 man/sessionfs.1 $(DESTDIR)$(MANDIR)/man1/
-	install -m 644 man/sessionfs.5 $(DESTDIR)$(MANDIR)/man5/
-	install -m 644 man/sessionfs.7 $(DESTDIR)$(MANDIR)/man7/
-	sed -i 's|^\.Os$$|& sessionfs $(VERSION)|' $(foreach n,1 5 7,$(DESTDIR)$(MANDIR)/man$n/sessionfs.$n)
-	install -m 644 scripts/systemd/fstab $(DESTDIR)$(DOCDIR)/examples/
-	install -m 644 scripts/systemd/sessionfs.service $(DESTDIR)$(UNITDIR)/
-	sed -i 's|^ExecStart=|&$(BINDIR)/|' $(DESTDIR)$(UNITDIR)/sessionfs.service
-	install -D -m 644 docs/skill/SKILL.md $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
-	install -d $(dir $(completions:%=$(DESTDIR)%))
-	install -m 644 scripts/completions/sessionfs.bash $(DESTDIR)$(word 1,$(completions))
-	install -m 644 scripts/completions/_sessionfs $(DESTDIR)$(word 2,$(completions))
-	install -m 644 scripts/completions/sessionfs.fish $(DESTDIR)$(word 3,$(completions))
+	install -D -m 755 $(BUILD)/sessionfs "$(DESTDIR)$(BINDIR)/sessionfs"
+	for n in 1 5 7; do \
+		install -D -m 644 man/sessionfs.$$n "$(DESTDIR)$(MANDIR)/man$$n/sessionfs.$$n" && \
+		sed -i "s|^\.Os\$$|& sessionfs $(VERSION)|; s|/usr/local/share/doc/sessionfs|$(call replacement,$(DOCDIR))|" \
+			"$(DESTDIR)$(MANDIR)/man$$n/sessionfs.$$n" || exit 1; \
+	done
+	install -D -m 644 scripts/systemd/fstab "$(DESTDIR)$(DOCDIR)/examples/fstab"
+	install -D -m 644 scripts/systemd/sessionfs.service "$(DESTDIR)$(UNITDIR)/sessionfs.service"
+	sed -i "s|\(^Exec.*[= ]\)sessionfs |\1\"$(call replacement,$(subst %,%%,$(BINDIR)))/sessionfs\" |" "$(DESTDIR)$(UNITDIR)/sessionfs.service"
+	install -D -m 644 docs/skill/SKILL.md "$(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md"
+	install -D -m 644 scripts/completions/sessionfs.bash "$(DESTDIR)$(BASHDIR)/sessionfs"
+	install -D -m 644 scripts/completions/_sessionfs "$(DESTDIR)$(ZSHDIR)/_sessionfs"
+	install -D -m 644 scripts/completions/sessionfs.fish "$(DESTDIR)$(FISHDIR)/sessionfs.fish"
 
 #: make uninstall	removes what make install installs
 uninstall:
-	rm -f $(completions:%=$(DESTDIR)%)
-	rm -f $(DESTDIR)$(BINDIR)/sessionfs $(DESTDIR)$(MANDIR)/man1/sessionfs.1 $(DESTDIR)$(MANDIR)/man5/sessionfs.5 $(DESTDIR)$(MANDIR)/man7/sessionfs.7
-	rm -f $(DESTDIR)$(DOCDIR)/examples/fstab $(DESTDIR)$(UNITDIR)/sessionfs.service
-	rm -f $(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md
-	[ ! -d $(DESTDIR)$(DOCDIR) ] || find $(DESTDIR)$(DOCDIR) -depth -type d -empty -delete
+	rm -f "$(DESTDIR)$(BASHDIR)/sessionfs" "$(DESTDIR)$(ZSHDIR)/_sessionfs" "$(DESTDIR)$(FISHDIR)/sessionfs.fish"
+	rm -f "$(DESTDIR)$(BINDIR)/sessionfs"
+	for n in 1 5 7; do rm -f "$(DESTDIR)$(MANDIR)/man$$n/sessionfs.$$n"; done
+	rm -f "$(DESTDIR)$(DOCDIR)/examples/fstab" "$(DESTDIR)$(UNITDIR)/sessionfs.service"
+	rm -f "$(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md"
+	[ ! -d "$(DESTDIR)$(DOCDIR)" ] || find "$(DESTDIR)$(DOCDIR)" -depth -type d -empty -delete
 
 # The tarball of this version, what is in it and under which licences, and their sums, in dist.
 #: make dist	the tarball of a release, in dist

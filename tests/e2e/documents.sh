@@ -31,10 +31,10 @@ END
 # The unit in systemd: tests/e2e/systemd.sh checks that it parses.
 cat >"$T/bin/systemctl" <<END
 #!/bin/bash
-commands() { sed -n "s/^\$1=-\?//p" "$ROOT/scripts/systemd/sessionfs.service" | sed "s|%h|\$HOME|g"; }
+commands() { sed -n "s/^\$1=-\?//p" "$ROOT/scripts/systemd/sessionfs.service" | sed 's|%h|~|g; s/[\$][\$]/\$/g'; }
 case "\$*" in
 "--user enable --now sessionfs") source <(commands ExecStartPre && commands ExecStart | sed 's/ -f / /') ;;
-"--user disable --now sessionfs") source <(commands ExecStop) ;;
+"--user disable --now sessionfs") sessionfs -u ~/pi ;;
 *) exit 1 ;;
 esac
 END

@@ -21,7 +21,8 @@ for n in 1 5 7; do
 	is ".Os $("$SESSIONFS" -V | sed -n 1p)" "$(grep '^\.Os' "$T/root/opt/x/share/man/man$n/sessionfs.$n")" "the version in sessionfs($n)"
 done
 unit=$T/root/opt/x/lib/systemd/user/sessionfs.service
-is "ExecStart=/opt/x/bin/sessionfs -f %h/pi" "$(grep ^ExecStart= "$unit")" "the program in the unit"
+is 'ExecStart="/opt/x/bin/sessionfs" -f %h/pi' "$(grep ^ExecStart= "$unit")" "the program in the unit"
+matches 'ln -s "/opt/x/share/doc/sessionfs/skill/sessionfs"' "$(cat "$T/root/opt/x/share/man/man7/sessionfs.7")" "the skill in the manual"
 make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "make uninstall ended with $?"
 make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "a second make uninstall ended with $?"
 [ ! -e "$T/root/opt/x/share/doc/sessionfs" ] || die "uninstall left the directory of documents"
@@ -29,6 +30,16 @@ is "" "$(find "$T/root" ! -type d)" "files left by uninstall"
 make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" || die "make install ended with $?"
 [ -x "$T/root/usr/local/bin/sessionfs" ] || die "the default place is not /usr/local"
 is "$T/root/etc $T/root/usr" "$(echo "$T"/root/[a-n,p-z]*)" "where else it installs: /etc, for fish"
+
+# For one user, in a home with a blank and characters that are special to sed and systemd; found by that user's systemd.
+home="$T/ada & 100%"
+own() { HOME=$home make -s -o "$SESSIONFS" -C "$ROOT" "$1" BUILD="$(dirname "$SESSIONFS")" PREFIX="$home/.local" || die "make $1 in $home ended with $?"; }
+own install
+nothing "the program of one user" cmp "$SESSIONFS" "$home/.local/bin/sessionfs"
+matches "ln -s \"$home/.local/share/doc/sessionfs/skill/sessionfs\"" "$(cat "$home/.local/share/man/man7/sessionfs.7")" "the skill in that user's manual"
+is "ExecStart=\"${home//%/%%}/.local/bin/sessionfs\" -f %h/pi" "$(grep ^ExecStart= "$home/.local/share/systemd/user/sessionfs.service")" "the program in that user's unit"
+own uninstall
+is "" "$(find "$home" ! -type d)" "files left by uninstall in that home"
 
 # The shells find the completions in their default directories, each below $T/root.
 unset XDG_DATA_DIRS

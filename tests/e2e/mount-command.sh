@@ -12,7 +12,7 @@ mkdir "$T/mnt"
 place=/usr/local/bin/sessionfs
 [ ! -e $place ] || skip "$place is installed already"
 clean_first() { rm -f "$place"; }
-ln -s "$SESSIONFS" $place
+install -m 755 "$SESSIONFS" $place
 
 mount -t fuse.sessionfs "$T/src" "$T/mnt" -o ro,relatime,nofail,x-test=1 || die "mount -t fuse.sessionfs ended with $?"
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title"
@@ -20,19 +20,28 @@ is "fuse.sessionfs" "$(findmnt -no FSTYPE "$T/mnt")" "type"
 for o in ro nosuid nodev; do matches "(^|,)$o(,|$)" "$(findmnt -no OPTIONS "$T/mnt")" "mount options"; done
 umount_fs "$T/mnt"
 
-# The lines of the manual, with other paths, and one more.
-lines=0
+# The lines of the manual and of the examples, with other paths and for another user, and one more.
+lines=0 owned=0
 while read -r options rest; do
+	options=${options/setuid=ada/setuid=nobody}
 	printf '%s %s fuse.sessionfs %s %s\n' "$T/src" "$T/mnt" "$options" "$rest" >"$T/fstab"
 	mount -T "$T/fstab" "$T/mnt" || die "mounting by fstab with $options ended with $?"
 	is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, by fstab with $options"
+	if [[ $options == *setuid=* ]]; then # all is open to that user, and the sessions are to the others
+		as_nobody sh -c 'cat "$1"/sessions.tsv "$1"/html/index.html "$1"/search/rain/hits.txt && ls "$1"/by-date/2026-03-02' sh "$T/mnt" |
+			grep -q "09.15 Forecast" || die "the user of setuid= with $options"
+		is "Forecast command" "$(setpriv --reuid=1 --regid=1 --clear-groups cat "$T/mnt/$FORECAST/title")" "title, by another user"
+		fails 1 "Permission denied" setpriv --reuid=1 --regid=1 --clear-groups cat "$T/mnt/sessions.tsv"
+		matches ",nosuid,nodev," "$(findmnt -no OPTIONS "$T/mnt")" "what a program of that user cannot do"
+		owned=$((owned + 1))
+	fi
 	umount_fs "$T/mnt"
 	lines=$((lines + 1))
 done < <(
-	sed -n 's/^[^ ]* [^ ]* fuse\.sessionfs //p' "$ROOT/man/sessionfs.1"
+	sed -n 's/^[^ ]* [^ ]* fuse\.sessionfs //p' "$ROOT/man/sessionfs.1" "$ROOT/scripts/systemd/fstab"
 	echo "rw,_netdev,poll=100,x-systemd.automount 0 0"
 )
-is 3 $lines "lines for fstab"
+is "5 4" "$lines $owned" "lines for fstab, and those of them with a user"
 
 # mount writes rw before redact.
 mount -t fuse.sessionfs "$T/src" "$T/mnt" -o redact || die "mount -o redact ended with $?"

@@ -5,23 +5,23 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make systemd-analyze
-export HOME=$T/home XDG_RUNTIME_DIR=$T/run
+export HOME="$T/a home" XDG_RUNTIME_DIR=$T/run
 mkdir -m 700 "$HOME" "$XDG_RUNTIME_DIR"
 
 # Whether it works where no systemd runs.
 printf '[Service]\nExecStart=/bin/true\n' >"$T/plain.service"
 systemd-analyze verify --user --man=no "$T/plain.service" >"$T/out" 2>&1 || skip "systemd-analyze: $(tail -n 1 "$T/out")"
 
-make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX="$T/prefix" || die "make install ended with $?"
-unit=$T/prefix/lib/systemd/user/sessionfs.service
+make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX="$HOME/.local" || die "make install ended with $?"
+unit=$HOME/.local/share/systemd/user/sessionfs.service
 nothing "the unit" systemd-analyze verify --user --man=no "$unit"
-rm "$T/prefix/bin/sessionfs"
+rm "$HOME/.local/bin/sessionfs"
 fails 1 "sessionfs is not executable" systemd-analyze verify --user --man=no "$unit" # it does check
 
 for generator in {/usr,}/lib/systemd/system-generators/systemd-fstab-generator ""; do [ ! -x "$generator" ] || break; done
 [ -n "$generator" ] || lacks systemd-fstab-generator
 grep '^/.* fuse\.sessionfs ' "$ROOT/man/sessionfs.1" >"$T/lines"
-same "$T/lines" <(sed -n 's/^#*\(.* fuse\.sessionfs \)/\1/p' "$T/prefix/share/doc/sessionfs/examples/fstab") "the lines of the manual and of the example"
+same "$T/lines" <(sed -n 's/^#*\(.* fuse\.sessionfs \)/\1/p' "$HOME/.local/share/doc/sessionfs/examples/fstab") "the lines of the manual and of the example"
 grep 'x-systemd\.automount' "$T/lines" >"$T/fstab"
 is 1 "$(wc -l <"$T/fstab")" "lines with an automount"
 mkdir "$T/units"
@@ -33,7 +33,7 @@ matches "Type=fuse.sessionfs" "$(cat "$T/units/mnt-pi.mount")" "the mount"
 # Notifications to NOTIFY_SOCKET, with either form of address: ready only once the mount answers, which the listener
 # checks.
 need_mount
-need python3
+need python3 bindfs findmnt pgrep
 samples "$T/src"
 cat >"$T/listen.py" <<'END'
 import os, re, socket, subprocess, sys
@@ -69,27 +69,47 @@ for name in "$T/nobody" vsock:2:1234 "/$(printf '%0200d' 0)"; do
 	wait $! || die "with $name it ended with $?"
 done
 
-# The lines of the unit, as run by systemd: over a mount whose process was killed, and after an unmount.
-lines() { sed -n "s/^$1=-\?//p" "$unit" | sed "s|%h|$HOME|g"; }
+# The lines of the unit, as run by systemd: where a mount was killed, where one is served, and where another program's is.
+mkdir -p "$HOME/.local/bin"
+ln -s "$SESSIONFS" "$HOME/.local/bin/sessionfs"
+lines() { sed -n "s/^$1=-\?//p" "$unit" | sed "s|%h/pi|'$HOME/pi'|g; s/\\$\\$/\$/g"; }
 samples "$HOME/.pi/agent/sessions"
 mkdir "$HOME/pi"
-"$SESSIONFS" -f "$HOME/pi" &
-pid=$!
-within 60 "a mount" mountpoint -q "$HOME/pi"
-kill -KILL $pid
-wait $pid 2>/dev/null || :
-fails 2 "not connected" ls "$HOME/pi"
+killed() {
+	"$SESSIONFS" -f "$HOME/pi" &
+	within 60 "a mount" mountpoint -q "$HOME/pi"
+	kill -KILL $!
+	wait $! 2>/dev/null || :
+	fails 2 "not connected" ls "$HOME/pi"
+}
+killed
+lines ExecStopPost | bash -e
+! mountpoint -q "$HOME/pi" || die "ExecStopPost left a dead mount"
+killed
 lines ExecStartPre | bash -e -o pipefail
-lines ExecStart | sed "s|^[^ ]*|exec $SESSIONFS|" >"$T/start"
+(echo -n "exec " && lines ExecStart) >"$T/start"
 bash "$T/start" &
 pid=$!
 within 60 "a mount where a dead one was" mountpoint -q "$HOME/pi"
-lines ExecStop | bash
-wait $pid || die "after ExecStop it ended with $?"
-is 2 "$(grep -cE '^ExecStop(Post)?=-' "$unit")" "lines that may fail when it is unmounted already"
+lines ExecStartPre | bash
+lines ExecStopPost | bash
+is "Will it rain tomorrow?" "$(cat "$HOME/pi/latest/title")" "the title in a mount that was left alone"
+is "" "$(lines ExecStop)" "a command to stop it"
+kill -TERM $pid
+wait $pid || die "after SIGTERM it ended with $?"
+! mountpoint -q "$HOME/pi" || die "SIGTERM left the mount"
+bindfs "$T/src" "$HOME/pi"
+lines ExecStartPre | bash
+lines ExecStopPost | bash
+is "fuse" "$(findmnt -no FSTYPE "$HOME/pi" | cut -d. -f1)" "another program's mount"
+kill -KILL "$(pgrep -f "^bindfs $T/src $HOME/pi\$")"
+within 60 "the end of bindfs" eval '! ls "$HOME/pi" >/dev/null 2>&1'
+lines ExecStartPre | bash 2>/dev/null || :
+awk '{ print $5 }' /proc/self/mountinfo | grep -qxF "${HOME// /\\040}/pi" || die "another program's dead mount was removed"
+fusermount3 -u "$HOME/pi"
 
-# The options systemd passes to mount, as root does.
+# The options systemd passes to mount, as root does, but for those that mount.fuse3 keeps.
 need_root
-mount_fs "$T/src" "$T/mnt" -o "$(sed -n 's/^Options=//p' "$T/units/mnt-pi.mount")"
+mount_fs "$T/src" "$T/mnt" -o "$(sed -n 's/,setuid=ada,drop_privileges//; s/^Options=//p' "$T/units/mnt-pi.mount")"
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title"
 umount_fs "$T/mnt"
