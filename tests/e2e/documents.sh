@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need python3 jq rsync rg mergerfs bwrap unshare git patch restic
+need python3 jq rsync rg mergerfs bwrap unshare git patch restic sqlite3
 export HOME=$T/home
 mkdir -p "$HOME" "$T/bin"
 export RESTIC_PASSWORD=secret
@@ -12,6 +12,10 @@ export RESTIC_PASSWORD=secret
 # The program as if installed; setup is only printed: tests/e2e/demo.sh and install.sh check it, and this is part of
 # make check.
 ln -s "$SESSIONFS" "$T/bin/sessionfs"
+[ "$(id -u)" -eq 0 ] || grep -q '^user_allow_other' /etc/fuse.conf || { # which only root can enable
+	rm "$T/bin/sessionfs"
+	printf '#!/bin/bash\nexec -a sessionfs "%s" "${@/%%,allow_other/}"\n' "$SESSIONFS" >"$T/bin/sessionfs"
+}
 cat >"$T/bin/sudo" <<'END'
 #!/bin/sh
 exec "$@"

@@ -16,6 +16,12 @@ line() { # ID PARENT TEXT: as pi appends it
 }
 newest() { tail -n 1 "$file" | sed 's/.*"id":"\([^"]*\)","parentId".*/\1/'; }
 
+# A label makes its session the newest.
+[ "$(readlink "$T/mnt/latest")" != "$FORECAST" ] || die "it is the newest session already"
+echo newest >$label
+is "$FORECAST ${FORECAST##*/}" "$(readlink "$T/mnt/latest" "$T/mnt/$WEATHER/.latest" | xargs)" "the newest sessions after a label"
+wrote "a label of an older session" "label $a newest"
+
 # In turns: each side's next line has the other's as its parent, without a pause between.
 for i in 1 2 3 4 5; do
 	said=$(line "9999000$i" "$(newest)" "message $i")
