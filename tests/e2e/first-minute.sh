@@ -11,6 +11,14 @@ samples "$T/src"
 mount_fs "${source:-$T/src}" "$T/mnt"
 cd "$T/mnt"
 word=${word:-option}
+# Agents read it first: it stays short. It has the headings of two tables.
+[ "$(wc -c <README.md)" -le 6300 ] || die "README.md has $(wc -c <README.md) bytes"
+for table in usage files; do
+	matches "$(head -n 1 $table.tsv | sed 's/\t/, /g')$" "$(grep "^    $table.tsv  " README.md | sed -n 1p)" "the columns of $table.tsv"
+done
+for text in chat.md transcript.md context.md all.txt text.md; do
+	grep -q "$text" <(sed -n '/^Read /,/^$/p' README.md) || die "$text: for what"
+done
 sed -n 's/^    \(.*[^ ]\)  *\([0-9,]*\)  .*/\2 \1/p' README.md | sed 's/^\([0-9]*\),/\1/' | sed -n 1,5p >"$T/commands"
 is "1000 600 1260 1000 200" "$(cut -d' ' -f1 "$T/commands" | xargs)" "the bytes of the first five commands"
 : >"$T/all"
