@@ -28,8 +28,8 @@ while read -r options rest; do
 	mount -T "$T/fstab" "$T/mnt" || die "mounting by fstab with $options ended with $?"
 	is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title, by fstab with $options"
 	if [[ $options == *setuid=* ]]; then # all is open to that user, and the sessions are to the others
-		as_nobody sh -c 'cat "$1"/sessions.tsv "$1"/html/index.html "$1"/search/rain/hits.txt && ls "$1"/by-date/2026-03-02' sh "$T/mnt" |
-			grep -q "09.15 Forecast" || die "the user of setuid= with $options"
+		as_nobody sh -c 'cat "$1"/sessions.tsv "$1"/html/index.html "$1"/search/rain/hits.txt && ls "$1"/by-date/2026-03-02' sh "$T/mnt" >"$T/read" &&
+			grep -q "09.15 Forecast" "$T/read" || die "the user of setuid= with $options"
 		is "Forecast command" "$(setpriv --reuid=1 --regid=1 --clear-groups cat "$T/mnt/$FORECAST/title")" "title, by another user"
 		fails 1 "Permission denied" setpriv --reuid=1 --regid=1 --clear-groups cat "$T/mnt/sessions.tsv"
 		matches ",nosuid,nodev," "$(findmnt -no OPTIONS "$T/mnt")" "what a program of that user cannot do"

@@ -18,7 +18,7 @@ session "$project/2026-03-03 one.jsonl" '\"Quoted\" at its beginning'
 session "$project/2026-03-03 one/run 0/session.jsonl" 'Look it up'
 session "$project/2026-03-04 two.jsonl" '\"Never closed'
 session "$project/2026-03-05 three.jsonl" 'Plain'
-touch -d 2026-03-03 "$project"/*.jsonl
+touch -d 2026-03-03 "$project"/*.jsonl "$project"/*/*/session.jsonl
 mount_fs "$HOME/.pi/agent/sessions" "$HOME/pi"
 recipe() { # WORDS: runs the commands of the example that has them
 	python3 - "$ROOT" "$1" >"$T/recipe" <<-'END'
@@ -42,9 +42,17 @@ Look it up
 working
 0 projects/home-ada-my notes/2026-03-03 one" "$(recipe 'subagents | while')" "subagents with a blank in their names"
 touch "$project/2026-03-05 three.jsonl"
-within 20 "the session that was working" eval 'recipe "-mmin -60" | grep -qx "projects/home-ada-my notes/2026-03-05 three/state"'
+within 20 "the session that was working" eval '[ "$(recipe "-mmin -60")" = "projects/home-ada-my notes/2026-03-05 three/state" ]'
 
 cd /
+# The largest messages, by number, whatever their names are.
+mkdir -p "$T/plain/pi/projects/home-ada-weather/2026-03-02"
+{
+	printf 'entry\trole\tname\ttokens\ttotal\n1\tuser\t\t900\t900\n'
+	for i in {2..12}; do printf '%s\ttoolResult\tname %s\t%s\t0\n' $i $i $((i * 100)); done
+} >"$T/plain/pi/projects/home-ada-weather/2026-03-02/context.tsv"
+is "12 11 10 1 9 8 7 6 5 4" "$(HOME=$T/plain recipe 'context.tsv' | cut -f1 | xargs)" "the largest messages"
+
 # All are older than 90 days.
 cat >"$T/bin/trash-put" <<'END'
 #!/bin/bash

@@ -105,7 +105,7 @@ is "fuse" "$(findmnt -no FSTYPE "$HOME/pi" | cut -d. -f1)" "another program's mo
 kill -KILL "$(pgrep -f "^bindfs $T/src $HOME/pi\$")"
 within 60 "the end of bindfs" eval '! ls "$HOME/pi" >/dev/null 2>&1'
 lines ExecStartPre | bash 2>/dev/null || :
-awk '{ print $5 }' /proc/self/mountinfo | grep -qxF "${HOME// /\\040}/pi" || die "another program's dead mount was removed"
+grep -qF " ${HOME// /\\040}/pi " /proc/self/mountinfo || die "another program's dead mount was removed"
 fusermount3 -u "$HOME/pi"
 
 # The options systemd passes to mount, as root does, but for those that mount.fuse3 keeps.
