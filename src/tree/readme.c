@@ -73,7 +73,7 @@ int readme_show(struct ctx *c, struct buf *out)
 	(void)c;
 	buf_adds(out, first);
 	readme_add_names("At the root", &rows_root, out);
-	readme_add_names("In a session, projects/PROJECT/STEM/", &rows_session, out);
+	readme_add_names("In a session, projects/PROJECT/STEM/, most needed first", &rows_session, out);
 	buf_adds(out, last);
 	return buf_err(out);
 }

@@ -11,11 +11,13 @@ samples "$T/src"
 mount_fs "${source:-$T/src}" "$T/mnt"
 cd "$T/mnt"
 word=${word:-option}
-# Agents read it first: it stays short. It has the headings of two tables.
+# Agents read it first: it stays short. It has the headings of two tables, and names in the order of their use.
 [ "$(wc -c <README.md)" -le 6300 ] || die "README.md has $(wc -c <README.md) bytes"
 for table in usage files; do
 	matches "$(head -n 1 $table.tsv | sed 's/\t/, /g')$" "$(grep "^    $table.tsv  " README.md | sed -n 1p)" "the columns of $table.tsv"
 done
+is "title chat.md context.md transcript.md all.txt entries/ID/ session.jsonl" "$(sed -n '/^In a session/,$p' README.md |
+	awk '$1 ~ /^(title|chat.md|context.md|transcript.md|all.txt|entries.ID.|session.jsonl)$/ { print $1 }' | sed -n 1,7p | xargs)" "the names of a session in this order"
 for text in chat.md transcript.md context.md all.txt text.md; do
 	grep -q "$text" <(sed -n '/^Read /,/^$/p' README.md) || die "$text: for what"
 done
