@@ -330,13 +330,13 @@ fault:
 	@$(MAKE) --no-print-directory $(parallel) fast-targets
 	@SEED=$(SEED) SESSIONFS_TEST_SEED=$(SEED) scripts/check $(BUILD) unit/test_session_random unit/test_record unit/test_match \
 		unit/test_name e2e/search-words e2e/write-kill
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs ALL=$(or $(ALL),1000) SEED=$(SEED) tests/e2e/faults.sh
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" ALL=$(or $(ALL),1000) SEED=$(SEED) tests/e2e/faults.sh
 
 # Takes what is shown now for right: read the difference before committing it.
 #: make golden	takes the trees as they are now for right
 golden: $(BUILD)/sessionfs $(golden_dump)
-	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/golden/run --update
-	SESSIONFS=$(abspath $(BUILD))/sessionfs tests/e2e/check-command.sh --update
+	SESSIONFS="$(abspath $(BUILD))/sessionfs" tests/golden/run --update
+	SESSIONFS="$(abspath $(BUILD))/sessionfs" tests/e2e/check-command.sh --update
 
 # With other compilers, systems and processors, most of them in chroots: it takes root, a Debian mirror, 3 GB of disk
 # and half an hour, and says what cannot be had. ONLY="clang arm64" runs these.
@@ -351,18 +351,18 @@ conformance:
 	@scripts/setup conformance
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(power_test)
 	@tests/data/make-samples --check
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/run
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/mutated
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/write || [ $$? -eq 77 ]
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/edits || [ $$? -eq 77 ]
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/resume || [ $$? -eq 77 ]
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/agent || [ $$? -eq 77 ]
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/provider || [ $$? -eq 77 ]
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/branches || [ $$? -eq 77 ]
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs BUILD=$(abspath $(BUILD)) tests/conformance/repair
-	@BUILD=$(abspath $(BUILD)) tests/conformance/power
-	@BUILD=$(abspath $(BUILD)) tests/conformance/json-suite
-	@BUILD=$(abspath $(BUILD)) tests/conformance/dates
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/run
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/mutated
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/write || [ $$? -eq 77 ]
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/edits || [ $$? -eq 77 ]
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/resume || [ $$? -eq 77 ]
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/agent || [ $$? -eq 77 ]
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/provider || [ $$? -eq 77 ]
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/branches || [ $$? -eq 77 ]
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" BUILD="$(abspath $(BUILD))" tests/conformance/repair
+	@BUILD="$(abspath $(BUILD))" tests/conformance/power
+	@BUILD="$(abspath $(BUILD))" tests/conformance/json-suite
+	@BUILD="$(abspath $(BUILD))" tests/conformance/dates
 
 # Seconds for each target; ONLY="json name" runs these. What was found is kept in build/fuzz.
 TIME ?= 10
@@ -384,14 +384,14 @@ bench:
 check-far:
 	@scripts/setup far
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs $(slowfs)
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/far/run $(ONLY)
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" tests/far/run $(ONLY)
 
 # Programs of other projects that test file systems, by tests/foreign/*.sh: ten minutes. ONLY="fio fsx" runs these.
 #: make check-foreign	file system tests of other projects: fio, stress-ng and more
 check-foreign:
 	@scripts/setup foreign
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/foreign/run $(ONLY)
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" tests/foreign/run $(ONLY)
 
 # ONLY="load scale" runs these. load: readers and writers for MINUTES, while pi (the real one, if it was fetched) appends to
 # 50 sessions. scale: 200,000 sessions, copies of those in SOURCE, and 6 GB in $TMPDIR. hostile: half an hour, and 10 GB.
@@ -399,7 +399,7 @@ MINUTES ?= 10
 SOURCE ?= tests/data/sessions
 #: make stress	under load; 200,000 sessions; hostile ones; ONLY="load scale hostile", MINUTES=10: of load, SOURCE=DIR: to copy
 stress: $(BUILD)/sessionfs
-	@export SESSIONFS=$(abspath $(BUILD))/sessionfs; rc=0; \
+	@export SESSIONFS="$(abspath $(BUILD))/sessionfs"; rc=0; \
 	for part in $(or $(ONLY),load scale hostile); do \
 		case $$part in \
 		load) tests/stress/load --minutes=$(MINUTES) --pi=$(BUILD)/pi ;; \
@@ -475,7 +475,7 @@ deb:
 check-package:
 	@scripts/setup package
 	@$(MAKE) --no-print-directory $(BUILD)/sessionfs
-	@SESSIONFS=$(abspath $(BUILD))/sessionfs tests/package/run || [ $$? -eq 77 ]
+	@SESSIONFS="$(abspath $(BUILD))/sessionfs" tests/package/run || [ $$? -eq 77 ]
 
 #: make clean	removes what was built
 clean:
