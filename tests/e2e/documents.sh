@@ -20,10 +20,12 @@ cat >"$T/bin/sudo" <<'END'
 #!/bin/sh
 exec "$@"
 END
+# make takes no absolute path with a blank.
+build=$(realpath --relative-to="$ROOT" "$(dirname "$SESSIONFS")")
 cat >"$T/bin/make" <<END
 #!/bin/sh
 case \$1 in
-install | uninstall) exec /usr/bin/make -s -C "$ROOT" BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" "\$@" ;;
+install | uninstall) exec /usr/bin/make -s -C "$ROOT" BUILD="$build" DESTDIR="$T/root" "\$@" ;;
 *) exec /usr/bin/make -s -C "$ROOT" -n "\$@" >/dev/null ;;
 esac
 END

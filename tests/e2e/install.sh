@@ -4,7 +4,9 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make mandoc zsh fish
-make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX=/opt/x DESTDIR="$T/root" || die "make install ended with $?"
+# make takes no absolute path with a blank.
+build=$(realpath --relative-to="$ROOT" "$(dirname "$SESSIONFS")")
+make -s -o "$build/sessionfs" -C "$ROOT" install BUILD="$build" PREFIX=/opt/x DESTDIR="$T/root" || die "make install ended with $?"
 is "755 ./opt/x/bin/sessionfs
 644 ./opt/x/lib/systemd/user/sessionfs.service
 644 ./opt/x/share/bash-completion/completions/sessionfs
@@ -27,13 +29,13 @@ make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "make uninst
 make -s -C "$ROOT" uninstall PREFIX=/opt/x DESTDIR="$T/root" || die "a second make uninstall ended with $?"
 [ ! -e "$T/root/opt/x/share/doc/sessionfs" ] || die "uninstall left the directory of documents"
 is "" "$(find "$T/root" ! -type d)" "files left by uninstall"
-make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" || die "make install ended with $?"
+make -s -o "$build/sessionfs" -C "$ROOT" install BUILD="$build" DESTDIR="$T/root" || die "make install ended with $?"
 [ -x "$T/root/usr/local/bin/sessionfs" ] || die "the default place is not /usr/local"
 is "$T/root/etc $T/root/usr" "$(echo "$T"/root/[a-n,p-z]*)" "where else it installs: /etc, for fish"
 
 # For one user, in a home with a blank and characters that are special to sed and systemd; found by that user's systemd.
 home="$T/ada & 100%"
-own() { HOME=$home make -s -o "$SESSIONFS" -C "$ROOT" "$1" BUILD="$(dirname "$SESSIONFS")" PREFIX="$home/.local" || die "make $1 in $home ended with $?"; }
+own() { HOME=$home make -s -o "$build/sessionfs" -C "$ROOT" "$1" BUILD="$build" PREFIX="$home/.local" || die "make $1 in $home ended with $?"; }
 own install
 nothing "the program of one user" cmp "$SESSIONFS" "$home/.local/bin/sessionfs"
 matches "ln -s \"$home/.local/share/doc/sessionfs/skill/sessionfs\"" "$(cat "$home/.local/share/man/man7/sessionfs.7")" "the skill in that user's manual"
@@ -56,5 +58,5 @@ found() { # WHERE: the completions each shell has for sessionfs
 found "from source"
 make -s -C "$ROOT" uninstall DESTDIR="$T/root"
 is "" "$(find "$T/root" ! -type d)" "files left by uninstall in the default places"
-make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" DESTDIR="$T/root" PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions
+make -s -o "$build/sessionfs" -C "$ROOT" install BUILD="$build" DESTDIR="$T/root" PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions
 found "from Debian's package"

@@ -12,7 +12,9 @@ mkdir -m 700 "$HOME" "$XDG_RUNTIME_DIR"
 printf '[Service]\nExecStart=/bin/true\n' >"$T/plain.service"
 systemd-analyze verify --user --man=no "$T/plain.service" >"$T/out" 2>&1 || skip "systemd-analyze: $(tail -n 1 "$T/out")"
 
-make -s -o "$SESSIONFS" -C "$ROOT" install BUILD="$(dirname "$SESSIONFS")" PREFIX="$HOME/.local" || die "make install ended with $?"
+# make takes no absolute path with a blank.
+build=$(realpath --relative-to="$ROOT" "$(dirname "$SESSIONFS")")
+make -s -o "$build/sessionfs" -C "$ROOT" install BUILD="$build" PREFIX="$HOME/.local" || die "make install ended with $?"
 unit=$HOME/.local/share/systemd/user/sessionfs.service
 nothing "the unit" systemd-analyze verify --user --man=no "$unit"
 rm "$HOME/.local/bin/sessionfs"
@@ -98,11 +100,11 @@ is "" "$(lines ExecStop)" "a command to stop it"
 kill -TERM $pid
 wait $pid || die "after SIGTERM it ended with $?"
 ! mountpoint -q "$HOME/pi" || die "SIGTERM left the mount"
-bindfs "$T/src" "$HOME/pi"
+bindfs --no-allow-other "$T/src" "$HOME/pi"
 lines ExecStartPre | bash
 lines ExecStopPost | bash
 is "fuse" "$(findmnt -no FSTYPE "$HOME/pi" | cut -d. -f1)" "another program's mount"
-kill -KILL "$(pgrep -f "^bindfs $T/src $HOME/pi\$")"
+kill -KILL "$(pgrep -f "^bindfs --no-allow-other $T/src $HOME/pi\$")"
 within 60 "the end of bindfs" eval '! ls "$HOME/pi" >/dev/null 2>&1'
 lines ExecStartPre | bash 2>/dev/null || :
 grep -qF " ${HOME// /\\040}/pi " /proc/self/mountinfo || die "another program's dead mount was removed"
