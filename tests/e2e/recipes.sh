@@ -49,7 +49,7 @@ cd /
 mkdir -p "$T/plain/pi/projects/home-ada-weather/2026-03-02"
 {
 	printf 'entry\trole\tname\ttokens\ttotal\n1\tuser\t\t900\t900\n'
-	for i in {2..12}; do printf '%s\ttoolResult\tname %s\t%s\t0\n' $i $i $((i * 100)); done
+	for i in {2..12}; do printf '%s\ttoolResult\tname %s\t%s\t0\n' "$i" "$i" $((i * 100)); done
 } >"$T/plain/pi/projects/home-ada-weather/2026-03-02/context.tsv"
 is "12 11 10 1 9 8 7 6 5 4" "$(HOME=$T/plain recipe 'context.tsv' | cut -f1 | xargs)" "the largest messages"
 
