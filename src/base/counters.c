@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/counters.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/vec.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 struct counter {
@@ -24,11 +26,12 @@ void *counters_get(struct counters *t, struct span name)
 	if (known != MAP_NONE)
 		return t->rows[known]->value;
 
-	if (t->n >= MAP_NONE || !vec_grow(&t->rows, &t->cap, t->n + 1, sizeof(struct counter *)))
+	bool has_room = t->n < MAP_NONE && vec_grow(&t->rows, &t->cap, t->n + 1, sizeof(struct counter *));
+	struct counter *row = has_room ? calloc(1, sizeof *row + t->size + name.n) : NULL;
+	if (!row) {
+		deferred_set(-ENOMEM);
 		return NULL;
-	struct counter *row = calloc(1, sizeof *row + t->size + name.n);
-	if (!row)
-		return NULL;
+	}
 	char *copy = (char *)row->value + t->size;
 	if (name.n > 0)
 		memcpy(copy, name.p, name.n);

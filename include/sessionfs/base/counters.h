@@ -23,7 +23,7 @@ struct counters {
 void counters_release(struct counters *t);
 
 /* Returns the value of this name, zeroed if the name is new. Its address stays valid until counters_release. Returns
- * NULL if out of memory. */
+ * NULL if out of memory (deferred_set). */
 void *counters_get(struct counters *t, struct span name);
 
 struct span counters_name(const struct counters *t, size_t i);

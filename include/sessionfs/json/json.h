@@ -130,6 +130,10 @@ const char *json_escape(const char *p, const char *end, uint32_t *ret);
 /* Returns the number of bytes json_decode would append. */
 size_t json_decoded_size(struct span text, enum json_decode how);
 
+/* Returns a length in JavaScript, in UTF-16 units: stringified, of what JSON.stringify writes of v; else of v, or of
+ * the values of an array or object, as far as they are strings. Of members with the same key the last counts. */
+size_t json_units(struct json_value v, bool stringified);
+
 /* Compares a string value's decoded text, or a key, with plain ASCII. */
 bool json_equals(struct json_value v, const char *ascii);
 #define json_key_is json_equals
