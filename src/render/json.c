@@ -69,56 +69,71 @@ static void json_object_time(struct json_object *o, const char *name, struct jso
 
 /* ---- context.json ---- */
 
-/* The content that replaces a message's `content`. */
-struct content {
-	bool replaced;
-	struct span text; /* JSON; empty: the member is omitted */
-};
-
-/* The context for writing one item. */
-struct context_writer {
-	const struct session *s;
-	struct reader *reader;
-	struct line edit_line;
-	struct buf made; /* memory for a content that is neither stored nor constant */
-	struct buf *out;
-};
-
-static void context_writer_release(struct context_writer *w)
+/* Appends the content after an edit. Assistant messages and tool results only have blocks, so a text becomes a block.
+ */
+static int add_edited_content(const struct session *s, uint32_t edit, enum record_role role, struct buf *out)
 {
-	line_release(&w->edit_line);
-	buf_release(&w->made);
-}
-
-/* Sets the content after an edit. Assistant messages and tool results only have blocks, so a text becomes a block. */
-static int edited_content(struct context_writer *w, uint32_t edit, enum record_role role, struct content *c)
-{
+	CLEANUP_LINE struct line line = LINE_INIT;
 	struct record r;
-	int rc = session_load(w->s, edit, &w->edit_line, &r);
+	int rc = session_load(s, edit, &line, &r);
 	if (rc < 0)
 		return rc;
 	struct json_value v = {.kind = JSON_NONE};
 	if (r.replacement.kind == JSON_OBJECT)
 		v = json_get(r.replacement, "content");
-
-	c->replaced = true;
-	c->text = json_raw(v);
-	if (v.kind == JSON_STRING && (role == ROLE_ASSISTANT || role == ROLE_TOOL_RESULT)) {
-		buf_reset(&w->made);
-		buf_adds(&w->made, "[{\"type\":\"text\",\"text\":");
-		buf_addspan(&w->made, c->text);
-		buf_adds(&w->made, "}]");
-		c->text = buf_span(&w->made);
-	}
-	return buf_err(&w->made);
+	bool is_block = v.kind == JSON_STRING && (role == ROLE_ASSISTANT || role == ROLE_TOOL_RESULT);
+	buf_adds(out, is_block ? "[{\"type\":\"text\",\"text\":" : "");
+	buf_addspan(out, json_raw(v));
+	buf_adds(out, is_block ? "}]" : "");
+	return buf_err(out);
 }
 
-/* Appends {...message, role: "custom", content: c}; each member only if it changes. */
-static int rewrite_message(struct context_writer *w, struct json_value message, bool to_custom, struct content c)
+int context_read_message(const struct session *s, const struct context_item *item, struct reader *reader,
+                         struct record *r, bool *ret_replaced)
 {
-	struct json_object o = json_object_begin(w->out);
+	struct buf *made = &reader->scratch[0], *deep = &reader->line.deep;
+	int rc = session_read(s, item->entry, reader, r);
+	*ret_replaced = false;
+	if (rc < 0)
+		return rc;
+	buf_reset(made);
+	if (item->kind == CONTEXT_SYSTEM) {
+		buf_adds(made, "{\"type\":\"message\",\"message\":");
+		buf_addspan(made, json_raw(r->system_message));
+		buf_addc(made, '}');
+		return !buf_err(made) && record_parse(buf_span(made), NULL, deep, r) ? 0 : -ENOMEM;
+	}
+	if (item->kind != CONTEXT_MESSAGE) {
+		r->role = part_role_as(r->type, r->role);
+		r->msg.content = r->content;
+		r->msg.summary = r->summary;
+	}
+	/* pi adds an empty content if none is stored. */
+	bool is_custom = item->kind == CONTEXT_CUSTOM, is_empty = r->msg.content.kind <= JSON_NULL;
+	if (item->edit != NO_ENTRY)
+		rc = add_edited_content(s, item->edit, r->role, made);
+	else if (is_empty && r->role == ROLE_SYSTEM)
+		buf_adds(made, "\"\"");
+	else if (is_empty &&
+	         (is_custom || r->role == ROLE_USER || r->role == ROLE_ASSISTANT || r->role == ROLE_TOOL_RESULT))
+		buf_adds(made, "[]");
+	else
+		return 0;
 	struct json j;
-	json_init(&j, message.text, &w->reader->line.deep);
+	*ret_replaced = true;
+	r->blocks = NULL;
+	r->msg.content = (struct json_value){0};
+	json_init(&j, buf_span(made), deep);
+	json_value(&j, &r->msg.content);
+	return rc < 0 ? rc : buf_err(made);
+}
+
+/* Appends {...message, role: "custom", content: msg.content}; each member only if it changes. */
+static int rewrite_message(const struct record *r, bool to_custom, bool replaced, struct buf *deep, struct buf *out)
+{
+	struct json_object o = json_object_begin(out);
+	struct json j;
+	json_init(&j, r->message.text, deep);
 	json_enter(&j);
 	struct json_value key;
 	bool had_content = false;
@@ -130,71 +145,41 @@ static int rewrite_message(struct context_writer *w, struct json_value message, 
 		struct span text = json_raw(v);
 		if (to_custom && json_key_is(key, "role"))
 			text = SPAN_LIT("\"custom\"");
-		if (c.replaced && json_key_is(key, "content")) {
+		if (replaced && json_key_is(key, "content")) {
 			had_content = true;
-			text = c.text;
+			text = json_raw(r->msg.content);
 		}
 		if (text.n == 0)
 			continue;
 		json_object_next(&o);
-		json_add(json_raw(key), w->out);
-		buf_addc(w->out, ':');
-		json_add(text, w->out);
+		json_add(json_raw(key), out);
+		buf_addc(out, ':');
+		json_add(text, out);
 	}
 	if (rc != 0) /* the text was valid when it was loaded */
 		return -ENOMEM;
-	if (c.replaced && !had_content && c.text.n > 0)
-		json_add(c.text, json_object_name(&o, "content"));
+	if (replaced && !had_content)
+		json_object_value(&o, "content", r->msg.content);
 	json_object_end(&o);
 	return 0;
 }
 
-static int write_message(struct context_writer *w, const struct record *r, uint32_t edit)
+static void write_custom(const struct record *r, struct buf *out)
 {
-	struct content c = {false, {NULL, 0}};
-	/* pi adds an empty content if none is stored. */
-	if (r->msg.content.kind <= JSON_NULL && r->role == ROLE_SYSTEM)
-		c = (struct content){true, SPAN_LIT("\"\"")};
-	else if (r->msg.content.kind <= JSON_NULL &&
-	         (r->role == ROLE_USER || r->role == ROLE_ASSISTANT || r->role == ROLE_TOOL_RESULT))
-		c = (struct content){true, SPAN_LIT("[]")};
-	if (edit != NO_ENTRY) {
-		int rc = edited_content(w, edit, r->role, &c);
-		if (rc < 0)
-			return rc;
-	}
-	bool to_custom = r->role == ROLE_CUSTOM && format_is_old_custom(r->msg.role);
-	if (r->message.kind == JSON_OBJECT && (to_custom || c.replaced))
-		return rewrite_message(w, r->message, to_custom, c);
-	json_add(json_raw(r->message), w->out);
-	return 0;
-}
-
-static int write_custom(struct context_writer *w, const struct record *r, uint32_t edit)
-{
-	struct content c = {false, json_raw(r->content)};
-	if (r->content.kind == JSON_NONE || r->content.kind == JSON_NULL)
-		c.text = SPAN_LIT("[]");
-	if (edit != NO_ENTRY) {
-		int rc = edited_content(w, edit, ROLE_CUSTOM, &c);
-		if (rc < 0)
-			return rc;
-	}
-	struct json_object o = json_object_begin(w->out);
+	struct json_object o = json_object_begin(out);
 	buf_adds(json_object_name(&o, "role"), "\"custom\"");
 	json_object_value(&o, "customType", r->custom_type);
-	if (c.text.n > 0)
-		json_add(c.text, json_object_name(&o, "content"));
+	json_object_value(&o, "content", r->msg.content);
 	json_object_value(&o, "display", r->display);
 	json_object_value(&o, "details", r->details);
 	json_object_time(&o, "timestamp", r->timestamp);
 	json_object_end(&o);
-	return 0;
 }
 
-static void write_summary(struct context_writer *w, const struct record *r, bool compaction)
+static void write_summary(const struct record *r, struct buf *out)
 {
-	struct json_object o = json_object_begin(w->out);
+	bool compaction = r->role == ROLE_COMPACTION_SUMMARY;
+	struct json_object o = json_object_begin(out);
 	buf_adds(json_object_name(&o, "role"), compaction ? "\"compactionSummary\"" : "\"branchSummary\"");
 	json_object_value(&o, "summary", r->summary);
 	if (compaction)
@@ -205,36 +190,26 @@ static void write_summary(struct context_writer *w, const struct record *r, bool
 	json_object_end(&o);
 }
 
-static int write_item(struct context_writer *w, const struct context_item *item)
-{
-	struct record r;
-	int rc = session_read(w->s, item->entry, w->reader, &r);
-	if (rc < 0)
-		return rc;
-	switch (item->kind) {
-	case CONTEXT_MESSAGE:
-		return write_message(w, &r, item->edit);
-	case CONTEXT_CUSTOM:
-		return write_custom(w, &r, item->edit);
-	case CONTEXT_SYSTEM:
-		json_add(json_raw(r.system_message), w->out);
-		return 0;
-	case CONTEXT_BRANCH_SUMMARY:
-	case CONTEXT_COMPACTION:
-		write_summary(w, &r, item->kind == CONTEXT_COMPACTION);
-		return 0;
-	}
-	return -EINVAL;
-}
-
-static int context_json_segment(const struct render_target *p, const void *item, bool is_first, struct reader *reader,
+static int context_json_segment(const struct render_target *p, const void *of, bool is_first, struct reader *reader,
                                 struct usage *usage, struct buf *out)
 {
 	(void)usage;
-	CLEANUP(context_writer_release)
-	struct context_writer w = {p->session, reader, LINE_INIT, BUF_INIT, out};
+	const struct context_item *item = of;
+	struct record r;
+	bool replaced;
+	int rc = context_read_message(p->session, item, reader, &r, &replaced);
 	buf_adds(out, is_first ? "\n" : ",\n");
-	int rc = write_item(&w, item);
+	if (rc < 0)
+		return rc;
+	bool to_custom = r.role == ROLE_CUSTOM && format_is_old_custom(r.msg.role);
+	if (item->kind == CONTEXT_CUSTOM)
+		write_custom(&r, out);
+	else if (item->kind == CONTEXT_COMPACTION || item->kind == CONTEXT_BRANCH_SUMMARY)
+		write_summary(&r, out);
+	else if (r.message.kind == JSON_OBJECT && (to_custom || replaced))
+		rc = rewrite_message(&r, to_custom, replaced, &reader->line.deep, out);
+	else
+		json_add(json_raw(r.message), out);
 	return rc < 0 ? rc : buf_err(out);
 }
 

@@ -13,6 +13,12 @@ int path_items_newer(const struct render_target *p, uint32_t first, uint32_t las
 /* Lists the messages that the model gets (struct context_item). */
 int context_items(const struct render_target *p, struct render_totals *t, void **ret, size_t *ret_n);
 
+/* json.c. Reads a message of the context as the model is sent it: role and msg of *ret are the message's, whatever its
+ * entry is. *ret_replaced: the content is not the stored one. *ret points into `reader`, and into its scratch[0].
+ * Returns 0 or a negative errno. */
+int context_read_message(const struct session *s, const struct context_item *item, struct reader *reader,
+                         struct record *ret, bool *ret_replaced);
+
 /* Appends the front matter of the Markdown views. */
 int front_matter_add(const struct render_target *p, const struct render_totals *t, struct buf *out);
 /* The same, but reads the whole path for its usage, instead of using the sum of the segments. */

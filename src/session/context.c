@@ -305,7 +305,7 @@ static bool branch_end_is_sent(const struct session *s, uint32_t at)
 	return false;
 }
 
-int context_any_sent(const struct session *s, uint32_t at, bool *ret)
+int context_any(const struct session *s, uint32_t at, bool sent, bool *ret)
 {
 	CLEANUP_CONTEXT struct context c = {NULL, 0, NO_ENTRY, NO_ENTRY};
 	CLEANUP_LINE struct line line = LINE_INIT;
@@ -314,8 +314,8 @@ int context_any_sent(const struct session *s, uint32_t at, bool *ret)
 	bool any = branch_end_is_sent(s, at);
 	int rc = any ? 0 : context_build(s, at, &c);
 	for (size_t i = c.n; i > 0 && rc == 0 && !any; i--) {
-		rc = session_load(s, c.items[i - 1].entry, &line, &r);
-		any = rc == 0 && context_is_sent(&r);
+		rc = sent ? session_load(s, c.items[i - 1].entry, &line, &r) : 0;
+		any = rc == 0 && (!sent || context_is_sent(&r));
 		rc = rc < 0 ? rc : cancel_check();
 	}
 	if (rc == 0)

@@ -51,7 +51,8 @@ int append_sorted_lines(struct span text, size_t n, struct buf *out);
 /* Appends up to n bytes of the session file. */
 int session_add_bytes(struct ctx *c, uint64_t off, size_t n, struct buf *out);
 /* True if the session, or the branch, has such a view. */
-bool context_md_exists(struct ctx *c);
+bool context_exists(struct ctx *c);
+int context_tsv_show(struct ctx *c, struct buf *out);
 bool transcript_exists(struct ctx *c);
 bool chat_exists(struct ctx *c);
 bool position_exists(struct ctx *c);

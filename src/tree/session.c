@@ -214,11 +214,17 @@ static bool errors_exist(struct ctx *c)
 	return b.n > 0;
 }
 
-/* If finding out fails, the file is listed, and its reader gets the error. */
-bool context_md_exists(struct ctx *c)
+/* context.md has only messages that are sent. If finding out fails, the file is listed, and its reader gets the error.
+ */
+bool context_exists(struct ctx *c)
 {
 	bool any = true;
-	return context_any_sent(c->session, ctx_conversation_end(c), &any) < 0 || any;
+	return context_any(c->session, ctx_conversation_end(c), c->kind->make.producer != NULL, &any) < 0 || any;
+}
+
+int context_tsv_show(struct ctx *c, struct buf *out)
+{
+	return render_context_tsv(c->session, ctx_conversation_end(c), NULL, out);
 }
 
 bool transcript_exists(struct ctx *c)
@@ -269,9 +275,11 @@ static const struct kind in_session[] = {
     {"chat.md", .doc = "the conversation, with one line for each tool call", .from = &from_session,
      .make = SEGMENTED(chat_md, NULL), .has = chat_exists},
     {"context.md", .doc = "the context sent to the model at the leaf", .from = &from_session,
-     .make = SEGMENTED(context_md, NULL), .has = context_md_exists},
+     .make = SEGMENTED(context_md, NULL), .has = context_exists},
     {"context.json", .doc = "the same as JSON, in the form that pi uses", .from = &from_session,
      .make = SEGMENTED(context_json, NULL)},
+    {"context.tsv", .doc = "the estimated tokens of each of its messages", .from = &from_session,
+     .make = SHOW(context_tsv_show), .has = context_exists, .flags = FROM_WHOLE_SESSION, .changes = TREE_REWRITTEN},
     {"transcript.md", .doc = "the whole path to the leaf", .from = &from_session,
      .make = SEGMENTED(transcript_md, NULL), .has = transcript_exists},
     {"all.txt", .doc = "everything said on every branch, each line with its entry ID", .from = &from_session,

@@ -15,6 +15,7 @@ const SECONDS = Number(process.env.CONFORMANCE_SECONDS ?? 60); // for one answer
 // ---- counting ----
 
 const count = { passed: 0, failed: 0, skipped: 0 };
+const tokens = { equal: 0, different: 0, none: 0 };
 let where = "";
 
 const short = (v) => {
@@ -152,6 +153,11 @@ function copy(source, file) {
 const clean = (s) => s.toWellFormed().replaceAll("\0", "\u2400");
 const oneLine = (s) => clean(s.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, " ").trim());
 const cellText = (s) => clean(s).replace(/[\x01-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/g, " ");
+// Returns the rows of a table, without its headings.
+function tableRows(table) {
+	const cell = (c) => c.replace(/\\(.)/g, (_, e) => ({ t: "\t", n: "\n" })[e] ?? e);
+	return table.split("\n").slice(1, -1).map((row) => row.split("\t").map(cell));
+}
 const labelText = (cell) => cell.replace(/\\(.)/g, (_, c) => ({ t: "\t", n: "\n", 0: "\u2400", "\\": "\\" })[c]);
 
 function labelsShown(fsx, dir) {
@@ -172,6 +178,32 @@ function compareContext(what, pi, fsx, file) {
 	}
 	// Through JSON twice: values without a JSON form (1e400) are null on both sides.
 	same(what, JSON.parse(pi), bytes === null ? undefined : JSON.parse(text(bytes)));
+}
+
+// Compares the rows of context.tsv with [entry, role, name, tokens] for each message. A message on which estimateTokens()
+// fails only counts.
+function compareTokens(what, pi, fsx, file, names) {
+	if (pi == null) {
+		skip();
+		return;
+	}
+	const cell = (v) => (typeof v === "string" ? cellText(v) : "");
+	const bytes = fsx.bytes(file);
+	const rows = bytes === null ? [] : tableRows(text(bytes));
+	same(`${what}: exists`, pi.length > 0, bytes !== null);
+	same(`${what}: rows`, pi.map(([i, role, name]) => [names[i], cell(role), cell(name)]), rows.map((r) => r.slice(0, 3)));
+	let total = 0;
+	const sums = rows.map((r, i) => (total += pi[i]?.[3] ?? Number(r[3])));
+	same(`${what}: total`, sums.map(String), rows.map((r) => r[4]));
+	pi.forEach(([i, role, , n], k) => {
+		const shown = rows[k]?.[3];
+		if (n === null) tokens.none++;
+		else if (String(n) === shown) tokens.equal++;
+		else {
+			tokens.different++;
+			fail(what, `${names[i]}, ${role}: pi estimates ${n} tokens, the row has ${shown}`);
+		}
+	});
 }
 
 function comparePath(pi, fsx, dir, names) {
@@ -225,8 +257,11 @@ function compareBranches(pi, fsx, dir, names) {
 	same("branches", expected.map(branchName).sort(), fsx.directories(`${dir}/branches`).sort());
 	const target = fsx.link(`${dir}/branches/current`);
 	same("current branch", pi.current < 0 ? null : branchName(pi.current), target);
-	for (const i of expected)
+	for (const i of expected) {
 		compareContext(`branches/${branchName(i)}`, pi.branches[i].context, fsx, `${dir}/branches/${branchName(i)}/context.json`);
+		if (pi.branches[i].tokens !== undefined)
+			compareTokens(`branches/${branchName(i)}/context.tsv`, pi.branches[i].tokens, fsx, `${dir}/branches/${branchName(i)}/context.tsv`, names);
+	}
 }
 
 // The view of one file by one version of pi.
@@ -240,6 +275,7 @@ function compareOpened(pi, fsx, dir, names, info) {
 	comparePath(pi, fsx, dir, names);
 	if (pi.path === null) skip();
 	else compareContext("context.json", pi.context, fsx, `${dir}/context.json`);
+	if (pi.path !== null && pi.tokens !== undefined) compareTokens("context.tsv", pi.tokens, fsx, `${dir}/context.tsv`, names);
 	compareBranches(pi, fsx, dir, names);
 }
 
@@ -265,11 +301,7 @@ function compareListed(listed, bytes, fsx, dir, info) {
 	same("title", `${title.join("")}\n`, text(fsx.bytes(`${dir}/title`)));
 }
 
-// Returns the rows of a table, without its headings.
-function rowsOf(fsx, name) {
-	const cell = (c) => c.replace(/\\(.)/g, (_, e) => ({ t: "\t", n: "\n" })[e] ?? e);
-	return text(fsx.bytes(name)).split("\n").slice(1, -1).map((row) => row.split("\t").map(cell));
-}
+const rowsOf = (fsx, name) => tableRows(text(fsx.bytes(name)));
 
 // Listings of all sessions have the values that were compared with pi for each session.
 function compareRow(row, dir, info) {
@@ -407,5 +439,6 @@ for (let i = 0; i < pairs.length; i += 2) {
 }
 oracles.newest.stop();
 oracles.old.stop();
+console.log(`# tokens of messages: ${tokens.equal} as pi's, ${tokens.different} not, ${tokens.none} that pi has no number for`);
 console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
 process.exit(count.failed ? 1 : 0);

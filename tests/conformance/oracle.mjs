@@ -51,13 +51,23 @@ function open(file) {
 	const shown = entries.map((e) => (lacksMessage(e) ? { ...e, type: "custom" } : e));
 	const shownById = new Map(shown.map((e) => [e.id, e]));
 	const last = entries.length - 1;
-	const contextAt = (i) => {
+	// Returns what pi's function of that name makes of the branch that ends there; null: pi has no answer.
+	const at = (i, name) => {
 		if (i >= 0 && walk(i).cyclic) return null;
-		if (i === last && leafEntry === undefined && entries[i].id === null) return JSON.stringify(sm.buildSessionContext());
-		if (i === last) return JSON.stringify(pi.buildSessionContext(shown, undefined, shownById));
+		if (i === last && leafEntry === undefined && entries[i].id === null) return sm[name]();
+		if (i === last) return pi[name](shown, undefined, shownById);
 		const e = entries[i];
-		return addressed(e) && e.id ? JSON.stringify(pi.buildSessionContext(shown, e.id, shownById)) : null;
+		return addressed(e) && e.id ? pi[name](shown, e.id, shownById) : null;
 	};
+	const contextAt = (i) => {
+		const context = at(i, "buildSessionContext");
+		return context && JSON.stringify(context);
+	};
+	// The rows of context.tsv: entry, role, name and tokens, null where pi has no number. undefined: the old pi.
+	const numberShown = new Map(shown.map((e, i) => [e, i]));
+	const rowsOf = (projection) => projection?.entries.flatMap(({ sourceEntry: e, messages }) =>
+		messages.map((m) => [number.get(e) ?? numberShown.get(e), m?.role, m?.role === "toolResult" ? m.toolName : "", tokens(m)]));
+	const tokensAt = (i) => pi.buildSessionProjection && rowsOf(at(i, "buildSessionProjection"));
 
 	const leafEntry = sm.getLeafEntry();
 	const leaf = leafEntry ? number.get(leafEntry) : last;
@@ -77,7 +87,10 @@ function open(file) {
 		current = isConversation(entries[leaf]) ? leaf : conversationAbove(entries[leaf]);
 		if (current >= 0) branches[current] = { at: leaf };
 	}
-	for (const b of Object.values(branches)) b.context = contextAt(b.at);
+	for (const b of Object.values(branches)) {
+		b.context = contextAt(b.at);
+		b.tokens = tokensAt(b.at);
+	}
 
 	const unique = byId.size === entries.length && entries.every((e) => usable(e.id));
 	const result = {
@@ -99,7 +112,9 @@ function open(file) {
 	if (leaf < 0 || !walk(leaf).cyclic) {
 		// pi's own answers wherever it has one, not only those of the functions it exports.
 		result.path = leafEntry ? sm.getBranch().map((e) => number.get(e)) : leaf < 0 ? [] : walk(leaf).path;
-		result.context = entries.some(lacksMessage) ? contextAt(leaf) : JSON.stringify(sm.buildSessionContext());
+		const lacking = entries.some(lacksMessage);
+		result.context = lacking ? contextAt(leaf) : JSON.stringify(sm.buildSessionContext());
+		if (pi.buildSessionProjection) result.tokens = lacking ? tokensAt(leaf) : rowsOf(sm.buildSessionProjection());
 	}
 	entries.forEach((e, i) => {
 		const label = addressed(e) ? sm.getLabel(e.id) : undefined;
@@ -145,6 +160,23 @@ function rows(sm, entries, number, current) {
 		if (row.showConnector && !row.isVirtualRootChild) cells[levels - 1] = row.isLast ? "└─ " : "├─ ";
 		return [row.node.number, cells.join("") + (list.activePathIds.has(row.node.entry.id) ? "• " : "")];
 	});
+}
+
+// sessionfs counts only texts; pi also counts the elements of a list in the place of a text.
+function hasList(m) {
+	const blocks = Array.isArray(m.content) ? m.content : [];
+	const texts = blocks.flatMap((b) => [b?.text, b?.thinking, b?.name]);
+	return [m.command, m.output, m.summary, m.sections, ...texts, ...Object.values(m.sections ?? {})].some(Array.isArray);
+}
+
+function tokens(message) {
+	try {
+		if (hasList(message)) return null;
+		const n = pi.estimateTokens(message);
+		return Number.isFinite(n) ? n : null;
+	} catch {
+		return null;
+	}
 }
 
 function count(words) {

@@ -18,6 +18,7 @@ static void add_views(const struct session *s, struct buf *out)
 {
 	for (uint32_t i = session_count(s); i-- > 0 && i + 3 > session_count(s);) {
 		assert_int_equal(produce(&producer_context_json, s, i, "", out), 0);
+		assert_int_equal(render_context_tsv(s, i, NULL, out), 0);
 		assert_int_equal(produce(&producer_context_md, s, i, "", out), 0);
 		assert_int_equal(produce(&producer_transcript_md, s, i, "", out), 0);
 	}

@@ -306,7 +306,7 @@ static void expect_sent(const char *text, bool expected)
 	struct fixture f;
 	bool any = !expected;
 	fixture_open(&f, text, strlen(text));
-	assert_int_equal(context_any_sent(f.s, session_leaf(f.s), &any), 0);
+	assert_int_equal(context_any(f.s, session_leaf(f.s), true, &any), 0);
 	assert_int_equal(any, expected);
 	fixture_close(&f);
 }

@@ -160,6 +160,7 @@ static int say_tables(struct session *s, struct buf *out)
 static int say_context(struct session *s, struct buf *out)
 {
 	int rc = produce(&producer_context_json, s, session_leaf(s), "", out);
+	rc = rc < 0 ? rc : render_context_tsv(s, session_leaf(s), NULL, out);
 	return rc < 0 ? rc : produce(&producer_context_md, s, session_leaf(s), "", out);
 }
 

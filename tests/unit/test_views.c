@@ -17,7 +17,8 @@
 	"{\"type\":\"context_edit\",\"id\":\"" id "\",\"parentId\":\"" parent "\",\"targetId\":\"" target              \
 	"\",\"replacement\":{\"content\":\"other\"}}\n"
 
-static const char *const views[] = {S "/transcript.md", S "/chat.md", S "/all.txt", S "/context.md", S "/context.json"};
+static const char *const views[] = {S "/transcript.md", S "/chat.md",      S "/all.txt",
+                                    S "/context.md",    S "/context.json", S "/context.tsv"};
 enum { VIEWS = sizeof views / sizeof *views };
 
 static void read_view(struct source_fixture *p, const char *path, struct buf *out)

@@ -14,6 +14,11 @@
 int render_info_json(const struct session *s, const char *file, const struct usage *with_subagents, struct buf *out);
 int render_header_json(const struct session *s, struct buf *out);
 
+/* tokens.c. Appends context.tsv as of entry `at`. Adds the tokens to `parts` (size_t; or NULL) by name: a role, a tool
+ * or `thinking`, after a byte that tells tools from others. A part has the tokens by which it raises its message's. */
+struct counters;
+int render_context_tsv(const struct session *s, uint32_t at, struct counters *parts, struct buf *out);
+
 /* one_line.c; one-line files end in a newline */
 int render_title(const struct session *s, struct buf *out);
 int render_name(const struct session *s, struct buf *out); /* nothing without one */

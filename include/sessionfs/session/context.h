@@ -38,9 +38,9 @@ void context_release(struct context *c);
  * from the context does not go, nor does a message whose role pi does not know. */
 bool context_is_sent(const struct record *r);
 
-/* Sets *ret to whether the context as of `at` sends a message. Usually takes a step or two. Returns 0 or a negative
- * errno. */
-int context_any_sent(const struct session *s, uint32_t at, bool *ret);
+/* Sets *ret to whether the context as of `at` has a message, or with `sent`, one that goes to the model. Usually takes
+ * a step or two. Returns 0 or a negative errno. */
+int context_any(const struct session *s, uint32_t at, bool sent, bool *ret);
 
 /* Reads the provider and model that `entry` set, as pointers into `l`; for NO_ENTRY, both are absent. Returns 0 or a
  * negative errno. */
