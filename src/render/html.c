@@ -196,7 +196,7 @@ ASSET(asset_index_js, "index.js");
 ASSET(asset_hits_css, "hits.css");
 ASSET(asset_search_js, "search.js");
 
-const struct html_assets html_session = {{asset_base_css, asset_session_css}, {asset_session_js}};
+const struct html_assets html_session = {{asset_base_css, asset_plot_css, asset_session_css}, {asset_session_js}};
 const struct html_assets html_index = {{asset_base_css, asset_plot_css, asset_index_css},
                                        {asset_index_js, asset_search_js}};
 const struct html_assets html_hits = {{asset_base_css, asset_hits_css}, {asset_search_js}};

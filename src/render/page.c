@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "pieces.h"
 #include "text.h"
+#include "sessionfs/base/counters.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/render/tool.h"
@@ -19,6 +20,10 @@
 #define ROW_UNITS 100
 /* Subagents named in a page. */
 #define RELATED_MAX 100
+/* Parts of the bar of the context. If there are more, the last one has the rest. */
+#define CONTEXT_PARTS_MAX 10
+/* UTF-16 units of the name of a part. */
+#define CONTEXT_NAME_UNITS 40
 /* The max indentation of rows. */
 #define ROW_LEVELS 64
 
@@ -322,6 +327,60 @@ static void page_add_related(const struct render_target *p, struct buf *out)
 		buf_adds(out, FIELD_END);
 }
 
+static size_t part_tokens(const struct counters *parts, size_t i)
+{
+	return *(const size_t *)counters_value(parts, i);
+}
+
+/* Appends a bar of the largest parts of the context at the leaf, and its legend. The sum is the last total of
+ * context.tsv.
+ */
+static int page_add_context(const struct render_target *p, struct buf *out)
+{
+	struct counters parts CLEANUP(counters_release) = COUNTERS_INIT(size_t);
+	struct buf legend CLEANUP_BUF = BUF_INIT;
+	size_t total = 0;
+	int rc = render_context_tsv(p->session, p->leaf, &parts, &legend);
+
+	buf_reset(&legend);
+	for (size_t i = 0; i < parts.n; i++)
+		total += part_tokens(&parts, i);
+	if (rc < 0 || total == 0)
+		return rc;
+	buf_addf(out, "<div class=\"plot context\"><dt>Context</dt><dd><span title=\"%zu tokens\">", total);
+	html_add_count((double)total, out);
+	buf_addf(
+	    out,
+	    " tokens, estimated</span><svg viewBox=\"0 0 %zu 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+	    total);
+	for (size_t k = 0, left = total; left > 0; k++) {
+		size_t largest = 0;
+		for (size_t i = 1; i < parts.n; i++)
+			largest = part_tokens(&parts, i) > part_tokens(&parts, largest) ? i : largest;
+		struct span name = counters_name(&parts, largest);
+		size_t *part = counters_get(&parts, name), tokens = *part;
+		bool is_last = k + 1 == CONTEXT_PARTS_MAX, is_rest = is_last && left > tokens;
+		*part = 0;
+		tokens = is_rest ? left : tokens;
+		size_t colour = is_last ? 7 : k + (k >= 7), start;
+		buf_addf(out, "<rect class=\"c%zu\" x=\"%zu\" width=\"%zu\" height=\"1\"/>", colour, total - left,
+		         tokens);
+		buf_addf(&legend, "<span title=\"%zu tokens\"><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\">", tokens);
+		buf_addf(&legend, "<rect class=\"c%zu\" width=\"1\" height=\"1\"/></svg> ", colour);
+		start = legend.n;
+		buf_addspan(&legend, is_rest ? SPAN_LIT("other") : (struct span){name.p + 1, name.n - 1});
+		page_shorten_from(&legend, start, CONTEXT_NAME_UNITS);
+		buf_addc(&legend, ' ');
+		html_add_count((double)tokens, &legend);
+		buf_adds(&legend, "</span>\n");
+		left -= tokens;
+	}
+	buf_adds(out, "</svg>\n");
+	buf_addspan(out, buf_span(&legend));
+	buf_adds(out, "</dd></div>\n");
+	return buf_err(&legend);
+}
+
 static int page_add_header(const struct render_target *p, const struct render_totals *t, struct span title,
                            struct buf *out)
 {
@@ -360,6 +419,7 @@ static int page_add_header(const struct render_target *p, const struct render_to
 	page_add_link(span_of(p->prefix), span_of(at ? at : p->prefix), out);
 	buf_adds(out, FIELD_END);
 	page_add_related(p, out);
+	rc = rc < 0 ? rc : page_add_context(p, out);
 	buf_adds(out, "</dl>\n");
 	rc = rc < 0 ? rc : page_add_files(p, out);
 	buf_adds(out,

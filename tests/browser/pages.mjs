@@ -347,7 +347,7 @@ async function staysThere() {
 
 async function keys() {
 	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(local, s), { height: 400 });
+	const page = await browser.open(pageOf(local, s), { height: 600 });
 	const press = async (key) => {
 		await page.call("Input.dispatchKeyEvent", { type: "keyDown", key, text: key, unmodifiedText: key });
 		await page.call("Input.dispatchKeyEvent", { type: "keyUp", key });

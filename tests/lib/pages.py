@@ -6,7 +6,7 @@ pages.py MOUNT [PAGE...]   all pages, or these (paths below the mount)
 
 For each page: its size equals the bytes read; it names its own path; every element is closed; each entry of entries/ is
 one article; each link within the page has a target; every row of tree.txt is a row of its tree; each linked file exists;
-every word of a message is in its article.
+every word of a message is in its article; the bar of the context has the sum of context.tsv.
 """
 import collections
 import html.parser
@@ -20,7 +20,8 @@ ATTRIBUTES = {"id", "class", "href", "src", "alt", "loading", "lang", "charset",
               "datetime", "tabindex", "start", "title", "aria-label", "aria-current", "data-page"}
 # An element that closes an open one before it.
 ELEMENTS = VOID | set("""html head title style script body header nav main article h1 h2 h3 h4 h5 h6 p div span dl dt dd
-    ol ul li a b strong em code pre details summary time ins del blockquote table thead tbody tr th td""".split())
+    ol ul li a b strong em code pre details summary time ins del blockquote table thead tbody tr th td svg rect""".split())
+DRAWING = {"class", "viewbox", "preserveaspectratio", "aria-hidden", "x", "width", "height"}
 
 
 class Page(html.parser.HTMLParser):
@@ -29,6 +30,7 @@ class Page(html.parser.HTMLParser):
         self.where, self.open, self.ids = where, [], collections.Counter()
         self.articles, self.rows, self.links, self.titles = [], [], [], []
         self.own = None
+        self.bar = []
         self.text = collections.defaultdict(list)
 
     def wrong(self, what):
@@ -38,13 +40,17 @@ class Page(html.parser.HTMLParser):
         if tag not in ELEMENTS:
             self.wrong(f"<{tag}>")
         for name, value in attributes:
-            if name not in ATTRIBUTES or value is None:
+            if name not in (DRAWING if tag in ("svg", "rect") else ATTRIBUTES) or value is None:
                 self.wrong(f"<{tag} {name}={value!r}>")
         of = dict(attributes)
         self.say(*[of[name] for name in ("href", "title", "class", "start") if name in of and tag != "article"])
         self.own = of.get("data-page", self.own)
         if len(of) != len(attributes):
             self.wrong(f"an attribute twice: <{tag} {attributes}>")
+        if tag == "rect" and "x" in of:
+            if int(of["x"]) != sum(self.bar):
+                self.wrong("a gap in the bar")
+            self.bar.append(int(of["width"]))
         if "id" in of:
             self.ids[of["id"]] += 1
         if tag == "article":
@@ -137,6 +143,9 @@ def check(mount, path):
         missing = missing_words(f"{session}/entries/{article}", shown)
         if missing:
             sys.exit(f"{path}: {article} lacks words: {missing}")
+    total = int((read(session + "/context.tsv") or "0").split()[-1])
+    if sum(page.bar) != total or len(page.bar) > 10:
+        sys.exit(f"{path}: a bar of {page.bar}, and {total} tokens in context.tsv")
     twice = [i for i, n in page.ids.items() if n > 1]
     if twice:
         sys.exit(f"{path}: ids twice: {twice}")

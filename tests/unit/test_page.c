@@ -91,6 +91,60 @@ static void the_current_branch_comes_first(void **state)
 	assert_has(&out, "href=\"#f\" aria-current=\"true\"");
 }
 
+/* The parts of an answer have the tokens by which they raise its sum: 5, 5 and 13 characters are 2, 1 and 3 of 6. */
+static void a_bar_shows_what_fills_the_context(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER USER("a", "null", "12345678") ASSISTANT(
+		    "b", "\"a\"",
+		    "{\"type\":\"thinking\",\"thinking\":\"12345\"},{\"type\":\"text\",\"text\":\"12345\"}," TOOL(
+			"c", "<t>", "{\"a\":123}")) RESULT("r", "\"b\"", "c", ",\"content\":\"1234\"")
+	            USER("d", "\"r\"", "123456"),
+	        &out);
+	assert_has(&out, "<span title=\"11 tokens\">11 tokens, estimated</span><svg viewBox=\"0 0 11 1\"");
+	assert_order(&out,
+	             "<rect class=\"c0\" x=\"0\" width=\"4\" height=\"1\"/><rect class=\"c1\" x=\"4\" width=\"3\"",
+	             "</svg> user 4</span>");
+	assert_order(&out, "<span title=\"3 tokens\">", "</svg> &lt;t&gt; 3</span>");
+	assert_order(&out, "</svg> thinking 2</span>", "</svg> assistant 1</span>");
+	assert_order(&out, "</svg> assistant 1</span>", "</svg> t 1</span>");
+
+	/* No tokens, and no messages. */
+	buf_reset(&out);
+	page_of(HEADER MESSAGE("a", "null", "\"role\":\"later\",\"content\":\"12345\""), &out);
+	assert_has_not(&out, "class=\"plot context\"");
+	buf_reset(&out);
+	page_of(HEADER, &out);
+	assert_has_not(&out, "class=\"plot context\"");
+}
+
+static void the_bar_has_at_most_ten_parts(void **state)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	buf_adds(&lines, HEADER USER("e0", "null", "1"));
+	for (int i = 1; i <= 8; i++)
+		buf_addf(&lines,
+		         MESSAGE("e%d", "\"e%d\"", "\"role\":\"toolResult\",\"toolName\":\"t%d\",\"content\":\"%0*d\""),
+		         i, i - 1, i, 4 * i, 0);
+	/* A tool can have the name of a role. */
+	buf_adds(&lines, MESSAGE("e9", "\"e8\"", "\"role\":\"toolResult\",\"toolName\":\"user\",\"content\":\"123\""));
+	page_of(buf_cstr(&lines), &out);
+	assert_int_equal(count(out.p, "</svg> user 1</span>"), 2);
+	assert_int_equal(count(out.p, "height=\"1\"/><rect"), 9);
+	assert_has(&out, "<rect class=\"c7\" x=\"37\" width=\"1\" height=\"1\"/></svg>");
+	buf_adds(&lines, MESSAGE("f0", "\"e9\"", "\"role\":\"custom\",\"content\":\"123\""));
+	buf_reset(&out);
+	page_of(buf_cstr(&lines), &out);
+	assert_has(&out, "<span title=\"39 tokens\">");
+	assert_int_equal(count(out.p, "height=\"1\"/><rect"), 9);
+	assert_has(&out, "<rect class=\"c7\" x=\"37\" width=\"2\" height=\"1\"/></svg>");
+	assert_has(&out, "</svg> other 2</span>");
+}
+
 /* Rendered again one by one, from the last to the first, segments are equal. */
 static void segments_can_be_rendered_separately(void **state)
 {
@@ -472,6 +526,8 @@ int main(void)
 	    cmocka_unit_test(each_entry_has_one_article),
 	    cmocka_unit_test(many_entries_are_split_into_parts),
 	    cmocka_unit_test(the_current_branch_comes_first),
+	    cmocka_unit_test(a_bar_shows_what_fills_the_context),
+	    cmocka_unit_test(the_bar_has_at_most_ten_parts),
 	    cmocka_unit_test(segments_can_be_rendered_separately),
 	    cmocka_unit_test(files_of_cut_calls_lead_to_their_entry),
 	    cmocka_unit_test(current_branch_is_not_indented),

@@ -66,8 +66,12 @@ static void each_view_reads_lines_once(void **state)
 	/* All lines once more, for their cost. */
 	assert_int_equal(reads_of(f.s, &producer_context_md), 2 + 2 * ENTRIES + 4);
 	/* Rows, where a call is replaced by its result, and entries, where a result reads its call's line; and the two
-	 * lines with calls, for the files they change. */
-	assert_int_equal(reads_of(f.s, &producer_page_html), 2 + (ENTRIES - 5) + ENTRIES + 5 + 2);
+	 * lines with calls, for the files they change. All lines once more, for the bar of the context. */
+	assert_int_equal(reads_of(f.s, &producer_page_html), 2 + (ENTRIES - 5) + ENTRIES + 5 + 2 + ENTRIES);
+	assert_int_equal(reads_of(f.s, &producer_context_json), 1 + ENTRIES);
+	reads = 0;
+	assert_int_equal(render_context_tsv(f.s, session_leaf(f.s), NULL, &out), 0);
+	assert_int_equal(reads, ENTRIES);
 	reads = 0;
 	assert_int_equal(render_tree_txt(f.s, &out), 0);
 	assert_int_equal(reads, ENTRIES - 5 + 1);
