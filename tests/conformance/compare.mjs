@@ -158,7 +158,7 @@ function tableRows(table) {
 	const cell = (c) => c.replace(/\\(.)/g, (_, e) => ({ t: "\t", n: "\n" })[e] ?? e);
 	return table.split("\n").slice(1, -1).map((row) => row.split("\t").map(cell));
 }
-const labelText = (cell) => cell.replace(/\\(.)/g, (_, c) => ({ t: "\t", n: "\n", 0: "\u2400", "\\": "\\" })[c]);
+const labelText = (cell) => cell.replace(/\\(.)/g, (_, c) => ({ t: "\t", n: "\n", r: "\r", 0: "\u2400", "\\": "\\" })[c]);
 
 function labelsShown(fsx, dir) {
 	const labels = {};
