@@ -117,28 +117,43 @@ static int64_t day_begin(date_t day)
 	return (int64_t)low * 1000;
 }
 
-/* Parses YYYY-MM-DD, or a day relative to now, such as 7d. Returns NO_DATE for any other value. */
+/* Parses a day before now: today, yesterday, 7d, 2w. Returns how many days ago it is, or -1. */
+static int parse_days_ago(struct span value)
+{
+	char unit = (char)(value.n > 1 ? value.p[value.n - 1] | 0x20 : 0);
+	int n;
+
+	if (text_equals(value, SPAN_LIT("today")))
+		return 0;
+	if (text_equals(value, SPAN_LIT("yesterday")))
+		return 1;
+	if ((unit != 'd' && unit != 'w') || !parse_digits((struct span){value.p, value.n - 1}, &n))
+		return -1;
+	return unit == 'w' ? n * 7 : n;
+}
+
+/* Parses a day before now, YYYY-MM-DD, or the first day of YYYY-MM. Returns NO_DATE for any other value. */
 static date_t parse_date(const struct query_parser *s, struct span value)
 {
 	char name[DATE_NAME];
-	struct tm tm = {0};
-	int days;
+	struct tm tm = {.tm_mday = 1};
+	int days = parse_days_ago(value);
+	bool is_month = value.n == 7;
 
-	if (value.n > 1 && (value.p[value.n - 1] | 0x20) == 'd' &&
-	    parse_digits((struct span){value.p, value.n - 1}, &days)) {
-		date_t day = date_at((double)s->now) - days;
-		s->q->expires = day_begin(day + days + 1);
-		return day;
+	if (days >= 0) {
+		date_t today = date_at((double)s->now);
+		s->q->expires = day_begin(today + 1);
+		return today - days;
 	}
-	if (value.n != 10 || !parse_digits((struct span){value.p, 4}, &tm.tm_year) ||
+	if ((value.n != 10 && !is_month) || !parse_digits((struct span){value.p, 4}, &tm.tm_year) ||
 	    !parse_digits((struct span){value.p + 5, 2}, &tm.tm_mon) ||
-	    !parse_digits((struct span){value.p + 8, 2}, &tm.tm_mday))
+	    (!is_month && !parse_digits((struct span){value.p + 8, 2}, &tm.tm_mday)))
 		return NO_DATE;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
 	date_t day = (date_t)(timegm(&tm) / DAY);
 	date_name(day, name);
-	return span_is(value, name) ? day : NO_DATE;
+	return span_eq(value, (struct span){name, value.n}) ? day : NO_DATE;
 }
 
 static int parse_day(struct query_parser *s, struct span value, struct term *t)
@@ -147,7 +162,7 @@ static int parse_day(struct query_parser *s, struct span value, struct term *t)
 	char name[DATE_NAME];
 
 	if (day == NO_DATE)
-		return query_fail(s, "not a day; use YYYY-MM-DD, or 7d for seven days ago", value);
+		return query_fail(s, "not a day; use YYYY-MM-DD, YYYY-MM, today, yesterday, 7d or 2w", value);
 	t->day = day_begin(day);
 	date_name(day, name);
 	s->q->bytes.n = t->begin;

@@ -39,7 +39,7 @@ clean_first() { rm -rf "$copies"; }
 while read -r c option; do
 	"$SESSIONFS" ${option:+"-o$option"} -S "$T/directory/$c" --copy / "$copies/$c" >/dev/null || die "a copy of $c"
 done <"$T/cases"
-passes 360 480 directory "$copies"
+passes 360 520 directory "$copies"
 
 # A tree with other bytes, another link, a name more, a name less, another mode or another time fails.
 (

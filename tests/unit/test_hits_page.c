@@ -142,7 +142,8 @@ static void every_query_has_a_page(void **state)
 	    {"absent", "absent", ""},
 	    {"roel:user \"<b\"", "roel:user &quot;&lt;b&quot;",
 	     "<p>roel:user: not a filter, so this is a word; did you mean role:</p>\n"},
-	    {"after:banana", "after:banana", "<p>banana: not a day; use YYYY-MM-DD, or 7d for seven days ago</p>\n"},
+	    {"after:banana", "after:banana",
+	     "<p>banana: not a day; use YYYY-MM-DD, YYYY-MM, today, yesterday, 7d or 2w</p>\n"},
 	    {"%", "", "<p>empty query; write words</p>\n"},
 	};
 	struct source_fixture *p = *state;

@@ -79,6 +79,9 @@ static void terms_are_parsed(void **state)
 	    {"after:2026-02-28", "after:10:2026-02-28"},
 	    {"before:7d", "before:10:2026-03-03"},
 	    {"after:0d -before:1D", "after:10:2026-03-10-before:10:2026-03-09"},
+	    {"after:Today before:YESTERDAY", "after:10:2026-03-10before:10:2026-03-09"},
+	    {"after:2w -before:0W", "after:10:2026-02-24-before:10:2026-03-10"},
+	    {"after:2026-02 before:2025-12", "after:10:2026-02-01before:10:2025-12-01"},
 	    {"\xc3\x89t\xc3\xa9", "5:\xc3\xa9t\xc3\xa9"},
 	    {"\xe2\x84\xaa\xc5\xbf", "2:ks"},
 	    {"a\xe3\x80\x80"
@@ -104,6 +107,9 @@ static void equal_queries_have_equal_terms(void **state)
 	static const char *const rows[][2] = {
 	    {"a b", "B  A"},
 	    {"after:1d x", "x after:2026-03-09"},
+	    {"after:yesterday", "after:2026-03-09"},
+	    {"after:1w", "after:7d"},
+	    {"after:2026-02", "after:2026-02-01"},
 	    {"\"a\"", "a"},
 	    {"-role:USER x", "x -role:user -role:user"},
 	};
@@ -154,7 +160,16 @@ static void invalid_queries_are_refused(void **state)
 	    "after:x7d",
 	    "after:-1d",
 	    "after:7dd",
-	    "before:today",
+	    "before:tomorrow",
+	    "after:w",
+	    "after:2m",
+	    "after:-1w",
+	    "after:999999w",
+	    "after:2026-1",
+	    "after:2026-13",
+	    "after:2026-00",
+	    "after:2026/02",
+	    "after:2026-02-",
 	    "after:2026",
 	    "after:2026-2-3",
 	    "after:2026-02-30",
@@ -209,7 +224,7 @@ static void refusals_have_a_remedy(void **state)
 	    {"-", "-: no value; add one without a space"},
 	    {"role: x", "role: no value; add one without a space"},
 	    {"a OR b", "OR: OR is not an operator; search for each word, or use rg 'a|b'"},
-	    {"after:banana", "banana: not a day; use YYYY-MM-DD, or 7d for seven days ago"},
+	    {"after:banana", "banana: not a day; use YYYY-MM-DD, YYYY-MM, today, yesterday, 7d or 2w"},
 	    {"is:warning", "warning: unknown value; use is:error or is:secret"},
 	    {"state:open", "open: unknown value; use state:working, state:done, state:failed or state:stopped"},
 	    {"-what:output", "what:: cannot be negated; name the other kinds"},
@@ -227,16 +242,23 @@ static void refusals_have_a_remedy(void **state)
 static void days_begin_at_local_midnight(void **state)
 {
 	(void)state;
-	struct query *q = query_of("after:7d");
-	/* The test runs in UTC. */
-	assert_int_equal(query_expires(q), INT64_C(1773187200000));
-	query_put(q);
-	q = query_of("after:2026-01-01 word");
-	assert_int_equal(query_expires(q), INT64_MAX);
-	query_put(q);
+	static const char *const relative[] = {"after:7d", "before:2w", "x after:today", "-before:yesterday"};
+	static const char *const fixed[] = {"after:2026-01-01 word", "after:2026-01"};
+	struct query *q;
+	for (size_t i = 0; i < sizeof relative / sizeof *relative; i++) {
+		q = query_of(relative[i]);
+		/* The test runs in UTC. */
+		assert_int_equal(query_expires(q), INT64_C(1773187200000));
+		query_put(q);
+	}
+	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+		q = query_of(fixed[i]);
+		assert_int_equal(query_expires(q), INT64_MAX);
+		query_put(q);
+	}
 	assert_int_equal(setenv("TZ", "XYZ-14", 1), 0); /* the 11th already */
 	tzset();
-	q = query_of("after:0d");
+	q = query_of("after:today");
 	assert_true(span_is(q->terms.v[0].text, "2026-03-11"));
 	assert_int_equal(query_expires(q), INT64_C(1773223200000));
 	query_put(q);
