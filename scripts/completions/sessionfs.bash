@@ -96,7 +96,7 @@ _sessionfs() {
 		;;
 	*:QUERY)
 		mapfile -t COMPREPLY < <(compgen -W "role:user role:assistant role:toolResult role:bashExecution type:message type:compaction type:branch_summary type:label \
-			state:working state:done state:failed state:stopped what:said what:output what:thinking what:call what:error what:label what:name is:error is:secret after:today after:yesterday" -- "$cur")
+			state:working state:done state:failed state:stopped what:said what:output what:thinking what:call what:error what:label what:name is:error is:secret in:session after:today after:yesterday" -- "$cur")
 		;;
 	*:PATH)
 		line=${typed%"${typed##*/}"}

@@ -69,7 +69,7 @@ for line in (command sessionfs --help 2>/dev/null | string match -r '^  -.*')
         case FILE
             set value -r -F
         case QUERY
-            set value -a "role:user role:assistant role:toolResult role:bashExecution type:message type:compaction type:branch_summary type:label state:working state:done state:failed state:stopped what:said what:output what:thinking what:call what:error what:label what:name is:error is:secret after:today after:yesterday"
+            set value -a "role:user role:assistant role:toolResult role:bashExecution type:message type:compaction type:branch_summary type:label state:working state:done state:failed state:stopped what:said what:output what:thinking what:call what:error what:label what:name is:error is:secret in:session after:today after:yesterday"
         case PATH
             set value -a '(__sessionfs_paths)'
     end

@@ -88,6 +88,15 @@ static int parse_mark(struct query_parser *s, struct span value, struct term *t)
 	return i;
 }
 
+static int parse_scope(struct query_parser *s, struct span value, struct term *t)
+{
+	static const char *const scopes[] = {"session"};
+
+	s->q->in_session = true;
+	return t->negated ? query_fail(s, "cannot be negated; leave it out", span_of(query_filters[t->kind].name))
+	                  : parse_choice(s, value, t, scopes, 1);
+}
+
 static bool parse_digits(struct span s, int *ret)
 {
 	*ret = 0;
@@ -392,5 +401,6 @@ const struct filter query_filters[] = {
     {"before:", parse_day, .index = index_before},
     {"what:", parse_what, .index = index_text},
     {"is:", parse_mark, .is_exact = true, .index = index_mark, .values = values_mark},
+    {"in:", parse_scope},
     {0},
 };

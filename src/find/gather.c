@@ -70,8 +70,8 @@ static struct search_row search_row_new(const struct slot_state *now, struct sea
 		    !time_is_same(r.ctime, now->ctime)) {
 			r.is_ranked = false;
 			/* A session that grows is newer: it can become the first with the copies that its hits lack. */
-			if (r.state == ROW_FOUND && query_verdict_is_final(q) && !r.hits->undated &&
-			    !r.hits->lacks_copies)
+			if (r.state == ROW_FOUND && query_verdict_is_final(q, r.hits->found.n > 0) &&
+			    !r.hits->undated && !r.hits->lacks_copies)
 				r.state = ROW_GROWN;
 			/* Bytes before `scanned_bytes` contain no match, and appending cannot change that. */
 			if (r.state != ROW_GROWN)
@@ -200,7 +200,7 @@ static int row_scan_bytes(const struct search_batch *b, struct matcher *m, struc
 	/* The earlier scan may have seen only a part of that line. */
 	rc = opened_find_line_start(file, r->scanned_bytes, UINT64_MAX, &from);
 	if (rc == 0)
-		rc = match_next_candidate(m, &raw, b->all[r - b->a->rows].has_ids, from, &at);
+		rc = match_next_candidate(m, &raw, b->all[r - b->a->rows].has_ids, from, &r->words, &at);
 	opened_put(file);
 	if (rc < 0)
 		return rc;
@@ -309,7 +309,7 @@ static int search_row_work(void *arg, size_t i)
 		return rc;
 	row_set_hits(b->a, b->v[i], NULL);
 	b->v[i]->state = ROW_NONE;
-	b->v[i]->scanned_bytes = 0;
+	b->v[i]->scanned_bytes = b->v[i]->words = 0;
 	b->v[i]->ctime = (struct timespec){0}; /* differs from any file's, so the row is made again */
 	atomic_store(&b->is_replaced, true);
 	return 0;

@@ -51,13 +51,18 @@ void matcher_reset(struct matcher *m, const struct session *s)
 	m->may_name = query_may_name_computed(m->q, session_format(s)->has_ids);
 }
 
-int match_next_candidate(struct matcher *m, const struct match_file *file, bool has_ids, uint64_t from,
+int match_next_candidate(struct matcher *m, const struct match_file *file, bool has_ids, uint64_t from, size_t *words,
                          uint64_t *ret_at)
 {
-	uint64_t at = from;
+	uint64_t at = m->q->in_session ? 0 : from;
+	size_t found = words ? *words : 0;
 
 	scanner_set(&m->scanner, file);
-	int rc = query_may_name_computed(m->q, has_ids) ? 1 : scanner_find(&m->scanner, &m->needles, from, &at);
+	int rc = query_may_name_computed(m->q, has_ids) ? 1
+	         : m->q->in_session                     ? scanner_find_each(&m->scanner, &m->needles, from, &found)
+	                                                : scanner_find(&m->scanner, &m->needles, from, &at);
+	if (words && rc >= 0)
+		*words = found;
 	if (rc == 1 && ret_at)
 		*ret_at = at;
 	return rc;
@@ -223,16 +228,41 @@ static int match_next_entry(struct matcher *m)
 	return rc < 0 ? rc : 0;
 }
 
+/* Returns whether the entries together have all words: 1, 0 or a negative errno. Filters exclude no entry here. */
+static int session_has_words(struct matcher *m)
+{
+	int rc = 0;
+
+	words_reset(&m->words);
+	for (m->entry = 0; words_seen(&m->words) < m->words.n_required; m->entry++) {
+		rc = m->entry < session_count(m->s) ? match_next_entry(m) : 0;
+		if (rc < 0 || m->entry >= session_count(m->s))
+			return rc;
+		rc = session_read(m->s, m->entry, &m->reader, &m->r);
+		if (rc == 0)
+			match_begin_parts(m);
+		while (rc >= 0 && (rc = entry_text_next(&m->parts)) > 0) {
+			if (match_searches_part(m))
+				words_add_text(&m->words, buf_span(&m->parts.text));
+		}
+		rc = rc < 0 ? rc : cancel_check();
+		if (rc < 0)
+			return rc;
+	}
+	return 1;
+}
+
 int match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
                   uint32_t *ret_next, bool *ret_undated)
 {
 	struct match_file file = {match_read_session, (void *)s};
-	int rc = 0;
 
 	matcher_reset(m, s);
 	m->is_undated = false;
-	m->entry = from;
 	scanner_set(&m->scanner, &file);
+	int rc = m->q->in_session && from == 0 ? session_has_words(m) : 1;
+	m->entry = rc > 0 ? from : session_count(s);
+	rc = rc < 0 ? rc : 0;
 	while (rc == 0 && m->entry < session_count(s) && out->n < most) {
 		rc = match_next_entry(m);
 		if (rc < 0 || m->entry == session_count(s))

@@ -175,8 +175,10 @@ int64_t query_expires(const struct query *q)
 	return q ? q->expires : INT64_MAX;
 }
 
-bool query_verdict_is_final(const struct query *q)
+bool query_verdict_is_final(const struct query *q, bool has_match)
 {
+	if (q->in_session && !has_match)
+		return false;
 	for (size_t i = 0; i < q->terms.n; i++)
 		if (query_filters[q->terms.v[i].kind].can_change)
 			return false;

@@ -49,8 +49,9 @@ struct query {
 	VEC(struct term) terms; /* words first; by kind, negated, text; without duplicates */
 	struct buf bytes;       /* of their texts */
 	int64_t expires;
-	unsigned what;  /* 1 << kind for each kind of text that `what:` names; 0: all */
-	unsigned marks; /* 1 << each of is:, unless negated */
+	unsigned what;   /* 1 << kind for each kind of text that `what:` names; 0: all */
+	unsigned marks;  /* 1 << each of is:, unless negated */
+	bool in_session; /* an entry needs only one of the words, and its session all */
 };
 
 /* The state of the parser. */

@@ -26,18 +26,25 @@ static int needle_rarity_cmp(const void *a, const void *b)
 
 int needles_make(const struct query *q, struct needles *ret)
 {
-	*ret = (struct needles){.v = calloc(q->terms.n, sizeof *ret->v)};
+	bool lacks_one = false;
+
+	*ret = (struct needles){.v = calloc(q->terms.n, sizeof *ret->v), .any = q->in_session};
 	if (!ret->v)
 		return -ENOMEM;
 	for (size_t i = 0; i < q->terms.n; i++) {
 		const struct term *t = &q->terms.v[i];
 		const struct filter *f = &query_filters[t->kind];
-		if (t->negated || !f->needle)
+		if (t->negated || !f->needle || (ret->any && !term_is_word(t)))
 			continue;
 		/* A word with a newline is in no line. */
 		ret->never |= term_is_word(t) && memchr(t->text.p, '\n', t->text.n);
-		ret->n += needle_make(f->needle(t->text), &ret->v[ret->n]);
+		bool has = needle_make(f->needle(t->text), &ret->v[ret->n]);
+		ret->n += has;
+		lacks_one |= !has;
 	}
+	/* Any line can have a word without a needle. */
+	if (ret->any && lacks_one)
+		ret->n = 0;
 	qsort(ret->v, ret->n, sizeof *ret->v, needle_rarity_cmp);
 	return 0;
 }
@@ -122,6 +129,22 @@ static bool line_has_other_needles(const struct scanner *s, const struct needles
 	return true;
 }
 
+/* Searches each line from p to before `to` for one of the needles. */
+static const char *scanner_find_any(const struct scanner *s, const struct needles *needles, const char *p,
+                                    const char *to)
+{
+	for (const char *last; p < to; p = last + 1) {
+		last = memchr(p, '\n', (size_t)(to - p));
+		last = last ? last : to;
+		for (size_t i = 0; i < needles->n; i++) {
+			const char *place = needle_find(&needles->v[i], s->bytes, p, last, s->bytes + s->n);
+			if (place)
+				return place;
+		}
+	}
+	return NULL;
+}
+
 /* Searches the block from `from` on. If it returns NULL, *ret_next is where to continue. */
 static const char *scanner_find_in_block(const struct scanner *s, const struct needles *needles, uint64_t from,
                                          uint64_t *ret_next)
@@ -129,10 +152,11 @@ static const char *scanner_find_in_block(const struct scanner *s, const struct n
 	const char *p = s->bytes + (from - s->offset), *to = s->bytes + (scanner_block_end(s) - s->offset);
 
 	while (p < to) {
-		const char *place = needle_find(&needles->v[0], s->bytes, p, to, s->bytes + s->n);
+		const char *place = needles->any ? scanner_find_any(s, needles, p, to)
+		                                 : needle_find(&needles->v[0], s->bytes, p, to, s->bytes + s->n);
 		if (!place)
 			break;
-		if (line_has_other_needles(s, needles, place, &p))
+		if (needles->any || line_has_other_needles(s, needles, place, &p))
 			return place;
 	}
 	*ret_next = s->offset + (uint64_t)((p > to ? p : to) - s->bytes);
@@ -158,4 +182,17 @@ int scanner_find(struct scanner *s, const struct needles *needles, uint64_t from
 		return 1;
 	}
 	return 0;
+}
+
+int scanner_find_each(struct scanner *s, const struct needles *needles, uint64_t from, size_t *found)
+{
+	uint64_t at;
+	int rc = !needles->never;
+
+	for (; rc > 0 && needles->n > *found; from = 0) {
+		const struct needles one = {.v = needles->v + *found, .n = 1};
+		rc = scanner_find(s, &one, from, &at);
+		*found += rc > 0;
+	}
+	return rc;
 }

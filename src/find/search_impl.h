@@ -57,6 +57,7 @@ struct search_row {
 	struct timespec mtime, ctime; /* of the file that was searched, like `size` */
 	uint64_t size;
 	uint64_t scanned_bytes;
+	size_t words;       /* in:session: how many the file can have; `scanned_bytes` is about the next one */
 	bool is_unreadable; /* the file cannot be read now */
 	bool is_ranked;     /* the rank is known, not only its file */
 	struct session_rank rank;

@@ -23,6 +23,7 @@ int words_init(struct words *w, const struct query *q)
 		if (w->longest < w->v[w->n].text.n)
 			w->longest = w->v[w->n].text.n;
 	}
+	w->enough = q->in_session && w->n_required > 0 ? 1 : w->n_required;
 	w->folded = malloc(w->longest + 2 * CHARACTER + FOLD_ROOM(WORDS_PIECE_SIZE));
 	return w->folded ? 0 : -ENOMEM;
 }
@@ -116,12 +117,21 @@ bool words_add_text(struct words *w, struct span text)
 	return w->missing < w->n_required;
 }
 
+size_t words_seen(const struct words *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_required; i++)
+		n += w->seen[i];
+	return n;
+}
+
 bool words_match(const struct words *w)
 {
-	for (size_t i = 0; i < w->n; i++)
-		if (w->seen[i] != (i < w->n_required))
+	for (size_t i = w->n_required; i < w->n; i++)
+		if (w->seen[i])
 			return false;
-	return true;
+	return words_seen(w) >= w->enough;
 }
 
 unsigned words_count(struct words *w, struct span text, unsigned *ret_whole)

@@ -9,6 +9,7 @@
 struct words {
 	const struct term *v; /* of the query: the required ones, then the negated ones */
 	size_t n, n_required;
+	size_t enough;       /* how many of the required ones an entry needs */
 	size_t longest;      /* bytes */
 	char *folded;        /* a piece of the text, after the end of the piece before */
 	size_t filled, kept; /* bytes of both; of the piece before */
@@ -25,7 +26,9 @@ void words_release(struct words *w);
 void words_reset(struct words *w);
 /* Searches a text of the entry. Returns whether it has a required word. */
 bool words_add_text(struct words *w, struct span text);
-/* Returns whether the texts have all required words and no negated one. */
+/* Returns how many required words the texts have. */
+size_t words_seen(const struct words *w);
+/* Returns whether the texts have enough required words and no negated one. */
 bool words_match(const struct words *w);
 
 /* Returns how many required words occur in the text; sets *ret_whole to how many are whole words there. */

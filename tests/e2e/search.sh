@@ -55,6 +55,19 @@ for q in wombat '"pi fixture manifest review"' '"nano wombat"' $'"one\ttwo"' $'"
 		cmp - <(tail -n +2 "$T/mnt/search/$name/entries.tsv") || die "$q: --json differs"
 done
 
+# Words in different entries of a session; days as people say them.
+for q in 'git nano in:session' 'git wombat in:session -numbat' 'the forecast in:session role:user' 'the nowhere in:session' 'the after:yesterday' 'the before:2026-03'; do
+	"$SESSIONFS" -S "$T/src" --search "$q" >"$T/out" || [ $? = 1 ] || die "$q: refused"
+	if [ -s "$T/out" ]; then same "$T/out" "$T/mnt/search/$q/hits.txt" "$q"; else [ ! -e "$T/mnt/search/$q/hits.txt" ] || die "$q: only in the mount"; fi
+done
+[ ! -e "$T/mnt/search/status wombat nano/hits.txt" ] || die "an entry with three words"
+is "said/said" "$(hits 'status wombat nano in:session' | cut -d/ -f2-3 | sort -u)" "the session with three words"
+is "c1 c2 l1 l2 n1" "$(cut -f4 "$T/mnt/search/status wombat nano in:session/entries.tsv" | sed 1d | xargs)" "its entries with one of them"
+is "$(for s in "$T"/mnt/projects/*/*/; do
+	for word in forecast norwegian; do sed 's/^[^:]*: //' "$s/all.txt" | grep -qi $word || continue 2; done
+	basename "$s"
+done | sort)" "$(hits 'forecast norwegian in:session' | cut -d/ -f3 | sort -u)" "sessions whose all.txt have two words"
+
 # Whole words, kinds of text, ids.
 is "label session_info" "$(for q in what:label what:name; do cut -f 5 "$T/mnt/search/$q session:team%2F42/entries.tsv" | sed -n 2p; done | xargs)" "kinds of text"
 is "$S/entries/c1/tool-calls/1-bash/arguments.txt:1:command: git status" "$(hits 'what:call git -numbat')" "an argument alone"

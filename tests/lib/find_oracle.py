@@ -403,14 +403,26 @@ def names(terms, id_):
     return fold(id_) == fold(text) or len(fold(text)) >= 8 and fold(id_).startswith(fold(text))
 
 
-def matches(entry, terms):
+def has_word(said, key, text):
+    want = fold(text)
+    return any(want in line if key == "" else any(places(line, Whole(want))) for line in said)
+
+
+def matches(entry, terms, session):
+    """Returns whether the entry matches; of the words of a query with in:session, the other entries can have some."""
     said = [fold(line) for line in entry.said(whats_of(terms))]
+    words = [(key, text) for negated, key, text in terms if key in ("", "word") and not negated]
+    if any(key == "in" for _, key, _ in terms) and words:
+        all_said = [fold(line) for _, e in session.entries for line in e.said(whats_of(terms))]
+        if not all(has_word(all_said, *word) for word in words) or not any(has_word(said, *word) for word in words):
+            return False
+        terms = [term for term in terms if term[0] or term[1] not in ("", "word")]
     for negated, key, text in terms:
         want = fold(text)
-        if key == "":
-            has = any(want in line for line in said)
-        elif key == "word":
-            has = any(any(places(line, Whole(want))) for line in said)
+        if key in ("", "word"):
+            has = has_word(said, key, text)
+        elif key == "in":
+            continue
         elif key == "what":
             has = said != []
         elif key == "role":
@@ -518,6 +530,8 @@ def random_query(entries, lines):
         value = random.choice(values[key] or [""])
         if value and '"' not in value and "\n" not in value:
             terms.append((negated, key, respell(value) if key != "is" else value))
+    if random.random() < 0.1:
+        terms.append((False, "in", "session"))
     return terms or [(False, "", "x")]
 
 
@@ -602,7 +616,7 @@ def check(asked, session, terms, path):
     # Later headers are not entries.
     whole_session = names(terms, session.id)
     named = {n for n, e in session.entries if whole_session or names(terms, session.ids.get(n)) or names(terms, session.computed.get(n))}
-    want = [n for n, e in session.entries if (n in named or matches(e, terms)) and e.type != "session"]
+    want = [n for n, e in session.entries if (n in named or matches(e, terms, session)) and e.type != "session"]
     if [n for n, _ in got if n in known] != want or len(got) != len(want):
         sys.exit(f"{path}: {text!r} {terms!r}\ngot  {got}\nwant {want}")
     forms = {"": str, "word": Whole}

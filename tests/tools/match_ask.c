@@ -24,7 +24,7 @@ static int ask(const char *path, const struct session *s, struct matcher *m, str
 	uint32_t next = 0;
 	uint64_t at = 0;
 
-	int may = match_next_candidate(m, &file, session_format(s)->has_ids, 0, &at);
+	int may = match_next_candidate(m, &file, session_format(s)->has_ids, 0, NULL, &at);
 	/* In steps, as a search with enough results stops. */
 	while (next < session_count(s)) {
 		int rc = match_session(m, s, next, found->n + 3, found, &next, NULL);

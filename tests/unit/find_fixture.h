@@ -102,7 +102,7 @@ static inline void match_all(const struct session *s, struct span text, struct b
 
 	assert_int_equal(query_parse(text, 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
-	int may = match_next_candidate(m, &file, session_format(s)->has_ids, 0, &at);
+	int may = match_next_candidate(m, &file, session_format(s)->has_ids, 0, NULL, &at);
 	assert_true(may >= 0);
 	assert_int_equal(match_session(m, s, 0, SIZE_MAX, &found, &next, NULL), 0);
 	assert_int_equal(next, session_count(s));

@@ -281,6 +281,64 @@ static void limit_counts_copies_once(void **state)
 	finder_close(&f);
 }
 
+/* With in:session the words of a query can be in several entries. A session that grows can have the last of them; then
+ * earlier entries match, too. */
+static void words_of_a_session_can_be_apart(void **state)
+{
+#define WORDS "red blue in:session"
+#define A1 "projects/p/a/entries/1/text.md:1:red one\n"
+	struct finder f;
+	three_sessions(&f, *state);
+	expect(&f, "red blue", "");
+	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n");
+	const struct answer *a = ask(&f, WORDS), *same = ask(&f, WORDS);
+	assert_ptr_equal(same, a);
+	answer_put(a);
+	answer_put(same);
+	/* New entries of a session with all words need one. No other session is searched. */
+	append(f.p, "p/a.jsonl", SAYS("3", "10000", "more Red") SAYS("4", "10000", "green"));
+	wait_stale();
+	sessions_searched = 0;
+	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n");
+	assert_int_equal(sessions_searched, 1);
+	/* The key of a record is not text: the session is searched, without a match. */
+	append(f.p, "p/b.jsonl", "{\"type\":\"custom\",\"id\":\"2\",\"blue\":1}\n");
+	wait_stale();
+	sessions_searched = 0;
+	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n");
+	assert_int_equal(sessions_searched, 1);
+	append(f.p, "p/b.jsonl", SAYS("3", "11000", "blue two"));
+	append(f.p, "p/c.jsonl", SAYS("2", "9000", "a blue"));
+	wait_stale();
+	expect(&f, WORDS,
+	       "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n" A1 OF
+	       "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n"
+	       "projects/p/c/entries/1/text.md:2:red three\nprojects/p/c/entries/1/text.md:3:red four\n"
+	       "projects/p/c/entries/2/text.md:1:a blue\n");
+	assert_int_equal(unlink(at(f.p, "p/a.jsonl")), 0);
+	put(f.p, "p/c.jsonl", HEADER("c", "/") SAYS("1", "1", "blue"));
+	wait_stale();
+	expect(&f, WORDS, "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n");
+	finder_close(&f);
+}
+
+/* A copy of an entry is found in the first session that has all words. */
+static void copies_need_the_words_of_their_session(void **state)
+{
+	struct finder f = {.p = *state};
+	make_dir(f.p, "p");
+	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "a"));
+	put(f.p, "p/b.jsonl", HEADER("b", "/") RED SAYS("4", "8000", "blue"));
+	finder_open(&f, 64 << 20);
+	expect(&f, WORDS, IN("b", "1") "\n" IN("b", "2") " two\nprojects/p/b/entries/4/text.md:1:blue\n");
+	append(f.p, "p/a.jsonl", SAYS("5", "9000", "blue"));
+	wait_stale();
+	expect(&f, WORDS,
+	       IN("a", "1") "\n" IN("a", "2") " two\nprojects/p/a/entries/5/text.md:1:blue\n"
+	                                      "projects/p/b/entries/4/text.md:1:blue\n");
+	finder_close(&f);
+}
+
 static void *count_readers(void *arg)
 {
 	for (int i = 0; i < 100; i++)
@@ -319,6 +377,8 @@ int main(void)
 	    TEST(copies_are_found_once),
 	    TEST(labels_move_copies),
 	    TEST(limit_counts_copies_once),
+	    TEST(words_of_a_session_can_be_apart),
+	    TEST(copies_need_the_words_of_their_session),
 	    cmocka_unit_test(hits_are_copied_beside_readers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

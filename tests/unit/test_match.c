@@ -120,6 +120,32 @@ static void matching_entries_are_found(void **state)
 	    {"-after:2026-03-03", "0 1 "},
 	    {"after:2026-03-02 before:2026-03-03", "1 "},
 	    {"title:x", "0 1 2 3 4 5 6 7 8 "},
+	    {"hello self", ""},
+	    {"hello self in:session", "0 1 8 "},
+	    {"hello self make works in:session", "0 1 3 4 8 "},
+	    {"hello nowhere in:session", ""},
+	    {"hello in:session", "0 1 "},
+	    {"in:session", "0 1 2 3 4 5 6 7 8 "},
+	    {"in:session role:user", "0 "},
+	    {"-hello in:session", "2 3 4 5 6 7 8 "},
+	    /* A word can be in an entry that a filter or a negated word excludes. */
+	    {"hello self in:session role:user", "0 "},
+	    {"hello self in:session type:label", ""},
+	    {"hello self in:session -world", "1 8 "},
+	    {"hello self in:session -self", "0 1 "},
+	    {"hello self in:session before:2026-03-03", "0 1 "},
+	    {"hello self in:session tool:bash", "1 "},
+	    {"\"hello \" \"two words\" self in:session", "0 8 "},
+	    {"hello \"world two\" in:session", ""},
+	    {"word:hello word:self in:session", "0 1 8 "},
+	    {"word:hello word:el in:session", ""},
+	    {"word:hell hello in:session", ""},
+	    /* Only the kinds of text that are searched have words. */
+	    {"hello make what:said in:session", ""},
+	    {"hello make what:said what:output in:session", "0 3 "},
+	    /* A word without a needle can be in any line; keys of records are not text. */
+	    {"\"$ \" hello in:session", "0 1 3 "},
+	    {"hello role in:session", ""},
 	};
 	struct fixture f;
 
@@ -778,7 +804,7 @@ static void joined_strings_can_match(void **state)
 		assert_int_equal(query_parse(span_of(cases[i].query), 0, &q, NULL), 0);
 		assert_int_equal(matcher_open(q, &m), 0);
 		print_message("%s\n", cases[i].query);
-		assert_int_equal(match_next_candidate(m, &file, true, 0, NULL), cases[i].want);
+		assert_int_equal(match_next_candidate(m, &file, true, 0, NULL, NULL), cases[i].want);
 		matcher_close(m);
 		query_put(q);
 	}
@@ -790,6 +816,55 @@ static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
 	return -EIO;
 }
 
+/* A file with this text, and text without words up to its size. */
+struct long_file {
+	struct span text;
+	uint64_t size;
+	int rc; /* of a read after it */
+};
+
+static ssize_t read_long_file(void *arg, void *p, size_t n, uint64_t off)
+{
+	const struct long_file *f = arg;
+	size_t begin = off < f->text.n ? (size_t)off : f->text.n;
+
+	if (off >= f->size)
+		return f->rc;
+	n = n < f->size - off ? n : (size_t)(f->size - off);
+	memset(p, '-', n);
+	memcpy(p, f->text.p + begin, n < f->text.n - begin ? n : f->text.n - begin);
+	return (ssize_t)n;
+}
+
+/* One word after the other is searched in the file; if it lacks one, later only new lines are searched for that. */
+static void words_of_a_file_are_counted(void **state)
+{
+	struct long_file long_file = {SPAN_LIT("{\"a\":\"xylem\"}\n"), 300000, -EIO};
+	struct match_file file = {read_long_file, &long_file};
+	struct matcher *m = NULL;
+	struct query *q = NULL;
+	size_t words = 0;
+	uint64_t at = 1;
+
+	(void)state;
+	assert_int_equal(query_parse(SPAN_LIT("red xylem in:session role:nobody"), 0, &q, NULL), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	/* After an error nothing is known of the second word. */
+	assert_int_equal(match_next_candidate(m, &file, true, 0, &words, &at), -EIO);
+	assert_int_equal(words, 0);
+	long_file.rc = 0;
+	assert_int_equal(match_next_candidate(m, &file, true, 0, &words, &at), 0);
+	assert_int_equal(words, 1);
+	long_file.text = SPAN_LIT("{\"a\":\"red xylem\"}\n");
+	assert_int_equal(match_next_candidate(m, &file, true, long_file.text.n, &words, &at), 0);
+	assert_int_equal(words, 1);
+	assert_int_equal(match_next_candidate(m, &file, true, 0, &words, &at), 1);
+	assert_int_equal(words, 2);
+	assert_int_equal(at, 0);
+	matcher_close(m);
+	query_put(q);
+}
+
 static void read_errors_are_returned(void **state)
 {
 	struct match_file file = {fail_to_read, NULL};
@@ -799,7 +874,7 @@ static void read_errors_are_returned(void **state)
 	(void)state;
 	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
-	assert_int_equal(match_next_candidate(m, &file, true, 0, NULL), -EIO);
+	assert_int_equal(match_next_candidate(m, &file, true, 0, NULL, NULL), -EIO);
 	matcher_close(m);
 	query_put(q);
 }
@@ -823,6 +898,7 @@ int main(void)
 	    cmocka_unit_test(names_are_texts_on_one_line),
 	    cmocka_unit_test(empty_models_match_no_text),
 	    cmocka_unit_test(joined_strings_can_match),
+	    cmocka_unit_test(words_of_a_file_are_counted),
 	    cmocka_unit_test(read_errors_are_returned),
 	};
 

@@ -82,6 +82,7 @@ static void terms_are_parsed(void **state)
 	    {"after:Today before:YESTERDAY", "after:10:2026-03-10before:10:2026-03-09"},
 	    {"after:2w -before:0W", "after:10:2026-02-24-before:10:2026-03-10"},
 	    {"after:2026-02 before:2025-12", "after:10:2026-02-01before:10:2025-12-01"},
+	    {"x in:SESSION y", "1:x1:yin:7:session"},
 	    {"\xc3\x89t\xc3\xa9", "5:\xc3\xa9t\xc3\xa9"},
 	    {"\xe2\x84\xaa\xc5\xbf", "2:ks"},
 	    {"a\xe3\x80\x80"
@@ -170,6 +171,10 @@ static void invalid_queries_are_refused(void **state)
 	    "after:2026-00",
 	    "after:2026/02",
 	    "after:2026-02-",
+	    "in:",
+	    "x in:sessions",
+	    "x in:\"session x\"",
+	    "x -in:session",
 	    "after:2026",
 	    "after:2026-2-3",
 	    "after:2026-02-30",
@@ -228,6 +233,8 @@ static void refusals_have_a_remedy(void **state)
 	    {"is:warning", "warning: unknown value; use is:error or is:secret"},
 	    {"state:open", "open: unknown value; use state:working, state:done, state:failed or state:stopped"},
 	    {"-what:output", "what:: cannot be negated; name the other kinds"},
+	    {"x -in:session", "in:: cannot be negated; leave it out"},
+	    {"x in:project", "project: unknown value; use in:session"},
 	};
 
 	(void)state;
@@ -243,7 +250,7 @@ static void days_begin_at_local_midnight(void **state)
 {
 	(void)state;
 	static const char *const relative[] = {"after:7d", "before:2w", "x after:today", "-before:yesterday"};
-	static const char *const fixed[] = {"after:2026-01-01 word", "after:2026-01"};
+	static const char *const fixed[] = {"after:2026-01-01 word", "after:2026-01", "x in:session"};
 	struct query *q;
 	for (size_t i = 0; i < sizeof relative / sizeof *relative; i++) {
 		q = query_of(relative[i]);
@@ -311,6 +318,7 @@ static void session_filters_select_sessions(void **state)
 	    {"-state:\"failed\" x", true, false},
 	    {"label:x", true, false},
 	    {"-label:x y", true, false},
+	    {"x y in:session", true, false},
 	};
 
 	(void)state;
@@ -318,7 +326,8 @@ static void session_filters_select_sessions(void **state)
 		struct query *q = query_of(rows[i].text);
 		if (query_may_match_session(q, &s) != rows[i].wants)
 			fail_msg("%s", rows[i].text);
-		assert_int_equal(query_verdict_is_final(q), rows[i].local);
+		assert_int_equal(query_verdict_is_final(q, false), rows[i].local);
+		assert_int_equal(query_verdict_is_final(q, true), rows[i].local || q->in_session);
 		query_put(q);
 	}
 }

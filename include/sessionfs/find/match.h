@@ -27,8 +27,11 @@ struct match_file {
 	void *arg;
 };
 /* Searches for the first line at or after `from`, the start of a line, that can match. `has_ids`: as in struct format.
- * Returns 1 and sets *ret_at (or NULL) to an offset in that line, 0 if no line can match, or a negative errno. */
-int match_next_candidate(struct matcher *m, const struct match_file *file, bool has_ids, uint64_t from,
+ * Returns 1 and sets *ret_at (or NULL) to an offset in that line, 0 if no line can match, or a negative errno.
+ *
+ * With in:session, one word after the other is searched in the file, the first one from `from` on: *words (or NULL),
+ * at first 0, counts those that the file can have. Lines before `from` cannot have the next one. *ret_at is 0. */
+int match_next_candidate(struct matcher *m, const struct match_file *file, bool has_ids, uint64_t from, size_t *words,
                          uint64_t *ret_at);
 
 /* The texts of matching entries: lines of hits.txt, one row of entries.tsv, and the WHAT TEXT of the link. */
@@ -53,6 +56,8 @@ struct found found_entry_begin(const struct found_list *f, size_t i);
 /* Appends matching entries to *out with their texts, in order from entry `from`, until *out has `most`. Sets *ret_next
  * to the entry to continue with: session_count(s) at the end. The caller holds the session's read lock, and has called
  * query_may_match_session. Returns 0 or a negative errno; *out then keeps the entries found so far.
+ *
+ * With in:session, entry 0 is the only one to begin with until an entry of the session was found.
  *
  * An entry without a time is as old as the session file. If a filter compared such a time, *ret_undated (or NULL) is
  * set: the result is valid for this mtime only. */

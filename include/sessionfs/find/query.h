@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* query: a parsed search. The text of a query is words: an entry matches if its text in all.txt contains all of them,
- * each within one line, ignoring case. Phrases are in quotes, `-` negates, and filters (`role:`, `after:` ...) restrict
- * the matches. Source of the rules: sessionfs(5), "Search".
+ * each within one line, ignoring case. With `in:session` it needs one of them, and the texts of its session contain
+ * all. Phrases are in quotes, `-` negates, and filters (`role:`, `after:` ...) restrict the matches. Source of the
+ * rules: sessionfs(5), "Search".
  *
  * A query is immutable and reference-counted: any number of threads can use it. */
 #ifndef SESSIONFS_QUERY_H
@@ -43,9 +44,9 @@ struct query_session {
 /* Returns false if no entry of this session can match. */
 bool query_may_match_session(const struct query *q, const struct query_session *s);
 
-/* Returns whether the verdict on an entry stays the same whatever is appended to its session. Returns false if the
- * query filters by label, title or state. */
-bool query_verdict_is_final(const struct query *q);
+/* Returns whether the verdict on an entry stays the same whatever is appended to its session, in which an entry matches
+ * or not. Returns false if the query filters by label, title or state, or if in:session can still find a word. */
+bool query_verdict_is_final(const struct query *q, bool has_match);
 
 /* Finds the next part of the line, from byte `from` on, that matches a word of the query; the longest of several at one
  * place. Returns false if no word matches. */
