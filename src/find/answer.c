@@ -191,7 +191,7 @@ struct answer_entry answer_at(const struct answer *h, size_t i)
 {
 	size_t k;
 	const struct session_hits *f = answer_find(h, i, &k);
-	return (struct answer_entry){f->slot, f->found.v[k].entry, {f->title.p, f->title.n - 1}};
+	return (struct answer_entry){f->slot, f->found.v[k].entry, {f->title.p, f->title.n - 1}, f->created};
 }
 
 struct span answer_entry_text(const struct answer *h, enum found_text text, size_t i)

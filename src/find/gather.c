@@ -222,6 +222,7 @@ static int row_search_session(struct search_batch *b, struct matcher *m, const s
 	f->found.stem = of->stem;
 	f->found.secret = &b->s->secret;
 	f->rank = (struct session_rank){info_time_ms(session_modified(x)), of->file};
+	f->created = info_time_ms(session_created(x));
 	int rc = render_title(x, &f->title);
 	if (rc < 0)
 		return rc;

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "find_impl.h"
+#include "query_impl.h"
 #include "sessionfs/find/pages.h"
 #include "sessionfs/base/cancel.h"
+#include "sessionfs/base/clock.h"
+#include "sessionfs/base/date.h"
 #include "sessionfs/render/html.h"
 #include "sessionfs/render/render.h"
+#include "sessionfs/session/record.h"
 
-enum { ROW_ENTRY = 3, ROW_WHAT };
+#include <math.h>
+
+enum { ROW_TIME, ROW_PROJECT, ROW_ENTRY = 3, ROW_WHAT };
 
 /* Returns the TEXT of PATH:LINE:TEXT. In the path, names from the session are whole components, and can have colons. */
 static struct span hits_line_text(struct span line)
@@ -65,6 +71,51 @@ static void hits_add_cell(struct span cell, struct buf *out)
 	}
 }
 
+/* Appends &find= and the words, phrases in quotes, as encodeURIComponent writes them: the script of the page marks
+ * them. */
+static void hits_add_words(const struct query *q, struct buf *out)
+{
+	struct buf words CLEANUP_BUF = BUF_INIT;
+
+	for (size_t i = 0; i < q->terms.n; i++) {
+		const struct term *t = &q->terms.v[i];
+		if (!term_is_word(t) || t->negated)
+			continue;
+		const char *quote = memchr(t->text.p, ' ', t->text.n) ? "\"" : "";
+		buf_addf(&words, "%s%s%.*s%s", words.n ? " " : "", quote, (int)t->text.n, t->text.p, quote);
+	}
+	buf_adds(out, words.n ? "&amp;find=" : "");
+	for (size_t i = 0; i < words.n; i++) {
+		if (words.p[i] == '/')
+			buf_adds(out, "%2F");
+		else if (words.p[i] && strchr("!*'()", words.p[i]))
+			buf_addc(out, words.p[i]);
+		else
+			html_add_url((struct span){words.p + i, 1}, out);
+	}
+	out->err = buf_err(&words) ? buf_err(&words) : out->err;
+}
+
+/* Appends the project and day of the session of entry i, and how many of the entries before `end` are its own. */
+static void hits_add_session(const struct answer *h, size_t i, size_t end, struct buf *out)
+{
+	struct answer_entry of = answer_at(h, i);
+	struct span cells[ROW_CELLS];
+	char day[DATE_NAME] = "";
+	size_t n = 1;
+
+	while (i + n < end && answer_at(h, i + n).slot == of.slot)
+		n++;
+	answer_split_row(answer_entry_text(h, FOUND_ROWS, i), cells);
+	buf_adds(out, "<p>");
+	size_t start = out->n;
+	hits_add_cell(cells[ROW_PROJECT], out);
+	html_escape_from(out, start);
+	if (!isnan(of.created))
+		date_name(date_at(of.created), day);
+	buf_addf(out, "%s%s \302\267 %zu %s</p>", *day ? " \302\267 " : "", day, n, n == 1 ? "entry" : "entries");
+}
+
 static void hits_add_entry(const struct answer *h, size_t i, struct span page, struct buf *out)
 {
 	struct buf id CLEANUP_BUF = BUF_INIT;
@@ -76,11 +127,13 @@ static void hits_add_entry(const struct answer *h, size_t i, struct span page, s
 	html_add_url(page, out);
 	buf_addc(out, '#');
 	html_add_url(buf_span(&id), out);
+	hits_add_words(answer_query(h), out);
 	buf_adds(out, "\">");
 	size_t start = out->n;
 	hits_add_cell(cells[ROW_WHAT], out);
 	html_escape_from(out, start);
-	buf_adds(out, "</a>");
+	buf_adds(out, "</a> ");
+	html_time(record_date((struct json_value){.kind = JSON_STRING, .text = cells[ROW_TIME]}), out);
 	while (span_line(&lines, &line)) {
 		buf_adds(out, "<p dir=\"auto\">");
 		hits_add_line(answer_query(h), hits_line_text(line), out);
@@ -106,15 +159,23 @@ int hits_page(const struct answer *h, struct span hints, int (*link)(void *arg, 
               void *arg, struct buf *out)
 {
 	struct buf page CLEANUP_BUF = BUF_INIT;
-	size_t n = answer_hits_count(h);
+	size_t n = answer_hits_count(h), sessions = 0;
 	bool is_open = false;
 	struct span hint;
 	int rc = 0;
 
+	for (size_t i = 0; i < n; i++)
+		sessions += i == 0 || answer_at(h, i).slot != answer_at(h, i - 1).slot;
 	html_begin(answer_query_text(h), &html_hits, out);
 	buf_adds(out, "<header><h1>");
 	html_add_text(answer_query_text(h), out);
-	buf_addf(out, "</h1>\n<p>%zu %s</p>\n", n, n == 1 ? "entry" : "entries");
+	buf_addf(out, "</h1>\n<p><a href=\"../../html/index.html\">All sessions</a></p>\n<p>%zu %s", n,
+	         n == 1 ? "entry" : "entries");
+	if (n > 0) {
+		buf_addf(out, " in %zu %s. Times: ", sessions, sessions == 1 ? "session" : "sessions");
+		html_zone((double)clock_ms(CLOCK_REALTIME), out);
+	}
+	buf_adds(out, "</p>\n");
 	while (span_line(&hints, &hint)) {
 		buf_adds(out, "<p>");
 		html_add_text(hint, out);
@@ -133,7 +194,9 @@ int hits_page(const struct answer *h, struct span hints, int (*link)(void *arg, 
 				html_add_url(buf_span(&page), out);
 				buf_adds(out, "\">");
 				html_add_text(e.title, out);
-				buf_adds(out, "</a></h2><ul>\n");
+				buf_adds(out, "</a></h2>");
+				hits_add_session(h, i, n, out);
+				buf_adds(out, "<ul>\n");
 			}
 		}
 		if (is_open)

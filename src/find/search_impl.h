@@ -26,6 +26,7 @@ struct session_hits {
 	bool lacks_copies; /* copies of entries of sessions before it were dropped */
 	bool undated;      /* an entry without a time counted as old as the file: valid for this mtime only */
 	struct buf title;  /* with its newline */
+	double created;    /* as in info.json, or NAN */
 };
 
 /* copies.c */

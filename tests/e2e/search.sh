@@ -149,7 +149,7 @@ mkdir -p "$page"
 printf '%s\n' '{"type":"session","version":3,"id":"a<b","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}' \
 	'{"type":"message","id":"1:2:<i>","parentId":null,"message":{"role":"assistant","content":[{"type":"text","text":"red <b>Red</b> & \u0001\"x"},{"type":"toolCall","id":"c","name":"a:1:b","arguments":{"x":"red one"}}]}}' >"$page/a.jsonl"
 "$SESSIONFS" -S "$page" --cat search/red/hits.html >"$T/hits.html"
-is '<li><a href="../../html/%25/a.html#1%3A2%3A%3Ci%3E">assistant</a><p dir="auto"><mark>red</mark> &lt;b&gt;<mark>Red</mark>&lt;/b&gt; &amp;  &quot;x</p><p dir="auto">x: <mark>red</mark> one</p></li>' \
+is '<li><a href="../../html/%25/a.html#1%3A2%3A%3Ci%3E&amp;find=red">assistant</a> <p dir="auto"><mark>red</mark> &lt;b&gt;<mark>Red</mark>&lt;/b&gt; &amp;  &quot;x</p><p dir="auto">x: <mark>red</mark> one</p></li>' \
 	"$(grep '^<li>' "$T/hits.html")" "an entry of hits.html"
 is "$(wc -l <"$T/mnt/search/the/hits.txt")" "$(grep -o '<p dir="auto">' "$T/mnt/search/the/hits.html" | wc -l)" "lines of hits.html"
 # On a terminal.

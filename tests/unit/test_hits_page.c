@@ -11,7 +11,11 @@
 #define SAYS(id, parent, text)                                                                                         \
 	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent                                                 \
 	",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
-#define PAGE(text, id, what, line) "<li><a href=\"" text "#" id "\">" what "</a><p dir=\"auto\">" line "</p></li>\n"
+#define OF(entries) "<p>p \u00b7 2026-03-01 \u00b7 " entries "</p>"
+#define WHEN "<time datetime=\"2026-03-01T09:00:02.742Z\">2026-03-01 09:00</time>"
+#define ITEM(text, id, what, when, line)                                                                               \
+	"<li><a href=\"" text "#" id "&amp;find=word\">" what "</a> " when "<p dir=\"auto\">" line "</p></li>\n"
+#define PAGE(text, id, what, line) ITEM(text, id, what, WHEN, line)
 
 /* Reads the part of the page between <main> and </main>. */
 static void read_main(struct source_fixture *p, const char *path, struct buf *out)
@@ -88,12 +92,12 @@ static void the_path_of_a_line_is_left_out(void **state)
 	begin(p, HEADER SAYS("a:1:b", "null", "word: one:two") SAYS("c", "\"a:1:b\"", "x/entries/d:1:word"));
 	assert_main(
 	    p, "search/word/hits.html",
-	    "<section><h2><a href=\"../../html/p/s.html\">word: one:two</a></h2><ul>\n" PAGE(
+	    "<section><h2><a href=\"../../html/p/s.html\">word: one:two</a></h2>" OF("2 entries") "<ul>\n" PAGE(
 		"../../html/p/s.html", "a%3A1%3Ab", "user", "<mark>word</mark>: one:two")
 		PAGE("../../html/p/s.html", "c", "user", "x/entries/d:1:<mark>word</mark>") "</ul></section>\n");
 	CLEANUP_BUF struct buf page = BUF_INIT;
 	assert_int_equal(tree_read(p->tree, node_at(p, "search/word/hits.html"), 0, 1 << 20, &page), 0);
-	assert_non_null(strstr(buf_cstr(&page), "<h1>word</h1>\n<p>2 entries</p>"));
+	assert_non_null(strstr(buf_cstr(&page), "</a></p>\n<p>2 entries in 1 session. Times: UTC</p>"));
 }
 
 static void tool_calls_are_shown(void **state)
@@ -105,8 +109,8 @@ static void tool_calls_are_shown(void **state)
 	                                           "\"arguments\":{\"command\":\"say: word\"}}]}}\n");
 	assert_main(
 	    p, "search/word/hits.html",
-	    "<section><h2><a href=\"../../html/p/s.html\">title</a></h2><ul>\n" PAGE(
-		"../../html/p/s.html", "b", "call a:1:sh", "command: say: <mark>word</mark>") "</ul></section>\n");
+	    "<section><h2><a href=\"../../html/p/s.html\">title</a></h2>" OF("1 entry") "<ul>\n" ITEM(
+		"../../html/p/s.html", "b", "call a:1:sh", "", "command: say: <mark>word</mark>") "</ul></section>\n");
 	assert_reads(p, "search/word/hits.txt",
 	             "projects/p/s/entries/b/tool-calls/1-a:1:sh/arguments.txt:1:command: say: word\n");
 }
@@ -121,16 +125,39 @@ static void sessions_have_sections(void **state)
 	const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
 	begin(p, HEADER SAYS("a", "null", "a word"));
-	assert_main(p, "search/word/hits.html",
-	            "<section><h2><a href=\"../../html/p/s.html\">a word</a></h2><ul>\n" PAGE(
-			"../../html/p/s.html", "a", "user",
-			"a <mark>word</mark>") "</ul></section>\n"
-	                                       "<section><h2><a href=\"../../html/p/t.html\">other "
-	                                       "&lt;word&gt;</a></h2><ul>\n" PAGE("../../html/p/t.html", "b", "user",
-	                                                                          "other &lt;<mark>word</mark>&gt;")
-	                                           PAGE("../../html/p/t.html", "c", "user",
-	                                                "<mark>word</mark></p><p dir=\"auto\">last "
-	                                                "<mark>word</mark>") "</ul></section>\n");
+	assert_main(
+	    p, "search/word/hits.html",
+	    "<section><h2><a href=\"../../html/p/s.html\">a word</a></h2>" OF("1 entry") "<ul>\n" PAGE(
+		"../../html/p/s.html", "a", "user",
+		"a <mark>word</mark>") "</ul></section>\n"
+				       "<section><h2><a href=\"../../html/p/t.html\">other "
+				       "&lt;word&gt;</a></h2>" OF("2 entries") "<ul>\n" PAGE(
+					   "../../html/p/t.html", "b", "user", "other &lt;<mark>word</mark>&gt;")
+					   PAGE("../../html/p/t.html", "c", "user",
+	                                        "<mark>word</mark></p><p dir=\"auto\">last "
+	                                        "<mark>word</mark>") "</ul></section>\n");
+}
+
+/* The link to an entry has the words, not the filters, as encodeURIComponent writes them. */
+static void links_have_the_words(void **state)
+{
+	static const char *const rows[][2] = {
+	    {"what role:user -absent", "#a&amp;find=what\""},
+	    {"\"isn't (it)\" a%2Fb!", "#a&amp;find=a%2Fb!%20%22isn't%20(it)%22\""},
+	    {"word:caf\u00e9 &", "#a&amp;find=%26%20caf%C3%A9\""},
+	    {"what nowhere in:session", NULL},
+	    {"what isn in:session", "#a&amp;find=isn%20what\""},
+	    {"role:user", "#a\""},
+	};
+	struct source_fixture *p = *state;
+	begin(p, HEADER SAYS("a", "null", "What isn't (it) a/b! & caf\u00e9"));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT;
+		buf_addf(&path, "search/%s/hits.html", rows[i][0]);
+		read_main(p, buf_cstr(&path), &page);
+		if (rows[i][1] ? !strstr(buf_cstr(&page), rows[i][1]) : page.n > 0)
+			fail_msg("%s: %s", rows[i][0], buf_cstr(&page));
+	}
 }
 
 /* Each query has a page, with a field to change it. Without a match it says what may have been meant. */
@@ -152,7 +179,7 @@ static void every_query_has_a_page(void **state)
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT, want = BUF_INIT;
 		buf_addf(&path, "search/%s/hits.html", rows[i].query);
 		assert_int_equal(tree_read(p->tree, node_at(p, buf_cstr(&path)), 0, 1 << 20, &page), 0);
-		buf_addf(&want, "</h1>\n<p>0 entries</p>\n%s<p id=\"search\">", rows[i].hint);
+		buf_addf(&want, "<p>0 entries</p>\n%s<p id=\"search\">", rows[i].hint);
 		assert_non_null(strstr(buf_cstr(&page), buf_cstr(&want)));
 		buf_reset(&want);
 		buf_addf(&want, "value=\"%s\"", rows[i].value);
@@ -174,6 +201,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(words_are_marked),     TEST(marks_cover_whole_characters), TEST(the_path_of_a_line_is_left_out),
 	    TEST(tool_calls_are_shown), TEST(sessions_have_sections),       TEST(every_query_has_a_page),
+	    TEST(links_have_the_words),
 	};
+	setenv("TZ", "UTC", 1);
+	tzset();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

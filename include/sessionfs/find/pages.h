@@ -12,8 +12,9 @@
 int index_page(const struct fact_list *list, int (*link)(void *arg, const struct fact *f, struct buf *out), void *arg,
                struct buf *out);
 
-/* hits.txt as a page: the query, the hints (lines), and for each session its title and its entries, with the lines of
- * hits.txt. link() is as above; if it fails, the session is skipped, because it was removed. */
+/* hits.txt as a page: the query, the hints (lines), and for each session its title, project, day and entries, with the
+ * lines of hits.txt. An entry's link ends in `&find=` and the words of the query, which the script of its page marks.
+ * link() is as above; if it fails, the session is skipped, because it was removed. */
 int hits_page(const struct answer *h, struct span hints, int (*link)(void *arg, uint32_t slot, struct buf *out),
               void *arg, struct buf *out);
 

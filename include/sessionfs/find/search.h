@@ -76,6 +76,7 @@ int answer_each_best_line(struct searches *s, const struct answer *h, size_t lin
 struct answer_entry {
 	uint32_t slot, entry;
 	struct span title; /* of the session; lives as long as the answer */
+	double created;    /* the session, ms since 1970, or NAN */
 };
 size_t answer_count(const struct answer *h);
 struct answer_entry answer_at(const struct answer *h, size_t i);
