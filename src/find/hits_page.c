@@ -193,7 +193,7 @@ int hits_page(const struct answer *h, struct span hints, int (*link)(void *arg, 
 				buf_adds(out, "<section><h2><a href=\"");
 				html_add_url(buf_span(&page), out);
 				buf_adds(out, "\">");
-				html_add_text(e.title, out);
+				html_add_text(html_title(e.title), out);
 				buf_adds(out, "</a></h2>");
 				hits_add_session(h, i, n, out);
 				buf_adds(out, "<ul>\n");
