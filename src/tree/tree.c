@@ -492,7 +492,8 @@ struct node node_parent(struct tree *t, struct node n)
 		above.slot = n.slot;
 	if (scope >= SCOPE_ENTRY)
 		above.entry = n.entry;
-	if (scope >= SCOPE_RECORD)
+	/* A numbered name has its part from the number, others from their directory. */
+	if (scope >= SCOPE_RECORD && kind_of(n)->name)
 		above.part = n.part;
 	if (scope != SCOPE_PROJECT || has_project)
 		return above;

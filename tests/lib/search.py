@@ -225,6 +225,15 @@ def check_row(query, row, want):
         assert row[0] == time, f"{query}: {row}, not {time}"
 
 
+def own_words(row):
+    """Returns what the session's labels.tsv shows of a user's message: the user's words."""
+    for line in lines_of(read("projects", row[1], row[2], "labels.tsv") or ""):
+        cells = line.split("\t")
+        if cells[0] == row[3]:
+            return cells[2].partition(": ")[2]
+    return ""
+
+
 def check(sessions, query):
     lines, links = expected(sessions, query)
     here = os.path.join("search", encoded(query))
@@ -244,8 +253,9 @@ def check(sessions, query):
     assert len(names) == len(links), f"{query}: {len(names)} links, not {len(links)}"
     for i, (name, row, want) in enumerate(zip(names, rows[1:], links), 1):
         check_row(query, row, want)
-        called = encoded(f"{i:04d} " + " ".join([row[4].replace(" ", "-")] + [want[4]] * bool(want[4])))
-        assert name == called or len(called.encode()) > 255 and name[:50] == called[:50], f"{query}: {name}, not {called}"
+        texts = [want[4]] + [own_words(row)] * (row[4] == "user")
+        called = [encoded(f"{i:04d} " + " ".join([row[4].replace(" ", "-")] + [text] * bool(text))) for text in texts]
+        assert any(name == c or len(c.encode()) > 255 and name[:50] == c[:50] for c in called), f"{query}: {name}, not {called}"
         to = os.readlink(os.path.join(root, here, name))
         assert to == want[3], f"{query}: {name} -> {to}, not {want[3]}"
         assert os.path.isdir(os.path.join(root, here, name)), f"{query}: {name} leads nowhere"
