@@ -64,7 +64,7 @@ done
 is "said/said" "$(hits 'status wombat nano in:session' | cut -d/ -f2-3 | sort -u)" "the session with three words"
 is "c1 c2 l1 l2 n1" "$(cut -f4 "$T/mnt/search/status wombat nano in:session/entries.tsv" | sed 1d | xargs)" "its entries with one of them"
 is "$(for s in "$T"/mnt/projects/*/*/; do
-	for word in forecast norwegian; do sed 's/^[^:]*: //' "$s/all.txt" | grep -qi $word || continue 2; done
+	for word in forecast norwegian; do sed 's/^[^:]*: //' "$s/all.txt" | grep -i $word >/dev/null || continue 2; done
 	basename "$s"
 done | sort)" "$(hits 'forecast norwegian in:session' | cut -d/ -f3 | sort -u)" "sessions whose all.txt have two words"
 

@@ -378,7 +378,7 @@ class Session:
     def row(self, n, e, words, best):
         """Returns the cells of its row; of the path only the beginning."""
         file, number, line = best or ("", "", "")
-        what = e.role if e.is_message and e.role else e.type
+        what = re.sub(r"^[.~]|[\x01-\x1f\x7f/%]", lambda c: f"%{ord(c[0]):02X}", e.role if e.is_message and e.role else e.type)
         kind = "error" if isinstance(file, OfError) else "call " if file.endswith("-") else file.rsplit("/", 1)[-1].removesuffix(".md")
         what = kind if kind in ("thinking", "error", "call ") else what
         text = cut_around(line, words, 160, fold, joins)
