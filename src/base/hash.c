@@ -4,12 +4,19 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Without random bytes, addresses are the secret: better than none. */
+/* A thread asks the system once; its other secrets follow from that one. Without random bytes, addresses are the secret:
+ * better than none. */
 void hash_key_draw(struct hash_key *k)
 {
-	*k = (struct hash_key){(uint64_t)(uintptr_t)k, hash_word((uint64_t)(uintptr_t)k)};
-	(void)!getrandom(k, sizeof *k, GRND_NONBLOCK);
-	k->factor |= 1;
+	static _Thread_local struct hash_key drawn;
+
+	if (drawn.factor == 0) {
+		drawn = (struct hash_key){(uint64_t)(uintptr_t)k, hash_word((uint64_t)(uintptr_t)&drawn)};
+		(void)!getrandom(&drawn, sizeof drawn, GRND_NONBLOCK);
+		drawn.factor |= 1;
+	}
+	drawn.seed += drawn.factor;
+	*k = (struct hash_key){hash_word(drawn.seed), hash_mix(drawn.seed, drawn.factor) | 1};
 }
 
 static uint64_t hash_load(const char *p, size_t n)
