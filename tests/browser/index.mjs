@@ -272,6 +272,20 @@ async function open(how) {
 	}
 }
 
+// The link of a hit opens its entry with the word marked, and in view. A label or name is itself the entry.
+async function opens(link, word) {
+	const page = await browser.open(link);
+	await page.becomes(`${link} shows ${word}`, (word) => document.querySelector(".meta:target")?.checkVisibility() || [...(CSS.highlights.get("found") ?? [])].some((found) => {
+		const range = document.createRange();
+		range.setStart(found.startContainer, found.startOffset);
+		range.setEnd(found.endContainer, found.endOffset);
+		const at = range.getBoundingClientRect();
+		return range.toString().toLowerCase() === word && at.height > 0 && at.top >= 0 && at.bottom <= innerHeight;
+	}), word);
+	quiet(page, link);
+	await page.close();
+}
+
 // Each query leads to a page: its hits, which lead to an entry on the page of its session, what was meant, or the reason.
 async function search() {
 	const matches = [["forecast", "forecast"], ["role:user \"three days\"", "role:user \"three days\""], ["/", "%2F"], ["100%", "100%25"], [".py", "%2Epy"], ["..", "%2E."]];
@@ -290,6 +304,8 @@ async function search() {
 		const links = await page.run(() => document.querySelectorAll("a[href*='.html#']").length);
 		is([found, found, query.toWellFormed()], [marks > 0, links > 0, await page.run(() => document.getElementById("query").value)], `marks, links and the field of ${query}`);
 		quiet(page, `the hits of ${query}`);
+		if (query === "forecast")
+			for (const link of await page.run(() => [...document.querySelectorAll("li a[href*='#']")].map((a) => a.href))) await opens(link, query);
 		await page.close();
 	}
 	// A query that cannot be a name stays, and nothing is no query. The field is above the filter; / leads to it.
