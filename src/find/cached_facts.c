@@ -269,7 +269,8 @@ static int pack_facts(const struct session *s, uint32_t slot, const struct facts
 	k->facts.labels = labels;
 	if (n_marks)
 		memcpy(marks, g->marks, n_marks * sizeof *marks);
-	memcpy(texts, g->texts.p, g->texts.n);
+	if (g->texts.n)
+		memcpy(texts, g->texts.p, g->texts.n);
 	pack_text(&k->facts.id, &at);
 	pack_text(&k->facts.title, &at);
 	pack_text(&k->facts.model, &at);

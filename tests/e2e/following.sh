@@ -107,7 +107,7 @@ session red orange yellow green blue violet "black $long" "white $long" >"$T/oth
 cp "$T/other" "$T/whole"
 mv "$T/other" "$dir/followed.jsonl"
 within $LIMIT "the lines of the file that replaced it" eval "tail -n 9 '$T/followed' | cmp -s - '$T/whole'"
-grep -q "has become accessible" "$T/said" || die "tail -F: $(cat "$T/said")"
+grep -qE "has become accessible|has been replaced" "$T/said" || die "tail -F: $(cat "$T/said")"
 within $LIMIT "the transcript of that file" grep -q white "$T/followed.md"
 rm "$dir/followed.jsonl"
 head -n 6 "$T/short" >"$T/other" && mv "$T/other" "$file"

@@ -40,6 +40,8 @@ clean_first() {
 	kill -KILL "${far:-}" 2>/dev/null || :
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
+# A thread that is not stopped yet can take a request, which then cannot be killed.
+is_stopped() { ! awk '/^State:/ && $2 != "T" { running = 1 } END { exit !running }' "/proc/$1/task"/*/status; }
 is_held_up() { # PID: it is a cat, and it waits
 	grep -q '(cat) [SD] ' "/proc/$1/stat"
 }
@@ -157,6 +159,7 @@ for options in "" -s; do
 	# The first scan is over: a request that the server has read and never answers cannot be killed.
 	within 20 "the first scan" grep -q '"scanning":false' "$T/mnt/.status"
 	kill -STOP "$far"
+	within 20 "the server to stop" is_stopped "$far"
 	for n in 1 2 3; do
 		stat -f "$T/mnt" >"$T/out" &
 		within 20 "the room where a server stopped, ${options:-by default}" gone $!
