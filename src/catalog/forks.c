@@ -294,6 +294,9 @@ static bool slot_has_dir(struct sync *a, uint32_t slot)
 	if (slot_check_file(a, slot) < 0)
 		return false;
 	require(a, OF_TREE, slot_file(c, slot)->dir, NAMES);
+	/* The scan can have found that the file is gone. */
+	if (c->slots[slot].file == NONE)
+		return false;
 	struct span path = {.p = slot_file(c, slot)->path};
 	uint32_t dir = header_name(path.p, &path.n) == NAME_SESSION ? map_get(&c->dir_names, 0, path) : NONE;
 	return dir != NONE && !c->dirs[dir].gone;

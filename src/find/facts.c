@@ -3,6 +3,7 @@
  * sessions that changed since the last one. */
 #include "find_impl.h"
 
+#include "sessionfs/base/map.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
@@ -363,10 +364,10 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 
 /* --- subagents ----------------------------------------------------------------------- */
 
-/* Lists the session and those that it started, in order of slots. They make no circle: a session starts another only
- * below its own directory. */
+/* Lists the session and those that it started, in order of slots. */
 static int subagents_list(struct facts_refresh *r, uint32_t slot, uint64_t *serial)
 {
+	struct map seen CLEANUP(map_release) = {0};
 	struct slot_info s;
 	size_t cap = 0;
 	int before = deferred_begin(), rc = catalog_slot(r->facts->catalog, slot, &s);
@@ -375,7 +376,11 @@ static int subagents_list(struct facts_refresh *r, uint32_t slot, uint64_t *seri
 		uint32_t by = i > 0 ? r->states[i - 1].slot : NO_SLOT;
 		while (rc == 0 && (i > 0 ? catalog_fork_next(r->facts->catalog, by, true, &cookie, &s) : r->n == 0)) {
 			const int64_t file[] = {s.slot, s.st.st_size, s.st.st_ctim.tv_sec, s.st.st_ctim.tv_nsec};
-			if (!vec_grow(&r->states, &cap, r->n + 1, sizeof *r->states))
+			/* A session that moves meanwhile can be found twice. */
+			if (map_get(&seen, s.slot, SPAN_LIT("")) != MAP_NONE)
+				continue;
+			if (map_put(&seen, s.slot, SPAN_LIT(""), 1) < 0 ||
+			    !vec_grow(&r->states, &cap, r->n + 1, sizeof *r->states))
 				return deferred_end(before, -ENOMEM);
 			r->states[r->n++] = (struct slot_state){.slot = s.slot,
 			                                        .parent = by,
