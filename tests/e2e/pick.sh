@@ -216,6 +216,7 @@ begin() { # ARGUMENT...
 	rm -f "$T/rc" "$RAN"
 	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "${source:-$T/src}" --pick "$@") >$T/out; echo \$? >$T/rc; sleep 60"
 	within 20 "the list ($*)" shows "Alt-T: trash"
+	within 20 "its rows ($*)" eval 'grep -qE "[0-9]/[1-9]" < <(screen)' # a key before them chooses nothing
 }
 press() { tmux send-keys -t p "$@"; }
 end() { # STATUS WHAT
