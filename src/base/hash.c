@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* A thread asks the system once; its other secrets follow from that one. Without random bytes, addresses are the secret:
- * better than none. */
+/* A thread asks the system once; its other secrets follow from that one. Without random bytes, addresses are the
+ * secret: better than none. */
 void hash_key_draw(struct hash_key *k)
 {
 	static _Thread_local struct hash_key drawn;
