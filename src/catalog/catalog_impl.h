@@ -138,7 +138,7 @@ struct dir_tree {
  *
  * A directory with a watch (wd > 0) was read, unless a scan of it is running or failed. With WD_PARENT it is unreadable
  * because it is absent. One that is gone has no watch; its trees do not count it as unwatched. `trusted` means that it
- *was read, and ends with each mark of its names. */
+ * was read, and ends with each mark of its names. */
 struct dir {
 	struct scan_state scanned;       /* its names and rights */
 	struct dir_tree tree;            /* of it and all directories below it */

@@ -159,7 +159,7 @@ void mark_tree_stale(struct catalog *c, uint32_t dir)
 /* ---- which directories have a watch ---- */
 
 /* Adds `n` to the trees that have the directory, if inotify does not report its every change. */
-static void count_blind(struct catalog *c, uint32_t dir, uint32_t n)
+static void count_unwatched(struct catalog *c, uint32_t dir, uint32_t n)
 {
 	const struct dir *d = &c->dirs[dir];
 	if (d->gone || (d->wd && !d->linked))
@@ -172,20 +172,20 @@ static void count_blind(struct catalog *c, uint32_t dir, uint32_t n)
 static void dir_set_watch(struct catalog *c, uint32_t dir, int wd, bool linked)
 {
 	struct dir *d = &c->dirs[dir];
-	count_blind(c, dir, UINT32_MAX);
+	count_unwatched(c, dir, UINT32_MAX);
 	d->wd = wd;
 	d->linked = linked;
-	count_blind(c, dir, 1);
+	count_unwatched(c, dir, 1);
 }
 
 void dir_set_gone(struct catalog *c, uint32_t dir, bool gone)
 {
 	struct dir *d = &c->dirs[dir];
 	watch_drop(c, dir);
-	count_blind(c, dir, UINT32_MAX);
+	count_unwatched(c, dir, UINT32_MAX);
 	d->gone = gone;
 	d->scanned.marked = 0; /* it is not pending while it is gone */
-	count_blind(c, dir, 1);
+	count_unwatched(c, dir, 1);
 	mark_names_stale(c, dir);
 }
 

@@ -118,11 +118,11 @@ int ctx_resolve(struct ctx *c, enum scope scope)
 	}
 	if (scope >= SCOPE_INDEX && c->scope < SCOPE_INDEX) {
 		/* Now: it reads other indexes, and a thread holds one at a time. */
+		uint32_t slot = c->node.slot;
 		int rc = 0;
 		if (c->kind->flags & SUMS_SUBAGENTS)
-			rc =
-			    facts_sum_subagents(t->facts, NULL, c->node.slot, &c->with_subagents, &c->subagents_serial);
-		rc = rc < 0 ? rc : catalog_session_get(t->catalog, c->node.slot, &c->session);
+			rc = facts_sum_subagents(t->facts, NULL, slot, &c->with_subagents, &c->subagents_serial);
+		rc = rc < 0 ? rc : catalog_session_get(t->catalog, slot, &c->session);
 		if (rc < 0)
 			return rc;
 		/* The file may have grown since the slot was read: a ctx has one state. */

@@ -233,6 +233,30 @@ static void replacement_before_watch_is_seen(void **state)
 	assert_true(has(p, "up+mid+deep+other"));
 }
 
+/* A session is removed after its own check, while its directory is scanned for sessions that it started. */
+static void removed_session_has_no_subagents(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info found;
+	begin(p, true);
+	uint32_t slot = slot_of(p, "w", "up+mid+2");
+	assert_int_not_equal(slot, NO_SLOT);
+	for (int i = 0; i < 4; i++) {
+		static const char *const scanned[] = {"--w--", UP, MID, DEEP};
+		uint64_t cookie = 0;
+		wait_stale();
+		world.moved = MID "/2.jsonl";
+		world.before = (struct step){scanned[i], move_away};
+		assert_false(catalog_fork_next(p->c, slot, true, &cookie, &found));
+		if (!world.before.path)
+			move_back(p);
+		world.before = (struct step){NULL, NULL};
+		wait_stale();
+		slot = slot_of(p, "w", "up+mid+2");
+		assert_int_not_equal(slot, NO_SLOT);
+	}
+}
+
 #define REPLACE(f) cmocka_unit_test_setup_teardown(f, prepare, forget)
 
 int main(void)
@@ -240,7 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    REPLACE(polled_directory_comes_back),      REPLACE(polled_file_comes_back),
 	    REPLACE(late_failure_hides_nothing),       REPLACE(directory_below_unwatched_is_polled),
-	    REPLACE(replacement_before_watch_is_seen),
+	    REPLACE(replacement_before_watch_is_seen), REPLACE(removed_session_has_no_subagents),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
