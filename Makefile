@@ -33,7 +33,7 @@ RELEASED := $(shell sed -n '/^[^ ]* [0-9]/{s/.*, //p;q}' NEWS.md)
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Werror=incompatible-pointer-types
 # Those of the flags that the compiler has for this processor.
-known = $(foreach flag,$(1),$(shell $(CC) -Werror $(flag) -S -o /dev/null -x c /dev/null 2>/dev/null && echo $(flag)))
+known = $(foreach flag,$(1),$(shell $(CC) -Werror $(flag) -fsyntax-only -x c /dev/null 2>/dev/null && echo $(flag)))
 hardening := -fstack-protector-strong $(call known,-fstack-clash-protection -fcf-protection) -fPIE \
 	$(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-D_FORTIFY_SOURCE=2)
 linking := -pie -Wl,-z,relro,-z,now
@@ -62,11 +62,27 @@ BUILD := build/small
 limits := -DSESSIONFS_SMALL_LIMITS
 endif
 
+# Other systems than Linux: no mount, and names of Linux that they lack.
+machine := $(shell $(CC) -dumpmachine 2>/dev/null)
+other := $(if $(findstring linux,$(machine)),,$(machine))
+ifneq ($(other),)
+PORTABLE := 1
+FUSE := 0
+linking :=
+endif
+
 # All commands but the mount, without libfuse.
 ifeq ($(FUSE),0)
 BUILD := build/no-fuse
 no_fuse := -DSESSIONFS_NO_FUSE
 endif
+
+# With the calls of POSIX alone, as on systems other than Linux.
+ifdef PORTABLE
+BUILD := build/portable
+posix := -DSESSIONFS_PORTABLE
+endif
+other_sys := src/base/sys_$(if $(PORTABLE),linux,portable).c
 
 ifdef FUZZ
 BUILD := build/fuzz
@@ -78,10 +94,11 @@ linking := -fsanitize=address,undefined
 fuzzing := -fsanitize=fuzzer
 endif
 
-own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits) $(no_fuse)
+own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits) $(no_fuse) $(posix) \
+	$(if $(other),-include sessionfs/base/sys_other.h)
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 # The registers of the x87 keep more digits than a double has, so that sums and what is printed of them would differ.
-ifneq ($(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+ifneq ($(filter i386-% i486-% i586-% i686-%,$(machine)),)
 own_cflags += -msse2 -mfpmath=sse
 endif
 # All is built again when these change: $(BUILD)/flags has those of the last time.
@@ -91,11 +108,11 @@ ifneq ($(file <$(BUILD)/flags),$(flags))
 endif
 fuse_cflags = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --cflags fuse3))
 fuse_libs = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --libs fuse3))
-libs = $(shell $(PKG_CONFIG) --libs libutf8proc) -lmd -lmd4c -pthread
+libs = $(shell $(PKG_CONFIG) --libs libutf8proc) $(if $(other),,-lmd) -lmd4c -pthread
 
 # Only these files may see libfuse (scripts/check-layers holds them to it).
 fuse_sources := $(wildcard src/fuse/*.c) src/cmd/main.c
-core_sources := $(filter-out $(fuse_sources),$(wildcard src/*/*.c))
+core_sources := $(filter-out $(fuse_sources) $(other_sys),$(wildcard src/*/*.c))
 core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(patsubst src/%.c,$(BUILD)/%.o,$(if $(no_fuse),src/cmd/main.c,$(fuse_sources)))
 # Tests that name a limit hold with the one that they name.

@@ -5,16 +5,15 @@
 
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Sizes in a file are multiples of this, which is a multiple of every page size. There is some spare room after the
@@ -41,37 +40,23 @@ static char *buf_fail(struct buf *b, int err)
 	return NULL;
 }
 
-/* Returns a descriptor of an unnamed file in `dir`, or a negative errno. Fails if `dir` is in memory. */
-static int open_unnamed_file(const char *dir)
-{
-	struct statfs fs;
-	int fd = dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600) : -1;
-	if (fd < 0)
-		return dir ? -errno : -ENOENT;
-	if (fstatfs(fd, &fs) == 0 && (unsigned)fs.f_type != TMPFS_MAGIC && (unsigned)fs.f_type != RAMFS_MAGIC)
-		return fd;
-	close(fd);
-	return -ENOTSUP;
-}
-
 /* Returns the descriptor of the buf's file or of a new one, with room for n bytes, and where it is mapped; or a
  * negative errno. */
 static int map_file(const struct buf *b, size_t n, char **ret)
 {
+	const char *dir = getenv("TMPDIR");
 	int fd = b->file;
-	if (!fd && (fd = open_unnamed_file(getenv("TMPDIR"))) < 0 && (fd = open_unnamed_file("/var/tmp")) < 0)
+	if (!fd && (!dir || (fd = sys_open_unnamed(dir)) < 0) && (fd = sys_open_unnamed("/var/tmp")) < 0)
 		return -ENOTSUP;
 	int rc;
 	do
-		rc = -posix_fallocate(fd, 0, (off_t)n);
+		rc = sys_allocate(fd, n);
 	while (rc == -EINTR);
 	/* Logs a full disk once, until there is room again. */
 	static atomic_bool is_full;
 	if (atomic_exchange(&is_full, rc == -ENOSPC) < (rc == -ENOSPC))
 		log_error("$TMPDIR and /var/tmp: no space for a long text; free some, or set TMPDIR to another disk");
-	char *p = rc < 0    ? MAP_FAILED
-	          : b->file ? mremap(b->p, b->cap, n, MREMAP_MAYMOVE)
-	                    : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	char *p = rc < 0 ? MAP_FAILED : sys_remap(fd, b->p, b->file ? b->cap : 0, n);
 	if (p != MAP_FAILED) {
 		*ret = p;
 		return fd;

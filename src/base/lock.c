@@ -123,11 +123,7 @@ void lock_release(struct lock *l)
 
 void lock_cond_init(pthread_cond_t *cond)
 {
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
+	sys_cond_init(cond);
 }
 
 void lock_wait(struct lock *l, pthread_cond_t *cond)
@@ -137,8 +133,7 @@ void lock_wait(struct lock *l, pthread_cond_t *cond)
 
 void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns)
 {
-	const struct timespec until = clock_in(ns);
-	pthread_cond_timedwait(cond, &l->mutex, &until);
+	sys_cond_wait(cond, &l->mutex, ns);
 }
 
 int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)

@@ -7,6 +7,7 @@
 #include "sessionfs/base/map.h"
 #include "sessionfs/base/progress.h"
 #include "sessionfs/base/space.h"
+#include "sessionfs/base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ static int syslog_fd = -1;
 void log_setup(enum log_level level, enum log_target to)
 {
 	if (to == LOG_TO_SYSLOG && syslog_fd < 0)
-		syslog_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		syslog_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	threshold = level;
 	target = to;
 }
@@ -48,7 +49,8 @@ static void log_write_line(const char *begin, const char *line, size_t n)
 	static const struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
 	struct iovec v[] = {{(char *)begin, strlen(begin)}, {(char *)line, n}, {"\n", 1}};
 	if (target == LOG_TO_SYSLOG)
-		sendmsg(syslog_fd, &(struct msghdr){(void *)&log, sizeof log, v, 2, NULL, 0, 0}, MSG_NOSIGNAL);
+		sendmsg(syslog_fd, &(struct msghdr){(void *)&log, sizeof log, v, 2, NULL, 0, 0},
+		        MSG_NOSIGNAL | MSG_DONTWAIT);
 	else if (writev(STDERR_FILENO, v, 3) < 0)
 		return;
 }

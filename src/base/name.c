@@ -4,7 +4,7 @@
 #include "sessionfs/base/name.h"
 #include "sessionfs/base/utf8.h"
 
-#include <sha256.h>
+#include "sessionfs/base/sha256.h"
 
 enum { HASH_DIGITS = 8, TRUNCATED_BYTES = NAME_BYTES - 1 - HASH_DIGITS };
 

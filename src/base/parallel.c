@@ -46,8 +46,7 @@ int parallel_for(size_t n, int (*work)(void *arg, size_t i), void *arg)
 {
 	struct parallel c = {.work = work, .arg = arg, .n = n, .cancel = cancel_get()};
 	pthread_t threads[PARALLEL_THREADS_MAX];
-	cpu_set_t cpus;
-	size_t most = n > 1 && sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
+	size_t most = n > 1 ? sys_processors() : 1;
 	size_t started = 0;
 	if (most > PARALLEL_THREADS_MAX)
 		most = PARALLEL_THREADS_MAX;

@@ -4,6 +4,7 @@
 #include "sessionfs/base/deferred.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #define PAGE 4096
@@ -17,7 +18,7 @@ bool vec_grow(void *pp, size_t *cap, size_t need, size_t size)
 	if (need <= *cap)
 		return true;
 	memcpy(&p, pp, sizeof p);
-	void *moved = reallocarray(p, room, size);
+	void *moved = room > SIZE_MAX / size ? NULL : realloc(p, room * size);
 	if (!moved) {
 		deferred_set(-ENOMEM);
 		return false;

@@ -245,8 +245,8 @@ struct catalog {
 	uint64_t forks_epoch; /* the epoch at which parents of forks were last found; 0: never */
 	unsigned fresh_ms;    /* constant */
 	struct watching {
-		int inotify, wake; /* descriptors, or -1; both constant; wake: catalog_wait is in use */
-		uint32_t *by_wd;   /* directories, or NONE */
+		int inotify, wake[2]; /* descriptors, or -1; constant; wake: a pipe, if catalog_wait is in use */
+		uint32_t *by_wd;      /* directories, or NONE */
 		size_t cap;
 		size_t count; /* of watches */
 		struct catalog_change *changes;
@@ -265,7 +265,7 @@ struct catalog {
 
 static inline bool watching_is_on(const struct watching *w)
 {
-	return w->wake >= 0;
+	return w->wake[0] >= 0;
 }
 
 static inline int64_t catalog_now(void)

@@ -98,9 +98,8 @@ static void pending_clear(struct catalog *c)
 ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, struct catalog_change **ret)
 {
 	struct watching *w = &c->watching;
-	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN}, {.fd = w->wake, .events = POLLIN}, {.fd = output}};
-	uint64_t count;
-
+	struct pollfd fds[] = {
+	    {.fd = w->inotify, .events = POLLIN}, {.fd = w->wake[0], .events = POLLIN}, {.fd = output}};
 	if (!watching_is_on(w))
 		return -EINVAL;
 	if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR)
@@ -119,8 +118,8 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, s
 	require(&a, OF_PENDING, 0, ATTRS); /* only a scan shows changes */
 	if (w->lost)
 		changes_add_all(c);
-	if (read(w->wake, &count, sizeof count) < 0)
-		count = 0;
+	for (char some[64]; read(w->wake[0], some, sizeof some) == sizeof some;)
+		;
 	pending_clear(c);
 	ssize_t n = changes_drain(w, c, ret);
 	sync_close(&a, 0);

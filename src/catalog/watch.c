@@ -16,7 +16,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
 
 #define INOTIFY_MASK                                                                                                   \
 	(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | \
@@ -27,15 +26,14 @@
 
 int watching_init(struct watching *w, const struct catalog_options *o)
 {
-	*w = (struct watching){.inotify = -1, .wake = -1, .polls = o->poll};
+	*w = (struct watching){.inotify = -1, .wake = {-1, -1}, .polls = o->poll};
 	if (!o->watch)
 		return 0;
-	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->wake < 0)
+	if (pipe2(w->wake, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	if (o->poll)
 		return 0;
-	w->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	w->inotify = sys_inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	w->polls = w->inotify < 0;
 	if (w->polls)
 		log_warning("inotify: %s: polling instead, which is slower%s", strerror(errno),
@@ -46,7 +44,8 @@ int watching_init(struct watching *w, const struct catalog_options *o)
 void watching_release(struct watching *w)
 {
 	cleanup_close(&w->inotify);
-	cleanup_close(&w->wake);
+	cleanup_close(&w->wake[0]);
+	cleanup_close(&w->wake[1]);
 	free(w->by_wd);
 	vec_release(&w->pending);
 	free(w->changes);
@@ -56,9 +55,8 @@ void watching_release(struct watching *w)
 
 void watch_wake(const struct watching *w)
 {
-	const uint64_t one = 1;
-	if (w->wake >= 0 && write(w->wake, &one, sizeof one) < 0)
-		return; /* the counter is full, so it wakes anyway */
+	if (w->wake[1] >= 0 && write(w->wake[1], "", 1) < 0)
+		return; /* the pipe is full, so it wakes anyway */
 }
 
 void watch_overflow(struct watching *w)
@@ -216,7 +214,7 @@ void watch_drop(struct catalog *c, uint32_t dir)
 {
 	struct dir *d = &c->dirs[dir];
 	if (d->wd > 0) {
-		inotify_rm_watch(c->watching.inotify, d->wd);
+		sys_inotify_rm_watch(c->watching.inotify, d->wd);
 		watch_removed(c, dir);
 	} else {
 		dir_set_watch(c, dir, 0, d->linked);

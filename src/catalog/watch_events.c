@@ -6,8 +6,6 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/sys.h"
 
-#include <sys/inotify.h>
-
 #define COMES_OR_GOES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
 /* When the thread's request reads inotify events. */

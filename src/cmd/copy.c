@@ -17,7 +17,6 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdatomic.h>
-#include <sys/sysmacros.h>
 
 /* No name from the data begins with a dot. */
 #define COPY_UNFINISHED_NAME ".sessionfs~"
@@ -362,8 +361,10 @@ static bool copy_has_signal(void *arg)
 	if (atomic_fetch_add_explicit(&e->asked, 1, memory_order_relaxed) % 16)
 		return false;
 	sigpending(&pending);
-	sigandset(&pending, &pending, &e->signals);
-	return !sigisemptyset(&pending);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&pending, sig) == 1 && sigismember(&e->signals, sig) == 1)
+			return true;
+	return false;
 }
 
 static int copy_all(struct copy_run *c, const char *path, const struct tree_attr *what, const char *to)

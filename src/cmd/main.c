@@ -18,15 +18,12 @@
 #endif
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #define SUBTYPE "sessionfs"
@@ -90,7 +87,7 @@ static bool reserve_standard_fds(void)
 {
 	int fd;
 	do
-		fd = open("/dev/null", O_PATH);
+		fd = open("/dev/null", O_RDONLY);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0) {
 		log_error("/dev/null: %s", strerror(errno));
@@ -100,23 +97,11 @@ static bool reserve_standard_fds(void)
 	return true;
 }
 
-/* Forbids core files, and debugging by the user's other processes: if root mounts, memory also holds other users'
- * conversations. The leak sanitizer is such a debugger. */
-static void forbid_core_dumps(void)
-{
-	const struct rlimit none = {0, 0};
-	setrlimit(RLIMIT_CORE, &none);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
-	/* Not for users: they unmount with fusermount3, which is setuid and must keep its rights. */
-	if (geteuid() == 0)
-		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-}
-
 static void set_resource_limits(void)
 {
-	struct rlimit limit;
+	struct rlimit limit = {0, 0};
+	/* If root mounts, memory also holds other users' conversations. */
+	setrlimit(RLIMIT_CORE, &limit);
 	/* Each session in use keeps a file open. */
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
@@ -124,14 +109,7 @@ static void set_resource_limits(void)
 	}
 	/* Exceeding the file size limit must fail the write, not kill us. */
 	signal(SIGXFSZ, SIG_IGN);
-#ifdef __GLIBC__
-	/* By default each thread has its own arena, and memory freed in the middle of one stays there: the process
-	 * grows beyond its data. With few arenas, and large blocks in mappings of their own, evicted memory returns to
-	 * the system. Read buffers stay below the threshold, because they are short-lived. */
-	mallopt(M_ARENA_MAX, 2);
-	mallopt(M_MMAP_THRESHOLD, 320 * 1024);
-	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
-#endif
+	sys_tune_memory();
 }
 
 #ifdef SESSIONFS_NO_FUSE
@@ -529,7 +507,7 @@ static int act(struct opts *o)
 	default:
 		break;
 	}
-	forbid_core_dumps();
+	sys_forbid_debugging();
 	log_setup(o->log_level, LOG_TO_STDERR);
 	if (o->action == OPTS_UNMOUNT)
 		return places_unmount(o->target);

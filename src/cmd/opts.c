@@ -10,7 +10,6 @@
 #include "sessionfs/find/match.h"
 
 #include <limits.h>
-#include <mntent.h>
 #include <string.h>
 
 enum value {
@@ -311,15 +310,24 @@ static int opts_parse_item(struct opts_parser *p, struct span item)
 	return 0;
 }
 
+static bool list_has(const char *list, const char *word)
+{
+	for (size_t n; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (span_is((struct span){list, n}, word))
+			return true;
+	}
+	return false;
+}
+
 /* As in libfuse, a backslash makes the next comma part of the value. libfuse gets both as written.
  *
  * mount(8) puts rw before the user's options, also if none of them is rw. mount.fuse passes that on; in its lists are
  * dev and suid, or their opposites. */
 static int opts_parse_list(struct opts_parser *p, const char *list)
 {
-	const struct mntent entry = {.mnt_opts = (char *)list};
-	bool from_mount = p->from_mount || ((hasmntopt(&entry, "dev") || hasmntopt(&entry, "nodev")) &&
-	                                    (hasmntopt(&entry, "suid") || hasmntopt(&entry, "nosuid")));
+	bool from_mount = p->from_mount || ((list_has(list, "dev") || list_has(list, "nodev")) &&
+	                                    (list_has(list, "suid") || list_has(list, "nosuid")));
 	const char *item = list + (from_mount && strncmp(list, "rw,", 3) == 0 ? 3 : 0);
 	for (const char *at = item;; at++) {
 		if (*at == '\\' && at[1]) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "sessionfs/base/embed.h"
 #include "sessionfs/base/log.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/cmd/cli.h"
 #include "places.h"
 
@@ -9,13 +11,12 @@
 #include <unistd.h>
 
 /* Part of the program, as a string: it need not be found where the program is installed. */
-extern const char pick_script[] __attribute__((visibility("hidden")));
-__asm__(".pushsection .rodata\npick_script: .incbin \"scripts/sessionfs-pick\"\n.byte 0\n.popsection");
+EMBED(pick_script, "scripts/sessionfs-pick");
 
 int cli_pick(const char *given, const char *query, bool redact)
 {
 	char *source CLEANUP_FREE = places_source(given);
-	char *self CLEANUP_FREE = realpath("/proc/self/exe", NULL);
+	char *self CLEANUP_FREE = sys_program_path();
 	if (source && self)
 		execl("/bin/sh", "sh", "-c", pick_script, "sessionfs", self, source, query, redact ? "--redact" : NULL,
 		      (char *)NULL);

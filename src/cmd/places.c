@@ -14,8 +14,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <linux/openat2.h>
-#include <mntent.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,29 +63,27 @@ static const char *hint_for_word(const char *path)
 
 /* --- the source ------------------------------------------------------------------------ */
 
+struct mount_wanted {
+	struct buf *source;
+	dev_t device;
+};
+
+static int mount_add_source(void *arg, const struct sys_mount *m)
+{
+	const struct mount_wanted *w = arg;
+	if (m->device != w->device || strcmp(m->type, MOUNT_TYPE) != 0)
+		return false;
+	buf_adds(w->source, m->source);
+	return true;
+}
+
 /* Appends the source of the mount of sessions that the directory is in. Returns whether it is in one. The device tells:
  * a path of the list of mounts can lead elsewhere by now. */
 static int mount_find_source(void *arg, int dir, const struct statx *x)
 {
-	FILE *mounts = fopen("/proc/self/mountinfo", "re");
-	char *line CLEANUP_FREE = NULL, *at = NULL;
-	unsigned major, minor;
-	size_t size = 0;
+	struct mount_wanted w = {arg, makedev(x->stx_dev_major, x->stx_dev_minor)};
 	(void)dir;
-	while (mounts && !at && getline(&line, &size, mounts) > 0)
-		if (sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 && major == x->stx_dev_major &&
-		    minor == x->stx_dev_minor)
-			at = strstr(line, " - " MOUNT_TYPE " ");
-	if (mounts)
-		fclose(mounts);
-	if (!at)
-		return false;
-	for (at += strlen(" - " MOUNT_TYPE " "); *at && *at != ' ';) {
-		unsigned c = (unsigned char)*at++;
-		at += c == '\\' && sscanf(at, "%3o", &c) == 1 ? 3 : 0;
-		buf_addc(arg, (char)c);
-	}
-	return true;
+	return sys_each_mount(mount_add_source, &w);
 }
 
 /* Returns whether the path leads into a mount of sessions, without asking it: it can be stuck. */
@@ -155,7 +151,7 @@ static bool find_sessions_at_depth(struct session_hunt *h, const char *dir, unsi
 			return true;
 		}
 		if (levels == 0 || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
-		    statx(dirfd(d), e->d_name, STATX_UNASKED, STATX_TYPE, &st) < 0 || !S_ISDIR(st.stx_mode))
+		    sys_statx(dirfd(d), e->d_name, STATX_UNASKED, STATX_TYPE, &st) < 0 || !S_ISDIR(st.stx_mode))
 			continue;
 		/* The server of a mount can be silent. */
 		if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
@@ -172,7 +168,7 @@ static bool find_sessions_below(struct session_hunt *h, const char *source)
 {
 	static const char *const usual[] = {".pi/agent/sessions", "agent/sessions", "sessions"};
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
-	int at CLEANUP_CLOSE = open(source, O_PATH | O_CLOEXEC);
+	int at CLEANUP_CLOSE = sys_openat(AT_FDCWD, source, O_PATH | O_CLOEXEC);
 	bool found = false;
 	for (size_t i = 0; !found && i < sizeof usual / sizeof *usual; i++) {
 		int fd CLEANUP_CLOSE = sys_openat2(at, usual[i], &how, sizeof how);
@@ -254,26 +250,33 @@ void places_warn_empty(const char *source)
 
 /* --- the mountpoint ------------------------------------------------------------------ */
 
+struct mount_count {
+	const char *dir; /* or NULL: all mounts of this user */
+	size_t n;
+	struct buf *out;
+};
+
+static int mount_count_add(void *arg, const struct sys_mount *m)
+{
+	struct mount_count *k = arg;
+	char user[32];
+	snprintf(user, sizeof user, ",user_id=%u,", (unsigned)getuid());
+	bool is_sessionfs = strcmp(m->type, MOUNT_TYPE) == 0, is_ours = is_sessionfs && strstr(m->options, user);
+	if (k->dir && strcmp(m->dir, k->dir) != 0)
+		return 0;
+	if (k->out && is_ours)
+		buf_addf(k->out, "%s%s", k->out->n > 0 ? ", " : "", m->dir);
+	k->n = k->dir ? is_sessionfs : k->n + is_ours;
+	return 0;
+}
+
 /* Returns the number of mounts of sessions on `dir` (0 or 1; NULL: by this user). Appends the directories of this
  * user's mounts to `out`, with commas. */
 static size_t count_session_mounts(const char *dir, struct buf *out)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent entry;
-	char line[3 * PATH_MAX], user[32];
-	size_t n = 0;
-	snprintf(user, sizeof user, "user_id=%u", (unsigned)getuid());
-	while (mounts && getmntent_r(mounts, &entry, line, sizeof line)) {
-		bool ours = strcmp(entry.mnt_type, MOUNT_TYPE) == 0;
-		if (dir && strcmp(entry.mnt_dir, dir) != 0)
-			continue;
-		if (out && ours && hasmntopt(&entry, user))
-			buf_addf(out, "%s%s", out->n > 0 ? ", " : "", entry.mnt_dir);
-		n = dir ? ours : n + (ours && hasmntopt(&entry, user));
-	}
-	if (mounts)
-		endmntent(mounts);
-	return n;
+	struct mount_count k = {dir, 0, out};
+	sys_each_mount(mount_count_add, &k);
+	return k.n;
 }
 
 bool places_is_fuse_fd(const char *mountpoint)

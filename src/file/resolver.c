@@ -14,12 +14,9 @@
 #include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 
 #define RESOLVE_SYMLINKS_MAX 40
 #define SOURCE_MOUNTS_MAX 16
@@ -52,7 +49,7 @@ static uint64_t mount_of(const struct statx *x)
 	/* Before Linux 5.8 and under qemu-user (0), only the device is known: two mounts of a file system are one. */
 	return x->stx_mask & STATX_MNT_ID && x->stx_mnt_id
 	           ? x->stx_mnt_id
-	           : UINT64_C(1) << 63 | makedev(x->stx_dev_major, x->stx_dev_minor);
+	           : UINT64_C(1) << 63 | (uint64_t)makedev(x->stx_dev_major, x->stx_dev_minor);
 }
 
 static dev_t device_of(const struct statx *x)
@@ -71,37 +68,13 @@ static struct stat resolve_stat_of(const struct statx *x)
 	    .st_dev = device_of(x),
 	    .st_ino = x->stx_ino,
 	    .st_mode = x->stx_mode,
-	    .st_nlink = x->stx_nlink,
+	    .st_nlink = (nlink_t)x->stx_nlink,
 	    .st_uid = x->stx_uid,
 	    .st_gid = x->stx_gid,
 	    .st_size = (off_t)x->stx_size,
 	    .st_mtim = resolve_time(x->stx_mtime),
 	    .st_ctim = resolve_time(x->stx_ctime),
 	};
-}
-
-/* Magic numbers of file systems that ask others; see statfs(2). */
-static bool is_remote(int fd)
-{
-	static const uint32_t remote[] = {
-	    0x6969,                             /* NFS */
-	    0x65735546,                         /* FUSE: sshfs, rclone, virtiofs */
-	    0x517b,     0xff534d42, 0xfe534d42, /* SMB, CIFS, SMB2 */
-	    0x01021997,                         /* 9P */
-	    0x00c36400,                         /* Ceph */
-	    0x5346414f, 0x6b414653,             /* AFS */
-	    0x564c,     0x73757245, 0x786f4256, /* NCP, Coda, VirtualBox shared folders */
-	    0x47504653, 0x013111a8, 0x0bd00bd0, /* GPFS, IBRIX, Lustre */
-	    0x7461636f, 0xbacbacbc, 0x19830326, /* OCFS2, VMware shared folders, BeeGFS */
-	    0x0187,                             /* autofs */
-	};
-	struct statfs fs;
-	if (fstatfs(fd, &fs) < 0)
-		return true;
-	for (size_t i = 0; i < sizeof remote / sizeof *remote; i++)
-		if ((uint32_t)fs.f_type == remote[i])
-			return true;
-	return false;
 }
 
 static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
@@ -126,7 +99,8 @@ struct resolver_walk {
 	bool closed;                     /* a directory on a link's path is not searchable by every class */
 	int at;                          /* O_PATH: the current directory */
 	struct statx x;                  /* of `at` */
-	int last;                        /* O_PATH: the last component, or -1 */
+	bool has_last;                   /* there is a last component, not entered yet */
+	int last;                        /* O_PATH: that component; or SYS_NO_HANDLE */
 	struct statx last_x;
 	char name[NAME_MAX + 1]; /* of the last component */
 	char *rest;              /* the rest of the path */
@@ -169,17 +143,23 @@ static int walk_restart(struct resolver_walk *w, bool root)
 	return w->at < 0 ? -errno : resolve_statx(w->at, &w->x);
 }
 
+static void walk_forget_last(struct resolver_walk *w)
+{
+	w->has_last = false;
+	w->last = -1;
+}
+
 /* Makes the last component the current directory. */
 static int walk_enter(struct resolver_walk *w)
 {
-	if (w->last < 0)
+	if (!w->has_last)
 		return 0;
 	if (!S_ISDIR(w->last_x.stx_mode))
 		return -ENOTDIR;
 	cleanup_close(&w->at);
 	w->at = w->last;
 	w->x = w->last_x;
-	w->last = -1;
+	walk_forget_last(w);
 	return 0;
 }
 
@@ -210,11 +190,11 @@ static int walk_follow(struct resolver_walk *w)
 		return -ELOOP;
 	w->owners[w->links++] = w->last_x.stx_uid;
 	int rc = may_access_device(w, &w->last_x);
-	ssize_t n = rc < 0 ? -1 : readlinkat(w->last, "", text, sizeof text);
+	ssize_t n = rc < 0 ? rc : sys_read_link(w->last, w->at, w->name, &w->last_x, text, sizeof text);
 	if (n <= 0 || (size_t)n == sizeof text)
-		return rc < 0 ? rc : n < 0 ? -errno : n == 0 ? -ENOENT : -ENAMETOOLONG;
+		return n < 0 ? (int)n : n == 0 ? -ENOENT : -ENAMETOOLONG;
 	cleanup_close(&w->last);
-	w->last = -1;
+	walk_forget_last(w);
 	size_t more = strlen(w->rest);
 	char *joined = malloc((size_t)n + more + 2);
 	if (!joined)
@@ -243,13 +223,11 @@ static int walk_step(struct resolver_walk *w)
 	int rc = walk_enter_for_lookup(w);
 	if (rc < 0)
 		return rc;
-	w->last = sys_openat(w->at, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (w->last < 0)
-		return -errno;
-	rc = resolve_statx(w->last, &w->last_x);
-	if (rc == 0 && S_ISLNK(w->last_x.stx_mode))
-		rc = walk_follow(w);
-	return rc;
+	w->last = sys_open_name(w->at, w->name, &w->last_x);
+	if (w->last < 0 && w->last != SYS_NO_HANDLE)
+		return w->last;
+	w->has_last = true;
+	return S_ISLNK(w->last_x.stx_mode) ? walk_follow(w) : 0;
 }
 
 static int walk_init(struct resolver_walk *w, const struct resolver *r, bool near, const char *path)
@@ -280,13 +258,14 @@ static int walk_parents_at_once(struct resolver_walk *w)
 	if (fd < 0)
 		return errno == ELOOP ? -ENOTDIR : errno == EXDEV ? 0 : -errno;
 	w->last = fd;
+	w->has_last = true;
 	w->below = strlen(end);
 	memmove(w->rest, end, w->below + 1);
 	return resolve_statx(fd, &w->last_x);
 }
 
-/* Walks to the end of the path. Then `last` is not a link; or it is -1 if the path was empty or ended in "..", and `at`
- * is the result. */
+/* Walks to the end of the path. Then the last component is not a link. An empty path, or
+ * one that ends in "..", leaves no component: `at` is the result. */
 static int walk_to_end(struct resolver_walk *w)
 {
 	int rc = 0, err;
@@ -317,12 +296,16 @@ static int walk_check(const struct resolver_walk *w, uid_t owner)
 static int walk_check_end(struct resolver_walk *w, struct resolved *ret)
 {
 	struct stat st;
-	const struct statx *x = w->last < 0 ? &w->x : &w->last_x;
+	const struct statx *x = w->has_last ? &w->last_x : &w->x;
 	int rc = may_access_device(w, x);
 	if (rc < 0)
 		return rc;
-	if (sys_fstat(w->last < 0 ? w->at : w->last, &st) < 0)
+	rc = w->last == SYS_NO_HANDLE ? sys_fstatat(w->at, w->name, &st, AT_SYMLINK_NOFOLLOW)
+	                              : sys_fstat(w->has_last ? w->last : w->at, &st);
+	if (rc < 0)
 		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ESTALE; /* it took the name meanwhile */
 	ret->st = st;
 	ret->foreign = w->resolver && !mount_is_trusted(w->resolver, mount_of(x));
 	ret->linked = w->links > 0 || ret->foreign;
@@ -346,7 +329,7 @@ static int check_file_type(enum resolve_op ask, mode_t mode)
 /* Opens the end of the walk, and checks the opened file again. */
 static int walk_open_end(struct resolver_walk *w, enum resolve_op ask, int flags, struct resolved *ret)
 {
-	const char *name = w->last < 0 ? "." : w->name;
+	const char *name = w->has_last ? w->name : ".";
 	int all = flags | O_NOFOLLOW | O_CLOEXEC | (ask == RESOLVE_OP_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY);
 	/* This must not block, not even for a file system mounted there a moment ago. */
 	int fd CLEANUP_CLOSE = w->near && w->resolver->has_openat2 ? open_resolved(w->at, name, all, RESOLVE_STRICT)
@@ -374,8 +357,8 @@ static int resolve_by_walk(const struct resolver *r, bool near, const char *path
 		rc = ask == RESOLVE_OP_DIR && w.deep_link ? -ENOTDIR : walk_check_end(&w, ret);
 	if (rc == 0)
 		rc = check_file_type(ask, ret->st.st_mode);
-	if (rc == 0 && ask == RESOLVE_OP_STATVFS && sys_fstatvfs(w.last < 0 ? w.at : w.last, &ret->space) < 0)
-		rc = -errno;
+	if (rc == 0 && ask == RESOLVE_OP_STATVFS && sys_fstatvfs(w.has_last ? w.last : w.at, &ret->space) < 0)
+		rc = w.last == SYS_NO_HANDLE ? -ENOTDIR : -errno;
 	if (rc == 0 && ask > RESOLVE_OP_STATVFS)
 		rc = walk_open_end(&w, ask, flags, ret);
 	return rc;
@@ -616,7 +599,7 @@ static int source_mount_add(void *arg, int dir, const struct statx *x)
 	struct resolver *r = arg;
 	if (mount_is_trusted(r, mount_of(x)))
 		return 0;
-	if (is_remote(dir) || r->mount_count == SOURCE_MOUNTS_MAX) {
+	if (sys_is_remote(dir) || r->mount_count == SOURCE_MOUNTS_MAX) {
 		r->mount_count = 0;
 		return 1;
 	}

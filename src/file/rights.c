@@ -4,10 +4,10 @@
 #include "sessionfs/base/sys.h"
 
 #include <errno.h>
-#include <linux/posix_acl_xattr.h>
 
-/* The size of an ACL that says the same as the mode: entries for owner, group and others. */
-enum { ACL_OF_MODE = sizeof(struct posix_acl_xattr_header) + 3 * sizeof(struct posix_acl_xattr_entry) };
+/* The size of an ACL that says the same as the mode, as Linux stores it: a header, and entries for owner, group and
+ * others. */
+enum { ACL_OF_MODE = 4 + 3 * 8 };
 
 int rights_read(int fd, const struct stat *st, struct rights *ret)
 {
@@ -38,8 +38,8 @@ mode_t rights_mode(const struct rights *r, uid_t uid, gid_t gid)
 	if (r->gid != gid)
 		group = others = strangers;
 	if (r->uid != uid)
-		return strangers << 6 | (group & owner) << 3 | (others & owner);
-	return owner << 6 | group << 3 | others;
+		return (mode_t)(strangers << 6 | (group & owner) << 3 | (others & owner));
+	return (mode_t)(owner << 6 | group << 3 | others);
 }
 
 mode_t mode_for_classes(mode_t mode, unsigned bits, mode_t grant)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/render/html.h"
 #include "sessionfs/render/render.h"
+#include "sessionfs/base/embed.h"
+#include "sessionfs/base/embed.h"
 #include "sessionfs/base/date.h"
 #include "sessionfs/base/number.h"
 
 #include <errno.h>
 #include <math.h>
-#include <sha256.h>
+#include "sessionfs/base/sha256.h"
 #include <string.h>
 
 /* --- text ------------------------------------------------------------------------ */
@@ -183,9 +185,7 @@ void html_add_base64(struct span bytes, struct buf *out)
 }
 
 /* Embeds the files of pages/ as strings. */
-#define ASSET(name, file)                                                                                              \
-	extern const char name[] __attribute__((visibility("hidden")));                                                \
-	__asm__(".pushsection .rodata\n" #name ": .incbin \"src/render/pages/" file "\"\n.byte 0\n.popsection")
+#define ASSET(name, file) EMBED(name, "src/render/pages/" file)
 
 ASSET(asset_base_css, "base.css");
 ASSET(asset_session_css, "session.css");

@@ -7,7 +7,7 @@
 #include "sessionfs/base/name.h"
 
 #include <inttypes.h>
-#include <sha256.h>
+#include "sessionfs/base/sha256.h"
 #include <stdio.h>
 
 /* Bytes of the digest that are kept. */

@@ -25,7 +25,7 @@ static void attr_set_shared_owner(const struct ctx *c, struct tree_attr *a)
 		mode &= catalog_list_all_mode(t->catalog, a->uid, a->gid) | 0111;
 	if (t->is_private || kind_is_owner_only(c->kind))
 		mode &= 0700;
-	a->mode = c->kind->make.type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode & 0111) << 2;
+	a->mode = c->kind->make.type == S_IFDIR ? S_IFDIR | mode : S_IFREG | (mode_t)((mode & 0111) << 2);
 }
 
 void ctx_set_owner_and_mode(const struct ctx *c, struct tree_attr *a)

@@ -38,11 +38,10 @@ static inline int64_t clock_ms(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Returns the time of CLOCK_MONOTONIC `ns` nanoseconds (at least 0) from now, for pthread_cond_timedwait
- * (lock_cond_init). */
-static inline struct timespec clock_in(int64_t ns)
+/* Returns the clock's time `ns` nanoseconds (at least 0) from now. */
+static inline struct timespec clock_in(clockid_t clock, int64_t ns)
 {
-	struct timespec t = clock_now(CLOCK_MONOTONIC);
+	struct timespec t = clock_now(clock);
 	ns += t.tv_nsec;
 	return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }

@@ -1,38 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* sys: system calls that tests can make fail. sys_pread is pread(2), and so on. They are weak: a test that defines one
- * replaces it in the whole program. */
+/* sys: the system, with the interface of Linux. sys_linux.c passes the calls on; sys_portable.c makes them from POSIX
+ * calls, for other systems and for `make PORTABLE=1`.
+ *
+ * sys_pread is pread(2), and so on. They are weak: a test that defines one replaces it in the whole program. */
 #ifndef SESSIONFS_SYS_H
 #define SESSIONFS_SYS_H
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/xattr.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include "sessionfs/base/sys_linux.h"
+#endif
 
-/* Not every libc has these. */
-#ifndef STATX_TYPE
-#define SYS_OWN_STATX
-#include <linux/stat.h>
-int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *ret);
-#endif
-#ifdef __GLIBC__
-#define sys_strerror(err, text, n) strerror_r(err, text, n)
-#define sys_error_name(err) strerrorname_np(err)
-#else
-int tgkill(pid_t process, pid_t thread, int signal);
-#define sys_strerror(err, text, n) ((void)(text), (void)(n), strerror(err)) /* these strings are constant */
-#define sys_error_name(err) ((void)(err), (const char *)NULL)
-#endif
 /* The flags of a statx that asks no server, for a name. */
 #define STATX_UNASKED (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
-struct open_how;
+/* Opens a path of plain names on one file system. Fails with ENOSYS if the system lacks this call, or
+ * with another error if a sandbox forbids it. */
 int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size);
 
 /* clang-format off */
@@ -40,10 +35,51 @@ int sys_openat2(int dir, const char *path, const struct open_how *how, size_t si
 	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
 	X(read) X(pread) X(pwrite) X(write) X(fsync) X(fdatasync) X(ftruncate) \
 	X(renameat) X(fchmod) X(fgetxattr) \
-	X(inotify_add_watch) X(clock_gettime) X(nanosleep) X(pthread_create) X(tgkill) X(sched_yield)
+	X(inotify_init1) X(inotify_add_watch) X(inotify_rm_watch) \
+	X(clock_gettime) X(nanosleep) X(pthread_create) X(tgkill) X(sched_yield)
 /* clang-format on */
 
 #define SYS_DECLARE(name) extern __typeof__(name) *const sys_##name;
 SYS_CALLS(SYS_DECLARE)
+
+#define SYS_NO_HANDLE INT_MIN
+/* Identifies a name of a directory without asking its server, and opens it with O_PATH. Returns a descriptor;
+ * SYS_NO_HANDLE for a name of no directory, if the system has no such descriptors; or a negative errno. */
+int sys_open_name(int dir, const char *name, struct statx *ret);
+/* Reads a link that sys_open_name opened as `fd`. Returns the length or a negative errno: -ESTALE if another link took
+ * its name. */
+ssize_t sys_read_link(int fd, int dir, const char *name, const struct statx *x, char *to, size_t n);
+/* Opens a file without a name in `dir`, on a disk. Returns a descriptor or a negative errno: -ENOTSUP if it would be in
+ * memory. */
+int sys_open_unnamed(const char *dir);
+/* Gives a file n bytes on the disk. Returns 0 or a negative errno. */
+int sys_allocate(int fd, size_t n);
+/* Maps the first n bytes of a file, of which `before` bytes (or none) are mapped at p. Returns MAP_FAILED if it cannot:
+ * then the old mapping stays. */
+void *sys_remap(int fd, void *p, size_t before, size_t n);
+/* Returns whether the file system of the descriptor can ask a server, and wait for its answer. */
+bool sys_is_remote(int fd);
+struct sys_mount {
+	const char *dir, *type, *source, *options; /* of the call */
+	dev_t device;
+};
+/* Calls fn for each mount, in order. Stops at and returns the first result of fn that is not 0; else returns 0. */
+int sys_each_mount(int (*fn)(void *arg, const struct sys_mount *m), void *arg);
+/* Returns the number of processors that this process can use. */
+size_t sys_processors(void);
+/* Fills n bytes, at most 256, from the system's random numbers, without waiting. */
+bool sys_random(void *p, size_t n);
+/* As pthread_cond_init; for sys_cond_wait only. */
+void sys_cond_init(pthread_cond_t *cond);
+/* Waits on the condition, at most `ns` nanoseconds. */
+void sys_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t ns);
+/* Returns the path of the program; the caller frees it. */
+char *sys_program_path(void);
+/* Sets the allocator so that memory which is freed returns to the system, if it has such settings. */
+void sys_tune_memory(void);
+/* Returns free memory to the system. */
+void sys_trim_memory(void);
+/* Forbids debugging by the user's other processes, and to a process of root the rights of setuid files. */
+void sys_forbid_debugging(void);
 
 #endif
