@@ -7,6 +7,10 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 /* Three quarters of the limit can be reserved, because some objects are in use. This is the lowest effective limit. */
 #define BUDGET_MIN ((size_t)32 << 20)
 #define CLAIM_WAIT_NS 2000000
@@ -71,9 +75,11 @@ void budget_enforce(struct budget *b)
 	if (less == 0 || atomic_fetch_add_explicit(&b->evicted, less, memory_order_relaxed) + less < MALLOC_TRIM_BYTES)
 		return;
 	atomic_store_explicit(&b->evicted, 0, memory_order_relaxed);
+#ifdef __GLIBC__
 	/* Evicted objects are scattered among cached ones, so the allocator keeps their memory: over days the process
 	 * would grow much larger than its caches. */
-	sys_trim_memory();
+	malloc_trim(0);
+#endif
 }
 
 int budget_reserve(struct budget *b, size_t bytes)

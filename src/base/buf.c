@@ -50,14 +50,16 @@ static int map_file(const struct buf *b, size_t n, char **ret)
 		return -ENOTSUP;
 	int rc;
 	do
-		rc = sys_allocate(fd, n);
+		rc = -posix_fallocate(fd, 0, (off_t)n);
 	while (rc == -EINTR);
 	/* Logs a full disk once, until there is room again. */
 	static atomic_bool is_full;
 	if (atomic_exchange(&is_full, rc == -ENOSPC) < (rc == -ENOSPC))
 		log_error("$TMPDIR and /var/tmp: no space for a long text; free some, or set TMPDIR to another disk");
-	char *p = rc < 0 ? MAP_FAILED : sys_remap(fd, b->p, b->file ? b->cap : 0, n);
+	char *p = rc < 0 ? MAP_FAILED : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p != MAP_FAILED) {
+		if (b->file)
+			munmap(b->p, b->cap);
 		*ret = p;
 		return fd;
 	}

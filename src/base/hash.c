@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/hash.h"
-#include "sessionfs/base/sys.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 /* A thread asks the system once; its other secrets follow from that one. Without random bytes, addresses are the
  * secret: better than none. */
@@ -12,7 +12,7 @@ void hash_key_draw(struct hash_key *k)
 
 	if (drawn.factor == 0) {
 		drawn = (struct hash_key){(uint64_t)(uintptr_t)k, hash_word((uint64_t)(uintptr_t)&drawn)};
-		(void)!sys_random(&drawn, sizeof drawn);
+		(void)!getrandom(&drawn, sizeof drawn, GRND_NONBLOCK);
 		drawn.factor |= 1;
 	}
 	drawn.seed += drawn.factor;

@@ -123,7 +123,11 @@ void lock_release(struct lock *l)
 
 void lock_cond_init(pthread_cond_t *cond)
 {
-	sys_cond_init(cond);
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, SYS_COND_CLOCK);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 void lock_wait(struct lock *l, pthread_cond_t *cond)
@@ -133,7 +137,8 @@ void lock_wait(struct lock *l, pthread_cond_t *cond)
 
 void lock_wait_for(struct lock *l, pthread_cond_t *cond, int64_t ns)
 {
-	sys_cond_wait(cond, &l->mutex, ns);
+	const struct timespec until = clock_in(SYS_COND_CLOCK, ns);
+	pthread_cond_timedwait(cond, &l->mutex, &until);
 }
 
 int lock_wait_while(struct lock *l, pthread_cond_t *cond, const bool *busy)

@@ -2,15 +2,12 @@
 /* Makes Linux's calls from POSIX calls. Three things are lost: only a directory has a handle, so for another name a
  * second look shows whether it is still the same file; only the device tells file systems apart; and directories are
  * polled, because nothing watches them. */
-#include "sys_portable.h"
-
-#include "sessionfs/base/clock.h"
+#include "sessionfs/base/sys.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* ---- Linux's names ---- */
 
@@ -66,18 +63,17 @@ int portable_fsync(int fd)
 	return fsync(fd);
 }
 
-int portable_inotify_init1(int flags)
+int sys_missing(int first, ...)
 {
-	(void)flags;
+	(void)first;
 	errno = ENOSYS;
 	return -1;
 }
 
 __attribute__((weak)) int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	(void)dir, (void)path, (void)how, (void)size;
-	errno = ENOSYS;
-	return -1;
+	(void)path, (void)how, (void)size;
+	return sys_missing(dir);
 }
 
 /* ---- the rest of the interface ---- */
@@ -133,136 +129,38 @@ int sys_open_unnamed(const char *dir)
 	return fd;
 }
 
-int sys_allocate(int fd, size_t n)
-{
-	struct stat st;
-	static const char zero[1 << 16];
-	if (sys_fstat(fd, &st) < 0)
-		return -errno;
-	/* Only bytes that are written are sure to have room. */
-	for (size_t at = (size_t)st.st_size; at < n;) {
-		ssize_t got = sys_pwrite(fd, zero, n - at < sizeof zero ? n - at : sizeof zero, (off_t)at);
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		at += (size_t)got;
-	}
-	return 0;
-}
-
-void *sys_remap(int fd, void *p, size_t before, size_t n)
-{
-	void *to = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (to != MAP_FAILED && before)
-		munmap(p, before);
-	return to;
-}
-
 size_t sys_processors(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (size_t)n : 1;
 }
 
-bool sys_random(void *p, size_t n)
+#ifndef __linux__
+
+int posix_fallocate(int fd, off_t from, off_t n)
 {
-	return getentropy(p, n) == 0;
-}
-
-/* Not every system can wait by the monotonic clock. If the other one is set back, a wait takes longer: its callers
- * look every few milliseconds. */
-void sys_cond_init(pthread_cond_t *cond)
-{
-	pthread_cond_init(cond, NULL);
-}
-
-void sys_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t ns)
-{
-	const struct timespec until = clock_in(CLOCK_REALTIME, ns);
-	pthread_cond_timedwait(cond, mutex, &until);
-}
-
-void sys_tune_memory(void)
-{
-}
-
-void sys_trim_memory(void)
-{
-}
-
-void sys_forbid_debugging(void)
-{
-}
-
-#ifdef __linux__
-
-char *sys_program_path(void)
-{
-	return realpath("/proc/self/exe", NULL);
-}
-
-#else
-
-#include <mach-o/dyld.h>
-
-char *sys_program_path(void)
-{
-	char path[4096];
-	uint32_t n = sizeof path;
-	return _NSGetExecutablePath(path, &n) == 0 ? realpath(path, NULL) : NULL;
-}
-
-int inotify_add_watch(int fd, const char *path, uint32_t mask)
-{
-	(void)fd, (void)path, (void)mask;
-	errno = ENOSYS;
-	return -1;
-}
-
-int inotify_rm_watch(int fd, int wd)
-{
-	(void)fd, (void)wd;
-	errno = ENOSYS;
-	return -1;
-}
-
-int tgkill(pid_t process, pid_t thread, int signal)
-{
-	(void)process, (void)thread, (void)signal;
-	errno = ENOSYS;
-	return -1;
-}
-
-ssize_t sys_get_xattr(int fd, const char *name, void *p, size_t n)
-{
-	(void)fd, (void)name, (void)p, (void)n;
-	errno = EOPNOTSUPP;
-	return -1;
-}
-
-int pipe2(int ends[2], int flags)
-{
-	if (pipe(ends) < 0)
-		return -1;
-	for (int i = 0; i < 2; i++) {
-		if (flags & O_CLOEXEC)
-			fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-		if (flags & O_NONBLOCK)
-			fcntl(ends[i], F_SETFL, O_NONBLOCK);
+	struct stat st;
+	static const char zero[1 << 16];
+	if (sys_fstat(fd, &st) < 0)
+		return errno;
+	/* Only bytes that are written are sure to have room. */
+	for (off_t at = st.st_size; at < from + n;) {
+		ssize_t got = sys_pwrite(
+		    fd, zero, (size_t)(from + n - at) < sizeof zero ? (size_t)(from + n - at) : sizeof zero, at);
+		if (got <= 0)
+			return got < 0 ? errno : EIO;
+		at += got;
 	}
 	return 0;
 }
 
-int dup3(int from, int to, int flags)
+int pipe2(int ends[2], int flags)
 {
-	int fd = dup2(from, to);
-	if (fd >= 0 && flags & O_CLOEXEC)
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	return fd;
-}
-
-char *secure_getenv(const char *name)
-{
-	return issetugid() ? NULL : getenv(name);
+	int rc = pipe(ends);
+	for (int i = 0; rc == 0 && i < 2; i++)
+		if (fcntl(ends[i], F_SETFD, FD_CLOEXEC) < 0 || fcntl(ends[i], F_SETFL, flags & O_NONBLOCK) < 0)
+			rc = -1;
+	return rc;
 }
 
 void *memrchr(const void *p, int c, size_t n)
@@ -290,38 +188,6 @@ void sys_sort(void *base, size_t n, size_t size, int (*cmp)(const void *, const 
 {
 #undef qsort_r
 	qsort_r(base, n, size, &(struct sort_order){cmp, arg}, sort_cmp);
-}
-
-struct cookie {
-	void *arg;
-	cookie_io_functions_t io;
-};
-
-static int cookie_write(void *arg, const char *p, int n)
-{
-	struct cookie *k = arg;
-	return (int)k->io.write(k->arg, p, (size_t)n);
-}
-
-static int cookie_close(void *arg)
-{
-	struct cookie *k = arg;
-	int rc = k->io.close(k->arg);
-	free(k);
-	return rc;
-}
-
-FILE *fopencookie(void *cookie, const char *mode, cookie_io_functions_t io)
-{
-	struct cookie *k = malloc(sizeof *k);
-	(void)mode;
-	if (!k)
-		return NULL;
-	*k = (struct cookie){cookie, io};
-	FILE *f = funopen(k, NULL, cookie_write, NULL, cookie_close);
-	if (!f)
-		free(k);
-	return f;
 }
 
 #endif

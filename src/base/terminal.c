@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sessionfs/base/terminal.h"
 #include "sessionfs/base/space.h"
+#include "sessionfs/base/sys.h"
 #include "sessionfs/base/utf8.h"
 
 #include <stdlib.h>
@@ -24,11 +25,11 @@ struct terminal {
 	struct buf text;
 };
 
-static ssize_t terminal_write(void *cookie, const char *p, size_t n)
+static sys_stream_result terminal_write(void *cookie, const char *p, sys_stream_size n)
 {
 	struct terminal *t = cookie;
 	char cut[4]; /* a character whose other bytes follow */
-	buf_add(&t->text, p, n);
+	buf_add(&t->text, p, (size_t)n);
 	if (buf_err(&t->text))
 		return 0;
 	size_t cut_n = utf8_incomplete(buf_span(&t->text));
@@ -38,7 +39,7 @@ static ssize_t terminal_write(void *cookie, const char *p, size_t n)
 	bool is_written = fwrite(t->text.p, 1, t->text.n, t->out) == t->text.n && fflush(t->out) == 0;
 	buf_reset(&t->text);
 	buf_add(&t->text, cut, cut_n);
-	return is_written ? (ssize_t)n : 0;
+	return is_written ? (sys_stream_result)n : 0;
 }
 
 static int terminal_release(void *cookie)
@@ -54,8 +55,7 @@ FILE *terminal_stream(FILE *out)
 	if (!isatty(fileno(out)))
 		return out;
 	struct terminal *t = calloc(1, sizeof *t);
-	FILE *stream =
-	    t ? fopencookie(t, "w", (cookie_io_functions_t){.write = terminal_write, .close = terminal_release}) : NULL;
+	FILE *stream = t ? sys_open_stream(t, terminal_write, terminal_release) : NULL;
 	if (stream) {
 		t->out = out;
 		setvbuf(stream, NULL, _IOLBF, BUFSIZ);

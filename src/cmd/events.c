@@ -397,7 +397,8 @@ static void events_make_lines(struct events *e, const struct catalog_change *cha
 int cli_events(struct catalog *c, unsigned poll_ms, int fd)
 {
 	struct events e = {.catalog = c};
-	int rc = events_load_sessions(c, &e.sessions);
+	/* A closed output is an error also if nothing happens. */
+	int rc = write(fd, "", 0) < 0 ? -errno : events_load_sessions(c, &e.sessions);
 	signal(SIGPIPE, SIG_IGN);
 	while (rc == 0) {
 		struct statvfs space;

@@ -401,6 +401,6 @@ const struct filter query_filters[] = {
     {"before:", parse_day, .index = index_before},
     {"what:", parse_what, .index = index_text},
     {"is:", parse_mark, .is_exact = true, .index = index_mark, .values = values_mark},
-    {"in:", parse_scope},
+    {"in:", .parse = parse_scope},
     {0},
 };

@@ -2,7 +2,6 @@
 #include "sessionfs/render/html.h"
 #include "sessionfs/render/render.h"
 #include "sessionfs/base/embed.h"
-#include "sessionfs/base/embed.h"
 #include "sessionfs/base/date.h"
 #include "sessionfs/base/number.h"
 

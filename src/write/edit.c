@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/random.h>
 
 struct edit_builder {
 	const struct session *s;
@@ -319,7 +320,7 @@ int edit_make(const struct session *s, const struct edit *e, bool again, int64_t
 	struct edit_builder w CLEANUP(edit_writer_release) = {.s = s, .out = out, .parent = BUF_INIT, .now_ms = now_ms};
 	size_t before = out->n;
 	int deferred = deferred_begin();
-	int rc = sys_random(&w.number, sizeof w.number) ? 0 : -EIO;
+	int rc = getrandom(&w.number, sizeof w.number, 0) == sizeof w.number ? 0 : -EIO;
 	edit_find_previous(&w, e->written);
 	if (rc == 0)
 		rc = e->records(&w, e, again);

@@ -194,8 +194,9 @@ pid=$(mount_pid "$T/mnt")
 is "$pid $pid" "$(ps -o pgid=,sid= -p "$pid" | xargs)" "its group and session"
 ! proc_is_open || is / "$(readlink "/proc/$pid/cwd")" "its directory"
 ! proc_is_open || for fd in 0 1 2; do is /dev/null "$(readlink "/proc/$pid/fd/$fd")" "descriptor $fd"; done
-pipes() { ! proc_is_open || find "/proc/$1/fd" -lname 'pipe:*' -printf '%l\n' | sort -u; }
-is "" "$(comm -13 <(pipes $$) <(pipes "$pid"))" "pipes to the process that started it"
+pipes() { ! proc_is_open || find "/proc/$1/fd" -lname 'pipe:*' -printf '%l\n' | sort; }
+# Both ends of a pipe of its own are there.
+is "" "$(comm -13 <(pipes $$ | sort -u) <(pipes "$pid" | uniq -u))" "pipes to the process that started it"
 umount_fs "$T/mnt"
 
 # The command ends with 0 only if the mount is served. If the process that serves it ends before that, for any reason, the

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
+#include "linux_only.h"
 #include "sessionfs/base/buf.h"
 #include "sessionfs/base/log.h"
 
@@ -305,8 +306,8 @@ static void tmpfs_is_not_used_for_files(void **state)
 	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	const char *before = getenv("TMPDIR");
-	if (access("/dev/shm", W_OK) < 0)
-		skip();
+	if (IS_PORTABLE || access("/dev/shm", W_OK) < 0)
+		skip(); /* POSIX does not say what is in memory */
 	setenv("TMPDIR", "/dev/shm", 1);
 	fill(&b, LONG);
 	char path[64], to[64] = "";

@@ -9,6 +9,7 @@
 #include "sessionfs/catalog/catalog.h"
 
 #include "catalog_fixture.h"
+#include "linux_only.h"
 
 #include <linux/openat2.h>
 #include <pthread.h>
@@ -221,6 +222,7 @@ static void directory_below_unwatched_is_polled(void **state)
 /* A directory is replaced before the directory above it gets a watch, and after a scan below has found the old one. */
 static void replacement_before_watch_is_seen(void **state)
 {
+	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
 	world.unwatched = "/up";
 	begin(p, false);

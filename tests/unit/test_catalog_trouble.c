@@ -11,6 +11,7 @@
 
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
+#include "linux_only.h"
 
 #include <sys/syscall.h>
 
@@ -525,6 +526,7 @@ static size_t notes_taken(struct source_fixture *p)
 /* A directory gets its watch late: scans from before it can be outdated, since no event came. */
 static void unwatched_directory_is_rescanned_when_watched(void **state)
 {
+	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
 	struct slot_info latest;
 	for (unsigned nth = 1; nth <= 2; nth++) {
@@ -559,6 +561,7 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
  * if no event of its parent told so. */
 static void recreated_directory_gets_its_own_watch(void **state)
 {
+	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER("one", "/"));
@@ -583,6 +586,7 @@ static void recreated_directory_gets_its_own_watch(void **state)
 /* An event of a file counts even if the names next to it must be read again anyway. */
 static void file_event_beside_new_directory_is_applied(void **state)
 {
+	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
 	open_with_files(p);
 	catalog_serial(p->c);
@@ -598,6 +602,7 @@ static void file_event_beside_new_directory_is_applied(void **state)
 /* The same if its scan fails at that moment. */
 static void failed_scan_is_retried(void **state)
 {
+	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
 	open_with_files(p);
 	for (unsigned i = 0; i < 2; i++) {

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "catalog_fixture.h"
+#include "linux_only.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -188,6 +189,7 @@ static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
 /* All rounds if SESSIONFS_TEST_ROUNDS is set. */
 static void writer_sees_own_write_among_readers(void **state)
 {
+	NEEDS_WATCHES();
 	write_and_browse(*state, false, getenv("SESSIONFS_TEST_ROUNDS") ? MANY_ROUNDS : CHECK_ROUNDS);
 }
 

@@ -74,7 +74,7 @@ static const char *lines_of(struct world *w, const struct catalog_change *change
 static const char *told(struct world *w)
 {
 	struct catalog_change *changes CLEANUP_FREE = NULL;
-	ssize_t n = catalog_wait(w->place.c, 0, -1, false, &changes);
+	ssize_t n = catalog_wait(w->place.c, 0, -1, !catalog_is_watched(w->place.c), &changes);
 	assert_true(n >= 0);
 	return lines_of(w, changes, (size_t)n);
 }
@@ -323,7 +323,7 @@ static void lack_of_memory_emits_lost_event(void **state)
 		struct buf lines CLEANUP_BUF = BUF_INIT;
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		put(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w"));
-		ssize_t n = catalog_wait(w->place.c, 0, -1, false, &changes);
+		ssize_t n = catalog_wait(w->place.c, 0, -1, !catalog_is_watched(w->place.c), &changes);
 		assert_int_equal(n, 1);
 		let_alloc_fail(nth);
 		events_make_lines(&w->events, changes, 1, &lines);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "store_fixture.h"
+#include "linux_only.h"
 
 #include <semaphore.h>
 #include <sys/resource.h>
@@ -527,7 +528,7 @@ static void append_survives_each_failing_call(void **state)
 		}
 		kinds += plan.calls[c].seen > 0;
 	}
-	assert_int_equal(kinds, 8);
+	assert_int_equal(kinds, IS_PORTABLE ? 9 : 8); /* fstatat(2) takes the place of a handle */
 }
 
 /* ---- a file on another device, which a thread of the pool closes ---- */
@@ -592,7 +593,7 @@ static void check_reports_room_and_errors(void **state)
 	/* With 32-bit sizes the disk could have room for any size. */
 	if (sizeof(size_t) > 4)
 		assert_int_equal(store_check(&place.leaf, &place.id, SIZE_MAX / 2), -ENOSPC);
-	let_fail(OPENAT, 5, 1, EROFS);
+	let_fail(OPENAT, IS_PORTABLE ? 4 : 5, 1, EROFS); /* only a directory has a handle */
 	assert_int_equal(store_check(&place.leaf, &place.id, 1), -EROFS);
 	plan = (struct plan){0};
 	let_fail(FSTAT, 1, 1, EIO);

@@ -34,13 +34,22 @@ int sys_openat2(int dir, const char *path, const struct open_how *how, size_t si
 #define SYS_CALLS(X) \
 	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
 	X(read) X(pread) X(pwrite) X(write) X(fsync) X(fdatasync) X(ftruncate) \
-	X(renameat) X(fchmod) X(fgetxattr) \
-	X(inotify_init1) X(inotify_add_watch) X(inotify_rm_watch) \
-	X(clock_gettime) X(nanosleep) X(pthread_create) X(tgkill) X(sched_yield)
+	X(renameat) X(fchmod) X(clock_gettime) X(nanosleep) X(pthread_create) X(sched_yield) SYS_LINUX_CALLS(X)
 /* clang-format on */
 
 #define SYS_DECLARE(name) extern __typeof__(name) *const sys_##name;
 SYS_CALLS(SYS_DECLARE)
+
+#ifdef SESSIONFS_PORTABLE
+int portable_openat(int dir, const char *path, int flags, ...);
+int portable_statx(int dir, const char *path, int flags, unsigned wanted, struct statx *ret);
+int portable_fsync(int fd);
+/* Fails with ENOSYS. */
+int sys_missing(int first, ...);
+#define sys_inotify_init1 sys_missing
+#else
+#define sys_inotify_init1 inotify_init1
+#endif
 
 #define SYS_NO_HANDLE INT_MIN
 /* Identifies a name of a directory without asking its server, and opens it with O_PATH. Returns a descriptor;
@@ -52,11 +61,6 @@ ssize_t sys_read_link(int fd, int dir, const char *name, const struct statx *x, 
 /* Opens a file without a name in `dir`, on a disk. Returns a descriptor or a negative errno: -ENOTSUP if it would be in
  * memory. */
 int sys_open_unnamed(const char *dir);
-/* Gives a file n bytes on the disk. Returns 0 or a negative errno. */
-int sys_allocate(int fd, size_t n);
-/* Maps the first n bytes of a file, of which `before` bytes (or none) are mapped at p. Returns MAP_FAILED if it cannot:
- * then the old mapping stays. */
-void *sys_remap(int fd, void *p, size_t before, size_t n);
 /* Returns whether the file system of the descriptor can ask a server, and wait for its answer. */
 bool sys_is_remote(int fd);
 struct sys_mount {
@@ -67,18 +71,10 @@ struct sys_mount {
 int sys_each_mount(int (*fn)(void *arg, const struct sys_mount *m), void *arg);
 /* Returns the number of processors that this process can use. */
 size_t sys_processors(void);
-/* Fills n bytes, at most 256, from the system's random numbers, without waiting. */
-bool sys_random(void *p, size_t n);
-/* As pthread_cond_init; for sys_cond_wait only. */
-void sys_cond_init(pthread_cond_t *cond);
-/* Waits on the condition, at most `ns` nanoseconds. */
-void sys_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t ns);
 /* Returns the path of the program; the caller frees it. */
 char *sys_program_path(void);
 /* Sets the allocator so that memory which is freed returns to the system, if it has such settings. */
 void sys_tune_memory(void);
-/* Returns free memory to the system. */
-void sys_trim_memory(void);
 /* Forbids debugging by the user's other processes, and to a process of root the rights of setuid files. */
 void sys_forbid_debugging(void);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of Linux and its libraries that other systems lack; only macOS is known. sys_portable.c has the functions.
- */
+/* The names of Linux that macOS, the only other known system, lacks. sys_portable.c has the functions. */
 #ifndef SESSIONFS_SYS_OTHER_H
 #define SESSIONFS_SYS_OTHER_H
 
-#include <stdarg.h>
-#include <stddef.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #define st_atim st_atimespec
 #define st_mtim st_mtimespec
@@ -21,6 +21,7 @@
 #define SOCK_CLOEXEC 0
 #define MSG_NOSIGNAL 0x80000
 #define EREMOTEIO EBADRPC
+#define GRND_NONBLOCK 0
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 
 struct statx_timestamp {
@@ -33,15 +34,8 @@ struct statx {
 	uint64_t stx_attributes, stx_ino, stx_size, stx_mnt_id;
 	struct statx_timestamp stx_mtime, stx_ctime;
 };
-enum {
-	STATX_TYPE = 1,
-	STATX_BASIC_STATS = 0x7ff,
-	STATX_MNT_ID = 0x1000,
-	STATX_ATTR_MOUNT_ROOT = 0x2000,
-	AT_EMPTY_PATH = 0x10000,
-	AT_NO_AUTOMOUNT = 0,
-	AT_STATX_DONT_SYNC = 0
-};
+enum { STATX_TYPE = 1, STATX_BASIC_STATS = 0x7ff, STATX_MNT_ID = 0x1000, STATX_ATTR_MOUNT_ROOT = 0x2000 };
+enum { AT_EMPTY_PATH = 0x10000, AT_NO_AUTOMOUNT = 0, AT_STATX_DONT_SYNC = 0 };
 int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *ret);
 
 struct open_how {
@@ -54,46 +48,31 @@ struct inotify_event {
 	uint32_t mask, cookie, len;
 	char name[];
 };
-enum {
-	IN_MODIFY = 0x2,
-	IN_ATTRIB = 0x4,
-	IN_MOVED_FROM = 0x40,
-	IN_MOVED_TO = 0x80,
-	IN_CREATE = 0x100,
-	IN_DELETE = 0x200,
-	IN_DELETE_SELF = 0x400,
-	IN_MOVE_SELF = 0x800,
-	IN_UNMOUNT = 0x2000,
-	IN_Q_OVERFLOW = 0x4000,
-	IN_IGNORED = 0x8000,
-	IN_ONLYDIR = 0x1000000,
-	IN_EXCL_UNLINK = 0x4000000,
-	IN_ISDIR = 0x40000000,
-	IN_CLOEXEC = 0,
-	IN_NONBLOCK = 0
-};
-int inotify_init1(int flags);
-int inotify_add_watch(int fd, const char *path, uint32_t mask);
-int inotify_rm_watch(int fd, int wd);
+enum { IN_MODIFY = 0x2, IN_ATTRIB = 0x4, IN_MOVED_FROM = 0x40, IN_MOVED_TO = 0x80, IN_CREATE = 0x100 };
+enum { IN_DELETE = 0x200, IN_DELETE_SELF = 0x400, IN_MOVE_SELF = 0x800, IN_UNMOUNT = 0x2000, IN_Q_OVERFLOW = 0x4000 };
+enum { IN_IGNORED = 0x8000, IN_ONLYDIR = 1 << 24, IN_EXCL_UNLINK = 1 << 26, IN_ISDIR = 1 << 30 };
+enum { IN_CLOEXEC = 0, IN_NONBLOCK = 0 };
 
-typedef struct {
-	ssize_t (*read)(void *cookie, char *p, size_t n);
-	ssize_t (*write)(void *cookie, const char *p, size_t n);
-	int (*seek)(void *cookie, int64_t *at, int whence);
-	int (*close)(void *cookie);
-} cookie_io_functions_t;
-/* For streams that are written. */
-FILE *fopencookie(void *cookie, const char *mode, cookie_io_functions_t io);
+/* Polling needs no watch, and macOS has another kind of ACL. */
+#define SYS_LINUX_CALLS(X)
+#define sys_inotify_add_watch sys_missing
+#define sys_inotify_rm_watch sys_missing
+#define sys_fgetxattr(fd, name, p, n) ((void)(fd), errno = EOPNOTSUPP, -1)
 
-/* Fails with EOPNOTSUPP: macOS has another kind of ACL. */
-#define fgetxattr sys_get_xattr
-ssize_t sys_get_xattr(int fd, const char *name, void *p, size_t n);
+/* A condition can wait by this clock alone. If it is set back, a wait takes longer. */
+#define SYS_COND_CLOCK CLOCK_REALTIME
+#define pthread_condattr_setclock(attr, clock) ((void)(attr))
+
+typedef int sys_stream_size, sys_stream_result;
+#define sys_open_stream(arg, out, end) funopen(arg, NULL, out, NULL, end)
+
 extern char **environ;
-int dup3(int from, int to, int flags);
+#define dup3(from, to, flags) (dup2(from, to) < 0 ? -1 : fcntl(to, F_SETFD, FD_CLOEXEC))
+#define getrandom(p, n, flags) (getentropy(p, n) == 0 ? (ssize_t)(n) : -1)
+#define secure_getenv(name) (issetugid() ? NULL : getenv(name))
 int fdatasync(int fd);
 int pipe2(int ends[2], int flags);
-int tgkill(pid_t process, pid_t thread, int signal);
-char *secure_getenv(const char *name);
+int posix_fallocate(int fd, off_t from, off_t n);
 void *memrchr(const void *p, int c, size_t n);
 #define qsort_r(...) sys_sort(__VA_ARGS__)
 void sys_sort(void *base, size_t n, size_t size, int (*cmp)(const void *, const void *, void *), void *arg);

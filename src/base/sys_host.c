@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of mounts, and the file systems that ask others. */
+/* What each system has in its own way, also in a portable build. */
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/sys.h"
 
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #ifdef __linux__
 
+#include <sys/prctl.h>
 #include <sys/vfs.h>
 
 /* Magic numbers of file systems that ask others; see statfs(2). */
@@ -75,8 +79,25 @@ int sys_each_mount(int (*fn)(void *arg, const struct sys_mount *m), void *arg)
 	return rc;
 }
 
+char *sys_program_path(void)
+{
+	return realpath("/proc/self/exe", NULL);
+}
+
+/* The leak sanitizer is such a debugger. */
+void sys_forbid_debugging(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+	/* Not for users: they unmount with fusermount3, which is setuid and must keep its rights. */
+	if (geteuid() == 0)
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
 #else
 
+#include <mach-o/dyld.h>
 #include <sys/mount.h>
 #include <sys/param.h>
 
@@ -93,4 +114,27 @@ int sys_each_mount(int (*fn)(void *arg, const struct sys_mount *m), void *arg)
 	return 0;
 }
 
+char *sys_program_path(void)
+{
+	char path[4096];
+	uint32_t n = sizeof path;
+	return _NSGetExecutablePath(path, &n) == 0 ? realpath(path, NULL) : NULL;
+}
+
+void sys_forbid_debugging(void)
+{
+}
+
 #endif
+
+void sys_tune_memory(void)
+{
+#ifdef __GLIBC__
+	/* By default each thread has its own arena, and memory freed in the middle of one stays there: the process
+	 * grows beyond its data. With few arenas, and large blocks in mappings of their own, evicted memory returns to
+	 * the system. Read buffers stay below the threshold, because they are short-lived. */
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 320 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 2 * 1024 * 1024);
+#endif
+}
