@@ -35,7 +35,7 @@ int watching_init(struct watching *w, const struct catalog_options *o)
 		return 0;
 	w->inotify = sys_inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	w->polls = w->inotify < 0;
-	if (w->polls)
+	if (w->polls && errno != ENOSYS) /* a system without it has nothing to mend */
 		log_warning("inotify: %s: polling instead, which is slower%s", strerror(errno),
 		            errno == EMFILE ? "; to raise the limit: sysctl fs.inotify.max_user_instances=1024" : "");
 	return 0;

@@ -189,7 +189,7 @@ static int walk_follow(struct resolver_walk *w)
 	if (w->links == RESOLVE_SYMLINKS_MAX)
 		return -ELOOP;
 	w->owners[w->links++] = w->last_x.stx_uid;
-	int rc = may_access_device(w, &w->last_x);
+	int rc = SYS_STATX_WAITS && w->near ? -EXDEV : may_access_device(w, &w->last_x); /* it can lead to a server */
 	ssize_t n = rc < 0 ? rc : sys_read_link(w->last, w->at, w->name, &w->last_x, text, sizeof text);
 	if (n <= 0 || (size_t)n == sizeof text)
 		return n < 0 ? (int)n : n == 0 ? -ENOENT : -ENAMETOOLONG;

@@ -14,7 +14,7 @@ switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/${events_p
 before=$(switches)
 sleep 2 # no event
 [ ! -s "$T/events" ] || die "events without a change: $(cat "$T/events")"
-is "$before" "$(switches)" "wakeups while nothing changes"
+is_portable || is "$before" "$(switches)" "wakeups while nothing changes"
 echo '{"type":"session_info","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T12:00:00.000Z","name":"sk-ant-api03-0123456789abcdefghijkl"}' >>"$file"
 within 20 "the event" grep -q '"renamed"' "$T/events"
 jq -e . "$T/events" >/dev/null || die "not JSON: $(cat "$T/events")"

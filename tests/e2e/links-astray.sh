@@ -106,6 +106,7 @@ for way in "" -s; do
 	rm "$T/src/--far--"
 	mkdir "$T/src/--far--"
 	session "$T/src/--far--/near.jsonl" near
+	! is_portable || within 20 "it, by polling" test -e "$T/mnt/projects/far/near/info.json"
 	is "near" "$(timeout 20 jq -r .id "$T/mnt/projects/far/near/info.json")" "a directory in place of such a link ($way)"
 	[ -z "$way" ] || ends "$T/mnt" "$pid"
 	rm -r "$T/src/--good--/three.jsonl" "$T/src/--far--"

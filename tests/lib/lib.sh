@@ -137,6 +137,7 @@ samples() { # DIRECTORY [FROM]
 }
 
 # Sanitizers must be loaded before preloaded libraries, and are slow.
+is_portable() { grep -q portable_openat "$SESSIONFS"; } # polls
 is_sanitized() { grep -qE '__(asan|tsan)_init' "$SESSIONFS"; }
 
 mount_fs() { # SOURCE DIRECTORY [OPTION...]
@@ -151,7 +152,7 @@ mount_fs() { # SOURCE DIRECTORY [OPTION...]
 # inotify reports, however slow the machine is. (The kernel revalidates after a minute.)
 mount_watched() { # SOURCE DIRECTORY [OPTION...]
 	local still=$T/still.so
-	if command -v cc >/dev/null && ! is_sanitized; then
+	if command -v cc >/dev/null && ! is_sanitized && ! is_portable; then
 		[ -e "$still" ] || cc -shared -fPIC -O1 -o "$still" "$ROOT/tests/lib/still.c" || die "still.c"
 		local -x LD_PRELOAD=$still
 	fi

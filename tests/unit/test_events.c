@@ -10,6 +10,7 @@
 
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
+#include "linux_only.h"
 
 #include <stdlib.h>
 
@@ -184,6 +185,7 @@ static void label_and_name_events(void **state)
 /* Rights concern only the kernel's names. Lost events name every file: only differences are published. */
 static void unchanged_session_emits_no_event(void **state)
 {
+	NEEDS_WATCHES();
 	struct world *w = *state;
 	struct slot_info s;
 	assert_int_equal(chmod(at(&w->place, A), 0600), 0);
@@ -343,6 +345,7 @@ static void lack_of_memory_emits_lost_event(void **state)
 
 static void opening_hides_earlier_changes(void **state)
 {
+	NEEDS_WATCHES();
 	struct world *w = *state;
 	append(&w->place, A, ENTRY("e2"));
 	events_sessions_release(&w->events.sessions);

@@ -2,6 +2,7 @@
 /* What the kernel can cache, and its notifications. Tests begin with the rule of src/fuse/coherence.h that they check,
  * here and in test_listing, test_loop, test_sizes, test_wire and test_write. */
 #include "fixture.h"
+#include "../unit/linux_only.h"
 
 #include "../../src/fuse/fs_impl.h"
 #include "sessionfs/base/log.h"
@@ -86,6 +87,7 @@ enum { LIVE = 500, MINUTE = 60 * 1000, DAY = 86400 * 1000 };
 
 static void i1_timeouts_per_class(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	assert_kept(w, SESSION "/name", 0, 0);
 	assert_kept(w, TITLE, MINUTE, MINUTE);
@@ -117,6 +119,7 @@ static unsigned told_of(struct wire *w, uint64_t node, int ms)
 
 static void i3_lease_is_revoked_once(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	node_t *nodes;
 	size_t n;
@@ -206,6 +209,7 @@ static const char same_name[] = "{\"type\":\"session\",\"id\":\"same\"}\n";
 /* Other sessions decide whether a session has parents and forks, without a change in it. */
 static void i7_new_fork_notifies_parent(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, fork = wire_walk(w, FORK_DIR).nodeid;
 	wire_list_away(w, session);
@@ -234,6 +238,7 @@ static void i7_new_fork_notifies_parent(void **state)
 /* A file with another name can change unnoticed, even in the directory of another session. */
 static void i7_unwatched_forks_are_uncached(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	char from[256], to[256];
 	uint64_t valid;
@@ -263,6 +268,7 @@ static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
 /* The kernel has the attributes, or requests them: rendering the text for its size would be wasted. */
 static void i8_open_of_quiet_file_renders_nothing(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	unsigned asked;
 	assert_true(is_kept_open(w, SESSION "/transcript.md", &asked));
@@ -372,6 +378,7 @@ static void assert_lookup_logged(struct wire *w, const char *dir, const char *na
 
 static void i2_log_shows_deciding_rule(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	assert_lookup_logged(w, SESSION, "title", "name watched, attributes watched (I2: changes are reported)");
 	assert_lookup_logged(w, SESSION, "entries", "name fixed, attributes watched (I2: changes are reported)");
@@ -442,6 +449,7 @@ static void i9_log_shows_must_accept(void **state)
 
 static void i5_log_shows_dropped_pages(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	FILE *log;
 	char begin[64];

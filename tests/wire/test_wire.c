@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
+#include "../unit/linux_only.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ static void lookup_then_read(void **state)
 
 static void i10_negative_entry_timeouts(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	struct fuse_entry_out e;
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid, session = wire_walk(w, SESSION).nodeid;
@@ -80,6 +82,7 @@ static void i10_negative_entry_timeouts(void **state)
 /* Nodes above the sessions are invalidated at once, even if no node of the session was given out. */
 static void i3_notifies_nodes_above_session(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	struct fuse_entry_out e;
 	wire_age(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", 1000);
@@ -97,6 +100,7 @@ static void i3_notifies_nodes_above_session(void **state)
 /* A directory of an entry is leased, except while its session grows. */
 static void i6_growing_session_has_no_lease(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	wire_age(w, FILE_ONE, 30);
 	assert_int_equal(wire_walk(w, SESSION "/entries/aaaa0001").attr_valid, 0);
@@ -407,6 +411,7 @@ static void read_only_open_is_enosys(void **state)
 
 static void old_kernels_open_everything(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = prepare();
 	struct fuse_open_out open;
 	wire_open(w, true, FUSE_DO_READDIRPLUS);
@@ -490,6 +495,7 @@ static unsigned dropped(struct wire *w, uint64_t node, int ms)
 /* An answer under way can be older than the second change too. */
 static void i6_notification_is_repeated_after_a_second(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = *state;
 	uint64_t context = wire_walk(w, SESSION "/context.md").nodeid;
 	wire_append(w, FILE_ONE, "\n");

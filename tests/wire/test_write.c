@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing, request by request: the replies, and the end of the session file. */
 #include "write_requests.h"
+#include "../unit/linux_only.h"
 
 #include <stdatomic.h>
 #include <sys/file.h>
@@ -428,6 +429,7 @@ static void renamed_name_can_be_recreated(void **state)
 /* If names can change by themselves, the kernel revalidates what it has cached of them, and drops it. */
 static void i7_new_names_appear_in_listing(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = &((struct state *)*state)->w;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
 	assert_int_equal(wire_open_dir(w, LABELLED), -ENOSYS);

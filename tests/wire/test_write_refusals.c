@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Refusals, and requests that no kernel sends: the file is unchanged, and the reason is in `errors`. */
 #include "write_requests.h"
+#include "../unit/linux_only.h"
 
 static int setup_read_only(void **state)
 {
@@ -21,6 +22,7 @@ static int setup_read_only(void **state)
 /* `errors` appears, and nothing else changes. */
 static void i5_refusal_notifies_before_reply(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = &((struct state *)*state)->w;
 	uint64_t valid, session = w->counted = wire_walk(w, SESSION).nodeid;
 	assert_int_equal(wire_open_dir(w, SESSION), -ENOSYS);
@@ -51,6 +53,7 @@ static void i5_refusal_notifies_before_reply(void **state)
 /* The number of reasons is limited over all sessions: the oldest are dropped, and `errors` with them. */
 static void i7_dropped_errors_are_notified(void **state)
 {
+	NEEDS_WATCHES();
 	struct wire *w = &((struct state *)*state)->w;
 	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);

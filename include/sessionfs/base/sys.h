@@ -47,8 +47,10 @@ int portable_fsync(int fd);
 /* Fails with ENOSYS. */
 int sys_missing(int first, ...);
 #define sys_inotify_init1 sys_missing
+enum { SYS_STATX_WAITS = 1 }; /* statx asks the server of a name, whatever its flags */
 #else
 #define sys_inotify_init1 inotify_init1
+enum { SYS_STATX_WAITS = 0 };
 #endif
 
 #define SYS_NO_HANDLE INT_MIN
