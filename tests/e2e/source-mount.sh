@@ -54,8 +54,9 @@ if [ "$(id -u)" -eq 0 ] && mount --bind "$T/agent" "$T/mnt" 2>/dev/null; then
 	"$SESSIONFS" -S "$src" --ls / >"$T/out" || die "a source on the disk of the path of a covered mount is refused"
 	umount "$T/mnt"
 fi
-# Without statx(2), a mount that is stuck cannot be told without asking it.
-is_portable || kill -STOP "$pid"
+# Without statx(2), a mount that is stuck or dead cannot be told without asking it.
+! is_portable || exit 0
+kill -STOP "$pid"
 all_refused
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null || :
