@@ -268,8 +268,8 @@ static void depth_does_not_add_system_calls(void **state)
 	put_link("p", "source/link", geteuid());
 	struct resolved got = RESOLVED_INIT;
 	unsigned before = world.asked;
-	assert_int_equal(
-	    resolve_file(&(struct source_path){world.r, "p/x/x/x/x/x/x/x/file"}, AT_ONCE, O_RDONLY, &got), 0);
+	assert_int_equal(resolve_file(&(struct source_path){world.r, "p/x/x/x/x/x/x/x/file"}, AT_ONCE, O_RDONLY, &got),
+	                 0);
 	assert_int_equal(world.asked - before, 1);
 	resolved_release(world.r, &got);
 	before = world.asked;
