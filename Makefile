@@ -20,16 +20,18 @@ BUILD ?= build
 # Where each shell looks for completions: fish looks below /usr/local only if XDG_DATA_DIRS names it.
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
-FISHDIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/fish/completions,$(PREFIX)/share/fish/vendor_completions.d)
+FISHDIR ?= $(if $(filter /usr/local,$(PREFIX)$(other)),/etc/fish/completions,$(PREFIX)/share/fish/vendor_completions.d)
 
+# macOS has no nproc.
+cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 # On all cores, unless -j is given. Two goals, as in `make clean all`, are made one after the other.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS"))$(word 2,$(MAKECMDGOALS)),0)
-MAKEFLAGS += -j$(shell nproc)
+MAKEFLAGS += -j$(cores)
 endif
 
 # Those of the newest heading of NEWS.md, which is the one place for them.
-VERSION := $(shell sed -n '/^[^ ]* [0-9]/{s/^[^ ]* \([0-9.]*\), .*/\1/p;q}' NEWS.md)
-RELEASED := $(shell sed -n '/^[^ ]* [0-9]/{s/.*, //p;q}' NEWS.md)
+VERSION := $(shell sed -n '/^[^ ]* [0-9]/{s/^[^ ]* \([0-9.]*\), .*/\1/p;q;}' NEWS.md)
+RELEASED := $(shell sed -n '/^[^ ]* [0-9]/{s/.*, //p;q;}' NEWS.md)
 
 warnings := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Werror=incompatible-pointer-types
 # Those of the flags that the compiler has for this processor.
@@ -62,13 +64,14 @@ BUILD := build/small
 limits := -DSESSIONFS_SMALL_LIMITS
 endif
 
-# Other systems than Linux: no mount, and names of Linux that they lack.
+# Other systems than Linux: no mount, and names of Linux that they lack. The compiler does not look in Homebrew's prefix.
 machine := $(shell $(CC) -dumpmachine 2>/dev/null)
 other := $(if $(findstring linux,$(machine)),,$(machine))
 ifneq ($(other),)
 PORTABLE := 1
 FUSE := 0
 linking :=
+brew := $(shell brew --prefix 2>/dev/null)
 endif
 
 # All commands but the mount, without libfuse.
@@ -95,7 +98,7 @@ fuzzing := -fsanitize=fuzzer
 endif
 
 own_cppflags := -Iinclude -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSESSIONFS_VERSION='"$(VERSION)"' $(limits) $(no_fuse) $(posix) \
-	$(if $(other),-include sessionfs/base/sys_other.h)
+	$(if $(other),-include sessionfs/base/sys_other.h $(brew:%=-I%/include))
 own_cflags := -std=c17 $(warnings) $(hardening) -MMD -MP
 # The registers of the x87 keep more digits than a double has, so that sums and what is printed of them would differ.
 ifneq ($(filter i386-% i486-% i586-% i686-%,$(machine)),)
@@ -103,12 +106,13 @@ own_cflags += -msse2 -mfpmath=sse
 endif
 # All is built again when these change: $(BUILD)/flags has those of the last time.
 flags := $(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS)
-ifneq ($(file <$(BUILD)/flags),$(flags))
+# macOS has GNU make 3.81, without the function `file`.
+ifneq ($(shell cat $(BUILD)/flags 2>/dev/null),$(flags))
 .PHONY: $(BUILD)/flags
 endif
 fuse_cflags = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --cflags fuse3))
 fuse_libs = $(if $(no_fuse),,$(shell $(PKG_CONFIG) --libs fuse3))
-libs = $(shell $(PKG_CONFIG) --libs libutf8proc) $(if $(other),,-lmd) -lmd4c -pthread
+libs = $(if $(other),$(brew:%=-L%/lib) -lutf8proc,$(shell $(PKG_CONFIG) --libs libutf8proc) -lmd) -lmd4c -pthread
 
 # Only these files may see libfuse (scripts/check-layers holds them to it).
 fuse_sources := $(wildcard src/fuse/*.c) src/cmd/main.c
@@ -155,7 +159,7 @@ $(BUILD)/flags:
 $(core_objects): $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(utf8proc_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
-$(BUILD)/base/fold.o: private utf8proc_cflags = $(shell $(PKG_CONFIG) --cflags libutf8proc)
+$(BUILD)/base/fold.o: utf8proc_cflags = $(if $(other),,$(shell $(PKG_CONFIG) --cflags libutf8proc))
 
 # What is embedded.
 $(BUILD)/render/html.o: $(wildcard src/render/pages/*)
@@ -297,7 +301,7 @@ demo:
 	@scripts/demo $(BUILD)/sessionfs
 
 # What can be built side by side is, unless -j said how.
-parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(cores))
 
 # What needs no mount and nothing but the compiler, the libraries and cmocka.
 #: make check-fast	the tests that need no mount, in seconds
@@ -450,21 +454,28 @@ hooks:
 # As the replacement of sed's `s|...|`, in double quotes.
 replacement = $(subst |,\|,$(subst &,\&,$(1)))
 
+# BSD's install has no -D, and its sed no -i like GNU's. systemd is only on Linux.
 #: make install	PREFIX=/usr/local, DESTDIR
 install: $(BUILD)/sessionfs
-	install -D -m 755 $(BUILD)/sessionfs "$(DESTDIR)$(BINDIR)/sessionfs"
+	mkdir -p "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(MANDIR)/man5" "$(DESTDIR)$(MANDIR)/man7" \
+		"$(DESTDIR)$(DOCDIR)/skill/sessionfs" "$(DESTDIR)$(BASHDIR)" "$(DESTDIR)$(ZSHDIR)" "$(DESTDIR)$(FISHDIR)"
+	install -m 755 $(BUILD)/sessionfs "$(DESTDIR)$(BINDIR)/sessionfs"
 	for n in 1 5 7; do \
-		install -D -m 644 man/sessionfs.$$n "$(DESTDIR)$(MANDIR)/man$$n/sessionfs.$$n" && \
-		sed -i "s|^\.Os\$$|& sessionfs $(VERSION)|; s|/usr/local/share/doc/sessionfs|$(call replacement,$(DOCDIR))|" \
-			"$(DESTDIR)$(MANDIR)/man$$n/sessionfs.$$n" || exit 1; \
+		install -m 644 man/sessionfs.$$n "$(DESTDIR)$(MANDIR)/man$$n/sessionfs.$$n" && \
+		sed "s|^\.Os\$$|& sessionfs $(VERSION)|; s|/usr/local/share/doc/sessionfs|$(call replacement,$(DOCDIR))|" \
+			man/sessionfs.$$n >"$(DESTDIR)$(MANDIR)/man$$n/sessionfs.$$n" || exit 1; \
 	done
-	install -D -m 644 scripts/systemd/fstab "$(DESTDIR)$(DOCDIR)/examples/fstab"
-	install -D -m 644 scripts/systemd/sessionfs.service "$(DESTDIR)$(UNITDIR)/sessionfs.service"
-	sed -i "s|\(^Exec.*[= ]\)sessionfs |\1\"$(call replacement,$(subst %,%%,$(BINDIR)))/sessionfs\" |" "$(DESTDIR)$(UNITDIR)/sessionfs.service"
-	install -D -m 644 docs/skill/SKILL.md "$(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md"
-	install -D -m 644 scripts/completions/sessionfs.bash "$(DESTDIR)$(BASHDIR)/sessionfs"
-	install -D -m 644 scripts/completions/_sessionfs "$(DESTDIR)$(ZSHDIR)/_sessionfs"
-	install -D -m 644 scripts/completions/sessionfs.fish "$(DESTDIR)$(FISHDIR)/sessionfs.fish"
+	install -m 644 docs/skill/SKILL.md "$(DESTDIR)$(DOCDIR)/skill/sessionfs/SKILL.md"
+	install -m 644 scripts/completions/sessionfs.bash "$(DESTDIR)$(BASHDIR)/sessionfs"
+	install -m 644 scripts/completions/_sessionfs "$(DESTDIR)$(ZSHDIR)/_sessionfs"
+	install -m 644 scripts/completions/sessionfs.fish "$(DESTDIR)$(FISHDIR)/sessionfs.fish"
+ifeq ($(other),)
+	mkdir -p "$(DESTDIR)$(DOCDIR)/examples" "$(DESTDIR)$(UNITDIR)"
+	install -m 644 scripts/systemd/fstab "$(DESTDIR)$(DOCDIR)/examples/fstab"
+	install -m 644 scripts/systemd/sessionfs.service "$(DESTDIR)$(UNITDIR)/sessionfs.service"
+	sed "s|\(^Exec.*[= ]\)sessionfs |\1\"$(call replacement,$(subst %,%%,$(BINDIR)))/sessionfs\" |" scripts/systemd/sessionfs.service \
+		>"$(DESTDIR)$(UNITDIR)/sessionfs.service"
+endif
 
 #: make uninstall	removes what make install installs
 uninstall:

@@ -157,6 +157,17 @@ fails 1 "sessionfs: $T/not: no such source" "$SESSIONFS" -S "$T/not" --pick
 mkdir "$T"/odd$'\x9b'31m-$'\u009b'31m-é-⛀-😀
 is "sessionfs: $T/odd31m-?31m-é-⛀-😀: no sessions" "$("$SESSIONFS" -S "$T"/odd* --pick 2>&1 || :)" "an odd source"
 is "$T/src/--plain--/s29.jsonl" "$(printf '2\np\n' | PI_CODING_AGENT_SESSION_DIR=$T/src PATH=$T/bin:$T/plain "$SESSIONFS" --pick 2>/dev/null)" "where pi keeps its sessions"
+# On a Mac, pages are opened and files put in the trash by programs of macOS.
+mkdir "$T/mac"
+printf '#!/bin/sh\necho Darwin\n' >"$T/mac/uname"
+printf '#!/bin/sh\nprintf "%%s\\n" "${0##*/}" "$@" >"$RAN"\n' | tee "$T/mac/open" >"$T/mac/trash"
+chmod 755 "$T"/mac/*
+mac() { printf %b "$1" | PATH=$T/mac:$T/plain "$SESSIONFS" -S "$T/src" --pick >/dev/null 2>"$T/err" || die "$(cat "$T/err")"; }
+mac '2\no\n'
+is open "$(sed -n 1p "$RAN")" "the opener on a Mac"
+grep -q 'title 29 said' "$(sed -n 2p "$RAN")" || die "the page on a Mac"
+mac '2\nt\ny\n'
+is "trash $T/src/--plain--/s29.jsonl" "$(xargs <"$RAN")" "the trash on a Mac"
 # Columns are aligned, in characters. A long project shows its end; a session's age is as in pi's list.
 python3 - "$T/aged" <<'END' || die "sessions of many ages"
 import json, os, sys, time
