@@ -49,7 +49,9 @@ static void log_write_line(const char *begin, const char *line, size_t n)
 	static const struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
 	struct iovec v[] = {{(char *)begin, strlen(begin)}, {(char *)line, n}, {"\n", 1}};
 	if (target == LOG_TO_SYSLOG)
-		sendmsg(syslog_fd, &(struct msghdr){(void *)&log, sizeof log, v, 2, NULL, 0, 0},
+		sendmsg(syslog_fd,
+		        &(struct msghdr){
+			    .msg_name = (void *)&log, .msg_namelen = sizeof log, .msg_iov = v, .msg_iovlen = 2},
 		        MSG_NOSIGNAL | MSG_DONTWAIT);
 	else if (writev(STDERR_FILENO, v, 3) < 0)
 		return;
