@@ -3,6 +3,7 @@
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/sys.h"
 
+#include <errno.h>
 #include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -126,6 +127,23 @@ void sys_forbid_debugging(void)
 }
 
 #endif
+
+const char *sys_error_name(int err)
+{
+#ifdef __GLIBC__
+	return strerrorname_np(err);
+#else
+#define NAMED(name) [name] = #name
+	static const char *const names[] = {
+	    NAMED(EPERM),   NAMED(ENOENT),       NAMED(EINTR),      NAMED(EIO),    NAMED(EAGAIN), NAMED(ENOMEM),
+	    NAMED(EACCES),  NAMED(EBUSY),        NAMED(EEXIST),     NAMED(EXDEV),  NAMED(ENODEV), NAMED(ENOTDIR),
+	    NAMED(EISDIR),  NAMED(EINVAL),       NAMED(ENFILE),     NAMED(EMFILE), NAMED(EFBIG),  NAMED(ENOSPC),
+	    NAMED(EROFS),   NAMED(EMLINK),       NAMED(ERANGE),     NAMED(ELOOP),  NAMED(ESTALE), NAMED(EDQUOT),
+	    NAMED(ENODATA), NAMED(ENAMETOOLONG), NAMED(EOPNOTSUPP),
+	};
+	return (size_t)err < sizeof names / sizeof *names ? names[err] : NULL;
+#endif
+}
 
 void sys_tune_memory(void)
 {

@@ -102,14 +102,13 @@ static int check_report_session(struct check_run *c, const char *file, uint32_t 
 {
 	struct buf reason CLEANUP_BUF = BUF_INIT;
 	struct session *s;
-	char text[128];
 
 	int rc = catalog_session_get(c->catalog, slot, &s);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc < 0)
 		return check_report(c, file, 1,
-		                    rc == -ESTALE ? "changed while it was read" : sys_strerror(-rc, text, sizeof text));
+		                    rc == -ESTALE ? "changed while it was read" : strerror(-rc));
 	int deferred = deferred_begin();
 	size_t n = session_problem_count(s);
 	rc = deferred_end(deferred, rc);

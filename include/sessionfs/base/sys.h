@@ -75,6 +75,8 @@ int sys_each_mount(int (*fn)(void *arg, const struct sys_mount *m), void *arg);
 size_t sys_processors(void);
 /* Returns the path of the program; the caller frees it. */
 char *sys_program_path(void);
+/* Returns the name of an error of a file or directory, such as "ENOSPC", or NULL. */
+const char *sys_error_name(int err);
 /* Sets the allocator so that memory which is freed returns to the system, if it has such settings. */
 void sys_tune_memory(void);
 /* Forbids debugging by the user's other processes, and to a process of root the rights of setuid files. */

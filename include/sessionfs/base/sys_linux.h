@@ -21,13 +21,8 @@ typedef ssize_t sys_stream_result;
 #include <linux/stat.h>
 int statx(int dir, const char *path, int flags, unsigned wanted, struct statx *ret);
 #endif
-#ifdef __GLIBC__
-#define sys_strerror(err, text, n) strerror_r(err, text, n)
-#define sys_error_name(err) strerrorname_np(err)
-#else
+#ifndef __GLIBC__
 int tgkill(pid_t process, pid_t thread, int signal);
-#define sys_strerror(err, text, n) ((void)(text), (void)(n), strerror(err)) /* these strings are constant */
-#define sys_error_name(err) ((void)(err), (const char *)NULL)
 #endif
 
 #endif

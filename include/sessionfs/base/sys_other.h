@@ -77,7 +77,4 @@ void *memrchr(const void *p, int c, size_t n);
 #define qsort_r(...) sys_sort(__VA_ARGS__)
 void sys_sort(void *base, size_t n, size_t size, int (*cmp)(const void *, const void *, void *), void *arg);
 
-#define sys_strerror(err, text, n) (strerror_r(err, text, n) == 0 ? (text) : "unknown error")
-#define sys_error_name(err) ((void)(err), (const char *)NULL)
-
 #endif
