@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The Homebrew formula. `make dist` writes it to dist/ with the version and the sum of the tarball. Who publishes the tarball sets
-# its address.
+# The Homebrew formula. `make dist` writes it to dist/ with the version and the sum of the tarball. The publisher of the
+# tarball sets its address.
 class Sessionfs < Formula
   desc "Sessions of the pi coding agent as files, without the mount"
   homepage "https://packages.invalid/sessionfs"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each system has in its own way, also in a portable build. */
+/* The parts that each system has in its own way, also in a portable build. */
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/sys.h"
 

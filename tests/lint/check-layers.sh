@@ -48,6 +48,8 @@ for call in pread sys_pread; do
 	refused src/session/new.c "	ssize_t n = $call(fd, p, n, off);" 'pread(2) is called by file_pread alone'
 done
 
+refused src/find/new.c '#ifdef __linux__' 'only base may depend on the system'
+
 # Another folder's private header, by each way to write the include.
 for path in ../tree/new_impl.h new_impl.h tree/new_impl.h src/tree/new_impl.h ./../tree/new_impl.h \
 	sessionfs/../../src/tree/new_impl.h sessionfs/tree/../../../src/tree/new_impl.h "$T/copy/src/tree/new_impl.h"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a Mac gets, as far as it shows here: make builds without libfuse, and installs no unit, with options that BSD's tools have;
+# Imitates a Mac as far as Linux can: make builds without libfuse, and installs no unit, with options that BSD's tools have;
 # the scripts that are installed or embedded use no other options; scripts/sessionfs.rb is Ruby.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_only: what a portable build does not promise. */
+/* linux_only: skips tests of promises that only a build for Linux keeps. */
 #ifndef LINUX_ONLY_H
 #define LINUX_ONLY_H
 

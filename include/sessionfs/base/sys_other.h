@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of Linux that macOS, the only other known system, lacks. sys_portable.c has the functions. */
+/* The names of Linux that macOS, the only other known system, lacks. Their functions are in sys_portable.c. */
 #ifndef SESSIONFS_SYS_OTHER_H
 #define SESSIONFS_SYS_OTHER_H
 
