@@ -57,11 +57,14 @@ static char what_fails(int fd)
 	return is_bad(fd) ? what_is_asked(&number) : 0;
 }
 
+/* A relative path begins with the slash that is before it. */
 static int path_is_bad(const char *path)
 {
+	char whole[4096];
 	const char *end = getenv("BAD_FILE");
-	size_t n = strlen(path), k = end ? strlen(end) : 0;
-	return k && n >= k && strcmp(path + n - k, end) == 0;
+	int n = snprintf(whole, sizeof whole, "%s%s", *path == '/' ? "" : "/", path);
+	size_t k = end ? strlen(end) : 0;
+	return k && n >= (int)k && n < (int)sizeof whole && strcmp(whole + (size_t)n - k, end) == 0;
 }
 
 /* Returns the errno of opening this path; 0: it succeeds. */
