@@ -169,6 +169,19 @@ static int record_ftruncate(int fd, off_t size)
 	return rc;
 }
 
+/* The sync is of the bytes before this line. */
+static void append_meanwhile(struct disk *d, size_t file)
+{
+	static const char line[] = "{\"type\":\"custom\",\"id\":\"meanwhile\",\"parentId\":null}\n";
+	int fd CLEANUP_CLOSE = openat(d->fd, d->files.v[file].name, O_WRONLY | O_APPEND | O_CLOEXEC);
+	check(fd >= 0, d->files.v[file].name);
+	uint64_t at = size_of(fd);
+	load(d->fd, d->files.v[file].name, &add(d, CALL_PROMISE, NO_FILE)->bytes);
+	check(write(fd, line, strlen(line)) == (ssize_t)strlen(line), d->files.v[file].name);
+	add_write(d, file, line, strlen(line), at);
+	d->trouble = DISK_SOUND;
+}
+
 /* The real disk is not asked: only the record says what is on this one. */
 static int record_sync(int fd)
 {
@@ -181,6 +194,8 @@ static int record_sync(int fd)
 		rc = -1;
 	} else if (file != NO_FILE) {
 		add(recorded, CALL_SYNC, file);
+		if (recorded->trouble == DISK_CROWDED)
+			append_meanwhile(recorded, file);
 	} else if (is_dir(recorded, fd)) {
 		add(recorded, CALL_SYNC_DIR, NO_FILE);
 	}

@@ -31,13 +31,14 @@ void disk_rename(struct disk *d, const char *from, const char *to);
 /* The program under test has now acknowledged that the file is on the disk as it is. */
 void disk_promise(struct disk *d, const char *name);
 
-/* How the next write of the program ends. */
+/* How the next write or sync of the program ends. */
 enum disk_trouble {
 	DISK_SOUND,
 	DISK_SHORT,   /* the disk takes half of it at first */
 	DISK_FULL,    /* the disk takes half of it, and nothing of the rest */
 	DISK_NO_ROOM, /* the disk takes nothing */
 	DISK_BROKEN,  /* the next sync fails */
+	DISK_CROWDED, /* another program appends a line during the next sync, too late for it */
 };
 void disk_set_trouble(struct disk *d, enum disk_trouble trouble);
 

@@ -195,6 +195,20 @@ static void run_unchanged(struct power *p, const struct scenario *s)
 	}
 }
 
+/* Another program appends during a sync. The next sync must not take its line for synced. */
+static void run_crowded(struct power *p, const struct scenario *s)
+{
+	struct opened o = begin_write(p, s->what, s->what->file, 0);
+	assert_int_equal(put(&p->w, o, 0, s->what->text), 0);
+	if (s->way == WAY_LATER)
+		assert_int_equal(flush(&p->w, o), 0);
+	disk_set_trouble(p->disk, DISK_CROWDED);
+	assert_int_equal(sync_file(&p->w, o), 0);
+	assert_int_equal(sync_file(&p->w, o), 0);
+	promise(p);
+	release(&p->w, o);
+}
+
 /* pi has just created the session, so its directory is not on the disk. */
 static void run_new(struct power *p, const struct scenario *s)
 {
@@ -487,6 +501,9 @@ static void add_scenarios(void)
 	add((struct scenario){.base = long_base, .run = run_all, .way = WAY_FSYNC}, "all, fsync");
 	add((struct scenario){.base = BASE, .run = run_all, .way = WAY_SCRATCH}, "all, %s", way_names[WAY_SCRATCH]);
 	add((struct scenario){.base = BASE, .run = run_trouble, .what = &writes[0]}, "label, failing disk");
+	for (enum way way = WAY_FSYNC; way <= WAY_LATER; way += WAY_LATER - WAY_FSYNC)
+		add((struct scenario){.base = BASE, .run = run_crowded, .what = &writes[0], .way = way},
+		    "label, a line of another program meanwhile, %s", way_names[way]);
 	for (enum way way = WAY_FSYNC; way <= WAY_DSYNC; way++)
 		add((struct scenario){.base = BASE, .run = run_unchanged, .what = &writes[1], .way = way},
 		    "nothing new, %s", way_names[way]);
