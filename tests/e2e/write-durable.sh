@@ -17,8 +17,8 @@ cd "$T/mnt/$FORECAST"
 a=4726bdf3 b=f31d0e43
 label=entries/$a/label
 
-# In order: w for a write of the session file, S for a sync. A refusal is logged before it is answered, so its line in
-# the trace marks where one way begins.
+# In order: w for a write of the session file, S for a sync of it and of its directory. A refusal is logged before it is answered, so its
+# line in the trace marks where one way begins.
 ways=()
 way() { # CALLS WHAT COMMAND...
 	! mkdir "$T/mnt/mark-${#ways[@]}-" 2>/dev/null || die "a directory was made"
@@ -27,10 +27,11 @@ way() { # CALLS WHAT COMMAND...
 	"$@" || die "$* ended with $?"
 }
 calls_of() { # NUMBER
-	awk -v from="mark-$1-" -v to="mark-$(($1 + 1))-" -v file="${FORECAST##*/}.jsonl>" '
+	awk -v from="mark-$1-" -v to="mark-$(($1 + 1))-" -v file="${FORECAST##*/}.jsonl>" -v dir="/--home-ada-weather-->" '
 		index($0, from) { on = 1 } index($0, to) { on = 0 }
 		on && index($0, file) && /(write|pwrite64|writev|pwritev)\(/ { printf "w" }
-		on && index($0, file) && /(fsync|fdatasync|syncfs)\(/ { printf "S" }' "$T/trace"
+		on && index($0, file) && /(fsync|fdatasync|syncfs)\(/ { printf "s" }
+		on && index($0, dir) && /fsync\(/ { printf "d" }' "$T/trace" | sed 's/sd/S/g'
 }
 py() { python3 -c "import os, sys
 def save(path, text, flags=0, sync=True, dir=False):
