@@ -44,6 +44,20 @@ is_sanitized || {
 		is "" "$(find "$T/to" -name '.sessionfs~')" "unfinished after SIGTERM"
 		goes_on "interrupted at $at"
 	done
+	# In the middle of a file: its beginning does not get its name.
+	mkdir -p "$T/long" "$T/one"
+	{
+		echo '{"type":"session","version":3,"id":"long"}'
+		for i in {1..30}; do
+			printf '{"type":"custom","id":"%s","parentId":null,"data":"%s"}\n' "$i" "$(head -c 1000000 /dev/zero | tr '\0' x)"
+		done
+	} >"$T/long/long.jsonl"
+	one=("$SESSIONFS" -S "$T/long" --copy sessions/long/session.jsonl "$T/one")
+	rc=0
+	strace -f -qq -o "$T/trace" -e trace=write -e inject=write:signal=INT:when=2 "${one[@]}" >"$T/out" 2>&1 || rc=$?
+	is "130 " "$rc $(ls -A "$T/one")" "the status of an interrupted copy of one file, and what it leaves"
+	"${one[@]}" >"$T/out" || die "the copy of one file ended with $?"
+	same "$T/long/long.jsonl" "$T/one/session.jsonl" "the copy of one file"
 	# If SIGINT is ignored, as in the background of a shell without job control, it stays ignored.
 	(trap '' INT && ended 0 renameat 100 signal=INT)
 	# On a full disk: one message, and nothing unfinished. An error of one file does not affect the others.
@@ -60,13 +74,16 @@ is_sanitized || {
 	# A user's strace sees no names: the program cannot be debugged (PR_SET_DUMPABLE).
 	[ "$(id -u)" -ne 0 ] || {
 		rm -rf "$T/to"
-		strace -f -qq -o "$T/trace" -e trace=openat,symlinkat,fsync,renameat "${copy[@]}" "$T/to" >/dev/null
+		strace -f -y -qq -o "$T/trace" -e trace=openat,symlinkat,fsync,renameat "${copy[@]}" "$T/to" >/dev/null
 		awk '/openat\(.*"\.sessionfs~", O_WRONLY/ { fd = $NF; files++; synced = 0 }
 			/symlinkat\(/ { synced = 1 }
 			/fsync\(/ && $0 ~ "fsync\\(" fd "\\)" { synced = 1; syncs++ }
 			/renameat\(/ { if (!synced) print "not synced before: " $0; synced = 0 }
 			END { if (!files || syncs < files) print files " files, " syncs " calls of fsync" }' "$T/trace" >"$T/order"
 		is "" "$(cat "$T/order")" "the order of fsync and rename"
+		find "$T/to" -type d ! -empty | sort >"$T/dirs"
+		sed -n "s|.* fsync([0-9]*<\($T/to.*\)>) .*|\1|p" "$T/trace" | grep -v '/\.sessionfs~$' | sort -u | diff "$T/dirs" - >&2 ||
+			die "other directories are synced than those with names"
 	}
 	ended 1 renameat 50 error=EACCES
 	matches "^sessionfs: [^:]+: Permission denied$" "$(cat "$T/err")" "the message of what failed"
