@@ -6,6 +6,7 @@
 # shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
+need flock
 write_mount
 a=4726bdf3 c=436adaf5
 label=entries/$a/label
@@ -128,6 +129,25 @@ assert n >= 20, n
 END
 cp "$file" "$T/kept"
 wrote "after messages and labels at once"
+
+# While another program holds the lock, nothing is written.
+python3 "$ROOT/tests/lib/storm.py" lock "$file" 50 &
+# In a process without children: a signal would interrupt a close(2), whose error a shell does not check.
+n=$(bash -c 'while kill -0 "$1" 2>/dev/null; do echo "label $((++n)) beside the lock" >"$2"; done; echo "$n"' - $! $label)
+wait $! || die "a write without the lock"
+is "$n" "$(grep -c '"label":"label [0-9]* beside the lock"}$' "$file")" "labels beside the lock"
+cp "$file" "$T/kept"
+
+# Another program replaces the file while a write waits for its lock: the line goes into the new file.
+exec 7<"$file"
+flock 7
+bash -c 'echo "into the new file" >"$1"' - $label 7<&- &
+within 20 "the writer to wait for the lock" grep -q '^State:.[SD]' /proc/$!/status
+cp "$file" "$T/other"
+mv "$T/other" "$file"
+exec 7<&-
+wait $! || die "a write to a file that was replaced"
+wrote "a label that waited for the lock" "label $a into the new file"
 
 # Another program replaces the open file.
 echo "before the replacement" >$label

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Four processes set 1,000 labels each while pi, which takes no lock and knows only its own lines, appends 2,000
-# messages to the same file. Neither side loses data, and pi finds all its messages on its branch when it opens the
-# file.
+# messages to the same file, and another program takes the lock now and then. Neither side loses data, no label is written while
+# another program has the lock, and pi finds all its messages on its branch when it opens the file.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
@@ -50,6 +50,8 @@ for writer in 1 2 3; do
 	running+=($!)
 done
 pi append "$file" $messages $pace "$T/steps" &
+running+=($!)
+python3 "$storm.py" lock "$file" 50 &
 running+=($!)
 for _ in "${running[@]}"; do wait -n || die "a writer ended with $?"; done
 

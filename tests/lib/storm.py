@@ -6,6 +6,7 @@ storm.py make FILE                     a session of 200 messages with the ids th
 storm.py ids WRITER                    the ids that writer 0 to 3 sets labels on
 storm.py write WRITER SESSION N STEPS  N labels through the mount, each with a unique text
 storm.py append FILE N PACE STEPS      N messages as pi appends them: its leaf in memory, one write a line
+storm.py lock FILE N                   takes the lock N times; no label must be appended meanwhile
 storm.py judge FILE SESSION N M        checks for N labels of each writer and M messages
 
 STEPS is a directory with an empty file for each writer. Each writes in 200 steps and adds a byte to its file after each
@@ -13,6 +14,7 @@ one; then it waits for writers that are more than one step late. So they overlap
 
 The text of a label is WRITER-NUMBER, that of an appended message "message NUMBER".
 """
+import fcntl
 import json
 import os
 import random
@@ -106,6 +108,17 @@ def append(file, n, pace, steps):
         if rng.random() < 0.2:
             time.sleep(rng.random() * pace / 100)
         step(steps, "pi", k, n)
+
+
+def lock(file, n):
+    """Only pi writes without the lock. The pauses are long enough for several writes; a busy machine does not make this fail."""
+    for _ in range(n):
+        with open(file, "rb") as f:
+            fcntl.flock(f, fcntl.LOCK_EX)
+            f.seek(0, os.SEEK_END)
+            time.sleep(0.03)
+            check(b'"type":"label"' not in f.read(), "a label was appended while another program held the lock")
+        time.sleep(0.002)  # the others' turn
 
 
 def read_lines(file):
@@ -222,5 +235,7 @@ if __name__ == "__main__":
         write(int(args[0]), args[1], int(args[2]), args[3])
     elif command == "append":
         append(args[0], int(args[1]), float(args[2]), args[3])
+    elif command == "lock":
+        lock(args[0], int(args[1]))
     else:
         judge(args[0], args[1], int(args[2]), int(args[3]))
