@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
-need bindfs cc python3
+need bindfs cc flock python3
 is_sanitized && skip "a sanitizer wants to be loaded first"
 
 cc -shared -fPIC -O1 -o "$T/slow.so" "$ROOT/tests/lib/slow.c" -ldl
@@ -95,6 +95,24 @@ echo '{"type":"session_info","id":"n1","parentId":"e31999","name":"grown"}' >>"$
 quick "the name of a session that is read" cat "$M/long/name"
 is grown "$(cat "$T/out")" "its name"
 wait "$reader" || die "the reader of transcript.md failed"
+umount_fs "$T/mnt"
+
+# Another program holds the lock of the file: an interrupt or a kill ends a write that waits for it.
+SLOW_US=0
+start
+exec 7<"$T/src/--p--/short.jsonl"
+flock 7
+for signal in INT KILL; do
+	env --default-signal=INT cat >"$M/short/entries/e0/label" <<<"$signal" 7<&- &
+	writer=$!
+	within 20 "the writer to wait for the lock" is_held_up $writer
+	quick "beside a writer that waits for a lock" cat "$M/short/title"
+	disown $writer # keeps bash from reporting it
+	kill -$signal $writer
+	within 20 "the writer that waits for a lock, after SIG$signal" gone $writer
+done
+exec 7<&-
+wait 2>/dev/null || :
 umount_fs "$T/mnt"
 
 # A read of our own disk that never returns delays the unmount by some seconds at most.
