@@ -69,6 +69,8 @@ says branches/x "created or moved" mv notes.md branches/x
 for name in session.jsonl chat.md entries/4726bdf3/text.md branches/c8aa6125/chat.md; do says "$name" "cannot be removed" rm -f "$name"; done
 for name in labels entries/4726bdf3; do says "$name" "cannot be removed" rmdir "$name"; done
 
+[ ! -e "$T/mnt/$ICONS/errors" ] || die "errors of another session: $(cat "$T/mnt/$ICONS/errors")"
+
 # A removal of everything: the first reason, and that the rest follows from it.
 lines=$(reasons errors | wc -l)
 ! rm -rf entries/4726bdf3 2>/dev/null || die "an entry was removed"

@@ -251,6 +251,17 @@ echo open >$label
 is open "$(cat $label)" "the label after the file can be written again"
 echo old >$label
 cp "$file" "$T/kept"
+
+# --- a session of version 1 has no ids that a record can name ------------------------------
+
+cd "$T/mnt/$V1"
+file=$T/src/--home-ada-notes--/${V1##*/}.jsonl
+cp "$file" "$T/kept"
+entry=$(find entries -mindepth 1 -maxdepth 1 | sort | sed -n 1p)
+for name in name labels.tsv "$entry/label" "$entry/branch"; do
+	because "has version 1; open it once in pi" "not permitted" tee "$name" <<<x
+done
+because "has version 1; open it once in pi" "not permitted" ln -s "../$entry" labels/new
 cd /
 umount_fs "$T/mnt"
 

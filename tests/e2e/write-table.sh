@@ -34,6 +34,7 @@ for shell in bash dash "busybox sh"; do
 	wrote "$shell: opened, touched, not written"
 
 	try "echo 'Refactor auth $n' >name" "name Refactor auth $n"
+	try "echo 'Refactor auth $n' >name"
 	try "rm name" "name "
 	try "echo 'again $n' >name" "name again $n"
 	(cd "$s" && "${sh[@]}" -c ": >name")
@@ -43,6 +44,10 @@ for shell in bash dash "busybox sh"; do
 	try "echo 'Tried $n, failed' >entries/$a/branch"
 	try "printf 'Line one\nline two $n\n' >entries/$c/branch" "branch $c Line one
 line two $n"
+	try "{ echo 'line three'; echo 'line four'; } >>entries/$c/branch" "branch $c Line one
+line two $n
+line three
+line four"
 
 	try "sed 's/^$d\t[^\t]*/$d\tfrom the table $n/' labels.tsv >/dev/null"
 	try "t=\$(sed 's/^$d\t[^\t]*/$d\tfrom the table $n/; /^$c\t/d' labels.tsv); printf '%s\n' \"\$t\" >labels.tsv" \

@@ -103,8 +103,9 @@ def dump(reader, path=b"", shown=None):
 
 def agree(root):
     """Checks that every listed name is found, with the same inode number and type, and that its size equals the bytes
-    read."""
+    read; and that no name is found that only a directory next to its own lists."""
     seen = {}  # inode number -> path of a file or directory
+    beside = {}  # directory -> {directory in it: its names}
     count = bad = 0
 
     def wrong(path, what):
@@ -122,6 +123,7 @@ def agree(root):
                     wrong(n.path, "listed twice")
                 is_kind = (n.is_dir(follow_symlinks=False), n.is_symlink(), n.is_file(follow_symlinks=False))
                 listed[n.name] = (n.inode(), is_kind)
+        beside.setdefault(os.path.dirname(here.rstrip(b"/")), {})[here] = set(listed)
         for name, (inode, kinds) in listed.items():
             path = os.path.join(here, name)
             count += 1
@@ -154,6 +156,14 @@ def agree(root):
                     wrong(path, f"{st.st_size} bytes by its size, {n} by reading")
                 if n == 0 and name != b"session.jsonl":
                     wrong(path, "exists, but has nothing to say")
+    for parent, dirs in beside.items():
+        # The directories of the root and of a session differ: a search is found for any word, a branch for any entry.
+        alike = parent != root.encode() and not os.path.lexists(os.path.join(parent, b"session.jsonl"))
+        names = set().union(*dirs.values())
+        for here, listed in dirs.items():
+            for name in names - listed if alike else ():
+                if os.path.lexists(os.path.join(here, name)):
+                    wrong(os.path.join(here, name), "found, but not listed")
     print(f"{count} names")
     return bad
 
