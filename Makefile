@@ -437,7 +437,17 @@ stress: $(BUILD)/sessionfs
 mutants: export ONLY := $(ONLY)
 mutants:
 	@scripts/setup mutants
-	@tests/mutants/run.py $(BUILD)
+	@rc=0; tests/mutants/run.py $(BUILD) || rc=1; \
+		$(if $(ONLY)$(AGAIN)$(LIST),,$(MAKE) --no-print-directory plants N= SEED= || rc=1;) exit $$rc
+
+# Each change of tests/plants/plants.txt, and the test that must fail with it. ONLY="copy-ends store.c" runs some, N=4 as many, drawn by
+# SEED, TIME=60 begins none after a minute; CHECKED=1: the tests have passed without a plant; LIST=1 prints them.
+#: make plants	breaks each promise of docs/TESTING.md, and requires that its test fails; ONLY="copy-ends store.c", N=4, SEED=1
+plants: export ONLY := $(ONLY)
+plants:
+	@scripts/setup check
+	@$(if $(LIST),,$(MAKE) --no-print-directory $(parallel) fast-targets fuzz-targets)
+	@tests/plants/run.py $(BUILD)
 
 #: make lint	all that can be found without running the program
 lint:
@@ -510,5 +520,5 @@ clean:
 	rm -rf build compile_commands.json
 
 .PHONY: all units clean help compile_commands.json demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
-	dist deb check-package check-builds check-far check-foreign check-loaded mutants coverage figures
+	dist deb check-package check-builds check-far check-foreign check-loaded mutants plants coverage figures
 -include $(wildcard $(BUILD)/*/*.d)
