@@ -55,6 +55,16 @@ system
 custom
 own �' "$(jq -r 'select(.event == "appended") | .entries[] | select(.id[:6] == "999900" and .role) |
 	"\(.role | gsub("\n"; " ")) \(.stopReason // "")"' "$T/events" | sed 's/ $//')" "roles and reasons"
+{
+	echo '{"type":"own\n\ud800","id":"99990031","parentId":null}'
+	echo '{"type":["own"],"id":"99990032","parentId":null}'
+	echo '{"type":"model_change","id":"99990033","parentId":null,"provider":"p","modelId":"m"}'
+} >>"$file"
+within 20 "the event of the last record" grep -q 99990033 "$T/events"
+is '99990031 "own\n�"
+99990032 null
+99990033 "model_change"' "$(jq -r '.entries[]? | select(.id[:7] == "9999003") | "\(.id) \(.type | tojson)"' "$T/events")" "types"
+is "" "$(jq -r '.entries[]?.id' "$T/events" | sort | uniq -d)" "entries that were printed twice"
 finishes() { # the recipe can have begun after the last one
 	message 99990022 '"role":"assistant","content":[],"stopReason":"stop"' >>"$file"
 	[ -s "$T/finished" ]
