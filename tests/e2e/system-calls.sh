@@ -33,33 +33,43 @@ for name in read writev pread64 poll ppoll futex sched_yield tgkill openat; do e
 has_perf() {
 	command -v perf >/dev/null && perf stat -x, -o "$T/perf" "${events[@]}" true 2>/dev/null && ! grep -q '<not' "$T/perf"
 }
-# Each line of $T/calls has the name of a call and how often it was made; the first is their sum, "all".
 if has_perf; then
 	how=perf
 	mount_fs "$T/src" "$T/mnt"
-	ls "$T/mnt/sessions" >"$T/names"
-	perf stat -x, -o "$T/perf" "${events[@]}" -p "$(mount_pid "$T/mnt")" -- find "$T/mnt" -size +1M >"$T/names"
-	sed -n 's/^\([0-9]*\),,raw_syscalls:.*/all \1/p; s/^\([0-9]*\),,syscalls:sys_enter_\([a-z0-9_]*\),.*/\2 \1/p' "$T/perf" >"$T/calls"
+	pid=$(mount_pid "$T/mnt")
 else
 	how=strace
 	strace -f -qq -e signal=none -o "$T/trace" "$SESSIONFS" -f "$T/src" "$T/mnt" &
 	within 20 "the mount" mountpoint -q "$T/mnt"
-	# The program has started completely.
-	ls "$T/mnt/sessions" >"$T/names"
+fi
+# The program has started completely.
+ls "$T/mnt/sessions" >"$T/names"
+
+# Each line of FILE has the name of a call and how often it was made while the command ran; the first is their sum, "all".
+calls_of() { # FILE COMMAND...
+	local file=$1 begun
+	shift
+	if [ $how = perf ]; then
+		perf stat -x, -o "$T/perf" "${events[@]}" -p "$pid" -- "$@" >"$T/names"
+		sed -n 's/^\([0-9]*\),,raw_syscalls:.*/all \1/p; s/^\([0-9]*\),,syscalls:sys_enter_\([a-z0-9_]*\),.*/\2 \1/p' "$T/perf" >"$file"
+		return
+	fi
 	begun=$(wc -l <"$T/trace")
-	find "$T/mnt" -size +1M >"$T/names"
+	"$@" >"$T/names"
 	# A call interrupted by another thread has two lines.
 	tail -n "+$((begun + 1))" "$T/trace" | sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' >"$T/walk"
 	{
 		echo "all $(wc -l <"$T/walk")"
 		sort "$T/walk" | uniq -c | awk '{ print $2, $1 }'
-	} >"$T/calls"
-fi
+	} >"$file"
+}
+calls_of "$T/calls" find "$T/mnt" -size +1M
+calls_of "$T/idle" sleep 2
 names=$(find "$T/mnt" | wc -l)
 umount_fs "$T/mnt"
 wait
 
-count() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$T/calls"; }
+count() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "${2:-$T/calls}"; }
 all=$(count all) requests=$(count writev) preads=$(count pread64) callers=$(count tgkill) opens=$(count openat)
 polls=$(count poll) ticks=$(count ppoll) futexes=$(count futex)
 # The reader yields the CPU after each read that finds no request.
@@ -80,6 +90,7 @@ most="$(sort -k 2nr "$T/calls" | sed -n 1,10p)"
 # The reader polls for 50 us before it sleeps, and reads every 2.2 us meanwhile. It sleeps once before a request.
 [ "$vain" -le $(((requests + polls) * 24)) ] || die "$vain reads without a request for $requests requests"
 [ $((polls * 10)) -le $((requests * 11)) ] || die "the reader slept $polls times before $requests requests"
+[ "$(count all "$T/idle")" -le 50 ] || die "calls of an unused mount: $(cat "$T/idle")"
 # Another thread becomes the reader at most once in a check.
 [ "$futexes" -le $((ticks * 10 + 100)) ] || die "$futexes futex for $ticks checks of the reader"
 
