@@ -689,26 +689,39 @@ def in_json(text, share):
     return "".join(spelled(c) if random.random() < share or c in '"\\' else random.choice(["/", "\\/"]) if c == "/" else c for c in text)
 
 
-def check_made_up(program, entries, rounds):
-    """Tests words of texts, both in many forms. As many queries as rounds, each over all entries."""
+def check_texts(program, texts, choose, rounds):
+    """Asks each of the terms that choose(session) returns, so many times, in a session with a message for each text, as JSON."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as f:
         f.write('{"type":"session","version":3,"id":"a","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}\n')
-        for i in range(entries):
-            text = in_json(rewrite_text(made_up()), random.choice([0, 0, 0.1, 1]))
+        for i, text in enumerate(texts):
             f.write('{"type":"message","id":"%d","parentId":null,"message":{"role":"user","content":"%s"}}\n' % (i, text))
         f.flush()
         session = Session(f.name)
         asked = Asked(program, f.name)
         session.settle(dict(asked.ask("-" + "zqxj" * 8)[0]))
-        found = 0
-        for _ in range(rounds):
-            text = random.choice(session.entries)[1].text.strip("\n")
-            text = fold(text) if random.random() < 0.5 else text
-            word = cut(text) or "x"
-            found += check(asked, session, [(random.random() < 0.1, "", respell(word).replace('"', ""))], f.name)
+        found = sum(check(asked, session, [choose(session)], f.name) for _ in range(rounds))
         asked.p.stdin.close()
         asked.p.wait()
     return found
+
+
+def check_made_up(program, entries, rounds):
+    """Tests words of texts, both in many forms. As many queries as rounds, each over all entries."""
+
+    def choose(session):
+        text = random.choice(session.entries)[1].text.strip("\n")
+        text = fold(text) if random.random() < 0.5 else text
+        return random.random() < 0.1, "", respell(cut(text) or "x").replace('"', "")
+
+    texts = [in_json(rewrite_text(made_up()), random.choice([0, 0, 0.1, 1])) for _ in range(entries)]
+    return check_texts(program, texts, choose, rounds)
+
+
+def check_long(program):
+    """Tests a word at each place around 16 KiB of text, of which the program searches one piece after the other."""
+    texts = ["x" * (16384 - i) + " a word " + "\u00e9" * 9000 for i in range(-4, 12)]
+    words = iter(["a word", "a", "word", "ord \u00e9\u00e9", "x a"])
+    return check_texts(program, texts, lambda session: (False, "", next(words)), 5)
 
 
 def main(program, seed, rounds, paths):
@@ -716,7 +729,7 @@ def main(program, seed, rounds, paths):
     sys.setrecursionlimit(5000)
     found = 0
     if not paths:
-        found = sum(check_made_up(program, 50, 100) for _ in range(int(rounds) // 100))
+        found = sum(check_made_up(program, 50, 100) for _ in range(int(rounds) // 100)) + check_long(program)
         print(f"{rounds} queries of texts that are made up, {found} entries found, seed {seed}")
     for path in paths:
         found += check_file(program, path, int(rounds))
