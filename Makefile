@@ -131,7 +131,7 @@ power_test := $(BUILD)/power/test_power
 small := $(if $(SMALL),$(BUILD),$(BUILD)/small)
 small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/test_catalog_writers unit/test_facts unit/test_gather unit/test_groups unit/test_search unit/test_secret unit/test_tree \
 	unit/test_tree_files
-golden_dump := $(BUILD)/golden/dump
+golden_tools := $(BUILD)/golden/dump $(BUILD)/golden/brief
 match_ask := $(BUILD)/match_ask
 slowfs := $(BUILD)/slowfs
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
@@ -236,7 +236,7 @@ $(BUILD)/power/%: tests/power/%.c $(wildcard tests/power/*.[ch]) tests/wire/wire
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 $(power_test): private linking += -Wl,--wrap=getrandom
 
-$(golden_dump): tests/golden/dump.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
+$(golden_tools): $(BUILD)/golden/%: tests/golden/%.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a $(libs)
 
 # Asks queries, for tests/e2e/search-words.sh.
@@ -270,7 +270,7 @@ $(BUILD)/targets/fuzz_wire: private linking += -Wl,--wrap=log_message
 fuzz-targets: $(fuzz_targets)
 	@:
 
-fast-targets: $(BUILD)/sessionfs $(golden_dump) $(match_ask) $(unit_tests) $(if $(no_fuse),,$(slowfs) $(wire_tests) $(power_test))
+fast-targets: $(BUILD)/sessionfs $(golden_tools) $(match_ask) $(unit_tests) $(if $(no_fuse),,$(slowfs) $(wire_tests) $(power_test))
 	@:
 
 $(BUILD)/unit $(BUILD)/wire $(BUILD)/power $(BUILD)/golden $(BUILD)/targets:
@@ -355,7 +355,7 @@ fault:
 
 # Takes what is shown now for right: read the difference before committing it.
 #: make golden	takes the trees as they are now for right
-golden: $(BUILD)/sessionfs $(golden_dump)
+golden: $(BUILD)/sessionfs $(golden_tools)
 	SESSIONFS="$(abspath $(BUILD))/sessionfs" tests/golden/run --update
 	SESSIONFS="$(abspath $(BUILD))/sessionfs" tests/e2e/check-command.sh --update
 

@@ -15,20 +15,6 @@
 #include <sha2.h>
 #include <time.h>
 
-#define LONG_TEXT 200 /* bytes; longer texts are printed once */
-
-/* A long text already printed. */
-struct text {
-	char *bytes, *path; /* owned */
-	size_t n;
-};
-
-struct dump {
-	struct tree *tree;
-	struct text texts[4096];
-	size_t n;
-};
-
 struct names {
 	char *name[4096]; /* owned */
 	size_t n;
@@ -120,61 +106,31 @@ static void put_text(const char *p, size_t n)
 		fputs(n == 0 ? "\t\\c\n" : "\\c\n", stdout);
 }
 
-/* Returns where the same text was printed before. Otherwise records it and takes ownership of the bytes. */
-static const char *seen(struct dump *d, char *bytes, size_t n, const char *path)
-{
-	for (size_t i = 0; i < d->n; i++)
-		if (d->texts[i].n == n && memcmp(d->texts[i].bytes, bytes, n) == 0) {
-			free(bytes);
-			return d->texts[i].path;
-		}
-	if (d->n == sizeof d->texts / sizeof *d->texts)
-		errx(1, "more than %zu long texts", d->n);
-	d->texts[d->n++] = (struct text){bytes, must(strdup(path)), n};
-	return NULL;
-}
-
-static void dump_file(struct dump *d, const char *path, const struct tree_attr *a)
+static void dump_file(struct tree *tree, const char *path, const struct tree_attr *a)
 {
 	char *bytes = NULL;
 	size_t n = 0;
 	FILE *out = must(open_memstream(&bytes, &n));
-	int rc = cli_cat(d->tree, path, out, out);
+	int rc = cli_cat(tree, path, out, out);
 	if (rc < 0 || fclose(out) != 0)
 		errx(1, "%s: %s", path, strerror(-rc));
 	if (n != a->size)
 		errx(1, "%s: %zu bytes by its size, %zu by reading", path, (size_t)a->size, n);
-	const char *name = strrchr(path, '/'), *same = NULL;
-	name = name ? name + 1 : path;
-	bool is_raw = strcmp(name, "session.jsonl") == 0 || strcmp(name, "entry.json") == 0;
-	if (is_raw || strncmp(path, "html/", strlen("html/")) == 0) {
-		free(bytes); /* bytes of the session file: compared elsewhere; the size of a page is enough */
-		return;
-	}
-	if (n > LONG_TEXT)
-		same = seen(d, bytes, n, path);
-	if (same) {
-		fputs("\tas ", stdout);
-		put_path(same, strlen(same));
-		putchar('\n');
-		return;
-	}
 	put_text(bytes, n);
-	if (n <= LONG_TEXT)
-		free(bytes);
+	free(bytes);
 }
 
-static void dump_dir(struct dump *d, node_t dir, const char *path);
+static void dump_dir(struct tree *tree, node_t dir, const char *path);
 
-static void dump_name(struct dump *d, node_t dir, const char *name, const char *path)
+static void dump_name(struct tree *tree, node_t dir, const char *name, const char *path)
 {
 	struct tree_attr a;
 	struct buf target CLEANUP_BUF = BUF_INIT;
-	int rc = tree_lookup(d->tree, dir, span_of(name), &a);
+	int rc = tree_lookup(tree, dir, span_of(name), &a);
 	if (rc == 0 && tree_is_table(a.node))
-		rc = tree_getattr(d->tree, a.node, &a);
+		rc = tree_getattr(tree, a.node, &a);
 	if (rc == 0 && S_ISLNK(a.mode))
-		rc = tree_readlink(d->tree, a.node, &target);
+		rc = tree_readlink(tree, a.node, &target);
 	if (rc < 0)
 		errx(1, "%s: %s", path, strerror(-rc));
 	put_path(path, strlen(path));
@@ -185,15 +141,15 @@ static void dump_name(struct dump *d, node_t dir, const char *name, const char *
 		printf("%ju ", (uintmax_t)a.size);
 	put_time(&a.mtime);
 	if (S_ISDIR(a.mode))
-		dump_dir(d, a.node, path);
+		dump_dir(tree, a.node, path);
 	else if (S_ISREG(a.mode))
-		dump_file(d, path, &a);
+		dump_file(tree, path, &a);
 }
 
-static void dump_dir(struct dump *d, node_t dir, const char *path)
+static void dump_dir(struct tree *tree, node_t dir, const char *path)
 {
 	struct names all = {.n = 0};
-	int rc = tree_list(d->tree, dir, 0, TREE_NAMES, note_name, &all);
+	int rc = tree_list(tree, dir, 0, TREE_NAMES, note_name, &all);
 	if (rc < 0)
 		errx(1, "%s: %s", path, strerror(-rc));
 	qsort(all.name, all.n, sizeof *all.name, by_bytes);
@@ -201,7 +157,7 @@ static void dump_dir(struct dump *d, node_t dir, const char *path)
 		char *full = NULL;
 		if (asprintf(&full, "%s%s%s", path, *path ? "/" : "", all.name[i]) < 0)
 			err(1, "memory");
-		dump_name(d, dir, all.name[i], full);
+		dump_name(tree, dir, all.name[i], full);
 		free(full);
 		free(all.name[i]);
 	}
@@ -237,7 +193,7 @@ static void put_names(void)
 
 int main(int argc, char **argv)
 {
-	static struct dump d;
+	struct tree *tree = NULL;
 	struct budget budget = BUDGET_INIT(64 << 20);
 	struct catalog *catalog = NULL;
 	struct cache *cache = NULL;
@@ -252,18 +208,14 @@ int main(int argc, char **argv)
 	if (rc == 0)
 		rc = cache_open(&budget, &cache);
 	if (rc == 0)
-		rc = tree_open(&(struct tree_options){.catalog = catalog, .cache = cache}, &d.tree);
+		rc = tree_open(&(struct tree_options){.catalog = catalog, .cache = cache}, &tree);
 	if (rc == 0)
-		rc = tree_resolve(d.tree, "/", true, &root);
+		rc = tree_resolve(tree, "/", true, &root);
 	if (rc < 0)
 		errx(1, "%s: %s", argv[1], strerror(-rc));
-	dump_dir(&d, root.node, "");
-	tree_close(d.tree);
+	dump_dir(tree, root.node, "");
+	tree_close(tree);
 	cache_close(cache);
 	catalog_close(catalog);
-	while (d.n-- > 0) {
-		free(d.texts[d.n].bytes);
-		free(d.texts[d.n].path);
-	}
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -13,8 +13,6 @@ import stat
 import subprocess
 import sys
 
-RAW = {"session.jsonl", "entry.json"}  # bytes of the session file, compared elsewhere; of pages only the size counts
-
 
 class Mount:
     def __init__(self, root):
@@ -72,8 +70,7 @@ def when(ns):
     return t.strftime("%Y-%m-%dT%H:%M:%S") + (f".{ns % 10**9:09d}".rstrip("0") if ns % 10**9 else "")
 
 
-def dump(reader, path=b"", shown=None):
-    shown = {} if shown is None else shown  # content -> where it was shown first
+def dump(reader, path=b""):
     for full, mode, size, mtime, link in sorted(reader.list(path)):
         name = show(full)
         bits = stat.filemode(mode)
@@ -81,17 +78,12 @@ def dump(reader, path=b"", shown=None):
             print(f"{name} -> {show(link)} [{bits} {size} {when(mtime)}]")
         elif stat.S_ISDIR(mode):
             print(f"{name}/ [{bits} {when(mtime)}]")
-            dump(reader, full, shown)
+            dump(reader, full)
         else:
             print(f"{name} [{bits} {size} {when(mtime)}]")
             data = reader.read(full)
             if len(data) != size:
                 sys.exit(f"{name}: {size} bytes by its size, {len(data)} by reading")
-            if os.path.basename(full).decode("utf-8", "replace") in RAW or full.startswith(b"html/"):
-                continue
-            if len(data) > 200 and shown.setdefault(data, name) != name:
-                print("\tas " + shown[data])
-                continue
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
