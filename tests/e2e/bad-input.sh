@@ -76,7 +76,7 @@ done
 for s in empty blank lanes no-header header-without-id bom text-file; do
 	[ ! -e "$T/mnt/projects/broken/$s" ] || die "$s is shown as a session"
 done
-for s in crlf surrogates nul garbage-before-header no-final-newline markdown; do
+for s in crlf surrogates nul garbage-before-header no-final-newline markdown long-header; do
 	[ -e "$T/mnt/projects/broken/$s/title" ] || die "$s is not shown"
 done
 
