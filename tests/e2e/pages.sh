@@ -1,30 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# html/PROJECT/STEM.html shows each session: names, sizes, times and modes are right, also after each change, and a
-# parser finds every entry once.
+# html/PROJECT/STEM.html: names, modes and times of the pages, and the time zone, state and title that they show.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3
 need_mount
 samples "$T/src"
-samples "$T/broken" "$ROOT/tests/data/broken"
-# Text that Markdown takes for a link definition, cells without a column, links to files.
-mkdir "$T/broken/lost"
-printf '%s\n' '{"type":"session","version":3,"id":"lost"}' \
-	'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"[FAIL]: one\n\n> [^1]: two\n\n|a|b|\n|---|---|\n|3|4|five|\n\n[code](src/fs.c#L10) ![six](seven.png)"}}' \
-	>"$T/broken/lost/lost.jsonl"
-
-# --- contents ------------------------------------------------------------------------
-pages() { python3 "$ROOT/tests/lib/pages.py" "$T/mnt" "$@"; }
-for source in src broken; do
-	for options in "" -oro; do
-		mount_fs "$T/$source" "$T/mnt" ${options:+"$options"}
-		pages >"$T/out" || die "pages of $source ($options)"
-		is "$(find "$T/mnt/projects" -mindepth 3 -maxdepth 3 -name session.jsonl | wc -l)" "$(cat "$T/out")" "number of pages of $source"
-		umount_fs "$T/mnt"
-	done
-done
-
 # --- names, times and modes ----------------------------------------------------------
 project=$T/src/--index.html--
 long=$(printf '%0.s%%' {1..90})
@@ -36,7 +16,7 @@ mount_watched "$T/src" "$T/mnt"
 is "home-ada-notes home-ada-weather index.html~2 srv-site-v2 unknown" "$(ls "$T/mnt/html" | grep -vx index.html | xargs)" "projects"
 is "$(ls "$T/mnt/$WEATHER" | sed 's/$/.html/')" "$(ls "$T/mnt/html/home-ada-weather")" "names"
 is "255 1" "$(ls "$T/mnt/html/index.html~2" | tr -d '\n' | wc -c) $(ls "$T/mnt/html/index.html~2" | wc -l)" "a long name"
-pages "html/index.html~2/$(ls "$T/mnt/html/index.html~2")" >/dev/null || die "a page with a long name"
+grep -q '<title>Begin</title>' "$T/mnt/html/index.html~2/"* || die "a page with a long name"
 page=$T/mnt/html/home-ada-weather/${FORECAST##*/}.html
 is "700 700 400" "$(stat -c %a "$T/mnt/html" "${page%/*}" "$page" | xargs)" "modes"
 is "$(id -u)" "$(stat -c %u "$page")" "owner"
@@ -44,47 +24,6 @@ is "$(stat -c %y "$T/mnt/$FORECAST")" "$(stat -c %y "$page")" "a page's time is 
 is "$(stat -c %y "$T/mnt/$WEATHER")" "$(stat -c %y "${page%/*}")" "a project's time"
 is "$(stat -c %y "$T/mnt")" "$(stat -c %y "$T/mnt/html")" "the time of html"
 ! touch "$T/mnt/html/x" 2>/dev/null || die "a new name in html"
-umount_fs "$T/mnt"
-
-# --- changes -------------------------------------------------------------------------
-shows() { # PAGE TEXT: contains the text, and has the size it reports
-	cat "$1" >"$T/got" 2>/dev/null && [ "$(stat -c %s "$1")" = "$(wc -c <"$T/got")" ] && grep -q "$2" "$T/got"
-}
-becomes() { # WHAT COMMAND...: the kernel is notified of cached contents a moment later
-	within 20 "$@"
-}
-gone() { ! [ -e "$1" ] && ! grep -qxF "${1##*/}" < <(ls "${1%/*}" 2>/dev/null); }
-listed() { [ -e "$1" ] && grep -qxF "${1##*/}" < <(ls "${1%/*}"); }
-changes() {
-	local new=$T/src/--home-ada-notes--/new.jsonl page=$T/mnt/html/home-ada-notes/new.html moved=$T/mnt/html/home-ada-moved/other.html
-	gone "$page" || die "a page without a session"
-	{ session new && entry a1 "First words"; } >"$new"
-	becomes "a session came" listed "$page"
-	becomes "its page" shows "$page" "First words"
-	sleep 2.5 # the kernel is notified until a second after a change, and caches from then on
-	shows "$page" "First words" || die "nothing has changed"
-	entry a2 "Second words" >>"$new"
-	becomes "the session grew" shows "$page" "Second words"
-	printf '{"type":"label","id":"a3","parentId":"a2","targetId":"a1","label":"a <label>"}\n' >>"$new"
-	becomes "an entry was labelled" shows "$page" "a &lt;label&gt;"
-	{ session new && entry b1 "Other words"; } >"$T/rewritten" && cat "$T/rewritten" >"$new"
-	becomes "the session was rewritten" shows "$page" "Other words"
-	mkdir -p "$T/src/--home-ada-moved--"
-	mv "$new" "$T/src/--home-ada-moved--/other.jsonl"
-	becomes "the session was moved" listed "$moved"
-	becomes "its old page" gone "$page"
-	becomes "its new page" shows "$moved" "home-ada-moved/other/"
-	rm -r "$T/src/--home-ada-moved--"
-	becomes "the session was removed" gone "$moved"
-	becomes "and its project" gone "${moved%/*}"
-}
-mount_watched "$T/src" "$T/mnt"
-changes
-echo "From here" >"$T/mnt/$FORECAST/entries/4726bdf3/label"
-shows "$page" "From here" || die "a label was written through the mount"
-umount_fs "$T/mnt"
-mount_watched "$T/src" "$T/mnt" -o ro
-changes
 umount_fs "$T/mnt"
 
 # --- one time zone, which is named; unfinished sessions ---------------------------------

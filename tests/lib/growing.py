@@ -22,7 +22,7 @@ import time
 
 APPENDS = 200
 TIMEOUT = 60  # generous: the test is not about speed
-VIEWS = ["context.md", "context.json", "tree.txt", "info.json", "labels.tsv", "transcript.md"]
+VIEWS = ["context.md", "context.json", "tree.txt", "info.json", "labels.tsv", "transcript.md", "chat.md", "all.txt"]
 
 
 def fail(what):
@@ -152,7 +152,7 @@ def tails(program, root, options):
         s = f"{mount}/{session.path}"
         branch = os.readlink(f"{s}/branches/current")
         old = session.truth(f"branches/{branch}/transcript.md")
-        views = ["transcript.md", "session.jsonl"]
+        views = ["transcript.md", "chat.md", "all.txt", "session.jsonl"]
         running = {v: [Tail(f"{s}/{v}", f"{root}/live-{v}")] for v in views}
         left = Tail(f"{s}/branches/{branch}/transcript.md", f"{root}/left")
         await_(lambda: all(t[0].text() for t in running.values()) and left.text(), "what there was")
@@ -174,7 +174,7 @@ def tails(program, root, options):
                 await_(lambda t=t: len(t.text()) >= len(truth), f"{what}: {len(t.text())} of {len(truth)} bytes")
                 judge(t.text(), truth, what)
         check(left.text() == old, "tail -f of a branch that is left printed what belongs to another")
-        for t in [left, *running["transcript.md"], *running["session.jsonl"]]:
+        for t in [left, *(t for both in running.values() for t in both)]:
             t.end()
 
 
@@ -306,6 +306,10 @@ def parses(view, text, name):
         check([line.endswith("<- leaf") for line in lines[:-1]] == [False] * (len(ids) - 1) + [True], f"{view}: the leaf")
     elif view == "labels.tsv":
         ids = [line.split("\t")[0] for line in lines[:-1] if not line.startswith("#")]
+    elif view == "chat.md":
+        ids = [line.split(" · ")[2] for line in lines if line.startswith("## ")]
+    elif view == "all.txt":
+        ids = [line.split()[0] for line in lines[:-1]]
     else:
         ids = [line.split(" · ")[1] for line in lines if line.startswith("## ")]
         leaf = next(line for line in lines if line.startswith("leaf: "))
