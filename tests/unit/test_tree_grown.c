@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts of a session that grows, and of files that are open meanwhile. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tree_fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Appends a line of a random kind and place: on the path, next to it, in its middle. */
+static void add_random(struct buf *out, unsigned i, unsigned *seed)
+{
+	unsigned from = (unsigned)rand_r(seed) % 20 == 0 ? (unsigned)rand_r(seed) % i : i - 1;
+	switch ((unsigned)rand_r(seed) % 24) {
+	case 0:
+		buf_addf(out, "{\"type\":\"label\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"targetId\":\"m%u\",", i, from,
+		         (unsigned)rand_r(seed) % i);
+		buf_addf(out, "\"label\":\"l%u\"}\n", i);
+		return;
+	case 1:
+		buf_addf(out, "{\"type\":\"session_info\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"name\":\"%0*d\"}\n", i,
+		         from, (int)i % 9, 1);
+		return;
+	case 2:
+		buf_addf(out, "{\"type\":\"thinking_level_change\",\"id\":\"m%u\",\"parentId\":\"m%u\",", i, from);
+		buf_addf(out, "\"thinkingLevel\":\"%s\"}\n", i % 2 ? "high" : "off");
+		return;
+	case 3:
+		buf_adds(out, "{\"type\":\"message\",\"id\":\"m1\",\"parentId\":null}\n");
+		buf_addf(out, USER("\"m%u\"", "\"gone%u\""), i, i);
+		return;
+	case 4:
+		buf_addf(out, USER("\"gone%u\"", "\"m%u\""), (unsigned)rand_r(seed) % i, from);
+		buf_addf(out, USER("\"m%u\"", "\"m%u\""), i, from);
+		return;
+	default:
+		buf_addf(out, "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":", i, from);
+		buf_addf(out,
+		         "{\"role\":\"assistant\",\"model\":\"x%u\",\"provider\":\"p\",\"content\":\"%0*d\",\"usage\":"
+		         "{\"input\":%u,\"cost\":{\"total\":%u.1}}}}\n",
+		         i % 3, (int)(i % 90) + 1, 7, i, i % 7);
+	}
+}
+
+static void grown_transcript_equals_fresh_one(void **state)
+{
+	struct source_fixture *p = *state;
+	const char *file = S "/transcript.md";
+	unsigned seed = 7;
+
+	p->fresh_ms = 1;
+	begin(p, HEADER USER("\"m0\"", "null"));
+	for (unsigned i = 1; i < 400; i++) {
+		CLEANUP_BUF struct buf line = BUF_INIT, grown = BUF_INIT, fresh = BUF_INIT;
+		struct source_fixture other = *p;
+		struct tree_attr a;
+		add_random(&line, i, &seed);
+		write_at(p->file, O_APPEND, line.p, line.n);
+		/* Sometimes several lines are appended between two reads. */
+		if (i % 8)
+			continue;
+		wait_seen(p);
+		assert_int_equal(find(p, file, &a), 0);
+		read_pieces(p, file, i % 3 ? 1000 : SIZE_MAX / 2, &grown);
+		other.catalog = NULL;
+		other.cache = NULL;
+		other.tree = NULL;
+		assert_int_equal(begin_budget(&other, 64 << 20), 0);
+		read_pieces(&other, file, SIZE_MAX / 2, &fresh);
+		end(&other);
+		assert_int_equal(grown.n, fresh.n);
+		assert_memory_equal(grown.p, fresh.p, fresh.n);
+	}
+}
+
+struct grown_reader {
+	struct tree *tree;
+	node_t node;
+	struct buf text;
+	int rc;
+};
+
+static void *read_grown(void *arg)
+{
+	struct grown_reader *r = arg;
+	r->rc = tree_read(r->tree, r->node, 0, SIZE_MAX / 2, &r->text);
+	return NULL;
+}
+
+/* Threads that find a grown session at once do not extend the same bytes in turns. */
+static void threads_read_a_grown_text(void **state)
+{
+	enum { THREADS = 4, ROUNDS = 12 };
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	unsigned last = MESSAGES;
+
+	p->fresh_ms = 1;
+	add_session(&text);
+	begin(p, buf_cstr(&text));
+	node_t node = node_at(p, S "/transcript.md");
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct grown_reader r[THREADS];
+		pthread_t threads[THREADS];
+		CLEANUP_BUF struct buf lines = BUF_INIT, now = BUF_INIT;
+		for (unsigned end = last + 400; last < end; last++)
+			buf_addf(&lines, USER("\"m%u\"", "\"m%u\""), last, last - 1);
+		write_at(p->file, O_APPEND, lines.p, lines.n);
+		wait_seen(p);
+		for (size_t i = 0; i < THREADS; i++) {
+			r[i] = (struct grown_reader){.tree = p->tree, .node = node, .text = BUF_INIT};
+			assert_int_equal(pthread_create(&threads[i], NULL, read_grown, &r[i]), 0);
+		}
+		for (size_t i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		assert_int_equal(tree_read(p->tree, node, 0, SIZE_MAX / 2, &now), 0);
+		for (size_t i = 0; i < THREADS; i++) {
+			assert_int_equal(r[i].rc, 0);
+			assert_int_equal(r[i].text.n, now.n);
+			assert_memory_equal(r[i].text.p, now.p, now.n);
+			buf_release(&r[i].text);
+		}
+	}
+}
+
+/* ---- texts of an open file ---- */
+
+struct pin_reader {
+	struct tree_pinned *pinned;
+	const struct buf *want;
+	atomic_bool ends, differs;
+};
+
+/* Reads all but the last byte again and again: a reader that was at the end gets the current text. */
+static void *read_pinned(void *arg)
+{
+	struct pin_reader *r = arg;
+	while (!r->ends)
+		for (size_t off = 0; off + 1000 < r->want->n; off += 999) {
+			CLEANUP_BUF struct buf piece = BUF_INIT;
+			if (tree_pinned_read(r->pinned, off, 999, &piece) < 0 || piece.n != 999 ||
+			    memcmp(piece.p, r->want->p + off, 999) != 0)
+				r->differs = true;
+		}
+	return NULL;
+}
+
+static void append_user(struct source_fixture *p, unsigned i, const char *parent)
+{
+	CLEANUP_BUF struct buf line = BUF_INIT;
+	buf_addf(&line,
+	         "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"%s\",\"message\":{\"role\":\"user\","
+	         "\"content\":\"said m%u\"}}\n",
+	         i, parent, i);
+	write_at(p->file, O_APPEND, line.p, line.n);
+	wait_seen(p);
+}
+
+/* A pinned text stays the same while others continue it, although they share its bytes. */
+static void pinned_text_stays_while_it_is_continued(void **state)
+{
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf text = BUF_INIT, want = BUF_INIT, now = BUF_INIT;
+	struct pin_reader r = {.want = &want};
+	struct tree_attr a;
+	pthread_t thread;
+	char parent[16];
+
+	p->fresh_ms = 1;
+	add_session(&text);
+	begin(p, buf_cstr(&text));
+	assert_int_equal(find(p, S "/transcript.md", &a), 0);
+	assert_int_equal(tree_read(p->tree, a.node, 0, SIZE_MAX / 2, &want), 0);
+	assert_int_equal(tree_pin(p->tree, a.node, &r.pinned), 0);
+	assert_int_equal(pthread_create(&thread, NULL, read_pinned, &r), 0);
+	for (unsigned i = MESSAGES; i < MESSAGES + 100; i++) {
+		snprintf(parent, sizeof parent, "m%u", i - 1);
+		append_user(p, i, parent);
+		assert_int_equal(find(p, S "/transcript.md", &a), 0);
+	}
+	r.ends = true;
+	pthread_join(thread, NULL);
+	assert_false(r.differs);
+	assert_int_equal(tree_pinned_size(r.pinned), want.n);
+	/* One that pins now shares the bytes, with a longer length and another front. */
+	assert_int_equal(tree_read(p->tree, a.node, 0, SIZE_MAX / 2, &now), 0);
+	assert_true(now.n > want.n);
+	tree_unpin(r.pinned);
+}
+
+/* Returns what a reader at the end of a pinned text gets. */
+static const char *tail_of(struct tree_pinned *pinned, struct buf *out)
+{
+	buf_reset(out);
+	assert_int_equal(tree_pinned_read(pinned, tree_pinned_size(pinned), 1 << 20, out), 0);
+	return buf_cstr(out);
+}
+
+/* tail -f gets each new message once, also of another branch, and what the file shows of a label. */
+static void reader_at_the_end_gets_what_is_said_later(void **state)
+{
+	static const char *const names[] = {S "/transcript.md", S "/chat.md", S "/all.txt"};
+	static const char *const fixed[] = {S "/context.md", S "/tree.txt"};
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf out = BUF_INIT, now = BUF_INIT;
+	struct tree_pinned *pinned[3], *whole[2];
+	struct tree_attr a;
+
+	p->fresh_ms = 1;
+	begin(p, HEADER USER("\"m0\"", "null") USER("\"m1\"", "\"m0\""));
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(tree_pin(p->tree, node_at(p, names[i]), &pinned[i]), 0);
+		assert_string_equal(tail_of(pinned[i], &out), "");
+	}
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(tree_pin(p->tree, node_at(p, fixed[i]), &whole[i]), 0);
+	append_user(p, 2, "m1");
+	for (size_t i = 0; i < 3; i++) {
+		assert_non_null(strstr(tail_of(pinned[i], &out), "m2"));
+		assert_string_equal(tail_of(pinned[i], &out), "");
+	}
+	append_user(p, 3, "m0");
+	static const char label[] =
+	    "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"m3\",\"targetId\":\"m3\",\"label\":\"x\"}\n";
+	for (size_t i = 0; i < 3; i++) {
+		assert_non_null(strstr(tail_of(pinned[i], &out), "m3"));
+		assert_null(strstr(buf_cstr(&out), "m2"));
+	}
+	write_at(p->file, O_APPEND, label, strlen(label));
+	wait_seen(p);
+	assert_string_equal(tail_of(pinned[0], &out), "\n*label · l · x on m3*\n");
+	assert_string_equal(tail_of(pinned[1], &out), "");
+	append_user(p, 4, "m3");
+	for (size_t i = 0; i < 3; i++) {
+		assert_non_null(strstr(tail_of(pinned[i], &out), "m4"));
+		/* From the beginning again, it is the current text. */
+		buf_reset(&out);
+		buf_reset(&now);
+		assert_int_equal(find(p, names[i], &a), 0);
+		assert_int_equal(tree_read(p->tree, a.node, 0, 1 << 20, &now), 0);
+		assert_int_equal(tree_pinned_read(pinned[i], 0, 1 << 20, &out), 0);
+		assert_string_equal(buf_cstr(&out), buf_cstr(&now));
+		tree_unpin(pinned[i]);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(tail_of(whole[i], &out), "");
+		tree_unpin(whole[i]);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(grown_transcript_equals_fresh_one, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(threads_read_a_grown_text, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(pinned_text_stays_while_it_is_continued, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(reader_at_the_end_gets_what_is_said_later, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
