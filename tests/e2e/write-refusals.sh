@@ -164,59 +164,6 @@ refuses "not permitted|denied" bash -c "echo x >new-name/x || echo x >entries/ne
 refuses "not permitted|denied" rm -r branches/$d
 wrote "all that cannot be written"
 
-# --- links ------------------------------------------------------------------------------
-
-because "one line" "$invalid" ln -s ../entries/$d labels/two%0Alines
-because "NUL" "$invalid" ln -s ../entries/$d labels/n%00l
-because "UTF-8" "$invalid" ln -s ../entries/$d labels/%FF
-because "white space" "$invalid" ln -s ../entries/$d "labels/  "
-because "not a label name" "$invalid" ln -s ../entries/$d $'labels/a\377b'
-because "one line" "$invalid" ln -sfn ../entries/$d labels/two%0Alines
-sed "s/^$c	[^	]*/$c	two\\\\nlines/" labels.tsv >"$T/table"
-because "one line" "$invalid" cp "$T/table" labels.tsv
-refuses "$invalid|No such file" ln -s "$T/mnt/$CACHE/entries/$(find "$T/mnt/$CACHE/entries/" -mindepth 1 -printf '%f\n' -quit)" labels/new
-refuses "not permitted" ln -s ../entries/$c labels/old # it would be created in entries/ID
-
-wrote "all links that were refused"
-
-# --- scratch files are limited, in number and bytes ------------------------------------------
-
-"$python" - "$s/entries/$c" <<'END' || die "side files"
-import errno, os, sys
-
-os.chdir(sys.argv[1])
-
-
-def until_full(write):
-    for i in range(100000):
-        try:
-            write(i)
-        except OSError as e:
-            assert e.errno == errno.ENOSPC, e
-            return i
-    sys.exit("as many as one likes")
-
-
-def side(i):
-    open(f"side{i}", "x").close()
-
-
-n = until_full(side)
-assert n >= 100, n
-for i in range(n):
-    os.unlink(f"side{i}")
-big = open("big", "wb", buffering=0)
-mib = until_full(lambda i: big.write(b"x" * (1 << 20)))
-assert mib >= 8, mib
-os.unlink("big")
-big.close()
-side(0)
-os.unlink("side0")
-END
-wrote "side files up to the limits"
-[ "$(wc -l <errors)" -le 64 ] || die "errors grows without end"
-sort -rcsk1,1 errors || die "errors: the newest comes first"
-
 # --- a session file that cannot be written ---------------------------------------------------
 
 closed() { # REGEX: all kinds of writes are refused with it
@@ -263,17 +210,3 @@ for name in name labels.tsv "$entry/label" "$entry/branch"; do
 done
 because "has version 1; open it once in pi" "not permitted" ln -s "../$entry" labels/new
 cd /
-umount_fs "$T/mnt"
-
-# --- entries that pi cannot address -------------------------------------------------------
-
-samples "$T/broken" "$ROOT/tests/data/broken"
-mount_fs "$T/broken" "$T/mnt"
-cd "$(dirname "$(find "$T/mnt/projects" -path '*/entries/~*' -prune -print -quit)")"
-odd=$(find . -maxdepth 1 -name '~*' -print -quit)
-file=$T/broken/$(jq -r .file ../info.json)
-cp "$file" "$T/kept"
-refuses "not permitted|denied" bash -c "echo x >$odd/label"
-refuses "not permitted|denied" bash -c "echo x >$odd/branch"
-refuses "not permitted|denied" ln -s "../entries/$odd" ../labels/odd
-refuses "not permitted|denied" ln -sfn "entries/$odd" ../leaf
