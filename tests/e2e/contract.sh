@@ -27,7 +27,7 @@ names=${SESSIONFS%/*}/golden/dump
 "$names" --names >"$T/names"
 nothing "names without a row" python3 "$kit/coverage" "$ROOT/man/sessionfs.5" <"$T/names"
 printf '1\tprojects/PROJECT/STEM/\tnew.txt\tfile\twritable\tx\n' >>"$T/names"
-fails 1 "new.txt: no row of a case has it as file writable.*new.txt: the manual" python3 "$kit/coverage" "$ROOT/man/sessionfs.5" <"$T/names"
+fails 1 "new.txt: no row of a case has it as attributes file writable.*new.txt: the manual" python3 "$kit/coverage" "$ROOT/man/sessionfs.5" <"$T/names"
 
 make_sources program
 passes 490 310 program "$SESSIONFS"
@@ -41,21 +41,35 @@ while read -r c option; do
 done <"$T/cases"
 passes 360 520 directory "$copies"
 
-# A tree with other bytes, another link, a name more, a name less, another mode or another time fails.
+# A tree with other bytes, another link, a name more or a name less fails.
+session=$copies/session/projects/home-ada-garden/2026-03-02T09-00-00-000Z_5e55
 (
-	cd "$copies/session/projects/home-ada-garden"/2*
-	chmod u+w name title . labels
+	cd "$session"
+	chmod u+w name context.json labels .
 	echo Gardens >name
-	touch -d 2026-03-02T09:10:01Z title
 	ln -sfn entries/00000003 leaf
 	rm cwd
 	touch labels/new
+	echo >>context.json
 )
 run --sources "$T/directory" --directory "$copies" session >"$T/out" && die "a wrong tree passes"
-is "10 failed" "$(tail -n 1 "$T/out" | grep -o '[0-9]* failed')" "rows that a wrong tree fails"
+is "7 failed" "$(tail -n 1 "$T/out" | grep -o '[0-9]* failed')" "rows that a wrong tree fails"
 matches "session:[0-9]*: cat projects/home-ada-garden/.*/name
   expected b'Garden\\\\n'
   got      b'Gardens\\\\n'" "$(cat "$T/out")" "a failure"
+
+# So does another mode of a file, or another time of a name, for each name of a session and above sessions.
+wrong_names() { # REGEX: exactly the lines that match it are wrong
+	run --sources "$T/directory" --directory "$copies" attributes >"$T/out" && die "wrong attributes pass"
+	sed -n '/^unlisted/q;/^|[0-7]* 2/p' "$kit/cases/attributes.txt" | grep "$1" | cut -d' ' -f3- | sort >"$T/expected"
+	grep '^  expected' "$T/out" | grep -o " 2026[^']*" | cut -d' ' -f3- | sort >"$T/got"
+	[ -s "$T/got" ] || die "no name is wrong"
+	same "$T/expected" "$T/got" "names with wrong attributes"
+}
+find "$copies/attributes" -type f -exec chmod 0111 {} +
+wrong_names '[^@/]$'
+find "$copies/attributes" -exec touch -h -d 2026-03-02T09:10:01Z {} +
+wrong_names ''
 
 need_mount
 make_sources mount
