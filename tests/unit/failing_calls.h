@@ -37,6 +37,8 @@ static struct plan {
 	} calls[CALLS];
 	/* The most bytes that each write takes, from the first on; 0 ends the list. */
 	size_t most[4];
+	/* The inode that fsync(2) was called for last. */
+	ino_t synced;
 	/* File systems cannot reserve space, or have no space left. */
 	bool no_blocks, no_room;
 	/* Called before the lock is requested. */
@@ -76,7 +78,6 @@ static bool fails(enum call c)
 	  (dir, path, flags, mask, x))                                                                                 \
 	X(ssize_t, pread, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                              \
 	X(ssize_t, pwrite, PWRITE, (int fd, const void *p, size_t n, off_t off), (fd, p, n, off))                      \
-	X(int, fsync, FSYNC, (int fd), (fd))                                                                           \
 	X(int, fdatasync, FDATASYNC, (int fd), (fd))                                                                   \
 	X(int, ftruncate, FTRUNCATE, (int fd, off_t size), (fd, size))                                                 \
 	X(int, renameat, RENAMEAT, (int from_dir, const char *from, int to_dir, const char *to),                       \
@@ -92,6 +93,18 @@ static bool fails(enum call c)
 	__typeof__(name) *const sys_##name = failing_##name;
 
 FAILING_CALLS(FAILING)
+
+static int failing_fsync(int fd)
+{
+	struct stat st;
+	if (fails(FSYNC))
+		return -1;
+	if (plan.on && fstat(fd, &st) == 0)
+		plan.synced = st.st_ino;
+	return fsync(fd);
+}
+
+__typeof__(fsync) *const sys_fsync = failing_fsync;
 
 /* A file system that does not report its free space, reports zero. */
 static int failing_fstatvfs(int fd, struct statvfs *fs)

@@ -107,6 +107,58 @@ static void head_takes_the_last_of_equal_keys(void **state)
 	assert_int_equal(h.role, ROLE_NONE);
 }
 
+static void assert_equal_value(struct json_value a, struct json_value b)
+{
+	assert_int_equal(a.kind, b.kind);
+	assert_int_equal(a.text.n, b.text.n);
+	assert_memory_equal(a.text.p, b.text.p, a.text.n);
+}
+
+/* As for JSON.parse: nothing of the first `message` is left, whatever it had, and whatever the last one lacks. */
+static void head_forgets_an_earlier_message(void **state)
+{
+	static const char first[] =
+	    "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"timestamp\":1,\"provider\":\"p\",\"model\":\"m\","
+	    "\"details\":{\"status\":\"error\"},\"stopReason\":\"error\",\"isError\":true,\"cancelled\":true,"
+	    "\"exitCode\":1,\"nestedCalls\":[1],\"durationMs\":5,\"usage\":{\"input\":1},\"content\":["
+	    "{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"image\"},"
+	    "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\"}]}";
+	static const char *const last[] = {
+	    "{}",
+	    "{\"role\":\"toolResult\"}",
+	    "{\"role\":\"bashExecution\"}",
+	    "{\"role\":\"assistant\"}",
+	    "{\"role\":\"assistant\",\"content\":[],\"stopReason\":\"stop\"}",
+	    "{\"role\":\"assistant\",\"content\":\" \"}",
+	    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"}]}",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
+		char both[2000], alone[1000];
+		struct calls c;
+		snprintf(both, sizeof both, "{\"message\":%s,\"type\":\"message\",\"message\":%s}", first, last[i]);
+		snprintf(alone, sizeof alone, "{\"type\":\"message\",\"message\":%s}", last[i]);
+		struct record_head a = head_of(both, &c), b = head_of(alone, &c);
+		assert_int_equal(a.role, b.role);
+		assert_int_equal(a.has_error, b.has_error);
+		assert_int_equal(a.details_failed, b.details_failed);
+		assert_int_equal(a.partial, b.partial);
+		assert_int_equal(a.no_text, b.no_text);
+		assert_int_equal(a.has_content, b.has_content);
+		assert_int_equal(a.has_file_call, b.has_file_call);
+		assert_int_equal(a.calls, b.calls);
+		assert_int_equal(a.images, b.images);
+		assert_int_equal(a.problem, b.problem);
+		assert_equal_value(a.tool_call_id, b.tool_call_id);
+		assert_equal_value(a.nested_calls, b.nested_calls);
+		assert_equal_value(a.duration, b.duration);
+		assert_equal_value(a.message_time, b.message_time);
+		assert_equal_value(a.msg.provider, b.msg.provider);
+		assert_equal_value(a.msg.model, b.msg.model);
+		assert_equal_value(a.msg.usage, b.msg.usage);
+	}
+}
+
 static void head_reads_escaped_keys_and_names(void **state)
 {
 	struct calls c;
@@ -601,6 +653,7 @@ int main(void)
 	    cmocka_unit_test(head_reads_a_message),
 	    cmocka_unit_test(head_accepts_any_key_order),
 	    cmocka_unit_test(head_takes_the_last_of_equal_keys),
+	    cmocka_unit_test(head_forgets_an_earlier_message),
 	    cmocka_unit_test(head_reads_escaped_keys_and_names),
 	    cmocka_unit_test(head_counts_calls_of_assistants_only),
 	    cmocka_unit_test(head_classifies_lines),

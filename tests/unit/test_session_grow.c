@@ -113,6 +113,41 @@ static void a_changed_file_is_stale(void **state)
 	}
 }
 
+/* An index that grows, and one that is built again after it was evicted, compare them with those that were read. */
+static void a_file_changed_at_its_last_bytes_is_stale(void **state)
+{
+	enum { LINES = 100, CHANGED = 20 };
+	static const char more[] = META("\"new\"", "null");
+	char dir[] = "/tmp/sessionfs-test-XXXXXX", path[64];
+	struct resolver *r;
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/s", dir);
+	assert_int_equal(resolver_open(dir, &r), 0);
+	buf_adds(&text, HEADER);
+	for (int i = 0; i < LINES; i++)
+		buf_addf(&text, "{\"type\":\"custom\",\"id\":\"i%d\",\"parentId\":null,\"data\":\"%040d\"}\n", i, i);
+	for (int is_changed = 0; is_changed < 2; is_changed++) {
+		const struct source_path at = {r, "s"};
+		struct session *s, *again;
+		put_file(path, buf_cstr(&text));
+		assert_int_equal(session_open(&at, false, &s), 0);
+		struct fingerprints before = session_fingerprints(s);
+		assert_int_equal(before.end, text.n);
+		text.p[text.n - CHANGED] = is_changed ? '1' : '0';
+		put_file(path, text.p);
+		add_file(path, more);
+		assert_int_equal(session_grow(s), is_changed ? -ESTALE : 1);
+		assert_int_equal(session_open(&at, false, &again), 0);
+		assert_int_equal(session_check_beginning(again, &before), is_changed ? -ESTALE : 0);
+		session_close(again);
+		session_close(s);
+	}
+	resolver_close(r);
+	remove_all(dir);
+}
+
 static int read_first(const struct session *s)
 {
 	CLEANUP_READER struct reader reader = READER_INIT;
@@ -519,6 +554,7 @@ int main(void)
 	    cmocka_unit_test(bytes_after_indexed_tail_are_stale),
 	    cmocka_unit_test(readers_see_whole_lines_until_quiet),
 	    cmocka_unit_test(a_changed_file_is_stale),
+	    cmocka_unit_test(a_file_changed_at_its_last_bytes_is_stale),
 	    cmocka_unit_test(adjacent_lines_share_one_pread),
 	    cmocka_unit_test(ends_of_the_file_stay_cached),
 	    cmocka_unit_test(last_lines_share_one_pread),
