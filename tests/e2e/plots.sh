@@ -134,3 +134,13 @@ for options in "" "-oro"; do
 	cat "$T/one" >"$one"
 	umount_fs "$T/mnt"
 done
+
+# In two years, a bar is a week, which begins on Monday.
+mkdir -p "$T/weeks/--p--"
+for day in 2024-01-07 2024-01-08 2026-03-01; do
+	printf '%s\n' '{"type":"session","version":3,"id":"'$day'","timestamp":"'$day'T12:00:00Z"}' \
+		'{"type":"message","id":"a","parentId":null,"timestamp":"'$day'T12:00:00Z","message":{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"cost":{"total":1}}}}' \
+		>"$T/weeks/--p--/$day.jsonl"
+done
+"$SESSIONFS" -S "$T/weeks" --cat html/index.html | sed -n '/by week/,$s/.*<title>\([-0-9]*\).*/\1/p' >"$T/bars"
+is "2024-01-01 2024-01-08 2026-02-23" "$(xargs <"$T/bars")" "weeks"

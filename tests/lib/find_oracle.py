@@ -483,10 +483,14 @@ def cut(text):
     return text[begin : begin + n].strip("\x00") or None
 
 
+# What a view adds to the text of the file.
+ADDED = ["$ ", "path: ", ": ", "### ", "$"]
+
+
 def random_word(entries, lines):
     for _ in range(50):
         if random.random() < 0.1:
-            return random.choice(["error", "cancelled", "$ ", "path: ", "the", "zqxj", ": ", "[", "{", "\ufffd", "1"])
+            return random.choice(["error", "cancelled", "the", "zqxj", "[", "{", "\ufffd", "1", *ADDED])
         if random.random() < 0.1:
             source = random.choice(lines)
         else:
@@ -655,6 +659,7 @@ def check_file(program, path, rounds):
     asked = Asked(program, os.path.abspath(path))
     session.settle(dict(asked.ask("-" + "zqxj" * 8)[0]))
     found = sum(check(asked, session, random_query(entries, session.lines), path) for _ in range(rounds))
+    found += sum(check(asked, session, [(False, "", text)], path) for text in ADDED)
     for _, e in entries:
         phrase = e.value_said().split("\n")[0]
         if phrase and '"' not in phrase:
