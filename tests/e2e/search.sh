@@ -143,6 +143,18 @@ done
 word=$'r\u00e9sum\u00e9'
 NO_COLOR='' TERM=xterm script -qec "'$SESSIONFS' -S '$other' --search '$word'" /dev/null >"$T/tty" </dev/null
 grep -q $'\e\\[1;31mre\u0301sume\u0301\e\\[m, not resume' "$T/tty" || die "another colour: $(cat "$T/tty")"
+# A day begins at midnight of the user's time zone.
+for zone in JST-9 EST5; do
+	for hour in 04 05 14 15; do
+		printf '%s\n' '{"type":"session","version":3,"id":"'$hour'","timestamp":"2026-03-01T00:00:00Z","cwd":"/"}' \
+			'{"type":"message","id":"1","parentId":null,"timestamp":"2026-03-02T'$hour':30:00Z","message":{"role":"user","content":"midnight"}}' >"$other/$hour.jsonl"
+	done
+	case $zone in JST-9) days="15 04,05,14" ;; *) days="05,14,15 04" ;; esac
+	[ $zone = JST-9 ] && day=2026-03-03 || day=2026-03-02
+	is "$days" "$(for query in "after:$day" "before:$day"; do
+		TZ=$zone "$SESSIONFS" -S "$other" --search "midnight $query" | sed 's|.*/\([0-9]*\)/entries/.*|\1|' | sort | paste -sd,
+	done | xargs)" "entries after and before $day in $zone"
+done
 # The page: text of sessions is never markup, paths can have colons; each entry leads to its page.
 page=$T/page
 mkdir -p "$page"
