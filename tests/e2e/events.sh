@@ -55,11 +55,8 @@ system
 custom
 own �' "$(jq -r 'select(.event == "appended") | .entries[] | select(.id[:6] == "999900" and .role) |
 	"\(.role | gsub("\n"; " ")) \(.stopReason // "")"' "$T/events" | sed 's/ $//')" "roles and reasons"
-{
-	echo '{"type":"own\n\ud800","id":"99990031","parentId":null}'
-	echo '{"type":["own"],"id":"99990032","parentId":null}'
-	echo '{"type":"model_change","id":"99990033","parentId":null,"provider":"p","modelId":"m"}'
-} >>"$file"
+printf '%s\n' '{"type":"own\n\ud800","id":"99990031","parentId":null}' '{"type":["own"],"id":"99990032","parentId":null}' \
+	'{"type":"model_change","id":"99990033","parentId":null,"provider":"p","modelId":"m"}' >>"$file"
 within 20 "the event of the last record" grep -q 99990033 "$T/events"
 is '99990031 "own\n�"
 99990032 null
