@@ -89,6 +89,7 @@ for options in rw ro; do
 	is "" "$(lists nested)" "a project with a closed directory"
 	stranger cat "$T/mnt/projects/nested/s/title" >/dev/null || die "a stranger cannot read a session next to a closed directory"
 	is "s s+run " "$(cd "$T/mnt/projects/nested" && echo *) " "the names that the mounting user sees"
+	fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/projects/nested/s+run/title"
 	is "s" "$(stranger readlink "$T/mnt/projects/nested/.latest")" "the newest, which is in no closed directory"
 	chmod 755 "$T/src/--nested--/s/run"
 	within 10 "a directory that was opened" says "s s+run " nested
