@@ -8,8 +8,6 @@
 #define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)
 #define SAYS(id, parent, role) MESSAGE(id, parent, "\"role\":\"" role "\",\"content\":\"x\"")
 #define ASKS(id, parent) SAYS(id, parent, "user")
-#define COMPACTION(id, parent, kept)                                                                                   \
-	LINE("compaction", id, parent, ",\"summary\":\"s\",\"tokensBefore\":1,\"firstKeptEntryId\":" kept)
 #define EDIT(id, parent, target, replacement)                                                                          \
 	LINE("context_edit", id, parent, ",\"targetId\":" target ",\"replacement\":" replacement)
 
@@ -104,139 +102,6 @@ static void expect(const char *text, const char *expected)
 	expect_at(text, NULL, expected);
 }
 
-static void empty_session_has_empty_context(void **state)
-{
-	(void)state;
-	expect(HEADER, "");
-	expect(HEADER LINE("label", "l", "null", ",\"targetId\":\"x\""), "");
-}
-
-static void context_has_message_kinds(void **state)
-{
-	(void)state;
-	expect(HEADER ASKS("a", "null") LINE("custom_message", "b", "\"a\"", ",\"content\":\"x\"")
-	           LINE("custom", "c", "\"b\"", "") LINE("branch_summary", "d", "\"c\"", ",\"summary\":\"t\"")
-	               LINE("branch_summary", "e", "\"d\"", ",\"summary\":\"\"")
-	                   LINE("branch_summary", "f", "\"e\"", "") LINE("brand_new", "g", "\"f\"", "")
-	                       SAYS("h", "\"g\"", "bashExecution"),
-	       "M:a U:b B:d M:h");
-}
-
-static void context_follows_one_branch(void **state)
-{
-	(void)state;
-	const char *text = HEADER ASKS("a", "null") ASKS("b", "\"a\"") ASKS("c", "\"a\"") ASKS("orphan", "\"gone\"");
-	expect(text, "M:orphan");
-	expect_at(text, "b", "M:a M:b");
-	expect_at(text, "c", "M:a M:c");
-}
-
-static void cycle_ends(void **state)
-{
-	(void)state;
-	expect(HEADER ASKS("a", "\"b\"") ASKS("b", "\"a\""), "M:a M:b");
-	expect(HEADER ASKS("a", "\"a\""), "M:a");
-}
-
-static void entries_without_message_are_skipped(void **state)
-{
-	(void)state;
-	expect(HEADER ASKS("a", "null") LINE("message", "b", "\"a\"", "")
-	           LINE("message", "c", "\"b\"", ",\"message\":null") ASKS("d", "\"c\""),
-	       "M:a M:d");
-}
-
-static void last_settings_count(void **state)
-{
-	(void)state;
-	expect(HEADER LINE("model_change", "a", "null", "") LINE("thinking_level_change", "b", "\"a\"", "")
-	           SAYS("c", "\"b\"", "assistant") COMPACTION("d", "\"c\"", "\"d\""),
-	       "C:d model=c thinking=b");
-	expect(HEADER SAYS("a", "null", "assistant") LINE("model_change", "b", "\"a\"", ""), "M:a model=b");
-}
-
-static void compaction_replaces_earlier_messages(void **state)
-{
-	(void)state;
-	const char *before = HEADER SAYS("sys", "null", "system") ASKS("a", "\"sys\"") ASKS("b", "\"a\"");
-	struct buf text = BUF_INIT;
-	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"b\"") ASKS("d", "\"c\""));
-	expect(buf_cstr(&text), "C:c M:b M:d");
-	buf_reset(&text);
-	/* System messages are never kept; everything after the compaction is. */
-	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"sys\"") SAYS("d", "\"c\"", "system"));
-	expect(buf_cstr(&text), "C:c M:a M:b M:d");
-	buf_reset(&text);
-	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"unknown\"") ASKS("d", "\"c\""));
-	expect(buf_cstr(&text), "C:c M:d");
-	buf_reset(&text);
-	buf_addf(&text, "%s%s", before, COMPACTION("c", "\"b\"", "\"c\"") ASKS("d", "\"c\""));
-	expect(buf_cstr(&text), "C:c M:d");
-	expect_at(buf_cstr(&text), "b", "M:sys M:a M:b");
-	buf_release(&text);
-}
-
-static void compaction_can_keep_all_entries(void **state)
-{
-	(void)state;
-	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") COMPACTION("c", "\"b\"", "\"a\""), "C:c M:a M:b");
-	expect(HEADER COMPACTION("c", "null", "\"c\""), "C:c");
-}
-
-static void older_compaction_is_ignored(void **state)
-{
-	(void)state;
-	expect(HEADER ASKS("a", "null") COMPACTION("c", "\"a\"", "\"a\"") ASKS("b", "\"c\"")
-	           COMPACTION("d", "\"b\"", "\"c\"") ASKS("e", "\"d\""),
-	       "C:d M:b M:e");
-}
-
-static void compaction_has_system_message(void **state)
-{
-	(void)state;
-	expect(HEADER ASKS("a", "null")
-	           LINE("compaction", "c", "\"a\"", ",\"summary\":\"s\",\"systemMessage\":{\"role\":\"system\"}"),
-	       "S:c C:c");
-	expect(HEADER ASKS("a", "null") LINE("compaction", "c", "\"a\"", ",\"systemMessage\":null"), "C:c");
-}
-
-static void edits_replace_or_omit_messages(void **state)
-{
-	(void)state;
-	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"a\"", "{\"content\":\"y\"}")
-	           EDIT("f", "\"e\"", "\"b\"", "null"),
-	       "M:a*e");
-	/* The latest one counts, also if it undoes an omission. */
-	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "null")
-	           EDIT("f", "\"e\"", "\"a\"", "{\"content\":\"y\"}"),
-	       "M:a*f");
-	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "{\"content\":\"y\"}")
-	           EDIT("f", "\"e\"", "\"a\"", "null"),
-	       "");
-	/* Only on its own branch, and only roles that can be edited. */
-	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "null") ASKS("b", "\"a\""), "M:a M:b");
-	expect(HEADER SAYS("a", "null", "system") EDIT("e", "\"a\"", "\"a\"", "{\"content\":\"y\"}"), "M:a");
-	expect(HEADER SAYS("a", "null", "system") EDIT("e", "\"a\"", "\"a\"", "null"), "");
-	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"nobody\"", "null")
-	           LINE("context_edit", "f", "\"e\"", ",\"targetId\":\"a\""),
-	       "M:a");
-}
-
-static void compaction_drops_edits(void **state)
-{
-	(void)state;
-	/* A compacted edit does not count any more; an edit of the compaction itself omits it. */
-	expect(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"b\"", "null") ASKS("d", "\"e\"")
-	           COMPACTION("c", "\"d\"", "\"d\""),
-	       "C:c M:d");
-	expect(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"b\"", "null") ASKS("b", "\"e\"")
-	           COMPACTION("c", "\"b\"", "\"b\""),
-	       "C:c M:b");
-	expect(HEADER ASKS("a", "null") COMPACTION("c", "\"a\"", "\"c\"") EDIT("e", "\"c\"", "\"c\"", "null")
-	           ASKS("b", "\"e\""),
-	       "M:b");
-}
-
 static void many_edits_are_applied(void **state)
 {
 	(void)state;
@@ -286,21 +151,6 @@ static void v1_indexes_are_resolved(void **state)
 	fixture_close(&f);
 }
 
-static void unaddressable_leaf_has_empty_context(void **state)
-{
-	(void)state;
-	const char *text = HEADER ASKS("a", "null");
-	struct fixture f;
-	fixture_open(&f, text, strlen(text));
-	struct context c;
-	assert_int_equal(context_build(f.s, NO_ENTRY, &c), 0);
-	assert_int_equal(c.n, 0);
-	assert_int_equal(c.model, NO_ENTRY);
-	assert_int_equal(c.thinking, NO_ENTRY);
-	context_release(&c);
-	fixture_close(&f);
-}
-
 static void expect_sent(const char *text, bool expected)
 {
 	struct fixture f;
@@ -333,21 +183,8 @@ static void any_sent_message_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(empty_session_has_empty_context),
-	    cmocka_unit_test(context_has_message_kinds),
-	    cmocka_unit_test(context_follows_one_branch),
-	    cmocka_unit_test(cycle_ends),
-	    cmocka_unit_test(entries_without_message_are_skipped),
-	    cmocka_unit_test(last_settings_count),
-	    cmocka_unit_test(compaction_replaces_earlier_messages),
-	    cmocka_unit_test(compaction_can_keep_all_entries),
-	    cmocka_unit_test(older_compaction_is_ignored),
-	    cmocka_unit_test(compaction_has_system_message),
-	    cmocka_unit_test(edits_replace_or_omit_messages),
-	    cmocka_unit_test(compaction_drops_edits),
 	    cmocka_unit_test(many_edits_are_applied),
 	    cmocka_unit_test(v1_indexes_are_resolved),
-	    cmocka_unit_test(unaddressable_leaf_has_empty_context),
 	    cmocka_unit_test(any_sent_message_counts),
 	    cmocka_unit_test(state_comes_from_branch_end),
 	};

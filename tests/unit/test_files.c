@@ -27,16 +27,6 @@ static void each_file_call_has_a_row(void **state)
 	assert_renders(render_files, HEADER ASSISTANT("a", "null", CALL("1", "read", "{}")), "");
 }
 
-/* The flags of results and calls stay when entries are linked again. */
-static void outcome_survives_duplicate_id(void **state)
-{
-	(void)state;
-	assert_renders(render_files,
-	               HEADER USER("u", "null", "x") ASSISTANT("a", "\"u\"", CALL("1", "read", "{\"path\":\"x\"}"))
-	                   RESULT("r", "\"a\"", "1", "") USER("u", "null", "again"),
-	               FILES_HEADING ROW("a", "1-read\tread\tdone\t/w/x"));
-}
-
 /* The path of a call with this path, in a session that was started in `cwd`; both as JSON. */
 static void assert_path(const char *cwd, const char *path, const char *want)
 {
@@ -135,29 +125,6 @@ static const char nested[] = HEADER ASSISTANT("a", "null", CALL("1", "codemode",
 		NESTED("write", "ok", "\"argumentsBytes\":90000") "]}");
 /* clang-format on */
 
-static void nested_calls_are_calls(void **state)
-{
-	struct line line CLEANUP_LINE = LINE_INIT;
-	struct buf diff CLEANUP_BUF = BUF_INIT;
-	struct part_call call = {0};
-	struct fixture f;
-	struct record r;
-
-	(void)state;
-	assert_renders(render_files, nested,
-	               FILES_HEADING ROW("r", "1-read\tread\tdone\t/w/x.c") ROW("r", "2-edit\tedit\tdone\t/w/f")
-	                   ROW("r", "3-write\twrite\tfailed\t/v/y.c") ROW("r", "5-write\twrite\topen\t/w/z.c"));
-	fixture_open(&f, nested, sizeof nested - 1);
-	assert_int_equal(session_load(f.s, 1, &line, &r), 0);
-	for (unsigned n = 1; part_call_next(&r, &call); n++) {
-		buf_reset(&diff);
-		assert_int_equal(render_change(f.s, &call, NO_ENTRY, &diff), 0);
-		/* The arguments decide, not the script's result. */
-		assert_int_equal(n == 2, diff.n > 0 && span_begins(buf_span(&diff), SPAN_LIT("--- /w/f\n+++ /w/f\n")));
-	}
-	fixture_close(&f);
-}
-
 static void assert_found(const struct fixture *f, const char *query, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -206,57 +173,15 @@ static void entries_are_found_by_their_nested_calls(void **state)
 	fixture_close(&f);
 }
 
-/* clang-format off */
-static const char changes[] = HEADER ASSISTANT("a", "null",
-	CALL("1", "edit", EDIT) "," CALL("2", "write", "{\"path\":\"<b>\",\"content\":\"x\"}") ","
-	CALL("3", "edit", EDIT) "," CALL("4", "read", EDIT))
-	RESULT("r1", "\"a\"", "1", "") RESULT("r2", "\"r1\"", "2", "") RESULT("r3", "\"r2\"", "3", "")
-	RESULT("r4", "\"r3\"", "4", "");
-/* clang-format on */
-
-/* Links lead to the calls; markup in other text is escaped. */
-static void page_lists_changed_files(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
-
-	(void)state;
-	fixture_open(&f, changes, sizeof changes - 1);
-	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), 0);
-	assert_line(&out, "<details class=\"files\"><summary>2 files changed +3 \u22124</summary>");
-	assert_line(&out, "<li><a href=\"#a/1\">f</a> +2 \u22124</li>");
-	assert_line(&out, "<li><a href=\"#a/2\">&lt;b&gt;</a> +1</li>");
-	fixture_close(&f);
-}
-
-static void a_page_lists_what_nested_calls_changed(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
-
-	(void)state;
-	fixture_open(&f, nested, sizeof nested - 1);
-	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), 0);
-	assert_line(&out, "<details class=\"files\"><summary>1 file changed +1 \u22122</summary>");
-	assert_line(&out, "<li><a href=\"#r/2\">f</a> +1 \u22122</li>");
-	assert_non_null(strstr(out.p, "<div class=\"call\" id=\"r/2\"><details><summary>edit f"));
-	assert_non_null(strstr(out.p, "write /v/y.c, 1 line \u00b7 \u2717 failed: wombat</summary>"));
-	fixture_close(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_file_call_has_a_row),
-	    cmocka_unit_test(outcome_survives_duplicate_id),
 	    cmocka_unit_test(relative_paths_are_joined_to_cwd),
 	    cmocka_unit_test(a_path_that_is_too_long_is_none),
 	    cmocka_unit_test(rows_end_where_there_is_no_more_room),
 	    cmocka_unit_test(file_filter_finds_entries),
-	    cmocka_unit_test(page_lists_changed_files),
-	    cmocka_unit_test(nested_calls_are_calls),
 	    cmocka_unit_test(entries_are_found_by_their_nested_calls),
-	    cmocka_unit_test(a_page_lists_what_nested_calls_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

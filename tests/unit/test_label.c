@@ -218,18 +218,6 @@ static void newest_name_counts(void **state)
 	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "null"), "");
 }
 
-static void branch_record_has_a_summary(void **state)
-{
-	struct fixture f;
-
-	(void)state;
-	const struct session *s = session_of(&f, TWO SUMMARY("c", "a", "b", "") USER("\"d\"", "\"a\"")
-	                                             SUMMARY("e", "a", "b", "s") SUMMARY("f", "a", "b", "t"));
-	assert_int_equal(session_branch_record(s, 0), 5);
-	assert_int_equal(session_branch_record(s, 1), NO_ENTRY);
-	close_session(&f);
-}
-
 /* --- failing calls ----------------------------------------------------------------------- */
 
 static void failed_read_is_returned(void **state)
@@ -390,7 +378,6 @@ int main(void)
 	    cmocka_unit_test(changes_are_those_of_the_lines),
 	    cmocka_unit_test(edits_of_the_branch_in_use_count),
 	    cmocka_unit_test(newest_name_counts),
-	    cmocka_unit_test(branch_record_has_a_summary),
 	    cmocka_unit_test(failed_read_is_returned),
 	    cmocka_unit_test(lists_are_made_again_after_a_failure),
 	    cmocka_unit_test(changes_without_memory_are_refused),

@@ -32,26 +32,6 @@ static void assert_whole(const char *lines)
 	fixture_close(&f);
 }
 
-static void each_entry_has_one_article(void **state)
-{
-	(void)state;
-	assert_whole(HEADER);
-	assert_whole(HEADER USER("a", "null", "one") USER("b", "\"a\"", "two") USER("c", "\"a\"", "three"));
-	/* Several roots, missing parents, repeated ids, no ids. */
-	assert_whole(HEADER USER("a", "null", "1") USER("b", "\"gone\"", "2") USER("a", "null", "3")
-	                 ENTRY("c", "\"a\"", "\"type\":\"custom\"") "{\"type\":\"message\",\"message\":{}}\n"
-	                                                            "[1]\n"
-	                                                            "5\n" ENTRY("d", "null", "\"type\":\"message\""));
-	/* Entries that are each other's ancestors, the leaf among them. */
-	assert_whole(HEADER USER("a", "\"b\"", "1") USER("b", "\"a\"", "2") USER("c", "null", "3"));
-	assert_whole(HEADER USER("c", "null", "3") USER("a", "\"b\"", "1") USER("b", "\"a\"", "2")
-	                 USER("d", "\"d\"", "4"));
-	/* Version 1: no ids. */
-	assert_whole("{\"type\":\"session\",\"id\":\"s\"}\n"
-	             "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
-	             "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"ho\"}}\n");
-}
-
 static void many_entries_are_split_into_parts(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -66,58 +46,6 @@ static void many_entries_are_split_into_parts(void **state)
 	page_of(lines.p, &out);
 	/* 71 on the path to the leaf, 49 on the other branch. */
 	assert_int_equal(count(out.p, "<div class=\"part\">"), 5 + 4);
-}
-
-static void the_current_branch_comes_first(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(HEADER USER("a", "null", "root") MORE("b", "a") MORE("c", "b") MORE("d", "b") MORE("e", "a")
-	            MORE("f", "e"),
-	        &out);
-	assert_order(&out, "<h2>Current branch</h2>", "<article id=\"a\"");
-	assert_order(&out, "<article id=\"a\"", "<article id=\"e\"");
-	assert_order(&out, "<article id=\"f\"", "Branch of 2 entries: user: b");
-	assert_order(&out, "Branch of 2 entries: user: b", "<article id=\"b\"");
-	assert_order(&out, "<article id=\"c\"", "Branch of 1 entry: user: d");
-	assert_order(&out, "Branch of 1 entry: user: d", "<article id=\"d\"");
-	/* Forward and backward. */
-	assert_has(&out, "Also from here: <a href=\"#b\">branch 1</a>");
-	assert_has(&out, "Also from here: <a href=\"#d\">branch 1</a>");
-	assert_has(&out, "Continues from <a href=\"#a\">a</a>");
-	assert_has(&out, "Continues from <a href=\"#b\">b</a>");
-	assert_int_equal(count(out.p, "<details class=\"branch\">"), 2);
-	assert_has(&out, "href=\"#f\" aria-current=\"true\"");
-}
-
-/* The parts of an answer have the tokens by which they raise its sum: 5, 5 and 13 characters are 2, 1 and 3 of 6. */
-static void a_bar_shows_what_fills_the_context(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(HEADER USER("a", "null", "12345678") ASSISTANT(
-		    "b", "\"a\"",
-		    "{\"type\":\"thinking\",\"thinking\":\"12345\"},{\"type\":\"text\",\"text\":\"12345\"}," TOOL(
-			"c", "<t>", "{\"a\":123}")) RESULT("r", "\"b\"", "c", ",\"content\":\"1234\"")
-	            USER("d", "\"r\"", "123456"),
-	        &out);
-	assert_has(&out, "<span title=\"11 tokens\">11 tokens, estimated</span><svg viewBox=\"0 0 11 1\"");
-	assert_order(&out,
-	             "<rect class=\"c0\" x=\"0\" width=\"4\" height=\"1\"/><rect class=\"c1\" x=\"4\" width=\"3\"",
-	             "</svg> user 4</span>");
-	assert_order(&out, "<span title=\"3 tokens\">", "</svg> &lt;t&gt; 3</span>");
-	assert_order(&out, "</svg> thinking 2</span>", "</svg> assistant 1</span>");
-	assert_order(&out, "</svg> assistant 1</span>", "</svg> t 1</span>");
-
-	/* No tokens, and no messages. */
-	buf_reset(&out);
-	page_of(HEADER MESSAGE("a", "null", "\"role\":\"later\",\"content\":\"12345\""), &out);
-	assert_has_not(&out, "class=\"plot context\"");
-	buf_reset(&out);
-	page_of(HEADER, &out);
-	assert_has_not(&out, "class=\"plot context\"");
 }
 
 static void the_bar_has_at_most_ten_parts(void **state)
@@ -207,23 +135,6 @@ static void files_of_cut_calls_lead_to_their_entry(void **state)
 	page_of(lines.p, &out);
 	assert_has(&out, "<a href=\"#b/1\">1</a>");
 	assert_has(&out, "<a href=\"#b\">1001</a>");
-}
-
-/* However many branches there are, the current branch is at the left. */
-static void current_branch_is_not_indented(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(HEADER USER("a", "null", "root") MORE("x", "a") MORE("b", "a") MORE("y", "b") MORE("z", "y")
-	            MORE("c", "b"),
-	        &out);
-	assert_has(&out, "<li class=\"u d0\"><a href=\"#a\"");
-	assert_has(&out, "<li class=\"u d0\"><a href=\"#b\"");
-	assert_has(&out, "<li class=\"u d0\"><a href=\"#c\" aria-current");
-	assert_has(&out, "<li class=\"u d1 off\"><a href=\"#x\"");
-	assert_has(&out, "<li class=\"u d1 off\"><a href=\"#y\"");
-	assert_order(&out, "d1 off\"><a href=\"#y\"", "off\"><a href=\"#z\"");
 }
 
 /* Each result's row reads the line of its call, but only while that is cheap. */
@@ -509,28 +420,13 @@ static void tokens_are_shown_by_kind(void **state)
 	assert_has_not(&user, "unknown");
 }
 
-static void problems_are_linked(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT, sound CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	page_of(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]"), &out);
-	assert_has(&out, "<dt>Problems</dt><dd><a href=\"../../projects/p/s%20s/problems.txt\">1</a></dd>");
-	page_of(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"hi\""), &sound);
-	assert_has_not(&sound, "<dt>Problems");
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_entry_has_one_article),
 	    cmocka_unit_test(many_entries_are_split_into_parts),
-	    cmocka_unit_test(the_current_branch_comes_first),
-	    cmocka_unit_test(a_bar_shows_what_fills_the_context),
 	    cmocka_unit_test(the_bar_has_at_most_ten_parts),
 	    cmocka_unit_test(segments_can_be_rendered_separately),
 	    cmocka_unit_test(files_of_cut_calls_lead_to_their_entry),
-	    cmocka_unit_test(current_branch_is_not_indented),
 	    cmocka_unit_test(result_rows_read_few_calls),
 	    cmocka_unit_test(long_texts_are_cut),
 	    cmocka_unit_test(only_real_pictures_are_embedded),
@@ -539,7 +435,6 @@ int main(void)
 	    cmocka_unit_test(session_text_is_escaped),
 	    cmocka_unit_test(usage_counts_once),
 	    cmocka_unit_test(tokens_are_shown_by_kind),
-	    cmocka_unit_test(problems_are_linked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

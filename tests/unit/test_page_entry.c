@@ -18,8 +18,6 @@ __typeof__(pread) *const sys_pread = failing_pread;
 
 #define ASSISTANT(id, parent, blocks) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" blocks "]")
 #define RESULT(id, parent, call, rest) MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolCallId\":\"" call "\"" rest)
-#define EDIT(id, parent, target, replacement)                                                                          \
-	ENTRY(id, parent, "\"type\":\"context_edit\",\"targetId\":\"" target "\",\"replacement\":" replacement)
 
 static void page_of(const char *lines, struct buf *out)
 {
@@ -57,19 +55,6 @@ static void assert_body(const char *lines, const char *id, const char *want)
 	page_of(lines, &page);
 	article_of(&page, id, false, &body);
 	assert_string_equal(body.p, want);
-}
-
-/* The article of entry `id` up to its time. */
-static void assert_head(const char *lines, const char *id, const char *want)
-{
-	CLEANUP_BUF struct buf page = BUF_INIT, head = BUF_INIT;
-
-	page_of(lines, &page);
-	article_of(&page, id, true, &head);
-	char *end = strstr(head.p, "<time");
-	assert_non_null(end);
-	*end = '\0';
-	assert_string_equal(head.p, want);
 }
 
 /* --- calls ---------------------------------------------------------------------------- */
@@ -132,71 +117,7 @@ static void first_64_calls_are_at_their_results(void **state)
 	}
 }
 
-static void result_without_call_shows_its_tool(void **state)
-{
-	(void)state;
-	assert_body(HEADER RESULT("r", "null", "c", ",\"toolName\":\"<t>\",\"content\":\"out\""), "r",
-	            "<div class=\"call\"><details><summary>&lt;t&gt;</summary>\n<pre>\nout</pre>\n"
-	            "</details></div>\n");
-	assert_body(HEADER RESULT("r", "null", "c", ",\"content\":\"out\""), "r",
-	            "<div class=\"call\"><details><summary>Output</summary>\n<pre>\nout</pre>\n</details></div>\n");
-	assert_body(HEADER RESULT("r", "null", "c", ",\"toolName\":\"\",\"isError\":true,\"content\":\"<no>\""), "r",
-	            "<div class=\"call\"><details><summary>Output <strong class=\"failed\">failed: &lt;no&gt;</strong>"
-	            "</summary>\n<pre>\n&lt;no&gt;</pre>\n</details></div>\n");
-}
-
 /* --- contents ------------------------------------------------------------------------- */
-
-static void user_command_shows_its_output(void **state)
-{
-#define BASH(rest) HEADER MESSAGE("a", "null", "\"role\":\"bashExecution\",\"command\":\"ls <x>\"" rest)
-	(void)state;
-	assert_body(BASH(",\"output\":\"a&b\\n\",\"exitCode\":0"), "a",
-	            "<div class=\"call\"><details><summary>$ ls &lt;x&gt;</summary>\n<pre "
-	            "class=\"language-command\">\nls &lt;x&gt;</pre>\n<pre>\na&amp;b\n</pre>\n</details></div>\n");
-	assert_body(BASH(""), "a",
-	            "<div class=\"call\"><details><summary>$ ls &lt;x&gt;</summary>\n<pre "
-	            "class=\"language-command\">\nls &lt;x&gt;</pre>\n</details></div>\n");
-}
-
-static void hidden_texts_are_folded(void **state)
-{
-#define FOLDED(what) "<details><summary>" what "</summary>\n" MD("text") "</details>\n"
-	(void)state;
-	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"text\""), "a",
-	            FOLDED("System prompt"));
-	/* Its sections and its tools are text, too. */
-	assert_body(HEADER MESSAGE("a", "null",
-	                           "\"role\":\"system\",\"content\":\"\",\"sections\":{\"<r>\":\"text\"},"
-	                           "\"toolsAdded\":[{\"name\":\"ls\"}]"),
-	            "a",
-	            "<details><summary>System prompt</summary>\n<div class=\"md\">\n<h3>&lt;r&gt;</h3>\n<p>text</p>\n"
-	            "<p>tools: ls</p>\n</div>\n</details>\n");
-	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"display\":false,\"content\":\"text\""), "a",
-	            FOLDED("Hidden"));
-	assert_body(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"display\":false,\"content\":\"text\""),
-	            "a", FOLDED("Hidden"));
-	assert_body(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"display\":true,\"content\":\"text\""), "a",
-	            MD("text"));
-	assert_body(HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"display\":null,\"content\":\"text\""), "a",
-	            MD("text"));
-	assert_body(HEADER ENTRY("a", "null", "\"type\":\"compaction\",\"summary\":\"text\""), "a", FOLDED("Summary"));
-}
-
-static void each_block_is_shown(void **state)
-{
-	(void)state;
-	assert_body(HEADER ASSISTANT("a", "null",
-	                             "{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\"one\"},"
-	                             "{\"type\":\"thinking\",\"thinking\":\"two\"},"
-	                             "{\"type\":\"thinking\",\"thinking\":\"\",\"redacted\":true},"
-	                             "{\"type\":\"<new>\",\"x\":1}"),
-	            "a",
-	            MD("one") "<details class=\"think\"><summary>Thinking</summary>\n" MD(
-			"two") "</details>\n"
-	                       "<details class=\"think\"><summary>Thinking (redacted)</summary>\n</details>\n"
-	                       "<p class=\"cut\">Block: &lt;new&gt;</p>\n");
-}
 
 static void error_follows_the_text(void **state)
 {
@@ -222,67 +143,6 @@ static void error_follows_the_text(void **state)
 	article_of(&page, "a", false, &body);
 	assert_int_equal(count(body.p, "entries/a/error"), 1);
 	assert_true(body.n < 4500);
-}
-
-static void edited_entries_show_the_other_text(void **state)
-{
-#define SENT "<details><summary>The model is sent instead</summary>\n"
-	CLEANUP_BUF struct buf page = BUF_INIT, article = BUF_INIT;
-
-	(void)state;
-	assert_body(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"<two>\"}"), "a",
-	            MD("one") SENT "<pre class=\"language-json\">\n&quot;&lt;two&gt;&quot;</pre>\n</details>\n");
-	assert_body(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "null"), "a",
-	            MD("one") "<p class=\"cut\">Not sent to the model</p>\n");
-	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "null"), &page);
-	article_of(&page, "a", true, &article);
-	assert_int_equal(count(article.p, "<strong>left out</strong>"), 1);
-	assert_int_equal(count(article.p, "edited"), 0);
-	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"two\"}"), &page);
-	article_of(&page, "a", true, &article);
-	assert_int_equal(count(article.p, "<strong>edited</strong>"), 1);
-	/* The same text edits nothing. */
-	page_of(HEADER USER("a", "null", "one") EDIT("e", "\"a\"", "a", "{\"content\":\"one\"}"), &page);
-	article_of(&page, "a", true, &article);
-	assert_int_equal(count(article.p, "edited"), 0);
-}
-
-/* --- heads ---------------------------------------------------------------------------- */
-
-static void heading_is_the_role_or_type(void **state)
-{
-	(void)state;
-	assert_head(HEADER USER("a", "null", "x"), "a", "<article id=\"a\" class=\"user\"><header><h3>User</h3>\n");
-	assert_head(HEADER ASSISTANT("a", "null", "{\"type\":\"text\",\"text\":\"x\"}"), "a",
-	            "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n<span>unknown model</span>\n");
-	assert_head(HEADER MESSAGE("a", "null",
-	                           "\"role\":\"assistant\",\"content\":\"x\",\"model\":\"<m>\",\"provider\":\"p\","
-	                           "\"stopReason\":\"error\""),
-	            "a",
-	            "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n"
-	            "<strong class=\"failed\">failed</strong>\n<span>&lt;m&gt;</span>\n<span "
-	            "class=\"by\">p</span>\n<span>error</span>\n");
-	assert_head(HEADER ENTRY("a", "null", "\"type\":\"<new>\""), "a",
-	            "<article id=\"a\" class=\"meta aside\"><header><b>&lt;new&gt;</b>\n");
-	assert_head(HEADER ENTRY("a", "null", "\"type\":\"\""), "a",
-	            "<article id=\"a\" class=\"meta aside\"><header><b>no type</b>\n");
-	assert_head(HEADER ENTRY("a", "null", "\"type\":\"session_info\",\"name\":\"n\""), "a",
-	            "<article id=\"a\" class=\"meta aside\"><header><b>Name</b>\n<span>n</span>\n");
-}
-
-static void target_is_a_link_if_it_exists(void **state)
-{
-	(void)state;
-	assert_head(HEADER USER("a", "null", "x")
-	                ENTRY("l", "\"a\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"x\""),
-	            "l",
-	            "<article id=\"l\" class=\"meta aside\"><header><b>Label</b>\n<span>x</span>\n"
-	            "on <a href=\"#a\">a</a>\n");
-	assert_head(HEADER USER("a", "null", "x")
-	                ENTRY("l", "\"a\"", "\"type\":\"label\",\"targetId\":\"<none>\",\"label\":\"x\""),
-	            "l",
-	            "<article id=\"l\" class=\"meta aside\"><header><b>Label</b>\n<span>x</span>\n"
-	            "on <span>&lt;none&gt;</span>\n");
 }
 
 /* --- branches -------------------------------------------------------------------------- */
@@ -431,14 +291,7 @@ int main(void)
 	    cmocka_unit_test(commands_to_a_terminal_are_dropped),
 	    cmocka_unit_test(no_part_of_a_page_has_commands),
 	    cmocka_unit_test(first_64_calls_are_at_their_results),
-	    cmocka_unit_test(result_without_call_shows_its_tool),
-	    cmocka_unit_test(user_command_shows_its_output),
-	    cmocka_unit_test(hidden_texts_are_folded),
-	    cmocka_unit_test(each_block_is_shown),
 	    cmocka_unit_test(error_follows_the_text),
-	    cmocka_unit_test(edited_entries_show_the_other_text),
-	    cmocka_unit_test(heading_is_the_role_or_type),
-	    cmocka_unit_test(target_is_a_link_if_it_exists),
 	    cmocka_unit_test(other_branches_are_linked),
 	    cmocka_unit_test(failed_read_is_returned),
 	};

@@ -102,29 +102,6 @@ static void text_of_messages(void **state)
 	check(samples, COUNT(samples), part_text);
 }
 
-static void text_of_other_entries(void **state)
-{
-	static const struct sample samples[] = {
-	    {"{\"type\":\"compaction\",\"summary\":\"all of it\"}", SPAN_LIT("all of it\n")},
-	    {"{\"type\":\"compaction\",\"summary\":5}", SPAN_LIT("")},
-	    {"{\"type\":\"branch_summary\",\"summary\":\"\"}", SPAN_LIT("")},
-	    {"{\"type\":\"branch_summary\",\"summary\":\"b\"}", SPAN_LIT("b\n")},
-	    {"{\"type\":\"custom_message\",\"content\":\"note\"}", SPAN_LIT("note\n")},
-	    {"{\"type\":\"custom_message\",\"content\":[{\"type\":\"text\",\"text\":\"n\"}],\"summary\":\"no\"}",
-	     SPAN_LIT("n\n")},
-	    {"{\"type\":\"label\",\"label\":\"x\",\"content\":\"no\",\"summary\":\"no\"}", SPAN_LIT("")},
-	    {"{\"type\":\"later\",\"content\":\"no\"}", SPAN_LIT("")},
-	    {"{\"type\":\"message\",\"content\":\"no\"}", SPAN_LIT("")},
-	    {"{\"type\":\"message\",\"message\":\"no\"}", SPAN_LIT("")},
-	    {"{\"content\":\"no\"}", SPAN_LIT("")},
-	    {"[1]", SPAN_LIT("")},
-	    {"\"text\"", SPAN_LIT("")},
-	};
-
-	(void)state;
-	check(samples, COUNT(samples), part_text);
-}
-
 static void errors_have_text(void **state)
 {
 	static const struct sample samples[] = {
@@ -169,22 +146,6 @@ static void errors_have_text(void **state)
 	}
 }
 
-static void thinking_blocks_are_joined(void **state)
-{
-	static const struct sample samples[] = {
-	    {MESSAGE("assistant", "\"content\":[{\"type\":\"thinking\",\"thinking\":\"a\"},{\"type\":\"text\",\"text\":"
-	                          "\"no\"},{\"type\":\"thinking\",\"thinking\":\"b\"}]"),
-	     SPAN_LIT("a\nb\n")},
-	    {MESSAGE("assistant", "\"content\":[{\"type\":\"thinking\",\"thinking\":\"\",\"redacted\":true}]"),
-	     SPAN_LIT("")},
-	    {MESSAGE("assistant", "\"content\":\"no\""), SPAN_LIT("")},
-	    {"{\"type\":\"compaction\",\"summary\":\"no\"}", SPAN_LIT("")},
-	};
-
-	(void)state;
-	check(samples, COUNT(samples), part_thinking);
-}
-
 static void type_role_and_model(void **state)
 {
 	static const struct sample types[] = {
@@ -222,21 +183,6 @@ static void type_role_and_model(void **state)
 	    record_parse(span_of(MESSAGE("hookMessage", "\"x\":1")), format_of((struct json_value){0}), NULL, &r));
 	part_role(&r, &b);
 	assert_buf(&b, SPAN_LIT("custom\n"));
-}
-
-static void usage_is_found(void **state)
-{
-	struct record r;
-
-	(void)state;
-	parse("{\"type\":\"usage\",\"usage\":{\"input\":1 }}", &r);
-	assert_true(span_is(json_raw(part_usage(&r)), "{\"input\":1 }"));
-	parse(MESSAGE("assistant", "\"usage\":{\"output\":2}"), &r);
-	assert_true(span_is(json_raw(part_usage(&r)), "{\"output\":2}"));
-	parse(MESSAGE("assistant", "\"usage\":null"), &r);
-	assert_int_equal(part_usage(&r).kind, JSON_NONE);
-	parse("[]", &r);
-	assert_int_equal(part_usage(&r).kind, JSON_NONE);
 }
 
 static void assert_image(const char *block, const char *ext, struct span bytes)
@@ -370,34 +316,6 @@ static void images_are_counted(void **state)
 	assert_false(part_image_next(&r, &again));
 }
 
-static void calls_are_listed(void **state)
-{
-	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct part_call call = {0};
-	struct record r;
-
-	(void)state;
-	parse(MESSAGE("assistant",
-	              "\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"c1\","
-	              "\"name\":\"read\",\"arguments\":{\"path\":\"a\\u0062\"}},{\"type\":\"toolCall\"}]"),
-	      &r);
-	assert_true(part_call_next(&r, &call));
-	assert_int_equal(call.n, 1);
-	assert_true(json_equals(call.id, "c1") && json_equals(call.name, "read"));
-	part_arguments(&call, &b);
-	assert_buf(&b, SPAN_LIT("{\n  \"path\": \"a\\u0062\"\n}\n"));
-	assert_true(part_call_next(&r, &call));
-	assert_int_equal(call.n, 2);
-	assert_int_equal(call.id.kind, JSON_NONE);
-	buf_reset(&b);
-	part_arguments(&call, &b);
-	assert_int_equal(b.n, 0);
-	assert_false(part_call_next(&r, &call));
-	parse(MESSAGE("user", "\"content\":[{\"type\":\"toolCall\",\"id\":\"c1\"}]"), &r);
-	call = (struct part_call){0};
-	assert_false(part_call_next(&r, &call));
-}
-
 /* Calls made by a tool. Only objects count, even incomplete ones. */
 static void nested_calls_have_states(void **state)
 {
@@ -506,37 +424,14 @@ static void parts_fail_without_memory(void **state)
 	assert_int_equal(buf_err(&b), -ENOMEM);
 }
 
-static void content_is_from_message_or_record(void **state)
-{
-	struct record r;
-
-	(void)state;
-	parse("{\"type\":\"message\",\"content\":[1],\"message\":{\"content\":[2]}}", &r);
-	assert_true(span_is(part_content(&r).text, "[2]"));
-	parse("{\"type\":\"custom_message\",\"content\":[1]}", &r);
-	assert_true(span_is(part_content(&r).text, "[1]"));
-	parse("{\"type\":\"custom\",\"content\":[1]}", &r);
-	assert_int_equal(part_content(&r).kind, JSON_NONE);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(text_of_messages),
-	    cmocka_unit_test(text_of_other_entries),
-	    cmocka_unit_test(errors_have_text),
-	    cmocka_unit_test(thinking_blocks_are_joined),
-	    cmocka_unit_test(type_role_and_model),
-	    cmocka_unit_test(usage_is_found),
-	    cmocka_unit_test(image_type_gives_extension),
-	    cmocka_unit_test(image_data_is_decoded),
-	    cmocka_unit_test(images_are_counted),
-	    cmocka_unit_test(calls_are_listed),
-	    cmocka_unit_test(nested_calls_have_states),
-	    cmocka_unit_test(iterating_images_is_linear),
-	    cmocka_unit_test(large_image_is_decoded),
-	    cmocka_unit_test(parts_fail_without_memory),
-	    cmocka_unit_test(content_is_from_message_or_record),
+	    cmocka_unit_test(text_of_messages),         cmocka_unit_test(errors_have_text),
+	    cmocka_unit_test(type_role_and_model),      cmocka_unit_test(image_type_gives_extension),
+	    cmocka_unit_test(image_data_is_decoded),    cmocka_unit_test(images_are_counted),
+	    cmocka_unit_test(nested_calls_have_states), cmocka_unit_test(iterating_images_is_linear),
+	    cmocka_unit_test(large_image_is_decoded),   cmocka_unit_test(parts_fail_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,6 @@
 /* A path as a session file of its own. */
 #include "render_fixture.h"
 
-#define CUSTOM(id, parent) ENTRY(id, parent, "\"type\":\"custom\"")
 #define TARGET(target, label) "\"type\":\"label\",\"targetId\":" target label
 #define SETS(target, label) TARGET("\"" target "\"", ",\"label\":" label)
 #define CLEARS(target) TARGET("\"" target "\"", "")
@@ -29,15 +28,6 @@ static void assert_branch(const char *lines, uint32_t at, const char *want)
 #define A USER("a", "null", "one")
 #define B USER("b", "\"a\"", "two")
 #define OTHER USER("o", "\"a\"", "other")
-
-static void path_lines_are_copied_verbatim(void **state)
-{
-	(void)state;
-	assert_branch(HEADER A B OTHER, 1, HEADER A B);
-	assert_branch(HEADER A B OTHER, 2, HEADER A OTHER);
-	assert_branch("{\"type\":\"session\", \"version\":3,\"id\":\"s\"}\r\n {\"id\" :\"a\",\"x\":1.50}\t\r\n{bad\n" B,
-	              1, "{\"type\":\"session\", \"version\":3,\"id\":\"s\"}\n {\"id\" :\"a\",\"x\":1.50}\t\n" B);
-}
 
 static void labels_from_other_branches_are_appended(void **state)
 {
@@ -86,31 +76,12 @@ static void unaddressable_ids_get_no_labels(void **state)
 	assert_branch(HEADER A OTHER SET_BELOW_O("\"b\"") B, 3, HEADER A B);
 }
 
-/* pi converts the copy that it opens. Labels in a file of version 1 have no id to refer to. */
-static void old_format_is_copied_verbatim(void **state)
-{
-	(void)state;
-#define VERSION_2                                                                                                      \
-	"{\"type\":\"session\",\"version\": 2,\"id\":\"s\"}\n"                                                         \
-	"{\"id\": \"a\",\"type\":\"message\",\"n\":[1.50, -0],\"message\":{\"role\":\"hookMessage\"}}\n"
-	assert_branch(VERSION_2, 0, VERSION_2);
-#define VERSION_1 "{\"type\":\"session\",\"id\":\"s\"}\n"
-#define OLD_MESSAGE "{\"type\":\"message\",\"message\":{},\"id\":\"x\"}\n"
-	static const char label[] = "{\"type\":\"label\",\"targetId\":\"x\",\"label\":\"l\"}\n";
-	CLEANUP_BUF struct buf file = BUF_INIT;
-	buf_addf(&file, VERSION_1 OLD_MESSAGE "[ 7 ]\n%s", label);
-	assert_branch(buf_cstr(&file), 0, VERSION_1 OLD_MESSAGE);
-	assert_branch(file.p, 1, VERSION_1 "[ 7 ]\n");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(path_lines_are_copied_verbatim),
 	    cmocka_unit_test(labels_from_other_branches_are_appended),
 	    cmocka_unit_test(labels_on_path_are_not_repeated),
 	    cmocka_unit_test(unaddressable_ids_get_no_labels),
-	    cmocka_unit_test(old_format_is_copied_verbatim),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

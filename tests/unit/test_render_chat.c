@@ -47,37 +47,6 @@ uint32_t __wrap_session_walk_parent(const struct session *s, uint32_t i, uint32_
 	return __real_session_walk_parent(s, i, ring);
 }
 
-static void chat_title_heading(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	chat_of(HEADER USER("a", "null", "two\\nlines"), "", &out);
-	assert_string_equal(out.p, "# two lines\n\n## user" MINUTE "a\n\ntwo\nlines\n");
-	buf_reset(&out);
-	chat_of(HEADER USER("a", "null", "x") ENTRY("b", "\"a\"", "\"type\":\"session_info\",\"name\":\"Called\""), "",
-	        &out);
-	assert_string_equal(out.p, "# Called\n\n## user" MINUTE "a\n\nx\n");
-}
-
-static void messages_and_call_lines(void **state)
-{
-	(void)state;
-	assert_chat(HEADER USER("u", "null", "do it") ASSISTANT(
-			"a", "\"u\"",
-			"{\"type\":\"thinking\",\"thinking\":\"secret\"}," TEXT("one") "," TEXT("two") "," READ(
-			    "1", "x.c") "," CALL("2", "edit",
-	                                         "{\"path\":\"y\",\"oldText\":\"a\",\"newText\":"
-	                                         "\"b\\nc\"}"),
-			",\"stopReason\":\"toolUse\"") RESULT("r", "\"a\"", "1") RESULT("s", "\"r\"", "2")
-	                ASSISTANT("b", "\"s\"", BASH("3", "npm test"), ",\"stopReason\":\"toolUse\"")
-	                    RESULT("t", "\"b\"", "3") ASSISTANT("c", "\"t\"", TEXT("done"), ""),
-	            "\n## user" MINUTE "u\n\ndo it\n"
-	            "\n## assistant" MINUTE "a\n\none\n\ntwo\n"
-	            "\n- `read x.c` · 322 ms · r\n- `edit y +2 -1` · 322 ms · s\n- `bash npm test` · 322 ms · t\n"
-	            "\n## assistant" MINUTE "c\n\ndone\n");
-}
-
 static void failed_calls_show_reason(void **state)
 {
 	(void)state;
@@ -115,61 +84,7 @@ static void call_durations(void **state)
 	assert_took(TOOK("X"), "");
 }
 
-#define STORED(ms)                                                                                                     \
-	HEADER ASSISTANT("a", "null", READ("1", "x"), "")                                                              \
-	    RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1", "\"content\":[],\"durationMs\":" ms)
-
-/* pi stores the duration since a certain version; an invalid one is ignored. */
-static void stored_duration_is_shown(void **state)
-{
-	(void)state;
-	assert_took(STORED("2051"), " · 2.1 s");
-	assert_took(STORED("58"), " · 58 ms");
-	assert_took(STORED("0"), " · 0 ms");
-	assert_took(STORED("0.5"), " · 0.5 ms");
-	assert_took(STORED("9e7"), " · 25 h");
-	assert_took(STORED("-1"), " · 322 ms");
-	assert_took(STORED("1e999"), " · 322 ms");
-	assert_took(STORED("\"58\""), " · 322 ms");
-	assert_took(STORED("null"), " · 322 ms");
-	assert_chat(HEADER RESULT_AT("r", "null", "2T03:04:06.000", "1", "\"content\":[],\"durationMs\":7"),
-	            "\n- `bash` · 7 ms · r\n");
-}
-
-#define SCRIPT(nested)                                                                                                 \
-	HEADER ASSISTANT("a", "null", CALL("1", "codemode", "{}") "," READ("2", "x"), "")                              \
-	    RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1", "\"content\":[],\"nestedCalls\":" nested)                   \
-		RESULT("s", "\"r\"", "2")
-
-static void nested_calls_are_below_their_call(void **state)
-{
-	(void)state;
-	assert_chat(SCRIPT("{\"calls\":[{\"name\":\"bash\",\"status\":\"ok\",\"arguments\":{\"command\":\"git push\"},"
-	                   "\"durationMs\":90},{\"name\":\"read\",\"status\":\"error\",\"error\":\"no\\nsuch\","
-	                   "\"arguments\":{\"path\":\"a`b\"}},5,{\"name\":\"write\",\"durationMs\":\"x\"},{}],"
-	                   "\"complete\":false}"),
-	            "\n- `codemode` · 322 ms · r\n"
-	            "  - `bash git push` · 90 ms\n"
-	            "  - ``read a`b`` · \u2717 failed: no\n"
-	            "  - `write` · unfinished\n"
-	            "  - `no name` · unfinished\n"
-	            "  - and others\n"
-	            "- `read x` · 322 ms · s\n");
-	assert_chat(SCRIPT("{\"calls\":\"x\",\"complete\":0}"),
-	            "\n- `codemode` · 322 ms · r\n- `read x` · 322 ms · s\n");
-}
-
 #define SKILL "<skill name=\\\"re\\nview\\\" location=\\\"/s/SKILL.md\\\">\\nRead.\\n</skill>"
-
-static void a_skill_is_a_line(void **state)
-{
-	(void)state;
-	assert_chat(HEADER USER("a", "null", SKILL "\\n\\n the `parser`\\n```\\nx"),
-	            "\n## user" MINUTE "a\n\n- skill re view\n\nthe `parser`\n```\nx\n```\n");
-	assert_chat(HEADER USER("a", "null", SKILL), "\n## user" MINUTE "a\n\n- skill re view\n");
-	assert_chat(HEADER USER("a", "null", "Hi " SKILL),
-	            "\n## user" MINUTE "a\n\nHi <skill name=\"re\nview\" location=\"/s/SKILL.md\">\nRead.\n</skill>\n");
-}
 
 static void metadata_is_a_line(void **state)
 {
@@ -239,19 +154,6 @@ static void calls_without_a_result_are_marked(void **state)
 	            "\n## user" MINUTE "u\n\ny\n\n- `bash` · r\n");
 }
 
-/* Their lines are a list, although the messages between them are not shown. */
-static void calls_without_a_result_are_one_list(void **state)
-{
-	(void)state;
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y"), "")
-	                ASSISTANT("b", "\"a\"", READ("3", "z"), "") MESSAGE("s", "\"b\"", "\"role\":\"system\"")
-	                    RESULT("r", "\"s\"", "none"),
-	            "\n- `read x` · no result\n- `read y` · no result\n- `bash` · r\n- `read z`\n");
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"error\"")
-	                MESSAGE("s", "\"a\"", "\"role\":\"system\"") RESULT("r", "\"s\"", "none"),
-	            "\n## assistant" MINUTE "a\n\n*\u2717 failed*\n\n- `read x` · no result\n- `bash` · r\n");
-}
-
 /* The steps up the tree grow with the entries, whatever these are. */
 static void cost_is_linear(void **state)
 {
@@ -280,34 +182,6 @@ static void cost_is_linear(void **state)
 		chat_of(lines.p, "", &out);
 		assert_in_range(steps, ENTRIES, 20 * ENTRIES);
 	}
-}
-
-/* Messages between a call and its result do not mean that the result is missing. */
-static void results_after_other_messages(void **state)
-{
-#define BETWEEN                                                                                                        \
-	ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y") "," READ("3", "z"), ",\"stopReason\":\"toolUse\"")    \
-	RESULT("r", "\"a\"", "2")                                                                                      \
-	USER("u", "\"r\"", "steer")                                                                                    \
-	MESSAGE("v", "\"u\"", "\"role\":\"bashExecution\",\"command\":\"ls\",\"exitCode\":0")                          \
-	ENTRY("c", "\"v\"", "\"type\":\"compaction\",\"summary\":\"s\"")                                               \
-	ENTRY("n", "\"c\"",                                                                                            \
-	      "\"type\":\"custom_message\",\"customType\":\"note\",\"content\":\"seen\",\"display\":true")             \
-	ENTRY("h", "\"n\"", "\"type\":\"custom_message\",\"content\":\"hidden\",\"display\":false")
-#define BETWEEN_SHOWN                                                                                                  \
-	"\n- `read y` · 322 ms · r\n\n## user" MINUTE "u\n\nsteer\n\n- `!ls` · exit 0 · v\n\n*compaction*" MINUTE      \
-	"c\n\n## note" MINUTE "n\n\nseen\n"
-	(void)state;
-	assert_chat(HEADER BETWEEN, BETWEEN_SHOWN "\n- `read x`\n- `read z`\n");
-	assert_chat(HEADER BETWEEN RESULT("s", "\"h\"", "1"), BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z`\n");
-	assert_chat(
-	    HEADER BETWEEN RESULT("s", "\"h\"", "1") RESULT("t", "\"s\"", "3") ASSISTANT("b", "\"t\"", TEXT("ok"), ""),
-	    BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z` · 322 ms · t\n\n## assistant" MINUTE "b\n\nok\n");
-	/* Once the model continues, no result will come. */
-	assert_chat(HEADER BETWEEN RESULT("s", "\"h\"", "1") ASSISTANT("b", "\"s\"", TEXT("ok"), "")
-	                USER("w", "\"b\"", "so"),
-	            BETWEEN_SHOWN "\n- `read x` · 322 ms · s\n- `read z` · no result\n\n## assistant" MINUTE
-	                          "b\n\nok\n\n## user" MINUTE "w\n\nso\n");
 }
 
 /* The call of such a result is known, however long its message is. */
@@ -378,65 +252,6 @@ static void commands_of_the_user(void **state)
 	    "\n- `!ls -l` · exit 0 · a\n- `!!false` · \u2717 exit 1 · b\n- `!sleep 9` · \u2717 cancelled · c\n");
 }
 
-static void summaries_are_marks(void **state)
-{
-	(void)state;
-	assert_chat(HEADER USER("u", "null", "x") ENTRY(
-			"c", "\"u\"", "\"type\":\"compaction\",\"summary\":\"long summary\",\"tokensBefore\":1234")
-	                ENTRY("b", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"more\",\"fromId\":\"u\"")
-	                    ENTRY("m", "\"b\"", "\"type\":\"branch_summary\",\"summary\":\"\",\"fromId\":\"u\""),
-	            "\n## user" MINUTE "u\n\nx\n"
-	            "\n*compaction · 1234 tokens before*" MINUTE "c\n"
-	            "\n*branch summary*" MINUTE "b\n");
-}
-
-static void custom_messages_if_displayed(void **state)
-{
-	(void)state;
-	assert_chat(
-	    HEADER ENTRY("a", "null",
-	                 "\"type\":\"custom_message\",\"customType\":\"note\",\"content\":\"seen\",\"display\":true")
-		ENTRY("b", "\"a\"",
-	              "\"type\":\"custom_message\",\"customType\":\"note\",\"content\":\"hidden\",\"display\":false")
-		    ENTRY("c", "\"b\"", "\"type\":\"custom\",\"customType\":\"x\",\"data\":1"),
-	    "\n## note" MINUTE "a\n\nseen\n");
-}
-
-static void abnormal_endings_are_shown(void **state)
-{
-	(void)state;
-	assert_chat(
-	    HEADER ASSISTANT("a", "null", TEXT("so"), ",\"stopReason\":\"error\",\"errorMessage\":\"429\\nslow\"")
-		ASSISTANT("b", "\"a\"", "", ",\"stopReason\":\"aborted\",\"errorMessage\":\"by you\"")
-		    ASSISTANT("c", "\"b\"", "", ",\"stopReason\":\"error\"")
-			ASSISTANT("d", "\"c\"", TEXT(" \\n"), ",\"stopReason\":\"stop\"")
-			    ASSISTANT("e", "\"d\"", TEXT("half"), ",\"stopReason\":\"length\""),
-	    "\n## assistant" MINUTE "a\n\nso\n\n*\u2717 failed: 429*\n"
-	    "\n## assistant" MINUTE "b\n\n*\u2717 aborted: by you*\n"
-	    "\n## assistant" MINUTE "c\n\n*\u2717 failed*\n"
-	    "\n## assistant" MINUTE "e\n\nhalf\n\n*\u2717 failed: length*\n");
-}
-
-static void fences_and_pictures_and_labels(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	chat_of(HEADER MESSAGE(
-		    "a", "null",
-		    "\"role\":\"user\",\"content\":[" TEXT(
-			"```c\\nint x;") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/"
-					 "png\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"text/html\"}]")
-	            ASSISTANT("s", "\"a\"", READ("1", "x"), ",\"stopReason\":\"toolUse\"") RESULT("r", "\"s\"", "1")
-	                ENTRY("l", "\"r\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"here\"")
-	                    ENTRY("m", "\"l\"", "\"type\":\"label\",\"targetId\":\"r\",\"label\":\"there\""),
-	        "../../", &out);
-	assert_string_equal(strchr(out.p, '\n') + 1, "\n## user · 2026-01-02 03:04Z · [here] · a\n\n```c\nint x;\n```\n"
-	                                             "\n![image 1](../../entries/a/images/1.png)\n"
-	                                             "\n*image · text/html*\n"
-	                                             "\n- `read x` · 322 ms · [there] · r\n");
-}
-
 static void assert_has(const char *lines, bool want)
 {
 	struct fixture f;
@@ -461,48 +276,19 @@ static void chat_is_absent_when_empty(void **state)
 	assert_has(HEADER USER("a", "null", "x") ENTRY("b", "\"a\"", "\"type\":\"custom\""), true);
 }
 
-static void pictures_of_a_call_are_linked_on_its_line(void **state)
-{
-	(void)state;
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x.png"), "") RESULT_AT(
-			"r", "\"a\"", "2T03:04:06.000", "1",
-			"\"content\":[" TEXT(
-			    "tool output") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/"
-					   "png\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"text/html\"}]"),
-	            "\n- `read x.png` · 322 ms · ![image 1](entries/r/images/1.png) · *image · text/html* · r\n");
-	/* The model did not get this one. */
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x.png"), "")
-	                RESULT_AT("r", "\"a\"", "2T03:04:06.000", "1",
-	                          "\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}],"
-	                          "\"details\":{\"imageUnsupportedByModel\":\"m\\n1\"}"),
-	            "\n- `read x.png` · 322 ms · ![image 1](entries/r/images/1.png) · picture not sent to m 1 · r\n");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(pictures_of_a_call_are_linked_on_its_line),
-	    cmocka_unit_test(chat_title_heading),
-	    cmocka_unit_test(messages_and_call_lines),
 	    cmocka_unit_test(failed_calls_show_reason),
 	    cmocka_unit_test(call_durations),
-	    cmocka_unit_test(stored_duration_is_shown),
-	    cmocka_unit_test(nested_calls_are_below_their_call),
-	    cmocka_unit_test(a_skill_is_a_line),
 	    cmocka_unit_test(metadata_is_a_line),
 	    cmocka_unit_test(directives_are_left_out),
 	    cmocka_unit_test(calls_without_a_result_are_marked),
-	    cmocka_unit_test(calls_without_a_result_are_one_list),
 	    cmocka_unit_test(cost_is_linear),
-	    cmocka_unit_test(results_after_other_messages),
 	    cmocka_unit_test(long_calls_with_later_results),
 	    cmocka_unit_test(cwd_is_stripped_from_summaries),
 	    cmocka_unit_test(very_many_calls),
 	    cmocka_unit_test(commands_of_the_user),
-	    cmocka_unit_test(summaries_are_marks),
-	    cmocka_unit_test(custom_messages_if_displayed),
-	    cmocka_unit_test(abnormal_endings_are_shown),
-	    cmocka_unit_test(fences_and_pictures_and_labels),
 	    cmocka_unit_test(chat_is_absent_when_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define STAMP "1767323045678" /* TIME in ms */
 #define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)
 
 static void expect_context_n(const char *lines, size_t n, const char *want)
@@ -28,33 +27,6 @@ static void expect_context(const char *lines, const char *want)
 
 #define OFF "],\"thinkingLevel\":\"off\",\"model\":null}\n"
 
-static void empty_context_has_no_messages(void **state)
-{
-	(void)state;
-	expect_context(HEADER, "{\"messages\":[" OFF);
-}
-
-static void messages_are_unchanged(void **state)
-{
-	(void)state;
-	expect_context(
-	    HEADER MESSAGE("a", "null", "\"role\":\"user\", \"content\":\"\\u00e9\\ud83d\",\"n\":1e400,\"n\":[1.0,-0]")
-		MESSAGE("b", "\"a\"", "\"role\":\"brandNew\""),
-	    "{\"messages\":[\n"
-	    "{\"role\":\"user\", \"content\":\"\\u00e9\\ud83d\",\"n\":1e400,\"n\":[1.0,-0]},\n"
-	    "{\"role\":\"brandNew\"}\n" OFF);
-}
-
-static void invalid_utf8_is_replaced(void **state)
-{
-	(void)state;
-	expect_context(
-	    HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"\xff\xe4\xbd\xed\xa0\x80\xc3\xa9\""),
-	    "{\"messages\":[\n{\"role\":\"user\",\"content\":\"\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\u00e9\"}\n" OFF);
-	expect_context(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"\x80\":null"),
-	               "{\"messages\":[\n{\"role\":\"user\",\"\uFFFD\":null,\"content\":[]}\n" OFF);
-}
-
 static void missing_content_is_added(void **state)
 {
 	(void)state;
@@ -69,92 +41,8 @@ static void missing_content_is_added(void **state)
 	               "{\"role\":\"custom\",\"content\":null}\n" OFF);
 }
 
-static void other_entries_become_messages(void **state)
-{
-	(void)state;
-	expect_context(HEADER LINE("custom_message", "a", "null",
-	                           ",\"customType\":\"t\",\"content\":\"x\",\"display\":false,\"details\":{}")
-	                   LINE("custom_message", "b", "\"a\"", ",\"content\":null")
-	                       LINE("branch_summary", "c", "\"b\"", ",\"summary\":\"s\",\"fromId\":\"root\""),
-	               "{\"messages\":[\n"
-	               "{\"role\":\"custom\",\"customType\":\"t\",\"content\":\"x\",\"display\":false,\"details\":{},"
-	               "\"timestamp\":" STAMP "},\n"
-	               "{\"role\":\"custom\",\"content\":[],\"timestamp\":" STAMP "},\n"
-	               "{\"role\":\"branchSummary\",\"summary\":\"s\",\"fromId\":\"root\",\"timestamp\":" STAMP
-	               "}\n" OFF);
-	expect_context(
-	    HEADER
-	    "{\"type\":\"branch_summary\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"never\",\"summary\":\"s\"}\n"
-	    "{\"type\":\"branch_summary\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":null,\"summary\":\"s\"}\n",
-	    "{\"messages\":[\n"
-	    "{\"role\":\"branchSummary\",\"summary\":\"s\",\"timestamp\":null},\n"
-	    "{\"role\":\"branchSummary\",\"summary\":\"s\",\"timestamp\":0}\n" OFF);
-}
-
-static void compaction_has_system_message_first(void **state)
-{
-	(void)state;
-	expect_context(HEADER USER("a", "null", "x")
-	                   LINE("compaction", "c", "\"a\"",
-	                        ",\"summary\":\"\",\"tokensBefore\":7,\"firstKeptEntryId\":\"a\","
-	                        "\"systemMessage\":{\"role\":\"system\",\"content\":null}"),
-	               "{\"messages\":[\n"
-	               "{\"role\":\"system\",\"content\":null},\n"
-	               "{\"role\":\"compactionSummary\",\"summary\":\"\",\"tokensBefore\":7,\"timestamp\":" STAMP "},\n"
-	               "{\"role\":\"user\",\"content\":\"x\"}\n" OFF);
-}
-
 #define EDIT(id, parent, target, replacement)                                                                          \
 	LINE("context_edit", id, parent, ",\"targetId\":\"" target "\",\"replacement\":" replacement)
-
-static void edits_are_applied(void **state)
-{
-	(void)state;
-	expect_context(
-	    HEADER USER("a", "null", "x") MESSAGE("b", "\"a\"", "\"content\":null,\"role\":\"assistant\",\"x\":1")
-		MESSAGE("c", "\"b\"", "\"role\":\"toolResult\"") LINE("custom_message", "d", "\"c\"",
-	                                                              ",\"content\":\"x\"") USER("e", "\"d\"", "x")
-		    EDIT("e1", "\"e\"", "a", "{\"content\":\"y\"}") EDIT("e2", "\"e1\"", "b", "{\"content\":\"y\\n\"}")
-			EDIT("e3", "\"e2\"", "c", "{\"content\":[1]}") EDIT("e4", "\"e3\"", "d", "{\"content\":\"y\"}")
-			    EDIT("e5", "\"e4\"", "e", "{}"),
-	    "{\"messages\":[\n"
-	    "{\"role\":\"user\",\"content\":\"y\"},\n"
-	    "{\"content\":[{\"type\":\"text\",\"text\":\"y\\n\"}],\"role\":\"assistant\",\"x\":1},\n"
-	    "{\"role\":\"toolResult\",\"content\":[1]},\n"
-	    "{\"role\":\"custom\",\"content\":\"y\",\"timestamp\":" STAMP "},\n"
-	    "{\"role\":\"user\"}\n"
-	    "],\"thinkingLevel\":\"off\",\"model\":{}}\n");
-}
-
-static void context_has_settings(void **state)
-{
-	(void)state;
-	expect_context(
-	    HEADER LINE("thinking_level_change", "a", "null", ",\"thinkingLevel\":\"high\"")
-		LINE("model_change", "b", "\"a\"", ",\"provider\":\"p\",\"modelId\":\"m\""),
-	    "{\"messages\":[],\"thinkingLevel\":\"high\",\"model\":{\"provider\":\"p\",\"modelId\":\"m\"}}\n");
-	expect_context(HEADER LINE("thinking_level_change", "a", "null", "")
-	                   MESSAGE("b", "\"a\"", "\"role\":\"assistant\",\"content\":[],\"model\":\"m\""),
-	               "{\"messages\":[\n{\"role\":\"assistant\",\"content\":[],\"model\":\"m\"}\n],\"model\":{"
-	               "\"modelId\":\"m\"}}\n");
-}
-
-static void hook_role_becomes_custom_in_v2(void **state)
-{
-	(void)state;
-	expect_context("{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n" MESSAGE(
-			   "a", "null", "\"role\":\"hookMessage\",\"content\":\"x\""),
-	               "{\"messages\":[\n{\"role\":\"custom\",\"content\":\"x\"}\n" OFF);
-	expect_context(HEADER MESSAGE("a", "null", "\"role\":\"hookMessage\",\"content\":\"x\""),
-	               "{\"messages\":[\n{\"role\":\"hookMessage\",\"content\":\"x\"}\n" OFF);
-}
-
-static void header_is_copied(void **state)
-{
-	(void)state;
-	assert_renders(render_header_json, "{ \"type\":\"session\", \"id\":\"s\" }\r\n",
-	               "{ \"type\":\"session\", \"id\":\"s\" }\n");
-}
 
 /* `want` ends before the last member, the size of the file. */
 static void expect_info(const char *lines, const char *file, const char *want)
@@ -171,85 +59,6 @@ static void expect_info(const char *lines, const char *file, const char *want)
 #define USAGE(input, cost)                                                                                             \
 	"\"usage\":{\"input\":" input                                                                                  \
 	",\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,\"cost\":{\"total\":" cost "}}"
-
-static void info_describes_session(void **state)
-{
-	(void)state;
-	expect_info(
-	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/"
-	    "w\","
-	    "\"parentSession\":\"/x/y.jsonl\"}\n" MESSAGE("a", "null",
-	                                                  "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
-	                                                  "\"one\"},{\"type\":\"text\",\"text\":\"two\"}],"
-	                                                  "\"timestamp\":1767323046000.5")
-		MESSAGE("b", "\"a\"",
-	                "\"role\":\"assistant\",\"content\":[],\"provider\":\"p\",\"model\":\"m/1\"," USAGE("1", "0.1"))
-		    MESSAGE(
-			"c", "\"a\"",
-			"\"role\":\"assistant\",\"content\":[],\"provider\":\"p\",\"model\":\"m/1\"," USAGE("1", "0.2"))
-			MESSAGE("t", "\"c\"", "\"role\":\"toolResult\",\"content\":[]," USAGE("5", "\"1\""))
-			    LINE("usage", "u", "\"t\"", ",\"provider\":\"q\",\"model\":\"m\"," USAGE("10", "1"))
-				LINE("label", "l", "\"u\"", ",\"targetId\":\"a\",\"label\":\"start\"")
-				    LINE("session_info", "n", "\"l\"", ",\"name\":\"A \\\"name\\\"\""),
-	    "p/\xff.jsonl",
-	    "{\n"
-	    "  \"id\": \"s\",\n"
-	    "  \"name\": \"A \\\"name\\\"\",\n"
-	    "  \"title\": \"A \\\"name\\\"\",\n"
-	    "  \"cwd\": \"/w\",\n"
-	    "  \"file\": \"p/\uFFFD.jsonl\",\n"
-	    "  \"version\": 3,\n"
-	    "  \"created\": \"2026-01-02T03:04:05.000Z\",\n"
-	    "  \"modified\": \"2026-01-02T03:04:06.000Z\",\n"
-	    "  \"parentSession\": \"/x/y.jsonl\",\n"
-	    "  \"leaf\": \"n\",\n"
-	    "  \"entries\": 7,\n"
-	    "  \"messages\": {\n"
-	    "    \"user\": 1,\n"
-	    "    \"assistant\": 2,\n"
-	    "    \"toolResult\": 1\n"
-	    "  },\n"
-	    "  \"branches\": 2,\n"
-	    "  \"labels\": 1,\n"
-	    "  \"problems\": 1,\n"
-	    "  \"firstMessage\": \"one two\",\n"
-	    "  \"usage\": {\n"
-	    "    \"input\": 17,\n"
-	    "    \"output\": 8,\n"
-	    "    \"cacheRead\": 0,\n"
-	    "    \"cacheWrite\": 0,\n"
-	    "    \"totalTokens\": 12,\n"
-	    "    \"cost\": 1.3,\n"
-	    "    \"models\": {\n"
-	    "      \"p/m/1\": {\n"
-	    "        \"input\": 2,\n"
-	    "        \"output\": 4,\n"
-	    "        \"cacheRead\": 0,\n"
-	    "        \"cacheWrite\": 0,\n"
-	    "        \"totalTokens\": 6,\n"
-	    "        \"cost\": 0.3\n"
-	    "      },\n"
-	    "      \"unknown\": {\n"
-	    "        \"input\": 5,\n"
-	    "        \"output\": 2,\n"
-	    "        \"cacheRead\": 0,\n"
-	    "        \"cacheWrite\": 0,\n"
-	    "        \"totalTokens\": 3,\n"
-	    "        \"cost\": 0\n"
-	    "      },\n"
-	    "      \"q/m\": {\n"
-	    "        \"input\": 10,\n"
-	    "        \"output\": 2,\n"
-	    "        \"cacheRead\": 0,\n"
-	    "        \"cacheWrite\": 0,\n"
-	    "        \"totalTokens\": 3,\n"
-	    "        \"cost\": 1\n"
-	    "      }\n"
-	    "    }\n"
-	    "  },\n"
-	    "  \"activeSeconds\": 0,\n"
-	    "  \"state\": \"working\"");
-}
 
 /* jq stops at a lone surrogate. */
 static void info_is_well_formed(void **state)
@@ -294,43 +103,6 @@ static void info_replaces_raw_bytes(void **state)
 	                                       "  \"name\": \"\uFFFD\uFFFD\uFFFD\",\n"
 	                                       "  \"title\": \"\uFFFD\uFFFD\uFFFD\",\n"));
 	fixture_close(&f);
-}
-
-/* Old versions wrote no totalTokens, some providers write 0. */
-static void info_adds_up_tokens(void **state)
-{
-	struct fixture f;
-	CLEANUP_BUF struct buf out = BUF_INIT;
-	static const char lines[] = HEADER LINE(
-	    "usage", "a", "null", ",\"usage\":{\"input\":1,\"output\":20,\"cacheRead\":300,\"cacheWrite\":4000}")
-	    LINE("usage", "b", "\"a\"", ",\"usage\":{\"input\":50000,\"totalTokens\":0}")
-		LINE("usage", "c", "\"b\"", ",\"usage\":{\"input\":7,\"totalTokens\":600000}");
-
-	(void)state;
-	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
-	assert_non_null(strstr(buf_cstr(&out), "\"totalTokens\": 654321,\n"));
-	fixture_close(&f);
-}
-
-static void info_of_empty_session_has_defaults(void **state)
-{
-	(void)state;
-	expect_info(
-	    "{\"type\":\"session\",\"id\":\"\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"branchedFrom\":\"x\"}\n", "f",
-	    "{\n"
-	    "  \"id\": \"\",\n"
-	    "  \"title\": \"(no messages)\",\n"
-	    "  \"file\": \"f\",\n"
-	    "  \"version\": 1,\n"
-	    "  \"created\": \"2026-01-02T03:04:05.000Z\",\n"
-	    "  \"modified\": \"2026-01-02T03:04:05.000Z\",\n"
-	    "  \"parentSession\": \"x\",\n"
-	    "  \"entries\": 0,\n"
-	    "  \"messages\": {},\n"
-	    "  \"branches\": 0,\n"
-	    "  \"labels\": 0,\n"
-	    "  \"problems\": 0");
 }
 
 /* Renders the session with this mtime and asserts that the output contains the member. */
@@ -407,20 +179,6 @@ static void first_message_is_cut(void **state)
 	expect_member(buf_cstr(&lines), (struct timespec){1, 0}, buf_cstr(&want));
 }
 
-static void roles_are_counted(void **state)
-{
-	(void)state;
-	expect_member(
-	    "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n" MESSAGE("a", "null", "\"role\":\"hookMessage\"")
-		MESSAGE("b", "\"a\"", "\"role\":\"n\\u0065w\"") MESSAGE("c", "\"b\"", "\"role\":\"new\"")
-		    MESSAGE("d", "\"c\"", "\"role\":7") LINE("message", "e", "\"d\"", ""),
-	    (struct timespec){1, 0},
-	    "\"messages\": {\n"
-	    "    \"custom\": 1,\n"
-	    "    \"new\": 2\n"
-	    "  },\n");
-}
-
 #define EVERYTHING                                                                                                     \
 	HEADER USER("a", "null", "x") MESSAGE("b", "\"a\"", "\"role\":\"assistant\"," USAGE("1", "1"))                 \
 	    EDIT("e", "\"b\"", "b", "{\"content\":\"y\"}") EDIT("f", "\"e\"", "a", "null")                             \
@@ -473,27 +231,10 @@ static void rendering_fails_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(empty_context_has_no_messages),
-	    cmocka_unit_test(messages_are_unchanged),
-	    cmocka_unit_test(invalid_utf8_is_replaced),
-	    cmocka_unit_test(missing_content_is_added),
-	    cmocka_unit_test(other_entries_become_messages),
-	    cmocka_unit_test(compaction_has_system_message_first),
-	    cmocka_unit_test(edits_are_applied),
-	    cmocka_unit_test(context_has_settings),
-	    cmocka_unit_test(hook_role_becomes_custom_in_v2),
-	    cmocka_unit_test(header_is_copied),
-	    cmocka_unit_test(info_describes_session),
-	    cmocka_unit_test(info_of_empty_session_has_defaults),
-	    cmocka_unit_test(modified_is_last_message),
-	    cmocka_unit_test(first_message_is_cut),
-	    cmocka_unit_test(roles_are_counted),
-	    cmocka_unit_test(truncated_file_is_stale),
-	    cmocka_unit_test(rendering_fails_without_memory),
-	    cmocka_unit_test(info_is_well_formed),
-	    cmocka_unit_test(active_is_sum_of_short_pauses),
-	    cmocka_unit_test(info_adds_up_tokens),
-	    cmocka_unit_test(info_replaces_raw_bytes),
+	    cmocka_unit_test(missing_content_is_added),       cmocka_unit_test(modified_is_last_message),
+	    cmocka_unit_test(first_message_is_cut),           cmocka_unit_test(truncated_file_is_stale),
+	    cmocka_unit_test(rendering_fails_without_memory), cmocka_unit_test(info_is_well_formed),
+	    cmocka_unit_test(active_is_sum_of_short_pauses),  cmocka_unit_test(info_replaces_raw_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

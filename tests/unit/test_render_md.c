@@ -49,62 +49,6 @@ static void assert_context(const char *lines, const char *want)
 
 #define WHEN " · 2026-01-02T03:04:05.678Z"
 
-static void front_matter(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	static const char lines[] =
-	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\\\"1\",\"cwd\":\"/"
-	    "\\u2028\\u0000\\ufeff\\u0085\\u007f\\ud800\"}\n" ENTRY(
-		"a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
-		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"high\"")
-		    MESSAGE("c", "\"b\"",
-	                    "\"role\":\"assistant\",\"provider\":\"q\",\"model\":\"n\",\"content\":[],\"usage\":"
-	                    "{\"input\":1,\"output\":2,\"cacheRead\":3,\"cacheWrite\":4,\"totalTokens\":10,\"cost\":{"
-	                    "\"total\":0.1}}")
-			ENTRY("d", "\"c\"",
-	                      "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":1e3,\"cost\":{\"total\":0.2}}")
-			    ENTRY("e", "\"a\"", "\"type\":\"usage\",\"kind\":\"k\",\"usage\":{\"input\":5}")
-				ENTRY("f", "\"d\"", "\"type\":\"session_info\",\"name\":\"a: b\"");
-	static const char want[] = "---\n"
-				   "title: \"a: b\"\n"
-				   "session: \"s\\\"1\"\n"
-				   "name: \"a: b\"\n"
-				   "cwd: \"/\\u2028\u2400\\ufeff\\u0085\\u007f\uFFFD\"\n"
-				   "leaf: \"f\"\n"
-				   "model: \"q/n\"\n"
-				   "thinkingLevel: \"high\"\n"
-				   "tokens:\n"
-				   "  input:                    1001\n"
-				   "  output:                      2\n"
-				   "  cacheRead:                   3\n"
-				   "  cacheWrite:                  4\n"
-				   "  total:                    1010\n"
-				   "cost:                        0.3\n"
-				   "---\n";
-
-	(void)state;
-	transcript_of(lines, "", &out);
-	assert_memory_equal(out.p, want, sizeof want - 1);
-	buf_reset(&out);
-	context_of(lines, &out);
-	assert_memory_equal(out.p, want, sizeof want - 1);
-}
-
-static void front_matter_of_empty_session(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	context_of("{\"type\":\"session\",\"id\":\"\"}\n", &out);
-	assert_line(&out, "title: \"(no messages)\"");
-	assert_line(&out, "session: \"\"");
-	assert_line(&out, "thinkingLevel: \"off\"");
-	assert_null(strstr(out.p, "leaf"));
-	assert_null(strstr(out.p, "model"));
-	assert_null(strstr(out.p, "name"));
-	assert_string_equal(body_of(&out), "");
-}
-
 static void yaml_numbers_are_unquoted(void **state)
 {
 	static const struct {
@@ -124,26 +68,6 @@ static void yaml_numbers_are_unquoted(void **state)
 		context_of(buf_cstr(&lines), &out);
 		assert_line(&out, cases[i].line);
 	}
-}
-
-/* The usage summed while a path is rendered equals the usage of the path. */
-static void usage_sums_agree(void **state)
-{
-	struct fixture f;
-	struct buf transcript CLEANUP_BUF = BUF_INIT, context CLEANUP_BUF = BUF_INIT;
-	static const char lines[] = HEADER ENTRY("a", "null", "\"type\":\"usage\",\"usage\":{\"input\":7}")
-	    ENTRY("b", "\"a\"", "\"type\":\"compaction\",\"summary\":\"s\",\"usage\":{\"output\":8}")
-		ENTRY("c", "\"b\"", "\"type\":\"message\",\"usage\":{\"output\":9}");
-
-	(void)state;
-	fixture_open(&f, lines, sizeof lines - 1);
-	assert_int_equal(produce(&producer_transcript_md, f.s, 2, "", &transcript), 0);
-	assert_int_equal(produce(&producer_context_md, f.s, 2, "", &context), 0);
-	size_t n = (size_t)(body_of(&transcript) - transcript.p);
-	assert_int_equal(body_of(&context) - context.p, n);
-	assert_memory_equal(context.p, transcript.p, n);
-	assert_line(&context, "  output:                     17");
-	fixture_close(&f);
 }
 
 static void messages_of_all_roles(void **state)
@@ -202,54 +126,6 @@ static void messages_of_all_roles(void **state)
 	assert_transcript(
 	    HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"customType\":\"t\",\"display\":false,\"content\":\"c\""),
 	    "\n## custom · a" WHEN " · t · hidden\n\nc\n");
-}
-
-static void entries_of_all_types(void **state)
-{
-	(void)state;
-	assert_transcript(HEADER USER("a", "null", "x") "5\n", "\n*no object · ~3*\n");
-	assert_transcript(
-	    HEADER ENTRY("a", "null", "\"type\":\"model_change\",\"provider\":\"p\",\"modelId\":\"m\"")
-		ENTRY("b", "\"a\"", "\"type\":\"thinking_level_change\",\"thinkingLevel\":\"low\"") ENTRY(
-		    "c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"s\\n\",\"tokensBefore\":12")
-		    ENTRY("d", "\"c\"", "\"type\":\"branch_summary\",\"summary\":\"t\",\"fromId\":\"x\"") ENTRY(
-			"e", "\"d\"",
-			"\"type\":\"custom_message\",\"customType\":\"ct\",\"content\":\"u\",\"display\":false")
-			ENTRY("f", "\"e\"", "\"type\":\"custom\",\"customType\":\"cu\"")
-			    ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"d\",\"label\":\"l\\n1\"") ENTRY(
-				"h", "\"g\"", "\"type\":\"label\",\"targetId\":\"a\"")
-				ENTRY("i", "\"h\"", "\"type\":\"session_info\",\"name\":\"n\"") ENTRY(
-				    "j", "\"i\"", "\"type\":\"context_edit\",\"targetId\":\"e\",\"replacement\":null")
-				    ENTRY("k", "\"j\"",
-	                                  "\"type\":\"usage\",\"kind\":\"uk\",\"provider\":\"p\",\"model\":\"m\"")
-					ENTRY("l", "\"k\"", "\"type\":\"new\\ntype\"")
-					    ENTRY("m", "\"l\"", "\"type\":\"message\"") ENTRY("n", "\"m\"", "\"x\":1"),
-	    "\n*model_change · a" WHEN " · p/m*\n"
-	    "\n*thinking_level_change · b" WHEN " · low*\n"
-	    "\n## compaction · c" WHEN " · 12 tokens before\n\ns\n"
-	    "\n## branch_summary · d" WHEN " · from x · [l 1]\n\nt\n"
-	    "\n## custom_message · e" WHEN " · ct · hidden\n\nu\n"
-	    "\n*custom · f" WHEN " · cu*\n"
-	    "\n*label · g" WHEN " · l 1 on d*\n"
-	    "\n*label · h" WHEN " · cleared on a*\n"
-	    "\n*session_info · i" WHEN " · n*\n"
-	    "\n*context_edit · j" WHEN " · omits e*\n"
-	    "\n*usage · k" WHEN " · uk · p/m*\n"
-	    "\n*new type · l" WHEN "*\n"
-	    "\n*no type · n" WHEN "*\n");
-}
-
-static void fences_are_longer_than_content(void **state)
-{
-	(void)state;
-	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"x\\n`````\\n``\""),
-	                  "\n## toolResult · a" WHEN "\n\n``````\nx\n`````\n``\n``````\n");
-	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"toolResult\",\"content\":\"a``b\""),
-	                  "\n## toolResult · a" WHEN "\n\n```\na``b\n```\n");
-	assert_transcript(HEADER MESSAGE("a", "null",
-	                                 "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":\"x\","
-	                                 "\"arguments\":\"```\"}]"),
-	                  "\n## assistant · a" WHEN "\n\n### call 1: x\n\n````json\n\"```\"\n````\n");
 }
 
 /* --- tool calls --- */
@@ -390,22 +266,6 @@ static void open_fences_are_closed(void **state)
 	}
 }
 
-#define IMAGES                                                                                                         \
-	HEADER "{\"id\":\"a b/%é.\",\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["                \
-	       "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"\"},"                                        \
-	       "{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"AAAA\"},{\"type\":\"odd\"}]}}\n"
-
-static void images_are_links(void **state)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	(void)state;
-	assert_transcript(IMAGES, "\n## user · a b%2F%25é.\n\n*image · image/png*\n"
-	                          "\n![image 2](entries/a%20b%252F%2525%C3%A9./images/2.jpg)\n\n*block · odd*\n");
-	transcript_of(IMAGES, "../../", &out);
-	assert_line(&out, "![image 2](../../entries/a%20b%252F%2525%C3%A9./images/2.jpg)");
-}
-
 static void context_shows_sent_messages(void **state)
 {
 	(void)state;
@@ -428,19 +288,6 @@ static void context_shows_sent_messages(void **state)
 	    "\n## user · b" WHEN "\n\nkept\n"
 	    "\n## custom_message · g" WHEN " · t · edited\n\nnew\n"
 	    "\n## bashExecution · h" WHEN "\n\n```console\n$ ls\n```\n");
-}
-
-static void context_edit_replaces_content(void **state)
-{
-	(void)state;
-	assert_context(
-	    HEADER MESSAGE(
-		"a", "null",
-		"\"role\":\"toolResult\",\"toolName\":\"x\",\"content\":[{\"type\":\"text\",\"text\":\"old\"}]")
-		ENTRY("b", "\"a\"",
-	              "\"type\":\"context_edit\",\"targetId\":\"a\",\"replacement\":{\"content\":"
-	              "[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\",\"data\":\"AAAA\"}]}"),
-	    "\n## toolResult · a" WHEN " · x · edited\n\n```\nnew\n```\n\n*image*\n");
 }
 
 /* --- every line of text is a line of the file --- */
@@ -630,21 +477,14 @@ static void segments_are_branch_independent(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(front_matter),
-	    cmocka_unit_test(front_matter_of_empty_session),
 	    cmocka_unit_test(yaml_numbers_are_unquoted),
-	    cmocka_unit_test(usage_sums_agree),
 	    cmocka_unit_test(messages_of_all_roles),
-	    cmocka_unit_test(entries_of_all_types),
-	    cmocka_unit_test(fences_are_longer_than_content),
 	    cmocka_unit_test(calls_are_rendered),
 	    cmocka_unit_test(long_paths_are_not_cut),
 	    cmocka_unit_test(output_fence_has_file_language),
 	    cmocka_unit_test(language_is_skipped_for_long_messages),
 	    cmocka_unit_test(open_fences_are_closed),
-	    cmocka_unit_test(images_are_links),
 	    cmocka_unit_test(context_shows_sent_messages),
-	    cmocka_unit_test(context_edit_replaces_content),
 	    cmocka_unit_test(every_line_is_verbatim),
 	    cmocka_unit_test(every_edit_line_is_shown),
 	    cmocka_unit_test(segments_are_branch_independent),

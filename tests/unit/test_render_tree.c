@@ -13,16 +13,6 @@ static void assert_tree(const char *lines, const char *want)
 	assert_renders(render_tree_txt, lines, want);
 }
 
-static void linear_chain_is_not_indented(void **state)
-{
-	(void)state;
-	assert_tree(HEADER, "");
-	assert_tree(HEADER SAYS("a", "null", "01") NOTE("x", "\"a\"", "02") SAYS("b", "\"x\"", "03")
-	                NOTE("y", "\"b\"", "04"),
-	            "a         • user: a!\n"
-	            "b         • user: b!  <- leaf\n");
-}
-
 /* By time, the branch of the leaf first; equal times in file order; metadata entries are bridged. */
 static void branches_are_drawn_in_order(void **state)
 {
@@ -38,18 +28,6 @@ static void branches_are_drawn_in_order(void **state)
 	            "f         │     user: f!\n"
 	            "c         ├─ user: c!\n"
 	            "b         └─ user: b!\n");
-}
-
-static void roots_are_sorted(void **state)
-{
-	(void)state;
-	assert_tree(HEADER SAYS("a", "null", "09") SAYS("b", "\"gone\"", "01") SAYS("c", "\"b\"", "02")
-	                SAYS("d", "\"a\"", "03") SAYS("e", "\"b\"", "04"),
-	            "b         • user: b!\n"
-	            "e         ├─ • user: e!  <- leaf\n"
-	            "c         └─ user: c!\n"
-	            "a         user: a!\n"
-	            "d            user: d!\n");
 }
 
 static void siblings_without_a_time_stay_in_place(void **state)
@@ -74,16 +52,6 @@ static void cycles_come_last(void **state)
 	            "y            user: y!\n"
 	            "t            ├─ user: t!\n"
 	            "z            └─ user: z!\n");
-}
-
-static void labels_and_messages_without_message(void **state)
-{
-	(void)state;
-	assert_tree(HEADER SAYS("a", "null", "01") AT("m", "\"a\"", "02", "\"type\":\"message\"")
-	                SAYS("b", "\"m\"", "03")
-	                    AT("l", "\"b\"", "04", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"x\\ny\\ud800\""),
-	            "a         • user: a!\n"
-	            "b         • [x y\uFFFD] user: b!  <- leaf\n");
 }
 
 #define ANSWERS(id, parent, time, fields)                                                                              \
@@ -127,25 +95,6 @@ static void textless_answers_are_hidden(void **state)
 	            "c         user: c!\n");
 	assert_tree(HEADER CALLS("b", "null", "01") NOTE("n", "\"b\"", "02"),
 	            "b         • assistant: (no content)  <- leaf\n");
-}
-
-static void failures_are_marked(void **state)
-{
-	(void)state;
-	assert_tree(
-	    HEADER ANSWERS("a", "null", "01", "\"content\":[],\"stopReason\":\"error\",\"errorMessage\":\"busy\"")
-		ANSWERS("b", "\"a\"", "02", "\"content\":\"x\",\"stopReason\":\"aborted\"")
-		    ANSWERS("c", "\"b\"", "03", "\"content\":[],\"stopReason\":\"length\"") CALLS("d", "\"c\"", "04")
-			RESULT("e", "\"d\"", "05", ",\"isError\":true")
-			    AT("f", "\"e\"", "06",
-	                       "\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"false\","
-	                       "\"exitCode\":1}")
-				AT("l", "\"f\"", "07", "\"type\":\"label\",\"targetId\":\"e\",\"label\":\"x\""),
-	    "a         • \u2717 assistant: busy\n"
-	    "b         • \u2717 assistant: x\n"
-	    "c         • \u2717 assistant: (no content)\n"
-	    "e         • [x] \u2717 [ls]\n"
-	    "f         • \u2717 [bash]: false  <- leaf\n");
 }
 
 /* Renders entry i as its line in tree.txt, without a newline. */
@@ -408,14 +357,10 @@ static void control_characters_do_not_reach_terminal(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(linear_chain_is_not_indented),
 	    cmocka_unit_test(branches_are_drawn_in_order),
-	    cmocka_unit_test(roots_are_sorted),
 	    cmocka_unit_test(siblings_without_a_time_stay_in_place),
 	    cmocka_unit_test(cycles_come_last),
-	    cmocka_unit_test(labels_and_messages_without_message),
 	    cmocka_unit_test(textless_answers_are_hidden),
-	    cmocka_unit_test(failures_are_marked),
 	    cmocka_unit_test(message_rows_show_text),
 	    cmocka_unit_test(rows_of_other_types),
 	    cmocka_unit_test(rows_of_calls),

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "render_fixture.h"
 
-static void title_defaults_to_name(void **state)
-{
-	(void)state;
-	assert_renders(render_title,
-	               HEADER USER("a", "null", "hello")
-	                   ENTRY("b", "\"a\"", "\"type\":\"session_info\",\"name\":\" x\\ty \""),
-	               "x y\n");
-}
-
 static void title_falls_back_to_first_message(void **state)
 {
 	(void)state;
@@ -43,15 +34,6 @@ static void title_falls_back_to_first_answer(void **state)
 	               "x\n");
 	assert_renders(render_title, HEADER USER("a", "null", " ") USER("b", "\"a\"", "y"), "y\n");
 	assert_renders(render_title, HEADER ASSISTANT("a", "null", "[]"), "(no messages)\n");
-}
-
-static void a_title_is_one_line(void **state)
-{
-	(void)state;
-	assert_renders(
-	    render_title,
-	    HEADER USER("a", "null", "a\\u0000b\\rc\\u001bd\\u007fe\\u0080f\\u0085g\\u009fh\\u2028i\\u2029j\\u00a0k"),
-	    "a b c d e f g h i j\u00a0k\n");
 }
 
 #define SENDER "Sender (untrusted metadata):\\n```json\\n{\\n  label: ui\\n}\\n```\\n\\n"
@@ -356,49 +338,6 @@ static void long_titles_are_cut(void **state)
 	               NINETY NINETY NINE NINE "\u00e9\u2026\n");
 }
 
-static void first_message_is_not_trimmed(void **state)
-{
-	(void)state;
-	assert_renders(render_first_message,
-	               HEADER MESSAGE("c", "null",
-	                              "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\" a\\n\"},"
-	                              "{\"type\":\"text\",\"text\":\"\\ud800b\\u0000\"}]"),
-	               " a\n \uFFFDb\u2400");
-	assert_renders(render_first_message, HEADER, "");
-}
-
-static void name_and_cwd_are_rendered(void **state)
-{
-	(void)state;
-	assert_renders(render_name, HEADER, "");
-	assert_renders(render_name, HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"a\\ud800b\""),
-	               "a\uFFFDb\n");
-	assert_renders(render_name,
-	               HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"x\"")
-	                   ENTRY("c", "\"b\"", "\"type\":\"session_info\",\"name\":\"\""),
-	               "");
-	assert_renders(render_cwd, HEADER, "/w\n");
-	assert_renders(render_cwd, "{\"type\":\"session\",\"id\":\"x\"}\n", "");
-	assert_renders(render_cwd, "{\"type\":\"session\",\"id\":\"x\",\"cwd\":7}\n", "");
-}
-
-static void problems_are_a_table(void **state)
-{
-	struct fixture f;
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	static const char lines[] = HEADER "{oops\n" USER("a", "null", "x");
-	char want[64];
-
-	(void)state;
-	fixture_open(&f, lines, sizeof lines - 1);
-	assert_int_equal(render_problems(f.s, &out), 0);
-	snprintf(want, sizeof want, "2\t%zu\t", sizeof HEADER - 1);
-	assert_memory_equal(buf_cstr(&out), want, strlen(want));
-	assert_int_equal(out.p[out.n - 1], '\n');
-	fixture_close(&f);
-	assert_renders(render_problems, HEADER USER("a", "null", "x"), "");
-}
-
 static void labels_are_a_table(void **state)
 {
 	(void)state;
@@ -462,7 +401,6 @@ static void summaries_are_cut(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(title_defaults_to_name),
 	    cmocka_unit_test(title_falls_back_to_first_message),
 	    cmocka_unit_test(title_falls_back_to_first_answer),
 	    cmocka_unit_test(envelopes_are_stripped_from_title),
@@ -472,11 +410,7 @@ int main(void)
 	    cmocka_unit_test(envelope_lookalikes_are_kept),
 	    cmocka_unit_test(words_in_a_template_are_found),
 	    cmocka_unit_test(envelope_scan_is_bounded),
-	    cmocka_unit_test(a_title_is_one_line),
 	    cmocka_unit_test(long_titles_are_cut),
-	    cmocka_unit_test(first_message_is_not_trimmed),
-	    cmocka_unit_test(name_and_cwd_are_rendered),
-	    cmocka_unit_test(problems_are_a_table),
 	    cmocka_unit_test(labels_are_a_table),
 	    cmocka_unit_test(summaries_are_cut),
 	};

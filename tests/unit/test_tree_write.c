@@ -11,31 +11,6 @@
 
 /* ---- the rows of the table ---- */
 
-static void label_file_sets_label(void **state)
-{
-	struct source_fixture *p = *state;
-
-	begin(p, ABC);
-	assert_int_equal(put(p, A, "label", "auth works\n"), 0);
-	assert_added(p, SET("@0", "c", "a", "auth works"));
-	assert_reads(p, A "/label", "auth works\n");
-	assert_mode(p, A "/label", S_IFREG | 0644);
-	assert_reads(p, S "/labels/auth works", "../entries/a");
-	assert_has(p, S "/labels.tsv", "a\tauth works\tuser: hi\n");
-	assert_has(p, S "/tree.txt", "auth works");
-	assert_has(p, S "/info.json", "\"labels\": 1");
-	assert_int_equal(put(p, A, "label", "auth works\n"), 0);
-	assert_int_equal(put(p, A, "label", "auth works"), 0);
-	assert_added(p, "");
-	assert_int_equal(put(p, A, "label", "auth done\n"), 0);
-	assert_reads(p, A "/label", "auth done\n");
-	assert_missing(p, S "/labels/auth works");
-	assert_int_equal(take(p, A, "label"), 0);
-	assert_missing(p, A "/label");
-	assert_lists(p, S "/labels", "");
-	assert_int_equal(take(p, A, "label"), -ENOENT);
-}
-
 /* White space clears, and so does truncation alone at close; the second time there is nothing to clear. */
 static void white_space_clears_label(void **state)
 {
@@ -51,30 +26,6 @@ static void white_space_clears_label(void **state)
 		assert_added(p, "");
 		end(p);
 	}
-}
-
-static void removal_clears_label(void **state)
-{
-	struct source_fixture *p = *state;
-
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
-	assert_int_equal(take(p, A, "label"), 0);
-	assert_added(p, CLEAR("@0", "l", "a"));
-	assert_int_equal(put(p, A, "label", "\n"), 0);
-	assert_added(p, "");
-}
-
-static void link_sets_label(void **state)
-{
-	struct source_fixture *p = *state;
-
-	begin(p, ABC);
-	assert_int_equal(make_link(p, S "/labels", "works", "../entries/a"), 0);
-	assert_added(p, SET("@0", "c", "a", "works"));
-	assert_reads(p, S "/labels/works", "../entries/a");
-	assert_reads(p, A "/label", "works\n");
-	assert_int_equal(make_link(p, S "/labels", "works", "../entries/b"), -EEXIST);
-	assert_added(p, "");
 }
 
 /* Labels are checked the same way however they are set; those set by name must also be names as labels/ shows them. */
@@ -149,16 +100,6 @@ static void label_link_renamed(void **state)
 	assert_added(p, "");
 }
 
-static void label_link_removed(void **state)
-{
-	struct source_fixture *p = *state;
-
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
-	assert_int_equal(take(p, S "/labels", "works"), 0);
-	assert_added(p, CLEAR("@0", "l", "a"));
-	assert_lists(p, S "/labels", "");
-}
-
 static void link_targets(void **state)
 {
 	struct source_fixture *p = *state;
@@ -230,33 +171,6 @@ static void concurrent_tables_merge(void **state)
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
 	save_edited(p, &table, "b\ttheirs", "b\t");
 	assert_added(p, CLEAR("@6", "@5", "b"));
-}
-
-static void name_file_sets_name(void **state)
-{
-	struct source_fixture *p = *state;
-
-	begin(p, ABC);
-	assert_missing(p, S "/name");
-	assert_int_equal(put(p, S, "name", " Refactor\nauth \n"), 0);
-	assert_added(p, NAME("@0", "c", "Refactor auth"));
-	assert_reads(p, S "/name", "Refactor auth\n");
-	assert_reads(p, S "/title", "Refactor auth\n");
-	assert_has(p, S "/info.json", "\"name\": \"Refactor auth\"");
-	assert_int_equal(put(p, S, "name", "Refactor auth\n"), 0);
-	assert_added(p, "");
-}
-
-static void removal_clears_name(void **state)
-{
-	struct source_fixture *p = *state;
-
-	begin(p, ABC INFO("\"i\"", "\"c\"", "\"old\""));
-	assert_reads(p, S "/name", "old\n");
-	assert_int_equal(take(p, S, "name"), 0);
-	assert_added(p, NAME("@0", "i", ""));
-	assert_missing(p, S "/name");
-	assert_reads(p, S "/title", "hi\n");
 }
 
 static void branch_file_adds_summary(void **state)
@@ -591,20 +505,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(label_file_sets_label),
 	    TEST(white_space_clears_label),
-	    TEST(removal_clears_label),
-	    TEST(link_sets_label),
 	    TEST(label_is_checked),
 	    TEST(third_equal_label_gets_other_name),
 	    TEST(label_link_replaced),
 	    TEST(label_link_renamed),
-	    TEST(label_link_removed),
 	    TEST(link_targets),
 	    TEST(table_sets_labels),
 	    TEST(concurrent_tables_merge),
-	    TEST(name_file_sets_name),
-	    TEST(removal_clears_name),
 	    TEST(branch_file_adds_summary),
 	    TEST(leaf_link_moves_leaf),
 	    TEST(refused_values),
