@@ -336,13 +336,17 @@ static int copy_dir(struct copy_run *c, const struct tree_attr *dir, int fd, uns
 	}
 	if (rc == 0 && is_whole && c->copy_deletes)
 		rc = copy_remove_except(c, fd, &dir->node, &all, COPY_REMOVE_LEVELS_MAX);
-	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
-	if (rc == 0 && sys_fstat(fd, &st) == 0 && !time_is_same(st.st_mtim, dir->mtime) && futimens(fd, times) < 0 &&
-	    errno != EPERM) /* not ours */
+	if (rc < 0 || sys_fstat(fd, &st) < 0)
+		return rc < 0 ? rc : -errno;
+	/* The times are the same after a change of names, until the time is set: then a killed copy left them unsynced.
+	 * EINVAL: not supported by the file system. */
+	bool is_unsynced = c->written + c->removed > done || time_is_same(st.st_mtim, st.st_ctim);
+	if (is_unsynced && sys_fsync(fd) < 0 && errno != EINVAL)
 		return -errno;
-	bool unsynced = rc == 0 && c->written + c->removed > done;
-	/* EINVAL: not supported by the file system. */
-	return unsynced && sys_fsync(fd) < 0 && errno != EINVAL ? -errno : rc;
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
+	bool is_timed =
+	    time_is_same(st.st_mtim, dir->mtime) || futimens(fd, times) == 0 || errno == EPERM; /* not ours */
+	return is_timed ? 0 : -errno;
 }
 
 /* --- all ----------------------------------------------------------------------------- */
@@ -383,6 +387,10 @@ static int copy_all(struct copy_run *c, const char *path, const struct tree_attr
 		rc = copy_file(c, what, fd, last ? last + 1 : path);
 		rc = rc == 0 && sys_fsync(fd) < 0 && errno != EINVAL ? -errno : rc;
 	}
+	/* The name of DIR, which can be new. */
+	int above CLEANUP_CLOSE = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (rc == 0 && above >= 0 && sys_fsync(above) < 0 && errno != EINVAL)
+		rc = -errno;
 	return rc < 0 && !c->stopped ? copy_report_error(c, rc) : rc;
 }
 
