@@ -231,9 +231,15 @@ $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(f
 $(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_session_at_place -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_negative_class -Wl,--wrap=tree_getattr
 
-# The same, with a disk that can lose power.
-$(BUILD)/power/%: tests/power/%.c $(wildcard tests/power/*.[ch]) tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/power
-	$(call say,CC)$(CC) $(own_cppflags) -Itests/wire $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+# The same, with a disk that can lose power: the calls of the program, and only those, go to tests/power/disk_calls.c.
+power_objects := $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a
+tool = $(shell $(CC) -print-prog-name=$(1))
+$(BUILD)/power/program.o: $(power_objects) $(BUILD)/cmd/main.o tests/power/calls tests/power/make-calls | $(BUILD)/power
+	@tests/power/make-calls $(BUILD)/power/calls.h $(call tool,nm) $(power_objects) $(BUILD)/cmd/main.o >$(BUILD)/power/symbols
+	$(call say,LD)$(CC) -nostdlib -r -o $@ $(filter %.o,$(power_objects)) -Wl,--whole-archive $(filter %.a,$(power_objects)) -Wl,--no-whole-archive
+	@$(call tool,objcopy) --redefine-syms=$(BUILD)/power/symbols $@
+$(BUILD)/power/%: tests/power/%.c $(wildcard tests/power/*.[ch]) tests/wire/wire.c $(wildcard tests/wire/*.h) $(BUILD)/power/program.o
+	$(call say,CC)$(CC) $(own_cppflags) -Itests/wire -I$(BUILD)/power $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(fuse_libs) $(libs)
 $(power_test): private linking += -Wl,--wrap=getrandom
 
 $(golden_tools): $(BUILD)/golden/%: tests/golden/%.c $(BUILD)/libsessionfs.a | $(BUILD)/golden
