@@ -279,6 +279,9 @@ fuzz-targets: $(fuzz_targets)
 fast-targets: $(BUILD)/sessionfs $(golden_tools) $(match_ask) $(unit_tests) $(if $(no_fuse),,$(slowfs) $(wire_tests) $(power_test))
 	@:
 
+small-targets:
+	@$(MAKE) --no-print-directory SMALL=1 BUILD=$(small) $(small)/sessionfs $(small_tests:%=$(small)/%)
+
 $(BUILD)/unit $(BUILD)/wire $(BUILD)/power $(BUILD)/golden $(BUILD)/targets:
 	@mkdir -p $@
 
@@ -322,7 +325,7 @@ check-fast:
 check:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory $(parallel) fast-targets fuzz-targets
-	@$(MAKE) --no-print-directory $(parallel) SMALL=1 BUILD=$(small) $(small)/sessionfs $(small_tests:%=$(small)/%)
+	@$(MAKE) --no-print-directory $(parallel) small-targets
 	@SMALL="$(if $(SMALL),,$(small_tests))" scripts/check $(BUILD) $(ONLY)
 	$(coverage)
 
@@ -525,6 +528,6 @@ check-package:
 clean:
 	rm -rf build compile_commands.json
 
-.PHONY: all units clean help compile_commands.json demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets bench stress lint hooks install uninstall \
+.PHONY: all units clean help compile_commands.json demo check-fast check fault golden conformance fuzz fuzz-targets fast-targets small-targets bench stress lint hooks install uninstall \
 	dist deb check-package check-builds check-far check-foreign check-loaded mutants plants coverage figures
 -include $(wildcard $(BUILD)/*/*.d)

@@ -16,4 +16,10 @@ static inline int mutant(int id)
 	return mutant_id == id;
 }
 
+/* The subject of a switch without that label. */
+static inline long long mutant_subject(int id, long long subject, long long label)
+{
+	return subject == label && mutant(id) ? -0x7ffffffffffffff1 : subject;
+}
+
 #endif

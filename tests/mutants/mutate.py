@@ -7,25 +7,37 @@ whether it is the one that is meant (mutant.h). clang parses the file, so that a
 statement. Text that a macro makes is left as it is.
 
 Kinds: the condition of if, while, for, do and ?: negated; an operand of && or || taken out; < with <= and > with >=
-exchanged; a number next to an operator changed by 1; a statement dropped that calls or assigns; 0 returned for an error.
-Not changed: messages, and calls that only free memory (their loss is found by `make check SAN=1`).
+exchanged; a number next to an operator, or that is an argument, changed by 1; a statement dropped that calls or assigns;
+0 returned for an error; true and false exchanged; a case label taken out, so that its value is that of no label; an
+operand of | taken out; an argument that is a constant, as a flag is, made 0, or 1 if it is 0; two arguments side by side
+of one type exchanged.
+Not changed: messages; calls that only free memory (their loss is found by `make check SAN=1`); and O_RDONLY, which is 0,
+and O_CLOEXEC and O_NOCTTY, which matter to other programs alone; and what computes vectors.
 """
 import re
+import subprocess
 import sys
 from dataclasses import dataclass, field
 
 from clang import cindex
-from clang.cindex import CursorKind as K
+from clang.cindex import CursorKind as K, TypeKind as T
 
 HEADER = '#include "sessionfs/base/mutant.h"'
-FLAGS = ["-std=c17", "-Iinclude", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", '-DSESSIONFS_VERSION="0"']
+FLAGS = ["-std=c17", "-Iinclude", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", '-DSESSIONFS_VERSION="0"',
+         *subprocess.run(["pkg-config", "--cflags", "fuse3"], capture_output=True, text=True).stdout.split()]
 ORDER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 # The number that a constant becomes, other than what an exchanged operator does already.
 STEP = {"<": (1, -1), "<=": (-1, 1), ">": (-1, 1), ">=": (1, -1), "==": (1, 1), "!=": (1, 1), "+": (-1, -1), "-": (1, 1)}
 SILENT = re.compile(r"^(log_\w+|free|\w+_(free|destroy)|(?!lock_)\w+_release)$")
+# Their arguments can be exchanged.
+SYMMETRIC = re.compile(r"^(memcmp|strn?cmp|\w+_(eq|same|equals?))$")
+# Numbers that are no mistake: more memory than enough; and a poll that glibc checks, which tests do not wrap.
+FREE_NUMBERS = {"malloc", "calloc", "poll"}
+UNSEEN_FLAGS = {"O_RDONLY", "O_CLOEXEC", "O_NOCTTY"}
 ERROR_NAMES = {"rc", "err", "error"}
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 STATEMENTS = {K.CALL_EXPR, K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR, K.CSTYLE_CAST_EXPR}
+NUMBERS = {T.BOOL, T.CHAR_S, T.SCHAR, T.UCHAR, T.SHORT, T.USHORT, T.INT, T.UINT, T.LONG, T.ULONG, T.LONGLONG, T.ULONGLONG, T.ENUM}
 # Constant expressions, and what is not computed.
 CONSTANT = {K.CXX_UNARY_EXPR, K.STATIC_ASSERT, K.ENUM_DECL, K.STRUCT_DECL, K.UNION_DECL, K.GENERIC_SELECTION_EXPR}
 
@@ -35,10 +47,8 @@ class Mutant:
     line: int
     function: str
     what: str
-    begin: int
-    end: int
-    before: str
-    after: str
+    edits: list  # of (begin, end, text before, text after)
+    nth: int = 1  # among those of the function that are described alike
     id: int = field(default=0)
 
 
@@ -86,23 +96,31 @@ class File:
         begin, end = self.extent(c)
         return any(b <= begin and end <= e for b, e in self.macros)
 
-    def add(self, c, what, before, after):
+    def is_whole(self, c):
+        """Macros that are in it end in it: the text around it can be changed."""
         begin, end = self.extent(c)
-        line = self.bytes.count(b"\n", 0, begin) + 1
-        new = Mutant(line, self.function, what, begin, end, before, after)
-        if not any((m.begin, m.end, m.what) == (begin, end, what) for m in self.mutants[-50:]):
-            self.mutants.append(new)
+        return all(e <= begin or end <= b or (begin <= b and e <= end) for b, e in self.macros)
+
+    def add(self, what, *edits):
+        """An edit is an expression, and the texts before and after it."""
+        edits = [(*self.extent(c), before, after) for c, before, after in edits]
+        line = self.bytes.count(b"\n", 0, edits[0][0]) + 1
+        same = [m for m in self.mutants if m.function == self.function and m.what.removesuffix(f" #{m.nth}") == what]
+        if any(m.edits == edits for m in same):
+            return
+        nth = len(same) + 1
+        self.mutants.append(Mutant(line, self.function, what + (f" #{nth}" if same else ""), edits, nth))
 
     # Where an expression is used says how it can be changed.
     def condition(self, c):
         if not re.fullmatch(r"0|1|true|false", self.of(c)):
-            self.add(c, f"negate: {self.of(c)}", "(!(", ")==mutant(ID))")
-        self.walk(c)
+            self.add(f"negate: {self.of(c)}", (c, "(!(", ")==mutant(ID))"))
+            self.walk(c)
 
     def statement(self, c):
         core = self.bare(c)
         if core.kind in STATEMENTS and not self.is_macro(c) and self.is_droppable(core):
-            self.add(c, f"drop: {self.of(c)}", "(mutant(ID)?(void)0:(void)(", "))")
+            self.add(f"drop: {self.of(c)}", (c, "(mutant(ID)?(void)0:(void)(", "))"))
         self.walk(c)
 
     def is_droppable(self, c):
@@ -132,8 +150,10 @@ class File:
         between = self.text(self.extent(sides[0])[1], self.extent(sides[1])[0])
         return COMMENT.sub("", between).strip(), sides
 
-    def walk(self, c):
-        if self.is_macro(c) or c.kind in CONSTANT:
+    def walk(self, c, parent=None):
+        if self.of(c) in ("true", "false") and self.is_whole(c):
+            self.walk_bool(c, parent)
+        if self.is_macro(c) or c.kind in CONSTANT or c.type.get_canonical().kind == T.VECTOR:
             return
         children = list(c.get_children())
         if c.kind == K.COMPOUND_STMT:
@@ -151,27 +171,30 @@ class File:
         elif c.kind in (K.CASE_STMT, K.DEFAULT_STMT, K.LABEL_STMT):
             self.statement(children[-1])
         elif c.kind == K.SWITCH_STMT:
+            self.walk_labels(children[0], children[1])
             self.walk(children[0])
             self.walk(children[1])
         elif c.kind == K.CONDITIONAL_OPERATOR and len(children) == 3:
             self.condition(children[0])
-            self.walk(children[1])
-            self.walk(children[2])
+            self.walk(children[1], c)
+            self.walk(children[2], c)
         elif c.kind == K.RETURN_STMT:
             for child in children:
-                self.walk_return(child)
+                self.walk_return(child, c)
         elif c.kind == K.BINARY_OPERATOR:
             self.walk_binary(c)
+        elif c.kind == K.CALL_EXPR:
+            self.walk_call(c)
         elif c.kind == K.VAR_DECL:
             if c.storage_class != cindex.StorageClass.STATIC:
                 for child in children:
                     if self.text(0, self.extent(child)[0]).rstrip()[-1:] == "=":
-                        self.walk(child)
+                        self.walk(child, c)
         else:
             for child in children:
                 # The index of a designator is constant.
                 if c.kind != K.INIT_LIST_EXPR or self.text(0, self.extent(child)[0]).rstrip()[-1:] != "[":
-                    self.walk(child)
+                    self.walk(child, parent if c.kind == K.UNEXPOSED_EXPR else c)
 
     def walk_for(self, c, children):
         """for (init; condition; step) body, each of which can be absent."""
@@ -194,13 +217,67 @@ class File:
             else:
                 self.walk(child)
 
-    def walk_return(self, c):
+    def walk_bool(self, c, parent):
+        text = self.of(c)
+        other = "false" if text == "true" else "true"
+        self.add(f"{text} to {other}: {self.of(parent or c)}", (c, "(!mutant(ID)==", ")"))
+
+    def walk_labels(self, subject, body):
+        """The subject is a number that no label has for a label that is taken out."""
+        for c in self.labels(body):
+            label = next(c.get_children())
+            text = self.of(label)
+            if "#" not in text:
+                self.add(f"drop: case {text}", (subject, "mutant_subject(ID,", f",{text})"))
+
+    def labels(self, c):
+        for child in c.get_children():
+            if child.kind == K.CASE_STMT:
+                yield child
+            if child.kind != K.SWITCH_STMT:
+                yield from self.labels(child)
+
+    def walk_call(self, c):
+        arguments = list(c.get_arguments())
+        if not SILENT.match(c.spelling) and not c.spelling.startswith("__"):
+            if not SYMMETRIC.match(c.spelling):
+                for a, b in zip(arguments, arguments[1:]):
+                    self.exchange(c, a, b)
+            for a in arguments:
+                self.constant(c, a)
+        for child in c.get_children():
+            self.walk(child, c)
+
+    def exchange(self, c, a, b):
+        texts = [self.text(*self.extent(x)) for x in (a, b)]
+        types = [{x.type.get_canonical().spelling, self.plain_type(self.bare(x))} for x in (a, b)]
+        if all(map(self.is_whole, (a, b))) and types[0] == types[1] and texts[0] != texts[1] and "#" not in "".join(texts):
+            self.add(f"exchange: {self.of(a)}, {self.of(b)} of {self.of(c)}",
+                     (a, f"(mutant(ID)?({texts[1]}):(", "))"), (b, f"(mutant(ID)?({texts[0]}):(", "))"))
+
+    @staticmethod
+    def plain_type(c):
+        """The type, without `const`, and an array as the pointer that it becomes."""
+        of = c.type.get_canonical()
+        element = of.element_type if of.kind in (T.CONSTANTARRAY, T.INCOMPLETEARRAY) else of.get_pointee()
+        return re.sub(r"\bconst\b ?", "", f"{element.spelling} *" if element.spelling else of.spelling).strip()
+
+    def constant(self, c, argument):
+        core, text = self.bare(argument), self.of(argument)
+        if argument.type.get_canonical().kind not in NUMBERS:
+            return
+        if core.kind == K.INTEGER_LITERAL and c.spelling not in FREE_NUMBERS and re.fullmatch(r"\d+", text) and not self.is_macro(core):
+            self.add(f"{text} to {int(text) + 1}: {self.of(c)}", (argument, "(", "+mutant(ID))"))
+        elif re.fullmatch(r"[A-Z][A-Z0-9_]+", text) and text not in UNSEEN_FLAGS and self.is_whole(argument):
+            self.add(f"{text} to !{text}: {self.of(c)}", (argument, "(mutant(ID)?!(", f"):({text}))"))
+
+    def walk_return(self, c, ret):
         core = self.bare(c)
         text = self.of(c)
         is_error = re.fullmatch(r"-E[A-Z0-9]+", text) or core.kind == K.DECL_REF_EXPR and core.spelling in ERROR_NAMES
         if is_error and self.result == "int":
-            self.add(c, f"return 0: return {text}", "(mutant(ID)?0:(", "))")
-        self.walk(c)
+            self.add(f"return 0: return {text}", (c, "(mutant(ID)?0:(", "))"))
+        self.walk(c, ret)
 
     def operator_of(self, c):
         return self.operator(c)[0] if c.kind == K.BINARY_OPERATOR else ""
@@ -213,19 +290,33 @@ class File:
             chain = chain or self.of(c)
             for side in map(self.bare, sides):
                 if self.operator_of(side) != op:
-                    self.add(side, f"without: {self.of(side)} of {chain}", "(mutant(ID)||(" if op == "&&" else "(!mutant(ID)&&(", "))")
+                    before = "(mutant(ID)||(" if op == "&&" else "(!mutant(ID)&&("
+                    self.add(f"without: {self.of(side)} of {chain}", (side, before, "))"))
                     self.walk(side)
                 elif not self.is_macro(side):
                     self.walk_binary(side, chain)
             return
+        if op == "|":
+            self.walk_flags(c, self.of(c))
+            return
         if op in ORDER:
             a, b = map(self.of, sides)
             if "#" not in a + b:
-                self.add(c, f"{op} to {ORDER[op]}: {self.of(c)}", f"(mutant(ID)?({a}){ORDER[op]}({b}):(", "))")
+                self.add(f"{op} to {ORDER[op]}: {self.of(c)}", (c, f"(mutant(ID)?({a}){ORDER[op]}({b}):(", "))"))
         if op in STEP:
             for side, step in zip(sides, STEP[op]):
                 self.number(c, self.bare(side), step)
         for side in sides:
+            self.walk(side, c)
+
+    def walk_flags(self, c, chain):
+        for side in self.operator(c)[1]:
+            core = self.bare(side)
+            if self.operator_of(core) == "|" and not self.is_macro(core):
+                self.walk_flags(core, chain)
+                continue
+            if self.of(side) not in UNSEEN_FLAGS and self.is_whole(side):
+                self.add(f"without: {self.of(side)} of {chain}", (side, "(mutant(ID)?0:(", "))"))
             self.walk(side)
 
     def number(self, c, literal, step):
@@ -235,14 +326,16 @@ class File:
         if text == "0" and (step < 0 or self.operator_of(c) in ("==", "!=")):
             return
         value = int(re.match(r"\d+", text)[0])
-        self.add(literal, f"{value} to {value + step}: {self.of(c)}", "(", f"{'+' if step > 0 else '-'}mutant(ID))")
+        sign = "+" if step > 0 else "-"
+        self.add(f"{value} to {value + step}: {self.of(c)}", (literal, "(", f"{sign}mutant(ID))"))
 
     def written(self):
         """Returns the file with all its mutants, which have their ids."""
         parts = []
         for depth, m in enumerate(self.mutants):
-            for place, rank, text in ((m.begin, (1, depth), m.before), (m.end, (0, -depth), m.after)):
-                parts.append((place, rank, text.replace("ID", str(m.id), 1)))
+            for begin, end, before, after in m.edits:
+                parts.append((begin, (1, depth), before.replace("(ID", f"({m.id}")))
+                parts.append((end, (0, -depth), after.replace("(ID", f"({m.id}")))
         out, at = [f'{HEADER}\n#line 1 "{self.path}"\n'.encode()], 0
         for place, _, text in sorted(parts, key=lambda p: p[:2]):
             out += [self.bytes[at:place], text.encode()]

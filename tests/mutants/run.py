@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""run.py BUILD: how many mutants of the sources die in the fast tests. Called by `make mutants`.
+"""run.py BUILD: how many mutants of the sources die in the tests that need no mount. Called by `make mutants`.
 
 All mutants are compiled at once, into the library and the tests of a copy of the tree in BUILD/mutants/tree (mutate.py).
 Each case of each test runs once to record which mutants it reaches. Then each mutant runs with the cases that reach it,
-quickest first, until one fails: with another exit status than 0, a signal, or more than several times its usual time. A
-mutant that passes them all survives.
+quickest first, until one fails: with another exit status than 0, a signal, or more than several times its usual time. What
+passes the tests of modules, the wire tests and the golden trees runs with the losses of power (tests/power) and the kit of
+the contract (tests/contract), too. A mutant that passes them all survives.
 
 Environment:
   ONLY="catalog src/find/match.c src/find/match.c:120"   folders, files, lines; default: the folders in FOLDERS
@@ -15,6 +16,7 @@ Environment:
   LIST=1        only prints them, with their numbers
   GOAL=85       the percent below which the exit status is 1 (not with ONLY or AGAIN)
   LONGEST=2     without cases that take more seconds: on a busy machine, for a percent that is rather too small
+  TESTS="test_catalog wire/"   with these programs alone: for the same
   JOBS=N        mutants at a time; default: one a CPU
 
 survivors.txt has a reason for each known survivor. Those without a reason are printed.
@@ -36,14 +38,18 @@ from pathlib import Path
 
 import mutate
 
-FOLDERS = ["catalog", "session", "write", "file", "find", "render", "tree"]
+FOLDERS = ["base", "json", "file", "session", "catalog", "write", "find", "render", "tree", "fuse", "cmd"]
 COPIED = ["Makefile", "NEWS.md", "include", "src", "tests", "scripts", "man"]
 BLOCK = 2000  # numbers of a file's mutants, so that a change of one file renumbers no other
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+# A mutant is not the source that a mistake is made in; and what other systems have is not compiled.
+LEFT_OUT = re.compile(r"tests/unit/(mistakes/.*|test_catalog_mistakes\.c)|src/base/sys_portable\.c")
+KIT = """TZ=UTC tests/contract/run --make "$TMPDIR/src" >"$TMPDIR/cases"
+TZ=UTC tests/contract/run --sources "$TMPDIR/src" --program "$SESSIONFS" >"$TMPDIR/out" || { cat "$TMPDIR/out"; exit 1; }"""
 KNOWN = HERE / "survivors.txt"
 MEMORY = 4 << 30  # bytes of a test
-OURS = {"ONLY", "ALL", "AGAIN", "LIST", "LONGEST", "N", "SEED", "GOAL", "MUTANT", "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
+OURS = {"ONLY", "TESTS", "ALL", "AGAIN", "LIST", "LONGEST", "N", "SEED", "GOAL", "MUTANT", "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
 
 
 def setting(name, default):
@@ -67,9 +73,12 @@ class Mutants:
             top = ROOT / name
             for path in [top] if top.is_file() else sorted(p for p in top.rglob("*") if p.is_file() or p.is_symlink()):
                 relative = path.relative_to(ROOT)
+                if LEFT_OUT.fullmatch(str(relative)):
+                    continue
                 if relative.parts[0] != "src" or relative.parts[1] not in FOLDERS or path.suffix != ".c":
                     self.put(relative, path)
-        sources = sorted(p.relative_to(ROOT) for f in FOLDERS for p in (ROOT / "src" / f).glob("*.c"))
+        sources = sorted(p.relative_to(ROOT) for f in FOLDERS for p in (ROOT / "src" / f).glob("*.c")
+                         if not LEFT_OUT.fullmatch(str(p.relative_to(ROOT))))
         for i, path in enumerate(sources):
             self.mutate(str(path), i * BLOCK + 1)
         self.limit = len(sources) * BLOCK + 1
@@ -121,7 +130,7 @@ class Mutants:
     def build(self):
         environment = {k: v for k, v in os.environ.items() if k not in OURS}
         subprocess.run(["make", "--no-print-directory", f"-j{setting('JOBS', os.cpu_count())}", "BUILD=build",
-                        "CFLAGS=-O1 -w", "fast-targets"], cwd=self.tree, env=environment, check=True, stdout=sys.stderr)
+                        "CFLAGS=-O1 -w", "fast-targets", "small-targets"], cwd=self.tree, env=environment, check=True, stdout=sys.stderr)
 
     def place(self, number):
         path, line, _, what = self.all[number]
@@ -137,13 +146,18 @@ class Mutants:
 
 
 class Program:
-    """A test program. Its cases are those that cmocka runs one by one; golden/run is one case."""
+    """A test program. Its cases are those that cmocka runs one by one; golden/run and contract/run are one case."""
 
     def __init__(self, mutants, name):
         self.mutants, self.name = mutants, name
         self.depends = [mutants.binaries / name]
+        self.command = [str(self.depends[0])]
         if name == "golden/run":
             self.depends = [mutants.tree / "tests" / name, mutants.binaries / "golden" / "dump"]
+            self.command = [str(self.depends[0])]
+        elif name == "contract/run":
+            self.depends = [mutants.binaries / "sessionfs", *(mutants.tree / "tests/contract").rglob("*.*")]
+            self.command = ["sh", "-ec", KIT]
 
     def run(self, environment, limit=600.0):
         """Returns why it failed, or "", and its output. The processor time has a limit, too: a loop ends on a busy machine."""
@@ -151,7 +165,7 @@ class Program:
         base = {k: v for k, v in os.environ.items() if k not in OURS}
         base |= {"SESSIONFS_LOCK_CHECK": "/dev/stderr", "CMOCKA_MESSAGE_OUTPUT": "TAP", "FAST": "1", "TMPDIR": work,
                  "SESSIONFS": str(self.mutants.binaries / "sessionfs")}
-        command = ["prlimit", "--core=0", f"--data={MEMORY}", f"--cpu={int(limit) + 1}", str(self.depends[0])]
+        command = ["prlimit", "--core=0", f"--data={MEMORY}", f"--cpu={int(limit) + 1}", *self.command]
         with open(f"{work}/stdin", "w+b") as stdin, open(f"{work}/log", "w+b") as log:
             process = subprocess.Popen(command, stdin=stdin, stdout=log, stderr=log, start_new_session=True,
                                        cwd=self.mutants.tree, env=base | environment)
@@ -206,16 +220,18 @@ class Case:
     def order(self, path):
         """Tests with a word of the file's path in their names are first, since one of them fails most often."""
         _, folder, name = re.sub(r"\.c$", "", path).split("/")
-        return not {folder, *name.split("_")} & self.words, self.seconds
+        return bool({"power", "contract"} & self.words), not {folder, *name.split("_")} & self.words, self.seconds
 
     def kills(self, number):
         return self.program.run({"MUTANT": str(number), **({"MUTANT_CASE": self.name} if self.name else {})}, 2 + 5 * self.seconds)[0]
 
 
 def find_cases(mutants, pool):
-    names = sorted(f"{p.parent.name}/{p.name}" for d in ("unit", "wire") for p in (mutants.binaries / d).glob("test_*")
-                   if p.suffix != ".d" and (mutants.tree / "tests" / d / (p.name + ".c")).is_file())
-    programs = [Program(mutants, n) for n in [*names, "golden/run"]]
+    folders = ["unit", "wire", "power", "small/unit", "small/wire"]
+    names = sorted(f"{d}/{p.name}" for d in folders for p in (mutants.binaries / d).glob("test_*")
+                   if p.suffix != ".d" and (mutants.tree / "tests" / d.removeprefix("small/") / (p.name + ".c")).is_file())
+    programs = [Program(mutants, n) for n in [*names, "golden/run", "contract/run"]
+                if any(word in n for word in setting("TESTS", "/").split())]
     return [Case(program, *case) for program, cases in zip(programs, pool.map(Program.cases, programs)) for case in cases]
 
 
@@ -282,8 +298,9 @@ def report(mutants, results, known):
 
 
 def enter_own_tmp():
-    """Root gives the tests a /tmp of their own, since a test that is ended leaves its files there."""
-    private = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=1777,size=4g mutants /tmp && exec "$@"', "sh"]
+    """Root gives the tests a /tmp and /dev/shm of their own, since a test that is ended leaves its files there."""
+    mount = "mount -t tmpfs -o mode=1777,size=4g mutants"
+    private = ["unshare", "--mount", "sh", "-c", f'{mount} /tmp && {mount} /dev/shm && exec "$@"', "sh"]
     if os.geteuid() == 0 and "MUTANTS_TMP" not in os.environ and ROOT.parts[1] != "tmp":
         os.environ["MUTANTS_TMP"] = "1"
         if subprocess.run([*private, "true"], stderr=subprocess.DEVNULL).returncode == 0:

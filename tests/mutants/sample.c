@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All that mutate.py changes, and what it leaves as it is, for tests/lint/mutants.sh. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,13 @@
 #define log_debug(...) log_message(__VA_ARGS__)
 
 enum { ROOM = 3 + 1 };
+enum { PLAIN, BOLD, WIDE };
 static const int steps[ROOM] = {[1 + 1] = 2 + 3};
-static char shown[400];
+static char shown[800];
 
-static void log_message(const char *text)
+static void log_message(const char *text, int a, int b)
 {
-	(void)text;
+	(void)text, (void)a, (void)b;
 }
 
 static void show(const char *text)
@@ -54,7 +56,7 @@ static int sample_check(int n)
 		show("one ");
 	else
 		base += n;
-	log_debug("not changed");
+	log_debug("not changed", 1, 2);
 	free(copy);
 	switch (n) {
 	case 3 + SHARED:
@@ -68,6 +70,36 @@ static int sample_check(int n)
 	return rc;
 }
 
+static bool sample_is_even(int n)
+{
+	if (n % 2)
+		return false;
+	return true;
+}
+
+static int sample_area(int width, int height, int style, bool is_full)
+{
+	return (10 * width + (is_full ? height : 0)) * 10 + style;
+}
+
+/* Truths, labels, flags and arguments. */
+static void sample_draw(int n)
+{
+	bool is_known = true;
+	switch (n) {
+	case 1:
+	case 3:
+		is_known = sample_is_even(n);
+		break;
+	case PLAIN:
+		is_known = false;
+	}
+	sample_show(sample_area(3, n + 2, BOLD, is_known));
+	sample_show(sample_area(n, ROOM, WIDE | BOLD, true));
+	sample_show(sample_is_even(n));
+	show(strcmp("one", "two") ? "other " : "");
+}
+
 const char *sample_results(void);
 const char *sample_results(void)
 {
@@ -76,6 +108,7 @@ const char *sample_results(void)
 	for (int n = 0; n < 7; n++) {
 		sample_show(sample_find(texts[n], 'a', n == 3 ? 3 : 5));
 		sample_show(sample_check(n));
+		sample_draw(n);
 	}
 	return shown;
 }
