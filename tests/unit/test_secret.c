@@ -21,6 +21,7 @@
 static struct rewrite {
 	const char *path, *text;
 	int nth;
+	bool cuts; /* the text is all that is left */
 } rewrite;
 
 static unsigned reads;
@@ -31,7 +32,7 @@ static ssize_t read_of_rewritten(int fd, void *p, size_t n, off_t off)
 	if (rewrite.nth < 0)
 		add_file(rewrite.path, rewrite.text);
 	if (rewrite.nth > 0 && --rewrite.nth == 0)
-		write_at(rewrite.path, 0, rewrite.text, strlen(rewrite.text));
+		write_at(rewrite.path, rewrite.cuts ? O_TRUNC : 0, rewrite.text, strlen(rewrite.text));
 	return pread(fd, p, n, off);
 }
 
@@ -304,13 +305,17 @@ static void assert_read(const char *text, const char *expected)
 	assert_int_equal(opened_pread(file, piece, sizeof piece, 0), n);
 	piece[n] = '\0';
 	assert_string_equal(piece, expected);
-	/* In pieces, forward and backward. */
-	for (size_t step = n > 2000 ? 997 : 1; step <= n; step = step * 2 + 1) {
-		for (size_t i = 0, at = 0; i * step < n; i++) {
-			at = step % 2 ? i * step : (n - 1) / step * step - i * step;
-			ssize_t size = opened_pread(file, piece, step, at);
-			assert_int_equal(size, n - at < step ? n - at : step);
-			assert_memory_equal(piece, expected + at, (size_t)size);
+	/* In pieces, forward and backward, at last with the masks of the lines that were read before. */
+	for (int way = 0; way < 4; way++) {
+		if (way == 2)
+			let_pass(CLOCK_REALTIME, 5000);
+		for (size_t step = n > 2000 ? 997 : 1; step <= n; step = step * 2 + 1) {
+			for (size_t i = 0; i * step < n; i++) {
+				size_t at = way % 2 ? i * step : (n - 1) / step * step - i * step;
+				ssize_t size = opened_pread(file, piece, step, at);
+				assert_int_equal(size, n - at < step ? n - at : step);
+				assert_memory_equal(piece, expected + at, (size_t)size);
+			}
 		}
 	}
 	assert_int_equal(opened_pread_raw(file, piece, sizeof piece, 0), n);
@@ -473,10 +478,39 @@ static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 			opened_pread(file, piece, sizeof piece, 0);
 			usleep(11000); /* a tick of the clock for file times */
 		}
-		rewrite = (struct rewrite){path, text[1], i / 120 + 1};
+		rewrite = (struct rewrite){path, text[1], i / 120 + 1, false};
 		assert_in_range(opened_pread(file, piece, n, off), 1, n);
 		for (size_t k = 0; k + 3 <= n; k++)
 			assert_false(memcmp(piece + k, "exa", 3) == 0 || memcmp(piece + k, "mpl", 3) == 0);
+		rewrite.nth = 0;
+		opened_put(file);
+	}
+	resolver_close(r);
+	remove_all(dir);
+}
+
+/* A file that is cut between two reads of its lines: what is left of it, or an error, and an end of the read. */
+static void a_file_that_is_cut_while_it_is_read_ends(void **state)
+{
+	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
+	struct resolver *r;
+	(void)state;
+	make_temporary(dir);
+	snprintf(path, sizeof path, "%s/f", dir);
+	assert_int_equal(resolver_open(dir, &r), 0);
+	resolver_set_redact(r);
+	for (int i = 0; i < 4 * 3; i++) {
+		static const char *const rests[] = {"", "{}", "{}\n"};
+		struct resolved got = RESOLVED_INIT;
+		struct opened *file;
+		put_file(path, "{}\n{\"" KEY "\"}\n{\"" KEY "\"}\n");
+		assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+		assert_int_equal(opened_new(r, &got, &file), 0);
+		rewrite = (struct rewrite){path, rests[i % 3], i / 3 + 1, true};
+		ssize_t n = opened_pread(file, piece, sizeof piece, 3);
+		assert_true(n <= (ssize_t)sizeof piece);
+		for (ssize_t k = 0; k + 3 <= n; k++)
+			assert_memory_not_equal(piece + k, "exa", 3);
 		rewrite.nth = 0;
 		opened_put(file);
 	}
@@ -500,7 +534,7 @@ static void a_file_that_grows_is_read(void **state)
 	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
 	assert_int_equal(opened_new(r, &got, &file), 0);
 	for (int i = 0; i < 20; i++) {
-		rewrite = (struct rewrite){path, "{}\n", -1};
+		rewrite = (struct rewrite){path, "{}\n", -1, false};
 		assert_int_equal(opened_pread(file, piece, strlen(KEY) + 5, 0), strlen(KEY) + 5);
 		assert_memory_equal(piece, "{\"" STARS "\"}\n", strlen(KEY) + 5);
 	}
@@ -587,6 +621,7 @@ int main(void)
 	    cmocka_unit_test(line_beyond_the_limit_is_hidden),
 	    cmocka_unit_test(grown_line_is_scanned_again),
 	    cmocka_unit_test(a_file_that_is_rewritten_in_place_shows_no_key),
+	    cmocka_unit_test(a_file_that_is_cut_while_it_is_read_ends),
 	    cmocka_unit_test(a_file_that_grows_is_read),
 	    cmocka_unit_test(growing_hidden_line_keeps_session),
 	    cmocka_unit_test(masks_of_settled_files_are_kept),
