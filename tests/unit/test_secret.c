@@ -290,8 +290,6 @@ static void assert_read(const char *text, const char *expected)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
 	struct resolver *r;
-	struct resolved got = RESOLVED_INIT;
-	struct opened *file;
 	char piece[16384];
 	size_t n = strlen(text);
 
@@ -300,13 +298,13 @@ static void assert_read(const char *text, const char *expected)
 	put_file(path, text);
 	assert_int_equal(resolver_open(dir, &r), 0);
 	resolver_set_redact(r);
-	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-	assert_int_equal(opened_new(r, &got, &file), 0);
-	assert_int_equal(opened_pread(file, piece, sizeof piece, 0), n);
-	piece[n] = '\0';
-	assert_string_equal(piece, expected);
-	/* In pieces, forward and backward, at last with the masks of the lines that were read before. */
+	/* In pieces, forward and backward, at last with the masks of the lines that were read before. Then all at once.
+	 */
 	for (int way = 0; way < 4; way++) {
+		struct resolved got = RESOLVED_INIT;
+		struct opened *file;
+		assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+		assert_int_equal(opened_new(r, &got, &file), 0);
 		if (way == 2)
 			let_pass(CLOCK_REALTIME, 5000);
 		for (size_t step = n > 2000 ? 997 : 1; step <= n; step = step * 2 + 1) {
@@ -317,10 +315,13 @@ static void assert_read(const char *text, const char *expected)
 				assert_memory_equal(piece, expected + at, (size_t)size);
 			}
 		}
+		assert_int_equal(opened_pread(file, piece, sizeof piece, 0), n);
+		piece[n] = '\0';
+		assert_string_equal(piece, expected);
+		assert_int_equal(opened_pread_raw(file, piece, sizeof piece, 0), n);
+		assert_memory_equal(piece, text, n);
+		opened_put(file);
 	}
-	assert_int_equal(opened_pread_raw(file, piece, sizeof piece, 0), n);
-	assert_memory_equal(piece, text, n);
-	opened_put(file);
 	resolver_close(r);
 	remove_all(dir);
 }
@@ -344,6 +345,19 @@ static void redacted_read_hides_keys(void **state)
 	assert_read("https://u:"
 	            "password@host\n",
 	            "https://u:********@host\n");
+}
+
+/* Lines of each length, several times what is read at once: reads begin and end in keys, before and beyond the lines
+ * whose masks are kept. */
+static void each_of_many_lines_is_hidden(void **state)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, expected = BUF_INIT;
+	(void)state;
+	for (int i = 0; i < 150; i++) {
+		buf_addf(&text, "{\"%0*d " KEY "\"}\n", i % 40 + 1, i);
+		buf_addf(&expected, "{\"%0*d " STARS "\"}\n", i % 40 + 1, i);
+	}
+	assert_read(buf_cstr(&text), buf_cstr(&expected));
 }
 
 static void unfinished_last_line_is_hidden(void **state)
@@ -616,6 +630,7 @@ int main(void)
 	    cmocka_unit_test(as_much_of_a_key_is_shown_as_is_known),
 	    cmocka_unit_test(keys_in_keys_take_linear_time),
 	    cmocka_unit_test(redacted_read_hides_keys),
+	    cmocka_unit_test(each_of_many_lines_is_hidden),
 	    cmocka_unit_test(unfinished_last_line_is_hidden),
 	    cmocka_unit_test(overlong_line_is_hidden),
 	    cmocka_unit_test(line_beyond_the_limit_is_hidden),

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* How long a listing of names is valid: until the epoch rises. And names that depend on the order in which files are
+ * seen. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "catalog_fixture.h"
+
+#include <unistd.h>
+
+static void list_all(struct source_fixture *p)
+{
+	struct slot_info info;
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &info);)
+		;
+}
+
+static void assert_rises(struct source_fixture *p, uint64_t *epoch)
+{
+	uint64_t now = catalog_epoch(p->c);
+	assert_true(now > *epoch);
+	assert_int_equal(catalog_epoch(p->c), now);
+	*epoch = now;
+}
+
+/* Whether its header was read or not: without it, a file may be a session. */
+static void epoch_rises_with_each_possible_session(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER("1", "/"));
+	open_place(p);
+	uint64_t epoch = catalog_epoch(p->c);
+	put(p, "a/2.jsonl", "no session\n");
+	wait_stale();
+	assert_rises(p, &epoch);
+	list_all(p); /* it turns out to be none */
+	assert_rises(p, &epoch);
+	put(p, "a/2.jsonl", HEADER("2", "/"));
+	wait_stale();
+	list_all(p);
+	assert_rises(p, &epoch);
+	append(p, "a/2.jsonl", ENTRY("e1"));
+	wait_stale();
+	list_all(p);
+	assert_int_equal(catalog_epoch(p->c), epoch);
+	put(p, "a/2.jsonl", "");
+	wait_stale();
+	list_all(p);
+	assert_rises(p, &epoch);
+	assert_int_equal(unlink(at(p, "a/2.jsonl")), 0);
+	wait_stale();
+	assert_rises(p, &epoch);
+	put(p, "a/3.jsonl", HEADER("3", "/"));
+	wait_stale();
+	assert_rises(p, &epoch);
+	assert_int_equal(unlink(at(p, "a/3.jsonl")), 0);
+	wait_stale();
+	assert_rises(p, &epoch);
+	assert_int_equal(rename(at(p, "a"), at(p, "b")), 0);
+	wait_stale();
+	assert_rises(p, &epoch);
+}
+
+/* A file without a header's end becomes a session as soon as it has one: what was read of it is not kept. */
+static void epoch_rises_when_a_file_becomes_a_session(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", "{\"type\":\"session\",");
+	open_place(p);
+	list_all(p);
+	uint64_t epoch = catalog_epoch(p->c);
+	assert_int_equal(slot_of(p, "a", "1"), NO_SLOT);
+	append(p, "a/1.jsonl", "\"version\":3,\"id\":\"1\"}\n");
+	wait_stale();
+	assert_int_not_equal(slot_of(p, "a", "1"), NO_SLOT);
+	assert_rises(p, &epoch);
+}
+
+/* X.jsonl next to X is its parent, also if it was there first. */
+static void a_directory_beside_a_known_file_is_its_own(void **state)
+{
+	struct source_fixture *p = *state;
+	put(p, "x.jsonl", HEADER("x", "/w"));
+	open_place(p);
+	uint32_t parent = slot_of(p, "w", "x");
+	assert_int_not_equal(parent, NO_SLOT);
+	make_dir(p, "x");
+	put(p, "x/1.jsonl", HEADER("1", "/elsewhere"));
+	wait_stale();
+	uint32_t slot = slot_of(p, "w", "x+1");
+	assert_int_not_equal(slot, NO_SLOT);
+	assert_int_equal(catalog_parent(p->c, slot), parent);
+	/* Without one, the directory is a project. */
+	make_dir(p, "y");
+	put(p, "y/1.jsonl", HEADER("2", "/elsewhere"));
+	wait_stale();
+	assert_int_not_equal(slot_of(p, "y", "1"), NO_SLOT);
+}
+
+/* Another directory gets the path of the source: all is read again, with inotify at once. */
+static void a_source_that_is_replaced_is_read_again(void **state)
+{
+	struct source_fixture *p = *state;
+	char away[80];
+	assert_int_not_equal(slot_of(p, "w", "a"), NO_SLOT);
+	snprintf(away, sizeof away, "%s.away", p->root);
+	assert_int_equal(rename(p->root, away), 0);
+	assert_int_equal(mkdir(p->root, 0755), 0);
+	make_dir(p, "--w--");
+	put(p, "--w--/c.jsonl", HEADER("sid-c", "/w"));
+	assert_int_not_equal(slot_of(p, "w", "c"), NO_SLOT);
+	assert_int_equal(slot_of(p, "w", "a"), NO_SLOT);
+	put(p, "--w--/d.jsonl", HEADER("sid-d", "/w"));
+	assert_int_not_equal(slot_of(p, "w", "d"), NO_SLOT);
+	remove_all(away);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(epoch_rises_with_each_possible_session),
+	    TEST(epoch_rises_when_a_file_becomes_a_session),
+	    TEST(a_directory_beside_a_known_file_is_its_own),
+	    WATCHED(a_source_that_is_replaced_is_read_again),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
