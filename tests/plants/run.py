@@ -183,7 +183,7 @@ def check_name(path):
 def why(output):
     """Returns the line of a failed test that says what it expected, for the report."""
     lines = [line.strip(" |") for line in output.split("\n")]
-    told = [line for line in lines if re.search(r"FAILED: |^not ok |\bError\b|^# .*error:|differ|ERROR: ", line) and not line.startswith("FAIL ")]
+    told = [line for line in lines if re.search(r"FAILED: |^not ok |\bError\b|^# .*error:|\bdiffers?\b|ERROR: ", line) and not line.startswith("FAIL ")]
     return (told or [line for line in lines if line] or [""])[0 if told else -1][:200]
 
 
