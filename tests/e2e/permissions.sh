@@ -91,6 +91,10 @@ for options in rw ro; do
 	is "s s+run " "$(cd "$T/mnt/projects/nested" && echo *) " "the names that the mounting user sees"
 	fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/projects/nested/s+run/title"
 	is "s" "$(stranger readlink "$T/mnt/projects/nested/.latest")" "the newest, which is in no closed directory"
+	# A link gives the name of a session that cannot be listed.
+	chmod 711 "$T/src/--nested--"
+	fails 1 "^$" setpriv --reuid=12345 --regid=12345 --clear-groups readlink "$(find "$T/mnt/sessions/" -lname '*/nested/s')"
+	chmod 755 "$T/src/--nested--"
 	chmod 755 "$T/src/--nested--/s/run"
 	within 10 "a directory that was opened" says "s s+run " nested
 	for mode in 700 711 744; do
