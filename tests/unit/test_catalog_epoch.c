@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "catalog_fixture.h"
+#include "linux_only.h"
 
 #include <unistd.h>
 
@@ -107,6 +108,7 @@ static void a_source_that_is_replaced_is_read_again(void **state)
 {
 	struct source_fixture *p = *state;
 	char away[80];
+	NEEDS_WATCHES();
 	assert_int_not_equal(slot_of(p, "w", "a"), NO_SLOT);
 	snprintf(away, sizeof away, "%s.away", p->root);
 	assert_int_equal(rename(p->root, away), 0);

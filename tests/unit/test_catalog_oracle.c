@@ -11,6 +11,7 @@
 #include "sessionfs/base/clock.h"
 
 #include "catalog_fixture.h"
+#include "linux_only.h"
 #include "seed.h"
 
 #include <dirent.h>
@@ -607,6 +608,7 @@ static void the_catalog_shows_what_is_there(struct source_fixture *p, bool polls
 
 static void a_watching_catalog_shows_what_is_there(void **state)
 {
+	NEEDS_WATCHES();
 	the_catalog_shows_what_is_there(*state, false);
 }
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* One file or directory cannot be read for a while: what is known of it holds, and what is said of the others, too. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/base/deferred.h"
+#include "sessionfs/base/sys.h"
+
+#include "catalog_fixture.h"
+
+#include <stdlib.h>
+
+/* No attributes of the file with this inode. */
+static ino_t unreadable;
+
+static bool is_unreadable(const struct stat *st)
+{
+	errno = EIO;
+	return unreadable && st->st_ino == unreadable;
+}
+
+static int failing_statx(int dir, const char *path, int flags, unsigned mask, struct statx *x)
+{
+	int rc = statx(dir, path, flags, mask, x);
+	return rc == 0 && is_unreadable(&(struct stat){.st_ino = x->stx_ino}) ? -1 : rc;
+}
+__typeof__(statx) *const sys_statx = failing_statx;
+
+static int failing_fstat(int fd, struct stat *st)
+{
+	int rc = fstat(fd, st);
+	return rc == 0 && is_unreadable(st) ? -1 : rc;
+}
+__typeof__(fstat) *const sys_fstat = failing_fstat;
+
+static void let_fail(const struct source_fixture *p, const char *name)
+{
+	struct stat st;
+	assert_int_equal(stat(at(p, name), &st), 0);
+	unreadable = st.st_ino;
+}
+
+static int tear_down_failing(void **state)
+{
+	unreadable = 0;
+	return tear_down(state);
+}
+
+/* One that cannot be read now is not gone. */
+static void an_unreadable_parent_is_still_the_parent(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info info;
+	uint64_t cookie = 0;
+	put(p, "b.jsonl", HEADER("b", "/w"));
+	open_place(p);
+	char fork[256];
+	snprintf(fork, sizeof fork, FORK("a", "%s/b.jsonl"), catalog_source(p->c));
+	put(p, "a.jsonl", fork);
+	uint32_t child = slot_of(p, "unknown", "a"), parent = slot_of(p, "w", "b");
+	assert_int_not_equal(child, NO_SLOT);
+	assert_int_equal(catalog_parent(p->c, child), parent);
+	let_fail(p, "b.jsonl");
+	wait_stale();
+	assert_int_equal(catalog_parent(p->c, child), parent);
+	let_fail(p, "a.jsonl");
+	wait_stale();
+	assert_true(catalog_fork_next(p->c, parent, false, &cookie, &info));
+	assert_int_equal(info.slot, child);
+}
+
+static int note_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
+{
+	(void)reason;
+	buf_addf(arg, "%s:%s ", file, slot != NO_SLOT ? "session" : err == -EIO ? "EIO" : err ? "other" : "none");
+	return 0;
+}
+
+/* What --check lists: directories, too, if they cannot be read. */
+static void an_unreadable_directory_is_listed(void **state)
+{
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf got = BUF_INIT;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/1.jsonl", HEADER("1", "/"));
+	put(p, "b/2.jsonl", HEADER("2", "/"));
+	put(p, "b/3.jsonl", "no session\n");
+	let_fail(p, "a");
+	open_place(p);
+	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
+	assert_string_equal(buf_cstr(&got), "a:EIO b/2.jsonl:session b/3.jsonl:none ");
+	unreadable = 0;
+	wait_stale();
+	buf_reset(&got);
+	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
+	assert_string_equal(buf_cstr(&got), "a/1.jsonl:session b/2.jsonl:session b/3.jsonl:none ");
+}
+
+/* Without a call that listed them before. */
+static void the_status_counts_the_sessions(void **state)
+{
+	struct source_fixture *p = *state;
+	struct catalog_status status;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER("1", "/"));
+	open_place(p);
+	catalog_status(p->c, &status);
+	assert_int_equal(status.sessions, 1);
+	assert_false(status.scanning);
+	assert_int_equal(status.watches, 0);
+	put(p, "a/2.jsonl", HEADER("2", "/"));
+	wait_stale();
+	catalog_status(p->c, &status);
+	assert_int_equal(status.sessions, 2);
+}
+
+int main(void)
+{
+#define FAILING(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down_failing)
+	const struct CMUnitTest tests[] = {
+	    FAILING(an_unreadable_parent_is_still_the_parent),
+	    FAILING(an_unreadable_directory_is_listed),
+	    FAILING(the_status_counts_the_sessions),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
