@@ -10,6 +10,7 @@
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
+#include <sys/inotify.h>
 #include <unistd.h>
 
 static void list_all(struct source_fixture *p)
@@ -122,12 +123,71 @@ static void a_source_that_is_replaced_is_read_again(void **state)
 	remove_all(away);
 }
 
+/* Names under sessions/ depend on all headers: until a call has read those, a session has none. */
+static void a_session_has_no_sid_before_all_are_known(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info info, late;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/1.jsonl", HEADER("same", "/"));
+	put(p, "b/2.jsonl", HEADER("same", "/"));
+	open_place(p);
+	uint32_t slot = slot_of(p, "b", "2");
+	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
+	assert_null(info.sid);
+	assert_true(catalog_session_at_place(p->c, info.place, &late));
+	assert_null(late.sid);
+	assert_true(catalog_slot_by_sid(p->c, SPAN_LIT("same"), &info));
+	assert_string_equal(info.file, "a/1.jsonl");
+	assert_true(catalog_slot_by_sid(p->c, SPAN_LIT("same~2"), &info));
+	assert_string_equal(info.file, "b/2.jsonl");
+}
+
+/* Whether the names of the directory were read since the last call. */
+static bool is_read(int fd)
+{
+	struct inotify_event events[64];
+	bool found = false;
+	for (ssize_t got; (got = read(fd, events, sizeof events)) > 0;)
+		found = true;
+	return found;
+}
+
+static void names_of_an_unchanged_directory_are_not_read_again(void **state)
+{
+	NEEDS_WATCHES();
+	struct source_fixture *p = *state;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER("1", "/"));
+	set_mtime(p, "a", 1000);
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(inotify_add_watch(fd, at(p, "a"), IN_ACCESS | IN_ONLYDIR) >= 0);
+	open_place(p);
+	list_all(p);
+	assert_true(is_read(fd));
+	append(p, "a/1.jsonl", ENTRY("e1"));
+	for (int i = 0; i < 3; i++) {
+		is_read(fd);
+		wait_stale();
+		catalog_epoch(p->c);
+		assert_false(is_read(fd));
+	}
+	set_mtime(p, "a", 2000);
+	wait_stale();
+	catalog_epoch(p->c);
+	assert_true(is_read(fd));
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(epoch_rises_with_each_possible_session),
 	    TEST(epoch_rises_when_a_file_becomes_a_session),
 	    TEST(a_directory_beside_a_known_file_is_its_own),
+	    TEST(a_session_has_no_sid_before_all_are_known),
+	    TEST(names_of_an_unchanged_directory_are_not_read_again),
 	    WATCHED(a_source_that_is_replaced_is_read_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
