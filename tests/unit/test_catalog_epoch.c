@@ -28,7 +28,7 @@ static void assert_rises(struct source_fixture *p, uint64_t *epoch)
 	*epoch = now;
 }
 
-/* Whether its header was read or not: without it, a file may be a session. */
+/* Whether its header was read or not: without it, a file can be a session. */
 static void epoch_rises_with_each_possible_session(void **state)
 {
 	struct source_fixture *p = *state;
@@ -67,7 +67,7 @@ static void epoch_rises_with_each_possible_session(void **state)
 	assert_rises(p, &epoch);
 }
 
-/* A file without a header's end becomes a session as soon as it has one: what was read of it is not kept. */
+/* A file without the end of its header becomes a session as soon as it has that. */
 static void epoch_rises_when_a_file_becomes_a_session(void **state)
 {
 	struct source_fixture *p = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One file or directory cannot be read for a while: what is known of it holds, and what is said of the others, too. */
+/* One file or directory cannot be read for a while: the catalog keeps its last state, and shows the others. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

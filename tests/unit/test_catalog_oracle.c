@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A catalog that has seen many changes of its source still shows what is there, and says what has changed. What is
- * there is found without it: by walking the directories and reading the files. The changes are drawn from a seed; once
- * inotify reports them, and once the catalog polls. */
+/* A catalog that has seen many changes of its source still shows the files that are there, and reports each
+ * change. The test finds the files without it: it walks the directories and reads the files. The changes are drawn from
+ * a seed; once inotify reports them, and once the catalog polls. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -249,7 +249,7 @@ static void assert_sessions(struct world *w, struct on_disk *now)
 		add_described(&states_got, states[i].file, states[i].size, states[i].mtime, states[i].ctime);
 	}
 	free(states);
-	/* The serial is that of the last list as long as nothing changed. */
+	/* The serial stays the same as long as nothing changed. */
 	assert_int_equal(catalog_serial(w->p->c), serial);
 	assert_int_equal(catalog_list_states(w->p->c, &serial, &states, &n), 0);
 	assert_null(states);
@@ -287,7 +287,7 @@ static int note_file(void *arg, const char *file, uint32_t slot, int err, const 
 	return 0;
 }
 
-/* Each name, also of what is no session. */
+/* Each name, also without a session. */
 static void assert_each_file(const struct world *w, const struct on_disk *now)
 {
 	CLEANUP_BUF struct buf got = BUF_INIT, expected = BUF_INIT;
@@ -407,7 +407,7 @@ static unsigned calls_of_listing(struct catalog *c)
 	return calls - before;
 }
 
-/* What was there once costs nothing, and neither does what cannot have changed. */
+/* Files that are gone cost nothing, and neither do files that cannot have changed. */
 static void assert_cost(const struct world *w)
 {
 	struct source_fixture fresh = *w->p;
@@ -515,7 +515,7 @@ static void change_dir(struct world *w)
 		if (unlink(at(w->p, "--d--")) < 0)
 			assert_int_equal(symlink(w->outside_dir, at(w->p, "--d--")), 0);
 		break;
-	default: /* the rules for links are those of test_rights.c */
+	default: /* test_rights.c has the rules for links */
 		if (strcmp(from, "--d--/") != 0)
 			chmod(at(w->p, from), modes[draw(w, 4)]);
 	}

@@ -503,7 +503,7 @@ static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 	remove_all(dir);
 }
 
-/* A file that is cut between two reads of its lines: what is left of it, or an error, and an end of the read. */
+/* A file that is cut between two reads of its lines: the read returns the rest of it, or an error, and ends. */
 static void a_file_that_is_cut_while_it_is_read_ends(void **state)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
