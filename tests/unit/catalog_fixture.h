@@ -8,14 +8,9 @@
 
 #include "files.h"
 #include "later.h"
+#include "session_lines.h"
 
 #include <time.h>
-
-#define HEADER(id, cwd) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"cwd\":\"" cwd "\"}\n"
-#define FORK(id, parent) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"parentSession\":\"" parent "\"}\n"
-#define ENTRY(id)                                                                                                      \
-	"{\"type\":\"message\",\"id\":\"" id                                                                           \
-	"\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
 
 #define FRESH_MS 1000
 
@@ -146,8 +141,8 @@ static inline int set_up_watched(void **state)
 	set_up(state);
 	struct source_fixture *p = *state;
 	make_dir(p, "--w--");
-	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
-	put(p, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("e1"));
+	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w") USER("e1", null, "hi"));
+	put(p, "--w--/b.jsonl", HEADER_OF("sid-b", "/w") USER("e1", null, "hi"));
 	open_watched(p, false);
 	return 0;
 }

@@ -45,12 +45,4 @@ static inline void assert_order(const struct buf *text, const char *first, const
 	assert_int_equal(count(text->p, second), 1);
 }
 
-#define MORE(id, parent) USER(id, "\"" parent "\"", id)
-
-#define ASSISTANT(id, parent, blocks) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" blocks "]")
-#define TOOL(id, name, arguments)                                                                                      \
-	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
-#define RESULT(id, parent, call, rest)                                                                                 \
-	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolName\":\"t\",\"toolCallId\":\"" call "\"" rest)
-
 #endif

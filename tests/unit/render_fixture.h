@@ -12,15 +12,6 @@
 #include "produce.h"
 #include "session_file.h"
 
-#define HEADER                                                                                                         \
-	"{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/"     \
-	"w\"}\n"
-#define TIME "\"timestamp\":\"2026-01-02T03:04:05.678Z\""
-/* One entry as a line: its id, its parentId as JSON, and its other fields. */
-#define ENTRY(id, parent, rest) "{\"id\":\"" id "\",\"parentId\":" parent "," TIME "," rest "}\n"
-#define MESSAGE(id, parent, message) ENTRY(id, parent, "\"type\":\"message\",\"message\":{" message "}")
-#define USER(id, parent, text) MESSAGE(id, parent, "\"role\":\"user\",\"content\":\"" text "\"")
-
 static inline void fixture_open(struct fixture *f, const char *bytes, size_t n)
 {
 	assert_int_equal(open_bytes(f, bytes, n), 0);

@@ -10,10 +10,6 @@
 
 #include <stdlib.h>
 
-#define SAYS(id, ms, text)                                                                                             \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"2026-03-01T09:00:00.000Z\","        \
-	"\"message\":{\"role\":\"user\",\"content\":\"" text "\",\"timestamp\":" ms "}}\n"
-
 struct finder {
 	struct source_fixture *p;
 	struct facts *facts;
@@ -67,9 +63,10 @@ static inline void three_sessions_within(struct finder *f, struct source_fixture
 {
 	f->p = p;
 	make_dir(f->p, "p");
-	put(f->p, "p/a.jsonl", HEADER("a", "/") SAYS("1", "1000", "red one") SAYS("2", "2000", "blue"));
-	put(f->p, "p/b.jsonl", HEADER("b", "/") SAYS("1", "9000", "Red two"));
-	put(f->p, "p/c.jsonl", HEADER("c", "/") SAYS("1", "5000", "green\\nred three\\nred four"));
+	put(f->p, "p/a.jsonl",
+	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "red one") USER_MS("2", null, 2000, "blue"));
+	put(f->p, "p/b.jsonl", HEADER_OF("b", "/") USER_MS("1", null, 9000, "Red two"));
+	put(f->p, "p/c.jsonl", HEADER_OF("c", "/") USER_MS("1", null, 5000, "green\nred three\nred four"));
 	finder_open(f, cache);
 }
 
@@ -78,16 +75,12 @@ static inline void three_sessions(struct finder *f, struct source_fixture *p)
 	three_sessions_within(f, p, 64 << 20);
 }
 
-#define LABEL(id, target, label)                                                                                       \
-	"{\"type\":\"label\",\"id\":\"" id "\",\"targetId\":\"" target "\",\"label\":\"" label "\"}\n"
-#define NAME(id, name) "{\"type\":\"session_info\",\"id\":\"" id "\",\"name\":\"" name "\"}\n"
-
 static inline void put_many(struct finder *f, const char *file, const char *id, const char *ms, size_t entries,
                             size_t lines)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
 	int time = atoi(ms); /* differs, so that no session has copies of another one's entries */
-	buf_addf(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"cwd\":\"/\"}\n", id);
+	buf_addf(&b, HEADER_OF("%s", "/"), id);
 	for (size_t i = 0; i < entries; i++) {
 		buf_addf(&b,
 		         "{\"type\":\"message\",\"id\":\"e%zu\",\"parentId\":null,"

@@ -6,6 +6,7 @@
 #include "sessionfs/session/session.h"
 
 #include "files.h"
+#include "session_lines.h"
 
 struct fixture {
 	char path[64];

@@ -9,23 +9,9 @@
 
 #include <inttypes.h>
 
-#define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"sid\",\"timestamp\":\"2026-03-01T09:00:02.742Z\"}\n"
-#define HEADER_V1 "{\"type\":\"session\",\"id\":\"sid\"}\n"
+#define HEADER_V1 LINE({"type":"session","id":"sid"})
 
-#define USER(id, parent)                                                                                               \
-	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
-	",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
-#define META(id, parent) "{\"type\":\"custom\",\"id\":" id ",\"parentId\":" parent "}\n"
-#define LABEL(id, parent, target, label)                                                                               \
-	"{\"type\":\"label\",\"id\":" id ",\"parentId\":" parent ",\"targetId\":" target ",\"label\":" label "}\n"
-#define INFO(id, parent, name) "{\"type\":\"session_info\",\"id\":" id ",\"parentId\":" parent ",\"name\":" name "}\n"
-#define CALL(id, parent, call, more)                                                                                   \
-	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
-	",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":" call "}" more "]}}\n"
-#define RESULT(id, parent, call)                                                                                       \
-	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
-	",\"message\":{\"role\":\"toolResult\",\"toolCallId\":" call "}}\n"
-#define V1(type) "{\"type\":\"" type "\",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\"}}\n"
+#define V1(type) LINE({"type":type,"timestamp":TIME,"message":{"role":"user"}})
 
 static inline void describe_number(struct buf *out, const char *name, uint32_t i)
 {

@@ -22,9 +22,9 @@ static __attribute__((constructor)) void have_harmless_input(void)
 
 /* ---- a session file ---- */
 
-#define OLD HEADER USER("\"a\"", "null")
+#define OLD HEADER USER("a", null, "hi")
 #define TORN "{\"type\":\"torn"
-#define PI USER("\"pi\"", "\"a\"")
+#define PI USER("pi", "a", "hi")
 
 /* The file has its own directory, so that leftovers next to it show. */
 static struct render_target {

@@ -24,10 +24,10 @@ static void look_at_order(struct source_fixture *p, size_t cache)
 	assert_int_equal(rows.n, answer_size(a, FOUND_ROWS));
 	assert_string_equal(buf_cstr(&rows),
 	                    "time\tproject\tstem\tentry\twhat\tpath\tline\ttext\n"
-	                    "2026-03-01T09:00:00.000Z\tp\tb\t1\tuser\tprojects/p/b/entries/1/text.md\t1\tRed two\n"
-	                    "2026-03-01T09:00:00.000Z\tp\tc\t1\tuser\tprojects/p/c/entries/1/text.md\t2\tred three\n"
-	                    "2026-03-01T09:00:00.000Z\tp\ta\t1\tuser\tprojects/p/a/entries/1/text.md\t1\tred one\n");
-	assert_true(span_begins(answer_entry_text(a, FOUND_ROWS, 2), SPAN_LIT("2026-03-01T09:00:00.000Z\tp\ta\t")));
+	                    "2026-01-02T03:04:05.678Z\tp\tb\t1\tuser\tprojects/p/b/entries/1/text.md\t1\tRed two\n"
+	                    "2026-01-02T03:04:05.678Z\tp\tc\t1\tuser\tprojects/p/c/entries/1/text.md\t2\tred three\n"
+	                    "2026-01-02T03:04:05.678Z\tp\ta\t1\tuser\tprojects/p/a/entries/1/text.md\t1\tred one\n");
+	assert_true(span_begins(answer_entry_text(a, FOUND_ROWS, 2), SPAN_LIT("2026-01-02T03:04:05.678Z\tp\ta\t")));
 	assert_int_equal(answer_count(a), 3);
 	assert_int_equal(answer_at(a, 0).entry, 0);
 	assert_true(span_is(answer_at(a, 0).title, "Red two"));
@@ -54,7 +54,7 @@ static void readers_keep_the_old_answer(void **state)
 	const struct answer *a = ask(&f, "red"), *same = ask(&f, "red");
 	assert_ptr_equal(a, same);
 	answer_put(same);
-	append(f.p, "p/a.jsonl", SAYS("3", "10000", "red again"));
+	append(f.p, "p/a.jsonl", USER_MS("3", null, 10000, "red again"));
 	wait_stale();
 	const struct answer *next = ask(&f, "red");
 	assert_true(answer_version(next) != answer_version(a));
@@ -119,7 +119,7 @@ static void entries_are_numbered_through_sessions(void **state)
 	enum { N = sizeof expected / sizeof *expected };
 	struct finder f;
 	three_sessions(&f, *state);
-	append(f.p, "p/a.jsonl", SAYS("3", "2000", "infrared"));
+	append(f.p, "p/a.jsonl", USER_MS("3", null, 2000, "infrared"));
 	wait_stale();
 	const struct answer *a = ask(&f, "red");
 	assert_int_equal(answer_count(a), N);
@@ -164,8 +164,8 @@ static void equal_answer_is_kept(void **state)
 	struct finder f;
 	three_sessions(&f, *state);
 	const struct answer *a = ask(&f, "red"), *none = ask(&f, "yellow");
-	append(f.p, "p/b.jsonl", SAYS("7", "1", "white"));
-	put(f.p, "p/d.jsonl", HEADER("d", "/") SAYS("1", "99000", "white"));
+	append(f.p, "p/b.jsonl", USER_MS("7", null, 1, "white"));
+	put(f.p, "p/d.jsonl", HEADER_OF("d", "/") USER_MS("1", null, 99000, "white"));
 	wait_stale();
 	const struct answer *b = ask(&f, "yellow");
 	assert_ptr_equal(b, none);

@@ -15,19 +15,11 @@
 
 #include <math.h>
 
-#define START(id) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"timestamp\":\"2026-01-01T10:00:00.250Z\"}\n"
-#define USED_AS(role, id, more, input, model)                                                                          \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null" more ",\"message\":{\"role\":\"" role              \
-	"\",\"provider\":\"p\",\"model\":\"" model "\",\"content\":[],\"usage\":{\"input\":" input "}}}\n"
-#define ON(day) ",\"timestamp\":\"2026-01-" day "T12:00:00Z\""
-#define USED(id, day, input) USED_AS("assistant", id, ON(day), input, "m")
-#define LABEL(id, target, label) LABEL_AFTER(id, "null", target, label)
-#define LABEL_AFTER(id, parent, target, label)                                                                         \
-	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":" parent ",\"targetId\":\"" target "\",\"label\":" label   \
-	"}\n"
-#define CALLS(id, path)                                                                                                \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":["  \
-	"{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{\"path\":\"" path "\"}}]}}\n"
+#define START(id) HEADER_AT(id, "2026-01-01T10:00:00.250Z")
+
+#define USED(id, time, input) USED_AS("assistant", id, time, input, "m")
+#define USED_AS(role, id, time, input, model)                                                                          \
+	MESSAGE_AT(id, null, time, "role":role,"provider":"p","model":model,"content":[],"usage":{"input":input})
 
 static _Atomic int preads_left = -1; /* that still succeed before one fails; negative: all */
 
@@ -102,12 +94,13 @@ static void assert_usage(const struct cached_facts *k, const char *rows)
 /* ---- what the facts are ---- */
 
 #define ALL_KINDS                                                                                                      \
-	START("sid")                                                                                                   \
-	"{\"type\":\"session_info\",\"id\":\"i\",\"parentId\":null,\"name\":\"A name\"}\n" ENTRY("1")                  \
-	    USED("2", "01", "3") USED("3", "01", "4") USED_AS("toolResult", "4", ON("01"), "50", "m")                  \
-		USED("5", "02", "6") USED_AS("assistant", "6", "", "7", "other") CALLS("7", "/x")                      \
-		    LABEL("l", "1", "\"one\"") LABEL("m", "3", "\"two\"") LABEL("n", "3", "null")                      \
-			LABEL_AFTER("o", "\"5\"", "5", "\"a\\tb\"")
+	AS_IS( \
+    START("sid") LINE({"type":"session_info","id":"i","parentId":null,"name":"A name"}) \
+    UNTIMED("1", null, "role":"user","content":"hi") USED("2", "2026-01-01T12:00:00Z", 3) \
+    USED("3", "2026-01-01T12:00:00Z", 4) USED_AS("toolResult", "4", "2026-01-01T12:00:00Z", 50, "m") \
+    USED("5", "2026-01-02T12:00:00Z", 6) USED_AS("assistant", "6", null, 7, "other") \
+    UNTIMED("7", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")]) LABEL("l", null, "1", "one") \
+    LABEL("m", null, "3", "two") LABEL("n", null, "3", null) LABEL("o", "5", "5", "a\tb"))
 
 static void assert_all_kinds(const struct cached_facts *k)
 {
@@ -178,8 +171,8 @@ static void a_single_entry_has_facts(void **state)
 	share_begin(&s);
 	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl",
-	    START("s") USED("1", "01", "3") "{\"type\":\"message\",\"id\":\"2\",\"parentId\":null}\n" LABEL("l", "1",
-	                                                                                                    "\"one\""));
+	    START("s") USED("1", "2026-01-01T12:00:00Z", 3) LINE({"type":"message","id":"2","parentId":null})
+	    LABEL("l", null, "1", "one"));
 	open_place(p);
 	struct cached_facts *k = get(p, &s, "s");
 	assert_int_equal(k->facts.entries, 3);
@@ -198,7 +191,7 @@ static void a_session_without_entries_has_facts(void **state)
 	struct shared s CLEANUP_SHARED;
 	share_begin(&s);
 	make_dir(p, "--a--");
-	put(p, "--a--/s.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}\nnothing\n");
+	put(p, "--a--/s.jsonl", LINE({"type":"session","version":3,"id":"x"}) "nothing\n");
 	open_place(p);
 	struct cached_facts *k = get(p, &s, "s");
 	const struct session_facts *f = &k->facts;
@@ -218,15 +211,13 @@ static void the_last_model_is_read(void **state)
 {
 	static const struct {
 		const char *text, *model;
-	} cases[] = {
-	    {START("x") USED("1", "01", "1") USED_AS("assistant", "2", "", "1", "late") ENTRY("3"), "p/late"},
-	    {START("x")
-	         USED("1", "01", "1") "{\"type\":\"model_change\",\"id\":\"2\",\"parentId\":null,\"provider\":\"q\","
-	                              "\"modelId\":\"chosen\"}\n",
-	     "q/chosen"},
-	    {START("x") ENTRY("1"), ""},
-	    {START("x") USED("1", "01", "1") USED_AS("toolResult", "2", "", "1", "tool"), "p/m"},
-	};
+	} cases[] = ITEMS(
+	    {START("x") USED("1", "2026-01-01T12:00:00Z", 1) USED_AS("assistant", "2", null, 1, "late")
+	     UNTIMED("3", null, "role":"user","content":"hi"), "p/late"},
+	    {START("x") USED("1", "2026-01-01T12:00:00Z", 1)
+	     LINE({"type":"model_change","id":"2","parentId":null,"provider":"q","modelId":"chosen"}), "q/chosen"},
+	    {START("x") UNTIMED("1", null, "role":"user","content":"hi"), ""},
+	    {START("x") USED("1", "2026-01-01T12:00:00Z", 1) USED_AS("toolResult", "2", null, 1, "tool"), "p/m"});
 	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	open_place(p);
@@ -260,9 +251,10 @@ static void times_that_no_date_has_are_unknown(void **state)
 static void put_fork(struct source_fixture *p)
 {
 	make_dir(p, "--a--");
-	put(p, "--a--/s.jsonl", START("s") USED("1", "01", "1") USED("2", "02", "20"));
+	put(p, "--a--/s.jsonl", START("s") USED("1", "2026-01-01T12:00:00Z", 1) USED("2", "2026-01-02T12:00:00Z", 20));
 	put(p, "--a--/fork.jsonl",
-	    START("fork") USED("1", "01", "1") USED("3", "01", "300") USED("2", "02", "20") USED("4", "03", "4000"));
+	    START("fork") USED("1", "2026-01-01T12:00:00Z", 1) USED("3", "2026-01-01T12:00:00Z", 300)
+	    USED("2", "2026-01-02T12:00:00Z", 20) USED("4", "2026-01-03T12:00:00Z", 4000));
 	open_place(p);
 }
 
@@ -307,12 +299,12 @@ static void marked_entries_are_excluded(void **state)
 	assert_usage(other, "2026-01-02 p/m 1 20\n2026-01-03 p/m 1 4000\n2026-01-01 p/m 1 1\n");
 	cached_facts_release(other);
 	/* `before` has fewer marks than the file, then more. */
-	append(p, "--a--/s.jsonl", USED("3", "04", "7"));
+	append(p, "--a--/s.jsonl", USED("3", "2026-01-04T12:00:00Z", 7));
 	wait_stale();
 	assert_int_equal(read_again(p, &s, "s", first, &longer), 0);
 	assert_usage(longer, "2026-01-01 p/m 1 1\n2026-01-04 p/m 1 7\n");
 	cached_facts_release(longer);
-	replace(p, "--a--/s.jsonl", START("s") USED("1", "01", "1"));
+	replace(p, "--a--/s.jsonl", START("s") USED("1", "2026-01-01T12:00:00Z", 1));
 	wait_stale();
 	assert_int_equal(read_again(p, &s, "s", first, &other), 0);
 	assert_usage(other, "2026-01-01 p/m 1 1\n");
@@ -329,8 +321,12 @@ static void repeated_ids_are_noted(void **state)
 	struct shared s CLEANUP_SHARED;
 	share_begin(&s);
 	make_dir(p, "--a--");
-	put(p, "--a--/s.jsonl", START("s") USED("1", "01", "1") USED("1", "01", "1") USED("2", "01", "2"));
-	put(p, "--a--/t.jsonl", START("t") ENTRY("1") ENTRY("1") USED("2", "01", "3"));
+	put(p, "--a--/s.jsonl",
+	    START("s") USED("1", "2026-01-01T12:00:00Z", 1) USED("1", "2026-01-01T12:00:00Z", 1)
+	    USED("2", "2026-01-01T12:00:00Z", 2));
+	put(p, "--a--/t.jsonl",
+	    START("t") UNTIMED("1", null, "role":"user","content":"hi") UNTIMED("1", null, "role":"user","content":"hi")
+	    USED("2", "2026-01-01T12:00:00Z", 3));
 	open_place(p);
 	struct cached_facts *k = get(p, &s, "s"), *t = get(p, &s, "t");
 	assert_true(k->may_repeat_ids);
@@ -347,7 +343,9 @@ static void rows_are_cached_while_they_fit(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
-	put(p, "--a--/s.jsonl", START("s") CALLS("1", "/long/path") CALLS("2", "/x"));
+	put(p, "--a--/s.jsonl",
+	    START("s") UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/long/path")])
+	    UNTIMED("2", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")]));
 	open_place(p);
 	size_t memory = 0;
 	static const char rows[] = "\t1\t1-read\tread\topen\t/long/path\n\t2\t1-read\tread\topen\t/x\n";

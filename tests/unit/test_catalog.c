@@ -77,12 +77,12 @@ static void project_names(void **state)
 	make_dir(p, "----");
 	make_dir(p, "empty");
 	make_dir(p, "~odd%");
-	put(p, "--home-a--/1.jsonl", HEADER("1", "/home/a"));
-	put(p, "--x--/2.jsonl", HEADER("2", "/x"));
-	put(p, "x/3.jsonl", HEADER("3", "/x"));
-	put(p, "----/4.jsonl", HEADER("4", "/"));
-	put(p, "~odd%/5.jsonl", HEADER("5", "/"));
-	put(p, "empty/not.json", HEADER("6", "/"));
+	put(p, "--home-a--/1.jsonl", HEADER_OF("1", "/home/a"));
+	put(p, "--x--/2.jsonl", HEADER_OF("2", "/x"));
+	put(p, "x/3.jsonl", HEADER_OF("3", "/x"));
+	put(p, "----/4.jsonl", HEADER_OF("4", "/"));
+	put(p, "~odd%/5.jsonl", HEADER_OF("5", "/"));
+	put(p, "empty/not.json", HEADER_OF("6", "/"));
 	open_place(p);
 	assert_projects(p, "% %7Eodd%25 --x-- home-a x");
 	assert_sessions(p, "--x--", "2=--x--/2.jsonl");
@@ -95,18 +95,18 @@ static void project_name_is_stable(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "--x--");
-	put(p, "--x--/2.jsonl", HEADER("2", "/x"));
+	put(p, "--x--/2.jsonl", HEADER_OF("2", "/x"));
 	open_place(p);
 	assert_projects(p, "x");
 	make_dir(p, "x");
-	put(p, "x/3.jsonl", HEADER("3", "/x"));
+	put(p, "x/3.jsonl", HEADER_OF("3", "/x"));
 	wait_stale();
 	assert_projects(p, "x x~2");
 	assert_sessions(p, "x", "2=--x--/2.jsonl");
 	assert_int_equal(unlink(at(p, "--x--/2.jsonl")), 0);
 	wait_stale();
 	assert_projects(p, "x~2");
-	put(p, "--x--/9.jsonl", HEADER("9", "/x"));
+	put(p, "--x--/9.jsonl", HEADER_OF("9", "/x"));
 	wait_stale();
 	assert_sessions(p, "x", "9=--x--/9.jsonl");
 }
@@ -115,13 +115,13 @@ static void flat_file_project_comes_from_header(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "--home-a--");
-	put(p, "--home-a--/1.jsonl", HEADER("1", "/home/a"));
-	put(p, "1.jsonl", HEADER("f1", "/home/a"));
-	put(p, "2.jsonl", HEADER("f2", "C:\\\\work\\\\b"));
-	put(p, "3.jsonl", "{\"type\":\"session\",\"id\":\"f3\"}\n");
-	put(p, "4.jsonl", HEADER("f4", "/"));
-	put(p, "5.jsonl", "{\"type\":\"session\",\"id\":\"f5\",\"cwd\":7}\n");
-	put(p, "6.jsonl", HEADER("f6", "//net/x"));
+	put(p, "--home-a--/1.jsonl", HEADER_OF("1", "/home/a"));
+	put(p, "1.jsonl", HEADER_OF("f1", "/home/a"));
+	put(p, "2.jsonl", HEADER_OF("f2", "C:\\work\\b"));
+	put(p, "3.jsonl", LINE({"type":"session","id":"f3"}));
+	put(p, "4.jsonl", HEADER_OF("f4", "/"));
+	put(p, "5.jsonl", LINE({"type":"session","id":"f5","cwd":7}));
+	put(p, "6.jsonl", HEADER_OF("f6", "//net/x"));
 	open_place(p);
 	assert_projects(p, "% -net-x C--work-b home-a unknown");
 	assert_sessions(p, "home-a", "1=--home-a--/1.jsonl 1~2=1.jsonl");
@@ -135,11 +135,11 @@ static void duplicate_names_get_suffixes(void **state)
 	struct source_fixture *p = *state;
 	make_dir(p, "b");
 	make_dir(p, "a");
-	put(p, "b/latest.jsonl", HEADER("same", "/"));
-	put(p, "a/one.jsonl", HEADER("same", "/"));
-	put(p, "a/two.jsonl", HEADER("same", "/"));
-	put(p, "a/three.jsonl", HEADER("", "/"));
-	put(p, "a/four.jsonl", HEADER("../x", "/"));
+	put(p, "b/latest.jsonl", HEADER_OF("same", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("same", "/"));
+	put(p, "a/two.jsonl", HEADER_OF("same", "/"));
+	put(p, "a/three.jsonl", HEADER_OF("", "/"));
+	put(p, "a/four.jsonl", HEADER_OF("../x", "/"));
 	open_place(p);
 	assert_int_not_equal(slot_of(p, "b", "latest~2"), NO_SLOT);
 	assert_int_equal(slot_of(p, "b", "latest"), NO_SLOT);
@@ -152,7 +152,7 @@ static void duplicate_names_get_suffixes(void **state)
 
 	/* They last as long as their files, and follow a renamed file. */
 	assert_int_equal(rename(at(p, "a/one.jsonl"), at(p, "b/moved.jsonl")), 0);
-	put(p, "a/aaa.jsonl", HEADER("same~2", "/"));
+	put(p, "a/aaa.jsonl", HEADER_OF("same~2", "/"));
 	wait_stale();
 	assert_sids(p,
 	            "%2E.%2Fx=a/four.jsonl %=a/three.jsonl same=b/moved.jsonl same~2=a/two.jsonl same~2~2=a/aaa.jsonl "
@@ -163,11 +163,11 @@ static void unusual_file_names_are_accepted(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
-	put(p, "a/.jsonl", HEADER("1", "/"));
-	put(p, "a/.hidden.jsonl", HEADER("2", "/"));
-	put(p, "a/new\nline.jsonl", HEADER("3", "/"));
-	put(p, "a/\xff.jsonl", HEADER("4", "/"));
-	put(p, "a/x.jsonl.deleted", HEADER("5", "/"));
+	put(p, "a/.jsonl", HEADER_OF("1", "/"));
+	put(p, "a/.hidden.jsonl", HEADER_OF("2", "/"));
+	put(p, "a/new\nline.jsonl", HEADER_OF("3", "/"));
+	put(p, "a/\xff.jsonl", HEADER_OF("4", "/"));
+	put(p, "a/x.jsonl.deleted", HEADER_OF("5", "/"));
 	open_place(p);
 	assert_sessions(p, "a", "%2Ehidden=a/.hidden.jsonl %=a/.jsonl %FF=a/\xff.jsonl new%0Aline=a/new\nline.jsonl");
 }
@@ -186,18 +186,18 @@ static void make_below(const struct source_fixture *p, const char *path, const c
 static void nested_directories_are_scanned(void **state)
 {
 	struct source_fixture *p = *state;
-	make_below(p, "--w--/one.jsonl", HEADER("1", "/w"));
-	make_below(p, "--w--/one/run-0/session.jsonl", HEADER("2", "/elsewhere") ENTRY("a"));
-	make_below(p, "--w--/one/.git/session.jsonl", HEADER("3", "/w"));
-	make_below(p, ".hidden/4.jsonl", HEADER("4", "/w"));
-	make_below(p, "--w--/session/session.jsonl", HEADER("5", "/w"));
-	make_below(p, "--w--/session.jsonl", HEADER("6", "/w"));
-	make_below(p, "deep/2/3/4/5/6/7/8/7.jsonl", HEADER("7", "/w"));
-	make_below(p, "deep/2/3/4/5/6/7/8/9/8.jsonl", HEADER("8", "/w"));
-	make_below(p, "log/a/9.jsonl", HEADER("9", "/w") "{\"type\":\"agent_start\"}\n");
-	make_below(p, "log/10.jsonl", HEADER("10", "/w") "{\"type\":\"agent_start\"}\n");
-	make_below(p, "log/a/11.jsonl", HEADER("11", "/w") "null\nno json\n{\"id\":7}\n" ENTRY("a"));
-	make_below(p, "log/a/12.jsonl", HEADER("12", "/w") "\n{\"type\":\"message\",\"id\":\"a\"");
+	make_below(p, "--w--/one.jsonl", HEADER_OF("1", "/w"));
+	make_below(p, "--w--/one/run-0/session.jsonl", HEADER_OF("2", "/elsewhere") USER("a", null, "hi"));
+	make_below(p, "--w--/one/.git/session.jsonl", HEADER_OF("3", "/w"));
+	make_below(p, ".hidden/4.jsonl", HEADER_OF("4", "/w"));
+	make_below(p, "--w--/session/session.jsonl", HEADER_OF("5", "/w"));
+	make_below(p, "--w--/session.jsonl", HEADER_OF("6", "/w"));
+	make_below(p, "deep/2/3/4/5/6/7/8/7.jsonl", HEADER_OF("7", "/w"));
+	make_below(p, "deep/2/3/4/5/6/7/8/9/8.jsonl", HEADER_OF("8", "/w"));
+	make_below(p, "log/a/9.jsonl", HEADER_OF("9", "/w") LINE({"type":"agent_start"}));
+	make_below(p, "log/10.jsonl", HEADER_OF("10", "/w") LINE({"type":"agent_start"}));
+	make_below(p, "log/a/11.jsonl", HEADER_OF("11", "/w") "null\nno json\n" LINE({"id":7}) USER("a", null, "hi"));
+	make_below(p, "log/a/12.jsonl", HEADER_OF("12", "/w") "\n{\"type\":\"message\",\"id\":\"a\"");
 	assert_int_equal(symlink("../--w--", at(p, "log/link")), 0);
 	open_place(p);
 	assert_projects(p, "deep log w");
@@ -226,19 +226,19 @@ static void nested_directories_are_scanned(void **state)
 static void directory_beside_flat_file_shares_project(void **state)
 {
 	struct source_fixture *p = *state;
-	make_below(p, "x.jsonl", HEADER("1", "/home/me"));
-	make_below(p, "x/run-0/session.jsonl", HEADER("2", "/elsewhere"));
-	make_below(p, "x/y.jsonl", HEADER("3", "/elsewhere"));
+	make_below(p, "x.jsonl", HEADER_OF("1", "/home/me"));
+	make_below(p, "x/run-0/session.jsonl", HEADER_OF("2", "/elsewhere"));
+	make_below(p, "x/y.jsonl", HEADER_OF("3", "/elsewhere"));
 	make_below(p, "no.jsonl", "text\n");
-	make_below(p, "no/run-0/session.jsonl", HEADER("4", "/elsewhere"));
-	make_below(p, "early/run-0/session.jsonl", HEADER("5", "/elsewhere"));
+	make_below(p, "no/run-0/session.jsonl", HEADER_OF("4", "/elsewhere"));
+	make_below(p, "early/run-0/session.jsonl", HEADER_OF("5", "/elsewhere"));
 	open_place(p);
 	assert_projects(p, "early home-me no");
 	assert_sessions(p, "home-me", "x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
 	assert_sessions(p, "no", "run-0=no/run-0/session.jsonl");
 	/* A name that was shown stays; a later session has the right one. */
-	put(p, "early.jsonl", HEADER("6", "/home/me"));
-	put(p, "early/7.jsonl", HEADER("7", "/elsewhere"));
+	put(p, "early.jsonl", HEADER_OF("6", "/home/me"));
+	put(p, "early/7.jsonl", HEADER_OF("7", "/elsewhere"));
 	wait_stale();
 	assert_sessions(p, "early", "run-0=early/run-0/session.jsonl");
 	assert_sessions(
@@ -250,10 +250,10 @@ static void directory_beside_flat_file_shares_project(void **state)
 static void nested_directories_are_rescanned_without_inotify(void **state)
 {
 	struct source_fixture *p = *state;
-	make_below(p, "w/a/b/c/session.jsonl", HEADER("1", "/w"));
+	make_below(p, "w/a/b/c/session.jsonl", HEADER_OF("1", "/w"));
 	open_place(p);
 	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl");
-	make_below(p, "w/a/b/d/session.jsonl", HEADER("2", "/w"));
+	make_below(p, "w/a/b/d/session.jsonl", HEADER_OF("2", "/w"));
 	wait_stale();
 	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl a+b+d=w/a/b/d/session.jsonl");
 	assert_int_equal(rename(at(p, "w/a/b"), at(p, "w/e")), 0);
@@ -266,7 +266,7 @@ static void nested_directories_are_rescanned_without_inotify(void **state)
 	remove_all(at(p, "w/a"));
 	wait_stale();
 	assert_projects(p, "");
-	make_below(p, "w/a/b/c/session.jsonl", HEADER("3", "/w"));
+	make_below(p, "w/a/b/c/session.jsonl", HEADER_OF("3", "/w"));
 	wait_stale();
 	assert_sessions(p, "w", "a+b+c=w/a/b/c/session.jsonl");
 }
@@ -303,18 +303,20 @@ static void non_sessions_are_hidden(void **state)
 	assert_int_equal(symlink("good.jsonl", at(p, "a/link.jsonl")), 0);
 	assert_int_equal(symlink("real", at(p, "linked")), 0);
 	assert_int_equal(symlink("circle", at(p, "circle")), 0);
-	put(p, "a/good.jsonl", HEADER("good", "/"));
-	put(p, "real/r.jsonl", HEADER("r", "/"));
-	put(p, "a/late.jsonl", "\n  \nnull\nnot json\n0\n" HEADER("late", "/") ENTRY("x"));
-	put(p, "a/torn.jsonl", "{\"type\":\"session\",\"id\":\"torn\"}");
+	put(p, "a/good.jsonl", HEADER_OF("good", "/"));
+	put(p, "real/r.jsonl", HEADER_OF("r", "/"));
+	put(p, "a/late.jsonl", "\n  \nnull\nnot json\n0\n" HEADER_OF("late", "/") USER("x", null, "hi"));
+	put(p, "a/torn.jsonl", JSON({"type":"session","id":"torn"}));
 	put(p, "a/empty.jsonl", "");
 	put(p, "a/blank.jsonl", "\n \r\n");
-	put(p, "a/bom.jsonl", "\xef\xbb\xbf" HEADER("bom", "/") ENTRY("x"));
-	put(p, "a/entry.jsonl", ENTRY("x") HEADER("entry", "/"));
-	put(p, "a/number.jsonl", "{\"type\":\"session\",\"id\":7}\n");
-	put(p, "a/list.jsonl", "[1]\n" HEADER("list", "/"));
-	put(p, "a/lanes.jsonl", "{\"kind\":\"header\",\"version\":4,\"id\":\"l\"}\n" ENTRY("x"));
-	put(p, "a/other.jsonl", "{\"kind\":\"header\",\"version\":\"4\"}\n");
+	put(p, "a/bom.jsonl",
+	    "\xef\xbb\xbf{\"type\":\"session\",\"version\":3,\"id\":\"bom\",\"cwd\":\"/\"}\n"
+	    USER("x", null, "hi"));
+	put(p, "a/entry.jsonl", USER("x", null, "hi") HEADER_OF("entry", "/"));
+	put(p, "a/number.jsonl", LINE({"type":"session","id":7}));
+	put(p, "a/list.jsonl", "[1]\n" HEADER_OF("list", "/"));
+	put(p, "a/lanes.jsonl", LINE({"kind":"header","version":4,"id":"l"}) USER("x", null, "hi"));
+	put(p, "a/other.jsonl", LINE({"kind":"header","version":"4"}));
 	put(p, "a/half.jsonl", "{\"type\":\"session\",\"id\":\"ha");
 	open_place(p);
 	assert_projects(p, "a linked real");
@@ -363,10 +365,10 @@ static void long_header_after_blank_lines_is_read(void **state)
 	buf_reset(&text);
 	for (int i = 0; i < 1 << 19; i++)
 		buf_adds(&text, "x\n");
-	buf_adds(&text, HEADER("beyond", "/"));
+	buf_adds(&text, HEADER_OF("beyond", "/"));
 	assert_non_null(buf_cstr(&text));
 	put(p, "a/beyond.jsonl", text.p);
-	put(p, "a/within.jsonl", text.p + 2 * strlen(HEADER("beyond", "/")));
+	put(p, "a/within.jsonl", text.p + 2 * strlen(HEADER_OF("beyond", "/")));
 	open_place(p);
 	assert_sessions(p, "a", "long=a/long.jsonl within=a/within.jsonl");
 	buf_reset(&text);
@@ -404,7 +406,7 @@ static void header_read_frees_its_buffer(void **state)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	for (int i = 0; i < 100000; i++)
 		buf_adds(&text, "  \n");
-	buf_adds(&text, HEADER("late", "/"));
+	buf_adds(&text, HEADER_OF("late", "/"));
 	put(p, "late.jsonl", buf_cstr(&text));
 	const struct source_path late = {NULL, at(p, "late.jsonl")};
 	struct mallinfo2 before = mallinfo2();
@@ -422,7 +424,7 @@ static void files_are_opened_lazily(void **state)
 	for (int i = 0; i < 50; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "%c/%d.jsonl", i % 2 ? 'a' : 'b', i);
-		put(p, name, HEADER("s", "/"));
+		put(p, name, HEADER_OF("s", "/"));
 		set_mtime(p, name, 1000 + i);
 	}
 	int a = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), b = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -447,11 +449,11 @@ static void files_are_opened_lazily(void **state)
 	}
 	assert_int_equal(opened(a), 24);
 	assert_int_equal(opened(b), 0);
-	append(p, "a/1.jsonl", ENTRY("x"));
+	append(p, "a/1.jsonl", USER("x", null, "hi"));
 	opened(a);
 	wait_stale();
 	assert_int_equal(catalog_slot(p->c, slot_of(p, "a", "1"), &slot), 0);
-	assert_int_equal(slot.st.st_size, strlen(HEADER("s", "/") ENTRY("x")));
+	assert_int_equal(slot.st.st_size, strlen(HEADER_OF("s", "/") USER("x", null, "hi")));
 	assert_true(opened(a) <= 1);
 	close(a);
 	close(b);
@@ -464,24 +466,24 @@ static void file_changes_are_seen(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "a/two.jsonl", HEADER("two", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
 	put(p, "a/later.jsonl", "");
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one"), two = slot_of(p, "a", "two");
 	assert_sids(p, "one=a/one.jsonl two=a/two.jsonl");
 
-	append(p, "a/one.jsonl", ENTRY("x"));
-	append(p, "a/later.jsonl", HEADER("later", "/"));
+	append(p, "a/one.jsonl", USER("x", null, "hi"));
+	append(p, "a/later.jsonl", HEADER_OF("later", "/"));
 	make_dir(p, "b");
-	put(p, "b/three.jsonl", HEADER("three", "/"));
+	put(p, "b/three.jsonl", HEADER_OF("three", "/"));
 	wait_stale();
 	assert_int_equal(slot_of(p, "a", "one"), one);
 	assert_projects(p, "a b");
 	assert_sids(p, "later=a/later.jsonl one=a/one.jsonl three=b/three.jsonl two=a/two.jsonl");
 
-	replace(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "a/two.jsonl", HEADER("2", "/"));
+	replace(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "a/two.jsonl", HEADER_OF("2", "/"));
 	wait_stale();
 	assert_int_equal(catalog_slot(p->c, one, &slot), -ESTALE);
 	assert_int_equal(catalog_slot(p->c, two, &slot), -ESTALE);
@@ -496,7 +498,7 @@ static void file_changes_are_seen(void **state)
 	assert_sids(p, "2=b/four.jsonl later=a/later.jsonl");
 	assert_int_equal(slot_of(p, "a", "one"), NO_SLOT);
 
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	wait_stale();
 	assert_sids(p, "2=b/four.jsonl later=a/later.jsonl one=a/one.jsonl");
 	assert_int_equal(catalog_slot(p->c, 4711, &slot), -ESTALE);
@@ -508,12 +510,12 @@ static void recreated_file_gets_new_slot(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
 	assert_sids(p, "one=a/one.jsonl");
 	/* The same inode, and larger, as after cp over it, or often after unlink and creat. */
-	put(p, "a/one.jsonl", HEADER("another", "/") ENTRY("x"));
+	put(p, "a/one.jsonl", HEADER_OF("another", "/") USER("x", null, "hi"));
 	wait_stale();
 	assert_int_equal(catalog_slot(p->c, one, &slot), -ESTALE);
 	assert_sids(p, "another=a/one.jsonl");
@@ -525,7 +527,7 @@ static void source_can_be_removed_and_restored(void **state)
 	char away[80];
 	struct timespec none = {0};
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	open_place(p);
 	assert_sids(p, "one=a/one.jsonl");
 	snprintf(away, sizeof away, "%s.away", p->root);
@@ -556,8 +558,8 @@ static void transient_errors_are_reported_not_cached(void **state)
 	struct slot_info slot;
 	uint64_t cookie = 0;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "a/two.jsonl", HEADER("two", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
 	open_place(p);
 	for (int i = 0; i < 2; i++) {
 		let_open(false);
@@ -625,7 +627,7 @@ static void non_sessions_do_not_affect_projects(void **state)
 	struct project_info info;
 	make_dir(p, "a");
 	make_dir(p, "ghost");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	put(p, "a/no.jsonl", "{}\n");
 	for (int i = 0; i < 20; i++) {
 		char name[32];

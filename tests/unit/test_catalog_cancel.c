@@ -115,9 +115,9 @@ static uint32_t begin(struct source_fixture *p)
 	struct project_info project;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
-	buf_adds(&text, HEADER("big", "/"));
+	buf_adds(&text, HEADER_OF("big", "/"));
 	for (int i = 0; i < ENTRIES; i++)
-		buf_adds(&text, ENTRY("x"));
+		buf_adds(&text, USER("x", null, "hi"));
 	assert_non_null(buf_cstr(&text));
 	put(p, "a/big.jsonl", text.p);
 	open_place(p);
@@ -175,7 +175,7 @@ static void growing_waits_for_readers(void **state)
 	struct session *s;
 	uint32_t slot = begin(p);
 	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
-	append(p, "a/big.jsonl", ENTRY("y"));
+	append(p, "a/big.jsonl", USER("y", null, "hi"));
 	wait_stale();
 	for (size_t i = 0; i < 4; i++) {
 		start(&others[i], p, slot, NEVER);

@@ -33,7 +33,7 @@ static void epoch_rises_with_each_possible_session(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER("1", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	open_place(p);
 	uint64_t epoch = catalog_epoch(p->c);
 	put(p, "a/2.jsonl", "no session\n");
@@ -41,11 +41,11 @@ static void epoch_rises_with_each_possible_session(void **state)
 	assert_rises(p, &epoch);
 	list_all(p); /* it turns out to be none */
 	assert_rises(p, &epoch);
-	put(p, "a/2.jsonl", HEADER("2", "/"));
+	put(p, "a/2.jsonl", HEADER_OF("2", "/"));
 	wait_stale();
 	list_all(p);
 	assert_rises(p, &epoch);
-	append(p, "a/2.jsonl", ENTRY("e1"));
+	append(p, "a/2.jsonl", USER("e1", null, "hi"));
 	wait_stale();
 	list_all(p);
 	assert_int_equal(catalog_epoch(p->c), epoch);
@@ -56,7 +56,7 @@ static void epoch_rises_with_each_possible_session(void **state)
 	assert_int_equal(unlink(at(p, "a/2.jsonl")), 0);
 	wait_stale();
 	assert_rises(p, &epoch);
-	put(p, "a/3.jsonl", HEADER("3", "/"));
+	put(p, "a/3.jsonl", HEADER_OF("3", "/"));
 	wait_stale();
 	assert_rises(p, &epoch);
 	assert_int_equal(unlink(at(p, "a/3.jsonl")), 0);
@@ -87,19 +87,19 @@ static void epoch_rises_when_a_file_becomes_a_session(void **state)
 static void a_directory_beside_a_known_file_is_its_own(void **state)
 {
 	struct source_fixture *p = *state;
-	put(p, "x.jsonl", HEADER("x", "/w"));
+	put(p, "x.jsonl", HEADER_OF("x", "/w"));
 	open_place(p);
 	uint32_t parent = slot_of(p, "w", "x");
 	assert_int_not_equal(parent, NO_SLOT);
 	make_dir(p, "x");
-	put(p, "x/1.jsonl", HEADER("1", "/elsewhere"));
+	put(p, "x/1.jsonl", HEADER_OF("1", "/elsewhere"));
 	wait_stale();
 	uint32_t slot = slot_of(p, "w", "x+1");
 	assert_int_not_equal(slot, NO_SLOT);
 	assert_int_equal(catalog_parent(p->c, slot), parent);
 	/* Without one, the directory is a project. */
 	make_dir(p, "y");
-	put(p, "y/1.jsonl", HEADER("2", "/elsewhere"));
+	put(p, "y/1.jsonl", HEADER_OF("2", "/elsewhere"));
 	wait_stale();
 	assert_int_not_equal(slot_of(p, "y", "1"), NO_SLOT);
 }
@@ -115,10 +115,10 @@ static void a_source_that_is_replaced_is_read_again(void **state)
 	assert_int_equal(rename(p->root, away), 0);
 	assert_int_equal(mkdir(p->root, 0755), 0);
 	make_dir(p, "--w--");
-	put(p, "--w--/c.jsonl", HEADER("sid-c", "/w"));
+	put(p, "--w--/c.jsonl", HEADER_OF("sid-c", "/w"));
 	assert_int_not_equal(slot_of(p, "w", "c"), NO_SLOT);
 	assert_int_equal(slot_of(p, "w", "a"), NO_SLOT);
-	put(p, "--w--/d.jsonl", HEADER("sid-d", "/w"));
+	put(p, "--w--/d.jsonl", HEADER_OF("sid-d", "/w"));
 	assert_int_not_equal(slot_of(p, "w", "d"), NO_SLOT);
 	remove_all(away);
 }
@@ -130,8 +130,8 @@ static void a_session_has_no_sid_before_all_are_known(void **state)
 	struct slot_info info, late;
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/1.jsonl", HEADER("same", "/"));
-	put(p, "b/2.jsonl", HEADER("same", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("same", "/"));
+	put(p, "b/2.jsonl", HEADER_OF("same", "/"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "b", "2");
 	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
@@ -159,14 +159,14 @@ static void names_of_an_unchanged_directory_are_not_read_again(void **state)
 	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER("1", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	set_mtime(p, "a", 1000);
 	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	assert_true(inotify_add_watch(fd, at(p, "a"), IN_ACCESS | IN_ONLYDIR) >= 0);
 	open_place(p);
 	list_all(p);
 	assert_true(is_read(fd));
-	append(p, "a/1.jsonl", ENTRY("e1"));
+	append(p, "a/1.jsonl", USER("e1", null, "hi"));
 	for (int i = 0; i < 3; i++) {
 		is_read(fd);
 		wait_stale();

@@ -55,7 +55,7 @@ static void an_unreadable_parent_is_still_the_parent(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info info;
 	uint64_t cookie = 0;
-	put(p, "b.jsonl", HEADER("b", "/w"));
+	put(p, "b.jsonl", HEADER_OF("b", "/w"));
 	open_place(p);
 	char fork[256];
 	snprintf(fork, sizeof fork, FORK("a", "%s/b.jsonl"), catalog_source(p->c));
@@ -86,8 +86,8 @@ static void an_unreadable_directory_is_listed(void **state)
 	CLEANUP_BUF struct buf got = BUF_INIT;
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/1.jsonl", HEADER("1", "/"));
-	put(p, "b/2.jsonl", HEADER("2", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
+	put(p, "b/2.jsonl", HEADER_OF("2", "/"));
 	put(p, "b/3.jsonl", "no session\n");
 	let_fail(p, "a");
 	open_place(p);
@@ -106,13 +106,13 @@ static void the_status_counts_the_sessions(void **state)
 	struct source_fixture *p = *state;
 	struct catalog_status status;
 	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER("1", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	open_place(p);
 	catalog_status(p->c, &status);
 	assert_int_equal(status.sessions, 1);
 	assert_false(status.scanning);
 	assert_int_equal(status.watches, 0);
-	put(p, "a/2.jsonl", HEADER("2", "/"));
+	put(p, "a/2.jsonl", HEADER_OF("2", "/"));
 	wait_stale();
 	catalog_status(p->c, &status);
 	assert_int_equal(status.sessions, 2);

@@ -30,9 +30,9 @@ static void fork_parent_is_found_by_path(void **state)
 	char text[256];
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/root.jsonl", HEADER("root", "/"));
-	put(p, "b/root.jsonl", HEADER("root", "/"));
-	put(p, "b/only.jsonl", HEADER("only", "/"));
+	put(p, "a/root.jsonl", HEADER_OF("root", "/"));
+	put(p, "b/root.jsonl", HEADER_OF("root", "/"));
+	put(p, "b/only.jsonl", HEADER_OF("only", "/"));
 	snprintf(text, sizeof text, FORK("path", "%s/a/root.jsonl"), p->root);
 	put(p, "a/path.jsonl", text);
 	make_dir(p, "elsewhere");
@@ -40,10 +40,10 @@ static void fork_parent_is_found_by_path(void **state)
 	snprintf(text, sizeof text, FORK("link", "%s/elsewhere/linked"), p->root);
 	put(p, "a/link.jsonl", text);
 	put(p, "a/name.jsonl", FORK("name", "/elsewhere/only.jsonl"));
-	put(p, "a/windows.jsonl", FORK("windows", "C:\\\\pi\\\\b\\\\root.jsonl"));
+	put(p, "a/windows.jsonl", FORK("windows", "C:\\pi\\b\\root.jsonl"));
 	put(p, "a/doubt.jsonl", FORK("doubt", "/elsewhere/root.jsonl"));
 	put(p, "a/self.jsonl", FORK("self", "/elsewhere/self.jsonl"));
-	put(p, "a/old.jsonl", "{\"type\":\"session\",\"id\":\"old\",\"branchedFrom\":\"only.jsonl\"}\n");
+	put(p, "a/old.jsonl", LINE({"type":"session","id":"old","branchedFrom":"only.jsonl"}));
 	put(p, "a/odd.jsonl", FORK("odd", "/"));
 	open_place(p);
 	assert_parent(p, "a", "path", "a/root.jsonl");
@@ -96,10 +96,10 @@ static void fork_parent_is_found_by_mount_path(void **state)
 	make_dir(p, "a");
 	make_dir(p, "b");
 	make_dir(p, "branches");
-	put(p, "b/one.jsonl", HEADER("SID/1", "/"));
-	put(p, "b/back\\slash.jsonl", HEADER("back", "/"));
-	put(p, "b/session.jsonl", HEADER("no name to be found by", "/"));
-	put(p, "branches/one.jsonl", HEADER("three", "/"));
+	put(p, "b/one.jsonl", HEADER_OF("SID/1", "/"));
+	put(p, "b/back\\slash.jsonl", HEADER_OF("back", "/"));
+	put(p, "b/session.jsonl", HEADER_OF("no name to be found by", "/"));
+	put(p, "branches/one.jsonl", HEADER_OF("three", "/"));
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		snprintf(file, sizeof file, "a/%zu.jsonl", i);
 		snprintf(text, sizeof text, FORK("fork", "%s"), cases[i].said);
@@ -130,10 +130,10 @@ static void nested_sessions_have_their_parent(void **state)
 	for (const char *const *dir = (const char *const[]){"a", "a/one", "a/one/x", "a/one/x/y", "a/two", NULL}; *dir;
 	     dir++)
 		make_dir(p, *dir);
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "a/one/x/session.jsonl", HEADER("x", "/"));
-	put(p, "a/one/x/y/session.jsonl", HEADER("y", "/"));
-	put(p, "a/one/x.jsonl", HEADER("x2", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "a/one/x/session.jsonl", HEADER_OF("x", "/"));
+	put(p, "a/one/x/y/session.jsonl", HEADER_OF("y", "/"));
+	put(p, "a/one/x.jsonl", HEADER_OF("x2", "/"));
 	put(p, "a/one/fork.jsonl", FORK("fork", "/elsewhere/two.jsonl"));
 	put(p, "a/two.jsonl", FORK("two", "/elsewhere/one.jsonl"));
 	put(p, "a/two/session.jsonl", FORK("three", "/elsewhere/session.jsonl"));
@@ -165,8 +165,8 @@ static void forks_with_equal_stems_are_listed(void **state)
 		snprintf(name, sizeof name, "%s/same.jsonl", *dir);
 		put(p, name, **dir == 'b' ? FORK("same", "two.jsonl") : FORK("same", "/x/one.jsonl"));
 	}
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "a/two.jsonl", HEADER("two", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
 	put(p, "a/other.jsonl", FORK("other", "/y/one.jsonl"));
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
@@ -186,7 +186,7 @@ static void fork_listing_continues_after_removal(void **state)
 	struct slot_info slot;
 	uint64_t cookie = 0;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	for (const char *const *stem = (const char *const[]){"f", "g", "h", "i", NULL}; *stem; stem++) {
 		char name[64];
 		snprintf(name, sizeof name, "a/%s.jsonl", *stem);
@@ -198,7 +198,7 @@ static void fork_listing_continues_after_removal(void **state)
 		assert_true(catalog_fork_next(p->c, one, false, &cookie, &slot));
 		buf_addf(&got, "%s ", slot.stem);
 	}
-	replace(p, "a/g.jsonl", HEADER("other", "/"));
+	replace(p, "a/g.jsonl", HEADER_OF("other", "/"));
 	assert_int_equal(unlink(at(p, "a/h.jsonl")), 0);
 	wait_stale();
 	while (catalog_fork_next(p->c, one, false, &cookie, &slot))
@@ -219,7 +219,7 @@ static void a_cancelled_search_for_parents_is_made_again(void **state)
 	int left, cancelled = 0;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	put(p, "a/f.jsonl", FORK("f", "/x/one.jsonl"));
 	put(p, "a/g.jsonl", FORK("g", "/x/one.jsonl"));
 	for (int nth = 0;; nth++) {

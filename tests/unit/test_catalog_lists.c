@@ -20,7 +20,7 @@ static void late_header_gives_its_project_a_name(void **state)
 	assert_int_equal(catalog_list_states(p->c, &serial, &v, &n), 0);
 	assert_int_equal(n, 0);
 	free(v);
-	put(p, "flat.jsonl", HEADER("a", "/late"));
+	put(p, "flat.jsonl", HEADER_OF("a", "/late"));
 	let_pass(CATALOG_CLOCK, FRESH_MS);
 	assert_int_equal(catalog_list_states(p->c, &serial, &v, &n), 0);
 	assert_int_equal(n, 1);
@@ -39,7 +39,7 @@ static void listing_continues_across_changes(void **state)
 	for (int i = 0; i < 10; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, HEADER("s", "/"));
+		put(p, name, HEADER_OF("s", "/"));
 	}
 	open_place(p);
 	assert_true(catalog_project_by_name(p->c, span_of("a"), &info));
@@ -47,7 +47,7 @@ static void listing_continues_across_changes(void **state)
 		assert_int_equal(slot.stem[0], '0' + seen);
 	assert_int_equal(unlink(at(p, "a/3.jsonl")), 0);
 	assert_int_equal(unlink(at(p, "a/7.jsonl")), 0);
-	put(p, "a/00.jsonl", HEADER("s", "/"));
+	put(p, "a/00.jsonl", HEADER_OF("s", "/"));
 	wait_stale();
 	for (; catalog_slot_next(p->c, info.project, &cookie, &slot); seen++)
 		b |= strcmp(slot.stem, "00") == 0;
@@ -64,8 +64,8 @@ static void newest_session_is_found(void **state)
 	struct slot_info slot;
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/x.jsonl", HEADER("x", "/"));
-	put(p, "a/x-y.jsonl", HEADER("xy", "/"));
+	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
+	put(p, "a/x-y.jsonl", HEADER_OF("xy", "/"));
 	put(p, "b/none.jsonl", "no session\n");
 	open_place(p);
 	assert_false(catalog_project_by_name(p->c, span_of("b"), &a));
@@ -105,7 +105,7 @@ static void newest_of_one_age_has_the_last_name(void **state)
 	for (char c = 'a'; c <= 'z'; c++) {
 		name[2] = c;
 		for (name[0] = 'a'; name[0] <= 'b'; name[0]++) {
-			put(p, name, HEADER("x", "/"));
+			put(p, name, HEADER_OF("x", "/"));
 			set_mtime(p, name, 5000);
 		}
 	}
@@ -137,7 +137,7 @@ static void all_directories_limit_a_list_of_all(void **state)
 	gid_t gid = getgid();
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/x.jsonl", HEADER("x", "/"));
+	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
 	open_place(p);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0777);
@@ -164,9 +164,9 @@ static void newest_is_current_under_load(void **state)
 	struct source_fixture *p = *state;
 	struct project_info a;
 	make_dir(p, "a");
-	put(p, "a/x.jsonl", HEADER("x", "/"));
+	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
 	set_mtime(p, "a/x.jsonl", 5000);
-	put(p, "a/y.jsonl", HEADER("y", "/"));
+	put(p, "a/y.jsonl", HEADER_OF("y", "/"));
 	set_mtime(p, "a/y.jsonl", 6000);
 	open_place(p);
 	assert_true(catalog_project_by_name(p->c, span_of("a"), &a));
@@ -184,7 +184,7 @@ static void newest_skips_non_sessions(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
-	put(p, "a/good.jsonl", HEADER("good", "/"));
+	put(p, "a/good.jsonl", HEADER_OF("good", "/"));
 	set_mtime(p, "a/good.jsonl", 1000);
 	for (int i = 0; i < 100; i++) {
 		char name[32];
@@ -203,12 +203,12 @@ static void slot_now_finds_a_file_that_came_back(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info info;
 	make_dir(p, "--w--");
-	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
+	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "w", "a");
 	assert_int_equal(unlink(at(p, "--w--/a.jsonl")), 0);
 	assert_int_equal(catalog_slot_now(p->c, slot, &info), -ESTALE);
-	put(p, "--w--/a.jsonl", HEADER("sid-b", "/w"));
+	put(p, "--w--/a.jsonl", HEADER_OF("sid-b", "/w"));
 	assert_int_equal(catalog_slot_now(p->c, slot, &info), 0);
 	assert_int_not_equal(info.slot, slot);
 }

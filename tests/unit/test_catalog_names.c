@@ -12,7 +12,7 @@ static void put_in(struct source_fixture *p, const char *dir, const char *file, 
 {
 	char name[128], text[256];
 	snprintf(name, sizeof name, "%s%s%s", dir, *dir ? "/" : "", file);
-	snprintf(text, sizeof text, HEADER("%s", "/"), sid);
+	snprintf(text, sizeof text, HEADER_OF("%s", "/"), sid);
 	put(p, name, text);
 }
 
@@ -146,7 +146,7 @@ static void a_stem_is_free_when_its_file_is_gone(void **state)
 	put_in(p, "a/x", "y.jsonl", "2");
 	wait_stale();
 	assert_sessions(p, "a/x+y.jsonl=x+y=1 a/x/y.jsonl=x+y~2=2");
-	replace(p, "a/x+y.jsonl", HEADER("3", "/"));
+	replace(p, "a/x+y.jsonl", HEADER_OF("3", "/"));
 	wait_stale();
 	assert_sessions(p, "a/x+y.jsonl=x+y=3 a/x/y.jsonl=x+y~2=2");
 }

@@ -32,7 +32,7 @@ static void index_grows_with_file(void **state)
 	struct source_fixture *p = *state;
 	struct session *s, *again;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "one");
 	s = hold(p, slot);
@@ -42,12 +42,12 @@ static void index_grows_with_file(void **state)
 	assert_ptr_equal(s, again);
 	catalog_session_put(p->c, again);
 	let_go(p, s);
-	append(p, "a/one.jsonl", ENTRY("y"));
+	append(p, "a/one.jsonl", USER("y", null, "hi"));
 	wait_stale();
 	s = hold(p, slot);
 	assert_int_equal(session_count(s), 2);
 	/* An index in use while its file is replaced does not change. */
-	replace(p, "a/one.jsonl", HEADER("one", "/"));
+	replace(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	wait_stale();
 	assert_int_equal(catalog_session_get(p->c, slot, &again), -ESTALE);
 	assert_int_equal(session_count(s), 2);
@@ -67,9 +67,9 @@ static void rewrite_is_seen_after_eviction(void **state)
 	struct source_fixture *p = *state;
 	struct session *s;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
-	put(p, "a/grown.jsonl", HEADER("grown", "/") ENTRY("x"));
-	put(p, "a/two.jsonl", HEADER("two", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
+	put(p, "a/grown.jsonl", HEADER_OF("grown", "/") USER("x", null, "hi"));
+	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
 	open_within(p, 0);
 	uint32_t one = slot_of(p, "a", "one"), grown = slot_of(p, "a", "grown"), two = slot_of(p, "a", "two");
 	uint32_t order[] = {one, grown, two};
@@ -77,8 +77,8 @@ static void rewrite_is_seen_after_eviction(void **state)
 		assert_int_equal(catalog_session_get(p->c, order[i], &s), 0);
 		catalog_session_put(p->c, s);
 	}
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("other") ENTRY("more"));
-	append(p, "a/grown.jsonl", ENTRY("y"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("other", null, "hi") USER("more", null, "hi"));
+	append(p, "a/grown.jsonl", USER("y", null, "hi"));
 	wait_stale();
 	assert_int_equal(catalog_session_get(p->c, grown, &s), 0);
 	assert_int_equal(session_count(s), 2);
@@ -109,7 +109,7 @@ static void open_indexes_are_limited(void **state)
 	for (int i = 0; i < 700; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, HEADER("s", "/") ENTRY("x"));
+		put(p, name, HEADER_OF("s", "/") USER("x", null, "hi"));
 	}
 	open_place(p);
 	int before = count_fds();
@@ -143,7 +143,7 @@ static void reopened_index_keeps_entry_numbers(void **state)
 	for (int i = 0; i < 40; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, HEADER("s", "/") ENTRY("x") ENTRY("y") ENTRY("x"));
+		put(p, name, HEADER_OF("s", "/") USER("x", null, "hi") USER("y", null, "hi") USER("x", null, "hi"));
 	}
 	open_within(p, 1 << 20);
 	budget_register(&p->budget, &other);
@@ -191,7 +191,7 @@ static void eagain_on_open_is_not_retried(void **state)
 	struct source_fixture *p = *state;
 	struct session *s;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("x"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "one");
 	signal(SIGIO, SIG_IGN); /* which breaks the lease */
@@ -224,14 +224,14 @@ static void foreign_file_is_checked_before_use(void **state)
 	close(fd);
 	struct source_fixture other = {.root = "/dev/shm"};
 	make_dir(p, "a");
-	put(&other, target + sizeof "/dev/shm", HEADER("one", "/") ENTRY("x"));
+	put(&other, target + sizeof "/dev/shm", HEADER_OF("one", "/") USER("x", null, "hi"));
 	assert_int_equal(symlink(target, at(p, "a/one.jsonl")), 0);
 	struct catalog_options o = {.budget = &p->budget, .fresh_ms = 60000};
 	p->budget = (struct budget)BUDGET_INIT(64 << 20);
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
 	uint32_t slot = slot_of(p, "a", "one");
 	assert_int_not_equal(slot, NO_SLOT);
-	put(&other, target + sizeof "/dev/shm", HEADER("two", "/") ENTRY("x"));
+	put(&other, target + sizeof "/dev/shm", HEADER_OF("two", "/") USER("x", null, "hi"));
 	int rc = catalog_session_get(p->c, slot, &s);
 	unlink(target);
 	assert_int_equal(rc, -ESTALE);
@@ -254,11 +254,11 @@ static void *change_files(void *arg)
 		if (i % 11 == 0)
 			unlink(at(x->p, name));
 		else if (i % 5 == 0)
-			replace(x->p, name, HEADER("new", "/"));
+			replace(x->p, name, HEADER_OF("new", "/"));
 		else
-			append(x->p, name, ENTRY("x"));
+			append(x->p, name, USER("x", null, "hi"));
 		if (i % 13 == 0)
-			put(x->p, name, HEADER("fresh", "/") ENTRY("y"));
+			put(x->p, name, HEADER_OF("fresh", "/") USER("y", null, "hi"));
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the others run in between */
 	}
 	atomic_store(&x->stop, true);
@@ -305,7 +305,7 @@ static void threads_open_and_change_files(void **state)
 	for (int i = 0; i < 7; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "%c/%d.jsonl", i % 2 ? 'a' : 'b', i);
-		put(p, name, HEADER("start", "/") ENTRY("x"));
+		put(p, name, HEADER_OF("start", "/") USER("x", null, "hi"));
 	}
 	open_within(p, 2000);
 	for (int i = 0; i < 5; i++)
@@ -335,9 +335,9 @@ static void concurrent_opens_build_one_index(void **state)
 	pthread_t threads[4];
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
-	buf_adds(&text, HEADER("big", "/"));
+	buf_adds(&text, HEADER_OF("big", "/"));
 	for (int i = 0; i < 20000; i++)
-		buf_adds(&text, ENTRY("x"));
+		buf_adds(&text, USER("x", null, "hi"));
 	assert_non_null(buf_cstr(&text));
 	put(p, "a/big.jsonl", text.p);
 	open_place(p);

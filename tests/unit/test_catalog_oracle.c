@@ -484,7 +484,7 @@ static void draw_path(struct world *w, char path[PATH_SIZE])
 static const char *new_session(struct world *w)
 {
 	static char text[300];
-	snprintf(text, sizeof text, HEADER("sid-%u", "/a") "%s", ++w->ids, draw(w, 2) ? ENTRY("e1") : "");
+	snprintf(text, sizeof text, HEADER_OF("sid-%u", "/a") "%s", ++w->ids, draw(w, 2) ? USER("e1", null, "hi") : "");
 	return text;
 }
 
@@ -548,7 +548,7 @@ static void change_file(struct world *w, const char *path)
 		set_mtime(w->p, path, times[draw(w, 3)]);
 		break;
 	default:
-		append(w->p, path, ENTRY("e"));
+		append(w->p, path, USER("e", null, "hi"));
 	}
 }
 

@@ -85,19 +85,19 @@ static void replace_mid(struct source_fixture *p)
 	assert_int_equal(rename(at(p, MID), away(p)), 0);
 	make_dir(p, MID);
 	make_dir(p, DEEP);
-	put(p, DEEP "/other.jsonl", HEADER("other", "/w"));
+	put(p, DEEP "/other.jsonl", HEADER_OF("other", "/w"));
 }
 
 static void begin(struct source_fixture *p, bool poll)
 {
 	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = FRESH_MS};
 	make_dir(p, "--w--");
-	put(p, "--w--/a.jsonl", HEADER("a", "/w"));
+	put(p, "--w--/a.jsonl", HEADER_OF("a", "/w"));
 	make_dir(p, UP);
 	make_dir(p, MID);
 	make_dir(p, DEEP);
-	put(p, MID "/2.jsonl", HEADER("2", "/w"));
-	put(p, DEEP "/1.jsonl", HEADER("1", "/w"));
+	put(p, MID "/2.jsonl", HEADER_OF("2", "/w"));
+	put(p, DEEP "/1.jsonl", HEADER_OF("1", "/w"));
 	/* Names are not read again only because they were made just now. */
 	for (size_t i = 0; i < 3; i++)
 		set_mtime(p, (const char *[]){UP, MID, DEEP}[i], 1000);
@@ -173,7 +173,7 @@ static void scan_elsewhere(struct source_fixture *p, size_t watches, size_t sess
 static void come_back_and_scan(struct source_fixture *p)
 {
 	move_back(p);
-	put(p, MID "/3.jsonl", HEADER("3", "/w")); /* shows when its directory was scanned */
+	put(p, MID "/3.jsonl", HEADER_OF("3", "/w")); /* shows when its directory was scanned */
 	scan_elsewhere(p, 4, 4);
 }
 

@@ -126,8 +126,8 @@ static void put_old_and_new(struct source_fixture *p)
 {
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/old.jsonl", HEADER("old", "/"));
-	put(p, "b/new.jsonl", HEADER("new", "/"));
+	put(p, "a/old.jsonl", HEADER_OF("old", "/"));
+	put(p, "b/new.jsonl", HEADER_OF("new", "/"));
 	set_mtime(p, "a/old.jsonl", 1000);
 	set_mtime(p, "b/new.jsonl", 2000);
 }
@@ -191,8 +191,8 @@ static void failed_stat_does_not_change_listing(void **state)
 	char text[256];
 	int deferred;
 	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER("same", "/"));
-	put(p, "a/2.jsonl", HEADER("same", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("same", "/"));
+	put(p, "a/2.jsonl", HEADER_OF("same", "/"));
 	open_place(p);
 	let_fail(p, "a/1.jsonl", false, 1);
 	assert_int_equal(list(p, text, &deferred), 2);
@@ -207,8 +207,8 @@ static void incomplete_listing_returns_error(void **state)
 	char text[256];
 	int deferred;
 	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER("one", "/"));
-	put(p, "a/2.jsonl", HEADER("two", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("one", "/"));
+	put(p, "a/2.jsonl", HEADER_OF("two", "/"));
 	open_place(p);
 	let_fail(p, "a/1.jsonl", false, EVER);
 	assert_int_equal(list(p, text, &deferred), 1);
@@ -231,7 +231,7 @@ static void a_lasting_failure_is_looked_at_seldom(void **state)
 	for (int i = 0; i < 200; i++) {
 		char name[32], header[128];
 		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		snprintf(header, sizeof header, "{\"type\":\"session\",\"id\":\"%d\"}\n", i);
+		snprintf(header, sizeof header, LINE({"type":"session","id":"%d"}), i);
 		put(p, name, header);
 	}
 	open_place(p);
@@ -261,8 +261,8 @@ static void a_failure_is_of_its_project(void **state)
 	struct project_info project;
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "b/two.jsonl", HEADER("two", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
 	open_place(p);
 	let_fail(p, "a/one.jsonl", false, EVER);
 	int before = deferred_begin();
@@ -312,8 +312,8 @@ static void enomem_never_hides_a_name(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER("same", "/"));
-	put(p, "a/2.jsonl", HEADER("same", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("same", "/"));
+	put(p, "a/2.jsonl", HEADER_OF("same", "/"));
 	for (unsigned n = 1; !lists_without(p, n); n++)
 		assert_true(n < 1000);
 }
@@ -361,8 +361,8 @@ static void unreadable_directory_keeps_its_project(void **state)
 	int deferred;
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "b/two.jsonl", HEADER("two", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		int error = errors[i] == ESTALE ? -EREMOTEIO : -errors[i];
 		open_place(p);
@@ -400,8 +400,8 @@ static void absent_or_refused_directory_has_no_project(void **state)
 	int deferred;
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
-	put(p, "b/two.jsonl", HEADER("two", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		open_place(p);
 		assert_int_equal(list_projects(p, &deferred), A | B);
@@ -429,8 +429,8 @@ static void name_of_an_unread_directory_is_not_given_away(void **state)
 	int deferred;
 	make_dir(p, "--b--");
 	make_dir(p, "b");
-	put(p, "--b--/one.jsonl", HEADER("one", "/"));
-	put(p, "b/two.jsonl", HEADER("two", "/"));
+	put(p, "--b--/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
 	closed.name = "b";
 	closed.err = ENOTCONN;
 	open_place(p);
@@ -449,7 +449,7 @@ static void unreadable_parent_is_reported(void **state)
 	make_dir(p, "a");
 	make_dir(p, "b");
 	put(p, "a/child.jsonl", FORK("child", "/x/parent.jsonl"));
-	put(p, "b/parent.jsonl", HEADER("parent", "/"));
+	put(p, "b/parent.jsonl", HEADER_OF("parent", "/"));
 	open_place(p);
 	uint32_t child = slot_of(p, "a", "child");
 	assert_int_not_equal(child, NO_SLOT);
@@ -477,7 +477,7 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	assert_int_equal(chmod(at(p, "a/one.jsonl"), 0644), 0);
 	for (size_t i = 0; i < 3; i++) {
 		for (unsigned times = 1; times; times = times == 1 ? EVER : 0) {
@@ -504,9 +504,9 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 static void open_with_files(struct source_fixture *p)
 {
 	p->budget = (struct budget)BUDGET_INIT(64 << 20);
-	put(p, "flat.jsonl", HEADER("flat", "/flat"));
+	put(p, "flat.jsonl", HEADER_OF("flat", "/flat"));
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	open_watched(p, false);
 }
 
@@ -545,7 +545,7 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
 		uint32_t slot = slot_of(p, nth == 1 ? "flat" : "a", nth == 1 ? "flat" : "one");
 		off_t size = size_of(p, slot);
-		append(p, name, ENTRY("e1"));
+		append(p, name, USER("e1", null, "hi"));
 		set_mtime(p, name, 2000000000);
 		wait_stale();
 		catalog_epoch(p->c);
@@ -567,7 +567,7 @@ static void recreated_directory_gets_its_own_watch(void **state)
 	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	no_watch.nth = 1;
 	open_watched(p, false);
 	assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
@@ -577,12 +577,12 @@ static void recreated_directory_gets_its_own_watch(void **state)
 	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
 	assert_int_equal(rmdir(at(p, "a")), 0);
 	make_dir(p, "a");
-	put(p, "a/two.jsonl", HEADER("two", "/"));
+	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
 	wait_stale();
 	assert_int_equal(slot_of(p, "a", "one"), NO_SLOT);
 	assert_int_not_equal(slot_of(p, "a", "two"), NO_SLOT);
 	assert_true(catalog_is_watched(p->c));
-	put(p, "a/three.jsonl", HEADER("three", "/"));
+	put(p, "a/three.jsonl", HEADER_OF("three", "/"));
 	assert_int_not_equal(slot_of(p, "a", "three"), NO_SLOT);
 }
 
@@ -597,7 +597,7 @@ static void file_event_beside_new_directory_is_applied(void **state)
 	off_t size = size_of(p, slot);
 	notes_taken(p);
 	make_dir(p, "b");
-	append(p, "flat.jsonl", ENTRY("e1"));
+	append(p, "flat.jsonl", USER("e1", null, "hi"));
 	assert_true(size_of(p, slot) > size);
 	assert_int_equal(notes_taken(p), 1);
 }
@@ -612,7 +612,7 @@ static void failed_scan_is_retried(void **state)
 		uint64_t serial = catalog_serial(p->c);
 		assert_true(catalog_is_watched(p->c));
 		notes_taken(p);
-		append(p, "a/one.jsonl", ENTRY("e1"));
+		append(p, "a/one.jsonl", USER("e1", null, "hi"));
 		no_open.nth = i == 0;
 		if (i == 1)
 			let_alloc_fail(1);
@@ -630,13 +630,13 @@ static void failed_growth_keeps_its_session(void **state)
 	struct source_fixture *p = *state;
 	struct session *s;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("e0"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("e0", null, "hi"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "one"), entries = 1;
 	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
 	catalog_session_put(p->c, s);
 	for (unsigned nth = 0;; nth++) {
-		append(p, "a/one.jsonl", ENTRY("e1"));
+		append(p, "a/one.jsonl", USER("e1", null, "hi"));
 		entries++;
 		wait_stale();
 		let_fail(p, "a/one.jsonl", false, 1);

@@ -79,10 +79,10 @@ static void writes_are_seen_at_once(void **state)
 	assert_int_equal(entries(p, "a"), 1);
 	assert_true(catalog_is_watched(p->c));
 	for (uint32_t n = 2; n < 20; n++) {
-		append(p, "--w--/a.jsonl", ENTRY("e"));
+		append(p, "--w--/a.jsonl", USER("e", null, "hi"));
 		assert_int_equal(entries(p, "a"), n);
 	}
-	put(p, "--w--/c.jsonl", HEADER("sid-c", "/w"));
+	put(p, "--w--/c.jsonl", HEADER_OF("sid-c", "/w"));
 	assert_int_equal(entries(p, "c"), 0);
 	unlink(at(p, "--w--/b.jsonl"));
 	assert_int_equal(slot_of(p, "w", "b"), NO_SLOT);
@@ -105,7 +105,7 @@ static void reading_request_drains_inotify_once(void **state)
 	struct source_fixture *p = *state;
 	assert_int_equal(entries(p, "a"), 1);
 	for (uint32_t n = 2; n < 20; n++) {
-		append(p, "--w--/a.jsonl", ENTRY("e"));
+		append(p, "--w--/a.jsonl", USER("e", null, "hi"));
 		catalog_set_reading(true);
 		assert_int_equal(entries(p, "a"), n);
 		unsigned once = reads;
@@ -127,18 +127,18 @@ static void directories_are_created_moved_and_removed(void **state)
 	struct source_fixture *p = *state;
 	assert_int_equal(count_projects(p), 1);
 	make_dir(p, "--v--");
-	put(p, "--v--/x.jsonl", HEADER("sid-x", "/v"));
+	put(p, "--v--/x.jsonl", HEADER_OF("sid-x", "/v"));
 	assert_int_equal(count_projects(p), 2);
 	assert_true(catalog_is_watched(p->c));
 	assert_int_equal(rename(at(p, "--v--"), at(p, "--u--")), 0);
 	assert_int_equal(slot_of(p, "v", "x"), NO_SLOT);
 	assert_int_not_equal(slot_of(p, "u", "x"), NO_SLOT);
-	put(p, "--u--/y.jsonl", HEADER("sid-y", "/u"));
+	put(p, "--u--/y.jsonl", HEADER_OF("sid-y", "/u"));
 	assert_int_not_equal(slot_of(p, "u", "y"), NO_SLOT);
 	/* Back again: the old name is watched again. */
 	assert_int_equal(rename(at(p, "--u--"), at(p, "--v--")), 0);
 	assert_int_not_equal(slot_of(p, "v", "y"), NO_SLOT);
-	put(p, "--v--/z.jsonl", HEADER("sid-z", "/v"));
+	put(p, "--v--/z.jsonl", HEADER_OF("sid-z", "/v"));
 	assert_int_not_equal(slot_of(p, "v", "z"), NO_SLOT);
 	assert_true(catalog_is_watched(p->c));
 }
@@ -153,7 +153,7 @@ static void file_of_a_moved_directory_is_seen_at_once(void **state)
 	assert_int_equal(rename(at(p, "--w--"), at(p, "away")), 0);
 	assert_int_equal(rename(at(p, "away"), at(p, "--w--")), 0);
 	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
-	replace(p, "--w--/a.jsonl", HEADER("sid-new", "/w"));
+	replace(p, "--w--/a.jsonl", HEADER_OF("sid-new", "/w"));
 	assert_int_equal(catalog_slot(p->c, slot, &info), -ESTALE);
 }
 
@@ -163,19 +163,19 @@ static void changes_are_reported_once(void **state)
 	struct catalog_change change;
 	entries(p, "a");
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
-	append(p, "--w--/a.jsonl", ENTRY("e2"));
-	append(p, "--w--/a.jsonl", ENTRY("e3"));
+	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
+	append(p, "--w--/a.jsonl", USER("e3", null, "hi"));
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
 	assert_false(change.names);
 	assert_int_equal(change.died, NO_SLOT);
 	/* Recorded also if another call has applied the event before. */
-	append(p, "--w--/a.jsonl", ENTRY("e4"));
+	append(p, "--w--/a.jsonl", USER("e4", null, "hi"));
 	assert_int_equal(entries(p, "a"), 4);
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
 
 	uint32_t slot = slot_of(p, "w", "a");
-	replace(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
+	replace(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w"));
 	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
 	assert_int_equal(change.died, slot);
 	assert_int_not_equal(slot_of(p, "w", "a"), slot);
@@ -185,7 +185,7 @@ static void changes_are_reported_once(void **state)
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
 	assert_true(change.names);
 	assert_int_equal(change.died, slot);
-	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w"));
+	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w"));
 	assert_true(changes_of(p, "--w--/a.jsonl", &change) > 0);
 	assert_true(change.names);
 	/* Kernel nodes keep their attributes: another mode makes another file for them. */
@@ -228,8 +228,8 @@ static void hard_linked_files_are_polled(void **state)
 	char outside[] = "/tmp/test_catalog_outside.XXXXXX";
 	int fd = mkstemp(outside);
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, HEADER("sid-l", "/w"), strlen(HEADER("sid-l", "/w"))),
-	                 strlen(HEADER("sid-l", "/w")));
+	assert_int_equal(write(fd, HEADER_OF("sid-l", "/w"), strlen(HEADER_OF("sid-l", "/w"))),
+	                       strlen(HEADER_OF("sid-l", "/w")));
 	assert_int_equal(symlink(outside, at(p, "--w--/l.jsonl")), 0);
 	assert_int_equal(entries(p, "l"), 0);
 	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "l"), &info), 0);
@@ -237,7 +237,8 @@ static void hard_linked_files_are_polled(void **state)
 	assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "a"), &info), 0);
 	assert_true(info.watched);
 	assert_false(catalog_is_watched(p->c));
-	assert_int_equal(write(fd, ENTRY("e1"), strlen(ENTRY("e1"))), strlen(ENTRY("e1")));
+	assert_int_equal(write(fd, USER("e1", null, "hi"), strlen(USER("e1", null, "hi"))),
+	                       strlen(USER("e1", null, "hi")));
 	wait_stale();
 	assert_int_equal(entries(p, "l"), 1);
 	close(fd);
@@ -252,13 +253,13 @@ static void polling_works_without_inotify(void **state)
 	open_watched(p, true);
 	assert_int_equal(entries(p, "a"), 1);
 	assert_false(catalog_is_watched(p->c));
-	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
 	wait_stale();
 	assert_int_equal(entries(p, "a"), 2);
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 1);
 	/* catalog_wait can scan everything. */
 	struct catalog_change *changes = NULL;
-	append(p, "--w--/b.jsonl", ENTRY("e2"));
+	append(p, "--w--/b.jsonl", USER("e2", null, "hi"));
 	assert_int_equal(catalog_wait(p->c, 0, -1, true, &changes), 1);
 	free(changes);
 }
@@ -268,11 +269,11 @@ static void removal_is_reported_once(void **state)
 {
 	struct source_fixture *p = *state;
 	struct catalog_change change;
-	put(p, "--w--/unread.jsonl", HEADER("sid-u", "/w"));
+	put(p, "--w--/unread.jsonl", HEADER_OF("sid-u", "/w"));
 	catalog_close(p->c);
 	open_watched(p, true);
 	assert_int_equal(entries(p, "a"), 1);
-	put(p, "--w--/new.jsonl", HEADER("sid-n", "/w"));
+	put(p, "--w--/new.jsonl", HEADER_OF("sid-n", "/w"));
 	wait_stale();
 	assert_int_equal(count_projects(p), 1);
 	changes_of(p, "--w--/a.jsonl", &change);
@@ -305,7 +306,7 @@ static void queue_overflow_reports_all_files(void **state)
 	remove_all(p->root);
 	strcpy(p->root, root);
 	make_dir(p, "--w--");
-	put(p, "--w--/a.jsonl", HEADER("sid-a", "/w") ENTRY("e1"));
+	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w") USER("e1", null, "hi"));
 	open_watched(p, false);
 	assert_int_equal(entries(p, "a"), 1);
 	for (int i = 0; i < MANY; i++) {
@@ -316,7 +317,7 @@ static void queue_overflow_reports_all_files(void **state)
 	cleanup_free(&changes);
 	assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), 0);
 	cleanup_free(&changes);
-	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
 	assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), 1);
 	assert_false(changes->names);
 	cleanup_free(&changes);
@@ -351,7 +352,7 @@ static void queue_overflow_wakes_waiter(void **state)
 	cleanup_free(&changes);
 	for (int i = 0; i <= most; i++)
 		append(p, i % 2 ? "--w--/one" : "--w--/other", "x");
-	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
 	assert_int_equal(entries(p, "a"), 2);
 	int64_t before = clock_ms(CLOCK_MONOTONIC);
 	assert_true(catalog_wait(p->c, 60000, -1, false, &changes) >= 2);
@@ -391,7 +392,7 @@ static void wait_times_out_and_is_woken(void **state)
 	assert_int_equal(catalog_wait(p->c, -1, -1, false, &changes), 0);
 	free(changes);
 	pthread_join(thread, NULL);
-	append(p, "--w--/a.jsonl", ENTRY("e2"));
+	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
 	assert_int_equal(catalog_wait(p->c, -1, -1, false, &changes), 1);
 	free(changes);
 }
@@ -481,7 +482,7 @@ static void linked_directory_in_the_source_is_seen(void **state)
 	char other[] = "/tmp/test_catalog.XXXXXX", file[64];
 	make_temporary(other);
 	snprintf(file, sizeof file, "%s/x.jsonl", other);
-	put_file(file, HEADER("x", "/"));
+	put_file(file, HEADER_OF("x", "/"));
 	assert_int_equal(count_projects(p), 1);
 	assert_int_equal(symlink(other, at(p, "--l--")), 0);
 	assert_int_equal(count_projects(p), 2);
@@ -497,7 +498,7 @@ static void first_session_of_scanned_directory_names_project(void **state)
 	struct project_info info;
 	make_dir(p, "--new--");
 	assert_false(catalog_project_by_name(p->c, SPAN_LIT("new"), &info));
-	put(p, "--new--/a.jsonl", HEADER("1", "/new"));
+	put(p, "--new--/a.jsonl", HEADER_OF("1", "/new"));
 	assert_true(catalog_project_by_name(p->c, SPAN_LIT("new"), &info));
 	assert_int_not_equal(slot_of(p, "new", "a"), NO_SLOT);
 }
@@ -511,14 +512,14 @@ static void nested_directories_are_watched(void **state)
 	make_dir(p, "--w--/a");
 	make_dir(p, "--w--/a/run-0");
 	make_dir(p, "--w--/a/run-0/deep");
-	put(p, "--w--/a/run-0/deep/1.jsonl", HEADER("1", "/w") ENTRY("e1"));
+	put(p, "--w--/a/run-0/deep/1.jsonl", HEADER_OF("1", "/w") USER("e1", null, "hi"));
 	assert_int_equal(entries(p, "a+run-0+deep+1"), 1);
-	append(p, "--w--/a/run-0/deep/1.jsonl", ENTRY("e2"));
+	append(p, "--w--/a/run-0/deep/1.jsonl", USER("e2", null, "hi"));
 	assert_int_equal(entries(p, "a+run-0+deep+1"), 2);
 	assert_int_equal(rename(at(p, "--w--/a/run-0"), at(p, "--w--/moved")), 0);
 	assert_int_equal(slot_of(p, "w", "a+run-0+deep+1"), NO_SLOT);
 	assert_int_equal(entries(p, "moved+deep+1"), 2);
-	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e3"));
+	append(p, "--w--/moved/deep/1.jsonl", USER("e3", null, "hi"));
 	assert_int_equal(entries(p, "moved+deep+1"), 3);
 	/* Moved away, changed there, and moved back. */
 	char away[80];
@@ -526,15 +527,15 @@ static void nested_directories_are_watched(void **state)
 	assert_int_equal(rename(at(p, "--w--/moved"), away), 0);
 	assert_int_equal(sessions_of(p, "w"), 2);
 	assert_int_equal(rename(away, at(p, "--w--/moved")), 0);
-	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e4"));
+	append(p, "--w--/moved/deep/1.jsonl", USER("e4", null, "hi"));
 	assert_int_equal(entries(p, "moved+deep+1"), 4);
 	/* Another directory of the same name, at once. */
 	assert_int_equal(rename(at(p, "--w--/moved"), away), 0);
 	make_dir(p, "--w--/moved");
 	make_dir(p, "--w--/moved/deep");
-	put(p, "--w--/moved/deep/1.jsonl", HEADER("2", "/w") ENTRY("e1"));
+	put(p, "--w--/moved/deep/1.jsonl", HEADER_OF("2", "/w") USER("e1", null, "hi"));
 	assert_int_equal(entries(p, "moved+deep+1"), 1);
-	append(p, "--w--/moved/deep/1.jsonl", ENTRY("e2"));
+	append(p, "--w--/moved/deep/1.jsonl", USER("e2", null, "hi"));
 	assert_int_equal(entries(p, "moved+deep+1"), 2);
 	remove_all(away);
 	remove_all(at(p, "--w--/moved"));
@@ -555,16 +556,16 @@ static void directories_without_watch_are_polled(void **state)
 		snprintf(path, sizeof path, "--w--/d%02d", i);
 		make_dir(p, path);
 		strcat(path, "/session.jsonl");
-		put(p, path, HEADER("1", "/w") ENTRY("e1"));
+		put(p, path, HEADER_OF("1", "/w") USER("e1", null, "hi"));
 	}
 	assert_int_equal(sessions_of(p, "w"), 32);
 	catalog_status(p->c, &status);
 	assert_true(status.watches == (status.watched ? 32 : 16));
 	assert_int_equal(entries(p, "d29"), 1);
-	append(p, "--w--/d29/session.jsonl", ENTRY("e2"));
-	append(p, "--w--/d00/session.jsonl", ENTRY("e2"));
+	append(p, "--w--/d29/session.jsonl", USER("e2", null, "hi"));
+	append(p, "--w--/d00/session.jsonl", USER("e2", null, "hi"));
 	make_dir(p, "--w--/d29/new");
-	put(p, "--w--/d29/new/session.jsonl", HEADER("2", "/w") ENTRY("e1"));
+	put(p, "--w--/d29/new/session.jsonl", HEADER_OF("2", "/w") USER("e1", null, "hi"));
 	wait_stale();
 	assert_int_equal(entries(p, "d29"), 2);
 	assert_int_equal(entries(p, "d00"), 2);

@@ -80,7 +80,7 @@ static void look_for(struct writer *w, int round, const char *project, const cha
 	ask_for(w, round, project, stem, size);
 }
 
-static const char text[] = HEADER("sid", "/w") ENTRY("e1");
+static const char text[] = HEADER_OF("sid", "/w") USER("e1", null, "hi");
 
 /* Each round begins and ends with the same files. */
 static void write_once(struct writer *w, int round, long *size)
@@ -90,8 +90,8 @@ static void write_once(struct writer *w, int round, long *size)
 	const char *moved = round % 2 ? "m" : "n", *from = round % 2 ? "n" : "m";
 	switch (w->kind) {
 	case 0:
-		append(p, "--w--/grows.jsonl", ENTRY("e"));
-		*size += (long)strlen(ENTRY("e"));
+		append(p, "--w--/grows.jsonl", USER("e", null, "hi"));
+		*size += (long)strlen(USER("e", null, "hi"));
 		look_for(w, round, "w", "grows", *size);
 		break;
 	case 1:

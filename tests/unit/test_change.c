@@ -8,10 +8,9 @@
 
 #include <errno.h>
 
-#define EDIT(more) "\"name\":\"edit\",\"arguments\":{\"path\":\"f\"" more "}"
-#define WRITE(content) "\"name\":\"write\",\"arguments\":{\"path\":\"f\",\"content\":\"" content "\"}"
-#define OLD_NEW(old, new) "{\"oldText\":\"" old "\",\"newText\":\"" new "\"}"
-#define EDITED EDIT(",\"edits\":[" OLD_NEW("a\\nb", "c") "]")
+#define WRITES(content) JSON("name":"write","arguments":{"path":"f","content":content})
+
+#define EDITED JSON("name":"edit","arguments":{"path":"f","edits":[{"oldText":"a\nb","newText":"c"}]})
 #define FRONT "--- /w/f\n+++ /w/f\n"
 #define FRONT_NEW "--- /dev/null\n+++ /w/f\n"
 #define FROM_ARGUMENTS FRONT "@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"
@@ -40,10 +39,10 @@ static void one_call_open(struct one_call *c, const char *call, const char *resu
 
 	*c = (struct one_call){.line = LINE_INIT};
 	buf_addf(&text, "%s", HEADER);
-	buf_addf(&text,
-	         MESSAGE("a", "null", "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"1\",%s}]"),
-	         call);
-	buf_addf(&text, MESSAGE("r", "\"a\"", "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"content\":[]%s"), result);
+	buf_addf(&text, LINE({"id":"a","parentId":null,"timestamp":TIME,"type":"message","message":{"role":"assistant",
+	        "content":[{"type":"toolCall","id":"1",%s}]}}), call);
+	buf_addf(&text, LINE({"id":"r","parentId":"a","timestamp":TIME,"type":"message","message":{"role":"toolResult",
+	        "toolCallId":"1","content":[]%s}}), result);
 	fixture_open(&c->f, text.p, text.n);
 	assert_int_equal(session_load(c->f.s, 0, &c->line, &c->r), 0);
 	assert_true(part_call_next(&c->r, &c->call));
@@ -67,48 +66,48 @@ static void assert_change(const char *call, const char *result, const char *want
 }
 
 /* With these rows as pi's details.diff. */
-#define ROWS(rows) ",\"details\":{\"diff\":\"" rows "\"}"
+#define DIFF(rows) JSON(,"details":{"diff":rows})
 
 static void patch_is_shown_as_it_is(void **state)
 {
 	(void)state;
-	assert_change(EDITED, ",\"details\":{\"patch\":\"--- x\\n+++ y\\n\",\"diff\":\"+1 z\"}", "--- x\n+++ y\n");
-	assert_change(EDITED, ",\"details\":{\"patch\":\"p\\ud800\"}", "p\xef\xbf\xbd\n");
+	assert_change(EDITED, JSON(,"details":{"patch":"--- x\n+++ y\n","diff":"+1 z"}), "--- x\n+++ y\n");
+	assert_change(EDITED, JSON(,"details":{"patch":"p\ud800"}), "p\xef\xbf\xbd\n");
 	/* One that is empty, of newlines or no string is ignored. */
-	assert_change(EDITED, ",\"details\":{\"patch\":\"\"}", FROM_ARGUMENTS);
-	assert_change(EDITED, ",\"details\":{\"patch\":\"\\n\\n\"}", FROM_ARGUMENTS);
-	assert_change(EDITED, ",\"details\":{\"patch\":12}", FROM_ARGUMENTS);
-	assert_change(EDITED, ",\"details\":\"patch\"", FROM_ARGUMENTS);
+	assert_change(EDITED, JSON(,"details":{"patch":""}), FROM_ARGUMENTS);
+	assert_change(EDITED, JSON(,"details":{"patch":"\n\n"}), FROM_ARGUMENTS);
+	assert_change(EDITED, JSON(,"details":{"patch":12}), FROM_ARGUMENTS);
+	assert_change(EDITED, JSON(,"details":"patch"), FROM_ARGUMENTS);
 }
 
 static void rows_become_hunks(void **state)
 {
 	(void)state;
-	assert_change(EDITED, ROWS(" 1 a\\n-2 b\\n+2 c\\n+3 d\\n 3 e"), FRONT "@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n");
+	assert_change(EDITED, DIFF(" 1 a\n-2 b\n+2 c\n+3 d\n 3 e"), FRONT "@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n");
 	/* The sides of later hunks are apart by the lines that earlier ones added. */
-	assert_change(EDITED, ROWS("-2 b\\n+2 c\\n+3 d\\n   ...\\n 9 x\\n-10 y"),
-	              FRONT "@@ -2,1 +2,2 @@\n-b\n+c\n+d\n@@ -9,2 +10,1 @@\n x\n-y\n");
-	assert_change(EDITED, ROWS("+2 c\\n...\\n+8 d"), FRONT "@@ -1,0 +2,1 @@\n+c\n@@ -6,0 +8,1 @@\n+d\n");
+	assert_change(EDITED, DIFF("-2 b\n+2 c\n+3 d\n   ...\n 9 x\n-10 y"),
+	    FRONT "@@ -2,1 +2,2 @@\n-b\n+c\n+d\n@@ -9,2 +10,1 @@\n x\n-y\n");
+	assert_change(EDITED, DIFF("+2 c\n...\n+8 d"), FRONT "@@ -1,0 +2,1 @@\n+c\n@@ -6,0 +8,1 @@\n+d\n");
 	/* Rows without a change are no hunk. */
-	assert_change(EDITED, ROWS(" 1 a\\n ...\\n-7 b"), FRONT "@@ -7,1 +6,0 @@\n-b\n");
-	assert_change(EDITED, ROWS(" 1 a\\n 2 b"), FROM_ARGUMENTS);
+	assert_change(EDITED, DIFF(" 1 a\n ...\n-7 b"), FRONT "@@ -7,1 +6,0 @@\n-b\n");
+	assert_change(EDITED, DIFF(" 1 a\n 2 b"), FROM_ARGUMENTS);
 	/* An empty line, and one at the beginning of an empty file. */
-	assert_change(EDITED, ROWS("+1 "), FRONT "@@ -0,0 +1,1 @@\n+\n");
-	assert_change(EDITED, ROWS("-1 x"), FRONT "@@ -1,1 +0,0 @@\n-x\n");
+	assert_change(EDITED, DIFF("+1 "), FRONT "@@ -0,0 +1,1 @@\n+\n");
+	assert_change(EDITED, DIFF("-1 x"), FRONT "@@ -1,1 +0,0 @@\n-x\n");
 }
 
 static void file_with_rows_is_not_new(void **state)
 {
 	(void)state;
-	assert_change(WRITE("x\\n"), ROWS("+1 x"), FRONT "@@ -0,0 +1,1 @@\n+x\n");
-	assert_change(WRITE("x\\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+x\n");
+	assert_change(WRITES("x\n"), DIFF("+1 x"), FRONT "@@ -0,0 +1,1 @@\n+x\n");
+	assert_change(WRITES("x\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+x\n");
 }
 
 static void invalid_rows_are_ignored(void **state)
 {
-	static const char *const rows[] = {ROWS("+1 x\\n"),     ROWS("+1 x\\n\\n"),  ROWS("+1 x\\n*2 y"),
-	                                   ROWS("+1 x\\n+ y"),  ROWS("+1 x\\n+2y"),  ROWS("+1 x\\n+2"),
-	                                   ROWS("+1 x\\n+x 2"), ROWS("+1 x\\n...."), ROWS("+1 x\\n+...")};
+	static const char *const rows[] = ITEMS(
+	    DIFF("+1 x\n"), DIFF("+1 x\n\n"), DIFF("+1 x\n*2 y"), DIFF("+1 x\n+ y"), DIFF("+1 x\n+2y"),
+	    DIFF("+1 x\n+2"), DIFF("+1 x\n+x 2"), DIFF("+1 x\n...."), DIFF("+1 x\n+..."));
 
 	(void)state;
 	/* A newline at the end begins no row. */
@@ -116,20 +115,23 @@ static void invalid_rows_are_ignored(void **state)
 	for (size_t i = 1; i < sizeof rows / sizeof *rows; i++)
 		assert_change(EDITED, rows[i], FROM_ARGUMENTS);
 	/* Numbers have at most 15 digits. */
-	assert_change(EDITED, ROWS("-999999999999999 x"), FRONT "@@ -999999999999999,1 +999999999999998,0 @@\n-x\n");
-	assert_change(EDITED, ROWS("-1000000000000000 x"), FROM_ARGUMENTS);
-	assert_change(EDITED, ROWS("-99999999999999999999 x"), FROM_ARGUMENTS);
+	assert_change(EDITED, DIFF("-999999999999999 x"), FRONT "@@ -999999999999999,1 +999999999999998,0 @@\n-x\n");
+	assert_change(EDITED, DIFF("-1000000000000000 x"), FROM_ARGUMENTS);
+	assert_change(EDITED, DIFF("-99999999999999999999 x"), FROM_ARGUMENTS);
 }
 
 static void arguments_show_their_pieces(void **state)
 {
 	(void)state;
-	assert_change(EDIT(",\"edits\":[" OLD_NEW("a", "b\\nc\\n") "," OLD_NEW("", "d") "]"), "",
-	              FRONT "@@ -1,1 +1,3 @@\n-a\n+b\n+c\n+\n@@ -1,0 +4,1 @@\n+d\n");
-	assert_change(EDIT(",\"edits\":[]"), "", "");
-	assert_change(EDIT(""), "", "");
+	assert_change(
+	    JSON("name":"edit","arguments":{"path":"f","edits":[{"oldText":"a","newText":"b\nc\n"},
+	        {"oldText":"","newText":"d"}]}),
+	    "", FRONT "@@ -1,1 +1,3 @@\n-a\n+b\n+c\n+\n@@ -1,0 +4,1 @@\n+d\n");
+	assert_change(JSON("name":"edit","arguments":{"path":"f","edits":[]}), "", "");
+	assert_change(JSON("name":"edit","arguments":{"path":"f"}), "", "");
 	/* A list in a string is not what the tool changed. */
-	assert_change(EDIT(",\"edits\":\"[{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}]\""), "", "");
+	assert_change(JSON("name":"edit","arguments":{"path":"f","edits":"[{\"oldText\":\"a\",\"newText\":\"b\"}]"}),
+	    "", "");
 }
 
 /* Only changes are shown, with three lines around. Lines that are left out count, also at the end of an edit. */
@@ -137,34 +139,37 @@ static void edits_show_what_differs(void **state)
 {
 #define TEN "1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n9\\n10\\n"
 	(void)state;
-	assert_change(EDIT(",\"edits\":[" OLD_NEW(TEN "a\\n" TEN, TEN "b\\nc\\n" TEN) "]"), "",
-	              FRONT "@@ -8,7 +8,8 @@\n 8\n 9\n 10\n-a\n+b\n+c\n 1\n 2\n 3\n");
-	assert_change(EDIT(",\"edits\":[" OLD_NEW(TEN, TEN) "," OLD_NEW("x\\n" TEN "y\\n" TEN, TEN
-	                                                                "z\\n" TEN) "," OLD_NEW("p\\n", "q\\n") "]"),
-	              "",
-	              FRONT "@@ -11,4 +11,3 @@\n-x\n 1\n 2\n 3\n"
-	                    "@@ -19,7 +18,7 @@\n 8\n 9\n 10\n-y\n+z\n 1\n 2\n 3\n@@ -33,1 +32,1 @@\n-p\n+q\n");
 	assert_change(
-	    EDIT(",\"edits\":[" OLD_NEW("a\\nb\\nc\\nd\\ne\\nf\\ng\\nh", "A\\nb\\nc\\nd\\ne\\nf\\ng\\nH") "]"), "",
-	    FRONT "@@ -1,8 +1,8 @@\n-a\n+A\n b\n c\n d\n e\n f\n g\n-h\n+H\n");
+	    "\"name\":\"edit\",\"arguments\":{\"path\":\"f\",\"edits\":[{\"oldText\":\"" TEN "a\\n" TEN "\",\"newText\":\"" TEN "b\\nc\\n" TEN "\"}]}",
+	    "", FRONT "@@ -8,7 +8,8 @@\n 8\n 9\n 10\n-a\n+b\n+c\n 1\n 2\n 3\n");
+	assert_change(
+	    "\"name\":\"edit\",\"arguments\":{\"path\":\"f\",\"edits\":[{\"oldText\":\"" TEN "\",\"newText\":\"" TEN "\"},{\"oldText\":\"x\\n" TEN "y\\n" TEN "\",\"newText\":\"" TEN "z\\n" TEN "\"},{\"oldText\":\"p\\n\",\"newText\":\"q\\n\"}]}",
+	    "",
+	    FRONT "@@ -11,4 +11,3 @@\n-x\n 1\n 2\n 3\n"
+	    "@@ -19,7 +18,7 @@\n 8\n 9\n 10\n-y\n+z\n 1\n 2\n 3\n@@ -33,1 +32,1 @@\n-p\n+q\n");
+	assert_change(
+	    JSON("name":"edit","arguments":{"path":"f",
+	        "edits":[{"oldText":"a\nb\nc\nd\ne\nf\ng\nh","newText":"A\nb\nc\nd\ne\nf\ng\nH"}]}),
+	    "", FRONT "@@ -1,8 +1,8 @@\n-a\n+A\n b\n c\n d\n e\n f\n g\n-h\n+H\n");
 	/* An edit that changes nothing. */
-	assert_change(EDIT(",\"edits\":[" OLD_NEW("a\\nb", "a\\nb") "]"), "", "");
+	assert_change(JSON("name":"edit","arguments":{"path":"f","edits":[{"oldText":"a\nb","newText":"a\nb"}]}), "",
+	    "");
 }
 
 static void written_file_is_new(void **state)
 {
 	(void)state;
-	assert_change(WRITE("a\\nb\\n"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n");
-	assert_change(WRITE("a\\nb"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
-	assert_change(WRITE("\\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+\n");
-	assert_change(WRITE(""), "", "");
+	assert_change(WRITES("a\nb\n"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n");
+	assert_change(WRITES("a\nb"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
+	assert_change(WRITES("\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+\n");
+	assert_change(WRITES(""), "", "");
 }
 
 static void path_is_one_line(void **state)
 {
 	(void)state;
-	assert_change("\"name\":\"write\",\"arguments\":{\"path\":\"a\\nb\",\"content\":\"x\\n\"}", "",
-	              "--- /dev/null\n+++ /w/a b\n@@ -0,0 +1,1 @@\n+x\n");
+	assert_change(JSON("name":"write","arguments":{"path":"a\nb","content":"x\n"}), "",
+	    "--- /dev/null\n+++ /w/a b\n@@ -0,0 +1,1 @@\n+x\n");
 }
 
 static void only_successful_changes_are_shown(void **state)
@@ -172,14 +177,14 @@ static void only_successful_changes_are_shown(void **state)
 	static const struct {
 		const char *call, *result;
 		bool succeeded;
-	} cases[] = {
+	} cases[] =
+	    ITEMS(
 	    {EDITED, "", true},
-	    {WRITE("x"), "", true},
-	    {EDITED, ",\"isError\":true", false},
-	    {EDITED, ",\"details\":{\"status\":\"error\"}", false},
-	    {"\"name\":\"read\",\"arguments\":{\"path\":\"f\",\"content\":\"x\"}", "", false},
-	    {"\"name\":\"bash\",\"arguments\":{\"path\":\"f\",\"content\":\"x\"}", "", false},
-	};
+	    {WRITES("x"), "", true},
+	    {EDITED, JSON(,"isError":true), false},
+	    {EDITED, JSON(,"details":{"status":"error"}), false},
+	    {JSON("name":"read","arguments":{"path":"f","content":"x"}), "", false},
+	    {JSON("name":"bash","arguments":{"path":"f","content":"x"}), "", false});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -196,7 +201,7 @@ static void only_successful_changes_are_shown(void **state)
 		one_call_close(&c);
 	}
 	/* A call without a file changes none. */
-	assert_change("\"name\":\"write\",\"arguments\":{\"content\":\"x\"}", "", "");
+	assert_change(JSON("name":"write","arguments":{"content":"x"}), "", "");
 }
 
 static void assert_counts(const char *diff, uint64_t added, uint64_t removed)
@@ -225,7 +230,7 @@ static void failed_read_is_returned(void **state)
 	struct one_call c;
 
 	(void)state;
-	buf_addf(&result, ",\"x\":\"%*s\"", READ_AHEAD, "");
+	buf_addf(&result, JSON(,"x":"%*s"), READ_AHEAD, "");
 	one_call_open(&c, EDITED, buf_cstr(&result));
 	reads_fail = true;
 	assert_int_equal(render_change(c.f.s, &c.call, 1, &out), -EIO);
@@ -237,7 +242,7 @@ static void failed_read_is_returned(void **state)
 /* An allocation that fails gives an error, never another diff. */
 static void change_without_memory_is_an_error(void **state)
 {
-	static const char *const results[] = {"", ROWS("-1 a\\n+1 b"), ",\"details\":{\"patch\":\"p\"}"};
+	static const char *const results[] = {"", DIFF("-1 a\n+1 b"), JSON(,"details":{"patch":"p"})};
 	static const char *const wants[] = {FROM_ARGUMENTS, FRONT "@@ -1,1 +1,1 @@\n-a\n+b\n", "p\n"};
 
 	(void)state;

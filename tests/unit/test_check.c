@@ -7,12 +7,8 @@
 
 #include "sessionfs/cmd/check.h"
 
+#include "session_lines.h"
 #include "files.h"
-
-#define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n"
-#define USER(id, parent)                                                                                               \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent                                                 \
-	",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
 
 static int set_up(void **state)
 {
@@ -59,7 +55,9 @@ static void valid_sessions_print_nothing(void **state)
 {
 	size_t found = 99;
 	make_dir(*state, "--a--");
-	put(*state, "--a--/1.jsonl", HEADER USER("a", "null") USER("b", "\"a\""));
+	put(*state, "--a--/1.jsonl",
+	    HEADER USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi")
+	    USER_AT("b", "a", "2026-01-01T00:00:00.000Z", "hi"));
 	put(*state, "flat.jsonl", HEADER);
 	put(*state, "other.txt", "not looked at");
 	char *text CLEANUP_FREE = check(*state, NULL, NULL, &found);
@@ -73,10 +71,13 @@ static void each_problem_prints_one_line(void **state)
 	char path[256];
 	make_dir(*state, "b");
 	make_dir(*state, "b/dir.jsonl");
-	put(*state, "a.jsonl", "garbage\n" USER("a", "null"));
+	put(*state, "a.jsonl", "garbage\n" USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi"));
 	put(*state, "b/empty.jsonl", "");
 	put(*state, "b/new\nline\\\xff\x7f\xc2\x85\u2028\xc3\xa9.jsonl", "\n\n{}\n");
-	put(*state, "b/torn.jsonl", HEADER "not json\n" USER("a", "null") USER("b", "\"nobody\"") "{\"type\":\"mess");
+	put(*state, "b/torn.jsonl",
+	    HEADER "not json\n"
+	    USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi")
+	    USER_AT("b", "nobody", "2026-01-01T00:00:00.000Z", "hi") "{\"type\":\"mess");
 	snprintf(path, sizeof path, "%s/b/fifo.jsonl", (char *)*state);
 	assert_int_equal(mkfifo(path, 0644), 0);
 	char *text CLEANUP_FREE = check(*state, NULL, NULL, &found);
@@ -107,13 +108,14 @@ static void short_current_branch_is_reported(void **state)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	size_t found = 0;
 
-	buf_adds(&text, HEADER USER("m0", "null"));
+	buf_adds(&text, HEADER USER_AT("m0", null, "2026-01-01T00:00:00.000Z", "hi"));
 	for (int i = 1; i < 30; i++)
-		buf_addf(&text, USER("m%d", "\"m%d\""), i, i - 1);
-	buf_adds(&text, "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"m29\",\"targetId\":\"m0\"}\n");
-	buf_adds(&text, USER("a", "\"m0\"") USER("b", "\"a\""));
+		buf_addf(&text, USER_AT("m%d", "m%d", "2026-01-01T00:00:00.000Z", "hi"), i, i - 1);
+	buf_adds(&text, LINE({"type":"label","id":"l","parentId":"m29","targetId":"m0"}));
+	buf_adds(&text, USER_AT("a", "m0", "2026-01-01T00:00:00.000Z", "hi")
+	                            USER_AT("b", "a", "2026-01-01T00:00:00.000Z", "hi"));
 	put(*state, "tenth.jsonl", buf_cstr(&text));
-	text.n -= strlen(USER("b", "\"a\""));
+	text.n -= strlen(USER_AT("b", "a", "2026-01-01T00:00:00.000Z", "hi"));
 	put(*state, "less.jsonl", buf_cstr(&text));
 	char *said = check(*state, NULL, NULL, &found);
 	assert_string_equal(said, "less.jsonl:31: messages to this entry: 30, to the leaf: 2; to continue from here, "
@@ -131,7 +133,7 @@ static void progress_line_is_erased(void **state)
 	for (int i = 0; i < 500; i++) {
 		char file[32];
 		snprintf(file, sizeof file, "a/%03d.jsonl", i);
-		put(*state, file, HEADER USER("a", "null"));
+		put(*state, file, HEADER USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi"));
 	}
 	put(*state, "a/999.jsonl", "");
 	FILE *progress = open_memstream(&drawn, &n);

@@ -27,16 +27,16 @@ static void a_failed_append_saves_no_rows(void **state)
 			assert_added(p, "");
 			assert_has(p, S "/errors", "labels.tsv: No space left on device (ENOSPC)\n");
 			assert_int_equal(put(p, A, "label", "x\n"), 0);
-			assert_added(p, SET("@0", "c", "a", "x"));
+			assert_added(p, LABEL("@0", "c", "a", "x"));
 		} else {
 			assert_int_equal(put(p, S, "labels.tsv", "# ID\tas of line 4\na\tx\n"), 0);
-			assert_added(p, SET("@0", "c", "a", "x"));
+			assert_added(p, LABEL("@0", "c", "a", "x"));
 		}
 		assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&table)), 0);
 		if (fails)
 			assert_added(p, "");
 		else
-			assert_added(p, CLEAR("@1", "@0", "a"));
+			assert_added(p, UNLABEL("@1", "@0", "a"));
 		end(p);
 	}
 }
@@ -47,7 +47,7 @@ static struct source_fixture *replaced;
 static void replace_without_a(void)
 {
 	char next[200];
-	static const char text[] = HEADER USER("\"b\"", "null") USER("\"c\"", "\"b\"");
+	static const char text[] = HEADER USER("b", null, "hi") USER("c", "b", "hi");
 	snprintf(next, sizeof next, "%s.next", replaced->file);
 	write_at(next, O_CREAT | O_TRUNC, text, sizeof text - 1);
 	assert_int_equal(rename(next, replaced->file), 0);
@@ -62,12 +62,11 @@ static void an_entry_is_found_again_after_a_replacement(void **state)
 	static const struct {
 		const char *dir, *name, *added;
 		int rc;
-	} cases[] = {
+	} cases[] = ITEMS(
 	    {A, "label", "", -ENOENT},
-	    {B, "label", SET("@0", "c", "b", "x"), 0},
+	    {B, "label", LABEL("@0", "c", "b", "x"), 0},
 	    {B, "branch", SUMMARY("@0", "b", "c", "x"), 0},
-	    {A, "branch", "", -ENOENT},
-	};
+	    {A, "branch", "", -ENOENT});
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct tree_handle *h;
 		begin(p, ABC);
@@ -105,7 +104,7 @@ static void a_failing_append_is_refused(void **state)
 		assert_has(p, S "/errors", "entries/a/label: Input/output error (EIO)\n");
 		assert_missing(p, A "/label");
 		assert_int_equal(put(p, A, "label", "x\n"), 0);
-		assert_added(p, SET("@0", "c", "a", "x"));
+		assert_added(p, LABEL("@0", "c", "a", "x"));
 		end(p);
 	}
 }

@@ -5,11 +5,6 @@
 #include "sessionfs/session/context.h"
 
 /* `rest` begins with a comma, or is empty. */
-#define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)
-#define SAYS(id, parent, role) MESSAGE(id, parent, "\"role\":\"" role "\",\"content\":\"x\"")
-#define ASKS(id, parent) SAYS(id, parent, "user")
-#define EDIT(id, parent, target, replacement)                                                                          \
-	LINE("context_edit", id, parent, ",\"targetId\":" target ",\"replacement\":" replacement)
 
 static void add_name(const struct session *s, const char *before, uint32_t entry, struct buf *out)
 {
@@ -63,38 +58,32 @@ static void expect_state(const char *text, const char *at, const char *expected)
 	fixture_close(&f);
 }
 
-#define ENDS(id, parent, rest) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[]" rest)
-#define CALLS(id, parent, rest)                                                                                        \
-	MESSAGE(id, parent,                                                                                            \
-	        "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"ls\"}]" rest)
-
 static void state_comes_from_branch_end(void **state)
 {
 	(void)state;
 	expect_state(HEADER, NULL, "none");
-	expect_state(HEADER LINE("model_change", "a", "null", ""), NULL, "none");
-	expect_state(HEADER SAYS("a", "null", "custom") SAYS("b", "\"a\"", "bashExecution"), NULL, "none");
-	expect_state(HEADER ASKS("a", "null"), NULL, "working");
-	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ""), NULL, "done");
-	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"error\""), NULL, "failed");
-	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"aborted\""), NULL, "stopped");
-	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"deferred\""), NULL, "working");
-	expect_state(HEADER ASKS("a", "null") ENDS("b", "\"a\"", ",\"stopReason\":\"length\""), NULL, "failed");
-	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"length\""), NULL, "failed");
-	expect_state(HEADER CALLS("b", "null", ",\"stopReason\":\"length\"") SAYS("c", "\"b\"", "toolResult"), NULL,
-	             "working");
-	expect_state(HEADER ASKS("a", "null") CALLS("b", "\"a\"", ",\"stopReason\":\"stop\""), NULL, "working");
-	expect_state(HEADER CALLS("b", "null", "") SAYS("c", "\"b\"", "toolResult"), NULL, "working");
+	expect_state(HEADER BARE("model_change", "a", null), NULL, "none");
+	expect_state(HEADER MESSAGE("a", null, "role":"custom","content":"x")
+	    MESSAGE("b", "a", "role":"bashExecution","content":"x"),
+	    NULL, "none");
+	expect_state(HEADER USER("a", null, "x"), NULL, "working");
+	expect_state(HEADER USER("a", null, "x") ASSISTANT("b", "a", ), NULL, "done");
+	expect_state(HEADER USER("a", null, "x") STOPPED("b", "a", "error", ), NULL, "failed");
+	expect_state(HEADER USER("a", null, "x") STOPPED("b", "a", "aborted", CALL("c", "ls", )), NULL, "stopped");
+	expect_state(HEADER USER("a", null, "x") STOPPED("b", "a", "deferred", ), NULL, "working");
+	expect_state(HEADER USER("a", null, "x") STOPPED("b", "a", "length", ), NULL, "failed");
+	expect_state(HEADER USER("a", null, "x") STOPPED("b", "a", "length", CALL("c", "ls", )), NULL, "failed");
+	expect_state(HEADER STOPPED("b", null, "length", CALL("c", "ls", ))
+	    MESSAGE("c", "b", "role":"toolResult","content":"x"), NULL, "working");
+	expect_state(HEADER USER("a", null, "x") STOPPED("b", "a", "stop", CALL("c", "ls", )), NULL, "working");
+	expect_state(HEADER ASSISTANT("b", null, CALL("c", "ls", ))
+	    MESSAGE("c", "b", "role":"toolResult","content":"x"), NULL, "working");
 	/* Other messages have no effect, and neither have other branches. */
-	expect_state(HEADER ENDS("a", "null", "") LINE("label", "l", "\"a\"", ",\"targetId\":\"a\",\"label\":\"x\"")
-	                 LINE("message", "m", "\"l\"", ""),
-	             NULL, "done");
-	expect_state(HEADER ENDS("a", "null", "") ASKS("b", "\"a\"")
-	                 LINE("branch_summary", "c", "\"a\"", ",\"summary\":\"x\""),
-	             NULL, "done");
-	expect_state(HEADER ENDS("a", "null", "") ASKS("b", "\"a\"") LINE("label", "c", "\"a\"", ""), "b", "working");
-	expect_state(HEADER ASKS("a", "\"b\"") LINE("label", "b", "\"c\"", "") LINE("label", "c", "\"b\"", ""), NULL,
-	             "none");
+	expect_state(HEADER ASSISTANT("a", null, ) LABEL("l", "a", "a", "x") BARE("message", "m", "l"), NULL, "done");
+	expect_state(HEADER ASSISTANT("a", null, ) USER("b", "a", "x") ENTRY("branch_summary", "c", "a", "summary":"x"),
+	    NULL, "done");
+	expect_state(HEADER ASSISTANT("a", null, ) USER("b", "a", "x") BARE("label", "c", "a"), "b", "working");
+	expect_state(HEADER USER("a", "b", "x") BARE("label", "b", "c") BARE("label", "c", "b"), NULL, "none");
 }
 
 static void expect(const char *text, const char *expected)
@@ -106,17 +95,14 @@ static void many_edits_are_applied(void **state)
 {
 	(void)state;
 	struct buf text = BUF_INIT, expected = BUF_INIT;
-	buf_adds(&text,
-	         HEADER "{\"type\":\"message\",\"id\":\"m0\",\"parentId\":null,\"message\":{\"role\":\"user\"}}\n");
+	buf_adds(&text, HEADER LINE({"type":"message","id":"m0","parentId":null,"message":{"role":"user"}}));
 	for (int i = 1; i < 50; i++)
-		buf_addf(&text,
-		         "{\"type\":\"message\",\"id\":\"m%d\",\"parentId\":\"m%d\",\"message\":{\"role\":\"user\"}}\n",
-		         i, i - 1);
+		buf_addf(&text, LINE({"type":"message","id":"m%d","parentId":"m%d","message":{"role":"user"}}), i,
+		                      i - 1);
 	for (int i = 0; i < 100; i++)
 		buf_addf(&text,
-		         "{\"type\":\"context_edit\",\"id\":\"e%d\",\"parentId\":\"%s%d\",\"targetId\":\"m%d\","
-		         "\"replacement\":{}}\n",
-		         i, i ? "e" : "m", i ? i - 1 : 49, (i * 7) % 50);
+		         LINE({"type":"context_edit","id":"e%d","parentId":"%s%d","targetId":"m%d","replacement":{}}),
+		               i, i ? "e" : "m", i ? i - 1 : 49, (i * 7) % 50);
 	for (int m = 0; m < 50; m++) {
 		int edit = -1;
 		for (int i = 0; i < 100; i++) {
@@ -133,11 +119,11 @@ static void many_edits_are_applied(void **state)
 static void v1_indexes_are_resolved(void **state)
 {
 	(void)state;
-	const char *text = "{\"type\":\"session\",\"id\":\"s\"}\n"
-			   "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n"
-			   "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n"
-			   "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2}\n"
-			   "{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"content\":\"three\"}}\n";
+	const char *text = AS_IS(LINE({"type":"session","id":"s"})
+	    LINE({"type":"message","message":{"role":"user","content":"one"}})
+	    LINE({"type":"message","message":{"role":"user","content":"two"}})
+	    LINE({"type":"compaction","summary":"s","firstKeptEntryIndex":2})
+	    LINE({"type":"message","message":{"role":"hookMessage","content":"three"}}));
 	struct fixture f;
 	fixture_open(&f, text, strlen(text));
 	struct context c;
@@ -164,20 +150,27 @@ static void expect_sent(const char *text, bool expected)
 /* One message that is sent is enough, wherever it is. With an edit, the lines are read. */
 static void any_sent_message_counts(void **state)
 {
-#define OWN(id, parent) MESSAGE(id, parent, "\"role\":\"bashExecution\",\"excludeFromContext\":true")
-#define REPLACE(id, parent, target) EDIT(id, parent, target, "{\"content\":\"y\"}")
+
 	(void)state;
 	expect_sent(HEADER, false);
-	expect_sent(HEADER ASKS("a", "null"), true);
-	expect_sent(HEADER OWN("a", "null"), false);
-	expect_sent(HEADER SAYS("a", "null", "brand_new"), false);
-	expect_sent(HEADER OWN("a", "null") ASKS("b", "\"a\""), true);
-	expect_sent(HEADER ASKS("a", "null") OWN("b", "\"a\""), true);
-	expect_sent(HEADER OWN("a", "null") ASKS("b", "\"a\"") REPLACE("e", "\"b\"", "\"b\""), true);
-	expect_sent(HEADER ASKS("a", "null") OWN("b", "\"a\"") REPLACE("e", "\"b\"", "\"a\""), true);
-	expect_sent(HEADER OWN("a", "null") OWN("b", "\"a\"") REPLACE("e", "\"b\"", "\"b\""), false);
-	expect_sent(HEADER ASKS("a", "null") EDIT("e", "\"a\"", "\"a\"", "null"), false);
-	expect_sent(HEADER ASKS("a", "null") ASKS("b", "\"a\"") EDIT("e", "\"b\"", "\"b\"", "null"), true);
+	expect_sent(HEADER USER("a", null, "x"), true);
+	expect_sent(HEADER MESSAGE("a", null, "role":"bashExecution","excludeFromContext":true), false);
+	expect_sent(HEADER MESSAGE("a", null, "role":"brand_new","content":"x"), false);
+	expect_sent(HEADER MESSAGE("a", null, "role":"bashExecution","excludeFromContext":true) USER("b", "a", "x"),
+	    true);
+	expect_sent(HEADER USER("a", null, "x") MESSAGE("b", "a", "role":"bashExecution","excludeFromContext":true),
+	    true);
+	expect_sent(HEADER MESSAGE("a", null, "role":"bashExecution","excludeFromContext":true) USER("b", "a", "x")
+	    EDIT("e", "b", "b", {"content":"y"}),
+	    true);
+	expect_sent(HEADER USER("a", null, "x") MESSAGE("b", "a", "role":"bashExecution","excludeFromContext":true)
+	    EDIT("e", "b", "a", {"content":"y"}),
+	    true);
+	expect_sent(HEADER MESSAGE("a", null, "role":"bashExecution","excludeFromContext":true)
+	    MESSAGE("b", "a", "role":"bashExecution","excludeFromContext":true) EDIT("e", "b", "b", {"content":"y"}),
+	    false);
+	expect_sent(HEADER USER("a", null, "x") EDIT("e", "a", "a", null), false);
+	expect_sent(HEADER USER("a", null, "x") USER("b", "a", "x") EDIT("e", "b", "b", null), true);
 }
 
 int main(void)

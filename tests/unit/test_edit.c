@@ -12,10 +12,7 @@
 
 #include "edit_fixture.h"
 
-#define BRANCH(id, parent, summary)                                                                                    \
-	"{\"type\":\"branch_summary\",\"id\":" id ",\"parentId\":" parent ",\"fromId\":\"x\",\"summary\":" summary "}" \
-	"\n"
-#define TWO HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"")
+#define TWO HEADER USER("a", null, "hi") USER("b", "a", "hi")
 
 /* The lines that an edit appends to a file, as a pattern. */
 static void assert_edit(const char *file, const struct edit *e, bool again, const char *pattern)
@@ -76,31 +73,26 @@ static void assert_refused(const char *file, const struct edit *e, int rc)
 static void label_is_appended(void **state)
 {
 	(void)state;
-	assert_label_edit(TWO, 0, span_of("auth works"),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\"" AT
-	                  ",\"targetId\":\"a\",\"label\":\"auth works\"}\n");
+	assert_label_edit(TWO, 0, span_of("auth works"), LABEL("@0", "b", "a", "auth works"));
 	assert_label_edit(TWO, 0, SPAN_LIT("\"\\\t\x01\x7f\xe2\x82\xac"),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\"" AT
-	                  ",\"targetId\":\"a\",\"label\":\"\\\"\\\\\\t\\u0001\x7f\xe2\x82\xac\"}\n");
+	    "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"a\",\"label\":\"\\\"\\\\\\t\\u0001\x7f\xe2\x82\xac\"}\n");
 }
 
 static void clearing_label_appends_record(void **state)
 {
 	(void)state;
-	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\""), 0, span_of(""),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT ",\"targetId\":\"a\"}\n");
+	assert_label_edit(TWO LABEL("c", "b", "a", "old"), 0, span_of(""), UNLABEL("@0", "c", "a"));
 	assert_label_edit(TWO, 0, span_of(""), "");
 }
 
 static void unchanged_label_appends_nothing(void **state)
 {
 	(void)state;
-	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\""), 0, span_of("old"), "");
-	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"\\u006fld\""), 0, span_of("old"), "");
+	assert_label_edit(TWO LABEL("c", "b", "a", "old"), 0, span_of("old"), "");
+	assert_label_edit(TWO LABEL("c", "b", "a", "\u006fld"), 0, span_of("old"), "");
 	/* A lone surrogate differs from U+FFFD. */
-	assert_label_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"\\ud800\""), 0, span_of("\xef\xbf\xbd"),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT
-	                  ",\"targetId\":\"a\",\"label\":\"\xef\xbf\xbd\"}\n");
+	assert_label_edit(TWO LABEL("c", "b", "a", "\ud800"), 0, span_of("\xef\xbf\xbd"),
+	    "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"a\",\"label\":\"\xef\xbf\xbd\"}\n");
 }
 
 /* Each record's parent is the one before; records without effect are omitted. */
@@ -109,10 +101,8 @@ static void label_records_are_chained(void **state)
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
 
 	(void)state;
-	assert_edit(TWO USER("\"c\"", "\"b\""), &(struct edit){.records = edit_labels, .labels = l, .n = 3}, false,
-	            "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT ",\"targetId\":\"a\",\"label\":\"one\"}\n"
-	            "{\"type\":\"label\",\"id\":\"@1\",\"parentId\":\"@0\"" AT
-	            ",\"targetId\":\"c\",\"label\":\"two\"}\n");
+	assert_edit(TWO USER("c", "b", "hi"), &(struct edit){.records = edit_labels, .labels = l, .n = 3}, false,
+	    LABEL("@0", "c", "a", "one") LABEL("@1", "@0", "c", "two"));
 	assert_edit(TWO, &(struct edit){.records = edit_labels}, false, "");
 }
 
@@ -122,10 +112,8 @@ static void label_is_written_again(void **state)
 	const struct edit_label l = {0, SPAN_LIT("old")};
 
 	(void)state;
-	assert_edit(TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"old\"") USER("\"d\"", "\"b\""),
-	            &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, true,
-	            "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"d\"" AT
-	            ",\"targetId\":\"a\",\"label\":\"old\"}\n");
+	assert_edit(TWO LABEL("c", "b", "a", "old") USER("d", "b", "hi"),
+	    &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, true, LABEL("@0", "d", "a", "old"));
 }
 
 /* The first records follow the foreign line: no record may have that as its parent. */
@@ -139,58 +127,50 @@ static void no_record_follows_foreign_line(void **state)
 
 	(void)state;
 	assert_int_equal(edit_make(s, &e, false, NOW, &first), 0);
-	append(&f, USER("\"c\"", "\"b\""), strlen(USER("\"c\"", "\"b\"")));
+	append(&f, USER("c", "b", "hi"), strlen(USER("c", "b", "hi")));
 	append(&f, first.p, first.n);
 	assert_int_equal(session_grow(s), 1);
 	e.written = buf_span(&first);
 	assert_int_equal(edit_make(s, &e, true, NOW, &second), 0);
-	assert_pattern(buf_span(&second), "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"c\"" AT
-	                                  ",\"targetId\":\"a\",\"label\":\"one\"}\n"
-	                                  "{\"type\":\"label\",\"id\":\"@1\",\"parentId\":\"@0\"" AT
-	                                  ",\"targetId\":\"b\",\"label\":\"two\"}\n");
+	assert_pattern(buf_span(&second), LABEL("@0", "c", "a", "one") LABEL("@1", "@0", "b", "two"));
 	/* The parent is the last line after it. */
-	append(&f, USER("\"d\"", "\"c\""), strlen(USER("\"d\"", "\"c\"")));
+	append(&f, USER("d", "c", "hi"), strlen(USER("d", "c", "hi")));
 	assert_int_equal(session_grow(s), 1);
 	buf_reset(&second);
 	assert_int_equal(edit_make(s, &e, true, NOW, &second), 0);
-	assert_non_null(strstr(buf_cstr(&second), "\"parentId\":\"d\""));
+	assert_non_null(strstr(buf_cstr(&second), JSON("parentId":"d")));
 }
 
 static void ids_as_they_stand(void **state)
 {
 	(void)state;
-	assert_label_edit(HEADER USER("12", "null"), 0, span_of("x"),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":12" AT ",\"targetId\":12,\"label\":\"x\"}\n");
-	assert_label_edit(HEADER USER("\"\\u0061\\\"\"", "null") USER("1e2", "null"), 0, span_of("x"),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":1e2" AT
-	                  ",\"targetId\":\"\\u0061\\\"\",\"label\":\"x\"}\n");
-	assert_label_edit(HEADER USER("\"\\ud800\"", "null"), 0, span_of("x"),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"\\ud800\"" AT
-	                  ",\"targetId\":\"\\ud800\",\"label\":\"x\"}\n");
+	assert_label_edit(HEADER USER(12, null, "hi"), 0, span_of("x"), LABEL("@0", 12, 12, "x"));
+	assert_label_edit(HEADER USER("\u0061\"", null, "hi") USER(1e2, null, "hi"), 0, span_of("x"),
+	    LABEL("@0", 1e2, "\u0061\"", "x"));
+	assert_label_edit(HEADER USER("\ud800", null, "hi"), 0, span_of("x"), LABEL("@0", "\ud800", "\ud800", "x"));
 	/* Invalid UTF-8 is written as pi reads it. */
-	assert_label_edit(HEADER USER("\"b\xff\"", "null"), 0, span_of("x"),
-	                  "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\uFFFD\"" AT
-	                  ",\"targetId\":\"b\uFFFD\",\"label\":\"x\"}\n");
+	assert_label_edit(HEADER
+	    "{\"type\":\"message\",\"id\":\"b\xff\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n",
+	    0, span_of("x"), LABEL("@0", "b�", "b�", "x"));
 }
 
 static void parent_can_be_addressed(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
-	struct session *s = open_text(&f, TWO USER("null", "\"b\"") "7\n[]\n");
+	struct session *s = open_text(&f, TWO USER(null, "b", "hi") "7\n[]\n");
 	const struct edit name = {.records = edit_name, .text = SPAN_LIT("n")};
 
 	(void)state;
 	assert_int_equal(edit_make(s, &name, false, NOW, &out), 0);
-	assert_pattern(buf_span(&out),
-	               "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"b\"" AT ",\"name\":\"n\"}\n");
+	assert_pattern(buf_span(&out), INFO("@0", "b", "n"));
 }
 
 static void unknown_entries_are_refused(void **state)
 {
 	const struct edit_label none = {5, SPAN_LIT("x")}, twice = {0, SPAN_LIT("x")};
 	const struct edit_label second[] = {{1, SPAN_LIT("fine")}, {0, SPAN_LIT("x")}};
-	const char *repeated = HEADER USER("\"a\"", "null") USER("\"a\"", "null");
+	const char *repeated = HEADER USER("a", null, "hi") USER("a", null, "hi");
 
 	(void)state;
 	assert_refused(TWO, &(struct edit){.records = edit_labels, .labels = &none, .n = 1}, -ENOENT);
@@ -208,23 +188,18 @@ static void unknown_entries_are_refused(void **state)
 static void name_is_appended(void **state)
 {
 	(void)state;
-	assert_name_edit(TWO, "Refactor auth",
-	                 "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"b\"" AT
-	                 ",\"name\":\"Refactor auth\"}\n");
-	assert_name_edit(HEADER, "x",
-	                 "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":null" AT ",\"name\":\"x\"}\n");
-	assert_name_edit(TWO INFO("\"c\"", "\"b\"", "\"old\""), "",
-	                 "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"c\"" AT ",\"name\":\"\"}\n");
-	assert_name_edit(TWO INFO("\"c\"", "\"b\"", "\" old \""), "old", "");
+	assert_name_edit(TWO, "Refactor auth", INFO("@0", "b", "Refactor auth"));
+	assert_name_edit(HEADER, "x", INFO("@0", null, "x"));
+	assert_name_edit(TWO INFO("c", "b", "old"), "", INFO("@0", "c", ""));
+	assert_name_edit(TWO INFO("c", "b", " old "), "old", "");
 	assert_name_edit(TWO, "", "");
 }
 
 static void name_is_written_again(void **state)
 {
 	(void)state;
-	assert_edit(TWO INFO("\"c\"", "\"b\"", "\"old\"") USER("\"d\"", "\"b\""),
-	            &(struct edit){.records = edit_name, .text = SPAN_LIT("old")}, true,
-	            "{\"type\":\"session_info\",\"id\":\"@0\",\"parentId\":\"d\"" AT ",\"name\":\"old\"}\n");
+	assert_edit(TWO INFO("c", "b", "old") USER("d", "b", "hi"),
+	    &(struct edit){.records = edit_name, .text = SPAN_LIT("old")}, true, INFO("@0", "d", "old"));
 }
 
 /* ---- branches and the leaf ---- */
@@ -232,95 +207,72 @@ static void name_is_written_again(void **state)
 static void branch_appends_summary(void **state)
 {
 	(void)state;
-	assert_branch_edit(TWO, 0, "Tried A,\nfailed",
-	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	                   ",\"fromId\":\"b\",\"summary\":\"Tried A,\\nfailed\"}\n");
-	assert_branch_edit(HEADER USER("1", "null") USER("2", "1"), 0, "x",
-	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":1" AT
-	                   ",\"fromId\":2,\"summary\":\"x\"}\n");
+	assert_branch_edit(TWO, 0, "Tried A,\nfailed", SUMMARY("@0", "a", "b", "Tried A,\nfailed"));
+	assert_branch_edit(HEADER USER(1, null, "hi") USER(2, 1, "hi"), 0, "x", SUMMARY("@0", 1, 2, "x"));
 	/* From the entry itself. */
-	assert_branch_edit(TWO, 1, "x",
-	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"b\"" AT
-	                   ",\"fromId\":\"b\",\"summary\":\"x\"}\n");
+	assert_branch_edit(TWO, 1, "x", SUMMARY("@0", "b", "b", "x"));
 }
 
 static void unchanged_branch_appends_nothing(void **state)
 {
 	(void)state;
-	assert_branch_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\""), 0, "x", "");
-	assert_branch_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\"") BRANCH("\"d\"", "\"a\"", "\"\""), 0, "x", "");
-	assert_branch_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\"") BRANCH("\"d\"", "\"a\"", "\"y\""), 0, "x",
-	                   "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	                   ",\"fromId\":\"d\",\"summary\":\"x\"}\n");
+	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x"), 0, "x", "");
+	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x") SUMMARY("d", "a", "x", ""), 0, "x", "");
+	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x") SUMMARY("d", "a", "x", "y"), 0, "x",
+	    SUMMARY("@0", "a", "d", "x"));
 }
 
 static void branch_is_written_again(void **state)
 {
 	(void)state;
-	assert_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\"") USER("\"d\"", "\"b\""),
-	            &(struct edit){.records = edit_branch, .entry = 0, .text = SPAN_LIT("x")}, true,
-	            "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	            ",\"fromId\":\"d\",\"summary\":\"x\"}\n");
+	assert_edit(TWO SUMMARY("c", "a", "x", "x") USER("d", "b", "hi"),
+	    &(struct edit){.records = edit_branch, .entry = 0, .text = SPAN_LIT("x")}, true,
+	    SUMMARY("@0", "a", "d", "x"));
 }
 
 /* A summary that is a number is not empty; a missing one is. */
 static void odd_summaries_are_compared(void **state)
 {
 	(void)state;
-	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "7"), 0,
-	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	                 ",\"fromId\":\"c\",\"summary\":\"\"}\n");
-	assert_leaf_edit(TWO "{\"type\":\"branch_summary\",\"id\":\"c\",\"parentId\":\"a\",\"fromId\":\"b\"}\n", 0, "");
+	assert_leaf_edit(TWO SUMMARY("c", "a", "x", 7), 0, SUMMARY("@0", "a", "c", ""));
+	assert_leaf_edit(TWO LINE({"type":"branch_summary","id":"c","parentId":"a","fromId":"b"}), 0, "");
 }
 
 static void leaf_appends_empty_summary(void **state)
 {
 	(void)state;
-	assert_leaf_edit(TWO, 0,
-	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	                 ",\"fromId\":\"b\",\"summary\":\"\"}\n");
+	assert_leaf_edit(TWO, 0, SUMMARY("@0", "a", "b", ""));
 	assert_leaf_edit(TWO, 1, "");
-	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\""), 0, "");
+	assert_leaf_edit(TWO SUMMARY("c", "a", "x", ""), 0, "");
 	/* Only an empty summary at the leaf has no effect. */
-	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"x\""), 0,
-	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	                 ",\"fromId\":\"c\",\"summary\":\"\"}\n");
-	assert_leaf_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\"") USER("\"d\"", "\"b\""), 0,
-	                 "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	                 ",\"fromId\":\"d\",\"summary\":\"\"}\n");
+	assert_leaf_edit(TWO SUMMARY("c", "a", "x", "x"), 0, SUMMARY("@0", "a", "c", ""));
+	assert_leaf_edit(TWO SUMMARY("c", "a", "x", "") USER("d", "b", "hi"), 0, SUMMARY("@0", "a", "d", ""));
 }
 
 static void leaf_is_written_again(void **state)
 {
 	(void)state;
-	assert_edit(TWO BRANCH("\"c\"", "\"a\"", "\"\"") USER("\"d\"", "\"b\""),
-	            &(struct edit){.records = edit_leaf, .entry = 0}, true,
-	            "{\"type\":\"branch_summary\",\"id\":\"@0\",\"parentId\":\"a\"" AT
-	            ",\"fromId\":\"d\",\"summary\":\"\"}\n");
+	assert_edit(TWO SUMMARY("c", "a", "x", "") USER("d", "b", "hi"),
+	    &(struct edit){.records = edit_leaf, .entry = 0}, true, SUMMARY("@0", "a", "d", ""));
 }
 
 /* ---- context edits ---- */
 
 static void context_edit_is_written_again(void **state)
 {
-	static const char file[] = TWO "{\"type\":\"context_edit\",\"id\":\"c\",\"parentId\":\"b\",\"targetId\":\"a\","
-				       "\"replacement\":null}\n" USER("\"d\"", "\"b\"");
+	static const char file[] = AS_IS(TWO
+	    LINE({"type":"context_edit","id":"c","parentId":"b","targetId":"a","replacement":null}) USER("d", "b", "hi"));
 	const char *why = "";
 
 	(void)state;
 	assert_edit(file, &(struct edit){edit_context, .entry = 0, .text = SPAN_LIT("null"), .ret_why = &why}, true,
-	            "{\"type\":\"context_edit\",\"id\":\"@0\",\"parentId\":\"d\"" AT
-	            ",\"targetId\":\"a\",\"replacement\":null}\n");
+	    EDIT("@0", "d", "a", null));
 	assert_null(why);
 	assert_refused(file, &(struct edit){edit_context, .entry = 2, .ret_why = &why}, -EINVAL);
 	assert_non_null(strstr(why, "not a user, "));
 	assert_refused(file, &(struct edit){edit_context, .entry = 1, .text = SPAN_LIT("7"), .ret_why = &why}, -EINVAL);
 	assert_non_null(strstr(why, "not null, "));
 }
-
-#define ASSISTANT(id, parent)                                                                                          \
-	"{\"type\":\"message\",\"id\":" id ",\"parentId\":" parent                                                     \
-	",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n"
 
 /* Each block needs its fields, and a message takes only the blocks of its role. */
 static void blocks_of_a_context_edit_are_checked(void **state)
@@ -329,29 +281,29 @@ static void blocks_of_a_context_edit_are_checked(void **state)
 	static const struct {
 		const char *block;
 		int takers;
-	} blocks[] = {
-	    {"{\"type\":\"text\",\"text\":\"x\"}", USER_TAKES | ASSISTANT_TAKES},
-	    {"{\"type\":\"text\",\"text\":7}", 0},
-	    {"{\"type\":\"text\"}", 0},
-	    {"{\"type\":\"image\",\"data\":\"QQ==\",\"mimeType\":\"image/png\"}", USER_TAKES},
-	    {"{\"type\":\"image\",\"data\":1,\"mimeType\":\"image/png\"}", 0},
-	    {"{\"type\":\"image\",\"data\":\"QQ==\",\"mimeType\":null}", 0},
-	    {"{\"type\":\"thinking\",\"thinking\":\"x\"}", ASSISTANT_TAKES},
-	    {"{\"type\":\"thinking\",\"thinking\":[]}", 0},
-	    {"{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":{}}", ASSISTANT_TAKES},
-	    {"{\"type\":\"toolCall\",\"id\":1,\"name\":\"n\",\"arguments\":{}}", 0},
-	    {"{\"type\":\"toolCall\",\"id\":\"i\",\"name\":{},\"arguments\":{}}", 0},
-	    {"{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":[]}", 0},
-	    {"{\"type\":\"other\",\"text\":\"x\",\"thinking\":\"x\"}", 0},
-	};
+	} blocks[] =
+	    ITEMS(
+	    {JSON(SAY("x")), USER_TAKES | ASSISTANT_TAKES},
+	    {JSON({"type":"text","text":7}), 0},
+	    {JSON({"type":"text"}), 0},
+	    {JSON(IMAGE("image/png", "QQ==")), USER_TAKES},
+	    {JSON({"type":"image","data":1,"mimeType":"image/png"}), 0},
+	    {JSON({"type":"image","data":"QQ==","mimeType":null}), 0},
+	    {JSON(THINKING("x")), ASSISTANT_TAKES},
+	    {JSON({"type":"thinking","thinking":[]}), 0},
+	    {JSON(CALL("i", "n", )), ASSISTANT_TAKES},
+	    {JSON({"type":"toolCall","id":1,"name":"n","arguments":{}}), 0},
+	    {JSON({"type":"toolCall","id":"i","name":{},"arguments":{}}), 0},
+	    {JSON({"type":"toolCall","id":"i","name":"n","arguments":[]}), 0},
+	    {JSON({"type":"other","text":"x","thinking":"x"}), 0});
 	CLEANUP(fixture_release) struct fixture f;
-	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") ASSISTANT("\"b\"", "\"a\""));
+	struct session *s = open_text(&f, HEADER USER("a", null, "hi") ASSISTANT("b", "a", ));
 	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof blocks / sizeof *blocks; i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT, text = BUF_INIT;
 		const char *why = NULL, *block = blocks[i / 2].block;
 		bool is_taken = (blocks[i / 2].takers & (i % 2 ? ASSISTANT_TAKES : USER_TAKES)) != 0;
-		buf_addf(&text, "[{\"type\":\"text\",\"text\":\"before\"},%s]", block);
+		buf_addf(&text, JSON([SAY("before"),%s]), block);
 		const struct edit e = {edit_context, .entry = i % 2, .text = buf_span(&text), .ret_why = &why};
 		int rc = edit_make(s, &e, false, NOW, &out);
 		if (rc != (is_taken ? 0 : -EINVAL) || is_taken != (why == NULL))

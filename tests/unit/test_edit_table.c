@@ -14,8 +14,8 @@
 
 #include "session_fixture.h"
 
-#define THREE HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
-#define LABELLED THREE LABEL("\"l1\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"l2\"", "\"l1\"", "\"b\"", "\"two\"")
+#define THREE HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi")
+#define LABELLED THREE LABEL("l1", "c", "a", "one") LABEL("l2", "l1", "b", "two")
 
 /* Labels with this prefix were saved from the table. */
 static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
@@ -109,9 +109,9 @@ static void comments_are_ignored(void **state)
 	(void)state;
 	assert_table(LABELLED, "# a comment\n\n  \n \t \n#\n#a\tx\na\tone\n\nb\ttwo\n\n", "");
 	/* An id that begins with # is not a comment. */
-	assert_table(HEADER USER("\"#1\"", "null"), "#1\tx\n#2\ty\n# 1\tz\n", "0=x;");
-	assert_table(HEADER USER("\"#\"", "null"), "#\tx\n", "0=x;");
-	assert_bad(HEADER USER("\"#1\"", "null"), "#1\n", 1);
+	assert_table(HEADER USER("#1", null, "hi"), "#1\tx\n#2\ty\n# 1\tz\n", "0=x;");
+	assert_table(HEADER USER("#", null, "hi"), "#\tx\n", "0=x;");
+	assert_bad(HEADER USER("#1", null, "hi"), "#1\n", 1);
 }
 
 static void bad_rows_are_refused(void **state)
@@ -123,7 +123,7 @@ static void bad_rows_are_refused(void **state)
 	assert_bad(LABELLED, "\n\n# x\na one\n", 4);
 	assert_bad(LABELLED, "a\tone\nb\ttwo\na\tone\n", 3);
 	assert_bad(LABELLED, "~2\tx\n", 1);
-	assert_bad(HEADER USER("\"a\"", "null") USER("\"a\"", "null"), "~2\tx\n", 1);
+	assert_bad(HEADER USER("a", null, "hi") USER("a", null, "hi"), "~2\tx\n", 1);
 }
 
 /* The first error ends it, even after good rows. */
@@ -144,8 +144,7 @@ static void escapes_are_decoded(void **state)
 	assert_bad(THREE, "a\t\\\tuser: hi\n", 1);
 	assert_bad(THREE, "b\t\na\t\\e\n", 2);
 	assert_table(THREE, "a\tdry\\rwet\n", "0=dry\rwet;");
-	assert_table(HEADER USER("\"a\"", "null") LABEL("\"l\"", "\"a\"", "\"a\"", "\"dry\\rwet\\u0000\\r\""),
-	             "a\tdry\\rwet\\0\\r\n", "");
+	assert_table(HEADER USER("a", null, "hi") LABEL("l", "a", "a", "dry\rwet\u0000\r"), "a\tdry\\rwet\\0\\r\n", "");
 }
 
 /* A cell refuses the texts that a label's file refuses, and the same texts clear the label. */
@@ -166,10 +165,10 @@ static void cells_are_checked_like_labels(void **state)
 static void ids_are_components(void **state)
 {
 	(void)state;
-	assert_table(HEADER USER("\"a/b\"", "null") USER("12", "null") USER("\"12\"", "null"),
-	             "a%2Fb\tx\n12\ty\n12~2\tz\n", "0=x;1=y;2=z;");
+	assert_table(HEADER USER("a/b", null, "hi") USER(12, null, "hi") USER("12", null, "hi"),
+	    "a%2Fb\tx\n12\ty\n12~2\tz\n", "0=x;1=y;2=z;");
 	/* An id that looks like the component of another one has a component of its own. */
-	assert_table(HEADER USER("\"a%2Fb\"", "null") USER("\"a/b\"", "null"), "a%2Fb\tx\na%252Fb\ty\n", "1=x;0=y;");
+	assert_table(HEADER USER("a%2Fb", null, "hi") USER("a/b", null, "hi"), "a%2Fb\tx\na%252Fb\ty\n", "1=x;0=y;");
 }
 
 /* Without a caller that knows what this table has saved, others made all changes. */
@@ -178,7 +177,7 @@ static void without_a_caller_changes_are_of_others(void **state)
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf text = BUF_INIT, why = BUF_INIT;
 	CLEANUP_FREE struct edit_label *labels = NULL;
-	struct session *s = open_text(&f, LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"own one\""));
+	struct session *s = open_text(&f, LABELLED LABEL("l3", "l2", "a", "own one"));
 	struct edits_from_table saved = {.text = SPAN_LIT("# ID\tLABEL\tTEXT\tas of line 6\na\tone\nb\ttwo\n")};
 	size_t n = 7;
 	(void)state;
@@ -211,21 +210,9 @@ static void long_labels_are_refused(void **state)
 /* Saving the table unchanged changes nothing, even labels that it cannot show exactly. */
 static void unchanged_table_changes_nothing(void **state)
 {
-	static const char *const odd[] = {
-	    "\"\\ud800\"",
-	    "\"a\\u0000b\"",
-	    "\"\xff\xfe\"",
-	    "\"a\\tb\\nc\\\\d\"",
-	    "\" \"",
-	    "\"\\\\t\"",
-	    "12",
-	    "\"#x\"",
-	    "\"\\r\"",
-	    "\"a\\r\\nb\"",
-	    "\"\xed\xa0\x80\"",
-	    "\"\\u2028\\ufeff\"",
-	    "\"\\u0001\"",
-	};
+	static const char *const odd[] = ITEMS(
+	    JSON("\ud800"), JSON("a\u0000b"), "\"\xff\xfe\"", JSON("a\tb\nc\\d"), JSON(" "), JSON("\\t"), "12",
+	    JSON("#x"), JSON("\r"), JSON("a\r\nb"), "\"\xed\xa0\x80\"", JSON("\u2028\ufeff"), JSON("\u0001"));
 
 	(void)state;
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
@@ -246,10 +233,10 @@ static void unchanged_table_changes_nothing(void **state)
 #define AS_OF(line) "# ID\tLABEL\tTEXT\tas of line " #line "\n"
 /* Line 5 sets a, line 6 sets b; then another writer changes a, clears b, and labels c. */
 #define CHANGED                                                                                                        \
-	LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"one, really\"") LABEL("\"l4\"", "\"l3\"", "\"b\"", "null")      \
-	    LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"three\"")
+	AS_IS( \
+    LABELLED LABEL("l3", "l2", "a", "one, really") LABEL("l4", "l3", "b", null) LABEL("l5", "l4", "c", "three"))
 
-#define CLEARED LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "null")
+#define CLEARED LABELLED LABEL("l3", "l2", "a", null)
 
 /* Rows unchanged since the table was read keep later changes by others. */
 static void unchanged_rows_keep_later_changes(void **state)
@@ -263,8 +250,8 @@ static void unchanged_rows_keep_later_changes(void **state)
 	assert_table(CHANGED, AS_OF(6) "b\ttwo\n", "0=;");
 	assert_table(CHANGED, AS_OF(6), "0=;");
 	/* The same if the label was cleared before that time. */
-	assert_table(CLEARED LABEL("\"l4\"", "\"l3\"", "\"a\"", "\"theirs\""), AS_OF(7) "b\ttwo\n", "");
-	assert_table(CLEARED LABEL("\"l4\"", "\"l3\"", "\"a\"", "\"own label\""), AS_OF(7) "b\ttwo\n", "0=;");
+	assert_table(CLEARED LABEL("l4", "l3", "a", "theirs"), AS_OF(7) "b\ttwo\n", "");
+	assert_table(CLEARED LABEL("l4", "l3", "a", "own label"), AS_OF(7) "b\ttwo\n", "0=;");
 	/* The heading has another line number. */
 	assert_table(CHANGED, AS_OF(9) "a\tone\nb\ttwo\nc\t\n", "0=one;1=two;2=;");
 	assert_table(CHANGED, AS_OF(7) "a\tone\nb\ttwo\nc\t\n", "0=one;");
@@ -280,14 +267,14 @@ static void unchanged_rows_keep_later_changes(void **state)
 	assert_bad(CHANGED, AS_OF(10) "a\tone\n", 1);
 	assert_bad(CHANGED, "a\tone\n" AS_OF(99999999999999999999999), 2);
 	/* It is not a row of an entry with that name, either. */
-	assert_table(HEADER USER("\"# ID\"", "null"), AS_OF(2) "# ID\tx\n", "0=x;");
+	assert_table(HEADER USER("# ID", null, "hi"), AS_OF(2) "# ID\tx\n", "0=x;");
 }
 
 /* Labels saved earlier from the same table can be undone. */
 static void saved_labels_can_be_undone(void **state)
 {
-	static const char file[] = LABELLED LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"own one\"")
-	    LABEL("\"l4\"", "\"l3\"", "\"b\"", "\"others\"") LABEL("\"l5\"", "\"l4\"", "\"c\"", "\"own three\"");
+	static const char file[] = AS_IS(LABELLED LABEL("l3", "l2", "a", "own one") LABEL("l4", "l3", "b", "others")
+	    LABEL("l5", "l4", "c", "own three"));
 
 	(void)state;
 	assert_table(file, AS_OF(6) "a\town one\nb\ttwo\nc\town three\n", "");
@@ -308,7 +295,7 @@ static void time_is_linear_in_rows(void **state)
 	(void)state;
 	buf_adds(&file, HEADER);
 	for (unsigned i = 0; i < N; i++) {
-		buf_addf(&file, USER("\"%08x\"", "null"), i);
+		buf_addf(&file, USER("%08x", null, "hi"), i);
 		buf_addf(&table, "%08x\tlabel %u\tuser: hi\n", i, i);
 	}
 	assert_int_equal(open_bytes(&f, file.p, file.n), 0);

@@ -26,30 +26,25 @@ static int add_parts(struct entry_text *parts, const struct record *r, struct bu
 	return rc;
 }
 
-#define SAYS(rest) "{\"type\":\"message\",\"id\":\"a\",\"message\":{" rest "}}"
-
-#define CALL(name, arguments) "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":" name ",\"arguments\":" arguments "}"
-#define CALLS(calls) SAYS("\"role\":\"assistant\",\"content\":[" calls "]")
-
 /* arguments.txt: all.txt's text of a call, wherever it is appended. */
 static void arguments_are_lines(void **state)
 {
-	static const char *const samples[][2] = {
-	    {"{\"command\":\"one\\ttwo\\nthree\\n\",\"b\":\"\",\"c\":[ 1 ]}",
-	     "command: one\ttwo\nthree\nb: \nc: [1]\n"},
+	static const char *const samples[][2] = ITEMS(
+	    {JSON({"command":"one\ttwo\nthree\n","b":"","c":[ 1 ]}), "command: one\ttwo\nthree\nb: \nc: [1]\n"},
 	    {"{}", ""},
 	    {" { } ", ""},
-	    {"{\"\":{}}", ": {}\n"},
-	    {"\"\"", "\n"},
-	    {"\"x\\n\"", "x\n"},
-	    {"null", "null\n"},
-	};
+	    {JSON({"":{}}), ": {}\n"},
+	    {JSON(""), "\n"},
+	    {JSON("x\n"), "x\n"},
+	    {"null", "null\n"});
 	(void)state;
 	for (size_t i = 0; i < COUNT(samples); i++) {
 		struct buf line CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		struct part_call call = {0};
 		struct record r;
-		buf_addf(&line, CALLS(CALL("\"n\"", "%s")), samples[i][0]);
+		buf_addf(&line, RECORD_OF("role":"assistant",
+		        "content":[{"type":"toolCall","id":"c","name":"n","arguments":%s}]),
+		                          samples[i][0]);
 		assert_true(record_parse(buf_span(&line), NULL, NULL, &r));
 		assert_true(part_call_next(&r, &call));
 		assert_int_equal(entry_text_has_arguments(&call), samples[i][1][0] != '\0');
@@ -58,7 +53,8 @@ static void arguments_are_lines(void **state)
 		assert_memory_equal(out.p, "before\n", 7);
 		assert_string_equal(buf_cstr(&out) + 7, samples[i][1]);
 	}
-	static const char none[] = CALLS("{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"n\"}");
+	static const char none[] = AS_IS(
+	    RECORD_OF("role":"assistant","content":[CALL("c", "n", )]));
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct part_call call = {0};
 	struct record r;
@@ -71,7 +67,8 @@ static void arguments_are_lines(void **state)
 
 static void parts_fail_without_memory(void **state)
 {
-	static const char line[] = CALLS("{\"type\":\"text\",\"text\":\"x\"}," CALL("\"e\"", "{\"a\":[\"\xff\"]}"));
+	static const char line[] = AS_IS(
+	    "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"e\",\"arguments\":{\"a\":[\"\xff\"]}}]}}");
 	int rc = 0;
 	(void)state;
 	for (int left = 0; left < 64; left++) {
@@ -89,6 +86,8 @@ static void parts_fail_without_memory(void **state)
 	}
 	assert_int_equal(rc, 0);
 }
+
+/* --- all.txt ------------------------------------------------------------------------ */
 
 int main(void)
 {

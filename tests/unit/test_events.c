@@ -29,7 +29,7 @@ static int begin(void **state)
 	strcpy(w->place.root, "/tmp/test_events.XXXXXX");
 	make_temporary(w->place.root);
 	make_dir(&w->place, "--w--");
-	put(&w->place, A, HEADER("sid-a", "/w") ENTRY("e1"));
+	put(&w->place, A, HEADER_OF("sid-a", "/w") USER("e1", null, "hi"));
 	w->place.budget = (struct budget)BUDGET_INIT(64 << 20);
 	struct catalog_options o = {.budget = &w->place.budget, .watch = true};
 	assert_int_equal(catalog_open(w->place.root, &o, &w->place.c), 0);
@@ -80,7 +80,7 @@ static const char *told(struct world *w)
 	return lines_of(w, changes, (size_t)n);
 }
 
-#define OF_A "\"session\":\"sid-a\",\"path\":\"projects/w/a\""
+#define OF_A AS_IS("session":"sid-a","path":"projects/w/a")
 
 static void no_change_emits_no_event(void **state)
 {
@@ -90,69 +90,65 @@ static void no_change_emits_no_event(void **state)
 static void appended_entries_emit_events(void **state)
 {
 	struct world *w = *state;
-	append(&w->place, A, ENTRY("e2") "{\"type\":\"odd\\u0041\",\"id\":\"e/3\",\"parentId\":\"e2\"}\n");
-	assert_string_equal(told(w), "\"event\":\"appended\"," OF_A
-	                             ",\"entries\":[{\"id\":\"e2\",\"type\":\"message\",\"role\":\"user\"},"
-	                             "{\"id\":\"e%2F3\",\"type\":\"oddA\"}]}\n");
-	append(&w->place, A, ENTRY("e4"));
+	append(&w->place, A, USER("e2", null, "hi") LINE({"type":"odd\u0041","id":"e/3","parentId":"e2"}));
+	assert_string_equal(told(w), "\"event\":\"appended\",\"session\":\"sid-a\",\"path\":\"projects/w/"
+	                             "a\",\"entries\":[{\"id\":\"e2\",\"type\":\"message\",\"role\":\"user\"},{\"id\":"
+	                             "\"e%2F3\",\"type\":\"oddA\"}]}\n");
+	append(&w->place, A, USER("e4", null, "hi"));
 	assert_non_null(strstr(told(w), "[{\"id\":\"e4\""));
 	assert_string_equal(told(w), "");
 }
-
-#define MESSAGE(id, fields) "{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"e1\",\"message\":{" fields "}}\n"
 
 /* Checks the event of a message with these fields. `want` follows its type; `state` is the session's new state after
  * working, or NULL. */
 static void assert_message(struct world *w, const char *fields, const char *want, const char *state)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT, whole CLEANUP_BUF = BUF_INIT;
-	buf_addf(&line, MESSAGE("m", "%s"), fields);
+	buf_addf(&line, LINE({"type":"message","id":"m","parentId":"e1","message":{%s}}), fields);
 	append(&w->place, A, buf_cstr(&line));
-	buf_addf(&whole, "\"event\":\"appended\"," OF_A ",\"entries\":[{\"id\":\"m\",\"type\":\"message\"%s}]", want);
+	buf_addf(&whole, JSON("event":"appended",OF_A,"entries":[{"id":"m","type":"message"%s}]), want);
 	if (state)
-		buf_addf(&whole, ",\"state\":\"%s\"", state);
+		buf_addf(&whole, JSON(,"state":"%s"), state);
 	buf_adds(&whole, "}\n");
 	assert_string_equal(told(w), buf_cstr(&whole));
-	replace(&w->place, A, HEADER("sid-a", "/w") ENTRY("e1"));
-	assert_string_equal(told(w), "\"event\":\"replaced\"," OF_A ",\"state\":\"working\"}\n");
+	replace(&w->place, A, HEADER_OF("sid-a", "/w") USER("e1", null, "hi"));
+	assert_string_equal(
+	    told(w), "\"event\":\"replaced\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"state\":\"working\"}\n");
 }
 
 static void message_events_have_role_and_stop_reason(void **state)
 {
 	struct world *w = *state;
-	assert_message(w, "\"role\":\"assistant\",\"content\":[],\"stopReason\":\"stop\"",
-	               ",\"role\":\"assistant\",\"stopReason\":\"stop\"", "done");
-	assert_message(w, "\"stopReason\":\"err\\u006fr\",\"errorMessage\":\"x\",\"role\":\"assistant\"",
-	               ",\"role\":\"assistant\",\"stopReason\":\"error\"", "failed");
-	assert_message(w, "\"role\":\"assistant\",\"stopReason\":\"a\\\"b\\n\\ud800\"",
-	               ",\"role\":\"assistant\",\"stopReason\":\"a\\\"b\\n\uFFFD\"", "done");
-	assert_message(w, "\"role\":\"assistant\",\"stopReason\":\"\"", ",\"role\":\"assistant\",\"stopReason\":\"\"",
-	               "done");
-	assert_message(w, "\"role\":\"assistant\",\"stopReason\":null", ",\"role\":\"assistant\"", "done");
-	assert_message(w, "\"role\":\"assistant\",\"stopReason\":{\"a\":1}", ",\"role\":\"assistant\"", "done");
-	assert_message(w, "\"role\":\"assistant\"", ",\"role\":\"assistant\"", "done");
-	assert_message(w, "\"role\":\"assistant\",\"content\":[],\"stopReason\":\"aborted\"",
-	               ",\"role\":\"assistant\",\"stopReason\":\"aborted\"", "stopped");
-	assert_message(w, "\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"ls\"}]",
-	               ",\"role\":\"assistant\"", NULL);
-	assert_message(w, "\"role\":\"user\",\"content\":\"x\",\"stopReason\":\"stop\"", ",\"role\":\"user\"", NULL);
-	assert_message(w, "\"role\":\"toolResult\",\"stopReason\":\"stop\"", ",\"role\":\"toolResult\"", NULL);
-	assert_message(w, "\"role\":\"new\\ud800\\u0041\"", ",\"role\":\"new\uFFFDA\"", NULL);
-	assert_message(w, "\"role\":\"\"", "", NULL);
-	assert_message(w, "\"role\":7", "", NULL);
+	assert_message(w, JSON("role":"assistant","content":[],"stopReason":"stop"),
+	    JSON(,"role":"assistant","stopReason":"stop"), "done");
+	assert_message(w, JSON("stopReason":"err\u006fr","errorMessage":"x","role":"assistant"),
+	    JSON(,"role":"assistant","stopReason":"error"), "failed");
+	assert_message(w, JSON("role":"assistant","stopReason":"a\"b\n\ud800"),
+	    JSON(,"role":"assistant","stopReason":"a\"b\n�"), "done");
+	assert_message(w, JSON("role":"assistant","stopReason":""), JSON(,"role":"assistant","stopReason":""), "done");
+	assert_message(w, JSON("role":"assistant","stopReason":null), JSON(,"role":"assistant"), "done");
+	assert_message(w, JSON("role":"assistant","stopReason":{"a":1}), JSON(,"role":"assistant"), "done");
+	assert_message(w, JSON("role":"assistant"), JSON(,"role":"assistant"), "done");
+	assert_message(w, JSON("role":"assistant","content":[],"stopReason":"aborted"),
+	    JSON(,"role":"assistant","stopReason":"aborted"), "stopped");
+	assert_message(w, JSON("role":"assistant","content":[{"type":"toolCall","id":"c","name":"ls"}]),
+	    JSON(,"role":"assistant"), NULL);
+	assert_message(w, JSON("role":"user","content":"x","stopReason":"stop"), JSON(,"role":"user"), NULL);
+	assert_message(w, JSON("role":"toolResult","stopReason":"stop"), JSON(,"role":"toolResult"), NULL);
+	assert_message(w, JSON("role":"new\ud800\u0041"), JSON(,"role":"new�A"), NULL);
+	assert_message(w, JSON("role":""), "", NULL);
+	assert_message(w, JSON("role":7), "", NULL);
 }
 
 /* jq ends at half a surrogate pair. */
 static void lone_surrogate_becomes_replacement_character(void **state)
 {
 	struct world *w = *state;
-	append(&w->place, A, "{\"type\":\"\\udc00x\",\"id\":\"o\",\"parentId\":\"e1\"}\n");
-	assert_non_null(strstr(told(w), "{\"id\":\"o\",\"type\":\"\uFFFDx\"}"));
-	append(&w->place, A,
-	       "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"o\",\"targetId\":\"e1\",\"label\":\"\\ud800\"}\n");
+	append(&w->place, A, LINE({"type":"\udc00x","id":"o","parentId":"e1"}));
+	assert_non_null(strstr(told(w), JSON({"id":"o","type":"�x"})));
+	append(&w->place, A, LINE({"type":"label","id":"l","parentId":"o","targetId":"e1","label":"\ud800"}));
 	assert_non_null(strstr(told(w), "\"entry\":\"e1\",\"label\":\"\uFFFD\"}\n"));
-	append(&w->place, A,
-	       "{\"type\":\"label\",\"id\":\"k\",\"parentId\":\"l\",\"targetId\":\"e1\",\"label\":[\"\\ud800\",1]}\n");
+	append(&w->place, A, LINE({"type":"label","id":"k","parentId":"l","targetId":"e1","label":["\ud800",1]}));
 	assert_non_null(strstr(told(w), "\"entry\":\"e1\",\"label\":[\"\uFFFD\",1]}\n"));
 }
 
@@ -162,8 +158,9 @@ static void partial_line_emits_event_when_complete(void **state)
 	append(&w->place, A, "{\"type\":\"label\",\"id\":\"l1\",");
 	assert_string_equal(told(w), "");
 	append(&w->place, A, "\"parentId\":\"e1\",\"targetId\":\"e1\",\"label\":\"x\\\"y\"}");
-	const char *line = "\"event\":\"appended\"," OF_A ",\"entries\":[{\"id\":\"l1\",\"type\":\"label\"}]}\n"
-			   "\"event\":\"label\"," OF_A ",\"entry\":\"e1\",\"label\":\"x\\\"y\"}\n";
+	const char *line = AS_IS(
+	    "\"event\":\"appended\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"entries\":[{\"id\":\"l1\",\"type\":\"label\"}]}\n"
+	    "\"event\":\"label\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"entry\":\"e1\",\"label\":\"x\\\"y\"}\n");
 	assert_string_equal(told(w), line);
 	append(&w->place, A, "\n");
 	assert_string_equal(told(w), "");
@@ -173,13 +170,16 @@ static void label_and_name_events(void **state)
 {
 	struct world *w = *state;
 	append(&w->place, A,
-	       "{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"e1\",\"targetId\":\"e1\"}\n"
-	       "{\"type\":\"session_info\",\"id\":\"i1\",\"parentId\":\"l1\",\"name\":\"one\"}\n"
-	       "{\"type\":\"session_info\",\"id\":\"i2\",\"parentId\":\"i1\",\"name\":\"two\"}\n");
+	    LINE({"type":"label","id":"l1","parentId":"e1","targetId":"e1"})
+	    LINE({"type":"session_info","id":"i1","parentId":"l1","name":"one"})
+	    LINE({"type":"session_info","id":"i2","parentId":"i1","name":"two"}));
 	const char *line = told(w);
-	assert_non_null(strstr(line, "\"event\":\"label\"," OF_A ",\"entry\":\"e1\",\"label\":null}\n"));
-	assert_non_null(strstr(line, "\"event\":\"renamed\"," OF_A ",\"name\":\"two\"}\n"));
-	assert_null(strstr(line, "\"name\":\"one\""));
+	assert_non_null(strstr(
+	    line,
+	    "\"event\":\"label\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"entry\":\"e1\",\"label\":null}\n"));
+	assert_non_null(
+	    strstr(line, "\"event\":\"renamed\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"name\":\"two\"}\n"));
+	assert_null(strstr(line, JSON("name":"one")));
 }
 
 /* Rights concern only the kernel's names. Lost events name every file: only differences are published. */
@@ -194,34 +194,34 @@ static void unchanged_session_emits_no_event(void **state)
 	assert_string_equal(lines_of(w, &all, 1), "");
 	unlink(at(&w->place, A));
 	assert_false(catalog_session_at_place(w->place.c, all.place, &s));
-	assert_int_equal(strncmp(told(w), "\"event\":\"deleted\"", 17), 0);
+	assert_int_equal(strncmp(told(w), JSON("event":"deleted"), 17), 0);
 	assert_string_equal(lines_of(w, &all, 1), "");
 }
 
 static void create_move_and_remove_events(void **state)
 {
 	struct world *w = *state;
-	put(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w"));
-	assert_non_null(strstr(told(w), "\"event\":\"created\",\"session\":"));
+	put(&w->place, "--w--/b.jsonl", HEADER_OF("sid-b", "/w"));
+	assert_non_null(strstr(told(w), JSON("event":"created","session":)));
 	assert_int_equal(rename(at(&w->place, A), at(&w->place, "--w--/c.jsonl")), 0);
 	const char *line = told(w);
-	assert_non_null(strstr(line, "\"event\":\"renamed\""));
+	assert_non_null(strstr(line, JSON("event":"renamed")));
 	assert_non_null(strstr(line, "\"path\":\"projects/w/c\",\"from\":\"projects/w/a\"}\n"));
 	assert_null(strstr(line, "deleted"));
 	unlink(at(&w->place, "--w--/c.jsonl"));
-	assert_non_null(strstr(told(w), "\"event\":\"deleted\""));
-	replace(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w") ENTRY("n1"));
-	assert_non_null(strstr(told(w), "\"event\":\"replaced\""));
-	append(&w->place, "--w--/b.jsonl", ENTRY("n2"));
+	assert_non_null(strstr(told(w), JSON("event":"deleted")));
+	replace(&w->place, "--w--/b.jsonl", HEADER_OF("sid-b", "/w") USER("n1", null, "hi"));
+	assert_non_null(strstr(told(w), JSON("event":"replaced")));
+	append(&w->place, "--w--/b.jsonl", USER("n2", null, "hi"));
 	line = told(w);
 	assert_non_null(strstr(line, "\"entries\":[{\"id\":\"n2\""));
 	make_dir(&w->place, "--v--");
-	put(&w->place, "--v--/d.jsonl", HEADER("sid-d", "/v"));
+	put(&w->place, "--v--/d.jsonl", HEADER_OF("sid-d", "/v"));
 	assert_non_null(strstr(told(w), "\"path\":\"projects/v/d\"}\n"));
 	put(&w->place, "--v--/not-yet.jsonl", "");
 	assert_string_equal(told(w), "");
-	append(&w->place, "--v--/not-yet.jsonl", HEADER("sid-e", "/v"));
-	assert_non_null(strstr(told(w), "\"event\":\"created\""));
+	append(&w->place, "--v--/not-yet.jsonl", HEADER_OF("sid-e", "/v"));
+	assert_non_null(strstr(told(w), JSON("event":"created")));
 }
 
 /* Replaces the catalog: sessions 0 to MOVED, which move to the places after these. */
@@ -294,7 +294,7 @@ static void many_moves_take_linear_time(void **state)
 	free(changes);
 	size_t n = 0;
 	for (struct span rest = buf_span(&w->lines), line; span_line(&rest, &line); n++)
-		assert_true(span_begins(line, SPAN_LIT("\"event\":\"renamed\"")));
+		assert_true(span_begins(line, SPAN_LIT(JSON("event":"renamed"))));
 	assert_int_equal(n, MOVED);
 }
 
@@ -304,11 +304,11 @@ static void many_entries_emit_several_events(void **state)
 	struct world *w = *state;
 	struct buf lines CLEANUP_BUF = BUF_INIT;
 	for (int i = 0; i < 1200; i++)
-		buf_addf(&lines, "{\"type\":\"message\",\"id\":\"x%d\",\"parentId\":null}\n", i);
+		buf_addf(&lines, LINE({"type":"message","id":"x%d","parentId":null}), i);
 	append(&w->place, A, buf_cstr(&lines));
 	const char *line = told(w);
 	unsigned n = 0, entries = 0;
-	for (const char *p = line; (p = strstr(p, "\"event\":\"appended\"")); p++)
+	for (const char *p = line; (p = strstr(p, JSON("event":"appended"))); p++)
 		n++;
 	for (const char *p = line; (p = strstr(p, "{\"id\":\"x")); p++)
 		entries++;
@@ -324,7 +324,7 @@ static void lack_of_memory_emits_lost_event(void **state)
 	for (unsigned nth = 1; nth < 1000; nth++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT;
 		struct catalog_change *changes CLEANUP_FREE = NULL;
-		put(&w->place, "--w--/b.jsonl", HEADER("sid-b", "/w"));
+		put(&w->place, "--w--/b.jsonl", HEADER_OF("sid-b", "/w"));
 		ssize_t n = catalog_wait(w->place.c, 0, -1, !catalog_is_watched(w->place.c), &changes);
 		assert_int_equal(n, 1);
 		let_alloc_fail(nth);
@@ -335,8 +335,8 @@ static void lack_of_memory_emits_lost_event(void **state)
 		assert_true(strstr(text, "lost") || strstr(text, "created") || failed);
 		unlink(at(&w->place, "--w--/b.jsonl"));
 		told(w);
-		append(&w->place, A, ENTRY("later"));
-		assert_non_null(strstr(told(w), "\"later\""));
+		append(&w->place, A, USER("later", null, "hi"));
+		assert_non_null(strstr(told(w), JSON("later")));
 		if (!failed)
 			break;
 	}
@@ -347,14 +347,14 @@ static void opening_hides_earlier_changes(void **state)
 {
 	NEEDS_WATCHES();
 	struct world *w = *state;
-	append(&w->place, A, ENTRY("e2"));
+	append(&w->place, A, USER("e2", null, "hi"));
 	events_sessions_release(&w->events.sessions);
 	assert_int_equal(events_load_sessions(w->place.c, &w->events.sessions), 0);
 	assert_string_equal(told(w), "");
-	append(&w->place, A, ENTRY("e3"));
+	append(&w->place, A, USER("e3", null, "hi"));
 	const char *line = told(w);
-	assert_null(strstr(line, "\"e2\""));
-	assert_non_null(strstr(line, "\"e3\""));
+	assert_null(strstr(line, JSON("e2")));
+	assert_non_null(strstr(line, JSON("e3")));
 }
 
 #define WORLD(f) cmocka_unit_test_setup_teardown(f, begin, end)

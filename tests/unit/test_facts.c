@@ -18,11 +18,9 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-#define DATED(id, time) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"timestamp\":\"" time "\"}\n"
 #define USED(id, time)                                                                                                 \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"" time                              \
-	"\",\"message\":{\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"content\":[],"                    \
-	"\"usage\":{\"input\":1,\"output\":2,\"cost\":{\"total\":0.1}}}}\n"
+	MESSAGE_AT(id, null, time, "role":"assistant","provider":"p","model":"m","content":[], \
+	    "usage":{"input":1,"output":2,"cost":{"total":0.1}})
 
 static _Atomic size_t bytes;
 static _Atomic unsigned reads, fail_from; /* fail_from: the first call that fails; 0: none */
@@ -75,7 +73,8 @@ int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cach
 	struct slot_info info;
 	atomic_fetch_add(&makes, 1);
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
-		replace(storm, info.file, DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+		replace(storm, info.file,
+		    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	return __real_cached_facts_read(c, slot, before, d, room, ret);
 }
 
@@ -104,9 +103,10 @@ static const struct fact *find(const struct fact_list *list, const char *file)
 static void put_three(struct source_fixture *p)
 {
 	make_dir(p, "--a--");
-	put(p, "--a--/old.jsonl", DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1"));
-	put(p, "--a--/equal.jsonl", DATED("equal", "2026-01-02T10:00:00.000Z"));
-	put(p, "--a--/used.jsonl", DATED("used", "2026-01-02T10:00:00.000Z") USED("1", "2026-01-02T09:00:00Z"));
+	put(p, "--a--/old.jsonl",
+	    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
+	put(p, "--a--/equal.jsonl", HEADER_AT("equal", "2026-01-02T10:00:00.000Z"));
+	put(p, "--a--/used.jsonl", HEADER_AT("used", "2026-01-02T10:00:00.000Z") USED("1", "2026-01-02T09:00:00Z"));
 }
 
 static void sessions_are_sorted_newest_first(void **state)
@@ -150,8 +150,8 @@ static void only_changed_sessions_are_read(void **state)
 	assert_int_equal(reads, before);
 	facts_release(same);
 
-	append(p, "--a--/old.jsonl", ENTRY("2"));
-	put(p, "--a--/new.jsonl", DATED("new", "2026-01-03T10:00:00.000Z"));
+	append(p, "--a--/old.jsonl", UNTIMED("2", null, "role":"user","content":"hi"));
+	put(p, "--a--/new.jsonl", HEADER_AT("new", "2026-01-03T10:00:00.000Z"));
 	assert_int_equal(unlink(at(p, "--a--/equal.jsonl")), 0);
 	wait_stale();
 	assert_int_not_equal(catalog_serial(p->c), serial);
@@ -211,7 +211,7 @@ static void list_that_lacks_a_directory_is_reused(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
 	make_dir(p, "--b--");
-	put(p, "--b--/other.jsonl", DATED("other", "2026-01-03T10:00:00.000Z"));
+	put(p, "--b--/other.jsonl", HEADER_AT("other", "2026-01-03T10:00:00.000Z"));
 	put(p, "--a--/fork.jsonl", FORK("fork", "/x/other.jsonl"));
 	closed_dir = "--b--";
 	open_place(p);
@@ -279,20 +279,19 @@ static void add_used(int i, int models, struct buf *out)
 {
 	buf_addf(out, "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":null,", (unsigned)i);
 	if (i % 5)
-		buf_addf(out, "\"timestamp\":\"2026-01-%02dT12:00:00Z\",", 1 + i / 1000);
+		buf_addf(out, JSON("timestamp":"2026-01-%02dT12:00:00Z",), 1 + i / 1000);
 	buf_addf(out, "\"message\":{\"role\":\"assistant\",\"content\":\"%0300d\",", i);
-	buf_addf(out, "\"provider\":\"p\",\"model\":\"m\\u00%02x\",", (unsigned)(0x41 + i % models));
+	buf_addf(out, JSON("provider":"p","model":"m\u00%02x",), (unsigned)(0x41 + i % models));
 	buf_adds(out, "\"usage\":{\"input\":1,\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,");
-	buf_adds(out, i % 2 ? "\"cost\":{\"total\":0.25}"
-	                    : "\"cost\":{\"input\":0,\"output\":0,\"cacheRead\":0,"
-	                      "\"cacheWrite\":0,\"total\":0.25}");
+	buf_adds(out, i % 2 ? JSON("cost":{"total":0.25})
+	                    : JSON("cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.25}));
 	buf_adds(out, "}}}\n");
 }
 
 static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, info CLEANUP_BUF = BUF_INIT;
-	buf_adds(&text, DATED("used", "2026-01-01T10:00:00.000Z"));
+	buf_adds(&text, HEADER_AT("used", "2026-01-01T10:00:00.000Z"));
 	for (int i = 0; i < ENTRIES; i++)
 		add_used(i, models, &text);
 	buf_addc(&text, '\0');
@@ -324,8 +323,8 @@ static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 	assert_int_equal(render_info_json(s, "used.jsonl", NULL, &info), 0);
 	assert_true(!is_usual || atomic_load(&bytes) < text.n / 4);
 	buf_addc(&info, '\0');
-	assert_non_null(strstr(info.p, "\"totalTokens\": 9000,"));
-	assert_non_null(strstr(info.p, "\"assistant\": 3000"));
+	assert_non_null(strstr(info.p, JSON("totalTokens": 9000,)));
+	assert_non_null(strstr(info.p, JSON("assistant": 3000)));
 	catalog_session_put(p->c, s);
 	facts_release(list);
 	facts_close(f);
@@ -367,9 +366,9 @@ static void shared_entry_counts_once(void **state)
 	unsigned n;
 	char name[32];
 	make_dir(p, "--a--");
-	put(p, "--a--/1.jsonl", DATED("1", AT) USED("1", AT) USED("2", AT));
-	put(p, "--a--/2.jsonl", DATED("2", "2026-01-02T10:00:00.000Z") USED("1", AT) USED("2", AT) USED("3", AT));
-	put(p, "--a--/own.jsonl", DATED("3", AT) USED("4", AT));
+	put(p, "--a--/1.jsonl", HEADER_AT("1", AT) USED("1", AT) USED("2", AT));
+	put(p, "--a--/2.jsonl", HEADER_AT("2", "2026-01-02T10:00:00.000Z") USED("1", AT) USED("2", AT) USED("3", AT));
+	put(p, "--a--/own.jsonl", HEADER_AT("3", AT) USED("4", AT));
 	open_place(p);
 	struct facts *f = open_facts(p);
 	assert_int_equal(counted(f, &n), 4);
@@ -380,7 +379,7 @@ static void shared_entry_counts_once(void **state)
 	append(p, "--a--/2.jsonl", USED("6", AT));
 	assert_int_equal(counted(f, &n), 6);
 	assert_in_range(n, 1, 2);
-	put(p, "--a--/3.jsonl", DATED("4", "2025-01-02T10:00:00.000Z") USED("1", AT) USED("7", AT));
+	put(p, "--a--/3.jsonl", HEADER_AT("4", "2025-01-02T10:00:00.000Z") USED("1", AT) USED("7", AT));
 	assert_int_equal(counted(f, &n), 7);
 	assert_int_equal(unlink(at(p, "--a--/1.jsonl")), 0);
 	assert_int_equal(counted(f, &n), 7);
@@ -390,7 +389,7 @@ static void shared_entry_counts_once(void **state)
 	for (int i = 0; i < 200; i++) {
 		snprintf(name, sizeof name, "--a--/many%d.jsonl", i);
 		char entry[1024];
-		snprintf(entry, sizeof entry, DATED("m", AT) USED("1", AT) USED("m%d", AT), i);
+		snprintf(entry, sizeof entry, HEADER_AT("m", AT) USED("1", AT) USED("m%d", AT), i);
 		put(p, name, entry);
 		assert_int_equal(counted(f, &n), 5);
 		assert_int_equal(unlink(at(p, name)), 0);
@@ -403,12 +402,11 @@ static void shared_entry_counts_once(void **state)
 static void results_count_for_subagents(void **state)
 {
 #define RESULT_USED(id)                                                                                                \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":\"" AT                                \
-	"\",\"message\":{\"role\":\"toolResult\",\"content\":[],\"usage\":{\"input\":40,\"cost\":{\"total\":7}}}}\n"
+	MESSAGE_AT(id, null, AT, "role":"toolResult","content":[],"usage":{"input":40,"cost":{"total":7}})
 	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "--a--");
-	put(p, "--a--/s.jsonl", DATED("s", AT) RESULT_USED("r") USED("1", AT) RESULT_USED("r2"));
+	put(p, "--a--/s.jsonl", HEADER_AT("s", AT) RESULT_USED("r") USED("1", AT) RESULT_USED("r2"));
 	put(p, "--a--/fork.jsonl", FORK("fork", "s.jsonl") RESULT_USED("r") USED("1", AT) RESULT_USED("own"));
 	open_place(p);
 	struct facts *f = open_facts(p);
@@ -461,12 +459,13 @@ static void subagents_are_summed(void **state)
 	make_dir(p, "--a--");
 	make_dir(p, "--a--/s");
 	make_dir(p, "--a--/s/x");
-	put(p, "--a--/s.jsonl", DATED("s", "2026-01-02T10:00:00.000Z") USED("1", AT) RESULT_USED("r"));
-	put(p, "--a--/s/x.jsonl", DATED("x", "2026-01-03T10:00:00.000Z") USED("1", AT) USED("2", AT) RESULT_USED("r"));
-	put(p, "--a--/s/x/y.jsonl", DATED("y", "2026-01-04T10:00:00.000Z") USED("2", AT) RESULT_USED("r2"));
+	put(p, "--a--/s.jsonl", HEADER_AT("s", "2026-01-02T10:00:00.000Z") USED("1", AT) RESULT_USED("r"));
+	put(p, "--a--/s/x.jsonl",
+	    HEADER_AT("x", "2026-01-03T10:00:00.000Z") USED("1", AT) USED("2", AT) RESULT_USED("r"));
+	put(p, "--a--/s/x/y.jsonl", HEADER_AT("y", "2026-01-04T10:00:00.000Z") USED("2", AT) RESULT_USED("r2"));
 	/* In usage.tsv the first entry counts for this one. */
-	put(p, "--a--/older.jsonl", DATED("older", AT) USED("1", AT));
-	put(p, "--a--/other.jsonl", DATED("other", AT) USED("3", AT));
+	put(p, "--a--/older.jsonl", HEADER_AT("older", AT) USED("1", AT));
+	put(p, "--a--/other.jsonl", HEADER_AT("other", AT) USED("3", AT));
 	open_place(p);
 	struct facts *f = open_facts(p);
 	uint32_t s = slot_of(p, "a", "s"), x = slot_of(p, "a", "s+x");
@@ -516,7 +515,9 @@ static void interrupted_refresh_keeps_progress(void **state)
 	for (int i = 0; i < 50; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "--a--/%d.jsonl", i);
-		put(p, name, DATED("x", "2026-01-01T10:00:00.000Z") ENTRY("1") ENTRY("2"));
+		put(p, name,
+		    HEADER_AT("x", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi")
+		    UNTIMED("2", null, "role":"user","content":"hi"));
 	}
 	open_place(p);
 	struct facts *f = open_facts(p);
@@ -574,22 +575,21 @@ static void days_have_names(void **state)
 	assert_int_equal(date_at(NAN), NO_DATE);
 }
 
-#define CALLS(id, more)                                                                                                \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":["  \
-	"{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\",\"arguments\":{\"path\":\"/x\"}}" more "]}}\n"
-#define ANSWER(id, to)                                                                                                 \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" to "\",\"message\":{\"role\":\"toolResult\","        \
-	"\"toolCallId\":\"c\",\"content\":[]}}\n"
-
 /* The same rows with and without memory for the cache; a call gets its result later. */
 static void files_table_covers_all_sessions(void **state)
 {
 	struct source_fixture *p = *state;
 	const size_t limits[] = {SIZE_MAX, 8 * 40, 0};
 	make_dir(p, "a");
-	put(p, "a/s.jsonl", DATED("s", "2026-01-01T10:00:00.000Z") CALLS("1", "") CALLS("2", ""));
-	put(p, "a/t.jsonl", DATED("t", "2026-01-02T10:00:00.000Z") CALLS("1", ""));
-	put(p, "a/u.jsonl", DATED("u", "2026-01-03T10:00:00.000Z") ENTRY("1"));
+	put(p, "a/s.jsonl",
+	    HEADER_AT("s", "2026-01-01T10:00:00.000Z")
+	    UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")])
+	    UNTIMED("2", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")]));
+	put(p, "a/t.jsonl",
+	    HEADER_AT("t", "2026-01-02T10:00:00.000Z")
+	    UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")]));
+	put(p, "a/u.jsonl",
+	    HEADER_AT("u", "2026-01-03T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	open_place(p);
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		struct buf out CLEANUP_BUF = BUF_INIT;
@@ -612,7 +612,7 @@ static void files_table_covers_all_sessions(void **state)
 	}
 	struct facts *f = open_facts(p);
 	const struct fact_list *list = all(f), *next;
-	append(p, "a/s.jsonl", ANSWER("3", "1"));
+	append(p, "a/s.jsonl", UNTIMED("3", "1", "role":"toolResult","toolCallId":"c","content":[]));
 	wait_stale();
 	next = all(f);
 	assert_ptr_equal(find(next, "a/t.jsonl")->facts, find(list, "a/t.jsonl")->facts);
@@ -634,9 +634,7 @@ static void control_characters_in_cells_become_spaces(void **state)
 	make_dir(p, "a");
 	put(p, "a/s.jsonl",
 	    "{\"type\":\"session\",\"version\":3,\"id\":\"i" ODD "\",\"timestamp\":\"2026-01-01T10:00:00.000Z\"}\n"
-	    "{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T10:00:00.000Z\","
-	    "\"message\":{\"role\":\"assistant\",\"provider\":\"p" ODD "\",\"model\":\"m" ODD
-	    "\",\"content\":\"t\\u0085t\\\\\",\"usage\":{\"input\":1}}}\n");
+	    "{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T10:00:00.000Z\",\"message\":{\"role\":\"assistant\",\"provider\":\"p" ODD "\",\"model\":\"m" ODD "\",\"content\":\"t\\u0085t\\\\\",\"usage\":{\"input\":1}}}\n");
 	open_place(p);
 	struct facts *f = open_facts(p);
 	const struct fact_list *list = all(f);

@@ -55,12 +55,13 @@ __typeof__(pread) *const sys_pread = failing_pread;
 
 /* ---- the sessions ---- */
 
-#define IMAGE "{\"type\":\"image\",\"data\":\"aGk=\",\"mimeType\":\"image/png\"}"
+#define PICTURE JSON(IMAGE("image/png", "aGk="))
 
-static const char plain[] = HEADER USER("\"a\"", "null") CALL("\"b\"", "\"a\"", "\"c1\",\"name\":\"bash\"", "," IMAGE)
-    RESULT("\"c\"", "\"b\"", "\"c1\"") LABEL("\"d\"", "\"c\"", "\"a\"", "\"one\"") INFO("\"e\"", "\"d\"", "\"a name\"")
-	LABEL("\"f\"", "\"e\"", "\"c\"", "\"two\"") "{bad\n" USER("\"\\u0067\"", "\"gone\"") META("7", "\"a\"");
-static const char more[] = USER("\"h\"", "\"a\"") LABEL("\"i\"", "\"h\"", "\"h\"", "\"three\"") "{bad\n";
+static const char plain[] = AS_IS(HEADER USER("a", null, "hi")
+    "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"bash\"}," PICTURE "]}}\n"
+    MESSAGE("c", "b", "role":"toolResult","toolCallId":"c1") LABEL("d", "c", "a", "one") INFO("e", "d", "a name")
+    LABEL("f", "e", "c", "two") "{bad\n" USER("\u0067", "gone", "hi") CUSTOM(7, "a"));
+static const char more[] = USER("h", "a", "hi") LABEL("i", "h", "h", "three") "{bad\n";
 
 static const struct {
 	bool reads;
@@ -255,8 +256,8 @@ static void allocation_failures_while_rendering(void **state)
 {
 	(void)state;
 	say_all(plain);
-	say_all(HEADER_V1 V1("message")
-	            V1("message") "{\"type\":\"compaction\",\"firstKeptEntryIndex\":2,\"summary\":\"s\"}\n");
+	say_all(HEADER_V1 V1("message") V1("message")
+	    LINE({"type":"compaction","firstKeptEntryIndex":2,"summary":"s"}));
 }
 
 /* The first deferred error counts, and belongs to the current answer. */

@@ -7,15 +7,12 @@
 #define ROW(entry, rest) "2026-01-02T03:04:05.678Z\t" entry "\t" rest "\n"
 
 /* clang-format off */
-static const char calls[] = HEADER ASSISTANT("a", "null",
-	CALL("1", "Read_File", "{\"path\":\"\",\"file\":\"x\\t\\u001b\"}") ","
-	CALL("2", "bash", "{\"path\":\"x\"}") ","
-	CALL("3", "wr\\u0069teFile", "{\"file_path\":\"\\/a\\u002fb\"}") ","
-	CALL("4", "edit", "{\"path\":\"file:\\/\\/x\"}") ","
-	CALL("5", "edit", "\"{\\\"path\\\":\\\"x\\\"}\"") ","
-	CALL("6", "edit", "{\"filePath\":\"~/..\"}"))
-	RESULT("r1", "\"a\"", "1", ",\"details\":{\"status\":\"error\"}")
-	RESULT("r3", "\"r1\"", "3", ",\"isError\":false");
+static const char calls[] = AS_IS(HEADER
+    ASSISTANT("a", null, CALL("1", "Read_File", "path":"","file":"x\t\u001b"), CALL("2", "bash", "path":"x"), CALL("3",
+        "wr\u0069teFile", "file_path":"\/a\u002fb"), CALL("4", "edit", "path":"file:\/\/x"), {"type":"toolCall",
+        "id":"5","name":"edit","arguments":"{\"path\":\"x\"}"}, CALL("6", "edit", "filePath":"~/.."))
+    MESSAGE("r1", "a", "role":"toolResult","toolCallId":"1","content":[],"details":{"status":"error"})
+    MESSAGE("r3", "r1", "role":"toolResult","toolCallId":"3","content":[],"isError":false));
 /* clang-format on */
 
 static void each_file_call_has_a_row(void **state)
@@ -24,7 +21,7 @@ static void each_file_call_has_a_row(void **state)
 	assert_renders(render_files, calls,
 	               FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b")
 	                   ROW("a", "3-writeFile\twrite\tdone\t/a/b") ROW("a", "6-edit\tedit\topen\t~/.."));
-	assert_renders(render_files, HEADER ASSISTANT("a", "null", CALL("1", "read", "{}")), "");
+	assert_renders(render_files, HEADER ASSISTANT("a", null, CALL("1", "read", )), "");
 }
 
 /* The path of a call with this path, in a session that was started in `cwd`; both as JSON. */
@@ -36,8 +33,8 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 	struct fixture f;
 	struct record r;
 
-	buf_addf(&lines, "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":%s}\n", cwd);
-	buf_addf(&lines, ASSISTANT("a", "null", CALL("1", "read", "{\"path\":%s}")), path);
+	buf_addf(&lines, HEADER_OF("s", %s), cwd);
+	buf_addf(&lines, ASSISTANT("a", null, CALL("1", "read", "path":%s)), path);
 	fixture_open(&f, lines.p, lines.n);
 	assert_int_equal(session_load(f.s, 0, &line, &r), 0);
 	assert_true(part_call_next(&r, &call));
@@ -49,19 +46,19 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 static void relative_paths_are_joined_to_cwd(void **state)
 {
 	(void)state;
-	assert_path("\"/w\"", "\"a//b/./../c\"", "/w/a/c");
-	assert_path("\"/w/\"", "\"../../..\"", "/");
-	assert_path("\"/w\"", "\"/../x/\"", "/x");
-	assert_path("\"w\"", "\"../a/../../b\"", "../../b");
-	assert_path("null", "\"a/..\"", ".");
-	assert_path("\"/w\"", "\"~x/../y\"", "~x/../y");
-	assert_path("\"/w\"", "\"a:/\\/b\"", NULL);
-	assert_path("\"c:\\\\w\"", "\"a/..\\\\b\"", "C:\\w\\b");
-	assert_path("\"C:/w\"", "\"/x\"", "/x");
-	assert_path("\"/w\"", "\"d:/..\"", "D:\\");
-	assert_path("\"\\\\\\\\h\\\\s\"", "\"..\\\\..\\\\..\\\\x\"", "\\\\x");
-	assert_path("\"/w\"", "\"a\\\\..\\\\b\"", "/w/a\\..\\b");
-	assert_path("\"/w\"", "\"\\u0000\\ud800\"", "/w/\u2400\ufffd");
+	assert_path(JSON("/w"), JSON("a//b/./../c"), "/w/a/c");
+	assert_path(JSON("/w/"), JSON("../../.."), "/");
+	assert_path(JSON("/w"), JSON("/../x/"), "/x");
+	assert_path(JSON("w"), JSON("../a/../../b"), "../../b");
+	assert_path("null", JSON("a/.."), ".");
+	assert_path(JSON("/w"), JSON("~x/../y"), "~x/../y");
+	assert_path(JSON("/w"), JSON("a:/\/b"), NULL);
+	assert_path(JSON("c:\\w"), JSON("a/..\\b"), "C:\\w\\b");
+	assert_path(JSON("C:/w"), JSON("/x"), "/x");
+	assert_path(JSON("/w"), JSON("d:/.."), "D:\\");
+	assert_path(JSON("\\\\h\\s"), JSON("..\\..\\..\\x"), "\\\\x");
+	assert_path(JSON("/w"), JSON("a\\..\\b"), "/w/a\\..\\b");
+	assert_path(JSON("/w"), JSON("\u0000\ud800"), "/w/\u2400\ufffd");
 }
 
 /* `n` times this text between these two. */
@@ -81,19 +78,19 @@ static void a_path_that_is_too_long_is_none(void **state)
 	(void)state;
 	/* 4,096 bytes, and one more. */
 	repeated(&cwd, "\"/", "x/", 2047, "\"");
-	assert_path(cwd.p, "\"a\"", repeated(&want, "/", "x/", 2047, "a"));
-	assert_path(cwd.p, "\"ab\"", NULL);
-	assert_path(cwd.p, "\"/ab\"", "/ab");
-	assert_path("\"/\"", repeated(&path, "\"", "a", 4095, "\""), repeated(&want, "/", "a", 4095, ""));
-	assert_path("\"/\"", repeated(&path, "\"", "a", 4096, "\""), NULL);
-	assert_path("\"/\"", repeated(&path, "\"~", "a", 4096, "\""), NULL);
+	assert_path(cwd.p, JSON("a"), repeated(&want, "/", "x/", 2047, "a"));
+	assert_path(cwd.p, JSON("ab"), NULL);
+	assert_path(cwd.p, JSON("/ab"), "/ab");
+	assert_path(JSON("/"), repeated(&path, "\"", "a", 4095, "\""), repeated(&want, "/", "a", 4095, ""));
+	assert_path(JSON("/"), repeated(&path, "\"", "a", 4096, "\""), NULL);
+	assert_path(JSON("/"), repeated(&path, "\"~", "a", 4096, "\""), NULL);
 	/* The limit applies to the path without `..`. */
-	assert_path("\"/\"", repeated(&path, "\"", "a/../", 4096, "b\""), "/b");
+	assert_path(JSON("/"), repeated(&path, "\"", "a/../", 4096, "b\""), "/b");
 	/* No directory is this long: it is not even decoded. */
 	repeated(&cwd, "\"/", "x/../", 1 << 18, "\"");
-	assert_path(cwd.p, "\"a\"", NULL);
-	assert_path(cwd.p, "\"/a\"", "/a");
-	assert_path(cwd.p, "\"~/a\"", "~/a");
+	assert_path(cwd.p, JSON("a"), NULL);
+	assert_path(cwd.p, JSON("/a"), "/a");
+	assert_path(cwd.p, JSON("~/a"), "~/a");
 }
 
 static void rows_end_where_there_is_no_more_room(void **state)
@@ -103,7 +100,7 @@ static void rows_end_where_there_is_no_more_room(void **state)
 	(void)state;
 	buf_adds(&lines, HEADER);
 	for (unsigned i = 0; i < 100; i++)
-		buf_addf(&lines, ASSISTANT("a%u", "null", CALL("1", "read", "{\"path\":\"x\"}")), i);
+		buf_addf(&lines, ASSISTANT("a%u", null, CALL("1", "read", "path":"x")), i);
 	fixture_open(&f, lines.p, lines.n);
 	assert_int_equal(render_files_rows(f.s, 0, &out), 1);
 	assert_in_range(out.n, 1, 100);
@@ -114,15 +111,15 @@ static void rows_end_where_there_is_no_more_room(void **state)
 }
 
 /* clang-format off */
-#define NESTED(name, status, arguments) "{\"name\":\"" name "\",\"status\":\"" status "\"," arguments "}"
-static const char nested[] = HEADER ASSISTANT("a", "null", CALL("1", "codemode", "{\"code\":\"x\"}"))
-	RESULT("r", "\"a\"", "1", ",\"details\":{\"patch\":\"of the script\"},\"nestedCalls\":{\"calls\":["
-		NESTED("read", "ok", "\"arguments\":{\"path\":\"x.c\"}") ","
-		NESTED("edit", "ok", "\"arguments\":" EDIT) ","
-		NESTED("write", "error", "\"arguments\":{\"path\":\"/v/y.c\",\"content\":\"a\"},\"error\":\"wombat\"") ","
-		NESTED("bash", "ok", "\"arguments\":{\"command\":\"git push\"}") ","
-		NESTED("write", "unfinished", "\"arguments\":{\"path\":\"z.c\",\"content\":\"a\"}") ","
-		NESTED("write", "ok", "\"argumentsBytes\":90000") "]}");
+
+static const char nested[] = AS_IS(HEADER ASSISTANT("a", null, CALL("1", "codemode", "code":"x"))
+    MESSAGE("r", "a", "role":"toolResult","toolCallId":"1","content":[],"details":{"patch":"of the script"},
+        "nestedCalls":{"calls":[{"name":"read","status":"ok","arguments":{"path":"x.c"}},
+        {"name":"edit","status":"ok","arguments":{"path":"f","oldText":"a\nb","newText":"c"}},
+        {"name":"write","status":"error","arguments":{"path":"/v/y.c","content":"a"},"error":"wombat"},
+        {"name":"bash","status":"ok","arguments":{"command":"git push"}},
+        {"name":"write","status":"unfinished","arguments":{"path":"z.c","content":"a"}},
+        {"name":"write","status":"ok","argumentsBytes":90000}]}));
 /* clang-format on */
 
 static void assert_found(const struct fixture *f, const char *query, const char *want)
@@ -136,10 +133,10 @@ static void assert_found(const struct fixture *f, const char *query, const char 
 /* Only the header contains /w; a path can be escaped. */
 static void file_filter_finds_entries(void **state)
 {
-	static const char lines[] = HEADER USER("u", "null", "w/src") ASSISTANT(
-	    "a", "\"u\"",
-	    CALL("1", "bash", "{\"path\":\"src/x.c\"}") "," CALL("2", "edit", "{\"path\":\"\\u0073rc\\/X.c\"}"))
-	    ASSISTANT("b", "\"a\"", CALL("1", "read", "{\"path\":\"/v/src/y.c\"}"));
+	static const char lines[] =
+	    AS_IS(HEADER USER("u", null, "w/src")
+	    ASSISTANT("a", "u", CALL("1", "bash", "path":"src/x.c"), CALL("2", "edit", "path":"\u0073rc\/X.c"))
+	    ASSISTANT("b", "a", CALL("1", "read", "path":"/v/src/y.c")));
 	struct fixture f;
 
 	(void)state;
@@ -166,7 +163,7 @@ static void entries_are_found_by_their_nested_calls(void **state)
 	assert_found(&f, "tool:codemode", "0 ");
 	assert_found(&f, "tool:BASH", "1 ");
 	assert_found(&f, "tool:write file:x.c", "1 ");
-	assert_found(&f, "\"git push\"", "1 ");
+	assert_found(&f, JSON("git push"), "1 ");
 	assert_found(&f, "wombat", "1 ");
 	assert_found(&f, "is:error", "1 ");
 	assert_found(&f, "-is:error", "0 ");

@@ -28,15 +28,15 @@ static void appended_data_can_match(void **state)
 	three_sessions(&f, *state);
 	expect(&f, "yellow", "");
 	expect(&f, "label:x red", "");
-	append(f.p, "p/a.jsonl", SAYS("3", "1000", "yell"));
+	append(f.p, "p/a.jsonl", USER_MS("3", null, 1000, "yell"));
 	append(f.p, "p/b.jsonl", "{\"type\":\"message\",\"id\":\"2\",\"message\":{\"role\":\"user\",\"content\":\"yel");
 	wait_stale();
 	expect(&f, "yellow", "");
-	append(f.p, "p/b.jsonl", "low\"}}\n{\"type\":\"label\",\"id\":\"3\",\"targetId\":\"1\",\"label\":\"x\"}\n");
+	append(f.p, "p/b.jsonl", "low\"}}\n" LINE({"type":"label","id":"3","targetId":"1","label":"x"}));
 	wait_stale();
 	expect(&f, "yellow", "projects/p/b/entries/2/text.md:1:yellow\n");
 	expect(&f, "label:x red", "projects/p/b/entries/1/text.md:1:Red two\n");
-	put(f.p, "p/b.jsonl", HEADER("b", "/") SAYS("1", "1", "nothing"));
+	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") USER_MS("1", null, 1, "nothing"));
 	wait_stale();
 	expect(&f, "yellow", "");
 	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
@@ -50,7 +50,7 @@ static void answer_that_lacks_a_directory_is_reused(void **state)
 {
 	struct finder f = {.p = *state};
 	make_dir(f.p, "q");
-	put(f.p, "q/d.jsonl", HEADER("d", "/") SAYS("1", "1000", "red five"));
+	put(f.p, "q/d.jsonl", HEADER_OF("d", "/") USER_MS("1", null, 1000, "red five"));
 	closed_path = "q";
 	three_sessions(&f, f.p);
 	const struct answer *a = ask(&f, "five"), *same = ask(&f, "five");
@@ -76,21 +76,22 @@ static void replaced_values_move_their_lines(void **state)
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
 	put(f.p, "p/a.jsonl",
-	    HEADER("a", "/") SAYS("1", "1000", "x") LABEL("2", "1", "red") LABEL("3", "9", "red too"));
+	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "x") LABEL("2", null, "1", "red")
+	    LABEL("3", null, "9", "red too"));
 	finder_open(&f, 64 << 20);
 	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:red too\n");
-	append(f.p, "p/a.jsonl", SAYS("4", "1000", "red"));
+	append(f.p, "p/a.jsonl", USER_MS("4", null, 1000, "red"));
 	wait_stale();
 	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:red too\n" OF "4/text.md:1:red\n");
-	append(f.p, "p/a.jsonl", SAYS("9", "1000", "x"));
+	append(f.p, "p/a.jsonl", USER_MS("9", null, 1000, "x"));
 	wait_stale();
 	expect(&f, "red", OF "1/label:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n");
-	append(f.p, "p/a.jsonl", LABEL("5", "1", "Red") NAME("6", "red name"));
+	append(f.p, "p/a.jsonl", LABEL("5", null, "1", "Red") INFO("6", null, "red name"));
 	wait_stale();
 	expect(&f, "red",
 	       OF "2/entry.json:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n" OF
 	          "1/label:1:Red\nprojects/p/a/name:1:red name\n");
-	append(f.p, "p/a.jsonl", LABEL("7", "1", "") LABEL("8", "9", "") NAME("a", "blue"));
+	append(f.p, "p/a.jsonl", LABEL("7", null, "1", "") LABEL("8", null, "9", "") INFO("a", null, "blue"));
 	wait_stale();
 	expect(&f, "red",
 	       OF "2/entry.json:1:red\n" OF "3/entry.json:1:red too\n" OF "4/text.md:1:red\n" OF
@@ -103,8 +104,8 @@ static void session_filter_matches_header_id(void **state)
 {
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
-	put(f.p, "p/a.jsonl", HEADER("team/42", "/") SAYS("1", "1000", "red"));
-	put(f.p, "p/b.jsonl", HEADER("team/42", "/") SAYS("2", "2000", "red"));
+	put(f.p, "p/a.jsonl", HEADER_OF("team/42", "/") USER_MS("1", null, 1000, "red"));
+	put(f.p, "p/b.jsonl", HEADER_OF("team/42", "/") USER_MS("2", null, 2000, "red"));
 	finder_open(&f, 64 << 20);
 	expect(&f, "red session:team/42", "projects/p/b/entries/2/text.md:1:red\n" OF "1/text.md:1:red\n");
 	expect(&f, "red session:/42 -session:B", OF "1/text.md:1:red\n");
@@ -119,13 +120,14 @@ static void computed_names_are_found(void **state)
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
 	put(f.p, "p/a.jsonl",
-	    HEADER("a", "/") SAYS("1", "1000", "red") SAYS("1", "1000", "blue") SAYS("2", "1000", "green"));
+	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "red") USER_MS("1", null, 1000, "blue")
+	    USER_MS("2", null, 1000, "green"));
 	append(f.p, "p/a.jsonl",
-	       "{\"type\":\"message\",\"id\":2,\"message\":{\"role\":\"user\",\"content\":\"grey\"}}\n"
-	       "{\"type\":\"message\",\"id\":1.50,\"message\":{\"role\":\"user\",\"content\":\"pink\"}}\n");
+	    LINE({"type":"message","id":2,"message":{"role":"user","content":"grey"}})
+	    LINE({"type":"message","id":1.50,"message":{"role":"user","content":"pink"}}));
 	put(f.p, "p/v1.jsonl",
-	    "{\"type\":\"session\",\"id\":\"v\",\"cwd\":\"/\"}\n" SAYS("1", "9000", "red")
-	        SAYS("1", "9000", "d647f148"));
+	    LINE({"type":"session","id":"v","cwd":"/"}) USER_MS("1", null, 9000, "red")
+	    USER_MS("1", null, 9000, "d647f148"));
 	finder_open(&f, 64 << 20);
 	expect(&f, "~2", OF "~2/text.md:1:red\n");
 	expect(&f, "~3", "");
@@ -185,7 +187,7 @@ static void batch_stops_at_its_bytes(void **state)
 #endif
 	answer_put(a);
 	/* When a session with hits has grown, no other session is searched. */
-	append(f.p, "p/s0.jsonl", SAYS("new", "90000", "red"));
+	append(f.p, "p/s0.jsonl", USER_MS("new", null, 90000, "red"));
 	wait_stale();
 	sessions_searched = 0;
 	a = ask(&f, "red");
@@ -199,28 +201,28 @@ static void batch_stops_at_its_bytes(void **state)
  * one session move it, and search again only this session and those that lack copies. */
 static void copies_are_found_once(void **state)
 {
-#define RED SAYS("1", "1000", "red") SAYS("2", "2000", "red two")
+#define RED USER_MS("1", null, 1000, "red") USER_MS("2", null, 2000, "red two")
 #define IN(session, id) "projects/p/" session "/entries/" id "/text.md:1:red"
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
-	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "red a"));
-	put(f.p, "p/b.jsonl", HEADER("b", "/") RED SAYS("4", "8000", "red b"));
-	put(f.p, "p/c.jsonl", HEADER("c", "/") RED);
+	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "red a"));
+	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED USER_MS("4", null, 8000, "red b"));
+	put(f.p, "p/c.jsonl", HEADER_OF("c", "/") RED);
 	/* The same id and text, but not the same time; the same id and time, but more text. */
 	put(f.p, "p/d.jsonl",
-	    HEADER("d", "/") "{\"type\":\"message\",\"id\":\"1\",\"timestamp\":\"2026-03-01T09:00:00.001Z\","
-	                     "\"message\":{\"role\":\"user\",\"content\":\"red\",\"timestamp\":10}}\n" SAYS(
-				 "2", "20", "red two\\nmore"));
+	    HEADER_OF("d", "/")
+	    LINE({"type":"message","id":"1","timestamp":"2026-03-01T09:00:00.001Z","message":{"role":"user",
+	        "content":"red","timestamp":10}}) USER_MS("2", null, 20, "red two\nmore"));
 	finder_open(&f, 64 << 20);
 #define OF_D IN("d", "1") "\n" IN("d", "2") " two\n"
 	expect(&f, "red", IN("a", "1") "\n" IN("a", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
 	/* A later session becomes the first. It is searched, and no other. */
-	append(f.p, "p/c.jsonl", SAYS("5", "10000", "blue"));
+	append(f.p, "p/c.jsonl", USER_MS("5", null, 10000, "blue"));
 	wait_stale();
 	sessions_searched = 0;
 	expect(&f, "red", IN("c", "1") "\n" IN("c", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
 	assert_int_equal(sessions_searched, 1);
-	append(f.p, "p/c.jsonl", SAYS("6", "11000", "red c"));
+	append(f.p, "p/c.jsonl", USER_MS("6", null, 11000, "red c"));
 	wait_stale();
 	sessions_searched = 0;
 	expect(
@@ -228,7 +230,7 @@ static void copies_are_found_once(void **state)
 	    IN("c", "1") "\n" IN("c", "2") " two\n" IN("c", "6") " c\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
 	assert_int_equal(sessions_searched, 1);
 	/* The first one loses an entry: the next has it. A session without copies is not searched. */
-	put(f.p, "p/c.jsonl", HEADER("c", "/") SAYS("2", "12000", "red two"));
+	put(f.p, "p/c.jsonl", HEADER_OF("c", "/") USER_MS("2", null, 12000, "red two"));
 	wait_stale();
 	sessions_searched = 0;
 	expect(&f, "red", IN("c", "2") " two\n" IN("a", "1") "\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
@@ -245,14 +247,14 @@ static void labels_move_copies(void **state)
 {
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
-	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "red a"));
-	put(f.p, "p/b.jsonl", HEADER("b", "/") RED LABEL("4", "1", "x"));
+	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "red a"));
+	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED LABEL("4", null, "1", "x"));
 	finder_open(&f, 64 << 20);
 	expect(&f, "red label:x", IN("b", "1") "\n");
-	append(f.p, "p/a.jsonl", LABEL("5", "1", "x"));
+	append(f.p, "p/a.jsonl", LABEL("5", null, "1", "x"));
 	wait_stale();
 	expect(&f, "red label:x", IN("a", "1") "\n");
-	append(f.p, "p/a.jsonl", LABEL("6", "1", ""));
+	append(f.p, "p/a.jsonl", LABEL("6", null, "1", ""));
 	wait_stale();
 	expect(&f, "red label:x", IN("b", "1") "\n");
 	finder_close(&f);
@@ -296,19 +298,19 @@ static void words_of_a_session_can_be_apart(void **state)
 	answer_put(a);
 	answer_put(same);
 	/* New entries of a session with all words need one. No other session is searched. */
-	append(f.p, "p/a.jsonl", SAYS("3", "10000", "more Red") SAYS("4", "10000", "green"));
+	append(f.p, "p/a.jsonl", USER_MS("3", null, 10000, "more Red") USER_MS("4", null, 10000, "green"));
 	wait_stale();
 	sessions_searched = 0;
 	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n");
 	assert_int_equal(sessions_searched, 1);
 	/* The key of a record is not text: the session is searched, without a match. */
-	append(f.p, "p/b.jsonl", "{\"type\":\"custom\",\"id\":\"2\",\"blue\":1}\n");
+	append(f.p, "p/b.jsonl", LINE({"type":"custom","id":"2","blue":1}));
 	wait_stale();
 	sessions_searched = 0;
 	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n");
 	assert_int_equal(sessions_searched, 1);
-	append(f.p, "p/b.jsonl", SAYS("3", "11000", "blue two"));
-	append(f.p, "p/c.jsonl", SAYS("2", "9000", "a blue"));
+	append(f.p, "p/b.jsonl", USER_MS("3", null, 11000, "blue two"));
+	append(f.p, "p/c.jsonl", USER_MS("2", null, 9000, "a blue"));
 	wait_stale();
 	expect(&f, WORDS,
 	       "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n" A1 OF
@@ -316,7 +318,7 @@ static void words_of_a_session_can_be_apart(void **state)
 	       "projects/p/c/entries/1/text.md:2:red three\nprojects/p/c/entries/1/text.md:3:red four\n"
 	       "projects/p/c/entries/2/text.md:1:a blue\n");
 	assert_int_equal(unlink(at(f.p, "p/a.jsonl")), 0);
-	put(f.p, "p/c.jsonl", HEADER("c", "/") SAYS("1", "1", "blue"));
+	put(f.p, "p/c.jsonl", HEADER_OF("c", "/") USER_MS("1", null, 1, "blue"));
 	wait_stale();
 	expect(&f, WORDS, "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n");
 	finder_close(&f);
@@ -327,11 +329,11 @@ static void copies_need_the_words_of_their_session(void **state)
 {
 	struct finder f = {.p = *state};
 	make_dir(f.p, "p");
-	put(f.p, "p/a.jsonl", HEADER("a", "/") RED SAYS("3", "9000", "a"));
-	put(f.p, "p/b.jsonl", HEADER("b", "/") RED SAYS("4", "8000", "blue"));
+	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "a"));
+	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED USER_MS("4", null, 8000, "blue"));
 	finder_open(&f, 64 << 20);
 	expect(&f, WORDS, IN("b", "1") "\n" IN("b", "2") " two\nprojects/p/b/entries/4/text.md:1:blue\n");
-	append(f.p, "p/a.jsonl", SAYS("5", "9000", "blue"));
+	append(f.p, "p/a.jsonl", USER_MS("5", null, 9000, "blue"));
 	wait_stale();
 	expect(&f, WORDS,
 	       IN("a", "1") "\n" IN("a", "2") " two\nprojects/p/a/entries/5/text.md:1:blue\n"

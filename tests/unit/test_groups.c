@@ -11,10 +11,6 @@
 #include "heap.h"
 #include "sessionfs/find/tables.h"
 
-#define DATED(id, time) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"timestamp\":\"" time "\"}\n"
-#define LABEL(id, target, label)                                                                                       \
-	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":null,\"targetId\":\"" target "\",\"label\":" label "}\n"
-
 static struct facts *open_facts(struct source_fixture *p)
 {
 	struct facts *f;
@@ -39,10 +35,10 @@ static void duplicate_link_names_are_numbered(void **state)
 		char name[32];
 		snprintf(name, sizeof name, "--a--/%04d.jsonl", i);
 		put(p, name,
-		    i == 1 ? DATED("x", "2026-01-01T10:00:00.000Z") "{\"type\":\"session_info\",\"name\":\"hi~2\"}\n"
-		           : DATED("x", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+		    i == 1 ? HEADER_AT("x", "2026-01-01T10:00:00.000Z") LINE({"type":"session_info","name":"hi~2"}) :
+		    HEADER_AT("x", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	}
-	put(p, "undated.jsonl", HEADER("u", ""));
+	put(p, "undated.jsonl", HEADER_OF("u", ""));
 	open_place(p);
 	struct facts *f = open_facts(p);
 	const struct fact_list *list = all(f);
@@ -79,9 +75,12 @@ static void labels_are_grouped_across_sessions(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	put(p, "a/old.jsonl",
-	    DATED("old", "2026-01-01T10:00:00.000Z") ENTRY("1") ENTRY("2") LABEL("l", "2", "\"to/do\"")
-	        LABEL("m", "1", "\"to/do\""));
-	put(p, "a/new.jsonl", DATED("new", "2026-01-02T10:00:00.000Z") ENTRY("1") LABEL("l", "1", "\"to/do\""));
+	    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi")
+	    UNTIMED("2", null, "role":"user","content":"hi") LABEL("l", null, "2", "to/do")
+	    LABEL("m", null, "1", "to/do"));
+	put(p, "a/new.jsonl",
+	    HEADER_AT("new", "2026-01-02T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi")
+	    LABEL("l", null, "1", "to/do"));
 	open_place(p);
 	struct facts *f = open_facts(p);
 	const struct fact_list *list = all(f);
@@ -106,8 +105,8 @@ static void labels_are_grouped_across_sessions(void **state)
 	                                    "to/do\ta\told\t1\t\tuser\thi\n"
 	                                    "to/do\ta\told\t2\t\tuser\thi\n");
 	facts_release(list);
-	append(p, "a/old.jsonl", LABEL("n", "1", "\"a\\tz\\\\\"") LABEL("o", "2", "null"));
-	append(p, "a/new.jsonl", LABEL("n", "1", "\"\""));
+	append(p, "a/old.jsonl", LABEL("n", null, "1", "a\tz\\") LABEL("o", null, "2", null));
+	append(p, "a/new.jsonl", LABEL("n", null, "1", ""));
 	wait_stale();
 	list = all(f);
 	labels = facts_groups(list, GROUP_BY_LABEL);
@@ -117,7 +116,7 @@ static void labels_are_grouped_across_sessions(void **state)
 	assert_int_equal(table_labels(list, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "\na\\tz\\\\\ta\told\t1\t\tuser\thi\n"));
 	facts_release(list);
-	append(p, "a/new.jsonl", LABEL("q", "1", "\"to/do\""));
+	append(p, "a/new.jsonl", LABEL("q", null, "1", "to/do"));
 	wait_stale();
 	list = all(f);
 	todo = groups_find_name(facts_groups(list, GROUP_BY_LABEL), SPAN_LIT("to%2Fdo"));
@@ -143,9 +142,10 @@ static void groups_are_counted(void **state)
 	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
-	buf_adds(&text, DATED("s", "2026-01-01T10:00:00.000Z") ENTRY("1"));
+	buf_adds(&text, HEADER_AT("s", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	for (unsigned i = 0; i < LABELS; i++)
-		buf_addf(&text, ENTRY("e%u") LABEL("l%u", "e%u", "\"%0100u\""), i, i, i, i);
+		buf_addf(&text, UNTIMED("e%u", null, "role":"user","content":"hi") LABEL("l%u", null, "e%u", "%0100u"),
+		                                                                         i, i, i, i);
 	put(p, "a/s.jsonl", buf_cstr(&text));
 	open_place(p);
 	struct budget budget = BUDGET_INIT(SIZE_MAX);
@@ -162,7 +162,7 @@ static void groups_are_counted(void **state)
 	facts_groups(list, GROUP_BY_DATE);
 	assert_true(budget_used(&budget) > before + grown);
 	facts_release(list);
-	append(p, "a/s.jsonl", ENTRY("2"));
+	append(p, "a/s.jsonl", UNTIMED("2", null, "role":"user","content":"hi"));
 	wait_stale();
 	facts_release(all(f));
 	assert_in_range(budget_used(&budget), before, before + 1000);

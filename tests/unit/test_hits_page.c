@@ -8,11 +8,8 @@
 
 #include "write_fixture.h"
 
-#define SAYS(id, parent, text)                                                                                         \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent                                                 \
-	",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
-#define OF(entries) "<p>p \u00b7 2026-03-01 \u00b7 " entries "</p>"
-#define WHEN "<time datetime=\"2026-03-01T09:00:02.742Z\">2026-03-01 09:00</time>"
+#define OF(entries) "<p>p \u00b7 2026-01-02 \u00b7 " entries "</p>"
+#define WHEN "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04</time>"
 #define ITEM(text, id, what, when, line)                                                                               \
 	"<li><a href=\"" text "#" id "&amp;find=word\">" what "</a> " when "<p dir=\"auto\">" line "</p></li>\n"
 #define PAGE(text, id, what, line) ITEM(text, id, what, WHEN, line)
@@ -53,7 +50,7 @@ static void assert_line(struct source_fixture *p, const char *query, const char 
 static void words_are_marked(void **state)
 {
 	struct source_fixture *p = *state;
-	begin(p, HEADER SAYS("a", "null", "Keystone <b>KEYSTONES</b> at 10:30:00, stone."));
+	begin(p, HEADER USER("a", null, "Keystone <b>KEYSTONES</b> at 10:30:00, stone."));
 	assert_line(p, "keystone",
 	            "<mark>Keystone</mark> &lt;b&gt;<mark>KEYSTONE</mark>S&lt;/b&gt; at 10:30:00, stone.");
 	assert_line(p, "word:keystone", "<mark>Keystone</mark> &lt;b&gt;KEYSTONES&lt;/b&gt; at 10:30:00, stone.");
@@ -77,7 +74,7 @@ static void words_are_marked(void **state)
 static void marks_cover_whole_characters(void **state)
 {
 	struct source_fixture *p = *state;
-	begin(p, HEADER SAYS("a", "null", "xx Stra\u00dfe, STRASSE, \u212aY, E\u0301T\u00c9 end"));
+	begin(p, HEADER USER("a", null, "xx Straße, STRASSE, KY, ÉTÉ end"));
 	assert_line(p, "strasse", "xx Stra\u00dfe, <mark>STRASSE</mark>, \u212aY, E\u0301T\u00c9 end");
 	assert_line(p, "\u00e9t\u00e9", "xx Stra\u00dfe, STRASSE, \u212aY, <mark>E\u0301T\u00c9</mark> end");
 	assert_line(p, "ky", "xx Stra\u00dfe, STRASSE, <mark>\u212aY</mark>, E\u0301T\u00c9 end");
@@ -89,12 +86,11 @@ static void marks_cover_whole_characters(void **state)
 static void the_path_of_a_line_is_left_out(void **state)
 {
 	struct source_fixture *p = *state;
-	begin(p, HEADER SAYS("a:1:b", "null", "word: one:two") SAYS("c", "\"a:1:b\"", "x/entries/d:1:word"));
-	assert_main(
-	    p, "search/word/hits.html",
-	    "<section><h2><a href=\"../../html/p/s.html\">word: one:two</a></h2>" OF("2 entries") "<ul>\n" PAGE(
-		"../../html/p/s.html", "a%3A1%3Ab", "user", "<mark>word</mark>: one:two")
-		PAGE("../../html/p/s.html", "c", "user", "x/entries/d:1:<mark>word</mark>") "</ul></section>\n");
+	begin(p, HEADER USER("a:1:b", null, "word: one:two") USER("c", "a:1:b", "x/entries/d:1:word"));
+	assert_main(p, "search/word/hits.html",
+	    "<section><h2><a href=\"../../html/p/s.html\">word: one:two</a></h2>" OF("2 entries") "<ul>\n"
+	    PAGE("../../html/p/s.html", "a%3A1%3Ab", "user", "<mark>word</mark>: one:two")
+	    PAGE("../../html/p/s.html", "c", "user", "x/entries/d:1:<mark>word</mark>") "</ul></section>\n");
 	CLEANUP_BUF struct buf page = BUF_INIT;
 	assert_int_equal(tree_read(p->tree, node_at(p, "search/word/hits.html"), 0, 1 << 20, &page), 0);
 	assert_non_null(strstr(buf_cstr(&page), "</a></p>\n<p>2 entries in 1 session. Times: UTC</p>"));
@@ -103,14 +99,13 @@ static void the_path_of_a_line_is_left_out(void **state)
 static void tool_calls_are_shown(void **state)
 {
 	struct source_fixture *p = *state;
-	begin(p, HEADER SAYS("a", "null", "title") "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{"
-	                                           "\"role\":\"assistant\",\"content\":["
-	                                           "{\"type\":\"toolCall\",\"id\":\"t:1:x\",\"name\":\"a:1:sh\","
-	                                           "\"arguments\":{\"command\":\"say: word\"}}]}}\n");
-	assert_main(
-	    p, "search/word/hits.html",
-	    "<section><h2><a href=\"../../html/p/s.html\">title</a></h2>" OF("1 entry") "<ul>\n" ITEM(
-		"../../html/p/s.html", "b", "call a:1:sh", "", "command: say: <mark>word</mark>") "</ul></section>\n");
+	begin(p,
+	    HEADER USER("a", null, "title")
+	    LINE({"type":"message","id":"b","parentId":"a","message":{"role":"assistant",
+	        "content":[CALL("t:1:x", "a:1:sh", "command":"say: word")]}}));
+	assert_main(p, "search/word/hits.html",
+	    "<section><h2><a href=\"../../html/p/s.html\">title</a></h2>" OF("1 entry") "<ul>\n"
+	    ITEM("../../html/p/s.html", "b", "call a:1:sh", "", "command: say: <mark>word</mark>") "</ul></section>\n");
 	assert_reads(p, "search/word/hits.txt",
 	             "projects/p/s/entries/b/tool-calls/1-a:1:sh/arguments.txt:1:command: say: word\n");
 }
@@ -121,21 +116,17 @@ static void sessions_have_sections(void **state)
 	struct source_fixture *p = *state;
 	char path[256];
 	snprintf(path, sizeof path, "%s/--p--/t.jsonl", p->root);
-	put_file(path, HEADER SAYS("b", "null", "other <word>") SAYS("c", "\"b\"", "word\\nno\\nlast word"));
+	put_file(path, HEADER USER("b", null, "other <word>") USER("c", "b", "word\nno\nlast word"));
 	const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	begin(p, HEADER SAYS("a", "null", "a word"));
-	assert_main(
-	    p, "search/word/hits.html",
-	    "<section><h2><a href=\"../../html/p/s.html\">a word</a></h2>" OF("1 entry") "<ul>\n" PAGE(
-		"../../html/p/s.html", "a", "user",
-		"a <mark>word</mark>") "</ul></section>\n"
-				       "<section><h2><a href=\"../../html/p/t.html\">other "
-				       "&lt;word&gt;</a></h2>" OF("2 entries") "<ul>\n" PAGE(
-					   "../../html/p/t.html", "b", "user", "other &lt;<mark>word</mark>&gt;")
-					   PAGE("../../html/p/t.html", "c", "user",
-	                                        "<mark>word</mark></p><p dir=\"auto\">last "
-	                                        "<mark>word</mark>") "</ul></section>\n");
+	begin(p, HEADER USER("a", null, "a word"));
+	assert_main(p, "search/word/hits.html",
+	    "<section><h2><a href=\"../../html/p/s.html\">a word</a></h2>" OF("1 entry") "<ul>\n"
+	    PAGE("../../html/p/s.html", "a", "user", "a <mark>word</mark>") "</ul></section>\n"
+	    "<section><h2><a href=\"../../html/p/t.html\">other &lt;word&gt;</a></h2>" OF("2 entries") "<ul>\n"
+	    PAGE("../../html/p/t.html", "b", "user", "other &lt;<mark>word</mark>&gt;")
+	    PAGE("../../html/p/t.html", "c", "user", "<mark>word</mark></p><p dir=\"auto\">last "
+	    "<mark>word</mark>") "</ul></section>\n");
 }
 
 /* The link to an entry has the words, not the filters, as encodeURIComponent writes them. */
@@ -150,7 +141,7 @@ static void links_have_the_words(void **state)
 	    {"role:user", "#a\""},
 	};
 	struct source_fixture *p = *state;
-	begin(p, HEADER SAYS("a", "null", "What isn't (it) a/b! & caf\u00e9"));
+	begin(p, HEADER USER("a", null, "What isn't (it) a/b! & café"));
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT;
 		buf_addf(&path, "search/%s/hits.html", rows[i][0]);
@@ -174,7 +165,7 @@ static void every_query_has_a_page(void **state)
 	    {"%", "", "<p>empty query; write words</p>\n"},
 	};
 	struct source_fixture *p = *state;
-	begin(p, HEADER SAYS("a", "null", "a word"));
+	begin(p, HEADER USER("a", null, "a word"));
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT, want = BUF_INIT;
 		buf_addf(&path, "search/%s/hits.html", rows[i].query);

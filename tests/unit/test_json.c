@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "session_lines.h"
 #include "failing_alloc.h"
 #include "texts.h"
 #include "sessionfs/json/json.h"
@@ -46,37 +47,16 @@ static struct json_value value_of(struct span s)
 
 static void accepts_what_is_valid(void **state)
 {
-	static const struct span texts[] = {
-	    SPAN_LIT("null"),
-	    SPAN_LIT("true"),
-	    SPAN_LIT("false"),
-	    SPAN_LIT("0"),
-	    SPAN_LIT("-0"),
-	    SPAN_LIT("17"),
-	    SPAN_LIT("-1.50"),
-	    SPAN_LIT("0.0"),
-	    SPAN_LIT("1e5"),
-	    SPAN_LIT("1E+5"),
-	    SPAN_LIT("12.25e-7"),
-	    SPAN_LIT("0e0"),
-	    SPAN_LIT("1e400"),
-	    SPAN_LIT("-1e-400"),
-	    SPAN_LIT("123456789012345678901234567890"),
-	    SPAN_LIT("\"\""),
-	    SPAN_LIT("\"plain\""),
-	    SPAN_LIT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""),
-	    SPAN_LIT("\"\\u0000\\uAbCd\\uD800\\udc00\""),
-	    SPAN_LIT("\"\\udead\""),
-	    SPAN_LIT("\"\x7f\xc3\xa9\xe2\x80\xa8\""),
-	    SPAN_LIT("\"\xff\xc0\xed\xa0\x80 not UTF-8\""),
-	    SPAN_LIT("[]"),
-	    SPAN_LIT("{}"),
-	    SPAN_LIT("[[],{},[{}]]"),
-	    SPAN_LIT("[1,\"2\",null]"),
-	    SPAN_LIT("{\"a\":1,\"a\":2}"),
-	    SPAN_LIT("{\"\":{\"\":[]}}"),
-	    SPAN_LIT(" \t\r\n{ \"a\" :\n[ 1 ,\r\n2 ] ,\t\"b\" : null } \r\n"),
-	};
+	static const struct span texts[] =
+	    ITEMS(
+	    SPAN_LIT("null"), SPAN_LIT("true"), SPAN_LIT("false"), SPAN_LIT("0"), SPAN_LIT("-0"), SPAN_LIT("17"),
+	    SPAN_LIT("-1.50"), SPAN_LIT("0.0"), SPAN_LIT("1e5"), SPAN_LIT("1E+5"), SPAN_LIT("12.25e-7"),
+	    SPAN_LIT("0e0"), SPAN_LIT("1e400"), SPAN_LIT("-1e-400"), SPAN_LIT("123456789012345678901234567890"),
+	    SPAN_LIT(JSON("")), SPAN_LIT(JSON("plain")), SPAN_LIT(JSON("\"\\\/\b\f\n\r\t")),
+	    SPAN_LIT(JSON("\u0000\uAbCd\uD800\udc00")), SPAN_LIT(JSON("\udead")),
+	    SPAN_LIT("\"\x7f\xc3\xa9\xe2\x80\xa8\""), SPAN_LIT("\"\xff\xc0\xed\xa0\x80 not UTF-8\""), SPAN_LIT("[]"),
+	    SPAN_LIT("{}"), SPAN_LIT("[[],{},[{}]]"), SPAN_LIT(JSON([1,"2",null])), SPAN_LIT(JSON({"a":1,"a":2})),
+	    SPAN_LIT(JSON({"":{"":[]}})), SPAN_LIT(" \t\r\n{ \"a\" :\n[ 1 ,\r\n2 ] ,\t\"b\" : null } \r\n"));
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -86,79 +66,21 @@ static void accepts_what_is_valid(void **state)
 
 static void rejects_invalid_json(void **state)
 {
-	static const struct span texts[] = {
-	    SPAN_LIT(""),
-	    SPAN_LIT(" "),
-	    SPAN_LIT("nul"),
-	    SPAN_LIT("nulL"),
-	    SPAN_LIT("nulll"),
-	    SPAN_LIT("True"),
-	    SPAN_LIT("undefined"),
-	    SPAN_LIT("NaN"),
-	    SPAN_LIT("Infinity"),
-	    SPAN_LIT("-"),
-	    SPAN_LIT("+1"),
-	    SPAN_LIT("01"),
-	    SPAN_LIT("-01"),
-	    SPAN_LIT(".5"),
-	    SPAN_LIT("1."),
-	    SPAN_LIT("1.e3"),
-	    SPAN_LIT("1e"),
-	    SPAN_LIT("1e+"),
-	    SPAN_LIT("0x10"),
-	    SPAN_LIT("1 2"),
-	    SPAN_LIT("1,"),
-	    SPAN_LIT("\""),
-	    SPAN_LIT("\"a"),
-	    SPAN_LIT("'a'"),
-	    SPAN_LIT("\"\\\""),
-	    SPAN_LIT("\"\\x41\""),
-	    SPAN_LIT("\"\\a\""),
-	    SPAN_LIT("\"\\U0041\""),
-	    SPAN_LIT("\"\\u\""),
-	    SPAN_LIT("\"\\u12\""),
-	    SPAN_LIT("\"\\u12g4\""),
-	    SPAN_LIT("\"\\u+123\""),
-	    SPAN_LIT("\"\\\0\""),
-	    SPAN_LIT("\"\\\xc3\xa9\""),
-	    SPAN_LIT("\"\0\""),
-	    SPAN_LIT("\"tab\there\""),
-	    SPAN_LIT("\"line\nhere\""),
-	    SPAN_LIT("\"\x1f\""),
-	    SPAN_LIT("\"a\"b"),
-	    SPAN_LIT("["),
-	    SPAN_LIT("]"),
-	    SPAN_LIT("[1"),
-	    SPAN_LIT("[1,"),
-	    SPAN_LIT("[1,]"),
-	    SPAN_LIT("[,1]"),
-	    SPAN_LIT("[1 2]"),
-	    SPAN_LIT("[1}"),
-	    SPAN_LIT("[\"a\":1]"),
-	    SPAN_LIT("{"),
-	    SPAN_LIT("}"),
-	    SPAN_LIT("{]"),
-	    SPAN_LIT("{\"a\"}"),
-	    SPAN_LIT("{\"a\":}"),
-	    SPAN_LIT("{\"a\":1,}"),
-	    SPAN_LIT("{,\"a\":1}"),
-	    SPAN_LIT("{\"a\" 1}"),
-	    SPAN_LIT("{a:1}"),
-	    SPAN_LIT("{1:1}"),
-	    SPAN_LIT("{\"a\":1 \"b\":2}"),
-	    SPAN_LIT("{\"a\\q\":1}"),
-	    SPAN_LIT("[]]"),
-	    SPAN_LIT("{}}"),
-	    SPAN_LIT("[1]/* */"),
-	    SPAN_LIT("\xef\xbb\xbf{}"),
-	    SPAN_LIT("[\v1]"),
-	    SPAN_LIT("[\f1]"),
-	    SPAN_LIT("[\xc2\xa0"
-	             "1]"),
-	    SPAN_LIT("[]\0"),
-	    SPAN_LIT("\0[]"),
-	    SPAN_LIT("[1\0]"),
-	};
+	static const struct span texts[] = ITEMS(
+	    SPAN_LIT(""), SPAN_LIT(" "), SPAN_LIT("nul"), SPAN_LIT("nulL"), SPAN_LIT("nulll"), SPAN_LIT("True"),
+	    SPAN_LIT("undefined"), SPAN_LIT("NaN"), SPAN_LIT("Infinity"), SPAN_LIT("-"), SPAN_LIT("+1"), SPAN_LIT("01"),
+	    SPAN_LIT("-01"), SPAN_LIT(".5"), SPAN_LIT("1."), SPAN_LIT("1.e3"), SPAN_LIT("1e"), SPAN_LIT("1e+"),
+	    SPAN_LIT("0x10"), SPAN_LIT("1 2"), SPAN_LIT("1,"), SPAN_LIT("\""), SPAN_LIT("\"a"), SPAN_LIT("'a'"),
+	    SPAN_LIT("\"\\\""), SPAN_LIT(JSON("\x41")), SPAN_LIT(JSON("\a")), SPAN_LIT(JSON("\U0041")),
+	    SPAN_LIT(JSON("\u")), SPAN_LIT(JSON("\u12")), SPAN_LIT(JSON("\u12g4")), SPAN_LIT(JSON("\u+123")),
+	    SPAN_LIT("\"\\\0\""), SPAN_LIT("\"\\\xc3\xa9\""), SPAN_LIT("\"\0\""), SPAN_LIT("\"tab\there\""),
+	    SPAN_LIT("\"line\nhere\""), SPAN_LIT("\"\x1f\""), SPAN_LIT("\"a\"b"), SPAN_LIT("["), SPAN_LIT("]"),
+	    SPAN_LIT("[1"), SPAN_LIT("[1,"), SPAN_LIT("[1,]"), SPAN_LIT("[,1]"), SPAN_LIT("[1 2]"), SPAN_LIT("[1}"),
+	    SPAN_LIT(JSON(["a":1])), SPAN_LIT("{"), SPAN_LIT("}"), SPAN_LIT("{]"), SPAN_LIT(JSON({"a"})),
+	    SPAN_LIT(JSON({"a":})), SPAN_LIT(JSON({"a":1,})), SPAN_LIT(JSON({,"a":1})), SPAN_LIT(JSON({"a" 1})),
+	    SPAN_LIT("{a:1}"), SPAN_LIT("{1:1}"), SPAN_LIT(JSON({"a":1 "b":2})), SPAN_LIT(JSON({"a\q":1})),
+	    SPAN_LIT("[]]"), SPAN_LIT("{}}"), SPAN_LIT("[1]/* */"), SPAN_LIT("\xef\xbb\xbf{}"), SPAN_LIT("[\v1]"),
+	    SPAN_LIT("[\f1]"), SPAN_LIT("[\xc2\xa0" "1]"), SPAN_LIT("[]\0"), SPAN_LIT("\0[]"), SPAN_LIT("[1\0]"));
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -169,11 +91,8 @@ static void rejects_invalid_json(void **state)
 /* Every prefix of an object is malformed, and none makes the scanner read past its end. */
 static void refuses_every_truncation(void **state)
 {
-	static const struct span text = SPAN_LIT("{\"type\":\"message\",\"id\":\"a1b2c3d4\",\"n\":[-1.5e+3,true,false,"
-	                                         "null,{}],\"text\":\"a long text that goes "
-	                                         "on for more than one block of bytes, with \\\"quotes\\\", \\\\ and "
-	                                         "\\ud83d\\ude00\\n and then plain text again "
-	                                         "for another sixty-four bytes or so\",\"z\":[[[\"\\u0000\"]]]}");
+	static const struct span text = SPAN_LIT(
+	    JSON({"type":"message","id":"a1b2c3d4","n":[-1.5e+3,true,false,null,{}],"text":"a long text that goes on for more than one block of bytes, with \"quotes\", \\ and \ud83d\ude00\n and then plain text again for another sixty-four bytes or so","z":[[["\u0000"]]]}));
 
 	(void)state;
 	assert_true(valid(text));
@@ -400,7 +319,7 @@ static int count_by_walking(struct span text, struct buf *deep)
 
 static void walking_and_validating_agree(void **state)
 {
-	static const char *const tokens[] = {"{", "}", "[", "]", ":", ",", "\"k\"", "1", "null", " "};
+	static const char *const tokens[] = {"{", "}", "[", "]", ":", ",", JSON("k"), "1", "null", " "};
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
 	uint32_t seed = 12345;
 	int good = 0;
@@ -418,7 +337,7 @@ static void walking_and_validating_agree(void **state)
 		good += ok;
 	}
 	assert_true(good > 100);
-	nest(&b, 5000, "[1,{\"a\":2}]");
+	nest(&b, 5000, JSON([1,{"a":2}]));
 	assert_int_equal(count_by_walking(buf_span(&b), &deep), 2);
 	b.p[b.n - 1] = '}';
 	assert_int_equal(count_by_walking(buf_span(&b), &deep), -1);
@@ -456,11 +375,11 @@ static void next_without_value_fails(void **state)
 
 static void get_returns_last_duplicate(void **state)
 {
-	struct json_value v = value_of(SPAN_LIT("{\"a\":1,\"b\":{\"a\":9},\"\\u0061\":[2],\"c\":null}"));
+	struct json_value v = value_of(SPAN_LIT(JSON({"a":1,"b":{"a":9},"\u0061":[2],"c":null})));
 
 	(void)state;
 	assert_true(span_is(json_get(v, "a").text, "[2]"));
-	assert_true(span_is(json_get(v, "b").text, "{\"a\":9}"));
+	assert_true(span_is(json_get(v, "b").text, JSON({"a":9})));
 	assert_int_equal(json_get(v, "c").kind, JSON_NULL);
 	assert_int_equal(json_get(v, "d").kind, JSON_NONE);
 	assert_int_equal(json_get(json_get(v, "d"), "a").kind, JSON_NONE);
@@ -471,7 +390,7 @@ static void get_returns_last_duplicate(void **state)
 	json_get_all(v, names, 3, got);
 	assert_int_equal(got[0].kind, JSON_NONE);
 	assert_true(span_is(got[1].text, "[2]"));
-	assert_true(span_is(got[2].text, "{\"a\":9}"));
+	assert_true(span_is(got[2].text, JSON({"a":9})));
 	json_get_all(got[1], names, 2, got + 1);
 	assert_int_equal(got[1].kind, JSON_NONE);
 	assert_int_equal(got[2].kind, JSON_NONE);
@@ -496,15 +415,15 @@ static void get_skips_nested_members(void **state)
 static void compares_with_ascii(void **state)
 {
 	(void)state;
-	assert_true(json_equals(value_of(SPAN_LIT("\"label\"")), "label"));
-	assert_false(json_equals(value_of(SPAN_LIT("\"label\"")), "labels"));
-	assert_false(json_equals(value_of(SPAN_LIT("\"label\"")), "labe"));
-	assert_true(json_equals(value_of(SPAN_LIT("\"l\\u0061b\\u0065l\"")), "label"));
-	assert_true(json_equals(value_of(SPAN_LIT("\"a\\/\\n\"")), "a/\n"));
-	assert_false(json_equals(value_of(SPAN_LIT("\"\\u0161\"")), "a"));
-	assert_false(json_equals(value_of(SPAN_LIT("\"a\\u0000\"")), "a"));
-	assert_true(json_equals(value_of(SPAN_LIT("\"\"")), ""));
-	assert_false(json_equals(value_of(SPAN_LIT("\"\\n\"")), ""));
+	assert_true(json_equals(value_of(SPAN_LIT(JSON("label"))), "label"));
+	assert_false(json_equals(value_of(SPAN_LIT(JSON("label"))), "labels"));
+	assert_false(json_equals(value_of(SPAN_LIT(JSON("label"))), "labe"));
+	assert_true(json_equals(value_of(SPAN_LIT(JSON("l\u0061b\u0065l"))), "label"));
+	assert_true(json_equals(value_of(SPAN_LIT(JSON("a\/\n"))), "a/\n"));
+	assert_false(json_equals(value_of(SPAN_LIT(JSON("\u0161"))), "a"));
+	assert_false(json_equals(value_of(SPAN_LIT(JSON("a\u0000"))), "a"));
+	assert_true(json_equals(value_of(SPAN_LIT(JSON(""))), ""));
+	assert_false(json_equals(value_of(SPAN_LIT(JSON("\n"))), ""));
 	assert_false(json_equals(value_of(SPAN_LIT("5")), "5"));
 	assert_false(json_equals((struct json_value){0}, ""));
 }
@@ -512,7 +431,7 @@ static void compares_with_ascii(void **state)
 static void raw_includes_quotes(void **state)
 {
 	(void)state;
-	assert_true(span_is(json_raw(value_of(SPAN_LIT(" \"a\\n\" "))), "\"a\\n\""));
+	assert_true(span_is(json_raw(value_of(SPAN_LIT(" \"a\\n\" "))), JSON("a\n")));
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" [1 ] "))), "[1 ]"));
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" -1e3 "))), "-1e3"));
 }
@@ -541,15 +460,15 @@ static void numbers_as_doubles(void **state)
 	buf_adds(&b, "e-300");
 	assert_true(json_double(value_of(buf_span(&b)), &d) && d == 1);
 	d = 5;
-	assert_false(json_double(value_of(SPAN_LIT("\"1\"")), &d));
+	assert_false(json_double(value_of(SPAN_LIT(JSON("1"))), &d));
 	assert_false(json_double((struct json_value){0}, &d));
 	assert_true(d == 5);
 }
 
 static void truth_is_as_in_javascript(void **state)
 {
-	static const char *const truthy[] = {"1", "-0.1", "1e-300", "1e400", "\"0\"", "\" \"", "[]", "{}", "true"};
-	static const char *const falsy[] = {"0", "-0", "0.0e5", "1e-400", "\"\"", "false", "null"};
+	static const char *const truthy[] = {"1", "-0.1", "1e-300", "1e400", JSON("0"), JSON(" "), "[]", "{}", "true"};
+	static const char *const falsy[] = {"0", "-0", "0.0e5", "1e-400", JSON(""), "false", "null"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof truthy / sizeof *truthy; i++)
@@ -563,16 +482,15 @@ static void pretty_print(void **state)
 {
 	static const struct {
 		const char *in, *out;
-	} cases[] = {
+	} cases[] = ITEMS(
 	    {"1.50", "1.50"},
-	    {"\"a\\u0041\"", "\"a\\u0041\""},
+	    {JSON("a\u0041"), JSON("a\u0041")},
 	    {"[]", "[]"},
 	    {"{ }", "{}"},
 	    {"[ [ ] , { } ]", "[\n  [],\n  {}\n]"},
-	    {"{\"a\":1,\"b\":[1,{\"c\":null}],\"a\":true}",
+	    {JSON({"a":1,"b":[1,{"c":null}],"a":true}),
 	     "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    {\n      \"c\": null\n    }\n  ],\n  \"a\": true\n}"},
-	    {"[[[]]]", "[\n  [\n    []\n  ]\n]"},
-	};
+	    {"[[[]]]", "[\n  [\n    []\n  ]\n]"});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -590,19 +508,17 @@ static void same_values_compare_equal(void **state)
 	static const struct {
 		const char *a, *b;
 		bool same;
-	} cases[] = {
-	    {"{\"a\":[1.0,\"\\u0041\",{}],\"b\":null}", " { \"\\u0061\" : [ 1e0 , \"A\", { } ] , \"b\" : null } ",
-	     true},
-	    {"\"a\xff\"", "\"a\\ufffd\"", true},
-	    {"\"\\ud800\"", "\"\\ufffd\"", false},
+	} cases[] = ITEMS(
+	    {JSON({"a":[1.0,"\u0041",{}],"b":null}), " { \"\\u0061\" : [ 1e0 , \"A\", { } ] , \"b\" : null } ", true},
+	    {"\"a\xff\"", JSON("a\ufffd"), true},
+	    {JSON("\ud800"), JSON("\ufffd"), false},
 	    {"[[],[1]]", "[[],[2]]", false},
 	    {"[1]", "[1,1]", false},
 	    {"[1,{}]", "[1]", false},
-	    {"{\"a\":1}", "{\"b\":1}", false},
+	    {JSON({"a":1}), JSON({"b":1}), false},
 	    {"true", "false", false},
 	    {"[]", "{}", false},
-	    {"\"1\"", "1", false},
-	};
+	    {JSON("1"), "1", false});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -614,13 +530,13 @@ static void compact_print_drops_white_space(void **state)
 {
 	static const struct {
 		const char *in, *out;
-	} cases[] = {
+	} cases[] =
+	    ITEMS(
 	    {"-1.50e2", "-1.50e2"},
-	    {"\" a \\\" b\\\\\"", "\" a \\\" b\\\\\""},
+	    {JSON(" a \" b\\"), JSON(" a \" b\\")},
 	    {"{ }", "{}"},
 	    {"[ [\t] ,\r { } ]", "[[],{}]"},
-	    {"{\"a b\" : 1 , \"\\u0041\":\t[1, \"x : y\" ,true ] }", "{\"a b\":1,\"\\u0041\":[1,\"x : y\",true]}"},
-	};
+	    {"{\"a b\" : 1 , \"\\u0041\":\t[1, \"x : y\" ,true ] }", JSON({"a b":1,"\u0041":[1,"x : y",true]})});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -654,7 +570,7 @@ static void pretty_print_without_memory(void **state)
 	for (long left = 0; left < 2; left++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		allocs_left = left;
-		json_pretty(value_of(SPAN_LIT("[1,[2,{\"key\":[3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}]]")), &b);
+		json_pretty(value_of(SPAN_LIT(JSON([1,[2,{"key":[3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}]]))), &b);
 		allocs_left = -1;
 		assert_int_equal(buf_err(&b), -ENOMEM);
 	}

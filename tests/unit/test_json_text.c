@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "session_lines.h"
 #include "failing_alloc.h"
 #include "texts.h"
 #include "sessionfs/json/json.h"
@@ -188,17 +189,12 @@ static void decoding_appends(void **state)
 
 static void quotes_as_stringify_does(void **state)
 {
-	static const struct pair pairs[] = {
-	    PAIR("", "\"\""),
-	    PAIR("plain", "\"plain\""),
-	    PAIR("a\"b\\c/d", "\"a\\\"b\\\\c/d\""),
-	    PAIR("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\""),
-	    PAIR("\0\x01\x1f\x7f", "\"\\u0000\\u0001\\u001f\x7f\""),
+	static const struct pair pairs[] = ITEMS(
+	    PAIR("", JSON("")), PAIR("plain", JSON("plain")), PAIR("a\"b\\c/d", JSON("a\"b\\c/d")), PAIR("\b\f\n\r\t",
+	    JSON("\b\f\n\r\t")), PAIR("\0\x01\x1f\x7f", "\"\\u0000\\u0001\\u001f\x7f\""),
 	    PAIR("na\xc3\xafve \xe2\x80\xa8 \xf0\x9f\x98\x80", "\"na\xc3\xafve \xe2\x80\xa8 \xf0\x9f\x98\x80\""),
-	    PAIR("\xed\xa0\x80\xed\xbf\xbf", "\"\\ud800\\udfff\""),
-	    PAIR("\xed\xa0", "\"" FFFD FFFD "\""),
-	    PAIR("x\xff\xe2\x82y", "\"x" FFFD FFFD "y\""),
-	};
+	    PAIR("\xed\xa0\x80\xed\xbf\xbf", JSON("\ud800\udfff")), PAIR("\xed\xa0", "\"" FFFD FFFD "\""),
+	    PAIR("x\xff\xe2\x82y", "\"x" FFFD FFFD "y\""));
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(pairs); i++) {

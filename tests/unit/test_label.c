@@ -9,10 +9,7 @@
 #include "failing_alloc.h"
 #include "write_fixture.h"
 
-#define EDIT(id, parent, target)                                                                                       \
-	"{\"type\":\"context_edit\",\"id\":" id ",\"parentId\":" parent ",\"targetId\":" target ",\"replacement\":"    \
-	"null}\n"
-#define TWO HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"")
+#define TWO HEADER USER("a", null, "hi") USER("b", "a", "hi")
 
 static bool reads_fail;
 
@@ -72,18 +69,18 @@ static void last_record_of_an_entry_counts(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
 	(void)state;
-	const struct session *s =
-	    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"b\"", "\"one\"") LABEL("\"d\"", "\"c\"", "\"a\"", "\"two\"")
-	                       LABEL("\"e\"", "\"d\"", "\"b\"", "\"three\"") LABEL("\"f\"", "\"e\"", "\"c\"", "12"));
+	const struct session *s = session_of(&f,
+	    TWO LABEL("c", "b", "b", "one") LABEL("d", "c", "a", "two") LABEL("e", "d", "b", "three")
+	    LABEL("f", "e", "c", 12));
 	assert_labels(s, "0<3=two 1<4=three 2<5=12 ");
 	assert_int_equal(session_label_record(s, 3), NO_ENTRY);
 	assert_false(session_label(s, 3, &b));
 	assert_text(&b, "");
 	/* A falsy label clears; clearing an entry without a label has no effect. */
-	grow(&f, LABEL("\"g\"", "\"f\"", "\"b\"", "\"\"") LABEL("\"h\"", "\"g\"", "\"d\"", "null")
-	             LABEL("\"i\"", "\"h\"", "\"a\"", "0") LABEL("\"j\"", "\"i\"", "\"e\"", "\"last\""));
+	grow(&f,
+	    LABEL("g", "f", "b", "") LABEL("h", "g", "d", null) LABEL("i", "h", "a", 0) LABEL("j", "i", "e", "last"));
 	assert_labels(s, "2<5=12 4<9=last ");
-	grow(&f, LABEL("\"k\"", "\"j\"", "\"a\"", "\"x\"") LABEL("\"l\"", "\"k\"", "\"e\"", "false"));
+	grow(&f, LABEL("k", "j", "a", "x") LABEL("l", "k", "e", false));
 	assert_labels(s, "0<10=x 2<5=12 ");
 	close_session(&f);
 }
@@ -93,26 +90,25 @@ static void label_waits_for_its_entry(void **state)
 	struct fixture f;
 
 	(void)state;
-	const struct session *s = session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"later\"", "\"early\"")
-	                                             LABEL("\"d\"", "\"c\"", "\"a\"", "\"x\""));
+	const struct session *s = session_of(&f, TWO LABEL("c", "b", "later", "early") LABEL("d", "c", "a", "x"));
 	uint64_t serial = session_label_serial(s);
 	assert_labels(s, "0<3=x ");
-	grow(&f, USER("\"e\"", "\"d\""));
+	grow(&f, USER("e", "d", "hi"));
 	assert_int_equal(session_label_serial(s), serial);
-	grow(&f, USER("\"later\"", "\"e\""));
+	grow(&f, USER("later", "e", "hi"));
 	assert_labels(s, "0<3=x 5<2=early ");
 	assert_true(session_label_serial(s) > serial);
 	/* A record after it replaces it. */
-	grow(&f, LABEL("\"g\"", "\"later\"", "\"later\"", "\"new\""));
+	grow(&f, LABEL("g", "later", "later", "new"));
 	assert_labels(s, "0<3=x 5<6=new ");
 	close_session(&f);
 }
 
 static void serial_rises_with_labels_and_names(void **state)
 {
-	static const char *const more[] = {LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\""),
-	                                   LABEL("\"d\"", "\"c\"", "\"a\"", "null"), INFO("\"e\"", "\"d\"", "\"name\""),
-	                                   INFO("\"f\"", "\"e\"", "\"\""), LABEL("\"g\"", "\"f\"", "\"b\"", "\"y\"")};
+	static const char *const more[] = ITEMS(
+	    LABEL("c", "b", "a", "x"), LABEL("d", "c", "a", null), INFO("e", "d", "name"), INFO("f", "e", ""),
+	    LABEL("g", "f", "b", "y"));
 	struct fixture f;
 
 	(void)state;
@@ -151,9 +147,9 @@ static void changes_are_those_of_the_lines(void **state)
 	(void)state;
 	/* lines 4 to 8; line 6 is a context edit, line 7 labels no entry */
 	const struct session *s =
-	    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"b\"", "\"one\"") LABEL("\"d\"", "\"c\"", "\"a\"", "\"two\"")
-	                       EDIT("\"e\"", "\"d\"", "\"c\"") LABEL("\"f\"", "\"e\"", "\"none\"", "\"x\"")
-	                           LABEL("\"g\"", "\"f\"", "\"b\"", "null"));
+	    session_of(&f,
+	    TWO LABEL("c", "b", "b", "one") LABEL("d", "c", "a", "two") EDIT("e", "d", "c", null)
+	    LABEL("f", "e", "none", "x") LABEL("g", "f", "b", null));
 	assert_int_equal(session_line_count(s), 8);
 	assert_changes(s, 0, 8, "0<3+ 1<6- ");
 	assert_changes(s, 0, 7, "0<3+ 1<2+ ");
@@ -173,23 +169,23 @@ static void edits_of_the_branch_in_use_count(void **state)
 	struct fixture f;
 
 	(void)state;
-	const struct session *s = session_of(&f, TWO EDIT("\"c\"", "\"b\"", "\"a\"") EDIT("\"d\"", "\"c\"", "\"a\""));
+	const struct session *s = session_of(&f, TWO EDIT("c", "b", "a", null) EDIT("d", "c", "a", null));
 	assert_int_equal(session_edit_record(s, 0), 3);
 	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
 	assert_int_equal(session_label_count(s), 0);
-	grow(&f, EDIT("\"e\"", "\"d\"", "\"b\"") EDIT("\"f\"", "\"e\"", "\"later\""));
+	grow(&f, EDIT("e", "d", "b", null) EDIT("f", "e", "later", null));
 	assert_int_equal(session_edit_record(s, 0), 3);
 	assert_int_equal(session_edit_record(s, 1), 4);
-	grow(&f, USER("\"later\"", "\"f\""));
+	grow(&f, USER("later", "f", "hi"));
 	assert_int_equal(session_edit_record(s, 6), 5);
 	/* Another branch has the edits before its fork only. */
-	grow(&f, USER("\"h\"", "\"c\""));
+	grow(&f, USER("h", "c", "hi"));
 	assert_int_equal(session_edit_record(s, 0), 2);
 	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
 	assert_int_equal(session_edit_record(s, 6), NO_ENTRY);
 	close_session(&f);
 	/* Labels are no edits. */
-	s = session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\""));
+	s = session_of(&f, TWO LABEL("c", "b", "a", "x"));
 	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
 	close_session(&f);
 }
@@ -211,11 +207,10 @@ static void newest_name_counts(void **state)
 {
 	(void)state;
 	assert_session_name("", "");
-	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "\" two\\n words \\t\""),
-	                    "two\n words");
-	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "\" \""), "");
-	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "12"), "");
-	assert_session_name(INFO("\"c\"", "\"b\"", "\"one\"") INFO("\"d\"", "\"c\"", "null"), "");
+	assert_session_name(INFO("c", "b", "one") INFO("d", "c", " two\n words \t"), "two\n words");
+	assert_session_name(INFO("c", "b", "one") INFO("d", "c", " "), "");
+	assert_session_name(INFO("c", "b", "one") INFO("d", "c", 12), "");
+	assert_session_name(INFO("c", "b", "one") INFO("d", "c", null), "");
 }
 
 /* --- failing calls ----------------------------------------------------------------------- */
@@ -226,8 +221,7 @@ static void failed_read_is_returned(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
 	(void)state;
-	const struct session *s =
-	    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\"") INFO("\"d\"", "\"c\"", "\"name\""));
+	const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") INFO("d", "c", "name"));
 	reads_fail = true;
 	assert_int_equal(session_label_text(s, 2, &b), -EIO);
 	assert_false(session_label(s, 0, &b));
@@ -246,8 +240,7 @@ static void lists_are_made_again_after_a_failure(void **state)
 	(void)state;
 	for (unsigned nth = 1; nth < 20; nth++) {
 		struct fixture f;
-		const struct session *s =
-		    session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\"") EDIT("\"d\"", "\"c\"", "\"b\""));
+		const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") EDIT("d", "c", "b", null));
 		let_alloc_fail(nth);
 		uint32_t label = session_label_record(s, 0), edit = session_edit_record(s, 1);
 		if (alloc_has_failed()) {
@@ -271,7 +264,7 @@ static void changes_without_memory_are_refused(void **state)
 	size_t n = 0;
 
 	(void)state;
-	const struct session *s = session_of(&f, TWO LABEL("\"c\"", "\"b\"", "\"a\"", "\"x\""));
+	const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x"));
 	let_alloc_fail(1);
 	assert_int_equal(session_label_changes(s, 0, 9, &v, &n), -ENOMEM);
 	assert_true(alloc_has_failed());
@@ -286,8 +279,7 @@ static void equal_labels_have_their_ids(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"same\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"same\"")
-	             LABEL("\"f\"", "\"e\"", "\"c\"", "\"other/\""));
+	begin(p, ABC LABEL("d", "c", "a", "same") LABEL("e", "d", "b", "same") LABEL("f", "e", "c", "other/"));
 	assert_lists(p, S "/labels", "same~a same~b other%2F ");
 	assert_reads(p, S "/labels/same~a", "../entries/a");
 	assert_reads(p, S "/labels/same~b", "../entries/b");
@@ -303,8 +295,7 @@ static void plain_label_keeps_its_name(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"x\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"x\"")
-	             LABEL("\"f\"", "\"e\"", "\"c\"", "\"x~b\""));
+	begin(p, ABC LABEL("d", "c", "a", "x") LABEL("e", "d", "b", "x") LABEL("f", "e", "c", "x~b"));
 	assert_lists(p, S "/labels", "x~a x~b~3 x~b ");
 	assert_reads(p, S "/labels/x~a", "../entries/a");
 	assert_reads(p, S "/labels/x~b~3", "../entries/b");
@@ -328,8 +319,7 @@ static void listing_continues_after_a_name(void **state)
 	static const char *const rest[] = {"one two three ", "two three ", "three ", ""};
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"two\"")
-	             LABEL("\"f\"", "\"e\"", "\"e\"", "\"three\""));
+	begin(p, ABC LABEL("d", "c", "a", "one") LABEL("e", "d", "b", "two") LABEL("f", "e", "e", "three"));
 	for (uint64_t n = 0; n < 4; n++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		uint64_t last[2] = {0, n};
@@ -344,7 +334,7 @@ static void names_without_memory_are_an_error(void **state)
 	struct source_fixture *p = *state;
 	unsigned failed = 0;
 
-	begin(p, ABC LABEL("\"d\"", "\"c\"", "\"a\"", "\"x\"") LABEL("\"e\"", "\"d\"", "\"b\"", "\"x\""));
+	begin(p, ABC LABEL("d", "c", "a", "x") LABEL("e", "d", "b", "x"));
 	node_t dir = node_at(p, S "/labels");
 	for (unsigned nth = 1; nth < 40; nth++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;

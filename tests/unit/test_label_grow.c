@@ -8,10 +8,6 @@
 
 #include "session_fixture.h"
 
-#define EDIT(id, parent, target)                                                                                       \
-	"{\"type\":\"context_edit\",\"id\":" id ",\"parentId\":" parent ",\"targetId\":" target                        \
-	",\"replacement\":null}\n"
-
 static void grow(struct fixture *f, const char *lines)
 {
 	append(f, lines, strlen(lines));
@@ -34,11 +30,11 @@ static void last_label_record_wins(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct fixture f;
-	struct session *s = open_text(
-	    &f, HEADER LABEL("\"l1\"", "null", "\"b\"", "\"early\"") USER("\"a\"", "\"l1\"") USER("\"b\"", "\"a\"")
-		    LABEL("\"l2\"", "\"b\"", "\"a\"", "\"one\"") LABEL("\"l3\"", "\"l2\"", "\"a\"", "\"t\\u0077o\"")
-			LABEL("\"l4\"", "\"l3\"", "\"gone\"", "\"x\"") LABEL("\"l5\"", "\"l4\"", "\"l2\"", "12")
-			    LABEL("\"l6\"", "\"l5\"", "null", "\"x\""));
+	struct session *s =
+	    open_text(&f,
+	    HEADER LABEL("l1", null, "b", "early") USER("a", "l1", "hi") USER("b", "a", "hi")
+	    LABEL("l2", "b", "a", "one") LABEL("l3", "l2", "a", "t\u0077o") LABEL("l4", "l3", "gone", "x")
+	    LABEL("l5", "l4", "l2", 12) LABEL("l6", "l5", null, "x"));
 
 	(void)state;
 	assert_int_equal(session_label_count(s), 3);
@@ -55,9 +51,8 @@ static void last_label_record_wins(void **state)
 	assert_false(session_label(s, 0, &b));
 	assert_problems(s, "7 labels an unknown entry; 9 labels an unknown entry; ");
 
-	static const char clear[] = LABEL("\"l7\"", "\"l6\"", "\"a\"", "\"\"") LABEL(
-	    "\"l8\"", "\"l7\"", "\"b\"", "null") "{\"type\":\"label\",\"id\":\"l9\",\"parentId\":\"l8\",\"targetId\":"
-						 "\"l2\"}\n";
+	static const char clear[] = AS_IS(LABEL("l7", "l6", "a", "") LABEL("l8", "l7", "b", null)
+	    LINE({"type":"label","id":"l9","parentId":"l8","targetId":"l2"}));
 	append(&f, clear, strlen(clear));
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_label_count(s), 0);
@@ -68,11 +63,11 @@ static void last_label_record_wins(void **state)
 static void label_follows_reassigned_id(void **state)
 {
 	struct fixture f;
-	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") LABEL("\"l\"", "\"a\"", "\"a\"", "\"x\""));
+	struct session *s = open_text(&f, HEADER USER("a", null, "hi") LABEL("l", "a", "a", "x"));
 
 	(void)state;
 	assert_int_equal(session_label_record(s, 0), 1);
-	append(&f, USER("\"a\"", "null"), strlen(USER("\"a\"", "null")));
+	append(&f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
 	assert_int_equal(session_label_record(s, 2), 1);
@@ -83,12 +78,13 @@ static void last_name_wins(void **state)
 {
 	static const struct {
 		const char *lines, *name;
-	} cases[] = {{"", NULL},
-	             {INFO("\"a\"", "null", "\" \\ufeffOne\\u00a0\\n\""), "One"},
-	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\"Two\""), "Two"},
-	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "\" \""), NULL},
-	             {INFO("\"a\"", "null", "\"One\"") INFO("\"b\"", "null", "5"), NULL},
-	             {INFO("\"a\"", "null", "\"One\"") "{\"type\":\"session_info\",\"id\":\"b\"}\n", NULL}};
+	} cases[] = ITEMS(
+	    {"", NULL},
+	    {INFO("a", null, " \ufeffOne\u00a0\n"), "One"},
+	    {INFO("a", null, "One") INFO("b", null, "Two"), "Two"},
+	    {INFO("a", null, "One") INFO("b", null, " "), NULL},
+	    {INFO("a", null, "One") INFO("b", null, 5), NULL},
+	    {INFO("a", null, "One") LINE({"type":"session_info","id":"b"}), NULL});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -107,27 +103,29 @@ static void last_name_wins(void **state)
 static void later_labels_are_merged(void **state)
 {
 	struct fixture f;
-	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
-	                                      USER("\"d\"", "\"c\"") LABEL("\"l4\"", "\"d\"", "\"b\"", "\"B\""));
+	struct session *s = open_text(&f,
+	    HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi") USER("d", "c", "hi")
+	    LABEL("l4", "d", "b", "B"));
 
 	(void)state;
 	assert_labels(s, "1:4 ");
-	grow(&f, LABEL("\"l5\"", "\"l4\"", "\"d\"", "\"D\"") LABEL("\"l6\"", "\"l5\"", "\"a\"", "\"A\""));
+	grow(&f, LABEL("l5", "l4", "d", "D") LABEL("l6", "l5", "a", "A"));
 	assert_labels(s, "0:6 1:4 3:5 ");
-	grow(&f, LABEL("\"l7\"", "\"l6\"", "\"c\"", "\"C\"") LABEL("\"l8\"", "\"l7\"", "\"a\"", "\"\"")
-	             LABEL("\"l9\"", "\"l8\"", "\"d\"", "\"DD\"") LABEL("\"l10\"", "\"l9\"", "\"d\"", "\"DDD\""));
+	grow(&f,
+	    LABEL("l7", "l6", "c", "C") LABEL("l8", "l7", "a", "") LABEL("l9", "l8", "d", "DD")
+	    LABEL("l10", "l9", "d", "DDD"));
 	assert_labels(s, "1:4 2:7 3:10 ");
 	/* The same entry twice at once: the last record counts, also if it clears. */
-	grow(&f, LABEL("\"l11\"", "\"l10\"", "\"b\"", "\"x\"") LABEL("\"l12\"", "\"l11\"", "\"b\"", "\"\"")
-	             LABEL("\"l13\"", "\"l12\"", "\"c\"", "\"\"") LABEL("\"l14\"", "\"l13\"", "\"c\"", "\"x\""));
+	grow(&f,
+	    LABEL("l11", "l10", "b", "x") LABEL("l12", "l11", "b", "") LABEL("l13", "l12", "c", "")
+	    LABEL("l14", "l13", "c", "x"));
 	assert_labels(s, "2:14 3:10 ");
 	/* A label of an entry that comes later. */
-	grow(&f, LABEL("\"l15\"", "\"l14\"", "\"z\"", "\"Z\""));
+	grow(&f, LABEL("l15", "l14", "z", "Z"));
 	assert_labels(s, "2:14 3:10 ");
-	grow(&f, USER("\"z\"", "\"l15\""));
+	grow(&f, USER("z", "l15", "hi"));
 	assert_labels(s, "2:14 3:10 16:15 ");
-	grow(&f, LABEL("\"l17\"", "\"z\"", "\"c\"", "\"\"") LABEL("\"l18\"", "\"l17\"", "\"d\"", "\"\"")
-	             LABEL("\"l19\"", "\"l18\"", "\"z\"", "\"\""));
+	grow(&f, LABEL("l17", "z", "c", "") LABEL("l18", "l17", "d", "") LABEL("l19", "l18", "z", ""));
 	assert_labels(s, "");
 	fixture_release(&f);
 }
@@ -136,25 +134,25 @@ static void later_labels_are_merged(void **state)
 static void edits_on_the_path_count(void **state)
 {
 	struct fixture f;
-	struct session *s = open_text(&f, HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\""));
+	struct session *s = open_text(&f, HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi"));
 
 	(void)state;
 	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
-	grow(&f, EDIT("\"e\"", "\"c\"", "\"a\"") EDIT("\"f\"", "\"e\"", "\"b\""));
+	grow(&f, EDIT("e", "c", "a", null) EDIT("f", "e", "b", null));
 	assert_int_equal(session_edit_record(s, 0), 3);
 	assert_int_equal(session_edit_record(s, 1), 4);
 	assert_int_equal(session_edit_record(s, 2), NO_ENTRY);
 	/* The branch grows: a further edit replaces the first, and one has a target that comes later. */
-	grow(&f, EDIT("\"g\"", "\"f\"", "\"a\"") EDIT("\"h\"", "\"g\"", "\"later\""));
+	grow(&f, EDIT("g", "f", "a", null) EDIT("h", "g", "later", null));
 	assert_int_equal(session_edit_record(s, 0), 5);
 	assert_int_equal(session_edit_record(s, 1), 4);
-	grow(&f, USER("\"later\"", "\"h\""));
+	grow(&f, USER("later", "h", "hi"));
 	assert_int_equal(session_edit_record(s, 7), 6);
 	assert_int_equal(session_edit_record(s, 0), 5);
 	/* Another branch has no edits, and its own ones only. */
-	grow(&f, USER("\"x\"", "\"c\""));
+	grow(&f, USER("x", "c", "hi"));
 	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
-	grow(&f, EDIT("\"y\"", "\"x\"", "\"c\""));
+	grow(&f, EDIT("y", "x", "c", null));
 	assert_int_equal(session_edit_record(s, 2), 9);
 	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
 	/* Edits are no labels. */

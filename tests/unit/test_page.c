@@ -17,7 +17,7 @@ static void assert_whole(const char *lines)
 		struct buf article CLEANUP_BUF = BUF_INIT;
 		buf_adds(&article, "<article id=\"");
 		session_entry_name(f.s, i, &article);
-		buf_adds(&article, "\" class=\"");
+		buf_adds(&article, JSON(" class="));
 		assert_int_equal(count(out.p, buf_cstr(&article)), 1);
 	}
 	for (const char *p = out.p; (p = strstr(p, "href=\"#")); p++) {
@@ -37,11 +37,11 @@ static void many_entries_are_split_into_parts(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	buf_adds(&lines, HEADER USER("e0", "null", "0"));
+	buf_adds(&lines, HEADER USER("e0", null, "0"));
 	for (int i = 1; i < 100; i++)
-		buf_addf(&lines, MORE("e%d", "e%d"), i, i - 1, i);
+		buf_addf(&lines, USER("e%d", "e%d", "e%d"), i, i - 1, i);
 	for (int i = 100; i < 120; i++)
-		buf_addf(&lines, MORE("e%d", "e%d"), i, i == 100 ? 50 : i - 1, i);
+		buf_addf(&lines, USER("e%d", "e%d", "e%d"), i, i == 100 ? 50 : i - 1, i);
 	assert_whole(buf_cstr(&lines));
 	page_of(lines.p, &out);
 	/* 71 on the path to the leaf, 49 on the other branch. */
@@ -53,18 +53,17 @@ static void the_bar_has_at_most_ten_parts(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	buf_adds(&lines, HEADER USER("e0", "null", "1"));
+	buf_adds(&lines, HEADER USER("e0", null, "1"));
 	for (int i = 1; i <= 8; i++)
-		buf_addf(&lines,
-		         MESSAGE("e%d", "\"e%d\"", "\"role\":\"toolResult\",\"toolName\":\"t%d\",\"content\":\"%0*d\""),
-		         i, i - 1, i, 4 * i, 0);
+		buf_addf(&lines, MESSAGE("e%d", "e%d", "role":"toolResult","toolName":"t%d","content":"%0*d"), i, i - 1,
+		                         i, 4 * i, 0);
 	/* A tool can have the name of a role. */
-	buf_adds(&lines, MESSAGE("e9", "\"e8\"", "\"role\":\"toolResult\",\"toolName\":\"user\",\"content\":\"123\""));
+	buf_adds(&lines, MESSAGE("e9", "e8", "role":"toolResult","toolName":"user","content":"123"));
 	page_of(buf_cstr(&lines), &out);
 	assert_int_equal(count(out.p, "</svg> user 1</span>"), 2);
 	assert_int_equal(count(out.p, "height=\"1\"/><rect"), 9);
 	assert_has(&out, "<rect class=\"c7\" x=\"37\" width=\"1\" height=\"1\"/></svg>");
-	buf_adds(&lines, MESSAGE("f0", "\"e9\"", "\"role\":\"custom\",\"content\":\"123\""));
+	buf_adds(&lines, MESSAGE("f0", "e9", "role":"custom","content":"123"));
 	buf_reset(&out);
 	page_of(buf_cstr(&lines), &out);
 	assert_has(&out, "<span title=\"39 tokens\">");
@@ -81,13 +80,10 @@ static void segments_can_be_rendered_separately(void **state)
 	struct buf whole CLEANUP_BUF = BUF_INIT, again CLEANUP_BUF = BUF_INIT;
 	void *items CLEANUP_FREE = NULL;
 	size_t n = 0, ends[64] = {0};
-	static const char lines[] = HEADER USER("a", "null", "root")
-	    MESSAGE("b", "\"a\"",
-	            "\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":"
-	            "\"text\",\"text\":\"t\"},"
-	            "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}]")
-		MESSAGE("c", "\"b\"", "\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":\"x\",\"isError\":true")
-		    MORE("d", "b") MORE("e", "a");
+	static const char lines[] = AS_IS(HEADER USER("a", null, "root")
+	    ASSISTANT("b", "a", THINKING("hm"), SAY("t"), CALL("c", "bash", "command":"ls"))
+	    MESSAGE("c", "b", "role":"toolResult","toolCallId":"c","content":"x","isError":true) USER("d", "b", "d")
+	    USER("e", "a", "e"));
 
 	(void)state;
 	fixture_open(&f, lines, strlen(lines));
@@ -117,19 +113,13 @@ static void files_of_cut_calls_lead_to_their_entry(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	buf_adds(
-	    &lines,
-	    HEADER ASSISTANT(
-		"a", "null",
-		TOOL(
-		    "c1", "codemode",
-		    "{}")) "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"toolResult\","
-			   "\"toolCallId\":\"c1\",\"content\":\"ok\",\"nestedCalls\":{\"complete\":true,\"calls\":[");
+	buf_adds(&lines,
+	         HEADER ASSISTANT("a", null, CALL("c1", "codemode", )) "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{"
+					       "\"role\":\"toolResult\",\"toolCallId\":\"c1\",\"content\":\"ok\","
+					       "\"nestedCalls\":{\"complete\":true,\"calls\":[");
 	for (int i = 1; i <= 1001; i++)
-		buf_addf(&lines,
-		         "%s{\"name\":\"write\",\"status\":\"ok\",\"arguments\":{\"path\":\"/w/%d\",\"content\":"
-		         "\"x\"}}",
-		         i > 1 ? "," : "", i % 1000 > 1 ? 2 : i);
+		buf_addf(&lines, JSON(%s{"name":"write","status":"ok","arguments":{"path":"/w/%d","content":"x"}}),
+		                         i > 1 ? "," : "", i % 1000 > 1 ? 2 : i);
 	buf_adds(&lines, "]}}}\n");
 	assert_whole(buf_cstr(&lines));
 	page_of(lines.p, &out);
@@ -148,10 +138,11 @@ static void result_rows_read_few_calls(void **state)
 	    &lines, HEADER
 	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[");
 	for (int i = 0; i < CALLS; i++)
-		buf_addf(&lines, "%s" TOOL("c%d", "bash", "{\"command\":\"run %d\"}"), i ? "," : "", i, i);
+		buf_addf(&lines, JSON(%s{"type":"toolCall","id":"c%d","name":"bash","arguments":{"command":"run %d"}}),
+		                         i ? "," : "", i, i);
 	buf_adds(&lines, "]}}\n");
 	for (int i = 0; i < CALLS; i++)
-		buf_addf(&lines, RESULT("r%d", "\"a\"", "c%d", ""), i, i);
+		buf_addf(&lines, MESSAGE("r%d", "a", "role":"toolResult","toolName":"t","toolCallId":"c%d"), i, i);
 	page_of(buf_cstr(&lines), &out);
 	assert_has(&out, "href=\"#r0\">bash run 0</a></li>");
 	assert_has(&out, "href=\"#r299\" aria-current=\"true\">[t]</a></li>");
@@ -215,16 +206,13 @@ static void long_texts_are_cut(void **state)
 	assert_in_range(count(out.p, "some words "), 23831, 23900);
 }
 
-#define IMAGE(type, data) "{\"type\":\"image\",\"mimeType\":\"" type "\",\"data\":\"" data "\"}"
-
 static void only_real_pictures_are_embedded(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	static const char *const images[] = {
-	    IMAGE("image/png", "QUJD"),  IMAGE("image/svg+xml", "QUI="), IMAGE("text/html", "QUJD"),
-	    IMAGE("image/html", "QUJD"), IMAGE("image/tiff", "QUJD"),    IMAGE("image/png", ""),
-	    IMAGE("image/jpg", "QUJD"),  IMAGE("IMAGE/PNG", "QUJD"),     IMAGE("image/png;x=\\\"", "QUJD"),
-	};
+	static const char *const images[] = ITEMS(
+	    JSON(IMAGE("image/png", "QUJD")), JSON(IMAGE("image/svg+xml", "QUI=")), JSON(IMAGE("text/html", "QUJD")),
+	    JSON(IMAGE("image/html", "QUJD")), JSON(IMAGE("image/tiff", "QUJD")), JSON(IMAGE("image/png", "")),
+	    JSON(IMAGE("image/jpg", "QUJD")), JSON(IMAGE("IMAGE/PNG", "QUJD")), JSON(IMAGE("image/png;x=\"", "QUJD")));
 	struct buf lines CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
@@ -273,11 +261,8 @@ static void picture_base64_matches_image_files(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
-		buf_addf(&lines,
-		         HEADER MESSAGE("a", "null",
-		                        "\"role\":\"user\",\"content\":[" IMAGE("image/gif", "R0lG") "," IMAGE(
-					    "image/png", "%s") "]"),
-		         pictures[i].data);
+		buf_addf(&lines, HEADER MESSAGE("a", null, "role":"user","content":[IMAGE("image/gif", "R0lG"),IMAGE("image/png", "%s")]),
+		                                           pictures[i].data);
 		page_of(buf_cstr(&lines), &out);
 		assert_has(&out, "src=\"data:image/gif;base64,R0lG\"");
 		if (pictures[i].shown)
@@ -310,7 +295,7 @@ static void embedded_pictures_are_limited(void **state)
 		    &lines,
 		    "{\"id\":\"p%d\",\"parentId\":%s,\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["
 		    "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"",
-		    i, i ? "\"p0\"" : "null");
+		    i, i ? JSON("p0") : "null");
 		assert_int_equal(write(fd, lines.p, lines.n), lines.n);
 		assert_int_equal(write(fd, data.p, BYTES), BYTES);
 		assert_int_equal(write(fd, end, strlen(end)), strlen(end));
@@ -328,43 +313,28 @@ static void embedded_pictures_are_limited(void **state)
 	fixture_close(&f);
 }
 
-#define EVIL "</title><script>alert(1)</script>\\\"'&amp;"
+#define EVIL "</title><script>alert(1)</script>\"'&amp;"
 
 static void session_text_is_escaped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	page_of("{\"type\":\"session\",\"version\":3,\"id\":\"" EVIL "\",\"cwd\":\"" EVIL
-	        "\"}\n" MESSAGE(EVIL, "null", "\"role\":\"" EVIL "\",\"content\":\"" EVIL "\"") MESSAGE(
-		    "b", "null",
-		    "\"role\":\"assistant\",\"provider\":\"" EVIL "\",\"model\":\"" EVIL "\",\"stopReason\":\"" EVIL
-		    "\",\"errorMessage\":\"" EVIL "\",\"content\":[{\"type\":\"" EVIL
-		    "\"},{\"type\":\"thinking\",\"thinking\":\"" EVIL "\"},{\"type\":\"text\",\"text\":\"" EVIL
-		    "\"}," TOOL(EVIL, EVIL, "{\"" EVIL "\":\"" EVIL "\"}") "," TOOL(
-			"2", "bash", "{\"command\":\"" EVIL "\"}") "," TOOL("3", "write",
-	                                                                    "{\"path\":\"" EVIL "\",\"content\":\"" EVIL
-	                                                                    "\"}") "]")
-	            RESULT("c", "\"b\"", EVIL, ",\"toolName\":\"" EVIL "\",\"content\":\"" EVIL "\"") MESSAGE(
-			"d", "\"c\"",
-			"\"role\":\"bashExecution\",\"command\":\"" EVIL "\",\"output\":\"" EVIL "\",\"exitCode\":1")
-	                ENTRY("e", "\"d\"",
-	                      "\"type\":\"custom_message\",\"customType\":\"" EVIL "\",\"content\":\"" EVIL "\"")
-	                    ENTRY("f", "\"e\"",
-	                          "\"type\":\"compaction\",\"tokensBefore\":\"" EVIL "\",\"summary\":\"" EVIL "\"")
-	                        ENTRY("g", "\"f\"", "\"type\":\"label\",\"targetId\":\"b\",\"label\":\"" EVIL "\"")
-	                            ENTRY("h", "\"g\"", "\"type\":\"session_info\",\"name\":\"" EVIL "\"")
-	                                ENTRY("i", "\"h\"",
-	                                      "\"type\":\"model_change\",\"provider\":\"" EVIL "\",\"modelId\":\"" EVIL
-	                                      "\"") ENTRY("j", "\"i\"", "\"type\":\"" EVIL "\"")
-	                                    ENTRY("k", "\"j\"",
-	                                          "\"type\":\"branch_summary\",\"fromId\":\"" EVIL
-	                                          "\",\"summary\":\"" EVIL "\""),
-	        &out);
+	page_of(HEADER_OF(EVIL, EVIL) MESSAGE(EVIL, null, "role":EVIL,"content":EVIL)
+	    MESSAGE("b", null, "role":"assistant","provider":EVIL,"model":EVIL,"stopReason":EVIL,"errorMessage":EVIL,
+	        "content":[{"type":EVIL},THINKING(EVIL),SAY(EVIL),CALL(EVIL, EVIL, EVIL:EVIL),CALL("2", "bash",
+	        "command":EVIL),CALL("3", "write", "path":EVIL,"content":EVIL)])
+	    MESSAGE("c", "b", "role":"toolResult","toolName":"t","toolCallId":EVIL,"toolName":EVIL,"content":EVIL)
+	    MESSAGE("d", "c", "role":"bashExecution","command":EVIL,"output":EVIL,"exitCode":1)
+	    ENTRY("custom_message", "e", "d", "customType":EVIL,"content":EVIL)
+	    ENTRY("compaction", "f", "e", "tokensBefore":EVIL,"summary":EVIL) LABEL("g", "f", "b", EVIL)
+	    INFO("h", "g", EVIL) ENTRY("model_change", "i", "h", "provider":EVIL,"modelId":EVIL) BARE(EVIL, "j", "i")
+	    SUMMARY("k", "j", EVIL, EVIL),
+	    &out);
 	assert_int_equal(count(out.p, "<script"), 1); /* ours */
 	assert_int_equal(count(out.p, "</title>"), 1);
 	assert_has_not(&out, "alert(1)</script");
-	assert_has_not(&out, "\"'&amp;\"");
+	assert_has_not(&out, JSON("'&amp;"));
 	assert_int_equal(count(out.p, "<article"), 11);
 }
 
@@ -374,10 +344,9 @@ static void usage_counts_once(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	page_of(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"assistant\",\"content\":\"hi\",\"provider\":\"p\",\"model\":\"m\",\"usage\":{"
-	                   "\"totalTokens\":1500,\"cost\":{\"total\":0.25}}"),
+	page_of(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"hi","provider":"p","model":"m","usage":{"totalTokens":1500,
+	        "cost":{"total":0.25}}),
 	    &out);
 	assert_has(&out, "<dt>Tokens</dt><dd>1.5k</dd>");
 	assert_has(&out, "<dt>Cost</dt><dd>$0.2500</dd>");
@@ -386,10 +355,9 @@ static void usage_counts_once(void **state)
 	assert_has(&out, "<span>1.5k tokens, $0.2500</span>");
 	/* An entry that cost nothing shows no cost. */
 	struct buf free CLEANUP_BUF = BUF_INIT;
-	page_of(HEADER MESSAGE("a", "null",
-	                       "\"role\":\"assistant\",\"content\":\"hi\",\"usage\":{\"totalTokens\":1500,\"cost\":{"
-	                       "\"total\":0.00001}}"),
-	        &free);
+	page_of(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"hi","usage":{"totalTokens":1500,"cost":{"total":0.00001}}),
+	    &free);
 	assert_has(&free, "<span>1.5k tokens</span>");
 	assert_has(&free, "<dt>Model</dt><dd>unknown</dd>");
 	assert_has(&free, "<h3>Assistant</h3>\n<span>unknown model</span>");
@@ -404,19 +372,17 @@ static void tokens_are_shown_by_kind(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	page_of(HEADER MESSAGE(
-		    "a", "null",
-		    "\"role\":\"assistant\",\"content\":\"hi\",\"usage\":{\"input\":900,\"output\":120,\"cacheRead\":"
-		    "3400,\"cacheWrite\":5,\"totalTokens\":4425}")
-	            MESSAGE("b", "\"a\"",
-	                    "\"role\":\"assistant\",\"content\":\"ho\",\"usage\":{\"input\":100,\"totalTokens\":100}"),
-	        &out);
+	page_of(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"hi","usage":{"input":900,"output":120,"cacheRead":3400,
+	        "cacheWrite":5,"totalTokens":4425})
+	    MESSAGE("b", "a", "role":"assistant","content":"ho","usage":{"input":100,"totalTokens":100}),
+	    &out);
 	assert_has(&out, "<span>900 in, 120 out, 3.4k cache</span>");
 	assert_has(&out, "<span>100 in</span>");
 	assert_has(&out, "<dt>Tokens</dt><dd>4.5k: 1.0k in, 120 out, 3.4k cache read, 5 cache written</dd>");
 	/* A user has no model. */
 	struct buf user CLEANUP_BUF = BUF_INIT;
-	page_of(HEADER USER("u", "null", "hi"), &user);
+	page_of(HEADER USER("u", null, "hi"), &user);
 	assert_has_not(&user, "unknown");
 }
 

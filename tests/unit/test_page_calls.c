@@ -8,8 +8,9 @@ static void pretty_arguments_are_cut(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	buf_adds(&lines, HEADER "{\"id\":\"a b\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":["
-	                        "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"t\",\"arguments\":{\"x\":");
+	buf_adds(&lines, HEADER "{\"id\":\"a "
+	                        "b\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":"
+	                        "\"toolCall\",\"id\":\"c\",\"name\":\"t\",\"arguments\":{\"x\":");
 	for (int i = 0; i < 100; i++)
 		buf_adds(&lines, "[");
 	for (int i = 0; i < 5000; i++)
@@ -32,11 +33,11 @@ static void calls_after_the_64th_stay_with_the_entry(void **state)
 		buf_adds(&lines, HEADER "{\"id\":\"r0\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":"
 		                        "\"assistant\",\"content\":[");
 		for (int i = 1; i <= calls; i++)
-			buf_addf(&lines, "%s{\"type\":\"toolCall\",\"id\":\"c%d\",\"name\":\"run\"}", i > 1 ? "," : "",
-			         i);
+			buf_addf(&lines, JSON(%s{"type":"toolCall","id":"c%d","name":"run"}), i > 1 ? "," : "", i);
 		buf_adds(&lines, "]}}\n");
 		for (int i = 1; i <= calls; i++)
-			buf_addf(&lines, RESULT("r%d", "\"r%d\"", "c%d", ""), i, i - 1, i);
+			buf_addf(&lines, MESSAGE("r%d", "r%d", "role":"toolResult","toolName":"t","toolCallId":"c%d"),
+			                         i, i - 1, i);
 		page_of(buf_cstr(&lines), &out);
 		unsigned late = calls > 64 ? (unsigned)calls - 64 : 0;
 		assert_int_equal(count(out.p, "<summary>run"), (unsigned)calls + late);
@@ -55,9 +56,7 @@ static void errors_are_shown_and_cut(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	page_of(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"assistant\",\"content\":[],\"stopReason\":\"error\",\"errorMessage\":\"<429>\""),
+	page_of(HEADER MESSAGE("a", null, "role":"assistant","content":[],"stopReason":"error","errorMessage":"<429>"),
 	    &out);
 	assert_has(&out, "<strong class=\"failed\">failed</strong>");
 	assert_has(&out, "<p class=\"error\"><strong>Error:</strong> &lt;429&gt;</p>");

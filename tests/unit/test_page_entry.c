@@ -16,9 +16,6 @@ static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
 }
 __typeof__(pread) *const sys_pread = failing_pread;
 
-#define ASSISTANT(id, parent, blocks) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" blocks "]")
-#define RESULT(id, parent, call, rest) MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolCallId\":\"" call "\"" rest)
-
 static void page_of(const char *lines, struct buf *out)
 {
 	struct fixture f;
@@ -70,14 +67,11 @@ static void page_of_calls(unsigned n, struct buf *out)
 	    &lines, HEADER
 	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[");
 	for (unsigned i = 1; i <= n; i++)
-		buf_addf(&lines,
-		         "%s"
-		         "{\"type\":\"toolCall\",\"id\":\"c%u\",\"name\":\"t%u\"}",
-		         i > 1 ? "," : "", i, i);
+		buf_addf(&lines, JSON(%s{"type":"toolCall","id":"c%u","name":"t%u"}), i > 1 ? "," : "", i, i);
 	buf_adds(&lines, "]}}\n");
 	for (unsigned i = 1; i <= n; i++)
-		buf_addf(&lines, RESULT("r%u", "\"%s%.0u\"", "c%u", ",\"content\":\"out\""), i, i > 1 ? "r" : "a",
-		         i > 1 ? i - 1 : 0, i);
+		buf_addf(&lines, MESSAGE("r%u", "%s%.0u", "role":"toolResult","toolCallId":"c%u","content":"out"), i,
+		                         i > 1 ? "r" : "a", i > 1 ? i - 1 : 0, i);
 	page_of(buf_cstr(&lines), out);
 }
 
@@ -124,26 +118,24 @@ static void error_follows_the_text(void **state)
 	CLEANUP_BUF struct buf page = BUF_INIT, body = BUF_INIT, lines = BUF_INIT;
 
 	(void)state;
-	assert_body(HEADER MESSAGE("a", "null",
-	                           "\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"error\","
-	                           "\"errorMessage\":\"<bad>\""),
-	            "a", MD("x") "<p class=\"error\"><strong>Error:</strong> &lt;bad&gt;</p>\n");
-	assert_body(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"length\","
-	                   "\"diagnostics\":[{\"type\":\"<i>\",\"details\":{\"reason\":\"&\"}},{\"type\":\"j\"}]"),
+	assert_body(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"x","stopReason":"error","errorMessage":"<bad>"), "a",
+	    MD("x") "<p class=\"error\"><strong>Error:</strong> &lt;bad&gt;</p>\n");
+	assert_body(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"x","stopReason":"length","diagnostics":[{"type":"<i>",
+	        "details":{"reason":"&"}},{"type":"j"}]),
 	    "a", MD("x") "<p class=\"cut\">&lt;i&gt; · &amp;</p>\n<p class=\"cut\">j</p>\n");
 	/* A long one is cut, and its file named. */
 	buf_addf(&lines,
-	         HEADER MESSAGE("a", "null",
-	                        "\"role\":\"assistant\",\"content\":\"x\",\"stopReason\":\"error\","
-	                        "\"errorMessage\":\"%0*d\""),
-	         5000, 7);
+	         HEADER MESSAGE("a", null, "role":"assistant","content":"x","stopReason":"error","errorMessage":"%0*d"),
+	                        5000, 7);
 	page_of(buf_cstr(&lines), &page);
 	article_of(&page, "a", false, &body);
 	assert_int_equal(count(body.p, "entries/a/error"), 1);
 	assert_true(body.n < 4500);
 }
+
+/* --- heads ---------------------------------------------------------------------------- */
 
 /* --- branches -------------------------------------------------------------------------- */
 
@@ -152,9 +144,9 @@ static void assert_branches(unsigned n, unsigned shown)
 {
 	CLEANUP_BUF struct buf lines = BUF_INIT, page = BUF_INIT, body = BUF_INIT, want = BUF_INIT;
 
-	buf_adds(&lines, HEADER USER("a", "null", "x"));
+	buf_adds(&lines, HEADER USER("a", null, "x"));
 	for (unsigned i = 1; i <= n + 1; i++)
-		buf_addf(&lines, USER("b%u", "\"a\"", "y"), i);
+		buf_addf(&lines, USER("b%u", "a", "y"), i);
 	page_of(buf_cstr(&lines), &page);
 	article_of(&page, "a", false, &body);
 	buf_adds(&want, MD("x"));
@@ -178,7 +170,7 @@ static void other_branches_are_linked(void **state)
 
 static void failed_read_is_returned(void **state)
 {
-	static const char lines[] = HEADER USER("a", "null", "x");
+	static const char lines[] = HEADER USER("a", null, "x");
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct fixture f;
 
@@ -196,22 +188,18 @@ static void failed_read_is_returned(void **state)
 static void commands_to_a_terminal_are_dropped(void **state)
 {
 	(void)state;
-	assert_body(HEADER USER("a", "null",
-	                        "rain \\u001b]0;EVIL\\u0007\\u001b[31mred\\u001b[0m \\u001b[1;38;5;2mtwo\\u001b[K "
-	                        "\\u009b1mthree\\u009b0m \\u009d0;EVIL\\u009c\\u001b]8;;http://evil\\u001b\\\\link"
-	                        "\\u001b]8;;\\u001b\\\\\\u0007\\u007f\\u0085 end\\u001b[3"),
-	            "a", MD("rain red two three link end"));
+	assert_body(HEADER
+	    USER("a", null,
+	        "rain \u001b]0;EVIL\u0007\u001b[31mred\u001b[0m \u001b[1;38;5;2mtwo\u001b[K \u009b1mthree\u009b0m \u009d0;EVIL\u009c\u001b]8;;http://evil\u001b\\link\u001b]8;;\u001b\\\u0007\u007f\u0085 end\u001b[3"),
+	    "a", MD("rain red two three link end"));
 	/* A control character alone; an OSC without an end. */
-	assert_body(HEADER USER("a", "null", "a\\u001b=b\\u001b]0;c\\n\\nd\\u0007\\u001b"), "a",
-	            "<div class=\"md\">\n<p>a=b</p>\n<p>d</p>\n</div>\n");
+	assert_body(HEADER USER("a", null, "a\u001b=b\u001b]0;c\n\nd\u0007\u001b"), "a",
+	    "<div class=\"md\">\n<p>a=b</p>\n<p>d</p>\n</div>\n");
 	/* Of a line with CR, its last part; CR at the end of a line ends it. */
 	CLEANUP_BUF struct buf page = BUF_INIT;
-	page_of(
-	    HEADER ASSISTANT("a", "null",
-	                     "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"bash\",\"arguments\":{\"command\":\"x\"}}")
-		RESULT("b", "\"a\"", "c",
-	               ",\"toolName\":\"bash\",\"content\":[{\"type\":\"text\",\"text\":\"one\\n 10% =>\\r 50% "
-	               "==>\\r\\u001b[K100%\\ntwo\\r\\nthree\\r\\r\\nfour\\r\"}]"),
+	page_of(HEADER ASSISTANT("a", null, CALL("c", "bash", "command":"x"))
+	    MESSAGE("b", "a", "role":"toolResult","toolCallId":"c","toolName":"bash",
+	        "content":[SAY("one\n 10% =>\r 50% ==>\r\u001b[K100%\ntwo\r\nthree\r\r\nfour\r")]),
 	    &page);
 	assert_non_null(strstr(page.p, ">\none\n100%\ntwo\nthree\nfour</pre>"));
 }
@@ -223,34 +211,19 @@ static void no_part_of_a_page_has_commands(void **state)
 	(void)state;
 	CLEANUP_BUF struct buf page = BUF_INIT;
 	page_of(
-	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/"
-	    "w" EVIL "\"}\n" USER("a", "null", "x" EVIL) ENTRY(
-		"l", "\"a\"", "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"y" EVIL "\"")
-		ENTRY("n", "\"l\"", "\"type\":\"session_info\",\"name\":\"z" EVIL "\"") ENTRY(
-		    "m", "\"n\"", "\"type\":\"model_change\",\"provider\":\"p" EVIL "\",\"modelId\":\"q" EVIL "\"")
-		    MESSAGE("b", "\"m\"",
-	                    "\"role\":\"assistant\",\"provider\":\"p" EVIL "\",\"model\":\"q" EVIL
-	                    "\",\"stopReason\":\"error\",\"errorMessage\":\"e" EVIL
-	                    "\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t" EVIL
-	                    "\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"edit\",\"arguments\":"
-	                    "{\"path\":\"f" EVIL "\",\"oldText\":\"o" EVIL "\",\"newText\":\"n" EVIL "\",\"k" EVIL
-	                    "\":\"v" EVIL "\"}},"
-	                    "{\"type\":\"toolCall\",\"id\":\"d\",\"name\":\"odd" EVIL "\",\"arguments\":{\"k" EVIL
-	                    "\":[\"v" EVIL "\"]}}]")
-			RESULT("r", "\"b\"", "c",
-	                       ",\"toolName\":\"edit\",\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL
-	                       "\"}]") RESULT("s", "\"r\"", "d",
-	                                      ",\"toolName\":\"odd" EVIL
-	                                      "\",\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL
-	                                      "\"}]") MESSAGE("t", "\"s\"",
-	                                                      "\"role\":\"bashExecution\",\"command\":\"c" EVIL
-	                                                      "\",\"output\":\"o" EVIL "\",\"exitCode\":1")
-			    MESSAGE("u", "\"t\"", "\"role\":\"odd" EVIL "\",\"content\":\"c" EVIL "\"")
-				ENTRY("v", "\"u\"",
-	                              "\"type\":\"custom_message\",\"customType\":\"c" EVIL "\",\"content\":\"c" EVIL
-	                              "\"") ENTRY("w", "\"a\"", "\"type\":\"branch_summary\",\"summary\":\"s" EVIL "\"")
-				    ENTRY("y", "\"v\"",
-	                                  "\"type\":\"compaction\",\"summary\":\"s" EVIL "\",\"tokensBefore\":1"),
+	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w" EVIL "\"}\n"
+	    USER_RAW("a", null, "x" EVIL)
+	    "{\"id\":\"l\",\"parentId\":\"a\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"label\",\"targetId\":\"a\",\"label\":\"y" EVIL "\"}\n"
+	    "{\"id\":\"n\",\"parentId\":\"l\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"z" EVIL "\"}\n"
+	    "{\"id\":\"m\",\"parentId\":\"n\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"model_change\",\"provider\":\"p" EVIL "\",\"modelId\":\"q" EVIL "\"}\n"
+	    "{\"id\":\"b\",\"parentId\":\"m\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"provider\":\"p" EVIL "\",\"model\":\"q" EVIL "\",\"stopReason\":\"error\",\"errorMessage\":\"e" EVIL "\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t" EVIL "\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"edit\",\"arguments\":{\"path\":\"f" EVIL "\",\"oldText\":\"o" EVIL "\",\"newText\":\"n" EVIL "\",\"k" EVIL "\":\"v" EVIL "\"}},{\"type\":\"toolCall\",\"id\":\"d\",\"name\":\"odd" EVIL "\",\"arguments\":{\"k" EVIL "\":[\"v" EVIL "\"]}}]}}\n"
+	    "{\"id\":\"r\",\"parentId\":\"b\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"toolName\":\"edit\",\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL "\"}]}}\n"
+	    "{\"id\":\"s\",\"parentId\":\"r\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"d\",\"toolName\":\"odd" EVIL "\",\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL "\"}]}}\n"
+	    "{\"id\":\"t\",\"parentId\":\"s\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"c" EVIL "\",\"output\":\"o" EVIL "\",\"exitCode\":1}}\n"
+	    "{\"id\":\"u\",\"parentId\":\"t\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"odd" EVIL "\",\"content\":\"c" EVIL "\"}}\n"
+	    "{\"id\":\"v\",\"parentId\":\"u\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"custom_message\",\"customType\":\"c" EVIL "\",\"content\":\"c" EVIL "\"}\n"
+	    "{\"id\":\"w\",\"parentId\":\"a\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"branch_summary\",\"summary\":\"s" EVIL "\"}\n"
+	    "{\"id\":\"y\",\"parentId\":\"v\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"compaction\",\"summary\":\"s" EVIL "\",\"tokensBefore\":1}\n",
 	    &page);
 	for (const unsigned char *p = (const unsigned char *)page.p; *p; p++)
 		assert_false((*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0));
@@ -265,18 +238,18 @@ static void no_part_of_a_page_has_commands(void **state)
 static void metadata_is_folded(void **state)
 {
 	(void)state;
-	assert_body(HEADER USER("a", "null", "[message_id: <1>]\\n[Mon 2026-01-05 10:00 UTC] Hi\\n[from: Ada (1)]"),
-	            "a",
-	            "<details><summary>2 lines of metadata</summary>\n<div class=\"md\">\n"
-	            "<p>[message_id: &lt;1&gt;]<br>\n[Mon 2026-01-05 10:00 UTC]</p>\n</div>\n</details>\n" MD(
-			"Hi") "<details><summary>1 line of metadata</summary>\n" MD("[from: Ada (1)]") "</details>\n");
-	assert_body(HEADER USER("a", "null", "<skill name=\\\"a&b\\\" location=\\\"/\\\">\\nx\\n</skill>\\n\\nHi"), "a",
-	            "<details><summary>skill a&amp;b</summary>\n"
-	            "<div class=\"md\">\n<p>&lt;skill name=&quot;a&amp;b&quot; location=&quot;/&quot;&gt;<br>\nx<br>\n"
-	            "&lt;/skill&gt;</p>\n</div>\n</details>\n" MD("Hi"));
-	assert_body(HEADER USER("a", "null", "[message_id: 1]\\n"), "a", MD("[message_id: 1]"));
-#define DIRECTED                                                                                                       \
-	HEADER ASSISTANT("a", "null", "{\"type\":\"text\",\"text\":\"[[reply_to_current]]<final>Yes</final>\"}")
+	assert_body(HEADER USER("a", null, "[message_id: <1>]\n[Mon 2026-01-05 10:00 UTC] Hi\n[from: Ada (1)]"), "a",
+	    "<details><summary>2 lines of metadata</summary>\n<div class=\"md\">\n"
+	    "<p>[message_id: &lt;1&gt;]<br>\n[Mon 2026-01-05 10:00 UTC]</p>\n</div>\n</details>\n"
+	    MD("Hi") "<details><summary>1 line of metadata</summary>\n"
+	    MD("[from: Ada (1)]") "</details>\n");
+	assert_body(HEADER USER("a", null, "<skill name=\"a&b\" location=\"/\">\nx\n</skill>\n\nHi"), "a",
+	    "<details><summary>skill a&amp;b</summary>\n<div class=\"md\">\n"
+	    "<p>&lt;skill name=&quot;a&amp;b&quot; location=&quot;/&quot;&gt;<br>\nx<br>\n"
+	    "&lt;/skill&gt;</p>\n</div>\n</details>\n"
+	    MD("Hi"));
+	assert_body(HEADER USER("a", null, "[message_id: 1]\n"), "a", MD("[message_id: 1]"));
+#define DIRECTED HEADER ASSISTANT("a", null, SAY("[[reply_to_current]]<final>Yes</final>"))
 	assert_body(DIRECTED, "a", MD("Yes"));
 	/* Also in the tree. */
 	CLEANUP_BUF struct buf page = BUF_INIT;

@@ -4,22 +4,18 @@
 
 #include "find_fixture.h"
 
-#define CALL(id, path)                                                                                                 \
-	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"read\",\"arguments\":{\"path\":\"" path "\"}}"
-#define ASSISTANT(id, parent, content) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" content "]")
-#define RESULT(id, parent, call, rest)                                                                                 \
-	MESSAGE(id, parent, "\"role\":\"toolResult\",\"toolName\":\"read\",\"toolCallId\":\"" call "\"," rest)
-#define TEXT(text) "\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]"
-
 /* Two messages that contain text and calls, each followed by all its results. */
 #define ENTRIES 9
-static const char lines[] = HEADER USER("u", "null", "fix it") ASSISTANT(
-    "a", "\"u\"", "{\"type\":\"text\",\"text\":\"I fix\"}," CALL("1", "x.c") "," CALL("2", "y.c") "," CALL("3", "z.c"))
-    RESULT("r1", "\"a\"", "1", TEXT("one")) RESULT("r2", "\"r1\"", "2", "\"isError\":true," TEXT("two"))
-	RESULT("r3", "\"r2\"", "3", TEXT("three"))
-	    ASSISTANT("b", "\"r3\"", "{\"type\":\"text\",\"text\":\"more\"}," CALL("4", "x.c") "," CALL("5", "y.c"))
-		RESULT("r4", "\"b\"", "4", TEXT("four")) RESULT("r5", "\"r4\"", "5", TEXT("five"))
-		    USER("v", "\"r5\"", "done");
+static const char lines[] = AS_IS(HEADER USER("u", null, "fix it")
+    ASSISTANT("a", "u", SAY("I fix"), CALL("1", "read", "path":"x.c"), CALL("2", "read", "path":"y.c"), CALL("3",
+        "read", "path":"z.c"))
+    MESSAGE("r1", "a", "role":"toolResult","toolName":"read","toolCallId":"1","content":[SAY("one")])
+    MESSAGE("r2", "r1", "role":"toolResult","toolName":"read","toolCallId":"2","isError":true,"content":[SAY("two")])
+    MESSAGE("r3", "r2", "role":"toolResult","toolName":"read","toolCallId":"3","content":[SAY("three")])
+    ASSISTANT("b", "r3", SAY("more"), CALL("4", "read", "path":"x.c"), CALL("5", "read", "path":"y.c"))
+    MESSAGE("r4", "b", "role":"toolResult","toolName":"read","toolCallId":"4","content":[SAY("four")])
+    MESSAGE("r5", "r4", "role":"toolResult","toolName":"read","toolCallId":"5","content":[SAY("five")])
+    USER("v", "r5", "done"));
 
 static unsigned reads;
 
@@ -87,11 +83,10 @@ static void calls_of_long_message_are_read_once(void **state)
 	(void)state;
 	for (size_t i = 0; i < 64 * 1024; i++)
 		buf_addc(&text, 'x');
-	buf_addf(&all,
-	         HEADER USER("u", "null", "go") ASSISTANT(
-		     "a", "\"u\"", "{\"type\":\"text\",\"text\":\"%s\"}," CALL("1", "x.c") "," CALL("2", "y.c")),
-	         buf_cstr(&text));
-	buf_adds(&all, RESULT("r1", "\"a\"", "1", TEXT("one")) RESULT("r2", "\"r1\"", "2", TEXT("two")));
+	buf_addf(&all, HEADER USER("u", null, "go") ASSISTANT("a", "u", SAY("%s"), CALL("1", "read", "path":"x.c"), CALL("2", "read", "path":"y.c")),
+	                                                                      buf_cstr(&text));
+	buf_adds(&all, MESSAGE("r1", "a", "role":"toolResult","toolName":"read","toolCallId":"1","content":[SAY("one")])
+	                           MESSAGE("r2", "r1", "role":"toolResult","toolName":"read","toolCallId":"2","content":[SAY("two")]));
 	fixture_open(&f, all.p, all.n);
 	assert_int_equal(session_count(f.s), 4);
 	assert_int_equal(reads_of(f.s, &producer_chat_md), 1 + 2 + 1);

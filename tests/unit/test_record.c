@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "session_lines.h"
 #include "seed.h"
 #include "texts.h"
 #include "sessionfs/session/format.h"
@@ -44,16 +45,16 @@ static struct record parse_of(const char *line, const struct format *format)
 	return r;
 }
 
-#define ASSISTANT                                                                                                      \
-	"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":\"a0\",\"timestamp\":\"2026-03-01T09:00:02.742Z\","          \
-	"\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"hi \\\"x\\\"\"},"              \
-	"{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"ls\",\"arguments\":{\"id\":\"no\",\"type\":\"toolCall\"}},"   \
-	"{\"type\":\"toolCall\",\"id\":\"c2\",\"name\":\"ls\",\"arguments\":{}}],\"provider\":\"p\",\"model\":\"m\"}}"
+#define ANSWERED                                                                                                       \
+	AS_IS( \
+    JSON({"type":"message","id":"a1","parentId":"a0","timestamp":TIME,"message":{"role":"assistant", \
+        "content":[SAY("hi \"x\""),CALL("c1", "ls", "id":"no","type":"toolCall"),CALL("c2", "ls", )],"provider":"p", \
+        "model":"m"}}))
 
 static void head_reads_a_message(void **state)
 {
 	struct calls c;
-	struct record_head h = head_of(ASSISTANT, &c);
+	struct record_head h = head_of(ANSWERED, &c);
 
 	(void)state;
 	assert_int_equal(h.kind, JSON_OBJECT);
@@ -62,7 +63,7 @@ static void head_reads_a_message(void **state)
 	assert_false(h.message_missing);
 	assert_span(h.id.text, "a1");
 	assert_span(h.parent_id.text, "a0");
-	assert_true(record_time(h.timestamp) == INT64_C(1772355602742));
+	assert_true(record_time(h.timestamp) == INT64_C(1767323045678));
 	assert_int_equal(h.calls, 2);
 	assert_int_equal(c.n, 2);
 	assert_span(c.ids[0], "c1");
@@ -72,9 +73,11 @@ static void head_reads_a_message(void **state)
 static void head_accepts_any_key_order(void **state)
 {
 	struct calls c;
-	struct record_head h = head_of("{\"message\":{\"content\":[{\"id\":\"c\",\"type\":\"toolCall\"},5,[6]],"
-	                               "\"role\":\"assistant\"},\"parentId\":null,\"id\":7,\"type\":\"message\"}",
-	                               &c);
+	struct record_head h =
+	    head_of(
+	    JSON({"message":{"content":[{"id":"c","type":"toolCall"},5,[6]],"role":"assistant"},"parentId":null,"id":7,
+	        "type":"message"}),
+	    &c);
 
 	(void)state;
 	assert_int_equal(h.calls, 1);
@@ -86,11 +89,11 @@ static void head_accepts_any_key_order(void **state)
 static void head_takes_the_last_of_equal_keys(void **state)
 {
 	struct calls c;
-	struct record_head h = head_of("{\"type\":\"x\",\"id\":\"1\",\"message\":{\"role\":\"assistant\",\"content\":["
-	                               "{\"type\":\"toolCall\",\"id\":\"old\"}]},\"message\":{\"role\":\"user\","
-	                               "\"content\":[{\"type\":\"toolCall\",\"id\":\"new\"}],\"role\":\"assistant\"},"
-	                               "\"type\":\"message\",\"id\":\"2\"}",
-	                               &c);
+	struct record_head h = head_of(
+	    JSON({"type":"x","id":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"old"}]},
+	        "message":{"role":"user","content":[{"type":"toolCall","id":"new"}],"role":"assistant"},
+	        "type":"message","id":"2"}),
+	    &c);
 
 	(void)state;
 	assert_int_equal(h.type, RECORD_MESSAGE);
@@ -98,11 +101,11 @@ static void head_takes_the_last_of_equal_keys(void **state)
 	assert_int_equal(h.calls, 1);
 	assert_span(c.ids[c.n - 1], "new");
 
-	h = head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\"}],"
-	            "\"content\":\"text\"}}",
-	            &c);
+	h = head_of(
+	    JSON({"type":"message","message":{"role":"assistant","content":[{"type":"toolCall"}],"content":"text"}}),
+	    &c);
 	assert_int_equal(h.calls, 0);
-	h = head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\"},\"message\":null}", &c);
+	h = head_of(JSON({"type":"message","message":{"role":"assistant"},"message":null}), &c);
 	assert_true(h.message_missing);
 	assert_int_equal(h.role, ROLE_NONE);
 }
@@ -162,9 +165,10 @@ static void head_forgets_an_earlier_message(void **state)
 static void head_reads_escaped_keys_and_names(void **state)
 {
 	struct calls c;
-	struct record_head h = head_of("{\"t\\u0079pe\":\"me\\u0073sage\",\"\\u0069d\":\"x\",\"message\":"
-	                               "{\"r\\u006fle\":\"toolResu\\u006ct\",\"toolC\\u0061llId\":\"c\"}}",
-	                               &c);
+	struct record_head h = head_of(
+	    JSON({"t\u0079pe":"me\u0073sage","\u0069d":"x","message":{"r\u006fle":"toolResu\u006ct",
+	        "toolC\u0061llId":"c"}}),
+	    &c);
 
 	(void)state;
 	assert_int_equal(h.type, RECORD_MESSAGE);
@@ -178,22 +182,11 @@ static void head_counts_calls_of_assistants_only(void **state)
 	struct calls c;
 
 	(void)state;
-	assert_int_equal(
-	    head_of("{\"type\":\"message\",\"message\":{\"content\":[{\"type\":\"toolCall\",\"id\":\"c\"}],"
-	            "\"role\":\"user\"}}",
-	            &c)
-		.calls,
-	    0);
-	assert_int_equal(head_of("{\"type\":\"custom\",\"message\":{\"role\":\"assistant\",\"content\":["
-	                         "{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
-	                         &c)
-	                     .calls,
-	                 0);
-	assert_int_equal(head_of("{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":["
-	                         "{\"type\":\"toolCall\"}]}}",
-	                         &c)
-	                     .calls,
-	                 1);
+	assert_int_equal(head_of(JSON({"type":"message","message":{"content":[{"type":"toolCall","id":"c"}],"role":"user"}}),
+	    &c).calls, 0);
+	assert_int_equal(head_of(JSON({"type":"custom","message":{"role":"assistant","content":[{"type":"toolCall","id":"c"}]}}),
+	    &c).calls, 0);
+	assert_int_equal(head_of(JSON({"type":"message","message":{"role":"assistant","content":[{"type":"toolCall"}]}}), &c).calls, 1);
 	assert_null(c.ids[0].p);
 }
 
@@ -203,30 +196,29 @@ static void head_classifies_lines(void **state)
 		const char *line;
 		enum json_kind kind;
 		bool falsy, missing;
-	} cases[] = {
+	} cases[] = ITEMS(
 	    {"", JSON_NONE, false, false},
 	    {"{", JSON_NONE, false, true},
 	    {"{}x", JSON_NONE, false, true},
-	    {"{\"a\":1,}", JSON_NONE, false, true},
+	    {JSON({"a":1,}), JSON_NONE, false, true},
 	    {"{\"a\":\"\t\"}", JSON_NONE, false, true},
-	    {"{\"message\":{\"a\":\"\\x\"}}", JSON_NONE, false, false},
+	    {JSON({"message":{"a":"\x"}}), JSON_NONE, false, false},
 	    {"null", JSON_NULL, true, false},
 	    {"false", JSON_FALSE, true, false},
 	    {"0", JSON_NUMBER, true, false},
 	    {"-0.0e5", JSON_NUMBER, true, false},
-	    {"\"\"", JSON_STRING, true, false},
-	    {"\"x\"", JSON_STRING, false, false},
+	    {JSON(""), JSON_STRING, true, false},
+	    {JSON("x"), JSON_STRING, false, false},
 	    {" 5 ", JSON_NUMBER, false, false},
 	    {"[]", JSON_ARRAY, false, false},
 	    {" {} \r", JSON_OBJECT, false, false},
-	    {"{\"type\":\"message\"}", JSON_OBJECT, false, true},
-	    {"{\"type\":\"message\",\"message\":null}", JSON_OBJECT, false, true},
-	    {"{\"type\":\"message\",\"message\":[]}", JSON_OBJECT, false, false},
-	    {"{\"type\":\"message\",\"message\":\"\"}", JSON_OBJECT, false, false},
-	    {"{\"type\":\"message\",\"message\":{}}", JSON_OBJECT, false, false},
-	    {"{\"type\":\"usage\"}", JSON_OBJECT, false, false},
-	    {"\xef\xbb\xbf{}", JSON_NONE, false, false},
-	};
+	    {JSON({"type":"message"}), JSON_OBJECT, false, true},
+	    {JSON({"type":"message","message":null}), JSON_OBJECT, false, true},
+	    {JSON({"type":"message","message":[]}), JSON_OBJECT, false, false},
+	    {JSON({"type":"message","message":""}), JSON_OBJECT, false, false},
+	    {JSON({"type":"message","message":{}}), JSON_OBJECT, false, false},
+	    {JSON({"type":"usage"}), JSON_OBJECT, false, false},
+	    {"\xef\xbb\xbf{}", JSON_NONE, false, false});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -309,45 +301,38 @@ static void assert_head_is_of_record(const struct buf *line)
 	assert_same_value(h.message_time, is_message ? r.msg.timestamp : none);
 }
 
-#define COST ",\"cost\":{\"input\":0.5,\"output\":1e-7,\"cacheRead\":0,\"cacheWrite\":-1,\"total\":0.75}}"
-#define USAGE "\"usage\":{\"input\":1,\"output\":20,\"cacheRead\":300,\"cacheWrite\":0,\"totalTokens\":321" COST
+/* clang-format off */
+#define COST "cost":{"input":0.5,"output":1e-7,"cacheRead":0,"cacheWrite":-1,"total":0.75}
+#define FULL_USAGE "usage":{"input":1,"output":20,"cacheRead":300,"cacheWrite":0,"totalTokens":321,COST}
+/* clang-format on */
 
-static const char *const usual_lines[] = {
-    ASSISTANT,
-    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\"," USAGE "}}",
-    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\"," USAGE ",\"usage\":{\"input\":2}}}",
-    "{\"type\":\"compaction\",\"provider\":\"p\",\"model\":\"m\"," USAGE ",\"message\":{" USAGE "}}",
-    "{\"type\":\"message\",\"message\":{\"usage\":{\"input\":\"1\",\"output\":[2],\"cacheRead\":null,\"cacheWrite\":0,"
-    "\"totalTokens\":true" COST "}}",
-    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"cwd\":\"/x\"}",
-    "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"x\",\"message\":{\"role\":\"toolResult\","
-    "\"toolCallId\":\"c1\",\"content\":[{\"type\":\"text\",\"text\":\"a\\nb\\u00e9 and more than the sixteen bytes of "
-    "a look"
-    "\"}],\"isError\":false,\"details\":{\"n\":[1,-2,0.5,1e-7,12345678901234567890,0.12345678901234567890],\"e\":{},"
-    "\"a\":[],\"t\":true,\"z\":null}}}",
-    "{\"type\":\"message\",\"id\":1.5,\"parentId\":7,\"message\":{\"role\":\"assistant\",\"content\":[],\"usage\":{"
-    "\"input\":3,\"cost\":{\"total\":0.000021}},\"timestamp\":1772355612339}}",
+static const char *const usual_lines[] = ITEMS(
+    ANSWERED, JSON({"type":"message","message":{"role":"assistant","provider":"p","model":"m",FULL_USAGE}}),
+    JSON({"type":"message","message":{"role":"assistant",FULL_USAGE,"usage":{"input":2}}}),
+    JSON({"type":"compaction","provider":"p","model":"m",FULL_USAGE,"message":{FULL_USAGE}}),
+    "{\"type\":\"message\",\"message\":{\"usage\":{\"input\":\"1\",\"output\":[2],\"cacheRead\":null,\"cacheWrite\":0,\"totalTokens\":true,\"cost\":{\"input\":0.5,\"output\":1e-7,\"cacheRead\":0,\"cacheWrite\":-1,\"total\":0.75}}}}",
+    JSON({"type":"session","version":3,"id":"s","timestamp":TIME,"cwd":"/x"}),
+    JSON({"type":"message","id":"a","parentId":null,"timestamp":"x","message":{"role":"toolResult","toolCallId":"c1",
+        "content":[SAY("a\nb\u00e9 and more than the sixteen bytes of a look")],"isError":false,
+        "details":{"n":[1,-2,0.5,1e-7,12345678901234567890,0.12345678901234567890],"e":{},"a":[],"t":true,"z":null}}}),
+    JSON({"type":"message","id":1.5,"parentId":7,"message":{"role":"assistant","content":[],
+        "usage":{"input":3,"cost":{"total":0.000021}},"timestamp":1772355612339}}),
     "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"x\",\"message\":{\"role\":\"assistant\","
     "\"content\":[{\"type\":\"text\",\"text\":\"x\",\"type\":\"toolCall\",\"id\":\"c3\"},{\"type\":\"text\",\"text\":"
     "\"y\"}],"
     "\"usage\":{\"input\":3,\"output\":10,\"cacheRead\":0,\"cacheWrite\":-1,\"totalTokens\":13,\"cost\":{\"input\":1e-"
     "7,"
     "\"output\":0.006575000000000001,\"cacheRead\":0,\"cacheWrite\":0.25,\"total\":1.5}},\"stopReason\":\"stop\"}}\r",
-    "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c4\"}]}}",
-    "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"a\",\"timestamp\":\"t\",\"targetId\":\"a\",\"label\":\"x\"}",
-    "{\"type\":\"compaction\",\"id\":\"k\",\"parentId\":\"a\",\"timestamp\":\"t\",\"summary\":\"s\","
-    "\"firstKeptEntryId\":"
-    "\"a\",\"tokensBefore\":5}",
-    "{\"type\":\"session_info\",\"id\":\"i\",\"parentId\":\"a\",\"name\":\"n\"}",
-    "{\"message\":{\"content\":\"x\",\"role\":\"user\"},\"type\":\"message\"}",
-    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[1,{\"type\":\"toolCall\",\"id\":\"c5\"}]}}",
-    "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"text\":\" "
-    "\\n\\u00a0\",\"type\":\"text\"},{"
-    "\"type\":\"text\",\"text\":\"\"}],\"stopReason\":\"toolUse\"}}",
-    "{\"type\":\"message\",\"message\":{\"stopReason\":\"aborted\",\"content\":\" x\",\"role\":\"assistant\"}}",
-    "{\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"ls\",\"exitCode\":12,\"cancelled\":"
-    "false}}",
-};
+    JSON({"type":"message","message":{"role":"user","content":[{"type":"toolCall","id":"c4"}]}}),
+    JSON({"type":"label","id":"l","parentId":"a","timestamp":"t","targetId":"a","label":"x"}),
+    JSON({"type":"compaction","id":"k","parentId":"a","timestamp":"t","summary":"s","firstKeptEntryId":"a",
+        "tokensBefore":5}), JSON({"type":"session_info","id":"i","parentId":"a","name":"n"}),
+    JSON({"message":{"content":"x","role":"user"},"type":"message"}),
+    JSON({"type":"message","message":{"role":"assistant","content":[1,{"type":"toolCall","id":"c5"}]}}),
+    JSON({"type":"message","message":{"role":"assistant","content":[{"text":" \n\u00a0","type":"text"},SAY("")],
+        "stopReason":"toolUse"}}),
+    JSON({"type":"message","message":{"stopReason":"aborted","content":" x","role":"assistant"}}),
+    JSON({"type":"message","message":{"role":"bashExecution","command":"ls","exitCode":12,"cancelled":false}}));
 
 static void head_is_of_the_record(void **state)
 {
@@ -375,48 +360,44 @@ static void head_is_of_the_record(void **state)
 	}
 }
 
-#define MESSAGE(fields) "{\"type\":\"message\",\"message\":{" fields "}}"
-#define ANSWER(fields) MESSAGE("\"role\":\"assistant\"," fields)
-#define TEXT(text) "{\"type\":\"text\",\"text\":" text "}"
-
 static void head_has_the_stop_reason(void **state)
 {
 	static const struct {
 		const char *line;
 		bool failed, silent;
-	} cases[] = {
-	    {ANSWER("\"content\":[],\"stopReason\":\"toolUse\""), false, true},
-	    {ANSWER("\"content\":[],\"stopReason\":\"stop\""), false, true},
-	    {ANSWER("\"content\":[]"), false, true},
-	    {ANSWER("\"stopReason\":null"), false, true},
-	    {ANSWER("\"stopReason\":\"\""), false, true},
-	    {ANSWER("\"stopReason\":[]"), false, false},
-	    {ANSWER("\"stopReason\":\"st\\u006fp\""), false, true},
-	    {ANSWER("\"stopReason\":\"error\",\"stopReason\":\"stop\""), false, true},
-	    {ANSWER("\"stopReason\":\"length\""), true, false},
-	    {ANSWER("\"stopReason\":\"deferred\""), false, false},
-	    {ANSWER("\"stopReason\":\"error\""), true, false},
-	    {ANSWER("\"content\":\"x\",\"stopReason\":\"aborted\""), true, false},
-	    {ANSWER("\"content\":\" \\t\\u2003\xe2\x80\xa8\""), false, true},
-	    {ANSWER("\"content\":\" \\u0008\""), false, false},
-	    {ANSWER("\"content\":\"\\n1\""), false, false},
-	    {ANSWER("\"content\":[" TEXT("\"\\r\\n\"") "," TEXT("7") "," TEXT("\"\"") "]"), false, true},
-	    {ANSWER("\"content\":[" TEXT("\"\"") "," TEXT("\"\\n?\"") "]"), false, false},
-	    {ANSWER("\"content\":[{\"type\":\"thinking\",\"thinking\":\"x\",\"text\":\"x\"}]"), false, true},
-	    {ANSWER("\"content\":[{\"text\":\"x\",\"type\":\"text\"}]"), false, false},
-	    {ANSWER("\"content\":[{\"type\":\"text\",\"text\":\"x\",\"text\":\"\"}]"), false, true},
-	    {ANSWER("\"isError\":true,\"exitCode\":1,\"content\":\"x\""), false, false},
-	    {MESSAGE("\"role\":\"user\",\"content\":[],\"stopReason\":\"error\""), false, false},
-	    {MESSAGE("\"role\":\"toolResult\",\"isError\":true"), true, false},
-	    {MESSAGE("\"isError\":\"yes\",\"role\":\"toolResult\""), true, false},
-	    {MESSAGE("\"role\":\"toolResult\",\"isError\":{}"), true, false},
-	    {MESSAGE("\"role\":\"toolResult\",\"isError\":false"), false, false},
-	    {MESSAGE("\"role\":\"toolResult\",\"isError\":0"), false, false},
-	    {MESSAGE("\"role\":\"bashExecution\",\"exitCode\":0,\"cancelled\":false"), false, false},
-	    {MESSAGE("\"role\":\"bashExecution\",\"exitCode\":-1"), true, false},
-	    {MESSAGE("\"role\":\"bashExecution\",\"exitCode\":0,\"cancelled\":true"), true, false},
-	    {"{\"type\":\"custom\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"error\"}}", false, false},
-	};
+	} cases[] = ITEMS(
+	    {RECORD_OF("role":"assistant","content":[],"stopReason":"toolUse"), false, true},
+	    {RECORD_OF("role":"assistant","content":[],"stopReason":"stop"), false, true},
+	    {RECORD_OF("role":"assistant","content":[]), false, true},
+	    {RECORD_OF("role":"assistant","stopReason":null), false, true},
+	    {RECORD_OF("role":"assistant","stopReason":""), false, true},
+	    {RECORD_OF("role":"assistant","stopReason":[]), false, false},
+	    {RECORD_OF("role":"assistant","stopReason":"st\u006fp"), false, true},
+	    {RECORD_OF("role":"assistant","stopReason":"error","stopReason":"stop"), false, true},
+	    {RECORD_OF("role":"assistant","stopReason":"length"), true, false},
+	    {RECORD_OF("role":"assistant","stopReason":"deferred"), false, false},
+	    {RECORD_OF("role":"assistant","stopReason":"error"), true, false},
+	    {RECORD_OF("role":"assistant","content":"x","stopReason":"aborted"), true, false},
+	    {"{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":\" \\t\\u2003\xe2\x80\xa8\"}}",
+	     false, true},
+	    {RECORD_OF("role":"assistant","content":" \u0008"), false, false},
+	    {RECORD_OF("role":"assistant","content":"\n1"), false, false},
+	    {RECORD_OF("role":"assistant","content":[SAY("\r\n"),{"type":"text","text":7},SAY("")]), false, true},
+	    {RECORD_OF("role":"assistant","content":[SAY(""),SAY("\n?")]), false, false},
+	    {RECORD_OF("role":"assistant","content":[{"type":"thinking","thinking":"x","text":"x"}]), false, true},
+	    {RECORD_OF("role":"assistant","content":[SAY("x")]), false, false},
+	    {RECORD_OF("role":"assistant","content":[{"type":"text","text":"x","text":""}]), false, true},
+	    {RECORD_OF("role":"assistant","isError":true,"exitCode":1,"content":"x"), false, false},
+	    {RECORD_OF("role":"user","content":[],"stopReason":"error"), false, false},
+	    {RECORD_OF("role":"toolResult","isError":true), true, false},
+	    {RECORD_OF("isError":"yes","role":"toolResult"), true, false},
+	    {RECORD_OF("role":"toolResult","isError":{}), true, false},
+	    {RECORD_OF("role":"toolResult","isError":false), false, false},
+	    {RECORD_OF("role":"toolResult","isError":0), false, false},
+	    {RECORD_OF("role":"bashExecution","exitCode":0,"cancelled":false), false, false},
+	    {RECORD_OF("role":"bashExecution","exitCode":-1), true, false},
+	    {RECORD_OF("role":"bashExecution","exitCode":0,"cancelled":true), true, false},
+	    {JSON({"type":"custom","message":{"role":"assistant","stopReason":"error"}}), false, false});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -462,10 +443,10 @@ static void head_survives_deep_nesting(void **state)
 
 static void parse_views_every_field(void **state)
 {
-	struct record r = parse_of("\t" ASSISTANT " \r", false);
+	struct record r = parse_of("\t" ANSWERED " \r", false);
 
 	(void)state;
-	assert_int_equal(r.line.n, strlen(ASSISTANT));
+	assert_int_equal(r.line.n, strlen(ANSWERED));
 	assert_int_equal(r.type, RECORD_MESSAGE);
 	assert_int_equal(r.role, ROLE_ASSISTANT);
 	assert_span(r.type_.text, "message");
@@ -478,7 +459,7 @@ static void parse_views_every_field(void **state)
 	assert_int_equal(r.label.kind, JSON_NONE);
 }
 
-#define SET(c, json) ",\"" json "\":\"" json "\""
+#define SET(c, json) JSON(,json:json)
 #define CHECK(c, json)                                                                                                 \
 	if (strcmp(json, "type") != 0 && strcmp(json, "message") != 0)                                                 \
 		assert_span(r.c.text, json);
@@ -488,8 +469,7 @@ static void parse_views_every_field(void **state)
 
 static void parse_recognizes_known_names(void **state)
 {
-	struct record r =
-	    parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0" MESSAGE_FIELDS(
+	struct record r = parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0" MESSAGE_FIELDS(
 			 SET) ",\"role\":\"user\"}}",
 	             false);
 
@@ -507,15 +487,14 @@ static void parse_recognizes_types_and_roles(void **state)
 	(void)state;
 	for (enum record_type t = RECORD_SESSION; t <= RECORD_CONTEXT_EDIT; t++) {
 		assert_non_null(record_type_name(t));
-		snprintf(line, sizeof line, "{\"type\":\"%s\"}", record_type_name(t));
+		snprintf(line, sizeof line, JSON({"type":"%s"}), record_type_name(t));
 		assert_int_equal(parse_of(line, false).type, t);
 		struct calls c;
 		assert_int_equal(head_of(line, &c).type, t);
 	}
 	for (enum record_role role = ROLE_SYSTEM; role <= ROLE_COMPACTION_SUMMARY; role++) {
 		assert_non_null(record_role_name(role));
-		snprintf(line, sizeof line, "{\"type\":\"message\",\"message\":{\"role\":\"%s\"}}",
-		         record_role_name(role));
+		snprintf(line, sizeof line, JSON({"type":"message","message":{"role":"%s"}}), record_role_name(role));
 		assert_int_equal(parse_of(line, false).role, role);
 		struct calls c;
 		assert_int_equal(head_of(line, &c).role, role);
@@ -523,16 +502,16 @@ static void parse_recognizes_types_and_roles(void **state)
 	assert_null(record_type_name(RECORD_OTHER));
 	assert_null(record_role_name(ROLE_NONE));
 	assert_null(record_role_name(ROLE_OTHER));
-	assert_int_equal(parse_of("{\"type\":\"new\"}", false).type, RECORD_OTHER);
-	assert_int_equal(parse_of("{\"type\":5}", false).type, RECORD_OTHER);
-	assert_int_equal(parse_of("{\"type\":\"message\",\"message\":{}}", false).role, ROLE_OTHER);
-	assert_int_equal(parse_of("{\"type\":\"message\"}", false).role, ROLE_NONE);
-	assert_int_equal(parse_of("{\"type\":\"custom\",\"message\":{\"role\":\"user\"}}", false).role, ROLE_NONE);
+	assert_int_equal(parse_of(JSON({"type":"new"}), false).type, RECORD_OTHER);
+	assert_int_equal(parse_of(JSON({"type":5}), false).type, RECORD_OTHER);
+	assert_int_equal(parse_of(JSON({"type":"message","message":{}}), false).role, ROLE_OTHER);
+	assert_int_equal(parse_of(JSON({"type":"message"}), false).role, ROLE_NONE);
+	assert_int_equal(parse_of(JSON({"type":"custom","message":{"role":"user"}}), false).role, ROLE_NONE);
 }
 
 static void hook_messages_are_custom_in_old_files(void **state)
 {
-	static const char line[] = "{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\"}}";
+	static const char line[] = JSON({"type":"message","message":{"role":"hookMessage"}});
 	struct calls c;
 
 	(void)state;
@@ -544,7 +523,7 @@ static void hook_messages_are_custom_in_old_files(void **state)
 
 static void parse_refuses_what_pi_skips(void **state)
 {
-	static const char *const lines[] = {"", " ", "null", "false", "0", "\"\"", "{", "{\"a\"}", "{} {}", "nul"};
+	static const char *const lines[] = {"", " ", "null", "false", "0", JSON(""), "{", JSON({"a"}), "{} {}", "nul"};
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct record r;
 
@@ -558,11 +537,10 @@ static void parse_refuses_what_pi_skips(void **state)
 
 static void blocks_come_in_order(void **state)
 {
-	struct record r = parse_of("{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["
-	                           "{\"type\":\"text\",\"text\":\"t\"},{\"type\":\"image\",\"data\":\"d\","
-	                           "\"mimeType\":\"image/png\"},{\"type\":\"thinking\",\"thinking\":\"h\",\"redacted\":"
-	                           "true},null,{\"type\":\"new\"},{\"type\":\"toolCall\",\"id\":\"c\"}]}}",
-	                           false);
+	struct record r = parse_of(
+	    JSON({"type":"message","message":{"role":"user",
+	        "content":[SAY("t"),IMAGE("image/png", "d"),{"type":"thinking","thinking":"h","redacted":true},null,{"type":"new"},{"type":"toolCall","id":"c"}]}}),
+	    false);
 	static const enum block_type types[] = {BLOCK_TEXT,  BLOCK_IMAGE, BLOCK_THINKING,
 	                                        BLOCK_OTHER, BLOCK_OTHER, BLOCK_TOOL_CALL};
 	static const unsigned counts[] = {1, 1, 1, 1, 2, 1};
@@ -583,7 +561,7 @@ static void blocks_come_in_order(void **state)
 	assert_false(block_next(&it, &b));
 	assert_false(block_next(&it, &b));
 
-	block_iter_init(&it, parse_of("{\"content\":\"text\"}", false).content);
+	block_iter_init(&it, parse_of(JSON({"content":"text"}), false).content);
 	assert_true(block_next(&it, &b));
 	assert_int_equal(b.type, BLOCK_TEXT);
 	assert_span(b.text.text, "text");
@@ -593,8 +571,9 @@ static void blocks_come_in_order(void **state)
 	assert_false(block_next(&it, &b));
 }
 
-#define BLOCK(id) "{\"type\":\"toolCall\",\"id\":\"" id "\"}"
-#define FOUR "[1],null," BLOCK("c") ",{\"type\":\"text\",\"text\":\"a\\nb\",\"text\":\"\\u00e9\"}"
+/* clang-format off */
+#define FOUR [1],null,{"type":"toolCall","id":"c"},{"type":"text","text":"a\nb","text":"\u00e9"}
+/* clang-format on */
 
 #define ASSERT_SAME(c, json) assert_true(a.c.kind == b.c.kind && span_eq(a.c.text, b.c.text));
 
@@ -607,7 +586,7 @@ static bool notes_blocks(const char *message)
 	struct block_iter parsed, noted;
 	struct block a, b;
 
-	buf_addf(&line, "{\"type\":\"message\",\"message\":%s}", message);
+	buf_addf(&line, JSON({"type":"message","message":%s}), message);
 	struct record plain = parse_of(buf_cstr(&line), false);
 	assert_true(record_parse_blocks(buf_span(&line), false, &deep, &r, &blocks));
 	assert_int_equal(plain.msg.content.kind, r.msg.content.kind);
@@ -633,18 +612,18 @@ static void blocks_are_collected_while_parsing(void **state)
 	struct record r;
 
 	(void)state;
-	assert_true(notes_blocks("{\"role\":\"user\",\"content\":[]}"));
-	assert_true(notes_blocks("{\"role\":\"user\",\"content\" : [ " FOUR " , " FOUR " ] ,\"stopReason\":1}"));
-	assert_false(notes_blocks("{\"role\":\"user\",\"content\":[" FOUR "," FOUR ",1]}"));
-	assert_false(notes_blocks("{\"role\":\"user\",\"content\":\"text\"}"));
-	assert_false(notes_blocks("{\"role\":\"user\"}"));
-	assert_true(notes_blocks("{\"content\":[1,2],\"content\":[" BLOCK("a") "]}"));
-	assert_false(notes_blocks("{\"content\":[1,2],\"content\":\"\"}"));
-	assert_false(notes_blocks("{\"content\":[1,2]},\"message\":{}"));
-	assert_false(notes_blocks("{\"content\":[1,2]},\"message\":3"));
-	assert_false(record_parse_blocks(SPAN_LIT("{\"message\":{\"content\":[1,]}}"), false, &deep, &r, &blocks));
-	assert_false(record_parse_blocks(SPAN_LIT("{\"message\":{\"content\":[{\"text\":\"\\x\"}]}}"), false, &deep, &r,
-	                                 &blocks));
+	assert_true(notes_blocks(JSON({"role":"user","content":[]})));
+	assert_true(notes_blocks(JSON({"role":"user","content" : [ FOUR , FOUR ] ,"stopReason":1})));
+	assert_false(notes_blocks(JSON({"role":"user","content":[FOUR,FOUR,1]})));
+	assert_false(notes_blocks(JSON({"role":"user","content":"text"})));
+	assert_false(notes_blocks(JSON({"role":"user"})));
+	assert_true(notes_blocks(JSON({"content":[1,2],"content":[{"type":"toolCall","id":"a"}]})));
+	assert_false(notes_blocks(JSON({"content":[1,2],"content":""})));
+	assert_false(notes_blocks(JSON({"content":[1,2]},"message":{})));
+	assert_false(notes_blocks(JSON({"content":[1,2]},"message":3)));
+	assert_false(record_parse_blocks(SPAN_LIT(JSON({"message":{"content":[1,]}})), false, &deep, &r, &blocks));
+	assert_false(
+	    record_parse_blocks(SPAN_LIT(JSON({"message":{"content":[{"text":"\x"}]}})), false, &deep, &r, &blocks));
 }
 
 int main(void)

@@ -9,19 +9,7 @@
 
 #include "session_fixture.h"
 
-#define SAID(id, parent, role, content, more)                                                                          \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" parent "\",\"message\":{\"role\":\"" role            \
-	"\",\"content\":" content more "}}\n"
-#define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
-#define IMAGE(type, data) "{\"type\":\"image\",\"mimeType\":\"" type "\",\"data\":\"" data "\"}"
-#define TOOL(call) "{\"type\":\"toolCall\",\"id\":\"" call "\",\"name\":\"bash\",\"arguments\":{}}"
-#define ANSWER(id, parent, call) SAID(id, parent, "toolResult", "[" TEXT("rain") "]", ",\"toolCallId\":\"" call "\"")
-#define EDIT(id, parent, target, replacement)                                                                          \
-	"{\"type\":\"context_edit\",\"id\":\"" id "\",\"parentId\":\"" parent "\",\"targetId\":\"" target              \
-	"\",\"replacement\":" replacement "}\n"
-#define ROOT                                                                                                           \
-	"{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"Hi\"}}\n"
-#define CALLS(id, parent, call, more) SAID(id, parent, "assistant", "[" TOOL(call) "]", more)
+#define ROOT LINE({"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"Hi"}})
 
 #define EMPTY "a provider refuses it: empty content"
 #define NO_CALL "a provider refuses it: a result whose call is not sent before it"
@@ -44,67 +32,64 @@ static void assert_reasons(const struct session *s, const char *text)
 
 static const struct {
 	const char *lines, *problems; /* after HEADER ROOT */
-} cases[] = {
-    {CALLS("b", "a", "c", "") ANSWER("r", "b", "c"), ""},
-    {ANSWER("r", "a", "c"), "3 " NO_CALL CURE("r")},
-    {SAID("r", "a", "toolResult", "[]", ""), "3 " NO_CALL CURE("r")},
+} cases[] = ITEMS(
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain")), ""},
+    {RESULT("r", "a", "c", SAY("rain")), "3 " NO_CALL CURE("r")},
+    {MESSAGE("r", "a", "role":"toolResult","content":[]), "3 " NO_CALL CURE("r")},
     /* The call comes later, on another branch, or in a message that pi does not send. */
-    {ANSWER("r", "a", "c") CALLS("b", "r", "c", ""), "3 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", "") ANSWER("r", "a", "c"), "4 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", ",\"stopReason\":\"aborted\"") ANSWER("r", "b", "c"), "4 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", ",\"stopReason\":\"error\"") ANSWER("r", "b", "c"), "4 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", ",\"stopReason\":\"length\"") ANSWER("r", "b", "c"), ""},
+    {RESULT("r", "a", "c", SAY("rain")) ASSISTANT("b", "r", CALL("c", "bash", )), "3 " NO_CALL CURE("r")},
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "a", "c", SAY("rain")), "4 " NO_CALL CURE("r")},
+    {STOPPED("b", "a", "aborted", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain")), "4 " NO_CALL CURE("r")},
+    {STOPPED("b", "a", "error", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain")), "4 " NO_CALL CURE("r")},
+    {STOPPED("b", "a", "length", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain")), ""},
     /* A compaction keeps the result only, or neither. */
-    {CALLS("b", "a", "c", "")
-         ANSWER("r", "b", "c") "{\"type\":\"compaction\",\"id\":\"k\",\"parentId\":\"r\",\"summary\":\"s\","
-                               "\"firstKeptEntryId\":\"r\"}\n",
-     "4 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", "")
-         ANSWER("r", "b", "c") "{\"type\":\"compaction\",\"id\":\"k\",\"parentId\":\"r\",\"summary\":\"s\","
-                               "\"firstKeptEntryId\":\"k\"}\n",
-     ""},
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain"))
+     LINE({"type":"compaction","id":"k","parentId":"r","summary":"s","firstKeptEntryId":"r"}), "4 " NO_CALL CURE("r")},
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain"))
+     LINE({"type":"compaction","id":"k","parentId":"r","summary":"s","firstKeptEntryId":"k"}), ""},
     /* The branch in use is another one. */
-    {ANSWER("r", "a", "c") SAID("u", "a", "user", "\"Ho\"", ""), ""},
+    {RESULT("r", "a", "c", SAY("rain")) USER("u", "a", "Ho"), ""},
     /* Edits. */
-    {ANSWER("r", "a", "c") EDIT("e", "r", "r", "null"), ""},
-    {ANSWER("r", "a", "c") EDIT("e", "r", "r", "null") EDIT("f", "e", "r", "{\"content\":\"x\"}"),
+    {RESULT("r", "a", "c", SAY("rain")) EDIT("e", "r", "r", null), ""},
+    {RESULT("r", "a", "c", SAY("rain")) EDIT("e", "r", "r", null) EDIT("f", "e", "r", {"content":"x"}),
      "3 " NO_CALL CURE("r")},
-    {ANSWER("r", "a", "c") EDIT("e", "r", "r", "null") SAID("u", "r", "user", "\"Ho\"", ""), "3 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", "") ANSWER("r", "b", "c") EDIT("e", "r", "b", "null"), "4 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", "") ANSWER("r", "b", "c") EDIT("e", "r", "b", "{\"content\":\"x\"}"), "4 " NO_CALL CURE("r")},
-    {CALLS("b", "a", "c", "") ANSWER("r", "b", "c") EDIT("e", "r", "b", "{\"content\":[" TEXT("x") "," TOOL("c") "]}"),
-     ""},
-    {EDIT("e", "a", "a", "{\"content\":\"\"}"), "2 " EMPTY CURE("a")},
-    {EDIT("e", "a", "a", "{\"content\":[" IMAGE("image/png", "AAAA") "]}"), "2 " NO_PICTURE CURE("a")},
-    {SAID("u", "a", "user", "[" IMAGE("image/png", "AAAA") "]", "") EDIT("e", "u", "u", "{\"content\":\"x\"}"), ""},
+    {RESULT("r", "a", "c", SAY("rain")) EDIT("e", "r", "r", null) USER("u", "r", "Ho"), "3 " NO_CALL CURE("r")},
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain")) EDIT("e", "r", "b", null),
+     "4 " NO_CALL CURE("r")},
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain")) EDIT("e", "r", "b", {"content":"x"}),
+     "4 " NO_CALL CURE("r")},
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("rain"))
+     EDIT("e", "r", "b", {"content":[SAY("x"),CALL("c", "bash", )]}), ""},
+    {EDIT("e", "a", "a", {"content":""}), "2 " EMPTY CURE("a")},
+    {EDIT("e", "a", "a", {"content":[IMAGE("image/png", "AAAA")]}), "2 " NO_PICTURE CURE("a")},
+    {MESSAGE("u", "a", "role":"user","content":[IMAGE("image/png", "AAAA")]) EDIT("e", "u", "u", {"content":"x"}), ""},
     /* Empty content, as far as pi sends it. */
-    {SAID("u", "a", "user", "\"\"", ""), "3 " EMPTY CURE("u")},
-    {SAID("u", "a", "user", "\" \\n\"", ""), "3 " EMPTY CURE("u")},
-    {SAID("u", "a", "user", "[" TEXT("") "," TEXT(" ") "]", ""), "3 " EMPTY CURE("u")},
-    {SAID("u", "a", "user", "[" TEXT("") "," TEXT("x") "]", ""), ""},
-    {SAID("u", "a", "user", "[]", ""), ""},
-    {SAID("u", "a", "user", "null", ""), ""},
-    {SAID("u", "a", "custom", "\"\"", ""), "3 " EMPTY CURE("u")},
-    {SAID("u", "a", "assistant", "[" TEXT("") "]", ""), ""},
-    {CALLS("b", "a", "c", "") SAID("r", "b", "toolResult", "[" TEXT("") "]", ",\"toolCallId\":\"c\""), ""},
-    {"{\"type\":\"custom_message\",\"id\":\"u\",\"parentId\":\"a\",\"content\":\"\"}\n", "3 " EMPTY CURE("u")},
-    {"{\"type\":\"custom_message\",\"id\":\"u\",\"parentId\":\"a\",\"content\":\"x\"}\n", ""},
+    {USER("u", "a", ""), "3 " EMPTY CURE("u")},
+    {USER("u", "a", " \n"), "3 " EMPTY CURE("u")},
+    {MESSAGE("u", "a", "role":"user","content":[SAY(""),SAY(" ")]), "3 " EMPTY CURE("u")},
+    {MESSAGE("u", "a", "role":"user","content":[SAY(""),SAY("x")]), ""},
+    {MESSAGE("u", "a", "role":"user","content":[]), ""},
+    {MESSAGE("u", "a", "role":"user","content":null), ""},
+    {MESSAGE("u", "a", "role":"custom","content":""), "3 " EMPTY CURE("u")},
+    {ASSISTANT("u", "a", SAY("")), ""},
+    {ASSISTANT("b", "a", CALL("c", "bash", )) RESULT("r", "b", "c", SAY("")), ""},
+    {LINE({"type":"custom_message","id":"u","parentId":"a","content":""}), "3 " EMPTY CURE("u")},
+    {LINE({"type":"custom_message","id":"u","parentId":"a","content":"x"}), ""},
     /* Pictures. */
-    {SAID("u", "a", "user", "[" IMAGE("image/png", "iVBORw0KGgoAAAAN") "]", ""), ""},
-    {SAID("u", "a", "user", "[" IMAGE("image/jpeg", "\\/9j\\/2wBDAAUF") "]", ""), ""},
-    {SAID("u", "a", "user", "[" IMAGE("image/gif", "R0lGODlhAQABAAAAACw=") "]", ""), ""},
-    {SAID("u", "a", "user", "[" IMAGE("image/webp", "UklGRiQAAABXRUJQVlA4") "]", ""), ""},
-    {SAID("u", "a", "user", "[" IMAGE("image/jpeg", "iVBORw0KGgoAAAAN") "]", ""), "3 " NO_PICTURE CURE("u")},
-    {SAID("u", "a", "user", "[" IMAGE("image/svg+xml", "iVBORw0KGgoAAAAN") "]", ""), "3 " NO_PICTURE CURE("u")},
-    {SAID("u", "a", "user", "[" TEXT("x") "," IMAGE("image/png", "") "]", ""), "3 " NO_PICTURE CURE("u")},
-    {SAID("u", "a", "assistant", "[" IMAGE("image/png", "AAAA") "]", ""), ""},
-    {"{\"type\":\"custom_message\",\"id\":\"u\",\"parentId\":\"a\",\"content\":[" IMAGE("image/png", "AAAA") "]}\n",
+    {MESSAGE("u", "a", "role":"user","content":[IMAGE("image/png", "iVBORw0KGgoAAAAN")]), ""},
+    {MESSAGE("u", "a", "role":"user","content":[IMAGE("image/jpeg", "\/9j\/2wBDAAUF")]), ""},
+    {MESSAGE("u", "a", "role":"user","content":[IMAGE("image/gif", "R0lGODlhAQABAAAAACw=")]), ""},
+    {MESSAGE("u", "a", "role":"user","content":[IMAGE("image/webp", "UklGRiQAAABXRUJQVlA4")]), ""},
+    {MESSAGE("u", "a", "role":"user","content":[IMAGE("image/jpeg", "iVBORw0KGgoAAAAN")]), "3 " NO_PICTURE CURE("u")},
+    {MESSAGE("u", "a", "role":"user","content":[IMAGE("image/svg+xml", "iVBORw0KGgoAAAAN")]),
      "3 " NO_PICTURE CURE("u")},
-    {SAID("r", "a", "toolResult", "[" IMAGE("image/png", "AAAA") "]", ""),
+    {MESSAGE("u", "a", "role":"user","content":[SAY("x"),IMAGE("image/png", "")]), "3 " NO_PICTURE CURE("u")},
+    {ASSISTANT("u", "a", IMAGE("image/png", "AAAA")), ""},
+    {ENTRY("custom_message", "u", "a", "content":[IMAGE("image/png", "AAAA")]), "3 " NO_PICTURE CURE("u")},
+    {MESSAGE("r", "a", "role":"toolResult","content":[IMAGE("image/png", "AAAA")]),
      "3 " NO_CALL CURE("r") "3 " NO_PICTURE CURE("r")},
     /* The command is missing if a shell would not read the name as one word. */
-    {SAID("x;reboot", "a", "user", "\"\"", ""), "3 " EMPTY "; "},
-};
+    {USER("x;reboot", "a", ""), "3 " EMPTY "; "});
 
 static void refused_entries_are_problems(void **state)
 {
@@ -125,15 +110,15 @@ static void problems_follow_the_leaf(void **state)
 {
 	static const struct {
 		const char *line, *problems;
-	} steps[] = {
-	    {ANSWER("r", "a", "c"), "3 " NO_CALL CURE("r")},
-	    {EDIT("e", "r", "r", "null"), ""},
-	    {SAID("u", "r", "user", "\"\"", ""), "3 " NO_CALL CURE("r") "5 " EMPTY CURE("u")},
-	    {SAID("v", "a", "user", "\"x\"", ""), ""},
-	    {CALLS("b", "v", "c", ""), ""},
-	    {ANSWER("s", "b", "c"), ""},
-	    {ANSWER("t", "s", "d"), "9 " NO_CALL CURE("t")},
-	};
+	} steps[] =
+	    ITEMS(
+	    {RESULT("r", "a", "c", SAY("rain")), "3 " NO_CALL CURE("r")},
+	    {EDIT("e", "r", "r", null), ""},
+	    {USER("u", "r", ""), "3 " NO_CALL CURE("r") "5 " EMPTY CURE("u")},
+	    {USER("v", "a", "x"), ""},
+	    {ASSISTANT("b", "v", CALL("c", "bash", )), ""},
+	    {RESULT("s", "b", "c", SAY("rain")), ""},
+	    {RESULT("t", "s", "d", SAY("rain")), "9 " NO_CALL CURE("t")});
 	struct fixture f;
 
 	(void)state;
@@ -171,8 +156,7 @@ static void large_pictures_are_refused(void **state)
 static void v1_has_no_cure(void **state)
 {
 	struct fixture f;
-	struct session *s =
-	    open_text(&f, HEADER_V1 "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"\"}}\n");
+	struct session *s = open_text(&f, HEADER_V1 LINE({"type":"message","message":{"role":"user","content":""}}));
 
 	(void)state;
 	assert_reasons(s, "2 " EMPTY "; ");

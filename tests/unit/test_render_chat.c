@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "render_fixture.h"
 
-#define ASSISTANT(id, parent, content, rest)                                                                           \
-	MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" content "]" rest)
-#define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
-#define CALL(id, name, arguments)                                                                                      \
-	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
-#define READ(id, path) CALL(id, "read", "{\"path\":\"" path "\"}")
-#define BASH(id, command) CALL(id, "bash", "{\"command\":\"" command "\"}")
-#define RESULT_AT(id, parent, time, call, rest)                                                                        \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent ",\"timestamp\":\"2026-01-0" time               \
-	"Z\",\"message\":{\"role\":\"toolResult\",\"toolName\":\"bash\",\"toolCallId\":\"" call "\"," rest "}}\n"
+#define LATER "2026-01-02T03:04:06.000Z"
+#define DONE(id, parent, time, call, ...)                                                                              \
+	MESSAGE_AT(id, parent, time, "role":"toolResult","toolName":"bash","toolCallId":call,__VA_ARGS__)
 /* 322 ms after MESSAGE, as all results. */
-#define RESULT(id, parent, call) RESULT_AT(id, parent, "2T03:04:06.000", call, "\"content\":[" TEXT("tool output") "]")
-#define FAILED(id, parent, call, text)                                                                                 \
-	RESULT_AT(id, parent, "2T03:04:06.000", call, "\"isError\":true,\"content\":[" TEXT(text) "]")
+#define WORKED(id, parent, call) DONE(id, parent, LATER, call, "content" : [SAY("tool output")])
+#define FAILED(id, parent, call, text) DONE(id, parent, LATER, call, "isError" : true, "content" : [SAY(text)])
 #define MINUTE " · 2026-01-02 03:04Z · "
 
 static void chat_of(const char *lines, const char *prefix, struct buf *out)
@@ -50,13 +42,14 @@ uint32_t __wrap_session_walk_parent(const struct session *s, uint32_t i, uint32_
 static void failed_calls_show_reason(void **state)
 {
 	(void)state;
-	assert_chat(HEADER ASSISTANT("a", "null", BASH("1", "false") "," READ("2", "`"), ",\"stopReason\":\"toolUse\"")
-	                FAILED("r", "\"a\"", "1", "some output\\n\\nCommand exited with code 1")
-	                    FAILED("s", "\"r\"", "2", "\\nENOENT: no\\tfile\\nmore")
-	                        RESULT_AT("t", "\"s\"", "2T03:04:06.000", "2", "\"isError\":true,\"content\":[]"),
-	            "\n- `bash false` · \u2717 failed: Command exited with code 1 · 322 ms · r\n"
-	            "- `` read ` `` · \u2717 failed: ENOENT: no file · 322 ms · s\n"
-	            "- `` read ` `` · \u2717 failed: error · 322 ms · t\n");
+	assert_chat(HEADER
+	    STOPPED("a", null, "toolUse", CALL("1", "bash", "command":"false"), CALL("2", "read", "path":"`"))
+	    FAILED("r", "a", "1", "some output\n\nCommand exited with code 1")
+	    FAILED("s", "r", "2", "\nENOENT: no\tfile\nmore")
+	    DONE("t", "s", "2026-01-02T03:04:06.000Z", "2", "isError":true,"content":[]),
+	    "\n- `bash false` · \u2717 failed: Command exited with code 1 · 322 ms · r\n"
+	    "- `` read ` `` · \u2717 failed: ENOENT: no file · 322 ms · s\n"
+	    "- `` read ` `` · \u2717 failed: error · 322 ms · t\n");
 }
 
 static void assert_took(const char *lines, const char *want)
@@ -67,37 +60,46 @@ static void assert_took(const char *lines, const char *want)
 	assert_chat(lines, line);
 }
 
-#define TOOK(time)                                                                                                     \
-	HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT_AT("r", "\"a\"", time, "1", "\"content\":[]")
+#define TOOK(time) HEADER ASSISTANT("a", null, CALL("1", "read", "path":"x")) DONE("r", "a", time, "1", "content" : [])
 
 static void call_durations(void **state)
 {
 	(void)state;
-	assert_took(TOOK("2T03:04:05.679"), " · 1 ms");
-	assert_took(TOOK("2T03:04:06.878"), " · 1.2 s");
-	assert_took(TOOK("2T03:04:50.678"), " · 45 s");
-	assert_took(TOOK("2T03:07:05.678"), " · 3 min");
-	assert_took(TOOK("2T05:34:05.678"), " · 2.5 h");
-	assert_took(TOOK("2T03:04:05.678"), "");
-	assert_took(TOOK("2T03:04:05.000"), "");
-	assert_took(TOOK("4T03:04:05.678"), "");
-	assert_took(TOOK("X"), "");
+	assert_took(TOOK("2026-01-02T03:04:05.679Z"), " · 1 ms");
+	assert_took(TOOK("2026-01-02T03:04:06.878Z"), " · 1.2 s");
+	assert_took(TOOK("2026-01-02T03:04:50.678Z"), " · 45 s");
+	assert_took(TOOK("2026-01-02T03:07:05.678Z"), " · 3 min");
+	assert_took(TOOK("2026-01-02T05:34:05.678Z"), " · 2.5 h");
+	assert_took(TOOK("2026-01-02T03:04:05.678Z"), "");
+	assert_took(TOOK("2026-01-02T03:04:05.000Z"), "");
+	assert_took(TOOK("2026-01-04T03:04:05.678Z"), "");
+	assert_took(TOOK("2026-01-0XZ"), "");
 }
+
+#define STORED(ms)                                                                                                     \
+	HEADER ASSISTANT("a", null, CALL("1", "read", "path":"x")) DONE("r", "a", LATER, "1", "content"                           \
+	                                                     : [], "durationMs"                                        \
+	                                                     : ms)
+
+#define SCRIPT(...)                                                                                                    \
+	AS_IS( \
+	HEADER ASSISTANT("a", null, CALL("1", "codemode", ), CALL("2", "read", "path":"x")) \
+	DONE("r", "a", LATER, "1", "content":[],"nestedCalls":__VA_ARGS__) WORKED("s", "r", "2"))
 
 #define SKILL "<skill name=\\\"re\\nview\\\" location=\\\"/s/SKILL.md\\\">\\nRead.\\n</skill>"
 
 static void metadata_is_a_line(void **state)
 {
 	(void)state;
-	assert_chat(
-	    HEADER USER("a", "null", "[message_id: 1]\\n[Mon 2026-01-05 10:00 UTC]  Hi\\n there\\n\\n[from: Ada (1)]"),
+	assert_chat(HEADER
+	    USER("a", null, "[message_id: 1]\n[Mon 2026-01-05 10:00 UTC]  Hi\n there\n\n[from: Ada (1)]"),
 	    "\n## user" MINUTE "a\n\n- 2 lines of metadata\n\nHi\n there\n\n- 1 line of metadata\n");
-	assert_chat(HEADER USER("a", "null", "[Mon 2026-01-05 10:00 UTC] " SKILL "\\n\\nHi"),
-	            "\n## user" MINUTE "a\n\n- 1 line of metadata\n- skill re view\n\nHi\n");
+	assert_chat(HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] " SKILL "\\n\\nHi"),
+	    "\n## user" MINUTE "a\n\n- 1 line of metadata\n- skill re view\n\nHi\n");
 	/* Nothing is left out where nothing would be left. */
-	assert_chat(HEADER USER("a", "null", "[message_id: 1]\\n"), "\n## user" MINUTE "a\n\n[message_id: 1]\n");
-	assert_chat(HEADER USER("a", "null", "[OpenClaw heartbeat poll]"),
-	            "\n## user" MINUTE "a\n\n[OpenClaw heartbeat poll]\n");
+	assert_chat(HEADER USER("a", null, "[message_id: 1]\n"), "\n## user" MINUTE "a\n\n[message_id: 1]\n");
+	assert_chat(HEADER USER("a", null, "[OpenClaw heartbeat poll]"),
+	    "\n## user" MINUTE "a\n\n[OpenClaw heartbeat poll]\n");
 }
 
 static void directives_are_left_out(void **state)
@@ -114,58 +116,57 @@ static void directives_are_left_out(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
-		buf_addf(&file, HEADER ASSISTANT("a", "null", TEXT("%s"), ""), said[i][0]);
+		buf_addf(&file, HEADER ASSISTANT("a", null, SAY("%s")), said[i][0]);
 		buf_addf(&want, "\n## assistant" MINUTE "a\n\n%s\n", said[i][1]);
 		assert_true(buf_cstr(&file) && buf_cstr(&want));
 		assert_chat(file.p, want.p);
 	}
-	assert_chat(HEADER ASSISTANT("a", "null", TEXT("[[reply_to_current]]"), ""), "\n## assistant" MINUTE "a\n");
-	assert_chat(HEADER USER("a", "null", "<final>Yes."), "\n## user" MINUTE "a\n\n<final>Yes.\n");
+	assert_chat(HEADER ASSISTANT("a", null, SAY("[[reply_to_current]]")), "\n## assistant" MINUTE "a\n");
+	assert_chat(HEADER USER("a", null, "<final>Yes."), "\n## user" MINUTE "a\n\n<final>Yes.\n");
 }
 
 static void calls_without_a_result_are_marked(void **state)
 {
 	(void)state;
 	/* At the end of the path they are pending; before another message they have no result. */
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x") "," READ("2", "y") "," READ("3", "z"),
-	                             ",\"stopReason\":\"toolUse\"") RESULT("r", "\"a\"", "2"),
-	            "\n- `read y` · 322 ms · r\n- `read x`\n- `read z`\n");
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"aborted\"")
-	                ENTRY("m", "\"a\"", "\"type\":\"custom\"") USER("u", "\"m\"", "no"),
-	            "\n## assistant" MINUTE "a\n\n*\u2717 aborted*\n"
-	            "\n- `read x` · no result\n"
-	            "\n## user" MINUTE "u\n\nno\n");
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"error\"")
-	                USER("u", "\"a\"", "go on") ASSISTANT("b", "\"u\"", TEXT("ok"), ""),
-	            "\n## assistant" MINUTE "a\n\n*\u2717 failed*\n"
-	            "\n- `read x` · no result\n"
-	            "\n## user" MINUTE "u\n\ngo on\n\n## assistant" MINUTE "b\n\nok\n");
+	assert_chat(HEADER
+	    STOPPED("a", null, "toolUse", CALL("1", "read", "path":"x"), CALL("2", "read", "path":"y"), CALL("3",
+	        "read", "path":"z")) WORKED("r", "a", "2"),
+	    "\n- `read y` · 322 ms · r\n- `read x`\n- `read z`\n");
+	assert_chat(HEADER STOPPED("a", null, "aborted", CALL("1", "read", "path":"x")) CUSTOM("m", "a")
+	    USER("u", "m", "no"),
+	    "\n## assistant" MINUTE "a\n\n*\u2717 aborted*\n"
+	    "\n- `read x` · no result\n"
+	    "\n## user" MINUTE "u\n\nno\n");
+	assert_chat(HEADER STOPPED("a", null, "error", CALL("1", "read", "path":"x")) USER("u", "a", "go on")
+	    ASSISTANT("b", "u", SAY("ok")),
+	    "\n## assistant" MINUTE "a\n\n*\u2717 failed*\n"
+	    "\n- `read x` · no result\n"
+	    "\n## user" MINUTE "u\n\ngo on\n\n## assistant" MINUTE "b\n\nok\n");
 	/* After the output limit pi answers the calls itself. */
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"length\"") USER("u", "\"a\"", "hm")
-	                RESULT("r", "\"u\"", "1"),
-	            "\n## assistant" MINUTE "a\n\n*\u2717 failed: length*\n"
-	            "\n## user" MINUTE "u\n\nhm\n\n- `read x` · 322 ms · r\n");
+	assert_chat(HEADER STOPPED("a", null, "length", CALL("1", "read", "path":"x")) USER("u", "a", "hm")
+	    WORKED("r", "u", "1"),
+	    "\n## assistant" MINUTE "a\n\n*\u2717 failed: length*\n"
+	    "\n## user" MINUTE "u\n\nhm\n\n- `read x` · 322 ms · r\n");
 	/* Entries on other branches do not count. */
-	assert_chat(HEADER ASSISTANT("a", "null", READ("1", "x"), "") RESULT("r", "\"a\"", "1")
-	                ASSISTANT("b", "\"a\"", TEXT("y"), ""),
-	            "\n- `read x` · no result\n\n## assistant" MINUTE "b\n\ny\n");
+	assert_chat(HEADER ASSISTANT("a", null, CALL("1", "read", "path":"x")) WORKED("r", "a", "1")
+	    ASSISTANT("b", "a", SAY("y")),
+	    "\n- `read x` · no result\n\n## assistant" MINUTE "b\n\ny\n");
 	/* A result without a call on its path. */
-	assert_chat(HEADER USER("u", "null", "y") RESULT("r", "\"u\"", "1"),
-	            "\n## user" MINUTE "u\n\ny\n\n- `bash` · r\n");
+	assert_chat(HEADER USER("u", null, "y") WORKED("r", "u", "1"), "\n## user" MINUTE "u\n\ny\n\n- `bash` · r\n");
 }
 
 /* The steps up the tree grow with the entries, whatever these are. */
 static void cost_is_linear(void **state)
 {
-	static const char *const kinds[][2] = {
+	static const char *const kinds[][2] = ITEMS(
 	    /* of each entry, by the half that it is in */
-	    {ASSISTANT("%u", "\"%u\"", READ("c%u", "x"), ""), RESULT("%u", "\"%u\"", "d%u")},
-	    {MESSAGE("%u", "\"%u\"", "\"role\":\"system\""), RESULT("%u", "\"%u\"", "d%u")},
-	    {ASSISTANT("%u", "\"%u\"", READ("c%u", "x"), ""), USER("%u", "\"%u\"", "x")},
-	    {ASSISTANT("%u", "\"%u\"", READ("c%u", "x"), ",\"stopReason\":\"error\""),
-	     MESSAGE("%u", "\"%u\"", "\"role\":\"system\"")},
-	    {ENTRY("%u", "\"%u\"", "\"type\":\"custom\""), RESULT("%u", "\"%u\"", "d%u")},
-	    {RESULT("%u", "\"%u\"", "d%u"), ASSISTANT("%u", "\"%u\"", "", "")}};
+	    {ASSISTANT("%u", "%u", CALL("c%u", "read", "path":"x")), WORKED("%u", "%u", "d%u")},
+	    {MESSAGE("%u", "%u", "role":"system"), WORKED("%u", "%u", "d%u")},
+	    {ASSISTANT("%u", "%u", CALL("c%u", "read", "path":"x")), USER("%u", "%u", "x")},
+	    {STOPPED("%u", "%u", "error", CALL("c%u", "read", "path":"x")), MESSAGE("%u", "%u", "role":"system")},
+	    {CUSTOM("%u", "%u"), WORKED("%u", "%u", "d%u")},
+	    {WORKED("%u", "%u", "d%u"), ASSISTANT("%u", "%u", )});
 	enum { ENTRIES = 1000 };
 
 	(void)state;
@@ -190,13 +191,13 @@ static void long_calls_with_later_results(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	buf_adds(&lines, HEADER
-	         "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\","
-	         "\"content\":[{\"type\":\"toolCall\",\"id\":\"1\",\"name\":\"write\",\"arguments\":{\"path\":\"x\","
-	         "\"content\":\"");
+	buf_adds(
+	    &lines, HEADER
+	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{"
+	    "\"type\":\"toolCall\",\"id\":\"1\",\"name\":\"write\",\"arguments\":{\"path\":\"x\",\"content\":\"");
 	for (int i = 0; i < 100000; i++)
 		buf_addc(&lines, 'x');
-	buf_adds(&lines, "\"}}]}}\n" USER("u", "\"a\"", "steer") RESULT("r", "\"u\"", "1"));
+	buf_adds(&lines, "\"}}]}}\n" USER("u", "a", "steer") WORKED("r", "u", "1"));
 	chat_of(buf_cstr(&lines), "", &out);
 	assert_non_null(strstr(out.p, "steer\n\n- `write x, 1 line` · r\n"));
 }
@@ -204,11 +205,11 @@ static void long_calls_with_later_results(void **state)
 static void cwd_is_stripped_from_summaries(void **state)
 {
 	(void)state;
-	assert_chat(HEADER ASSISTANT("a", "null",
-	                             READ("1", "/w/src/x") "," READ("2", "/wide/x") "," READ("3", "/w/") "," BASH(
-					 "4", "cd /w && make") "," BASH("5", "cd /w/src && make"),
-	                             ",\"stopReason\":\"toolUse\""),
-	            "\n- `read src/x`\n- `read /wide/x`\n- `read /w/`\n- `bash make`\n- `bash cd /w/src && make`\n");
+	assert_chat(HEADER
+	    STOPPED("a", null, "toolUse", CALL("1", "read", "path":"/w/src/x"), CALL("2", "read", "path":"/wide/x"),
+	        CALL("3", "read", "path":"/w/"), CALL("4", "bash", "command":"cd /w && make"), CALL("5", "bash",
+	        "command":"cd /w/src && make")),
+	    "\n- `read src/x`\n- `read /wide/x`\n- `read /w/`\n- `bash make`\n- `bash cd /w/src && make`\n");
 }
 
 static void very_many_calls(void **state)
@@ -216,20 +217,17 @@ static void very_many_calls(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	buf_adds(&lines, HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null," TIME
-	                        ",\"message\":{\"role\":\"assistant\",\"stopReason\":\"toolUse\",\"content\":[");
+	buf_adds(&lines,
+	         HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05."
+	                "678Z\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"toolUse\",\"content\":[");
 	for (int i = 0; i < 100; i++)
-		buf_addf(&lines, "%s{\"type\":\"toolCall\",\"id\":\"%d\",\"name\":\"n%d\",\"arguments\":{}}",
-		         i ? "," : "", i, i);
+		buf_addf(&lines, JSON(%s{"type":"toolCall","id":"%d","name":"n%d","arguments":{}}), i ? "," : "", i, i);
 	buf_adds(&lines, "]}}\n");
 	for (int i = 0; i < 100; i += 2) {
 		char parent[8] = "a";
 		if (i > 0)
 			snprintf(parent, sizeof parent, "r%d", i - 2);
-		buf_addf(&lines,
-		         "{\"type\":\"message\",\"id\":\"r%d\",\"parentId\":\"%s\"," TIME
-		         ",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"%d\",\"content\":[]}}\n",
-		         i, parent, i);
+		buf_addf(&lines, RESULT("r%d", "%s", "%d", ), i, parent, i);
 	}
 	buf_adds(&want, "# (no messages)\n\n");
 	for (int i = 0; i < 100; i += 2)
@@ -243,12 +241,9 @@ static void very_many_calls(void **state)
 static void commands_of_the_user(void **state)
 {
 	(void)state;
-	assert_chat(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"bashExecution\",\"command\":\"ls\\n-l\",\"output\":\"o\",\"exitCode\":0")
-		MESSAGE("b", "\"a\"",
-	                "\"role\":\"bashExecution\",\"command\":\"false\",\"exitCode\":1,\"excludeFromContext\":true")
-		    MESSAGE("c", "\"b\"", "\"role\":\"bashExecution\",\"command\":\"sleep 9\",\"cancelled\":true"),
+	assert_chat(HEADER MESSAGE("a", null, "role":"bashExecution","command":"ls\n-l","output":"o","exitCode":0)
+	    MESSAGE("b", "a", "role":"bashExecution","command":"false","exitCode":1,"excludeFromContext":true)
+	    MESSAGE("c", "b", "role":"bashExecution","command":"sleep 9","cancelled":true),
 	    "\n- `!ls -l` · exit 0 · a\n- `!!false` · \u2717 exit 1 · b\n- `!sleep 9` · \u2717 cancelled · c\n");
 }
 
@@ -265,15 +260,15 @@ static void chat_is_absent_when_empty(void **state)
 {
 	(void)state;
 	assert_has(HEADER, false);
-	assert_has(HEADER ENTRY("a", "null", "\"type\":\"model_change\""), false);
-	assert_has(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"content\":\"x\",\"display\":false"), false);
-	assert_has(HEADER ENTRY("a", "null", "\"type\":\"custom_message\",\"content\":\"x\",\"display\":true"), true);
-	assert_has(HEADER ENTRY("a", "null", "\"type\":\"branch_summary\",\"summary\":\"\""), false);
-	assert_has(HEADER ENTRY("a", "null", "\"type\":\"message\""), false);
-	assert_has(HEADER MESSAGE("a", "null", "\"role\":\"system\",\"content\":\"x\""), false);
-	assert_has(HEADER ASSISTANT("a", "null", "", ",\"stopReason\":\"stop\""), false);
-	assert_has(HEADER ASSISTANT("a", "null", READ("1", "x"), ",\"stopReason\":\"stop\""), true);
-	assert_has(HEADER USER("a", "null", "x") ENTRY("b", "\"a\"", "\"type\":\"custom\""), true);
+	assert_has(HEADER BARE("model_change", "a", null), false);
+	assert_has(HEADER ENTRY("custom_message", "a", null, "content":"x","display":false), false);
+	assert_has(HEADER ENTRY("custom_message", "a", null, "content":"x","display":true), true);
+	assert_has(HEADER ENTRY("branch_summary", "a", null, "summary":""), false);
+	assert_has(HEADER BARE("message", "a", null), false);
+	assert_has(HEADER MESSAGE("a", null, "role":"system","content":"x"), false);
+	assert_has(HEADER STOPPED("a", null, "stop", ), false);
+	assert_has(HEADER STOPPED("a", null, "stop", CALL("1", "read", "path":"x")), true);
+	assert_has(HEADER USER("a", null, "x") CUSTOM("b", "a"), true);
 }
 
 int main(void)

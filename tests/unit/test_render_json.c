@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define LINE(type, id, parent, rest) ENTRY(id, parent, "\"type\":\"" type "\"" rest)
-
 static void expect_context_n(const char *lines, size_t n, const char *want)
 {
 	struct fixture f;
@@ -30,19 +28,13 @@ static void expect_context(const char *lines, const char *want)
 static void missing_content_is_added(void **state)
 {
 	(void)state;
-	expect_context(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":null,\"x\":1")
-	                   MESSAGE("b", "\"a\"", "\"role\":\"toolResult\"")
-	                       MESSAGE("c", "\"b\"", "\"role\":\"system\",\"timestamp\":5")
-	                           MESSAGE("d", "\"c\"", "\"role\":\"custom\",\"content\":null"),
-	               "{\"messages\":[\n"
-	               "{\"role\":\"user\",\"content\":[],\"x\":1},\n"
-	               "{\"role\":\"toolResult\",\"content\":[]},\n"
-	               "{\"role\":\"system\",\"timestamp\":5,\"content\":\"\"},\n"
-	               "{\"role\":\"custom\",\"content\":null}\n" OFF);
+	expect_context(HEADER MESSAGE("a", null, "role":"user","content":null,"x":1)
+	    MESSAGE("b", "a", "role":"toolResult") MESSAGE("c", "b", "role":"system","timestamp":5)
+	    MESSAGE("d", "c", "role":"custom","content":null),
+	    "{\"messages\":[\n"
+	    LINE({"role":"user","content":[],"x":1},) LINE({"role":"toolResult","content":[]},)
+	    LINE({"role":"system","timestamp":5,"content":""},) LINE({"role":"custom","content":null}) OFF);
 }
-
-#define EDIT(id, parent, target, replacement)                                                                          \
-	LINE("context_edit", id, parent, ",\"targetId\":\"" target "\",\"replacement\":" replacement)
 
 /* `want` ends before the last member, the size of the file. */
 static void expect_info(const char *lines, const char *file, const char *want)
@@ -56,18 +48,13 @@ static void expect_info(const char *lines, const char *file, const char *want)
 	fixture_close(&f);
 }
 
-#define USAGE(input, cost)                                                                                             \
-	"\"usage\":{\"input\":" input                                                                                  \
-	",\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,\"cost\":{\"total\":" cost "}}"
-
 /* jq stops at a lone surrogate. */
 static void info_is_well_formed(void **state)
 {
 	(void)state;
 	expect_info(
-	    "{\"type\":\"session\",\"version\":3,\"id\":\"\\ud800\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"cwd\":\"/"
-	    "\\ud83d\\ude00\\udc00\\\\ud800\",\"parentSession\":\"\\ud800\\ud83d\\ude00\\u0000\"}\n" LINE(
-		"session_info", "n\\ud800", "null", ",\"name\":\"a\\ud800\""),
+	    LINE({"type":"session","version":3,"id":"\ud800","timestamp":"2026-01-02T03:04:05Z","cwd":"/\ud83d\ude00\udc00\\ud800","parentSession":"\ud800\ud83d\ude00\u0000"})
+	    INFO("n\ud800", null, "a\ud800"),
 	    "f",
 	    "{\n"
 	    "  \"id\": \"\uFFFD\",\n"
@@ -93,8 +80,8 @@ static void info_replaces_raw_bytes(void **state)
 {
 	struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
-	static const char lines[] = "{\"type\":\"session\",\"version\":3,\"id\":\"\xed\xa0\x80\"}\n" LINE(
-	    "session_info", "n", "null", ",\"name\":\"\xed\xa0\x80\"");
+	static const char lines[] = AS_IS("{\"type\":\"session\",\"version\":3,\"id\":\"\xed\xa0\x80\"}\n"
+	    "{\"id\":\"n\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"\xed\xa0\x80\"}\n");
 
 	(void)state;
 	fixture_open(&f, lines, strlen(lines));
@@ -125,21 +112,28 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 /* Pauses count as five minutes at most, whatever the order in the file. */
 static void active_is_sum_of_short_pauses(void **state)
 {
-#define TIMED(id, time) "{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":null,\"timestamp\":" time "}\n"
+
 #define TIMES                                                                                                          \
-	TIMED("a", "\"2026-01-02T10:00:00.000Z\"")                                                                     \
-	TIMED("b", "\"2026-01-02T10:05:00.000Z\"")                                                                     \
-	TIMED("c", "\"never\"") TIMED("d", "\"2026-01-02T11:00:00.999Z\"")
+	AS_IS( \
+    LINE({"type":"label","id":"a","parentId":null,"timestamp":"2026-01-02T10:00:00.000Z"}) \
+    LINE({"type":"label","id":"b","parentId":null,"timestamp":"2026-01-02T10:05:00.000Z"}) \
+    LINE({"type":"label","id":"c","parentId":null,"timestamp":"never"}) \
+    LINE({"type":"label","id":"d","parentId":null,"timestamp":"2026-01-02T11:00:00.999Z"}))
 	static const struct timespec now = {.tv_sec = 1};
 	(void)state;
-	expect_member(HEADER TIMED("a", "\"2026-01-02T10:00:00Z\""), now, "\n  \"activeSeconds\": 0,\n");
+	expect_member(HEADER LINE({"type":"label","id":"a","parentId":null,"timestamp":"2026-01-02T10:00:00Z"}), now,
+	    "\n  \"activeSeconds\": 0,\n");
 	expect_member(HEADER TIMES, now, "\n  \"activeSeconds\": 600,\n");
-	expect_member(HEADER TIMES TIMED("e", "\"2026-01-02T10:02:00Z\"") TIMED("f", "\"2026-01-02T11:00:02Z\""), now,
-	              "\n  \"activeSeconds\": 601,\n");
-	expect_member(HEADER TIMED("a", "\"2026-01-02T10:00:01.500Z\"") TIMED("b", "\"1969-12-31T23:59:58.600Z\"")
-	                  TIMED("c", "\"1970-01-01T00:00:01.500Z\""),
-	              now, "\n  \"activeSeconds\": 302,\n");
-	expect_member(HEADER TIMED("a", "null") TIMED("b", "\"never\""), now, "\n  \"problems\": 2,\n  \"bytes\"");
+	expect_member(HEADER TIMES LINE({"type":"label","id":"e","parentId":null,"timestamp":"2026-01-02T10:02:00Z"})
+	    LINE({"type":"label","id":"f","parentId":null,"timestamp":"2026-01-02T11:00:02Z"}),
+	    now, "\n  \"activeSeconds\": 601,\n");
+	expect_member(HEADER LINE({"type":"label","id":"a","parentId":null,"timestamp":"2026-01-02T10:00:01.500Z"})
+	    LINE({"type":"label","id":"b","parentId":null,"timestamp":"1969-12-31T23:59:58.600Z"})
+	    LINE({"type":"label","id":"c","parentId":null,"timestamp":"1970-01-01T00:00:01.500Z"}),
+	    now, "\n  \"activeSeconds\": 302,\n");
+	expect_member(HEADER LINE({"type":"label","id":"a","parentId":null,"timestamp":null})
+	    LINE({"type":"label","id":"b","parentId":null,"timestamp":"never"}),
+	    now, "\n  \"problems\": 2,\n  \"bytes\"");
 }
 
 static void modified_is_last_message(void **state)
@@ -147,20 +141,19 @@ static void modified_is_last_message(void **state)
 	(void)state;
 	const struct timespec mtime = {1000000000, 123500000};
 	const struct timespec old = {-1, 500400000};
-	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n", mtime,
-	              "\"modified\": \"2001-09-09T01:46:40.124Z\"");
-	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n", old,
-	              "\"modified\": \"1969-12-31T23:59:59.500Z\"");
-	expect_member(HEADER, mtime, "\"modified\": \"2026-01-02T03:04:05.000Z\"");
+	expect_member(LINE({"type":"session","version":3,"id":"s"}), mtime,
+	    JSON("modified": "2001-09-09T01:46:40.124Z"));
+	expect_member(LINE({"type":"session","version":3,"id":"s"}), old, JSON("modified": "1969-12-31T23:59:59.500Z"));
+	expect_member(HEADER, mtime, JSON("modified": "2026-01-02T03:04:05.000Z"));
 	/* A message without content, or of another role, is ignored; without its own time the entry's counts. */
-	expect_member(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"timestamp\":1767323046000")
-	                  MESSAGE("b", "\"a\"", "\"role\":\"toolResult\",\"content\":[],\"timestamp\":1767323046000"),
-	              mtime, "\"modified\": \"2026-01-02T03:04:05.000Z\"");
-	expect_member(HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":[],\"timestamp\":\"x\""), mtime,
-	              "\"modified\": \"2026-01-02T03:04:05.678Z\"");
+	expect_member(HEADER MESSAGE("a", null, "role":"user","timestamp":1767323046000)
+	    MESSAGE("b", "a", "role":"toolResult","content":[],"timestamp":1767323046000),
+	    mtime, JSON("modified": "2026-01-02T03:04:05.000Z"));
+	expect_member(HEADER MESSAGE("a", null, "role":"user","content":[],"timestamp":"x"), mtime,
+	    JSON("modified": "2026-01-02T03:04:05.678Z"));
 	/* A numeric header time sets `created`, but not `modified`. */
-	expect_member("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":5}\n", mtime,
-	              "\"created\": \"1970-01-01T00:00:00.005Z\",\n  \"modified\": \"2001-09-09T01:46:40.124Z\"");
+	expect_member(LINE({"type":"session","version":3,"id":"s","timestamp":5}), mtime,
+	    "\"created\": \"1970-01-01T00:00:00.005Z\",\n  \"modified\": \"2001-09-09T01:46:40.124Z\"");
 }
 
 static void first_message_is_cut(void **state)
@@ -180,10 +173,11 @@ static void first_message_is_cut(void **state)
 }
 
 #define EVERYTHING                                                                                                     \
-	HEADER USER("a", "null", "x") MESSAGE("b", "\"a\"", "\"role\":\"assistant\"," USAGE("1", "1"))                 \
-	    EDIT("e", "\"b\"", "b", "{\"content\":\"y\"}") EDIT("f", "\"e\"", "a", "null")                             \
-		LINE("compaction", "c", "\"f\"", ",\"summary\":\"s\",\"systemMessage\":{},\"firstKeptEntryId\":\"a\"") \
-		    LINE("model_change", "m", "\"c\"", "") LINE("thinking_level_change", "t", "\"m\"", "")
+	AS_IS( \
+    HEADER USER("a", null, "x") MESSAGE("b", "a", "role":"assistant","usage":USAGE(1, 2, 0, 0, 3, 1)) \
+    EDIT("e", "b", "b", {"content":"y"}) EDIT("f", "e", "a", null) \
+    ENTRY("compaction", "c", "f", "summary":"s","systemMessage":{},"firstKeptEntryId":"a") \
+    BARE("model_change", "m", "c") BARE("thinking_level_change", "t", "m"))
 
 static void truncated_file_is_stale(void **state)
 {

@@ -53,18 +53,18 @@ static void yaml_numbers_are_unquoted(void **state)
 {
 	static const struct {
 		const char *usage, *line;
-	} cases[] = {
-	    {"\"input\":1e400", "  input:                    null"},
-	    {"\"input\":1e21", "  input:                 1.0e+21"},
-	    {"\"cost\":{\"total\":0.00004}", "cost:                          0"},
-	    {"\"cost\":{\"total\":0.00005}", "cost:                     0.0001"},
-	    {"\"cost\":{\"total\":12.34567}", "cost:                    12.3457"},
-	};
+	} cases[] = ITEMS(
+	    {JSON("input":1e400), "  input:                    null"},
+	    {JSON("input":1e21), "  input:                 1.0e+21"},
+	    {JSON("cost":{"total":0.00004}), "cost:                          0"},
+	    {JSON("cost":{"total":0.00005}), "cost:                     0.0001"},
+	    {JSON("cost":{"total":12.34567}), "cost:                    12.3457"});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
-		buf_addf(&lines, HEADER ENTRY("d", "null", "\"type\":\"usage\",\"usage\":{%s}"), cases[i].usage);
+		buf_addf(&lines, HEADER LINE({"id":"d","parentId":null,"timestamp":TIME,"type":"usage","usage":{%s}}),
+		                              cases[i].usage);
 		context_of(buf_cstr(&lines), &out);
 		assert_line(&out, cases[i].line);
 	}
@@ -73,105 +73,82 @@ static void yaml_numbers_are_unquoted(void **state)
 static void messages_of_all_roles(void **state)
 {
 	(void)state;
-	assert_transcript(HEADER USER("a", "null", "one\\ntwo\\n"), "\n## user · a" WHEN "\n\none\ntwo\n");
-	assert_transcript(
-	    HEADER MESSAGE(
-		"a", "null",
-		"\"role\":\"assistant\",\"provider\":\"p\",\"model\":\"m\",\"stopReason\":\"toolUse\","
-		"\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":\"text\",\"text\":\"x\"},"
-		"{\"type\":\"toolCall\",\"id\":\"1\",\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}]")
-		MESSAGE("b", "\"a\"",
-	                "\"role\":\"toolResult\",\"toolCallId\":\"1\",\"toolName\":\"bash\",\"isError\":true,"
-	                "\"content\":[{\"type\":\"text\",\"text\":\"no\"}]"),
+	assert_transcript(HEADER USER("a", null, "one\ntwo\n"), "\n## user · a" WHEN "\n\none\ntwo\n");
+	assert_transcript(HEADER
+	    MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","stopReason":"toolUse",
+	        "content":[THINKING("hm"),SAY("x"),CALL("1", "bash", "command":"ls")])
+	    MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"bash","isError":true,
+	        "content":[SAY("no")]),
 	    "\n## assistant · a" WHEN " · p/m\n\n### thinking\n\nhm\n\n### text\n\nx\n"
 	    "\n### call 1: bash\n\n```bash\nls\n```\n"
 	    "\n## toolResult · b" WHEN " · bash · call 1 of a · error\n\n```\nno\n```\n");
-	assert_transcript(HEADER MESSAGE("a", "null",
-	                                 "\"role\":\"toolResult\",\"toolName\":\"read\",\"content\":\"x\","
-	                                 "\"details\":{\"imageUnsupportedByModel\":\"m\"}"),
-	                  "\n## toolResult · a" WHEN " · read · picture not sent to m\n\n```\nx\n```\n");
+	assert_transcript(HEADER
+	    MESSAGE("a", null, "role":"toolResult","toolName":"read","content":"x",
+	        "details":{"imageUnsupportedByModel":"m"}),
+	    "\n## toolResult · a" WHEN " · read · picture not sent to m\n\n```\nx\n```\n");
 	/* What the provider changed, and why. */
-	assert_transcript(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"assistant\",\"content\":\"x\",\"diagnostics\":[{\"type\":\"t\",\"details\":{"
-	                   "\"reason\":\"r\","
-	                   "\"transformations\":[{\"reason\":\"r\"},{\"reason\":\"s\\nt\"},{\"reason\":\"s\\nt\"},{},7,"
-	                   "{\"reason\":\"r\"}]},"
-	                   "\"error\":{\"message\":\"no\"}},{\"type\":\"failed\",\"error\":{\"message\":\"why\"},"
-	                   "\"details\":{\"status\":500}},"
-	                   "{\"type\":\"u\"},{\"type\":7},8,{\"type\":\"v\",\"details\":{\"transformations\":\"[{}]\"},"
-	                   "\"error\":{}}]")
-		MESSAGE("b", "\"a\"", "\"role\":\"assistant\",\"content\":\"y\",\"diagnostics\":\"[{\\\"type\\\":1}]\"")
-		    MESSAGE("c", "\"b\"", "\"role\":\"user\",\"content\":\"z\",\"diagnostics\":[{\"type\":\"t\"}]"),
+	assert_transcript(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"x","diagnostics":[{"type":"t",
+	        "details":{"reason":"r","transformations":[{"reason":"r"},{"reason":"s\nt"},{"reason":"s\nt"},{},7,{"reason":"r"}]},
+	        "error":{"message":"no"}},{"type":"failed","error":{"message":"why"},"details":{"status":500}},
+	        {"type":"u"},{"type":7},8,{"type":"v","details":{"transformations":"[{}]"},"error":{}}])
+	    MESSAGE("b", "a", "role":"assistant","content":"y","diagnostics":"[{\"type\":1}]")
+	    MESSAGE("c", "b", "role":"user","content":"z","diagnostics":[{"type":"t"}]),
 	    "\n## assistant · a" WHEN "\n\nx\n\n*t · r · s t · r*\n\n*failed · why*\n\n*u*\n\n*v*\n"
 	    "\n## assistant · b" WHEN "\n\ny\n\n## user · c" WHEN "\n\nz\n");
-	assert_transcript(
-	    HEADER MESSAGE(
-		"a", "null",
-		"\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"x\\ny\",\"exitCode\":2,"
-		"\"cancelled\":true,\"truncated\":true,\"fullOutputPath\":\"/t\",\"excludeFromContext\":true"),
+	assert_transcript(HEADER
+	    MESSAGE("a", null, "role":"bashExecution","command":"ls","output":"x\ny","exitCode":2,"cancelled":true,
+	        "truncated":true,"fullOutputPath":"/t","excludeFromContext":true),
 	    "\n## bashExecution · a" WHEN
 	    " · exit 2 · cancelled · truncated · not sent\n\n```console\n$ ls\nx\ny\n```\n\n*full output: /t*\n");
-	assert_transcript(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\",\"gone\":null},"
-	                   "\"toolsAdded\":[{\"name\":\"read\"},{\"name\":\"ls\"}],\"toolsRemoved\":[]"),
+	assert_transcript(HEADER
+	    MESSAGE("a", null, "role":"system","content":"base","sections":{"k":"v","gone":null},
+	        "toolsAdded":[{"name":"read"},{"name":"ls"}],"toolsRemoved":[]),
 	    "\n## system · a" WHEN "\n\nbase\n\n### k\nv\n\ntools: read ls\n\n*section gone removed*\n");
-	assert_transcript(
-	    HEADER MESSAGE("a", "null",
-	                   "\"role\":\"assistant\",\"content\":null,\"stopReason\":\"error\",\"errorMessage\":\"bad\""),
+	assert_transcript(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":null,"stopReason":"error","errorMessage":"bad"),
 	    "\n## assistant · a" WHEN " · error\n\n### error\n\nbad\n");
-	assert_transcript(HEADER MESSAGE("a", "null", "\"role\":\"future\",\"summary\":\"s\",\"content\":\"c\""),
-	                  "\n## future · a" WHEN "\n\nc\n\ns\n");
-	assert_transcript(
-	    HEADER MESSAGE("a", "null", "\"role\":\"custom\",\"customType\":\"t\",\"display\":false,\"content\":\"c\""),
+	assert_transcript(HEADER MESSAGE("a", null, "role":"future","summary":"s","content":"c"),
+	    "\n## future · a" WHEN "\n\nc\n\ns\n");
+	assert_transcript(HEADER MESSAGE("a", null, "role":"custom","customType":"t","display":false,"content":"c"),
 	    "\n## custom · a" WHEN " · t · hidden\n\nc\n");
 }
 
 /* --- tool calls --- */
 
-#define CALL(id, name, arguments)                                                                                      \
-	"{\"type\":\"toolCall\",\"id\":\"" id "\",\"name\":\"" name "\",\"arguments\":" arguments "}"
-#define CALLS(id, parent, calls) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":[" calls "]")
-#define RESULT(id, parent, call, name, rest)                                                                           \
-	MESSAGE(id, parent,                                                                                            \
-	        "\"role\":\"toolResult\",\"toolCallId\":\"" call "\",\"toolName\":\"" name "\"," rest                  \
-	        "\"content\":[{\"type\":\"text\",\"text\":\"x\"}]")
-
 static void assert_call(const char *call, const char *want)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
 
-	buf_addf(&lines, HEADER CALLS("a", "null", "%s"), call);
+	buf_addf(&lines, HEADER ASSISTANT("a", null, %s), call);
 	buf_addf(&text, "\n## assistant · a" WHEN "\n\n### call 1: %s", want);
 	assert_transcript(buf_cstr(&lines), buf_cstr(&text));
 }
 
 static void calls_are_rendered(void **state)
 {
-	static const char *const calls[][2] = {
-	    {CALL("1", "edit", "{\"path\":\"a.c\",\"edits\":[{\"oldText\":\"a\\nb\",\"newText\":\"a\\nc\"}]}"),
+	static const char *const calls[][2] = ITEMS(
+	    {JSON(CALL("1", "edit", "path":"a.c","edits":[{"oldText":"a\nb","newText":"a\nc"}])),
 	     "edit `a.c` +1 -1\n\n```diff\n a\n-b\n+c\n```\n"},
-	    {CALL("1", "edit", "{\"path\":\"a.c\",\"oldText\":\"```\",\"newText\":\"\",\"n\":1,\"s\":\"t\"}"),
+	    {JSON(CALL("1", "edit", "path":"a.c","oldText":"```","newText":"","n":1,"s":"t")),
 	     "edit `a.c` -1 · n 1\n\n````diff\n-```\n````\n\n```json\n{\n  \"s\": \"t\"\n}\n```\n"},
 	    /* a diff without changes leaves everything to the JSON */
-	    {CALL("1", "edit", "{\"path\":\"a.c\",\"oldText\":\"a\",\"newText\":\"a\"}"),
+	    {JSON(CALL("1", "edit", "path":"a.c","oldText":"a","newText":"a")),
 	     "edit `a.c`\n\n```json\n{\n  \"path\": \"a.c\",\n  \"oldText\": \"a\",\n  \"newText\": \"a\"\n}\n```\n"},
-	    {CALL("1", "write", "{\"path\":\"a.py\",\"content\":\"a\\n```\\n\"}"),
+	    {JSON(CALL("1", "write", "path":"a.py","content":"a\n```\n")),
 	     "write `a.py`\n\n````python\na\n```\n````\n"},
-	    {CALL("1", "write", "{\"path\":\"a\",\"content\":\"\"}"), "write `a`\n\n```\n```\n"},
-	    {CALL("1", "write", "{\"path\":\"a.py\",\"content\":7}"), "write `a.py` · content 7\n"},
-	    {CALL("1", "read", "{\"path\":\"a.c\",\"offset\":3,\"limit\":2}"), "read `a.c`:3-4\n"},
-	    {CALL("1", "read", "{\"path\":\"`a``\"}"), "read ``` `a`` ```\n"},
-	    {CALL("1", "read", "{\"path\":\"a\\nb\"}"), "read `a b`\n\n```json\n{\n  \"path\": \"a\\nb\"\n}\n```\n"},
-	    {CALL("1", "read", "{\"path\":\"\"}"), "read\n\n```json\n{\n  \"path\": \"\"\n}\n```\n"},
-	    {CALL("1", "bash", "{\"command\":\"a\\nb\",\"timeout\":9,\"cwd\":\"/\"}"),
+	    {JSON(CALL("1", "write", "path":"a","content":"")), "write `a`\n\n```\n```\n"},
+	    {JSON(CALL("1", "write", "path":"a.py","content":7)), "write `a.py` · content 7\n"},
+	    {JSON(CALL("1", "read", "path":"a.c","offset":3,"limit":2)), "read `a.c`:3-4\n"},
+	    {JSON(CALL("1", "read", "path":"`a``")), "read ``` `a`` ```\n"},
+	    {JSON(CALL("1", "read", "path":"a\nb")), "read `a b`\n\n```json\n{\n  \"path\": \"a\\nb\"\n}\n```\n"},
+	    {JSON(CALL("1", "read", "path":"")), "read\n\n```json\n{\n  \"path\": \"\"\n}\n```\n"},
+	    {JSON(CALL("1", "bash", "command":"a\nb","timeout":9,"cwd":"/")),
 	     "bash · timeout 9\n\n```bash\na\nb\n```\n\n```json\n{\n  \"cwd\": \"/\"\n}\n```\n"},
-	    {CALL("1", "bash", "{\"command\":7,\"timeout\":9}"),
+	    {JSON(CALL("1", "bash", "command":7,"timeout":9)),
 	     "bash\n\n```json\n{\n  \"command\": 7,\n  \"timeout\": 9\n}\n```\n"},
-	    {CALL("1", "other", "{}"), "other\n\n```json\n{}\n```\n"},
-	    {"{\"type\":\"toolCall\",\"name\":\"bash\"}", "bash\n"},
-	};
+	    {JSON(CALL("1", "other", )), "other\n\n```json\n{}\n```\n"},
+	    {JSON({"type":"toolCall","name":"bash"}), "bash\n"});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -187,7 +164,7 @@ static void long_paths_are_not_cut(void **state)
 	for (int i = 0; i < 100; i++)
 		buf_adds(&path, "dir/");
 	buf_adds(&path, "a.py");
-	buf_addf(&call, CALL("1", "write", "{\"path\":\"%s\",\"content\":\"x\"}"), buf_cstr(&path));
+	buf_addf(&call, JSON(CALL("1", "write", "path":"%s","content":"x")), buf_cstr(&path));
 	buf_addf(&want, "write `%.199s…`\n\n```python\nx\n```\n\n```json\n{\n  \"path\": \"%s\"\n}\n```\n",
 	         buf_cstr(&path), buf_cstr(&path));
 	assert_call(buf_cstr(&call), buf_cstr(&want));
@@ -198,7 +175,7 @@ static void fence_of(const char *calls, const char *result, struct buf *out)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
 
-	buf_addf(&lines, HEADER CALLS("a", "null", "%s") "%s", calls, result);
+	buf_addf(&lines, HEADER ASSISTANT("a", null, %s) "%s", calls, result);
 	transcript_of(buf_cstr(&lines), "", &text);
 	const char *heading = strstr(buf_cstr(&text), "## toolResult");
 	assert_non_null(heading);
@@ -207,20 +184,31 @@ static void fence_of(const char *calls, const char *result, struct buf *out)
 	buf_add(out, fence, strcspn(fence, "\n"));
 }
 
-#define TWO_READS CALL("1", "read", "{\"path\":\"a.c\"}") "," CALL("2", "read", "{\"path\":\"b.py\"}")
+#define TWO_READS                                                                                                      \
+	AS_IS( \
+    JSON({"type":"toolCall","id":"1","name":"read","arguments":{"path":"a.c"}},{"type":"toolCall","id":"2", \
+        "name":"read","arguments":{"path":"b.py"}}))
 
 static void output_fence_has_file_language(void **state)
 {
-	static const char *const cases[][3] = {
-	    {TWO_READS, RESULT("b", "\"a\"", "1", "read", ""), "```c"},
-	    {TWO_READS, RESULT("b", "\"a\"", "2", "read", ""), "```python"},
-	    {TWO_READS, RESULT("b", "\"a\"", "2", "read", "\"isError\":true,"), "```"},
-	    {TWO_READS, RESULT("b", "\"a\"", "3", "read", ""), "```"},
-	    {TWO_READS, RESULT("b", "null", "1", "read", ""), "```"},
-	    {TWO_READS, RESULT("b", "\"a\"", "1", "bash", ""), "```"},
-	    {CALL("1", "bash", "{\"path\":\"a.c\",\"command\":\"cat\"}"), RESULT("b", "\"a\"", "1", "read", ""), "```"},
-	    {CALL("1", "read", "{\"path\":[\"a.c\"]}"), RESULT("b", "\"a\"", "1", "read", ""), "```"},
-	};
+	static const char *const cases[][3] = ITEMS(
+	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]),
+	     "```c"},
+	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"2","toolName":"read","content":[SAY("x")]),
+	     "```python"},
+	    {TWO_READS,
+	     MESSAGE("b", "a", "role":"toolResult","toolCallId":"2","toolName":"read","isError":true,
+	         "content":[SAY("x")]), "```"},
+	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"3","toolName":"read","content":[SAY("x")]),
+	     "```"},
+	    {TWO_READS,
+	     MESSAGE("b", null, "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), "```"},
+	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"bash","content":[SAY("x")]),
+	     "```"},
+	    {JSON(CALL("1", "bash", "path":"a.c","command":"cat")),
+	     MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), "```"},
+	    {JSON(CALL("1", "read", "path":["a.c"])),
+	     MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), "```"});
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -236,10 +224,11 @@ static void language_is_skipped_for_long_messages(void **state)
 	struct buf calls CLEANUP_BUF = BUF_INIT, fence CLEANUP_BUF = BUF_INIT;
 
 	(void)state;
-	buf_adds(&calls, CALL("1", "read", "{\"path\":\"a.c\"}"));
+	buf_adds(&calls, JSON(CALL("1", "read", "path":"a.c")));
 	for (int i = 0; i < 2000; i++)
-		buf_adds(&calls, "," CALL("2", "read", "{\"path\":\"a.c\"}"));
-	fence_of(buf_cstr(&calls), RESULT("b", "\"a\"", "1", "read", ""), &fence);
+		buf_adds(&calls, JSON(,{"type":"toolCall","id":"2","name":"read","arguments":{"path":"a.c"}}));
+	fence_of(buf_cstr(&calls),
+	    MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), &fence);
 	assert_string_equal(buf_cstr(&fence), "```");
 }
 
@@ -260,29 +249,29 @@ static void open_fences_are_closed(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
-		buf_addf(&lines, HEADER USER("a", "null", "%s"), cases[i].text);
+		buf_addf(&lines, HEADER USER("a", null, "%s"), cases[i].text);
 		buf_addf(&want, "\n## user · a" WHEN "\n\n%s", cases[i].closed);
 		assert_transcript(buf_cstr(&lines), buf_cstr(&want));
 	}
 }
 
+#define IMAGES                                                                                                         \
+	AS_IS( \
+    HEADER \
+    LINE({"id":"a b/%é.","type":"message","message":{"role":"user", \
+        "content":[{"type":"image","mimeType":"image/png","data":""},{"type":"image","mimeType":"image/jpeg","data":"AAAA"},{"type":"odd"}]}}))
+
 static void context_shows_sent_messages(void **state)
 {
 	(void)state;
-	assert_context(
-	    HEADER USER("a", "null", "old") USER("b", "\"a\"", "kept") ENTRY(
-		"c", "\"b\"",
-		"\"type\":\"compaction\",\"summary\":\"sum\",\"tokensBefore\":9,\"firstKeptEntryId\":\"b\","
-		"\"systemMessage\":{\"role\":\"system\",\"content\":\"base\",\"sections\":{\"k\":\"v\"}}")
-		MESSAGE("d", "\"c\"",
-	                "\"role\":\"bashExecution\",\"command\":\"secret\",\"output\":\"\",\"excludeFromContext\":true")
-		    MESSAGE("e", "\"d\"", "\"role\":\"future\",\"content\":\"never sent\"")
-			ENTRY("f", "\"e\"", "\"type\":\"branch_summary\",\"summary\":\"\",\"fromId\":\"x\"")
-			    ENTRY("g", "\"f\"", "\"type\":\"custom_message\",\"customType\":\"t\",\"content\":\"cm\"")
-				MESSAGE("h", "\"g\"", "\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":\"\"")
-				    ENTRY("i", "\"h\"",
-	                                  "\"type\":\"context_edit\",\"targetId\":\"g\",\"replacement\":{\"content\":"
-	                                  "\"new\"}"),
+	assert_context(HEADER USER("a", null, "old") USER("b", "a", "kept")
+	    ENTRY("compaction", "c", "b", "summary":"sum","tokensBefore":9,"firstKeptEntryId":"b",
+	        "systemMessage":{"role":"system","content":"base","sections":{"k":"v"}})
+	    MESSAGE("d", "c", "role":"bashExecution","command":"secret","output":"","excludeFromContext":true)
+	    MESSAGE("e", "d", "role":"future","content":"never sent")
+	    ENTRY("branch_summary", "f", "e", "summary":"","fromId":"x")
+	    ENTRY("custom_message", "g", "f", "customType":"t","content":"cm")
+	    MESSAGE("h", "g", "role":"bashExecution","command":"ls","output":"") EDIT("i", "h", "g", {"content":"new"}),
 	    "\n## system · c" WHEN "\n\nbase\n\n### k\nv\n"
 	    "\n## compaction · c" WHEN " · 9 tokens before\n\nsum\n"
 	    "\n## user · b" WHEN "\n\nkept\n"
@@ -427,10 +416,10 @@ static void every_edit_line_is_shown(void **state)
 	for (uint32_t round = 1; round <= 40; round++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		uint32_t seed = round;
-		buf_adds(&lines,
-		         HEADER "{\"id\":\"a\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":["
-		                "{\"type\":\"toolCall\",\"name\":\"edit\",\"arguments\":{\"path\":\"a\",\"newText\":"
-		                "\"new\",\"oldText\":\"");
+		buf_adds(
+		    &lines, HEADER
+		    "{\"id\":\"a\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":"
+		    "\"toolCall\",\"name\":\"edit\",\"arguments\":{\"path\":\"a\",\"newText\":\"new\",\"oldText\":\"");
 		add_hostile(&lines, &said, &seed);
 		buf_adds(&lines, "\"}}]}}\n");
 		transcript_of(buf_cstr(&lines), "", &out);
@@ -459,9 +448,9 @@ static void add_two_segments(const struct session *s, uint32_t at, struct buf *o
 static void segments_are_branch_independent(void **state)
 {
 	struct fixture f;
-	static const char before[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two");
-	static const char after[] = HEADER USER("a", "null", "one") USER("b", "\"a\"", "two")
-	    USER("c", "\"a\"", "three") ENTRY("d", "\"c\"", "\"type\":\"compaction\",\"summary\":\"s\"");
+	static const char before[] = HEADER USER("a", null, "one") USER("b", "a", "two");
+	static const char after[] = AS_IS(HEADER USER("a", null, "one") USER("b", "a", "two") USER("c", "a", "three")
+	    ENTRY("compaction", "d", "c", "summary":"s"));
 	struct buf first CLEANUP_BUF = BUF_INIT, second CLEANUP_BUF = BUF_INIT;
 
 	(void)state;

@@ -5,35 +5,28 @@ static void title_falls_back_to_first_message(void **state)
 {
 	(void)state;
 	assert_renders(render_title,
-	               HEADER USER("a", "null", "") MESSAGE("b", "\"a\"", "\"role\":\"assistant\",\"content\":\"no\"")
-	                   MESSAGE("c", "\"b\"",
-	                           "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\\n one\"},"
-	                           "{\"type\":\"image\",\"data\":\"\"},{\"type\":\"text\",\"text\":\"tw\\u0000o\"}]")
-	                       USER("d", "\"c\"", "later"),
-	               "one tw o\n");
+	    HEADER USER("a", null, "") MESSAGE("b", "a", "role":"assistant","content":"no")
+	    MESSAGE("c", "b", "role":"user","content":[SAY("\n one"),{"type":"image","data":""},SAY("tw\u0000o")])
+	    USER("d", "c", "later"),
+	    "one tw o\n");
 	assert_renders(render_title, HEADER, "(no messages)\n");
-	assert_renders(render_title, HEADER USER("a", "null", " \\n\\u00a0\\ufeff"), "(no messages)\n");
+	assert_renders(render_title, HEADER USER("a", null, " \n\u00a0\ufeff"), "(no messages)\n");
 }
-
-#define ASSISTANT(id, parent, text) MESSAGE(id, parent, "\"role\":\"assistant\",\"content\":" text)
 
 /* Also if the name or the user's message has no printable text. */
 static void title_falls_back_to_first_answer(void **state)
 {
 	(void)state;
 	assert_renders(render_title,
-	               HEADER ASSISTANT("a", "null", "[{\"type\":\"thinking\",\"thinking\":\"hm\"}]")
-	                   ASSISTANT("b", "\"a\"",
-	                             "[{\"type\":\"text\",\"text\":\" \"},{\"type\":\"text\",\"text\":\"so\"},"
-	                             "{\"type\":\"text\",\"text\":\"it\\u001b is\"}]")
-	                       ASSISTANT("c", "\"b\"", "\"later\""),
-	               "so it  is\n");
+	    HEADER ASSISTANT("a", null, THINKING("hm")) ASSISTANT("b", "a", SAY(" "), SAY("so"), SAY("it\u001b is"))
+	    MESSAGE("c", "b", "role":"assistant","content":"later"),
+	    "so it  is\n");
 	assert_renders(render_title,
-	               HEADER USER("a", "null", "\\u0001\\u0085 \\u2028") ASSISTANT("b", "\"a\"", "\"x\"")
-	                   ENTRY("c", "\"b\"", "\"type\":\"session_info\",\"name\":\"\\u0007\""),
-	               "x\n");
-	assert_renders(render_title, HEADER USER("a", "null", " ") USER("b", "\"a\"", "y"), "y\n");
-	assert_renders(render_title, HEADER ASSISTANT("a", "null", "[]"), "(no messages)\n");
+	    HEADER USER("a", null, "\u0001\u0085 \u2028") MESSAGE("b", "a", "role":"assistant","content":"x")
+	    INFO("c", "b", "\u0007"),
+	    "x\n");
+	assert_renders(render_title, HEADER USER("a", null, " ") USER("b", "a", "y"), "y\n");
+	assert_renders(render_title, HEADER ASSISTANT("a", null, ), "(no messages)\n");
 }
 
 #define SENDER "Sender (untrusted metadata):\\n```json\\n{\\n  label: ui\\n}\\n```\\n\\n"
@@ -93,8 +86,7 @@ static void envelopes_are_stripped_from_title(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT;
-		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%sHi, [you]\\n%s\""),
-		         before[i], "[x: 2]");
+		buf_addf(&file, HEADER USER("a", null, "%sHi, [you]\n%s"), before[i], "[x: 2]");
 		assert_non_null(buf_cstr(&file));
 		assert_renders(render_title, file.p, "Hi, [you] [x: 2]\n");
 	}
@@ -117,8 +109,7 @@ static void trailing_envelopes_are_stripped_from_title(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT;
-		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%sHi, [you]%s\""),
-		         i % 2 ? "" : STAMP, after[i]);
+		buf_addf(&file, HEADER USER("a", null, "%sHi, [you]%s"), i % 2 ? "" : STAMP, after[i]);
 		assert_non_null(buf_cstr(&file));
 		assert_renders(render_title, file.p, "Hi, [you]\n");
 	}
@@ -155,31 +146,34 @@ static void assert_automatic(const char *lines, int want)
 static void words_of_a_later_message_are_the_title(void **state)
 {
 	(void)state;
-	assert_renders(render_title, HEADER USER("a", "null", NEW) USER("b", "\"a\"", "Hi"), "Hi\n");
+	assert_renders(render_title, HEADER USER("a", null, NEW) USER("b", "a", "Hi"), "Hi\n");
 	assert_renders(render_title,
-	               HEADER USER("a", "null", HEARTBEAT) USER("b", "\"a\"", "[OpenClaw heartbeat poll]")
-	                   USER("c", "\"b\"", SENDER) USER("d", "\"c\"", STAMP "Hi"),
-	               "Hi\n");
-	assert_renders(render_title, HEADER USER("a", "null", NEW) USER("b", "\"a\"", HEARTBEAT), NEW "\n");
+	    HEADER USER_RAW("a", null, HEARTBEAT) USER("b", "a", "[OpenClaw heartbeat poll]") USER_RAW("c", "b", SENDER)
+	    USER_RAW("d", "c", STAMP "Hi"),
+	    "Hi\n");
+	assert_renders(render_title, HEADER USER("a", null, NEW) USER_RAW("b", "a", HEARTBEAT), NEW "\n");
 	for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT, alone CLEANUP_BUF = BUF_INIT;
-		buf_addf(&alone, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%s\""), prompts[i]);
+		buf_addf(&alone, HEADER USER("a", null, "%s"), prompts[i]);
 		assert_non_null(buf_cstr(&alone));
-		buf_addf(&file, "%s" USER("b", "\"a\"", STAMP "Hi"), alone.p);
+		buf_addf(&file,
+		         "%s{\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":"
+		         "\"message\",\"message\":{\"role\":\"user\",\"content\":\"" STAMP "Hi\"}}\n",
+		         alone.p);
 		assert_non_null(buf_cstr(&file));
 		assert_renders(render_title, file.p, "Hi\n");
 		assert_automatic(alone.p, 1);
 		assert_automatic(file.p, 0);
 	}
-	assert_automatic(HEADER ASSISTANT("a", "null", "\"x\""), 0);
-	assert_automatic(HEADER USER("a", "null", SENDER), 0);
-	assert_automatic(HEADER USER("a", "null", NEW) MESSAGE("b", "\"a\"", "\"role\":\"user\",\"content\":[]"), 0);
+	assert_automatic(HEADER MESSAGE("a", null, "role":"assistant","content":"x"), 0);
+	assert_automatic(HEADER USER_RAW("a", null, SENDER), 0);
+	assert_automatic(HEADER USER("a", null, NEW) MESSAGE("b", "a", "role":"user","content":[]), 0);
 	assert_renders(render_title,
-	               HEADER USER("a", "null", "System: [2026-02-24 11:51:07 UTC] up\\n\\n" NEW)
-	                   ASSISTANT("b", "\"a\"", "\"Hello\""),
-	               NEW "\n");
-	assert_renders(render_title, HEADER USER("a", "null", "Read HEARTBEAT.md if it exists, please"),
-	               "Read HEARTBEAT.md if it exists, please\n");
+	    HEADER USER_RAW("a", null, "System: [2026-02-24 11:51:07 UTC] up\\n\\n" NEW)
+	    MESSAGE("b", "a", "role":"assistant","content":"Hello"),
+	    NEW "\n");
+	assert_renders(render_title, HEADER USER("a", null, "Read HEARTBEAT.md if it exists, please"),
+	    "Read HEARTBEAT.md if it exists, please\n");
 }
 
 #define SKILL(name)                                                                                                    \
@@ -189,23 +183,22 @@ static void words_of_a_later_message_are_the_title(void **state)
 static void a_skill_is_left_out(void **state)
 {
 	(void)state;
-	assert_renders(render_title, HEADER USER("a", "null", SKILL("review") "\\n\\nthe parser"), "the parser\n");
-	assert_renders(render_title, HEADER USER("a", "null", SKILL("re\\nview")) USER("b", "\"a\"", "x"),
-	               "/skill:re view\n");
-	assert_renders(render_title, HEADER USER("a", "null", SKILL("r") "\\n\\n \\n[message_id: 1]"), "/skill:r\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("review") "\\n\\nthe parser"), "the parser\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("re\\nview")) USER("b", "a", "x"),
+	    "/skill:re view\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("r") "\\n\\n \\n[message_id: 1]"), "/skill:r\n");
 	/* The same after other text that no user wrote. */
 	assert_renders(render_title,
-	               HEADER USER("a", "null", "[Mon 2026-01-05 10:00 UTC] " SKILL("r") "\\n\\nIs it on?"),
-	               "Is it on?\n");
-	assert_renders(render_title, HEADER USER("a", "null", "[cron:1 r] [Mon 2026-01-05 10:00 UTC] " SKILL("r")),
-	               "/skill:r\n");
-	assert_renders(render_title, HEADER USER("a", "null", "[Mon 2026-01-05 10:00 UTC] Hi " SKILL("r")),
-	               "Hi <skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill>\n");
-	assert_renders(render_title, HEADER USER("a", "null", SKILL("r") " x"),
-	               "<skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill> x\n");
-	assert_renders(render_title, HEADER USER("a", "null", "<skill name=\\\"\\\" location=\\\"/\\\">\\n\\n</skill>"),
-	               "<skill name=\"\" location=\"/\">  </skill>\n");
-	assert_renders(render_title, HEADER USER("a", "null", "<skill name=\\\"a"), "<skill name=\"a\n");
+	    HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] " SKILL("r") "\\n\\nIs it on?"), "Is it on?\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, "[cron:1 r] [Mon 2026-01-05 10:00 UTC] " SKILL("r")),
+	    "/skill:r\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] Hi " SKILL("r")),
+	    "Hi <skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill>\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("r") " x"),
+	    "<skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill> x\n");
+	assert_renders(render_title, HEADER USER("a", null, "<skill name=\"\" location=\"/\">\n\n</skill>"),
+	    "<skill name=\"\" location=\"/\">  </skill>\n");
+	assert_renders(render_title, HEADER USER("a", null, "<skill name=\"a"), "<skill name=\"a\n");
 }
 
 /* Text that is nothing but envelope is kept, as are names and answers. */
@@ -250,7 +243,7 @@ static void envelope_lookalikes_are_kept(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
-		buf_addf(&file, HEADER MESSAGE("a", "null", "\"role\":\"user\",\"content\":\"%s\""), said[i]);
+		buf_addf(&file, HEADER USER("a", null, "%s"), said[i]);
 		buf_addf(&want, "%s", said[i]);
 		for (char *p; (p = memmem(want.p, want.n, "\\n", 2)); want.n--) {
 			*p = ' ';
@@ -262,30 +255,33 @@ static void envelope_lookalikes_are_kept(void **state)
 		assert_true(buf_cstr(&file) && buf_cstr(&want));
 		assert_renders(render_title, file.p, want.p);
 	}
-	assert_renders(render_title, HEADER USER("a", "null", SENDER),
-	               "Sender (untrusted metadata): ```json {   label: ui } ```\n");
-	assert_renders(render_title, HEADER ASSISTANT("a", "null", "\"" STAMP "Hi\""), STAMP "Hi\n");
-	assert_renders(render_title, HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"" STAMP "Hi\""),
-	               STAMP "Hi\n");
-	assert_renders(render_first_message, HEADER USER("a", "null", STAMP "Hi"), STAMP "Hi");
+	assert_renders(render_title, HEADER USER_RAW("a", null, SENDER),
+	    "Sender (untrusted metadata): ```json {   label: ui } ```\n");
+	assert_renders(render_title,
+	    HEADER
+	    "{\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":\"" STAMP "Hi\"}}\n",
+	    STAMP "Hi\n");
+	assert_renders(render_title,
+	    HEADER
+	    "{\"id\":\"b\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"" STAMP "Hi\"}\n",
+	    STAMP "Hi\n");
+	assert_renders(render_first_message, HEADER USER_RAW("a", null, STAMP "Hi"), STAMP "Hi");
 	/* A name or number before the words is theirs unless the metadata has it. */
-	assert_renders(render_title, HEADER USER("a", "null", NAMED "Fix: it"), "Fix: it\n");
-	assert_renders(render_title, HEADER USER("a", "null", STAMP "Room (100000): it"), "Room (100000): it\n");
-	assert_renders(render_title, HEADER USER("a", "null", NAMED "Ada L.: Ada L.: it"), "Ada L.: it\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, NAMED "Fix: it"), "Fix: it\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, STAMP "Room (100000): it"), "Room (100000): it\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, NAMED "Ada L.: Ada L.: it"), "Ada L.: it\n");
 }
 
 /* Of a prompt template, the words are what the user gave. */
 static void words_in_a_template_are_found(void **state)
 {
 	(void)state;
-	assert_renders(
-	    render_title,
-	    HEADER USER("a", "null", "P.\\n\\n<user_input>\\n a\\nb\\n</user_input>\\n\\nGo, `<user_input>`."),
-	    "a b\n");
-	assert_renders(render_title, HEADER USER("a", "null", STAMP "<user_request>\\na\\n</user_request>\\nGo."),
-	               "a\n");
-	assert_renders(render_labels_tsv, HEADER USER("a", "null", "P\\n<user_input>\\na\\n</user_input>"),
-	               "# ID\tLABEL\tTEXT\tas of line 2\na\t\tuser: a\n");
+	assert_renders(render_title,
+	    HEADER USER("a", null, "P.\n\n<user_input>\n a\nb\n</user_input>\n\nGo, `<user_input>`."), "a b\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, STAMP "<user_request>\\na\\n</user_request>\\nGo."),
+	    "a\n");
+	assert_renders(render_labels_tsv, HEADER USER("a", null, "P\n<user_input>\na\n</user_input>"),
+	    "# ID\tLABEL\tTEXT\tas of line 2\na\t\tuser: a\n");
 }
 
 /* The scan is bounded: an envelope that does not end within the bound is text, and further envelopes stay. Without the
@@ -329,57 +325,48 @@ static void envelope_scan_is_bounded(void **state)
 static void long_titles_are_cut(void **state)
 {
 	(void)state;
-	assert_renders(render_title, HEADER USER("a", "null", " " NINETY NINETY "012345678901234567890 "),
-	               NINETY NINETY "0123456789012345678\u2026\n");
-	assert_renders(render_title, HEADER USER("a", "null", " " NINETY NINETY "01234567890123456789 "),
-	               NINETY NINETY "01234567890123456789\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, " " NINETY NINETY "012345678901234567890 "),
+	    NINETY NINETY "0123456789012345678\u2026\n");
+	assert_renders(render_title, HEADER USER_RAW("a", null, " " NINETY NINETY "01234567890123456789 "),
+	    NINETY NINETY "01234567890123456789\n");
 	assert_renders(render_title,
-	               HEADER ENTRY("b", "null", "\"type\":\"session_info\",\"name\":\"" NINETY NINETY NINETY "\""),
-	               NINETY NINETY NINE NINE "\u00e9\u2026\n");
+	    HEADER
+	    "{\"id\":\"b\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"" NINETY NINETY NINETY "\"}\n",
+	    NINETY NINETY NINE NINE "\u00e9\u2026\n");
 }
 
 static void labels_are_a_table(void **state)
 {
 	(void)state;
-	assert_renders(
-	    render_labels_tsv,
-	    HEADER USER("a", "null", "one\\ntwo") ENTRY("m", "\"a\"", "\"type\":\"model_change\",\"modelId\":\"x\"")
-		MESSAGE("b", "\"m\"", "\"role\":\"bashExecution\",\"command\":\"ls\\t-l\",\"output\":\"\"")
-		    ENTRY("c", "\"b\"", "\"type\":\"compaction\",\"summary\":\"sum\",\"tokensBefore\":1499")
-			ENTRY("l", "\"c\"",
-	                      "\"type\":\"label\",\"targetId\":\"a\",\"label\":\"t\\tn\\nz\\u0000b\\\\u\\ud800.\"")
-			    ENTRY("k", "\"l\"", "\"type\":\"label\",\"targetId\":\"m\",\"label\":\"on\"")
-				ENTRY("n", "\"k\"", "\"type\":\"message\""),
+	assert_renders(render_labels_tsv,
+	    HEADER USER("a", null, "one\ntwo") ENTRY("model_change", "m", "a", "modelId":"x")
+	    MESSAGE("b", "m", "role":"bashExecution","command":"ls\t-l","output":"")
+	    ENTRY("compaction", "c", "b", "summary":"sum","tokensBefore":1499)
+	    LABEL("l", "c", "a", "t\tn\nz\u0000b\\u\ud800.") LABEL("k", "l", "m", "on") BARE("message", "n", "k"),
 	    "# ID\tLABEL\tTEXT\tas of line 8\n"
 	    "a\tt\\tn\\nz\\0b\\\\u\uFFFD.\tuser: one two\n"
 	    "m\ton\tmodel_change: [model: x]\n"
 	    "b\t\tbashExecution: ls -l\n"
 	    "c\t\tcompaction: sum\n");
 	assert_renders(render_labels_tsv,
-	               HEADER MESSAGE("a", "null",
-	                              "\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one.go\"},"
-	                              "{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"Go\"}]")
-	                   ENTRY("b", "\"a\"",
-	                         "\"type\":\"custom_message\",\"content\":[{\"type\":\"text\",\"text\":\"x\"},"
-	                         "{\"type\":\"text\",\"text\":\"y\"}]"),
-	               "# ID\tLABEL\tTEXT\tas of line 3\n"
-	               "a\t\tuser: one.go Go\n"
-	               "b\t\tcustom_message: x y\n");
+	    HEADER MESSAGE("a", null, "role":"user","content":[SAY("one.go"),{"type":"image"},SAY("Go")])
+	    ENTRY("custom_message", "b", "a", "content":[SAY("x"),SAY("y")]),
+	    "# ID\tLABEL\tTEXT\tas of line 3\n"
+	    "a\t\tuser: one.go Go\n"
+	    "b\t\tcustom_message: x y\n");
 	assert_renders(render_labels_tsv, HEADER, "");
-	assert_renders(render_labels_tsv, HEADER ENTRY("m", "null", "\"type\":\"custom\""), "");
+	assert_renders(render_labels_tsv, HEADER CUSTOM("m", null), "");
 }
 
 static void summaries_are_cut(void **state)
 {
 	(void)state;
-	assert_renders(
-	    render_labels_tsv,
-	    HEADER USER("a", "null", "0123456789012345678901234567890123456789012345678901234567\\ud83d\\ude00xyz"),
+	assert_renders(render_labels_tsv,
+	    HEADER USER("a", null, "0123456789012345678901234567890123456789012345678901234567\ud83d\ude00xyz"),
 	    "# ID\tLABEL\tTEXT\tas of line 2\n"
 	    "a\t\tuser: 0123456789012345678901234567890123456789012345678901234567\U0001F600x\n");
-	assert_renders(
-	    render_labels_tsv,
-	    HEADER USER("a", "null", "01234567890123456789012345678901234567890123456789012345678\\ud83d\\ude00xyz"),
+	assert_renders(render_labels_tsv,
+	    HEADER USER("a", null, "01234567890123456789012345678901234567890123456789012345678\ud83d\ude00xyz"),
 	    "# ID\tLABEL\tTEXT\tas of line 2\n"
 	    "a\t\tuser: 01234567890123456789012345678901234567890123456789012345678\U0001F600\n");
 	/* Each character is two UTF-16 units, and an escape of twelve bytes. */
@@ -392,9 +379,8 @@ static void summaries_are_cut(void **state)
 	buf_addc(&want, '\n');
 	struct buf file CLEANUP_BUF = BUF_INIT;
 	buf_addf(&file,
-	         HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\","
-	                "\"content\":\"%s\"}}\n",
-	         buf_cstr(&said));
+	         HEADER LINE({"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"%s"}}),
+	                      buf_cstr(&said));
 	assert_renders(render_labels_tsv, buf_cstr(&file), buf_cstr(&want));
 }
 

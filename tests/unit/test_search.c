@@ -189,7 +189,7 @@ static void threads_can_share_a_query(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &f), 0);
 	for (int i = 0; i < 20; i++) {
-		append(f.p, "p/a.jsonl", SAYS("9", "1", "blue and red"));
+		append(f.p, "p/a.jsonl", USER_MS("9", null, 1, "blue and red"));
 		cancel_set(&cancel);
 		int rc = searches_get(f.s, number_of(&f, "green"), &a);
 		cancel_set(NULL);
@@ -278,17 +278,16 @@ static void answers_without_entries_have_hints(void **state)
 	struct finder f;
 	three_sessions(&f, *state);
 	append(f.p, "p/a.jsonl",
-	       "{\"type\":\"message\",\"id\":\"3\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":"
-	       "\"toolCall\","
-	       "\"name\":\"bash\",\"id\":\"c\"},{\"type\":\"toolCall\",\"name\":\"Read\",\"id\":\"d\"}]}}\n"
-	       "{\"type\":\"message\",\"id\":\"4\",\"message\":{\"role\":\"toolResult\",\"toolName\":\"bash\"}}\n"
-	       "{\"type\":\"message\",\"id\":\"5\",\"message\":{\"role\":\"odd\\nrole\"}}\n");
+	    LINE({"type":"message","id":"3","message":{"role":"assistant",
+	        "content":[{"type":"toolCall","name":"bash","id":"c"},{"type":"toolCall","name":"Read","id":"d"}]}})
+	    LINE({"type":"message","id":"4","message":{"role":"toolResult","toolName":"bash"}})
+	    LINE({"type":"message","id":"5","message":{"role":"odd\nrole"}}));
 	wait_stale();
 	assert_hints(&f, "red", "");
 	assert_hints(&f, "nowhere", "");
 	assert_hints(&f, "roel:user", "roel:user" WORD("role:"));
 	assert_hints(&f, "tools:x rol:y", "rol:y" WORD("role:") "tools:x" WORD("tool:"));
-	assert_hints(&f, "\"Role:x\"", "role:x" WORD("role:"));
+	assert_hints(&f, JSON("Role:x"), "role:x" WORD("role:"));
 	assert_hints(&f, "-tols:x nowhere", "");
 	assert_hints(&f, "since:7d", "since:7d" WORD("after:"));
 	assert_hints(&f, "from:ada", "from:ada" WORD("role: or after:"));

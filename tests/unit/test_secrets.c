@@ -17,7 +17,7 @@
 	"hf_"                                                                                                          \
 	"example0example0example0example0"
 #define HEADING "project\tstem\tentry\tkind\tstart\tlength\n"
-#define SAYS(id, text) "{\"type\":\"custom\",\"id\":\"" id "\",\"data\":\"" text "\"}\n"
+#define HOLDS(id, text) "{\"type\":\"custom\",\"id\":\"" id "\",\"data\":\"" text "\"}\n"
 
 /* Asserts the table of all sessions of the source. */
 static void assert_secrets(struct source_fixture *p, const char *expected)
@@ -41,11 +41,13 @@ static void keys_are_listed_by_entry(void **state)
 	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	make_dir(p, "--b--");
-	put(p, "--a--/s.jsonl", HEADER("s", "/w") SAYS("x", "no key") SAYS("y", "a " KEY " b " KEY) SAYS("z", KEY));
-	put(p, "--a--/none.jsonl", HEADER("n", "/w") SAYS("x", "no key"));
+	put(p, "--a--/s.jsonl",
+	    HEADER_OF("s", "/w") HOLDS("x", "no key") HOLDS("y", "a " KEY " b " KEY) HOLDS("z", KEY));
+	put(p, "--a--/none.jsonl", HEADER_OF("n", "/w") HOLDS("x", "no key"));
 	/* In the header, in a line that is torn, and in the last line without a newline. */
 	put(p, "--b--/odd.jsonl",
-	    HEADER("o", KEY) SAYS("a", "x") "{\"torn " KEY "\n" SAYS("b", KEY) "{\"type\":\"" KEY);
+	    "{\"type\":\"session\",\"version\":3,\"id\":\"o\",\"cwd\":\"" KEY "\"}\n" HOLDS("a", "x")
+	    "{\"torn " KEY "\n" HOLDS("b", KEY) "{\"type\":\"" KEY);
 	set_mtime(p, "--a--/s.jsonl", 2000);
 	set_mtime(p, "--b--/odd.jsonl", 1000);
 	assert_secrets(p, HEADING ROW("a", "s", "y") ROW("a", "s", "y") ROW("a", "s", "z") ROW("b", "odd", "")
@@ -56,7 +58,7 @@ static void without_keys_the_table_is_empty(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
-	put(p, "--a--/none.jsonl", HEADER("n", "/w") SAYS("x", "no key"));
+	put(p, "--a--/none.jsonl", HEADER_OF("n", "/w") HOLDS("x", "no key"));
 	assert_secrets(p, HEADING);
 }
 
@@ -68,13 +70,13 @@ static void keys_between_pieces_are_found(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
 		const size_t ends[] = {0, 1, 17, 35};
-		buf_adds(&text, HEADER("s", "/w") "{\"type\":\"custom\",\"id\":\"l\",\"data\":\"");
+		buf_adds(&text, HEADER_OF("s", "/w") "{\"type\":\"custom\",\"id\":\"l\",\"data\":\"");
 		while (text.n < 256 * 1024 - 36 + ends[i])
 			buf_addc(&text, 'x');
-		buf_adds(&text, " " KEY "\"}\n" SAYS("m", KEY));
+		buf_adds(&text, " " KEY "\"}\n" HOLDS("m", KEY));
 		while (text.n < 256 * 1024 * 3)
-			buf_adds(&text, SAYS("n", "a line"));
-		buf_adds(&text, SAYS("o", KEY));
+			buf_adds(&text, HOLDS("n", "a line"));
+		buf_adds(&text, HOLDS("o", KEY));
 		put(p, "--a--/s.jsonl", buf_cstr(&text));
 		assert_secrets(p, HEADING ROW("a", "s", "l") ROW("a", "s", "m") ROW("a", "s", "o"));
 		catalog_close(p->c);
@@ -88,11 +90,11 @@ static void long_lines_are_skipped(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
-	put(p, "--a--/s.jsonl", HEADER("s", "/w") SAYS("a", KEY) KEY);
+	put(p, "--a--/s.jsonl", HEADER_OF("s", "/w") HOLDS("a", KEY) KEY);
 	struct stat st;
 	assert_int_equal(stat(at(p, "--a--/s.jsonl"), &st), 0);
 	assert_int_equal(truncate(at(p, "--a--/s.jsonl"), st.st_size + (off_t)SECRET_LINE), 0);
-	append(p, "--a--/s.jsonl", " " KEY "\n" SAYS("b", KEY));
+	append(p, "--a--/s.jsonl", " " KEY "\n" HOLDS("b", KEY));
 	assert_secrets(p, HEADING ROW("a", "s", "a") ROW("a", "s", "b"));
 }
 

@@ -17,13 +17,16 @@
 static void result_matches_nearest_call_above(void **state)
 {
 	struct fixture f;
-	struct session *s = open_text(
-	    &f, HEADER CALL("\"a\"", "null", "\"x\"", ",{\"type\":\"text\"},{\"type\":\"toolCall\",\"id\":\"y\"}")
-		    RESULT("\"ry\"", "\"a\"", "\"y\"") RESULT("\"rx\"", "\"ry\"", "\"\\u0078\"")
-			CALL("\"b\"", "\"rx\"", "\"x\"", "") RESULT("\"rb\"", "\"b\"", "\"x\"")
-			    RESULT("\"again\"", "\"rb\"", "\"x\"") RESULT("\"other\"", "\"rx\"", "\"x\"")
-				RESULT("\"none\"", "\"again\"", "\"z\"") RESULT("\"side\"", "null", "\"x\"")
-				    RESULT("\"null\"", "\"b\"", "null"));
+	struct session *s = open_text(&f,
+	    HEADER ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"text"}, {"type":"toolCall","id":"y"})
+	    MESSAGE("ry", "a", "role":"toolResult","toolCallId":"y")
+	    MESSAGE("rx", "ry", "role":"toolResult","toolCallId":"\u0078")
+	    ASSISTANT("b", "rx", {"type":"toolCall","id":"x"}) MESSAGE("rb", "b", "role":"toolResult","toolCallId":"x")
+	    MESSAGE("again", "rb", "role":"toolResult","toolCallId":"x")
+	    MESSAGE("other", "rx", "role":"toolResult","toolCallId":"x")
+	    MESSAGE("none", "again", "role":"toolResult","toolCallId":"z")
+	    MESSAGE("side", null, "role":"toolResult","toolCallId":"x")
+	    MESSAGE("null", "b", "role":"toolResult","toolCallId":null));
 
 	(void)state;
 	assert_call(s, 1, 0, 2);
@@ -48,11 +51,14 @@ static void duplicate_call_ids_match_in_order(void **state)
 {
 	struct fixture f;
 	struct session *s =
-	    open_text(&f, HEADER CALL("\"a\"", "null", "\"x\"",
-	                              ",{\"type\":\"toolCall\",\"id\":\"y\"},{\"type\":\"toolCall\",\"id\":\"x\"}")
-	                      RESULT("\"r1\"", "\"a\"", "\"x\"") RESULT("\"r2\"", "\"r1\"", "\"x\"")
-	                          RESULT("\"r3\"", "\"r2\"", "\"x\"") RESULT("\"other\"", "\"a\"", "\"x\"")
-	                              RESULT("\"other2\"", "\"other\"", "\"x\""));
+	    open_text(&f,
+	    HEADER
+	    ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"toolCall","id":"y"}, {"type":"toolCall",
+	        "id":"x"}) MESSAGE("r1", "a", "role":"toolResult","toolCallId":"x")
+	    MESSAGE("r2", "r1", "role":"toolResult","toolCallId":"x")
+	    MESSAGE("r3", "r2", "role":"toolResult","toolCallId":"x")
+	    MESSAGE("other", "a", "role":"toolResult","toolCallId":"x")
+	    MESSAGE("other2", "other", "role":"toolResult","toolCallId":"x"));
 
 	(void)state;
 	assert_call(s, 1, 0, 1);
@@ -74,11 +80,10 @@ static void many_calls_of_one_message_match(void **state)
 	struct fixture f;
 
 	(void)state;
-	buf_adds(&text,
-	         HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"assistant\","
-	                "\"content\":[{\"type\":\"toolCall\",\"id\":\"other\"}");
+	buf_adds(&text, HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":"
+	                       "\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"other\"}");
 	for (unsigned i = 0; i < MANY; i++)
-		buf_adds(&text, ",{\"type\":\"toolCall\",\"id\":\"x\"}");
+		buf_adds(&text, JSON(,{"type":"toolCall","id":"x"}));
 	buf_adds(&text, "]}}\n");
 	for (unsigned i = 0; i < MANY + 1; i++) {
 		buf_addf(&text, "{\"type\":\"message\",\"id\":\"r%u\",\"parentId\":\"", i);

@@ -20,15 +20,12 @@ static void make_text(struct buf *out)
 	buf_adds(out, HEADER);
 	for (int i = 0; i < 60; i++) {
 		buf_addf(out,
-		         "{\"type\":\"message\",\"id\":\"m%d\",\"parentId\":\"%s%d\",\"message\":{\"role\":\"user\","
-		         "\"content\":\"%s\"}}\n",
-		         i % 50, "m", i % 7 == 3 ? i + 2 : i - 1, fill);
-		buf_addf(out,
-		         "{\"type\":\"label\",\"id\":\"l%d\",\"parentId\":\"m%d\",\"targetId\":\"m%d\",\"label\":"
-		         "\"t%d\"}\n",
-		         i, i % 50, i / 2, i);
-		buf_addf(out, CALL("\"c%d\"", "\"m%d\"", "\"k%d\"", ""), i, i % 50, i);
-		buf_addf(out, RESULT("\"r%d\"", "\"c%d\"", "\"k%d\""), i, i, i);
+		         LINE({"type":"message","id":"m%d","parentId":"%s%d","message":{"role":"user","content":"%s"}}),
+		               i % 50, "m", i % 7 == 3 ? i + 2 : i - 1, fill);
+		buf_addf(out, LINE({"type":"label","id":"l%d","parentId":"m%d","targetId":"m%d","label":"t%d"}), i,
+		                   i % 50, i / 2, i);
+		buf_addf(out, ASSISTANT("c%d", "m%d", {"type":"toolCall","id":"k%d"}), i, i % 50, i);
+		buf_addf(out, MESSAGE("r%d", "c%d", "role":"toolResult","toolCallId":"k%d"), i, i, i);
 		if (i % 9 == 0)
 			buf_adds(out, "{\"type\":\"tor\n");
 	}
@@ -101,7 +98,7 @@ static void sparse_holes_are_skipped(void **state)
 	struct fixture f;
 	int left = 1000;
 	const struct cancel cancel = {.is_cancelled = countdown, .arg = &left};
-	static const char begin[] = HEADER USER("\"a\"", "null"), rest[] = "\n" USER("\"b\"", "\"a\"");
+	static const char begin[] = HEADER USER("a", null, "hi"), rest[] = "\n" USER("b", "a", "hi");
 	const off_t far = (off_t)1 << 40;
 	(void)state;
 	fixture_init(&f);

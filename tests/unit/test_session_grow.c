@@ -19,7 +19,7 @@
 static void complete_tail_is_indexed_torn_is_not(void **state)
 {
 	struct fixture f;
-	struct session *s = open_text(&f, HEADER META("\"a\"", "null") "{\"type\":\"custom\",\"id\":\"b\"");
+	struct session *s = open_text(&f, HEADER CUSTOM("a", null) "{\"type\":\"custom\",\"id\":\"b\"");
 
 	(void)state;
 	assert_int_equal(session_count(s), 1);
@@ -33,7 +33,7 @@ static void complete_tail_is_indexed_torn_is_not(void **state)
 	append(&f, " \r\n", 3);
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_count(s), 2);
-	append(&f, META("\"c\"", "\"b\""), strlen(META("\"c\"", "\"b\"")));
+	append(&f, CUSTOM("c", "b"), strlen(CUSTOM("c", "b")));
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_count(s), 3);
 	assert_int_equal(session_entry(s, 2)->line, 4);
@@ -75,7 +75,7 @@ static void readers_see_whole_lines_until_quiet(void **state)
 
 static void a_changed_file_is_stale(void **state)
 {
-	static const char text[] = HEADER META("\"a\"", "null") META("\"b\"", "\"a\"");
+	static const char text[] = HEADER CUSTOM("a", null) CUSTOM("b", "a");
 
 	(void)state;
 	for (int how = 0; how < 6; how++) {
@@ -117,7 +117,7 @@ static void a_changed_file_is_stale(void **state)
 static void a_file_changed_at_its_last_bytes_is_stale(void **state)
 {
 	enum { LINES = 100, CHANGED = 20 };
-	static const char more[] = META("\"new\"", "null");
+	static const char more[] = CUSTOM("new", null);
 	char dir[] = "/tmp/sessionfs-test-XXXXXX", path[64];
 	struct resolver *r;
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -186,8 +186,7 @@ static struct session *open_many_lines(struct fixture *f)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	buf_adds(&text, HEADER);
 	for (int i = 0; i < MANY_LINES; i++)
-		buf_addf(&text, "{\"type\":\"custom\",\"id\":\"i%d\",\"parentId\":null,\"data\":\"%0*d\"}\n", i,
-		         PADDING, i);
+		buf_addf(&text, LINE({"type":"custom","id":"i%d","parentId":null,"data":"%0*d"}), i, PADDING, i);
 	struct session *s = open_text(f, buf_cstr(&text));
 	preads = 0;
 	return s;
@@ -248,11 +247,11 @@ static void readahead_is_dropped_on_change(void **state)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
 	(void)state;
-	buf_addf(&text, HEADER "%08192d\n" META("\"a\"", "null") "%08192d\n", 1, 1);
+	buf_addf(&text, HEADER "%08192d\n" CUSTOM("a", null) "%08192d\n", 1, 1);
 	struct session *s = open_text(&f, buf_cstr(&text));
 	assert_id(s, 0, "a");
 	int fd = open(f.path, O_WRONLY | O_CLOEXEC);
-	off_t at = strstr(buf_cstr(&text), "\"a\"") - text.p + 1;
+	off_t at = strstr(buf_cstr(&text), JSON("a")) - text.p + 1;
 	assert_int_equal(pwrite(fd, "b", 1, at), 1);
 	assert_int_equal(futimens(fd, (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}), 0);
 	close(fd);
@@ -266,7 +265,7 @@ static void line_changed_while_reading_is_stale(void **state)
 	CLEANUP_LINE struct line l = LINE_INIT;
 	struct record r;
 	struct fixture f;
-	struct session *s = open_text(&f, HEADER META("\"a\"", "null"));
+	struct session *s = open_text(&f, HEADER CUSTOM("a", null));
 
 	(void)state;
 	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 5), 0);
@@ -287,8 +286,8 @@ static unsigned count_refused(size_t padding)
 	struct fixture f;
 
 	fixture_init(&f);
-	buf_addf(&old, HEADER META("\"a\"", "null") "%*s\n", (int)padding, "");
-	buf_addf(&other, HEADER META("\"b\"", "null") META("\"c\"", "\"b\"") "%*s\n", (int)padding, "");
+	buf_addf(&old, HEADER CUSTOM("a", null) "%*s\n", (int)padding, "");
+	buf_addf(&other, HEADER CUSTOM("b", null) CUSTOM("c", "b") "%*s\n", (int)padding, "");
 	rewritten_text = buf_cstr(&other);
 	for (unsigned after = 0; after < 10; after++) {
 		write_at(f.path, O_TRUNC, old.p, old.n);
@@ -328,7 +327,7 @@ static void short_file_is_read_once(void **state)
 
 	(void)state;
 	fixture_init(&f);
-	write_at(f.path, O_TRUNC, HEADER META("\"a\"", "null"), strlen(HEADER META("\"a\"", "null")));
+	write_at(f.path, O_TRUNC, HEADER CUSTOM("a", null), strlen(HEADER CUSTOM("a", null)));
 	preads = 0;
 	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, true, &f.s), 0);
 	assert_id(f.s, 0, "a");
@@ -349,7 +348,7 @@ static void lines_longer_than_the_buffer_are_read(void **state)
 	buf_adds(&text, HEADER "{\"type\":\"custom\",\"id\":\"a\",\"parentId\":null,\"data\":\"");
 	memset(buf_reserve(&text, LONG), 'x', LONG);
 	text.n += LONG;
-	buf_adds(&text, "\"}\n" META("\"b\"", "\"a\""));
+	buf_adds(&text, "\"}\n" CUSTOM("b", "a"));
 	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 	assert_int_equal(session_count(f.s), 2);
 	assert_path(f.s, 1, "0 1 ");
@@ -374,7 +373,7 @@ static void line_ends_across_read_boundaries(void **state)
 		size_t begin = text.n, n = line % 500 ? seed >> 22 : LONG;
 		bool crlf = line % 3 == 0, rubbish = line % 1000 == 0;
 		if (!rubbish && line % 7)
-			buf_addf(&text, "{\"id\":\"%08x\",\"x\":\"%*s\"}", line, (int)n, "");
+			buf_addf(&text, JSON({"id":"%08x","x":"%*s"}), line, (int)n, "");
 		else if (rubbish)
 			buf_addf(&text, "x%*s", (int)n, "");
 		if (text.n > begin && !rubbish)
@@ -399,7 +398,7 @@ static void add_turn(struct buf *text, unsigned i)
 	char parent[16] = "null";
 
 	if (i)
-		snprintf(parent, sizeof parent, "\"%08x\"", i - 1);
+		snprintf(parent, sizeof parent, JSON("%08x"), i - 1);
 	buf_addf(text, "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":%s,\"message\":{", i, parent);
 	if (i % 2)
 		buf_adds(text, "\"role\":\"toolResult\",\"toolCallId\":\"call_0\"}}\n");
@@ -419,7 +418,7 @@ static void long_garbage_is_one_bad_line(void **state)
 	assert_problems(s, "2 the last line is incomplete; ");
 	assert_int_equal(truncate(f.path, 9000000), 0);
 	assert_int_equal(session_grow(s), 1);
-	append(&f, "\n" USER("\"a\"", "null"), strlen("\n" USER("\"a\"", "null")));
+	append(&f, "\n" USER("a", null, "hi"), strlen("\n" USER("a", null, "hi")));
 	assert_int_equal(session_grow(s), 1);
 	assert_problems(s, "2 malformed: not JSON; ");
 	assert_int_equal(session_count(s), 1);
@@ -468,7 +467,7 @@ static void session_memory_matches_heap(void **state)
 	}
 	for (unsigned i = 0; i < MANY; i++) {
 		add_turn(&text, i);
-		buf_addf(&text, LABEL("\"l%u\"", "null", "\"../%u\"", "\"x\"") META("\"../%u\"", "\"none\""), i, i, i);
+		buf_addf(&text, LABEL("l%u", null, "../%u", "x") CUSTOM("../%u", "none"), i, i, i);
 	}
 	fixture_init(&f);
 	append(&f, text.p, text.n);
@@ -500,10 +499,9 @@ static void reversed_parent_chain_is_linear(void **state)
 	(void)state;
 	buf_adds(&text, HEADER);
 	for (int i = 0; i < MANY; i++)
-		buf_addf(&text,
-		         "{\"type\":\"message\",\"id\":\"%d\",\"parentId\":\"%d\",\"message\":{\"role\":\"toolResult\","
-		         "\"toolCallId\":\"gone\"}}\n",
-		         i, (i + 1) % MANY);
+		buf_addf(&text, LINE({"type":"message","id":"%d","parentId":"%d","message":{"role":"toolResult",
+		        "toolCallId":"gone"}}),
+		                      i, (i + 1) % MANY);
 	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 	assert_int_equal(session_path(f.s, 5, &path, &n), 0);
 	assert_int_equal(n, MANY);

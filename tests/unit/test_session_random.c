@@ -14,8 +14,8 @@
 enum { ENTRIES = 64, ROUNDS = 400 };
 
 /* Longer than the ids that the index stores. */
-#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
-#define LONG "/" ZEROS
+
+#define LONG "/0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
 
 struct dice {
 	uint64_t state;
@@ -188,29 +188,32 @@ static uint32_t model_newest_child(const struct model *m, uint32_t i, uint32_t b
 static const char *random_id(struct dice *d)
 {
 	/* clang-format off */
-	static const char *const ids[] = {
-	    "\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\"", "\"f\"", "\"g\"", "\"h\"", "\"i\"", "\"\"", "1", "\"1\"", "1.0",
-	    "-0", "0", "\"\\u0061\"", "\"1~2\"", "\"1~2~2\"", "null", "true", "\"long-long\"", "\"\xff\"", "\"\xfe\"", "\"%FF\"",
-	    "\"x" LONG "\"", "\"y" LONG "\"", "\"\xff" LONG "\"", "\"\xfe" LONG "\"", "1" ZEROS, "\"1" ZEROS "\""};
+	static const char *const ids[] = ITEMS(
+	    JSON("a"), JSON("b"), JSON("c"), JSON("d"), JSON("e"), JSON("f"), JSON("g"), JSON("h"), JSON("i"), JSON(""),
+	    "1", JSON("1"), "1.0", "-0", "0", JSON("\u0061"), JSON("1~2"), JSON("1~2~2"), "null", "true",
+	    JSON("long-long"), "\"\xff\"", "\"\xfe\"", JSON("%FF"), "\"x" LONG "\"", "\"y" LONG "\"",
+	    "\"\xff" LONG "\"", "\"\xfe" LONG "\"",
+	    "10000000000000000000000000000000000000000000000000000000000000000000000000000000000000000",
+	    JSON("10000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"));
 	/* clang-format on */
 	return ids[roll(d, sizeof ids / sizeof *ids)];
 }
 
 static void random_message(struct dice *d, struct buf *out)
 {
-	static const char *const ids[] = {"\"x\"", "\"y\"", "7", "null"};
+	static const char *const ids[] = {JSON("x"), JSON("y"), "7", "null"};
 
 	switch (roll(d, 3)) {
 	case 0:
-		buf_adds(out, "\"message\":{\"role\":\"user\",\"content\":\"hi\"}");
+		buf_adds(out, JSON("message":{"role":"user","content":"hi"}));
 		break;
 	case 1:
-		buf_addf(out, "\"message\":{\"role\":\"toolResult\",\"toolCallId\":%s}", ids[roll(d, 4)]);
+		buf_addf(out, JSON("message":{"role":"toolResult","toolCallId":%s}), ids[roll(d, 4)]);
 		break;
 	default:
 		buf_adds(out, "\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}");
 		for (unsigned n = roll(d, 4); n; n--)
-			buf_addf(out, ",{\"type\":\"toolCall\",\"id\":%s}", ids[roll(d, 4)]);
+			buf_addf(out, JSON(,{"type":"toolCall","id":%s}), ids[roll(d, 4)]);
 		buf_adds(out, "]}");
 	}
 }
@@ -223,19 +226,21 @@ static void random_object(struct dice *d, const char *id, struct buf *out)
 
 	buf_addf(out, "{\"type\":\"%s\",\"id\":%s,", type, id);
 	if (roll(d, 20))
-		buf_addf(out, "\"parentId\":%s,", random_id(d));
+		buf_addf(out, JSON("parentId":%s,), random_id(d));
 	if (strcmp(type, "message") == 0)
 		random_message(d, out);
 	else if (strcmp(type, "label") == 0)
-		buf_addf(out, "\"targetId\":%s,\"label\":%s", random_id(d), roll(d, 3) ? "\"L\"" : "null");
+		buf_addf(out, JSON("targetId":%s,"label":%s), random_id(d), roll(d, 3) ? JSON("L") : "null");
 	else
-		buf_addf(out, "\"summary\":\"%s\",\"name\":\" n%u \"", roll(d, 2) ? "s" : "", roll(d, 9));
+		buf_addf(out, JSON("summary":"%s","name":" n%u "), roll(d, 2) ? "s" : "", roll(d, 9));
 	buf_addc(out, '}');
 }
 
 static void random_line(struct dice *d, struct buf *out)
 {
-	static const char *const odd[] = {"5", "\"s\"", "[1]", "null", "0", "{\"torn\":", "", " ", "\xc2\xa0", "nope"};
+	static const char *const odd[] =
+	    ITEMS(
+	    "5", JSON("s"), "[1]", "null", "0", "{\"torn\":", "", " ", "\xc2\xa0", "nope");
 
 	if (roll(d, 15) == 0)
 		buf_adds(out, odd[roll(d, 10)]);

@@ -41,15 +41,15 @@ static void slot_exhaustion_is_logged_early(void **state)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "w");
-	put(p, "w/a.jsonl", HEADER("a", "/"));
-	put(p, "w/b.jsonl", HEADER("b", "/"));
+	put(p, "w/a.jsonl", HEADER_OF("a", "/"));
+	put(p, "w/b.jsonl", HEADER_OF("b", "/"));
 	open_place(p);
 	uint32_t kept = look_for(p, "a");
 	for (unsigned used = 2; used < SLOTS_MAX + 4; used++) {
 		assert_int_equal(count_said("7/8 of the numbers"), used >= SLOTS_WARN_AT);
 		assert_int_equal(count_said("no numbers left for new sessions"), used > SLOTS_MAX);
 		assert_int_equal(look_for(p, "b") == NO_SLOT, used > SLOTS_MAX);
-		replace(p, "w/b.jsonl", HEADER("b", "/"));
+		replace(p, "w/b.jsonl", HEADER_OF("b", "/"));
 		wait_stale();
 		look_for(p, "b");
 	}
@@ -80,7 +80,7 @@ static void names_that_are_gone_make_place(void **state)
 	struct source_fixture *p = *state;
 	char name[64], want[256];
 	make_dir(p, "w");
-	put(p, "w/a.jsonl", HEADER("a", "/"));
+	put(p, "w/a.jsonl", HEADER_OF("a", "/"));
 	open_place(p);
 	uint32_t slot = look_for(p, "a");
 	assert_int_equal(unlink(at(p, "w/a.jsonl")), 0);
@@ -96,8 +96,8 @@ static void names_that_are_gone_make_place(void **state)
 	assert_true(p->c->file_count < 20);
 	/* The same name again, and one that has come back. */
 	put(p, "w/0.jsonl", "no session");
-	put(p, name, HEADER("b", "/"));
-	put(p, "w/a.jsonl", HEADER("a", "/"));
+	put(p, name, HEADER_OF("b", "/"));
+	put(p, "w/a.jsonl", HEADER_OF("a", "/"));
 	wait_stale();
 	snprintf(want, sizeof want, "w/0.jsonl" BAD "%s 1 \nw/a.jsonl 1 \n", name);
 	expect_files(p, want);

@@ -203,7 +203,8 @@ static void half_written_line_is_waited_for(void **state)
 	plan.before = rest_of_the_line;
 	assert_int_equal(add(&m, false), 0);
 	assert_int_equal(m.asked, 1);
-	assert_file(OLD TORN "\"}\nline 0\n");
+	assert_file(OLD TORN "\"}\n"
+	                     "line 0\n");
 }
 
 static void retries_are_bounded(void **state)

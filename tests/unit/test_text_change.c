@@ -12,17 +12,6 @@
 
 #include "write_fixture.h"
 
-#define ASSISTANT(id, parent, stop, content)                                                                           \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT                                       \
-	",\"message\":{\"role\":\"assistant\",\"stopReason\":\"" stop "\",\"content\":[" content "]}}\n"
-#define USE(call, tool, args)                                                                                          \
-	"{\"type\":\"toolCall\",\"id\":\"" call "\",\"name\":\"" tool "\",\"arguments\":{" args "}}"
-#define RESULT_OF(id, parent, call)                                                                                    \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT                                       \
-	",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"" call                                                 \
-	"\",\"content\":[{\"type\":\"text\",\"text\":\"ok\"}]}}\n"
-#define SESSION(id, parent) "{\"type\":\"session\",\"version\":3,\"id\":\"" id "\",\"parentSession\":\"" parent "\"}\n"
-
 #define TEXTS_MAX 512
 
 struct text {
@@ -167,27 +156,26 @@ static void remove_other(struct source_fixture *p, const char *name)
 
 static void rows_say_how_texts_change(void **state)
 {
-	static const char *const lines[] = {
-	    ASSISTANT("d", "c", "toolUse", USE("t1", "write", "\"path\":\"/w/a\",\"content\":\"x\"")),
-	    RESULT_OF("e", "d", "t1"),
-	    ASSISTANT("f", "e", "toolUse", USE("t2", "read", "\"path\":\"/v/b\"")),
-	    RESULT_OF("g", "f", "t2"),
-	    "{\"type\":\"message\",\"id\":\"h\",\"parentId\":\"gone\"}\n",
+	static const char *const lines[] = ITEMS(
+	    MESSAGE("d", "c", "role":"assistant","stopReason":"toolUse","content":[CALL("t1", "write", "path":"/w/a",
+	         "content":"x")]),
+	    RESULT("e", "d", "t1", SAY("ok")),
+	    MESSAGE("f", "e", "role":"assistant","stopReason":"toolUse","content":[CALL("t2", "read", "path":"/v/b")]),
+	    RESULT("g", "f", "t2", SAY("ok")),
+	    LINE({"type":"message","id":"h","parentId":"gone"}),
 	    "not json\n",
-	    ASSISTANT("i", "g", "stop", "{\"type\":\"text\",\"text\":\"done\"}"),
-	    SET("j", "i", "a", "first"),
-	    SET("k", "j", "a", "other"),
-	    NAME("l", "k", "name"),
-	    NAME("m", "l", "new"),
-	    USER("\"n\"", "\"b\""),
+	    MESSAGE("i", "g", "role":"assistant","stopReason":"stop","content":[SAY("done")]),
+	    LABEL("j", "i", "a", "first"),
+	    LABEL("k", "j", "a", "other"),
+	    INFO("l", "k", "name"),
+	    INFO("m", "l", "new"),
+	    USER("n", "b", "hi"),
 	    SUMMARY("o", "b", "i", "left"),
-	    "{\"type\":\"message\",\"id\":\"gone\",\"parentId\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"x\"}"
-	    "}\n",
+	    LINE({"type":"message","id":"gone","parentId":"b","message":{"role":"user","content":"x"}}),
 	    /* A provider refuses one, then none, then another of the same size. */
-	    RESULT_OF("p", "gone", "t9"),
-	    "{\"type\":\"context_edit\",\"id\":\"q\",\"parentId\":\"p\",\"targetId\":\"p\",\"replacement\":null}\n",
-	    RESULT_OF("r", "q", "t9"),
-	};
+	    RESULT("p", "gone", "t9", SAY("ok")),
+	    LINE({"type":"context_edit","id":"q","parentId":"p","targetId":"p","replacement":null}),
+	    RESULT("r", "q", "t9", SAY("ok")));
 	static const struct {
 		const char *file, *fork, *subagent, *run, *refused;
 	} forks[] = {
@@ -200,24 +188,24 @@ static void rows_say_how_texts_change(void **state)
 	char link[512], text[1024];
 
 	/* The parent: a session of another directory, found by the name of its file. */
-	put_other(p, "--q--/parent.jsonl", SESSION("q", ""));
+	put_other(p, "--q--/parent.jsonl", FORK("q", ""));
 	p->fresh_ms = 1;
-	snprintf(text, sizeof text, SESSION("sid", "/elsewhere/parent.jsonl") "%s", strchr(ABC, '\n') + 1);
+	snprintf(text, sizeof text, FORK("sid", "/elsewhere/parent.jsonl") "%s", strchr(ABC, '\n') + 1);
 	begin(p, text);
-	snprintf(link, sizeof link, SESSION("x", "%s"), p->file);
+	snprintf(link, sizeof link, FORK("x", "%s"), p->file);
 	read_texts(p, before);
 	for (size_t i = 0; i < sizeof lines / sizeof *lines + 3; i++) {
 		switch (i) {
 		case 0:
 		case 1:
 			put_other(p, forks[i].file, link);
-			put_other(p, forks[i].subagent, SESSION("u", ""));
+			put_other(p, forks[i].subagent, FORK("u", ""));
 			assert_int_equal(put(p, A, forks[i].refused, "x"), -EPERM);
 			await_text(p, S "/forks", forks[i].fork);
 			await_text(p, S "/subagents", forks[i].run);
 			break;
 		case 2:
-			put_other(p, "--r--/parent.jsonl", SESSION("r", ""));
+			put_other(p, "--r--/parent.jsonl", FORK("r", ""));
 			remove_other(p, "--q--/parent.jsonl");
 			await_text(p, S "/parent", "/r/");
 			break;

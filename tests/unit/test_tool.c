@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "session_lines.h"
 #include "sessionfs/render/tool.h"
 
 #include "sessionfs/base/cancel.h"
@@ -53,91 +54,88 @@ static void assert_sample(const struct sample *s, struct tool_use *u)
 	assert_text(&rest, s->rest);
 }
 
-#define EDIT(texts) "{\"path\":\"a.c\"," texts "}"
-#define OLD_NEW(old, new) "{\"oldText\":\"" old "\",\"newText\":\"" new "\"}"
-
-static const struct sample samples[] = {
+static const struct sample samples[] = ITEMS(
     /* pi's own edit, and variants that models send */
-    {"\"edit\"", EDIT("\"edits\":[" OLD_NEW("a\\nb", "a\\nc") "]"), "edit a.c +1 -1", " a\n-b\n+c\n", ""},
-    {"\"edit\"", EDIT("\"edits\":[" OLD_NEW("a", "b") "," OLD_NEW("", "x\\ny\\n") "]"), "edit a.c +3 -1",
-     "-a\n+b\n@@\n+x\n+y\n", ""},
-    {"\"edit\"", EDIT("\"edits\":" OLD_NEW("a", "b")), "edit a.c +1 -1", "-a\n+b\n", ""},
-    {"\"edit\"", EDIT("\"edits\":\"[{\\\"oldText\\\":\\\"a\\\\nb\\\",\\\"newText\\\":\\\"\\\"}]\""), "edit a.c -2",
+    {JSON("edit"), JSON({"path":"a.c","edits":[{"oldText":"a\nb","newText":"a\nc"}]}), "edit a.c +1 -1",
+     " a\n-b\n+c\n", ""},
+    {JSON("edit"), JSON({"path":"a.c","edits":[{"oldText":"a","newText":"b"},{"oldText":"","newText":"x\ny\n"}]}),
+     "edit a.c +3 -1", "-a\n+b\n@@\n+x\n+y\n", ""},
+    {JSON("edit"), JSON({"path":"a.c","edits":{"oldText":"a","newText":"b"}}), "edit a.c +1 -1", "-a\n+b\n", ""},
+    {JSON("edit"), JSON({"path":"a.c","edits":"[{\"oldText\":\"a\\nb\",\"newText\":\"\"}]"}), "edit a.c -2",
      "-a\n-b\n", ""},
-    {"\"edit\"", EDIT("\"edits\":\"{\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}\""), "edit a.c +1 -1",
-     "-a\n+b\n", ""},
-    {"\"edit\"", EDIT("\"oldText\":\"a\",\"newText\":\"b\""), "edit a.c +1 -1", "-a\n+b\n", ""},
-    {"\"edit\"", EDIT("\"oldText\":\"a\",\"newText\":\"b\",\"edits\":[" OLD_NEW("c", "d") "]"), "edit a.c +2 -2",
-     "-c\n+d\n@@\n-a\n+b\n", ""},
-    /* others */
-    {"\"Edit\"", "{\"file_path\":\"a.c\",\"old_string\":\"a\",\"new_string\":\"b\",\"replace_all\":true}",
-     "Edit a.c +1 -1", "-a\n+b\n", "{\n  \"replace_all\": true\n}"},
-    {"\"edit_file\"", "{\"path\":\"a.c\",\"content\":\"a\\nb\\n\"}", "edit_file a.c, 2 lines", "", ""},
-    /* further members of an edit stay */
-    {"\"edit\"", EDIT("\"edits\":[{\"oldText\":\"a\",\"newText\":\"b\",\"all\":1}]"), "edit a.c +1 -1", "-a\n+b\n",
-     "{\n  \"edits\": [\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\",\n      \"all\": 1\n    }\n  ]\n}"},
-    {"\"edit\"", EDIT("\"edits\":[7," OLD_NEW("a", "b") "]"), "edit a.c +1 -1", "-a\n+b\n",
-     "{\n  \"edits\": [\n    7,\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\"\n    }\n  ]\n}"},
-    {"\"edit\"", EDIT("\"oldText\":\"a\""), "edit a.c", "", "{\n  \"oldText\": \"a\"\n}"},
-    {"\"edit\"", EDIT("\"oldText\":\"a\",\"newText\":null"), "edit a.c", "",
-     "{\n  \"oldText\": \"a\",\n  \"newText\": null\n}"},
-    {"\"edit\"", EDIT("\"edits\":\"[\""), "edit a.c", "", "{\n  \"edits\": \"[\"\n}"},
-    {"\"edit\"", EDIT("\"edits\":[]"), "edit a.c", "", "{\n  \"edits\": []\n}"},
-    {"\"edit\"", "{\"path\":[\"a.c\"],\"oldText\":\"a\",\"newText\":\"b\"}", "edit +1 -1", "-a\n+b\n",
-     "{\n  \"path\": [\n    \"a.c\"\n  ]\n}"},
-    {"\"edit\"", "{\"path\":\"a\",\"file_path\":\"b\",\"oldText\":\"a\",\"newText\":\"b\"}", "edit a +1 -1", "-a\n+b\n",
-     "{\n  \"file_path\": \"b\"\n}"},
-    {"\"edit\"", "{\"edits\":7}", "edit", "", "{\n  \"edits\": 7\n}"},
-    /* write, read, bash */
-    {"\"write\"", "{\"path\":\"a.c\",\"content\":\"a\\nb\"}", "write a.c, 2 lines", "", ""},
-    {"\"write\"", "{\"path\":\"a.c\",\"content\":\"\"}", "write a.c, 0 lines", "", ""},
-    {"\"write\"", "{\"path\":\"a.c\",\"content\":\"\\n\",\"mode\":\"x\"}", "write a.c, 1 line", "",
-     "{\n  \"mode\": \"x\"\n}"},
-    {"\"write\"", "{\"path\":\"a.c\",\"content\":{\"a\":1}}", "write a.c", "",
-     "{\n  \"content\": {\n    \"a\": 1\n  }\n}"},
-    {"\"read\"", "{\"path\":\"a.c\"}", "read a.c", "", ""},
-    /* a path that the line above does not show exactly */
-    {"\"read\"", "{\"path\":\"a b\"}", "read a b", "", ""},
-    {"\"read\"", "{\"path\":\"a  b\"}", "read a b", "", "{\n  \"path\": \"a  b\"\n}"},
-    {"\"read\"", "{\"path\":\" a\"}", "read a", "", "{\n  \"path\": \" a\"\n}"},
-    {"\"read\"", "{\"path\":\"a \"}", "read a", "", "{\n  \"path\": \"a \"\n}"},
-    {"\"read\"", "{\"path\":\"a.c\",\"offset\":10,\"limit\":11}", "read a.c:10-20", "", ""},
-    {"\"read\"", "{\"path\":\"a.c\",\"limit\":11}", "read a.c:1-11", "", ""},
-    {"\"read\"", "{\"path\":\"a.c\",\"offset\":10}", "read a.c:10", "", ""},
-    {"\"read\"", "{\"file_path\":\"a.c\",\"start_line\":3,\"end_line\":9}", "read a.c:3-9", "", ""},
-    {"\"read\"", "{\"path\":\"a.c\",\"offset\":-1,\"limit\":1e99}", "read a.c", "",
-     "{\n  \"offset\": -1,\n  \"limit\": 1e99\n}"},
-    {"\"read\"", "{\"path\":\"a.c\",\"offset\":\"x\",\"limit\":1.5}", "read a.c", "",
-     "{\n  \"offset\": \"x\",\n  \"limit\": 1.5\n}"},
-    {"\"read\"", "{\"path\":\"a.c\",\"offset\":1000000000,\"limit\":1000000000}", "read a.c:1000000000-1999999999", "",
+    {JSON("edit"), JSON({"path":"a.c","edits":"{\"oldText\":\"a\",\"newText\":\"b\"}"}), "edit a.c +1 -1", "-a\n+b\n",
      ""},
-    {"\"bash\"", "{\"command\":\"npm  test \\n  -v\",\"timeout\":3}", "bash npm test -v", "", "{\n  \"timeout\": 3\n}"},
-    {"\"exec\"", "{\"command\":\"ls\"}", "exec ls", "", ""},
-    {"\"bash\"", "{\"command\":[\"sh\",\"-c\",\"ls\"]}", "bash sh -c ls", "",
+    {JSON("edit"), JSON({"path":"a.c","oldText":"a","newText":"b"}), "edit a.c +1 -1", "-a\n+b\n", ""},
+    {JSON("edit"), JSON({"path":"a.c","oldText":"a","newText":"b","edits":[{"oldText":"c","newText":"d"}]}),
+     "edit a.c +2 -2", "-c\n+d\n@@\n-a\n+b\n", ""},
+    /* others */
+    {JSON("Edit"), JSON({"file_path":"a.c","old_string":"a","new_string":"b","replace_all":true}), "Edit a.c +1 -1",
+     "-a\n+b\n", "{\n  \"replace_all\": true\n}"},
+    {JSON("edit_file"), JSON({"path":"a.c","content":"a\nb\n"}), "edit_file a.c, 2 lines", "", ""},
+    /* further members of an edit stay */
+    {JSON("edit"), JSON({"path":"a.c","edits":[{"oldText":"a","newText":"b","all":1}]}), "edit a.c +1 -1", "-a\n+b\n",
+     "{\n  \"edits\": [\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\",\n      \"all\": 1\n    }\n  ]\n}"},
+    {JSON("edit"), JSON({"path":"a.c","edits":[7,{"oldText":"a","newText":"b"}]}), "edit a.c +1 -1", "-a\n+b\n",
+     "{\n  \"edits\": [\n    7,\n    {\n      \"oldText\": \"a\",\n      \"newText\": \"b\"\n    }\n  ]\n}"},
+    {JSON("edit"), JSON({"path":"a.c","oldText":"a"}), "edit a.c", "", "{\n  \"oldText\": \"a\"\n}"},
+    {JSON("edit"), JSON({"path":"a.c","oldText":"a","newText":null}), "edit a.c", "",
+     "{\n  \"oldText\": \"a\",\n  \"newText\": null\n}"},
+    {JSON("edit"), JSON({"path":"a.c","edits":"["}), "edit a.c", "", "{\n  \"edits\": \"[\"\n}"},
+    {JSON("edit"), JSON({"path":"a.c","edits":[]}), "edit a.c", "", "{\n  \"edits\": []\n}"},
+    {JSON("edit"), JSON({"path":["a.c"],"oldText":"a","newText":"b"}), "edit +1 -1", "-a\n+b\n",
+     "{\n  \"path\": [\n    \"a.c\"\n  ]\n}"},
+    {JSON("edit"), JSON({"path":"a","file_path":"b","oldText":"a","newText":"b"}), "edit a +1 -1", "-a\n+b\n",
+     "{\n  \"file_path\": \"b\"\n}"},
+    {JSON("edit"), JSON({"edits":7}), "edit", "", "{\n  \"edits\": 7\n}"},
+    /* write, read, bash */
+    {JSON("write"), JSON({"path":"a.c","content":"a\nb"}), "write a.c, 2 lines", "", ""},
+    {JSON("write"), JSON({"path":"a.c","content":""}), "write a.c, 0 lines", "", ""},
+    {JSON("write"), JSON({"path":"a.c","content":"\n","mode":"x"}), "write a.c, 1 line", "",
+     "{\n  \"mode\": \"x\"\n}"},
+    {JSON("write"), JSON({"path":"a.c","content":{"a":1}}), "write a.c", "",
+     "{\n  \"content\": {\n    \"a\": 1\n  }\n}"},
+    {JSON("read"), JSON({"path":"a.c"}), "read a.c", "", ""},
+    /* a path that the line above does not show exactly */
+    {JSON("read"), JSON({"path":"a b"}), "read a b", "", ""},
+    {JSON("read"), JSON({"path":"a  b"}), "read a b", "", "{\n  \"path\": \"a  b\"\n}"},
+    {JSON("read"), JSON({"path":" a"}), "read a", "", "{\n  \"path\": \" a\"\n}"},
+    {JSON("read"), JSON({"path":"a "}), "read a", "", "{\n  \"path\": \"a \"\n}"},
+    {JSON("read"), JSON({"path":"a.c","offset":10,"limit":11}), "read a.c:10-20", "", ""},
+    {JSON("read"), JSON({"path":"a.c","limit":11}), "read a.c:1-11", "", ""},
+    {JSON("read"), JSON({"path":"a.c","offset":10}), "read a.c:10", "", ""},
+    {JSON("read"), JSON({"file_path":"a.c","start_line":3,"end_line":9}), "read a.c:3-9", "", ""},
+    {JSON("read"), JSON({"path":"a.c","offset":-1,"limit":1e99}), "read a.c", "",
+     "{\n  \"offset\": -1,\n  \"limit\": 1e99\n}"},
+    {JSON("read"), JSON({"path":"a.c","offset":"x","limit":1.5}), "read a.c", "",
+     "{\n  \"offset\": \"x\",\n  \"limit\": 1.5\n}"},
+    {JSON("read"), JSON({"path":"a.c","offset":1000000000,"limit":1000000000}), "read a.c:1000000000-1999999999", "",
+     ""},
+    {JSON("bash"), JSON({"command":"npm  test \n  -v","timeout":3}), "bash npm test -v", "", "{\n  \"timeout\": 3\n}"},
+    {JSON("exec"), JSON({"command":"ls"}), "exec ls", "", ""},
+    {JSON("bash"), JSON({"command":["sh","-c","ls"]}), "bash sh -c ls", "",
      "{\n  \"command\": [\n    \"sh\",\n    \"-c\",\n    \"ls\"\n  ]\n}"},
-    {"\"bash\"", "{\"\\u0063ommand\":\"ls\",\"command \":1}", "bash ls", "", "{\n  \"command \": 1\n}"},
+    {JSON("bash"), JSON({"\u0063ommand":"ls","command ":1}), "bash ls", "", "{\n  \"command \": 1\n}"},
     /* arguments stored as text */
-    {"\"bash\"", "\"{\\\"command\\\":\\\"ls\\\\nx\\\"}\"", "bash ls x", "", ""},
-    {"\"bash\"", "\"ls\"", "bash", "", "\"ls\""},
-    {"\"grep\"", "\"{\\\"pattern\\\":\\\"x\\\"}\"", "grep x", "", "{\n  \"pattern\": \"x\"\n}"},
+    {JSON("bash"), JSON("{\"command\":\"ls\\nx\"}"), "bash ls x", "", ""},
+    {JSON("bash"), JSON("ls"), "bash", "", JSON("ls")},
+    {JSON("grep"), JSON("{\"pattern\":\"x\"}"), "grep x", "", "{\n  \"pattern\": \"x\"\n}"},
     /* any other */
-    {"\"browser\"", "{\"action\":\"open\",\"n\":3,\"url\":\"http://a\"}", "browser open http://a", "",
+    {JSON("browser"), JSON({"action":"open","n":3,"url":"http://a"}), "browser open http://a", "",
      "{\n  \"action\": \"open\",\n  \"n\": 3,\n  \"url\": \"http://a\"\n}"},
-    {"\"agents_list\"", "{}", "agents_list", "", "{}"},
-    {"\"x\"", "{\"a\":\"\",\"b\":[\"\",\"c\",[\"d\"],{\"e\":\"f\"}],\"g\":\"h\"}", "x c h", "",
+    {JSON("agents_list"), "{}", "agents_list", "", "{}"},
+    {JSON("x"), JSON({"a":"","b":["","c",["d"],{"e":"f"}],"g":"h"}), "x c h", "",
      "{\n  \"a\": \"\",\n  \"b\": [\n    \"\",\n    \"c\",\n    [\n      \"d\"\n    ],\n    {\n      \"e\": \"f\"\n    "
      "}\n  ],\n  \"g\": \"h\"\n}"},
-    {"\"edit\"", "", "edit", "", ""},
-    {"\"edit\"", "null", "edit", "", "null"},
-    {"\"edit\"", "[{\"path\":\"a\"}]", "edit", "", "[\n  {\n    \"path\": \"a\"\n  }\n]"},
-    {"\"\"", "{}", "no name", "", "{}"},
+    {JSON("edit"), "", "edit", "", ""},
+    {JSON("edit"), "null", "edit", "", "null"},
+    {JSON("edit"), JSON([{"path":"a"}]), "edit", "", "[\n  {\n    \"path\": \"a\"\n  }\n]"},
+    {JSON(""), "{}", "no name", "", "{}"},
     {"", "", "no name", "", ""},
-    {"7", "{\"path\":\"a\"}", "7 a", "", "{\n  \"path\": \"a\"\n}"},
-    {"{\"edit\":1}", "{}", "{\"edit\":1}", "", "{}"},
-    {"\" a\\n\\tb \"", "{}", "a b", "", "{}"},
-    {"\"read\"", "{\"path\":\"\\u0000\\ud800\\u001b[31m\\n\"}", "read \u2400\ufffd [31m", "",
-     "{\n  \"path\": \"\\u0000\\ud800\\u001b[31m\\n\"\n}"},
-};
+    {"7", JSON({"path":"a"}), "7 a", "", "{\n  \"path\": \"a\"\n}"},
+    {JSON({"edit":1}), "{}", JSON({"edit":1}), "", "{}"},
+    {JSON(" a\n\tb "), "{}", "a b", "", "{}"},
+    {JSON("read"), JSON({"path":"\u0000\ud800\u001b[31m\n"}), "read \u2400\ufffd [31m", "",
+     "{\n  \"path\": \"\\u0000\\ud800\\u001b[31m\\n\"\n}"});
 
 static void known_tools_are_recognized(void **state)
 {
@@ -153,17 +151,17 @@ static void values_of_a_form(void **state)
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
 	(void)state;
-	tool_read(value("\"write\""), value("{\"path\":\"a\",\"content\":\"b\",\"command\":\"c\"}"), &u);
+	tool_read(value(JSON("write")), value(JSON({"path":"a","content":"b","command":"c"})), &u);
 	assert_int_equal(u.form, TOOL_WRITE);
 	assert_true(json_equals(u.path, "a") && json_equals(u.content, "b"));
 	assert_int_equal(u.command.kind, JSON_NONE);
-	tool_read(value("\"bash\""), value("{\"path\":\"a\",\"command\":\"c\"}"), &u);
+	tool_read(value(JSON("bash")), value(JSON({"path":"a","command":"c"})), &u);
 	assert_int_equal(u.form, TOOL_BASH);
 	assert_true(json_equals(u.command, "c"));
 	assert_int_equal(u.path.kind, JSON_NONE);
-	tool_read(value("\"bash\""), value("{\"command\":1}"), &u);
+	tool_read(value(JSON("bash")), value(JSON({"command":1})), &u);
 	assert_int_equal(u.form, TOOL_OTHER);
-	tool_read(value("\"read\""), value("{\"offset\":1}"), &u);
+	tool_read(value(JSON("read")), value(JSON({"offset":1})), &u);
 	assert_int_equal(u.form, TOOL_OTHER);
 	assert_int_equal(u.first, 0);
 }
@@ -179,8 +177,8 @@ static void short_paths_are_whole(void **state)
 				rest CLEANUP_BUF = BUF_INIT;
 		for (int i = 0; i < n; i++)
 			buf_addc(&path, (char)('a' + i % 26));
-		buf_addf(&json, "{\"path\":\"%s\"}", buf_cstr(&path));
-		tool_read(value("\"read\""), value(buf_cstr(&json)), &u);
+		buf_addf(&json, JSON({"path":"%s"}), buf_cstr(&path));
+		tool_read(value(JSON("read")), value(buf_cstr(&json)), &u);
 		tool_add_summary(&u, &summary);
 		tool_add_remaining(&u, NULL, &rest);
 		assert_true((strstr(buf_cstr(&summary), path.p) != NULL) == (n <= TOOL_PATH));
@@ -192,7 +190,7 @@ static void short_paths_are_whole(void **state)
 static void a_summary_is_one_short_line(void **state)
 {
 	enum { LONG = 100000 };
-	static const char *const calls[] = {"\"edit\"", "\"write\"", "\"read\"", "\"bash\"", "\"x\"", NULL};
+	static const char *const calls[] = {JSON("edit"), JSON("write"), JSON("read"), JSON("bash"), JSON("x"), NULL};
 	static const char *const keys[] = {"path", "command", "content", "edits", "oldText", "offset", "q"};
 	static const char *const units[] = {"a", "\\n", " ", "\\u2028x", "\\ud83d\\ude00", "\\ud800"};
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
@@ -239,10 +237,10 @@ static void add_diff(const char *old_text, const char *new_text, struct buf *out
 
 	buf_adds(&json, "{\"path\":\"a\",\"oldText\":");
 	json_quote(span_of(old_text), &json);
-	buf_adds(&json, ",\"newText\":");
+	buf_adds(&json, JSON(,"newText":));
 	json_quote(span_of(new_text), &json);
 	buf_addc(&json, '}');
-	tool_read(value("\"edit\""), value(buf_cstr(&json)), &u);
+	tool_read(value(JSON("edit")), value(buf_cstr(&json)), &u);
 	assert_int_equal(tool_diff(&u, out, added, removed), 0);
 	assert_int_equal(tool_diff(&u, NULL, &counted[0], &counted[1]), 0);
 	assert_true(counted[0] == *added && counted[1] == *removed);
@@ -498,7 +496,7 @@ static void long_diffs_can_be_cancelled(void **state)
 		for (unsigned i = 4000; i-- > 0;)
 			buf_addf(&json, "%u\\n", how ? i : i % 5);
 		buf_adds(&json, "\"}");
-		tool_read(value("\"edit\""), value(buf_cstr(&json)), &u);
+		tool_read(value(JSON("edit")), value(buf_cstr(&json)), &u);
 		for (left = 1; left < 3000; left *= 7) {
 			int at = left;
 			cancel_set(&cancel);

@@ -244,7 +244,7 @@ static void readers_share_a_small_budget(void **state)
 		snprintf(file, sizeof file, "%s/--p--/%u.jsonl", p->root, s);
 		buf_adds(&text, HEADER);
 		for (unsigned i = 0; i < 31; i++)
-			buf_addf(&text, USER("\"m%u\"", "\"m%u\""), i, i - 1);
+			buf_addf(&text, USER("m%u", "m%u", "hi"), i, i - 1);
 		write_at(file, O_CREAT | O_TRUNC, text.p, text.n);
 	}
 	/* The newest index stays, with its derived data some 9 KB: less than three quarters of the budget. */
@@ -287,7 +287,7 @@ static void large_texts_wait_for_memory(void **state)
 	atomic_uint looks; /* shared by several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
 
-	buf_adds(&text, HEADER USER("\"a\"", "null"));
+	buf_adds(&text, HEADER USER("a", null, "hi"));
 	buf_addf(&text,
 	         "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"%"
 	         "0*d\"}}\n",
@@ -338,7 +338,7 @@ static void text_of_an_entry_is_made_once(void **state)
 	char *printed = NULL;
 	size_t n;
 
-	write_at(p->file, O_CREAT | O_TRUNC, HEADER USER("\"a\"", "null"), strlen(HEADER USER("\"a\"", "null")));
+	write_at(p->file, O_CREAT | O_TRUNC, HEADER USER("a", null, "hi"), strlen(HEADER USER("a", null, "hi")));
 	assert_int_equal(begin_budget(p, 64 << 20), 0);
 	FILE *to = open_memstream(&printed, &n);
 	texts_measured = texts_made = 0;

@@ -9,23 +9,18 @@
 
 #include "write_fixture.h"
 
-#define EDIT(id, parent, target, replacement)                                                                          \
-	"{\"type\":\"context_edit\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"targetId\":\"" target        \
-	"\",\"replacement\":" replacement "}\n"
-#define CONTENT(content) "{\"content\":" content "}"
-#define SAYS(id, parent, rest)                                                                                         \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":\"" parent "\",\"message\":{" rest "}}\n"
-#define TEXT_X "{\"type\":\"text\",\"text\":\"x\"}"
-#define THINKING_X "{\"type\":\"thinking\",\"thinking\":\"x\"}"
-#define CALL_X "{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":{}}"
-#define IMAGE_X "{\"type\":\"image\",\"data\":\"AA==\",\"mimeType\":\"image/png\"}"
+#define TEXT_X JSON(SAY("x"))
+#define THINKING_X JSON(THINKING("x"))
+#define CALL_X JSON(CALL("i", "n", ))
+#define IMAGE_X JSON(IMAGE("image/png", "AA=="))
 
 /* An entry of each role that pi edits. */
 #define ROLES                                                                                                          \
-	HEADER USER("\"u\"", "null") SAYS("s", "u", "\"role\":\"assistant\",\"content\":[" THINKING_X "," TEXT_X "]")  \
-	    SAYS("r", "s", "\"role\":\"toolResult\",\"toolCallId\":\"i\"") "{\"type\":\"custom_message\",\"id\":"      \
-									   "\"m\",\"parentId\":\"r\",\"customType\":"  \
-									   "\"t\",\"content\":\"x\"}\n"
+	AS_IS( \
+  HEADER USER("u", null, "hi") \
+  "{\"type\":\"message\",\"id\":\"s\",\"parentId\":\"u\",\"message\":{\"role\":\"assistant\",\"content\":[" THINKING_X "," TEXT_X "]}}\n" \
+  MESSAGE("r", "s", "role":"toolResult","toolCallId":"i") \
+  LINE({"type":"custom_message","id":"m","parentId":"r","customType":"t","content":"x"}))
 
 static void omitted_and_restored(void **state)
 {
@@ -34,28 +29,30 @@ static void omitted_and_restored(void **state)
 	begin(p, ABC);
 	assert_missing(p, A "/context.json");
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
-	assert_added(p, EDIT("@0", "c", "a", "null"));
+	assert_added(p, EDIT("@0", "c", "a", null));
 	assert_reads(p, A "/context.json", "null\n");
 	assert_mode(p, A "/context.json", S_IFREG | 0644);
 	assert_has(p, S "/context.json",
-	           "{\"messages\":[\n{\"role\":\"user\",\"content\":\"hi\"},\n"
-	           "{\"role\":\"user\",\"content\":\"hi\"}\n]");
+	    "{\"messages\":[\n"
+	    LINE({"role":"user","content":"hi"},) LINE({"role":"user","content":"hi"}) "]");
 	assert_int_equal(put(p, A, "context.json", " null"), 0);
 	assert_added(p, "");
 	assert_int_equal(take(p, A, "context.json"), 0);
 	assert_missing(p, A "/context.json");
 	assert_int_equal(take(p, A, "context.json"), -ENOENT);
 	/* Restored by its own content. */
-	assert_int_equal(put(p, A, "context.json", "\"other\"\n"), 0);
-	assert_reads(p, A "/context.json", "\"other\"\n");
-	assert_int_equal(put(p, A, "context.json", "\"\\u0068i\"\n"), 0);
+	assert_int_equal(put(p, A, "context.json", LINE("other")), 0);
+	assert_reads(p, A "/context.json", LINE("other"));
+	assert_int_equal(put(p, A, "context.json", LINE("\u0068i")), 0);
 	assert_missing(p, A "/context.json");
-	assert_int_equal(put(p, A, "context.json", "\"hi\"\n"), 0);
-	assert_int_equal(put(p, B, "context.json", "\"hi\"\n"), 0);
+	assert_int_equal(put(p, A, "context.json", LINE("hi")), 0);
+	assert_int_equal(put(p, B, "context.json", LINE("hi")), 0);
 	wait_seen(p);
-	p->seen = 0;
-	assert_added(p, ABC EDIT("@0", "c", "a", "null") EDIT("@1", "@0", "a", CONTENT("\"hi\""))
-	                    EDIT("@2", "@1", "a", CONTENT("\"other\"")) EDIT("@3", "@2", "a", CONTENT("\"\\u0068i\"")));
+	assert_has(p, S "/session.jsonl", ABC);
+	p->seen = strlen(ABC);
+	assert_added(p,
+	    EDIT("@0", "c", "a", null) EDIT("@1", "@0", "a", {"content":"hi"})
+	    EDIT("@2", "@1", "a", {"content":"other"}) EDIT("@3", "@2", "a", {"content":"\u0068i"}));
 }
 
 /* Without a content there is an empty one; bytes that are not UTF-8 are written as pi reads them. */
@@ -68,13 +65,14 @@ static void own_content_is_as_pi_sends_it(void **state)
 	assert_added(p, "");
 	assert_int_equal(put(p, S "/entries/r", "context.json", "null\n"), 0);
 	assert_int_equal(take(p, S "/entries/r", "context.json"), 0);
-	assert_added(p, EDIT("@0", "m", "r", "null") EDIT("@1", "@0", "r", CONTENT("[]")));
+	assert_added(p, EDIT("@0", "m", "r", null) EDIT("@1", "@0", "r", {"content":[]}));
 	end(p);
-	begin(p, HEADER SAYS("u", "", "\"role\":\"user\",\"content\":[ {\"type\":\"text\", \"text\":\"a\xff\"}]"));
+	begin(p,
+	    HEADER
+	    "{\"type\":\"message\",\"id\":\"u\",\"parentId\":\"\",\"message\":{\"role\":\"user\",\"content\":[ {\"type\":\"text\", \"text\":\"a\xff\"}]}}\n");
 	assert_int_equal(put(p, S "/entries/u", "context.json", "null\n"), 0);
 	assert_int_equal(take(p, S "/entries/u", "context.json"), 0);
-	assert_added(p, EDIT("@0", "u", "u", "null")
-	                    EDIT("@1", "@0", "u", CONTENT("[{\"type\":\"text\",\"text\":\"a\uFFFD\"}]")));
+	assert_added(p, EDIT("@0", "u", "u", null) EDIT("@1", "@0", "u", {"content":[SAY("a�")]}));
 	assert_missing(p, S "/entries/u/context.json");
 }
 
@@ -91,7 +89,8 @@ static void blocks_read_back(void **state)
 
 	begin(p, ROLES);
 	assert_int_equal(put(p, S "/entries/s", "context.json", "\xef\xbb\xbf[ " TEXT_X "\r\n]"), 0);
-	assert_added(p, EDIT("@0", "m", "s", CONTENT("[" TEXT_X "]")));
+	assert_added(p,
+	    "{\"type\":\"context_edit\",\"id\":\"@0\",\"parentId\":\"m\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"s\",\"replacement\":{\"content\":[" TEXT_X "]}}\n");
 	assert_reads(p, S "/entries/s/context.json", shown);
 	assert_int_equal(put(p, S "/entries/s", "context.json", shown), 0);
 	assert_int_equal(put(p, S "/entries/s", "context.json", "[" TEXT_X "]"), 0);
@@ -103,7 +102,8 @@ static void blocks_read_back(void **state)
 	assert_added(p, "");
 	assert_int_equal(put(p, S "/entries/s", "new", "[" CALL_X "," THINKING_X "]\n"), 0);
 	assert_int_equal(move(p, S "/entries/s", "new", S "/entries/s", "context.json"), 0);
-	assert_added(p, EDIT("@0", "@1", "s", CONTENT("[" CALL_X "," THINKING_X "]")));
+	assert_added(p,
+	    "{\"type\":\"context_edit\",\"id\":\"@0\",\"parentId\":\"@1\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"s\",\"replacement\":{\"content\":[" CALL_X "," THINKING_X "]}}\n");
 }
 
 /* Which values each role takes. */
@@ -111,32 +111,32 @@ static void values_by_role(void **state)
 {
 	static const struct {
 		const char *value, *roles; /* that accept it */
-	} cases[] = {
+	} cases[] = ITEMS(
 	    {"null", "usrm"},
-	    {"\"\"", "usrm"},
-	    {"[]", "usm"}, /* r sends it already */
+	    {JSON(""), "usrm"},
+	    {"[]", "usm"},
+	    /* r sends it already */
 	    {"[" TEXT_X "]", "usrm"},
 	    {"[" IMAGE_X "," TEXT_X "]", "urm"},
 	    {"[" THINKING_X "]", "s"},
 	    {"[" CALL_X "]", "s"},
 	    {"[" TEXT_X ",{\"type\":\"toolResult\"}]", ""},
-	    {"[{\"type\":\"text\"}]", ""},
-	    {"[{\"type\":\"text\",\"text\":null}]", ""},
-	    {"[{\"type\":\"thinking\"}]", ""},
-	    {"[{\"type\":\"image\",\"data\":\"AA==\"}]", ""},
-	    {"[{\"type\":\"toolCall\",\"id\":\"i\",\"name\":\"n\",\"arguments\":\"{}\"}]", ""},
+	    {JSON([{"type":"text"}]), ""},
+	    {JSON([{"type":"text","text":null}]), ""},
+	    {JSON([{"type":"thinking"}]), ""},
+	    {JSON([{"type":"image","data":"AA=="}]), ""},
+	    {JSON([{"type":"toolCall","id":"i","name":"n","arguments":"{}"}]), ""},
 	    {"[1]", ""},
 	    {"[" TEXT_X ",\"x\"]", ""},
 	    {"[null]", ""},
-	    {"{\"content\":[]}", ""},
+	    {JSON({"content":[]}), ""},
 	    {"true", ""},
 	    {"7", ""},
 	    {"nul", ""},
 	    {"null null", ""},
 	    {"[", ""},
 	    {"", ""},
-	    {" ", ""},
-	};
+	    {" ", ""});
 	struct source_fixture *p = *state;
 	char dir[64];
 
@@ -170,7 +170,7 @@ static void refusals_have_reasons(void **state)
 	struct tree_handle *h;
 	struct tree_attr leaf;
 
-	begin(p, ABC USER("\"d\"", "\"b\"") META("\"e\"", "\"d\"") SAYS("f", "e", "\"role\":\"bashExecution\""));
+	begin(p, ABC USER("d", "b", "hi") CUSTOM("e", "d") MESSAGE("f", "e", "role":"bashExecution"));
 	assert_int_equal(open_create(p, S "/entries/c", "context.json", false, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, SPAN_LIT("null\n"), 0, &who), -EINVAL);
 	assert_int_equal(tree_flush(p->tree, h, &who), -EINVAL);
@@ -192,7 +192,8 @@ static void refusals_have_reasons(void **state)
 	buf_addc(&long_text, '"');
 	assert_added(p, "");
 	assert_int_equal(put_bytes(p, A, "context.json", buf_span(&long_text)), 0);
-	p->seen += sizeof EDIT("12345678", "f", "a", "") - 1 + sizeof CONTENT("") - 1 + (1 << 20);
+	p->seen += sizeof LINE({"type":"context_edit","id":"12345678","parentId":"f","timestamp":TIME,"targetId":"a","replacement":}) -
+	                        1 + sizeof JSON({"content":}) - 1 + (1 << 20);
 	buf_addc(&long_text, ' ');
 	who.pid++;
 	assert_int_equal(put_bytes(p, A, "context.json", buf_span(&long_text)), -EFBIG);
@@ -213,12 +214,12 @@ static void views_mark_edited_entries(void **state)
 	struct source_fixture *p = *state;
 
 	begin(p, ABC);
-	assert_has(p, S "/chat.md", "## user \u00b7 2026-03-01 09:00Z \u00b7 a\n\nhi\n");
+	assert_has(p, S "/chat.md", "## user \u00b7 2026-01-02 03:04Z \u00b7 a\n\nhi\n");
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
-	assert_int_equal(put(p, B, "context.json", "\"<b>\"\n"), 0);
+	assert_int_equal(put(p, B, "context.json", LINE("<b>")), 0);
 	assert_has(p, S "/tree.txt",
 	           "a         \u2022 \u270e user: hi\nb         \u2022 \u270e user: hi\nc         \u2022 user: hi");
-	assert_has(p, S "/chat.md", "## user \u00b7 2026-03-01 09:00Z \u00b7 left out \u00b7 a\n\nhi\n");
+	assert_has(p, S "/chat.md", "## user \u00b7 2026-01-02 03:04Z \u00b7 left out \u00b7 a\n\nhi\n");
 	assert_has(p, S "/branches/c/chat.md", "\u00b7 edited \u00b7 b\n");
 	assert_has(p, "html/p/s.html", "<strong>left out</strong>");
 	assert_has(p, "html/p/s.html", "<strong>edited</strong>");
@@ -229,22 +230,22 @@ static void views_mark_edited_entries(void **state)
 	/* Elsewhere there are no edits, whatever was shown before. */
 	assert_int_equal(force_link(p, S, "leaf", "entries/c"), 0);
 	assert_has(p, S "/tree.txt", "a         \u2022 user: hi\n");
-	assert_has(p, S "/chat.md", "09:00Z \u00b7 b\n");
-	assert_has(p, S "/branches/c/chat.md", "09:00Z \u00b7 b\n");
+	assert_has(p, S "/chat.md", "03:04Z \u00b7 b\n");
+	assert_has(p, S "/branches/c/chat.md", "03:04Z \u00b7 b\n");
 }
 
 /* A line of pi that continues another branch: the edit is not used any more. */
 static void marks_follow_branch_in_use(void **state)
 {
-	static const char more[] = META("\"m\"", "\"x\"");
+	static const char more[] = CUSTOM("m", "x");
 	struct source_fixture *p = *state;
 
-	begin(p, HEADER USER("\"a\"", "null") USER("\"x\"", "\"a\"") USER("\"b\"", "\"a\""));
+	begin(p, HEADER USER("a", null, "hi") USER("x", "a", "hi") USER("b", "a", "hi"));
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
 	assert_has(p, S "/branches/x/chat.md", "\u00b7 left out \u00b7 a\n");
 	write_at(p->file, O_APPEND, more, sizeof more - 1);
 	wait_seen(p);
-	assert_has(p, S "/branches/x/chat.md", "09:00Z \u00b7 a\n");
+	assert_has(p, S "/branches/x/chat.md", "03:04Z \u00b7 a\n");
 }
 
 /* An edit counts on its branch only, also when the leaf moves there and back. */
@@ -254,13 +255,13 @@ static void each_branch_has_its_edits(void **state)
 
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
-	assert_int_equal(put(p, B, "context.json", "\"x\"\n"), 0);
-	assert_added(p, EDIT("@0", "c", "a", "null") EDIT("@1", "@0", "b", CONTENT("\"x\"")));
+	assert_int_equal(put(p, B, "context.json", LINE("x")), 0);
+	assert_added(p, EDIT("@0", "c", "a", null) EDIT("@1", "@0", "b", {"content":"x"}));
 	assert_int_equal(force_link(p, S, "leaf", "entries/b"), 0);
 	assert_missing(p, A "/context.json");
 	assert_missing(p, B "/context.json");
-	assert_int_equal(put(p, A, "context.json", "\"y\"\n"), 0);
-	assert_reads(p, A "/context.json", "\"y\"\n");
+	assert_int_equal(put(p, A, "context.json", LINE("y")), 0);
+	assert_reads(p, A "/context.json", LINE("y"));
 	assert_int_equal(force_link(p, S, "leaf", "entries/c"), 0);
 	assert_missing(p, A "/context.json");
 	/* To the last edit of the first branch. */
@@ -273,7 +274,7 @@ static void each_branch_has_its_edits(void **state)
 	snprintf(target, sizeof target, "entries/%.8s", id);
 	assert_int_equal(force_link(p, S, "leaf", target), 0);
 	assert_reads(p, A "/context.json", "null\n");
-	assert_reads(p, B "/context.json", "\"x\"\n");
+	assert_reads(p, B "/context.json", LINE("x"));
 }
 
 /* By other programs: without a content, or of entries that pi does not edit; the newest counts. */
@@ -281,17 +282,18 @@ static void edits_by_others(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC EDIT("e1", "c", "a", "{}") EDIT("e2", "e1", "b", "null") EDIT("e3", "e2", "b", CONTENT("\"b\""))
-	             EDIT("e4", "e3", "c", CONTENT("null")) EDIT("e5", "e4", "none", "null"));
+	begin(p,
+	    ABC EDIT("e1", "c", "a", {}) EDIT("e2", "e1", "b", null) EDIT("e3", "e2", "b", {"content":"b"})
+	    EDIT("e4", "e3", "c", {"content":null}) EDIT("e5", "e4", "none", null));
 	assert_missing(p, A "/context.json");
 	assert_missing(p, S "/entries/c/context.json");
-	assert_reads(p, B "/context.json", "\"b\"\n");
-	static const char more[] = EDIT("e6", "e5", "b", "null");
+	assert_reads(p, B "/context.json", LINE("b"));
+	static const char more[] = EDIT("e6", "e5", "b", null);
 	write_at(p->file, O_APPEND, more, sizeof more - 1);
 	wait_seen(p);
 	assert_reads(p, B "/context.json", "null\n");
 	/* The id gets to a later line, which the edit changes then. */
-	static const char late[] = USER("\"none\"", "\"e6\"");
+	static const char late[] = USER("none", "e6", "hi");
 	write_at(p->file, O_APPEND, late, sizeof late - 1);
 	wait_seen(p);
 	assert_reads(p, S "/entries/none/context.json", "null\n");
@@ -300,7 +302,7 @@ static void edits_by_others(void **state)
 /* A line of pi that was appended meanwhile is the parent. */
 static void follows_foreign_lines(void **state)
 {
-	static const char more[] = USER("\"d\"", "\"c\"");
+	static const char more[] = USER("d", "c", "hi");
 	struct source_fixture *p = *state;
 
 	begin(p, ABC);
@@ -308,7 +310,7 @@ static void follows_foreign_lines(void **state)
 	write_at(p->file, O_APPEND, more, sizeof more - 1);
 	p->seen += sizeof more - 1;
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
-	assert_added(p, EDIT("@0", "d", "a", "null"));
+	assert_added(p, EDIT("@0", "d", "a", null));
 }
 
 int main(void)

@@ -31,11 +31,11 @@ static void add_random(struct buf *out, unsigned i, unsigned *seed)
 		return;
 	case 3:
 		buf_adds(out, "{\"type\":\"message\",\"id\":\"m1\",\"parentId\":null}\n");
-		buf_addf(out, USER("\"m%u\"", "\"gone%u\""), i, i);
+		buf_addf(out, USER("m%u", "gone%u", "hi"), i, i);
 		return;
 	case 4:
-		buf_addf(out, USER("\"gone%u\"", "\"m%u\""), (unsigned)rand_r(seed) % i, from);
-		buf_addf(out, USER("\"m%u\"", "\"m%u\""), i, from);
+		buf_addf(out, USER("gone%u", "m%u", "hi"), (unsigned)rand_r(seed) % i, from);
+		buf_addf(out, USER("m%u", "m%u", "hi"), i, from);
 		return;
 	default:
 		buf_addf(out, "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":", i, from);
@@ -53,7 +53,7 @@ static void grown_transcript_equals_fresh_one(void **state)
 	unsigned seed = 7;
 
 	p->fresh_ms = 1;
-	begin(p, HEADER USER("\"m0\"", "null"));
+	begin(p, HEADER USER("m0", null, "hi"));
 	for (unsigned i = 1; i < 400; i++) {
 		CLEANUP_BUF struct buf line = BUF_INIT, grown = BUF_INIT, fresh = BUF_INIT;
 		struct source_fixture other = *p;
@@ -108,7 +108,7 @@ static void threads_read_a_grown_text(void **state)
 		pthread_t threads[THREADS];
 		CLEANUP_BUF struct buf lines = BUF_INIT, now = BUF_INIT;
 		for (unsigned end = last + 400; last < end; last++)
-			buf_addf(&lines, USER("\"m%u\"", "\"m%u\""), last, last - 1);
+			buf_addf(&lines, USER("m%u", "m%u", "hi"), last, last - 1);
 		write_at(p->file, O_APPEND, lines.p, lines.n);
 		wait_seen(p);
 		for (size_t i = 0; i < THREADS; i++) {
@@ -211,7 +211,7 @@ static void reader_at_the_end_gets_what_is_said_later(void **state)
 	struct tree_attr a;
 
 	p->fresh_ms = 1;
-	begin(p, HEADER USER("\"m0\"", "null") USER("\"m1\"", "\"m0\""));
+	begin(p, HEADER USER("m0", null, "hi") USER("m1", "m0", "hi"));
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(tree_pin(p->tree, node_at(p, names[i]), &pinned[i]), 0);
 		assert_string_equal(tail_of(pinned[i], &out), "");

@@ -104,8 +104,8 @@ static void pages_lead_to_relatives(void **state)
 {
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf fork = BUF_INIT;
-	buf_addf(&fork, "{\"type\":\"session\",\"version\":3,\"id\":\"f\",\"parentSession\":\"%s\"}\n", p->file);
-	buf_adds(&fork, USER("\"a\"", "null") USER("\"d\"", "\"a\""));
+	buf_addf(&fork, FORK("f", "%s"), p->file);
+	buf_adds(&fork, USER("a", null, "hi") USER("d", "a", "hi"));
 	add_session(p, "--p--", "fork", buf_cstr(&fork));
 	add_session(p, "--p--/s", "z", buf_cstr(&fork));
 	add_session(p, "--p--/s", "b", buf_cstr(&fork));

@@ -54,7 +54,8 @@ static void *write_value(void *arg)
 
 /* A replacement whose entries are in another order. */
 static const char other[] =
-    HEADER USER("\"new\"", "null") USER("\"c\"", "\"new\"") USER("\"b\"", "\"c\"") USER("\"a\"", "\"b\"");
+    AS_IS(HEADER USER("new", null, "hi") USER("c", "new", "hi") USER("b", "c", "hi")
+    USER("a", "b", "hi"));
 
 static void replace(struct source_fixture *p)
 {
@@ -84,12 +85,11 @@ static void file_replaced_while_waiting_for_lock(void **state)
 	struct source_fixture *p = *state;
 	static const struct {
 		const char *dir, *name, *text, *added;
-	} cases[] = {
-	    {A, "label", "x\n", SET("@0", "a", "a", "x")},
-	    {S, "name", "x\n", NAME("@0", "a", "x")},
+	} cases[] = ITEMS(
+	    {A, "label", "x\n", LABEL("@0", "a", "a", "x")},
+	    {S, "name", "x\n", INFO("@0", "a", "x")},
 	    {B, "branch", "x\n", SUMMARY("@0", "b", "a", "x")},
-	    {S, "labels.tsv", "b\tx\n", SET("@0", "a", "b", "x")},
-	};
+	    {S, "labels.tsv", "b\tx\n", LABEL("@0", "a", "b", "x")});
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct writer w = {p, cases[i].dir, cases[i].name, cases[i].text, 1};
 		pthread_t thread;
@@ -129,7 +129,7 @@ static void missing_flock_refuses_write(void **state)
 		assert_has(p, S "/errors", "Z name: the file system of the session files does not support locks");
 		assert_added(p, "");
 		assert_int_equal(put(p, S, "name", "x\n"), 0);
-		assert_added(p, NAME("@0", "c", "x"));
+		assert_added(p, INFO("@0", "c", "x"));
 		end(p);
 	}
 }
@@ -146,7 +146,7 @@ static void file_replaced_before_close(void **state)
 	replace(p);
 	assert_int_equal(tree_flush(p->tree, h, &who), 0);
 	tree_release(p->tree, h);
-	assert_added(p, SET("@0", "a", "a", "x"));
+	assert_added(p, LABEL("@0", "a", "a", "x"));
 }
 
 /* The same with the files of an entry, found again by its id; if the entry is gone, no line of the file is lost. */
@@ -155,16 +155,16 @@ static void entry_is_found_in_replaced_file(void **state)
 	struct source_fixture *p = *state;
 	static const struct {
 		const char *dir, *name, *text, *added;
-	} cases[] = {
-	    {A, "label", "x\n", SET("@0", "a", "a", "x")},
+	} cases[] =
+	    ITEMS(
+	    {A, "label", "x\n", LABEL("@0", "a", "a", "x")},
 	    {B, "branch", "x\n", SUMMARY("@0", "b", "a", "x")},
-	    {S "/entries/gone", "label", "x\n", NULL},
-	};
+	    {S "/entries/gone", "label", "x\n", NULL});
 	p->fresh_ms = 1;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct tree_attr a;
 		struct tree_handle *h;
-		begin(p, ABC USER("\"new\"", "\"c\"") USER("\"gone\"", "\"new\""));
+		begin(p, ABC USER("new", "c", "hi") USER("gone", "new", "hi"));
 		assert_int_equal(open_in(p, node_at(p, cases[i].dir), cases[i].name, false, &h), 0);
 		assert_int_equal(tree_write(p->tree, h, span_of(cases[i].text), 0, &who), 0);
 		replace(p);

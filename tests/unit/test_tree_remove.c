@@ -9,8 +9,8 @@
 #include "../../src/tree/write_impl.h"
 #include "write_fixture.h"
 
-#define LABELS LABEL("\"l\"", "\"c\"", "\"a\"", "\"one\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"two\"")
-#define NAMED INFO("\"i\"", "\"m\"", "\"a name\"")
+#define LABELS LABEL("l", "c", "a", "one") LABEL("m", "l", "b", "two")
+#define NAMED INFO("i", "m", "a name")
 
 /* Scratch files have no kind and can be removed. */
 static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
@@ -73,7 +73,7 @@ static void one_refusal_blocks_all_removals(void **state)
 	assert_int_equal(take(p, A, "label"), 0);
 	assert_int_equal(take_too(p, S "/labels", "two"), 0);
 	assert_int_equal(take_too(p, S, "name"), 0);
-	assert_added(p, CLEAR("@0", "i", "a") CLEAR("@1", "@0", "b") NAME("@2", "@1", ""));
+	assert_added(p, UNLABEL("@0", "i", "a") UNLABEL("@1", "@0", "b") INFO("@2", "@1", ""));
 }
 
 /* Any refusal blocks, anywhere. */
@@ -127,14 +127,14 @@ static void cleanup_after_refused_write_is_refused(void **state)
 	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(put(p, A, "label", "three\n"), 0);
 	assert_int_equal(take_too(p, A, "label"), 0);
-	assert_added(p, SET("@0", "m", "a", "three") CLEAR("@1", "@0", "a"));
+	assert_added(p, LABEL("@0", "m", "a", "three") UNLABEL("@1", "@0", "a"));
 	assert_missing(p, A "/label");
 
 	/* When rm(1) succeeds, the name is gone. */
 	assert_int_equal(put(p, B, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(take(p, B, "label"), 0);
 	assert_missing(p, B "/label");
-	assert_added(p, CLEAR("@2", "@1", "b"));
+	assert_added(p, UNLABEL("@2", "@1", "b"));
 	assert_int_equal(put(p, A, "branch", "Tried.\n"), 0);
 	assert_int_equal(put(p, A, "branch", "Tried \xff.\n"), -EINVAL);
 	assert_int_equal(take(p, A, "branch"), -EPERM);
@@ -146,10 +146,10 @@ static void any_label_can_be_removed(void **state)
 	struct source_fixture *p = *state;
 	struct tree_handle *h, *other;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"\\n\""));
+	begin(p, ABC LABEL("l", "c", "b", "\n"));
 	assert_int_equal(take(p, B, "label"), 0);
 	assert_missing(p, B "/label");
-	assert_added(p, CLEAR("@0", "l", "b"));
+	assert_added(p, UNLABEL("@0", "l", "b"));
 
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), 0);
@@ -157,7 +157,7 @@ static void any_label_can_be_removed(void **state)
 	assert_int_equal(take(p, A, "label"), 0);
 	assert_missing(p, A "/label");
 	tree_release(p->tree, h);
-	assert_added(p, SET("@1", "@0", "a", "x") CLEAR("@2", "@1", "a"));
+	assert_added(p, LABEL("@1", "@0", "a", "x") UNLABEL("@2", "@1", "a"));
 
 	/* Created and removed before it is written: a write through the old handle fails, and a new file works. */
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
@@ -171,7 +171,7 @@ static void any_label_can_be_removed(void **state)
 	assert_int_equal(tree_write(p->tree, other, span_of("anew\n"), 0, &who), 0);
 	assert_int_equal(tree_flush(p->tree, other, &who), 0);
 	tree_release(p->tree, other);
-	assert_added(p, SET("@3", "@2", "a", "anew"));
+	assert_added(p, LABEL("@3", "@2", "a", "anew"));
 }
 
 int main(void)

@@ -74,7 +74,7 @@ static void written_link_exists_despite_errors(void **state)
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		begin(p, ABC);
 		assert_made(p, S "/labels", "x", "../entries/a", errors[i]);
-		assert_added(p, SET("@0", "c", "a", "x"));
+		assert_added(p, LABEL("@0", "c", "a", "x"));
 		assert_int_equal(take(p, S, "leaf"), 0);
 		assert_made(p, S, "leaf", "entries/b", errors[i]);
 		end(p);
@@ -147,9 +147,9 @@ static void read_error_in_a_segment_is_returned(void **state)
 	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct tree_attr a;
-	buf_adds(&text, HEADER USER("\"0\"", "null"));
+	buf_adds(&text, HEADER USER("0", null, "hi"));
 	for (unsigned i = 1; i < 600; i++)
-		buf_addf(&text, USER("\"%u\"", "\"%u\""), i, i - 1);
+		buf_addf(&text, USER("%u", "%u", "hi"), i, i - 1);
 	begin(p, buf_cstr(&text));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		no_label = true;
@@ -172,10 +172,8 @@ static void append_long_messages(struct source_fixture *p, unsigned from, unsign
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	for (unsigned i = from; i < to; i++)
-		buf_addf(&text,
-		         "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"user\","
-		         "\"content\":\"%010000u\"}}\n",
-		         i, i - 1, i);
+		buf_addf(&text, LINE({"type":"message","id":"m%u","parentId":"m%u","message":{"role":"user","content":"%010000u"}}),
+		                      i, i - 1, i);
 	write_at(p->file, O_APPEND, text.p, text.n);
 }
 
@@ -187,7 +185,7 @@ static void view_on_a_full_disk_is_enospc(void **state)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct tree_attr a;
 	p->fresh_ms = 1;
-	begin(p, HEADER USER("\"m0\"", "null"));
+	begin(p, HEADER USER("m0", null, "hi"));
 	append_long_messages(p, 1, 700);
 	wait_seen(p);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

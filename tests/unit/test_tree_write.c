@@ -18,9 +18,9 @@ static void white_space_clears_label(void **state)
 	struct source_fixture *p = *state;
 
 	for (size_t i = 0; i < 3; i++) {
-		begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"x\""));
+		begin(p, ABC LABEL("l", "c", "b", "x"));
 		assert_int_equal(put(p, B, "label", blank[i]), 0);
-		assert_added(p, CLEAR("@0", "l", "b"));
+		assert_added(p, UNLABEL("@0", "l", "b"));
 		assert_missing(p, B "/label");
 		assert_int_equal(put(p, B, "label", blank[i]), 0);
 		assert_added(p, "");
@@ -36,7 +36,7 @@ static void label_is_checked(void **state)
 	                                    "%41",   "\xef\xbb\xbfx"};
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"b\"", "\"two\\nlines\""));
+	begin(p, ABC LABEL("l", "c", "b", "two\nlines"));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		assert_int_equal(make_link(p, S "/labels", names[i], "../entries/a"), -EINVAL);
 		assert_int_equal(make_link(p, S "/labels", names[i], "../entries/none"), -EINVAL);
@@ -57,7 +57,7 @@ static void label_is_checked(void **state)
 	assert_int_equal(force_link(p, S "/labels", "two%0Alines", "../entries/a"), -EPERM);
 	assert_added(p, "");
 	assert_int_equal(move(p, S "/labels", "two%0Alines", S "/labels", "one line"), 0);
-	assert_added(p, SET("@0", "l", "b", "one line"));
+	assert_added(p, LABEL("@0", "l", "b", "one line"));
 }
 
 /* The third equal label gets another name than requested, and exists. */
@@ -65,9 +65,9 @@ static void third_equal_label_gets_other_name(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"x\"") LABEL("\"m\"", "\"l\"", "\"b\"", "\"x\""));
+	begin(p, ABC LABEL("l", "c", "a", "x") LABEL("m", "l", "b", "x"));
 	assert_int_equal(make_link(p, S "/labels", "x", "../entries/c"), 0);
-	assert_added(p, SET("@0", "m", "c", "x"));
+	assert_added(p, LABEL("@0", "m", "c", "x"));
 	assert_lists(p, S "/labels", "x~a x~b x~c ");
 }
 
@@ -75,11 +75,11 @@ static void label_link_replaced(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
+	begin(p, ABC LABEL("l", "c", "a", "works"));
 	assert_int_equal(force_link(p, S "/labels", "works", "../entries/a"), 0);
 	assert_added(p, "");
 	assert_int_equal(force_link(p, S "/labels", "works", "../entries/b"), 0);
-	assert_added(p, CLEAR("@0", "l", "a") SET("@1", "@0", "b", "works"));
+	assert_added(p, UNLABEL("@0", "l", "a") LABEL("@1", "@0", "b", "works"));
 	assert_missing(p, A "/label");
 	assert_reads(p, S "/labels/works", "../entries/b");
 	assert_lists(p, S "/labels", "works ");
@@ -89,9 +89,9 @@ static void label_link_renamed(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"works\""));
+	begin(p, ABC LABEL("l", "c", "a", "works"));
 	assert_int_equal(move(p, S "/labels", "works", S "/labels", "done"), 0);
-	assert_added(p, SET("@0", "l", "a", "done"));
+	assert_added(p, LABEL("@0", "l", "a", "done"));
 	assert_lists(p, S "/labels", "done ");
 	assert_int_equal(move(p, S "/labels", "done", S "/labels", "done"), 0);
 	assert_int_equal(move(p, S "/labels", "none", S "/labels", "x"), -ENOENT);
@@ -107,7 +107,7 @@ static void link_targets(void **state)
 	begin(p, ABC);
 	assert_int_equal(make_link(p, S "/labels", "1", "../entries/a/"), 0);
 	assert_int_equal(make_link(p, S "/labels", "2", "/mnt/s/" B), 0);
-	assert_added(p, SET("@0", "c", "a", "1") SET("@1", "@0", "b", "2"));
+	assert_added(p, LABEL("@0", "c", "a", "1") LABEL("@1", "@0", "b", "2"));
 	assert_int_equal(make_link(p, S "/labels", "3", "../entries/none"), -ENOENT);
 	assert_int_equal(make_link(p, S "/labels", "3", "../title"), -EINVAL);
 	assert_int_equal(make_link(p, S "/labels", "3", "/etc/passwd"), -EINVAL);
@@ -123,9 +123,9 @@ static void table_sets_labels(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(put(p, S, "labels.tsv", "a\told\tx\nb\tnew\nc\talso\n"), 0);
-	assert_added(p, SET("@0", "l", "b", "new") SET("@1", "@0", "c", "also"));
+	assert_added(p, LABEL("@0", "l", "b", "new") LABEL("@1", "@0", "c", "also"));
 	assert_has(p, S "/labels.tsv", "a\told\tuser: hi\nb\tnew\tuser: hi\nc\talso\tuser: hi\n");
 	assert_int_equal(put(p, S, "labels.tsv", "a\told\tuser: hi\nb\tnew\tuser: hi\nc\talso\tuser: hi\n"), 0);
 	assert_int_equal(put(p, S, "labels.tsv", "b\tnewer\nnone\tx\n"), -EINVAL);
@@ -153,24 +153,24 @@ static void concurrent_tables_merge(void **state)
 	CLEANUP_BUF struct buf table = BUF_INIT;
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
 	assert_has(p, S "/labels.tsv", "# ID\tLABEL\tTEXT\tas of line 5\n");
 	assert_int_equal(put(p, B, "label", "theirs\n"), 0);
 	save_edited(p, &table, "c\t", "c\tmine");
-	assert_added(p, SET("@0", "l", "b", "theirs") SET("@1", "@0", "c", "mine"));
+	assert_added(p, LABEL("@0", "l", "b", "theirs") LABEL("@1", "@0", "c", "mine"));
 	save_edited(p, &table, "a\told", "a\tnew");
-	assert_added(p, SET("@2", "@1", "a", "new") CLEAR("@3", "@2", "c"));
+	assert_added(p, LABEL("@2", "@1", "a", "new") UNLABEL("@3", "@2", "c"));
 	save_edited(p, &table, "c\t\tuser: hi\n", "");
-	assert_added(p, SET("@4", "@3", "a", "old"));
+	assert_added(p, LABEL("@4", "@3", "a", "old"));
 	assert_int_equal(put(p, A, "label", "theirs, too\n"), 0);
 	assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&table)), 0);
-	assert_added(p, SET("@5", "@4", "a", "theirs, too"));
+	assert_added(p, LABEL("@5", "@4", "a", "theirs, too"));
 	/* Read again, it is still the same table. */
 	buf_reset(&table);
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
 	save_edited(p, &table, "b\ttheirs", "b\t");
-	assert_added(p, CLEAR("@6", "@5", "b"));
+	assert_added(p, UNLABEL("@6", "@5", "b"));
 }
 
 static void branch_file_adds_summary(void **state)
@@ -179,7 +179,7 @@ static void branch_file_adds_summary(void **state)
 
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "branch", "Tried A,\nfailed\n"), 0);
-	assert_added(p, SUMMARY("@0", "a", "c", "Tried A,\\nfailed"));
+	assert_added(p, SUMMARY("@0", "a", "c", "Tried A,\nfailed"));
 	assert_reads(p, A "/branch", "Tried A,\nfailed\n");
 	assert_has(p, S "/context.md", "Tried A,\nfailed\n");
 	assert_int_equal(put(p, A, "branch", "Tried A,\nfailed\n"), 0);
@@ -209,7 +209,7 @@ static void leaf_link_moves_leaf(void **state)
 	assert_int_equal(find(p, S "/leaf", &a), 0);
 	CLEANUP_BUF struct buf all = BUF_INIT;
 	assert_true(read_file(p->file, &all));
-	assert_non_null(memmem(all.p + p->seen, all.n - p->seen, "\"parentId\":\"b\"", 14));
+	assert_non_null(memmem(all.p + p->seen, all.n - p->seen, JSON("parentId":"b"), 14));
 }
 
 /* ---- refusals ---- */
@@ -219,7 +219,7 @@ static void refused_values(void **state)
 	CLEANUP_BUF struct buf over = BUF_INIT;
 	struct source_fixture *p = *state;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\"") INFO("\"i\"", "\"l\"", "\"old\""));
+	begin(p, ABC LABEL("l", "c", "a", "old") INFO("i", "l", "old"));
 	assert_missing(p, S "/errors");
 	for (unsigned i = 0; i < 4097; i++)
 		buf_addc(&over, 'x');
@@ -283,7 +283,7 @@ static void refusal_sticks_to_handle(void **state)
 	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""));
+	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(open_create(p, A, "label", false, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("one\ntwo"), 0, &who), -EINVAL);
 	assert_int_equal(tree_write(p->tree, h, span_of("fine\n"), 0, &who), -EINVAL);
@@ -305,7 +305,7 @@ static void read_only(void **state)
 	struct tree_attr a;
 	const struct tree_setattr touch = {.mtime = true};
 
-	begin_mode(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""), 0644, true);
+	begin_mode(p, ABC LABEL("l", "c", "a", "old"), 0644, true);
 	assert_mode(p, S, S_IFDIR | 0755);
 	assert_mode(p, A, S_IFDIR | 0755);
 	assert_mode(p, S "/labels", S_IFDIR | 0755);
@@ -326,7 +326,7 @@ static void not_writable_file(void **state)
 	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
-	begin_mode(p, ABC LABEL("\"l\"", "\"c\"", "\"a\"", "\"old\""), 0444, false);
+	begin_mode(p, ABC LABEL("l", "c", "a", "old"), 0444, false);
 	assert_mode(p, S, S_IFDIR | 0755);
 	assert_mode(p, A, S_IFDIR | 0755);
 	assert_mode(p, S "/labels", S_IFDIR | 0755);
@@ -344,7 +344,7 @@ static void unaddressable_entry_is_not_writable(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, ABC USER("null", "\"c\""));
+	begin(p, ABC USER(null, "c", "hi"));
 	assert_mode(p, S, S_IFDIR | 0755);
 	assert_mode(p, A, S_IFDIR | 0755);
 	assert_mode(p, S "/entries/~5", S_IFDIR | 0755);
@@ -398,7 +398,7 @@ static void tree_names_never_become_scratch_files(void **state)
 	struct source_fixture *p = *state;
 	struct tree_attr a;
 
-	begin(p, ABC LABEL("\"l\"", "\"c\"", "\"c\"", "\"x\""));
+	begin(p, ABC LABEL("l", "c", "c", "x"));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		const char *dir = names[i].dir, *name = names[i].name;
 		assert_int_equal(tree_lookup(p->tree, node_at(p, dir), span_of(name), &a), -ENOENT);
@@ -418,7 +418,7 @@ static void tree_names_never_become_scratch_files(void **state)
 	assert_reads(p, S "/entries/c/label", "x\n");
 	/* In labels/ a link is a label, whatever its name. */
 	assert_int_equal(make_link(p, S "/labels", "error", "../entries/a"), 0);
-	assert_added(p, SET("@0", "l", "a", "error"));
+	assert_added(p, LABEL("@0", "l", "a", "error"));
 	for (size_t i = 0; i < sizeof side / sizeof *side; i++) {
 		assert_int_equal(put(p, S, side[i], "x\n"), 0);
 		assert_int_equal(put(p, A, side[i], "x\n"), 0);
@@ -433,7 +433,7 @@ static void labels_takes_no_file(void **state)
 	static const char *const names[] = {"new", ".hidden", "Cu12ab9Z", "title"};
 	struct source_fixture *p = *state;
 
-	begin(p, ABC INFO("\"i\"", "\"c\"", "\"old\""));
+	begin(p, ABC INFO("i", "c", "old"));
 	assert_int_equal(put(p, S, "side", "x\n"), 0);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		assert_int_equal(put(p, S "/labels", names[i], "x\n"), -EPERM);
@@ -458,7 +458,7 @@ static void old_file_is_never_written(void **state)
 	struct source_fixture *p = *state;
 	struct tree_attr a;
 
-	begin(p, HEADER_V1 V1("message") "{\"type\":\"session_info\",\"name\":\"old\"}\n");
+	begin(p, HEADER_V1 V1("message") LINE({"type":"session_info","name":"old"}));
 	assert_int_equal(tree_list(p->tree, node_at(p, S "/entries"), 0, TREE_NAMES, add_name, &id), 0);
 	id.n = 8;
 	buf_addf(&entry, S "/entries/%s", buf_cstr(&id));
@@ -491,14 +491,14 @@ static void old_file_is_never_written(void **state)
 static void append_after_foreign_lines(void **state)
 {
 	struct source_fixture *p = *state;
-	static const char more[] = USER("\"d\"", "\"c\"") "{\"type\":\"tor";
+	static const char more[] = USER("d", "c", "hi") "{\"type\":\"tor";
 
 	begin(p, ABC);
 	assert_missing(p, A "/label");
 	write_at(p->file, O_APPEND, more, sizeof more - 1);
 	p->seen += sizeof more - 1;
 	assert_int_equal(put(p, A, "label", "x\n"), 0);
-	assert_added(p, "\n" SET("@0", "d", "a", "x"));
+	assert_added(p, "\n" LABEL("@0", "d", "a", "x"));
 }
 
 int main(void)

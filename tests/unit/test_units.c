@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "session_lines.h"
 #include "failing_alloc.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/json/json.h"
@@ -36,29 +37,29 @@ static void check(const struct length *v, size_t n, bool stringified)
 
 static void a_text_has_its_utf16_units(void **state)
 {
-	static const struct length texts[] = {
-	    {"\"\"", 0},
-	    {"\"abc\"", 3},
-	    {"\"a\\n\\\"\\\\\\/\"", 5},
+	static const struct length texts[] =
+	    ITEMS(
+	    {JSON(""), 0},
+	    {JSON("abc"), 3},
+	    {JSON("a\n\"\\\/"), 5},
 	    {"\"\xc3\xa9\xe6\xbc\xa2\"", 2},
 	    {"\"\xf0\x9f\x98\x80\"", 2},
-	    {"\"\\ud83d\\ude00\"", 2},
-	    {"\"\\ud83d\"", 1},
-	    {"\"\\ude00\\ud83d\"", 2},
-	    {"\"\\u0000\\u00e9\"", 2},
+	    {JSON("\ud83d\ude00"), 2},
+	    {JSON("\ud83d"), 1},
+	    {JSON("\ude00\ud83d"), 2},
+	    {JSON("\u0000\u00e9"), 2},
 	    /* pi reads ill-formed bytes as U+FFFD: one for each maximal part. */
 	    {"\"\xe9\"", 1},
 	    {"\"\xe6\xbc\"", 1},
 	    {"\"\xed\xa0\xbd\"", 3},
-	    {"\"a text that is longer than one block of sixteen bytes\"", 53},
+	    {JSON("a text that is longer than one block of sixteen bytes"), 53},
 	    /* Other values have no text; an array or object has the texts among its values. */
 	    {"null", 0},
 	    {"12", 0},
 	    {"[]", 0},
-	    {"[\"ab\",1,[\"abc\"],{\"a\":\"abc\"},\"c\"]", 3},
-	    {"{\"long key\":\"ab\",\"b\":null,\"c\":\"c\"}", 3},
-	    {"{\"a\":\"abc\",\"b\":\"b\",\"\\u0061\":\"ab\"}", 3},
-	};
+	    {JSON(["ab",1,["abc"],{ "a" : "abc"},"c"]), 3},
+	    {JSON({"long key":"ab","b":null,"c":"c"}), 3},
+	    {JSON({"a":"abc","b":"b","\u0061":"ab"}), 3});
 
 	(void)state;
 	CHECK(texts, false);
@@ -67,16 +68,17 @@ static void a_text_has_its_utf16_units(void **state)
 
 static void a_value_has_the_length_of_stringify(void **state)
 {
-	static const struct length values[] = {
+	static const struct length values[] =
+	    ITEMS(
 	    {"null", 4},
 	    {"true", 4},
 	    {"false", 5},
-	    {"\"\"", 2},
-	    {"\"a\\/\\n\\t\\b\\f\\r\\\"\\\\\"", 18},
-	    {"\"\\u000b\\u0000\\u001f\"", 20},
+	    {JSON(""), 2},
+	    {JSON("a\/\n\t\b\f\r\"\\"), 18},
+	    {JSON("\u000b\u0000\u001f"), 20},
 	    {"\"\\u007f\\u2028\xc3\xa9\"", 5},
-	    {"\"\\ud83d\\ude00\"", 4},
-	    {"\"\\ude00\\ud83d\"", 14},
+	    {JSON("\ud83d\ude00"), 4},
+	    {JSON("\ude00\ud83d"), 14},
 	    {"0", 1},
 	    {"-0", 1},
 	    {"1.0", 1},
@@ -91,8 +93,7 @@ static void a_value_has_the_length_of_stringify(void **state)
 	    {"[ [ ] , { } ]", 7},
 	    {"[1,2,3]", 7},
 	    {" { \"a\" : [ true , null ] , \"b\" : { \"c\" : {} } } ", 30},
-	    {"{\"\\u0061\\n\":1}", 9},
-	};
+	    {JSON({"\u0061\n":1}), 9});
 
 	(void)state;
 	CHECK(values, true);
@@ -101,16 +102,16 @@ static void a_value_has_the_length_of_stringify(void **state)
 
 static void of_members_with_the_same_key_the_last_counts(void **state)
 {
-	static const struct length values[] = {
-	    {"{\"a\":1,\"a\":22}", 8},
-	    {"{\"a\":1,\"\\u0061\":22,\"a\":333}", 9},
-	    {"{\"a\":{\"b\":1,\"b\":2},\"c\":[],\"a\":{\"b\":3,\"b\":4}}", 20},
-	    {"{\"a\":[{\"b\":1},{\"b\":1}],\"b\":1}", 29},
-	    {"{\"a\":1,\"b\":{\"a\":1}}", 19},
-	    {"{\"\":1,\"\":[1,{\"\":1,\"\":2}]}", 15},
+	static const struct length values[] =
+	    ITEMS(
+	    {JSON({"a":1,"a":22}), 8},
+	    {JSON({"a":1,"\u0061":22,"a":333}), 9},
+	    {JSON({"a":{"b":1,"b":2},"c":[],"a":{"b":3,"b":4}}), 20},
+	    {JSON({"a":[{"b":1},{"b":1}],"b":1}), 29},
+	    {JSON({"a":1,"b":{"a":1}}), 19},
+	    {JSON({"":1,"":[1,{"":1,"":2}]}), 15},
 	    /* pi reads both ill-formed bytes as U+FFFD. */
-	    {"{\"\xe9\":1,\"\xea\":2}", 7},
-	};
+	    {"{\"\xe9\":1,\"\xea\":2}", 7});
 
 	(void)state;
 	CHECK(values, true);
@@ -137,7 +138,7 @@ static void depth_needs_no_stack(void **state)
 /* Without memory the error is noted, so that no wrong number is shown. */
 static void an_error_is_deferred(void **state)
 {
-	struct json_value v = value_of("{\"a\":{\"b\":[1.5]},\"a\":2,\"c\":\"\\u0061\"}");
+	struct json_value v = value_of(JSON({"a":{"b":[1.5]},"a":2,"c":"\u0061"}));
 
 	(void)state;
 	for (unsigned nth = 1;; nth++) {

@@ -10,15 +10,11 @@
 
 #include <math.h>
 
-#define ENTRY(role, usage)                                                                                             \
-	"{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"" role                           \
-	"\",\"provider\":\"p\",\"model\":\"m\",\"content\":[],\"usage\":" usage "}}\n"
-
 static struct usage sum_of(const char *usage)
 {
 	struct fixture f;
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	buf_addf(&text, HEADER ENTRY("assistant", "%s"), usage);
+	buf_addf(&text, HEADER MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","content":[],"usage":%s), usage);
 	open_text(&f, buf_cstr(&text));
 	struct session_usage used = session_usage(f.s);
 	assert_int_equal(used.n_marks, 1);
@@ -33,24 +29,34 @@ static void invalid_costs_are_0(void **state)
 	static const struct {
 		const char *cost;
 		double is;
-	} cases[] = {
-	    {"0.25", 0.25},   {"0", 0},       {"-0", 0},    {"-110000", 0}, {"-1e-9", 0}, {"-1e308", 0}, {"-1e999", 0},
-	    {"1e308", 1e308}, {"1e-9", 1e-9}, {"\"1\"", 0}, {"null", 0},    {"true", 0},  {"[1]", 0},    {"{}", 0},
-	};
+	} cases[] = ITEMS(
+	    {"0.25", 0.25},
+	    {"0", 0},
+	    {"-0", 0},
+	    {"-110000", 0},
+	    {"-1e-9", 0},
+	    {"-1e308", 0},
+	    {"-1e999", 0},
+	    {"1e308", 1e308},
+	    {"1e-9", 1e-9},
+	    {JSON("1"), 0},
+	    {"null", 0},
+	    {"true", 0},
+	    {"[1]", 0},
+	    {"{}", 0});
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char text[256];
 		snprintf(text, sizeof text,
-		         "{\"input\":1,\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":3,"
-		         "\"cost\":{\"input\":-1,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":%s}}",
-		         cases[i].cost);
+		         JSON({"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":-1,
+		        "output":0,"cacheRead":0,"cacheWrite":0,"total":%s}}),
+		               cases[i].cost);
 		struct usage u = sum_of(text);
 		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
-		snprintf(text, sizeof text, "{\"cost\":{\"total\":%s,\"more\":1},\"input\":1,\"output\":2}",
-		         cases[i].cost);
+		snprintf(text, sizeof text, JSON({"cost":{"total":%s,"more":1},"input":1,"output":2}), cases[i].cost);
 		u = sum_of(text);
 		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
-		snprintf(text, sizeof text, "{\"input\":1,\"output\":2,\"cost\":%s}", cases[i].cost);
+		snprintf(text, sizeof text, JSON({"input":1,"output":2,"cost":%s}), cases[i].cost);
 		u = sum_of(text);
 		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
 	}
@@ -60,7 +66,7 @@ static void invalid_costs_are_0(void **state)
 static void tokens_can_be_negative(void **state)
 {
 	(void)state;
-	struct usage u = sum_of("{\"input\":-5,\"output\":2,\"totalTokens\":0,\"cost\":{\"total\":-1}}");
+	struct usage u = sum_of(JSON({"input":-5,"output":2,"totalTokens":0,"cost":{"total":-1}}));
 	assert_true(u.input == -5 && u.total == -3 && u.cost == 0);
 }
 
@@ -68,8 +74,11 @@ static void results_have_separate_sums(void **state)
 {
 	struct fixture f;
 	(void)state;
-	open_text(&f, HEADER ENTRY("assistant", "{\"input\":1}") ENTRY("toolResult", "{\"input\":2}")
-	                  ENTRY("assistant", "{\"input\":4}") ENTRY("toolResult", "{\"input\":8}"));
+	open_text(&f,
+	    HEADER MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":1})
+	    MESSAGE("a", null, "role":"toolResult","provider":"p","model":"m","content":[],"usage":{"input":2})
+	    MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":4})
+	    MESSAGE("a", null, "role":"toolResult","provider":"p","model":"m","content":[],"usage":{"input":8}));
 	struct session_usage used = session_usage(f.s);
 	assert_int_equal(used.n, 2);
 	assert_true(used.v[0].sum.input == 5 && used.v[0].entries == 2);

@@ -10,13 +10,6 @@
 #include "seed.h"
 #include "write_fixture.h"
 
-#define SAYS(id, parent, text)                                                                                         \
-	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent                                                 \
-	",\"timestamp\":\"2026-03-01T09:00:02.742Z\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
-#define REPLACES(id, parent, target)                                                                                   \
-	"{\"type\":\"context_edit\",\"id\":\"" id "\",\"parentId\":\"" parent "\",\"targetId\":\"" target              \
-	"\",\"replacement\":{\"content\":\"other\"}}\n"
-
 static const char *const views[] = {S "/transcript.md", S "/chat.md",      S "/all.txt",
                                     S "/context.md",    S "/context.json", S "/context.tsv"};
 enum { VIEWS = sizeof views / sizeof *views };
@@ -71,36 +64,29 @@ static void old_segments_change_with_new_lines(void **state)
 	static const struct {
 		const char *before, *after;
 		const char *has[VIEWS]; /* a text that each view has afterwards, or NULL */
-	} cases[] = {
+	} cases[] = ITEMS(
 	    /* The last message has the same parent as before, but the path has a new beginning. */
-	    {HEADER SAYS("a", "\"z\"", "one") SAYS("b", "\"a\"", "two"),
-	     SAYS("z", "null", "first") SAYS("c", "\"b\"", "three"),
+	    {HEADER USER("a", "z", "one") USER("b", "a", "two"), USER("z", null, "first") USER("c", "b", "three"),
 	     {"first", "first", "first", "first", "first"}},
 	    /* Another parent for a message that was a root. */
-	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"y\"", "two"),
-	     SAYS("y", "\"a\"", "between") SAYS("c", "\"b\"", "three"),
+	    {HEADER USER("a", null, "one") USER("b", "y", "two"), USER("y", "a", "between") USER("c", "b", "three"),
 	     {"between", "between", "between", "between", "between"}},
 	    /* A label of an old message. */
-	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"),
-	     SET("l", "b", "a", "mark"),
+	    {HEADER USER("a", null, "one") USER("b", "a", "two"), LABEL("l", "b", "a", "mark"),
 	     {"mark", "mark", "mark"}},
-	    {HEADER SAYS("a", "null", "one") SET("l", "a", "a", "mark"), CLEAR("m", "l", "a"), {NULL}},
+	    {HEADER USER("a", null, "one") LABEL("l", "a", "a", "mark"), UNLABEL("m", "l", "a"), {NULL}},
 	    /* An edit of an old message, and another branch without it. */
-	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"),
-	     REPLACES("e", "b", "a"),
+	    {HEADER USER("a", null, "one") USER("b", "a", "two"), EDIT("e", "b", "a", {"content":"other"}),
 	     {"replaces a", "two", "two", "other", "other"}},
-	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two") REPLACES("e", "b", "a"),
-	     SAYS("c", "\"b\"", "three"),
-	     {"three", "three", "three", "three", "three"}},
+	    {HEADER USER("a", null, "one") USER("b", "a", "two") EDIT("e", "b", "a", {"content":"other"}),
+	     USER("c", "b", "three"), {"three", "three", "three", "three", "three"}},
 	    /* Another branch. */
-	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"),
-	     SAYS("c", "\"a\"", "three"),
+	    {HEADER USER("a", null, "one") USER("b", "a", "two"), USER("c", "a", "three"),
 	     {"three", "three", "three", "three", "three"}},
 	    /* Only lines that no view shows. */
-	    {HEADER SAYS("a", "null", "one"), META("\"m\"", "\"a\""), {"one", "one", "one", "one", "one"}},
+	    {HEADER USER("a", null, "one"), CUSTOM("m", "a"), {"one", "one", "one", "one", "one"}},
 	    /* An id that occurs again. */
-	    {HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"), SAYS("a", "\"b\"", "three"), {"three"}},
-	};
+	    {HEADER USER("a", null, "one") USER("b", "a", "two"), USER("a", "b", "three"), {"three"}});
 	struct source_fixture *p = *state;
 
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -112,7 +98,7 @@ static void old_segments_change_with_new_lines(void **state)
 		for (size_t i = 0; i < VIEWS; i++)
 			if (cases[k].has[i])
 				assert_has(p, views[i], cases[k].has[i]);
-		add(p, SAYS("last", "\"b\"", "end"));
+		add(p, USER("last", "b", "end"));
 		assert_views_are_new(p);
 		end(p);
 	}
@@ -123,9 +109,10 @@ static void links_lead_to_the_session(void **state)
 {
 	struct source_fixture *p = *state;
 
-	begin(p, HEADER
-	      "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":["
-	      "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"aGk=\"}]}}\n" SAYS("b", "\"a\"", "two"));
+	begin(p,
+	    HEADER
+	    LINE({"type":"message","id":"a","parentId":null,"message":{"role":"user",
+	        "content":[{"type":"image","mimeType":"image/png","data":"aGk="}]}}) USER("b", "a", "two"));
 	assert_has(p, S "/transcript.md", "](entries/a/");
 	assert_has(p, S "/context.md", "](entries/a/");
 	assert_has(p, S "/branches/b/transcript.md", "](../../entries/a/");
@@ -139,9 +126,9 @@ static void shorter_session_is_rendered_whole(void **state)
 	struct source_fixture *p = *state;
 
 	p->fresh_ms = 1;
-	begin(p, HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"));
+	begin(p, HEADER USER("a", null, "one") USER("b", "a", "two"));
 	assert_views_are_new(p);
-	put_file(p->file, HEADER SAYS("a", "null", "uno"));
+	put_file(p->file, HEADER USER("a", null, "uno"));
 	wait_seen(p);
 	assert_views_are_new(p);
 	put_file(p->file, HEADER);
@@ -173,13 +160,13 @@ static void random_growth_equals_a_new_tree(void **state)
 		unsigned target = below(i + 1);
 		switch (below(6)) {
 		case 0:
-			buf_addf(&line, SET("%u", "%u", "%u", "label %u"), i, parent, target, i);
+			buf_addf(&line, LABEL("%u", "%u", "%u", "label %u"), i, parent, target, i);
 			break;
 		case 1:
-			buf_addf(&line, REPLACES("%u", "%u", "%u"), i, parent, target);
+			buf_addf(&line, EDIT("%u", "%u", "%u", {"content":"other"}), i, parent, target);
 			break;
 		default:
-			buf_addf(&line, SAYS("%u", "\"%u\"", "said %u"), i, parent, i);
+			buf_addf(&line, USER("%u", "%u", "said %u"), i, parent, i);
 		}
 		add(p, buf_cstr(&line));
 		assert_views_are_new(p);
@@ -194,13 +181,13 @@ static void long_views_are_extended(void **state)
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
-	buf_adds(&text, HEADER SAYS("m0", "null", "zero"));
+	buf_adds(&text, HEADER USER("m0", null, "zero"));
 	for (unsigned i = 1; i < MESSAGES; i++)
-		buf_addf(&text, SAYS("m%u", "\"m%u\"", "said %u"), i, i - 1, i);
+		buf_addf(&text, USER("m%u", "m%u", "said %u"), i, i - 1, i);
 	p->fresh_ms = 1;
 	begin(p, buf_cstr(&text));
 	assert_views_are_new(p);
-	add(p, SAYS("next", "\"m699\"", "later"));
+	add(p, USER("next", "m699", "later"));
 	assert_views_are_new(p);
 	assert_has(p, views[0], "later");
 	end(p);
@@ -213,13 +200,12 @@ static void view_without_memory_is_rendered_again(void **state)
 	unsigned failed = 0;
 
 	p->fresh_ms = 1;
-	begin(p, HEADER SAYS("a", "null", "one") SAYS("b", "\"a\"", "two"));
+	begin(p, HEADER USER("a", null, "one") USER("b", "a", "two"));
 	node_t node = node_at(p, S "/transcript.md"); /* looking it up again would render it */
 	for (unsigned nth = 1; nth < 40; nth++) {
 		CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
 		assert_non_null(buf_reserve(&out, 1 << 16));
-		buf_addf(&line, SAYS("c%u", "\"%s%.0u\"", "said %u"), nth, nth > 1 ? "c" : "b", nth > 1 ? nth - 1 : 0,
-		         nth);
+		buf_addf(&line, USER("c%u", "%s%.0u", "said %u"), nth, nth > 1 ? "c" : "b", nth > 1 ? nth - 1 : 0, nth);
 		add(p, buf_cstr(&line));
 		let_alloc_fail(nth);
 		int rc = tree_read(p->tree, node, 0, 1 << 16, &out);
@@ -242,7 +228,7 @@ static void pinned_text_of_a_removed_session_stays(void **state)
 	struct tree_attr a;
 
 	p->fresh_ms = 1;
-	begin(p, HEADER SAYS("a", "null", "one"));
+	begin(p, HEADER USER("a", null, "one"));
 	read_view(p, views[0], &want);
 	node_t node = node_at(p, views[0]);
 	assert_int_equal(tree_pin(p->tree, node, &pinned), 0);
@@ -267,7 +253,7 @@ static void pin_without_memory_fails(void **state)
 	unsigned failed = 0;
 
 	p->fresh_ms = 1;
-	begin(p, HEADER SAYS("a", "null", "one"));
+	begin(p, HEADER USER("a", null, "one"));
 	node_t node = node_at(p, views[0]);
 	for (unsigned nth = 1; nth < 30; nth++) {
 		struct tree_pinned *pinned = NULL;
@@ -292,9 +278,9 @@ static void pieces_make_the_whole_text(void **state)
 	struct tree_pinned *pinned;
 
 	p->fresh_ms = 1;
-	begin(p, HEADER SAYS("a", "null", "one"));
+	begin(p, HEADER USER("a", null, "one"));
 	assert_int_equal(tree_pin(p->tree, node_at(p, S "/all.txt"), &pinned), 0);
-	add(p, SAYS("b", "\"a\"", "two"));
+	add(p, USER("b", "a", "two"));
 	assert_int_equal(tree_pinned_read(pinned, tree_pinned_size(pinned), 1, &whole), 0);
 	buf_reset(&whole);
 	uint64_t size = tree_pinned_size(pinned);

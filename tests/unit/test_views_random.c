@@ -33,50 +33,38 @@ static void add_line(struct draws *d, struct buf *out)
 	unsigned parent = draw(d, 5) || d->ids < 2 ? id - 1 : draw(d, d->ids), target = draw(d, d->ids + 1);
 	switch (draw(d, 12)) {
 	case 0:
-		buf_addf(
-		    out,
-		    "{\"type\":\"label\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"targetId\":\"m%u\",\"label\":\"%s\"}\n",
-		    id, parent, target, draw(d, 3) ? "here" : "");
+		buf_addf(out, LINE({"type":"label","id":"m%u","parentId":"m%u","targetId":"m%u","label":"%s"}), id,
+		                   parent, target, draw(d, 3) ? "here" : "");
 		break;
 	case 1:
-		buf_addf(out, "{\"type\":\"session_info\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"name\":\"name %u\"}\n",
-		         id, parent, id);
+		buf_addf(out, LINE({"type":"session_info","id":"m%u","parentId":"m%u","name":"name %u"}), id, parent,
+		                   id);
 		break;
 	case 2:
 		buf_addf(out,
-		         "{\"type\":\"context_edit\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"targetId\":\"m%u\","
-		         "\"replacement\":null}\n",
-		         id, parent, target);
+		         LINE({"type":"context_edit","id":"m%u","parentId":"m%u","targetId":"m%u","replacement":null}),
+		              id, parent, target);
 		break;
 	case 3:
-		buf_addf(out,
-		         "{\"type\":\"branch_summary\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"summary\":\"sum %u\"}\n",
-		         id, parent, id);
+		buf_addf(out, LINE({"type":"branch_summary","id":"m%u","parentId":"m%u","summary":"sum %u"}), id,
+		                   parent, id);
 		break;
 	case 4:
-		buf_adds(out, "[\"no entry\"]\n");
+		buf_adds(out, LINE(["no entry"]));
 		break;
 	case 5:
-		buf_addf(
-		    out,
-		    "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"assistant\","
-		    "\"content\":[{\"type\":\"toolCall\",\"id\":\"c%u\",\"name\":\"bash\",\"arguments\":{}}],"
-		    "\"usage\":{\"input\":%u,\"totalTokens\":%u}}}\n",
-		    id, parent, id, id, id);
+		buf_addf(out, LINE({"type":"message","id":"m%u","parentId":"m%u","message":{"role":"assistant",
+		        "content":[CALL("c%u", "bash", )],"usage":{"input":%u,"totalTokens":%u}}}),
+		                               id, parent, id, id, id);
 		break;
 	case 6:
-		buf_addf(
-		    out,
-		    "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"toolResult\","
-		    "\"toolCallId\":\"c%u\",\"content\":\"out %u\"}}\n",
-		    id, parent, target, id);
+		buf_addf(out, LINE({"type":"message","id":"m%u","parentId":"m%u","message":{"role":"toolResult",
+		        "toolCallId":"c%u","content":"out %u"}}),
+		                    id, parent, target, id);
 		break;
 	default:
-		buf_addf(out,
-		         "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"m%u\",\"message\":{\"role\":\"user\","
-		         "\"content\":"
-		         "\"said %u\"}}\n",
-		         id, parent, id);
+		buf_addf(out, LINE({"type":"message","id":"m%u","parentId":"m%u","message":{"role":"user","content":"said %u"}}),
+		                    id, parent, id);
 	}
 }
 

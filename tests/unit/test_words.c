@@ -11,8 +11,6 @@
 
 #include "sessionfs/base/utf8.h"
 
-#define HEAD(id) "{\"type\":\"message\",\"id\":\"" id "\",\"timestamp\":\"2026-03-01T12:00:00Z\",\"message\":"
-
 /* A line of some MiB is searched in pieces: a word at each place around their ends. */
 static void words_across_piece_boundaries_match(void **state)
 {
@@ -20,7 +18,8 @@ static void words_across_piece_boundaries_match(void **state)
 	for (size_t before = 16300; before < 16420; before++) {
 		CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
 		struct fixture f;
-		buf_adds(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"");
+		buf_adds(&bytes, HEADER "{\"type\":\"message\",\"id\":\"1\",\"timestamp\":\"2026-03-01T12:00:00Z\","
+		                        "\"message\":{\"role\":\"user\",\"content\":\"");
 		for (size_t i = 0; i < before; i++)
 			buf_addc(&bytes, '-');
 		buf_adds(&bytes, "\xc3\x89t\xc3\xa9 \xe2\x84\xaa\xe6\x96\x87 end\"}}\n");
@@ -49,7 +48,8 @@ static void whole_words_across_piece_boundaries_match(void **state)
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 			CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
 			struct fixture f;
-			buf_adds(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"");
+			buf_adds(&bytes, HEADER "{\"type\":\"message\",\"id\":\"1\",\"timestamp\":\"2026-03-01T12:00:"
+			                        "00Z\",\"message\":{\"role\":\"user\",\"content\":\"");
 			/* concat is in each piece that ends or begins within it. */
 			for (size_t n = 0; n < before; n++)
 				buf_addc(&bytes, "concat-"[(before - n) % 7]);
@@ -91,10 +91,10 @@ static void whole_words_come_first(void **state)
 		CLEANUP_BUF struct buf bytes = BUF_INIT, lines = BUF_INIT, got = BUF_INIT;
 		struct span rest, line;
 		struct fixture f;
-		buf_addf(&bytes,
-		         "{\"type\":\"session\",\"version\":3,\"id\":\"the-session-id\"}\n" HEAD(
-			     "entry-id-1") "{\"role\":\"user\",\"content\":\"%s\"}}\n",
-		         said);
+		buf_addf(&bytes, LINE({"type":"session","version":3,"id":"the-session-id"})
+		                          LINE({"type":"message","id":"entry-id-1","timestamp":"2026-03-01T12:00:00Z",
+		        "message":{"role":"user","content":"%s"}}),
+		                                said);
 		assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
 		match_all(f.s, span_of(rows[i].query), &got);
 		assert_int_equal(got.n > 0, *rows[i].want != '\0');
@@ -115,7 +115,9 @@ static void cut_of(const char *line, const char *query, struct buf *out)
 	CLEANUP_BUF struct buf bytes = BUF_INIT, lines = BUF_INIT;
 	struct fixture f;
 
-	buf_addf(&bytes, HEADER HEAD("1") "{\"role\":\"user\",\"content\":\"%s\"}}\n", line);
+	buf_addf(&bytes, HEADER LINE({"type":"message","id":"1","timestamp":"2026-03-01T12:00:00Z","message":{"role":"user",
+	        "content":"%s"}}),
+	                              line);
 	assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
 	lines_of(f.s, query, 0, &lines);
 	fixture_release(&f);

@@ -14,18 +14,7 @@
 #define S "projects/p/s"
 #define A S "/entries/a"
 #define B S "/entries/b"
-#define ABC HEADER USER("\"a\"", "null") USER("\"b\"", "\"a\"") USER("\"c\"", "\"b\"")
-
-#define SET(id, parent, target, label)                                                                                 \
-	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"targetId\":\"" target               \
-	"\",\"label\":\"" label "\"}\n"
-#define CLEAR(id, parent, target)                                                                                      \
-	"{\"type\":\"label\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"targetId\":\"" target "\"}\n"
-#define NAME(id, parent, name)                                                                                         \
-	"{\"type\":\"session_info\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"name\":\"" name "\"}\n"
-#define SUMMARY(id, parent, from, text)                                                                                \
-	"{\"type\":\"branch_summary\",\"id\":\"" id "\",\"parentId\":\"" parent "\"" AT ",\"fromId\":\"" from          \
-	"\",\"summary\":\"" text "\"}\n"
+#define ABC HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi")
 
 struct source_fixture {
 	char root[64], file[160];
@@ -188,7 +177,7 @@ static inline void assert_lists(struct source_fixture *p, const char *path, cons
 /* Replaces each timestamp by the patterns' time. */
 static inline void level_times(struct buf *b)
 {
-	static const char key[] = "\"timestamp\":\"", time[] = "2026-03-01T09:00:02.742Z";
+	static const char key[] = "\"timestamp\":\"", time[] = "2026-01-02T03:04:05.678Z";
 	size_t i = 0;
 
 	for (char *at; i < b->n && (at = memmem(b->p + i, b->n - i, key, sizeof key - 1));) {
