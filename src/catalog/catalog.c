@@ -346,8 +346,8 @@ static int newer_file_error(const struct sync *a, uint32_t project, uint32_t fil
 		if (err && is_of_project(c, p.dir, project) && (!f || f->unseen || newest_is_newer(f, &c->files[file])))
 			return err;
 	}
-	/* Memory for some names ran out. */
-	return a->err == -ENOMEM ? -ENOMEM : 0;
+	/* Memory for some names ran out; or the failure has ended, but the files that it hid were not read. */
+	return a->err == -ENOMEM || (c->failed.n == 0 && a->err != -ETIMEDOUT) ? a->err : 0;
 }
 
 /* The newest session can be removed or replaced before it has its slot: then another one is the newest. */

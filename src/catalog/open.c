@@ -200,7 +200,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 	else if (is_broken)
 		open_indexes_forget(c, x->slot); /* the next caller builds it again */
 	sync_close(&a, 0);
-	return rc;
+	return error_is_absence(rc) ? -ESTALE : rc; /* it was briefly absent */
 }
 
 /* Returns 0, GET_RETRY or a negative errno. */

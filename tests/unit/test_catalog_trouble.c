@@ -59,15 +59,20 @@ static void let_fail(struct source_fixture *p, const char *name, bool acl, unsig
 	failing.times = times;
 }
 
-/* This many calls succeed from now on, then one fails. */
+/* The nth call from now on fails, and so do `more` after it. */
 static struct nth {
-	unsigned nth;
-} no_watch, no_open;
+	unsigned nth, more;
+	int err;
+} no_watch = {.err = EMFILE}, no_open = {.err = EMFILE}, no_name = {.err = ENOENT}, no_disk = {.err = EIO};
 
 static bool is_refused(struct nth *n)
 {
-	errno = EMFILE;
-	return n->nth && --n->nth == 0;
+	errno = n->err;
+	if (!n->nth || --n->nth > 0)
+		return false;
+	n->nth = n->more > 0;
+	n->more -= n->more > 0;
+	return true;
 }
 
 static int failing_add_watch(int fd, const char *path, uint32_t mask)
@@ -89,12 +94,14 @@ static bool is_closed(const char *path)
 
 int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	return is_closed(path) || is_refused(&no_open) ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
+	return is_closed(path) || is_refused(&no_open) || is_refused(&no_name)
+	           ? -1
+	           : (int)syscall(SYS_openat2, dir, path, how, size);
 }
 
 static int failing_openat(int dir, const char *path, int flags, ...)
 {
-	return is_closed(path) ? -1 : openat(dir, path, flags);
+	return is_closed(path) || is_refused(&no_disk) ? -1 : openat(dir, path, flags);
 }
 
 __typeof__(openat) *const sys_openat = failing_openat;
@@ -655,6 +662,70 @@ static void failed_growth_keeps_its_session(void **state)
 	assert_true(entries > 4);
 }
 
+/* A file is absent at one moment while its index grows, since its directory is moved away and back. */
+static void briefly_absent_file_is_stale(void **state)
+{
+	struct source_fixture *p = *state;
+	struct session *s;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("e0"));
+	open_place(p);
+	uint32_t entries = 1;
+	for (unsigned nth = 1;; nth++) {
+		uint32_t slot = slot_of(p, "a", "one");
+		assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
+		catalog_session_put(p->c, s);
+		append(p, "a/one.jsonl", ENTRY("e1"));
+		entries++;
+		wait_stale();
+		no_name.nth = nth;
+		int rc = catalog_session_get_as(p->c, slot, GET_NOW, &s);
+		assert_true(rc == 0 || rc == -ESTALE);
+		if (rc == 0)
+			catalog_session_put(p->c, s);
+		if (no_name.nth > 0)
+			break;
+		wait_stale();
+		assert_int_equal(catalog_session_get(p->c, slot_of(p, "a", "one"), &s), 0);
+		assert_int_equal(session_count(s), entries);
+		catalog_session_put(p->c, s);
+	}
+	no_name.nth = 0;
+	assert_true(entries > 3);
+}
+
+/* The scan of the source fails, also when it is repeated, and then succeeds in the same call: a new file there was not
+ * read, so an older one is not the newest without an error. */
+static void failure_that_ends_hides_no_file(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info slot;
+	make_dir(p, "--w--");
+	put(p, "--w--/old.jsonl", HEADER("old", "/w"));
+	set_mtime(p, "--w--/old.jsonl", 1000);
+	open_place(p);
+	struct project_info project;
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &project));
+	for (unsigned i = 0; i < 64; i++) {
+		char name[32];
+		assert_true(catalog_latest(p->c, project.project, &slot));
+		snprintf(name, sizeof name, "new%u.jsonl", i);
+		put(p, name, HEADER("new", "/w"));
+		set_mtime(p, name, 1001 + i);
+		wait_stale();
+		no_disk.nth = 1 + i / 8;
+		no_disk.more = i % 8;
+		int before = deferred_begin();
+		bool found = catalog_latest(p->c, project.project, &slot);
+		int err = deferred_end(before, 0);
+		no_disk.nth = 0;
+		assert_true(err || found);
+		if (!err)
+			assert_string_equal(slot.file, name);
+		wait_stale();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,6 +747,8 @@ int main(void)
 	    TEST(file_event_beside_new_directory_is_applied),
 	    TEST(failed_scan_is_retried),
 	    TEST(failed_growth_keeps_its_session),
+	    TEST(briefly_absent_file_is_stale),
+	    TEST(failure_that_ends_hides_no_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
