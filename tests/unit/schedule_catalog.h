@@ -3,6 +3,8 @@
 #ifndef SCHEDULE_CATALOG_H
 #define SCHEDULE_CATALOG_H
 
+#include "sessionfs/file/store.h"
+
 #include "schedule_checks.h"
 #include "schedule_states.h"
 
@@ -36,12 +38,20 @@ static void read_stem(struct window *w)
 		wrong("slot_by_stem: %s is %s", text, info.file);
 }
 
+/* Whether everything that can change is seen at once, and no call fails. */
+static bool is_plain(void)
+{
+	return !run.can_fail && !disk.has_died && !world.writes_far;
+}
+
 static void read_list(struct window *w, bool all)
 {
 	unsigned project = (unsigned)schedule_draw(PROJECTS);
 	uint64_t cookie = 0;
 	struct slot_info info;
 	bool listed[PATHS] = {false}, found = true;
+	struct version files[PATHS] = {{0}};
+	uint64_t epoch = all && is_plain() ? catalog_epoch(run.c) : 0;
 	int err = 0;
 	while (found) {
 		struct window each = window_begin();
@@ -53,10 +63,16 @@ static void read_list(struct window *w, bool all)
 		window_end(&each);
 		err = err ? err : rc;
 		unsigned path = found ? check_shown(&info, &each, "slot_next") : PATHS;
-		if (path < PATHS)
+		if (path < PATHS) {
 			listed[path] = true;
+			files[path] = run.shown[path].v;
+		}
 	}
 	window_end(w);
+	if (epoch && !err && !run.wrong[0]) {
+		run.before.epoch = epoch;
+		memcpy(run.before.listed, files, sizeof files);
+	}
 	for (unsigned p = all ? 0 : project; p < (all ? PROJECTS : project + 1); p++)
 		for (unsigned i = 0; i < paths_of_project(p); i++)
 			if (!listed[path_of_project(p, i)])
@@ -82,7 +98,7 @@ static void read_sid(struct window *w)
 	window_end(w);
 	if (found) {
 		path = check_shown(&info, w, "slot_by_sid");
-		if (path < PATHS && info.slot < SLOTS && run.slots[info.slot].file != file)
+		if (path < PATHS && info.slot < SLOTS && !slot_can_be(&run.slots[info.slot], file))
 			wrong("slot_by_sid: %s is file %u", sid, run.slots[info.slot].file);
 		return;
 	}
@@ -145,21 +161,25 @@ static void read_slot_now(struct window *w)
 		check_absent(path, &now, 0, "slot_now");
 }
 
-static void read_session(struct window *w)
+/* `now`: also without a watch, the answer is as new as the call. */
+static void read_session_of(uint32_t slot, bool now, struct window *w)
 {
-	uint32_t slot;
+	unsigned path = run.slots[slot].path, from = w->from;
 	struct session *s;
-	if (!draw_slot(&slot))
-		return;
-	int rc = catalog_session_get_as(run.c, slot, schedule_draw(2) ? 0 : GET_NOW, &s);
+	world.reading[path]++;
+	world.read_torn[path] = world.read_torn[path] || world_now()->paths[path].v.is_torn;
+	int rc = catalog_session_get_as(run.c, slot, now ? GET_NOW : 0, &s);
 	window_end(w);
+	world.reading[path]--;
+	w->from = now && !world.writes_far ? from : w->from;
 	if (rc == -ESTALE)
 		check_stale(slot, "session_get");
 	else if (rc < 0 && !may_fail(w))
 		wrong("session_get fails: %s", strerror(-rc));
 	if (rc < 0)
 		return;
-	const struct version *v = version_in(run.slots[slot].path, w, session_stat(s)->st_ino, (off_t)session_size(s));
+	const struct version *v =
+	    version_in(run.slots[slot].path, w, session_stat(s)->st_ino, session_stat(s)->st_size, NULL);
 	if (!v)
 		wrong("session_get: slot %u was never so: size %ju", slot, (uintmax_t)session_size(s));
 	else
@@ -167,6 +187,38 @@ static void read_session(struct window *w)
 	if (v && session_count(s) != v->entries)
 		wrong("session_get: %u entries of %u", session_count(s), v->entries);
 	catalog_session_put(run.c, s);
+}
+
+static void read_session(struct window *w)
+{
+	uint32_t slot;
+	if (draw_slot(&slot))
+		read_session_of(slot, schedule_draw(2), w);
+}
+
+static int commit_make(void *arg, unsigned attempt, struct buf *out)
+{
+	(void)arg, (void)attempt;
+	buf_adds(out, "{\"type\":\"label\",\"id\":\"l\",\"parentId\":null,\"targetId\":\"e\",\"label\":\"x\"}\n");
+	return 0;
+}
+
+/* Appends a line. Then the index has it. */
+static void commit_line(struct window *w)
+{
+	uint32_t slot;
+	struct slot_info info;
+	if (!draw_slot(&slot) || world.writes_far)
+		return;
+	int rc = catalog_slot(run.c, slot, &info);
+	window_end(w);
+	if (rc < 0)
+		return;
+	const struct source_path at = {catalog_resolver(run.c), info.file};
+	rc = store_append(&at, &(struct store_id){info.st.st_dev, info.st.st_ino}, NULL, commit_make, NULL);
+	struct window now = window_begin();
+	if (rc == 0)
+		read_session_of(slot, true, &now);
 }
 
 /* No other session is newer that was the same all the time. */
@@ -184,21 +236,28 @@ static void read_latest(struct window *w)
 				check_absent(path_of_project(project, i), w, err, "latest");
 		return;
 	}
-	check_shown(&info, w, "latest");
+	unsigned shown = check_shown(&info, w, "latest");
+	/* Its newest time: it was the newest then. */
+	struct timespec newest = info.st.st_mtim;
+	for (unsigned k = w->from; shown < PATHS && k < world.state_count; k++) {
+		const struct version *v = &world.states[k].paths[shown].v;
+		if (v->is_session && time_is_before(newest, disk_time(v->mtime)))
+			newest = disk_time(v->mtime);
+	}
 	for (unsigned i = 0; i < paths_of_project(project) && !err; i++) {
 		unsigned path = path_of_project(project, i);
 		const struct version *v = &world.states[w->from].paths[path].v;
 		bool was_other = i == DEEP || !v->is_session;
 		for (unsigned k = w->from; k < world.state_count; k++)
 			was_other = was_other || world.states[k].paths[path].v.file != v->file ||
-			            world.states[k].paths[path].v.size != v->size;
+			            world.states[k].paths[path].v.size != v->size ||
+			            world.states[k].paths[path].v.mtime != v->mtime;
 		if (was_other)
 			continue;
-		struct timespec t = disk_time(disk_inode(v->ino)->mtime);
-		if (time_is_before(info.st.st_mtim, t))
+		struct timespec t = disk_time(v->mtime);
+		if (time_is_before(newest, t))
 			wrong("latest: %s of %jd.%09ld, but path %u of %jd.%09ld is newer", info.file,
-			      (intmax_t)info.st.st_mtim.tv_sec, info.st.st_mtim.tv_nsec, path, (intmax_t)t.tv_sec,
-			      t.tv_nsec);
+			      (intmax_t)newest.tv_sec, newest.tv_nsec, path, (intmax_t)t.tv_sec, t.tv_nsec);
 	}
 }
 
@@ -229,22 +288,51 @@ static void read_projects(struct window *w)
 	}
 }
 
+static bool was_in(unsigned path, const struct window *w, const struct version *v, bool attributes)
+{
+	for (unsigned i = w->from; i < world.state_count; i++) {
+		const struct version *at = &world.states[i].paths[path].v;
+		uint32_t file = at->is_session ? at->file : 0;
+		if (file == v->file && (!attributes || !file || (at->size == v->size && at->mtime == v->mtime)))
+			return true;
+	}
+	return false;
+}
+
+/* What an earlier call returned, and this one says is still so. */
+static void check_before(const struct version v[PATHS], const struct window *w, bool attributes, const char *call)
+{
+	for (unsigned i = 0; i < PATHS; i++)
+		if (!was_in(i, w, &v[i], attributes))
+			wrong("%s: nothing changed, and path %u is not file %u of %jd bytes", call, i, v[i].file,
+			      (intmax_t)v[i].size);
+}
+
 static void read_states(struct window *w)
 {
-	uint64_t serial = 0;
+	uint64_t serial = is_plain() && schedule_draw(2) ? run.before.serial : 0, asked = serial;
+	struct version before[PATHS], files[PATHS] = {{0}};
+	bool listed[PATHS] = {false};
 	struct slot_state *v = NULL;
 	size_t n;
-	bool listed[PATHS] = {false};
+	memcpy(before, run.before.states, sizeof before);
 	int rc = catalog_list_states(run.c, &serial, &v, &n);
 	window_end(w);
 	if (rc < 0 && !may_fail(w))
 		wrong("list_states fails: %s", strerror(-rc));
+	if (rc == 0 && asked && !v) {
+		check_before(before, w, true, "list_states");
+		return;
+	}
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		unsigned path = world_path_of(v[i].file);
 		bool was_so = false;
-		for (unsigned k = w->from; path < PATHS && k < world.state_count; k++) {
+		for (unsigned k = w->from; path < PATHS && k < world.state_count && !was_so; k++) {
 			const struct named *at = &world.states[k].paths[path];
-			was_so = was_so || at->server || (at->v.is_session && at->v.size == v[i].size);
+			was_so = at->server || (at->v.is_session && at->v.size == v[i].size &&
+			                        time_is_same(v[i].mtime, disk_time(at->v.mtime)));
+			if (was_so)
+				files[path] = at->v;
 		}
 		if (!was_so)
 			wrong("list_states: %s was never so: size %jd", v[i].file, (intmax_t)v[i].size);
@@ -255,20 +343,33 @@ static void read_states(struct window *w)
 	for (unsigned i = 0; i < PATHS && rc == 0 && serial; i++)
 		if (!listed[i] && !disk.has_died)
 			check_absent(i, w, 0, "list_states");
+	if (rc == 0 && is_plain()) {
+		run.before.serial = serial;
+		memcpy(run.before.states, files, sizeof files);
+	}
+}
+
+/* A listing is valid while the epoch is the same. Without a watch, that does not see files that were rewritten. */
+static void read_epoch(struct window *w)
+{
+	uint64_t before = run.before.epoch;
+	struct version listed[PATHS];
+	memcpy(listed, run.before.listed, sizeof listed);
+	uint64_t epoch = catalog_epoch(run.c);
+	window_end(w);
+	if (before && before == epoch && is_plain() && !run.is_polled)
+		check_before(listed, w, false, "epoch");
 }
 
 static void read_other(struct window *w)
 {
 	struct catalog_status status;
 	(void)w;
-	switch (schedule_draw(4)) {
+	switch (schedule_draw(3)) {
 	case 0:
 		catalog_mtime(run.c);
 		break;
 	case 1:
-		catalog_epoch(run.c);
-		break;
-	case 2:
 		catalog_is_watched(run.c);
 		break;
 	default:
@@ -279,7 +380,7 @@ static void read_other(struct window *w)
 static void read_once(void)
 {
 	struct window w = window_begin();
-	switch (schedule_draw(16)) {
+	switch (schedule_draw(17)) {
 	case 0:
 	case 1:
 	case 2:
@@ -311,10 +412,20 @@ static void read_once(void)
 		read_latest(&w);
 		break;
 	case 14:
-		if (schedule_draw(2))
+		switch (schedule_draw(5)) {
+		case 0:
 			read_projects(&w);
-		else
+			break;
+		case 1:
+		case 2:
 			read_states(&w);
+			break;
+		default:
+			read_epoch(&w);
+		}
+		break;
+	case 15:
+		commit_line(&w);
 		break;
 	default:
 		read_other(&w);
@@ -373,13 +484,13 @@ static void follower_work(void *arg)
 
 /* ---- one world ---- */
 
-/* A wrong answer was followed by a report, which came after the call of that answer began. */
-static void check_reported(void)
+/* An answer that has become wrong was followed by a report, which came after its call began. */
+static void check_reported(const struct shown shown[PATHS])
 {
 	for (unsigned path = 0; path < PATHS; path++) {
-		const struct shown *s = &run.shown[path];
+		const struct shown *s = &shown[path];
 		const struct version *v = state_version(world_now(), path);
-		bool is_same = s->v.file == v->file && s->v.size == v->size;
+		bool is_same = s->v.file == v->file && s->v.size == v->size && s->v.mtime == v->mtime;
 		if (s->v.file && !is_same && !world_now()->paths[path].server && run.reported[path] < s->when)
 			wrong("wait: a change of path %u was lost", path);
 	}
@@ -414,7 +525,7 @@ static void run_final(void)
 	disk_revive_server();
 	schedule.traced = 0;
 	world_settle();
-	if (polled || fails || died || world.writes_far)
+	if (polled || fails || died || world.writes_far || some_are_unwatched())
 		schedule_pass(unwatched_ms() + 10);
 	if (polled || fails || died) {
 		v[0]->arg = &run; /* a scan that failed is made again, and what a late one found is applied */
@@ -422,13 +533,15 @@ static void run_final(void)
 		world_settle();
 		schedule_pass(unwatched_ms() + 10);
 	}
+	struct shown shown[PATHS];
+	memcpy(shown, run.shown, sizeof shown);
 	run.longest_ms = 0;
 	run.round_began = world_ms();
 	v[0]->work = final_work;
 	schedule_run(v, 1, 16);
 	v[0]->work = reader_work;
 	if (!polled)
-		check_reported();
+		check_reported(shown);
 	run.is_polled = polled;
 	run.can_fail = fails;
 	disk.fails = fails_in;
@@ -466,7 +579,8 @@ static void catalog_begin(void)
 {
 	struct catalog_options o = {.budget = &run.budget, .watch = true, .poll = run.is_polled};
 	struct project_info info;
-	run.budget = (struct budget)BUDGET_INIT(64 << 20);
+	/* In half of the worlds, only the index that was used last stays open. */
+	run.budget = (struct budget)BUDGET_INIT(schedule_draw(2) ? 64 << 20 : 1);
 	if (catalog_open(world.source, &o, &run.c) < 0)
 		schedule_fail("catalog_open");
 	/* Both projects get a number. */

@@ -4,6 +4,8 @@
  * - It was true at some time since the call began; without a watch, at some time in the CATALOG_FRESH_MS before, too.
  * - If nothing can fail, a name that is not found was absent at some time since then. An error is not an absence.
  * - A slot is one file. It is not stale while that file is at its path.
+ * - A list that a call calls unchanged is still true. A line that the program appended is in the index that it reads
+ *   next.
  * - The follower gets a change for each answer that has become wrong.
  * - No call waits for a time limit, except for the server; no call goes on for ever; no thread but one of the pool asks
  *   the server.
@@ -16,17 +18,19 @@
 #include "sessionfs/base/log.h"
 #include "sessionfs/catalog/catalog.h"
 
+#include "../../src/catalog/catalog_impl.h"
 #include "schedule_world.h"
 
 enum { READERS = 2, SLOTS = 8192, RECENT = 64, ROUNDS = 16, PROJECTS = DIRS };
 
 /* States, by their numbers. */
 struct window {
-	unsigned from, server_from;
+	unsigned from, server_from, recent_from;
 	int64_t began;
 	uint64_t step;  /* by run.steps */
 	bool is_recent; /* the call takes recent results of a server */
-	bool is_final;  /* all is known */
+	bool is_unwatched;
+	bool is_final; /* all is known */
 };
 
 /* What a reader was shown at a path. */
@@ -51,6 +55,11 @@ static struct {
 	struct shown shown[PATHS];
 	uint64_t reported[PATHS];
 	uint64_t steps; /* counts calls */
+	/* An earlier listing of all, and list of all states; file 0: was not in it. */
+	struct {
+		uint64_t epoch, serial;
+		struct version listed[PATHS], states[PATHS];
+	} before;
 	int64_t round_began;
 	int64_t longest_ms; /* the longest round, by the clock of the schedule */
 	bool clock_runs;
@@ -86,10 +95,20 @@ static unsigned state_at(unsigned state, int64_t ms)
 	return state;
 }
 
+/* Whether a directory has no watch: it was moved while it was scanned. Until the next scan it is as without a watch. */
+static bool some_are_unwatched(void)
+{
+	for (uint32_t i = 0; i < run.c->dir_count; i++)
+		if (!run.c->dirs[i].gone && !run.c->dirs[i].wd)
+			return true;
+	return false;
+}
+
 static struct window window_begin(void)
 {
 	struct window w = {.from = world.state_count - 1, .began = world_ms(), .is_recent = true};
 	w.step = ++run.steps;
+	w.is_unwatched = some_are_unwatched();
 	schedule_note("call", NULL);
 	return w;
 }
@@ -101,14 +120,18 @@ static void window_end(struct window *w)
 	schedule_note("end", NULL);
 	if (world_ms() - run.round_began > run.longest_ms)
 		run.longest_ms = world_ms() - run.round_began;
+	/* If the clock runs, an answer can take long; then attributes of the last five seconds are shown (sync.c). */
+	w->recent_from = run.clock_runs ? state_at(w->from, w->began - 5000 - unwatched_ms()) : w->from;
 	w->server_from = w->is_final ? w->from : state_at(w->from, w->began - unwatched_ms());
-	if (run.is_polled)
+	if (run.is_polled || w->is_unwatched || some_are_unwatched())
 		w->from = w->server_from;
 }
 
-static bool version_is(const struct version *v, uint64_t ino, off_t size)
+/* `mtime` NULL: any. */
+static bool version_is(const struct version *v, uint64_t ino, off_t size, const struct timespec *mtime)
 {
-	return v->is_session && v->ino == ino && (size < 0 || v->size == size);
+	return v->is_session && v->ino == ino && v->size == size &&
+	       (!mtime || time_is_same(disk_time(v->mtime), *mtime));
 }
 
 static bool path_had_link(unsigned path, const struct window *w)
@@ -122,16 +145,18 @@ static bool path_had_link(unsigned path, const struct window *w)
 /* Returns the version of these attributes that was at the path in the window; NULL: there was none. While the server at
  * the path does not answer, the last known version is shown; in a call that takes recent results, also if its answer
  * takes long. */
-static const struct version *version_in(unsigned path, const struct window *w, uint64_t ino, off_t size)
+static const struct version *version_in(unsigned path, const struct window *w, uint64_t ino, off_t size,
+                                        const struct timespec *mtime)
 {
 	bool is_late = disk.has_died && path_had_link(path, w);
 	for (unsigned i = is_late ? 0 : w->from; i < world.state_count; i++)
-		if (!world.states[i].paths[path].server && version_is(&world.states[i].paths[path].v, ino, size))
+		if (!world.states[i].paths[path].server && version_is(&world.states[i].paths[path].v, ino, size, mtime))
 			return &world.states[i].paths[path].v;
 	for (unsigned i = is_late || w->is_recent ? 0 : w->from; i < world.state_count; i++) {
 		unsigned server = world.states[i].paths[path].server;
-		for (unsigned k = disk.has_died ? 0 : w->server_from; server && k < world.state_count; k++)
-			if (version_is(&world.states[k].server[server - 1], ino, size))
+		unsigned from = w->is_recent && w->recent_from < w->server_from ? w->recent_from : w->server_from;
+		for (unsigned k = disk.has_died ? 0 : from; server && k < world.state_count; k++)
+			if (version_is(&world.states[k].server[server - 1], ino, size, mtime))
 				return &world.states[k].server[server - 1];
 	}
 	return NULL;
@@ -183,17 +208,23 @@ static void check_all_absent(unsigned project, const struct window *w, int err, 
 		check_absent(path_of_project(project, i), w, err, call);
 }
 
-/* The slot is the session at this path with these contents. A file that was rewritten between its attributes and its
- * header is shown with the old attributes once. */
+/* Returns whether the file was at the slot's path when the slot was first seen: a file that was rewritten between its
+ * attributes and its header is shown with the old attributes once. */
+static bool slot_can_be(const struct slot_seen *s, uint32_t file)
+{
+	bool is_same = s->file == file;
+	for (unsigned i = s->from; !is_same && i <= s->to; i++)
+		is_same = state_version(&world.states[i], s->path)->file == file;
+	return is_same;
+}
+
+/* The slot is the session at this path with these contents. */
 static void check_slot(uint32_t slot, unsigned path, const struct version *v, const struct window *w)
 {
 	if (slot >= SLOTS)
 		schedule_fail("too many slots");
 	struct slot_seen *s = &run.slots[slot];
-	bool is_same = s->file == v->file && s->path == path;
-	for (unsigned i = s->from; s->file && !is_same && s->path == path && i <= s->to; i++)
-		is_same = state_version(&world.states[i], path)->file == v->file;
-	if (s->file && !is_same)
+	if (s->file && (s->path != path || !slot_can_be(s, v->file)))
 		wrong("slot %u is file %u at path %u, and was file %u", slot, v->file, path, s->file);
 	if (!s->file)
 		run.recent[run.recent_count++ % RECENT] = slot;
@@ -210,9 +241,10 @@ static unsigned check_shown(const struct slot_info *info, const struct window *w
 		wrong("%s: no such file: %s", call, info->file);
 		return PATHS;
 	}
-	const struct version *v = version_in(path, w, info->st.st_ino, info->st.st_size);
+	const struct version *v = version_in(path, w, info->st.st_ino, info->st.st_size, &info->st.st_mtim);
 	if (!v) {
-		wrong("%s: %s was never so: size %jd", call, info->file, (intmax_t)info->st.st_size);
+		wrong("%s: %s was never so: size %jd, mtime %jd.%09ld", call, info->file, (intmax_t)info->st.st_size,
+		      (intmax_t)info->st.st_mtim.tv_sec, info->st.st_mtim.tv_nsec);
 		return path;
 	}
 	check_slot(info->slot, path, v, w);
@@ -221,15 +253,15 @@ static unsigned check_shown(const struct slot_info *info, const struct window *w
 	return path;
 }
 
-/* A slot is stale if another file, or none, was at its path since it was seen; or if a read failed while its index
- * grew. */
+/* A slot is stale if another file, or none, was at its path since it was seen; if a read failed while its index grew;
+ * or if its index read a part of a line that was taken back. */
 static void check_stale(uint32_t slot, const char *call)
 {
 	const struct slot_seen *s = &run.slots[slot];
 	for (unsigned i = s->from; i < world.state_count; i++)
 		if (state_version(&world.states[i], s->path)->file != s->file)
 			return;
-	if (!run.can_fail)
+	if (!run.can_fail && !world.read_torn[s->path])
 		wrong("%s: slot %u is stale, and its file is there", call, slot);
 }
 

@@ -66,6 +66,21 @@ static void disk_touched(uint64_t ino)
 	d->mtime = d->ctime = ms - ms % disk.tick_ms;
 }
 
+/* The file has another name. */
+static void disk_renamed(uint64_t ino)
+{
+	int64_t mtime = disk_inode(ino)->mtime;
+	disk_touched(ino);
+	disk_inode(ino)->mtime = mtime;
+}
+
+/* The time of the contents was set. */
+static void disk_set_mtime(uint64_t ino, int64_t ms)
+{
+	disk_touched(ino);
+	disk_inode(ino)->mtime = ms;
+}
+
 static void disk_put_on_server(uint64_t ino)
 {
 	disk_inode_add(ino)->on_server = true;
@@ -208,6 +223,15 @@ static ssize_t disk_pread(int fd, void *p, size_t n, off_t off)
 	return pread(fd, p, n, off);
 }
 __typeof__(pread) *const sys_pread = disk_pread;
+
+/* Another thread can run, but no time passes. */
+static int disk_nanosleep(const struct timespec *pause, struct timespec *rest)
+{
+	(void)pause, (void)rest;
+	schedule_point("sleep", NULL);
+	return 0;
+}
+__typeof__(nanosleep) *const sys_nanosleep = disk_nanosleep;
 
 static ssize_t disk_fgetxattr(int fd, const char *name, void *p, size_t n)
 {

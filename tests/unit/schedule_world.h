@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* schedule_world: a source with two directories of sessions, all states that its files ever had, and the writer that
- * changes them. A state begins with one system call of the writer, so the states have the order of the disk. */
+ * changes them; the program appends lines, too. A state begins with one system call of either, so the states have the
+ * order of the disk. */
 #ifndef SCHEDULE_WORLD_H
 #define SCHEDULE_WORLD_H
 
@@ -23,6 +24,9 @@ struct version {
 	unsigned entries;
 	bool is_session;
 	bool is_rewritten; /* the same inode was another file */
+	bool is_written;   /* the writer has it open */
+	bool is_torn;      /* it ends in a part of a line, which will be taken back */
+	int64_t mtime;     /* ms; only in states */
 };
 
 /* A file, or (server not 0) a link to a file of the server, counted from 1. */
@@ -53,6 +57,8 @@ static struct {
 	int in[DIRS]; /* the object at each directory's path; -1: none */
 	struct named flat;
 	struct version server[SERVER_FILES];
+	unsigned reading[PATHS]; /* calls that read the index of a path */
+	bool read_torn[PATHS];   /* one perhaps read a part of a line, which was taken back */
 	struct state states[STATES];
 	unsigned state_count;
 	bool writes_far;  /* the writer also changes links and files of the server */
@@ -77,6 +83,10 @@ static void world_add_state(void)
 			       sizeof world.objects[0].names);
 	s->paths[FLAT_PATH] = world.flat;
 	memcpy(s->server, world.server, sizeof s->server);
+	for (unsigned i = 0; i < PATHS; i++)
+		s->paths[i].v.mtime = disk_inode(s->paths[i].v.ino)->mtime;
+	for (unsigned i = 0; i < SERVER_FILES; i++)
+		s->server[i].mtime = disk_inode(s->server[i].ino)->mtime;
 }
 
 static const struct state *world_now(void)
@@ -235,17 +245,21 @@ static void writer_writes(struct target *t, bool rewrites)
 		return;
 	bool is_new = n.v.file == 0;
 	schedule_point(is_new ? "create" : rewrites ? "truncate" : "open", t->path + strlen(world.source));
+	n = *t->n;
+	if (n.v.is_torn || (!n.v.file && !rewrites))
+		return;
 	int fd = open(t->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (rewrites ? O_TRUNC | O_CREAT : O_APPEND), 0644);
 	if (fd < 0)
 		return;
 	n.v.ino = ino_of(t->path);
 	struct version v = version_make(text, sizeof text, rewrites ? (unsigned)schedule_draw(3) : 1);
 	if (rewrites) {
-		n.v = (struct version){.file = v.file, .ino = n.v.ino, .is_rewritten = !is_new};
+		n.v = (struct version){.file = v.file, .ino = n.v.ino, .is_rewritten = !is_new, .is_written = true};
 		disk_touched(n.v.ino);
 		target_set(t, n, is_new);
 	} else {
 		begin = strchr(text, '\n') + 1;
+		t->n->v.is_written = n.v.is_written = true;
 	}
 	size_t bytes = strlen(begin);
 	schedule_point("write", NULL);
@@ -255,9 +269,80 @@ static void writer_writes(struct target *t, bool rewrites)
 	n.v.size += (off_t)bytes;
 	n.v.entries += v.entries;
 	n.v.is_session = true;
+	n.v.is_written = false;
 	disk_touched(n.v.ino);
 	target_set(t, n, false);
 }
+
+/* The time of the file goes back. */
+static void writer_sets_time(struct target *t)
+{
+	if (t->n->server || !t->n->v.file)
+		return;
+	schedule_point("touch", t->path + strlen(world.source));
+	if (utimensat(AT_FDCWD, t->path, NULL, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	disk_set_mtime(t->n->v.ino, disk_inode(t->n->v.ino)->mtime - 1 - (int64_t)schedule_draw(5000));
+	world_add_state();
+}
+
+/* ---- commits ---- */
+
+/* Returns the file of an inode; NULL: it has no name, or is not a file of the writer. */
+static struct version *world_file_of(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return NULL;
+	for (unsigned i = 0; i < OBJECTS * NAME_COUNT; i++) {
+		struct object *o = &world.objects[i / NAME_COUNT];
+		struct version *v = &o->names[i % NAME_COUNT].v;
+		if (o->exists && v->file && v->ino == st.st_ino)
+			return v;
+	}
+	return world.flat.v.file && world.flat.v.ino == st.st_ino ? &world.flat.v : NULL;
+}
+
+/* The program appends a line. The disk has room for all of it, or for a part; a file that the writer has open cannot be
+ * written, so that their bytes do not mix. */
+static ssize_t world_write(int fd, const void *p, size_t n)
+{
+	schedule_point("append", NULL);
+	struct version *v = world_file_of(fd);
+	if (v && (v->is_written || v->is_torn)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	bool is_part = v && schedule_draw(4) == 0;
+	ssize_t done = write(fd, p, is_part ? n / 2 : n);
+	if (!v)
+		return done;
+	v->size += done;
+	v->entries += !is_part;
+	v->is_torn = is_part;
+	for (unsigned i = 0; i < PATHS; i++)
+		world.read_torn[i] = world.read_torn[i] || (is_part && world.reading[i]);
+	disk_touched(v->ino);
+	world_add_state();
+	return done;
+}
+__typeof__(write) *const sys_write = world_write;
+
+static int world_ftruncate(int fd, off_t size)
+{
+	schedule_point("truncate", NULL);
+	struct version *v = world_file_of(fd);
+	if (ftruncate(fd, size) < 0)
+		schedule_fail("ftruncate");
+	if (!v)
+		return 0;
+	v->size = size;
+	v->is_torn = false;
+	disk_touched(v->ino);
+	world_add_state();
+	return 0;
+}
+__typeof__(ftruncate) *const sys_ftruncate = world_ftruncate;
 
 /* The file gets another name, which it may take from another file. */
 static void writer_renames(struct target *t)
@@ -270,7 +355,7 @@ static void writer_renames(struct target *t)
 		return;
 	disk_touched(t->dir_ino);
 	disk_touched(to.dir_ino);
-	disk_touched(t->n->v.ino);
+	disk_renamed(t->n->v.ino);
 	*to.n = *t->n;
 	*t->n = (struct named){.server = 0};
 	world_add_state();
@@ -490,6 +575,10 @@ static void writer_change(void)
 	case 12:
 		if (target_draw(&t))
 			writer_renames(&t);
+		break;
+	case 13:
+		if (target_draw(&t))
+			writer_sets_time(&t);
 		break;
 	case 16:
 		server_changes((unsigned)schedule_draw(SERVER_FILES));
