@@ -123,6 +123,26 @@ static void a_source_that_is_replaced_is_read_again(void **state)
 	remove_all(away);
 }
 
+/* The first session that another one starts makes its directory. No other call looks for it. */
+static void the_first_started_session_is_found(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info info;
+	uint64_t cookie = 0;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER("1", "/"));
+	open_place(p);
+	uint32_t slot = slot_of(p, "a", "1");
+	assert_false(catalog_fork_next(p->c, slot, true, &cookie, &info));
+	make_dir(p, "a/1");
+	put(p, "a/1/2.jsonl", HEADER("2", "/"));
+	wait_stale();
+	cookie = 0;
+	assert_true(catalog_fork_next(p->c, slot, true, &cookie, &info));
+	assert_string_equal(info.file, "a/1/2.jsonl");
+	assert_false(catalog_fork_next(p->c, slot, true, &cookie, &info));
+}
+
 /* Names under sessions/ depend on all headers: until a call has read those, a session has none. */
 static void a_session_has_no_sid_before_all_are_known(void **state)
 {
@@ -183,11 +203,9 @@ static void names_of_an_unchanged_directory_are_not_read_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(epoch_rises_with_each_possible_session),
-	    TEST(epoch_rises_when_a_file_becomes_a_session),
-	    TEST(a_directory_beside_a_known_file_is_its_own),
-	    TEST(a_session_has_no_sid_before_all_are_known),
-	    TEST(names_of_an_unchanged_directory_are_not_read_again),
+	    TEST(epoch_rises_with_each_possible_session),     TEST(epoch_rises_when_a_file_becomes_a_session),
+	    TEST(a_directory_beside_a_known_file_is_its_own), TEST(the_first_started_session_is_found),
+	    TEST(a_session_has_no_sid_before_all_are_known),  TEST(names_of_an_unchanged_directory_are_not_read_again),
 	    WATCHED(a_source_that_is_replaced_is_read_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

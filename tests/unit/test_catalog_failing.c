@@ -13,13 +13,13 @@
 
 #include <stdlib.h>
 
-/* No attributes of the file with this inode. */
-static ino_t unreadable;
+/* No attributes of the files with these inodes. */
+static ino_t unreadable[2];
 
 static bool is_unreadable(const struct stat *st)
 {
 	errno = EIO;
-	return unreadable && st->st_ino == unreadable;
+	return st->st_ino == unreadable[0] || st->st_ino == unreadable[1];
 }
 
 static int failing_statx(int dir, const char *path, int flags, unsigned mask, struct statx *x)
@@ -36,16 +36,22 @@ static int failing_fstat(int fd, struct stat *st)
 }
 __typeof__(fstat) *const sys_fstat = failing_fstat;
 
-static void let_fail(const struct source_fixture *p, const char *name)
+static void let_fail(const struct source_fixture *p, int nth, const char *name)
 {
 	struct stat st;
 	assert_int_equal(stat(at(p, name), &st), 0);
-	unreadable = st.st_ino;
+	unreadable[nth] = st.st_ino;
+}
+
+static void let_be(int nth)
+{
+	unreadable[nth] = 0;
+	wait_stale();
 }
 
 static int tear_down_failing(void **state)
 {
-	unreadable = 0;
+	unreadable[0] = unreadable[1] = 0;
 	return tear_down(state);
 }
 
@@ -63,10 +69,10 @@ static void an_unreadable_parent_is_still_the_parent(void **state)
 	uint32_t child = slot_of(p, "unknown", "a"), parent = slot_of(p, "w", "b");
 	assert_int_not_equal(child, NO_SLOT);
 	assert_int_equal(catalog_parent(p->c, child), parent);
-	let_fail(p, "b.jsonl");
+	let_fail(p, 0, "b.jsonl");
 	wait_stale();
 	assert_int_equal(catalog_parent(p->c, child), parent);
-	let_fail(p, "a.jsonl");
+	let_fail(p, 0, "a.jsonl");
 	wait_stale();
 	assert_true(catalog_fork_next(p->c, parent, false, &cookie, &info));
 	assert_int_equal(info.slot, child);
@@ -89,15 +95,98 @@ static void an_unreadable_directory_is_listed(void **state)
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	put(p, "b/2.jsonl", HEADER_OF("2", "/"));
 	put(p, "b/3.jsonl", "no session\n");
-	let_fail(p, "a");
+	let_fail(p, 0, "a");
 	open_place(p);
 	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
 	assert_string_equal(buf_cstr(&got), "a:EIO b/2.jsonl:session b/3.jsonl:none ");
-	unreadable = 0;
-	wait_stale();
+	let_be(0);
 	buf_reset(&got);
 	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
 	assert_string_equal(buf_cstr(&got), "a/1.jsonl:session b/2.jsonl:session b/3.jsonl:none ");
+}
+
+static int error_of_list(const struct source_fixture *p)
+{
+	uint64_t serial = 0;
+	struct slot_state *v;
+	size_t n;
+	int rc = catalog_list_states(p->c, &serial, &v, &n);
+	free(v);
+	return rc;
+}
+
+/* Each failure lasts until its own end. */
+static void a_failure_ends_alone(void **state)
+{
+	static const char *const names[][2] = {{"a", "b"}, {"a/1.jsonl", "b/2.jsonl"}, {"a/1.jsonl", "b"}};
+	struct source_fixture *p = *state;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/1.jsonl", HEADER("1", "/"));
+	put(p, "b/2.jsonl", HEADER("2", "/"));
+	open_place(p);
+	assert_int_equal(error_of_list(p), 0);
+	for (int i = 0; i < 6; i++) {
+		let_fail(p, 0, names[i % 3][0]);
+		let_fail(p, 1, names[i % 3][1]);
+		wait_stale();
+		assert_int_equal(error_of_list(p), -EIO);
+		let_be(i < 3);
+		assert_int_equal(error_of_list(p), -EIO);
+		let_be(i >= 3);
+		assert_int_equal(error_of_list(p), 0);
+	}
+}
+
+/* One that is gone fails no more. */
+static void a_failure_ends_with_its_directory(void **state)
+{
+	struct source_fixture *p = *state;
+	CLEANUP_BUF struct buf got = BUF_INIT;
+	make_dir(p, "a");
+	make_dir(p, "a/b");
+	put(p, "a/1.jsonl", HEADER("1", "/"));
+	put(p, "a/b/2.jsonl", HEADER("2", "/"));
+	open_place(p);
+	assert_int_equal(error_of_list(p), 0);
+	let_fail(p, 0, "a/b");
+	wait_stale();
+	assert_int_equal(error_of_list(p), -EIO);
+	remove_all(at(p, "a/b"));
+	wait_stale();
+	assert_int_equal(error_of_list(p), 0);
+	assert_int_equal(catalog_each_file(p->c, note_file, &got), 0);
+	assert_string_equal(buf_cstr(&got), "a/1.jsonl:session ");
+}
+
+/* The newest of all can be one whose time is not known. */
+static void the_newest_is_unsure_without_the_time_of_one(void **state)
+{
+	struct source_fixture *p = *state;
+	struct slot_info info;
+	make_dir(p, "a");
+	make_dir(p, "b");
+	for (int i = 1; i <= 4; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%c/%d.jsonl", i < 3 ? 'a' : 'b', i);
+		put(p, name, HEADER("x", "/"));
+		set_mtime(p, name, 1000 * i);
+	}
+	open_place(p);
+	assert_true(catalog_latest(p->c, NO_SLOT, &info));
+	assert_string_equal(info.file, "b/4.jsonl");
+	for (int i = 0; i < 2; i++) {
+		let_fail(p, 0, i ? "a/1.jsonl" : "b/3.jsonl");
+		wait_stale();
+		int before = deferred_begin();
+		catalog_latest(p->c, NO_SLOT, &info);
+		assert_int_equal(deferred_end(before, 0), -EIO);
+		let_be(0);
+		before = deferred_begin();
+		assert_true(catalog_latest(p->c, NO_SLOT, &info));
+		assert_int_equal(deferred_end(before, 0), 0);
+		assert_string_equal(info.file, "b/4.jsonl");
+	}
 }
 
 /* Without a call that listed them before. */
@@ -124,6 +213,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    FAILING(an_unreadable_parent_is_still_the_parent),
 	    FAILING(an_unreadable_directory_is_listed),
+	    FAILING(a_failure_ends_alone),
+	    FAILING(a_failure_ends_with_its_directory),
+	    FAILING(the_newest_is_unsure_without_the_time_of_one),
 	    FAILING(the_status_counts_the_sessions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
