@@ -227,7 +227,7 @@ $(BUILD)/unit/test_tree_trouble: private linking += $(after_calls:%=-Wl,--wrap=%
 
 # The whole filesystem but for main, behind a socket.
 $(BUILD)/wire/%: tests/wire/%.c tests/wire/wire.c $(wildcard tests/wire/*.h) $(filter-out $(BUILD)/cmd/main.o,$(fuse_objects)) $(BUILD)/libsessionfs.a | $(BUILD)/wire
-	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
+	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(fuse_libs) $(libs)
 $(BUILD)/wire/test_follow: private linking += -Wl,--wrap=catalog_wait -Wl,--wrap=catalog_session_at_place -Wl,--wrap=catalog_slot
 $(BUILD)/wire/test_coherence: private linking += -Wl,--wrap=tree_negative_class -Wl,--wrap=tree_getattr
 

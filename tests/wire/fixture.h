@@ -19,7 +19,7 @@ static inline struct wire *prepare(void)
 	wire_source(w);
 	wire_file(w, FILE_ONE, one);
 	wire_file(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", fork_of_one);
-	wire_file(w, "flat.jsonl", "{\"type\":\"session\",\"id\":\"flat\"}\n");
+	wire_file(w, "flat.jsonl", LINE({"type":"session","id":"flat"}));
 	wire_age(w, FILE_ONE, 1000);
 	return w;
 }

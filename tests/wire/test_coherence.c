@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define TITLE SESSION "/title"
-#define ENTRY SESSION "/entries/aaaa0001"
-#define FORK PROJECT "2026-01-02T04-00-00-000Z_two.jsonl"
+#define FIRST_ENTRY SESSION "/entries/aaaa0001"
+#define FORK_FILE PROJECT "2026-01-02T04-00-00-000Z_two.jsonl"
 #define FORK_DIR "projects/home-w-app/2026-01-02T04-00-00-000Z_two"
 #define FLAT "projects/unknown/flat"
 
@@ -46,7 +46,7 @@ static int set_up(void **state, bool read_only, bool unwatched, long age)
 {
 	struct wire *w = prepare();
 	wire_age(w, FILE_ONE, age);
-	wire_age(w, FORK, age);
+	wire_age(w, FORK_FILE, age);
 	wire_age(w, "flat.jsonl", age);
 	w->unwatched = unwatched;
 	wire_open(w, read_only, ALL_FLAGS);
@@ -92,8 +92,8 @@ static void i1_timeouts_per_class(void **state)
 	assert_kept(w, SESSION "/name", 0, 0);
 	assert_kept(w, TITLE, MINUTE, MINUTE);
 	assert_kept(w, SESSION "/entries", DAY, MINUTE);
-	assert_kept(w, ENTRY, MINUTE, MINUTE);
-	assert_kept(w, ENTRY "/text.md", DAY, DAY);
+	assert_kept(w, FIRST_ENTRY, MINUTE, MINUTE);
+	assert_kept(w, FIRST_ENTRY "/text.md", DAY, DAY);
 }
 
 static void i2_no_lease_without_follower(void **state)
@@ -101,8 +101,8 @@ static void i2_no_lease_without_follower(void **state)
 	struct wire *w = *state;
 	assert_kept(w, TITLE, LIVE, LIVE);
 	assert_kept(w, SESSION "/entries", DAY, LIVE);
-	assert_kept(w, ENTRY, LIVE, LIVE);
-	assert_kept(w, ENTRY "/text.md", DAY, DAY);
+	assert_kept(w, FIRST_ENTRY, LIVE, LIVE);
+	assert_kept(w, FIRST_ENTRY "/text.md", DAY, DAY);
 }
 
 /* Returns how often the node is invalidated until no notification comes for `ms`. */
@@ -123,9 +123,9 @@ static void i3_lease_is_revoked_once(void **state)
 	struct wire *w = *state;
 	node_t *nodes;
 	size_t n;
-	uint64_t leased = wire_walk(w, ENTRY).nodeid, other = wire_walk(w, SESSION "/entries/aaaa0002").nodeid;
+	uint64_t leased = wire_walk(w, FIRST_ENTRY).nodeid, other = wire_walk(w, SESSION "/entries/aaaa0002").nodeid;
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(wire_walk(w, ENTRY).nodeid, leased);
+		assert_int_equal(wire_walk(w, FIRST_ENTRY).nodeid, leased);
 	assert_true(leases_may_be_active(w->fs, node_unpack(leased).slot));
 	wire_append(w, FILE_ONE, more);
 	/* By its own note: notes of one node do not accumulate, and the repetition after a second needs no note. */
@@ -204,7 +204,7 @@ static void i5_truncation_notifies_before_reply(void **state)
 	assert_true(w->notifications > before);
 }
 
-static const char same_name[] = "{\"type\":\"session\",\"id\":\"same\"}\n";
+static const char same_name[] = LINE({"type":"session","id":"same"});
 
 /* Other sessions decide whether a session has parents and forks, without a change in it. */
 static void i7_new_fork_notifies_parent(void **state)
@@ -386,7 +386,7 @@ static void i2_log_shows_deciding_rule(void **state)
 	                     "name leased, attributes leased (I2: changes are reported)");
 	assert_lookup_logged(w, SESSION, "name",
 	                     "name uncached, attributes uncached (I2: a kind whose changes are not reported)");
-	assert_lookup_logged(w, ENTRY, "text.md", "name fixed, attributes fixed (I1: cannot change)");
+	assert_lookup_logged(w, FIRST_ENTRY, "text.md", "name fixed, attributes fixed (I1: cannot change)");
 	assert_lookup_logged(w, "search", "word", "(I2: depends on all sessions)");
 	wire_append(w, FILE_ONE, more);
 	wire_wait_for_look();
@@ -423,7 +423,7 @@ static void i7_log_shows_dropped_listing(void **state)
 	int saved = log_begin(&log);
 	wire_list_away(w, project);
 	assert_true(log_says(log, saved, begin, "while its time and the names in it are the same (I7)"));
-	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	wire_wait_for_look();
 	snprintf(begin, sizeof begin, "sessionfs: drop listing %ju", (uintmax_t)project);
 	saved = log_begin(&log);
@@ -438,7 +438,7 @@ static void i9_log_shows_must_accept(void **state)
 	char begin[64];
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
 	wire_list_away(w, project);
-	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	wire_chmod(w, PROJECT, 0711);
 	wire_wait_for_look();
 	snprintf(begin, sizeof begin, "sessionfs: getattr %ju (inode ", (uintmax_t)project);

@@ -16,13 +16,12 @@ enum { ENTRIES = 40 }; /* of a session: more than the leases at a time */
 
 static void put_session(struct wire *w, const char *path)
 {
-	wire_file(w, path, "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"cwd\":\"/home/w/app\"}\n");
+	wire_file(w, path, HEADER_OF("x", "/home/w/app"));
 	for (int i = 0; i < ENTRIES; i++) {
 		char line[256];
 		snprintf(line, sizeof line,
-		         "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":null,\"message\":{\"role\":\"user\","
-		         "\"content\":\"Go.\"}}\n",
-		         i);
+		         LINE({"type":"message","id":"%08x","parentId":null,"message":{"role":"user","content":"Go."}}),
+		               i);
 		wire_append(w, path, line);
 	}
 	wire_age(w, path, 10000);

@@ -160,7 +160,7 @@ static void i7_drops_listings_that_other_files_change(void **state)
 	}
 	assert_int_equal(wire_told(w, project, NULL) + wire_told(w, session, NULL) + wire_told(w, entry, NULL), 0);
 
-	wire_file(w, PROJECT "old.jsonl", "{\"type\":\"session\",\"id\":\"old\"}\n");
+	wire_file(w, PROJECT "old.jsonl", LINE({"type":"session","id":"old"}));
 	wire_age(w, PROJECT "old.jsonl", 100000);
 	wire_wait_for_look();
 	assert_int_equal(wire_told(w, project, NULL), 1);
@@ -212,7 +212,7 @@ static void i9_new_mode_sends_no_notification(void **state)
 	};
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
 	wire_list_away(w, project);
-	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		w->uid = steps[i].uid;
 		wire_chmod(w, PROJECT, steps[i].mode);

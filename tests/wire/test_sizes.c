@@ -8,9 +8,7 @@
 #include <sys/stat.h>
 
 #define FILES SESSION "/session.jsonl"
-#define MORE                                                                                                           \
-	"{\"type\":\"message\",\"id\":\"aaaa00ff\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":"      \
-	"\"more\"}}\n"
+#define MORE LINE({"type":"message","id":"aaaa00ff","parentId":null,"message":{"role":"user","content":"more"}})
 
 static void begin(void **state, bool read_only, unsigned threads)
 {
@@ -188,9 +186,8 @@ static void i8_a_table_is_made_by_getattr(void **state)
 			/* The kernel must not ignore the answer: the file can be mapped next. */
 			assert_int_equal(w->notifications, before);
 			wire_append(w, FILE_ONE,
-			            "{\"type\":\"message\",\"id\":\"c\",\"parentId\":null,\"message\":{\"role\":"
-			            "\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\","
-			            "\"arguments\":{\"path\":\"/x\"}}]}}\n");
+			    LINE({"type":"message","id":"c","parentId":null,"message":{"role":"assistant",
+			        "content":[CALL("c", "read", "path":"/x")]}}));
 			wire_wait_for_look();
 		}
 		if (!read_only) {

@@ -36,17 +36,17 @@ static void a_label_is_set_and_read_back(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
-	assert_false(is_there(w, ENTRY, "label"));
-	struct opened o = must_make(w, ENTRY, "label");
+	assert_false(is_there(w, FIRST_ENTRY, "label"));
+	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	assert_int_equal(o.entry.entry_valid, 0);
 	assert_int_equal(o.entry.entry_valid_nsec, 0);
 	assert_int_equal(o.entry.attr_valid, 0);
 	assert_int_equal(put(w, o, 0, "auth works\n"), 0);
 	assert_nothing_added(s);
 	assert_int_equal(flush(w, o), 0);
-	assert_added(s, 1, "{\"type\":\"label\",\"id\":\"", "\"parentId\":\"aaaa0006\"", "\"targetId\":\"aaaa0001\"",
-	             "\"label\":\"auth works\"}\n", NULL);
-	assert_reads(w, ENTRY "/label", "auth works\n");
+	assert_added(s, 1, "{\"type\":\"label\",\"id\":\"", JSON("parentId":"aaaa0006"), JSON("targetId":"aaaa0001"),
+	    "\"label\":\"auth works\"}\n", NULL);
+	assert_reads(w, FIRST_ENTRY "/label", "auth works\n");
 	assert_links(w, SESSION "/labels/auth works", "../entries/aaaa0001");
 	/* Another close of the same file, and the last one, add nothing. */
 	assert_int_equal(flush(w, o), 0);
@@ -68,7 +68,7 @@ static void foreign_flock_blocks_only_the_writer(void **state)
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	uint64_t waiting[4];
 	for (size_t i = 0; i < 4; i++) {
-		struct opened o = must_make(w, ENTRY, "label");
+		struct opened o = must_make(w, FIRST_ENTRY, "label");
 		assert_int_equal(put(w, o, 0, "late\n"), 0);
 		struct fuse_flush_in in = {.fh = o.fh};
 		waiting[i] = wire_send(w, FUSE_FLUSH, o.node, &in, sizeof in, NULL, 0);
@@ -94,10 +94,10 @@ static void a_handle_can_be_written_again_after_a_commit(void **state)
 	struct opened o = must_open(w, SESSION "/name", O_RDWR | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "First\n"), 0);
 	assert_int_equal(sync_file(w, o), 0);
-	assert_added(s, 1, "\"type\":\"session_info\"", "\"name\":\"First\"", NULL);
+	assert_added(s, 1, JSON("type":"session_info"), JSON("name":"First"), NULL);
 	assert_int_equal(put(w, o, 0, "Other"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"name\":\"Other\"", NULL);
+	assert_added(s, 1, JSON("name":"Other"), NULL);
 	assert_reads(w, SESSION "/name", "Other\n");
 }
 
@@ -130,9 +130,9 @@ static void unchanged_value_appends_nothing(void **state)
 	assert_int_equal(shut(w, o), 0);
 	/* Opened and closed, created and closed. */
 	assert_int_equal(shut(w, must_open(w, LABELLED "/label", O_RDWR)), 0);
-	assert_int_equal(shut(w, must_make(w, ENTRY, "label")), 0);
+	assert_int_equal(shut(w, must_make(w, FIRST_ENTRY, "label")), 0);
 	assert_nothing_added(s);
-	assert_false(is_there(w, ENTRY, "label"));
+	assert_false(is_there(w, FIRST_ENTRY, "label"));
 }
 
 /* As cp -p and install do: mode, owner and times, before and after the text, with and without the handle. */
@@ -141,7 +141,7 @@ static void setattr_of_times_and_owner_is_ignored(void **state)
 	struct state *s = *state;
 	struct wire *w = &s->w;
 	static struct reply r;
-	struct opened o = must_make(w, ENTRY, "label");
+	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	struct fuse_setattr_in in = {
 	    .valid = FATTR_MODE | FATTR_UID | FATTR_MTIME | FATTR_FH, .fh = o.fh, .mode = 0700, .uid = 1, .mtime = 1};
 	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
@@ -153,16 +153,17 @@ static void setattr_of_times_and_owner_is_ignored(void **state)
 	in.valid = FATTR_MODE | FATTR_ATIME_NOW | FATTR_MTIME_NOW;
 	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
 	assert_int_equal(((const struct fuse_attr_out *)(const void *)r.p)->attr.mode & 0777, 0644);
-	assert_added(s, 1, "\"label\":\"kept\"", NULL);
+	assert_added(s, 1, JSON("label":"kept"), NULL);
 	in.valid = FATTR_MODE;
-	assert_int_equal(wire_call(w, FUSE_SETATTR, wire_walk(w, ENTRY "/text.md").nodeid, &in, sizeof in, &r), -EPERM);
+	assert_int_equal(wire_call(w, FUSE_SETATTR, wire_walk(w, FIRST_ENTRY "/text.md").nodeid, &in, sizeof in, &r),
+	                 -EPERM);
 }
 
 static void times_of_scratch_file_are_kept(void **state)
 {
 	struct wire *w = &((struct state *)*state)->w;
 	static struct reply r;
-	struct opened o = must_make(w, ENTRY, "new.tmp");
+	struct opened o = must_make(w, FIRST_ENTRY, "new.tmp");
 	struct fuse_setattr_in in = {.valid = FATTR_ATIME | FATTR_MTIME, .atime = 1900000000, .mtime = 1950000000};
 	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
 	const struct fuse_attr *attr = &((const struct fuse_attr_out *)(const void *)r.p)->attr;
@@ -192,7 +193,7 @@ static void uncommitted_text_is_private_to_handle(void **state)
 	assert_reads(w, LABELLED "/label", "counting\n");
 	assert_nothing_added(s);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"label\":\"countess\"", NULL);
+	assert_added(s, 1, JSON("label":"countess"), NULL);
 	assert_reads(w, LABELLED "/label", "countess\n");
 }
 
@@ -208,13 +209,13 @@ static void label_is_cleared_by_truncate_or_unlink(void **state)
 	struct opened o = must_make(w, LABELLED, "label");
 	assert_int_equal(put(w, o, 0, "back\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"label\":\"back\"", NULL);
+	assert_added(s, 1, JSON("label":"back"), NULL);
 	assert_int_equal(remove_name(w, LABELLED, "label"), 0);
 	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 	assert_int_equal(remove_name(w, LABELLED, "label"), -ENOENT);
 
 	assert_int_equal(remove_name(w, SESSION, "name"), 0);
-	assert_added(s, 1, "\"name\":\"\"", NULL);
+	assert_added(s, 1, JSON("name":""), NULL);
 	assert_nothing_added(s);
 }
 
@@ -232,7 +233,7 @@ static void truncation_is_committed_on_close(void **state)
 	assert_int_equal(set_size(w, o.node, o.fh, 3), 0);
 	assert_nothing_added(s);
 	assert_int_equal(flush(w, o), 0);
-	assert_added(s, 1, "\"type\":\"session_info\"", NULL);
+	assert_added(s, 1, JSON("type":"session_info"), NULL);
 	release(w, o);
 	assert_nothing_added(s);
 }
@@ -266,18 +267,18 @@ static void invalid_truncation_fails_on_close(void **state)
 	struct wire *w = &s->w;
 	struct opened o;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		assert_int_equal(make(w, ENTRY, names[i], O_TRUNC, &o), 0);
+		assert_int_equal(make(w, FIRST_ENTRY, names[i], O_TRUNC, &o), 0);
 		assert_int_equal(shut(w, o), -EINVAL);
-		assert_int_equal(make(w, ENTRY, names[i], 0, &o), 0);
+		assert_int_equal(make(w, FIRST_ENTRY, names[i], 0, &o), 0);
 		assert_int_equal(set_size(w, o.node, o.fh, 0), 0);
 		assert_int_equal(shut(w, o), -EINVAL);
-		assert_int_equal(make(w, ENTRY, names[i], 0, &o), 0);
+		assert_int_equal(make(w, FIRST_ENTRY, names[i], 0, &o), 0);
 		assert_int_equal(shut(w, o), 0);
-		assert_int_equal(make(w, ENTRY, names[i], O_TRUNC, &o), 0);
-		assert_int_equal(remove_name(w, ENTRY, names[i]), 0);
+		assert_int_equal(make(w, FIRST_ENTRY, names[i], O_TRUNC, &o), 0);
+		assert_int_equal(remove_name(w, FIRST_ENTRY, names[i]), 0);
 		assert_int_equal(shut(w, o), 0);
 	}
-	assert_int_equal(make(w, ENTRY, "label", O_TRUNC, &o), 0);
+	assert_int_equal(make(w, FIRST_ENTRY, "label", O_TRUNC, &o), 0);
 	assert_int_equal(shut(w, o), 0);
 	assert_int_equal(shut(w, must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC)), -EINVAL);
 	assert_nothing_added(s);
@@ -292,13 +293,13 @@ static void a_table_is_one_write(void **state)
 	assert_int_equal(put(w, o, 0, "aaaa0001\tfirst\taaaa"), 0);
 	assert_int_equal(put(w, o, 15, "\naaaa0003\tthird\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 3, "\"label\":\"first\"", "\"label\":\"third\"", "\"targetId\":\"aaaa0002\"}", NULL);
+	assert_added(s, 3, JSON("label":"first"), JSON("label":"third"), "\"targetId\":\"aaaa0002\"}", NULL);
 
 	o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "aaaa0001\tx\nffffffff\ty\n"), 0);
 	assert_int_equal(shut(w, o), -EINVAL);
 	assert_nothing_added(s);
-	assert_reads(w, ENTRY "/label", "first\n");
+	assert_reads(w, FIRST_ENTRY "/label", "first\n");
 }
 
 static void branch_and_leaf_append_summaries(void **state)
@@ -309,14 +310,14 @@ static void branch_and_leaf_append_summaries(void **state)
 	assert_int_equal(put(w, o, 0, "Tried A,\n"), 0);
 	assert_int_equal(put(w, o, 9, "failed\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"type\":\"branch_summary\"", "\"parentId\":\"aaaa0003\"", "\"fromId\":\"aaaa0006\"",
-	             "\"summary\":\"Tried A,\\nfailed\"", NULL);
+	assert_added(s, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0003"), JSON("fromId":"aaaa0006"),
+	    JSON("summary":"Tried A,\nfailed"), NULL);
 	assert_int_equal(remove_name(w, SESSION "/entries/aaaa0003", "branch"), -EPERM);
 	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), -EEXIST);
 	assert_int_equal(remove_name(w, SESSION, "leaf"), 0);
 	assert_nothing_added(s);
 	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), 0);
-	assert_added(s, 1, "\"type\":\"branch_summary\"", "\"parentId\":\"aaaa0002\"", "\"summary\":\"\"", NULL);
+	assert_added(s, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0002"), JSON("summary":""), NULL);
 }
 
 /* --- links ------------------------------------------------------------------------ */
@@ -326,7 +327,7 @@ static void links_in_labels(void **state)
 	struct state *s = *state;
 	struct wire *w = &s->w;
 	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), 0);
-	assert_added(s, 1, "\"targetId\":\"aaaa0001\"", "\"label\":\"size\"", NULL);
+	assert_added(s, 1, JSON("targetId":"aaaa0001"), JSON("label":"size"), NULL);
 	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), -EEXIST);
 	assert_int_equal(link_to(w, SESSION "/labels", "none", "../entries/ffffffff"), -ENOENT);
 	assert_int_equal(link_to(w, SESSION "/labels", "none", "../title"), -EINVAL);
@@ -335,7 +336,7 @@ static void links_in_labels(void **state)
 	assert_nothing_added(s);
 
 	assert_int_equal(move(w, SESSION "/labels", "size", SESSION "/labels", "how big", RENAME_NOREPLACE), 0);
-	assert_added(s, 1, "\"label\":\"how big\"", NULL);
+	assert_added(s, 1, JSON("label":"how big"), NULL);
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_NOREPLACE),
 	                 -EEXIST);
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_EXCHANGE),
@@ -348,7 +349,7 @@ static void links_in_labels(void **state)
 	assert_links(w, SESSION "/labels/CuAbC123", "../entries/aaaa0003");
 	assert_nothing_added(s);
 	assert_int_equal(move(w, SESSION "/labels", "CuAbC123", SESSION "/labels", "counting", 0), 0);
-	assert_added(s, 2, "\"targetId\":\"aaaa0002\"}", "\"targetId\":\"aaaa0003\"", "\"label\":\"counting\"", NULL);
+	assert_added(s, 2, "\"targetId\":\"aaaa0002\"}", JSON("targetId":"aaaa0003"), JSON("label":"counting"), NULL);
 	assert_false(is_there(w, SESSION "/labels", "CuAbC123"));
 	assert_links(w, SESSION "/labels/counting", "../entries/aaaa0003");
 
@@ -363,18 +364,18 @@ static void scratch_file_keeps_its_text(void **state)
 {
 	struct state *s = *state;
 	struct wire *w = &s->w;
-	struct opened o = must_make(w, ENTRY, ".label.swp");
+	struct opened o = must_make(w, FIRST_ENTRY, ".label.swp");
 	assert_int_equal(put(w, o, 4, "text"), 0);
 	assert_int_equal(put(w, o, 0, "some"), 0);
-	assert_true(is_listed(w, ENTRY, ".label.swp"));
-	assert_reads(w, ENTRY "/.label.swp", "sometext");
+	assert_true(is_listed(w, FIRST_ENTRY, ".label.swp"));
+	assert_reads(w, FIRST_ENTRY "/.label.swp", "sometext");
 	assert_int_equal(set_size(w, o.node, o.fh, 4), 0);
-	assert_reads(w, ENTRY "/.label.swp", "some");
-	assert_int_equal(make(w, ENTRY, ".label.swp", O_EXCL, &(struct opened){0}), -EEXIST);
-	assert_int_equal(move(w, ENTRY, ".label.swp", ENTRY, "other", 0), 0);
-	assert_reads(w, ENTRY "/other", "some");
-	assert_int_equal(remove_name(w, ENTRY, "other"), 0);
-	assert_false(is_listed(w, ENTRY, "other"));
+	assert_reads(w, FIRST_ENTRY "/.label.swp", "some");
+	assert_int_equal(make(w, FIRST_ENTRY, ".label.swp", O_EXCL, &(struct opened){0}), -EEXIST);
+	assert_int_equal(move(w, FIRST_ENTRY, ".label.swp", FIRST_ENTRY, "other", 0), 0);
+	assert_reads(w, FIRST_ENTRY "/other", "some");
+	assert_int_equal(remove_name(w, FIRST_ENTRY, "other"), 0);
+	assert_false(is_listed(w, FIRST_ENTRY, "other"));
 	/* An unnamed file lives while it is open. */
 	assert_int_equal(put(w, o, 0, "x"), 0);
 	assert_int_equal(size_of(w, o.node, o.fh), 4);
@@ -392,7 +393,7 @@ static void rename_of_scratch_file_commits(void **state)
 	struct opened o = must_make(w, LABELLED, "label.tmp");
 	assert_int_equal(put(w, o, 0, "moved\n"), 0);
 	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), 0);
-	assert_added(s, 1, "\"targetId\":\"aaaa0002\",\"label\":\"moved\"", NULL);
+	assert_added(s, 1, JSON("targetId":"aaaa0002","label":"moved"), NULL);
 	assert_false(is_listed(w, LABELLED, "label.tmp"));
 	assert_reads(w, LABELLED "/label", "moved\n");
 	/* A late write must fail, not be lost. */
@@ -420,7 +421,7 @@ static void renamed_name_can_be_recreated(void **state)
 	struct opened o = must_make(w, LABELLED, "label");
 	assert_int_equal(put(w, o, 0, "anew\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"label\":\"anew\"", NULL);
+	assert_added(s, 1, JSON("label":"anew"), NULL);
 	assert_int_equal(remove_name(w, LABELLED, "label~"), 0);
 	assert_nothing_added(s);
 	assert_reads(w, LABELLED "/label", "anew\n");
@@ -471,7 +472,8 @@ static int sync_read(struct wire *w, const char *path)
 static void session_files_and_directories_can_be_synced(void **state)
 {
 	static const char *const files[] = {"label", "text.md", "entry.json", "../../title", "../../session.jsonl"};
-	static const char *const dirs[] = {SESSION, SESSION "/labels", SESSION "/entries", ENTRY, SESSION "/branches"};
+	static const char *const dirs[] = {SESSION, SESSION "/labels", SESSION "/entries", FIRST_ENTRY,
+	                                   SESSION "/branches"};
 	struct state *s = *state;
 	struct wire *w = &s->w;
 	syncs = 0;
@@ -497,12 +499,12 @@ static void session_files_and_directories_can_be_synced(void **state)
 		assert_syncs(0);
 		assert_int_equal(remove_name(w, SESSION "/labels", i % 2 ? "a" : "b"), 0);
 	}
-	struct opened side = must_make(w, ENTRY, "side");
+	struct opened side = must_make(w, FIRST_ENTRY, "side");
 	assert_int_equal(sync_file(w, side), 0);
 	assert_syncs(1);
 	release(w, side);
 	/* Lines of pi's are synced too. */
-	wire_append(w, FILE_ONE, "{\"type\":\"custom\",\"id\":\"pi\",\"parentId\":null}\n");
+	wire_append(w, FILE_ONE, LINE({"type":"custom","id":"pi","parentId":null}));
 	assert_int_equal(sync_dir(w, SESSION), 0);
 	assert_syncs(1);
 	/* Nothing above the sessions has data to sync. */
@@ -554,8 +556,8 @@ static void o_sync_makes_each_commit_durable(void **state)
 		set_label(w, "one\n", flags[i]);
 		assert_syncs(flags[i] ? 1 : 0);
 		struct opened o;
-		assert_int_equal(remove_name(w, ENTRY, "label"), i ? 0 : -ENOENT);
-		assert_int_equal(make(w, ENTRY, "label", flags[i], &o), 0);
+		assert_int_equal(remove_name(w, FIRST_ENTRY, "label"), i ? 0 : -ENOENT);
+		assert_int_equal(make(w, FIRST_ENTRY, "label", flags[i], &o), 0);
 		assert_int_equal(put(w, o, 0, "two\n"), 0);
 		assert_int_equal(shut(w, o), 0);
 		assert_syncs(flags[i] ? 1 : 0);
@@ -565,7 +567,7 @@ static void o_sync_makes_each_commit_durable(void **state)
 	/* A truncation closed without a write, and a single write. */
 	release(w, must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC | O_SYNC));
 	assert_syncs(1);
-	struct opened o = must_open(w, ENTRY "/label", O_WRONLY | O_TRUNC);
+	struct opened o = must_open(w, FIRST_ENTRY "/label", O_WRONLY | O_TRUNC);
 	struct fuse_write_in in = {.fh = o.fh, .size = 4, .flags = O_WRONLY | O_DSYNC};
 	assert_int_equal(ask(w, FUSE_WRITE, o.node, &in, sizeof in, "four", 4, &r), 0);
 	assert_int_equal(shut(w, o), 0);
@@ -614,7 +616,7 @@ static void failed_sync_is_returned(void **state)
 		at = strchr(found, '\n') + 1;
 	}
 	/* Only the first label was added. */
-	assert_added(s, 1, "\"label\":\"one\"", NULL);
+	assert_added(s, 1, JSON("label":"one"), NULL);
 }
 
 int main(void)

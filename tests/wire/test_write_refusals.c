@@ -55,7 +55,7 @@ static void i7_dropped_errors_are_notified(void **state)
 {
 	NEEDS_WATCHES();
 	struct wire *w = &((struct state *)*state)->w;
-	wire_file(w, PROJECT "other.jsonl", "{\"type\":\"session\",\"id\":\"other\"}\n");
+	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_true(put(w, o, 0, "two\nlines") < 0);
 	shut(w, o);
@@ -146,19 +146,19 @@ static void create_errors(void **state)
 	static char name[400];
 	assert_int_equal(make(w, SESSION "/entries", "x", 0, &o), -EPERM);
 	assert_int_equal(make(w, "projects", "x", 0, &o), -EPERM);
-	assert_int_equal(make(w, ENTRY, "text.md", 0, &o), -EPERM);
-	assert_int_equal(make(w, ENTRY, "text.md", O_EXCL, &o), -EEXIST);
+	assert_int_equal(make(w, FIRST_ENTRY, "text.md", 0, &o), -EPERM);
+	assert_int_equal(make(w, FIRST_ENTRY, "text.md", O_EXCL, &o), -EEXIST);
 	assert_int_equal(make(w, SESSION, "leaf", 0, &o), -EPERM);
-	assert_int_equal(link_to(w, ENTRY, "label", "x"), -EPERM);
-	assert_int_equal(move(w, ENTRY, "text.md", ENTRY, "x", 0), -EPERM);
-	assert_int_equal(remove_name(w, ENTRY, "text.md"), -EPERM);
+	assert_int_equal(link_to(w, FIRST_ENTRY, "label", "x"), -EPERM);
+	assert_int_equal(move(w, FIRST_ENTRY, "text.md", FIRST_ENTRY, "x", 0), -EPERM);
+	assert_int_equal(remove_name(w, FIRST_ENTRY, "text.md"), -EPERM);
 	assert_int_equal(remove_name(w, SESSION, "entries"), -EISDIR);
 	memset(name, 'n', sizeof name - 1);
-	assert_int_equal(make(w, ENTRY, name, 0, &o), -ENAMETOOLONG);
+	assert_int_equal(make(w, FIRST_ENTRY, name, 0, &o), -ENAMETOOLONG);
 	assert_int_equal(link_to(w, SESSION, name, "x"), -ENAMETOOLONG);
 	assert_int_equal(link_to(w, SESSION "/labels", name, "../entries/aaaa0001"), -ENAMETOOLONG);
-	must_make(w, ENTRY, "short");
-	assert_int_equal(move(w, ENTRY, "short", ENTRY, name, 0), -ENAMETOOLONG);
+	must_make(w, FIRST_ENTRY, "short");
+	assert_int_equal(move(w, FIRST_ENTRY, "short", FIRST_ENTRY, name, 0), -ENAMETOOLONG);
 	assert_nothing_added(s);
 }
 
@@ -169,8 +169,8 @@ static void read_only_mount_refuses_writes(void **state)
 	struct opened o;
 	struct fuse_open_out open;
 	uint64_t label = wire_walk(w, LABELLED "/label").nodeid;
-	assert_int_equal(make(w, ENTRY, "label", 0, &o), -EROFS);
-	assert_int_equal(make(w, ENTRY, "side", 0, &o), -EROFS);
+	assert_int_equal(make(w, FIRST_ENTRY, "label", 0, &o), -EROFS);
+	assert_int_equal(make(w, FIRST_ENTRY, "side", 0, &o), -EROFS);
 	assert_int_equal(wire_open_file(w, label, O_WRONLY, &open), -EROFS);
 	assert_int_equal(set_size(w, label, 0, 0), -EROFS);
 	assert_int_equal(remove_name(w, LABELLED, "label"), -EROFS);
@@ -191,10 +191,10 @@ static void closed_handles_are_refused(void **state)
 	struct state *s = *state;
 	struct wire *w = &s->w;
 	static const uint64_t fhs[] = {0, 2, 17, 4096, UINT32_MAX, INT64_MAX, UINT64_MAX};
-	struct opened o = must_make(w, ENTRY, "label");
+	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	assert_int_equal(put(w, o, 0, "once\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"label\":\"once\"", NULL);
+	assert_added(s, 1, JSON("label":"once"), NULL);
 	assert_int_equal(put(w, o, 0, "after\n"), -EBADF);
 	assert_int_equal(flush(w, o), 0);
 	assert_int_equal(sync_file(w, o), 0);
@@ -215,7 +215,7 @@ static void handles_of_another_file_are_refused(void **state)
 	struct state *s = *state;
 	struct wire *w = &s->w;
 	static struct reply r;
-	struct opened side = must_make(w, ENTRY, ".label.swp"), label = must_make(w, ENTRY, "label");
+	struct opened side = must_make(w, FIRST_ENTRY, ".label.swp"), label = must_make(w, FIRST_ENTRY, "label");
 	struct fuse_getattr_in in = {.getattr_flags = FUSE_GETATTR_FH, .fh = side.fh};
 	assert_int_equal(set_size(w, label.node, side.fh, 1 << 20), -EBADF);
 	assert_int_equal(set_size(w, side.node, label.fh, 5), -EBADF);
@@ -242,12 +242,12 @@ static void huge_offsets_are_efbig(void **state)
 			release(w, o);
 			assert_int_equal(set_size(w, o.node, 0, far[i]), -EFBIG);
 		}
-		struct opened o = must_make(w, ENTRY, "side");
+		struct opened o = must_make(w, FIRST_ENTRY, "side");
 		assert_true(put(w, o, far[i], "x\n") < 0);
 		assert_true(set_size(w, o.node, o.fh, far[i]) < 0);
 		assert_int_equal(size_of(w, o.node, 0), 0);
 		release(w, o);
-		assert_int_equal(remove_name(w, ENTRY, "side"), 0);
+		assert_int_equal(remove_name(w, FIRST_ENTRY, "side"), 0);
 	}
 	assert_nothing_added(s);
 }
@@ -261,14 +261,14 @@ static void scratch_files_are_bounded(void **state)
 	for (; rc == 0 && n < 100000; n++) {
 		char name[32];
 		snprintf(name, sizeof name, "side-%d", n);
-		rc = make(w, ENTRY, name, 0, &o);
+		rc = make(w, FIRST_ENTRY, name, 0, &o);
 	}
 	assert_int_equal(rc, -ENOSPC);
 	/* Labels can still be written. The handles are left open, as by programs killed with the mount. */
-	o = must_make(w, ENTRY, "label");
+	o = must_make(w, FIRST_ENTRY, "label");
 	assert_int_equal(put(w, o, 0, "all the same\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"label\":\"all the same\"", NULL);
+	assert_added(s, 1, JSON("label":"all the same"), NULL);
 }
 
 /* A program still writing at unmount has not closed: a truncation is not meant as the final text, and neither is a
@@ -316,8 +316,8 @@ static const char *any_name(struct chaos *c)
 
 static const char *any_dir(struct chaos *c)
 {
-	static const char *const dirs[] = {ENTRY,   LABELLED,          SESSION "/entries/aaaa0006",
-	                                   SESSION, SESSION "/labels", SESSION "/entries"};
+	static const char *const dirs[] = {FIRST_ENTRY, LABELLED,          SESSION "/entries/aaaa0006",
+	                                   SESSION,     SESSION "/labels", SESSION "/entries"};
 	return dirs[dice(c, sizeof dirs / sizeof *dirs)];
 }
 
@@ -396,7 +396,7 @@ static void random_requests_never_damage_file(void **state)
 			fail_msg("a strange line: %.*s", (int)n, line);
 		assert_int_equal(line[n - 1], '}');
 	}
-	assert_reads(&s->w, ENTRY "/text.md", "How big is it?\n");
+	assert_reads(&s->w, FIRST_ENTRY "/text.md", "How big is it?\n");
 }
 
 int main(void)
