@@ -109,7 +109,15 @@ int new_caller(void)
 }
 END
 
-# A count below the limit must lower it.
+# A test has no builder of its own with the name of one.
+mkdir -p "$T/copy/tests/unit" "$T/copy/tests/wire" "$T/copy/tests/fuzz"
+cp "$ROOT/tests/unit/session_lines.h" "$T/copy/tests/unit/"
 rm "$new"
+"${check[@]}" >"$T/out" 2>&1 || die "the builders: $(cat "$T/out")"
+echo '#define USER(id) "x"' >"$T/copy/tests/unit/test_new.c"
+fails 1 'test_new.c:1:#define USER.*session_lines.h defines this name' "${check[@]}"
+rm "$T/copy/tests/unit/test_new.c"
+
+# A count below the limit must lower it.
 rm -r "$T/copy/src/catalog"
 fails 1 'lower the limit' "${check[@]}"
