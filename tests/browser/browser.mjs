@@ -13,8 +13,7 @@
 // switched off.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
-
-const PATIENCE = 120_000; // ms: a busy machine must not fail, a hanging browser must
+import { waitFor } from "../lib/waiting.mjs";
 
 export async function start(program, directory) {
 	fs.mkdirSync(directory, { recursive: true });
@@ -83,15 +82,11 @@ class Wire {
 	call(method, params = {}, sessionId = undefined) {
 		if (this.dead) return Promise.reject(this.dead);
 		const id = ++this.last;
-		return new Promise((resolve, reject) => {
-			const late = setTimeout(() => {
-				this.waiting.delete(id);
-				reject(new Error(`${method}: no answer in ${PATIENCE / 1000} s`));
-			}, PATIENCE);
-			const settle = (f) => (x) => (clearTimeout(late), f(x));
-			this.waiting.set(id, { method, resolve: settle(resolve), reject: settle(reject) });
+		const answer = new Promise((resolve, reject) => {
+			this.waiting.set(id, { method, resolve, reject });
 			this.out.write(JSON.stringify({ id, method, params, sessionId }) + "\0");
 		});
+		return waitFor(`the answer to ${method}`, answer);
 	}
 }
 
@@ -123,10 +118,8 @@ class Browser {
 	}
 	async end() {
 		const gone = new Promise((resolve) => (this.child.exitCode !== null || this.child.signalCode ? resolve() : this.child.once("exit", resolve)));
-		const late = setTimeout(() => this.child.kill("SIGKILL"), 10_000);
 		await this.wire.call("Browser.close").catch(() => {});
-		await gone;
-		clearTimeout(late);
+		await waitFor("the end of the browser", gone);
 	}
 }
 
@@ -199,14 +192,10 @@ class Page {
 		}
 	}
 	event(method) {
-		return new Promise((resolve, reject) => {
-			const late = setTimeout(() => reject(new Error(`no ${method} in ${PATIENCE / 1000} s`)), PATIENCE);
-			this.waits.push({ method, resolve: (p) => (clearTimeout(late), resolve(p)) });
-		});
+		return waitFor(method, new Promise((resolve) => this.waits.push({ method, resolve })));
 	}
 	async go(url) {
 		const loaded = this.event("Page.loadEventFired");
-		loaded.catch(() => {});
 		this.asked = this.expected = url.replace(/#.*/s, "");
 		const { errorText, isDownload } = await this.call("Page.navigate", { url });
 		if (errorText || isDownload) throw new Error(`${url}: ${errorText ?? "is a download"}`);
@@ -267,7 +256,6 @@ class Page {
 	// Clicks on a link to another page.
 	async follow(f, ...values) {
 		const loaded = this.event("Page.loadEventFired");
-		loaded.catch(() => {});
 		const url = await this.run(`((...values) => (${f})(...values)?.href)(...${JSON.stringify(values)})`);
 		this.asked = this.expected = url?.replace(/#.*/s, "");
 		await this.press(f, values);
@@ -278,7 +266,6 @@ class Page {
 	// Waits for the page at this address, to which an action leads.
 	async reach(url, act) {
 		const loaded = this.event("Page.loadEventFired");
-		loaded.catch(() => {});
 		this.asked = this.expected = url;
 		await act();
 		await loaded;
@@ -294,11 +281,14 @@ class Page {
 	}
 	// Waits until a function of the test returns a true value in the page, and returns it.
 	async becomes(what, f, ...values) {
-		for (const end = Date.now() + PATIENCE / 4; ; await new Promise((done) => setTimeout(done, 20))) {
-			const value = await this.run(f, ...values);
-			if (value) return value;
-			if (Date.now() > end) throw new Error(`not in ${PATIENCE / 4000} s: ${what}`);
-		}
+		const comes = async () => {
+			for (;;) {
+				const value = await this.run(f, ...values);
+				if (value) return value;
+				await new Promise((done) => setTimeout(done, 20));
+			}
+		};
+		return waitFor(what, comes());
 	}
 	async picture() {
 		const { data } = await this.call("Page.captureScreenshot", { format: "png" });

@@ -2,7 +2,7 @@
 # Sourced after tests/lib/lib.sh by the tests in a real browser.
 # shellcheck shell=bash
 
-starts() { timeout 120 node "$ROOT/tests/browser/starts.mjs" "$CHROMIUM" "$T/try" 2>"$T/why"; }
+starts() { LIMIT=60 "$ROOT/tests/lib/limited" node "$ROOT/tests/browser/starts.mjs" "$CHROMIUM" "$T/try" 2>"$T/why"; }
 need_browser() {
 	local c
 	need node python3
@@ -21,10 +21,10 @@ need_axe() {
 	local dir=$ROOT/build/axe
 	# shellcheck disable=SC2034 # for who sources this
 	AXE=$dir/axe.js
-	timeout 300 "$ROOT/tests/browser/fetch-axe" "$dir" 2>"$T/why" || skip "$(tail -n 1 "$T/why")"
+	LIMIT=300 "$ROOT/tests/lib/limited" "$ROOT/tests/browser/fetch-axe" "$dir" 2>"$T/why" || skip "$(tail -n 1 "$T/why")"
 }
 
 # The browser must not write to the user's directories.
 drive() { # SCRIPT ARGUMENT...
-	timeout -k 10 400 node "$ROOT/tests/browser/$1" "$CHROMIUM" "$T/browser" "${@:2}"
+	node "$ROOT/tests/browser/$1" "$CHROMIUM" "$T/browser" "${@:2}"
 }

@@ -18,7 +18,7 @@ mount_fs "$T/src" "$T/mnt" -o ro
 (cd "$T/mnt" && exec python3 -u -m http.server --bind 127.0.0.1 0) >"$T/port" 2>"$T/asked" &
 server=$!
 clean_first() { kill "$server" 2>/dev/null || :; }
-within 60 "the web server" grep -q 'port [0-9]' "$T/port"
+await "the web server" grep -q 'port [0-9]' "$T/port"
 port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$T/port")
 
 # The reader is in another time zone.

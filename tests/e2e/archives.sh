@@ -32,7 +32,7 @@ say "$S/--p--/x/run/session.jsonl.reset.$T1" deep 05 deep
 say "$S/--p--/y.jsonl.reset.$T1" y 06 y
 say "$S/--p--/y/run/session.jsonl" below 07 below "$S/--p--/y.jsonl.reset.$T1"
 say "$S/--p--/y.jsonl.reset./session.jsonl" odd 08 odd
-mount_fs "$S" "$T/mnt"
+mount_watched "$S" "$T/mnt"
 
 why='compressed; decompress it to show the session'
 {
@@ -51,15 +51,15 @@ fails 1 'contains sessions' "$SESSIONFS" "$S" "$T/other"
 mv "$S/one.jsonl" "$S/one.jsonl.reset.$T2"
 say "$S/one.jsonl" new 09 cherry
 leads() { [ "$(jq -r .id "$P/one/info.json" 2>/dev/null)" = new ] && [ "$(cat "$P/one.reset.$T2/title" 2>/dev/null)" = quince ]; }
-within 20 "a session that was put away, and the next one" leads
+await "a session that was put away, and the next one" leads
 is one "$(readlink "$P/.latest")" ".latest after that"
 [ -e "$T/mnt/sessions/new" ] || die "the SID of the new one"
 mv "$S/one.jsonl" "$S/one.jsonl.deleted.$T2"
 none() { [ ! -L "$P/.latest" ] && [ ! -L "$T/mnt/latest" ] && [ ! -e "$P/one" ]; }
-within 20 "only archives" none
+await "only archives" none
 gzip "$S/one.jsonl.deleted.$T2"
 packed() { [ ! -e "$P/one.deleted.$T2" ] && grep -q "^one.jsonl.deleted.$T2.gz	" "$T/mnt/problems.tsv"; }
-within 20 "one that was compressed" packed
+await "one that was compressed" packed
 gzip -d "$S/four.jsonl.gz"
 shown() { [ "$(readlink "$T/mnt/latest")" = projects/home-ada-weather/four ]; }
-within 20 "one that was decompressed" shown
+await "one that was decompressed" shown

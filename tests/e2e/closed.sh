@@ -44,7 +44,9 @@ close() { # HOW FILE
 
 # The caches of one mount must not affect another access: each has its own mount.
 mount_all() { # OPTION...
-	for ((i = 1; i <= ACCESSES; i++)); do mount_fs "$T/src" "$T/mnt$i" -o allow_other "$@"; done
+	local how=mount_watched
+	[[ $* != *poll* ]] || how=mount_fs
+	for ((i = 1; i <= ACCESSES; i++)); do $how "$T/src" "$T/mnt$i" -o allow_other "$@"; done
 }
 umount_all() {
 	for ((i = 1; i <= ACCESSES; i++)); do umount_fs "$T/mnt$i"; done
@@ -73,13 +75,10 @@ while read -r how what dir; do
 		mount_all -o "$options"
 		use_all "$dir"
 		close "$how" "$T/src/$what"
-		# The kernel is notified at once, and again a second later: a request at that very moment gets the old answer.
-		[ "$options" = rw,poll ] || sleep 1.5
 		for ((i = 1; i <= ACCESSES; i++)); do
 			title="$options: access $i to $dir after $how of $what"
-			# With -o poll the request itself finds the change.
-			[ "$options" != rw,poll ] || within 30 "$title" is_refused "$i" "$dir"
-			is_refused "$i" "$dir" || die "$title: let in"
+			# The kernel is notified at once, and again a second later: a request at that very moment gets the old answer.
+			await "$title" is_refused "$i" "$dir"
 			is_refused "$i" "$dir" || die "$title: let in by the second"
 		done
 		umount_all

@@ -108,7 +108,7 @@ for name in sys.argv[1:]:
 END
 # An event on a terminal.
 (cd "$T" && SHELL=/bin/bash script -qfec "$(printf '%q ' "$SESSIONFS" -S odd --events)" "$T/events" </dev/null >/dev/null) &
-within 20 "an event" eval 'printf "%s\n" "{\"type\":\"session_info\",\"id\":\"n$RANDOM\",\"name\":\"$odd $RANDOM\"}" | LC_ALL=C tr -d "\033\007" >>"$file"; grep -q renamed "$T/events"'
+await "an event" eval 'printf "%s\n" "{\"type\":\"session_info\",\"id\":\"n$RANDOM\",\"name\":\"$odd $RANDOM\"}" | LC_ALL=C tr -d "\033\007" >>"$file"; grep -q renamed "$T/events"'
 kill $! 2>/dev/null || :
 grep -a renamed "$T/events" | LC_ALL=C grep -q $'\x9b' && die "an event has a command to the terminal"
 # Into a file every byte stays.

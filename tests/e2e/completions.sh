@@ -53,7 +53,7 @@ END
 typed() { # SHELL LINE: prints the arguments of the program
 	local shell=(zsh -i)
 	[ "$1" = zsh ] || shell=(bash --noprofile --rcfile "$T/bashrc" -i)
-	printf '%s' "$2" | (cd "$T" && timeout 100 python3 "$ROOT/tests/lib/complete.py" "${shell[@]}") | paste -sd'|'
+	printf '%s' "$2" | (cd "$T" && python3 "$ROOT/tests/lib/complete.py" "${shell[@]}") | paste -sd'|'
 }
 path=$(cd "$T/src" && "$SESSIONFS" -S . --ls projects --json | grep -o 'a [^,]*h' | sed 's/\\"/"/g')
 stem=${FORECAST##*/}

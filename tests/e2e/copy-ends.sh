@@ -92,7 +92,7 @@ is_sanitized || {
 }
 
 need flock
-(exec 9<"$T/to" && flock 9 && exec sleep 60) &
-within 10 "the lock" bash -c '! flock -n "$1" true' - "$T/to"
+(exec 9<"$T/to" && flock 9 && exec tail -f --pid=$$ /dev/null) &
+await "the lock" bash -c '! flock -n "$1" true' - "$T/to"
 fails 1 "^sessionfs: $T/to: another copy to this directory is running" "${copy[@]}" "$T/to"
 kill $!

@@ -130,7 +130,7 @@ done
 END
 for how in bind tmpfs; do
 	[ $how != bind ] || ! is_portable || continue # only Linux has mounts of a directory on the same disk
-	out=$(timeout 100 unshare -m bash "$T/apart.sh" "$SESSIONFS" "$T" $how) || die "mounts ($how): $? $out"
+	out=$(unshare -m bash "$T/apart.sh" "$SESSIONFS" "$T" $how) || die "mounts ($how): $? $out"
 	is "sessionfs: html: a mount; --delete removes nothing from mounts
 sessionfs: html/index.html: Is a directory; it is in the way of the copy: move it, or remove it with --delete
 sessionfs: own/deep: a mount; --delete removes nothing from mounts

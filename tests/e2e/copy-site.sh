@@ -9,7 +9,7 @@ samples "$T/src"
 python3 -u -m http.server --bind 127.0.0.1 --directory "$T/site" 0 >"$T/log" 2>&1 &
 server=$!
 clean_first() { kill "$server" 2>/dev/null; }
-within 20 "the web server" grep -q ' port [0-9]' "$T/log"
+await "the web server" grep -q ' port [0-9]' "$T/log"
 port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$T/log" | sed -n 1p)
 
 python3 - "http://127.0.0.1:$port/" "$T/site" >"$T/pages" <<'END'

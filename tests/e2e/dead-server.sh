@@ -26,7 +26,7 @@ ln -s "$T/net" "$T/src/--other--"
 serve() {
 	bindfs --no-allow-other -f "$T/far" "$T/net" &
 	server=$!
-	within 10 "bindfs" mountpoint -q "$T/net"
+	await "bindfs" mountpoint -q "$T/net"
 }
 leave() { fusermount3 -uz "$T/net" 2>/dev/null || umount -l "$T/net"; } # even if the program has files open
 M=$T/mnt
@@ -45,7 +45,7 @@ for options in "" -o,ro; do
 	# shellcheck disable=SC2086
 	"$SESSIONFS" -f ${options//,/ } "$T/src" "$M" 2>"$T/log" &
 	pid=$!
-	within 10 "the mount" mountpoint -q "$M"
+	await "the mount" mountpoint -q "$M"
 	lists 0 "one other two" projects
 	is "projects/other/c" "$(cat "$M/projects/one/a/forks")" "forks"
 	is "projects/other/c" "$(cat "$M/projects/two/b/parent")" "parent"
@@ -53,7 +53,7 @@ for options in "" -o,ro; do
 	latest=$(readlink "$M/latest") # not on the server
 	kill -KILL "$server"
 	wait "$server" 2>/dev/null || :
-	within 10 "the error" is_dead
+	await "the error" is_dead
 	lists 0 "one other two" projects
 	lists 0 "index.html one other two" html
 	[ -d "$M/projects/other" ] || die "the project is gone"
@@ -76,7 +76,7 @@ for options in "" -o,ro; do
 	is 2 "$(wc -l <"$M/search/word/hits.txt")" "hits.txt"
 	is "$latest" "$(readlink "$M/latest")" "latest"
 	is_lacking() { is "a b id" "$(cut -f1 "$M/sessions.tsv" | sort | xargs)" "sessions.tsv"; }
-	within 10 "sessions.tsv without it" is_lacking
+	await "sessions.tsv without it" is_lacking
 	is "sessionfs: --other--: $error" "$(grep -v /c.jsonl "$T/log")" "the log"
 	if [ -z "$options" ]; then
 		echo new >"$M/projects/one/a/name" || die "a write to another session"
@@ -86,12 +86,12 @@ for options in "" -o,ro; do
 	leave
 	serve
 	is_back() { [ "$(cat "$M/projects/other/c/title" 2>/dev/null)" = "word c" ]; }
-	within 10 "it is back" is_back
+	await "it is back" is_back
 	lists 0 "one other two" projects
 	is 3 "$(wc -l <"$M/search/word/hits.txt")" "hits.txt when it is back"
 	leave
 	is_gone() { [ "$(ls "$M/projects")" = $'one\ntwo' ]; }
-	within 10 "it is gone" is_gone
+	await "it is gone" is_gone
 	lists 2 "" projects/other
 	matches "No such file" "$(cat "$T/err")" "what is gone"
 	umount_fs "$M"

@@ -14,7 +14,7 @@ logged() { # WORDS N: the log has them in N lines, and the manual has them
 }
 foreground() { # SOURCE [OPTION...]: mounted, with its messages in a file
 	"$SESSIONFS" -f "${@:2}" "$1" "$T/mnt" 2>"$T/log" &
-	within 20 "the mount" mountpoint -q "$T/mnt"
+	await "the mount" mountpoint -q "$T/mnt"
 }
 S=$T/mnt/$FORECAST
 
@@ -22,30 +22,30 @@ S=$T/mnt/$FORECAST
 clean_first() { kill -KILL "${far:-}" 2>/dev/null || :; }
 bindfs --no-allow-other -f "$T/src" "$T/far" &
 far=$!
-within 10 "bindfs" mountpoint -q "$T/far"
+await "bindfs" mountpoint -q "$T/far"
 foreground "$T/far"
 ls "$T"/mnt/projects/* >/dev/null
 is "Forecast command" "$(cat "$S/title")" "the title"
-within 20 "the first scan" grep -q '"scanning":false' "$T/mnt/.status"
+await "the first scan" grep -q '"scanning":false' "$T/mnt/.status"
 kill -STOP $far
-is "Forecast command" "$(timeout 20 cat "$S/title")" "the title, without the server"
+is "Forecast command" "$(cat "$S/title")" "the title, without the server"
 # What was looked at in the last five seconds still counts.
-times_out() { ! timeout 20 "$@" >/dev/null 2>"$T/err" && grep -q "Connection timed out" "$T/err"; }
+times_out() { ! "$@" >/dev/null 2>"$T/err" && grep -q "Connection timed out" "$T/err"; }
 asks() { times_out cat "$T/mnt/search/forecast -$RANDOM/hits.txt"; } # another query each time
-within 20 "a search without the server" asks
+await "a search without the server" asks
 for name in "$S/chat.md" "$S/session.jsonl" "$T/mnt/sessions.tsv" "$T/mnt/search/forecast/hits.txt"; do
 	times_out cat "$name" || die "a read of $name without the server: $(cat "$T/err")"
 done
 times_out bash -c "echo x >'$S/name'" || die "a write without the server: $(cat "$T/err")"
-is "Forecast command" "$(timeout 20 cat "$S/title")" "the title, long without the server"
+is "Forecast command" "$(cat "$S/title")" "the title, long without the server"
 logged "Connection timed out: the server of the source does not answer" 1
 # A command waits, and can be ended.
 rc=0
-timeout 1 "$SESSIONFS" -S "$T/far" --ls / >"$T/out" 2>&1 || rc=$?
+timeout 1 "$SESSIONFS" -S "$T/far" --ls / >"$T/out" 2>&1 || rc=$? # not a limit
 is 124 $rc "a command while the server does not answer"
 kill -CONT $far
-within 20 "the tables, with the server" grep -qs Forecast "$T/mnt/sessions.tsv"
-within 20 "a view, with the server" grep -qs '^## ' "$S/chat.md"
+await "the tables, with the server" grep -qs Forecast "$T/mnt/sessions.tsv"
+await "a view, with the server" grep -qs '^## ' "$S/chat.md"
 umount_fs "$T/mnt"
 umount_fs "$T/far"
 wait
@@ -74,7 +74,7 @@ fi
 cat >"$T/silent.sh" <<END
 set -e
 [ ! -e /dev/log ] || mount --bind "$T/nothing" /dev/log
-timeout 60 "$SESSIONFS" "$T/src" "$T/mnt"
+"$SESSIONFS" "$T/src" "$T/mnt"
 ! bash -c "echo x >'$S/title'" 2>/dev/null
 cat "$S/errors"
 fusermount3 -u "$T/mnt"
@@ -92,14 +92,14 @@ if "${limits[@]}" max_inotify_watches 2 true 2>/dev/null; then
 	while read -r limit n words; do
 		: >"$T/out"
 		"${limits[@]}" "$limit" "$n" "$SESSIONFS" -S "$T/src" --events >"$T/out" 2>"$T/log" &
-		within 20 "a warning" grep -q polling "$T/log"
+		await "a warning" grep -q polling "$T/log"
 		grows() { # The first lines precede the first scan.
 			echo '{"type":"custom","id":"x"}' >>"$T/src/--p--/probe.jsonl"
 			grep -q probe "$T/out"
 		}
 		mkdir -p "$T/src/--p--"
 		echo '{"type":"session","version":3,"id":"probe"}' >"$T/src/--p--/probe.jsonl"
-		within 20 "an event, polled" grows
+		await "an event, polled" grows
 		kill $!
 		wait $! 2>/dev/null || :
 		rm -r "$T/src/--p--"

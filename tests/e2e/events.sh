@@ -16,11 +16,11 @@ sleep 2 # no event
 [ ! -s "$T/events" ] || die "events without a change: $(cat "$T/events")"
 is_portable || is "$before" "$(switches)" "wakeups while nothing changes"
 echo '{"type":"session_info","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T12:00:00.000Z","name":"sk-ant-api03-0123456789abcdefghijkl"}' >>"$file"
-within 20 "the event" grep -q '"renamed"' "$T/events"
+await "the event" grep -q '"renamed"' "$T/events"
 jq -e . "$T/events" >/dev/null || die "not JSON: $(cat "$T/events")"
 is "$FORECAST" "$(jq -r .path "$T/events" | uniq)" "the session"
 is sk-ant-api03-0123456789abcdefghijkl "$(jq -r 'select(.event == "renamed").name' "$T/events")" "its name"
-within 20 "the event, masked" grep -q '"renamed"' "$T/redacted"
+await "the event, masked" grep -q '"renamed"' "$T/redacted"
 is '***********************************' "$(jq -r 'select(.event == "renamed").name' "$T/redacted")" "its name, masked"
 
 # Events carry the message, and the recipe for noticing that an agent has finished works.
@@ -42,7 +42,7 @@ message() { # ID FIELDS
 	message 99990020 '"role":"custom","customType":"x","content":"x","display":true'
 	message 99990021 '"role":"own\n\ud800","content":"x"'
 } >>"$file"
-within 20 "the event of the last message" grep -q 99990021 "$T/events"
+await "the event of the last message" grep -q 99990021 "$T/events"
 is 'user
 assistant toolUse
 toolResult
@@ -57,7 +57,7 @@ own �' "$(jq -r 'select(.event == "appended") | .entries[] | select(.id[:6] ==
 	"\(.role | gsub("\n"; " ")) \(.stopReason // "")"' "$T/events" | sed 's/ $//')" "roles and reasons"
 printf '%s\n' '{"type":"own\n\ud800","id":"99990031","parentId":null}' '{"type":["own"],"id":"99990032","parentId":null}' \
 	'{"type":"model_change","id":"99990033","parentId":null,"provider":"p","modelId":"m"}' >>"$file"
-within 20 "the event of the last record" grep -q 99990033 "$T/events"
+await "the event of the last record" grep -q 99990033 "$T/events"
 is '99990031 "own\n�"
 99990032 null
 99990033 "model_change"' "$(jq -r '.entries[]? | select(.id[:7] == "9999003") | "\(.id) \(.type | tojson)"' "$T/events")" "types"
@@ -67,10 +67,10 @@ finishes() { # the recipe can have begun after the last one
 	[ -s "$T/finished" ]
 }
 [ ! -s "$T/finished" ] || die "no agent has finished yet: $(cat "$T/finished")"
-within 20 "an agent that has finished" finishes
+await "an agent that has finished" finishes
 is "$FORECAST" "$(head -n 1 "$T/finished")" "the agent that has finished"
 rm "$T/src/scratch.jsonl"
-within 20 "the event of a deleted session" grep -q '"deleted"' "$T/events"
+await "the event of a deleted session" grep -q '"deleted"' "$T/events"
 
 # A slow reader loses nothing.
 mkfifo "$T/fifo"
@@ -81,7 +81,7 @@ reads() { # prints the next line, or nothing
 	echo '{"type":"custom","id":"first","parentId":null}' >>"$file"
 	IFS= read -r -t 0.1 -u 8 _
 }
-within 20 "the first event" reads
+await "the first event" reads
 python3 - "$file" <<-'END'
 	import sys, time
 	with open(sys.argv[1], "a", buffering=1) as f:
@@ -90,7 +90,7 @@ python3 - "$file" <<-'END'
 	        time.sleep(0.0002)
 END
 echo '{"type":"custom","id":"last","parentId":null}' >>"$file"
-timeout 20 sed '/"last"/q' <&8 >"$T/slow" || die "the last event: $(tail -n 1 "$T/slow")"
+sed '/"last"/q' <&8 >"$T/slow" || die "the last event: $(tail -n 1 "$T/slow")"
 jq -r 'select(.event == "appended").entries[].id | select(startswith("many"))' "$T/slow" >"$T/ids"
 for i in {0..2999}; do echo "many$i"; done | same - "$T/ids" "the entries"
 
@@ -102,7 +102,7 @@ is_one() {
 	echo '{"type":"custom","id":"one","parentId":null}' >>"$file"
 	[ -s "$T/status" ]
 }
-within 20 "the end after one line" is_one
+await "the end after one line" is_one
 is "0" "$(cat "$T/status")" "exit status after one line"
 is "1" "$(wc -l <"$T/one")" "lines"
 is "" "$(cat "$T/err")" "messages"
@@ -112,7 +112,7 @@ fails 1 "no such source" "$SESSIONFS" -S "$T/none" --events
 ends() { # SOURCE DELETED COMMAND...
 	follow_events "$T/last" "$1" 2>"$T/err"
 	"${@:3}"
-	within 60 "the end of its events after ${*:3}" eval "! kill -0 ${events_pids[-1]} 2>/dev/null"
+	await "the end of its events after ${*:3}" eval "! kill -0 ${events_pids[-1]} 2>/dev/null"
 	local rc=0
 	wait "${events_pids[-1]}" || rc=$?
 	unset 'events_pids[-1]'
@@ -132,4 +132,4 @@ can_mount || exit 0
 mount_fs "$T/src" "$T/mnt"
 [ ! -e "$T/mnt/.events" ] || die ".events exists"
 echo seen >"$T/mnt/$FORECAST/entries/99990011/label"
-within 20 "the event of a label" grep -q '"label":"seen"' "$T/events"
+await "the event of a label" grep -q '"label":"seen"' "$T/events"

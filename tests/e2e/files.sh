@@ -37,19 +37,19 @@ is "project	stem	time	entry	call	action	outcome	path" "$(cat "$T/mnt/files.tsv")
 S=$T/mnt/projects/p/s
 [ ! -e "$S/files.tsv" ] || die "files.tsv of a session that did nothing to files"
 call c1 null write '{"path":"a.txt","content":"one\ntwo\nthree\n"}'
-within 20 "an open call" outcomes open
+await "an open call" outcomes open
 [ ! -e "$S/entries/c1/tool-calls/1-write/change.diff" ] || die "a change that no record says was made"
 is "$T/files/a.txt" "$(cat "$S/entries/c1/tool-calls/1-write/file")" "file"
 answer r1 c1
-within 20 "a call that is done" outcomes "done"
-within 20 "a change" test -e "$S/entries/c1/tool-calls/1-write/change.diff"
+await "a call that is done" outcomes "done"
+await "a change" test -e "$S/entries/c1/tool-calls/1-write/change.diff"
 call c2 '"r1"' edit '{"path":"./x/../a.txt","edits":[{"oldText":"one\n","newText":"1\n"},{"oldText":"two\nthree\n","newText":"2\n"}]}'
 answer r2 c2
 call c3 '"r2"' Edit_File '{"file_path":"a.txt","old_string":"2","new_string":"3"}'
 answer r3 c3 '"details":{"diff":"  1 1\n- 2 2\n+ 2 3"}'
 call c4 '"r3"' read '{"path":"b.txt"}'
 answer r4 c4 '"isError":true'
-within 20 "four calls" outcomes "done done done failed"
+await "four calls" outcomes "done done done failed"
 check "$T/mnt" "a session that grew"
 
 # The diffs contain the changes that were made.

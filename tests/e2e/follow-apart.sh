@@ -37,13 +37,13 @@ others() {
 	find "$T/mnt/$ICONS" "$T/mnt/$NOTES" -ls >/dev/null
 	grep -r "nobody said this" "$T/mnt/$CACHE" || [ $? -eq 1 ] || return
 	more "$NEW" 33ccdcfd >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
-	until grep -qs more "$T/mnt/$FORECAST/entries/$NEW/text.md"; do sleep 0.1; done
+	await "the new entry" grep -qs more "$T/mnt/$FORECAST/entries/$NEW/text.md"
 }
-export -f others more
+export -f await others more
 export T WEATHER FORECAST ICONS NOTES CACHE
 appended=0
 
-same_time() { [ "$(stat -c %y "$1")" = "$(timeout -s KILL 5 stat -c %y "$2")" ]; }
+same_time() { [ "$(stat -c %y "$1")" = "$(stat -c %y "$2")" ]; }
 # COMMAND... reads the large session and waits; all others are read; then it continues, and prints EXPECTED.
 apart() { # WHAT EXPECTED COMMAND...
 	local what=$1 expected=$2 reader
@@ -52,10 +52,10 @@ apart() { # WHAT EXPECTED COMMAND...
 	: >"$GATE"
 	"$@" >"$T/out" &
 	reader=$!
-	within 60 "$what: it is being read" test -e "$GATE.reached"
+	await "$what: it is being read" test -e "$GATE.reached"
 	NEW=$(printf 9999%04x $((++appended)))
 	export NEW
-	timeout 60 bash -c others || die "$what: others have to wait ($?)"
+	bash -c others || die "$what: others have to wait ($?)"
 	kill -0 $reader 2>/dev/null || die "$what: it did not wait"
 	rm "$GATE"
 	wait $reader || die "$what: $* ended with $?"
@@ -69,7 +69,7 @@ for options in "" "-oro"; do
 	apart "a view is made" 2999 cat "$s/context.md"
 	: >"$GATE"
 	more 00000bb8 00000bb7 >>"$big"
-	within 20 "the time of what has grown" same_time "$big" "$s"
+	await "the time of what has grown" same_time "$big" "$s"
 	apart "it has grown" more cat "$s/transcript.md"
 	apart "its file is read" "$(tail -n 1 "$big")" cat "$s/session.jsonl"
 	umount_fs "$T/mnt"

@@ -7,6 +7,8 @@
 need_mount
 need python3
 mkdir "$T/rw" "$T/ro"
+STILL=$(still)
+export STILL
 kinds() { python3 "$ROOT/tests/lib/kinds.py" "$SESSIONFS" "${SESSIONFS%/*}/golden/dump" "$@"; }
 # Both mostly wait.
 kinds "$T/rw" &

@@ -23,7 +23,7 @@ for how in rw ro; do
 	exec 3<"$entry"
 	message aaaa0001 '"aaaa0002"' again >>"$file"
 	leads() { [ "$(text)" = again ]; }
-	within 20 "the entry that has the name now, with $how" leads
+	await "the entry that has the name now, with $how" leads
 	exec 3<&-
 	umount_fs "$T/$how"
 	rm "$file"

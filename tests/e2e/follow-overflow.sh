@@ -12,7 +12,6 @@ queue=$(cat /proc/sys/fs/inotify/max_queued_events)
 dir=$T/src/--home-ada-weather--
 a=$dir/${FORECAST##*/}.jsonl b=$dir/${ICONS##*/}.jsonl
 clean_first() { kill -KILL "${events_pids[@]}" 2>/dev/null || :; }
-LIMIT=20 # within the promised second, not by an expired cache (mount_watched)
 
 for options in "" "-o ro"; do
 	# shellcheck disable=SC2086 # words
@@ -35,13 +34,13 @@ for options in "" "-o ro"; do
 	cp "$b" "$dir/new.jsonl"
 	mv "$T/src/scratch.jsonl" "$T/scratch.jsonl"
 	kill -CONT "$daemon" "${events_pids[0]}"
-	within $LIMIT "the name" eval "[ \"\$(cat '$T/mnt/$FORECAST/name')\" = overflown ]"
-	within $LIMIT "the new session" test -f "$T/mnt/$WEATHER/new/title"
-	within $LIMIT "the new session in the listing" eval "grep -qx new < <(ls '$T/mnt/$WEATHER')"
-	within $LIMIT "the end of the old one" eval "! ls -d $T/mnt/projects/*/scratch 2>/dev/null"
-	within $LIMIT "the event of the name" grep -q '"name":"overflown"' "$T/events"
-	within $LIMIT "the event of the new session" eval "grep -q '/new\"' < <(grep '\"created\"' '$T/events')"
-	within $LIMIT "the event of the deleted session" eval "grep -q '/scratch\"' < <(grep '\"deleted\"' '$T/events')"
+	await "the name" eval "[ \"\$(cat '$T/mnt/$FORECAST/name')\" = overflown ]"
+	await "the new session" test -f "$T/mnt/$WEATHER/new/title"
+	await "the new session in the listing" eval "grep -qx new < <(ls '$T/mnt/$WEATHER')"
+	await "the end of the old one" eval "! ls -d $T/mnt/projects/*/scratch 2>/dev/null"
+	await "the event of the name" grep -q '"name":"overflown"' "$T/events"
+	await "the event of the new session" eval "grep -q '/new\"' < <(grep '\"created\"' '$T/events')"
+	await "the event of the deleted session" eval "grep -q '/scratch\"' < <(grep '\"deleted\"' '$T/events')"
 	kill "${events_pids[0]}"
 	umount_fs "$T/mnt"
 	rm "$dir/new.jsonl"

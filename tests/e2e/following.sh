@@ -14,7 +14,6 @@ fi
 dir=$T/src/--home-ada-weather--
 file=$dir/${FORECAST##*/}.jsonl
 s=$T/mnt/$FORECAST
-LIMIT=20 # within the promised second, not by an expired cache (mount_watched)
 
 line() { # ID PARENT TEXT
 	printf '{"type":"message","id":"%s","parentId":"%s","timestamp":"2026-03-02T12:00:00.000Z","message":{"role":"user","content":"%s"}}\n' "$@"
@@ -27,15 +26,15 @@ size=$(stat -c %s "$s/session.jsonl") shown=$(stat -c %s "$s/transcript.md")
 tail -c +$((size + 1)) -f --pid=$$ "$s/session.jsonl" >"$T/tail.jsonl" &
 tail -c +$((shown + 1)) -f --pid=$$ "$s/transcript.md" >"$T/tail.md" &
 line 99990001 33ccdcfd "one more question" >>"$file"
-within $LIMIT "ls entries" eval "ls '$s/entries' | grep 99990001 >/dev/null"
-within $LIMIT "stat of the entry" test -f "$s/entries/99990001/text.md"
-within $LIMIT "the leaf" eval "[ \"\$(readlink '$s/leaf')\" = entries/99990001 ]"
-within $LIMIT "context.md" grep -q "one more question" "$s/context.md"
-within $LIMIT "transcript.md" grep -q "one more question" "$s/transcript.md"
-within $LIMIT "the branch" eval "[ \"\$(readlink '$s/branches/current')\" = 99990001 ]"
-within $LIMIT "tree.txt" grep -q "99990001.*<- leaf" "$s/tree.txt"
-within $LIMIT "tail -f session.jsonl" test -s "$T/tail.jsonl"
-within $LIMIT "tail -f transcript.md" grep -q "one more question" "$T/tail.md"
+await "ls entries" eval "ls '$s/entries' | grep 99990001 >/dev/null"
+await "stat of the entry" test -f "$s/entries/99990001/text.md"
+await "the leaf" eval "[ \"\$(readlink '$s/leaf')\" = entries/99990001 ]"
+await "context.md" grep -q "one more question" "$s/context.md"
+await "transcript.md" grep -q "one more question" "$s/transcript.md"
+await "the branch" eval "[ \"\$(readlink '$s/branches/current')\" = 99990001 ]"
+await "tree.txt" grep -q "99990001.*<- leaf" "$s/tree.txt"
+await "tail -f session.jsonl" test -s "$T/tail.jsonl"
+await "tail -f transcript.md" grep -q "one more question" "$T/tail.md"
 is "$(line 99990001 33ccdcfd "one more question")" "$(cat "$T/tail.jsonl")" "the output of tail -f on session.jsonl"
 same "$file" "$s/session.jsonl" "session.jsonl"
 is "$(wc -c <"$s/transcript.md")" "$(stat -c %s "$s/transcript.md")" "size of the grown transcript"
@@ -44,24 +43,24 @@ is "$(wc -c <"$s/transcript.md")" "$(stat -c %s "$s/transcript.md")" "size of th
 whole=$(line 99990002 99990001 "in two pieces")
 printf %s "${whole:0:60}" >>"$file"
 cp "$file" "$dir/later.jsonl" # once this shows, so does everything before it
-within $LIMIT "what came later" test -e "${s%/*}/later"
+await "what came later" test -e "${s%/*}/later"
 rm "$dir/later.jsonl"
-within $LIMIT "its end" test ! -e "${s%/*}/later"
+await "its end" test ! -e "${s%/*}/later"
 is "" "$(tail -c 1 "$s/session.jsonl" | tr -d '\n')" "the end of session.jsonl while a line is being written"
 [ ! -e "$s/entries/99990002" ] || die "half a line is an entry"
 printf '%s\n' "${whole:60}" >>"$file"
-within $LIMIT "the finished line" grep -q "in two pieces" "$s/entries/99990002/text.md"
+await "the finished line" grep -q "in two pieces" "$s/entries/99990002/text.md"
 [ ! -e "$s/problems.txt" ] || die "problems: $(cat "$s/problems.txt")"
 
 # Names and labels that appear, change and disappear.
 [ ! -e "$T/mnt/$ICONS/name" ] || die "a name before its time"
 icons=$dir/${ICONS##*/}.jsonl
 echo '{"type":"session_info","id":"99990003","parentId":"7ce63396","timestamp":"2026-03-03T15:00:00.000Z","name":"Chart"}' >>"$icons"
-within $LIMIT "the name" eval "[ \"\$(cat '$T/mnt/$ICONS/name' 2>/dev/null)\" = Chart ]"
+await "the name" eval "[ \"\$(cat '$T/mnt/$ICONS/name' 2>/dev/null)\" = Chart ]"
 echo '{"type":"label","id":"99990004","parentId":"99990003","timestamp":"2026-03-03T15:00:01.000Z","targetId":"99990003","label":"here"}' >>"$icons"
-within $LIMIT "the label" test -L "$T/mnt/$ICONS/labels/here"
+await "the label" test -L "$T/mnt/$ICONS/labels/here"
 echo '{"type":"label","id":"99990005","parentId":"99990004","timestamp":"2026-03-03T15:00:02.000Z","targetId":"99990003"}' >>"$icons"
-within $LIMIT "the label's end" test ! -L "$T/mnt/$ICONS/labels/here"
+await "the label's end" test ! -L "$T/mnt/$ICONS/labels/here"
 
 # New, renamed and deleted sessions; a new project.
 now=$dir/2026-03-20T00-00-00-000Z_new.jsonl
@@ -69,30 +68,30 @@ now=$dir/2026-03-20T00-00-00-000Z_new.jsonl
 	echo '{"type":"session","version":3,"id":"new","timestamp":"2026-03-20T00:00:00.000Z","cwd":"/home/ada/weather"}'
 	line 99990006 "" hello | sed 's/"parentId":""/"parentId":null/'
 } >"$now"
-within $LIMIT "the new session" test -d "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
-within $LIMIT "latest" eval "[ \"\$(readlink '$T/mnt/$WEATHER/.latest')\" = 2026-03-20T00-00-00-000Z_new ]"
-within $LIMIT "sessions/new" test -f "$T/mnt/sessions/new/title"
+await "the new session" test -d "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
+await "latest" eval "[ \"\$(readlink '$T/mnt/$WEATHER/.latest')\" = 2026-03-20T00-00-00-000Z_new ]"
+await "sessions/new" test -f "$T/mnt/sessions/new/title"
 touch -d 2026-01-01 "$now"
-within $LIMIT "latest after it got an older time" eval "[ \"\$(readlink '$T/mnt/$WEATHER/.latest')\" != 2026-03-20T00-00-00-000Z_new ]"
+await "latest after it got an older time" eval "[ \"\$(readlink '$T/mnt/$WEATHER/.latest')\" != 2026-03-20T00-00-00-000Z_new ]"
 touch "$now"
-within $LIMIT "latest after it got a newer time" eval "[ \"\$(readlink '$T/mnt/latest')\" = $WEATHER/2026-03-20T00-00-00-000Z_new ]"
+await "latest after it got a newer time" eval "[ \"\$(readlink '$T/mnt/latest')\" = $WEATHER/2026-03-20T00-00-00-000Z_new ]"
 mv "$now" "$dir/renamed.jsonl"
-within $LIMIT "the new name" test -f "$T/mnt/$WEATHER/renamed/title"
-within $LIMIT "the old name's end" test ! -e "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
+await "the new name" test -f "$T/mnt/$WEATHER/renamed/title"
+await "the old name's end" test ! -e "$T/mnt/$WEATHER/2026-03-20T00-00-00-000Z_new"
 rm "$dir/renamed.jsonl"
-within $LIMIT "the end" test ! -e "$T/mnt/$WEATHER/renamed"
-within $LIMIT "the listing" eval "! ls '$T/mnt/$WEATHER' | grep renamed >/dev/null"
+await "the end" test ! -e "$T/mnt/$WEATHER/renamed"
+await "the listing" eval "! ls '$T/mnt/$WEATHER' | grep renamed >/dev/null"
 mkdir "$T/src/--tmp-x--"
 cp "$file" "$T/src/--tmp-x--/copy.jsonl"
-within $LIMIT "the new project" test -d "$T/mnt/projects/tmp-x/copy"
+await "the new project" test -d "$T/mnt/projects/tmp-x/copy"
 rm -r "$T/src/--tmp-x--"
-within $LIMIT "the project's end" eval "! ls '$T/mnt/projects' | grep tmp-x >/dev/null"
+await "the project's end" eval "! ls '$T/mnt/projects' | grep tmp-x >/dev/null"
 
 # Rewritten in place (as pi's migration does), truncated, replaced by another file.
 grep -v '"type":"label"' "$file" >"$T/short"
 cat "$T/short" >"$file"
-within $LIMIT "the rewritten file" eval "cmp -s '$file' '$s/session.jsonl'"
-within $LIMIT "labels are gone" eval "[ -z \"\$(ls '$s/labels')\" ]"
+await "the rewritten file" eval "cmp -s '$file' '$s/session.jsonl'"
+await "labels are gone" eval "[ -z \"\$(ls '$s/labels')\" ]"
 # A reader that follows the name sees that another file took its place, also a longer one, and one of many pages.
 name=$T/mnt/$WEATHER/followed/session.jsonl
 long=$(head -c 600 /dev/zero | tr '\0' x)
@@ -102,22 +101,22 @@ session() { # TEXT...
 }
 session one "two $long$long$long$long" "three $long$long$long$long" >"$dir/followed.jsonl"
 touch -d "1 hour ago" "$dir/followed.jsonl"
-within $LIMIT "the session to follow" test -f "$name"
+await "the session to follow" test -f "$name"
 tail -n +1 -F -s 0.1 --max-unchanged-stats=1 --pid=$$ "$name" >"$T/followed" 2>"$T/said" &
-within $LIMIT "its lines" cmp -s "$dir/followed.jsonl" "$T/followed"
+await "its lines" cmp -s "$dir/followed.jsonl" "$T/followed"
 tail -n +1 -F -s 0.1 --max-unchanged-stats=1 --pid=$$ "${name%/*}/transcript.md" >"$T/followed.md" 2>"$T/said.md" &
-within $LIMIT "its transcript" grep -q three "$T/followed.md"
+await "its transcript" grep -q three "$T/followed.md"
 session red orange yellow green blue violet "black $long" "white $long" >"$T/other"
 cp "$T/other" "$T/whole"
 mv "$T/other" "$dir/followed.jsonl"
-within $LIMIT "the lines of the file that replaced it" eval "tail -n 9 '$T/followed' | cmp -s - '$T/whole'"
+await "the lines of the file that replaced it" eval "tail -n 9 '$T/followed' | cmp -s - '$T/whole'"
 grep -qE "has become accessible|has been replaced" "$T/said" || die "tail -F: $(cat "$T/said")"
-within $LIMIT "the transcript of that file" grep -q white "$T/followed.md"
+await "the transcript of that file" grep -q white "$T/followed.md"
 rm "$dir/followed.jsonl"
 head -n 6 "$T/short" >"$T/other" && mv "$T/other" "$file"
-within $LIMIT "the replaced file" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 5 ]"
-within $LIMIT "its text" eval "cmp -s '$file' '$s/session.jsonl'"
+await "the replaced file" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 5 ]"
+await "its text" eval "cmp -s '$file' '$s/session.jsonl'"
 : >"$file"
-within $LIMIT "an emptied file is no session" test ! -e "$s"
+await "an emptied file is no session" test ! -e "$s"
 cp "$T/short" "$file"
-within $LIMIT "and is one again" test -f "$s/title"
+await "and is one again" test -f "$s/title"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src"
-mount_fs "$T/src" "$T/mnt"
+mount_watched "$T/src" "$T/mnt"
 numbers() { (cd "$T/mnt" && find . -printf '%i %p\n' | sort); }
 numbers >"$T/first"
 [ "$(wc -l <"$T/first")" -gt 500 ] || die "only $(wc -l <"$T/first") names"
@@ -20,7 +20,7 @@ fi
 # They survive growth and the eviction of every index: with the smallest cache all are evicted at once.
 line='{"type":"message","id":"99990001","parentId":"33ccdcfd","timestamp":"2026-03-02T11:00:00.000Z","message":{"role":"user","content":"more"}}'
 echo "$line" >>"$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl"
-within 20 "the new entry" test -d "$T/mnt/$FORECAST/entries/99990001"
+await "the new entry" test -d "$T/mnt/$FORECAST/entries/99990001"
 numbers >"$T/fourth"
 is "" "$(comm -23 <(grep -v "$FORECAST/branches/" "$T/first") "$T/fourth")" "inode numbers after the session grew"
 

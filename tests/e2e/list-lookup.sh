@@ -14,7 +14,7 @@ for options in "" "-oro"; do
 done
 
 # Small buffers: the listing continues where it stopped.
-mount_fs "$T/src" "$T/mnt"
+mount_watched "$T/src" "$T/mnt"
 many=$T/src/many.jsonl
 python3 - "$many" <<'PY'
 import json, sys
@@ -23,7 +23,7 @@ with open(sys.argv[1], "w") as f:
     for i in range(5000):
         f.write(json.dumps({"type": "message", "id": f"{i:08x}", "parentId": None, "timestamp": "2026-04-01T12:00:01.000Z", "message": {"role": "user", "content": "x"}}) + "\n")
 PY
-within 20 "the new session" test -d "$T/mnt/projects/many/many"
+await "the new session" test -d "$T/mnt/projects/many/many"
 is "$(seq 0 4999 | xargs printf '%08x\n')" "$(ls "$T/mnt/projects/many/many/entries")" "5000 entries"
 is 5000 "$(ls -lU "$T/mnt/projects/many/many/entries" | grep -c '^d')" "5000 entries with their attributes"
 is 5001 "$(ls -U "$T/mnt/projects/many/many/branches" | wc -l)" "5000 branches and the current one"

@@ -67,5 +67,5 @@ PY
 cp "$T/src/--p--/long.jsonl" "$other/"
 ln -s "$other" "$T/src/--other--"
 mount_fs "$T/src" "$T/mnt"
-within 60 "the session among them" test -e "$T/mnt/projects/other/long/title"
+await "the session among them" test -e "$T/mnt/projects/other/long/title"
 is long "$(ls "$T/mnt/projects/other")" "sessions among many names"

@@ -12,7 +12,7 @@ is_there() { grep -qx "$T/mnt" < <(mounts_below); }
 begin() { # Mounts in the foreground; its pid is in the variable pid.
 	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	pid=$!
-	within 20 "the mount" ours_is_there
+	await "the mount" ours_is_there
 	[ -e "$T/mnt/README.md" ] || die "no README.md" # the kernel lists a mount before it answers
 }
 ours_is_there() { [ "$(findmnt -rno FSTYPE "$T/mnt" | tail -n 1)" = fuse.sessionfs ]; }

@@ -46,7 +46,7 @@ storm() { # SEED WHAT PROGRAM OPTION...
 	mount_fs "$T/src" "$T/new"
 	shown "$T/new" >"$T/want"
 	umount_fs "$T/new"
-	within 3 "$what: as a new mount" is_as_new
+	await "$what: as a new mount" is_as_new
 	python3 "$ROOT/tests/lib/nested.py" list "$T/src" | cut -f1-3 >"$T/files"
 	grep -c . "$T/files" >/dev/null || die "nothing was left"
 	# Contents with two names (a link on the first level) are not compared here.

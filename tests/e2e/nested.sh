@@ -53,25 +53,25 @@ is "$(grep -c '^[^:]*jsonl:.*\(no session\|not a session\|is a directory\)' "$T/
 say() { python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import nested; nested.write(*sys.argv[2:])' "$ROOT/tests/lib" "$@"; }
 cd "$T/src"
 say ./--w--/one/new/run-0/session.jsonl new
-within 2 "a session in new directories" agrees_now
+await "a session in new directories" agrees_now
 grep -q one+new+run-0 "$T/mnt/projects/w/one/subagents" || die "subagents"
-within 2 "pages of a new subagent" nested pages "$T/mnt"
+await "pages of a new subagent" nested pages "$T/mnt"
 mv ./--w--/one/new ./--w--/two/moved
-within 2 "a moved directory" agrees_now
-within 2 "pages of what has moved" nested pages "$T/mnt"
+await "a moved directory" agrees_now
+await "pages of what has moved" nested pages "$T/mnt"
 mkdir ./--w--/two/fresh && mv ./--w--/two/moved/run-0 ./--w--/two/fresh/run-0
 say ./--w--/two/fresh/run-0/session.jsonl newer
-within 2 "written to where it went" agrees_now
+await "written to where it went" agrees_now
 is newer "$(jq -r .id "$T/mnt/projects/w/two+fresh+run-0/info.json" 2>/dev/null || sed -n 's/.*"id": *"\(newer\)".*/\1/p' "$T/mnt/projects/w/two+fresh+run-0/header.json" | sed -n 1p)" "its id"
 mv ./--w--/two/fresh "$T/away" && ln -s "$T/away" ./--w--/two/fresh
-within 2 "a link in its place" agrees_now
+await "a link in its place" agrees_now
 rm ./--w--/two/fresh && mkdir -p ./--w--/two/fresh/run-0 && say ./--w--/two/fresh/run-0/session.jsonl newest
-within 2 "another of that name" agrees_now
+await "another of that name" agrees_now
 rm -r ./--w--/one ./--w--/two
-within 2 "removed" agrees_now
-within 2 "pages of what is left" nested pages "$T/mnt"
+await "removed" agrees_now
+await "pages of what is left" nested pages "$T/mnt"
 mv only only2 && mv agents only && mv only2 agents
-within 2 "changed places" agrees_now
+await "changed places" agrees_now
 chmod 700 only
 is 700 "$(stat -c %a "$T/mnt/projects/only/main+sessions+s1" | sed s/5/7/)" "closed by a directory above"
 chmod 755 only
@@ -79,23 +79,23 @@ cd "$T"
 
 # A name that was shown does not change. by-date/ and by-project/ have a session until the one that started it appears.
 say "$T/src/started/run-0/session.jsonl" early
-within 2 "before the one that started it" test -d "$T/mnt/projects/started/run-0"
-within 2 "a session that none started" listed_now
+await "before the one that started it" test -d "$T/mnt/projects/started/run-0"
+await "a session that none started" listed_now
 early="$T/mnt/by-project/started/2026-01-01 $(date -d 2026-01-01T00:00:00Z +%H.%M) said in early"
 is early "$(jq -r .id "$early/info.json")" "the session by its title"
 say "$T/src/started.jsonl" late /home/me/x
-within 2 "the one that started it" test -d "$T/mnt/projects/home-me-x/started"
-within 2 "it is not listed" listed_now
-within 2 "nor its name" eval '[ ! -e "$early" ]'
+await "the one that started it" test -d "$T/mnt/projects/home-me-x/started"
+await "it is not listed" listed_now
+await "nor its name" eval '[ ! -e "$early" ]'
 mv "$T/src/started.jsonl" "$T/parent"
-within 2 "it is listed again" listed_now
-within 2 "by its name" test -e "$early"
+await "it is listed again" listed_now
+await "by its name" test -e "$early"
 mv "$T/parent" "$T/src/started.jsonl"
-within 2 "the one that started it, again" eval 'listed_now && [ ! -e "$early" ]'
+await "the one that started it, again" eval 'listed_now && [ ! -e "$early" ]'
 [ -d "$T/mnt/projects/started/run-0" ] || die "the name changed"
 is projects/started/run-0 "$(cat "$T/mnt/projects/home-me-x/started/subagents")" "subagents of the same"
 say "$T/src/started/run-1/session.jsonl" later
-within 2 "one that came later" test -d "$T/mnt/projects/home-me-x/started+run-1"
+await "one that came later" test -d "$T/mnt/projects/home-me-x/started+run-1"
 umount_fs "$T/mnt"
 
 # --- many layouts -----------------------------------------------------------------------
@@ -121,12 +121,12 @@ SMALL=${SESSIONFS%/*}/small/sessionfs
 for n in {1..20}; do say "$T/src/--many--/one/run-$n/session.jsonl" "run-$n"; done
 mkdir -p "$T/mnt"
 "$SMALL" -f "$T/src" "$T/mnt" 2>"$T/log" &
-within 20 "the mount" mountpoint -q "$T/mnt"
+await "the mount" mountpoint -q "$T/mnt"
 agree "$T/src" "$T/mnt" "few watches"
 is 16 "$(sed 's/.*"watches":\([0-9]*\).*/\1/' "$T/mnt/.status")" "watches"
 say "$T/src/--many--/one/run-20/deeper/session.jsonl" deeper
 mv "$T/src/--many--/one/run-19" "$T/src/--many--/moved"
-within 3 "a change without a watch" agrees_now
+await "a change without a watch" agrees_now
 umount_fs "$T/mnt"
 wait
 is 1 "$(grep -c 'no inotify watches left.*sysctl fs.inotify.max_user_watches=' "$T/log")" "warnings"

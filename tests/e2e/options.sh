@@ -62,7 +62,7 @@ cp "$bad" "$T/problems/b.jsonl"
 on_streams() { # REDIRECTION ARGUMENT...: prints the status
 	local how=$1 rc=0
 	shift
-	eval "timeout 60 \"\$SESSIONFS\" \"\$@\" >'$T/out' 2>'$T/err' $how" <<<$'1\np' || rc=$?
+	eval "\"\$SESSIONFS\" \"\$@\" >'$T/out' 2>'$T/err' $how" <<<$'1\np' || rc=$?
 	echo $rc
 }
 while read -r -a words; do
@@ -103,7 +103,7 @@ for how in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
 	! proc_is_open || is "" "$(find "/proc/$(mount_pid "$T/mnt")/fd" -name '[0-2]' ! -lname /dev/null)" "other files on standard streams $how"
 	is 0 "$(on_streams "$how" -u "$T/mnt")" "the status of -u $how"
 	eval "\"\$SESSIONFS\" -f \"\$T/src\" \"\$T/mnt\" $how" &
-	within 60 "the mount in the foreground $how" mountpoint -q "$T/mnt"
+	await "the mount in the foreground $how" mountpoint -q "$T/mnt"
 	! proc_is_open || is "" "$(find /proc/$!/fd -name '[0-2]' -lname 'socket:*' -o -name '[0-2]' -lname "$T/src*")" "files of ours on standard streams with -f $how"
 	umount_fs "$T/mnt"
 	wait $! || die "-f $how ended with $?"
@@ -145,10 +145,10 @@ for signal in TERM INT HUP; do
 	# A shell makes its background jobs ignore SIGINT.
 	env --default-signal=INT "$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	pid=$!
-	within 10 "the mount in the foreground" mountpoint -q "$T/mnt"
+	await "the mount in the foreground" mountpoint -q "$T/mnt"
 	ls "$T/mnt" >/dev/null
 	kill -s $signal $pid
-	within 10 "the end after SIG$signal" eval "! kill -0 $pid 2>/dev/null"
+	await "the end after SIG$signal" eval "! kill -0 $pid 2>/dev/null"
 	rc=0
 	wait $pid || rc=$?
 	is 0 $rc "exit status after SIG$signal ($(cat "$T/log"))"
@@ -156,7 +156,7 @@ for signal in TERM INT HUP; do
 done
 "$SESSIONFS" -f -s "$T/src" "$T/mnt" &
 pid=$!
-within 10 "the mount with one thread" mountpoint -q "$T/mnt"
+await "the mount with one thread" mountpoint -q "$T/mnt"
 is "Forecast command" "$(cat "$T/mnt/$FORECAST/title")" "title with one thread"
 umount_fs "$T/mnt"
 rc=0
@@ -167,7 +167,7 @@ is 0 $rc "exit status after umount"
 for o in -d:1 -f:0; do
 	"$SESSIONFS" "${o%:*}" "$T/src" "$T/mnt" >"$T/log" 2>&1 &
 	pid=$!
-	within 10 "the mount with $o" mountpoint -q "$T/mnt"
+	await "the mount with $o" mountpoint -q "$T/mnt"
 	[[ ! -e $T/mnt/nosuch ]] || die "nosuch is there"
 	umount_fs "$T/mnt"
 	wait $pid || die "exit status with $o"
@@ -177,10 +177,10 @@ done
 # A dead mount point: the message has the command that repairs it.
 "$SESSIONFS" -f "$T/src" "$T/mnt" 2>/dev/null &
 pid=$!
-within 10 "the mount that will die" mountpoint -q "$T/mnt"
+await "the mount that will die" mountpoint -q "$T/mnt"
 kill -s KILL $pid
 wait $pid 2>/dev/null || :
-out=$(timeout 20 "$SESSIONFS" "$T/src" "$T/mnt" 2>&1) && die "mounted over a dead mount point"
+out=$("$SESSIONFS" "$T/src" "$T/mnt" 2>&1) && die "mounted over a dead mount point"
 matches "sessionfs -u '$T/mnt'$" "$out" "the hint for a dead mount point"
 mkdir "$T/bin"
 ln -s "$SESSIONFS" "$T/bin/sessionfs"
@@ -248,7 +248,7 @@ while IFS=: read -r how option message; do
 	[ "$how" != crash ] || ! is_sanitized || continue
 	rc=0
 	# shellcheck disable=SC2086
-	timeout 60 env "EARLY=$how" "LD_PRELOAD=$preload" "$SESSIONFS" $option "$T/src" "$T/mnt" 2>"$T/err" || rc=$?
+	env "EARLY=$how" "LD_PRELOAD=$preload" "$SESSIONFS" $option "$T/src" "$T/mnt" 2>"$T/err" || rc=$?
 	is 1 $rc "the status after $how $option ($(cat "$T/err"))"
 	matches "^sessionfs: .*$message" "$(cat "$T/err")" "the message after $how $option"
 	is "" "$(mounts_below)" "mounts after $how $option"
@@ -262,13 +262,13 @@ done <<-END
 END
 
 # It ends although the answer to the first request is slow, and no other request follows.
-EARLY=slow LD_PRELOAD=$preload timeout 60 "$SESSIONFS" "$T/src" "$T/mnt" || die "status $? after a slow beginning"
+EARLY=slow LD_PRELOAD=$preload "$SESSIONFS" "$T/src" "$T/mnt" || die "status $? after a slow beginning"
 umount_fs "$T/mnt"
 
 # The command does not hang while the process hangs: a signal ends both.
 EARLY=stop LD_PRELOAD=$preload "$SESSIONFS" "$T/src" "$T/mnt" 2>"$T/err" &
 command=$!
-within 20 "the process that hangs" eval 'pgrep -P $command -x sessionfs >/dev/null && [ "$(ps -o state= --ppid $command)" = T ]'
+await "the process that hangs" eval 'pgrep -P $command -x sessionfs >/dev/null && [ "$(ps -o state= --ppid $command)" = T ]'
 kill -TERM $command
 rc=0
 wait $command || rc=$?

@@ -6,11 +6,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 
-answers() { # COMMAND...: ends soon enough, with any status
-	local rc=0
-	timeout -s KILL 20 "$@" >"$T/out" 2>"$T/err" || rc=$?
-	[ "$rc" -ne 137 ] || die "$*: no answer"
-}
+answers() { "$@" >"$T/out" 2>"$T/err" || :; } # COMMAND...: ends, with any status
 header() { # ID
 	printf '{"type":"session","version":3,"id":"%s","timestamp":"2026-04-01T12:00:00.000Z","cwd":"/x"}\n' "$1"
 }

@@ -85,7 +85,7 @@ for dir in "$T/src/--nested--" "$T/src"; do
 done
 for options in rw ro; do
 	chmod 700 "$T/src/--nested--/s/run" "$T/src/s/run"
-	mount_fs "$T/src" "$T/mnt" -o "allow_other,$options"
+	mount_watched "$T/src" "$T/mnt" -o "allow_other,$options"
 	is "" "$(lists nested)" "a project with a closed directory"
 	stranger cat "$T/mnt/projects/nested/s/title" >/dev/null || die "a stranger cannot read a session next to a closed directory"
 	is "s s+run " "$(cd "$T/mnt/projects/nested" && echo *) " "the names that the mounting user sees"
@@ -96,27 +96,27 @@ for options in rw ro; do
 	fails 1 "^$" setpriv --reuid=12345 --regid=12345 --clear-groups readlink "$(find "$T/mnt/sessions/" -lname '*/nested/s')"
 	chmod 755 "$T/src/--nested--"
 	chmod 755 "$T/src/--nested--/s/run"
-	within 10 "a directory that was opened" says "s s+run " nested
+	await "a directory that was opened" says "s s+run " nested
 	for mode in 700 711 744; do
 		chmod "$mode" "$T/src/--nested--/s"
-		within 10 "a directory on the way with $mode" says "" nested
+		await "a directory on the way with $mode" says "" nested
 		chmod 755 "$T/src/--nested--/s"
-		within 10 "a directory on the way that was opened" says "s s+run " nested
+		await "a directory on the way that was opened" says "s s+run " nested
 	done
 	# No earlier answer came from a closed directory.
 	session "$T/src/--nested--/t/session.jsonl" t
-	within 10 "one more" says "s s+run t " nested
+	await "one more" says "s s+run t " nested
 	mkdir -m 700 "$T/src/--nested--/u"
 	session "$T/src/--nested--/u/session.jsonl" u
-	within 10 "one more that is closed" says "" nested
+	await "one more that is closed" says "" nested
 	rm -r "$T/src/--nested--/"[tu]
-	within 10 "its end" says "s s+run " nested
+	await "its end" says "s s+run " nested
 	# Sessions below a flat file have the names of the source in their names.
 	is "" "$(lists flat)" "a flat project with a closed directory"
 	chmod 755 "$T/src/s/run"
-	within 10 "a directory below a flat file that was opened" says "s s+run " flat
+	await "a directory below a flat file that was opened" says "s s+run " flat
 	chmod 711 "$T/src"
-	within 10 "a flat project in a source that may not be listed" says "" flat
+	await "a flat project in a source that may not be listed" says "" flat
 	is "s s+run " "$(lists nested)" "another one there"
 	chmod 755 "$T/src"
 	umount_fs "$T/mnt"
@@ -128,7 +128,7 @@ chmod 444 "$T/src/scratch.jsonl"
 chown -R 65534:65534 "$T/src"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 for options in rw ro; do
-	mount_fs "$T/src" "$T/mnt" -o "allow_other,$options"
+	mount_watched "$T/src" "$T/mnt" -o "allow_other,$options"
 	find "$T/src" -type f -exec sha256sum {} + | sort >"$T/sums"
 	mkdir "$T/copies"
 	chown 65534:65534 "$T/copies"

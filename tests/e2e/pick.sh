@@ -219,19 +219,19 @@ is "1 sessionfs: pi: not found" "$rc $(tail -n 1 "$T/err" | sed 's/.*: sessionfs
 
 printf '#!/bin/sh\n{ pwd -P && printf "%%s\\n" "$@"; } >"$RAN"\n' >"$T/bin/pi"
 chmod 755 "$T/bin/pi"
-tmux new-session -d -s keep "sleep 1000" # a server without sessions would end, and could refuse the next one
+tmux new-session -d -s keep "tail -f --pid=$$ /dev/null" # a server without sessions would end, and could refuse the next one
 screen() { tmux capture-pane -p -t p; }
 shows() { grep -qF -- "$1" < <(screen); }
 ended() { [ -s "$T/rc" ]; }
 begin() { # ARGUMENT...
 	rm -f "$T/rc" "$RAN"
-	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "${source:-$T/src}" --pick "$@") >$T/out; echo \$? >$T/rc; sleep 60"
-	within 20 "the list ($*)" shows "Alt-T: trash"
-	within 20 "its rows ($*)" eval 'grep -qE "[0-9]/[1-9]" < <(screen)' # a key before them chooses nothing
+	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "${source:-$T/src}" --pick "$@") >$T/out; echo \$? >$T/rc; tail -f --pid=$$ /dev/null"
+	await "the list ($*)" shows "Alt-T: trash"
+	await "its rows ($*)" eval 'grep -qE "[0-9]/[1-9]" < <(screen)' # a key before them chooses nothing
 }
 press() { tmux send-keys -t p "$@"; }
 end() { # STATUS WHAT
-	within 20 "the end of $2" ended
+	await "the end of $2" ended
 	is "$1" "$(cat "$T/rc")" "status of $2 ($(screen))"
 	obeyed "a name ($2)"
 	is "" "$(find "$T/tmp" -name 'sessionfs-pick*')" "files left after $2"
@@ -239,10 +239,10 @@ end() { # STATUS WHAT
 	tmux kill-session -t p
 }
 begin
-within 20 "the preview of the odd one" shows "?]2;obeyed??[31m?32m?2;obeyed??"
+await "the preview of the odd one" shows "?]2;obeyed??[31m?32m?2;obeyed??"
 ! shows $'\e' || die "an escape on the screen"
 press Down
-within 20 "the preview" shows "title 29 said"
+await "the preview" shows "title 29 said"
 press Enter
 end 0 "Enter"
 is "$T/cwd/d29
@@ -250,7 +250,7 @@ is "$T/cwd/d29
 $T/src/--plain--/s29.jsonl" "$(cat "$RAN")" "what pi is given"
 begin 'apple'
 press "'07"
-within 20 "the only one" shows "1/3"
+await "the only one" shows "1/3"
 press M-f
 end 0 "Alt-F"
 is "$T/cwd/d07
@@ -266,7 +266,7 @@ end 0 "Alt-P"
 is "$odd" "$(cat "$T/out")" "the path of the odd one"
 begin
 press Down
-within 20 "the preview" shows "title 29 said"
+await "the preview" shows "title 29 said"
 press M-o
 end 0 "Alt-O"
 grep -q 'title 29 said' "$(cat "$RAN")" || die "the page"
@@ -276,13 +276,13 @@ end 1 "Escape"
 # Subagents after Alt-A; the preview begins at the hits.
 source=$T/agents
 begin apple
-within 20 "hits before the conversation" eval '[[ $(screen) == *"user: an apple"*"## user"*"an apple"* ]]'
+await "hits before the conversation" eval '[[ $(screen) == *"user: an apple"*"## user"*"an apple"* ]]'
 ! shows "Dig" || die "a subagent is listed"
 press Down
-within 20 "both hits" shows "user: an apple tree"
+await "both hits" shows "user: an apple tree"
 press M-a
-within 20 "all sessions" shows "3/3"
-within 20 "the subagent" shows "Dig  (subagent of Plant"
+await "all sessions" shows "3/3"
+await "the subagent" shows "Dig  (subagent of Plant"
 press M-p
 end 0 "Alt-A"
 source=
@@ -306,51 +306,51 @@ END
 chmod 755 "$T/gated"
 start_gated() { # ARGUMENT...
 	rm -f "$T/rc" "$T/gate"
-	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" sh "$ROOT/scripts/sessionfs-pick" "$T/gated" "$T/many" "$@") >$T/out; echo \$? >$T/rc; sleep 60"
+	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" sh "$ROOT/scripts/sessionfs-pick" "$T/gated" "$T/many" "$@") >$T/out; echo \$? >$T/rc; tail -f --pid=$$ /dev/null"
 }
 no_program_left() { ! pgrep -f "$T/many" >/dev/null; }
 begin_gated() {
 	start_gated "$@"
-	within 20 "the newest ($*)" shows "the newest of 30 sessions; the others follow"
+	await "the newest ($*)" shows "the newest of 30 sessions; the others follow"
 }
 begin_gated
-within 20 "their number" shows "20/20"
+await "their number" shows "20/20"
 press Down
-within 20 "the preview" shows "title 29 apple"
+await "the preview" shows "title 29 apple"
 touch "$T/gate"
-within 20 "all of them" shows "30/30"
-within 20 "the columns" shows "Changed      Age  Project  Worked  Title"
+await "all of them" shows "30/30"
+await "the columns" shows "Changed      Age  Project  Worked  Title"
 press Escape
 end 1 "Escape"
 begin_gated apple
-within 20 "the newest with a match" shows "13/13"
+await "the newest with a match" shows "13/13"
 press M-p
 end 0 "Alt-P before all are searched"
 is "$T/many/--p2--/s29.jsonl" "$(cat "$T/out")" "the newest with a match"
-within 20 "the end of the search" no_program_left
+await "the end of the search" no_program_left
 begin_gated apple
 press M-a
 touch "$T/gate"
-within 20 "all that match" shows "20/20"
+await "all that match" shows "20/20"
 press Escape
 end 1 "Escape"
 # Without a match in the newest, the list comes with the others.
 source=$T/many
 begin '"title 01"'
-within 20 "an older one" shows "1/1"
+await "an older one" shows "1/1"
 press Escape
 end 1 "Escape"
 start_gated '"title 01"'
-within 20 "the search" pgrep -f "$T/many --search=.title 01" >/dev/null
+await "the search" pgrep -f "$T/many --search=.title 01" >/dev/null
 sleep 0.5 # the newest are searched first
 kill -INT "$(pgrep -xf "sh $ROOT/scripts/sessionfs-pick $T/gated $T/many .title 01.")"
 end 130 "the interrupt key"
-within 20 "the end of the search" no_program_left
+await "the end of the search" no_program_left
 # An older fzf cannot replace its list.
 printf '#!/bin/sh\n[ "$1" != --version ] || exec echo "0.29 (debian)"\nexec %s "$@"\n' "$(command -v fzf)" >"$T/bin/fzf"
 chmod 755 "$T/bin/fzf"
 begin
-within 20 "all of them" shows "30/30"
+await "all of them" shows "30/30"
 press Escape
 end 1 "Escape"
 rm "$T/bin/fzf"
@@ -359,14 +359,14 @@ source=
 for answer in n y; do
 	begin
 	press M-t
-	within 20 "the question" shows "in the trash?"
+	await "the question" shows "in the trash?"
 	[ -e "$odd" ] || die "it was thrown away before it was asked for"
 	press $answer Enter
 	end "$([ $answer = y ]; echo $?)" "trash: $answer"
 	is "$([ $answer = n ]; echo $?)" "$([ -e "$odd" ]; echo $?)" "whether it is there after $answer"
 done
-is "$odd" "$(trash-list | sed 's/^[^ ]* [^ ]* //')" "the files in the trash"
+is "$odd" "$(without_others trash-list | sed 's/^[^ ]* [^ ]* //')" "the files in the trash"
 begin
-within 20 "the list without it" shows "29/29"
+await "the list without it" shows "29/29"
 press Escape
 end 1 "Escape"

@@ -120,7 +120,7 @@ if "by day" in svg:
     for day in days: assert abs(sums[day] - days[day]) <= 1e-6 * days[day] + 1e-9, (day, sums[day], days[day])
 PY
 for options in "" "-oro"; do
-	mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
+	mount_watched "$T/src" "$T/mnt" ${options:+"$options"}
 	for name in html/index.html usage.svg; do
 		is "$(stat -c %s "$T/mnt/$name")" "$(wc -c <"$T/mnt/$name")" "size of $name"
 		is 400 "$(stat -c %a "$T/mnt/$name")" "mode of $name"
@@ -129,7 +129,7 @@ for options in "" "-oro"; do
 	one=$(find "$T/src" -name '*.jsonl' | sort | tail -n 1)
 	cp "$one" "$T/one"
 	printf '{"type":"session_info","id":"n1","parentId":null,"name":"Called <now> this"}\n' >>"$one"
-	within 20 "a new name" grep -q 'Called &lt;now&gt; this</a>' "$T/mnt/html/index.html"
+	await "a new name" grep -q 'Called &lt;now&gt; this</a>' "$T/mnt/html/index.html"
 	python3 "$T/check.py" "$T/mnt" || die "index.html or usage.svg is wrong after a change"
 	cat "$T/one" >"$one"
 	umount_fs "$T/mnt"

@@ -18,7 +18,7 @@ done
 printf '\n' >"$T/near/--w--/empty.jsonl"
 "$slowfs" 10 "$T/gate" "$T/near" "$T/far" -f &
 server=$!
-within 10 "slowfs" mountpoint -q "$T/far"
+await "slowfs" mountpoint -q "$T/far"
 
 # Runs it with a terminal as standard error. $T/drawn has all that was drawn there, $T/out the output.
 drawn() { # SOURCE ARGUMENT...

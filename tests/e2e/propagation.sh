@@ -12,13 +12,13 @@ mkdir -p "$T/shared/pi"
 mount --bind "$T/shared" "$T/shared"
 mount --make-shared "$T/shared"
 clean_first() { kill "${slave:-}" "${private:-}" 2>/dev/null; }
-unshare --mount --propagation slave sleep 1000 &
+unshare --mount --propagation slave tail -f --pid=$$ /dev/null &
 slave=$!
-unshare --mount --propagation private sleep 1000 &
+unshare --mount --propagation private tail -f --pid=$$ /dev/null &
 private=$!
-is_apart() { [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] && [ "$(cat "/proc/$1/comm")" = sleep ]; }
-within 10 "the first" is_apart "$slave"
-within 10 "the second" is_apart "$private"
+is_apart() { [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] && [ "$(cat "/proc/$1/comm")" = tail ]; }
+await "the first" is_apart "$slave"
+await "the second" is_apart "$private"
 mount_fs "$T/src" "$T/shared/pi"
 is "Forecast command" "$(nsenter -t "$slave" -m cat "$T/shared/pi/$FORECAST/title")" "the title as a slave sees it"
 is "" "$(nsenter -t "$private" -m ls "$T/shared/pi")" "the names in the other one"

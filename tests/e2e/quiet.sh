@@ -8,7 +8,6 @@ samples "$T/src"
 mount_watched "$T/src" "$T/mnt" -o ro
 file=$T/src/--home-ada-weather--/${FORECAST##*/}.jsonl
 s=$T/mnt/$FORECAST
-LIMIT=20 # within the promised second, not by an expired cache (mount_watched)
 
 read_all() {
 	find "$T/mnt" -ls >/dev/null
@@ -25,18 +24,18 @@ before=$(stat -c %Y "$s/entries/$tip")
 
 entry 99990001 "$parent" '"type":"message","message":{"role":"user","content":"after a long time"}' >>"$file"
 cd "$s/entries/$parent" || die "no directory of the leaf"
-within $LIMIT "the child, from inside the entry" grep -qsx 99990001 children
+await "the child, from inside the entry" grep -qsx 99990001 children
 cd "$s" || die "no session"
-within $LIMIT "a listing that was kept" eval "grep -q 99990001 < <(ls entries)"
-within $LIMIT "the tree" grep -q "99990001.*<- leaf" tree.txt
-within $LIMIT "the transcript" grep -q "after a long time" transcript.md
-within $LIMIT "the branch's transcript" grep -q "after a long time" branches/current/transcript.md
-within $LIMIT "the leaf" eval "[ \"\$(readlink leaf)\" = entries/99990001 ]"
-within $LIMIT "the time of an entry's directory" eval "[ \"\$(stat -c %Y 'entries/$tip')\" -gt $before ]"
+await "a listing that was kept" eval "grep -q 99990001 < <(ls entries)"
+await "the tree" grep -q "99990001.*<- leaf" tree.txt
+await "the transcript" grep -q "after a long time" transcript.md
+await "the branch's transcript" grep -q "after a long time" branches/current/transcript.md
+await "the leaf" eval "[ \"\$(readlink leaf)\" = entries/99990001 ]"
+await "the time of an entry's directory" eval "[ \"\$(stat -c %Y 'entries/$tip')\" -gt $before ]"
 entry 99990002 99990001 '"type":"label","targetId":"'"$tip"'","label":"again"' >>"$file"
-within $LIMIT "the label" eval "[ \"\$(cat 'entries/$tip/label')\" = again ]"
-within $LIMIT "the label in the tree" grep -q "\[again\]" tree.txt
-within $LIMIT "the label's link" test -L labels/again
+await "the label" eval "[ \"\$(cat 'entries/$tip/label')\" = again ]"
+await "the label in the tree" grep -q "\[again\]" tree.txt
+await "the label's link" test -L labels/again
 same "$file" session.jsonl "session.jsonl"
 
 # Other contents of the same size and time.
@@ -44,14 +43,14 @@ touch -d '2 hours ago' "$T/stamp"
 for text in first other; do
 	entry "99990-$text" 99990002 '"type":"label","targetId":"'"$tip"'","label":"'"$text"'"' >>"$file"
 	touch -r "$T/stamp" "$file"
-	within $LIMIT "the label $text in tree.txt, which has the same size and time" grep -q "\[$text\]" tree.txt
+	await "the label $text in tree.txt, which has the same size and time" grep -q "\[$text\]" tree.txt
 	cat tree.txt tree.txt >"$T/read"
 done
 
 # Idle and cached again: a replaced file is noticed.
 touch -d '2 hours ago' "$file"
-within $LIMIT "the old time" eval "[ \"\$(stat -c %Y session.jsonl)\" = $(stat -c %Y "$file") ]"
+await "the old time" eval "[ \"\$(stat -c %Y session.jsonl)\" = $(stat -c %Y "$file") ]"
 read_all
 head -n 3 "$file" >"$T/short" && cat "$T/short" >"$file"
-within $LIMIT "a file cut short" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 2 ]"
+await "a file cut short" eval "[ \"\$(ls '$s/entries' | wc -l)\" = 2 ]"
 cd "$T" || die "no directory"

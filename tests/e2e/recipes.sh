@@ -42,7 +42,7 @@ Look it up
 working
 0 projects/home-ada-my notes/2026-03-03 one" "$(recipe 'subagents | while')" "subagents with a blank in their names"
 touch "$project/2026-03-05 three.jsonl"
-within 20 "the session that was working" eval '[ "$(recipe "-mmin -60")" = "projects/home-ada-my notes/2026-03-05 three/state" ]'
+await "the session that was working" eval '[ "$(recipe "-mmin -60")" = "projects/home-ada-my notes/2026-03-05 three/state" ]'
 
 cd /
 # The largest messages, by number, whatever their names are.

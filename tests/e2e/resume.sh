@@ -122,7 +122,7 @@ given() { # --session or --fork: what pi gets
 }
 quiet() { [[ $1 != *"at work"* ]] || die "a question $2: $1"; }
 say user
-mount_fs "$T/work" "$T/mnt"
+mount_watched "$T/work" "$T/mnt"
 resume=$T/mnt/sessions/busy/resume
 "$SESSIONFS" -S "$T/work" --copy / "$T/copy" >/dev/null 2>&1 || die "the copy"
 copied=$(find "$T/copy" -name resume -type f)
@@ -138,7 +138,7 @@ done
 on_terminal $'c\n' "$resume" -p
 is "$(given --session)" "$ran" "to continue anyway"
 say user 2
-within 20 "an old version" eval '[ "$(jq .version "$T/mnt/sessions/busy/info.json")" = 2 ]'
+await "an old version" eval '[ "$(jq .version "$T/mnt/sessions/busy/info.json")" = 2 ]'
 on_terminal $'f\n' "$resume" -p
 is "1 " "${shown%% *} $ran" "a fork of an old version"
 matches "c: continue anyway, Enter: leave: " "$shown" "the question of an old version"
@@ -146,7 +146,7 @@ matches "c: continue anyway, Enter: leave: " "$shown" "the question of an old ve
 on_terminal $'c\n' "$resume" -p
 is "$(given --session)" "$ran" "to continue an old version"
 say user
-within 20 "the new version" eval '[ "$(jq .version "$T/mnt/sessions/busy/info.json")" = 3 ]'
+await "the new version" eval '[ "$(jq .version "$T/mnt/sessions/busy/info.json")" = 3 ]'
 touch "$busy"
 for answer in $'\n' $'y\n' $'fork\n' $'\004'; do
 	on_terminal "$answer" "$resume" -p
@@ -165,7 +165,7 @@ quiet "$shown" "after a minute"
 is "$(given --session)" "$ran" "after a minute"
 is "$text" "$(cat "$resume")" "the script after a minute"
 say assistant
-within 20 "the end of the answer" eval '[ "$(cat "$T/mnt/sessions/busy/state")" = done ]'
+await "the end of the answer" eval '[ "$(cat "$T/mnt/sessions/busy/state")" = done ]'
 touch "$busy"
 on_terminal '' "$resume" -p
 quiet "$shown" "of a session that is done"

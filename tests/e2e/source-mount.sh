@@ -11,7 +11,7 @@ mkdir -p "$T/mnt" "$T/two" "$T/agent" "$T/bind"
 "$SESSIONFS" -f "$src" "$T/mnt" &
 pid=$!
 clean_first() { kill -KILL "$pid" 2>/dev/null; }
-within 10 "the mount" mountpoint -q "$T/mnt"
+await "the mount" mountpoint -q "$T/mnt"
 ln -s "$T/mnt" "$T/link"
 ln -s link/projects "$T/deep"
 sources=(mnt mnt/ ./mnt "$T/mnt" mnt/projects link link/projects deep "deep/${WEATHER##*/}")
@@ -20,7 +20,7 @@ if [ "$(id -u)" -eq 0 ] && mount --bind "$T/mnt/projects" "$T/bind" 2>/dev/null;
 cd "$T"
 
 refused() { # COMMAND...
-	fails 1 "^sessionfs: [^:]*: in a mount of sessions; to use its source: $src\$" timeout -s KILL 20 "$@"
+	fails 1 "^sessionfs: [^:]*: in a mount of sessions; to use its source: $src\$" "$@"
 }
 all_refused() {
 	for source in "${sources[@]}"; do
@@ -45,7 +45,7 @@ all_refused() {
 	refused env PI_CODING_AGENT_DIR="$T/agent" "$SESSIONFS" "$T/two"
 	rm agent/sessions
 	# Another source is accepted, wherever pi's own is.
-	PI_CODING_AGENT_SESSION_DIR=$T/mnt timeout -s KILL 20 "$SESSIONFS" "$src" "$T/two" || die "another source is refused"
+	PI_CODING_AGENT_SESSION_DIR=$T/mnt "$SESSIONFS" "$src" "$T/two" || die "another source is refused"
 	umount_fs "$T/two"
 }
 all_refused

@@ -60,10 +60,10 @@ agrees() { # MOUNT: the same as a command that has no cache
 		"$SESSIONFS" -S "$T/one" --cat "$file"
 	done >"$T/want" && cmp -s "$T/want" "$T/got"
 }
-mount_fs "$T/one" "$T/rw"
-mount_fs "$T/one" "$T/ro" -o ro
+mount_watched "$T/one" "$T/rw"
+mount_watched "$T/one" "$T/ro" -o ro
 for m in rw ro; do
-	within 5 "the sums in $m" agrees "$m"
+	await "the sums in $m" agrees "$m"
 	show "$m" >/dev/null # once more, from the caches
 	exact "$m"
 done
@@ -72,13 +72,13 @@ for n in 1 2 3 4 5 6; do
 	# The sums have as many digits as before.
 	printf '{"type":"message","id":"g%s","parentId":null,"timestamp":"2026-01-05T10:00:0%s.000Z","message":{"role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":0,"totalTokens":1,"cost":{"total":0.01}}}}\n' $n $n >>"$T/one/--p--/top/run-0/session/deep.jsonl"
 	for m in rw ro; do
-		within 2 "what a subagent spent, in $m" agrees "$m"
+		await "what a subagent spent, in $m" agrees "$m"
 		exact "$m"
 	done
 done
 is 7.81 "$(jq .usageWithSubagents.cost "$T/rw/projects/p/top/info.json")" "the cost after all"
 rm -r "$T/one/--p--/top/run-1"
-for m in rw ro; do within 2 "a subagent less, in $m" agrees "$m"; done
+for m in rw ro; do await "a subagent less, in $m" agrees "$m"; done
 rm -r "$T/one/--p--/top"
 alone() { [ "$(jq -c '[.usage.cost, .usageWithSubagents]' "$T/$1/projects/p/top/info.json")" = "[100.75,null]" ]; }
-for m in rw ro; do within 2 "subagents that are gone, in $m" alone "$m"; done
+for m in rw ro; do await "subagents that are gone, in $m" alone "$m"; done

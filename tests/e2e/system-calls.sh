@@ -40,7 +40,7 @@ if has_perf; then
 else
 	how=strace
 	strace -f -qq -e signal=none -o "$T/trace" "$SESSIONFS" -f "$T/src" "$T/mnt" &
-	within 20 "the mount" mountpoint -q "$T/mnt"
+	await "the mount" mountpoint -q "$T/mnt"
 fi
 # The program has started completely.
 ls "$T/mnt/sessions" >"$T/names"
@@ -82,9 +82,10 @@ $preads pread, $inotify reads of inotify, $callers lookups of a caller; $vain re
 END
 most="$(sort -k 2nr "$T/calls" | sed -n 1,10p)"
 [ "$requests" -ge 1000 ] || die "only $requests requests were noted"
-[ $((calls * 100)) -le $((requests * 315)) ] || die "$calls calls for $requests requests: $most"
+# A reader that sleeps has read without a request before, once more than it yielded: on a busy machine it sleeps often.
+[ $(((calls - polls) * 100)) -le $((requests * 315)) ] || die "$calls calls for $requests requests: $most"
 [ $((preads * 100)) -le $((names * 2)) ] || die "$preads pread for $names names"
-[ $((inotify * 100)) -le $((requests * 105)) ] || die "inotify was asked $inotify times for $requests requests"
+[ $(((inotify - polls) * 100)) -le $((requests * 105)) ] || die "inotify was asked $inotify times for $requests requests"
 [ $((callers * 10)) -le "$requests" ] || die "the caller was looked up $callers times"
 [ "$opens" -le 10 ] || die "$opens files were opened by their path, such as the number of cores"
 # The reader polls for 50 us before it sleeps, and reads every 2.2 us meanwhile. It sleeps once before a request.
@@ -101,7 +102,7 @@ for n in $(seq 50); do
 	echo '{"type":"session","version":3,"id":"s'"$n"'","cwd":"/x"}' >"$T/src/--p$n--/s.jsonl"
 done
 strace -f -qq -e trace=getdents64,openat2 -e signal=none -o "$T/trace" "$SESSIONFS" -f "$T/src" "$T/mnt" &
-within 20 "the mount" mountpoint -q "$T/mnt"
+await "the mount" mountpoint -q "$T/mnt"
 is 50 "$(ls "$T/mnt/projects" | wc -l)" "projects"
 is 50 "$(ls "$T/mnt/sessions" | wc -l)" "sessions"
 umount_fs "$T/mnt"

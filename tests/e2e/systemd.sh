@@ -65,8 +65,8 @@ done
 # Without a listener, or with another kind of address: a warning, and it is mounted nevertheless.
 for name in "$T/nobody" vsock:2:1234 "/$(printf '%0200d' 0)"; do
 	NOTIFY_SOCKET=$name "$SESSIONFS" -f "$T/src" "$T/ready" 2>"$T/said" &
-	within 60 "the warning of $name" grep -q "^sessionfs: NOTIFY_SOCKET" "$T/said"
-	within 60 "a mount without $name" mountpoint -q "$T/ready"
+	await "the warning of $name" grep -q "^sessionfs: NOTIFY_SOCKET" "$T/said"
+	await "a mount without $name" mountpoint -q "$T/ready"
 	umount_fs "$T/ready"
 	wait $! || die "with $name it ended with $?"
 done
@@ -79,7 +79,7 @@ samples "$HOME/.pi/agent/sessions"
 mkdir "$HOME/pi"
 killed() {
 	"$SESSIONFS" -f "$HOME/pi" &
-	within 60 "a mount" mountpoint -q "$HOME/pi"
+	await "a mount" mountpoint -q "$HOME/pi"
 	kill -KILL $!
 	wait $! 2>/dev/null || :
 	fails 2 "not connected" ls "$HOME/pi"
@@ -92,7 +92,7 @@ lines ExecStartPre | bash -e -o pipefail
 (echo -n "exec " && lines ExecStart) >"$T/start"
 bash "$T/start" &
 pid=$!
-within 60 "a mount where a dead one was" mountpoint -q "$HOME/pi"
+await "a mount where a dead one was" mountpoint -q "$HOME/pi"
 lines ExecStartPre | bash
 lines ExecStopPost | bash
 is "Will it rain tomorrow?" "$(cat "$HOME/pi/latest/title")" "the title in a mount that was left alone"
@@ -105,7 +105,7 @@ lines ExecStartPre | bash
 lines ExecStopPost | bash
 is "fuse" "$(findmnt -no FSTYPE "$HOME/pi" | cut -d. -f1)" "another program's mount"
 kill -KILL "$(pgrep -f "^bindfs --no-allow-other $T/src $HOME/pi\$")"
-within 60 "the end of bindfs" eval '! ls "$HOME/pi" >/dev/null 2>&1'
+await "the end of bindfs" eval '! ls "$HOME/pi" >/dev/null 2>&1'
 lines ExecStartPre | bash 2>/dev/null || :
 grep -qF " ${HOME// /\\040}/pi " /proc/self/mountinfo || die "another program's dead mount was removed"
 fusermount3 -u "$HOME/pi"

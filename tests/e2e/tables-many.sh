@@ -46,7 +46,7 @@ for options in "" "-oro"; do
 	before=$(read_bytes)
 	one=$T/src/--project-0--/s00000.jsonl
 	echo '{"type":"session_info","id":"n","parentId":"e3","name":"Renamed now"}' >>"$one"
-	within 20 "a new name" eval 'grep -q "Renamed now" "$T/mnt/sessions.tsv" && grep -q "Renamed now" < <(ls "$T/mnt/by-date/2026-01-01")'
+	await "a new name" eval 'grep -q "Renamed now" "$T/mnt/sessions.tsv" && grep -q "Renamed now" < <(ls "$T/mnt/by-date/2026-01-01")'
 	after=$(($(read_bytes) - before))
 	[ $after -le $((400000 + 4 * $(stat -c %s "$one"))) ] || die "$after bytes were read after one session has changed"
 	sed -i '$d' "$one"

@@ -82,7 +82,7 @@ says() { # whether all tables agree with the current session files
 # At once; read-only, the kernel is notified of cached contents a moment later.
 agrees() { # WHAT HAPPENED
 	if [ -n "$patience" ]; then
-		within 20 "after: $1" eval 'says 2>/dev/null'
+		await "after: $1" eval 'says 2>/dev/null'
 	else
 		says || die "the tables or by-date are wrong after: $1"
 	fi

@@ -62,7 +62,7 @@ for what in bytes header memory; do
 		[ -n "$before" ] || echo "$what" >"$BAD"
 		LD_PRELOAD=$shim "$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 		pid=$!
-		within 10 "the mount" mountpoint -q "$T/mnt"
+		await "the mount" mountpoint -q "$T/mnt"
 		if [ -n "$before" ]; then
 			is 3002 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines while all can be read"
 			is_whole || die "a session is missing while all can be read"
@@ -71,7 +71,7 @@ for what in bytes header memory; do
 			replace
 		fi
 		where="$what ${before:-from the beginning}"
-		within 10 "the table without it ($where)" is_lacking
+		await "the table without it ($where)" is_lacking
 		is "2" "$(awk -F'\t' 'NR > 1 { n += $4 } END { print n }' "$T/mnt/usage.tsv")" "usage.tsv ($where)"
 		matches '</svg>' "$(cat "$T/mnt/usage.svg")" "usage.svg ($where)"
 		is "2" "$(grep -c 'href="[pq]/' "$T/mnt/html/index.html")" "rows of html/index.html ($where)"
@@ -114,7 +114,7 @@ projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.tx
 		is 1 "$rc" "the status of --secrets ($where)"
 		is "project stem entry" "$(cut -f1-3 "$T/out" | tr '\t' ' ')" "--secrets ($where)"
 		rm "$BAD"
-		within 10 "it is read again ($where)" is_whole
+		await "it is read again ($where)" is_whole
 		is 3002 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines when it can be read again ($where)"
 		is 3000 "$(wc -l <"$T/mnt/search/bad/hits.txt")" "lines of its own ($where)"
 		lists 0 "bad one" "$T/mnt/projects/p"
@@ -122,7 +122,7 @@ projects/q/two/entries/e0/text.md:1:word two" "$(cat "$T/mnt/search/word/hits.tx
 		said 1
 		echo "$what" >"$BAD"
 		replace
-		within 10 "the table without it, once more ($where)" is_lacking
+		await "the table without it, once more ($where)" is_lacking
 		said 2
 		umount_fs "$T/mnt"
 		wait "$pid" || die "it ended with $?"
@@ -161,7 +161,7 @@ chmod 644 "$T"/src/*/*.jsonl
 echo acl >"$BAD"
 LD_PRELOAD=$shim "$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 pid=$!
-within 10 "the mount" mountpoint -q "$T/mnt"
+await "the mount" mountpoint -q "$T/mnt"
 is_whole || die "a session is missing where ACLs cannot be read"
 is "word one" "$(cat "$T/mnt/projects/p/one/title")" "a title where ACLs cannot be read"
 is 400 "$(stat -c %a "$T/mnt/projects/p/one/title")" "its mode"

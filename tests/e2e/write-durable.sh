@@ -12,7 +12,7 @@ samples "$T/src"
 mkdir "$T/mnt"
 strace -f -y -qq -e trace=write,pwrite64,writev,pwritev,fsync,fdatasync,sync_file_range,syncfs -e signal=none -o "$T/trace" \
 	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
-within 20 "the mount" mountpoint -q "$T/mnt"
+await "the mount" mountpoint -q "$T/mnt"
 cd "$T/mnt/$FORECAST"
 a=4726bdf3 b=f31d0e43
 label=entries/$a/label

@@ -21,16 +21,6 @@ wrote "a label to edit" "label $a see"
 
 screen() { tmux capture-pane -p -t e; }
 shows() { grep -qF -- "$1" < <(screen); }
-until_it() { # WHAT COMMAND...: as within, with the screen
-	local what=$1 n
-	shift
-	for n in {1..200}; do # ten seconds
-		"$@" 2>/dev/null && return
-		sleep 0.05
-	done
-	screen >&2 || :
-	die "$what: not in time: $*"
-}
 value() { # PLACE: prints the changes of its edit
 	if [ "$1" = labels.tsv ]; then sed -n "s/^$first	\([^	]*\).*/\1/p" "$s/$1"; else cat "$s/$1"; fi
 }
@@ -61,17 +51,17 @@ edits() { # WHAT COMMAND...
 		rm -f "$T/rc"
 		# Wide: busybox vi waits for Return if a message with the path is wider than the screen.
 		tmux new-session -d -s e -x 250 -y 40 "$(printf '%q ' "$@" "$s/$place") 2>$T/stderr; echo \$? >$T/rc"
-		until_it "$what shows $place" shows "$(head -c 4 "$T/old")"
+		await "$what shows $place" shows "$(head -c 4 "$T/old")"
 		[ "$place" = labels.tsv ] && tmux send-keys -t e Down Right Right Right Right Right Right Right Right Right
 		# shellcheck disable=SC2086
 		press $INSERT x $TYPED $SAVE
-		until_it "$what saves $place" holds "$place" "x$old"
+		await "$what saves $place" holds "$place" "x$old"
 		# shellcheck disable=SC2086
 		press $AGAIN y $TYPED $SAVE
-		until_it "$what saves $place again" holds "$place" "xy$old"
+		await "$what saves $place again" holds "$place" "xy$old"
 		# shellcheck disable=SC2086
 		press $QUIT
-		until_it "$what quits" test -s "$T/rc"
+		await "$what quits" test -s "$T/rc"
 		is 0 "$(cat "$T/rc")" "exit status of $what ($(cat "$T/stderr"))"
 		if [ "$backup" = yes ]; then
 			grep -qF -- "$(tail -n 1 "$T/old")" "$s/$place~" || die "$what: the backup $place~ is not the old text"

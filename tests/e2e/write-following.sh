@@ -142,7 +142,7 @@ cp "$file" "$T/kept"
 exec 7<"$file"
 flock 7
 bash -c 'echo "into the new file" >"$1"' - $label 7<&- &
-within 20 "the writer to wait for the lock" grep -q '^State:.[SD]' /proc/$!/status
+await "the writer to wait for the lock" grep -q '^State:.[SD]' /proc/$!/status
 cp "$file" "$T/other"
 mv "$T/other" "$file"
 exec 7<&-
@@ -160,7 +160,7 @@ echo "by its name" >&3 || die "a write through a handle of the old file"
 exec 3>&-
 head -n -1 "$file" | cmp - "$T/kept" || die "the new file lost something"
 matches "\"targetId\":\"$a\",\"label\":\"by its name\"" "$(tail -n 1 "$file")" "the last line, to the entry of that name"
-within 20 "the new file is there" test -e "$s/title"
+await "the new file is there" test -e "$s/title"
 cd "$T"
 cd "$s"
 cp "$file" "$T/kept"

@@ -34,7 +34,7 @@ pad() { # ROOM
 	line=${line%\"\}}$(printf "%${n}s" "")\"\}
 	printf '%s\n' "$line" >>"$file"
 	is $((4096 - $1)) $((($(stat -c %s "$file") - 1) % 4096 + 1)) "bytes in the last block"
-	within 20 "the padding is shown" eval "tail -n 1 '$s/session.jsonl' | cmp -s - <(tail -n 1 '$file')"
+	await "the padding is shown" eval "tail -n 1 '$s/session.jsonl' | cmp -s - <(tail -n 1 '$file')"
 	wrote "padding" "raw $line"
 }
 pads=0

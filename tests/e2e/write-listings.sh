@@ -27,16 +27,16 @@ fork first /nowhere
 sleep 3 # the kernel revalidates recent changes, and when that ends cannot be seen
 for _ in 1 2; do is_not_listed "$s/../first" forks || die "forks before there were any"; done
 fork second /elsewhere/first.jsonl
-within 20 "forks is listed" is_listed "$s/../first" forks
+await "forks is listed" is_listed "$s/../first" forks
 rm "$dir/second.jsonl"
-within 20 "forks is no longer listed" is_not_listed "$s/../first" forks
+await "forks is no longer listed" is_not_listed "$s/../first" forks
 
 # As an editor does that keeps the old text.
 for _ in 1 2; do is_listed "$entry" label || die "no label"; done
 mv "$entry/label" "$entry/label~"
 is_listed "$entry" label~ || die "a created name is not listed"
 for _ in 1 2; do is_not_listed "$entry" label || die "a renamed name is listed"; done
-within 12 "label is listed again" is_listed "$entry" label
+await "label is listed again" is_listed "$entry" label
 rm "$entry/label~"
 is_not_listed "$entry" label~ || die "a removed name is listed"
 

@@ -15,7 +15,7 @@ options=()
 # With allow_other the kernel sends requests of root whatever the mode.
 [ "$(id -u)" -ne 0 ] || options=(-o allow_other)
 "$SESSIONFS" -f "${options[@]}" "$T/src" "$T/mnt" 2>"$T/log" &
-within 20 "the mount" mountpoint -q "$T/mnt"
+await "the mount" mountpoint -q "$T/mnt"
 cd "$T/mnt/$FORECAST"
 file=$(sed "s|^$T/src/||" path)
 
@@ -30,7 +30,7 @@ reasons() { grep -v "only in memory" "$1"; }
 says() { # NAME REASON COMMAND...: is refused, with this reason
 	local name=$1 reason=$2 rc=0
 	shift 2
-	timeout 20 "$@" >/dev/null 2>"$T/said" || rc=$?
+	"$@" >/dev/null 2>"$T/said" || rc=$?
 	[ $rc -ne 0 ] || die "not refused: $*"
 	matches "Z $name: .*$reason.*\(E[A-Z]+\)\$" "$(reasons errors | sed -n 1p)" "the newest of errors after $*"
 	matches "sessionfs: $file: $name: .*$reason" "$(reasons "$T/log" | tail -n 1)" "the log after $*"
@@ -88,9 +88,9 @@ matches "sessionfs: projects/x: .*created or moved" "$(reasons "$T/log" | tail -
 matches "sessionfs: ${FORECAST%/*}/x: .*created or moved" "$(reasons "$T/log" | tail -n 1)" "the log after mkdir in a project"
 
 # A minute after they were closed.
-within 120 "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: only in memory" "$T/log"
-within 20 "in errors" grep -q "Z notes.md: only in memory; lost at the unmount\$" errors
-within 20 "of an entry, too" grep -q ": entries/4726bdf3/todo: only in memory" "$T/log"
+await "what is kept in memory, in the log" grep -q "sessionfs: $file: notes.md: only in memory" "$T/log"
+await "in errors" grep -q "Z notes.md: only in memory; lost at the unmount\$" errors
+await "of an entry, too" grep -q ": entries/4726bdf3/todo: only in memory" "$T/log"
 [ -x "$small" ] || [ $((SECONDS - begun)) -ge 60 ] || die "after $((SECONDS - begun)) s"
 is 2 "$(grep -c "only in memory" "$T/log")" "files that are kept in memory"
 ! grep -q gone.md "$T/log" || die "a file that is gone was named"
@@ -102,5 +102,5 @@ grep -v 4726bdf3 "$T/src/$file" >"$T/out/new"
 mv "$T/out/new" "$T/src/$file"
 echo late >&3 2>/dev/null || :
 exec 3>&-
-within 20 "a reason in the log" grep -q "sessionfs: $file: $label: " "$T/log"
-within 20 "a reason in errors" grep -q "Z $label: " "$T/mnt/$FORECAST/errors"
+await "a reason in the log" grep -q "sessionfs: $file: $label: " "$T/log"
+await "a reason in errors" grep -q "Z $label: " "$T/mnt/$FORECAST/errors"

@@ -190,10 +190,10 @@ closed() { # REGEX: all kinds of writes are refused with it
 }
 has_mode() { [ "$(stat -c %a $label)" = "$1" ]; }
 chmod 444 "$file"
-within 20 "the mode of what cannot be written" has_mode 444
+await "the mode of what cannot be written" has_mode 444
 closed "Permission denied"
 chmod 644 "$file"
-within 20 "the mode of what can be written again" has_mode 644
+await "the mode of what can be written again" has_mode 644
 echo open >$label
 is open "$(cat $label)" "the label after the file can be written again"
 echo old >$label

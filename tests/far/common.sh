@@ -37,7 +37,7 @@ timed() { # WHAT COMMAND...
 	local what=$1 begin
 	shift
 	begin=$(ms)
-	timeout 250 "$@" >"$T/out" || die "$what: $* ended with $?"
+	"$@" >"$T/out" || die "$what: $* ended with $?"
 	said "$what" "$(($(ms) - begin)) ms"
 }
 
@@ -71,14 +71,14 @@ seen_after() { # MOST HOW
 	if [ "$2" != none ]; then
 		cp "$f" "$B/--far--/new.jsonl"
 		begin=$(ms)
-		within 60 "a new session" test -e "$M1/projects/far/new/title"
+		await "a new session" test -e "$M1/projects/far/new/title"
 		said "a new session is seen after" "$(($(ms) - begin)) ms"
 	fi
 	for k in 1 2 3 4 5; do
 		printf '{"type":"message","id":"c%d","parentId":"%s","message":{"role":"user","content":"seen %d"}}\n' $k $parent $k >>"$f"
 		parent=c$k
 		begin=$(ms)
-		within 60 "what pi appended" has_line "seen $k" "$M1/projects/far/seen/all.txt"
+		await "what pi appended" has_line "seen $k" "$M1/projects/far/seen/all.txt"
 		took=$(($(ms) - begin))
 		[ $took -le $longest ] || longest=$took
 	done
@@ -88,7 +88,7 @@ seen_after() { # MOST HOW
 	for k in 1 2 3 4 5; do
 		echo "label $k" >"$M1/projects/far/seen/entries/c$k/label"
 		begin=$(ms)
-		within 60 "a label of the other machine" has_line "label $k" "$M2/projects/far/seen/labels.tsv"
+		await "a label of the other machine" has_line "label $k" "$M2/projects/far/seen/labels.tsv"
 		took=$(($(ms) - begin))
 		[ $took -le $longest ] || longest=$took
 	done
@@ -103,7 +103,7 @@ settle() { :; }
 storm() { # SESSION MOUNT MOUNT CLIENT
 	local running=() seconds=${SECONDS_EACH:-3} p
 	rm -f "$T"/acks.*
-	within 60 "the session of the storm" test -e "$2/projects/far/$1/title" -a -e "$3/projects/far/$1/title"
+	await "the session of the storm" test -e "$2/projects/far/$1/title" -a -e "$3/projects/far/$1/title"
 	python3 "$FAR/storm.py" write 0 "$2/projects/far/$1" "$seconds" "$T/acks.0" &
 	running+=($!)
 	python3 "$FAR/storm.py" write 1 "$3/projects/far/$1" "$seconds" "$T/acks.1" &
@@ -123,7 +123,7 @@ judged() { # SESSION WHO
 agree() { # SESSION
 	local m
 	for m in "$M1" "$M2"; do
-		within 60 "$m shows the file as it is" cmp -s "${SERVED:-$A}/--far--/$1.jsonl" "$m/projects/far/$1/session.jsonl"
+		await "$m shows the file as it is" cmp -s "${SERVED:-$A}/--far--/$1.jsonl" "$m/projects/far/$1/session.jsonl"
 	done
 	"$SESSIONFS" -S "${SERVED:-$A}/--far--" --check >"$T/check" 2>&1 || :
 	is "" "$(grep "^$1.jsonl:" "$T/check")" "what the check says of $1.jsonl"

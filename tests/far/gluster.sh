@@ -18,7 +18,7 @@ log() { tail -n 5 "$T/log"/*.log; }
 glusterd -N >"$T/glusterd" 2>&1 &
 clean_first() { pkill -KILL -x "gluster(d|fs|fsd)"; } # the processes of this test: there are no others here
 volume() { gluster --mode=script volume "$@" >"$T/gluster" 2>&1; }
-within 60 "glusterd" volume list
+await "glusterd" volume list
 volume create far replica 3 far:"$T"/brick{1,2,3} force || skip "no volume can be made here: $(cat "$T/gluster")"
 volume start far || die "the volume: $(cat "$T/gluster" "$T"/log/*.log)"
 volume profile far start
@@ -38,7 +38,7 @@ meanwhile() {
 	volume start far force
 }
 healed() { gluster volume heal far info 2>/dev/null | awk '/^Number of entries/ && $4 != 0 { bad = 1 } END { exit bad }'; }
-settle() { within 60 "what the brick had missed" healed; }
+settle() { await "what the brick had missed" healed; }
 requests() {
 	gluster volume profile far info cumulative 2>/dev/null | awk 'NF > 1 { n[$NF] += $(NF - 1) }
 		END { print "getattr", n["STAT"] + n["LOOKUP"] + n["FSTAT"]; print "open", n["OPEN"]; print "read", n["READ"]; print "directory", n["READDIR"] + n["READDIRP"] }'

@@ -38,8 +38,8 @@ for n in 1 2; do
 done
 clean_first() { umount -l "$M1" "$M2" "$A" "$B" && kill "${servers[@]}" && wait "${servers[@]}"; } 2>/dev/null
 connect() { mfsmount "$1" -H far >"$T/client" 2>&1; }
-within 30 "the master: $(cat "$T/master.log")" connect "$A"
+await "the master: $(cat "$T/master.log")" connect "$A"
 connect "$B" || die "$(cat "$T/client")"
 can_write() { echo x >"$A/.try" && [ "$(cat "$B/.try")" = x ] && rm "$A/.try"; }
-within 60 "the chunkservers" can_write 2>"$T/try"
+await "the chunkservers" can_write 2>"$T/try"
 machines "${MOST:-8000}" kept

@@ -11,7 +11,7 @@ export SLOWFS_EVERY=1
 FEW=500
 for m in "$A" "$B"; do
 	SLOWFS_LOG=$T/requests "$slowfs" 20 "$T/gate" "$SERVED" "$m" -f &
-	within 10 "slowfs" mountpoint -q "$m"
+	await "slowfs" mountpoint -q "$m"
 done
 requests() {
 	local k
@@ -22,7 +22,7 @@ machines 7000 both # data known for five seconds is shown while an answer takes 
 # The same without locks: writes are refused with the reason. 38: ENOSYS.
 mkdir "$T/none"
 SLOWFS_LOCK=38 "$slowfs" 1 "$T/gate" "$SERVED" "$T/none" -f &
-within 10 "slowfs" mountpoint -q "$T/none"
+await "slowfs" mountpoint -q "$T/none"
 mount_fs "$T/none" "$M1"
 cp "$SERVED/--far--/both.jsonl" "$T/before"
 entry=$M1/projects/far/both/entries/a0000000

@@ -33,7 +33,7 @@ PidFile none
 Subsystem sftp $server
 END
 /usr/sbin/sshd -D -e -f "$T/etc/sshd" 2>"$T/sshd" &
-within 10 "sshd" bash -c '(exec 3<>/dev/tcp/far/2222) 2>/dev/null'
+await "sshd" bash -c '(exec 3<>/dev/tcp/far/2222) 2>/dev/null'
 connect() { # DIRECTORY [OPTION...]
 	local dir=$1
 	shift

@@ -30,7 +30,7 @@ foreign_begin() { # [IMAGE]
 	mkdir "$T/mnt"
 	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	server=$!
-	within 60 "a mount" mountpoint -q "$T/mnt"
+	await "a mount" mountpoint -q "$T/mnt"
 	S=$T/mnt/$FORECAST
 	L=$(echo "$T/mnt"/projects/foreign-large/*)
 	[ -d "$S/entries" ] && [ -d "$L/entries" ] || die "the sessions are not in the mount"
@@ -74,7 +74,7 @@ foreign_clean() {
 		rm -f "$S/$name"
 	done < <(ls -A "$S" | grep -vxF -f "$T/names" || :)
 	# A tool that removed everything in its directory leaves the hidden names for ten seconds.
-	within 30 "the names of the session" eval 'diff <((ls -A "$S" && echo errors) | sort -u) "$T/names" >/dev/null'
+	await "the names of the session" eval 'diff <((ls -A "$S" && echo errors) | sort -u) "$T/names" >/dev/null'
 }
 
 foreign_end() { # COUNT WHAT
@@ -88,9 +88,9 @@ foreign_end() { # COUNT WHAT
 	kill -0 "$server" || die "sessionfs ended: $(tail -n 5 "$T/log")"
 	foreign_sums >"$T/after"
 	diff "$T/before" "$T/after" >&2 || die "the source changed"
-	[ "$(timeout 60 cat "$S/title")" = "Forecast command" ] || die "the mount does not answer"
-	timeout 60 "$SESSIONFS" -S "$T/src" --cat "${L#"$T/mnt/"}/chat.md" | cmp - "$L/chat.md" || die "chat.md has other bytes"
-	within 30 "descriptors: $(foreign_fds), before $fds" eval '[ "$(foreign_fds)" -le "$fds" ]'
+	[ "$(cat "$S/title")" = "Forecast command" ] || die "the mount does not answer"
+	"$SESSIONFS" -S "$T/src" --cat "${L#"$T/mnt/"}/chat.md" | cmp - "$L/chat.md" || die "chat.md has other bytes"
+	await "descriptors: $(foreign_fds), before $fds" eval '[ "$(foreign_fds)" -le "$fds" ]'
 	memory=$(foreign_memory)
 	[ "$memory" -le $((160 << 10)) ] || is_sanitized || die "memory: $memory KiB"
 	umount_fs "$T/mnt"

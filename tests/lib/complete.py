@@ -6,22 +6,17 @@ usage: complete.py SHELL [ARGUMENT...] <LINE    in LINE \\t is a tab; the progra
 import os
 import pty
 import re
-import select
 import sys
-import time
 
 
-def until(fd, wanted, seconds=30):
-    got, end = b"", time.monotonic() + seconds
-    while time.monotonic() < end:
-        if select.select([fd], [], [], 0.1)[0]:
-            try:
-                got += os.read(fd, 65536)
-            except OSError:
-                break
-        if re.search(wanted, got, re.S):
-            return got
-    sys.exit(f"{wanted} did not come: {got!r}")
+def until(fd, wanted):
+    got = b""
+    while not re.search(wanted, got, re.S):
+        try:
+            got += os.read(fd, 65536)
+        except OSError:
+            sys.exit(f"{wanted} did not come: {got!r}")
+    return got
 
 
 def main():

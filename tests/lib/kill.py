@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 
+from waiting import await_, is_mounted
+
 ENTRIES = 40
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LONGEST = 0.25  # seconds from the first write to the kill
@@ -157,18 +159,10 @@ class Writer(threading.Thread):
             os.rename(f"{self.dir}/.labels.tmp", f"{self.dir}/labels.tsv")
 
 
-def is_mounted(mount):
-    with open("/proc/self/mountinfo", encoding="utf-8") as f:
-        return any(line.split()[4] == mount for line in f)
-
-
 def start(program, source, mount):
     fs = subprocess.Popen([program, "-f", source, mount])
-    end = time.monotonic() + 20
-    while not is_mounted(mount):
-        check(fs.poll() is None, f"sessionfs ended with {fs.returncode} instead of mounting")
-        check(time.monotonic() < end, "sessionfs does not mount")
-        time.sleep(0.002)
+    await_(lambda: is_mounted(mount) or fs.poll() is not None, "the mount", 0.002)
+    check(fs.poll() is None, f"sessionfs ended with {fs.returncode} instead of mounting")
     return fs
 
 
@@ -180,11 +174,10 @@ def unmount(mount):
 def is_shown(mount, session):
     """Returns whether session.jsonl equals the file. A torn line counts as being written until it has rested for a
     second."""
-    end = time.monotonic() + 20
     while True:
         with open(f"{mount}/{session.path}/session.jsonl", "rb") as f:
             data = f.read()
-        if data == session.data or not session.torn or time.monotonic() > end:
+        if data == session.data or not session.torn:
             return data == session.data
         check(data == session.data[: session.data.rindex(b"\n") + 1], f"{session.path}/session.jsonl: {data[-200:]!r}")
         time.sleep(0.1)
@@ -199,16 +192,12 @@ def one_round(program, source, mount, sessions, number, rng):
     for w in writers:
         w.start()
     # Some rounds end before a write is acknowledged, others do not, however busy the machine is.
-    end = time.monotonic() + 30
-    while any(w.is_alive() and len(w.acknowledged) < number % 4 for w in writers):
-        check(time.monotonic() < end, f"round {number}: nothing is acknowledged")
-        time.sleep(0.001)
+    await_(lambda: not any(w.is_alive() and len(w.acknowledged) < number % 4 for w in writers), "what is acknowledged", 0.001)
     time.sleep(rng.random() * LONGEST)
     fs.kill()
     check(fs.wait() == -9, f"round {number}: sessionfs had ended before, with {fs.returncode}")
     for w in writers:
-        w.join(30)
-        check(not w.is_alive(), f"round {number}: a writer of {w.kind} hangs")
+        w.join()
         check(w.gone(), f"round {number}: a writer of {w.kind} ended with {w.fault!r}")
     unmount(mount)
     for s in sessions:

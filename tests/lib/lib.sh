@@ -47,8 +47,13 @@ cleanup() {
 trap cleanup EXIT
 # Names a command that ends the test without a message.
 trap 'echo "line $LINENO ended with $?: $BASH_COMMAND" >&2' ERR
-trap 'exit 130' INT
-trap 'exit 143' TERM
+awaited=
+end_by_signal() {
+	echo "FAILED: ended by a signal${awaited:+ while it waits for $awaited}" >&2
+	exit "$1"
+}
+trap 'end_by_signal 130' INT
+trap 'end_by_signal 143' TERM
 
 skip() {
 	echo "skipped: $*"
@@ -145,26 +150,39 @@ mount_fs() { # SOURCE DIRECTORY [OPTION...]
 	shift 2
 	mkdir -p "$dir"
 	# ASan skips the leak check for processes that end before their parent.
-	timeout 60 "$SESSIONFS" "$@" "$source" "$dir" || die "sessionfs $* $source $dir ended with $?"
+	"$SESSIONFS" "$@" "$source" "$dir" || die "sessionfs $* $source $dir ended with $?"
 	mountpoint -q "$dir" || die "sessionfs said it mounted $dir, but it is no mount point"
 }
-# The same, for tests of notifications: the program never scans again because of the time, so that it sees only what
-# inotify reports, however slow the machine is. (The kernel revalidates after a minute.)
+# The same, for tests of notifications: neither the program nor the kernel looks again because of the time, so that a
+# change is seen only if inotify reports it and the kernel is notified, however slow the machine is.
 mount_watched() { # SOURCE DIRECTORY [OPTION...]
-	local still=$T/still.so
-	if command -v cc >/dev/null && ! is_sanitized && ! is_portable; then
-		[ -e "$still" ] || cc -shared -fPIC -O1 -o "$still" "$ROOT/tests/lib/still.c" || die "still.c"
-		local -x LD_PRELOAD=$still
-	fi
+	local -x LD_PRELOAD
+	LD_PRELOAD=$(still)
 	mount_fs "$@"
 }
+# Prints the library that this preloads, or nothing if it cannot.
+still() {
+	if command -v cc >/dev/null && ! is_sanitized && ! is_portable; then
+		# shellcheck disable=SC2046 # words
+		[ -e "$T/still.so" ] || cc -shared -fPIC -O1 $(pkg-config --cflags fuse3) -o "$T/still.so" "$ROOT/tests/lib/still.c" || die "still.c"
+		echo "$T/still.so"
+	fi
+}
 umount_fs() {
-	local dir=$1 n
-	for n in {1..600}; do
-		if [ "$(id -u)" -eq 0 ]; then umount "$dir" 2>/dev/null && return; else fusermount3 -q -u "$dir" 2>/dev/null && return; fi
-		sleep 0.1
-	done
-	die "cannot unmount $dir after $n attempts"
+	local how="fusermount3 -q -u"
+	[ "$(id -u)" -ne 0 ] || how=umount
+	# shellcheck disable=SC2086 # words
+	await "the end of $1" $how "$1" 2>/dev/null
+}
+
+# Runs a command that looks at all mounts: for root, without the mounts of other tests, which can be silent.
+without_others() {
+	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || {
+		"$@"
+		return
+	}
+	unshare -m bash -c 't=$1 && shift && umount -l $(awk -v t="$t/" '"'"'$3 ~ /^fuse/ && index($2, t) != 1 { print $2 }'"'"' /proc/self/mounts) 2>/dev/null
+		exec "$@"' - "$T" "$@"
 }
 
 # Starts `sessionfs --events`, which appends to FILE, and waits until it follows. Changes of a session of its own show
@@ -176,22 +194,17 @@ follow_events() { # FILE SOURCE [OPTION...]
 	events_pids+=($!)
 	mkdir "$dir"
 	echo '{"type":"session","version":3,"id":"follow-events"}' >"$dir/probe.jsonl"
-	within 20 "an event" eval "echo '{\"type\":\"custom\",\"id\":\"x\"}' >>'$dir/probe.jsonl'; [ -s '$file' ]"
+	await "an event" eval "echo '{\"type\":\"custom\",\"id\":\"x\"}' >>'$dir/probe.jsonl'; [ -s '$file' ]"
 	rm -r "$dir"
-	within 20 "the end of events" grep -q '"deleted"' "$file"
+	await "the end of events" grep -q '"deleted"' "$file"
 	: >"$file"
 }
 
-# Prints the process that serves DIRECTORY: its starter can take a moment to end.
+# Prints the process that serves DIRECTORY, the newest: its starter can take a moment to end, and a server whose mount is
+# in another mount namespace, too, outlives the unmount.
 mount_pid() { # DIRECTORY
-	local pids n
-	for n in {1..600}; do
-		mapfile -t pids < <(pgrep -f -- "$SESSIONFS .*$1\$")
-		[ ${#pids[@]} -ne 1 ] || break
-		sleep 0.1
-	done
-	[ ${#pids[@]} -eq 1 ] || die "${#pids[@]} processes serve $1 after $n looks"
-	echo "${pids[0]}"
+	await "the process that serves $1" eval 'pgrep -n -f -- "$SESSIONFS .*'"$1"'\$" >"$T/served"'
+	cat "$T/served"
 }
 
 # --- assertions ----------------------------------------------------------------
@@ -214,20 +227,16 @@ nothing() { # WHAT COMMAND...: it succeeds and prints nothing
 fails() { # STATUS REGEX COMMAND...: it ends with this status and its output matches
 	local status=$1 regex=$2 out rc=0
 	shift 2
-	out=$(timeout 60 "$@" 2>&1) || rc=$?
+	out=$("$@" 2>&1) || rc=$?
 	is "$status" "$rc" "exit status of $* ($out)"
 	matches "$regex" "$out" "message of $*"
 }
 has_open() { # PID FILE
 	[ -n "$(find "/proc/$1/fd" -lname "$2" 2>/dev/null)" ]
 }
-within() { # SECONDS WHAT COMMAND...: it succeeds in time, or in twenty tries, which take longer on a busy machine
-	local limit=$1 what=$2 end looks
-	shift 2
-	end=$(($(date +%s%N) + ${limit%.*} * 1000000000))
-	for ((looks = 1; ; looks++)); do
-		! "$@" || break
-		[ "$(date +%s%N)" -lt "$end" ] || [ $looks -lt 20 ] || die "$what: not within $limit s: $*"
-		sleep 0.05
-	done
+# Waits until a command succeeds, without a limit: lib/limited ends a test that hangs, which then says what it waits for.
+await() { # WHAT COMMAND...
+	awaited="$1: ${*:2}"
+	until "${@:2}"; do sleep 0.05; done
+	awaited=
 }

@@ -17,6 +17,8 @@ import struct
 import sys
 import time
 
+from waiting import await_
+
 ADA, BOB, EVE = 12001, 12002, 12003
 TEAM, CLUB = 13001, 13002
 # Each with its own group, and with others.
@@ -212,11 +214,7 @@ def compare(source, mount, mounter, step):
 
 
 def soon(what, expected, check):
-    end = time.monotonic() + 20
-    while check() != expected:
-        if time.monotonic() > end:
-            raise SystemExit("%s: still %s after 20 s" % (what, "not allowed" if expected else "allowed"))
-        time.sleep(0.05)
+    await_(lambda: check() == expected, what, 0.05)
 
 
 def later(source, mount):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded: each read of a file whose path ends in $SLOW_FILE takes $SLOW_US microseconds, and then waits while the
- * file $GATE exists; the first to wait creates $GATE.reached. Reading the first 512 bytes, for the header, or 4096, for
- * a fingerprint, is not delayed. So a test sets the speed of the disk without a large file, or the order of events. */
+ * file $GATE exists; the first to wait creates $GATE.reached. It returns at most $SLOW_BYTES bytes. Reading the first
+ * 512 bytes, for the header, or 4096, for a fingerprint, is not delayed. So a test sets the speed of the disk without a
+ * large file, or the order of events. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -29,6 +30,12 @@ static void take_long(void)
 		usleep((useconds_t)atoi(us));
 }
 
+static size_t limit(size_t n)
+{
+	const char *most = getenv("SLOW_BYTES");
+	return most && n > (size_t)atoi(most) ? (size_t)atoi(most) : n;
+}
+
 static void wait_for_gate(void)
 {
 	char reached[4096];
@@ -49,6 +56,7 @@ ssize_t pread64(int fd, void *p, size_t n, off64_t off)
 	if ((off > 0 || (n != 512 && n != 4096)) && is_slow(fd)) {
 		take_long();
 		wait_for_gate();
+		n = limit(n);
 	}
 	return next(fd, p, n, off);
 }

@@ -21,6 +21,8 @@ import random
 import sys
 import time
 
+from waiting import await_
+
 WRITERS, EACH = 4, 50
 STEPS = 200
 KINDS = ["echo", "python", "rename", "links"]  # 0 is a shell, see write-storm.sh
@@ -59,10 +61,8 @@ def step(steps, own, k, n):
         return
     with open(f"{steps}/{own}", "ab") as f:
         f.write(b".")
-    done, end = os.stat(f"{steps}/{own}").st_size, time.monotonic() + 120
-    while min(f.stat().st_size for f in os.scandir(steps)) < done - 1:
-        check(time.monotonic() < end, f"{own} waits for the others after {k + 1} of {n}")
-        time.sleep(0.001)
+    done = os.stat(f"{steps}/{own}").st_size
+    await_(lambda: min(f.stat().st_size for f in os.scandir(steps)) >= done - 1, "the others", 0.001)
 
 
 def make(file):

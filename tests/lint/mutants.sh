@@ -28,7 +28,7 @@ cc -w -I "$T" -DMUTANT_IDS=$((count + 1)) -o "$T/mutants" "$T/mutants.c" tests/m
 plain=$("$T/plain")
 is "$plain" "$("$T/mutants")" "the results without a mutant"
 for ((i = 1; i <= count; i++)); do
-	out=$(MUTANT=$i timeout 10 "$T/mutants" 2>&1) || out="status $?"
+	out=$(MUTANT=$i LIMIT=10 tests/lib/limited "$T/mutants" 2>&1) || out="status $?"
 	[ "$out" != "$plain" ] || echo "survives: $(sed -n "${i}p" "$T/list")"
 done >"$T/survivors"
 is "" "$(cat "$T/survivors")" "survivors of the sample"

@@ -480,11 +480,11 @@ static void many_open_files(void **state)
 	assert_int_equal(open[19].fh, 20);
 }
 
-/* Returns how often all pages of a node are dropped until no notification comes for `ms`. */
+/* Waits until all pages of a node are dropped. Returns how often they are until no notification comes for `ms`. */
 static unsigned dropped(struct wire *w, uint64_t node, int ms)
 {
 	unsigned n = 0;
-	while (wire_wait(w, ms)) {
+	while (wire_wait(w, n > 0 ? ms : -1)) {
 		wire_notification(w);
 		n += w->dropped.ino == node && w->dropped.off == 0;
 		w->dropped.ino = 0;
@@ -497,11 +497,13 @@ static void i6_notification_is_repeated_after_a_second(void **state)
 {
 	NEEDS_WATCHES();
 	struct wire *w = *state;
-	uint64_t context = wire_walk(w, SESSION "/context.md").nodeid;
+	uint64_t context;
+	do {
+		context = wire_walk(w, SESSION "/context.md").nodeid;
+		wire_append(w, FILE_ONE, "\n");
+	} while (dropped(w, context, 500) > 1); /* a busy machine: this was the repetition, too */
 	wire_append(w, FILE_ONE, "\n");
-	unsigned n = dropped(w, context, 500);
-	wire_append(w, FILE_ONE, "\n");
-	assert_int_equal(n + dropped(w, context, 3000), 2);
+	assert_int_equal(dropped(w, context, 3000), 1);
 }
 
 int main(void)

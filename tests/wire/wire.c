@@ -211,8 +211,7 @@ static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 {
 	struct fuse_out_header out;
 	struct iovec parts[] = {{&out, sizeof out}, {ret->p, sizeof ret->p}};
-	if (!wire_wait(w, 20000))
-		fail_msg("no reply");
+	wire_wait(w, -1);
 	ssize_t got = readv(w->fd, parts, 2);
 	assert_true(got >= (ssize_t)sizeof out);
 	assert_int_equal(got, out.len);

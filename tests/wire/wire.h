@@ -83,7 +83,7 @@ uint64_t wire_receive_any(struct wire *w, struct reply *ret);
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret);
 /* Receives the next message, which must be a notification. */
 void wire_notification(struct wire *w);
-/* Returns true if a message arrives within `ms`. */
+/* Returns true if a message arrives within `ms`; -1: without a limit. */
 bool wire_wait(struct wire *w, int ms);
 /* Sends and receives. Returns the error. */
 int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret);
