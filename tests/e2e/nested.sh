@@ -7,36 +7,21 @@
 need python3 jq
 need_mount
 nested() { python3 "$ROOT/tests/lib/nested.py" "$@"; }
-agree() { # SOURCE MOUNT WHAT
-	nested list "$1" >"$T/want" && nested shown "$2" >"$T/got" && same "$T/want" "$T/got" "$3"
-	nested latest "$1" >"$T/want" && nested shown-latest "$2" >"$T/got" && same "$T/want" "$T/got" "latest, $3"
-}
-agrees_now() { # in time
-	nested list "$T/src" >"$T/want" && nested shown "$T/mnt" >"$T/got" 2>/dev/null && cmp -s "$T/want" "$T/got"
-}
-
-conversations() { # SOURCE: the sessions that no other one started
-	nested list "$1" | awk -F'\t' '{ n = split($5, of, ","); for (i = 1; i <= n; i++) started[of[i]]; path[NR] = "projects/" $2 "/" $3 }
-		END { for (i in path) if (!(path[i] in started)) print path[i] }' | LC_ALL=C sort
-}
-linked() { find "$1" -type l -printf '%l\n' | sed 's|^\.\./\.\./||' | LC_ALL=C sort; } # DIRECTORY
-listed_now() { # in time
-	conversations "$T/src" >"$T/want"
-	linked "$T/mnt/by-date" >"$T/got" && cmp -s "$T/want" "$T/got" && linked "$T/mnt/by-project" >"$T/got" && cmp -s "$T/want" "$T/got"
-}
+agree() { nested agree "$1" "$2" || die "$3"; } # SOURCE MOUNT WHAT
+agrees_now() { nested now "$T/src" "$T/mnt" 2>/dev/null; }
+listed_now() { nested listed "$T/src" "$T/mnt" >/dev/null 2>&1; }
 
 # --- names ------------------------------------------------------------------------------
 mkdir "$T/src"
 nested make "$T/src"
 mount_watched "$T/src" "$T/mnt"
 agree "$T/src" "$T/mnt" "everything"
-is "$(nested list "$T/src" | wc -l)" "$(tail -n +2 "$T/mnt/sessions.tsv" | wc -l)" "rows of sessions.tsv"
-is "$(nested list "$T/src" | cut -f2,3,4 | LC_ALL=C sort)" "$(tail -n +2 "$T/mnt/sessions.tsv" | cut -f2,3,12 | LC_ALL=C sort)" "parents in sessions.tsv"
-for by in by-date by-project; do
-	conversations "$T/src" >"$T/want" && linked "$T/mnt/$by" >"$T/got" && same "$T/want" "$T/got" "$by"
-done
-[ "$(wc -l <"$T/want")" -gt 5 ] && [ "$(wc -l <"$T/want")" -lt "$(nested list "$T/src" | wc -l)" ] || die "all or none in $by"
-is "$(nested list "$T/src" | wc -l)" "$(find "$T/mnt/html" -name '*.html' ! -name index.html | wc -l)" "pages"
+nested list "$T/src" >"$T/list"
+is "$(wc -l <"$T/list")" "$(tail -n +2 "$T/mnt/sessions.tsv" | wc -l)" "rows of sessions.tsv"
+is "$(cut -f2,3,4 "$T/list" | LC_ALL=C sort)" "$(tail -n +2 "$T/mnt/sessions.tsv" | cut -f2,3,12 | LC_ALL=C sort)" "parents in sessions.tsv"
+nested listed "$T/src" "$T/mnt" >"$T/want" || die "by-date or by-project"
+[ "$(wc -l <"$T/want")" -gt 5 ] && [ "$(wc -l <"$T/want")" -lt "$(wc -l <"$T/list")" ] || die "all or none in by-date"
+is "$(wc -l <"$T/list")" "$(find "$T/mnt/html" -name '*.html' ! -name index.html | wc -l)" "pages"
 nested pages "$T/mnt"
 is "projects/w/one+8c1f+run-0+deeper" "$(grep -lr 'said in --w--/one/8c1f/run-0/deeper' "$T/mnt/projects/" --include=all.txt | sed "s|^$T/mnt/||; s|/all.txt||")" "grep"
 grep -q '^projects/w/one+run-0/' "$T/mnt/search/--w--/one/run-0/hits.txt" 2>/dev/null || grep -q 'one+run-0/' "$T/mnt/search/run-0/hits.txt" || die "search"
@@ -99,18 +84,17 @@ await "one that came later" test -d "$T/mnt/projects/home-me-x/started+run-1"
 umount_fs "$T/mnt"
 
 # --- many layouts -----------------------------------------------------------------------
+nested random "$T/random" 12
 for seed in {1..12}; do
-	rm -rf "$T/random"
-	mkdir "$T/random"
-	nested random "$T/random" "$seed"
-	mount_fs "$T/random" "$T/mnt"
-	agree "$T/random" "$T/mnt" "random source $seed"
+	mount_fs "$T/random/$seed" "$T/mnt"
+	agree "$T/random/$seed" "$T/mnt" "random source $seed"
 	umount_fs "$T/mnt"
 done
 
 # --- a page names a hundred subagents, and links to the list of all -------------------------
-say "$T/hundred/--p--/one.jsonl" one
-for n in {1..102}; do say "$T/hundred/--p--/one/run-$n/session.jsonl" "run-$n"; done
+all=(one "$T/hundred/--p--/one.jsonl")
+for n in {1..102}; do all+=("run-$n" "$T/hundred/--p--/one/run-$n/session.jsonl"); done
+nested write "${all[@]}"
 "$SESSIONFS" -S "$T/hundred" --cat html/p/one.html | grep -o '<dt>Subagents</dt>.*' >"$T/fact"
 is 100 "$(grep -o '<a href="\.\./p/one' "$T/fact" | wc -l)" "subagents in a page"
 grep -q '/one/subagents">' "$T/fact" || die "no link to all subagents"
@@ -118,7 +102,9 @@ grep -q '/one/subagents">' "$T/fact" || die "no link to all subagents"
 # --- more directories than watches ---------------------------------------------------------
 SMALL=${SESSIONFS%/*}/small/sessionfs
 [ -x "$SMALL" ] || exit 0
-for n in {1..20}; do say "$T/src/--many--/one/run-$n/session.jsonl" "run-$n"; done
+all=()
+for n in {1..20}; do all+=("run-$n" "$T/src/--many--/one/run-$n/session.jsonl"); done
+nested write "${all[@]}"
 mkdir -p "$T/mnt"
 "$SMALL" -f "$T/src" "$T/mnt" 2>"$T/log" &
 await "the mount" mountpoint -q "$T/mnt"

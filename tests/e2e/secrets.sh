@@ -21,33 +21,36 @@ most_of() {
 	grep -q xxx < <("$1" -o redact -S "$T/long" --cat projects/unknown/long/session.jsonl) && echo $((64 << 20)) || echo 8192
 }
 tables() { # PROGRAM
-	local most source option
+	local most source option project files f s
 	most=$(most_of "$1")
+	mkdir -p "$T/want"
+	oracle tables "$most" "$T/want" "$T"/{src,broken,mixed,planted}
 	for source in src broken mixed planted; do
-		oracle table "$T/$source" "$most" >"$T/want"
 		for option in "" --redact; do
 			"$1" $option -S "$T/$source" --secrets >"$T/got"
-			same "$T/want" "$T/got" "--secrets of $source with $option"
+			same "$T/want/$source" "$T/got" "--secrets of $source with $option"
 		done
 	done
 	# Each entry with a key, once.
-	tail -n +2 "$T/want" | cut -f1-3 | awk -F'\t' '$3 != ""' | sort -u >"$T/entries"
+	tail -n +2 "$T/want/planted" | cut -f1-3 | awk -F'\t' '$3 != ""' | sort -u >"$T/entries"
 	for option in "" --redact; do
 		"$1" $option -S "$T/planted" --search is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
 		same "$T/entries" "$T/found" "is:secret with $option"
 	done
-	for source in "$T"/planted/*/*0.jsonl "$T"/mixed/*/*.jsonl; do
-		s=$(basename "$source" .jsonl)
-		s=$([ "${s#mix}" = "$s" ] && echo "projects/home-u/$s" || echo "projects/mix/$s")
-		"$1" -o redact -S "${source%/*/*}" --cat "$s/session.jsonl" >"$T/got"
-		oracle mask "$most" <"$source" | same /dev/stdin "$T/got" "session.jsonl of $s"
+	for source in planted mixed; do
+		if [ $source = planted ]; then project=home-u files=("$T/planted/--home-u--"/*0.jsonl); else project=mix files=("$T/mixed/--mix--"/*.jsonl); fi
+		for f in "${files[@]}"; do
+			s=${f##*/}
+			"$1" -o redact -S "$T/$source" --cat "projects/$project/${s%.jsonl}/session.jsonl"
+		done >"$T/got"
+		oracle mask "$most" "${files[@]}" | same /dev/stdin "$T/got" "session.jsonl of ${files[*]}"
 	done
 }
 small=${SESSIONFS%/*}/small/sessionfs
 [ ! -x "$small" ] || tables "$small"
 tables "$SESSIONFS"
 most=$(most_of "$SESSIONFS")
-is 34 "$(cut -f4 "$T/want" | tail -n +2 | sort -u | wc -l)" "kinds of keys"
+is 34 "$(cut -f4 "$T/want/planted" | tail -n +2 | sort -u | wc -l)" "kinds of keys"
 "$SESSIONFS" -S "$T/planted" --search=-is:secret --entries | tail -n +2 | cut -f2-4 | sort >"$T/found"
 nothing "both" comm -12 "$T/entries" "$T/found"
 [ -s "$T/found" ] || die "no entry is without a secret"
@@ -86,17 +89,15 @@ find "$T/copy" -type l -printf '%l\n' | grep -aFf "$T/keys" && die "a link in a 
 
 # --- through a mount -------------------------------------------------------------------
 need_mount
-mount_fs "$T/planted" "$T/mnt" -o redact
+mount_watched "$T/planted" "$T/mnt" -o redact
 m=$T/mnt/projects/home-u
 fails 1 "Read-only" mkdir "$m/x"
-for f in "$T"/planted/*/*.jsonl; do
-	s=$m/$(basename "$f" .jsonl)
-	oracle mask "$most" <"$f" >"$T/want"
-	is "$(stat -c %s "$f")" "$(stat -c %s "$s/session.jsonl")" "size of $s"
-	same "$T/want" "$s/session.jsonl" "session.jsonl of $s"
-done
+oracle masked "$most" "$m" "$T"/planted/*/*.jsonl || die "a session.jsonl"
 # In odd pieces, from any offset.
-python3 - "$s/session.jsonl" "$T/want" <<'PY' || die "a read of a piece differs"
+f=$(printf '%s\n' "$T"/planted/*/*.jsonl | tail -n 1)
+s=$m/$(basename "$f" .jsonl)
+oracle mask "$most" "$f" >"$T/masked"
+python3 - "$s/session.jsonl" "$T/masked" <<'PY' || die "a read of a piece differs"
 import os, random, sys
 whole = open(sys.argv[2], "rb").read()
 random.seed(1)
@@ -106,7 +107,7 @@ for _ in range(3000):
     n, at = random.choice([1, 2, 7, 100, 5000]), random.randrange(len(whole))
     assert os.pread(fd, n, at) == whole[at:at + n], (at, n)
 PY
-dd if="$s/session.jsonl" bs=7 iflag=direct status=none 2>/dev/null | cmp - "$T/want" || dd if="$s/session.jsonl" bs=7 status=none | cmp - "$T/want" || die "dd"
+dd if="$s/session.jsonl" bs=7 iflag=direct status=none 2>/dev/null | cmp - "$T/masked" || dd if="$s/session.jsonl" bs=7 status=none | cmp - "$T/masked" || die "dd"
 search=$T/mnt/search
 cat "$T/mnt"/html/home-u/*.html "$T/mnt/html/index.html" "$search/is:secret"/{hits.txt,entries.tsv} "$search/the first/hits.txt" >"$T/pages"
 oracle leaks "$T/pages" || die "a page or search shows a key"
@@ -127,12 +128,12 @@ grep -qa "${key:0:20}" "$s/session.jsonl" && die "half a key shows"
 inode=$(stat -c %i "$s")
 printf '%s"}}\n' "${key:20}" >>"$f"
 await "the entry" test -e "$s/entries/a/text.md"
-oracle mask "$most" <"$f" >"$T/want"
-await "the line" cmp -s "$T/want" "$s/session.jsonl"
+oracle mask "$most" "$f" >"$T/masked"
+await "the line" cmp -s "$T/masked" "$s/session.jsonl"
 is "$(echo "$key" | tr '[:graph:]' '*')" "$(cat "$s/entries/a/text.md")" "text.md"
 is "$inode" "$(stat -c %i "$s")" "the inode of a session whose last line went on"
 # A complete last line is shown even without a newline.
 printf '%s' '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"plain, '"$key"'"}}' >>"$f"
 await "the last line" grep -q "^plain, \*" "$s/entries/b/text.md"
-oracle mask "$most" <"$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"
+oracle mask "$most" "$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"
 umount_fs "$T/mnt"

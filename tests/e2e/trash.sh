@@ -15,7 +15,9 @@ cd "$T/mnt"
 gone() { [ ! -e "$1" ]; }
 there() { [ -e "$1" ]; }
 names() { # every directory with sessions, with contents
-	for s in projects/*/* projects/*/.latest sessions/* by-date/*/* by-project/*/* latest; do echo "$s $(readlink "$s") $(cat "$s/title")"; done
+	local all=(projects/*/* projects/*/.latest sessions/* by-date/*/* by-project/*/* latest)
+	find "${all[@]}" -maxdepth 0 -printf '%p -> %l\n'
+	grep -H "" "${all[@]/%//title}"
 	cat sessions.tsv
 }
 restore() { # FILE

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: MIT
 """The expected by-date/, by-project/, sessions.tsv and usage.tsv, computed from the session files alone.
 
-facts.py sessions SOURCE    sessions.tsv
-facts.py usage SOURCE       usage.tsv
-facts.py by-date SOURCE     DAY/NAME -> TARGET, a line each
-facts.py by-project SOURCE  PROJECT/NAME -> TARGET, a line each
-facts.py labels SOURCE      LABEL/NAME -> TARGET, a line each
-facts.py labels.tsv SOURCE  labels.tsv up to the time
-facts.py make DIR           sessions for every rule of the formats
+facts.py all SOURCE DIR      files in DIR: sessions and usage, the tables; by-date and by-project: DAY/NAME -> TARGET, a line for
+                             each link
+facts.py agree SOURCE MOUNT  whether a mount shows these, labels.tsv up to the time, and the links of labels/; status 1, and the first
+                             difference, if not
+facts.py make DIR            sessions for every rule of the formats
 
 In the time zone of TZ. For sources like the samples, in which no two sessions share an id or stem, and none has subagents.
 """
+import contextlib
 import hashlib
+import io
 import json
 import os
 import re
@@ -443,6 +443,51 @@ def make(to):
         os.utime(path, (1767225599, 1767225599))
 
 
+TABLES = {"sessions": print_sessions, "usage": print_usage, "by-date": print_groups, "by-project": lambda source: print_groups(source, True), "labels": lambda source: print_labels(source, True), "labels.tsv": lambda source: print_labels(source, False)}
+
+
+def expected(table, source):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        TABLES[table](source)
+    return out.getvalue().encode()
+
+
+def write_all(source, to):
+    for table in "sessions", "usage", "by-date", "by-project":
+        with open(f"{to}/{table}", "wb") as f:
+            f.write(expected(table, source))
+
+
+def links_below(top):
+    """Prints as print_groups does: each link and where it leads, which must be a session or an entry."""
+    rows = []
+    for above, names, files in os.walk(os.fsencode(top)):
+        for name in names + files:
+            path = os.path.join(above, name)
+            if os.path.islink(path):
+                rows.append(os.path.relpath(path, os.fsencode(top)) + b" -> " + os.readlink(path) + b"\n")
+                if not any(os.path.exists(path + inner) for inner in (b"/entries", b"/entry.json")):
+                    sys.exit(f"{path} leads nowhere")
+    return b"".join(sorted(rows, key=lambda row: row[:-1]))
+
+
+def agree(source, mount):
+    """Exits if a table, its size, or a directory of links is not as the files say."""
+    for table in TABLES:
+        want = expected(table, source)
+        if table in ("sessions", "usage"):
+            with open(f"{mount}/{table}.tsv", "rb") as f:
+                got = f.read()
+            if len(want) != os.stat(f"{mount}/{table}.tsv").st_size:
+                sys.exit(f"the size of {table}.tsv")
+        elif table == "labels.tsv":
+            with open(f"{mount}/labels.tsv", "rb") as f:
+                got = b"".join(b"\t".join(line.split(b"\t")[:5]) + b"\n" for line in f.read().splitlines())
+        else:
+            got = links_below(f"{mount}/{table}")
+        if want != got:
+            sys.exit(f"{table}: expected {want!r}, got {got!r}")
+
+
 if __name__ == "__main__":
-    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    {"sessions": print_sessions, "usage": print_usage, "by-date": print_groups, "by-project": lambda source: print_groups(source, True), "labels": lambda source: print_labels(source, True), "labels.tsv": lambda source: print_labels(source, False), "make": make}[sys.argv[1]](sys.argv[2])
+    {"make": make, "all": write_all, "agree": agree}[sys.argv[1]](*sys.argv[2:])

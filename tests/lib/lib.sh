@@ -10,6 +10,8 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 SESSIONFS=${SESSIONFS:-$ROOT/build/sessionfs}
 export LC_ALL=C.UTF-8 TZ=UTC
+# A shim of pyenv starts twenty programs before Python.
+case $(type -P python3) in */shims/python3) PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH ;; esac
 unset PI_CODING_AGENT_DIR PI_CODING_AGENT_SESSION_DIR
 unset MAKEFLAGS MFLAGS # a make in a test does not share the jobs of the make that runs the test
 

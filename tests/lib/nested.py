@@ -6,10 +6,16 @@ nested.py list SOURCE   FILE TAB PROJECT TAB STEM TAB PARENT TAB SUBAGENTS TAB F
                         three as paths from the mount's root, the last two joined by commas
 nested.py latest SOURCE PROJECT TAB STEM, of each .latest
 nested.py shown MOUNT, nested.py shown-latest MOUNT   the same as a mount shows it
+nested.py agree SOURCE MOUNT    whether list and shown, latest and shown-latest are the same; now: whether list and shown are
+nested.py listed SOURCE MOUNT   whether by-date/ and by-project/ link to exactly the sessions that no other one started
 nested.py make DIR      a source with nested directories
+nested.py random DIR N  N sources of random layouts, DIR/1 to DIR/N
+nested.py write ID FILE [ID FILE]...    sessions
 
 Limits: ~2 only for equal STEMs; no bytes that are encoded.
 """
+import contextlib
+import io
 import json
 import os
 import random
@@ -184,6 +190,31 @@ def shown_latest(mount):
             print(project, os.readlink(link), sep="\t")
 
 
+def text_of(show_it, top):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        show_it(os.path.abspath(top))
+    return out.getvalue()
+
+
+def agree(source, mount, pairs):
+    for files, shows in pairs:
+        want, got = text_of(files, source), text_of(shows, mount)
+        if want != got:
+            sys.exit(f"expected\n{want}, got\n{got}")
+
+
+def listed(source, mount):
+    found = sessions_of(source).values()
+    started = {o.path for s in found for o in found if o.parent is s and o.file.startswith(s.file[: -len(".jsonl")] + "/")}
+    want = sorted({s.path for s in found} - started)
+    for by in "by-date", "by-project":
+        got = [os.path.join(d, n) for d, names, files in os.walk(f"{mount}/{by}") for n in names + files]
+        got = sorted(os.readlink(path).removeprefix("../../") for path in got if os.path.islink(path))
+        if want != got:
+            sys.exit(f"{by}: expected {want}, got {got}")
+    return want
+
+
 # --- a source ----------------------------------------------------------------------------------
 
 
@@ -295,8 +326,18 @@ def pages(mount):
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     command, where = sys.argv[1:3]
     if command == "random":
-        random_source(where, int(sys.argv[3]))
+        for number in range(1, int(sys.argv[3]) + 1):
+            os.makedirs(f"{where}/{number}")
+            random_source(f"{where}/{number}", number)
+    elif command == "write":
+        for sid, file in zip(sys.argv[2::2], sys.argv[3::2]):
+            write(file, sid)
+    elif command in ("agree", "now"):
+        agree(where, sys.argv[3], ((show, shown), (latest, shown_latest))[: 1 if command == "now" else 2])
+    elif command == "listed":
+        print("\n".join(listed(where, sys.argv[3])))
     else:
         {"list": show, "latest": latest, "shown": shown, "shown-latest": shown_latest, "make": make, "pages": pages}[command](os.path.abspath(where))

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Likely keys, found with regular expressions over the bytes of lines: their places, and the masked text.
 
-secret.py table SOURCE [MOST] the output of --secrets, in the order of facts.py; a line of more than MOST bytes is not scanned
-secret.py mask [MOST] <FILE  the file as a mount with -o redact has it; a line of more than MOST bytes is hidden
+secret.py tables MOST DIR SOURCE...  for each, in a file of its name in DIR: the output of --secrets, in the order of facts.py; a
+                             line of more than MOST bytes is not scanned
+secret.py mask MOST FILE...  the files as a mount with -o redact has them; a line of more than MOST bytes is hidden
+secret.py masked MOST DIR FILE...  whether DIR/STEM/session.jsonl is that, with the file's size, for each file STEM.jsonl
 secret.py keys               the examples' keys, a line each (of a private key its first line)
 secret.py check              that each example is found as its kind, and other text is not
 secret.py plant DIR          sessions with each example at each kind of place
 secret.py leaks FILE...      looks for the examples' keys in files; status 1, and where, if one is there
 """
+import contextlib
 import hashlib
 import json
 import os
@@ -141,6 +144,11 @@ def mask_file(data, most=64 << 20):
     if lines[-1] and not lines[-1].rstrip(b" \t\r").endswith(b"}"):
         masked[-1] = b"*" * len(lines[-1])
     return b"\n".join(masked)
+
+
+def masked(name, most):
+    with open(name, "rb") as f:
+        return mask_file(f.read(), most)
 
 
 def lines_of(data):
@@ -282,11 +290,19 @@ def leaks(files):
 
 if __name__ == "__main__":
     what = sys.argv[1]
-    if what == "table":
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        table(sys.argv[2], *map(int, sys.argv[3:]))
+    if what == "tables":
+        for source in sys.argv[4:]:
+            with open(os.path.join(sys.argv[3], os.path.basename(source)), "w", encoding="utf-8", newline="\n") as out, contextlib.redirect_stdout(out):
+                table(source, int(sys.argv[2]))
     elif what == "mask":
-        sys.stdout.buffer.write(mask_file(sys.stdin.buffer.read(), *map(int, sys.argv[2:])))
+        for name in sys.argv[3:]:
+            sys.stdout.buffer.write(masked(name, int(sys.argv[2])))
+    elif what == "masked":
+        for name in sys.argv[4:]:
+            shown = os.path.join(sys.argv[3], os.path.basename(name)[: -len(".jsonl")], "session.jsonl")
+            with open(shown, "rb") as shows:
+                if os.stat(shown).st_size != os.stat(name).st_size or shows.read() != masked(name, int(sys.argv[2])):
+                    sys.exit(f"{shown} differs")
     elif what == "keys":
         sys.stdout.buffer.write(b"\n".join(keys()) + b"\n")
     elif what == "check":
