@@ -329,13 +329,14 @@ check:
 	@SMALL="$(if $(SMALL),,$(small_tests))" scripts/check $(BUILD) $(ONLY)
 	$(coverage)
 
-# Ten times, with little of each core: what fails here depends on the speed of the machine. It takes some three hours.
-TIMES ?= 10
-#: make check-loaded	the tests ten times on busy cores; TIMES=1, ONLY="links"
+# Three times, with four busy loops on each core: what fails here depends on the speed of the machine. It takes hours.
+TIMES ?= 3
+#: make check-loaded	all tests three times on busy cores; TIMES=1, ONLY="links"
 check-loaded:
 	@scripts/setup check
-	@$(MAKE) --no-print-directory $(parallel) fast-targets
-	@TIMES=$(TIMES) scripts/check-loaded $(BUILD) $(ONLY)
+	@$(MAKE) --no-print-directory $(parallel) fast-targets fuzz-targets
+	@$(MAKE) --no-print-directory $(parallel) SMALL=1 BUILD=$(small) $(small)/sessionfs $(small_tests:%=$(small)/%)
+	@SMALL="$(if $(SMALL),,$(small_tests))" TIMES=$(TIMES) scripts/check-loaded $(BUILD) $(ONLY)
 
 #: make coverage	how many lines of each folder the tests run
 coverage:
