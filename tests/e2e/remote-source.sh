@@ -40,12 +40,9 @@ pid=$!
 await "the mount" mountpoint -q "$T/mnt"
 is 41 "$(wc -l <"$T/mnt/sessions.tsv")" "lines of sessions.tsv"
 is 40 "$(wc -l <"$T/mnt/search/word/hits.txt")" "lines of hits.txt"
-took=${EPOCHREALTIME//[!0-9]/}
-"$SESSIONFS" -S "$T/src" --ls sessions >"$T/out"
-took=$((${EPOCHREALTIME//[!0-9]/} - took))
+lasts=$(scan_lasts "$T/src")
 kill -STOP "$server"
-# Its last answer holds for 200 ms or eight times as long as the scan took, and its expiry cannot be seen from outside.
-sleep "$(awk -v took="$took" 'BEGIN { print 0.5 + took * 10 / 1000000 }')"
+sleep "$lasts"
 for name in latest/title sessions.tsv search/word/hits.txt search/other/hits.txt by-date/2026-04-01; do
 	# Sooner than the ten seconds that a server gets which answers other requests.
 	sleep 9 &
