@@ -239,7 +239,7 @@ $(BUILD)/power/program.o: $(power_objects) $(BUILD)/cmd/main.o tests/power/calls
 	$(call say,LD)$(CC) -nostdlib -r -o $@ $(filter %.o,$(power_objects)) -Wl,--whole-archive $(filter %.a,$(power_objects)) -Wl,--no-whole-archive
 	@$(call tool,objcopy) --redefine-syms=$(BUILD)/power/symbols $@
 $(BUILD)/power/%: tests/power/%.c $(wildcard tests/power/*.[ch]) tests/wire/wire.c $(wildcard tests/wire/*.h) $(BUILD)/power/program.o
-	$(call say,CC)$(CC) $(own_cppflags) -Itests/wire -I$(BUILD)/power $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(fuse_libs) $(libs)
+	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit -Itests/wire -I$(BUILD)/power $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(fuse_libs) $(libs)
 $(power_test): private linking += -Wl,--wrap=getrandom
 
 $(golden_tools): $(BUILD)/golden/%: tests/golden/%.c $(BUILD)/libsessionfs.a | $(BUILD)/golden

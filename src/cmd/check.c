@@ -107,8 +107,7 @@ static int check_report_session(struct check_run *c, const char *file, uint32_t 
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc < 0)
-		return check_report(c, file, 1,
-		                    rc == -ESTALE ? "changed while it was read" : strerror(-rc));
+		return check_report(c, file, 1, rc == -ESTALE ? "changed while it was read" : strerror(-rc));
 	int deferred = deferred_begin();
 	size_t n = session_problem_count(s);
 	rc = deferred_end(deferred, rc);

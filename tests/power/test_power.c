@@ -17,6 +17,10 @@
 
 #include <dirent.h>
 
+/* Their messages also have a time of their own. */
+#undef HEADER
+#undef USER
+#undef LABEL
 #define NOW "\"timestamp\":\"2026-03-01T09:00:02.742Z\""
 #define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"sid\"," NOW ",\"cwd\":\"/p\"}\n"
 #define USER(id, parent, text)                                                                                         \

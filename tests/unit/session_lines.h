@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_lines: the lines of a session file, as string literals. JSON stands in these macros as it stands in the file:
+/* session_lines: the lines of a session file, as string literals. JSON is written in these macros as in the file:
  * "a" is a string, and null is null. Each builder has one meaning in all tests; each entry has its fields in pi's
  * order. clang-format leaves alone what it would give blanks (WhitespaceSensitiveMacros). */
 #ifndef SESSION_LINES_H

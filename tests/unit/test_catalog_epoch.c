@@ -130,12 +130,12 @@ static void the_first_started_session_is_found(void **state)
 	struct slot_info info;
 	uint64_t cookie = 0;
 	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER("1", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "1");
 	assert_false(catalog_fork_next(p->c, slot, true, &cookie, &info));
 	make_dir(p, "a/1");
-	put(p, "a/1/2.jsonl", HEADER("2", "/"));
+	put(p, "a/1/2.jsonl", HEADER_OF("2", "/"));
 	wait_stale();
 	cookie = 0;
 	assert_true(catalog_fork_next(p->c, slot, true, &cookie, &info));

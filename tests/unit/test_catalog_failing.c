@@ -122,8 +122,8 @@ static void a_failure_ends_alone(void **state)
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	make_dir(p, "b");
-	put(p, "a/1.jsonl", HEADER("1", "/"));
-	put(p, "b/2.jsonl", HEADER("2", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
+	put(p, "b/2.jsonl", HEADER_OF("2", "/"));
 	open_place(p);
 	assert_int_equal(error_of_list(p), 0);
 	for (int i = 0; i < 6; i++) {
@@ -145,8 +145,8 @@ static void a_failure_ends_with_its_directory(void **state)
 	CLEANUP_BUF struct buf got = BUF_INIT;
 	make_dir(p, "a");
 	make_dir(p, "a/b");
-	put(p, "a/1.jsonl", HEADER("1", "/"));
-	put(p, "a/b/2.jsonl", HEADER("2", "/"));
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
+	put(p, "a/b/2.jsonl", HEADER_OF("2", "/"));
 	open_place(p);
 	assert_int_equal(error_of_list(p), 0);
 	let_fail(p, 0, "a/b");
@@ -169,7 +169,7 @@ static void the_newest_is_unsure_without_the_time_of_one(void **state)
 	for (int i = 1; i <= 4; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "%c/%d.jsonl", i < 3 ? 'a' : 'b', i);
-		put(p, name, HEADER("x", "/"));
+		put(p, name, HEADER_OF("x", "/"));
 		set_mtime(p, name, 1000 * i);
 	}
 	open_place(p);

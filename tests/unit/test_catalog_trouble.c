@@ -668,14 +668,14 @@ static void briefly_absent_file_is_stale(void **state)
 	struct source_fixture *p = *state;
 	struct session *s;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER("one", "/") ENTRY("e0"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("e0", null, "hi"));
 	open_place(p);
 	uint32_t entries = 1;
 	for (unsigned nth = 1;; nth++) {
 		uint32_t slot = slot_of(p, "a", "one");
 		assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
 		catalog_session_put(p->c, s);
-		append(p, "a/one.jsonl", ENTRY("e1"));
+		append(p, "a/one.jsonl", USER("e1", null, "hi"));
 		entries++;
 		wait_stale();
 		no_name.nth = nth;
@@ -701,7 +701,7 @@ static void failure_that_ends_hides_no_file(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	make_dir(p, "--w--");
-	put(p, "--w--/old.jsonl", HEADER("old", "/w"));
+	put(p, "--w--/old.jsonl", HEADER_OF("old", "/w"));
 	set_mtime(p, "--w--/old.jsonl", 1000);
 	open_place(p);
 	struct project_info project;
@@ -710,7 +710,7 @@ static void failure_that_ends_hides_no_file(void **state)
 		char name[32];
 		assert_true(catalog_latest(p->c, project.project, &slot));
 		snprintf(name, sizeof name, "new%u.jsonl", i);
-		put(p, name, HEADER("new", "/w"));
+		put(p, name, HEADER_OF("new", "/w"));
 		set_mtime(p, name, 1001 + i);
 		wait_stale();
 		no_disk.nth = 1 + i / 8;

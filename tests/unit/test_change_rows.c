@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* change: rows of a result as hunks. test_change.c tests the rest; tests/e2e/files.sh has patch(1) apply such diffs. */
-#include "files_fixture.h"
+#include "render_fixture.h"
+#include "sessionfs/render/files.h"
 
 /* The changes by a call with these arguments and this result. */
 static void assert_change(const char *name, const char *arguments, const char *rest, const char *want,

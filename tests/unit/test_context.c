@@ -4,8 +4,6 @@
 
 #include "sessionfs/session/context.h"
 
-/* `rest` begins with a comma, or is empty. */
-
 static void add_name(const struct session *s, const char *before, uint32_t entry, struct buf *out)
 {
 	if (entry == NO_ENTRY)
@@ -150,7 +148,6 @@ static void expect_sent(const char *text, bool expected)
 /* One message that is sent is enough, wherever it is. With an edit, the lines are read. */
 static void any_sent_message_counts(void **state)
 {
-
 	(void)state;
 	expect_sent(HEADER, false);
 	expect_sent(HEADER USER("a", null, "x"), true);

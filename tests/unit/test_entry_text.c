@@ -26,6 +26,17 @@ static int add_parts(struct entry_text *parts, const struct record *r, struct bu
 	return rc;
 }
 
+static void assert_says(const char *line, const struct format *format, const char *want)
+{
+	struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	struct record r;
+	assert_true(record_parse(span_of(line), format, NULL, &r));
+	assert_int_equal(add_parts(&parts, &r, &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	assert_int_equal(entry_text_next(&parts), 0);
+}
+
 /* arguments.txt: all.txt's text of a call, wherever it is appended. */
 static void arguments_are_lines(void **state)
 {
@@ -65,6 +76,29 @@ static void arguments_are_lines(void **state)
 	assert_int_equal(out.n, 0);
 }
 
+static void errors_without_text_are_shown(void **state)
+{
+	static const char *const samples[][2] = ITEMS(
+	    {RECORD_OF("role":"toolResult","content":"no","isError":true),
+	     "T toolResult|no\n"},
+	    {RECORD_OF("role":"toolResult","content":"","isError":true),
+	     "e error|error\n"},
+	    {RECORD_OF("role":"assistant","content":"a","stopReason":"error",
+	         "errorMessage":"b\nc"), "T assistant|a\ne error|b\nc\n"},
+	    {RECORD_OF("role":"assistant","content":"a","stopReason":"error",
+	         "errorMessage":"a\n"), "T assistant|a\n"},
+	    {RECORD_OF("role":"assistant","content":[],"stopReason":"aborted"),
+	     "e error|aborted\n"},
+	    {RECORD_OF("role":"toolResult","content":"t","isError":true,
+	         "nestedCalls":{"calls":[{"name":"edit","arguments":{"path":"a"},"status":"error","error":"b\nc"},{"status":"ok"},{"status":"error"},{"name":"x","arguments":"d"}]}),
+	     "T toolResult|t\na1 call edit|path: a\ne error|b\nc\ne error|error\na4 call x|d\n"},
+	    {RECORD_OF("role":"bashExecution","command":"x","output":"1",
+	         "exitCode":1), "T bashExecution|$ x\n1\ne error|1\n"});
+	(void)state;
+	for (size_t i = 0; i < COUNT(samples); i++)
+		assert_says(samples[i][0], NULL, samples[i][1]);
+}
+
 static void parts_fail_without_memory(void **state)
 {
 	static const char line[] = AS_IS(
@@ -87,6 +121,29 @@ static void parts_fail_without_memory(void **state)
 	assert_int_equal(rc, 0);
 }
 
+static void assert_all(const char *lines, const char *want)
+{
+	struct fixture f;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	fixture_open(&f, lines, strlen(lines));
+	assert_int_equal(produce(&producer_all_txt, f.s, session_leaf(f.s), "", &out), 0);
+	assert_string_equal(buf_cstr(&out), want);
+	assert_int_equal(render_all_exists(f.s), *want != '\0');
+	fixture_close(&f);
+}
+
+static void all_txt_has_every_branch(void **state)
+{
+	(void)state;
+	assert_all(HEADER USER("a", null, "one\n\ntwo") USER("b", "a", "left") USER("c", "a", "right")
+	    LABEL("d", "c", "b", "keep") ENTRY("model_change", "e", "d", "modelId":"m") INFO("f", "e", "Name") "5\n"
+	    LINE({"type":"message","message":{"role":"user","content":"lost"}}),
+	    "a user: one\na user: \na user: two\nb user: left\nc user: right\nd label: keep\nf session_info: Name\n"
+	    "~9 user: lost\n");
+	assert_all(HEADER, "");
+	assert_all(HEADER BARE("message", "a", null) USER("b", null, "\n"), "");
+}
+
 /* --- all.txt ------------------------------------------------------------------------ */
 
 int main(void)
@@ -94,6 +151,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(arguments_are_lines),
 	    cmocka_unit_test(parts_fail_without_memory),
+	    cmocka_unit_test(errors_without_text_are_shown),
+	    cmocka_unit_test(all_txt_has_every_branch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* files: which files a call concerns, and its changes to them. tests/lib/files.py implements all the rules again. */
-#include "files_fixture.h"
+#include "render_fixture.h"
+#include "sessionfs/render/files.h"
 #include "find_fixture.h"
 #include "sessionfs/render/producer.h"
 

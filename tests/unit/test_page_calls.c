@@ -23,6 +23,17 @@ static void pretty_arguments_are_cut(void **state)
 	assert_in_range(out.n, 1, 100000);
 }
 
+/* Only at the beginning of a path; a directory of the same name further down stays. */
+static void cwd_prefix_is_stripped(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	(void)state;
+	page_of(HEADER_OF("s", "/w") ASSISTANT("a", null, CALL("c", "bash", "command":"cat /w/a /mnt/w/b =/w/c")),
+	    &out);
+	assert_has(&out, "<summary>bash cat a /mnt/w/b =c</summary>");
+}
+
 /* A set of 64 bits says which calls are shown at their results. The 64th is in it; later calls are shown with the
  * entry, too. The calls are short, since the page reads them again for each result. */
 static void calls_after_the_64th_stay_with_the_entry(void **state)
@@ -77,6 +88,7 @@ int main(void)
 	    cmocka_unit_test(pretty_arguments_are_cut),
 	    cmocka_unit_test(calls_after_the_64th_stay_with_the_entry),
 	    cmocka_unit_test(errors_are_shown_and_cut),
+	    cmocka_unit_test(cwd_prefix_is_stripped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

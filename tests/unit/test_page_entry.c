@@ -54,6 +54,19 @@ static void assert_body(const char *lines, const char *id, const char *want)
 	assert_string_equal(body.p, want);
 }
 
+/* The article of entry `id` up to its time. */
+static void assert_head(const char *lines, const char *id, const char *want)
+{
+	CLEANUP_BUF struct buf page = BUF_INIT, head = BUF_INIT;
+
+	page_of(lines, &page);
+	article_of(&page, id, true, &head);
+	char *end = strstr(head.p, "<time");
+	assert_non_null(end);
+	*end = '\0';
+	assert_string_equal(head.p, want);
+}
+
 /* --- calls ---------------------------------------------------------------------------- */
 
 enum { CALLS_SHOWN_AT_RESULTS_MAX = 64 };
@@ -111,6 +124,22 @@ static void first_64_calls_are_at_their_results(void **state)
 	}
 }
 
+static void result_without_call_shows_its_tool(void **state)
+{
+	(void)state;
+	assert_body(HEADER MESSAGE("r", null, "role":"toolResult","toolCallId":"c","toolName":"<t>","content":"out"),
+	    "r",
+	    "<div class=\"call\"><details><summary>&lt;t&gt;</summary>\n<pre>\nout</pre>\n"
+	    "</details></div>\n");
+	assert_body(HEADER MESSAGE("r", null, "role":"toolResult","toolCallId":"c","content":"out"), "r",
+	    "<div class=\"call\"><details><summary>Output</summary>\n<pre>\nout</pre>\n</details></div>\n");
+	assert_body(HEADER
+	    MESSAGE("r", null, "role":"toolResult","toolCallId":"c","toolName":"","isError":true,"content":"<no>"),
+	    "r",
+	    "<div class=\"call\"><details><summary>Output <strong class=\"failed\">failed: &lt;no&gt;</strong>"
+	    "</summary>\n<pre>\n&lt;no&gt;</pre>\n</details></div>\n");
+}
+
 /* --- contents ------------------------------------------------------------------------- */
 
 static void error_follows_the_text(void **state)
@@ -133,6 +162,25 @@ static void error_follows_the_text(void **state)
 	article_of(&page, "a", false, &body);
 	assert_int_equal(count(body.p, "entries/a/error"), 1);
 	assert_true(body.n < 4500);
+}
+
+static void heading_is_the_role_or_type(void **state)
+{
+	(void)state;
+	assert_head(HEADER USER("a", null, "x"), "a", "<article id=\"a\" class=\"user\"><header><h3>User</h3>\n");
+	assert_head(HEADER ASSISTANT("a", null, SAY("x")), "a",
+	    "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n<span>unknown model</span>\n");
+	assert_head(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"x","model":"<m>","provider":"p","stopReason":"error"),
+	    "a",
+	    "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n"
+	    "<strong class=\"failed\">failed</strong>\n<span>&lt;m&gt;</span>\n<span "
+	    "class=\"by\">p</span>\n<span>error</span>\n");
+	assert_head(HEADER BARE("<new>", "a", null), "a",
+	    "<article id=\"a\" class=\"meta aside\"><header><b>&lt;new&gt;</b>\n");
+	assert_head(HEADER BARE("", "a", null), "a", "<article id=\"a\" class=\"meta aside\"><header><b>no type</b>\n");
+	assert_head(HEADER INFO("a", null, "n"), "a",
+	    "<article id=\"a\" class=\"meta aside\"><header><b>Name</b>\n<span>n</span>\n");
 }
 
 /* --- heads ---------------------------------------------------------------------------- */
@@ -267,6 +315,8 @@ int main(void)
 	    cmocka_unit_test(error_follows_the_text),
 	    cmocka_unit_test(other_branches_are_linked),
 	    cmocka_unit_test(failed_read_is_returned),
+	    cmocka_unit_test(result_without_call_shows_its_tool),
+	    cmocka_unit_test(heading_is_the_role_or_type),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -443,7 +443,7 @@ static void head_survives_deep_nesting(void **state)
 
 static void parse_views_every_field(void **state)
 {
-	struct record r = parse_of("\t" ANSWERED " \r", false);
+	struct record r = parse_of("\t" ANSWERED " \r", NULL);
 
 	(void)state;
 	assert_int_equal(r.line.n, strlen(ANSWERED));
@@ -471,7 +471,7 @@ static void parse_recognizes_known_names(void **state)
 {
 	struct record r = parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0" MESSAGE_FIELDS(
 			 SET) ",\"role\":\"user\"}}",
-	             false);
+	             NULL);
 
 	(void)state;
 	assert_int_equal(r.type, RECORD_MESSAGE);
@@ -488,25 +488,25 @@ static void parse_recognizes_types_and_roles(void **state)
 	for (enum record_type t = RECORD_SESSION; t <= RECORD_CONTEXT_EDIT; t++) {
 		assert_non_null(record_type_name(t));
 		snprintf(line, sizeof line, JSON({"type":"%s"}), record_type_name(t));
-		assert_int_equal(parse_of(line, false).type, t);
+		assert_int_equal(parse_of(line, NULL).type, t);
 		struct calls c;
 		assert_int_equal(head_of(line, &c).type, t);
 	}
 	for (enum record_role role = ROLE_SYSTEM; role <= ROLE_COMPACTION_SUMMARY; role++) {
 		assert_non_null(record_role_name(role));
 		snprintf(line, sizeof line, JSON({"type":"message","message":{"role":"%s"}}), record_role_name(role));
-		assert_int_equal(parse_of(line, false).role, role);
+		assert_int_equal(parse_of(line, NULL).role, role);
 		struct calls c;
 		assert_int_equal(head_of(line, &c).role, role);
 	}
 	assert_null(record_type_name(RECORD_OTHER));
 	assert_null(record_role_name(ROLE_NONE));
 	assert_null(record_role_name(ROLE_OTHER));
-	assert_int_equal(parse_of(JSON({"type":"new"}), false).type, RECORD_OTHER);
-	assert_int_equal(parse_of(JSON({"type":5}), false).type, RECORD_OTHER);
-	assert_int_equal(parse_of(JSON({"type":"message","message":{}}), false).role, ROLE_OTHER);
-	assert_int_equal(parse_of(JSON({"type":"message"}), false).role, ROLE_NONE);
-	assert_int_equal(parse_of(JSON({"type":"custom","message":{"role":"user"}}), false).role, ROLE_NONE);
+	assert_int_equal(parse_of(JSON({"type":"new"}), NULL).type, RECORD_OTHER);
+	assert_int_equal(parse_of(JSON({"type":5}), NULL).type, RECORD_OTHER);
+	assert_int_equal(parse_of(JSON({"type":"message","message":{}}), NULL).role, ROLE_OTHER);
+	assert_int_equal(parse_of(JSON({"type":"message"}), NULL).role, ROLE_NONE);
+	assert_int_equal(parse_of(JSON({"type":"custom","message":{"role":"user"}}), NULL).role, ROLE_NONE);
 }
 
 static void hook_messages_are_custom_in_old_files(void **state)
@@ -516,7 +516,7 @@ static void hook_messages_are_custom_in_old_files(void **state)
 
 	(void)state;
 	assert_int_equal(parse_of(line, format_of((struct json_value){0})).role, ROLE_CUSTOM);
-	assert_int_equal(parse_of(line, false).role, ROLE_OTHER);
+	assert_int_equal(parse_of(line, NULL).role, ROLE_OTHER);
 	assert_true(head_of(line, &c).old_custom);
 	assert_int_equal(head_of(line, &c).role, ROLE_OTHER);
 }
@@ -531,8 +531,8 @@ static void parse_refuses_what_pi_skips(void **state)
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		if (record_parse(span_of(lines[i]), NULL, &deep, &r))
 			fail_msg("accepted: %s", lines[i]);
-	assert_int_equal(parse_of("[1]", false).kind, JSON_ARRAY);
-	assert_int_equal(parse_of("5", false).type, RECORD_OTHER);
+	assert_int_equal(parse_of("[1]", NULL).kind, JSON_ARRAY);
+	assert_int_equal(parse_of("5", NULL).type, RECORD_OTHER);
 }
 
 static void blocks_come_in_order(void **state)
@@ -540,7 +540,7 @@ static void blocks_come_in_order(void **state)
 	struct record r = parse_of(
 	    JSON({"type":"message","message":{"role":"user",
 	        "content":[SAY("t"),IMAGE("image/png", "d"),{"type":"thinking","thinking":"h","redacted":true},null,{"type":"new"},{"type":"toolCall","id":"c"}]}}),
-	    false);
+	    NULL);
 	static const enum block_type types[] = {BLOCK_TEXT,  BLOCK_IMAGE, BLOCK_THINKING,
 	                                        BLOCK_OTHER, BLOCK_OTHER, BLOCK_TOOL_CALL};
 	static const unsigned counts[] = {1, 1, 1, 1, 2, 1};
@@ -561,7 +561,7 @@ static void blocks_come_in_order(void **state)
 	assert_false(block_next(&it, &b));
 	assert_false(block_next(&it, &b));
 
-	block_iter_init(&it, parse_of(JSON({"content":"text"}), false).content);
+	block_iter_init(&it, parse_of(JSON({"content":"text"}), NULL).content);
 	assert_true(block_next(&it, &b));
 	assert_int_equal(b.type, BLOCK_TEXT);
 	assert_span(b.text.text, "text");
@@ -587,8 +587,8 @@ static bool notes_blocks(const char *message)
 	struct block a, b;
 
 	buf_addf(&line, JSON({"type":"message","message":%s}), message);
-	struct record plain = parse_of(buf_cstr(&line), false);
-	assert_true(record_parse_blocks(buf_span(&line), false, &deep, &r, &blocks));
+	struct record plain = parse_of(buf_cstr(&line), NULL);
+	assert_true(record_parse_blocks(buf_span(&line), NULL, &deep, &r, &blocks));
 	assert_int_equal(plain.msg.content.kind, r.msg.content.kind);
 	assert_true(span_eq(plain.msg.content.text, r.msg.content.text));
 	assert_true(span_eq(plain.message.text, r.message.text));
@@ -621,9 +621,9 @@ static void blocks_are_collected_while_parsing(void **state)
 	assert_false(notes_blocks(JSON({"content":[1,2],"content":""})));
 	assert_false(notes_blocks(JSON({"content":[1,2]},"message":{})));
 	assert_false(notes_blocks(JSON({"content":[1,2]},"message":3)));
-	assert_false(record_parse_blocks(SPAN_LIT(JSON({"message":{"content":[1,]}})), false, &deep, &r, &blocks));
+	assert_false(record_parse_blocks(SPAN_LIT(JSON({"message":{"content":[1,]}})), NULL, &deep, &r, &blocks));
 	assert_false(
-	    record_parse_blocks(SPAN_LIT(JSON({"message":{"content":[{"text":"\x"}]}})), false, &deep, &r, &blocks));
+	    record_parse_blocks(SPAN_LIT(JSON({"message":{"content":[{"text":"\x"}]}})), NULL, &deep, &r, &blocks));
 }
 
 int main(void)

@@ -2,8 +2,6 @@
 /* A path as a session file of its own. */
 #include "render_fixture.h"
 
-#define SETS(target, label) TARGET("\"" target "\"", ",\"label\":" label)
-#define CLEARS(target) TARGET("\"" target "\"", "")
 /* An appended label, with its parent on the path. */
 #define ADDED(id, parent, target, label)                                                                               \
 	"{\"type\":\"label\",\"id\":" id ",\"parentId\":" parent "," TIME ",\"targetId\":\"" target "\"" label "}\n"

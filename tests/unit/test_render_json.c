@@ -36,6 +36,20 @@ static void missing_content_is_added(void **state)
 	    LINE({"role":"system","timestamp":5,"content":""},) LINE({"role":"custom","content":null}) OFF);
 }
 
+static void edits_are_applied(void **state)
+{
+	(void)state;
+	expect_context(HEADER USER("a", null, "x") MESSAGE("b", "a", "content":null,"role":"assistant","x":1)
+	    MESSAGE("c", "b", "role":"toolResult") ENTRY("custom_message", "d", "c", "content":"x") USER("e", "d", "x")
+	    EDIT("e1", "e", "a", {"content":"y"}) EDIT("e2", "e1", "b", {"content":"y\n"})
+	    EDIT("e3", "e2", "c", {"content":[1]}) EDIT("e4", "e3", "d", {"content":"y"}) EDIT("e5", "e4", "e", {}),
+	    "{\"messages\":[\n"
+	    LINE({"role":"user","content":"y"},)
+	    LINE({"content":[{"type":"text","text":"y\n"}],"role":"assistant","x":1},)
+	    LINE({"role":"toolResult","content":[1]},) LINE({"role":"custom","content":"y","timestamp":1767323045678},)
+	    LINE({"role":"user"}) "],\"thinkingLevel\":\"off\",\"model\":{}}\n");
+}
+
 /* `want` ends before the last member, the size of the file. */
 static void expect_info(const char *lines, const char *file, const char *want)
 {
@@ -225,10 +239,15 @@ static void rendering_fails_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(missing_content_is_added),       cmocka_unit_test(modified_is_last_message),
-	    cmocka_unit_test(first_message_is_cut),           cmocka_unit_test(truncated_file_is_stale),
-	    cmocka_unit_test(rendering_fails_without_memory), cmocka_unit_test(info_is_well_formed),
-	    cmocka_unit_test(active_is_sum_of_short_pauses),  cmocka_unit_test(info_replaces_raw_bytes),
+	    cmocka_unit_test(missing_content_is_added),
+	    cmocka_unit_test(modified_is_last_message),
+	    cmocka_unit_test(first_message_is_cut),
+	    cmocka_unit_test(truncated_file_is_stale),
+	    cmocka_unit_test(rendering_fails_without_memory),
+	    cmocka_unit_test(info_is_well_formed),
+	    cmocka_unit_test(active_is_sum_of_short_pauses),
+	    cmocka_unit_test(info_replaces_raw_bytes),
+	    cmocka_unit_test(edits_are_applied),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

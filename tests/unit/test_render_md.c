@@ -49,6 +49,40 @@ static void assert_context(const char *lines, const char *want)
 
 #define WHEN " · 2026-01-02T03:04:05.678Z"
 
+static void front_matter(void **state)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	static const char lines[] = AS_IS(HEADER_OF("s\"1", "/\u2028\u0000\ufeff\u0085\u007f\ud800")
+	    ENTRY("model_change", "a", null, "provider":"p","modelId":"m")
+	    ENTRY("thinking_level_change", "b", "a", "thinkingLevel":"high")
+	    MESSAGE("c", "b", "role":"assistant","provider":"q","model":"n","content":[],"usage":USAGE(1, 2, 3, 4, 10,
+	        0.1)) ENTRY("usage", "d", "c", "kind":"k","usage":{"input":1e3,"cost":{"total":0.2}})
+	    ENTRY("usage", "e", "a", "kind":"k","usage":{"input":5}) INFO("f", "d", "a: b"));
+	static const char want[] = "---\n"
+				   "title: \"a: b\"\n"
+				   "session: \"s\\\"1\"\n"
+				   "name: \"a: b\"\n"
+				   "cwd: \"/\\u2028\u2400\\ufeff\\u0085\\u007f\uFFFD\"\n"
+				   "leaf: \"f\"\n"
+				   "model: \"q/n\"\n"
+				   "thinkingLevel: \"high\"\n"
+				   "tokens:\n"
+				   "  input:                    1001\n"
+				   "  output:                      2\n"
+				   "  cacheRead:                   3\n"
+				   "  cacheWrite:                  4\n"
+				   "  total:                    1010\n"
+				   "cost:                        0.3\n"
+				   "---\n";
+
+	(void)state;
+	transcript_of(lines, "", &out);
+	assert_memory_equal(out.p, want, sizeof want - 1);
+	buf_reset(&out);
+	context_of(lines, &out);
+	assert_memory_equal(out.p, want, sizeof want - 1);
+}
+
 static void yaml_numbers_are_unquoted(void **state)
 {
 	static const struct {
@@ -112,6 +146,19 @@ static void messages_of_all_roles(void **state)
 	    "\n## future · a" WHEN "\n\nc\n\ns\n");
 	assert_transcript(HEADER MESSAGE("a", null, "role":"custom","customType":"t","display":false,"content":"c"),
 	    "\n## custom · a" WHEN " · t · hidden\n\nc\n");
+}
+
+static void fences_are_longer_than_content(void **state)
+{
+	(void)state;
+	assert_transcript(HEADER MESSAGE("a", null, "role":"toolResult","content":"x\n`````\n``"),
+	    "\n## toolResult · a" WHEN "\n\n``````\nx\n`````\n``\n``````\n");
+	assert_transcript(HEADER MESSAGE("a", null, "role":"toolResult","content":"a``b"),
+	    "\n## toolResult · a" WHEN "\n\n```\na``b\n```\n");
+	assert_transcript(HEADER ASSISTANT("a", null, {"type":"toolCall","name":"x","arguments":"```"}),
+	    "\n"
+	    "## assistant · a" WHEN "\n" "\n### call 1: x\n\n````json\n"
+	    LINE("```") "````\n");
 }
 
 /* --- tool calls --- */
@@ -477,6 +524,8 @@ int main(void)
 	    cmocka_unit_test(every_line_is_verbatim),
 	    cmocka_unit_test(every_edit_line_is_shown),
 	    cmocka_unit_test(segments_are_branch_independent),
+	    cmocka_unit_test(front_matter),
+	    cmocka_unit_test(fences_are_longer_than_content),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

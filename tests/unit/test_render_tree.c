@@ -97,6 +97,26 @@ static void textless_answers_are_hidden(void **state)
 	    "b         • assistant: (no content)  <- leaf\n");
 }
 
+static void failures_are_marked(void **state)
+{
+	(void)state;
+	assert_tree(HEADER
+	    MESSAGE_AT("a", null, "2026-01-01T00:00:01Z", "role":"assistant","content":[],"stopReason":"error",
+	        "errorMessage":"busy")
+	    MESSAGE_AT("b", "a", "2026-01-01T00:00:02Z", "role":"assistant","content":"x","stopReason":"aborted")
+	    MESSAGE_AT("c", "b", "2026-01-01T00:00:03Z", "role":"assistant","content":[],"stopReason":"length")
+	    CALLS_ONLY("d", "c", "2026-01-01T00:00:04Z")
+	    MESSAGE_AT("e", "d", "2026-01-01T00:00:05Z", "role":"toolResult","toolCallId":"d","content":[],
+	        "isError":true)
+	    MESSAGE_AT("f", "e", "2026-01-01T00:00:06Z", "role":"bashExecution","command":"false","exitCode":1)
+	    ENTRY_AT("label", "l", "f", "2026-01-01T00:00:07Z", "targetId":"e","label":"x"),
+	    "a         • \u2717 assistant: busy\n"
+	    "b         • \u2717 assistant: x\n"
+	    "c         • \u2717 assistant: (no content)\n"
+	    "e         • [x] \u2717 [ls]\n"
+	    "f         • \u2717 [bash]: false  <- leaf\n");
+}
+
 /* Renders entry i as its line in tree.txt, without a newline. */
 static int entry_line(const struct session *s, uint32_t i, struct buf *out)
 {
@@ -369,6 +389,7 @@ int main(void)
 	    cmocka_unit_test(control_characters_do_not_reach_terminal),
 	    cmocka_unit_test(deep_and_wide_trees),
 	    cmocka_unit_test(deep_rows_show_their_depth),
+	    cmocka_unit_test(failures_are_marked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
