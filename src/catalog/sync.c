@@ -210,7 +210,7 @@ static bool require_names(struct sync *a, uint32_t dir)
 		return false;
 	bool current = true;
 	for (size_t i = 0; i < d->files.n; i++) {
-		/* What was no session can be one now, whose project has a name. */
+		/* A file that held no session can hold one now, which names its project. */
 		const struct file *f = &a->c->files[d->files.v[i]];
 		if (scan_state_is_marked(&f->scanned) || f->state == FILE_OTHER)
 			current = require_file(a, d->files.v[i], ATTRS) && current;
