@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Open addressing, linear probing, at most three quarters full; an unused cell has no key. */
+/* Open addressing, linear probing, between 64 % and 80 % full; an unused cell has no key. */
 struct cell {
 	const char *key;
 	uint32_t length, scope, hash, value;
@@ -19,7 +19,7 @@ static uint32_t map_hash(const struct map *m, uint32_t scope, struct span key)
 
 static struct cell *find_cell(const struct map *m, uint32_t hash, uint32_t scope, struct span key)
 {
-	for (size_t i = hash & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
+	for (size_t i = (size_t)((uint64_t)hash * m->cap >> 32);; i = i + 1 == m->cap ? 0 : i + 1) {
 		struct cell *c = &m->cells[i];
 		if (!c->key || (c->hash == hash && c->scope == scope && span_eq((struct span){c->key, c->length}, key)))
 			return c;
@@ -39,7 +39,7 @@ static int grow_cells(struct map *m)
 	if (m->cap == 0)
 		hash_key_draw(&m->secret);
 	struct map more = *m;
-	more.cap = m->cap ? m->cap * 2 : 64;
+	more.cap = m->cap ? m->cap + m->cap / 4 : 64;
 	more.cells = calloc(more.cap, sizeof *more.cells);
 	if (!more.cells) {
 		deferred_set(-ENOMEM);
@@ -57,7 +57,7 @@ static int grow_cells(struct map *m)
 
 int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value)
 {
-	if (m->n + 1 > m->cap / 4 * 3 && grow_cells(m) < 0)
+	if (m->n + 1 > m->cap / 5 * 4 && grow_cells(m) < 0)
 		return -ENOMEM;
 	uint32_t hash = map_hash(m, scope, key);
 	struct cell *c = find_cell(m, hash, scope, key);
@@ -69,22 +69,20 @@ int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value)
 	return 0;
 }
 
-/* Moves the next keys into the free cell if they can be found there. */
+/* Puts the keys in the next cells again: the cell can have kept them from a better place. */
 void map_remove(struct map *m, uint32_t scope, struct span key)
 {
-	const size_t mask = m->cap - 1;
 	if (m->n == 0)
 		return;
 	struct cell *c = find_cell(m, map_hash(m, scope, key), scope, key);
-	size_t hole = (size_t)(c - m->cells);
 	m->n -= c->key != NULL;
-	for (size_t i = (hole + 1) & mask; c->key && m->cells[i].key; i = (i + 1) & mask) {
-		if (((i - m->cells[i].hash) & mask) < ((i - hole) & mask))
-			continue;
-		m->cells[hole] = m->cells[i];
-		hole = i;
+	for (bool is_next = false; c->key; is_next = true) {
+		struct cell moved = *c;
+		*c = (struct cell){0};
+		if (is_next)
+			*find_cell(m, moved.hash, moved.scope, (struct span){moved.key, moved.length}) = moved;
+		c = c + 1 == m->cells + m->cap ? m->cells : c + 1;
 	}
-	m->cells[hole] = (struct cell){0};
 }
 
 size_t map_memory(const struct map *m)
