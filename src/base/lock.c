@@ -24,7 +24,7 @@ static const char *const names[] = {
     [LOCK_MATCHERS] = "matchers", [LOCK_HANDLES] = "handles",   [LOCK_DROP_PAGES] = "dropping",
     [LOCK_LISTINGS] = "listings", [LOCK_LEASES] = "leases",     [LOCK_SIZES] = "sizes",
     [LOCK_LOOP] = "loop",         [LOCK_BLOCKING] = "blocking", [LOCK_READAHEAD] = "ahead",
-    [LOCK_REDACT] = "masked",
+    [LOCK_REDACT] = "masked",     [LOCK_POOL] = "pool",
 };
 _Static_assert(sizeof names / sizeof *names == LOCK_RANKS, "a name for each rank");
 

@@ -86,7 +86,7 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 	                .scan = p->scan > 1,
 	                .gone = true};
 	path_in(c, parent, name, &path);
-	d.name = buf_err(&path) || d.project == NONE ? NULL : string_pool_copy(&c->strings, buf_span(&path));
+	d.name = buf_err(&path) || d.project == NONE ? NULL : pool_copy(c->strings, buf_span(&path), (struct span){0});
 	buf_adds(&path, ".jsonl");
 	if (parent == 0 && !buf_err(&path))
 		d.namesake = map_get(&c->paths, 0, buf_span(&path));
@@ -265,12 +265,12 @@ static void file_set_project(struct catalog *c, struct file *f, uint32_t project
 	f->project = project;
 }
 
-/* The kept text if it is the same, else a new copy; p NULL without memory. */
-static struct span text_keep(struct catalog *c, struct span before, const struct buf *text)
+/* The kept text if it is the same, else the end of `of` or a new copy; p NULL without memory. */
+static struct span text_keep(struct catalog *c, struct span before, const struct buf *text, struct span of)
 {
 	if (before.p && span_eq(before, buf_span(text)))
 		return before;
-	return (struct span){string_pool_copy(&c->strings, buf_span(text)), text->n};
+	return (struct span){pool_copy(c->strings, buf_span(text), of), text->n};
 }
 
 bool file_waits(struct catalog *c, uint32_t file)
@@ -289,8 +289,10 @@ static void apply_header(struct catalog *c, uint32_t file, const struct header *
 {
 	struct file *f = &c->files[file];
 	uint32_t project = f->dir == 0 ? project_of(c, h) : f->project;
-	struct span sid = text_keep(c, f->sid, &h->id);
-	struct span parent = h->parent.n ? text_keep(c, f->parent, &h->parent) : (struct span){NULL, 0};
+	struct span path = {.p = f->path};
+	header_name(path.p, &path.n);
+	struct span sid = text_keep(c, f->sid, &h->id, path);
+	struct span parent = h->parent.n ? text_keep(c, f->parent, &h->parent, path) : (struct span){NULL, 0};
 	if ((project == NONE && f->dir == 0) || !sid.p || (h->parent.n && !parent.p)) {
 		file_failed(f, -ENOMEM);
 		return;
@@ -430,7 +432,7 @@ uint32_t file_for(struct catalog *c, uint32_t dir, const char *name)
 	           !vec_reserve(files, 1) || !failed_reserve(c)) {
 		return NONE;
 	}
-	kept = kept ? kept : string_pool_copy(&c->strings, buf_span(&path));
+	kept = kept ? kept : pool_copy(c->strings, buf_span(&path), (struct span){0});
 	if (!kept || map_put(&c->paths, 0, span_of(kept), file != NONE ? file : (uint32_t)c->file_count) < 0)
 		return NONE;
 	if (file == NONE) {

@@ -29,7 +29,8 @@ int catalog_open(const char *source, const struct catalog_options *o, struct cat
 	c->budget = o->budget;
 	c->strict = o->strict;
 	open_indexes_init(c);
-	int rc = watching_init(&c->watching, o);
+	c->strings = pool_new(false);
+	int rc = c->strings ? watching_init(&c->watching, o) : -ENOMEM;
 	if (rc == 0)
 		rc = vec_grow(&c->dirs, &c->dir_cap, 1, sizeof *c->dirs) && vec_reserve(&c->failed, 1)
 		         ? resolver_open(c->source, &c->resolver)
@@ -73,7 +74,7 @@ void catalog_close(struct catalog *c)
 		map_release(maps[i]);
 	list_release(&c->nameless);
 	vec_release(&c->failed);
-	string_pool_release(&c->strings);
+	pool_put(c->strings);
 	free(c->files);
 	free(c->dirs);
 	free(c->projects);

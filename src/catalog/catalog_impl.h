@@ -13,19 +13,13 @@
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/map.h"
 #include "sessionfs/base/node.h"
+#include "sessionfs/base/pool.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/file/rights.h"
 
 #include "sessionfs/catalog/header.h"
 
 #define NONE MAP_NONE
-
-/* Strings that live as long as the catalog, NUL-terminated. */
-struct string_pool {
-	struct string_chunk *newest;
-};
-const char *string_pool_copy(struct string_pool *s, struct span text); /* NULL if out of memory */
-void string_pool_release(struct string_pool *s);
 
 /* A growing array of numbers. */
 struct u32_list {
@@ -75,8 +69,8 @@ struct scan_state {
 	uint64_t marked;        /* the tick of the last mark */
 	uint64_t began;         /* the tick at which the current scan began, 0: never */
 	int64_t at;             /* the time of that */
-	int err;                /* the transient error of that scan; 0, or a negative errno */
 	struct disk_scan *scan; /* in progress; or NULL */
+	int err;                /* the transient error of the current scan; 0, or a negative errno */
 	bool foreign;           /* a scan may wait for a server: the pool runs it */
 };
 
@@ -89,8 +83,8 @@ struct file {
 	struct scan_state scanned;
 	const char *path;     /* relative to the source */
 	const char *stem;     /* component in `stem_project`, NULL if not named yet */
-	const char *sid_name; /* component under sessions/, NULL if not named yet */
-	struct span sid;      /* as in the header */
+	const char *sid_name; /* component under sessions/, NULL if not named yet; mostly the end of `stem` */
+	struct span sid;      /* as in the header; mostly a part of `path` */
 	struct span parent;   /* parentSession as in the header, p NULL if absent */
 	const char *reason;   /* of the last rejection, as `err` */
 	dev_t dev;
@@ -106,14 +100,14 @@ struct file {
 	uint32_t stem_at;                          /* offset of the part that makes the stem */
 	uint32_t dir, project, stem_project, slot; /* project NONE: not found since it appeared */
 	uint32_t scan;                             /* the last directory scan that saw it */
-	enum file_state state;
-	bool has_ids; /* as in struct header */
-	bool waits;   /* is in a project's list of files that need a slot, until name_sessions passes over it */
-	bool linked;  /* may change under another name, unseen by inotify; never ends */
-	bool noted;   /* is in `changes`, or would be if changes were not lost */
-	bool unseen;  /* the last scan failed to get its attributes */
-	bool reread;  /* its header must be read again, whatever its attributes; its scan failed, or it is marked */
-	bool acl_unread;
+	enum file_state state : 8;
+	bool has_ids : 1; /* as in struct header */
+	bool waits : 1;   /* is in a project's list of files that need a slot, until name_sessions passes over it */
+	bool linked : 1;  /* may change under another name, unseen by inotify; never ends */
+	bool noted : 1;   /* is in `changes`, or would be if changes were not lost */
+	bool unseen : 1;  /* the last scan failed to get its attributes */
+	bool reread : 1;  /* its header must be read again, whatever its attributes; its scan failed, or it is marked */
+	bool acl_unread : 1;
 };
 
 /* Directories, with all that was current in them at once: that holds for the next calls until one of them is marked, or
@@ -214,7 +208,7 @@ struct catalog {
 	uid_t uid;                 /* constant: the user that we run as */
 	bool strict;               /* constant: as in catalog_options */
 	struct budget *budget;     /* constant */
-	struct string_pool strings;
+	struct pool *strings;
 	struct map paths, dir_names, project_keys, project_names, stems, sids;
 	struct map stem_tails, sid_tails; /* the last ~N of each name */
 	struct map logged;                /* by enum logged, and the path or "" */

@@ -73,11 +73,12 @@ static const char *assign_name(struct sync *a, const struct name_rule *how, stru
 			continue;
 		if (a->n > 0)
 			return NULL;
-		const char *kept = string_pool_copy(&c->strings, buf_span(&name));
+		const char *stem = how->of_files ? c->files[owner].stem : NULL;
+		const char *kept = pool_copy(c->strings, buf_span(&name), span_of(stem ? stem : ""));
 		if (!kept || map_put(how->taken, how->scope, span_of(kept), owner) < 0)
 			return NULL;
 		if (n > 1) {
-			const char *base = string_pool_copy(&c->strings, buf_span(&plain));
+			const char *base = pool_copy(c->strings, buf_span(&plain), (struct span){0});
 			if (!base || map_put(how->tails, how->scope, span_of(base), n) < 0)
 				return NULL;
 		}

@@ -20,7 +20,7 @@ uint32_t project_for(struct catalog *c, struct span key)
 		return NONE;
 	if (!vec_grow(&c->projects, &c->project_cap, c->project_count + 1, sizeof *c->projects))
 		return NONE;
-	const char *kept = string_pool_copy(&c->strings, key);
+	const char *kept = pool_copy(c->strings, key, (struct span){0});
 	uint32_t number = (uint32_t)c->project_count;
 	if (!kept || map_put(&c->project_keys, 0, (struct span){kept, key.n}, number) < 0)
 		return NONE;
