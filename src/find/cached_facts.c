@@ -29,7 +29,6 @@ struct facts_collector {
 	struct counters usage; /* struct fact_usage, by struct use_key and model */
 	struct buf key;
 	uint64_t *marks; /* as in struct cached_facts */
-	bool may_repeat_ids;
 };
 
 static void facts_collector_release(struct facts_collector *g)
@@ -72,14 +71,15 @@ static int collect_marks(const struct session *s, uint32_t slot, const struct ca
                          struct duplicate_table *d, struct facts_collector *g)
 {
 	struct session_usage used = session_usage(s);
+	bool repeats = false;
 	g->marks = calloc(used.n_marks + 1, sizeof *g->marks);
 	if (!g->marks)
 		return -ENOMEM;
 	for (size_t i = 0; i < used.n_marks; i++) {
 		g->marks[i] = used.marks[i].hash;
-		g->may_repeat_ids |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
+		repeats |= !(session_entry(s, used.marks[i].entry)->flags & ENTRY_ADDRESSED);
 	}
-	int rc = duplicates_add_session(d, slot, g->marks, used.n_marks, g->may_repeat_ids);
+	int rc = duplicates_add_session(d, slot, g->marks, used.n_marks, repeats);
 	for (size_t i = 0; before && i < used.n_marks && i < before->n_marks; i++)
 		g->marks[i] = used.marks[i].hash | (before->marks[i] & MARK_DUPLICATE ? MARK_EXCLUDED : 0);
 	return rc;
@@ -199,22 +199,6 @@ static int collect_labels(const struct session *s, struct facts_collector *g)
 	return rc;
 }
 
-/* Stops rendering once the rows do not fit. */
-static int collect_files(const struct session *s, struct file_rows_budget *room, struct facts_collector *g)
-{
-	size_t used = atomic_load(&room->used), left = used < room->max ? room->max - used : 0, start = g->texts.n;
-	int rc = render_files_rows(s, start + left, &g->texts);
-	size_t n = g->texts.n - start;
-	g->facts.has_files = n > 0;
-	if (rc == 0 && atomic_fetch_add(&room->used, n) + n > room->max) {
-		atomic_fetch_sub(&room->used, n);
-		rc = 1;
-	}
-	g->facts.files.n = rc == 0 ? n : 0;
-	g->texts.n = start + g->facts.files.n;
-	return rc < 0 ? rc : 0;
-}
-
 static struct span usage_row_model(const struct counters *uses, size_t i)
 {
 	struct span key = counters_name(uses, i);
@@ -234,7 +218,7 @@ static void pack_text(struct span *text, const char **at)
 	*at += text->n;
 }
 
-static int pack_facts(const struct session *s, uint32_t slot, const struct facts_collector *g,
+static int pack_facts(const struct session *s, uint32_t slot, const struct facts_collector *g, struct pool *pool,
                       struct cached_facts **ret)
 {
 	const struct stat *st = session_stat(s);
@@ -243,7 +227,7 @@ static int pack_facts(const struct session *s, uint32_t slot, const struct facts
 	              n_labels * sizeof(struct fact_label) + n_marks * sizeof(uint64_t) + g->texts.n;
 	for (size_t i = 0; i < n; i++)
 		size += usage_row_repeats_model(&g->usage, i) ? 0 : usage_row_model(&g->usage, i).n;
-	struct cached_facts *k = malloc(size);
+	struct cached_facts *k = pool_alloc(pool, (size + 7) / 8 * 8);
 	if (!k)
 		return -ENOMEM;
 	struct fact_label *labels = (void *)&k->usage_rows[n];
@@ -251,7 +235,6 @@ static int pack_facts(const struct session *s, uint32_t slot, const struct facts
 	char *texts = (char *)&marks[n_marks], *model = texts + g->texts.n;
 	const char *at = texts;
 	*k = (struct cached_facts){
-	    .refs = 1,
 	    .slot = slot,
 	    .size = st->st_size,
 	    .mtime = st->st_mtim,
@@ -261,7 +244,6 @@ static int pack_facts(const struct session *s, uint32_t slot, const struct facts
 	    .labels = labels,
 	    .marks = marks,
 	    .n_marks = n_marks,
-	    .may_repeat_ids = g->may_repeat_ids,
 	};
 	k->facts.n_usage = n;
 	k->facts.usage_rows = k->usage_rows;
@@ -297,7 +279,7 @@ static int pack_facts(const struct session *s, uint32_t slot, const struct facts
 }
 
 int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before, struct duplicate_table *d,
-                      struct file_rows_budget *room, struct cached_facts **ret)
+                      bool usage_only, struct pool *pool, struct cached_facts **ret)
 {
 	struct facts_collector g CLEANUP(facts_collector_release) = {.usage = COUNTERS_INIT(struct fact_usage)};
 	struct session *s;
@@ -306,22 +288,18 @@ int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_fact
 	if (rc == 0) {
 		rc = collect_numbers(s, &g.facts);
 		rc = rc < 0 ? rc : collect_marks(s, slot, before, d, &g);
-		rc = rc < 0 || !room ? rc : collect_texts(s, &g);
-		rc = rc < 0 ? rc : collect_entries(s, !room, &g);
-		rc = rc < 0 || !room ? rc : context_state(s, session_leaf(s), &g.facts.state);
-		rc = rc < 0 || !room ? rc : collect_labels(s, &g);
-		rc = rc < 0 || !room ? rc : collect_files(s, room, &g);
+		rc = rc < 0 || usage_only ? rc : collect_texts(s, &g);
+		rc = rc < 0 ? rc : collect_entries(s, usage_only, &g);
+		rc = rc < 0 || usage_only ? rc : context_state(s, session_leaf(s), &g.facts.state);
+		rc = rc < 0 || usage_only ? rc : collect_labels(s, &g);
+		size_t start = g.texts.n;
+		rc = rc < 0 || usage_only ? rc : render_files_rows(s, &g.texts);
+		g.facts.files.n = g.texts.n - start;
 		rc = rc < 0 ? rc : buf_err(&g.texts);
-		rc = rc < 0 ? rc : pack_facts(s, slot, &g, ret);
+		rc = rc < 0 ? rc : pack_facts(s, slot, &g, pool, ret);
 		catalog_session_put(c, s);
 	}
 	return deferred_end(deferred, rc);
-}
-
-void cached_facts_release(struct cached_facts *k)
-{
-	if (k && atomic_fetch_sub(&k->refs, 1) == 1)
-		free(k);
 }
 
 bool cached_facts_match(const struct cached_facts *k, const struct slot_state *now)

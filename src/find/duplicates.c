@@ -4,18 +4,15 @@
 #include "find_impl.h"
 
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/node.h"
 
 #include <errno.h>
 #include <math.h>
 
-/* Open addressing, linear probing, at most three quarters full. A cell holds the upper bits of a mark's hash and,
+/* Open addressing, linear probing, between 64 % and 80 % full. A cell holds the upper bits of a mark's hash and,
  * below, slot + 1; 0 if unused. If these bits are equal by chance, two sessions are compared needlessly. */
 #define OWNER_MASK ((uint64_t)NODE_SLOTS * 2 - 1)
-/* Max surplus of marks that can belong to removed sessions. */
-#define STALE_MARKS_MAX LIMIT(100000, 16)
 
 void duplicates_release(struct duplicate_table *d)
 {
@@ -26,7 +23,7 @@ void duplicates_release(struct duplicate_table *d)
 
 size_t duplicates_memory(const struct duplicate_table *d)
 {
-	return (d->cells ? sizeof *d->cells << d->bits : 0) + d->is_shared.cap;
+	return d->cap * sizeof *d->cells + d->is_shared.cap;
 }
 
 static uint64_t owner_bits(const struct duplicate_table *d)
@@ -37,9 +34,9 @@ static uint64_t owner_bits(const struct duplicate_table *d)
 /* Returns the cell of a hash, or the unused cell for it. */
 static uint64_t *duplicates_cell(const struct duplicate_table *d, uint64_t hash)
 {
-	size_t at = (size_t)(hash >> (64 - d->bits)), last = ((size_t)1 << d->bits) - 1;
+	size_t at = (size_t)((hash >> 32) * d->cap >> 32);
 	while (d->cells[at] && (d->cells[at] ^ hash) > owner_bits(d))
-		at = at == last ? 0 : at + 1;
+		at = at + 1 == d->cap ? 0 : at + 1;
 	return &d->cells[at];
 }
 
@@ -56,23 +53,23 @@ uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t
 
 bool duplicates_reserve(struct duplicate_table *d, size_t more)
 {
-	struct duplicate_table next = {.lock = d->lock, .bits = d->cells ? d->bits : 6};
-	while (d->n + more > ((size_t)3 << next.bits) / 4)
-		next.bits++;
-	if (d->cells && next.bits == d->bits)
+	struct duplicate_table next = {.lock = d->lock, .cap = d->cap ? d->cap : 64};
+	while (d->n + more > next.cap / 5 * 4)
+		next.cap += next.cap / 4;
+	if (next.cap == d->cap)
 		return true;
-	next.cells = calloc((size_t)1 << next.bits, sizeof *next.cells);
+	next.cells = calloc(next.cap, sizeof *next.cells);
 	if (!next.cells)
 		return false;
 	if (!d->cells)
 		hash_key_draw(&d->secret);
-	for (size_t i = 0; d->cells && i < (size_t)1 << d->bits; i++)
+	for (size_t i = 0; i < d->cap; i++)
 		if (d->cells[i])
 			*duplicates_cell(&next, d->cells[i]) = d->cells[i];
 	free(d->cells);
 	/* Not *d as a whole: other threads read `lock` without it. */
 	d->cells = next.cells;
-	d->bits = next.bits;
+	d->cap = next.cap;
 	return true;
 }
 
@@ -141,15 +138,12 @@ int duplicates_find(struct duplicate_table *d, struct cached_facts *const *kept,
                     size_t n, uint32_t *wanted, size_t *ret_n)
 {
 	struct duplicate_table seen CLEANUP(duplicates_release) = {0};
-	size_t sharing = 0, all = 0;
+	size_t sharing = 0;
 	int rc = 0;
 	*ret_n = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		all += kept[i] ? kept[i]->n_marks : 0;
+	for (uint32_t i = 0; i < n; i++)
 		if (kept[i] && (d->all_shared || d->is_shared.v[kept[i]->slot]))
 			wanted[sharing++] = i;
-	}
-	d->is_stale = d->n > all * 2 + STALE_MARKS_MAX;
 	if (d->is_current && sharing == d->shared_count)
 		return 0;
 	d->shared_count = sharing;

@@ -19,8 +19,9 @@
 #define FACTS_KEEP_NS (UINT64_C(1000000000) * LIMIT(10, 1))
 /* Set in the serial of a list that lacks a session: the next list may have it. */
 #define SERIAL_INCOMPLETE (UINT64_C(1) << 63)
-/* The share of the budget for rows of files.tsv: half of what a keeper can have without evicting. */
-#define FILES_BUDGET_DIVISOR (2 * BUDGET_OWN)
+/* After it was filled, a pool can get as many bytes again, and these: facts of removed or changed sessions stay in it.
+ */
+#define POOL_UNUSED_MAX ((size_t)LIMIT(1 << 20, 4096))
 
 struct fact_list_impl {
 	struct fact_list list; /* first member: callers have pointers to it */
@@ -28,7 +29,9 @@ struct fact_list_impl {
 	_Atomic unsigned refs;
 	uint64_t catalog_serial;      /* the catalog's serial; 0: always sync again */
 	struct cached_facts **cached; /* of each in `v`, in ascending order of slots */
-	struct fact *v;
+	struct fact *v;               /* in `bytes` */
+	struct buf bytes;
+	struct pool *pool;                           /* has `cached`, and facts of earlier lists */
 	size_t memory;                               /* guarded by the lock of `facts`, once others have the list */
 	_Atomic(struct groups *) groups[GROUP_KEYS]; /* NULL: not made yet */
 };
@@ -56,12 +59,11 @@ static void facts_list_release(struct fact_list_impl *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) > 1)
 		return;
-	for (size_t i = 0; i < l->list.n; i++)
-		cached_facts_release(l->cached[i]);
 	for (size_t i = 0; i < GROUP_KEYS; i++)
 		groups_free(atomic_load(&l->groups[i]));
 	free(l->cached);
-	free(l->v);
+	buf_release(&l->bytes);
+	pool_put(l->pool);
 	free(l);
 }
 
@@ -140,7 +142,7 @@ struct facts_refresh {
 	struct cached_facts **cached; /* one for each session; NULL: not read */
 	uint32_t *to_read;            /* the sessions to read */
 	size_t n, n_to_read;
-	struct file_rows_budget rows_budget;
+	struct pool *pool;
 	uint64_t serial;
 	int missed;              /* why the catalog lacks sessions; or 0 */
 	_Atomic int error;       /* why a session could not be read; or 0 */
@@ -150,9 +152,8 @@ struct facts_refresh {
 
 static void facts_refresh_release(struct facts_refresh *r)
 {
-	for (size_t i = 0; i < r->n && r->cached; i++)
-		cached_facts_release(r->cached[i]);
 	free(r->cached);
+	pool_put(r->pool);
 	free(r->to_read);
 	free(r->states);
 	*r = (struct facts_refresh){0};
@@ -177,8 +178,6 @@ static void facts_reuse_unchanged(struct facts_refresh *r, const struct fact_lis
 			k++;
 		if (k < n && cached_facts_match(before->cached[k], &r->states[i])) {
 			r->cached[i] = before->cached[k];
-			atomic_fetch_add(&r->cached[i]->refs, 1);
-			r->rows_budget.used += r->cached[i]->facts.files.n;
 		} else {
 			r->to_read[r->n_to_read++] = (uint32_t)i;
 		}
@@ -195,11 +194,9 @@ static int facts_read_session(void *arg, size_t k)
 	size_t done = atomic_fetch_add(&r->done, 1) + 1;
 	struct cached_facts *before = r->cached[i], *made = NULL;
 	int rc = deferred_take(cached_facts_read(r->facts->catalog, r->states[i].slot, before, r->duplicates,
-	                                         r->usage_only ? NULL : &r->rows_budget, &made));
-	if (rc < 0) {
-		cached_facts_release(made);
+	                                         r->usage_only, r->pool, &made));
+	if (rc < 0)
 		made = NULL;
-	}
 	if (rc == -EINTR)
 		return rc;
 	/* A label keeps its number, and its directory its inode, whenever it is set. The number is a hash, so removed
@@ -208,9 +205,6 @@ static int facts_read_session(void *arg, size_t k)
 		struct fact_label *l = &made->labels[n];
 		l->number = hash_bytes(&r->facts->secret, 0, l->text.p, l->text.n) >> (64 - GROUP_NUMBER_BITS);
 	}
-	if (before)
-		atomic_fetch_sub(&r->rows_budget.used, before->facts.files.n);
-	cached_facts_release(before);
 	r->cached[i] = made;
 	if (error_is_absence(rc))
 		atomic_store(&r->is_replaced, true);
@@ -225,10 +219,10 @@ static int facts_read_session(void *arg, size_t k)
 /* Reads the facts of r->states. */
 static int facts_refresh_read(struct facts_refresh *r, const struct fact_list_impl *before)
 {
-	r->rows_budget.max = r->facts->budget->limit / FILES_BUDGET_DIVISOR;
 	r->cached = calloc(r->n + 1, sizeof(struct cached_facts *));
 	r->to_read = calloc(r->n + 1, sizeof *r->to_read);
-	if (!r->states || !r->cached || !r->to_read)
+	r->pool = before ? pool_get(before->pool) : pool_new(true);
+	if (!r->states || !r->cached || !r->to_read || !r->pool)
 		return -ENOMEM;
 	if (!before)
 		duplicates_release(r->duplicates);
@@ -316,15 +310,15 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 	struct fact_list_impl *l = calloc(1, sizeof *l);
 	if (!l)
 		return NULL;
-	*l = (struct fact_list_impl){
-	    .facts = r->facts, .refs = 1, .memory = sizeof *l + duplicates_memory(r->duplicates)};
-	l->v = calloc(r->n + 1, sizeof *l->v);
+	*l = (struct fact_list_impl){.facts = r->facts, .refs = 1, .pool = r->pool};
+	r->pool = NULL;
+	l->v = (struct fact *)buf_reserve(&l->bytes, (r->n + 1) * sizeof *l->v);
 	l->cached = calloc(r->n + 1, sizeof(struct cached_facts *));
 	if (!l->v || !l->cached) {
 		facts_list_release(l);
 		return NULL;
 	}
-	size_t n = 0;
+	size_t n = 0, used = POOL_UNUSED_MAX;
 	int deferred = deferred_begin();
 	for (size_t i = 0; i < r->n; i++) {
 		const struct slot_state *s = &r->states[i];
@@ -346,14 +340,17 @@ static struct fact_list_impl *facts_list_build(struct facts_refresh *r)
 		    .facts = &kept->facts,
 		};
 		l->cached[n++] = kept;
-		l->memory += sizeof *l->v + sizeof *l->cached + kept->memory;
-		r->cached[i] = NULL;
+		used += kept->memory;
 	}
+	l->memory = sizeof *l + duplicates_memory(r->duplicates) + n * sizeof *l->cached + buf_memory(&l->bytes) +
+	            l->pool->memory;
 	int rc = facts_list_count(r, l, n);
 	if (rc < 0)
 		atomic_store(&r->error, rc);
 	qsort(l->v, n, sizeof *l->v, session_fact_cmp);
 	int error = atomic_load(&r->error), missed = deferred_end(deferred, r->missed);
+	if (!l->pool->size_max && error != -EINTR)
+		l->pool->size_max = l->pool->size + used;
 	/* Whether a session can be read again only shows when it is read. The catalog's serial shows the rest. */
 	bool lacks = error || atomic_load(&r->is_replaced) || (missed && !error_is_of_source(missed));
 	l->catalog_serial = lacks ? 0 : r->serial;
@@ -455,7 +452,8 @@ static int facts_list_refresh(struct facts *f, struct fact_list_impl *before, st
 		f->duplicates.is_current &= next != NULL;
 		if (!next)
 			return rc < 0 ? rc : -ENOMEM;
-		facts_set_newest(f, f->duplicates.is_stale ? NULL : facts_list_ref(next));
+		bool is_full = next->pool->size_max && next->pool->size > next->pool->size_max;
+		facts_set_newest(f, is_full ? NULL : facts_list_ref(next));
 		if (rc < 0 || !atomic_load(&r.is_replaced) || tries + 1 == FACTS_TRIES_MAX) {
 			*ret = next;
 			return rc;

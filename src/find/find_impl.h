@@ -4,15 +4,15 @@
 #define SESSIONFS_FIND_IMPL_H
 
 #include "sessionfs/base/hash.h"
+#include "sessionfs/base/pool.h"
 #include "sessionfs/base/vec.h"
 #include "sessionfs/find/groups.h"
 
 #include <stdatomic.h>
 
 /* The facts of one session, and the version of its file that they describe. The data they point to is in the same
- * block. */
+ * block, and that in a pool, which the lists share. */
 struct cached_facts {
-	_Atomic unsigned refs;
 	uint32_t slot;
 	off_t size;
 	struct timespec mtime, ctime;
@@ -21,7 +21,6 @@ struct cached_facts {
 	struct fact_label *labels; /* the same as facts.labels */
 	uint64_t *marks;           /* one for each entry with usage, in file order: usage_mark.hash and MARK_... */
 	size_t n_marks;
-	bool may_repeat_ids; /* an id may occur twice in the session */
 	struct fact_usage usage_rows[];
 };
 /* Set in a mark: `usage_rows` excludes the entry, since it counts for another session or occurred before. */
@@ -48,18 +47,12 @@ static inline int leading_slot_cmp(const void *pa, const void *pb)
 
 /* Returns a time in whole ms as in info.json; NAN if info.json has none. */
 double info_time_ms(double ms);
-/* The rows of files.tsv are cached while the rows of all sessions fit. */
-struct file_rows_budget {
-	_Atomic size_t used;
-	size_t max;
-};
 struct duplicate_table;
 /* Reads the facts of a session. Its `usage_rows` exclude the entries with MARK_DUPLICATE in `before`, or, if that is
- * NULL, those that duplicates_add_session found in other sessions. Without `room`, only the usage is read. Returns 0 or
- * a negative errno; -ESTALE if the session was removed. Release with cached_facts_release. */
+ * NULL, those that duplicates_add_session found in other sessions. Returns 0 or a negative errno; -ESTALE if the
+ * session was removed. *ret is in the pool. */
 int cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before, struct duplicate_table *d,
-                      struct file_rows_budget *room, struct cached_facts **ret);
-void cached_facts_release(struct cached_facts *k);
+                      bool usage_only, struct pool *pool, struct cached_facts **ret);
 /* Returns whether the facts describe the current file. */
 bool cached_facts_match(const struct cached_facts *k, const struct slot_state *now);
 
@@ -70,14 +63,12 @@ bool cached_facts_match(const struct cached_facts *k, const struct slot_state *n
 struct duplicate_table {
 	struct lock *lock; /* guards the rest while sessions are read; else only one thread uses the table */
 	uint64_t *cells;
-	unsigned bits; /* 1 << bits cells */
-	size_t n;
+	size_t cap, n; /* cells, and used ones */
 	struct hash_key secret;
 	bool all_shared;     /* as if is_shared were set for all */
 	VEC(bool) is_shared; /* by slot: has or had an entry in common with another session */
 	size_t shared_count; /* number of set ones at the last duplicates_find */
 	bool is_current;     /* the last list was right, and no session that shares entries was added since */
-	bool is_stale;       /* too many marks are of removed sessions: rebuild the table */
 };
 void duplicates_release(struct duplicate_table *d);
 /* Makes room for more marks. Returns false if out of memory. */

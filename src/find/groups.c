@@ -119,9 +119,9 @@ static void add_link_name(const struct fact *f, const struct group_link *l, enum
 
 struct group_builder {
 	struct groups result; /* first member: callers have pointers to it */
-	size_t n_links;       /* room in `v` */
 	struct map found;     /* by name: the group's index */
 	struct map taken;     /* by the group's index and a name: the link's index in `v` */
+	struct pool *pool;    /* of `v` and the names */
 };
 
 void groups_free(struct groups *g)
@@ -129,14 +129,10 @@ void groups_free(struct groups *g)
 	struct group_builder *m = (struct group_builder *)g;
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->result.n; i++)
-		free((char *)m->result.groups[i].name.p);
-	for (size_t i = 0; m->result.v && i < m->n_links; i++)
-		free((char *)m->result.v[i].name.p);
 	map_release(&m->found);
 	map_release(&m->taken);
 	free(m->result.groups);
-	free(m->result.v);
+	pool_put(m->pool);
 	free(m);
 }
 
@@ -168,12 +164,10 @@ static int group_slot_cmp(const void *pa, const void *pb, void *arg)
 	return x != y ? (x > y) - (x < y) : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Returns a copy, as small as possible, because names are many; p is NULL if out of memory. */
+/* Returns a copy; p is NULL if out of memory. */
 static struct span group_keep_name(struct group_builder *m, const struct buf *name)
 {
-	char *kept = buf_err(name) ? NULL : strndup(name->p, name->n);
-	m->result.memory += budget_heap_size(name->n + 1);
-	return (struct span){kept, kept ? name->n : 0};
+	return (struct span){buf_err(name) ? NULL : pool_copy(m->pool, buf_span(name), (struct span){0}), name->n};
 }
 
 /* Returns the index of the group of v[i]: the group of the link before it, or a new one. MAP_NONE if out of memory. */
@@ -256,15 +250,15 @@ struct groups *groups_make(const struct fact_list *list, enum group_key key)
 		return NULL;
 	for (size_t i = 0; i < list->n; i++)
 		n += keys[key].links(&list->v[i]);
-	m->n_links = n;
+	m->pool = pool_new(true);
 	m->result.groups = calloc(n, sizeof *m->result.groups);
-	m->result.v = calloc(n, sizeof *m->result.v);
+	m->result.v = m->pool ? pool_alloc(m->pool, n * sizeof *m->result.v) : NULL;
 	if (!m->result.groups || !m->result.v || !groups_fill(m, list, &keys[key])) {
 		groups_free(&m->result);
 		return NULL;
 	}
-	m->result.memory += sizeof *m + n * (sizeof *m->result.groups + sizeof *m->result.v) + map_memory(&m->found) +
-	                    map_memory(&m->taken);
+	m->result.memory = sizeof *m + m->result.n * sizeof *m->result.groups + map_memory(&m->found) +
+	                   map_memory(&m->taken) + m->pool->memory;
 	return &m->result;
 }
 

@@ -234,23 +234,10 @@ int table_problems(const struct fact_list *list, struct buf *out)
 
 /* --- files.tsv ------------------------------------------------------------------- */
 
-/* Renders the rows again if they are not cached. */
 static int tables_add_files(struct catalog *c, const struct fact *f, struct buf *out)
 {
-	struct buf made CLEANUP_BUF = BUF_INIT;
 	struct span rest = f->facts->files, row;
-	struct session *s;
-	if (rest.n == 0 && f->facts->has_files) {
-		int rc = catalog_session_get(c, f->slot, &s);
-		/* One that is gone makes the next table another. */
-		if (rc < 0)
-			return rc == -ESTALE ? 0 : rc;
-		rc = render_files_rows(s, SIZE_MAX, &made);
-		catalog_session_put(c, s);
-		if (rc < 0)
-			return rc;
-		rest = buf_span(&made);
-	}
+	(void)c;
 	while (span_line(&rest, &row)) {
 		tables_add_location(f, out);
 		buf_addspan(out, row);

@@ -139,7 +139,6 @@ int session_each_file_use(const struct session *s, int (*fn)(void *arg, const st
 struct rows {
 	const struct session *s;
 	struct buf *out;
-	size_t max;
 };
 
 static int file_uses_add_row(void *arg, const struct file_use *use)
@@ -164,12 +163,12 @@ static int file_uses_add_row(void *arg, const struct file_use *use)
 	buf_addc(rows->out, '\n');
 	if (buf_err(&entry) || buf_err(&name) || buf_err(rows->out))
 		return -ENOMEM;
-	return rows->out->n > rows->max;
+	return 0;
 }
 
-int render_files_rows(const struct session *s, size_t max, struct buf *out)
+int render_files_rows(const struct session *s, struct buf *out)
 {
-	return session_each_file_use(s, file_uses_add_row, &(struct rows){s, out, max});
+	return session_each_file_use(s, file_uses_add_row, &(struct rows){s, out});
 }
 
 int render_files(const struct session *s, struct buf *out)
@@ -178,7 +177,7 @@ int render_files(const struct session *s, struct buf *out)
 
 	buf_adds(out, FILES_HEADING);
 	size_t heading = out->n;
-	int rc = render_files_rows(s, SIZE_MAX, out);
+	int rc = render_files_rows(s, out);
 	if (out->n == heading)
 		out->n = start;
 	return rc < 0 ? rc : buf_err(out);

@@ -34,22 +34,24 @@ static ssize_t limited_pread(int fd, void *p, size_t n, off_t off)
 
 __typeof__(pread) *const sys_pread = limited_pread;
 
-/* A table of marks, and room for all rows of files.tsv. */
+/* A table of marks, and where the facts are. */
 struct shared {
 	struct lock lock;
 	struct duplicate_table d;
-	struct file_rows_budget room;
+	struct pool *pool;
 };
 
 static void share_begin(struct shared *s)
 {
-	*s = (struct shared){.room.max = 1 << 20};
+	*s = (struct shared){.pool = pool_new(true)};
+	assert_non_null(s->pool);
 	lock_init(&s->lock, LOCK_FACTS);
 	s->d.lock = &s->lock;
 }
 
 static void share_end(struct shared *s)
 {
+	pool_put(s->pool);
 	duplicates_release(&s->d);
 	lock_destroy(&s->lock);
 }
@@ -61,7 +63,7 @@ static int read_again(struct source_fixture *p, struct shared *s, const char *st
 	uint32_t slot = slot_of(p, "a", stem);
 	assert_int_not_equal(slot, NO_SLOT);
 	*ret = NULL;
-	return cached_facts_read(p->c, slot, before, &s->d, &s->room, ret);
+	return cached_facts_read(p->c, slot, before, &s->d, false, s->pool, ret);
 }
 
 static struct cached_facts *get(struct source_fixture *p, struct shared *s, const char *stem)
@@ -128,11 +130,9 @@ static void assert_all_kinds(const struct cached_facts *k)
 	assert_span(f->labels[1].text, "a\tb");
 	assert_span(f->labels[1].name, "assistant");
 	assert_span(f->labels[1].row, "5\t2026-01-02T12:00:00.000Z\tassistant\t");
-	assert_true(f->has_files);
 	assert_span(f->files, "\t7\t1-read\tread\topen\t/x\n");
 	assert_string_equal(f->state, "done");
 	assert_int_equal(k->n_marks, 5);
-	assert_false(k->may_repeat_ids);
 	for (size_t i = 0; i < k->n_marks; i++)
 		assert_true(k->marks[i] && !(k->marks[i] & MARK_FLAGS));
 }
@@ -159,8 +159,6 @@ static void all_facts_of_a_session_are_read(void **state)
 	assert_int_equal(k->mtime.tv_sec, 1767609000);
 	assert_true(k->memory > sizeof *k + 5 * sizeof(uint64_t) + 4 * sizeof(struct fact_usage));
 	assert_true(k->memory < 2048);
-	assert_int_equal(s.room.used, k->facts.files.n);
-	cached_facts_release(k);
 }
 
 /* One entry with usage, and one label. A record without its message is not counted as one. */
@@ -182,7 +180,6 @@ static void a_single_entry_has_facts(void **state)
 	assert_int_equal(k->facts.n_labels, 1);
 	assert_span(k->facts.labels[0].text, "one");
 	assert_span(k->facts.labels[0].name, "assistant");
-	cached_facts_release(k);
 }
 
 static void a_session_without_entries_has_facts(void **state)
@@ -198,12 +195,11 @@ static void a_session_without_entries_has_facts(void **state)
 	assert_int_equal(f->entries + f->messages + f->n_usage + f->n_labels + k->n_marks, 0);
 	assert_true(isnan(f->created) && f->date == NO_DATE);
 	assert_true(f->has_problems);
-	assert_false(f->has_usage || f->has_files);
+	assert_false(f->has_usage || f->files.n);
 	assert_span(f->id, "x");
 	assert_span(f->title, "(no messages)");
 	assert_span(f->model, "");
 	assert_span(f->files, "");
-	cached_facts_release(k);
 }
 
 /* The last model counts, also one that was only chosen. */
@@ -231,7 +227,6 @@ static void the_last_model_is_read(void **state)
 		wait_stale();
 		struct cached_facts *k = get(p, &s, stem);
 		assert_span(k->facts.model, cases[i].model);
-		cached_facts_release(k);
 	}
 }
 
@@ -274,9 +269,6 @@ static void entries_of_other_sessions_are_excluded(void **state)
 	assert_int_equal(fork->marks[0], first->marks[0] | MARK_EXCLUDED);
 	assert_int_equal(fork->marks[2], first->marks[1] | MARK_EXCLUDED);
 	assert_false((fork->marks[1] | fork->marks[3]) & MARK_FLAGS);
-	cached_facts_release(first);
-	cached_facts_release(fork);
-	cached_facts_release(again);
 }
 
 /* A later reading excludes what duplicates_find has marked, and nothing else. Entries appended since have no mark yet.
@@ -294,24 +286,18 @@ static void marked_entries_are_excluded(void **state)
 	assert_usage(other, "2026-01-01 p/m 1 1\n");
 	assert_false(other->marks[0] & MARK_FLAGS);
 	assert_int_equal(other->marks[1] & MARK_FLAGS, MARK_EXCLUDED);
-	cached_facts_release(other);
 	assert_int_equal(read_again(p, &s, "fork", fork, &other), 0);
 	assert_usage(other, "2026-01-02 p/m 1 20\n2026-01-03 p/m 1 4000\n2026-01-01 p/m 1 1\n");
-	cached_facts_release(other);
 	/* `before` has fewer marks than the file, then more. */
 	append(p, "--a--/s.jsonl", USED("3", "2026-01-04T12:00:00Z", 7));
 	wait_stale();
 	assert_int_equal(read_again(p, &s, "s", first, &longer), 0);
 	assert_usage(longer, "2026-01-01 p/m 1 1\n2026-01-04 p/m 1 7\n");
-	cached_facts_release(longer);
 	replace(p, "--a--/s.jsonl", START("s") USED("1", "2026-01-01T12:00:00Z", 1));
 	wait_stale();
 	assert_int_equal(read_again(p, &s, "s", first, &other), 0);
 	assert_usage(other, "2026-01-01 p/m 1 1\n");
 	assert_int_equal(other->n_marks, 1);
-	cached_facts_release(other);
-	cached_facts_release(first);
-	cached_facts_release(fork);
 }
 
 /* An id that two entries have makes the session one that is compared. */
@@ -329,59 +315,11 @@ static void repeated_ids_are_noted(void **state)
 	    USED("2", "2026-01-01T12:00:00Z", 3));
 	open_place(p);
 	struct cached_facts *k = get(p, &s, "s"), *t = get(p, &s, "t");
-	assert_true(k->may_repeat_ids);
 	assert_true(s.d.is_shared.v[k->slot]);
-	assert_false(t->may_repeat_ids);
 	assert_false(s.d.is_shared.v[t->slot]);
-	cached_facts_release(k);
-	cached_facts_release(t);
 }
 
-/* ---- room for rows of files.tsv ---- */
-
-static void rows_are_cached_while_they_fit(void **state)
-{
-	struct source_fixture *p = *state;
-	make_dir(p, "--a--");
-	put(p, "--a--/s.jsonl",
-	    START("s") UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/long/path")])
-	    UNTIMED("2", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")]));
-	open_place(p);
-	size_t memory = 0;
-	static const char rows[] = "\t1\t1-read\tread\topen\t/long/path\n\t2\t1-read\tread\topen\t/x\n";
-	for (size_t max = 0; max < 2 * sizeof rows; max++) {
-		struct shared s CLEANUP_SHARED;
-		share_begin(&s);
-		s.room = (struct file_rows_budget){.used = 5, .max = max};
-		struct cached_facts *k = get(p, &s, "s");
-		bool fits = max >= 5 + strlen(rows);
-		assert_true(k->facts.has_files);
-		assert_span(k->facts.files, fits ? rows : "");
-		assert_int_equal(s.room.used, fits ? 5 + strlen(rows) : 5);
-		assert_span(k->facts.title, "(no messages)");
-		memory = max ? memory : k->memory;
-		assert_int_equal(k->memory, memory + k->facts.files.n);
-		cached_facts_release(k);
-	}
-}
-
-/* ---- references and versions ---- */
-
-static void facts_are_freed_with_the_last_reference(void **state)
-{
-	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
-	share_begin(&s);
-	put_all_kinds(p);
-	struct cached_facts *k = get(p, &s, "s");
-	assert_int_equal(k->refs, 1);
-	atomic_fetch_add(&k->refs, 1);
-	cached_facts_release(k);
-	assert_int_equal(k->refs, 1);
-	assert_all_kinds(k);
-	cached_facts_release(k);
-	cached_facts_release(NULL);
-}
+/* ---- versions ---- */
 
 static void facts_match_only_their_version(void **state)
 {
@@ -412,10 +350,9 @@ static void a_removed_session_has_no_facts(void **state)
 	uint32_t slot = slot_of(p, "a", "s");
 	assert_int_equal(unlink(at(p, "--a--/s.jsonl")), 0);
 	wait_stale();
-	assert_int_equal(cached_facts_read(p->c, slot, NULL, &s.d, &s.room, &k), -ESTALE);
+	assert_int_equal(cached_facts_read(p->c, slot, NULL, &s.d, false, s.pool, &k), -ESTALE);
 	assert_null(k);
 	assert_int_equal(s.d.n + s.d.is_shared.n, 0);
-	assert_int_equal(s.room.used, 0);
 }
 
 /* Each failure is reported; the next reading has all facts. */
@@ -429,17 +366,16 @@ static void a_reading_without_memory_fails(void **state)
 		struct shared s CLEANUP_SHARED;
 		struct cached_facts *k = NULL;
 		share_begin(&s);
-		cached_facts_release(get(p, &s, "s")); /* the index is open from now on */
+		get(p, &s, "s"); /* the index is open from now on */
 		duplicates_release(&s.d);
 		uint32_t slot = slot_of(p, "a", "s");
 		let_alloc_fail(nth);
-		int rc = cached_facts_read(p->c, slot, NULL, &s.d, &s.room, &k);
+		int rc = cached_facts_read(p->c, slot, NULL, &s.d, false, s.pool, &k);
 		failed = alloc_has_failed();
 		assert_true(rc == 0 || (failed && rc == -ENOMEM));
 		failures += rc != 0;
 		if (rc == 0)
 			assert_all_kinds(k);
-		cached_facts_release(k);
 	}
 	assert_true(failures > 20);
 }
@@ -456,14 +392,13 @@ static void a_session_that_cannot_be_read_has_no_facts(void **state)
 		share_begin(&s);
 		uint32_t slot = slot_of(p, "a", "s");
 		preads_left = left;
-		int rc = cached_facts_read(p->c, slot, NULL, &s.d, &s.room, &k);
+		int rc = cached_facts_read(p->c, slot, NULL, &s.d, false, s.pool, &k);
 		failed = preads_left < 0;
 		preads_left = -1;
 		assert_true(rc == 0 || (failed && rc == -EIO));
 		failures += rc != 0;
 		if (rc == 0)
 			assert_all_kinds(k);
-		cached_facts_release(k);
 	}
 	assert_true(failures > 0); /* a short file is read once */
 }
@@ -479,8 +414,6 @@ int main(void)
 	    TEST(entries_of_other_sessions_are_excluded),
 	    TEST(marked_entries_are_excluded),
 	    TEST(repeated_ids_are_noted),
-	    TEST(rows_are_cached_while_they_fit),
-	    TEST(facts_are_freed_with_the_last_reference),
 	    cmocka_unit_test(facts_match_only_their_version),
 	    TEST(a_removed_session_has_no_facts),
 	    TEST(a_reading_without_memory_fails),

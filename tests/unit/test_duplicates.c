@@ -9,14 +9,10 @@
 #include "../../src/find/find_impl.h"
 #include "failing_alloc.h"
 #include "sessionfs/base/cancel.h"
-#include "sessionfs/base/limits.h"
 #include "sessionfs/base/lock.h"
 
 #include <math.h>
 #include <string.h>
-
-/* As in duplicates.c. */
-#define STALE_MARKS_MAX LIMIT(100000, 16)
 
 /* A hash as session_usage returns it: its upper two bits are 0. */
 static uint64_t mark_of(uint64_t number)
@@ -94,7 +90,7 @@ static void marks_with_the_same_cell_differ(void **state)
 	duplicates_release(&d);
 }
 
-/* At most three quarters of the cells are in use. */
+/* At most four fifths of the cells are in use. */
 static void a_table_grows_when_it_is_full(void **state)
 {
 	struct duplicate_table d = {0};
@@ -110,9 +106,9 @@ static void a_table_grows_when_it_is_full(void **state)
 	assert_true(duplicates_reserve(&d, 0));
 	assert_int_equal(duplicates_memory(&d), 64 * sizeof *d.cells);
 	assert_true(duplicates_reserve(&d, 1));
-	assert_int_equal(duplicates_memory(&d), 128 * sizeof *d.cells);
+	assert_int_equal(duplicates_memory(&d), 80 * sizeof *d.cells);
 	assert_true(duplicates_reserve(&d, 1000));
-	assert_int_equal(duplicates_memory(&d), 2048 * sizeof *d.cells);
+	assert_int_equal(duplicates_memory(&d), 1438 * sizeof *d.cells);
 	assert_int_equal(d.n, 48);
 	duplicates_release(&d);
 	assert_int_equal(duplicates_memory(&d), 0);
@@ -432,27 +428,6 @@ static void a_comparison_that_finds_no_memory_fails(void **state)
 	assert_true(is_duplicate(s, 1, 0));
 }
 
-/* The table is rebuilt if too many of its marks are of removed sessions. */
-static void marks_of_removed_sessions_make_the_table_stale(void **state)
-{
-	struct some_facts *s = *state;
-	ADD(s, 0, 1000, "a", 1, 2);
-	ADD(s, 1, 2000, "b", 3);
-	uint64_t next = 3, most = STALE_MARKS_MAX + 2 * 3;
-	assert_true(duplicates_reserve(&s->d, (size_t)most));
-	while (s->d.n < most)
-		duplicates_set_owner(&s->d, mark_of(++next), 3);
-	assert_int_equal(find(s), 0);
-	assert_false(s->d.is_stale);
-	uint64_t one[] = {mark_of(++next)};
-	assert_int_equal(duplicates_add_session(&s->d, 2, one, 1, false), 0);
-	assert_int_equal(find(s), 0);
-	assert_true(s->d.is_stale);
-	ADD(s, 3, 2000, "c", 3);
-	assert_int_equal(find(s), 0);
-	assert_false(s->d.is_stale);
-}
-
 #define SESSIONS_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -474,7 +449,6 @@ int main(void)
 	    SESSIONS_TEST(a_current_result_is_used_again),
 	    SESSIONS_TEST(a_comparison_can_be_cancelled),
 	    SESSIONS_TEST(a_comparison_that_finds_no_memory_fails),
-	    SESSIONS_TEST(marks_of_removed_sessions_make_the_table_stale),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/base/date.h"
+#include "sessionfs/base/limits.h"
 #include "sessionfs/find/tables.h"
 
 #include <linux/openat2.h>
@@ -58,9 +59,9 @@ uint64_t __wrap_budget_clock(void)
 }
 
 int __real_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
-                             struct duplicate_table *d, struct file_rows_budget *room, struct cached_facts **ret);
+                             struct duplicate_table *d, bool usage_only, struct pool *pool, struct cached_facts **ret);
 int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
-                             struct duplicate_table *d, struct file_rows_budget *room, struct cached_facts **ret);
+                             struct duplicate_table *d, bool usage_only, struct pool *pool, struct cached_facts **ret);
 
 static _Atomic unsigned makes;
 
@@ -68,14 +69,14 @@ static _Atomic unsigned makes;
 static struct source_fixture *storm;
 
 int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
-                             struct duplicate_table *d, struct file_rows_budget *room, struct cached_facts **ret)
+                             struct duplicate_table *d, bool usage_only, struct pool *pool, struct cached_facts **ret)
 {
 	struct slot_info info;
 	atomic_fetch_add(&makes, 1);
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
 		replace(storm, info.file,
 		    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
-	return __real_cached_facts_read(c, slot, before, d, room, ret);
+	return __real_cached_facts_read(c, slot, before, d, usage_only, pool, ret);
 }
 
 static struct facts *open_facts(struct source_fixture *p)
@@ -575,11 +576,10 @@ static void days_have_names(void **state)
 	assert_int_equal(date_at(NAN), NO_DATE);
 }
 
-/* The same rows with and without memory for the cache; a call gets its result later. */
+/* A call gets its result later. */
 static void files_table_covers_all_sessions(void **state)
 {
 	struct source_fixture *p = *state;
-	const size_t limits[] = {SIZE_MAX, 8 * 40, 0};
 	make_dir(p, "a");
 	put(p, "a/s.jsonl",
 	    HEADER_AT("s", "2026-01-01T10:00:00.000Z")
@@ -591,37 +591,49 @@ static void files_table_covers_all_sessions(void **state)
 	put(p, "a/u.jsonl",
 	    HEADER_AT("u", "2026-01-03T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	open_place(p);
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-		struct buf out CLEANUP_BUF = BUF_INIT;
-		struct budget budget = BUDGET_INIT(limits[i]);
-		struct facts *f;
-		assert_int_equal(facts_open(p->c, &budget, &f), 0);
-		const struct fact_list *list = all(f);
-		assert_int_equal(find(list, "a/s.jsonl")->facts->files.n > 0, i == 0);
-		/* In between it depends on which session is read first. */
-		if (i != 1)
-			assert_int_equal(find(list, "a/t.jsonl")->facts->files.n > 0, i == 0);
-		assert_false(find(list, "a/u.jsonl")->facts->has_files);
-		assert_int_equal(table_files(list, &out), 0);
-		assert_string_equal(buf_cstr(&out), "project\tstem\ttime\tentry\tcall\taction\toutcome\tpath\n"
-		                                    "a\tt\t\t1\t1-read\tread\topen\t/x\n"
-		                                    "a\ts\t\t1\t1-read\tread\topen\t/x\n"
-		                                    "a\ts\t\t2\t1-read\tread\topen\t/x\n");
-		facts_release(list);
-		facts_close(f);
-	}
 	struct facts *f = open_facts(p);
 	const struct fact_list *list = all(f), *next;
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	assert_int_equal(table_files(list, &out), 0);
+	assert_string_equal(buf_cstr(&out), "project\tstem\ttime\tentry\tcall\taction\toutcome\tpath\n"
+	                                    "a\tt\t\t1\t1-read\tread\topen\t/x\n"
+	                                    "a\ts\t\t1\t1-read\tread\topen\t/x\n"
+	                                    "a\ts\t\t2\t1-read\tread\topen\t/x\n");
+	buf_reset(&out);
 	append(p, "a/s.jsonl", UNTIMED("3", "1", "role":"toolResult","toolCallId":"c","content":[]));
 	wait_stale();
 	next = all(f);
 	assert_ptr_equal(find(next, "a/t.jsonl")->facts, find(list, "a/t.jsonl")->facts);
-	struct buf out CLEANUP_BUF = BUF_INIT;
 	assert_int_equal(table_files(next, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "a\ts\t\t1\t1-read\tread\tdone\t/x\n"
 	                                       "a\ts\t\t2\t1-read\tread\topen\t/x\n"));
 	facts_release(list);
 	facts_release(next);
+	facts_close(f);
+}
+
+/* Facts of earlier versions stay in memory until they are too many: then all sessions are read again. */
+static void unused_facts_are_limited(void **state)
+{
+	enum { CHANGES = 100 };
+	struct source_fixture *p = *state;
+	make_dir(p, "a");
+	put(p, "a/s.jsonl", HEADER_AT("s", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
+	put(p, "a/t.jsonl", HEADER_AT("t", "2026-01-02T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
+	open_place(p);
+	struct facts *f = open_facts(p);
+	facts_release(all(f));
+	unsigned before = makes;
+	for (unsigned i = 0; i < CHANGES; i++) {
+		append(p, "a/s.jsonl", UNTIMED("2", null, "role":"user","content":"hi"));
+		wait_stale();
+		const struct fact_list *list = all(f);
+		assert_int_equal(find(list, "a/s.jsonl")->facts->entries, i + 2);
+		assert_int_equal(find(list, "a/t.jsonl")->facts->entries, 1);
+		facts_release(list);
+	}
+	/* With SMALL, each seventh or so. */
+	assert_in_range(makes - before, CHANGES + LIMIT(0, 5), CHANGES + LIMIT(0, CHANGES / 3));
 	facts_close(f);
 }
 
@@ -666,6 +678,7 @@ int main(void)
 	    TEST(constantly_replaced_session_is_skipped),
 	    TEST(control_characters_in_cells_become_spaces),
 	    TEST(files_table_covers_all_sessions),
+	    TEST(unused_facts_are_limited),
 	    TEST(shared_entry_counts_once),
 	    TEST(results_count_for_subagents),
 	};

@@ -94,23 +94,6 @@ static void a_path_that_is_too_long_is_none(void **state)
 	assert_path(cwd.p, JSON("~/a"), "~/a");
 }
 
-static void rows_end_where_there_is_no_more_room(void **state)
-{
-	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
-	(void)state;
-	buf_adds(&lines, HEADER);
-	for (unsigned i = 0; i < 100; i++)
-		buf_addf(&lines, ASSISTANT("a%u", null, CALL("1", "read", "path":"x")), i);
-	fixture_open(&f, lines.p, lines.n);
-	assert_int_equal(render_files_rows(f.s, 0, &out), 1);
-	assert_in_range(out.n, 1, 100);
-	buf_reset(&out);
-	assert_int_equal(render_files_rows(f.s, SIZE_MAX, &out), 0);
-	assert_true(out.n > 4000);
-	fixture_close(&f);
-}
-
 /* clang-format off */
 
 static const char nested[] = AS_IS(HEADER ASSISTANT("a", null, CALL("1", "codemode", "code":"x"))
@@ -177,7 +160,6 @@ int main(void)
 	    cmocka_unit_test(each_file_call_has_a_row),
 	    cmocka_unit_test(relative_paths_are_joined_to_cwd),
 	    cmocka_unit_test(a_path_that_is_too_long_is_none),
-	    cmocka_unit_test(rows_end_where_there_is_no_more_room),
 	    cmocka_unit_test(file_filter_finds_entries),
 	    cmocka_unit_test(entries_are_found_by_their_nested_calls),
 	};

@@ -45,8 +45,7 @@ struct session_facts {
 	date_t date;                  /* of `created`, or NO_DATE */
 	size_t n_usage;
 	const struct fact_usage *usage_rows;
-	bool has_files;    /* files.tsv has rows for this session */
-	struct span files; /* these rows, as render_files_rows makes them; empty if they did not fit */
+	struct span files; /* the rows of files.tsv, as render_files_rows makes them */
 	size_t n_labels;   /* in order of entries */
 	const struct fact_label *labels;
 };

@@ -26,10 +26,9 @@ struct file_use {
 /* Calls fn for each in file order; stops at and returns the first non-zero result. */
 int session_each_file_use(const struct session *s, int (*fn)(void *arg, const struct file_use *use), void *arg);
 
-/* Append the rows of files.tsv, and the whole file; nothing if it has no rows. The first returns 1, with rows missing,
- * once `out` is longer than `max`. */
+/* Append the rows of files.tsv, and the whole file; nothing if it has no rows. */
 #define FILES_HEADING "time\tentry\tcall\taction\toutcome\tpath\n"
-int render_files_rows(const struct session *s, size_t max, struct buf *out);
+int render_files_rows(const struct session *s, struct buf *out);
 int render_files(const struct session *s, struct buf *out);
 
 /* change.c. Returns whether a call changed its file, if it has one: the call writes or edits, and its result reports
