@@ -21,13 +21,14 @@ enum { SESSIONS = 3000 };
 
 static void put_sessions(const struct source_fixture *p)
 {
-	static const char begin[] = LINE({"type":"session","version":3,"id":"3e30d61c-0214-7cf8-8aa1-%012u","cwd":"/srv/project-0001"}) UNTIMED("1", null, "role":"user","content":"hi");
 	char path[128], text[1024];
 	make_dir(p, "--srv-project-0001--");
 	for (unsigned i = 0; i < SESSIONS; i++) {
 		snprintf(path, sizeof path,
 		         "--srv-project-0001--/2026-01-15T12-30-00-186Z_3e30d61c-0214-7cf8-8aa1-%012u.jsonl", i);
-		int n = snprintf(text, sizeof text, begin, i);
+		int n =
+		    snprintf(text, sizeof text,
+		             HEADER_OF("3e30d61c-0214-7cf8-8aa1-%012u", "/srv/project-0001") USER("1", null, "hi"), i);
 		for (unsigned k = 0; k < 8; k++)
 			n += snprintf(text + n, sizeof text - (size_t)n,
 			              "{\"type\":\"message\",\"id\":\"%u\",\"m\":1}\n", k);
