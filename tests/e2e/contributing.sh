@@ -24,11 +24,11 @@ done < <(grep -oE '`[a-z]+/[a-z_/]+(\.[a-z]+)?`' "$ROOT/tests/README.md" | tr -d
 
 # Each block of code becomes a file, named by its number.
 awk -v to="$T/" '/^```[a-z]/ { file = to (++n) "." substr($0, 4); next } /^```/ { file = "" } file { print >file }' "$ROOT/tests/README.md"
-is "1.c 2.c 3.c 4.c 5.sh" "$(cd "$T" && echo [0-9].*)" "examples in tests/README.md"
+is "1.c 2.c 3.c 4.c 5.c 6.sh" "$(cd "$T" && echo [0-9].*)" "examples in tests/README.md"
 mkdir -p "$T/tests/e2e"
 ln -s "$ROOT/tests/lib" "$ROOT/tests/data" "$T/tests/"
-cp "$T/5.sh" "$T/tests/e2e/"
-bash -euo pipefail "$T/tests/e2e/5.sh" || die "the example of a test with a mount"
+cp "$T/6.sh" "$T/tests/e2e/"
+bash -euo pipefail "$T/tests/e2e/6.sh" || die "the example of a test with a mount"
 
 ! is_sanitized || exit 0 # another way to compile
 need cc
@@ -45,7 +45,7 @@ run() { # FILE MAIN HEADER...: with these headers and this main, FILE is a test 
 	} >"$T/whole-$file.c"
 	cc -I"$ROOT/include" -I"$ROOT/tests/unit" -I"$ROOT/tests/wire" -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
 		$(pkg-config --cflags fuse3) -Wall -Werror -o "$T/example-$file" "$T/whole-$file.c" \
-		$([ "$file" != 4 ] || printf '%s\n' "$ROOT/tests/wire/wire.c" "$build"/fuse/*.o) "$build/libsessionfs.a" \
+		$([ "$file" != 5 ] || printf '%s\n' "$ROOT/tests/wire/wire.c" "$build"/fuse/*.o) "$build/libsessionfs.a" \
 		-lcmocka $(pkg-config --libs fuse3 libutf8proc) -lmd -lmd4c -lpthread || die "example $file cannot be compiled"
 	"$T/example-$file" >"$T/out" 2>&1 || die "example $file: $(cat "$T/out")"
 }
@@ -56,5 +56,6 @@ test_of() { # FILE SET_UP TEAR_DOWN
 }
 run 1 "$(test_of 1 NULL NULL)" sessionfs/base/name.h texts.h
 run 2 "$(test_of 2 set_up tear_down)" write_fixture.h
-run 3 "char c; return file_pread(0, &c, 1, 0) != -EIO" errno.h sessionfs/base/sys.h sessionfs/file/opened.h
-run 4 "$(test_of 4 setup teardown)" fixture.h
+run 3 "return sizeof session < 100" session_lines.h
+run 4 "char c; return file_pread(0, &c, 1, 0) != -EIO" errno.h sessionfs/base/sys.h sessionfs/file/opened.h
+run 5 "$(test_of 5 setup teardown)" fixture.h

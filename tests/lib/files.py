@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter
 
-import all as stored
+import stored
 from facts import cell, iso, one_line, when
 
 FORMS = Counter()
