@@ -84,22 +84,22 @@ umount_fs "$T/beside"
 are_known() { ls "$T/mnt/sessions" >/dev/null 2>&1; is_settled && [ "$(jq .sessions "$T/mnt/.status")" = "$sessions" ]; }
 await "all is known" are_known
 says '[.sessions, .follows] | @tsv' "$sessions	poll"
-# A request begins a scan, which ends after a second without an answer; the last scan is valid for a while.
+# The last scan is valid for a while. Then a request begins one, which ends after a second without an answer.
+: >"$T/gate"
+looks=()
 is_scanning() {
-	local line seen=1
-	: >"$T/gate"
-	ls "$T/mnt/projects" >/dev/null 2>&1 &
-	for _ in {1..1000}; do
-		read -r line <"$T/mnt/.status"
-		[[ $line != *'"scanning":true'* ]] || seen=0
-		[ $seen = 1 ] && kill -0 $! 2>/dev/null || break
+	ls "$T/mnt/projects/none-${#looks[@]}" >/dev/null 2>&1 & # a name that the kernel has not cached
+	looks+=($!)
+	for _ in {1..20}; do
+		line=$(<"$T/mnt/.status")
+		[[ $line != *'"scanning":true'* ]] || return 0
+		sleep 0.01
 	done
-	is "$sessions" "$(jq .sessions <<<"$line")" "sessions while the server is silent"
-	rm "$T/gate"
-	wait $! || : # it can fail, since this took too long
-	until are_known; do sleep 0.05; done
-	return $seen
+	return 1
 }
 await "a look that does not return" is_scanning
+is "$sessions" "$(jq .sessions <<<"$line")" "sessions while the server is silent"
+rm "$T/gate"
+wait "${looks[@]}" || : # they can fail, since this took too long
 umount_fs "$T/mnt"
 umount_fs "$T/far"
