@@ -22,8 +22,9 @@ packages | sort -u >"$T/installed"
 diff "$T/said" "$T/installed" >&2 || die "CONTRIBUTING.md (<) and scripts/setup (>) name other packages"
 
 # A tree in which one test does not find a program.
-mkdir -p "$T/tree/tests/e2e" "$T/tree/scripts" "$T/tree/build"
+mkdir -p "$T/tree/tests/e2e" "$T/tree/tests/lib" "$T/tree/scripts" "$T/tree/build"
 cp "$ROOT/scripts/check" "$T/tree/scripts/"
+cp "$ROOT/tests/lib/limited" "$T/tree/tests/lib/"
 : >"$T/tree/build/sessionfs"
 cat >"$T/tree/tests/e2e/lacking.sh" <<EOF
 #!/usr/bin/env bash
