@@ -6,6 +6,7 @@
 need_mount
 need_proc
 need python3 rsync
+needs_watches
 cache=16
 if is_sanitized; then cache=1000; fi # sanitizers keep freed memory
 TMPDIR=$T "$ROOT/tests/stress/load" --seconds=3 --sessions=5 --cache=$cache --seed="${SEED:-1}" | sed '/^figure /d' # ten minutes give them

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 need_mount
+needs_watches
 nested() { python3 "$ROOT/tests/lib/nested.py" "$@"; }
 agree() { nested agree "$1" "$2" || die "$3"; } # SOURCE MOUNT WHAT
 agrees_now() { nested now "$T/src" "$T/mnt" 2>/dev/null; }

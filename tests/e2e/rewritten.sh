@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3
+needs_watches
 
 for options in rw ro; do
 	rm -rf "$T/src"

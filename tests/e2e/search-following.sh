@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 need_mount
+needs_watches
 
 entry() { # ID TEXT [ROLE]
 	printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-04-01T12:00:00.000Z","message":{"role":"%s","content":"%s","timestamp":%s}}\n' \

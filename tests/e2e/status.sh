@@ -4,6 +4,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need jq python3
+needs_watches
 samples "$T/src"
 mkdir "$T/src/--of-quotes--"
 quoted=$T/src/a\ \"quoted\"\ name

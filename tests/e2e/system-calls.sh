@@ -8,6 +8,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount_traced
 need strace python3
+needs_watches
 is_sanitized && skip "a sanitizer makes calls of its own"
 strace -o "$T/trace" true 2>/dev/null || skip "strace is not allowed here"
 

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc python3 rsync
+needs_watches
 
 # --- a slow table -----------------------------------------------------------------------
 samples "$T/src"

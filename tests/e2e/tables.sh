@@ -5,6 +5,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
+needs_watches
 facts() { python3 "$ROOT/tests/lib/facts.py" "$@"; }
 zones=(UTC "NST3:30NDT,M3.2.0,M11.1.0" "NZST-12NZDT,M9.5.0,M4.1.0/3")
 
