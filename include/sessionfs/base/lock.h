@@ -29,7 +29,7 @@ enum lock_rank {
 	/* The leaves: no other module is called while one is held, except by the holder of LOCK_DROP_PAGES. */
 	LOCK_READAHEAD, /* data read ahead of its file */
 	LOCK_FACTS,     /* facts about all sessions */
-	LOCK_POOL,  /* a pool of memory */
+	LOCK_POOL,      /* a pool of memory */
 	LOCK_CACHE,
 	LOCK_SCRATCH,
 	LOCK_STATE, /* the state of writable names */
