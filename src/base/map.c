@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Open addressing, linear probing, between 64 % and 80 % full; an unused cell has no key. */
+/* Cells with linear probing (hash_cells_for); an unused one has no key. */
 struct cell {
 	const char *key;
 	uint32_t length, scope, hash, value;
@@ -19,7 +19,7 @@ static uint32_t map_hash(const struct map *m, uint32_t scope, struct span key)
 
 static struct cell *find_cell(const struct map *m, uint32_t hash, uint32_t scope, struct span key)
 {
-	for (size_t i = (size_t)((uint64_t)hash * m->cap >> 32);; i = i + 1 == m->cap ? 0 : i + 1) {
+	for (size_t i = hash_cell(hash, m->cap);; i = i + 1 == m->cap ? 0 : i + 1) {
 		struct cell *c = &m->cells[i];
 		if (!c->key || (c->hash == hash && c->scope == scope && span_eq((struct span){c->key, c->length}, key)))
 			return c;
@@ -34,12 +34,12 @@ uint32_t map_get(const struct map *m, uint32_t scope, struct span key)
 	return c->key ? c->value : MAP_NONE;
 }
 
-static int grow_cells(struct map *m)
+static int grow_cells(struct map *m, size_t cap)
 {
 	if (m->cap == 0)
 		hash_key_draw(&m->secret);
 	struct map more = *m;
-	more.cap = m->cap ? m->cap + m->cap / 4 : 64;
+	more.cap = cap;
 	more.cells = calloc(more.cap, sizeof *more.cells);
 	if (!more.cells) {
 		deferred_set(-ENOMEM);
@@ -57,7 +57,8 @@ static int grow_cells(struct map *m)
 
 int map_put(struct map *m, uint32_t scope, struct span key, uint32_t value)
 {
-	if (m->n + 1 > m->cap / 5 * 4 && grow_cells(m) < 0)
+	size_t cap = hash_cells_for(m->cap, m->n + 1);
+	if (cap != m->cap && grow_cells(m, cap) < 0)
 		return -ENOMEM;
 	uint32_t hash = map_hash(m, scope, key);
 	struct cell *c = find_cell(m, hash, scope, key);

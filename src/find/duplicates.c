@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* Open addressing, linear probing, between 64 % and 80 % full. A cell holds the upper bits of a mark's hash and,
+/* Cells with linear probing (hash_cells_for). A cell holds the upper bits of a mark's hash and,
  * below, slot + 1; 0 if unused. If these bits are equal by chance, two sessions are compared needlessly. */
 #define OWNER_MASK ((uint64_t)NODE_SLOTS * 2 - 1)
 
@@ -34,7 +34,7 @@ static uint64_t owner_bits(const struct duplicate_table *d)
 /* Returns the cell of a hash, or the unused cell for it. */
 static uint64_t *duplicates_cell(const struct duplicate_table *d, uint64_t hash)
 {
-	size_t at = (size_t)((hash >> 32) * d->cap >> 32);
+	size_t at = hash_cell((uint32_t)(hash >> 32), d->cap);
 	while (d->cells[at] && (d->cells[at] ^ hash) > owner_bits(d))
 		at = at + 1 == d->cap ? 0 : at + 1;
 	return &d->cells[at];
@@ -53,9 +53,7 @@ uint64_t duplicates_set_owner(struct duplicate_table *d, uint64_t mark, uint64_t
 
 bool duplicates_reserve(struct duplicate_table *d, size_t more)
 {
-	struct duplicate_table next = {.lock = d->lock, .cap = d->cap ? d->cap : 64};
-	while (d->n + more > next.cap / 5 * 4)
-		next.cap += next.cap / 4;
+	struct duplicate_table next = {.lock = d->lock, .cap = hash_cells_for(d->cap, d->n + more)};
 	if (next.cap == d->cap)
 		return true;
 	next.cells = calloc(next.cap, sizeof *next.cells);

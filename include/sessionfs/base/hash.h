@@ -35,4 +35,19 @@ void hash_key_draw(struct hash_key *k);
 /* The same bytes have different hashes for different kinds of key. */
 uint64_t hash_bytes(const struct hash_key *k, uint64_t kind, const char *p, size_t n);
 
+/* A table of cells with linear probing is between 64 % and 80 % full. Returns how many cells the table of `cells` needs
+ * for n keys: `cells` if they are enough. */
+static inline size_t hash_cells_for(size_t cells, size_t n)
+{
+	for (cells = cells ? cells : 64; n > cells / 5 * 4;)
+		cells += cells / 4;
+	return cells;
+}
+
+/* Returns the first cell for a hash. */
+static inline size_t hash_cell(uint32_t hash, size_t cells)
+{
+	return (size_t)((uint64_t)hash * cells >> 32);
+}
+
 #endif
