@@ -11,7 +11,6 @@
 
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
-#include "linux_only.h"
 
 #include <sys/syscall.h>
 
@@ -59,27 +58,6 @@ static void let_fail(struct source_fixture *p, const char *name, bool acl, unsig
 	failing.times = times;
 }
 
-/* The nth call from now on fails, and so do `more` after it. */
-static struct nth {
-	unsigned nth, more;
-	int err;
-} no_watch = {.err = EMFILE}, no_open = {.err = EMFILE}, no_name = {.err = ENOENT}, no_disk = {.err = EIO};
-
-static bool is_refused(struct nth *n)
-{
-	errno = n->err;
-	if (!n->nth || --n->nth > 0)
-		return false;
-	n->nth = n->more > 0;
-	n->more -= n->more > 0;
-	return true;
-}
-
-static int failing_add_watch(int fd, const char *path, uint32_t mask)
-{
-	return is_refused(&no_watch) ? -1 : inotify_add_watch(fd, path, mask);
-}
-
 /* Opening this name fails. */
 static struct {
 	const char *name;
@@ -94,21 +72,18 @@ static bool is_closed(const char *path)
 
 int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	return is_closed(path) || is_refused(&no_open) || is_refused(&no_name)
-	           ? -1
-	           : (int)syscall(SYS_openat2, dir, path, how, size);
+	return is_closed(path) ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
 }
 
 static int failing_openat(int dir, const char *path, int flags, ...)
 {
-	return is_closed(path) || is_refused(&no_disk) ? -1 : openat(dir, path, flags);
+	return is_closed(path) ? -1 : openat(dir, path, flags);
 }
 
 __typeof__(openat) *const sys_openat = failing_openat;
 
 __typeof__(pread) *const sys_pread = failing_pread;
 __typeof__(fgetxattr) *const sys_fgetxattr = failing_fgetxattr;
-__typeof__(inotify_add_watch) *const sys_inotify_add_watch = failing_add_watch;
 
 static void let_be(void)
 {
@@ -506,130 +481,7 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 	}
 }
 
-/* ---- inotify events ---- */
-
-static void open_with_files(struct source_fixture *p)
-{
-	p->budget = (struct budget)BUDGET_INIT(64 << 20);
-	put(p, "flat.jsonl", HEADER_OF("flat", "/flat"));
-	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	open_watched(p, false);
-}
-
-static off_t size_of(struct source_fixture *p, uint32_t slot)
-{
-	struct slot_info info;
-	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
-	return info.st.st_size;
-}
-
-static size_t notes_taken(struct source_fixture *p)
-{
-	struct catalog_change *changes = NULL;
-	ssize_t n = catalog_wait(p->c, 0, -1, false, &changes);
-	free(changes);
-	assert_true(n >= 0);
-	return (size_t)n;
-}
-
-/* A directory gets its watch late: scans from before it can be outdated, since no event came. */
-static void unwatched_directory_is_rescanned_when_watched(void **state)
-{
-	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
-	struct slot_info latest;
-	for (unsigned nth = 1; nth <= 2; nth++) {
-		const char *name = nth == 1 ? "flat.jsonl" : "a/one.jsonl";
-		no_watch.nth = nth;
-		if (nth == 1)
-			open_with_files(p);
-		else
-			open_watched(p, false);
-		uint64_t serial = catalog_serial(p->c);
-		assert_int_equal(no_watch.nth, 0);
-		assert_false(catalog_is_watched(p->c));
-		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
-		uint32_t slot = slot_of(p, nth == 1 ? "flat" : "a", nth == 1 ? "flat" : "one");
-		off_t size = size_of(p, slot);
-		append(p, name, USER("e1", null, "hi"));
-		set_mtime(p, name, 2000000000);
-		wait_stale();
-		catalog_epoch(p->c);
-		assert_true(catalog_is_watched(p->c));
-		assert_true(size_of(p, slot) > size);
-		assert_int_not_equal(catalog_serial(p->c), serial);
-		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
-		assert_string_equal(latest.file, name);
-		set_mtime(p, name, 1000);
-		catalog_close(p->c);
-		p->c = NULL;
-	}
-}
-
-/* A process keeps a removed directory open, and so its watch alive. The new directory of that name gets another, even
- * if no event of its parent told so. */
-static void recreated_directory_gets_its_own_watch(void **state)
-{
-	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
-	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	no_watch.nth = 1;
-	open_watched(p, false);
-	assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
-	assert_int_equal(no_watch.nth, 0);
-	int held CLEANUP_CLOSE = open(at(p, "a"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(held >= 0);
-	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
-	assert_int_equal(rmdir(at(p, "a")), 0);
-	make_dir(p, "a");
-	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
-	wait_stale();
-	assert_int_equal(slot_of(p, "a", "one"), NO_SLOT);
-	assert_int_not_equal(slot_of(p, "a", "two"), NO_SLOT);
-	assert_true(catalog_is_watched(p->c));
-	put(p, "a/three.jsonl", HEADER_OF("three", "/"));
-	assert_int_not_equal(slot_of(p, "a", "three"), NO_SLOT);
-}
-
-/* An event of a file counts even if the names next to it must be read again anyway. */
-static void file_event_beside_new_directory_is_applied(void **state)
-{
-	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
-	open_with_files(p);
-	catalog_serial(p->c);
-	uint32_t slot = slot_of(p, "flat", "flat");
-	off_t size = size_of(p, slot);
-	notes_taken(p);
-	make_dir(p, "b");
-	append(p, "flat.jsonl", USER("e1", null, "hi"));
-	assert_true(size_of(p, slot) > size);
-	assert_int_equal(notes_taken(p), 1);
-}
-
-/* The same if its scan fails at that moment. */
-static void failed_scan_is_retried(void **state)
-{
-	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
-	open_with_files(p);
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t serial = catalog_serial(p->c);
-		assert_true(catalog_is_watched(p->c));
-		notes_taken(p);
-		append(p, "a/one.jsonl", USER("e1", null, "hi"));
-		no_open.nth = i == 0;
-		if (i == 1)
-			let_alloc_fail(1);
-		catalog_is_watched(p->c);
-		assert_int_equal(alloc_has_failed(), i == 1);
-		assert_int_not_equal(catalog_serial(p->c), serial);
-		assert_int_equal(no_open.nth, 0);
-		assert_true(notes_taken(p) > 0);
-	}
-}
+/* ---- growth ---- */
 
 /* Any read of a growing file fails: the next call has the same session, and all of it. */
 static void failed_growth_keeps_its_session(void **state)
@@ -662,70 +514,6 @@ static void failed_growth_keeps_its_session(void **state)
 	assert_true(entries > 4);
 }
 
-/* A file is absent at one moment while its index grows, since its directory is moved away and back. */
-static void briefly_absent_file_is_stale(void **state)
-{
-	struct source_fixture *p = *state;
-	struct session *s;
-	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("e0", null, "hi"));
-	open_place(p);
-	uint32_t entries = 1;
-	for (unsigned nth = 1;; nth++) {
-		uint32_t slot = slot_of(p, "a", "one");
-		assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
-		catalog_session_put(p->c, s);
-		append(p, "a/one.jsonl", USER("e1", null, "hi"));
-		entries++;
-		wait_stale();
-		no_name.nth = nth;
-		int rc = catalog_session_get_as(p->c, slot, GET_NOW, &s);
-		assert_true(rc == 0 || rc == -ESTALE);
-		if (rc == 0)
-			catalog_session_put(p->c, s);
-		if (no_name.nth > 0)
-			break;
-		wait_stale();
-		assert_int_equal(catalog_session_get(p->c, slot_of(p, "a", "one"), &s), 0);
-		assert_int_equal(session_count(s), entries);
-		catalog_session_put(p->c, s);
-	}
-	no_name.nth = 0;
-	assert_true(entries > 3);
-}
-
-/* The scan of the source fails, also when it is repeated, and then succeeds in the same call: a new file there was not
- * read, so an older one is not the newest without an error. */
-static void failure_that_ends_hides_no_file(void **state)
-{
-	struct source_fixture *p = *state;
-	struct slot_info slot;
-	make_dir(p, "--w--");
-	put(p, "--w--/old.jsonl", HEADER_OF("old", "/w"));
-	set_mtime(p, "--w--/old.jsonl", 1000);
-	open_place(p);
-	struct project_info project;
-	assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &project));
-	for (unsigned i = 0; i < 64; i++) {
-		char name[32];
-		assert_true(catalog_latest(p->c, project.project, &slot));
-		snprintf(name, sizeof name, "new%u.jsonl", i);
-		put(p, name, HEADER_OF("new", "/w"));
-		set_mtime(p, name, 1001 + i);
-		wait_stale();
-		no_disk.nth = 1 + i / 8;
-		no_disk.more = i % 8;
-		int before = deferred_begin();
-		bool found = catalog_latest(p->c, project.project, &slot);
-		int err = deferred_end(before, 0);
-		no_disk.nth = 0;
-		assert_true(err || found);
-		if (!err)
-			assert_string_equal(slot.file, name);
-		wait_stale();
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -742,13 +530,7 @@ int main(void)
 	    TEST(unreadable_parent_is_reported),
 	    TEST(unreadable_acl_limits_access_to_owner),
 	    TEST(enomem_never_hides_a_name),
-	    TEST(unwatched_directory_is_rescanned_when_watched),
-	    TEST(recreated_directory_gets_its_own_watch),
-	    TEST(file_event_beside_new_directory_is_applied),
-	    TEST(failed_scan_is_retried),
 	    TEST(failed_growth_keeps_its_session),
-	    TEST(briefly_absent_file_is_stale),
-	    TEST(failure_that_ends_hides_no_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
