@@ -54,7 +54,7 @@ unmounted "$odd"
 mount_fs "$HOME/.pi/agent/sessions" "$T/mnt"
 (cd "$T/mnt" && exec tail -f --pid=$$ /dev/null) &
 holder=$!
-await "somebody in it" eval '[ "$(readlink /proc/$holder/cwd)" = "$T/mnt" ]'
+await "a process in it" eval '[ "$(readlink /proc/$holder/cwd)" = "$T/mnt" ]'
 fails 1 "^fusermount3: [^
 ]*usy[^
 ]*

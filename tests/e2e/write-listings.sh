@@ -29,7 +29,7 @@ for _ in 1 2; do is_not_listed "$s/../first" forks || die "forks before there we
 fork second /elsewhere/first.jsonl
 await "forks is listed" is_listed "$s/../first" forks
 rm "$dir/second.jsonl"
-await "forks is no longer listed" is_not_listed "$s/../first" forks
+await "the end of forks in the listing" is_not_listed "$s/../first" forks
 
 # As an editor does that keeps the old text.
 for _ in 1 2; do is_listed "$entry" label || die "no label"; done

@@ -67,5 +67,5 @@ is "" "$(grep -nE -e "$gnu" "${installed[@]}" | grep -v 'fish:[0-9]*: *for i in 
 if command -v ruby >/dev/null; then
 	is "Syntax OK" "$(ruby -c scripts/sessionfs.rb)" "scripts/sessionfs.rb"
 else
-	echo "skipped: scripts/sessionfs.rb: there is no ruby here"
+	echo "skipped: scripts/sessionfs.rb: ruby is not installed"
 fi

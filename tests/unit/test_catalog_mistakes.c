@@ -50,7 +50,7 @@ static int is_script(const struct dirent *e)
 int main(int argc, char **argv)
 {
 	if (IS_PORTABLE) {
-		puts("skipped: the schedules are those of inotify");
+		puts("skipped: a portable build has no inotify");
 		return 77;
 	}
 	struct CMUnitTest tests[MISTAKES_MAX];

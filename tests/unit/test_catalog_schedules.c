@@ -63,7 +63,7 @@ static void every_answer_was_true(void **state)
 int main(void)
 {
 	if (IS_PORTABLE) {
-		puts("skipped: the schedules are those of inotify");
+		puts("skipped: a portable build has no inotify");
 		return 77;
 	}
 	const struct CMUnitTest tests[] = {
