@@ -464,7 +464,8 @@ static int resolve_path(const struct source_path *at, enum resolve_how how, enum
 	bool may_wait = how == RESOLVER_WAIT || blocking_on_pool_thread();
 	lock_may_block();
 	int rc = r && !root ? resolve_fast(r, at->path, ask, flags, &got) : -EXDEV;
-	if (rc == -EXDEV && r)
+	/* Nothing of a remote source can be looked at without its server there. */
+	if (rc == -EXDEV && r && (!SYS_STATX_WAITS || r->mount_count > 0))
 		rc = resolve_on_this_thread(r, true, at->path, ask, flags, &got);
 	if (rc == -EXDEV && may_wait)
 		rc = !r || blocking_on_pool_thread() ? resolve_on_this_thread(r, false, at->path, ask, flags, &got)

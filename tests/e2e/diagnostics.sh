@@ -19,39 +19,36 @@ foreground() { # SOURCE [OPTION...]: mounted, with its messages in a file
 S=$T/mnt/$FORECAST
 
 # --- a server that does not answer ---
-# A portable build waits for it: fstat(2) asks the server.
-if ! is_portable; then
-	clean_first() { kill -KILL "${far:-}" 2>/dev/null || :; }
-	bindfs --no-allow-other -f "$T/src" "$T/far" &
-	far=$!
-	await "bindfs" mountpoint -q "$T/far"
-	foreground "$T/far"
-	ls "$T"/mnt/projects/* >/dev/null
-	is "Forecast command" "$(cat "$S/title")" "the title"
-	await "the first scan" grep -q '"scanning":false' "$T/mnt/.status"
-	kill -STOP $far
-	is "Forecast command" "$(cat "$S/title")" "the title, without the server"
-	# What was looked at in the last five seconds still counts.
-	times_out() { ! "$@" >/dev/null 2>"$T/err" && grep -q "Connection timed out" "$T/err"; }
-	asks() { times_out cat "$T/mnt/search/forecast -$RANDOM/hits.txt"; } # another query each time
-	await "a search without the server" asks
-	for name in "$S/chat.md" "$S/session.jsonl" "$T/mnt/sessions.tsv" "$T/mnt/search/forecast/hits.txt"; do
-		times_out cat "$name" || die "a read of $name without the server: $(cat "$T/err")"
-	done
-	times_out bash -c "echo x >'$S/name'" || die "a write without the server: $(cat "$T/err")"
-	is "Forecast command" "$(cat "$S/title")" "the title, long without the server"
-	logged "Connection timed out: the server of the source does not answer" 1
-	# A command waits, and can be ended.
-	rc=0
-	timeout 1 "$SESSIONFS" -S "$T/far" --ls / >"$T/out" 2>&1 || rc=$? # not a limit
-	is 124 $rc "a command while the server does not answer"
-	kill -CONT $far
-	await "the tables, with the server" grep -qs Forecast "$T/mnt/sessions.tsv"
-	await "a view, with the server" grep -qs '^## ' "$S/chat.md"
-	umount_fs "$T/mnt"
-	umount_fs "$T/far"
-	wait
-fi
+clean_first() { kill -KILL "${far:-}" 2>/dev/null || :; }
+bindfs --no-allow-other -f "$T/src" "$T/far" &
+far=$!
+await "bindfs" mountpoint -q "$T/far"
+foreground "$T/far"
+ls "$T"/mnt/projects/* >/dev/null
+is "Forecast command" "$(cat "$S/title")" "the title"
+await "the first scan" grep -q '"scanning":false' "$T/mnt/.status"
+kill -STOP $far
+is "Forecast command" "$(cat "$S/title")" "the title, without the server"
+# What was looked at in the last five seconds still counts.
+times_out() { ! "$@" >/dev/null 2>"$T/err" && grep -q "Connection timed out" "$T/err"; }
+asks() { times_out cat "$T/mnt/search/forecast -$RANDOM/hits.txt"; } # another query each time
+await "a search without the server" asks
+for name in "$S/chat.md" "$S/session.jsonl" "$T/mnt/sessions.tsv" "$T/mnt/search/forecast/hits.txt"; do
+	times_out cat "$name" || die "a read of $name without the server: $(cat "$T/err")"
+done
+times_out bash -c "echo x >'$S/name'" || die "a write without the server: $(cat "$T/err")"
+is "Forecast command" "$(cat "$S/title")" "the title, long without the server"
+logged "Connection timed out: the server of the source does not answer" 1
+# A command waits, and can be ended.
+rc=0
+timeout 1 "$SESSIONFS" -S "$T/far" --ls / >"$T/out" 2>&1 || rc=$? # not a limit
+is 124 $rc "a command while the server does not answer"
+kill -CONT $far
+await "the tables, with the server" grep -qs Forecast "$T/mnt/sessions.tsv"
+await "a view, with the server" grep -qs '^## ' "$S/chat.md"
+umount_fs "$T/mnt"
+umount_fs "$T/far"
+wait
 
 # --- no room for long texts ---
 if command -v cc >/dev/null && ! is_sanitized; then
@@ -91,7 +88,7 @@ fi
 
 # --- no watches ---
 limits=(unshare -Ur bash -c 'echo "$1" >"/proc/sys/user/$0" && shift && exec "$@"')
-if "${limits[@]}" max_inotify_watches 2 true 2>/dev/null; then
+if ! is_portable && "${limits[@]}" max_inotify_watches 2 true 2>/dev/null; then
 	while read -r limit n words; do
 		: >"$T/out"
 		"${limits[@]}" "$limit" "$n" "$SESSIONFS" -S "$T/src" --events >"$T/out" 2>"$T/log" &

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need bindfs python3
-needs_handles
 clean_first() { kill -CONT "${server:-}" 2>/dev/null; }
 # The leak check of a sanitizer waits for stuck threads.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0

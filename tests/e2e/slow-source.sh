@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3 jq
-needs_handles
 slowfs=$(dirname "$SESSIONFS")/slowfs
 [ -x "$slowfs" ] || die "there is no $slowfs: make $slowfs"
 

@@ -146,7 +146,6 @@ samples() { # DIRECTORY [FROM]
 # Sanitizers must be loaded before preloaded libraries, and are slow.
 is_portable() { grep -q portable_openat "$SESSIONFS"; } # polls
 needs_watches() { ! is_portable || skip "a portable build polls: a change shows a second later"; }
-needs_handles() { ! is_portable || skip "a portable build waits for a server: fstat(2) asks it"; }
 is_sanitized() { grep -qE '__(asan|tsan)_init' "$SESSIONFS"; }
 
 mount_fs() { # SOURCE DIRECTORY [OPTION...]
