@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tests/plants/plants.txt has a plant for each promise of docs/TESTING.md, names the tests that the page names, and fits the sources. What
-# runs the plants reports those that are not noticed.
+# tests/plants/plants.txt has a plant for each promise of docs/TESTING.md, names the tests that the page names, and fits the sources. The
+# runner reports plants that are not noticed.
 # shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make python3 rsync
 nothing "what is wrong with tests/plants/plants.txt" "$ROOT/tests/plants/run.py" --check
 
 # A small tree: a program that prints two lines, a promise, and its test.
+unset ONLY N SEED LIST TIME CHECKED # of the make that runs this
 tree=$T/tree
 mkdir -p "$tree"/{src,docs,scripts,build,tests/e2e,tests/plants}
 cp "$ROOT/tests/plants/run.py" "$tree/tests/plants/"
