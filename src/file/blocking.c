@@ -128,7 +128,7 @@ void blocking_pool_put(struct blocking_pool *pool)
 static struct blocking_call *next_call(struct blocking_thread *t)
 {
 	struct blocking_pool *pool = t->pool;
-	t->busy = t->asks = false;
+	t->busy = false;
 	pthread_cond_broadcast(&pool->changed);
 	while (!pool->first && !pool->closed)
 		lock_wait(&pool->lock, &pool->wanted);
@@ -159,8 +159,11 @@ static void *blocking_thread_main(void *arg)
 		p->run(p);
 		lock_acquire(&pool->lock);
 		p->done = true;
+		/* The call has its answer; what frees it can hang anew. */
+		t->since = clock_ms(CLOCK_MONOTONIC);
 		if (t->asks)
-			pool->answered = clock_ms(CLOCK_MONOTONIC);
+			pool->answered = t->since;
+		t->asks = false;
 		pthread_cond_broadcast(&pool->changed);
 		lock_release(&pool->lock);
 		blocking_put(pool, p);

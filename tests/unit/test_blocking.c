@@ -33,7 +33,14 @@ struct work {
 	sem_t *gate, begun, *freed;
 	int asked;
 	bool on_pool_thread;
+	bool alone; /* it drops the caller's reference, so its thread frees it; that hangs until the gate is posted */
 };
+
+static struct {
+	struct blocking_pool *pool;
+	sem_t gate;
+	sem_t freeing, freed; /* posted when a call that is alone begins to be freed, and for each freed one */
+} all;
 
 static void work_run(struct blocking_call *p)
 {
@@ -43,21 +50,22 @@ static void work_run(struct blocking_call *p)
 	sem_post(&w->begun);
 	if (w->gate && w->asked == 0)
 		sem_wait(w->gate);
+	if (w->alone)
+		blocking_put(all.pool, p);
 }
 
 static void work_free(struct blocking_call *p)
 {
 	struct work *w = (struct work *)p;
 	sem_t *freed = w->freed;
+	if (w->alone) {
+		sem_post(&all.freeing);
+		sem_wait(&all.gate);
+	}
 	sem_destroy(&w->begun);
 	free(w);
 	sem_post(freed);
 }
-
-static struct {
-	struct blocking_pool *pool;
-	sem_t gate, freed; /* freed: posted for each call that is freed */
-} all;
 
 static struct work *work(dev_t device, sem_t *gate)
 {
@@ -174,6 +182,19 @@ static void answers_extend_patience(void **state)
 		sched_yield();
 }
 
+/* What a call asked is answered when the call is done, though its thread hangs while it frees the call. */
+static void a_call_that_is_freed_asks_nothing(void **state)
+{
+	struct work *w = work(2, NULL);
+	(void)state;
+	w->alone = true;
+	assert_int_equal(blocking_start(all.pool, &w->call), 0);
+	while (sem_wait(&all.freeing) < 0)
+		;
+	let_pass(CLOCK_MONOTONIC, PATIENCE);
+	answer(2);
+}
+
 static void the_queue_is_freed_with_the_pool(void **state)
 {
 	struct work *stuck[BLOCKING_THREADS], *queued[3];
@@ -212,6 +233,7 @@ static int set_up(void **state)
 	atomic_store(&no_threads, false);
 	let_stand(CLOCK_MONOTONIC);
 	sem_init(&all.gate, 0, 0);
+	sem_init(&all.freeing, 0, 0);
 	sem_init(&all.freed, 0, 0);
 	return blocking_pool_open(PATIENCE, MOST, &all.pool);
 }
@@ -233,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(without_a_thread_a_call_fails),
 	    TEST(answers_extend_patience),
+	    TEST(a_call_that_is_freed_asks_nothing),
 	    TEST(the_queue_is_freed_with_the_pool),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
