@@ -54,7 +54,7 @@ umount_all() {
 # The kernel has everything cached; then each listing can be outdated.
 use_all() { # DIRECTORY
 	for ((i = 1; i <= ACCESSES; i++)); do
-		stranger "ls -lR $T/mnt$i/projects; access $i $T/mnt$i/$1" >/dev/null || :
+		stranger "find $T/mnt$i/projects -maxdepth 3 -ls; access $i $T/mnt$i/$1" >/dev/null || :
 	done
 	mkdir "$T/src/--new--"
 	sed 's/"id":"/&n/' "$T/src/$F" >"$T/src/--new--/new.jsonl"
