@@ -24,6 +24,8 @@ static inline void fixture_close(struct fixture *f)
 	fixture_release(f);
 }
 
+#define CLEANUP_OPENED CLEANUP(fixture_close)
+
 /* Runs `make` on a session of these lines and compares the output. */
 static inline void assert_renders(int (*make)(const struct session *, struct buf *), const char *lines,
                                   const char *want)

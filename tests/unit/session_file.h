@@ -33,6 +33,8 @@ static inline void fixture_release(struct fixture *f)
 	unlink(f->path);
 }
 
+#define CLEANUP_FIXTURE CLEANUP(fixture_release)
+
 static inline int open_bytes(struct fixture *f, const void *p, size_t n)
 {
 	fixture_init(f);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* match: whether the bytes of a file can match, before the session is opened. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 #include "find_fixture.h"
 
@@ -33,7 +28,6 @@ static void joined_strings_can_match(void **state)
 	                            "\"toolsRemoved\":[\"edit\"]}}\n");
 	struct match_file file = {read_span, &line};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct query *q;
 		struct matcher *m;
@@ -48,7 +42,6 @@ static void joined_strings_can_match(void **state)
 
 static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
 {
-	(void)arg, (void)p, (void)n, (void)off;
 	return -EIO;
 }
 
@@ -82,7 +75,6 @@ static void words_of_a_file_are_counted(void **state)
 	size_t words = 0;
 	uint64_t at = 1;
 
-	(void)state;
 	assert_int_equal(query_parse(SPAN_LIT("red xylem in:session role:nobody"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	/* After an error nothing is known of the second word. */
@@ -107,7 +99,6 @@ static void read_errors_are_returned(void **state)
 	struct query *q = NULL;
 	struct matcher *m = NULL;
 
-	(void)state;
 	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_next_candidate(m, &file, true, 0, NULL, NULL), -EIO);

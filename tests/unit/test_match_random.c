@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* match: words drawn at random are found where a search of every entry finds them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 #include "find_fixture.h"
 #include "seed.h"
@@ -142,18 +137,16 @@ static void check_words(const struct session *s)
 
 static void needles_match_all_entries(void **state)
 {
-	(void)state;
 	dice = seed_of_run();
 	for (int file = 0; file < 20; file++) {
 		CLEANUP_BUF struct buf bytes = BUF_INIT;
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		buf_adds(&bytes, HEADER);
 		for (unsigned i = 0; i < 60; i++)
 			add_entry(i, &bytes);
 		assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
 		for (int i = 0; i < 60; i++)
 			check_words(f.s);
-		fixture_release(&f);
 	}
 }
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* name: encoding, decoding and cutting. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "failing_alloc.h"
 #include "sessionfs/base/name.h"
 #include "seed.h"
@@ -49,7 +44,6 @@ static const struct sample samples[] = {
 
 static void names_round_trip(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
 		CLEANUP_BUF struct buf name = BUF_INIT, text = BUF_INIT;
 		name_encode("", samples[i].text, "", &name);
@@ -72,7 +66,6 @@ static void other_forms_are_refused(void **state)
 	};
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
-	(void)state;
 	buf_adds(&text, "kept");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		assert_false(name_decode(wrong[i], &text));
@@ -84,7 +77,6 @@ static void prefix_and_suffix_are_not_encoded(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	name_encode("1-", SPAN_LIT("."), "", &b);
 	assert_buf(&b, SPAN_LIT("1-."));
 	buf_reset(&b);
@@ -102,7 +94,6 @@ static void encoding_appends(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	buf_adds(&b, "dir/");
 	name_encode("", SPAN_LIT(".a"), "", &b);
 	assert_buf(&b, SPAN_LIT("dir/%2Ea"));
@@ -116,7 +107,6 @@ static void hash_is_sha256(void **state)
 {
 	char hash[9];
 
-	(void)state;
 	name_hash8(SPAN_LIT("a"), SPAN_LIT("b"), SPAN_LIT("c"), hash);
 	assert_string_equal(hash, "ba7816bf");
 	name_hash8(SPAN_LIT(""), SPAN_LIT("abc"), (struct span){NULL, 0}, hash);
@@ -130,7 +120,6 @@ static void long_names_are_cut(void **state)
 {
 	char text[400], hash[9];
 
-	(void)state;
 	memset(text, 'a', sizeof text);
 	for (size_t n = NAME_BYTES - 2; n <= sizeof text; n++) {
 		CLEANUP_BUF struct buf name = BUF_INIT, back = BUF_INIT;
@@ -153,7 +142,6 @@ static void cuts_are_between_characters(void **state)
 	} pieces[] = {
 	    {"/", "%2F"}, {"\xc3\xa9", "\xc3\xa9"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}, {"\xff", "%FF"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
 		for (size_t lead = 0; lead < 5; lead++) {
 			CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
@@ -176,7 +164,6 @@ static void hash_covers_prefix_and_suffix(void **state)
 	CLEANUP_BUF struct buf a = BUF_INIT, b = BUF_INIT;
 	char text[300], hash[9];
 
-	(void)state;
 	memset(text, 'q', sizeof text);
 	struct span s = {text, sizeof text};
 	name_encode("7-", s, "~one", &a);
@@ -193,7 +180,6 @@ static void a_long_suffix_alone_is_cut_too(void **state)
 	CLEANUP_BUF struct buf name = BUF_INIT;
 	char suffix[301];
 
-	(void)state;
 	for (size_t i = 0; i < 300; i += 3)
 		memcpy(suffix + i, "%2F", 3);
 	suffix[300] = '\0';
@@ -207,7 +193,6 @@ static void huge_text_is_cut_without_allocation(void **state)
 	CLEANUP_BUF struct buf name = BUF_INIT;
 	const size_t n = (size_t)8 << 20;
 
-	(void)state;
 	char *text = malloc(n);
 	assert_non_null(text);
 	memset(text, '/', n);
@@ -221,7 +206,6 @@ static void random_bytes_round_trip(void **state)
 {
 	uint32_t seed = (uint32_t)seed_of_run();
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		CLEANUP_BUF struct buf name = BUF_INIT, back = BUF_INIT;
 		char text[84];
@@ -244,7 +228,6 @@ static void random_bytes_round_trip(void **state)
 
 static void allocation_failure_is_returned(void **state)
 {
-	(void)state;
 	for (long left = 0; left < 6; left++) {
 		CLEANUP_BUF struct buf name = BUF_INIT, text = BUF_INIT;
 		char long_text[500];

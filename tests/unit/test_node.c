@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/node.h"
 
@@ -19,7 +15,6 @@ static void node_ids_round_trip(void **state)
 	    {.kind = 5, .slot = 7, .entry = NODE_WIDE_ENTRIES, .part = NODE_PARTS - 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct node n = node_unpack(node_pack(cases[i]));
 		assert_memory_equal(&n, &cases[i], sizeof n);
@@ -35,7 +30,6 @@ static void node_ids_differ_in_low_bits(void **state)
 	static bool seen[2][IDS];
 	unsigned used[2] = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < IDS; i++) {
 		const struct node n[] = {{.kind = 5, .slot = i}, {.kind = 1 + i % 100, .slot = i / 100}};
 		for (unsigned k = 0; k < 2; k++) {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* number: the expected texts are those a JavaScript engine prints. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include <float.h>
 #include <math.h>
@@ -23,7 +19,6 @@ static void expect(double x, const char *text)
 
 static void plain_numbers_print_as_in_javascript(void **state)
 {
-	(void)state;
 	expect(0, "0");
 	expect(-0.0, "0");
 	expect(1, "1");
@@ -39,7 +34,6 @@ static void plain_numbers_print_as_in_javascript(void **state)
 
 static void exponents_print_as_in_javascript(void **state)
 {
-	(void)state;
 	expect(1e20, "100000000000000000000");
 	expect(1e21, "1e+21");
 	expect(123e-20, "1.23e-18");
@@ -54,7 +48,6 @@ static void exponents_print_as_in_javascript(void **state)
 /* Printing 15 digits, or the nearest decimal, would not give the shortest text. */
 static void shortest_digits_are_printed(void **state)
 {
-	(void)state;
 	expect(5e-324, "5e-324");
 	expect(4.0e-323, "4e-323");
 	expect(ldexp(1, -44), "5.684341886080802e-14");
@@ -65,7 +58,6 @@ static void shortest_digits_are_printed(void **state)
 
 static void infinite_and_nan_are_printed(void **state)
 {
-	(void)state;
 	expect(INFINITY, "null");
 	expect(-INFINITY, "null");
 	expect(NAN, "null");
@@ -80,7 +72,6 @@ static void expect_time(double ms, const char *text)
 
 static void times_are_iso_8601(void **state)
 {
-	(void)state;
 	expect_time(0, "1970-01-01T00:00:00.000Z");
 	expect_time(1772442903460, "2026-03-02T09:15:03.460Z");
 	expect_time(1772442903460.9, "2026-03-02T09:15:03.460Z");
@@ -121,7 +112,6 @@ static void dates_match_c_library(void **state)
 {
 	const int64_t day = 86400000, last = 100000000;
 
-	(void)state;
 	for (int64_t d = -last; d < last; d += 997)
 		assert_date(d * day + (d + last) % day);
 	for (int64_t d = -400 * 366; d < 400 * 366; d++) {
@@ -132,7 +122,6 @@ static void dates_match_c_library(void **state)
 
 static void decimals_are_rounded(void **state)
 {
-	(void)state;
 	assert_true(number_round(0.03420000000000001, 9) == 0.0342);
 	assert_true(number_round(0.1 + 0.2, 9) == 0.3);
 	assert_true(number_round(1e-10, 9) == 0);
@@ -169,7 +158,6 @@ static void fixed_rounds_exact_halves_up(void **state)
 	    {1e16, 2, "10000000000000000.00"},
 	};
 	struct buf b CLEANUP_BUF = BUF_INIT;
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		buf_reset(&b);
 		number_add_fixed(cases[i].x, cases[i].decimals, &b);
@@ -189,7 +177,6 @@ static double sum(const double *v, size_t n, size_t step)
 static void sums_do_not_depend_on_order(void **state)
 {
 	const double v[] = {0.1, 0.2, 1234567.305, 0.000000001, 98765.4321, 0.7, 0.005};
-	(void)state;
 	for (size_t step = 1; step < 7; step++)
 		assert_true(sum(v, 7, step) == 1333333.742100001);
 	assert_true(sum((double[]){0.1, 0.2}, 2, 1) == 0.3);
@@ -206,7 +193,6 @@ static void unsigned_are_printed(void **state)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	number_add_unsigned(0, &b);
 	buf_addc(&b, ' ');
 	number_add_unsigned(4294967295U, &b);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Open files of the source: lines, holes, references, a file that shrinks, and files that the pool reads. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "files.h"
 #include "sessionfs/file/opened.h"
 
@@ -49,7 +44,6 @@ static void a_line_start_is_found_from_each_byte(void **state)
 	static const size_t lengths[] = {1, 2, 5000, 1, 4095, 4096, 4097, 9000, 1, 3};
 	char text[40000];
 	size_t n = 0;
-	(void)state;
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
 		memset(text + n, 'x', lengths[i]);
 		n += lengths[i];
@@ -73,7 +67,6 @@ static void a_line_start_is_found_from_each_byte(void **state)
 static void a_file_that_shrank_has_no_line_start(void **state)
 {
 	uint64_t at = 7;
-	(void)state;
 	put_file(path, "one\ntwo\n");
 	struct opened *o = open_it();
 	assert_int_equal(truncate(path, 6), 0);
@@ -86,7 +79,6 @@ static void a_file_that_shrank_has_no_line_start(void **state)
 static void bytes_and_data_are_found(void **state)
 {
 	char piece[16] = "";
-	(void)state;
 	put_file(path, "0123456789");
 	struct opened *o = open_it();
 	assert_int_equal(opened_pread(o, piece, 4, 3), 4);
@@ -105,7 +97,6 @@ static void bytes_and_data_are_found(void **state)
 static void references_keep_the_file_open(void **state)
 {
 	char byte;
-	(void)state;
 	put_file(path, "a");
 	struct opened *o = open_it();
 	assert_ptr_equal(opened_get(o), o);
@@ -121,7 +112,6 @@ static void foreign_files_are_read_by_the_pool(void **state)
 {
 	struct resolver *r;
 	char piece[16] = "................";
-	(void)state;
 	put_file(path, "0123456789");
 	assert_int_equal(resolver_open("/tmp", &r), 0);
 	struct opened *o = open_by(r);
@@ -160,7 +150,6 @@ static void nested_run(struct blocking_call *p)
 
 static void nested_free(struct blocking_call *p)
 {
-	(void)p;
 }
 
 /* All threads of the pool read: they need no other thread for it. */
@@ -169,7 +158,6 @@ static void threads_of_the_pool_read_directly(void **state)
 	struct resolver *r;
 	struct nested calls[BLOCKING_THREADS];
 	pthread_barrier_t all;
-	(void)state;
 	put_file(path, "0123456789");
 	assert_int_equal(resolver_open("/tmp", &r), 0);
 	struct opened *o = open_by(r);
@@ -194,13 +182,11 @@ static void threads_of_the_pool_read_directly(void **state)
 static int set_up(void **state)
 {
 	int fd = mkostemp(path, O_CLOEXEC);
-	(void)state;
 	return fd < 0 ? -1 : close(fd);
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	return unlink(path);
 }
 

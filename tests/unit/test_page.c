@@ -6,7 +6,7 @@
 /* Each entry is one article, and each link within the page has a target. */
 static void assert_whole(const char *lines)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
 	fixture_open(&f, lines, strlen(lines));
@@ -29,14 +29,12 @@ static void assert_whole(const char *lines)
 	assert_int_equal(count(out.p, "<details"), count(out.p, "</details>"));
 	assert_int_equal(count(out.p, "<div"), count(out.p, "</div>"));
 	assert_int_equal(count(out.p, "<main"), 1);
-	fixture_close(&f);
 }
 
 static void many_entries_are_split_into_parts(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(&lines, HEADER USER("e0", null, "0"));
 	for (int i = 1; i < 100; i++)
 		buf_addf(&lines, USER("e%d", "e%d", "e%d"), i, i - 1, i);
@@ -52,7 +50,6 @@ static void the_bar_has_at_most_ten_parts(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(&lines, HEADER USER("e0", null, "1"));
 	for (int i = 1; i <= 8; i++)
 		buf_addf(&lines, MESSAGE("e%d", "e%d", "role":"toolResult","toolName":"t%d","content":"%0*d"), i, i - 1,
@@ -75,7 +72,7 @@ static void the_bar_has_at_most_ten_parts(void **state)
 /* Rendered again one by one, from the last to the first, segments are equal. */
 static void segments_can_be_rendered_separately(void **state)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	struct render_totals totals = TOTALS_INIT;
 	struct buf whole CLEANUP_BUF = BUF_INIT, again CLEANUP_BUF = BUF_INIT;
 	void *items CLEANUP_FREE = NULL;
@@ -85,7 +82,6 @@ static void segments_can_be_rendered_separately(void **state)
 	    MESSAGE("c", "b", "role":"toolResult","toolCallId":"c","content":"x","isError":true) USER("d", "b", "d")
 	    USER("e", "a", "e"));
 
-	(void)state;
 	fixture_open(&f, lines, strlen(lines));
 	const struct render_target p = {.session = f.s, .leaf = session_leaf(f.s), .prefix = PREFIX};
 	struct reader reader CLEANUP_READER = READER_INIT;
@@ -104,7 +100,6 @@ static void segments_can_be_rendered_separately(void **state)
 		assert_int_equal(again.n, ends[i + 1] - ends[i]);
 		assert_memory_equal(again.p, whole.p + ends[i], again.n);
 	}
-	fixture_close(&f);
 }
 
 /* Later nested calls are cut, so the list of files links to their entry. */
@@ -112,7 +107,6 @@ static void files_of_cut_calls_lead_to_their_entry(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(&lines,
 	         HEADER ASSISTANT("a", null, CALL("c1", "codemode", )) "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{"
 					       "\"role\":\"toolResult\",\"toolCallId\":\"c1\",\"content\":\"ok\","
@@ -133,7 +127,6 @@ static void result_rows_read_few_calls(void **state)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	enum { CALLS = 300 };
 
-	(void)state;
 	buf_adds(
 	    &lines, HEADER
 	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[");
@@ -167,7 +160,6 @@ static void long_texts_are_cut(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	page_of_long("toolResult", "line\\n", 199, &out);
 	assert_has_not(&out, "Cut here");
 	assert_int_equal(count(out.p, "line\n"), 199);
@@ -215,7 +207,6 @@ static void only_real_pictures_are_embedded(void **state)
 	    JSON(IMAGE("image/jpg", "QUJD")), JSON(IMAGE("IMAGE/PNG", "QUJD")), JSON(IMAGE("image/png;x=\"", "QUJD")));
 	struct buf lines CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(&lines, HEADER
 	         "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[");
 	for (size_t i = 0; i < sizeof images / sizeof *images; i++)
@@ -258,7 +249,6 @@ static void picture_base64_matches_image_files(void **state)
 	    {"=QUJD", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		buf_addf(&lines, HEADER MESSAGE("a", null, "role":"user","content":[IMAGE("image/gif", "R0lG"),IMAGE("image/png", "%s")]),
@@ -279,9 +269,8 @@ static void embedded_pictures_are_limited(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, data CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	enum { BYTES = 5 << 20, PICTURES = 12 };
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
-	(void)state;
 	char *to = buf_reserve(&data, BYTES);
 	assert_non_null(to);
 	memset(to, 'A', BYTES);
@@ -310,7 +299,6 @@ static void embedded_pictures_are_limited(void **state)
 	assert_non_null(buf_cstr(&out));
 	assert_int_equal(count(out.p, "<img "), 9);
 	assert_int_equal(count(out.p, "/images/1.png\">the file</a>"), PICTURES - 9);
-	fixture_close(&f);
 }
 
 #define EVIL "</title><script>alert(1)</script>\"'&amp;"
@@ -319,7 +307,6 @@ static void session_text_is_escaped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	page_of(HEADER_OF(EVIL, EVIL) MESSAGE(EVIL, null, "role":EVIL,"content":EVIL)
 	    MESSAGE("b", null, "role":"assistant","provider":EVIL,"model":EVIL,"stopReason":EVIL,"errorMessage":EVIL,
 	        "content":[{"type":EVIL},THINKING(EVIL),SAY(EVIL),CALL(EVIL, EVIL, EVIL:EVIL),CALL("2", "bash",
@@ -343,7 +330,6 @@ static void usage_counts_once(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	page_of(HEADER
 	    MESSAGE("a", null, "role":"assistant","content":"hi","provider":"p","model":"m","usage":{"totalTokens":1500,
 	        "cost":{"total":0.25}}),
@@ -371,7 +357,6 @@ static void tokens_are_shown_by_kind(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	page_of(HEADER
 	    MESSAGE("a", null, "role":"assistant","content":"hi","usage":{"input":900,"output":120,"cacheRead":3400,
 	        "cacheWrite":5,"totalTokens":4425})

@@ -7,7 +7,6 @@ static void pretty_arguments_are_cut(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(&lines, HEADER "{\"id\":\"a "
 	                        "b\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":"
 	                        "\"toolCall\",\"id\":\"c\",\"name\":\"t\",\"arguments\":{\"x\":");
@@ -28,7 +27,6 @@ static void cwd_prefix_is_stripped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	page_of(HEADER_OF("s", "/w") ASSISTANT("a", null, CALL("c", "bash", "command":"cat /w/a /mnt/w/b =/w/c")),
 	    &out);
 	assert_has(&out, "<summary>bash cat a /mnt/w/b =c</summary>");
@@ -38,7 +36,6 @@ static void cwd_prefix_is_stripped(void **state)
  * entry, too. The calls are short, since the page reads them again for each result. */
 static void calls_after_the_64th_stay_with_the_entry(void **state)
 {
-	(void)state;
 	for (int calls = 63; calls <= 66; calls++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		buf_adds(&lines, HEADER "{\"id\":\"r0\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":"
@@ -66,7 +63,6 @@ static void errors_are_shown_and_cut(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	page_of(HEADER MESSAGE("a", null, "role":"assistant","content":[],"stopReason":"error","errorMessage":"<429>"),
 	    &out);
 	assert_has(&out, "<strong class=\"failed\">failed</strong>");

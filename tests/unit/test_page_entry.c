@@ -18,13 +18,12 @@ __typeof__(pread) *const sys_pread = failing_pread;
 
 static void page_of(const char *lines, struct buf *out)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	buf_reset(out);
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", out), 0);
 	assert_non_null(buf_cstr(out));
-	fixture_close(&f);
 }
 
 /* Sets `ret` to the article of an entry, from the end of its head on; `whole` has the page. */
@@ -100,7 +99,6 @@ static size_t count(const char *text, const char *what)
 /* Results show the first 64 calls of a message, the message shows the others: each call has its place once. */
 static void first_64_calls_are_at_their_results(void **state)
 {
-	(void)state;
 	for (unsigned n = CALLS_SHOWN_AT_RESULTS_MAX - 1; n <= CALLS_SHOWN_AT_RESULTS_MAX + 6; n++) {
 		CLEANUP_BUF struct buf page = BUF_INIT, caller = BUF_INIT;
 		page_of_calls(n, &page);
@@ -126,7 +124,6 @@ static void first_64_calls_are_at_their_results(void **state)
 
 static void result_without_call_shows_its_tool(void **state)
 {
-	(void)state;
 	assert_body(HEADER MESSAGE("r", null, "role":"toolResult","toolCallId":"c","toolName":"<t>","content":"out"),
 	    "r",
 	    "<div class=\"call\"><details><summary>&lt;t&gt;</summary>\n<pre>\nout</pre>\n"
@@ -146,7 +143,6 @@ static void error_follows_the_text(void **state)
 {
 	CLEANUP_BUF struct buf page = BUF_INIT, body = BUF_INIT, lines = BUF_INIT;
 
-	(void)state;
 	assert_body(HEADER
 	    MESSAGE("a", null, "role":"assistant","content":"x","stopReason":"error","errorMessage":"<bad>"), "a",
 	    MD("x") "<p class=\"error\"><strong>Error:</strong> &lt;bad&gt;</p>\n");
@@ -166,7 +162,6 @@ static void error_follows_the_text(void **state)
 
 static void heading_is_the_role_or_type(void **state)
 {
-	(void)state;
 	assert_head(HEADER USER("a", null, "x"), "a", "<article id=\"a\" class=\"user\"><header><h3>User</h3>\n");
 	assert_head(HEADER ASSISTANT("a", null, SAY("x")), "a",
 	    "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n<span>unknown model</span>\n");
@@ -207,7 +202,6 @@ static void assert_branches(unsigned n, unsigned shown)
 
 static void other_branches_are_linked(void **state)
 {
-	(void)state;
 	assert_branches(0, 0);
 	assert_branches(1, 1);
 	assert_branches(20, 20);
@@ -220,14 +214,12 @@ static void failed_read_is_returned(void **state)
 {
 	static const char lines[] = HEADER USER("a", null, "x");
 	CLEANUP_BUF struct buf out = BUF_INIT;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
-	(void)state;
 	fixture_open(&f, lines, strlen(lines));
 	reads_fail = true;
 	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), -EIO);
 	reads_fail = false;
-	fixture_close(&f);
 }
 
 /* --- commands to a terminal --------------------------------------------------------------- */
@@ -235,7 +227,6 @@ static void failed_read_is_returned(void **state)
 /* Such commands are no text: of a page, only the text that a terminal would show is shown. */
 static void commands_to_a_terminal_are_dropped(void **state)
 {
-	(void)state;
 	assert_body(HEADER
 	    USER("a", null,
 	        "rain \u001b]0;EVIL\u0007\u001b[31mred\u001b[0m \u001b[1;38;5;2mtwo\u001b[K \u009b1mthree\u009b0m \u009d0;EVIL\u009c\u001b]8;;http://evil\u001b\\link\u001b]8;;\u001b\\\u0007\u007f\u0085 end\u001b[3"),
@@ -256,7 +247,6 @@ static void commands_to_a_terminal_are_dropped(void **state)
 
 static void no_part_of_a_page_has_commands(void **state)
 {
-	(void)state;
 	CLEANUP_BUF struct buf page = BUF_INIT;
 	page_of(
 	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w" EVIL "\"}\n"
@@ -285,7 +275,6 @@ static void no_part_of_a_page_has_commands(void **state)
 /* Around the user's words everything is folded; an assistant's directives are left out. */
 static void metadata_is_folded(void **state)
 {
-	(void)state;
 	assert_body(HEADER USER("a", null, "[message_id: <1>]\n[Mon 2026-01-05 10:00 UTC] Hi\n[from: Ada (1)]"), "a",
 	    "<details><summary>2 lines of metadata</summary>\n<div class=\"md\">\n"
 	    "<p>[message_id: &lt;1&gt;]<br>\n[Mon 2026-01-05 10:00 UTC]</p>\n</div>\n</details>\n"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parallel: runs each item once, on several threads, on behalf of the caller. */
+#include "cases.h"
+
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/parallel.h"
@@ -7,14 +9,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MANY 10000
 
@@ -57,7 +54,6 @@ static struct work *work_new(void)
 
 static void each_index_runs_once(void **state)
 {
-	(void)state;
 	const size_t counts[] = {0, 1, 2, 3, MANY};
 	for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
 		struct work *w = work_new();
@@ -72,7 +68,6 @@ static void each_index_runs_once(void **state)
 
 static void first_error_stops_loop(void **state)
 {
-	(void)state;
 	struct work *w = work_new();
 	w->bad = 0;
 	w->rc = -ENOENT;
@@ -87,7 +82,6 @@ static void first_error_stops_loop(void **state)
 /* An error deferred by any thread fails the loop; one that the caller had deferred before stays the caller's. */
 static void deferred_errors_are_returned(void **state)
 {
-	(void)state;
 	struct work *w = work_new();
 	w->deferred = -EIO;
 	deferred_set(-ENOMEM);
@@ -117,7 +111,6 @@ static int ask(void *arg, size_t i)
 /* The threads see that the caller is cancelled, and start no more items. */
 static void cancelled_caller_starts_no_work(void **state)
 {
-	(void)state;
 	struct work *w = work_new();
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &w->asked};
 	cancel_set(&cancel);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* part: the contents of an entry's files. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_lines.h"
 #include "failing_alloc.h"
 #include "texts.h"
@@ -88,7 +83,6 @@ static void text_of_messages(void **state)
 	    {RECORD_OF("role":"branchSummary","summary":"tried"), SPAN_LIT("tried\n")},
 	    {RECORD_OF("role":"compactionSummary","summary":"so far\n"), SPAN_LIT("so far\n")});
 
-	(void)state;
 	check(samples, COUNT(samples), part_text);
 }
 
@@ -123,7 +117,6 @@ static void errors_have_text(void **state)
 	    {RECORD_OF("role":"bashExecution","command":"true"), SPAN_LIT("")},
 	    {RECORD_OF("role":"user","content":"x","isError":true,"stopReason":"error","exitCode":1), SPAN_LIT("")},
 	    {JSON({"type":"compaction","summary":"x","isError":true}), SPAN_LIT("")});
-	(void)state;
 	check(samples, COUNT(samples), part_error);
 	for (size_t i = 0; i < COUNT(samples); i++) {
 		struct record r;
@@ -155,7 +148,6 @@ static void type_role_and_model(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct record r;
 
-	(void)state;
 	check(types, COUNT(types), part_type);
 	check(roles, COUNT(roles), part_role);
 	check(models, COUNT(models), part_model);
@@ -214,7 +206,6 @@ static void image_type_gives_extension(void **state)
 	    {"5", "bin"},
 	    {"null", "bin"});
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
 		CLEANUP_BUF struct buf block = BUF_INIT;
 		buf_addf(&block, JSON("data":"QUJD","mimeType":%s), names[i].mime);
@@ -256,7 +247,6 @@ static void image_data_is_decoded(void **state)
 	    {"null", SPAN_LIT("")},
 	    {JSON(["QUJD"]), SPAN_LIT("")});
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(images); i++) {
 		CLEANUP_BUF struct buf block = BUF_INIT;
 		buf_addf(&block, JSON("data":%s,"mimeType":"image/png"), images[i].data);
@@ -270,7 +260,6 @@ static void images_are_counted(void **state)
 	struct part_image img = {0}, again;
 	struct record r;
 
-	(void)state;
 	parse(
 	    JSON({"type":"custom_message","content":[{"type":"image","data":"QQ=="},{"type":"text"},7,{"type":"image"},
 	        IMAGE("image/gif", "QUI=")]}),
@@ -313,7 +302,6 @@ static void nested_calls_have_states(void **state)
 	struct part_call call = {0};
 	struct record r;
 
-	(void)state;
 	parse(
 	    RECORD_OF("role":"toolResult","nestedCalls":{"x":{"calls":[{}]},
 	        "c\u0061lls":[{"name":"read","status":"ok","type":"text","arguments":{}},null,
@@ -346,7 +334,6 @@ static void iterating_images_is_linear(void **state)
 	struct record r;
 	unsigned n = 0;
 
-	(void)state;
 	buf_adds(&line, "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[0");
 	for (int i = 0; i < 100000; i++)
 		buf_adds(&line, JSON(,{"type":"image","data":"QQ=="}));
@@ -363,7 +350,6 @@ static void large_image_is_decoded(void **state)
 	struct part_image img = {0};
 	struct record r;
 
-	(void)state;
 	buf_adds(&line,
 	         "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"data\":\"");
 	for (int i = 0; i < 1 << 18; i++)
@@ -383,7 +369,6 @@ static void parts_fail_without_memory(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct record r;
 
-	(void)state;
 	parse(RECORD_OF("role":"bashExecution","command":"\n","output":"\n"), &r);
 	allocs_left = 0;
 	part_text(&r, &b);

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* usage.svg: usage, summed by bar and model. */
+#include "cases.h"
+
 #include "sessionfs/base/date.h"
 #include "sessionfs/find/pages.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct fact_usage use(const char *day, const char *model, double cost, double tokens)
 {
@@ -52,7 +49,6 @@ static void bars_are_summed_and_stacked(void **state)
 	    use("2026-03-04", "p/b", 1, 5),   use("2026-03-05", "p/c", 0, 500),
 	};
 
-	(void)state;
 	const char *svg = plot(uses, 5, true, &out);
 	assert_non_null(strstr(svg, "Cost by day and model: $3.30<"));
 	assert_non_null(strstr(svg, ">Sum from "));
@@ -72,7 +68,6 @@ static void amounts_match_the_table(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fact_usage uses[] = {use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/b", 0.025, 5),
 	                            use("2026-03-02", "p/c", 7, 5)};
-	(void)state;
 	uses[2].of_results = true;
 	const char *svg = plot(uses, 2, true, &out);
 	assert_non_null(strstr(svg, "Cost by day and model: $0.13<"));
@@ -95,7 +90,6 @@ static void tokens_are_plotted_without_cost(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {use("2026-03-01", "p/a", 0, 1234567), use("2026-03-02", "p/a", 0, 1)};
 
-	(void)state;
 	const char *svg = plot(uses, 2, true, &out);
 	assert_non_null(strstr(svg, "Tokens by day and model: 1.2M<"));
 	assert_non_null(strstr(svg, "<title>2026-03-01 \u00b7 p/a \u00b7 1234567 tokens</title>"));
@@ -109,7 +103,6 @@ static void last_twelve_months_are_plotted(void **state)
 	const struct fact_usage uses[] = {use("2025-04-09", "p/old", 7, 1), use("2025-04-10", "p/a", 1, 1),
 	                                  use("2026-04-10", "p/a", 2, 1)};
 
-	(void)state;
 	const char *svg = plot(uses, 3, true, &out);
 	assert_non_null(strstr(svg, "Cost by day and model: $3.00<"));
 	assert_null(strstr(svg, "p/old"));
@@ -137,7 +130,6 @@ static void long_ranges_are_binned(void **state)
 	};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	/* A 32-bit time_t cannot hold the last two dates. */
 	const size_t n = sizeof cases / sizeof *cases - (sizeof(time_t) == 8 ? 0 : 2);
 	for (size_t i = 0; i < n; i++) {
@@ -161,7 +153,6 @@ static void top_models_have_colours(void **state)
 	struct fact_usage uses[20];
 	char names[20][8];
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		snprintf(names[i], sizeof names[i], "p/m%02d", i);
 		uses[i] = use("2026-03-01", names[i], i + 1, 1);
@@ -189,7 +180,6 @@ static void extreme_values_and_names_are_escaped(void **state)
 	    use("2026-03-03", "tiny", 5e-324, 1),
 	};
 
-	(void)state;
 	const char *svg = plot(uses, 8, true, &out);
 	assert_null(strstr(svg, "<script"));
 	assert_non_null(strstr(svg, "&lt;/title&gt;&lt;script&gt;&quot;&#39;&amp; \xef\xbf\xbd"));
@@ -219,7 +209,6 @@ static void axis_labels_fit_in_svg(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	for (int days = 1; days <= 800; days += days < 60 ? 1 : 37) {
 		struct fact_usage uses[] = {use("2026-02-09", "p/a", 1, 1), use("2026-02-09", "p/a", 2, 1)};
 		uses[1].date += days - 1;

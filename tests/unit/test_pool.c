@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pool: memory that never moves, strings that share the end of another, and files for what is too much. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/buf.h"
 #include "sessionfs/base/deferred.h"
@@ -63,7 +59,6 @@ static size_t fill(struct blocks *b, bool spills)
 static void what_is_too_much_is_in_files(void **state)
 {
 	static struct blocks b;
-	(void)state;
 	disk_is_full = false;
 	size_t heap = fill(&b, true), size = b.pool->size;
 	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -83,7 +78,6 @@ static void what_is_too_much_is_in_files(void **state)
 static void other_pools_and_those_without_room_on_the_disk_are_in_memory(void **state)
 {
 	static struct blocks b;
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		disk_is_full = i == 1;
 		size_t heap = fill(&b, i == 1);
@@ -98,7 +92,6 @@ static void other_pools_and_those_without_room_on_the_disk_are_in_memory(void **
 static void a_copy_can_be_the_end_of_another(void **state)
 {
 	struct pool *p = pool_new(false);
-	(void)state;
 	assert_non_null(p);
 	const char *first = pool_copy(p, SPAN_LIT("2026_id"), (struct span){0});
 	assert_string_equal(first, "2026_id");

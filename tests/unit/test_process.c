@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts from /proc: threads, open files, and inherited files. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/process.h"
 
@@ -27,7 +23,6 @@ static void thread_maps_to_process(void **state)
 	pthread_t thread;
 	pid_t process = 0;
 
-	(void)state;
 	assert_int_equal(process_of_thread(getpid()), getpid());
 	assert_int_equal(pthread_create(&thread, NULL, own_process, &process), 0);
 	pthread_join(thread, NULL);
@@ -61,7 +56,6 @@ static void open_writers_are_found(void **state)
 	char name[] = "/tmp/sessionfs-process-XXXXXX";
 	int fd = mkstemp(name), gate[2];
 
-	(void)state;
 	assert_true(fd >= 0);
 	uint64_t inode = inode_of(fd);
 	assert_int_equal(pipe(gate), 0);
@@ -97,7 +91,6 @@ static void open_writers_are_found(void **state)
 static void live_process_is_not_dying(void **state)
 {
 	sigset_t blocked, before;
-	(void)state;
 	sigfillset(&blocked);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
 	raise(SIGUSR1); /* stays pending */

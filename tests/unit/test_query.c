@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* query: which queries parse, which fail, and which are equal. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "../../src/find/query.c"
 
@@ -92,7 +88,6 @@ static void terms_are_parsed(void **state)
 	    {"caf\xe9", "4:caf\xe9"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct query *q = query_of(rows[i].text);
 		struct buf text CLEANUP_BUF = BUF_INIT;
@@ -118,7 +113,6 @@ static void equal_queries_have_equal_terms(void **state)
 	    {"a b", "\"a b\""}, {"a", "-a"}, {"role:user", "\"role:user\""}, {"role:a", "type:a"}, {"\"1:x\"", "x"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		assert_true(is_equal(rows[i][0], rows[i][1]));
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -194,7 +188,6 @@ static void invalid_queries_are_refused(void **state)
 	    "|",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct query *q = NULL;
 		if (query_parse(span_of(rows[i]), NOW, &q, NULL) != -EINVAL)
@@ -209,7 +202,6 @@ static void other_words_with_colons_are_words(void **state)
 	static const char *const words[] = {"tools:bash", "rol:user", "Role:user", "roel:user", "mode:755", "since:7d",
 	                                    "tools:",     "it:error", "s:x",       ":x",        "a:tool:x"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		struct query *q = query_of(words[i]);
 		assert_int_equal(q->terms.v[0].kind, TERM_WORD);
@@ -237,7 +229,6 @@ static void refusals_have_a_remedy(void **state)
 	    {"x in:project", "project: unknown value; use in:session"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		CLEANUP_BUF struct buf why = BUF_INIT;
 		struct query *q = NULL;
@@ -248,7 +239,6 @@ static void refusals_have_a_remedy(void **state)
 
 static void days_begin_at_local_midnight(void **state)
 {
-	(void)state;
 	static const char *const relative[] = {"after:7d", "before:2w", "x after:today", "-before:yesterday"};
 	static const char *const fixed[] = {"after:2026-01-01 word", "after:2026-01", "x in:session"};
 	struct query *q;
@@ -278,7 +268,6 @@ static void terms_are_limited(void **state)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct query *q = NULL;
 
-	(void)state;
 	for (int i = 0; i < 10000; i++)
 		buf_addf(&text, "w%d ", i);
 	assert_int_equal(query_parse(buf_span(&text), NOW, &q, NULL), -EINVAL);
@@ -321,7 +310,6 @@ static void session_filters_select_sessions(void **state)
 	    {"x y in:session", true, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct query *q = query_of(rows[i].text);
 		if (query_may_match_session(q, &s) != rows[i].wants)
@@ -337,7 +325,6 @@ static void allocation_failure_is_returned(void **state)
 	struct query *q = NULL;
 	int rc = -ENOMEM;
 
-	(void)state;
 	for (long n = 0; rc < 0; n++) {
 		allocs_left = n;
 		rc = query_parse(SPAN_LIT("one \"two three\" role:user after:7d"), NOW, &q, NULL);

@@ -48,10 +48,9 @@ static unsigned reads_of(const struct session *s, const struct producer *produce
 /* The title takes one line, the first message; a front matter also takes one for the model. */
 static void each_view_reads_lines_once(void **state)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	fixture_open(&f, lines, sizeof lines - 1);
 	assert_int_equal(session_count(f.s), ENTRIES);
 	assert_int_equal(reads_of(f.s, &producer_all_txt), ENTRIES);
@@ -71,16 +70,14 @@ static void each_view_reads_lines_once(void **state)
 	reads = 0;
 	assert_int_equal(render_tree_txt(f.s, &out), 0);
 	assert_int_equal(reads, ENTRIES - 5 + 1);
-	fixture_close(&f);
 }
 
 /* A long message's calls are parsed when a result needs them, once for all results. */
 static void calls_of_long_message_are_read_once(void **state)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
-	(void)state;
 	for (size_t i = 0; i < 64 * 1024; i++)
 		buf_addc(&text, 'x');
 	buf_addf(&all, HEADER USER("u", null, "go") ASSISTANT("a", "u", SAY("%s"), CALL("1", "read", "path":"x.c"), CALL("2", "read", "path":"y.c")),
@@ -90,7 +87,6 @@ static void calls_of_long_message_are_read_once(void **state)
 	fixture_open(&f, all.p, all.n);
 	assert_int_equal(session_count(f.s), 4);
 	assert_int_equal(reads_of(f.s, &producer_chat_md), 1 + 2 + 1);
-	fixture_close(&f);
 }
 
 /* A matching entry is read once more, for its lines. */
@@ -100,10 +96,9 @@ static void search_rereads_matching_lines_only(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct query *q;
 	struct matcher *m;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	uint32_t next = 0;
 
-	(void)state;
 	fixture_open(&f, lines, sizeof lines - 1);
 	assert_int_equal(query_parse(SPAN_LIT("fix"), 0, &q, NULL), 0);
 	assert_int_equal(matcher_open(q, &m), 0);
@@ -117,7 +112,6 @@ static void search_rereads_matching_lines_only(void **state)
 	found_release(&found);
 	matcher_close(m);
 	query_put(q);
-	fixture_close(&f);
 }
 
 int main(void)

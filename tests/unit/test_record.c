@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_lines.h"
 #include "seed.h"
 #include "texts.h"
@@ -56,7 +51,6 @@ static void head_reads_a_message(void **state)
 	struct calls c;
 	struct record_head h = head_of(ANSWERED, &c);
 
-	(void)state;
 	assert_int_equal(h.kind, JSON_OBJECT);
 	assert_int_equal(h.type, RECORD_MESSAGE);
 	assert_int_equal(h.role, ROLE_ASSISTANT);
@@ -79,7 +73,6 @@ static void head_accepts_any_key_order(void **state)
 	        "type":"message"}),
 	    &c);
 
-	(void)state;
 	assert_int_equal(h.calls, 1);
 	assert_span(c.ids[0], "c");
 	assert_int_equal(h.id.kind, JSON_NUMBER);
@@ -95,7 +88,6 @@ static void head_takes_the_last_of_equal_keys(void **state)
 	        "type":"message","id":"2"}),
 	    &c);
 
-	(void)state;
 	assert_int_equal(h.type, RECORD_MESSAGE);
 	assert_span(h.id.text, "2");
 	assert_int_equal(h.calls, 1);
@@ -135,7 +127,6 @@ static void head_forgets_an_earlier_message(void **state)
 	    "{\"role\":\"assistant\",\"content\":\" \"}",
 	    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"}]}",
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
 		char both[2000], alone[1000];
 		struct calls c;
@@ -170,7 +161,6 @@ static void head_reads_escaped_keys_and_names(void **state)
 	        "toolC\u0061llId":"c"}}),
 	    &c);
 
-	(void)state;
 	assert_int_equal(h.type, RECORD_MESSAGE);
 	assert_int_equal(h.role, ROLE_TOOL_RESULT);
 	assert_span(h.id.text, "x");
@@ -181,7 +171,6 @@ static void head_counts_calls_of_assistants_only(void **state)
 {
 	struct calls c;
 
-	(void)state;
 	assert_int_equal(head_of(JSON({"type":"message","message":{"content":[{"type":"toolCall","id":"c"}],"role":"user"}}),
 	    &c).calls, 0);
 	assert_int_equal(head_of(JSON({"type":"custom","message":{"role":"assistant","content":[{"type":"toolCall","id":"c"}]}}),
@@ -220,7 +209,6 @@ static void head_classifies_lines(void **state)
 	    {JSON({"type":"usage"}), JSON_OBJECT, false, false},
 	    {"\xef\xbb\xbf{}", JSON_NONE, false, false});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct calls c;
 		struct record_head h = head_of(cases[i].line, &c);
@@ -340,7 +328,6 @@ static void head_is_of_the_record(void **state)
 				    "abc";
 	uint64_t seed = seed_of_run();
 
-	(void)state;
 	for (unsigned round = 0; round < 40000; round++) {
 		CLEANUP_BUF struct buf line = BUF_INIT;
 		buf_adds(&line, usual_lines[round % (sizeof usual_lines / sizeof *usual_lines)]);
@@ -399,7 +386,6 @@ static void head_has_the_stop_reason(void **state)
 	    {RECORD_OF("role":"bashExecution","exitCode":0,"cancelled":true), true, false},
 	    {JSON({"type":"custom","message":{"role":"assistant","stopReason":"error"}}), false, false});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct calls c;
 		struct record_head h = head_of(cases[i].line, &c);
@@ -415,7 +401,6 @@ static void head_survives_deep_nesting(void **state)
 	struct record_head h;
 	struct record r;
 
-	(void)state;
 	buf_adds(&line, "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":["
 	                "{\"type\":\"toolCall\",\"arguments\":");
 	for (int i = 0; i < DEPTH; i++)
@@ -445,7 +430,6 @@ static void parse_views_every_field(void **state)
 {
 	struct record r = parse_of("\t" ANSWERED " \r", NULL);
 
-	(void)state;
 	assert_int_equal(r.line.n, strlen(ANSWERED));
 	assert_int_equal(r.type, RECORD_MESSAGE);
 	assert_int_equal(r.role, ROLE_ASSISTANT);
@@ -473,7 +457,6 @@ static void parse_recognizes_known_names(void **state)
 			 SET) ",\"role\":\"user\"}}",
 	             NULL);
 
-	(void)state;
 	assert_int_equal(r.type, RECORD_MESSAGE);
 	assert_int_equal(r.role, ROLE_USER);
 	RECORD_FIELDS(CHECK)
@@ -484,7 +467,6 @@ static void parse_recognizes_types_and_roles(void **state)
 {
 	char line[128];
 
-	(void)state;
 	for (enum record_type t = RECORD_SESSION; t <= RECORD_CONTEXT_EDIT; t++) {
 		assert_non_null(record_type_name(t));
 		snprintf(line, sizeof line, JSON({"type":"%s"}), record_type_name(t));
@@ -514,7 +496,6 @@ static void hook_messages_are_custom_in_old_files(void **state)
 	static const char line[] = JSON({"type":"message","message":{"role":"hookMessage"}});
 	struct calls c;
 
-	(void)state;
 	assert_int_equal(parse_of(line, format_of((struct json_value){0})).role, ROLE_CUSTOM);
 	assert_int_equal(parse_of(line, NULL).role, ROLE_OTHER);
 	assert_true(head_of(line, &c).old_custom);
@@ -527,7 +508,6 @@ static void parse_refuses_what_pi_skips(void **state)
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct record r;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		if (record_parse(span_of(lines[i]), NULL, &deep, &r))
 			fail_msg("accepted: %s", lines[i]);
@@ -547,7 +527,6 @@ static void blocks_come_in_order(void **state)
 	struct block_iter it;
 	struct block b;
 
-	(void)state;
 	block_iter_init(&it, r.msg.content);
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		assert_true(block_next(&it, &b));
@@ -611,7 +590,6 @@ static void blocks_are_collected_while_parsing(void **state)
 	struct blocks blocks;
 	struct record r;
 
-	(void)state;
 	assert_true(notes_blocks(JSON({"role":"user","content":[]})));
 	assert_true(notes_blocks(JSON({"role":"user","content" : [ FOUR , FOUR ] ,"stopReason":1})));
 	assert_false(notes_blocks(JSON({"role":"user","content":[FOUR,FOUR,1]})));

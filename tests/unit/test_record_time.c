@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The times and versions of records. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/session/format.h"
 
@@ -70,7 +66,6 @@ static void times_are_read_as_v8_reads_them(void **state)
 	    {"soon", NO_TIME},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (time_of_text(cases[i].text) != cases[i].ms)
 			fail_msg("%s gives %lld", cases[i].text, (long long)time_of_text(cases[i].text));
@@ -89,7 +84,6 @@ static void times_can_be_numbers(void **state)
 	             {"1e400", NO_TIME},
 	             {"-1e400", NO_TIME}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_true(record_time((struct json_value){JSON_NUMBER, false, span_of(cases[i].text)}) ==
 		            cases[i].ms);
@@ -121,7 +115,6 @@ static void versions_are_compared_as_numbers(void **state)
 	static const char *const none[] = {"{}",      "[]",     "[1]",     "\"true\"",    "\"2n\"",
 	                                   "\"0x1\"", "\"-1\"", "\"1.0\"", "\"2\\u0000\""};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_true(version(cases[i].json) == cases[i].version);
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)

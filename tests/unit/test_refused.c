@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The problems of entries that a provider refuses. tests/conformance/provider compares them with requests of the real
  * pi. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 
 #define ROOT LINE({"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"Hi"}})
@@ -93,15 +88,13 @@ static const struct {
 
 static void refused_entries_are_problems(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		buf_adds(&text, HEADER ROOT);
 		buf_adds(&text, cases[i].lines);
 		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 		assert_reasons(f.s, cases[i].problems);
-		fixture_release(&f);
 	}
 }
 
@@ -119,26 +112,23 @@ static void problems_follow_the_leaf(void **state)
 	    {ASSISTANT("b", "v", CALL("c", "bash", )), ""},
 	    {RESULT("s", "b", "c", SAY("rain")), ""},
 	    {RESULT("t", "s", "d", SAY("rain")), "9 " NO_CALL CURE("t")});
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	open_text(&f, HEADER ROOT);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		append(&f, steps[i].line, strlen(steps[i].line));
 		assert_int_equal(session_grow(f.s), 1);
 		assert_reasons(f.s, steps[i].problems);
 	}
-	fixture_release(&f);
 }
 
 static void large_pictures_are_refused(void **state)
 {
 	enum { LIMIT_BYTES = 5 << 20 };
 
-	(void)state;
 	for (int over = 0; over < 2; over++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		buf_adds(&text, HEADER ROOT
 		         "{\"type\":\"message\",\"id\":\"u\",\"parentId\":\"a\",\"message\":{\"role\":\"user\","
 		         "\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"iVBORw0KGgoA");
@@ -148,19 +138,16 @@ static void large_pictures_are_refused(void **state)
 		buf_adds(&text, over ? "AAAA\"}]}}\n" : "AAA=\"}]}}\n");
 		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 		assert_reasons(f.s, over ? "3 " LARGE CURE("u") : "");
-		fixture_release(&f);
 	}
 }
 
 /* Without ids in the file, no context edit can name an entry. */
 static void v1_has_no_cure(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER_V1 LINE({"type":"message","message":{"role":"user","content":""}}));
 
-	(void)state;
 	assert_reasons(s, "2 " EMPTY "; ");
-	fixture_release(&f);
 }
 
 int main(void)

@@ -11,12 +11,11 @@
 static void assert_span_branch(struct span lines, uint32_t at, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	fixture_open(&f, lines.p, lines.n);
 	assert_int_equal(produce(&producer_branch_jsonl, f.s, at, "", &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-	fixture_close(&f);
 }
 
 static void assert_branch(const char *lines, uint32_t at, const char *want)
@@ -30,7 +29,6 @@ static void assert_branch(const char *lines, uint32_t at, const char *want)
 
 static void labels_from_other_branches_are_appended(void **state)
 {
-	(void)state;
 	/* The newest record of each label, one below the other. */
 	assert_branch(HEADER A B OTHER LABEL("l", "o", "b", "old") LABEL("m", "l", "b", "new")
 	    LABEL("n", "m", "a", "\u0061") LABEL("p", "n", "o", "else"),
@@ -42,7 +40,6 @@ static void labels_from_other_branches_are_appended(void **state)
 
 static void labels_on_path_are_not_repeated(void **state)
 {
-	(void)state;
 #define LABELLED HEADER A LABEL("l", "a", "a", "x") USER("c", "l", "three")
 	assert_branch(LABELLED OTHER, 2, LABELLED);
 	/* Cleared on another branch and set again. */
@@ -54,7 +51,6 @@ static void labels_on_path_are_not_repeated(void **state)
 /* pi would not find a parent with such an id, or would find the parent in place of the entry with that id. */
 static void unaddressable_ids_get_no_labels(void **state)
 {
-	(void)state;
 
 	assert_branch(HEADER A CUSTOM("", "a") OTHER LABEL("l", "o", "a", "x"), 1, HEADER A CUSTOM("", "a"));
 	assert_branch(HEADER A CUSTOM(0, "a") OTHER LABEL("l", "o", "a", "x"), 1, HEADER A CUSTOM(0, "a"));

@@ -11,12 +11,11 @@
 
 static void chat_of(const char *lines, const char *prefix, struct buf *out)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(produce(&producer_chat_md, f.s, session_leaf(f.s), prefix, out), 0);
 	assert_non_null(buf_cstr(out));
-	fixture_close(&f);
 }
 
 /* Asserts the text after the title. */
@@ -41,7 +40,6 @@ uint32_t __wrap_session_walk_parent(const struct session *s, uint32_t i, uint32_
 
 static void failed_calls_show_reason(void **state)
 {
-	(void)state;
 	assert_chat(HEADER
 	    STOPPED("a", null, "toolUse", CALL("1", "bash", "command":"false"), CALL("2", "read", "path":"`"))
 	    FAILED("r", "a", "1", "some output\n\nCommand exited with code 1")
@@ -64,7 +62,6 @@ static void assert_took(const char *lines, const char *want)
 
 static void call_durations(void **state)
 {
-	(void)state;
 	assert_took(TOOK("2026-01-02T03:04:05.679Z"), " · 1 ms");
 	assert_took(TOOK("2026-01-02T03:04:06.878Z"), " · 1.2 s");
 	assert_took(TOOK("2026-01-02T03:04:50.678Z"), " · 45 s");
@@ -90,7 +87,6 @@ static void call_durations(void **state)
 
 static void metadata_is_a_line(void **state)
 {
-	(void)state;
 	assert_chat(HEADER
 	    USER("a", null, "[message_id: 1]\n[Mon 2026-01-05 10:00 UTC]  Hi\n there\n\n[from: Ada (1)]"),
 	    "\n## user" MINUTE "a\n\n- 2 lines of metadata\n\nHi\n there\n\n- 1 line of metadata\n");
@@ -113,7 +109,6 @@ static void directives_are_left_out(void **state)
 	    {"Yes.</final>", "Yes.</final>"},
 	    {"<finally>", "<finally>"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER ASSISTANT("a", null, SAY("%s")), said[i][0]);
@@ -127,7 +122,6 @@ static void directives_are_left_out(void **state)
 
 static void calls_without_a_result_are_marked(void **state)
 {
-	(void)state;
 	/* At the end of the path they are pending; before another message they have no result. */
 	assert_chat(HEADER
 	    STOPPED("a", null, "toolUse", CALL("1", "read", "path":"x"), CALL("2", "read", "path":"y"), CALL("3",
@@ -169,7 +163,6 @@ static void cost_is_linear(void **state)
 	    {WORKED("%u", "%u", "d%u"), ASSISTANT("%u", "%u", )});
 	enum { ENTRIES = 1000 };
 
-	(void)state;
 	for (size_t k = 0; k < 2 * sizeof kinds / sizeof *kinds; k++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		buf_adds(&lines, HEADER);
@@ -190,7 +183,6 @@ static void long_calls_with_later_results(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(
 	    &lines, HEADER
 	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{"
@@ -204,7 +196,6 @@ static void long_calls_with_later_results(void **state)
 
 static void cwd_is_stripped_from_summaries(void **state)
 {
-	(void)state;
 	assert_chat(HEADER
 	    STOPPED("a", null, "toolUse", CALL("1", "read", "path":"/w/src/x"), CALL("2", "read", "path":"/wide/x"),
 	        CALL("3", "read", "path":"/w/"), CALL("4", "bash", "command":"cd /w && make"), CALL("5", "bash",
@@ -216,7 +207,6 @@ static void very_many_calls(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(&lines,
 	         HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05."
 	                "678Z\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"toolUse\",\"content\":[");
@@ -240,7 +230,6 @@ static void very_many_calls(void **state)
 
 static void commands_of_the_user(void **state)
 {
-	(void)state;
 	assert_chat(HEADER MESSAGE("a", null, "role":"bashExecution","command":"ls\n-l","output":"o","exitCode":0)
 	    MESSAGE("b", "a", "role":"bashExecution","command":"false","exitCode":1,"excludeFromContext":true)
 	    MESSAGE("c", "b", "role":"bashExecution","command":"sleep 9","cancelled":true),
@@ -249,16 +238,14 @@ static void commands_of_the_user(void **state)
 
 static void assert_has(const char *lines, bool want)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(render_chat_exists(f.s, session_leaf(f.s)), want);
-	fixture_close(&f);
 }
 
 static void chat_is_absent_when_empty(void **state)
 {
-	(void)state;
 	assert_has(HEADER, false);
 	assert_has(HEADER BARE("model_change", "a", null), false);
 	assert_has(HEADER ENTRY("custom_message", "a", null, "content":"x","display":false), false);

@@ -8,14 +8,13 @@
 
 static void expect_context_n(const char *lines, size_t n, const char *want)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	fixture_open(&f, lines, n);
 	buf_adds(&out, "> ");
 	assert_int_equal(produce(&producer_context_json, f.s, session_leaf(f.s), "", &out), 0);
 	assert_memory_equal(out.p, "> ", 2);
 	assert_string_equal(buf_cstr(&out) + 2, want);
-	fixture_close(&f);
 }
 
 static void expect_context(const char *lines, const char *want)
@@ -27,7 +26,6 @@ static void expect_context(const char *lines, const char *want)
 
 static void missing_content_is_added(void **state)
 {
-	(void)state;
 	expect_context(HEADER MESSAGE("a", null, "role":"user","content":null,"x":1)
 	    MESSAGE("b", "a", "role":"toolResult") MESSAGE("c", "b", "role":"system","timestamp":5)
 	    MESSAGE("d", "c", "role":"custom","content":null),
@@ -38,7 +36,6 @@ static void missing_content_is_added(void **state)
 
 static void edits_are_applied(void **state)
 {
-	(void)state;
 	expect_context(HEADER USER("a", null, "x") MESSAGE("b", "a", "content":null,"role":"assistant","x":1)
 	    MESSAGE("c", "b", "role":"toolResult") ENTRY("custom_message", "d", "c", "content":"x") USER("e", "d", "x")
 	    EDIT("e1", "e", "a", {"content":"y"}) EDIT("e2", "e1", "b", {"content":"y\n"})
@@ -53,19 +50,17 @@ static void edits_are_applied(void **state)
 /* `want` ends before the last member, the size of the file. */
 static void expect_info(const char *lines, const char *file, const char *want)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT, whole = BUF_INIT;
 	buf_addf(&whole, "%s,\n  \"bytes\": %zu\n}\n", want, strlen(lines));
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(render_info_json(f.s, file, NULL, &out), 0);
 	assert_string_equal(buf_cstr(&out), buf_cstr(&whole));
-	fixture_close(&f);
 }
 
 /* jq stops at a lone surrogate. */
 static void info_is_well_formed(void **state)
 {
-	(void)state;
 	expect_info(
 	    LINE({"type":"session","version":3,"id":"\ud800","timestamp":"2026-01-02T03:04:05Z","cwd":"/\ud83d\ude00\udc00\\ud800","parentSession":"\ud800\ud83d\ude00\u0000"})
 	    INFO("n\ud800", null, "a\ud800"),
@@ -92,24 +87,22 @@ static void info_is_well_formed(void **state)
 /* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
 static void info_replaces_raw_bytes(void **state)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	static const char lines[] = AS_IS("{\"type\":\"session\",\"version\":3,\"id\":\"\xed\xa0\x80\"}\n"
 	    "{\"id\":\"n\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"\xed\xa0\x80\"}\n");
 
-	(void)state;
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "{\n  \"id\": \"\uFFFD\uFFFD\uFFFD\",\n"
 	                                       "  \"name\": \"\uFFFD\uFFFD\uFFFD\",\n"
 	                                       "  \"title\": \"\uFFFD\uFFFD\uFFFD\",\n"));
-	fixture_close(&f);
 }
 
 /* Renders the session with this mtime and asserts that the output contains the member. */
 static void expect_member(const char *lines, struct timespec mtime, const char *member)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	const struct timespec times[2] = {mtime, mtime};
 	fixture_init(&f);
@@ -120,7 +113,6 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
 	if (!strstr(buf_cstr(&out), member))
 		fail_msg("no %s in %s", member, buf_cstr(&out));
-	fixture_close(&f);
 }
 
 /* Pauses count as five minutes at most, whatever the order in the file. */
@@ -134,7 +126,6 @@ static void active_is_sum_of_short_pauses(void **state)
     LINE({"type":"label","id":"c","parentId":null,"timestamp":"never"}) \
     LINE({"type":"label","id":"d","parentId":null,"timestamp":"2026-01-02T11:00:00.999Z"}))
 	static const struct timespec now = {.tv_sec = 1};
-	(void)state;
 	expect_member(HEADER LINE({"type":"label","id":"a","parentId":null,"timestamp":"2026-01-02T10:00:00Z"}), now,
 	    "\n  \"activeSeconds\": 0,\n");
 	expect_member(HEADER TIMES, now, "\n  \"activeSeconds\": 600,\n");
@@ -152,7 +143,6 @@ static void active_is_sum_of_short_pauses(void **state)
 
 static void modified_is_last_message(void **state)
 {
-	(void)state;
 	const struct timespec mtime = {1000000000, 123500000};
 	const struct timespec old = {-1, 500400000};
 	expect_member(LINE({"type":"session","version":3,"id":"s"}), mtime,
@@ -172,7 +162,6 @@ static void modified_is_last_message(void **state)
 
 static void first_message_is_cut(void **state)
 {
-	(void)state;
 	CLEANUP_BUF struct buf lines = BUF_INIT, want = BUF_INIT;
 	buf_adds(&lines, HEADER
 	         "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"");
@@ -195,23 +184,20 @@ static void first_message_is_cut(void **state)
 
 static void truncated_file_is_stale(void **state)
 {
-	(void)state;
 	const char *lines = EVERYTHING;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 10), 0);
 	assert_int_equal(produce(&producer_context_json, f.s, session_leaf(f.s), "", &out), -ESTALE);
 	assert_int_equal(render_info_json(f.s, "f", NULL, &out), -ESTALE);
-	fixture_close(&f);
 }
 
 /* Fails the nth allocation for every n until all succeed: no step may lose the error. */
 static void rendering_fails_without_memory(void **state)
 {
-	(void)state;
 	const char *lines = EVERYTHING;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 	fixture_open(&f, lines, strlen(lines));
 	for (int info = 0; info < 2; info++) {
 		CLEANUP_BUF struct buf want = BUF_INIT;
@@ -233,7 +219,6 @@ static void rendering_fails_without_memory(void **state)
 				assert_true(span_eq(buf_span(&out), buf_span(&want)));
 		}
 	}
-	fixture_close(&f);
 }
 
 int main(void)

@@ -3,22 +3,20 @@
 
 static void transcript_of(const char *lines, const char *prefix, struct buf *out)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(produce(&producer_transcript_md, f.s, session_leaf(f.s), prefix, out), 0);
 	assert_non_null(buf_cstr(out));
-	fixture_close(&f);
 }
 
 static void context_of(const char *lines, struct buf *out)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(produce(&producer_context_md, f.s, session_leaf(f.s), "", out), 0);
 	assert_non_null(buf_cstr(out));
-	fixture_close(&f);
 }
 
 /* Asserts the text after the front matter. */
@@ -75,7 +73,6 @@ static void front_matter(void **state)
 				   "cost:                        0.3\n"
 				   "---\n";
 
-	(void)state;
 	transcript_of(lines, "", &out);
 	assert_memory_equal(out.p, want, sizeof want - 1);
 	buf_reset(&out);
@@ -94,7 +91,6 @@ static void yaml_numbers_are_unquoted(void **state)
 	    {JSON("cost":{"total":0.00005}), "cost:                     0.0001"},
 	    {JSON("cost":{"total":12.34567}), "cost:                    12.3457"});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		buf_addf(&lines, HEADER LINE({"id":"d","parentId":null,"timestamp":TIME,"type":"usage","usage":{%s}}),
@@ -106,7 +102,6 @@ static void yaml_numbers_are_unquoted(void **state)
 
 static void messages_of_all_roles(void **state)
 {
-	(void)state;
 	assert_transcript(HEADER USER("a", null, "one\ntwo\n"), "\n## user · a" WHEN "\n\none\ntwo\n");
 	assert_transcript(HEADER
 	    MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","stopReason":"toolUse",
@@ -150,7 +145,6 @@ static void messages_of_all_roles(void **state)
 
 static void fences_are_longer_than_content(void **state)
 {
-	(void)state;
 	assert_transcript(HEADER MESSAGE("a", null, "role":"toolResult","content":"x\n`````\n``"),
 	    "\n## toolResult · a" WHEN "\n\n``````\nx\n`````\n``\n``````\n");
 	assert_transcript(HEADER MESSAGE("a", null, "role":"toolResult","content":"a``b"),
@@ -197,7 +191,6 @@ static void calls_are_rendered(void **state)
 	    {JSON(CALL("1", "other", )), "other\n\n```json\n{}\n```\n"},
 	    {JSON({"type":"toolCall","name":"bash"}), "bash\n"});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 		assert_call(calls[i][0], calls[i][1]);
 }
@@ -207,7 +200,6 @@ static void long_paths_are_not_cut(void **state)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT, call CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		buf_adds(&path, "dir/");
 	buf_adds(&path, "a.py");
@@ -257,7 +249,6 @@ static void output_fence_has_file_language(void **state)
 	    {JSON(CALL("1", "read", "path":["a.c"])),
 	     MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), "```"});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf fence CLEANUP_BUF = BUF_INIT;
 		fence_of(cases[i][0], cases[i][1], &fence);
@@ -270,7 +261,6 @@ static void language_is_skipped_for_long_messages(void **state)
 {
 	struct buf calls CLEANUP_BUF = BUF_INIT, fence CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	buf_adds(&calls, JSON(CALL("1", "read", "path":"a.c")));
 	for (int i = 0; i < 2000; i++)
 		buf_adds(&calls, JSON(,{"type":"toolCall","id":"2","name":"read","arguments":{"path":"a.c"}}));
@@ -293,7 +283,6 @@ static void open_fences_are_closed(void **state)
 	    {"```a```", "```a```\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 		buf_addf(&lines, HEADER USER("a", null, "%s"), cases[i].text);
@@ -310,7 +299,6 @@ static void open_fences_are_closed(void **state)
 
 static void context_shows_sent_messages(void **state)
 {
-	(void)state;
 	assert_context(HEADER USER("a", null, "old") USER("b", "a", "kept")
 	    ENTRY("compaction", "c", "b", "summary":"sum","tokensBefore":9,"firstKeptEntryId":"b",
 	        "systemMessage":{"role":"system","content":"base","sections":{"k":"v"}})
@@ -435,7 +423,6 @@ static void add_hostile_entry(struct buf *lines, struct buf *said, unsigned i, u
 
 static void every_line_is_verbatim(void **state)
 {
-	(void)state;
 	for (uint32_t round = 1; round <= 40; round++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		struct fixture f;
@@ -459,7 +446,6 @@ static void every_line_is_verbatim(void **state)
 /* If two texts have no common line, their diff has each line of both, after its sign. */
 static void every_edit_line_is_shown(void **state)
 {
-	(void)state;
 	for (uint32_t round = 1; round <= 40; round++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		uint32_t seed = round;
@@ -500,7 +486,6 @@ static void segments_are_branch_independent(void **state)
 	    ENTRY("compaction", "d", "c", "summary":"s"));
 	struct buf first CLEANUP_BUF = BUF_INIT, second CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	fixture_open(&f, before, sizeof before - 1);
 	add_two_segments(f.s, 1, &first);
 	fixture_close(&f);

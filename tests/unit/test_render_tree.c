@@ -10,7 +10,6 @@ static void assert_tree(const char *lines, const char *want)
 /* By time, the branch of the leaf first; equal times in file order; metadata entries are bridged. */
 static void branches_are_drawn_in_order(void **state)
 {
-	(void)state;
 	assert_tree(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!")
 	    USER_AT("d", "a", "2026-01-01T00:00:09Z", "d!") USER_AT("c", "a", "2026-01-01T00:00:03Z", "c!")
 	    USER_AT("b", "a", "2026-01-01T00:00:03Z", "b!")
@@ -29,7 +28,6 @@ static void branches_are_drawn_in_order(void **state)
 
 static void siblings_without_a_time_stay_in_place(void **state)
 {
-	(void)state;
 	assert_tree(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!")
 	    USER_AT("d", "a", "2026-01-01T00:00:07Z", "d!") USER_AT("b", "a", "2026-01-01T00:00:xxZ", "b!")
 	    USER_AT("c", "a", "2026-01-01T00:00:05Z", "c!")
@@ -42,7 +40,6 @@ static void siblings_without_a_time_stay_in_place(void **state)
 
 static void cycles_come_last(void **state)
 {
-	(void)state;
 	assert_tree(HEADER USER_AT("t", "y", "2026-01-01T00:00:01Z", "t!")
 	    USER_AT("x", "z", "2026-01-01T00:00:02Z", "x!") USER_AT("y", "x", "2026-01-01T00:00:03Z", "y!")
 	    USER_AT("z", "y", "2026-01-01T00:00:04Z", "z!") USER_AT("s", "s", "2026-01-01T00:00:05Z", "s!")
@@ -61,7 +58,6 @@ static void cycles_come_last(void **state)
 /* As in pi's /tree: the children of an answer that only calls tools are shown below the row above it. */
 static void textless_answers_are_hidden(void **state)
 {
-	(void)state;
 	assert_tree(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!") CALLS_ONLY("b", "a", "2026-01-01T00:00:02Z")
 	    MESSAGE_AT("c", "b", "2026-01-01T00:00:03Z", "role":"toolResult","toolCallId":"b","content":[])
 	    CALLS_ONLY("d", "c", "2026-01-01T00:00:04Z")
@@ -99,7 +95,6 @@ static void textless_answers_are_hidden(void **state)
 
 static void failures_are_marked(void **state)
 {
-	(void)state;
 	assert_tree(HEADER
 	    MESSAGE_AT("a", null, "2026-01-01T00:00:01Z", "role":"assistant","content":[],"stopReason":"error",
 	        "errorMessage":"busy")
@@ -130,18 +125,16 @@ static void assert_row(const char *fields, const char *want)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	buf_addf(&line, HEADER LINE({"id":"a","parentId":null,%s}), fields);
 	fixture_open(&f, line.p, line.n);
 	assert_int_equal(entry_line(f.s, 0, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-	fixture_close(&f);
 }
 
 static void message_rows_show_text(void **state)
 {
-	(void)state;
 	assert_row(
 	    JSON("type":"message","message":{"role":"user","content":[{"type":"text","text":" a\n"},
 	        {"type":"text","text":"b\t"}]}),
@@ -168,7 +161,6 @@ static void message_rows_show_text(void **state)
 
 static void rows_of_other_types(void **state)
 {
-	(void)state;
 	assert_row(JSON("type":"custom_message","customType":"t","content":"x\ny"), "[t]: x y");
 	assert_row(JSON("type":"compaction","summary":"s","tokensBefore":1500), "[compaction: 2k tokens]");
 	assert_row(JSON("type":"compaction","summary":"s","tokensBefore":1499.9), "[compaction: 1k tokens]");
@@ -191,7 +183,7 @@ static void assert_call(const char *call, const char *want)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	buf_addf(&lines,
 	         HEADER LINE({"id":"a","parentId":null,"type":"message","message":{"role":"assistant",
@@ -201,7 +193,6 @@ static void assert_call(const char *call, const char *want)
 	fixture_open(&f, lines.p, lines.n);
 	assert_int_equal(entry_line(f.s, 1, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-	fixture_close(&f);
 }
 
 /* An edit of a file with n other lines. */
@@ -221,7 +212,6 @@ static void assert_edit(unsigned n, const char *want)
 /* As in chat.md. */
 static void rows_of_calls(void **state)
 {
-	(void)state;
 	assert_call(JSON("name":"read","arguments":{"path":"/a/b"}), "[read /a/b]");
 	assert_call(JSON("name":"read","arguments":{"file_path":"/a","offset":3}), "[read /a:3]");
 	assert_call(JSON("name":"write","arguments":{"path":"a\nb"}), "[write a b]");
@@ -237,7 +227,6 @@ static void rows_of_calls(void **state)
 /* Texts are cut at 200 UTF-16 units, wherever escapes are. */
 static void tree_rows_are_cut(void **state)
 {
-	(void)state;
 	for (unsigned lead = 0; lead < 14; lead++) {
 		struct buf fields CLEANUP_BUF = BUF_INIT;
 		struct buf want CLEANUP_BUF = BUF_INIT;
@@ -283,7 +272,6 @@ static unsigned deep(unsigned i)
 
 static unsigned wide(unsigned i)
 {
-	(void)i;
 	return 0;
 }
 
@@ -292,11 +280,10 @@ static void deep_and_wide_trees(void **state)
 	unsigned (*const shapes[])(unsigned) = {deep, wide};
 	enum { N = 20000 };
 
-	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT;
 		struct buf out CLEANUP_BUF = BUF_INIT;
-		struct fixture f;
+		CLEANUP_OPENED struct fixture f;
 		make_session(&lines, N, shapes[k]);
 		fixture_open(&f, lines.p, lines.n);
 		assert_int_equal(render_tree_txt(f.s, &out), 0);
@@ -305,7 +292,6 @@ static void deep_and_wide_trees(void **state)
 			rows += out.p[i] == '\n';
 		assert_int_equal(rows, N);
 		assert_true(out.n < N * 400);
-		fixture_close(&f);
 	}
 }
 
@@ -314,9 +300,8 @@ static void deep_rows_show_their_depth(void **state)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
-	(void)state;
 	make_session(&lines, 300, deep);
 	fixture_open(&f, lines.p, lines.n);
 	assert_int_equal(render_tree_txt(f.s, &out), 0);
@@ -324,7 +309,6 @@ static void deep_rows_show_their_depth(void **state)
 	const char *row = strstr(out.p, "\n298 ");
 	assert_non_null(row);
 	assert_memory_equal(row + 1, "298       (85) ", 15);
-	fixture_close(&f);
 }
 
 #define DIM(text) "\x1b[2m" text "\x1b[m"
@@ -344,7 +328,6 @@ static void assert_coloured(const char *lines, const char *want)
 /* The colours depend on the kind of the entry, not on its text. */
 static void rows_for_a_terminal(void **state)
 {
-	(void)state;
 	assert_coloured(HEADER, "");
 	assert_coloured(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!")
 	    CALLS_ONLY("b", "a", "2026-01-01T00:00:02Z")
@@ -362,7 +345,6 @@ static void rows_for_a_terminal(void **state)
 /* Control characters in a text, a label, a tool name and an id, including those above U+0080, which tree.txt keeps. */
 static void control_characters_do_not_reach_terminal(void **state)
 {
-	(void)state;
 	const char *lines =
 	    AS_IS(HEADER
 	    USER_AT("a\u009b2J", null, "2026-01-01T00:00:01Z", "\u001b[2J\u009b2J\u009d0;x")

@@ -3,7 +3,6 @@
 
 static void title_falls_back_to_first_message(void **state)
 {
-	(void)state;
 	assert_renders(render_title,
 	    HEADER USER("a", null, "") MESSAGE("b", "a", "role":"assistant","content":"no")
 	    MESSAGE("c", "b", "role":"user","content":[SAY("\n one"),{"type":"image","data":""},SAY("tw\u0000o")])
@@ -16,7 +15,6 @@ static void title_falls_back_to_first_message(void **state)
 /* Also if the name or the user's message has no printable text. */
 static void title_falls_back_to_first_answer(void **state)
 {
-	(void)state;
 	assert_renders(render_title,
 	    HEADER ASSISTANT("a", null, THINKING("hm")) ASSISTANT("b", "a", SAY(" "), SAY("so"), SAY("it\u001b is"))
 	    MESSAGE("c", "b", "role":"assistant","content":"later"),
@@ -83,7 +81,6 @@ static void envelopes_are_stripped_from_title(void **state)
 	    "[media attached: /a]\\nTo send an image back, prefer the message tool\\n" SENDER
 	    "[message_id: 1]\\n" STAMP,
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER USER("a", null, "%sHi, [you]\n%s"), before[i], "[x: 2]");
@@ -106,7 +103,6 @@ static void trailing_envelopes_are_stripped_from_title(void **state)
 	    "\\n\\n[System: Your reply will automatically @mention: a.]",
 	    "\\n\\n[System: The bot encountered a Feishu API permission error.]\\n",
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER USER("a", null, "%sHi, [you]%s"), i % 2 ? "" : STAMP, after[i]);
@@ -135,17 +131,15 @@ static const char *const prompts[] = {
 
 static void assert_automatic(const char *lines, int want)
 {
-	struct fixture f;
+	CLEANUP_OPENED struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(render_is_automatic(f.s), want);
-	fixture_close(&f);
 }
 
 /* Messages without words of the user are skipped if a later one has words; otherwise the first one is the title. */
 static void words_of_a_later_message_are_the_title(void **state)
 {
-	(void)state;
 	assert_renders(render_title, HEADER USER("a", null, NEW) USER("b", "a", "Hi"), "Hi\n");
 	assert_renders(render_title,
 	    HEADER USER_RAW("a", null, HEARTBEAT) USER("b", "a", "[OpenClaw heartbeat poll]") USER_RAW("c", "b", SENDER)
@@ -182,7 +176,6 @@ static void words_of_a_later_message_are_the_title(void **state)
 /* The text pi puts before the words of /skill:NAME; without other words the name is the title. */
 static void a_skill_is_left_out(void **state)
 {
-	(void)state;
 	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("review") "\\n\\nthe parser"), "the parser\n");
 	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("re\\nview")) USER("b", "a", "x"),
 	    "/skill:re view\n");
@@ -240,7 +233,6 @@ static void envelope_lookalikes_are_kept(void **state)
 	    "<user_input>\\n \\n</user_input>",
 	    "Pre-compaction memory flush",
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER USER("a", null, "%s"), said[i]);
@@ -275,7 +267,6 @@ static void envelope_lookalikes_are_kept(void **state)
 /* Of a prompt template, the words are what the user gave. */
 static void words_in_a_template_are_found(void **state)
 {
-	(void)state;
 	assert_renders(render_title,
 	    HEADER USER("a", null, "P.\n\n<user_input>\n a\nb\n</user_input>\n\nGo, `<user_input>`."), "a b\n");
 	assert_renders(render_title, HEADER USER_RAW("a", null, STAMP "<user_request>\\na\\n</user_request>\\nGo."),
@@ -301,7 +292,6 @@ static void envelope_scan_is_bounded(void **state)
 	    {"", "<user_input>\\n\\n</user_input>\\n", "<user_input>  </user_input>"},
 	    {"", " ", "(no messages)"},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
 		struct fixture f;
 		struct buf file CLEANUP_BUF = BUF_INIT, got CLEANUP_BUF = BUF_INIT;
@@ -324,7 +314,6 @@ static void envelope_scan_is_bounded(void **state)
 
 static void long_titles_are_cut(void **state)
 {
-	(void)state;
 	assert_renders(render_title, HEADER USER_RAW("a", null, " " NINETY NINETY "012345678901234567890 "),
 	    NINETY NINETY "0123456789012345678\u2026\n");
 	assert_renders(render_title, HEADER USER_RAW("a", null, " " NINETY NINETY "01234567890123456789 "),
@@ -337,7 +326,6 @@ static void long_titles_are_cut(void **state)
 
 static void labels_are_a_table(void **state)
 {
-	(void)state;
 	assert_renders(render_labels_tsv,
 	    HEADER USER("a", null, "one\ntwo") ENTRY("model_change", "m", "a", "modelId":"x")
 	    MESSAGE("b", "m", "role":"bashExecution","command":"ls\t-l","output":"")
@@ -360,7 +348,6 @@ static void labels_are_a_table(void **state)
 
 static void summaries_are_cut(void **state)
 {
-	(void)state;
 	assert_renders(render_labels_tsv,
 	    HEADER USER("a", null, "0123456789012345678901234567890123456789012345678901234567\ud83d\ude00xyz"),
 	    "# ID\tLABEL\tTEXT\tas of line 2\n"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* repair: sessions that pi opens from damaged bytes, the changes that are reported, and failing calls. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "failing_alloc.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/limits.h"
@@ -117,7 +112,6 @@ static void a_sound_file_is_unchanged(void **state)
 	    HEAD "\n" HEAD "\n" A,
 	    HEAD "\n",
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		assert_repaired(span_of(texts[i]), NAME, span_of(texts[i]), "");
 }
@@ -126,7 +120,6 @@ static void a_sound_file_is_unchanged(void **state)
 static void a_long_sound_file_is_unchanged(void **state)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	(void)state;
 	buf_adds(&text, HEAD "\n");
 	for (unsigned i = 0; i < 100; i++)
 		buf_addf(&text, "{\"type\":\"message\",\"id\":\"%u\",\"parentId\":null,\"pad\":\"%*s\"}\n", i,
@@ -143,7 +136,6 @@ static void a_long_sound_file_is_unchanged(void **state)
 
 static void lost_bytes_are_left_out(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" A "{\"type\":\"mess\n"), SPAN_LIT(HEAD "\n" A),
 	          "3: lost 13 bytes: not a whole entry\n"},
 	         {SPAN_LIT(HEAD "\nxyz\n" A), SPAN_LIT(HEAD "\n" A), "2: lost 3 bytes: not a whole entry\n"},
@@ -156,7 +148,6 @@ static void lost_bytes_are_left_out(void **state)
 /* Whole entries are found in them. Blocks of a torn message are not: their type is unknown, or their time a number. */
 static void entries_in_damaged_lines_are_found(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" E("a", "null") E("b", "\"a\"") "\n" C), SPAN_LIT(HEAD "\n" A B C),
 	          "2: split into 2 entries\n"},
 	         {SPAN_LIT(HEAD "\n{\"type\":\"message\",\"id" E("a", "null") "\n" B), SPAN_LIT(HEAD "\n" A B),
@@ -185,7 +176,6 @@ static void entries_in_damaged_lines_are_found(void **state)
 /* A line that begins many objects costs no more than a few passes, and the rest is lost. */
 static void the_search_in_a_damaged_line_has_an_end(void **state)
 {
-	(void)state;
 	for (unsigned n = 10; n <= 1000; n *= 100) {
 		struct buf text CLEANUP_BUF = BUF_INIT;
 		char said[64];
@@ -204,7 +194,6 @@ static void the_search_in_a_damaged_line_has_an_end(void **state)
 
 static void nul_bytes_are_dropped(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" A "\0"), SPAN_LIT(HEAD "\n" A), "3: dropped 1 NUL bytes\n"},
 	         {SPAN_LIT(HEAD "\n" A "\0\0\0"), SPAN_LIT(HEAD "\n" A), "3: dropped 3 NUL bytes\n"},
 	         {SPAN_LIT(HEAD "\n" A "\0\0" B C), SPAN_LIT(HEAD "\n" A B C), "3: dropped 2 NUL bytes\n"},
@@ -216,7 +205,6 @@ static void nul_bytes_are_dropped(void **state)
 
 static void a_byte_order_mark_is_dropped(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT("\xef\xbb\xbf\n" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
 	         {SPAN_LIT("\xef\xbb\xbf" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
 	         {SPAN_LIT("\xef\xbb\xbf \n" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
@@ -227,7 +215,6 @@ static void a_byte_order_mark_is_dropped(void **state)
 
 static void an_entry_after_lost_bytes_keeps_its_branch(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" A "{lost\n" C E("d", "\"c\"") "\n"),
 	          SPAN_LIT(HEAD "\n" A E("c", "\"a\"") "\n" E("d", "\"c\"") "\n"),
 	          "3: lost 5 bytes: not a whole entry\n"
@@ -251,7 +238,6 @@ static void an_entry_after_lost_bytes_keeps_its_branch(void **state)
 /* Whole lines are missing, which leaves nothing else to see. */
 static void an_entry_without_its_parent_continues_from_the_one_before(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" A C E("d", "\"c\"") "\n" E("f", "\"e\"") "\n"),
 	          SPAN_LIT(HEAD "\n" A E("c", "\"a\"") "\n" E("d", "\"c\"") "\n" E("f", "\"d\"") "\n"),
 	          "3: the parent of line 3 is not in the file: it continues from line 2\n"
@@ -275,7 +261,6 @@ static void an_entry_without_its_parent_continues_from_the_one_before(void **sta
 
 static void a_parent_is_moved_before_its_child(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" B A), SPAN_LIT(HEAD "\n" A B), "3: moved before its child in line 2\n"},
 	         {SPAN_LIT(HEAD "\n" C B A), SPAN_LIT(HEAD "\n" A B C),
 	          "3: moved before its child in line 2\n4: moved before its child in line 3\n"},
@@ -285,7 +270,6 @@ static void a_parent_is_moved_before_its_child(void **state)
 
 static void a_circle_of_parents_is_opened(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" E("a", "\"a\"") "\n" B), SPAN_LIT(HEAD "\n" A B),
 	          "2: its parents lead in a circle: it begins a tree now\n"},
 	         {SPAN_LIT(HEAD "\n" E("a", "\"b\"") "\n" B),
@@ -298,7 +282,6 @@ static void a_circle_of_parents_is_opened(void **state)
 static void copies_are_dropped(void **state)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
-	(void)state;
 	EXAMPLES({SPAN_LIT(HEAD "\n" A B A C), SPAN_LIT(HEAD "\n" A B C), "4: dropped a copy of line 2\n"},
 	         {SPAN_LIT(HEAD "\n" A A "x\n"), SPAN_LIT(HEAD "\n" A),
 	          "3: dropped a copy of line 2\n4: lost 1 bytes: not a whole entry\n"});
@@ -316,7 +299,6 @@ static void copies_are_dropped(void **state)
 static void a_repeated_id_is_replaced(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
-	(void)state;
 	assert_int_equal(
 	    repair_bytes(SPAN_LIT(HEAD "\n" A B E("a", "\"b\"") "\n" E("e", "\"a\"") "\n"), NAME, &out, &said), 0);
 	assert_text(&said, "2: gave the entry a new id: line 4 repeats it\n");
@@ -350,7 +332,6 @@ static void a_repeated_id_is_replaced(void **state)
 
 static void a_header_is_put_first(void **state)
 {
-	(void)state;
 	EXAMPLES({SPAN_LIT(A HEAD "\n" B), SPAN_LIT(HEAD "\n" A B), "2: moved the header to the first line\n"},
 	         /* After torn bytes, wherever they end, if it is the header of this file. */
 	         {SPAN_LIT(A "{\"type\":{\"type\":\"session\",\"id\":\"named\"}\n" B),
@@ -362,7 +343,6 @@ static void a_header_is_put_first(void **state)
 
 static void a_lost_header_is_made(void **state)
 {
-	(void)state;
 	EXAMPLES(/* From the name of the file, and the first entry. */
 	         {SPAN_LIT(A B), SPAN_LIT("{\"type\":\"session\",\"version\":3,\"id\":\"named\"}\n" A B),
 	          "1: made the header that was lost\n"},
@@ -442,7 +422,6 @@ enum { CHANGES_MAX = LIMIT(100000, 3) };
 
 static void the_list_of_changes_has_an_end(void **state)
 {
-	(void)state;
 	for (unsigned more = 0; more < 3; more++) {
 		struct buf text CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
 		char last[64];
@@ -466,7 +445,6 @@ static void a_file_without_entries_is_refused(void **state)
 	static const char *const texts[] = {"",      "\n\n",        "xyz\n",          "1\n",
 	                                    "[1]\n", "{\"a\":1}\n", "{\"type\":1}\n", "{\"type\":\"session\"}\n"};
 	struct buf out CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
-	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		assert_int_equal(repair_bytes(span_of(texts[i]), NAME, &out, &said), -ENODATA);
 	assert_int_equal(out.n + said.n, 0);
@@ -480,7 +458,6 @@ static void a_file_without_entries_is_refused(void **state)
 
 static int refuse(void *arg, struct span bytes)
 {
-	(void)bytes;
 	return (*(int *)arg)-- == 0 ? -EPIPE : 0;
 }
 
@@ -488,7 +465,6 @@ static void the_first_error_of_the_output_ends_it(void **state)
 {
 	int fd CLEANUP_CLOSE = open_file(SPAN_LIT(DAMAGED));
 	int left = 0, rc = -EPIPE;
-	(void)state;
 	for (int puts = 0; rc < 0; puts++) {
 		struct repair *r;
 		left = puts;
@@ -504,7 +480,6 @@ static void a_file_that_shrinks_is_stale(void **state)
 	int fd CLEANUP_CLOSE = open_file(SPAN_LIT(DAMAGED));
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct repair *r = NULL;
-	(void)state;
 	assert_int_equal(repair_open(fd, sizeof DAMAGED, NAME, &r), -ESTALE);
 	assert_null(r);
 	assert_int_equal(repair_open(fd, sizeof DAMAGED - 1, NAME, &r), 0);
@@ -525,7 +500,6 @@ static void failing_calls_are_reported(void **state)
 	static const int errors[] = {-EIO, -ENOMEM, -EINTR};
 	int left = -1;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
-	(void)state;
 	assert_int_equal(repair_bytes(SPAN_LIT(DAMAGED), NAME, &want, &changes), 0);
 	for (size_t how = 0; how < 3; how++) {
 		int nth = 0;

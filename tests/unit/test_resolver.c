@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* resolver: which paths resolve, which links are followed, and what remains when a device hangs. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/sys.h"
@@ -71,7 +67,6 @@ static void put_dir(const char *name, uid_t owner)
 
 static int set_up(void **state)
 {
-	(void)state;
 	strcpy(world.root, "/tmp/sessionfs-reach-XXXXXX");
 	make_temporary(world.root);
 	snprintf(world.source, sizeof world.source, "%s/source", world.root);
@@ -99,7 +94,6 @@ static int set_up_container(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	resolver_close(world.r);
 	/* Once refused, openat2 is not called again. */
 	if (world.refusal)
@@ -129,7 +123,6 @@ static void plain_names_and_links(void **state)
 {
 	struct resolved got = RESOLVED_INIT;
 
-	(void)state;
 	uid_t me = geteuid();
 	put_dir("source/p", me);
 	put("source/p/a", me);
@@ -173,7 +166,6 @@ static bool is_closed(const char *path)
 
 static void closed_directories_of_links_are_reported(void **state)
 {
-	(void)state;
 	uid_t me = geteuid();
 	put_dir("open", me);
 	put("open/a", me);
@@ -196,7 +188,6 @@ static void closed_directories_of_links_are_reported(void **state)
 static void other_file_systems_answer_with_errors(void **state)
 {
 	struct resolved got = RESOLVED_INIT;
-	(void)state;
 	put_link("/proc/self/stat", "source/stat", geteuid());
 	put_link("/proc/self/nothing", "source/nothing", geteuid());
 	put_link("/proc/self", "source/self", geteuid());
@@ -214,7 +205,6 @@ static void other_file_systems_answer_with_errors(void **state)
 /* After the first component of a path, only the last one can be a link, and only to a file. */
 static void symlinks_below_first_level_must_be_last(void **state)
 {
-	(void)state;
 	uid_t me = geteuid();
 	put_dir("elsewhere", me);
 	put_dir("elsewhere/a", me);
@@ -257,7 +247,6 @@ static void symlinks_below_first_level_must_be_last(void **state)
 static void depth_does_not_add_system_calls(void **state)
 {
 	char path[64] = "source/p";
-	(void)state;
 	put_dir(path, geteuid());
 	for (int i = 0; i < 7; i++) {
 		strcat(path, "/x");
@@ -283,7 +272,6 @@ static void links_are_followed_only_for_owner(void **state)
 {
 	enum { ALICE = 12345, BOB = 12346 };
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	put("alices", ALICE);
@@ -316,7 +304,6 @@ static void own_mount_is_refused(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	put_link("/proc", "source/there", geteuid());
 	put_link("/proc/version", "source/file", geteuid());
 	assert_int_equal(stat("/proc", &st), 0);
@@ -340,7 +327,6 @@ static void source_path_is_reopened(void **state)
 	struct resolved got = RESOLVED_INIT;
 	const struct source_path root = {world.r, ""};
 
-	(void)state;
 	put("source/old", geteuid());
 	assert_int_equal(reached("old"), 1);
 	assert_int_equal(rename(world.source, at("away")), 0);
@@ -402,7 +388,6 @@ static void hung_device_does_not_block_others(void **state)
 	struct blocking_pool *pool;
 	int freed = 0;
 
-	(void)state;
 	assert_int_equal(blocking_pool_open(30, 30, &pool), 0);
 	pthread_mutex_lock(&gate);
 	struct work *dead = work(pool, 1, &gate, &freed);
@@ -432,7 +417,6 @@ static void hung_devices_use_bounded_threads(void **state)
 	struct blocking_pool *pool;
 	int freed = 0;
 
-	(void)state;
 	assert_int_equal(blocking_pool_open(30, 30, &pool), 0);
 	pthread_mutex_lock(&gate);
 	for (dev_t device = 1; device <= BLOCKING_THREADS; device++) {

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +41,6 @@ static void mode_follows_owner_and_group(void **state)
 	    {0, 0, 0755, 0555},
 	    {0, 0, 0750, 0000},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct rights r = {cases[i].uid, cases[i].gid, cases[i].mode};
 		unsigned got = rights_mode(&r, ADA, TEAM);
@@ -65,7 +60,6 @@ static unsigned one_may(const struct rights *r, uid_t uid, bool in_team, bool in
 /* No class grants its members more than the object grants them, for any object and any user. */
 static void mode_never_exceeds_rights(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 512 * 4; i++) {
 		unsigned mode = i % 512, owners = i / 512;
 		struct rights r = {owners & 1 ? ADA : BOB, owners & 2 ? TEAM : CLUB, mode};
@@ -104,7 +98,6 @@ static void acl_leaves_access_to_owner(void **state)
 	                                    0xff, 0xff, 0xff, 0xff, 0x20, 0, 4, 0, 0xff, 0xff, 0xff, 0xff};
 	char path[] = "/tmp/sessionfs-rights-XXXXXX";
 	struct rights r;
-	(void)state;
 	int fd = mkostemp(path, O_CLOEXEC);
 	assert_true(fd >= 0);
 	unlink(path);
@@ -125,7 +118,6 @@ static void acl_leaves_access_to_owner(void **state)
 
 static void classes_granted_all_bits(void **state)
 {
-	(void)state;
 	assert_int_equal(mode_for_classes(0751, RIGHTS_X, 0644), 0644);
 	assert_int_equal(mode_for_classes(0750, RIGHTS_X, 0666), 0660);
 	assert_int_equal(mode_for_classes(0751, RIGHTS_R | RIGHTS_X, 0777), 0770);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scratch files: names, contents, limits and lifetime. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/clock.h"
 #include "sessionfs/write/scratch.h"

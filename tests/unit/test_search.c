@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Known queries: their numbers, caching and memory, and requests at the same time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/cancel.h"
 #include "failing_alloc.h"
@@ -174,7 +171,6 @@ static void *ask_often(void *arg)
 
 static bool is_over(void *arg)
 {
-	(void)arg;
 	return true;
 }
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* secret: texts that look like keys and texts that nearly do, and redacted reads of files, in pieces of any size. Each
  * example contains a blank, so that no scanner takes this file for a leak. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/file/secret.h"
 #include "sessionfs/file/opened.h"
@@ -189,7 +185,6 @@ static void every_secret_form_is_found(void **state)
 	    {"x=", "&y"}, {"line\n", "\nline"}, {"word word word word word word (", ")"}};
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	char blanks[130] = "";
-	(void)state;
 	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
 		for (size_t k = 0; k < sizeof around / sizeof *around; k++)
 			assert_place(put(around[k][0], examples[i].text, around[k][1], &text), examples[i].kind);
@@ -206,7 +201,6 @@ static void every_secret_form_is_found(void **state)
 static void near_misses_are_not_found(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	(void)state;
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
 		CLEANUP(secrets_release) struct secrets found = {0};
 		assert_int_equal(secrets_find(put("", none[i], "", &text), &found), 0);
@@ -228,7 +222,6 @@ static void first_and_longest_match_wins(void **state)
 	    {"private key", "-----BEGIN  PRIVATE KEY-----\\nexample0example0 ghp_example0example0example0example01234"},
 	};
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	(void)state;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		assert_place(put("", text[i].text, "", &b), text[i].kind);
 }
@@ -241,7 +234,6 @@ static void the_whole_key_is_found(void **state)
 	                                    "--token  a.b/example0example01 ", "Basic  example0example0example0==\" "};
 	static const size_t size[] = {26, 17, 33, 21, 26};
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		CLEANUP(secrets_release) struct secrets found = {0};
 		assert_int_equal(secrets_find(put("", texts[i], "", &b), &found), 0);
@@ -260,7 +252,6 @@ static void as_much_of_a_key_is_shown_as_is_known(void **state)
 	             {"TOKEN= example0example0example", 0},
 	             {"Basic  example0example0example0", 0}};
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP(secrets_release) struct secrets found = {0};
 		assert_int_equal(secrets_find(put("", cases[i].text, "", &b), &found), 0);
@@ -272,7 +263,6 @@ static void as_much_of_a_key_is_shown_as_is_known(void **state)
 static void keys_in_keys_take_linear_time(void **state)
 {
 	static const char *const texts[] = {"api_key=", "password:", "token=", "--key=", "token=.abcdefgh"};
-	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		CLEANUP(secrets_release) struct secrets found = {0};
 		CLEANUP_BUF struct buf text = BUF_INIT;
@@ -335,7 +325,6 @@ static void assert_read(const char *text, const char *expected)
 
 static void redacted_read_hides_keys(void **state)
 {
-	(void)state;
 	assert_read("a\n", "a\n");
 	assert_read("{" KEY "}\nx " KEY "\n\n\r\n" KEY "\r\n{} ", "{" STARS "}\nx " STARS "\n\n\r\n" STARS "\r\n{} ");
 	assert_read("{\"-----BEGIN "
@@ -352,7 +341,6 @@ static void redacted_read_hides_keys(void **state)
 static void each_of_many_lines_is_hidden(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, expected = BUF_INIT;
-	(void)state;
 	for (int i = 0; i < 150; i++) {
 		buf_addf(&text, "{\"%0*d " KEY "\"}\n", i % 40 + 1, i);
 		buf_addf(&expected, "{\"%0*d " STARS "\"}\n", i % 40 + 1, i);
@@ -362,7 +350,6 @@ static void each_of_many_lines_is_hidden(void **state)
 
 static void unfinished_last_line_is_hidden(void **state)
 {
-	(void)state;
 	assert_read("{}\n{\"a\":\"hf_exam", "{}\n*************");
 	assert_read("{\"a\":\"hf_exam", "*************");
 	assert_read("{}\n{\"a\":1} \t\r", "{}\n{\"a\":1} \t\r");
@@ -374,7 +361,6 @@ static void unfinished_last_line_is_hidden(void **state)
 static void overlong_line_is_hidden(void **state)
 {
 	char text[16384], expected[16384];
-	(void)state;
 	for (size_t more = 0; more < 2 && SECRET_LINE + 200 < sizeof text; more++) {
 		size_t n = SECRET_LINE + more;
 		memset(text, 'x', sizeof text);
@@ -400,7 +386,6 @@ static void line_beyond_the_limit_is_hidden(void **state)
 	struct resolver *r;
 	struct resolved got = RESOLVED_INIT;
 	struct opened *file;
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{}\n");
@@ -436,7 +421,6 @@ static void grown_line_is_scanned_again(void **state)
 	struct resolver *r;
 	struct resolved got = RESOLVED_INIT;
 	struct opened *file;
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{}\n{\"" KEY);
@@ -472,7 +456,6 @@ static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 	};
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
 	struct resolver *r;
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	assert_int_equal(resolver_open(dir, &r), 0);
@@ -508,7 +491,6 @@ static void a_file_that_is_cut_while_it_is_read_ends(void **state)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
 	struct resolver *r;
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	assert_int_equal(resolver_open(dir, &r), 0);
@@ -539,7 +521,6 @@ static void a_file_that_grows_is_read(void **state)
 	struct resolver *r;
 	struct resolved got = RESOLVED_INIT;
 	struct opened *file;
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{\"" KEY "\"}\n");
@@ -573,7 +554,6 @@ static void masks_of_settled_files_are_kept(void **state)
 	struct resolver *r;
 	struct resolved got = RESOLVED_INIT;
 	struct opened *file;
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{}\n{\"" KEY "\":1}\n");
@@ -603,7 +583,6 @@ static void growing_hidden_line_keeps_session(void **state)
 	struct session *s;
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct secrets found CLEANUP(secrets_release) = {0};
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/f", dir);
 	put_file(path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"y\":\"hf_example0");

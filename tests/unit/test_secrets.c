@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of --secrets: keys in entries, headers, damaged and long lines, read in pieces. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "catalog_fixture.h"
 #include "sessionfs/file/secret.h"
 #include "sessionfs/find/tables.h"

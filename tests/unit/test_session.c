@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* session: the rules one by one, on small files. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 
 #include <pthread.h>
@@ -36,22 +31,19 @@ static void file_without_header_is_rejected(void **state)
 	    {"garbage\nnull\n0\n\"\"\nfalse\n\n"
 	     HEADER, 0});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		int rc = open_bytes(&f, cases[i].text, strlen(cases[i].text));
 		if (rc != cases[i].rc)
 			fail_msg("%s: %d", cases[i].text, rc);
-		fixture_release(&f);
 	}
 }
 
 static void only_regular_files_are_opened(void **state)
 {
 	struct session *s = NULL;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	unlink(f.path);
 	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &s), -ENOENT);
@@ -63,7 +55,6 @@ static void only_regular_files_are_opened(void **state)
 	assert_int_equal(session_open(&(struct source_path){NULL, "/dev/zero"}, false, &s), ERROR_NO_SESSION);
 	assert_int_equal(session_open(&(struct source_path){NULL, "/tmp"}, false, &s), ERROR_NO_SESSION);
 	assert_null(s);
-	fixture_release(&f);
 }
 
 static void versions_are_compared_as_javascript_does(void **state)
@@ -87,10 +78,9 @@ static void versions_are_compared_as_javascript_does(void **state)
 	    {JSON("version":17), 17, false, false},
 	    {JSON("version":"new"), 3, false, false});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		buf_addf(&text, LINE({"type":"session","id":"s",%s}), cases[i].version);
 		buf_adds(&text, LINE({"type":"message","id":"a","parentId":null,"message":{"role":"hookMessage"}})
 		                         CUSTOM("b", null));
@@ -98,20 +88,18 @@ static void versions_are_compared_as_javascript_does(void **state)
 		assert_int_equal(session_version(f.s), cases[i].number);
 		assert_int_equal(session_entry(f.s, 1)->parent, cases[i].linear ? 0 : NO_ENTRY);
 		assert_int_equal(session_entry(f.s, 0)->role, cases[i].old_roles ? ROLE_CUSTOM : ROLE_OTHER);
-		fixture_release(&f);
 	}
 }
 
 static void lines_become_entries(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER "\n"
 	    USER("a", null, "hi") "  {\"type\":\"custom\",\"id\":\"b\",\"parentId\":\"a\"}\n"
 	    HEADER "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":\"b\"}\r\n");
 	const struct entry *e = session_entry(s, 0);
 
-	(void)state;
 	assert_int_equal(session_count(s), 3);
 	assert_int_equal(e->offset, strlen(HEADER) + 1);
 	assert_int_equal(e->length, strlen(USER("a", null, "hi")) - 1);
@@ -126,7 +114,6 @@ static void lines_become_entries(void **state)
 	assert_true(span_is(session_header(s)->timestamp.text, "2026-01-02T03:04:05.000Z"));
 	assert_path(s, 2, "0 1 2 ");
 	assert_problems(s, "");
-	fixture_release(&f);
 }
 
 typedef void on_call(void *arg, struct json_value id);
@@ -146,9 +133,8 @@ static void blank_lines_are_not_parsed(void **state)
 	static const char *const blank[] = {"\n", "\r\n", " \t \n", "\xc2\xa0\r\n"};
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	enum { LINES = 20000 };
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, "\n" HEADER);
 	for (unsigned i = 0; i < LINES; i++)
 		buf_adds(&text, blank[i / 100 % 2 ? 0 : i % 4]);
@@ -162,19 +148,17 @@ static void blank_lines_are_not_parsed(void **state)
 	assert_int_equal(session_entry(s, 0)->offset, at);
 	assert_int_equal(session_line_count(s), LINES + 5);
 	assert_problems(s, "");
-	fixture_release(&f);
 }
 
 static void irregular_lines_are_reported(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
 	    open_text(&f,
 	    HEADER "nope\nnull\n0\n\"\"\n5\n[1]\n\xc2\xa0\xef\xbb\xbf\n"
 	    LINE({"type":"custom","id":null,"parentId":null}) LINE({"type":"message","id":"m","parentId":null})
 	    LINE({"type":"custom","id":"n"}) "{\"to");
 
-	(void)state;
 	assert_int_equal(session_count(s), 5);
 	assert_int_equal(session_entry(s, 0)->type, RECORD_OTHER);
 	assert_name(s, 0, "~6");
@@ -187,19 +171,17 @@ static void irregular_lines_are_reported(void **state)
 	                   "10 a message entry without a message; 11 no parentId: a root; "
 	                   "12 the last line is incomplete; ");
 	assert_int_equal(session_problem(s, 0).offset, strlen(HEADER));
-	fixture_release(&f);
 }
 
 /* ---- ids and names ---- */
 
 static void ids_are_exact(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER CUSTOM("a/b", null) CUSTOM("\ud83d", "\u0061/b") CUSTOM("", "\ud83d") CUSTOM(7, "")
 	    CUSTOM("x\u0000y", 7.0));
 
-	(void)state;
 	assert_true(span_is(session_entry_id(s, 0), "a/b"));
 	assert_name(s, 0, "a%2Fb");
 	assert_true(span_is(session_entry_id(s, 1), "\xed\xa0\xbd"));
@@ -218,17 +200,15 @@ static void ids_are_exact(void **state)
 	static const char *const wrong[] = {"", "a/b", "7.0", "~2", "~02", "~", "~99999999999", "%41", "7~2"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		assert_int_equal(session_entry_by_name(s, span_of(wrong[i])), NO_ENTRY);
-	fixture_release(&f);
 }
 
 static void duplicate_names_are_numbered_in_file_order(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER CUSTOM(12, null) CUSTOM("x", null) CUSTOM("12", 12) CUSTOM("12~2", "12") CUSTOM("5", null)
 	    CUSTOM(5, "5"));
 
-	(void)state;
 	assert_name(s, 0, "12");
 	assert_name(s, 1, "x");
 	assert_name(s, 2, "12~2");
@@ -242,15 +222,13 @@ static void duplicate_names_are_numbered_in_file_order(void **state)
 	assert_int_equal(session_grow(s), 1);
 	assert_name(s, 5, "~7");
 	assert_name(s, 6, "5~2");
-	fixture_release(&f);
 }
 
 static void long_ids_have_short_names(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":\"");
 	for (int i = 0; i < 5000; i++)
 		buf_adds(&text, "\xc3\xa9");
@@ -267,7 +245,6 @@ static void long_ids_have_short_names(void **state)
 	session_entry_name(f.s, 1, &name);
 	assert_int_equal(name.n, 200);
 	assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), 1);
-	fixture_release(&f);
 }
 
 /* Long, similar ids, which are not stored: links, labels and names work as with other ids, also after growth. */
@@ -283,9 +260,8 @@ static void add_long_id(struct buf *out, size_t n, char last)
 static void long_ids_are_distinguished(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":");
 	add_long_id(&text, 300, 'a');
 	buf_adds(&text, "}\n{\"type\":\"custom\",\"id\":\"b\",\"parentId\":");
@@ -309,15 +285,13 @@ static void long_ids_are_distinguished(void **state)
 		session_entry_name(f.s, i, &name);
 		assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), i);
 	}
-	fixture_release(&f);
 }
 
 static void long_numeric_id_is_found_by_name(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":0.");
 	for (int i = 0; i < 300; i++)
 		buf_addc(&text, '7');
@@ -325,7 +299,6 @@ static void long_numeric_id_is_found_by_name(void **state)
 	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 	session_entry_name(f.s, 0, &name);
 	assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), 0);
-	fixture_release(&f);
 }
 
 /* Returns the size of an index of many entries whose ids, parents and label targets have n bytes. */
@@ -347,19 +320,17 @@ static size_t memory_of_ids(size_t n)
 
 static void long_ids_use_constant_memory(void **state)
 {
-	(void)state;
 	size_t least = memory_of_ids(100);
 	assert_in_range(memory_of_ids(2000), 1, least + least / 10);
 }
 
 static void last_duplicate_id_wins(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
 	    open_text(&f,
 	    HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("a", null, "hi") CUSTOM("c", "a"));
 
-	(void)state;
 	assert_name(s, 0, "~2");
 	assert_int_equal(session_entry_id(s, 0).n, 0);
 	assert_name(s, 2, "a");
@@ -368,31 +339,27 @@ static void last_duplicate_id_wins(void **state)
 	assert_true(session_is_tip(s, 0));
 	assert_path(s, 1, "2 1 ");
 	assert_problems(s, "2 its id is used again in a later line; ");
-	fixture_release(&f);
 }
 
 /* ---- the tree ---- */
 
 static void invalid_parents_make_roots(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER USER("a", "a", "hi") USER("b", "gone", "hi") USER("c", true, "hi") USER("d", "", "hi"));
 
-	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(session_entry(s, i)->parent, NO_ENTRY);
 	assert_problems(s, "2 its own parent: a root; 3 unknown parent: a root; "
 	                   "4 unknown parent: a root; 5 unknown parent: a root; ");
-	fixture_release(&f);
 }
 
 static void parent_can_follow_child(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER CUSTOM("c", "b") USER("b", "a", "hi"));
 
-	(void)state;
 	assert_int_equal(session_entry(s, 0)->parent, 1);
 	assert_int_equal(session_entry(s, 0)->nearest, 1);
 	assert_int_equal(session_entry(s, 1)->nearest, 0);
@@ -404,17 +371,15 @@ static void parent_can_follow_child(void **state)
 	assert_int_equal(session_entry(s, 2)->flags & ENTRY_HAS_BELOW, ENTRY_HAS_BELOW);
 	assert_path(s, 0, "2 1 0 ");
 	assert_problems(s, "");
-	fixture_release(&f);
 }
 
 static void walks_end_on_cycles(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER USER("a", "c", "hi") CUSTOM("b", "a") CUSTOM("c", "b") USER("d", "c", "hi") CUSTOM("x", "y")
 	    CUSTOM("y", "x"));
 
-	(void)state;
 	assert_path(s, 3, "0 1 2 3 ");
 	assert_path(s, 0, "1 2 0 ");
 	assert_path(s, 5, "4 5 ");
@@ -426,17 +391,15 @@ static void walks_end_on_cycles(void **state)
 	assert_problems(s, "2 it is its own ancestor; 3 it is its own ancestor; "
 	                   "4 it is its own ancestor; 6 it is its own ancestor; "
 	                   "7 it is its own ancestor; ");
-	fixture_release(&f);
 }
 
 static void branches_are_tips_and_position(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER USER("a", null, "hi") USER("b", "a", "hi") CUSTOM("m", "b") CUSTOM("n", "b") USER("c", "a", "hi")
 	    CUSTOM("o", "a"));
 
-	(void)state;
 	assert_int_equal(session_leaf(s), 5);
 	assert_int_equal(session_current_position(s), 0);
 	assert_false(session_is_tip(s, 0));
@@ -450,15 +413,13 @@ static void branches_are_tips_and_position(void **state)
 	assert_int_equal(session_branch_end(s, 1), 3);
 	assert_int_equal(session_branch_end(s, 4), 4);
 	assert_int_equal(session_branch_end(s, 2), 2);
-	fixture_release(&f);
 }
 
 static void empty_session_has_no_leaf(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER);
 
-	(void)state;
 	assert_int_equal(session_count(s), 0);
 	assert_int_equal(session_leaf(s), NO_ENTRY);
 	assert_int_equal(session_current_position(s), NO_ENTRY);
@@ -466,34 +427,30 @@ static void empty_session_has_no_leaf(void **state)
 	assert_int_equal(session_entry_by_name(s, SPAN_LIT("a")), NO_ENTRY);
 	assert_int_equal(session_entry_by_name(s, SPAN_LIT("~1")), NO_ENTRY);
 	assert_problems(s, "");
-	fixture_release(&f);
 }
 
 static void branch_summary_is_found(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER USER("a", null, "hi") LINE({"type":"branch_summary","id":"s1","parentId":"a","summary":"one"})
 	    LINE({"type":"branch_summary","id":"s2","parentId":"a","summary":"two"})
 	    LINE({"type":"branch_summary","id":"s3","parentId":"a","summary":""}));
 
-	(void)state;
 	assert_int_equal(session_branch_record(s, 0), 2);
 	assert_int_equal(session_branch_record(s, 1), NO_ENTRY);
-	fixture_release(&f);
 }
 
 /* ---- v1 ---- */
 
 static void v1_files_are_linear(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
 	    open_text(&f,
 	    HEADER_V1 V1("message") "\n5\n"
 	    LINE({"type":"custom","id":"mine","parentId":"x"}) LABEL("l", null, "mine", "x"));
 
-	(void)state;
 	assert_int_equal(session_version(s), 1);
 	assert_path(s, 3, "0 2 3 ");
 	/* printf 'sid\n2' | sha256sum */
@@ -509,7 +466,6 @@ static void v1_files_are_linear(void **state)
 	assert_int_equal(session_entry(s, 4)->parent, 3);
 	assert_name(s, 0, "011ec967");
 	assert_int_equal(session_entry_id(s, 4).n, 8);
-	fixture_release(&f);
 }
 
 static uint32_t kept_by(const struct session *s, uint32_t i)
@@ -523,7 +479,7 @@ static uint32_t kept_by(const struct session *s, uint32_t i)
 
 static void v1_kept_index_counts_parsed_lines(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER_V1 V1("message") "bad\nnull\n"
 	    V1("custom") HEADER_V1 V1("usage") LINE({"type":"compaction","summary":"s","firstKeptEntryIndex":2})
@@ -536,7 +492,6 @@ static void v1_kept_index_counts_parsed_lines(void **state)
 	    LINE({"type":"compaction","summary":"s","firstKeptEntryIndex":1.5})
 	    LINE({"type":"compaction","summary":"s","firstKeptEntryIndex":"2"}));
 
-	(void)state;
 	assert_int_equal(session_count(s), 12);
 	assert_int_equal(kept_by(s, 3), 1);        /* after the malformed and the falsy line */
 	assert_int_equal(kept_by(s, 4), 2);        /* after the second header */
@@ -551,25 +506,22 @@ static void v1_kept_index_counts_parsed_lines(void **state)
 	                   "14 the first entry that the compaction keeps is missing; "
 	                   "15 the first entry that the compaction keeps is missing; "
 	                   "16 the first entry that the compaction keeps is missing; ");
-	fixture_release(&f);
 }
 
 static void compaction_first_kept_entry(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER USER("a", null, "hi") ENTRY("compaction", "b", null, "summary":"s","firstKeptEntryId":"a")
 	    ENTRY("compaction", "c", null, "summary":"s","firstKeptEntryId":"c")
 	    ENTRY("compaction", "d", null, "summary":"s","firstKeptEntryId":"gone")
 	    ENTRY("compaction", "e", null, "summary":"s","firstKeptEntryId":null));
 
-	(void)state;
 	assert_int_equal(kept_by(s, 1), 0);
 	assert_int_equal(kept_by(s, 2), 2);
 	assert_int_equal(kept_by(s, 3), NO_ENTRY);
 	assert_problems(s, "5 the first entry that the compaction keeps is missing; "
 	                   "6 the first entry that the compaction keeps is missing; ");
-	fixture_release(&f);
 }
 
 static uint64_t serial_at(const struct fixture *f)
@@ -585,16 +537,14 @@ static uint64_t serial_at(const struct fixture *f)
 /* Data derived from a dropped index must not be taken for data of the next one. */
 static void serials_differ_across_rebuilt_indexes(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	append(&f, HEADER, strlen(HEADER));
 	uint64_t first = serial_at(&f);
 	assert_int_equal(serial_at(&f), first);
 	append(&f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
 	assert_int_not_equal(serial_at(&f), first);
-	fixture_release(&f);
 }
 
 int main(void)

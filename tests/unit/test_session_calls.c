@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which result belongs to which call. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 
 #include <pthread.h>
@@ -16,7 +11,7 @@
 
 static void result_matches_nearest_call_above(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
 	    HEADER ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"text"}, {"type":"toolCall","id":"y"})
 	    MESSAGE("ry", "a", "role":"toolResult","toolCallId":"y")
@@ -28,7 +23,6 @@ static void result_matches_nearest_call_above(void **state)
 	    MESSAGE("side", null, "role":"toolResult","toolCallId":"x")
 	    MESSAGE("null", "b", "role":"toolResult","toolCallId":null));
 
-	(void)state;
 	assert_call(s, 1, 0, 2);
 	assert_call(s, 2, 0, 1);
 	assert_call(s, 4, 3, 1);
@@ -44,12 +38,11 @@ static void result_matches_nearest_call_above(void **state)
 	assert_int_equal(session_result(s, 0, 0), NO_ENTRY);
 	assert_int_equal(session_result(s, 3, 1), 4);
 	assert_int_equal(session_result(s, 1, 1), NO_ENTRY);
-	fixture_release(&f);
 }
 
 static void duplicate_call_ids_match_in_order(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
 	    open_text(&f,
 	    HEADER
@@ -60,7 +53,6 @@ static void duplicate_call_ids_match_in_order(void **state)
 	    MESSAGE("other", "a", "role":"toolResult","toolCallId":"x")
 	    MESSAGE("other2", "other", "role":"toolResult","toolCallId":"x"));
 
-	(void)state;
 	assert_call(s, 1, 0, 1);
 	assert_call(s, 2, 0, 3);
 	assert_call(s, 3, 0, 3);
@@ -69,7 +61,6 @@ static void duplicate_call_ids_match_in_order(void **state)
 	assert_int_equal(session_result(s, 0, 1), 1);
 	assert_int_equal(session_result(s, 0, 2), NO_ENTRY);
 	assert_int_equal(session_result(s, 0, 3), 2);
-	fixture_release(&f);
 }
 
 /* Many calls of one message with the same id, and as many results in a row, after other calls without results. */
@@ -77,9 +68,8 @@ static void many_calls_of_one_message_match(void **state)
 {
 	enum { MANY = 20000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":"
 	                       "\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"other\"}");
 	for (unsigned i = 0; i < MANY; i++)
@@ -101,7 +91,6 @@ static void many_calls_of_one_message_match(void **state)
 	assert_int_equal(session_result(f.s, 0, 1), NO_ENTRY);
 	assert_int_equal(session_result(f.s, 0, MANY + 1), MANY);
 	assert_int_equal(session_result(f.s, 0, MANY + 2), NO_ENTRY);
-	fixture_release(&f);
 }
 
 int main(void)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A cancelled index continues where it stopped. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 
 #include "sessionfs/base/cancel.h"
@@ -51,7 +46,6 @@ static void cancelled_scan_resumes(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct fixture whole, f;
-	(void)state;
 	make_text(&text);
 	assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
 	for (int at = 0; at < 6; at++) {
@@ -81,26 +75,23 @@ static void cancelled_scan_resumes(void **state)
 static void cancelled_header_leaves_no_session(void **state)
 {
 	static char line[2 << 20];
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	int left = 0;
 	const struct cancel cancel = {.is_cancelled = countdown, .arg = &left};
-	(void)state;
 	memset(line, ' ', sizeof line);
 	cancel_set(&cancel);
 	assert_int_equal(open_bytes(&f, line, sizeof line), -EINTR);
 	cancel_set(NULL);
-	fixture_release(&f);
 }
 
 /* A file with a hole of a terabyte. */
 static void sparse_holes_are_skipped(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	int left = 1000;
 	const struct cancel cancel = {.is_cancelled = countdown, .arg = &left};
 	static const char begin[] = HEADER USER("a", null, "hi"), rest[] = "\n" USER("b", "a", "hi");
 	const off_t far = (off_t)1 << 40;
-	(void)state;
 	fixture_init(&f);
 	append(&f, begin, sizeof begin - 1);
 	if (truncate(f.path, far) < 0)
@@ -113,7 +104,6 @@ static void sparse_holes_are_skipped(void **state)
 	assert_int_equal(session_count(f.s), 2);
 	assert_int_equal(session_entry(f.s, 1)->offset, far + 1);
 	assert_problems(f.s, "3 malformed: not JSON; ");
-	fixture_release(&f);
 }
 
 int main(void)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* session: files that grow, are torn, rewritten or replaced, and many entries or readers at once. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 
 #include "sessionfs/base/limits.h"
@@ -18,10 +13,9 @@
 
 static void complete_tail_is_indexed_torn_is_not(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER CUSTOM("a", null) "{\"type\":\"custom\",\"id\":\"b\"");
 
-	(void)state;
 	assert_int_equal(session_count(s), 1);
 	assert_int_equal(session_problem_count(s), 1);
 	append(&f, ",\"parentId\":\"a\"}", 16);
@@ -38,30 +32,26 @@ static void complete_tail_is_indexed_torn_is_not(void **state)
 	assert_int_equal(session_count(s), 3);
 	assert_int_equal(session_entry(s, 2)->line, 4);
 	assert_problems(s, "");
-	fixture_release(&f);
 }
 
 static void bytes_after_indexed_tail_are_stale(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER "5");
 
-	(void)state;
 	assert_int_equal(session_count(s), 1);
 	append(&f, "5\n", 2);
 	assert_int_equal(session_grow(s), -ESTALE);
 	assert_int_equal(session_grow(s), -ESTALE);
-	fixture_release(&f);
 }
 
 static void readers_see_whole_lines_until_quiet(void **state)
 {
 	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	char bytes[512];
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER "{\"torn\":");
 
-	(void)state;
 	assert_int_equal(session_size(s), strlen(HEADER));
 	assert_int_equal(session_pread(s, bytes, sizeof bytes, 2), strlen(HEADER) - 2);
 	assert_memory_equal(bytes, &HEADER[2], strlen(HEADER) - 2);
@@ -70,16 +60,14 @@ static void readers_see_whole_lines_until_quiet(void **state)
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_size(s), strlen(HEADER) + 8);
 	assert_int_equal(session_pread(s, bytes, 4, strlen(HEADER)), 4);
-	fixture_release(&f);
 }
 
 static void a_changed_file_is_stale(void **state)
 {
 	static const char text[] = HEADER CUSTOM("a", null) CUSTOM("b", "a");
 
-	(void)state;
 	for (int how = 0; how < 6; how++) {
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		struct session *s = open_text(&f, text);
 		int want = -ESTALE;
 		switch (how) {
@@ -109,7 +97,6 @@ static void a_changed_file_is_stale(void **state)
 		assert_true(session_has_grown(s));
 		assert_int_equal(session_grow(s), want);
 		assert_int_equal(session_count(s), 2);
-		fixture_release(&f);
 	}
 }
 
@@ -121,7 +108,6 @@ static void a_file_changed_at_its_last_bytes_is_stale(void **state)
 	char dir[] = "/tmp/sessionfs-test-XXXXXX", path[64];
 	struct resolver *r;
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	(void)state;
 	make_temporary(dir);
 	snprintf(path, sizeof path, "%s/s", dir);
 	assert_int_equal(resolver_open(dir, &r), 0);
@@ -202,51 +188,44 @@ static void assert_line(const struct session *s, uint32_t at)
 /* Lines in one run or in two, such as results and their calls. */
 static void adjacent_lines_share_one_pread(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_many_lines(&f);
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY_LINES; i++)
 		assert_line(s, i % 2 ? MANY_LINES / 2 + i / 2 : i / 2);
 	assert_in_range(preads, 1, MANY_LINES / 4);
-	fixture_release(&f);
 }
 
 /* As for the directories of branches: the entry, the first one and the last one. */
 static void ends_of_the_file_stay_cached(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_many_lines(&f);
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY_LINES; i++) {
 		assert_line(s, i);
 		assert_line(s, 0);
 		assert_line(s, MANY_LINES - 1);
 	}
 	assert_in_range(preads, 1, MANY_LINES / 4);
-	fixture_release(&f);
 }
 
 static void last_lines_share_one_pread(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_many_lines(&f);
 
-	(void)state;
 	for (uint32_t i = 1; i < 5; i++)
 		assert_line(s, MANY_LINES - i);
 	assert_int_equal(preads, 1);
-	fixture_release(&f);
 }
 
 /* The file was changed at bytes that are not compared. */
 static void readahead_is_dropped_on_change(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
-	(void)state;
 	buf_addf(&text, HEADER "%08192d\n" CUSTOM("a", null) "%08192d\n", 1, 1);
 	struct session *s = open_text(&f, buf_cstr(&text));
 	assert_id(s, 0, "a");
@@ -257,17 +236,15 @@ static void readahead_is_dropped_on_change(void **state)
 	close(fd);
 	assert_int_equal(session_grow(s), 1);
 	assert_id(s, 0, "b");
-	fixture_release(&f);
 }
 
 static void line_changed_while_reading_is_stale(void **state)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	struct record r;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER CUSTOM("a", null));
 
-	(void)state;
 	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 5), 0);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
 	assert_int_equal(read_first(s), -ESTALE);
@@ -275,7 +252,6 @@ static void line_changed_while_reading_is_stale(void **state)
 	         strlen(HEADER) + 57);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
 	assert_int_equal(read_first(s), -ESTALE);
-	fixture_release(&f);
 }
 
 /* Rewrites a file of one entry before each of the reads that open it. Returns how often that is refused. */
@@ -315,7 +291,6 @@ static unsigned count_refused(size_t padding)
  * with one call: what that returns was in the file. */
 static void file_rewritten_while_indexed_is_stale(void **state)
 {
-	(void)state;
 	assert_in_range(count_refused(64 * 1024), 1, 8);
 	assert_int_equal(count_refused(0), 0);
 }
@@ -323,9 +298,8 @@ static void file_rewritten_while_indexed_is_stale(void **state)
 /* A table of all sessions also finds its lines there. */
 static void short_file_is_read_once(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	write_at(f.path, O_TRUNC, HEADER CUSTOM("a", null), strlen(HEADER CUSTOM("a", null)));
 	preads = 0;
@@ -335,16 +309,14 @@ static void short_file_is_read_once(void **state)
 	session_drop_lines(f.s);
 	assert_id(f.s, 0, "a");
 	assert_int_equal(preads, 2);
-	fixture_release(&f);
 }
 
 static void lines_longer_than_the_buffer_are_read(void **state)
 {
 	enum { LONG = 3000000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER "{\"type\":\"custom\",\"id\":\"a\",\"parentId\":null,\"data\":\"");
 	memset(buf_reserve(&text, LONG), 'x', LONG);
 	text.n += LONG;
@@ -353,7 +325,6 @@ static void lines_longer_than_the_buffer_are_read(void **state)
 	assert_int_equal(session_count(f.s), 2);
 	assert_path(f.s, 1, "0 1 ");
 	assert_int_equal(session_entry(f.s, 0)->length, LONG + 52);
-	fixture_release(&f);
 }
 
 /* Lines of any length, some blank, some longer than one read, some that are not JSON. */
@@ -363,9 +334,8 @@ static void line_ends_across_read_boundaries(void **state)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_FREE struct entry *expected = calloc(LINES, sizeof *expected);
 	uint32_t count = 0, seed = 1;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	assert_non_null(expected);
 	buf_adds(&text, HEADER);
 	for (uint32_t line = 2; line < LINES; line++) {
@@ -388,7 +358,6 @@ static void line_ends_across_read_boundaries(void **state)
 		assert_int_equal(session_entry(f.s, i)->length, expected[i].length);
 		assert_int_equal(session_entry(f.s, i)->line, expected[i].line);
 	}
-	fixture_release(&f);
 }
 
 /* ---- size ---- */
@@ -409,10 +378,9 @@ static void add_turn(struct buf *text, unsigned i)
 /* Bytes that cannot be JSON are not kept, however many come without a newline. */
 static void long_garbage_is_one_bad_line(void **state)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER);
 
-	(void)state;
 	assert_int_equal(truncate(f.path, 5000000), 0);
 	assert_int_equal(session_grow(s), 1);
 	assert_problems(s, "2 the last line is incomplete; ");
@@ -424,7 +392,6 @@ static void long_garbage_is_one_bad_line(void **state)
 	assert_int_equal(session_count(s), 1);
 	assert_int_equal(session_entry(s, 0)->line, 3);
 	assert_int_equal(session_entry(s, 0)->offset, 9000001);
-	fixture_release(&f);
 }
 
 /* A million turns of one call and its result, all with the same call id. */
@@ -432,9 +399,8 @@ static void index_of_million_entries_is_small(void **state)
 {
 	enum { MANY = 1000000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER);
 	for (unsigned i = 0; i < MANY; i++)
 		add_turn(&text, i);
@@ -449,7 +415,6 @@ static void index_of_million_entries_is_small(void **state)
 	print_message("%zu bytes an entry beyond its id\n", each);
 	assert_true(each <= 64);
 	assert_int_equal(session_problem_count(f.s), 0);
-	fixture_release(&f);
 }
 
 /* Ids, calls with their results, labels, names and problems, and all data derived from them. */
@@ -457,9 +422,8 @@ static void session_memory_matches_heap(void **state)
 {
 	enum { MANY = 3000 };
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER);
 	if (heap_used() == 0) { /* an allocator without mallinfo */
 		buf_release(&text);
@@ -484,7 +448,6 @@ static void session_memory_matches_heap(void **state)
 	print_message("%zu bytes, says %zu\n", real, said);
 	assert_true(said <= real + real / 8);
 	assert_true(said >= real - real / 8);
-	fixture_release(&f);
 }
 
 /* The parent of each line is the next line, and no result has a call: two problems each. */
@@ -493,10 +456,9 @@ static void reversed_parent_chain_is_linear(void **state)
 	enum { MANY = 200000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_FREE uint32_t *path = NULL;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	size_t n;
 
-	(void)state;
 	buf_adds(&text, HEADER);
 	for (int i = 0; i < MANY; i++)
 		buf_addf(&text, LINE({"type":"message","id":"%d","parentId":"%d","message":{"role":"toolResult",
@@ -507,7 +469,6 @@ static void reversed_parent_chain_is_linear(void **state)
 	assert_int_equal(n, MANY);
 	assert_call(f.s, 0, NO_ENTRY, 0);
 	assert_int_equal(session_problem_count(f.s), 2 * MANY);
-	fixture_release(&f);
 }
 
 static void *read_all(void *arg)
@@ -527,10 +488,9 @@ static void *read_all(void *arg)
 static void readers_share_derived_data(void **state)
 {
 	pthread_t threads[3];
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER_V1 V1("message"));
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, read_all, s), 0);
 	for (int round = 0; round < 50; round++) {
@@ -542,7 +502,6 @@ static void readers_share_derived_data(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 	assert_int_equal(session_count(s), 51);
-	fixture_release(&f);
 }
 
 int main(void)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How many bytes of memory a session needs, as sessionfs(1) promises for very many of them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/limits.h"
 #include "sessionfs/find/facts.h"

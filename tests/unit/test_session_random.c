@@ -2,12 +2,7 @@
 /* session, with random lines and few ids: parents are early, late, missing, themselves and in cycles, ids are reused,
  * and call ids too. Checked against a model that searches all entries for every question, and by growing the file piece
  * by piece. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 #include "seed.h"
 
@@ -308,16 +303,14 @@ static void random_files_match_model(void **state)
 {
 	struct dice d = {seed_of_run()};
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		CLEANUP_BUF struct buf text = BUF_INIT, says = BUF_INIT;
 		struct model m = {.n = 0};
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		random_file(&d, &text, &m);
 		assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 		compare(f.s, &m);
 		describe(f.s, &says);
-		fixture_release(&f);
 	}
 }
 
@@ -329,9 +322,8 @@ static void reader_and_load_agree(void **state)
 	CLEANUP_READER struct reader reader = READER_INIT;
 	CLEANUP_LINE struct line line = LINE_INIT;
 	struct record read, loaded;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
-	(void)state;
 	buf_adds(&text, HEADER);
 	for (unsigned i = 0; i < 400; i++) {
 		size_t n = roll(&d, 20) == 0 ? roll(&d, 300000) : roll(&d, 3000);
@@ -348,13 +340,12 @@ static void reader_and_load_agree(void **state)
 		assert_int_equal(session_read(f.s, i, &reader, &read), 0);
 		assert_true(span_eq(loaded.line, read.line));
 	}
-	fixture_release(&f);
 }
 
 static void assert_same_as_at_once(const struct session *s, const struct buf *text)
 {
 	CLEANUP_BUF struct buf grown = BUF_INIT, at_once = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
 	assert_int_equal(open_bytes(&f, text->p, text->n), 0);
 	describe(s, &grown);
@@ -363,13 +354,12 @@ static void assert_same_as_at_once(const struct session *s, const struct buf *te
 	buf_addc(&grown, '\0');
 	buf_addc(&at_once, '\0');
 	assert_string_equal(grown.p, at_once.p);
-	fixture_release(&f);
 }
 
 /* Appends all of text after its first line, in pieces of up to `most` bytes. */
 static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	size_t at = strlen(HEADER);
 
 	assert_int_equal(open_bytes(&f, text->p, at), 0);
@@ -390,7 +380,6 @@ static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most
 		}
 	}
 	assert_same_as_at_once(f.s, text);
-	fixture_release(&f);
 }
 
 static void grown_index_equals_fresh_index(void **state)
@@ -398,7 +387,6 @@ static void grown_index_equals_fresh_index(void **state)
 	static const unsigned sizes[] = {1, 7, 60, 1000};
 	struct dice d = {seed_of_run()};
 
-	(void)state;
 	for (unsigned round = 0; round < 24; round++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
 		struct model m = {.n = 0};

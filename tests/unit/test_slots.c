@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The messages logged when session numbers run out; the build of this test has few. The places of names that are gone.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #define SLOTS_MAX 16u
 
@@ -58,7 +54,6 @@ static void slot_exhaustion_is_logged_early(void **state)
 
 static int append_file_line(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
-	(void)err;
 	buf_addf(arg, "%s %d %s\n", file, slot != NO_SLOT, reason ? reason : "");
 	return 0;
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each test runs in its own directory with its own home. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/cmd/source.h"
 
@@ -135,7 +131,6 @@ static void tilde_and_file_urls_are_expanded(void **state)
 
 static void unreadable_settings_are_rejected(void **state)
 {
-	(void)state;
 	put_file(PROJECT, "{\"sessionDir\":");
 	assert_refused("pi's settings.json is not a JSON object");
 	put_file(PROJECT, "[]");
@@ -155,7 +150,6 @@ static void unreadable_settings_are_rejected(void **state)
 
 static void home_falls_back_to_passwd(void **state)
 {
-	(void)state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
 	unsetenv("HOME");

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/space.h"
 #include "texts.h"
@@ -12,7 +8,6 @@
 
 static void white_space_is_trimmed(void **state)
 {
-	(void)state;
 	assert_span(space_trim(SPAN_LIT("\t\v\f\r\n x y \xc2\xa0\xe1\x9a\x80")), "x y");
 	assert_span(space_trim(SPAN_LIT("\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8"
 	                                "z"
@@ -33,7 +28,6 @@ static void white_space_is_trimmed(void **state)
 
 static void size_of_first_space_is_returned(void **state)
 {
-	(void)state;
 	assert_int_equal(space_size(SPAN_LIT("\v x")), 1);
 	assert_int_equal(space_size(SPAN_LIT("\xc2\xa0")), 2);
 	assert_int_equal(space_size(SPAN_LIT("\xe3\x80\x80x")), 3);
@@ -52,7 +46,6 @@ static void assert_flat(struct span text, const char *want)
 
 static void controls_are_replaced(void **state)
 {
-	(void)state;
 	assert_flat(SPAN_LIT("\0\t\n\x1f \x7f"), "____ _");
 	assert_flat(SPAN_LIT("\xc2\x80x\xc2\x9f\xc2\xa0"), "_x_\xc2\xa0");
 	assert_flat(SPAN_LIT("\u2027\u2028\u2029\u202a"), "\u2027__\u202a");

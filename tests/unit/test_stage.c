@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of a value before its commit: written at any offset, in any pieces, and refused as soon as it is known to be
  * invalid. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/json/json.h"
 #include "sessionfs/write/stage.h"
@@ -74,7 +70,6 @@ static void only_truncated_stage_begins_empty(void **state)
 	CLEANUP(stage_release) struct stage kept = stage_of(&form_label, "old\n", false);
 	CLEANUP(stage_release) struct stage cut = stage_of(&form_label, "old\n", true);
 
-	(void)state;
 	assert_bytes(&kept, SPAN_LIT("old\n"));
 	assert_false(kept.dirty || kept.was_written);
 	assert_int_equal(cut.bytes.n, 0);
@@ -87,7 +82,6 @@ static void whole_line_is_recognized(void **state)
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
-	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("new\n"), 0, &whole), 0);
 	assert_true(whole && st.dirty && st.was_written);
 	/* Written again from the beginning, it is not known to be whole. */
@@ -102,7 +96,6 @@ static void pieces_are_joined(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
-	(void)state;
 	put(&st, "", 0);
 	assert_false(st.was_written);
 	put(&st, "\xe2\x82", 0);
@@ -117,7 +110,6 @@ static void gap_is_filled_with_nul(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
-	(void)state;
 	put(&st, "d\n", 3);
 	assert_bytes(&st, SPAN_LIT("\0\0\0d\n"));
 	put(&st, "a", 0);
@@ -130,7 +122,6 @@ static void overwritten_text_can_be_truncated(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "a long label\n", false);
 
-	(void)state;
 	put(&st, "short", 0);
 	assert_bytes(&st, SPAN_LIT("shortg label\n"));
 	assert_int_equal(resize(&st, 5), 0);
@@ -142,7 +133,6 @@ static void remains_of_old_text_are_not_judged(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "l\xc3\xa9long\n", false);
 
-	(void)state;
 	put(&st, "x\n", 0);
 	put(&st, "yz\n", 0);
 	assert_int_equal(resize(&st, 3), 0);
@@ -157,7 +147,6 @@ static void size_as_json_is_known(void **state)
 	CLEANUP(stage_release) struct stage st = stage_of(&form_summary, "a \"shown\"\n\\", false);
 	const char *why = NULL;
 
-	(void)state;
 	assert_bytes(&st, span_of("a \"shown\"\n\\"));
 	put(&st, "\t\x01\n\x7f", 2);
 	assert_bytes(&st, span_of("a \t\x01\n\x7fwn\"\n\\"));
@@ -173,7 +162,6 @@ static void resize_cuts_or_extends(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "abc\n", false);
 
-	(void)state;
 	assert_int_equal(resize(&st, 4), 0);
 	assert_false(st.dirty);
 	CLEANUP(stage_release) struct stage created = stage_of(&form_label, "", false);
@@ -206,7 +194,6 @@ static void invalid_text_is_refused(void **state)
 	    {&form_table, "a", (uint64_t)1 << 40, -EFBIG},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		CLEANUP(stage_release) struct stage st = stage_of(rows[i].kind, "", true);
 		bool whole;
@@ -224,7 +211,6 @@ static void second_line_is_refused(void **state)
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
-	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
 	assert_true(whole);
 	assert_refused(&st, "two\n", 4, -EINVAL);
@@ -235,7 +221,6 @@ static void nul_is_refused(void **state)
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
-	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("a\0b"), 0, &whole), -EINVAL);
 	assert_int_equal(st.error, -EINVAL);
 }
@@ -245,7 +230,6 @@ static void overlong_pieces_are_refused(void **state)
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	char a[1024];
 
-	(void)state;
 	memset(a, 'a', sizeof a);
 	bool whole;
 	for (unsigned i = 0; i < 4; i++)
@@ -258,7 +242,6 @@ static void failed_commit_discards_text(void **state)
 	CLEANUP(stage_release) struct stage st = stage_of(&form_name, "", true);
 	bool whole;
 
-	(void)state;
 	put(&st, "a", 0);
 	stage_finish(&st, -ENOSPC);
 	assert_int_equal(st.error, -ENOSPC);
@@ -272,7 +255,6 @@ static void interrupted_commit_can_be_repeated(void **state)
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
 
-	(void)state;
 	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
 	stage_finish(&st, -EINTR);
 	assert_int_equal(st.error, 0);
@@ -289,7 +271,6 @@ static void table_is_judged_as_a_whole(void **state)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_table, "", true);
 
-	(void)state;
 	put(&st, "a\tb\n\xff", 0);
 	put(&st, "\n", 5);
 	assert_int_equal(st.bytes.n, 6);

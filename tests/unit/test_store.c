@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Appending and replacing with every system call made to fail, one after the other: a failure must leave the file as it
  * was, byte for byte. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "store_fixture.h"
 #include "linux_only.h"
 
@@ -57,7 +52,6 @@ static void lines_are_appended(void **state)
 {
 	struct maker m = {0}, nothing = {.lines = ""}, refused = {.rc = -EPERM};
 
-	(void)state;
 	start(OLD);
 	assert_int_equal(add(&m, false), 0);
 	assert_file(OLD "line 0\n");
@@ -75,7 +69,6 @@ static void append_after_torn_line_starts_new_line(void **state)
 {
 	struct maker m = {0}, nothing = {.lines = ""};
 
-	(void)state;
 	start(OLD TORN);
 	assert_int_equal(add(&nothing, false), 0);
 	assert_file(OLD TORN);
@@ -87,7 +80,6 @@ static void append_is_one_write(void **state)
 {
 	struct maker m = {.lines = "one\ntwo\n"};
 
-	(void)state;
 	start(OLD TORN);
 	plan.on = true;
 	assert_int_equal(add(&m, false), 0);
@@ -101,7 +93,6 @@ static void append_follows_a_link(void **state)
 {
 	struct maker m = {0};
 
-	(void)state;
 	start(OLD);
 	assert_int_equal(symlink(place.path, place.away), 0);
 	assert_int_equal(store_append(&(struct source_path){NULL, place.away}, &place.id, NULL, make, &m), 0);
@@ -118,7 +109,6 @@ static void pi_appends_once(unsigned attempt)
 
 static void pi_appends(unsigned attempt)
 {
-	(void)attempt;
 	add_file(place.path, PI);
 }
 
@@ -138,7 +128,6 @@ static void foreign_line_between_retries(void **state)
 {
 	struct maker m = {.during = pi_appends_once};
 
-	(void)state;
 	start(OLD);
 	assert_int_equal(add(&m, false), 0);
 	assert_int_equal(m.asked, 2);
@@ -178,7 +167,6 @@ static void many_foreign_lines_between_retry(void **state)
 	struct maker m = {.during = pi_appends_many};
 	char last[64];
 
-	(void)state;
 	start(OLD);
 	assert_int_equal(add(&m, false), 0);
 	assert_true(read_file(place.path, &b));
@@ -197,7 +185,6 @@ static void half_written_line_is_waited_for(void **state)
 {
 	struct maker m = {0};
 
-	(void)state;
 	start(OLD TORN);
 	plan.on = true;
 	plan.before = rest_of_the_line;
@@ -211,7 +198,6 @@ static void retries_are_bounded(void **state)
 {
 	struct maker m = {.during = pi_appends};
 
-	(void)state;
 	start(OLD);
 	assert_int_equal(add(&m, false), 0);
 	assert_in_range(m.asked, 2, 16);
@@ -222,7 +208,6 @@ static void failed_undo_keeps_first_line(void **state)
 {
 	struct maker m = {.during = pi_appends_once};
 
-	(void)state;
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	assert_int_equal(add(&m, false), 0);
@@ -240,7 +225,6 @@ static void foreign_line_after_short_write_is_kept(void **state)
 {
 	struct maker m = {0};
 
-	(void)state;
 	/* The rest was written after pi's line. */
 	start(OLD);
 	plan.on = true;
@@ -270,13 +254,11 @@ static void foreign_line_after_short_write_is_kept(void **state)
 
 static void replace_it(unsigned attempt)
 {
-	(void)attempt;
 	replaced();
 }
 
 static void remove_it(unsigned attempt)
 {
-	(void)attempt;
 	assert_int_equal(unlink(place.path), 0);
 }
 
@@ -284,7 +266,6 @@ static void replaced_file_is_stale(void **state)
 {
 	struct maker m = {0};
 
-	(void)state;
 	start(OLD);
 	replaced();
 	assert_int_equal(add(&m, false), -ESTALE);
@@ -319,7 +300,6 @@ static void unwritable_files_are_refused(void **state)
 	struct stat st;
 	struct store_id id;
 
-	(void)state;
 	assert_int_equal(stat("/dev/null", &st), 0);
 	id = (struct store_id){st.st_dev, st.st_ino};
 	assert_int_equal(store_append(&(struct source_path){NULL, "/dev/null"}, &id, NULL, make, &m), -ESTALE);
@@ -339,7 +319,6 @@ static void interrupted_calls_are_repeated(void **state)
 {
 	struct maker m = {0};
 
-	(void)state;
 	start(OLD);
 	let_fail(FLOCK, 1, 3, EINTR);
 	let_fail(WRITE, 1, 3, EINTR);
@@ -360,7 +339,6 @@ static void short_write_is_continued(void **state)
 {
 	struct maker m = {0};
 
-	(void)state;
 	start(OLD);
 	plan.on = true;
 	plan.most[0] = 2;
@@ -382,7 +360,6 @@ static void partial_write_is_undone(void **state)
 {
 	static const int errs[] = {ENOSPC, EDQUOT, EFBIG, EIO};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof errs / sizeof *errs; i++) {
 		struct maker m = {0};
 		start(OLD TORN);
@@ -404,7 +381,6 @@ static void failed_undo_ends_line(void **state)
 {
 	struct maker m = {0};
 
-	(void)state;
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	let_fail(FTRUNCATE, 1, 1, EIO);
@@ -432,7 +408,6 @@ static void written_data_is_synced(void **state)
 	struct maker m = {0}, again = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
 	struct stat synced = {0};
 
-	(void)state;
 	start(OLD);
 	note_calls();
 	assert_int_equal(add(&m, true), 0);
@@ -484,7 +459,6 @@ static void failed_fsync_is_undone(void **state)
 {
 	struct maker m = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once}, behind = {0};
 
-	(void)state;
 	start(OLD TORN);
 	let_fail(FDATASYNC, 1, 1, EIO);
 	assert_int_equal(add(&m, true), -EIO);
@@ -515,7 +489,6 @@ static void append_survives_each_failing_call(void **state)
 {
 	unsigned kinds = 0;
 
-	(void)state;
 	for (enum call c = 0; c < CALLS; c++) {
 		bool made = true;
 		for (unsigned nth = 1; made; nth++) {
@@ -538,7 +511,6 @@ static sem_t gate;
 
 static void wait_at_gate(struct blocking_call *p)
 {
-	(void)p;
 	sem_wait(&gate);
 }
 
@@ -550,7 +522,6 @@ static void free_call(struct blocking_call *p)
 static void occupy_all(unsigned attempt)
 {
 	struct blocking_pool *pool = resolver_blocking_pool(place.leaf.resolver);
-	(void)attempt;
 	for (int i = 0; i < BLOCKING_THREADS; i++) {
 		struct blocking_call *p = calloc(1, sizeof *p);
 		*p = (struct blocking_call){.run = wait_at_gate, .free = free_call};
@@ -567,7 +538,6 @@ static void lock_is_released_before_close(void **state)
 	char target[] = "/dev/shm/sessionfs-store-XXXXXX";
 	CLEANUP_CLOSE int fd = mkstemp(target);
 
-	(void)state;
 	if (fd < 0 || stat(place.dir, &here) < 0 || fstat(fd, &there) < 0 || here.st_dev == there.st_dev) {
 		unlink(target);
 		skip();
@@ -588,7 +558,6 @@ static void lock_is_released_before_close(void **state)
 
 static void check_reports_room_and_errors(void **state)
 {
-	(void)state;
 	start(OLD);
 	assert_int_equal(store_check(&place.leaf, &place.id, 4096), 0);
 	/* With 32-bit sizes the disk could have room for any size. */
@@ -633,7 +602,6 @@ static void lock_is_polled_less_and_less(void **state)
 {
 	static const int64_t expected[] = {200000, 400000, 800000, 1600000, 3200000, 6400000, 12800000, 12800000};
 	struct maker m = {0};
-	(void)state;
 	start(OLD);
 	pause_count = 0;
 	let_fail(FLOCK, 1, 9, EWOULDBLOCK);
@@ -646,7 +614,6 @@ static void lock_is_polled_less_and_less(void **state)
 static void check_reports_the_size_limit(void **state)
 {
 	struct rlimit before, small;
-	(void)state;
 	start(OLD);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = (struct rlimit){strlen(OLD) + 10, before.rlim_max};

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which directory is synced with a session file: the one that has its name, since a name that is not on the disk is not
  * found again. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "store_fixture.h"
 
 #include <stdlib.h>
@@ -24,7 +19,6 @@ static void the_directory_of_the_name_is_synced(void **state)
 	static const char *const names[] = {"s.jsonl", "p/s.jsonl", "p/s/s.jsonl", "p/s/s/s.jsonl"};
 	struct resolver *r;
 	char path[160];
-	(void)state;
 	for (const char *dirs[] = {"p", "p/s", "p/s/s", NULL}, **d = dirs; *d; d++) {
 		snprintf(path, sizeof path, "%s/%s", place.dir, *d);
 		assert_int_equal(mkdir(path, 0700), 0);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/terminal.h"
 
@@ -23,7 +19,6 @@ static void assert_harmless(struct span text, const char *want)
 
 static void control_characters_are_replaced(void **state)
 {
-	(void)state;
 	assert_harmless(SPAN_LIT(""), "");
 	assert_harmless(SPAN_LIT("caf\u00e9\t\u2717 \U0001f600"), "caf\u00e9\t\u2717 \U0001f600");
 	assert_harmless(SPAN_LIT("\x1b[31m\r\n\a\x7f"), "?[31m?\n??");
@@ -56,7 +51,6 @@ static int open_terminal(void)
  */
 static void stream_to_terminal_is_sanitized(void **state)
 {
-	(void)state;
 	const struct span text = SPAN_LIT("a\x1b[m \xc2\x9b \xc3\x9b \xe2\x9b\x80 \xf0\x9f\x98\x80 \x9b \xe2\x9b|\n");
 	static const char want[] = "a?[m ? \xc3\x9b \xe2\x9b\x80 \xf0\x9f\x98\x80 ? \xe2?|\r\n";
 	FILE *file = tmpfile();
@@ -88,7 +82,6 @@ static void stream_to_terminal_is_sanitized(void **state)
 
 static void color_requires_terminal(void **state)
 {
-	(void)state;
 	int fd = open_terminal(), file = open("/dev/null", O_WRONLY);
 	setenv("TERM", "xterm", 1);
 	unsetenv("NO_COLOR");

@@ -2,11 +2,7 @@
 /* The table says how the text of each file changes (enum tree_change). A session grows here step by step, and every
  * text is compared with the one before the step: none changes more than its row says, and each row that asks for more
  * than a file gets without it changes so. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "../../src/tree/rows.h"
 
@@ -47,7 +43,6 @@ static int add_node(void *arg, struct span name, uint64_t cookie, node_t node, u
 {
 	struct nodes *l = arg;
 
-	(void)name, (void)cookie, (void)ino, (void)attr;
 	l->v[l->n].node = node;
 	l->v[l->n].mode = mode;
 	assert_true(++l->n < TEXTS_MAX);

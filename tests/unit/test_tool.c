@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tool: the effect of tool calls, by their names and arguments. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_lines.h"
 #include "sessionfs/render/tool.h"
 
@@ -141,7 +136,6 @@ static void known_tools_are_recognized(void **state)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(samples); i++)
 		assert_sample(&samples[i], &u);
 }
@@ -150,7 +144,6 @@ static void values_of_a_form(void **state)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
-	(void)state;
 	tool_read(value(JSON("write")), value(JSON({"path":"a","content":"b","command":"c"})), &u);
 	assert_int_equal(u.form, TOOL_WRITE);
 	assert_true(json_equals(u.path, "a") && json_equals(u.content, "b"));
@@ -171,7 +164,6 @@ static void short_paths_are_whole(void **state)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
-	(void)state;
 	for (int n = TOOL_PATH - 1; n <= TOOL_PATH + 1; n++) {
 		struct buf path CLEANUP_BUF = BUF_INIT, json CLEANUP_BUF = BUF_INIT, summary CLEANUP_BUF = BUF_INIT,
 				rest CLEANUP_BUF = BUF_INIT;
@@ -196,7 +188,6 @@ static void a_summary_is_one_short_line(void **state)
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 	struct buf text CLEANUP_BUF = BUF_INIT, name CLEANUP_BUF = BUF_INIT, summary CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	for (size_t unit = 0; unit < COUNT(units); unit++) {
 		buf_reset(&text);
 		buf_addc(&text, '{');
@@ -267,7 +258,6 @@ static void small_diffs_are_minimal(void **state)
 	    {"a\nb\nc\na\nb\nb\na", "c\nb\na\nb\na\nc", "-a\n-b\n c\n+b\n a\n b\n-b\n a\n+c\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		struct buf out CLEANUP_BUF = BUF_INIT;
 		unsigned added, removed;
@@ -351,7 +341,6 @@ static void random_diffs_apply_and_are_minimal(void **state)
 {
 	struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		unsigned alphabet = 1 + random_below(round % 3 ? 100 : 4), added, removed;
 		struct text old_text = {.n = random_below(MOST)}, new_text = {.n = 0};
@@ -398,7 +387,6 @@ static void large_diffs_are_minimal(void **state)
 	    {2000000, 1, "%u\n", "x\n", 1, 2000000}, /* too many lines */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(large); i++) {
 		struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		unsigned added, removed;
@@ -426,7 +414,6 @@ static void moved_lines_are_minimal(void **state)
 {
 	enum { LINES = 30000 };
 
-	(void)state;
 	for (unsigned how = 0; how < 3; how++) {
 		struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		unsigned added, removed;
@@ -450,7 +437,6 @@ static void repeated_lines_are_minimal(void **state)
 {
 	static const unsigned sizes[][2] = {{255, 2}, {256, 3}, {257, 5}, {1000, 2}, {3000, 7}, {20000, 100}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		unsigned n = sizes[i][0], k = sizes[i][1], added, removed;
@@ -484,7 +470,6 @@ static void long_diffs_can_be_cancelled(void **state)
 	int left = 0;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 
-	(void)state;
 	for (unsigned how = 0; how < 2; how++) {
 		struct buf json CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
@@ -532,7 +517,6 @@ static void language_follows_path(void **state)
 	    {"go.mod", "go"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(paths); i++)
 		assert_string_equal(file_language(span_of(paths[i][0])), paths[i][1]);
 	assert_string_equal(file_language((struct span){NULL, 0}), "");

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "tree_fixture.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/number.h"
@@ -25,10 +20,6 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
                      const struct tree_attr *attr)
 {
 	struct listing *l = arg;
-	(void)cookie;
-	(void)ino;
-	(void)type;
-	(void)attr;
 	buf_addspan(&l->names, name);
 	buf_addc(&l->names, '\0');
 	l->nodes[l->n++] = node;

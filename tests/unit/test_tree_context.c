@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing what the model is sent instead of an entry: entries/ID/context.json. After each step the lines added to the
  * session file are compared. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "write_fixture.h"
 
 #define TEXT_X JSON(SAY("x"))

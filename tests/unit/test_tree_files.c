@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files open for writing, and the scratch files of editors. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "write_fixture.h"
 
 /* ---- handles ---- */

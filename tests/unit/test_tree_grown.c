@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts of a session that grows, and of files that are open meanwhile. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "tree_fixture.h"
 
 #include <pthread.h>

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* html/: the names of projects and pages, and the links between pages. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "write_fixture.h"
 
 /* Creates a session NAME.jsonl in a directory of the source. */
@@ -47,7 +42,6 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
                      const struct tree_attr *attr)
 {
 	struct names *names = arg;
-	(void)cookie, (void)ino, (void)mode, (void)attr;
 	assert_true(names->n < 8 && name.n < sizeof *names->name);
 	memcpy(names->name[names->n], name.p, name.n);
 	names->name[names->n][name.n] = '\0';

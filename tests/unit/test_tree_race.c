@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes while a program renames another file over the session file. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "later.h"
 #include "write_fixture.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Removals, and those refused because the process removes everything or cleans up. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "../../src/tree/write_impl.h"
 #include "write_fixture.h"
@@ -19,7 +15,6 @@ static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, ui
 	bool *any = arg;
 	const struct kind *k = kind_of(tree_node(node));
 	bool is_removable = !k || kind_is_removable(k);
-	(void)cookie, (void)ino, (void)mode, (void)attr;
 
 	if (*any && !is_removable)
 		fail_msg("%.*s is listed behind what can be removed", (int)name.n, name.p);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of names: properties of its rows. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "../../src/tree/write_impl.h"
 
@@ -12,7 +8,6 @@
 static void kind_ids_round_trip(void **state)
 {
 	unsigned n = 0;
-	(void)state;
 
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		assert_int_equal(kind_id(k), ++n);
@@ -32,7 +27,6 @@ static void kind_ids_round_trip(void **state)
 static void inode_numbers_of_kinds_are_apart(void **state)
 {
 	const uint64_t most = (uint64_t)NODE_ENTRIES << NODE_WIDE_PART_BITS;
-	(void)state;
 
 	for (const struct kind *a = NULL; (a = kind_next(a));)
 		for (const struct kind *b = a; (b = kind_next(b));)
@@ -55,7 +49,6 @@ static void check_names(const struct kind *k)
 /* Each name but the root is in one directory, and a directory has at most one row for dynamic names. */
 static void each_name_has_one_directory(void **state)
 {
-	(void)state;
 
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		const struct kind *dir = kind_above(k);
@@ -75,7 +68,6 @@ static void each_name_has_one_directory(void **state)
 /* The scope of a name includes the scope of its directory, so that its node has all parts of its directory's node. */
 static void scope_includes_directory_scope(void **state)
 {
-	(void)state;
 
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
 		const struct kind *dir = kind_above(k);

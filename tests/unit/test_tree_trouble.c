@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A write succeeds even if the result cannot be looked up afterwards; and a listing that runs out of memory fails
  * rather than being incomplete. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "failing_alloc.h"
 #include "write_fixture.h"
 

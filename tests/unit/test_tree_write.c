@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing through the tree, without a mount: every row of "Writing" in sessionfs(5), refusals, and the steps of
  * editors. After each step the lines added to the session file are compared. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "write_fixture.h"
 
 /* ---- the rows of the table ---- */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* units: lengths as JavaScript has them. The numbers are those that Node prints. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_lines.h"
 #include "failing_alloc.h"
 #include "sessionfs/base/deferred.h"
@@ -61,7 +56,6 @@ static void a_text_has_its_utf16_units(void **state)
 	    {JSON({"long key":"ab","b":null,"c":"c"}), 3},
 	    {JSON({"a":"abc","b":"b","\u0061":"ab"}), 3});
 
-	(void)state;
 	CHECK(texts, false);
 	assert_int_equal(json_units((struct json_value){0}, false), 0);
 }
@@ -95,7 +89,6 @@ static void a_value_has_the_length_of_stringify(void **state)
 	    {" { \"a\" : [ true , null ] , \"b\" : { \"c\" : {} } } ", 30},
 	    {JSON({"\u0061\n":1}), 9});
 
-	(void)state;
 	CHECK(values, true);
 	assert_int_equal(json_units((struct json_value){0}, true), 0);
 }
@@ -113,7 +106,6 @@ static void of_members_with_the_same_key_the_last_counts(void **state)
 	    /* pi reads both ill-formed bytes as U+FFFD. */
 	    {"{\"\xe9\":1,\"\xea\":2}", 7});
 
-	(void)state;
 	CHECK(values, true);
 }
 
@@ -124,7 +116,6 @@ static void depth_needs_no_stack(void **state)
 	struct json_value v;
 	struct json j;
 
-	(void)state;
 	for (int i = 0; i < LEVELS; i++)
 		buf_adds(&text, i % 2 ? "[" : "{\"a\":0,\"a\":");
 	buf_adds(&text, "7");
@@ -140,7 +131,6 @@ static void an_error_is_deferred(void **state)
 {
 	struct json_value v = value_of(JSON({"a":{"b":[1.5]},"a":2,"c":"\u0061"}));
 
-	(void)state;
 	for (unsigned nth = 1;; nth++) {
 		int before = deferred_begin();
 		let_alloc_fail(nth);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usage: the meaning of an entry's numbers, and the sums they are in. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 
 #include <math.h>
@@ -44,7 +39,6 @@ static void invalid_costs_are_0(void **state)
 	    {"true", 0},
 	    {"[1]", 0},
 	    {"{}", 0});
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char text[256];
 		snprintf(text, sizeof text,
@@ -65,15 +59,13 @@ static void invalid_costs_are_0(void **state)
 /* Tokens are summed as in pi. */
 static void tokens_can_be_negative(void **state)
 {
-	(void)state;
 	struct usage u = sum_of(JSON({"input":-5,"output":2,"totalTokens":0,"cost":{"total":-1}}));
 	assert_true(u.input == -5 && u.total == -3 && u.cost == 0);
 }
 
 static void results_have_separate_sums(void **state)
 {
-	struct fixture f;
-	(void)state;
+	CLEANUP_FIXTURE struct fixture f;
 	open_text(&f,
 	    HEADER MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":1})
 	    MESSAGE("a", null, "role":"toolResult","provider":"p","model":"m","content":[],"usage":{"input":2})
@@ -85,7 +77,6 @@ static void results_have_separate_sums(void **state)
 	assert_true(used.v[1].sum.input == 10 && used.v[1].entries == 2);
 	assert_int_equal(session_entry(f.s, used.v[1].record)->role, ROLE_TOOL_RESULT);
 	assert_true(used.sum.input == 15);
-	fixture_release(&f);
 }
 
 int main(void)

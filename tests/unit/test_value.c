@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Valid values, checked early (value_check_prefix) and whole (value_parse). */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/write/value.h"
 
@@ -57,7 +53,6 @@ static void fill(struct buf *b, size_t n, const char *after)
 
 static void label_is_one_line(void **state)
 {
-	(void)state;
 	assert_value(&form_label, span_of("done\n"), "done");
 	assert_value(&form_label, span_of("done"), "done");
 	assert_value(&form_label, span_of("done\r\n"), "done");
@@ -80,7 +75,6 @@ static void white_space_clears(void **state)
 {
 	static const char *const blank[] = {"\n", " ", " \t \n", BOM "\n", "\xc2\xa0\xe3\x80\x80\r\n", "\xe2\x80\x89"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof blank / sizeof *blank; i++) {
 		assert_value(&form_label, span_of(blank[i]), "");
 		assert_value(&form_name, span_of(blank[i]), "");
@@ -91,7 +85,6 @@ static void white_space_clears(void **state)
 
 static void name_is_folded_to_one_line(void **state)
 {
-	(void)state;
 	assert_value(&form_name, span_of(" Refactor auth \n"), "Refactor auth");
 	assert_value(&form_name, span_of("a\r\n\r\nb\nc\rd"), "a b c d");
 	assert_value(&form_name, span_of("\n\na\n\n"), "a");
@@ -106,7 +99,6 @@ static void name_is_folded_to_one_line(void **state)
 
 static void summary_keeps_lines(void **state)
 {
-	(void)state;
 	assert_value(&form_summary, span_of("one\ntwo\n"), "one\ntwo");
 	assert_value(&form_summary, span_of(BOM "one\r\ntwo\r\n\r\n"), "one\ntwo\n");
 	assert_value(&form_summary, span_of("a\rb\r"), "a\rb");
@@ -117,7 +109,6 @@ static void summary_keeps_lines(void **state)
 
 static void table_keeps_rows(void **state)
 {
-	(void)state;
 	/* The byte before a text is not part of it. */
 	assert_value(&form_label, (struct span){"\r\r\n" + 1, 2}, "");
 	assert_value(&form_summary, (struct span){"a\r\r\nb" + 2, 3}, "\nb");
@@ -128,7 +119,6 @@ static void table_keeps_rows(void **state)
 /* An empty value clears a label and a name. */
 static void empty_values_clear(void **state)
 {
-	(void)state;
 	assert_value(&form_label, span_of(""), "");
 	assert_value(&form_name, span_of("\n"), "");
 	assert_refused(&form_summary, span_of(""), -EINVAL);
@@ -139,7 +129,6 @@ static void empty_values_clear(void **state)
 /* The limit applies to the value without its line end and BOM. */
 static void limits_apply_to_the_value(void **state)
 {
-	(void)state;
 	const struct value_form *const forms[] = {&form_label, &form_name, &form_summary, &form_table};
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		const struct value_form *kind = forms[i];
@@ -168,7 +157,6 @@ static void limits_apply_to_the_value(void **state)
 /* A prefix that more bytes can make valid is accepted. */
 static void prefixes_are_judged(void **state)
 {
-	(void)state;
 	assert_int_equal(prefix(&form_label, span_of("")), 0);
 	assert_int_equal(prefix(&form_label, span_of("a\n")), 0);
 	assert_int_equal(prefix(&form_label, span_of("a\r")), 0);
@@ -188,7 +176,6 @@ static void prefixes_are_judged(void **state)
 
 static void lines_are_recognized(void **state)
 {
-	(void)state;
 	assert_true(value_is_line(&form_label, span_of("a\n")));
 	assert_true(value_is_line(&form_name, span_of("\n")));
 	assert_true(value_is_line(&form_summary, span_of("a\n")));
@@ -205,7 +192,6 @@ static void failed_allocations_are_reported(void **state)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	unsigned failures = 0;
 
-	(void)state;
 	fill(&text, 3000, "");
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		for (unsigned nth = 1;; nth++) {

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cases.h"
 
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/vec.h"
@@ -23,7 +19,6 @@ const char *__tsan_default_options(void)
 
 static void growth_is_amortized(void **state)
 {
-	(void)state;
 	VEC(uint32_t) v = {0};
 	size_t moves = 0;
 	for (uint32_t i = 0; i < 100000; i++) {
@@ -47,7 +42,6 @@ static void growth_is_amortized(void **state)
 /* A plain array, and a request larger than the usual growth. */
 static void plain_array_grows(void **state)
 {
-	(void)state;
 	char *p = NULL;
 	size_t cap = 0;
 	assert_true(vec_grow(&p, &cap, 1000, 1));
@@ -60,7 +54,6 @@ static void plain_array_grows(void **state)
 
 static void overflowing_request_fails(void **state)
 {
-	(void)state;
 	uint64_t *p = NULL;
 	size_t cap = 0;
 	assert_true(vec_grow(&p, &cap, 4, sizeof *p));

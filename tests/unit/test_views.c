@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* views: views that are extended as a session grows. After each step they must equal the same views of a new tree. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "failing_alloc.h"
 #include "seed.h"
 #include "write_fixture.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* views: a view that was continued while its session grew has the bytes of one that is made for the first time. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "seed.h"
 #include "write_fixture.h"
 

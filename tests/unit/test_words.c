@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* words: the words of a query in long and short lines, whole and in parts, and the part of a line that is shown. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "session_fixture.h"
 #include "find_fixture.h"
 
@@ -14,10 +9,9 @@
 /* A line of some MiB is searched in pieces: a word at each place around their ends. */
 static void words_across_piece_boundaries_match(void **state)
 {
-	(void)state;
 	for (size_t before = 16300; before < 16420; before++) {
 		CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		buf_adds(&bytes, HEADER "{\"type\":\"message\",\"id\":\"1\",\"timestamp\":\"2026-03-01T12:00:00Z\","
 		                        "\"message\":{\"role\":\"user\",\"content\":\"");
 		for (size_t i = 0; i < before; i++)
@@ -26,7 +20,6 @@ static void words_across_piece_boundaries_match(void **state)
 		assert_int_equal(open_bytes(&f, bytes.p, bytes.n), 0);
 		match_all(f.s, SPAN_LIT("\"\xc3\xa9T\xc3\xa9 k\xe6\x96\x87 e\" nd"), &got);
 		assert_true(span_is(buf_span(&got), "0 "));
-		fixture_release(&f);
 	}
 }
 
@@ -43,11 +36,10 @@ static void whole_words_across_piece_boundaries_match(void **state)
 	            {"cat\xc3\xa9 ", ""},
 	            {"cat", "0 "}};
 
-	(void)state;
 	for (size_t before = 16350; before < 16400; before++) {
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 			CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
-			struct fixture f;
+			CLEANUP_FIXTURE struct fixture f;
 			buf_adds(&bytes, HEADER "{\"type\":\"message\",\"id\":\"1\",\"timestamp\":\"2026-03-01T12:00:"
 			                        "00Z\",\"message\":{\"role\":\"user\",\"content\":\"");
 			/* concat is in each piece that ends or begins within it. */
@@ -62,7 +54,6 @@ static void whole_words_across_piece_boundaries_match(void **state)
 			if (!span_is(buf_span(&got), rows[i].want))
 				fail_msg("%zu characters and `%s`: found `%.*s`", before, rows[i].end, (int)got.n,
 				         got.p);
-			fixture_release(&f);
 		}
 	}
 }
@@ -86,11 +77,10 @@ static void whole_words_come_first(void **state)
 	    {"-the-session", "1 2 3 "},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		CLEANUP_BUF struct buf bytes = BUF_INIT, lines = BUF_INIT, got = BUF_INIT;
 		struct span rest, line;
-		struct fixture f;
+		CLEANUP_FIXTURE struct fixture f;
 		buf_addf(&bytes, LINE({"type":"session","version":3,"id":"the-session-id"})
 		                          LINE({"type":"message","id":"entry-id-1","timestamp":"2026-03-01T12:00:00Z",
 		        "message":{"role":"user","content":"%s"}}),
@@ -105,7 +95,6 @@ static void whole_words_come_first(void **state)
 			buf_addf(&got, "%c ", line.p[strlen("P/entries/entry-id-1/text.md:")]);
 		if (!span_is(buf_span(&got), rows[i].want))
 			fail_msg("%s: lines `%.*s`, not `%s`", rows[i].query, (int)got.n, got.p, rows[i].want);
-		fixture_release(&f);
 	}
 }
 
@@ -176,7 +165,6 @@ static void the_best_part_is_shown(void **state)
 	    {"role:user", {{400, "alpha"}}, ".", "alpha"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		CLEANUP_BUF struct buf line = BUF_INIT, got = BUF_INIT;
 		for (size_t k = 0; k < 4 && rows[i].line[k].text; k++) {
@@ -192,7 +180,6 @@ static void the_best_part_is_shown(void **state)
 /* The place of the best two words, around the ends of the pieces of a long line. */
 static void the_best_part_is_at_a_seam(void **state)
 {
-	(void)state;
 	for (size_t before = 16340; before < 16400; before++) {
 		CLEANUP_BUF struct buf line = BUF_INIT, got = BUF_INIT;
 		buf_adds(&line, "needles in ahay");
