@@ -150,49 +150,33 @@ static void i3_unreliable_mtime_has_own_lease(void **state)
 	assert_true(found > 0);
 }
 
-static void flush(struct wire *w, uint64_t node, uint64_t fh)
-{
-	static struct reply r;
-	struct fuse_flush_in in = {.fh = fh};
-	assert_int_equal(wire_call(w, FUSE_FLUSH, node, &in, sizeof in, &r), 0);
-}
-
-static void release(struct wire *w, uint64_t node, uint64_t fh)
-{
-	static struct reply r;
-	struct fuse_release_in in = {.fh = fh};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &in, sizeof in, &r), 0);
-}
-
 /* Each close of a descriptor sends FLUSH, even if nothing was written through it. */
 static void i5_empty_write_sends_no_notification(void **state)
 {
 	struct wire *w = *state;
-	static struct reply r;
 	struct fuse_open_out open;
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
 	wire_walk(w, TITLE);
 	unsigned before = w->notifications;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(wire_open_file(w, name, O_WRONLY, &open), 0);
-		flush(w, name, open.fh);
+		assert_int_equal(wire_flush(w, name, open.fh), 0);
 		if (i == 0)
-			release(w, name, open.fh);
+			wire_release(w, name, open.fh);
 		assert_int_equal(w->notifications, before);
 	}
 	struct fuse_write_in in = {.fh = open.fh, .size = 4};
-	assert_int_equal(wire_receive_of(w, wire_send(w, FUSE_WRITE, name, &in, sizeof in, "new\n", 4), &r), 0);
+	assert_int_equal(wire_receive_of(w, wire_send(w, FUSE_WRITE, name, &in, sizeof in, "new\n", 4), NULL), 0);
 	assert_int_equal(w->notifications, before);
-	flush(w, name, open.fh);
+	assert_int_equal(wire_flush(w, name, open.fh), 0);
 	assert_true(w->notifications > before);
-	release(w, name, open.fh);
+	wire_release(w, name, open.fh);
 }
 
 /* truncate(2) has no close, so it is committed by its own reply. */
 static void i5_truncation_notifies_before_reply(void **state)
 {
 	struct wire *w = *state;
-	static struct reply r;
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
 	wire_walk(w, TITLE);
 	fs_stop(w->fs);
@@ -200,7 +184,7 @@ static void i5_truncation_notifies_before_reply(void **state)
 	wire_walk(w, TITLE);
 	unsigned before = w->notifications;
 	struct fuse_setattr_in in = {.valid = FATTR_SIZE};
-	assert_int_equal(wire_call(w, FUSE_SETATTR, name, &in, sizeof in, &r), 0);
+	assert_int_equal(wire_call(w, FUSE_SETATTR, name, &in, sizeof in, NULL), 0);
 	assert_true(w->notifications > before);
 }
 
@@ -260,7 +244,7 @@ static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
 	unsigned before = asked_of_attr;
 	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
 	*ret_asked = asked_of_attr - before;
-	release(w, node, open.fh);
+	wire_release(w, node, open.fh);
 	assert_int_equal(!(open.open_flags & FOPEN_KEEP_CACHE), !!(open.open_flags & FOPEN_DIRECT_IO));
 	return open.open_flags & FOPEN_KEEP_CACHE;
 }

@@ -27,7 +27,6 @@ __typeof__(read) *const sys_read = noted_read;
 
 static void request_fits_any_page_size(void **state)
 {
-	(void)state;
 	for (page = 4096; page <= 65536; page *= 4) {
 		struct wire *w = prepare();
 		room = SIZE_MAX;

@@ -73,8 +73,7 @@ static void check_contents(struct wire *w, const struct fuse_entry_out *e, const
 		rc = wire_read(w, e->nodeid, open.fh, 0, 100000, &r);
 	if (rc || r.n != size)
 		fail_msg("%s: %s, %zu bytes read, %zu promised", path, strerror(-rc), r.n, (size_t)size);
-	struct fuse_release_in release = {.fh = open.fh};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, e->nodeid, &release, sizeof release, &r), 0);
+	wire_release(w, e->nodeid, open.fh);
 }
 
 static void check_link(struct wire *w, const struct fuse_entry_out *e, const char *path)

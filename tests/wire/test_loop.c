@@ -99,7 +99,6 @@ __typeof__(read) *const sys_read = read_or_fail;
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct served *s = fuse_req_userdata(req);
-	(void)fi;
 	if (ino == WAITING)
 		sem_wait(&s->go);
 	if (ino == FOR_ANOTHER && cancel_wait_begin() < 0) {
@@ -203,15 +202,13 @@ static void wait_working(struct served *s, unsigned n)
 
 static void assert_answered(struct served *s, uint64_t unique)
 {
-	static struct reply r;
-	assert_int_equal(wire_receive_of(&s->w, unique, &r), 0);
+	assert_int_equal(wire_receive_of(&s->w, unique, NULL), 0);
 }
 
 static void slow_request_does_not_block_others(void **state)
 {
 	struct served s;
 	uint64_t waiting[2];
-	(void)state;
 	begin(&s, 3);
 	for (size_t i = 0; i < 2; i++) {
 		waiting[i] = ask(&s, WAITING);
@@ -240,7 +237,6 @@ static void slow_request_does_not_block_others(void **state)
 static void single_thread_replies_in_order(void **state)
 {
 	struct served s;
-	(void)state;
 	begin(&s, 1);
 	uint64_t waiting = ask(&s, WAITING), next = ask(&s, QUICK);
 	assert_false(wire_wait(&s.w, 50));
@@ -255,7 +251,6 @@ static void every_request_is_answered_once(void **state)
 	enum { ROUNDS = 40, AT_ONCE = 50 };
 	static struct reply r;
 	struct served s;
-	(void)state;
 	begin(&s, 10);
 	for (int round = 0; round < ROUNDS; round++) {
 		bool answered[AT_ONCE] = {false};
@@ -280,7 +275,6 @@ static void every_request_is_answered_once(void **state)
 static void unmount_finishes_running_requests(void **state)
 {
 	struct served s;
-	(void)state;
 	begin(&s, 2);
 	uint64_t waiting = ask(&s, WAITING);
 	assert_answered(&s, ask(&s, QUICK));
@@ -296,16 +290,14 @@ static void unmount_finishes_running_requests(void **state)
 /* The reader can still read one request after the end, any of the first two. */
 static void requests_fail_at_the_end_without_work(void **state)
 {
-	static struct reply r;
 	struct served s;
-	(void)state;
 	begin(&s, 2);
 	uint64_t waiting = ask(&s, WAITING);
 	assert_answered(&s, ask(&s, QUICK));
 	fuse_session_exit(s.w.se);
 	int error = 0;
 	for (int i = 0; i < 5 && error == 0; i++)
-		error = wire_receive_of(&s.w, ask(&s, QUICK), &r);
+		error = wire_receive_of(&s.w, ask(&s, QUICK), NULL);
 	assert_int_equal(error, -ENOTCONN);
 	sem_post(&s.go);
 	assert_answered(&s, waiting);
@@ -320,14 +312,12 @@ static void interrupt(struct served *s, uint64_t unique)
 
 static void assert_stopped(struct served *s, uint64_t unique)
 {
-	static struct reply r;
-	assert_int_equal(wire_receive_of(&s->w, unique, &r), -EINTR);
+	assert_int_equal(wire_receive_of(&s->w, unique, NULL), -EINTR);
 }
 
 static void long_work_ends_when_it_is_interrupted(void **state)
 {
 	struct served s;
-	(void)state;
 	begin(&s, 2);
 	uint64_t first = ask(&s, LONG), second = ask(&s, LONG);
 	interrupt(&s, second);
@@ -343,7 +333,6 @@ static void long_work_ends_when_it_is_interrupted(void **state)
 static void queued_requests_can_be_interrupted(void **state)
 {
 	enum { WORKING = 2, KEPT = 30 };
-	(void)state;
 	for (unsigned threads = 1; threads <= WORKING; threads++) {
 		struct served s;
 		uint64_t working[WORKING], kept[KEPT];
@@ -380,7 +369,6 @@ static void waiting_requests_free_their_threads(void **state)
 	enum { ASKED = 300 };
 	static struct reply r;
 	struct served s;
-	(void)state;
 	begin(&s, 2);
 	for (unsigned i = 0; i < ASKED; i++) {
 		ask(&s, FOR_ANOTHER);
@@ -403,7 +391,6 @@ static void waiting_without_spare_thread_is_eagain(void **state)
 	enum { THREADS = 5, ASKED = 20 };
 	static struct reply r;
 	struct served s;
-	(void)state;
 	start(&s, 2, THREADS);
 	wire_shake_hands(&s.w, ALL_FLAGS);
 	for (unsigned i = 0; i < ASKED; i++)
@@ -426,7 +413,6 @@ static void sigkill_cancels_request(void **state)
 {
 	enum { HOUR_MS = 3600 * 1000 };
 	struct served s;
-	(void)state;
 	wire_let_pass(CLOCK_MONOTONIC, HOUR_MS);
 	begin(&s, 3);
 	uint64_t asked = ask(&s, LONG);
@@ -448,7 +434,6 @@ static void sigkill_cancels_request(void **state)
 static void unmount_cancels_long_work(void **state)
 {
 	struct served s;
-	(void)state;
 	begin(&s, 1);
 	uint64_t working = ask(&s, LONG), kept = ask(&s, LONG);
 	wait_taken(&s);
@@ -466,7 +451,6 @@ static void unmount_cancels_long_work(void **state)
 static void loop_without_threads_fails(void **state)
 {
 	struct served s;
-	(void)state;
 	start(&s, 2, 0);
 	pthread_join(s.w.thread, NULL);
 	assert_int_equal(s.rc, -EAGAIN);
@@ -476,7 +460,6 @@ static void loop_without_threads_fails(void **state)
 static void unread_request_is_read_once_memory_is_free(void **state)
 {
 	struct served s;
-	(void)state;
 	for (unsigned threads = 1; threads < 3; threads++) {
 		begin(&s, threads);
 		unreadable = 4;
@@ -500,7 +483,6 @@ static void last_request_is_received(void **state)
 {
 	struct served s;
 	struct fuse_buf buf = {.mem = NULL};
-	(void)state;
 	start(&s, 1, 0); /* its loop fails, since it cannot create a thread */
 	pthread_join(s.w.thread, NULL);
 	ask(&s, QUICK);
@@ -514,13 +496,11 @@ static void last_request_is_received(void **state)
 /* libfuse refuses INIT if it sets another max_read, and the mount is not ready if it ends before INIT. */
 static void loop_is_ready_after_init(void **state)
 {
-	static struct reply r;
 	struct fuse_init_in in = {.major = 7, .minor = 36, .max_readahead = 1 << 17, .flags = ALL_FLAGS};
 	struct served s;
-	(void)state;
 	options = "-omax_read=4096";
 	start(&s, 4, 1000);
-	assert_int_equal(wire_call(&s.w, FUSE_INIT, 0, &in, sizeof in, &r), -EPROTO);
+	assert_int_equal(wire_call(&s.w, FUSE_INIT, 0, &in, sizeof in, NULL), -EPROTO);
 	pthread_join(s.w.thread, NULL);
 	assert_int_equal(s.rc, -ECANCELED);
 	assert_int_equal(s.ready, 0);
@@ -540,7 +520,6 @@ static void loop_is_ready_after_init(void **state)
 static void preempted_reader_stops_spinning(void **state)
 {
 	struct served s;
-	(void)state;
 	taken_us = 2000;
 	begin(&s, 4);
 	offers = 0;

@@ -41,8 +41,7 @@ static void lookup_then_read(void **state)
 	assert_int_equal(wire_read(w, e.nodeid, open.fh, 0, 4096, &r), 0);
 	assert_int_equal(r.n, e.attr.size);
 	assert_memory_equal(r.p, "How big is it?\n", r.n);
-	struct fuse_release_in release = {.fh = open.fh};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, e.nodeid, &release, sizeof release, &r), 0);
+	wire_release(w, e.nodeid, open.fh);
 }
 
 static void i10_negative_entry_timeouts(void **state)
@@ -254,8 +253,7 @@ static void unknown_handles_get_an_error(void **state)
 	uint64_t node = wire_walk(w, SESSION "/title").nodeid;
 	assert_int_equal(wire_read(w, node, 1, 0, 100, &r), -EBADF);
 	assert_int_equal(wire_read(w, node, UINT64_MAX, 0, 100, &r), -EBADF);
-	struct fuse_release_in release = {.fh = 17};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &release, sizeof release, &r), 0);
+	wire_release(w, node, 17);
 }
 
 static void forget_has_no_reply(void **state)
@@ -290,28 +288,27 @@ static void query_in_use_is_kept(void **state)
 {
 	enum { OTHERS = 1100 };
 	struct wire *w = *state;
-	static struct reply r;
 	struct fuse_getattr_in in = {0};
 	uint64_t search = wire_walk(w, "search").nodeid;
 	/* Two lookups, so two references. */
 	uint64_t node = wire_walk(w, "search/How").nodeid;
 	assert_int_equal(wire_walk(w, "search/How").nodeid, node);
 	ask(w, search, 0, OTHERS, true);
-	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), 0);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, NULL), 0);
 	struct fuse_forget_in forget = {.nlookup = 1};
 	struct fuse_batch_forget_in batch = {.count = 1};
 	struct fuse_forget_one nodes[] = {{node, 1}};
 	wire_send(w, FUSE_FORGET, node, &forget, sizeof forget, NULL, 0);
 	uint64_t other = wire_walk(w, "search/one").nodeid;
 	ask(w, search, OTHERS, OTHERS, false);
-	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), 0);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, NULL), 0);
 	struct fuse_entry_out hits;
 	assert_int_equal(wire_lookup(w, node, "hits.txt", &hits), 0);
 	assert_true(hits.attr.size > 0);
 	wire_send(w, FUSE_BATCH_FORGET, 0, &batch, sizeof batch, nodes, sizeof nodes);
 	ask(w, search, 2 * OTHERS, OTHERS, true);
-	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), -ESTALE);
-	assert_int_equal(wire_call(w, FUSE_GETATTR, other, &in, sizeof in, &r), 0);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, NULL), -ESTALE);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, other, &in, sizeof in, NULL), 0);
 	assert_int_equal(wire_walk(w, "search/How").nodeid, node);
 }
 
@@ -375,8 +372,7 @@ static void refuses_writes_read_only(void **state)
 
 static int may(struct wire *w, const char *path, uint32_t mask)
 {
-	struct reply r;
-	return wire_call(w, FUSE_ACCESS, wire_walk(w, path).nodeid, &(struct fuse_access_in){.mask = mask}, 8, &r);
+	return wire_call(w, FUSE_ACCESS, wire_walk(w, path).nodeid, &(struct fuse_access_in){.mask = mask}, 8, NULL);
 }
 
 static void access_reports_permissions(void **state)
@@ -404,8 +400,7 @@ static void read_only_open_is_enosys(void **state)
 	assert_int_equal(wire_read(w, e.nodeid, 0, 0, 100, &r), 0);
 	assert_int_equal(r.n, e.attr.size);
 	/* Otherwise each close would send a request. */
-	assert_int_equal(
-	    wire_call(w, FUSE_FLUSH, e.nodeid, &(struct fuse_flush_in){0}, sizeof(struct fuse_flush_in), &r), -ENOSYS);
+	assert_int_equal(wire_flush(w, e.nodeid, 0), -ENOSYS);
 	assert_int_equal(may(w, SESSION, W_OK), -EROFS);
 }
 
@@ -456,8 +451,7 @@ static void i8_growing_session_is_read_from_pinned_text(void **state)
 	assert_memory_equal(before.p + 10, after.p, 5);
 	assert_int_equal(wire_read(w, node, open.fh, UINT64_MAX, 5, &after), 0);
 	assert_int_equal(after.n, 0);
-	struct fuse_release_in release = {.fh = open.fh};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &release, sizeof release, &after), 0);
+	wire_release(w, node, open.fh);
 	assert_int_equal(wire_read(w, node, open.fh, 0, 5, &after), -EBADF);
 	/* The other handle is left open, as by a program that is killed with the mount. */
 }
@@ -465,7 +459,6 @@ static void i8_growing_session_is_read_from_pinned_text(void **state)
 static void many_open_files(void **state)
 {
 	struct wire *w = *state;
-	static struct reply r;
 	struct fuse_open_out open[50];
 	uint64_t node = wire_walk(w, SESSION "/tree.txt").nodeid;
 	wire_age(w, FILE_ONE, 1);
@@ -474,8 +467,7 @@ static void many_open_files(void **state)
 		assert_int_equal(wire_open_file(w, node, O_RDONLY, &open[i]), 0);
 		assert_int_equal(open[i].fh, i + 1);
 	}
-	struct fuse_release_in release = {.fh = 20};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &release, sizeof release, &r), 0);
+	wire_release(w, node, 20);
 	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open[19]), 0);
 	assert_int_equal(open[19].fh, 20);
 }

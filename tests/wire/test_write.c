@@ -34,17 +34,16 @@ static void assert_links(struct wire *w, const char *path, const char *target)
 
 static void a_label_is_set_and_read_back(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	assert_false(is_there(w, FIRST_ENTRY, "label"));
 	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	assert_int_equal(o.entry.entry_valid, 0);
 	assert_int_equal(o.entry.entry_valid_nsec, 0);
 	assert_int_equal(o.entry.attr_valid, 0);
 	assert_int_equal(put(w, o, 0, "auth works\n"), 0);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(flush(w, o), 0);
-	assert_added(s, 1, "{\"type\":\"label\",\"id\":\"", JSON("parentId":"aaaa0006"), JSON("targetId":"aaaa0001"),
+	assert_added(w, 1, "{\"type\":\"label\",\"id\":\"", JSON("parentId":"aaaa0006"), JSON("targetId":"aaaa0001"),
 	    "\"label\":\"auth works\"}\n", NULL);
 	assert_reads(w, FIRST_ENTRY "/label", "auth works\n");
 	assert_links(w, SESSION "/labels/auth works", "../entries/aaaa0001");
@@ -52,15 +51,14 @@ static void a_label_is_set_and_read_back(void **state)
 	assert_int_equal(flush(w, o), 0);
 	assert_int_equal(sync_file(w, o), 0);
 	release(w, o);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 /* Another program holds the lock of the session file: only the writer waits for it, and no other request, however few
  * threads there are (here one). */
 static void foreign_flock_blocks_only_the_writer(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	char path[256];
 	static struct reply r;
 	snprintf(path, sizeof path, "%s/%s", w->source, FILE_ONE);
@@ -74,7 +72,7 @@ static void foreign_flock_blocks_only_the_writer(void **state)
 		waiting[i] = wire_send(w, FUSE_FLUSH, o.node, &in, sizeof in, NULL, 0);
 		assert_reads(w, LABELLED "/label", "counting\n");
 	}
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(flock(fd, LOCK_UN), 0);
 	for (size_t i = 0, seen = 0; i < 4; i++) {
 		uint64_t unique = wire_receive(w, &r);
@@ -83,63 +81,53 @@ static void foreign_flock_blocks_only_the_writer(void **state)
 			seen |= unique == waiting[k] ? (size_t)1 << k : 0;
 		assert_int_equal(__builtin_popcountll(seen), i + 1);
 	}
-	assert_added(s, 1, "\"label\":\"late\"}\n", NULL);
+	assert_added(w, 1, "\"label\":\"late\"}\n", NULL);
 	close(fd);
 }
 
 static void a_handle_can_be_written_again_after_a_commit(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o = must_open(w, SESSION "/name", O_RDWR | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "First\n"), 0);
 	assert_int_equal(sync_file(w, o), 0);
-	assert_added(s, 1, JSON("type":"session_info"), JSON("name":"First"), NULL);
-	assert_int_equal(put(w, o, 0, "Other"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, JSON("name":"Other"), NULL);
+	assert_added(w, 1, JSON("type":"session_info"), JSON("name":"First"), NULL);
+	save(w, o, "Other");
+	assert_added(w, 1, JSON("name":"Other"), NULL);
 	assert_reads(w, SESSION "/name", "Other\n");
 }
 
 /* The kernel takes the offset from a size that can be stale: longer or shorter than the value. */
 static void o_append_writes_at_the_end(void **state)
 {
-	static struct reply r;
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	static const uint64_t sizes[] = {20, 1};
 	for (size_t i = 0; i < 2; i++) {
-		struct opened o = must_open(w, SESSION "/name", O_WRONLY | O_TRUNC);
-		assert_int_equal(put(w, o, 0, "  First  \n"), 0);
-		assert_int_equal(shut(w, o), 0);
-		assert_added(s, 1, "\"name\":\"First\"}", NULL);
-		o = must_open(w, SESSION "/name", O_WRONLY | O_APPEND);
+		save(w, must_open(w, SESSION "/name", O_WRONLY | O_TRUNC), "  First  \n");
+		assert_added(w, 1, "\"name\":\"First\"}", NULL);
+		struct opened o = must_open(w, SESSION "/name", O_WRONLY | O_APPEND);
 		struct fuse_write_in in = {.fh = o.fh, .offset = sizes[i], .size = 5, .flags = O_WRONLY | O_APPEND};
-		assert_int_equal(ask(w, FUSE_WRITE, o.node, &in, sizeof in, "more\n", 5, &r), 0);
+		assert_int_equal(ask(w, FUSE_WRITE, o.node, &in, sizeof in, "more\n", 5, NULL), 0);
 		assert_int_equal(shut(w, o), 0);
-		assert_added(s, 1, "\"name\":\"First more\"}", NULL);
+		assert_added(w, 1, "\"name\":\"First more\"}", NULL);
 	}
 }
 
 static void unchanged_value_appends_nothing(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
-	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
-	assert_int_equal(put(w, o, 0, "counting"), 0);
-	assert_int_equal(shut(w, o), 0);
+	struct wire *w = *state;
+	save(w, must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC), "counting");
 	/* Opened and closed, created and closed. */
 	assert_int_equal(shut(w, must_open(w, LABELLED "/label", O_RDWR)), 0);
 	assert_int_equal(shut(w, must_make(w, FIRST_ENTRY, "label")), 0);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_false(is_there(w, FIRST_ENTRY, "label"));
 }
 
 /* As cp -p and install do: mode, owner and times, before and after the text, with and without the handle. */
 static void setattr_of_times_and_owner_is_ignored(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	static struct reply r;
 	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	struct fuse_setattr_in in = {
@@ -153,7 +141,7 @@ static void setattr_of_times_and_owner_is_ignored(void **state)
 	in.valid = FATTR_MODE | FATTR_ATIME_NOW | FATTR_MTIME_NOW;
 	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
 	assert_int_equal(((const struct fuse_attr_out *)(const void *)r.p)->attr.mode & 0777, 0644);
-	assert_added(s, 1, JSON("label":"kept"), NULL);
+	assert_added(w, 1, JSON("label":"kept"), NULL);
 	in.valid = FATTR_MODE;
 	assert_int_equal(wire_call(w, FUSE_SETATTR, wire_walk(w, FIRST_ENTRY "/text.md").nodeid, &in, sizeof in, &r),
 	                 -EPERM);
@@ -161,7 +149,7 @@ static void setattr_of_times_and_owner_is_ignored(void **state)
 
 static void times_of_scratch_file_are_kept(void **state)
 {
-	struct wire *w = &((struct state *)*state)->w;
+	struct wire *w = *state;
 	static struct reply r;
 	struct opened o = must_make(w, FIRST_ENTRY, "new.tmp");
 	struct fuse_setattr_in in = {.valid = FATTR_ATIME | FATTR_MTIME, .atime = 1900000000, .mtime = 1950000000};
@@ -174,8 +162,7 @@ static void times_of_scratch_file_are_kept(void **state)
 
 static void uncommitted_text_is_private_to_handle(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	static struct reply r;
 	struct opened o = must_open(w, LABELLED "/label", O_RDWR);
 	assert_int_equal(size_of(w, o.node, o.fh), 9);
@@ -191,71 +178,65 @@ static void uncommitted_text_is_private_to_handle(void **state)
 	assert_int_equal(r.n, 0);
 	assert_int_equal(size_of(w, o.node, 0), 9);
 	assert_reads(w, LABELLED "/label", "counting\n");
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, JSON("label":"countess"), NULL);
+	assert_added(w, 1, JSON("label":"countess"), NULL);
 	assert_reads(w, LABELLED "/label", "countess\n");
 }
 
 static void label_is_cleared_by_truncate_or_unlink(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	assert_int_equal(set_size(w, wire_walk(w, LABELLED "/label").nodeid, 0, 0), 0);
-	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 	assert_false(is_there(w, LABELLED, "label"));
 	assert_false(is_there(w, SESSION "/labels", "counting"));
 
-	struct opened o = must_make(w, LABELLED, "label");
-	assert_int_equal(put(w, o, 0, "back\n"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, JSON("label":"back"), NULL);
+	save(w, must_make(w, LABELLED, "label"), "back\n");
+	assert_added(w, 1, JSON("label":"back"), NULL);
 	assert_int_equal(remove_name(w, LABELLED, "label"), 0);
-	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 	assert_int_equal(remove_name(w, LABELLED, "label"), -ENOENT);
 
 	assert_int_equal(remove_name(w, SESSION, "name"), 0);
-	assert_added(s, 1, JSON("name":""), NULL);
-	assert_nothing_added(s);
+	assert_added(w, 1, JSON("name":""), NULL);
+	assert_nothing_added(w);
 }
 
 /* Truncating is writing: the line is in the file when close(2) returns. */
 static void truncation_is_committed_on_close(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(flush(w, o), 0);
-	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 	release(w, o);
 	o = must_open(w, SESSION "/name", O_WRONLY);
 	assert_int_equal(set_size(w, o.node, o.fh, 3), 0);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(flush(w, o), 0);
-	assert_added(s, 1, JSON("type":"session_info"), NULL);
+	assert_added(w, 1, JSON("type":"session_info"), NULL);
 	release(w, o);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 /* If /proc does not show the process, another descriptor of it can still be open: its text must not become a second
  * line. */
 static void truncation_by_unknown_process_is_committed_on_release(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	w->pid = 1 << 30;
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_int_equal(flush(w, o), 0);
-	assert_nothing_added(s);
-	assert_int_equal(put(w, o, 0, "new\n"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, "\"label\":\"new\"}\n", NULL);
+	assert_nothing_added(w);
+	save(w, o, "new\n");
+	assert_added(w, 1, "\"label\":\"new\"}\n", NULL);
 	o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_int_equal(flush(w, o), 0);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	release(w, o);
-	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 }
 
 /* An empty text that is not a value is refused, also if the file is new. If the file is only created, or removed before
@@ -263,8 +244,7 @@ static void truncation_by_unknown_process_is_committed_on_release(void **state)
 static void invalid_truncation_fails_on_close(void **state)
 {
 	static const char *const names[] = {"context.json", "branch"};
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		assert_int_equal(make(w, FIRST_ENTRY, names[i], O_TRUNC, &o), 0);
@@ -281,80 +261,77 @@ static void invalid_truncation_fails_on_close(void **state)
 	assert_int_equal(make(w, FIRST_ENTRY, "label", O_TRUNC, &o), 0);
 	assert_int_equal(shut(w, o), 0);
 	assert_int_equal(shut(w, must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC)), -EINVAL);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_true(is_there(w, SESSION, "errors"));
 }
 
 static void a_table_is_one_write(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "aaaa0001\tfirst\taaaa"), 0);
 	assert_int_equal(put(w, o, 15, "\naaaa0003\tthird\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 3, JSON("label":"first"), JSON("label":"third"), "\"targetId\":\"aaaa0002\"}", NULL);
+	assert_added(w, 3, JSON("label":"first"), JSON("label":"third"), "\"targetId\":\"aaaa0002\"}", NULL);
 
 	o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "aaaa0001\tx\nffffffff\ty\n"), 0);
 	assert_int_equal(shut(w, o), -EINVAL);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_reads(w, FIRST_ENTRY "/label", "first\n");
 }
 
 static void branch_and_leaf_append_summaries(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o = must_make(w, SESSION "/entries/aaaa0003", "branch");
 	assert_int_equal(put(w, o, 0, "Tried A,\n"), 0);
 	assert_int_equal(put(w, o, 9, "failed\n"), 0);
 	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0003"), JSON("fromId":"aaaa0006"),
+	assert_added(w, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0003"), JSON("fromId":"aaaa0006"),
 	    JSON("summary":"Tried A,\nfailed"), NULL);
 	assert_int_equal(remove_name(w, SESSION "/entries/aaaa0003", "branch"), -EPERM);
 	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), -EEXIST);
 	assert_int_equal(remove_name(w, SESSION, "leaf"), 0);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), 0);
-	assert_added(s, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0002"), JSON("summary":""), NULL);
+	assert_added(w, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0002"), JSON("summary":""), NULL);
 }
 
 /* --- links ------------------------------------------------------------------------ */
 
 static void links_in_labels(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), 0);
-	assert_added(s, 1, JSON("targetId":"aaaa0001"), JSON("label":"size"), NULL);
+	assert_added(w, 1, JSON("targetId":"aaaa0001"), JSON("label":"size"), NULL);
 	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), -EEXIST);
 	assert_int_equal(link_to(w, SESSION "/labels", "none", "../entries/ffffffff"), -ENOENT);
 	assert_int_equal(link_to(w, SESSION "/labels", "none", "../title"), -EINVAL);
 	assert_int_equal(link_to(w, SESSION "/labels", "none", ""), -EINVAL);
 	assert_int_equal(link_to(w, SESSION "/labels", "100%", "../entries/aaaa0001"), -EINVAL);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 
 	assert_int_equal(move(w, SESSION "/labels", "size", SESSION "/labels", "how big", RENAME_NOREPLACE), 0);
-	assert_added(s, 1, JSON("label":"how big"), NULL);
+	assert_added(w, 1, JSON("label":"how big"), NULL);
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_NOREPLACE),
 	                 -EEXIST);
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_EXCHANGE),
 	                 -EINVAL);
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION, "how big", 0), -EPERM);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 
 	/* As GNU ln -sfn: created next to it, moved over it. */
 	assert_int_equal(link_to(w, SESSION "/labels", "CuAbC123", "../entries/aaaa0003"), 0);
 	assert_links(w, SESSION "/labels/CuAbC123", "../entries/aaaa0003");
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(move(w, SESSION "/labels", "CuAbC123", SESSION "/labels", "counting", 0), 0);
-	assert_added(s, 2, "\"targetId\":\"aaaa0002\"}", JSON("targetId":"aaaa0003"), JSON("label":"counting"), NULL);
+	assert_added(w, 2, "\"targetId\":\"aaaa0002\"}", JSON("targetId":"aaaa0003"), JSON("label":"counting"), NULL);
 	assert_false(is_there(w, SESSION "/labels", "CuAbC123"));
 	assert_links(w, SESSION "/labels/counting", "../entries/aaaa0003");
 
 	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), 0);
-	assert_added(s, 1, "\"targetId\":\"aaaa0003\"}", NULL);
+	assert_added(w, 1, "\"targetId\":\"aaaa0003\"}", NULL);
 	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), -ENOENT);
 }
 
@@ -362,8 +339,7 @@ static void links_in_labels(void **state)
 
 static void scratch_file_keeps_its_text(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o = must_make(w, FIRST_ENTRY, ".label.swp");
 	assert_int_equal(put(w, o, 4, "text"), 0);
 	assert_int_equal(put(w, o, 0, "some"), 0);
@@ -380,20 +356,18 @@ static void scratch_file_keeps_its_text(void **state)
 	assert_int_equal(put(w, o, 0, "x"), 0);
 	assert_int_equal(size_of(w, o.node, o.fh), 4);
 	assert_int_equal(shut(w, o), 0);
-	struct reply r;
 	assert_true(
-	    wire_call(w, FUSE_GETATTR, o.node, &(struct fuse_getattr_in){0}, sizeof(struct fuse_getattr_in), &r) < 0);
-	assert_nothing_added(s);
+	    wire_call(w, FUSE_GETATTR, o.node, &(struct fuse_getattr_in){0}, sizeof(struct fuse_getattr_in), NULL) < 0);
+	assert_nothing_added(w);
 }
 
 static void rename_of_scratch_file_commits(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o = must_make(w, LABELLED, "label.tmp");
 	assert_int_equal(put(w, o, 0, "moved\n"), 0);
 	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), 0);
-	assert_added(s, 1, JSON("targetId":"aaaa0002","label":"moved"), NULL);
+	assert_added(w, 1, JSON("targetId":"aaaa0002","label":"moved"), NULL);
 	assert_false(is_listed(w, LABELLED, "label.tmp"));
 	assert_reads(w, LABELLED "/label", "moved\n");
 	/* A late write must fail, not be lost. */
@@ -402,28 +376,24 @@ static void rename_of_scratch_file_commits(void **state)
 
 	/* A refused file stays. */
 	o = must_make(w, LABELLED, "label.tmp");
-	assert_int_equal(put(w, o, 0, "two\nlines\n"), 0);
-	assert_int_equal(shut(w, o), 0);
+	save(w, o, "two\nlines\n");
 	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), -EPERM);
 	assert_reads(w, LABELLED "/label.tmp", "two\nlines\n");
 	assert_reads(w, LABELLED "/label", "moved\n");
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 static void renamed_name_can_be_recreated(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	assert_int_equal(move(w, LABELLED, "label", LABELLED, "label~", 0), 0);
 	assert_false(is_there(w, LABELLED, "label"));
 	assert_reads(w, LABELLED "/label~", "counting\n");
-	assert_nothing_added(s);
-	struct opened o = must_make(w, LABELLED, "label");
-	assert_int_equal(put(w, o, 0, "anew\n"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, JSON("label":"anew"), NULL);
+	assert_nothing_added(w);
+	save(w, must_make(w, LABELLED, "label"), "anew\n");
+	assert_added(w, 1, JSON("label":"anew"), NULL);
 	assert_int_equal(remove_name(w, LABELLED, "label~"), 0);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_reads(w, LABELLED "/label", "anew\n");
 }
 
@@ -431,7 +401,7 @@ static void renamed_name_can_be_recreated(void **state)
 static void i7_new_names_appear_in_listing(void **state)
 {
 	NEEDS_WATCHES();
-	struct wire *w = &((struct state *)*state)->w;
+	struct wire *w = *state;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
 	assert_int_equal(wire_open_dir(w, LABELLED), -ENOSYS);
 	wire_list_away(w, session);
@@ -457,8 +427,7 @@ static void i7_new_names_appear_in_listing(void **state)
 static void set_label(struct wire *w, const char *text, uint32_t flags)
 {
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC | flags);
-	assert_int_equal(put(w, o, 0, text), 0);
-	assert_int_equal(shut(w, o), 0);
+	save(w, o, text);
 }
 
 static int sync_read(struct wire *w, const char *path)
@@ -474,8 +443,7 @@ static void session_files_and_directories_can_be_synced(void **state)
 	static const char *const files[] = {"label", "text.md", "entry.json", "../../title", "../../session.jsonl"};
 	static const char *const dirs[] = {SESSION, SESSION "/labels", SESSION "/entries", FIRST_ENTRY,
 	                                   SESSION "/branches"};
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	syncs = 0;
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		char path[256];
@@ -517,8 +485,7 @@ static void session_files_and_directories_can_be_synced(void **state)
 
 static void synced_scratch_file_is_durable_after_rename(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	for (int i = 0; i < 4; i++) {
 		const bool by_fsync = i == 1, by_flag = i == 2, later = i == 3;
 		char text[] = "name 0";
@@ -542,15 +509,13 @@ static void synced_scratch_file_is_durable_after_rename(void **state)
 		}
 		assert_int_equal(sync_dir(w, SESSION), 0);
 		assert_syncs(i == 0);
-		assert_added(s, 1, "session_info", text, NULL);
+		assert_added(w, 1, "session_info", text, NULL);
 	}
 }
 
 static void o_sync_makes_each_commit_durable(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
-	static struct reply r;
+	struct wire *w = *state;
 	static const uint32_t flags[] = {O_SYNC, O_DSYNC, 0};
 	for (size_t i = 0; i < 3; i++) {
 		set_label(w, "one\n", flags[i]);
@@ -558,8 +523,7 @@ static void o_sync_makes_each_commit_durable(void **state)
 		struct opened o;
 		assert_int_equal(remove_name(w, FIRST_ENTRY, "label"), i ? 0 : -ENOENT);
 		assert_int_equal(make(w, FIRST_ENTRY, "label", flags[i], &o), 0);
-		assert_int_equal(put(w, o, 0, "two\n"), 0);
-		assert_int_equal(shut(w, o), 0);
+		save(w, o, "two\n");
 		assert_syncs(flags[i] ? 1 : 0);
 		set_label(w, "three\n", 0);
 		assert_syncs(0);
@@ -569,15 +533,14 @@ static void o_sync_makes_each_commit_durable(void **state)
 	assert_syncs(1);
 	struct opened o = must_open(w, FIRST_ENTRY "/label", O_WRONLY | O_TRUNC);
 	struct fuse_write_in in = {.fh = o.fh, .size = 4, .flags = O_WRONLY | O_DSYNC};
-	assert_int_equal(ask(w, FUSE_WRITE, o.node, &in, sizeof in, "four", 4, &r), 0);
+	assert_int_equal(ask(w, FUSE_WRITE, o.node, &in, sizeof in, "four", 4, NULL), 0);
 	assert_int_equal(shut(w, o), 0);
 	assert_syncs(1);
 }
 
 static void failed_sync_is_returned(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	set_label(w, "one\n", 0);
 	disk_fails = true;
 	assert_int_equal(sync_read(w, SESSION "/title"), -EIO);
@@ -616,7 +579,7 @@ static void failed_sync_is_returned(void **state)
 		at = strchr(found, '\n') + 1;
 	}
 	/* Only the first label was added. */
-	assert_added(s, 1, JSON("label":"one"), NULL);
+	assert_added(w, 1, JSON("label":"one"), NULL);
 }
 
 int main(void)

@@ -23,7 +23,7 @@ static int setup_read_only(void **state)
 static void i5_refusal_notifies_before_reply(void **state)
 {
 	NEEDS_WATCHES();
-	struct wire *w = &((struct state *)*state)->w;
+	struct wire *w = *state;
 	uint64_t valid, session = w->counted = wire_walk(w, SESSION).nodeid;
 	assert_int_equal(wire_open_dir(w, SESSION), -ENOSYS);
 	wire_told(w, session, &valid);
@@ -54,7 +54,7 @@ static void i5_refusal_notifies_before_reply(void **state)
 static void i7_dropped_errors_are_notified(void **state)
 {
 	NEEDS_WATCHES();
-	struct wire *w = &((struct state *)*state)->w;
+	struct wire *w = *state;
 	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_true(put(w, o, 0, "two\nlines") < 0);
@@ -74,8 +74,7 @@ static void i7_dropped_errors_are_notified(void **state)
 
 static void refused_write_appends_nothing(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	static char long_text[5000];
 	static const struct {
 		const char *text;
@@ -95,7 +94,7 @@ static void refused_write_appends_nothing(void **state)
 		assert_int_equal(shut(w, o), bad[i].rc);
 		assert_reads(w, LABELLED "/label", "counting\n");
 	}
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	struct opened errors = must_open(w, SESSION "/errors", O_RDONLY);
 	static struct reply r;
 	assert_int_equal(wire_read(w, errors.node, errors.fh, 0, 4096, &r), 0);
@@ -116,32 +115,29 @@ static void *refused_thread(void *arg)
 /* Threads of one program are one process; a directory counts as a file does. */
 static void refused_removal_blocks_others(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
-	struct reply r;
+	struct wire *w = *state;
 	pthread_t thread;
 	_Atomic uint32_t tid = 0;
 	assert_int_equal(pthread_create(&thread, NULL, refused_thread, (void *)&tid), 0);
 	while (tid == 0)
 		sched_yield();
 	w->pid = tid;
-	assert_int_equal(wire_call(w, FUSE_RMDIR, wire_walk(w, "projects").nodeid, "home-w-app", 11, &r), -EPERM);
+	assert_int_equal(wire_call(w, FUSE_RMDIR, wire_walk(w, "projects").nodeid, "home-w-app", 11, NULL), -EPERM);
 	w->pid = 0;
 	assert_int_equal(remove_too(w, LABELLED, "label"), -EPERM);
 	assert_int_equal(remove_too(w, SESSION "/labels", "counting"), -EPERM);
 	assert_int_equal(remove_too(w, SESSION, "name"), -EPERM);
 	assert_int_equal(remove_too(w, SESSION, "leaf"), -EPERM);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 	assert_int_equal(remove_name(w, LABELLED, "label"), 0);
-	assert_added(s, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
+	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
 }
 
 static void create_errors(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o;
 	static char name[400];
 	assert_int_equal(make(w, SESSION "/entries", "x", 0, &o), -EPERM);
@@ -159,13 +155,12 @@ static void create_errors(void **state)
 	assert_int_equal(link_to(w, SESSION "/labels", name, "../entries/aaaa0001"), -ENAMETOOLONG);
 	must_make(w, FIRST_ENTRY, "short");
 	assert_int_equal(move(w, FIRST_ENTRY, "short", FIRST_ENTRY, name, 0), -ENAMETOOLONG);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 static void read_only_mount_refuses_writes(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o;
 	struct fuse_open_out open;
 	uint64_t label = wire_walk(w, LABELLED "/label").nodeid;
@@ -181,20 +176,18 @@ static void read_only_mount_refuses_writes(void **state)
 	/* The kernel remembers the answer and returns success to programs. */
 	assert_int_equal(sync_file(w, (struct opened){.node = label}), -ENOSYS);
 	assert_int_equal(sync_dir(w, SESSION), -ENOSYS);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 /* --- requests that no kernel sends ------------------------------------------------------- */
 
 static void closed_handles_are_refused(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	static const uint64_t fhs[] = {0, 2, 17, 4096, UINT32_MAX, INT64_MAX, UINT64_MAX};
 	struct opened o = must_make(w, FIRST_ENTRY, "label");
-	assert_int_equal(put(w, o, 0, "once\n"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, JSON("label":"once"), NULL);
+	save(w, o, "once\n");
+	assert_added(w, 1, JSON("label":"once"), NULL);
 	assert_int_equal(put(w, o, 0, "after\n"), -EBADF);
 	assert_int_equal(flush(w, o), 0);
 	assert_int_equal(sync_file(w, o), 0);
@@ -206,29 +199,26 @@ static void closed_handles_are_refused(void **state)
 		assert_int_equal(sync_file(w, o), 0);
 		release(w, o);
 	}
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 /* A size can only be set through a handle of the same file. */
 static void handles_of_another_file_are_refused(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
-	static struct reply r;
+	struct wire *w = *state;
 	struct opened side = must_make(w, FIRST_ENTRY, ".label.swp"), label = must_make(w, FIRST_ENTRY, "label");
 	struct fuse_getattr_in in = {.getattr_flags = FUSE_GETATTR_FH, .fh = side.fh};
 	assert_int_equal(set_size(w, label.node, side.fh, 1 << 20), -EBADF);
 	assert_int_equal(set_size(w, side.node, label.fh, 5), -EBADF);
-	assert_int_equal(wire_call(w, FUSE_GETATTR, label.node, &in, sizeof in, &r), -EBADF);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, label.node, &in, sizeof in, NULL), -EBADF);
 	assert_int_equal(shut(w, side), 0);
 	assert_int_equal(shut(w, label), 0);
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 static void huge_offsets_are_efbig(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	static const uint64_t far[] = {(uint64_t)1 << 27, UINT32_MAX,     INT64_MAX,
 	                               (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX};
 	static const char *const files[] = {LABELLED "/label", SESSION "/name", SESSION "/labels.tsv"};
@@ -249,13 +239,12 @@ static void huge_offsets_are_efbig(void **state)
 		release(w, o);
 		assert_int_equal(remove_name(w, FIRST_ENTRY, "side"), 0);
 	}
-	assert_nothing_added(s);
+	assert_nothing_added(w);
 }
 
 static void scratch_files_are_bounded(void **state)
 {
-	struct state *s = *state;
-	struct wire *w = &s->w;
+	struct wire *w = *state;
 	struct opened o;
 	int rc = 0, n = 0;
 	for (; rc == 0 && n < 100000; n++) {
@@ -266,18 +255,16 @@ static void scratch_files_are_bounded(void **state)
 	assert_int_equal(rc, -ENOSPC);
 	/* Labels can still be written. The handles are left open, as by programs killed with the mount. */
 	o = must_make(w, FIRST_ENTRY, "label");
-	assert_int_equal(put(w, o, 0, "all the same\n"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(s, 1, JSON("label":"all the same"), NULL);
+	save(w, o, "all the same\n");
+	assert_added(w, 1, JSON("label":"all the same"), NULL);
 }
 
 /* A program still writing at unmount has not closed: a truncation is not meant as the final text, and neither is a
  * part. */
 static void unmount_discards_uncommitted_text(void **state)
 {
-	struct state *s;
-	assert_int_equal(start((void **)&s, false), 0);
-	struct wire *w = &s->w;
+	assert_int_equal(setup(state), 0);
+	struct wire *w = *state;
 	char path[256];
 	struct stat before, after;
 	snprintf(path, sizeof path, "%s/%s", w->source, FILE_ONE);
@@ -287,7 +274,6 @@ static void unmount_discards_uncommitted_text(void **state)
 	must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	struct opened o = must_open(w, SESSION "/name", O_WRONLY | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "half of a na"), 0);
-	*state = s;
 	teardown(state);
 	assert_int_equal(fstat(fd, &after), 0);
 	assert_int_equal(before.st_size, after.st_size);
@@ -379,16 +365,16 @@ static void any_request(struct chaos *c, struct wire *w)
 /* Any requests in any order: existing bytes stay, and only whole lines of kinds we write are added. */
 static void random_requests_never_damage_file(void **state)
 {
-	struct state *s = *state;
+	struct wire *w = *state;
 	struct chaos c = {.seed = 1};
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	for (int i = 0; i < 3000; i++)
-		any_request(&c, &s->w);
-	read_file(s, &now);
-	assert_true(now.n > s->kept.n);
-	assert_memory_equal(now.p, s->kept.p, s->kept.n);
+		any_request(&c, w);
+	read_session(w, &now);
+	assert_true(now.n > w->kept.n);
+	assert_memory_equal(now.p, w->kept.p, w->kept.n);
 	assert_int_equal(now.p[now.n - 1], '\n');
-	for (const char *line = now.p + s->kept.n; *line; line = strchr(line, '\n') + 1) {
+	for (const char *line = now.p + w->kept.n; *line; line = strchr(line, '\n') + 1) {
 		size_t n = (size_t)(strchr(line, '\n') - line);
 		if (strncmp(line, "{\"type\":\"label\",", 16) != 0 &&
 		    strncmp(line, "{\"type\":\"session_info\",", 23) != 0 &&
@@ -396,7 +382,7 @@ static void random_requests_never_damage_file(void **state)
 			fail_msg("a strange line: %.*s", (int)n, line);
 		assert_int_equal(line[n - 1], '}');
 	}
-	assert_reads(&s->w, FIRST_ENTRY "/text.md", "How big is it?\n");
+	assert_reads(w, FIRST_ENTRY "/text.md", "How big is it?\n");
 }
 
 int main(void)

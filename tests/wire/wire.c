@@ -72,7 +72,7 @@ void wire_wait_for_look(void)
 
 void wire_source(struct wire *w)
 {
-	*w = (struct wire){.source = "/tmp/sessionfs-wire-XXXXXX", .fd = -1};
+	*w = (struct wire){.source = "/tmp/sessionfs-wire-XXXXXX", .fd = -1, .kept = BUF_INIT};
 	make_temporary(w->source);
 }
 
@@ -88,13 +88,11 @@ void wire_let_stand(clockid_t clock)
 
 static ssize_t io_writev(int fd, struct iovec *iov, int count, void *userdata)
 {
-	(void)userdata;
 	return writev(fd, iov, count);
 }
 
 static ssize_t io_read(int fd, void *p, size_t n, void *userdata)
 {
-	(void)userdata;
 	ssize_t got = recv(fd, p, n, 0);
 	if (got != 0)
 		return got;
@@ -126,13 +124,9 @@ void wire_connect(struct wire *w)
 
 void wire_shake_hands(struct wire *w, uint32_t flags)
 {
-	struct reply *r = malloc(sizeof *r);
 	struct fuse_init_in in = {.major = 7, .minor = 36, .max_readahead = 1 << 17, .flags = flags};
-	assert_int_equal(wire_call(w, FUSE_INIT, 0, &in, sizeof in, r), 0);
-	assert_true(r->n <= sizeof w->init);
-	memcpy(&w->init, r->p, r->n);
+	assert_int_equal(wire_get(w, FUSE_INIT, 0, &in, sizeof in, &w->init, 0), 0);
 	assert_int_equal(w->init.major, 7);
-	free(r);
 }
 
 void wire_open(struct wire *w, bool read_only, uint32_t flags)
@@ -252,27 +246,31 @@ void wire_notification(struct wire *w)
 
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret)
 {
+	static struct reply any;
+	ret = ret ? ret : &any;
 	assert_int_equal(wire_receive(w, ret), unique);
 	return ret->error;
 }
 
 int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret)
 {
-	uint64_t unique = wire_send(w, opcode, node, arg, n, NULL, 0);
-	assert_int_equal(wire_receive(w, ret), unique);
-	return ret->error;
+	return wire_receive_of(w, wire_send(w, opcode, node, arg, n, NULL, 0), ret);
+}
+
+int wire_get(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, void *ret, size_t ret_n)
+{
+	static struct reply r;
+	int rc = wire_call(w, opcode, node, arg, n, &r);
+	if (rc == 0) {
+		assert_true(ret_n == 0 || r.n == ret_n);
+		memcpy(ret, r.p, r.n);
+	}
+	return rc;
 }
 
 int wire_lookup(struct wire *w, uint64_t parent, const char *name, struct fuse_entry_out *ret)
 {
-	struct reply *r = malloc(sizeof *r);
-	int rc = wire_call(w, FUSE_LOOKUP, parent, name, strlen(name) + 1, r);
-	if (rc == 0) {
-		assert_int_equal(r->n, sizeof *ret);
-		memcpy(ret, r->p, sizeof *ret);
-	}
-	free(r);
-	return rc;
+	return wire_get(w, FUSE_LOOKUP, parent, name, strlen(name) + 1, ret, sizeof *ret);
 }
 
 struct fuse_entry_out wire_walk(struct wire *w, const char *path)
@@ -290,24 +288,28 @@ struct fuse_entry_out wire_walk(struct wire *w, const char *path)
 
 int wire_open_file(struct wire *w, uint64_t node, uint32_t flags, struct fuse_open_out *ret)
 {
-	struct reply *r = malloc(sizeof *r);
 	struct fuse_open_in in = {.flags = flags};
-	int rc = wire_call(w, FUSE_OPEN, node, &in, sizeof in, r);
-	if (rc == 0)
-		memcpy(ret, r->p, sizeof *ret);
-	free(r);
-	return rc;
+	return wire_get(w, FUSE_OPEN, node, &in, sizeof in, ret, sizeof *ret);
 }
 
 int wire_open_dir(struct wire *w, const char *path)
 {
-	struct reply *r = malloc(sizeof *r);
 	struct fuse_open_in in = {.flags = O_RDONLY | O_DIRECTORY};
 	struct fuse_open_out open;
-	int rc = wire_call(w, FUSE_OPENDIR, wire_walk(w, path).nodeid, &in, sizeof in, r);
-	memcpy(&open, r->p, sizeof open);
-	free(r);
+	int rc = wire_get(w, FUSE_OPENDIR, wire_walk(w, path).nodeid, &in, sizeof in, &open, sizeof open);
 	return rc ? rc : (int)(open.open_flags & FOPEN_CACHE_DIR);
+}
+
+int wire_flush(struct wire *w, uint64_t node, uint64_t fh)
+{
+	struct fuse_flush_in in = {.fh = fh};
+	return wire_call(w, FUSE_FLUSH, node, &in, sizeof in, NULL);
+}
+
+void wire_release(struct wire *w, uint64_t node, uint64_t fh)
+{
+	struct fuse_release_in in = {.fh = fh};
+	assert_int_equal(wire_call(w, FUSE_RELEASE, node, &in, sizeof in, NULL), 0);
 }
 
 int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret)
@@ -324,12 +326,9 @@ int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, st
 
 struct fuse_attr_out wire_attr(struct wire *w, uint64_t node)
 {
-	struct reply *r = malloc(sizeof *r);
 	struct fuse_getattr_in in = {0};
 	struct fuse_attr_out out;
-	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, r), 0);
-	memcpy(&out, r->p, sizeof out);
-	free(r);
+	assert_int_equal(wire_get(w, FUSE_GETATTR, node, &in, sizeof in, &out, sizeof out), 0);
 	return out;
 }
 

@@ -4,11 +4,7 @@
 #ifndef WIRE_H
 #define WIRE_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "../unit/cases.h"
 
 #include "sessionfs/fuse/fs.h"
 #include "sessionfs/fuse/fuse_compat.h"
@@ -38,6 +34,7 @@ struct wire {
 	struct fuse_notify_inval_inode_out dropped;
 	uint64_t counted; /* set by the test: a node; `drops` counts how often it is dropped as a whole */
 	unsigned drops;
+	struct buf kept; /* set by the test: the session file at its last check */
 };
 
 struct reply {
@@ -79,7 +76,7 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
 uint64_t wire_receive(struct wire *w, struct reply *ret);
 /* Receives the next message and returns its request's number, or 0 for a notification, which is counted. */
 uint64_t wire_receive_any(struct wire *w, struct reply *ret);
-/* Returns the error of the next reply, which must be to this request. */
+/* Returns the error of the next reply, which must be to this request. `ret` can be NULL here and in wire_call. */
 int wire_receive_of(struct wire *w, uint64_t unique, struct reply *ret);
 /* Receives the next message, which must be a notification. */
 void wire_notification(struct wire *w);
@@ -87,6 +84,8 @@ void wire_notification(struct wire *w);
 bool wire_wait(struct wire *w, int ms);
 /* Sends and receives. Returns the error. */
 int wire_call(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, struct reply *ret);
+/* The same; without an error it sets *ret to the reply, of `ret_n` bytes. 0: of any size. */
+int wire_get(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, void *ret, size_t ret_n);
 
 int wire_lookup(struct wire *w, uint64_t parent, const char *name, struct fuse_entry_out *ret);
 /* Follows a path of names, without links, from the root; the test fails if one is missing. */
@@ -94,6 +93,8 @@ struct fuse_entry_out wire_walk(struct wire *w, const char *path);
 int wire_open_file(struct wire *w, uint64_t node, uint32_t flags, struct fuse_open_out *ret);
 /* Returns FOPEN_CACHE_DIR if the kernel may keep the listing, else 0, or an error. */
 int wire_open_dir(struct wire *w, const char *path);
+int wire_flush(struct wire *w, uint64_t node, uint64_t fh);
+void wire_release(struct wire *w, uint64_t node, uint64_t fh);
 int wire_read(struct wire *w, uint64_t node, uint64_t fh, uint64_t off, uint32_t n, struct reply *ret);
 int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, struct reply *ret);
 

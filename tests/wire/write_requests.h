@@ -8,11 +8,9 @@
 #include "sessionfs/base/log.h"
 #include "wire.h"
 
-#include <fcntl.h>
-#include <stdio.h>
+#include "files.h"
+
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #define FLAGS                                                                                                          \
 	(FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC | FUSE_BIG_WRITES | FUSE_AUTO_INVAL_DATA | FUSE_DO_READDIRPLUS |        \
@@ -21,21 +19,11 @@
 #define FIRST_ENTRY SESSION "/entries/aaaa0001"
 #define LABELLED SESSION "/entries/aaaa0002"
 
-struct state {
-	struct wire w;
-	struct buf kept; /* the session file at the last check */
-};
-
-static void read_file(struct state *s, struct buf *out)
+static void read_session(struct wire *w, struct buf *out)
 {
-	char path[512], bytes[4096];
-	ssize_t n;
-	snprintf(path, sizeof path, "%s/%s", s->w.source, FILE_ONE);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	while ((n = read(fd, bytes, sizeof bytes)) > 0)
-		buf_add(out, bytes, (size_t)n);
-	close(fd);
+	char path[512];
+	snprintf(path, sizeof path, "%s/%s", w->source, FILE_ONE);
+	assert_true(read_file(path, out));
 	assert_non_null(buf_cstr(out));
 }
 
@@ -44,9 +32,7 @@ static void read_file(struct state *s, struct buf *out)
 static int ask(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *rest,
                size_t rest_n, struct reply *ret)
 {
-	uint64_t unique = wire_send(w, opcode, node, arg, n, rest, rest_n);
-	assert_int_equal(wire_receive(w, ret), unique);
-	return ret->error;
+	return wire_receive_of(w, wire_send(w, opcode, node, arg, n, rest, rest_n), ret);
 }
 
 struct opened {
@@ -106,30 +92,24 @@ static int put(struct wire *w, struct opened o, uint64_t off, const char *text)
 
 static int flush(struct wire *w, struct opened o)
 {
-	struct reply r;
-	struct fuse_flush_in in = {.fh = o.fh};
-	return wire_call(w, FUSE_FLUSH, o.node, &in, sizeof in, &r);
+	return wire_flush(w, o.node, o.fh);
 }
 
 static int sync_file(struct wire *w, struct opened o)
 {
-	struct reply r;
 	struct fuse_fsync_in in = {.fh = o.fh};
-	return wire_call(w, FUSE_FSYNC, o.node, &in, sizeof in, &r);
+	return wire_call(w, FUSE_FSYNC, o.node, &in, sizeof in, NULL);
 }
 
 static int sync_dir(struct wire *w, const char *dir)
 {
-	struct reply r;
 	struct fuse_fsync_in in = {0};
-	return wire_call(w, FUSE_FSYNCDIR, dir ? wire_walk(w, dir).nodeid : FUSE_ROOT_ID, &in, sizeof in, &r);
+	return wire_call(w, FUSE_FSYNCDIR, dir ? wire_walk(w, dir).nodeid : FUSE_ROOT_ID, &in, sizeof in, NULL);
 }
 
 static void release(struct wire *w, struct opened o)
 {
-	struct reply r;
-	struct fuse_release_in in = {.fh = o.fh};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, o.node, &in, sizeof in, &r), 0);
+	wire_release(w, o.node, o.fh);
 }
 
 /* As close(2) does. Returns the error of FLUSH. */
@@ -140,26 +120,31 @@ static int shut(struct wire *w, struct opened o)
 	return rc;
 }
 
+/* Writes the text and closes the file. */
+static void save(struct wire *w, struct opened o, const char *text)
+{
+	assert_int_equal(put(w, o, 0, text), 0);
+	assert_int_equal(shut(w, o), 0);
+}
+
 /* As truncate(2) if fh is 0, else as ftruncate(2). */
 static int set_size(struct wire *w, uint64_t node, uint64_t fh, uint64_t size)
 {
-	struct reply r;
 	struct fuse_setattr_in in = {.valid = FATTR_SIZE | (fh ? FATTR_FH : 0), .fh = fh, .size = size};
-	return wire_call(w, FUSE_SETATTR, node, &in, sizeof in, &r);
+	return wire_call(w, FUSE_SETATTR, node, &in, sizeof in, NULL);
 }
 
 static uint64_t size_of(struct wire *w, uint64_t node, uint64_t fh)
 {
-	static struct reply r;
+	struct fuse_attr_out out;
 	struct fuse_getattr_in in = {.getattr_flags = fh ? FUSE_GETATTR_FH : 0, .fh = fh};
-	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, &r), 0);
-	return ((const struct fuse_attr_out *)(const void *)r.p)->attr.size;
+	assert_int_equal(wire_get(w, FUSE_GETATTR, node, &in, sizeof in, &out, sizeof out), 0);
+	return out.attr.size;
 }
 
 static int remove_too(struct wire *w, const char *dir, const char *name)
 {
-	struct reply r;
-	return wire_call(w, FUSE_UNLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, &r);
+	return wire_call(w, FUSE_UNLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, NULL);
 }
 
 /* As rm(1), each time as another process. No real process has such a number. */
@@ -174,33 +159,31 @@ static int remove_name(struct wire *w, const char *dir, const char *name)
 
 static int link_to(struct wire *w, const char *dir, const char *name, const char *target)
 {
-	static struct reply r;
-	return ask(w, FUSE_SYMLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, target, strlen(target) + 1, &r);
+	return ask(w, FUSE_SYMLINK, wire_walk(w, dir).nodeid, name, strlen(name) + 1, target, strlen(target) + 1, NULL);
 }
 
 static int move(struct wire *w, const char *dir, const char *name, const char *to_dir, const char *to_name,
                 uint32_t flags)
 {
-	struct reply r;
 	char names[512];
 	int n = snprintf(names, sizeof names, "%s%c%s", name, '\0', to_name);
 	struct fuse_rename2_in in = {.newdir = wire_walk(w, to_dir).nodeid, .flags = flags};
-	return ask(w, FUSE_RENAME2, wire_walk(w, dir).nodeid, &in, sizeof in, names, (size_t)n + 1, &r);
+	return ask(w, FUSE_RENAME2, wire_walk(w, dir).nodeid, &in, sizeof in, names, (size_t)n + 1, NULL);
 }
 
 /* --- assertions ------------------------------------------------------------------ */
 
 /* Asserts that exactly this many lines were appended since the last check, and that they contain these parts in this
  * order (up to NULL). */
-static void assert_added(struct state *s, size_t lines, ...)
+static void assert_added(struct wire *w, size_t lines, ...)
 {
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	size_t n = 0;
 	va_list parts;
-	read_file(s, &now);
-	assert_true(now.n >= s->kept.n);
-	assert_memory_equal(now.p, s->kept.p, s->kept.n);
-	const char *at = now.p + s->kept.n;
+	read_session(w, &now);
+	assert_true(now.n >= w->kept.n);
+	assert_memory_equal(now.p, w->kept.p, w->kept.n);
+	const char *at = now.p + w->kept.n;
 	for (const char *p = at; (p = strchr(p, '\n')); p++)
 		n++;
 	if (n != lines)
@@ -214,11 +197,11 @@ static void assert_added(struct state *s, size_t lines, ...)
 	}
 	va_end(parts);
 	assert_int_equal(now.p[now.n - 1], '\n');
-	buf_reset(&s->kept);
-	buf_addspan(&s->kept, buf_span(&now));
+	buf_reset(&w->kept);
+	buf_addspan(&w->kept, buf_span(&now));
 }
 
-#define assert_nothing_added(s) assert_added(s, 0, NULL)
+#define assert_nothing_added(w) assert_added(w, 0, NULL)
 
 static void assert_reads(struct wire *w, const char *path, const char *text)
 {
@@ -253,13 +236,13 @@ static bool is_listed(struct wire *w, const char *dir, const char *name)
 
 static int start(void **state, bool read_only)
 {
-	struct state *s = calloc(1, sizeof *s);
-	wire_source(&s->w);
-	wire_file(&s->w, FILE_ONE, one);
-	wire_age(&s->w, FILE_ONE, 1000);
-	wire_open(&s->w, read_only, FLAGS);
-	read_file(s, &s->kept);
-	*state = s;
+	struct wire *w = malloc(sizeof *w);
+	wire_source(w);
+	wire_file(w, FILE_ONE, one);
+	wire_age(w, FILE_ONE, 1000);
+	wire_open(w, read_only, FLAGS);
+	read_session(w, &w->kept);
+	*state = w;
 	return 0;
 }
 
@@ -270,11 +253,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct state *s = *state;
-	wire_stop(&s->w);
-	wire_close(&s->w);
-	buf_release(&s->kept);
-	free(s);
+	struct wire *w = *state;
+	wire_stop(w);
+	wire_close(w);
+	buf_release(&w->kept);
+	free(w);
 	return 0;
 }
 
