@@ -148,6 +148,7 @@ static void invalid_queries_are_refused(void **state)
 	    "state:",
 	    "state:open",
 	    "file:",
+	    "model:",
 	    "is:warning",
 	    "after:",
 	    "after:d",
