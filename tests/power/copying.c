@@ -6,15 +6,8 @@
 #include "sessionfs/base/vec.h"
 #include "sessionfs/cmd/cli.h"
 
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "cases.h"
+#include "files.h"
 
 #define TO "copy"
 /* Of the states of a name that the next copy cannot tell apart, those that it is run with. */
@@ -53,14 +46,12 @@ static void load_state(const char *dir, const char *path, struct seen_state *ret
 	ret->exists = lstat(place, &st) == 0;
 	ret->mode = ret->exists ? st.st_mode : 0;
 	ret->time = ret->exists ? st.st_mtim : (struct timespec){0};
-	char *to = buf_reserve(&ret->bytes, ret->exists ? (size_t)st.st_size + 1 : 1);
-	assert_non_null(to);
-	if (ret->exists && S_ISLNK(st.st_mode)) {
+	if (S_ISLNK(ret->mode)) {
+		char *to = buf_reserve(&ret->bytes, (size_t)st.st_size + 1);
+		assert_non_null(to);
 		ret->bytes.n = (size_t)readlink(place, to, (size_t)st.st_size + 1);
-	} else if (ret->exists && S_ISREG(st.st_mode)) {
-		int fd CLEANUP_CLOSE = open(place, O_RDONLY | O_CLOEXEC);
-		assert_true(read(fd, to, (size_t)st.st_size) == st.st_size);
-		ret->bytes.n = (size_t)st.st_size;
+	} else if (S_ISREG(ret->mode)) {
+		assert_true(read_file(place, &ret->bytes));
 	}
 	free(place);
 }
@@ -190,14 +181,6 @@ static bool copy(const char *source, const char *above)
 	fclose(out);
 	free(to);
 	return ok;
-}
-
-static void remove_all(const char *dir)
-{
-	char *command;
-	assert_true(asprintf(&command, "rm -rf '%s'", dir) > 0);
-	assert_int_equal(system(command), 0);
-	free(command);
 }
 
 /* Makes directories that have the i-th state of each name, and copies to each of them once more. */

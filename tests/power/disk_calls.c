@@ -19,6 +19,23 @@
 static struct disk *recorded;
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 
+static pthread_mutex_t *lock_recording(void)
+{
+	pthread_mutex_lock(&recording);
+	return &recording;
+}
+
+static void unlock_recording(pthread_mutex_t **held)
+{
+	pthread_mutex_unlock(*held);
+}
+
+/* To the end of the function. */
+#define HOLD_RECORD CLEANUP(unlock_recording) pthread_mutex_t *held = lock_recording()
+
+/* make-calls calls them power_NAME: no header declares them. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
 /* --- the record ----------------------------------------------------------------------- */
 
 void disk_check(bool ok, const char *what)
@@ -167,29 +184,29 @@ static ssize_t do_write(int fd, const void *p, size_t n)
 	return done;
 }
 
-ssize_t power_write(int fd, const void *p, size_t n);
-ssize_t power_write(int fd, const void *p, size_t n)
+/* Ends the test if the file is recorded. */
+static void refuse_file(int fd, const char *call, const char *how)
 {
-	pthread_mutex_lock(&recording);
-	ssize_t done = do_write(fd, p, n);
-	pthread_mutex_unlock(&recording);
-	return done;
+	HOLD_RECORD;
+	if (file_of(recorded, fd) != NO_FILE)
+		refuse(call, how);
 }
 
-ssize_t power_writev(int fd, const struct iovec *v, int n);
+ssize_t power_write(int fd, const void *p, size_t n)
+{
+	HOLD_RECORD;
+	return do_write(fd, p, n);
+}
+
 ssize_t power_writev(int fd, const struct iovec *v, int n)
 {
-	pthread_mutex_lock(&recording);
-	if (file_of(recorded, fd) != NO_FILE)
-		refuse("writev", "");
-	pthread_mutex_unlock(&recording);
+	refuse_file(fd, "writev", "");
 	return writev(fd, v, n);
 }
 
-ssize_t power_pwrite(int fd, const void *p, size_t n, off_t at);
 ssize_t power_pwrite(int fd, const void *p, size_t n, off_t at)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	size_t file = file_of(recorded, fd);
 	ssize_t done = is_killed() ? -1 : pwrite(fd, p, n, at);
 	if (file != NO_FILE && done > 0) {
@@ -197,39 +214,29 @@ ssize_t power_pwrite(int fd, const void *p, size_t n, off_t at)
 		c->at = (uint64_t)at;
 		buf_add(&c->bytes, p, (size_t)done);
 	}
-	pthread_mutex_unlock(&recording);
 	return done;
 }
 
-int power_ftruncate(int fd, off_t size);
 int power_ftruncate(int fd, off_t size)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	size_t file = file_of(recorded, fd);
 	int rc = is_killed() ? -1 : ftruncate(fd, size);
 	if (file != NO_FILE && rc == 0)
 		add(recorded, CALL_TRUNCATE, file, NO_FILE)->at = (uint64_t)size;
-	pthread_mutex_unlock(&recording);
 	return rc;
 }
 
-int power_posix_fallocate(int fd, off_t from, off_t n);
 int power_posix_fallocate(int fd, off_t from, off_t n)
 {
-	pthread_mutex_lock(&recording);
-	if (file_of(recorded, fd) != NO_FILE)
-		refuse("posix_fallocate", "");
-	pthread_mutex_unlock(&recording);
+	refuse_file(fd, "posix_fallocate", "");
 	return posix_fallocate(fd, from, n);
 }
 
-void *power_mmap(void *at, size_t n, int access, int flags, int fd, off_t from);
 void *power_mmap(void *at, size_t n, int access, int flags, int fd, off_t from)
 {
-	pthread_mutex_lock(&recording);
-	if (fd >= 0 && flags & MAP_SHARED && access & PROT_WRITE && file_of(recorded, fd) != NO_FILE)
-		refuse("mmap", " for writing");
-	pthread_mutex_unlock(&recording);
+	if (fd >= 0 && flags & MAP_SHARED && access & PROT_WRITE)
+		refuse_file(fd, "mmap", " for writing");
 	return mmap(at, n, access, flags, fd, from);
 }
 
@@ -241,10 +248,9 @@ static void add_others(struct disk *d, size_t file)
 }
 
 /* The real disk is not asked: only the record says what is on this one. */
-int power_fsync(int fd);
 int power_fsync(int fd)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	size_t file = file_of(recorded, fd);
 	enum disk_trouble trouble = file == NO_FILE ? DISK_SOUND : recorded->trouble;
 	int rc = 0;
@@ -262,25 +268,21 @@ int power_fsync(int fd)
 			add_others(recorded, file);
 		recorded->trouble = trouble == DISK_SHARED ? DISK_SOUND : trouble;
 	}
-	pthread_mutex_unlock(&recording);
 	return rc;
 }
 
-int power_fdatasync(int fd);
 int power_fdatasync(int fd)
 {
 	return power_fsync(fd);
 }
 
-int power_fchmod(int fd, mode_t mode);
 int power_fchmod(int fd, mode_t mode)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	size_t file = file_of(recorded, fd);
 	int rc = is_killed() ? -1 : fchmod(fd, mode);
 	if (file != NO_FILE && rc == 0)
 		add(recorded, CALL_MODE, file, NO_FILE)->at = mode;
-	pthread_mutex_unlock(&recording);
 	return rc;
 }
 
@@ -294,29 +296,25 @@ static void add_time(struct disk *d, size_t file, const struct timespec times[2]
 		add(d, CALL_TIME, file, NO_FILE)->time = times[1];
 }
 
-int power_futimens(int fd, const struct timespec times[2]);
 int power_futimens(int fd, const struct timespec times[2])
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	int rc = is_killed() ? -1 : futimens(fd, times);
 	if (rc == 0)
 		add_time(recorded, file_of(recorded, fd), times);
-	pthread_mutex_unlock(&recording);
 	return rc;
 }
 
 /* --- calls on a name ------------------------------------------------------------------ */
 
-int power_utimensat(int at, const char *path, const struct timespec times[2], int flags);
 int power_utimensat(int at, const char *path, const struct timespec times[2], int flags)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	int rc = is_killed() ? -1 : utimensat(at, path, times, flags);
 	if (rc == 0 && recorded && !(flags & AT_SYMLINK_NOFOLLOW))
 		refuse("utimensat", " that follows links");
 	if (rc == 0)
 		add_time(recorded, file_at(recorded, at, path), times);
-	pthread_mutex_unlock(&recording);
 	return rc;
 }
 
@@ -345,27 +343,20 @@ static int do_openat(int at, const char *path, int flags, mode_t mode)
 		mode_;                                                                                                 \
 	})
 
-int power_openat(int at, const char *path, int flags, ...);
 int power_openat(int at, const char *path, int flags, ...)
 {
 	mode_t mode = OPEN_MODE(flags);
-	pthread_mutex_lock(&recording);
-	int fd = do_openat(at, path, flags, mode);
-	pthread_mutex_unlock(&recording);
-	return fd;
+	HOLD_RECORD;
+	return do_openat(at, path, flags, mode);
 }
 
-int power_open(const char *path, int flags, ...);
 int power_open(const char *path, int flags, ...)
 {
 	mode_t mode = OPEN_MODE(flags);
-	pthread_mutex_lock(&recording);
-	int fd = do_openat(AT_FDCWD, path, flags, mode);
-	pthread_mutex_unlock(&recording);
-	return fd;
+	HOLD_RECORD;
+	return do_openat(AT_FDCWD, path, flags, mode);
 }
 
-FILE *power_fopen(const char *path, const char *mode);
 FILE *power_fopen(const char *path, const char *mode)
 {
 	if (mode[0] != 'r' || strchr(mode, '+'))
@@ -373,7 +364,6 @@ FILE *power_fopen(const char *path, const char *mode)
 	return fopen(path, mode);
 }
 
-long power_syscall(long number, long a, long b, long c, long d, long e, long f);
 long power_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_openat2 && ((const struct open_how *)c)->flags & (O_CREAT | O_TRUNC))
@@ -402,19 +392,15 @@ static int do_renameat(int from_at, const char *from, int to_at, const char *to)
 	return rc;
 }
 
-int power_renameat(int from_at, const char *from, int to_at, const char *to);
 int power_renameat(int from_at, const char *from, int to_at, const char *to)
 {
-	pthread_mutex_lock(&recording);
-	int rc = do_renameat(from_at, from, to_at, to);
-	pthread_mutex_unlock(&recording);
-	return rc;
+	HOLD_RECORD;
+	return do_renameat(from_at, from, to_at, to);
 }
 
-int power_unlinkat(int at, const char *path, int flags);
 int power_unlinkat(int at, const char *path, int flags)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	const char *name;
 	size_t dir = dir_of(recorded, at, path, &name);
 	if (dir != NO_FILE && flags & AT_REMOVEDIR)
@@ -428,7 +414,6 @@ int power_unlinkat(int at, const char *path, int flags)
 		recorded->files.v[file].is_gone = true;
 		add_name(recorded, CALL_UNNAME, NO_FILE, dir, name);
 	}
-	pthread_mutex_unlock(&recording);
 	return rc;
 }
 
@@ -442,32 +427,24 @@ static int add_new(int rc, int at, const char *path)
 	return rc;
 }
 
-int power_symlinkat(const char *target, int at, const char *path);
 int power_symlinkat(const char *target, int at, const char *path)
 {
-	pthread_mutex_lock(&recording);
-	int rc = add_new(is_killed() ? -1 : symlinkat(target, at, path), at, path);
-	pthread_mutex_unlock(&recording);
-	return rc;
+	HOLD_RECORD;
+	return add_new(is_killed() ? -1 : symlinkat(target, at, path), at, path);
 }
 
-int power_mkdirat(int at, const char *path, mode_t mode);
 int power_mkdirat(int at, const char *path, mode_t mode)
 {
-	pthread_mutex_lock(&recording);
-	int rc = add_new(is_killed() ? -1 : mkdirat(at, path, mode), at, path);
-	pthread_mutex_unlock(&recording);
-	return rc;
+	HOLD_RECORD;
+	return add_new(is_killed() ? -1 : mkdirat(at, path, mode), at, path);
 }
 
-int power_mkdir(const char *path, mode_t mode);
 int power_mkdir(const char *path, mode_t mode)
 {
 	return power_mkdirat(AT_FDCWD, path, mode);
 }
 
 #define REFUSED(name)                                                                                                  \
-	void power_##name(void);                                                                                       \
 	void power_##name(void)                                                                                        \
 	{                                                                                                              \
 		refuse(#name, "");                                                                                     \
@@ -505,18 +482,16 @@ struct disk *disk_open(const char *dir)
 	disk_check(d->fd >= 0, dir);
 	add_file(d, NO_FILE, d->fd, ".", "", false);
 	add_below(d, 0, d->fd);
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	recorded = d;
-	pthread_mutex_unlock(&recording);
 	return d;
 }
 
 void disk_stop(struct disk *d)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	if (recorded == d)
 		recorded = NULL;
-	pthread_mutex_unlock(&recording);
 }
 
 void disk_close(struct disk *d)
@@ -581,29 +556,25 @@ void disk_sync(struct disk *d, const char *name)
 
 void disk_promise(struct disk *d, const char *name)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	load(d->fd, name, &add(d, CALL_PROMISE, NO_FILE, NO_FILE)->bytes);
-	pthread_mutex_unlock(&recording);
 }
 
 void disk_promise_all(struct disk *d)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	add(d, CALL_PROMISE_ALL, NO_FILE, NO_FILE);
-	pthread_mutex_unlock(&recording);
 }
 
 void disk_set_trouble(struct disk *d, enum disk_trouble trouble)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	d->trouble = trouble;
-	pthread_mutex_unlock(&recording);
 }
 
 void disk_kill(struct disk *d, size_t n)
 {
-	pthread_mutex_lock(&recording);
+	HOLD_RECORD;
 	d->kill_in = n;
 	d->is_killed = false;
-	pthread_mutex_unlock(&recording);
 }

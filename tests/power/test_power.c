@@ -47,7 +47,6 @@ static const char *const values[] = {
 /* Nothing here waits for another program. */
 static int skip_pause(const struct timespec *pause, struct timespec *rest)
 {
-	(void)pause, (void)rest;
 	return 0;
 }
 __typeof__(nanosleep) *const sys_nanosleep = skip_pause;
@@ -125,11 +124,7 @@ static void write_in_way(struct power *p, const struct write *what, enum way way
 	assert_int_equal(put(w, o, 0, what->text), 0);
 	if (way == WAY_FLUSHED)
 		assert_int_equal(flush(w, o), 0);
-	if (way == WAY_FSYNC || way == WAY_FLUSHED) {
-		assert_int_equal(sync_file(w, o), 0);
-		promise(p);
-	}
-	if (way == WAY_SCRATCH) {
+	if (way == WAY_FSYNC || way == WAY_FLUSHED || way == WAY_SCRATCH) {
 		assert_int_equal(sync_file(w, o), 0);
 		promise(p);
 	}
@@ -224,7 +219,6 @@ static void run_replaced(struct power *p, const struct scenario *s)
 static void run_links(struct power *p, const struct scenario *s)
 {
 	struct wire *w = &p->w;
-	(void)s;
 	assert_int_equal(link_to(w, IN("labels"), "one", "../entries/a"), 0);
 	assert_int_equal(sync_dir(w, IN("labels")), 0);
 	promise(p);
@@ -299,25 +293,19 @@ static void count_lost(void *arg, const struct disk_state *state)
 	*(size_t *)arg += is_lost(state);
 }
 
-static void save(const char *dir, const char *name, struct span bytes)
+static void store(const char *dir, const char *name, struct span bytes)
 {
 	char path[512];
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	unlink(path);
-	int fd CLEANUP_CLOSE = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	assert_true(fd >= 0 && write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n);
+	write_at(path, O_CREAT | O_EXCL, bytes.p, bytes.n);
 }
 
 static void load(const char *dir, const char *name, struct buf *out)
 {
 	char path[512];
-	struct stat st;
 	snprintf(path, sizeof path, "%s/%s", dir, name);
-	int fd CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0 && fstat(fd, &st) == 0);
-	char *to = buf_reserve(out, (size_t)st.st_size + 1);
-	assert_true(to && read(fd, to, (size_t)st.st_size) == st.st_size);
-	out->n += (size_t)st.st_size;
+	assert_true(read_file(path, out));
 }
 
 #define BAD(c, state, ...)                                                                                             \
@@ -333,7 +321,7 @@ static void write_state(const char *suffix, struct span bytes)
 	char name[64];
 	snprintf(name, sizeof name, "%06zu%s.jsonl", totals.files, suffix);
 	if (written_dir)
-		save(written_dir, name, bytes);
+		store(written_dir, name, bytes);
 }
 
 /* Compares what sessionfs reads with the model. */
@@ -406,7 +394,7 @@ static void check_state(void *arg, const struct disk_state *state)
 		return;
 	totals.files++;
 	snprintf(dir, sizeof dir, "%s/" READING_PROJECT, states_dir);
-	save(dir, READING_FILE, state->bytes);
+	store(dir, READING_FILE, state->bytes);
 	model_read(&m, &c->known, state->bytes);
 	opened_session_begin(&o, states_dir);
 	if (m.has_header) {
@@ -469,7 +457,6 @@ static void scenario_test(void **state)
 
 static void calls_are_known(void **state)
 {
-	(void)state;
 	assert_string_equal(disk_unknown_calls(), "");
 }
 
@@ -479,7 +466,6 @@ static void copy_is_whole(void **state)
 {
 	struct wire w;
 	char dir[128];
-	(void)state;
 	wire_source(&w);
 	snprintf(dir, sizeof dir, "%s/" READING_PROJECT, w.source);
 	assert_int_equal(mkdir(dir, 0755), 0);
@@ -487,6 +473,7 @@ static void copy_is_whole(void **state)
 	wire_age(&w, FULL_NAME, 1000);
 	copied.source = w.source;
 	copying_run(&copied);
+	remove_all(w.source);
 }
 
 /* The source is only read, and the output is whole when the command succeeds. */
@@ -495,10 +482,9 @@ static void repair_is_whole(void **state)
 	char dir[] = "/tmp/sessionfs-power-XXXXXX", file[64];
 	struct check c = {.s = &(struct scenario){.name = "--repair"}};
 	FILE *messages = fopen("/dev/null", "w");
-	(void)state;
 	assert_true(messages && mkdtemp(dir));
 	snprintf(file, sizeof file, "%s/bad.jsonl", dir);
-	save(dir, "bad.jsonl", span_of(BASE "torn\n" MORE));
+	store(dir, "bad.jsonl", span_of(BASE "torn\n" MORE));
 	struct disk *d = disk_open(dir);
 	FILE *out = disk_create(d, "new~");
 	size_t before = disk_count_calls(d);
@@ -525,12 +511,7 @@ static void repair_is_whole(void **state)
 	fclose(messages);
 	known_release(&c.known);
 	disk_close(d);
-	for (size_t i = 0; i < 4; i++) {
-		snprintf(file, sizeof file, "%s/%s", dir,
-		         ((const char *[]){"bad.jsonl", READING_FILE, "full", "new~"})[i]);
-		unlink(file);
-	}
-	rmdir(dir);
+	remove_all(dir);
 }
 
 /* --- the tests --------------------------------------------------------------------------- */
@@ -601,7 +582,7 @@ static void print_reading(const char *dir, const char *name)
 	char to[128];
 	snprintf(to, sizeof to, "%s/" READING_PROJECT, states_dir);
 	load(dir, name, &bytes);
-	save(to, READING_FILE, buf_span(&bytes));
+	store(to, READING_FILE, buf_span(&bytes));
 	opened_session_begin(&o, states_dir);
 	int rc = opened_session_describe(&o, &text);
 	rc = rc < 0 ? rc : opened_session_value(&o, "context.json", &context);
@@ -627,7 +608,7 @@ static void print_readings(const char *dir)
 
 int main(int argc, char **argv)
 {
-	char dir[128], file[256];
+	char dir[128];
 	int failed = 0;
 	const bool reads = argc == 3 && strcmp(argv[1], "--read") == 0;
 	if (argc == 3 && strcmp(argv[1], "--states") == 0)
@@ -653,10 +634,7 @@ int main(int argc, char **argv)
 		       "figure syncs of this copy, and states that are wrong without one of them: %zu, %zu\n",
 		       copied.states, copied.syncs, copied.bad);
 	}
-	snprintf(file, sizeof file, "%s/" READING_FILE, dir);
-	unlink(file);
-	rmdir(dir);
-	rmdir(states_dir);
+	remove_all(states_dir);
 	disk_seen_release(&checked);
 	for (size_t i = 0; i < count; i++)
 		free((char *)(uintptr_t)scenarios[i].name);
