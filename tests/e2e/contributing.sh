@@ -37,8 +37,6 @@ run() { # FILE MAIN HEADER...: with these headers and this main, FILE is a test 
 	local file=$1 main=$2 header
 	shift 2
 	{
-		for header in stdarg.h stddef.h setjmp.h stdint.h; do echo "#include <$header>"; done
-		echo '#include <cmocka.h>'
 		printf '#include "%s"\n' "$@"
 		cat "$T/$file.c"
 		echo "int main(void) { $main; }"
@@ -49,13 +47,8 @@ run() { # FILE MAIN HEADER...: with these headers and this main, FILE is a test 
 		-lcmocka $(pkg-config --libs fuse3 libutf8proc) -lmd -lmd4c -lpthread || die "example $file cannot be compiled"
 	"$T/example-$file" >"$T/out" 2>&1 || die "example $file: $(cat "$T/out")"
 }
-test_of() { # FILE SET_UP TEAR_DOWN
-	local name
-	name=$(sed -n 's/^static void \([a-z_]*\)(.*/\1/p' "$T/$1.c")
-	echo "const struct CMUnitTest t[] = {cmocka_unit_test_setup_teardown($name, $2, $3)}; return cmocka_run_group_tests(t, NULL, NULL)"
-}
-run 1 "$(test_of 1 NULL NULL)" sessionfs/base/name.h texts.h
-run 2 "$(test_of 2 set_up tear_down)" write_fixture.h
+run 1 "return run_cases(NULL, NULL)" cases.h sessionfs/base/name.h texts.h
+run 2 "return run_cases(NULL, NULL)" cases.h write_fixture.h
 run 3 "return sizeof session < 100" session_lines.h
 run 4 "char c; return file_pread(0, &c, 1, 0) != -EIO" errno.h sessionfs/base/sys.h sessionfs/file/opened.h
-run 5 "$(test_of 5 setup teardown)" fixture.h
+run 5 "return run_cases(NULL, NULL)" fixture.h

@@ -20,6 +20,9 @@ struct source_fixture {
 	struct catalog *c;
 };
 
+/* The argument of each case. */
+#define FIXTURE struct source_fixture *p
+
 static inline const char *at(const struct source_fixture *p, const char *relative)
 {
 	static _Thread_local char path[4][1024];

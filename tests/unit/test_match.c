@@ -59,7 +59,7 @@ static void assert_lines(const struct session *s, const struct found_lines *rows
 	}
 }
 
-static void matching_entries_are_found(void **state)
+CASE(matching_entries_are_found)
 {
 	static const struct found_entries rows[] = {
 	    {"hello", "0 1 "},
@@ -177,7 +177,7 @@ static void matching_entries_are_found(void **state)
 }
 
 /* Text that the view of a system message adds itself. */
-static void sections_and_tools_match(void **state)
+CASE(sections_and_tools_match)
 {
 	static const struct found_entries rows[] = {
 	    {"\"### top rules\"", "0 "},
@@ -208,7 +208,7 @@ static void sections_and_tools_match(void **state)
 }
 
 /* Text matches in any encoding of its letters, and with typographic quotes, hyphens and blanks. */
-static void equivalent_spellings_match(void **state)
+CASE(equivalent_spellings_match)
 {
 	static const char *const said[] = {"\xc3\xa9t\xc3\xa9",          "E\xcc\x81te\\u0301",
 	                                   "Don\xe2\x80\x99t\xc2\xa0go", "\\u2014 don't go",
@@ -246,7 +246,7 @@ static void equivalent_spellings_match(void **state)
 		assert_finds(s, rows[i].query, rows[i].want);
 }
 
-static void best_lines_are_found(void **state)
+CASE(best_lines_are_found)
 {
 	static const struct found_lines rows[] = {
 	    {"hello", 0, "P/entries/1/text.md:1:Hello \"world\"\n"},
@@ -273,7 +273,7 @@ static void best_lines_are_found(void **state)
 }
 
 /* Lines with a whole word, with a part of one or with none, in random order, against a plain choice. */
-static void best_of_many_lines_are_found(void **state)
+CASE(best_of_many_lines_are_found)
 {
 	enum { LINES = 30, LISTS = 60 };
 	static const char *const words[] = {"none", "ahello", "hello"};
@@ -307,7 +307,7 @@ static void best_of_many_lines_are_found(void **state)
 
 /* A label or name in use is a file. An older one, one without an entry, and one that the file shows differently from
  * all.txt, are only in the line of their record: the value is the text. */
-static void labels_and_names(void **state)
+CASE(labels_and_names)
 {
 #define SETS(id, target, label) "{\"type\":\"label\",\"id\":\"" id "\",\"targetId\":" target ",\"label\":" label "}"
 	static const char *const lines[] = {
@@ -347,7 +347,7 @@ static void labels_and_names(void **state)
 }
 
 /* Searching in steps of one finds the same entries; an entry without a time is as old as the file. */
-static void stepwise_search_equals_full_search(void **state)
+CASE(stepwise_search_equals_full_search)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct query *q = NULL;
@@ -384,7 +384,7 @@ static void stepwise_search_equals_full_search(void **state)
 }
 
 /* One matcher reads one session after the other, with lines at the same places. */
-static void matcher_is_reusable(void **state)
+CASE(matcher_is_reusable)
 {
 	struct fixture a, b;
 	struct query *q = NULL;
@@ -416,7 +416,7 @@ static void matcher_is_reusable(void **state)
 }
 
 /* A word at each place around the end of a block. */
-static void words_across_block_boundaries_match(void **state)
+CASE(words_across_block_boundaries_match)
 {
 	static const char *const ways[] = {"needle in hay", "needle\\u0020in hay", "\\u006e\\u0065edle in ha\\u0079"};
 
@@ -434,7 +434,7 @@ static void words_across_block_boundaries_match(void **state)
 }
 
 /* A day begins with its first millisecond: an entry of that time is not before it. */
-static void days_begin_at_midnight(void **state)
+CASE(days_begin_at_midnight)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -451,7 +451,7 @@ static void days_begin_at_midnight(void **state)
 #define KEY "gh" KEY_END
 
 /* Any entry can have a key, whatever its role and type. */
-static void keys_are_found_in_each_entry(void **state)
+CASE(keys_are_found_in_each_entry)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
@@ -470,7 +470,7 @@ static void keys_are_found_in_each_entry(void **state)
 
 /* is:error and is:secret show the lines of the error, and those with a key; the first ones if no text has the key. With
  * words or kinds of text, these choose the lines. */
-static void lines_of_the_error_or_key_are_shown(void **state)
+CASE(lines_of_the_error_or_key_are_shown)
 {
 	static const struct found_lines rows[] = {
 	    {"is:error", 0, "P/entries/a/text.md:1:one\nP/entries/a/text.md:2:two\nP/entries/a/text.md:3:three\n"},
@@ -499,7 +499,7 @@ static void lines_of_the_error_or_key_are_shown(void **state)
 }
 
 /* The name of a link: one line, without control characters, trimmed, and cut after that. */
-static void names_are_texts_on_one_line(void **state)
+CASE(names_are_texts_on_one_line)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	CLEANUP(found_release) struct found_list found = {.project = "", .stem = ""};
@@ -521,7 +521,7 @@ static void names_are_texts_on_one_line(void **state)
 }
 
 /* Only a newline at the end is left out of a compared value. */
-static void empty_models_match_no_text(void **state)
+CASE(empty_models_match_no_text)
 {
 	CLEANUP_FIXTURE struct fixture f;
 
@@ -535,24 +535,7 @@ static void empty_models_match_no_text(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(matching_entries_are_found),
-	    cmocka_unit_test(sections_and_tools_match),
-	    cmocka_unit_test(equivalent_spellings_match),
-	    cmocka_unit_test(best_lines_are_found),
-	    cmocka_unit_test(best_of_many_lines_are_found),
-	    cmocka_unit_test(labels_and_names),
-	    cmocka_unit_test(stepwise_search_equals_full_search),
-	    cmocka_unit_test(matcher_is_reusable),
-	    cmocka_unit_test(words_across_block_boundaries_match),
-	    cmocka_unit_test(days_begin_at_midnight),
-	    cmocka_unit_test(keys_are_found_in_each_entry),
-	    cmocka_unit_test(lines_of_the_error_or_key_are_shown),
-	    cmocka_unit_test(names_are_texts_on_one_line),
-	    cmocka_unit_test(empty_models_match_no_text),
-	};
-
 	setenv("TZ", "UTC", 1);
 	tzset();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

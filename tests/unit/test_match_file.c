@@ -14,7 +14,7 @@ static ssize_t read_span(void *arg, void *p, size_t n, uint64_t off)
 }
 
 /* A view adds to these strings, and joins them. */
-static void joined_strings_can_match(void **state)
+CASE(joined_strings_can_match)
 {
 	static const struct {
 		const char *query;
@@ -66,7 +66,7 @@ static ssize_t read_long_file(void *arg, void *p, size_t n, uint64_t off)
 }
 
 /* One word after the other is searched in the file; if it lacks one, later only new lines are searched for that. */
-static void words_of_a_file_are_counted(void **state)
+CASE(words_of_a_file_are_counted)
 {
 	struct long_file long_file = {SPAN_LIT("{\"a\":\"xylem\"}\n"), 300000, -EIO};
 	struct match_file file = {read_long_file, &long_file};
@@ -93,7 +93,7 @@ static void words_of_a_file_are_counted(void **state)
 	query_put(q);
 }
 
-static void read_errors_are_returned(void **state)
+CASE(read_errors_are_returned)
 {
 	struct match_file file = {fail_to_read, NULL};
 	struct query *q = NULL;
@@ -106,12 +106,4 @@ static void read_errors_are_returned(void **state)
 	query_put(q);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(joined_strings_can_match),
-	    cmocka_unit_test(words_of_a_file_are_counted),
-	    cmocka_unit_test(read_errors_are_returned),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

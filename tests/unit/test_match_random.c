@@ -135,7 +135,7 @@ static void check_words(const struct session *s)
 	buf_release(&words[1]);
 }
 
-static void needles_match_all_entries(void **state)
+CASE(needles_match_all_entries)
 {
 	dice = seed_of_run();
 	for (int file = 0; file < 20; file++) {
@@ -150,10 +150,4 @@ static void needles_match_all_entries(void **state)
 	}
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(needles_match_all_entries),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -42,7 +42,7 @@ static const struct sample samples[] = {
            "%E2%82x"),
 };
 
-static void names_round_trip(void **state)
+CASE(names_round_trip)
 {
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
 		CLEANUP_BUF struct buf name = BUF_INIT, text = BUF_INIT;
@@ -53,7 +53,7 @@ static void names_round_trip(void **state)
 	}
 }
 
-static void other_forms_are_refused(void **state)
+CASE(other_forms_are_refused)
 {
 	static const struct span wrong[] = {
 	    SPAN_LIT(""),     SPAN_LIT("100%"),         SPAN_LIT("%%"),
@@ -73,7 +73,7 @@ static void other_forms_are_refused(void **state)
 	}
 }
 
-static void prefix_and_suffix_are_not_encoded(void **state)
+CASE(prefix_and_suffix_are_not_encoded)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -90,7 +90,7 @@ static void prefix_and_suffix_are_not_encoded(void **state)
 	assert_buf(&b, SPAN_LIT("%2Ex~%25"));
 }
 
-static void encoding_appends(void **state)
+CASE(encoding_appends)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -103,7 +103,7 @@ static void encoding_appends(void **state)
 	assert_buf(&b, SPAN_LIT("x/y"));
 }
 
-static void hash_is_sha256(void **state)
+CASE(hash_is_sha256)
 {
 	char hash[9];
 
@@ -116,7 +116,7 @@ static void hash_is_sha256(void **state)
 }
 
 /* A component of the maximum length stays whole; with one byte more it is cut. */
-static void long_names_are_cut(void **state)
+CASE(long_names_are_cut)
 {
 	char text[400], hash[9];
 
@@ -135,7 +135,7 @@ static void long_names_are_cut(void **state)
 	}
 }
 
-static void cuts_are_between_characters(void **state)
+CASE(cuts_are_between_characters)
 {
 	static const struct {
 		const char *piece, *name;
@@ -159,7 +159,7 @@ static void cuts_are_between_characters(void **state)
 	}
 }
 
-static void hash_covers_prefix_and_suffix(void **state)
+CASE(hash_covers_prefix_and_suffix)
 {
 	CLEANUP_BUF struct buf a = BUF_INIT, b = BUF_INIT;
 	char text[300], hash[9];
@@ -175,7 +175,7 @@ static void hash_covers_prefix_and_suffix(void **state)
 	assert_memory_equal(a.p + a.n - 8, hash, 8);
 }
 
-static void a_long_suffix_alone_is_cut_too(void **state)
+CASE(a_long_suffix_alone_is_cut_too)
 {
 	CLEANUP_BUF struct buf name = BUF_INIT;
 	char suffix[301];
@@ -188,7 +188,7 @@ static void a_long_suffix_alone_is_cut_too(void **state)
 	assert_memory_equal(name.p + 242, "%2F~", 4);
 }
 
-static void huge_text_is_cut_without_allocation(void **state)
+CASE(huge_text_is_cut_without_allocation)
 {
 	CLEANUP_BUF struct buf name = BUF_INIT;
 	const size_t n = (size_t)8 << 20;
@@ -202,7 +202,7 @@ static void huge_text_is_cut_without_allocation(void **state)
 	free(text);
 }
 
-static void random_bytes_round_trip(void **state)
+CASE(random_bytes_round_trip)
 {
 	uint32_t seed = (uint32_t)seed_of_run();
 
@@ -226,7 +226,7 @@ static void random_bytes_round_trip(void **state)
 	}
 }
 
-static void allocation_failure_is_returned(void **state)
+CASE(allocation_failure_is_returned)
 {
 	for (long left = 0; left < 6; left++) {
 		CLEANUP_BUF struct buf name = BUF_INIT, text = BUF_INIT;
@@ -243,22 +243,4 @@ static void allocation_failure_is_returned(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(names_round_trip),
-	    cmocka_unit_test(other_forms_are_refused),
-	    cmocka_unit_test(prefix_and_suffix_are_not_encoded),
-	    cmocka_unit_test(encoding_appends),
-	    cmocka_unit_test(hash_is_sha256),
-	    cmocka_unit_test(long_names_are_cut),
-	    cmocka_unit_test(cuts_are_between_characters),
-	    cmocka_unit_test(hash_covers_prefix_and_suffix),
-	    cmocka_unit_test(a_long_suffix_alone_is_cut_too),
-	    cmocka_unit_test(huge_text_is_cut_without_allocation),
-	    cmocka_unit_test(random_bytes_round_trip),
-	    cmocka_unit_test(allocation_failure_is_returned),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

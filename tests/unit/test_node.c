@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void node_ids_round_trip(void **state)
+CASE(node_ids_round_trip)
 {
 	static const struct node cases[] = {
 	    {.kind = 1},
@@ -24,7 +24,7 @@ static void node_ids_round_trip(void **state)
 }
 
 /* The kernel's hash of inodes uses mostly the low bits. */
-static void node_ids_differ_in_low_bits(void **state)
+CASE(node_ids_differ_in_low_bits)
 {
 	enum { IDS = 1 << 12 };
 	static bool seen[2][IDS];
@@ -42,12 +42,4 @@ static void node_ids_differ_in_low_bits(void **state)
 	assert_true(used[0] > IDS / 2 && used[1] > IDS / 2);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(node_ids_round_trip),
-	    cmocka_unit_test(node_ids_differ_in_low_bits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

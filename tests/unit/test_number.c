@@ -17,7 +17,7 @@ static void expect(double x, const char *text)
 	assert_string_equal(buf_cstr(&out), text);
 }
 
-static void plain_numbers_print_as_in_javascript(void **state)
+CASE(plain_numbers_print_as_in_javascript)
 {
 	expect(0, "0");
 	expect(-0.0, "0");
@@ -32,7 +32,7 @@ static void plain_numbers_print_as_in_javascript(void **state)
 	expect(9007199254740993.0, "9007199254740992");
 }
 
-static void exponents_print_as_in_javascript(void **state)
+CASE(exponents_print_as_in_javascript)
 {
 	expect(1e20, "100000000000000000000");
 	expect(1e21, "1e+21");
@@ -46,7 +46,7 @@ static void exponents_print_as_in_javascript(void **state)
 }
 
 /* Printing 15 digits, or the nearest decimal, would not give the shortest text. */
-static void shortest_digits_are_printed(void **state)
+CASE(shortest_digits_are_printed)
 {
 	expect(5e-324, "5e-324");
 	expect(4.0e-323, "4e-323");
@@ -56,7 +56,7 @@ static void shortest_digits_are_printed(void **state)
 	expect(ldexp(1, 89), "6.189700196426902e+26");
 }
 
-static void infinite_and_nan_are_printed(void **state)
+CASE(infinite_and_nan_are_printed)
 {
 	expect(INFINITY, "null");
 	expect(-INFINITY, "null");
@@ -70,7 +70,7 @@ static void expect_time(double ms, const char *text)
 	assert_string_equal(out, text);
 }
 
-static void times_are_iso_8601(void **state)
+CASE(times_are_iso_8601)
 {
 	expect_time(0, "1970-01-01T00:00:00.000Z");
 	expect_time(1772442903460, "2026-03-02T09:15:03.460Z");
@@ -108,7 +108,7 @@ static void assert_date(int64_t ms)
 	assert_string_equal(got + strlen(year), want);
 }
 
-static void dates_match_c_library(void **state)
+CASE(dates_match_c_library)
 {
 	const int64_t day = 86400000, last = 100000000;
 
@@ -120,7 +120,7 @@ static void dates_match_c_library(void **state)
 	}
 }
 
-static void decimals_are_rounded(void **state)
+CASE(decimals_are_rounded)
 {
 	assert_true(number_round(0.03420000000000001, 9) == 0.0342);
 	assert_true(number_round(0.1 + 0.2, 9) == 0.3);
@@ -134,7 +134,7 @@ static void decimals_are_rounded(void **state)
 }
 
 /* As toFixed: a half is rounded away from 0, but only an exact half. */
-static void fixed_rounds_exact_halves_up(void **state)
+CASE(fixed_rounds_exact_halves_up)
 {
 	static const struct {
 		double x;
@@ -174,7 +174,7 @@ static double sum(const double *v, size_t n, size_t step)
 }
 
 /* Added as doubles, the sum of these depends on the order. */
-static void sums_do_not_depend_on_order(void **state)
+CASE(sums_do_not_depend_on_order)
 {
 	const double v[] = {0.1, 0.2, 1234567.305, 0.000000001, 98765.4321, 0.7, 0.005};
 	for (size_t step = 1; step < 7; step++)
@@ -189,7 +189,7 @@ static void sums_do_not_depend_on_order(void **state)
 	assert_true(sum(cents, 1000, 1) == 5);
 }
 
-static void unsigned_are_printed(void **state)
+CASE(unsigned_are_printed)
 {
 	struct buf b CLEANUP_BUF = BUF_INIT;
 
@@ -199,19 +199,4 @@ static void unsigned_are_printed(void **state)
 	assert_string_equal(buf_cstr(&b), "0 4294967295");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(plain_numbers_print_as_in_javascript),
-	    cmocka_unit_test(exponents_print_as_in_javascript),
-	    cmocka_unit_test(shortest_digits_are_printed),
-	    cmocka_unit_test(infinite_and_nan_are_printed),
-	    cmocka_unit_test(times_are_iso_8601),
-	    cmocka_unit_test(dates_match_c_library),
-	    cmocka_unit_test(unsigned_are_printed),
-	    cmocka_unit_test(decimals_are_rounded),
-	    cmocka_unit_test(fixed_rounds_exact_halves_up),
-	    cmocka_unit_test(sums_do_not_depend_on_order),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

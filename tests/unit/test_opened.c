@@ -39,7 +39,7 @@ static uint64_t line_start(struct opened *o, uint64_t off, uint64_t most)
 }
 
 /* Lines that end at, before and after the 4096 bytes that are read at once. */
-static void a_line_start_is_found_from_each_byte(void **state)
+CASE(a_line_start_is_found_from_each_byte)
 {
 	static const size_t lengths[] = {1, 2, 5000, 1, 4095, 4096, 4097, 9000, 1, 3};
 	char text[40000];
@@ -64,7 +64,7 @@ static void a_line_start_is_found_from_each_byte(void **state)
 	opened_put(o);
 }
 
-static void a_file_that_shrank_has_no_line_start(void **state)
+CASE(a_file_that_shrank_has_no_line_start)
 {
 	uint64_t at = 7;
 	put_file(path, "one\ntwo\n");
@@ -76,7 +76,7 @@ static void a_file_that_shrank_has_no_line_start(void **state)
 	opened_put(o);
 }
 
-static void bytes_and_data_are_found(void **state)
+CASE(bytes_and_data_are_found)
 {
 	char piece[16] = "";
 	put_file(path, "0123456789");
@@ -94,7 +94,7 @@ static void bytes_and_data_are_found(void **state)
 }
 
 /* The last reference closes the file. */
-static void references_keep_the_file_open(void **state)
+CASE(references_keep_the_file_open)
 {
 	char byte;
 	put_file(path, "a");
@@ -108,7 +108,7 @@ static void references_keep_the_file_open(void **state)
 	opened_put(NULL);
 }
 
-static void foreign_files_are_read_by_the_pool(void **state)
+CASE(foreign_files_are_read_by_the_pool)
 {
 	struct resolver *r;
 	char piece[16] = "................";
@@ -153,7 +153,7 @@ static void nested_free(struct blocking_call *p)
 }
 
 /* All threads of the pool read: they need no other thread for it. */
-static void threads_of_the_pool_read_directly(void **state)
+CASE(threads_of_the_pool_read_directly)
 {
 	struct resolver *r;
 	struct nested calls[BLOCKING_THREADS];
@@ -190,15 +190,4 @@ static int tear_down(void **state)
 	return unlink(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_line_start_is_found_from_each_byte),
-	    cmocka_unit_test(a_file_that_shrank_has_no_line_start),
-	    cmocka_unit_test(bytes_and_data_are_found),
-	    cmocka_unit_test(references_keep_the_file_open),
-	    cmocka_unit_test(foreign_files_are_read_by_the_pool),
-	    cmocka_unit_test(threads_of_the_pool_read_directly),
-	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_CASES(set_up, tear_down)

@@ -57,7 +57,7 @@ static int done(void **state)
 	return 0;
 }
 
-static void one_operand_is_the_mountpoint(void **state)
+CASE(one_operand_is_the_mountpoint)
 {
 	good(ARGS("sessionfs", "/mnt"));
 	assert_int_equal(o.action, OPTS_MOUNT);
@@ -72,7 +72,7 @@ static void one_operand_is_the_mountpoint(void **state)
 }
 
 /* The words after the program's name, and what becomes of its operands. */
-static void operands_have_their_places(void **state)
+CASE(operands_have_their_places)
 {
 	static const struct {
 		char *words[5];
@@ -120,7 +120,7 @@ static void operands_have_their_places(void **state)
 	}
 }
 
-static void a_copy_has_a_path_and_a_directory(void **state)
+CASE(a_copy_has_a_path_and_a_directory)
 {
 	good(ARGS("sessionfs", "--copy", "html", "to"));
 	assert_string_equal(o.to, "to");
@@ -132,7 +132,7 @@ static void a_copy_has_a_path_and_a_directory(void **state)
 	assert_string_equal(o.to, "to");
 }
 
-static void wrong_operands_are_refused(void **state)
+CASE(wrong_operands_are_refused)
 {
 	bad(ARGS("sessionfs"), "no mountpoint; see sessionfs --help");
 	bad(ARGS("sessionfs", "-f"), "no mountpoint; see sessionfs --help");
@@ -154,7 +154,7 @@ static void wrong_operands_are_refused(void **state)
 	}
 }
 
-static void only_a_mount_has_options_of_libfuse(void **state)
+CASE(only_a_mount_has_options_of_libfuse)
 {
 	static char *const commands[] = {"--cat=a", "--ls=a", "--tree=a", "--search=a", "--pick", "--check", "-u"};
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -169,7 +169,7 @@ static void only_a_mount_has_options_of_libfuse(void **state)
 
 /* Each option, as a user writes it, and a letter for each action that uses it: m mount, c cat, l ls, t tree, C copy, s
  * search, p pick, k check, S secrets, r repair, e events, u unmount. */
-static void an_unused_option_is_refused(void **state)
+CASE(an_unused_option_is_refused)
 {
 	static const struct {
 		char *words[2];
@@ -236,7 +236,7 @@ static void an_unused_option_is_refused(void **state)
 }
 
 /* mount(8) writes rw before all other options, and mount.fuse adds dev and suid, or their opposites are there. */
-static void redact_cannot_be_written(void **state)
+CASE(redact_cannot_be_written)
 {
 	static const char why[] = "rw: redact is read-only; leave out one of them";
 	bad(ARGS("sessionfs", "-o", "redact,rw", "mnt"), why);
@@ -257,7 +257,7 @@ static void redact_cannot_be_written(void **state)
 	assert_false(o.read_only);
 }
 
-static void mount_arguments_are_accepted(void **state)
+CASE(mount_arguments_are_accepted)
 {
 	good(ARGS("sessionfs", "/src", "/mnt", "-o", "rw,allow_other,cache=1G,dev,suid"));
 	assert_string_equal(o.source, "/src");
@@ -282,7 +282,7 @@ static void mount_arguments_are_accepted(void **state)
 	bad(ARGS("sessionfs", "-t", "x", "mnt"), "-t: unknown option; see sessionfs --help");
 }
 
-static void options_of_mount_are_dropped(void **state)
+CASE(options_of_mount_are_dropped)
 {
 	good(ARGS(
 	    "sessionfs", "mnt", "-o",
@@ -291,7 +291,7 @@ static void options_of_mount_are_dropped(void **state)
 	assert_fuse("noatime,userx,blksize=512");
 }
 
-static void option_lists_equal_long_options(void **state)
+CASE(option_lists_equal_long_options)
 {
 	good(ARGS("sessionfs", "-oro,cache=4k,loglevel=debug", "mnt"));
 	assert_true(o.read_only);
@@ -310,7 +310,7 @@ static void option_lists_equal_long_options(void **state)
 	assert_fuse("a=x\\,y,b\\\\,c\\");
 }
 
-static void poll_takes_seconds(void **state)
+CASE(poll_takes_seconds)
 {
 	static const struct {
 		char *word;
@@ -328,7 +328,7 @@ static void poll_takes_seconds(void **state)
 	}
 }
 
-static void short_options_are_parsed(void **state)
+CASE(short_options_are_parsed)
 {
 	good(ARGS("sessionfs", "-fs", "mnt"));
 	assert_true(o.foreground && o.single_thread);
@@ -343,7 +343,7 @@ static void short_options_are_parsed(void **state)
 	assert_true(o.foreground && o.read_only);
 }
 
-static void commands_have_options(void **state)
+CASE(commands_have_options)
 {
 	good(ARGS("sessionfs", "--ls=projects", "--json", "-S/src"));
 	assert_true(o.json);
@@ -366,7 +366,7 @@ static void commands_have_options(void **state)
 	assert_string_equal(o.root, "/pi");
 }
 
-static void colour_option_is_parsed(void **state)
+CASE(colour_option_is_parsed)
 {
 	static const struct {
 		char *words[3];
@@ -391,7 +391,7 @@ static void colour_option_is_parsed(void **state)
 	bad(ARGS("sessionfs", ""), "an empty word; name a directory");
 }
 
-static void help_and_version_win(void **state)
+CASE(help_and_version_win)
 {
 	good(ARGS("sessionfs", "--ls", "a", "-V", "b", "c"));
 	assert_int_equal(o.action, OPTS_VERSION);
@@ -401,7 +401,7 @@ static void help_and_version_win(void **state)
 	assert_int_equal(o.action, OPTS_HELP);
 }
 
-static void wrong_options_are_refused(void **state)
+CASE(wrong_options_are_refused)
 {
 	bad(ARGS("sessionfs", "-x", "mnt"), "-x: unknown option; see sessionfs --help");
 	bad(ARGS("sessionfs", "-fx", "mnt"), "-x: unknown option; see sessionfs --help");
@@ -423,7 +423,7 @@ static void wrong_options_are_refused(void **state)
 	bad(ARGS("sessionfs", "-o", "remount,ro", "mnt"), "remount: cannot change a mount; unmount and mount again");
 }
 
-static void wrong_values_are_refused(void **state)
+CASE(wrong_values_are_refused)
 {
 	bad(ARGS("sessionfs", "--cache=", "mnt"), "--cache=: not a size; write a number, with K, M or G");
 	bad(ARGS("sessionfs", "--cache=M", "mnt"), "--cache=M: not a size; write a number, with K, M or G");
@@ -461,7 +461,7 @@ static void wrong_values_are_refused(void **state)
 	assert_int_equal(o.cache, 0);
 }
 
-static void usage_names_every_option(void **state)
+CASE(usage_names_every_option)
 {
 	char *text = NULL;
 	size_t n = 0;
@@ -490,27 +490,4 @@ static void usage_names_every_option(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(one_operand_is_the_mountpoint),
-	    cmocka_unit_test(operands_have_their_places),
-	    cmocka_unit_test(a_copy_has_a_path_and_a_directory),
-	    cmocka_unit_test(wrong_operands_are_refused),
-	    cmocka_unit_test(only_a_mount_has_options_of_libfuse),
-	    cmocka_unit_test(an_unused_option_is_refused),
-	    cmocka_unit_test(redact_cannot_be_written),
-	    cmocka_unit_test(mount_arguments_are_accepted),
-	    cmocka_unit_test(options_of_mount_are_dropped),
-	    cmocka_unit_test(option_lists_equal_long_options),
-	    cmocka_unit_test(poll_takes_seconds),
-	    cmocka_unit_test(short_options_are_parsed),
-	    cmocka_unit_test(commands_have_options),
-	    cmocka_unit_test(colour_option_is_parsed),
-	    cmocka_unit_test(help_and_version_win),
-	    cmocka_unit_test(wrong_options_are_refused),
-	    cmocka_unit_test(wrong_values_are_refused),
-	    cmocka_unit_test(usage_names_every_option),
-	};
-	return cmocka_run_group_tests(tests, NULL, done);
-}
+RUN_CASES(NULL, done)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cases.h"
 #include "page_fixture.h"
 
 #include "sessionfs/base/vec.h"
@@ -31,7 +32,7 @@ static void assert_whole(const char *lines)
 	assert_int_equal(count(out.p, "<main"), 1);
 }
 
-static void many_entries_are_split_into_parts(void **state)
+CASE(many_entries_are_split_into_parts)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -46,7 +47,7 @@ static void many_entries_are_split_into_parts(void **state)
 	assert_int_equal(count(out.p, "<div class=\"part\">"), 5 + 4);
 }
 
-static void the_bar_has_at_most_ten_parts(void **state)
+CASE(the_bar_has_at_most_ten_parts)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -70,7 +71,7 @@ static void the_bar_has_at_most_ten_parts(void **state)
 }
 
 /* Rendered again one by one, from the last to the first, segments are equal. */
-static void segments_can_be_rendered_separately(void **state)
+CASE(segments_can_be_rendered_separately)
 {
 	CLEANUP_OPENED struct fixture f;
 	struct render_totals totals = TOTALS_INIT;
@@ -103,7 +104,7 @@ static void segments_can_be_rendered_separately(void **state)
 }
 
 /* Later nested calls are cut, so the list of files links to their entry. */
-static void files_of_cut_calls_lead_to_their_entry(void **state)
+CASE(files_of_cut_calls_lead_to_their_entry)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -122,7 +123,7 @@ static void files_of_cut_calls_lead_to_their_entry(void **state)
 }
 
 /* Each result's row reads the line of its call, but only while that is cheap. */
-static void result_rows_read_few_calls(void **state)
+CASE(result_rows_read_few_calls)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	enum { CALLS = 300 };
@@ -156,7 +157,7 @@ static void page_of_long(const char *role, const char *unit, size_t times, struc
 
 #define CUT "<p class=\"cut\">Cut here. <a href=\"../../projects/p/s%20s/entries/a%20b/text.md\">All of it</a></p>"
 
-static void long_texts_are_cut(void **state)
+CASE(long_texts_are_cut)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -198,7 +199,7 @@ static void long_texts_are_cut(void **state)
 	assert_in_range(count(out.p, "some words "), 23831, 23900);
 }
 
-static void only_real_pictures_are_embedded(void **state)
+CASE(only_real_pictures_are_embedded)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const char *const images[] = ITEMS(
@@ -227,7 +228,7 @@ static void only_real_pictures_are_embedded(void **state)
 }
 
 /* Base64 that a browser would decode differently from Node.js is encoded again. */
-static void picture_base64_matches_image_files(void **state)
+CASE(picture_base64_matches_image_files)
 {
 	static const struct {
 		const char *data, *shown;
@@ -265,7 +266,7 @@ static void picture_base64_matches_image_files(void **state)
 }
 
 /* Once the bytes of pictures reach 48 MB, the next picture is a link. */
-static void embedded_pictures_are_limited(void **state)
+CASE(embedded_pictures_are_limited)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, data CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	enum { BYTES = 5 << 20, PICTURES = 12 };
@@ -303,7 +304,7 @@ static void embedded_pictures_are_limited(void **state)
 
 #define EVIL "</title><script>alert(1)</script>\"'&amp;"
 
-static void session_text_is_escaped(void **state)
+CASE(session_text_is_escaped)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -326,7 +327,7 @@ static void session_text_is_escaped(void **state)
 }
 
 /* The row and the article are made of the same entry, which has a cost. */
-static void usage_counts_once(void **state)
+CASE(usage_counts_once)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -353,7 +354,7 @@ static void usage_counts_once(void **state)
 	assert_has(&out, "<a href=\"../../projects/p/s%20s/\">projects/p/s s/</a>");
 }
 
-static void tokens_are_shown_by_kind(void **state)
+CASE(tokens_are_shown_by_kind)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -371,21 +372,4 @@ static void tokens_are_shown_by_kind(void **state)
 	assert_has_not(&user, "unknown");
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(many_entries_are_split_into_parts),
-	    cmocka_unit_test(the_bar_has_at_most_ten_parts),
-	    cmocka_unit_test(segments_can_be_rendered_separately),
-	    cmocka_unit_test(files_of_cut_calls_lead_to_their_entry),
-	    cmocka_unit_test(result_rows_read_few_calls),
-	    cmocka_unit_test(long_texts_are_cut),
-	    cmocka_unit_test(only_real_pictures_are_embedded),
-	    cmocka_unit_test(picture_base64_matches_image_files),
-	    cmocka_unit_test(embedded_pictures_are_limited),
-	    cmocka_unit_test(session_text_is_escaped),
-	    cmocka_unit_test(usage_counts_once),
-	    cmocka_unit_test(tokens_are_shown_by_kind),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* page_entry: calls and results in a page. test_page_entry.c tests the rest of an article. */
+#include "cases.h"
 #include "page_fixture.h"
 
 /* Short but deeply nested JSON would become very long if it were indented. */
-static void pretty_arguments_are_cut(void **state)
+CASE(pretty_arguments_are_cut)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -23,7 +24,7 @@ static void pretty_arguments_are_cut(void **state)
 }
 
 /* Only at the beginning of a path; a directory of the same name further down stays. */
-static void cwd_prefix_is_stripped(void **state)
+CASE(cwd_prefix_is_stripped)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -34,7 +35,7 @@ static void cwd_prefix_is_stripped(void **state)
 
 /* A set of 64 bits says which calls are shown at their results. The 64th is in it; later calls are shown with the
  * entry, too. The calls are short, since the page reads them again for each result. */
-static void calls_after_the_64th_stay_with_the_entry(void **state)
+CASE(calls_after_the_64th_stay_with_the_entry)
 {
 	for (int calls = 63; calls <= 66; calls++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -59,7 +60,7 @@ static void calls_after_the_64th_stay_with_the_entry(void **state)
 }
 
 /* An error is shown with its entry, and a long one is cut. */
-static void errors_are_shown_and_cut(void **state)
+CASE(errors_are_shown_and_cut)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -78,13 +79,4 @@ static void errors_are_shown_and_cut(void **state)
 	assert_has(&out, "/entries/a/error\">All of it</a>");
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(pretty_arguments_are_cut),
-	    cmocka_unit_test(calls_after_the_64th_stay_with_the_entry),
-	    cmocka_unit_test(errors_are_shown_and_cut),
-	    cmocka_unit_test(cwd_prefix_is_stripped),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

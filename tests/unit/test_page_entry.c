@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* page_entry: the article of one entry in a page. test_page.c tests the page around it. */
+#include "cases.h"
 #include "render_fixture.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ static size_t count(const char *text, const char *what)
 }
 
 /* Results show the first 64 calls of a message, the message shows the others: each call has its place once. */
-static void first_64_calls_are_at_their_results(void **state)
+CASE(first_64_calls_are_at_their_results)
 {
 	for (unsigned n = CALLS_SHOWN_AT_RESULTS_MAX - 1; n <= CALLS_SHOWN_AT_RESULTS_MAX + 6; n++) {
 		CLEANUP_BUF struct buf page = BUF_INIT, caller = BUF_INIT;
@@ -122,7 +123,7 @@ static void first_64_calls_are_at_their_results(void **state)
 	}
 }
 
-static void result_without_call_shows_its_tool(void **state)
+CASE(result_without_call_shows_its_tool)
 {
 	assert_body(HEADER MESSAGE("r", null, "role":"toolResult","toolCallId":"c","toolName":"<t>","content":"out"),
 	    "r",
@@ -139,7 +140,7 @@ static void result_without_call_shows_its_tool(void **state)
 
 /* --- contents ------------------------------------------------------------------------- */
 
-static void error_follows_the_text(void **state)
+CASE(error_follows_the_text)
 {
 	CLEANUP_BUF struct buf page = BUF_INIT, body = BUF_INIT, lines = BUF_INIT;
 
@@ -160,7 +161,7 @@ static void error_follows_the_text(void **state)
 	assert_true(body.n < 4500);
 }
 
-static void heading_is_the_role_or_type(void **state)
+CASE(heading_is_the_role_or_type)
 {
 	assert_head(HEADER USER("a", null, "x"), "a", "<article id=\"a\" class=\"user\"><header><h3>User</h3>\n");
 	assert_head(HEADER ASSISTANT("a", null, SAY("x")), "a",
@@ -200,7 +201,7 @@ static void assert_branches(unsigned n, unsigned shown)
 	assert_string_equal(body.p, buf_cstr(&want));
 }
 
-static void other_branches_are_linked(void **state)
+CASE(other_branches_are_linked)
 {
 	assert_branches(0, 0);
 	assert_branches(1, 1);
@@ -210,7 +211,7 @@ static void other_branches_are_linked(void **state)
 
 /* --- failing calls ---------------------------------------------------------------------- */
 
-static void failed_read_is_returned(void **state)
+CASE(failed_read_is_returned)
 {
 	static const char lines[] = HEADER USER("a", null, "x");
 	CLEANUP_BUF struct buf out = BUF_INIT;
@@ -225,7 +226,7 @@ static void failed_read_is_returned(void **state)
 /* --- commands to a terminal --------------------------------------------------------------- */
 
 /* Such commands are no text: of a page, only the text that a terminal would show is shown. */
-static void commands_to_a_terminal_are_dropped(void **state)
+CASE(commands_to_a_terminal_are_dropped)
 {
 	assert_body(HEADER
 	    USER("a", null,
@@ -245,7 +246,7 @@ static void commands_to_a_terminal_are_dropped(void **state)
 
 #define EVIL "\\u001b]0;EVIL\\u0007\\u001b[31m\\u009b31m\\u009d0;EVIL\\u009c"
 
-static void no_part_of_a_page_has_commands(void **state)
+CASE(no_part_of_a_page_has_commands)
 {
 	CLEANUP_BUF struct buf page = BUF_INIT;
 	page_of(
@@ -273,7 +274,7 @@ static void no_part_of_a_page_has_commands(void **state)
 }
 
 /* Around the user's words everything is folded; an assistant's directives are left out. */
-static void metadata_is_folded(void **state)
+CASE(metadata_is_folded)
 {
 	assert_body(HEADER USER("a", null, "[message_id: <1>]\n[Mon 2026-01-05 10:00 UTC] Hi\n[from: Ada (1)]"), "a",
 	    "<details><summary>2 lines of metadata</summary>\n<div class=\"md\">\n"
@@ -294,18 +295,4 @@ static void metadata_is_folded(void **state)
 	assert_non_null(strstr(page.p, ">assistant: Yes</a>"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(metadata_is_folded),
-	    cmocka_unit_test(commands_to_a_terminal_are_dropped),
-	    cmocka_unit_test(no_part_of_a_page_has_commands),
-	    cmocka_unit_test(first_64_calls_are_at_their_results),
-	    cmocka_unit_test(error_follows_the_text),
-	    cmocka_unit_test(other_branches_are_linked),
-	    cmocka_unit_test(failed_read_is_returned),
-	    cmocka_unit_test(result_without_call_shows_its_tool),
-	    cmocka_unit_test(heading_is_the_role_or_type),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

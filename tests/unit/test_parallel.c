@@ -52,7 +52,7 @@ static struct work *work_new(void)
 	return &w;
 }
 
-static void each_index_runs_once(void **state)
+CASE(each_index_runs_once)
 {
 	const size_t counts[] = {0, 1, 2, 3, MANY};
 	for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
@@ -66,7 +66,7 @@ static void each_index_runs_once(void **state)
 	refused = false;
 }
 
-static void first_error_stops_loop(void **state)
+CASE(first_error_stops_loop)
 {
 	struct work *w = work_new();
 	w->bad = 0;
@@ -80,7 +80,7 @@ static void first_error_stops_loop(void **state)
 }
 
 /* An error deferred by any thread fails the loop; one that the caller had deferred before stays the caller's. */
-static void deferred_errors_are_returned(void **state)
+CASE(deferred_errors_are_returned)
 {
 	struct work *w = work_new();
 	w->deferred = -EIO;
@@ -109,7 +109,7 @@ static int ask(void *arg, size_t i)
 }
 
 /* The threads see that the caller is cancelled, and start no more items. */
-static void cancelled_caller_starts_no_work(void **state)
+CASE(cancelled_caller_starts_no_work)
 {
 	struct work *w = work_new();
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &w->asked};
@@ -119,13 +119,4 @@ static void cancelled_caller_starts_no_work(void **state)
 	cancel_set(NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_index_runs_once),
-	    cmocka_unit_test(first_error_stops_loop),
-	    cmocka_unit_test(deferred_errors_are_returned),
-	    cmocka_unit_test(cancelled_caller_starts_no_work),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

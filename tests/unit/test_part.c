@@ -40,7 +40,7 @@ static void check(const struct sample *samples, size_t n, make_fn *make)
 	}
 }
 
-static void text_of_messages(void **state)
+CASE(text_of_messages)
 {
 	static const struct sample samples[] = ITEMS(
 	    {RECORD_OF("role":"user","content":"hello"), SPAN_LIT("hello\n")},
@@ -86,7 +86,7 @@ static void text_of_messages(void **state)
 	check(samples, COUNT(samples), part_text);
 }
 
-static void errors_have_text(void **state)
+CASE(errors_have_text)
 {
 	static const struct sample samples[] = ITEMS(
 	    {RECORD_OF("role":"toolResult","content":[SAY("no such file")],"isError":true), SPAN_LIT("no such file\n")},
@@ -125,7 +125,7 @@ static void errors_have_text(void **state)
 	}
 }
 
-static void type_role_and_model(void **state)
+CASE(type_role_and_model)
 {
 	static const struct sample types[] =
 	    ITEMS(
@@ -175,7 +175,7 @@ static void assert_image(const char *block, const char *ext, struct span bytes)
 	assert_int_equal(img.n, 1);
 }
 
-static void image_type_gives_extension(void **state)
+CASE(image_type_gives_extension)
 {
 	static const struct {
 		const char *mime, *ext;
@@ -214,7 +214,7 @@ static void image_type_gives_extension(void **state)
 	assert_image(JSON("data":"QUJD"), "bin", SPAN_LIT("ABC"));
 }
 
-static void image_data_is_decoded(void **state)
+CASE(image_data_is_decoded)
 {
 	static const struct {
 		const char *data;
@@ -255,7 +255,7 @@ static void image_data_is_decoded(void **state)
 	assert_image(JSON("mimeType":"image/png"), "png", SPAN_LIT(""));
 }
 
-static void images_are_counted(void **state)
+CASE(images_are_counted)
 {
 	struct part_image img = {0}, again;
 	struct record r;
@@ -284,7 +284,7 @@ static void images_are_counted(void **state)
 }
 
 /* Calls made by a tool. Only objects count, even incomplete ones. */
-static void nested_calls_have_states(void **state)
+CASE(nested_calls_have_states)
 {
 	static const struct {
 		const char *name;
@@ -327,7 +327,7 @@ static void nested_calls_have_states(void **state)
 }
 
 /* The nth search continues where the one before it ended. */
-static void iterating_images_is_linear(void **state)
+CASE(iterating_images_is_linear)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT;
 	struct part_image img = {0};
@@ -344,7 +344,7 @@ static void iterating_images_is_linear(void **state)
 	assert_int_equal(n, 100000);
 }
 
-static void large_image_is_decoded(void **state)
+CASE(large_image_is_decoded)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
 	struct part_image img = {0};
@@ -364,7 +364,7 @@ static void large_image_is_decoded(void **state)
 		assert_int_equal(out.p[i], "ABC"[i % 3]);
 }
 
-static void parts_fail_without_memory(void **state)
+CASE(parts_fail_without_memory)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct record r;
@@ -385,15 +385,4 @@ static void parts_fail_without_memory(void **state)
 	assert_int_equal(buf_err(&b), -ENOMEM);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(text_of_messages),         cmocka_unit_test(errors_have_text),
-	    cmocka_unit_test(type_role_and_model),      cmocka_unit_test(image_type_gives_extension),
-	    cmocka_unit_test(image_data_is_decoded),    cmocka_unit_test(images_are_counted),
-	    cmocka_unit_test(nested_calls_have_states), cmocka_unit_test(iterating_images_is_linear),
-	    cmocka_unit_test(large_image_is_decoded),   cmocka_unit_test(parts_fail_without_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

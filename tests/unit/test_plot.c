@@ -41,7 +41,7 @@ static unsigned count(const char *text, const char *what)
 	return n;
 }
 
-static void bars_are_summed_and_stacked(void **state)
+CASE(bars_are_summed_and_stacked)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {
@@ -63,7 +63,7 @@ static void bars_are_summed_and_stacked(void **state)
 }
 
 /* Rounded as in the table of index.html: to the cent, halves up. A result that counts for a subagent is in no bar. */
-static void amounts_match_the_table(void **state)
+CASE(amounts_match_the_table)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fact_usage uses[] = {use("2026-03-01", "p/a", 0.1, 5), use("2026-03-01", "p/b", 0.025, 5),
@@ -85,7 +85,7 @@ static void amounts_match_the_table(void **state)
 	assert_non_null(strstr(plot(uses, 2, true, &out), "Cost by day and model: $1e+308<"));
 }
 
-static void tokens_are_plotted_without_cost(void **state)
+CASE(tokens_are_plotted_without_cost)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {use("2026-03-01", "p/a", 0, 1234567), use("2026-03-02", "p/a", 0, 1)};
@@ -97,7 +97,7 @@ static void tokens_are_plotted_without_cost(void **state)
 }
 
 /* A file shows the last twelve months; a page adds all time, folded, if there is more. */
-static void last_twelve_months_are_plotted(void **state)
+CASE(last_twelve_months_are_plotted)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {use("2025-04-09", "p/old", 7, 1), use("2025-04-10", "p/a", 1, 1),
@@ -116,7 +116,7 @@ static void last_twelve_months_are_plotted(void **state)
 }
 
 /* The bars of all time are weeks, months or years, and never many. */
-static void long_ranges_are_binned(void **state)
+CASE(long_ranges_are_binned)
 {
 	static const struct {
 		const char *first, *last, *unit, *bar;
@@ -147,7 +147,7 @@ static void long_ranges_are_binned(void **state)
 	}
 }
 
-static void top_models_have_colours(void **state)
+CASE(top_models_have_colours)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct fact_usage uses[20];
@@ -166,7 +166,7 @@ static void top_models_have_colours(void **state)
 	assert_null(strstr(svg, "p/m12"));
 }
 
-static void extreme_values_and_names_are_escaped(void **state)
+CASE(extreme_values_and_names_are_escaped)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct fact_usage uses[] = {
@@ -205,7 +205,7 @@ static void texts_fit(const char *svg, const char *class, bool to_the_left)
 	}
 }
 
-static void axis_labels_fit_in_svg(void **state)
+CASE(axis_labels_fit_in_svg)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
@@ -220,13 +220,4 @@ static void axis_labels_fit_in_svg(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(bars_are_summed_and_stacked),    cmocka_unit_test(tokens_are_plotted_without_cost),
-	    cmocka_unit_test(last_twelve_months_are_plotted), cmocka_unit_test(long_ranges_are_binned),
-	    cmocka_unit_test(top_models_have_colours),        cmocka_unit_test(extreme_values_and_names_are_escaped),
-	    cmocka_unit_test(amounts_match_the_table),        cmocka_unit_test(axis_labels_fit_in_svg),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -56,7 +56,7 @@ static size_t fill(struct blocks *b, bool spills)
 	return heap_used() - before;
 }
 
-static void what_is_too_much_is_in_files(void **state)
+CASE(what_is_too_much_is_in_files)
 {
 	static struct blocks b;
 	disk_is_full = false;
@@ -75,7 +75,7 @@ static void what_is_too_much_is_in_files(void **state)
 	pool_put(NULL);
 }
 
-static void other_pools_and_those_without_room_on_the_disk_are_in_memory(void **state)
+CASE(other_pools_and_those_without_room_on_the_disk_are_in_memory)
 {
 	static struct blocks b;
 	for (int i = 0; i < 2; i++) {
@@ -89,7 +89,7 @@ static void other_pools_and_those_without_room_on_the_disk_are_in_memory(void **
 	assert_int_equal(deferred_take(0), 0);
 }
 
-static void a_copy_can_be_the_end_of_another(void **state)
+CASE(a_copy_can_be_the_end_of_another)
 {
 	struct pool *p = pool_new(false);
 	assert_non_null(p);
@@ -106,12 +106,4 @@ static void a_copy_can_be_the_end_of_another(void **state)
 	pool_put(p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_is_too_much_is_in_files),
-	    cmocka_unit_test(other_pools_and_those_without_room_on_the_disk_are_in_memory),
-	    cmocka_unit_test(a_copy_can_be_the_end_of_another),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

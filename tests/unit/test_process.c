@@ -18,7 +18,7 @@ static void *own_process(void *arg)
 	return NULL;
 }
 
-static void thread_maps_to_process(void **state)
+CASE(thread_maps_to_process)
 {
 	pthread_t thread;
 	pid_t process = 0;
@@ -51,7 +51,7 @@ static pid_t start_child(int fd)
 	return child;
 }
 
-static void open_writers_are_found(void **state)
+CASE(open_writers_are_found)
 {
 	char name[] = "/tmp/sessionfs-process-XXXXXX";
 	int fd = mkstemp(name), gate[2];
@@ -88,7 +88,7 @@ static void open_writers_are_found(void **state)
 }
 
 /* A process killed while it waits for the mount: tests/wire/test_loop.c. */
-static void live_process_is_not_dying(void **state)
+CASE(live_process_is_not_dying)
 {
 	sigset_t blocked, before;
 	sigfillset(&blocked);
@@ -101,12 +101,4 @@ static void live_process_is_not_dying(void **state)
 	assert_false(process_is_dying(0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(thread_maps_to_process),
-	    cmocka_unit_test(open_writers_are_found),
-	    cmocka_unit_test(live_process_is_not_dying),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

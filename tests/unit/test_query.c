@@ -45,7 +45,7 @@ static bool is_equal(const char *one, const char *other)
 	return equal;
 }
 
-static void terms_are_parsed(void **state)
+CASE(terms_are_parsed)
 {
 	static const struct {
 		const char *text, *want;
@@ -98,7 +98,7 @@ static void terms_are_parsed(void **state)
 	}
 }
 
-static void equal_queries_have_equal_terms(void **state)
+CASE(equal_queries_have_equal_terms)
 {
 	static const char *const rows[][2] = {
 	    {"a b", "B  A"},
@@ -119,7 +119,7 @@ static void equal_queries_have_equal_terms(void **state)
 		assert_false(is_equal(others[i][0], others[i][1]));
 }
 
-static void invalid_queries_are_refused(void **state)
+CASE(invalid_queries_are_refused)
 {
 	static const char *const rows[] = {
 	    "",
@@ -198,7 +198,7 @@ static void invalid_queries_are_refused(void **state)
 }
 
 /* They stay words, even if they are similar to a filter. */
-static void other_words_with_colons_are_words(void **state)
+CASE(other_words_with_colons_are_words)
 {
 	static const char *const words[] = {"tools:bash", "rol:user", "Role:user", "roel:user", "mode:755", "since:7d",
 	                                    "tools:",     "it:error", "s:x",       ":x",        "a:tool:x"};
@@ -211,7 +211,7 @@ static void other_words_with_colons_are_words(void **state)
 }
 
 /* Each reason names the part, and what to write instead. */
-static void refusals_have_a_remedy(void **state)
+CASE(refusals_have_a_remedy)
 {
 	static const char *const rows[][2] = {
 	    {"", "empty query; write words"},
@@ -238,7 +238,7 @@ static void refusals_have_a_remedy(void **state)
 	}
 }
 
-static void days_begin_at_local_midnight(void **state)
+CASE(days_begin_at_local_midnight)
 {
 	static const char *const relative[] = {"after:7d", "before:2w", "x after:today", "-before:yesterday"};
 	static const char *const fixed[] = {"after:2026-01-01 word", "after:2026-01", "x in:session"};
@@ -264,7 +264,7 @@ static void days_begin_at_local_midnight(void **state)
 	tzset();
 }
 
-static void terms_are_limited(void **state)
+CASE(terms_are_limited)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct query *q = NULL;
@@ -283,7 +283,7 @@ static void terms_are_limited(void **state)
 	assert_int_equal(query_parse(buf_span(&text), NOW, &q, NULL), -EINVAL);
 }
 
-static void session_filters_select_sessions(void **state)
+CASE(session_filters_select_sessions)
 {
 	const struct query_session s = {SPAN_LIT("home-will-app"), SPAN_LIT("2026-03-02_abc"), SPAN_LIT("abc"),
 	                                SPAN_LIT("Fix the Parser"), SPAN_LIT("done")};
@@ -321,7 +321,7 @@ static void session_filters_select_sessions(void **state)
 	}
 }
 
-static void allocation_failure_is_returned(void **state)
+CASE(allocation_failure_is_returned)
 {
 	struct query *q = NULL;
 	int rc = -ENOMEM;
@@ -338,19 +338,7 @@ static void allocation_failure_is_returned(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(terms_are_parsed),
-	    cmocka_unit_test(equal_queries_have_equal_terms),
-	    cmocka_unit_test(invalid_queries_are_refused),
-	    cmocka_unit_test(days_begin_at_local_midnight),
-	    cmocka_unit_test(terms_are_limited),
-	    cmocka_unit_test(session_filters_select_sessions),
-	    cmocka_unit_test(allocation_failure_is_returned),
-	    cmocka_unit_test(other_words_with_colons_are_words),
-	    cmocka_unit_test(refusals_have_a_remedy),
-	};
-
 	setenv("TZ", "UTC", 1);
 	tzset();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How many lines of the session each view reads. Reading is most of the work, so no line is read again without need. */
+#include "cases.h"
 #include "render_fixture.h"
 
 #include "find_fixture.h"
@@ -46,7 +47,7 @@ static unsigned reads_of(const struct session *s, const struct producer *produce
 }
 
 /* The title takes one line, the first message; a front matter also takes one for the model. */
-static void each_view_reads_lines_once(void **state)
+CASE(each_view_reads_lines_once)
 {
 	CLEANUP_OPENED struct fixture f;
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -73,7 +74,7 @@ static void each_view_reads_lines_once(void **state)
 }
 
 /* A long message's calls are parsed when a result needs them, once for all results. */
-static void calls_of_long_message_are_read_once(void **state)
+CASE(calls_of_long_message_are_read_once)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, all CLEANUP_BUF = BUF_INIT;
 	CLEANUP_OPENED struct fixture f;
@@ -90,7 +91,7 @@ static void calls_of_long_message_are_read_once(void **state)
 }
 
 /* A matching entry is read once more, for its lines. */
-static void search_rereads_matching_lines_only(void **state)
+CASE(search_rereads_matching_lines_only)
 {
 	struct found_list found = {.project = "", .stem = ""};
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -114,13 +115,4 @@ static void search_rereads_matching_lines_only(void **state)
 	query_put(q);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_view_reads_lines_once),
-	    cmocka_unit_test(calls_of_long_message_are_read_once),
-	    cmocka_unit_test(search_rereads_matching_lines_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -46,7 +46,7 @@ static struct record parse_of(const char *line, const struct format *format)
         "content":[SAY("hi \"x\""),CALL("c1", "ls", "id":"no","type":"toolCall"),CALL("c2", "ls", )],"provider":"p", \
         "model":"m"}}))
 
-static void head_reads_a_message(void **state)
+CASE(head_reads_a_message)
 {
 	struct calls c;
 	struct record_head h = head_of(ANSWERED, &c);
@@ -64,7 +64,7 @@ static void head_reads_a_message(void **state)
 	assert_span(c.ids[1], "c2");
 }
 
-static void head_accepts_any_key_order(void **state)
+CASE(head_accepts_any_key_order)
 {
 	struct calls c;
 	struct record_head h =
@@ -79,7 +79,7 @@ static void head_accepts_any_key_order(void **state)
 	assert_int_equal(h.parent_id.kind, JSON_NULL);
 }
 
-static void head_takes_the_last_of_equal_keys(void **state)
+CASE(head_takes_the_last_of_equal_keys)
 {
 	struct calls c;
 	struct record_head h = head_of(
@@ -110,7 +110,7 @@ static void assert_equal_value(struct json_value a, struct json_value b)
 }
 
 /* As for JSON.parse: nothing of the first `message` is left, whatever it had, and whatever the last one lacks. */
-static void head_forgets_an_earlier_message(void **state)
+CASE(head_forgets_an_earlier_message)
 {
 	static const char first[] =
 	    "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"timestamp\":1,\"provider\":\"p\",\"model\":\"m\","
@@ -153,7 +153,7 @@ static void head_forgets_an_earlier_message(void **state)
 	}
 }
 
-static void head_reads_escaped_keys_and_names(void **state)
+CASE(head_reads_escaped_keys_and_names)
 {
 	struct calls c;
 	struct record_head h = head_of(
@@ -167,7 +167,7 @@ static void head_reads_escaped_keys_and_names(void **state)
 	assert_span(h.tool_call_id.text, "c");
 }
 
-static void head_counts_calls_of_assistants_only(void **state)
+CASE(head_counts_calls_of_assistants_only)
 {
 	struct calls c;
 
@@ -179,7 +179,7 @@ static void head_counts_calls_of_assistants_only(void **state)
 	assert_null(c.ids[0].p);
 }
 
-static void head_classifies_lines(void **state)
+CASE(head_classifies_lines)
 {
 	static const struct {
 		const char *line;
@@ -322,7 +322,7 @@ static const char *const usual_lines[] = ITEMS(
     JSON({"type":"message","message":{"stopReason":"aborted","content":" x","role":"assistant"}}),
     JSON({"type":"message","message":{"role":"bashExecution","command":"ls","exitCode":12,"cancelled":false}}));
 
-static void head_is_of_the_record(void **state)
+CASE(head_is_of_the_record)
 {
 	static const char bytes[] = "\"\\{}[]:, 0123456789.eE-ntfu\x01\t\r\xff"
 				    "abc";
@@ -347,7 +347,7 @@ static void head_is_of_the_record(void **state)
 	}
 }
 
-static void head_has_the_stop_reason(void **state)
+CASE(head_has_the_stop_reason)
 {
 	static const struct {
 		const char *line;
@@ -394,7 +394,7 @@ static void head_has_the_stop_reason(void **state)
 	}
 }
 
-static void head_survives_deep_nesting(void **state)
+CASE(head_survives_deep_nesting)
 {
 	enum { DEPTH = 100000 };
 	CLEANUP_BUF struct buf line = BUF_INIT, deep = BUF_INIT;
@@ -426,7 +426,7 @@ static void head_survives_deep_nesting(void **state)
 	assert_int_equal(h.kind, JSON_NONE);
 }
 
-static void parse_views_every_field(void **state)
+CASE(parse_views_every_field)
 {
 	struct record r = parse_of("\t" ANSWERED " \r", NULL);
 
@@ -451,7 +451,7 @@ static void parse_views_every_field(void **state)
 	if (strcmp(json, "role") != 0)                                                                                 \
 		assert_span(r.msg.c.text, json);
 
-static void parse_recognizes_known_names(void **state)
+CASE(parse_recognizes_known_names)
 {
 	struct record r = parse_of("{\"x\":0" RECORD_FIELDS(SET) ",\"type\":\"message\",\"message\":{\"y\":0" MESSAGE_FIELDS(
 			 SET) ",\"role\":\"user\"}}",
@@ -463,7 +463,7 @@ static void parse_recognizes_known_names(void **state)
 	MESSAGE_FIELDS(CHECK_MESSAGE)
 }
 
-static void parse_recognizes_types_and_roles(void **state)
+CASE(parse_recognizes_types_and_roles)
 {
 	char line[128];
 
@@ -491,7 +491,7 @@ static void parse_recognizes_types_and_roles(void **state)
 	assert_int_equal(parse_of(JSON({"type":"custom","message":{"role":"user"}}), NULL).role, ROLE_NONE);
 }
 
-static void hook_messages_are_custom_in_old_files(void **state)
+CASE(hook_messages_are_custom_in_old_files)
 {
 	static const char line[] = JSON({"type":"message","message":{"role":"hookMessage"}});
 	struct calls c;
@@ -502,7 +502,7 @@ static void hook_messages_are_custom_in_old_files(void **state)
 	assert_int_equal(head_of(line, &c).role, ROLE_OTHER);
 }
 
-static void parse_refuses_what_pi_skips(void **state)
+CASE(parse_refuses_what_pi_skips)
 {
 	static const char *const lines[] = {"", " ", "null", "false", "0", JSON(""), "{", JSON({"a"}), "{} {}", "nul"};
 	CLEANUP_BUF struct buf deep = BUF_INIT;
@@ -515,7 +515,7 @@ static void parse_refuses_what_pi_skips(void **state)
 	assert_int_equal(parse_of("5", NULL).type, RECORD_OTHER);
 }
 
-static void blocks_come_in_order(void **state)
+CASE(blocks_come_in_order)
 {
 	struct record r = parse_of(
 	    JSON({"type":"message","message":{"role":"user",
@@ -584,7 +584,7 @@ static bool notes_blocks(const char *message)
 	return r.blocks != NULL;
 }
 
-static void blocks_are_collected_while_parsing(void **state)
+CASE(blocks_are_collected_while_parsing)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct blocks blocks;
@@ -604,27 +604,4 @@ static void blocks_are_collected_while_parsing(void **state)
 	    record_parse_blocks(SPAN_LIT(JSON({"message":{"content":[{"text":"\x"}]}})), NULL, &deep, &r, &blocks));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(head_reads_a_message),
-	    cmocka_unit_test(head_accepts_any_key_order),
-	    cmocka_unit_test(head_takes_the_last_of_equal_keys),
-	    cmocka_unit_test(head_forgets_an_earlier_message),
-	    cmocka_unit_test(head_reads_escaped_keys_and_names),
-	    cmocka_unit_test(head_counts_calls_of_assistants_only),
-	    cmocka_unit_test(head_classifies_lines),
-	    cmocka_unit_test(head_is_of_the_record),
-	    cmocka_unit_test(head_has_the_stop_reason),
-	    cmocka_unit_test(head_survives_deep_nesting),
-	    cmocka_unit_test(parse_views_every_field),
-	    cmocka_unit_test(parse_recognizes_known_names),
-	    cmocka_unit_test(parse_recognizes_types_and_roles),
-	    cmocka_unit_test(hook_messages_are_custom_in_old_files),
-	    cmocka_unit_test(parse_refuses_what_pi_skips),
-	    cmocka_unit_test(blocks_come_in_order),
-	    cmocka_unit_test(blocks_are_collected_while_parsing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

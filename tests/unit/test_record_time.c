@@ -13,7 +13,7 @@ static int64_t time_of_text(const char *text)
 }
 
 /* The value of `new Date(text).getTime()` in Node.js. */
-static void times_are_read_as_v8_reads_them(void **state)
+CASE(times_are_read_as_v8_reads_them)
 {
 	static const struct {
 		const char *text;
@@ -71,7 +71,7 @@ static void times_are_read_as_v8_reads_them(void **state)
 			fail_msg("%s gives %lld", cases[i].text, (long long)time_of_text(cases[i].text));
 }
 
-static void times_can_be_numbers(void **state)
+CASE(times_can_be_numbers)
 {
 	static const struct {
 		const char *text;
@@ -103,7 +103,7 @@ static double version(const char *json)
 	return format_version(v);
 }
 
-static void versions_are_compared_as_numbers(void **state)
+CASE(versions_are_compared_as_numbers)
 {
 	static const struct {
 		const char *json;
@@ -122,13 +122,4 @@ static void versions_are_compared_as_numbers(void **state)
 	assert_true(format_version((struct json_value){0}) == 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(times_are_read_as_v8_reads_them),
-	    cmocka_unit_test(times_can_be_numbers),
-	    cmocka_unit_test(versions_are_compared_as_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -86,7 +86,7 @@ static const struct {
     /* The command is missing if a shell would not read the name as one word. */
     {USER("x;reboot", "a", ""), "3 " EMPTY "; "});
 
-static void refused_entries_are_problems(void **state)
+CASE(refused_entries_are_problems)
 {
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
@@ -99,7 +99,7 @@ static void refused_entries_are_problems(void **state)
 }
 
 /* The problems after each appended line. */
-static void problems_follow_the_leaf(void **state)
+CASE(problems_follow_the_leaf)
 {
 	static const struct {
 		const char *line, *problems;
@@ -122,7 +122,7 @@ static void problems_follow_the_leaf(void **state)
 	}
 }
 
-static void large_pictures_are_refused(void **state)
+CASE(large_pictures_are_refused)
 {
 	enum { LIMIT_BYTES = 5 << 20 };
 
@@ -142,7 +142,7 @@ static void large_pictures_are_refused(void **state)
 }
 
 /* Without ids in the file, no context edit can name an entry. */
-static void v1_has_no_cure(void **state)
+CASE(v1_has_no_cure)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER_V1 LINE({"type":"message","message":{"role":"user","content":""}}));
@@ -150,14 +150,4 @@ static void v1_has_no_cure(void **state)
 	assert_reasons(s, "2 " EMPTY "; ");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(refused_entries_are_problems),
-	    cmocka_unit_test(problems_follow_the_leaf),
-	    cmocka_unit_test(large_pictures_are_refused),
-	    cmocka_unit_test(v1_has_no_cure),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

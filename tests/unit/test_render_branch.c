@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A path as a session file of its own. */
+#include "cases.h"
 #include "render_fixture.h"
 
 /* An appended label, with its parent on the path. */
@@ -27,7 +28,7 @@ static void assert_branch(const char *lines, uint32_t at, const char *want)
 #define B USER("b", "a", "two")
 #define OTHER USER("o", "a", "other")
 
-static void labels_from_other_branches_are_appended(void **state)
+CASE(labels_from_other_branches_are_appended)
 {
 	/* The newest record of each label, one below the other. */
 	assert_branch(HEADER A B OTHER LABEL("l", "o", "b", "old") LABEL("m", "l", "b", "new")
@@ -38,7 +39,7 @@ static void labels_from_other_branches_are_appended(void **state)
 	    HEADER A LABEL("l", "a", "a", "x") USER("c", "l", "three") UNLABEL("m", "c", "a"));
 }
 
-static void labels_on_path_are_not_repeated(void **state)
+CASE(labels_on_path_are_not_repeated)
 {
 #define LABELLED HEADER A LABEL("l", "a", "a", "x") USER("c", "l", "three")
 	assert_branch(LABELLED OTHER, 2, LABELLED);
@@ -49,7 +50,7 @@ static void labels_on_path_are_not_repeated(void **state)
 }
 
 /* pi would not find a parent with such an id, or would find the parent in place of the entry with that id. */
-static void unaddressable_ids_get_no_labels(void **state)
+CASE(unaddressable_ids_get_no_labels)
 {
 
 	assert_branch(HEADER A CUSTOM("", "a") OTHER LABEL("l", "o", "a", "x"), 1, HEADER A CUSTOM("", "a"));
@@ -62,13 +63,4 @@ static void unaddressable_ids_get_no_labels(void **state)
 	assert_branch(HEADER A OTHER LABEL("b", "o", "a", "x") B, 3, HEADER A B);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(labels_from_other_branches_are_appended),
-	    cmocka_unit_test(labels_on_path_are_not_repeated),
-	    cmocka_unit_test(unaddressable_ids_get_no_labels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

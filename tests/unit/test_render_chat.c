@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cases.h"
 #include "render_fixture.h"
 
 #define LATER "2026-01-02T03:04:06.000Z"
@@ -38,7 +39,7 @@ uint32_t __wrap_session_walk_parent(const struct session *s, uint32_t i, uint32_
 	return __real_session_walk_parent(s, i, ring);
 }
 
-static void failed_calls_show_reason(void **state)
+CASE(failed_calls_show_reason)
 {
 	assert_chat(HEADER
 	    STOPPED("a", null, "toolUse", CALL("1", "bash", "command":"false"), CALL("2", "read", "path":"`"))
@@ -60,7 +61,7 @@ static void assert_took(const char *lines, const char *want)
 
 #define TOOK(time) HEADER ASSISTANT("a", null, CALL("1", "read", "path":"x")) DONE("r", "a", time, "1", "content" : [])
 
-static void call_durations(void **state)
+CASE(call_durations)
 {
 	assert_took(TOOK("2026-01-02T03:04:05.679Z"), " · 1 ms");
 	assert_took(TOOK("2026-01-02T03:04:06.878Z"), " · 1.2 s");
@@ -85,7 +86,7 @@ static void call_durations(void **state)
 
 #define SKILL "<skill name=\\\"re\\nview\\\" location=\\\"/s/SKILL.md\\\">\\nRead.\\n</skill>"
 
-static void metadata_is_a_line(void **state)
+CASE(metadata_is_a_line)
 {
 	assert_chat(HEADER
 	    USER("a", null, "[message_id: 1]\n[Mon 2026-01-05 10:00 UTC]  Hi\n there\n\n[from: Ada (1)]"),
@@ -98,7 +99,7 @@ static void metadata_is_a_line(void **state)
 	    "\n## user" MINUTE "a\n\n[OpenClaw heartbeat poll]\n");
 }
 
-static void directives_are_left_out(void **state)
+CASE(directives_are_left_out)
 {
 	static const char *const said[][2] = {
 	    {"[[reply_to_current]] Yes.", "Yes."},
@@ -120,7 +121,7 @@ static void directives_are_left_out(void **state)
 	assert_chat(HEADER USER("a", null, "<final>Yes."), "\n## user" MINUTE "a\n\n<final>Yes.\n");
 }
 
-static void calls_without_a_result_are_marked(void **state)
+CASE(calls_without_a_result_are_marked)
 {
 	/* At the end of the path they are pending; before another message they have no result. */
 	assert_chat(HEADER
@@ -151,7 +152,7 @@ static void calls_without_a_result_are_marked(void **state)
 }
 
 /* The steps up the tree grow with the entries, whatever these are. */
-static void cost_is_linear(void **state)
+CASE(cost_is_linear)
 {
 	static const char *const kinds[][2] = ITEMS(
 	    /* of each entry, by the half that it is in */
@@ -179,7 +180,7 @@ static void cost_is_linear(void **state)
 }
 
 /* The call of such a result is known, however long its message is. */
-static void long_calls_with_later_results(void **state)
+CASE(long_calls_with_later_results)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -194,7 +195,7 @@ static void long_calls_with_later_results(void **state)
 	assert_non_null(strstr(out.p, "steer\n\n- `write x, 1 line` · r\n"));
 }
 
-static void cwd_is_stripped_from_summaries(void **state)
+CASE(cwd_is_stripped_from_summaries)
 {
 	assert_chat(HEADER
 	    STOPPED("a", null, "toolUse", CALL("1", "read", "path":"/w/src/x"), CALL("2", "read", "path":"/wide/x"),
@@ -203,7 +204,7 @@ static void cwd_is_stripped_from_summaries(void **state)
 	    "\n- `read src/x`\n- `read /wide/x`\n- `read /w/`\n- `bash make`\n- `bash cd /w/src && make`\n");
 }
 
-static void very_many_calls(void **state)
+CASE(very_many_calls)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -228,7 +229,7 @@ static void very_many_calls(void **state)
 	assert_string_equal(out.p, buf_cstr(&want));
 }
 
-static void commands_of_the_user(void **state)
+CASE(commands_of_the_user)
 {
 	assert_chat(HEADER MESSAGE("a", null, "role":"bashExecution","command":"ls\n-l","output":"o","exitCode":0)
 	    MESSAGE("b", "a", "role":"bashExecution","command":"false","exitCode":1,"excludeFromContext":true)
@@ -244,7 +245,7 @@ static void assert_has(const char *lines, bool want)
 	assert_int_equal(render_chat_exists(f.s, session_leaf(f.s)), want);
 }
 
-static void chat_is_absent_when_empty(void **state)
+CASE(chat_is_absent_when_empty)
 {
 	assert_has(HEADER, false);
 	assert_has(HEADER BARE("model_change", "a", null), false);
@@ -258,20 +259,4 @@ static void chat_is_absent_when_empty(void **state)
 	assert_has(HEADER USER("a", null, "x") CUSTOM("b", "a"), true);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(failed_calls_show_reason),
-	    cmocka_unit_test(call_durations),
-	    cmocka_unit_test(metadata_is_a_line),
-	    cmocka_unit_test(directives_are_left_out),
-	    cmocka_unit_test(calls_without_a_result_are_marked),
-	    cmocka_unit_test(cost_is_linear),
-	    cmocka_unit_test(long_calls_with_later_results),
-	    cmocka_unit_test(cwd_is_stripped_from_summaries),
-	    cmocka_unit_test(very_many_calls),
-	    cmocka_unit_test(commands_of_the_user),
-	    cmocka_unit_test(chat_is_absent_when_empty),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

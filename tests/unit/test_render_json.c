@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* context.json, info.json and header.json. */
+#include "cases.h"
 #include "failing_alloc.h"
 #include "render_fixture.h"
 
@@ -24,7 +25,7 @@ static void expect_context(const char *lines, const char *want)
 
 #define OFF "],\"thinkingLevel\":\"off\",\"model\":null}\n"
 
-static void missing_content_is_added(void **state)
+CASE(missing_content_is_added)
 {
 	expect_context(HEADER MESSAGE("a", null, "role":"user","content":null,"x":1)
 	    MESSAGE("b", "a", "role":"toolResult") MESSAGE("c", "b", "role":"system","timestamp":5)
@@ -34,7 +35,7 @@ static void missing_content_is_added(void **state)
 	    LINE({"role":"system","timestamp":5,"content":""},) LINE({"role":"custom","content":null}) OFF);
 }
 
-static void edits_are_applied(void **state)
+CASE(edits_are_applied)
 {
 	expect_context(HEADER USER("a", null, "x") MESSAGE("b", "a", "content":null,"role":"assistant","x":1)
 	    MESSAGE("c", "b", "role":"toolResult") ENTRY("custom_message", "d", "c", "content":"x") USER("e", "d", "x")
@@ -59,7 +60,7 @@ static void expect_info(const char *lines, const char *file, const char *want)
 }
 
 /* jq stops at a lone surrogate. */
-static void info_is_well_formed(void **state)
+CASE(info_is_well_formed)
 {
 	expect_info(
 	    LINE({"type":"session","version":3,"id":"\ud800","timestamp":"2026-01-02T03:04:05Z","cwd":"/\ud83d\ude00\udc00\\ud800","parentSession":"\ud800\ud83d\ude00\u0000"})
@@ -85,7 +86,7 @@ static void info_is_well_formed(void **state)
 }
 
 /* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
-static void info_replaces_raw_bytes(void **state)
+CASE(info_replaces_raw_bytes)
 {
 	CLEANUP_OPENED struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
@@ -116,7 +117,7 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 }
 
 /* Pauses count as five minutes at most, whatever the order in the file. */
-static void active_is_sum_of_short_pauses(void **state)
+CASE(active_is_sum_of_short_pauses)
 {
 
 #define TIMES                                                                                                          \
@@ -141,7 +142,7 @@ static void active_is_sum_of_short_pauses(void **state)
 	    now, "\n  \"problems\": 2,\n  \"bytes\"");
 }
 
-static void modified_is_last_message(void **state)
+CASE(modified_is_last_message)
 {
 	const struct timespec mtime = {1000000000, 123500000};
 	const struct timespec old = {-1, 500400000};
@@ -160,7 +161,7 @@ static void modified_is_last_message(void **state)
 	    "\"created\": \"1970-01-01T00:00:00.005Z\",\n  \"modified\": \"2001-09-09T01:46:40.124Z\"");
 }
 
-static void first_message_is_cut(void **state)
+CASE(first_message_is_cut)
 {
 	CLEANUP_BUF struct buf lines = BUF_INIT, want = BUF_INIT;
 	buf_adds(&lines, HEADER
@@ -182,7 +183,7 @@ static void first_message_is_cut(void **state)
     ENTRY("compaction", "c", "f", "summary":"s","systemMessage":{},"firstKeptEntryId":"a") \
     BARE("model_change", "m", "c") BARE("thinking_level_change", "t", "m"))
 
-static void truncated_file_is_stale(void **state)
+CASE(truncated_file_is_stale)
 {
 	const char *lines = EVERYTHING;
 	CLEANUP_OPENED struct fixture f;
@@ -194,7 +195,7 @@ static void truncated_file_is_stale(void **state)
 }
 
 /* Fails the nth allocation for every n until all succeed: no step may lose the error. */
-static void rendering_fails_without_memory(void **state)
+CASE(rendering_fails_without_memory)
 {
 	const char *lines = EVERYTHING;
 	CLEANUP_OPENED struct fixture f;
@@ -221,18 +222,4 @@ static void rendering_fails_without_memory(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(missing_content_is_added),
-	    cmocka_unit_test(modified_is_last_message),
-	    cmocka_unit_test(first_message_is_cut),
-	    cmocka_unit_test(truncated_file_is_stale),
-	    cmocka_unit_test(rendering_fails_without_memory),
-	    cmocka_unit_test(info_is_well_formed),
-	    cmocka_unit_test(active_is_sum_of_short_pauses),
-	    cmocka_unit_test(info_replaces_raw_bytes),
-	    cmocka_unit_test(edits_are_applied),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

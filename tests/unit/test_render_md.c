@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cases.h"
 #include "render_fixture.h"
 
 static void transcript_of(const char *lines, const char *prefix, struct buf *out)
@@ -47,7 +48,7 @@ static void assert_context(const char *lines, const char *want)
 
 #define WHEN " · 2026-01-02T03:04:05.678Z"
 
-static void front_matter(void **state)
+CASE(front_matter)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const char lines[] = AS_IS(HEADER_OF("s\"1", "/\u2028\u0000\ufeff\u0085\u007f\ud800")
@@ -80,7 +81,7 @@ static void front_matter(void **state)
 	assert_memory_equal(out.p, want, sizeof want - 1);
 }
 
-static void yaml_numbers_are_unquoted(void **state)
+CASE(yaml_numbers_are_unquoted)
 {
 	static const struct {
 		const char *usage, *line;
@@ -100,7 +101,7 @@ static void yaml_numbers_are_unquoted(void **state)
 	}
 }
 
-static void messages_of_all_roles(void **state)
+CASE(messages_of_all_roles)
 {
 	assert_transcript(HEADER USER("a", null, "one\ntwo\n"), "\n## user · a" WHEN "\n\none\ntwo\n");
 	assert_transcript(HEADER
@@ -143,7 +144,7 @@ static void messages_of_all_roles(void **state)
 	    "\n## custom · a" WHEN " · t · hidden\n\nc\n");
 }
 
-static void fences_are_longer_than_content(void **state)
+CASE(fences_are_longer_than_content)
 {
 	assert_transcript(HEADER MESSAGE("a", null, "role":"toolResult","content":"x\n`````\n``"),
 	    "\n## toolResult · a" WHEN "\n\n``````\nx\n`````\n``\n``````\n");
@@ -166,7 +167,7 @@ static void assert_call(const char *call, const char *want)
 	assert_transcript(buf_cstr(&lines), buf_cstr(&text));
 }
 
-static void calls_are_rendered(void **state)
+CASE(calls_are_rendered)
 {
 	static const char *const calls[][2] = ITEMS(
 	    {JSON(CALL("1", "edit", "path":"a.c","edits":[{"oldText":"a\nb","newText":"a\nc"}])),
@@ -196,7 +197,7 @@ static void calls_are_rendered(void **state)
 }
 
 /* A path too long for the heading is shown below it. */
-static void long_paths_are_not_cut(void **state)
+CASE(long_paths_are_not_cut)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT, call CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 
@@ -228,7 +229,7 @@ static void fence_of(const char *calls, const char *result, struct buf *out)
     JSON({"type":"toolCall","id":"1","name":"read","arguments":{"path":"a.c"}},{"type":"toolCall","id":"2", \
         "name":"read","arguments":{"path":"b.py"}}))
 
-static void output_fence_has_file_language(void **state)
+CASE(output_fence_has_file_language)
 {
 	static const char *const cases[][3] = ITEMS(
 	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]),
@@ -257,7 +258,7 @@ static void output_fence_has_file_language(void **state)
 }
 
 /* Otherwise each result would read all of a long message with many calls. */
-static void language_is_skipped_for_long_messages(void **state)
+CASE(language_is_skipped_for_long_messages)
 {
 	struct buf calls CLEANUP_BUF = BUF_INIT, fence CLEANUP_BUF = BUF_INIT;
 
@@ -269,7 +270,7 @@ static void language_is_skipped_for_long_messages(void **state)
 	assert_string_equal(buf_cstr(&fence), "```");
 }
 
-static void open_fences_are_closed(void **state)
+CASE(open_fences_are_closed)
 {
 	static const struct {
 		const char *text, *closed;
@@ -297,7 +298,7 @@ static void open_fences_are_closed(void **state)
     LINE({"id":"a b/%é.","type":"message","message":{"role":"user", \
         "content":[{"type":"image","mimeType":"image/png","data":""},{"type":"image","mimeType":"image/jpeg","data":"AAAA"},{"type":"odd"}]}}))
 
-static void context_shows_sent_messages(void **state)
+CASE(context_shows_sent_messages)
 {
 	assert_context(HEADER USER("a", null, "old") USER("b", "a", "kept")
 	    ENTRY("compaction", "c", "b", "summary":"sum","tokensBefore":9,"firstKeptEntryId":"b",
@@ -421,7 +422,7 @@ static void add_hostile_entry(struct buf *lines, struct buf *said, unsigned i, u
 	buf_addf(lines, "%s}\n", shapes[shape][1]);
 }
 
-static void every_line_is_verbatim(void **state)
+CASE(every_line_is_verbatim)
 {
 	for (uint32_t round = 1; round <= 40; round++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -444,7 +445,7 @@ static void every_line_is_verbatim(void **state)
 }
 
 /* If two texts have no common line, their diff has each line of both, after its sign. */
-static void every_edit_line_is_shown(void **state)
+CASE(every_edit_line_is_shown)
 {
 	for (uint32_t round = 1; round <= 40; round++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -478,7 +479,7 @@ static void add_two_segments(const struct session *s, uint32_t at, struct buf *o
 }
 
 /* A segment is the same in every branch that contains the entry. */
-static void segments_are_branch_independent(void **state)
+CASE(segments_are_branch_independent)
 {
 	struct fixture f;
 	static const char before[] = HEADER USER("a", null, "one") USER("b", "a", "two");
@@ -495,22 +496,4 @@ static void segments_are_branch_independent(void **state)
 	assert_string_equal(buf_cstr(&first), buf_cstr(&second));
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(yaml_numbers_are_unquoted),
-	    cmocka_unit_test(messages_of_all_roles),
-	    cmocka_unit_test(calls_are_rendered),
-	    cmocka_unit_test(long_paths_are_not_cut),
-	    cmocka_unit_test(output_fence_has_file_language),
-	    cmocka_unit_test(language_is_skipped_for_long_messages),
-	    cmocka_unit_test(open_fences_are_closed),
-	    cmocka_unit_test(context_shows_sent_messages),
-	    cmocka_unit_test(every_line_is_verbatim),
-	    cmocka_unit_test(every_edit_line_is_shown),
-	    cmocka_unit_test(segments_are_branch_independent),
-	    cmocka_unit_test(front_matter),
-	    cmocka_unit_test(fences_are_longer_than_content),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

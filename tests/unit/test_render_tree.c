@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cases.h"
 #include "../../src/render/text.h"
 #include "render_fixture.h"
 
@@ -8,7 +9,7 @@ static void assert_tree(const char *lines, const char *want)
 }
 
 /* By time, the branch of the leaf first; equal times in file order; metadata entries are bridged. */
-static void branches_are_drawn_in_order(void **state)
+CASE(branches_are_drawn_in_order)
 {
 	assert_tree(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!")
 	    USER_AT("d", "a", "2026-01-01T00:00:09Z", "d!") USER_AT("c", "a", "2026-01-01T00:00:03Z", "c!")
@@ -26,7 +27,7 @@ static void branches_are_drawn_in_order(void **state)
 	    "b         └─ user: b!\n");
 }
 
-static void siblings_without_a_time_stay_in_place(void **state)
+CASE(siblings_without_a_time_stay_in_place)
 {
 	assert_tree(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!")
 	    USER_AT("d", "a", "2026-01-01T00:00:07Z", "d!") USER_AT("b", "a", "2026-01-01T00:00:xxZ", "b!")
@@ -38,7 +39,7 @@ static void siblings_without_a_time_stay_in_place(void **state)
 	    "b         └─ user: b!\n");
 }
 
-static void cycles_come_last(void **state)
+CASE(cycles_come_last)
 {
 	assert_tree(HEADER USER_AT("t", "y", "2026-01-01T00:00:01Z", "t!")
 	    USER_AT("x", "z", "2026-01-01T00:00:02Z", "x!") USER_AT("y", "x", "2026-01-01T00:00:03Z", "y!")
@@ -56,7 +57,7 @@ static void cycles_come_last(void **state)
 	MESSAGE_AT(id, parent, time, "role":"assistant","content":[SAY(" \n"),CALL(id, "ls", )],"stopReason":"toolUse")
 
 /* As in pi's /tree: the children of an answer that only calls tools are shown below the row above it. */
-static void textless_answers_are_hidden(void **state)
+CASE(textless_answers_are_hidden)
 {
 	assert_tree(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!") CALLS_ONLY("b", "a", "2026-01-01T00:00:02Z")
 	    MESSAGE_AT("c", "b", "2026-01-01T00:00:03Z", "role":"toolResult","toolCallId":"b","content":[])
@@ -93,7 +94,7 @@ static void textless_answers_are_hidden(void **state)
 	    "b         • assistant: (no content)  <- leaf\n");
 }
 
-static void failures_are_marked(void **state)
+CASE(failures_are_marked)
 {
 	assert_tree(HEADER
 	    MESSAGE_AT("a", null, "2026-01-01T00:00:01Z", "role":"assistant","content":[],"stopReason":"error",
@@ -133,7 +134,7 @@ static void assert_row(const char *fields, const char *want)
 	assert_string_equal(buf_cstr(&out), want);
 }
 
-static void message_rows_show_text(void **state)
+CASE(message_rows_show_text)
 {
 	assert_row(
 	    JSON("type":"message","message":{"role":"user","content":[{"type":"text","text":" a\n"},
@@ -159,7 +160,7 @@ static void message_rows_show_text(void **state)
 	assert_row(JSON("type":"message","message":{"role":"new\nrole"}), "[new role]");
 }
 
-static void rows_of_other_types(void **state)
+CASE(rows_of_other_types)
 {
 	assert_row(JSON("type":"custom_message","customType":"t","content":"x\ny"), "[t]: x y");
 	assert_row(JSON("type":"compaction","summary":"s","tokensBefore":1500), "[compaction: 2k tokens]");
@@ -210,7 +211,7 @@ static void assert_edit(unsigned n, const char *want)
 }
 
 /* As in chat.md. */
-static void rows_of_calls(void **state)
+CASE(rows_of_calls)
 {
 	assert_call(JSON("name":"read","arguments":{"path":"/a/b"}), "[read /a/b]");
 	assert_call(JSON("name":"read","arguments":{"file_path":"/a","offset":3}), "[read /a:3]");
@@ -225,7 +226,7 @@ static void rows_of_calls(void **state)
 }
 
 /* Texts are cut at 200 UTF-16 units, wherever escapes are. */
-static void tree_rows_are_cut(void **state)
+CASE(tree_rows_are_cut)
 {
 	for (unsigned lead = 0; lead < 14; lead++) {
 		struct buf fields CLEANUP_BUF = BUF_INIT;
@@ -275,7 +276,7 @@ static unsigned wide(unsigned i)
 	return 0;
 }
 
-static void deep_and_wide_trees(void **state)
+CASE(deep_and_wide_trees)
 {
 	unsigned (*const shapes[])(unsigned) = {deep, wide};
 	enum { N = 20000 };
@@ -296,7 +297,7 @@ static void deep_and_wide_trees(void **state)
 }
 
 /* A row deeper than 64 levels begins with the number of levels not drawn. */
-static void deep_rows_show_their_depth(void **state)
+CASE(deep_rows_show_their_depth)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -326,7 +327,7 @@ static void assert_coloured(const char *lines, const char *want)
 }
 
 /* The colours depend on the kind of the entry, not on its text. */
-static void rows_for_a_terminal(void **state)
+CASE(rows_for_a_terminal)
 {
 	assert_coloured(HEADER, "");
 	assert_coloured(HEADER USER_AT("a", null, "2026-01-01T00:00:01Z", "a!")
@@ -343,7 +344,7 @@ static void rows_for_a_terminal(void **state)
 }
 
 /* Control characters in a text, a label, a tool name and an id, including those above U+0080, which tree.txt keeps. */
-static void control_characters_do_not_reach_terminal(void **state)
+CASE(control_characters_do_not_reach_terminal)
 {
 	const char *lines =
 	    AS_IS(HEADER
@@ -356,22 +357,4 @@ static void control_characters_do_not_reach_terminal(void **state)
 	    ID("b       ") HERE MARK(" ]0;x   \u00a0 ") DIM("[ 31m ]") LEAF);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(branches_are_drawn_in_order),
-	    cmocka_unit_test(siblings_without_a_time_stay_in_place),
-	    cmocka_unit_test(cycles_come_last),
-	    cmocka_unit_test(textless_answers_are_hidden),
-	    cmocka_unit_test(message_rows_show_text),
-	    cmocka_unit_test(rows_of_other_types),
-	    cmocka_unit_test(rows_of_calls),
-	    cmocka_unit_test(tree_rows_are_cut),
-	    cmocka_unit_test(rows_for_a_terminal),
-	    cmocka_unit_test(control_characters_do_not_reach_terminal),
-	    cmocka_unit_test(deep_and_wide_trees),
-	    cmocka_unit_test(deep_rows_show_their_depth),
-	    cmocka_unit_test(failures_are_marked),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

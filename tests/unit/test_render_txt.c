@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "cases.h"
 #include "render_fixture.h"
 
-static void title_falls_back_to_first_message(void **state)
+CASE(title_falls_back_to_first_message)
 {
 	assert_renders(render_title,
 	    HEADER USER("a", null, "") MESSAGE("b", "a", "role":"assistant","content":"no")
@@ -13,7 +14,7 @@ static void title_falls_back_to_first_message(void **state)
 }
 
 /* Also if the name or the user's message has no printable text. */
-static void title_falls_back_to_first_answer(void **state)
+CASE(title_falls_back_to_first_answer)
 {
 	assert_renders(render_title,
 	    HEADER ASSISTANT("a", null, THINKING("hm")) ASSISTANT("b", "a", SAY(" "), SAY("so"), SAY("it\u001b is"))
@@ -36,7 +37,7 @@ static void title_falls_back_to_first_answer(void **state)
 #define NAMED "Sender (untrusted metadata):\\n```json\\n{\\n  \\\"name\\\": \\\"Ada L.\\\"\\n}\\n```\\n\\n"
 
 /* Each form alone, then two and more of them. */
-static void envelopes_are_stripped_from_title(void **state)
+CASE(envelopes_are_stripped_from_title)
 {
 	static const char *const before[] = {
 	    SENDER,
@@ -89,7 +90,7 @@ static void envelopes_are_stripped_from_title(void **state)
 	}
 }
 
-static void trailing_envelopes_are_stripped_from_title(void **state)
+CASE(trailing_envelopes_are_stripped_from_title)
 {
 	static const char *const after[] = {
 	    "\\n[message_id: 1778399c-1eaf]",
@@ -138,7 +139,7 @@ static void assert_automatic(const char *lines, int want)
 }
 
 /* Messages without words of the user are skipped if a later one has words; otherwise the first one is the title. */
-static void words_of_a_later_message_are_the_title(void **state)
+CASE(words_of_a_later_message_are_the_title)
 {
 	assert_renders(render_title, HEADER USER("a", null, NEW) USER("b", "a", "Hi"), "Hi\n");
 	assert_renders(render_title,
@@ -174,7 +175,7 @@ static void words_of_a_later_message_are_the_title(void **state)
 	"<skill name=\\\"" name "\\\" location=\\\"/s/SKILL.md\\\">\\nRead it.\\n</skill> is text\\n</skill>"
 
 /* The text pi puts before the words of /skill:NAME; without other words the name is the title. */
-static void a_skill_is_left_out(void **state)
+CASE(a_skill_is_left_out)
 {
 	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("review") "\\n\\nthe parser"), "the parser\n");
 	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("re\\nview")) USER("b", "a", "x"),
@@ -195,7 +196,7 @@ static void a_skill_is_left_out(void **state)
 }
 
 /* Text that is nothing but envelope is kept, as are names and answers. */
-static void envelope_lookalikes_are_kept(void **state)
+CASE(envelope_lookalikes_are_kept)
 {
 	static const char *const said[] = {
 	    "Why (untrusted metadata): and left?",
@@ -265,7 +266,7 @@ static void envelope_lookalikes_are_kept(void **state)
 }
 
 /* Of a prompt template, the words are what the user gave. */
-static void words_in_a_template_are_found(void **state)
+CASE(words_in_a_template_are_found)
 {
 	assert_renders(render_title,
 	    HEADER USER("a", null, "P.\n\n<user_input>\n a\nb\n</user_input>\n\nGo, `<user_input>`."), "a b\n");
@@ -277,7 +278,7 @@ static void words_in_a_template_are_found(void **state)
 
 /* The scan is bounded: an envelope that does not end within the bound is text, and further envelopes stay. Without the
  * bound, scanning the bytes once for each envelope would take hours. */
-static void envelope_scan_is_bounded(void **state)
+CASE(envelope_scan_is_bounded)
 {
 	static const struct {
 		const char *begin, *again, *title;
@@ -312,7 +313,7 @@ static void envelope_scan_is_bounded(void **state)
 #define NINE "\u00e9\U0001F600234567 "
 #define NINETY NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE
 
-static void long_titles_are_cut(void **state)
+CASE(long_titles_are_cut)
 {
 	assert_renders(render_title, HEADER USER_RAW("a", null, " " NINETY NINETY "012345678901234567890 "),
 	    NINETY NINETY "0123456789012345678\u2026\n");
@@ -324,7 +325,7 @@ static void long_titles_are_cut(void **state)
 	    NINETY NINETY NINE NINE "\u00e9\u2026\n");
 }
 
-static void labels_are_a_table(void **state)
+CASE(labels_are_a_table)
 {
 	assert_renders(render_labels_tsv,
 	    HEADER USER("a", null, "one\ntwo") ENTRY("model_change", "m", "a", "modelId":"x")
@@ -346,7 +347,7 @@ static void labels_are_a_table(void **state)
 	assert_renders(render_labels_tsv, HEADER CUSTOM("m", null), "");
 }
 
-static void summaries_are_cut(void **state)
+CASE(summaries_are_cut)
 {
 	assert_renders(render_labels_tsv,
 	    HEADER USER("a", null, "0123456789012345678901234567890123456789012345678901234567\ud83d\ude00xyz"),
@@ -371,21 +372,4 @@ static void summaries_are_cut(void **state)
 	assert_renders(render_labels_tsv, buf_cstr(&file), buf_cstr(&want));
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(title_falls_back_to_first_message),
-	    cmocka_unit_test(title_falls_back_to_first_answer),
-	    cmocka_unit_test(envelopes_are_stripped_from_title),
-	    cmocka_unit_test(trailing_envelopes_are_stripped_from_title),
-	    cmocka_unit_test(words_of_a_later_message_are_the_title),
-	    cmocka_unit_test(a_skill_is_left_out),
-	    cmocka_unit_test(envelope_lookalikes_are_kept),
-	    cmocka_unit_test(words_in_a_template_are_found),
-	    cmocka_unit_test(envelope_scan_is_bounded),
-	    cmocka_unit_test(long_titles_are_cut),
-	    cmocka_unit_test(labels_are_a_table),
-	    cmocka_unit_test(summaries_are_cut),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

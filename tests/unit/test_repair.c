@@ -98,7 +98,7 @@ static void assert_examples(const struct example *v, size_t n)
 
 /* ---- sound files ---- */
 
-static void a_sound_file_is_unchanged(void **state)
+CASE(a_sound_file_is_unchanged)
 {
 	static const char *const texts[] = {
 	    HEAD "\n" A B C,
@@ -117,7 +117,7 @@ static void a_sound_file_is_unchanged(void **state)
 }
 
 /* A file of more than one read, whose lines cross them. */
-static void a_long_sound_file_is_unchanged(void **state)
+CASE(a_long_sound_file_is_unchanged)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	buf_adds(&text, HEAD "\n");
@@ -134,7 +134,7 @@ static void a_long_sound_file_is_unchanged(void **state)
 
 /* ---- damaged lines ---- */
 
-static void lost_bytes_are_left_out(void **state)
+CASE(lost_bytes_are_left_out)
 {
 	EXAMPLES({SPAN_LIT(HEAD "\n" A "{\"type\":\"mess\n"), SPAN_LIT(HEAD "\n" A),
 	          "3: lost 13 bytes: not a whole entry\n"},
@@ -146,7 +146,7 @@ static void lost_bytes_are_left_out(void **state)
 }
 
 /* Whole entries are found in them. Blocks of a torn message are not: their type is unknown, or their time a number. */
-static void entries_in_damaged_lines_are_found(void **state)
+CASE(entries_in_damaged_lines_are_found)
 {
 	EXAMPLES({SPAN_LIT(HEAD "\n" E("a", "null") E("b", "\"a\"") "\n" C), SPAN_LIT(HEAD "\n" A B C),
 	          "2: split into 2 entries\n"},
@@ -174,7 +174,7 @@ static void entries_in_damaged_lines_are_found(void **state)
 }
 
 /* A line that begins many objects costs no more than a few passes, and the rest is lost. */
-static void the_search_in_a_damaged_line_has_an_end(void **state)
+CASE(the_search_in_a_damaged_line_has_an_end)
 {
 	for (unsigned n = 10; n <= 1000; n *= 100) {
 		struct buf text CLEANUP_BUF = BUF_INIT;
@@ -192,7 +192,7 @@ static void the_search_in_a_damaged_line_has_an_end(void **state)
 	}
 }
 
-static void nul_bytes_are_dropped(void **state)
+CASE(nul_bytes_are_dropped)
 {
 	EXAMPLES({SPAN_LIT(HEAD "\n" A "\0"), SPAN_LIT(HEAD "\n" A), "3: dropped 1 NUL bytes\n"},
 	         {SPAN_LIT(HEAD "\n" A "\0\0\0"), SPAN_LIT(HEAD "\n" A), "3: dropped 3 NUL bytes\n"},
@@ -203,7 +203,7 @@ static void nul_bytes_are_dropped(void **state)
 	          "3: lost 11 bytes: not a whole entry\n3: dropped 1 NUL bytes\n"});
 }
 
-static void a_byte_order_mark_is_dropped(void **state)
+CASE(a_byte_order_mark_is_dropped)
 {
 	EXAMPLES({SPAN_LIT("\xef\xbb\xbf\n" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
 	         {SPAN_LIT("\xef\xbb\xbf" HEAD "\n" A), SPAN_LIT(HEAD "\n" A), "1: dropped a byte order mark\n"},
@@ -213,7 +213,7 @@ static void a_byte_order_mark_is_dropped(void **state)
 
 /* ---- parents ---- */
 
-static void an_entry_after_lost_bytes_keeps_its_branch(void **state)
+CASE(an_entry_after_lost_bytes_keeps_its_branch)
 {
 	EXAMPLES({SPAN_LIT(HEAD "\n" A "{lost\n" C E("d", "\"c\"") "\n"),
 	          SPAN_LIT(HEAD "\n" A E("c", "\"a\"") "\n" E("d", "\"c\"") "\n"),
@@ -236,7 +236,7 @@ static void an_entry_after_lost_bytes_keeps_its_branch(void **state)
 }
 
 /* Whole lines are missing, which leaves nothing else to see. */
-static void an_entry_without_its_parent_continues_from_the_one_before(void **state)
+CASE(an_entry_without_its_parent_continues_from_the_one_before)
 {
 	EXAMPLES({SPAN_LIT(HEAD "\n" A C E("d", "\"c\"") "\n" E("f", "\"e\"") "\n"),
 	          SPAN_LIT(HEAD "\n" A E("c", "\"a\"") "\n" E("d", "\"c\"") "\n" E("f", "\"d\"") "\n"),
@@ -259,7 +259,7 @@ static void an_entry_without_its_parent_continues_from_the_one_before(void **sta
 	          "3: moved before its child in line 2\n"});
 }
 
-static void a_parent_is_moved_before_its_child(void **state)
+CASE(a_parent_is_moved_before_its_child)
 {
 	EXAMPLES({SPAN_LIT(HEAD "\n" B A), SPAN_LIT(HEAD "\n" A B), "3: moved before its child in line 2\n"},
 	         {SPAN_LIT(HEAD "\n" C B A), SPAN_LIT(HEAD "\n" A B C),
@@ -268,7 +268,7 @@ static void a_parent_is_moved_before_its_child(void **state)
 	          "4: moved before its child in line 2\n4: moved before its child in line 3\n"});
 }
 
-static void a_circle_of_parents_is_opened(void **state)
+CASE(a_circle_of_parents_is_opened)
 {
 	EXAMPLES({SPAN_LIT(HEAD "\n" E("a", "\"a\"") "\n" B), SPAN_LIT(HEAD "\n" A B),
 	          "2: its parents lead in a circle: it begins a tree now\n"},
@@ -279,7 +279,7 @@ static void a_circle_of_parents_is_opened(void **state)
 
 /* ---- ids ---- */
 
-static void copies_are_dropped(void **state)
+CASE(copies_are_dropped)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 	EXAMPLES({SPAN_LIT(HEAD "\n" A B A C), SPAN_LIT(HEAD "\n" A B C), "4: dropped a copy of line 2\n"},
@@ -296,7 +296,7 @@ static void copies_are_dropped(void **state)
 }
 
 /* pi reads the last entry with an id. The first gets another, as the parent of its children, too. */
-static void a_repeated_id_is_replaced(void **state)
+CASE(a_repeated_id_is_replaced)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
 	assert_int_equal(
@@ -330,7 +330,7 @@ static void a_repeated_id_is_replaced(void **state)
 
 /* ---- the header ---- */
 
-static void a_header_is_put_first(void **state)
+CASE(a_header_is_put_first)
 {
 	EXAMPLES({SPAN_LIT(A HEAD "\n" B), SPAN_LIT(HEAD "\n" A B), "2: moved the header to the first line\n"},
 	         /* After torn bytes, wherever they end, if it is the header of this file. */
@@ -341,7 +341,7 @@ static void a_header_is_put_first(void **state)
 	         {SPAN_LIT("null\n" HEAD "\n" A), SPAN_LIT("null\n" HEAD "\n" A), ""});
 }
 
-static void a_lost_header_is_made(void **state)
+CASE(a_lost_header_is_made)
 {
 	EXAMPLES(/* From the name of the file, and the first entry. */
 	         {SPAN_LIT(A B), SPAN_LIT("{\"type\":\"session\",\"version\":3,\"id\":\"named\"}\n" A B),
@@ -420,7 +420,7 @@ static void a_lost_header_is_made(void **state)
 /* As in repair.c. */
 enum { CHANGES_MAX = LIMIT(100000, 3) };
 
-static void the_list_of_changes_has_an_end(void **state)
+CASE(the_list_of_changes_has_an_end)
 {
 	for (unsigned more = 0; more < 3; more++) {
 		struct buf text CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
@@ -440,7 +440,7 @@ static void the_list_of_changes_has_an_end(void **state)
 	}
 }
 
-static void a_file_without_entries_is_refused(void **state)
+CASE(a_file_without_entries_is_refused)
 {
 	static const char *const texts[] = {"",      "\n\n",        "xyz\n",          "1\n",
 	                                    "[1]\n", "{\"a\":1}\n", "{\"type\":1}\n", "{\"type\":\"session\"}\n"};
@@ -461,7 +461,7 @@ static int refuse(void *arg, struct span bytes)
 	return (*(int *)arg)-- == 0 ? -EPIPE : 0;
 }
 
-static void the_first_error_of_the_output_ends_it(void **state)
+CASE(the_first_error_of_the_output_ends_it)
 {
 	int fd CLEANUP_CLOSE = open_file(SPAN_LIT(DAMAGED));
 	int left = 0, rc = -EPIPE;
@@ -475,7 +475,7 @@ static void the_first_error_of_the_output_ends_it(void **state)
 	}
 }
 
-static void a_file_that_shrinks_is_stale(void **state)
+CASE(a_file_that_shrinks_is_stale)
 {
 	int fd CLEANUP_CLOSE = open_file(SPAN_LIT(DAMAGED));
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -494,7 +494,7 @@ static bool count_down(void *arg)
 }
 
 /* Each call that can fail does, once; then the result is the same. */
-static void failing_calls_are_reported(void **state)
+CASE(failing_calls_are_reported)
 {
 	struct buf want CLEANUP_BUF = BUF_INIT, changes CLEANUP_BUF = BUF_INIT;
 	static const int errors[] = {-EIO, -ENOMEM, -EINTR};
@@ -531,29 +531,4 @@ static void failing_calls_are_reported(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_sound_file_is_unchanged),
-	    cmocka_unit_test(a_long_sound_file_is_unchanged),
-	    cmocka_unit_test(lost_bytes_are_left_out),
-	    cmocka_unit_test(entries_in_damaged_lines_are_found),
-	    cmocka_unit_test(the_search_in_a_damaged_line_has_an_end),
-	    cmocka_unit_test(nul_bytes_are_dropped),
-	    cmocka_unit_test(a_byte_order_mark_is_dropped),
-	    cmocka_unit_test(an_entry_after_lost_bytes_keeps_its_branch),
-	    cmocka_unit_test(an_entry_without_its_parent_continues_from_the_one_before),
-	    cmocka_unit_test(a_parent_is_moved_before_its_child),
-	    cmocka_unit_test(a_circle_of_parents_is_opened),
-	    cmocka_unit_test(copies_are_dropped),
-	    cmocka_unit_test(a_repeated_id_is_replaced),
-	    cmocka_unit_test(a_header_is_put_first),
-	    cmocka_unit_test(a_lost_header_is_made),
-	    cmocka_unit_test(the_list_of_changes_has_an_end),
-	    cmocka_unit_test(a_file_without_entries_is_refused),
-	    cmocka_unit_test(the_first_error_of_the_output_ends_it),
-	    cmocka_unit_test(a_file_that_shrinks_is_stale),
-	    cmocka_unit_test(failing_calls_are_reported),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

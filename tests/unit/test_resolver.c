@@ -102,6 +102,15 @@ static int tear_down(void **state)
 	return remove_all(world.root);
 }
 
+#define AT_ALL_KERNELS(name)                                                                                           \
+	static void name(void **state);                                                                                \
+	static __attribute__((constructor)) void add_all_##name(void)                                                  \
+	{                                                                                                              \
+		add_case(#name " without openat2", name, set_up_old_kernel, tear_down);                                \
+		add_case(#name " where openat2 is refused", name, set_up_container, tear_down);                        \
+	}                                                                                                              \
+	FIXTURE_CASE(name)
+
 /* Returns 1 if reached directly, 2 if through a link, or a negative errno; the same for stat and open. */
 static int reached(const char *path)
 {
@@ -119,7 +128,7 @@ static int reached(const char *path)
 	return rc < 0 ? rc : st.linked ? 2 : 1;
 }
 
-static void plain_names_and_links(void **state)
+AT_ALL_KERNELS(plain_names_and_links)
 {
 	struct resolved got = RESOLVED_INIT;
 
@@ -164,7 +173,7 @@ static bool is_closed(const char *path)
 	return got.closed;
 }
 
-static void closed_directories_of_links_are_reported(void **state)
+AT_ALL_KERNELS(closed_directories_of_links_are_reported)
 {
 	uid_t me = geteuid();
 	put_dir("open", me);
@@ -185,7 +194,7 @@ static void closed_directories_of_links_are_reported(void **state)
 }
 
 /* Files of other file systems, asked by the pool. */
-static void other_file_systems_answer_with_errors(void **state)
+AT_ALL_KERNELS(other_file_systems_answer_with_errors)
 {
 	struct resolved got = RESOLVED_INIT;
 	put_link("/proc/self/stat", "source/stat", geteuid());
@@ -203,7 +212,7 @@ static void other_file_systems_answer_with_errors(void **state)
 }
 
 /* After the first component of a path, only the last one can be a link, and only to a file. */
-static void symlinks_below_first_level_must_be_last(void **state)
+AT_ALL_KERNELS(symlinks_below_first_level_must_be_last)
 {
 	uid_t me = geteuid();
 	put_dir("elsewhere", me);
@@ -244,7 +253,7 @@ static void symlinks_below_first_level_must_be_last(void **state)
 }
 
 /* openat2 reaches a file at any depth with one call; after a link on the first level, with two. */
-static void depth_does_not_add_system_calls(void **state)
+CASE_WITH(depth_does_not_add_system_calls, set_up, tear_down)
 {
 	char path[64] = "source/p";
 	put_dir(path, geteuid());
@@ -268,7 +277,7 @@ static void depth_does_not_add_system_calls(void **state)
 	resolved_release(world.r, &got);
 }
 
-static void links_are_followed_only_for_owner(void **state)
+AT_ALL_KERNELS(links_are_followed_only_for_owner)
 {
 	enum { ALICE = 12345, BOB = 12346 };
 
@@ -300,7 +309,7 @@ static void links_are_followed_only_for_owner(void **state)
 	assert_int_equal(reached("dir/alices"), 2);
 }
 
-static void own_mount_is_refused(void **state)
+AT_ALL_KERNELS(own_mount_is_refused)
 {
 	struct stat st;
 
@@ -322,7 +331,7 @@ static void own_mount_is_refused(void **state)
 }
 
 /* The source is the directory that its path names now, even if it was another one before. */
-static void source_path_is_reopened(void **state)
+AT_ALL_KERNELS(source_path_is_reopened)
 {
 	struct resolved got = RESOLVED_INIT;
 	const struct source_path root = {world.r, ""};
@@ -382,7 +391,7 @@ static int wait_for(struct blocking_pool *pool, struct work *w)
 }
 
 /* One hung device: it is not called again, other devices are, and closing the pool does not wait. */
-static void hung_device_does_not_block_others(void **state)
+CASE(hung_device_does_not_block_others)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 	struct blocking_pool *pool;
@@ -411,7 +420,7 @@ static void hung_device_does_not_block_others(void **state)
 }
 
 /* Once hung devices occupy all threads, calls fail at once. */
-static void hung_devices_use_bounded_threads(void **state)
+CASE(hung_devices_use_bounded_threads)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 	struct blocking_pool *pool;
@@ -438,27 +447,4 @@ static void hung_devices_use_bounded_threads(void **state)
 	assert_int_equal(freed, BLOCKING_THREADS + 1);
 }
 
-/* clang-format off */
-#define AT_ALL_KERNELS(test)                                                                                           \
-	{#test, test, set_up, tear_down, NULL},                                                                        \
-	{#test " without openat2", test, set_up_old_kernel, tear_down, NULL},                                          \
-	{#test " where openat2 is refused", test, set_up_container, tear_down, NULL}
-/* clang-format on */
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    AT_ALL_KERNELS(plain_names_and_links),
-	    AT_ALL_KERNELS(closed_directories_of_links_are_reported),
-	    AT_ALL_KERNELS(other_file_systems_answer_with_errors),
-	    AT_ALL_KERNELS(symlinks_below_first_level_must_be_last),
-	    cmocka_unit_test_setup_teardown(depth_does_not_add_system_calls, set_up, tear_down),
-	    AT_ALL_KERNELS(links_are_followed_only_for_owner),
-	    AT_ALL_KERNELS(own_mount_is_refused),
-	    AT_ALL_KERNELS(source_path_is_reopened),
-	    cmocka_unit_test(hung_device_does_not_block_others),
-	    cmocka_unit_test(hung_devices_use_bounded_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

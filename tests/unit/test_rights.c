@@ -13,7 +13,7 @@
 enum { ADA = 1000, BOB = 1001, TEAM = 2000, CLUB = 2001 };
 
 /* The mode that a file of ADA and TEAM shows for an object of this owner, group and mode. */
-static void mode_follows_owner_and_group(void **state)
+CASE(mode_follows_owner_and_group)
 {
 	static const struct {
 		uid_t uid;
@@ -58,7 +58,7 @@ static unsigned one_may(const struct rights *r, uid_t uid, bool in_team, bool in
 }
 
 /* No class grants its members more than the object grants them, for any object and any user. */
-static void mode_never_exceeds_rights(void **state)
+CASE(mode_never_exceeds_rights)
 {
 	for (unsigned i = 0; i < 512 * 4; i++) {
 		unsigned mode = i % 512, owners = i / 512;
@@ -90,7 +90,7 @@ static void assert_rights(int fd, mode_t mode, mode_t expected)
 }
 
 /* With an ACL beyond the mode, only the owner has access, also where it grants more. */
-static void acl_leaves_access_to_owner(void **state)
+CASE(acl_leaves_access_to_owner)
 {
 	/* u::6 u:BOB:4 g::4 m::4 o::4. */
 	static const unsigned char acl[] = {2,    0,    0,    0,    1,    0, 6, 0, 0xff, 0xff, 0xff, 0xff, 2,  0, 4, 0,
@@ -116,7 +116,7 @@ static void acl_leaves_access_to_owner(void **state)
 	assert_int_equal(r.mode, 0600);
 }
 
-static void classes_granted_all_bits(void **state)
+CASE(classes_granted_all_bits)
 {
 	assert_int_equal(mode_for_classes(0751, RIGHTS_X, 0644), 0644);
 	assert_int_equal(mode_for_classes(0750, RIGHTS_X, 0666), 0660);
@@ -124,13 +124,4 @@ static void classes_granted_all_bits(void **state)
 	assert_int_equal(mode_for_classes(0000, RIGHTS_X, 0777), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(mode_follows_owner_and_group),
-	    cmocka_unit_test(mode_never_exceeds_rights),
-	    cmocka_unit_test(acl_leaves_access_to_owner),
-	    cmocka_unit_test(classes_granted_all_bits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

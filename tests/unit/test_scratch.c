@@ -13,6 +13,7 @@
 #define DIR_B ((node_t)200)
 #define MOST_FILES 4
 #define MOST_BYTES 64
+#define FIXTURE struct scratch *sc
 
 static int set_up(void **state)
 {
@@ -63,9 +64,8 @@ static void assert_bytes(struct scratch *sc, uint64_t id, struct span bytes)
 	assert_int_equal(a.size, bytes.n);
 }
 
-static void names_are_unique_in_a_directory(void **state)
+FIXTURE_CASE(names_are_unique_in_a_directory)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a;
 	uint64_t one = made(sc, DIR_A, "4913"), two = made(sc, DIR_B, "4913");
 
@@ -81,9 +81,8 @@ static void names_are_unique_in_a_directory(void **state)
 	assert_true(made(sc, DIR_A, "4913") > two);
 }
 
-static void attributes(void **state)
+FIXTURE_CASE(attributes)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a, b;
 
 	assert_int_equal(create(sc, DIR_A, "a", &a), 0);
@@ -104,9 +103,8 @@ static void attributes(void **state)
 	assert_int_equal(scratch_setattr(sc, 99, &a), -ESTALE);
 }
 
-static void link_target(void **state)
+FIXTURE_CASE(link_target)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a;
 
 	assert_int_equal(scratch_create(sc, DIR_A, span_of(".#label"), S_IFLNK | 0777, 0, 0, "will@host.1", &a), 0);
@@ -114,9 +112,8 @@ static void link_target(void **state)
 	assert_bytes(sc, a.id, span_of("will@host.1"));
 }
 
-static void contents(void **state)
+FIXTURE_CASE(contents)
 {
-	struct scratch *sc = *state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	uint64_t id = made(sc, DIR_A, "a");
 
@@ -142,9 +139,8 @@ static void contents(void **state)
 	scratch_detach(sc, 99);
 }
 
-static void number_and_bytes_are_limited(void **state)
+FIXTURE_CASE(number_and_bytes_are_limited)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a;
 	char text[MOST_BYTES + 1] = {0};
 	uint64_t id = made(sc, DIR_A, "0");
@@ -177,9 +173,8 @@ static void number_and_bytes_are_limited(void **state)
 	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
 }
 
-static void overlong_names_are_refused(void **state)
+FIXTURE_CASE(overlong_names_are_refused)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a;
 	char name[257];
 
@@ -194,9 +189,8 @@ static void overlong_names_are_refused(void **state)
 }
 
 /* An unlinked file lives while it is open. */
-static void unlinked_file_lives_while_open(void **state)
+FIXTURE_CASE(unlinked_file_lives_while_open)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a;
 	uint64_t id = made(sc, DIR_A, "a");
 
@@ -214,9 +208,8 @@ static void unlinked_file_lives_while_open(void **state)
 	assert_int_equal(scratch_sync(sc, id, &dir), -ESTALE);
 }
 
-static void rename_replaces_target(void **state)
+FIXTURE_CASE(rename_replaces_target)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a;
 	uint64_t one = made(sc, DIR_A, "one"), two = made(sc, DIR_B, "two");
 
@@ -230,9 +223,8 @@ static void rename_replaces_target(void **state)
 }
 
 /* A committed scratch file takes no more bytes: they would be lost. */
-static void detached_file_refuses_writes(void **state)
+FIXTURE_CASE(detached_file_refuses_writes)
 {
-	struct scratch *sc = *state;
 	struct scratch_attr a;
 	uint64_t id = made(sc, DIR_A, "tmp");
 
@@ -247,9 +239,8 @@ static void detached_file_refuses_writes(void **state)
 	assert_int_equal(scratch_getattr(sc, id, &a), -ESTALE);
 }
 
-static void listing_survives_removals(void **state)
+FIXTURE_CASE(listing_survives_removals)
 {
-	struct scratch *sc = *state;
 	CLEANUP_BUF struct buf name = BUF_INIT, all = BUF_INIT;
 	struct scratch_attr a;
 
@@ -272,9 +263,8 @@ static void listing_survives_removals(void **state)
 }
 
 /* Files left over after they were closed, each once. */
-static void leftovers_are_reported_once(void **state)
+FIXTURE_CASE(leftovers_are_reported_once)
 {
-	struct scratch *sc = *state;
 	CLEANUP_BUF struct buf name = BUF_INIT;
 	int64_t now = clock_ms(CLOCK_MONOTONIC), next = INT64_MAX;
 	struct scratch_attr a;
@@ -300,9 +290,9 @@ static void leftovers_are_reported_once(void **state)
 }
 
 /* Each allocation fails once: the call fails, and changes nothing. */
-static void failed_allocations_change_nothing(void **state)
+FIXTURE_CASE(failed_allocations_change_nothing)
 {
-	struct scratch *sc = *state, *other = NULL;
+	struct scratch *other = NULL;
 	struct scratch_attr a;
 	unsigned failures = 0;
 
@@ -335,23 +325,4 @@ static void failed_allocations_change_nothing(void **state)
 	assert_bytes(sc, id, span_of("bytes"));
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(names_are_unique_in_a_directory),
-	    TEST(attributes),
-	    TEST(link_target),
-	    TEST(contents),
-	    TEST(number_and_bytes_are_limited),
-	    TEST(detached_file_refuses_writes),
-	    TEST(unlinked_file_lives_while_open),
-	    TEST(rename_replaces_target),
-	    TEST(listing_survives_removals),
-	    TEST(overlong_names_are_refused),
-	    TEST(leftovers_are_reported_once),
-	    TEST(failed_allocations_change_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

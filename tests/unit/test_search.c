@@ -11,10 +11,10 @@
 #include <pthread.h>
 
 /* With hardly any memory nothing is cached, and the answers are the same. */
-static void tiny_budget_gives_equal_answers(void **state)
+FIXTURE_CASE(tiny_budget_gives_equal_answers)
 {
 	struct finder f;
-	f.p = *state;
+	f.p = p;
 	make_dir(f.p, "p");
 	put_many(&f, "p/a.jsonl", "a", "9000", 300, 3);
 	put_many(&f, "p/b.jsonl", "b", "8000", 9, 1100);
@@ -31,11 +31,11 @@ static void tiny_budget_gives_equal_answers(void **state)
 }
 
 /* The state of each session counts against the budget, even without results. */
-static void session_rows_count_in_budget(void **state)
+FIXTURE_CASE(session_rows_count_in_budget)
 {
 	enum { SESSIONS = 300, LEAST = 8 * sizeof(void *) };
 	struct finder f;
-	f.p = *state;
+	f.p = p;
 	make_dir(f.p, "p");
 	for (int i = 0; i < SESSIONS; i++) {
 		char file[32], id[32];
@@ -52,12 +52,12 @@ static void session_rows_count_in_budget(void **state)
 }
 
 /* Queries count with the bytes that the allocator uses for them, with and without an answer. */
-static void queries_are_counted(void **state)
+FIXTURE_CASE(queries_are_counted)
 {
 	enum { QUERIES = 800 };
 	struct finder f;
 	char text[32];
-	f.p = *state;
+	f.p = p;
 	make_dir(f.p, "p");
 	put_many(&f, "p/a.jsonl", "a", "9000", 3, 1);
 	finder_open(&f, 64 << 20);
@@ -78,10 +78,10 @@ static void queries_are_counted(void **state)
 }
 
 /* Of queries that no thread uses, the one that was used least recently loses its answer first. */
-static void least_recent_answer_is_evicted(void **state)
+FIXTURE_CASE(least_recent_answer_is_evicted)
 {
 	struct finder f;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	answer_put(ask(&f, "one"));
 	answer_put(ask(&f, "two"));
 	answer_put(ask(&f, "three"));
@@ -105,12 +105,12 @@ static void least_recent_answer_is_evicted(void **state)
 }
 
 /* The kernel can know names of a million queries: one without an answer has only its text. */
-static void evicted_answers_take_their_queries(void **state)
+FIXTURE_CASE(evicted_answers_take_their_queries)
 {
 	enum { QUERIES = 300 };
 	struct finder f;
 	size_t parsed = 0, known = 0;
-	f.p = *state;
+	f.p = p;
 	make_dir(f.p, "p");
 	put_many(&f, "p/a.jsonl", "a", "9000", 1, 1);
 	finder_open(&f, 4096);
@@ -133,13 +133,13 @@ static void evicted_answers_take_their_queries(void **state)
 	finder_close(&f);
 }
 
-static void test_numbers(void **state)
+FIXTURE_CASE(test_numbers)
 {
 	struct finder f;
 	struct buf why CLEANUP_BUF = BUF_INIT;
 	const struct answer *a;
 	char text[32];
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	uint64_t first = number_of(&f, "red");
 	assert_true(first >> SEARCH_NUMBER_BITS == 0);
 	assert_int_equal(number_of(&f, "red"), first);
@@ -175,13 +175,13 @@ static bool is_over(void *arg)
 }
 
 /* Several threads ask the same query while the sessions change; one that is cancelled does not affect the others. */
-static void threads_can_share_a_query(void **state)
+FIXTURE_CASE(threads_can_share_a_query)
 {
 	struct finder f;
 	pthread_t threads[4];
 	const struct answer *a;
 	const struct cancel cancel = {.is_cancelled = is_over};
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &f), 0);
 	for (int i = 0; i < 20; i++) {
@@ -237,10 +237,10 @@ void __wrap_lock_release(struct lock *l)
 }
 
 /* Every request gets an answer, wherever midnight passes. */
-static void midnight_renews_relative_dates(void **state)
+FIXTURE_CASE(midnight_renews_relative_dates)
 {
 	struct finder f;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	midnight = &f;
 	for (unsigned i = 0; i < 32; i++) {
 		const struct answer *a = ask(&f, SINCE);
@@ -267,12 +267,12 @@ static void assert_hints(struct finder *f, const char *query, const char *want)
 	answer_put(a);
 }
 
-static void answers_without_entries_have_hints(void **state)
+FIXTURE_CASE(answers_without_entries_have_hints)
 {
 #define WORD(meant) ": not a filter, so this is a word; did you mean " meant "\n"
 #define PATTERN(part) ": words are not patterns, but match parts of words; use rg, or search for " part "\n"
 	struct finder f;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	append(f.p, "p/a.jsonl",
 	    LINE({"type":"message","id":"3","message":{"role":"assistant",
 	        "content":[{"type":"toolCall","name":"bash","id":"c"},{"type":"toolCall","name":"Read","id":"d"}]}})
@@ -304,11 +304,11 @@ static void answers_without_entries_have_hints(void **state)
 }
 
 /* Without memory for its text, a query is not mistaken for another. */
-static void query_text_without_memory_is_not_mistaken(void **state)
+FIXTURE_CASE(query_text_without_memory_is_not_mistaken)
 {
 	struct finder f;
 	uint64_t number;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	long most = 0;
 	for (int rc = -ENOMEM; rc < 0; most++) {
 		allocs_left = most;
@@ -321,19 +321,4 @@ static void query_text_without_memory_is_not_mistaken(void **state)
 	finder_close(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(tiny_budget_gives_equal_answers),
-	    TEST(session_rows_count_in_budget),
-	    TEST(evicted_answers_take_their_queries),
-	    TEST(queries_are_counted),
-	    TEST(least_recent_answer_is_evicted),
-	    TEST(test_numbers),
-	    TEST(threads_can_share_a_query),
-	    TEST(midnight_renews_relative_dates),
-	    TEST(query_text_without_memory_is_not_mistaken),
-	    TEST(answers_without_entries_have_hints),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

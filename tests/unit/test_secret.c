@@ -178,7 +178,7 @@ static void assert_place(struct span text, const char *kind)
 	assert_string_equal(secret_kind(&found.v[0]), kind);
 }
 
-static void every_secret_form_is_found(void **state)
+CASE(every_secret_form_is_found)
 {
 	static const char *const around[][2] = {
 	    {"", ""},     {"{\"a\":\"", "\"}"}, {"\\n", "\\n"},
@@ -198,7 +198,7 @@ static void every_secret_form_is_found(void **state)
 	}
 }
 
-static void near_misses_are_not_found(void **state)
+CASE(near_misses_are_not_found)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
@@ -208,7 +208,7 @@ static void near_misses_are_not_found(void **state)
 	}
 }
 
-static void first_and_longest_match_wins(void **state)
+CASE(first_and_longest_match_wins)
 {
 	static const struct example text[] = {
 	    {"jwt", "Bearer  eyJexample0example0.eyJexample0example0.example0example0 "},
@@ -226,7 +226,7 @@ static void first_and_longest_match_wins(void **state)
 		assert_place(put("", text[i].text, "", &b), text[i].kind);
 }
 
-static void the_whole_key_is_found(void **state)
+CASE(the_whole_key_is_found)
 {
 	static const char *const texts[] = {"api_key= example0example01.example0.example\" ",
 	                                    "api_key= example0example01.example.example0\" ",
@@ -242,7 +242,7 @@ static void the_whole_key_is_found(void **state)
 	}
 }
 
-static void as_much_of_a_key_is_shown_as_is_known(void **state)
+CASE(as_much_of_a_key_is_shown_as_is_known)
 {
 	static const struct {
 		const char *text;
@@ -260,7 +260,7 @@ static void as_much_of_a_key_is_shown_as_is_known(void **state)
 }
 
 /* Each of these keys contains all that follow it, and none has a digit. */
-static void keys_in_keys_take_linear_time(void **state)
+CASE(keys_in_keys_take_linear_time)
 {
 	static const char *const texts[] = {"api_key=", "password:", "token=", "--key=", "token=.abcdefgh"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -323,7 +323,7 @@ static void assert_read(const char *text, const char *expected)
 	"***"                                                                                                          \
 	"********************************"
 
-static void redacted_read_hides_keys(void **state)
+CASE(redacted_read_hides_keys)
 {
 	assert_read("a\n", "a\n");
 	assert_read("{" KEY "}\nx " KEY "\n\n\r\n" KEY "\r\n{} ", "{" STARS "}\nx " STARS "\n\n\r\n" STARS "\r\n{} ");
@@ -338,7 +338,7 @@ static void redacted_read_hides_keys(void **state)
 
 /* Lines of each length, several times what is read at once: reads begin and end in keys, before and beyond the lines
  * whose masks are kept. */
-static void each_of_many_lines_is_hidden(void **state)
+CASE(each_of_many_lines_is_hidden)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, expected = BUF_INIT;
 	for (int i = 0; i < 150; i++) {
@@ -348,7 +348,7 @@ static void each_of_many_lines_is_hidden(void **state)
 	assert_read(buf_cstr(&text), buf_cstr(&expected));
 }
 
-static void unfinished_last_line_is_hidden(void **state)
+CASE(unfinished_last_line_is_hidden)
 {
 	assert_read("{}\n{\"a\":\"hf_exam", "{}\n*************");
 	assert_read("{\"a\":\"hf_exam", "*************");
@@ -358,7 +358,7 @@ static void unfinished_last_line_is_hidden(void **state)
 	assert_read(" \t\r", "***");
 }
 
-static void overlong_line_is_hidden(void **state)
+CASE(overlong_line_is_hidden)
 {
 	char text[16384], expected[16384];
 	for (size_t more = 0; more < 2 && SECRET_LINE + 200 < sizeof text; more++) {
@@ -379,7 +379,7 @@ static void overlong_line_is_hidden(void **state)
 
 /* The first bytes of the file, the last ones of the line that is too long, and the line after it. The line is a hole.
  */
-static void line_beyond_the_limit_is_hidden(void **state)
+CASE(line_beyond_the_limit_is_hidden)
 {
 	const size_t begin = 3, n = SECRET_LINE + 300, end = begin + n;
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[64];
@@ -415,7 +415,7 @@ static void line_beyond_the_limit_is_hidden(void **state)
 	remove_all(dir);
 }
 
-static void grown_line_is_scanned_again(void **state)
+CASE(grown_line_is_scanned_again)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200] = "";
 	struct resolver *r;
@@ -447,7 +447,7 @@ static void grown_line_is_scanned_again(void **state)
 
 /* The file is rewritten before each read of a line that is read in pieces, last bytes first or last, with its secrets
  * cached or not. The key is in the line before or after. */
-static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
+CASE(a_file_that_is_rewritten_in_place_shows_no_key)
 {
 	static const char *const texts[][2] = {
 	    {"{\"" X35 " " KEY "\"}\n", "{\"" KEY " " X35 "\"}\n"},
@@ -487,7 +487,7 @@ static void a_file_that_is_rewritten_in_place_shows_no_key(void **state)
 }
 
 /* A file that is cut between two reads of its lines: the read returns the rest of it, or an error, and ends. */
-static void a_file_that_is_cut_while_it_is_read_ends(void **state)
+CASE(a_file_that_is_cut_while_it_is_read_ends)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
 	struct resolver *r;
@@ -515,7 +515,7 @@ static void a_file_that_is_cut_while_it_is_read_ends(void **state)
 }
 
 /* Continuous appends do not keep earlier lines from being read. */
-static void a_file_that_grows_is_read(void **state)
+CASE(a_file_that_grows_is_read)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
 	struct resolver *r;
@@ -548,7 +548,7 @@ static unsigned reads_of_line(struct opened *file)
 }
 
 /* Masks are kept only once a later change would have another time: times can have whole seconds. */
-static void masks_of_settled_files_are_kept(void **state)
+CASE(masks_of_settled_files_are_kept)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
 	struct resolver *r;
@@ -576,7 +576,7 @@ static void masks_of_settled_files_are_kept(void **state)
 	remove_all(dir);
 }
 
-static void growing_hidden_line_keeps_session(void **state)
+CASE(growing_hidden_line_keeps_session)
 {
 	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
 	struct resolver *r;
@@ -599,26 +599,4 @@ static void growing_hidden_line_keeps_session(void **state)
 	remove_all(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_secret_form_is_found),
-	    cmocka_unit_test(near_misses_are_not_found),
-	    cmocka_unit_test(first_and_longest_match_wins),
-	    cmocka_unit_test(the_whole_key_is_found),
-	    cmocka_unit_test(as_much_of_a_key_is_shown_as_is_known),
-	    cmocka_unit_test(keys_in_keys_take_linear_time),
-	    cmocka_unit_test(redacted_read_hides_keys),
-	    cmocka_unit_test(each_of_many_lines_is_hidden),
-	    cmocka_unit_test(unfinished_last_line_is_hidden),
-	    cmocka_unit_test(overlong_line_is_hidden),
-	    cmocka_unit_test(line_beyond_the_limit_is_hidden),
-	    cmocka_unit_test(grown_line_is_scanned_again),
-	    cmocka_unit_test(a_file_that_is_rewritten_in_place_shows_no_key),
-	    cmocka_unit_test(a_file_that_is_cut_while_it_is_read_ends),
-	    cmocka_unit_test(a_file_that_grows_is_read),
-	    cmocka_unit_test(growing_hidden_line_keeps_session),
-	    cmocka_unit_test(masks_of_settled_files_are_kept),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

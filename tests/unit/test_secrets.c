@@ -31,9 +31,8 @@ static void assert_secrets(struct source_fixture *p, const char *expected)
 
 #define ROW(project, stem, entry) project "\t" stem "\t" entry "\thuggingface\thf_e\t35\n"
 
-static void keys_are_listed_by_entry(void **state)
+FIXTURE_CASE(keys_are_listed_by_entry)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	make_dir(p, "--b--");
 	put(p, "--a--/s.jsonl",
@@ -49,18 +48,16 @@ static void keys_are_listed_by_entry(void **state)
 	                      ROW("b", "odd", "") ROW("b", "odd", "b") ROW("b", "odd", ""));
 }
 
-static void without_keys_the_table_is_empty(void **state)
+FIXTURE_CASE(without_keys_the_table_is_empty)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	put(p, "--a--/none.jsonl", HEADER_OF("n", "/w") HOLDS("x", "no key"));
 	assert_secrets(p, HEADING);
 }
 
 /* The file is read in pieces of 256 KiB (with small limits, 100 bytes): a key is found wherever one begins or ends. */
-static void keys_between_pieces_are_found(void **state)
+FIXTURE_CASE(keys_between_pieces_are_found)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	for (unsigned i = 0; i < 4; i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
@@ -81,9 +78,8 @@ static void keys_between_pieces_are_found(void **state)
 }
 
 /* A line over the limit is skipped, and the lines around it are not. It is a hole, but for a key at each end. */
-static void long_lines_are_skipped(void **state)
+FIXTURE_CASE(long_lines_are_skipped)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl", HEADER_OF("s", "/w") HOLDS("a", KEY) KEY);
 	struct stat st;
@@ -93,13 +89,4 @@ static void long_lines_are_skipped(void **state)
 	assert_secrets(p, HEADING ROW("a", "s", "a") ROW("a", "s", "b"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(keys_are_listed_by_entry),
-	    TEST(without_keys_the_table_is_empty),
-	    TEST(keys_between_pieces_are_found),
-	    TEST(long_lines_are_skipped),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

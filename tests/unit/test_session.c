@@ -9,7 +9,7 @@
 
 /* ---- session files and other files ---- */
 
-static void file_without_header_is_rejected(void **state)
+CASE(file_without_header_is_rejected)
 {
 	static const struct {
 		const char *text;
@@ -39,7 +39,7 @@ static void file_without_header_is_rejected(void **state)
 	}
 }
 
-static void only_regular_files_are_opened(void **state)
+CASE(only_regular_files_are_opened)
 {
 	struct session *s = NULL;
 	CLEANUP_FIXTURE struct fixture f;
@@ -57,7 +57,7 @@ static void only_regular_files_are_opened(void **state)
 	assert_null(s);
 }
 
-static void versions_are_compared_as_javascript_does(void **state)
+CASE(versions_are_compared_as_javascript_does)
 {
 	static const struct {
 		const char *version;
@@ -91,7 +91,7 @@ static void versions_are_compared_as_javascript_does(void **state)
 	}
 }
 
-static void lines_become_entries(void **state)
+CASE(lines_become_entries)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -128,7 +128,7 @@ void __wrap_record_head(struct span line, struct buf *deep, struct record_head *
 }
 
 /* A file can have a hundred million of them. */
-static void blank_lines_are_not_parsed(void **state)
+CASE(blank_lines_are_not_parsed)
 {
 	static const char *const blank[] = {"\n", "\r\n", " \t \n", "\xc2\xa0\r\n"};
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -150,7 +150,7 @@ static void blank_lines_are_not_parsed(void **state)
 	assert_problems(s, "");
 }
 
-static void irregular_lines_are_reported(void **state)
+CASE(irregular_lines_are_reported)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
@@ -175,7 +175,7 @@ static void irregular_lines_are_reported(void **state)
 
 /* ---- ids and names ---- */
 
-static void ids_are_exact(void **state)
+CASE(ids_are_exact)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -202,7 +202,7 @@ static void ids_are_exact(void **state)
 		assert_int_equal(session_entry_by_name(s, span_of(wrong[i])), NO_ENTRY);
 }
 
-static void duplicate_names_are_numbered_in_file_order(void **state)
+CASE(duplicate_names_are_numbered_in_file_order)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -224,7 +224,7 @@ static void duplicate_names_are_numbered_in_file_order(void **state)
 	assert_name(s, 6, "5~2");
 }
 
-static void long_ids_have_short_names(void **state)
+CASE(long_ids_have_short_names)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
 	CLEANUP_FIXTURE struct fixture f;
@@ -257,7 +257,7 @@ static void add_long_id(struct buf *out, size_t n, char last)
 	buf_addc(out, '"');
 }
 
-static void long_ids_are_distinguished(void **state)
+CASE(long_ids_are_distinguished)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_FIXTURE struct fixture f;
@@ -287,7 +287,7 @@ static void long_ids_are_distinguished(void **state)
 	}
 }
 
-static void long_numeric_id_is_found_by_name(void **state)
+CASE(long_numeric_id_is_found_by_name)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
 	CLEANUP_FIXTURE struct fixture f;
@@ -318,13 +318,13 @@ static size_t memory_of_ids(size_t n)
 	return memory;
 }
 
-static void long_ids_use_constant_memory(void **state)
+CASE(long_ids_use_constant_memory)
 {
 	size_t least = memory_of_ids(100);
 	assert_in_range(memory_of_ids(2000), 1, least + least / 10);
 }
 
-static void last_duplicate_id_wins(void **state)
+CASE(last_duplicate_id_wins)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
@@ -343,7 +343,7 @@ static void last_duplicate_id_wins(void **state)
 
 /* ---- the tree ---- */
 
-static void invalid_parents_make_roots(void **state)
+CASE(invalid_parents_make_roots)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -355,7 +355,7 @@ static void invalid_parents_make_roots(void **state)
 	                   "4 unknown parent: a root; 5 unknown parent: a root; ");
 }
 
-static void parent_can_follow_child(void **state)
+CASE(parent_can_follow_child)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER CUSTOM("c", "b") USER("b", "a", "hi"));
@@ -373,7 +373,7 @@ static void parent_can_follow_child(void **state)
 	assert_problems(s, "");
 }
 
-static void walks_end_on_cycles(void **state)
+CASE(walks_end_on_cycles)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -393,7 +393,7 @@ static void walks_end_on_cycles(void **state)
 	                   "7 it is its own ancestor; ");
 }
 
-static void branches_are_tips_and_position(void **state)
+CASE(branches_are_tips_and_position)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -415,7 +415,7 @@ static void branches_are_tips_and_position(void **state)
 	assert_int_equal(session_branch_end(s, 2), 2);
 }
 
-static void empty_session_has_no_leaf(void **state)
+CASE(empty_session_has_no_leaf)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER);
@@ -429,7 +429,7 @@ static void empty_session_has_no_leaf(void **state)
 	assert_problems(s, "");
 }
 
-static void branch_summary_is_found(void **state)
+CASE(branch_summary_is_found)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -443,7 +443,7 @@ static void branch_summary_is_found(void **state)
 
 /* ---- v1 ---- */
 
-static void v1_files_are_linear(void **state)
+CASE(v1_files_are_linear)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
@@ -477,7 +477,7 @@ static uint32_t kept_by(const struct session *s, uint32_t i)
 	return session_first_kept(s, i, &r);
 }
 
-static void v1_kept_index_counts_parsed_lines(void **state)
+CASE(v1_kept_index_counts_parsed_lines)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -508,7 +508,7 @@ static void v1_kept_index_counts_parsed_lines(void **state)
 	                   "16 the first entry that the compaction keeps is missing; ");
 }
 
-static void compaction_first_kept_entry(void **state)
+CASE(compaction_first_kept_entry)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -535,7 +535,7 @@ static uint64_t serial_at(const struct fixture *f)
 }
 
 /* Data derived from a dropped index must not be taken for data of the next one. */
-static void serials_differ_across_rebuilt_indexes(void **state)
+CASE(serials_differ_across_rebuilt_indexes)
 {
 	CLEANUP_FIXTURE struct fixture f;
 
@@ -547,33 +547,4 @@ static void serials_differ_across_rebuilt_indexes(void **state)
 	assert_int_not_equal(serial_at(&f), first);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(file_without_header_is_rejected),
-	    cmocka_unit_test(only_regular_files_are_opened),
-	    cmocka_unit_test(versions_are_compared_as_javascript_does),
-	    cmocka_unit_test(lines_become_entries),
-	    cmocka_unit_test(blank_lines_are_not_parsed),
-	    cmocka_unit_test(irregular_lines_are_reported),
-	    cmocka_unit_test(ids_are_exact),
-	    cmocka_unit_test(duplicate_names_are_numbered_in_file_order),
-	    cmocka_unit_test(long_ids_have_short_names),
-	    cmocka_unit_test(long_ids_are_distinguished),
-	    cmocka_unit_test(long_numeric_id_is_found_by_name),
-	    cmocka_unit_test(long_ids_use_constant_memory),
-	    cmocka_unit_test(last_duplicate_id_wins),
-	    cmocka_unit_test(invalid_parents_make_roots),
-	    cmocka_unit_test(parent_can_follow_child),
-	    cmocka_unit_test(walks_end_on_cycles),
-	    cmocka_unit_test(branches_are_tips_and_position),
-	    cmocka_unit_test(empty_session_has_no_leaf),
-	    cmocka_unit_test(branch_summary_is_found),
-	    cmocka_unit_test(serials_differ_across_rebuilt_indexes),
-	    cmocka_unit_test(v1_files_are_linear),
-	    cmocka_unit_test(v1_kept_index_counts_parsed_lines),
-	    cmocka_unit_test(compaction_first_kept_entry),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

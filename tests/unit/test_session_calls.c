@@ -9,7 +9,7 @@
 
 /* ---- calls ---- */
 
-static void result_matches_nearest_call_above(void **state)
+CASE(result_matches_nearest_call_above)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f,
@@ -40,7 +40,7 @@ static void result_matches_nearest_call_above(void **state)
 	assert_int_equal(session_result(s, 1, 1), NO_ENTRY);
 }
 
-static void duplicate_call_ids_match_in_order(void **state)
+CASE(duplicate_call_ids_match_in_order)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
@@ -64,7 +64,7 @@ static void duplicate_call_ids_match_in_order(void **state)
 }
 
 /* Many calls of one message with the same id, and as many results in a row, after other calls without results. */
-static void many_calls_of_one_message_match(void **state)
+CASE(many_calls_of_one_message_match)
 {
 	enum { MANY = 20000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -93,13 +93,4 @@ static void many_calls_of_one_message_match(void **state)
 	assert_int_equal(session_result(f.s, 0, MANY + 2), NO_ENTRY);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(result_matches_nearest_call_above),
-	    cmocka_unit_test(duplicate_call_ids_match_in_order),
-	    cmocka_unit_test(many_calls_of_one_message_match),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

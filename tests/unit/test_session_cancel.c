@@ -42,7 +42,7 @@ static void assert_same(const struct session *a, const struct session *b)
 	assert_memory_equal(x.p, y.p, x.n);
 }
 
-static void cancelled_scan_resumes(void **state)
+CASE(cancelled_scan_resumes)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct fixture whole, f;
@@ -72,7 +72,7 @@ static void cancelled_scan_resumes(void **state)
 }
 
 /* A line without an end leaves nothing to keep. */
-static void cancelled_header_leaves_no_session(void **state)
+CASE(cancelled_header_leaves_no_session)
 {
 	static char line[2 << 20];
 	CLEANUP_FIXTURE struct fixture f;
@@ -85,7 +85,7 @@ static void cancelled_header_leaves_no_session(void **state)
 }
 
 /* A file with a hole of a terabyte. */
-static void sparse_holes_are_skipped(void **state)
+CASE(sparse_holes_are_skipped)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	int left = 1000;
@@ -106,12 +106,4 @@ static void sparse_holes_are_skipped(void **state)
 	assert_problems(f.s, "3 malformed: not JSON; ");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(cancelled_scan_resumes),
-	    cmocka_unit_test(cancelled_header_leaves_no_session),
-	    cmocka_unit_test(sparse_holes_are_skipped),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

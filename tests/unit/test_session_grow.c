@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static void complete_tail_is_indexed_torn_is_not(void **state)
+CASE(complete_tail_is_indexed_torn_is_not)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER CUSTOM("a", null) "{\"type\":\"custom\",\"id\":\"b\"");
@@ -34,7 +34,7 @@ static void complete_tail_is_indexed_torn_is_not(void **state)
 	assert_problems(s, "");
 }
 
-static void bytes_after_indexed_tail_are_stale(void **state)
+CASE(bytes_after_indexed_tail_are_stale)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER "5");
@@ -45,7 +45,7 @@ static void bytes_after_indexed_tail_are_stale(void **state)
 	assert_int_equal(session_grow(s), -ESTALE);
 }
 
-static void readers_see_whole_lines_until_quiet(void **state)
+CASE(readers_see_whole_lines_until_quiet)
 {
 	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	char bytes[512];
@@ -62,7 +62,7 @@ static void readers_see_whole_lines_until_quiet(void **state)
 	assert_int_equal(session_pread(s, bytes, 4, strlen(HEADER)), 4);
 }
 
-static void a_changed_file_is_stale(void **state)
+CASE(a_changed_file_is_stale)
 {
 	static const char text[] = HEADER CUSTOM("a", null) CUSTOM("b", "a");
 
@@ -101,7 +101,7 @@ static void a_changed_file_is_stale(void **state)
 }
 
 /* An index that grows, and one that is built again after it was evicted, compare them with those that were read. */
-static void a_file_changed_at_its_last_bytes_is_stale(void **state)
+CASE(a_file_changed_at_its_last_bytes_is_stale)
 {
 	enum { LINES = 100, CHANGED = 20 };
 	static const char more[] = CUSTOM("new", null);
@@ -186,7 +186,7 @@ static void assert_line(const struct session *s, uint32_t at)
 }
 
 /* Lines in one run or in two, such as results and their calls. */
-static void adjacent_lines_share_one_pread(void **state)
+CASE(adjacent_lines_share_one_pread)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_many_lines(&f);
@@ -197,7 +197,7 @@ static void adjacent_lines_share_one_pread(void **state)
 }
 
 /* As for the directories of branches: the entry, the first one and the last one. */
-static void ends_of_the_file_stay_cached(void **state)
+CASE(ends_of_the_file_stay_cached)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_many_lines(&f);
@@ -210,7 +210,7 @@ static void ends_of_the_file_stay_cached(void **state)
 	assert_in_range(preads, 1, MANY_LINES / 4);
 }
 
-static void last_lines_share_one_pread(void **state)
+CASE(last_lines_share_one_pread)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_many_lines(&f);
@@ -221,7 +221,7 @@ static void last_lines_share_one_pread(void **state)
 }
 
 /* The file was changed at bytes that are not compared. */
-static void readahead_is_dropped_on_change(void **state)
+CASE(readahead_is_dropped_on_change)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -238,7 +238,7 @@ static void readahead_is_dropped_on_change(void **state)
 	assert_id(s, 0, "b");
 }
 
-static void line_changed_while_reading_is_stale(void **state)
+CASE(line_changed_while_reading_is_stale)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	struct record r;
@@ -289,14 +289,14 @@ static unsigned count_refused(size_t padding)
 
 /* Otherwise an index with the entries of the old file would later count as one of the new file. A short file is read
  * with one call: what that returns was in the file. */
-static void file_rewritten_while_indexed_is_stale(void **state)
+CASE(file_rewritten_while_indexed_is_stale)
 {
 	assert_in_range(count_refused(64 * 1024), 1, 8);
 	assert_int_equal(count_refused(0), 0);
 }
 
 /* A table of all sessions also finds its lines there. */
-static void short_file_is_read_once(void **state)
+CASE(short_file_is_read_once)
 {
 	CLEANUP_FIXTURE struct fixture f;
 
@@ -311,7 +311,7 @@ static void short_file_is_read_once(void **state)
 	assert_int_equal(preads, 2);
 }
 
-static void lines_longer_than_the_buffer_are_read(void **state)
+CASE(lines_longer_than_the_buffer_are_read)
 {
 	enum { LONG = 3000000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -328,7 +328,7 @@ static void lines_longer_than_the_buffer_are_read(void **state)
 }
 
 /* Lines of any length, some blank, some longer than one read, some that are not JSON. */
-static void line_ends_across_read_boundaries(void **state)
+CASE(line_ends_across_read_boundaries)
 {
 	enum { LINES = 6000, LONG = 300000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -376,7 +376,7 @@ static void add_turn(struct buf *text, unsigned i)
 }
 
 /* Bytes that cannot be JSON are not kept, however many come without a newline. */
-static void long_garbage_is_one_bad_line(void **state)
+CASE(long_garbage_is_one_bad_line)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	struct session *s = open_text(&f, HEADER);
@@ -395,7 +395,7 @@ static void long_garbage_is_one_bad_line(void **state)
 }
 
 /* A million turns of one call and its result, all with the same call id. */
-static void index_of_million_entries_is_small(void **state)
+CASE(index_of_million_entries_is_small)
 {
 	enum { MANY = 1000000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -418,7 +418,7 @@ static void index_of_million_entries_is_small(void **state)
 }
 
 /* Ids, calls with their results, labels, names and problems, and all data derived from them. */
-static void session_memory_matches_heap(void **state)
+CASE(session_memory_matches_heap)
 {
 	enum { MANY = 3000 };
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
@@ -451,7 +451,7 @@ static void session_memory_matches_heap(void **state)
 }
 
 /* The parent of each line is the next line, and no result has a call: two problems each. */
-static void reversed_parent_chain_is_linear(void **state)
+CASE(reversed_parent_chain_is_linear)
 {
 	enum { MANY = 200000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -485,7 +485,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-static void readers_share_derived_data(void **state)
+CASE(readers_share_derived_data)
 {
 	pthread_t threads[3];
 	CLEANUP_FIXTURE struct fixture f;
@@ -504,29 +504,4 @@ static void readers_share_derived_data(void **state)
 	assert_int_equal(session_count(s), 51);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(complete_tail_is_indexed_torn_is_not),
-	    cmocka_unit_test(bytes_after_indexed_tail_are_stale),
-	    cmocka_unit_test(readers_see_whole_lines_until_quiet),
-	    cmocka_unit_test(a_changed_file_is_stale),
-	    cmocka_unit_test(a_file_changed_at_its_last_bytes_is_stale),
-	    cmocka_unit_test(adjacent_lines_share_one_pread),
-	    cmocka_unit_test(ends_of_the_file_stay_cached),
-	    cmocka_unit_test(last_lines_share_one_pread),
-	    cmocka_unit_test(short_file_is_read_once),
-	    cmocka_unit_test(readahead_is_dropped_on_change),
-	    cmocka_unit_test(line_changed_while_reading_is_stale),
-	    cmocka_unit_test(file_rewritten_while_indexed_is_stale),
-	    cmocka_unit_test(lines_longer_than_the_buffer_are_read),
-	    cmocka_unit_test(line_ends_across_read_boundaries),
-	    cmocka_unit_test(long_garbage_is_one_bad_line),
-	    cmocka_unit_test(index_of_million_entries_is_small),
-	    cmocka_unit_test(session_memory_matches_heap),
-	    cmocka_unit_test(reversed_parent_chain_is_linear),
-	    cmocka_unit_test(readers_share_derived_data),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

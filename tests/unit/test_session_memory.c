@@ -32,9 +32,8 @@ static void put_sessions(const struct source_fixture *p)
 	}
 }
 
-static void a_session_needs_little_memory(void **state)
+FIXTURE_CASE(a_session_needs_little_memory)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	uint64_t cookie = 0;
 	size_t before = heap_used(), n = 0;
@@ -59,8 +58,4 @@ static void a_session_needs_little_memory(void **state)
 	facts_close(f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {TEST(a_session_needs_little_memory)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

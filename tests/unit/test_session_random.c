@@ -299,7 +299,7 @@ static void compare(const struct session *s, const struct model *m)
 	}
 }
 
-static void random_files_match_model(void **state)
+CASE(random_files_match_model)
 {
 	struct dice d = {seed_of_run()};
 
@@ -315,7 +315,7 @@ static void random_files_match_model(void **state)
 }
 
 /* Lines of all lengths, in file order with some left out, and back and forth. */
-static void reader_and_load_agree(void **state)
+CASE(reader_and_load_agree)
 {
 	struct dice d = {seed_of_run()};
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -382,7 +382,7 @@ static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most
 	assert_same_as_at_once(f.s, text);
 }
 
-static void grown_index_equals_fresh_index(void **state)
+CASE(grown_index_equals_fresh_index)
 {
 	static const unsigned sizes[] = {1, 7, 60, 1000};
 	struct dice d = {seed_of_run()};
@@ -395,13 +395,4 @@ static void grown_index_equals_fresh_index(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(random_files_match_model),
-	    cmocka_unit_test(reader_and_load_agree),
-	    cmocka_unit_test(grown_index_equals_fresh_index),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -33,9 +33,8 @@ static unsigned count_said(const char *text)
 
 /* Each replacement takes a new number. A warning is logged early, and an error when no numbers are left; known sessions
  * stay. */
-static void slot_exhaustion_is_logged_early(void **state)
+FIXTURE_CASE(slot_exhaustion_is_logged_early)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "w");
 	put(p, "w/a.jsonl", HEADER_OF("a", "/"));
 	put(p, "w/b.jsonl", HEADER_OF("b", "/"));
@@ -70,9 +69,8 @@ static void expect_files(struct source_fixture *p, const char *want)
 
 /* A name that is gone, and was never shown, makes place for another one in its directory. Names of sessions
  * stay, and so does X.jsonl next to X. */
-static void names_that_are_gone_make_place(void **state)
+FIXTURE_CASE(names_that_are_gone_make_place)
 {
-	struct source_fixture *p = *state;
 	char name[64], want[256];
 	make_dir(p, "w");
 	put(p, "w/a.jsonl", HEADER_OF("a", "/"));
@@ -101,12 +99,8 @@ static void names_that_are_gone_make_place(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    TEST(slot_exhaustion_is_logged_early),
-	    TEST(names_that_are_gone_make_place),
-	};
 	said = tmpfile();
 	if (!said)
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

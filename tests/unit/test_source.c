@@ -10,6 +10,7 @@ struct source_fixture {
 	char root[64], home[80];
 	int before;
 };
+#define FIXTURE struct source_fixture *p
 
 static int set_up(void **state)
 {
@@ -67,9 +68,8 @@ static void assert_refused(const char *expected)
 	assert_true(span_is(buf_span(&got), "kept"));
 }
 
-static void source_precedence_matches_pi(void **state)
+FIXTURE_CASE(source_precedence_matches_pi)
 {
-	struct source_fixture *p = *state;
 	assert_source(p, "~/.pi/agent/sessions");
 	setenv("PI_CODING_AGENT_DIR", "", 1);
 	assert_source(p, "~/.pi/agent/sessions");
@@ -89,9 +89,8 @@ static void source_precedence_matches_pi(void **state)
 	assert_source(p, "/environment");
 }
 
-static void empty_project_setting_is_used(void **state)
+FIXTURE_CASE(empty_project_setting_is_used)
 {
-	struct source_fixture *p = *state;
 	put_file(AGENT, "{\"sessionDir\":\"/agents\"}");
 	put_file(PROJECT, "{\"sessionDir\":\"\"}");
 	assert_source(p, "~/.pi/agent/sessions");
@@ -103,9 +102,8 @@ static void empty_project_setting_is_used(void **state)
 	assert_source(p, "/agents");
 }
 
-static void tilde_and_file_urls_are_expanded(void **state)
+FIXTURE_CASE(tilde_and_file_urls_are_expanded)
 {
-	struct source_fixture *p = *state;
 	const char *cases[][2] = {
 	    {"~", "~"},
 	    {"~/a b", "~/a b"},
@@ -129,7 +127,7 @@ static void tilde_and_file_urls_are_expanded(void **state)
 	assert_true(span_is(buf_span(&got), "~other"));
 }
 
-static void unreadable_settings_are_rejected(void **state)
+FIXTURE_CASE(unreadable_settings_are_rejected)
 {
 	put_file(PROJECT, "{\"sessionDir\":");
 	assert_refused("pi's settings.json is not a JSON object");
@@ -148,7 +146,7 @@ static void unreadable_settings_are_rejected(void **state)
 	assert_refused("pi's settings.json cannot be read");
 }
 
-static void home_falls_back_to_passwd(void **state)
+FIXTURE_CASE(home_falls_back_to_passwd)
 {
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	const char *why = NULL;
@@ -161,14 +159,4 @@ static void home_falls_back_to_passwd(void **state)
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(source_precedence_matches_pi),     TEST(empty_project_setting_is_used),
-	    TEST(tilde_and_file_urls_are_expanded), TEST(unreadable_settings_are_rejected),
-	    TEST(home_falls_back_to_passwd),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void white_space_is_trimmed(void **state)
+CASE(white_space_is_trimmed)
 {
 	assert_span(space_trim(SPAN_LIT("\t\v\f\r\n x y \xc2\xa0\xe1\x9a\x80")), "x y");
 	assert_span(space_trim(SPAN_LIT("\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8"
@@ -26,7 +26,7 @@ static void white_space_is_trimmed(void **state)
 	assert_int_equal(space_trim((struct span){NULL, 0}).n, 0);
 }
 
-static void size_of_first_space_is_returned(void **state)
+CASE(size_of_first_space_is_returned)
 {
 	assert_int_equal(space_size(SPAN_LIT("\v x")), 1);
 	assert_int_equal(space_size(SPAN_LIT("\xc2\xa0")), 2);
@@ -44,7 +44,7 @@ static void assert_flat(struct span text, const char *want)
 	assert_span((struct span){copy, space_flatten(copy, text.n, '_', NULL)}, want);
 }
 
-static void controls_are_replaced(void **state)
+CASE(controls_are_replaced)
 {
 	assert_flat(SPAN_LIT("\0\t\n\x1f \x7f"), "____ _");
 	assert_flat(SPAN_LIT("\xc2\x80x\xc2\x9f\xc2\xa0"), "_x_\xc2\xa0");
@@ -54,10 +54,4 @@ static void controls_are_replaced(void **state)
 	assert_int_equal(space_flatten(NULL, 0, '_', NULL), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(white_space_is_trimmed),
-	                                   cmocka_unit_test(size_of_first_space_is_returned),
-	                                   cmocka_unit_test(controls_are_replaced)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

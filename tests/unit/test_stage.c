@@ -65,7 +65,7 @@ static int resize(struct stage *st, uint64_t size)
 	return rc;
 }
 
-static void only_truncated_stage_begins_empty(void **state)
+CASE(only_truncated_stage_begins_empty)
 {
 	CLEANUP(stage_release) struct stage kept = stage_of(&form_label, "old\n", false);
 	CLEANUP(stage_release) struct stage cut = stage_of(&form_label, "old\n", true);
@@ -77,7 +77,7 @@ static void only_truncated_stage_begins_empty(void **state)
 	assert_false(cut.was_written);
 }
 
-static void whole_line_is_recognized(void **state)
+CASE(whole_line_is_recognized)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -92,7 +92,7 @@ static void whole_line_is_recognized(void **state)
 	assert_bytes(&st, SPAN_LIT("new\n"));
 }
 
-static void pieces_are_joined(void **state)
+CASE(pieces_are_joined)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
@@ -106,7 +106,7 @@ static void pieces_are_joined(void **state)
 }
 
 /* The end comes first; the gap is NUL until the beginning comes. */
-static void gap_is_filled_with_nul(void **state)
+CASE(gap_is_filled_with_nul)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 
@@ -118,7 +118,7 @@ static void gap_is_filled_with_nul(void **state)
 }
 
 /* Over the old text, then truncated, as some editors do. */
-static void overwritten_text_can_be_truncated(void **state)
+CASE(overwritten_text_can_be_truncated)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "a long label\n", false);
 
@@ -129,7 +129,7 @@ static void overwritten_text_can_be_truncated(void **state)
 }
 
 /* Remains of the old text are not a second line, nor half a character, until they can be truncated. */
-static void remains_of_old_text_are_not_judged(void **state)
+CASE(remains_of_old_text_are_not_judged)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "l\xc3\xa9long\n", false);
 
@@ -142,7 +142,7 @@ static void remains_of_old_text_are_not_judged(void **state)
 }
 
 /* The size as JSON is known after each step. */
-static void size_as_json_is_known(void **state)
+CASE(size_as_json_is_known)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_summary, "a \"shown\"\n\\", false);
 	const char *why = NULL;
@@ -158,7 +158,7 @@ static void size_as_json_is_known(void **state)
 	assert_bytes(&st, span_of("a \t\x01\n\"\"\""));
 }
 
-static void resize_cuts_or_extends(void **state)
+CASE(resize_cuts_or_extends)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "abc\n", false);
 
@@ -177,7 +177,7 @@ static void resize_cuts_or_extends(void **state)
 	assert_int_equal(st.bytes.n, 0);
 }
 
-static void invalid_text_is_refused(void **state)
+CASE(invalid_text_is_refused)
 {
 	static const struct {
 		const struct value_form *kind;
@@ -206,7 +206,7 @@ static void invalid_text_is_refused(void **state)
 	}
 }
 
-static void second_line_is_refused(void **state)
+CASE(second_line_is_refused)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -216,7 +216,7 @@ static void second_line_is_refused(void **state)
 	assert_refused(&st, "two\n", 4, -EINVAL);
 }
 
-static void nul_is_refused(void **state)
+CASE(nul_is_refused)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -225,7 +225,7 @@ static void nul_is_refused(void **state)
 	assert_int_equal(st.error, -EINVAL);
 }
 
-static void overlong_pieces_are_refused(void **state)
+CASE(overlong_pieces_are_refused)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	char a[1024];
@@ -237,7 +237,7 @@ static void overlong_pieces_are_refused(void **state)
 	assert_refused(&st, "123456", 4096, -EFBIG);
 }
 
-static void failed_commit_discards_text(void **state)
+CASE(failed_commit_discards_text)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_name, "", true);
 	bool whole;
@@ -250,7 +250,7 @@ static void failed_commit_discards_text(void **state)
 }
 
 /* The write is discarded, and can be repeated. */
-static void interrupted_commit_can_be_repeated(void **state)
+CASE(interrupted_commit_can_be_repeated)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
 	bool whole;
@@ -267,7 +267,7 @@ static void interrupted_commit_can_be_repeated(void **state)
 }
 
 /* A table is checked as a whole. */
-static void table_is_judged_as_a_whole(void **state)
+CASE(table_is_judged_as_a_whole)
 {
 	CLEANUP(stage_release) struct stage st = stage_of(&form_table, "", true);
 
@@ -276,25 +276,4 @@ static void table_is_judged_as_a_whole(void **state)
 	assert_int_equal(st.bytes.n, 6);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(only_truncated_stage_begins_empty),
-	    cmocka_unit_test(whole_line_is_recognized),
-	    cmocka_unit_test(pieces_are_joined),
-	    cmocka_unit_test(gap_is_filled_with_nul),
-	    cmocka_unit_test(overwritten_text_can_be_truncated),
-	    cmocka_unit_test(size_as_json_is_known),
-	    cmocka_unit_test(resize_cuts_or_extends),
-	    cmocka_unit_test(nul_is_refused),
-	    cmocka_unit_test(invalid_text_is_refused),
-	    cmocka_unit_test(second_line_is_refused),
-	    cmocka_unit_test(remains_of_old_text_are_not_judged),
-	    cmocka_unit_test(table_is_judged_as_a_whole),
-	    cmocka_unit_test(failed_commit_discards_text),
-	    cmocka_unit_test(interrupted_commit_can_be_repeated),
-	    cmocka_unit_test(overlong_pieces_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

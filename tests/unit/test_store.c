@@ -48,7 +48,7 @@ static int sync_now(void)
 	return store_sync(&place.leaf, &(struct stat){0});
 }
 
-static void lines_are_appended(void **state)
+CASE_WITH(lines_are_appended, set_up, tear_down)
 {
 	struct maker m = {0}, nothing = {.lines = ""}, refused = {.rc = -EPERM};
 
@@ -65,7 +65,7 @@ static void lines_are_appended(void **state)
 	assert_file("line 0\n");
 }
 
-static void append_after_torn_line_starts_new_line(void **state)
+CASE_WITH(append_after_torn_line_starts_new_line, set_up, tear_down)
 {
 	struct maker m = {0}, nothing = {.lines = ""};
 
@@ -76,7 +76,7 @@ static void append_after_torn_line_starts_new_line(void **state)
 	assert_file(OLD TORN "\nline 0\n");
 }
 
-static void append_is_one_write(void **state)
+CASE_WITH(append_is_one_write, set_up, tear_down)
 {
 	struct maker m = {.lines = "one\ntwo\n"};
 
@@ -89,7 +89,7 @@ static void append_is_one_write(void **state)
 	assert_int_equal(plan.calls[FDATASYNC].seen, 1);
 }
 
-static void append_follows_a_link(void **state)
+CASE_WITH(append_follows_a_link, set_up, tear_down)
 {
 	struct maker m = {0};
 
@@ -124,7 +124,7 @@ static void before_second_write(unsigned nth)
 }
 
 /* A line of pi's comes in between: the maker is called again and sees it. */
-static void foreign_line_between_retries(void **state)
+CASE_WITH(foreign_line_between_retries, set_up, tear_down)
 {
 	struct maker m = {.during = pi_appends_once};
 
@@ -161,7 +161,7 @@ static void pi_appends_many(unsigned attempt)
 }
 
 /* Many lines come in between, one after the other: ours ends up last. */
-static void many_foreign_lines_between_retry(void **state)
+CASE_WITH(many_foreign_lines_between_retry, set_up, tear_down)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct maker m = {.during = pi_appends_many};
@@ -181,7 +181,7 @@ static void rest_of_the_line(enum call c, unsigned nth)
 }
 
 /* A half-written line is waited for; only its writer ends it. */
-static void half_written_line_is_waited_for(void **state)
+CASE_WITH(half_written_line_is_waited_for, set_up, tear_down)
 {
 	struct maker m = {0};
 
@@ -194,7 +194,7 @@ static void half_written_line_is_waited_for(void **state)
 	                     "line 0\n");
 }
 
-static void retries_are_bounded(void **state)
+CASE_WITH(retries_are_bounded, set_up, tear_down)
 {
 	struct maker m = {.during = pi_appends};
 
@@ -204,7 +204,7 @@ static void retries_are_bounded(void **state)
 }
 
 /* The repair fails: the first line remains, with its original meaning. */
-static void failed_undo_keeps_first_line(void **state)
+CASE_WITH(failed_undo_keeps_first_line, set_up, tear_down)
 {
 	struct maker m = {.during = pi_appends_once};
 
@@ -221,7 +221,7 @@ static void before_second_call(enum call c, unsigned nth)
 }
 
 /* A line of pi's after a part of ours is kept whole; our part becomes a line of its own. */
-static void foreign_line_after_short_write_is_kept(void **state)
+CASE_WITH(foreign_line_after_short_write_is_kept, set_up, tear_down)
 {
 	struct maker m = {0};
 
@@ -262,7 +262,7 @@ static void remove_it(unsigned attempt)
 	assert_int_equal(unlink(place.path), 0);
 }
 
-static void replaced_file_is_stale(void **state)
+CASE_WITH(replaced_file_is_stale, set_up, tear_down)
 {
 	struct maker m = {0};
 
@@ -294,7 +294,7 @@ static void replaced_file_is_stale(void **state)
 	assert_int_equal(add(&m, false), -ESTALE);
 }
 
-static void unwritable_files_are_refused(void **state)
+CASE_WITH(unwritable_files_are_refused, set_up, tear_down)
 {
 	struct maker m = {0};
 	struct stat st;
@@ -315,7 +315,7 @@ static void unwritable_files_are_refused(void **state)
 
 /* ---- failures ---- */
 
-static void interrupted_calls_are_repeated(void **state)
+CASE_WITH(interrupted_calls_are_repeated, set_up, tear_down)
 {
 	struct maker m = {0};
 
@@ -335,7 +335,7 @@ static void interrupted_calls_are_repeated(void **state)
 	assert_int_equal(sync_now(), 0);
 }
 
-static void short_write_is_continued(void **state)
+CASE_WITH(short_write_is_continued, set_up, tear_down)
 {
 	struct maker m = {0};
 
@@ -356,7 +356,7 @@ static void short_write_is_continued(void **state)
 }
 
 /* Part of the line was written: it is removed. */
-static void partial_write_is_undone(void **state)
+CASE_WITH(partial_write_is_undone, set_up, tear_down)
 {
 	static const int errs[] = {ENOSPC, EDQUOT, EFBIG, EIO};
 
@@ -377,7 +377,7 @@ static void partial_write_is_undone(void **state)
 }
 
 /* A part that cannot be removed gets a newline, since pi appends without looking. */
-static void failed_undo_ends_line(void **state)
+CASE_WITH(failed_undo_ends_line, set_up, tear_down)
 {
 	struct maker m = {0};
 
@@ -403,7 +403,7 @@ static void failed_undo_ends_line(void **state)
 }
 
 /* Written data is synced before the lock is released, each time. */
-static void written_data_is_synced(void **state)
+CASE_WITH(written_data_is_synced, set_up, tear_down)
 {
 	struct maker m = {0}, again = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
 	struct stat synced = {0};
@@ -455,7 +455,7 @@ static void before_sync(enum call c, unsigned nth)
 		add_file(place.path, PI);
 }
 
-static void failed_fsync_is_undone(void **state)
+CASE_WITH(failed_fsync_is_undone, set_up, tear_down)
 {
 	struct maker m = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once}, behind = {0};
 
@@ -485,7 +485,7 @@ static void failed_fsync_is_undone(void **state)
 }
 
 /* Each call fails in turn, each time it is made: the whole line is written, or none of it and an error is returned. */
-static void append_survives_each_failing_call(void **state)
+CASE_WITH(append_survives_each_failing_call, set_up, tear_down)
 {
 	unsigned kinds = 0;
 
@@ -531,7 +531,7 @@ static void occupy_all(unsigned attempt)
 }
 
 /* Although no thread is free to close the file, the next caller gets the lock. */
-static void lock_is_released_before_close(void **state)
+CASE_WITH(lock_is_released_before_close, set_up, tear_down)
 {
 	struct maker m = {.during = occupy_all};
 	struct stat here, there;
@@ -556,7 +556,7 @@ static void lock_is_released_before_close(void **state)
 	unlink(target);
 }
 
-static void check_reports_room_and_errors(void **state)
+CASE_WITH(check_reports_room_and_errors, set_up, tear_down)
 {
 	start(OLD);
 	assert_int_equal(store_check(&place.leaf, &place.id, 4096), 0);
@@ -598,7 +598,7 @@ static int note_pause(const struct timespec *t, struct timespec *rest)
 __typeof__(nanosleep) *const sys_nanosleep = note_pause;
 
 /* Each wait for the lock is twice as long, up to some 10 ms. */
-static void lock_is_polled_less_and_less(void **state)
+CASE_WITH(lock_is_polled_less_and_less, set_up, tear_down)
 {
 	static const int64_t expected[] = {200000, 400000, 800000, 1600000, 3200000, 6400000, 12800000, 12800000};
 	struct maker m = {0};
@@ -611,7 +611,7 @@ static void lock_is_polled_less_and_less(void **state)
 	assert_file(OLD "line 0\n");
 }
 
-static void check_reports_the_size_limit(void **state)
+CASE_WITH(check_reports_the_size_limit, set_up, tear_down)
 {
 	struct rlimit before, small;
 	start(OLD);
@@ -624,34 +624,4 @@ static void check_reports_the_size_limit(void **state)
 	assert_int_equal(large, -EFBIG);
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(lines_are_appended),
-	    TEST(append_after_torn_line_starts_new_line),
-	    TEST(append_is_one_write),
-	    TEST(append_follows_a_link),
-	    TEST(foreign_line_between_retries),
-	    TEST(many_foreign_lines_between_retry),
-	    TEST(half_written_line_is_waited_for),
-	    TEST(retries_are_bounded),
-	    TEST(failed_undo_keeps_first_line),
-	    TEST(foreign_line_after_short_write_is_kept),
-	    TEST(replaced_file_is_stale),
-	    TEST(unwritable_files_are_refused),
-	    TEST(interrupted_calls_are_repeated),
-	    TEST(short_write_is_continued),
-	    TEST(partial_write_is_undone),
-	    TEST(failed_undo_ends_line),
-	    TEST(written_data_is_synced),
-	    TEST(failed_fsync_is_undone),
-	    TEST(append_survives_each_failing_call),
-	    TEST(lock_is_released_before_close),
-	    TEST(check_reports_room_and_errors),
-	    TEST(check_reports_the_size_limit),
-	    TEST(lock_is_polled_less_and_less),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -14,7 +14,7 @@ static ino_t inode_of(const char *path)
 }
 
 /* At each depth, in a source whose directories are all there. */
-static void the_directory_of_the_name_is_synced(void **state)
+CASE_WITH(the_directory_of_the_name_is_synced, set_up, tear_down)
 {
 	static const char *const names[] = {"s.jsonl", "p/s.jsonl", "p/s/s.jsonl", "p/s/s/s.jsonl"};
 	struct resolver *r;
@@ -38,11 +38,4 @@ static void the_directory_of_the_name_is_synced(void **state)
 	resolver_close(r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(the_directory_of_the_name_is_synced, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

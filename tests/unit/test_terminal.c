@@ -17,7 +17,7 @@ static void assert_harmless(struct span text, const char *want)
 	assert_string_equal(buf_cstr(&out) + 1, want);
 }
 
-static void control_characters_are_replaced(void **state)
+CASE(control_characters_are_replaced)
 {
 	assert_harmless(SPAN_LIT(""), "");
 	assert_harmless(SPAN_LIT("caf\u00e9\t\u2717 \U0001f600"), "caf\u00e9\t\u2717 \U0001f600");
@@ -49,7 +49,7 @@ static int open_terminal(void)
 
 /* However it is cut into writes, a stream to a terminal is the text without commands; to another file it is the file.
  */
-static void stream_to_terminal_is_sanitized(void **state)
+CASE(stream_to_terminal_is_sanitized)
 {
 	const struct span text = SPAN_LIT("a\x1b[m \xc2\x9b \xc3\x9b \xe2\x9b\x80 \xf0\x9f\x98\x80 \x9b \xe2\x9b|\n");
 	static const char want[] = "a?[m ? \xc3\x9b \xe2\x9b\x80 \xf0\x9f\x98\x80 ? \xe2?|\r\n";
@@ -80,7 +80,7 @@ static void stream_to_terminal_is_sanitized(void **state)
 	}
 }
 
-static void color_requires_terminal(void **state)
+CASE(color_requires_terminal)
 {
 	int fd = open_terminal(), file = open("/dev/null", O_WRONLY);
 	setenv("TERM", "xterm", 1);
@@ -100,12 +100,4 @@ static void color_requires_terminal(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(control_characters_are_replaced),
-	    cmocka_unit_test(stream_to_terminal_is_sanitized),
-	    cmocka_unit_test(color_requires_terminal),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

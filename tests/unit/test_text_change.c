@@ -149,7 +149,7 @@ static void remove_other(struct source_fixture *p, const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void rows_say_how_texts_change(void **state)
+FIXTURE_CASE(rows_say_how_texts_change)
 {
 	static const char *const lines[] = ITEMS(
 	    MESSAGE("d", "c", "role":"assistant","stopReason":"toolUse","content":[CALL("t1", "write", "path":"/w/a",
@@ -177,7 +177,6 @@ static void rows_say_how_texts_change(void **state)
 	    {"--p--/fork1.jsonl", "fork1", "--p--/s/run-0/session.jsonl", "run-0", "text.md"},
 	    {"--p--/fork2.jsonl", "fork2", "--p--/s/run-1/session.jsonl", "run-1", "type"},
 	};
-	struct source_fixture *p = *state;
 	static struct texts one, two;
 	struct texts *before = &one, *after = &two;
 	char link[512], text[1024];
@@ -222,11 +221,4 @@ static void rows_say_how_texts_change(void **state)
 	texts_release(after);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(rows_say_how_texts_change, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

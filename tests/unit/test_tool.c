@@ -132,7 +132,7 @@ static const struct sample samples[] = ITEMS(
     {JSON("read"), JSON({"path":"\u0000\ud800\u001b[31m\n"}), "read \u2400\ufffd [31m", "",
      "{\n  \"path\": \"\\u0000\\ud800\\u001b[31m\\n\"\n}"});
 
-static void known_tools_are_recognized(void **state)
+CASE(known_tools_are_recognized)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
@@ -140,7 +140,7 @@ static void known_tools_are_recognized(void **state)
 		assert_sample(&samples[i], &u);
 }
 
-static void values_of_a_form(void **state)
+CASE(values_of_a_form)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
@@ -160,7 +160,7 @@ static void values_of_a_form(void **state)
 }
 
 /* The summary shows what the remaining arguments leave out. */
-static void short_paths_are_whole(void **state)
+CASE(short_paths_are_whole)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
 
@@ -179,7 +179,7 @@ static void short_paths_are_whole(void **state)
 }
 
 /* With any argument, the summary is one short line. */
-static void a_summary_is_one_short_line(void **state)
+CASE(a_summary_is_one_short_line)
 {
 	enum { LONG = 100000 };
 	static const char *const calls[] = {JSON("edit"), JSON("write"), JSON("read"), JSON("bash"), JSON("x"), NULL};
@@ -237,7 +237,7 @@ static void add_diff(const char *old_text, const char *new_text, struct buf *out
 	assert_true(counted[0] == *added && counted[1] == *removed);
 }
 
-static void small_diffs_are_minimal(void **state)
+CASE(small_diffs_are_minimal)
 {
 	static const char *const texts[][3] = {
 	    {"", "", ""},
@@ -337,7 +337,7 @@ static unsigned longest_common(const struct text *a, const struct text *b)
 }
 
 /* Old text and diff give the new text, with the fewest changes. */
-static void random_diffs_apply_and_are_minimal(void **state)
+CASE(random_diffs_apply_and_are_minimal)
 {
 	struct buf a CLEANUP_BUF = BUF_INIT, b CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
@@ -372,7 +372,7 @@ static void add_lines(struct buf *text, unsigned n, const char *format)
 }
 
 /* Texts of any length have the fewest changes. */
-static void large_diffs_are_minimal(void **state)
+CASE(large_diffs_are_minimal)
 {
 	static const struct {
 		unsigned old_lines, new_lines;
@@ -410,7 +410,7 @@ static unsigned count_lines(const struct buf *diff, char sign)
 }
 
 /* Lines in another order: the longest part that keeps its order stays. */
-static void moved_lines_are_minimal(void **state)
+CASE(moved_lines_are_minimal)
 {
 	enum { LINES = 30000 };
 
@@ -433,7 +433,7 @@ static void moved_lines_are_minimal(void **state)
 }
 
 /* Lines that are repeated: of old lines 0 to k - 1 in turns, every one is changed to the next. */
-static void repeated_lines_are_minimal(void **state)
+CASE(repeated_lines_are_minimal)
 {
 	static const unsigned sizes[][2] = {{255, 2}, {256, 3}, {257, 5}, {1000, 2}, {3000, 7}, {20000, 100}};
 
@@ -465,7 +465,7 @@ static bool count_down(void *arg)
 }
 
 /* Long work can be cancelled, whatever the lines are. */
-static void long_diffs_can_be_cancelled(void **state)
+CASE(long_diffs_can_be_cancelled)
 {
 	int left = 0;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
@@ -496,7 +496,7 @@ static void long_diffs_can_be_cancelled(void **state)
 
 /* --- language --------------------------------------------------------------- */
 
-static void language_follows_path(void **state)
+CASE(language_follows_path)
 {
 	static const char *const paths[][2] = {
 	    {"src/a.ts", "ts"},
@@ -522,16 +522,4 @@ static void language_follows_path(void **state)
 	assert_string_equal(file_language((struct span){NULL, 0}), "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(known_tools_are_recognized), cmocka_unit_test(values_of_a_form),
-	    cmocka_unit_test(short_paths_are_whole),      cmocka_unit_test(a_summary_is_one_short_line),
-	    cmocka_unit_test(small_diffs_are_minimal),    cmocka_unit_test(random_diffs_apply_and_are_minimal),
-	    cmocka_unit_test(large_diffs_are_minimal),    cmocka_unit_test(moved_lines_are_minimal),
-	    cmocka_unit_test(repeated_lines_are_minimal), cmocka_unit_test(long_diffs_can_be_cancelled),
-	    cmocka_unit_test(language_follows_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

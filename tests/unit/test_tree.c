@@ -27,10 +27,9 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 }
 
 /* More than fit a usual node id: each is listed once and can be looked up by its name. */
-static void all_calls_and_images_of_a_message_are_shown(void **state)
+FIXTURE_CASE(all_calls_and_images_of_a_message_are_shown)
 {
 	enum { MANY = 5000 };
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
 	struct tree_attr a;
 
@@ -80,9 +79,8 @@ static uint64_t process_io(const char *key)
 
 /* A listing of an answer reads neither the texts nor the session again for each link, and opens each session once.
  * Where locks are checked, a second open of a session fails the test. */
-static void listing_an_answer_reads_each_session_once(void **state)
+FIXTURE_CASE(listing_an_answer_reads_each_session_once)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct tree_attr a;
 	char path[160];
@@ -100,9 +98,8 @@ static void listing_an_answer_reads_each_session_once(void **state)
 	buf_release(&l.names);
 }
 
-static void transcript_reads_agree_at_any_offset(void **state)
+FIXTURE_CASE(transcript_reads_agree_at_any_offset)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT, pieces = BUF_INIT;
 
 	add_session(&text);
@@ -118,9 +115,8 @@ static void transcript_reads_agree_at_any_offset(void **state)
 	assert_memory_equal(pieces.p, whole.p, whole.n);
 }
 
-static void transcript_usage_order_is_fixed(void **state)
+FIXTURE_CASE(transcript_usage_order_is_fixed)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
 	char line[64];
 	double cost = 0;
@@ -140,10 +136,9 @@ static void transcript_usage_order_is_fixed(void **state)
 }
 
 /* Reads two texts that are each larger than the budget in turns. */
-static void large_texts_in_turns_are_rendered_once(void **state)
+FIXTURE_CASE(large_texts_in_turns_are_rendered_once)
 {
 	enum { LONG = 6 << 20, PIECE = 64 << 10 };
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
 	struct tree_attr a[2];
 	char path[160];
@@ -222,9 +217,8 @@ static void *read_at_random(void *arg)
 	return NULL;
 }
 
-static void readers_share_a_small_budget(void **state)
+FIXTURE_CASE(readers_share_a_small_budget)
 {
-	struct source_fixture *p = *state;
 	struct seen seen[SESSIONS][NAMES];
 	struct visitor readers[4];
 	pthread_t threads[4];
@@ -265,7 +259,7 @@ static bool is_cancelled(void *arg)
 }
 
 /* Texts rendered from a large session as a whole, or from a long line, wait for memory; others do not. */
-static void large_texts_wait_for_memory(void **state)
+FIXTURE_CASE(large_texts_wait_for_memory)
 {
 	static const struct {
 		const char *name;
@@ -273,7 +267,6 @@ static void large_texts_wait_for_memory(void **state)
 	} files[] = {{S "/transcript.md", 1}, {S "/tree.txt", 1},          {S "/context.md", 1},
 	             {S "/context.json", 1},  {S "/entries/b/text.md", 1}, {S "/branches/b/transcript.md", 1},
 	             {S "/title", 0},         {S "/info.json", 0},         {S "/entries/a/text.md", 0}};
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	atomic_uint looks; /* shared by several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
@@ -320,10 +313,9 @@ size_t __wrap_part_text(const struct record *r, struct buf *out)
 }
 
 /* A text that fits in one read is measured by the lookup and made by the read. A read at its end makes nothing. */
-static void text_of_an_entry_is_made_once(void **state)
+FIXTURE_CASE(text_of_an_entry_is_made_once)
 {
 	static const char path[] = S "/entries/a/text.md";
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct tree_attr a;
 	char *printed = NULL;
@@ -366,10 +358,9 @@ static void add_calls(struct buf *out, unsigned of, unsigned n)
 }
 
 /* The line with the calls is not read again for each call. */
-static void alternating_results_read_lines_once(void **state)
+FIXTURE_CASE(alternating_results_read_lines_once)
 {
 	enum { MANY = 400, OF = 4 };
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
 	buf_adds(&text, HEADER);
@@ -397,19 +388,4 @@ static void alternating_results_read_lines_once(void **state)
 	assert_in_range(process_io("rchar") - before, 0, 6 * text.n);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(all_calls_and_images_of_a_message_are_shown, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(listing_an_answer_reads_each_session_once, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(transcript_reads_agree_at_any_offset, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(large_texts_in_turns_are_rendered_once, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(transcript_usage_order_is_fixed, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(readers_share_a_small_budget, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(large_texts_wait_for_memory, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(text_of_an_entry_is_made_once, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(alternating_results_read_lines_once, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

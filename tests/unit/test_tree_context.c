@@ -17,10 +17,8 @@
   MESSAGE("r", "s", "role":"toolResult","toolCallId":"i") \
   LINE({"type":"custom_message","id":"m","parentId":"r","customType":"t","content":"x"}))
 
-static void omitted_and_restored(void **state)
+FIXTURE_CASE(omitted_and_restored)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC);
 	assert_missing(p, A "/context.json");
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
@@ -51,10 +49,8 @@ static void omitted_and_restored(void **state)
 }
 
 /* Without a content there is an empty one; bytes that are not UTF-8 are written as pi reads them. */
-static void own_content_is_as_pi_sends_it(void **state)
+FIXTURE_CASE(own_content_is_as_pi_sends_it)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ROLES);
 	assert_int_equal(put(p, S "/entries/r", "context.json", "[]\n"), 0);
 	assert_added(p, "");
@@ -72,7 +68,7 @@ static void own_content_is_as_pi_sends_it(void **state)
 }
 
 /* Blocks are stored without white space, and shown indented; a saved file is unchanged. */
-static void blocks_read_back(void **state)
+FIXTURE_CASE(blocks_read_back)
 {
 	static const char shown[] = "[\n"
 				    "  {\n"
@@ -80,7 +76,6 @@ static void blocks_read_back(void **state)
 				    "    \"text\": \"x\"\n"
 				    "  }\n"
 				    "]\n";
-	struct source_fixture *p = *state;
 
 	begin(p, ROLES);
 	assert_int_equal(put(p, S "/entries/s", "context.json", "\xef\xbb\xbf[ " TEXT_X "\r\n]"), 0);
@@ -102,7 +97,7 @@ static void blocks_read_back(void **state)
 }
 
 /* Which values each role takes. */
-static void values_by_role(void **state)
+FIXTURE_CASE(values_by_role)
 {
 	static const struct {
 		const char *value, *roles; /* that accept it */
@@ -132,7 +127,6 @@ static void values_by_role(void **state)
 	    {"[", ""},
 	    {"", ""},
 	    {" ", ""});
-	struct source_fixture *p = *state;
 	char dir[64];
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -155,12 +149,11 @@ static void values_by_role(void **state)
 }
 
 /* A line is refused when it is written, since a shell ignores errors of close(2). */
-static void refusals_have_reasons(void **state)
+FIXTURE_CASE(refusals_have_reasons)
 {
 	static const char branch[] =
 	    "Z entries/c/context.json: not on the branch in use; first move the leaf to an entry "
 	    "below it: ln -sfn entries/ID leaf (EINVAL)\n";
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf long_text = BUF_INIT;
 	struct tree_handle *h;
 	struct tree_attr leaf;
@@ -204,10 +197,8 @@ static void refusals_have_reasons(void **state)
 }
 
 /* The views of people show what was said, with a mark; a page also what is sent. */
-static void views_mark_edited_entries(void **state)
+FIXTURE_CASE(views_mark_edited_entries)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC);
 	assert_has(p, S "/chat.md", "## user \u00b7 2026-01-02 03:04Z \u00b7 a\n\nhi\n");
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
@@ -230,10 +221,9 @@ static void views_mark_edited_entries(void **state)
 }
 
 /* A line of pi that continues another branch: the edit is not used any more. */
-static void marks_follow_branch_in_use(void **state)
+FIXTURE_CASE(marks_follow_branch_in_use)
 {
 	static const char more[] = CUSTOM("m", "x");
-	struct source_fixture *p = *state;
 
 	begin(p, HEADER USER("a", null, "hi") USER("x", "a", "hi") USER("b", "a", "hi"));
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
@@ -244,10 +234,8 @@ static void marks_follow_branch_in_use(void **state)
 }
 
 /* An edit counts on its branch only, also when the leaf moves there and back. */
-static void each_branch_has_its_edits(void **state)
+FIXTURE_CASE(each_branch_has_its_edits)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
 	assert_int_equal(put(p, B, "context.json", LINE("x")), 0);
@@ -273,10 +261,8 @@ static void each_branch_has_its_edits(void **state)
 }
 
 /* By other programs: without a content, or of entries that pi does not edit; the newest counts. */
-static void edits_by_others(void **state)
+FIXTURE_CASE(edits_by_others)
 {
-	struct source_fixture *p = *state;
-
 	begin(p,
 	    ABC EDIT("e1", "c", "a", {}) EDIT("e2", "e1", "b", null) EDIT("e3", "e2", "b", {"content":"b"})
 	    EDIT("e4", "e3", "c", {"content":null}) EDIT("e5", "e4", "none", null));
@@ -295,10 +281,9 @@ static void edits_by_others(void **state)
 }
 
 /* A line of pi that was appended meanwhile is the parent. */
-static void follows_foreign_lines(void **state)
+FIXTURE_CASE(follows_foreign_lines)
 {
 	static const char more[] = USER("d", "c", "hi");
-	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_missing(p, A "/context.json");
@@ -310,16 +295,7 @@ static void follows_foreign_lines(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(omitted_and_restored),      TEST(own_content_is_as_pi_sends_it),
-	    TEST(blocks_read_back),          TEST(values_by_role),
-	    TEST(refusals_have_reasons),     TEST(each_branch_has_its_edits),
-	    TEST(views_mark_edited_entries), TEST(marks_follow_branch_in_use),
-	    TEST(edits_by_others),           TEST(follows_foreign_lines),
-	};
-
 	/* Refusals are expected here. */
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 /* ---- handles ---- */
 
-static void touch_creates_empty_name(void **state)
+FIXTURE_CASE(touch_creates_empty_name)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	const struct tree_setattr times = {.mtime = true, .atime = true, .mode = true, .uid = true};
@@ -29,10 +28,9 @@ static void touch_creates_empty_name(void **state)
 }
 
 /* O_EXCL holds; readers see the old text until the commit, the handle its own. */
-static void staged_text_is_private_to_handle(void **state)
+FIXTURE_CASE(staged_text_is_private_to_handle)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 
@@ -57,9 +55,8 @@ static void staged_text_is_private_to_handle(void **state)
 	assert_added(p, LABEL("@0", "l", "a", "newer"));
 }
 
-static void truncation_by_path_cuts_label(void **state)
+FIXTURE_CASE(truncation_by_path_cuts_label)
 {
-	struct source_fixture *p = *state;
 	struct tree_attr a;
 	struct tree_setattr size = {.size = true};
 
@@ -71,9 +68,8 @@ static void truncation_by_path_cuts_label(void **state)
 }
 
 /* Overwritten in place, then truncated. */
-static void overwritten_text_can_be_truncated(void **state)
+FIXTURE_CASE(overwritten_text_can_be_truncated)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	struct tree_setattr size = {.size = true};
@@ -90,10 +86,8 @@ static void overwritten_text_can_be_truncated(void **state)
 }
 
 /* Text that cannot be shown exactly is kept if it is saved as shown. */
-static void saving_shown_text_changes_nothing(void **state)
+FIXTURE_CASE(saving_shown_text_changes_nothing)
 {
-	struct source_fixture *p = *state;
-
 	begin(p,
 	    ABC LABEL("l", "c", "a", "x\ud800") LABEL("m", "l", "b", "x\u0000") LABEL("n", "m", "c", " ")
 	    INFO("i", "n", "\udc00"));
@@ -110,9 +104,8 @@ static void saving_shown_text_changes_nothing(void **state)
 
 /* ---- scratch files ---- */
 
-static void scratch_files_are_kept(void **state)
+FIXTURE_CASE(scratch_files_are_kept)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC);
@@ -134,9 +127,8 @@ static void scratch_files_are_kept(void **state)
 	assert_missing(p, S "/errors");
 }
 
-static void rename_onto_writable_name_commits(void **state)
+FIXTURE_CASE(rename_onto_writable_name_commits)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("l", "c", "a", "old"));
@@ -158,10 +150,8 @@ static void rename_onto_writable_name_commits(void **state)
 }
 
 /* Never EINVAL, which mv misinterprets. The scratch file stays. */
-static void refused_rename_is_never_einval(void **state)
+FIXTURE_CASE(refused_rename_is_never_einval)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(put(p, A, "tmp", "one\ntwo\n"), 0);
 	assert_int_equal(move(p, A, "tmp", A, "label"), -EPERM);
@@ -181,9 +171,8 @@ static void refused_rename_is_never_einval(void **state)
 }
 
 /* Renamed, as editors make backups: a copy stays, the name is free, nothing is written. */
-static void rename_to_scratch_name_keeps_copy(void **state)
+FIXTURE_CASE(rename_to_scratch_name_keeps_copy)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("l", "c", "a", "old"));
@@ -201,9 +190,8 @@ static void rename_to_scratch_name_keeps_copy(void **state)
 }
 
 /* Without room for the copy the name stays, and no partial copy remains. */
-static void rename_to_scratch_name_fails_when_full(void **state)
+FIXTURE_CASE(rename_to_scratch_name_fails_when_full)
 {
-	struct source_fixture *p = *state;
 	struct tree_attr a;
 
 	begin(p, ABC);
@@ -220,10 +208,8 @@ static void rename_to_scratch_name_fails_when_full(void **state)
 	assert_reads(p, A "/label", "x\n");
 }
 
-static void rename_back_restores_name(void **state)
+FIXTURE_CASE(rename_back_restores_name)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(move(p, S, "labels.tsv", S, "labels.tsv~"), 0);
 	assert_missing(p, S "/labels.tsv");
@@ -234,10 +220,8 @@ static void rename_back_restores_name(void **state)
 	assert_added(p, "");
 }
 
-static void table_removed(void **state)
+FIXTURE_CASE(table_removed)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(take(p, S, "labels.tsv"), 0);
 	assert_missing(p, S "/labels.tsv");
@@ -250,17 +234,7 @@ static void table_removed(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(touch_creates_empty_name),          TEST(staged_text_is_private_to_handle),
-	    TEST(truncation_by_path_cuts_label),     TEST(overwritten_text_can_be_truncated),
-	    TEST(saving_shown_text_changes_nothing), TEST(scratch_files_are_kept),
-	    TEST(rename_onto_writable_name_commits), TEST(refused_rename_is_never_einval),
-	    TEST(rename_to_scratch_name_keeps_copy), TEST(rename_to_scratch_name_fails_when_full),
-	    TEST(rename_back_restores_name),         TEST(table_removed),
-	};
-
 	/* Refusals are expected here. */
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -41,9 +41,8 @@ static void add_random(struct buf *out, unsigned i, unsigned *seed)
 	}
 }
 
-static void grown_transcript_equals_fresh_one(void **state)
+FIXTURE_CASE(grown_transcript_equals_fresh_one)
 {
-	struct source_fixture *p = *state;
 	const char *file = S "/transcript.md";
 	unsigned seed = 7;
 
@@ -87,10 +86,9 @@ static void *read_grown(void *arg)
 }
 
 /* Threads that find a grown session at once do not extend the same bytes in turns. */
-static void threads_read_a_grown_text(void **state)
+FIXTURE_CASE(threads_read_a_grown_text)
 {
 	enum { THREADS = 4, ROUNDS = 12 };
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	unsigned last = MESSAGES;
 
@@ -156,9 +154,8 @@ static void append_user(struct source_fixture *p, unsigned i, const char *parent
 }
 
 /* A pinned text stays the same while others continue it, although they share its bytes. */
-static void pinned_text_stays_while_it_is_continued(void **state)
+FIXTURE_CASE(pinned_text_stays_while_it_is_continued)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT, want = BUF_INIT, now = BUF_INIT;
 	struct pin_reader r = {.want = &want};
 	struct tree_attr a;
@@ -196,11 +193,10 @@ static const char *tail_of(struct tree_pinned *pinned, struct buf *out)
 }
 
 /* tail -f gets each new message once, also of another branch, and what the file shows of a label. */
-static void reader_at_the_end_gets_what_is_said_later(void **state)
+FIXTURE_CASE(reader_at_the_end_gets_what_is_said_later)
 {
 	static const char *const names[] = {S "/transcript.md", S "/chat.md", S "/all.txt"};
 	static const char *const fixed[] = {S "/context.md", S "/tree.txt"};
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf out = BUF_INIT, now = BUF_INIT;
 	struct tree_pinned *pinned[3], *whole[2];
 	struct tree_attr a;
@@ -247,14 +243,4 @@ static void reader_at_the_end_gets_what_is_said_later(void **state)
 	}
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(grown_transcript_equals_fresh_one, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(threads_read_a_grown_text, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(pinned_text_stays_while_it_is_continued, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(reader_at_the_end_gets_what_is_said_later, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

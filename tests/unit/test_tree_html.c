@@ -13,9 +13,8 @@ static void add_session(struct source_fixture *p, const char *dir, const char *n
 	put_file(path, text);
 }
 
-static void the_index_keeps_its_name(void **state)
+FIXTURE_CASE(the_index_keeps_its_name)
 {
-	struct source_fixture *p = *state;
 	add_session(p, "--index.html--", "one", ABC);
 	add_session(p, "--index.html~2--", "two", ABC);
 	begin(p, ABC);
@@ -50,9 +49,8 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 }
 
 /* Each % is three bytes in a name. */
-static void long_names_are_truncated_with_their_suffix(void **state)
+FIXTURE_CASE(long_names_are_truncated_with_their_suffix)
 {
-	struct source_fixture *p = *state;
 	char file[256], path[320];
 	static struct names pages;
 	pages.n = 0;
@@ -94,9 +92,8 @@ static void long_names_are_truncated_with_their_suffix(void **state)
 }
 
 /* A page leads to the page of its parent, and to those that it started, in the order of their paths. */
-static void pages_lead_to_relatives(void **state)
+FIXTURE_CASE(pages_lead_to_relatives)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf fork = BUF_INIT;
 	buf_addf(&fork, FORK("f", "%s"), p->file);
 	buf_adds(&fork, USER("a", null, "hi") USER("d", "a", "hi"));
@@ -115,13 +112,4 @@ static void pages_lead_to_relatives(void **state)
 	assert_null(strstr(page.p, "fork.html"));
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(the_index_keeps_its_name),
-	    TEST(long_names_are_truncated_with_their_suffix),
-	    TEST(pages_lead_to_relatives),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

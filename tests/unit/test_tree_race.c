@@ -67,9 +67,8 @@ static int counted_flock(int fd, int how)
 __typeof__(flock) *const sys_flock = counted_flock;
 
 /* As when an editor saves while we wait for the lock of the file. */
-static void file_replaced_while_waiting_for_lock(void **state)
+FIXTURE_CASE(file_replaced_while_waiting_for_lock)
 {
-	struct source_fixture *p = *state;
 	static const struct {
 		const char *dir, *name, *text, *added;
 	} cases[] = ITEMS(
@@ -99,9 +98,8 @@ static void file_replaced_while_waiting_for_lock(void **state)
 }
 
 /* Without locks two mounts would not notice each other: the write is refused, and the reason is in `errors`. */
-static void missing_flock_refuses_write(void **state)
+FIXTURE_CASE(missing_flock_refuses_write)
 {
-	struct source_fixture *p = *state;
 	static const int errors[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		begin(p, ABC);
@@ -122,9 +120,8 @@ static void missing_flock_refuses_write(void **state)
 }
 
 /* A write between open and close goes to the file that exists at close. */
-static void file_replaced_before_close(void **state)
+FIXTURE_CASE(file_replaced_before_close)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	begin(p, ABC);
 	node_t name = node_at(p, S "/labels.tsv");
@@ -137,9 +134,8 @@ static void file_replaced_before_close(void **state)
 }
 
 /* The same with the files of an entry, found again by its id; if the entry is gone, no line of the file is lost. */
-static void entry_is_found_in_replaced_file(void **state)
+FIXTURE_CASE(entry_is_found_in_replaced_file)
 {
-	struct source_fixture *p = *state;
 	static const struct {
 		const char *dir, *name, *text, *added;
 	} cases[] =
@@ -172,9 +168,8 @@ static void *replace_often(void *arg)
 }
 
 /* The name always exists, whichever file replaces it. */
-static void name_never_disappears_during_replace(void **state)
+FIXTURE_CASE(name_never_disappears_during_replace)
 {
-	struct source_fixture *p = *state;
 	struct tree_attr a;
 	pthread_t thread;
 	p->fresh_ms = 1;
@@ -187,13 +182,4 @@ static void name_never_disappears_during_replace(void **state)
 	assert_int_equal(away, 0);
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(file_replaced_while_waiting_for_lock), TEST(file_replaced_before_close),
-	    TEST(missing_flock_refuses_write),          TEST(entry_is_found_in_replaced_file),
-	    TEST(name_never_disappears_during_replace),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

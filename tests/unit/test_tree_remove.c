@@ -31,20 +31,16 @@ static void assert_removable_last(struct source_fixture *p, const char *path)
 }
 
 /* A directory emptied from its beginning is refused before anything is removed. */
-static void removable_names_are_listed_last(void **state)
+FIXTURE_CASE(removable_names_are_listed_last)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABELS NAMED SUMMARY("s", "a", "m", "tried"));
 	assert_int_equal(put(p, A, "side", "x"), 0);
 	assert_removable_last(p, S);
 	assert_removable_last(p, A);
 }
 
-static void one_refusal_blocks_all_removals(void **state)
+FIXTURE_CASE(one_refusal_blocks_all_removals)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABELS NAMED);
 	assert_int_equal(put(p, A, "side", "x"), 0);
 	assert_int_equal(take(p, S, "session.jsonl"), -EPERM);
@@ -72,10 +68,8 @@ static void one_refusal_blocks_all_removals(void **state)
 }
 
 /* Any refusal blocks, anywhere. */
-static void any_refusal_blocks_removals(void **state)
+FIXTURE_CASE(any_refusal_blocks_removals)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABELS SUMMARY("s", "a", "m", "tried"));
 	for (int how = 0; how < 4; how++) {
 		int rc = how == 0   ? take(p, A, "branch")
@@ -91,10 +85,8 @@ static void any_refusal_blocks_removals(void **state)
 }
 
 /* With more processes than are remembered, an active one is not forgotten. */
-static void refusals_of_many_processes_are_kept(void **state)
+FIXTURE_CASE(refusals_of_many_processes_are_kept)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABELS);
 	assert_int_equal(take(p, A, "entry.json"), -EPERM);
 	pid_t first = who.pid;
@@ -109,10 +101,8 @@ static void refusals_of_many_processes_are_kept(void **state)
 }
 
 /* Cleanup after a refused write fails; after a successful one it works. */
-static void cleanup_after_refused_write_is_refused(void **state)
+FIXTURE_CASE(cleanup_after_refused_write_is_refused)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABELS);
 	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(take_too(p, A, "label"), -EPERM);
@@ -136,9 +126,8 @@ static void cleanup_after_refused_write_is_refused(void **state)
 }
 
 /* Any label can be removed, even while its writer still has it open. */
-static void any_label_can_be_removed(void **state)
+FIXTURE_CASE(any_label_can_be_removed)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h, *other;
 
 	begin(p, ABC LABEL("l", "c", "b", "\n"));
@@ -171,15 +160,6 @@ static void any_label_can_be_removed(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(removable_names_are_listed_last),
-	    TEST(one_refusal_blocks_all_removals),
-	    TEST(any_refusal_blocks_removals),
-	    TEST(refusals_of_many_processes_are_kept),
-	    TEST(cleanup_after_refused_write_is_refused),
-	    TEST(any_label_can_be_removed),
-	};
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "../../src/tree/write_impl.h"
 
 /* An id leads to its row and back, and no other id leads to a row. */
-static void kind_ids_round_trip(void **state)
+CASE(kind_ids_round_trip)
 {
 	unsigned n = 0;
 
@@ -24,7 +24,7 @@ static void kind_ids_round_trip(void **state)
 
 /* The inode numbers of two names of one session differ: the kinds' numbers, one for each entry and part, do not
  * overlap, also not around 2^64. */
-static void inode_numbers_of_kinds_are_apart(void **state)
+CASE(inode_numbers_of_kinds_are_apart)
 {
 	const uint64_t most = (uint64_t)NODE_ENTRIES << NODE_WIDE_PART_BITS;
 
@@ -47,7 +47,7 @@ static void check_names(const struct kind *k)
 }
 
 /* Each name but the root is in one directory, and a directory has at most one row for dynamic names. */
-static void each_name_has_one_directory(void **state)
+CASE(each_name_has_one_directory)
 {
 
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
@@ -66,7 +66,7 @@ static void each_name_has_one_directory(void **state)
 }
 
 /* The scope of a name includes the scope of its directory, so that its node has all parts of its directory's node. */
-static void scope_includes_directory_scope(void **state)
+CASE(scope_includes_directory_scope)
 {
 
 	for (const struct kind *k = NULL; (k = kind_next(k));) {
@@ -86,13 +86,4 @@ static void scope_includes_directory_scope(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(kind_ids_round_trip),
-	    cmocka_unit_test(inode_numbers_of_kinds_are_apart),
-	    cmocka_unit_test(each_name_has_one_directory),
-	    cmocka_unit_test(scope_includes_directory_scope),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -62,10 +62,9 @@ static void assert_made(struct source_fixture *p, const char *dir, const char *n
 	assert_int_equal(made.gid, real.gid);
 }
 
-static void written_link_exists_despite_errors(void **state)
+FIXTURE_CASE(written_link_exists_despite_errors)
 {
 	static const int errors[] = {-EIO, -ENOENT, -ESTALE, -EMFILE};
-	struct source_fixture *p = *state;
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		begin(p, ABC);
 		assert_made(p, S "/labels", "x", "../entries/a", errors[i]);
@@ -103,9 +102,8 @@ static int list_whole(struct source_fixture *p, node_t dir, struct listed *l)
 	return rc;
 }
 
-static void listing_without_memory_is_all_or_nothing(void **state)
+FIXTURE_CASE(listing_without_memory_is_all_or_nothing)
 {
-	struct source_fixture *p = *state;
 	struct listed want, got;
 	begin(p, ABC);
 	node_t dir = node_at(p, S "/entries/b");
@@ -136,10 +134,9 @@ bool __wrap_session_label(const struct session *s, uint32_t i, struct buf *out)
 }
 
 /* The segments of a body that lacks something would be cached with it. */
-static void read_error_in_a_segment_is_returned(void **state)
+FIXTURE_CASE(read_error_in_a_segment_is_returned)
 {
 	static const char *const names[] = {S "/transcript.md", S "/context.md"};
-	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct tree_attr a;
 	buf_adds(&text, HEADER USER("0", null, "hi"));
@@ -173,10 +170,9 @@ static void append_long_messages(struct source_fixture *p, unsigned from, unsign
 }
 
 /* A view that outgrows memory on a full disk is an error; it is whole again once there is room. */
-static void view_on_a_full_disk_is_enospc(void **state)
+FIXTURE_CASE(view_on_a_full_disk_is_enospc)
 {
 	static const char *const names[] = {S "/transcript.md", S "/all.txt"};
-	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct tree_attr a;
 	p->fresh_ms = 1;
@@ -204,14 +200,4 @@ static void view_on_a_full_disk_is_enospc(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(written_link_exists_despite_errors, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(listing_without_memory_is_all_or_nothing, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(view_on_a_full_disk_is_enospc, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(read_error_in_a_segment_is_returned, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

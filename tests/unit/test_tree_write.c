@@ -7,10 +7,9 @@
 /* ---- the rows of the table ---- */
 
 /* White space clears, and so does truncation alone at close; the second time there is nothing to clear. */
-static void white_space_clears_label(void **state)
+FIXTURE_CASE(white_space_clears_label)
 {
 	static const char *const blank[] = {"", "\n", "  \t\n"};
-	struct source_fixture *p = *state;
 
 	for (size_t i = 0; i < 3; i++) {
 		begin(p, ABC LABEL("l", "c", "b", "x"));
@@ -24,12 +23,11 @@ static void white_space_clears_label(void **state)
 }
 
 /* Labels are checked the same way however they are set; those set by name must also be names as labels/ shows them. */
-static void label_is_checked(void **state)
+FIXTURE_CASE(label_is_checked)
 {
 	static const char *const names[] = {"a%0Ab", "a%0A",         "%00", "a%00", " ",   "%09",  "%C2%A0",
 	                                    "%FF",   "%ED%A0%80",    "%",   "100%", "%2f", "a\nb", "\xff",
 	                                    "%41",   "\xef\xbb\xbfx"};
-	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("l", "c", "b", "two\nlines"));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -56,20 +54,16 @@ static void label_is_checked(void **state)
 }
 
 /* The third equal label gets another name than requested, and exists. */
-static void third_equal_label_gets_other_name(void **state)
+FIXTURE_CASE(third_equal_label_gets_other_name)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("l", "c", "a", "x") LABEL("m", "l", "b", "x"));
 	assert_int_equal(make_link(p, S "/labels", "x", "../entries/c"), 0);
 	assert_added(p, LABEL("@0", "m", "c", "x"));
 	assert_lists(p, S "/labels", "x~a x~b x~c ");
 }
 
-static void label_link_replaced(void **state)
+FIXTURE_CASE(label_link_replaced)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("l", "c", "a", "works"));
 	assert_int_equal(force_link(p, S "/labels", "works", "../entries/a"), 0);
 	assert_added(p, "");
@@ -80,10 +74,8 @@ static void label_link_replaced(void **state)
 	assert_lists(p, S "/labels", "works ");
 }
 
-static void label_link_renamed(void **state)
+FIXTURE_CASE(label_link_renamed)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("l", "c", "a", "works"));
 	assert_int_equal(move(p, S "/labels", "works", S "/labels", "done"), 0);
 	assert_added(p, LABEL("@0", "l", "a", "done"));
@@ -95,10 +87,8 @@ static void label_link_renamed(void **state)
 	assert_added(p, "");
 }
 
-static void link_targets(void **state)
+FIXTURE_CASE(link_targets)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC);
 	assert_int_equal(make_link(p, S "/labels", "1", "../entries/a/"), 0);
 	assert_int_equal(make_link(p, S "/labels", "2", "/mnt/s/" B), 0);
@@ -114,10 +104,8 @@ static void link_targets(void **state)
 	assert_reads(p, S "/entries/c/label", "a/b\n");
 }
 
-static void table_sets_labels(void **state)
+FIXTURE_CASE(table_sets_labels)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(put(p, S, "labels.tsv", "a\told\tx\nb\tnew\nc\talso\n"), 0);
 	assert_added(p, LABEL("@0", "l", "b", "new") LABEL("@1", "@0", "c", "also"));
@@ -143,10 +131,9 @@ static void save_edited(struct source_fixture *p, const struct buf *table, const
 }
 
 /* Two programs have the table open: neither undoes the other's changes, and each can undo its own. */
-static void concurrent_tables_merge(void **state)
+FIXTURE_CASE(concurrent_tables_merge)
 {
 	CLEANUP_BUF struct buf table = BUF_INIT;
-	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
@@ -168,10 +155,8 @@ static void concurrent_tables_merge(void **state)
 	assert_added(p, UNLABEL("@6", "@5", "b"));
 }
 
-static void branch_file_adds_summary(void **state)
+FIXTURE_CASE(branch_file_adds_summary)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "branch", "Tried A,\nfailed\n"), 0);
 	assert_added(p, SUMMARY("@0", "a", "c", "Tried A,\nfailed"));
@@ -183,10 +168,8 @@ static void branch_file_adds_summary(void **state)
 	assert_reads(p, A "/branch", "Tried A,\nfailed\n");
 }
 
-static void leaf_link_moves_leaf(void **state)
+FIXTURE_CASE(leaf_link_moves_leaf)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC);
 	assert_int_equal(force_link(p, S, "leaf", "entries/a"), 0);
 	assert_added(p, SUMMARY("@0", "a", "c", ""));
@@ -209,10 +192,9 @@ static void leaf_link_moves_leaf(void **state)
 
 /* ---- refusals ---- */
 
-static void refused_values(void **state)
+FIXTURE_CASE(refused_values)
 {
 	CLEANUP_BUF struct buf over = BUF_INIT;
-	struct source_fixture *p = *state;
 
 	begin(p, ABC LABEL("l", "c", "a", "old") INFO("i", "l", "old"));
 	assert_missing(p, S "/errors");
@@ -234,10 +216,9 @@ static void refused_values(void **state)
 	assert_has(p, S "/errors", " entries/a/label: too long; at most 4,096 bytes (EFBIG)\n");
 }
 
-static void errors_newest_first(void **state)
+FIXTURE_CASE(errors_newest_first)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct source_fixture *p = *state;
 
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "label", "one\ntwo\n"), -EINVAL);
@@ -255,10 +236,8 @@ static void errors_newest_first(void **state)
 }
 
 /* Its pieces belong to the current text, even if it was read in pieces before. */
-static void errors_file_reads_at_any_offset(void **state)
+FIXTURE_CASE(errors_file_reads_at_any_offset)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC);
 	for (int i = 0; i < 2; i++) {
 		CLEANUP_BUF struct buf whole = BUF_INIT, pieces = BUF_INIT;
@@ -273,9 +252,8 @@ static void errors_file_reads_at_any_offset(void **state)
 }
 
 /* The write returns the error, the handle keeps it, and the bytes are dropped. */
-static void refusal_sticks_to_handle(void **state)
+FIXTURE_CASE(refusal_sticks_to_handle)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin(p, ABC LABEL("l", "c", "a", "old"));
@@ -293,9 +271,8 @@ static void refusal_sticks_to_handle(void **state)
 	assert_reads(p, A "/label", "old\n");
 }
 
-static void read_only(void **state)
+FIXTURE_CASE(read_only)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 	const struct tree_setattr touch = {.mtime = true};
@@ -316,9 +293,8 @@ static void read_only(void **state)
 	assert_added(p, "");
 }
 
-static void not_writable_file(void **state)
+FIXTURE_CASE(not_writable_file)
 {
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 
 	begin_mode(p, ABC LABEL("l", "c", "a", "old"), 0444, false);
@@ -335,10 +311,8 @@ static void not_writable_file(void **state)
 	assert_added(p, "");
 }
 
-static void unaddressable_entry_is_not_writable(void **state)
+FIXTURE_CASE(unaddressable_entry_is_not_writable)
 {
-	struct source_fixture *p = *state;
-
 	begin(p, ABC USER(null, "c", "hi"));
 	assert_mode(p, S, S_IFDIR | 0755);
 	assert_mode(p, A, S_IFDIR | 0755);
@@ -350,10 +324,9 @@ static void unaddressable_entry_is_not_writable(void **state)
 	assert_added(p, "");
 }
 
-static void generated_names(void **state)
+FIXTURE_CASE(generated_names)
 {
 	static const char *const names[] = {"title", "session.jsonl", "tree.txt", "context.md", "info.json"};
-	struct source_fixture *p = *state;
 	struct tree_handle *h;
 	struct tree_attr a;
 
@@ -379,7 +352,7 @@ static void generated_names(void **state)
 }
 
 /* A name that the tree uses, even if it does not exist now, never becomes a scratch file; names of editors do. */
-static void tree_names_never_become_scratch_files(void **state)
+FIXTURE_CASE(tree_names_never_become_scratch_files)
 {
 	static const struct {
 		const char *dir, *name;
@@ -390,7 +363,6 @@ static void tree_names_never_become_scratch_files(void **state)
 	static const char *const side[] = {"4913",  ".label.swp",  "label~",    "label.tmp", "#label#",
 	                                   "Label", "labels.tsv~", "sedAbCdEf", "name.new"};
 	CLEANUP_BUF struct buf said = BUF_INIT;
-	struct source_fixture *p = *state;
 	struct tree_attr a;
 
 	begin(p, ABC LABEL("l", "c", "c", "x"));
@@ -423,10 +395,9 @@ static void tree_names_never_become_scratch_files(void **state)
 }
 
 /* A file in labels/ would be no label; links can wait there for their names. */
-static void labels_takes_no_file(void **state)
+FIXTURE_CASE(labels_takes_no_file)
 {
 	static const char *const names[] = {"new", ".hidden", "Cu12ab9Z", "title"};
-	struct source_fixture *p = *state;
 
 	begin(p, ABC INFO("i", "c", "old"));
 	assert_int_equal(put(p, S, "side", "x\n"), 0);
@@ -447,10 +418,9 @@ static void labels_takes_no_file(void **state)
 /* ---- old files, other writers ---- */
 
 /* No record can name an entry without an id. */
-static void old_file_is_never_written(void **state)
+FIXTURE_CASE(old_file_is_never_written)
 {
 	CLEANUP_BUF struct buf all = BUF_INIT, id = BUF_INIT, entry = BUF_INIT, target = BUF_INIT;
-	struct source_fixture *p = *state;
 	struct tree_attr a;
 
 	begin(p, HEADER_V1 V1("message") LINE({"type":"session_info","name":"old"}));
@@ -483,9 +453,8 @@ static void old_file_is_never_written(void **state)
 }
 
 /* A line that pi appended meanwhile is the parent; a torn one is ended first. */
-static void append_after_foreign_lines(void **state)
+FIXTURE_CASE(append_after_foreign_lines)
 {
-	struct source_fixture *p = *state;
 	static const char more[] = USER("d", "c", "hi") "{\"type\":\"tor";
 
 	begin(p, ABC);
@@ -498,33 +467,7 @@ static void append_after_foreign_lines(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(white_space_clears_label),
-	    TEST(label_is_checked),
-	    TEST(third_equal_label_gets_other_name),
-	    TEST(label_link_replaced),
-	    TEST(label_link_renamed),
-	    TEST(link_targets),
-	    TEST(table_sets_labels),
-	    TEST(concurrent_tables_merge),
-	    TEST(branch_file_adds_summary),
-	    TEST(leaf_link_moves_leaf),
-	    TEST(refused_values),
-	    TEST(errors_newest_first),
-	    TEST(errors_file_reads_at_any_offset),
-	    TEST(refusal_sticks_to_handle),
-	    TEST(read_only),
-	    TEST(not_writable_file),
-	    TEST(unaddressable_entry_is_not_writable),
-	    TEST(generated_names),
-	    TEST(tree_names_never_become_scratch_files),
-	    TEST(labels_takes_no_file),
-	    TEST(old_file_is_never_written),
-	    TEST(append_after_foreign_lines),
-	};
-
 	/* Refusals are expected here. */
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

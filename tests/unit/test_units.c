@@ -30,7 +30,7 @@ static void check(const struct length *v, size_t n, bool stringified)
 }
 #define CHECK(v, stringified) check(v, sizeof(v) / sizeof *(v), stringified)
 
-static void a_text_has_its_utf16_units(void **state)
+CASE(a_text_has_its_utf16_units)
 {
 	static const struct length texts[] =
 	    ITEMS(
@@ -60,7 +60,7 @@ static void a_text_has_its_utf16_units(void **state)
 	assert_int_equal(json_units((struct json_value){0}, false), 0);
 }
 
-static void a_value_has_the_length_of_stringify(void **state)
+CASE(a_value_has_the_length_of_stringify)
 {
 	static const struct length values[] =
 	    ITEMS(
@@ -93,7 +93,7 @@ static void a_value_has_the_length_of_stringify(void **state)
 	assert_int_equal(json_units((struct json_value){0}, true), 0);
 }
 
-static void of_members_with_the_same_key_the_last_counts(void **state)
+CASE(of_members_with_the_same_key_the_last_counts)
 {
 	static const struct length values[] =
 	    ITEMS(
@@ -109,7 +109,7 @@ static void of_members_with_the_same_key_the_last_counts(void **state)
 	CHECK(values, true);
 }
 
-static void depth_needs_no_stack(void **state)
+CASE(depth_needs_no_stack)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, deep = BUF_INIT;
 	enum { LEVELS = 100000 };
@@ -127,7 +127,7 @@ static void depth_needs_no_stack(void **state)
 }
 
 /* Without memory the error is noted, so that no wrong number is shown. */
-static void an_error_is_deferred(void **state)
+CASE(an_error_is_deferred)
 {
 	struct json_value v = value_of(JSON({"a":{"b":[1.5]},"a":2,"c":"\u0061"}));
 
@@ -145,14 +145,4 @@ static void an_error_is_deferred(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_text_has_its_utf16_units),
-	    cmocka_unit_test(a_value_has_the_length_of_stringify),
-	    cmocka_unit_test(of_members_with_the_same_key_the_last_counts),
-	    cmocka_unit_test(depth_needs_no_stack),
-	    cmocka_unit_test(an_error_is_deferred),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -19,7 +19,7 @@ static struct usage sum_of(const char *usage)
 }
 
 /* In pi's order of the numbers, which has its own parser, and in other orders. */
-static void invalid_costs_are_0(void **state)
+CASE(invalid_costs_are_0)
 {
 	static const struct {
 		const char *cost;
@@ -57,13 +57,13 @@ static void invalid_costs_are_0(void **state)
 }
 
 /* Tokens are summed as in pi. */
-static void tokens_can_be_negative(void **state)
+CASE(tokens_can_be_negative)
 {
 	struct usage u = sum_of(JSON({"input":-5,"output":2,"totalTokens":0,"cost":{"total":-1}}));
 	assert_true(u.input == -5 && u.total == -3 && u.cost == 0);
 }
 
-static void results_have_separate_sums(void **state)
+CASE(results_have_separate_sums)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	open_text(&f,
@@ -79,12 +79,4 @@ static void results_have_separate_sums(void **state)
 	assert_true(used.sum.input == 15);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(invalid_costs_are_0),
-	    cmocka_unit_test(tokens_can_be_negative),
-	    cmocka_unit_test(results_have_separate_sums),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

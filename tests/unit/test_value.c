@@ -51,7 +51,7 @@ static void fill(struct buf *b, size_t n, const char *after)
 	buf_adds(b, after);
 }
 
-static void label_is_one_line(void **state)
+CASE(label_is_one_line)
 {
 	assert_value(&form_label, span_of("done\n"), "done");
 	assert_value(&form_label, span_of("done"), "done");
@@ -71,7 +71,7 @@ static void label_is_one_line(void **state)
 	assert_refused(&form_label, span_of(CUT), -EINVAL);
 }
 
-static void white_space_clears(void **state)
+CASE(white_space_clears)
 {
 	static const char *const blank[] = {"\n", " ", " \t \n", BOM "\n", "\xc2\xa0\xe3\x80\x80\r\n", "\xe2\x80\x89"};
 
@@ -83,7 +83,7 @@ static void white_space_clears(void **state)
 	assert_value(&form_label, span_of("\xe2\x80\x8b\n"), "\xe2\x80\x8b");
 }
 
-static void name_is_folded_to_one_line(void **state)
+CASE(name_is_folded_to_one_line)
 {
 	assert_value(&form_name, span_of(" Refactor auth \n"), "Refactor auth");
 	assert_value(&form_name, span_of("a\r\n\r\nb\nc\rd"), "a b c d");
@@ -97,7 +97,7 @@ static void name_is_folded_to_one_line(void **state)
 	assert_refused(&form_name, span_of("\xc0\x80"), -EINVAL);
 }
 
-static void summary_keeps_lines(void **state)
+CASE(summary_keeps_lines)
 {
 	assert_value(&form_summary, span_of("one\ntwo\n"), "one\ntwo");
 	assert_value(&form_summary, span_of(BOM "one\r\ntwo\r\n\r\n"), "one\ntwo\n");
@@ -107,7 +107,7 @@ static void summary_keeps_lines(void **state)
 	assert_value(&form_summary, span_of("  a "), "  a ");
 }
 
-static void table_keeps_rows(void **state)
+CASE(table_keeps_rows)
 {
 	/* The byte before a text is not part of it. */
 	assert_value(&form_label, (struct span){"\r\r\n" + 1, 2}, "");
@@ -117,7 +117,7 @@ static void table_keeps_rows(void **state)
 }
 
 /* An empty value clears a label and a name. */
-static void empty_values_clear(void **state)
+CASE(empty_values_clear)
 {
 	assert_value(&form_label, span_of(""), "");
 	assert_value(&form_name, span_of("\n"), "");
@@ -127,7 +127,7 @@ static void empty_values_clear(void **state)
 }
 
 /* The limit applies to the value without its line end and BOM. */
-static void limits_apply_to_the_value(void **state)
+CASE(limits_apply_to_the_value)
 {
 	const struct value_form *const forms[] = {&form_label, &form_name, &form_summary, &form_table};
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -155,7 +155,7 @@ static void limits_apply_to_the_value(void **state)
 }
 
 /* A prefix that more bytes can make valid is accepted. */
-static void prefixes_are_judged(void **state)
+CASE(prefixes_are_judged)
 {
 	assert_int_equal(prefix(&form_label, span_of("")), 0);
 	assert_int_equal(prefix(&form_label, span_of("a\n")), 0);
@@ -174,7 +174,7 @@ static void prefixes_are_judged(void **state)
 		assert_int_equal(prefix(&form_label, span_of(bad[i])), -EINVAL);
 }
 
-static void lines_are_recognized(void **state)
+CASE(lines_are_recognized)
 {
 	assert_true(value_is_line(&form_label, span_of("a\n")));
 	assert_true(value_is_line(&form_name, span_of("\n")));
@@ -186,7 +186,7 @@ static void lines_are_recognized(void **state)
 }
 
 /* Each allocation fails once: that is the error, and no other one. */
-static void failed_allocations_are_reported(void **state)
+CASE(failed_allocations_are_reported)
 {
 	const struct value_form *const forms[] = {&form_label, &form_name, &form_summary, &form_context, &form_table};
 	CLEANUP_BUF struct buf text = BUF_INIT;
@@ -209,15 +209,4 @@ static void failed_allocations_are_reported(void **state)
 	assert_true(failures > sizeof forms / sizeof *forms); /* a name is copied twice */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(label_is_one_line),          cmocka_unit_test(white_space_clears),
-	    cmocka_unit_test(name_is_folded_to_one_line), cmocka_unit_test(summary_keeps_lines),
-	    cmocka_unit_test(table_keeps_rows),           cmocka_unit_test(limits_apply_to_the_value),
-	    cmocka_unit_test(empty_values_clear),         cmocka_unit_test(prefixes_are_judged),
-	    cmocka_unit_test(lines_are_recognized),       cmocka_unit_test(failed_allocations_are_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -17,7 +17,7 @@ const char *__tsan_default_options(void)
 	return "allocator_may_return_null=1";
 }
 
-static void growth_is_amortized(void **state)
+CASE(growth_is_amortized)
 {
 	VEC(uint32_t) v = {0};
 	size_t moves = 0;
@@ -40,7 +40,7 @@ static void growth_is_amortized(void **state)
 }
 
 /* A plain array, and a request larger than the usual growth. */
-static void plain_array_grows(void **state)
+CASE(plain_array_grows)
 {
 	char *p = NULL;
 	size_t cap = 0;
@@ -52,7 +52,7 @@ static void plain_array_grows(void **state)
 	free(p);
 }
 
-static void overflowing_request_fails(void **state)
+CASE(overflowing_request_fails)
 {
 	uint64_t *p = NULL;
 	size_t cap = 0;
@@ -68,12 +68,4 @@ static void overflowing_request_fails(void **state)
 	free(p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(growth_is_amortized),
-	    cmocka_unit_test(plain_array_grows),
-	    cmocka_unit_test(overflowing_request_fails),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

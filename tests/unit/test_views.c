@@ -54,7 +54,7 @@ static void add(struct source_fixture *p, const char *lines)
 }
 
 /* Each of these steps changes segments that were rendered before, so that more than the new lines must be rendered. */
-static void old_segments_change_with_new_lines(void **state)
+FIXTURE_CASE(old_segments_change_with_new_lines)
 {
 	static const struct {
 		const char *before, *after;
@@ -82,7 +82,6 @@ static void old_segments_change_with_new_lines(void **state)
 	    {HEADER USER("a", null, "one"), CUSTOM("m", "a"), {"one", "one", "one", "one", "one"}},
 	    /* An id that occurs again. */
 	    {HEADER USER("a", null, "one") USER("b", "a", "two"), USER("a", "b", "three"), {"three"}});
-	struct source_fixture *p = *state;
 
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
 		p->fresh_ms = 1;
@@ -100,10 +99,8 @@ static void old_segments_change_with_new_lines(void **state)
 }
 
 /* Links to pictures lead from the view's directory to the session's. */
-static void links_lead_to_the_session(void **state)
+FIXTURE_CASE(links_lead_to_the_session)
 {
-	struct source_fixture *p = *state;
-
 	begin(p,
 	    HEADER
 	    LINE({"type":"message","id":"a","parentId":null,"message":{"role":"user",
@@ -116,10 +113,8 @@ static void links_lead_to_the_session(void **state)
 }
 
 /* A file that is replaced by a shorter one is rendered whole. */
-static void shorter_session_is_rendered_whole(void **state)
+FIXTURE_CASE(shorter_session_is_rendered_whole)
 {
-	struct source_fixture *p = *state;
-
 	p->fresh_ms = 1;
 	begin(p, HEADER USER("a", null, "one") USER("b", "a", "two"));
 	assert_views_are_new(p);
@@ -141,10 +136,9 @@ static unsigned below(unsigned n)
 }
 
 /* Random messages, labels, edits and branches, some of them with a parent that comes later. */
-static void random_growth_equals_a_new_tree(void **state)
+FIXTURE_CASE(random_growth_equals_a_new_tree)
 {
 	enum { STEPS = 60 };
-	struct source_fixture *p = *state;
 
 	dice = seed_of_run();
 	p->fresh_ms = 1;
@@ -170,10 +164,9 @@ static void random_growth_equals_a_new_tree(void **state)
 }
 
 /* A long text equals the same text, extended message by message. */
-static void long_views_are_extended(void **state)
+FIXTURE_CASE(long_views_are_extended)
 {
 	enum { MESSAGES = 700 };
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
 	buf_adds(&text, HEADER USER("m0", null, "zero"));
@@ -189,9 +182,8 @@ static void long_views_are_extended(void **state)
 }
 
 /* After a failed allocation the same view is rendered again, and is whole. */
-static void view_without_memory_is_rendered_again(void **state)
+FIXTURE_CASE(view_without_memory_is_rendered_again)
 {
-	struct source_fixture *p = *state;
 	unsigned failed = 0;
 
 	p->fresh_ms = 1;
@@ -215,9 +207,8 @@ static void view_without_memory_is_rendered_again(void **state)
 
 /* --- for one reader ---------------------------------------------------------------------- */
 
-static void pinned_text_of_a_removed_session_stays(void **state)
+FIXTURE_CASE(pinned_text_of_a_removed_session_stays)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf want = BUF_INIT, got = BUF_INIT;
 	struct tree_pinned *pinned;
 	struct tree_attr a;
@@ -242,9 +233,8 @@ static void pinned_text_of_a_removed_session_stays(void **state)
 	end(p);
 }
 
-static void pin_without_memory_fails(void **state)
+FIXTURE_CASE(pin_without_memory_fails)
 {
-	struct source_fixture *p = *state;
 	unsigned failed = 0;
 
 	p->fresh_ms = 1;
@@ -266,9 +256,8 @@ static void pin_without_memory_fails(void **state)
 }
 
 /* Reads in pieces get the same text as one read, across the end of the old text. */
-static void pieces_make_the_whole_text(void **state)
+FIXTURE_CASE(pieces_make_the_whole_text)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf whole = BUF_INIT;
 	struct tree_pinned *pinned;
 
@@ -293,19 +282,4 @@ static void pieces_make_the_whole_text(void **state)
 	end(p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	    TEST(old_segments_change_with_new_lines),
-	    TEST(links_lead_to_the_session),
-	    TEST(shorter_session_is_rendered_whole),
-	    TEST(random_growth_equals_a_new_tree),
-	    TEST(long_views_are_extended),
-	    TEST(view_without_memory_is_rendered_again),
-	    TEST(pinned_text_of_a_removed_session_stays),
-	    TEST(pin_without_memory_fails),
-	    TEST(pieces_make_the_whole_text),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -120,20 +120,14 @@ static void grow_and_compare(struct source_fixture *p, struct draws *d)
 	end(p);
 }
 
-static void continued_views_equal_new_ones(void **state)
+FIXTURE_CASE(continued_views_equal_new_ones)
 {
 	struct draws d = {.seed = seed_of_run()};
 
 	for (int i = 0; i < SESSIONS; i++) {
 		d.ids = 0;
-		grow_and_compare(*state, &d);
+		grow_and_compare(p, &d);
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(continued_views_equal_new_ones, set_up, tear_down),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -7,7 +7,7 @@
 #include "sessionfs/base/utf8.h"
 
 /* A line of some MiB is searched in pieces: a word at each place around their ends. */
-static void words_across_piece_boundaries_match(void **state)
+CASE(words_across_piece_boundaries_match)
 {
 	for (size_t before = 16300; before < 16420; before++) {
 		CLEANUP_BUF struct buf bytes = BUF_INIT, got = BUF_INIT;
@@ -24,7 +24,7 @@ static void words_across_piece_boundaries_match(void **state)
 }
 
 /* Whether a word is whole is decided with the character after it, which can be in the next piece. */
-static void whole_words_across_piece_boundaries_match(void **state)
+CASE(whole_words_across_piece_boundaries_match)
 {
 	static const struct {
 		const char *end, *want;
@@ -59,7 +59,7 @@ static void whole_words_across_piece_boundaries_match(void **state)
 }
 
 /* The lines with the most words win, then those with the most whole words. An id shows the first lines. */
-static void whole_words_come_first(void **state)
+CASE(whole_words_come_first)
 {
 	static const char *const said = "category\\nno\\ncategories\\nconcat\\nthe cat\\na cat dog\\ncats";
 	static const struct {
@@ -126,7 +126,7 @@ static void add_filler(size_t n, struct buf *out)
 }
 
 /* The part with the most words wins, wherever they are. In a line, a number is that many characters. */
-static void the_best_part_is_shown(void **state)
+CASE(the_best_part_is_shown)
 {
 	static const struct {
 		const char *query;
@@ -178,7 +178,7 @@ static void the_best_part_is_shown(void **state)
 }
 
 /* The place of the best two words, around the ends of the pieces of a long line. */
-static void the_best_part_is_at_a_seam(void **state)
+CASE(the_best_part_is_at_a_seam)
 {
 	for (size_t before = 16340; before < 16400; before++) {
 		CLEANUP_BUF struct buf line = BUF_INIT, got = BUF_INIT;
@@ -192,14 +192,4 @@ static void the_best_part_is_at_a_seam(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(words_across_piece_boundaries_match),
-	    cmocka_unit_test(whole_words_across_piece_boundaries_match),
-	    cmocka_unit_test(whole_words_come_first),
-	    cmocka_unit_test(the_best_part_is_shown),
-	    cmocka_unit_test(the_best_part_is_at_a_seam),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

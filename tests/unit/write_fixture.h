@@ -26,6 +26,9 @@ struct source_fixture {
 	unsigned fresh_ms; /* set before begin: how long a scan stays valid */
 };
 
+/* The argument of each case. */
+#define FIXTURE struct source_fixture *p
+
 /* The pid of the current program; no process has such a number. */
 static struct tree_caller who = {.pid = 1 << 30};
 

@@ -58,8 +58,10 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-#define WIRED(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
-#define UNWATCHED(t) cmocka_unit_test_setup_teardown(t, setup_unwatched, teardown)
-#define WIRED_READ_ONLY(t) cmocka_unit_test_setup_teardown(t, setup_read_only, teardown)
+/* The argument of each case. */
+#define FIXTURE struct wire *w
+#define WIRED(name) STATE_CASE(name, setup, teardown)
+#define UNWATCHED(name) STATE_CASE(name, setup_unwatched, teardown)
+#define WIRED_READ_ONLY(name) STATE_CASE(name, setup_read_only, teardown)
 
 #endif

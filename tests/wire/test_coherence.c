@@ -85,10 +85,9 @@ static void assert_kept(struct wire *w, const char *path, uint64_t name, uint64_
 
 enum { LIVE = 500, MINUTE = 60 * 1000, DAY = 86400 * 1000 };
 
-static void i1_timeouts_per_class(void **state)
+STATE_CASE(i1_timeouts_per_class, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	assert_kept(w, SESSION "/name", 0, 0);
 	assert_kept(w, TITLE, MINUTE, MINUTE);
 	assert_kept(w, SESSION "/entries", DAY, MINUTE);
@@ -96,9 +95,8 @@ static void i1_timeouts_per_class(void **state)
 	assert_kept(w, FIRST_ENTRY "/text.md", DAY, DAY);
 }
 
-static void i2_no_lease_without_follower(void **state)
+STATE_CASE(i2_no_lease_without_follower, untouched_unwatched, teardown)
 {
-	struct wire *w = *state;
 	assert_kept(w, TITLE, LIVE, LIVE);
 	assert_kept(w, SESSION "/entries", DAY, LIVE);
 	assert_kept(w, FIRST_ENTRY, LIVE, LIVE);
@@ -117,10 +115,9 @@ static unsigned told_of(struct wire *w, uint64_t node, int ms)
 	return n;
 }
 
-static void i3_lease_is_revoked_once(void **state)
+STATE_CASE(i3_lease_is_revoked_once, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	node_t *nodes;
 	size_t n;
 	uint64_t leased = wire_walk(w, FIRST_ENTRY).nodeid, other = wire_walk(w, SESSION "/entries/aaaa0002").nodeid;
@@ -136,9 +133,8 @@ static void i3_lease_is_revoked_once(void **state)
 }
 
 /* Its time is the time of a record, which another label can share. */
-static void i3_unreliable_mtime_has_own_lease(void **state)
+STATE_CASE(i3_unreliable_mtime_has_own_lease, untouched, teardown)
 {
-	struct wire *w = *state;
 	node_t *nodes;
 	size_t n, found = 0;
 	uint64_t label = wire_walk(w, SESSION "/entries/aaaa0002/label").nodeid;
@@ -151,9 +147,8 @@ static void i3_unreliable_mtime_has_own_lease(void **state)
 }
 
 /* Each close of a descriptor sends FLUSH, even if nothing was written through it. */
-static void i5_empty_write_sends_no_notification(void **state)
+STATE_CASE(i5_empty_write_sends_no_notification, at_rest, teardown)
 {
-	struct wire *w = *state;
 	struct fuse_open_out open;
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
 	wire_walk(w, TITLE);
@@ -174,9 +169,8 @@ static void i5_empty_write_sends_no_notification(void **state)
 }
 
 /* truncate(2) has no close, so it is committed by its own reply. */
-static void i5_truncation_notifies_before_reply(void **state)
+STATE_CASE(i5_truncation_notifies_before_reply, at_rest, teardown)
 {
-	struct wire *w = *state;
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
 	wire_walk(w, TITLE);
 	fs_stop(w->fs);
@@ -191,10 +185,9 @@ static void i5_truncation_notifies_before_reply(void **state)
 static const char same_name[] = LINE({"type":"session","id":"same"});
 
 /* Other sessions decide whether a session has parents and forks, without a change in it. */
-static void i7_new_fork_notifies_parent(void **state)
+STATE_CASE(i7_new_fork_notifies_parent, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, fork = wire_walk(w, FORK_DIR).nodeid;
 	wire_list_away(w, session);
 	wire_list_away(w, fork);
@@ -220,10 +213,9 @@ static void i7_new_fork_notifies_parent(void **state)
 }
 
 /* A file with another name can change unnoticed, even in the directory of another session. */
-static void i7_unwatched_forks_are_uncached(void **state)
+STATE_CASE(i7_unwatched_forks_are_uncached, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	char from[256], to[256];
 	uint64_t valid;
 	snprintf(from, sizeof from, "%s/flat.jsonl", w->source);
@@ -250,10 +242,9 @@ static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
 }
 
 /* The kernel has the attributes, or requests them: rendering the text for its size would be wasted. */
-static void i8_open_of_quiet_file_renders_nothing(void **state)
+STATE_CASE(i8_open_of_quiet_file_renders_nothing, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	unsigned asked;
 	assert_true(is_kept_open(w, SESSION "/transcript.md", &asked));
 	assert_int_equal(asked, 0);
@@ -275,7 +266,7 @@ static void i8_open_of_quiet_file_renders_nothing(void **state)
 	assert_int_equal(asked, 1);
 }
 
-static void i8_open_without_follower_renders(void **state)
+CASE(i8_open_without_follower_renders)
 {
 	struct wire *w = prepare();
 	unsigned asked;
@@ -288,9 +279,8 @@ static void i8_open_without_follower_renders(void **state)
 	teardown(state);
 }
 
-static void i10_existing_name_is_not_negative(void **state)
+STATE_CASE(i10_existing_name_is_not_negative, at_rest, teardown)
 {
-	struct wire *w = *state;
 	struct fuse_entry_out e;
 	unsigned before = asked_of_missing;
 	uint64_t session = wire_walk(w, SESSION).nodeid;
@@ -360,10 +350,9 @@ static void assert_lookup_logged(struct wire *w, const char *dir, const char *na
 		fail_msg("not logged: %s...%s", begin, end);
 }
 
-static void i2_log_shows_deciding_rule(void **state)
+STATE_CASE(i2_log_shows_deciding_rule, traced_writable, untraced)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	assert_lookup_logged(w, SESSION, "title", "name watched, attributes watched (I2: changes are reported)");
 	assert_lookup_logged(w, SESSION, "entries", "name fixed, attributes watched (I2: changes are reported)");
 	assert_lookup_logged(w, SESSION "/entries", "aaaa0001",
@@ -377,9 +366,8 @@ static void i2_log_shows_deciding_rule(void **state)
 	assert_lookup_logged(w, SESSION, "title", "name uncached, attributes uncached (I6: changed recently)");
 }
 
-static void i2_log_shows_unwatched_forks(void **state)
+STATE_CASE(i2_log_shows_unwatched_forks, traced_writable, untraced)
 {
-	struct wire *w = *state;
 	char from[256], to[256];
 	snprintf(from, sizeof from, "%s/flat.jsonl", w->source);
 	snprintf(to, sizeof to, "%s/elsewhere", w->source);
@@ -388,16 +376,14 @@ static void i2_log_shows_unwatched_forks(void **state)
 	assert_lookup_logged(w, "projects/home-w-app", strrchr(SESSION, '/') + 1, "(I2: changes can go unnoticed)");
 }
 
-static void i10_log_shows_negative_class(void **state)
+STATE_CASE(i10_log_shows_negative_class, traced_writable, untraced)
 {
-	struct wire *w = *state;
 	assert_lookup_logged(w, SESSION, "errors", "missing, uncached (I10)");
 	assert_lookup_logged(w, SESSION, ".gitignore", "missing, fixed (I10)");
 }
 
-static void i7_log_shows_dropped_listing(void **state)
+STATE_CASE(i7_log_shows_dropped_listing, traced, untraced)
 {
-	struct wire *w = *state;
 	FILE *log;
 	char begin[96];
 	struct fuse_entry_out e = wire_walk(w, "projects/home-w-app");
@@ -415,9 +401,8 @@ static void i7_log_shows_dropped_listing(void **state)
 	assert_true(log_says(log, saved, begin, " (I7)"));
 }
 
-static void i9_log_shows_must_accept(void **state)
+STATE_CASE(i9_log_shows_must_accept, traced, untraced)
 {
-	struct wire *w = *state;
 	FILE *log;
 	char begin[64];
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
@@ -431,10 +416,9 @@ static void i9_log_shows_must_accept(void **state)
 	assert_true(log_says(log, saved, begin, "attributes uncached (I9: the kernel must accept them)"));
 }
 
-static void i5_log_shows_dropped_pages(void **state)
+STATE_CASE(i5_log_shows_dropped_pages, traced_writable, untraced)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	FILE *log;
 	char begin[64];
 	uint64_t title = wire_walk(w, TITLE).nodeid;
@@ -447,28 +431,4 @@ static void i5_log_shows_dropped_pages(void **state)
 	assert_true(log_says(log, saved, begin, " (I5)"));
 }
 
-#define TEST(t, set_up) cmocka_unit_test_setup_teardown(t, set_up, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(i1_timeouts_per_class, untouched),
-	    TEST(i2_no_lease_without_follower, untouched_unwatched),
-	    TEST(i3_lease_is_revoked_once, untouched),
-	    TEST(i3_unreliable_mtime_has_own_lease, untouched),
-	    TEST(i5_empty_write_sends_no_notification, at_rest),
-	    TEST(i5_truncation_notifies_before_reply, at_rest),
-	    TEST(i7_new_fork_notifies_parent, untouched),
-	    TEST(i7_unwatched_forks_are_uncached, untouched),
-	    TEST(i8_open_of_quiet_file_renders_nothing, untouched),
-	    cmocka_unit_test(i8_open_without_follower_renders),
-	    TEST(i10_existing_name_is_not_negative, at_rest),
-	    cmocka_unit_test_setup_teardown(i2_log_shows_deciding_rule, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i2_log_shows_unwatched_forks, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i5_log_shows_dropped_pages, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i7_log_shows_dropped_listing, traced, untraced),
-	    cmocka_unit_test_setup_teardown(i10_log_shows_negative_class, traced_writable, untraced),
-	    cmocka_unit_test_setup_teardown(i9_log_shows_must_accept, traced, untraced),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

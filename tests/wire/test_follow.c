@@ -48,9 +48,8 @@ int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 }
 
 /* Comparing each with all others would take a minute of CPU time. */
-static void many_changes_take_linear_time(void **state)
+WIRED(many_changes_take_linear_time)
 {
-	struct wire *w = *state;
 	wire_walk(w, SESSION "/title");
 	clock_t begin = clock();
 	atomic_store(&begun, true);
@@ -62,10 +61,4 @@ static void many_changes_take_linear_time(void **state)
 	assert_int_equal(atomic_load(&looked), CHANGED);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    WIRED(many_changes_take_linear_time),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -25,7 +25,7 @@ static ssize_t noted_read(int fd, void *p, size_t n)
 
 __typeof__(read) *const sys_read = noted_read;
 
-static void request_fits_any_page_size(void **state)
+CASE(request_fits_any_page_size)
 {
 	for (page = 4096; page <= 65536; page *= 4) {
 		struct wire *w = prepare();
@@ -43,8 +43,4 @@ static void request_fits_any_page_size(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(request_fits_any_page_size)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -61,9 +61,8 @@ static void wait_for_end(struct wire *w, uint32_t slot)
 	usleep(50 * 1000);
 }
 
-static void expired_leases_are_reused(void **state)
+STATE_CASE(expired_leases_are_reused, set_up, teardown)
 {
-	struct wire *w = *state;
 	uint32_t a, b;
 	unsigned most = look_at_all(w, ENTRIES_OF("a"), &a);
 	assert_in_range(most, 1, ENTRIES - 1);
@@ -77,10 +76,4 @@ static void expired_leases_are_reused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(expired_leases_are_reused, set_up, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

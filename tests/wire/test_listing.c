@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static void listing_is_equal_at_any_buffer_size(void **state)
+WIRED(listing_is_equal_at_any_buffer_size)
 {
-	struct wire *w = *state;
 	static const char *const dirs[] = {"",
 	                                   "projects",
 	                                   "projects/home-w-app",
@@ -48,9 +47,8 @@ static uint64_t parent_listed(struct wire *w, const char *path)
 	return parent;
 }
 
-static void dotdot_is_the_parent(void **state)
+WIRED(dotdot_is_the_parent)
 {
-	struct wire *w = *state;
 	assert_int_equal(parent_listed(w, ""), FUSE_ROOT_ID);
 	assert_int_equal(parent_listed(w, "projects"), FUSE_ROOT_ID);
 	assert_int_equal(parent_listed(w, "projects/home-w-app"), wire_walk(w, "projects").attr.ino);
@@ -115,15 +113,13 @@ static unsigned check_below(struct wire *w, uint64_t dir, const char *path)
 	return count;
 }
 
-static void listing_matches_lookup(void **state)
+WIRED(listing_matches_lookup)
 {
-	struct wire *w = *state;
 	assert_true(check_below(w, FUSE_ROOT_ID, "") > 100);
 }
 
-static void readdir_without_plus(void **state)
+WIRED(readdir_without_plus)
 {
-	struct wire *w = *state;
 	struct reply r;
 	struct fuse_read_in in = {.size = 4096};
 	assert_int_equal(wire_call(w, FUSE_READDIR, FUSE_ROOT_ID, &in, sizeof in, &r), 0);
@@ -139,9 +135,8 @@ static void readdir_without_plus(void **state)
 	assert_true(found);
 }
 
-static void i7_drops_listings_that_other_files_change(void **state)
+UNWATCHED(i7_drops_listings_that_other_files_change)
 {
-	struct wire *w = *state;
 	struct fuse_entry_out e;
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid, projects = wire_walk(w, "projects").nodeid;
 	uint64_t session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
@@ -182,9 +177,8 @@ static void i7_drops_listings_that_other_files_change(void **state)
 	assert_int_equal(wire_told(w, project, NULL), 1);
 }
 
-static void i7_drops_listings_made_just_after_a_change(void **state)
+UNWATCHED(i7_drops_listings_made_just_after_a_change)
 {
-	struct wire *w = *state;
 	uint64_t entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
 	wire_append(w, FILE_ONE, more);
 	wire_wait_for_look();
@@ -197,9 +191,8 @@ static void i7_drops_listings_made_just_after_a_change(void **state)
 }
 
 /* The kernel would ignore the mode in an answer after a notification. */
-static void i9_new_mode_sends_no_notification(void **state)
+UNWATCHED(i9_new_mode_sends_no_notification)
 {
-	struct wire *w = *state;
 	static const struct {
 		uint32_t uid;
 		mode_t mode;
@@ -226,10 +219,9 @@ static void i9_new_mode_sends_no_notification(void **state)
 }
 
 /* Directories of live sessions are noted as they are listed; notes of those listed again are removed. */
-static void i7_tracked_listings_are_bounded(void **state)
+WIRED_READ_ONLY(i7_tracked_listings_are_bounded)
 {
 	enum { ROUNDS = 100, AT_ONCE = 100 };
-	struct wire *w = *state;
 	struct fs fs = {.tree = w->tree, .catalog = w->catalog, .no_opendir = true};
 	struct node dir = node_unpack(wire_walk(w, SESSION "/entries/aaaa0001").nodeid);
 	struct tree_attr young, old = {0};
@@ -255,17 +247,4 @@ static void i7_tracked_listings_are_bounded(void **state)
 	coherence_release(&fs.coherence);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    WIRED(listing_is_equal_at_any_buffer_size),
-	    WIRED(dotdot_is_the_parent),
-	    WIRED(listing_matches_lookup),
-	    WIRED(readdir_without_plus),
-	    UNWATCHED(i7_drops_listings_that_other_files_change),
-	    UNWATCHED(i7_drops_listings_made_just_after_a_change),
-	    UNWATCHED(i9_new_mode_sends_no_notification),
-	    WIRED_READ_ONLY(i7_tracked_listings_are_bounded),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -205,7 +205,7 @@ static void assert_answered(struct served *s, uint64_t unique)
 	assert_int_equal(wire_receive_of(&s->w, unique, NULL), 0);
 }
 
-static void slow_request_does_not_block_others(void **state)
+CASE(slow_request_does_not_block_others)
 {
 	struct served s;
 	uint64_t waiting[2];
@@ -234,7 +234,7 @@ static void slow_request_does_not_block_others(void **state)
 	finish(&s);
 }
 
-static void single_thread_replies_in_order(void **state)
+CASE(single_thread_replies_in_order)
 {
 	struct served s;
 	begin(&s, 1);
@@ -246,7 +246,7 @@ static void single_thread_replies_in_order(void **state)
 	finish(&s);
 }
 
-static void every_request_is_answered_once(void **state)
+CASE(every_request_is_answered_once)
 {
 	enum { ROUNDS = 40, AT_ONCE = 50 };
 	static struct reply r;
@@ -272,7 +272,7 @@ static void every_request_is_answered_once(void **state)
 	finish(&s);
 }
 
-static void unmount_finishes_running_requests(void **state)
+CASE(unmount_finishes_running_requests)
 {
 	struct served s;
 	begin(&s, 2);
@@ -288,7 +288,7 @@ static void unmount_finishes_running_requests(void **state)
 }
 
 /* The reader can still read one request after the end, any of the first two. */
-static void requests_fail_at_the_end_without_work(void **state)
+CASE(requests_fail_at_the_end_without_work)
 {
 	struct served s;
 	begin(&s, 2);
@@ -315,7 +315,7 @@ static void assert_stopped(struct served *s, uint64_t unique)
 	assert_int_equal(wire_receive_of(&s->w, unique, NULL), -EINTR);
 }
 
-static void long_work_ends_when_it_is_interrupted(void **state)
+CASE(long_work_ends_when_it_is_interrupted)
 {
 	struct served s;
 	begin(&s, 2);
@@ -330,7 +330,7 @@ static void long_work_ends_when_it_is_interrupted(void **state)
 }
 
 /* All threads are busy, but one still reads interrupts. */
-static void queued_requests_can_be_interrupted(void **state)
+CASE(queued_requests_can_be_interrupted)
 {
 	enum { WORKING = 2, KEPT = 30 };
 	for (unsigned threads = 1; threads <= WORKING; threads++) {
@@ -364,7 +364,7 @@ static void queued_requests_can_be_interrupted(void **state)
 }
 
 /* As for an index that one of them builds. However many wait, other requests are answered. */
-static void waiting_requests_free_their_threads(void **state)
+CASE(waiting_requests_free_their_threads)
 {
 	enum { ASKED = 300 };
 	static struct reply r;
@@ -386,7 +386,7 @@ static void waiting_requests_free_their_threads(void **state)
 }
 
 /* Otherwise no thread would be left to read the request that the others wait for. */
-static void waiting_without_spare_thread_is_eagain(void **state)
+CASE(waiting_without_spare_thread_is_eagain)
 {
 	enum { THREADS = 5, ASKED = 20 };
 	static struct reply r;
@@ -409,7 +409,7 @@ static void waiting_without_spare_thread_is_eagain(void **state)
 	finish(&s);
 }
 
-static void sigkill_cancels_request(void **state)
+CASE(sigkill_cancels_request)
 {
 	enum { HOUR_MS = 3600 * 1000 };
 	struct served s;
@@ -431,7 +431,7 @@ static void sigkill_cancels_request(void **state)
 	finish(&s);
 }
 
-static void unmount_cancels_long_work(void **state)
+CASE(unmount_cancels_long_work)
 {
 	struct served s;
 	begin(&s, 1);
@@ -448,7 +448,7 @@ static void unmount_cancels_long_work(void **state)
 	finish(&s);
 }
 
-static void loop_without_threads_fails(void **state)
+CASE(loop_without_threads_fails)
 {
 	struct served s;
 	start(&s, 2, 0);
@@ -457,7 +457,7 @@ static void loop_without_threads_fails(void **state)
 	release(&s);
 }
 
-static void unread_request_is_read_once_memory_is_free(void **state)
+CASE(unread_request_is_read_once_memory_is_free)
 {
 	struct served s;
 	for (unsigned threads = 1; threads < 3; threads++) {
@@ -479,7 +479,7 @@ static void unread_request_is_read_once_memory_is_free(void **state)
 }
 
 /* A process can be waiting for its answer. */
-static void last_request_is_received(void **state)
+CASE(last_request_is_received)
 {
 	struct served s;
 	struct fuse_buf buf = {.mem = NULL};
@@ -494,7 +494,7 @@ static void last_request_is_received(void **state)
 }
 
 /* libfuse refuses INIT if it sets another max_read, and the mount is not ready if it ends before INIT. */
-static void loop_is_ready_after_init(void **state)
+CASE(loop_is_ready_after_init)
 {
 	struct fuse_init_in in = {.major = 7, .minor = 36, .max_readahead = 1 << 17, .flags = ALL_FLAGS};
 	struct served s;
@@ -517,7 +517,7 @@ static void loop_is_ready_after_init(void **state)
 }
 
 /* Between requests the reader polls without result: it first yields the CPU, and then sleeps. */
-static void preempted_reader_stops_spinning(void **state)
+CASE(preempted_reader_stops_spinning)
 {
 	struct served s;
 	taken_us = 2000;
@@ -535,7 +535,7 @@ static void preempted_reader_stops_spinning(void **state)
 /* A foreign thread; none of ours has this id. */
 enum { STRANGER = 1 };
 
-static void own_threads_are_refused(void **state)
+CASE(own_threads_are_refused)
 {
 	struct reply *r = malloc(sizeof *r);
 	struct wire *w = prepare();
@@ -566,7 +566,7 @@ static void own_threads_are_refused(void **state)
 }
 
 /* A new thread of ours can get the same id. */
-static void caller_check_is_cached_until_new_thread(void **state)
+CASE(caller_check_is_cached_until_new_thread)
 {
 	struct wire *w = prepare();
 	struct fuse_entry_out e;
@@ -588,27 +588,4 @@ static void caller_check_is_cached_until_new_thread(void **state)
 	teardown(state);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(preempted_reader_stops_spinning),
-	    cmocka_unit_test(own_threads_are_refused),
-	    cmocka_unit_test(caller_check_is_cached_until_new_thread),
-	    cmocka_unit_test(slow_request_does_not_block_others),
-	    cmocka_unit_test(single_thread_replies_in_order),
-	    cmocka_unit_test(every_request_is_answered_once),
-	    cmocka_unit_test(unmount_finishes_running_requests),
-	    cmocka_unit_test(requests_fail_at_the_end_without_work),
-	    cmocka_unit_test(long_work_ends_when_it_is_interrupted),
-	    cmocka_unit_test(queued_requests_can_be_interrupted),
-	    cmocka_unit_test(waiting_requests_free_their_threads),
-	    cmocka_unit_test(waiting_without_spare_thread_is_eagain),
-	    cmocka_unit_test(sigkill_cancels_request),
-	    cmocka_unit_test(unmount_cancels_long_work),
-	    cmocka_unit_test(loop_without_threads_fails),
-	    cmocka_unit_test(loop_is_ready_after_init),
-	    cmocka_unit_test(unread_request_is_read_once_memory_is_free),
-	    cmocka_unit_test(last_request_is_received),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

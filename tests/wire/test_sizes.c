@@ -10,13 +10,13 @@
 #define FILES SESSION "/session.jsonl"
 #define MORE LINE({"type":"message","id":"aaaa00ff","parentId":null,"message":{"role":"user","content":"more"}})
 
-static void begin(void **state, bool read_only, unsigned threads)
+static struct wire *begin(void **state, bool read_only, unsigned threads)
 {
 	struct wire *w = prepare();
 	w->unwatched = true;
 	w->threads = threads;
 	wire_open(w, read_only, ALL_FLAGS);
-	*state = w;
+	return *state = w;
 }
 
 static void grow(struct wire *w)
@@ -33,11 +33,10 @@ static unsigned look(struct wire *w, uint64_t *ret)
 	return w->notifications - before;
 }
 
-static void i8_pages_are_dropped_before_new_size(void **state)
+CASE_WITH(i8_pages_are_dropped_before_new_size, NULL, teardown)
 {
 	uint64_t node;
-	begin(state, true, 2);
-	struct wire *w = *state;
+	struct wire *w = begin(state, true, 2);
 	/* At rest for long: each reader has read all of it. */
 	assert_int_equal(look(w, &node), 0);
 	assert_int_equal(wire_told(w, node, NULL), 0);
@@ -63,11 +62,10 @@ static void i8_pages_are_dropped_before_new_size(void **state)
 }
 
 /* There are notes for a few files only. */
-static void i8_unknown_size_of_young_file_drops_pages(void **state)
+CASE_WITH(i8_unknown_size_of_young_file_drops_pages, NULL, teardown)
 {
 	uint64_t node;
-	begin(state, true, 2);
-	struct wire *w = *state;
+	struct wire *w = begin(state, true, 2);
 	grow(w);
 	assert_int_equal(look(w, &node), 1);
 	memset(w->fs->coherence.sizes.sent, 0, sizeof *w->fs->coherence.sizes.sent << 12);
@@ -79,12 +77,11 @@ static void i8_unknown_size_of_young_file_drops_pages(void **state)
 }
 
 /* Pages cannot be dropped while a listing is made, since locks are held. */
-static void i8_listing_omits_grown_file_attributes(void **state)
+CASE_WITH(i8_listing_omits_grown_file_attributes, NULL, teardown)
 {
 	uint64_t node;
 	size_t n;
-	begin(state, true, 2);
-	struct wire *w = *state;
+	struct wire *w = begin(state, true, 2);
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
 	uint64_t dir = wire_walk(w, SESSION).nodeid;
@@ -99,33 +96,30 @@ static void i8_listing_omits_grown_file_attributes(void **state)
 }
 
 /* A single thread would wait for a process that waits for its next answer. */
-static void i8_single_thread_drops_no_pages(void **state)
+CASE_WITH(i8_single_thread_drops_no_pages, NULL, teardown)
 {
 	uint64_t node;
-	begin(state, true, 1);
-	struct wire *w = *state;
+	struct wire *w = begin(state, true, 1);
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }
 
 /* In this mode growing files bypass the page cache. */
-static void i8_no_drop_when_open_is_answered(void **state)
+CASE_WITH(i8_no_drop_when_open_is_answered, NULL, teardown)
 {
 	uint64_t node;
-	begin(state, false, 2);
-	struct wire *w = *state;
+	struct wire *w = begin(state, false, 2);
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
 	assert_int_equal(wire_told(w, node, NULL), 0);
 }
 
 /* A thread whose notification takes too long does not block others. */
-static void i8_slow_drop_does_not_block_others(void **state)
+CASE_WITH(i8_slow_drop_does_not_block_others, NULL, teardown)
 {
 	uint64_t node;
-	begin(state, true, 2);
-	struct wire *w = *state;
+	struct wire *w = begin(state, true, 2);
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
 	lock_acquire(&w->fs->coherence.sizes.drop_lock);
@@ -135,11 +129,10 @@ static void i8_slow_drop_does_not_block_others(void **state)
 }
 
 /* The kernel would ignore the mode in an answer after a notification. */
-static void i9_new_mode_keeps_old_size(void **state)
+CASE_WITH(i9_new_mode_keeps_old_size, NULL, teardown)
 {
 	uint64_t node;
-	begin(state, true, 2);
-	struct wire *w = *state;
+	struct wire *w = begin(state, true, 2);
 	if (getuid() != 0)
 		skip();
 	assert_int_equal(look(w, &node), 0);
@@ -166,12 +159,11 @@ static void i9_new_mode_keeps_old_size(void **state)
 
 /* LOOKUP renders no table, since all names of the directory wait for it. It reports the size that the kernel has, which
  * contradicts nothing. */
-static void i8_a_table_is_made_by_getattr(void **state)
+CASE_WITH(i8_a_table_is_made_by_getattr, NULL, teardown)
 {
 	for (int read_only = 0; read_only < 2; read_only++) {
 		struct fuse_entry_out entry;
-		begin(state, read_only, 2);
-		struct wire *w = *state;
+		struct wire *w = begin(state, read_only, 2);
 		uint64_t size = 0;
 		for (int i = 0; i < 3; i++) {
 			unsigned before = w->notifications;
@@ -199,11 +191,10 @@ static void i8_a_table_is_made_by_getattr(void **state)
 }
 
 /* After that, one thread answers alone, so that no request waits forever. */
-static void i8_no_drop_after_unmount(void **state)
+CASE(i8_no_drop_after_unmount)
 {
 	uint64_t node;
-	begin(state, true, 2);
-	struct wire *w = *state;
+	struct wire *w = begin(state, true, 2);
 	assert_int_equal(look(w, &node), 0);
 	struct tree_attr grown = {.node = node, .mode = S_IFREG, .size = 1};
 	assert_false(sizes_are_current(w->fs, &grown));
@@ -214,20 +205,4 @@ static void i8_no_drop_after_unmount(void **state)
 	free(w);
 }
 
-#define TORN_DOWN(t) cmocka_unit_test_teardown(t, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TORN_DOWN(i8_pages_are_dropped_before_new_size),
-	    TORN_DOWN(i8_unknown_size_of_young_file_drops_pages),
-	    TORN_DOWN(i8_listing_omits_grown_file_attributes),
-	    TORN_DOWN(i8_single_thread_drops_no_pages),
-	    TORN_DOWN(i8_no_drop_when_open_is_answered),
-	    TORN_DOWN(i8_slow_drop_does_not_block_others),
-	    TORN_DOWN(i9_new_mode_keeps_old_size),
-	    TORN_DOWN(i8_a_table_is_made_by_getattr),
-	    cmocka_unit_test(i8_no_drop_after_unmount),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

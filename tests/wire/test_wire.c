@@ -7,9 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void init_negotiates_capabilities(void **state)
+WIRED(init_negotiates_capabilities)
 {
-	struct wire *w = *state;
 	uint32_t flags = w->init.flags;
 	assert_true(flags & FUSE_DO_READDIRPLUS);
 	assert_true(flags & FUSE_AUTO_INVAL_DATA);
@@ -19,9 +18,8 @@ static void init_negotiates_capabilities(void **state)
 	assert_false(flags & FUSE_CACHE_SYMLINKS);
 }
 
-static void lookup_then_read(void **state)
+WIRED(lookup_then_read)
 {
-	struct wire *w = *state;
 	struct reply r;
 	struct fuse_open_out open;
 	struct fuse_entry_out e = wire_walk(w, SESSION "/entries/aaaa0001/text.md");
@@ -44,10 +42,9 @@ static void lookup_then_read(void **state)
 	wire_release(w, e.nodeid, open.fh);
 }
 
-static void i10_negative_entry_timeouts(void **state)
+WIRED(i10_negative_entry_timeouts)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	struct fuse_entry_out e;
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid, session = wire_walk(w, SESSION).nodeid;
 	/* Names that can never exist; names with notifications; names that can be written at any moment. */
@@ -79,10 +76,9 @@ static void i10_negative_entry_timeouts(void **state)
 }
 
 /* Nodes above the sessions are invalidated at once, even if no node of the session was given out. */
-static void i3_notifies_nodes_above_session(void **state)
+WIRED(i3_notifies_nodes_above_session)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	struct fuse_entry_out e;
 	wire_age(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", 1000);
 	wire_age(w, "flat.jsonl", 1000);
@@ -97,19 +93,17 @@ static void i3_notifies_nodes_above_session(void **state)
 }
 
 /* A directory of an entry is leased, except while its session grows. */
-static void i6_growing_session_has_no_lease(void **state)
+WIRED(i6_growing_session_has_no_lease)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	wire_age(w, FILE_ONE, 30);
 	assert_int_equal(wire_walk(w, SESSION "/entries/aaaa0001").attr_valid, 0);
 	wire_age(w, FILE_ONE, 100);
 	assert_int_equal(wire_walk(w, SESSION "/entries/aaaa0001").attr_valid, 60);
 }
 
-static void reads_links(void **state)
+WIRED(reads_links)
 {
-	struct wire *w = *state;
 	struct reply r;
 	struct fuse_entry_out e = wire_walk(w, SESSION "/labels/counting");
 	assert_int_equal(e.attr.mode & (mode_t)S_IFMT, S_IFLNK);
@@ -119,9 +113,8 @@ static void reads_links(void **state)
 	assert_int_equal(wire_call(w, FUSE_READLINK, FUSE_ROOT_ID, NULL, 0, &r), -EINVAL);
 }
 
-static void statfs_reports_source(void **state)
+WIRED(statfs_reports_source)
 {
-	struct wire *w = *state;
 	struct reply r;
 	assert_int_equal(wire_call(w, FUSE_STATFS, FUSE_ROOT_ID, NULL, 0, &r), 0);
 	const struct fuse_statfs_out *out = (const void *)r.p;
@@ -138,9 +131,8 @@ static void statfs_reports_source(void **state)
 	assert_int_equal(rename(away, w->source), 0);
 }
 
-static void overlong_names_are_rejected(void **state)
+WIRED(overlong_names_are_rejected)
 {
-	struct wire *w = *state;
 	static const char *const dirs[] = {"projects",         "projects/home-w-app",       SESSION,
 	                                   SESSION "/entries", SESSION "/entries/aaaa0002", SESSION "/labels"};
 	struct fuse_entry_out e;
@@ -159,9 +151,8 @@ static void overlong_names_are_rejected(void **state)
 
 /* --- bad requests ------------------------------------------------------------ */
 
-static void bounds_of_reads(void **state)
+WIRED(bounds_of_reads)
 {
-	struct wire *w = *state;
 	struct reply r;
 	static const char *const files[] = {SESSION "/session.jsonl", SESSION "/transcript.md", SESSION "/title",
 	                                    SESSION "/entries/aaaa0001/text.md", "README.md"};
@@ -185,9 +176,8 @@ static void bounds_of_reads(void **state)
 	assert_int_equal(wire_read(w, wire_walk(w, SESSION).nodeid, 0, 0, 100, &r), -EISDIR);
 }
 
-static void bounds_of_listings(void **state)
+WIRED(bounds_of_listings)
 {
-	struct wire *w = *state;
 	struct reply r;
 	static const char *const dirs[] = {"",
 	                                   "projects",
@@ -215,9 +205,8 @@ static void bounds_of_listings(void **state)
 }
 
 /* Ids that were never given out, in every operation that takes one: always an answer, never a crash. */
-static void unknown_nodes_get_an_error(void **state)
+WIRED(unknown_nodes_get_an_error)
 {
-	struct wire *w = *state;
 	struct reply r;
 	uint64_t title = wire_walk(w, SESSION "/title").nodeid,
 		 entry = wire_walk(w, SESSION "/entries/aaaa0001").nodeid;
@@ -246,9 +235,8 @@ static void unknown_nodes_get_an_error(void **state)
 	}
 }
 
-static void unknown_handles_get_an_error(void **state)
+WIRED(unknown_handles_get_an_error)
 {
-	struct wire *w = *state;
 	struct reply r;
 	uint64_t node = wire_walk(w, SESSION "/title").nodeid;
 	assert_int_equal(wire_read(w, node, 1, 0, 100, &r), -EBADF);
@@ -256,9 +244,8 @@ static void unknown_handles_get_an_error(void **state)
 	wire_release(w, node, 17);
 }
 
-static void forget_has_no_reply(void **state)
+WIRED(forget_has_no_reply)
 {
-	struct wire *w = *state;
 	struct fuse_entry_out e = wire_walk(w, SESSION "/title");
 	struct fuse_forget_in one_lookup = {.nlookup = 1};
 	struct fuse_batch_forget_in batch = {.count = 1};
@@ -284,10 +271,9 @@ static void ask(struct wire *w, uint64_t search, unsigned from, unsigned n, bool
 
 /* The directory of a query in use is never evicted, whatever else is requested. A forgotten one is evicted after as
  * many others as are remembered. */
-static void query_in_use_is_kept(void **state)
+WIRED(query_in_use_is_kept)
 {
 	enum { OTHERS = 1100 };
-	struct wire *w = *state;
 	struct fuse_getattr_in in = {0};
 	uint64_t search = wire_walk(w, "search").nodeid;
 	/* Two lookups, so two references. */
@@ -360,14 +346,14 @@ static void check_refusals(struct wire *w, int refusal)
 	assert_int_equal(wire_call(w, FUSE_GETXATTR, file, &(struct fuse_getxattr_in){.size = 100}, 8, &r), -ENOSYS);
 }
 
-static void refuses_writes(void **state)
+WIRED(refuses_writes)
 {
-	check_refusals(*state, -EPERM);
+	check_refusals(w, -EPERM);
 }
 
-static void refuses_writes_read_only(void **state)
+WIRED_READ_ONLY(refuses_writes_read_only)
 {
-	check_refusals(*state, -EROFS);
+	check_refusals(w, -EROFS);
 }
 
 static int may(struct wire *w, const char *path, uint32_t mask)
@@ -375,9 +361,8 @@ static int may(struct wire *w, const char *path, uint32_t mask)
 	return wire_call(w, FUSE_ACCESS, wire_walk(w, path).nodeid, &(struct fuse_access_in){.mask = mask}, 8, NULL);
 }
 
-static void access_reports_permissions(void **state)
+WIRED(access_reports_permissions)
 {
-	struct wire *w = *state;
 	assert_int_equal(may(w, SESSION "/title", F_OK), 0);
 	assert_int_equal(may(w, SESSION "/title", R_OK), 0);
 	assert_int_equal(may(w, SESSION "/title", W_OK), -EACCES);
@@ -390,9 +375,8 @@ static void access_reports_permissions(void **state)
 
 /* --- open files -------------------------------------------------------------- */
 
-static void read_only_open_is_enosys(void **state)
+WIRED_READ_ONLY(read_only_open_is_enosys)
 {
-	struct wire *w = *state;
 	struct reply r;
 	struct fuse_open_out open;
 	struct fuse_entry_out e = wire_walk(w, SESSION "/title");
@@ -404,7 +388,7 @@ static void read_only_open_is_enosys(void **state)
 	assert_int_equal(may(w, SESSION, W_OK), -EROFS);
 }
 
-static void old_kernels_open_everything(void **state)
+CASE(old_kernels_open_everything)
 {
 	NEEDS_WATCHES();
 	struct wire *w = prepare();
@@ -420,9 +404,8 @@ static void old_kernels_open_everything(void **state)
 	teardown(state);
 }
 
-static void i8_growing_session_is_read_from_pinned_text(void **state)
+WIRED(i8_growing_session_is_read_from_pinned_text)
 {
-	struct wire *w = *state;
 	static struct reply before, after, now;
 	struct fuse_open_out open, other;
 	uint64_t node = wire_walk(w, SESSION "/tree.txt").nodeid;
@@ -456,9 +439,8 @@ static void i8_growing_session_is_read_from_pinned_text(void **state)
 	/* The other handle is left open, as by a program that is killed with the mount. */
 }
 
-static void many_open_files(void **state)
+WIRED(many_open_files)
 {
-	struct wire *w = *state;
 	struct fuse_open_out open[50];
 	uint64_t node = wire_walk(w, SESSION "/tree.txt").nodeid;
 	wire_age(w, FILE_ONE, 1);
@@ -485,10 +467,9 @@ static unsigned dropped(struct wire *w, uint64_t node, int ms)
 }
 
 /* An answer under way can be older than the second change too. */
-static void i6_notification_is_repeated_after_a_second(void **state)
+WIRED(i6_notification_is_repeated_after_a_second)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	uint64_t context;
 	do {
 		context = wire_walk(w, SESSION "/context.md").nodeid;
@@ -498,31 +479,4 @@ static void i6_notification_is_repeated_after_a_second(void **state)
 	assert_int_equal(dropped(w, context, 3000), 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    WIRED(init_negotiates_capabilities),
-	    WIRED(lookup_then_read),
-	    WIRED(i10_negative_entry_timeouts),
-	    WIRED(i3_notifies_nodes_above_session),
-	    WIRED(i6_growing_session_has_no_lease),
-	    WIRED(reads_links),
-	    WIRED(statfs_reports_source),
-	    WIRED(overlong_names_are_rejected),
-	    WIRED(bounds_of_reads),
-	    WIRED(bounds_of_listings),
-	    WIRED(unknown_nodes_get_an_error),
-	    WIRED(unknown_handles_get_an_error),
-	    WIRED(forget_has_no_reply),
-	    WIRED(query_in_use_is_kept),
-	    WIRED(refuses_writes),
-	    WIRED_READ_ONLY(refuses_writes_read_only),
-	    WIRED(i6_notification_is_repeated_after_a_second),
-	    WIRED(access_reports_permissions),
-	    WIRED_READ_ONLY(read_only_open_is_enosys),
-	    cmocka_unit_test(old_kernels_open_everything),
-	    WIRED(i8_growing_session_is_read_from_pinned_text),
-	    WIRED(many_open_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

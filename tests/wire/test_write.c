@@ -32,9 +32,8 @@ static void assert_links(struct wire *w, const char *path, const char *target)
 
 /* --- labels and names ------------------------------------------------------------ */
 
-static void a_label_is_set_and_read_back(void **state)
+WIRED(a_label_is_set_and_read_back)
 {
-	struct wire *w = *state;
 	assert_false(is_there(w, FIRST_ENTRY, "label"));
 	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	assert_int_equal(o.entry.entry_valid, 0);
@@ -56,9 +55,8 @@ static void a_label_is_set_and_read_back(void **state)
 
 /* Another program holds the lock of the session file: only the writer waits for it, and no other request, however few
  * threads there are (here one). */
-static void foreign_flock_blocks_only_the_writer(void **state)
+WIRED(foreign_flock_blocks_only_the_writer)
 {
-	struct wire *w = *state;
 	char path[256];
 	static struct reply r;
 	snprintf(path, sizeof path, "%s/%s", w->source, FILE_ONE);
@@ -85,9 +83,8 @@ static void foreign_flock_blocks_only_the_writer(void **state)
 	close(fd);
 }
 
-static void a_handle_can_be_written_again_after_a_commit(void **state)
+WIRED(a_handle_can_be_written_again_after_a_commit)
 {
-	struct wire *w = *state;
 	struct opened o = must_open(w, SESSION "/name", O_RDWR | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "First\n"), 0);
 	assert_int_equal(sync_file(w, o), 0);
@@ -98,9 +95,8 @@ static void a_handle_can_be_written_again_after_a_commit(void **state)
 }
 
 /* The kernel takes the offset from a size that can be stale: longer or shorter than the value. */
-static void o_append_writes_at_the_end(void **state)
+WIRED(o_append_writes_at_the_end)
 {
-	struct wire *w = *state;
 	static const uint64_t sizes[] = {20, 1};
 	for (size_t i = 0; i < 2; i++) {
 		save(w, must_open(w, SESSION "/name", O_WRONLY | O_TRUNC), "  First  \n");
@@ -113,9 +109,8 @@ static void o_append_writes_at_the_end(void **state)
 	}
 }
 
-static void unchanged_value_appends_nothing(void **state)
+WIRED(unchanged_value_appends_nothing)
 {
-	struct wire *w = *state;
 	save(w, must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC), "counting");
 	/* Opened and closed, created and closed. */
 	assert_int_equal(shut(w, must_open(w, LABELLED "/label", O_RDWR)), 0);
@@ -125,9 +120,8 @@ static void unchanged_value_appends_nothing(void **state)
 }
 
 /* As cp -p and install do: mode, owner and times, before and after the text, with and without the handle. */
-static void setattr_of_times_and_owner_is_ignored(void **state)
+WIRED(setattr_of_times_and_owner_is_ignored)
 {
-	struct wire *w = *state;
 	static struct reply r;
 	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	struct fuse_setattr_in in = {
@@ -147,9 +141,8 @@ static void setattr_of_times_and_owner_is_ignored(void **state)
 	                 -EPERM);
 }
 
-static void times_of_scratch_file_are_kept(void **state)
+WIRED(times_of_scratch_file_are_kept)
 {
-	struct wire *w = *state;
 	static struct reply r;
 	struct opened o = must_make(w, FIRST_ENTRY, "new.tmp");
 	struct fuse_setattr_in in = {.valid = FATTR_ATIME | FATTR_MTIME, .atime = 1900000000, .mtime = 1950000000};
@@ -160,9 +153,8 @@ static void times_of_scratch_file_are_kept(void **state)
 	assert_int_equal(shut(w, o), 0);
 }
 
-static void uncommitted_text_is_private_to_handle(void **state)
+WIRED(uncommitted_text_is_private_to_handle)
 {
-	struct wire *w = *state;
 	static struct reply r;
 	struct opened o = must_open(w, LABELLED "/label", O_RDWR);
 	assert_int_equal(size_of(w, o.node, o.fh), 9);
@@ -184,9 +176,8 @@ static void uncommitted_text_is_private_to_handle(void **state)
 	assert_reads(w, LABELLED "/label", "countess\n");
 }
 
-static void label_is_cleared_by_truncate_or_unlink(void **state)
+WIRED(label_is_cleared_by_truncate_or_unlink)
 {
-	struct wire *w = *state;
 	assert_int_equal(set_size(w, wire_walk(w, LABELLED "/label").nodeid, 0, 0), 0);
 	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 	assert_false(is_there(w, LABELLED, "label"));
@@ -204,9 +195,8 @@ static void label_is_cleared_by_truncate_or_unlink(void **state)
 }
 
 /* Truncating is writing: the line is in the file when close(2) returns. */
-static void truncation_is_committed_on_close(void **state)
+WIRED(truncation_is_committed_on_close)
 {
-	struct wire *w = *state;
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_nothing_added(w);
 	assert_int_equal(flush(w, o), 0);
@@ -223,9 +213,8 @@ static void truncation_is_committed_on_close(void **state)
 
 /* If /proc does not show the process, another descriptor of it can still be open: its text must not become a second
  * line. */
-static void truncation_by_unknown_process_is_committed_on_release(void **state)
+WIRED(truncation_by_unknown_process_is_committed_on_release)
 {
-	struct wire *w = *state;
 	w->pid = 1 << 30;
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_int_equal(flush(w, o), 0);
@@ -241,10 +230,9 @@ static void truncation_by_unknown_process_is_committed_on_release(void **state)
 
 /* An empty text that is not a value is refused, also if the file is new. If the file is only created, or removed before
  * it is written, it sets no value. */
-static void invalid_truncation_fails_on_close(void **state)
+WIRED(invalid_truncation_fails_on_close)
 {
 	static const char *const names[] = {"context.json", "branch"};
-	struct wire *w = *state;
 	struct opened o;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		assert_int_equal(make(w, FIRST_ENTRY, names[i], O_TRUNC, &o), 0);
@@ -265,9 +253,8 @@ static void invalid_truncation_fails_on_close(void **state)
 	assert_true(is_there(w, SESSION, "errors"));
 }
 
-static void a_table_is_one_write(void **state)
+WIRED(a_table_is_one_write)
 {
-	struct wire *w = *state;
 	struct opened o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
 	assert_int_equal(put(w, o, 0, "aaaa0001\tfirst\taaaa"), 0);
 	assert_int_equal(put(w, o, 15, "\naaaa0003\tthird\n"), 0);
@@ -281,9 +268,8 @@ static void a_table_is_one_write(void **state)
 	assert_reads(w, FIRST_ENTRY "/label", "first\n");
 }
 
-static void branch_and_leaf_append_summaries(void **state)
+WIRED(branch_and_leaf_append_summaries)
 {
-	struct wire *w = *state;
 	struct opened o = must_make(w, SESSION "/entries/aaaa0003", "branch");
 	assert_int_equal(put(w, o, 0, "Tried A,\n"), 0);
 	assert_int_equal(put(w, o, 9, "failed\n"), 0);
@@ -300,9 +286,8 @@ static void branch_and_leaf_append_summaries(void **state)
 
 /* --- links ------------------------------------------------------------------------ */
 
-static void links_in_labels(void **state)
+WIRED(links_in_labels)
 {
-	struct wire *w = *state;
 	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), 0);
 	assert_added(w, 1, JSON("targetId":"aaaa0001"), JSON("label":"size"), NULL);
 	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), -EEXIST);
@@ -337,9 +322,8 @@ static void links_in_labels(void **state)
 
 /* --- scratch files -------------------------------------------------------------------- */
 
-static void scratch_file_keeps_its_text(void **state)
+WIRED(scratch_file_keeps_its_text)
 {
-	struct wire *w = *state;
 	struct opened o = must_make(w, FIRST_ENTRY, ".label.swp");
 	assert_int_equal(put(w, o, 4, "text"), 0);
 	assert_int_equal(put(w, o, 0, "some"), 0);
@@ -361,9 +345,8 @@ static void scratch_file_keeps_its_text(void **state)
 	assert_nothing_added(w);
 }
 
-static void rename_of_scratch_file_commits(void **state)
+WIRED(rename_of_scratch_file_commits)
 {
-	struct wire *w = *state;
 	struct opened o = must_make(w, LABELLED, "label.tmp");
 	assert_int_equal(put(w, o, 0, "moved\n"), 0);
 	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), 0);
@@ -383,9 +366,8 @@ static void rename_of_scratch_file_commits(void **state)
 	assert_nothing_added(w);
 }
 
-static void renamed_name_can_be_recreated(void **state)
+WIRED(renamed_name_can_be_recreated)
 {
-	struct wire *w = *state;
 	assert_int_equal(move(w, LABELLED, "label", LABELLED, "label~", 0), 0);
 	assert_false(is_there(w, LABELLED, "label"));
 	assert_reads(w, LABELLED "/label~", "counting\n");
@@ -398,10 +380,9 @@ static void renamed_name_can_be_recreated(void **state)
 }
 
 /* If names can change by themselves, the kernel revalidates what it has cached of them, and drops it. */
-static void i7_new_names_appear_in_listing(void **state)
+WIRED(i7_new_names_appear_in_listing)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
 	assert_int_equal(wire_open_dir(w, LABELLED), -ENOSYS);
 	wire_list_away(w, session);
@@ -438,12 +419,11 @@ static int sync_read(struct wire *w, const char *path)
 	return rc;
 }
 
-static void session_files_and_directories_can_be_synced(void **state)
+WIRED(session_files_and_directories_can_be_synced)
 {
 	static const char *const files[] = {"label", "text.md", "entry.json", "../../title", "../../session.jsonl"};
 	static const char *const dirs[] = {SESSION, SESSION "/labels", SESSION "/entries", FIRST_ENTRY,
 	                                   SESSION "/branches"};
-	struct wire *w = *state;
 	syncs = 0;
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		char path[256];
@@ -483,9 +463,8 @@ static void session_files_and_directories_can_be_synced(void **state)
 	assert_syncs(0);
 }
 
-static void synced_scratch_file_is_durable_after_rename(void **state)
+WIRED(synced_scratch_file_is_durable_after_rename)
 {
-	struct wire *w = *state;
 	for (int i = 0; i < 4; i++) {
 		const bool by_fsync = i == 1, by_flag = i == 2, later = i == 3;
 		char text[] = "name 0";
@@ -513,9 +492,8 @@ static void synced_scratch_file_is_durable_after_rename(void **state)
 	}
 }
 
-static void o_sync_makes_each_commit_durable(void **state)
+WIRED(o_sync_makes_each_commit_durable)
 {
-	struct wire *w = *state;
 	static const uint32_t flags[] = {O_SYNC, O_DSYNC, 0};
 	for (size_t i = 0; i < 3; i++) {
 		set_label(w, "one\n", flags[i]);
@@ -538,9 +516,8 @@ static void o_sync_makes_each_commit_durable(void **state)
 	assert_syncs(1);
 }
 
-static void failed_sync_is_returned(void **state)
+WIRED(failed_sync_is_returned)
 {
-	struct wire *w = *state;
 	set_label(w, "one\n", 0);
 	disk_fails = true;
 	assert_int_equal(sync_read(w, SESSION "/title"), -EIO);
@@ -584,31 +561,6 @@ static void failed_sync_is_returned(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    WIRED(a_label_is_set_and_read_back),
-	    WIRED(foreign_flock_blocks_only_the_writer),
-	    WIRED(a_handle_can_be_written_again_after_a_commit),
-	    WIRED(o_append_writes_at_the_end),
-	    WIRED(unchanged_value_appends_nothing),
-	    WIRED(setattr_of_times_and_owner_is_ignored),
-	    WIRED(times_of_scratch_file_are_kept),
-	    WIRED(uncommitted_text_is_private_to_handle),
-	    WIRED(label_is_cleared_by_truncate_or_unlink),
-	    WIRED(truncation_is_committed_on_close),
-	    WIRED(truncation_by_unknown_process_is_committed_on_release),
-	    WIRED(invalid_truncation_fails_on_close),
-	    WIRED(a_table_is_one_write),
-	    WIRED(branch_and_leaf_append_summaries),
-	    WIRED(links_in_labels),
-	    WIRED(scratch_file_keeps_its_text),
-	    WIRED(rename_of_scratch_file_commits),
-	    WIRED(renamed_name_can_be_recreated),
-	    WIRED(i7_new_names_appear_in_listing),
-	    WIRED(session_files_and_directories_can_be_synced),
-	    WIRED(synced_scratch_file_is_durable_after_rename),
-	    WIRED(o_sync_makes_each_commit_durable),
-	    WIRED(failed_sync_is_returned),
-	};
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -20,10 +20,9 @@ static int setup_read_only(void **state)
 	} while (0)
 
 /* `errors` appears, and nothing else changes. */
-static void i5_refusal_notifies_before_reply(void **state)
+WIRED(i5_refusal_notifies_before_reply)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	uint64_t valid, session = w->counted = wire_walk(w, SESSION).nodeid;
 	assert_int_equal(wire_open_dir(w, SESSION), -ENOSYS);
 	wire_told(w, session, &valid);
@@ -51,10 +50,9 @@ static void i5_refusal_notifies_before_reply(void **state)
 }
 
 /* The number of reasons is limited over all sessions: the oldest are dropped, and `errors` with them. */
-static void i7_dropped_errors_are_notified(void **state)
+WIRED(i7_dropped_errors_are_notified)
 {
 	NEEDS_WATCHES();
-	struct wire *w = *state;
 	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_true(put(w, o, 0, "two\nlines") < 0);
@@ -72,9 +70,8 @@ static void i7_dropped_errors_are_notified(void **state)
 	assert_false(is_listed(w, SESSION, "errors"));
 }
 
-static void refused_write_appends_nothing(void **state)
+WIRED(refused_write_appends_nothing)
 {
-	struct wire *w = *state;
 	static char long_text[5000];
 	static const struct {
 		const char *text;
@@ -113,9 +110,8 @@ static void *refused_thread(void *arg)
 }
 
 /* Threads of one program are one process; a directory counts as a file does. */
-static void refused_removal_blocks_others(void **state)
+WIRED(refused_removal_blocks_others)
 {
-	struct wire *w = *state;
 	pthread_t thread;
 	_Atomic uint32_t tid = 0;
 	assert_int_equal(pthread_create(&thread, NULL, refused_thread, (void *)&tid), 0);
@@ -135,9 +131,8 @@ static void refused_removal_blocks_others(void **state)
 	pthread_join(thread, NULL);
 }
 
-static void create_errors(void **state)
+WIRED(create_errors)
 {
-	struct wire *w = *state;
 	struct opened o;
 	static char name[400];
 	assert_int_equal(make(w, SESSION "/entries", "x", 0, &o), -EPERM);
@@ -158,9 +153,8 @@ static void create_errors(void **state)
 	assert_nothing_added(w);
 }
 
-static void read_only_mount_refuses_writes(void **state)
+STATE_CASE(read_only_mount_refuses_writes, setup_read_only, teardown)
 {
-	struct wire *w = *state;
 	struct opened o;
 	struct fuse_open_out open;
 	uint64_t label = wire_walk(w, LABELLED "/label").nodeid;
@@ -181,9 +175,8 @@ static void read_only_mount_refuses_writes(void **state)
 
 /* --- requests that no kernel sends ------------------------------------------------------- */
 
-static void closed_handles_are_refused(void **state)
+WIRED(closed_handles_are_refused)
 {
-	struct wire *w = *state;
 	static const uint64_t fhs[] = {0, 2, 17, 4096, UINT32_MAX, INT64_MAX, UINT64_MAX};
 	struct opened o = must_make(w, FIRST_ENTRY, "label");
 	save(w, o, "once\n");
@@ -203,9 +196,8 @@ static void closed_handles_are_refused(void **state)
 }
 
 /* A size can only be set through a handle of the same file. */
-static void handles_of_another_file_are_refused(void **state)
+WIRED(handles_of_another_file_are_refused)
 {
-	struct wire *w = *state;
 	struct opened side = must_make(w, FIRST_ENTRY, ".label.swp"), label = must_make(w, FIRST_ENTRY, "label");
 	struct fuse_getattr_in in = {.getattr_flags = FUSE_GETATTR_FH, .fh = side.fh};
 	assert_int_equal(set_size(w, label.node, side.fh, 1 << 20), -EBADF);
@@ -216,9 +208,8 @@ static void handles_of_another_file_are_refused(void **state)
 	assert_nothing_added(w);
 }
 
-static void huge_offsets_are_efbig(void **state)
+WIRED(huge_offsets_are_efbig)
 {
-	struct wire *w = *state;
 	static const uint64_t far[] = {(uint64_t)1 << 27, UINT32_MAX,     INT64_MAX,
 	                               (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX};
 	static const char *const files[] = {LABELLED "/label", SESSION "/name", SESSION "/labels.tsv"};
@@ -242,9 +233,8 @@ static void huge_offsets_are_efbig(void **state)
 	assert_nothing_added(w);
 }
 
-static void scratch_files_are_bounded(void **state)
+WIRED(scratch_files_are_bounded)
 {
-	struct wire *w = *state;
 	struct opened o;
 	int rc = 0, n = 0;
 	for (; rc == 0 && n < 100000; n++) {
@@ -261,7 +251,7 @@ static void scratch_files_are_bounded(void **state)
 
 /* A program still writing at unmount has not closed: a truncation is not meant as the final text, and neither is a
  * part. */
-static void unmount_discards_uncommitted_text(void **state)
+CASE(unmount_discards_uncommitted_text)
 {
 	assert_int_equal(setup(state), 0);
 	struct wire *w = *state;
@@ -363,9 +353,8 @@ static void any_request(struct chaos *c, struct wire *w)
 }
 
 /* Any requests in any order: existing bytes stay, and only whole lines of kinds we write are added. */
-static void random_requests_never_damage_file(void **state)
+WIRED(random_requests_never_damage_file)
 {
-	struct wire *w = *state;
 	struct chaos c = {.seed = 1};
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	for (int i = 0; i < 3000; i++)
@@ -387,20 +376,6 @@ static void random_requests_never_damage_file(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(unmount_discards_uncommitted_text),
-	    WIRED(i5_refusal_notifies_before_reply),
-	    WIRED(i7_dropped_errors_are_notified),
-	    WIRED(refused_write_appends_nothing),
-	    WIRED(refused_removal_blocks_others),
-	    WIRED(create_errors),
-	    cmocka_unit_test_setup_teardown(read_only_mount_refuses_writes, setup_read_only, teardown),
-	    WIRED(closed_handles_are_refused),
-	    WIRED(handles_of_another_file_are_refused),
-	    WIRED(huge_offsets_are_efbig),
-	    WIRED(scratch_files_are_bounded),
-	    WIRED(random_requests_never_damage_file),
-	};
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -261,6 +261,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define WIRED(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+/* The argument of each case. */
+#define FIXTURE struct wire *w
+#define WIRED(name) STATE_CASE(name, setup, teardown)
 
 #endif
