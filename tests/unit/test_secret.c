@@ -169,13 +169,20 @@ static struct span put(const char *before, const char *text, const char *after, 
 	return buf_span(out);
 }
 
-static void assert_place(struct span text, const char *kind)
+/* Returns the only key of the text. */
+static struct secret only_secret(struct span text)
 {
 	CLEANUP(secrets_release) struct secrets found = {0};
 	assert_int_equal(secrets_find(text, &found), 0);
 	if (found.n != 1)
 		fail_msg("%zu places in %.*s", found.n, (int)text.n, text.p);
-	assert_string_equal(secret_kind(&found.v[0]), kind);
+	return found.v[0];
+}
+
+static void assert_place(struct span text, const char *kind)
+{
+	const struct secret s = only_secret(text);
+	assert_string_equal(secret_kind(&s), kind);
 }
 
 CASE(every_secret_form_is_found)
@@ -226,36 +233,33 @@ CASE(first_and_longest_match_wins)
 		assert_place(put("", text[i].text, "", &b), text[i].kind);
 }
 
+struct sized {
+	const char *text;
+	size_t n;
+};
+
 CASE(the_whole_key_is_found)
 {
-	static const char *const texts[] = {"api_key= example0example01.example0.example\" ",
-	                                    "api_key= example0example01.example.example0\" ",
-	                                    "token= example0example0example0.e-x_mple\" ",
-	                                    "--token  a.b/example0example01 ", "Basic  example0example0example0==\" "};
-	static const size_t size[] = {26, 17, 33, 21, 26};
+	static const struct sized cases[] = {{"api_key= example0example01.example0.example\" ", 26},
+	                                     {"api_key= example0example01.example.example0\" ", 17},
+	                                     {"token= example0example0example0.e-x_mple\" ", 33},
+	                                     {"--token  a.b/example0example01 ", 21},
+	                                     {"Basic  example0example0example0==\" ", 26}};
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		CLEANUP(secrets_release) struct secrets found = {0};
-		assert_int_equal(secrets_find(put("", texts[i], "", &b), &found), 0);
-		assert_int_equal(found.n, 1);
-		assert_int_equal(found.v[0].n, size[i]);
-	}
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(only_secret(put("", cases[i].text, "", &b)).n, cases[i].n);
 }
 
 CASE(as_much_of_a_key_is_shown_as_is_known)
 {
-	static const struct {
-		const char *text;
-		size_t n;
-	} cases[] = {{"AQ. example0example0example0example0", 3},
-	             {"AIza example0example0example0example0123", 4},
-	             {"TOKEN= example0example0example", 0},
-	             {"Basic  example0example0example0", 0}};
+	static const struct sized cases[] = {{"AQ. example0example0example0example0", 3},
+	                                     {"AIza example0example0example0example0123", 4},
+	                                     {"TOKEN= example0example0example", 0},
+	                                     {"Basic  example0example0example0", 0}};
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		CLEANUP(secrets_release) struct secrets found = {0};
-		assert_int_equal(secrets_find(put("", cases[i].text, "", &b), &found), 0);
-		assert_int_equal(secret_prefix_size(&found.v[0]), cases[i].n);
+		const struct secret s = only_secret(put("", cases[i].text, "", &b));
+		assert_int_equal(secret_prefix_size(&s), cases[i].n);
 	}
 }
 
@@ -275,45 +279,72 @@ CASE(keys_in_keys_take_linear_time)
 
 /* --- reading ---------------------------------------------------------------------- */
 
+/* A file of a source whose keys are hidden. */
+struct hidden {
+	char dir[64], path[80];
+	struct resolver *r;
+	struct opened *file; /* NULL until hidden_open */
+	int64_t changed_s;   /* when it was opened */
+};
+
+/* With this text. */
+static void hidden_make(struct hidden *h, const char *text)
+{
+	*h = (struct hidden){.dir = "/tmp/sessionfs-secret-XXXXXX"};
+	make_temporary(h->dir);
+	snprintf(h->path, sizeof h->path, "%s/f", h->dir);
+	put_file(h->path, text);
+	assert_int_equal(resolver_open(h->dir, &h->r), 0);
+	resolver_set_redact(h->r);
+}
+
+/* Opens it again. */
+static void hidden_open(struct hidden *h)
+{
+	struct resolved got = RESOLVED_INIT;
+	opened_put(h->file);
+	assert_int_equal(resolve_file(&(struct source_path){h->r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	h->changed_s = got.st.st_ctim.tv_sec;
+	assert_int_equal(opened_new(h->r, &got, &h->file), 0);
+}
+
+static void hidden_release(struct hidden *h)
+{
+	opened_put(h->file);
+	resolver_close(h->r);
+	remove_all(h->dir);
+}
+
+#define CLEANUP_HIDDEN CLEANUP(hidden_release)
+
 /* Asserts the redacted contents of a file with this text. */
 static void assert_read(const char *text, const char *expected)
 {
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
-	struct resolver *r;
+	CLEANUP_HIDDEN struct hidden h;
 	char piece[16384];
 	size_t n = strlen(text);
 
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	put_file(path, text);
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
+	hidden_make(&h, text);
 	/* In pieces, forward and backward, at last with the masks of the lines that were read before. Then all at once.
 	 */
 	for (int way = 0; way < 4; way++) {
-		struct resolved got = RESOLVED_INIT;
-		struct opened *file;
-		assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-		assert_int_equal(opened_new(r, &got, &file), 0);
+		hidden_open(&h);
 		if (way == 2)
 			let_pass(CLOCK_REALTIME, 5000);
 		for (size_t step = n > 2000 ? 997 : 1; step <= n; step = step * 2 + 1) {
 			for (size_t i = 0; i * step < n; i++) {
 				size_t at = way % 2 ? i * step : (n - 1) / step * step - i * step;
-				ssize_t size = opened_pread(file, piece, step, at);
+				ssize_t size = opened_pread(h.file, piece, step, at);
 				assert_int_equal(size, n - at < step ? n - at : step);
 				assert_memory_equal(piece, expected + at, (size_t)size);
 			}
 		}
-		assert_int_equal(opened_pread(file, piece, sizeof piece, 0), n);
+		assert_int_equal(opened_pread(h.file, piece, sizeof piece, 0), n);
 		piece[n] = '\0';
 		assert_string_equal(piece, expected);
-		assert_int_equal(opened_pread_raw(file, piece, sizeof piece, 0), n);
+		assert_int_equal(opened_pread_raw(h.file, piece, sizeof piece, 0), n);
 		assert_memory_equal(piece, text, n);
-		opened_put(file);
 	}
-	resolver_close(r);
-	remove_all(dir);
 }
 
 #define KEY                                                                                                            \
@@ -382,65 +413,45 @@ CASE(overlong_line_is_hidden)
 CASE(line_beyond_the_limit_is_hidden)
 {
 	const size_t begin = 3, n = SECRET_LINE + 300, end = begin + n;
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[64];
-	struct resolver *r;
-	struct resolved got = RESOLVED_INIT;
-	struct opened *file;
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	put_file(path, "{}\n");
-	assert_int_equal(truncate(path, (off_t)end), 0);
-	add_file(path, "\nx " KEY "\n");
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
-	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-	assert_int_equal(opened_new(r, &got, &file), 0);
+	CLEANUP_HIDDEN struct hidden h;
+	char piece[64];
+	hidden_make(&h, "{}\n");
+	assert_int_equal(truncate(h.path, (off_t)end), 0);
+	add_file(h.path, "\nx " KEY "\n");
+	hidden_open(&h);
 	for (size_t off = end - 20; off <= end; off += 10) {
 		CLEANUP_BUF struct buf expected = BUF_INIT;
 		for (size_t i = off; i < end; i++)
 			buf_addc(&expected, '*');
 		buf_adds(&expected, "\nx " STARS "\n");
 		memset(piece, 0, sizeof piece);
-		assert_int_equal(opened_pread(file, piece, sizeof piece - 1, off), expected.n);
+		assert_int_equal(opened_pread(h.file, piece, sizeof piece - 1, off), expected.n);
 		assert_string_equal(piece, buf_cstr(&expected));
 	}
 	/* The first line is shown, the second is hidden from its first byte. */
 	memset(piece, 0, sizeof piece);
-	assert_int_equal(opened_pread(file, piece, 8, 0), 8);
+	assert_int_equal(opened_pread(h.file, piece, 8, 0), 8);
 	assert_string_equal(piece, "{}\n*****");
-	assert_int_equal(opened_pread(file, piece, 8, end + strlen("\nx " KEY "\n")), 0);
-	assert_int_equal(opened_pread(file, piece, 8, 2 * end), 0);
-	opened_put(file);
-	resolver_close(r);
-	remove_all(dir);
+	assert_int_equal(opened_pread(h.file, piece, 8, end + strlen("\nx " KEY "\n")), 0);
+	assert_int_equal(opened_pread(h.file, piece, 8, 2 * end), 0);
 }
 
 CASE(grown_line_is_scanned_again)
 {
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200] = "";
-	struct resolver *r;
-	struct resolved got = RESOLVED_INIT;
-	struct opened *file;
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	put_file(path, "{}\n{\"" KEY);
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
-	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-	assert_int_equal(opened_new(r, &got, &file), 0);
-	assert_int_equal(opened_pread(file, piece, sizeof piece, 5), strlen(KEY));
+	CLEANUP_HIDDEN struct hidden h;
+	char piece[200] = "";
+	hidden_make(&h, "{}\n{\"" KEY);
+	hidden_open(&h);
+	assert_int_equal(opened_pread(h.file, piece, sizeof piece, 5), strlen(KEY));
 	assert_memory_equal(piece, STARS, strlen(KEY));
-	add_file(path, "-y " KEY "\"}\n");
+	add_file(h.path, "-y " KEY "\"}\n");
 	memset(piece, 0, sizeof piece);
-	opened_pread(file, piece, sizeof piece, 5);
+	opened_pread(h.file, piece, sizeof piece, 5);
 	assert_string_equal(piece, KEY "-y " STARS "\"}\n");
-	put_file(path, "{}\n{\"  " KEY " \"}\n");
+	put_file(h.path, "{}\n{\"  " KEY " \"}\n");
 	memset(piece, 0, sizeof piece);
-	opened_pread(file, piece, 10, 8);
+	opened_pread(h.file, piece, 10, 8);
 	assert_string_equal(piece, "**********");
-	opened_put(file);
-	resolver_close(r);
-	remove_all(dir);
 }
 
 #define X35 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
@@ -454,89 +465,61 @@ CASE(a_file_that_is_rewritten_in_place_shows_no_key)
 	    {"{\"" X35 " " X35 "\"}\n", "{\"" KEY " " KEY "\"}\n"},
 	    {"{\"" KEY " " KEY "\"}\n", "{\"" X35 " " X35 "\"}\n"},
 	};
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
-	struct resolver *r;
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
+	CLEANUP_HIDDEN struct hidden h;
+	char piece[200];
+	hidden_make(&h, "");
 	for (int i = 0; i < 3 * 2 * 20 * 4; i++) {
 		const char *const *text = texts[i % 3];
 		bool is_remembered = i / 3 % 2;
 		size_t n = (size_t)(i / 6 % 20) * 4 + 1, off = n / 2;
-		struct resolved got = RESOLVED_INIT;
-		struct opened *file;
-		put_file(path, text[0]);
-		assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-		assert_int_equal(opened_new(r, &got, &file), 0);
+		put_file(h.path, text[0]);
+		hidden_open(&h);
 		if (is_remembered) {
 			let_pass(CLOCK_REALTIME, 5000);
-			opened_pread(file, piece, sizeof piece, 0);
-			opened_pread(file, piece, sizeof piece, 0);
+			opened_pread(h.file, piece, sizeof piece, 0);
+			opened_pread(h.file, piece, sizeof piece, 0);
 			usleep(11000); /* a tick of the clock for file times */
 		}
-		rewrite = (struct rewrite){path, text[1], i / 120 + 1, false};
-		assert_in_range(opened_pread(file, piece, n, off), 1, n);
+		rewrite = (struct rewrite){h.path, text[1], i / 120 + 1, false};
+		assert_in_range(opened_pread(h.file, piece, n, off), 1, n);
 		for (size_t k = 0; k + 3 <= n; k++)
 			assert_false(memcmp(piece + k, "exa", 3) == 0 || memcmp(piece + k, "mpl", 3) == 0);
 		rewrite.nth = 0;
-		opened_put(file);
 	}
-	resolver_close(r);
-	remove_all(dir);
 }
 
 /* A file that is cut between two reads of its lines: the read returns the rest of it, or an error, and ends. */
 CASE(a_file_that_is_cut_while_it_is_read_ends)
 {
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
-	struct resolver *r;
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
+	CLEANUP_HIDDEN struct hidden h;
+	char piece[200];
+	hidden_make(&h, "");
 	for (int i = 0; i < 4 * 3; i++) {
 		static const char *const rests[] = {"", "{}", "{}\n"};
-		struct resolved got = RESOLVED_INIT;
-		struct opened *file;
-		put_file(path, "{}\n{\"" KEY "\"}\n{\"" KEY "\"}\n");
-		assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-		assert_int_equal(opened_new(r, &got, &file), 0);
-		rewrite = (struct rewrite){path, rests[i % 3], i / 3 + 1, true};
-		ssize_t n = opened_pread(file, piece, sizeof piece, 3);
+		put_file(h.path, "{}\n{\"" KEY "\"}\n{\"" KEY "\"}\n");
+		hidden_open(&h);
+		rewrite = (struct rewrite){h.path, rests[i % 3], i / 3 + 1, true};
+		ssize_t n = opened_pread(h.file, piece, sizeof piece, 3);
 		assert_true(n <= (ssize_t)sizeof piece);
 		for (ssize_t k = 0; k + 3 <= n; k++)
 			assert_memory_not_equal(piece + k, "exa", 3);
 		rewrite.nth = 0;
-		opened_put(file);
 	}
-	resolver_close(r);
-	remove_all(dir);
 }
 
 /* Continuous appends do not keep earlier lines from being read. */
 CASE(a_file_that_grows_is_read)
 {
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64], piece[200];
-	struct resolver *r;
-	struct resolved got = RESOLVED_INIT;
-	struct opened *file;
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	put_file(path, "{\"" KEY "\"}\n");
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
-	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-	assert_int_equal(opened_new(r, &got, &file), 0);
+	CLEANUP_HIDDEN struct hidden h;
+	char piece[200];
+	hidden_make(&h, "{\"" KEY "\"}\n");
+	hidden_open(&h);
 	for (int i = 0; i < 20; i++) {
-		rewrite = (struct rewrite){path, "{}\n", -1, false};
-		assert_int_equal(opened_pread(file, piece, strlen(KEY) + 5, 0), strlen(KEY) + 5);
+		rewrite = (struct rewrite){h.path, "{}\n", -1, false};
+		assert_int_equal(opened_pread(h.file, piece, strlen(KEY) + 5, 0), strlen(KEY) + 5);
 		assert_memory_equal(piece, "{\"" STARS "\"}\n", strlen(KEY) + 5);
 	}
 	rewrite.nth = 0;
-	opened_put(file);
-	resolver_close(r);
-	remove_all(dir);
 }
 
 static unsigned reads_of_line(struct opened *file)
@@ -550,53 +533,34 @@ static unsigned reads_of_line(struct opened *file)
 /* Masks are kept only once a later change would have another time: times can have whole seconds. */
 CASE(masks_of_settled_files_are_kept)
 {
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
-	struct resolver *r;
-	struct resolved got = RESOLVED_INIT;
-	struct opened *file;
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	put_file(path, "{}\n{\"" KEY "\":1}\n");
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
-	assert_int_equal(resolve_file(&(struct source_path){r, "f"}, RESOLVER_WAIT, O_RDONLY, &got), 0);
-	int64_t changed_s = got.st.st_ctim.tv_sec;
-	assert_int_equal(opened_new(r, &got, &file), 0);
+	CLEANUP_HIDDEN struct hidden h;
+	hidden_make(&h, "{}\n{\"" KEY "\":1}\n");
+	hidden_open(&h);
 	int64_t ahead = atomic_exchange(&ahead_ms[CLOCK_REALTIME], 0);
-	atomic_store(&stands_ns[CLOCK_REALTIME], (changed_s + 1) * 1000000000 + 999999999);
-	unsigned first = reads_of_line(file);
-	assert_int_equal(reads_of_line(file), first);
-	atomic_store(&stands_ns[CLOCK_REALTIME], (changed_s + 2) * 1000000000);
-	assert_true(reads_of_line(file) <= first);
-	assert_true(reads_of_line(file) < first);
+	atomic_store(&stands_ns[CLOCK_REALTIME], (h.changed_s + 1) * 1000000000 + 999999999);
+	unsigned first = reads_of_line(h.file);
+	assert_int_equal(reads_of_line(h.file), first);
+	atomic_store(&stands_ns[CLOCK_REALTIME], (h.changed_s + 2) * 1000000000);
+	assert_true(reads_of_line(h.file) <= first);
+	assert_true(reads_of_line(h.file) < first);
 	atomic_store(&stands_ns[CLOCK_REALTIME], 0);
 	atomic_store(&ahead_ms[CLOCK_REALTIME], ahead);
-	opened_put(file);
-	resolver_close(r);
-	remove_all(dir);
 }
 
 CASE(growing_hidden_line_keeps_session)
 {
-	char dir[] = "/tmp/sessionfs-secret-XXXXXX", path[64];
-	struct resolver *r;
+	CLEANUP_HIDDEN struct hidden h;
 	struct session *s;
 	struct reader reader CLEANUP_READER = READER_INIT;
 	struct secrets found CLEANUP(secrets_release) = {0};
-	make_temporary(dir);
-	snprintf(path, sizeof path, "%s/f", dir);
-	put_file(path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"y\":\"hf_example0");
-	assert_int_equal(resolver_open(dir, &r), 0);
-	resolver_set_redact(r);
-	assert_int_equal(session_open(&(struct source_path){r, "f"}, false, &s), 0);
-	add_file(path, "example0example0example0\"}\n");
+	hidden_make(&h, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"y\":\"hf_example0");
+	assert_int_equal(session_open(&(struct source_path){h.r, "f"}, false, &s), 0);
+	add_file(h.path, "example0example0example0\"}\n");
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_count(s), 1);
 	assert_int_equal(session_find_secrets(s, 0, &reader, &found), 0);
 	assert_int_equal(found.n, 1);
 	session_close(s);
-	resolver_close(r);
-	remove_all(dir);
 }
 
 RUN_CASES(NULL, NULL)
