@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a tree that a person can review from what dump.c prints: one line for each directory, with its files and links
  * separated by tabs. A file is its name, its size and a hash of its text; or name=text, if the text is one short line.
- * [MODE TIME] holds for the items after it. Files that match a PATTERN follow with their whole texts, each text once.
+ * [MODE TIME] holds for the items after it. A directory without files and links has no line: it is the last item of the
+ * one above it. Files that match a PATTERN follow with their whole texts, each text once.
  * Uses nothing of the code under test.
  *
  * usage: brief [PATTERN...] <DUMP */
@@ -27,7 +28,8 @@ struct text {
 struct dir {
 	FILE *out, *whole; /* write to the two texts when they are flushed */
 	struct text line, texts;
-	char *path, *attr; /* the attributes of the last item */
+	char *path, *own, *attr; /* its attributes, and those of the last item; NULL without an item */
+	size_t above;            /* the index of the directory that it is in */
 };
 
 /* A file or link that is not yet written. */
@@ -66,6 +68,8 @@ static void brief_open_dir(struct brief *b, char *path, const char *attr)
 	d->out = must(open_memstream(&d->line.bytes, &d->line.n));
 	d->whole = must(open_memstream(&d->texts.bytes, &d->texts.n));
 	d->path = path;
+	d->own = must(strdup(attr));
+	d->above = b->depth ? b->open[b->depth - 1] : 0;
 	fprintf(d->out, "%s%s", *path ? path : "/", attr);
 	b->open[b->depth++] = b->n++;
 }
@@ -100,6 +104,16 @@ static bool text_is_short(const struct text *t)
 	return true;
 }
 
+static void dir_begin_item(struct dir *d, const char *name, const char *attr)
+{
+	if (!d->attr || strcmp(d->attr, attr) != 0) {
+		fprintf(d->out, "\t%s", attr);
+		free(d->attr);
+		d->attr = must(strdup(attr));
+	}
+	fprintf(d->out, "\t%s", name);
+}
+
 /* Writes the item to its directory. Does nothing without one. */
 static void brief_end_item(struct brief *b)
 {
@@ -108,12 +122,7 @@ static void brief_end_item(struct brief *b)
 	char sum[SHA256_DIGEST_STRING_LENGTH];
 	if (!item->path)
 		return;
-	if (!d->attr || strcmp(d->attr, item->attr) != 0) {
-		fprintf(d->out, "\t%s", item->attr);
-		free(d->attr);
-		d->attr = must(strdup(item->attr));
-	}
-	fprintf(d->out, "\t%s", item->name);
+	dir_begin_item(d, item->name, item->attr);
 	if (text_is_short(&item->text)) {
 		fprintf(d->out, "=%.*s", (int)item->text.n - 2, item->text.bytes + 1);
 	} else {
@@ -171,15 +180,23 @@ static void brief_add_text(struct brief *b, const char *line, size_t n)
 
 static void brief_print(struct brief *b)
 {
+	for (struct dir *d = b->dirs + b->n - 1; d > b->dirs; d--) {
+		struct dir *above = b->dirs + d->above;
+		if (!d->attr)
+			dir_begin_item(above, d->path + strlen(above->path), d->own + 1);
+	}
 	for (struct dir *d = b->dirs; d < b->dirs + b->n; d++) {
 		if (fclose(d->out) != 0 || fclose(d->whole) != 0)
 			err(1, "memory");
-		fwrite(d->line.bytes, 1, d->line.n, stdout);
-		putchar('\n');
+		if (d->attr) {
+			fwrite(d->line.bytes, 1, d->line.n, stdout);
+			putchar('\n');
+		}
 		fwrite(d->texts.bytes, 1, d->texts.n, stdout);
 		free(d->line.bytes);
 		free(d->texts.bytes);
 		free(d->path);
+		free(d->own);
 		free(d->attr);
 	}
 	while (b->n_shown > 0)
