@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # axe-core finds nothing in the pages: light and dark, wide and narrow, folded and unfolded.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/browser/common.sh
 . "$ROOT/tests/browser/common.sh"
 need_mount
 need_browser

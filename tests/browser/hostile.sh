@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Any text of a session, in any field, is text in a page. Checked in a real browser, with the pages'
 # Content-Security-Policy and without it, so that neither defence hides a gap in the other.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/browser/common.sh
 . "$ROOT/tests/browser/common.sh"
 need_mount
 need_browser

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # html/index.html in a real browser: every session of sessions.tsv is present, and can be sorted, filtered and opened;
 # with scripts and without.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/browser/common.sh
 . "$ROOT/tests/browser/common.sh"
 need_mount
 need_browser

@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The page of a session of 50 MB opens in a real browser and responds.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/browser/common.sh
 . "$ROOT/tests/browser/common.sh"
 need_mount
 need_browser

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The pages in a real browser, from the mount and from a web server: all of a session is present and reachable, with
 # scripts and without, and a page loads nothing else.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/browser/common.sh
 . "$ROOT/tests/browser/common.sh"
 need_mount
 need_browser

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Archives of OpenClaw, ID.jsonl.reset.TIME and ID.jsonl.deleted.TIME, are sessions like others, but never the latest.
 # Compressed ones are reported.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need jq

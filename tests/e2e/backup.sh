@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A backup by restic or borg, which compare inode numbers, finds no file changed after a remount, whatever was looked up
 # before it.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need restic borg jq

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Strange files neither hang nor crash the program, nor hide the sessions next to them.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 samples "$T/src"
 samples "$T/src/--broken--" "$ROOT/tests/data/broken"

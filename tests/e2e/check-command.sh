@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # sessionfs --check reports each problem on a line, and its exit status says whether there was one.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 samples "$T/good"
 samples "$T/bad" "$ROOT/tests/data/broken"

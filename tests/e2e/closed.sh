@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A closed directory lets no other user in, however much later, although the kernel goes by the owner and mode it has
 # cached. It was listed before, and a session was added since.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need_root

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # tree.txt has colours on a terminal; all other output has the bytes of the mount. No text of a session reaches the
 # terminal as a command.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 script
 samples "$T/src"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # bash, zsh and fish complete options and their values, directories, and paths from the source, whatever their names
 # contain: the program gets the words that the shell completed.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need zsh fish python3 shellcheck
 completions=$ROOT/scripts/completions

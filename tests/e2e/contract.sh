@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # The kit of the contract: the program passes all cases in a mount, in a copy and without either; each name has a row; and
 # a wrong tree fails.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 kit=$ROOT/tests/contract

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A copy that is killed at any call, interrupted, or that finds the disk full leaves whole files and nothing else. The
 # next copy resumes it: the result equals a fresh copy. Two copies into one directory at a time are refused.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need strace
 samples "$T/src"

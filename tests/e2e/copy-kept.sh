@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # --copy loses nothing: a DIR that is not a directory, a PATH that does not exist, and obstacles in DIR are errors that
 # name it. --delete removes obstacles, but follows no link and enters no mount.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 setpriv
 samples "$T/src"

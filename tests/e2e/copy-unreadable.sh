@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # --copy --delete removes only copies of what the source was seen not to have. If a directory or a session cannot be read, for
 # whatever reason, its copy stays, and so does every link and table that shows it; the rest is copied and pruned.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need cc python3
 is_sanitized && skip "a sanitizer wants to be loaded first"

@@ -3,7 +3,6 @@
 # --copy writes what the mount shows (without FUSE, what --ls and --cat show): names, types, bytes, modes, times and
 # targets. A second copy writes only changes, and with --delete it removes what is gone. Nothing in the directory leads
 # the copy out of it.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 umask 022

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A project is a link to another mount, whose server dies: the project stays where it was known, requests below it fail with the
 # error, and the other projects are as before. It is gone once nothing is there.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need bindfs python3

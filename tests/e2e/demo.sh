@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The demo runs to its end, mounted or not, as root and as another user, and leaves no files.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need rsync file
 mkdir "$T/tmp"

@@ -3,7 +3,6 @@
 # Each system call and each allocation fails once, in turn: see tests/lib/fail.py. Here a sample of each kind, drawn
 # with fixed seeds (SEED=n sets the seed). `make fault` runs all, for a mount up to ALL of each kind and error, with new
 # draws.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

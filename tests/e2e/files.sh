@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # files.tsv, and `file` and `change.diff` of each call, agree with the session files, in a mount and in a copy, also
 # while a session grows; patch(1) applies the diffs; and file: finds the calls.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 patch
 need_mount

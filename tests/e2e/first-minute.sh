@@ -3,7 +3,6 @@
 # The first five commands of the mount's README.md print what was specified, in at most 4,000 characters and no more
 # bytes than it states. With names and rows of real length, they and the other commands print what the README claims.
 # FIRST_MINUTE="SOURCE WORD": other sessions, another word.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 read -r source word <<<"${FIRST_MINUTE-}"

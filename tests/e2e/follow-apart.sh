@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A reader of a slow session delays no reader of another one. The file system of the large session stops until the
 # others have been read.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc

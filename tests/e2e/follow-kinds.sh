@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # For each kind of node, caches are renewed after each kind of change: names, missing names, attributes, links, contents
 # and listings.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A name that now belongs to another entry leads there within moments, although a program has it open all the time.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 file=$T/src/--names--/one.jsonl

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # With more changes than inotify's queue holds while the program is stopped, all are noticed, and --events prints an
 # event for each session concerned.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need jq

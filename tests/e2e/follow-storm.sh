@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Readers, writers, pi, sessions that come and go, a cache that holds nothing, and an unmount in the middle: no process
 # hangs, and no data is lost.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Slow work ends once no caller needs it, and delays no other caller. The long session takes hours to read
 # (tests/lib/slow.c): a test whose caller waited for that would not end.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need bindfs cc flock python3

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # make install installs the program and its manual, and make uninstall removes them.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make mandoc zsh fish
 # make takes no absolute path with a blank.

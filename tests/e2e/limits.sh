@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A program with tiny caches and short times shows the same as one whose limits no test reaches.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 SMALL=${SESSIONFS%/*}/small/sessionfs

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A mount by root of another user's source shows that user's files, but not other users' files through that user's
 # links.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need_root

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Links in the source that lead into the mount, or to a server that does not answer: everything else is answered, and
 # the mount ends.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need bindfs

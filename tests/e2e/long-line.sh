@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A line of 200 MB is read like any other, in little memory.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 [ "$(df --output=avail -k "$T" | tail -n 1)" -gt 600000 ] || skip "there is too little room in $T"

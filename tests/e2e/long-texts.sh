@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Data longer than 8 MiB passes every system call: labels set by a table, the names of a directory on another disk, and a
 # found line.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 [ "$(df --output=avail -k "$T" | tail -n 1)" -gt 400000 ] || skip "there is too little room in $T"

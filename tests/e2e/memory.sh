@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Indexes and rendered bytes stay within the cache option, whatever is read and however often. Evicted data comes back
 # the same: with the same inode numbers, also for files that stayed open.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

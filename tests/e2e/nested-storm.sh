@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Directories appear, disappear, move and become links while everything is listed and copied: no wrong error occurs, and
 # in the end the mount shows what a new one shows. With inotify, with few watches, and without.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 rsync
 need_mount

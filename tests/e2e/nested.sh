@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Sessions in deeper directories: which are found, their names, and which started which; also while they appear and
 # disappear.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 need_mount

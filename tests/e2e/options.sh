@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Options, messages and exit statuses are as in the manual.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 samples "$T/src"
 mkdir "$T/mnt" "$T/full"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # The process is made to send itself requests, by a $TMPDIR in the mount: it gets an error at once, and everything else
 # is answered.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 

@@ -3,7 +3,6 @@
 # Other users get exactly the access through the mount that owners, modes, groups and ACLs of the file and of the
 # directories above it grant: a table of cases, mounted by root and by one of the users. Access revoked later ends soon,
 # even with cached attributes.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need_root

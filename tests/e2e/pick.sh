@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # --pick chooses a session, with fzf and without, and resumes, forks, names, shows or trashes it. Names of sessions and
 # files are never interpreted by a shell or by the terminal.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need tmux fzf python3 busybox trash-put
 export HOME=$T/home TMUX_TMPDIR=$T SHELL=/bin/sh RAN=$T/ran TMPDIR=$T/tmp OBEYED=$T/obeyed

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # An unreadable source is an error, one without sessions gets a message. A mount hides files only if requested, and
 # sessions never.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 export HOME=$T/home
 pi=$HOME/.pi/agent/sessions

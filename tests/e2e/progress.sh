@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Long work shows progress on a terminal, with counts and the time left, and erases the line before it prints; in a
 # pipe it shows none.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

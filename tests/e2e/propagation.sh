@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A sandbox that began before sessionfs was mounted sees the mount if its mounts are slaves of those outside, and not if
 # they are private.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need_root

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Recipes of sessionfs(7) work for names with blanks and for titles that begin with a quote. (tests/e2e/documents.sh runs
 # all of them on the samples.)
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3 sqlite3

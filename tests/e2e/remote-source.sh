@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A source that another program serves, as sshfs does: the first request waits for the server. Once the server is
 # silent, each request ends with an error after a second, and all works when it answers again.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need bindfs python3

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # --repair prints a session that pi can open from damaged copies of the samples, loses no whole entry, and never writes to
 # the file. SESSIONFS_TEST_SEED=n draws other damages.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 samples "$T/src"

@@ -3,7 +3,6 @@
 # path and resume: pi gets the session file, in the session's directory or, if it has none, in one that exists, whatever
 # bytes the names contain; otherwise there is an error and pi does not start. On a terminal, the script asks before a
 # second pi continues a session that is working and changed in the last minute.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3 dash busybox

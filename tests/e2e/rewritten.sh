@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A session file is rewritten in place while the kernel has cached its directory: a listing or read right after that
 # gets the new contents, and no ESTALE.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # search/QUERY/ of sessions that grow, appear and disappear: a change that shows in a session shows in the next open. A
 # repeated query reads nothing, after an append only the appended part; and it stops at its limit.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 need_mount

@@ -3,7 +3,6 @@
 # A query finds in a session what an oracle finds that parses every entry: words cut from the texts, and filters, also
 # with other spellings of either: composed or decomposed, with typographic quotes, hyphens and blanks.
 # SESSIONFS_TEST_SEED=n draws others.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # With .ignore, rg and fd search all.txt, name and title of each session, wherever the search begins; with -uu,
 # everything.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need rg fdfind

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # With -o redact no file of the mount shows a key, however it is read; session.jsonl has asterisks in its place and no
 # other change. --secrets and is:secret find keys, with redact and without.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 oracle() { python3 "$ROOT/tests/lib/secret.py" "$@"; }

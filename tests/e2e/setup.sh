@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # scripts/setup waits while another program holds the package locks, and for nothing else.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
 # A machine without packages, whose apt-get fails while $T/says has a line that it prints.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Every command of the skill for agents works and prints something within its stated limit; a label set as described is
 # found as described.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 export HOME=$T/home

@@ -3,7 +3,6 @@
 # While a slow source (20 or 50 ms for each access) is listed, other requests are not delayed: `stat` of the root, a
 # read of an open session, and a kill -9 of the lister. Nor while the server of the source is silent. 5,000 sessions at
 # 20 ms, 1,000 at 50 ms, until the listing ends. CASES="0:5000" has others.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3 jq

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A mount of sessions, or a directory in one, is refused as the source, however it is given, and the message names the mount's
 # source. That does not ask the mount: it can be stuck, or dead.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src/my sessions"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # The cost of a session with its subagents, and how long it was worked on: in sessions.tsv, info.json and the page, for
 # trees of sessions that copy each other's entries, and while a subagent grows.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 sums() { python3 "$ROOT/tests/lib/sums.py" "$@"; }

@@ -4,7 +4,6 @@
 # line. The number of some depends on time: the reader polls and sleeps, and the main thread checks it each millisecond.
 # These have limits of their own, which hold at any speed. perf counts in the kernel; strace, where perf is not allowed,
 # slows the program.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount_traced
 need strace python3

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # systemd accepts the unit as installed, is notified when the mount is ready, and turns the fstab lines of the manual
 # into working units.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make systemd-analyze
 export HOME="$T/a home" XDG_RUNTIME_DIR=$T/run

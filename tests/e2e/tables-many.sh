@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # With many sessions, each is read once: further requests about all of them read no file, and after a change of one
 # session only that one is read.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need_proc

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # While a table of all sessions is rendered, requests for other names of the root get answers: no LOOKUP renders a
 # table. Programs get exact sizes and whole tables nevertheless, whatever call comes first, also from a memory map.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc python3 rsync

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # by-date/, by-project/, labels/, sessions.tsv and usage.tsv agree with the session files, in every time zone, with and
 # without a mount, also after each change.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 jq
 needs_watches

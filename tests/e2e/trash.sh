@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A session moved to the trash, by trash-put or gio, leaves the mount, and once restored it reappears under its names.
 # If pi has it open, pi writes a new file without a header: that shows, and the two parts can be joined.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need trash-put gio python3

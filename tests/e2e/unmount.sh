@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # sessionfs -u unmounts the named mount, or the only one, even if it is dead or does not answer. Without arguments on a
 # terminal the program prints what it would do.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need script
 export HOME=$T/home

@@ -3,7 +3,6 @@
 # An unreadable session is missing in files made from all sessions, and hides no other one. Its own directory returns
 # the error, a listing ends with it, and the log names the file once. A command prints what there is, names the file,
 # and ends with 2.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need cc jq python3

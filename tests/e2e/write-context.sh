@@ -3,7 +3,6 @@
 # Random edits of the context: of entries before a compaction, on other branches, twice, restored, with pictures and
 # calls. After each, context.json is what a model of pi expects. Then edits next to a pi that appends messages. SEED=n
 # draws other edits, STEPS=n more of them.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

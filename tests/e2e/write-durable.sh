@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Data is synced before the call that requests it returns, however a program saves: checked by the calls on the session
 # file. Without such a request the system decides.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount_traced
 need strace python3

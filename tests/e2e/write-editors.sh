@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Users edit the name, a label and the table of labels with their editor: each saves twice and quits, as at a terminal.
 # Two lines for each, and nothing else: no line for locks, swap files, probes and backups, and no file left over.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 need tmux vim nano emacs micro ne mg joe busybox ed

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The disk is full, a file reached its size limit, or the disk is read-only: every kind of write fails with that error,
 # the session file stays byte for byte, and once there is room the same writes work, in the same mount.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 need_root

@@ -3,7 +3,6 @@
 # The filesystem is killed at 200 random moments while labels, names, branches, tables and contexts are written. No
 # file ends in half a line, all acknowledged writes are in it, and mounting again works. SEED=n draws other moments,
 # ROUNDS=n more of them.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

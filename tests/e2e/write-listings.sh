@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The kernel caches listings; a name that appears or disappears without a change of the session file is listed
 # correctly.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 MOUNT=mount_watched # within the promised second, not by an expired cache

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Every refusal that a program gets has its reason in `errors` and in the log, with the refused name; so has text
 # written to a scratch file.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Refusals: the program gets an error where it checks for one, the old value stays, the session file stays byte for
 # byte, and `errors` has the reason in words.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 need busybox dash jq node rsync vim

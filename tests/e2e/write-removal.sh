@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Removing a session, a project or the whole mount, or moving it to another disk, is refused before anything is gone;
 # removing a label works with any tool.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 need busybox rsync

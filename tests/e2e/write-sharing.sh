@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Processes that share an open file write one text: it becomes one record when the last of them closes it, before the
 # shell continues.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 need dash

@@ -3,7 +3,6 @@
 # Four processes set 1,000 labels each while pi, which takes no lock and knows only its own lines, appends 2,000
 # messages to the same file, and another program takes the lock now and then. Neither side loses data, no label is written while
 # another program has the lock, and pi finds all its messages on its branch when it opens the file.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 need python3

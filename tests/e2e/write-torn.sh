@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The disk takes only a part of a write, and that part cannot be removed: the write fails, and a line that pi appends
 # after the part is a line of its own, which the old and a new mount show.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=tests/lib/write.sh
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
 need cc jq

@@ -14,7 +14,6 @@ if [ -z "${FAR_APART:-}" ]; then
 	}
 	FAR_APART=1 exec unshare --net --mount --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
 need_mount
 need python3 ip

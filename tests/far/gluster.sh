@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # GlusterFS: three bricks with a copy each, one of which is killed while both machines write, and brought back.
 # AS_IT_IS=1 omits the options that it needs for that.
-# shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted glusterfs-server glusterd
 wanted glusterfs-client glusterfs

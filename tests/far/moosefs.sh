@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # MooseFS: a master, two chunkservers. Nothing is lost, but a line that another machine wrote some milliseconds ago can
 # be missing in a read, although the file is locked.
-# shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted moosefs-master mfsmaster
 wanted moosefs-chunkserver mfschunkserver

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # overlayfs: one machine's writes over a given directory. It cannot be mounted twice over one directory: both mounts use
 # the same.
-# shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 mkdir "$T"/{lower,upper,work}
 mount -t tmpfs tmpfs "$T/upper" # some file systems cannot hold an upper directory

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # rclone: a server of WebDAV, mounted by two machines. Files can only be written whole there, so only reads are checked:
 # mount it with -o ro.
-# shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted rclone rclone
 export HOME=$T RCLONE_CONFIG=$T/none RCLONE_WEBDAV_URL=http://far:8080 RCLONE_WEBDAV_VENDOR=other

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A server that takes 20 ms for every request, and keeps locks for all of its clients. Its requests are counted.
-# shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 slowfs=$(dirname "$SESSIONFS")/slowfs
 [ -x "$slowfs" ] || die "there is no $slowfs: make $slowfs"

@@ -4,7 +4,6 @@
 # lines show once sshfs's cache of 20 seconds has expired; with -o dir_cache=no they show at once. Two machines that
 # write to one session do not see each other's lines in time. COUNTING=1 counts requests to the server, which makes it
 # slow.
-# shellcheck source=tests/far/common.sh
 . "$(dirname "$0")/common.sh"
 wanted sshfs sshfs
 [ -x /usr/sbin/sshd ] || skip "openssh-server cannot be had here"

@@ -3,7 +3,6 @@
 # source; foreign_end checks that the source has the same bytes as before, that the mount answers, that sessionfs
 # still has the same descriptors and no more memory than its limit, and that refused.tsv lists exactly the refusals.
 # shellcheck shell=bash
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
 need_mount
 HERE=$ROOT/tests/foreign

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # fio: random reads and writes of scratch files, verified; and a file with checksums that fio wrote, as a picture in a
 # session, read and verified through the mount. Each with several engines and block sizes, with and without O_DIRECT.
-# shellcheck source=tests/foreign/common.sh
 . "$(dirname "$0")/common.sh"
 need fio jq python3
 cd "$T"

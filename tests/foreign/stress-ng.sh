@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # stress-ng: each stressor of its file classes works for some seconds on scratch files in the directory of a session,
 # two instances at once, and verifies what it can. SECONDS_EACH is the time of each.
-# shellcheck source=tests/foreign/common.sh
 . "$(dirname "$0")/common.sh"
 need stress-ng cc python3
 cc -shared -fPIC -O1 -D_GNU_SOURCE -o "$T/shim.so" "$HERE/shim.c" || die "shim.c"

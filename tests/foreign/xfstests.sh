@@ -3,7 +3,6 @@
 # xfstests: fsx on scratch files (random reads, writes, truncations and mapped reads, each compared with a copy in
 # memory); t_dir_offset2, which seeks to each offset that getdents(2) returned, in directories of up to 4000 names and
 # with several sizes of buffers; t_dir_type; looptest. SEED and OPERATIONS set the seed and length of a run of fsx.
-# shellcheck source=tests/foreign/common.sh
 . "$(dirname "$0")/common.sh"
 need git cc python3
 "$HERE/fetch" "$ROOT/build/foreign" 2>"$T/why" || skip "$(cat "$T/why")"

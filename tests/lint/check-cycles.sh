@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # scripts/check-cycles finds files that call each other in a circle, and allows as many files of a folder as it lists, no more and no
 # fewer. The sources have no other cycles.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need nm cc
 

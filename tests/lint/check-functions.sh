@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The number of functions that share a name, and of small ones with one caller, cannot grow; lookalikes are not counted.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 "$ROOT/scripts/check-functions" >"$T/out" 2>&1 || die "$(cat "$T/out")"
 mkdir "$T/copy"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # scripts/check-layers refuses each kind of violation in a copy of the checkout, with place and reason, and accepts the
 # checkout itself.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
 mkdir "$T/copy"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Names in ARCHITECTURE.md and in the folders' pages exist, and a removed name is found. The manual has the names of the
 # mount.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 "$ROOT/scripts/check-names" >"$T/out" 2>&1 || die "$(cat "$T/out")"
 mkdir "$T/copy"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # No group of files gains a phrase that is hard to read, and code, paths and names are not counted.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 "$ROOT/scripts/check-phrases" >"$T/out" 2>&1 || die "$(cat "$T/out")"
 mkdir "$T/copy"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Only tests/conformance/fetch-pi names the versions of pi. It uses what is there, in a directory that also has another version, and
 # fetches what has another version.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need flock
 fetch=$ROOT/tests/conformance/fetch-pi

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The figures of docs/TESTING.md are of this version and this tree, and what it names exists.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 make
 nothing "figures of another version or tree: run scripts/figures" "$ROOT/scripts/figures" --check

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Imitates a Mac as far as Linux can: make builds without libfuse, and installs no unit, with options that BSD's tools have;
 # the scripts that are installed or embedded use no other options; scripts/sessionfs.rb is Ruby.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make cc
 unset MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS BUILD

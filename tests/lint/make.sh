@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # The Makefile: prints nothing without a compiler, builds on all cores, rebuilds when flags change, leaves
 # _FORTIFY_SOURCE to the user's flags, and lists its targets and compile commands.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make python3 cc
 unset MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS BUILD

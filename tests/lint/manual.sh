@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The manual renders well with mandoc and groff, and bad rendering is found.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 mandoc groff
 look=(python3 "$ROOT/tests/lib/manual.py")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # tests/mutants/sample.txt lists the mutants of sample.c, and the file that has them compiles: without a mutant its
 # results are the same, and with each of them others.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need cc
 # Not with any python3: Debian's one has Debian's modules.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # scripts/setup installs the programs that tests need, CONTRIBUTING.md lists them, and a test that is skipped without
 # one fails.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
 # Prints what `make check` installs, from the first function that only it and the demo call to its last.

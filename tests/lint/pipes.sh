@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # No test pipes into a reader that can end before its writer: the writer then dies of SIGPIPE, sometimes, and the test with it.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
 early() { grep -rnE --include='*.sh' --include=run '[^|]\| *(head|grep( -[a-zA-Z]+)* -[a-zA-Z]*q[a-zA-Z]*)\b' "$1"; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # tests/plants/plants.txt has a plant for each promise of docs/TESTING.md, names the tests that the page names, and fits the sources. The
 # runner reports plants that are not noticed.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make python3 rsync
 nothing "what is wrong with tests/plants/plants.txt" "$ROOT/tests/plants/run.py" --check

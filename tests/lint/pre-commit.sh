@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # After `make hooks` git refuses commits of unformatted code or includes across layers, and accepts others. The staged
 # text counts, not the file in the work tree.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need git make clang-format cppcheck shellcheck mandoc
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # The newest heading of NEWS.md has the version and its day, and all other places agree: the program, the manual, and
 # the names of the tarball and the package. (tests/e2e/install.sh and tests/package/run check installed files.)
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need make
 heading=$(grep -m 1 '^## ' "$ROOT/NEWS.md")

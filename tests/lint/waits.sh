@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # No test has a limit in seconds, which a busy machine exceeds: tests wait for what must happen, and lib/limited ends those that hang.
-# shellcheck source=tests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
 limits() { # DIRECTORY...: the lines with one
