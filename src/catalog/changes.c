@@ -107,8 +107,9 @@ ssize_t catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, s
 	if (fds[2].revents)
 		return fds[2].revents & POLLNVAL ? -EBADF : -EPIPE;
 	struct sync a = sync_begin(c, AGE_NONE);
+	/* The source itself can be gone without an event: a directory above it was renamed. */
 	for (uint32_t i = 0; scan && !w->lost && i < c->dir_count; i++)
-		if (!c->dirs[i].wd || c->dirs[i].linked)
+		if (i == 0 || !c->dirs[i].wd || c->dirs[i].linked)
 			mark_names_stale(c, i);
 	for (uint32_t i = 0; scan && !w->lost && i < c->file_count; i++)
 		if (c->files[i].state != FILE_GONE && !file_is_watched(c, &c->files[i]))

@@ -122,6 +122,10 @@ samples "$T/gone"
 count=$("$SESSIONFS" -S "$T/gone" --cat sessions.tsv | sed 1d | wc -l)
 ends "$T/gone" "$count" mv "$T/gone" "$T/elsewhere"
 mv "$T/elsewhere" "$T/gone"
+mkdir "$T/above"
+cp -a "$T/gone" "$T/above"
+above() { mv "$T/above" "$T/elsewhere" && echo x >>"$T/elsewhere/gone/scratch.jsonl"; } # an event, but not of the move
+ends "$T/above/gone" "$count" above
 ends "$T/gone" "$count" rm -r "$T/gone"
 mkdir "$T/gone"
 ends "$T/gone" 0 rmdir "$T/gone" # which causes no event

@@ -193,6 +193,7 @@ without_others() {
 events_pids=()
 follow_events() { # FILE SOURCE [OPTION...]
 	local file=$1 dir=$2/--follow-events--
+	: >"$file"
 	"$SESSIONFS" -S "$2" "${@:3}" --events >>"$file" &
 	events_pids+=($!)
 	mkdir "$dir"
