@@ -91,6 +91,22 @@ assert held() < 32, held()
 PY
 umount_fs "$T/mnt"
 
+# Indexes count, too.
+mkdir "$T/indexes"
+python3 - "$T/indexes" <<'PY'
+import sys
+for s in range(100):
+    with open(f"{sys.argv[1]}/{s}.jsonl", "w") as f:
+        f.write('{"type":"session","version":3,"id":"%d"}\n' % s + "".join('{"type":"custom","id":"%d"}\n' % i for i in range(8000)))
+PY
+mount_fs "$T/indexes" "$T/mnt" -o cache=4M
+pid=$(mount_pid "$T/mnt")
+is 100 "$(cat "$T"/mnt/sessions/*/leaf/entry.json | wc -l)" "the last entries"
+resident=$(resident)
+echo "with 100 indexes: $resident kB"
+[ "$resident" -lt $((36 * 1024)) ] || die "$resident kB with a cache of 4 MiB"
+umount_fs "$T/mnt"
+
 # Answers to queries, of which the kernel has all names, count with what they take.
 mkdir "$T/one"
 printf '%s\n' '{"type":"session","version":3,"id":"s"}' '{"type":"message","id":"m","parentId":null,"message":{"role":"user","content":"x"}}' >"$T/one/s.jsonl"

@@ -96,6 +96,30 @@ most="$(sort -k 2nr "$T/calls" | sed -n 1,10p)"
 # Another thread becomes the reader at most once in a check.
 [ "$futexes" -le $((ticks * 10 + 100)) ] || die "$futexes futex for $ticks checks of the reader"
 
+# --- walks of a mount that was walked before: the kernel answers most from its caches ----------------
+samples "$T/few"
+find "$T/few" -exec touch -d 2026-04-02T00:00:00Z {} +
+names=$("$SESSIONFS" -S "$T/few" --tree / | wc -l)
+answers() { awk '/^syscw/ { print $2 }' "/proc/$pid/io"; }
+asks() { # PERCENT COMMAND...: at most so many requests for a hundred names
+	local before n
+	before=$(answers)
+	"${@:2}" >"$T/names" || :
+	n=$(($(answers) - before))
+	echo "$n requests of ${*:2} with -o $option"
+	[ $((n * 100)) -le $((names * $1)) ] || die "$n requests for $names names: ${*:2}, with -o $option"
+}
+for limits in "rw 100 55 260 260" "ro 100 25 110 30"; do
+	read -r option listed again read reread <<<"$limits"
+	mount_watched "$T/few" "$T/mnt" -o "$option"
+	pid=$(mount_pid "$T/mnt")
+	asks "$listed" find "$T/mnt" -size +1M
+	asks "$again" find "$T/mnt" -size +1M
+	asks "$read" grep -r zqxjkvwzqxjkv "$T/mnt"
+	asks "$reread" grep -r zqxjkvwzqxjkv "$T/mnt"
+	umount_fs "$T/mnt"
+done
+
 # --- many directories: each is read once, with the watch that it has from then on --------------------
 rm -rf "$T/src"
 for n in $(seq 50); do

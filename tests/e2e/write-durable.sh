@@ -71,6 +71,8 @@ way wS "rm, and the directory" py "os.remove('$label'); sync_of('entries')"
 way wS "the leaf" py "os.remove('leaf'); os.symlink('entries/$b', 'leaf'); sync_of('branches')"
 way wS "the table" py "text = open('labels.tsv').read().replace('eleven', 'thirteen').encode(); save('labels.tsv', text)"
 way wS "a branch" dd of="entries/$a/branch" conv=fsync status=none <<<summary
+another_first() { put fourteen && dd of="$T/mnt/$V2/name" conv=fsync status=none <<<x && sync "$label"; }
+way wS "a sync after that of a newer write to another session" another_first
 way "" "above the sessions" sync "$T/mnt" "$T/mnt/sessions.tsv" ..
 way "" "nothing more"  true
 ! mkdir "$T/mnt/mark-${#ways[@]}-" 2>/dev/null || die "a directory was made"

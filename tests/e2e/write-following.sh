@@ -45,8 +45,9 @@ wrote "a label whose file was open meanwhile" "raw $said" "label $a slow writer"
 cp labels.tsv "$T/table"
 said=$(line 99990022 "$(newest)" "while the table is edited")
 printf '%s\n' "$said" >>"$file"
+echo theirs >entries/99990022/label # which that table has no row for
 sed "s/slow writer/from an old table/" "$T/table" >labels.tsv
-wrote "a table from before the message" "raw $said" "label $a from an old table"
+wrote "a table from before the message" "raw $said" "label 99990022 theirs" "label $a from an old table"
 # A branch records where it left from: the newest entry at that time.
 said=$(line 99990023 "$(newest)" "and on")
 printf '%s\n' "$said" >>"$file"

@@ -136,6 +136,11 @@ for room in 0 40; do
 	fill
 	ways cannot full
 done
+rm -f "$T/src/fill"
+pad 1000
+fill
+records=("label $a fits")
+can bash -c "echo fits >'$s/entries/$a/label'" # into the last block of the file
 # Text that comes in pieces, of which the first ones fit.
 many=$(printf 'line %04d of many, and "quoted"\n' {1..700}) # 22 kB, 25 in the file
 for kb in 8 20; do
