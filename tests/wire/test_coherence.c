@@ -182,6 +182,21 @@ STATE_CASE(i5_truncation_notifies_before_reply, at_rest, teardown)
 	assert_true(w->notifications > before);
 }
 
+/* The parent of an entry comes after it: names in entries/ and branches/ can lead to other nodes. Each is dropped
+ * twice, because an older answer can still be on its way. */
+STATE_CASE(i6_late_parent_drops_names, untouched, teardown)
+{
+	NEEDS_WATCHES();
+	wire_append(w, FILE_ONE, USER("aaaa0101", "aaaa0100", "child"));
+	wire_age(w, FILE_ONE, 1000);
+	wire_walk(w, SESSION "/entries/aaaa0101");
+	w->counted_name = "aaaa0100";
+	wire_append(w, FILE_ONE, USER("aaaa0100", "aaaa0001", "parent"));
+	while (wire_wait(w, w->drops < 4 ? -1 : 1500))
+		wire_notification(w);
+	assert_int_equal(w->drops, 4);
+}
+
 static const char same_name[] = LINE({"type":"session","id":"same"});
 
 /* Other sessions decide whether a session has parents and forks, without a change in it. */

@@ -214,7 +214,11 @@ static struct fuse_out_header receive(struct wire *w, struct reply *ret)
 			memcpy(&w->dropped, ret->p, sizeof w->dropped);
 			w->drops += w->counted && w->dropped.ino == w->counted && w->dropped.off == 0;
 		} else {
+			struct fuse_notify_inval_entry_out of;
 			assert_int_equal(out.error, FUSE_NOTIFY_INVAL_ENTRY);
+			memcpy(&of, ret->p, sizeof of);
+			w->drops +=
+			    w->counted_name && span_is((struct span){ret->p + sizeof of, of.namelen}, w->counted_name);
 		}
 		w->notifications++;
 	}

@@ -32,7 +32,8 @@ struct wire {
 	bool unwatched;         /* set before wire_open: no thread follows changes or sends notifications by itself */
 	unsigned notifications; /* number so far, and the last one */
 	struct fuse_notify_inval_inode_out dropped;
-	uint64_t counted; /* set by the test: a node; `drops` counts how often it is dropped as a whole */
+	uint64_t counted;         /* set by the test: a node; `drops` counts how often it is dropped as a whole */
+	const char *counted_name; /* or a name, in any directory */
 	unsigned drops;
 	struct buf kept; /* set by the test: the session file at its last check */
 };
