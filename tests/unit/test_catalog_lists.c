@@ -138,6 +138,7 @@ static void all_directories_limit_a_list_of_all(void **state)
 	make_dir(p, "a");
 	make_dir(p, "b");
 	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
+	assert_int_equal(symlink("nowhere", at(p, "c")), 0);
 	open_place(p);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0777);
@@ -147,6 +148,7 @@ static void all_directories_limit_a_list_of_all(void **state)
 		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0770);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(catalog_list_all_mode(p->c, uid, gid + 1), 0700);
+		assert_int_equal(catalog_list_all_mode(p->c, uid + 1, gid), 0070);
 		assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0770);
 	}
 	assert_int_equal(chmod(at(p, "b"), 0705), 0);
@@ -156,6 +158,64 @@ static void all_directories_limit_a_list_of_all(void **state)
 	assert_int_equal(rmdir(at(p, "b")), 0);
 	wait_stale();
 	assert_int_equal(catalog_list_all_mode(p->c, uid, gid), 0770);
+}
+
+/* The classes that the directories above let through: to names, and to files. */
+static void directories_limit_the_classes_below(void **state)
+{
+	enum { OTHER_USER = 4711, OTHER_GROUP };
+	/* The modes of three directories; of the source, for its group and another one; and of a project and the names
+	 * in it, for a file in the source, and for two files in the other directories, with their modes. */
+	static const struct {
+		mode_t source, project, deeper;
+		bool is_other; /* the project's directory has another owner and group */
+		const char *expected;
+	} cases[] = {
+	    {0755, 0755, 0755, false, "555 555 f 555 777 w 555 777 a 644 b 644"},
+	    {0711, 0755, 0755, false, "511 511 f 511 700 w 555 777 a 644 b 644"},
+	    {0750, 0755, 0755, false, "550 500 f 550 770 w 550 777 a 640 b 640"},
+	    {0744, 0755, 0755, false, "544 544 f 500 700 w 500 777 a 600 b 600"},
+	    {0755, 0710, 0755, false, "555 555 f 555 777 w 510 700 a 640 b 640"},
+	    {0755, 0740, 0755, false, "555 555 f 555 777 w 540 700 a 600 b 600"},
+	    {0755, 0755, 0750, false, "555 555 f 555 777 w 555 770 a 644 b 640"},
+	    {0755, 0755, 0711, false, "555 555 f 555 777 w 555 700 a 644 b 644"},
+	    {0750, 0750, 0750, true, "550 500 f 550 770 w 500 700 a 600 b 600"},
+	    {0755, 0751, 0755, true, "555 555 f 555 777 w 551 770 a 644 b 644"},
+	};
+	struct source_fixture *p = *state;
+	struct project_info w, f;
+	struct slot_info a, b;
+	const gid_t gid = getegid(), other = OTHER_GROUP;
+	gid_t of_source, of_other;
+	make_dir(p, "w");
+	make_dir(p, "w/d");
+	make_dir(p, "f");
+	put(p, "w/a.jsonl", HEADER_OF("a", "/w"));
+	put(p, "w/d/b.jsonl", HEADER_OF("b", "/w"));
+	put(p, "f.jsonl", HEADER_OF("f", "/f"));
+	put(p, "f/c.jsonl", HEADER_OF("c", "/f"));
+	open_place(p);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char got[64];
+		if (chown(at(p, "w"), cases[i].is_other ? OTHER_USER : geteuid(), cases[i].is_other ? other : gid) < 0)
+			continue; /* only root may */
+		assert_int_equal(chmod(p->root, cases[i].source), 0);
+		assert_int_equal(chmod(at(p, "w"), cases[i].project), 0);
+		assert_int_equal(chmod(at(p, "w/d"), cases[i].deeper), 0);
+		wait_stale();
+		mode_t mode = catalog_root_mode(p->c, NULL, &of_source);
+		mode_t mode_of_other = catalog_root_mode(p->c, &other, &of_other);
+		assert_true(catalog_project_by_name(p->c, SPAN_LIT("f"), &f));
+		assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &w));
+		assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "a"), &a), 0);
+		assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "d+b"), &b), 0);
+		snprintf(got, sizeof got, "%03o %03o f %03o %03o w %03o %03o a %03o b %03o", mode, mode_of_other,
+		         f.mode, f.names_mode, w.mode, w.names_mode, a.mode, b.mode);
+		assert_string_equal(got, cases[i].expected);
+		assert_int_equal(of_source, gid);
+		assert_int_equal(of_other, other);
+		assert_int_equal(w.gid, cases[i].is_other ? other : gid);
+	}
 }
 
 /* Calls in quick succession must not keep an old answer alive. */
@@ -221,6 +281,7 @@ int main(void)
 	    TEST(newest_session_is_found),
 	    TEST(newest_of_one_age_has_the_last_name),
 	    TEST(all_directories_limit_a_list_of_all),
+	    TEST(directories_limit_the_classes_below),
 	    TEST(newest_is_current_under_load),
 	    TEST(newest_skips_non_sessions),
 	    TEST(slot_now_finds_a_file_that_came_back),
