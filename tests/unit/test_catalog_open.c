@@ -185,6 +185,58 @@ static void reopened_index_keeps_entry_numbers(void **state)
 	budget_unregister(&p->budget, &other);
 }
 
+/* Another client of the budget, whose only object was last used at this time. */
+struct other {
+	struct budget_client client;
+	uint64_t at;
+};
+
+static uint64_t other_oldest(void *arg)
+{
+	const struct other *o = arg;
+	return o->client.used ? o->at : BUDGET_NOTHING;
+}
+
+static void other_evict(void *arg)
+{
+	struct other *o = arg;
+	o->client.used = 0;
+}
+
+/* All that an index has is counted, and what was used last stays, whoever has it. */
+static void the_least_recent_is_evicted(void **state)
+{
+	struct source_fixture *p = *state;
+	struct other other = {{.oldest = other_oldest, .evict = other_evict, .arg = &other}};
+	const char *const stems[] = {"one", "two"};
+	struct session *s;
+	make_dir(p, "a");
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
+	put(p, "a/two.jsonl", HEADER_OF("two", "/") USER("x", null, "hi"));
+	open_place(p);
+	budget_register(&p->budget, &other.client);
+	for (int is_last = 0; is_last < 2; is_last++) {
+		size_t all = 0;
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(catalog_session_get(p->c, slot_of(p, "a", stems[i]), &s), 0);
+			assert_int_equal(session_entry_by_name(s, span_of("x")), 0); /* which makes a table */
+			all += session_memory(s);
+			catalog_session_put(p->c, s);
+		}
+		assert_int_equal(budget_used(&p->budget), all);
+		other.client.used = all;
+		other.at = is_last ? budget_clock() : 1;
+		p->budget.limit = 2 * all - 1;
+		budget_enforce(&p->budget);
+		assert_int_equal(other.client.used, is_last ? all : 0);
+		if (is_last)
+			assert_in_range(budget_used(&p->budget), all + 1, 2 * all - 1);
+		else
+			assert_int_equal(budget_used(&p->budget), all);
+	}
+	budget_unregister(&p->budget, &other.client);
+}
+
 /* Another process has a lease on the file, and does not release it. */
 static void eagain_on_open_is_not_retried(void **state)
 {
@@ -366,6 +418,7 @@ int main(void)
 	    TEST(open_indexes_are_limited),      TEST(reopened_index_keeps_entry_numbers),
 	    TEST(threads_open_and_change_files), TEST(concurrent_opens_build_one_index),
 	    TEST(eagain_on_open_is_not_retried), TEST(foreign_file_is_checked_before_use),
+	    TEST(the_least_recent_is_evicted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
