@@ -12,6 +12,7 @@
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 /* ---- the failures ---- */
@@ -450,6 +451,55 @@ static void unreadable_parent_is_reported(void **state)
 	assert_int_equal(deferred_end(before, 0), 0);
 }
 
+/* ---- messages ---- */
+
+#define LOGGED(path) "sessionfs: " path ": Input/output error\n"
+
+/* Requires what a listing logs a moment later. */
+static void assert_logged(struct source_fixture *p, const char *expected)
+{
+	char names[256], got[512] = "";
+	int deferred, before = dup(STDERR_FILENO), log = memfd_create("log", MFD_CLOEXEC);
+	wait_stale();
+	assert_int_equal(dup2(log, STDERR_FILENO), STDERR_FILENO);
+	list(p, names, &deferred);
+	assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
+	assert_true(pread(log, got, sizeof got - 1, 0) >= 0);
+	close(before);
+	close(log);
+	assert_string_equal(got, expected);
+}
+
+/* Until it has ended; and while a directory fails, not what is in it. */
+static void a_failure_is_logged_once(void **state)
+{
+	struct source_fixture *p = *state;
+	char of_source[128];
+	make_dir(p, "a");
+	make_dir(p, "b");
+	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
+	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
+	open_place(p);
+	snprintf(of_source, sizeof of_source, LOGGED("%s"), catalog_source(p->c));
+	let_fail(p, "a/one.jsonl", false, EVER);
+	closed.err = EIO;
+	closed.name = "b";
+	assert_logged(p, LOGGED("b") LOGGED("a/one.jsonl"));
+	assert_logged(p, "");
+	closed.name = NULL;
+	assert_logged(p, "");
+	closed.name = "b";
+	assert_logged(p, LOGGED("b"));
+	for (int i = 0; i < 2; i++) {
+		closed.name = ".";
+		assert_logged(p, of_source);
+		assert_logged(p, "");
+		closed.name = NULL;
+		assert_logged(p, "");
+	}
+	let_be();
+}
+
 /* ---- ACLs ---- */
 
 /* An unreadable ACL leaves only the owner's rights, until it can be read. */
@@ -528,6 +578,7 @@ int main(void)
 	    TEST(absent_or_refused_directory_has_no_project),
 	    TEST(name_of_an_unread_directory_is_not_given_away),
 	    TEST(unreadable_parent_is_reported),
+	    TEST(a_failure_is_logged_once),
 	    TEST(unreadable_acl_limits_access_to_owner),
 	    TEST(enomem_never_hides_a_name),
 	    TEST(failed_growth_keeps_its_session),
