@@ -14,8 +14,8 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-/* When a thread is held: at its first cancel check, or at the first one after it has waited. */
-enum hold { NEVER, AT_FIRST, AFTER_WAIT };
+/* When a thread is held: at its first cancel check, or at the first one after it has waited; or in its next read. */
+enum hold { NEVER, AT_FIRST, AFTER_WAIT, IN_READ };
 
 /* A thread that gets the index. If it is held, its cancel check blocks until the test releases it. */
 struct asker {
@@ -54,9 +54,25 @@ static bool waits(void *arg, bool begins)
 	return true;
 }
 
+static _Thread_local struct asker *reader; /* that is held in its next read */
+
+static ssize_t held_pread(int fd, void *p, size_t n, off_t off)
+{
+	struct asker *a = reader;
+	reader = NULL;
+	if (a) {
+		sem_post(&a->reached);
+		sem_wait(&a->go);
+	}
+	return pread(fd, p, n, off);
+}
+
+__typeof__(pread) *const sys_pread = held_pread;
+
 static void *ask(void *arg)
 {
 	struct asker *a = arg;
+	reader = a->hold == IN_READ ? a : NULL;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .on_wait = waits, .arg = a};
 	struct session *s;
 	cancel_set(&cancel);
@@ -132,6 +148,25 @@ static void waiter_can_be_cancelled(void **state)
 	assert_int_equal(builder.count, ENTRIES);
 }
 
+/* The scan of another thread. */
+static void waiter_for_a_scan_can_be_cancelled(void **state)
+{
+	struct source_fixture *p = *state;
+	struct asker scanner, waiter;
+	uint32_t slot = begin(p);
+	append(p, "a/big.jsonl", USER("y", null, "hi"));
+	wait_stale();
+	start(&scanner, p, slot, IN_READ);
+	wait_for(&scanner.reached);
+	start(&waiter, p, slot, NEVER);
+	wait_for(&waiter.waits);
+	atomic_store(&waiter.cancelled, true);
+	assert_ends(&waiter, -EINTR);
+	let_go(&scanner);
+	assert_ends(&scanner, 0);
+	assert_int_equal(scanner.count, ENTRIES + 1);
+}
+
 /* One thread is cancelled; the others get the index. They continue only after it has ended: otherwise it would get
  * their index, too. */
 static void cancelled_builder_does_not_stop_others(void **state)
@@ -186,6 +221,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(waiter_can_be_cancelled),
+	    TEST(waiter_for_a_scan_can_be_cancelled),
 	    TEST(cancelled_builder_does_not_stop_others),
 	    TEST(growing_waits_for_readers),
 	};
