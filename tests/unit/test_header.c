@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of session files, and what their beginnings say. test_catalog.c has more reasons. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sessionfs/catalog/header.h"
+
+#include "files.h"
+#include "session_lines.h"
+
+static void names_have_kinds(void **state)
+{
+	static const struct {
+		const char *path;
+		enum header_name kind;
+		size_t at;
+	} cases[] = {
+	    {"x.jsonl", NAME_SESSION, 1},
+	    {"a.jsonl/.jsonl", NAME_SESSION, 8},
+	    {"a/x.jsonl.reset.1", NAME_ARCHIVE, 3},
+	    {"x.jsonl.deleted.1.jsonl.reset.2", NAME_ARCHIVE, 17},
+	    {"x.jsonl.reset.jsonl", NAME_SESSION, 13},
+	    {"x.jsonl.gz", NAME_COMPRESSED, 1},
+	    {"x.jsonl.zst", NAME_COMPRESSED, 1},
+	    {"x.jsonl.deleted.1.xz", NAME_COMPRESSED, 1},
+	    {"x.jsonl.gz.jsonl", NAME_SESSION, 10},
+	    {"x.gz", NAME_OTHER, 0},
+	    {"x.jsonl.reset", NAME_OTHER, 0},
+	    {"x.jsonl/y", NAME_OTHER, 0},
+	    {"jsonl", NAME_OTHER, 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t at;
+		enum header_name kind = header_name(cases[i].path, &at);
+		if (kind != cases[i].kind || (kind != NAME_OTHER && at != cases[i].at))
+			fail_msg("%s: kind %d, at %zu", cases[i].path, kind, at);
+		assert_int_equal(header_name(cases[i].path, NULL), kind);
+	}
+}
+
+#define FIRST "no session header: "
+#define MALFORMED FIRST "this line is malformed; try sessionfs --repair"
+#define OTHER_FIRST FIRST "the first entry is something else; try sessionfs --repair"
+#define LANES LINE({"kind":"header","version":4,"id":"l"})
+
+/* The line that decides, and its reason. In a deeper directory a log begins with a header, too. */
+static void a_line_decides(void **state)
+{
+	static const struct {
+		bool is_deep;
+		const char *text, *reason;
+		unsigned line, mode;
+	} cases[] = {
+	    {false, HEADER, NULL, 1, 0664},
+	    {false, "\n\n" HEADER, NULL, 3, 0664},
+	    {false, LINE({"type":"session","id":"a"}), NULL, 1, 0444}, {false, "", "empty file", 1, 0664},
+	     {false, "\n \t\r\n", FIRST "nothing but blank lines", 1, 0664},
+	     {false, "\nnull\n{\n[\n \n", MALFORMED, 3, 0664},
+	     {false, "\n{\n[\n" USER("a", null, "hi"), MALFORMED, 2, 0664},
+	      {false, "\nnull\n" USER("a", null, "hi"), OTHER_FIRST, 3, 0664},
+	       {false, "{\n" LANES, "a pi session of version 4 (lanes), which is not supported", 2, 0664},
+	       {false, HEADER LINE({"type":"agent_start"}), NULL, 1, 0664},
+	        {true, HEADER "\n" LINE({"type":"agent_start"}),
+	                                "not a session: the id of its first entry is not a string", 3, 0664},
+	         {true, HEADER "\n[]\n", "not a session: the id of its first entry is not a string", 3, 0664},
+	         {true, HEADER "\n{\n" USER("a", null, "hi"), NULL, 1, 0664}, {true, HEADER "{\n", NULL, 1, 0664},
+	        };
+	char root[] = "/tmp/test_header.XXXXXX", path[64];
+	struct resolver *r;
+	(void)state;
+	make_temporary(root);
+	assert_int_equal(resolver_open(root, &r), 0);
+	snprintf(path, sizeof path, "%s/a", root);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof path, "%s/a/b", root);
+	assert_int_equal(mkdir(path, 0755), 0);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct header h CLEANUP_HEADER = HEADER_INIT;
+		const struct source_path at = {r, cases[i].is_deep ? "a/b/x.jsonl" : "a/x.jsonl"};
+		snprintf(path, sizeof path, "%s/%s", root, at.path);
+		put_file(path, cases[i].text);
+		assert_int_equal(chmod(path, 0664), 0);
+		bool is_session = header_read(&at, RESOLVER_WAIT, &h);
+		const char *reason = cases[i].reason ? cases[i].reason : "none";
+		if (is_session == (cases[i].reason != NULL) || strcmp(h.reason ? h.reason : "none", reason) != 0 ||
+		    h.line != cases[i].line || h.mode != cases[i].mode || h.err)
+			fail_msg("case %zu: line %u, mode %03o, error %d: %s", i, h.line, h.mode, h.err,
+			         h.reason ? h.reason : "none");
+	}
+	resolver_close(r);
+	remove_all(root);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(names_have_kinds),
+	    cmocka_unit_test(a_line_decides),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
