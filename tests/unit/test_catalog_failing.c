@@ -10,11 +10,15 @@
 #include "sessionfs/base/sys.h"
 
 #include "catalog_fixture.h"
+#include "linux_only.h"
 
 #include <stdlib.h>
 
 /* No attributes of the files with these inodes. */
 static ino_t unreadable[2];
+
+/* The file with this inode keeps these attributes, as it does within a tick of the clock. */
+static struct stat frozen;
 
 static bool is_unreadable(const struct stat *st)
 {
@@ -32,6 +36,8 @@ __typeof__(statx) *const sys_statx = failing_statx;
 static int failing_fstat(int fd, struct stat *st)
 {
 	int rc = fstat(fd, st);
+	if (rc == 0 && st->st_ino == frozen.st_ino)
+		*st = frozen;
 	return rc == 0 && is_unreadable(st) ? -1 : rc;
 }
 __typeof__(fstat) *const sys_fstat = failing_fstat;
@@ -189,6 +195,26 @@ static void the_newest_is_unsure_without_the_time_of_one(void **state)
 	}
 }
 
+/* A write that leaves the attributes as they are is a change, by its event. */
+static void a_write_within_a_tick_is_reported(void **state)
+{
+	NEEDS_WATCHES();
+	struct source_fixture *p = *state;
+	struct catalog_change *changes;
+	assert_int_not_equal(slot_of(p, "w", "a"), NO_SLOT);
+	assert_int_equal(stat(at(p, "--w--/a.jsonl"), &frozen), 0);
+	for (ssize_t n = 1; n > 0; free(changes)) {
+		n = catalog_wait(p->c, 0, -1, false, &changes);
+		assert_true(n >= 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		write_at(at(p, "--w--/a.jsonl"), 0, "{", 1);
+		assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), 1);
+		free(changes);
+	}
+	frozen.st_ino = 0;
+}
+
 /* Without a call that listed them before. */
 static void the_status_counts_the_sessions(void **state)
 {
@@ -217,6 +243,7 @@ int main(void)
 	    FAILING(a_failure_ends_with_its_directory),
 	    FAILING(the_newest_is_unsure_without_the_time_of_one),
 	    FAILING(the_status_counts_the_sessions),
+	    cmocka_unit_test_setup_teardown(a_write_within_a_tick_is_reported, set_up_watched, tear_down_failing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
