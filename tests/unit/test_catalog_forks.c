@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "catalog_fixture.h"
+#include "linux_only.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/deferred.h"
 
@@ -70,6 +71,48 @@ static void fork_parent_is_found_by_path(void **state)
 		buf_addf(&got, "%s ", slot.stem);
 	assert_words(&got, "name");
 	assert_parent(p, "a", "doubt", "a/root.jsonl");
+}
+
+/* Requires the files whose changes are reported, as words, once each. */
+static void assert_reported(struct source_fixture *p, const char *expected)
+{
+	struct catalog_change *changes = NULL;
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct slot_info info;
+	ssize_t n = catalog_wait(p->c, 0, -1, false, &changes);
+	for (ssize_t i = 0; i < n; i++) {
+		catalog_session_at_place(p->c, changes[i].place, &info);
+		if (got.n == 0 || !strstr(buf_cstr(&got), info.file))
+			buf_addf(&got, "%s ", info.file);
+	}
+	free(changes);
+	assert_words(&got, expected);
+}
+
+/* A session shows its parent and its forks: a new parent changes it, and both parents. */
+static void a_new_parent_is_reported(void **state)
+{
+	NEEDS_WATCHES();
+	struct source_fixture *p = *state;
+	struct slot_info info;
+	assert_false(catalog_fork_next(p->c, slot_of(p, "w", "a"), false, &(uint64_t){0}, &info));
+	put(p, "--w--/fork.jsonl", FORK("fork", "/elsewhere/a.jsonl"));
+	assert_parent(p, "w", "fork", "--w--/a.jsonl");
+	assert_reported(p, "--w--/a.jsonl --w--/fork.jsonl");
+	replace(p, "--w--/fork.jsonl", FORK("fork", "/elsewhere/b.jsonl"));
+	assert_reported(p, "--w--/fork.jsonl");
+	catalog_report_forks(p->c);
+	assert_reported(p, "--w--/a.jsonl --w--/b.jsonl --w--/fork.jsonl");
+	catalog_report_forks(p->c);
+	assert_reported(p, "");
+	put(p, "--w--/c.jsonl", HEADER_OF("c", "/w"));
+	assert_reported(p, "--w--/c.jsonl");
+	catalog_report_forks(p->c);
+	assert_reported(p, "");
+	assert_int_equal(unlink(at(p, "--w--/fork.jsonl")), 0);
+	assert_reported(p, "--w--/fork.jsonl");
+	catalog_report_forks(p->c);
+	assert_reported(p, "--w--/b.jsonl");
 }
 
 /* The parent paths that pi writes in a mount: of a session there, or of a branch. */
@@ -250,6 +293,7 @@ int main(void)
 	    TEST(fork_parent_is_found_by_path),         TEST(fork_parent_is_found_by_mount_path),
 	    TEST(nested_sessions_have_their_parent),    TEST(forks_with_equal_stems_are_listed),
 	    TEST(fork_listing_continues_after_removal), TEST(a_cancelled_search_for_parents_is_made_again),
+	    WATCHED(a_new_parent_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
