@@ -27,6 +27,16 @@ static void let_go(struct source_fixture *p, struct session *s)
 	catalog_session_put(p->c, s);
 }
 
+static int count_fds(void)
+{
+	int n = 0;
+	DIR *d CLEANUP_CLOSEDIR = opendir("/proc/self/fd");
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	return n;
+}
+
 static void index_grows_with_file(void **state)
 {
 	struct source_fixture *p = *state;
@@ -34,6 +44,7 @@ static void index_grows_with_file(void **state)
 	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	open_place(p);
+	int before = count_fds();
 	uint32_t slot = slot_of(p, "a", "one");
 	s = hold(p, slot);
 	assert_int_equal(session_count(s), 1);
@@ -60,6 +71,7 @@ static void index_grows_with_file(void **state)
 	wait_stale();
 	assert_int_equal(catalog_session_get(p->c, slot, &s), -ESTALE);
 	assert_int_equal(catalog_session_get(p->c, 4711, &s), -ESTALE);
+	assert_int_equal(count_fds(), before); /* nor is it kept open */
 }
 
 static void rewrite_is_seen_after_eviction(void **state)
@@ -88,16 +100,6 @@ static void rewrite_is_seen_after_eviction(void **state)
 	assert_int_equal(catalog_session_get(p->c, slot_of(p, "a", "one"), &s), 0);
 	assert_int_equal(session_count(s), 2);
 	catalog_session_put(p->c, s);
-}
-
-static int count_fds(void)
-{
-	int n = 0;
-	DIR *d CLEANUP_CLOSEDIR = opendir("/proc/self/fd");
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	return n;
 }
 
 static void open_indexes_are_limited(void **state)
@@ -211,15 +213,16 @@ static void the_least_recent_is_evicted(void **state)
 	const char *const stems[] = {"one", "two"};
 	struct session *s;
 	make_dir(p, "a");
-	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
-	put(p, "a/two.jsonl", HEADER_OF("two", "/") USER("x", null, "hi"));
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi") LABEL("y", "x", "x", "name"));
+	put(p, "a/two.jsonl", HEADER_OF("two", "/") USER("x", null, "hi") LABEL("y", "x", "x", "name"));
 	open_place(p);
 	budget_register(&p->budget, &other.client);
 	for (int is_last = 0; is_last < 2; is_last++) {
 		size_t all = 0;
 		for (int i = 0; i < 2; i++) {
 			assert_int_equal(catalog_session_get(p->c, slot_of(p, "a", stems[i]), &s), 0);
-			assert_int_equal(session_entry_by_name(s, span_of("x")), 0); /* which makes a table */
+			struct buf label CLEANUP_BUF = BUF_INIT;
+			assert_true(session_label(s, 0, &label)); /* which makes a table */
 			all += session_memory(s);
 			catalog_session_put(p->c, s);
 		}

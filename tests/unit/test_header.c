@@ -21,6 +21,7 @@ static void names_have_kinds(void **state)
 	    {"x.jsonl", NAME_SESSION, 1},
 	    {"a.jsonl/.jsonl", NAME_SESSION, 8},
 	    {"a/x.jsonl.reset.1", NAME_ARCHIVE, 3},
+	    {".jsonl.deleted.1", NAME_ARCHIVE, 0},
 	    {"x.jsonl.deleted.1.jsonl.reset.2", NAME_ARCHIVE, 17},
 	    {"x.jsonl.reset.jsonl", NAME_SESSION, 13},
 	    {"x.jsonl.gz", NAME_COMPRESSED, 1},
