@@ -9,6 +9,7 @@
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 
+#include "../../src/catalog/catalog_impl.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
@@ -17,11 +18,16 @@
 /* No attributes of the files with these inodes. */
 static ino_t unreadable[2];
 
+/* How often the attributes of the file with this inode were read. */
+static ino_t looked_at;
+static unsigned looks;
+
 /* The file with this inode keeps these attributes, as it does within a tick of the clock. */
 static struct stat frozen;
 
 static bool is_unreadable(const struct stat *st)
 {
+	looks += st->st_ino == looked_at;
 	errno = EIO;
 	return st->st_ino == unreadable[0] || st->st_ino == unreadable[1];
 }
@@ -33,9 +39,14 @@ static int failing_statx(int dir, const char *path, int flags, unsigned mask, st
 }
 __typeof__(statx) *const sys_statx = failing_statx;
 
+/* How long the next call takes. */
+static int64_t slow_ms;
+
 static int failing_fstat(int fd, struct stat *st)
 {
 	int rc = fstat(fd, st);
+	let_pass(CATALOG_CLOCK, slow_ms);
+	slow_ms = 0;
 	if (rc == 0 && st->st_ino == frozen.st_ino)
 		*st = frozen;
 	return rc == 0 && is_unreadable(st) ? -1 : rc;
@@ -144,6 +155,58 @@ static void a_failure_ends_alone(void **state)
 	}
 }
 
+/* Requires that a list is made, and what it required is current for so long. */
+static void assert_lasts(const struct source_fixture *p, int rc, int64_t ms)
+{
+	const struct dir_tree *trees[] = {&p->c->dirs[0].tree, &p->c->flat, &p->c->dirs[1].tree};
+	assert_int_equal(error_of_list(p), rc);
+	for (size_t i = 0; i < 3; i++) {
+		for (int depth = ATTRS; depth <= HEADERS; depth++) {
+			const struct validity *v = &trees[i]->valid[depth];
+			assert_true(v->asof >= trees[i]->marked);
+			assert_int_equal(v->until - catalog_now(), ms);
+		}
+	}
+}
+
+/* A slow scan is valid longer, so that scans take a part of the time only. */
+static void what_is_current_lasts(void **state)
+{
+	struct source_fixture *p = *state;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
+	put(p, "2.jsonl", HEADER_OF("2", "/"));
+	open_place(p);
+	assert_lasts(p, 0, FRESH_MS);
+	wait_stale();
+	slow_ms = 500;
+	assert_lasts(p, 0, 8 * 500 - CATALOG_FRESH_MS);
+	let_pass(CATALOG_CLOCK, 8 * 500 - CATALOG_FRESH_MS - 1);
+	let_fail(p, 0, "a");
+	let_fail(p, 1, "2.jsonl");
+	assert_lasts(p, 0, 1);
+	let_pass(CATALOG_CLOCK, 1);
+	assert_lasts(p, -EIO, FRESH_MS);
+	let_be(0);
+	assert_lasts(p, -EIO, FRESH_MS);
+}
+
+static void what_is_watched_lasts(void **state)
+{
+	NEEDS_WATCHES();
+	struct source_fixture *p = *state;
+	struct stat st;
+	assert_lasts(p, 0, CATALOG_WATCHED_MS);
+	assert_int_equal(stat(at(p, "--w--/a.jsonl"), &st), 0);
+	looked_at = st.st_ino;
+	put(p, "--w--/c.jsonl", HEADER_OF("c", "/w"));
+	assert_int_equal(error_of_list(p), 0);
+	assert_int_equal(looks, 0); /* another file is no reason */
+	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
+	assert_int_equal(error_of_list(p), 0);
+	assert_true(looks > 0);
+}
+
 /* One that is gone fails no more. */
 static void a_failure_ends_with_its_directory(void **state)
 {
@@ -243,6 +306,8 @@ int main(void)
 	    FAILING(a_failure_ends_with_its_directory),
 	    FAILING(the_newest_is_unsure_without_the_time_of_one),
 	    FAILING(the_status_counts_the_sessions),
+	    FAILING(what_is_current_lasts),
+	    cmocka_unit_test_setup_teardown(what_is_watched_lasts, set_up_watched, tear_down_failing),
 	    cmocka_unit_test_setup_teardown(a_write_within_a_tick_is_reported, set_up_watched, tear_down_failing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
