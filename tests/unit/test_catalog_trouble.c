@@ -301,6 +301,32 @@ static void enomem_never_hides_a_name(void **state)
 		assert_true(n < 1000);
 }
 
+/* A file that could not be scanned is not shown as it was before. */
+static void enomem_shows_nothing_old(void **state)
+{
+	static const char line[] = USER("e", null, "hi");
+	struct source_fixture *p = *state;
+	struct slot_info info;
+	make_dir(p, "a");
+	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
+	open_place(p);
+	uint32_t slot = slot_of(p, "a", "1");
+	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
+	off_t size = info.st.st_size;
+	bool failed = true;
+	for (unsigned nth = 1; failed; nth++) {
+		append(p, "a/1.jsonl", line);
+		size += (off_t)strlen(line);
+		wait_stale();
+		let_alloc_fail(nth);
+		int rc = catalog_slot(p->c, slot, &info);
+		failed = alloc_has_failed();
+		assert_true(rc == 0 || (rc == -ENOMEM && failed));
+		if (rc == 0)
+			assert_int_equal(info.st.st_size, size);
+	}
+}
+
 /* ---- directories ---- */
 
 /* Projects in a listing. */
@@ -580,6 +606,7 @@ int main(void)
 	    TEST(a_failure_is_logged_once),
 	    TEST(unreadable_acl_limits_access_to_owner),
 	    TEST(enomem_never_hides_a_name),
+	    TEST(enomem_shows_nothing_old),
 	    TEST(failed_growth_keeps_its_session),
 	};
 
