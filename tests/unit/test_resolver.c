@@ -109,7 +109,7 @@ static int tear_down(void **state)
 		add_case(#name " without openat2", name, set_up_old_kernel, tear_down);                                \
 		add_case(#name " where openat2 is refused", name, set_up_container, tear_down);                        \
 	}                                                                                                              \
-	FIXTURE_CASE(name)
+	CASE_WITH(name, set_up, tear_down)
 
 /* Returns 1 if reached directly, 2 if through a link, or a negative errno; the same for stat and open. */
 static int reached(const char *path)
