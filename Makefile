@@ -130,7 +130,7 @@ power_test := $(BUILD)/power/test_power
 # These run with small limits, too; so does the mount, in tests/e2e/limits.sh. `make check SMALL=1` runs all so.
 small := $(if $(SMALL),$(BUILD),$(BUILD)/small)
 small_tests := wire/test_limits wire/test_listing unit/test_catalog_watch unit/test_catalog_writers unit/test_facts unit/test_gather unit/test_groups unit/test_search unit/test_secret unit/test_session_memory unit/test_tree unit/test_tree_grown \
-	unit/test_tree_files
+	unit/test_tree_files unit/test_views_random
 golden_tools := $(BUILD)/golden/dump $(BUILD)/golden/brief
 match_ask := $(BUILD)/match_ask
 slowfs := $(BUILD)/slowfs

@@ -118,6 +118,8 @@ CASE(first_64_calls_are_at_their_results)
 			buf_addf(&link, "<a href=\"#a/%u\">call</a>", i);
 			assert_int_equal(count(result.p, buf_cstr(&link)), !at_result);
 		}
+		/* Later calls are also shown at their results. */
+		assert_int_equal(count(page.p, "<summary>t"), 2 * n - (n < 64 ? n : 64));
 		/* A message whose calls are all at their results has nothing to show. */
 		assert_int_equal(count(caller.p, "class=\"assistant aside\""), n <= CALLS_SHOWN_AT_RESULTS_MAX);
 	}

@@ -2,8 +2,7 @@
 /* views: views that are extended as a session grows. After each step they must equal the same views of a new tree. */
 #include "cases.h"
 #include "failing_alloc.h"
-#include "seed.h"
-#include "write_fixture.h"
+#include "tree_fixture.h"
 
 static const char *const views[] = {S "/transcript.md", S "/chat.md",      S "/all.txt",
                                     S "/context.md",    S "/context.json", S "/context.tsv"};
@@ -21,22 +20,12 @@ static void read_view(struct source_fixture *p, const char *path, struct buf *ou
 	assert_non_null(buf_cstr(out));
 }
 
-/* Opens the same source once more: this tree has rendered nothing yet. */
-static void open_again(const struct source_fixture *p, struct source_fixture *ret)
-{
-	*ret = (struct source_fixture){.budget = BUDGET_INIT(64 << 20)};
-	const struct catalog_options o = {.budget = &ret->budget};
-	assert_int_equal(catalog_open(p->root, &o, &ret->catalog), 0);
-	assert_int_equal(cache_open(&ret->budget, &ret->cache), 0);
-	assert_int_equal(tree_open(&(struct tree_options){.catalog = ret->catalog, .cache = ret->cache}, &ret->tree),
-	                 0);
-}
-
 static void assert_views_are_new(struct source_fixture *p)
 {
-	struct source_fixture fresh;
+	/* The same source once more: this tree has rendered nothing yet. */
+	struct source_fixture fresh = *p;
 
-	open_again(p, &fresh);
+	assert_int_equal(begin_budget(&fresh, 64 << 20), 0);
 	for (size_t i = 0; i < VIEWS; i++) {
 		CLEANUP_BUF struct buf got = BUF_INIT, want = BUF_INIT;
 		read_view(p, views[i], &got);
@@ -49,7 +38,7 @@ static void assert_views_are_new(struct source_fixture *p)
 
 static void add(struct source_fixture *p, const char *lines)
 {
-	write_at(p->file, O_APPEND, lines, strlen(lines));
+	add_file(p->file, lines);
 	wait_seen(p);
 }
 
@@ -127,50 +116,14 @@ FIXTURE_CASE(shorter_session_is_rendered_whole)
 	end(p);
 }
 
-static uint64_t dice;
-
-static unsigned below(unsigned n)
-{
-	dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)((dice >> 33) % n);
-}
-
-/* Random messages, labels, edits and branches, some of them with a parent that comes later. */
-FIXTURE_CASE(random_growth_equals_a_new_tree)
-{
-	enum { STEPS = 60 };
-
-	dice = seed_of_run();
-	p->fresh_ms = 1;
-	begin(p, HEADER);
-	for (unsigned i = 0; i < STEPS; i++) {
-		CLEANUP_BUF struct buf line = BUF_INIT;
-		unsigned parent = i ? below(8) ? i - 1 : below(i + 2) : 0;
-		unsigned target = below(i + 1);
-		switch (below(6)) {
-		case 0:
-			buf_addf(&line, LABEL("%u", "%u", "%u", "label %u"), i, parent, target, i);
-			break;
-		case 1:
-			buf_addf(&line, EDIT("%u", "%u", "%u", {"content":"other"}), i, parent, target);
-			break;
-		default:
-			buf_addf(&line, USER("%u", "%u", "said %u"), i, parent, i);
-		}
-		add(p, buf_cstr(&line));
-		assert_views_are_new(p);
-	}
-	end(p);
-}
-
 /* A long text equals the same text, extended message by message. */
 FIXTURE_CASE(long_views_are_extended)
 {
-	enum { MESSAGES = 700 };
+	enum { LONG = 700 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
 	buf_adds(&text, HEADER USER("m0", null, "zero"));
-	for (unsigned i = 1; i < MESSAGES; i++)
+	for (unsigned i = 1; i < LONG; i++)
 		buf_addf(&text, USER("m%u", "m%u", "said %u"), i, i - 1, i);
 	p->fresh_ms = 1;
 	begin(p, buf_cstr(&text));

@@ -177,6 +177,9 @@ static void finish(struct served *s)
 	release(s);
 }
 
+/* Finished at the end of the case. */
+#define SERVED CLEANUP(finish)
+
 static uint64_t ask(struct served *s, uint64_t node)
 {
 	struct fuse_getattr_in in = {0};
@@ -207,7 +210,7 @@ static void assert_answered(struct served *s, uint64_t unique)
 
 CASE(slow_request_does_not_block_others)
 {
-	struct served s;
+	SERVED struct served s;
 	uint64_t waiting[2];
 	begin(&s, 3);
 	for (size_t i = 0; i < 2; i++) {
@@ -231,26 +234,24 @@ CASE(slow_request_does_not_block_others)
 	assert_answered(&s, ask(&s, QUICK));
 	sem_post(&s.go);
 	assert_answered(&s, waiting[0]);
-	finish(&s);
 }
 
 CASE(single_thread_replies_in_order)
 {
-	struct served s;
+	SERVED struct served s;
 	begin(&s, 1);
 	uint64_t waiting = ask(&s, WAITING), next = ask(&s, QUICK);
 	assert_false(wire_wait(&s.w, 50));
 	sem_post(&s.go);
 	assert_answered(&s, waiting);
 	assert_answered(&s, next);
-	finish(&s);
 }
 
 CASE(every_request_is_answered_once)
 {
 	enum { ROUNDS = 40, AT_ONCE = 50 };
 	static struct reply r;
-	struct served s;
+	SERVED struct served s;
 	begin(&s, 10);
 	for (int round = 0; round < ROUNDS; round++) {
 		bool answered[AT_ONCE] = {false};
@@ -269,12 +270,11 @@ CASE(every_request_is_answered_once)
 			usleep(3000);
 	}
 	assert_false(wire_wait(&s.w, 20));
-	finish(&s);
 }
 
 CASE(unmount_finishes_running_requests)
 {
-	struct served s;
+	SERVED struct served s;
 	begin(&s, 2);
 	uint64_t waiting = ask(&s, WAITING);
 	assert_answered(&s, ask(&s, QUICK));
@@ -284,13 +284,12 @@ CASE(unmount_finishes_running_requests)
 	assert_false(wire_wait(&s.w, 0));
 	sem_post(&s.go);
 	assert_answered(&s, waiting);
-	finish(&s);
 }
 
 /* The reader can still read one request after the end, any of the first two. */
 CASE(requests_fail_at_the_end_without_work)
 {
-	struct served s;
+	SERVED struct served s;
 	begin(&s, 2);
 	uint64_t waiting = ask(&s, WAITING);
 	assert_answered(&s, ask(&s, QUICK));
@@ -301,7 +300,6 @@ CASE(requests_fail_at_the_end_without_work)
 	assert_int_equal(error, -ENOTCONN);
 	sem_post(&s.go);
 	assert_answered(&s, waiting);
-	finish(&s);
 }
 
 static void interrupt(struct served *s, uint64_t unique)
@@ -317,7 +315,7 @@ static void assert_stopped(struct served *s, uint64_t unique)
 
 CASE(long_work_ends_when_it_is_interrupted)
 {
-	struct served s;
+	SERVED struct served s;
 	begin(&s, 2);
 	uint64_t first = ask(&s, LONG), second = ask(&s, LONG);
 	interrupt(&s, second);
@@ -326,7 +324,6 @@ CASE(long_work_ends_when_it_is_interrupted)
 	interrupt(&s, first);
 	assert_stopped(&s, first);
 	assert_answered(&s, ask(&s, QUICK));
-	finish(&s);
 }
 
 /* All threads are busy, but one still reads interrupts. */
@@ -368,7 +365,7 @@ CASE(waiting_requests_free_their_threads)
 {
 	enum { ASKED = 300 };
 	static struct reply r;
-	struct served s;
+	SERVED struct served s;
 	begin(&s, 2);
 	for (unsigned i = 0; i < ASKED; i++) {
 		ask(&s, FOR_ANOTHER);
@@ -382,7 +379,6 @@ CASE(waiting_requests_free_their_threads)
 		assert_int_equal(r.error, 0);
 	}
 	assert_answered(&s, ask(&s, QUICK));
-	finish(&s);
 }
 
 /* Otherwise no thread would be left to read the request that the others wait for. */
@@ -390,7 +386,7 @@ CASE(waiting_without_spare_thread_is_eagain)
 {
 	enum { THREADS = 5, ASKED = 20 };
 	static struct reply r;
-	struct served s;
+	SERVED struct served s;
 	start(&s, 2, THREADS);
 	wire_shake_hands(&s.w, ALL_FLAGS);
 	for (unsigned i = 0; i < ASKED; i++)
@@ -406,13 +402,12 @@ CASE(waiting_without_spare_thread_is_eagain)
 		refused += r.error == -EAGAIN;
 	}
 	assert_in_range(refused, ASKED - THREADS + 1, ASKED - 1);
-	finish(&s);
 }
 
 CASE(sigkill_cancels_request)
 {
 	enum { HOUR_MS = 3600 * 1000 };
-	struct served s;
+	SERVED struct served s;
 	wire_let_pass(CLOCK_MONOTONIC, HOUR_MS);
 	begin(&s, 3);
 	uint64_t asked = ask(&s, LONG);
@@ -428,12 +423,11 @@ CASE(sigkill_cancels_request)
 	assert_false(wire_wait(&s.w, 20));
 	wire_let_pass(CLOCK_MONOTONIC, HOUR_MS);
 	assert_stopped(&s, asked);
-	finish(&s);
 }
 
 CASE(unmount_cancels_long_work)
 {
-	struct served s;
+	SERVED struct served s;
 	begin(&s, 1);
 	uint64_t working = ask(&s, LONG), kept = ask(&s, LONG);
 	wait_taken(&s);
@@ -445,7 +439,6 @@ CASE(unmount_cancels_long_work)
 	assert_int_equal(r.error, -EINTR);
 	assert_true(first == working || first == kept);
 	assert_stopped(&s, working + kept - first);
-	finish(&s);
 }
 
 CASE(loop_without_threads_fails)
@@ -497,7 +490,7 @@ CASE(last_request_is_received)
 CASE(loop_is_ready_after_init)
 {
 	struct fuse_init_in in = {.major = 7, .minor = 36, .max_readahead = 1 << 17, .flags = ALL_FLAGS};
-	struct served s;
+	SERVED struct served s;
 	options = "-omax_read=4096";
 	start(&s, 4, 1000);
 	assert_int_equal(wire_call(&s.w, FUSE_INIT, 0, &in, sizeof in, NULL), -EPROTO);
@@ -513,7 +506,6 @@ CASE(loop_is_ready_after_init)
 	assert_int_equal(s.ready, 0);
 	release(&s);
 	begin(&s, 4);
-	finish(&s);
 }
 
 /* Between requests the reader polls without result: it first yields the CPU, and then sleeps. */

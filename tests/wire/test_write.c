@@ -253,37 +253,6 @@ WIRED(invalid_truncation_fails_on_close)
 	assert_true(is_there(w, SESSION, "errors"));
 }
 
-WIRED(a_table_is_one_write)
-{
-	struct opened o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
-	assert_int_equal(put(w, o, 0, "aaaa0001\tfirst\taaaa"), 0);
-	assert_int_equal(put(w, o, 15, "\naaaa0003\tthird\n"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(w, 3, JSON("label":"first"), JSON("label":"third"), "\"targetId\":\"aaaa0002\"}", NULL);
-
-	o = must_open(w, SESSION "/labels.tsv", O_WRONLY | O_TRUNC);
-	assert_int_equal(put(w, o, 0, "aaaa0001\tx\nffffffff\ty\n"), 0);
-	assert_int_equal(shut(w, o), -EINVAL);
-	assert_nothing_added(w);
-	assert_reads(w, FIRST_ENTRY "/label", "first\n");
-}
-
-WIRED(branch_and_leaf_append_summaries)
-{
-	struct opened o = must_make(w, SESSION "/entries/aaaa0003", "branch");
-	assert_int_equal(put(w, o, 0, "Tried A,\n"), 0);
-	assert_int_equal(put(w, o, 9, "failed\n"), 0);
-	assert_int_equal(shut(w, o), 0);
-	assert_added(w, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0003"), JSON("fromId":"aaaa0006"),
-	    JSON("summary":"Tried A,\nfailed"), NULL);
-	assert_int_equal(remove_name(w, SESSION "/entries/aaaa0003", "branch"), -EPERM);
-	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), -EEXIST);
-	assert_int_equal(remove_name(w, SESSION, "leaf"), 0);
-	assert_nothing_added(w);
-	assert_int_equal(link_to(w, SESSION, "leaf", "entries/aaaa0002"), 0);
-	assert_added(w, 1, JSON("type":"branch_summary"), JSON("parentId":"aaaa0002"), JSON("summary":""), NULL);
-}
-
 /* --- links ------------------------------------------------------------------------ */
 
 WIRED(links_in_labels)
@@ -343,40 +312,6 @@ WIRED(scratch_file_keeps_its_text)
 	assert_true(
 	    wire_call(w, FUSE_GETATTR, o.node, &(struct fuse_getattr_in){0}, sizeof(struct fuse_getattr_in), NULL) < 0);
 	assert_nothing_added(w);
-}
-
-WIRED(rename_of_scratch_file_commits)
-{
-	struct opened o = must_make(w, LABELLED, "label.tmp");
-	assert_int_equal(put(w, o, 0, "moved\n"), 0);
-	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), 0);
-	assert_added(w, 1, JSON("targetId":"aaaa0002","label":"moved"), NULL);
-	assert_false(is_listed(w, LABELLED, "label.tmp"));
-	assert_reads(w, LABELLED "/label", "moved\n");
-	/* A late write must fail, not be lost. */
-	assert_int_equal(put(w, o, 0, "late"), -EIO);
-	assert_int_equal(shut(w, o), 0);
-
-	/* A refused file stays. */
-	o = must_make(w, LABELLED, "label.tmp");
-	save(w, o, "two\nlines\n");
-	assert_int_equal(move(w, LABELLED, "label.tmp", LABELLED, "label", 0), -EPERM);
-	assert_reads(w, LABELLED "/label.tmp", "two\nlines\n");
-	assert_reads(w, LABELLED "/label", "moved\n");
-	assert_nothing_added(w);
-}
-
-WIRED(renamed_name_can_be_recreated)
-{
-	assert_int_equal(move(w, LABELLED, "label", LABELLED, "label~", 0), 0);
-	assert_false(is_there(w, LABELLED, "label"));
-	assert_reads(w, LABELLED "/label~", "counting\n");
-	assert_nothing_added(w);
-	save(w, must_make(w, LABELLED, "label"), "anew\n");
-	assert_added(w, 1, JSON("label":"anew"), NULL);
-	assert_int_equal(remove_name(w, LABELLED, "label~"), 0);
-	assert_nothing_added(w);
-	assert_reads(w, LABELLED "/label", "anew\n");
 }
 
 /* If names can change by themselves, the kernel revalidates what it has cached of them, and drops it. */
@@ -559,8 +494,4 @@ WIRED(failed_sync_is_returned)
 	assert_added(w, 1, JSON("label":"one"), NULL);
 }
 
-int main(void)
-{
-	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(expect_refusals, NULL)

@@ -374,8 +374,4 @@ WIRED(random_requests_never_damage_file)
 	assert_reads(w, FIRST_ENTRY "/text.md", "How big is it?\n");
 }
 
-int main(void)
-{
-	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(expect_refusals, NULL)

@@ -251,6 +251,13 @@ static int setup(void **state)
 	return start(state, false);
 }
 
+/* Before all cases, whose writes are refused: only errors are logged. */
+static int expect_refusals(void **state)
+{
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	struct wire *w = *state;
