@@ -29,6 +29,8 @@ static inline void finder_close(struct finder *f)
 	facts_close(f->facts);
 }
 
+#define CLEANUP_FINDER CLEANUP(finder_close)
+
 static inline uint64_t number_of(struct finder *f, const char *text)
 {
 	uint64_t number;

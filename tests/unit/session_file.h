@@ -48,4 +48,11 @@ static inline struct session *open_text(struct fixture *f, const char *text)
 	return f->s;
 }
 
+/* Appends the lines, and indexes them. */
+static inline void append_lines(const struct fixture *f, const char *lines)
+{
+	append(f, lines, strlen(lines));
+	assert_int_equal(session_grow(f->s), 1);
+}
+
 #endif

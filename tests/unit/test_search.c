@@ -13,7 +13,7 @@
 /* With hardly any memory nothing is cached, and the answers are the same. */
 FIXTURE_CASE(tiny_budget_gives_equal_answers)
 {
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	f.p = p;
 	make_dir(f.p, "p");
 	put_many(&f, "p/a.jsonl", "a", "9000", 300, 3);
@@ -27,14 +27,13 @@ FIXTURE_CASE(tiny_budget_gives_equal_answers)
 		answer_put(a);
 		answer_put(b);
 	}
-	finder_close(&f);
 }
 
 /* The state of each session counts against the budget, even without results. */
 FIXTURE_CASE(session_rows_count_in_budget)
 {
 	enum { SESSIONS = 300, LEAST = 8 * sizeof(void *) };
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	f.p = p;
 	make_dir(f.p, "p");
 	for (int i = 0; i < SESSIONS; i++) {
@@ -48,14 +47,13 @@ FIXTURE_CASE(session_rows_count_in_budget)
 	size_t before = budget_used(&f.p->budget);
 	answer_put(ask(&f, "elsewhere"));
 	assert_true(budget_used(&f.p->budget) >= before + (size_t)SESSIONS * LEAST);
-	finder_close(&f);
 }
 
 /* Queries count with the bytes that the allocator uses for them, with and without an answer. */
 FIXTURE_CASE(queries_are_counted)
 {
 	enum { QUERIES = 800 };
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	char text[32];
 	f.p = p;
 	make_dir(f.p, "p");
@@ -74,13 +72,12 @@ FIXTURE_CASE(queries_are_counted)
 		print_message("%zu bytes, says %zu\n", real, said);
 		assert_true(heap == 0 || (said >= real - real / 8 && said <= real + real / 8));
 	}
-	finder_close(&f);
 }
 
 /* Of queries that no thread uses, the one that was used least recently loses its answer first. */
 FIXTURE_CASE(least_recent_answer_is_evicted)
 {
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	three_sessions(&f, p);
 	answer_put(ask(&f, "one"));
 	answer_put(ask(&f, "two"));
@@ -101,14 +98,13 @@ FIXTURE_CASE(least_recent_answer_is_evicted)
 		}
 	}
 	assert_true(f.s->client.oldest(f.s->client.arg) == BUDGET_NOTHING);
-	finder_close(&f);
 }
 
 /* The kernel can know names of a million queries: one without an answer has only its text. */
 FIXTURE_CASE(evicted_answers_take_their_queries)
 {
 	enum { QUERIES = 300 };
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	size_t parsed = 0, known = 0;
 	f.p = p;
 	make_dir(f.p, "p");
@@ -130,12 +126,11 @@ FIXTURE_CASE(evicted_answers_take_their_queries)
 	const struct answer *again = ask(&f, "red -other0");
 	assert_int_equal(answer_count(again), 1);
 	answer_put(again);
-	finder_close(&f);
 }
 
 FIXTURE_CASE(test_numbers)
 {
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	struct buf why CLEANUP_BUF = BUF_INIT;
 	const struct answer *a;
 	char text[32];
@@ -158,7 +153,6 @@ FIXTURE_CASE(test_numbers)
 	assert_int_equal(answer_add_hints(f.s, a, &why), 0);
 	assert_string_equal(buf_cstr(&why), "\"red: unclosed quote; add one at the end\n");
 	answer_put(a);
-	finder_close(&f);
 }
 
 static void *ask_often(void *arg)
@@ -177,7 +171,7 @@ static bool is_over(void *arg)
 /* Several threads ask the same query while the sessions change; one that is cancelled does not affect the others. */
 FIXTURE_CASE(threads_can_share_a_query)
 {
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	pthread_t threads[4];
 	const struct answer *a;
 	const struct cancel cancel = {.is_cancelled = is_over};
@@ -201,7 +195,6 @@ FIXTURE_CASE(threads_can_share_a_query)
 	assert_int_equal(count_lines(a), 20);
 	answer_put(a);
 	expect(&f, "green", "projects/p/c/entries/1/text.md:1:green\n");
-	finder_close(&f);
 }
 
 /* Midnight passes, in another thread, when the lock of the searches is released for the `gives`th time. */
@@ -239,7 +232,7 @@ void __wrap_lock_release(struct lock *l)
 /* Every request gets an answer, wherever midnight passes. */
 FIXTURE_CASE(midnight_renews_relative_dates)
 {
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	three_sessions(&f, p);
 	midnight = &f;
 	for (unsigned i = 0; i < 32; i++) {
@@ -255,7 +248,6 @@ FIXTURE_CASE(midnight_renews_relative_dates)
 		answer_put(a);
 	}
 	midnight = NULL;
-	finder_close(&f);
 }
 
 static void assert_hints(struct finder *f, const char *query, const char *want)
@@ -271,7 +263,7 @@ FIXTURE_CASE(answers_without_entries_have_hints)
 {
 #define WORD(meant) ": not a filter, so this is a word; did you mean " meant "\n"
 #define PATTERN(part) ": words are not patterns, but match parts of words; use rg, or search for " part "\n"
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	three_sessions(&f, p);
 	append(f.p, "p/a.jsonl",
 	    LINE({"type":"message","id":"3","message":{"role":"assistant",
@@ -300,13 +292,12 @@ FIXTURE_CASE(answers_without_entries_have_hints)
 	assert_hints(&f, "type:msg", "type:msg: no entry has this value; there are message\n");
 	assert_hints(&f, "tool:shell red", "tool:shell: no entry has this value; there are bash, Read\n");
 	assert_hints(&f, "tool:READ nowhere", "");
-	finder_close(&f);
 }
 
 /* Without memory for its text, a query is not mistaken for another. */
 FIXTURE_CASE(query_text_without_memory_is_not_mistaken)
 {
-	struct finder f;
+	CLEANUP_FINDER struct finder f;
 	uint64_t number;
 	three_sessions(&f, p);
 	long most = 0;
@@ -318,7 +309,6 @@ FIXTURE_CASE(query_text_without_memory_is_not_mistaken)
 	}
 	assert_true(most > 1);
 	assert_int_equal(number_of(&f, "red"), number);
-	finder_close(&f);
 }
 
 RUN_CASES(NULL, NULL)

@@ -218,8 +218,7 @@ CASE(duplicate_names_are_numbered_in_file_order)
 	assert_int_equal(session_entry(s, 2)->parent, 0);
 	assert_int_equal(session_entry(s, 3)->parent, 2);
 	assert_int_equal(session_entry(s, 5)->parent, 4);
-	append(&f, CUSTOM(5, null), strlen(CUSTOM(5, null)));
-	assert_int_equal(session_grow(s), 1);
+	append_lines(&f, CUSTOM(5, null));
 	assert_name(s, 5, "~7");
 	assert_name(s, 6, "5~2");
 }
@@ -364,8 +363,7 @@ CASE(parent_can_follow_child)
 	assert_int_equal(session_entry(s, 0)->nearest, 1);
 	assert_int_equal(session_entry(s, 1)->nearest, 0);
 	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
-	append(&f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
-	assert_int_equal(session_grow(s), 1);
+	append_lines(&f, USER("a", null, "hi"));
 	assert_int_equal(session_entry(s, 1)->parent, 2);
 	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, 0);
 	assert_int_equal(session_entry(s, 2)->flags & ENTRY_HAS_BELOW, ENTRY_HAS_BELOW);
@@ -461,8 +459,7 @@ CASE(v1_files_are_linear)
 	assert_int_equal(session_label_count(s), 0);
 	struct json_value id = {JSON_STRING, false, SPAN_LIT("011ec967")};
 	assert_int_equal(session_entry_by_id(s, id), 0);
-	append(&f, V1("message"), strlen(V1("message")));
-	assert_int_equal(session_grow(s), 1);
+	append_lines(&f, V1("message"));
 	assert_int_equal(session_entry(s, 4)->parent, 3);
 	assert_name(s, 0, "011ec967");
 	assert_int_equal(session_entry_id(s, 4).n, 8);

@@ -43,6 +43,13 @@ static int add(struct maker *m, bool sync)
 	return store_append(&place.leaf, &place.id, sync ? &synced : NULL, make, m);
 }
 
+/* Asserts the result, and the file afterwards. */
+static void assert_adds(struct maker *m, bool sync, int rc, const char *text)
+{
+	assert_int_equal(add(m, sync), rc);
+	assert_file(text);
+}
+
 static int sync_now(void)
 {
 	return store_sync(&place.leaf, &(struct stat){0});
@@ -53,16 +60,13 @@ CASE_WITH(lines_are_appended, set_up, tear_down)
 	struct maker m = {0}, nothing = {.lines = ""}, refused = {.rc = -EPERM};
 
 	start(OLD);
-	assert_int_equal(add(&m, false), 0);
-	assert_file(OLD "line 0\n");
+	assert_adds(&m, false, 0, OLD "line 0\n");
 	assert_int_equal(m.asked, 1);
 	assert_int_equal(add(&nothing, true), 0);
-	assert_int_equal(add(&refused, false), -EPERM);
-	assert_file(OLD "line 0\n");
+	assert_adds(&refused, false, -EPERM, OLD "line 0\n");
 	start("");
 	m.asked = 0;
-	assert_int_equal(add(&m, true), 0);
-	assert_file("line 0\n");
+	assert_adds(&m, true, 0, "line 0\n");
 }
 
 CASE_WITH(append_after_torn_line_starts_new_line, set_up, tear_down)
@@ -70,10 +74,8 @@ CASE_WITH(append_after_torn_line_starts_new_line, set_up, tear_down)
 	struct maker m = {0}, nothing = {.lines = ""};
 
 	start(OLD TORN);
-	assert_int_equal(add(&nothing, false), 0);
-	assert_file(OLD TORN);
-	assert_int_equal(add(&m, false), 0);
-	assert_file(OLD TORN "\nline 0\n");
+	assert_adds(&nothing, false, 0, OLD TORN);
+	assert_adds(&m, false, 0, OLD TORN "\nline 0\n");
 }
 
 CASE_WITH(append_is_one_write, set_up, tear_down)
@@ -210,8 +212,7 @@ CASE_WITH(failed_undo_keeps_first_line, set_up, tear_down)
 
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
-	assert_int_equal(add(&m, false), 0);
-	assert_file(OLD PI "line 0\n");
+	assert_adds(&m, false, 0, OLD PI "line 0\n");
 }
 
 static void before_second_call(enum call c, unsigned nth)
@@ -230,24 +231,21 @@ CASE_WITH(foreign_line_after_short_write_is_kept, set_up, tear_down)
 	plan.on = true;
 	plan.most[0] = 3;
 	plan.before_write = before_second_write;
-	assert_int_equal(add(&m, false), -EIO);
-	assert_file(OLD "li\n" PI);
+	assert_adds(&m, false, -EIO, OLD "li\n" PI);
 	/* The rest did not fit. */
 	m = (struct maker){0};
 	start(OLD TORN);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	plan.most[0] = 4;
 	plan.before = before_second_call;
-	assert_int_equal(add(&m, false), -ENOSPC);
-	assert_file(OLD TORN "\nli\n" PI);
+	assert_adds(&m, false, -ENOSPC, OLD TORN "\nli\n" PI);
 	/* A part that ends with a newline stays as it is. */
 	m = (struct maker){.lines = "one\ntwo\n"};
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	plan.most[0] = 4;
 	plan.before = before_second_call;
-	assert_int_equal(add(&m, false), -ENOSPC);
-	assert_file(OLD "one\n" PI);
+	assert_adds(&m, false, -ENOSPC, OLD "one\n" PI);
 }
 
 /* ---- the file is another one ---- */
@@ -278,8 +276,7 @@ CASE_WITH(replaced_file_is_stale, set_up, tear_down)
 	assert_int_equal(store_check(&place.leaf, &place.id, 1), -ESTALE);
 	m.during = replace_it;
 	start(OLD);
-	assert_int_equal(add(&m, false), -ESTALE);
-	assert_file("another\n");
+	assert_adds(&m, false, -ESTALE, "another\n");
 	/* By the holder of the lock. */
 	m = (struct maker){0};
 	start(OLD);
@@ -322,15 +319,13 @@ CASE_WITH(interrupted_calls_are_repeated, set_up, tear_down)
 	start(OLD);
 	let_fail(FLOCK, 1, 3, EINTR);
 	let_fail(WRITE, 1, 3, EINTR);
-	assert_int_equal(add(&m, false), 0);
-	assert_file(OLD "line 0\n");
+	assert_adds(&m, false, 0, OLD "line 0\n");
 	/* fsync(2) is repeated after EINTR. */
 	m.asked = 0;
 	start(OLD);
 	let_fail(PREAD, 1, 3, EINTR);
 	let_fail(FDATASYNC, 1, 3, EINTR);
-	assert_int_equal(add(&m, true), 0);
-	assert_file(OLD "line 0\n");
+	assert_adds(&m, true, 0, OLD "line 0\n");
 	let_fail(FSYNC, 1, 3, EINTR);
 	assert_int_equal(sync_now(), 0);
 }
@@ -343,16 +338,14 @@ CASE_WITH(short_write_is_continued, set_up, tear_down)
 	plan.on = true;
 	plan.most[0] = 2;
 	plan.most[1] = 1;
-	assert_int_equal(add(&m, false), 0);
-	assert_file(OLD "line 0\n");
+	assert_adds(&m, false, 0, OLD "line 0\n");
 	assert_int_equal(plan.calls[WRITE].seen, 3);
 	assert_int_equal(m.asked, 1);
 	m.asked = 0;
 	start(OLD);
 	let_fail(WRITE, 2, 2, EINTR);
 	plan.most[0] = 2;
-	assert_int_equal(add(&m, false), 0);
-	assert_file(OLD "line 0\n");
+	assert_adds(&m, false, 0, OLD "line 0\n");
 }
 
 /* Part of the line was written: it is removed. */
@@ -385,8 +378,7 @@ CASE_WITH(failed_undo_ends_line, set_up, tear_down)
 	let_fail(WRITE, 2, 1, ENOSPC);
 	let_fail(FTRUNCATE, 1, 1, EIO);
 	plan.most[0] = 3;
-	assert_int_equal(add(&m, false), -ENOSPC);
-	assert_file(OLD "li\n");
+	assert_adds(&m, false, -ENOSPC, OLD "li\n");
 	/* If that fails too, the next append starts a new line. */
 	m.asked = 0;
 	start(OLD);
@@ -394,12 +386,10 @@ CASE_WITH(failed_undo_ends_line, set_up, tear_down)
 	let_fail(FTRUNCATE, 1, 1, EIO);
 	let_fail(PWRITE, 1, 1, EIO);
 	plan.most[0] = 3;
-	assert_int_equal(add(&m, false), -ENOSPC);
-	assert_file(OLD "lin");
+	assert_adds(&m, false, -ENOSPC, OLD "lin");
 	plan.on = false;
 	m.asked = 0;
-	assert_int_equal(add(&m, false), 0);
-	assert_file(OLD "lin\nline 0\n");
+	assert_adds(&m, false, 0, OLD "lin\nline 0\n");
 }
 
 /* Written data is synced before the lock is released, each time. */
@@ -461,21 +451,18 @@ CASE_WITH(failed_fsync_is_undone, set_up, tear_down)
 
 	start(OLD TORN);
 	let_fail(FDATASYNC, 1, 1, EIO);
-	assert_int_equal(add(&m, true), -EIO);
-	assert_file(OLD TORN);
+	assert_adds(&m, true, -EIO, OLD TORN);
 	start(OLD);
 	let_fail(FDATASYNC, 1, 1, EIO);
 	assert_int_equal(add(&nothing, true), -EIO);
 	start(OLD);
 	let_fail(FDATASYNC, 1, 1, EIO);
-	assert_int_equal(add(&raced, true), -EIO);
-	assert_file(OLD PI);
+	assert_adds(&raced, true, -EIO, OLD PI);
 	/* Lines of pi's are never removed, so our lines stay. */
 	start(OLD);
 	let_fail(FDATASYNC, 1, 1, EIO);
 	plan.before = before_sync;
-	assert_int_equal(add(&behind, true), -EIO);
-	assert_file(OLD "line 0\n" PI);
+	assert_adds(&behind, true, -EIO, OLD "line 0\n" PI);
 	start(OLD);
 	assert_int_equal(sync_now(), 0);
 	let_fail(FSYNC, 1, 1, EIO);

@@ -2,6 +2,7 @@
 /* tool: the effect of tool calls, by their names and arguments. */
 #include "cases.h"
 #include "session_lines.h"
+#include "texts.h"
 #include "sessionfs/render/tool.h"
 
 #include "sessionfs/base/cancel.h"
@@ -20,12 +21,6 @@ static struct json_value value(const char *json)
 	json_init(&j, span_of(json), NULL);
 	assert_true(!*json || (json_value(&j, &v) && json_at_end(&j)));
 	return v;
-}
-
-static void assert_text(struct buf *text, const char *want)
-{
-	assert_int_equal(buf_err(text), 0);
-	assert_string_equal(buf_cstr(text), want);
 }
 
 /* --- forms ------------------------------------------------------------------ */

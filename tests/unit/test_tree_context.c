@@ -293,9 +293,4 @@ FIXTURE_CASE(follows_foreign_lines)
 	assert_added(p, EDIT("@0", "d", "a", null));
 }
 
-int main(void)
-{
-	/* Refusals are expected here. */
-	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(expect_refusals, NULL)

@@ -232,9 +232,4 @@ FIXTURE_CASE(table_removed)
 	assert_added(p, "");
 }
 
-int main(void)
-{
-	/* Refusals are expected here. */
-	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(expect_refusals, NULL)

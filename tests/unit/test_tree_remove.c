@@ -158,8 +158,4 @@ FIXTURE_CASE(any_label_can_be_removed)
 	assert_added(p, LABEL("@3", "@2", "a", "anew"));
 }
 
-int main(void)
-{
-	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(expect_refusals, NULL)

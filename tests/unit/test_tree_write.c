@@ -465,9 +465,4 @@ FIXTURE_CASE(append_after_foreign_lines)
 	assert_added(p, "\n" LABEL("@0", "d", "a", "x"));
 }
 
-int main(void)
-{
-	/* Refusals are expected here. */
-	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(expect_refusals, NULL)

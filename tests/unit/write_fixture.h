@@ -91,6 +91,14 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
+/* Before all cases, for tests whose writes are refused: only errors are logged. */
+static inline int expect_refusals(void **state)
+{
+	(void)state;
+	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
+	return 0;
+}
+
 /* ---- contents ---- */
 
 static inline int find(struct source_fixture *p, const char *path, struct tree_attr *ret)
