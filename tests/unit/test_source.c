@@ -129,18 +129,18 @@ FIXTURE_CASE(tilde_and_file_urls_are_expanded)
 
 FIXTURE_CASE(unreadable_settings_are_rejected)
 {
-	put_file(PROJECT, "{\"sessionDir\":");
-	assert_refused("pi's settings.json is not a JSON object");
-	put_file(PROJECT, "[]");
-	assert_refused("pi's settings.json is not a JSON object");
-	put_file(PROJECT, "{\"sessionDir\":7}");
-	assert_refused("sessionDir in pi's settings.json is not a string");
-	put_file(PROJECT, "{\"sessionDir\":\"a\\u0000b\"}");
-	assert_refused("a session directory contains a NUL");
-	put_file(PROJECT, "{\"sessionDir\":\"file://elsewhere/x\"}");
-	assert_refused("a file:// address names another host");
-	put_file(PROJECT, "{\"sessionDir\":\"file:///a%2Fb\"}");
-	assert_refused("a file:// address contains an encoded slash or NUL");
+	static const char *const rows[][2] = {
+	    {"{\"sessionDir\":", "pi's settings.json is not a JSON object"},
+	    {"[]", "pi's settings.json is not a JSON object"},
+	    {"{\"sessionDir\":7}", "sessionDir in pi's settings.json is not a string"},
+	    {"{\"sessionDir\":\"a\\u0000b\"}", "a session directory contains a NUL"},
+	    {"{\"sessionDir\":\"file://elsewhere/x\"}", "a file:// address names another host"},
+	    {"{\"sessionDir\":\"file:///a%2Fb\"}", "a file:// address contains an encoded slash or NUL"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		put_file(PROJECT, rows[i][0]);
+		assert_refused(rows[i][1]);
+	}
 	assert_int_equal(unlink(PROJECT), 0);
 	assert_int_equal(mkfifo(PROJECT, 0644), 0);
 	assert_refused("pi's settings.json cannot be read");

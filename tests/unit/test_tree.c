@@ -26,6 +26,13 @@ static int note_name(void *arg, struct span name, uint64_t cookie, node_t node, 
 	return 0;
 }
 
+/* A tree with this session, and this much memory. */
+static void begin_text(struct source_fixture *p, const struct buf *text, size_t budget)
+{
+	write_at(p->file, O_CREAT | O_TRUNC, text->p, text->n);
+	assert_int_equal(begin_budget(p, budget), 0);
+}
+
 /* More than fit a usual node id: each is listed once and can be looked up by its name. */
 FIXTURE_CASE(all_calls_and_images_of_a_message_are_shown)
 {
@@ -41,9 +48,7 @@ FIXTURE_CASE(all_calls_and_images_of_a_message_are_shown)
 		         i, 'A' + i % 26);
 	buf_adds(&text, "]}}\n");
 	char path[160];
-	snprintf(path, sizeof path, "%s/--p--/s.jsonl", p->root);
-	write_at(path, O_CREAT | O_TRUNC, text.p, text.n);
-	assert_int_equal(begin_budget(p, (size_t)64 << 20), 0);
+	begin_text(p, &text, 64 << 20);
 	for (const char *const *dir = (const char *const[]){"tool-calls", "images", NULL}; *dir; dir++) {
 		snprintf(path, sizeof path, "projects/p/s/entries/m/%s", *dir);
 		assert_int_equal(tree_resolve(p->tree, path, true, &a), 0);
@@ -83,12 +88,9 @@ FIXTURE_CASE(listing_an_answer_reads_each_session_once)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct tree_attr a;
-	char path[160];
 
 	add_session(&text);
-	snprintf(path, sizeof path, "%s/--p--/s.jsonl", p->root);
-	write_at(path, O_CREAT | O_TRUNC, text.p, text.n);
-	assert_int_equal(begin_budget(p, 4096), 0);
+	begin_text(p, &text, 4096);
 	assert_int_equal(tree_resolve(p->tree, "search/0", true, &a), 0);
 	struct listing l = {.names = BUF_INIT};
 	uint64_t before = process_io("syscr");
@@ -103,8 +105,7 @@ FIXTURE_CASE(transcript_reads_agree_at_any_offset)
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT, pieces = BUF_INIT;
 
 	add_session(&text);
-	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
-	assert_int_equal(begin_budget(p, 64 << 20), 0);
+	begin_text(p, &text, 64 << 20);
 	read_pieces(p, S "/transcript.md", SIZE_MAX / 2, &whole);
 	assert_true(whole.n > (size_t)MESSAGES * 250);
 	end(p);
@@ -122,8 +123,7 @@ FIXTURE_CASE(transcript_usage_order_is_fixed)
 	double cost = 0;
 
 	add_session(&text);
-	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
-	assert_int_equal(begin_budget(p, 64 << 20), 0);
+	begin_text(p, &text, 64 << 20);
 	read_pieces(p, S "/transcript.md", SIZE_MAX / 2, &whole);
 	for (int i = 0; i < MESSAGES; i++) {
 		snprintf(line, sizeof line, "1%d00000000.1", i % 7);
@@ -276,8 +276,7 @@ FIXTURE_CASE(large_texts_wait_for_memory)
 	         "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"%"
 	         "0*d\"}}\n",
 	         3 << 20, 1);
-	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
-	assert_int_equal(begin_budget(p, 64 << 20), 0);
+	begin_text(p, &text, 64 << 20);
 	assert_int_equal(budget_reserve(&p->budget, (size_t)60 << 20), 0);
 	const struct cancel *before = cancel_set(&cancel);
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -372,8 +371,7 @@ FIXTURE_CASE(alternating_results_read_lines_once)
 		    "{\"type\":\"message\",\"id\":\"r%u\",\"parentId\":\"%c%u\",\"message\":{\"role\":\"toolResult\","
 		    "\"toolCallId\":\"%u.%u\",\"content\":\"\"}}\n",
 		    i, i < OF ? 'e' : 'r', i < OF ? i : i - OF, i % OF, i / OF);
-	write_at(p->file, O_CREAT | O_TRUNC, text.p, text.n);
-	assert_int_equal(begin_budget(p, 64 << 20), 0);
+	begin_text(p, &text, 64 << 20);
 	uint64_t before = process_io("rchar");
 	for (unsigned i = 0; i < MANY * OF; i++) {
 		CLEANUP_BUF struct buf target = BUF_INIT;

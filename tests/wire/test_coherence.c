@@ -227,15 +227,21 @@ STATE_CASE(i7_new_fork_notifies_parent, untouched, teardown)
 	assert_true(w->drops > 0);
 }
 
+/* Gives a session another name, which is not watched. */
+static void link_elsewhere(struct wire *w)
+{
+	char from[256], to[256];
+	snprintf(from, sizeof from, "%s/flat.jsonl", w->source);
+	snprintf(to, sizeof to, "%s/elsewhere", w->source);
+	assert_int_equal(link(from, to), 0);
+}
+
 /* A file with another name can change unnoticed, even in the directory of another session. */
 STATE_CASE(i7_unwatched_forks_are_uncached, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	char from[256], to[256];
 	uint64_t valid;
-	snprintf(from, sizeof from, "%s/flat.jsonl", w->source);
-	snprintf(to, sizeof to, "%s/elsewhere", w->source);
-	assert_int_equal(link(from, to), 0);
+	link_elsewhere(w);
 	wire_walk(w, FLAT);
 	wire_told(w, wire_walk(w, SESSION).nodeid, &valid);
 	assert_int_equal(valid, 0);
@@ -335,11 +341,15 @@ static int log_begin(FILE **ret)
 	return saved;
 }
 
-/* Restores standard error. Returns whether a line of the log begins and ends like this. */
-static bool log_says(FILE *log, int saved, const char *begin, const char *end)
+/* Restores standard error. Asserts that a line of the log ends like this, and begins like the others say. */
+static void assert_logged(FILE *log, int saved, const char *end, const char *format, ...)
 {
-	char line[512];
+	char line[512], begin[128];
 	bool found = false;
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(begin, sizeof begin, format, ap);
+	va_end(ap);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	rewind(log);
@@ -349,20 +359,18 @@ static bool log_says(FILE *log, int saved, const char *begin, const char *end)
 		found = strncmp(line, begin, strlen(begin)) == 0 && n >= end_n && strcmp(line + n - end_n, end) == 0;
 	}
 	fclose(log);
-	return found;
+	if (!found)
+		fail_msg("not logged: %s...%s", begin, end);
 }
 
 static void assert_lookup_logged(struct wire *w, const char *dir, const char *name, const char *end)
 {
 	struct fuse_entry_out e;
 	FILE *log;
-	char begin[128];
 	uint64_t parent = wire_walk(w, dir).nodeid;
-	snprintf(begin, sizeof begin, "sessionfs: lookup %ju/%s: ", (uintmax_t)parent, name);
 	int saved = log_begin(&log);
 	wire_lookup(w, parent, name, &e);
-	if (!log_says(log, saved, begin, end))
-		fail_msg("not logged: %s...%s", begin, end);
+	assert_logged(log, saved, end, "sessionfs: lookup %ju/%s: ", (uintmax_t)parent, name);
 }
 
 STATE_CASE(i2_log_shows_deciding_rule, traced_writable, untraced)
@@ -383,10 +391,7 @@ STATE_CASE(i2_log_shows_deciding_rule, traced_writable, untraced)
 
 STATE_CASE(i2_log_shows_unwatched_forks, traced_writable, untraced)
 {
-	char from[256], to[256];
-	snprintf(from, sizeof from, "%s/flat.jsonl", w->source);
-	snprintf(to, sizeof to, "%s/elsewhere", w->source);
-	assert_int_equal(link(from, to), 0);
+	link_elsewhere(w);
 	wire_walk(w, FLAT);
 	assert_lookup_logged(w, "projects/home-w-app", strrchr(SESSION, '/') + 1, "(I2: changes can go unnoticed)");
 }
@@ -400,50 +405,44 @@ STATE_CASE(i10_log_shows_negative_class, traced_writable, untraced)
 STATE_CASE(i7_log_shows_dropped_listing, traced, untraced)
 {
 	FILE *log;
-	char begin[96];
 	struct fuse_entry_out e = wire_walk(w, "projects/home-w-app");
 	uint64_t project = e.nodeid;
-	snprintf(begin, sizeof begin, "sessionfs: list %ju (inode %ju): cached ", (uintmax_t)project,
-	         (uintmax_t)e.attr.ino);
 	int saved = log_begin(&log);
 	wire_list_away(w, project);
-	assert_true(log_says(log, saved, begin, "while its time and the names in it are the same (I7)"));
+	assert_logged(log, saved, "while its time and the names in it are the same (I7)",
+	              "sessionfs: list %ju (inode %ju): cached ", (uintmax_t)project, (uintmax_t)e.attr.ino);
 	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	wire_wait_for_look();
-	snprintf(begin, sizeof begin, "sessionfs: drop listing %ju", (uintmax_t)project);
 	saved = log_begin(&log);
 	wire_told(w, project, NULL);
-	assert_true(log_says(log, saved, begin, " (I7)"));
+	assert_logged(log, saved, " (I7)", "sessionfs: drop listing %ju", (uintmax_t)project);
 }
 
 STATE_CASE(i9_log_shows_must_accept, traced, untraced)
 {
 	FILE *log;
-	char begin[64];
 	uint64_t project = wire_walk(w, "projects/home-w-app").nodeid;
 	wire_list_away(w, project);
 	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	wire_chmod(w, PROJECT, 0711);
 	wire_wait_for_look();
-	snprintf(begin, sizeof begin, "sessionfs: getattr %ju (inode ", (uintmax_t)project);
 	int saved = log_begin(&log);
 	wire_attr(w, project);
-	assert_true(log_says(log, saved, begin, "attributes uncached (I9: the kernel must accept them)"));
+	assert_logged(log, saved, "attributes uncached (I9: the kernel must accept them)",
+	              "sessionfs: getattr %ju (inode ", (uintmax_t)project);
 }
 
 STATE_CASE(i5_log_shows_dropped_pages, traced_writable, untraced)
 {
 	NEEDS_WATCHES();
 	FILE *log;
-	char begin[64];
 	uint64_t title = wire_walk(w, TITLE).nodeid;
-	snprintf(begin, sizeof begin, "sessionfs: drop attributes of %ju", (uintmax_t)title);
 	int saved = log_begin(&log);
 	w->dropped.ino = 0;
 	wire_append(w, FILE_ONE, more);
 	while (w->dropped.ino != title)
 		wire_notification(w);
-	assert_true(log_says(log, saved, begin, " (I5)"));
+	assert_logged(log, saved, " (I5)", "sessionfs: drop attributes of %ju", (uintmax_t)title);
 }
 
 RUN_CASES(NULL, NULL)
