@@ -14,4 +14,11 @@ static inline uint64_t seed_of_run(void)
 	return seed;
 }
 
+/* Returns a number below `sides`; the same ones follow the same seed. */
+static inline unsigned roll(uint64_t *seed, unsigned sides)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(*seed >> 33) % sides;
+}
+
 #endif

@@ -7,12 +7,6 @@
 
 static uint64_t dice;
 
-static unsigned roll(unsigned sides)
-{
-	dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(dice >> 33) % sides;
-}
-
 /* Few characters, so that words occur; characters that fold oddly, and that JSON escapes. */
 static const char *const letters[] = {
     "a",
@@ -65,15 +59,15 @@ static void add_letter(unsigned i, struct buf *out)
 	    "\\u0078", "\\u0020", "\\u0020", "\\/",     "\\u003a", "\\u0024", "\\u005B",        "\\u002c",
 	    "\\u0031", "\\u00e9", "\\u00C9", "\\u043f", "\\u041F", "\\u6587", "\\ud801\\udc00", "\\uD801\\uDC28"};
 
-	const char *const *from = i < SPELLED && roll(8) == 0 ? escaped : letters;
+	const char *const *from = i < SPELLED && roll(&dice, 8) == 0 ? escaped : letters;
 	buf_adds(out, from[i]);
 }
 
 static void add_text(unsigned n, struct buf *out)
 {
 	buf_addc(out, '"');
-	for (unsigned i = roll(n); i-- > 0;)
-		add_letter(roll(LETTERS), out);
+	for (unsigned i = roll(&dice, n); i-- > 0;)
+		add_letter(roll(&dice, LETTERS), out);
 	buf_addc(out, '"');
 }
 
@@ -81,10 +75,10 @@ static void add_text(unsigned n, struct buf *out)
 static void add_entry(unsigned id, struct buf *out)
 {
 	buf_addf(out, "{\"type\":\"message\",\"id\":\"<%u>\",\"message\":{\"role\":\"%s\",\"content\":[", id,
-	         roll(2) ? "assistant" : "user");
-	if (roll(400) == 0) {
+	         roll(&dice, 2) ? "assistant" : "user");
+	if (roll(&dice, 400) == 0) {
 		buf_adds(out, "{\"type\":\"text\",\"text\":\"");
-		for (unsigned i = 100000 + roll(300000); i-- > 0;)
+		for (unsigned i = 100000 + roll(&dice, 300000); i-- > 0;)
 			buf_addc(out, '-');
 		buf_adds(out, "\"},");
 	}
@@ -102,18 +96,20 @@ static void add_entry(unsigned id, struct buf *out)
 /* The words as a query has them, and for the other search. */
 static void make_words(struct buf *query, struct brute *b, struct buf words[2])
 {
-	*b = (struct brute){.n = 1 + roll(2)};
+	*b = (struct brute){.n = 1 + roll(&dice, 2)};
 	for (size_t i = 0; i < b->n; i++) {
 		buf_reset(&words[i]);
-		for (unsigned k = 1 + roll(roll(3) ? 4 : 12); k-- > 0;) {
-			unsigned letter = roll(LETTERS);
+		for (unsigned k = 1 + roll(&dice, roll(&dice, 3) ? 4 : 12); k-- > 0;) {
+			unsigned letter = roll(&dice, LETTERS);
 			if (letters[letter][0] == '\\')
-				buf_adds(&words[i], roll(2) ? "\\" : roll(2) ? "\xe2\x90\x80" : "\xef\xbf\xbd");
+				buf_adds(&words[i], roll(&dice, 2)   ? "\\"
+				                    : roll(&dice, 2) ? "\xe2\x90\x80"
+				                                     : "\xef\xbf\xbd");
 			else
 				buf_adds(&words[i], letters[letter]);
 		}
 		b->words[i] = buf_span(&words[i]);
-		b->negated[i] = roll(6) == 0;
+		b->negated[i] = roll(&dice, 6) == 0;
 		buf_addf(query, "%s\"%.*s\" ", b->negated[i] ? "-" : "", (int)words[i].n, words[i].p);
 	}
 }

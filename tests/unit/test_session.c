@@ -231,10 +231,7 @@ CASE(long_ids_have_short_names)
 	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":\"");
 	for (int i = 0; i < 5000; i++)
 		buf_adds(&text, "\xc3\xa9");
-	buf_adds(&text, "\"}\n{\"type\":\"custom\",\"parentId\":null,\"id\":\"");
-	for (int i = 0; i < 200; i++)
-		buf_addc(&text, 'y');
-	buf_adds(&text, "\"}\n");
+	buf_addf(&text, "\"}\n" CUSTOM("%0200d", null), 7);
 	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 	session_entry_name(f.s, 0, &name);
 	assert_true(name.n <= 255 && name.n > 250);
@@ -247,42 +244,23 @@ CASE(long_ids_have_short_names)
 }
 
 /* Long, similar ids, which are not stored: links, labels and names work as with other ids, also after growth. */
-static void add_long_id(struct buf *out, size_t n, char last)
-{
-	buf_addc(out, '"');
-	for (size_t i = 1; i < n; i++)
-		buf_addc(out, 'z');
-	buf_addc(out, last);
-	buf_addc(out, '"');
-}
-
 CASE(long_ids_are_distinguished)
 {
-	CLEANUP_BUF struct buf text = BUF_INIT;
+	CLEANUP_BUF struct buf text = BUF_INIT, more = BUF_INIT;
 	CLEANUP_FIXTURE struct fixture f;
 
-	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":");
-	add_long_id(&text, 300, 'a');
-	buf_adds(&text, "}\n{\"type\":\"custom\",\"id\":\"b\",\"parentId\":");
-	add_long_id(&text, 300, 'c');
-	buf_adds(&text, "}\n{\"type\":\"label\",\"id\":\"l\",\"parentId\":null,\"label\":\"L\",\"targetId\":");
-	add_long_id(&text, 300, 'c');
-	buf_adds(&text, "}\n");
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-	assert_int_equal(session_entry(f.s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
-	size_t begin = text.n;
-	buf_adds(&text, "{\"type\":\"custom\",\"parentId\":null,\"id\":");
-	add_long_id(&text, 300, 'c');
-	buf_adds(&text, "}\n");
-	append(&f, text.p + begin, text.n - begin);
-	assert_int_equal(session_grow(f.s), 1);
-	assert_int_equal(session_entry(f.s, 1)->parent, 3);
-	assert_int_equal(session_label_record(f.s, 3), 2);
-	assert_int_equal(session_label_record(f.s, 0), NO_ENTRY);
+	buf_addf(&text, HEADER CUSTOM("%0300d", null) CUSTOM("b", "%0300d") LABEL("l", null, "%0300d", "L"), 1, 3, 3);
+	struct session *s = open_text(&f, buf_cstr(&text));
+	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
+	buf_addf(&more, CUSTOM("%0300d", null), 3);
+	append_lines(&f, buf_cstr(&more));
+	assert_int_equal(session_entry(s, 1)->parent, 3);
+	assert_int_equal(session_label_record(s, 3), 2);
+	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
 	for (uint32_t i = 0; i < 4; i++) {
 		CLEANUP_BUF struct buf name = BUF_INIT;
-		session_entry_name(f.s, i, &name);
-		assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), i);
+		session_entry_name(s, i, &name);
+		assert_int_equal(session_entry_by_name(s, buf_span(&name)), i);
 	}
 }
 

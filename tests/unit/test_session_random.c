@@ -11,16 +11,6 @@ enum { ENTRIES = 64, ROUNDS = 400 };
 /* Longer than the ids that the index stores. */
 #define LONG "/0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
 
-struct dice {
-	uint64_t state;
-};
-
-static unsigned roll(struct dice *d, unsigned sides)
-{
-	d->state = d->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(d->state >> 33) % sides;
-}
-
 /* ---- the model ---- */
 
 struct model_entry {
@@ -179,7 +169,7 @@ static uint32_t model_newest_child(const struct model *m, uint32_t i, uint32_t b
 
 /* ---- the random file ---- */
 
-static const char *random_id(struct dice *d)
+static const char *random_id(uint64_t *d)
 {
 	/* clang-format off */
 	static const char *const ids[] = ITEMS(
@@ -193,7 +183,7 @@ static const char *random_id(struct dice *d)
 	return ids[roll(d, sizeof ids / sizeof *ids)];
 }
 
-static void random_message(struct dice *d, struct buf *out)
+static void random_message(uint64_t *d, struct buf *out)
 {
 	static const char *const ids[] = {JSON("x"), JSON("y"), "7", "null"};
 
@@ -212,7 +202,7 @@ static void random_message(struct dice *d, struct buf *out)
 	}
 }
 
-static void random_object(struct dice *d, const char *id, struct buf *out)
+static void random_object(uint64_t *d, const char *id, struct buf *out)
 {
 	static const char *const types[] = {"message", "message", "message", "label",        "compaction",
 	                                    "custom",  "usage",   "new",     "session_info", "branch_summary"};
@@ -230,7 +220,7 @@ static void random_object(struct dice *d, const char *id, struct buf *out)
 	buf_addc(out, '}');
 }
 
-static void random_line(struct dice *d, struct buf *out)
+static void random_line(uint64_t *d, struct buf *out)
 {
 	static const char *const odd[] =
 	    ITEMS(
@@ -243,7 +233,7 @@ static void random_line(struct dice *d, struct buf *out)
 	buf_adds(out, roll(d, 8) ? "\n" : "\r\n");
 }
 
-static void random_file(struct dice *d, struct buf *out, struct model *m)
+static void random_file(uint64_t *d, struct buf *out, struct model *m)
 {
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	struct record r;
@@ -301,7 +291,7 @@ static void compare(const struct session *s, const struct model *m)
 
 CASE(random_files_match_model)
 {
-	struct dice d = {seed_of_run()};
+	uint64_t d = seed_of_run();
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		CLEANUP_BUF struct buf text = BUF_INIT, says = BUF_INIT;
@@ -317,7 +307,7 @@ CASE(random_files_match_model)
 /* Lines of all lengths, in file order with some left out, and back and forth. */
 CASE(reader_and_load_agree)
 {
-	struct dice d = {seed_of_run()};
+	uint64_t d = seed_of_run();
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_READER struct reader reader = READER_INIT;
 	CLEANUP_LINE struct line line = LINE_INIT;
@@ -357,7 +347,7 @@ static void assert_same_as_at_once(const struct session *s, const struct buf *te
 }
 
 /* Appends all of text after its first line, in pieces of up to `most` bytes. */
-static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most)
+static void grow_in_pieces(uint64_t *d, const struct buf *text, unsigned most)
 {
 	CLEANUP_FIXTURE struct fixture f;
 	size_t at = strlen(HEADER);
@@ -385,7 +375,7 @@ static void grow_in_pieces(struct dice *d, const struct buf *text, unsigned most
 CASE(grown_index_equals_fresh_index)
 {
 	static const unsigned sizes[] = {1, 7, 60, 1000};
-	struct dice d = {seed_of_run()};
+	uint64_t d = seed_of_run();
 
 	for (unsigned round = 0; round < 24; round++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;

@@ -15,22 +15,17 @@ struct draws {
 	unsigned ids;
 };
 
-static unsigned draw(struct draws *d, unsigned below)
-{
-	d->seed = d->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(d->seed >> 33) % below;
-}
-
 /* Appends a line that continues a view, or that changes earlier parts of it: a message on this branch or another one, a
  * label, a name, an edit of the context, an id that occurs twice, a parent that comes later, a summary, an odd line. */
 static void add_line(struct draws *d, struct buf *out)
 {
-	unsigned id = draw(d, 12) || d->ids == 0 ? d->ids++ : draw(d, d->ids);
-	unsigned parent = draw(d, 5) || d->ids < 2 ? id - 1 : draw(d, d->ids + 2), target = draw(d, d->ids + 1);
-	switch (draw(d, 12)) {
+	unsigned id = roll(&d->seed, 12) || d->ids == 0 ? d->ids++ : roll(&d->seed, d->ids);
+	unsigned parent = roll(&d->seed, 5) || d->ids < 2 ? id - 1 : roll(&d->seed, d->ids + 2),
+		 target = roll(&d->seed, d->ids + 1);
+	switch (roll(&d->seed, 12)) {
 	case 0:
 		buf_addf(out, LINE({"type":"label","id":"m%u","parentId":"m%u","targetId":"m%u","label":"%s"}), id,
-		                   parent, target, draw(d, 3) ? "here" : "");
+		                   parent, target, roll(&d->seed, 3) ? "here" : "");
 		break;
 	case 1:
 		buf_addf(out, LINE({"type":"session_info","id":"m%u","parentId":"m%u","name":"name %u"}), id, parent,
@@ -87,7 +82,7 @@ static void grow_and_compare(struct source_fixture *p, struct draws *d)
 	begin(p, buf_cstr(&text));
 	for (int step = 0; step < STEPS; step++) {
 		size_t before = text.n;
-		for (unsigned lines = draw(d, 4); lines > 0; lines--)
+		for (unsigned lines = roll(&d->seed, 4); lines > 0; lines--)
 			add_line(d, &text);
 		assert_non_null(buf_cstr(&text));
 		write_at(p->file, O_APPEND, text.p + before, text.n - before);
@@ -96,9 +91,9 @@ static void grow_and_compare(struct source_fixture *p, struct draws *d)
 		assert_int_equal(begin_budget(&fresh, 64 << 20), 0);
 		for (size_t i = 0; i < VIEWS; i++) {
 			CLEANUP_BUF struct buf got = BUF_INIT, expected = BUF_INIT;
-			if (draw(d, 3) == 0)
+			if (roll(&d->seed, 3) == 0)
 				continue;
-			read_view(p, views[i], draw(d, 2) ? 100 : SIZE_MAX / 2, &got);
+			read_view(p, views[i], roll(&d->seed, 2) ? 100 : SIZE_MAX / 2, &got);
 			read_view(&fresh, views[i], SIZE_MAX / 2, &expected);
 			if (!span_eq(buf_span(&got), buf_span(&expected)))
 				fail_msg("%s after step %d of\n%s\nhas\n%.*s\ninstead of\n%.*s", views[i], step, text.p,
