@@ -170,7 +170,7 @@ $(fuse_objects): $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	$(call say,CC)$(CC) $(own_cppflags) $(CPPFLAGS) $(fuse_cflags) $(own_cflags) $(CFLAGS) -c -o $@ $<
 
 # A case of a test, and what stands for a call of the system, need not use their arguments.
-$(BUILD)/unit/% $(BUILD)/wire/% $(BUILD)/power/% $(BUILD)/targets/%: private own_cflags += -Wno-unused-parameter
+$(BUILD)/unit/% $(BUILD)/wire/% $(BUILD)/power/% $(BUILD)/targets/% $(BUILD)/mistakes/%: private own_cflags += -Wno-unused-parameter
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libsessionfs.a | $(BUILD)/unit
 	$(call say,CC)$(CC) $(own_cppflags) -Itests/unit $(CPPFLAGS) $(own_cflags) $(CFLAGS) $(linking) $(LDFLAGS) -o $@ $< $(BUILD)/libsessionfs.a -lcmocka $(libs)

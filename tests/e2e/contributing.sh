@@ -33,7 +33,7 @@ bash -euo pipefail "$T/tests/e2e/6.sh" || die "the example of a test with a moun
 need cc
 # shellcheck disable=SC2046
 run() { # FILE MAIN HEADER...: with these headers and this main, FILE is a test that passes
-	local file=$1 main=$2 header
+	local file=$1 main=$2
 	shift 2
 	{
 		printf '#include "%s"\n' "$@"
