@@ -6,41 +6,14 @@ import fs from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
 import { fileURLToPath } from "node:url";
+import { count, end, fail, same, skip } from "./count.mjs";
 import { encode, entriesOf, entryNames } from "./names.mjs";
 
 const [program, piDirectory, tmp, ...pairs] = process.argv.slice(2);
 const here = path.dirname(fileURLToPath(import.meta.url));
 const SECONDS = Number(process.env.CONFORMANCE_SECONDS ?? 60); // for one answer of pi, which never comes for some broken files
 
-// ---- counting ----
-
-const count = { passed: 0, failed: 0, skipped: 0 };
 const tokens = { equal: 0, different: 0, none: 0 };
-let where = "";
-
-const short = (v) => {
-	const s = typeof v === "string" ? v : JSON.stringify(v);
-	return s === undefined || s.length <= 160 ? s : `${s.slice(0, 157)}...`;
-};
-function fail(what, text) {
-	count.failed++;
-	console.log(`${where}: ${what}: ${text}`);
-}
-// Compares the expected value with the actual one, as JSON, so that the order of keys counts.
-function same(what, expected, actual) {
-	const a = JSON.stringify(expected);
-	const b = JSON.stringify(actual);
-	if (a === b) {
-		count.passed++;
-		return;
-	}
-	let i = 0;
-	while (a !== undefined && b !== undefined && a[i] === b[i]) i++;
-	const from = Math.max(0, i - 40);
-	const cut = (s) => (s === undefined ? "nothing" : (from ? "..." : "") + short(s.slice(from)));
-	fail(what, `expected ${cut(a)}, got ${cut(b)}`);
-}
-const skip = () => count.skipped++;
 
 // ---- sessionfs, mounted or not ----
 
@@ -347,7 +320,7 @@ function compareUse(source, shown, fsx) {
 	const fields = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
 	const used = [...shown.values()].flatMap(({ dir, info }) =>
 		Object.entries(info.usage?.models ?? {}).map(([model, u]) => [`${dir.split("/")[1]} ${cellText(model)}`, ...fields.map((f) => u[f])]));
-	where = "usage.tsv";
+	count.where = "usage.tsv";
 	same("usage", sums([...used, ...countedElsewhere(source, shown, fsx)]), sums(rowsOf(fsx, "usage.tsv").map(([, project, model, , ...n]) => [`${project} ${model}`, ...n.map(Number)])));
 }
 
@@ -366,7 +339,7 @@ async function compareFile(source, file, fsx, shown, rows, oracles) {
 	const bytes = fs.readFileSync(path.join(source, file));
 	const lists = await oracles.newest.ask({ list: path.dirname(copy(source, file)) });
 	const pi = await oracles.newest.ask({ open: copy(source, file) });
-	where = file;
+	count.where = file;
 	const session = shown.get(file);
 	if (bytes.length === 0) {
 		same("an empty file is shown", false, session !== undefined); // pi makes a new session of it
@@ -402,7 +375,7 @@ async function compareFile(source, file, fsx, shown, rows, oracles) {
 		return;
 	}
 	const old = await oracles.old.ask({ open: copy(source, file) });
-	where = `${file} (the old pi)`;
+	count.where = `${file} (the old pi)`;
 	if (old.error) skip();
 	else compareOpened(old, fsx, dir, names, info);
 }
@@ -432,7 +405,7 @@ for (let i = 0; i < pairs.length; i += 2) {
 		try {
 			await compareFile(source, file, fsx, shown, rows, oracles);
 		} catch (e) {
-			where = file;
+			count.where = file;
 			fail("comparison", e.stack);
 		}
 	}
@@ -440,5 +413,4 @@ for (let i = 0; i < pairs.length; i += 2) {
 oracles.newest.stop();
 oracles.old.stop();
 console.log(`# tokens of messages: ${tokens.equal} as pi's, ${tokens.different} not, ${tokens.none} that pi has no number for`);
-console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
-process.exit(count.failed ? 1 : 0);
+end();

@@ -6,13 +6,14 @@ import fs from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
 import { pathToFileURL } from "node:url";
+import { count, end, fail } from "./count.mjs";
 
 const [piDirectory, tmp, states] = process.argv.slice(2);
 const { SessionManager } = await import(pathToFileURL(path.join(piDirectory, "newest/dist/bundle/index.js")).href);
 
-const count = { passed: 0, failed: 0 };
 for await (const line of readline.createInterface({ input: fs.createReadStream(states) })) {
 	const { file, size, context } = JSON.parse(line);
+	count.where = file;
 	const copy = path.join(tmp, "s.jsonl");
 	fs.writeFileSync(copy, fs.readFileSync(file).subarray(0, size));
 	const expected = JSON.parse(JSON.stringify(SessionManager.open(copy).buildSessionContext()));
@@ -20,9 +21,7 @@ for await (const line of readline.createInterface({ input: fs.createReadStream(s
 		assert.deepStrictEqual(JSON.parse(context), expected);
 		count.passed++;
 	} catch (e) {
-		count.failed++;
-		console.log(`${file}: the first ${size} bytes: ${e.message}`);
+		fail(`the first ${size} bytes`, e.message);
 	}
 }
-console.log(`${count.passed} passed, ${count.failed} failed, 0 skipped`);
-process.exit(count.failed || !count.passed ? 1 : 0);
+end();

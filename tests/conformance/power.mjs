@@ -5,22 +5,12 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { count, end, same } from "./count.mjs";
 
 const [reader, piDirectory, states, work] = process.argv.slice(2);
 const load = async (file) => (await import(pathToFileURL(path.join(piDirectory, file)).href)).SessionManager;
 const newest = await load("newest/dist/bundle/index.js");
 const old = await load("old/node_modules/@mariozechner/pi-coding-agent/dist/index.js");
-const count = { passed: 0, failed: 0, skipped: 0 };
-
-function same(file, what, expected, actual) {
-	const [a, b] = [JSON.stringify(expected), JSON.stringify(actual)];
-	if (a === b) {
-		count.passed++;
-		return;
-	}
-	count.failed++;
-	if (count.failed <= 20) console.log(`${file}: ${what}:\n  pi        ${a}\n  sessionfs ${b}`);
-}
 
 // What sessionfs reads in the files of a directory.
 function readings(directory) {
@@ -56,32 +46,33 @@ const appended = path.join(work, "appended");
 const after = new Map();
 fs.mkdirSync(appended);
 for (const [file, reading] of read) {
+	count.where = file;
 	const bytes = fs.readFileSync(path.join(states, file));
 	try {
 		const sm = open(newest, bytes);
-		same(file, "what the newest pi reads", state(sm), reading.read);
-		same(file, "the context", sm.buildSessionContext(), reading.context);
+		same("what the newest pi reads", state(sm), reading.read);
+		same("the context", sm.buildSessionContext(), reading.context);
 		if (file.includes("-again") || reading.read.ids.length === 0) continue;
 		// The old pi knows no context_edit: for it this is an entry without a meaning.
-		same(file, "what the old pi reads", state(open(old, bytes)), reading.read);
+		same("what the old pi reads", state(open(old, bytes)), reading.read);
 		const again = open(newest, bytes);
 		const ids = again.getEntries().map((e) => e.id);
 		again.appendLabelChange(ids[0], "by pi");
 		again.appendMessage({ role: "user", content: [{ type: "text", text: "Go on." }], timestamp: 1772355602742 });
 		const written = fs.readFileSync(copy);
-		same(file, "what was there stays", true, written.subarray(0, bytes.length).equals(bytes));
-		const end = open(newest, written);
-		same(file, "the entries after pi appended", ids, end.getEntries().slice(0, -2).map((e) => e.id));
-		after.set(file, [state(end), end.buildSessionContext()]);
+		same("what was there stays", true, written.subarray(0, bytes.length).equals(bytes));
+		const last = open(newest, written);
+		same("the entries after pi appended", ids, last.getEntries().slice(0, -2).map((e) => e.id));
+		after.set(file, [state(last), last.buildSessionContext()]);
 		fs.writeFileSync(path.join(appended, file), written);
 	} catch (error) {
-		same(file, "pi", "no error", error.message);
+		same("pi", "no error", error.message);
 	}
 }
 const readAfter = readings(appended);
 for (const [file, [expected, context]] of after) {
-	same(file, "what the newest pi reads after it appended", expected, readAfter.get(file)?.read);
-	same(file, "the context after pi appended", context, readAfter.get(file)?.context);
+	count.where = file;
+	same("what the newest pi reads after it appended", expected, readAfter.get(file)?.read);
+	same("the context after pi appended", context, readAfter.get(file)?.context);
 }
-console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
-process.exit(count.failed || !read.size ? 1 : 0);
+end();

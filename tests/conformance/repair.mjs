@@ -3,13 +3,13 @@
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { count, end, fail, skip } from "./count.mjs";
 
 const [pack, directory] = process.argv.slice(2);
 const pi = await import(pathToFileURL(path.join(pack, "dist/bundle/index.js")).href);
-const count = { passed: 0, failed: 0, skipped: 0 };
 
 for (const name of fs.readdirSync(directory)) {
-	const file = path.join(directory, name);
+	const file = (count.where = path.join(directory, name));
 	const values = fs
 		.readFileSync(file, "utf8")
 		.split("\n")
@@ -21,7 +21,7 @@ for (const name of fs.readdirSync(directory)) {
 			}
 		});
 	if (!values.length) {
-		count.skipped++; // no entry could be read
+		skip(); // no entry could be read
 		continue;
 	}
 	try {
@@ -32,9 +32,7 @@ for (const name of fs.readdirSync(directory)) {
 		session.buildSessionContext();
 		count.passed++;
 	} catch (error) {
-		console.log(`${name}: ${error.message}`);
-		count.failed++;
+		fail("pi", error.message);
 	}
 }
-console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
-process.exit(count.failed ? 1 : 0);
+end();

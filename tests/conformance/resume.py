@@ -70,7 +70,6 @@ def fork(env, server):
 
 def check():
     server = model.serve(T + b"/agent", answer)
-    os.makedirs(T + b"/home")
     env = {**os.environ, "PI_CODING_AGENT_DIR": os.fsdecode(T + b"/agent"), "HOME": os.fsdecode(T + b"/home"), "PI_OFFLINE": "1"}
 
     def resume(id):

@@ -9,6 +9,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { count, end, fail, same, skip } from "./count.mjs";
 import { encode, entriesOf, entryNames } from "./names.mjs";
 
 const [program, piDirectory, tmp, source, mount, data] = process.argv.slice(2);
@@ -19,30 +20,6 @@ const pis = {
 	"the old pi": await load("old/node_modules/@mariozechner/pi-coding-agent/dist/index.js"),
 };
 const newest = pis["the newest pi"].SessionManager;
-
-// ---- counting ----
-
-const count = { passed: 0, failed: 0, skipped: 0 };
-let where = "";
-
-const short = (s) => (s === undefined || s.length <= 200 ? s : `${s.slice(0, 197)}...`);
-function fail(what, text) {
-	count.failed++;
-	console.log(`${where}: ${what}: ${text}`);
-}
-function same(what, expected, actual) {
-	const a = JSON.stringify(expected) ?? "nothing";
-	const b = JSON.stringify(actual) ?? "nothing";
-	if (a === b) {
-		count.passed++;
-		return;
-	}
-	let i = 0;
-	while (a[i] === b[i]) i++;
-	const from = Math.max(0, i - 40);
-	const cut = (s) => (from ? "..." : "") + short(s.slice(from));
-	fail(what, `expected ${cut(a)}, got ${cut(b)}`);
-}
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
@@ -128,7 +105,7 @@ class Session {
 	// entries have the ids id(i); without it the command means nothing. `late`: the kernel reports it only after
 	// the command has ended.
 	write(command, variables, meaning, late = false) {
-		where = `${this.operation}/${this.stem}: ${command} ${JSON.stringify(variables)}`;
+		count.where = `${this.operation}/${this.stem}: ${command} ${JSON.stringify(variables)}`;
 		const before = fs.readFileSync(this.file);
 		const r = spawnSync("/bin/sh", ["-c", command], {
 			cwd: this.dir,
@@ -273,7 +250,6 @@ class Session {
 }
 
 const texts = ["auth works", "a/b 100% done", "Grüße ✓ 漢字 👍🏽", '"quoted" \\ and {"json":1}', ".hidden", "tab\tand \u2028 end"];
-const skip = () => count.skipped++;
 
 const operations = {
 	"label-set": (s, text) => {
@@ -399,7 +375,7 @@ function turn(sm, text) {
 }
 
 function compareMount(what) {
-	where = what;
+	count.where = what;
 	const r = spawnSync(process.execPath, [path.join(here, "compare.mjs"), program, piDirectory, tmp, source, mount], {
 		encoding: "utf8",
 		maxBuffer: 2 ** 30,
@@ -451,13 +427,13 @@ sessions.forEach((s, n) => {
 compareMount("after writing");
 
 sessions.forEach((s, n) => {
-	where = `${s.operation}/${s.stem}: pi appends`;
+	count.where = `${s.operation}/${s.stem}: pi appends`;
 	const pi = n % 3 === 1 && s.hasAssistant ? pis["the old pi"].SessionManager : newest; // the old pi repeats the file otherwise
 	s.turn = attempt("pi", () => turn(s.held ?? pi.open(s.file), `turn ${n}`));
 });
 await sleep(1000);
 for (const s of sessions) {
-	where = `${s.operation}/${s.stem}: after pi appended`;
+	count.where = `${s.operation}/${s.stem}: after pi appended`;
 	if (!s.turn) continue;
 	const { user, last, text } = s.turn;
 	same("leaf", `entries/${encode(last)}`, fs.readlinkSync(path.join(s.dir, "leaf")));
@@ -476,5 +452,4 @@ for (const s of sessions) {
 }
 compareMount("after writing again");
 
-console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
-process.exit(count.failed ? 1 : 0);
+end();
