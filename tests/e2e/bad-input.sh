@@ -69,15 +69,6 @@ look bash -c 'inside "$@"' -
 find "$T/mnt" -type f -exec cat {} + >/dev/null || die "something cannot be read"
 python3 "$ROOT/tests/lib/tree.py" agree "$T/mnt" || die "listing and reading disagree"
 is "" "$(cd "$T/mnt/projects/broken" && find . -name '*.md' -exec grep -LI . {} +)" "texts that grep would call binary"
-for s in cycle cycle-at-leaf duplicate-ids orphans malformed-line torn-tail no-ids dangling-label; do
-	[ -s "$T/mnt/projects/broken/$s/problems.txt" ] || die "$s has no problems.txt"
-done
-for s in empty blank lanes no-header header-without-id bom text-file; do
-	[ ! -e "$T/mnt/projects/broken/$s" ] || die "$s is shown as a session"
-done
-for s in crlf surrogates nul garbage-before-header no-final-newline markdown long-header; do
-	[ -e "$T/mnt/projects/broken/$s/title" ] || die "$s is not shown"
-done
 
 # A file with a version above 3 is logged, once.
 umount_fs "$T/mnt"
