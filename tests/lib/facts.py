@@ -244,8 +244,8 @@ class Session:
         return ""
 
     def uses(self):
-        """Returns for each entry with usage: its time, the model, the five numbers and the cost, and a key equal in
-        copies."""
+        """Returns for each entry with usage: its time, the model, the five numbers and the cost, a key equal in copies,
+        and whether it is a tool's result."""
         for e in self.entries:
             of = get(e, "message") if get(e, "type") == "message" else e
             u = get(e, "usage") if truthy(get(e, "usage")) else get(get(e, "message"), "usage")
@@ -259,7 +259,7 @@ class Session:
             cost = get(u, "cost") if isinstance(get(u, "cost"), float) else get(get(u, "cost"), "total")
             n.append(cost if isinstance(cost, float) and cost > 0 else 0.0)
             same = (self.id_of(e), t, *n)
-            yield (self.mtime * 1000 if t is None else t, text(of["provider"] + "/" + of["model"]) if named else "unknown", n, same if same[0] is not None else object())
+            yield (self.mtime * 1000 if t is None else t, text(of["provider"] + "/" + of["model"]) if named else "unknown", n, same if same[0] is not None else object(), get(of, "role") == "toolResult")
 
     def id_of(self, e):
         """Returns None without an id. In version 1 it is derived from the session's id and the line."""
@@ -296,7 +296,7 @@ def print_sessions(source):
     by_name = {s.file.split("/")[-1]: f"projects/{s.project()}/{s.stem()}" for s in all_}
     for s in sorted(all_, key=lambda s: -int(s.modified())):
         total = None
-        for _, _, n, _ in s.uses():
+        for _, _, n, _, _ in s.uses():
             total = add(total, n)
         used = [number(total[4]), number(round(total[5], 9))] if total else ["", ""]
         row = [text(s.header["id"]), s.project(), s.stem(), iso(s.created()), iso(s.modified()), str(len(s.entries)), str(len(s.messages())), *used, s.model(), s.state(), s.parent(by_name), str(os.stat(os.path.join(source, s.file)).st_size), s.title(), s.active(), used[1]]
@@ -306,7 +306,7 @@ def print_sessions(source):
 def print_usage(source):
     rows, counted = {}, set()
     for s in sorted(sessions(source), key=lambda s: (s.created() is None, s.created() or 0)):
-        for t, model, n, same in s.uses():
+        for t, model, n, same, _ in s.uses():
             if same in counted:
                 continue
             counted.add(same)

@@ -13,53 +13,18 @@ import random
 import sys
 from datetime import datetime
 
-
-def ms(text):
-    try:
-        return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
-    except (ValueError, AttributeError):
-        return None
+import facts
 
 
-class Session:
+class Session(facts.Session):
     def __init__(self, source, file):
-        self.file = file
-        values = []
         with open(os.path.join(source, file), encoding="utf-8", errors="replace", newline="\n") as f:
-            for line in f:
-                try:
-                    values.append(json.loads(line))
-                except (ValueError, RecursionError):
-                    pass
-        values = [v for v in values if isinstance(v, dict)]
-        self.header = values[0] if values else {}
-        self.entries = values[1:]
-        self.is_session = self.header.get("type") == "session" and isinstance(self.header.get("id"), str)
-        self.created = ms(self.header.get("timestamp"))
-
-    def active(self):
-        times = sorted(t for e in self.entries if (t := ms(e.get("timestamp"))) is not None)
-        return str(sum(min(b - a, 300000) for a, b in zip(times, times[1:])) // 1000) if times else ""
-
-    def uses(self):
-        """Returns a key equal in copies (or None), whether it is a result, and the cost, of each entry with usage."""
-        for e in self.entries:
-            m = e.get("message") if isinstance(e.get("message"), dict) else {}
-            u = e.get("usage") or m.get("usage")
-            if not isinstance(u, dict):
-                continue
-            cost = u.get("cost")
-            cost = cost.get("total") if isinstance(cost, dict) else cost
-            cost = float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost > 0 else 0.0
-            n = [u.get(k) if isinstance(u.get(k), (int, float)) else 0 for k in ("input", "output", "cacheRead", "cacheWrite", "totalTokens")]
-            n[4] = n[4] or sum(n[:4])
-            key = (e["id"], ms(e.get("timestamp")), *n, cost) if isinstance(e.get("id"), str) else None
-            yield key, m.get("role") == "toolResult", cost
+            super().__init__(file, f.read().split("\n"), 0)
 
 
 def sessions(source):
     files = [os.path.relpath(os.path.join(top, n), source) for top, _, names in os.walk(source) for n in names if n.endswith(".jsonl")]
-    found = {s.file: s for s in (Session(source, f) for f in files) if s.is_session}
+    found = {s.file: s for s in (Session(source, f) for f in files) if s.is_session()}
     names = {}
     for file in found:
         names.setdefault(os.path.basename(file), []).append(file)
@@ -88,18 +53,18 @@ def tree(s):
 def cost(s):
     """As the total of usage.tsv, if there were only these sessions."""
     counted, sum_ = set(), 0.0
-    for o in sorted(tree(s), key=lambda o: (o.created is None, o.created or 0, o.file.encode())):
-        for key, is_result, n in o.uses():
-            if key is not None and key in counted:
+    for o in sorted(tree(s), key=lambda o: (o.created() is None, o.created() or 0, o.file.encode())):
+        for _, _, n, key, is_result in o.uses():
+            if key in counted:
                 continue
             counted.add(key)
-            sum_ += 0 if is_result and o.started else n
+            sum_ += 0 if is_result and o.started else n[5]
     return sum_
 
 
 def rows(source):
     for file, s in sorted(sessions(source).items()):
-        sum_ = cost(s) if s.started else sum(n for _, _, n in s.uses())
+        sum_ = cost(s) if s.started else sum(n[5] for _, _, n, _, _ in s.uses())
         shown = f"{sum_:.9f}".rstrip("0").rstrip(".") if s.started or list(s.uses()) else ""
         print(file, s.active(), shown, sep="\t")
 
