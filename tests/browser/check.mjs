@@ -55,13 +55,21 @@ const encoded = (names) => names.map(encodeURIComponent).join("/");
 export const pageOf = (base, s) => base + encoded(["html", s.project, `${s.stem}.html`]);
 export const fileBase = (mount) => pathToFileURL(`${mount}/`).href;
 
-// Runs a test's steps, each with a name that is printed when it fails.
+// Opens a page, makes a step with it, and requires that the page did nothing else.
+async function onPage(browser, name, step, url, options) {
+	const page = await browser.open(url, options);
+	await step(page);
+	quiet(page, name);
+	await page.close();
+}
+
+// Runs a test's steps, each with a name that is printed when it fails; if it has a URL, with the page that is there.
 export async function steps(browser, all) {
 	let failed = 0;
-	for (const [name, step] of all) {
+	for (const [name, step, url, options] of all) {
 		const start = Date.now();
 		try {
-			await step();
+			await (url ? onPage(browser, name, step, url, options) : step());
 			console.log(`ok ${name} (${Date.now() - start} ms)`);
 		} catch (e) {
 			failed++;

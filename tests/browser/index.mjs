@@ -38,10 +38,14 @@ const isAgent = (s) => agents.has(place(s));
 const people = all.filter((s) => !isAgent(s));
 ok(agents.size > 0 && all.some((s) => s.parent && !isAgent(s)), "a subagent and a fork");
 const tick = () => document.getElementById("started").click();
+async function typeFilter(page, text) {
+	await page.click(() => document.getElementById("filter"));
+	await page.run(() => document.getElementById("filter").select());
+	await page.type(text);
+}
 const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
-async function everySession(how) {
-	const page = await browser.open(url, how);
+async function everySession(page) {
 	const t = await page.run(table);
 	is(all.map(fileOf), t.rows.map((r) => r.link), "the sessions, in the order of sessions.tsv");
 	t.rows.forEach((r, n) => {
@@ -59,15 +63,12 @@ async function everySession(how) {
 	is(0, t.small, "texts of the plot of less than 10 pixels");
 	ok(t.search.includes("search/"), "a word on search/");
 	ok(t.wide <= 0, `the page is ${t.wide} pixels wider than the window`);
-	quiet(page, "the index");
-	await page.close();
 }
 
 const head = (n) => document.querySelectorAll("#list thead th")[n].querySelector("button");
 const isSorted = (list, sign, compare) => list.every((x, i) => i === 0 || sign * compare(list[i - 1], x) <= 0);
 
-async function sort() {
-	const page = await browser.open(url);
+async function sort(page) {
 	await page.run(tick);
 	const before = await page.run(table);
 	for (let n = 0; n < before.head.length; n++) {
@@ -89,8 +90,6 @@ async function sort() {
 		}
 		is(["ascending", "descending"], [...seen].sort(), `both ways by ${before.head[n]}`);
 	}
-	quiet(page, "the index");
-	await page.close();
 }
 
 // The switch: what it hides counts all the same, with the filter and in any order; the address has it too.
@@ -98,13 +97,8 @@ async function subagents() {
 	const page = await browser.open(url);
 	const whole = await page.run(table);
 	const links = async () => (await page.run(table)).rows.map((r) => r.link).sort();
-	const type = async (text) => {
-		await page.click(() => document.getElementById("filter"));
-		await page.run(() => document.getElementById("filter").select());
-		await page.type(text);
-	};
 	for (const text of ["ada-costs", "subagent of", "fork of"]) {
-		await type(text);
+		await typeFilter(page, text);
 		const found = whole.rows.filter((r) => r.cells.join("\n").toLowerCase().includes(text));
 		is(found.filter((r) => !r.started).map((r) => r.link).sort(), await links(), `the rows with ${text}`);
 		is(totals(found), (await page.run(table)).count, `the totals of ${text}, hidden or not`);
@@ -207,14 +201,11 @@ async function address() {
 	await again.close();
 }
 
-async function filter() {
-	const page = await browser.open(url);
+async function filter(page) {
 	await page.run(tick);
 	const has = (r, ...words) => words.every((w) => r.cells.join("").toLowerCase().includes(w));
 	for (const text of ["FORECAST", "weather  sonnet", "home-ada", "qqq[(*"]) {
-		await page.click(() => document.getElementById("filter"));
-		await page.run(() => document.getElementById("filter").select());
-		await page.type(text);
+		await typeFilter(page, text);
 		const t = await page.run(table);
 		const words = text.toLowerCase().split(/\s+/);
 		const wanted = t.rows.filter((r) => has(r, ...words));
@@ -222,14 +213,11 @@ async function filter() {
 		is(totals(wanted), t.count, `the totals of ${text}`);
 		ok(text.startsWith("qqq") ? !wanted.length : wanted.length && wanted.length < all.length, `${text} is in ${wanted.length} rows`);
 	}
-	quiet(page, "the index");
-	await page.close();
 }
 
 // The usage has one sum, whatever is shown, in any order: that in usage.tsv.
-async function oneSum() {
+async function oneSum(page) {
 	const [names, ...used] = fs.readFileSync(`${mount}/usage.tsv`, "utf8").trimEnd().split("\n").map((row) => row.split("\t"));
-	const page = await browser.open(url);
 	const whole = await page.run(table);
 	const sum = (rows, n) => billionths(rows.map((r) => r.values[n] ?? 0));
 	for (const [n, name] of [[5, "tokens"], [6, "cost"]]) is(billionths(used.map((row) => row[names.indexOf(name)])), sum(whole.rows, n), `${name} of usage.tsv and of the rows`);
@@ -237,9 +225,7 @@ async function oneSum() {
 	await page.run(tick);
 	is(`Cost by day and model: $${(sum(whole.rows, 6) / 1e9).toFixed(2)}`, whole.plot, "the total of the plot");
 	const shows = async (text) => {
-		await page.click(() => document.getElementById("filter"));
-		await page.run(() => document.getElementById("filter").select());
-		await page.type(text);
+		await typeFilter(page, text);
 		const t = await page.run(table);
 		is(totals(t.rows), t.count, `the totals of ${text}`);
 		ok(t.rows.length > 0 && sum(t.rows, 6) <= sum(whole.rows, 6) && sum(t.rows, 5) <= sum(whole.rows, 5), `${text} is in ${t.rows.length} rows, and not more than all`);
@@ -255,8 +241,6 @@ async function oneSum() {
 		is(whole.count, (await page.run(table)).count, `the totals, sorted by ${whole.head[n]}`);
 	}
 	ok(await page.run(() => [5, 6].every((n) => document.querySelectorAll("#list thead th")[n].title.includes("counts once"))), "Tokens and Cost say that an entry counts once");
-	quiet(page, "the index");
-	await page.close();
 }
 
 // By the mouse to a page, and back by its link.
@@ -332,11 +316,8 @@ async function search() {
 	await copy.close();
 }
 
-async function none() {
-	const page = await browser.open(`${fileBase(empty)}html/index.html`);
+async function none(page) {
 	is(1, await page.run(() => document.querySelectorAll("h1").length), "headings of an index without sessions");
-	quiet(page, "an index without sessions");
-	await page.close();
 }
 
 // Without scripts the time zone is the mount's, with scripts the reader's; either is named.
@@ -374,17 +355,17 @@ async function left() {
 await steps(browser, [
 	["clocks", clocks],
 	["left", left],
-	["every session", () => everySession()],
-	["every session without scripts", () => everySession({ scripts: false })],
-	["every session on a telephone", () => everySession({ width: 390, height: 844 })],
-	["sort", sort],
-	["filter", filter],
-	["one sum", oneSum],
+	["every session", everySession, url],
+	["every session without scripts", everySession, url, { scripts: false }],
+	["every session on a telephone", everySession, url, { width: 390, height: 844 }],
+	["sort", sort, url],
+	["filter", filter, url],
+	["one sum", oneSum, url],
 	["subagents", subagents],
 	["states", states],
 	["address", address],
 	["search", search],
 	["open", () => open()],
 	["open without scripts", () => open({ scripts: false })],
-	["no sessions", none],
+	["no sessions", none, `${fileBase(empty)}html/index.html`],
 ]);

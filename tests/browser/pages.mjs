@@ -10,6 +10,8 @@ const all = sessions(mount);
 const local = fileBase(mount);
 const rich = all.filter((s) => /^(all-there-is|a#b)/.test(s.stem) || s.title === "Forecast command");
 is(3, rich.length, "sessions that are looked at closely");
+const most = rich.find((s) => s.stem === "all-there-is"), coded = all.find((s) => s.stem === "coded");
+const mostPage = pageOf(local, most), codedPage = pageOf(local, coded);
 
 // --- contents of all pages ----------------------------------------------------------
 
@@ -143,9 +145,8 @@ async function pictures() {
 const fileLink = () => [...document.querySelectorAll("main a[href*='/entries/']")].find((a) => /text\.md$/.test(a.pathname));
 // A long output is cut, and a click shows all of it.
 async function longOutput(base) {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(base, s));
-	const whole = read(`${directory(mount, s)}/entries/00000003/text.md`);
+	const page = await browser.open(pageOf(base, most));
+	const whole = read(`${directory(mount, most)}/entries/00000003/text.md`);
 	const part = await page.run(() => {
 		openAll: for (let e = document.getElementById("00000003"); e; e = e.parentElement) if (e.open === false) e.open = true;
 		return document.getElementById("00000003").textContent;
@@ -173,9 +174,7 @@ async function links() {
 }
 
 const button = (text) => [...document.querySelectorAll("button")].find((b) => b.textContent === text);
-async function foldAndFilter() {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(local, s));
+async function foldAndFilter(page) {
 	const open = () => document.querySelectorAll("main details[open]").length;
 	const n = await page.run(() => document.querySelectorAll("main details").length);
 	await page.click(button, "Unfold all");
@@ -213,22 +212,19 @@ async function foldAndFilter() {
 	await page.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Delete", code: "Delete", windowsVirtualKeyCode: 46 });
 	await page.settled();
 	is(rows, await page.run(visible), "rows without a filter");
-	quiet(page, s.stem);
-	await page.close();
 }
 
 // With a URL fragment, even into a folded branch.
 async function arriveInBranch(options) {
-	const s = rich.find((s) => s.stem === "all-there-is");
 	const inner = (await (async () => {
-		const page = await browser.open(pageOf(local, s), options);
+		const page = await browser.open(mostPage, options);
 		const has = await page.run(shape);
 		await page.close();
 		return has.inBranches;
 	})()).at(-1);
-	const page = await browser.open(`${pageOf(local, s)}#${inner}`, options);
+	const page = await browser.open(`${mostPage}#${inner}`, options);
 	await page.becomes(`#${inner} is shown`, shown, inner);
-	quiet(page, s.stem);
+	quiet(page, most.stem);
 	await page.close();
 }
 
@@ -246,9 +242,7 @@ async function narrow() {
 }
 
 // The provider is shown only where the row has room for it.
-async function provider() {
-	const s = all.find((s) => s.stem === "coded");
-	const page = await browser.open(`${pageOf(local, s)}#view=all`);
+async function provider(page) {
 	const has = await page.run(() => [...document.querySelectorAll(".by")].map((by) => {
 		by.closest("article").scrollIntoView();
 		const range = document.createRange(), header = by.parentElement.getBoundingClientRect(), box = by.getBoundingClientRect();
@@ -258,14 +252,10 @@ async function provider() {
 	}));
 	is([["claude-sonnet-4-5", "anthropic", true, true], ["claude-sonnet-4-5", "a-provider-with-a-name-of-some-length", false, true]], has, "models, providers, whether they are shown, whether the heading is one line");
 	ok((await page.run(() => document.querySelector("main").textContent)).includes("unknown model"), "a model without a name");
-	quiet(page, "provider");
-	await page.close();
 }
 
 // Printing shows unfolded parts, dark on light.
-async function print() {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(`${pageOf(local, s)}#view=all`, { dark: true });
+async function print(page) {
 	await page.run(openBranches);
 	await page.run(() => (document.querySelectorAll("main .call > details")[1].open = true));
 	ok((await page.pdf()).length > 5000, "a PDF");
@@ -284,16 +274,13 @@ async function print() {
 	await page.click(button, "Unfold all");
 	await page.look({ media: "print" });
 	is([], await page.run(() => [...document.querySelectorAll("article, article pre, article .md, article img")].filter((e) => !e.checkVisibility() && (e.textContent || e.localName === "img") && !e.matches(".meta, .aside:not(:has(.think))")).map((e) => e.outerHTML.slice(0, 200))), "texts that are not printed where all is unfolded");
-	quiet(page, "print all");
-	await page.close();
 }
 
 // --- views, keys and the address ----------------------------------------------------
 
 const visibleEntries = () => [...document.querySelectorAll("main > .part article")].filter((e) => e.checkVisibility()).map((e) => e.id);
 async function views() {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(local, s));
+	const page = await browser.open(mostPage);
 	await page.run(() => document.querySelectorAll(".branch").forEach((d) => (d.open = true)));
 	const every = await page.run(() => [...document.querySelectorAll("main > .part article")].map((e) => [e.id, e.className]));
 	const wanted = { Chat: (c) => !/aside/.test(c), All: () => true, User: (c) => /user/.test(c), Labelled: (c) => /labelled/.test(c) };
@@ -313,7 +300,7 @@ async function views() {
 	// A link to an entry that the view hides shows it; a link with both has both.
 	const hidden = every.find(([, c]) => /aside/.test(c))[0];
 	for (const [hash, view] of [[hidden, "chat"], [`${hidden}&view=user`, "user"]]) {
-		const page = await browser.open(`${pageOf(local, s)}#${hash}`);
+		const page = await browser.open(`${mostPage}#${hash}`);
 		await page.becomes(`#${hash} is shown`, shown, hidden);
 		is([view, `#${hash}`], await page.run(() => [document.body.dataset.view, location.hash]), "the view and the address");
 		await page.becomes("a row is marked", () => document.querySelectorAll("nav .here").length === 1);
@@ -323,9 +310,7 @@ async function views() {
 }
 
 // Changing the view keeps the entry that is being read, or one before it. A key can come before the page is drawn.
-async function staysThere() {
-	const s = rich.find((s) => s.title === "Forecast command");
-	const page = await browser.open(pageOf(local, s), { height: 120 });
+async function staysThere(page) {
 	const press = (text) => page.run((text) => [...document.querySelectorAll("button")].find((b) => b.textContent === text).click(), text);
 	const isAtTop = (id) => Math.abs(document.getElementById(id).getBoundingClientRect().top) < 40;
 	const [user, next] = await page.run(() => {
@@ -341,13 +326,9 @@ async function staysThere() {
 	await page.becomes(`${user} is at the top`, isAtTop, user);
 	await page.run(() => [..."jjgjj"].forEach((key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }))));
 	is((await page.run(visibleEntries))[2], await page.run(() => document.querySelector(":target").id), "where j leads twice behind g");
-	quiet(page, "stays there");
-	await page.close();
 }
 
-async function keys() {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(local, s), { height: 600 });
+async function keys(page) {
 	const press = async (key) => {
 		await page.call("Input.dispatchKeyEvent", { type: "keyDown", key, text: key, unmodifiedText: key });
 		await page.call("Input.dispatchKeyEvent", { type: "keyUp", key });
@@ -372,15 +353,11 @@ async function keys() {
 	ok(await page.run(() => document.activeElement.matches("nav input")), "/ leads to the filter");
 	await press("j");
 	is("j", await page.run(() => document.querySelector("nav input").value), "what is typed into the filter");
-	quiet(page, "keys");
-	await page.close();
 }
 
 // --- code -----------------------------------------------------------------------------
 
-async function codeColours() {
-	const s = all.find((s) => s.stem === "coded");
-	const page = await browser.open(pageOf(local, s), { height: 4000 });
+async function codeColours(page) {
 	for (const [language, [text, kinds]] of Object.entries(code)) {
 		await page.becomes(`${language} has a button`, (language) => document.querySelector(`.language-${CSS.escape(language)}`).previousSibling?.className === "copy", language);
 		const has = await page.run((language) => {
@@ -391,13 +368,9 @@ async function codeColours() {
 	}
 	const colours = await page.run(() => ["c", "s", "n", "k"].map((kind) => getComputedStyle(document.querySelector(`pre .${kind}`)).color));
 	is(4, new Set(colours).size, `colours: ${colours}`);
-	quiet(page, "colours");
-	await page.close();
 }
 
-async function copies() {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(`${pageOf(local, s)}#view=all`);
+async function copies(page) {
 	await browser.wire.call("Browser.grantPermissions", { permissions: ["clipboardReadWrite", "clipboardSanitizedWrite"] });
 	await page.call("Page.bringToFront");
 	for (const [id, n, text] of [["00000003", 0, "seq 100000"], ["00000007", 0, "print('x')\n"], ["00000006", 0, undefined]]) {
@@ -411,8 +384,6 @@ async function copies() {
 		await page.becomes("the button says so", (id) => document.getElementById(id).querySelector(".copy").ariaLabel === "Copied", id);
 		is(text ?? whole, await page.run(() => navigator.clipboard.readText()), `what is copied of ${id}`);
 	}
-	quiet(page, "copies");
-	await page.close();
 }
 
 // --- finds ------------------------------------------------------------------------------
@@ -430,9 +401,7 @@ const foundAt = () => {
 	return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight ? `${range.startContainer.parentElement.closest("article").id} ${before.toString().length} ${range}` : undefined;
 };
 const filterField = () => document.querySelector("nav input");
-async function findsLeadOn() {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(local, s));
+async function findsLeadOn(page) {
 	const press = async (key, modifiers = 0) => {
 		for (const type of ["keyDown", "keyUp"]) await page.call("Input.dispatchKeyEvent", { type, key, modifiers, ...(key.length === 1 && type === "keyDown" ? { text: key } : {}) });
 		await page.settled();
@@ -471,8 +440,6 @@ async function findsLeadOn() {
 	await page.becomes(`n leads to ${all[first]}`, (f, want) => eval(f)() === want, `(${foundAt})`, all[first]);
 	await press("p");
 	await page.becomes(`p leads to ${all[then]}`, (f, want) => eval(f)() === want, `(${foundAt})`, all[then]);
-	quiet(page, "finds");
-	await page.close();
 }
 
 // A link of a search opens the entry where its words are: the call at its result, in a branch, also words that are cut.
@@ -492,7 +459,6 @@ async function hits() {
 		quiet(page, hash);
 		return page;
 	};
-	const s = rich.find((s) => s.stem === "all-there-is");
 	for (const [hash, ...more] of [
 		["00000002&find=100000", "00000003", "100000", "100000"],
 		["00000002&find=first%20look%20%22i%20answer%22", "00000002", "First", 'first look "i answer"'],
@@ -500,14 +466,14 @@ async function hits() {
 		["00000005&find=b.py", "00000007", "b.py", "b.py"],
 		["0000000e&find=deep%20nowhere", "0000000e", "Deep", "deep nowhere"],
 		["00000010&find=BRANCH&view=all", "00000010", "branch", "BRANCH"],
-	]) await (await arrives(s, hash, ...more)).close();
+	]) await (await arrives(most, hash, ...more)).close();
 	// The next key goes on; another entry is not searched for the words.
-	const page = await arrives(s, "00000010&find=branch", "00000010", "branch", "branch");
+	const page = await arrives(most, "00000010&find=branch", "00000010", "branch", "branch");
 	for (const type of ["keyDown", "keyUp"]) await page.call("Input.dispatchKeyEvent", { type, key: "n", ...(type === "keyDown" ? { text: "n" } : {}) });
 	await page.becomes("n leads on", (f) => /^(?!00000010)/.test(eval(f)() ?? "00000010"), `(${foundAt})`);
 	await page.close();
 	// As in a search, typographic quotes, dashes and blanks are equal to plain ones.
-	const coded = all.find((s) => s.stem === "coded"), last = entries(directory(mount, coded)).at(-1);
+	const last = entries(directory(mount, coded)).at(-1);
 	await (await arrives(coded, `${last}&find=%22it's%20a%20well-known%22`, last, "It\u2019s\u00a0a well\u2010known", "\"it's a well-known\"")).close();
 }
 
@@ -515,9 +481,8 @@ async function hits() {
 
 // The mount is in UTC, the reader in New York.
 async function times() {
-	const s = rich.find((s) => s.stem === "all-there-is");
 	for (const scripts of [true, false]) {
-		const page = await browser.open(pageOf(local, s), { scripts });
+		const page = await browser.open(mostPage, { scripts });
 		const has = await page.run(() => [document.getElementById("~zone").textContent, ...[document.querySelector(".top time"), document.querySelector("article time")].map((e) => [e.dateTime, e.title, e.textContent])]);
 		const time = "2026-05-01T08:00:03.000Z";
 		const shown = scripts ? ["2026-05-01 08:00 UTC", "2026-05-01 04:00"] : ["", "2026-05-01 08:00"];
@@ -526,23 +491,21 @@ async function times() {
 	}
 }
 
-async function groups() {
-	const page = await browser.open(pageOf(local, rich[0]));
+async function groups(page) {
 	const has = await page.run(() => [...document.querySelectorAll(".tools [role=group]")].map((e) => [e.ariaLabel, [...e.children].map((b) => b.textContent)]));
 	is([["View", ["Chat", "All", "User", "Labelled"]], ["Folds", ["Unfold all", "Fold all"]]], has, "groups of controls");
-	await page.close();
 }
 
 // A page that was copied alone has no links to other files; in a copy of html/, it has links to pages.
 async function elsewhere() {
-	const s = all.find((s) => s.stem === "coded"), from = `${mount}/html/${s.project}`;
-	for (const [to, title, want] of [["alone.html", "alone", 0], [`site/${s.project}/coded.html`, "a copy of html", 1], [`html/${s.project}/coded.html`, "a copy of the mount", 2], [`html/other/coded.html`, "another project", 0]]) {
+	const from = `${mount}/html/${coded.project}`;
+	for (const [to, title, want] of [["alone.html", "alone", 0], [`site/${coded.project}/coded.html`, "a copy of html", 1], [`html/${coded.project}/coded.html`, "a copy of the mount", 2], [`html/other/coded.html`, "another project", 0]]) {
 		const file = `${work}/${to}`;
 		fs.mkdirSync(file.replace(/[^/]*$/, ""), { recursive: true });
 		fs.writeFileSync(file, fs.readFileSync(`${from}/coded.html`));
 		const page = await browser.open(`file://${file}`);
 		const links = await page.run(() => [...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href")).filter((href) => href[0] !== "#").sort());
-		const pages = ["../index.html", `../${s.project}/all-there-is.html`], files = [`../../projects/${s.project}/coded/`];
+		const pages = ["../index.html", `../${coded.project}/all-there-is.html`], files = [`../../projects/${coded.project}/coded/`];
 		is([...(want > 1 ? files : []), ...(want ? pages : [])].sort(), links.sort(), `links of ${title}`);
 		is(want > 1, await page.run(() => document.querySelector(".top").textContent.includes("projects/")), `whether ${title} names files of the mount`);
 		quiet(page, title);
@@ -551,20 +514,17 @@ async function elsewhere() {
 }
 
 // The depth of a row is written in two digits.
-async function depths() {
-	const page = await browser.open(pageOf(local, rich[0]));
+async function depths(page) {
 	const has = await page.run(() => Array.from({ length: 65 }, (_, n) => {
 		const row = document.querySelector("nav ol").appendChild(document.createElement("li"));
 		row.className = `u d${n % 8}${n > 7 ? ` e${n >> 3}` : ""}`;
 		return Math.round(parseFloat(getComputedStyle(row).paddingLeft) / 1.6);
 	}));
 	is(Array.from({ length: 65 }, (_, n) => 5 + 7 * Math.min(n, 16) + 2 * Math.max(n - 16, 0)), has, "tenths of a rem by depth");
-	await page.close();
 }
 
 // A title of many lines shows two, without remains of the third below them.
-async function titles() {
-	const page = await browser.open(`${local}html/index.html`, { width: 390, height: 844 });
+async function titles(page) {
 	const clip = await page.run(() => {
 		const e = [...document.querySelectorAll("#list tbody th a")].find((e) => e.scrollHeight > e.clientHeight + 8);
 		e.scrollIntoView({ block: "center" });
@@ -575,7 +535,6 @@ async function titles() {
 	const is_ = await strip();
 	await page.run(() => document.querySelectorAll("#list tbody th a").forEach((e) => (e.style.visibility = "hidden")));
 	is(is_, await strip(), "pixels below a title");
-	await page.close();
 }
 
 async function telephone() {
@@ -587,17 +546,13 @@ async function telephone() {
 	}
 }
 
-async function hover() {
-	const s = rich.find((s) => s.stem === "all-there-is");
-	const page = await browser.open(pageOf(local, s));
+async function hover(page) {
 	const title = await page.run(() => {
 		const row = document.querySelector("nav ol a");
 		row.dispatchEvent(new Event("mouseover", { bubbles: true }));
 		return row.parentElement.title;
 	});
 	ok(title.includes("x".repeat(300)), `the row says ${title}`);
-	quiet(page, "hover");
-	await page.close();
 }
 
 // --- the headers of the web server -------------------------------------------------
@@ -619,24 +574,24 @@ await steps(browser, [
 	["a long output", () => longOutput(local)],
 	["a long output by HTTP", () => longOutput(http)],
 	["links to files", links],
-	["fold all and filter", foldAndFilter],
+	["fold all and filter", foldAndFilter, mostPage],
 	["arrive in a branch", () => arriveInBranch()],
 	["arrive in a branch without scripts", () => arriveInBranch({ scripts: false })],
 	["narrow", narrow],
-	["print", print],
+	["print", print, `${mostPage}#view=all`, { dark: true }],
 	["views", views],
-	["keys", keys],
-	["another view", staysThere],
+	["keys", keys, mostPage, { height: 600 }],
+	["another view", staysThere, pageOf(local, rich.find((s) => s.title === "Forecast command")), { height: 120 }],
 	["telephone", telephone],
-	["hover", hover],
-	["provider", provider],
-	["colours of code", codeColours],
-	["copies of code", copies],
-	["finds", findsLeadOn],
+	["hover", hover, mostPage],
+	["provider", provider, `${codedPage}#view=all`],
+	["colours of code", codeColours, codedPage, { height: 4000 }],
+	["copies of code", copies, `${mostPage}#view=all`],
+	["finds", findsLeadOn, mostPage],
 	["hits", hits],
 	["times", times],
-	["groups of controls", groups],
+	["groups of controls", groups, mostPage],
 	["pages in other places", elsewhere],
-	["depths of rows", depths],
-	["titles", titles],
+	["depths of rows", depths, mostPage],
+	["titles", titles, `${local}html/index.html`, { width: 390, height: 844 }],
 ]);
