@@ -5,6 +5,7 @@ entry is parsed by the grammar of JSON, and its texts are made, folded and searc
 usage: find_oracle.py ASK SEED ROUNDS FILE...	ASK: the program tests/tools/match_ask.c; without a FILE the queries are
 	over generated texts, in many spellings"""
 
+import json
 import os
 import random
 import re
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import unicodedata
 
+import stored
 from cut import Whole, cut_around, places, rank
 
 # The directory of a session whose project and stem are empty, as match_ask has them.
@@ -51,9 +53,6 @@ def joins(character):
 
 # --- JSON, every value as it is stored ------------------------------------------------
 
-SPACE = re.compile(r"[ \t\r\n]*")
-STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
-NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 ESCAPE = re.compile(r'\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))')
 PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -68,15 +67,16 @@ def decoded(raw):
     return ESCAPE.sub(unescape, raw)
 
 
-class Bad(Exception):
-    pass
-
-
 class Value:
-    """kind: s, n, l(iteral), a, o; raw: of a scalar; items: of an array the values, of an object (raw key, value)"""
+    """kind: s, n, l(iteral), a, o; raw: of a scalar; items: of an array the values, of an object (raw key, value); compact:
+    all of it, without white space"""
 
-    def __init__(self, kind, raw="", items=()):
-        self.kind, self.raw, self.items = kind, raw, items
+    def __init__(self, compact=b"{}"):
+        self.compact = compact.decode()
+        self.kind = {"{": "o", "[": "a", '"': "s", "t": "l", "f": "l", "n": "l"}.get(self.compact[0], "n")
+        self.raw = self.compact[1:-1] if self.kind == "s" else self.compact
+        items = stored.members(compact) if self.kind in "ao" else ()
+        self.items = [Value(v) if self.kind == "a" else (key[1:-1].decode(), Value(v)) for key, v in items]
 
     def get(self, name):
         found = None
@@ -86,67 +86,12 @@ class Value:
         return found
 
 
-def skip(text, at):
-    return SPACE.match(text, at).end()
-
-
-def parse_items(text, at, end, one):
-    items = []
-    at = skip(text, at)
-    if text[at : at + 1] == end:
-        return items, at + 1
-    while True:
-        item, at = one(text, skip(text, at))
-        items.append(item)
-        at = skip(text, at)
-        if text[at : at + 1] == end:
-            return items, at + 1
-        if text[at : at + 1] != ",":
-            raise Bad
-        at += 1
-
-
-def parse_member(text, at):
-    key = STRING.match(text, at)
-    at = skip(text, key.end()) if key else 0
-    if not key or text[at : at + 1] != ":":
-        raise Bad
-    value, at = parse_value(text, skip(text, at + 1))
-    return (key[1], value), at
-
-
-def parse_value(text, at):
-    c = text[at : at + 1]
-    if c == "{":
-        items, at = parse_items(text, at + 1, "}", parse_member)
-        return Value("o", items=items), at
-    if c == "[":
-        items, at = parse_items(text, at + 1, "]", parse_value)
-        return Value("a", items=items), at
-    if m := STRING.match(text, at):
-        return Value("s", m[1]), m.end()
-    if m := NUMBER.match(text, at):
-        return Value("n", m[0]), m.end()
-    for word in ("true", "false", "null"):
-        if text.startswith(word, at):
-            return Value("l", word), at + len(word)
-    raise Bad
-
-
 def parse(line):
     try:
-        value, at = parse_value(line, skip(line, 0))
-    except (Bad, RecursionError):
+        json.loads(line, parse_constant=stored.refuse, parse_int=str)
+        return Value(stored.value_at(line.encode(), 0)[0])
+    except (ValueError, RecursionError):
         return None
-    return value if skip(line, at) == len(line) else None
-
-
-def compact(v):
-    if v.kind == "o":
-        return "{" + ",".join(f'"{k}":{compact(x)}' for k, x in v.items) + "}"
-    if v.kind == "a":
-        return "[" + ",".join(map(compact, v.items)) + "]"
-    return f'"{v.raw}"' if v.kind == "s" else v.raw
 
 
 def truthy(v):
@@ -194,12 +139,12 @@ class Entry:
         self.value, self.line = value, line
         self.type = text_of(value.get("type"))
         message = value.get("message")
-        self.message = message if self.type == "message" and message is not None and message.kind == "o" else Value("o")
+        self.message = message if self.type == "message" and message is not None and message.kind == "o" else Value()
         self.is_message = message is not None and message.kind == "o" and self.type == "message"
         self.role = text_of(self.message.get("role"))
         if old and self.role == "hookMessage":
             self.role = "custom"
-        content = self.message if self.type == "message" else value if self.type == "custom_message" else Value("o")
+        content = self.message if self.type == "message" else value if self.type == "custom_message" else Value()
         self.content = content.get("content")
         self.text = as_file(self.make_text())
         self.thinking = as_file("\n".join(text_of(b.get("thinking")) for b in blocks(self.content, "thinking")))
@@ -276,7 +221,7 @@ class Entry:
             text = ""
             for key, v in arguments.items if arguments is not None and arguments.kind == "o" else [(None, arguments)]:
                 if v is not None:
-                    value = text_of(v) if v.kind == "s" else clean(compact(v))
+                    value = text_of(v) if v.kind == "s" else clean(v.compact)
                     text += line_end(value if key is None else clean(decoded(key)) + ": " + value)
             if text:
                 yield f"{n}-", text
@@ -287,7 +232,7 @@ class Entry:
         """Returns the label or name that the record sets."""
         label = self.value.get("label")
         if self.type == "label" and truthy(label):
-            return line_end(text_of(label) if label.kind == "s" else clean(compact(label)))
+            return line_end(text_of(label) if label.kind == "s" else clean(label.compact))
         name = text_of(self.value.get("name")).strip(WHITE) if self.type == "session_info" else ""
         return line_end(name) if name else ""
 
