@@ -20,6 +20,8 @@ with open(sys.argv[1] + "/long.jsonl", "w") as f:
 with open(sys.argv[1] + "/short.jsonl", "w") as f:
     f.write(head + entry(0))
 END
+mkdir "$T/src/--q--"
+cp "$T/src/--p--/long.jsonl" "$T/src/--q--"
 truncate -s 1T "$T/src/--p--/nothing.jsonl"
 cp "$T/src/--p--/short.jsonl" "$T/src/--p--/sparse.jsonl"
 truncate -s 1T "$T/src/--p--/sparse.jsonl"
@@ -74,6 +76,9 @@ for options in "" -s; do
 		kill_readers
 		quick "after $n readers" cat "$M/short/title"
 	done
+	# Several threads read the sessions.
+	readers 1 "$T/mnt/sessions.tsv"
+	kill_readers
 	# A hole of a terabyte costs no work.
 	quick "a sparse session" cat "$M/sparse/title" "$M/sparse/problems.txt"
 	fails 1 . cat "$M/nothing/title"

@@ -48,6 +48,14 @@ printf '%s\n' "$said" >>"$file"
 echo theirs >entries/99990022/label # which that table has no row for
 sed "s/slow writer/from an old table/" "$T/table" >labels.tsv
 wrote "a table from before the message" "raw $said" "label 99990022 theirs" "label $a from an old table"
+# Before a mount that polls has seen the message.
+mount_fs "$T/src" "$T/polls" -o poll=60
+cat "$T/polls/$FORECAST/title" >"$T/out"
+said=$(line 99990024 "$(newest)" "not seen yet")
+printf '%s\n' "$said" >>"$file"
+echo "of another mount" >"$T/polls/$FORECAST/$label"
+wrote "a label after a message that was not seen yet" "raw $said" "label $a of another mount"
+umount_fs "$T/polls"
 # A branch records where it left from: the newest entry at that time.
 said=$(line 99990023 "$(newest)" "and on")
 printf '%s\n' "$said" >>"$file"
@@ -137,6 +145,29 @@ n=$(bash -c 'while kill -0 "$1" 2>/dev/null; do echo "label $((++n)) beside the 
 wait $! || die "a write without the lock"
 is "$n" "$(grep -c '"label":"label [0-9]* beside the lock"}$' "$file")" "labels beside the lock"
 cp "$file" "$T/kept"
+
+# A signal ends an fsync that waits for the lock, and the program repeats it.
+"$python" - "$file" $label <<'END' || die "an fsync that was interrupted"
+import fcntl, os, signal, sys
+
+with open(sys.argv[1]) as session, open(sys.argv[2], "w") as label:
+    fcntl.flock(session, fcntl.LOCK_EX)
+    left = [3]
+
+    def alarm(*_):
+        left[0] -= 1
+        if left[0] == 0:
+            fcntl.flock(session, fcntl.LOCK_UN)
+
+    signal.signal(signal.SIGALRM, alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+    label.write("after a signal")
+    label.flush()
+    os.fsync(label.fileno())
+    assert left[0] <= 0, left
+    signal.setitimer(signal.ITIMER_REAL, 0)
+END
+wrote "a label whose fsync was interrupted" "label $a after a signal"
 
 # Another program replaces the file while a write waits for its lock: the line goes into the new file.
 exec 7<"$file"

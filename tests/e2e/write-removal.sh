@@ -74,7 +74,7 @@ wrote "rm after a refused write" "clear $c"
 echo one >"$s/entries/$c/label"
 wrote "a label" "label $c one"
 "$python" - "$s/entries/$c/label" "$s/entries/$d/label" <<'END' || die "cleaning up after a refused write"
-import os, sys
+import os, sys, threading
 
 label, other = sys.argv[1:]
 
@@ -94,6 +94,9 @@ def write(text):
 
 refused(lambda: write(b"a\nb\n"))
 refused(lambda: os.unlink(label))
+beside = threading.Thread(target=refused, args=(lambda: os.unlink(label),))
+beside.start()
+beside.join()
 assert open(label).read() == "one\n"
 END
 wrote "cleaning up after a refused write"

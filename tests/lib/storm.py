@@ -112,9 +112,9 @@ def append(file, n, pace, steps):
 
 def lock(file, n):
     """Only pi writes without the lock. The pauses are long enough for several writes; a busy machine does not make this fail."""
-    for _ in range(n):
+    for i in range(n):
         with open(file, "rb") as f:
-            fcntl.flock(f, fcntl.LOCK_EX)
+            fcntl.flock(f, fcntl.LOCK_SH if i % 2 else fcntl.LOCK_EX)
             f.seek(0, os.SEEK_END)
             time.sleep(0.03)
             check(b'"type":"label"' not in f.read(), "a label was appended while another program held the lock")
