@@ -101,7 +101,7 @@ samples "$T/few"
 find "$T/few" -exec touch -d 2026-04-02T00:00:00Z {} +
 names=$("$SESSIONFS" -S "$T/few" --tree / | wc -l)
 answers() { awk '/^syscw/ { print $2 }' "/proc/$pid/io"; }
-asks() { # PERCENT COMMAND...: at most so many requests for a hundred names
+asks() { # PERCENT COMMAND...: sends at most PERCENT requests for a hundred names
 	local before n
 	before=$(answers)
 	"${@:2}" >"$T/names" || :
