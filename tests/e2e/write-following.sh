@@ -184,7 +184,7 @@ wrote "a label that waited for the lock" "label $a into the new file"
 echo "before the replacement" >$label
 [ "$(cat $label)" = "before the replacement" ] || die "the label before the replacement"
 exec 3>$label
-grep -v '"type":"message","id":"77' "$file" >"$T/other" # entries below these become roots
+grep -v '"type":"message","id":"77' "$file" | sed 2d >"$T/other" # entries below these become roots, and have other numbers
 mv "$T/other" "$file"
 cp "$file" "$T/kept"
 echo "by its name" >&3 || die "a write through a handle of the old file"

@@ -98,6 +98,7 @@ try "printf '%s\n' '--- label' '+++ label' '@@ -1 +1 @@' '-one' '+patched' >$T/d
 try "(echo first) >$label; (printf 'se'; printf 'cond\n') >$label" "label $a first" "label $a second"
 try "(/bin/echo -n 'two pro'; /bin/echo grams) >$label" "label $a two programs"
 try "exec 3>$label; echo held >&3; exec 3>&-" "label $a held"
+try "printf 'lines end in CR LF\r\n' >$label" "label $a lines end in CR LF"
 
 mkdir "$T/from"
 echo rsync >"$T/from/label"
