@@ -7,6 +7,8 @@ need python3
 ! grep -q __asan_init "$SESSIONFS" || skip "sanitizers are slow, and keep freed memory"
 export TMPDIR=$T
 # So large that the square of the number takes seconds.
-"$ROOT/tests/stress/run" --steps=2 --divide=2 "labels of one" "one label" "alike ids" "equal calls" "calls of one" "calls in turns" "unknown results"
-"$ROOT/tests/stress/run" --steps=2 --divide=10 children ring "bad lines" forks "forks alike"
+scale=1
+! is_sanitized || scale=10
+"$ROOT/tests/stress/run" --steps=2 --divide=$scale "labels of one" "one label" "alike ids" "equal calls" "calls of one" "calls in turns" "unknown results"
+"$ROOT/tests/stress/run" --steps=2 --divide=$((10 * scale)) children ring "bad lines" forks "forks alike"
 "$ROOT/tests/stress/run" --steps=2 --divide=100 files "long line"
