@@ -28,11 +28,15 @@ for mode in 711 700 750; do
 done
 chmod 755 "$T/src"
 
-# Only root, and still not the others.
-mount_fs "$T/src" "$T/mnt" -o allow_root
-find "$T/mnt" -type f -exec cat {} + >/dev/null # from now on the kernel has it cached
-fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/projects"
-umount_fs "$T/mnt"
+# Only root, and still not the others: the kernel answers from its cache without a request.
+samples "$T/samples"
+for options in rw ro; do
+	mount_fs "$T/samples" "$T/mnt" -o "allow_root,$options"
+	find "$T/mnt" -type f -exec cat {} + >/dev/null # from now on the kernel has it cached
+	fails 2 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups ls "$T/mnt/projects"
+	fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/$CACHE/title"
+	umount_fs "$T/mnt"
+done
 
 # By a user, in a namespace where users can do that.
 cp "$SESSIONFS" "$T/program"

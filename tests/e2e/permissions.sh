@@ -88,7 +88,9 @@ for options in rw ro; do
 	is "" "$(lists nested)" "a project with a closed directory"
 	stranger cat "$T/mnt/projects/nested/s/title" >/dev/null || die "a stranger cannot read a session next to a closed directory"
 	is "s s+run " "$(cd "$T/mnt/projects/nested" && echo *) " "the names that the mounting user sees"
-	fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/projects/nested/s+run/title"
+	for name in s+run/title s/subagents; do
+		fails 1 "Permission denied" setpriv --reuid=12345 --regid=12345 --clear-groups cat "$T/mnt/projects/nested/$name"
+	done
 	is "s" "$(stranger readlink "$T/mnt/projects/nested/.latest")" "the newest, which is in no closed directory"
 	# A link gives the name of a session that cannot be listed.
 	chmod 711 "$T/src/--nested--"
@@ -121,6 +123,20 @@ for options in rw ro; do
 	chmod 755 "$T/src"
 	umount_fs "$T/mnt"
 done
+
+# A file that names other sessions is for users who can list every directory: for each owner and group.
+rm -rf "$T/src"
+for s in a b c; do
+	session "$T/src/--p--/$s.jsonl" $s
+	session "$T/src/--p--/$s/run/session.jsonl" $s-run
+done
+chown 0:65534 "$T/src/--p--/a/run" "$T/src/--p--/b.jsonl"
+chown 65534:65534 "$T/src/--p--/c.jsonl"
+chmod 750 "$T/src/--p--/a/run"
+mount_fs "$T/src" "$T/mnt" -o allow_other
+is "400 440 40" "$(stat -c %a "$T/mnt/projects/p"/[abc]/subagents | xargs)" "modes of files that name other sessions"
+umount_fs "$T/mnt"
+rm -rf "$T/src"
 samples "$T/src"
 
 # The owner of a copy with the modes of the mount can remove it, and the mount removes nothing.

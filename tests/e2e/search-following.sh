@@ -14,6 +14,9 @@ entry() { # ID TEXT [ROLE]
 lines() { # FILE: prints its number of lines; 0 if it does not exist
 	if [ -e "$1" ]; then wc -l <"$1"; else echo 0; fi
 }
+filtered() { # how many entries the name, a label and the state of the session find
+	for query in title:quetzals label:quetzal state:working; do lines "$T/mnt/search/$query session:${FORECAST##*/}/entries.tsv"; done | xargs
+}
 
 for mode in rw ro; do
 	rm -rf "$T/src"
@@ -23,6 +26,7 @@ for mode in rw ro; do
 	s=$T/mnt/$FORECAST
 	q=$T/mnt/search/quetzal
 	[ ! -e "$q/hits.txt" ] || die "$mode: a hit already"
+	is "0 0 0" "$(filtered)" "$mode: entries by name, label and state"
 	for n in 1 2 3 4 5; do
 		entry "9999000$n" "the quetzal number $n" >>"$file"
 		await "what was appended" grep -q "quetzal number $n" "$s/all.txt"
@@ -30,6 +34,8 @@ for mode in rw ro; do
 		is "$n" "$(find "$q" -type l | wc -l)" "$mode: links"
 		is "the quetzal number $n" "$(cat "$q"/000"$n"*/text.md)" "$mode: the target of the last link"
 	done
+	all=$(($(ls "$s/entries" | wc -l) + 1))
+	is "0 0 $all" "$(filtered)" "$mode: entries by a new state"
 	# A second query that changes neither size nor time of hits.txt.
 	sed -i 's/quetzal number 5/quetzal number 6/' "$file"
 	touch -d 2027-01-01 "$file"
@@ -54,11 +60,13 @@ for mode in rw ro; do
 	}
 	mark label 11110001 '"targetId":"99990001","label":"a quetzal"' entries/99990001/label:1:"a quetzal"
 	mark session_info 11110002 '"name":"of quetzals"' entries/99990001/label:1:"a quetzal" name:1:"of quetzals"
+	is "$((all + 2)) 2 0" "$(filtered)" "$mode: entries by a new name and label, without a state"
 	mark label 11110003 '"targetId":"99990001","label":"Quetzal!"' 11110001 name:1:"of quetzals" entries/99990001/label:1:Quetzal!
 	mark label 11110004 '"targetId":"11110006","label":"quetzal to come"' 11110001 name:1:"of quetzals" entries/99990001/label:1:Quetzal! 11110004
 	mark session_info 11110005 '"name":""' 11110001 11110002 entries/99990001/label:1:Quetzal! 11110004
 	mark custom 11110006 '"data":1' 11110001 11110002 entries/99990001/label:1:Quetzal! entries/11110006/label:1:"quetzal to come"
 	mark label 11110007 '"targetId":"99990001"' 11110001 11110002 11110003 entries/11110006/label:1:"quetzal to come"
+	is "0 2 0" "$(filtered)" "$mode: entries by a cleared name, and by label"
 	if [ $mode = rw ]; then
 		echo "a quetzal again" >"$s/entries/99990001/label"
 		grep -qx "$FORECAST/entries/99990001/label:1:a quetzal again" "$q/hits.txt" || die "a label that was written is not found"

@@ -98,6 +98,8 @@ changes() {
 	says || die "nothing has changed"
 	sed -i 's/"input":3/"input":5/' "$new" && touch -d 2026-03-01 "$new"
 	agrees "it was rewritten, as large as before"
+	sed 's/"input":5/"input":6/' "$new" >"$T/same" && cat "$T/same" 1<>"$new" && touch -d 2026-03-01 "$new"
+	agrees "it was changed in place, with the same size and time"
 	printf '{"type":"session_info","id":"a3","parentId":"a2","name":"Forecast\\tcommand"}\n' >>"$new"
 	touch -d 2026-03-01 "$new" # the time of its day is unchanged
 	agrees "it was named"
