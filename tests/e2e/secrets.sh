@@ -93,19 +93,22 @@ m=$T/mnt/projects/home-u
 fails 1 "Read-only" mkdir "$m/x"
 oracle masked "$most" "$m" "$T"/planted/*/*.jsonl || die "a session.jsonl"
 # In odd pieces, from any offset.
-f=$(printf '%s\n' "$T"/planted/*/*.jsonl | tail -n 1)
-s=$m/$(basename "$f" .jsonl)
-oracle mask "$most" "$f" >"$T/masked"
-python3 - "$s/session.jsonl" "$T/masked" <<'PY' || die "a read of a piece differs"
+pieces() { # FILE MASKED NUMBER
+	python3 - "$@" <<'PY' || die "a read of a piece of $1 differs"
 import os, random, sys
 whole = open(sys.argv[2], "rb").read()
 random.seed(1)
 fd = os.open(sys.argv[1], os.O_RDONLY)
-for _ in range(3000):
+for _ in range(int(sys.argv[3])):
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     n, at = random.choice([1, 2, 7, 100, 5000]), random.randrange(len(whole))
     assert os.pread(fd, n, at) == whole[at:at + n], (at, n)
 PY
+}
+f=$(printf '%s\n' "$T"/planted/*/*.jsonl | tail -n 1)
+s=$m/$(basename "$f" .jsonl)
+oracle mask "$most" "$f" >"$T/masked"
+pieces "$s/session.jsonl" "$T/masked" 3000
 dd if="$s/session.jsonl" bs=7 iflag=direct status=none 2>/dev/null | cmp - "$T/masked" || dd if="$s/session.jsonl" bs=7 status=none | cmp - "$T/masked" || die "dd"
 search=$T/mnt/search
 cat "$T/mnt"/html/home-u/*.html "$T/mnt/html/index.html" "$search/is:secret"/{hits.txt,entries.tsv} "$search/the first/hits.txt" >"$T/pages"
@@ -125,6 +128,8 @@ await "its end" eval "[ \$(stat -c %s '$s/session.jsonl') = \$(stat -c %s '$f') 
 await "stars" eval "grep -q '^\*\{20\}\$' < <(tail -c 20 '$s/session.jsonl')"
 grep -qa "${key:0:20}" "$s/session.jsonl" && die "half a key shows"
 inode=$(stat -c %i "$s")
+sleep 2 # masks are kept of a file that has not changed for a second
+grep -q '^\*\{20\}$' < <(tail -c 20 "$s/session.jsonl") || die "half a key shows later"
 printf '%s"}}\n' "${key:20}" >>"$f"
 await "the entry" test -e "$s/entries/a/text.md"
 oracle mask "$most" "$f" >"$T/masked"
@@ -135,4 +140,14 @@ is "$inode" "$(stat -c %i "$s")" "the inode of a session whose last line went on
 printf '%s' '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"plain, '"$key"'"}}' >>"$f"
 await "the last line" grep -q "^plain, \*" "$s/entries/b/text.md"
 oracle mask "$most" "$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"
+# A line with a long key, and with more keys than are kept for the next read.
+python3 - "$key" >>"$f" <<'END'
+import json, sys
+text = " ".join([sys.argv[1]] * 5000) + "\n-----BEGIN PRIVATE KEY-----\n" + "example0" * 2000 + "\n"
+print("\n" + json.dumps({"type": "message", "id": "c", "parentId": "b", "message": {"role": "user", "content": text}}))
+END
+await "the long line" test -e "$s/entries/c/text.md"
+oracle mask "$most" "$f" >"$T/masked"
+await "all of it" cmp -s "$T/masked" "$s/session.jsonl"
+pieces "$s/session.jsonl" "$T/masked" 100
 umount_fs "$T/mnt"
