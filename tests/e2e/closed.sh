@@ -59,6 +59,14 @@ use_all() { # DIRECTORY
 	sed 's/"id":"/&n/' "$T/src/$F" >"$T/src/--new--/new.jsonl"
 	for ((i = 1; i <= ACCESSES; i++)); do ls "$(dirname "$T/mnt$i/$1")" >/dev/null; done
 }
+# Another one is in the session already, and reads its title when asked.
+begin_inside() { coproc INSIDE { stranger "cd $T/mnt1/$CACHE && while read -r; do cat title || echo; done"; }; }
+reads_inside() {
+	local title
+	echo >&"${INSIDE[1]}"
+	read -r title <&"${INSIDE[0]}"
+	[ -n "$title" ]
+}
 is_refused() { # NUMBER DIRECTORY
 	[ -z "$(stranger "access $1 $T/mnt$1/$2")" ]
 }
@@ -73,6 +81,8 @@ while read -r how what dir; do
 		chmod -R a+rX "$T/src"
 		mount_all -o "$options"
 		use_all "$dir"
+		begin_inside
+		reads_inside || die "it was closed before"
 		close "$how" "$T/src/$what"
 		for ((i = 1; i <= ACCESSES; i++)); do
 			title="$options: access $i to $dir after $how of $what"
@@ -80,6 +90,9 @@ while read -r how what dir; do
 			await "$title" is_refused "$i" "$dir"
 			is_refused "$i" "$dir" || die "$title: let in by the second"
 		done
+		await "$options: no reads of one who is inside after $how of $what" eval '! reads_inside'
+		eval "exec ${INSIDE[1]}>&-"
+		wait "$INSIDE_PID" || :
 		umount_all
 	done
 done <<-ROWS

@@ -272,6 +272,17 @@ grep -q 'title 29 said' "$(cat "$RAN")" || die "the page"
 begin
 press Escape
 end 1 "Escape"
+# With --redact the preview has no key, in the hits and in the conversation.
+source=$T/keyed
+mkdir -p "$source/--w--"
+key=npm_$(printf 'example0%.0s' 1 2 3 4)1234
+printf '%s\n' '{"type":"session","version":3,"id":"keyed","timestamp":"2026-04-01T09:15:03.460Z","cwd":"/w"}' \
+	'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"keep '"$key"'"}}' >"$source/--w--/keyed.jsonl"
+begin --redact keep
+await "the preview" eval '[[ $(screen) == *"user: keep ****"*"## user"*"keep ****"* ]]'
+! shows "${key:0:12}" || die "a key on the screen"
+press Escape
+end 1 "Escape"
 # Subagents after Alt-A; the preview begins at the hits.
 source=$T/agents
 begin apple

@@ -142,6 +142,8 @@ for number in 5 107 13; do
 		is "sessionfs: --q--: $error
 sessionfs: ${command##* }: $error" "$(cat "$T/err")" "what $command names ($error)"
 	done
+	{ LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" --cat problems.tsv 2>"$T/err" || :; } >"$T/out"
+	is "file project stem line offset reason" "$(tr '\t' ' ' <"$T/out")" "problems.tsv has files only ($error)"
 	fails 1 "^sessionfs: --q--: $error
 --q--:1: $error" env LD_PRELOAD="$shim" "$SESSIONFS" -S "$T/src" --check
 done
