@@ -39,6 +39,18 @@ chars=$(wc -m <"$T/all")
 [ "$chars" -le 4000 ] || die "the first five commands say $chars characters"
 [ -n "$source" ] || grep -q "the option belongs to the program" "$T/all" || die "the decision is missing"
 echo "$chars characters for $word" >&2
+# Each command that writes appends a line, and the file that pi is to fork exists.
+if [ -z "$source" ]; then
+	fork=$(sed -n 's|^    pi --fork SESSION/\([^ ]*\) .*|\1|p' README.md)
+	sed -n '/^In a session, write/,$s/^    \(.*[^ ]\)  .*/\1/p' README.md >"$T/commands"
+	cd "$FORECAST"
+	[ -s "${fork//ID/f31d0e43}" ] || die "$fork: not there"
+	while read -r command; do
+		EDITOR='sed -i s/auth-works/done/' bash -c "${command//ID/f31d0e43}" || die "$command ended with $?"
+	done <"$T/commands"
+	is "label label session_info branch_summary branch_summary context_edit label" \
+		"$(tail -n 7 session.jsonl | sed 's/^{"type":"\([a-z_]*\)".*/\1/' | xargs)" "what these commands append"
+fi
 cd /
 umount_fs "$T/mnt"
 
