@@ -17,7 +17,8 @@
 /* When a thread is held: at its first cancel check, or at the first one after it has waited; or in its next read. */
 enum hold { NEVER, AT_FIRST, AFTER_WAIT, IN_READ };
 
-/* A thread that gets the index. If it is held, its cancel check blocks until the test releases it. */
+/* A thread that gets the index; with NO_SLOT it lists all. If it is held, its cancel check blocks until the test
+ * releases it. */
 struct asker {
 	struct source_fixture *p;
 	uint32_t slot;
@@ -76,8 +77,9 @@ static void *ask(void *arg)
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .on_wait = waits, .arg = a};
 	struct session *s;
 	cancel_set(&cancel);
-	a->rc = catalog_session_get(a->p->c, a->slot, &s);
-	if (a->rc == 0) {
+	a->rc = a->slot == NO_SLOT ? catalog_list_states(a->p->c, &(uint64_t){0}, NULL, NULL)
+	                           : catalog_session_get(a->p->c, a->slot, &s);
+	if (a->rc == 0 && a->slot != NO_SLOT) {
 		a->count = session_count(s);
 		catalog_session_put(a->p->c, s);
 	}
@@ -152,16 +154,18 @@ static void waiter_can_be_cancelled(void **state)
 static void waiter_for_a_scan_can_be_cancelled(void **state)
 {
 	struct source_fixture *p = *state;
-	struct asker scanner, waiter;
-	uint32_t slot = begin(p);
+	struct asker scanner, waiters[2];
+	uint32_t slot = begin(p), slots[] = {slot, NO_SLOT};
 	append(p, "a/big.jsonl", USER("y", null, "hi"));
 	wait_stale();
 	start(&scanner, p, slot, IN_READ);
 	wait_for(&scanner.reached);
-	start(&waiter, p, slot, NEVER);
-	wait_for(&waiter.waits);
-	atomic_store(&waiter.cancelled, true);
-	assert_ends(&waiter, -EINTR);
+	for (size_t i = 0; i < 2; i++) {
+		start(&waiters[i], p, slots[i], NEVER);
+		wait_for(&waiters[i].waits);
+		atomic_store(&waiters[i].cancelled, true);
+		assert_ends(&waiters[i], -EINTR);
+	}
 	let_go(&scanner);
 	assert_ends(&scanner, 0);
 	assert_int_equal(scanner.count, ENTRIES + 1);

@@ -36,6 +36,8 @@ static void fork_parent_is_found_by_path(void **state)
 	put(p, "b/only.jsonl", HEADER_OF("only", "/"));
 	snprintf(text, sizeof text, FORK("path", "%s/a/root.jsonl"), p->root);
 	put(p, "a/path.jsonl", text);
+	snprintf(text, sizeof text, FORK("beside", "%s+a/root.jsonl"), p->root);
+	put(p, "a/beside.jsonl", text);
 	make_dir(p, "elsewhere");
 	assert_int_equal(symlink("../b/root.jsonl", at(p, "elsewhere/linked")), 0);
 	snprintf(text, sizeof text, FORK("link", "%s/elsewhere/linked"), p->root);
@@ -48,6 +50,7 @@ static void fork_parent_is_found_by_path(void **state)
 	put(p, "a/odd.jsonl", FORK("odd", "/"));
 	open_place(p);
 	assert_parent(p, "a", "path", "a/root.jsonl");
+	assert_parent(p, "a", "beside", NULL);
 	assert_parent(p, "a", "link", NULL);
 	assert_parent(p, "a", "name", "b/only.jsonl");
 	assert_parent(p, "a", "windows", "b/root.jsonl");

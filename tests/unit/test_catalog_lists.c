@@ -189,9 +189,10 @@ static void directories_limit_the_classes_below(void **state)
 	gid_t of_source, of_other;
 	make_dir(p, "w");
 	make_dir(p, "w/d");
+	make_dir(p, "w/d/e");
 	make_dir(p, "f");
 	put(p, "w/a.jsonl", HEADER_OF("a", "/w"));
-	put(p, "w/d/b.jsonl", HEADER_OF("b", "/w"));
+	put(p, "w/d/e/b.jsonl", HEADER_OF("b", "/w"));
 	put(p, "f.jsonl", HEADER_OF("f", "/f"));
 	put(p, "f/c.jsonl", HEADER_OF("c", "/f"));
 	open_place(p);
@@ -208,7 +209,7 @@ static void directories_limit_the_classes_below(void **state)
 		assert_true(catalog_project_by_name(p->c, SPAN_LIT("f"), &f));
 		assert_true(catalog_project_by_name(p->c, SPAN_LIT("w"), &w));
 		assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "a"), &a), 0);
-		assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "d+b"), &b), 0);
+		assert_int_equal(catalog_slot(p->c, slot_of(p, "w", "d+e+b"), &b), 0);
 		snprintf(got, sizeof got, "%03o %03o f %03o %03o w %03o %03o a %03o b %03o", mode, mode_of_other,
 		         f.mode, f.names_mode, w.mode, w.names_mode, a.mode, b.mode);
 		assert_string_equal(got, cases[i].expected);
@@ -266,11 +267,14 @@ static void slot_now_finds_a_file_that_came_back(void **state)
 	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "w", "a");
+	assert_int_equal(catalog_slot(p->c, slot, &info), 0);
+	uint64_t key = info.key;
 	assert_int_equal(unlink(at(p, "--w--/a.jsonl")), 0);
 	assert_int_equal(catalog_slot_now(p->c, slot, &info), -ESTALE);
 	put(p, "--w--/a.jsonl", HEADER_OF("sid-b", "/w"));
 	assert_int_equal(catalog_slot_now(p->c, slot, &info), 0);
 	assert_int_not_equal(info.slot, slot);
+	assert_true(info.key != key); /* or `tail -F` would go on in the old one */
 }
 
 int main(void)

@@ -125,9 +125,12 @@ static void equal_stems_are_numbered_by_path(void **state)
 	put_in(p, "a/x", "session.jsonl", "3");
 	put_in(p, "a", "x.jsonl", "4");
 	put_in(p, "a", "latest.jsonl", "5");
+	put_in(p, "a/x", "session.jsonl.reset.1", "6");
 	open_place(p);
-	assert_sessions(p, "a/latest.jsonl=latest~2=5 a/x+y.jsonl=x+y=1 a/x.jsonl=x=4 a/x/session.jsonl=x~2=3 "
-	                   "a/x/y.jsonl=x+y~2=2");
+	assert_sessions(
+	    p,
+	    "a/latest.jsonl=latest~2=5 a/x+y.jsonl=x+y=1 a/x.jsonl=x=4 a/x/session.jsonl.reset.1=x+session.reset.1=6 "
+	    "a/x/session.jsonl=x~2=3 a/x/y.jsonl=x+y~2=2");
 	assert_int_equal(slot_of(p, "a", "latest"), NO_SLOT);
 }
 

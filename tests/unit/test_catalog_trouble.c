@@ -260,6 +260,31 @@ static void a_failure_is_of_its_project(void **state)
 	let_be();
 }
 
+/* Of a project, the newest is sure if what fails is older, or newer in another project. */
+static void a_newer_failure_elsewhere_is_ignored(void **state)
+{
+	struct source_fixture *p = *state;
+	struct project_info project;
+	struct slot_info slot;
+	put_old_and_new(p);
+	put(p, "a/good.jsonl", HEADER_OF("good", "/"));
+	set_mtime(p, "a/good.jsonl", 1500);
+	open_place(p);
+	let_fail(p, "a/old.jsonl", false, EVER);
+	closed.name = "b/new.jsonl";
+	closed.err = EIO;
+	int before = deferred_begin();
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("a"), &project));
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);)
+		;
+	assert_int_equal(deferred_take(0), -EIO);
+	assert_true(catalog_latest(p->c, project.project, &slot));
+	assert_string_equal(slot.file, "a/good.jsonl");
+	assert_int_equal(deferred_end(before, 0), 0);
+	closed.name = NULL;
+	let_be();
+}
+
 static bool is_whole(const char *text)
 {
 	return strstr(text, "same=a/1.jsonl ") && strstr(text, "same~2=a/2.jsonl ");
@@ -599,6 +624,7 @@ int main(void)
 	    TEST(incomplete_listing_returns_error),
 	    TEST(a_lasting_failure_is_looked_at_seldom),
 	    TEST(a_failure_is_of_its_project),
+	    TEST(a_newer_failure_elsewhere_is_ignored),
 	    TEST(unreadable_directory_keeps_its_project),
 	    TEST(absent_or_refused_directory_has_no_project),
 	    TEST(name_of_an_unread_directory_is_not_given_away),

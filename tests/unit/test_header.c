@@ -10,6 +10,7 @@
 
 #include "files.h"
 #include "session_lines.h"
+#include "texts.h"
 
 static void names_have_kinds(void **state)
 {
@@ -96,11 +97,44 @@ static void a_line_decides(void **state)
 	remove_all(root);
 }
 
+/* Ids are compared and shown as they are, and old files have another name for their parent. */
+static void ids_have_exact_bytes(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *fields, *id, *cwd, *parent;
+	} cases[] = {
+	    {JSON("id":"a\ud800.","cwd":"/\u00e9"), "a\xed\xa0\x80.", "/\xc3\xa9", ""},
+	    {"\"id\":\"\xff\"", "\xff", "", ""},
+	    {JSON("id":"a","cwd":7,"parentSession":"p","branchedFrom":"q"), "a", "", "p"},
+	    {JSON("id":"","parentSession":"","branchedFrom":"q"), "", "", "q"},
+	};
+	/* clang-format on */
+	char path[] = "/tmp/test_header.XXXXXX/x.jsonl";
+	(void)state;
+	*strrchr(path, '/') = '\0';
+	make_temporary(path);
+	struct header h CLEANUP_HEADER = HEADER_INIT;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[128];
+		snprintf(text, sizeof text, "{\"type\":\"session\",%s}\n", cases[i].fields);
+		path[strlen(path)] = '/';
+		put_file(path, text);
+		assert_true(header_read(&(struct source_path){NULL, path}, RESOLVER_WAIT, &h));
+		assert_text(&h.id, cases[i].id);
+		assert_text(&h.cwd, cases[i].cwd);
+		assert_text(&h.parent, cases[i].parent);
+		*strrchr(path, '/') = '\0';
+	}
+	remove_all(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_have_kinds),
 	    cmocka_unit_test(a_line_decides),
+	    cmocka_unit_test(ids_have_exact_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
