@@ -13,6 +13,7 @@
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
+#include <poll.h>
 #include <stdlib.h>
 
 /* No attributes of the files with these inodes. */
@@ -271,8 +272,13 @@ static void a_write_within_a_tick_is_reported(void **state)
 		assert_true(n >= 0);
 	}
 	for (int i = 0; i < 2; i++) {
+		struct pollfd wake = {.fd = p->c->watching.wake[0], .events = POLLIN};
 		write_at(at(p, "--w--/a.jsonl"), 0, "{", 1);
+		assert_int_equal(poll(&wake, 1, 0), 0);
+		assert_true(catalog_is_watched(p->c)); /* which reads the event instead of the thread that waits */
+		assert_int_equal(poll(&wake, 1, 0), 1);
 		assert_int_equal(catalog_wait(p->c, 0, -1, false, &changes), 1);
+		assert_int_equal(p->c->watching.pending.n, 0);
 		free(changes);
 	}
 	frozen.st_ino = 0;
