@@ -202,7 +202,7 @@ static void what_is_watched_lasts(void **state)
 	looked_at = st.st_ino;
 	put(p, "--w--/c.jsonl", HEADER_OF("c", "/w"));
 	assert_int_equal(error_of_list(p), 0);
-	assert_int_equal(looks, 0); /* another file is no reason */
+	assert_int_equal(looks, 0); /* another file has changed */
 	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
 	assert_int_equal(error_of_list(p), 0);
 	assert_true(looks > 0);

@@ -97,7 +97,7 @@ static void a_new_parent_is_reported(void **state)
 {
 	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
-	struct slot_info info;
+	struct slot_info info = {0};
 	assert_false(catalog_fork_next(p->c, slot_of(p, "w", "a"), false, &(uint64_t){0}, &info));
 	put(p, "--w--/fork.jsonl", FORK("fork", "/elsewhere/a.jsonl"));
 	assert_parent(p, "w", "fork", "--w--/a.jsonl");
