@@ -97,6 +97,32 @@ static void a_line_decides(void **state)
 	remove_all(root);
 }
 
+/* What follows the first 1 MiB is not read: nor is the first entry of a deeper session, which decides nothing then. */
+static void the_first_mebibyte_decides(void **state)
+{
+	char path[] = "/tmp/test_header.XXXXXX/x.jsonl";
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	struct header h CLEANUP_HEADER = HEADER_INIT;
+	const struct source_path at = {NULL, path};
+	(void)state;
+	*strrchr(path, '/') = '\0';
+	make_temporary(path);
+	path[strlen(path)] = '/';
+	buf_adds(&text, HEADER);
+	while (text.n <= HEADER_SCAN)
+		buf_adds(&text, "\n");
+	buf_adds(&text, LINE({"type":"agent_start"}));
+	put_file(path, buf_cstr(&text));
+	assert_true(header_read(&at, RESOLVER_WAIT, &h));
+	memset(text.p, '\n', strlen(HEADER));
+	put_file(path, text.p);
+	assert_false(header_read(&at, RESOLVER_WAIT, &h));
+	assert_string_equal(h.reason, "no session header in the first 1 MiB; try sessionfs --repair");
+	assert_int_equal(h.line, HEADER_SCAN + 2);
+	*strrchr(path, '/') = '\0';
+	remove_all(path);
+}
+
 /* Ids are compared and shown as they are, and old files have another name for their parent. */
 static void ids_have_exact_bytes(void **state)
 {
@@ -134,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_have_kinds),
 	    cmocka_unit_test(a_line_decides),
+	    cmocka_unit_test(the_first_mebibyte_decides),
 	    cmocka_unit_test(ids_have_exact_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
