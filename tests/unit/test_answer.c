@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers: their order, their limits, and the texts of their entries. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "search_fixture.h"
-
-#include <errno.h>
 
 static void look_at_order(struct source_fixture *p, size_t cache)
 {
@@ -145,7 +139,6 @@ static void entries_are_numbered_through_sessions(void **state)
 static void rows_are_split_into_cells(void **state)
 {
 	struct span cells[ROW_CELLS];
-	(void)state;
 	answer_split_row(SPAN_LIT("1\t2\t3\t4\t5\t6\t7\t8\t9\n"), cells);
 	assert_true(span_is(cells[0], "1"));
 	assert_true(span_is(cells[ROW_LINE], "7"));
@@ -224,17 +217,6 @@ static void best_lines_are_limited(void **state)
 	finder_close(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(answers_are_ordered),
-	    TEST(uncached_answers_are_ordered),
-	    TEST(readers_keep_the_old_answer),
-	    TEST(full_answer_is_refilled),
-	    TEST(entries_are_numbered_through_sessions),
-	    TEST(rows_are_split_into_cells),
-	    TEST(equal_answer_is_kept),
-	    TEST(best_lines_are_limited),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(answers_are_ordered), TEST(uncached_answers_are_ordered), TEST(readers_keep_the_old_answer),
+      TEST(full_answer_is_refilled), TEST(entries_are_numbered_through_sessions), TEST(rows_are_split_into_cells),
+      TEST(equal_answer_is_kept), TEST(best_lines_are_limited))

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool of threads for calls that can hang: without threads, with a clock that moves, with a queue. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "later.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/file/blocking.h"
 
-#include <errno.h>
 #include <semaphore.h>
-#include <stdlib.h>
 
 #define PATIENCE 100
 #define MOST 1000
@@ -112,7 +105,6 @@ static int wait_now(struct work *w)
 
 static void without_a_thread_a_call_fails(void **state)
 {
-	(void)state;
 	atomic_store(&no_threads, true);
 	/* More often than there are threads: none of them counts as begun. */
 	for (unsigned i = 0; i < 2 * BLOCKING_THREADS; i++) {
@@ -141,7 +133,6 @@ static void without_a_thread_a_call_fails(void **state)
 /* A call is stuck after PATIENCE without an answer of any device, and after MOST in any case. */
 static void answers_extend_patience(void **state)
 {
-	(void)state;
 	struct work *w = hang(1);
 	assert_int_equal(wait_now(w), -ETIME);
 	let_pass(CLOCK_MONOTONIC, PATIENCE - 40);
@@ -186,7 +177,6 @@ static void answers_extend_patience(void **state)
 static void a_call_that_is_freed_asks_nothing(void **state)
 {
 	struct work *w = work(2, NULL);
-	(void)state;
 	w->alone = true;
 	assert_int_equal(blocking_start(all.pool, &w->call), 0);
 	while (sem_wait(&all.freeing) < 0)
@@ -198,7 +188,6 @@ static void a_call_that_is_freed_asks_nothing(void **state)
 static void the_queue_is_freed_with_the_pool(void **state)
 {
 	struct work *stuck[BLOCKING_THREADS], *queued[3];
-	(void)state;
 	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
 		stuck[i] = hang(i + 1);
 	for (unsigned i = 0; i < 3; i++) {
@@ -229,7 +218,6 @@ static void the_queue_is_freed_with_the_pool(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	atomic_store(&no_threads, false);
 	let_stand(CLOCK_MONOTONIC);
 	sem_init(&all.gate, 0, 0);
@@ -240,7 +228,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	/* Where a test has failed, calls still hang. */
 	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
 		sem_post(&all.gate);
@@ -249,14 +236,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-int main(void)
-{
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(without_a_thread_a_call_fails),
-	    TEST(answers_extend_patience),
-	    TEST(a_call_that_is_freed_asks_nothing),
-	    TEST(the_queue_is_freed_with_the_pool),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES(TEST(without_a_thread_a_call_fails), TEST(answers_extend_patience), TEST(a_call_that_is_freed_asks_nothing),
+      TEST(the_queue_is_freed_with_the_pool))

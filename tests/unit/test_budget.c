@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/cancel.h"
-
-#include <errno.h>
-#include <string.h>
 
 /* A client with items of one size, each with its own time of use; evicts the first one first. */
 struct hoard {
@@ -41,7 +33,6 @@ static void hoard(struct budget *b, struct hoard *h, const uint64_t *times, size
 
 static void evicts_oldest_across_clients(void **state)
 {
-	(void)state;
 	struct budget b = BUDGET_INIT(60);
 	struct hoard x, y;
 	hoard(&b, &x, (const uint64_t[]){1, 4, 5, 9}, 4, 10);
@@ -58,7 +49,6 @@ static void evicts_oldest_across_clients(void **state)
 /* One client can evict nothing and is over the limit alone: the other keeps its small share. */
 static void client_keeps_minimum_share(void **state)
 {
-	(void)state;
 	struct budget b = BUDGET_INIT(80);
 	struct hoard x, y;
 	hoard(&b, &x, NULL, 0, 0);
@@ -71,7 +61,6 @@ static void client_keeps_minimum_share(void **state)
 
 static void zero_limit_evicts_everything(void **state)
 {
-	(void)state;
 	struct budget b = BUDGET_INIT(0);
 	struct hoard x;
 	hoard(&b, &x, (const uint64_t[]){1, 2}, 2, 1);
@@ -81,7 +70,6 @@ static void zero_limit_evicts_everything(void **state)
 
 static void unregistered_client_does_not_count(void **state)
 {
-	(void)state;
 	struct budget b = BUDGET_INIT(10);
 	struct hoard x, y, z;
 	hoard(&b, &x, (const uint64_t[]){1}, 1, 10);
@@ -100,7 +88,6 @@ static void unregistered_client_does_not_count(void **state)
 
 static void clock_is_monotonic(void **state)
 {
-	(void)state;
 	uint64_t before = budget_clock();
 	assert_true(before > 0);
 	assert_true(budget_clock() >= before);
@@ -114,7 +101,6 @@ static bool is_cancelled(void *arg)
 
 static void reservation_evicts_cached_memory(void **state)
 {
-	(void)state;
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	struct hoard x;
 	hoard(&b, &x, (const uint64_t[]){1, 2, 3}, 3, (size_t)20 << 20);
@@ -126,7 +112,6 @@ static void reservation_evicts_cached_memory(void **state)
 
 static void reservation_waits_when_over_limit(void **state)
 {
-	(void)state;
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	unsigned looks = 0;
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
@@ -142,16 +127,7 @@ static void reservation_waits_when_over_limit(void **state)
 	assert_int_equal(budget_used(&b), (size_t)48 << 20);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(evicts_oldest_across_clients),
-	    cmocka_unit_test(client_keeps_minimum_share),
-	    cmocka_unit_test(zero_limit_evicts_everything),
-	    cmocka_unit_test(unregistered_client_does_not_count),
-	    cmocka_unit_test(clock_is_monotonic),
-	    cmocka_unit_test(reservation_evicts_cached_memory),
-	    cmocka_unit_test(reservation_waits_when_over_limit),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(evicts_oldest_across_clients), cmocka_unit_test(client_keeps_minimum_share),
+      cmocka_unit_test(zero_limit_evicts_everything), cmocka_unit_test(unregistered_client_does_not_count),
+      cmocka_unit_test(clock_is_monotonic), cmocka_unit_test(reservation_evicts_cached_memory),
+      cmocka_unit_test(reservation_waits_when_over_limit))

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* buf: bytes in order, growth, and an error that persists. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "failing_alloc.h"
 #include "linux_only.h"
 #include "sessionfs/base/buf.h"
 #include "sessionfs/base/log.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { LONG = 48 << 20 };
@@ -48,7 +40,6 @@ static void appends_in_order(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	buf_add(&b, "ab", 2);
 	buf_addc(&b, '\0');
 	buf_adds(&b, "cd");
@@ -63,7 +54,6 @@ static void empty_appends_do_nothing(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	buf_add(&b, NULL, 0);
 	buf_addspan(&b, (struct span){NULL, 0});
 	buf_adds(&b, "");
@@ -77,7 +67,6 @@ static void grows_past_every_power(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < 100000; i++)
 		buf_addc(&b, (char)(i % 251));
 	assert_int_equal(b.n, 100000);
@@ -90,7 +79,6 @@ static void formats_long_text(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	for (int width = 250; width < 260; width++) {
 		buf_reset(&b);
 		buf_addf(&b, "%*d|", width, 7);
@@ -103,7 +91,6 @@ static void cstr_does_not_count_the_nul(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	buf_adds(&b, "name");
 	assert_string_equal(buf_cstr(&b), "name");
 	assert_int_equal(b.n, 4);
@@ -115,7 +102,6 @@ static void reset_keeps_memory_release_frees(void **state)
 {
 	struct buf b = BUF_INIT;
 
-	(void)state;
 	buf_adds(&b, "text");
 	size_t cap = b.cap;
 	buf_reset(&b);
@@ -133,7 +119,6 @@ static void reserve_gives_room_to_write(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	buf_adds(&b, "x");
 	char *to = buf_reserve(&b, 5000);
 	assert_non_null(to);
@@ -147,7 +132,6 @@ static void impossible_sizes_fail(void **state)
 {
 	const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2, SIZE_MAX / 4 + 1};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		buf_adds(&b, "kept");
@@ -167,7 +151,6 @@ static void impossible_sizes_fail(void **state)
 
 static void failed_growth_sticks(void **state)
 {
-	(void)state;
 	for (long left = 0; left < 6; left++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		size_t good = 0;
@@ -217,7 +200,6 @@ static size_t unreclaimable(void)
 
 static void long_buf_is_file_backed(void **state)
 {
-	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	size_t before = unreclaimable();
 	fill(&b, LONG);
@@ -239,7 +221,6 @@ static void long_buf_is_file_backed(void **state)
 
 static void system_calls_accept_mapped_buf(void **state)
 {
-	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT, again = BUF_INIT;
 	char name[] = "/tmp/sessionfs-test-XXXXXX";
 	int fd = mkstemp(name);
@@ -269,7 +250,6 @@ void __wrap_log_message(enum log_level level, const char *fmt, ...)
  * time the disk becomes full. */
 static void full_disk_is_enospc(void **state)
 {
-	(void)state;
 	messages = 0;
 	for (size_t had = 0; had <= LONG; had += LONG) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
@@ -293,7 +273,6 @@ static void full_disk_is_enospc(void **state)
 /* Some file systems cannot reserve space. */
 static void no_fallocate_stays_in_memory(void **state)
 {
-	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	disk_error = EINVAL;
 	fill(&b, LONG);
@@ -303,7 +282,6 @@ static void no_fallocate_stays_in_memory(void **state)
 
 static void tmpfs_is_not_used_for_files(void **state)
 {
-	(void)state;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	const char *before = getenv("TMPDIR");
 	if (IS_PORTABLE || access("/dev/shm", W_OK) < 0)
@@ -335,7 +313,6 @@ static void threads_read_equal_bytes(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	pthread_t threads[6];
 	void *sum;
-	(void)state;
 	fill(&b, LONG);
 	uintptr_t expected = (uintptr_t)sum_all(&b);
 	for (size_t i = 0; i < 6; i++)
@@ -350,33 +327,17 @@ static void release_keeps_errno(void **state)
 {
 	struct buf b = BUF_INIT;
 
-	(void)state;
 	buf_adds(&b, "x");
 	errno = EXDEV;
 	buf_release(&b);
 	assert_int_equal(errno, EXDEV);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(appends_in_order),
-	    cmocka_unit_test(empty_appends_do_nothing),
-	    cmocka_unit_test(grows_past_every_power),
-	    cmocka_unit_test(formats_long_text),
-	    cmocka_unit_test(cstr_does_not_count_the_nul),
-	    cmocka_unit_test(reset_keeps_memory_release_frees),
-	    cmocka_unit_test(reserve_gives_room_to_write),
-	    cmocka_unit_test(impossible_sizes_fail),
-	    cmocka_unit_test(failed_growth_sticks),
-	    cmocka_unit_test(long_buf_is_file_backed),
-	    cmocka_unit_test(system_calls_accept_mapped_buf),
-	    cmocka_unit_test(full_disk_is_enospc),
-	    cmocka_unit_test(no_fallocate_stays_in_memory),
-	    cmocka_unit_test(tmpfs_is_not_used_for_files),
-	    cmocka_unit_test(threads_read_equal_bytes),
-	    cmocka_unit_test(release_keeps_errno),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(appends_in_order), cmocka_unit_test(empty_appends_do_nothing),
+      cmocka_unit_test(grows_past_every_power), cmocka_unit_test(formats_long_text),
+      cmocka_unit_test(cstr_does_not_count_the_nul), cmocka_unit_test(reset_keeps_memory_release_frees),
+      cmocka_unit_test(reserve_gives_room_to_write), cmocka_unit_test(impossible_sizes_fail),
+      cmocka_unit_test(failed_growth_sticks), cmocka_unit_test(long_buf_is_file_backed),
+      cmocka_unit_test(system_calls_accept_mapped_buf), cmocka_unit_test(full_disk_is_enospc),
+      cmocka_unit_test(no_fallocate_stays_in_memory), cmocka_unit_test(tmpfs_is_not_used_for_files),
+      cmocka_unit_test(threads_read_equal_bytes), cmocka_unit_test(release_keeps_errno))

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/bytes.h"
 
 /* Every byte at every place, between other bytes. */
 static void each_byte_has_a_bit(void **state)
 {
 	char text[16];
-	(void)state;
 	for (unsigned c = 0; c < 256; c++) {
 		for (unsigned at = 0; at < 16; at++) {
 			memset(text, (int)(c ^ 0x80), sizeof text);
@@ -26,7 +20,6 @@ static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
 {
 	static const char ranges[][2] = {{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {'-', '-'}, {0, 127}};
 	char text[16];
-	(void)state;
 	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
 		for (unsigned c = 0; c < 256; c++) {
 			memset(text, (int)c, sizeof text);
@@ -38,11 +31,4 @@ static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_byte_has_a_bit),
-	    cmocka_unit_test(a_range_has_its_ends_and_nothing_next_to_them),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(each_byte_has_a_bit), cmocka_unit_test(a_range_has_its_ends_and_nothing_next_to_them))

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The test includes the module, to make its allocations fail. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "unit.h"
 
 static int calls_until_failure = -1;
 
@@ -71,7 +64,6 @@ static struct cache *open_cache(size_t limit)
 
 static void finds_by_node_and_serial(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(1 << 20);
 	assert_null(cache_get(c, 7, 1));
 	put(c, 7, 1, "seven");
@@ -85,7 +77,6 @@ static void finds_by_node_and_serial(void **state)
 /* Views of one file at different times share a body: each has its own front, length and back. */
 static void views_share_a_growing_body(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(1 << 20);
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct view v = text("front ");
@@ -129,7 +120,6 @@ static void views_share_a_growing_body(void **state)
 
 static void drops_a_view_of_another_serial(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(1 << 20);
 	put(c, 7, 1, "old");
 	assert_null(cache_get(c, 7, 2));
@@ -142,7 +132,6 @@ static void drops_a_view_of_another_serial(void **state)
 
 static void evicts_the_least_recently_used(void **state)
 {
-	(void)state;
 	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(VIEW_SHARE * each);
 	for (node_t n = 1; n <= VIEW_SHARE; n++)
@@ -160,7 +149,6 @@ static void evicts_the_least_recently_used(void **state)
 
 static void big_value_evicts_several(void **state)
 {
-	(void)state;
 	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(16 * each);
 	char large[1024] = "";
@@ -206,7 +194,6 @@ static void join(struct other *o, size_t used, uint64_t used_at)
 
 static void oldest_client_is_evicted_first(void **state)
 {
-	(void)state;
 	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(8 * each);
 	struct other o;
@@ -230,7 +217,6 @@ static void oldest_client_is_evicted_first(void **state)
  * item. */
 static void cache_keeps_minimum_share(void **state)
 {
-	(void)state;
 	size_t each = sizeof(struct cache_item) + 4;
 	struct cache *c = open_cache(8 * BUDGET_OWN * each / 2);
 	struct other o;
@@ -251,7 +237,6 @@ static void cache_keeps_minimum_share(void **state)
 
 static void view_in_use_survives_eviction(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(sizeof(struct cache_item) + 16);
 	struct view v = text("held");
 	const struct view *held = cache_put(c, 1, 1, &v);
@@ -267,7 +252,6 @@ static void view_in_use_survives_eviction(void **state)
 /* Two texts that are each larger than the budget stay while they are read in turns. */
 static void large_views_stay_while_in_use(void **state)
 {
-	(void)state;
 	char large[8192] = "";
 	memset(large, 'x', sizeof large - 1);
 	struct cache *c = open_cache(4096);
@@ -287,7 +271,6 @@ static void large_views_stay_while_in_use(void **state)
 
 static void counts_arrays(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(1 << 20);
 	struct view v = {.n = 3, .item = sizeof(uint32_t)};
 	v.ends = calloc(3, sizeof *v.ends);
@@ -303,7 +286,6 @@ static void counts_arrays(void **state)
 
 static void concurrent_put_returns_first_view(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(1 << 20);
 	struct view a = text("same"), b = text("same");
 	const struct view *first = cache_put(c, 1, 1, &a);
@@ -318,7 +300,6 @@ static void concurrent_put_returns_first_view(void **state)
 
 static void many_values_are_found(void **state)
 {
-	(void)state;
 	enum { N = 20000 };
 	struct cache *c = open_cache(SIZE_MAX);
 	for (unsigned i = 0; i < N; i++) {
@@ -337,7 +318,6 @@ static void many_values_are_found(void **state)
 
 static void survives_without_memory(void **state)
 {
-	(void)state;
 	struct cache *c = NULL;
 	calls_until_failure = 0;
 	assert_int_equal(cache_open(&budget, &c), -ENOMEM);
@@ -367,7 +347,6 @@ static void survives_without_memory(void **state)
 
 static void null_arguments_are_ignored(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(0);
 	put(c, 1, 1, "never kept");
 	assert_null(cache_get(c, 1, 1));
@@ -396,7 +375,6 @@ static void *churn(void *arg)
 
 static void threads_share_it(void **state)
 {
-	(void)state;
 	struct cache *c = open_cache(50 * sizeof(struct cache_item));
 	pthread_t threads[4];
 	for (int i = 0; i < 4; i++)
@@ -414,7 +392,6 @@ static void sizes_survive_eviction(void **state)
 {
 	uint64_t size = 0;
 
-	(void)state;
 	struct cache *c = open_cache(4096);
 	for (node_t node = 1; node <= 100; node++) {
 		struct view v = {.bytes = BUF_INIT};
@@ -430,25 +407,11 @@ static void sizes_survive_eviction(void **state)
 	cache_close(c);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(sizes_survive_eviction),
-	    cmocka_unit_test(finds_by_node_and_serial),
-	    cmocka_unit_test(views_share_a_growing_body),
-	    cmocka_unit_test(drops_a_view_of_another_serial),
-	    cmocka_unit_test(evicts_the_least_recently_used),
-	    cmocka_unit_test(big_value_evicts_several),
-	    cmocka_unit_test(oldest_client_is_evicted_first),
-	    cmocka_unit_test(cache_keeps_minimum_share),
-	    cmocka_unit_test(view_in_use_survives_eviction),
-	    cmocka_unit_test(large_views_stay_while_in_use),
-	    cmocka_unit_test(counts_arrays),
-	    cmocka_unit_test(concurrent_put_returns_first_view),
-	    cmocka_unit_test(many_values_are_found),
-	    cmocka_unit_test(survives_without_memory),
-	    cmocka_unit_test(null_arguments_are_ignored),
-	    cmocka_unit_test(threads_share_it),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(sizes_survive_eviction), cmocka_unit_test(finds_by_node_and_serial),
+      cmocka_unit_test(views_share_a_growing_body), cmocka_unit_test(drops_a_view_of_another_serial),
+      cmocka_unit_test(evicts_the_least_recently_used), cmocka_unit_test(big_value_evicts_several),
+      cmocka_unit_test(oldest_client_is_evicted_first), cmocka_unit_test(cache_keeps_minimum_share),
+      cmocka_unit_test(view_in_use_survives_eviction), cmocka_unit_test(large_views_stay_while_in_use),
+      cmocka_unit_test(counts_arrays), cmocka_unit_test(concurrent_put_returns_first_view),
+      cmocka_unit_test(many_values_are_found), cmocka_unit_test(survives_without_memory),
+      cmocka_unit_test(null_arguments_are_ignored), cmocka_unit_test(threads_share_it))

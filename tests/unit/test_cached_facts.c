@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cached_facts: the facts of one session, what its usage excludes, and readings that fail. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
@@ -232,7 +227,6 @@ static void the_last_model_is_read(void **state)
 
 static void times_that_no_date_has_are_unknown(void **state)
 {
-	(void)state;
 	assert_true(info_time_ms(0) == 0);
 	assert_true(info_time_ms(1767261600250.75) == 1767261600250.0);
 	assert_true(info_time_ms(8.64e15) == 8.64e15);
@@ -326,7 +320,6 @@ static void facts_match_only_their_version(void **state)
 	const struct cached_facts k = {.slot = 3, .size = 10, .mtime = {5, 6}, .ctime = {7, 8}};
 	const struct slot_state now = {.slot = 3, .size = 10, .mtime = {5, 6}, .ctime = {7, 8}};
 	struct slot_state other[] = {now, now, now, now, now, now};
-	(void)state;
 	assert_true(cached_facts_match(&k, &now));
 	other[0].slot++;
 	other[1].size++;
@@ -403,22 +396,9 @@ static void a_session_that_cannot_be_read_has_no_facts(void **state)
 	assert_true(failures > 0); /* a short file is read once */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(all_facts_of_a_session_are_read),
-	    TEST(a_single_entry_has_facts),
-	    TEST(a_session_without_entries_has_facts),
-	    TEST(the_last_model_is_read),
-	    cmocka_unit_test(times_that_no_date_has_are_unknown),
-	    TEST(entries_of_other_sessions_are_excluded),
-	    TEST(marked_entries_are_excluded),
-	    TEST(repeated_ids_are_noted),
-	    cmocka_unit_test(facts_match_only_their_version),
-	    TEST(a_removed_session_has_no_facts),
-	    TEST(a_reading_without_memory_fails),
-	    TEST(a_session_that_cannot_be_read_has_no_facts),
-	};
-	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES_AFTER(in_utc, TEST(all_facts_of_a_session_are_read), TEST(a_single_entry_has_facts),
+            TEST(a_session_without_entries_has_facts), TEST(the_last_model_is_read),
+            cmocka_unit_test(times_that_no_date_has_are_unknown), TEST(entries_of_other_sessions_are_excluded),
+            TEST(marked_entries_are_excluded), TEST(repeated_ids_are_noted),
+            cmocka_unit_test(facts_match_only_their_version), TEST(a_removed_session_has_no_facts),
+            TEST(a_reading_without_memory_fails), TEST(a_session_that_cannot_be_read_has_no_facts))

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cancel: one thread's work can be cancelled without the others'. */
+#include "unit.h"
 #include "sessionfs/base/cancel.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static bool is_true(void *arg)
 {
@@ -24,7 +18,6 @@ static void *check(void *arg)
 
 static void check_returns_eintr_when_cancelled(void **state)
 {
-	(void)state;
 	bool asked = false;
 	const struct cancel cancel = {.is_cancelled = is_true, .arg = &asked};
 	assert_int_equal(cancel_check(), 0);
@@ -38,7 +31,6 @@ static void check_returns_eintr_when_cancelled(void **state)
 
 static void cancel_is_per_thread(void **state)
 {
-	(void)state;
 	bool asked = true;
 	const struct cancel cancel = {.is_cancelled = is_true, .arg = &asked};
 	pthread_t thread;
@@ -51,11 +43,4 @@ static void cancel_is_per_thread(void **state)
 	cancel_set(NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(check_returns_eintr_when_cancelled),
-	    cmocka_unit_test(cancel_is_per_thread),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(check_returns_eintr_when_cancelled), cmocka_unit_test(cancel_is_per_thread))

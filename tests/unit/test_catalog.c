@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalog on real directories: names, which files are sessions, changes. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/catalog/header.h"
 
@@ -283,10 +278,6 @@ static int note_file(void *arg, const char *file, uint32_t slot, int err, const 
 
 static int stop_at_second(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
-	(void)file;
-	(void)slot;
-	(void)err;
-	(void)reason;
 	return ++*(int *)arg == 2 ? 42 : 0;
 }
 
@@ -611,7 +602,6 @@ static void a_name_says_what_a_file_can_be(void **state)
 	    {"x.jsonl.reset.1/b", NAME_OTHER, 0},
 	    {"", NAME_OTHER, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		size_t at;
 		assert_int_equal(header_name(names[i].path, &at), names[i].is);
@@ -661,28 +651,11 @@ static void open_fails_on_non_directory(void **state)
 	assert_sids(p, "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(project_names),
-	    TEST(project_name_is_stable),
-	    TEST(flat_file_project_comes_from_header),
-	    TEST(duplicate_names_get_suffixes),
-	    TEST(unusual_file_names_are_accepted),
-	    TEST(nested_directories_are_scanned),
-	    TEST(directory_beside_flat_file_shares_project),
-	    TEST(nested_directories_are_rescanned_without_inotify),
-	    TEST(non_sessions_are_hidden),
-	    TEST(long_header_after_blank_lines_is_read),
-	    TEST(files_are_opened_lazily),
-	    TEST(header_read_frees_its_buffer),
-	    TEST(file_changes_are_seen),
-	    TEST(recreated_file_gets_new_slot),
-	    TEST(source_can_be_removed_and_restored),
-	    TEST(transient_errors_are_reported_not_cached),
-	    TEST(a_name_says_what_a_file_can_be),
-	    TEST(non_sessions_do_not_affect_projects),
-	    TEST(open_fails_on_non_directory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(project_names), TEST(project_name_is_stable), TEST(flat_file_project_comes_from_header),
+      TEST(duplicate_names_get_suffixes), TEST(unusual_file_names_are_accepted), TEST(nested_directories_are_scanned),
+      TEST(directory_beside_flat_file_shares_project), TEST(nested_directories_are_rescanned_without_inotify),
+      TEST(non_sessions_are_hidden), TEST(long_header_after_blank_lines_is_read), TEST(files_are_opened_lazily),
+      TEST(header_read_frees_its_buffer), TEST(file_changes_are_seen), TEST(recreated_file_gets_new_slot),
+      TEST(source_can_be_removed_and_restored), TEST(transient_errors_are_reported_not_cached),
+      TEST(a_name_says_what_a_file_can_be), TEST(non_sessions_do_not_affect_projects),
+      TEST(open_fails_on_non_directory))

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that wait for an index that another thread builds. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "catalog_fixture.h"
 
 #include "sessionfs/base/cancel.h"
@@ -220,14 +215,6 @@ static void growing_waits_for_readers(void **state)
 	}
 }
 
-int main(void)
-{
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(waiter_can_be_cancelled),
-	    TEST(waiter_for_a_scan_can_be_cancelled),
-	    TEST(cancelled_builder_does_not_stop_others),
-	    TEST(growing_waits_for_readers),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES(TEST(waiter_can_be_cancelled), TEST(cancelled_builder_does_not_stop_others), TEST(growing_waits_for_readers), TEST(waiter_for_a_scan_can_be_cancelled))

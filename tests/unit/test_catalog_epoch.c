@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a listing of names is valid: until the epoch rises. And names that depend on the order in which files are
  * seen. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
@@ -200,13 +195,7 @@ static void names_of_an_unchanged_directory_are_not_read_again(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(epoch_rises_with_each_possible_session),     TEST(epoch_rises_when_a_file_becomes_a_session),
-	    TEST(a_directory_beside_a_known_file_is_its_own), TEST(the_first_started_session_is_found),
-	    TEST(a_session_has_no_sid_before_all_are_known),  TEST(names_of_an_unchanged_directory_are_not_read_again),
-	    WATCHED(a_source_that_is_replaced_is_read_again),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(epoch_rises_with_each_possible_session), TEST(epoch_rises_when_a_file_becomes_a_session),
+      TEST(a_directory_beside_a_known_file_is_its_own), TEST(the_first_started_session_is_found),
+      TEST(a_session_has_no_sid_before_all_are_known), TEST(names_of_an_unchanged_directory_are_not_read_again),
+      WATCHED(a_source_that_is_replaced_is_read_again))

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One file or directory cannot be read for a while: the catalog keeps its last state, and shows the others. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 
@@ -98,7 +93,6 @@ static void an_unreadable_parent_is_still_the_parent(void **state)
 
 static int note_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
 {
-	(void)reason;
 	buf_addf(arg, "%s:%s ", file, slot != NO_SLOT ? "session" : err == -EIO ? "EIO" : err ? "other" : "none");
 	return 0;
 }
@@ -302,19 +296,6 @@ static void the_status_counts_the_sessions(void **state)
 	assert_int_equal(status.sessions, 2);
 }
 
-int main(void)
-{
 #define FAILING(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down_failing)
-	const struct CMUnitTest tests[] = {
-	    FAILING(an_unreadable_parent_is_still_the_parent),
-	    FAILING(an_unreadable_directory_is_listed),
-	    FAILING(a_failure_ends_alone),
-	    FAILING(a_failure_ends_with_its_directory),
-	    FAILING(the_newest_is_unsure_without_the_time_of_one),
-	    FAILING(the_status_counts_the_sessions),
-	    FAILING(what_is_current_lasts),
-	    cmocka_unit_test_setup_teardown(what_is_watched_lasts, set_up_watched, tear_down_failing),
-	    cmocka_unit_test_setup_teardown(a_write_within_a_tick_is_reported, set_up_watched, tear_down_failing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES(FAILING(an_unreadable_parent_is_still_the_parent), FAILING(an_unreadable_directory_is_listed), FAILING(a_failure_ends_alone), FAILING(a_failure_ends_with_its_directory), FAILING(the_newest_is_unsure_without_the_time_of_one), FAILING(the_status_counts_the_sessions), FAILING(what_is_current_lasts), cmocka_unit_test_setup_teardown(what_is_watched_lasts, set_up_watched, tear_down_failing), cmocka_unit_test_setup_teardown(a_write_within_a_tick_is_reported, set_up_watched, tear_down_failing))

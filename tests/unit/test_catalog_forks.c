@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parents and forks of sessions. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 #include "sessionfs/base/cancel.h"
@@ -290,13 +285,5 @@ static void a_cancelled_search_for_parents_is_made_again(void **state)
 	assert_true(cancelled >= 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(fork_parent_is_found_by_path),         TEST(fork_parent_is_found_by_mount_path),
-	    TEST(nested_sessions_have_their_parent),    TEST(forks_with_equal_stems_are_listed),
-	    TEST(fork_listing_continues_after_removal), TEST(a_cancelled_search_for_parents_is_made_again),
-	    WATCHED(a_new_parent_is_reported),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES(TEST(fork_parent_is_found_by_path), TEST(fork_parent_is_found_by_mount_path), TEST(nested_sessions_have_their_parent), TEST(forks_with_equal_stems_are_listed), TEST(fork_listing_continues_after_removal), TEST(a_cancelled_search_for_parents_is_made_again), WATCHED(a_new_parent_is_reported))

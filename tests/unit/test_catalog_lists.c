@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers of the catalog about many sessions: listings, the newest session, the states of all. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "catalog_fixture.h"
 
 /* A writer that creates a file and later writes its header: the project needs a name before the session is listed. */
@@ -277,18 +272,5 @@ static void slot_now_finds_a_file_that_came_back(void **state)
 	assert_true(info.key != key); /* or `tail -F` would go on in the old one */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(late_header_gives_its_project_a_name),
-	    TEST(listing_continues_across_changes),
-	    TEST(newest_session_is_found),
-	    TEST(newest_of_one_age_has_the_last_name),
-	    TEST(all_directories_limit_a_list_of_all),
-	    TEST(directories_limit_the_classes_below),
-	    TEST(newest_is_current_under_load),
-	    TEST(newest_skips_non_sessions),
-	    TEST(slot_now_finds_a_file_that_came_back),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES(TEST(late_header_gives_its_project_a_name), TEST(listing_continues_across_changes), TEST(newest_session_is_found), TEST(newest_of_one_age_has_the_last_name), TEST(all_directories_limit_a_list_of_all), TEST(newest_is_current_under_load), TEST(newest_skips_non_sessions), TEST(slot_now_finds_a_file_that_came_back), TEST(directories_limit_the_classes_below))

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Mistakes in the rules of the catalog: the checks of schedule_checks.h find each of them. A script of mistakes/ makes
  * one in a copy of a source file, which the Makefile builds with test_catalog_schedules. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "linux_only.h"
 
 #include <dirent.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MISTAKES "tests/unit/mistakes"
 #define MISTAKES_MAX 64

@@ -7,15 +7,9 @@
  * - A look draws its tick, `began`, before it reads the disk; its result is applied only if that is greater than the
  * current one.
  * - Known state is valid for a call that began at `asof` if the look began after the mark, or after the call began. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { NAMES = 3, QUEUE = 4, WRITES = 25, WORKERS = 16, READERS = 8, STEPS = 1500, RUNS = 12000 };
 /* The file of a name: none, one never seen, or the number of the write that created it. */
@@ -274,30 +268,20 @@ static int wrong_runs(int runs, enum rule rule)
 
 static void model_never_returns_stale_state(void **state)
 {
-	(void)state;
 	assert_int_equal(wrong_runs(RUNS, RIGHT), 0);
 }
 
 /* A write between the look and its tick would count as seen. */
 static void model_catches_late_tick(void **state)
 {
-	(void)state;
 	assert_in_range(wrong_runs(RUNS / 4, BEGAN_AFTER_THE_LOOK), RUNS / 4 / 100, RUNS / 4);
 }
 
 /* The old `began` of a removed file would count as a look at its successor. */
 static void model_catches_reused_scan(void **state)
 {
-	(void)state;
 	assert_in_range(wrong_runs(RUNS / 4, COMES_WITH_OLD_BEGAN), RUNS / 4 / 200, RUNS / 4);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(model_never_returns_stale_state),
-	    cmocka_unit_test(model_catches_late_tick),
-	    cmocka_unit_test(model_catches_reused_scan),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(model_never_returns_stale_state), cmocka_unit_test(model_catches_late_tick),
+      cmocka_unit_test(model_catches_reused_scan))

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of projects and sessions: which text they show, who gets the plain name, and when a name is free again. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "catalog_fixture.h"
 
 static void put_in(struct source_fixture *p, const char *dir, const char *file, const char *sid)
@@ -191,17 +186,7 @@ static void equal_sids_are_numbered(void **state)
 	assert_sessions(p, "a/0.jsonl=0=s~4 a/3.jsonl=3=s~3 a/9.jsonl=9=s");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(a_project_shows_the_text_between_dashes),
-	    TEST(a_directory_without_dashes_has_the_plain_name),
-	    TEST(directories_within_dashes_have_their_own_names),
-	    TEST(a_plain_name_is_kept_without_sessions),
-	    TEST(equal_stems_are_numbered_by_path),
-	    TEST(a_stem_is_free_when_its_file_is_gone),
-	    TEST(a_stem_belongs_to_its_project),
-	    TEST(equal_sids_are_numbered),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(a_project_shows_the_text_between_dashes), TEST(a_directory_without_dashes_has_the_plain_name),
+      TEST(directories_within_dashes_have_their_own_names), TEST(a_plain_name_is_kept_without_sessions),
+      TEST(equal_stems_are_numbered_by_path), TEST(a_stem_is_free_when_its_file_is_gone),
+      TEST(a_stem_belongs_to_its_project), TEST(equal_sids_are_numbered))

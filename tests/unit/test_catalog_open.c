@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalog's open indexes, and many threads that use them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "catalog_fixture.h"
 
 #include <pthread.h>
@@ -130,7 +125,6 @@ static void open_indexes_are_limited(void **state)
 /* Another client of the budget, which never evicts anything. */
 static uint64_t has_nothing(void *arg)
 {
-	(void)arg;
 	return BUDGET_NOTHING;
 }
 
@@ -414,14 +408,5 @@ static void concurrent_opens_build_one_index(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(index_grows_with_file),         TEST(rewrite_is_seen_after_eviction),
-	    TEST(open_indexes_are_limited),      TEST(reopened_index_keeps_entry_numbers),
-	    TEST(threads_open_and_change_files), TEST(concurrent_opens_build_one_index),
-	    TEST(eagain_on_open_is_not_retried), TEST(foreign_file_is_checked_before_use),
-	    TEST(the_least_recent_is_evicted),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES(TEST(index_grows_with_file), TEST(rewrite_is_seen_after_eviction), TEST(open_indexes_are_limited), TEST(reopened_index_keeps_entry_numbers), TEST(threads_open_and_change_files), TEST(concurrent_opens_build_one_index), TEST(eagain_on_open_is_not_retried), TEST(foreign_file_is_checked_before_use), TEST(the_least_recent_is_evicted))

@@ -2,12 +2,7 @@
 /* A catalog that has seen many changes of its source still shows the files that are there, and reports each
  * change. The test finds the files without it: it walks the directories and reads the files. The changes are drawn from
  * a seed; once inotify reports them, and once the catalog polls. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/clock.h"
 
 #include "catalog_fixture.h"
@@ -15,7 +10,6 @@
 #include "seed.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { STEPS = 120, FILES_MAX = 64, PATH_SIZE = 64, PROJECTS = 4 };
@@ -617,11 +611,4 @@ static void a_polling_catalog_shows_what_is_there(void **state)
 	the_catalog_shows_what_is_there(*state, true);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(a_watching_catalog_shows_what_is_there),
-	    TEST(a_polling_catalog_shows_what_is_there),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(a_watching_catalog_shows_what_is_there), TEST(a_polling_catalog_shows_what_is_there))

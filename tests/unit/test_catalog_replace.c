@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Directories are moved away, come back, and are replaced while a scan of something below them runs. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/catalog/catalog.h"
 
 #include "catalog_fixture.h"
@@ -261,12 +256,6 @@ static void removed_session_has_no_subagents(void **state)
 
 #define REPLACE(f) cmocka_unit_test_setup_teardown(f, prepare, forget)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    REPLACE(polled_directory_comes_back),      REPLACE(polled_file_comes_back),
-	    REPLACE(late_failure_hides_nothing),       REPLACE(directory_below_unwatched_is_polled),
-	    REPLACE(replacement_before_watch_is_seen), REPLACE(removed_session_has_no_subagents),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(REPLACE(polled_directory_comes_back), REPLACE(polled_file_comes_back), REPLACE(late_failure_hides_nothing),
+      REPLACE(directory_below_unwatched_is_polled), REPLACE(replacement_before_watch_is_seen),
+      REPLACE(removed_session_has_no_subagents))

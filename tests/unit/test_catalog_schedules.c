@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalog's calls in many orders of their threads: schedule_catalog.h has the checks. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "linux_only.h"
 #include "schedule_catalog.h"
 #include "seed.h"
@@ -45,7 +40,6 @@ static void stop(const char *why)
 
 static void every_answer_was_true(void **state)
 {
-	(void)state;
 	uint64_t seed = seed_of_run();
 	const char *text = getenv("SCHEDULES");
 	unsigned most = text ? (unsigned)strtoul(text, NULL, 10) : INTERLEAVINGS;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading one file or its ACL fails, or memory runs out: once, without effect, or repeatedly, which is an error. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 
@@ -614,27 +609,5 @@ static void failed_growth_keeps_its_session(void **state)
 	assert_true(entries > 4);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(failed_stat_does_not_change_newest),
-	    TEST(unreadable_newest_is_an_error),
-	    TEST(unreadable_older_file_is_ignored),
-	    TEST(failed_stat_does_not_change_listing),
-	    TEST(incomplete_listing_returns_error),
-	    TEST(a_lasting_failure_is_looked_at_seldom),
-	    TEST(a_failure_is_of_its_project),
-	    TEST(a_newer_failure_elsewhere_is_ignored),
-	    TEST(unreadable_directory_keeps_its_project),
-	    TEST(absent_or_refused_directory_has_no_project),
-	    TEST(name_of_an_unread_directory_is_not_given_away),
-	    TEST(unreadable_parent_is_reported),
-	    TEST(a_failure_is_logged_once),
-	    TEST(unreadable_acl_limits_access_to_owner),
-	    TEST(enomem_never_hides_a_name),
-	    TEST(enomem_shows_nothing_old),
-	    TEST(failed_growth_keeps_its_session),
-	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(failed_stat_does_not_change_newest), TEST(unreadable_newest_is_an_error), TEST(unreadable_older_file_is_ignored), TEST(failed_stat_does_not_change_listing), TEST(incomplete_listing_returns_error), TEST(a_lasting_failure_is_looked_at_seldom), TEST(a_failure_is_of_its_project), TEST(unreadable_directory_keeps_its_project), TEST(absent_or_refused_directory_has_no_project), TEST(name_of_an_unread_directory_is_not_given_away), TEST(unreadable_parent_is_reported), TEST(unreadable_acl_limits_access_to_owner), TEST(enomem_never_hides_a_name), TEST(failed_growth_keeps_its_session), TEST(a_newer_failure_elsewhere_is_ignored), TEST(a_failure_is_logged_once), TEST(enomem_shows_nothing_old))

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One call fails, by its number: a watch is not set, or a directory or file is not opened. Then a file may have changed
  * without an event, and nothing is hidden. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 
@@ -241,16 +236,6 @@ static void failure_that_ends_hides_no_file(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(unwatched_directory_is_rescanned_when_watched),
-	    TEST(recreated_directory_gets_its_own_watch),
-	    TEST(file_event_beside_new_directory_is_applied),
-	    TEST(failed_scan_is_retried),
-	    TEST(briefly_absent_file_is_stale),
-	    TEST(failure_that_ends_hides_no_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(unwatched_directory_is_rescanned_when_watched), TEST(recreated_directory_gets_its_own_watch),
+      TEST(file_event_beside_new_directory_is_applied), TEST(failed_scan_is_retried),
+      TEST(briefly_absent_file_is_stale), TEST(failure_that_ends_hides_no_file))

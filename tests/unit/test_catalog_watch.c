@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes with an event show at once: none of these tests waits for a scan to expire. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/catalog/catalog.h"
@@ -14,7 +9,6 @@
 #include "linux_only.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static _Atomic unsigned reads;

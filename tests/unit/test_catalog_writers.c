@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that write among threads that read: each sees its own writes at once. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
@@ -198,11 +193,4 @@ static void writer_sees_own_write_by_polling(void **state)
 	write_and_browse(*state, true, FEW_ROUNDS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    WATCHED(writer_sees_own_write_among_readers),
-	    WATCHED(writer_sees_own_write_by_polling),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(WATCHED(writer_sees_own_write_among_readers), WATCHED(writer_sees_own_write_by_polling))

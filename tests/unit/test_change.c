@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* change: the diff of the change that a call made, from its result, else from its arguments. */
+#include "unit.h"
 #include "render_fixture.h"
 
 #include "failing_alloc.h"
@@ -70,7 +71,6 @@ static void assert_change(const char *call, const char *result, const char *want
 
 static void patch_is_shown_as_it_is(void **state)
 {
-	(void)state;
 	assert_change(EDITED, JSON(,"details":{"patch":"--- x\n+++ y\n","diff":"+1 z"}), "--- x\n+++ y\n");
 	assert_change(EDITED, JSON(,"details":{"patch":"p\ud800"}), "p\xef\xbf\xbd\n");
 	/* One that is empty, of newlines or no string is ignored. */
@@ -82,7 +82,6 @@ static void patch_is_shown_as_it_is(void **state)
 
 static void rows_become_hunks(void **state)
 {
-	(void)state;
 	assert_change(EDITED, DIFF(" 1 a\n-2 b\n+2 c\n+3 d\n 3 e"), FRONT "@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n");
 	/* The sides of later hunks are apart by the lines that earlier ones added. */
 	assert_change(EDITED, DIFF("-2 b\n+2 c\n+3 d\n   ...\n 9 x\n-10 y"),
@@ -98,7 +97,6 @@ static void rows_become_hunks(void **state)
 
 static void file_with_rows_is_not_new(void **state)
 {
-	(void)state;
 	assert_change(WRITES("x\n"), DIFF("+1 x"), FRONT "@@ -0,0 +1,1 @@\n+x\n");
 	assert_change(WRITES("x\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+x\n");
 }
@@ -109,7 +107,6 @@ static void invalid_rows_are_ignored(void **state)
 	    DIFF("+1 x\n"), DIFF("+1 x\n\n"), DIFF("+1 x\n*2 y"), DIFF("+1 x\n+ y"), DIFF("+1 x\n+2y"),
 	    DIFF("+1 x\n+2"), DIFF("+1 x\n+x 2"), DIFF("+1 x\n...."), DIFF("+1 x\n+..."));
 
-	(void)state;
 	/* A newline at the end begins no row. */
 	assert_change(EDITED, rows[0], FRONT "@@ -0,0 +1,1 @@\n+x\n");
 	for (size_t i = 1; i < sizeof rows / sizeof *rows; i++)
@@ -122,7 +119,6 @@ static void invalid_rows_are_ignored(void **state)
 
 static void arguments_show_their_pieces(void **state)
 {
-	(void)state;
 	assert_change(
 	    JSON("name":"edit","arguments":{"path":"f","edits":[{"oldText":"a","newText":"b\nc\n"},
 	        {"oldText":"","newText":"d"}]}),
@@ -138,7 +134,6 @@ static void arguments_show_their_pieces(void **state)
 static void edits_show_what_differs(void **state)
 {
 #define TEN "1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n9\\n10\\n"
-	(void)state;
 	assert_change(
 	    "\"name\":\"edit\",\"arguments\":{\"path\":\"f\",\"edits\":[{\"oldText\":\"" TEN "a\\n" TEN "\",\"newText\":\"" TEN "b\\nc\\n" TEN "\"}]}",
 	    "", FRONT "@@ -8,7 +8,8 @@\n 8\n 9\n 10\n-a\n+b\n+c\n 1\n 2\n 3\n");
@@ -158,7 +153,6 @@ static void edits_show_what_differs(void **state)
 
 static void written_file_is_new(void **state)
 {
-	(void)state;
 	assert_change(WRITES("a\nb\n"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n");
 	assert_change(WRITES("a\nb"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
 	assert_change(WRITES("\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+\n");
@@ -167,7 +161,6 @@ static void written_file_is_new(void **state)
 
 static void path_is_one_line(void **state)
 {
-	(void)state;
 	assert_change(JSON("name":"write","arguments":{"path":"a\nb","content":"x\n"}), "",
 	    "--- /dev/null\n+++ /w/a b\n@@ -0,0 +1,1 @@\n+x\n");
 }
@@ -186,7 +179,6 @@ static void only_successful_changes_are_shown(void **state)
 	    {JSON("name":"read","arguments":{"path":"f","content":"x"}), "", false},
 	    {JSON("name":"bash","arguments":{"path":"f","content":"x"}), "", false});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT, open = BUF_INIT;
 		struct one_call c;
@@ -215,7 +207,6 @@ static void assert_counts(const char *diff, uint64_t added, uint64_t removed)
 
 static void lines_are_counted_after_the_first_hunk(void **state)
 {
-	(void)state;
 	assert_counts("", 0, 0);
 	assert_counts("--- a\n+++ b\n", 0, 0);
 	assert_counts("--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n+c\n d\n\n", 2, 1);
@@ -229,7 +220,6 @@ static void failed_read_is_returned(void **state)
 	CLEANUP_BUF struct buf out = BUF_INIT, result = BUF_INIT;
 	struct one_call c;
 
-	(void)state;
 	buf_addf(&result, JSON(,"x":"%*s"), READ_AHEAD, "");
 	one_call_open(&c, EDITED, buf_cstr(&result));
 	reads_fail = true;
@@ -245,7 +235,6 @@ static void change_without_memory_is_an_error(void **state)
 	static const char *const results[] = {"", DIFF("-1 a\n+1 b"), JSON(,"details":{"patch":"p"})};
 	static const char *const wants[] = {FROM_ARGUMENTS, FRONT "@@ -1,1 +1,1 @@\n-a\n+b\n", "p\n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
 		unsigned failed = 0;
 		struct one_call c;
@@ -266,21 +255,9 @@ static void change_without_memory_is_an_error(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(patch_is_shown_as_it_is),
-	    cmocka_unit_test(rows_become_hunks),
-	    cmocka_unit_test(file_with_rows_is_not_new),
-	    cmocka_unit_test(invalid_rows_are_ignored),
-	    cmocka_unit_test(arguments_show_their_pieces),
-	    cmocka_unit_test(edits_show_what_differs),
-	    cmocka_unit_test(written_file_is_new),
-	    cmocka_unit_test(path_is_one_line),
-	    cmocka_unit_test(only_successful_changes_are_shown),
-	    cmocka_unit_test(lines_are_counted_after_the_first_hunk),
-	    cmocka_unit_test(failed_read_is_returned),
-	    cmocka_unit_test(change_without_memory_is_an_error),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(patch_is_shown_as_it_is), cmocka_unit_test(rows_become_hunks),
+      cmocka_unit_test(file_with_rows_is_not_new), cmocka_unit_test(invalid_rows_are_ignored),
+      cmocka_unit_test(arguments_show_their_pieces), cmocka_unit_test(edits_show_what_differs),
+      cmocka_unit_test(written_file_is_new), cmocka_unit_test(path_is_one_line),
+      cmocka_unit_test(only_successful_changes_are_shown), cmocka_unit_test(lines_are_counted_after_the_first_hunk),
+      cmocka_unit_test(failed_read_is_returned), cmocka_unit_test(change_without_memory_is_an_error))

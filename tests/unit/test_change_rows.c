@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* change: rows of a result as hunks. test_change.c tests the rest; tests/e2e/files.sh has patch(1) apply such diffs. */
+#include "unit.h"
 #include "render_fixture.h"
 #include "sessionfs/render/files.h"
 
@@ -34,7 +35,6 @@ static void assert_change(const char *name, const char *arguments, const char *r
 
 static void diff_comes_from_result(void **state)
 {
-	(void)state;
 	assert_change("edit", JSON({"path":"f","oldText":"a\nb","newText":"c"}),
 	    JSON(,"details":{"patch":"\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c","diff":"-1 a"}),
 	    "\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c\n", 2, 1);
@@ -54,7 +54,6 @@ static void diff_falls_back_to_arguments(void **state)
 	static const char *const no_rows[] = {
 	    "",       " 1 a", "-1 a\\n\\n+1 b",      "-a\\n+b", " 1|a\\n+2|b", "-1 a\\n+2",
 	    "...\\n", "*1 a", "-9999999999999999 a", "\\u0000"};
-	(void)state;
 	for (size_t i = 0; i < sizeof no_rows / sizeof *no_rows; i++) {
 		char rest[80];
 		snprintf(rest, sizeof rest, JSON(,"details":{"diff":"%s"}), no_rows[i]);
@@ -78,7 +77,6 @@ static void diff_falls_back_to_arguments(void **state)
 /* A row of a diff is a number, a blank and text. */
 static void rows_are_read_strictly(void **state)
 {
-	(void)state;
 	/* Fifteen digits are a number, sixteen are not. */
 	assert_change("edit", JSON({"path":"f","oldText":"a\nb","newText":"c"}),
 	    JSON(,"details":{"diff":"-100000000000000 a"}), NAMES "@@ -100000000000000,1 +99999999999999,0 @@\n-a\n", 0,
@@ -101,20 +99,10 @@ static void rows_are_read_strictly(void **state)
 /* The first change of a hunk says where it begins; a hunk after others is moved by the lines that they added. */
 static void later_hunks_are_shifted(void **state)
 {
-	(void)state;
 	assert_change("edit", JSON({"path":"f","oldText":"a\nb","newText":"c"}),
 	    JSON(,"details":{"diff":"+1 a\n+2 b\n...\n-10 c\n...\n 19 x\n+22 d"}),
 	    NAMES "@@ -0,0 +1,2 @@\n+a\n+b\n@@ -10,1 +11,0 @@\n-c\n@@ -20,1 +21,2 @@\n x\n+d\n", 3, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(diff_comes_from_result),
-	    cmocka_unit_test(diff_falls_back_to_arguments),
-	    cmocka_unit_test(rows_are_read_strictly),
-	    cmocka_unit_test(later_hunks_are_shifted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(diff_comes_from_result), cmocka_unit_test(diff_falls_back_to_arguments),
+      cmocka_unit_test(rows_are_read_strictly), cmocka_unit_test(later_hunks_are_shifted))

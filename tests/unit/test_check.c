@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/cmd/check.h"
 
 #include "session_lines.h"
@@ -165,12 +160,5 @@ static void failure_reason_is_printed(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(valid_sessions_print_nothing),     TEST(each_problem_prints_one_line),
-	    TEST(short_current_branch_is_reported), TEST(progress_line_is_erased),
-	    TEST(failure_reason_is_printed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(valid_sessions_print_nothing), TEST(each_problem_prints_one_line), TEST(short_current_branch_is_reported),
+      TEST(progress_line_is_erased), TEST(failure_reason_is_printed))

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/clock.h"
 
 static void units_are_converted(void **state)
 {
-	(void)state;
 	assert_int_equal(time_ns((struct timespec){3, 5}), INT64_C(3000000005));
 	assert_int_equal(time_ns((struct timespec){-1, 999999999}), -1);
 	int64_t ms = clock_ms(CLOCK_MONOTONIC);
@@ -23,7 +17,6 @@ static void units_are_converted(void **state)
 /* Nanoseconds are carried: the system gets less than a second of them. */
 static void nanoseconds_are_carried(void **state)
 {
-	(void)state;
 	int64_t before = clock_ns(CLOCK_MONOTONIC);
 	struct timespec t = clock_in(CLOCK_MONOTONIC, INT64_C(2999999999));
 	int64_t after = clock_ns(CLOCK_MONOTONIC);
@@ -34,7 +27,6 @@ static void nanoseconds_are_carried(void **state)
 
 static void extreme_times_are_ordered(void **state)
 {
-	(void)state;
 	/* File times before 1970, and where nanoseconds in one number would overflow. */
 	const bool is_wide = sizeof(time_t) == 8;
 	const time_t first = is_wide ? (time_t)INT64_MIN : INT32_MIN, last = is_wide ? (time_t)INT64_MAX : INT32_MAX;
@@ -47,12 +39,5 @@ static void extreme_times_are_ordered(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(units_are_converted),
-	    cmocka_unit_test(nanoseconds_are_carried),
-	    cmocka_unit_test(extreme_times_are_ordered),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(units_are_converted), cmocka_unit_test(nanoseconds_are_carried),
+      cmocka_unit_test(extreme_times_are_ordered))

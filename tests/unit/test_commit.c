@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* commit: values whose append fails, and files that are replaced while they are written to. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "write_fixture.h"
 
 #include "failing_calls.h"
@@ -109,13 +104,7 @@ static void a_failing_append_is_refused(void **state)
 	}
 }
 
-int main(void)
-{
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(a_failed_append_saves_no_rows),
-	    TEST(an_entry_is_found_again_after_a_replacement),
-	    TEST(a_failing_append_is_refused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES(TEST(a_failed_append_saves_no_rows), TEST(an_entry_is_found_again_after_a_replacement),
+      TEST(a_failing_append_is_refused))

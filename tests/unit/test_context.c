@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* context_build: each case is a session in short form and the expected items of its context. */
+#include "unit.h"
 #include "render_fixture.h"
 
 #include "sessionfs/session/context.h"
@@ -58,7 +59,6 @@ static void expect_state(const char *text, const char *at, const char *expected)
 
 static void state_comes_from_branch_end(void **state)
 {
-	(void)state;
 	expect_state(HEADER, NULL, "none");
 	expect_state(HEADER BARE("model_change", "a", null), NULL, "none");
 	expect_state(HEADER MESSAGE("a", null, "role":"custom","content":"x")
@@ -91,7 +91,6 @@ static void expect(const char *text, const char *expected)
 
 static void many_edits_are_applied(void **state)
 {
-	(void)state;
 	struct buf text = BUF_INIT, expected = BUF_INIT;
 	buf_adds(&text, HEADER LINE({"type":"message","id":"m0","parentId":null,"message":{"role":"user"}}));
 	for (int i = 1; i < 50; i++)
@@ -116,7 +115,6 @@ static void many_edits_are_applied(void **state)
 
 static void v1_indexes_are_resolved(void **state)
 {
-	(void)state;
 	const char *text = AS_IS(LINE({"type":"session","id":"s"})
 	    LINE({"type":"message","message":{"role":"user","content":"one"}})
 	    LINE({"type":"message","message":{"role":"user","content":"two"}})
@@ -148,7 +146,6 @@ static void expect_sent(const char *text, bool expected)
 /* One message that is sent is enough, wherever it is. With an edit, the lines are read. */
 static void any_sent_message_counts(void **state)
 {
-	(void)state;
 	expect_sent(HEADER, false);
 	expect_sent(HEADER USER("a", null, "x"), true);
 	expect_sent(HEADER MESSAGE("a", null, "role":"bashExecution","excludeFromContext":true), false);
@@ -170,13 +167,5 @@ static void any_sent_message_counts(void **state)
 	expect_sent(HEADER USER("a", null, "x") USER("b", "a", "x") EDIT("e", "b", "b", null), true);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(many_edits_are_applied),
-	    cmocka_unit_test(v1_indexes_are_resolved),
-	    cmocka_unit_test(any_sent_message_counts),
-	    cmocka_unit_test(state_comes_from_branch_end),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(many_edits_are_applied), cmocka_unit_test(v1_indexes_are_resolved),
+      cmocka_unit_test(any_sent_message_counts), cmocka_unit_test(state_comes_from_branch_end))

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
+#include "unit.h"
 #include "sessionfs/base/counters.h"
 
 static void count(struct counters *t, struct span name)
@@ -24,7 +17,6 @@ static void expect(const struct counters *t, size_t i, struct span name, size_t 
 
 static void names_are_copied_in_order(void **state)
 {
-	(void)state;
 	struct counters t = COUNTERS_INIT(size_t);
 	char name[] = "user";
 	count(&t, span_of(name));
@@ -50,7 +42,6 @@ static void names_are_copied_in_order(void **state)
 
 static void values_stay(void **state)
 {
-	(void)state;
 	struct counters t = COUNTERS_INIT(size_t);
 	size_t *first = counters_get(&t, span_of("0"));
 	char name[16];
@@ -65,11 +56,4 @@ static void values_stay(void **state)
 	counters_release(&t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(names_are_copied_in_order),
-	    cmocka_unit_test(values_stay),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(names_are_copied_in_order), cmocka_unit_test(values_stay))

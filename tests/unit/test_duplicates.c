@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* duplicates: the table of marks, and the session for which an entry in several sessions counts. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "../../src/find/find_impl.h"
 #include "failing_alloc.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/lock.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A hash as session_usage returns it: its upper two bits are 0. */
 static uint64_t mark_of(uint64_t number)
@@ -42,7 +36,6 @@ static void a_mark_keeps_its_first_owner(void **state)
 	enum { MARKS = 5000, ROUND = 100 };
 	struct lock lock;
 	struct duplicate_table d = shared_table(&lock);
-	(void)state;
 	for (uint64_t i = 0; i < MARKS; i++) {
 		if (i % ROUND == 0)
 			assert_true(duplicates_reserve(&d, ROUND));
@@ -60,7 +53,6 @@ static void a_table_without_a_lock_has_one_owner(void **state)
 {
 	enum { MARKS = 48 };
 	struct duplicate_table d = {0};
-	(void)state;
 	assert_true(duplicates_reserve(&d, MARKS));
 	for (uint64_t i = 0; i < MARKS; i++)
 		assert_int_equal(duplicates_set_owner(&d, mark_of(i), 1), 0);
@@ -75,7 +67,6 @@ static void marks_with_the_same_cell_differ(void **state)
 {
 	enum { MARKS = 48 };
 	struct duplicate_table d = {0};
-	(void)state;
 	assert_true(duplicates_reserve(&d, MARKS));
 	/* With this factor the hash is the mark, and its upper 6 bits are the cell. */
 	d.secret = (struct hash_key){.factor = 1};
@@ -94,7 +85,6 @@ static void marks_with_the_same_cell_differ(void **state)
 static void a_table_grows_when_it_is_full(void **state)
 {
 	struct duplicate_table d = {0};
-	(void)state;
 	assert_int_equal(duplicates_memory(&d), 0);
 	assert_true(duplicates_reserve(&d, 0));
 	assert_int_equal(duplicates_memory(&d), 64 * sizeof *d.cells);
@@ -120,7 +110,6 @@ static void a_released_table_keeps_its_lock(void **state)
 	struct lock lock;
 	struct duplicate_table d = shared_table(&lock);
 	uint64_t marks[] = {mark_of(1)};
-	(void)state;
 	assert_int_equal(duplicates_add_session(&d, 3, marks, 1, true), 0);
 	assert_true(duplicates_memory(&d) > 64 * sizeof *d.cells);
 	duplicates_release(&d);
@@ -140,7 +129,6 @@ static void a_second_owner_is_excluded(void **state)
 	struct lock lock;
 	struct duplicate_table d = shared_table(&lock);
 	uint64_t first[] = {mark_of(1), mark_of(2)}, third[] = {mark_of(2), mark_of(3)}, other[] = {mark_of(4)};
-	(void)state;
 	assert_int_equal(duplicates_add_session(&d, 1, first, 2, false), 0);
 	assert_int_equal(duplicates_add_session(&d, 5, other, 1, false), 0);
 	assert_int_equal(d.is_shared.n, 6);
@@ -167,7 +155,6 @@ static void a_session_owns_its_marks(void **state)
 	struct lock lock;
 	struct duplicate_table d = shared_table(&lock);
 	uint64_t marks[] = {mark_of(1), 0}, more[] = {mark_of(1), 0, mark_of(2)}, other[] = {0, 0};
-	(void)state;
 	assert_int_equal(duplicates_add_session(&d, 0, marks, 2, false), 0);
 	assert_int_equal(duplicates_add_session(&d, 0, more, 3, false), 0);
 	assert_int_equal(duplicates_add_session(&d, 1, other, 2, false), 0);
@@ -185,7 +172,6 @@ static void a_session_that_repeats_ids_is_compared(void **state)
 	struct lock lock;
 	struct duplicate_table d = shared_table(&lock);
 	uint64_t marks[] = {mark_of(1)};
-	(void)state;
 	d.is_current = true;
 	assert_int_equal(duplicates_add_session(&d, 0, marks, 1, true), 0);
 	assert_false(d.is_current);
@@ -202,7 +188,6 @@ static void a_session_that_finds_no_memory_is_not_added(void **state)
 	struct lock lock;
 	struct duplicate_table d = shared_table(&lock);
 	uint64_t marks[100];
-	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		marks[i] = mark_of(i);
 	for (unsigned nth = 1; nth <= 2; nth++) {
@@ -430,25 +415,11 @@ static void a_comparison_that_finds_no_memory_fails(void **state)
 
 #define SESSIONS_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_mark_keeps_its_first_owner),
-	    cmocka_unit_test(a_table_without_a_lock_has_one_owner),
-	    cmocka_unit_test(marks_with_the_same_cell_differ),
-	    cmocka_unit_test(a_table_grows_when_it_is_full),
-	    cmocka_unit_test(a_released_table_keeps_its_lock),
-	    cmocka_unit_test(a_second_owner_is_excluded),
-	    cmocka_unit_test(a_session_owns_its_marks),
-	    cmocka_unit_test(a_session_that_repeats_ids_is_compared),
-	    cmocka_unit_test(a_session_that_finds_no_memory_is_not_added),
-	    SESSIONS_TEST(the_oldest_session_counts_an_entry),
-	    SESSIONS_TEST(equal_ages_are_ordered_by_file),
-	    SESSIONS_TEST(an_entry_counts_once_in_its_session),
-	    SESSIONS_TEST(nothing_after_the_last_is_compared),
-	    SESSIONS_TEST(a_current_result_is_used_again),
-	    SESSIONS_TEST(a_comparison_can_be_cancelled),
-	    SESSIONS_TEST(a_comparison_that_finds_no_memory_fails),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(a_mark_keeps_its_first_owner), cmocka_unit_test(a_table_without_a_lock_has_one_owner),
+      cmocka_unit_test(marks_with_the_same_cell_differ), cmocka_unit_test(a_table_grows_when_it_is_full),
+      cmocka_unit_test(a_released_table_keeps_its_lock), cmocka_unit_test(a_second_owner_is_excluded),
+      cmocka_unit_test(a_session_owns_its_marks), cmocka_unit_test(a_session_that_repeats_ids_is_compared),
+      cmocka_unit_test(a_session_that_finds_no_memory_is_not_added), SESSIONS_TEST(the_oldest_session_counts_an_entry),
+      SESSIONS_TEST(equal_ages_are_ordered_by_file), SESSIONS_TEST(an_entry_counts_once_in_its_session),
+      SESSIONS_TEST(nothing_after_the_last_is_compared), SESSIONS_TEST(a_current_result_is_used_again),
+      SESSIONS_TEST(a_comparison_can_be_cancelled), SESSIONS_TEST(a_comparison_that_finds_no_memory_fails))

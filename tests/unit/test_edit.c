@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records as pi writes them: keys and their order, parents, ids; none for an edit without effect. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/write/edit.h"
-
-#include <errno.h>
 
 #include "edit_fixture.h"
 
@@ -72,7 +65,6 @@ static void assert_refused(const char *file, const struct edit *e, int rc)
 
 static void label_is_appended(void **state)
 {
-	(void)state;
 	assert_label_edit(TWO, 0, span_of("auth works"), LABEL("@0", "b", "a", "auth works"));
 	assert_label_edit(TWO, 0, SPAN_LIT("\"\\\t\x01\x7f\xe2\x82\xac"),
 	    "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"a\",\"label\":\"\\\"\\\\\\t\\u0001\x7f\xe2\x82\xac\"}\n");
@@ -80,14 +72,12 @@ static void label_is_appended(void **state)
 
 static void clearing_label_appends_record(void **state)
 {
-	(void)state;
 	assert_label_edit(TWO LABEL("c", "b", "a", "old"), 0, span_of(""), UNLABEL("@0", "c", "a"));
 	assert_label_edit(TWO, 0, span_of(""), "");
 }
 
 static void unchanged_label_appends_nothing(void **state)
 {
-	(void)state;
 	assert_label_edit(TWO LABEL("c", "b", "a", "old"), 0, span_of("old"), "");
 	assert_label_edit(TWO LABEL("c", "b", "a", "\u006fld"), 0, span_of("old"), "");
 	/* A lone surrogate differs from U+FFFD. */
@@ -100,7 +90,6 @@ static void label_records_are_chained(void **state)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
 
-	(void)state;
 	assert_edit(TWO USER("c", "b", "hi"), &(struct edit){.records = edit_labels, .labels = l, .n = 3}, false,
 	    LABEL("@0", "c", "a", "one") LABEL("@1", "@0", "c", "two"));
 	assert_edit(TWO, &(struct edit){.records = edit_labels}, false, "");
@@ -111,7 +100,6 @@ static void label_is_written_again(void **state)
 {
 	const struct edit_label l = {0, SPAN_LIT("old")};
 
-	(void)state;
 	assert_edit(TWO LABEL("c", "b", "a", "old") USER("d", "b", "hi"),
 	    &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, true, LABEL("@0", "d", "a", "old"));
 }
@@ -125,7 +113,6 @@ static void no_record_follows_foreign_line(void **state)
 	CLEANUP_BUF struct buf first = BUF_INIT, second = BUF_INIT;
 	struct session *s = open_text(&f, TWO);
 
-	(void)state;
 	assert_int_equal(edit_make(s, &e, false, NOW, &first), 0);
 	append(&f, USER("c", "b", "hi"), strlen(USER("c", "b", "hi")));
 	append(&f, first.p, first.n);
@@ -143,7 +130,6 @@ static void no_record_follows_foreign_line(void **state)
 
 static void ids_as_they_stand(void **state)
 {
-	(void)state;
 	assert_label_edit(HEADER USER(12, null, "hi"), 0, span_of("x"), LABEL("@0", 12, 12, "x"));
 	assert_label_edit(HEADER USER("\u0061\"", null, "hi") USER(1e2, null, "hi"), 0, span_of("x"),
 	    LABEL("@0", 1e2, "\u0061\"", "x"));
@@ -161,7 +147,6 @@ static void parent_can_be_addressed(void **state)
 	struct session *s = open_text(&f, TWO USER(null, "b", "hi") "7\n[]\n");
 	const struct edit name = {.records = edit_name, .text = SPAN_LIT("n")};
 
-	(void)state;
 	assert_int_equal(edit_make(s, &name, false, NOW, &out), 0);
 	assert_pattern(buf_span(&out), INFO("@0", "b", "n"));
 }
@@ -172,7 +157,6 @@ static void unknown_entries_are_refused(void **state)
 	const struct edit_label second[] = {{1, SPAN_LIT("fine")}, {0, SPAN_LIT("x")}};
 	const char *repeated = HEADER USER("a", null, "hi") USER("a", null, "hi");
 
-	(void)state;
 	assert_refused(TWO, &(struct edit){.records = edit_labels, .labels = &none, .n = 1}, -ENOENT);
 	assert_refused(TWO, &(struct edit){.records = edit_branch, .entry = NO_ENTRY, .text = SPAN_LIT("x")}, -ENOENT);
 	assert_refused(TWO, &(struct edit){.records = edit_leaf, .entry = 2}, -ENOENT);
@@ -187,7 +171,6 @@ static void unknown_entries_are_refused(void **state)
 
 static void name_is_appended(void **state)
 {
-	(void)state;
 	assert_name_edit(TWO, "Refactor auth", INFO("@0", "b", "Refactor auth"));
 	assert_name_edit(HEADER, "x", INFO("@0", null, "x"));
 	assert_name_edit(TWO INFO("c", "b", "old"), "", INFO("@0", "c", ""));
@@ -197,7 +180,6 @@ static void name_is_appended(void **state)
 
 static void name_is_written_again(void **state)
 {
-	(void)state;
 	assert_edit(TWO INFO("c", "b", "old") USER("d", "b", "hi"),
 	    &(struct edit){.records = edit_name, .text = SPAN_LIT("old")}, true, INFO("@0", "d", "old"));
 }
@@ -206,7 +188,6 @@ static void name_is_written_again(void **state)
 
 static void branch_appends_summary(void **state)
 {
-	(void)state;
 	assert_branch_edit(TWO, 0, "Tried A,\nfailed", SUMMARY("@0", "a", "b", "Tried A,\nfailed"));
 	assert_branch_edit(HEADER USER(1, null, "hi") USER(2, 1, "hi"), 0, "x", SUMMARY("@0", 1, 2, "x"));
 	/* From the entry itself. */
@@ -215,7 +196,6 @@ static void branch_appends_summary(void **state)
 
 static void unchanged_branch_appends_nothing(void **state)
 {
-	(void)state;
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x"), 0, "x", "");
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x") SUMMARY("d", "a", "x", ""), 0, "x", "");
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x") SUMMARY("d", "a", "x", "y"), 0, "x",
@@ -224,7 +204,6 @@ static void unchanged_branch_appends_nothing(void **state)
 
 static void branch_is_written_again(void **state)
 {
-	(void)state;
 	assert_edit(TWO SUMMARY("c", "a", "x", "x") USER("d", "b", "hi"),
 	    &(struct edit){.records = edit_branch, .entry = 0, .text = SPAN_LIT("x")}, true,
 	    SUMMARY("@0", "a", "d", "x"));
@@ -233,14 +212,12 @@ static void branch_is_written_again(void **state)
 /* A summary that is a number is not empty; a missing one is. */
 static void odd_summaries_are_compared(void **state)
 {
-	(void)state;
 	assert_leaf_edit(TWO SUMMARY("c", "a", "x", 7), 0, SUMMARY("@0", "a", "c", ""));
 	assert_leaf_edit(TWO LINE({"type":"branch_summary","id":"c","parentId":"a","fromId":"b"}), 0, "");
 }
 
 static void leaf_appends_empty_summary(void **state)
 {
-	(void)state;
 	assert_leaf_edit(TWO, 0, SUMMARY("@0", "a", "b", ""));
 	assert_leaf_edit(TWO, 1, "");
 	assert_leaf_edit(TWO SUMMARY("c", "a", "x", ""), 0, "");
@@ -251,7 +228,6 @@ static void leaf_appends_empty_summary(void **state)
 
 static void leaf_is_written_again(void **state)
 {
-	(void)state;
 	assert_edit(TWO SUMMARY("c", "a", "x", "") USER("d", "b", "hi"),
 	    &(struct edit){.records = edit_leaf, .entry = 0}, true, SUMMARY("@0", "a", "d", ""));
 }
@@ -264,7 +240,6 @@ static void context_edit_is_written_again(void **state)
 	    LINE({"type":"context_edit","id":"c","parentId":"b","targetId":"a","replacement":null}) USER("d", "b", "hi"));
 	const char *why = "";
 
-	(void)state;
 	assert_edit(file, &(struct edit){edit_context, .entry = 0, .text = SPAN_LIT("null"), .ret_why = &why}, true,
 	    EDIT("@0", "d", "a", null));
 	assert_null(why);
@@ -298,7 +273,6 @@ static void blocks_of_a_context_edit_are_checked(void **state)
 	    {JSON({"type":"other","text":"x","thinking":"x"}), 0});
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") ASSISTANT("b", "a", ));
-	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof blocks / sizeof *blocks; i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT, text = BUF_INIT;
 		const char *why = NULL, *block = blocks[i / 2].block;
@@ -332,7 +306,6 @@ static void ids_differ(void **state)
 	struct session *s = open_text(&f, TWO);
 	size_t n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < N; i++)
 		l[i] = (struct edit_label){(uint32_t)(i % 2), SPAN_LIT("x")};
 	assert_int_equal(edit_make(s, &(struct edit){.records = edit_labels, .labels = l, .n = N}, true, NOW, &out), 0);
@@ -349,30 +322,13 @@ static void ids_differ(void **state)
 		assert_memory_not_equal(ids[i - 1], ids[i], 8);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(label_is_appended),
-	    cmocka_unit_test(clearing_label_appends_record),
-	    cmocka_unit_test(unchanged_label_appends_nothing),
-	    cmocka_unit_test(label_records_are_chained),
-	    cmocka_unit_test(label_is_written_again),
-	    cmocka_unit_test(no_record_follows_foreign_line),
-	    cmocka_unit_test(ids_as_they_stand),
-	    cmocka_unit_test(unknown_entries_are_refused),
-	    cmocka_unit_test(parent_can_be_addressed),
-	    cmocka_unit_test(name_is_appended),
-	    cmocka_unit_test(name_is_written_again),
-	    cmocka_unit_test(branch_appends_summary),
-	    cmocka_unit_test(unchanged_branch_appends_nothing),
-	    cmocka_unit_test(leaf_appends_empty_summary),
-	    cmocka_unit_test(branch_is_written_again),
-	    cmocka_unit_test(odd_summaries_are_compared),
-	    cmocka_unit_test(blocks_of_a_context_edit_are_checked),
-	    cmocka_unit_test(leaf_is_written_again),
-	    cmocka_unit_test(context_edit_is_written_again),
-	    cmocka_unit_test(ids_differ),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(label_is_appended), cmocka_unit_test(clearing_label_appends_record),
+      cmocka_unit_test(unchanged_label_appends_nothing), cmocka_unit_test(label_records_are_chained),
+      cmocka_unit_test(label_is_written_again), cmocka_unit_test(no_record_follows_foreign_line),
+      cmocka_unit_test(ids_as_they_stand), cmocka_unit_test(unknown_entries_are_refused),
+      cmocka_unit_test(parent_can_be_addressed), cmocka_unit_test(name_is_appended),
+      cmocka_unit_test(name_is_written_again), cmocka_unit_test(branch_appends_summary),
+      cmocka_unit_test(unchanged_branch_appends_nothing), cmocka_unit_test(leaf_appends_empty_summary),
+      cmocka_unit_test(branch_is_written_again), cmocka_unit_test(odd_summaries_are_compared),
+      cmocka_unit_test(blocks_of_a_context_edit_are_checked), cmocka_unit_test(leaf_is_written_again),
+      cmocka_unit_test(context_edit_is_written_again), cmocka_unit_test(ids_differ))

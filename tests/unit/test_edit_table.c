@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* labels.tsv read back: its changes, and every kind of error. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/write/edit.h"
 #include "sessionfs/render/render.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "session_fixture.h"
@@ -20,9 +14,6 @@
 /* Labels with this prefix were saved from the table. */
 static bool is_own(void *arg, uint32_t line, uint32_t entry, struct span label)
 {
-	(void)arg;
-	(void)line;
-	(void)entry;
 	return label.n > 4 && memcmp(label.p, "own ", 4) == 0;
 }
 
@@ -79,7 +70,6 @@ static void assert_bad(const char *file, const char *table, unsigned line)
 
 static void changed_cells_set_labels(void **state)
 {
-	(void)state;
 	assert_table(LABELLED, "a\tone\tuser: hi\nb\ttwo\tuser: hi\nc\t\tuser: hi\n", "");
 	assert_table(LABELLED, "a\tnew\tuser: hi\nb\ttwo\tuser: hi\nc\tthree\tuser: hi\n", "0=new;2=three;");
 	/* In the order of the rows; the last line needs no newline. */
@@ -91,7 +81,6 @@ static void changed_cells_set_labels(void **state)
 
 static void missing_rows_clear(void **state)
 {
-	(void)state;
 	assert_table(LABELLED, "", "0=;1=;");
 	assert_table(LABELLED, "# nothing\n", "0=;1=;");
 	assert_table(LABELLED, "b\tnew\n", "1=new;0=;");
@@ -100,13 +89,11 @@ static void missing_rows_clear(void **state)
 
 static void third_column_ignored(void **state)
 {
-	(void)state;
 	assert_table(LABELLED, "a\tone\t\\x bad \\\tmore\tand more\nb\ttwo", "");
 }
 
 static void comments_are_ignored(void **state)
 {
-	(void)state;
 	assert_table(LABELLED, "# a comment\n\n  \n \t \n#\n#a\tx\na\tone\n\nb\ttwo\n\n", "");
 	/* An id that begins with # is not a comment. */
 	assert_table(HEADER USER("#1", null, "hi"), "#1\tx\n#2\ty\n# 1\tz\n", "0=x;");
@@ -116,7 +103,6 @@ static void comments_are_ignored(void **state)
 
 static void bad_rows_are_refused(void **state)
 {
-	(void)state;
 	assert_bad(LABELLED, "a\tone\nnone\tx\n", 2);
 	assert_bad(LABELLED, "\tx\n", 1);
 	assert_bad(LABELLED, " a\tx\n", 1);
@@ -129,7 +115,6 @@ static void bad_rows_are_refused(void **state)
 /* The first error ends it, even after good rows. */
 static void names_the_line(void **state)
 {
-	(void)state;
 	assert_table(LABELLED, "a\tnew\nb\\tx\nnone\tx\n", "! line 2: no TAB after the id");
 	assert_table(LABELLED, "a\tnew\nnone\tx\n", "! line 2: no entry has this id");
 	assert_table(LABELLED, "a\tnew\na\tx\n", "! line 2: this id already has a row");
@@ -137,7 +122,6 @@ static void names_the_line(void **state)
 
 static void escapes_are_decoded(void **state)
 {
-	(void)state;
 	assert_table(THREE, "a\tt\\tb\\\\\\\\n\n", "0=t\tb\\\\n;");
 	assert_bad(THREE, "a\t\\x\n", 1);
 	assert_bad(THREE, "a\tx\\\n", 1);
@@ -152,7 +136,6 @@ static void cells_are_checked_like_labels(void **state)
 {
 	static const char *const bad[] = {"a\\nb", "a\\n", "\\0", "\xff", "\xed\xa0\x80", "a\xc3", "\xef\xbb\xbfx"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		CLEANUP_BUF struct buf row = BUF_INIT;
 		buf_addf(&row, "b\ty\na\t%s\n", bad[i]);
@@ -164,7 +147,6 @@ static void cells_are_checked_like_labels(void **state)
 /* ids as the table shows them: components. */
 static void ids_are_components(void **state)
 {
-	(void)state;
 	assert_table(HEADER USER("a/b", null, "hi") USER(12, null, "hi") USER("12", null, "hi"),
 	    "a%2Fb\tx\n12\ty\n12~2\tz\n", "0=x;1=y;2=z;");
 	/* An id that looks like the component of another one has a component of its own. */
@@ -180,7 +162,6 @@ static void without_a_caller_changes_are_of_others(void **state)
 	struct session *s = open_text(&f, LABELLED LABEL("l3", "l2", "a", "own one"));
 	struct edits_from_table saved = {.text = SPAN_LIT("# ID\tLABEL\tTEXT\tas of line 6\na\tone\nb\ttwo\n")};
 	size_t n = 7;
-	(void)state;
 	assert_int_equal(edits_from_table(s, &saved, &text, &labels, &n, &why), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(saved.line, 6);
@@ -193,7 +174,6 @@ static void long_labels_are_refused(void **state)
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct session *s = open_text(&f, THREE);
 
-	(void)state;
 	buf_adds(&b, "a\t");
 	for (unsigned i = 0; i < 4095; i++)
 		buf_addc(&b, 'x');
@@ -214,7 +194,6 @@ static void unchanged_table_changes_nothing(void **state)
 	    JSON("\ud800"), JSON("a\u0000b"), "\"\xff\xfe\"", JSON("a\tb\nc\\d"), JSON(" "), JSON("\\t"), "12",
 	    JSON("#x"), JSON("\r"), JSON("a\r\nb"), "\"\xed\xa0\x80\"", JSON("\u2028\ufeff"), JSON("\u0001"));
 
-	(void)state;
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		CLEANUP(fixture_release) struct fixture f;
 		CLEANUP_BUF struct buf file = BUF_INIT, table = BUF_INIT, changed = BUF_INIT;
@@ -241,7 +220,6 @@ static void unchanged_table_changes_nothing(void **state)
 /* Rows unchanged since the table was read keep later changes by others. */
 static void unchanged_rows_keep_later_changes(void **state)
 {
-	(void)state;
 	assert_table(CHANGED, AS_OF(6) "a\tone\nb\ttwo\nc\t\n", "");
 	assert_table(CHANGED, AS_OF(6) "a\tmine\nb\ttwo\nc\t\n", "0=mine;");
 	assert_table(CHANGED, AS_OF(6) "a\tone\nb\tmine\nc\tmine\n", "1=mine;2=mine;");
@@ -276,7 +254,6 @@ static void saved_labels_can_be_undone(void **state)
 	static const char file[] = AS_IS(LABELLED LABEL("l3", "l2", "a", "own one") LABEL("l4", "l3", "b", "others")
 	    LABEL("l5", "l4", "c", "own three"));
 
-	(void)state;
 	assert_table(file, AS_OF(6) "a\town one\nb\ttwo\nc\town three\n", "");
 	assert_table(file, AS_OF(6) "a\tone\nb\ttwo\nc\t\n", "0=one;2=;");
 	assert_table(file, AS_OF(6) "a\tone\n", "0=one;1=;2=;");
@@ -292,7 +269,6 @@ static void time_is_linear_in_rows(void **state)
 	struct timespec from, to;
 	size_t n;
 
-	(void)state;
 	buf_adds(&file, HEADER);
 	for (unsigned i = 0; i < N; i++) {
 		buf_addf(&file, USER("%08x", null, "hi"), i);
@@ -320,25 +296,10 @@ static void time_is_linear_in_rows(void **state)
 	assert_int_equal(n, N);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(changed_cells_set_labels),
-	    cmocka_unit_test(missing_rows_clear),
-	    cmocka_unit_test(third_column_ignored),
-	    cmocka_unit_test(comments_are_ignored),
-	    cmocka_unit_test(bad_rows_are_refused),
-	    cmocka_unit_test(names_the_line),
-	    cmocka_unit_test(escapes_are_decoded),
-	    cmocka_unit_test(cells_are_checked_like_labels),
-	    cmocka_unit_test(unchanged_rows_keep_later_changes),
-	    cmocka_unit_test(saved_labels_can_be_undone),
-	    cmocka_unit_test(ids_are_components),
-	    cmocka_unit_test(without_a_caller_changes_are_of_others),
-	    cmocka_unit_test(long_labels_are_refused),
-	    cmocka_unit_test(unchanged_table_changes_nothing),
-	    cmocka_unit_test(time_is_linear_in_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(changed_cells_set_labels), cmocka_unit_test(missing_rows_clear),
+      cmocka_unit_test(third_column_ignored), cmocka_unit_test(comments_are_ignored),
+      cmocka_unit_test(bad_rows_are_refused), cmocka_unit_test(names_the_line), cmocka_unit_test(escapes_are_decoded),
+      cmocka_unit_test(cells_are_checked_like_labels), cmocka_unit_test(unchanged_rows_keep_later_changes),
+      cmocka_unit_test(saved_labels_can_be_undone), cmocka_unit_test(ids_are_components),
+      cmocka_unit_test(without_a_caller_changes_are_of_others), cmocka_unit_test(long_labels_are_refused),
+      cmocka_unit_test(unchanged_table_changes_nothing), cmocka_unit_test(time_is_linear_in_rows))

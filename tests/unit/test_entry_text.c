@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* entry_text: the text of an entry, and all.txt, which consists of it. */
+#include "unit.h"
 #include "render_fixture.h"
 #include "failing_alloc.h"
 #include "sessionfs/render/entry_text.h"
@@ -48,7 +49,6 @@ static void arguments_are_lines(void **state)
 	    {JSON(""), "\n"},
 	    {JSON("x\n"), "x\n"},
 	    {"null", "null\n"});
-	(void)state;
 	for (size_t i = 0; i < COUNT(samples); i++) {
 		struct buf line CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		struct part_call call = {0};
@@ -94,7 +94,6 @@ static void errors_without_text_are_shown(void **state)
 	     "T toolResult|t\na1 call edit|path: a\ne error|b\nc\ne error|error\na4 call x|d\n"},
 	    {RECORD_OF("role":"bashExecution","command":"x","output":"1",
 	         "exitCode":1), "T bashExecution|$ x\n1\ne error|1\n"});
-	(void)state;
 	for (size_t i = 0; i < COUNT(samples); i++)
 		assert_says(samples[i][0], NULL, samples[i][1]);
 }
@@ -104,7 +103,6 @@ static void parts_fail_without_memory(void **state)
 	static const char line[] = AS_IS(
 	    "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"e\",\"arguments\":{\"a\":[\"\xff\"]}}]}}");
 	int rc = 0;
-	(void)state;
 	for (int left = 0; left < 64; left++) {
 		struct entry_text parts CLEANUP_ENTRY_TEXT = {0};
 		struct buf out CLEANUP_BUF = BUF_INIT;
@@ -134,7 +132,6 @@ static void assert_all(const char *lines, const char *want)
 
 static void all_txt_has_every_branch(void **state)
 {
-	(void)state;
 	assert_all(HEADER USER("a", null, "one\n\ntwo") USER("b", "a", "left") USER("c", "a", "right")
 	    LABEL("d", "c", "b", "keep") ENTRY("model_change", "e", "d", "modelId":"m") INFO("f", "e", "Name") "5\n"
 	    LINE({"type":"message","message":{"role":"user","content":"lost"}}),
@@ -146,13 +143,5 @@ static void all_txt_has_every_branch(void **state)
 
 /* --- all.txt ------------------------------------------------------------------------ */
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arguments_are_lines),
-	    cmocka_unit_test(parts_fail_without_memory),
-	    cmocka_unit_test(errors_without_text_are_shown),
-	    cmocka_unit_test(all_txt_has_every_branch),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(arguments_are_lines), cmocka_unit_test(parts_fail_without_memory),
+      cmocka_unit_test(errors_without_text_are_shown), cmocka_unit_test(all_txt_has_every_branch))

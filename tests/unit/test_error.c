@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each errno has one meaning, and one that is not named here means that the file could not be read. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/error.h"
 
 static enum error_meaning expected(int err)
@@ -27,7 +22,6 @@ static enum error_meaning expected(int err)
 
 static void each_errno_has_one_meaning(void **state)
 {
-	(void)state;
 	for (int err = 0; err < 200; err++) {
 		enum error_meaning means = expected(err);
 		assert_int_equal(error_meaning(-err), means);
@@ -42,17 +36,9 @@ static void each_errno_has_one_meaning(void **state)
 /* A server's ESTALE is not a file that was replaced. */
 static void stale_handle_of_a_server_is_unreadable(void **state)
 {
-	(void)state;
 	assert_int_equal(error_of_source(ESTALE), -EREMOTEIO);
 	assert_int_equal(error_of_source(ENOTCONN), -ENOTCONN);
 	assert_int_equal(error_meaning(error_of_source(ESTALE)), MEANS_UNREADABLE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_errno_has_one_meaning),
-	    cmocka_unit_test(stale_handle_of_a_server_is_unreadable),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(each_errno_has_one_meaning), cmocka_unit_test(stale_handle_of_a_server_is_unreadable))

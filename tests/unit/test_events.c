@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes in a real directory, and the lines of their events. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "../../src/cmd/events.c"
 
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
 #include "linux_only.h"
-
-#include <stdlib.h>
 
 #define A "--w--/a.jsonl"
 
@@ -359,21 +352,9 @@ static void opening_hides_earlier_changes(void **state)
 
 #define WORLD(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    WORLD(no_change_emits_no_event),
-	    WORLD(appended_entries_emit_events),
-	    WORLD(message_events_have_role_and_stop_reason),
-	    WORLD(lone_surrogate_becomes_replacement_character),
-	    WORLD(partial_line_emits_event_when_complete),
-	    WORLD(label_and_name_events),
-	    WORLD(unchanged_session_emits_no_event),
-	    WORLD(create_move_and_remove_events),
-	    WORLD(many_moves_take_linear_time),
-	    WORLD(many_entries_emit_several_events),
-	    WORLD(lack_of_memory_emits_lost_event),
-	    WORLD(opening_hides_earlier_changes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(WORLD(no_change_emits_no_event), WORLD(appended_entries_emit_events),
+      WORLD(message_events_have_role_and_stop_reason), WORLD(lone_surrogate_becomes_replacement_character),
+      WORLD(partial_line_emits_event_when_complete), WORLD(label_and_name_events),
+      WORLD(unchanged_session_emits_no_event), WORLD(create_move_and_remove_events), WORLD(many_moves_take_linear_time),
+      WORLD(many_entries_emit_several_events), WORLD(lack_of_memory_emits_lost_event),
+      WORLD(opening_hides_earlier_changes))

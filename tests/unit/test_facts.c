@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* facts: immutable lists of all sessions, which read only changed ones again; and their days. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
 #include "sessionfs/base/cancel.h"
@@ -563,7 +558,6 @@ static void unused_facts_are_evicted(void **state)
 
 static void days_have_names(void **state)
 {
-	(void)state;
 	static const struct {
 		const char *name;
 		date_t day;
@@ -662,26 +656,10 @@ static void control_characters_in_cells_become_spaces(void **state)
 	facts_close(f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(sessions_are_sorted_newest_first),
-	    TEST(only_changed_sessions_are_read),
-	    TEST(unreadable_session_is_counted_as_missed),
-	    TEST(list_that_lacks_a_directory_is_reused),
-	    TEST(interrupted_refresh_keeps_progress),
-	    TEST(subagents_are_summed),
-	    TEST(usage_is_summed_while_indexing),
-	    TEST(many_models_are_summed),
-	    TEST(unused_facts_are_evicted),
-	    cmocka_unit_test(days_have_names),
-	    TEST(constantly_replaced_session_is_skipped),
-	    TEST(control_characters_in_cells_become_spaces),
-	    TEST(files_table_covers_all_sessions),
-	    TEST(unused_facts_are_limited),
-	    TEST(shared_entry_counts_once),
-	    TEST(results_count_for_subagents),
-	};
-	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES_AFTER(in_utc, TEST(sessions_are_sorted_newest_first), TEST(only_changed_sessions_are_read),
+            TEST(unreadable_session_is_counted_as_missed), TEST(list_that_lacks_a_directory_is_reused),
+            TEST(interrupted_refresh_keeps_progress), TEST(subagents_are_summed), TEST(usage_is_summed_while_indexing),
+            TEST(many_models_are_summed), TEST(unused_facts_are_evicted), cmocka_unit_test(days_have_names),
+            TEST(constantly_replaced_session_is_skipped), TEST(control_characters_in_cells_become_spaces),
+            TEST(files_table_covers_all_sessions), TEST(unused_facts_are_limited), TEST(shared_entry_counts_once),
+            TEST(results_count_for_subagents))

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The modules below the tree, with each allocation and each read failing once: the error is returned, no output is
  * wrong, and the next try succeeds. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/write/edit.h"
 #include "failing_alloc.h"
 #include "produce.h"
-
-#include <errno.h>
 
 #include "../../src/render/text.h"
 #include "session_fixture.h"
@@ -108,7 +101,6 @@ static int grow_once(size_t way, unsigned nth)
 
 static void allocation_failures_while_growing(void **state)
 {
-	(void)state;
 	EACH_WAY(w)
 	for (unsigned n = 1; !grow_once(w, n); n++)
 		assert_true(n < 1000);
@@ -254,7 +246,6 @@ static void say_all(const char *text)
 
 static void allocation_failures_while_rendering(void **state)
 {
-	(void)state;
 	say_all(plain);
 	say_all(HEADER_V1 V1("message") V1("message")
 	    LINE({"type":"compaction","firstKeptEntryIndex":2,"summary":"s"}));
@@ -263,7 +254,6 @@ static void allocation_failures_while_rendering(void **state)
 /* The first deferred error counts, and belongs to the current answer. */
 static void deferred_errors_nest(void **state)
 {
-	(void)state;
 	int outer = deferred_begin();
 	deferred_set(-EIO);
 	int inner = deferred_begin();
@@ -277,13 +267,5 @@ static void deferred_errors_nest(void **state)
 	assert_int_equal(deferred_end(deferred_begin(), 0), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(deferred_errors_nest),
-	    cmocka_unit_test(allocation_failures_while_growing),
-	    cmocka_unit_test(allocation_failures_while_rendering),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(deferred_errors_nest), cmocka_unit_test(allocation_failures_while_growing),
+      cmocka_unit_test(allocation_failures_while_rendering))

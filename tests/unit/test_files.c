@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* files: which files a call concerns, and its changes to them. tests/lib/files.py implements all the rules again. */
+#include "unit.h"
 #include "render_fixture.h"
 #include "sessionfs/render/files.h"
 #include "find_fixture.h"
@@ -18,7 +19,6 @@ static const char calls[] = AS_IS(HEADER
 
 static void each_file_call_has_a_row(void **state)
 {
-	(void)state;
 	assert_renders(render_files, calls,
 	               FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b")
 	                   ROW("a", "3-writeFile\twrite\tdone\t/a/b") ROW("a", "6-edit\tedit\topen\t~/.."));
@@ -46,7 +46,6 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 
 static void relative_paths_are_joined_to_cwd(void **state)
 {
-	(void)state;
 	assert_path(JSON("/w"), JSON("a//b/./../c"), "/w/a/c");
 	assert_path(JSON("/w/"), JSON("../../.."), "/");
 	assert_path(JSON("/w"), JSON("/../x/"), "/x");
@@ -76,7 +75,6 @@ static const char *repeated(struct buf *out, const char *begin, const char *text
 static void a_path_that_is_too_long_is_none(void **state)
 {
 	struct buf cwd CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
-	(void)state;
 	/* 4,096 bytes, and one more. */
 	repeated(&cwd, "\"/", "x/", 2047, "\"");
 	assert_path(cwd.p, JSON("a"), repeated(&want, "/", "x/", 2047, "a"));
@@ -123,7 +121,6 @@ static void file_filter_finds_entries(void **state)
 	    ASSISTANT("b", "a", CALL("1", "read", "path":"/v/src/y.c")));
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, lines, sizeof lines - 1);
 	assert_found(&f, "file:w/src", "1 ");
 	assert_found(&f, "file:SRC/", "1 2 ");
@@ -139,7 +136,6 @@ static void entries_are_found_by_their_nested_calls(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, nested, sizeof nested - 1);
 	assert_found(&f, "file:x.c", "1 ");
 	assert_found(&f, "file:w/z", "1 ");
@@ -154,15 +150,6 @@ static void entries_are_found_by_their_nested_calls(void **state)
 	fixture_close(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_file_call_has_a_row),
-	    cmocka_unit_test(relative_paths_are_joined_to_cwd),
-	    cmocka_unit_test(a_path_that_is_too_long_is_none),
-	    cmocka_unit_test(file_filter_finds_entries),
-	    cmocka_unit_test(entries_are_found_by_their_nested_calls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(each_file_call_has_a_row), cmocka_unit_test(relative_paths_are_joined_to_cwd),
+      cmocka_unit_test(a_path_that_is_too_long_is_none), cmocka_unit_test(file_filter_finds_entries),
+      cmocka_unit_test(entries_are_found_by_their_nested_calls))

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fold: compared with Python's data on every character. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/fold.h"
-
-#include <stdio.h>
 
 /* Later versions of Unicode than ours have more characters. */
 #define PYTHON                                                                                                         \
@@ -44,7 +37,6 @@ static void every_character(void **state)
 	FILE *f = popen(ask, "r");
 	unsigned to = 0, folded = 0;
 
-	(void)state;
 	assert_non_null(f);
 	bool known = read_next(f, &to) == 0;
 	uint32_t next = known ? read_next(f, &to) : UINT32_MAX;
@@ -67,7 +59,6 @@ static void every_composed_character(void **state)
 	FILE *f = popen(ask_composed, "r");
 	unsigned to = 0, n = 0;
 
-	(void)state;
 	assert_non_null(f);
 	bool known = read_next(f, &to) == 0;
 	for (uint32_t c; known && (c = read_next(f, &to)) != UINT32_MAX; n++)
@@ -83,7 +74,6 @@ static void every_composed_character(void **state)
  * decomposed. */
 static void variants_fold_to_character(void **state)
 {
-	(void)state;
 	for (uint32_t c = 0; c < 0x2300; c = c == 0x5ff ? 0x1e00 : c + 1) {
 		uint32_t same[FOLD_VARIANTS_MAX], folded = fold_char_full(c);
 		if (folded == FOLD_MANY)
@@ -114,7 +104,6 @@ static void assert_folded(struct span text, const char *want)
 
 static void texts_are_folded(void **state)
 {
-	(void)state;
 	assert_folded(SPAN_LIT("Hello, World! @[`{ and quite some more of IT"),
 	              "hello, world! @[`{ and quite some more of it");
 	assert_folded(SPAN_LIT("\xc3\x89T\xc3\x89 \xd0\x9f\xd0\xa0 \xe2\x84\xaa\xc5\xbf"),
@@ -129,7 +118,6 @@ static void texts_are_folded(void **state)
 /* Other encodings of the same text. */
 static void equivalent_texts_fold_equal(void **state)
 {
-	(void)state;
 	assert_folded(SPAN_LIT("e\xcc\x81t\xc3\x89 CAFE\xcc\x81"), "\xc3\xa9t\xc3\xa9 caf\xc3\xa9");
 	assert_folded(SPAN_LIT("\xc3\xaa\xcc\x81 e\xcc\x82\xcc\x81"), "\xe1\xba\xbf \xe1\xba\xbf");
 	assert_folded(SPAN_LIT("e\xcc\x82\xcc\xa3 \xe1\xba\xb9\xcc\x82"), "\xe1\xbb\x87 \xe1\xbb\x87"); /* in order */
@@ -157,7 +145,6 @@ static void folding_in_pieces_gives_same_result(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		buf_adds(&text, i % 3 ? "e\xcc\x81 \xff\xcc\x81" : "some plain ASCII e\xcc\x82\xcc\x81");
 	for (int i = 0; i < 100000; i++)
@@ -178,7 +165,6 @@ static void folded_text_can_be_longer(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, folded = BUF_INIT;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		buf_adds(&text, "\xc8\xba");
 	fold_add(buf_span(&text), &folded);
@@ -186,15 +172,7 @@ static void folded_text_can_be_longer(void **state)
 	assert_memory_equal(folded.p, "\xe2\xb1\xa5\xe2\xb1\xa5", 6);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_character),
-	                                   cmocka_unit_test(every_composed_character),
-	                                   cmocka_unit_test(variants_fold_to_character),
-	                                   cmocka_unit_test(equivalent_texts_fold_equal),
-	                                   cmocka_unit_test(folding_in_pieces_gives_same_result),
-	                                   cmocka_unit_test(texts_are_folded),
-	                                   cmocka_unit_test(folded_text_can_be_longer)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(every_character), cmocka_unit_test(every_composed_character),
+      cmocka_unit_test(variants_fold_to_character), cmocka_unit_test(equivalent_texts_fold_equal),
+      cmocka_unit_test(folding_in_pieces_gives_same_result), cmocka_unit_test(texts_are_folded),
+      cmocka_unit_test(folded_text_can_be_longer))

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which sessions are searched again after which change, and entries that several sessions contain. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "search_fixture.h"
 
 #include "sessionfs/base/sys.h"
@@ -353,7 +349,6 @@ static void hits_are_copied_beside_readers(void **state)
 {
 	struct session_hits *hits = calloc(1, sizeof *hits), *copy;
 	pthread_t reader;
-	(void)state;
 	assert_non_null(hits);
 	hits->slot = 7;
 	hits->refs = 1;
@@ -367,21 +362,8 @@ static void hits_are_copied_beside_readers(void **state)
 	session_hits_put(hits);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(appended_data_can_match),
-	    TEST(answer_that_lacks_a_directory_is_reused),
-	    TEST(replaced_values_move_their_lines),
-	    TEST(session_filter_matches_header_id),
-	    TEST(computed_names_are_found),
-	    TEST(batch_stops_at_its_bytes),
-	    TEST(copies_are_found_once),
-	    TEST(labels_move_copies),
-	    TEST(limit_counts_copies_once),
-	    TEST(words_of_a_session_can_be_apart),
-	    TEST(copies_need_the_words_of_their_session),
-	    cmocka_unit_test(hits_are_copied_beside_readers),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(TEST(appended_data_can_match), TEST(answer_that_lacks_a_directory_is_reused),
+      TEST(replaced_values_move_their_lines), TEST(session_filter_matches_header_id), TEST(computed_names_are_found),
+      TEST(batch_stops_at_its_bytes), TEST(copies_are_found_once), TEST(labels_move_copies),
+      TEST(limit_counts_copies_once), TEST(words_of_a_session_can_be_apart),
+      TEST(copies_need_the_words_of_their_session), cmocka_unit_test(hits_are_copied_beside_readers))

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* groups: links to sessions and entries by day, project and label, and their names. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
 #include "heap.h"
@@ -172,13 +167,5 @@ static void groups_are_counted(void **state)
 	facts_close(f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(duplicate_link_names_are_numbered),
-	    TEST(labels_are_grouped_across_sessions),
-	    TEST(groups_are_counted),
-	};
-	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES_AFTER(in_utc, TEST(duplicate_link_names_are_numbered), TEST(labels_are_grouped_across_sessions),
+            TEST(groups_are_counted))

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
+#include "unit.h"
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/map.h"
 
@@ -28,14 +20,12 @@ static unsigned fullest(uint64_t step, unsigned n)
 /* Node ids and addresses differ in a few bits, anywhere. */
 static void words_spread(void **state)
 {
-	(void)state;
 	for (unsigned bit = 0; bit < 52; bit++)
 		assert_true(fullest(UINT64_C(1) << bit, 4096) <= 16);
 }
 
 static void only_given_bytes_count(void **state)
 {
-	(void)state;
 	const struct hash_key k = {1, 3};
 	char text[64], other[64];
 	for (size_t n = 0; n < sizeof text; n++) {
@@ -57,7 +47,6 @@ static void only_given_bytes_count(void **state)
 /* The lengths of two short texts never cancel their difference, for any secret. */
 static void lengths_count(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 10000; i++) {
 		struct hash_key k;
 		hash_key_draw(&k);
@@ -68,7 +57,6 @@ static void lengths_count(void **state)
 
 static void drawn_keys_differ(void **state)
 {
-	(void)state;
 	struct hash_key a, b;
 	hash_key_draw(&a);
 	hash_key_draw(&b);
@@ -78,7 +66,6 @@ static void drawn_keys_differ(void **state)
 
 static void map_finds_names(void **state)
 {
-	(void)state;
 	static char names[5000][8];
 	struct map m = {0};
 	assert_int_equal(map_get(&m, 0, span_of("0")), MAP_NONE);
@@ -114,12 +101,5 @@ static void map_finds_names(void **state)
 	assert_int_equal(map_get(&m, 0, SPAN_LIT("0")), MAP_NONE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(words_spread),    cmocka_unit_test(only_given_bytes_count),
-	    cmocka_unit_test(lengths_count),   cmocka_unit_test(drawn_keys_differ),
-	    cmocka_unit_test(map_finds_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(words_spread), cmocka_unit_test(only_given_bytes_count), cmocka_unit_test(lengths_count),
+      cmocka_unit_test(drawn_keys_differ), cmocka_unit_test(map_finds_names))

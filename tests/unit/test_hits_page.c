@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* search/QUERY/hits.html: its sections, its lines, and the marks in them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "write_fixture.h"
 
 #define OF(entries) "<p>p \u00b7 2026-01-02 \u00b7 " entries "</p>"
@@ -186,15 +181,8 @@ static void every_query_has_a_page(void **state)
 	assert_missing(p, "search/100%");
 }
 
-int main(void)
-{
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	    TEST(words_are_marked),     TEST(marks_cover_whole_characters), TEST(the_path_of_a_line_is_left_out),
-	    TEST(tool_calls_are_shown), TEST(sessions_have_sections),       TEST(every_query_has_a_page),
-	    TEST(links_have_the_words),
-	};
-	setenv("TZ", "UTC", 1);
-	tzset();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+
+CASES_AFTER(in_utc, TEST(words_are_marked), TEST(marks_cover_whole_characters), TEST(the_path_of_a_line_is_left_out),
+            TEST(tool_calls_are_shown), TEST(sessions_have_sections), TEST(every_query_has_a_page),
+            TEST(links_have_the_words))

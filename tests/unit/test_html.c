@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text in pages is never markup. */
+#include "unit.h"
 #include "sessionfs/render/html.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "page_words.h"
 
@@ -29,7 +23,6 @@ static void text_is_escaped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	html_add_text(span_of("a<b>&\"'c"), &out);
 	assert_string_equal(buf_cstr(&out), "a&lt;b&gt;&amp;&quot;&#39;c");
 	html_escape_from(&out, 8);
@@ -47,14 +40,12 @@ static void path_has_no_scheme(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	html_add_url(span_of("../a b/javascript:x?y#z\"%\xc3\xa9"), &out);
 	assert_string_equal(buf_cstr(&out), "../a%20b/javascript%3Ax%3Fy%23z%22%25%C3%A9");
 }
 
 static void markdown_is_rendered(void **state)
 {
-	(void)state;
 	shows("a *b* **c** ~~d~~ `e`\nf",
 	      "<p>a <em>b</em> <strong>c</strong> <del>d</del> <code>e</code><br>\nf</p>\n");
 	shows("- [x] a\n- [ ] b", "<ul>\n<li>\u2611 a</li>\n<li>\u2610 b</li>\n</ul>\n");
@@ -73,7 +64,6 @@ static void markdown_is_rendered(void **state)
 /* Heading levels have no gaps, start under the entry's, and exist only with text. */
 static void headings_are_renumbered_without_gaps(void **state)
 {
-	(void)state;
 	shows("### a\n# b\n### c\n## d\n#\n", "<h3>a</h3>\n<h3>b</h3>\n<h4>c</h4>\n<h4>d</h4>\n");
 	shows("# 1\n## 2\n### 3\n#### 4\n##### 5\n", "<h3>1</h3>\n<h4>2</h4>\n<h5>3</h5>\n<h6>4</h6>\n<h6>5</h6>\n");
 }
@@ -82,7 +72,6 @@ static void headings_are_renumbered_without_gaps(void **state)
 
 static void links_are_harmless(void **state)
 {
-	(void)state;
 	shows("[a](http://b \"t'\")", "<p>" A "http://b\" title=\"t&#39;\">a</a></p>\n");
 	shows("[a](MAILTO:b@c) <HTTPS://d>", "<p>" A "MAILTO:b@c\">a</a> " A "HTTPS://d\">HTTPS://d</a></p>\n");
 	shows("https://a.example/x?y=1&z",
@@ -117,7 +106,6 @@ static void links_are_harmless(void **state)
 /* Text that must not be a link shows its target. */
 static void rejected_link_targets_are_shown(void **state)
 {
-	(void)state;
 	shows("[the *code*](src/fs.c#L10)", "<p>the <em>code</em> (src/fs.c#L10)</p>\n");
 	shows("![shot](a%20b.png 'a \"t') x", "<p>shot (a%20b.png a &quot;t) x</p>\n");
 	shows("![](a.png)[](b)", "<p> (a.png) (b)</p>\n");
@@ -132,7 +120,6 @@ static void rejected_link_targets_are_shown(void **state)
 /* Lines that would define links or footnotes. */
 static void link_definitions_are_shown_as_text(void **state)
 {
-	(void)state;
 	shows("[FAIL]: test_three_days", "<p>[FAIL]: test_three_days</p>\n");
 	shows("[^1]: note\n[^2]: other", "<p>[^1]: note<br>\n[^2]: other</p>\n");
 	shows("see [a][b] and [b]\n\n[b]: /x\n'title'",
@@ -162,7 +149,6 @@ static void link_definitions_are_shown_as_text(void **state)
 /* Surplus cells join the last column. */
 static void surplus_cells_are_merged(void **state)
 {
-	(void)state;
 	shows("|a|b|\n|---|---|\n|1|2|3|*4*|\n|5|6|\n",
 	      TABLE("<tr><th>a</th><th>b</th></tr>\n",
 	            "<tbody>\n<tr><td>1</td><td>2|3|<em>4</em></td></tr>\n<tr><td>5</td><td>6</td></tr>\n</tbody>\n"));
@@ -255,7 +241,6 @@ static void no_word_is_lost(void **state)
 	};
 	uint64_t dice = 1;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		struct buf text CLEANUP_BUF = BUF_INIT;
 		for (int i = 0; i < 24; i++) {
@@ -272,7 +257,6 @@ static void no_word_is_lost(void **state)
 
 static void raw_html_is_text(void **state)
 {
-	(void)state;
 	shows("<script>x</script>", "<p>&lt;script&gt;x&lt;/script&gt;</p>\n");
 	shows("a <b onclick=\"x\">c", "<p>a &lt;b onclick=&quot;x&quot;&gt;c</p>\n");
 	shows("<!-- x -->", "<p>&lt;!-- x --&gt;</p>\n");
@@ -293,7 +277,6 @@ static void output_size_is_bounded(void **state)
 	static const char *const deep[] = {"> ", "- a\n",          "1. ", "[", "[a]: x\n", "[\\",
 	                                   "|`", "a|b\n---|---\n", "<`|@"};
 
-	(void)state;
 	/* Rows with missing cells. */
 	for (int i = 0; i < 1000; i++)
 		buf_adds(&in, "|a");
@@ -333,7 +316,6 @@ static void page_has_no_external_resources(void **state)
 	static const struct html_assets assets = {{"/* c */\na { b: c, d; e: \"f g\"; }\n", "  b {}\n"},
 	                                          {"// c\n\t1 + { 2 }\n"}};
 
-	(void)state;
 	html_begin(span_of("</title><script>"), &assets, &out);
 	const char *page = buf_cstr(&out);
 	/* Of what is between the tags: openssl dgst -sha256 -binary | base64 */
@@ -359,27 +341,13 @@ static void title_has_no_mark_of_a_heading(void **state)
 	    {"A # plan", "A # plan"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_true(span_eq(html_title(span_of(cases[i][0])), span_of(cases[i][1])));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(text_is_escaped),
-	    cmocka_unit_test(path_has_no_scheme),
-	    cmocka_unit_test(markdown_is_rendered),
-	    cmocka_unit_test(headings_are_renumbered_without_gaps),
-	    cmocka_unit_test(links_are_harmless),
-	    cmocka_unit_test(raw_html_is_text),
-	    cmocka_unit_test(rejected_link_targets_are_shown),
-	    cmocka_unit_test(link_definitions_are_shown_as_text),
-	    cmocka_unit_test(surplus_cells_are_merged),
-	    cmocka_unit_test(no_word_is_lost),
-	    cmocka_unit_test(output_size_is_bounded),
-	    cmocka_unit_test(page_has_no_external_resources),
-	    cmocka_unit_test(title_has_no_mark_of_a_heading),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(text_is_escaped), cmocka_unit_test(path_has_no_scheme), cmocka_unit_test(markdown_is_rendered),
+      cmocka_unit_test(headings_are_renumbered_without_gaps), cmocka_unit_test(links_are_harmless),
+      cmocka_unit_test(raw_html_is_text), cmocka_unit_test(rejected_link_targets_are_shown),
+      cmocka_unit_test(link_definitions_are_shown_as_text), cmocka_unit_test(surplus_cells_are_merged),
+      cmocka_unit_test(no_word_is_lost), cmocka_unit_test(output_size_is_bounded),
+      cmocka_unit_test(page_has_no_external_resources), cmocka_unit_test(title_has_no_mark_of_a_heading))

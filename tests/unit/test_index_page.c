@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* html/index.html: its rows, and how they show odd numbers. */
+#include "unit.h"
 #include "sessionfs/find/pages.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 static int link_to(void *arg, const struct fact *f, struct buf *out)
 {
-	(void)arg;
 	buf_adds(out, f->stem);
 	return 0;
 }
@@ -42,7 +36,6 @@ static void extreme_costs_are_shortened(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct session_facts of[] = {with_cost(1.5), with_cost(1e308), with_cost(INFINITY), with_cost(NAN)};
 
-	(void)state;
 	const char *html = page(of, 4, &out);
 	assert_non_null(strstr(html, "data-v=\"1.5\">$1.50</td>"));
 	assert_non_null(strstr(html, "data-v=\"1e+308\">$1e+308</td>"));
@@ -68,7 +61,6 @@ static void numbers_are_abbreviated(void **state)
 	};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct session_facts of = with_cost(cases[i].cost);
 		of.usage.total = cases[i].tokens;
@@ -94,7 +86,6 @@ static void an_entry_counts_once(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct session_facts of[4];
 	struct fact v[4];
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		of[i] = with_cost(cases[i].all);
 		v[i] = (struct fact){.project = "p",
@@ -133,7 +124,6 @@ static void rows_are_grouped(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct session_facts of[250];
 
-	(void)state;
 	for (size_t i = 0; i < 250; i++)
 		of[i] = with_cost(1);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -148,17 +138,10 @@ static void index_cells_are_on_one_line(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct session_facts of = with_cost(1);
 
-	(void)state;
 	of.model = SPAN_LIT("a\x1b<\xc2\x85\u2028b");
 	assert_non_null(strstr(page(&of, 1, &out), "<td>a &lt;  b</td>"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(extreme_costs_are_shortened), cmocka_unit_test(numbers_are_abbreviated),
-	    cmocka_unit_test(an_entry_counts_once),        cmocka_unit_test(rows_are_grouped),
-	    cmocka_unit_test(index_cells_are_on_one_line),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(extreme_costs_are_shortened), cmocka_unit_test(numbers_are_abbreviated),
+      cmocka_unit_test(an_entry_counts_once), cmocka_unit_test(rows_are_grouped),
+      cmocka_unit_test(index_cells_are_on_one_line))

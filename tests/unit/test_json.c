@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* json: valid input, its values, and input that a scanner must survive. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "session_lines.h"
 #include "failing_alloc.h"
 #include "texts.h"
 #include "sessionfs/json/json.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* A copy of exactly that size, so that a memory checker sees a read past its end. */
 static char *exact_copy(struct span s)
@@ -58,7 +52,6 @@ static void accepts_what_is_valid(void **state)
 	    SPAN_LIT("{}"), SPAN_LIT("[[],{},[{}]]"), SPAN_LIT(JSON([1,"2",null])), SPAN_LIT(JSON({"a":1,"a":2})),
 	    SPAN_LIT(JSON({"":{"":[]}})), SPAN_LIT(" \t\r\n{ \"a\" :\n[ 1 ,\r\n2 ] ,\t\"b\" : null } \r\n"));
 
-	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (!valid(texts[i]))
 			fail_msg("refused: %s", texts[i].p);
@@ -82,7 +75,6 @@ static void rejects_invalid_json(void **state)
 	    SPAN_LIT("[]]"), SPAN_LIT("{}}"), SPAN_LIT("[1]/* */"), SPAN_LIT("\xef\xbb\xbf{}"), SPAN_LIT("[\v1]"),
 	    SPAN_LIT("[\f1]"), SPAN_LIT("[\xc2\xa0" "1]"), SPAN_LIT("[]\0"), SPAN_LIT("\0[]"), SPAN_LIT("[1\0]"));
 
-	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (valid(texts[i]))
 			fail_msg("accepted: %s", texts[i].p);
@@ -94,7 +86,6 @@ static void refuses_every_truncation(void **state)
 	static const struct span text = SPAN_LIT(
 	    JSON({"type":"message","id":"a1b2c3d4","n":[-1.5e+3,true,false,null,{}],"text":"a long text that goes on for more than one block of bytes, with \"quotes\", \\ and \ud83d\ude00\n and then plain text again for another sixty-four bytes or so","z":[[["\u0000"]]]}));
 
-	(void)state;
 	assert_true(valid(text));
 	for (size_t n = 0; n < text.n; n++)
 		assert_false(valid((struct span){text.p, n}));
@@ -112,7 +103,6 @@ static void block_boundaries_do_not_matter(void **state)
 	    {"\t", false},     {"\x01", false},  {"\"", false},      {"\\\\\"", false},  {"\\\n", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
 		for (size_t lead = 0; lead < 150; lead++) {
 			CLEANUP_BUF struct buf b = BUF_INIT;
@@ -138,7 +128,6 @@ static void every_byte_in_a_string(void **state)
 {
 	static const size_t places[] = {2, 3, 15, 16, 17, 18, 30, 31, 32, 33, 140};
 
-	(void)state;
 	for (int c = 0; c < 256; c++) {
 		for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 			char text[160];
@@ -154,7 +143,6 @@ static void every_byte_in_a_string(void **state)
 
 static void runs_of_backslashes(void **state)
 {
-	(void)state;
 	for (size_t lead = 0; lead < 80; lead += 7) {
 		for (size_t run = 0; run < 200; run++) {
 			CLEANUP_BUF struct buf b = BUF_INIT;
@@ -187,7 +175,6 @@ static void deep_nesting_is_checked(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	nest(&b, 100000, "1");
 	assert_true(valid(buf_span(&b)));
 	assert_false(json_valid(buf_span(&b), NULL));
@@ -208,7 +195,6 @@ static void nesting_without_a_buf(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	nest(&b, JSON_DEPTH, "1");
 	assert_true(json_valid(buf_span(&b), NULL));
 	nest(&b, JSON_DEPTH + 1, "1");
@@ -220,7 +206,6 @@ static void deep_buf_is_reused(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
 
-	(void)state;
 	for (size_t n = 4000; n > 500; n -= 499) {
 		nest(&b, n, "{}");
 		assert_true(json_valid(buf_span(&b), &deep));
@@ -234,7 +219,6 @@ static void deep_nesting_without_memory(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
 
-	(void)state;
 	nest(&b, 3000, "1");
 	for (long left = 0; left < 3; left++) {
 		buf_release(&deep);
@@ -253,7 +237,6 @@ static void walks_members(void **state)
 	struct json_value key, v;
 	struct json j;
 
-	(void)state;
 	json_init(&j, text, NULL);
 	assert_int_equal(json_peek(&j), JSON_OBJECT);
 	assert_int_equal(json_enter(&j), JSON_OBJECT);
@@ -324,7 +307,6 @@ static void walking_and_validating_agree(void **state)
 	uint32_t seed = 12345;
 	int good = 0;
 
-	(void)state;
 	for (int round = 0; round < 200000; round++) {
 		buf_reset(&b);
 		seed = seed * 1664525 + 1013904223;
@@ -348,7 +330,6 @@ static void scanner_error_is_sticky(void **state)
 	struct json_value key, v;
 	struct json j;
 
-	(void)state;
 	json_init(&j, SPAN_LIT("[1,,2]"), NULL);
 	json_enter(&j);
 	assert_int_equal(json_next(&j, &key), 1);
@@ -366,7 +347,6 @@ static void next_without_value_fails(void **state)
 	struct json_value key;
 	struct json j;
 
-	(void)state;
 	json_init(&j, SPAN_LIT("[1,2]"), NULL);
 	json_enter(&j);
 	assert_int_equal(json_next(&j, &key), 1);
@@ -377,7 +357,6 @@ static void get_returns_last_duplicate(void **state)
 {
 	struct json_value v = value_of(SPAN_LIT(JSON({"a":1,"b":{"a":9},"\u0061":[2],"c":null})));
 
-	(void)state;
 	assert_true(span_is(json_get(v, "a").text, "[2]"));
 	assert_true(span_is(json_get(v, "b").text, JSON({"a":9})));
 	assert_int_equal(json_get(v, "c").kind, JSON_NULL);
@@ -402,7 +381,6 @@ static void get_skips_nested_members(void **state)
 	struct json_value v;
 	struct json j;
 
-	(void)state;
 	nest(&inner, 5000, "0");
 	buf_adds(&b, "{\"deep\":");
 	buf_addspan(&b, buf_span(&inner));
@@ -414,7 +392,6 @@ static void get_skips_nested_members(void **state)
 
 static void compares_with_ascii(void **state)
 {
-	(void)state;
 	assert_true(json_equals(value_of(SPAN_LIT(JSON("label"))), "label"));
 	assert_false(json_equals(value_of(SPAN_LIT(JSON("label"))), "labels"));
 	assert_false(json_equals(value_of(SPAN_LIT(JSON("label"))), "labe"));
@@ -430,7 +407,6 @@ static void compares_with_ascii(void **state)
 
 static void raw_includes_quotes(void **state)
 {
-	(void)state;
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" \"a\\n\" "))), JSON("a\n")));
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" [1 ] "))), "[1 ]"));
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" -1e3 "))), "-1e3"));
@@ -441,7 +417,6 @@ static void numbers_as_doubles(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	double d = 0;
 
-	(void)state;
 	assert_true(json_double(value_of(SPAN_LIT("-12.5e1")), &d) && d == -125);
 	assert_true(json_double(value_of(SPAN_LIT("1e400")), &d) && isinf(d) && d > 0);
 	assert_true(json_double(value_of(SPAN_LIT("-1e400")), &d) && isinf(d) && d < 0);
@@ -470,7 +445,6 @@ static void truth_is_as_in_javascript(void **state)
 	static const char *const truthy[] = {"1", "-0.1", "1e-300", "1e400", JSON("0"), JSON(" "), "[]", "{}", "true"};
 	static const char *const falsy[] = {"0", "-0", "0.0e5", "1e-400", JSON(""), "false", "null"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof truthy / sizeof *truthy; i++)
 		assert_true(json_is_truthy(value_of(span_of(truthy[i]))));
 	for (size_t i = 0; i < sizeof falsy / sizeof *falsy; i++)
@@ -492,7 +466,6 @@ static void pretty_print(void **state)
 	     "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    {\n      \"c\": null\n    }\n  ],\n  \"a\": true\n}"},
 	    {"[[[]]]", "[\n  [\n    []\n  ]\n]"});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_pretty(value_of(span_of(cases[i].in)), &b);
@@ -520,7 +493,6 @@ static void same_values_compare_equal(void **state)
 	    {"[]", "{}", false},
 	    {JSON("1"), "1", false});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_int_equal(json_same(value_of(span_of(cases[i].a)), value_of(span_of(cases[i].b))),
 		                 cases[i].same);
@@ -538,7 +510,6 @@ static void compact_print_drops_white_space(void **state)
 	    {"[ [\t] ,\r { } ]", "[[],{}]"},
 	    {"{\"a b\" : 1 , \"\\u0041\":\t[1, \"x : y\" ,true ] }", JSON({"a b":1,"\u0041":[1,"x : y",true]})});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_compact(value_of(span_of(cases[i].in)), &b);
@@ -555,7 +526,6 @@ static void pretty_print_of_deep_values_is_bounded(void **state)
 	struct json_value v;
 	struct json j;
 
-	(void)state;
 	nest(&b, 100000, "1");
 	json_init(&j, buf_span(&b), &deep);
 	assert_true(json_value(&j, &v));
@@ -566,7 +536,6 @@ static void pretty_print_of_deep_values_is_bounded(void **state)
 
 static void pretty_print_without_memory(void **state)
 {
-	(void)state;
 	for (long left = 0; left < 2; left++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		allocs_left = left;
@@ -576,35 +545,15 @@ static void pretty_print_without_memory(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(accepts_what_is_valid),
-	    cmocka_unit_test(rejects_invalid_json),
-	    cmocka_unit_test(refuses_every_truncation),
-	    cmocka_unit_test(block_boundaries_do_not_matter),
-	    cmocka_unit_test(every_byte_in_a_string),
-	    cmocka_unit_test(runs_of_backslashes),
-	    cmocka_unit_test(deep_nesting_is_checked),
-	    cmocka_unit_test(nesting_without_a_buf),
-	    cmocka_unit_test(deep_buf_is_reused),
-	    cmocka_unit_test(deep_nesting_without_memory),
-	    cmocka_unit_test(walks_members),
-	    cmocka_unit_test(walking_and_validating_agree),
-	    cmocka_unit_test(scanner_error_is_sticky),
-	    cmocka_unit_test(next_without_value_fails),
-	    cmocka_unit_test(get_returns_last_duplicate),
-	    cmocka_unit_test(get_skips_nested_members),
-	    cmocka_unit_test(compares_with_ascii),
-	    cmocka_unit_test(raw_includes_quotes),
-	    cmocka_unit_test(numbers_as_doubles),
-	    cmocka_unit_test(truth_is_as_in_javascript),
-	    cmocka_unit_test(pretty_print),
-	    cmocka_unit_test(same_values_compare_equal),
-	    cmocka_unit_test(compact_print_drops_white_space),
-	    cmocka_unit_test(pretty_print_of_deep_values_is_bounded),
-	    cmocka_unit_test(pretty_print_without_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(accepts_what_is_valid), cmocka_unit_test(rejects_invalid_json),
+      cmocka_unit_test(refuses_every_truncation), cmocka_unit_test(block_boundaries_do_not_matter),
+      cmocka_unit_test(every_byte_in_a_string), cmocka_unit_test(runs_of_backslashes),
+      cmocka_unit_test(deep_nesting_is_checked), cmocka_unit_test(nesting_without_a_buf),
+      cmocka_unit_test(deep_buf_is_reused), cmocka_unit_test(deep_nesting_without_memory),
+      cmocka_unit_test(walks_members), cmocka_unit_test(walking_and_validating_agree),
+      cmocka_unit_test(scanner_error_is_sticky), cmocka_unit_test(next_without_value_fails),
+      cmocka_unit_test(get_returns_last_duplicate), cmocka_unit_test(get_skips_nested_members),
+      cmocka_unit_test(compares_with_ascii), cmocka_unit_test(raw_includes_quotes),
+      cmocka_unit_test(numbers_as_doubles), cmocka_unit_test(truth_is_as_in_javascript), cmocka_unit_test(pretty_print),
+      cmocka_unit_test(same_values_compare_equal), cmocka_unit_test(compact_print_drops_white_space),
+      cmocka_unit_test(pretty_print_of_deep_values_is_bounded), cmocka_unit_test(pretty_print_without_memory))

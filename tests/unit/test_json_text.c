@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json strings: decoding, its size, and quoting. Also utf8, which they use. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "session_lines.h"
 #include "failing_alloc.h"
 #include "texts.h"
@@ -54,7 +49,6 @@ static void both_decode_escapes(void **state)
 	    PAIR("\xef\xbb\xbfna\xc3\xafve", "\xef\xbb\xbfna\xc3\xafve"),
 	};
 
-	(void)state;
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
@@ -71,7 +65,6 @@ static void exact_mode_keeps_all_code_units(void **state)
 	    PAIR("\xff\xc0\xaf\xed\xa0\x80", "\xff\xc0\xaf\xed\xa0\x80"),
 	};
 
-	(void)state;
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 }
 
@@ -102,7 +95,6 @@ static void clean_is_always_utf8(void **state)
 	    PAIR("\xf1\x80\x80\xf1\x80\x80\x80", FFFD "\xf1\x80\x80\x80"),
 	};
 
-	(void)state;
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
 
@@ -114,7 +106,6 @@ static void stray_backslashes_are_skipped(void **state)
 	    PAIR("\\u12", "u12"), PAIR("\\u12g4", "u12g4"), PAIR("\\u\\n", "u\n"),
 	};
 
-	(void)state;
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
@@ -127,7 +118,6 @@ static void size_agrees_on_random_text(void **state)
 	CLEANUP_BUF struct buf in = BUF_INIT, out = BUF_INIT;
 	uint32_t seed = 99;
 
-	(void)state;
 	for (int round = 0; round < 50000; round++) {
 		buf_reset(&in);
 		buf_reset(&out);
@@ -161,7 +151,6 @@ static void decoding_ignores_block_boundaries(void **state)
 	    PAIR("\xe2\x82", FFFD),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		for (size_t lead = 0; lead < 140; lead++) {
 			CLEANUP_BUF struct buf in = BUF_INIT, want = BUF_INIT, got = BUF_INIT;
@@ -180,7 +169,6 @@ static void decoding_appends(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	json_decode(SPAN_LIT("a\\n"), JSON_EXACT, &b);
 	json_decode(SPAN_LIT("b\xff"), JSON_CLEAN, &b);
 	json_decode((struct span){NULL, 0}, JSON_CLEAN, &b);
@@ -196,7 +184,6 @@ static void quotes_as_stringify_does(void **state)
 	    PAIR("\xed\xa0\x80\xed\xbf\xbf", JSON("\ud800\udfff")), PAIR("\xed\xa0", "\"" FFFD FFFD "\""),
 	    PAIR("x\xff\xe2\x82y", "\"x" FFFD FFFD "y\""));
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(pairs); i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_quote(pairs[i].in, &b);
@@ -209,7 +196,6 @@ static void quote_and_decode_round_trip(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, quoted = BUF_INIT, back = BUF_INIT;
 
-	(void)state;
 	for (int c = 0; c < 0x80; c++)
 		buf_addc(&text, (char)c);
 	buf_adds(&text, "\xed\xa0\x80 \xf0\x9f\x98\x80 \xed\xb0\x80");
@@ -222,7 +208,6 @@ static void decoding_fails_without_memory(void **state)
 {
 	const size_t n = 3000;
 
-	(void)state;
 	for (int how = JSON_EXACT; how <= JSON_CLEAN; how++) {
 		CLEANUP_BUF struct buf text = BUF_INIT, b = BUF_INIT;
 		memset(buf_reserve(&text, n), '\xff', n);
@@ -242,7 +227,6 @@ static void decoding_fails_without_memory(void **state)
 /* Every lead byte with every second byte, against the table of well-formed sequences. */
 static void utf8_second_bytes(void **state)
 {
-	(void)state;
 	for (unsigned lead = 0x80; lead < 0x100; lead++) {
 		for (unsigned second = 0; second < 0x100; second++) {
 			const unsigned char bytes[] = {(unsigned char)lead, (unsigned char)second, 0x80, 0x80};
@@ -262,7 +246,6 @@ static void utf8_prefix_finds_the_first_error(void **state)
 {
 	char text[64];
 
-	(void)state;
 	memset(text, 'a', sizeof text);
 	assert_int_equal(utf8_prefix((struct span){NULL, 0}), 0);
 	for (size_t n = 0; n <= sizeof text; n++)
@@ -280,22 +263,9 @@ static void utf8_prefix_finds_the_first_error(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(both_decode_escapes),
-	    cmocka_unit_test(exact_mode_keeps_all_code_units),
-	    cmocka_unit_test(clean_is_always_utf8),
-	    cmocka_unit_test(stray_backslashes_are_skipped),
-	    cmocka_unit_test(size_agrees_on_random_text),
-	    cmocka_unit_test(decoding_ignores_block_boundaries),
-	    cmocka_unit_test(decoding_appends),
-	    cmocka_unit_test(quotes_as_stringify_does),
-	    cmocka_unit_test(quote_and_decode_round_trip),
-	    cmocka_unit_test(decoding_fails_without_memory),
-	    cmocka_unit_test(utf8_second_bytes),
-	    cmocka_unit_test(utf8_prefix_finds_the_first_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(both_decode_escapes), cmocka_unit_test(exact_mode_keeps_all_code_units),
+      cmocka_unit_test(clean_is_always_utf8), cmocka_unit_test(stray_backslashes_are_skipped),
+      cmocka_unit_test(size_agrees_on_random_text), cmocka_unit_test(decoding_ignores_block_boundaries),
+      cmocka_unit_test(decoding_appends), cmocka_unit_test(quotes_as_stringify_does),
+      cmocka_unit_test(quote_and_decode_round_trip), cmocka_unit_test(decoding_fails_without_memory),
+      cmocka_unit_test(utf8_second_bytes), cmocka_unit_test(utf8_prefix_finds_the_first_error))

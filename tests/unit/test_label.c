@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* label: labels, context edits and the display name of a session, and the names in labels/. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "failing_alloc.h"
 #include "write_fixture.h"
 
@@ -68,7 +63,6 @@ static void last_record_of_an_entry_counts(void **state)
 	struct fixture f;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	const struct session *s = session_of(&f,
 	    TWO LABEL("c", "b", "b", "one") LABEL("d", "c", "a", "two") LABEL("e", "d", "b", "three")
 	    LABEL("f", "e", "c", 12));
@@ -89,7 +83,6 @@ static void label_waits_for_its_entry(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	const struct session *s = session_of(&f, TWO LABEL("c", "b", "later", "early") LABEL("d", "c", "a", "x"));
 	uint64_t serial = session_label_serial(s);
 	assert_labels(s, "0<3=x ");
@@ -111,7 +104,6 @@ static void serial_rises_with_labels_and_names(void **state)
 	    LABEL("g", "f", "b", "y"));
 	struct fixture f;
 
-	(void)state;
 	const struct session *s = session_of(&f, TWO);
 	uint64_t last = session_label_serial(s);
 	assert_int_equal(last, 0);
@@ -144,7 +136,6 @@ static void changes_are_those_of_the_lines(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	/* lines 4 to 8; line 6 is a context edit, line 7 labels no entry */
 	const struct session *s =
 	    session_of(&f,
@@ -168,7 +159,6 @@ static void edits_of_the_branch_in_use_count(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	const struct session *s = session_of(&f, TWO EDIT("c", "b", "a", null) EDIT("d", "c", "a", null));
 	assert_int_equal(session_edit_record(s, 0), 3);
 	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
@@ -205,7 +195,6 @@ static void assert_session_name(const char *records, const char *want)
 
 static void newest_name_counts(void **state)
 {
-	(void)state;
 	assert_session_name("", "");
 	assert_session_name(INFO("c", "b", "one") INFO("d", "c", " two\n words \t"), "two\n words");
 	assert_session_name(INFO("c", "b", "one") INFO("d", "c", " "), "");
@@ -220,7 +209,6 @@ static void failed_read_is_returned(void **state)
 	struct fixture f;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
-	(void)state;
 	const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") INFO("d", "c", "name"));
 	reads_fail = true;
 	assert_int_equal(session_label_text(s, 2, &b), -EIO);
@@ -237,7 +225,6 @@ static void lists_are_made_again_after_a_failure(void **state)
 {
 	unsigned failed = 0;
 
-	(void)state;
 	for (unsigned nth = 1; nth < 20; nth++) {
 		struct fixture f;
 		const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") EDIT("d", "c", "b", null));
@@ -263,7 +250,6 @@ static void changes_without_memory_are_refused(void **state)
 	struct label_change *v = NULL;
 	size_t n = 0;
 
-	(void)state;
 	const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x"));
 	let_alloc_fail(1);
 	assert_int_equal(session_label_changes(s, 0, 9, &v, &n), -ENOMEM);
@@ -307,7 +293,6 @@ static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, 
 {
 	uint64_t *last = arg;
 
-	(void)name, (void)node, (void)ino, (void)mode, (void)attr;
 	if (last[1]-- == 0)
 		return 1;
 	last[0] = cookie;
@@ -359,22 +344,12 @@ static void names_without_memory_are_an_error(void **state)
 	assert_lists(p, S "/labels", "x~a x~b ");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(last_record_of_an_entry_counts),
-	    cmocka_unit_test(label_waits_for_its_entry),
-	    cmocka_unit_test(serial_rises_with_labels_and_names),
-	    cmocka_unit_test(changes_are_those_of_the_lines),
-	    cmocka_unit_test(edits_of_the_branch_in_use_count),
-	    cmocka_unit_test(newest_name_counts),
-	    cmocka_unit_test(failed_read_is_returned),
-	    cmocka_unit_test(lists_are_made_again_after_a_failure),
-	    cmocka_unit_test(changes_without_memory_are_refused),
-	    cmocka_unit_test_setup_teardown(equal_labels_have_their_ids, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(plain_label_keeps_its_name, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(listing_continues_after_a_name, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(names_without_memory_are_an_error, set_up, tear_down),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(last_record_of_an_entry_counts), cmocka_unit_test(label_waits_for_its_entry),
+      cmocka_unit_test(serial_rises_with_labels_and_names), cmocka_unit_test(changes_are_those_of_the_lines),
+      cmocka_unit_test(edits_of_the_branch_in_use_count), cmocka_unit_test(newest_name_counts),
+      cmocka_unit_test(failed_read_is_returned), cmocka_unit_test(lists_are_made_again_after_a_failure),
+      cmocka_unit_test(changes_without_memory_are_refused),
+      cmocka_unit_test_setup_teardown(equal_labels_have_their_ids, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(plain_label_keeps_its_name, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(listing_continues_after_a_name, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(names_without_memory_are_an_error, set_up, tear_down))

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* label: which record counts after the session has grown. test_label.c tests the rest. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "session_fixture.h"
 
 static void grow(struct fixture *f, const char *lines)
@@ -36,7 +31,6 @@ static void last_label_record_wins(void **state)
 	    LABEL("l2", "b", "a", "one") LABEL("l3", "l2", "a", "t\u0077o") LABEL("l4", "l3", "gone", "x")
 	    LABEL("l5", "l4", "l2", 12) LABEL("l6", "l5", null, "x"));
 
-	(void)state;
 	assert_int_equal(session_label_count(s), 3);
 	assert_int_equal(session_nth_labelled(s, 0), 1);
 	assert_int_equal(session_nth_labelled(s, 1), 2);
@@ -65,7 +59,6 @@ static void label_follows_reassigned_id(void **state)
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") LABEL("l", "a", "a", "x"));
 
-	(void)state;
 	assert_int_equal(session_label_record(s, 0), 1);
 	append(&f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
 	assert_int_equal(session_grow(s), 1);
@@ -86,7 +79,6 @@ static void last_name_wins(void **state)
 	    {INFO("a", null, "One") INFO("b", null, 5), NULL},
 	    {INFO("a", null, "One") LINE({"type":"session_info","id":"b"}), NULL});
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
 		struct fixture f;
@@ -107,7 +99,6 @@ static void later_labels_are_merged(void **state)
 	    HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi") USER("d", "c", "hi")
 	    LABEL("l4", "d", "b", "B"));
 
-	(void)state;
 	assert_labels(s, "1:4 ");
 	grow(&f, LABEL("l5", "l4", "d", "D") LABEL("l6", "l5", "a", "A"));
 	assert_labels(s, "0:6 1:4 3:5 ");
@@ -136,7 +127,6 @@ static void edits_on_the_path_count(void **state)
 	struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi"));
 
-	(void)state;
 	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
 	grow(&f, EDIT("e", "c", "a", null) EDIT("f", "e", "b", null));
 	assert_int_equal(session_edit_record(s, 0), 3);
@@ -160,13 +150,6 @@ static void edits_on_the_path_count(void **state)
 	fixture_release(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(last_label_record_wins),  cmocka_unit_test(label_follows_reassigned_id),
-	    cmocka_unit_test(last_name_wins),          cmocka_unit_test(later_labels_are_merged),
-	    cmocka_unit_test(edits_on_the_path_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(last_label_record_wins), cmocka_unit_test(label_follows_reassigned_id),
+      cmocka_unit_test(last_name_wins), cmocka_unit_test(later_labels_are_merged),
+      cmocka_unit_test(edits_on_the_path_count))

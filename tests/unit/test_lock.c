@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of locks, and the read-write lock. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
 
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -116,7 +109,6 @@ static void twice(void)
 static void order_violation_aborts(void **state)
 {
 	char said[512];
-	(void)state;
 	assert_int_equal(run(in_order, said, sizeof said), 0);
 	assert_string_equal(said, "");
 	assert_int_equal(run(file_under_session, said, sizeof said), SIGABRT);
@@ -140,7 +132,6 @@ static void rank_twice(void)
 static void each_lock_has_a_name(void **state)
 {
 	char said[512];
-	(void)state;
 	for (rank = LOCK_NONE + 1; rank < LOCK_RANKS; rank++) {
 		assert_int_equal(run(rank_twice, said, sizeof said), SIGABRT);
 		assert_null(strstr(said, "null"));
@@ -156,7 +147,6 @@ static void block_under_rank(void)
 static void what_can_wait_is_called_under_outer_locks(void **state)
 {
 	char said[512];
-	(void)state;
 	for (rank = LOCK_NONE + 1; rank < LOCK_RANKS; rank++)
 		assert_int_equal(run(block_under_rank, said, sizeof said),
 		                 rank >= LOCK_CATALOG && rank != LOCK_DERIVED ? SIGABRT : 0);
@@ -196,7 +186,6 @@ static void waiting_goes_by_no_clock_that_can_be_set(void **state)
 {
 	struct tried t = {.got = false};
 	pthread_t thread;
-	(void)state;
 	lock_init(&t.lock, LOCK_CACHE);
 	lock_acquire(&t.lock);
 	assert_int_equal(pthread_create(&thread, NULL, try_for_a_minute, &t), 0);
@@ -261,7 +250,6 @@ static void waiting_writer_can_be_cancelled(void **state)
 {
 	struct shared s = {.rc = 1};
 	pthread_t writer, reader;
-	(void)state;
 	lock_rw_init(&s.lock, LOCK_SESSION);
 	lock_rw_acquire(&s.lock, false);
 	assert_int_equal(pthread_create(&writer, NULL, write_wanted, &s), 0);
@@ -281,7 +269,6 @@ static void writers_have_priority(void **state)
 {
 	struct shared s = {.rc = 1};
 	pthread_t writer;
-	(void)state;
 	lock_rw_init(&s.lock, LOCK_SESSION);
 	lock_rw_acquire(&s.lock, false);
 	assert_int_equal(pthread_create(&writer, NULL, write_wanted, &s), 0);
@@ -296,15 +283,7 @@ static void writers_have_priority(void **state)
 	lock_rw_destroy(&s.lock);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(order_violation_aborts),
-	    cmocka_unit_test(each_lock_has_a_name),
-	    cmocka_unit_test(what_can_wait_is_called_under_outer_locks),
-	    cmocka_unit_test(waiting_goes_by_no_clock_that_can_be_set),
-	    cmocka_unit_test(waiting_writer_can_be_cancelled),
-	    cmocka_unit_test(writers_have_priority),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(cmocka_unit_test(order_violation_aborts), cmocka_unit_test(each_lock_has_a_name),
+      cmocka_unit_test(what_can_wait_is_called_under_outer_locks),
+      cmocka_unit_test(waiting_goes_by_no_clock_that_can_be_set), cmocka_unit_test(waiting_writer_can_be_cancelled),
+      cmocka_unit_test(writers_have_priority))

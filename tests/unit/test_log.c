@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* log: one line per message, above the threshold only. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/map.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -69,7 +62,6 @@ static void messages_above_level_are_dropped(void **state)
 	char text[1000];
 	struct capture c;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		log_setup(cases[i].level, LOG_TO_STDERR);
 		capture_begin(&c);
@@ -84,7 +76,6 @@ static void a_message_stays_one_line(void **state)
 	char text[1000];
 	struct capture c;
 
-	(void)state;
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	capture_begin(&c);
 	log_error("x\ny\x1b[31m: \x7f\xc2\x85\xc2\x9b\u2028 na\xc3\xafve");
@@ -97,7 +88,6 @@ static void a_long_message_is_cut(void **state)
 	char text[8000];
 	struct capture c;
 
-	(void)state;
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	capture_begin(&c);
 	log_error("%*d", 5000, 1);
@@ -111,7 +101,6 @@ static void errno_is_kept(void **state)
 	char text[100];
 	struct capture c;
 
-	(void)state;
 	capture_begin(&c);
 	errno = EXDEV;
 	log_error("x: %m");
@@ -125,7 +114,6 @@ static void syslog_replaces_stderr(void **state)
 	char text[100];
 	struct capture c;
 
-	(void)state;
 	log_setup(LOG_LEVEL_DEBUG, LOG_TO_SYSLOG);
 	capture_begin(&c);
 	all_levels();
@@ -156,7 +144,6 @@ static void stack_overflow_is_logged(void **state)
 	struct capture c;
 	int status;
 
-	(void)state;
 	capture_begin(&c);
 	pid_t child = fork();
 	if (child == 0) {
@@ -174,12 +161,14 @@ static void stack_overflow_is_logged(void **state)
 	assert_ptr_equal(strstr(text, "sessionfs: ended by SIGSEGV; "), text);
 	assert_non_null(strstr(text, "test_log(+0x"));
 }
+#define STACK_OVERFLOW cmocka_unit_test(stack_overflow_is_logged),
+#else
+#define STACK_OVERFLOW
 #endif
 
 static void a_key_is_logged_once_until_it_is_forgotten(void **state)
 {
 	struct map logged CLEANUP(map_release) = {0};
-	(void)state;
 	assert_true(log_once(&logged, 1, "a"));
 	assert_false(log_once(&logged, 1, "a"));
 	assert_true(log_once(&logged, 2, "a"));
@@ -191,19 +180,6 @@ static void a_key_is_logged_once_until_it_is_forgotten(void **state)
 	assert_false(log_once(&logged, 1, "a"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_above_level_are_dropped),
-		cmocka_unit_test(a_message_stays_one_line),
-		cmocka_unit_test(a_long_message_is_cut),
-		cmocka_unit_test(errno_is_kept),
-		cmocka_unit_test(syslog_replaces_stderr),
-		cmocka_unit_test(a_key_is_logged_once_until_it_is_forgotten),
-#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-		cmocka_unit_test(stack_overflow_is_logged),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASES(STACK_OVERFLOW cmocka_unit_test(messages_above_level_are_dropped), cmocka_unit_test(a_message_stays_one_line),
+      cmocka_unit_test(a_long_message_is_cut), cmocka_unit_test(errno_is_kept),
+      cmocka_unit_test(syslog_replaces_stderr), cmocka_unit_test(a_key_is_logged_once_until_it_is_forgotten))
