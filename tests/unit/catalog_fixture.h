@@ -32,9 +32,39 @@ static inline const char *at(const struct source_fixture *p, const char *relativ
 	return to;
 }
 
+/* Makes its directories, too. */
 static inline void put(const struct source_fixture *p, const char *relative, const char *text)
 {
+	char dir[512];
+	for (const char *slash = strchr(relative, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(dir, sizeof dir, "%.*s", (int)(slash - relative), relative);
+		mkdir(at(p, dir), 0755);
+	}
 	put_file(at(p, relative), text);
+}
+
+/* Makes sessions of these words, which are FILE=ID, or FILE for the id in its name. */
+static inline void put_all(const struct source_fixture *p, const char *words)
+{
+	char file[128], text[256];
+	for (int n = 0; sscanf(words, "%127s%n", file, &n) == 1; words += n) {
+		char *equal = strchr(file, '='), *slash = strrchr(file, '/'), *id = slash ? slash + 1 : file;
+		size_t size = equal ? strlen(equal + 1) : strcspn(id, ".");
+		snprintf(text, sizeof text, HEADER_OF("%.*s", "/"), (int)size, equal ? equal + 1 : id);
+		if (equal)
+			*equal = '\0';
+		put(p, file, text);
+	}
+}
+
+/* The files DIR/0.jsonl, DIR/1.jsonl, ... have this text. */
+static inline void put_numbered(const struct source_fixture *p, const char *dir, int n, const char *text)
+{
+	char name[64];
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "%s/%d.jsonl", dir, i);
+		put(p, name, text);
+	}
 }
 
 static inline void append(const struct source_fixture *p, const char *relative, const char *text)
@@ -77,6 +107,12 @@ static inline void open_place(struct source_fixture *p)
 	open_within(p, 64 << 20);
 }
 
+static inline void close_place(struct source_fixture *p)
+{
+	catalog_close(p->c);
+	p->c = NULL;
+}
+
 static inline int set_up(void **state)
 {
 	struct source_fixture *p = calloc(1, sizeof *p);
@@ -107,6 +143,23 @@ static inline uint32_t slot_of(struct source_fixture *p, const char *project, co
 	return slot.slot;
 }
 
+/* The newest session; NULL: there is none. */
+static inline void assert_newest_is(struct source_fixture *p, uint32_t project, const char *file)
+{
+	struct slot_info slot;
+	assert_int_equal(catalog_latest(p->c, project, &slot), file != NULL);
+	if (file)
+		assert_string_equal(slot.file, file);
+}
+
+static inline void assert_entries(struct source_fixture *p, uint32_t slot, uint32_t n)
+{
+	struct session *s;
+	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
+	assert_int_equal(session_count(s), n);
+	catalog_session_put(p->c, s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 static inline int by_text(const void *a, const void *b)
@@ -114,23 +167,39 @@ static inline int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorts the words, because listings have no fixed order. */
-static inline void assert_words(struct buf *got, const char *expected)
+static inline void sort_words(struct buf *text)
 {
-	char *words[64] = {NULL}, *rest = NULL;
+	char *words[256], *rest = NULL;
 	size_t n = 0;
 	struct buf sorted CLEANUP_BUF = BUF_INIT;
 
-	assert_non_null(buf_cstr(got));
-	for (char *w = strtok_r(got->p, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
-		assert_in_range(n, 0, 63);
+	assert_non_null(buf_cstr(text));
+	for (char *w = strtok_r(text->p, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+		assert_in_range(n, 0, sizeof words / sizeof *words - 1);
 		words[n++] = w;
 	}
-	qsort(words, n, sizeof *words, by_text);
+	if (n > 0)
+		qsort(words, n, sizeof *words, by_text);
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&sorted, "%s%s", i ? " " : "", words[i]);
-	assert_non_null(buf_cstr(&sorted));
-	assert_string_equal(sorted.p, expected);
+	buf_reset(text);
+	buf_addspan(text, buf_span(&sorted));
+}
+
+/* Sorts the words, because listings have no fixed order. */
+static inline void assert_words(struct buf *got, const char *expected)
+{
+	sort_words(got);
+	assert_string_equal(buf_cstr(got), expected);
+}
+
+static inline void assert_projects(struct source_fixture *p, const char *names)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct project_info info;
+	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &info);)
+		buf_addf(&got, "%s ", info.name);
+	assert_words(&got, names);
 }
 
 static inline void open_watched(struct source_fixture *p, bool poll)

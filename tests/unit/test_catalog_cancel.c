@@ -2,7 +2,6 @@
 /* Threads that wait for an index that another thread builds. */
 #include "unit.h"
 #include "catalog_fixture.h"
-
 #include "sessionfs/base/cancel.h"
 
 #include <pthread.h>
@@ -114,8 +113,6 @@ enum { ENTRIES = 40000 };
 
 static uint32_t begin(struct source_fixture *p)
 {
-	struct slot_info slot;
-	struct project_info project;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	buf_adds(&text, HEADER_OF("big", "/"));
@@ -124,9 +121,7 @@ static uint32_t begin(struct source_fixture *p)
 	assert_non_null(buf_cstr(&text));
 	put(p, "a/big.jsonl", text.p);
 	open_place(p);
-	assert_true(catalog_project_by_name(p->c, span_of("a"), &project));
-	assert_true(catalog_slot_by_stem(p->c, project.project, span_of("big"), &slot));
-	return slot.slot;
+	return slot_of(p, "a", "big");
 }
 
 static void waiter_can_be_cancelled(void **state)
@@ -215,6 +210,5 @@ static void growing_waits_for_readers(void **state)
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-CASES(TEST(waiter_can_be_cancelled), TEST(cancelled_builder_does_not_stop_others), TEST(growing_waits_for_readers), TEST(waiter_for_a_scan_can_be_cancelled))
+CASES(TEST(f), TEST(waiter_can_be_cancelled), TEST(cancelled_builder_does_not_stop_others), TEST(growing_waits_for_readers), TEST(waiter_for_a_scan_can_be_cancelled))

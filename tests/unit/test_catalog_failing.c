@@ -102,10 +102,7 @@ static void an_unreadable_directory_is_listed(void **state)
 {
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf got = BUF_INIT;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
-	put(p, "b/2.jsonl", HEADER_OF("2", "/"));
+	put_all(p, "a/1.jsonl b/2.jsonl");
 	put(p, "b/3.jsonl", "no session\n");
 	let_fail(p, 0, "a");
 	open_place(p);
@@ -132,10 +129,7 @@ static void a_failure_ends_alone(void **state)
 {
 	static const char *const names[][2] = {{"a", "b"}, {"a/1.jsonl", "b/2.jsonl"}, {"a/1.jsonl", "b"}};
 	struct source_fixture *p = *state;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
-	put(p, "b/2.jsonl", HEADER_OF("2", "/"));
+	put_all(p, "a/1.jsonl b/2.jsonl");
 	open_place(p);
 	assert_int_equal(error_of_list(p), 0);
 	for (int i = 0; i < 6; i++) {
@@ -207,10 +201,7 @@ static void a_failure_ends_with_its_directory(void **state)
 {
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf got = BUF_INIT;
-	make_dir(p, "a");
-	make_dir(p, "a/b");
-	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
-	put(p, "a/b/2.jsonl", HEADER_OF("2", "/"));
+	put_all(p, "a/1.jsonl a/b/2.jsonl");
 	open_place(p);
 	assert_int_equal(error_of_list(p), 0);
 	let_fail(p, 0, "a/b");
@@ -228,17 +219,13 @@ static void the_newest_is_unsure_without_the_time_of_one(void **state)
 {
 	struct source_fixture *p = *state;
 	struct slot_info info;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	for (int i = 1; i <= 4; i++) {
-		char name[16];
-		snprintf(name, sizeof name, "%c/%d.jsonl", i < 3 ? 'a' : 'b', i);
-		put(p, name, HEADER_OF("x", "/"));
-		set_mtime(p, name, 1000 * i);
+	static const char *const files[] = {"a/1.jsonl", "a/2.jsonl", "b/3.jsonl", "b/4.jsonl"};
+	for (int i = 0; i < 4; i++) {
+		put_all(p, files[i]);
+		set_mtime(p, files[i], 1000 + i);
 	}
 	open_place(p);
-	assert_true(catalog_latest(p->c, NO_SLOT, &info));
-	assert_string_equal(info.file, "b/4.jsonl");
+	assert_newest_is(p, NO_SLOT, "b/4.jsonl");
 	for (int i = 0; i < 2; i++) {
 		let_fail(p, 0, i ? "a/1.jsonl" : "b/3.jsonl");
 		wait_stale();
@@ -247,9 +234,8 @@ static void the_newest_is_unsure_without_the_time_of_one(void **state)
 		assert_int_equal(deferred_end(before, 0), -EIO);
 		let_be(0);
 		before = deferred_begin();
-		assert_true(catalog_latest(p->c, NO_SLOT, &info));
+		assert_newest_is(p, NO_SLOT, "b/4.jsonl");
 		assert_int_equal(deferred_end(before, 0), 0);
-		assert_string_equal(info.file, "b/4.jsonl");
 	}
 }
 
@@ -283,7 +269,6 @@ static void the_status_counts_the_sessions(void **state)
 {
 	struct source_fixture *p = *state;
 	struct catalog_status status;
-	make_dir(p, "a");
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	open_place(p);
 	catalog_status(p->c, &status);

@@ -20,15 +20,22 @@ static void assert_parent(struct source_fixture *p, const char *project, const c
 	assert_string_equal(slot.file, parent);
 }
 
+/* The sessions that it started, or its forks. */
+static void assert_kin(struct source_fixture *p, const char *project, const char *stem, bool below,
+                       const char *expected)
+{
+	struct buf got CLEANUP_BUF = BUF_INIT;
+	struct slot_info slot;
+	for (uint64_t cookie = 0; catalog_fork_next(p->c, slot_of(p, project, stem), below, &cookie, &slot);)
+		buf_addf(&got, "%s ", slot.file);
+	assert_words(&got, expected);
+}
+
 static void fork_parent_is_found_by_path(void **state)
 {
 	struct source_fixture *p = *state;
 	char text[256];
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/root.jsonl", HEADER_OF("root", "/"));
-	put(p, "b/root.jsonl", HEADER_OF("root", "/"));
-	put(p, "b/only.jsonl", HEADER_OF("only", "/"));
+	put_all(p, "a/root.jsonl b/root.jsonl b/only.jsonl");
 	snprintf(text, sizeof text, FORK("path", "%s/a/root.jsonl"), p->root);
 	put(p, "a/path.jsonl", text);
 	snprintf(text, sizeof text, FORK("beside", "%s+a/root.jsonl"), p->root);
@@ -54,20 +61,11 @@ static void fork_parent_is_found_by_path(void **state)
 	assert_parent(p, "a", "old", "b/only.jsonl");
 	assert_parent(p, "a", "odd", NULL);
 	assert_parent(p, "b", "only", NULL);
-
-	struct buf got CLEANUP_BUF = BUF_INIT;
-	struct slot_info slot;
-	uint32_t only = slot_of(p, "b", "only");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, false, &cookie, &slot);)
-		buf_addf(&got, "%s ", slot.stem);
-	assert_words(&got, "name old");
+	assert_kin(p, "b", "only", false, "a/name.jsonl a/old.jsonl");
 	assert_int_equal(unlink(at(p, "a/old.jsonl")), 0);
 	assert_int_equal(unlink(at(p, "b/root.jsonl")), 0);
 	wait_stale();
-	buf_reset(&got);
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, only, false, &cookie, &slot);)
-		buf_addf(&got, "%s ", slot.stem);
-	assert_words(&got, "name");
+	assert_kin(p, "b", "only", false, "a/name.jsonl");
 	assert_parent(p, "a", "doubt", "a/root.jsonl");
 }
 
@@ -134,47 +132,26 @@ static void fork_parent_is_found_by_mount_path(void **state)
 	};
 	struct source_fixture *p = *state;
 	char file[32], text[256];
-	make_dir(p, "a");
-	make_dir(p, "b");
-	make_dir(p, "branches");
-	put(p, "b/one.jsonl", HEADER_OF("SID/1", "/"));
-	put(p, "b/back\\slash.jsonl", HEADER_OF("back", "/"));
+	put_all(p, "b/one.jsonl=SID/1 b/back\\slash.jsonl=back");
 	put(p, "b/session.jsonl", HEADER_OF("no name to be found by", "/"));
 	put(p, "branches/one.jsonl", HEADER_OF("three", "/"));
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		snprintf(file, sizeof file, "a/%zu.jsonl", i);
 		snprintf(text, sizeof text, FORK("fork", "%s"), cases[i].said);
 		put(p, file, text);
 	}
 	open_place(p);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		snprintf(file, sizeof file, "%zu", i);
 		assert_parent(p, "a", file, cases[i].parent);
 	}
-}
-
-static void assert_kin(struct source_fixture *p, const char *project, const char *stem, bool below,
-                       const char *expected)
-{
-	struct buf got CLEANUP_BUF = BUF_INIT;
-	struct slot_info slot;
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, slot_of(p, project, stem), below, &cookie, &slot);)
-		buf_addf(&got, "%s ", slot.file);
-	assert_non_null(buf_cstr(&got));
-	assert_words(&got, expected);
 }
 
 /* A session that starts another has it below its own name, and its forks anywhere. */
 static void nested_sessions_have_their_parent(void **state)
 {
 	struct source_fixture *p = *state;
-	for (const char *const *dir = (const char *const[]){"a", "a/one", "a/one/x", "a/one/x/y", "a/two", NULL}; *dir;
-	     dir++)
-		make_dir(p, *dir);
-	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	put(p, "a/one/x/session.jsonl", HEADER_OF("x", "/"));
-	put(p, "a/one/x/y/session.jsonl", HEADER_OF("y", "/"));
-	put(p, "a/one/x.jsonl", HEADER_OF("x2", "/"));
+	put_all(p, "a/one.jsonl a/one/x/session.jsonl=x a/one/x/y/session.jsonl=y a/one/x.jsonl=x2");
 	put(p, "a/one/fork.jsonl", FORK("fork", "/elsewhere/two.jsonl"));
 	put(p, "a/two.jsonl", FORK("two", "/elsewhere/one.jsonl"));
 	put(p, "a/two/session.jsonl", FORK("three", "/elsewhere/session.jsonl"));
@@ -198,25 +175,15 @@ static void nested_sessions_have_their_parent(void **state)
 static void forks_with_equal_stems_are_listed(void **state)
 {
 	struct source_fixture *p = *state;
-	struct buf got CLEANUP_BUF = BUF_INIT;
-	struct slot_info slot;
-	for (const char *const *dir = (const char *const[]){"a", "b", "c", "d", NULL}; *dir; dir++) {
-		char name[64];
-		make_dir(p, *dir);
-		snprintf(name, sizeof name, "%s/same.jsonl", *dir);
-		put(p, name, **dir == 'b' ? FORK("same", "two.jsonl") : FORK("same", "/x/one.jsonl"));
-	}
-	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
+	put(p, "a/same.jsonl", FORK("same", "/x/one.jsonl"));
+	put(p, "b/same.jsonl", FORK("same", "two.jsonl"));
+	put(p, "c/same.jsonl", FORK("same", "/x/one.jsonl"));
+	put(p, "d/same.jsonl", FORK("same", "/x/one.jsonl"));
+	put_all(p, "a/one.jsonl a/two.jsonl");
 	put(p, "a/other.jsonl", FORK("other", "/y/one.jsonl"));
 	open_place(p);
-	uint32_t one = slot_of(p, "a", "one");
-	for (uint64_t cookie = 0; catalog_fork_next(p->c, one, false, &cookie, &slot);)
-		buf_addf(&got, "%s ", slot.file);
-	assert_words(&got, "a/other.jsonl a/same.jsonl c/same.jsonl d/same.jsonl");
-	uint64_t cookie = 0;
-	assert_true(catalog_fork_next(p->c, slot_of(p, "a", "two"), false, &cookie, &slot));
-	assert_string_equal(slot.file, "b/same.jsonl");
+	assert_kin(p, "a", "one", false, "a/other.jsonl a/same.jsonl c/same.jsonl d/same.jsonl");
+	assert_kin(p, "a", "two", false, "b/same.jsonl");
 }
 
 /* The session listed last is not a fork any more: the list continues after it, without repeats. */
@@ -226,25 +193,20 @@ static void fork_listing_continues_after_removal(void **state)
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	uint64_t cookie = 0;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	for (const char *const *stem = (const char *const[]){"f", "g", "h", "i", NULL}; *stem; stem++) {
-		char name[64];
-		snprintf(name, sizeof name, "a/%s.jsonl", *stem);
-		put(p, name, FORK("fork", "/x/one.jsonl"));
-	}
+	put_numbered(p, "a", 4, FORK("fork", "/x/one.jsonl"));
 	open_place(p);
 	uint32_t one = slot_of(p, "a", "one");
 	for (int i = 0; i < 2; i++) {
 		assert_true(catalog_fork_next(p->c, one, false, &cookie, &slot));
 		buf_addf(&got, "%s ", slot.stem);
 	}
-	replace(p, "a/g.jsonl", HEADER_OF("other", "/"));
-	assert_int_equal(unlink(at(p, "a/h.jsonl")), 0);
+	replace(p, "a/1.jsonl", HEADER_OF("other", "/"));
+	assert_int_equal(unlink(at(p, "a/2.jsonl")), 0);
 	wait_stale();
 	while (catalog_fork_next(p->c, one, false, &cookie, &slot))
 		buf_addf(&got, "%s ", slot.stem);
-	assert_words(&got, "f g i");
+	assert_words(&got, "0 1 3");
 	assert_false(catalog_fork_next(p->c, UINT32_MAX - 1, false, &(uint64_t){0}, &slot));
 }
 
@@ -259,7 +221,6 @@ static void a_cancelled_search_for_parents_is_made_again(void **state)
 	struct source_fixture *p = *state;
 	int left, cancelled = 0;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	put(p, "a/f.jsonl", FORK("f", "/x/one.jsonl"));
 	put(p, "a/g.jsonl", FORK("g", "/x/one.jsonl"));
@@ -279,8 +240,7 @@ static void a_cancelled_search_for_parents_is_made_again(void **state)
 		if (left >= 0)
 			break;
 		cancelled++;
-		catalog_close(p->c);
-		p->c = NULL;
+		close_place(p);
 	}
 	assert_true(cancelled >= 2);
 }

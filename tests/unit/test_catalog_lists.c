@@ -30,12 +30,7 @@ static void listing_continues_across_changes(void **state)
 	struct slot_info slot;
 	uint64_t cookie = 0;
 	int seen = 0, b = 0;
-	make_dir(p, "a");
-	for (int i = 0; i < 10; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, HEADER_OF("s", "/"));
-	}
+	put_numbered(p, "a", 10, HEADER_OF("s", "/"));
 	open_place(p);
 	assert_true(catalog_project_by_name(p->c, span_of("a"), &info));
 	for (; seen < 5 && catalog_slot_next(p->c, info.project, &cookie, &slot); seen++)
@@ -52,15 +47,12 @@ static void listing_continues_across_changes(void **state)
 	assert_false(catalog_slot_next(p->c, 999, &(uint64_t){0}, &slot));
 }
 
-static void newest_session_is_found(void **state)
+/* test_catalog_oracle.c has the newest of any sessions. */
+static void a_project_is_gone_with_its_last_session(void **state)
 {
 	struct source_fixture *p = *state;
 	struct project_info a;
-	struct slot_info slot;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
-	put(p, "a/x-y.jsonl", HEADER_OF("xy", "/"));
+	put_all(p, "a/x.jsonl a/x-y.jsonl");
 	put(p, "b/none.jsonl", "no session\n");
 	open_place(p);
 	assert_false(catalog_project_by_name(p->c, span_of("b"), &a));
@@ -68,23 +60,17 @@ static void newest_session_is_found(void **state)
 	set_mtime(p, "a/x.jsonl", 5000);
 	set_mtime(p, "a/x-y.jsonl", 5000);
 	wait_stale();
-	assert_true(catalog_latest(p->c, a.project, &slot));
-	assert_string_equal(slot.stem, "x-y");
-	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
-	assert_string_equal(slot.stem, "x-y");
+	assert_newest_is(p, a.project, "a/x-y.jsonl"); /* of the stems, it is the last */
 	set_mtime(p, "a/x.jsonl", 6000);
 	wait_stale();
-	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
-	assert_string_equal(slot.stem, "x");
-	assert_int_equal(slot.st.st_mtim.tv_sec, 6000);
+	assert_newest_is(p, a.project, "a/x.jsonl");
 	assert_true(catalog_project(p->c, a.project, &a));
 	assert_int_equal(a.mtime.tv_sec, 6000);
-	assert_int_equal(catalog_mtime(p->c).tv_sec, 6000);
 	assert_int_equal(unlink(at(p, "a/x.jsonl")), 0);
 	assert_int_equal(unlink(at(p, "a/x-y.jsonl")), 0);
 	wait_stale();
-	assert_false(catalog_latest(p->c, a.project, &slot));
-	assert_false(catalog_latest(p->c, NO_SLOT, &slot));
+	assert_newest_is(p, a.project, NULL);
+	assert_newest_is(p, NO_SLOT, NULL);
 	assert_false(catalog_project(p->c, a.project, &a));
 	assert_false(catalog_project(p->c, 999, &a));
 }
@@ -93,34 +79,20 @@ static void newest_session_is_found(void **state)
 static void newest_of_one_age_has_the_last_name(void **state)
 {
 	struct source_fixture *p = *state;
-	struct slot_info slot;
 	char name[] = "b/x.jsonl";
-	make_dir(p, "a");
-	make_dir(p, "b");
-	for (char c = 'a'; c <= 'z'; c++) {
-		name[2] = c;
+	for (name[2] = 'a'; name[2] <= 'z'; name[2]++) {
 		for (name[0] = 'a'; name[0] <= 'b'; name[0]++) {
 			put(p, name, HEADER_OF("x", "/"));
 			set_mtime(p, name, 5000);
 		}
 	}
 	open_place(p);
-	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
-	assert_string_equal(slot.file, "b/z.jsonl");
-	for (char c = 'z'; c > 'q'; c--) {
-		name[2] = c;
-		name[0] = 'b';
-		assert_int_equal(unlink(at(p, name)), 0);
-		wait_stale();
-		assert_true(catalog_latest(p->c, NO_SLOT, &slot));
-		name[0] = 'a';
-		assert_string_equal(slot.file, name);
-		assert_int_equal(unlink(at(p, name)), 0);
-		wait_stale();
-		assert_true(catalog_latest(p->c, NO_SLOT, &slot));
-		name[2]--;
-		name[0] = 'b';
-		assert_string_equal(slot.file, name);
+	for (name[2] = 'z'; name[2] > 'q'; name[2]--) {
+		for (name[0] = 'b'; name[0] >= 'a'; name[0]--) {
+			assert_newest_is(p, NO_SLOT, name);
+			assert_int_equal(unlink(at(p, name)), 0);
+			wait_stale();
+		}
 	}
 }
 
@@ -130,7 +102,6 @@ static void all_directories_limit_a_list_of_all(void **state)
 	struct source_fixture *p = *state;
 	uid_t uid = getuid();
 	gid_t gid = getgid();
-	make_dir(p, "a");
 	make_dir(p, "b");
 	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
 	assert_int_equal(symlink("nowhere", at(p, "c")), 0);
@@ -219,7 +190,6 @@ static void newest_is_current_under_load(void **state)
 {
 	struct source_fixture *p = *state;
 	struct project_info a;
-	make_dir(p, "a");
 	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
 	set_mtime(p, "a/x.jsonl", 5000);
 	put(p, "a/y.jsonl", HEADER_OF("y", "/"));
@@ -238,18 +208,11 @@ static void newest_is_current_under_load(void **state)
 static void newest_skips_non_sessions(void **state)
 {
 	struct source_fixture *p = *state;
-	struct slot_info slot;
-	make_dir(p, "a");
-	put(p, "a/good.jsonl", HEADER_OF("good", "/"));
+	put_all(p, "a/good.jsonl");
 	set_mtime(p, "a/good.jsonl", 1000);
-	for (int i = 0; i < 100; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, "no session\n");
-	}
+	put_numbered(p, "a", 100, "no session\n");
 	open_place(p);
-	assert_true(catalog_latest(p->c, NO_SLOT, &slot));
-	assert_string_equal(slot.stem, "good");
+	assert_newest_is(p, NO_SLOT, "a/good.jsonl");
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
 }
 
@@ -258,7 +221,6 @@ static void slot_now_finds_a_file_that_came_back(void **state)
 {
 	struct source_fixture *p = *state;
 	struct slot_info info;
-	make_dir(p, "--w--");
 	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "w", "a");
@@ -273,4 +235,4 @@ static void slot_now_finds_a_file_that_came_back(void **state)
 }
 
 
-CASES(TEST(late_header_gives_its_project_a_name), TEST(listing_continues_across_changes), TEST(newest_session_is_found), TEST(newest_of_one_age_has_the_last_name), TEST(all_directories_limit_a_list_of_all), TEST(newest_is_current_under_load), TEST(newest_skips_non_sessions), TEST(slot_now_finds_a_file_that_came_back), TEST(directories_limit_the_classes_below))
+CASES(TEST(late_header_gives_its_project_a_name), TEST(listing_continues_across_changes), TEST(newest_session_is_found), TEST(newest_of_one_age_has_the_last_name), TEST(all_directories_limit_a_list_of_all), TEST(newest_is_current_under_load), TEST(newest_skips_non_sessions), TEST(slot_now_finds_a_file_that_came_back), TEST(directories_limit_the_classes_below), TEST(a_project_is_gone_with_its_last_session))

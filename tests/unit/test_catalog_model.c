@@ -283,5 +283,4 @@ static void model_catches_reused_scan(void **state)
 	assert_in_range(wrong_runs(RUNS / 4, COMES_WITH_OLD_BEGAN), RUNS / 4 / 200, RUNS / 4);
 }
 
-CASES(cmocka_unit_test(model_never_returns_stale_state), cmocka_unit_test(model_catches_late_tick),
-      cmocka_unit_test(model_catches_reused_scan))
+CASES(CASE(model_never_returns_stale_state), CASE(model_catches_late_tick), CASE(model_catches_reused_scan))

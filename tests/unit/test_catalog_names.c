@@ -3,23 +3,6 @@
 #include "unit.h"
 #include "catalog_fixture.h"
 
-static void put_in(struct source_fixture *p, const char *dir, const char *file, const char *sid)
-{
-	char name[128], text[256];
-	snprintf(name, sizeof name, "%s%s%s", dir, *dir ? "/" : "", file);
-	snprintf(text, sizeof text, HEADER_OF("%s", "/"), sid);
-	put(p, name, text);
-}
-
-static void assert_projects(struct source_fixture *p, const char *names)
-{
-	struct buf got CLEANUP_BUF = BUF_INIT;
-	struct project_info info;
-	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &info);)
-		buf_addf(&got, "%s ", info.name);
-	assert_words(&got, names);
-}
-
 /* The sessions as FILE=STEM=SID. */
 static void assert_sessions(struct source_fixture *p, const char *words)
 {
@@ -33,36 +16,30 @@ static void assert_sessions(struct source_fixture *p, const char *words)
 /* Only dashes on both sides are left out, if there is something between them. */
 static void a_project_shows_the_text_between_dashes(void **state)
 {
-	static const char *const dirs[] = {"--a--", "b--", "--c", "---", "----d----", "-e-", "--f-", "-g--", "x--y"};
+	static const char *const dirs[] = {"--a--", "b--",  "--c",  "---",  "----d----", "-e-",
+	                                   "--f-",  "-g--", "x--y", "----", "~odd%"};
 	struct source_fixture *p = *state;
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-		make_dir(p, dirs[i]);
-		put_in(p, dirs[i], "s.jsonl", "s");
+	for (size_t i = 0; i < COUNT(dirs); i++) {
+		char file[32];
+		snprintf(file, sizeof file, "%s/s.jsonl", dirs[i]);
+		put_all(p, file);
 	}
+	put(p, "empty/not.json", HEADER_OF("6", "/"));
 	open_place(p);
-	assert_projects(p, "--- --c --d-- --f- -e- -g-- a b-- x--y");
+	assert_projects(p, "% %7Eodd%25 --- --c --d-- --f- -e- -g-- a b-- x--y");
 }
 
 /* Another project can have the text as its directory: it gets the plain name, if it has sessions. */
 static void a_directory_without_dashes_has_the_plain_name(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "--a--");
-	make_dir(p, "a");
-	make_dir(p, "--b--");
+	put_all(p, "--a--/s.jsonl=1 a/s.jsonl=2 --b--/s.jsonl=3 --c--/s.jsonl=4");
 	make_dir(p, "b");
-	make_dir(p, "--c--");
-	put_in(p, "--a--", "s.jsonl", "1");
-	put_in(p, "a", "s.jsonl", "2");
-	put_in(p, "--b--", "s.jsonl", "3");
-	put_in(p, "--c--", "s.jsonl", "4");
 	open_place(p);
 	assert_projects(p, "--a-- a b c");
 	assert_int_not_equal(slot_of(p, "a", "s"), slot_of(p, "--a--", "s"));
 	/* A name that was shown stays. The directory that comes later gets a number. */
-	make_dir(p, "c");
-	put_in(p, "c", "late.jsonl", "5");
-	put_in(p, "b", "late.jsonl", "6");
+	put_all(p, "c/late.jsonl=5 b/late.jsonl=6");
 	wait_stale();
 	assert_projects(p, "--a-- a b b~2 c c~2");
 	assert_int_not_equal(slot_of(p, "c~2", "late"), NO_SLOT);
@@ -71,7 +48,7 @@ static void a_directory_without_dashes_has_the_plain_name(void **state)
 	assert_int_equal(unlink(at(p, "a/s.jsonl")), 0);
 	wait_stale();
 	assert_projects(p, "--a-- b b~2 c c~2");
-	put_in(p, "a", "again.jsonl", "7");
+	put_all(p, "a/again.jsonl=7");
 	wait_stale();
 	assert_projects(p, "--a-- a b b~2 c c~2");
 }
@@ -80,12 +57,7 @@ static void a_directory_without_dashes_has_the_plain_name(void **state)
 static void directories_within_dashes_have_their_own_names(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "q");
-	make_dir(p, "--q--");
-	make_dir(p, "----q----");
-	put_in(p, "q", "1.jsonl", "1");
-	put_in(p, "--q--", "2.jsonl", "2");
-	put_in(p, "----q----", "3.jsonl", "3");
+	put_all(p, "q/1.jsonl=1 --q--/2.jsonl=2 ----q----/3.jsonl=3");
 	open_place(p);
 	assert_projects(p, "----q---- --q-- q");
 	assert_int_not_equal(slot_of(p, "q", "1"), NO_SLOT);
@@ -97,13 +69,12 @@ static void directories_within_dashes_have_their_own_names(void **state)
 static void a_plain_name_is_kept_without_sessions(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "r");
+	put_all(p, "r/1.jsonl");
 	make_dir(p, "--r--");
-	put_in(p, "r", "1.jsonl", "1");
 	open_place(p);
 	assert_projects(p, "r");
 	assert_int_equal(unlink(at(p, "r/1.jsonl")), 0);
-	put_in(p, "--r--", "2.jsonl", "2");
+	put_all(p, "--r--/2.jsonl=2");
 	wait_stale();
 	assert_projects(p, "--r--");
 	assert_int_not_equal(slot_of(p, "--r--", "2"), NO_SLOT);
@@ -113,14 +84,7 @@ static void a_plain_name_is_kept_without_sessions(void **state)
 static void equal_stems_are_numbered_by_path(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "a");
-	make_dir(p, "a/x");
-	put_in(p, "a", "x+y.jsonl", "1");
-	put_in(p, "a/x", "y.jsonl", "2");
-	put_in(p, "a/x", "session.jsonl", "3");
-	put_in(p, "a", "x.jsonl", "4");
-	put_in(p, "a", "latest.jsonl", "5");
-	put_in(p, "a/x", "session.jsonl.reset.1", "6");
+	put_all(p, "a/x+y.jsonl=1 a/x/y.jsonl=2 a/x/session.jsonl=3 a/x.jsonl=4 a/latest.jsonl=5 a/x/session.jsonl.reset.1=6");
 	open_place(p);
 	assert_sessions(
 	    p,
@@ -133,15 +97,13 @@ static void equal_stems_are_numbered_by_path(void **state)
 static void a_stem_is_free_when_its_file_is_gone(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "a");
-	make_dir(p, "a/x");
-	put_in(p, "a/x", "y.jsonl", "1");
+	put_all(p, "a/x/y.jsonl=1");
 	open_place(p);
 	assert_sessions(p, "a/x/y.jsonl=x+y=1");
 	assert_int_equal(rename(at(p, "a/x/y.jsonl"), at(p, "a/x+y.jsonl")), 0);
 	wait_stale();
 	assert_sessions(p, "a/x+y.jsonl=x+y=1");
-	put_in(p, "a/x", "y.jsonl", "2");
+	put_all(p, "a/x/y.jsonl=2");
 	wait_stale();
 	assert_sessions(p, "a/x+y.jsonl=x+y=1 a/x/y.jsonl=x+y~2=2");
 	replace(p, "a/x+y.jsonl", HEADER_OF("3", "/"));
@@ -149,44 +111,34 @@ static void a_stem_is_free_when_its_file_is_gone(void **state)
 	assert_sessions(p, "a/x+y.jsonl=x+y=3 a/x/y.jsonl=x+y~2=2");
 }
 
-/* The same name in two projects is two names. */
-static void a_stem_belongs_to_its_project(void **state)
-{
-	struct source_fixture *p = *state;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put_in(p, "a", "s.jsonl", "1");
-	put_in(p, "b", "s.jsonl", "2");
-	open_place(p);
-	assert_sessions(p, "a/s.jsonl=s=1 b/s.jsonl=s=2");
-	assert_int_not_equal(slot_of(p, "a", "s"), slot_of(p, "b", "s"));
-}
-
 /* Equal SIDs are numbered by path, then as they come. A number is not used again while a later one exists. */
 static void equal_sids_are_numbered(void **state)
 {
 	struct source_fixture *p = *state;
 	struct slot_info slot;
-	make_dir(p, "a");
-	put_in(p, "a", "1.jsonl", "s");
-	put_in(p, "a", "2.jsonl", "s");
-	put_in(p, "a", "3.jsonl", "s");
+	put_all(p, "a/1.jsonl=s a/2.jsonl=s a/3.jsonl=s");
 	open_place(p);
 	assert_sessions(p, "a/1.jsonl=1=s a/2.jsonl=2=s~2 a/3.jsonl=3=s~3");
 	assert_int_equal(unlink(at(p, "a/2.jsonl")), 0);
-	put_in(p, "a", "0.jsonl", "s");
+	put_all(p, "a/0.jsonl=s");
 	wait_stale();
 	assert_sessions(p, "a/0.jsonl=0=s~4 a/1.jsonl=1=s a/3.jsonl=3=s~3");
 	assert_true(catalog_slot_by_sid(p->c, span_of("s~4"), &slot));
 	assert_string_equal(slot.file, "a/0.jsonl");
 	assert_false(catalog_slot_by_sid(p->c, span_of("s~2"), &slot));
 	assert_int_equal(unlink(at(p, "a/1.jsonl")), 0);
-	put_in(p, "a", "9.jsonl", "s");
+	put_all(p, "a/9.jsonl=s");
 	wait_stale();
 	assert_sessions(p, "a/0.jsonl=0=s~4 a/3.jsonl=3=s~3 a/9.jsonl=9=s");
+	/* The plain name follows a renamed file, and an id can be the name of another one. */
+	assert_int_equal(rename(at(p, "a/9.jsonl"), at(p, "a/moved.jsonl")), 0);
+	put_all(p, "b/1.jsonl=s~3 b/2.jsonl=../x");
+	put(p, "b/3.jsonl", HEADER_OF("", "/"));
+	wait_stale();
+	assert_sessions(p, "a/0.jsonl=0=s~4 a/3.jsonl=3=s~3 a/moved.jsonl=moved=s b/1.jsonl=1=s~3~2 "
+	                   "b/2.jsonl=2=%2E.%2Fx b/3.jsonl=3=%");
 }
 
 CASES(TEST(a_project_shows_the_text_between_dashes), TEST(a_directory_without_dashes_has_the_plain_name),
       TEST(directories_within_dashes_have_their_own_names), TEST(a_plain_name_is_kept_without_sessions),
-      TEST(equal_stems_are_numbered_by_path), TEST(a_stem_is_free_when_its_file_is_gone),
-      TEST(a_stem_belongs_to_its_project), TEST(equal_sids_are_numbered))
+      TEST(equal_stems_are_numbered_by_path), TEST(a_stem_is_free_when_its_file_is_gone), TEST(equal_sids_are_numbered))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalog's open indexes, and many threads that use them. */
+/* The catalog's open indexes. test_catalog_cancel.c has threads that wait for one, test_catalog_writers.c many that use
+ * them. */
 #include "unit.h"
 #include "catalog_fixture.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 
 /* Unlocks the session, as if another thread held it: a thread has one index at a time. */
 static struct session *hold(struct source_fixture *p, uint32_t slot)
@@ -36,7 +35,6 @@ static void index_grows_with_file(void **state)
 {
 	struct source_fixture *p = *state;
 	struct session *s, *again;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	open_place(p);
 	int before = count_fds();
@@ -59,9 +57,7 @@ static void index_grows_with_file(void **state)
 	assert_int_equal(session_count(s), 2);
 	let_go(p, s);
 	slot = slot_of(p, "a", "one");
-	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
-	assert_int_equal(session_count(s), 0);
-	catalog_session_put(p->c, s);
+	assert_entries(p, slot, 0);
 	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
 	wait_stale();
 	assert_int_equal(catalog_session_get(p->c, slot, &s), -ESTALE);
@@ -73,50 +69,33 @@ static void rewrite_is_seen_after_eviction(void **state)
 {
 	struct source_fixture *p = *state;
 	struct session *s;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	put(p, "a/grown.jsonl", HEADER_OF("grown", "/") USER("x", null, "hi"));
 	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
 	open_within(p, 0);
 	uint32_t one = slot_of(p, "a", "one"), grown = slot_of(p, "a", "grown"), two = slot_of(p, "a", "two");
-	uint32_t order[] = {one, grown, two};
-	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(catalog_session_get(p->c, order[i], &s), 0);
-		catalog_session_put(p->c, s);
-	}
+	assert_entries(p, one, 1);
+	assert_entries(p, grown, 1);
+	assert_entries(p, two, 0);
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("other", null, "hi") USER("more", null, "hi"));
 	append(p, "a/grown.jsonl", USER("y", null, "hi"));
 	wait_stale();
-	assert_int_equal(catalog_session_get(p->c, grown, &s), 0);
-	assert_int_equal(session_count(s), 2);
-	catalog_session_put(p->c, s);
+	assert_entries(p, grown, 2);
 	assert_int_equal(catalog_session_get(p->c, one, &s), -ESTALE);
 	assert_int_not_equal(slot_of(p, "a", "one"), one);
-	assert_int_equal(catalog_session_get(p->c, slot_of(p, "a", "one"), &s), 0);
-	assert_int_equal(session_count(s), 2);
-	catalog_session_put(p->c, s);
+	assert_entries(p, slot_of(p, "a", "one"), 2);
 }
 
 static void open_indexes_are_limited(void **state)
 {
 	struct source_fixture *p = *state;
-	struct session *s, *held;
 	struct slot_info slot;
-	make_dir(p, "a");
-	for (int i = 0; i < 700; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, HEADER_OF("s", "/") USER("x", null, "hi"));
-	}
+	put_numbered(p, "a", 700, HEADER_OF("s", "/") USER("x", null, "hi"));
 	open_place(p);
 	int before = count_fds();
-	uint32_t first = slot_of(p, "a", "0");
-	held = hold(p, first);
-	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);) {
-		assert_int_equal(catalog_session_get(p->c, slot.slot, &s), 0);
-		assert_int_equal(session_count(s), 1);
-		catalog_session_put(p->c, s);
-	}
+	struct session *held = hold(p, slot_of(p, "a", "0"));
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);)
+		assert_entries(p, slot.slot, 1);
 	assert_true(count_fds() - before <= 512);
 	assert_int_equal(session_count(held), 1);
 	let_go(p, held);
@@ -135,12 +114,7 @@ static void reopened_index_keeps_entry_numbers(void **state)
 	struct budget_client other = {.oldest = has_nothing};
 	struct session *s, *held;
 	uint32_t slots[40];
-	make_dir(p, "a");
-	for (int i = 0; i < 40; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		put(p, name, HEADER_OF("s", "/") USER("x", null, "hi") USER("y", null, "hi") USER("x", null, "hi"));
-	}
+	put_numbered(p, "a", 40, HEADER_OF("s", "/") USER("x", null, "hi") USER("y", null, "hi") USER("x", null, "hi"));
 	open_within(p, 1 << 20);
 	budget_register(&p->budget, &other);
 	int before = count_fds();
@@ -148,16 +122,14 @@ static void reopened_index_keeps_entry_numbers(void **state)
 		char name[32];
 		snprintf(name, sizeof name, "%d", i);
 		slots[i] = slot_of(p, "a", name);
-		assert_int_equal(catalog_session_get(p->c, slots[i], &s), 0);
-		catalog_session_put(p->c, s);
+		assert_entries(p, slots[i], 3);
 	}
 	assert_int_equal(count_fds() - before, 40);
 	size_t all = budget_used(&p->budget);
 	assert_true(all > 40 * sizeof(struct entry) * 3);
 	/* Now it uses half of their memory; indexes in use, and the one used last, stay. */
 	held = hold(p, slots[0]);
-	assert_int_equal(catalog_session_get(p->c, slots[39], &s), 0);
-	catalog_session_put(p->c, s);
+	assert_entries(p, slots[39], 3);
 	p->budget.limit = all;
 	other.used = all / 2;
 	budget_enforce(&p->budget);
@@ -239,7 +211,6 @@ static void eagain_on_open_is_not_retried(void **state)
 {
 	struct source_fixture *p = *state;
 	struct session *s;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "one");
@@ -252,9 +223,7 @@ static void eagain_on_open_is_not_retried(void **state)
 	assert_int_equal(catalog_session_get(p->c, slot, &s), -EAGAIN);
 	assert_int_equal(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
 	close(fd);
-	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
-	assert_int_equal(session_count(s), 1);
-	catalog_session_put(p->c, s);
+	assert_entries(p, slot, 1);
 }
 
 /* Scanning a file on another file system may block, so another thread does it. Here a scan is recent: only opening the
@@ -284,128 +253,6 @@ static void foreign_file_is_checked_before_use(void **state)
 	int rc = catalog_session_get(p->c, slot, &s);
 	unlink(target);
 	assert_int_equal(rc, -ESTALE);
-}
-
-/* ---- threads ---- */
-
-struct chaos {
-	struct source_fixture *p;
-	atomic_bool stop;
-	atomic_int gets, surprises; /* cmocka's assertions work in the main thread only */
-};
-
-static void *change_files(void *arg)
-{
-	struct chaos *x = arg;
-	for (unsigned i = 0; i < 400; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "%c/%u.jsonl", i % 2 ? 'a' : 'b', i % 7);
-		if (i % 11 == 0)
-			unlink(at(x->p, name));
-		else if (i % 5 == 0)
-			replace(x->p, name, HEADER_OF("new", "/"));
-		else
-			append(x->p, name, USER("x", null, "hi"));
-		if (i % 13 == 0)
-			put(x->p, name, HEADER_OF("fresh", "/") USER("y", null, "hi"));
-		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the others run in between */
-	}
-	atomic_store(&x->stop, true);
-	return NULL;
-}
-
-static void *use_sessions(void *arg)
-{
-	struct chaos *x = arg;
-	struct catalog *c = x->p->c;
-	while (!atomic_load(&x->stop)) {
-		struct slot_info slot;
-		struct project_info project;
-		struct session *s;
-		for (uint64_t cookie = 0; catalog_project_next(c, &cookie, &project);)
-			catalog_latest(c, project.project, &slot);
-		for (uint64_t cookie = 0; catalog_slot_next(c, NO_SLOT, &cookie, &slot);) {
-			if (!slot.sid)
-				atomic_fetch_add(&x->surprises, 1);
-			catalog_parent(c, slot.slot);
-			int rc = catalog_session_get(c, slot.slot, &s);
-			if (rc == 0) {
-				session_leaf(s);
-				catalog_session_put(c, s);
-				atomic_fetch_add(&x->gets, 1);
-			} else if (rc != -ESTALE) {
-				atomic_store(&x->surprises, rc);
-			}
-		}
-		catalog_latest(c, NO_SLOT, &slot);
-		catalog_mtime(c);
-		catalog_slot_by_sid(c, span_of("new"), &slot);
-	}
-	return NULL;
-}
-
-static void threads_open_and_change_files(void **state)
-{
-	struct source_fixture *p = *state;
-	struct chaos x = {.p = p};
-	pthread_t threads[5];
-	make_dir(p, "a");
-	make_dir(p, "b");
-	for (int i = 0; i < 7; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "%c/%d.jsonl", i % 2 ? 'a' : 'b', i);
-		put(p, name, HEADER_OF("start", "/") USER("x", null, "hi"));
-	}
-	open_within(p, 2000);
-	for (int i = 0; i < 5; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, i ? use_sessions : change_files, &x), 0);
-	for (int i = 0; i < 5; i++)
-		pthread_join(threads[i], NULL);
-	assert_int_equal(atomic_load(&x.surprises), 0);
-	assert_true(atomic_load(&x.gets) > 100);
-}
-
-struct same {
-	struct catalog *c;
-	uint32_t slot;
-	struct session *got;
-};
-
-static void *get_one(void *arg)
-{
-	struct same *x = arg;
-	return catalog_session_get(x->c, x->slot, &x->got) == 0 ? x : NULL;
-}
-
-static void concurrent_opens_build_one_index(void **state)
-{
-	struct source_fixture *p = *state;
-	struct same x[4];
-	pthread_t threads[4];
-	struct buf text CLEANUP_BUF = BUF_INIT;
-	make_dir(p, "a");
-	buf_adds(&text, HEADER_OF("big", "/"));
-	for (int i = 0; i < 20000; i++)
-		buf_adds(&text, USER("x", null, "hi"));
-	assert_non_null(buf_cstr(&text));
-	put(p, "a/big.jsonl", text.p);
-	open_place(p);
-	uint32_t slot = slot_of(p, "a", "big");
-	for (int i = 0; i < 4; i++) {
-		x[i] = (struct same){p->c, slot, NULL};
-		assert_int_equal(pthread_create(&threads[i], NULL, get_one, &x[i]), 0);
-	}
-	for (int i = 0; i < 4; i++) {
-		pthread_join(threads[i], NULL);
-		assert_non_null(x[i].got);
-		assert_ptr_equal(x[i].got, x[0].got);
-	}
-	for (int i = 0; i < 4; i++)
-		session_unlock(x[i].got);
-	for (int i = 0; i < 4; i++) {
-		session_rdlock(x[i].got);
-		catalog_session_put(p->c, x[i].got);
-	}
 }
 
 

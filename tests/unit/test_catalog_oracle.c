@@ -4,7 +4,6 @@
  * a seed; once inotify reports them, and once the catalog polls. */
 #include "unit.h"
 #include "sessionfs/base/clock.h"
-
 #include "catalog_fixture.h"
 #include "linux_only.h"
 #include "seed.h"
@@ -162,26 +161,26 @@ static bool is_newer(const struct entry_on_disk *a, const struct entry_on_disk *
 /* The order of a listing does not matter. */
 static void assert_same_words(struct buf *got, struct buf *expected)
 {
-	for (struct buf *b = got; b; b = b == got ? expected : NULL) {
-		char *words[4 * FILES_MAX], *rest = NULL;
-		CLEANUP_BUF struct buf sorted = BUF_INIT;
-		size_t n = 0;
-		assert_non_null(buf_cstr(b));
-		for (char *one = strtok_r(b->p, " ", &rest); one; one = strtok_r(NULL, " ", &rest)) {
-			assert_in_range(n, 0, sizeof words / sizeof *words - 1);
-			words[n++] = one;
-		}
-		if (n > 0)
-			qsort(words, n, sizeof *words, by_text);
-		for (size_t i = 0; i < n; i++)
-			buf_addf(&sorted, "%s\n", words[i]);
-		buf_reset(b);
-		buf_addspan(b, buf_span(&sorted));
-	}
+	sort_words(got);
+	sort_words(expected);
 	assert_string_equal(buf_cstr(got), buf_cstr(expected));
 }
 
-static void assert_projects(const struct world *w, const struct on_disk *now)
+/* The newest session of a project, or of all (-1); `listed`: of those in its own directory. */
+static const struct entry_on_disk *find_newest(const struct on_disk *now, int project, bool listed)
+{
+	const struct entry_on_disk *newest = NULL;
+	for (size_t k = 0; k < now->n; k++) {
+		const struct entry_on_disk *f = &now->v[k];
+		const char *slash = strchr(f->path, '/');
+		bool is_other = project >= 0 && (slash ? f->path[2] != 'a' + project : project != 0);
+		if (f->id[0] && !is_other && (!listed || slash == strrchr(f->path, '/')) && is_newer(f, newest))
+			newest = f;
+	}
+	return newest;
+}
+
+static void assert_all_projects(const struct world *w, const struct on_disk *now)
 {
 	struct project_info info;
 	uint64_t cookie = 0;
@@ -193,16 +192,7 @@ static void assert_projects(const struct world *w, const struct on_disk *now)
 		         found ? slot.file : "");
 	}
 	for (int i = 0; i < PROJECTS; i++) {
-		const struct entry_on_disk *newest = NULL, *listed = NULL;
-		for (size_t k = 0; k < now->n; k++) {
-			const struct entry_on_disk *f = &now->v[k];
-			const char *slash = strchr(f->path, '/');
-			if (!f->id[0] || (slash ? f->path[2] != 'a' + i : i != 0))
-				continue;
-			newest = is_newer(f, newest) ? f : newest;
-			if (slash == strrchr(f->path, '/'))
-				listed = is_newer(f, listed) ? f : listed;
-		}
+		const struct entry_on_disk *newest = find_newest(now, i, false), *listed = find_newest(now, i, true);
 		if (newest)
 			buf_addf(&expected, "%c:%lld.%09ld:%s ", 'a' + i, (long long)newest->st.st_mtim.tv_sec,
 			         newest->st.st_mtim.tv_nsec, listed ? listed->path : "");
@@ -212,19 +202,9 @@ static void assert_projects(const struct world *w, const struct on_disk *now)
 
 static void assert_newest(const struct world *w, const struct on_disk *now)
 {
-	const struct entry_on_disk *newest = NULL, *listed = NULL;
-	struct slot_info slot;
+	const struct entry_on_disk *newest = find_newest(now, -1, false), *listed = find_newest(now, -1, true);
 	struct stat source;
-	for (size_t k = 0; k < now->n; k++) {
-		const struct entry_on_disk *f = &now->v[k];
-		if (f->id[0] && is_newer(f, newest))
-			newest = f;
-		if (f->id[0] && strchr(f->path, '/') == strrchr(f->path, '/') && is_newer(f, listed))
-			listed = f;
-	}
-	assert_int_equal(catalog_latest(w->p->c, NO_SLOT, &slot), listed != NULL);
-	if (listed)
-		assert_string_equal(slot.file, listed->path);
+	assert_newest_is(w->p, NO_SLOT, listed ? listed->path : NULL);
 	assert_int_equal(stat(w->p->root, &source), 0);
 	assert_true(time_is_same(catalog_mtime(w->p->c), newest ? newest->st.st_mtim : source.st_mtim));
 }
@@ -427,12 +407,12 @@ static void look(struct world *w, bool is_first)
 	if (w->polls || w->is_unseen)
 		wait_stale();
 	if (asks_first)
-		assert_projects(w, &now);
+		assert_all_projects(w, &now);
 	if (!is_first)
 		assert_changes(w, &now);
 	if (w->random & 2)
 		assert_newest(w, &now);
-	assert_projects(w, &now);
+	assert_all_projects(w, &now);
 	assert_sessions(w, &now);
 	assert_newest(w, &now);
 	assert_each_file(w, &now);
@@ -459,7 +439,7 @@ static const char *draw_dir(struct world *w)
 {
 	static const char *const dirs[] = {"--d--/", "",         "--a--/",   "--b--/",
 	                                   "--c--/", "--a--/s/", "--b--/s/", "--b--/s/t/"};
-	unsigned n = sizeof dirs / sizeof *dirs;
+	unsigned n = COUNT(dirs);
 	return access(at(w->p, "--d--"), F_OK) == 0 ? dirs[draw(w, n)] : dirs[1 + draw(w, n - 1)];
 }
 

@@ -2,7 +2,6 @@
 /* Directories are moved away, come back, and are replaced while a scan of something below them runs. */
 #include "unit.h"
 #include "sessionfs/catalog/catalog.h"
-
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
@@ -78,25 +77,18 @@ static void move_back(struct source_fixture *p)
 static void replace_mid(struct source_fixture *p)
 {
 	assert_int_equal(rename(at(p, MID), away(p)), 0);
-	make_dir(p, MID);
-	make_dir(p, DEEP);
 	put(p, DEEP "/other.jsonl", HEADER_OF("other", "/w"));
 }
 
 static void begin(struct source_fixture *p, bool poll)
 {
-	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = FRESH_MS};
-	make_dir(p, "--w--");
 	put(p, "--w--/a.jsonl", HEADER_OF("a", "/w"));
-	make_dir(p, UP);
-	make_dir(p, MID);
-	make_dir(p, DEEP);
 	put(p, MID "/2.jsonl", HEADER_OF("2", "/w"));
 	put(p, DEEP "/1.jsonl", HEADER_OF("1", "/w"));
 	/* Names are not read again only because they were made just now. */
 	for (size_t i = 0; i < 3; i++)
 		set_mtime(p, (const char *[]){UP, MID, DEEP}[i], 1000);
-	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+	open_watched(p, poll);
 }
 
 static int forget(void **state)

@@ -3,7 +3,6 @@
 #include "unit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
-
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
 
@@ -100,103 +99,71 @@ static void assert_latest(struct source_fixture *p, const char *file, int deferr
 	}
 }
 
-static void put_old_and_new(struct source_fixture *p)
+/* A failure of the newest is an error, if it is not over at once; one of another file has no effect. */
+static void only_a_lasting_failure_of_the_newest_counts(void **state)
 {
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/old.jsonl", HEADER_OF("old", "/"));
-	put(p, "b/new.jsonl", HEADER_OF("new", "/"));
+	static const struct {
+		const char *file;
+		unsigned times;
+		int deferred;
+	} cases[] = {{"b/new.jsonl", 1, 0}, {"b/new.jsonl", EVER, -EIO}, {"a/old.jsonl", EVER, 0}};
+	struct source_fixture *p = *state;
+	put_all(p, "a/old.jsonl b/new.jsonl");
 	set_mtime(p, "a/old.jsonl", 1000);
 	set_mtime(p, "b/new.jsonl", 2000);
-}
-
-static void failed_stat_does_not_change_newest(void **state)
-{
-	struct source_fixture *p = *state;
-	put_old_and_new(p);
-	open_place(p);
-	let_fail(p, "b/new.jsonl", false, 1);
-	assert_latest(p, "b/new.jsonl", 0);
-}
-
-static void unreadable_newest_is_an_error(void **state)
-{
-	struct source_fixture *p = *state;
-	put_old_and_new(p);
-	open_place(p);
-	let_fail(p, "b/new.jsonl", false, EVER);
-	assert_latest(p, NULL, -EIO);
-	assert_latest(p, NULL, -EIO);
-	let_be();
-	wait_stale();
-	assert_latest(p, "b/new.jsonl", 0);
-}
-
-static void unreadable_older_file_is_ignored(void **state)
-{
-	struct source_fixture *p = *state;
-	put_old_and_new(p);
-	open_place(p);
-	let_fail(p, "a/old.jsonl", false, EVER);
-	assert_latest(p, "b/new.jsonl", 0);
-	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &(struct slot_info){0});)
-		;
-	assert_latest(p, "b/new.jsonl", 0);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		open_place(p);
+		let_fail(p, cases[i].file, false, cases[i].times);
+		assert_latest(p, "b/new.jsonl", cases[i].deferred);
+		if (!cases[i].deferred)
+			for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &(struct slot_info){0});)
+				;
+		assert_latest(p, "b/new.jsonl", cases[i].deferred);
+		let_be();
+		wait_stale();
+		assert_latest(p, "b/new.jsonl", 0);
+		close_place(p);
+	}
 }
 
 /* ---- listings ---- */
 
-/* Lists all sessions; returns their number. */
-static size_t list(struct source_fixture *p, char *text, int *ret_deferred)
+/* Appends SID=FILE of each session; returns the error of the listing. */
+static int list(struct source_fixture *p, struct buf *text)
 {
 	struct slot_info slot;
-	size_t n = 0;
 	int before = deferred_begin();
-	*text = '\0';
-	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot); n++) {
-		strcat(text, slot.sid ? slot.sid : "?");
-		strcat(text, "=");
-		strcat(text, slot.file);
-		strcat(text, " ");
-	}
-	*ret_deferred = deferred_end(before, 0);
-	return n;
+	for (uint64_t cookie = 0; catalog_slot_next(p->c, NO_SLOT, &cookie, &slot);)
+		buf_addf(text, "%s=%s ", slot.sid ? slot.sid : "?", slot.file);
+	return deferred_end(before, 0);
 }
 
-static void failed_stat_does_not_change_listing(void **state)
+/* NULL: any sessions. */
+static void assert_list(struct source_fixture *p, const char *sessions, int err)
 {
-	struct source_fixture *p = *state;
-	char text[256];
-	int deferred;
-	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER_OF("same", "/"));
-	put(p, "a/2.jsonl", HEADER_OF("same", "/"));
-	open_place(p);
-	let_fail(p, "a/1.jsonl", false, 1);
-	assert_int_equal(list(p, text, &deferred), 2);
-	assert_int_equal(deferred, 0);
-	assert_string_equal(text, "same=a/1.jsonl same~2=a/2.jsonl ");
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	assert_int_equal(list(p, &text), err);
+	if (sessions)
+		assert_words(&text, sessions);
 }
 
-/* Also if it is back before the end. */
+/* A failure makes a listing incomplete, also if it ends before the listing does; not one that is over at once. */
 static void incomplete_listing_returns_error(void **state)
 {
 	struct source_fixture *p = *state;
-	char text[256];
-	int deferred;
-	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER_OF("one", "/"));
-	put(p, "a/2.jsonl", HEADER_OF("two", "/"));
+	put_all(p, "a/1.jsonl=same a/2.jsonl=same");
+	open_place(p);
+	let_fail(p, "a/1.jsonl", false, 1);
+	assert_list(p, "same=a/1.jsonl same~2=a/2.jsonl", 0);
+	close_place(p);
+	put_all(p, "a/1.jsonl=one a/2.jsonl=two");
 	open_place(p);
 	let_fail(p, "a/1.jsonl", false, EVER);
-	assert_int_equal(list(p, text, &deferred), 1);
-	assert_int_equal(deferred, -EIO);
+	assert_list(p, "two=a/2.jsonl", -EIO);
 	let_fail(p, "a/1.jsonl", false, 2);
-	list(p, text, &deferred);
-	assert_int_equal(deferred, -EIO);
+	assert_list(p, NULL, -EIO);
 	wait_stale();
-	assert_int_equal(list(p, text, &deferred), 2);
-	assert_int_equal(deferred, 0);
+	assert_list(p, "one=a/1.jsonl two=a/2.jsonl", 0);
 }
 
 /* One bad file is scanned at each end of a listing, not for each name. */
@@ -205,13 +172,7 @@ static void a_lasting_failure_is_looked_at_seldom(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	struct project_info project;
-	make_dir(p, "a");
-	for (int i = 0; i < 200; i++) {
-		char name[32], header[128];
-		snprintf(name, sizeof name, "a/%d.jsonl", i);
-		snprintf(header, sizeof header, LINE({"type":"session","id":"%d"}), i);
-		put(p, name, header);
-	}
+	put_numbered(p, "a", 200, HEADER_OF("s", "/"));
 	open_place(p);
 	let_fail(p, "a/100.jsonl", false, EVER);
 	int before = deferred_begin();
@@ -237,10 +198,7 @@ static void a_failure_is_of_its_project(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	struct project_info project;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
+	put_all(p, "a/one.jsonl b/two.jsonl");
 	open_place(p);
 	let_fail(p, "a/one.jsonl", false, EVER);
 	int before = deferred_begin();
@@ -261,8 +219,9 @@ static void a_newer_failure_elsewhere_is_ignored(void **state)
 	struct source_fixture *p = *state;
 	struct project_info project;
 	struct slot_info slot;
-	put_old_and_new(p);
-	put(p, "a/good.jsonl", HEADER_OF("good", "/"));
+	put_all(p, "a/old.jsonl b/new.jsonl a/good.jsonl");
+	set_mtime(p, "a/old.jsonl", 1000);
+	set_mtime(p, "b/new.jsonl", 2000);
 	set_mtime(p, "a/good.jsonl", 1500);
 	open_place(p);
 	let_fail(p, "a/old.jsonl", false, EVER);
@@ -280,25 +239,23 @@ static void a_newer_failure_elsewhere_is_ignored(void **state)
 	let_be();
 }
 
-static bool is_whole(const char *text)
-{
-	return strstr(text, "same=a/1.jsonl ") && strstr(text, "same~2=a/2.jsonl ");
-}
-
 /* Returns true once fewer allocations are made. */
 static bool lists_without(struct source_fixture *p, unsigned nth)
 {
-	char text[256];
+	static const char whole[] = "same=a/1.jsonl same~2=a/2.jsonl";
+	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct project_info project;
 	uint64_t cookie = 0;
-	int deferred;
 	open_place(p);
+	assert_non_null(buf_reserve(&text, 256));
 	let_alloc_fail(nth);
-	list(p, text, &deferred);
+	int err = list(p, &text);
 	bool failed = alloc_has_failed();
-	assert_true(deferred == 0 ? is_whole(text) : failed);
-	assert_int_equal(list(p, text, &deferred), 2);
-	assert_true(is_whole(text));
+	if (err == 0)
+		assert_words(&text, whole);
+	else
+		assert_true(failed);
+	assert_list(p, whole, 0);
 	if (failed)
 		let_alloc_fail(nth);
 	catalog_project_next(p->c, &cookie, &project);
@@ -306,17 +263,14 @@ static bool lists_without(struct source_fixture *p, unsigned nth)
 	cookie = 0;
 	assert_true(catalog_project_next(p->c, &cookie, &project));
 	assert_string_equal(project.name, "a");
-	catalog_close(p->c);
-	p->c = NULL;
+	close_place(p);
 	return !failed;
 }
 
 static void enomem_never_hides_a_name(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "a");
-	put(p, "a/1.jsonl", HEADER_OF("same", "/"));
-	put(p, "a/2.jsonl", HEADER_OF("same", "/"));
+	put_all(p, "a/1.jsonl=same a/2.jsonl=same");
 	for (unsigned n = 1; !lists_without(p, n); n++)
 		assert_true(n < 1000);
 }
@@ -352,16 +306,16 @@ static void enomem_shows_nothing_old(void **state)
 /* Projects in a listing. */
 enum { A = 1, B = 2, OTHER = 4 };
 
-/* Returns the projects that are listed; *ret_deferred is the error of the listing. */
-static unsigned list_projects(struct source_fixture *p, int *ret_deferred)
+/* Asserts the projects that are listed, and the error of the listing. */
+static void assert_lists(struct source_fixture *p, unsigned projects, int err)
 {
 	struct project_info project;
 	unsigned listed = 0;
 	int before = deferred_begin();
 	for (uint64_t cookie = 0; catalog_project_next(p->c, &cookie, &project);)
 		listed |= strcmp(project.name, "a") == 0 ? A : strcmp(project.name, "b") == 0 ? B : OTHER;
-	*ret_deferred = deferred_end(before, 0);
-	return listed;
+	assert_int_equal(deferred_end(before, 0), err);
+	assert_int_equal(listed, projects);
 }
 
 static int open_strict(struct source_fixture *p)
@@ -387,84 +341,64 @@ static void unreadable_directory_keeps_its_project(void **state)
 	static const int errors[] = {ENOTCONN, ESTALE,    EHOSTDOWN,   EIO,    ETIMEDOUT,    ENODEV, ENXIO,
 	                             ENOSYS,   EREMOTEIO, EKEYEXPIRED, ENOKEY, ECONNREFUSED, EINVAL, EOPNOTSUPP};
 	struct source_fixture *p = *state;
-	int deferred;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
-	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+	put_all(p, "a/one.jsonl b/two.jsonl");
+	for (size_t i = 0; i < COUNT(errors); i++) {
 		int error = errors[i] == ESTALE ? -EREMOTEIO : -errors[i];
 		open_place(p);
-		assert_int_equal(list_projects(p, &deferred), A | B);
-		assert_int_equal(deferred, 0);
+		assert_lists(p, A | B, 0);
 		assert_int_equal(find_in_b(p), 0);
 		closed.name = "b";
 		closed.err = errors[i];
 		wait_stale();
 		/* It was known: only what is in it is unknown. */
-		assert_int_equal(list_projects(p, &deferred), A | B);
-		assert_int_equal(deferred, 0);
+		assert_lists(p, A | B, 0);
 		/* While a server does not answer, attributes are as they were known. */
 		assert_int_equal(find_in_b(p), error == -ETIMEDOUT ? 0 : error);
 		closed.name = NULL;
 		wait_stale();
 		assert_int_equal(find_in_b(p), 0);
-		catalog_close(p->c);
+		close_place(p);
 		/* It was not known. */
 		closed.name = "b";
 		open_place(p);
-		assert_int_equal(list_projects(p, &deferred), A);
-		assert_int_equal(deferred, error);
+		assert_lists(p, A, error);
 		assert_int_equal(find_in_b(p), error);
 		closed.name = NULL;
-		catalog_close(p->c);
+		close_place(p);
 	}
-	open_place(p);
 }
 
 static void absent_or_refused_directory_has_no_project(void **state)
 {
 	static const int errors[] = {ENOENT, ENOTDIR, EACCES};
 	struct source_fixture *p = *state;
-	int deferred;
-	make_dir(p, "a");
-	make_dir(p, "b");
-	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
-	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
-	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+	put_all(p, "a/one.jsonl b/two.jsonl");
+	for (size_t i = 0; i < COUNT(errors); i++) {
 		open_place(p);
-		assert_int_equal(list_projects(p, &deferred), A | B);
+		assert_lists(p, A | B, 0);
 		closed.name = "b";
 		closed.err = errors[i];
 		wait_stale();
-		assert_int_equal(list_projects(p, &deferred), A);
-		assert_int_equal(deferred, 0);
+		assert_lists(p, A, 0);
 		assert_int_equal(find_in_b(p), -ENOENT);
-		catalog_close(p->c);
+		close_place(p);
 		/* A command must not present a part as the whole. */
 		assert_int_equal(open_strict(p), 0);
-		assert_int_equal(list_projects(p, &deferred), A);
-		assert_int_equal(deferred, errors[i] == EACCES ? -EACCES : 0);
+		assert_lists(p, A, errors[i] == EACCES ? -EACCES : 0);
 		closed.name = NULL;
-		catalog_close(p->c);
+		close_place(p);
 	}
-	open_place(p);
 }
 
 /* Without its dashes, a project can have the name of a directory that cannot be read. */
 static void name_of_an_unread_directory_is_not_given_away(void **state)
 {
 	struct source_fixture *p = *state;
-	int deferred;
-	make_dir(p, "--b--");
-	make_dir(p, "b");
-	put(p, "--b--/one.jsonl", HEADER_OF("one", "/"));
-	put(p, "b/two.jsonl", HEADER_OF("two", "/"));
+	put_all(p, "--b--/one.jsonl b/two.jsonl");
 	closed.name = "b";
 	closed.err = ENOTCONN;
 	open_place(p);
-	assert_int_equal(list_projects(p, &deferred), OTHER);
-	assert_int_equal(deferred, -ENOTCONN);
+	assert_lists(p, OTHER, -ENOTCONN);
 	closed.name = NULL;
 }
 
@@ -475,8 +409,6 @@ static void unreadable_parent_is_reported(void **state)
 	struct source_fixture *p = *state;
 	struct slot_info slot;
 	uint64_t cookie = 0;
-	make_dir(p, "a");
-	make_dir(p, "b");
 	put(p, "a/child.jsonl", FORK("child", "/x/parent.jsonl"));
 	put(p, "b/parent.jsonl", HEADER_OF("parent", "/"));
 	open_place(p);
@@ -553,7 +485,6 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 	static const char *const names[] = {"a/one.jsonl", "a", "."};
 	struct source_fixture *p = *state;
 	struct slot_info slot;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	assert_int_equal(chmod(at(p, "a/one.jsonl"), 0644), 0);
 	for (size_t i = 0; i < 3; i++) {
@@ -570,8 +501,7 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 			wait_stale();
 			assert_int_equal(catalog_slot(p->c, slot_of(p, "a", "one"), &slot), 0);
 			assert_int_equal(slot.mode, 0644);
-			catalog_close(p->c);
-			p->c = NULL;
+			close_place(p);
 		}
 	}
 }
@@ -583,12 +513,10 @@ static void failed_growth_keeps_its_session(void **state)
 {
 	struct source_fixture *p = *state;
 	struct session *s;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("e0", null, "hi"));
 	open_place(p);
 	uint32_t slot = slot_of(p, "a", "one"), entries = 1;
-	assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
-	catalog_session_put(p->c, s);
+	assert_entries(p, slot, entries);
 	for (unsigned nth = 0;; nth++) {
 		append(p, "a/one.jsonl", USER("e1", null, "hi"));
 		entries++;
@@ -601,13 +529,11 @@ static void failed_growth_keeps_its_session(void **state)
 			catalog_session_put(p->c, s);
 		if (failing.times > 0)
 			break;
-		assert_int_equal(catalog_session_get(p->c, slot, &s), 0);
-		assert_int_equal(session_count(s), entries);
-		catalog_session_put(p->c, s);
+		assert_entries(p, slot, entries);
 	}
 	failing.times = failing.after = 0;
 	assert_true(entries > 4);
 }
 
 
-CASES(TEST(failed_stat_does_not_change_newest), TEST(unreadable_newest_is_an_error), TEST(unreadable_older_file_is_ignored), TEST(failed_stat_does_not_change_listing), TEST(incomplete_listing_returns_error), TEST(a_lasting_failure_is_looked_at_seldom), TEST(a_failure_is_of_its_project), TEST(unreadable_directory_keeps_its_project), TEST(absent_or_refused_directory_has_no_project), TEST(name_of_an_unread_directory_is_not_given_away), TEST(unreadable_parent_is_reported), TEST(unreadable_acl_limits_access_to_owner), TEST(enomem_never_hides_a_name), TEST(failed_growth_keeps_its_session), TEST(a_newer_failure_elsewhere_is_ignored), TEST(a_failure_is_logged_once), TEST(enomem_shows_nothing_old))
+CASES(TEST(failed_stat_does_not_change_newest), TEST(unreadable_newest_is_an_error), TEST(unreadable_older_file_is_ignored), TEST(failed_stat_does_not_change_listing), TEST(incomplete_listing_returns_error), TEST(a_lasting_failure_is_looked_at_seldom), TEST(a_failure_is_of_its_project), TEST(unreadable_directory_keeps_its_project), TEST(absent_or_refused_directory_has_no_project), TEST(name_of_an_unread_directory_is_not_given_away), TEST(unreadable_parent_is_reported), TEST(unreadable_acl_limits_access_to_owner), TEST(enomem_never_hides_a_name), TEST(failed_growth_keeps_its_session), TEST(a_newer_failure_elsewhere_is_ignored), TEST(a_failure_is_logged_once), TEST(enomem_shows_nothing_old), TEST(only_a_lasting_failure_of_the_newest_counts))

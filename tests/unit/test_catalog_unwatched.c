@@ -4,7 +4,6 @@
 #include "unit.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
-
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
 #include "linux_only.h"
@@ -53,7 +52,6 @@ static void open_with_files(struct source_fixture *p)
 {
 	p->budget = (struct budget)BUDGET_INIT(64 << 20);
 	put(p, "flat.jsonl", HEADER_OF("flat", "/flat"));
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	open_watched(p, false);
 }
@@ -103,8 +101,7 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 		assert_true(catalog_latest(p->c, NO_SLOT, &latest));
 		assert_string_equal(latest.file, name);
 		set_mtime(p, name, 1000);
-		catalog_close(p->c);
-		p->c = NULL;
+		close_place(p);
 	}
 }
 
@@ -114,7 +111,6 @@ static void recreated_directory_gets_its_own_watch(void **state)
 {
 	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	no_watch.nth = 1;
 	open_watched(p, false);
@@ -124,7 +120,6 @@ static void recreated_directory_gets_its_own_watch(void **state)
 	assert_true(held >= 0);
 	assert_int_equal(unlink(at(p, "a/one.jsonl")), 0);
 	assert_int_equal(rmdir(at(p, "a")), 0);
-	make_dir(p, "a");
 	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
 	wait_stale();
 	assert_int_equal(slot_of(p, "a", "one"), NO_SLOT);
@@ -177,7 +172,6 @@ static void briefly_absent_file_is_stale(void **state)
 {
 	struct source_fixture *p = *state;
 	struct session *s;
-	make_dir(p, "a");
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("e0", null, "hi"));
 	open_place(p);
 	uint32_t entries = 1;
@@ -210,7 +204,6 @@ static void failure_that_ends_hides_no_file(void **state)
 {
 	struct source_fixture *p = *state;
 	struct slot_info slot;
-	make_dir(p, "--w--");
 	put(p, "--w--/old.jsonl", HEADER_OF("old", "/w"));
 	set_mtime(p, "--w--/old.jsonl", 1000);
 	open_place(p);

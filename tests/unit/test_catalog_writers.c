@@ -19,6 +19,7 @@ struct writer {
 };
 
 static atomic_bool writing;
+static atomic_int unexpected; /* an error of a reader, other than that a session was replaced */
 
 static void miss(struct writer *w, int round, const char *project, const char *stem, const char *what, long got)
 {
@@ -108,7 +109,6 @@ static void write_once(struct writer *w, int round, long *size)
 		look_for(w, round, "w", moved, sizeof text - 1);
 		break;
 	case 4:
-		make_dir(p, "--d--");
 		put(p, "--d--/in.jsonl", text);
 		look_for(w, round, "d", "in", sizeof text - 1);
 		assert_int_equal(remove_all(at(p, "--d--")), 0);
@@ -141,10 +141,16 @@ static void *browse(void *arg)
 		while (catalog_project_next(p->c, &cookie, &project))
 			;
 		while (catalog_slot_next(p->c, NO_SLOT, &at, &slot)) {
-			if (catalog_session_get(p->c, slot.slot, &s) == 0)
+			catalog_parent(p->c, slot.slot);
+			int rc = catalog_session_get(p->c, slot.slot, &s);
+			if (rc == 0)
 				catalog_session_put(p->c, s);
+			else if (rc != -ESTALE)
+				atomic_store(&unexpected, rc);
 		}
 		catalog_latest(p->c, NO_SLOT, &slot);
+		catalog_slot_by_sid(p->c, SPAN_LIT("sid"), &slot);
+		catalog_mtime(p->c);
 	}
 	return NULL;
 }
@@ -179,6 +185,7 @@ static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
 		pthread_join(browsers[i], NULL);
 	for (int i = 0; i < WRITERS; i++)
 		assert_string_equal(writers[i].wrong, "");
+	assert_int_equal(atomic_load(&unexpected), 0);
 }
 
 /* All rounds if SESSIONFS_TEST_ROUNDS is set. */

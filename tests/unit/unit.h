@@ -17,6 +17,9 @@
 /* Few cases use their state, and few replaced functions all arguments. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+/* The number of elements of an array. */
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
 /* main, which runs these cases after a preparation of them all. */
 #define CASES_AFTER(preparation, ...)                                                                                  \
 	int main(void)                                                                                                 \
@@ -26,6 +29,10 @@
 	}
 #define CASES(...) CASES_AFTER(NULL, __VA_ARGS__)
 
+/* A case without a fixture. */
+#define CASE(f) cmocka_unit_test(f)
+
+/* For CASES_AFTER. */
 static inline int in_utc(void **state)
 {
 	setenv("TZ", "UTC", 1);
