@@ -2,12 +2,10 @@
 /* change: the diff of the change that a call made, from its result, else from its arguments. */
 #include "unit.h"
 #include "render_fixture.h"
-
 #include "failing_alloc.h"
+#include "failing_calls.h"
 #include "sessionfs/render/files.h"
 #include "texts.h"
-
-#include <errno.h>
 
 #define WRITES(content) JSON("name":"write","arguments":{"path":"f","content":content})
 
@@ -15,16 +13,6 @@
 #define FRONT "--- /w/f\n+++ /w/f\n"
 #define FRONT_NEW "--- /dev/null\n+++ /w/f\n"
 #define FROM_ARGUMENTS FRONT "@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"
-
-static bool reads_fail;
-
-static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
-{
-	if (reads_fail)
-		return errno = EIO, -1;
-	return pread(fd, p, n, off);
-}
-__typeof__(pread) *const sys_pread = failing_pread;
 
 /* A session with a call, and a result with these further fields. */
 struct one_call {
@@ -73,9 +61,12 @@ static void patch_is_shown_as_it_is(void **state)
 {
 	assert_change(EDITED, JSON(,"details":{"patch":"--- x\n+++ y\n","diff":"+1 z"}), "--- x\n+++ y\n");
 	assert_change(EDITED, JSON(,"details":{"patch":"p\ud800"}), "p\xef\xbf\xbd\n");
+	assert_change(EDITED, JSON(,"details":{"patch":"\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c","diff":"-1 a"}),
+	    "\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c\n");
 	/* One that is empty, of newlines or no string is ignored. */
 	assert_change(EDITED, JSON(,"details":{"patch":""}), FROM_ARGUMENTS);
 	assert_change(EDITED, JSON(,"details":{"patch":"\n\n"}), FROM_ARGUMENTS);
+	assert_change(EDITED, JSON(,"details":{"patch":"\n","diff":"+1 z"}), FRONT "@@ -0,0 +1,1 @@\n+z\n");
 	assert_change(EDITED, JSON(,"details":{"patch":12}), FROM_ARGUMENTS);
 	assert_change(EDITED, JSON(,"details":"patch"), FROM_ARGUMENTS);
 }
@@ -90,6 +81,17 @@ static void rows_become_hunks(void **state)
 	/* Rows without a change are no hunk. */
 	assert_change(EDITED, DIFF(" 1 a\n ...\n-7 b"), FRONT "@@ -7,1 +6,0 @@\n-b\n");
 	assert_change(EDITED, DIFF(" 1 a\n 2 b"), FROM_ARGUMENTS);
+	assert_change(EDITED, DIFF(" 1 a\n...\n 7 b\n-8 c\n    ..."), FRONT "@@ -7,2 +7,1 @@\n b\n-c\n");
+	/* Old pi numbers the context after a change as if the change were absent, and that before the next one, too. */
+	assert_change(EDITED, DIFF("    ...\n  4 a\n- 5 b\n+ 5 c\n+ 6 d\n  5 e\n    ...\n 20 f\n+22 g\n    ...\n 30 h\n"),
+	    FRONT "@@ -4,3 +4,4 @@\n a\n-b\n+c\n+d\n e\n@@ -20,1 +21,2 @@\n f\n+g\n");
+	/* The first change of a hunk says where it begins; a hunk after others is moved by the lines that they added.
+	 */
+	assert_change(EDITED, DIFF(" 9 a\n-1 x"), FRONT "@@ -1,2 +1,1 @@\n a\n-x\n");
+	assert_change(EDITED, DIFF("+1 a\n+2 b\n...\n-10 c\n...\n 19 x\n+22 d"),
+	    FRONT "@@ -0,0 +1,2 @@\n+a\n+b\n@@ -10,1 +11,0 @@\n-c\n@@ -20,1 +21,2 @@\n x\n+d\n");
+	/* A number before the first line is the first line. */
+	assert_change(EDITED, DIFF("-0 a"), FRONT "@@ -1,1 +0,0 @@\n-a\n");
 	/* An empty line, and one at the beginning of an empty file. */
 	assert_change(EDITED, DIFF("+1 "), FRONT "@@ -0,0 +1,1 @@\n+\n");
 	assert_change(EDITED, DIFF("-1 x"), FRONT "@@ -1,1 +0,0 @@\n-x\n");
@@ -105,11 +107,13 @@ static void invalid_rows_are_ignored(void **state)
 {
 	static const char *const rows[] = ITEMS(
 	    DIFF("+1 x\n"), DIFF("+1 x\n\n"), DIFF("+1 x\n*2 y"), DIFF("+1 x\n+ y"), DIFF("+1 x\n+2y"),
-	    DIFF("+1 x\n+2"), DIFF("+1 x\n+x 2"), DIFF("+1 x\n...."), DIFF("+1 x\n+..."));
+	    DIFF("+1 x\n+2"), DIFF("+1 x\n+x 2"), DIFF("+1 x\n...."), DIFF("+1 x\n+..."), DIFF("-1"), DIFF(""),
+	    DIFF("-1 a\n\n+1 b"), DIFF("-a\n+b"), DIFF(" 1|a\n+2|b"), DIFF("...\n"), DIFF("\u0000"),
+	    JSON(,"details":[]));
 
 	/* A newline at the end begins no row. */
 	assert_change(EDITED, rows[0], FRONT "@@ -0,0 +1,1 @@\n+x\n");
-	for (size_t i = 1; i < sizeof rows / sizeof *rows; i++)
+	for (size_t i = 1; i < COUNT(rows); i++)
 		assert_change(EDITED, rows[i], FROM_ARGUMENTS);
 	/* Numbers have at most 15 digits. */
 	assert_change(EDITED, DIFF("-999999999999999 x"), FRONT "@@ -999999999999999,1 +999999999999998,0 @@\n-x\n");
@@ -123,7 +127,13 @@ static void arguments_show_their_pieces(void **state)
 	    JSON("name":"edit","arguments":{"path":"f","edits":[{"oldText":"a","newText":"b\nc\n"},
 	        {"oldText":"","newText":"d"}]}),
 	    "", FRONT "@@ -1,1 +1,3 @@\n-a\n+b\n+c\n+\n@@ -1,0 +4,1 @@\n+d\n");
+	assert_change(
+	    JSON("name":"edit","arguments":{"path":"f","edits":[{"old_string":"a\nb","new_text":""},5,{"oldText":"x"},
+	        {"oldText":"","newText":""}],"oldString":"c","newString":"d\r\ne"}),
+	    "", FRONT "@@ -1,2 +0,0 @@\n-a\n-b\n@@ -3,1 +1,2 @@\n-c\n+d\r\n+e\n");
+	assert_change(JSON("name":"edit","arguments":{"path":"f","oldText":"a\nb","newText":"c"}), "", FROM_ARGUMENTS);
 	assert_change(JSON("name":"edit","arguments":{"path":"f","edits":[]}), "", "");
+	assert_change(JSON("name":"edit_file","arguments":{"path":"f","content":"all"}), "", "");
 	assert_change(JSON("name":"edit","arguments":{"path":"f"}), "", "");
 	/* A list in a string is not what the tool changed. */
 	assert_change(JSON("name":"edit","arguments":{"path":"f","edits":"[{\"oldText\":\"a\",\"newText\":\"b\"}]"}),
@@ -161,8 +171,8 @@ static void written_file_is_new(void **state)
 
 static void path_is_one_line(void **state)
 {
-	assert_change(JSON("name":"write","arguments":{"path":"a\nb","content":"x\n"}), "",
-	    "--- /dev/null\n+++ /w/a b\n@@ -0,0 +1,1 @@\n+x\n");
+	assert_change(JSON("name":"write","arguments":{"path":"a\nb\u0007","content":"x\n"}), "",
+	    "--- /dev/null\n+++ /w/a b \n@@ -0,0 +1,1 @@\n+x\n");
 }
 
 static void only_successful_changes_are_shown(void **state)
@@ -170,16 +180,17 @@ static void only_successful_changes_are_shown(void **state)
 	static const struct {
 		const char *call, *result;
 		bool succeeded;
-	} cases[] =
-	    ITEMS(
+	} cases[] = ITEMS(
 	    {EDITED, "", true},
 	    {WRITES("x"), "", true},
 	    {EDITED, JSON(,"isError":true), false},
 	    {EDITED, JSON(,"details":{"status":"error"}), false},
+	    {WRITES("x"), JSON(,"isError":true), false},
+	    {WRITES("x"), JSON(,"details":{"status":"error"}), false},
 	    {JSON("name":"read","arguments":{"path":"f","content":"x"}), "", false},
 	    {JSON("name":"bash","arguments":{"path":"f","content":"x"}), "", false});
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT, open = BUF_INIT;
 		struct one_call c;
 		one_call_open(&c, cases[i].call, cases[i].result);
@@ -212,6 +223,7 @@ static void lines_are_counted_after_the_first_hunk(void **state)
 	assert_counts("--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n+c\n d\n\n", 2, 1);
 	assert_counts("@@ -1 +1 @@\n--- a\n+++ b", 1, 1);
 	assert_counts("@@\n+a\n@@ x\n-b", 0, 1);
+	assert_counts("\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c", 2, 1);
 }
 
 static void failed_read_is_returned(void **state)
@@ -222,9 +234,9 @@ static void failed_read_is_returned(void **state)
 
 	buf_addf(&result, JSON(,"x":"%*s"), READ_AHEAD, "");
 	one_call_open(&c, EDITED, buf_cstr(&result));
-	reads_fail = true;
+	let_fail(PREAD, 1, 100, EIO);
 	assert_int_equal(render_change(c.f.s, &c.call, 1, &out), -EIO);
-	reads_fail = false;
+	plan = (struct plan){0};
 	assert_text(&out, "");
 	one_call_close(&c);
 }
@@ -235,7 +247,7 @@ static void change_without_memory_is_an_error(void **state)
 	static const char *const results[] = {"", DIFF("-1 a\n+1 b"), JSON(,"details":{"patch":"p"})};
 	static const char *const wants[] = {FROM_ARGUMENTS, FRONT "@@ -1,1 +1,1 @@\n-a\n+b\n", "p\n"};
 
-	for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+	for (size_t i = 0; i < COUNT(wants); i++) {
 		unsigned failed = 0;
 		struct one_call c;
 		one_call_open(&c, EDITED, results[i]);
@@ -255,9 +267,8 @@ static void change_without_memory_is_an_error(void **state)
 	}
 }
 
-CASES(cmocka_unit_test(patch_is_shown_as_it_is), cmocka_unit_test(rows_become_hunks),
-      cmocka_unit_test(file_with_rows_is_not_new), cmocka_unit_test(invalid_rows_are_ignored),
-      cmocka_unit_test(arguments_show_their_pieces), cmocka_unit_test(edits_show_what_differs),
-      cmocka_unit_test(written_file_is_new), cmocka_unit_test(path_is_one_line),
-      cmocka_unit_test(only_successful_changes_are_shown), cmocka_unit_test(lines_are_counted_after_the_first_hunk),
-      cmocka_unit_test(failed_read_is_returned), cmocka_unit_test(change_without_memory_is_an_error))
+CASES(CASE(patch_is_shown_as_it_is), CASE(rows_become_hunks), CASE(file_with_rows_is_not_new),
+      CASE(invalid_rows_are_ignored), CASE(arguments_show_their_pieces), CASE(edits_show_what_differs),
+      CASE(written_file_is_new), CASE(path_is_one_line), CASE(only_successful_changes_are_shown),
+      CASE(lines_are_counted_after_the_first_hunk), CASE(failed_read_is_returned),
+      CASE(change_without_memory_is_an_error))

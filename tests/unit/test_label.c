@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* label: labels, context edits and the display name of a session, and the names in labels/. */
+/* label: changes of labels, failures, and the names in labels/. test_label_grow.c has which record counts. */
 #include "unit.h"
 #include "failing_alloc.h"
+#include "failing_calls.h"
 #include "write_fixture.h"
 
 #define TWO HEADER USER("a", null, "hi") USER("b", "a", "hi")
-
-static bool reads_fail;
-
-static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
-{
-	if (reads_fail)
-		return errno = EIO, -1;
-	return pread(fd, p, n, off);
-}
-__typeof__(pread) *const sys_pread = failing_pread;
 
 /* --- the index ------------------------------------------------------------------------- */
 
@@ -41,6 +32,7 @@ static void close_session(struct fixture *f)
 	session_unlock(f->s);
 	fixture_release(f);
 }
+#define CLEANUP_SESSION CLEANUP(close_session)
 
 /* "ENTRY<RECORD=LABEL " for each labelled entry. */
 static void assert_labels(const struct session *s, const char *want)
@@ -58,61 +50,21 @@ static void assert_labels(const struct session *s, const char *want)
 	assert_int_equal(session_nth_labelled(s, n), NO_ENTRY);
 }
 
-static void last_record_of_an_entry_counts(void **state)
-{
-	struct fixture f;
-	CLEANUP_BUF struct buf b = BUF_INIT;
-
-	const struct session *s = session_of(&f,
-	    TWO LABEL("c", "b", "b", "one") LABEL("d", "c", "a", "two") LABEL("e", "d", "b", "three")
-	    LABEL("f", "e", "c", 12));
-	assert_labels(s, "0<3=two 1<4=three 2<5=12 ");
-	assert_int_equal(session_label_record(s, 3), NO_ENTRY);
-	assert_false(session_label(s, 3, &b));
-	assert_text(&b, "");
-	/* A falsy label clears; clearing an entry without a label has no effect. */
-	grow(&f,
-	    LABEL("g", "f", "b", "") LABEL("h", "g", "d", null) LABEL("i", "h", "a", 0) LABEL("j", "i", "e", "last"));
-	assert_labels(s, "2<5=12 4<9=last ");
-	grow(&f, LABEL("k", "j", "a", "x") LABEL("l", "k", "e", false));
-	assert_labels(s, "0<10=x 2<5=12 ");
-	close_session(&f);
-}
-
-static void label_waits_for_its_entry(void **state)
-{
-	struct fixture f;
-
-	const struct session *s = session_of(&f, TWO LABEL("c", "b", "later", "early") LABEL("d", "c", "a", "x"));
-	uint64_t serial = session_label_serial(s);
-	assert_labels(s, "0<3=x ");
-	grow(&f, USER("e", "d", "hi"));
-	assert_int_equal(session_label_serial(s), serial);
-	grow(&f, USER("later", "e", "hi"));
-	assert_labels(s, "0<3=x 5<2=early ");
-	assert_true(session_label_serial(s) > serial);
-	/* A record after it replaces it. */
-	grow(&f, LABEL("g", "later", "later", "new"));
-	assert_labels(s, "0<3=x 5<6=new ");
-	close_session(&f);
-}
-
 static void serial_rises_with_labels_and_names(void **state)
 {
 	static const char *const more[] = ITEMS(
 	    LABEL("c", "b", "a", "x"), LABEL("d", "c", "a", null), INFO("e", "d", "name"), INFO("f", "e", ""),
 	    LABEL("g", "f", "b", "y"));
-	struct fixture f;
+	struct fixture f CLEANUP_SESSION;
 
 	const struct session *s = session_of(&f, TWO);
 	uint64_t last = session_label_serial(s);
 	assert_int_equal(last, 0);
-	for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+	for (size_t i = 0; i < COUNT(more); i++) {
 		grow(&f, more[i]);
 		assert_true(session_label_serial(s) > last);
 		last = session_label_serial(s);
 	}
-	close_session(&f);
 }
 
 /* "ENTRY<RECORD+ " or, for a clearing record, "ENTRY<RECORD- ". */
@@ -134,7 +86,7 @@ static void assert_changes(const struct session *s, uint32_t after, uint32_t upt
 
 static void changes_are_those_of_the_lines(void **state)
 {
-	struct fixture f;
+	struct fixture f CLEANUP_SESSION;
 
 	/* lines 4 to 8; line 6 is a context edit, line 7 labels no entry */
 	const struct session *s =
@@ -149,75 +101,30 @@ static void changes_are_those_of_the_lines(void **state)
 	assert_changes(s, 4, 4, "");
 	assert_changes(s, 5, 7, "");
 	assert_changes(s, 8, UINT32_MAX, "");
-	close_session(&f);
-	s = session_of(&f, TWO);
-	assert_changes(s, 0, UINT32_MAX, "");
-	close_session(&f);
 }
 
-static void edits_of_the_branch_in_use_count(void **state)
+static void no_label_is_no_change(void **state)
 {
-	struct fixture f;
+	struct fixture f CLEANUP_SESSION;
 
-	const struct session *s = session_of(&f, TWO EDIT("c", "b", "a", null) EDIT("d", "c", "a", null));
-	assert_int_equal(session_edit_record(s, 0), 3);
-	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
-	assert_int_equal(session_label_count(s), 0);
-	grow(&f, EDIT("e", "d", "b", null) EDIT("f", "e", "later", null));
-	assert_int_equal(session_edit_record(s, 0), 3);
-	assert_int_equal(session_edit_record(s, 1), 4);
-	grow(&f, USER("later", "f", "hi"));
-	assert_int_equal(session_edit_record(s, 6), 5);
-	/* Another branch has the edits before its fork only. */
-	grow(&f, USER("h", "c", "hi"));
-	assert_int_equal(session_edit_record(s, 0), 2);
-	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
-	assert_int_equal(session_edit_record(s, 6), NO_ENTRY);
-	close_session(&f);
-	/* Labels are no edits. */
-	s = session_of(&f, TWO LABEL("c", "b", "a", "x"));
-	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
-	close_session(&f);
-}
-
-static void assert_session_name(const char *records, const char *want)
-{
-	struct fixture f;
-	CLEANUP_BUF struct buf b = BUF_INIT, text = BUF_INIT;
-
-	buf_addf(&text, "%s%s", TWO, records);
-	const struct session *s = session_of(&f, buf_cstr(&text));
-	assert_int_equal(session_name(s, &b), *want != '\0');
-	assert_text(&b, want);
-	assert_int_equal(session_name_record(s), *records ? session_count(s) - 1 : NO_ENTRY);
-	close_session(&f);
-}
-
-static void newest_name_counts(void **state)
-{
-	assert_session_name("", "");
-	assert_session_name(INFO("c", "b", "one") INFO("d", "c", " two\n words \t"), "two\n words");
-	assert_session_name(INFO("c", "b", "one") INFO("d", "c", " "), "");
-	assert_session_name(INFO("c", "b", "one") INFO("d", "c", 12), "");
-	assert_session_name(INFO("c", "b", "one") INFO("d", "c", null), "");
+	assert_changes(session_of(&f, TWO), 0, UINT32_MAX, "");
 }
 
 /* --- failing calls ----------------------------------------------------------------------- */
 
 static void failed_read_is_returned(void **state)
 {
-	struct fixture f;
+	struct fixture f CLEANUP_SESSION;
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
 	const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") INFO("d", "c", "name"));
-	reads_fail = true;
+	let_fail(PREAD, 1, 100, EIO);
 	assert_int_equal(session_label_text(s, 2, &b), -EIO);
 	assert_false(session_label(s, 0, &b));
 	assert_false(session_name(s, &b));
 	assert_text(&b, "");
-	reads_fail = false;
+	plan = (struct plan){0};
 	assert_labels(s, "0<2=x ");
-	close_session(&f);
 }
 
 /* Without memory there are no labels and edits; the next call has them. */
@@ -226,7 +133,7 @@ static void lists_are_made_again_after_a_failure(void **state)
 	unsigned failed = 0;
 
 	for (unsigned nth = 1; nth < 20; nth++) {
-		struct fixture f;
+		struct fixture f CLEANUP_SESSION;
 		const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") EDIT("d", "c", "b", null));
 		let_alloc_fail(nth);
 		uint32_t label = session_label_record(s, 0), edit = session_edit_record(s, 1);
@@ -239,14 +146,13 @@ static void lists_are_made_again_after_a_failure(void **state)
 		assert_int_equal(session_label_record(s, 0), 2);
 		assert_int_equal(session_edit_record(s, 1), 3);
 		assert_int_equal(session_label_count(s), 1);
-		close_session(&f);
 	}
 	assert_true(failed >= 4 && failed < 19);
 }
 
 static void changes_without_memory_are_refused(void **state)
 {
-	struct fixture f;
+	struct fixture f CLEANUP_SESSION;
 	struct label_change *v = NULL;
 	size_t n = 0;
 
@@ -256,25 +162,9 @@ static void changes_without_memory_are_refused(void **state)
 	assert_true(alloc_has_failed());
 	assert_null(v);
 	assert_changes(s, 0, 9, "0<2+ ");
-	close_session(&f);
 }
 
 /* --- labels/ ----------------------------------------------------------------------------- */
-
-static void equal_labels_have_their_ids(void **state)
-{
-	struct source_fixture *p = *state;
-
-	begin(p, ABC LABEL("d", "c", "a", "same") LABEL("e", "d", "b", "same") LABEL("f", "e", "c", "other/"));
-	assert_lists(p, S "/labels", "same~a same~b other%2F ");
-	assert_reads(p, S "/labels/same~a", "../entries/a");
-	assert_reads(p, S "/labels/same~b", "../entries/b");
-	assert_reads(p, S "/labels/other%2F", "../entries/c");
-	assert_missing(p, S "/labels/same");
-	assert_missing(p, S "/labels/same~c");
-	assert_missing(p, S "/labels/zzz");
-	assert_missing(p, S "/labels/aaa");
-}
 
 /* A text that is another label's name with its id keeps its name. */
 static void plain_label_keeps_its_name(void **state)
@@ -286,6 +176,10 @@ static void plain_label_keeps_its_name(void **state)
 	assert_reads(p, S "/labels/x~a", "../entries/a");
 	assert_reads(p, S "/labels/x~b~3", "../entries/b");
 	assert_reads(p, S "/labels/x~b", "../entries/c");
+	assert_missing(p, S "/labels/x");
+	assert_missing(p, S "/labels/x~c");
+	assert_missing(p, S "/labels/zzz");
+	assert_missing(p, S "/labels/aaa");
 }
 
 static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
@@ -344,12 +238,10 @@ static void names_without_memory_are_an_error(void **state)
 	assert_lists(p, S "/labels", "x~a x~b ");
 }
 
-CASES(cmocka_unit_test(last_record_of_an_entry_counts), cmocka_unit_test(label_waits_for_its_entry),
-      cmocka_unit_test(serial_rises_with_labels_and_names), cmocka_unit_test(changes_are_those_of_the_lines),
-      cmocka_unit_test(edits_of_the_branch_in_use_count), cmocka_unit_test(newest_name_counts),
-      cmocka_unit_test(failed_read_is_returned), cmocka_unit_test(lists_are_made_again_after_a_failure),
-      cmocka_unit_test(changes_without_memory_are_refused),
-      cmocka_unit_test_setup_teardown(equal_labels_have_their_ids, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(plain_label_keeps_its_name, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(listing_continues_after_a_name, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(names_without_memory_are_an_error, set_up, tear_down))
+#define LABELS(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+CASES(CASE(serial_rises_with_labels_and_names), CASE(changes_are_those_of_the_lines), CASE(no_label_is_no_change),
+
+      CASE(failed_read_is_returned), CASE(lists_are_made_again_after_a_failure),
+      CASE(changes_without_memory_are_refused), LABELS(plain_label_keeps_its_name),
+      LABELS(listing_continues_after_a_name), LABELS(names_without_memory_are_an_error))
