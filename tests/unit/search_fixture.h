@@ -31,6 +31,12 @@ static inline void finder_close(struct finder *f)
 
 #define CLEANUP_FINDER CLEANUP(finder_close)
 
+static inline void answer_put_at(const struct answer **a)
+{
+	answer_put(*a);
+}
+#define CLEANUP_ANSWER CLEANUP(answer_put_at)
+
 static inline uint64_t number_of(struct finder *f, const char *text)
 {
 	uint64_t number;
@@ -59,6 +65,13 @@ static inline void expect(struct finder *f, const char *query, const char *lines
 	const struct answer *a = ask(f, query);
 	assert_string_equal(lines_of(a, &text), lines);
 	answer_put(a);
+}
+
+/* After a change. */
+static inline void expect_later(struct finder *f, const char *query, const char *lines)
+{
+	wait_stale();
+	expect(f, query, lines);
 }
 
 static inline void three_sessions_within(struct finder *f, struct source_fixture *p, size_t cache)

@@ -5,14 +5,14 @@
 
 static void look_at_order(struct source_fixture *p, size_t cache)
 {
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	three_sessions_within(&f, p, cache);
 	expect(&f, "red",
 	       "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
 	       "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
 	expect(&f, "red session:a", "projects/p/a/entries/1/text.md:1:red one\n");
 	expect(&f, "yellow", "");
-	const struct answer *a = ask(&f, "red");
+	const struct answer *a CLEANUP_ANSWER = ask(&f, "red");
 	struct buf rows CLEANUP_BUF = BUF_INIT;
 	assert_int_equal(answer_text(a, FOUND_ROWS, &rows), 0);
 	assert_int_equal(rows.n, answer_size(a, FOUND_ROWS));
@@ -25,8 +25,6 @@ static void look_at_order(struct source_fixture *p, size_t cache)
 	assert_int_equal(answer_count(a), 3);
 	assert_int_equal(answer_at(a, 0).entry, 0);
 	assert_true(span_is(answer_at(a, 0).title, "Red two"));
-	answer_put(a);
-	finder_close(&f);
 }
 
 static void answers_are_ordered(void **state)
@@ -42,15 +40,14 @@ static void uncached_answers_are_ordered(void **state)
 
 static void readers_keep_the_old_answer(void **state)
 {
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	three_sessions(&f, *state);
-	const struct answer *a = ask(&f, "red"), *same = ask(&f, "red");
+	const struct answer *a CLEANUP_ANSWER = ask(&f, "red"), *same CLEANUP_ANSWER = ask(&f, "red");
 	assert_ptr_equal(a, same);
-	answer_put(same);
 	append(f.p, "p/a.jsonl", USER_MS("3", null, 10000, "red again"));
 	wait_stale();
-	const struct answer *next = ask(&f, "red");
+	const struct answer *next CLEANUP_ANSWER = ask(&f, "red");
 	assert_true(answer_version(next) != answer_version(a));
 	assert_string_equal(lines_of(next, &text),
 	                    "projects/p/a/entries/1/text.md:1:red one\nprojects/p/a/entries/3/text.md:1:red again\n"
@@ -60,19 +57,15 @@ static void readers_keep_the_old_answer(void **state)
 	assert_string_equal(lines_of(a, &text),
 	                    "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/c/entries/1/text.md:2:red three\n"
 	                    "projects/p/c/entries/1/text.md:3:red four\nprojects/p/a/entries/1/text.md:1:red one\n");
-	answer_put(a);
-	answer_put(next);
-	finder_close(&f);
 }
 
 /* The lines are full before an entry of one session, the entries in another session; results that were left out return
  * when earlier ones are removed. */
 static void full_answer_is_refilled(void **state)
 {
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	f.p = *state;
-	make_dir(f.p, "p");
 	put_many(&f, "p/a.jsonl", "a", "9000", 333, 3);
 	put_many(&f, "p/b.jsonl", "b", "8000", 900, 11);
 	put_many(&f, "p/c.jsonl", "c", "7000", 8000, 2);
@@ -95,7 +88,6 @@ static void full_answer_is_refilled(void **state)
 	assert_int_equal(count_lines(a), 333 * 3 + 8000 + 5);
 	assert_int_equal(answer_count(a), 333 + 8000 + 5);
 	answer_put(a);
-	finder_close(&f);
 }
 
 /* Entry numbers count through all sessions: the first and the last of each, with its texts. */
@@ -110,12 +102,12 @@ static void entries_are_numbered_through_sessions(void **state)
 	    {0, "red one", "\tp/a/entries/1/text.md\t1\tred one\n", "user red one"},
 	    {2, "red one", "\tp/a/entries/3/text.md\t1\tinfrared\n", "user infrared"},
 	};
-	enum { N = sizeof expected / sizeof *expected };
-	struct finder f;
+	enum { N = COUNT(expected) };
+	struct finder f CLEANUP_FINDER;
 	three_sessions(&f, *state);
 	append(f.p, "p/a.jsonl", USER_MS("3", null, 2000, "infrared"));
 	wait_stale();
-	const struct answer *a = ask(&f, "red");
+	const struct answer *a CLEANUP_ANSWER = ask(&f, "red");
 	assert_int_equal(answer_count(a), N);
 	assert_int_equal(answer_hits_count(a), N);
 	for (size_t i = 0; i < N; i++) {
@@ -131,8 +123,6 @@ static void entries_are_numbered_through_sessions(void **state)
 		assert_ptr_equal(cells[ROW_TEXT].p + cells[ROW_TEXT].n + 1, row.p + row.n); /* without the newline */
 		assert_true(span_begins(answer_entry_text(a, FOUND_NAMES, i), span_of(expected[i].name)));
 	}
-	answer_put(a);
-	finder_close(&f);
 }
 
 /* A row that has too few cells, as a damaged one would, has empty ones; the last cell takes all that is left. */
@@ -154,13 +144,13 @@ static void rows_are_split_into_cells(void **state)
 /* An answer without a change in its hits stays the same one, so that its readers see the same version. */
 static void equal_answer_is_kept(void **state)
 {
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	three_sessions(&f, *state);
-	const struct answer *a = ask(&f, "red"), *none = ask(&f, "yellow");
+	const struct answer *a CLEANUP_ANSWER = ask(&f, "red"), *none CLEANUP_ANSWER = ask(&f, "yellow");
 	append(f.p, "p/b.jsonl", USER_MS("7", null, 1, "white"));
 	put(f.p, "p/d.jsonl", HEADER_OF("d", "/") USER_MS("1", null, 99000, "white"));
 	wait_stale();
-	const struct answer *b = ask(&f, "yellow");
+	const struct answer *b CLEANUP_ANSWER = ask(&f, "yellow");
 	assert_ptr_equal(b, none);
 	assert_int_equal(answer_size(b, FOUND_HITS), 0);
 	assert_int_equal(answer_size(b, FOUND_ROWS), 0); /* not even the heading */
@@ -168,16 +158,11 @@ static void equal_answer_is_kept(void **state)
 	assert_int_equal(answer_hits_count(b), 0);
 	answer_put(b);
 	b = ask(&f, "red -session:b");
-	const struct answer *c = ask(&f, "red -session:b");
+	const struct answer *c CLEANUP_ANSWER = ask(&f, "red -session:b");
 	assert_ptr_equal(b, c);
 	assert_int_equal(answer_count(c), 2);
 	assert_true(span_is(answer_query_text(c), "red -session:b"));
 	assert_true(answer_version(a) != answer_version(c));
-	answer_put(a);
-	answer_put(none);
-	answer_put(b);
-	answer_put(c);
-	finder_close(&f);
 }
 
 struct collected {
@@ -196,17 +181,16 @@ static int collect_line(void *arg, const struct found_list *of, const struct hit
 
 static void assert_best_lines(struct finder *f, size_t lines, size_t entries, int stop_after, const char *expected)
 {
-	const struct answer *a = ask(f, "red");
+	const struct answer *a CLEANUP_ANSWER = ask(f, "red");
 	struct collected got = {BUF_INIT, stop_after};
 	assert_int_equal(answer_each_best_line(f->s, a, lines, entries, collect_line, &got), stop_after ? -EPIPE : 0);
 	assert_string_equal(buf_cstr(&got.text), expected);
 	buf_release(&got.text);
-	answer_put(a);
 }
 
 static void best_lines_are_limited(void **state)
 {
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	three_sessions(&f, *state);
 	assert_best_lines(&f, HIT_LINES, 10, 0, "p/b:1:Red two p/c:2:red three p/c:3:red four p/a:1:red one ");
 	assert_best_lines(&f, 1, 10, 0, "p/b:1:Red two p/c:2:red three p/a:1:red one ");
@@ -214,7 +198,6 @@ static void best_lines_are_limited(void **state)
 	assert_best_lines(&f, HIT_LINES, 1, 0, "p/b:1:Red two ");
 	assert_best_lines(&f, HIT_LINES, 0, 0, "");
 	assert_best_lines(&f, HIT_LINES, 10, 2, "p/b:1:Red two p/c:2:red three ");
-	finder_close(&f);
 }
 
 CASES(TEST(answers_are_ordered), TEST(uncached_answers_are_ordered), TEST(readers_keep_the_old_answer),

@@ -17,6 +17,9 @@ static void *failing_calloc(size_t n, size_t size)
 #include "../../src/tree/cache.c"
 #undef calloc
 
+/* What an item of four bytes takes. */
+#define EACH (sizeof(struct cache_item) + 4)
+
 static struct budget budget;
 
 static struct view text(const char *s)
@@ -62,22 +65,27 @@ static struct cache *open_cache(size_t limit)
 	return c;
 }
 
+static void close_cache(struct cache **c)
+{
+	cache_close(*c);
+}
+#define CLEANUP_CACHE CLEANUP(close_cache)
+
 static void finds_by_node_and_serial(void **state)
 {
-	struct cache *c = open_cache(1 << 20);
+	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	assert_null(cache_get(c, 7, 1));
 	put(c, 7, 1, "seven");
 	put(c, 8, 1, "");
 	assert_true(holds(c, 7, 1, "seven"));
 	assert_true(holds(c, 8, 1, ""));
 	assert_null(cache_get(c, 9, 1));
-	cache_close(c);
 }
 
 /* Views of one file at different times share a body: each has its own front, length and back. */
 static void views_share_a_growing_body(void **state)
 {
-	struct cache *c = open_cache(1 << 20);
+	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct view v = text("front ");
 	v.body = body_new();
@@ -115,44 +123,39 @@ static void views_share_a_growing_body(void **state)
 	assert_null(cache_get_body(c, 8));
 	put(c, 7, 3, "a view without a body");
 	assert_null(cache_get_body(c, 7));
-	cache_close(c);
 }
 
 static void drops_a_view_of_another_serial(void **state)
 {
-	struct cache *c = open_cache(1 << 20);
+	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	put(c, 7, 1, "old");
 	assert_null(cache_get(c, 7, 2));
 	assert_int_equal(cache_used(c), 0);
 	put(c, 7, 2, "new");
 	put(c, 7, 3, "newer");
 	assert_true(holds(c, 7, 3, "newer"));
-	cache_close(c);
 }
 
 static void evicts_the_least_recently_used(void **state)
 {
-	size_t each = sizeof(struct cache_item) + 4;
-	struct cache *c = open_cache(VIEW_SHARE * each);
+	struct cache *c CLEANUP_CACHE = open_cache(VIEW_SHARE * EACH);
 	for (node_t n = 1; n <= VIEW_SHARE; n++)
 		use(c, n, "aaaa");
-	assert_int_equal(cache_used(c), VIEW_SHARE * each);
+	assert_int_equal(cache_used(c), VIEW_SHARE * EACH);
 	assert_true(holds(c, 1, 1, "aaaa"));
 	use(c, 20, "dddd");
 	assert_false(holds(c, 2, 1, "aaaa"));
 	assert_true(holds(c, 1, 1, "aaaa"));
 	assert_true(holds(c, 3, 1, "aaaa"));
 	assert_true(holds(c, 20, 1, "dddd"));
-	assert_int_equal(cache_used(c), VIEW_SHARE * each);
-	cache_close(c);
+	assert_int_equal(cache_used(c), VIEW_SHARE * EACH);
 }
 
 static void big_value_evicts_several(void **state)
 {
-	size_t each = sizeof(struct cache_item) + 4;
-	struct cache *c = open_cache(16 * each);
-	char large[1024] = "";
-	memset(large, 'x', each + 4 < sizeof large ? each + 4 : sizeof large - 1);
+	struct cache *c CLEANUP_CACHE = open_cache(16 * EACH);
+	char large[EACH + 5] = "";
+	memset(large, 'x', EACH + 4);
 	for (node_t n = 1; n <= 16; n++)
 		use(c, n, "aaaa");
 	use(c, 20, large);
@@ -160,7 +163,6 @@ static void big_value_evicts_several(void **state)
 	assert_false(holds(c, 2, 1, "aaaa"));
 	assert_true(holds(c, 3, 1, "aaaa"));
 	assert_true(cache_used(c) <= cache_budget(c)->limit);
-	cache_close(c);
 }
 
 /* ---- with another client ---- */
@@ -194,12 +196,11 @@ static void join(struct other *o, size_t used, uint64_t used_at)
 
 static void oldest_client_is_evicted_first(void **state)
 {
-	size_t each = sizeof(struct cache_item) + 4;
-	struct cache *c = open_cache(8 * each);
+	struct cache *c CLEANUP_CACHE = open_cache(8 * EACH);
 	struct other o;
 	for (node_t n = 1; n <= 4; n++)
 		use(c, n, "aaaa");
-	join(&o, 4 * each, budget_clock());
+	join(&o, 4 * EACH, budget_clock());
 	use(c, 5, "cccc");
 	assert_false(o.is_cancelled);
 	assert_null(cache_get(c, 1, 1));
@@ -210,34 +211,31 @@ static void oldest_client_is_evicted_first(void **state)
 	assert_true(o.is_cancelled);
 	assert_true(holds(c, 5, 1, "cccc"));
 	budget_unregister(&budget, &o.keeper);
-	cache_close(c);
 }
 
 /* Another client can evict nothing and is over the limit alone: the cache keeps its share, and always its last used
  * item. */
 static void cache_keeps_minimum_share(void **state)
 {
-	size_t each = sizeof(struct cache_item) + 4;
-	struct cache *c = open_cache(8 * BUDGET_OWN * each / 2);
+	struct cache *c CLEANUP_CACHE = open_cache(8 * BUDGET_OWN * EACH / 2);
 	struct other o;
 	join(&o, cache_budget(c)->limit * 2, BUDGET_NOTHING);
 	for (node_t n = 1; n <= 20; n++)
 		use(c, n, "aaaa");
-	assert_int_equal(cache_used(c), 4 * each);
+	assert_int_equal(cache_used(c), 4 * EACH);
 	assert_true(holds(c, 17, 1, "aaaa"));
 	assert_true(holds(c, 20, 1, "aaaa"));
-	char large[1024] = "";
-	memset(large, 'x', 8 * each < sizeof large ? 8 * each : sizeof large - 1);
+	char large[8 * EACH + 1] = "";
+	memset(large, 'x', 8 * EACH);
 	use(c, 30, large);
 	/* It counts as an eighth of the budget: two others stay. */
 	assert_int_equal(c->count, 3);
 	budget_unregister(&budget, &o.keeper);
-	cache_close(c);
 }
 
 static void view_in_use_survives_eviction(void **state)
 {
-	struct cache *c = open_cache(sizeof(struct cache_item) + 16);
+	struct cache *c CLEANUP_CACHE = open_cache(sizeof(struct cache_item) + 16);
 	struct view v = text("held");
 	const struct view *held = cache_put(c, 1, 1, &v);
 	for (node_t n = 2; n <= 2 + VIEW_SHARE; n++)
@@ -246,7 +244,6 @@ static void view_in_use_survives_eviction(void **state)
 	assert_true(span_is(buf_span(&held->bytes), "held"));
 	cache_release(c, held);
 	assert_true(holds(c, 2 + VIEW_SHARE, 1, "other"));
-	cache_close(c);
 }
 
 /* Two texts that are each larger than the budget stay while they are read in turns. */
@@ -254,7 +251,7 @@ static void large_views_stay_while_in_use(void **state)
 {
 	char large[8192] = "";
 	memset(large, 'x', sizeof large - 1);
-	struct cache *c = open_cache(4096);
+	struct cache *c CLEANUP_CACHE = open_cache(4096);
 	put(c, 1, 1, large);
 	put(c, 2, 1, large);
 	for (node_t i = 0; i < 100; i++) {
@@ -266,12 +263,11 @@ static void large_views_stay_while_in_use(void **state)
 	for (node_t i = 3; i < 3 + VIEW_SHARE; i++)
 		put(c, i, 1, large);
 	assert_null(cache_get(c, 1, 1));
-	cache_close(c);
 }
 
 static void counts_arrays(void **state)
 {
-	struct cache *c = open_cache(1 << 20);
+	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	struct view v = {.n = 3, .item = sizeof(uint32_t)};
 	v.ends = calloc(3, sizeof *v.ends);
 	v.items = calloc(3, v.item);
@@ -281,12 +277,11 @@ static void counts_arrays(void **state)
 	assert_int_equal(kept->ends[2], 30);
 	assert_int_equal(cache_used(c), sizeof(struct cache_item) + 3 * 12);
 	cache_release(c, kept);
-	cache_close(c);
 }
 
 static void concurrent_put_returns_first_view(void **state)
 {
-	struct cache *c = open_cache(1 << 20);
+	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	struct view a = text("same"), b = text("same");
 	const struct view *first = cache_put(c, 1, 1, &a);
 	const struct view *second = cache_put(c, 1, 1, &b);
@@ -295,30 +290,27 @@ static void concurrent_put_returns_first_view(void **state)
 	cache_release(c, first);
 	cache_release(c, second);
 	assert_true(holds(c, 1, 1, "same"));
-	cache_close(c);
 }
 
 static void many_values_are_found(void **state)
 {
 	enum { N = 20000 };
-	struct cache *c = open_cache(SIZE_MAX);
-	for (unsigned i = 0; i < N; i++) {
+	struct cache *c CLEANUP_CACHE = open_cache(SIZE_MAX);
+	for (unsigned i = 0; i < 2 * N; i++) {
+		node_t node = node_pack((struct node){.kind = 5, .slot = 3, .entry = i % N});
 		char s[16];
-		snprintf(s, sizeof s, "%u", i);
-		put(c, node_pack((struct node){.kind = 5, .slot = 3, .entry = i}), 1, s);
-	}
-	for (unsigned i = 0; i < N; i++) {
-		char s[16];
-		snprintf(s, sizeof s, "%u", i);
-		assert_true(holds(c, node_pack((struct node){.kind = 5, .slot = 3, .entry = i}), 1, s));
+		snprintf(s, sizeof s, "%u", i % N);
+		if (i < N)
+			put(c, node, 1, s);
+		else
+			assert_true(holds(c, node, 1, s));
 	}
 	assert_true(c->buckets >= N);
-	cache_close(c);
 }
 
 static void survives_without_memory(void **state)
 {
-	struct cache *c = NULL;
+	struct cache *c CLEANUP_CACHE = NULL;
 	calls_until_failure = 0;
 	assert_int_equal(cache_open(&budget, &c), -ENOMEM);
 	calls_until_failure = 1;
@@ -342,16 +334,14 @@ static void survives_without_memory(void **state)
 	assert_int_equal(c->buckets, FIRST_BUCKETS);
 	assert_true(holds(c, FIRST_BUCKETS + 1, 1, "y"));
 	assert_true(holds(c, 1, 1, "x"));
-	cache_close(c);
 }
 
 static void null_arguments_are_ignored(void **state)
 {
-	struct cache *c = open_cache(0);
+	struct cache *c CLEANUP_CACHE = open_cache(0);
 	put(c, 1, 1, "never kept");
 	assert_null(cache_get(c, 1, 1));
 	cache_release(c, NULL);
-	cache_close(c);
 	cache_close(NULL);
 }
 
@@ -375,7 +365,7 @@ static void *churn(void *arg)
 
 static void threads_share_it(void **state)
 {
-	struct cache *c = open_cache(50 * sizeof(struct cache_item));
+	struct cache *c CLEANUP_CACHE = open_cache(50 * sizeof(struct cache_item));
 	pthread_t threads[4];
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, churn, c), 0);
@@ -385,14 +375,13 @@ static void threads_share_it(void **state)
 		assert_null(failed);
 	}
 	assert_true(cache_used(c) <= cache_budget(c)->limit);
-	cache_close(c);
 }
 
 static void sizes_survive_eviction(void **state)
 {
 	uint64_t size = 0;
 
-	struct cache *c = open_cache(4096);
+	struct cache *c CLEANUP_CACHE = open_cache(4096);
 	for (node_t node = 1; node <= 100; node++) {
 		struct view v = {.bytes = BUF_INIT};
 		buf_addf(&v.bytes, "%*d", (int)(1000 + node), 1);
@@ -404,14 +393,11 @@ static void sizes_survive_eviction(void **state)
 	assert_int_equal(size, 1050);
 	assert_false(cache_size(c, 50, 8, &size));
 	assert_false(cache_size(c, 101, 7, &size));
-	cache_close(c);
 }
 
-CASES(cmocka_unit_test(sizes_survive_eviction), cmocka_unit_test(finds_by_node_and_serial),
-      cmocka_unit_test(views_share_a_growing_body), cmocka_unit_test(drops_a_view_of_another_serial),
-      cmocka_unit_test(evicts_the_least_recently_used), cmocka_unit_test(big_value_evicts_several),
-      cmocka_unit_test(oldest_client_is_evicted_first), cmocka_unit_test(cache_keeps_minimum_share),
-      cmocka_unit_test(view_in_use_survives_eviction), cmocka_unit_test(large_views_stay_while_in_use),
-      cmocka_unit_test(counts_arrays), cmocka_unit_test(concurrent_put_returns_first_view),
-      cmocka_unit_test(many_values_are_found), cmocka_unit_test(survives_without_memory),
-      cmocka_unit_test(null_arguments_are_ignored), cmocka_unit_test(threads_share_it))
+CASES(CASE(sizes_survive_eviction), CASE(finds_by_node_and_serial), CASE(views_share_a_growing_body),
+      CASE(drops_a_view_of_another_serial), CASE(evicts_the_least_recently_used), CASE(big_value_evicts_several),
+      CASE(oldest_client_is_evicted_first), CASE(cache_keeps_minimum_share), CASE(view_in_use_survives_eviction),
+      CASE(large_views_stay_while_in_use), CASE(counts_arrays), CASE(concurrent_put_returns_first_view),
+      CASE(many_values_are_found), CASE(survives_without_memory), CASE(null_arguments_are_ignored),
+      CASE(threads_share_it))

@@ -4,6 +4,7 @@
 #include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
+#include "failing_calls.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
 #include "texts.h"
@@ -16,19 +17,6 @@
 #define USED_AS(role, id, time, input, model)                                                                          \
 	MESSAGE_AT(id, null, time, "role":role,"provider":"p","model":model,"content":[],"usage":{"input":input})
 
-static _Atomic int preads_left = -1; /* that still succeed before one fails; negative: all */
-
-static ssize_t limited_pread(int fd, void *p, size_t n, off_t off)
-{
-	bool fails = preads_left == 0;
-	preads_left -= preads_left >= 0;
-	if (fails)
-		return errno = EIO, -1;
-	return pread(fd, p, n, off);
-}
-
-__typeof__(pread) *const sys_pread = limited_pread;
-
 /* A table of marks, and where the facts are. */
 struct shared {
 	struct lock lock;
@@ -36,21 +24,16 @@ struct shared {
 	struct pool *pool;
 };
 
-static void share_begin(struct shared *s)
-{
-	*s = (struct shared){.pool = pool_new(true)};
-	assert_non_null(s->pool);
-	lock_init(&s->lock, LOCK_FACTS);
-	s->d.lock = &s->lock;
-}
-
 static void share_end(struct shared *s)
 {
 	pool_put(s->pool);
 	duplicates_release(&s->d);
 	lock_destroy(&s->lock);
 }
-#define CLEANUP_SHARED CLEANUP(share_end)
+#define SHARED(s)                                                                                                      \
+	struct shared s CLEANUP(share_end) = {.pool = pool_new(true)};                                                 \
+	lock_init(&s.lock, LOCK_FACTS);                                                                                \
+	s.d.lock = &s.lock
 
 static int read_again(struct source_fixture *p, struct shared *s, const char *stem, const struct cached_facts *before,
                       struct cached_facts **ret)
@@ -134,7 +117,6 @@ static void assert_all_kinds(const struct cached_facts *k)
 
 static void put_all_kinds(struct source_fixture *p)
 {
-	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl", ALL_KINDS);
 	set_mtime(p, "--a--/s.jsonl", 1767609000); /* 2026-01-05 */
 	open_place(p);
@@ -144,8 +126,7 @@ static void put_all_kinds(struct source_fixture *p)
 static void all_facts_of_a_session_are_read(void **state)
 {
 	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
-	share_begin(&s);
+	SHARED(s);
 	put_all_kinds(p);
 	struct cached_facts *k = get(p, &s, "s");
 	assert_all_kinds(k);
@@ -160,9 +141,7 @@ static void all_facts_of_a_session_are_read(void **state)
 static void a_single_entry_has_facts(void **state)
 {
 	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
-	share_begin(&s);
-	make_dir(p, "--a--");
+	SHARED(s);
 	put(p, "--a--/s.jsonl",
 	    START("s") USED("1", "2026-01-01T12:00:00Z", 3) LINE({"type":"message","id":"2","parentId":null})
 	    LABEL("l", null, "1", "one"));
@@ -180,9 +159,7 @@ static void a_single_entry_has_facts(void **state)
 static void a_session_without_entries_has_facts(void **state)
 {
 	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
-	share_begin(&s);
-	make_dir(p, "--a--");
+	SHARED(s);
 	put(p, "--a--/s.jsonl", LINE({"type":"session","version":3,"id":"x"}) "nothing\n");
 	open_place(p);
 	struct cached_facts *k = get(p, &s, "s");
@@ -212,9 +189,8 @@ static void the_last_model_is_read(void **state)
 	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	open_place(p);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct shared s CLEANUP_SHARED;
-		share_begin(&s);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		SHARED(s);
 		char file[32], stem[8];
 		snprintf(stem, sizeof stem, "s%zu", i);
 		snprintf(file, sizeof file, "--a--/%s.jsonl", stem);
@@ -239,7 +215,6 @@ static void times_that_no_date_has_are_unknown(void **state)
 
 static void put_fork(struct source_fixture *p)
 {
-	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl", START("s") USED("1", "2026-01-01T12:00:00Z", 1) USED("2", "2026-01-02T12:00:00Z", 20));
 	put(p, "--a--/fork.jsonl",
 	    START("fork") USED("1", "2026-01-01T12:00:00Z", 1) USED("3", "2026-01-01T12:00:00Z", 300)
@@ -251,8 +226,7 @@ static void put_fork(struct source_fixture *p)
 static void entries_of_other_sessions_are_excluded(void **state)
 {
 	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
-	share_begin(&s);
+	SHARED(s);
 	put_fork(p);
 	struct cached_facts *first = get(p, &s, "s"), *fork = get(p, &s, "fork"), *again = get(p, &s, "s");
 	assert_usage(first, "2026-01-01 p/m 1 1\n2026-01-02 p/m 1 20\n");
@@ -270,8 +244,7 @@ static void entries_of_other_sessions_are_excluded(void **state)
 static void marked_entries_are_excluded(void **state)
 {
 	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
-	share_begin(&s);
+	SHARED(s);
 	put_fork(p);
 	struct cached_facts *first = get(p, &s, "s"), *fork = get(p, &s, "fork"), *other, *longer;
 	first->marks[1] |= MARK_DUPLICATE;
@@ -298,9 +271,7 @@ static void marked_entries_are_excluded(void **state)
 static void repeated_ids_are_noted(void **state)
 {
 	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
-	share_begin(&s);
-	make_dir(p, "--a--");
+	SHARED(s);
 	put(p, "--a--/s.jsonl",
 	    START("s") USED("1", "2026-01-01T12:00:00Z", 1) USED("1", "2026-01-01T12:00:00Z", 1)
 	    USED("2", "2026-01-01T12:00:00Z", 2));
@@ -327,7 +298,7 @@ static void facts_match_only_their_version(void **state)
 	other[3].mtime.tv_nsec++;
 	other[4].ctime.tv_sec++;
 	other[5].ctime.tv_nsec++;
-	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+	for (size_t i = 0; i < COUNT(other); i++)
 		assert_false(cached_facts_match(&k, &other[i]));
 }
 
@@ -336,9 +307,8 @@ static void facts_match_only_their_version(void **state)
 static void a_removed_session_has_no_facts(void **state)
 {
 	struct source_fixture *p = *state;
-	struct shared s CLEANUP_SHARED;
+	SHARED(s);
 	struct cached_facts *k = NULL;
-	share_begin(&s);
 	put_all_kinds(p);
 	uint32_t slot = slot_of(p, "a", "s");
 	assert_int_equal(unlink(at(p, "--a--/s.jsonl")), 0);
@@ -348,57 +318,47 @@ static void a_removed_session_has_no_facts(void **state)
 	assert_int_equal(s.d.n + s.d.is_shared.n, 0);
 }
 
-/* Each failure is reported; the next reading has all facts. */
-static void a_reading_without_memory_fails(void **state)
+/* Reads the facts while the nth allocation, or the nth read of the file, fails; returns false once none is left to
+ * fail. */
+static bool fails_without(struct source_fixture *p, bool reads, unsigned nth, unsigned *failures)
 {
-	struct source_fixture *p = *state;
-	unsigned failures = 0;
-	bool failed = true;
-	put_all_kinds(p);
-	for (unsigned nth = 1; failed; nth++) {
-		struct shared s CLEANUP_SHARED;
-		struct cached_facts *k = NULL;
-		share_begin(&s);
+	struct cached_facts *k = NULL;
+	SHARED(s);
+	if (!reads) {
 		get(p, &s, "s"); /* the index is open from now on */
 		duplicates_release(&s.d);
-		uint32_t slot = slot_of(p, "a", "s");
-		let_alloc_fail(nth);
-		int rc = cached_facts_read(p->c, slot, NULL, &s.d, false, s.pool, &k);
-		failed = alloc_has_failed();
-		assert_true(rc == 0 || (failed && rc == -ENOMEM));
-		failures += rc != 0;
-		if (rc == 0)
-			assert_all_kinds(k);
 	}
-	assert_true(failures > 20);
+	uint32_t slot = slot_of(p, "a", "s");
+	plan = (struct plan){0};
+	if (reads)
+		let_fail(PREAD, nth, 1, EIO);
+	else
+		let_alloc_fail(nth);
+	int rc = cached_facts_read(p->c, slot, NULL, &s.d, false, s.pool, &k);
+	bool failed = reads ? plan.calls[PREAD].seen >= nth : alloc_has_failed();
+	plan.on = false;
+	assert_true(rc == 0 || (failed && rc == (reads ? -EIO : -ENOMEM)));
+	*failures += rc != 0;
+	if (rc == 0)
+		assert_all_kinds(k);
+	return failed;
 }
 
-static void a_session_that_cannot_be_read_has_no_facts(void **state)
+/* Each failure is reported; the next reading has all facts. */
+static void a_reading_that_fails_has_no_facts(void **state)
 {
 	struct source_fixture *p = *state;
-	unsigned failures = 0;
-	bool failed = true;
 	put_all_kinds(p);
-	for (int left = 0; failed; left++) {
-		struct shared s CLEANUP_SHARED;
-		struct cached_facts *k = NULL;
-		share_begin(&s);
-		uint32_t slot = slot_of(p, "a", "s");
-		preads_left = left;
-		int rc = cached_facts_read(p->c, slot, NULL, &s.d, false, s.pool, &k);
-		failed = preads_left < 0;
-		preads_left = -1;
-		assert_true(rc == 0 || (failed && rc == -EIO));
-		failures += rc != 0;
-		if (rc == 0)
-			assert_all_kinds(k);
+	for (int reads = 1; reads >= 0; reads--) {
+		unsigned failures = 0;
+		for (unsigned nth = 1; fails_without(p, reads, nth, &failures); nth++)
+			;
+		assert_true(failures > (reads ? 0 : 20)); /* a short file is read once */
 	}
-	assert_true(failures > 0); /* a short file is read once */
 }
 
 CASES_AFTER(in_utc, TEST(all_facts_of_a_session_are_read), TEST(a_single_entry_has_facts),
             TEST(a_session_without_entries_has_facts), TEST(the_last_model_is_read),
-            cmocka_unit_test(times_that_no_date_has_are_unknown), TEST(entries_of_other_sessions_are_excluded),
-            TEST(marked_entries_are_excluded), TEST(repeated_ids_are_noted),
-            cmocka_unit_test(facts_match_only_their_version), TEST(a_removed_session_has_no_facts),
-            TEST(a_reading_without_memory_fails), TEST(a_session_that_cannot_be_read_has_no_facts))
+            CASE(times_that_no_date_has_are_unknown), TEST(entries_of_other_sessions_are_excluded),
+            TEST(marked_entries_are_excluded), TEST(repeated_ids_are_noted), CASE(facts_match_only_their_version),
+            TEST(a_removed_session_has_no_facts), TEST(a_reading_that_fails_has_no_facts))

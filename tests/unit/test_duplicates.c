@@ -14,18 +14,36 @@ static uint64_t mark_of(uint64_t number)
 	return hash_word(number + 1) & ~MARK_FLAGS;
 }
 
-static struct duplicate_table shared_table(struct lock *lock)
+#define SESSIONS 4
+
+/* A table of several threads, and sessions with the slots 0, 1, ..., as facts.c has them. */
+struct some_facts {
+	struct lock lock;
+	struct duplicate_table d;
+	struct cached_facts facts[SESSIONS], *cached[SESSIONS];
+	struct slot_state states[SESSIONS];
+	uint64_t marks[SESSIONS][4];
+	uint32_t wanted[SESSIONS];
+	size_t n_wanted;
+};
+
+static int begin(void **state)
 {
-	lock_init(lock, LOCK_FACTS);
-	return (struct duplicate_table){.lock = lock};
+	struct some_facts *s = calloc(1, sizeof *s);
+	assert_non_null(s);
+	lock_init(&s->lock, LOCK_FACTS);
+	s->d.lock = &s->lock;
+	*state = s;
+	return 0;
 }
 
-static void close_table(struct duplicate_table *d)
+static int end(void **state)
 {
-	struct lock *lock = d->lock;
-	duplicates_release(d);
-	if (lock)
-		lock_destroy(lock);
+	struct some_facts *s = *state;
+	duplicates_release(&s->d);
+	lock_destroy(&s->lock);
+	free(s);
+	return 0;
 }
 
 /* ---- the table ---- */
@@ -34,18 +52,16 @@ static void close_table(struct duplicate_table *d)
 static void a_mark_keeps_its_first_owner(void **state)
 {
 	enum { MARKS = 5000, ROUND = 100 };
-	struct lock lock;
-	struct duplicate_table d = shared_table(&lock);
+	struct some_facts *s = *state;
 	for (uint64_t i = 0; i < MARKS; i++) {
 		if (i % ROUND == 0)
-			assert_true(duplicates_reserve(&d, ROUND));
-		assert_int_equal(duplicates_set_owner(&d, mark_of(i), i % 7 + 1), 0);
-		assert_int_equal(d.n, i + 1);
+			assert_true(duplicates_reserve(&s->d, ROUND));
+		assert_int_equal(duplicates_set_owner(&s->d, mark_of(i), i % 7 + 1), 0);
+		assert_int_equal(s->d.n, i + 1);
 	}
 	for (uint64_t i = 0; i < MARKS; i++)
-		assert_int_equal(duplicates_set_owner(&d, mark_of(i), 1000), i % 7 + 1);
-	assert_int_equal(d.n, MARKS);
-	close_table(&d);
+		assert_int_equal(duplicates_set_owner(&s->d, mark_of(i), 1000), i % 7 + 1);
+	assert_int_equal(s->d.n, MARKS);
 }
 
 /* A table of one thread records only that a mark was seen. */
@@ -107,18 +123,16 @@ static void a_table_grows_when_it_is_full(void **state)
 /* A released table is empty, and can be used again. */
 static void a_released_table_keeps_its_lock(void **state)
 {
-	struct lock lock;
-	struct duplicate_table d = shared_table(&lock);
+	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1)};
-	assert_int_equal(duplicates_add_session(&d, 3, marks, 1, true), 0);
-	assert_true(duplicates_memory(&d) > 64 * sizeof *d.cells);
-	duplicates_release(&d);
-	assert_ptr_equal(d.lock, &lock);
-	assert_null(d.cells);
-	assert_int_equal(d.n + d.is_shared.n + duplicates_memory(&d), 0);
-	assert_int_equal(duplicates_add_session(&d, 0, marks, 1, false), 0);
+	assert_int_equal(duplicates_add_session(&s->d, 3, marks, 1, true), 0);
+	assert_true(duplicates_memory(&s->d) > 64 * sizeof *s->d.cells);
+	duplicates_release(&s->d);
+	assert_ptr_equal(s->d.lock, &s->lock);
+	assert_null(s->d.cells);
+	assert_int_equal(s->d.n + s->d.is_shared.n + duplicates_memory(&s->d), 0);
+	assert_int_equal(duplicates_add_session(&s->d, 0, marks, 1, false), 0);
 	assert_int_equal(marks[0], mark_of(1));
-	close_table(&d);
 }
 
 /* ---- sessions ---- */
@@ -126,119 +140,81 @@ static void a_released_table_keeps_its_lock(void **state)
 /* An entry of two sessions is excluded from the second. */
 static void a_second_owner_is_excluded(void **state)
 {
-	struct lock lock;
-	struct duplicate_table d = shared_table(&lock);
+	struct some_facts *s = *state;
 	uint64_t first[] = {mark_of(1), mark_of(2)}, third[] = {mark_of(2), mark_of(3)}, other[] = {mark_of(4)};
-	assert_int_equal(duplicates_add_session(&d, 1, first, 2, false), 0);
-	assert_int_equal(duplicates_add_session(&d, 5, other, 1, false), 0);
-	assert_int_equal(d.is_shared.n, 6);
-	for (size_t i = 0; i < d.is_shared.n; i++)
-		assert_false(d.is_shared.v[i]);
-	d.is_current = true;
-	assert_int_equal(duplicates_add_session(&d, 4, other, 0, false), 0);
-	assert_true(d.is_current);
-	assert_int_equal(duplicates_add_session(&d, 3, third, 2, false), 0);
-	assert_false(d.is_current);
+	assert_int_equal(duplicates_add_session(&s->d, 1, first, 2, false), 0);
+	assert_int_equal(duplicates_add_session(&s->d, 5, other, 1, false), 0);
+	assert_int_equal(s->d.is_shared.n, 6);
+	for (size_t i = 0; i < s->d.is_shared.n; i++)
+		assert_false(s->d.is_shared.v[i]);
+	s->d.is_current = true;
+	assert_int_equal(duplicates_add_session(&s->d, 4, other, 0, false), 0);
+	assert_true(s->d.is_current);
+	assert_int_equal(duplicates_add_session(&s->d, 3, third, 2, false), 0);
+	assert_false(s->d.is_current);
 	assert_int_equal(first[0], mark_of(1));
 	assert_int_equal(first[1], mark_of(2));
 	assert_int_equal(third[0], mark_of(2) | MARK_EXCLUDED);
 	assert_int_equal(third[1], mark_of(3));
-	for (size_t i = 0; i < d.is_shared.n; i++)
-		assert_int_equal(d.is_shared.v[i], i == 1 || i == 3);
-	assert_int_equal(d.n, 4);
-	close_table(&d);
+	for (size_t i = 0; i < s->d.is_shared.n; i++)
+		assert_int_equal(s->d.is_shared.v[i], i == 1 || i == 3);
+	assert_int_equal(s->d.n, 4);
 }
 
 /* A session that is added again owns what it owned. An entry without a mark belongs to no session. */
 static void a_session_owns_its_marks(void **state)
 {
-	struct lock lock;
-	struct duplicate_table d = shared_table(&lock);
+	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1), 0}, more[] = {mark_of(1), 0, mark_of(2)}, other[] = {0, 0};
-	assert_int_equal(duplicates_add_session(&d, 0, marks, 2, false), 0);
-	assert_int_equal(duplicates_add_session(&d, 0, more, 3, false), 0);
-	assert_int_equal(duplicates_add_session(&d, 1, other, 2, false), 0);
+	assert_int_equal(duplicates_add_session(&s->d, 0, marks, 2, false), 0);
+	assert_int_equal(duplicates_add_session(&s->d, 0, more, 3, false), 0);
+	assert_int_equal(duplicates_add_session(&s->d, 1, other, 2, false), 0);
 	assert_int_equal(more[0], mark_of(1));
 	assert_int_equal(more[1] | other[0] | other[1], 0);
 	assert_int_equal(more[2], mark_of(2));
-	assert_false(d.is_shared.v[0] || d.is_shared.v[1]);
-	assert_int_equal(d.n, 2);
-	close_table(&d);
+	assert_false(s->d.is_shared.v[0] || s->d.is_shared.v[1]);
+	assert_int_equal(s->d.n, 2);
 }
 
 /* A session that may repeat its own ids is compared, and stays so. */
 static void a_session_that_repeats_ids_is_compared(void **state)
 {
-	struct lock lock;
-	struct duplicate_table d = shared_table(&lock);
+	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1)};
-	d.is_current = true;
-	assert_int_equal(duplicates_add_session(&d, 0, marks, 1, true), 0);
-	assert_false(d.is_current);
-	assert_true(d.is_shared.v[0]);
-	d.is_current = true;
-	assert_int_equal(duplicates_add_session(&d, 0, marks, 1, false), 0);
-	assert_true(d.is_shared.v[0]);
-	assert_false(d.is_current);
-	close_table(&d);
+	s->d.is_current = true;
+	assert_int_equal(duplicates_add_session(&s->d, 0, marks, 1, true), 0);
+	assert_false(s->d.is_current);
+	assert_true(s->d.is_shared.v[0]);
+	s->d.is_current = true;
+	assert_int_equal(duplicates_add_session(&s->d, 0, marks, 1, false), 0);
+	assert_true(s->d.is_shared.v[0]);
+	assert_false(s->d.is_current);
 }
 
 static void a_session_that_finds_no_memory_is_not_added(void **state)
 {
-	struct lock lock;
-	struct duplicate_table d = shared_table(&lock);
+	struct some_facts *s = *state;
 	uint64_t marks[100];
 	for (size_t i = 0; i < 100; i++)
 		marks[i] = mark_of(i);
 	for (unsigned nth = 1; nth <= 2; nth++) {
 		let_alloc_fail(nth);
-		int rc = duplicates_add_session(&d, 2, marks, 100, false);
+		int rc = duplicates_add_session(&s->d, 2, marks, 100, false);
 		assert_true(alloc_has_failed());
 		assert_int_equal(rc, -ENOMEM);
-		assert_int_equal(d.n, 0);
+		assert_int_equal(s->d.n, 0);
 	}
-	assert_int_equal(duplicates_add_session(&d, 2, marks, 100, false), 0);
-	assert_int_equal(d.n, 100);
+	assert_int_equal(duplicates_add_session(&s->d, 2, marks, 100, false), 0);
+	assert_int_equal(s->d.n, 100);
 	/* A table that cannot grow keeps its marks. */
 	let_alloc_fail(1);
-	assert_false(duplicates_reserve(&d, 1000));
+	assert_false(duplicates_reserve(&s->d, 1000));
 	assert_true(alloc_has_failed());
 	for (size_t i = 0; i < 100; i++)
-		assert_int_equal(duplicates_set_owner(&d, marks[i], 9), 3);
-	close_table(&d);
+		assert_int_equal(duplicates_set_owner(&s->d, marks[i], 9), 3);
 }
 
 /* ---- the session that counts an entry ---- */
-
-#define SESSIONS 4
-
-/* Sessions with the slots 0, 1, ..., as facts.c has them. */
-struct some_facts {
-	struct lock lock;
-	struct duplicate_table d;
-	struct cached_facts facts[SESSIONS], *cached[SESSIONS];
-	struct slot_state states[SESSIONS];
-	uint64_t marks[SESSIONS][4];
-	uint32_t wanted[SESSIONS];
-	size_t n_wanted;
-};
-
-static int begin(void **state)
-{
-	struct some_facts *s = calloc(1, sizeof *s);
-	assert_non_null(s);
-	s->d = shared_table(&s->lock);
-	*state = s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	struct some_facts *s = *state;
-	close_table(&s->d);
-	free(s);
-	return 0;
-}
 
 /* Adds the next session, with n marks of these numbers; 0 has no mark. */
 static void add(struct some_facts *s, uint32_t slot, double created, const char *file, size_t n,
@@ -413,13 +389,12 @@ static void a_comparison_that_finds_no_memory_fails(void **state)
 	assert_true(is_duplicate(s, 1, 0));
 }
 
-#define SESSIONS_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-CASES(cmocka_unit_test(a_mark_keeps_its_first_owner), cmocka_unit_test(a_table_without_a_lock_has_one_owner),
-      cmocka_unit_test(marks_with_the_same_cell_differ), cmocka_unit_test(a_table_grows_when_it_is_full),
-      cmocka_unit_test(a_released_table_keeps_its_lock), cmocka_unit_test(a_second_owner_is_excluded),
-      cmocka_unit_test(a_session_owns_its_marks), cmocka_unit_test(a_session_that_repeats_ids_is_compared),
-      cmocka_unit_test(a_session_that_finds_no_memory_is_not_added), SESSIONS_TEST(the_oldest_session_counts_an_entry),
-      SESSIONS_TEST(equal_ages_are_ordered_by_file), SESSIONS_TEST(an_entry_counts_once_in_its_session),
-      SESSIONS_TEST(nothing_after_the_last_is_compared), SESSIONS_TEST(a_current_result_is_used_again),
-      SESSIONS_TEST(a_comparison_can_be_cancelled), SESSIONS_TEST(a_comparison_that_finds_no_memory_fails))
+CASES(TEST(a_mark_keeps_its_first_owner), CASE(a_table_without_a_lock_has_one_owner),
+      CASE(marks_with_the_same_cell_differ), CASE(a_table_grows_when_it_is_full), TEST(a_released_table_keeps_its_lock),
+      TEST(a_second_owner_is_excluded), TEST(a_session_owns_its_marks), TEST(a_session_that_repeats_ids_is_compared),
+      TEST(a_session_that_finds_no_memory_is_not_added), TEST(the_oldest_session_counts_an_entry),
+      TEST(equal_ages_are_ordered_by_file), TEST(an_entry_counts_once_in_its_session),
+      TEST(nothing_after_the_last_is_compared), TEST(a_current_result_is_used_again),
+      TEST(a_comparison_can_be_cancelled), TEST(a_comparison_that_finds_no_memory_fails))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* facts: immutable lists of all sessions, which read only changed ones again; and their days. */
 #include "unit.h"
-#include "../../src/find/find_impl.h"
-#include "catalog_fixture.h"
+#include "facts_fixture.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/base/date.h"
@@ -17,6 +16,9 @@
 #define USED(id, time)                                                                                                 \
 	MESSAGE_AT(id, null, time, "role":"assistant","provider":"p","model":"m","content":[], \
 	    "usage":{"input":1,"output":2,"cost":{"total":0.1}})
+
+#define HI(id) UNTIMED(id, null, "role":"user","content":"hi")
+#define OLD HEADER_AT("old", "2026-01-01T10:00:00.000Z") HI("1")
 
 static _Atomic size_t bytes;
 static _Atomic unsigned reads, fail_from; /* fail_from: the first call that fails; 0: none */
@@ -45,18 +47,14 @@ int sys_openat2(int dir, const char *path, const struct open_how *how, size_t si
 
 static uint64_t later_ns;
 
-uint64_t __real_budget_clock(void);
-uint64_t __wrap_budget_clock(void);
+__typeof__(budget_clock) __real_budget_clock, __wrap_budget_clock;
 
 uint64_t __wrap_budget_clock(void)
 {
 	return __real_budget_clock() + later_ns;
 }
 
-int __real_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
-                             struct duplicate_table *d, bool usage_only, struct pool *pool, struct cached_facts **ret);
-int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cached_facts *before,
-                             struct duplicate_table *d, bool usage_only, struct pool *pool, struct cached_facts **ret);
+__typeof__(cached_facts_read) __real_cached_facts_read, __wrap_cached_facts_read;
 
 static _Atomic unsigned makes;
 
@@ -70,22 +68,8 @@ int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cach
 	atomic_fetch_add(&makes, 1);
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
 		replace(storm, info.file,
-		    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
+		    OLD);
 	return __real_cached_facts_read(c, slot, before, d, usage_only, pool, ret);
-}
-
-static struct facts *open_facts(struct source_fixture *p)
-{
-	struct facts *f;
-	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
-	return f;
-}
-
-static const struct fact_list *all(struct facts *f)
-{
-	const struct fact_list *list;
-	assert_int_equal(facts_get(f, &list), 0);
-	return list;
 }
 
 static const struct fact *find(const struct fact_list *list, const char *file)
@@ -98,9 +82,8 @@ static const struct fact *find(const struct fact_list *list, const char *file)
 
 static void put_three(struct source_fixture *p)
 {
-	make_dir(p, "--a--");
 	put(p, "--a--/old.jsonl",
-	    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
+	    OLD);
 	put(p, "--a--/equal.jsonl", HEADER_AT("equal", "2026-01-02T10:00:00.000Z"));
 	put(p, "--a--/used.jsonl", HEADER_AT("used", "2026-01-02T10:00:00.000Z") USED("1", "2026-01-02T09:00:00Z"));
 }
@@ -109,11 +92,9 @@ static void sessions_are_sorted_newest_first(void **state)
 {
 	struct source_fixture *p = *state;
 	put_three(p);
-	open_place(p);
-	struct facts *f = open_facts(p);
-	const struct fact_list *list = all(f);
-	assert_int_equal(list->n, 3);
-	assert_int_equal(list->error, 0);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f);
+	assert_list(list, 3, 0);
 	assert_string_equal(list->v[0].file, "--a--/equal.jsonl");
 	assert_string_equal(list->v[1].file, "--a--/used.jsonl");
 	assert_string_equal(list->v[2].file, "--a--/old.jsonl");
@@ -125,8 +106,6 @@ static void sessions_are_sorted_newest_first(void **state)
 	assert_true(span_is(used->model, "p/m") && span_is(used->usage_rows[0].model, "p/m"));
 	assert_true(span_is(used->title, "(no messages)"));
 	assert_string_equal(list->v[1].project, "a");
-	facts_release(list);
-	facts_close(f);
 }
 
 /* The list stays the same while nothing changes, and so do the facts of an unchanged session. */
@@ -134,33 +113,28 @@ static void only_changed_sessions_are_read(void **state)
 {
 	struct source_fixture *p = *state;
 	put_three(p);
-	open_place(p);
-	struct facts *f = open_facts(p);
-	const struct fact_list *list = all(f);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	uint64_t serial = catalog_serial(p->c);
 	assert_int_equal(serial, list->serial);
 	wait_stale();
 	unsigned before = reads;
-	const struct fact_list *same = all(f);
+	const struct fact_list *same CLEANUP_LIST = all(f);
 	assert_ptr_equal(same, list);
 	assert_int_equal(reads, before);
-	facts_release(same);
 
-	append(p, "--a--/old.jsonl", UNTIMED("2", null, "role":"user","content":"hi"));
+	append(p, "--a--/old.jsonl", HI("2"));
 	put(p, "--a--/new.jsonl", HEADER_AT("new", "2026-01-03T10:00:00.000Z"));
 	assert_int_equal(unlink(at(p, "--a--/equal.jsonl")), 0);
 	wait_stale();
 	assert_int_not_equal(catalog_serial(p->c), serial);
-	const struct fact_list *next = all(f);
+	const struct fact_list *next CLEANUP_LIST = all(f);
 	assert_int_equal(next->n, 3);
 	assert_ptr_equal(find(next, "--a--/used.jsonl")->facts, find(list, "--a--/used.jsonl")->facts);
 	assert_int_equal(find(next, "--a--/old.jsonl")->facts->entries, 2);
 	assert_int_equal(find(list, "--a--/old.jsonl")->facts->entries, 1);
 	assert_null(find(next, "--a--/equal.jsonl"));
 	assert_non_null(find(next, "--a--/new.jsonl"));
-	facts_release(next);
-	facts_release(list);
-	facts_close(f);
 }
 
 static void unreadable_session_is_counted_as_missed(void **state)
@@ -169,13 +143,12 @@ static void unreadable_session_is_counted_as_missed(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	uint64_t last = 0;
 	put_three(p);
-	open_place(p);
-	struct facts *f = open_facts(p);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	for (unsigned from = 1; from < 8; from++) {
 		wait_stale();
 		atomic_store(&reads, 0);
 		atomic_store(&fail_from, from);
-		const struct fact_list *list = all(f);
+		const struct fact_list *list CLEANUP_LIST = all(f);
 		atomic_store(&fail_from, 0);
 		if (list->error == 0) {
 			assert_int_equal(list->n, 3);
@@ -190,14 +163,10 @@ static void unreadable_session_is_counted_as_missed(void **state)
 			assert_int_not_equal(list->serial, last);
 			last = list->serial;
 		}
-		facts_release(list);
 	}
 	wait_stale();
-	const struct fact_list *list = all(f);
-	assert_int_equal(list->n, 3);
-	assert_int_equal(list->error, 0);
-	facts_release(list);
-	facts_close(f);
+	const struct fact_list *list CLEANUP_LIST = all(f);
+	assert_list(list, 3, 0);
 }
 
 /* Each name in by-date/ needs the list: it is not made again while the same directory cannot be read. */
@@ -206,38 +175,30 @@ static void list_that_lacks_a_directory_is_reused(void **state)
 	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
-	make_dir(p, "--b--");
 	put(p, "--b--/other.jsonl", HEADER_AT("other", "2026-01-03T10:00:00.000Z"));
 	put(p, "--a--/fork.jsonl", FORK("fork", "/x/other.jsonl"));
 	closed_dir = "--b--";
-	open_place(p);
-	struct facts *f = open_facts(p);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	const struct fact_list *list = all(f);
-	assert_int_equal(list->n, 4);
-	assert_int_equal(list->error, -EHOSTDOWN);
+	assert_list(list, 4, -EHOSTDOWN);
 	assert_int_equal(table_sessions(list, &out), 0);
 	for (int i = 0; i < 2; i++) {
-		const struct fact_list *same = all(f);
+		const struct fact_list *same CLEANUP_LIST = all(f);
 		assert_ptr_equal(same, list);
 		assert_int_equal(catalog_serial(p->c), list->serial);
-		facts_release(same);
 		wait_stale();
 	}
 	closed_dir = NULL;
 	wait_stale();
-	const struct fact_list *next = all(f);
-	assert_int_equal(next->n, 5);
-	assert_int_equal(next->error, 0);
+	const struct fact_list *next CLEANUP_LIST = all(f);
+	assert_list(next, 5, 0);
 	facts_release(list);
 	closed_dir = "--b--";
 	wait_stale();
 	list = all(f); /* it was known, and the file itself can be read */
-	assert_int_equal(list->n, 5);
-	assert_int_equal(list->error, -EHOSTDOWN);
+	assert_list(list, 5, -EHOSTDOWN);
 	closed_dir = NULL;
 	facts_release(list);
-	facts_release(next);
-	facts_close(f);
 }
 
 /* The others are in the list, and the next list has all. */
@@ -246,26 +207,21 @@ static void constantly_replaced_session_is_skipped(void **state)
 	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
-	open_place(p);
-	struct facts *f = open_facts(p);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	uint64_t last = 0;
 	for (int i = 0; i < 3; i++) {
 		storm = p;
-		const struct fact_list *list = all(f);
+		const struct fact_list *list CLEANUP_LIST = all(f);
 		storm = NULL;
-		assert_int_equal(list->error, 0);
-		assert_int_equal(list->n, 2);
+		assert_list(list, 2, 0);
 		assert_int_not_equal(list->serial, last);
 		last = list->serial;
 		assert_int_equal(table_sessions(list, &out), 0);
 		assert_int_equal(table_usage(list, &out), 0);
-		facts_release(list);
 	}
-	const struct fact_list *list = all(f);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	assert_int_equal(list->n, 3);
 	assert_int_equal(list->serial, catalog_serial(p->c));
-	facts_release(list);
-	facts_close(f);
 }
 
 #define ENTRIES 3000
@@ -292,10 +248,9 @@ static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 		add_used(i, models, &text);
 	buf_addc(&text, '\0');
 	put(p, "used.jsonl", text.p);
-	open_place(p);
-	struct facts *f = open_facts(p);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	atomic_store(&bytes, 0);
-	const struct fact_list *list = all(f);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	if (is_usual)
 		assert_in_range(atomic_load(&bytes), text.n - 1, text.n + text.n / 4);
 	const struct session_facts *of = list->v[0].facts;
@@ -322,8 +277,6 @@ static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 	assert_non_null(strstr(info.p, JSON("totalTokens": 9000,)));
 	assert_non_null(strstr(info.p, JSON("assistant": 3000)));
 	catalog_session_put(p->c, s);
-	facts_release(list);
-	facts_close(f);
 }
 
 /* Each line is read once, for the index; the sums read only a few lines again. */
@@ -344,12 +297,11 @@ static unsigned counted(struct facts *f, unsigned *ret_makes)
 	unsigned entries = 0;
 	wait_stale();
 	atomic_store(&makes, 0);
-	const struct fact_list *list = all(f);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	for (size_t i = 0; i < list->n; i++)
 		for (size_t k = 0; k < list->v[i].facts->n_usage; k++)
 			entries += list->v[i].facts->usage_rows[k].entries;
 	*ret_makes = atomic_load(&makes);
-	facts_release(list);
 	return entries;
 }
 
@@ -361,12 +313,10 @@ static void shared_entry_counts_once(void **state)
 	struct source_fixture *p = *state;
 	unsigned n;
 	char name[32];
-	make_dir(p, "--a--");
 	put(p, "--a--/1.jsonl", HEADER_AT("1", AT) USED("1", AT) USED("2", AT));
 	put(p, "--a--/2.jsonl", HEADER_AT("2", "2026-01-02T10:00:00.000Z") USED("1", AT) USED("2", AT) USED("3", AT));
 	put(p, "--a--/own.jsonl", HEADER_AT("3", AT) USED("4", AT));
-	open_place(p);
-	struct facts *f = open_facts(p);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	assert_int_equal(counted(f, &n), 4);
 	assert_in_range(n, 3, 5); /* on several cores the younger can be first, and both are computed again */
 	append(p, "--a--/own.jsonl", USED("5", AT));
@@ -391,7 +341,6 @@ static void shared_entry_counts_once(void **state)
 		assert_int_equal(unlink(at(p, name)), 0);
 	}
 	assert_int_equal(counted(f, &n), 4);
-	facts_close(f);
 }
 
 /* The usage in tool results counts once: for the subagents' own sessions, as long as they exist. */
@@ -401,11 +350,9 @@ static void results_count_for_subagents(void **state)
 	MESSAGE_AT(id, null, AT, "role":"toolResult","content":[],"usage":{"input":40,"cost":{"total":7}})
 	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl", HEADER_AT("s", AT) RESULT_USED("r") USED("1", AT) RESULT_USED("r2"));
 	put(p, "--a--/fork.jsonl", FORK("fork", "s.jsonl") RESULT_USED("r") USED("1", AT) RESULT_USED("own"));
-	open_place(p);
-	struct facts *f = open_facts(p);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	for (int with = 0; with < 3; with++) {
 		bool has = with == 1;
 		if (has) {
@@ -415,7 +362,7 @@ static void results_count_for_subagents(void **state)
 			assert_int_equal(unlink(at(p, "--a--/s/sub.jsonl")), 0);
 		}
 		wait_stale();
-		const struct fact_list *list = all(f);
+		const struct fact_list *list CLEANUP_LIST = all(f);
 		const struct fact *s = find(list, "--a--/s.jsonl"), *fork = find(list, "--a--/fork.jsonl");
 		assert_int_equal(s->has_subagents, has);
 		assert_true(s->facts->usage.total == 83);
@@ -429,9 +376,7 @@ static void results_count_for_subagents(void **state)
 		                                "2026-01-01\ta\tunknown\t1\t40\t0\t0\t0\t40\t7\n"
 		                              : "2026-01-01\ta\tp/m\t1\t1\t2\t0\t0\t3\t0.1\n"
 		                                "2026-01-01\ta\tunknown\t3\t120\t0\t0\t0\t120\t21\n");
-		facts_release(list);
 	}
-	facts_close(f);
 }
 
 /* Asserts the sum of a session with its subagents, and how many sessions were read for it. Returns the serial. */
@@ -452,9 +397,6 @@ static uint64_t assert_sum(struct facts *f, uint32_t slot, double total, unsigne
 static void subagents_are_summed(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "--a--");
-	make_dir(p, "--a--/s");
-	make_dir(p, "--a--/s/x");
 	put(p, "--a--/s.jsonl", HEADER_AT("s", "2026-01-02T10:00:00.000Z") USED("1", AT) RESULT_USED("r"));
 	put(p, "--a--/s/x.jsonl",
 	    HEADER_AT("x", "2026-01-03T10:00:00.000Z") USED("1", AT) USED("2", AT) RESULT_USED("r"));
@@ -462,8 +404,7 @@ static void subagents_are_summed(void **state)
 	/* In usage.tsv the first entry counts for this one. */
 	put(p, "--a--/older.jsonl", HEADER_AT("older", AT) USED("1", AT));
 	put(p, "--a--/other.jsonl", HEADER_AT("other", AT) USED("3", AT));
-	open_place(p);
-	struct facts *f = open_facts(p);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	uint32_t s = slot_of(p, "a", "s"), x = slot_of(p, "a", "s+x");
 	uint64_t first = assert_sum(f, s, 46, 6);
 	assert_true(first && assert_sum(f, s, 46, 0) == first);
@@ -476,7 +417,7 @@ static void subagents_are_summed(void **state)
 	assert_true(assert_sum(f, s, 49, 6) != first);
 
 	wait_stale();
-	const struct fact_list *list = all(f);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	static const struct {
 		const char *file;
 		double cost, with;
@@ -484,15 +425,13 @@ static void subagents_are_summed(void **state)
 	            {"--a--/s/x.jsonl", 7.2, 7.3},
 	            {"--a--/s/x/y.jsonl", 7.2, 7.2},
 	            {"--a--/older.jsonl", 0.1, 0.1}};
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+	for (size_t i = 0; i < COUNT(want); i++) {
 		const struct fact *fact = find(list, want[i].file);
 		assert_true(fabs(fact->facts->usage.cost - want[i].cost) < 1e-9);
 		assert_true(fabs(fact->cost_with_subagents - want[i].with) < 1e-9);
 		assert_int_equal(fact->has_subagents, i < 2);
 	}
 	assert_true(find(list, "--a--/s.jsonl")->counted.total == 0);
-	facts_release(list);
-	facts_close(f);
 }
 
 static bool count_down(void *arg)
@@ -507,16 +446,8 @@ static void interrupted_refresh_keeps_progress(void **state)
 	_Atomic int left;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 	const struct fact_list *list = NULL;
-	make_dir(p, "--a--");
-	for (int i = 0; i < 50; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "--a--/%d.jsonl", i);
-		put(p, name,
-		    HEADER_AT("x", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi")
-		    UNTIMED("2", null, "role":"user","content":"hi"));
-	}
-	open_place(p);
-	struct facts *f = open_facts(p);
+	put_numbered(p, "--a--", 50, HEADER_AT("x", "2026-01-01T10:00:00.000Z") HI("1") HI("2"));
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	int rc = -EINTR;
 	unsigned rounds = 0;
 	cancel_set(&cancel);
@@ -527,10 +458,8 @@ static void interrupted_refresh_keeps_progress(void **state)
 	cancel_set(NULL);
 	assert_int_equal(rc, 0);
 	assert_true(rounds > 1);
-	assert_int_equal(list->n, 50);
-	assert_int_equal(list->error, 0);
+	assert_list(list, 50, 0);
 	facts_release(list);
-	facts_close(f);
 }
 
 /* But not while they are in use: each request would read all sessions again. */
@@ -539,19 +468,15 @@ static void unused_facts_are_evicted(void **state)
 	struct source_fixture *p = *state;
 	put_three(p);
 	open_within(p, 1024);
-	struct facts *f = open_facts(p);
-	const struct fact_list *list = all(f), *again = all(f);
-	assert_ptr_equal(list, again);
-	facts_release(again);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f), *same CLEANUP_LIST = all(f);
+	assert_ptr_equal(list, same);
 	later_ns = UINT64_C(3600) * 1000000000;
 	budget_enforce(&p->budget);
-	again = all(f);
+	const struct fact_list *again CLEANUP_LIST = all(f);
 	later_ns = 0;
 	assert_ptr_not_equal(list, again);
 	assert_int_equal(again->n, 3);
-	facts_release(list);
-	facts_release(again);
-	facts_close(f);
 }
 
 /* --- days ---------------------------------------------------------------------------- */
@@ -562,7 +487,7 @@ static void days_have_names(void **state)
 		const char *name;
 		date_t day;
 	} cases[] = {{"1970-01-01", 0}, {"2000-02-29", 11016}, {"1969-12-31", -1}, {"2026-11-23", 20780}};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		char name[DATE_NAME];
 		date_name(cases[i].day, name);
 		assert_string_equal(name, cases[i].name);
@@ -574,7 +499,6 @@ static void days_have_names(void **state)
 static void files_table_covers_all_sessions(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "a");
 	put(p, "a/s.jsonl",
 	    HEADER_AT("s", "2026-01-01T10:00:00.000Z")
 	    UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")])
@@ -583,10 +507,9 @@ static void files_table_covers_all_sessions(void **state)
 	    HEADER_AT("t", "2026-01-02T10:00:00.000Z")
 	    UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")]));
 	put(p, "a/u.jsonl",
-	    HEADER_AT("u", "2026-01-03T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
-	open_place(p);
-	struct facts *f = open_facts(p);
-	const struct fact_list *list = all(f), *next;
+	    HEADER_AT("u", "2026-01-03T10:00:00.000Z") HI("1"));
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	assert_int_equal(table_files(list, &out), 0);
 	assert_string_equal(buf_cstr(&out), "project\tstem\ttime\tentry\tcall\taction\toutcome\tpath\n"
@@ -596,14 +519,11 @@ static void files_table_covers_all_sessions(void **state)
 	buf_reset(&out);
 	append(p, "a/s.jsonl", UNTIMED("3", "1", "role":"toolResult","toolCallId":"c","content":[]));
 	wait_stale();
-	next = all(f);
+	const struct fact_list *next CLEANUP_LIST = all(f);
 	assert_ptr_equal(find(next, "a/t.jsonl")->facts, find(list, "a/t.jsonl")->facts);
 	assert_int_equal(table_files(next, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "a\ts\t\t1\t1-read\tread\tdone\t/x\n"
 	                                       "a\ts\t\t2\t1-read\tread\topen\t/x\n"));
-	facts_release(list);
-	facts_release(next);
-	facts_close(f);
 }
 
 /* Facts of earlier versions stay in memory until they are too many: then all sessions are read again. */
@@ -611,24 +531,20 @@ static void unused_facts_are_limited(void **state)
 {
 	enum { CHANGES = 100 };
 	struct source_fixture *p = *state;
-	make_dir(p, "a");
-	put(p, "a/s.jsonl", HEADER_AT("s", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
-	put(p, "a/t.jsonl", HEADER_AT("t", "2026-01-02T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
-	open_place(p);
-	struct facts *f = open_facts(p);
+	put(p, "a/s.jsonl", HEADER_AT("s", "2026-01-01T10:00:00.000Z") HI("1"));
+	put(p, "a/t.jsonl", HEADER_AT("t", "2026-01-02T10:00:00.000Z") HI("1"));
+	struct facts *f CLEANUP_FACTS = open_facts(p);
 	facts_release(all(f));
 	unsigned before = makes;
 	for (unsigned i = 0; i < CHANGES; i++) {
-		append(p, "a/s.jsonl", UNTIMED("2", null, "role":"user","content":"hi"));
+		append(p, "a/s.jsonl", HI("2"));
 		wait_stale();
-		const struct fact_list *list = all(f);
+		const struct fact_list *list CLEANUP_LIST = all(f);
 		assert_int_equal(find(list, "a/s.jsonl")->facts->entries, i + 2);
 		assert_int_equal(find(list, "a/t.jsonl")->facts->entries, 1);
-		facts_release(list);
 	}
 	/* With SMALL, each seventh or so. */
 	assert_in_range(makes - before, CHANGES + LIMIT(0, 5), CHANGES + LIMIT(0, CHANGES / 3));
-	facts_close(f);
 }
 
 /* A control character other than TAB, newline and backslash is a space, in any text. */
@@ -637,13 +553,11 @@ static void control_characters_in_cells_become_spaces(void **state)
 #define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."
 	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	make_dir(p, "a");
 	put(p, "a/s.jsonl",
 	    "{\"type\":\"session\",\"version\":3,\"id\":\"i" ODD "\",\"timestamp\":\"2026-01-01T10:00:00.000Z\"}\n"
 	    "{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T10:00:00.000Z\",\"message\":{\"role\":\"assistant\",\"provider\":\"p" ODD "\",\"model\":\"m" ODD "\",\"content\":\"t\\u0085t\\\\\",\"usage\":{\"input\":1}}}\n");
-	open_place(p);
-	struct facts *f = open_facts(p);
-	const struct fact_list *list = all(f);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	assert_int_equal(table_sessions(list, &out), 0);
 	const char *row = strchr(buf_cstr(&out), '\n') + 1;
 #define SHOWN "\\t\\n\\\\ \u2400     ."
@@ -652,14 +566,12 @@ static void control_characters_in_cells_become_spaces(void **state)
 	buf_reset(&out);
 	assert_int_equal(table_usage(list, &out), 0);
 	assert_non_null(strstr(buf_cstr(&out), "\ta\tp" SHOWN "/m" SHOWN "\t1\t"));
-	facts_release(list);
-	facts_close(f);
 }
 
 CASES_AFTER(in_utc, TEST(sessions_are_sorted_newest_first), TEST(only_changed_sessions_are_read),
             TEST(unreadable_session_is_counted_as_missed), TEST(list_that_lacks_a_directory_is_reused),
             TEST(interrupted_refresh_keeps_progress), TEST(subagents_are_summed), TEST(usage_is_summed_while_indexing),
-            TEST(many_models_are_summed), TEST(unused_facts_are_evicted), cmocka_unit_test(days_have_names),
+            TEST(many_models_are_summed), TEST(unused_facts_are_evicted), CASE(days_have_names),
             TEST(constantly_replaced_session_is_skipped), TEST(control_characters_in_cells_become_spaces),
             TEST(files_table_covers_all_sessions), TEST(unused_facts_are_limited), TEST(shared_entry_counts_once),
             TEST(results_count_for_subagents))

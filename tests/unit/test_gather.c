@@ -2,7 +2,6 @@
 /* Which sessions are searched again after which change, and entries that several sessions contain. */
 #include "unit.h"
 #include "search_fixture.h"
-
 #include "sessionfs/base/sys.h"
 
 #include <linux/openat2.h>
@@ -20,32 +19,26 @@ int sys_openat2(int dir, const char *path, const struct open_how *how, size_t si
 /* Appended data can make a session match that did not match before. */
 static void appended_data_can_match(void **state)
 {
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	three_sessions(&f, *state);
 	expect(&f, "yellow", "");
 	expect(&f, "label:x red", "");
 	append(f.p, "p/a.jsonl", USER_MS("3", null, 1000, "yell"));
 	append(f.p, "p/b.jsonl", "{\"type\":\"message\",\"id\":\"2\",\"message\":{\"role\":\"user\",\"content\":\"yel");
-	wait_stale();
-	expect(&f, "yellow", "");
+	expect_later(&f, "yellow", "");
 	append(f.p, "p/b.jsonl", "low\"}}\n" LINE({"type":"label","id":"3","targetId":"1","label":"x"}));
-	wait_stale();
-	expect(&f, "yellow", "projects/p/b/entries/2/text.md:1:yellow\n");
+	expect_later(&f, "yellow", "projects/p/b/entries/2/text.md:1:yellow\n");
 	expect(&f, "label:x red", "projects/p/b/entries/1/text.md:1:Red two\n");
 	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") USER_MS("1", null, 1, "nothing"));
-	wait_stale();
-	expect(&f, "yellow", "");
+	expect_later(&f, "yellow", "");
 	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
-	wait_stale();
-	expect(&f, "red", "projects/p/a/entries/1/text.md:1:red one\n");
-	finder_close(&f);
+	expect_later(&f, "red", "projects/p/a/entries/1/text.md:1:red one\n");
 }
 
 /* Each name of an answer needs it: it is not made again while the same directory cannot be read. */
 static void answer_that_lacks_a_directory_is_reused(void **state)
 {
-	struct finder f = {.p = *state};
-	make_dir(f.p, "q");
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	put(f.p, "q/d.jsonl", HEADER_OF("d", "/") USER_MS("1", null, 1000, "red five"));
 	closed_path = "q";
 	three_sessions(&f, f.p);
@@ -59,9 +52,7 @@ static void answer_that_lacks_a_directory_is_reused(void **state)
 	answer_put(same);
 	answer_put(a);
 	closed_path = NULL;
-	wait_stale();
-	expect(&f, "five", "projects/q/d/entries/1/text.md:1:red five\n");
-	finder_close(&f);
+	expect_later(&f, "five", "projects/q/d/entries/1/text.md:1:red five\n");
 }
 
 /* An append can change where earlier text is found: a label or name that another one replaces or clears, a label whose
@@ -69,37 +60,30 @@ static void answer_that_lacks_a_directory_is_reused(void **state)
 static void replaced_values_move_their_lines(void **state)
 {
 #define OF "projects/p/a/entries/"
-	struct finder f = {.p = *state};
-	make_dir(f.p, "p");
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	put(f.p, "p/a.jsonl",
 	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "x") LABEL("2", null, "1", "red")
 	    LABEL("3", null, "9", "red too"));
 	finder_open(&f, 64 << 20);
 	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:red too\n");
 	append(f.p, "p/a.jsonl", USER_MS("4", null, 1000, "red"));
-	wait_stale();
-	expect(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:red too\n" OF "4/text.md:1:red\n");
+	expect_later(&f, "red", OF "1/label:1:red\n" OF "3/entry.json:1:red too\n" OF "4/text.md:1:red\n");
 	append(f.p, "p/a.jsonl", USER_MS("9", null, 1000, "x"));
-	wait_stale();
-	expect(&f, "red", OF "1/label:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n");
+	expect_later(&f, "red", OF "1/label:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n");
 	append(f.p, "p/a.jsonl", LABEL("5", null, "1", "Red") INFO("6", null, "red name"));
-	wait_stale();
-	expect(&f, "red",
-	       OF "2/entry.json:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n" OF
-	          "1/label:1:Red\nprojects/p/a/name:1:red name\n");
+	expect_later(&f, "red",
+	             OF "2/entry.json:1:red\n" OF "9/label:1:red too\n" OF "4/text.md:1:red\n" OF
+	                "1/label:1:Red\nprojects/p/a/name:1:red name\n");
 	append(f.p, "p/a.jsonl", LABEL("7", null, "1", "") LABEL("8", null, "9", "") INFO("a", null, "blue"));
-	wait_stale();
-	expect(&f, "red",
-	       OF "2/entry.json:1:red\n" OF "3/entry.json:1:red too\n" OF "4/text.md:1:red\n" OF
-	          "5/entry.json:1:Red\n" OF "6/entry.json:1:red name\n");
-	finder_close(&f);
+	expect_later(&f, "red",
+	             OF "2/entry.json:1:red\n" OF "3/entry.json:1:red too\n" OF "4/text.md:1:red\n" OF
+	                "5/entry.json:1:Red\n" OF "6/entry.json:1:red name\n");
 }
 
 /* `session:` matches the id in the header, not the name made from it. */
 static void session_filter_matches_header_id(void **state)
 {
-	struct finder f = {.p = *state};
-	make_dir(f.p, "p");
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	put(f.p, "p/a.jsonl", HEADER_OF("team/42", "/") USER_MS("1", null, 1000, "red"));
 	put(f.p, "p/b.jsonl", HEADER_OF("team/42", "/") USER_MS("2", null, 2000, "red"));
 	finder_open(&f, 64 << 20);
@@ -107,14 +91,12 @@ static void session_filter_matches_header_id(void **state)
 	expect(&f, "red session:/42 -session:B", OF "1/text.md:1:red\n");
 	expect(&f, "red session:%2F42", "");
 	expect(&f, "red -session:TEAM/", "");
-	finder_close(&f);
 }
 
 /* A name can be in no byte of the file: of an entry of version 1, without an id, or with another one's id. */
 static void computed_names_are_found(void **state)
 {
-	struct finder f = {.p = *state};
-	make_dir(f.p, "p");
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	put(f.p, "p/a.jsonl",
 	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "red") USER_MS("1", null, 1000, "blue")
 	    USER_MS("2", null, 1000, "green"));
@@ -133,15 +115,11 @@ static void computed_names_are_found(void **state)
 	       "projects/p/v1/entries/d647f148/text.md:1:red\nprojects/p/v1/entries/f879cb58/text.md:1:d647f148\n");
 	expect(&f, "d647f14", "projects/p/v1/entries/f879cb58/text.md:1:d647f148\n");
 	expect(&f, "f879cb58 d", "");
-	finder_close(&f);
 }
 
 static atomic_uint sessions_searched;
 
-int __real_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
-                         uint32_t *ret_next, bool *ret_undated);
-int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
-                         uint32_t *ret_next, bool *ret_undated);
+__typeof__(match_session) __real_match_session, __wrap_match_session;
 
 int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t from, size_t most, struct found_list *out,
                          uint32_t *ret_next, bool *ret_undated)
@@ -150,16 +128,23 @@ int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t fr
 	return __real_match_session(m, s, from, most, out, ret_next, ret_undated);
 }
 
+/* After a change, so many sessions are searched again. */
+static void expect_searched(struct finder *f, const char *query, const char *lines, unsigned sessions)
+{
+	sessions_searched = 0;
+	expect_later(f, query, lines);
+	assert_int_equal(sessions_searched, sessions);
+}
+
 /* A batch that found enough text leaves its other sessions for the next one. Then older sessions of a full answer are
  * not searched. */
 static void batch_stops_at_its_bytes(void **state)
 {
 	enum { SESSIONS = 24 };
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	char file[32], id[8], ms[16];
 	struct timespec times[2];
 	f.p = *state;
-	make_dir(f.p, "p");
 	for (int i = 0; i < SESSIONS; i++) {
 		snprintf(file, sizeof file, "p/s%d.jsonl", i);
 		snprintf(id, sizeof id, "s%d", i);
@@ -190,7 +175,6 @@ static void batch_stops_at_its_bytes(void **state)
 	assert_int_equal(sessions_searched, 1);
 	assert_int_equal(answer_count(a), SEARCH_ENTRIES_MAX);
 	answer_put(a);
-	finder_close(&f);
 }
 
 /* An entry that several sessions contain is in the answer once: in the first session in which it matches. Changes of
@@ -199,8 +183,7 @@ static void copies_are_found_once(void **state)
 {
 #define RED USER_MS("1", null, 1000, "red") USER_MS("2", null, 2000, "red two")
 #define IN(session, id) "projects/p/" session "/entries/" id "/text.md:1:red"
-	struct finder f = {.p = *state};
-	make_dir(f.p, "p");
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "red a"));
 	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED USER_MS("4", null, 8000, "red b"));
 	put(f.p, "p/c.jsonl", HEADER_OF("c", "/") RED);
@@ -214,54 +197,41 @@ static void copies_are_found_once(void **state)
 	expect(&f, "red", IN("a", "1") "\n" IN("a", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
 	/* A later session becomes the first. It is searched, and no other. */
 	append(f.p, "p/c.jsonl", USER_MS("5", null, 10000, "blue"));
-	wait_stale();
-	sessions_searched = 0;
-	expect(&f, "red", IN("c", "1") "\n" IN("c", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
-	assert_int_equal(sessions_searched, 1);
+	expect_searched(&f, "red", IN("c", "1") "\n" IN("c", "2") " two\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D,
+	                1);
 	append(f.p, "p/c.jsonl", USER_MS("6", null, 11000, "red c"));
-	wait_stale();
-	sessions_searched = 0;
-	expect(
+	expect_searched(
 	    &f, "red",
-	    IN("c", "1") "\n" IN("c", "2") " two\n" IN("c", "6") " c\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
-	assert_int_equal(sessions_searched, 1);
+	    IN("c", "1") "\n" IN("c", "2") " two\n" IN("c", "6") " c\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D,
+	    1);
 	/* The first one loses an entry: the next has it. A session without copies is not searched. */
 	put(f.p, "p/c.jsonl", HEADER_OF("c", "/") USER_MS("2", null, 12000, "red two"));
-	wait_stale();
-	sessions_searched = 0;
-	expect(&f, "red", IN("c", "2") " two\n" IN("a", "1") "\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D);
-	assert_int_equal(sessions_searched, 3);
+	expect_searched(&f, "red", IN("c", "2") " two\n" IN("a", "1") "\n" IN("a", "3") " a\n" IN("b", "4") " b\n" OF_D,
+	                3);
 	assert_int_equal(unlink(at(f.p, "p/c.jsonl")), 0);
 	assert_int_equal(unlink(at(f.p, "p/a.jsonl")), 0);
-	wait_stale();
-	expect(&f, "red", IN("b", "1") "\n" IN("b", "2") " two\n" IN("b", "4") " b\n" OF_D);
-	finder_close(&f);
+	expect_later(&f, "red", IN("b", "1") "\n" IN("b", "2") " two\n" IN("b", "4") " b\n" OF_D);
 }
 
 /* A label that is set later can make the entry of the first session match, or no longer match. */
 static void labels_move_copies(void **state)
 {
-	struct finder f = {.p = *state};
-	make_dir(f.p, "p");
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "red a"));
 	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED LABEL("4", null, "1", "x"));
 	finder_open(&f, 64 << 20);
 	expect(&f, "red label:x", IN("b", "1") "\n");
 	append(f.p, "p/a.jsonl", LABEL("5", null, "1", "x"));
-	wait_stale();
-	expect(&f, "red label:x", IN("a", "1") "\n");
+	expect_later(&f, "red label:x", IN("a", "1") "\n");
 	append(f.p, "p/a.jsonl", LABEL("6", null, "1", ""));
-	wait_stale();
-	expect(&f, "red label:x", IN("b", "1") "\n");
-	finder_close(&f);
+	expect_later(&f, "red label:x", IN("b", "1") "\n");
 }
 
 /* The limit counts each entry once. */
 static void limit_counts_copies_once(void **state)
 {
-	struct finder f = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	char file[16];
-	make_dir(f.p, "p");
 	for (int i = 0; i < 4; i++) {
 		snprintf(file, sizeof file, "p/s%d.jsonl", i);
 		put_many(&f, file, file, "9000", 5000 + (size_t)i, 1);
@@ -276,7 +246,6 @@ static void limit_counts_copies_once(void **state)
 	const char last[] = "projects/p/t/entries/e4996/text.md:1:red 0\n";
 	assert_memory_equal(text.p + text.n - strlen(last), last, strlen(last));
 	answer_put(a);
-	finder_close(&f);
 }
 
 /* With in:session the words of a query can be in several entries. A session that grows can have the last of them; then
@@ -285,7 +254,7 @@ static void words_of_a_session_can_be_apart(void **state)
 {
 #define WORDS "red blue in:session"
 #define A1 "projects/p/a/entries/1/text.md:1:red one\n"
-	struct finder f;
+	struct finder f CLEANUP_FINDER;
 	three_sessions(&f, *state);
 	expect(&f, "red blue", "");
 	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n");
@@ -295,46 +264,35 @@ static void words_of_a_session_can_be_apart(void **state)
 	answer_put(same);
 	/* New entries of a session with all words need one. No other session is searched. */
 	append(f.p, "p/a.jsonl", USER_MS("3", null, 10000, "more Red") USER_MS("4", null, 10000, "green"));
-	wait_stale();
-	sessions_searched = 0;
-	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n");
-	assert_int_equal(sessions_searched, 1);
+	expect_searched(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n", 1);
 	/* The key of a record is not text: the session is searched, without a match. */
 	append(f.p, "p/b.jsonl", LINE({"type":"custom","id":"2","blue":1}));
-	wait_stale();
-	sessions_searched = 0;
-	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n");
-	assert_int_equal(sessions_searched, 1);
+	expect_searched(&f, WORDS, A1 OF "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n", 1);
 	append(f.p, "p/b.jsonl", USER_MS("3", null, 11000, "blue two"));
 	append(f.p, "p/c.jsonl", USER_MS("2", null, 9000, "a blue"));
-	wait_stale();
-	expect(&f, WORDS,
-	       "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n" A1 OF
-	       "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n"
-	       "projects/p/c/entries/1/text.md:2:red three\nprojects/p/c/entries/1/text.md:3:red four\n"
-	       "projects/p/c/entries/2/text.md:1:a blue\n");
+	expect_later(&f, WORDS,
+	             "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n" A1 OF
+	             "2/text.md:1:blue\n" OF "3/text.md:1:more Red\n"
+	             "projects/p/c/entries/1/text.md:2:red three\nprojects/p/c/entries/1/text.md:3:red four\n"
+	             "projects/p/c/entries/2/text.md:1:a blue\n");
 	assert_int_equal(unlink(at(f.p, "p/a.jsonl")), 0);
 	put(f.p, "p/c.jsonl", HEADER_OF("c", "/") USER_MS("1", null, 1, "blue"));
-	wait_stale();
-	expect(&f, WORDS, "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n");
-	finder_close(&f);
+	expect_later(&f, WORDS,
+	             "projects/p/b/entries/1/text.md:1:Red two\nprojects/p/b/entries/3/text.md:1:blue two\n");
 }
 
 /* A copy of an entry is found in the first session that has all words. */
 static void copies_need_the_words_of_their_session(void **state)
 {
-	struct finder f = {.p = *state};
-	make_dir(f.p, "p");
+	struct finder f CLEANUP_FINDER = {.p = *state};
 	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "a"));
 	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED USER_MS("4", null, 8000, "blue"));
 	finder_open(&f, 64 << 20);
 	expect(&f, WORDS, IN("b", "1") "\n" IN("b", "2") " two\nprojects/p/b/entries/4/text.md:1:blue\n");
 	append(f.p, "p/a.jsonl", USER_MS("5", null, 9000, "blue"));
-	wait_stale();
-	expect(&f, WORDS,
-	       IN("a", "1") "\n" IN("a", "2") " two\nprojects/p/a/entries/5/text.md:1:blue\n"
-	                                      "projects/p/b/entries/4/text.md:1:blue\n");
-	finder_close(&f);
+	expect_later(&f, WORDS,
+	             IN("a", "1") "\n" IN("a", "2") " two\nprojects/p/a/entries/5/text.md:1:blue\n"
+	                                            "projects/p/b/entries/4/text.md:1:blue\n");
 }
 
 static void *count_readers(void *arg)
@@ -366,4 +324,4 @@ CASES(TEST(appended_data_can_match), TEST(answer_that_lacks_a_directory_is_reuse
       TEST(replaced_values_move_their_lines), TEST(session_filter_matches_header_id), TEST(computed_names_are_found),
       TEST(batch_stops_at_its_bytes), TEST(copies_are_found_once), TEST(labels_move_copies),
       TEST(limit_counts_copies_once), TEST(words_of_a_session_can_be_apart),
-      TEST(copies_need_the_words_of_their_session), cmocka_unit_test(hits_are_copied_beside_readers))
+      TEST(copies_need_the_words_of_their_session), CASE(hits_are_copied_beside_readers))

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* groups: links to sessions and entries by day, project and label, and their names. */
 #include "unit.h"
-#include "../../src/find/find_impl.h"
-#include "catalog_fixture.h"
+#include "facts_fixture.h"
 #include "heap.h"
 #include "sessionfs/find/tables.h"
 
-static struct facts *open_facts(struct source_fixture *p)
-{
-	struct facts *f;
-	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
-	return f;
-}
-
-static const struct fact_list *all(struct facts *f)
-{
-	const struct fact_list *list;
-	assert_int_equal(facts_get(f, &list), 0);
-	return list;
-}
 #define EQUAL 1000
 
 /* Two names under a day are never equal, and each leads to its session. */
 static void duplicate_link_names_are_numbered(void **state)
 {
 	struct source_fixture *p = *state;
-	make_dir(p, "--a--");
 	for (int i = 0; i < EQUAL; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "--a--/%04d.jsonl", i);
@@ -34,9 +19,8 @@ static void duplicate_link_names_are_numbered(void **state)
 		    HEADER_AT("x", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	}
 	put(p, "undated.jsonl", HEADER_OF("u", ""));
-	open_place(p);
-	struct facts *f = open_facts(p);
-	const struct fact_list *list = all(f);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	const struct groups *dates = facts_groups(list, GROUP_BY_DATE);
 	assert_ptr_equal(facts_groups(list, GROUP_BY_DATE), dates);
 	assert_int_equal(list->n, EQUAL + 1);
@@ -59,8 +43,6 @@ static void duplicate_link_names_are_numbered(void **state)
 			assert_true(span_is(dates->v[i].name, "10.00 hi~3"));
 	}
 	assert_null(groups_find_link(dates, day, SPAN_LIT("10.00 hi~1001")));
-	facts_release(list);
-	facts_close(f);
 }
 
 /* Labelled entries are numbered in the order of the table. A label keeps its number while no entry has it. */
@@ -68,7 +50,6 @@ static void labels_are_grouped_across_sessions(void **state)
 {
 	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	make_dir(p, "a");
 	put(p, "a/old.jsonl",
 	    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi")
 	    UNTIMED("2", null, "role":"user","content":"hi") LABEL("l", null, "2", "to/do")
@@ -76,9 +57,8 @@ static void labels_are_grouped_across_sessions(void **state)
 	put(p, "a/new.jsonl",
 	    HEADER_AT("new", "2026-01-02T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi")
 	    LABEL("l", null, "1", "to/do"));
-	open_place(p);
-	struct facts *f = open_facts(p);
-	const struct fact_list *list = all(f);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f);
 	const struct groups *labels = facts_groups(list, GROUP_BY_LABEL);
 	const struct group *todo = groups_find_name(labels, SPAN_LIT("to%2Fdo"));
 	assert_int_equal(labels->n, 1);
@@ -126,8 +106,6 @@ static void labels_are_grouped_across_sessions(void **state)
 	assert_string_equal(buf_cstr(&out), "label\tproject\tstem\tentry\ttime\trole\ttext\n"
 	                                    "a\\tz\\\\\ta\told\t1\t\tuser\thi\n"
 	                                    "to/do\ta\tnew\t1\t\tuser\thi\n");
-	facts_release(list);
-	facts_close(f);
 }
 
 /* The memory of groups, with their links and names, is counted by key until the list is released. */
@@ -136,7 +114,6 @@ static void groups_are_counted(void **state)
 	enum { LABELS = 1000 };
 	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	make_dir(p, "a");
 	buf_adds(&text, HEADER_AT("s", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	for (unsigned i = 0; i < LABELS; i++)
 		buf_addf(&text, UNTIMED("e%u", null, "role":"user","content":"hi") LABEL("l%u", null, "e%u", "%0100u"),
@@ -144,7 +121,7 @@ static void groups_are_counted(void **state)
 	put(p, "a/s.jsonl", buf_cstr(&text));
 	open_place(p);
 	struct budget budget = BUDGET_INIT(SIZE_MAX);
-	struct facts *f;
+	struct facts *f CLEANUP_FACTS = NULL;
 	assert_int_equal(facts_open(p->c, &budget, &f), 0);
 	const struct fact_list *list = all(f);
 	size_t before = budget_used(&budget), heap = heap_used();
@@ -164,7 +141,6 @@ static void groups_are_counted(void **state)
 	facts_release(all(f));
 	/* The facts before the change stay. */
 	assert_in_range(budget_used(&budget), before, LIMIT(2 * before, SIZE_MAX));
-	facts_close(f);
 }
 
 CASES_AFTER(in_utc, TEST(duplicate_link_names_are_numbered), TEST(labels_are_grouped_across_sessions),
