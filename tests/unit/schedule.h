@@ -311,14 +311,12 @@ static void schedule_run(struct schedule_worker *const *v, unsigned n, unsigned 
 
 /* ---- what the program calls ---- */
 
-int __real_pthread_mutex_lock(pthread_mutex_t *m);
-int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
-int __real_pthread_mutex_unlock(pthread_mutex_t *m);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *m, const struct timespec *until);
-int __wrap_pthread_cond_signal(pthread_cond_t *cond);
-int __wrap_pthread_cond_broadcast(pthread_cond_t *cond);
+__typeof__(pthread_mutex_lock) __real_pthread_mutex_lock, __wrap_pthread_mutex_lock;
+__typeof__(pthread_mutex_unlock) __real_pthread_mutex_unlock, __wrap_pthread_mutex_unlock;
+__typeof__(pthread_cond_wait) __wrap_pthread_cond_wait;
+__typeof__(pthread_cond_timedwait) __wrap_pthread_cond_timedwait;
+__typeof__(pthread_cond_signal) __wrap_pthread_cond_signal;
+__typeof__(pthread_cond_broadcast) __wrap_pthread_cond_broadcast;
 
 static unsigned schedule_find_held(const void *m)
 {

@@ -198,7 +198,6 @@ static void read_session(struct window *w)
 
 static int commit_make(void *arg, unsigned attempt, struct buf *out)
 {
-	(void)arg, (void)attempt;
 	buf_adds(out, "{\"type\":\"label\",\"id\":\"l\",\"parentId\":null,\"targetId\":\"e\",\"label\":\"x\"}\n");
 	return 0;
 }
@@ -364,86 +363,53 @@ static void read_epoch(struct window *w)
 static void read_other(struct window *w)
 {
 	struct catalog_status status;
-	(void)w;
-	switch (schedule_draw(3)) {
-	case 0:
+	uint64_t what = schedule_draw(3);
+	if (what == 0)
 		catalog_mtime(run.c);
-		break;
-	case 1:
+	else if (what == 1)
 		catalog_is_watched(run.c);
-		break;
-	default:
+	else
 		catalog_status(run.c, &status);
-	}
 }
 
+static void read_own_list(struct window *w)
+{
+	read_list(w, false);
+}
+
+static void read_whole_list(struct window *w)
+{
+	read_list(w, true);
+}
+
+static void read_sum(struct window *w)
+{
+	static void (*const calls[])(struct window *) = {read_projects, read_states, read_states, read_epoch,
+	                                                 read_epoch};
+	calls[schedule_draw(sizeof calls / sizeof *calls)](w);
+}
+
+/* Each call is drawn as often as it is in the list. */
 static void read_once(void)
 {
+	static void (*const calls[])(struct window *) = {
+	    read_stem,       read_stem,   read_stem, read_own_list, read_own_list, read_own_list,
+	    read_whole_list, read_sid,    read_slot, read_slot,     read_slot_now, read_session,
+	    read_session,    read_latest, read_sum,  commit_line,   read_other};
 	struct window w = window_begin();
-	switch (schedule_draw(17)) {
-	case 0:
-	case 1:
-	case 2:
-		read_stem(&w);
-		break;
-	case 3:
-	case 4:
-	case 5:
-		read_list(&w, false);
-		break;
-	case 6:
-		read_list(&w, true);
-		break;
-	case 7:
-		read_sid(&w);
-		break;
-	case 8:
-	case 9:
-		read_slot(&w);
-		break;
-	case 10:
-		read_slot_now(&w);
-		break;
-	case 11:
-	case 12:
-		read_session(&w);
-		break;
-	case 13:
-		read_latest(&w);
-		break;
-	case 14:
-		switch (schedule_draw(5)) {
-		case 0:
-			read_projects(&w);
-			break;
-		case 1:
-		case 2:
-			read_states(&w);
-			break;
-		default:
-			read_epoch(&w);
-		}
-		break;
-	case 15:
-		commit_line(&w);
-		break;
-	default:
-		read_other(&w);
-	}
+	calls[schedule_draw(sizeof calls / sizeof *calls)](&w);
 	if (run.clock_runs && schedule_draw(4) == 0)
 		schedule_pass((int64_t)schedule_draw(20));
 }
 
 static void reader_work(void *arg)
 {
-	(void)arg;
 	for (unsigned n = 1 + (unsigned)schedule_draw(2); n > 0 && !run.wrong[0]; n--)
 		read_once();
 }
 
 static void writer_work(void *arg)
 {
-	(void)arg;
 	for (unsigned n = 1 + (unsigned)schedule_draw(2); n > 0; n--)
 		writer_change();
 }
@@ -478,7 +444,6 @@ static bool follow_once(bool scan)
 
 static void follower_work(void *arg)
 {
-	(void)arg;
 	follow_once(run.is_polled);
 }
 
@@ -507,7 +472,6 @@ static void follow_work(void *arg)
 static void final_work(void *arg)
 {
 	struct window w = window_begin();
-	(void)arg;
 	w.is_final = true;
 	run.is_polled = run.can_fail = disk.has_died = false;
 	for (unsigned p = 0; p < PROJECTS && !run.wrong[0]; p++)

@@ -227,7 +227,6 @@ __typeof__(pread) *const sys_pread = disk_pread;
 /* Another thread can run, but no time passes. */
 static int disk_nanosleep(const struct timespec *pause, struct timespec *rest)
 {
-	(void)pause, (void)rest;
 	schedule_point("sleep", NULL);
 	return 0;
 }
@@ -280,8 +279,7 @@ static ssize_t disk_read(int fd, void *p, size_t n)
 __typeof__(read) *const sys_read = disk_read;
 
 /* Closing such a descriptor takes 20 ms: catalogs in turn have the same one. */
-int __real_inotify_init1(int flags);
-int __wrap_inotify_init1(int flags);
+__typeof__(inotify_init1) __real_inotify_init1, __wrap_inotify_init1;
 int __wrap_inotify_init1(int flags)
 {
 	char bytes[16384];
@@ -299,8 +297,7 @@ int __wrap_inotify_init1(int flags)
 }
 
 /* A wait without a limit fails with ECANCELED instead of waiting. */
-int __real_poll(struct pollfd *v, nfds_t n, int timeout_ms);
-int __wrap_poll(struct pollfd *v, nfds_t n, int timeout_ms);
+__typeof__(poll) __real_poll, __wrap_poll;
 int __wrap_poll(struct pollfd *v, nfds_t n, int timeout_ms)
 {
 	schedule_point("poll", NULL);

@@ -139,6 +139,12 @@ static inline void world_print(FILE *out)
 
 /* ---- the writer's system calls ---- */
 
+static void must(int rc, const char *what)
+{
+	if (rc < 0)
+		schedule_fail(what);
+}
+
 static uint64_t ino_of(const char *path)
 {
 	struct stat st;
@@ -217,8 +223,7 @@ static void writer_replaces(struct target *t)
 		char to[120];
 		n.server = 1 + (unsigned)schedule_draw(SERVER_FILES);
 		snprintf(to, sizeof to, "%s/server/%u", world.root, n.server);
-		if (symlink(to, other) < 0)
-			schedule_fail("symlink");
+		must(symlink(to, other), "symlink");
 	} else {
 		n.v = world_make_file(other);
 	}
@@ -332,8 +337,7 @@ static int world_ftruncate(int fd, off_t size)
 {
 	schedule_point("truncate", NULL);
 	struct version *v = world_file_of(fd);
-	if (ftruncate(fd, size) < 0)
-		schedule_fail("ftruncate");
+	must(ftruncate(fd, size), "ftruncate");
 	if (!v)
 		return 0;
 	v->size = size;
@@ -373,15 +377,13 @@ static struct object *object_make(void)
 		return NULL;
 	*o = (struct object){.exists = true};
 	snprintf(o->path, sizeof o->path, "%s/away/%u", world.root, (unsigned)(o - world.objects));
-	if (mkdir(o->path, 0755) < 0)
-		schedule_fail("mkdir");
+	must(mkdir(o->path, 0755), "mkdir");
 	o->ino = ino_of(o->path);
 	disk_touched(o->ino);
 	if (schedule_draw(2)) {
 		char path[160];
 		snprintf(path, sizeof path, "%s/d", o->path);
-		if (mkdir(path, 0755) < 0)
-			schedule_fail("mkdir");
+		must(mkdir(path, 0755), "mkdir");
 		o->has_deep = true;
 		o->deep_ino = ino_of(path);
 		disk_touched(o->deep_ino);
@@ -405,8 +407,7 @@ static void writer_moves_away(int dir)
 	struct object *o = &world.objects[world.in[dir]];
 	snprintf(away, sizeof away, "%s/away/%u", world.root, (unsigned)(o - world.objects));
 	schedule_point("move away", dir_texts[dir]);
-	if (rename(o->path, away) < 0)
-		schedule_fail("rename of a directory");
+	must(rename(o->path, away), "rename of a directory");
 	snprintf(o->path, sizeof o->path, "%s", away);
 	world.in[dir] = -1;
 	disk_touched(world.source_ino);
@@ -427,8 +428,7 @@ static void writer_moves_in(int dir)
 	char path[128];
 	snprintf(path, sizeof path, "%s/%s", world.source, dir_texts[dir]);
 	schedule_point("move in", dir_texts[dir]);
-	if (rename(o->path, path) < 0)
-		schedule_fail("rename of a directory");
+	must(rename(o->path, path), "rename of a directory");
 	snprintf(o->path, sizeof o->path, "%s", path);
 	world.in[dir] = (int)(o - world.objects);
 	disk_touched(world.source_ino);
@@ -444,8 +444,7 @@ static void writer_removes_dir(struct object *o)
 			continue;
 		snprintf(path, sizeof path, "%s/%s", o->path, name_texts[i]);
 		schedule_point("unlink", path + strlen(world.source));
-		if (unlink(path) < 0)
-			schedule_fail("unlink");
+		must(unlink(path), "unlink");
 		o->names[i] = (struct named){.server = 0};
 		disk_touched(i == DEEP ? o->deep_ino : o->ino);
 		world_add_state();
@@ -453,14 +452,12 @@ static void writer_removes_dir(struct object *o)
 	if (o->has_deep) {
 		snprintf(path, sizeof path, "%s/d", o->path);
 		schedule_point("rmdir", path + strlen(world.source));
-		if (rmdir(path) < 0)
-			schedule_fail("rmdir");
+		must(rmdir(path), "rmdir");
 		o->has_deep = false;
 		disk_touched(o->ino);
 	}
 	schedule_point("rmdir", o->path + strlen(world.source));
-	if (rmdir(o->path) < 0)
-		schedule_fail("rmdir");
+	must(rmdir(o->path), "rmdir");
 	for (int i = 0; i < DIRS; i++) {
 		if (world.in[i] != o - world.objects)
 			continue;
@@ -482,8 +479,7 @@ static void writer_makes_dir(int dir)
 	*o = (struct object){.exists = true};
 	snprintf(o->path, sizeof o->path, "%s/%s", world.source, dir_texts[dir]);
 	schedule_point("mkdir", dir_texts[dir]);
-	if (mkdir(o->path, 0755) < 0)
-		schedule_fail("mkdir");
+	must(mkdir(o->path, 0755), "mkdir");
 	o->ino = ino_of(o->path);
 	disk_touched(o->ino);
 	disk_touched(world.source_ino);
@@ -529,70 +525,47 @@ static void server_changes(unsigned i)
 	world_add_state();
 }
 
-/* One change. */
+static void writer_appends(struct target *t)
+{
+	writer_writes(t, false);
+}
+
+static void writer_rewrites(struct target *t)
+{
+	writer_writes(t, true);
+}
+
+/* One change: of a directory, of the server, or of a file, each as often as it is in the list. */
 static void writer_change(void)
 {
+	static void (*const of_file[])(struct target *) = {
+	    writer_removes, writer_removes, writer_appends,   writer_appends,  writer_appends, writer_rewrites,
+	    writer_renames, writer_renames, writer_sets_time, writer_replaces, writer_replaces};
+	enum { FILE_CHANGES = 5, SERVER_CHANGES = FILE_CHANGES + sizeof of_file / sizeof *of_file };
 	struct target t;
 	int dir = (int)schedule_draw(DIRS);
 	struct object *o = world.in[dir] < 0 ? NULL : &world.objects[world.in[dir]];
-	uint64_t what = schedule_draw(world.writes_dirs && schedule_draw(4) ? 5 : world.writes_far ? 19 : 16);
-	switch (what) {
-	case 0:
+	uint64_t what = schedule_draw(world.writes_dirs && schedule_draw(4) ? FILE_CHANGES
+	                              : world.writes_far                    ? 19
+	                                                                    : SERVER_CHANGES);
+	if (what < 2)
 		writer_moves_away(dir);
-		break;
-	case 1:
-		writer_moves_away(dir);
+	if (what == 1 || what == 2)
 		writer_moves_in(dir);
-		break;
-	case 2:
-		writer_moves_in(dir);
-		break;
-	case 3:
-		if (o && schedule_draw(2))
-			writer_removes_dir(o);
+	if (what == 3 && o && schedule_draw(2))
+		writer_removes_dir(o);
+	if (what == 3)
 		writer_makes_dir(dir);
-		break;
-	case 4:
-		if (o)
-			writer_changes_deep(o);
-		break;
-	case 5:
-	case 6:
-		if (target_draw(&t))
-			writer_removes(&t);
-		break;
-	case 7:
-	case 8:
-	case 9:
-		if (target_draw(&t))
-			writer_writes(&t, false);
-		break;
-	case 10:
-		if (target_draw(&t))
-			writer_writes(&t, true);
-		break;
-	case 11:
-	case 12:
-		if (target_draw(&t))
-			writer_renames(&t);
-		break;
-	case 13:
-		if (target_draw(&t))
-			writer_sets_time(&t);
-		break;
-	case 16:
+	else if (what == 4 && o)
+		writer_changes_deep(o);
+	else if (what == SERVER_CHANGES)
 		server_changes((unsigned)schedule_draw(SERVER_FILES));
-		break;
-	case 17:
-		if (disk.dead)
-			disk_revive_server();
-		else
-			disk.dead = disk.has_died = true;
-		break;
-	default:
-		if (target_draw(&t))
-			writer_replaces(&t);
-	}
+	else if (what == SERVER_CHANGES + 1 && disk.dead)
+		disk_revive_server();
+	else if (what == SERVER_CHANGES + 1)
+		disk.dead = disk.has_died = true;
+	else if (what >= FILE_CHANGES && target_draw(&t))
+		(what < SERVER_CHANGES ? of_file[what - FILE_CHANGES] : writer_replaces)(&t);
 }
 
 /* ---- the beginning and the end ---- */
@@ -609,11 +582,9 @@ static void world_begin(bool writes_far)
 	snprintf(world.source, sizeof world.source, "%s/src", world.root);
 	char path[100];
 	snprintf(path, sizeof path, "%s/away", world.root);
-	if (mkdir(world.source, 0755) < 0 || mkdir(path, 0755) < 0)
-		schedule_fail("mkdir");
+	must(mkdir(world.source, 0755) < 0 || mkdir(path, 0755), "mkdir");
 	snprintf(path, sizeof path, "%s/server", world.root);
-	if (mkdir(path, 0755) < 0)
-		schedule_fail("mkdir");
+	must(mkdir(path, 0755), "mkdir");
 	disk_put_on_server(ino_of(path));
 	world.source_ino = ino_of(world.source);
 	disk_touched(world.source_ino);

@@ -13,10 +13,10 @@ static unsigned interleavings, distinct;
 
 static void count_interleaving(uint64_t hash)
 {
-	size_t i = hash % (sizeof seen / sizeof *seen);
+	size_t i = hash % (COUNT(seen));
 	interleavings++;
 	while (seen[i] && seen[i] != hash)
-		i = (i + 1) % (sizeof seen / sizeof *seen);
+		i = (i + 1) % (COUNT(seen));
 	distinct += seen[i] == 0;
 	seen[i] = hash;
 }
@@ -60,9 +60,7 @@ int main(void)
 		puts("skipped: a portable build has no inotify");
 		return 77;
 	}
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_answer_was_true),
-	};
+	const struct CMUnitTest tests[] = {CASE(every_answer_was_true)};
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
