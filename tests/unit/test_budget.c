@@ -127,7 +127,6 @@ static void reservation_waits_when_over_limit(void **state)
 	assert_int_equal(budget_used(&b), (size_t)48 << 20);
 }
 
-CASES(cmocka_unit_test(evicts_oldest_across_clients), cmocka_unit_test(client_keeps_minimum_share),
-      cmocka_unit_test(zero_limit_evicts_everything), cmocka_unit_test(unregistered_client_does_not_count),
-      cmocka_unit_test(clock_is_monotonic), cmocka_unit_test(reservation_evicts_cached_memory),
-      cmocka_unit_test(reservation_waits_when_over_limit))
+CASES(CASE(evicts_oldest_across_clients), CASE(client_keeps_minimum_share), CASE(zero_limit_evicts_everything),
+      CASE(unregistered_client_does_not_count), CASE(clock_is_monotonic), CASE(reservation_evicts_cached_memory),
+      CASE(reservation_waits_when_over_limit))

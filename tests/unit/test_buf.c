@@ -24,33 +24,16 @@ int posix_fallocate64(int fd, off64_t off, off64_t n)
 }
 
 /* Huge requests must fail, not abort, under the sanitizers. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "allocator_may_return_null=1";
-}
-
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-	return "allocator_may_return_null=1";
-}
+#define ALLOW_NULL(options)                                                                                            \
+	const char *options(void);                                                                                     \
+	const char *options(void)                                                                                      \
+	{                                                                                                              \
+		return "allocator_may_return_null=1";                                                                  \
+	}
+ALLOW_NULL(__asan_default_options)
+ALLOW_NULL(__tsan_default_options)
 
 static void appends_in_order(void **state)
-{
-	CLEANUP_BUF struct buf b = BUF_INIT;
-
-	buf_add(&b, "ab", 2);
-	buf_addc(&b, '\0');
-	buf_adds(&b, "cd");
-	buf_addspan(&b, SPAN_LIT("ef"));
-	buf_addf(&b, "%d-%s", 42, "x");
-	assert_int_equal(buf_err(&b), 0);
-	assert_int_equal(b.n, 11);
-	assert_memory_equal(b.p, "ab\0cdef42-x", 11);
-}
-
-static void empty_appends_do_nothing(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 
@@ -61,6 +44,14 @@ static void empty_appends_do_nothing(void **state)
 	assert_int_equal(b.n, 0);
 	assert_int_equal(buf_err(&b), 0);
 	assert_string_equal(buf_cstr(&b), "");
+	buf_add(&b, "ab", 2);
+	buf_addc(&b, '\0');
+	buf_adds(&b, "cd");
+	buf_addspan(&b, SPAN_LIT("ef"));
+	buf_addf(&b, "%d-%s", 42, "x");
+	assert_int_equal(buf_err(&b), 0);
+	assert_int_equal(b.n, 11);
+	assert_memory_equal(b.p, "ab\0cdef42-x", 11);
 }
 
 static void grows_past_every_power(void **state)
@@ -107,7 +98,9 @@ static void reset_keeps_memory_release_frees(void **state)
 	buf_reset(&b);
 	assert_int_equal(b.n, 0);
 	assert_int_equal(b.cap, cap);
+	errno = EXDEV;
 	buf_release(&b);
+	assert_int_equal(errno, EXDEV);
 	assert_null(b.p);
 	assert_int_equal(b.cap, 0);
 	buf_adds(&b, "again");
@@ -132,7 +125,7 @@ static void impossible_sizes_fail(void **state)
 {
 	const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2, SIZE_MAX / 4 + 1};
 
-	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+	for (size_t i = 0; i < COUNT(sizes); i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		buf_adds(&b, "kept");
 		assert_null(buf_reserve(&b, sizes[i]));
@@ -323,21 +316,8 @@ static void threads_read_equal_bytes(void **state)
 	}
 }
 
-static void release_keeps_errno(void **state)
-{
-	struct buf b = BUF_INIT;
-
-	buf_adds(&b, "x");
-	errno = EXDEV;
-	buf_release(&b);
-	assert_int_equal(errno, EXDEV);
-}
-
-CASES(cmocka_unit_test(appends_in_order), cmocka_unit_test(empty_appends_do_nothing),
-      cmocka_unit_test(grows_past_every_power), cmocka_unit_test(formats_long_text),
-      cmocka_unit_test(cstr_does_not_count_the_nul), cmocka_unit_test(reset_keeps_memory_release_frees),
-      cmocka_unit_test(reserve_gives_room_to_write), cmocka_unit_test(impossible_sizes_fail),
-      cmocka_unit_test(failed_growth_sticks), cmocka_unit_test(long_buf_is_file_backed),
-      cmocka_unit_test(system_calls_accept_mapped_buf), cmocka_unit_test(full_disk_is_enospc),
-      cmocka_unit_test(no_fallocate_stays_in_memory), cmocka_unit_test(tmpfs_is_not_used_for_files),
-      cmocka_unit_test(threads_read_equal_bytes), cmocka_unit_test(release_keeps_errno))
+CASES(CASE(appends_in_order), CASE(grows_past_every_power), CASE(formats_long_text), CASE(cstr_does_not_count_the_nul),
+      CASE(reset_keeps_memory_release_frees), CASE(reserve_gives_room_to_write), CASE(impossible_sizes_fail),
+      CASE(failed_growth_sticks), CASE(long_buf_is_file_backed), CASE(system_calls_accept_mapped_buf),
+      CASE(full_disk_is_enospc), CASE(no_fallocate_stays_in_memory), CASE(tmpfs_is_not_used_for_files),
+      CASE(threads_read_equal_bytes))

@@ -20,7 +20,7 @@ static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
 {
 	static const char ranges[][2] = {{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {'-', '-'}, {0, 127}};
 	char text[16];
-	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+	for (size_t i = 0; i < COUNT(ranges); i++) {
 		for (unsigned c = 0; c < 256; c++) {
 			memset(text, (int)c, sizeof text);
 			unsigned wanted =
@@ -31,4 +31,4 @@ static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
 	}
 }
 
-CASES(cmocka_unit_test(each_byte_has_a_bit), cmocka_unit_test(a_range_has_its_ends_and_nothing_next_to_them))
+CASES(CASE(each_byte_has_a_bit), CASE(a_range_has_its_ends_and_nothing_next_to_them))

@@ -43,4 +43,4 @@ static void cancel_is_per_thread(void **state)
 	cancel_set(NULL);
 }
 
-CASES(cmocka_unit_test(check_returns_eintr_when_cancelled), cmocka_unit_test(cancel_is_per_thread))
+CASES(CASE(check_returns_eintr_when_cancelled), CASE(cancel_is_per_thread))

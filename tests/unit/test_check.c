@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 #include "sessionfs/cmd/check.h"
-
 #include "session_lines.h"
 #include "files.h"
+
+#define HI(id, parent) USER_AT(id, parent, "2026-01-01T00:00:00.000Z", "hi")
 
 static int set_up(void **state)
 {
@@ -20,18 +21,21 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static const char *at(const char *root, const char *name)
+{
+	static char path[256];
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	return path;
+}
+
 static void put(const char *root, const char *name, const char *text)
 {
-	char path[256];
-	snprintf(path, sizeof path, "%s/%s", root, name);
-	put_file(path, text);
+	put_file(at(root, name), text);
 }
 
 static void make_dir(const char *root, const char *name)
 {
-	char path[256];
-	snprintf(path, sizeof path, "%s/%s", root, name);
-	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(mkdir(at(root, name), 0755), 0);
 }
 
 /* Returns check's output for the source; the caller frees it. */
@@ -51,8 +55,7 @@ static void valid_sessions_print_nothing(void **state)
 	size_t found = 99;
 	make_dir(*state, "--a--");
 	put(*state, "--a--/1.jsonl",
-	    HEADER USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi")
-	    USER_AT("b", "a", "2026-01-01T00:00:00.000Z", "hi"));
+	    HEADER HI("a", null) HI("b", "a"));
 	put(*state, "flat.jsonl", HEADER);
 	put(*state, "other.txt", "not looked at");
 	char *text CLEANUP_FREE = check(*state, NULL, NULL, &found);
@@ -63,18 +66,14 @@ static void valid_sessions_print_nothing(void **state)
 static void each_problem_prints_one_line(void **state)
 {
 	size_t found = 0;
-	char path[256];
 	make_dir(*state, "b");
 	make_dir(*state, "b/dir.jsonl");
-	put(*state, "a.jsonl", "garbage\n" USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi"));
+	put(*state, "a.jsonl", "garbage\n" HI("a", null));
 	put(*state, "b/empty.jsonl", "");
 	put(*state, "b/new\nline\\\xff\x7f\xc2\x85\u2028\xc3\xa9.jsonl", "\n\n{}\n");
 	put(*state, "b/torn.jsonl",
-	    HEADER "not json\n"
-	    USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi")
-	    USER_AT("b", "nobody", "2026-01-01T00:00:00.000Z", "hi") "{\"type\":\"mess");
-	snprintf(path, sizeof path, "%s/b/fifo.jsonl", (char *)*state);
-	assert_int_equal(mkfifo(path, 0644), 0);
+	    HEADER "not json\n" HI("a", null) HI("b", "nobody") "{\"type\":\"mess");
+	assert_int_equal(mkfifo(at(*state, "b/fifo.jsonl"), 0644), 0);
 	char *text CLEANUP_FREE = check(*state, NULL, NULL, &found);
 
 	const char *begins[] = {
@@ -90,10 +89,10 @@ static void each_problem_prints_one_line(void **state)
 	};
 	size_t n = 0;
 	for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest), n++) {
-		assert_true(n < sizeof begins / sizeof *begins);
+		assert_true(n < COUNT(begins));
 		assert_memory_equal(line, begins[n], strlen(begins[n]));
 	}
-	assert_int_equal(n, sizeof begins / sizeof *begins);
+	assert_int_equal(n, COUNT(begins));
 	assert_int_equal(found, n);
 }
 
@@ -103,14 +102,13 @@ static void short_current_branch_is_reported(void **state)
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	size_t found = 0;
 
-	buf_adds(&text, HEADER USER_AT("m0", null, "2026-01-01T00:00:00.000Z", "hi"));
+	buf_adds(&text, HEADER HI("m0", null));
 	for (int i = 1; i < 30; i++)
-		buf_addf(&text, USER_AT("m%d", "m%d", "2026-01-01T00:00:00.000Z", "hi"), i, i - 1);
+		buf_addf(&text, HI("m%d", "m%d"), i, i - 1);
 	buf_adds(&text, LINE({"type":"label","id":"l","parentId":"m29","targetId":"m0"}));
-	buf_adds(&text, USER_AT("a", "m0", "2026-01-01T00:00:00.000Z", "hi")
-	                            USER_AT("b", "a", "2026-01-01T00:00:00.000Z", "hi"));
+	buf_adds(&text, HI("a", "m0") HI("b", "a"));
 	put(*state, "tenth.jsonl", buf_cstr(&text));
-	text.n -= strlen(USER_AT("b", "a", "2026-01-01T00:00:00.000Z", "hi"));
+	text.n -= strlen(HI("b", "a"));
 	put(*state, "less.jsonl", buf_cstr(&text));
 	char *said = check(*state, NULL, NULL, &found);
 	assert_string_equal(said, "less.jsonl:31: messages to this entry: 30, to the leaf: 2; to continue from here, "
@@ -128,7 +126,7 @@ static void progress_line_is_erased(void **state)
 	for (int i = 0; i < 500; i++) {
 		char file[32];
 		snprintf(file, sizeof file, "a/%03d.jsonl", i);
-		put(*state, file, HEADER USER_AT("a", null, "2026-01-01T00:00:00.000Z", "hi"));
+		put(*state, file, HEADER HI("a", null));
 	}
 	put(*state, "a/999.jsonl", "");
 	FILE *progress = open_memstream(&drawn, &n);

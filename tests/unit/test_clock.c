@@ -31,7 +31,7 @@ static void extreme_times_are_ordered(void **state)
 	const bool is_wide = sizeof(time_t) == 8;
 	const time_t first = is_wide ? (time_t)INT64_MIN : INT32_MIN, last = is_wide ? (time_t)INT64_MAX : INT32_MAX;
 	const struct timespec rising[] = {{first, 0}, {-2, 999999999}, {-1, 0}, {0, 0}, {0, 1}, {1, 0}, {last, 1}};
-	const size_t n = sizeof rising / sizeof *rising;
+	const size_t n = COUNT(rising);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
 			assert_int_equal(time_is_before(rising[i], rising[k]), i < k);
@@ -39,5 +39,4 @@ static void extreme_times_are_ordered(void **state)
 		}
 }
 
-CASES(cmocka_unit_test(units_are_converted), cmocka_unit_test(nanoseconds_are_carried),
-      cmocka_unit_test(extreme_times_are_ordered))
+CASES(CASE(units_are_converted), CASE(nanoseconds_are_carried), CASE(extreme_times_are_ordered))

@@ -2,7 +2,6 @@
 /* context_build: each case is a session in short form and the expected items of its context. */
 #include "unit.h"
 #include "render_fixture.h"
-
 #include "sessionfs/session/context.h"
 
 static void add_name(const struct session *s, const char *before, uint32_t entry, struct buf *out)
@@ -28,33 +27,29 @@ static void describe(const struct session *s, const struct context *c, struct bu
 	add_name(s, " thinking=", c->thinking, out);
 }
 
-static void expect_at(const char *text, const char *at, const char *expected)
+static void expect(const char *text, const char *expected)
 {
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 	fixture_open(&f, text, strlen(text));
 	const struct session *s = f.s;
-	uint32_t entry = at ? session_entry_by_name(s, span_of(at)) : session_leaf(s);
 	struct context c;
-	assert_int_equal(context_build(s, entry, &c), 0);
-	struct buf got = BUF_INIT;
+	assert_int_equal(context_build(s, session_leaf(s), &c), 0);
+	CLEANUP_BUF struct buf got = BUF_INIT;
 	describe(s, &c, &got);
 	assert_string_equal(buf_cstr(&got), expected);
-	buf_release(&got);
 	context_release(&c);
 	assert_null(c.items);
-	fixture_close(&f);
 }
 
 /* The context at the session's end, or as of the entry `at`. */
 static void expect_state(const char *text, const char *at, const char *expected)
 {
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 	const char *got = "";
 	fixture_open(&f, text, strlen(text));
 	uint32_t entry = at ? session_entry_by_name(f.s, span_of(at)) : session_leaf(f.s);
 	assert_int_equal(context_state(f.s, entry, &got), 0);
 	assert_string_equal(got ? got : "none", expected);
-	fixture_close(&f);
 }
 
 static void state_comes_from_branch_end(void **state)
@@ -84,14 +79,9 @@ static void state_comes_from_branch_end(void **state)
 	expect_state(HEADER USER("a", "b", "x") BARE("label", "b", "c") BARE("label", "c", "b"), NULL, "none");
 }
 
-static void expect(const char *text, const char *expected)
-{
-	expect_at(text, NULL, expected);
-}
-
 static void many_edits_are_applied(void **state)
 {
-	struct buf text = BUF_INIT, expected = BUF_INIT;
+	CLEANUP_BUF struct buf text = BUF_INIT, expected = BUF_INIT;
 	buf_adds(&text, HEADER LINE({"type":"message","id":"m0","parentId":null,"message":{"role":"user"}}));
 	for (int i = 1; i < 50; i++)
 		buf_addf(&text, LINE({"type":"message","id":"m%d","parentId":"m%d","message":{"role":"user"}}), i,
@@ -109,8 +99,6 @@ static void many_edits_are_applied(void **state)
 		buf_addf(&expected, "%sM:m%d*e%d", m ? " " : "", m, edit);
 	}
 	expect(buf_cstr(&text), buf_cstr(&expected));
-	buf_release(&text);
-	buf_release(&expected);
 }
 
 static void v1_indexes_are_resolved(void **state)
@@ -120,7 +108,7 @@ static void v1_indexes_are_resolved(void **state)
 	    LINE({"type":"message","message":{"role":"user","content":"two"}})
 	    LINE({"type":"compaction","summary":"s","firstKeptEntryIndex":2})
 	    LINE({"type":"message","message":{"role":"hookMessage","content":"three"}}));
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 	fixture_open(&f, text, strlen(text));
 	struct context c;
 	assert_int_equal(context_build(f.s, session_leaf(f.s), &c), 0);
@@ -130,17 +118,15 @@ static void v1_indexes_are_resolved(void **state)
 	assert_int_equal(c.items[1].entry, 1);
 	assert_int_equal(c.items[2].entry, 3);
 	context_release(&c);
-	fixture_close(&f);
 }
 
 static void expect_sent(const char *text, bool expected)
 {
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 	bool any = !expected;
 	fixture_open(&f, text, strlen(text));
 	assert_int_equal(context_any(f.s, session_leaf(f.s), true, &any), 0);
 	assert_int_equal(any, expected);
-	fixture_close(&f);
 }
 
 /* One message that is sent is enough, wherever it is. With an edit, the lines are read. */
@@ -167,5 +153,5 @@ static void any_sent_message_counts(void **state)
 	expect_sent(HEADER USER("a", null, "x") USER("b", "a", "x") EDIT("e", "b", "b", null), true);
 }
 
-CASES(cmocka_unit_test(many_edits_are_applied), cmocka_unit_test(v1_indexes_are_resolved),
-      cmocka_unit_test(any_sent_message_counts), cmocka_unit_test(state_comes_from_branch_end))
+CASES(CASE(many_edits_are_applied), CASE(v1_indexes_are_resolved), CASE(any_sent_message_counts),
+      CASE(state_comes_from_branch_end))

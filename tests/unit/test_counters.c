@@ -56,4 +56,4 @@ static void values_stay(void **state)
 	counters_release(&t);
 }
 
-CASES(cmocka_unit_test(names_are_copied_in_order), cmocka_unit_test(values_stay))
+CASES(CASE(names_are_copied_in_order), CASE(values_stay))

@@ -2,7 +2,6 @@
 /* Records as pi writes them: keys and their order, parents, ids; none for an edit without effect. */
 #include "unit.h"
 #include "sessionfs/write/edit.h"
-
 #include "edit_fixture.h"
 
 #define TWO HEADER USER("a", null, "hi") USER("b", "a", "hi")
@@ -70,14 +69,10 @@ static void label_is_appended(void **state)
 	    "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"a\",\"label\":\"\\\"\\\\\\t\\u0001\x7f\xe2\x82\xac\"}\n");
 }
 
-static void clearing_label_appends_record(void **state)
+static void label_without_effect_appends_nothing(void **state)
 {
 	assert_label_edit(TWO LABEL("c", "b", "a", "old"), 0, span_of(""), UNLABEL("@0", "c", "a"));
 	assert_label_edit(TWO, 0, span_of(""), "");
-}
-
-static void unchanged_label_appends_nothing(void **state)
-{
 	assert_label_edit(TWO LABEL("c", "b", "a", "old"), 0, span_of("old"), "");
 	assert_label_edit(TWO LABEL("c", "b", "a", "\u006fld"), 0, span_of("old"), "");
 	/* A lone surrogate differs from U+FFFD. */
@@ -93,15 +88,6 @@ static void label_records_are_chained(void **state)
 	assert_edit(TWO USER("c", "b", "hi"), &(struct edit){.records = edit_labels, .labels = l, .n = 3}, false,
 	    LABEL("@0", "c", "a", "one") LABEL("@1", "@0", "c", "two"));
 	assert_edit(TWO, &(struct edit){.records = edit_labels}, false, "");
-}
-
-/* Other lines were appended meanwhile: it is written again. */
-static void label_is_written_again(void **state)
-{
-	const struct edit_label l = {0, SPAN_LIT("old")};
-
-	assert_edit(TWO LABEL("c", "b", "a", "old") USER("d", "b", "hi"),
-	    &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, true, LABEL("@0", "d", "a", "old"));
 }
 
 /* The first records follow the foreign line: no record may have that as its parent. */
@@ -178,12 +164,6 @@ static void name_is_appended(void **state)
 	assert_name_edit(TWO, "", "");
 }
 
-static void name_is_written_again(void **state)
-{
-	assert_edit(TWO INFO("c", "b", "old") USER("d", "b", "hi"),
-	    &(struct edit){.records = edit_name, .text = SPAN_LIT("old")}, true, INFO("@0", "d", "old"));
-}
-
 /* ---- branches and the leaf ---- */
 
 static void branch_appends_summary(void **state)
@@ -199,13 +179,6 @@ static void unchanged_branch_appends_nothing(void **state)
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x"), 0, "x", "");
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x") SUMMARY("d", "a", "x", ""), 0, "x", "");
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x") SUMMARY("d", "a", "x", "y"), 0, "x",
-	    SUMMARY("@0", "a", "d", "x"));
-}
-
-static void branch_is_written_again(void **state)
-{
-	assert_edit(TWO SUMMARY("c", "a", "x", "x") USER("d", "b", "hi"),
-	    &(struct edit){.records = edit_branch, .entry = 0, .text = SPAN_LIT("x")}, true,
 	    SUMMARY("@0", "a", "d", "x"));
 }
 
@@ -226,8 +199,18 @@ static void leaf_appends_empty_summary(void **state)
 	assert_leaf_edit(TWO SUMMARY("c", "a", "x", "") USER("d", "b", "hi"), 0, SUMMARY("@0", "a", "d", ""));
 }
 
-static void leaf_is_written_again(void **state)
+/* Other lines were appended meanwhile: it is written again, as new. */
+static void each_edit_is_written_again(void **state)
 {
+	const struct edit_label l = {0, SPAN_LIT("old")};
+
+	assert_edit(TWO LABEL("c", "b", "a", "old") USER("d", "b", "hi"),
+	    &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, true, LABEL("@0", "d", "a", "old"));
+	assert_edit(TWO INFO("c", "b", "old") USER("d", "b", "hi"),
+	    &(struct edit){.records = edit_name, .text = SPAN_LIT("old")}, true, INFO("@0", "d", "old"));
+	assert_edit(TWO SUMMARY("c", "a", "x", "x") USER("d", "b", "hi"),
+	    &(struct edit){.records = edit_branch, .entry = 0, .text = SPAN_LIT("x")}, true,
+	    SUMMARY("@0", "a", "d", "x"));
 	assert_edit(TWO SUMMARY("c", "a", "x", "") USER("d", "b", "hi"),
 	    &(struct edit){.records = edit_leaf, .entry = 0}, true, SUMMARY("@0", "a", "d", ""));
 }
@@ -273,7 +256,7 @@ static void blocks_of_a_context_edit_are_checked(void **state)
 	    {JSON({"type":"other","text":"x","thinking":"x"}), 0});
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") ASSISTANT("b", "a", ));
-	for (unsigned i = 0; i < 2 * sizeof blocks / sizeof *blocks; i++) {
+	for (unsigned i = 0; i < 2 * COUNT(blocks); i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT, text = BUF_INIT;
 		const char *why = NULL, *block = blocks[i / 2].block;
 		bool is_taken = (blocks[i / 2].takers & (i % 2 ? ASSISTANT_TAKES : USER_TAKES)) != 0;
@@ -322,13 +305,9 @@ static void ids_differ(void **state)
 		assert_memory_not_equal(ids[i - 1], ids[i], 8);
 }
 
-CASES(cmocka_unit_test(label_is_appended), cmocka_unit_test(clearing_label_appends_record),
-      cmocka_unit_test(unchanged_label_appends_nothing), cmocka_unit_test(label_records_are_chained),
-      cmocka_unit_test(label_is_written_again), cmocka_unit_test(no_record_follows_foreign_line),
-      cmocka_unit_test(ids_as_they_stand), cmocka_unit_test(unknown_entries_are_refused),
-      cmocka_unit_test(parent_can_be_addressed), cmocka_unit_test(name_is_appended),
-      cmocka_unit_test(name_is_written_again), cmocka_unit_test(branch_appends_summary),
-      cmocka_unit_test(unchanged_branch_appends_nothing), cmocka_unit_test(leaf_appends_empty_summary),
-      cmocka_unit_test(branch_is_written_again), cmocka_unit_test(odd_summaries_are_compared),
-      cmocka_unit_test(blocks_of_a_context_edit_are_checked), cmocka_unit_test(leaf_is_written_again),
-      cmocka_unit_test(context_edit_is_written_again), cmocka_unit_test(ids_differ))
+CASES(CASE(label_is_appended), CASE(label_without_effect_appends_nothing), CASE(label_records_are_chained),
+      CASE(no_record_follows_foreign_line), CASE(ids_as_they_stand), CASE(unknown_entries_are_refused),
+      CASE(parent_can_be_addressed), CASE(name_is_appended), CASE(branch_appends_summary),
+      CASE(unchanged_branch_appends_nothing), CASE(leaf_appends_empty_summary), CASE(odd_summaries_are_compared),
+      CASE(blocks_of_a_context_edit_are_checked), CASE(context_edit_is_written_again), CASE(each_edit_is_written_again),
+      CASE(ids_differ))

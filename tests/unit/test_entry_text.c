@@ -7,8 +7,6 @@
 
 #include <errno.h>
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 static int add_parts(struct entry_text *parts, const struct record *r, struct buf *out)
 {
 	static const char of[] = "TtaeV";
@@ -64,16 +62,6 @@ static void arguments_are_lines(void **state)
 		assert_memory_equal(out.p, "before\n", 7);
 		assert_string_equal(buf_cstr(&out) + 7, samples[i][1]);
 	}
-	static const char none[] = AS_IS(
-	    RECORD_OF("role":"assistant","content":[CALL("c", "n", )]));
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct part_call call = {0};
-	struct record r;
-	assert_true(record_parse(span_of(none), NULL, NULL, &r));
-	assert_true(part_call_next(&r, &call));
-	assert_false(entry_text_has_arguments(&call));
-	assert_int_equal(entry_text_arguments(&call, &out), 0);
-	assert_int_equal(out.n, 0);
 }
 
 static void errors_without_text_are_shown(void **state)
@@ -121,13 +109,12 @@ static void parts_fail_without_memory(void **state)
 
 static void assert_all(const char *lines, const char *want)
 {
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(produce(&producer_all_txt, f.s, session_leaf(f.s), "", &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
 	assert_int_equal(render_all_exists(f.s), *want != '\0');
-	fixture_close(&f);
 }
 
 static void all_txt_has_every_branch(void **state)
@@ -141,7 +128,5 @@ static void all_txt_has_every_branch(void **state)
 	assert_all(HEADER BARE("message", "a", null) USER("b", null, "\n"), "");
 }
 
-/* --- all.txt ------------------------------------------------------------------------ */
-
-CASES(cmocka_unit_test(arguments_are_lines), cmocka_unit_test(parts_fail_without_memory),
-      cmocka_unit_test(errors_without_text_are_shown), cmocka_unit_test(all_txt_has_every_branch))
+CASES(CASE(arguments_are_lines), CASE(parts_fail_without_memory), CASE(errors_without_text_are_shown),
+      CASE(all_txt_has_every_branch))

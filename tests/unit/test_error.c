@@ -8,13 +8,13 @@ static enum error_meaning expected(int err)
 	static const int absent[] = {ENOENT, ENOTDIR, EISDIR, ELOOP, ESTALE, EDOM};
 	static const int refused[] = {EACCES, EPERM, ENAMETOOLONG};
 	static const int ours[] = {EINTR, EAGAIN, EMFILE, ENFILE, ENOMEM};
-	for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+	for (size_t i = 0; i < COUNT(absent); i++)
 		if (err == absent[i])
 			return MEANS_ABSENT;
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+	for (size_t i = 0; i < COUNT(refused); i++)
 		if (err == refused[i])
 			return MEANS_REFUSED;
-	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+	for (size_t i = 0; i < COUNT(ours); i++)
 		if (err == ours[i])
 			return MEANS_OURS;
 	return err ? MEANS_UNREADABLE : MEANS_SUCCESS;
@@ -41,4 +41,4 @@ static void stale_handle_of_a_server_is_unreadable(void **state)
 	assert_int_equal(error_meaning(error_of_source(ESTALE)), MEANS_UNREADABLE);
 }
 
-CASES(cmocka_unit_test(each_errno_has_one_meaning), cmocka_unit_test(stale_handle_of_a_server_is_unreadable))
+CASES(CASE(each_errno_has_one_meaning), CASE(stale_handle_of_a_server_is_unreadable))

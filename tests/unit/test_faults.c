@@ -6,7 +6,6 @@
 #include "sessionfs/write/edit.h"
 #include "failing_alloc.h"
 #include "produce.h"
-
 #include "../../src/render/text.h"
 #include "session_fixture.h"
 
@@ -61,7 +60,7 @@ static const struct {
 	int error;
 } ways[] = {{false, ENOMEM}, {true, EIO}, {true, EINTR}, {true, ENOMEM}, {true, 0}};
 
-#define EACH_WAY(w) for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+#define EACH_WAY(w) for (size_t w = 0; w < COUNT(ways); w++)
 
 /* ---- a file that grows ---- */
 
@@ -134,13 +133,11 @@ static int say_names(struct session *s, struct buf *out)
 
 static int say_front(struct session *s, struct buf *out)
 {
+	static int (*const renders[])(const struct session *, struct buf *) = {render_header_json, render_title,
+	                                                                       render_problems};
 	int rc = render_info_json(s, "file", NULL, out);
-	if (rc == 0)
-		rc = render_header_json(s, out);
-	if (rc == 0)
-		rc = render_title(s, out);
-	if (rc == 0)
-		rc = render_problems(s, out);
+	for (size_t i = 0; i < COUNT(renders) && rc == 0; i++)
+		rc = renders[i](s, out);
 	return rc;
 }
 
@@ -167,7 +164,9 @@ static int say_edits(struct session *s, struct buf *out)
 {
 	CLEANUP_BUF struct buf lines = BUF_INIT, text = BUF_INIT, why = BUF_INIT, table = BUF_INIT;
 	CLEANUP_FREE struct edit_label *labels = NULL;
-	struct edit e = {.records = edit_labels};
+	struct edit edits[] = {{.records = edit_labels},
+	                       {.records = edit_name, .text = SPAN_LIT("another")},
+	                       {.records = edit_branch, .text = SPAN_LIT("text"), .entry = 0}};
 	if (!session_format(s)->has_ids)
 		return 0;
 	session_entry_name(s, 0, &table);
@@ -175,16 +174,10 @@ static int say_edits(struct session *s, struct buf *out)
 	struct edits_from_table saved = {.text = buf_span(&table)};
 	int rc = buf_err(&table);
 	if (rc == 0)
-		rc = edits_from_table(s, &saved, &text, &labels, &e.n, &why);
-	e.labels = labels;
-	if (rc == 0)
-		rc = edit_make(s, &e, false, 0, &lines);
-	struct edit name = {.records = edit_name, .text = span_of("another")};
-	if (rc == 0)
-		rc = edit_make(s, &name, false, 0, &lines);
-	struct edit branch = {.records = edit_branch, .text = span_of("text"), .entry = 0};
-	if (rc == 0)
-		rc = edit_make(s, &branch, false, 0, &lines);
+		rc = edits_from_table(s, &saved, &text, &labels, &edits[0].n, &why);
+	edits[0].labels = labels;
+	for (size_t i = 0; i < COUNT(edits) && rc == 0; i++)
+		rc = edit_make(s, &edits[i], false, 0, &lines);
 	size_t records = 0;
 	for (size_t i = 0; i < lines.n; i++)
 		records += lines.p[i] == '\n';
@@ -233,7 +226,7 @@ static bool say_once(const char *text, say what, size_t way, unsigned nth, const
 
 static void say_all(const char *text)
 {
-	for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+	for (size_t i = 0; i < COUNT(says); i++) {
 		CLEANUP(fixture_release) struct fixture f;
 		CLEANUP_BUF struct buf want = BUF_INIT;
 		open_dated(&f, text);
@@ -267,5 +260,4 @@ static void deferred_errors_nest(void **state)
 	assert_int_equal(deferred_end(deferred_begin(), 0), 0);
 }
 
-CASES(cmocka_unit_test(deferred_errors_nest), cmocka_unit_test(allocation_failures_while_growing),
-      cmocka_unit_test(allocation_failures_while_rendering))
+CASES(CASE(deferred_errors_nest), CASE(allocation_failures_while_growing), CASE(allocation_failures_while_rendering))

@@ -31,7 +31,7 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	struct part_call call = {0};
 	struct line line CLEANUP_LINE = LINE_INIT;
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 	struct record r;
 
 	buf_addf(&lines, HEADER_OF("s", %s), cwd);
@@ -41,7 +41,6 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 	assert_true(part_call_next(&r, &call));
 	assert_int_equal(call_file_path(f.s, &call, &out), want != NULL);
 	assert_string_equal(buf_cstr(&out), want ? want : "");
-	fixture_close(&f);
 }
 
 static void relative_paths_are_joined_to_cwd(void **state)
@@ -119,7 +118,7 @@ static void file_filter_finds_entries(void **state)
 	    AS_IS(HEADER USER("u", null, "w/src")
 	    ASSISTANT("a", "u", CALL("1", "bash", "path":"src/x.c"), CALL("2", "edit", "path":"\u0073rc\/X.c"))
 	    ASSISTANT("b", "a", CALL("1", "read", "path":"/v/src/y.c")));
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 
 	fixture_open(&f, lines, sizeof lines - 1);
 	assert_found(&f, "file:w/src", "1 ");
@@ -129,12 +128,11 @@ static void file_filter_finds_entries(void **state)
 	assert_found(&f, "-file:src role:assistant", "");
 	assert_found(&f, "-file:src/x", "0 2 ");
 	assert_found(&f, "file:src x.c", "1 ");
-	fixture_close(&f);
 }
 
 static void entries_are_found_by_their_nested_calls(void **state)
 {
-	struct fixture f;
+	CLEANUP(fixture_close) struct fixture f;
 
 	fixture_open(&f, nested, sizeof nested - 1);
 	assert_found(&f, "file:x.c", "1 ");
@@ -147,9 +145,7 @@ static void entries_are_found_by_their_nested_calls(void **state)
 	assert_found(&f, "wombat", "1 ");
 	assert_found(&f, "is:error", "1 ");
 	assert_found(&f, "-is:error", "0 ");
-	fixture_close(&f);
 }
 
-CASES(cmocka_unit_test(each_file_call_has_a_row), cmocka_unit_test(relative_paths_are_joined_to_cwd),
-      cmocka_unit_test(a_path_that_is_too_long_is_none), cmocka_unit_test(file_filter_finds_entries),
-      cmocka_unit_test(entries_are_found_by_their_nested_calls))
+CASES(CASE(each_file_call_has_a_row), CASE(relative_paths_are_joined_to_cwd), CASE(a_path_that_is_too_long_is_none),
+      CASE(file_filter_finds_entries), CASE(entries_are_found_by_their_nested_calls))

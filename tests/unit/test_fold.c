@@ -172,7 +172,6 @@ static void folded_text_can_be_longer(void **state)
 	assert_memory_equal(folded.p, "\xe2\xb1\xa5\xe2\xb1\xa5", 6);
 }
 
-CASES(cmocka_unit_test(every_character), cmocka_unit_test(every_composed_character),
-      cmocka_unit_test(variants_fold_to_character), cmocka_unit_test(equivalent_texts_fold_equal),
-      cmocka_unit_test(folding_in_pieces_gives_same_result), cmocka_unit_test(texts_are_folded),
-      cmocka_unit_test(folded_text_can_be_longer))
+CASES(CASE(every_character), CASE(every_composed_character), CASE(variants_fold_to_character),
+      CASE(equivalent_texts_fold_equal), CASE(folding_in_pieces_gives_same_result), CASE(texts_are_folded),
+      CASE(folded_text_can_be_longer))

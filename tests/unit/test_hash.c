@@ -101,5 +101,5 @@ static void map_finds_names(void **state)
 	assert_int_equal(map_get(&m, 0, SPAN_LIT("0")), MAP_NONE);
 }
 
-CASES(cmocka_unit_test(words_spread), cmocka_unit_test(only_given_bytes_count), cmocka_unit_test(lengths_count),
-      cmocka_unit_test(drawn_keys_differ), cmocka_unit_test(map_finds_names))
+CASES(CASE(words_spread), CASE(only_given_bytes_count), CASE(lengths_count), CASE(drawn_keys_differ),
+      CASE(map_finds_names))

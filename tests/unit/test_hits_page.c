@@ -137,7 +137,7 @@ static void links_have_the_words(void **state)
 	};
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "What isn't (it) a/b! & café"));
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT;
 		buf_addf(&path, "search/%s/hits.html", rows[i][0]);
 		read_main(p, buf_cstr(&path), &page);
@@ -161,7 +161,7 @@ static void every_query_has_a_page(void **state)
 	};
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "a word"));
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT, want = BUF_INIT;
 		buf_addf(&path, "search/%s/hits.html", rows[i].query);
 		assert_int_equal(tree_read(p->tree, node_at(p, buf_cstr(&path)), 0, 1 << 20, &page), 0);

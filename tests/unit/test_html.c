@@ -2,8 +2,8 @@
 /* Text in pages is never markup. */
 #include "unit.h"
 #include "sessionfs/render/html.h"
-
 #include "page_words.h"
+#include "session_lines.h"
 
 static const char *markdown(const char *text, struct buf *out)
 {
@@ -78,28 +78,15 @@ static void links_are_harmless(void **state)
 	      "<p>" A "https://a.example/x?y=1&amp;z\">https://a.example/x?y=1&amp;z</a></p>\n");
 	shows("![p](http://b/c.png) ![](http://d)", "<p>" A "http://b/c.png\">p</a> " A "http://d\">link</a></p>\n");
 	shows("[a ![b](http://c) d](http://e)", "<p>" A "http://e\">a b (http://c) d</a></p>\n");
-	static const char *const none[] = {
-	    "[a](javascript:alert(1))",
-	    "[a](JaVaScRiPt:alert(1))",
-	    "[a](java&#115;cript:alert(1))",
-	    "[a](<java script:x>)",
-	    "[a](data:text/html,x)",
-	    "[a](vbscript:x)",
-	    "[a](&#104;ttp://b)",
-	    "[a](file:///etc/passwd)",
-	    "[a](//b)",
-	    "[a](#b)",
-	    "[a](b/c)",
-	    "![a](javascript:x)",
-	    "[a]( javascript:alert(1))",
-	    "[a](\\javascript:alert(1))",
-	    "[a][b]\n\n[b]: javascript:x",
-	    "[a](http:x)",
-	    "[a](x:http://b)",
-	    "[a](blob:http://b)",
-	};
+	static const char *const none[] =
+	    ITEMS(
+	    "[a](javascript:alert(1))", "[a](JaVaScRiPt:alert(1))", "[a](java&#115;cript:alert(1))",
+	    "[a](<java script:x>)", "[a](data:text/html,x)", "[a](vbscript:x)", "[a](&#104;ttp://b)",
+	    "[a](file:///etc/passwd)", "[a](//b)", "[a](#b)", "[a](b/c)", "![a](javascript:x)",
+	    "[a]( javascript:alert(1))", "[a](\\javascript:alert(1))", "[a][b]\n\n[b]: javascript:x", "[a](http:x)",
+	    "[a](x:http://b)", "[a](blob:http://b)");
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+	for (size_t i = 0; i < COUNT(none); i++)
 		assert_null(strstr(markdown(none[i], &out), "<a"));
 }
 
@@ -186,67 +173,20 @@ static void assert_words(struct span text)
 /* Texts of pieces of syntax, and of unique words. */
 static void no_word_is_lost(void **state)
 {
-	static const char *const pieces[] = {
-	    "[",
-	    "]",
-	    "]:",
-	    "](",
-	    ") ",
-	    "(",
-	    "[a]: ",
-	    "[^1]: ",
-	    "\n",
-	    "\n",
-	    "\n\n",
-	    "\r",
-	    "> ",
-	    "- ",
-	    "1. ",
-	    "    ",
-	    "\t",
-	    "`",
-	    "``",
-	    "```",
-	    "~~~",
-	    "|",
-	    "|",
-	    " | ",
-	    "|---|---|\n",
-	    "---|---\n",
-	    "|---|\n",
-	    "a|b\n---|---\n",
-	    "<http://x`y>",
-	    "<x@y>",
-	    "<",
-	    ">",
-	    "\\",
-	    "*",
-	    "_",
-	    "**",
-	    "~~",
-	    "# ",
-	    "\n===\n",
-	    "\n---\n",
-	    "![",
-	    "'",
-	    "\"",
-	    "- [x] ",
-	    "&amp;",
-	    " ",
-	    " ",
-	    "http://",
-	    ":",
-	    "\u00e9",
-	    "<b>",
-	};
+	static const char *const pieces[] =
+	    ITEMS(
+	    "[", "]", "]:", "](", ") ", "(", "[a]: ", "[^1]: ", "\n", "\n", "\n\n", "\r", "> ", "- ", "1. ", "    ",
+	    "\t", "`", "``", "```", "~~~", "|", "|", " | ", "|---|---|\n", "---|---\n", "|---|\n", "a|b\n---|---\n",
+	    "<http://x`y>", "<x@y>", "<", ">", "\\", "*", "_", "**", "~~", "# ", "\n===\n", "\n---\n", "![", "'", "\"",
+	    "- [x] ", "&amp;", " ", " ", "http://", ":", "\u00e9", "<b>");
 	uint64_t dice = 1;
 
 	for (int round = 0; round < 20000; round++) {
 		struct buf text CLEANUP_BUF = BUF_INIT;
 		for (int i = 0; i < 24; i++) {
 			dice = dice * 6364136223846793005 + 1442695040888963407;
-			size_t k = (size_t)(dice >> 33) % (sizeof pieces / sizeof *pieces * 3 / 2);
-			if (k < sizeof pieces / sizeof *pieces)
+			size_t k = (size_t)(dice >> 33) % (COUNT(pieces) * 3 / 2);
+			if (k < COUNT(pieces))
 				buf_adds(&text, pieces[k]);
 			else
 				buf_addf(&text, "w%d ", i);
@@ -289,7 +229,7 @@ static void output_size_is_bounded(void **state)
 	assert_true(out.n < 10 * in.n);
 	/* Newer versions of md4c (0.5) see no table there. */
 	assert_true(memcmp(out.p, "<pre>", 5) == 0 || memcmp(out.p, "<p>|a", 5) == 0);
-	for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
+	for (size_t i = 0; i < COUNT(deep); i++) {
 		fill(&in, deep[i], 100000);
 		buf_adds(&in, "a");
 		buf_reset(&out);
@@ -341,13 +281,12 @@ static void title_has_no_mark_of_a_heading(void **state)
 	    {"A # plan", "A # plan"},
 	};
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_true(span_eq(html_title(span_of(cases[i][0])), span_of(cases[i][1])));
 }
 
-CASES(cmocka_unit_test(text_is_escaped), cmocka_unit_test(path_has_no_scheme), cmocka_unit_test(markdown_is_rendered),
-      cmocka_unit_test(headings_are_renumbered_without_gaps), cmocka_unit_test(links_are_harmless),
-      cmocka_unit_test(raw_html_is_text), cmocka_unit_test(rejected_link_targets_are_shown),
-      cmocka_unit_test(link_definitions_are_shown_as_text), cmocka_unit_test(surplus_cells_are_merged),
-      cmocka_unit_test(no_word_is_lost), cmocka_unit_test(output_size_is_bounded),
-      cmocka_unit_test(page_has_no_external_resources), cmocka_unit_test(title_has_no_mark_of_a_heading))
+CASES(CASE(text_is_escaped), CASE(path_has_no_scheme), CASE(markdown_is_rendered),
+      CASE(headings_are_renumbered_without_gaps), CASE(links_are_harmless), CASE(raw_html_is_text),
+      CASE(rejected_link_targets_are_shown), CASE(link_definitions_are_shown_as_text), CASE(surplus_cells_are_merged),
+      CASE(no_word_is_lost), CASE(output_size_is_bounded), CASE(page_has_no_external_resources),
+      CASE(title_has_no_mark_of_a_heading))

@@ -40,11 +40,9 @@ static void extreme_costs_are_shortened(void **state)
 	assert_non_null(strstr(html, "data-v=\"1.5\">$1.50</td>"));
 	assert_non_null(strstr(html, "data-v=\"1e+308\">$1e+308</td>"));
 	assert_non_null(strstr(html, ">All 4 sessions, 1e+296T tokens, $1e+308</output>"));
-	assert_null(strstr(html, "$0.00"));
-	assert_null(strstr(html, "inf<"));
-	assert_null(strstr(html, "nan<"));
-	assert_null(strstr(html, ">null"));
-	assert_null(strstr(html, "\"null"));
+	static const char *const none[] = {"$0.00", "inf<", "nan<", ">null", "\"null"};
+	for (size_t i = 0; i < COUNT(none); i++)
+		assert_null(strstr(html, none[i]));
 }
 
 /* Tokens are short, with the full number next to them; a cost of zero is not shown. */
@@ -61,7 +59,7 @@ static void numbers_are_abbreviated(void **state)
 	};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct session_facts of = with_cost(cases[i].cost);
 		of.usage.total = cases[i].tokens;
 		assert_non_null(strstr(page(&of, 1, &out), cases[i].cells));
@@ -126,7 +124,7 @@ static void rows_are_grouped(void **state)
 
 	for (size_t i = 0; i < 250; i++)
 		of[i] = with_cost(1);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		size_t groups;
 		assert_int_equal(most_rows(page(of, cases[i].n, &out), &groups), cases[i].most);
 		assert_int_equal(groups, cases[i].groups);
@@ -142,6 +140,5 @@ static void index_cells_are_on_one_line(void **state)
 	assert_non_null(strstr(page(&of, 1, &out), "<td>a &lt;  b</td>"));
 }
 
-CASES(cmocka_unit_test(extreme_costs_are_shortened), cmocka_unit_test(numbers_are_abbreviated),
-      cmocka_unit_test(an_entry_counts_once), cmocka_unit_test(rows_are_grouped),
-      cmocka_unit_test(index_cells_are_on_one_line))
+CASES(CASE(extreme_costs_are_shortened), CASE(numbers_are_abbreviated), CASE(an_entry_counts_once),
+      CASE(rows_are_grouped), CASE(index_cells_are_on_one_line))

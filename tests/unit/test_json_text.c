@@ -14,14 +14,9 @@ struct pair {
 	struct span in, out;
 };
 
-#define PAIR(in, out)                                                                                                  \
-	{                                                                                                              \
-		{in, sizeof in - 1},                                                                                   \
-		{                                                                                                      \
-			out, sizeof out - 1                                                                            \
-		}                                                                                                      \
-	}
-#define COUNT(a) (sizeof(a) / sizeof *(a))
+/* clang-format off */
+#define PAIR(in, out) {SPAN_LIT(in), SPAN_LIT(out)}
+/* clang-format on */
 
 static void check_decoding(const struct pair *pairs, size_t n, enum json_decode how)
 {
@@ -46,8 +41,7 @@ static void both_decode_escapes(void **state)
 	    PAIR("\\u0041\\u00e9\\u20AC\\ud83d\\ude00", "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
 	    PAIR("\\uD800\\uDC00\\uDBFF\\uDFFF", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"),
 	    PAIR("\\u007f\\u0080\\u07ff\\u0800\\uffff", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"),
-	    PAIR("\xef\xbb\xbfna\xc3\xafve", "\xef\xbb\xbfna\xc3\xafve"),
-	};
+	    PAIR("\xef\xbb\xbfna\xc3\xafve", "\xef\xbb\xbfna\xc3\xafve")};
 
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
@@ -55,15 +49,13 @@ static void both_decode_escapes(void **state)
 
 static void exact_mode_keeps_all_code_units(void **state)
 {
-	static const struct pair pairs[] = {
-	    PAIR("a\\u0000b", "a\0b"),
-	    PAIR("\\ud800", "\xed\xa0\x80"),
-	    PAIR("\\udfffx", "\xed\xbf\xbfx"),
-	    PAIR("\\udc00\\ud800", "\xed\xb0\x80\xed\xa0\x80"),
-	    PAIR("\\ud800\\ud800\\udc00", "\xed\xa0\x80\xf0\x90\x80\x80"),
-	    PAIR("\\ud83d\\n", "\xed\xa0\xbd\n"),
-	    PAIR("\xff\xc0\xaf\xed\xa0\x80", "\xff\xc0\xaf\xed\xa0\x80"),
-	};
+	static const struct pair pairs[] = {PAIR("a\\u0000b", "a\0b"),
+	                                    PAIR("\\ud800", "\xed\xa0\x80"),
+	                                    PAIR("\\udfffx", "\xed\xbf\xbfx"),
+	                                    PAIR("\\udc00\\ud800", "\xed\xb0\x80\xed\xa0\x80"),
+	                                    PAIR("\\ud800\\ud800\\udc00", "\xed\xa0\x80\xf0\x90\x80\x80"),
+	                                    PAIR("\\ud83d\\n", "\xed\xa0\xbd\n"),
+	                                    PAIR("\xff\xc0\xaf\xed\xa0\x80", "\xff\xc0\xaf\xed\xa0\x80")};
 
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 }
@@ -101,10 +93,8 @@ static void clean_is_always_utf8(void **state)
 /* Text that no checked string contains must still be harmless. */
 static void stray_backslashes_are_skipped(void **state)
 {
-	static const struct pair pairs[] = {
-	    PAIR("\\", ""),       PAIR("a\\", "a"),         PAIR("\\x41", "x41"),
-	    PAIR("\\u12", "u12"), PAIR("\\u12g4", "u12g4"), PAIR("\\u\\n", "u\n"),
-	};
+	static const struct pair pairs[] = {PAIR("\\", ""),       PAIR("a\\", "a"),         PAIR("\\x41", "x41"),
+	                                    PAIR("\\u12", "u12"), PAIR("\\u12g4", "u12g4"), PAIR("\\u\\n", "u\n")};
 
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
@@ -139,17 +129,15 @@ static void size_agrees_on_random_text(void **state)
 /* An escape means the same at any offset in a block. */
 static void decoding_ignores_block_boundaries(void **state)
 {
-	static const struct pair pieces[] = {
-	    PAIR("\\n", "\n"),
-	    PAIR("\\\\", "\\"),
-	    PAIR("\\\\\\u0041", "\\A"),
-	    PAIR("\\u00e9", "\xc3\xa9"),
-	    PAIR("\\ud800", FFFD),
-	    PAIR("\\u0000", NULL_SYMBOL),
-	    PAIR("\\ud83d\\ude00", "\xf0\x9f\x98\x80"),
-	    PAIR("\xe2\x82\xac", "\xe2\x82\xac"),
-	    PAIR("\xe2\x82", FFFD),
-	};
+	static const struct pair pieces[] = {PAIR("\\n", "\n"),
+	                                     PAIR("\\\\", "\\"),
+	                                     PAIR("\\\\\\u0041", "\\A"),
+	                                     PAIR("\\u00e9", "\xc3\xa9"),
+	                                     PAIR("\\ud800", FFFD),
+	                                     PAIR("\\u0000", NULL_SYMBOL),
+	                                     PAIR("\\ud83d\\ude00", "\xf0\x9f\x98\x80"),
+	                                     PAIR("\xe2\x82\xac", "\xe2\x82\xac"),
+	                                     PAIR("\xe2\x82", FFFD)};
 
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		for (size_t lead = 0; lead < 140; lead++) {
@@ -263,9 +251,7 @@ static void utf8_prefix_finds_the_first_error(void **state)
 	}
 }
 
-CASES(cmocka_unit_test(both_decode_escapes), cmocka_unit_test(exact_mode_keeps_all_code_units),
-      cmocka_unit_test(clean_is_always_utf8), cmocka_unit_test(stray_backslashes_are_skipped),
-      cmocka_unit_test(size_agrees_on_random_text), cmocka_unit_test(decoding_ignores_block_boundaries),
-      cmocka_unit_test(decoding_appends), cmocka_unit_test(quotes_as_stringify_does),
-      cmocka_unit_test(quote_and_decode_round_trip), cmocka_unit_test(decoding_fails_without_memory),
-      cmocka_unit_test(utf8_second_bytes), cmocka_unit_test(utf8_prefix_finds_the_first_error))
+CASES(CASE(both_decode_escapes), CASE(exact_mode_keeps_all_code_units), CASE(clean_is_always_utf8),
+      CASE(stray_backslashes_are_skipped), CASE(size_agrees_on_random_text), CASE(decoding_ignores_block_boundaries),
+      CASE(decoding_appends), CASE(quotes_as_stringify_does), CASE(quote_and_decode_round_trip),
+      CASE(decoding_fails_without_memory), CASE(utf8_second_bytes), CASE(utf8_prefix_finds_the_first_error))

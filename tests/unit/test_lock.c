@@ -11,6 +11,19 @@
 #include <sys/wait.h>
 #include <time.h>
 
+/* Each case has them in its own process. */
+static struct rwlock session, other_session;
+static struct lock catalog, facts, cache;
+
+static void init_locks(void)
+{
+	lock_rw_init(&session, LOCK_SESSION);
+	lock_rw_init(&other_session, LOCK_SESSION);
+	lock_init(&catalog, LOCK_CATALOG);
+	lock_init(&facts, LOCK_FACTS);
+	lock_init(&cache, LOCK_CACHE);
+}
+
 /* Runs it in its own process. Returns the signal that ended it, or 0; sets `said` to its output. */
 static int run(void (*what)(void), char *said, size_t n)
 {
@@ -25,6 +38,7 @@ static int run(void (*what)(void), char *said, size_t n)
 		setenv("SESSIONFS_LOCK_CHECK", path, 1);
 		signal(SIGABRT, SIG_DFL); /* without cmocka's handler */
 		dup2(fd, STDERR_FILENO);
+		init_locks();
 		what();
 		_exit(0);
 	}
@@ -38,11 +52,6 @@ static int run(void (*what)(void), char *said, size_t n)
 
 static void in_order(void)
 {
-	struct rwlock session;
-	struct lock catalog, cache;
-	lock_rw_init(&session, LOCK_SESSION);
-	lock_init(&catalog, LOCK_CATALOG);
-	lock_init(&cache, LOCK_CACHE);
 	lock_mark_held(LOCK_FILE);
 	lock_rw_acquire(&session, false);
 	lock_acquire(&catalog);
@@ -59,39 +68,26 @@ static void in_order(void)
 
 static void file_under_session(void)
 {
-	struct rwlock session;
-	lock_rw_init(&session, LOCK_SESSION);
 	lock_rw_acquire(&session, false);
 	lock_mark_held(LOCK_FILE);
 }
 
 static void session_under_catalog(void)
 {
-	struct rwlock session;
-	struct lock catalog;
-	lock_rw_init(&session, LOCK_SESSION);
-	lock_init(&catalog, LOCK_CATALOG);
 	lock_acquire(&catalog);
 	lock_rw_acquire(&session, false);
 }
 
 static void two_sessions(void)
 {
-	struct rwlock one, two;
-	lock_rw_init(&one, LOCK_SESSION);
-	lock_rw_init(&two, LOCK_SESSION);
-	lock_rw_acquire(&one, false);
-	lock_rw_acquire(&two, false);
+	lock_rw_acquire(&session, false);
+	lock_rw_acquire(&other_session, false);
 }
 
 static void wait_under_session(void)
 {
-	struct rwlock session;
-	struct lock facts;
 	pthread_cond_t made;
 	const bool busy = false;
-	lock_rw_init(&session, LOCK_SESSION);
-	lock_init(&facts, LOCK_FACTS);
 	lock_cond_init(&made);
 	lock_rw_acquire(&session, false);
 	lock_acquire(&facts);
@@ -100,25 +96,27 @@ static void wait_under_session(void)
 
 static void twice(void)
 {
-	struct lock cache;
-	lock_init(&cache, LOCK_CACHE);
 	lock_acquire(&cache);
 	lock_acquire(&cache); /* would deadlock with itself */
 }
 
 static void order_violation_aborts(void **state)
 {
+	static const struct {
+		void (*what)(void);
+		int signal;
+		const char *said;
+	} cases[] = {{in_order, 0, ""},
+	             {file_under_session, SIGABRT, "file is acquired while session is held"},
+	             {session_under_catalog, SIGABRT, "session is acquired while catalog is held"},
+	             {two_sessions, SIGABRT, ""},
+	             {wait_under_session, SIGABRT, ""},
+	             {twice, SIGABRT, "cache is acquired while cache is held"}};
 	char said[512];
-	assert_int_equal(run(in_order, said, sizeof said), 0);
-	assert_string_equal(said, "");
-	assert_int_equal(run(file_under_session, said, sizeof said), SIGABRT);
-	assert_non_null(strstr(said, "file is acquired while session is held"));
-	assert_int_equal(run(session_under_catalog, said, sizeof said), SIGABRT);
-	assert_non_null(strstr(said, "session is acquired while catalog is held"));
-	assert_int_equal(run(two_sessions, said, sizeof said), SIGABRT);
-	assert_int_equal(run(wait_under_session, said, sizeof said), SIGABRT);
-	assert_int_equal(run(twice, said, sizeof said), SIGABRT);
-	assert_non_null(strstr(said, "cache is acquired while cache is held"));
+	for (size_t i = 0; i < COUNT(cases); i++)
+		if (run(cases[i].what, said, sizeof said) != cases[i].signal || !strstr(said, cases[i].said) ||
+		    (said[0] != '\0') != (cases[i].signal != 0))
+			fail_msg("case %zu: %s", i, said);
 }
 
 static enum lock_rank rank;
@@ -283,7 +281,6 @@ static void writers_have_priority(void **state)
 	lock_rw_destroy(&s.lock);
 }
 
-CASES(cmocka_unit_test(order_violation_aborts), cmocka_unit_test(each_lock_has_a_name),
-      cmocka_unit_test(what_can_wait_is_called_under_outer_locks),
-      cmocka_unit_test(waiting_goes_by_no_clock_that_can_be_set), cmocka_unit_test(waiting_writer_can_be_cancelled),
-      cmocka_unit_test(writers_have_priority))
+CASES(CASE(order_violation_aborts), CASE(each_lock_has_a_name), CASE(what_can_wait_is_called_under_outer_locks),
+      CASE(waiting_goes_by_no_clock_that_can_be_set), CASE(waiting_writer_can_be_cancelled),
+      CASE(writers_have_priority))

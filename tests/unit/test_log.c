@@ -47,40 +47,43 @@ static void all_levels(void)
 	log_debug("d: debug");
 }
 
+/* At this level it logs this. */
+static void assert_logs(enum log_level level, void (*what)(void), const char *want)
+{
+	char text[8000];
+	struct capture c;
+	log_setup(level, LOG_TO_STDERR);
+	capture_begin(&c);
+	what();
+	capture_end(&c, text, sizeof text);
+	assert_string_equal(text, want);
+}
+
 static void messages_above_level_are_dropped(void **state)
 {
-	static const struct {
-		enum log_level level;
-		const char *text;
-	} cases[] = {
-	    {LOG_LEVEL_ERROR, "sessionfs: a: error\n"},
-	    {LOG_LEVEL_WARNING, "sessionfs: a: error\nsessionfs: b: warning 1\n"},
-	    {LOG_LEVEL_INFO, "sessionfs: a: error\nsessionfs: b: warning 1\nsessionfs: c: info\n"},
-	    {LOG_LEVEL_DEBUG,
-	     "sessionfs: a: error\nsessionfs: b: warning 1\nsessionfs: c: info\nsessionfs: d: debug\n"},
-	};
-	char text[1000];
-	struct capture c;
+#define TO_WARNING "sessionfs: a: error\nsessionfs: b: warning 1\n"
+	assert_logs(LOG_LEVEL_ERROR, all_levels, "sessionfs: a: error\n");
+	assert_logs(LOG_LEVEL_WARNING, all_levels, TO_WARNING);
+	assert_logs(LOG_LEVEL_INFO, all_levels, TO_WARNING "sessionfs: c: info\n");
+	assert_logs(LOG_LEVEL_DEBUG, all_levels, TO_WARNING "sessionfs: c: info\nsessionfs: d: debug\n");
+}
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		log_setup(cases[i].level, LOG_TO_STDERR);
-		capture_begin(&c);
-		all_levels();
-		capture_end(&c, text, sizeof text);
-		assert_string_equal(text, cases[i].text);
-	}
+static void log_controls(void)
+{
+	log_error("x\ny\x1b[31m: \x7f\xc2\x85\xc2\x9b\u2028 na\xc3\xafve");
+}
+
+static void log_errno(void)
+{
+	errno = EXDEV;
+	log_error("x: %m");
+	assert_int_equal(errno, EXDEV);
 }
 
 static void a_message_stays_one_line(void **state)
 {
-	char text[1000];
-	struct capture c;
-
-	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	capture_begin(&c);
-	log_error("x\ny\x1b[31m: \x7f\xc2\x85\xc2\x9b\u2028 na\xc3\xafve");
-	capture_end(&c, text, sizeof text);
-	assert_string_equal(text, "sessionfs: x?y?[31m: ???? na\xc3\xafve\n");
+	assert_logs(LOG_LEVEL_ERROR, log_controls, "sessionfs: x?y?[31m: ???? na\xc3\xafve\n");
+	assert_logs(LOG_LEVEL_ERROR, log_errno, "sessionfs: x: Invalid cross-device link\n");
 }
 
 static void a_long_message_is_cut(void **state)
@@ -94,19 +97,6 @@ static void a_long_message_is_cut(void **state)
 	capture_end(&c, text, sizeof text);
 	assert_true(strlen(text) > 1000 && strlen(text) < 5000);
 	assert_int_equal(text[strlen(text) - 1], '\n');
-}
-
-static void errno_is_kept(void **state)
-{
-	char text[100];
-	struct capture c;
-
-	capture_begin(&c);
-	errno = EXDEV;
-	log_error("x: %m");
-	assert_int_equal(errno, EXDEV);
-	capture_end(&c, text, sizeof text);
-	assert_string_equal(text, "sessionfs: x: Invalid cross-device link\n");
 }
 
 static void syslog_replaces_stderr(void **state)
@@ -161,7 +151,7 @@ static void stack_overflow_is_logged(void **state)
 	assert_ptr_equal(strstr(text, "sessionfs: ended by SIGSEGV; "), text);
 	assert_non_null(strstr(text, "test_log(+0x"));
 }
-#define STACK_OVERFLOW cmocka_unit_test(stack_overflow_is_logged),
+#define STACK_OVERFLOW CASE(stack_overflow_is_logged),
 #else
 #define STACK_OVERFLOW
 #endif
@@ -180,6 +170,5 @@ static void a_key_is_logged_once_until_it_is_forgotten(void **state)
 	assert_false(log_once(&logged, 1, "a"));
 }
 
-CASES(STACK_OVERFLOW cmocka_unit_test(messages_above_level_are_dropped), cmocka_unit_test(a_message_stays_one_line),
-      cmocka_unit_test(a_long_message_is_cut), cmocka_unit_test(errno_is_kept),
-      cmocka_unit_test(syslog_replaces_stderr), cmocka_unit_test(a_key_is_logged_once_until_it_is_forgotten))
+CASES(STACK_OVERFLOW CASE(messages_above_level_are_dropped), CASE(a_message_stays_one_line),
+      CASE(a_long_message_is_cut), CASE(syslog_replaces_stderr), CASE(a_key_is_logged_once_until_it_is_forgotten))
