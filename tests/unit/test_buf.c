@@ -36,7 +36,6 @@ ALLOW_NULL(__tsan_default_options)
 static void appends_in_order(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	buf_add(&b, NULL, 0);
 	buf_addspan(&b, (struct span){NULL, 0});
 	buf_adds(&b, "");
@@ -57,7 +56,6 @@ static void appends_in_order(void **state)
 static void grows_past_every_power(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	for (size_t i = 0; i < 100000; i++)
 		buf_addc(&b, (char)(i % 251));
 	assert_int_equal(b.n, 100000);
@@ -69,7 +67,6 @@ static void grows_past_every_power(void **state)
 static void formats_long_text(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	for (int width = 250; width < 260; width++) {
 		buf_reset(&b);
 		buf_addf(&b, "%*d|", width, 7);
@@ -81,7 +78,6 @@ static void formats_long_text(void **state)
 static void cstr_does_not_count_the_nul(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	buf_adds(&b, "name");
 	assert_string_equal(buf_cstr(&b), "name");
 	assert_int_equal(b.n, 4);
@@ -92,7 +88,6 @@ static void cstr_does_not_count_the_nul(void **state)
 static void reset_keeps_memory_release_frees(void **state)
 {
 	struct buf b = BUF_INIT;
-
 	buf_adds(&b, "text");
 	size_t cap = b.cap;
 	buf_reset(&b);
@@ -111,7 +106,6 @@ static void reset_keeps_memory_release_frees(void **state)
 static void reserve_gives_room_to_write(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	buf_adds(&b, "x");
 	char *to = buf_reserve(&b, 5000);
 	assert_non_null(to);
@@ -124,7 +118,6 @@ static void reserve_gives_room_to_write(void **state)
 static void impossible_sizes_fail(void **state)
 {
 	const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2, SIZE_MAX / 4 + 1};
-
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		buf_adds(&b, "kept");

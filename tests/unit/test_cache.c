@@ -380,7 +380,6 @@ static void threads_share_it(void **state)
 static void sizes_survive_eviction(void **state)
 {
 	uint64_t size = 0;
-
 	struct cache *c CLEANUP_CACHE = open_cache(4096);
 	for (node_t node = 1; node <= 100; node++) {
 		struct view v = {.bytes = BUF_INIT};

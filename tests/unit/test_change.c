@@ -25,7 +25,6 @@ struct one_call {
 static void one_call_open(struct one_call *c, const char *call, const char *result)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
-
 	*c = (struct one_call){.line = LINE_INIT};
 	buf_addf(&text, "%s", HEADER);
 	buf_addf(&text, LINE({"id":"a","parentId":null,"timestamp":TIME,"type":"message","message":{"role":"assistant",
@@ -47,7 +46,6 @@ static void assert_change(const char *call, const char *result, const char *want
 {
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct one_call c;
-
 	one_call_open(&c, call, result);
 	assert_int_equal(render_change(c.f.s, &c.call, 1, &out), 0);
 	assert_text(&out, want);
@@ -110,7 +108,6 @@ static void invalid_rows_are_ignored(void **state)
 	    DIFF("+1 x\n+2"), DIFF("+1 x\n+x 2"), DIFF("+1 x\n...."), DIFF("+1 x\n+..."), DIFF("-1"), DIFF(""),
 	    DIFF("-1 a\n\n+1 b"), DIFF("-a\n+b"), DIFF(" 1|a\n+2|b"), DIFF("...\n"), DIFF("\u0000"),
 	    JSON(,"details":[]));
-
 	/* A newline at the end begins no row. */
 	assert_change(EDITED, rows[0], FRONT "@@ -0,0 +1,1 @@\n+x\n");
 	for (size_t i = 1; i < COUNT(rows); i++)
@@ -189,7 +186,6 @@ static void only_successful_changes_are_shown(void **state)
 	    {WRITES("x"), JSON(,"details":{"status":"error"}), false},
 	    {JSON("name":"read","arguments":{"path":"f","content":"x"}), "", false},
 	    {JSON("name":"bash","arguments":{"path":"f","content":"x"}), "", false});
-
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		CLEANUP_BUF struct buf out = BUF_INIT, open = BUF_INIT;
 		struct one_call c;
@@ -210,7 +206,6 @@ static void only_successful_changes_are_shown(void **state)
 static void assert_counts(const char *diff, uint64_t added, uint64_t removed)
 {
 	uint64_t plus = 10, minus = 20;
-
 	change_count_lines(span_of(diff), &plus, &minus);
 	assert_int_equal(plus, 10 + added);
 	assert_int_equal(minus, 20 + removed);
@@ -231,7 +226,6 @@ static void failed_read_is_returned(void **state)
 	enum { READ_AHEAD = 1 << 16 }; /* more than is read with the call */
 	CLEANUP_BUF struct buf out = BUF_INIT, result = BUF_INIT;
 	struct one_call c;
-
 	buf_addf(&result, JSON(,"x":"%*s"), READ_AHEAD, "");
 	one_call_open(&c, EDITED, buf_cstr(&result));
 	let_fail(PREAD, 1, 100, EIO);
@@ -246,7 +240,6 @@ static void change_without_memory_is_an_error(void **state)
 {
 	static const char *const results[] = {"", DIFF("-1 a\n+1 b"), JSON(,"details":{"patch":"p"})};
 	static const char *const wants[] = {FROM_ARGUMENTS, FRONT "@@ -1,1 +1,1 @@\n-a\n+b\n", "p\n"};
-
 	for (size_t i = 0; i < COUNT(wants); i++) {
 		unsigned failed = 0;
 		struct one_call c;

@@ -101,7 +101,6 @@ static void short_current_branch_is_reported(void **state)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	size_t found = 0;
-
 	buf_adds(&text, HEADER HI("m0", null));
 	for (int i = 1; i < 30; i++)
 		buf_addf(&text, HI("m%d", "m%d"), i, i - 1);

@@ -12,7 +12,6 @@ static void assert_edit(const char *file, const struct edit *e, bool again, cons
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct session *s = open_text(&f, file);
-
 	assert_int_equal(edit_make(s, e, again, NOW, &out), 0);
 	assert_pattern(buf_span(&out), pattern);
 	if (out.n == 0)
@@ -29,7 +28,6 @@ static void assert_edit(const char *file, const struct edit *e, bool again, cons
 static void assert_label_edit(const char *file, uint32_t entry, struct span text, const char *pattern)
 {
 	const struct edit_label l = {.entry = entry, .text = text};
-
 	assert_edit(file, &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, false, pattern);
 }
 
@@ -54,7 +52,6 @@ static void assert_refused(const char *file, const struct edit *e, int rc)
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct session *s = open_text(&f, file);
-
 	buf_adds(&out, "kept");
 	assert_int_equal(edit_make(s, e, false, NOW, &out), rc);
 	assert_text(&out, "kept");
@@ -84,7 +81,6 @@ static void label_without_effect_appends_nothing(void **state)
 static void label_records_are_chained(void **state)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
-
 	assert_edit(TWO USER("c", "b", "hi"), &(struct edit){.records = edit_labels, .labels = l, .n = 3}, false,
 	    LABEL("@0", "c", "a", "one") LABEL("@1", "@0", "c", "two"));
 	assert_edit(TWO, &(struct edit){.records = edit_labels}, false, "");
@@ -98,7 +94,6 @@ static void no_record_follows_foreign_line(void **state)
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf first = BUF_INIT, second = BUF_INIT;
 	struct session *s = open_text(&f, TWO);
-
 	assert_int_equal(edit_make(s, &e, false, NOW, &first), 0);
 	append(&f, USER("c", "b", "hi"), strlen(USER("c", "b", "hi")));
 	append(&f, first.p, first.n);
@@ -132,7 +127,6 @@ static void parent_can_be_addressed(void **state)
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	struct session *s = open_text(&f, TWO USER(null, "b", "hi") "7\n[]\n");
 	const struct edit name = {.records = edit_name, .text = SPAN_LIT("n")};
-
 	assert_int_equal(edit_make(s, &name, false, NOW, &out), 0);
 	assert_pattern(buf_span(&out), INFO("@0", "b", "n"));
 }
@@ -142,7 +136,6 @@ static void unknown_entries_are_refused(void **state)
 	const struct edit_label none = {5, SPAN_LIT("x")}, twice = {0, SPAN_LIT("x")};
 	const struct edit_label second[] = {{1, SPAN_LIT("fine")}, {0, SPAN_LIT("x")}};
 	const char *repeated = HEADER USER("a", null, "hi") USER("a", null, "hi");
-
 	assert_refused(TWO, &(struct edit){.records = edit_labels, .labels = &none, .n = 1}, -ENOENT);
 	assert_refused(TWO, &(struct edit){.records = edit_branch, .entry = NO_ENTRY, .text = SPAN_LIT("x")}, -ENOENT);
 	assert_refused(TWO, &(struct edit){.records = edit_leaf, .entry = 2}, -ENOENT);
@@ -203,7 +196,6 @@ static void leaf_appends_empty_summary(void **state)
 static void each_edit_is_written_again(void **state)
 {
 	const struct edit_label l = {0, SPAN_LIT("old")};
-
 	assert_edit(TWO LABEL("c", "b", "a", "old") USER("d", "b", "hi"),
 	    &(struct edit){.records = edit_labels, .labels = &l, .n = 1}, true, LABEL("@0", "d", "a", "old"));
 	assert_edit(TWO INFO("c", "b", "old") USER("d", "b", "hi"),
@@ -222,7 +214,6 @@ static void context_edit_is_written_again(void **state)
 	static const char file[] = AS_IS(TWO
 	    LINE({"type":"context_edit","id":"c","parentId":"b","targetId":"a","replacement":null}) USER("d", "b", "hi"));
 	const char *why = "";
-
 	assert_edit(file, &(struct edit){edit_context, .entry = 0, .text = SPAN_LIT("null"), .ret_why = &why}, true,
 	    EDIT("@0", "d", "a", null));
 	assert_null(why);
@@ -288,7 +279,6 @@ static void ids_differ(void **state)
 	CLEANUP_FREE char(*ids)[8] = calloc(N, 8);
 	struct session *s = open_text(&f, TWO);
 	size_t n = 0;
-
 	for (size_t i = 0; i < N; i++)
 		l[i] = (struct edit_label){(uint32_t)(i % 2), SPAN_LIT("x")};
 	assert_int_equal(edit_make(s, &(struct edit){.records = edit_labels, .labels = l, .n = N}, true, NOW, &out), 0);

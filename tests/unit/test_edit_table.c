@@ -23,7 +23,6 @@ static void table_text(const struct session *s, struct span table, struct buf *o
 	CLEANUP_BUF struct buf text = BUF_INIT, why = BUF_INIT;
 	CLEANUP_FREE struct edit_label *labels = NULL;
 	size_t n = 0;
-
 	struct edits_from_table saved = {.text = table, .is_saved_here = is_own};
 	int rc = edits_from_table(s, &saved, &text, &labels, &n, &why);
 	if (rc < 0) {
@@ -45,7 +44,6 @@ static void assert_table(const char *file, const char *table, const char *expect
 {
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
-
 	table_text(open_text(&f, file), span_of(table), &out);
 	assert_text(&out, expected);
 }
@@ -55,7 +53,6 @@ static void assert_bad(const char *file, const char *table, unsigned line)
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	char expected[32];
-
 	table_text(open_text(&f, file), span_of(table), &out);
 	snprintf(expected, sizeof expected, "! line %u: ", line);
 	assert_true(out.n > strlen(expected));
@@ -123,7 +120,6 @@ static void escapes_are_decoded(void **state)
 static void cells_are_checked_like_labels(void **state)
 {
 	static const char *const bad[] = {"a\\nb", "a\\n", "\\0", "\xff", "\xed\xa0\x80", "a\xc3", "\xef\xbb\xbfx"};
-
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		CLEANUP_BUF struct buf row = BUF_INIT;
 		buf_addf(&row, "b\ty\na\t%s\n", bad[i]);
@@ -158,7 +154,6 @@ static void without_a_caller_changes_are_of_others(void **state)
 static void long_labels_are_refused(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, expected = BUF_INIT;
-
 	buf_addf(&b, "a\t%04095d\\t\n", 0);
 	buf_addf(&expected, "0=%04095d\t;", 0);
 	assert_table(THREE, buf_cstr(&b), buf_cstr(&expected));
@@ -173,7 +168,6 @@ static void unchanged_table_changes_nothing(void **state)
 	static const char *const odd[] = ITEMS(
 	    JSON("\ud800"), JSON("a\u0000b"), "\"\xff\xfe\"", JSON("a\tb\nc\\d"), JSON(" "), JSON("\\t"), "12",
 	    JSON("#x"), JSON("\r"), JSON("a\r\nb"), "\"\xed\xa0\x80\"", JSON("\u2028\ufeff"), JSON("\u0001"));
-
 	for (size_t i = 0; i < COUNT(odd); i++) {
 		CLEANUP(fixture_release) struct fixture f;
 		CLEANUP_BUF struct buf file = BUF_INIT, table = BUF_INIT, changed = BUF_INIT;
@@ -233,7 +227,6 @@ static void saved_labels_can_be_undone(void **state)
 {
 	static const char file[] = AS_IS(LABELLED LABEL("l3", "l2", "a", "own one") LABEL("l4", "l3", "b", "others")
 	    LABEL("l5", "l4", "c", "own three"));
-
 	assert_table(file, AS_OF(6) "a\town one\nb\ttwo\nc\town three\n", "");
 	assert_table(file, AS_OF(6) "a\tone\nb\ttwo\nc\t\n", "0=one;2=;");
 	assert_table(file, AS_OF(6) "a\tone\n", "0=one;1=;2=;");
@@ -248,7 +241,6 @@ static void time_is_linear_in_rows(void **state)
 	CLEANUP_FREE struct edit_label *labels = NULL;
 	struct timespec from, to;
 	size_t n;
-
 	buf_adds(&file, HEADER);
 	for (unsigned i = 0; i < N; i++) {
 		buf_addf(&file, USER("%08x", null, "hi"), i);

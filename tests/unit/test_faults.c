@@ -75,7 +75,6 @@ static int grow_once(size_t way, unsigned nth)
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT, want = BUF_INIT;
 	CLEANUP(session_close_at) struct session *whole = NULL;
-
 	open_text(&f, plain);
 	append(&f, more, strlen(more));
 	let_fail(ways[way].reads, ways[way].error, nth);
@@ -113,7 +112,6 @@ typedef int (*say)(struct session *s, struct buf *out);
 static int entry_line(const struct session *s, uint32_t i, struct buf *out)
 {
 	struct row_source src CLEANUP(row_source_release);
-
 	row_source_init(&src, s);
 	return row_add_text(&src, i, out);
 }
@@ -210,7 +208,6 @@ static bool say_once(const char *text, say what, size_t way, unsigned nth, const
 {
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
-
 	open_dated(&f, text);
 	let_fail(ways[way].reads, ways[way].error, nth);
 	int rc = ask(what, f.s, &out);

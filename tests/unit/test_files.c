@@ -33,7 +33,6 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 	struct line line CLEANUP_LINE = LINE_INIT;
 	CLEANUP(fixture_close) struct fixture f;
 	struct record r;
-
 	buf_addf(&lines, HEADER_OF("s", %s), cwd);
 	buf_addf(&lines, ASSISTANT("a", null, CALL("1", "read", "path":%s)), path);
 	fixture_open(&f, lines.p, lines.n);
@@ -106,7 +105,6 @@ static const char nested[] = AS_IS(HEADER ASSISTANT("a", null, CALL("1", "codemo
 static void assert_found(const struct fixture *f, const char *query, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-
 	match_all(f->s, span_of(query), &out);
 	assert_string_equal(buf_cstr(&out), want);
 }
@@ -119,7 +117,6 @@ static void file_filter_finds_entries(void **state)
 	    ASSISTANT("a", "u", CALL("1", "bash", "path":"src/x.c"), CALL("2", "edit", "path":"\u0073rc\/X.c"))
 	    ASSISTANT("b", "a", CALL("1", "read", "path":"/v/src/y.c")));
 	CLEANUP(fixture_close) struct fixture f;
-
 	fixture_open(&f, lines, sizeof lines - 1);
 	assert_found(&f, "file:w/src", "1 ");
 	assert_found(&f, "file:SRC/", "1 2 ");
@@ -133,7 +130,6 @@ static void file_filter_finds_entries(void **state)
 static void entries_are_found_by_their_nested_calls(void **state)
 {
 	CLEANUP(fixture_close) struct fixture f;
-
 	fixture_open(&f, nested, sizeof nested - 1);
 	assert_found(&f, "file:x.c", "1 ");
 	assert_found(&f, "file:w/z", "1 ");

@@ -22,7 +22,6 @@ static void shows(const char *text, const char *html)
 static void text_is_escaped(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-
 	html_add_text(span_of("a<b>&\"'c"), &out);
 	assert_string_equal(buf_cstr(&out), "a&lt;b&gt;&amp;&quot;&#39;c");
 	html_escape_from(&out, 8);
@@ -39,7 +38,6 @@ static void text_is_escaped(void **state)
 static void path_has_no_scheme(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-
 	html_add_url(span_of("../a b/javascript:x?y#z\"%\xc3\xa9"), &out);
 	assert_string_equal(buf_cstr(&out), "../a%20b/javascript%3Ax%3Fy%23z%22%25%C3%A9");
 }
@@ -160,7 +158,6 @@ static void surplus_cells_are_merged(void **state)
 static void assert_words(struct span text)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-
 	assert_int_equal(html_add_markdown(text, &out), 0);
 	struct span missing = missing_word(text, buf_span(&out));
 	if (missing.n > 0)
@@ -180,7 +177,6 @@ static void no_word_is_lost(void **state)
 	    "<http://x`y>", "<x@y>", "<", ">", "\\", "*", "_", "**", "~~", "# ", "\n===\n", "\n---\n", "![", "'", "\"",
 	    "- [x] ", "&amp;", " ", " ", "http://", ":", "\u00e9", "<b>");
 	uint64_t dice = 1;
-
 	for (int round = 0; round < 20000; round++) {
 		struct buf text CLEANUP_BUF = BUF_INIT;
 		for (int i = 0; i < 24; i++) {
@@ -216,7 +212,6 @@ static void output_size_is_bounded(void **state)
 	struct buf in CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	static const char *const deep[] = {"> ", "- a\n",          "1. ", "[", "[a]: x\n", "[\\",
 	                                   "|`", "a|b\n---|---\n", "<`|@"};
-
 	/* Rows with missing cells. */
 	for (int i = 0; i < 1000; i++)
 		buf_adds(&in, "|a");
@@ -255,7 +250,6 @@ static void page_has_no_external_resources(void **state)
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const struct html_assets assets = {{"/* c */\na { b: c, d; e: \"f g\"; }\n", "  b {}\n"},
 	                                          {"// c\n\t1 + { 2 }\n"}};
-
 	html_begin(span_of("</title><script>"), &assets, &out);
 	const char *page = buf_cstr(&out);
 	/* Of what is between the tags: openssl dgst -sha256 -binary | base64 */
@@ -280,7 +274,6 @@ static void title_has_no_mark_of_a_heading(void **state)
 	    {"####### A plan", "####### A plan"},
 	    {"A # plan", "A # plan"},
 	};
-
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_true(span_eq(html_title(span_of(cases[i][0])), span_of(cases[i][1])));
 }

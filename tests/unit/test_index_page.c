@@ -35,7 +35,6 @@ static void extreme_costs_are_shortened(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct session_facts of[] = {with_cost(1.5), with_cost(1e308), with_cost(INFINITY), with_cost(NAN)};
-
 	const char *html = page(of, 4, &out);
 	assert_non_null(strstr(html, "data-v=\"1.5\">$1.50</td>"));
 	assert_non_null(strstr(html, "data-v=\"1e+308\">$1e+308</td>"));
@@ -58,7 +57,6 @@ static void numbers_are_abbreviated(void **state)
 	    {1000, 0, " data-v=\"1000\" title=\"1000\">1.0k</td><td class=\"right\" data-v=\"0\"><"},
 	};
 	struct buf out CLEANUP_BUF = BUF_INIT;
-
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct session_facts of = with_cost(cases[i].cost);
 		of.usage.total = cases[i].tokens;
@@ -121,7 +119,6 @@ static void rows_are_grouped(void **state)
 	} cases[] = {{0, 1, 0}, {1, 1, 1}, {100, 1, 100}, {101, 2, 100}, {250, 3, 100}};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct session_facts of[250];
-
 	for (size_t i = 0; i < 250; i++)
 		of[i] = with_cost(1);
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -135,7 +132,6 @@ static void index_cells_are_on_one_line(void **state)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct session_facts of = with_cost(1);
-
 	of.model = SPAN_LIT("a\x1b<\xc2\x85\u2028b");
 	assert_non_null(strstr(page(&of, 1, &out), "<td>a &lt;  b</td>"));
 }

@@ -12,7 +12,6 @@
 static char *exact_copy(struct span s)
 {
 	char *p = malloc(s.n ? s.n : 1);
-
 	assert_non_null(p);
 	if (s.n)
 		memcpy(p, s.p, s.n);
@@ -24,7 +23,6 @@ static bool valid(struct span s)
 	CLEANUP_BUF struct buf deep = BUF_INIT;
 	char *p = exact_copy(s);
 	bool ok = json_valid((struct span){p, s.n}, &deep);
-
 	free(p);
 	return ok;
 }
@@ -33,7 +31,6 @@ static struct json_value value_of(struct span s)
 {
 	struct json_value v = {JSON_NONE, false, {NULL, 0}};
 	struct json j;
-
 	json_init(&j, s, NULL);
 	json_value(&j, &v);
 	return v;
@@ -64,7 +61,6 @@ static void accepts_what_is_valid(void **state)
 	    SPAN_LIT("\"\x7f\xc3\xa9\xe2\x80\xa8\""), SPAN_LIT("\"\xff\xc0\xed\xa0\x80 not UTF-8\""), SPAN_LIT("[]"),
 	    SPAN_LIT("{}"), SPAN_LIT("[[],{},[{}]]"), SPAN_LIT(JSON([1,"2",null])), SPAN_LIT(JSON({"a":1,"a":2})),
 	    SPAN_LIT(JSON({"":{"":[]}})), SPAN_LIT(" \t\r\n{ \"a\" :\n[ 1 ,\r\n2 ] ,\t\"b\" : null } \r\n"));
-
 	assert_each(texts, COUNT(texts), true);
 }
 
@@ -85,7 +81,6 @@ static void rejects_invalid_json(void **state)
 	    SPAN_LIT("{a:1}"), SPAN_LIT("{1:1}"), SPAN_LIT(JSON({"a":1 "b":2})), SPAN_LIT(JSON({"a\q":1})),
 	    SPAN_LIT("[]]"), SPAN_LIT("{}}"), SPAN_LIT("[1]/* */"), SPAN_LIT("\xef\xbb\xbf{}"), SPAN_LIT("[\v1]"),
 	    SPAN_LIT("[\f1]"), SPAN_LIT("[\xc2\xa0" "1]"), SPAN_LIT("[]\0"), SPAN_LIT("\0[]"), SPAN_LIT("[1\0]"));
-
 	assert_each(texts, COUNT(texts), false);
 }
 
@@ -94,7 +89,6 @@ static void refuses_every_truncation(void **state)
 {
 	static const struct span text = SPAN_LIT(
 	    JSON({"type":"message","id":"a1b2c3d4","n":[-1.5e+3,true,false,null,{}],"text":"a long text that goes on for more than one block of bytes, with \"quotes\", \\ and \ud83d\ude00\n and then plain text again for another sixty-four bytes or so","z":[[["\u0000"]]]}));
-
 	assert_true(valid(text));
 	for (size_t n = 0; n < text.n; n++)
 		assert_false(valid((struct span){text.p, n}));
@@ -111,7 +105,6 @@ static void block_boundaries_do_not_matter(void **state)
 	    {"\\u00e9", true}, {"\\/\\r", true}, {"\\x", false},     {"\\u00g9", false}, {"\\u12\"", false},
 	    {"\t", false},     {"\x01", false},  {"\"", false},      {"\\\\\"", false},  {"\\\n", false},
 	};
-
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		for (size_t lead = 0; lead < 150; lead++) {
 			CLEANUP_BUF struct buf b = BUF_INIT;
@@ -134,7 +127,6 @@ static void block_boundaries_do_not_matter(void **state)
 static void every_byte_in_a_string(void **state)
 {
 	static const size_t places[] = {2, 3, 15, 16, 17, 18, 30, 31, 32, 33, 140};
-
 	for (int c = 0; c < 256; c++) {
 		for (size_t i = 0; i < COUNT(places); i++) {
 			char text[160];
@@ -178,7 +170,6 @@ static void nest(struct buf *b, size_t n, const char *middle)
 static void deep_nesting_is_checked(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	nest(&b, 100000, "1");
 	assert_true(valid(buf_span(&b)));
 	assert_false(json_valid(buf_span(&b), NULL));
@@ -199,7 +190,6 @@ static void deep_nesting_is_checked(void **state)
 static void a_buf_for_deep_nesting(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
-
 	nest(&b, JSON_DEPTH, "1");
 	assert_true(json_valid(buf_span(&b), NULL));
 	nest(&b, JSON_DEPTH + 1, "1");
@@ -217,7 +207,6 @@ static void a_buf_for_deep_nesting(void **state)
 static void deep_nesting_without_memory(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
-
 	nest(&b, 3000, "1");
 	for (long left = 0; left < 3; left++) {
 		buf_release(&deep);
@@ -235,7 +224,6 @@ static void walks_members(void **state)
 	    SPAN_LIT(" {\"a\":1, \"m\":{\"x\":[1,[2],{}],\"y\":\"z\\n\"} ,\"e\":[], \"l\":[true,\"s\"]}\n");
 	struct json_value key, v;
 	struct json j;
-
 	json_init(&j, text, NULL);
 	assert_int_equal(json_peek(&j), JSON_OBJECT);
 	assert_int_equal(json_enter(&j), JSON_OBJECT);
@@ -279,7 +267,6 @@ static int count_by_walking(struct span text, struct buf *deep)
 	struct json_value key, v;
 	struct json j;
 	int scalars = 0, rc;
-
 	json_init(&j, text, deep);
 	do {
 		enum json_kind kind = json_peek(&j);
@@ -305,7 +292,6 @@ static void walking_and_validating_agree(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
 	uint32_t seed = 12345;
 	int good = 0;
-
 	for (int round = 0; round < 200000; round++) {
 		buf_reset(&b);
 		seed = seed * 1664525 + 1013904223;
@@ -328,7 +314,6 @@ static void scanner_error_is_sticky(void **state)
 {
 	struct json_value key, v;
 	struct json j;
-
 	json_init(&j, SPAN_LIT("[1,,2]"), NULL);
 	json_enter(&j);
 	assert_int_equal(json_next(&j, &key), 1);
@@ -349,7 +334,6 @@ static void scanner_error_is_sticky(void **state)
 static void get_returns_last_duplicate(void **state)
 {
 	struct json_value v = value_of(SPAN_LIT(JSON({"a":1,"b":{"a":9},"\u0061":[2],"c":null})));
-
 	assert_true(span_is(json_get(v, "a").text, "[2]"));
 	assert_true(span_is(json_get(v, "b").text, JSON({"a":9})));
 	assert_int_equal(json_get(v, "c").kind, JSON_NULL);
@@ -373,7 +357,6 @@ static void get_skips_nested_members(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT, inner = BUF_INIT, deep = BUF_INIT;
 	struct json_value v;
 	struct json j;
-
 	nest(&inner, 5000, "0");
 	buf_adds(&b, "{\"deep\":");
 	buf_addspan(&b, buf_span(&inner));
@@ -392,7 +375,6 @@ static void compares_with_ascii(void **state)
 	    {JSON("label"), "label", true}, {JSON("label"), "labels", false}, {JSON("label"), "labe", false},
 	    {JSON("l\u0061b\u0065l"), "label", true}, {JSON("a\/\n"), "a/\n", true}, {JSON("\u0161"), "a", false},
 	    {JSON("a\u0000"), "a", false}, {JSON(""), "", true}, {JSON("\n"), "", false}, {"5", "5", false});
-
 	for (size_t i = 0; i < COUNT(cases); i++)
 		if (json_equals(value_of(span_of(cases[i].json)), cases[i].text) != cases[i].equal)
 			fail_msg("%s and %s", cases[i].json, cases[i].text);
@@ -419,7 +401,6 @@ static void numbers_as_doubles(void **state)
 	    {"9007199254740993", 9007199254740992.0});
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	double d = 0;
-
 	for (size_t i = 0; i < COUNT(cases); i++)
 		if (!json_double(value_of(span_of(cases[i].text)), &d) || d != cases[i].d ||
 		    signbit(d) != signbit(cases[i].d))
@@ -436,7 +417,6 @@ static void truth_is_as_in_javascript(void **state)
 {
 	static const char *const truthy[] = {"1", "-0.1", "1e-300", "1e400", JSON("0"), JSON(" "), "[]", "{}", "true"};
 	static const char *const falsy[] = {"0", "-0", "0.0e5", "1e-400", JSON(""), "false", "null"};
-
 	for (size_t i = 0; i < COUNT(truthy); i++)
 		assert_true(json_is_truthy(value_of(span_of(truthy[i]))));
 	for (size_t i = 0; i < COUNT(falsy); i++)
@@ -451,7 +431,6 @@ struct printed {
 static void assert_prints(void (*print)(struct json_value v, struct buf *out), const struct printed *v, size_t n)
 {
 	CLEANUP_BUF struct buf none = BUF_INIT;
-
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		print(value_of(span_of(v[i].in)), &b);
@@ -472,7 +451,6 @@ static void pretty_print(void **state)
 	    {JSON({"a":1,"b":[1,{"c":null}],"a":true}),
 	     "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    {\n      \"c\": null\n    }\n  ],\n  \"a\": true\n}"},
 	    {"[[[]]]", "[\n  [\n    []\n  ]\n]"});
-
 	assert_prints(json_pretty, cases, COUNT(cases));
 }
 
@@ -492,7 +470,6 @@ static void same_values_compare_equal(void **state)
 	    {"true", "false", false},
 	    {"[]", "{}", false},
 	    {JSON("1"), "1", false});
-
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_int_equal(json_same(value_of(span_of(cases[i].a)), value_of(span_of(cases[i].b))),
 		                 cases[i].same);
@@ -507,7 +484,6 @@ static void compact_print_drops_white_space(void **state)
 	    {"{ }", "{}"},
 	    {"[ [\t] ,\r { } ]", "[[],{}]"},
 	    {"{\"a b\" : 1 , \"\\u0041\":\t[1, \"x : y\" ,true ] }", JSON({"a b":1,"\u0041":[1,"x : y",true]})});
-
 	assert_prints(json_compact, cases, COUNT(cases));
 }
 
@@ -516,7 +492,6 @@ static void pretty_print_of_deep_values_is_bounded(void **state)
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT, out = BUF_INIT;
 	struct json_value v;
 	struct json j;
-
 	nest(&b, 100000, "1");
 	json_init(&j, buf_span(&b), &deep);
 	assert_true(json_value(&j, &v));

@@ -42,7 +42,6 @@ static void both_decode_escapes(void **state)
 	    PAIR("\\uD800\\uDC00\\uDBFF\\uDFFF", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"),
 	    PAIR("\\u007f\\u0080\\u07ff\\u0800\\uffff", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"),
 	    PAIR("\xef\xbb\xbfna\xc3\xafve", "\xef\xbb\xbfna\xc3\xafve")};
-
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
@@ -56,7 +55,6 @@ static void exact_mode_keeps_all_code_units(void **state)
 	                                    PAIR("\\ud800\\ud800\\udc00", "\xed\xa0\x80\xf0\x90\x80\x80"),
 	                                    PAIR("\\ud83d\\n", "\xed\xa0\xbd\n"),
 	                                    PAIR("\xff\xc0\xaf\xed\xa0\x80", "\xff\xc0\xaf\xed\xa0\x80")};
-
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 }
 
@@ -86,7 +84,6 @@ static void clean_is_always_utf8(void **state)
 	    PAIR("\xf5\x80", FFFD FFFD),
 	    PAIR("\xf1\x80\x80\xf1\x80\x80\x80", FFFD "\xf1\x80\x80\x80"),
 	};
-
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
 
@@ -95,7 +92,6 @@ static void stray_backslashes_are_skipped(void **state)
 {
 	static const struct pair pairs[] = {PAIR("\\", ""),       PAIR("a\\", "a"),         PAIR("\\x41", "x41"),
 	                                    PAIR("\\u12", "u12"), PAIR("\\u12g4", "u12g4"), PAIR("\\u\\n", "u\n")};
-
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
@@ -107,7 +103,6 @@ static void size_agrees_on_random_text(void **state)
 	                                     "\x98\x80", "abcdefghijk", "x",       "\xc3\xa9"};
 	CLEANUP_BUF struct buf in = BUF_INIT, out = BUF_INIT;
 	uint32_t seed = 99;
-
 	for (int round = 0; round < 50000; round++) {
 		buf_reset(&in);
 		buf_reset(&out);
@@ -138,7 +133,6 @@ static void decoding_ignores_block_boundaries(void **state)
 	                                     PAIR("\\ud83d\\ude00", "\xf0\x9f\x98\x80"),
 	                                     PAIR("\xe2\x82\xac", "\xe2\x82\xac"),
 	                                     PAIR("\xe2\x82", FFFD)};
-
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		for (size_t lead = 0; lead < 140; lead++) {
 			CLEANUP_BUF struct buf in = BUF_INIT, want = BUF_INIT, got = BUF_INIT;
@@ -156,7 +150,6 @@ static void decoding_ignores_block_boundaries(void **state)
 static void decoding_appends(void **state)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	json_decode(SPAN_LIT("a\\n"), JSON_EXACT, &b);
 	json_decode(SPAN_LIT("b\xff"), JSON_CLEAN, &b);
 	json_decode((struct span){NULL, 0}, JSON_CLEAN, &b);
@@ -171,7 +164,6 @@ static void quotes_as_stringify_does(void **state)
 	    PAIR("na\xc3\xafve \xe2\x80\xa8 \xf0\x9f\x98\x80", "\"na\xc3\xafve \xe2\x80\xa8 \xf0\x9f\x98\x80\""),
 	    PAIR("\xed\xa0\x80\xed\xbf\xbf", JSON("\ud800\udfff")), PAIR("\xed\xa0", "\"" FFFD FFFD "\""),
 	    PAIR("x\xff\xe2\x82y", "\"x" FFFD FFFD "y\""));
-
 	for (size_t i = 0; i < COUNT(pairs); i++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		json_quote(pairs[i].in, &b);
@@ -183,7 +175,6 @@ static void quotes_as_stringify_does(void **state)
 static void quote_and_decode_round_trip(void **state)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, quoted = BUF_INIT, back = BUF_INIT;
-
 	for (int c = 0; c < 0x80; c++)
 		buf_addc(&text, (char)c);
 	buf_adds(&text, "\xed\xa0\x80 \xf0\x9f\x98\x80 \xed\xb0\x80");
@@ -195,7 +186,6 @@ static void quote_and_decode_round_trip(void **state)
 static void decoding_fails_without_memory(void **state)
 {
 	const size_t n = 3000;
-
 	for (int how = JSON_EXACT; how <= JSON_CLEAN; how++) {
 		CLEANUP_BUF struct buf text = BUF_INIT, b = BUF_INIT;
 		memset(buf_reserve(&text, n), '\xff', n);
@@ -233,7 +223,6 @@ static void utf8_second_bytes(void **state)
 static void utf8_prefix_finds_the_first_error(void **state)
 {
 	char text[64];
-
 	memset(text, 'a', sizeof text);
 	assert_int_equal(utf8_prefix((struct span){NULL, 0}), 0);
 	for (size_t n = 0; n <= sizeof text; n++)

@@ -39,7 +39,6 @@ static void assert_labels(const struct session *s, const char *want)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	size_t n = session_label_count(s);
-
 	for (size_t k = 0; k < n; k++) {
 		uint32_t i = session_nth_labelled(s, k);
 		buf_addf(&b, "%" PRIu32 "<%" PRIu32 "=", i, session_label_record(s, i));
@@ -56,7 +55,6 @@ static void serial_rises_with_labels_and_names(void **state)
 	    LABEL("c", "b", "a", "x"), LABEL("d", "c", "a", null), INFO("e", "d", "name"), INFO("f", "e", ""),
 	    LABEL("g", "f", "b", "y"));
 	struct fixture f CLEANUP_SESSION;
-
 	const struct session *s = session_of(&f, TWO);
 	uint64_t last = session_label_serial(s);
 	assert_int_equal(last, 0);
@@ -73,7 +71,6 @@ static void assert_changes(const struct session *s, uint32_t after, uint32_t upt
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	CLEANUP_FREE struct label_change *v = NULL;
 	size_t n = 0;
-
 	assert_int_equal(session_label_changes(s, after, upto, &v, &n), 0);
 	for (size_t i = 0; i < n; i++) {
 		buf_addf(&b, "%" PRIu32 "<%" PRIu32 "%c ", v[i].entry, v[i].record, v[i].is_set ? '+' : '-');
@@ -87,7 +84,6 @@ static void assert_changes(const struct session *s, uint32_t after, uint32_t upt
 static void changes_are_those_of_the_lines(void **state)
 {
 	struct fixture f CLEANUP_SESSION;
-
 	/* lines 4 to 8; line 6 is a context edit, line 7 labels no entry */
 	const struct session *s =
 	    session_of(&f,
@@ -106,7 +102,6 @@ static void changes_are_those_of_the_lines(void **state)
 static void no_label_is_no_change(void **state)
 {
 	struct fixture f CLEANUP_SESSION;
-
 	assert_changes(session_of(&f, TWO), 0, UINT32_MAX, "");
 }
 
@@ -116,7 +111,6 @@ static void failed_read_is_returned(void **state)
 {
 	struct fixture f CLEANUP_SESSION;
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") INFO("d", "c", "name"));
 	let_fail(PREAD, 1, 100, EIO);
 	assert_int_equal(session_label_text(s, 2, &b), -EIO);
@@ -131,7 +125,6 @@ static void failed_read_is_returned(void **state)
 static void lists_are_made_again_after_a_failure(void **state)
 {
 	unsigned failed = 0;
-
 	for (unsigned nth = 1; nth < 20; nth++) {
 		struct fixture f CLEANUP_SESSION;
 		const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x") EDIT("d", "c", "b", null));
@@ -155,7 +148,6 @@ static void changes_without_memory_are_refused(void **state)
 	struct fixture f CLEANUP_SESSION;
 	struct label_change *v = NULL;
 	size_t n = 0;
-
 	const struct session *s = session_of(&f, TWO LABEL("c", "b", "a", "x"));
 	let_alloc_fail(1);
 	assert_int_equal(session_label_changes(s, 0, 9, &v, &n), -ENOMEM);
@@ -170,7 +162,6 @@ static void changes_without_memory_are_refused(void **state)
 static void plain_label_keeps_its_name(void **state)
 {
 	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("d", "c", "a", "x") LABEL("e", "d", "b", "x") LABEL("f", "e", "c", "x~b"));
 	assert_lists(p, S "/labels", "x~a x~b~3 x~b ");
 	assert_reads(p, S "/labels/x~a", "../entries/a");
@@ -186,7 +177,6 @@ static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, 
                      const struct tree_attr *attr)
 {
 	uint64_t *last = arg;
-
 	if (last[1]-- == 0)
 		return 1;
 	last[0] = cookie;
@@ -197,7 +187,6 @@ static void listing_continues_after_a_name(void **state)
 {
 	static const char *const rest[] = {"one two three ", "two three ", "three ", ""};
 	struct source_fixture *p = *state;
-
 	begin(p, ABC LABEL("d", "c", "a", "one") LABEL("e", "d", "b", "two") LABEL("f", "e", "e", "three"));
 	for (uint64_t n = 0; n < 4; n++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
@@ -212,7 +201,6 @@ static void names_without_memory_are_an_error(void **state)
 {
 	struct source_fixture *p = *state;
 	unsigned failed = 0;
-
 	begin(p, ABC LABEL("d", "c", "a", "x") LABEL("e", "d", "b", "x"));
 	node_t dir = node_at(p, S "/labels");
 	for (unsigned nth = 1; nth < 40; nth++) {

@@ -14,7 +14,6 @@ static void assert_labels(const struct session *s, const char *expected)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	size_t n = session_label_count(s);
-
 	for (size_t k = 0; k < n; k++) {
 		uint32_t i = session_nth_labelled(s, k);
 		buf_addf(&b, "%" PRIu32 ":%" PRIu32 "=", i, session_label_record(s, i));
@@ -34,7 +33,6 @@ static void last_label_record_wins(void **state)
 	    HEADER LABEL("l1", null, "b", "early") USER("a", "l1", "hi") USER("b", "a", "hi")
 	    LABEL("l2", "b", "a", "one") LABEL("l3", "l2", "a", "t\u0077o") LABEL("l4", "l3", "gone", "x")
 	    LABEL("l5", "l4", "l2", 12) LABEL("l6", "l5", null, "x"));
-
 	assert_labels(s, "1:4=two 2:0=early 3:6=12 ");
 	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
 	assert_false(session_label(s, 0, &b));
@@ -53,7 +51,6 @@ static void label_follows_reassigned_id(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") LABEL("l", "a", "a", "x"));
-
 	assert_int_equal(session_label_record(s, 0), 1);
 	grow(&f, USER("a", null, "hi"));
 	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
@@ -73,7 +70,6 @@ static void last_name_wins(void **state)
 	    {INFO("a", null, "One") INFO("b", null, 5), NULL},
 	    {INFO("a", null, "One") INFO("b", null, null), NULL},
 	    {INFO("a", null, "One") LINE({"type":"session_info","id":"b"}), NULL});
-
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT, name = BUF_INIT;
 		CLEANUP(fixture_release) struct fixture f;
@@ -93,7 +89,6 @@ static void later_labels_are_merged(void **state)
 	struct session *s = open_text(&f,
 	    HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi") USER("d", "c", "hi")
 	    LABEL("l4", "d", "b", "B"));
-
 	assert_labels(s, "1:4=B ");
 	grow(&f, LABEL("l5", "l4", "d", "D") LABEL("l6", "l5", "a", "A"));
 	assert_labels(s, "0:6=A 1:4=B 3:5=D ");
@@ -124,7 +119,6 @@ static void edits_on_the_path_count(void **state)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi"));
-
 	assert_int_equal(session_edit_record(s, 0), NO_ENTRY);
 	grow(&f, EDIT("e", "c", "a", null) EDIT("f", "e", "b", null));
 	assert_int_equal(session_edit_record(s, 0), 3);

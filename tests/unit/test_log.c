@@ -29,7 +29,6 @@ static void capture_end(struct capture *c, char *ret, size_t size)
 {
 	size_t n = 0;
 	ssize_t got;
-
 	fflush(stderr);
 	dup2(c->saved, STDERR_FILENO);
 	close(c->saved);
@@ -90,7 +89,6 @@ static void a_long_message_is_cut(void **state)
 {
 	char text[8000];
 	struct capture c;
-
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	capture_begin(&c);
 	log_error("%*d", 5000, 1);
@@ -103,7 +101,6 @@ static void syslog_replaces_stderr(void **state)
 {
 	char text[100];
 	struct capture c;
-
 	log_setup(LOG_LEVEL_DEBUG, LOG_TO_SYSLOG);
 	capture_begin(&c);
 	all_levels();
@@ -133,7 +130,6 @@ static void stack_overflow_is_logged(void **state)
 	char text[8192];
 	struct capture c;
 	int status;
-
 	capture_begin(&c);
 	pid_t child = fork();
 	if (child == 0) {
