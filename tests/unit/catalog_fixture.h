@@ -143,7 +143,7 @@ static inline uint32_t slot_of(struct source_fixture *p, const char *project, co
 	return slot.slot;
 }
 
-/* The newest session; NULL: there is none. */
+/* The newest session is in this file; NULL: no session exists. */
 static inline void assert_newest_is(struct source_fixture *p, uint32_t project, const char *file)
 {
 	struct slot_info slot;

@@ -128,7 +128,7 @@ int __wrap_match_session(struct matcher *m, const struct session *s, uint32_t fr
 	return __real_match_session(m, s, from, most, out, ret_next, ret_undated);
 }
 
-/* After a change, so many sessions are searched again. */
+/* After a change, this number of sessions is searched again. */
 static void expect_searched(struct finder *f, const char *query, const char *lines, unsigned sessions)
 {
 	sessions_searched = 0;
